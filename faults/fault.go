@@ -1,0 +1,82 @@
+// Package faults is the vocabulary of what can go wrong, and the timeline that
+// makes it go wrong at the right moment. A fault is written once, against
+// [World]; network faults are toxiproxy toxics, which the simulated world
+// attaches to its links and the real one to its proxies.
+package faults
+
+import (
+	"context"
+	"time"
+)
+
+// Spec is a fault as a scenario declares it: which, against what, when, for
+// how long. Its fields are the keys of the YAML.
+type Spec struct {
+	Fault string `yaml:"fault" json:"fault"`
+
+	// Target is what is struck: a client, a node, or for link faults one side
+	// of the link; Peer is the other side. "primary" means the node that
+	// clients are sent to at that moment. Client targets may be a list, so
+	// may Peer: the fault strikes each.
+	Target Names `yaml:"target" json:"target,omitempty"`
+	Peer   Names `yaml:"peer" json:"peer,omitempty"`
+
+	// At anchors the fault in time, On to a moment; exactly one is given.
+	// After is an extra delay once the anchor is reached.
+	At    *Duration `yaml:"at" json:"at,omitempty"`
+	On    *Anchor   `yaml:"on" json:"on,omitempty"`
+	After Duration  `yaml:"after" json:"after,omitempty"`
+	// For is how long the fault lasts; 0 means to the end of the run for
+	// faults that last, and is required to be 0 for those that do not.
+	For Duration `yaml:"for" json:"for,omitempty"`
+
+	// Parameters; each fault says which it takes.
+	By        Duration `yaml:"by" json:"by,omitempty"`               // delay, replication-lag, clock-jump, slow-subscribe
+	Jitter    Duration `yaml:"jitter" json:"jitter,omitempty"`       // delay
+	Rate      float64  `yaml:"rate" json:"rate,omitempty"`           // clock-drift: 1.05 runs 5 % fast
+	Data      string   `yaml:"data" json:"data,omitempty"`           // restart: "keep" or "lose"
+	Direction string   `yaml:"direction" json:"direction,omitempty"` // partition, delay: "both", "to-node", "to-client"
+	To        string   `yaml:"to" json:"to,omitempty"`               // failover: which replica; default the first
+	Mode      string   `yaml:"mode" json:"mode,omitempty"`           // failover: "crash" (default), "planned" or "isolate"
+}
+
+// Anchor selects the nth moment that matches; empty fields match anything.
+type Anchor struct {
+	Moment  string `yaml:"moment" json:"moment"`
+	Client  string `yaml:"client" json:"client,omitempty"`
+	Node    string `yaml:"node" json:"node,omitempty"`
+	Op      string `yaml:"op" json:"op,omitempty"`
+	Command string `yaml:"command" json:"command,omitempty"`
+	Changed bool   `yaml:"changed" json:"changed,omitempty"` // only moments that changed a lock key
+	Nth     int    `yaml:"nth" json:"nth,omitempty"`         // 1 is the first and the default
+}
+
+// Fault is one fault, ready to strike.
+type Fault interface {
+	// Strike does it, and returns what was done in words and how to undo it;
+	// heal is nil for a fault that does not last. It must not block on
+	// anything that needs the struck party to move: the moment it is anchored
+	// to waits for it. ctx ends with the run.
+	Strike(ctx context.Context, w World) (detail string, heal func() error, err error)
+}
+
+// Kind is one entry of the vocabulary.
+type Kind struct {
+	Name    string
+	Summary string   // one line, for "holdfast list faults" and the docs
+	Target  string   // what Target names: "client", "node", "link"
+	Params  []string // the optional keys of Spec that it understands
+	Lasts   bool     // whether For means anything
+
+	// Available says why a topology cannot carry the fault, or nil.
+	Available func(s Spec, t Topology) error
+	// New builds the fault from a Spec that Available has accepted. seed is
+	// the source of any randomness, different for every fault of a run.
+	New func(s Spec, t Topology, seed uint64) (Fault, error)
+}
+
+// Duration is a time.Duration that reads and writes as "1.5s" in YAML and JSON.
+type Duration time.Duration
+
+// Names is a list of names that reads from one string or a list of strings.
+type Names []string

@@ -1,0 +1,39 @@
+package faults
+
+// Moment is something that happens in a run and that a fault can be anchored
+// to. The world announces moments synchronously: what happens next waits until
+// every fault anchored to the moment has struck, and that is what makes a
+// hazard certain instead of likely.
+type Moment struct {
+	Name   string // one of the Moment constants
+	Client string // whose operation, connection or request
+	Node   string // where, for moments on a server
+
+	// Op is the operation that the client is in: "acquire", "release",
+	// "inspect", or "background" between operations, which is where renewals
+	// and subscriptions happen.
+	Op string
+	// Command is the Redis command, upper case, for moments on a server.
+	Command string
+	// Changed says that the command changed a lock key.
+	Changed bool
+}
+
+// The moments of a run.
+const (
+	// Invoked: the client is about to start Op.
+	Invoked = "invoked"
+	// Granted: an acquire returned with the lock, and was recorded.
+	Granted = "granted"
+	// Refused: an acquire returned without it.
+	Refused = "refused"
+	// Released: a release returned.
+	Released = "released"
+	// Writing: the client has done its work in the critical section, has seen
+	// that it still holds the lock, and is about to write the resource.
+	Writing = "writing"
+	// Received: a server has a request of the client and has not executed it.
+	Received = "received"
+	// Executed: a server executed a request and has not sent the reply.
+	Executed = "executed"
+)

@@ -1,0 +1,68 @@
+package faults
+
+import (
+	"time"
+
+	"github.com/Shopify/toxiproxy/v2/stream"
+	"github.com/Shopify/toxiproxy/v2/toxics"
+)
+
+// World is the place a scenario runs in, as far as a fault can reach it. The
+// simulated and the real world both implement it. Clients are named
+// "client-1", "client-2", ...; servers "node-1", "node-2", ... for the
+// primaries as they were at the start, "node-1-replica-1", ... for their
+// replicas. Every method returns an error that says why it could not strike.
+type World interface {
+	// Pause freezes a client process, Resume lets it go on.
+	Pause(client string) error
+	Resume(client string) error
+	// Crash ends a client process without a chance to clean up.
+	Crash(client string) error
+	// Cancel ends the context of the operation the client is in.
+	Cancel(client string) error
+
+	// Attach puts a toxic on every connection of a link, present and future,
+	// in one direction, and returns the function that takes it off again.
+	Attach(l Link, dir stream.Direction, t toxics.Toxic) (detach func(), err error)
+	// Reset breaks every connection of a link at once; new ones may be opened.
+	Reset(l Link) error
+
+	// StopNode kills a server: its connections break and no new one is
+	// accepted. StartNode starts it again, with the data it had or empty.
+	StopNode(node string) error
+	StartNode(node string, keepData bool) error
+	// Promote makes a replica the primary of its group. What had not reached
+	// it is lost. Clients are sent to it from now on, unless they are
+	// isolated from it; the old primary is left as it is.
+	Promote(replica string) error
+	// Follow makes a node a replica of the current primary of its group: it
+	// drops its own data and takes the primary's.
+	Follow(node string) error
+	// Primary names the node that clients of a group are sent to. Groups are
+	// counted from 1; group n starts with primary "node-n".
+	Primary(group int) string
+
+	// SetClock moves a server's clock by jump and lets it run at rate times
+	// real speed from now on (1 is true time).
+	SetClock(node string, jump time.Duration, rate float64) error
+	// FlushScripts forgets a server's script cache.
+	FlushScripts(node string) error
+	// DeleteLock deletes the lock's keys on a server, as an eviction or an
+	// operator would.
+	DeleteLock(node string) error
+}
+
+// Link is the path between two parties, a client and a server or a primary and
+// its replica. From is the side that connects: the client, or the replica.
+// Upstream runs from From to To.
+type Link struct{ From, To string }
+
+// Topology is what a scenario's world is made of; a fault looks at it to say
+// whether it can strike there.
+type Topology struct {
+	World    string // "sim" or "live"
+	Clients  int
+	Groups   int // independent primaries
+	Replicas int // replicas of each primary
+	Cluster  bool
+}

@@ -1,0 +1,105 @@
+// Package lock is a distributed lock on Redis, and the contract that such a
+// lock can be held to.
+//
+// The reference lock, [Client.NewLock], is reentrant, is renewed by a watchdog
+// while it is held, waits on pub/sub instead of polling, tells its holder when
+// it is lost, and keeps Redisson's RLock wire format, so that a Go service and
+// a Java service can share one lock. [NewMultiLock] and [NewRedLock] combine
+// several of them on independent servers.
+//
+// What no lock with a lease can promise: that a holder which is paused past
+// its lease knows it in time. Guard the resource with the fencing token
+// ([WithFencing]) where that matters.
+package lock
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Each outcome of an operation has one error class; test with errors.Is.
+// A context that ended is reported as the context's own error, joined with
+// ErrUnknown when a request was under way whose outcome nobody knows.
+var (
+	// ErrBusy: another owner held the lock until the wait was over.
+	ErrBusy = errors.New("lock: busy")
+	// ErrNotHeld: this owner does not hold the lock.
+	ErrNotHeld = errors.New("lock: not held by this owner")
+	// ErrLost: this owner held the lock and its lease has ended.
+	ErrLost = errors.New("lock: lost")
+	// ErrUnknown: the request may or may not have been carried out.
+	ErrUnknown = errors.New("lock: outcome unknown")
+	// ErrAcks: taken, but fewer replicas than asked confirmed it in time, so
+	// it was given back.
+	ErrAcks = errors.New("lock: not enough replicas confirmed")
+	// ErrClosed: the client has been closed.
+	ErrClosed = errors.New("lock: client closed")
+)
+
+// Locker is one owner's view of one named lock. Owners are explicit values: an
+// implementation never derives them from goroutines. The methods are safe for
+// concurrent use, but one owner is one thread of work: two goroutines that
+// share a Locker share its holds.
+type Locker interface {
+	// Lock waits until the lock is granted or ctx ends.
+	Lock(ctx context.Context, opts ...AcquireOption) (Grant, error)
+	// TryLock waits at most as long as [Wait] says, by default not at all,
+	// and returns ErrBusy when the lock was not granted by then.
+	TryLock(ctx context.Context, opts ...AcquireOption) (Grant, error)
+	// Unlock gives one hold back and returns how many this owner still has.
+	// It carries on when ctx is already cancelled, with a timeout of its own.
+	Unlock(ctx context.Context) (remaining int, err error)
+}
+
+// LostNotifier is implemented by lockers that tell their holder when the hold
+// is lost. The channel belongs to the current hold and is closed when the hold
+// is lost, not when it is released. It is nil while nothing is held.
+type LostNotifier interface {
+	Lost() <-chan struct{}
+}
+
+// HoldCounter is implemented by lockers that can say how often their owner
+// holds the lock on the server.
+type HoldCounter interface {
+	HoldCount(ctx context.Context) (int, error)
+}
+
+// Grant is what a successful acquire returns.
+type Grant struct {
+	// Count is how often the owner holds the lock now, 1 or more.
+	Count int
+	// Token is the fencing token of the hold: greater than that of every hold
+	// before, the same for every grant within one hold. 0 means none.
+	Token uint64
+	// Lease is how long the hold lasts unless renewed; 0 means for ever.
+	Lease time.Duration
+	// Renewed says that a watchdog renews the hold.
+	Renewed bool
+}
+
+// AcquireOption changes one call of Lock or TryLock.
+type AcquireOption func(*Acquire)
+
+// Acquire holds the settings of one acquire. Implementations of [Locker] build
+// it with [NewAcquire].
+type Acquire struct {
+	Lease time.Duration // 0: the lock's default, renewed where the lock has a watchdog
+	Wait  time.Duration // how long TryLock waits; 0: one try
+}
+
+// NewAcquire applies opts to the zero settings.
+func NewAcquire(opts []AcquireOption) Acquire {
+	var a Acquire
+	for _, opt := range opts {
+		opt(&a)
+	}
+	return a
+}
+
+// Lease asks for a hold that lasts d and is not renewed. d must be at least a
+// millisecond; 0 means the lock's default.
+func Lease(d time.Duration) AcquireOption { return func(a *Acquire) { a.Lease = d } }
+
+// Wait makes TryLock wait up to d for the lock. 0 or less means one try.
+func Wait(d time.Duration) AcquireOption { return func(a *Acquire) { a.Wait = d } }

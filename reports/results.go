@@ -1,0 +1,75 @@
+// Package reports renders the results of runs for people and for other
+// programs: text, JSON, JUnit, Markdown and HTML. It reads results and
+// histories only; it judges nothing and runs nothing.
+package reports
+
+import "github.com/holdfast-go/holdfast/checker"
+
+// Schema names the format of [Results] as JSON.
+const Schema = "holdfast-results/1"
+
+// Results is everything one invocation of holdfast found out.
+type Results struct {
+	Schema  string  `json:"schema"`
+	Version string  `json:"version"`
+	Command string  `json:"command,omitempty"` // how to do it again
+	Runs    []Run   `json:"runs"`
+	Skipped []Skip  `json:"skipped,omitempty"`
+	Summary Summary `json:"summary"`
+}
+
+// Run is one scenario played once against one lock.
+type Run struct {
+	Scenario string `json:"scenario"`
+	Lock     string `json:"lock"`
+	World    string `json:"world"`
+	Seed     uint64 `json:"seed"`
+
+	// Verdicts has an entry for every property that the lock claims.
+	Verdicts map[checker.Property]checker.Verdict `json:"verdicts"`
+	// Expected has the outcome that the scenario argues for, for every
+	// property of Verdicts, ExpectedClass the class where it names one, and
+	// Because the argument where one is given.
+	Expected      map[checker.Property]checker.Outcome `json:"expected"`
+	ExpectedClass map[checker.Property]string          `json:"expected_class,omitempty"`
+	Because       map[checker.Property]string          `json:"because,omitempty"`
+	// AsExpected says that every verdict is the expected one.
+	AsExpected bool `json:"as_expected"`
+	// Failure says why the run could not be judged at all: the lock under
+	// test panicked the process, spun without end, or the history is invalid.
+	Failure string `json:"failure,omitempty"`
+
+	Stats         Stats  `json:"stats"`
+	History       string `json:"history,omitempty"` // path relative to the run directory
+	HistorySHA256 string `json:"history_sha256,omitempty"`
+}
+
+// Stats are the sizes of a run.
+type Stats struct {
+	Ops       int     `json:"ops"`
+	VirtualMS float64 `json:"virtual_ms"`
+	WallMS    float64 `json:"wall_ms"`
+	Commands  int     `json:"commands"` // Redis commands that servers executed
+}
+
+// Skip is a scenario that does not apply to a lock, and why.
+type Skip struct {
+	Scenario string `json:"scenario"`
+	Lock     string `json:"lock"`
+	Reason   string `json:"reason"`
+}
+
+// Summary counts runs.
+type Summary struct {
+	Runs       int `json:"runs"`
+	AsExpected int `json:"as_expected"`
+	Unexpected int `json:"unexpected"`
+	Unknown    int `json:"unknown"`
+}
+
+// About describes a scenario for the report.
+type About struct {
+	Name  string
+	Title string
+	Story string // what is done, in a paragraph
+}

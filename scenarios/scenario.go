@@ -1,0 +1,98 @@
+// Package scenarios plays a scenario: it turns the YAML into a seeded plan,
+// builds the world, runs the workload of every client against the lock under
+// test, lets the faults strike, and records the history.
+package scenarios
+
+import "github.com/holdfast-go/holdfast/faults"
+
+// Scenario is one YAML file: topology, workload, fault timeline, expectations.
+type Scenario struct {
+	Name  string `yaml:"scenario" json:"scenario"`
+	Title string `yaml:"title" json:"title"`
+	Story string `yaml:"story" json:"story"` // what is done and why it matters, for the report
+
+	Topology Topology `yaml:"topology" json:"topology"`
+	Workload Workload `yaml:"workload" json:"workload"`
+	// Override changes the workload of single clients, by name.
+	Override map[string]Override `yaml:"override" json:"override,omitempty"`
+
+	Faults []faults.Spec `yaml:"faults" json:"faults,omitempty"`
+
+	// Only names the locks this scenario is about; empty means all. Except
+	// names locks it leaves out, each with the reason.
+	Only   []string          `yaml:"only" json:"only,omitempty"`
+	Except map[string]string `yaml:"except" json:"except,omitempty"`
+
+	// Expect lists where the expectation is not ok; later entries win.
+	// Otherwise argues why everything else is ok.
+	Expect    []Expect `yaml:"expect" json:"expect,omitempty"`
+	Otherwise string   `yaml:"otherwise" json:"otherwise"`
+}
+
+// Topology is what the world is made of. How many independent primaries there
+// are is the lock's affair (one, or several for multi and redlock); Groups
+// raises it to at least that many.
+type Topology struct {
+	Clients  int             `yaml:"clients" json:"clients"`             // processes, 1 to 20
+	Groups   int             `yaml:"groups" json:"groups,omitempty"`     // at least so many independent primaries
+	Replicas int             `yaml:"replicas" json:"replicas,omitempty"` // of each primary, 0 to 3
+	Cluster  bool            `yaml:"cluster" json:"cluster,omitempty"`   // the groups share one key space by slots
+	Latency  Latency         `yaml:"latency" json:"latency,omitempty"`   // of a message, one way
+	Lag      faults.Duration `yaml:"lag" json:"lag,omitempty"`           // of replication, one way; default the latency
+}
+
+// Latency is a range; every message draws its own from it. Default 100us to 900us.
+type Latency struct {
+	Min faults.Duration `yaml:"min" json:"min"`
+	Max faults.Duration `yaml:"max" json:"max"`
+}
+
+// Workload is what every client does: wait its turn to start, then Holds times
+// take the lock, read the stock, think, write stock - 1, give the lock back,
+// and rest.
+type Workload struct {
+	Lock  string          `yaml:"lock" json:"lock,omitempty"` // the lock's name; default "stock"
+	Holds int             `yaml:"holds" json:"holds"`         // critical sections per client
+	Lease faults.Duration `yaml:"lease" json:"lease"`         // lease, and watchdog timeout
+	Wait  faults.Duration `yaml:"wait" json:"wait"`           // how long an acquire waits
+	Think faults.Duration `yaml:"think" json:"think"`         // between read and write
+	Rest  faults.Duration `yaml:"rest" json:"rest"`           // between critical sections
+	// Start is when the first client starts; client n starts (n-1)*Stagger later.
+	Start   faults.Duration `yaml:"start" json:"start,omitempty"`
+	Stagger faults.Duration `yaml:"stagger" json:"stagger,omitempty"`
+	// Nested lists further acquires inside the first, for reentrant locks:
+	// each takes one more hold before the think time, with the lease given (0:
+	// the default), and gives it back after, in reverse order.
+	Nested []faults.Duration `yaml:"nested" json:"nested,omitempty"`
+	// Explicit asks for the lease explicitly, so that no watchdog renews it.
+	Explicit bool `yaml:"explicit" json:"explicit,omitempty"`
+	// Carry makes holders carry on when they are told that their hold is lost.
+	Carry bool `yaml:"carry" json:"carry,omitempty"`
+	// Close closes a client's lock handle while it still waits or holds, this
+	// long after its start: an orderly shutdown in the middle of work.
+	Close faults.Duration `yaml:"close" json:"close,omitempty"`
+	// MinGrants is how many grants a run must have to mean anything.
+	MinGrants int `yaml:"min_grants" json:"min_grants,omitempty"`
+}
+
+// Override changes some of a client's workload; nil fields stay.
+type Override struct {
+	Holds    *int             `yaml:"holds" json:"holds,omitempty"`
+	Lease    *faults.Duration `yaml:"lease" json:"lease,omitempty"`
+	Wait     *faults.Duration `yaml:"wait" json:"wait,omitempty"`
+	Think    *faults.Duration `yaml:"think" json:"think,omitempty"`
+	Rest     *faults.Duration `yaml:"rest" json:"rest,omitempty"`
+	Start    *faults.Duration `yaml:"start" json:"start,omitempty"`
+	Explicit *bool            `yaml:"explicit" json:"explicit,omitempty"`
+	Close    *faults.Duration `yaml:"close" json:"close,omitempty"`
+}
+
+// Expect says which verdicts of which locks are not ok, and why.
+type Expect struct {
+	Locks []string `yaml:"locks" json:"locks"`
+	// Verdicts maps a property to "ok", "violated" or "unknown", or for
+	// exclusion to a class, "contract broken" or "lease outlived", which
+	// implies violated.
+	Verdicts map[string]string `yaml:"verdicts" json:"verdicts"`
+	Because  string            `yaml:"because" json:"because"`
+}
