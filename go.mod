@@ -2,6 +2,8 @@ module github.com/holdfast-go/holdfast
 
 go 1.26.0
 
+godebug randseednop=0
+
 require (
 	codeberg.org/go-fonts/liberation v0.5.0 // indirect
 	codeberg.org/go-latex/latex v0.2.0 // indirect

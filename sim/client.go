@@ -1,0 +1,84 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// poolSize is more connections than one process ever waits for: go-redis keeps
+// the timers of callers that queue for a connection in a pool of the whole
+// program, and a timer of one bubble must not be used in another.
+const poolSize = 256
+
+// Client returns a go-redis client of a process for a group, with go-redis'
+// own defaults: three retries, three seconds for a reply. It follows the
+// group's primary as a Sentinel client does. In a cluster there is one client
+// for all groups.
+func (w *World) Client(p *Process, group int) redis.UniversalClient {
+	off := &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	if w.cluster != nil {
+		return redis.NewClusterClient(&redis.ClusterOptions{
+			Addrs:        []string{w.primaryOf(1).addr.String()},
+			ClusterSlots: func(context.Context) ([]redis.ClusterSlot, error) { return w.slotMap(p), nil },
+			Dialer: func(ctx context.Context, _, addr string) (net.Conn, error) {
+				n, err := w.at(addr)
+				if err != nil {
+					return nil, err
+				}
+				return w.dial(ctx, p, n)
+			},
+			PoolSize:                 poolSize,
+			DisableIdentity:          true,
+			MaintNotificationsConfig: off,
+		})
+	}
+	return redis.NewClient(&redis.Options{
+		Addr: address(group, 0).String(),
+		Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return w.dial(ctx, p, w.routeOf(p.name, group))
+		},
+		PoolSize:                 poolSize,
+		DisableIdentity:          true,
+		MaintNotificationsConfig: off,
+	})
+}
+
+// slotMap is the cluster as a client that can reach it sees it.
+func (w *World) slotMap(p *Process) []redis.ClusterSlot {
+	var m []redis.ClusterSlot
+	for g := 1; g <= w.opts.Groups; g++ {
+		first, last := w.cluster.span(g)
+		n := w.routeOf(p.name, g)
+		m = append(m, redis.ClusterSlot{Start: first, End: last, Nodes: []redis.ClusterNode{{ID: n.name, Addr: n.addr.String()}}})
+	}
+	return m
+}
+
+// at finds the server with an address.
+func (w *World) at(addr string) (*node, error) {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, fmt.Errorf("dial %s: %w", addr, err)
+	}
+	part := strings.Split(host, ".")
+	if len(part) == 4 {
+		group, err1 := strconv.Atoi(part[2])
+		host, err2 := strconv.Atoi(part[3])
+		if err1 == nil && err2 == nil && group >= 1 && group <= w.opts.Groups {
+			name := fmt.Sprintf("node-%d", group)
+			if host > 1 {
+				name = fmt.Sprintf("%s-replica-%d", name, host-1)
+			}
+			if n := w.nodes[name]; n != nil {
+				return n, nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("dial %s: no such server in this world", addr)
+}

@@ -1,0 +1,253 @@
+package sim
+
+import (
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/Shopify/toxiproxy/v2/stream"
+)
+
+// pipeConn is one end of an in-memory connection. It behaves as a TCP
+// connection does: bytes arrive in order, later, or not at all before the
+// connection breaks; a write succeeds as soon as the bytes are on their way.
+type pipeConn struct {
+	local, remote net.Addr
+	in, out       *pipe
+	owner         *Process // whose pause freezes this end; nil for servers
+	peer          *pipeConn
+	close         sync.Once
+	onClose       func()
+}
+
+// connect makes a connection and returns both ends. up carries what the
+// dialling end writes.
+func connect(l *link, owner *Process, up, down *rand.Rand, from, to net.Addr) (client, server *pipeConn) {
+	u, d := newPipe(l, up), newPipe(l, down)
+	client = &pipeConn{local: from, remote: to, in: d, out: u, owner: owner}
+	server = &pipeConn{local: to, remote: from, in: u, out: d}
+	client.peer, server.peer = server, client
+	d.reader, u.reader = client, server
+	return client, server
+}
+
+func (c *pipeConn) frozen() bool { return c.owner != nil && c.owner.frozen() }
+
+func (c *pipeConn) Read(b []byte) (int, error) { return c.in.read(b, c.frozen) }
+
+func (c *pipeConn) Write(b []byte) (int, error) {
+	if c.owner != nil && !c.owner.Gate() {
+		return 0, &net.OpError{Op: "write", Net: "tcp", Addr: c.remote, Err: errCrashed}
+	}
+	return c.out.write(b)
+}
+
+// Close ends this end; the other end reads what was sent before, then EOF.
+func (c *pipeConn) Close() error {
+	c.close.Do(func() {
+		c.in.fail(net.ErrClosed)
+		c.out.closeWrite()
+		c.release()
+	})
+	return nil
+}
+
+// reset breaks both ends at once; what was under way is lost.
+func (c *pipeConn) reset() {
+	err := &net.OpError{Op: "read", Net: "tcp", Addr: c.remote, Err: syscall.ECONNRESET}
+	for _, p := range []*pipe{c.in, c.out} {
+		p.fail(err)
+		p.cutOff()
+	}
+	c.close.Do(c.release)
+	c.peer.close.Do(c.peer.release)
+}
+
+func (c *pipeConn) release() {
+	if c.owner != nil {
+		c.owner.track(c, false)
+	}
+	if c.onClose != nil {
+		c.onClose()
+	}
+}
+
+func (c *pipeConn) LocalAddr() net.Addr               { return c.local }
+func (c *pipeConn) RemoteAddr() net.Addr              { return c.remote }
+func (c *pipeConn) SetReadDeadline(t time.Time) error { c.in.setDeadline(t); return nil }
+func (c *pipeConn) SetWriteDeadline(time.Time) error  { return nil } // writes never wait for the peer
+func (c *pipeConn) SetDeadline(t time.Time) error     { return c.SetReadDeadline(t) }
+
+// pipe is one direction of a connection.
+type pipe struct {
+	link   *link
+	rng    *rand.Rand
+	reader *pipeConn
+
+	mu       sync.Mutex
+	arrived  *sync.Cond
+	buf      []byte
+	err      error // what read returns once buf is empty
+	broken   bool  // err is returned even when buf is not
+	expired  bool  // the read deadline has passed
+	deadline *time.Timer
+	last     time.Time // when the last message arrives
+	sent     bool      // the writer has closed
+	stages   []*stage  // toxics, first to last
+}
+
+func newPipe(l *link, rng *rand.Rand) *pipe {
+	p := &pipe{link: l, rng: rng}
+	p.arrived = sync.NewCond(&p.mu)
+	return p
+}
+
+func (p *pipe) read(b []byte, frozen func() bool) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for {
+		switch {
+		case p.broken:
+			return 0, p.err
+		case frozen(): // neither data nor a deadline reaches a paused process
+		case len(p.buf) > 0:
+			n := copy(b, p.buf)
+			p.buf = p.buf[n:]
+			return n, nil
+		case p.err != nil:
+			return 0, p.err
+		case p.expired:
+			return 0, os.ErrDeadlineExceeded
+		}
+		p.arrived.Wait()
+	}
+}
+
+func (p *pipe) setDeadline(t time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.deadline != nil {
+		p.deadline.Stop()
+		p.deadline = nil
+	}
+	p.expired = false
+	if t.IsZero() {
+		return
+	}
+	d := time.Until(t)
+	if d <= 0 {
+		p.expired = true
+		p.arrived.Broadcast()
+		return
+	}
+	var timer *time.Timer
+	timer = time.AfterFunc(d, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.deadline == timer {
+			p.expired = true
+			p.arrived.Broadcast()
+		}
+	})
+	p.deadline = timer
+}
+
+func (p *pipe) write(b []byte) (int, error) {
+	p.mu.Lock()
+	if p.sent || p.broken {
+		p.mu.Unlock()
+		return 0, &net.OpError{Op: "write", Net: "tcp", Err: syscall.EPIPE}
+	}
+	first := p.first()
+	p.mu.Unlock()
+	chunk := &stream.StreamChunk{Data: append([]byte(nil), b...), Timestamp: time.Now()}
+	p.forward(first, chunk)
+	return len(b), nil
+}
+
+// first is the first toxic, or nil. Called with the lock held.
+func (p *pipe) first() *stage {
+	if len(p.stages) == 0 {
+		return nil
+	}
+	return p.stages[0]
+}
+
+// forward gives a chunk to a stage, or to the wire after the last one. A nil
+// chunk is the end of the stream.
+func (p *pipe) forward(s *stage, c *stream.StreamChunk) {
+	if s != nil {
+		s.push(c)
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.broken {
+		return
+	}
+	at := time.Now().Add(p.link.delay(p.rng))
+	if !at.After(p.last) {
+		at = p.last.Add(1)
+	}
+	p.last = at
+	time.AfterFunc(time.Until(at), func() { p.deliver(c) })
+}
+
+func (p *pipe) deliver(c *stream.StreamChunk) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c == nil {
+		if p.err == nil {
+			p.err = io.EOF
+		}
+	} else if !p.broken {
+		p.buf = append(p.buf, c.Data...)
+	}
+	p.arrived.Broadcast()
+}
+
+func (p *pipe) closeWrite() {
+	p.mu.Lock()
+	if p.sent || p.broken {
+		p.mu.Unlock()
+		return
+	}
+	p.sent = true
+	first := p.first()
+	p.mu.Unlock()
+	p.forward(first, nil)
+}
+
+func (p *pipe) fail(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.broken {
+		p.broken, p.err = true, err
+	}
+	if p.deadline != nil {
+		p.deadline.Stop()
+		p.deadline = nil
+	}
+	p.arrived.Broadcast()
+}
+
+func (p *pipe) wake() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.arrived.Broadcast()
+}
+
+// cutOff stops the toxics of a broken pipe.
+func (p *pipe) cutOff() {
+	p.mu.Lock()
+	stages := p.stages
+	p.stages = nil
+	p.mu.Unlock()
+	for _, s := range stages {
+		s.stop()
+	}
+}

@@ -1,0 +1,223 @@
+package sim
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/Shopify/toxiproxy/v2/stream"
+	"github.com/Shopify/toxiproxy/v2/toxics"
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+
+	"github.com/holdfast-go/holdfast/faults"
+)
+
+func (w *World) process(name string) (*Process, error) {
+	if p := w.procs[name]; p != nil {
+		return p, nil
+	}
+	return nil, fmt.Errorf("no client %q in this world", name)
+}
+
+func (w *World) node(name string) (*node, error) {
+	if n := w.nodes[name]; n != nil {
+		return n, nil
+	}
+	return nil, fmt.Errorf("no server %q in this world", name)
+}
+
+// Pause implements [faults.World].
+func (w *World) Pause(client string) error { return w.setPaused(client, true) }
+
+// Resume implements [faults.World].
+func (w *World) Resume(client string) error { return w.setPaused(client, false) }
+
+func (w *World) setPaused(client string, paused bool) error {
+	p, err := w.process(client)
+	if err != nil {
+		return err
+	}
+	if p.Crashed() {
+		return fmt.Errorf("%s has crashed", client)
+	}
+	p.set(paused, false)
+	return nil
+}
+
+// Crash implements [faults.World].
+func (w *World) Crash(client string) error {
+	p, err := w.process(client)
+	if err != nil {
+		return err
+	}
+	if p.Crashed() {
+		return fmt.Errorf("%s has already crashed", client)
+	}
+	p.set(false, true)
+	p.kill()
+	for _, l := range w.allLinks() {
+		if l.from == client {
+			l.reset()
+		}
+	}
+	return nil
+}
+
+// Cancel implements [faults.World].
+func (w *World) Cancel(client string) error {
+	p, err := w.process(client)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	cancel := p.cancel
+	p.mu.Unlock()
+	if cancel == nil {
+		return fmt.Errorf("%s is in no operation that could be cancelled", client)
+	}
+	cancel()
+	return nil
+}
+
+// Attach implements [faults.World].
+func (w *World) Attach(l faults.Link, dir stream.Direction, t toxics.Toxic) (detach func(), err error) {
+	if err := w.known(l); err != nil {
+		return nil, err
+	}
+	off := w.link(l.From, l.To).attach(dir, t)
+	return func() {
+		off()
+		w.reroute()
+	}, nil
+}
+
+// Reset implements [faults.World].
+func (w *World) Reset(l faults.Link) error {
+	if err := w.known(l); err != nil {
+		return err
+	}
+	w.link(l.From, l.To).reset()
+	return nil
+}
+
+func (w *World) known(l faults.Link) error {
+	if w.procs[l.From] == nil && w.nodes[l.From] == nil {
+		return fmt.Errorf("no client or server %q in this world", l.From)
+	}
+	_, err := w.node(l.To)
+	return err
+}
+
+// StopNode implements [faults.World].
+func (w *World) StopNode(name string) error {
+	n, err := w.node(name)
+	if err != nil {
+		return err
+	}
+	return n.stop()
+}
+
+// StartNode implements [faults.World].
+func (w *World) StartNode(name string, keepData bool) error {
+	n, err := w.node(name)
+	if err != nil {
+		return err
+	}
+	return n.start(keepData)
+}
+
+// Promote implements [faults.World].
+func (w *World) Promote(replica string) error {
+	n, err := w.node(replica)
+	if err != nil {
+		return err
+	}
+	if n == w.primaryOf(n.group) {
+		return fmt.Errorf("%s is already the primary", replica)
+	}
+	if !n.isUp() {
+		return fmt.Errorf("%s is down", replica)
+	}
+	n.unfollow()
+	n.exec.Lock()
+	n.role = rolePrimary
+	n.exec.Unlock()
+	w.mu.Lock()
+	old := w.primary[n.group-1]
+	w.primary[n.group-1] = replica
+	w.mu.Unlock()
+	for _, name := range w.order {
+		if r := w.nodes[name]; r.group == n.group && r != n && name != old && r.role == roleReplica {
+			r.unfollow()
+			r.follows(n)
+		}
+	}
+	w.reroute()
+	return nil
+}
+
+// Follow implements [faults.World].
+func (w *World) Follow(name string) error {
+	n, err := w.node(name)
+	if err != nil {
+		return err
+	}
+	primary := w.primaryOf(n.group)
+	if n == primary {
+		return fmt.Errorf("%s is the primary itself", name)
+	}
+	n.unfollow()
+	n.follows(primary)
+	for _, l := range w.allLinks() { // Sentinel kills its clients' connections
+		if l.to == name && w.procs[l.from] != nil {
+			l.reset()
+		}
+	}
+	return nil
+}
+
+// Primary implements [faults.World].
+func (w *World) Primary(group int) string { return w.primaryOf(group).name }
+
+// SetClock implements [faults.World].
+func (w *World) SetClock(name string, jump time.Duration, rate float64) error {
+	n, err := w.node(name)
+	if err != nil {
+		return err
+	}
+	return n.setClock(jump, rate)
+}
+
+// FlushScripts implements [faults.World].
+func (w *World) FlushScripts(name string) error {
+	n, err := w.node(name)
+	if err != nil {
+		return err
+	}
+	return n.edit(func(mr *miniredis.Miniredis) {
+		mr.Server().Dispatch(server.NewPeer(bufio.NewWriter(io.Discard)), []string{"SCRIPT", "FLUSH"})
+	})
+}
+
+// DeleteLock implements [faults.World].
+func (w *World) DeleteLock(name string) error {
+	n, err := w.node(name)
+	if err != nil {
+		return err
+	}
+	found := false
+	err = n.edit(func(mr *miniredis.Miniredis) {
+		for _, k := range mr.Keys() {
+			if w.opts.LockKey(k) {
+				mr.Del(k)
+				found = true
+			}
+		}
+	})
+	if err == nil && !found {
+		err = fmt.Errorf("%s holds no lock key to delete", name)
+	}
+	return err
+}

@@ -1,0 +1,195 @@
+package sim
+
+import (
+	"context"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/Shopify/toxiproxy/v2/stream"
+	"github.com/Shopify/toxiproxy/v2/toxics"
+)
+
+// link is the path between two parties, over which connections are opened.
+// Every message takes a time of its own between min and max, drawn to the
+// nanosecond, so that no two causal chains meet at one instant.
+type link struct {
+	from, to string
+	seed     uint64
+	min, max time.Duration
+
+	mu      sync.Mutex
+	opened  int         // connections ever opened
+	conns   []*pipeConn // the dialling ends, oldest first
+	toxics  []*attached
+	changed chan struct{} // closed when a toxic comes or goes
+}
+
+// attached is a toxic on a link, with its stage on every connection it was put
+// on, oldest first. Connections that were closed since are still there: what
+// they had sent before is held by the toxic, and goes on its way after it.
+type attached struct {
+	toxic  toxics.Toxic
+	dir    stream.Direction
+	stages []placed
+}
+
+type placed struct {
+	pipe  *pipe
+	stage *stage
+}
+
+func newLink(from, to string, seed uint64, min, max time.Duration) *link {
+	return &link{from: from, to: to, seed: seed, min: min, max: max, changed: make(chan struct{})}
+}
+
+func (l *link) delay(rng *rand.Rand) time.Duration {
+	if l.max <= l.min {
+		return l.min + time.Duration(rng.Int64N(1000))
+	}
+	return l.min + time.Duration(rng.Int64N(int64(l.max-l.min)))
+}
+
+// open makes a connection once the path is free, after a round trip. accept
+// says whether the other side listens, and takes its end.
+func (l *link) open(ctx context.Context, owner *Process, from, to net.Addr, accept func(server *pipeConn) error) (*pipeConn, error) {
+	l.mu.Lock()
+	l.opened++
+	n := strconv.Itoa(l.opened)
+	l.mu.Unlock()
+	up := Stream(l.seed, "link", l.from, l.to, n, "up")
+	down := Stream(l.seed, "link", l.from, l.to, n, "down")
+	for {
+		l.mu.Lock()
+		changed, blocked := l.changed, l.isBlocked()
+		l.mu.Unlock()
+		if !blocked {
+			break
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	select {
+	case <-time.After(l.delay(up) + l.delay(down)):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	client, server := connect(l, owner, up, down, from, to)
+	l.mu.Lock()
+	l.conns = append(l.conns, client)
+	for _, a := range l.toxics {
+		a.on(client)
+	}
+	l.mu.Unlock()
+	client.onClose = func() { l.forget(client) }
+	if owner != nil {
+		owner.track(client, true)
+	}
+	if err := accept(server); err != nil {
+		client.reset()
+		return nil, err
+	}
+	return client, nil
+}
+
+func (l *link) forget(c *pipeConn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, x := range l.conns {
+		if x == c {
+			l.conns = append(l.conns[:i:i], l.conns[i+1:]...)
+			return
+		}
+	}
+}
+
+// on puts the toxic on one connection.
+func (a *attached) on(c *pipeConn) {
+	p := c.out
+	if a.dir == stream.Downstream {
+		p = c.in
+	}
+	a.stages = append(a.stages, placed{p, p.attach(a.toxic)})
+}
+
+// attach puts a toxic on every connection of the link, present and future.
+func (l *link) attach(dir stream.Direction, t toxics.Toxic) (detach func()) {
+	a := &attached{toxic: t, dir: dir}
+	l.mu.Lock()
+	l.toxics = append(l.toxics, a)
+	for _, c := range l.conns {
+		a.on(c)
+	}
+	l.signal()
+	l.mu.Unlock()
+	return func() {
+		l.mu.Lock()
+		for i, x := range l.toxics {
+			if x == a {
+				l.toxics = append(l.toxics[:i:i], l.toxics[i+1:]...)
+				break
+			}
+		}
+		l.signal()
+		l.mu.Unlock()
+		for _, x := range a.stages {
+			x.pipe.detach(x.stage)
+		}
+	}
+}
+
+func (l *link) signal() {
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+// isBlocked reports whether a toxic holds everything, so that not even a
+// connection can be opened. Called with the lock held.
+func (l *link) isBlocked() bool {
+	for _, a := range l.toxics {
+		if b, ok := a.toxic.(interface{ Blocks() bool }); ok && b.Blocks() {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *link) blocked() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.isBlocked()
+}
+
+// reset breaks every connection of the link.
+func (l *link) reset() {
+	l.mu.Lock()
+	conns := append([]*pipeConn(nil), l.conns...)
+	l.mu.Unlock()
+	for _, c := range conns {
+		c.reset()
+	}
+}
+
+func (l *link) connections() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.conns)
+}
+
+// clear takes every toxic off, so that its goroutines end.
+func (l *link) clear() {
+	l.mu.Lock()
+	all := l.toxics
+	l.toxics = nil
+	l.mu.Unlock()
+	for _, a := range all {
+		for _, x := range a.stages {
+			x.pipe.detach(x.stage)
+		}
+	}
+}

@@ -1,0 +1,400 @@
+package sim
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+
+	"github.com/holdfast-go/holdfast/faults"
+)
+
+// Change is one change of a key on one server: ground truth.
+type Change struct {
+	Node, Role, Key string
+	Cause           string // "command", "expiry", "replication", "fault" or "restart"
+	Command, By     string // when the cause is a command: which, from which process
+	Before, After   Value
+	Now             time.Time // what the server's clock shows; ExpireAt minus Now is a TTL
+}
+
+// The roles of a server.
+const (
+	rolePrimary = "primary"
+	roleReplica = "replica"
+)
+
+// node is one Redis server: miniredis, with a clock of its own, that executes
+// one request at a time and notices what every request changed.
+type node struct {
+	name  string
+	group int
+	addr  *net.TCPAddr
+	world *World
+
+	// exec is held while a request executes. Nothing waits for time or for
+	// another party while holding it.
+	exec    sync.Mutex
+	mr      *miniredis.Miniredis
+	clock   clock
+	state   map[string]Value // what every key held when last looked at
+	expiry  *time.Timer
+	role    string
+	up      bool
+	offset  int64 // changes ever made here, what WAIT counts
+	streams []*replicaStream
+	acks    chan struct{} // closed when a replica confirms something, and when the server stops
+	conns   []*pipeConn   // the server's ends
+	follow  *follower     // not nil while a replica
+	served  int           // commands executed
+}
+
+func newNode(w *World, name string, group int, addr *net.TCPAddr, role string) *node {
+	n := &node{name: name, group: group, addr: addr, world: w, role: role, clock: newClock(), acks: make(chan struct{})}
+	n.boot(nil)
+	return n
+}
+
+// boot starts a fresh server process with the given data. Called with exec
+// held, or before anyone knows the node.
+func (n *node) boot(data map[string]Value) {
+	mr := miniredis.NewMiniRedis()
+	if c, err := mr.Dial(); err == nil { // starts it without a listener
+		c.Close()
+	}
+	n.mr, n.up = mr, true
+	now := n.clock.now()
+	mr.SetTime(now)
+	mr.ClockTTL(true)
+	n.state = map[string]Value{}
+	for _, k := range sortedKeys(data) {
+		if err := writeValue(mr, k, data[k], now); err != nil {
+			n.world.fail(err)
+		}
+	}
+	n.observe("restart", "", "")
+}
+
+// accept takes the server's end of a new connection.
+func (n *node) accept(c *pipeConn, by string) error {
+	n.exec.Lock()
+	defer n.exec.Unlock()
+	if !n.up {
+		return &net.OpError{Op: "dial", Net: "tcp", Addr: n.addr, Err: syscall.ECONNREFUSED}
+	}
+	n.conns = append(n.conns, c)
+	go n.serve(c, by)
+	return nil
+}
+
+// serve executes the requests of one connection until it breaks.
+func (n *node) serve(c *pipeConn, by string) {
+	peer := server.NewPeer(bufio.NewWriter(c))
+	in := bufio.NewReader(c)
+	session := &session{node: n, by: by, conn: c, peer: peer}
+	defer func() {
+		c.Close()
+		n.exec.Lock()
+		defer n.exec.Unlock()
+		if i := slices.Index(n.conns, c); i >= 0 {
+			n.conns = slices.Delete(n.conns, i, i+1)
+		}
+		if session.server != nil { // ends its subscriptions, as a disconnect does
+			session.unsubscribe()
+		}
+	}()
+	for {
+		args, err := readRequest(in)
+		if err != nil {
+			return
+		}
+		if !session.execute(args) {
+			return
+		}
+	}
+}
+
+// readRequest reads one request, an array of strings.
+func readRequest(in *bufio.Reader) ([]string, error) {
+	reply, err := server.ParseReply(in)
+	if err != nil {
+		return nil, err
+	}
+	list, ok := reply.([]any)
+	if !ok || len(list) == 0 {
+		return nil, server.ErrProtocol
+	}
+	args := make([]string, len(list))
+	for i, x := range list {
+		if args[i], ok = x.(string); !ok {
+			return nil, server.ErrProtocol
+		}
+	}
+	return args, nil
+}
+
+// session is one client connection on a server.
+type session struct {
+	node   *node
+	by     string
+	conn   *pipeConn
+	peer   *server.Peer
+	server *server.Server // the server process it talks to; nil before the first command
+	offset int64          // the node's offset after this connection's last write
+}
+
+func (s *session) unsubscribe() {
+	quiet := func(cmd string) { s.server.Dispatch(s.peer, []string{cmd}) }
+	quiet("UNSUBSCRIBE")
+	quiet("PUNSUBSCRIBE")
+}
+
+// execute runs one request and sends the reply; false ends the connection.
+func (s *session) execute(args []string) bool {
+	n, w := s.node, s.node.world
+	cmd := strings.ToUpper(args[0])
+	m := faults.Moment{Name: faults.Received, Client: s.by, Node: n.name, Command: cmd, Op: w.opOf(s.by)}
+	if !quietCommands[cmd] {
+		w.announce(m)
+	}
+	if cmd == "WAIT" {
+		return s.wait(args)
+	}
+	changed, ok := s.run(cmd, args)
+	if !ok {
+		return false
+	}
+	if !quietCommands[cmd] {
+		m.Name, m.Changed = faults.Executed, changed
+		w.announce(m)
+	}
+	if !n.isUp() { // a fault at this moment killed the server: no reply
+		return false
+	}
+	s.peer.Flush()
+	return true
+}
+
+// quietCommands are a client's small talk; no fault is anchored to it.
+var quietCommands = map[string]bool{"HELLO": true, "CLIENT": true, "AUTH": true, "SELECT": true, "PING": true, "COMMAND": true, "CLUSTER": true, "READONLY": true}
+
+// run executes one command under the node's lock, and reports whether it
+// changed a lock key. ok is false when the server is down.
+func (s *session) run(cmd string, args []string) (changed, ok bool) {
+	n := s.node
+	n.exec.Lock()
+	defer n.exec.Unlock()
+	if !n.up {
+		return false, false
+	}
+	n.served++
+	s.server = n.mr.Server()
+	now := n.clock.now()
+	n.mr.SetTime(now)
+	n.observe("expiry", "", "")
+	if refusal := n.refuse(cmd, args); refusal != "" {
+		s.peer.WriteError(refusal)
+		return false, true
+	}
+	s.server.Dispatch(s.peer, args)
+	before := n.offset
+	changed = n.observe("command", cmd, s.by)
+	if n.offset != before {
+		s.offset = n.offset
+	}
+	return changed, true
+}
+
+// refuse is the error a server answers with instead of executing, or "".
+func (n *node) refuse(cmd string, args []string) string {
+	key, write := keyOf(cmd, args)
+	if key != "" && n.world.cluster != nil {
+		slot := slotOf(key)
+		if owner := n.world.cluster.owner(slot); owner != n.group || n.role != rolePrimary {
+			return fmt.Sprintf("MOVED %d %s", slot, n.world.primaryOf(owner).addr)
+		}
+	}
+	if write && n.role == roleReplica {
+		return "READONLY You can't write against a read only replica."
+	}
+	return ""
+}
+
+// observe compares the data with what was there when last looked, reports and
+// replicates every change, and says whether a lock key was among them. Called
+// with exec held, after the server's clock was set.
+func (n *node) observe(cause, cmd, by string) (lockChanged bool) {
+	now := n.clock.now()
+	keys := n.mr.Keys()
+	for _, k := range sortedKeys(n.state) {
+		if _, found := slices.BinarySearch(keys, k); !found {
+			lockChanged = n.report(k, Value{}, cause, cmd, by, now) || lockChanged
+		}
+	}
+	for _, k := range keys {
+		v, err := readValue(n.mr, k, now)
+		if err != nil {
+			n.world.fail(err)
+			continue
+		}
+		if !v.equal(n.state[k]) {
+			lockChanged = n.report(k, v, cause, cmd, by, now) || lockChanged
+		}
+	}
+	n.schedule()
+	return lockChanged
+}
+
+func (n *node) report(key string, after Value, cause, cmd, by string, now time.Time) bool {
+	before := n.state[key]
+	if after.Exists() {
+		n.state[key] = after
+	} else {
+		delete(n.state, key)
+		if cause == "command" && !before.ExpireAt.IsZero() && !before.ExpireAt.After(now) {
+			cause, cmd, by = "expiry", "", ""
+		}
+	}
+	n.offset++
+	if cause != "replication" || n.role == rolePrimary {
+		n.replicate(key, after)
+	}
+	n.world.changed(Change{Node: n.name, Role: n.role, Key: key, Cause: cause, Command: cmd, By: by, Before: before, After: after, Now: now})
+	return n.world.opts.LockKey(key)
+}
+
+// schedule looks again when the next key expires: Redis removes it then, or
+// behaves as if it had.
+func (n *node) schedule() {
+	if n.expiry != nil {
+		n.expiry.Stop()
+		n.expiry = nil
+	}
+	var next time.Time
+	for _, v := range n.state { // a minimum: order does not matter
+		if !v.ExpireAt.IsZero() && (next.IsZero() || v.ExpireAt.Before(next)) {
+			next = v.ExpireAt
+		}
+	}
+	if next.IsZero() || !n.up {
+		return
+	}
+	n.expiry = time.AfterFunc(max(n.clock.until(next), 1), n.look)
+}
+
+func (n *node) look() {
+	n.exec.Lock()
+	defer n.exec.Unlock()
+	if n.up {
+		n.mr.SetTime(n.clock.now())
+		n.observe("expiry", "", "")
+	}
+}
+
+func (n *node) isUp() bool {
+	n.exec.Lock()
+	defer n.exec.Unlock()
+	return n.up
+}
+
+// stop kills the server process: memory stays in state for a restart that
+// keeps data, connections break.
+func (n *node) stop() error {
+	n.exec.Lock()
+	if !n.up {
+		n.exec.Unlock()
+		return fmt.Errorf("%s is already down", n.name)
+	}
+	n.up = false
+	if n.expiry != nil {
+		n.expiry.Stop()
+		n.expiry = nil
+	}
+	conns := slices.Clone(n.conns)
+	n.streams = nil
+	n.wakeWaiters()
+	mr := n.mr
+	n.exec.Unlock()
+	for _, c := range conns {
+		c.reset()
+	}
+	mr.Close()
+	return nil
+}
+
+// start boots it again, with the data it had or with none.
+func (n *node) start(keepData bool) error {
+	n.exec.Lock()
+	defer n.exec.Unlock()
+	if n.up {
+		return fmt.Errorf("%s is already up", n.name)
+	}
+	old := n.state
+	if keepData {
+		n.boot(old)
+		n.state = withoutExpired(old, n.state)
+		n.observe("expiry", "", "")
+		return nil
+	}
+	n.boot(nil)
+	n.state = old // so that what is gone is noticed
+	n.observe("restart", "", "")
+	return nil
+}
+
+// withoutExpired is what a restart with data starts to compare from: all that
+// was there, so that keys which ran out meanwhile are reported as expired.
+func withoutExpired(old, now map[string]Value) map[string]Value {
+	for k, v := range old {
+		if _, ok := now[k]; !ok {
+			now[k] = v
+		}
+	}
+	return now
+}
+
+// setClock moves the clock. Expiry times are absolute, as in Redis: a jump
+// forward ends leases early, a jump back makes them last longer.
+func (n *node) setClock(jump time.Duration, rate float64) error {
+	if rate <= 0 {
+		return errors.New("a clock's rate must be above 0")
+	}
+	n.exec.Lock()
+	defer n.exec.Unlock()
+	n.clock = n.clock.set(jump, rate)
+	if !n.up {
+		return nil
+	}
+	now := n.clock.now()
+	n.mr.SetTime(now)
+	if jump < 0 { // miniredis keeps what is left; Redis keeps the moment
+		for k, v := range n.state { // each key by itself: order does not matter
+			if !v.ExpireAt.IsZero() {
+				n.mr.SetTTL(k, v.ExpireAt.Sub(now))
+			}
+		}
+	}
+	n.observe("expiry", "", "")
+	return nil
+}
+
+// edit changes data as no client command would: an eviction, an operator.
+func (n *node) edit(f func(mr *miniredis.Miniredis)) error {
+	n.exec.Lock()
+	defer n.exec.Unlock()
+	if !n.up {
+		return fmt.Errorf("%s is down", n.name)
+	}
+	n.mr.SetTime(n.clock.now())
+	f(n.mr)
+	n.observe("fault", "", "")
+	return nil
+}

@@ -1,0 +1,225 @@
+package sim
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// effect is one change on its way to a replica. Effects, not commands: what a
+// script or an expiry did travels as the key's new value, in order.
+type effect struct {
+	Offset int64  `json:"offset"`
+	Key    string `json:"key,omitempty"`
+	Value  Value  `json:"value,omitzero"`
+	// Snapshot, on the first effect of a connection, is all the data: a full
+	// resync.
+	Snapshot map[string]Value `json:"snapshot,omitempty"`
+	Full     bool             `json:"full,omitempty"`
+}
+
+// replicaStream is the primary's end of one replica's link.
+type replicaStream struct {
+	conn  *pipeConn
+	acked int64 // the offset it has confirmed; guarded by the node's exec
+}
+
+func (s *replicaStream) send(e effect) {
+	b, err := json.Marshal(e)
+	if err != nil {
+		panic("sim: encode effect: " + err.Error()) // strings and times: cannot happen
+	}
+	s.conn.Write(append(b, '\n')) // a broken link is noticed by the replica
+}
+
+// replicate sends a change to every replica. Called with exec held.
+func (n *node) replicate(key string, v Value) {
+	for _, s := range n.streams {
+		s.send(effect{Offset: n.offset, Key: key, Value: v})
+	}
+}
+
+// acceptReplica begins a full resync over a new replication connection.
+func (n *node) acceptReplica(c *pipeConn) error {
+	n.exec.Lock()
+	defer n.exec.Unlock()
+	if !n.up {
+		return fmt.Errorf("%s is down", n.name)
+	}
+	s := &replicaStream{conn: c, acked: -1}
+	s.send(effect{Offset: n.offset, Full: true, Snapshot: n.state})
+	n.streams = append(n.streams, s)
+	n.conns = append(n.conns, c)
+	go n.collectAcks(s)
+	return nil
+}
+
+// collectAcks notes what a replica confirms until its link breaks.
+func (n *node) collectAcks(s *replicaStream) {
+	in := bufio.NewScanner(s.conn)
+	for in.Scan() {
+		offset, err := strconv.ParseInt(in.Text(), 10, 64)
+		if err != nil {
+			n.world.fail(fmt.Errorf("replication ack to %s: %w", n.name, err))
+			break
+		}
+		n.exec.Lock()
+		s.acked = offset
+		n.wakeWaiters()
+		n.exec.Unlock()
+	}
+	s.conn.Close()
+	n.exec.Lock()
+	defer n.exec.Unlock()
+	n.streams = slices.DeleteFunc(n.streams, func(x *replicaStream) bool { return x == s })
+	n.conns = slices.DeleteFunc(n.conns, func(x *pipeConn) bool { return x == s.conn })
+}
+
+// wakeWaiters lets every WAIT look again. Called with exec held.
+func (n *node) wakeWaiters() {
+	close(n.acks)
+	n.acks = make(chan struct{})
+}
+
+// follower keeps a replica connected to its primary.
+type follower struct {
+	stop context.CancelFunc
+	done chan struct{}
+}
+
+// follows makes n a replica of primary: it keeps connecting, and applies what
+// arrives, until unfollow.
+func (n *node) follows(primary *node) {
+	ctx, stop := context.WithCancel(context.Background())
+	f := &follower{stop: stop, done: make(chan struct{})}
+	n.exec.Lock()
+	n.role, n.follow = roleReplica, f
+	n.exec.Unlock()
+	go func() {
+		defer close(f.done)
+		for ctx.Err() == nil {
+			n.sync(ctx, primary)
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Second): // as a replica's reconnect does
+			}
+		}
+	}()
+}
+
+// unfollow ends the replication of n.
+func (n *node) unfollow() {
+	n.exec.Lock()
+	f := n.follow
+	n.follow = nil
+	n.exec.Unlock()
+	if f != nil {
+		f.stop()
+		<-f.done
+	}
+}
+
+// sync runs one replication connection until it breaks.
+func (n *node) sync(ctx context.Context, primary *node) {
+	l := n.world.link(n.name, primary.name)
+	c, err := l.open(ctx, nil, n.addr, primary.addr, primary.acceptReplica)
+	if err != nil {
+		return
+	}
+	defer context.AfterFunc(ctx, c.reset)()
+	defer c.Close()
+	in := bufio.NewReader(c)
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		var e effect
+		if err := json.Unmarshal(line, &e); err != nil {
+			n.world.fail(fmt.Errorf("replicate to %s: %w", n.name, err))
+			return
+		}
+		if !n.apply(ctx, e) {
+			return
+		}
+		if _, err := fmt.Fprintf(c, "%d\n", e.Offset); err != nil {
+			return
+		}
+	}
+}
+
+// apply carries out one effect; false ends the connection.
+func (n *node) apply(ctx context.Context, e effect) bool {
+	n.exec.Lock()
+	defer n.exec.Unlock()
+	if !n.up || ctx.Err() != nil {
+		return false
+	}
+	now := n.clock.now()
+	n.mr.SetTime(now)
+	n.observe("expiry", "", "")
+	if e.Full {
+		n.mr.FlushAll()
+		for _, k := range sortedKeys(e.Snapshot) {
+			if err := writeValue(n.mr, k, e.Snapshot[k], now); err != nil {
+				n.world.fail(err)
+			}
+		}
+	} else if err := writeValue(n.mr, e.Key, e.Value, now); err != nil {
+		n.world.fail(err)
+	}
+	n.observe("replication", "", "")
+	return true
+}
+
+// wait is the WAIT command: it answers once enough replicas have confirmed
+// this connection's last write, or the timeout is over, with how many have.
+func (s *session) wait(args []string) bool {
+	n := s.node
+	if len(args) != 3 {
+		s.peer.WriteError("ERR wrong number of arguments for 'wait' command")
+		s.peer.Flush()
+		return true
+	}
+	want, err1 := strconv.Atoi(args[1])
+	ms, err2 := strconv.Atoi(args[2])
+	if err1 != nil || err2 != nil || ms < 0 {
+		s.peer.WriteError("ERR value is not an integer or out of range")
+		s.peer.Flush()
+		return true
+	}
+	var over <-chan time.Time
+	if ms > 0 {
+		t := time.NewTimer(time.Duration(ms) * time.Millisecond)
+		defer t.Stop()
+		over = t.C
+	}
+	for {
+		n.exec.Lock()
+		if !n.up {
+			n.exec.Unlock()
+			return false
+		}
+		acked, acks := 0, n.acks
+		for _, r := range n.streams {
+			if r.acked >= s.offset {
+				acked++
+			}
+		}
+		n.exec.Unlock()
+		if acked < want {
+			select {
+			case <-acks:
+				continue
+			case <-over:
+			}
+		}
+		s.peer.WriteInt(acked)
+		s.peer.Flush()
+		return true
+	}
+}

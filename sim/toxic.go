@@ -1,0 +1,216 @@
+package sim
+
+import (
+	"sync"
+
+	"github.com/Shopify/toxiproxy/v2/stream"
+	"github.com/Shopify/toxiproxy/v2/toxics"
+)
+
+// stage runs one toxic on one pipe: chunks queue up before it, as they do in
+// a socket's buffer, and what it lets through goes on to the next stage.
+//
+//	write -> queue -> toxic.Pipe -> next stage ... -> wire
+type stage struct {
+	toxic toxics.Toxic
+	stub  *toxics.ToxicStub
+	input chan *stream.StreamChunk
+	next  func(*stream.StreamChunk) // hands on, nil is the end of the stream
+
+	mu     sync.Mutex
+	queue  []*stream.StreamChunk
+	ended  bool          // the stream's end is in the queue
+	more   chan struct{} // capacity 1: the queue has grown
+	quit   chan struct{} // closed by stop
+	piped  chan struct{} // closed when the toxic has returned
+	fed    chan struct{} // closed when the feeder has returned
+	handed chan struct{} // closed when everything let through has been handed on
+}
+
+func newStage(t toxics.Toxic, next func(*stream.StreamChunk)) *stage {
+	s := &stage{
+		toxic: t, next: next,
+		more: make(chan struct{}, 1), quit: make(chan struct{}),
+		piped: make(chan struct{}), fed: make(chan struct{}), handed: make(chan struct{}),
+	}
+	size := 0
+	if b, ok := t.(toxics.BufferedToxic); ok {
+		size = b.GetBufferSize()
+	}
+	s.input = make(chan *stream.StreamChunk, size)
+	output := make(chan *stream.StreamChunk)
+	s.stub = toxics.NewToxicStub(s.input, output)
+	if st, ok := t.(toxics.StatefulToxic); ok {
+		s.stub.State = st.NewState()
+	}
+	go s.feed()
+	go func() {
+		defer close(s.piped)
+		t.Pipe(s.stub)
+	}()
+	go s.hand(output)
+	return s
+}
+
+func (s *stage) push(c *stream.StreamChunk) {
+	s.mu.Lock()
+	s.queue = append(s.queue, c)
+	s.mu.Unlock()
+	select {
+	case s.more <- struct{}{}:
+	default:
+	}
+}
+
+// feed moves chunks from the queue into the toxic until stop. A chunk is
+// taken off the queue only once the toxic has it.
+func (s *stage) feed() {
+	defer close(s.fed)
+	for {
+		s.mu.Lock()
+		var head *stream.StreamChunk
+		waiting := len(s.queue) > 0
+		if waiting {
+			head = s.queue[0]
+		}
+		s.mu.Unlock()
+		if !waiting {
+			select {
+			case <-s.more:
+				continue
+			case <-s.quit:
+				return
+			}
+		}
+		if head == nil {
+			close(s.input)
+			s.pop()
+			s.ended = true
+			return
+		}
+		select {
+		case s.input <- head:
+			s.pop()
+		case <-s.quit:
+			return
+		}
+	}
+}
+
+func (s *stage) pop() {
+	s.mu.Lock()
+	s.queue = s.queue[1:]
+	s.mu.Unlock()
+}
+
+// hand passes on what the toxic lets through. The toxic closes its output when
+// it ends the stream.
+func (s *stage) hand(output <-chan *stream.StreamChunk) {
+	defer close(s.handed)
+	for {
+		select {
+		case c, ok := <-output:
+			if !ok {
+				s.next(nil)
+				return
+			}
+			s.next(c)
+		case <-s.piped:
+			for { // what was let through before the toxic returned
+				select {
+				case c, ok := <-output:
+					if !ok {
+						s.next(nil)
+						return
+					}
+					s.next(c)
+				default:
+					return
+				}
+			}
+		}
+	}
+}
+
+// stop takes the toxic off and returns what had not entered it yet; when the
+// result ends with nil, the stream's end was among it.
+func (s *stage) stop() []*stream.StreamChunk {
+	close(s.quit)
+	<-s.fed
+	select {
+	case s.stub.Interrupt <- struct{}{}:
+		<-s.piped
+	case <-s.piped:
+	}
+	<-s.handed
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rest := s.queue
+	s.queue = nil
+	for drained := false; !drained; { // a buffered toxic's input
+		select {
+		case c, ok := <-s.input:
+			if !ok {
+				drained = true
+			} else {
+				rest = append([]*stream.StreamChunk{c}, rest...)
+			}
+		default:
+			drained = true
+		}
+	}
+	if s.ended && !s.stub.Closed() {
+		rest = append(rest, nil)
+	}
+	return rest
+}
+
+// attach puts a toxic on the pipe, after those already there.
+func (p *pipe) attach(t toxics.Toxic) *stage {
+	var s *stage
+	s = newStage(t, func(c *stream.StreamChunk) { p.forward(p.after(s), c) })
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stages = append(p.stages, s)
+	return s
+}
+
+// after is the stage behind s, or nil for the wire.
+func (p *pipe) after(s *stage) *stage {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, x := range p.stages {
+		if x == s && i+1 < len(p.stages) {
+			return p.stages[i+1]
+		}
+	}
+	return nil
+}
+
+// detach takes a toxic off; what waited before it goes on its way.
+func (p *pipe) detach(s *stage) {
+	p.mu.Lock()
+	i := -1
+	for j, x := range p.stages {
+		if x == s {
+			i = j
+		}
+	}
+	p.mu.Unlock()
+	if i < 0 {
+		return // the connection broke meanwhile
+	}
+	rest := s.stop()
+	next := p.after(s)
+	p.mu.Lock()
+	for j, x := range p.stages {
+		if x == s {
+			p.stages = append(p.stages[:j:j], p.stages[j+1:]...)
+			break
+		}
+	}
+	p.mu.Unlock()
+	for _, c := range rest {
+		p.forward(next, c)
+	}
+}

@@ -1,0 +1,304 @@
+// Package sim is the world in virtual time: unmodified go-redis clients talk
+// to unmodified miniredis servers over in-memory links inside a
+// testing/synctest bubble. Time passes only when everybody waits, every
+// message takes a time of its own drawn from a seeded source, and so a seed
+// gives the same history, to the byte, in any process.
+//
+// What the package adds to miniredis: replication by effects over a link that
+// can lag or be cut, WAIT that waits, failover, restarts, a clock per server,
+// cluster slots, processes that can be paused, and the ground truth of every
+// change of a key.
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/holdfast-go/holdfast/faults"
+)
+
+// Options describe a world. Group g has a primary "node-g" and replicas
+// "node-g-replica-1" and so on; clients are "client-1" and so on.
+type Options struct {
+	Seed     uint64
+	Clients  int
+	Groups   int // independent primaries; with Cluster they share one key space
+	Replicas int // of each primary
+	Cluster  bool
+
+	LatencyMin, LatencyMax time.Duration // of a message between client and server, one way
+	Lag                    time.Duration // of replication, one way; 0: as the latency
+
+	// LockKey says which keys are locks, for [faults.Moment.Changed] and
+	// [World.DeleteLock].
+	LockKey func(key string) bool
+	// OnChange is told of every change of a key, OnMoment of every moment.
+	// OnChange must not call back into the world; OnMoment may, through
+	// faults.
+	OnChange func(Change)
+	OnMoment func(faults.Moment)
+}
+
+// World is a running simulated world. It must be made, used and closed inside
+// one [Bubble]. It implements [faults.World].
+type World struct {
+	opts    Options
+	cluster *cluster // nil without Cluster
+
+	nodes map[string]*node
+	order []string // node names, in order of making
+	procs map[string]*Process
+
+	mu      sync.Mutex
+	links   map[[2]string]*link
+	primary []string            // by group - 1
+	routes  map[string][]string // client -> by group - 1: the node it is sent to
+	err     error
+	closed  bool
+}
+
+var _ faults.World = (*World)(nil)
+
+// New starts a world: every server up, every replica in sync or on its way.
+func New(o Options) *World {
+	w := &World{
+		opts: o, nodes: map[string]*node{}, procs: map[string]*Process{},
+		links: map[[2]string]*link{}, routes: map[string][]string{},
+	}
+	seedGlobal(o.Seed)
+	if o.Cluster {
+		w.cluster = &cluster{groups: o.Groups}
+	}
+	for g := 1; g <= o.Groups; g++ {
+		name := fmt.Sprintf("node-%d", g)
+		w.add(newNode(w, name, g, address(g, 1), rolePrimary))
+		w.primary = append(w.primary, name)
+		for r := 1; r <= o.Replicas; r++ {
+			w.add(newNode(w, fmt.Sprintf("%s-replica-%d", name, r), g, address(g, 1+r), roleReplica))
+		}
+	}
+	for c := 1; c <= o.Clients; c++ {
+		name := fmt.Sprintf("client-%d", c)
+		w.procs[name] = newProcess(name)
+		w.routes[name] = slices.Clone(w.primary)
+	}
+	for _, name := range w.order {
+		if n := w.nodes[name]; n.role == roleReplica {
+			n.follows(w.nodes[w.primary[n.group-1]])
+		}
+	}
+	return w
+}
+
+func (w *World) add(n *node) {
+	w.nodes[n.name] = n
+	w.order = append(w.order, n.name)
+}
+
+// address is a server's address; 10.0.g.0 stands for "the primary of group g".
+func address(group, host int) *net.TCPAddr {
+	return &net.TCPAddr{IP: net.IPv4(10, 0, byte(group), byte(host)), Port: 6379}
+}
+
+// Process returns a client process.
+func (w *World) Process(name string) *Process { return w.procs[name] }
+
+// Commands is how many commands the servers have executed.
+func (w *World) Commands() int {
+	total := 0
+	for _, name := range w.order {
+		n := w.nodes[name]
+		n.exec.Lock()
+		total += n.served
+		n.exec.Unlock()
+	}
+	return total
+}
+
+// Keys lists what the primaries that are up hold now, as "node key".
+func (w *World) Keys() []string {
+	var keys []string
+	for g := 1; g <= w.opts.Groups; g++ {
+		n := w.primaryOf(g)
+		n.look()
+		n.exec.Lock()
+		if n.up {
+			for _, k := range sortedKeys(n.state) {
+				keys = append(keys, n.name+" "+k)
+			}
+		}
+		n.exec.Unlock()
+	}
+	return keys
+}
+
+// Subscriptions counts the channels that somebody is subscribed to.
+func (w *World) Subscriptions() int {
+	total := 0
+	for _, name := range w.order {
+		n := w.nodes[name]
+		n.exec.Lock()
+		if n.up {
+			total += len(n.mr.PubSubChannels(""))
+		}
+		n.exec.Unlock()
+	}
+	return total
+}
+
+// Connections counts the connections that are open between processes that
+// have not crashed and servers.
+func (w *World) Connections() int {
+	total := 0
+	for _, l := range w.allLinks() {
+		if p := w.procs[l.from]; p != nil && !p.Crashed() {
+			total += l.connections()
+		}
+	}
+	return total
+}
+
+// Err is the first thing that went wrong in the world itself, which makes a
+// run worthless.
+func (w *World) Err() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
+// Close stops every server and breaks every connection.
+func (w *World) Close() {
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	for _, name := range w.order {
+		w.nodes[name].unfollow()
+	}
+	for _, name := range w.order {
+		if n := w.nodes[name]; n.isUp() {
+			if err := n.stop(); err != nil {
+				w.fail(err)
+			}
+		}
+	}
+	for _, l := range w.allLinks() {
+		l.reset()
+		l.clear()
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.procs)) {
+		w.procs[name].kill()
+	}
+}
+
+func (w *World) fail(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.err = errors.Join(w.err, err)
+}
+
+func (w *World) announce(m faults.Moment) {
+	if w.opts.OnMoment != nil {
+		w.opts.OnMoment(m)
+	}
+}
+
+func (w *World) changed(c Change) {
+	if w.opts.OnChange != nil {
+		w.opts.OnChange(c)
+	}
+}
+
+// opOf is the operation a process is in.
+func (w *World) opOf(process string) string {
+	if p := w.procs[process]; p != nil {
+		return p.currentOp()
+	}
+	return ""
+}
+
+func (w *World) primaryOf(group int) *node {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.nodes[w.primary[group-1]]
+}
+
+func (w *World) routeOf(process string, group int) *node {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.nodes[w.routes[process][group-1]]
+}
+
+// link returns the link between two parties, making it on first use.
+func (w *World) link(from, to string) *link {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	id := [2]string{from, to}
+	l := w.links[id]
+	if l == nil {
+		lo, hi := w.opts.LatencyMin, w.opts.LatencyMax
+		if w.nodes[from] != nil && w.opts.Lag > 0 {
+			lo, hi = w.opts.Lag, w.opts.Lag+w.opts.Lag/4
+		}
+		l = newLink(from, to, w.opts.Seed, lo, hi)
+		w.links[id] = l
+	}
+	return l
+}
+
+// allLinks lists the links in a fixed order.
+func (w *World) allLinks() []*link {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	ids := slices.SortedFunc(maps.Keys(w.links), func(a, b [2]string) int {
+		return slices.Compare(a[:], b[:])
+	})
+	links := make([]*link, len(ids))
+	for i, id := range ids {
+		links[i] = w.links[id]
+	}
+	return links
+}
+
+// reroute sends every client to the current primaries, as Sentinel or the
+// cluster's gossip would tell it to, unless it is isolated from them.
+func (w *World) reroute() {
+	for _, client := range slices.Sorted(maps.Keys(w.procs)) {
+		for g := 1; g <= w.opts.Groups; g++ {
+			now, want := w.routeOf(client, g), w.primaryOf(g)
+			if now == want || w.link(client, want.name).blocked() {
+				continue
+			}
+			w.mu.Lock()
+			w.routes[client][g-1] = want.name
+			w.mu.Unlock()
+			w.link(client, now.name).reset()
+		}
+	}
+}
+
+// dial opens a connection of a process to a node.
+func (w *World) dial(ctx context.Context, p *Process, n *node) (net.Conn, error) {
+	if !p.Gate() {
+		return nil, errCrashed
+	}
+	w.mu.Lock()
+	closed := w.closed
+	w.mu.Unlock()
+	if closed {
+		return nil, net.ErrClosed
+	}
+	from := &net.TCPAddr{IP: net.IPv4(10, 1, 0, 1), Port: 40000}
+	c, err := w.link(p.name, n.name).open(ctx, p, from, n.addr, func(server *pipeConn) error { return n.accept(server, p.name) })
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
