@@ -1,0 +1,38 @@
+# Two commands do all the set-up: `go run ./cmd/holdfast run` and `make test`.
+
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
+# The packages where the race detector is affordable.
+RACE = ./lock/... ./faults/... ./sim/... ./checker/... ./reports/...
+
+.PHONY: test lint vuln unit race bench help
+
+help:
+	@echo "make test    everything: format, vet, staticcheck, govulncheck, tests, race detector"
+	@echo "make unit    the tests alone"
+	@echo "make bench   the benchmarks, as a table"
+
+test: lint vuln unit race
+
+lint:
+	@test -z "$$(gofmt -l .)" || { echo "not gofmt'ed:"; gofmt -l .; exit 1; }
+	go vet ./...
+	go run $(STATICCHECK) ./...
+
+# The vulnerability database is on the network; without it the check is
+# skipped, in words. A finding fails.
+vuln:
+	@out=$$(go run $(GOVULNCHECK) ./... 2>&1); code=$$?; \
+	if [ $$code -eq 0 ]; then echo "govulncheck: no known vulnerability is reached"; \
+	elif echo "$$out" | grep -qiE 'fetching vulnerabilities|dial tcp|no such host|connection refused|lookup |403 Forbidden|proxyconnect'; then \
+		echo "govulncheck: skipped, its database cannot be reached from here"; \
+	else echo "$$out"; exit $$code; fi
+
+unit:
+	go test ./...
+
+race:
+	go test -race -short $(RACE)
+
+bench:
+	@./scripts/bench

@@ -1,0 +1,170 @@
+package checker
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Options changes how [Judge] works. The zero value is right for most uses.
+type Options struct {
+	// PorcupineBudget is how long the linearizability judge may search before
+	// its verdict is unknown. 0 means 20 seconds.
+	PorcupineBudget time.Duration
+}
+
+// Report is what the judges say about one history.
+type Report struct {
+	// Verdicts has an entry for every property that the lock claims.
+	Verdicts map[Property]Verdict
+	// Vacuous says why the run proves nothing: a planned fault that never
+	// struck, a kind of operation that never succeeded, too few grants. It is
+	// empty when the run means something. In a vacuous run no verdict is ok.
+	Vacuous string
+}
+
+// PropertyInfo describes a property for people.
+type PropertyInfo struct {
+	Name    Property
+	Promise string // one sentence
+}
+
+// Claim is an interval in which an owner believed to hold a lock: from the
+// return of the acquire that took it from 0 to 1.
+type Claim struct {
+	Owner, Client, Lock string
+	From, To            int64
+	// AcquireOp took the hold. EndOp is the operation that ended it, 0 when
+	// no operation did.
+	AcquireOp, EndOp int64
+	// EndedBy is "release" (To is the invocation of the release that takes
+	// the count to 0), "lost" (the client was told, or was refused or
+	// restarted at count 1 and so knows), "crash" or "end".
+	EndedBy string
+	Token   uint64
+	Lease   int64 // asked for by AcquireOp, 0 for none
+	Renewed bool  // a watchdog renews it
+}
+
+// InvalidError says that a history cannot be judged. An invalid history is a
+// defect of whoever recorded it; it is never a violation.
+type InvalidError struct {
+	Line   int // in the encoded history; the header is line 1
+	Event  int // counted from 1; 0 for the header
+	Reason string
+}
+
+func (e *InvalidError) Error() string {
+	if e.Event == 0 {
+		return fmt.Sprintf("invalid history: line %d: %s", e.Line, e.Reason)
+	}
+	return fmt.Sprintf("invalid history: line %d (event %d): %s", e.Line, e.Event, e.Reason)
+}
+
+// Judge checks a history and says, for every property the lock claims,
+// whether it held. The error is an [*InvalidError] when the history is not
+// valid; there is no other error. Judge does not change the history, and the
+// same history always gets the same report unless the budget runs out.
+func Judge(h *History, o Options) (Report, error) {
+	if o.PorcupineBudget <= 0 {
+		o.PorcupineBudget = 20 * time.Second
+	}
+	if err := validate(h); err != nil {
+		return Report{}, err
+	}
+	t := newTrace(h)
+	r := Report{Verdicts: map[Property]Verdict{}, Vacuous: vacuous(t)}
+	for _, p := range properties {
+		if p.claimed != nil && !p.claimed(&h.Header) {
+			continue
+		}
+		v := p.judge(t, o)
+		if len(v.Ops) > maxCause {
+			v.Ops = v.Ops[:maxCause]
+		}
+		if r.Vacuous != "" && v.Outcome == Good {
+			v = Verdict{Outcome: Unknown, Reason: r.Vacuous}
+		}
+		r.Verdicts[p.Name] = v
+	}
+	return r, nil
+}
+
+// Properties lists the twelve properties in the order reports show them.
+func Properties() []PropertyInfo {
+	infos := make([]PropertyInfo, len(properties))
+	for i, p := range properties {
+		infos[i] = p.PropertyInfo
+	}
+	return infos
+}
+
+// Claimed returns what every owner believed, in the order in which the holds
+// began. It needs a valid history; of an invalid one it returns nil.
+func Claimed(h *History) []Claim {
+	if validate(h) != nil {
+		return nil
+	}
+	return newTrace(h).claims
+}
+
+// Encode writes a history as JSON lines: the header, then one event a line.
+func Encode(w io.Writer, h *History) error { return encode(w, h) }
+
+// Decode reads what [Encode] wrote. It is strict: a field it does not know, a
+// header of another format, a line that was cut off or an end that is missing
+// is an [*InvalidError]. Errors of r itself are returned as they are. Decode
+// checks the shape; [Judge] checks whether the events make sense together.
+func Decode(r io.Reader) (*History, error) { return decode(r) }
+
+// Hash is the SHA-256 of the encoded history, in hex.
+func (h *History) Hash() string {
+	sum := sha256.New()
+	if err := encode(sum, h); err != nil {
+		panic(err) // a hash never fails to write, and every field encodes
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// Picture writes porcupine's interactive drawing of a history as HTML: all of
+// it up to 200 lock operations, else the operations around the violation.
+func Picture(h *History, w io.Writer) error { return picture(h, w) }
+
+// maxCause is how many operations a verdict names at most.
+const maxCause = 5
+
+// property is a promise and the judge of it.
+type property struct {
+	PropertyInfo
+	claimed func(*Header) bool // nil: every lock promises it
+	judge   func(*trace, Options) Verdict
+}
+
+var properties []property
+
+func init() {
+	plain := func(f func(*trace) Verdict) func(*trace, Options) Verdict {
+		return func(t *trace, _ Options) Verdict { return f(t) }
+	}
+	properties = []property{
+		{PropertyInfo{Exclusion, "No two owners hold the lock at once."}, nil, plain(judgeExclusion)},
+		{PropertyInfo{Linearizable, "Every outcome is one that a single lock, served one request at a time, would have given."}, nil, judgeLinearizable},
+		{PropertyInfo{ResourceSafe, "The guarded resource loses no update and, when fenced, accepts no stale write."},
+			func(h *Header) bool { return h.Resource != nil }, plain(judgeResource)},
+		{PropertyInfo{Fencing, "Fencing tokens grow from hold to hold and stay the same within one."},
+			func(h *Header) bool { return h.Claims.Fencing }, plain(judgeFencing)},
+		{PropertyInfo{Ownership, "Only its owner releases or renews a hold."}, nil, plain(judgeOwnership)},
+		{PropertyInfo{Count, "Hold counts are right, and as many releases as acquires leave nothing behind."}, nil, plain(judgeCount)},
+		{PropertyInfo{Lease, "The server never keeps a hold shorter than the lease owed, longer than asked, or for ever."},
+			func(h *Header) bool { return h.Claims.Lease }, plain(judgeLease)},
+		{PropertyInfo{Renewal, "A renewed hold is renewed in time while it lives, and never after."},
+			func(h *Header) bool { return h.Claims.Renewal }, plain(judgeRenewal)},
+		{PropertyInfo{Progress, "Every waiter gets the lock or its timeout in time, and none sleeps on a free lock."}, nil, plain(judgeProgress)},
+		{PropertyInfo{Fairness, "Waiters get the lock in the order in which they came."},
+			func(h *Header) bool { return h.Claims.Fairness }, plain(judgeFairness)},
+		{PropertyInfo{Errors, "Every outcome has one error class, the documented one."}, nil, plain(judgeErrors)},
+		{PropertyInfo{Cleanup, "At the end no key, subscription, connection or goroutine remains."}, nil, plain(judgeCleanup)},
+	}
+}

@@ -1,0 +1,95 @@
+package checker
+
+import "sort"
+
+// claims derives what every owner believed from its operations and notes
+// alone.
+func claims(t *trace) []Claim {
+	var all []Claim
+	for _, k := range t.owners {
+		all = append(all, claimsOf(t, k)...)
+	}
+	sort.SliceStable(all, func(i, j int) bool { return all[i].From < all[j].From })
+	return all
+}
+
+// step is something that may change what an owner believes.
+type step struct {
+	t    int64
+	o    *op
+	ret  bool // the return of o, else its invocation
+	note Func // of a note, when o is nil
+}
+
+// steps lists in order what an owner did and was told about one lock.
+func (t *trace) steps(k ownerLock) []step {
+	var out []step
+	for _, o := range t.byOwner[k] {
+		out = append(out, step{t: o.inv, o: o})
+		if !o.open() {
+			out = append(out, step{t: o.ret, o: o, ret: true})
+		}
+	}
+	client := t.client[k.owner]
+	for _, n := range t.notes {
+		if n.Client != client || (n.F != Lost && n.F != Crashed) {
+			continue
+		}
+		if n.F == Lost && ((n.Owner != "" && n.Owner != k.owner) || (n.Lock != "" && n.Lock != k.lock)) {
+			continue
+		}
+		out = append(out, step{t: n.Time, note: n.F})
+	}
+	sort.SliceStable(out, func(i, j int) bool { return out[i].t < out[j].t })
+	return out
+}
+
+func claimsOf(t *trace, k ownerLock) []Claim {
+	var all []Claim
+	var cur *Claim
+	count := 0
+	begin := func(o *op) {
+		cur = &Claim{
+			Owner: o.owner, Client: o.client, Lock: o.lock, From: o.ret, AcquireOp: o.id,
+			Token: o.res.Token, Lease: o.args.Lease, Renewed: o.args.Renewed,
+		}
+		count = max(o.res.Count, 1)
+	}
+	finish := func(to int64, by string, endOp int64) {
+		if cur != nil {
+			cur.To, cur.EndedBy, cur.EndOp = to, by, endOp
+			all = append(all, *cur)
+		}
+		cur, count = nil, 0
+	}
+	for _, s := range t.steps(k) {
+		switch {
+		case s.o == nil && s.note == Lost:
+			finish(s.t, "lost", 0)
+		case s.o == nil:
+			finish(s.t, "crash", 0)
+		case s.o.f == Acquire && s.ret && s.o.kind == OK:
+			switch {
+			case cur == nil:
+				begin(s.o)
+			case s.o.res.Count == 1 && t.claim.Reentrant:
+				// It counts from 1 again: the hold before had been lost.
+				finish(s.t, "lost", s.o.id)
+				begin(s.o)
+			default:
+				count++
+			}
+		case s.o.f == Release && !s.ret && cur != nil && count <= 1:
+			finish(s.t, "release", s.o.id)
+		case s.o.f == Release && s.ret && cur != nil && s.o.inv >= cur.From:
+			switch {
+			case s.o.kind == Fail && (s.o.res.Error == ErrNotHeld || s.o.res.Error == ErrLost):
+				finish(s.t, "lost", s.o.id)
+			default:
+				count--
+			}
+		}
+	}
+	finish(t.endTime, "end", 0)
+	return all
+}

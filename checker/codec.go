@@ -1,0 +1,103 @@
+package checker
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+func encode(w io.Writer, h *History) error {
+	b := bufio.NewWriter(w)
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(h.Header); err != nil {
+		return fmt.Errorf("encode history: %w", err)
+	}
+	for i := range h.Events {
+		if err := e.Encode(&h.Events[i]); err != nil {
+			return fmt.Errorf("encode history: %w", err)
+		}
+	}
+	if err := b.Flush(); err != nil {
+		return fmt.Errorf("encode history: %w", err)
+	}
+	return nil
+}
+
+func decode(r io.Reader) (*History, error) {
+	b := bufio.NewReaderSize(r, 64<<10)
+	h := &History{}
+	for line := 1; ; line++ {
+		raw, err := b.ReadBytes('\n')
+		invalid := func(format string, args ...any) error {
+			return &InvalidError{Line: line, Event: line - 1, Reason: fmt.Sprintf(format, args...)}
+		}
+		switch {
+		case errors.Is(err, io.EOF) && len(raw) > 0:
+			return nil, invalid("the line is cut off: it does not end in a newline")
+		case errors.Is(err, io.EOF) && line == 1:
+			return nil, invalid("the history is empty")
+		case errors.Is(err, io.EOF):
+			if n := len(h.Events); n == 0 || h.Events[n-1].Kind != End {
+				return nil, invalid("the history is cut off: its last event must be of kind %q", End)
+			}
+			return h, nil
+		case err != nil:
+			return nil, fmt.Errorf("read history: %w", err)
+		}
+		if line == 1 {
+			// The format first: a newer one may well have fields we lack.
+			var f struct {
+				Format string `json:"format"`
+			}
+			if err := json.Unmarshal(raw, &f); err != nil {
+				return nil, invalid("not a history: the first line is not a JSON object: %s", plainJSON(err))
+			}
+			if f.Format != Format {
+				return nil, invalid("this is %q; this version reads %q", f.Format, Format)
+			}
+			if err := strict(raw, &h.Header); err != nil {
+				return nil, invalid("%s", plainJSON(err))
+			}
+			continue
+		}
+		var e Event
+		if err := strict(raw, &e); err != nil {
+			return nil, invalid("%s", plainJSON(err))
+		}
+		h.Events = append(h.Events, e)
+	}
+}
+
+// strict reads exactly one JSON object from a line.
+func strict(raw []byte, v any) error {
+	if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 || trimmed[0] != '{' {
+		return errors.New("not a JSON object")
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("something follows the JSON object on its line")
+	}
+	return nil
+}
+
+// plainJSON puts an error of the JSON package in a user's words.
+func plainJSON(err error) string {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax), errors.Is(err, io.ErrUnexpectedEOF):
+		return "not JSON: " + strings.TrimPrefix(err.Error(), "json: ")
+	case errors.As(err, &kind):
+		return fmt.Sprintf("field %q cannot be a %s", kind.Field, kind.Value)
+	}
+	return strings.TrimPrefix(err.Error(), "json: ")
+}

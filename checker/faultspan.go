@@ -1,0 +1,148 @@
+package checker
+
+import (
+	"sort"
+	"strings"
+)
+
+// faultSpan is one strike of a fault.
+type faultSpan struct {
+	name     string
+	clients  []string
+	nodes    []string // everything listed that is not a client
+	from, to int64
+	open     bool // it lasted to the end
+}
+
+// settling is how long a fault that strikes in an instant is excused for:
+// connections are opened again, clients find the new primary.
+const settling = 5 * second
+
+// instant are the faults that have no duration and are over at once. Any other
+// fault that is not seen to end lasts to the end of the history.
+var instant = map[string]bool{
+	"failover": true, "restart": true, "reset": true, "script-flush": true,
+	"evict": true, "delete": true, "cancel": true, "clock-jump": true,
+}
+
+func faultSpans(h *History) []faultSpan {
+	var spans []faultSpan
+	openSpan := map[int]int{} // fault id -> index of its open span
+	var last int64
+	for i := range h.Events {
+		e := &h.Events[i]
+		last = e.Time
+		if e.Kind != Fault {
+			continue
+		}
+		switch e.Fault.Phase {
+		case PhaseStart:
+			s := faultSpan{name: e.Fault.Name, from: e.Time, to: never, open: true}
+			for _, target := range e.Fault.Targets {
+				for _, name := range names(target) {
+					if strings.HasPrefix(name, "client-") {
+						s.clients = append(s.clients, name)
+					} else {
+						s.nodes = append(s.nodes, name)
+					}
+				}
+			}
+			openSpan[e.Fault.ID] = len(spans)
+			spans = append(spans, s)
+		case PhaseEnd:
+			if j, ok := openSpan[e.Fault.ID]; ok {
+				spans[j].to, spans[j].open = e.Time, false
+				delete(openSpan, e.Fault.ID)
+			}
+		}
+	}
+	for i := range spans {
+		if s := &spans[i]; s.open {
+			s.to = last
+			if instant[s.name] {
+				s.to, s.open = min(s.from+settling, last), false
+			}
+		}
+	}
+	return spans
+}
+
+// names splits a target such as "client-1 -> node-1" into its names.
+func names(target string) []string {
+	fields := strings.FieldsFunc(target, func(r rune) bool { return strings.ContainsRune(" ,|<>=:;/", r) })
+	var out []string
+	for _, f := range fields {
+		if f = strings.Trim(f, "-"); f != "" {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// touchesClient says whether a fault may disturb a client: it names the
+// client, or no client at all and so disturbs everyone.
+func (s *faultSpan) touchesClient(client string) bool {
+	if len(s.clients) == 0 {
+		return true
+	}
+	for _, c := range s.clients {
+		if c == client {
+			return true
+		}
+	}
+	return false
+}
+
+// touchesGroup says whether a fault may disturb the servers of a group. A
+// target that is not a server's own name, such as "primary", may be any.
+func (s *faultSpan) touchesGroup(group string) bool {
+	for _, n := range s.nodes {
+		if groupOf(n) == group || !strings.HasPrefix(n, "node-") {
+			return true
+		}
+	}
+	return len(s.nodes) == 0 && len(s.clients) == 0
+}
+
+// is says whether the fault is one of the named kinds.
+func (s *faultSpan) is(kinds ...string) bool {
+	for _, k := range kinds {
+		if s.name == k {
+			return true
+		}
+	}
+	return false
+}
+
+// overlap is how much of [from, to] the chosen faults cover, each counted as
+// lasting extra longer than it did.
+func (t *trace) overlap(from, to, extra int64, pick func(*faultSpan) bool) int64 {
+	var parts [][2]int64
+	for i := range t.faults {
+		s := &t.faults[i]
+		if a, b := max(s.from, from), min(plus(s.to, extra), to); a < b && pick(s) {
+			parts = append(parts, [2]int64{a, b})
+		}
+	}
+	sort.Slice(parts, func(i, j int) bool { return parts[i][0] < parts[j][0] })
+	var sum, reached int64
+	reached = from
+	for _, p := range parts {
+		if p[1] > reached {
+			sum += p[1] - max(p[0], reached)
+			reached = p[1]
+		}
+	}
+	return sum
+}
+
+// clockFault says whether the clock of a group's servers was moved by then.
+func (t *trace) clockFault(group string, by int64) bool {
+	for i := range t.faults {
+		s := &t.faults[i]
+		if s.from <= by && s.is("clock-jump", "clock-drift") && s.touchesGroup(group) {
+			return true
+		}
+	}
+	return false
+}

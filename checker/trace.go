@@ -1,0 +1,186 @@
+package checker
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// never is the time of what does not happen.
+const never = math.MaxInt64
+
+const (
+	millisecond int64 = 1e6
+	second      int64 = 1e9
+)
+
+// op is an operation: an invocation and, when it has one, its return.
+type op struct {
+	id                  int64
+	f                   Func
+	client, owner, lock string
+	args                Args
+	inv, ret            int64 // ret is never while the operation is open
+	kind                Kind  // OK, Fail, Info, or Invoke while it is open
+	res                 Result
+}
+
+func (o *op) open() bool { return o.kind == Invoke }
+
+// unclear says that nobody knows whether the operation happened.
+func (o *op) unclear() bool { return o.kind == Info || o.kind == Invoke }
+
+// trace is a valid history, indexed for the judges. It is built once and only
+// read after that.
+type trace struct {
+	h       *History
+	claim   Claims // with Quorum and Nodes at least 1
+	ops     []*op  // by invocation
+	byID    map[int64]*op
+	byOwner map[ownerLock][]*op // lock operations only, by invocation
+	owners  []ownerLock         // in order of first appearance
+	client  map[string]string   // owner -> client
+	locks   []string            // in order of first appearance
+	crashed map[string]int64    // client -> when
+	notes   []*Event
+	faults  []faultSpan
+	changes []change // of every server, in order of time
+	spans   []span   // who held what on which server, by start
+	end     *EndEvent
+	endTime int64
+	claims  []Claim
+}
+
+type ownerLock struct{ owner, lock string }
+
+func newTrace(h *History) *trace {
+	t := &trace{
+		h: h, claim: h.Header.Claims,
+		byID: map[int64]*op{}, byOwner: map[ownerLock][]*op{},
+		client: map[string]string{}, crashed: map[string]int64{},
+	}
+	t.claim.Quorum, t.claim.Nodes = max(t.claim.Quorum, 1), max(t.claim.Nodes, 1)
+	knownLock := map[string]bool{}
+	for i := range h.Events {
+		e := &h.Events[i]
+		t.endTime = e.Time
+		switch e.Kind {
+		case Invoke:
+			o := &op{id: e.Op, f: e.F, client: e.Client, owner: e.Owner, lock: e.Lock, inv: e.Time, ret: never, kind: Invoke}
+			if e.Args != nil {
+				o.args = *e.Args
+			}
+			t.ops = append(t.ops, o)
+			t.byID[o.id] = o
+			t.client[o.owner] = o.client
+			if o.f == Acquire || o.f == Release || o.f == Inspect {
+				k := ownerLock{o.owner, o.lock}
+				if t.byOwner[k] == nil {
+					t.owners = append(t.owners, k)
+				}
+				t.byOwner[k] = append(t.byOwner[k], o)
+				if !knownLock[o.lock] {
+					knownLock[o.lock] = true
+					t.locks = append(t.locks, o.lock)
+				}
+			}
+		case OK, Fail, Info:
+			o := t.byID[e.Op]
+			o.kind, o.ret = e.Kind, e.Time
+			if e.Result != nil {
+				o.res = *e.Result
+			}
+		case Note:
+			t.notes = append(t.notes, e)
+			if e.F == Crashed {
+				t.crashed[e.Client] = e.Time
+			}
+		case End:
+			t.end = e.End
+		}
+	}
+	t.faults = faultSpans(h)
+	t.indexServers()
+	t.claims = claims(t)
+	return t
+}
+
+// noServerLog is the reason of verdicts that need Server events and have none.
+const noServerLog = "no server log"
+
+// needsServers says whether a judge of server events has nothing to judge by
+// although the lock was granted.
+func (t *trace) needsServers() bool {
+	return len(t.changes) == 0 && len(t.claims) > 0
+}
+
+// leaseOf is how long an acquire's hold lasts unless renewed; never when the
+// lock has no lease or none was asked for.
+func (t *trace) leaseOf(o *op) int64 {
+	if !t.claim.Lease || o.args.Lease == 0 {
+		return never
+	}
+	return o.args.Lease
+}
+
+// plus adds without passing never.
+func plus(a, b int64) int64 {
+	if a > never-b {
+		return never
+	}
+	return a + b
+}
+
+// at tells a time in words.
+func at(ns int64) string { return fmt.Sprintf("%d.%03d s", ns/second, ns%second/millisecond) }
+
+// until tells a deadline in words; a deadline may be never.
+func until(ns int64) string {
+	if ns == never {
+		return "for ever"
+	}
+	return "until " + at(ns)
+}
+
+// long tells a duration in words.
+func long(ns int64) string {
+	if ns < second {
+		return fmt.Sprintf("%.3g ms", ms(ns))
+	}
+	return fmt.Sprintf("%.3f s", float64(ns)/float64(second))
+}
+
+func ms(ns int64) float64 { return float64(ns) / float64(millisecond) }
+
+// violation is a violated verdict.
+func violation(ns int64, ops []int64, format string, args ...any) Verdict {
+	reason := strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
+	return Verdict{Outcome: Violated, Reason: reason, AtMS: ms(ns), Ops: ops}
+}
+
+// byServers marks a verdict as resting on the server log.
+func byServers(v Verdict) Verdict {
+	v.Evidence = "server log"
+	return v
+}
+
+// opIDs lists the ids of operations, leaving out nil and repetitions.
+func opIDs(ops ...*op) []int64 {
+	var ids []int64
+	seen := map[int64]bool{}
+	for _, o := range ops {
+		if o != nil && !seen[o.id] {
+			seen[o.id] = true
+			ids = append(ids, o.id)
+		}
+	}
+	return ids
+}
+
+// earlier returns the violation that began first; either may be ok.
+func earlier(a, b Verdict) Verdict {
+	if a.Outcome != Violated || (b.Outcome == Violated && b.AtMS < a.AtMS) {
+		return b
+	}
+	return a
+}

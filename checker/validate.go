@@ -1,0 +1,194 @@
+package checker
+
+import "fmt"
+
+// validate checks that a history makes sense before anyone judges it: a wrong
+// recording must never look like a wrong lock.
+func validate(h *History) error {
+	bad := func(i int, format string, args ...any) error {
+		return &InvalidError{Line: i + 2, Event: i + 1, Reason: fmt.Sprintf(format, args...)}
+	}
+	if err := validateHeader(&h.Header); err != "" {
+		return &InvalidError{Line: 1, Reason: err}
+	}
+	open := map[int64]*Event{}      // by operation
+	seen := map[int64]bool{}        // operation ids ever invoked
+	busy := map[string]int64{}      // owner -> its open operation
+	clientOf := map[string]string{} // owner -> client
+	crashed := map[string]bool{}    // clients
+	var last int64
+	for i := range h.Events {
+		e := &h.Events[i]
+		if e.Time < 0 {
+			return bad(i, "time %d is negative", e.Time)
+		}
+		if e.Time < last {
+			return bad(i, "time goes back from %d to %d", last, e.Time)
+		}
+		last = e.Time
+		if (e.Kind == End) != (i == len(h.Events)-1) {
+			if e.Kind == End {
+				return bad(i, "something follows the %q event", End)
+			}
+			return bad(i, "the last event is of kind %q, not %q", e.Kind, End)
+		}
+		if reason := validateShape(e); reason != "" {
+			return bad(i, "%s", reason)
+		}
+		switch e.Kind {
+		case Invoke, OK, Fail, Info, Note:
+			if crashed[e.Client] {
+				return bad(i, "%s crashed before this event", e.Client)
+			}
+			if e.Owner != "" {
+				if c, ok := clientOf[e.Owner]; ok && c != e.Client {
+					return bad(i, "owner %s belongs to %s, not to %s", e.Owner, c, e.Client)
+				}
+				clientOf[e.Owner] = e.Client
+			}
+		}
+		switch e.Kind {
+		case Invoke:
+			if seen[e.Op] {
+				return bad(i, "operation %d is invoked twice", e.Op)
+			}
+			if id, ok := busy[e.Owner]; ok {
+				return bad(i, "%s invokes operation %d while its operation %d is open", e.Owner, e.Op, id)
+			}
+			seen[e.Op], open[e.Op], busy[e.Owner] = true, e, e.Op
+		case OK, Fail, Info:
+			inv, ok := open[e.Op]
+			switch {
+			case !ok && seen[e.Op]:
+				return bad(i, "operation %d returns twice", e.Op)
+			case !ok:
+				return bad(i, "operation %d returns before it is invoked", e.Op)
+			case inv.F != e.F:
+				return bad(i, "operation %d was invoked as %s and returns as %s", e.Op, inv.F, e.F)
+			case inv.Owner != e.Owner:
+				return bad(i, "operation %d was invoked by %s and returns to %s", e.Op, inv.Owner, e.Owner)
+			case inv.Client != e.Client:
+				return bad(i, "operation %d was invoked by %s and returns to %s", e.Op, inv.Client, e.Client)
+			case inv.Lock != e.Lock:
+				return bad(i, "operation %d was invoked on lock %q and returns on %q", e.Op, inv.Lock, e.Lock)
+			}
+			delete(open, e.Op)
+			delete(busy, e.Owner)
+		case Note:
+			if e.F == Crashed {
+				crashed[e.Client] = true
+			}
+		}
+	}
+	if len(h.Events) == 0 {
+		return &InvalidError{Line: 2, Event: 1, Reason: fmt.Sprintf("the history has no events; it must at least have the %q event", End)}
+	}
+	return nil
+}
+
+func validateHeader(h *Header) string {
+	c := &h.Claims
+	switch {
+	case h.Format != Format:
+		return fmt.Sprintf("format is %q, not %q", h.Format, Format)
+	case c.RenewEvery < 0 || c.Handoff < 0 || c.Quorum < 0 || c.Nodes < 0 || h.MinGrants < 0:
+		return "a number in the header is negative"
+	case c.Quorum > max(c.Nodes, 1):
+		return fmt.Sprintf("a quorum of %d is impossible on %d nodes", c.Quorum, max(c.Nodes, 1))
+	}
+	ids := map[int]bool{}
+	for _, f := range h.Faults {
+		if ids[f.ID] {
+			return fmt.Sprintf("two planned faults have the id %d", f.ID)
+		}
+		ids[f.ID] = true
+	}
+	return ""
+}
+
+// validateShape checks one event on its own.
+func validateShape(e *Event) string {
+	if a := e.Args; a != nil && (a.Lease < 0 || a.Wait < -1) {
+		return "a duration of the arguments is negative"
+	}
+	if r := e.Result; r != nil && r.Count < 0 {
+		return "the count of the result is negative"
+	}
+	switch e.Kind {
+	case Invoke, OK, Fail, Info:
+		return validateOp(e)
+	case Note:
+		switch {
+		case e.F != Lost && e.F != Crashed && e.F != Panic:
+			return fmt.Sprintf("%q is not a note", e.F)
+		case e.Client == "":
+			return "the note names no client"
+		}
+	case Fault:
+		switch {
+		case e.Fault == nil:
+			return "the event has no \"fault\""
+		case e.Fault.Phase != PhaseStart && e.Fault.Phase != PhaseEnd && e.Fault.Phase != PhaseFailed:
+			return fmt.Sprintf("%q is not a phase of a fault", e.Fault.Phase)
+		}
+	case Server:
+		return validateServer(e.Server)
+	case End:
+		switch {
+		case e.End == nil:
+			return "the event has no \"end\""
+		case e.End.Subscriptions < 0 || e.End.Connections < 0:
+			return "what remained is counted with a negative number"
+		}
+	default:
+		return fmt.Sprintf("%q is not a kind of event", e.Kind)
+	}
+	return ""
+}
+
+func validateOp(e *Event) string {
+	switch e.F {
+	case Acquire, Release, Inspect:
+		if e.Lock == "" {
+			return "the operation names no lock"
+		}
+	case Read, Write:
+	default:
+		return fmt.Sprintf("%q is not an operation", e.F)
+	}
+	switch {
+	case e.Op <= 0:
+		return "the operation has no id"
+	case e.Client == "" || e.Owner == "":
+		return "the operation names no client or no owner"
+	case e.Kind == Invoke && e.Args == nil && (e.F == Acquire || e.F == Write):
+		return "the invocation has no \"args\""
+	case e.Kind == OK && e.Result == nil && e.F != Release && e.F != Inspect:
+		return "the return has no \"result\""
+	case (e.Kind == Fail || e.Kind == Info) && e.Result == nil:
+		return "the return has no \"result\""
+	}
+	return ""
+}
+
+func validateServer(s *ServerEvent) string {
+	if s == nil {
+		return "the event has no \"server\""
+	}
+	switch s.Cause {
+	case "command", "expiry", "replication", "fault", "restart":
+	default:
+		return fmt.Sprintf("%q is not a cause of a change", s.Cause)
+	}
+	switch {
+	case s.Node == "" || s.Key == "":
+		return "the change names no node or no key"
+	case s.Role != "primary" && s.Role != "replica":
+		return fmt.Sprintf("%q is not a role of a server", s.Role)
+	case s.Count < 0 || s.WasCount < 0:
+		return "a hold count is negative"
+	case s.TTL < -1 || s.WasTTL < -1:
+		return "a TTL is below -1"
+	}
+	return ""
+}

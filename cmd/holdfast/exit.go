@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Exit codes. When several apply, the first of defect, interrupted, usage,
+// unexpected, unknown wins.
+const (
+	exitOK          = 0   // every verdict as expected
+	exitUnexpected  = 1   // some verdict not
+	exitUsage       = 2   // bad usage or bad input
+	exitUnknown     = 3   // some verdict unknown
+	exitDefect      = 4   // a defect of holdfast itself
+	exitInterrupted = 130 // Ctrl-C
+)
+
+// exitError ends the command with a code, a message, and hints.
+type exitError struct {
+	code  int
+	msg   string // empty: the result on stdout says it all
+	hints []string
+	err   error
+}
+
+func (e *exitError) Error() string {
+	if e.msg == "" && e.err != nil {
+		return e.err.Error()
+	}
+	return e.msg
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+func usage(msg string, hints ...string) error {
+	return &exitError{code: exitUsage, msg: msg, hints: hints}
+}
+
+// badInput is an error in something the user gave.
+func badInput(err error, hints ...string) error {
+	return &exitError{code: exitUsage, msg: err.Error(), err: err, hints: hints}
+}
+
+func defect(err error, hints ...string) error {
+	return &exitError{code: exitDefect, msg: err.Error(), err: err, hints: hints}
+}
+
+// result ends the command with a code when the output has already said why.
+func result(code int) error {
+	if code == exitOK {
+		return nil
+	}
+	return &exitError{code: code}
+}
+
+// report prints an error by the rules and returns the exit code.
+func report(stderr io.Writer, err error) int {
+	if err == nil {
+		return exitOK
+	}
+	var e *exitError
+	if !errors.As(err, &e) {
+		e = &exitError{code: exitDefect, msg: err.Error()}
+		if errors.Is(err, context.Canceled) {
+			e.code, e.msg = exitInterrupted, "interrupted"
+		}
+	}
+	if e.msg != "" {
+		msg, rest, _ := strings.Cut(e.msg, "\nhint: ") // errors of lower layers bring their own
+		fmt.Fprintf(stderr, "holdfast: %s\n", msg)
+		if rest != "" {
+			fmt.Fprintf(stderr, "hint: %s\n", rest)
+		}
+	}
+	for _, h := range e.hints {
+		if h != "" {
+			fmt.Fprintf(stderr, "hint: %s\n", h)
+		}
+	}
+	return e.code
+}
+
+func quote(s string) string { return strconv.Quote(s) }
+
+func flagNames(c *cobra.Command) []string {
+	var names []string
+	add := func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, "--"+f.Name)
+		}
+	}
+	c.Flags().VisitAll(add)
+	c.InheritedFlags().VisitAll(add)
+	return names
+}

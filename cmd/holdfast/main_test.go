@@ -1,0 +1,45 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"holdfast": func() {
+			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+			code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+			stop()
+			os.Exit(code)
+		},
+	})
+}
+
+// TestScripts runs the command as a user would; one script per subject.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			// status CODE COMMAND...: the command ends with this very code.
+			"status": func(ts *testscript.TestScript, neg bool, args []string) {
+				if neg || len(args) < 2 {
+					ts.Fatalf("usage: status CODE COMMAND [ARG ...]")
+				}
+				want := args[0]
+				err := ts.Exec(args[1], args[2:]...)
+				got := "0"
+				if err != nil {
+					got = err.Error()
+				}
+				if got != want && got != "exit status "+want {
+					ts.Fatalf("%v: %s, want exit status %s", args[1:], got, want)
+				}
+			},
+		},
+	})
+}

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/reports"
+)
+
+// pool plays jobs on worker processes.
+type pool struct {
+	workers int
+	// stall is how long, in real time, a run may take. Simulated time passes
+	// only when everybody waits, so a run that takes minutes spins without
+	// waiting or is deadlocked where the simulation cannot see it.
+	stall time.Duration
+}
+
+// play plays every job, in order as far as workers are free, and gives each
+// answer to got, one at a time, in the order they come. It returns early when
+// ctx ends; jobs under way are then abandoned.
+func (p pool) play(ctx context.Context, jobs []job, got func(answer)) error {
+	exe, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find own executable: %w", err)
+	}
+	queue := make(chan job)
+	answers := make(chan answer)
+	errs := make(chan error, p.workers)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var all sync.WaitGroup
+	for range min(p.workers, max(1, len(jobs))) {
+		all.Go(func() {
+			if err := p.serve(ctx, exe, queue, answers); err != nil {
+				errs <- err
+				cancel()
+			}
+		})
+	}
+	all.Go(func() {
+		defer close(queue)
+		for _, j := range jobs {
+			select {
+			case queue <- j:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	go func() {
+		all.Wait()
+		close(answers)
+	}()
+	for a := range answers {
+		got(a)
+	}
+	select {
+	case err := <-errs:
+		return err
+	default:
+		return nil
+	}
+}
+
+// serve keeps one worker process busy. One that dies or stalls is replaced,
+// and its job gets a verdict of its own.
+func (p pool) serve(ctx context.Context, exe string, queue <-chan job, answers chan<- answer) error {
+	var w *worker
+	defer func() {
+		if w != nil {
+			w.close()
+		}
+	}()
+	for j := range queue {
+		if w == nil {
+			var err error
+			if w, err = startWorker(exe); err != nil {
+				return err
+			}
+		}
+		a, ok := w.play(ctx, j, p.stall)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if !ok {
+			w = nil
+		}
+		answers <- a
+	}
+	return nil
+}
+
+// worker is a running worker process.
+type worker struct {
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	lines  chan answer // closed when the process has ended
+	stderr *tail
+}
+
+func startWorker(exe string) (*worker, error) {
+	cmd := exec.Command(exe, "worker")
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GOGC=800", "GOTRACEBACK=all")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is ours to handle
+	w := &worker{cmd: cmd, lines: make(chan answer), stderr: &tail{max: 64 << 10}}
+	cmd.Stderr = w.stderr
+	var err error
+	if w.stdin, err = cmd.StdinPipe(); err != nil {
+		return nil, fmt.Errorf("start worker: %w", err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("start worker: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start worker: %w", err)
+	}
+	go func() {
+		defer close(w.lines)
+		in := json.NewDecoder(stdout)
+		for {
+			var a answer
+			if in.Decode(&a) != nil {
+				return
+			}
+			w.lines <- a
+		}
+	}()
+	return w, nil
+}
+
+// play gives the worker a job and waits for the answer. ok is false when the
+// worker is gone; the answer then says what it left behind.
+func (w *worker) play(ctx context.Context, j job, stall time.Duration) (a answer, ok bool) {
+	if err := json.NewEncoder(w.stdin).Encode(j); err != nil {
+		return w.lost(j, "the worker process ended"), false
+	}
+	timer := time.NewTimer(stall)
+	defer timer.Stop()
+	select {
+	case a, ok := <-w.lines:
+		if !ok {
+			return w.lost(j, "the process running the lock under test ended: "+w.wait()), false
+		}
+		return a, true
+	case <-timer.C:
+		w.cmd.Process.Signal(syscall.SIGQUIT) // makes it print every goroutine
+		select {
+		case <-w.lines:
+		case <-time.After(5 * time.Second):
+		}
+		w.kill()
+		return w.lost(j, fmt.Sprintf("the lock under test made no progress for %v of real time: it spins without waiting, or is deadlocked on a mutex", stall)), false
+	case <-ctx.Done():
+		w.kill()
+		return answer{}, false
+	}
+}
+
+// lost is the answer for a job whose worker is gone: the lock under test
+// failed to make progress, and nothing else can be said.
+func (w *worker) lost(j job, what string) answer {
+	if text := w.stderr.String(); text != "" {
+		what += "\n" + text
+	}
+	r := reports.Run{Lock: j.Lock, World: "sim", Seed: j.Seed, Failure: what,
+		Verdicts: map[checker.Property]checker.Verdict{
+			checker.Progress: {Outcome: checker.Violated, Reason: "the run never ended; see its failure"},
+		},
+		Expected: map[checker.Property]checker.Outcome{checker.Progress: checker.Good},
+	}
+	return answer{ID: j.ID, Run: r}
+}
+
+func (w *worker) wait() string {
+	if err := w.cmd.Wait(); err != nil {
+		return err.Error()
+	}
+	return "exit status 0"
+}
+
+func (w *worker) kill() {
+	w.cmd.Process.Kill()
+	w.close()
+}
+
+func (w *worker) close() {
+	w.stdin.Close()
+	for range w.lines {
+	}
+	w.cmd.Wait()
+}
+
+// tail keeps the last bytes written to it.
+type tail struct {
+	max int
+	mu  sync.Mutex
+	buf []byte
+}
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf = append(t.buf, b...)
+	if over := len(t.buf) - t.max; over > 0 {
+		t.buf = t.buf[over:]
+	}
+	return len(b), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(bytes.ToValidUTF8(t.buf, []byte("?")))
+}

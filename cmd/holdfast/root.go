@@ -1,0 +1,96 @@
+package main
+
+import (
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-go/holdfast/scenarios"
+)
+
+// The rules of the command line: stdout carries the result and nothing else,
+// stderr the progress and the errors. An error is "holdfast: what went wrong",
+// in lower case and without a full stop, then "hint:" lines. Colour and
+// progress bars are for terminals only.
+
+func newRoot(stdin io.Reader, stdout, stderr io.Writer) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "holdfast",
+		Short: "Show what a distributed lock on Redis really guarantees",
+		Long: `holdfast plays scenarios of failure against distributed locks on Redis, records
+every operation, and judges the recorded history: did two owners hold the lock
+at once, was an update lost, does a waiter sleep on a free lock?
+
+With no server and nothing installed, everything runs in a simulated world in
+virtual time, and a seed gives the same history every time.`,
+		Example: `  holdfast run                                     # every scenario, every lock
+  holdfast run failover-lost-write --lock reentrant
+  holdfast list scenarios
+  holdfast show holder-pause > mine.yaml && holdfast run ./mine.yaml`,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		DisableAutoGenTag: true,
+		Args:              cobra.NoArgs,
+		RunE:              func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return flagError(c, err) })
+	root.AddCommand(newRunCmd(), newListCmd(), newShowCmd(), newCheckCmd(), newReportCmd(), newReplayCmd(), newVersionCmd(), newWorkerCmd())
+	for _, c := range root.Commands() {
+		if c.Args == nil {
+			c.Args = cobra.ArbitraryArgs
+		}
+		c.Args = usageArgs(c.Args)
+	}
+	root.Args = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		var names []string
+		for _, sub := range c.Commands() {
+			if !sub.Hidden {
+				names = append(names, sub.Name())
+			}
+		}
+		return usage("unknown command "+quote(args[0]), didYouMean(args[0], names), "holdfast --help lists the commands")
+	}
+	return root
+}
+
+// usageArgs makes what cobra says of wrong arguments an error of usage.
+func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if err := check(c, args); err != nil {
+			if _, ok := err.(*exitError); ok {
+				return err
+			}
+			return usage(err.Error(), "holdfast "+c.Name()+" --help shows how it is used")
+		}
+		return nil
+	}
+}
+
+// flagError adds the nearest flags to what the flag parser says.
+func flagError(c *cobra.Command, err error) error {
+	msg := err.Error()
+	hint := "holdfast " + c.Name() + " --help lists the flags"
+	if c.Name() == "holdfast" {
+		hint = "holdfast --help lists the flags"
+	}
+	if _, name, ok := strings.Cut(msg, "unknown flag: --"); ok {
+		return usage(msg, didYouMean("--"+name, flagNames(c)), hint)
+	}
+	return usage(msg, hint)
+}
+
+// didYouMean is a hint with the nearest of the names, or "".
+func didYouMean(word string, names []string) string {
+	near := scenarios.Nearest(word, names)
+	if len(near) == 0 {
+		return ""
+	}
+	return "did you mean " + strings.Join(near, ", ") + "?"
+}

@@ -1,0 +1,328 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/scenarios"
+)
+
+// runFlags are the flags of "holdfast run".
+type runFlags struct {
+	locks   []string
+	world   string
+	seed    uint64
+	seeds   int
+	out     string
+	format  string
+	workers int
+	stall   time.Duration
+}
+
+func newRunCmd() *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:   "run [SCENARIO ...]",
+		Short: "Play scenarios against locks, print the matrix, write the report",
+		Long: `Plays every scenario (or those named) against every built-in lock it applies to
+(or those of --lock), judges the histories, prints the matrix, and writes a run
+directory with results.json, report.html, the scenarios and the histories.
+
+A SCENARIO is the name of a built-in one, or a file: anything with a slash, or
+that ends in .yaml or .yml.
+
+A run passes when every verdict is the one its scenario argues for: a textbook
+lock that overlaps under a pause, as expected, is a pass. Some of the runs are
+played twice, in other processes, and must give the same history.
+
+Exit codes: 0 every verdict as expected; 1 some verdict not; 2 bad usage or bad
+input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
+		Example: `  holdfast run
+  holdfast run holder-pause failover-lost-write --lock reentrant,fenced
+  holdfast run ./mine.yaml --lock set-px-lua --seeds 100
+  holdfast run --format json | jq .summary`,
+		RunE: func(c *cobra.Command, args []string) error { return runScenarios(c, args, f) },
+	}
+	c.Flags().StringSliceVar(&f.locks, "lock", nil, "locks to play against, by name (default all)")
+	c.Flags().StringVar(&f.world, "world", "sim", "where to play: sim (virtual time)")
+	c.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the first run of each cell")
+	c.Flags().IntVar(&f.seeds, "seeds", 1, "how many seeds to play, counting up from --seed")
+	c.Flags().StringVar(&f.out, "out", "", "run directory (default holdfast-runs/TIME)")
+	c.Flags().StringVar(&f.format, "format", "text", "what to print: text, json or junit")
+	c.Flags().IntVar(&f.workers, "workers", runtime.NumCPU(), "worker processes")
+	c.Flags().DurationVar(&f.stall, "stall", time.Minute, "real time after which a run that does not end is given up")
+	return c
+}
+
+// played is a scenario with the file it came from.
+type played struct {
+	scenario *scenarios.Scenario
+	file     string
+	source   []byte
+}
+
+func runScenarios(c *cobra.Command, args []string, f runFlags) error {
+	if err := f.check(c); err != nil {
+		return err
+	}
+	list, err := pick(args)
+	if err != nil {
+		return err
+	}
+	jobs, skipped, err := plan(list, f)
+	if err != nil {
+		return err
+	}
+	dir, err := createRunDir(f.out)
+	if err != nil {
+		return badInput(err, "choose another directory with --out")
+	}
+	for _, p := range list {
+		if err := dir.writeScenario(p); err != nil {
+			return badInput(fmt.Errorf("output directory: %w", err))
+		}
+	}
+	ctx := c.Context()
+	o := execute(ctx, jobs, dir, f, c.ErrOrStderr())
+	res := reports.Results{Schema: reports.Schema, Version: version, Command: commandLine(args, f), Runs: o.runs, Skipped: skipped}
+	res.Summary = reports.Summarize(res.Runs)
+	return conclude(c, ctx, dir, res, o, f)
+}
+
+func (f runFlags) check(c *cobra.Command) error {
+	if f.world != "sim" {
+		return usage(fmt.Sprintf("unknown world %q", f.world), "the world of this version is sim")
+	}
+	if f.seeds < 1 || f.seeds > 1_000_000 {
+		return usage("--seeds must be from 1 to 1000000")
+	}
+	if f.workers < 1 || f.workers > 256 {
+		return usage("--workers must be from 1 to 256")
+	}
+	if f.stall < time.Second {
+		return usage("--stall must be at least 1s")
+	}
+	if !slices.Contains([]string{"text", "json", "junit"}, f.format) {
+		return usage(fmt.Sprintf("unknown format %q", f.format), didYouMean(f.format, []string{"text", "json", "junit"}), "formats: text, json, junit")
+	}
+	for _, l := range f.locks {
+		if !slices.Contains(scenarios.Locks(), l) {
+			return usage(fmt.Sprintf("unknown lock %q", l), didYouMean(l, scenarios.Locks()), "holdfast list locks shows them all")
+		}
+	}
+	return nil
+}
+
+// pick finds the scenarios named on the command line; none means all.
+func pick(args []string) ([]played, error) {
+	if len(args) == 0 {
+		args = scenarios.Names()
+	}
+	var list []played
+	for _, arg := range args {
+		var p played
+		var err error
+		if isFile(arg) {
+			p.file = arg
+			if p.source, err = os.ReadFile(arg); err != nil {
+				return nil, badInput(fmt.Errorf("read scenario: %w", err), "a scenario is a built-in name, or a file; holdfast list scenarios shows the names")
+			}
+		} else {
+			p.file = arg + ".yaml"
+			if p.source, err = scenarios.Source(arg); err != nil {
+				return nil, unknownScenario(err)
+			}
+		}
+		if p.scenario, err = scenarios.Parse(p.file, p.source); err != nil {
+			return nil, badInput(err)
+		}
+		for _, q := range list {
+			if q.scenario.Name == p.scenario.Name {
+				return nil, usage(fmt.Sprintf("scenario %s is given twice (%s and %s)", p.scenario.Name, q.file, p.file))
+			}
+		}
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+func isFile(arg string) bool {
+	return strings.ContainsAny(arg, "/\\") || strings.HasSuffix(arg, ".yaml") || strings.HasSuffix(arg, ".yml")
+}
+
+func unknownScenario(err error) error {
+	var unknown *scenarios.UnknownScenarioError
+	if errors.As(err, &unknown) {
+		return badInput(err, unknown.Hint)
+	}
+	return badInput(err)
+}
+
+// plan lists the runs to play, and what does not apply.
+func plan(list []played, f runFlags) (jobs []job, skipped []reports.Skip, err error) {
+	locks := f.locks
+	if len(locks) == 0 {
+		locks = scenarios.Locks()
+	}
+	for _, p := range list {
+		for _, l := range locks {
+			if ok, reason := p.scenario.Applies(l); !ok {
+				skipped = append(skipped, reports.Skip{Scenario: p.scenario.Name, Lock: l, Reason: reason})
+				continue
+			}
+			for i := range f.seeds {
+				jobs = append(jobs, job{ID: len(jobs), File: p.file, Source: string(p.source), Lock: l, Seed: f.seed + uint64(i)})
+			}
+		}
+	}
+	if len(jobs) == 0 {
+		hints := []string{}
+		for _, s := range skipped {
+			hints = append(hints, fmt.Sprintf("%s does not apply to %s: %s", s.Scenario, s.Lock, s.Reason))
+			if len(hints) == 5 {
+				break
+			}
+		}
+		return nil, nil, usage("there is nothing to run", hints...)
+	}
+	return jobs, skipped, nil
+}
+
+// outcome is what came of all jobs.
+type outcome struct {
+	runs    []reports.Run
+	defects []string // of holdfast itself
+	output  string   // the first history that could not be written, and why
+	err     error    // the workers could not be run at all
+	stopped bool     // interrupted
+}
+
+// resampled is how many of the runs are played a second time to see that they
+// are deterministic: one in so many.
+const resampled = 12
+
+// execute plays the jobs, and a sample of them once more.
+func execute(ctx context.Context, jobs []job, dir runDir, f runFlags, stderr io.Writer) outcome {
+	first := len(jobs)
+	names := make([]string, first)
+	for i := range jobs {
+		s, err := scenarios.Parse(jobs[i].File, []byte(jobs[i].Source))
+		if err != nil {
+			return outcome{err: err}
+		}
+		names[i] = s.Name
+		jobs[i].Path = historyPath(s.Name, jobs[i].Lock, jobs[i].Seed)
+		jobs[i].History = dir.file(jobs[i].Path)
+	}
+	for i := first % resampled; i < first; i += resampled {
+		again := jobs[i]
+		again.ID, again.History, again.Path = first+i, "", ""
+		jobs = append(jobs, again)
+	}
+	bar := newProgress(stderr, len(jobs))
+	defer bar.done()
+
+	answers := make([]*answer, 2*first)
+	var o outcome
+	o.err = pool{workers: f.workers, stall: f.stall}.play(ctx, jobs, func(a answer) {
+		answers[a.ID] = &a
+		bar.step()
+	})
+	o.stopped = ctx.Err() != nil
+	for i, a := range answers[:first] {
+		if a == nil {
+			continue // interrupted before it was played
+		}
+		a.Run.Scenario = names[i]
+		if a.Defect != "" {
+			o.defects = append(o.defects, a.Defect)
+			if a.Run.Failure == "" {
+				a.Run.Failure = a.Defect
+			}
+			a.Run.AsExpected = false
+		}
+		if a.Output != "" && o.output == "" {
+			o.output = a.Output
+		}
+		o.runs = append(o.runs, a.Run)
+		if b := answers[first+i]; b != nil && b.Run.HistorySHA256 != a.Run.HistorySHA256 {
+			o.defects = append(o.defects, fmt.Sprintf("not deterministic: %s with %s, seed %d gave two histories, %.12s and %.12s",
+				names[i], a.Run.Lock, a.Run.Seed, a.Run.HistorySHA256, b.Run.HistorySHA256))
+		}
+	}
+	return o
+}
+
+// conclude writes the run directory, prints the result, and says how it ends.
+func conclude(c *cobra.Command, ctx context.Context, dir runDir, res reports.Results, o outcome, f runFlags) error {
+	saved := errors.Join(dir.writeResults(res), dir.writeReport(res))
+	if err := show(c.OutOrStdout(), dir.document(res), f.format); err != nil {
+		return defect(fmt.Errorf("print result: %w", err))
+	}
+	stderr := c.ErrOrStderr()
+	if saved == nil && o.output == "" {
+		fmt.Fprintf(stderr, "report: %s\n", dir.file("report.html"))
+	}
+	if o.err != nil {
+		return defect(o.err)
+	}
+	if len(o.defects) > 0 {
+		for _, d := range o.defects {
+			fmt.Fprintf(stderr, "defect: %s\n", d)
+		}
+		return defect(fmt.Errorf("%d of the runs show a defect of holdfast itself", len(o.defects)),
+			"please report it, with the command and the version")
+	}
+	if o.output != "" {
+		return defect(errors.New(o.output), "the verdicts above are complete; the run directory is not")
+	}
+	if saved != nil {
+		return defect(fmt.Errorf("write run directory %s: %w", dir, saved), "the verdicts above are complete; the run directory is not")
+	}
+	switch {
+	case o.stopped:
+		return &exitError{code: exitInterrupted, msg: fmt.Sprintf("interrupted after %d runs; the report has what ran", len(res.Runs))}
+	case res.Summary.Unexpected > 0:
+		return result(exitUnexpected)
+	case res.Summary.Unknown > 0:
+		return result(exitUnknown)
+	}
+	return nil
+}
+
+// show prints a document in a format.
+func show(w io.Writer, d reports.Document, format string) error {
+	switch format {
+	case "json":
+		return reports.JSON(w, d.Results)
+	case "junit":
+		return reports.JUnit(w, d.Results)
+	case "markdown":
+		return reports.Markdown(w, d)
+	default:
+		return reports.Text(w, d)
+	}
+}
+
+// commandLine is how to do the same again.
+func commandLine(args []string, f runFlags) string {
+	words := append([]string{"holdfast", "run"}, args...)
+	if len(f.locks) > 0 {
+		words = append(words, "--lock", strings.Join(f.locks, ","))
+	}
+	words = append(words, "--seed", fmt.Sprint(f.seed))
+	if f.seeds > 1 {
+		words = append(words, "--seeds", fmt.Sprint(f.seeds))
+	}
+	return strings.Join(words, " ")
+}

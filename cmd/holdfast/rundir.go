@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/scenarios"
+)
+
+// runDir is the directory of one invocation:
+//
+//	results.json                               the verdicts
+//	report.html                                the report
+//	scenarios/NAME.yaml                        what was played
+//	histories/NAME/LOCK-seed-N.jsonl           what happened
+type runDir string
+
+// createRunDir makes a new run directory; an empty path picks one by the time.
+func createRunDir(path string) (runDir, error) {
+	if path == "" {
+		path = filepath.Join("holdfast-runs", time.Now().Format("20060102-150405"))
+		for i := 2; exists(path); i++ {
+			path = filepath.Join("holdfast-runs", fmt.Sprintf("%s-%d", time.Now().Format("20060102-150405"), i))
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(path, "scenarios"), 0o755); err != nil {
+		return "", fmt.Errorf("output directory: %w", err)
+	}
+	probe := filepath.Join(path, "results.json")
+	if err := os.WriteFile(probe, nil, 0o644); err != nil {
+		return "", fmt.Errorf("output directory: %w", err)
+	}
+	return runDir(path), nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func (d runDir) file(parts ...string) string {
+	return filepath.Join(append([]string{string(d)}, parts...)...)
+}
+
+// historyPath is where a run's history goes, relative to the directory. Names
+// of scenarios and locks are safe as file names by their own rules.
+func historyPath(scenario, lock string, seed uint64) string {
+	return filepath.Join("histories", scenario, fmt.Sprintf("%s-seed-%d.jsonl", lock, seed))
+}
+
+func (d runDir) writeScenario(p played) error {
+	return os.WriteFile(d.file("scenarios", p.scenario.Name+".yaml"), p.source, 0o644)
+}
+
+func (d runDir) writeResults(res reports.Results) error {
+	var b bytes.Buffer
+	if err := reports.JSON(&b, res); err != nil {
+		return err
+	}
+	return os.WriteFile(d.file("results.json"), b.Bytes(), 0o644)
+}
+
+// readResults reads results.json again.
+func (d runDir) readResults() (reports.Results, error) {
+	f, err := os.Open(d.file("results.json"))
+	if err != nil {
+		return reports.Results{}, err
+	}
+	defer f.Close()
+	res, err := reports.ReadJSON(f)
+	if err != nil {
+		return res, fmt.Errorf("%s: %w", d.file("results.json"), err)
+	}
+	return res, nil
+}
+
+// document is what the report draws: the results, with the scenarios and
+// histories of the directory.
+func (d runDir) document(res reports.Results) reports.Document {
+	doc := reports.Document{Results: res, Histories: func(r reports.Run) (*checker.History, error) {
+		if r.History == "" {
+			return nil, nil
+		}
+		return readHistory(d.file(filepath.FromSlash(r.History)))
+	}}
+	seen := map[string]bool{}
+	about := func(name string) {
+		if seen[name] {
+			return
+		}
+		if s, err := scenarios.Load(d.file("scenarios", name+".yaml")); err == nil {
+			doc.About = append(doc.About, reports.About{Name: s.Name, Title: s.Title, Story: s.Story})
+		}
+		seen[name] = true
+	}
+	inRun := map[string]bool{}
+	for _, r := range res.Runs {
+		inRun[r.Scenario] = true
+	}
+	for _, name := range scenarios.Names() {
+		if inRun[name] {
+			about(name)
+		}
+	}
+	for _, r := range res.Runs {
+		about(r.Scenario)
+	}
+	return doc
+}
+
+func (d runDir) writeReport(res reports.Results) (err error) {
+	f, err := os.Create(d.file("report.html"))
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(f)
+	return errors.Join(reports.HTML(w, d.document(res)), w.Flush(), f.Close())
+}

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-go/holdfast/scenarios"
+)
+
+func newShowCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show SCENARIO",
+		Short: "Print a built-in scenario, to read or to change",
+		Example: `  holdfast show holder-pause
+  holdfast show contention > mine.yaml && holdfast run ./mine.yaml`,
+		Args:      cobra.ExactArgs(1),
+		ValidArgs: scenarios.Names(),
+		RunE: func(c *cobra.Command, args []string) error {
+			src, err := scenarios.Source(args[0])
+			if err != nil {
+				return unknownScenario(err)
+			}
+			_, err = c.OutOrStdout().Write(src)
+			return err
+		},
+	}
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/scenarios"
+)
+
+// Runs are played by worker processes, one per core and each on one core: that
+// is several times faster than one process on all of them, and a lock under
+// test that takes its process down takes one run with it. A worker reads jobs
+// from stdin and writes an answer for each to stdout, as JSON lines.
+
+// job is one run to play.
+type job struct {
+	ID     int    `json:"id"`
+	File   string `json:"file"`   // the scenario's file, for error messages
+	Source string `json:"source"` // the scenario
+	Lock   string `json:"lock"`
+	Seed   uint64 `json:"seed"`
+	// History is where to write the history; empty for nowhere, and then only
+	// its hash is asked for and nothing is judged.
+	History string `json:"history,omitempty"`
+	Path    string `json:"path,omitempty"` // the same, relative to the run directory
+}
+
+// answer is what came of a job.
+type answer struct {
+	ID     int         `json:"id"`
+	Run    reports.Run `json:"run"`
+	Defect string      `json:"defect,omitempty"` // the run is worthless, through a fault of holdfast's own
+	Output string      `json:"output,omitempty"` // the history could not be written
+}
+
+func newWorkerCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "worker", Short: "Play runs for another holdfast (internal)", Hidden: true, Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return work(c.InOrStdin(), c.OutOrStdout()) },
+	}
+}
+
+// quiet drops go-redis' own log: broken connections are the point here.
+type quiet struct{}
+
+func (quiet) Printf(context.Context, string, ...any) {}
+
+func work(stdin io.Reader, stdout io.Writer) error {
+	redis.SetLogger(quiet{})
+	in, out := json.NewDecoder(bufio.NewReader(stdin)), json.NewEncoder(stdout)
+	for {
+		var j job
+		if err := in.Decode(&j); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return defect(fmt.Errorf("read job: %w", err))
+		}
+		if err := out.Encode(play(j)); err != nil {
+			return defect(fmt.Errorf("write answer: %w", err))
+		}
+	}
+}
+
+// play plays, judges and stores one run.
+func play(j job) (a answer) {
+	a = answer{ID: j.ID, Run: reports.Run{Lock: j.Lock, World: "sim", Seed: j.Seed}}
+	began := time.Now()
+	s, err := scenarios.Parse(j.File, []byte(j.Source))
+	if err != nil {
+		a.Defect = err.Error()
+		return a
+	}
+	a.Run.Scenario = s.Name
+	p, err := scenarios.Play(s, j.Lock, j.Seed, version)
+	if err != nil {
+		a.Defect = err.Error()
+		return a
+	}
+	a.Run.HistorySHA256 = p.History.Hash()
+	a.Run.Stats = reports.Stats{
+		Ops: countOps(p.History), VirtualMS: float64(p.Virtual) / float64(time.Millisecond), Commands: p.Commands,
+	}
+	if j.History == "" {
+		return a
+	}
+	judged, err := checker.Judge(p.History, checker.Options{})
+	if err != nil {
+		a.Defect = fmt.Sprintf("the recorded history is invalid: %v", err)
+	}
+	a.Run.Verdicts = judged.Verdicts
+	expect(&a.Run, s)
+	a.Run.Stats.WallMS = float64(time.Since(began).Microseconds()) / 1000
+	if err := store(j.History, p.History); err != nil {
+		a.Output = err.Error()
+		return a
+	}
+	a.Run.History = j.Path
+	return a
+}
+
+// expect fills in what the scenario argues for, and compares.
+func expect(r *reports.Run, s *scenarios.Scenario) {
+	r.Expected = map[checker.Property]checker.Outcome{}
+	r.ExpectedClass = map[checker.Property]string{}
+	r.Because = map[checker.Property]string{}
+	r.AsExpected = len(r.Verdicts) > 0
+	for property, e := range s.Expected(r.Lock) {
+		v, judged := r.Verdicts[property]
+		if !judged {
+			if e.Outcome != checker.Good { // an expectation of something the lock does not claim
+				r.AsExpected = false
+				r.Failure = fmt.Sprintf("the scenario expects a verdict on %s, which %s does not claim", property, r.Lock)
+			}
+			continue
+		}
+		r.Expected[property], r.Because[property] = e.Outcome, e.Because
+		if e.Class != "" {
+			r.ExpectedClass[property] = e.Class
+		}
+		if v.Outcome != e.Outcome || (e.Class != "" && v.Class != e.Class) {
+			r.AsExpected = false
+		}
+	}
+}
+
+func countOps(h *checker.History) int {
+	n := 0
+	for _, e := range h.Events {
+		if e.Kind == checker.Invoke {
+			n++
+		}
+	}
+	return n
+}
+
+// store writes a history to a file, whole or not at all.
+func store(path string, h *checker.History) (err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("store history: %w", err)
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("store history: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(path)
+		}
+	}()
+	w := bufio.NewWriter(f)
+	if err := errors.Join(checker.Encode(w, h), w.Flush(), f.Close()); err != nil {
+		return fmt.Errorf("store history %s: %w", path, err)
+	}
+	return nil
+}

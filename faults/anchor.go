@@ -1,0 +1,186 @@
+package faults
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Moments lists the names of the moments a fault can be anchored to.
+func Moments() []string {
+	return []string{Invoked, Granted, Refused, Released, Writing, Received, Executed}
+}
+
+// ops are the operations a moment can belong to.
+var ops = []string{"acquire", "release", "inspect", "background"}
+
+// build makes the fault that s declares.
+func build(s Spec, t Topology, seed uint64) (Fault, error) {
+	k, ok := Lookup(s.Fault)
+	if !ok {
+		var names []string
+		for _, k := range Vocabulary() {
+			names = append(names, k.Name)
+		}
+		return nil, fmt.Errorf("unknown fault; known are: %s", strings.Join(names, ", "))
+	}
+	if err := checkAnchor(s, t); err != nil {
+		return nil, err
+	}
+	if err := k.Available(s, t); err != nil {
+		return nil, err
+	}
+	return k.New(s, t, seed)
+}
+
+func checkAnchor(s Spec, t Topology) error {
+	switch {
+	case s.At == nil && s.On == nil:
+		return errors.New(`needs "at", a time such as "3s", or "on", a moment`)
+	case s.At != nil && s.On != nil:
+		return errors.New(`takes either "at" or "on", not both`)
+	case s.At != nil && *s.At < 0:
+		return errors.New(`"at" must not be negative`)
+	case s.At != nil:
+		return nil
+	}
+	a := s.On
+	if !slices.Contains(Moments(), a.Moment) {
+		return fmt.Errorf("on: %q is not a moment: one of %s", a.Moment, strings.Join(Moments(), ", "))
+	}
+	if a.Nth < 0 {
+		return errors.New(`on: "nth" counts from 1`)
+	}
+	if a.Client != "" {
+		if err := checkName(a.Client, "client", t); err != nil {
+			return fmt.Errorf("on: %w", err)
+		}
+	}
+	if a.Node != "" && !slices.Contains(nodeNames(t), a.Node) {
+		return fmt.Errorf("on: no node %q here: there is %s", a.Node, strings.Join(nodeNames(t), ", "))
+	}
+	if a.Op != "" {
+		return oneOf("on: op", a.Op, ops...)
+	}
+	return nil
+}
+
+func (a *Anchor) matches(m Moment) bool {
+	return a.Moment == m.Name &&
+		(a.Client == "" || a.Client == m.Client) &&
+		(a.Node == "" || a.Node == m.Node) &&
+		(a.Op == "" || a.Op == m.Op) &&
+		(a.Command == "" || strings.EqualFold(a.Command, m.Command)) &&
+		(!a.Changed || m.Changed)
+}
+
+// when says in words when a fault strikes and how long it lasts.
+func when(s Spec) string {
+	var text string
+	switch {
+	case s.At != nil:
+		text = "at " + (*s.At + s.After).String()
+	case s.On == nil:
+		return ""
+	case s.After > 0:
+		text = s.After.String() + " after the moment " + s.On.words()
+		if rest, ok := strings.CutPrefix(s.On.words(), "after "); ok {
+			text = s.After.String() + " after " + rest
+		}
+	default:
+		text = s.On.words()
+	}
+	if s.For > 0 {
+		text += ", for " + time.Duration(s.For).String()
+	}
+	return text
+}
+
+// words says which moment it is: "after the 2nd grant of client-1", "between
+// execution and reply of client-1's release".
+func (a *Anchor) words() string {
+	nth := max(1, a.Nth)
+	switch a.Moment {
+	case Granted:
+		return "after the " + ordinal(nth) + " grant" + of(a.Client)
+	case Refused:
+		return "after the " + ordinal(nth) + " refusal" + of(a.Client)
+	case Released:
+		return "after the " + ordinal(nth) + " release" + of(a.Client)
+	case Writing:
+		return "before the " + ordinal(nth) + " write" + of(a.Client)
+	case Invoked:
+		op := a.Op
+		if op == "" {
+			op = "operation"
+		}
+		return "before the " + ordinal(nth) + " " + op + of(a.Client)
+	case Received:
+		return "between arrival and execution of " + a.request(nth)
+	}
+	return "between execution and reply of " + a.request(nth)
+}
+
+// request names a request at a server: "client-1's release", "the 2nd EVALSHA
+// of client-1's acquire at node-1 that changed the lock".
+func (a *Anchor) request(nth int) string {
+	op := a.Op
+	switch {
+	case op == "background":
+		op = "background request"
+	case op == "" && a.Command == "":
+		op = "request"
+	}
+	what := op
+	if a.Command != "" {
+		what = a.Command
+		if op != "" {
+			what += " in " + op
+		}
+	}
+	var text string
+	switch {
+	case a.Client != "" && nth > 1:
+		text = client(a.Client) + ordinal(nth) + " " + what
+	case a.Client != "":
+		text = client(a.Client) + what
+	default:
+		text = "the " + ordinal(nth) + " " + what
+	}
+	if a.Node != "" {
+		text += " at " + a.Node
+	}
+	if a.Changed {
+		text += " that changed the lock"
+	}
+	return text
+}
+
+func client(name string) string { return name + "'s " }
+
+func of(client string) string {
+	if client == "" {
+		return ""
+	}
+	return " of " + client
+}
+
+func ordinal(n int) string {
+	if n == 1 {
+		return "first"
+	}
+	suffix := "th"
+	if n%100 < 11 || n%100 > 13 {
+		switch n % 10 {
+		case 1:
+			suffix = "st"
+		case 2:
+			suffix = "nd"
+		case 3:
+			suffix = "rd"
+		}
+	}
+	return fmt.Sprintf("%d%s", n, suffix)
+}

@@ -1,0 +1,167 @@
+package faults
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// primaryName is the target that means the primary of the first group at the
+// moment the fault strikes.
+const primaryName = "primary"
+
+// checkCommon refuses what no fault of kind k can do in t: targets that do not
+// exist, a length where the fault has none, parameters it does not take.
+func checkCommon(k Kind, s Spec, t Topology) error {
+	if len(s.Target) == 0 {
+		return fmt.Errorf("needs a target: %s", allowed(k.Target, t))
+	}
+	for _, name := range s.Target {
+		if err := checkName(name, k.Target, t); err != nil {
+			return err
+		}
+	}
+	for _, name := range s.Peer {
+		if err := checkName(name, "link", t); err != nil {
+			return fmt.Errorf("peer: %w", err)
+		}
+	}
+	switch {
+	case s.For < 0:
+		return errors.New(`"for" must not be negative`)
+	case s.For > 0 && !k.Lasts:
+		return fmt.Errorf(`%s happens at once and does not last: leave "for" out`, k.Name)
+	case s.After < 0:
+		return errors.New(`"after" must not be negative`)
+	}
+	return checkParams(k, s)
+}
+
+func checkParams(k Kind, s Spec) error {
+	for _, p := range []struct {
+		name  string
+		given bool
+	}{
+		{"peer", len(s.Peer) > 0}, {"by", s.By != 0}, {"jitter", s.Jitter != 0},
+		{"rate", s.Rate != 0}, {"data", s.Data != ""}, {"direction", s.Direction != ""},
+		{"to", s.To != ""}, {"mode", s.Mode != ""},
+	} {
+		if p.given && !slices.Contains(k.Params, p.name) {
+			if len(k.Params) == 0 {
+				return fmt.Errorf("%s takes no %q: it has no parameters", k.Name, p.name)
+			}
+			return fmt.Errorf("%s takes no %q, only: %s", k.Name, p.name, strings.Join(k.Params, ", "))
+		}
+	}
+	return nil
+}
+
+// checkName says whether name is a party of the kind "client", "node" or
+// "link" (either).
+func checkName(name, kind string, t Topology) error {
+	names := clientNames(t)
+	switch kind {
+	case "node":
+		names = append(nodeNames(t), primaryName)
+	case "link":
+		names = append(names, append(nodeNames(t), primaryName)...)
+	}
+	if slices.Contains(names, name) {
+		return nil
+	}
+	what := kind
+	if kind == "link" {
+		what = "client or node"
+	}
+	return fmt.Errorf("no %s %q here: %s", what, name, allowed(kind, t))
+}
+
+// allowed lists the names a target may have, in words.
+func allowed(kind string, t Topology) string {
+	clients := "client-1"
+	if t.Clients != 1 {
+		clients = fmt.Sprintf("client-1 to client-%d", t.Clients)
+	}
+	nodes := strings.Join(append(nodeNames(t), primaryName), ", ")
+	switch kind {
+	case "client":
+		return "there is " + clients
+	case "node":
+		return "there is " + nodes
+	}
+	return "there is " + clients + ", " + nodes
+}
+
+func clientNames(t Topology) []string {
+	var names []string
+	for c := range t.Clients {
+		names = append(names, fmt.Sprintf("client-%d", c+1))
+	}
+	return names
+}
+
+// nodeNames lists the servers: the primaries, then their replicas.
+func nodeNames(t Topology) []string {
+	var names []string
+	for g := range t.Groups {
+		names = append(names, fmt.Sprintf("node-%d", g+1))
+	}
+	for g := range t.Groups {
+		names = append(names, members(t, g+1)[1:]...)
+	}
+	return names
+}
+
+// members lists the servers of one group, the first primary first.
+func members(t Topology, group int) []string {
+	names := []string{fmt.Sprintf("node-%d", group)}
+	for r := range t.Replicas {
+		names = append(names, fmt.Sprintf("node-%d-replica-%d", group, r+1))
+	}
+	return names
+}
+
+func isClient(name string) bool { return strings.HasPrefix(name, "client-") }
+
+// groupOf says to which group a server belongs; 0 for clients.
+func groupOf(name string) int {
+	if name == primaryName {
+		return 1
+	}
+	var g int
+	if _, err := fmt.Sscanf(name, "node-%d", &g); err != nil {
+		return 0
+	}
+	return g
+}
+
+// oneOf checks a parameter that has a few allowed words; "" is the default.
+func oneOf(param, value string, words ...string) error {
+	if value == "" || slices.Contains(words, value) {
+		return nil
+	}
+	return fmt.Errorf("%s: %q is not one of: %s", param, value, strings.Join(words, ", "))
+}
+
+// positive checks a required length of time.
+func positive(param string, d Duration, example string) error {
+	if d <= 0 {
+		return fmt.Errorf("needs %q, a duration greater than 0 such as %q", param, example)
+	}
+	return nil
+}
+
+// resolve replaces "primary" by the node it means now, and names each party once.
+func resolve(names []string, w World) []string {
+	var out []string
+	for _, name := range names {
+		if name == primaryName {
+			name = w.Primary(1)
+		}
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}

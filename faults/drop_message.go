@@ -1,0 +1,31 @@
+package faults
+
+import (
+	"context"
+
+	"github.com/Shopify/toxiproxy/v2/stream"
+)
+
+// dropMessage loses pub/sub deliveries. Redis delivers at most once: a
+// subscriber that was reconnecting never sees the message.
+var dropMessage = Kind{
+	Name:    "drop-message",
+	Summary: "pub/sub messages to a client are lost, everything else arrives",
+	Target:  "link",
+	Params:  []string{"peer"},
+	Lasts:   true,
+	Available: func(s Spec, t Topology) error {
+		return checkLinks(s, t, true)
+	},
+	New: func(s Spec, t Topology, _ uint64) (Fault, error) {
+		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
+			links, err := linksOf(s, t, w)
+			if err != nil {
+				return "", nil, err
+			}
+			drop := new(DropMessages)
+			heal, err := drop.on(w, links, []stream.Direction{stream.Downstream}, drop)
+			return "pub/sub messages lost between " + between(links), heal, err
+		}), nil
+	},
+}

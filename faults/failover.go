@@ -1,0 +1,82 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// failover makes a replica the primary. Replication is asynchronous: writes
+// that had not reached the replica are gone, and with them the locks they were.
+var failover = Kind{
+	Name:    "failover",
+	Summary: "a replica takes over from its primary; writes that had not reached it are lost",
+	Target:  "node",
+	Params:  []string{"to", "mode"},
+	Lasts:   true,
+	Available: func(s Spec, t Topology) error {
+		if t.Replicas == 0 {
+			return errors.New("needs a replica to take over: the topology has none (replicas: 1 or more)")
+		}
+		if len(s.Target) != 1 {
+			return errors.New("takes one target, the primary that is replaced")
+		}
+		if err := oneOf("mode", s.Mode, "crash", "planned", "isolate"); err != nil {
+			return err
+		}
+		if s.For > 0 && s.Mode != "" && s.Mode != "crash" {
+			return fmt.Errorf(`a failover of mode %s does not last: leave "for" out`, s.Mode)
+		}
+		if group := members(t, groupOf(s.Target[0])); s.To != "" && !slices.Contains(group, s.To) {
+			return fmt.Errorf("to: %q cannot take over from %s: the group is %v", s.To, s.Target[0], group)
+		}
+		return nil
+	},
+	New: func(s Spec, t Topology, _ uint64) (Fault, error) {
+		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
+			group := groupOf(s.Target[0])
+			old := w.Primary(group)
+			if named := s.Target[0]; named != primaryName && named != old {
+				return "", nil, fmt.Errorf("%s is not the primary now: %s is", named, old)
+			}
+			to := s.To
+			for _, node := range append(members(t, group)[1:], members(t, group)[0]) {
+				if to == "" && node != old {
+					to = node
+				}
+			}
+			detail, heal, err := takeOver(w, old, to, s.Mode)
+			if s.For == 0 {
+				heal = nil // the old primary stays away to the end of the run
+			}
+			return detail, heal, err
+		}), nil
+	},
+}
+
+// takeOver promotes to in the place of old.
+func takeOver(w World, old, to, mode string) (detail string, heal func() error, err error) {
+	switch mode {
+	case "planned":
+		if err := w.Promote(to); err != nil {
+			return "", nil, err
+		}
+		return fmt.Sprintf("%s promoted, %s follows it", to, old), nil, w.Follow(old)
+	case "isolate":
+		return fmt.Sprintf("%s promoted; %s still serves whoever can only reach it", to, old), nil, w.Promote(to)
+	}
+	if err := w.StopNode(old); err != nil {
+		return "", nil, err
+	}
+	heal = func() error {
+		if err := w.StartNode(old, true); err != nil {
+			return err
+		}
+		return w.Follow(old)
+	}
+	if err := w.Promote(to); err != nil {
+		return "", nil, errors.Join(err, w.StartNode(old, true))
+	}
+	return fmt.Sprintf("%s crashed, %s promoted", old, to), heal, nil
+}

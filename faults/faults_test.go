@@ -1,0 +1,480 @@
+package faults
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/google/go-cmp/cmp"
+)
+
+const sec = Duration(time.Second)
+
+var big = Topology{World: "sim", Clients: 3, Groups: 2, Replicas: 2}
+
+func TestVocabulary(t *testing.T) {
+	var names []string
+	for _, k := range Vocabulary() {
+		names = append(names, k.Name)
+		if k.Summary == "" || k.New == nil || !slices.Contains([]string{"client", "node", "link"}, k.Target) {
+			t.Errorf("%s is not fully described: %+v", k.Name, k)
+		}
+	}
+	want := strings.Fields("cancel clock-drift clock-jump crash cut-replication delay delete-key drop-message failover " +
+		"hold-reply node-crash node-restart partition pause replication-lag reset script-flush slow-subscribe")
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Error(diff)
+	}
+	if _, ok := Lookup("meteor"); ok {
+		t.Error("found a fault that is none")
+	}
+}
+
+// TestStrike pins down what each fault does to a world and how it undoes it.
+func TestStrike(t *testing.T) {
+	one := Topology{Clients: 3, Groups: 1}
+	pair := Topology{Clients: 3, Groups: 1, Replicas: 1}
+	for _, tt := range []struct {
+		spec         Spec
+		in           Topology
+		strike, heal string // heal "-" for none
+	}{
+		{Spec{Fault: "pause", Target: Names{"client-2", "client-1"}}, one, "pause client-2; pause client-1", "resume client-2; resume client-1"},
+		{Spec{Fault: "crash", Target: Names{"client-2"}}, one, "crash client-2", "-"},
+		{Spec{Fault: "cancel", Target: Names{"client-2"}}, one, "cancel client-2", "-"},
+		{Spec{Fault: "node-crash", Target: Names{"primary", "node-1"}}, one, "stop node-1", "start node-1 true"},
+		{Spec{Fault: "node-restart", Target: Names{"node-1"}, Data: "lose"}, one, "stop node-1; start node-1 false", "-"},
+		{Spec{Fault: "node-restart", Target: Names{"node-1"}, Data: "keep", For: sec}, one, "stop node-1", "start node-1 true"},
+		{Spec{Fault: "clock-jump", Target: Names{"node-1"}, By: -5 * sec}, one, "clock node-1 -5s 1", "-"},
+		{Spec{Fault: "clock-drift", Target: Names{"node-1"}, Rate: 1.5}, one, "clock node-1 0s 1.5", "clock node-1 0s 1"},
+		{Spec{Fault: "script-flush", Target: Names{"primary"}}, one, "flush node-1", "-"},
+		{Spec{Fault: "delete-key", Target: Names{"node-1"}}, one, "delete node-1", "-"},
+		{Spec{Fault: "failover", Target: Names{"node-1"}}, pair, "stop node-1; promote node-1-replica-1", "-"},
+		{Spec{Fault: "failover", Target: Names{"primary"}, For: sec}, pair, "stop node-1; promote node-1-replica-1", "start node-1 true; follow node-1"},
+		{Spec{Fault: "failover", Target: Names{"node-1"}, Mode: "planned"}, pair, "promote node-1-replica-1; follow node-1", "-"},
+		{Spec{Fault: "failover", Target: Names{"node-1"}, Mode: "isolate", To: "node-1-replica-2"}, big, "promote node-1-replica-2", "-"},
+		{Spec{Fault: "partition", Target: Names{"client-1"}}, pair,
+			"attach Hold client-1 node-1 upstream; attach Hold client-1 node-1 downstream; " +
+				"attach Hold client-1 node-1-replica-1 upstream; attach Hold client-1 node-1-replica-1 downstream",
+			"detach Hold client-1 node-1 upstream; detach Hold client-1 node-1 downstream; " +
+				"detach Hold client-1 node-1-replica-1 upstream; detach Hold client-1 node-1-replica-1 downstream"},
+		{Spec{Fault: "partition", Target: Names{"primary"}, Peer: Names{"node-1-replica-1"}, Direction: "to-client"}, pair,
+			"attach Hold node-1-replica-1 node-1 downstream", "detach Hold node-1-replica-1 node-1 downstream"},
+		{Spec{Fault: "partition", Target: Names{"node-1"}, Peer: Names{"node-1-replica-1", "client-1"}, Direction: "to-node"}, pair,
+			"attach Hold node-1-replica-1 node-1 upstream; attach Hold client-1 node-1 upstream",
+			"detach Hold node-1-replica-1 node-1 upstream; detach Hold client-1 node-1 upstream"},
+		{Spec{Fault: "delay", Target: Names{"client-1"}, By: sec, Direction: "to-node"}, one,
+			"attach Delay client-1 node-1 upstream", "detach Delay client-1 node-1 upstream"},
+		{Spec{Fault: "hold-reply", Target: Names{"client-1"}}, one,
+			"attach Blackhole client-1 node-1 downstream", "reset client-1 node-1; detach Blackhole client-1 node-1 downstream"},
+		{Spec{Fault: "reset", Target: Names{"client-1", "client-2"}, Peer: Names{"node-1"}}, pair, "reset client-1 node-1; reset client-2 node-1", "-"},
+		{Spec{Fault: "drop-message", Target: Names{"client-1"}}, one,
+			"attach DropMessages client-1 node-1 downstream", "detach DropMessages client-1 node-1 downstream"},
+		{Spec{Fault: "slow-subscribe", Target: Names{"client-1"}, By: sec}, one,
+			"attach SlowSubscribe client-1 node-1 upstream", "detach SlowSubscribe client-1 node-1 upstream"},
+		{Spec{Fault: "replication-lag", Target: Names{"primary"}, By: sec}, pair,
+			"attach Delay node-1-replica-1 node-1 downstream", "detach Delay node-1-replica-1 node-1 downstream"},
+		{Spec{Fault: "cut-replication", Target: Names{"node-1-replica-2"}}, big,
+			"attach Hold node-1-replica-2 node-1 upstream; attach Hold node-1-replica-2 node-1 downstream",
+			"detach Hold node-1-replica-2 node-1 upstream; detach Hold node-1-replica-2 node-1 downstream"},
+	} {
+		t.Run(tt.spec.Fault, func(t *testing.T) {
+			k, _ := Lookup(tt.spec.Fault)
+			if err := k.Available(tt.spec, tt.in); err != nil {
+				t.Fatal(err)
+			}
+			f, err := k.New(tt.spec, tt.in, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := newFakeWorld()
+			detail, heal, err := f.Strike(t.Context(), w)
+			if err != nil || detail == "" {
+				t.Fatalf("detail %q, error %v", detail, err)
+			}
+			if diff := cmp.Diff(tt.strike, w.log()); diff != "" {
+				t.Errorf("strike: %s", diff)
+			}
+			if (heal == nil) != (tt.heal == "-") {
+				t.Fatalf("heal: %v", heal == nil)
+			}
+			if heal == nil {
+				return
+			}
+			if err := heal(); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.heal, w.log()); diff != "" {
+				t.Errorf("heal: %s", diff)
+			}
+		})
+	}
+}
+
+// After a failover "primary" is another node, and the default is to go back.
+func TestFailoverTwice(t *testing.T) {
+	k, _ := Lookup("failover")
+	f, _ := k.New(Spec{Target: Names{"primary"}, Mode: "planned"}, Topology{Groups: 1, Replicas: 1}, 1)
+	w := newFakeWorld()
+	for range 2 {
+		if _, _, err := f.Strike(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := w.log(), "promote node-1-replica-1; follow node-1; promote node-1; follow node-1-replica-1"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// A fault that fails half way undoes what it did.
+func TestStrikeAllOrNone(t *testing.T) {
+	for _, tt := range []struct {
+		spec       Spec
+		fail, want string
+	}{
+		{Spec{Fault: "pause", Target: Names{"client-1", "client-2"}}, "pause client-2", "pause client-1; pause client-2; resume client-1"},
+		{Spec{Fault: "failover", Target: Names{"node-1"}}, "promote", "stop node-1; promote node-1-replica-1; start node-1 true"},
+		{Spec{Fault: "cut-replication", Target: Names{"node-1-replica-1"}}, "attach Hold node-1-replica-1 node-1 downstream",
+			"attach Hold node-1-replica-1 node-1 upstream; attach Hold node-1-replica-1 node-1 downstream; detach Hold node-1-replica-1 node-1 upstream"},
+	} {
+		k, _ := Lookup(tt.spec.Fault)
+		f, _ := k.New(tt.spec, big, 1)
+		w := newFakeWorld()
+		w.failAt(tt.fail)
+		if _, _, err := f.Strike(t.Context(), w); err == nil || !strings.Contains(err.Error(), "refused") {
+			t.Errorf("%s: error %v", tt.spec.Fault, err)
+		}
+		if diff := cmp.Diff(tt.want, w.log()); diff != "" {
+			t.Errorf("%s: %s", tt.spec.Fault, diff)
+		}
+	}
+}
+
+// TestRefusals: every refusal says what would be accepted.
+func TestRefusals(t *testing.T) {
+	at := Duration(0)
+	bare := Topology{Clients: 2, Groups: 1}
+	for _, tt := range []struct {
+		spec Spec
+		in   Topology
+		want string // part of the error
+	}{
+		{Spec{Fault: "meteor"}, bare, "known are: cancel, clock-drift"},
+		{Spec{Fault: "pause"}, bare, "needs a target: there is client-1 to client-2"},
+		{Spec{Fault: "pause", Target: Names{"client-3"}}, bare, `no client "client-3" here: there is client-1 to client-2`},
+		{Spec{Fault: "pause", Target: Names{"node-1"}}, bare, `no client "node-1" here`},
+		{Spec{Fault: "pause", Target: Names{"client-1"}, Rate: 2}, bare, `pause takes no "rate": it has no parameters`},
+		{Spec{Fault: "pause", Target: Names{"client-1"}, For: -sec}, bare, `"for" must not be negative`},
+		{Spec{Fault: "pause", Target: Names{"client-1"}, After: -sec}, bare, `"after" must not be negative`},
+		{Spec{Fault: "crash", Target: Names{"client-1"}, For: sec}, bare, `does not last: leave "for" out`},
+		{Spec{Fault: "node-crash", Target: Names{"node-2"}}, bare, `no node "node-2" here: there is node-1, primary`},
+		{Spec{Fault: "node-crash", Target: Names{"node-1-replica-1"}}, bare, `no node "node-1-replica-1" here`},
+		{Spec{Fault: "node-restart", Target: Names{"node-1"}}, bare, `needs "data": keep or lose`},
+		{Spec{Fault: "node-restart", Target: Names{"node-1"}, Data: "some"}, bare, `data: "some" is not one of: keep, lose`},
+		{Spec{Fault: "failover", Target: Names{"node-1"}}, bare, "needs a replica to take over"},
+		{Spec{Fault: "failover", Target: Names{"node-1", "node-2"}}, big, "takes one target"},
+		{Spec{Fault: "failover", Target: Names{"node-1"}, To: "node-2-replica-1"}, big, `"node-2-replica-1" cannot take over from node-1`},
+		{Spec{Fault: "failover", Target: Names{"node-1"}, Mode: "magic"}, big, "not one of: crash, planned, isolate"},
+		{Spec{Fault: "failover", Target: Names{"node-1"}, Mode: "planned", For: sec}, big, `leave "for" out`},
+		{Spec{Fault: "clock-jump", Target: Names{"node-1"}}, bare, `needs "by"`},
+		{Spec{Fault: "clock-drift", Target: Names{"node-1"}}, bare, `needs "rate"`},
+		{Spec{Fault: "clock-drift", Target: Names{"node-1"}, Rate: 2, By: sec}, bare, `takes no "by", only: rate`},
+		{Spec{Fault: "delay", Target: Names{"client-1"}}, bare, `needs "by", a duration greater than 0 such as "200ms"`},
+		{Spec{Fault: "delay", Target: Names{"client-1"}, By: sec, Jitter: 2 * sec}, bare, `"jitter" must lie between 0 and "by"`},
+		{Spec{Fault: "partition", Target: Names{"client-1"}, Direction: "up"}, bare, "both, to-node, to-client"},
+		{Spec{Fault: "partition", Target: Names{"client-1"}, Peer: Names{"client-2"}}, bare, "nothing links client-1 and client-2"},
+		{Spec{Fault: "partition", Target: Names{"client-1"}, Peer: Names{"node-7"}}, bare, `peer: no client or node "node-7"`},
+		{Spec{Fault: "partition", Target: Names{"node-1"}}, bare, "nothing links node-1 and node-1"},
+		{Spec{Fault: "partition", Target: Names{"node-1"}, Peer: Names{"node-2"}}, big, "nothing links node-1 and node-2"},
+		{Spec{Fault: "drop-message", Target: Names{"node-1"}}, bare, "the target is a client"},
+		{Spec{Fault: "hold-reply", Target: Names{"client-1"}, Peer: Names{"client-2"}}, bare, "the peer is a node"},
+		{Spec{Fault: "slow-subscribe", Target: Names{"client-1"}}, bare, `needs "by"`},
+		{Spec{Fault: "replication-lag", Target: Names{"node-1"}, By: sec}, bare, "needs a replica"},
+		{Spec{Fault: "cut-replication", Target: Names{"node-1"}}, bare, "needs a replica"},
+	} {
+		tt.spec.At = &at
+		_, err := NewTimeline([]Spec{{Fault: "pause", Target: Names{"client-1"}, At: &at}, tt.spec}, tt.in, 1)
+		if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), "faults[1] ("+tt.spec.Fault+"): ") {
+			t.Errorf("%+v:\n got %v\nwant %s", tt.spec, err, tt.want)
+		}
+	}
+}
+
+func TestAnchorRefusals(t *testing.T) {
+	at, early := sec, -sec
+	for _, tt := range []struct {
+		at   *Duration
+		on   *Anchor
+		want string
+	}{
+		{nil, nil, `needs "at"`},
+		{&at, &Anchor{Moment: Granted}, "not both"},
+		{&early, nil, "must not be negative"},
+		{nil, &Anchor{Moment: "grant"}, "one of invoked, granted"},
+		{nil, &Anchor{Moment: Granted, Nth: -1}, "counts from 1"},
+		{nil, &Anchor{Moment: Granted, Client: "client-9"}, `no client "client-9" here`},
+		{nil, &Anchor{Moment: Executed, Node: "node-9"}, `no node "node-9" here`},
+		{nil, &Anchor{Moment: Executed, Op: "lock"}, "one of: acquire, release, inspect, background"},
+	} {
+		_, err := NewTimeline([]Spec{{Fault: "pause", Target: Names{"client-1"}, At: tt.at, On: tt.on}}, big, 1)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("got %v, want %s", err, tt.want)
+		}
+	}
+}
+
+func TestPlannedInWords(t *testing.T) {
+	at := 3 * sec
+	for _, tt := range []struct {
+		spec Spec
+		want string
+	}{
+		{Spec{At: &at, For: 12 * sec}, "at 3s, for 12s"},
+		{Spec{At: &at, After: sec}, "at 4s"},
+		{Spec{On: &Anchor{Moment: Granted, Client: "client-1", Nth: 2}}, "after the 2nd grant of client-1"},
+		{Spec{On: &Anchor{Moment: Granted}, After: Duration(500 * time.Millisecond)}, "500ms after the first grant"},
+		{Spec{On: &Anchor{Moment: Refused, Nth: 3}}, "after the 3rd refusal"},
+		{Spec{On: &Anchor{Moment: Released, Nth: 11}}, "after the 11th release"},
+		{Spec{On: &Anchor{Moment: Writing, Client: "client-2"}}, "before the first write of client-2"},
+		{Spec{On: &Anchor{Moment: Invoked, Op: "acquire", Client: "client-2", Nth: 22}}, "before the 22nd acquire of client-2"},
+		{Spec{On: &Anchor{Moment: Executed, Op: "release", Client: "client-1"}}, "between execution and reply of client-1's release"},
+		{Spec{On: &Anchor{Moment: Executed, Client: "client-1", Changed: true, Nth: 2}}, "between execution and reply of client-1's 2nd request that changed the lock"},
+		{Spec{On: &Anchor{Moment: Received, Command: "DEL", Op: "release", Node: "node-1"}}, "between arrival and execution of the first DEL in release at node-1"},
+		{Spec{On: &Anchor{Moment: Executed, Op: "background", Client: "client-1"}, After: sec, For: sec},
+			"1s after the moment between execution and reply of client-1's background request, for 1s"},
+	} {
+		tt.spec.Fault, tt.spec.Target = "pause", Names{"client-1"}
+		tl, err := NewTimeline([]Spec{tt.spec}, big, 1)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		want := []Planned{{ID: 1, Fault: "pause", Targets: []string{"client-1"}, When: tt.want}}
+		if diff := cmp.Diff(want, tl.Planned()); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// recorder keeps what a timeline records, with the time.
+type recorder struct {
+	start time.Time
+	lines []string
+}
+
+func (r *recorder) record(s Strike) {
+	r.lines = append(r.lines, fmt.Sprintf("%v #%d %s %s %v", time.Since(r.start), s.ID, s.Name, s.Phase, s.Targets))
+}
+
+func (r *recorder) want(t *testing.T, lines ...string) {
+	t.Helper()
+	if diff := cmp.Diff(lines, r.lines); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func begin(t *testing.T, w World, specs ...Spec) (*Timeline, *recorder) {
+	t.Helper()
+	tl, err := NewTimeline(specs, big, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &recorder{start: time.Now()}
+	tl.Start(t.Context(), w, r.record)
+	return tl, r
+}
+
+func TestTimelineInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		at := func(d Duration) *Duration { return &d }
+		w := newFakeWorld()
+		tl, r := begin(t, w,
+			Spec{Fault: "pause", Target: Names{"client-1"}, At: at(3 * sec), For: 2 * sec},
+			Spec{Fault: "crash", Target: Names{"client-2"}, At: at(sec), After: 4 * sec},
+			Spec{Fault: "clock-jump", Target: Names{"primary"}, By: sec, At: at(0)},
+			Spec{Fault: "pause", Target: Names{"client-3"}, At: at(4 * sec)},
+			Spec{Fault: "crash", Target: Names{"client-3"}, At: at(99 * sec)},
+		)
+		if w.log() != "clock node-1 1s 1" {
+			t.Error("a fault at 0s had not struck when Start returned")
+		}
+		time.Sleep(20 * time.Second)
+		tl.Stop()
+		tl.Stop()
+		r.want(t,
+			"0s #3 clock-jump start [node-1]",
+			"3s #1 pause start [client-1]",
+			"4s #4 pause start [client-3]",
+			"5s #1 pause end [client-1]",
+			"5s #2 crash start [client-2]",
+			"20s #4 pause end [client-3]",
+			"20s #5 crash failed [client-3]",
+		)
+	})
+}
+
+func TestTimelineOnMoments(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFakeWorld()
+		tl, r := begin(t, w,
+			Spec{Fault: "pause", Target: Names{"client-1"}, On: &Anchor{Moment: Granted, Client: "client-1", Nth: 2}, For: sec},
+			Spec{Fault: "script-flush", Target: Names{"primary"}, On: &Anchor{Moment: Executed, Command: "EVALSHA", Changed: true}, After: sec},
+			Spec{Fault: "crash", Target: Names{"client-2"}, On: &Anchor{Moment: Writing}},
+		)
+		grant := Moment{Name: Granted, Client: "client-1", Op: "acquire"}
+		tl.Moment(grant)
+		tl.Moment(Moment{Name: Granted, Client: "client-2", Op: "acquire"})
+		if got := w.log(); got != "" {
+			t.Errorf("struck too early: %s", got)
+		}
+		tl.Moment(grant)
+		if got := w.log(); got != "pause client-1" {
+			t.Errorf("had not struck when Moment returned: %q", got)
+		}
+		tl.Moment(grant)
+		tl.Moment(grant)
+		time.Sleep(time.Minute)
+		tl.Moment(Moment{Name: Executed, Command: "EVALSHA"})
+		tl.Moment(Moment{Name: Executed, Command: "GET", Changed: true})
+		tl.Moment(Moment{Name: Executed, Command: "evalsha", Changed: true})
+		time.Sleep(time.Minute)
+		tl.Stop()
+		tl.Moment(Moment{Name: Writing})
+		r.want(t,
+			"0s #1 pause start [client-1]",
+			"1s #1 pause end [client-1]",
+			"1m1s #2 script-flush start [node-1]",
+			"2m0s #3 crash failed [client-2]",
+		)
+	})
+}
+
+// A strike may cause further moments, which strike in turn.
+func TestTimelineReentrant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFakeWorld()
+		tl, r := begin(t, w,
+			Spec{Fault: "crash", Target: Names{"client-1"}, On: &Anchor{Moment: Granted}},
+			Spec{Fault: "crash", Target: Names{"client-2"}, On: &Anchor{Moment: Refused}},
+		)
+		w.onCall = func(string) { tl.Moment(Moment{Name: Refused}) }
+		tl.Moment(Moment{Name: Granted})
+		tl.Stop()
+		r.want(t, "0s #2 crash start [client-2]", "0s #1 crash start [client-1]")
+	})
+}
+
+func TestTimelineFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		zero := Duration(0)
+		w := newFakeWorld()
+		w.failAt("crash")
+		var got []Strike
+		tl, err := NewTimeline([]Spec{
+			{Fault: "crash", Target: Names{"client-1"}, At: &zero},
+			{Fault: "pause", Target: Names{"client-1"}, At: &zero, For: sec},
+			{Fault: "pause", Target: Names{"client-2"}, On: &Anchor{Moment: Granted}},
+		}, big, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tl.Start(t.Context(), w, func(s Strike) { got = append(got, s) })
+		w.failAt("resume")
+		time.Sleep(2 * time.Second)
+		tl.Stop()
+		want := []Strike{
+			{1, "crash", PhaseFailed, []string{"client-1"}, "could not strike: client-1: refused"},
+			{2, "pause", PhaseStart, []string{"client-1"}, "client-1 paused"},
+			{2, "pause", PhaseFailed, []string{"client-1"}, "could not be healed: refused"},
+			{3, "pause", PhaseFailed, []string{"client-2"}, "never struck: the run was over first; planned after the first grant"},
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestTimelineIsSafeForConcurrentUse(t *testing.T) {
+	tl, err := NewTimeline([]Spec{{Fault: "crash", Target: Names{"client-1"}, On: &Anchor{Moment: Granted, Nth: 500}}}, big, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newFakeWorld()
+	r := &recorder{start: time.Now()}
+	tl.Start(t.Context(), w, r.record)
+	done := make(chan struct{})
+	for range 10 {
+		go func() {
+			for range 100 {
+				tl.Moment(Moment{Name: Granted})
+			}
+			done <- struct{}{}
+		}()
+	}
+	for range 10 {
+		<-done
+	}
+	tl.Stop()
+	if got := w.log(); got != "crash client-1" {
+		t.Errorf("struck %q", got)
+	}
+}
+
+func TestDurationAndNames(t *testing.T) {
+	type doc struct {
+		For    Duration  `yaml:"for" json:"for,omitempty"`
+		At     *Duration `yaml:"at" json:"at,omitempty"`
+		Target Names     `yaml:"target" json:"target,omitempty"`
+	}
+	at := 90 * sec
+	want := doc{For: Duration(1500 * time.Millisecond), At: &at, Target: Names{"client-1"}}
+	var d doc
+	if err := yaml.Unmarshal([]byte("for: 1.5s\nat: \"1m30s\"\ntarget: client-1\n"), &d); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, d); diff != "" {
+		t.Error(diff)
+	}
+	b, err := yaml.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d = doc{}
+	if err := yaml.Unmarshal(b, &d); err != nil || !cmp.Equal(want, d) {
+		t.Errorf("%v: %s", err, b)
+	}
+	if b, err = json.Marshal(d); err != nil || string(b) != `{"for":"1.5s","at":"1m30s","target":["client-1"]}` {
+		t.Errorf("%v: %s", err, b)
+	}
+	d = doc{}
+	if err := json.Unmarshal(b, &d); err != nil || !cmp.Equal(want, d) {
+		t.Errorf("%v: %+v", err, d)
+	}
+	if err := json.Unmarshal([]byte(`{"target":"client-1"}`), &d); err != nil || !cmp.Equal(want, d) {
+		t.Errorf("%v: %+v", err, d)
+	}
+
+	for _, tt := range []struct{ yaml, want string }{
+		{"for: 3 sec", "[1:6] "}, // line and column
+		{"target:\n  - client-1\n  - 3", "[2:3] "},
+		{"for: 3 sec", `"3 sec" is not a duration: write a duration such as "3s" or "250ms"`},
+		{"for: 3", `"3" is not a duration`},
+		{"for: [3s]", "is not a duration"},
+		{"target: {a: b}", "a name or a list of names"},
+		{"target: [client-1, 3]", "a name or a list of names"},
+	} {
+		if err := yaml.Unmarshal([]byte(tt.yaml), &d); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want %s", tt.yaml, err, tt.want)
+		}
+	}
+	for _, text := range []string{`{"for":3}`, `{"for":"soon"}`, `{"for":null}`} {
+		if err := json.Unmarshal([]byte(text), &d); err == nil && !strings.Contains(text, "null") {
+			t.Errorf("%s was accepted", text)
+		}
+	}
+}

@@ -1,0 +1,42 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/Shopify/toxiproxy/v2/stream"
+)
+
+// holdReply loses replies: requests arrive and are executed, what comes back
+// does not, and at the end the connections break. That is the outcome which a
+// client cannot know.
+var holdReply = Kind{
+	Name:    "hold-reply",
+	Summary: "requests are executed but their replies are lost, then the connections break",
+	Target:  "link",
+	Params:  []string{"peer"},
+	Lasts:   true,
+	Available: func(s Spec, t Topology) error {
+		return checkLinks(s, t, true)
+	},
+	New: func(s Spec, t Topology, _ uint64) (Fault, error) {
+		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
+			links, err := linksOf(s, t, w)
+			if err != nil {
+				return "", nil, err
+			}
+			detach, err := attach(w, links, []stream.Direction{stream.Downstream}, new(Blackhole))
+			if err != nil {
+				return "", nil, err
+			}
+			// The connections break before the toxic comes off: a stream
+			// with a hole in it must not go on.
+			heal := func() error {
+				err := resetAll(w, links)
+				detach()
+				return err
+			}
+			return fmt.Sprintf("replies lost between %s", between(links)), heal, nil
+		}), nil
+	},
+}

@@ -1,0 +1,146 @@
+package faults
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/Shopify/toxiproxy/v2/stream"
+	"github.com/Shopify/toxiproxy/v2/toxics"
+)
+
+// checkLinks says whether every target has a link to a peer. With clientsOnly
+// the targets have to be clients and the peers nodes.
+func checkLinks(s Spec, t Topology, clientsOnly bool) error {
+	for _, x := range s.Target {
+		if clientsOnly && !isClient(x) {
+			return fmt.Errorf("the target is a client, not %s: it strikes the link from a client to a node", x)
+		}
+	}
+	for _, y := range s.Peer {
+		if clientsOnly && isClient(y) {
+			return fmt.Errorf("the peer is a node, not %s: it strikes the link from a client to a node", y)
+		}
+		if !slices.ContainsFunc(s.Target, func(x string) bool { return linked(x, y) }) {
+			return fmt.Errorf("nothing links %s and %s: links run from a client to a node, and from a replica to its primary",
+				strings.Join(s.Target, ", "), y)
+		}
+	}
+	for _, x := range s.Target {
+		if !slices.ContainsFunc(peers(s, t), func(y string) bool { return linked(x, y) }) {
+			return fmt.Errorf("nothing links %s and %s: links run from a client to a node, and from a replica to its primary",
+				x, strings.Join(peers(s, t), ", "))
+		}
+	}
+	return nil
+}
+
+// peers is the other side of a link fault: all nodes unless the scenario says.
+func peers(s Spec, t Topology) []string {
+	if len(s.Peer) > 0 {
+		return s.Peer
+	}
+	return nodeNames(t)
+}
+
+func linked(x, y string) bool {
+	if isClient(x) || isClient(y) {
+		return isClient(x) != isClient(y)
+	}
+	return x != y && groupOf(x) == groupOf(y)
+}
+
+// linksOf lists the links between targets and peers, as roles are now: two
+// servers are linked when one of them is the primary.
+func linksOf(s Spec, t Topology, w World) ([]Link, error) {
+	var links []Link
+	add := func(l Link) {
+		if !slices.Contains(links, l) {
+			links = append(links, l)
+		}
+	}
+	for _, x := range resolve(s.Target, w) {
+		for _, y := range resolve(peers(s, t), w) {
+			switch {
+			case !linked(x, y):
+			case isClient(x):
+				add(Link{From: x, To: y})
+			case isClient(y):
+				add(Link{From: y, To: x})
+			case w.Primary(groupOf(x)) == y:
+				add(Link{From: x, To: y})
+			case w.Primary(groupOf(x)) == x:
+				add(Link{From: y, To: x})
+			}
+		}
+	}
+	if len(links) == 0 {
+		return nil, fmt.Errorf("nothing links %s and %s now", strings.Join(s.Target, ", "), strings.Join(peers(s, t), ", "))
+	}
+	return links, nil
+}
+
+// replication lists the links over which a node replicates now: those of all
+// its replicas for a primary, its own for a replica.
+func replication(s Spec, t Topology, w World) []Link {
+	var links []Link
+	for _, node := range resolve(s.Target, w) {
+		primary := w.Primary(groupOf(node))
+		for _, replica := range members(t, groupOf(node)) {
+			l := Link{From: replica, To: primary}
+			if replica != primary && (node == primary || node == replica) && !slices.Contains(links, l) {
+				links = append(links, l)
+			}
+		}
+	}
+	return links
+}
+
+func needsReplicas(_ Spec, t Topology) error {
+	if t.Replicas == 0 {
+		return errors.New("needs a replica: the topology has none (replicas: 1 or more)")
+	}
+	return nil
+}
+
+// attach puts one toxic on all links, in the directions given, or on none.
+func attach(w World, links []Link, dirs []stream.Direction, t toxics.Toxic) (detach func(), err error) {
+	var detaches []func()
+	detach = func() {
+		for _, d := range detaches {
+			d()
+		}
+	}
+	for _, l := range links {
+		for _, dir := range dirs {
+			d, err := w.Attach(l, dir, t)
+			if err != nil {
+				detach()
+				return nil, fmt.Errorf("%s to %s: %w", l.From, l.To, err)
+			}
+			detaches = append(detaches, d)
+		}
+	}
+	return detach, nil
+}
+
+// directions reads the parameter of that name.
+func directions(s Spec) []stream.Direction {
+	switch s.Direction {
+	case "to-node":
+		return []stream.Direction{stream.Upstream}
+	case "to-client":
+		return []stream.Direction{stream.Downstream}
+	}
+	return []stream.Direction{stream.Upstream, stream.Downstream}
+}
+
+// between names the links in words: "client-1 and node-1, client-1 and node-2".
+func between(links []Link) string {
+	var words []string
+	for _, l := range links {
+		words = append(words, l.From+" and "+l.To)
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,38 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// reset breaks connections, as a restarted proxy or an idle timeout in a
+// firewall does. New ones can be opened at once.
+var reset = Kind{
+	Name:    "reset",
+	Summary: "the connections of a link break; new ones can be opened at once",
+	Target:  "link",
+	Params:  []string{"peer"},
+	Available: func(s Spec, t Topology) error {
+		return checkLinks(s, t, false)
+	},
+	New: func(s Spec, t Topology, _ uint64) (Fault, error) {
+		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
+			links, err := linksOf(s, t, w)
+			if err != nil {
+				return "", nil, err
+			}
+			return "connections broken between " + between(links), nil, resetAll(w, links)
+		}), nil
+	},
+}
+
+func resetAll(w World, links []Link) error {
+	var errs []error
+	for _, l := range links {
+		if err := w.Reset(l); err != nil {
+			errs = append(errs, fmt.Errorf("%s to %s: %w", l.From, l.To, err))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,37 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/Shopify/toxiproxy/v2/stream"
+)
+
+// slowSubscribe delays subscriptions. A lock that subscribes and then waits,
+// without trying again once the subscription stands, sleeps through a release
+// that came between.
+var slowSubscribe = Kind{
+	Name:    "slow-subscribe",
+	Summary: "a client's SUBSCRIBE reaches the server late",
+	Target:  "link",
+	Params:  []string{"peer", "by"},
+	Lasts:   true,
+	Available: func(s Spec, t Topology) error {
+		if err := positive("by", s.By, "500ms"); err != nil {
+			return err
+		}
+		return checkLinks(s, t, true)
+	},
+	New: func(s Spec, t Topology, _ uint64) (Fault, error) {
+		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
+			links, err := linksOf(s, t, w)
+			if err != nil {
+				return "", nil, err
+			}
+			slow := &SlowSubscribe{By: time.Duration(s.By)}
+			heal, err := slow.on(w, links, []stream.Direction{stream.Upstream}, slow)
+			return fmt.Sprintf("subscriptions %s late between %s", s.By, between(links)), heal, err
+		}), nil
+	},
+}

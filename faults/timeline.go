@@ -1,0 +1,333 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Timeline makes the faults of a scenario strike when their time or their
+// moment has come, and heals them when they are over. Each strikes once.
+//
+// Faults anchored to a moment without delay strike in the caller of
+// [Timeline.Moment], in the order of their ids. All others strike, and all
+// heal, one after the other on a single goroutine, in the order of their times
+// and then their ids. So in a world that does one thing at a time the order of
+// what is recorded is the same in every run.
+type Timeline struct {
+	entries []*entry
+
+	waiting atomic.Int32 // faults whose moment has not come, to leave Moment early
+
+	mu      sync.Mutex // guards what follows and the entries; never held while a world is called
+	ctx     context.Context
+	world   World
+	record  func(Strike)
+	due     []task
+	wake    chan struct{}  // capacity 1: due has changed
+	quit    chan struct{}  // closed by Stop
+	running bool           // started and not stopped
+	busy    sync.WaitGroup // strikes under way, and the goroutine
+}
+
+// Planned is a fault as the timeline will carry it out.
+type Planned struct {
+	ID      int
+	Fault   string
+	Targets []string
+	When    string // in words
+}
+
+// Strike is one thing that happened to a planned fault.
+type Strike struct {
+	ID      int
+	Name    string
+	Phase   string   // PhaseStart, PhaseEnd or PhaseFailed
+	Targets []string // who was struck, by their own names
+	Detail  string   // in words
+}
+
+// The phases of a fault. One that does not last only starts; one that could
+// not strike, or not be healed, or whose moment never came, failed.
+const (
+	PhaseStart  = "start"
+	PhaseEnd    = "end"
+	PhaseFailed = "failed"
+)
+
+// SpecError says which fault of a scenario cannot be, and why.
+type SpecError struct {
+	Index int    // in the scenario's list, from 0
+	Fault string // as written there
+	Err   error
+}
+
+func (e *SpecError) Error() string {
+	return fmt.Sprintf("faults[%d] (%s): %v", e.Index, e.Fault, e.Err)
+}
+
+func (e *SpecError) Unwrap() error { return e.Err }
+
+type entry struct {
+	id      int
+	spec    Spec
+	fault   Fault
+	seen    int  // moments that matched
+	begun   bool // its anchor was reached
+	struck  bool // Strike was called
+	targets []string
+	heal    func() error // not nil while it lasts
+}
+
+// task is something the timeline's goroutine has to do.
+type task struct {
+	at   time.Time
+	e    *entry
+	heal bool
+}
+
+// NewTimeline builds the faults of specs for a topology. An error is a
+// [*SpecError] for the first fault that cannot be. Every fault gets a source
+// of randomness of its own, derived from seed.
+func NewTimeline(specs []Spec, t Topology, seed uint64) (*Timeline, error) {
+	tl := &Timeline{wake: make(chan struct{}, 1), quit: make(chan struct{})}
+	for i, s := range specs {
+		f, err := build(s, t, mix(seed, uint64(i+1)))
+		if err != nil {
+			return nil, &SpecError{Index: i, Fault: s.Fault, Err: err}
+		}
+		tl.entries = append(tl.entries, &entry{id: i + 1, spec: s, fault: f})
+		if s.On != nil {
+			tl.waiting.Add(1)
+		}
+	}
+	return tl, nil
+}
+
+// mix derives a seed from a seed and a number (SplitMix64).
+func mix(seed, n uint64) uint64 {
+	z := seed + n*0x9e3779b97f4a7c15
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// Planned lists the faults, with ids from 1 in the order of the scenario.
+func (tl *Timeline) Planned() []Planned {
+	var out []Planned
+	for _, e := range tl.entries {
+		out = append(out, Planned{ID: e.id, Fault: e.spec.Fault, Targets: targets(e.spec), When: when(e.spec)})
+	}
+	return out
+}
+
+// targets names who a fault is aimed at: the targets and the peers given.
+func targets(s Spec) []string { return slices.Concat(s.Target, s.Peer) }
+
+// Start begins the run: times count from now on. Faults at 0s strike before
+// it returns. record is told of everything that happens, one call after the
+// other per fault; it must not call the timeline.
+func (tl *Timeline) Start(ctx context.Context, w World, record func(Strike)) {
+	now := time.Now()
+	var first []*entry
+	tl.mu.Lock()
+	tl.ctx, tl.world, tl.record, tl.running = ctx, w, record, true
+	for _, e := range tl.entries {
+		if e.spec.At == nil {
+			continue
+		}
+		e.begun = true
+		if wait := time.Duration(*e.spec.At + e.spec.After); wait > 0 {
+			tl.due = append(tl.due, task{at: now.Add(wait), e: e})
+		} else {
+			first = append(first, e)
+		}
+	}
+	tl.busy.Add(1 + len(first))
+	tl.mu.Unlock()
+	for _, e := range first {
+		tl.strike(e)
+		tl.busy.Done()
+	}
+	go tl.loop()
+}
+
+// loop carries out tasks as they fall due, until the run ends.
+func (tl *Timeline) loop() {
+	defer tl.busy.Done()
+	for {
+		next, wait, any := tl.next()
+		if any && wait <= 0 {
+			if next.heal {
+				tl.heal(next.e)
+			} else {
+				tl.strike(next.e)
+			}
+			continue
+		}
+		var due <-chan time.Time
+		var timer *time.Timer
+		if any {
+			timer = time.NewTimer(wait)
+			due = timer.C
+		}
+		select {
+		case <-due:
+		case <-tl.wake:
+		case <-tl.quit:
+		case <-tl.ctx.Done():
+		}
+		if timer != nil {
+			timer.Stop()
+		}
+		if tl.over() {
+			return
+		}
+	}
+}
+
+func (tl *Timeline) over() bool {
+	select {
+	case <-tl.quit:
+		return true
+	case <-tl.ctx.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// next returns the earliest task and how long it is until then; one that is
+// due is taken off the list, unless the run is over.
+func (tl *Timeline) next() (t task, wait time.Duration, any bool) {
+	tl.mu.Lock()
+	defer tl.mu.Unlock()
+	if len(tl.due) == 0 || !tl.running || tl.ctx.Err() != nil {
+		return task{}, 0, false
+	}
+	slices.SortStableFunc(tl.due, func(a, b task) int {
+		if c := a.at.Compare(b.at); c != 0 {
+			return c
+		}
+		return a.e.id - b.e.id
+	})
+	t = tl.due[0]
+	if wait = time.Until(t.at); wait <= 0 {
+		tl.due = tl.due[1:]
+	}
+	return t, wait, true
+}
+
+// later has the goroutine do something after a while. Called with mu held.
+func (tl *Timeline) later(after time.Duration, e *entry, heal bool) {
+	tl.due = append(tl.due, task{time.Now().Add(after), e, heal})
+	select {
+	case tl.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Moment tells the timeline that something happened. Faults anchored to it
+// without delay have struck when it returns. A world may call it from several
+// goroutines, and again from within a strike.
+func (tl *Timeline) Moment(m Moment) {
+	if tl.waiting.Load() == 0 {
+		return
+	}
+	var now []*entry
+	tl.mu.Lock()
+	if tl.running && tl.ctx.Err() == nil {
+		for _, e := range tl.entries {
+			if e.begun || e.spec.On == nil || !e.spec.On.matches(m) {
+				continue
+			}
+			if e.seen++; e.seen < max(1, e.spec.On.Nth) {
+				continue
+			}
+			e.begun = true
+			tl.waiting.Add(-1)
+			if after := time.Duration(e.spec.After); after > 0 {
+				tl.later(after, e, false)
+			} else {
+				now = append(now, e)
+			}
+		}
+		tl.busy.Add(len(now))
+	}
+	tl.mu.Unlock()
+	for _, e := range now {
+		tl.strike(e)
+		tl.busy.Done()
+	}
+}
+
+// strike carries out one fault and plans its end.
+func (tl *Timeline) strike(e *entry) {
+	struck := resolve(targets(e.spec), tl.world)
+	tl.mu.Lock()
+	e.struck, e.targets = true, struck
+	tl.mu.Unlock()
+	detail, heal, err := e.fault.Strike(tl.ctx, tl.world)
+	if err != nil {
+		tl.tell(e, PhaseFailed, fmt.Sprintf("could not strike: %v", err))
+		return
+	}
+	tl.tell(e, PhaseStart, detail)
+	if heal == nil {
+		return
+	}
+	tl.mu.Lock()
+	defer tl.mu.Unlock()
+	e.heal = heal
+	if e.spec.For > 0 {
+		tl.later(time.Duration(e.spec.For), e, true)
+	}
+}
+
+// heal ends a fault that lasts; once.
+func (tl *Timeline) heal(e *entry) {
+	tl.mu.Lock()
+	heal := e.heal
+	e.heal = nil
+	tl.mu.Unlock()
+	if heal == nil {
+		return
+	}
+	if err := heal(); err != nil {
+		tl.tell(e, PhaseFailed, fmt.Sprintf("could not be healed: %v", err))
+		return
+	}
+	tl.tell(e, PhaseEnd, "")
+}
+
+func (tl *Timeline) tell(e *entry, phase, detail string) {
+	tl.record(Strike{ID: e.id, Name: e.spec.Fault, Phase: phase, Targets: e.targets, Detail: detail})
+}
+
+// Stop ends the timeline: nothing strikes any more. It waits for strikes under
+// way, heals what still lasts, in the order of ids, and records the faults that
+// never struck. It must not be called from within a strike. Only the first call
+// after Start does anything.
+func (tl *Timeline) Stop() {
+	tl.mu.Lock()
+	running := tl.running
+	tl.running = false
+	tl.mu.Unlock()
+	if !running {
+		return
+	}
+	close(tl.quit)
+	tl.busy.Wait()
+	for _, e := range tl.entries {
+		tl.heal(e)
+	}
+	for _, e := range tl.entries {
+		if !e.struck {
+			e.targets = targets(e.spec)
+			tl.tell(e, PhaseFailed, "never struck: the run was over first; planned "+when(e.spec))
+		}
+	}
+}

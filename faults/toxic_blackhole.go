@@ -1,0 +1,30 @@
+package faults
+
+import "github.com/Shopify/toxiproxy/v2/toxics"
+
+// Blackhole is a toxic that drops every byte while it is on. What follows is a
+// stream with a hole in it, so the connection has to be broken before the toxic
+// is taken off; where a chain cleans up after its toxics, it is.
+type Blackhole struct{}
+
+// Pipe implements [toxics.Toxic].
+func (*Blackhole) Pipe(stub *toxics.ToxicStub) {
+	for {
+		select {
+		case <-stub.Interrupt:
+			return
+		case c := <-stub.Input:
+			if c == nil {
+				stub.Close()
+				return
+			}
+		}
+	}
+}
+
+// Cleanup implements [toxics.CleanupToxic].
+func (*Blackhole) Cleanup(stub *toxics.ToxicStub) { stub.Close() }
+
+// Blocks says that no connection can be opened over the link: the answer to
+// the handshake would be lost too.
+func (*Blackhole) Blocks() bool { return true }

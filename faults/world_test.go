@@ -1,0 +1,99 @@
+package faults
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/Shopify/toxiproxy/v2/stream"
+	"github.com/Shopify/toxiproxy/v2/toxics"
+)
+
+// fakeWorld writes down what is done to it.
+type fakeWorld struct {
+	mu       sync.Mutex
+	calls    []string
+	primary  string
+	fail     string // calls that begin so fail
+	onCall   func(call string)
+	onDetach func()
+}
+
+var _ World = (*fakeWorld)(nil)
+
+func newFakeWorld() *fakeWorld { return &fakeWorld{primary: "node-1"} }
+
+func (w *fakeWorld) call(words ...any) error {
+	text := strings.TrimSpace(fmt.Sprintln(words...))
+	w.mu.Lock()
+	w.calls = append(w.calls, text)
+	fail := w.fail
+	w.mu.Unlock()
+	if w.onCall != nil {
+		w.onCall(text)
+	}
+	if fail != "" && strings.HasPrefix(text, fail) {
+		return errors.New("refused")
+	}
+	return nil
+}
+
+func (w *fakeWorld) failAt(prefix string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fail = prefix
+}
+
+// log returns what was done since it was last asked.
+func (w *fakeWorld) log() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	text := strings.Join(w.calls, "; ")
+	w.calls = nil
+	return text
+}
+
+func (w *fakeWorld) Pause(c string) error  { return w.call("pause", c) }
+func (w *fakeWorld) Resume(c string) error { return w.call("resume", c) }
+func (w *fakeWorld) Crash(c string) error  { return w.call("crash", c) }
+func (w *fakeWorld) Cancel(c string) error { return w.call("cancel", c) }
+
+func (w *fakeWorld) Attach(l Link, dir stream.Direction, t toxics.Toxic) (func(), error) {
+	name := strings.TrimPrefix(fmt.Sprintf("%T", t), "*faults.")
+	if err := w.call("attach", name, l.From, l.To, dir); err != nil {
+		return nil, err
+	}
+	return func() {
+		_ = w.call("detach", name, l.From, l.To, dir)
+		if w.onDetach != nil {
+			w.onDetach()
+		}
+	}, nil
+}
+
+func (w *fakeWorld) Reset(l Link) error                  { return w.call("reset", l.From, l.To) }
+func (w *fakeWorld) StopNode(n string) error             { return w.call("stop", n) }
+func (w *fakeWorld) StartNode(n string, keep bool) error { return w.call("start", n, keep) }
+func (w *fakeWorld) Follow(n string) error               { return w.call("follow", n) }
+func (w *fakeWorld) FlushScripts(n string) error         { return w.call("flush", n) }
+func (w *fakeWorld) DeleteLock(n string) error           { return w.call("delete", n) }
+func (w *fakeWorld) Promote(n string) error {
+	if err := w.call("promote", n); err != nil {
+		return err
+	}
+	w.primary = n
+	return nil
+}
+
+func (w *fakeWorld) Primary(group int) string {
+	if group == 1 {
+		return w.primary
+	}
+	return fmt.Sprintf("node-%d", group)
+}
+
+func (w *fakeWorld) SetClock(n string, jump time.Duration, rate float64) error {
+	return w.call("clock", n, jump, rate)
+}

@@ -1,0 +1,264 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// undoGrace is how long an acquire that failed waits for its compensation to
+// be answered before it returns; the compensation itself carries on.
+const undoGrace = 500 * time.Millisecond
+
+// errWaitOver ends the context of a bounded wait.
+var errWaitOver = errors.New("lock: the wait is over")
+
+// acquire takes one hold, waiting until ctx ends (forever) or as long as a
+// says. A wait is exceeded by no more than undoGrace.
+func (s *state) acquire(ctx context.Context, a Acquire, forever bool) (Grant, error) {
+	lease, renewed := a.Lease, false
+	switch {
+	case lease == 0:
+		lease, renewed = s.c.cfg.lease, true
+	case lease < time.Millisecond:
+		return Grant{}, fmt.Errorf("lock: lease %v is below 1ms", lease)
+	}
+	start := time.Now()
+	op, cancel := s.c.withDone(ctx)
+	defer cancel()
+	once := !forever && a.Wait <= 0
+	if !forever {
+		limit := a.Wait
+		if once {
+			limit = s.c.cfg.unlockTimeout // for the server to answer
+		}
+		var cancel context.CancelFunc
+		op, cancel = context.WithTimeoutCause(op, limit, errWaitOver)
+		defer cancel()
+	}
+
+	var w *waiter
+	granted := false
+	defer func() {
+		if w != nil {
+			s.c.hub.leave(w, granted)
+		}
+	}()
+	refusal := ErrBusy // what a wait that runs out reports
+	for {
+		t := s.try(op, lease, renewed)
+		switch {
+		case t.granted:
+			granted = true
+			if f := s.c.cfg.observer.Acquired; f != nil {
+				f(s.key.name, s.key.owner, t.grant.Count, time.Since(start))
+			}
+			return t.grant, nil
+		case t.acks:
+			refusal = ErrAcks
+			t.pttl = -time.Millisecond
+		case t.busy:
+			refusal = ErrBusy
+			if f := s.c.cfg.observer.Busy; f != nil {
+				f(s.key.name, s.key.owner)
+			}
+		default:
+			return Grant{}, s.c.failed(ctx, op, refusal, t.err)
+		}
+		if once {
+			return Grant{}, refusal
+		}
+		if w == nil && t.busy {
+			var ready bool
+			if w, ready = s.c.hub.join(s.names.channel); ready {
+				continue // what was released until now was not announced to us
+			}
+		}
+		if !s.sleep(op, w, t.pttl) {
+			return Grant{}, s.c.failed(ctx, op, refusal, op.Err())
+		}
+	}
+}
+
+// sleep waits until there is reason to try again: a message, the end of the
+// holder's lease, or the safety poll. It returns false when op has ended.
+func (s *state) sleep(op context.Context, w *waiter, pttl time.Duration) bool {
+	s.c.mu.Lock()
+	s.draws++
+	n := s.draws
+	s.c.mu.Unlock()
+	d := s.c.jitter(s.key, n, s.c.cfg.safetyPoll)
+	if pttl >= 0 {
+		// The server's clock counts in milliseconds: one more, and the key is
+		// gone for sure. -1 and -2 say nothing about when to look again.
+		d = min(d, pttl+time.Millisecond)
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	var wake chan struct{}
+	if w != nil {
+		wake = w.wake
+	}
+	select {
+	case <-wake:
+	case <-timer.C:
+	case <-op.Done():
+	}
+	return op.Err() == nil
+}
+
+// failed says why an acquire was given up: the caller's context, Close, the
+// end of the wait, or err.
+func (c *Client) failed(ctx, op context.Context, refusal, err error) error {
+	var why error
+	switch {
+	case ctx.Err() != nil:
+		why = ctx.Err()
+	case c.life.Err() != nil:
+		why = ErrClosed
+	case op.Err() != nil:
+		if errors.Is(err, ErrUnknown) {
+			return err
+		}
+		return refusal
+	default:
+		return err
+	}
+	if errors.Is(err, ErrUnknown) {
+		return errors.Join(why, ErrUnknown)
+	}
+	return why
+}
+
+// tried is what came of one try. At most one of granted, busy, acks and err
+// is set.
+type tried struct {
+	granted bool
+	grant   Grant
+	busy    bool
+	pttl    time.Duration // of the holder's lease
+	acks    bool          // granted, not confirmed, and given back
+	err     error
+}
+
+// try asks the server once.
+func (s *state) try(ctx context.Context, lease time.Duration, renewed bool) tried {
+	if err := s.enterGate(ctx); err != nil {
+		return tried{err: err}
+	}
+	handedOn := false // the gate is now the compensation's to open
+	defer func() {
+		if !handedOn {
+			s.leaveGate()
+		}
+	}()
+	if err := s.resolve(ctx); err != nil {
+		return tried{err: err}
+	}
+
+	s.c.mu.Lock()
+	if len(s.holds) > 0 && !time.Now().Before(s.deadline()) {
+		after := s.lose()
+		s.c.mu.Unlock()
+		after()
+		s.c.mu.Lock()
+	}
+	held, cur := len(s.holds), s.cur
+	s.c.mu.Unlock()
+
+	h := hold{req: s.c.newRequest(), lease: lease, renewed: renewed}
+	sent := time.Now()
+	h.until = sent.Add(lease)
+	reply, err := s.c.sendAcquire(ctx, s.names, s.field, h.req, lease, held)
+	switch {
+	case err != nil:
+		handedOn = true
+		s.compensate(ctx, h)
+		return tried{err: unknown("acquire lock", err)}
+	case reply.kind == replyBusy:
+		return tried{busy: true, pttl: reply.pttl}
+	case reply.kind == replyGone:
+		return tried{err: s.gone(cur)}
+	case reply.kind == replyCancelled:
+		// Only a request that was given up is cancelled, and this one was not.
+		return tried{err: fmt.Errorf("acquire lock: %w", ErrUnknown)}
+	}
+	if s.c.cfg.acks > reply.acked {
+		handedOn = true
+		s.compensate(ctx, h)
+		return tried{acks: true}
+	}
+
+	grant, ok := s.granted(h, reply, sent, held, cur)
+	if !ok {
+		handedOn = true
+		s.compensate(ctx, h)
+		return tried{err: fmt.Errorf("acquire lock: the answer came after the lease: %w", ErrLost)}
+	}
+	return tried{granted: true, grant: grant}
+}
+
+// granted enters a hold that the server gave. It returns false when the hold
+// is worth nothing: its lease has run out on the way, or the holds below it
+// were lost meanwhile.
+func (s *state) granted(h hold, reply acquireReply, sent time.Time, held int, cur *holding) (Grant, bool) {
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	if held > 0 && (s.cur != cur || s.lost) {
+		return Grant{}, false
+	}
+	before := s.renewed
+	s.holds = append(s.holds, h)
+	if h.renewed {
+		s.renewed = sent.Add(h.lease)
+	}
+	if !time.Now().Before(s.deadline()) {
+		s.holds = s.holds[:held]
+		s.renewed = before
+		return Grant{}, false
+	}
+	if held == 0 {
+		s.cur = &holding{token: reply.token, since: time.Now(), lost: make(chan struct{})}
+		s.lost = false
+	}
+	s.settle()
+	return Grant{Count: held + 1, Token: s.cur.token, Lease: h.lease, Renewed: h.renewed}, true
+}
+
+// gone handles a nested acquire that found the holds below it gone: this owner
+// must learn that it was out of the lock, so nothing is granted.
+func (s *state) gone(cur *holding) error {
+	s.c.mu.Lock()
+	after := func() {}
+	if s.cur == cur && !s.lost {
+		after = s.lose()
+	}
+	s.c.mu.Unlock()
+	after()
+	return fmt.Errorf("acquire lock again: %w", ErrLost)
+}
+
+// unknown wraps the reason why an outcome is not known. The end of a context
+// of ours is told in words only: it is not the end of the caller's.
+func unknown(what string, err error) error {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return fmt.Errorf("%s: no answer in time (%v): %w", what, err, ErrUnknown)
+	}
+	return fmt.Errorf("%s: %w", what, errors.Join(ErrUnknown, err))
+}
+
+// enterGate waits for the owner's request under way to end.
+func (s *state) enterGate(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case s.gate <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *state) leaveGate() { <-s.gate }

@@ -1,0 +1,162 @@
+package lock
+
+import (
+	"context"
+	crand "crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Client makes locks on one Redis. It renews their leases, and shares one
+// subscription connection among all that wait. It is safe for concurrent use;
+// a process needs one per Redis.
+//
+// It costs nothing while idle: the watchdog runs while something is held, and
+// the subscription connection exists while somebody waits.
+type Client struct {
+	rdb    redis.UniversalClient
+	cfg    config
+	nonce  string        // start of the request ids of this client
+	seed   uint64        // of the jitter
+	serial atomic.Uint64 // end of the request ids
+	hub    *hub
+
+	life context.Context    // ended by Close
+	end  context.CancelFunc // ends life
+	ops  sync.WaitGroup     // calls and goroutines under way
+
+	// mu guards everything below and all states. It is never held across I/O
+	// nor while waiting: under virtual time that would stop the clock.
+	mu      sync.Mutex
+	closed  bool
+	states  map[stateKey]*state
+	dog     watchdog
+	oneName bool // renew one name per script call; see renew.go
+}
+
+// New makes a client on rdb, which stays the caller's to close, after the
+// client. A *redis.Ring is refused: its shards do not share subscriptions.
+func New(rdb redis.UniversalClient, opts ...Option) (*Client, error) {
+	if rdb == nil {
+		return nil, errors.New("lock: no Redis client")
+	}
+	if _, ok := rdb.(*redis.Ring); ok {
+		return nil, errors.New("lock: a ring of servers is not supported")
+	}
+	cfg, err := newConfig(opts)
+	if err != nil {
+		return nil, err
+	}
+	rng := cfg.rand
+	if rng == nil {
+		var seed [32]byte
+		if _, err := crand.Read(seed[:]); err != nil {
+			return nil, fmt.Errorf("seed jitter: %w", err)
+		}
+		rng = rand.New(rand.NewChaCha8(seed))
+	}
+	c := &Client{
+		rdb:    rdb,
+		cfg:    cfg,
+		nonce:  fmt.Sprintf("%016x", rng.Uint64()),
+		seed:   rng.Uint64(),
+		states: make(map[stateKey]*state),
+	}
+	c.life, c.end = context.WithCancel(context.Background())
+	_, c.oneName = rdb.(*redis.ClusterClient)
+	c.hub = newHub(c)
+	return c, nil
+}
+
+// Close stops the watchdog and the subscription, and wakes every waiter with
+// [ErrClosed]. Locks that are held stay on the server until their leases end,
+// and their holders are still told when that happens; Redis itself is not
+// closed. Close waits for what is under way: on a server that does not answer
+// that takes up to the unlock timeout and the read timeout of the Redis
+// client. When it returns, no goroutine of the client is left.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	c.dog.stop()
+	c.mu.Unlock()
+	c.end()
+	c.ops.Wait()
+	return nil
+}
+
+// begin counts an operation that Close has to wait for; false after Close.
+func (c *Client) begin() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	c.ops.Add(1)
+	return true
+}
+
+// newRequest returns an id that no other request on this Redis has.
+func (c *Client) newRequest() string {
+	return fmt.Sprintf("%s:%s%08x", c.cfg.id, c.nonce, c.serial.Add(1))
+}
+
+// jitter takes up to a quarter off d. The n-th draw of an owner is always the
+// same for one seed: a stream shared by all owners would depend on the order
+// in which their goroutines happen to run.
+func (c *Client) jitter(s stateKey, n int, d time.Duration) time.Duration {
+	h := fnv.New64a()
+	h.Write([]byte(s.name))
+	h.Write([]byte{0})
+	h.Write([]byte(s.owner))
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], uint64(n))
+	h.Write(b[:])
+	off := rand.New(rand.NewPCG(c.seed, h.Sum64())).Int64N(int64(d)/4 + 1)
+	return d - time.Duration(off)
+}
+
+// call runs f, which does I/O, and returns when f does or when ctx ends,
+// whichever comes first: the Redis client itself bounds reads by its own
+// timeout only, unless told otherwise. An f that was left behind ends by that
+// timeout, and is waited for by Close. The caller has to be counted by begin.
+func call[T any](ctx context.Context, c *Client, f func(context.Context) (T, error)) (T, error) {
+	type result struct {
+		val T
+		err error
+	}
+	var zero T
+	if err := ctx.Err(); err != nil {
+		return zero, err
+	}
+	ch := make(chan result, 1)
+	c.ops.Go(func() {
+		val, err := f(ctx)
+		ch <- result{val, err}
+	})
+	select {
+	case r := <-ch:
+		return r.val, r.err
+	case <-ctx.Done():
+	}
+	select {
+	case r := <-ch:
+		return r.val, r.err
+	default:
+		return zero, ctx.Err()
+	}
+}
+
+// withDone returns a context that also ends when the client is closed.
+func (c *Client) withDone(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(c.life, func() { cancel(ErrClosed) })
+	return ctx, func() { stop(); cancel(nil) }
+}

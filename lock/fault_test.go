@@ -1,0 +1,252 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// The Redis client repeats a request whose answer was lost. Without the latch
+// an acquire would count twice, so that the lock stays locked after its
+// release; and a release would say "not held" to the owner who released.
+func TestRetry_sameRequestHasOneEffect(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		l := w.client(lock.WithFencing()).NewLock("orders", "a")
+		must[lock.Grant](t)(l.Lock(ctx)) // loads the scripts
+		must[int](t)(l.Unlock(ctx))
+		for depth := 1; depth <= 2; depth++ {
+			w.dropReply("redisson_lock_token", 1)
+			g := must[lock.Grant](t)(l.Lock(ctx))
+			if n := must[int](t)(l.HoldCount(ctx)); n != depth || g.Count != depth || g.Token != 2 {
+				t.Errorf("granted %+v, count on the server %d, want %d with token 2", g, n, depth)
+			}
+		}
+		for left := 1; left >= 0; left-- {
+			w.dropReply("redisson_lock__channel", 1)
+			if n := must[int](t)(l.Unlock(ctx)); n != left {
+				t.Errorf("%d holds remain, want %d", n, left)
+			}
+		}
+		if locked := must[bool](t)(l.IsLocked(ctx)); locked {
+			t.Error("the lock is still locked")
+		}
+	})
+}
+
+func noRetries(o *redis.Options) { o.MaxRetries = -1 }
+
+// An acquire that failed in transport may have been carried out. It must not
+// keep others out, nor take an outer hold with it when it is undone.
+func TestLock_unknownOutcomeIsTakenBack(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		c := w.clientOn(w.redis(noRetries), lock.WithFencing())
+		a, b := c.NewLock("orders", "a"), c.NewLock("orders", "b")
+		must[lock.Grant](t)(b.Lock(ctx))
+		must[int](t)(b.Unlock(ctx))
+
+		w.dropReply("redisson_lock_token", 1)
+		_, err := a.TryLock(ctx)
+		wantErr(t, "lost reply", err, lock.ErrUnknown)
+		must[lock.Grant](t)(b.TryLock(ctx))
+
+		w.dropReply("redisson_lock_token", 1)
+		_, err = b.TryLock(ctx)
+		wantErr(t, "lost reply within a hold", err, lock.ErrUnknown)
+		if n := must[int](t)(b.HoldCount(ctx)); n != 1 {
+			t.Errorf("hold count %d, want the outer hold only", n)
+		}
+		if n := must[int](t)(b.Unlock(ctx)); n != 0 {
+			t.Errorf("%d holds remain", n)
+		}
+		if locked := must[bool](t)(a.IsLocked(ctx)); locked {
+			t.Error("an orphan keeps the lock")
+		}
+	})
+}
+
+// A request that the network held back until after its compensation must not
+// take the lock for an owner who went away.
+func TestLock_lateRequestIsCancelled(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		l := w.clientOn(w.redis(noRetries)).NewLock("orders", "a")
+		w.dropReply("orders", 1)
+		_, err := l.TryLock(ctx)
+		wantErr(t, "lost reply", err, lock.ErrUnknown)
+		var late []string
+		for _, e := range w.log {
+			if e.cmd == "EVALSHA" && len(e.args) > 5 && late == nil {
+				late = e.args
+			}
+		}
+		args := []any{"evalsha"}
+		for _, a := range late {
+			args = append(args, a)
+		}
+		// The script was sent by its SHA first, and is known by now.
+		must[lock.Grant](t)(l.TryLock(ctx))
+		must[int](t)(l.Unlock(ctx))
+		if _, err := w.redis().Do(ctx, args...).Result(); err != nil {
+			t.Fatal(err)
+		}
+		if locked := must[bool](t)(l.IsLocked(ctx)); locked {
+			t.Error("the late request took the lock")
+		}
+	})
+}
+
+// Unlock may be called again after it could not tell, and means the same hold.
+func TestUnlock_unknownOutcomeMayBeRetried(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		l := w.clientOn(w.redis(noRetries), lock.WithUnlockTimeout(100*time.Millisecond)).NewLock("orders", "a")
+		must[lock.Grant](t)(l.Lock(ctx))
+		held := l.Context(ctx)
+		w.hung.Store(true)
+		start := time.Now()
+		_, err := l.Unlock(ctx)
+		wantErr(t, "unlock on a hung server", err, lock.ErrUnknown)
+		if d := time.Since(start); d > 110*time.Millisecond {
+			t.Errorf("unlock took %v, its timeout is 100ms", d)
+		}
+		if context.Cause(held) != lock.ErrUnknown {
+			t.Errorf("context of the hold ended with %v", context.Cause(held))
+		}
+		w.hung.Store(false)
+		renewals := w.count("client-1:a 30000")
+		if n := must[int](t)(l.Unlock(ctx)); n != 0 {
+			t.Errorf("%d holds remain", n)
+		}
+		_, err = l.Unlock(ctx)
+		wantErr(t, "third unlock", err, lock.ErrNotHeld)
+		time.Sleep(time.Minute)
+		if n := w.count("client-1:a 30000") - renewals; n != 0 {
+			t.Errorf("%d renewals after the release", n)
+		}
+	})
+}
+
+// Cleanup code runs with the context that was cancelled.
+func TestUnlock_survivesCancelledContext(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx, cancel := context.WithCancel(t.Context())
+		l := w.client().NewLock("orders", "a")
+		must[lock.Grant](t)(l.Lock(ctx))
+		cancel()
+		if n := must[int](t)(l.Unlock(ctx)); n != 0 {
+			t.Errorf("%d holds remain", n)
+		}
+		if locked := must[bool](t)(l.IsLocked(t.Context())); locked {
+			t.Error("the lock is still locked")
+		}
+	})
+}
+
+// A wait that is not bounded when the server hangs stalls the whole service.
+func TestWait_isBoundedOnAHungServer(t *testing.T) {
+	tests := []struct {
+		name string
+		do   func(ctx context.Context, l *lock.Reentrant) error
+		max  time.Duration
+		want error
+	}{
+		{"try", func(ctx context.Context, l *lock.Reentrant) error { _, err := l.TryLock(ctx); return err }, 5500 * time.Millisecond, lock.ErrUnknown},
+		{"wait", func(ctx context.Context, l *lock.Reentrant) error {
+			_, err := l.TryLock(ctx, lock.Wait(2*time.Second))
+			return err
+		}, 2500 * time.Millisecond, lock.ErrUnknown},
+		{"context", func(ctx context.Context, l *lock.Reentrant) error {
+			ctx, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			_, err := l.Lock(ctx)
+			if !errors.Is(err, lock.ErrUnknown) {
+				return errors.New("the request's outcome is not known, but was not said to be")
+			}
+			return errors.Unwrap(errors.Join(ctx.Err())) // nil: checked below
+		}, 1500 * time.Millisecond, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				w.hung.Store(true)
+				l := w.client().NewLock("orders", "a")
+				start := time.Now()
+				err := tt.do(t.Context(), l)
+				if tt.want != nil {
+					wantErr(t, tt.name, err, tt.want)
+				} else if err != nil {
+					t.Error(err)
+				}
+				if d := time.Since(start); d > tt.max {
+					t.Errorf("returned after %v, want %v at most", d, tt.max)
+				}
+				w.hung.Store(false)
+			})
+		})
+	}
+}
+
+func TestLock_cancelledContext(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		c := w.client()
+		a, b := c.NewLock("orders", "a"), c.NewLock("orders", "b")
+		must[lock.Grant](t)(a.Lock(t.Context()))
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(1234*time.Millisecond, cancel)
+		start := time.Now()
+		_, err := b.Lock(ctx)
+		wantErr(t, "cancelled wait", err, context.Canceled)
+		if d := time.Since(start); d != 1234*time.Millisecond {
+			t.Errorf("returned after %v, was cancelled after 1.234s", d)
+		}
+		_, err = b.Lock(ctx)
+		wantErr(t, "cancelled before", err, context.Canceled)
+		must[int](t)(a.Unlock(t.Context()))
+		if locked := must[bool](t)(a.IsLocked(t.Context())); locked {
+			t.Error("the cancelled waiter has the lock")
+		}
+	})
+}
+
+// Scripts are forgotten when a server restarts or a replica takes over.
+func TestLock_scriptFlush(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		l := w.client().NewLock("orders", "a")
+		for range 2 {
+			must[lock.Grant](t)(l.Lock(ctx))
+			w.redis().ScriptFlush(ctx)
+			time.Sleep(35 * time.Second) // a renewal, too
+			if ttl := must[time.Duration](t)(l.TTL(ctx)); ttl < 20*time.Second {
+				t.Errorf("TTL %v", ttl)
+			}
+			must[int](t)(l.Unlock(ctx))
+			w.redis().ScriptFlush(ctx)
+		}
+	})
+}
+
+// miniredis has no replicas, so no acknowledgement ever comes.
+func TestReplicaAcks(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		l := w.client(lock.WithReplicaAcks(1, 50*time.Millisecond)).NewLock("orders", "a")
+		_, err := l.TryLock(ctx)
+		wantErr(t, "try", err, lock.ErrAcks)
+		_, err = l.TryLock(ctx, lock.Wait(3*time.Second))
+		wantErr(t, "wait", err, lock.ErrAcks)
+		if locked := must[bool](t)(l.IsLocked(ctx)); locked {
+			t.Error("a hold that was not confirmed was not given back")
+		}
+		if n := w.count("wait 1 50") + w.count("WAIT 1 50"); n < 3 {
+			t.Errorf("%d tries, want more within the wait", n)
+		}
+	})
+}

@@ -1,0 +1,12 @@
+-- Frees a lock whoever holds it, and tells the waiters.
+--
+-- KEYS[1]  the lock
+-- KEYS[2]  the channel of the lock
+-- ARGV[1]  unlock message
+--
+-- Returns 1 when there was a lock to free, else 0
+if redis.call('del', KEYS[1]) == 1 then
+  redis.call('publish', KEYS[2], ARGV[1])
+  return 1
+end
+return 0

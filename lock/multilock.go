@@ -1,0 +1,88 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// memberWait is what a round of [MultiLock.Lock] waits per member before it
+// gives everything back and starts again, so that two owners who take the same
+// locks in another order do not wait for each other for ever.
+const memberWait = 1500 * time.Millisecond
+
+// MultiLock is held when all of its members are. It is lost when one of them
+// is.
+type MultiLock struct{ group }
+
+var (
+	_ Locker       = (*MultiLock)(nil)
+	_ LostNotifier = (*MultiLock)(nil)
+)
+
+// NewMultiLock combines locks, which are taken in the order given.
+func NewMultiLock(locks ...Locker) *MultiLock { return NewMultiLockWith(GroupOptions{}, locks...) }
+
+// NewMultiLockWith is [NewMultiLock] with options.
+func NewMultiLockWith(opts GroupOptions, locks ...Locker) *MultiLock {
+	return &MultiLock{newGroup(locks, opts, len(locks))}
+}
+
+// Lock takes all members or none, in rounds until ctx ends. It returns sooner
+// when a member fails other than by being busy.
+func (m *MultiLock) Lock(ctx context.Context, opts ...AcquireOption) (Grant, error) {
+	return m.acquire(ctx, opts, true, func(ctx context.Context, a Acquire, _ time.Time) ([]bool, []Grant, error) {
+		return m.round(ctx, a, time.Now().Add(memberWait*time.Duration(len(m.members))))
+	}, busy)
+}
+
+// TryLock takes all members or none. The members share the wait.
+func (m *MultiLock) TryLock(ctx context.Context, opts ...AcquireOption) (Grant, error) {
+	return m.acquire(ctx, opts, false, m.round, func(error) bool { return false })
+}
+
+func busy(err error) bool {
+	return (errors.Is(err, ErrBusy) || errors.Is(err, ErrAcks)) && !errors.Is(err, ErrUnknown)
+}
+
+// round takes the members in order until the deadline; none waits without one.
+func (m *MultiLock) round(ctx context.Context, a Acquire, deadline time.Time) ([]bool, []Grant, error) {
+	has := make([]bool, len(m.members))
+	grants := make([]Grant, len(m.members))
+	for i, member := range m.members {
+		opts := []AcquireOption{Lease(a.Lease)}
+		err := ErrBusy
+		if left := time.Until(deadline); deadline.IsZero() {
+			grants[i], err = member.TryLock(ctx, opts...)
+		} else if left > 0 {
+			grants[i], err = member.TryLock(ctx, append(opts, Wait(left))...)
+		}
+		if err != nil {
+			has[i] = m.orphan(i, err)
+			err = fmt.Errorf("acquire member %d: %w", i, err)
+			return nil, nil, errors.Join(err, m.giveBack(ctx, has))
+		}
+		has[i] = true
+	}
+	return has, grants, nil
+}
+
+// Unlock gives one hold of every member back. All members are tried; their
+// errors are joined, so errors.Is finds each.
+func (m *MultiLock) Unlock(ctx context.Context) (remaining int, err error) {
+	l, remaining, ok := m.pop()
+	if !ok {
+		return 0, fmt.Errorf("release all: %w", ErrNotHeld)
+	}
+	var errs []error
+	for i, member := range m.members {
+		if !l.has[i] {
+			continue
+		}
+		if _, err := member.Unlock(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("release member %d: %w", i, err))
+		}
+	}
+	return remaining, errors.Join(errs...)
+}

@@ -1,0 +1,41 @@
+package lock
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// names are the keys and the channel of one lock. All of them live in the
+// lock's own hash slot, as one script uses them together.
+type names struct {
+	lock    string // the hash itself: owner's field -> hold count
+	channel string // where a release is announced
+	token   string // the fencing counter
+	latch   string // start of the keys that remember requests
+}
+
+// newNames derives the keys by Redisson's rule: a plain name is wrapped in
+// braces, a name that brings a hash tag of its own is used as it is. Names
+// whose braces are no hash tag have no auxiliary key in their slot that
+// Redisson would also use, so they are refused.
+func newNames(name string) (names, error) {
+	if name == "" {
+		return names{}, errors.New("lock: the name is empty")
+	}
+	tagged := name
+	if strings.ContainsAny(name, "{}") {
+		open := strings.IndexByte(name, '{')
+		if open < 0 || strings.IndexByte(name[open+1:], '}') <= 0 {
+			return names{}, fmt.Errorf("lock: the braces of %q are no hash tag", name)
+		}
+	} else {
+		tagged = "{" + name + "}"
+	}
+	return names{
+		lock:    name,
+		channel: "redisson_lock__channel:" + tagged,
+		token:   "redisson_lock_token:" + tagged,
+		latch:   "redisson_unlock_latch:" + tagged + ":",
+	}, nil
+}

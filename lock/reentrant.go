@@ -1,0 +1,220 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Reentrant is one owner's view of one lock; make it with [Client.NewLock].
+//
+// Its key is a hash from "<client id>:<owner>" to the hold count, and a
+// release is announced on a channel, both as Redisson's RLock does it, so the
+// two can share a lock.
+//
+// A hold without [Lease] is renewed by the client's watchdog until it is
+// released. A hold with one lasts that long. Nested holds never shorten what
+// an outer one is owed, and the lock lasts as long as the longest of them;
+// a renewed hold keeps its renewal when an inner hold with a lease ends.
+//
+// # Losing a lock
+//
+// The owner takes its hold as lost when the server says so, or when the lease
+// has run out by its own clock, counted from the moment the last successful
+// acquire or renewal was sent, less 1% and 2ms. That needs no answer from the
+// server. [Reentrant.Lost] and [Reentrant.Context] tell; the next Unlock
+// returns [ErrLost], once for all holds.
+//
+// # Unknown outcomes
+//
+// Every request carries an id under which the server remembers it for a while,
+// so one that the network or the Redis client repeats has one effect. An
+// acquire without an answer is taken back before the call returns, or in the
+// background if that is not answered either; if nothing arrives the lease
+// bounds the damage, as the hold is not renewed. An Unlock without an answer
+// may be called again.
+type Reentrant struct {
+	c   *Client
+	key stateKey
+}
+
+var (
+	_ Locker       = (*Reentrant)(nil)
+	_ LostNotifier = (*Reentrant)(nil)
+	_ HoldCounter  = (*Reentrant)(nil)
+)
+
+// NewLock returns owner's view of the lock called name. Views of the same name
+// and owner share their holds. It does nothing on the server.
+//
+// Calls fail for an empty name or owner, and for a name with braces that are
+// no hash tag, as "a}b": its keys could not share a slot of a cluster.
+func (c *Client) NewLock(name, owner string) *Reentrant {
+	if name != "" {
+		name = c.cfg.prefix + name
+	}
+	return &Reentrant{c: c, key: stateKey{name: name, owner: owner}}
+}
+
+// Name returns the key of the lock, prefix included.
+func (l *Reentrant) Name() string { return l.key.name }
+
+// Owner returns the owner of this view.
+func (l *Reentrant) Owner() string { return l.key.owner }
+
+// Lock waits until the lock is granted or ctx ends. It returns sooner when the
+// server fails: [ErrUnknown] and the cause.
+func (l *Reentrant) Lock(ctx context.Context, opts ...AcquireOption) (Grant, error) {
+	return l.acquire(ctx, opts, true)
+}
+
+// TryLock waits at most as long as [Wait] says and then returns [ErrBusy], or
+// [ErrUnknown] when the server did not answer. Without Wait it asks once, and
+// gives the server as long as an unlock to answer.
+func (l *Reentrant) TryLock(ctx context.Context, opts ...AcquireOption) (Grant, error) {
+	return l.acquire(ctx, opts, false)
+}
+
+func (l *Reentrant) acquire(ctx context.Context, opts []AcquireOption, forever bool) (Grant, error) {
+	s, err := l.c.enter(l.key)
+	if err != nil {
+		return Grant{}, err
+	}
+	defer s.leave()
+	return s.acquire(ctx, NewAcquire(opts), forever)
+}
+
+// Unlock gives the innermost hold back. It returns [ErrNotHeld], [ErrLost], or
+// [ErrUnknown] when the server did not answer within the unlock timeout; the
+// hold is then no longer renewed, and Unlock may be called again.
+func (l *Reentrant) Unlock(ctx context.Context) (remaining int, err error) {
+	s, err := l.c.enter(l.key)
+	if err != nil {
+		return 0, err
+	}
+	defer s.leave()
+	return s.release(ctx)
+}
+
+// Lost returns a channel that is closed when the current hold is lost. It is
+// nil while nothing is held. After a loss it stays closed until Unlock has
+// said so.
+func (l *Reentrant) Lost() <-chan struct{} {
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	if s := l.c.states[l.key]; s != nil && s.cur != nil {
+		return s.cur.lost
+	}
+	return nil
+}
+
+// Token returns the fencing token of the current hold, 0 without one.
+func (l *Reentrant) Token() uint64 {
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	if s := l.c.states[l.key]; s != nil && s.cur != nil && !s.lost {
+		return s.cur.token
+	}
+	return 0
+}
+
+// Context returns a context for work under the current hold. It ends with
+// parent, when the hold is lost, with [ErrLost] as its cause, and when it is
+// released, with [ErrNotHeld]. Without a hold it has ended already.
+func (l *Reentrant) Context(parent context.Context) context.Context {
+	ctx, cancel := context.WithCancelCause(parent)
+	remove, cause := l.onEnd(cancel)
+	if cause != nil {
+		cancel(cause)
+		return ctx
+	}
+	context.AfterFunc(ctx, remove)
+	return ctx
+}
+
+// onEnd registers f for the end of the current hold.
+func (l *Reentrant) onEnd(f func(cause error)) (remove func(), cause error) {
+	l.c.mu.Lock()
+	s := l.c.states[l.key]
+	l.c.mu.Unlock()
+	if s == nil {
+		return nil, ErrNotHeld
+	}
+	return s.onEnd(f)
+}
+
+// HoldCount asks the server how often this owner holds the lock.
+func (l *Reentrant) HoldCount(ctx context.Context) (int, error) {
+	return ask(ctx, l, "count holds", func(ctx context.Context, s *state) (int, error) {
+		n, err := l.c.rdb.HGet(ctx, s.names.lock, s.field).Int()
+		if errors.Is(err, redis.Nil) {
+			return 0, nil
+		}
+		return n, err
+	})
+}
+
+// IsLocked asks the server whether anybody holds the lock.
+func (l *Reentrant) IsLocked(ctx context.Context) (bool, error) {
+	return ask(ctx, l, "look at lock", func(ctx context.Context, s *state) (bool, error) {
+		n, err := l.c.rdb.Exists(ctx, s.names.lock).Result()
+		return n == 1, err
+	})
+}
+
+// TTL asks the server how long the lock lasts unless renewed, whoever holds
+// it: 0 when it is free, negative when it never ends.
+func (l *Reentrant) TTL(ctx context.Context) (time.Duration, error) {
+	return ask(ctx, l, "read lease", func(ctx context.Context, s *state) (time.Duration, error) {
+		// go-redis returns -1 and -2 as they are, in nanoseconds.
+		switch d, err := l.c.rdb.PTTL(ctx, s.names.lock).Result(); {
+		case err != nil || d == -2:
+			return 0, err
+		default:
+			return d, nil
+		}
+	})
+}
+
+// ForceUnlock frees the lock whoever holds it, and returns whether it was held.
+// A holder in this client learns at once that its hold is lost, another with
+// its next renewal or release.
+func (l *Reentrant) ForceUnlock(ctx context.Context) (bool, error) {
+	held := l.c.holdings(l.key.name)
+	freed, err := ask(ctx, l, "force lock", func(ctx context.Context, s *state) (bool, error) {
+		n, err := forceScript.Run(ctx, l.c.rdb, []string{s.names.lock, s.names.channel}, unlockMessage).Int()
+		return n == 1, err
+	})
+	if err != nil {
+		return false, errors.Join(err, ErrUnknown)
+	}
+	if freed {
+		l.c.forced(held)
+	}
+	return freed, nil
+}
+
+// ask runs a request that changes no state of ours, within ctx.
+func ask[T any](ctx context.Context, l *Reentrant, what string, f func(context.Context, *state) (T, error)) (T, error) {
+	var zero T
+	s, err := l.c.enter(l.key)
+	if err != nil {
+		return zero, err
+	}
+	defer s.leave()
+	op, cancel := l.c.withDone(ctx)
+	defer cancel()
+	val, err := call(op, l.c, func(ctx context.Context) (T, error) { return f(ctx, s) })
+	switch {
+	case err == nil:
+		return val, nil
+	case ctx.Err() != nil:
+		return zero, ctx.Err()
+	case l.c.life.Err() != nil:
+		return zero, ErrClosed
+	}
+	return zero, fmt.Errorf("%s: %w", what, err)
+}

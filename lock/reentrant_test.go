@@ -1,0 +1,300 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+func must[T any](t *testing.T) func(T, error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func wantErr(t *testing.T, what string, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s: %v, want %v", what, err, want)
+	}
+	for _, other := range []error{lock.ErrBusy, lock.ErrNotHeld, lock.ErrLost, lock.ErrUnknown, lock.ErrAcks, lock.ErrClosed, context.Canceled, context.DeadlineExceeded} {
+		if other != want && errors.Is(err, other) {
+			t.Errorf("%s: %v is also %v", what, err, other)
+		}
+	}
+}
+
+func TestReentrant_countsAndErrors(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		c := w.client()
+		a, same, b := c.NewLock("orders", "a"), c.NewLock("orders", "a"), c.NewLock("orders", "b")
+
+		_, err := a.Unlock(ctx)
+		wantErr(t, "unlock before lock", err, lock.ErrNotHeld)
+		if a.Lost() != nil || a.Context(ctx).Err() == nil {
+			t.Error("a lock that is not held has a hold to lose")
+		}
+		if g := must[lock.Grant](t)(a.Lock(ctx)); g.Count != 1 || g.Lease != 30*time.Second || !g.Renewed {
+			t.Errorf("first grant %+v", g)
+		}
+		// Two views of one owner must not count apart, or the inner one would
+		// release the outer one's hold.
+		if g := must[lock.Grant](t)(same.TryLock(ctx)); g.Count != 2 {
+			t.Errorf("grant to the other view %+v", g)
+		}
+		_, err = b.TryLock(ctx)
+		wantErr(t, "try held lock", err, lock.ErrBusy)
+		_, err = b.Unlock(ctx)
+		wantErr(t, "unlock another's lock", err, lock.ErrNotHeld)
+		for _, l := range []*lock.Reentrant{a, b} {
+			if locked := must[bool](t)(l.IsLocked(ctx)); !locked {
+				t.Error("held lock is not locked")
+			}
+			if ttl := must[time.Duration](t)(l.TTL(ctx)); ttl < 29*time.Second || ttl > 30*time.Second {
+				t.Errorf("TTL %v", ttl)
+			}
+		}
+		if n := must[int](t)(a.HoldCount(ctx)); n != 2 {
+			t.Errorf("hold count %d, want 2", n)
+		}
+		if n := must[int](t)(b.HoldCount(ctx)); n != 0 {
+			t.Errorf("hold count of another owner %d, want 0", n)
+		}
+		if n := must[int](t)(a.Unlock(ctx)); n != 1 {
+			t.Errorf("%d holds remain, want 1", n)
+		}
+		if n := must[int](t)(same.Unlock(ctx)); n != 0 {
+			t.Errorf("%d holds remain, want 0", n)
+		}
+		if ttl := must[time.Duration](t)(a.TTL(ctx)); ttl != 0 {
+			t.Errorf("TTL of a free lock %v", ttl)
+		}
+		must[lock.Grant](t)(b.TryLock(ctx))
+		must[int](t)(b.Unlock(ctx))
+	})
+}
+
+// A Java service reads these keys: what Redisson 3.x writes, byte by byte.
+func TestReentrant_wireFormat(t *testing.T) {
+	tests := []struct{ name, channel, latch string }{
+		{"orders", "redisson_lock__channel:{orders}", "redisson_unlock_latch:{orders}:"},
+		{"orders:{42}", "redisson_lock__channel:orders:{42}", "redisson_unlock_latch:orders:{42}:"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				ctx := t.Context()
+				l := w.client(lock.WithID("uuid")).NewLock(tt.name, "7")
+				sub := w.redis().Subscribe(ctx, tt.channel)
+				defer sub.Close()
+				must[any](t)(sub.Receive(ctx))
+				must[lock.Grant](t)(l.Lock(ctx))
+				must[lock.Grant](t)(l.Lock(ctx))
+				hash := must[map[string]string](t)(w.redis().HGetAll(ctx, tt.name).Result())
+				if diff := cmp.Diff(map[string]string{"uuid:7": "2"}, hash); diff != "" {
+					t.Errorf("the hash is not Redisson's (-want +got):\n%s", diff)
+				}
+				must[int](t)(l.Unlock(ctx))
+				must[int](t)(l.Unlock(ctx))
+				msg, err := sub.ReceiveMessage(ctx)
+				if err != nil || msg.Payload != "0" {
+					t.Errorf("release announced as %v, %v, want 0", msg, err)
+				}
+				if n := w.count(tt.latch); n == 0 {
+					t.Errorf("no request was remembered under %q", tt.latch)
+				}
+				time.Sleep(11 * time.Second)
+				if keys := w.server.Keys(); len(keys) != 0 {
+					t.Errorf("left behind: %q", keys)
+				}
+			})
+		})
+	}
+}
+
+// A lock of Redisson's own keeps us out and lets us in when it is released.
+func TestReentrant_waitsForRedisson(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		w.server.HSet("orders", "java:1", "1")
+		l := w.client().NewLock("orders", "a")
+		_, err := l.TryLock(ctx, lock.Wait(3*time.Second)) // its TTL is -1
+		wantErr(t, "lock without expiry", err, lock.ErrBusy)
+		start := time.Now()
+		time.AfterFunc(5300*time.Millisecond, func() {
+			w.server.Del("orders")
+			w.server.Publish("redisson_lock__channel:{orders}", "0")
+		})
+		must[lock.Grant](t)(l.Lock(ctx))
+		if d := time.Since(start); d > 5310*time.Millisecond {
+			t.Errorf("granted %v after Redisson's release at 5.3s", d)
+		}
+	})
+}
+
+func TestReentrant_refusesBadNames(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		c := w.client()
+		for _, l := range []*lock.Reentrant{
+			c.NewLock("", "a"), c.NewLock("x", ""), c.NewLock("a}b", "a"), c.NewLock("a{b", "a"), c.NewLock("{}a", "a"), c.NewLock("}{a", "a"),
+		} {
+			if _, err := l.TryLock(t.Context()); err == nil {
+				t.Errorf("%q locked by %q: its keys would be in different slots", l.Name(), l.Owner())
+			}
+		}
+		if l := w.client(lock.WithKeyPrefix("app:")).NewLock("x", "a"); l.Name() != "app:x" {
+			t.Errorf("prefixed name %q", l.Name())
+		}
+	})
+}
+
+// Which lease is left decides whether someone else gets in while the outer
+// work goes on.
+func TestReentrant_leases(t *testing.T) {
+	const long, short = 10 * time.Second, 2 * time.Second
+	type step struct {
+		lease  time.Duration // lock with it; 0: the watchdog's
+		unlock bool
+		sleep  time.Duration
+		ttl    time.Duration // afterwards, to 10ms
+	}
+	tests := []struct {
+		name  string
+		steps []step
+	}{
+		{"explicit", []step{{lease: short, ttl: short}, {sleep: time.Second, ttl: time.Second}}},
+		{"shorter inside longer", []step{{lease: long, ttl: long}, {lease: short, ttl: long}, {unlock: true, ttl: long}}},
+		{"longer inside shorter", []step{{lease: short, ttl: short}, {lease: long, ttl: long}, {unlock: true, ttl: short}}},
+		{"explicit inside renewed", []step{{ttl: 30 * time.Second}, {lease: short, ttl: 30 * time.Second}, {unlock: true, ttl: 30 * time.Second}, {sleep: 101 * time.Second, ttl: 29 * time.Second}}},
+		{"renewed inside explicit", []step{{lease: long, ttl: long}, {ttl: 30 * time.Second}, {sleep: 4 * time.Second, ttl: 26 * time.Second}, {unlock: true, ttl: 6 * time.Second}}},
+		{"renewed inside run out", []step{{lease: short, ttl: short}, {ttl: 30 * time.Second}, {sleep: 61 * time.Second, ttl: 29 * time.Second}, {unlock: true, ttl: 0}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				w.latency = 0
+				l := w.client().NewLock("orders", "a")
+				for i, s := range tt.steps {
+					switch {
+					case s.unlock:
+						must[int](t)(l.Unlock(t.Context()))
+					case s.sleep > 0:
+						time.Sleep(s.sleep)
+					default:
+						must[lock.Grant](t)(l.TryLock(t.Context(), lock.Lease(s.lease)))
+					}
+					ttl := must[time.Duration](t)(l.TTL(t.Context()))
+					if d := ttl - s.ttl; d < -10*time.Millisecond || d > 10*time.Millisecond {
+						t.Errorf("step %d: TTL %v, want %v", i, ttl, s.ttl)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestReentrant_refusesBadLease(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		l := w.client().NewLock("orders", "a")
+		for _, d := range []time.Duration{-1, 1, time.Millisecond - 1} {
+			if _, err := l.TryLock(t.Context(), lock.Lease(d)); err == nil {
+				t.Errorf("a lease of %v was granted", d)
+			}
+		}
+		if n := w.count("orders"); n != 0 {
+			t.Errorf("%d commands were sent", n)
+		}
+	})
+}
+
+// A resource that checks tokens refuses the older holder only if they grow
+// from hold to hold, and accepts its own holder only if they do not change.
+func TestReentrant_fencing(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		a, b := w.client(lock.WithFencing()).NewLock("orders", "a"), w.client(lock.WithFencing()).NewLock("orders", "b")
+		last := uint64(0)
+		for range 3 {
+			for _, l := range []*lock.Reentrant{a, b} {
+				g := must[lock.Grant](t)(l.Lock(ctx))
+				if g.Token <= last {
+					t.Errorf("token %d after %d", g.Token, last)
+				}
+				if inner := must[lock.Grant](t)(l.Lock(ctx)); inner.Token != g.Token || l.Token() != g.Token {
+					t.Errorf("token %d became %d within a hold", g.Token, inner.Token)
+				}
+				last = g.Token
+				must[int](t)(l.Unlock(ctx))
+				must[int](t)(l.Unlock(ctx))
+				if l.Token() != 0 {
+					t.Error("a released lock has a token")
+				}
+			}
+		}
+		if ttl := w.server.TTL("redisson_lock_token:{orders}"); ttl <= 6*24*time.Hour {
+			t.Errorf("the counter is kept for %v", ttl)
+		}
+	})
+}
+
+func TestReentrant_forceUnlock(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		c := w.client()
+		a, b := c.NewLock("orders", "a"), c.NewLock("orders", "b")
+		if freed := must[bool](t)(b.ForceUnlock(ctx)); freed {
+			t.Error("a free lock was freed")
+		}
+		must[lock.Grant](t)(a.Lock(ctx))
+		lost := a.Lost()
+		if freed := must[bool](t)(b.ForceUnlock(ctx)); !freed {
+			t.Error("a held lock was not freed")
+		}
+		select {
+		case <-lost:
+		default:
+			t.Error("the holder was not told")
+		}
+		_, err := a.Unlock(ctx)
+		wantErr(t, "unlock after force", err, lock.ErrLost)
+	})
+}
+
+// One request and one answer each: that is what a lock costs per use.
+func TestReentrant_cost(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		a := w.client(lock.WithFencing()).NewLock("orders", "a")
+		b := w.client().NewLock("orders", "b")
+		cycle := func() {
+			must[lock.Grant](t)(a.Lock(ctx))
+			must[int](t)(a.Unlock(ctx))
+		}
+		cycle() // loads the scripts
+		before := w.count("EVAL")
+		start := time.Now()
+		cycle()
+		if n := w.count("EVAL") - before; n != 2 {
+			t.Errorf("%d requests, want 2", n)
+		}
+		if d := time.Since(start); d != 2*w.latency {
+			t.Errorf("took %v, want two trips of %v", d, w.latency)
+		}
+		must[lock.Grant](t)(a.Lock(ctx))
+		_, err := b.TryLock(ctx)
+		wantErr(t, "try", err, lock.ErrBusy)
+		if n := w.count("SUBSCRIBE"); n != 0 {
+			t.Error("a try without wait subscribed")
+		}
+	})
+}

@@ -1,0 +1,248 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+const (
+	// retryPause and retryPauseMax bound the pause between tries of a release.
+	retryPause    = 50 * time.Millisecond
+	retryPauseMax = time.Second
+)
+
+// retry runs f until it succeeds or ctx ends, and returns the error of its
+// last run.
+func retry(ctx context.Context, f func() error) error {
+	pause := retryPause
+	for {
+		err := f()
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		}
+		pause = min(2*pause, retryPauseMax)
+	}
+}
+
+// compensate takes back an acquire, detached from whoever asked for it. It
+// returns when that is done or after undoGrace. The gate is held until the
+// compensation ends and then opened.
+func (s *state) compensate(ctx context.Context, h hold) {
+	s.c.mu.Lock()
+	s.undo = &undo{req: h.req, lease: h.lease}
+	s.refs++
+	s.c.mu.Unlock()
+	done := make(chan struct{})
+	s.c.ops.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), s.c.cfg.unlockTimeout)
+		defer cancel()
+		err := retry(ctx, func() error { return s.sendUndo(ctx) })
+		s.c.mu.Lock()
+		if u := s.undo; err != nil && u != nil {
+			// The lease bounds the damage. Until then, whoever comes next
+			// tries again.
+			time.AfterFunc(u.lease, func() {
+				s.c.mu.Lock()
+				if s.undo == u {
+					s.undo = nil
+					s.drop()
+				}
+				s.c.mu.Unlock()
+			})
+		}
+		s.refs--
+		s.drop()
+		s.c.mu.Unlock()
+		s.leaveGate()
+		close(done)
+	})
+	if ctx.Value(noGrace{}) != nil {
+		return
+	}
+	timer := time.NewTimer(undoGrace)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
+}
+
+// sendUndo asks the server once to take back the acquire in s.undo. The gate
+// is held.
+func (s *state) sendUndo(ctx context.Context) error {
+	s.c.mu.Lock()
+	u, owed := s.undo, s.owed(time.Now())
+	s.c.mu.Unlock()
+	if u == nil {
+		return nil
+	}
+	if _, _, err := s.c.sendGiveBack(ctx, cancelScript, s.names, s.field, u.req, owed, latchFor(u.lease)); err != nil {
+		return unknown("take back acquire", err)
+	}
+	s.c.mu.Lock()
+	s.undo = nil
+	s.c.mu.Unlock()
+	return nil
+}
+
+// resolve clears up what earlier requests left open, so that the count on the
+// server is known again. The gate is held.
+func (s *state) resolve(ctx context.Context) error {
+	if err := s.sendUndo(ctx); err != nil {
+		return err
+	}
+	s.c.mu.Lock()
+	n := len(s.holds)
+	open := n > 0 && s.holds[n-1].releasing
+	s.c.mu.Unlock()
+	if !open {
+		return nil
+	}
+	_, err := s.giveBack(ctx, false)
+	if errors.Is(err, ErrUnknown) {
+		return err
+	}
+	return nil
+}
+
+// release gives one hold back; see [Locker].
+func (s *state) release(ctx context.Context) (int, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.c.cfg.unlockTimeout)
+	defer cancel()
+	if err := s.enterGate(ctx); err != nil {
+		return 0, unknown("release lock", err)
+	}
+	defer s.leaveGate()
+
+	s.c.mu.Lock()
+	n, undo := len(s.holds), s.undo
+	if s.lost {
+		s.lost, s.cur = false, nil
+		s.c.mu.Unlock()
+		return 0, fmt.Errorf("release lock: %w", ErrLost)
+	}
+	s.c.mu.Unlock()
+	if undo != nil {
+		// A hold that is held for certain is released in any case: releasing
+		// the last one frees the lock whatever the count is.
+		if err := s.sendUndo(ctx); err != nil && n == 0 {
+			return 0, err
+		}
+	}
+	if n == 0 {
+		return 0, fmt.Errorf("release lock: %w", ErrNotHeld)
+	}
+	return s.giveBack(ctx, true)
+}
+
+// giveBack releases the innermost hold. The hold is off the watchdog before
+// the request is sent, and no renewal is under way meanwhile, so none can
+// reach the server after it. A request without an answer leaves the hold as
+// it is, not renewed; the next call sends the same request again. The gate is
+// held.
+func (s *state) giveBack(ctx context.Context, persist bool) (int, error) {
+	s.c.mu.Lock()
+	n := len(s.holds)
+	top := s.holds[n-1]
+	again := top.releasing
+	s.holds[n-1].releasing = true
+	s.settle()
+	cur, renews := s.cur, s.renews
+	s.c.mu.Unlock()
+	if renews != nil {
+		select {
+		case <-renews:
+		case <-ctx.Done():
+		}
+	}
+
+	var found bool
+	var owed time.Duration
+	var sent time.Time
+	send := func() error {
+		s.c.mu.Lock()
+		sent = time.Now()
+		owed = s.owed(sent)
+		s.c.mu.Unlock()
+		var err error
+		found, _, err = s.c.sendGiveBack(ctx, releaseScript, s.names, s.field, top.req, owed, latchTime)
+		return err
+	}
+	var err error
+	if persist {
+		err = retry(ctx, send)
+	} else {
+		err = send()
+	}
+
+	s.c.mu.Lock()
+	remaining, after, err := s.released(cur, n, found, again, owed, sent, err)
+	s.drop()
+	s.c.mu.Unlock()
+	after()
+	return remaining, err
+}
+
+// released takes over the outcome of a release of the n-th hold. Called under
+// mu; after is to be called without.
+func (s *state) released(cur *holding, n int, found, again bool, owed time.Duration, sent time.Time, err error) (remaining int, after func(), _ error) {
+	after = func() {}
+	current := s.cur == cur && len(s.holds) == n && !s.lost
+	switch {
+	case err != nil:
+		if current && n == 1 {
+			after = cur.end(ErrUnknown)
+		}
+		return n - 1, after, unknown("release lock", err)
+	case !current && found && n == 1:
+		return 0, after, nil // its lease ended while it was being released
+	case !current:
+		if s.lost && s.cur == cur {
+			s.lost, s.cur = false, nil
+		}
+		return 0, after, fmt.Errorf("release lock: %w", ErrLost)
+	case !found && again:
+		// An earlier try of this release has arrived, or the lease has ended.
+		after = s.lose()
+		if s.lost {
+			s.lost, s.cur = false, nil
+		}
+		return 0, after, fmt.Errorf("release lock: %w", ErrNotHeld)
+	case !found:
+		s.holds[n-1].releasing = false
+		after = s.lose()
+		s.lost, s.cur = false, nil
+		return 0, after, fmt.Errorf("release lock: %w", ErrLost)
+	}
+	s.holds = s.holds[:n-1]
+	switch {
+	case n == 1:
+		s.settle()
+		s.cur = nil
+		end := cur.end(ErrNotHeld)
+		after = func() {
+			end()
+			if f := s.c.cfg.observer.Released; f != nil {
+				f(s.key.name, s.key.owner, time.Since(cur.since))
+			}
+		}
+	case owed <= 0:
+		// The outer holds had outlived their leases: the lock is free now.
+		after = s.lose()
+	default:
+		if s.kept() {
+			s.renewed = sent.Add(s.c.cfg.lease)
+		}
+		s.settle()
+	}
+	return n - 1, after, nil
+}

@@ -1,0 +1,237 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// renewBatch is how many locks one script call renews at most, so that a
+// client with many locks does not hold up the server.
+const renewBatch = 100
+
+// watchdog renews every hold that was taken without a lease of its own, three
+// times per lease. It is one timer per client, which runs only while there is
+// something to renew. A renewal that fails is tried again after a tenth of the
+// lease, until the lease has run out. Guarded by Client.mu.
+type watchdog struct {
+	count   int // states to renew
+	timer   *time.Timer
+	next    time.Time // when timer fires
+	ticking bool      // a renewal is under way; it arms the timer when done
+}
+
+// watch adds a state to the watchdog or takes it off.
+func (w *watchdog) watch(s *state, on bool) {
+	switch {
+	case on == s.watched:
+		return
+	case on:
+		w.count++
+		s.due = s.renewed.Add(-s.c.cfg.lease).Add(s.c.cfg.lease / 3)
+		s.watched = true
+		w.arm(s.c, s.due)
+	default:
+		w.count--
+		s.watched = false
+		if w.count == 0 {
+			w.stop()
+		}
+	}
+}
+
+func (w *watchdog) stop() {
+	if w.timer != nil {
+		w.timer.Stop()
+		w.timer = nil
+	}
+}
+
+// arm makes the timer fire no later than at t.
+func (w *watchdog) arm(c *Client, t time.Time) {
+	if w.ticking || c.closed || (w.timer != nil && !t.Before(w.next)) {
+		return
+	}
+	w.stop()
+	w.next = t
+	w.timer = time.AfterFunc(time.Until(t), c.renewDue)
+}
+
+// renewal is one lock in a batch.
+type renewal struct {
+	s     *state
+	cur   *holding
+	lease time.Duration // to set on the server
+	err   error
+	held  bool
+}
+
+// renewDue renews what is due, and what will be soon, in one go.
+func (c *Client) renewDue() {
+	c.mu.Lock()
+	if c.closed || c.dog.ticking {
+		c.mu.Unlock()
+		return
+	}
+	c.dog.timer = nil
+	now := time.Now()
+	interval := c.cfg.lease / 3
+	var batch []*renewal
+	for _, s := range c.states {
+		if s.watched && !s.due.After(now.Add(interval/2)) {
+			batch = append(batch, &renewal{s: s, cur: s.cur, lease: s.owed(now)})
+			s.renews = make(chan struct{})
+		}
+	}
+	if len(batch) == 0 {
+		c.rearm()
+		c.mu.Unlock()
+		return
+	}
+	c.dog.ticking = true
+	oneName := c.oneName
+	c.ops.Add(1)
+	c.mu.Unlock()
+	defer c.ops.Done()
+
+	// The order of a map must not show on the wire.
+	slices.SortFunc(batch, func(a, b *renewal) int {
+		if n := strings.Compare(a.s.names.lock, b.s.names.lock); n != 0 {
+			return n
+		}
+		return strings.Compare(a.s.field, b.s.field)
+	})
+	sent := time.Now()
+	ctx, cancel := context.WithTimeout(c.life, c.cfg.lease/6)
+	c.sendRenewals(ctx, batch, oneName)
+	cancel()
+	c.renewed(batch, sent)
+}
+
+// renewed takes over the outcome of a batch that was sent at sent.
+func (c *Client) renewed(batch []*renewal, sent time.Time) {
+	var after []func()
+	c.mu.Lock()
+	now := time.Now()
+	for _, r := range batch {
+		s := r.s
+		close(s.renews)
+		s.renews = nil
+		switch {
+		case s.cur != r.cur || s.lost || len(s.holds) == 0:
+			// Released or lost meanwhile: the answer is about the past.
+		case r.err != nil:
+			s.due = now.Add(c.cfg.lease / 10)
+			if redis.HasErrorPrefix(r.err, "CROSSSLOT") {
+				c.oneName, s.due = true, now
+			}
+			if f := c.cfg.observer.RenewalFailed; f != nil {
+				after = append(after, func() { f(s.key.name, s.key.owner, r.err) })
+			}
+		case r.held:
+			s.renewed = sent.Add(c.cfg.lease)
+			s.due = sent.Add(c.cfg.lease / 3)
+			s.settle()
+			if f := c.cfg.observer.Renewed; f != nil {
+				after = append(after, func() { f(s.key.name, s.key.owner) })
+			}
+		default:
+			after = append(after, s.lose())
+			s.drop()
+		}
+	}
+	c.dog.ticking = false
+	c.rearm()
+	c.mu.Unlock()
+	for _, f := range after {
+		f()
+	}
+}
+
+// rearm sets the timer to the next renewal due, if any. Called under mu.
+func (c *Client) rearm() {
+	var next time.Time
+	for _, s := range c.states {
+		if s.watched && (next.IsZero() || s.due.Before(next)) {
+			next = s.due
+		}
+	}
+	if !next.IsZero() {
+		c.dog.arm(c, next)
+	}
+}
+
+// sendRenewals renews the batch in one round trip, and fills in the outcomes.
+// Keys of one script call must be in one slot, so a cluster gets one call per
+// lock.
+func (c *Client) sendRenewals(ctx context.Context, batch []*renewal, oneName bool) {
+	size := renewBatch
+	if oneName {
+		size = 1
+	}
+	chunks := slices.Collect(slices.Chunk(batch, size))
+	type outcome struct {
+		held []bool
+		err  error
+	}
+	outcomes, err := call(ctx, c, func(ctx context.Context) ([]outcome, error) {
+		keys := make([][]string, len(chunks))
+		args := make([][]any, len(chunks))
+		cmds := make([]*redis.Cmd, len(chunks))
+		pipe := c.rdb.Pipeline()
+		for i, chunk := range chunks {
+			for _, r := range chunk {
+				keys[i] = append(keys[i], r.s.names.lock)
+				args[i] = append(args[i], r.s.field, millis(r.lease))
+			}
+			cmds[i] = renewScript.EvalSha(ctx, pipe, keys[i], args[i]...)
+		}
+		_, _ = pipe.Exec(ctx) // each command has its own error
+		again := c.rdb.Pipeline()
+		for i, cmd := range cmds {
+			if noScript(cmd.Err()) {
+				cmds[i] = renewScript.Eval(ctx, again, keys[i], args[i]...)
+			}
+		}
+		if again.Len() > 0 {
+			_, _ = again.Exec(ctx)
+		}
+		outcomes := make([]outcome, len(chunks))
+		for i, cmd := range cmds {
+			outcomes[i].held, outcomes[i].err = parseRenew(cmd, len(chunks[i]))
+		}
+		return outcomes, nil
+	})
+	for i, chunk := range chunks {
+		for j, r := range chunk {
+			switch {
+			case err != nil:
+				r.err = fmt.Errorf("renew lock: %w", err)
+			case outcomes[i].err != nil:
+				r.err = fmt.Errorf("renew lock: %w", outcomes[i].err)
+			default:
+				r.held = outcomes[i].held[j]
+			}
+		}
+	}
+}
+
+func parseRenew(cmd *redis.Cmd, n int) ([]bool, error) {
+	val, err := cmd.Slice()
+	if err != nil {
+		return nil, err
+	}
+	if len(val) != n {
+		return nil, errors.New("answer has the wrong length")
+	}
+	held := make([]bool, n)
+	for i, v := range val {
+		held[i] = v == int64(1)
+	}
+	return held, nil
+}

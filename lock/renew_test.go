@@ -1,0 +1,190 @@
+package lock_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// renewals returns when renewals of an owner arrived, since start.
+func (w *world) renewals(field string, start time.Time) []time.Duration {
+	var at []time.Duration
+	for _, e := range w.log {
+		if e.cmd == "PEXPIRE" && e.args[0] == strings.Split(field, "@")[1] && !e.at.Before(start) {
+			at = append(at, e.at.Sub(start))
+		}
+	}
+	return at
+}
+
+func TestWatchdog_renewsWhileHeldOnly(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		l := w.client().NewLock("orders", "a")
+		must[lock.Grant](t)(l.Lock(ctx))
+		start := time.Now()
+		time.Sleep(95 * time.Second)
+		at := w.renewals("a@orders", start.Add(time.Second))
+		if len(at) != 9 {
+			t.Errorf("renewed at %v, want every 10s", at)
+		}
+		must[int](t)(l.Unlock(ctx))
+		start = time.Now()
+		time.Sleep(time.Hour)
+		if at := w.renewals("a@orders", start); len(at) != 0 {
+			t.Errorf("renewed %v after the release", at)
+		}
+	})
+}
+
+// One failed renewal must not stop the rest, or the next hiccup of the network
+// ends every long hold.
+func TestWatchdog_survivesAFailedRenewal(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		failed := 0
+		l := w.client(lock.WithObserver(lock.Observer{
+			RenewalFailed: func(string, string, error) { failed++ },
+		})).NewLock("orders", "a")
+		must[lock.Grant](t)(l.Lock(ctx))
+		held := l.Context(ctx)
+		time.Sleep(9 * time.Second)
+		w.hung.Store(true)
+		time.Sleep(11 * time.Second)
+		w.hung.Store(false)
+		time.Sleep(100 * time.Second)
+		if failed == 0 {
+			t.Error("no renewal failed: the test shows nothing")
+		}
+		if held.Err() != nil {
+			t.Errorf("the hold ended: %v", context.Cause(held))
+		}
+		must[int](t)(l.Unlock(ctx))
+	})
+}
+
+// Nobody answers, so only the holder's own clock can tell that it has to stop.
+func TestLost_onAHungServer(t *testing.T) {
+	tests := []struct {
+		name  string
+		opts  []lock.AcquireOption
+		until time.Duration
+	}{
+		{"renewed", nil, 30 * time.Second},
+		{"explicit", []lock.AcquireOption{lock.Lease(8 * time.Second)}, 8 * time.Second},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				ctx := t.Context()
+				told := 0
+				l := w.client(lock.WithObserver(lock.Observer{Lost: func(string, string, time.Duration) { told++ }})).NewLock("orders", "a")
+				sent := time.Now()
+				must[lock.Grant](t)(l.Lock(ctx, tt.opts...))
+				must[lock.Grant](t)(l.Lock(ctx, tt.opts...))
+				lost, held := l.Lost(), l.Context(ctx)
+				w.hung.Store(true)
+				<-lost
+				if d := time.Since(sent); d > tt.until || d < tt.until*9/10 {
+					t.Errorf("told after %v, the lease is %v", d, tt.until)
+				}
+				<-held.Done()
+				if cause := context.Cause(held); cause != lock.ErrLost {
+					t.Errorf("context ended with %v", cause)
+				}
+				_, err := l.Unlock(ctx)
+				wantErr(t, "first unlock", err, lock.ErrLost)
+				_, err = l.Unlock(ctx)
+				wantErr(t, "second unlock", err, lock.ErrNotHeld)
+				if told != 1 {
+					t.Errorf("the observer was told %d times", told)
+				}
+				w.hung.Store(false)
+				time.Sleep(time.Minute)
+				if g := must[lock.Grant](t)(l.Lock(ctx)); g.Count != 1 {
+					t.Errorf("grant after the loss: %+v", g)
+				}
+				must[int](t)(l.Unlock(ctx))
+			})
+		})
+	}
+}
+
+// A key that is deleted under the holder must not be taken for renewed, nor
+// silently taken again by a nested acquire.
+func TestLost_keyDeleted(t *testing.T) {
+	tests := []struct {
+		name string
+		do   func(ctx context.Context, l *lock.Reentrant) error
+	}{
+		{"seen by the watchdog", func(ctx context.Context, l *lock.Reentrant) error {
+			<-l.Lost()
+			_, err := l.Unlock(ctx)
+			return err
+		}},
+		{"seen by unlock", func(ctx context.Context, l *lock.Reentrant) error {
+			_, err := l.Unlock(ctx)
+			return err
+		}},
+		{"seen by a nested lock", func(ctx context.Context, l *lock.Reentrant) error {
+			if _, err := l.TryLock(ctx); err == nil {
+				return fmt.Errorf("granted")
+			}
+			_, err := l.Unlock(ctx)
+			return err
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				ctx := t.Context()
+				l := w.client().NewLock("orders", "a")
+				must[lock.Grant](t)(l.Lock(ctx))
+				lost := l.Lost()
+				w.server.Del("orders")
+				start := time.Now()
+				wantErr(t, "unlock", tt.do(ctx, l), lock.ErrLost)
+				select {
+				case <-lost:
+				default:
+					t.Error("Lost was not closed")
+				}
+				if d := time.Since(start); d > 11*time.Second {
+					t.Errorf("seen after %v", d)
+				}
+				_, err := l.Unlock(ctx)
+				wantErr(t, "second unlock", err, lock.ErrNotHeld)
+			})
+		})
+	}
+}
+
+// Renewing lock by lock would load the server with three requests per lease
+// and lock.
+func TestWatchdog_batches(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		c := w.client()
+		const locks = 250
+		for i := range locks {
+			must[lock.Grant](t)(c.NewLock(fmt.Sprintf("job-%03d", i), "a").Lock(ctx))
+		}
+		time.Sleep(25 * time.Second) // the scripts are loaded with the first
+		before := w.count("EVALSHA")
+		time.Sleep(10 * time.Second)
+		if n := w.count("EVALSHA") - before; n != 3 {
+			t.Errorf("%d requests to renew %d locks once, want 3", n, locks)
+		}
+		for i := range locks {
+			l := c.NewLock(fmt.Sprintf("job-%03d", i), "a")
+			if ttl := must[time.Duration](t)(l.TTL(ctx)); ttl < 19*time.Second {
+				t.Errorf("%s has %v left", l.Name(), ttl)
+			}
+			must[int](t)(l.Unlock(ctx))
+		}
+	})
+}

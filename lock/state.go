@@ -1,0 +1,294 @@
+package lock
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// stateKey names one owner of one lock within a client.
+type stateKey struct{ name, owner string }
+
+// state is all that a client knows about one owner's holds on one lock. Every
+// view made by [Client.NewLock] for the same pair works on the same state, so
+// that renewals and holds are counted in one place.
+//
+// Fields without a comment on locking are guarded by Client.mu.
+type state struct {
+	c     *Client
+	key   stateKey
+	names names
+	field string // the owner's field in the hash
+	draws int    // jitter drawn so far
+
+	// gate lets one request of this owner through at a time. It is a channel,
+	// because it is held while waiting for Redis.
+	gate chan struct{}
+	refs int // operations that use the state
+
+	holds   []hold   // innermost last
+	cur     *holding // the holding from 0 -> 1; nil when there is none
+	lost    bool     // cur was lost, and Unlock has not said so yet
+	renewed time.Time
+	timer   *time.Timer // fires when the lease has run out
+	undo    *undo       // an acquire that is still to be taken back
+
+	watched bool // the watchdog has it
+	due     time.Time
+	renews  chan struct{} // closed when the renewal under way has ended
+}
+
+// hold is one level of a reentrant lock.
+type hold struct {
+	req       string // the request that took it
+	lease     time.Duration
+	renewed   bool      // by the watchdog
+	until     time.Time // end of the lease, counted from the send; not for renewed
+	releasing bool      // a release was sent and not answered yet
+}
+
+// undo is an acquire whose outcome nobody knows and whose compensation was
+// not answered. After until it has no effect any more.
+type undo struct {
+	req   string
+	lease time.Duration
+	until time.Time
+}
+
+// holding is the span from the first hold to the last release.
+type holding struct {
+	token   uint64
+	since   time.Time
+	lost    chan struct{}
+	enders  map[int]func(cause error) // told when the holding ends
+	nextEnd int
+	ended   bool
+	cause   error
+}
+
+// margin is how much earlier than the server an owner takes its lease as run
+// out: 1% for drift between the clocks, and 2ms for the expiry's own
+// granularity, but never more than a quarter.
+func margin(lease time.Duration) time.Duration {
+	return min(lease/100+2*time.Millisecond, lease/4)
+}
+
+// enter returns the state of an owner, making one if need be, and counts the
+// caller as its user.
+func (c *Client) enter(key stateKey) (*state, error) {
+	if key.owner == "" {
+		return nil, fmt.Errorf("lock: the owner of %q is empty", key.name)
+	}
+	names, err := newNames(key.name)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, ErrClosed
+	}
+	c.ops.Add(1)
+	s := c.states[key]
+	if s == nil {
+		s = &state{c: c, key: key, names: names, field: c.cfg.id + ":" + key.owner, gate: make(chan struct{}, 1)}
+		c.states[key] = s
+	}
+	s.refs++
+	return s, nil
+}
+
+// leave undoes enter.
+func (s *state) leave() {
+	s.c.mu.Lock()
+	s.refs--
+	s.drop()
+	s.c.mu.Unlock()
+	s.c.ops.Done()
+}
+
+// drop forgets a state that says nothing any more. Called under mu.
+func (s *state) drop() {
+	if s.refs == 0 && len(s.holds) == 0 && !s.lost && s.undo == nil && s.c.states[s.key] == s {
+		delete(s.c.states, s.key)
+	}
+}
+
+// owed is how much lease the holds still have at now. Holds that are being
+// released are owed nothing. 0 or less: none is left. Called under mu.
+func (s *state) owed(now time.Time) time.Duration {
+	var d time.Duration
+	for _, h := range s.holds {
+		switch {
+		case h.releasing:
+		case h.renewed:
+			d = max(d, s.c.cfg.lease)
+		default:
+			d = max(d, h.until.Sub(now))
+		}
+	}
+	return d
+}
+
+// deadline is when the lease of the holds has run out, seen from here: counted
+// from the send of the last request that set it, and a margin early. Called
+// under mu.
+func (s *state) deadline() time.Time {
+	var t time.Time
+	for _, h := range s.holds {
+		until := h.until
+		if h.renewed {
+			until = s.renewed
+		}
+		if until = until.Add(-margin(h.lease)); until.After(t) {
+			t = until
+		}
+	}
+	return t
+}
+
+// kept says whether the watchdog has to renew. Called under mu.
+func (s *state) kept() bool {
+	for _, h := range s.holds {
+		if h.renewed && !h.releasing {
+			return true
+		}
+	}
+	return false
+}
+
+// settle brings timer and watchdog in line with the holds. Called under mu
+// after every change of them.
+func (s *state) settle() {
+	s.c.dog.watch(s, s.kept())
+	if len(s.holds) == 0 {
+		if s.timer != nil {
+			s.timer.Stop()
+			s.timer = nil
+		}
+		return
+	}
+	d := time.Until(s.deadline())
+	if s.timer == nil {
+		s.timer = time.AfterFunc(d, s.expire)
+	} else {
+		s.timer.Reset(d)
+	}
+}
+
+// expire runs when the deadline may have passed.
+func (s *state) expire() {
+	s.c.mu.Lock()
+	if len(s.holds) == 0 || time.Now().Before(s.deadline()) {
+		s.c.mu.Unlock()
+		return
+	}
+	after := s.lose()
+	s.drop()
+	s.c.mu.Unlock()
+	after()
+}
+
+// lose ends the holding as lost; a last release that was sent and never
+// answered has come true instead. Called under mu; what it returns is to be
+// called without.
+func (s *state) lose() (after func()) {
+	released := len(s.holds) > 0 && s.holds[0].releasing
+	s.holds = nil
+	s.settle()
+	cur := s.cur
+	if cur == nil {
+		return func() {}
+	}
+	if released {
+		s.cur = nil
+		return cur.end(ErrNotHeld)
+	}
+	s.lost = true
+	close(cur.lost)
+	end := cur.end(ErrLost)
+	return func() {
+		end()
+		if f := s.c.cfg.observer.Lost; f != nil {
+			f(s.key.name, s.key.owner, time.Since(cur.since))
+		}
+	}
+}
+
+// end marks the holding as over. Called under mu; what it returns tells those
+// who asked, in the order in which they did, and is to be called without.
+func (h *holding) end(cause error) (after func()) {
+	if h.ended {
+		return func() {}
+	}
+	h.ended, h.cause = true, cause
+	enders, n := h.enders, h.nextEnd
+	h.enders = nil
+	return func() {
+		for i := range n {
+			if f := enders[i]; f != nil {
+				f(cause)
+			}
+		}
+	}
+}
+
+// onEnd registers f for the end of the current holding and returns how to take
+// it back. cause is not nil when there is nothing to wait for.
+func (s *state) onEnd(f func(cause error)) (remove func(), cause error) {
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	cur := s.cur
+	if cur == nil {
+		return nil, ErrNotHeld
+	}
+	if cur.ended {
+		return nil, cur.cause
+	}
+	if cur.enders == nil {
+		cur.enders = make(map[int]func(error))
+	}
+	i := cur.nextEnd
+	cur.nextEnd++
+	cur.enders[i] = f
+	return func() {
+		s.c.mu.Lock()
+		delete(cur.enders, i)
+		s.c.mu.Unlock()
+	}, nil
+}
+
+// taken is a holding as it was before a request.
+type taken struct {
+	s   *state
+	cur *holding
+}
+
+// holdings returns what this client holds of one lock, in order of owners.
+func (c *Client) holdings(name string) []taken {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var held []taken
+	for key, s := range c.states {
+		if key.name == name && len(s.holds) > 0 {
+			held = append(held, taken{s, s.cur})
+		}
+	}
+	slices.SortFunc(held, func(a, b taken) int { return strings.Compare(a.s.key.owner, b.s.key.owner) })
+	return held
+}
+
+// forced ends holdings that were forced open.
+func (c *Client) forced(held []taken) {
+	for _, t := range held {
+		after := func() {}
+		c.mu.Lock()
+		if t.s.cur == t.cur && len(t.s.holds) > 0 {
+			after = t.s.lose()
+			t.s.drop()
+		}
+		c.mu.Unlock()
+		after()
+	}
+}

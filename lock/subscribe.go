@@ -1,0 +1,349 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	// hubLinger is how long an unused subscription connection is kept.
+	hubLinger = time.Second
+	// hubQuiet is how long the connection may be silent before it is pinged,
+	// and how long an answer may take before it counts as broken.
+	hubQuiet = 5 * time.Second
+	// hubBackoff and hubBackoffMax bound the pause after a failed connect.
+	hubBackoff    = 100 * time.Millisecond
+	hubBackoffMax = 2 * time.Second
+)
+
+// hub is the one subscription connection of a client. A lock's channel is
+// subscribed while somebody waits for that lock, whoever many they are. The
+// connection is opened for the first waiter and closed shortly after the last.
+//
+// A message wakes one waiter: a free lock has room for one. Waiters are woken
+// first come, first served. A confirmed subscription wakes all of its waiters,
+// the first time and after every reconnect, as messages before it are lost.
+//
+// One goroutine writes to the connection, one reads. The writer has no more
+// than one command under way, and reconnects by itself: go-redis would do so
+// while it holds the mutex that the other goroutine needs.
+type hub struct {
+	c    *Client
+	kick chan struct{} // something below has changed
+
+	mu      sync.Mutex // never held across I/O
+	running bool
+	waiters map[string][]*waiter // by channel, in order of arrival
+	acked   map[string]bool      // channels confirmed on the current connection
+	conn    *subConn
+}
+
+// waiter is one call that waits for one lock.
+type waiter struct {
+	channel string
+	wake    chan struct{} // holds one wake-up
+}
+
+// subConn is one connection. Guarded by hub.mu, but for ps and ended.
+type subConn struct {
+	ps      *redis.PubSub
+	ended   chan struct{}   // closed when the reader has returned
+	sent    map[string]bool // channels subscribed to, confirmed or not
+	pending map[string]bool // channels whose confirmation is awaited, and pong
+	heard   time.Time       // the last sign of life, or command sent
+	broken  bool
+}
+
+// errBroken: the subscription connection does not answer.
+var errBroken = errors.New("lock: subscription connection broken")
+
+// spent is a context that has ended. go-redis reads and writes with it all the
+// same, but gives up at once where it would reconnect on its own.
+var spent = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}()
+
+// pong is the key in subConn.pending for a ping. No channel has this name.
+const pong = ""
+
+func newHub(c *Client) *hub {
+	return &hub{
+		c:       c,
+		kick:    make(chan struct{}, 1),
+		waiters: make(map[string][]*waiter),
+		acked:   make(map[string]bool),
+	}
+}
+
+// join adds a waiter to a channel. ready says that the subscription is already
+// confirmed; otherwise the waiter is woken when it is. In both cases the lock
+// has to be tried again after join. The caller is counted by Client.begin.
+func (h *hub) join(channel string) (w *waiter, ready bool) {
+	w = &waiter{channel: channel, wake: make(chan struct{}, 1)}
+	h.mu.Lock()
+	h.waiters[channel] = append(h.waiters[channel], w)
+	ready = h.acked[channel]
+	if !h.running {
+		h.running = true
+		h.c.ops.Go(h.run)
+	}
+	h.mu.Unlock()
+	h.changed()
+	return w, ready
+}
+
+// leave removes a waiter. One that leaves without the lock may have taken a
+// wake-up with it, so the next one looks in its place.
+func (h *hub) leave(w *waiter, granted bool) {
+	h.mu.Lock()
+	rest := h.waiters[w.channel]
+	if i := slices.Index(rest, w); i >= 0 {
+		rest = slices.Delete(rest, i, i+1)
+	}
+	if len(rest) == 0 {
+		delete(h.waiters, w.channel)
+	} else {
+		h.waiters[w.channel] = rest
+		if !granted {
+			h.wake(w.channel, 1)
+		}
+	}
+	h.mu.Unlock()
+	if len(rest) == 0 {
+		h.changed()
+	}
+}
+
+// wake wakes the first n waiters that are not awake already. Called under mu.
+func (h *hub) wake(channel string, n int) {
+	for _, w := range h.waiters[channel] {
+		if n == 0 {
+			return
+		}
+		select {
+		case w.wake <- struct{}{}:
+			n--
+		default:
+		}
+	}
+}
+
+func (h *hub) changed() {
+	select {
+	case h.kick <- struct{}{}:
+	default:
+	}
+}
+
+// run is the writer. It ends when nobody has waited for a while, or with the
+// client.
+func (h *hub) run() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var idleSince, retryAt time.Time
+	backoff := hubBackoff
+	for {
+		h.mu.Lock()
+		conn, idle := h.conn, len(h.waiters) == 0
+		broken := conn != nil && conn.broken
+		h.mu.Unlock()
+
+		now := time.Now()
+		next := hubQuiet
+		switch {
+		case h.c.life.Err() != nil:
+			h.hangUp()
+			return
+		case broken:
+			h.hangUp()
+			continue
+		case idle && idleSince.IsZero():
+			idleSince = now
+			continue
+		case idle && now.Sub(idleSince) >= hubLinger:
+			h.hangUp()
+			if h.stop() {
+				return
+			}
+			continue
+		case idle:
+			next = hubLinger - now.Sub(idleSince)
+		default:
+			idleSince = time.Time{}
+		}
+
+		switch {
+		case conn != nil:
+			if h.update(conn) != nil {
+				continue
+			}
+		case idle:
+		case now.Before(retryAt):
+			next = min(next, retryAt.Sub(now))
+		case h.connect() == nil:
+			backoff = hubBackoff
+			continue
+		default:
+			retryAt = time.Now().Add(backoff)
+			next = backoff
+			backoff = min(2*backoff, hubBackoffMax)
+		}
+
+		timer.Reset(next)
+		select {
+		case <-h.kick:
+		case <-timer.C:
+		case <-h.c.life.Done():
+		}
+	}
+}
+
+// stop ends the writer unless somebody has come meanwhile.
+func (h *hub) stop() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.running = len(h.waiters) > 0
+	return !h.running
+}
+
+// connect opens a connection and subscribes to all that is wanted.
+func (h *hub) connect() error {
+	h.mu.Lock()
+	channels := sortedKeys(h.waiters)
+	h.mu.Unlock()
+	if len(channels) == 0 {
+		return nil
+	}
+	conn := &subConn{ended: make(chan struct{}), sent: make(map[string]bool), pending: make(map[string]bool), heard: time.Now()}
+	for _, ch := range channels {
+		conn.sent[ch], conn.pending[ch] = true, true
+	}
+	ctx, cancel := context.WithTimeout(h.c.life, h.c.cfg.unlockTimeout)
+	defer cancel()
+	conn.ps = h.c.rdb.Subscribe(ctx) // does nothing yet
+	if err := conn.ps.Subscribe(ctx, channels...); err != nil {
+		conn.ps.Close()
+		return err
+	}
+	h.mu.Lock()
+	h.conn = conn
+	h.mu.Unlock()
+	h.c.ops.Go(func() { h.read(conn) })
+	return nil
+}
+
+// hangUp closes the connection, if there is one.
+func (h *hub) hangUp() {
+	h.mu.Lock()
+	conn := h.conn
+	h.conn = nil
+	clear(h.acked)
+	h.mu.Unlock()
+	if conn != nil {
+		conn.ps.Close()
+		<-conn.ended
+	}
+}
+
+// update sends the next command that is needed, if the last one has been
+// answered. A connection that does not answer is marked broken.
+func (h *hub) update(conn *subConn) error {
+	h.mu.Lock()
+	quiet := time.Since(conn.heard) >= hubQuiet
+	if len(conn.pending) > 0 {
+		conn.broken = conn.broken || quiet
+		broken := conn.broken
+		h.mu.Unlock()
+		if broken {
+			return errBroken
+		}
+		return nil
+	}
+	var add, remove []string
+	for _, ch := range sortedKeys(h.waiters) {
+		if !conn.sent[ch] {
+			add = append(add, ch)
+			conn.sent[ch], conn.pending[ch] = true, true
+		}
+	}
+	if len(add) == 0 {
+		for _, ch := range sortedKeys(conn.sent) {
+			if _, ok := h.waiters[ch]; !ok {
+				remove = append(remove, ch)
+				delete(conn.sent, ch)
+				delete(h.acked, ch)
+				conn.pending[ch] = true
+			}
+		}
+	}
+	ping := len(add) == 0 && len(remove) == 0 && quiet
+	if ping {
+		conn.pending[pong] = true
+	}
+	if len(conn.pending) > 0 {
+		conn.heard = time.Now()
+	}
+	h.mu.Unlock()
+
+	var err error
+	switch {
+	case len(add) > 0:
+		err = conn.ps.Subscribe(spent, add...)
+	case len(remove) > 0:
+		err = conn.ps.Unsubscribe(spent, remove...)
+	case ping:
+		err = conn.ps.Ping(spent)
+	}
+	if err != nil {
+		h.mu.Lock()
+		conn.broken = true
+		h.mu.Unlock()
+	}
+	return err
+}
+
+// read is the reader of one connection. It ends with the connection.
+func (h *hub) read(conn *subConn) {
+	defer close(conn.ended)
+	for {
+		msg, err := conn.ps.Receive(spent)
+		h.mu.Lock()
+		conn.heard = time.Now()
+		answered := false
+		if err != nil {
+			conn.broken = true
+			h.mu.Unlock()
+			h.changed()
+			return
+		}
+		switch msg := msg.(type) {
+		case *redis.Message:
+			h.wake(msg.Channel, 1)
+		case *redis.Pong:
+			delete(conn.pending, pong)
+		case *redis.Subscription:
+			delete(conn.pending, msg.Channel)
+			if msg.Kind == "subscribe" && h.conn == conn {
+				h.acked[msg.Channel] = true
+				h.wake(msg.Channel, -1)
+			}
+			answered = len(conn.pending) == 0
+		}
+		h.mu.Unlock()
+		if answered {
+			h.changed()
+		}
+	}
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	return slices.Sorted(maps.Keys(m))
+}

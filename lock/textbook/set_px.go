@@ -1,0 +1,26 @@
+package textbook
+
+import (
+	"context"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+type setPX struct{ spin }
+
+// NewSetPX takes the lock with SET NX PX, one atomic command, and releases it
+// with DEL.
+//
+// What is wrong with it: a holder that outlives its lease deletes the lock of
+// the next one, which lets in a third, whose lock the second deletes, and so
+// on: one slow holder starts a chain of releases that are not theirs.
+func NewSetPX(rdb redis.UniversalClient, name, owner string, o Options) lock.Locker {
+	l := &setPX{newSpin(rdb, name, owner, o)}
+	l.take = l.setNX
+	return l
+}
+
+// Unlock deletes the key, whoever holds it.
+func (l *setPX) Unlock(ctx context.Context) (int, error) { return 0, l.plainDel(ctx) }

@@ -1,0 +1,48 @@
+package textbook
+
+import (
+	"context"
+	_ "embed"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+//go:embed release.lua
+var releaseSource string
+
+var release = redis.NewScript(releaseSource)
+
+type setPXLua struct{ spin }
+
+// NewSetPXLua compares and deletes in one script. This is where most tutorials
+// stop, and what the Redis documentation shows for a single server.
+//
+// What is wrong with it: the release is right, but a holder that works longer
+// than its lease loses the lock without being told, and nothing renews it.
+// Waiters poll. The lock is not reentrant.
+func NewSetPXLua(rdb redis.UniversalClient, name, owner string, o Options) lock.Locker {
+	l := &setPXLua{newSpin(rdb, name, owner, o)}
+	l.take = l.setNX
+	return l
+}
+
+// Unlock returns ErrNotHeld when another owner holds the lock, or nobody. As
+// textbook code does, it gives up when ctx is cancelled, and leaves the lock to
+// its lease.
+func (l *setPXLua) Unlock(ctx context.Context) (int, error) { return 0, l.compareAndDelete(ctx) }
+
+func (s *spin) compareAndDelete(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	n, err := release.Run(ctx, s.rdb, []string{s.name}, s.owner).Int()
+	switch {
+	case err != nil:
+		return unknown(ctx, err)
+	case n == 0:
+		return lock.ErrNotHeld
+	}
+	return nil
+}

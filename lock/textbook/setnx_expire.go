@@ -1,0 +1,35 @@
+package textbook
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+type setnxExpire struct{ spin }
+
+// NewSetNXExpire takes the lock with SETNX and then gives it an expiry, in two
+// commands.
+//
+// What is wrong with it: a crash, a cancelled context or a lost connection
+// between the two leaves a lock that never expires. And DEL releases whoever
+// holds the lock: a holder that outlives its lease deletes the next one's.
+func NewSetNXExpire(rdb redis.UniversalClient, name, owner string, o Options) lock.Locker {
+	l := &setnxExpire{newSpin(rdb, name, owner, o)}
+	l.take = func(ctx context.Context, lease time.Duration) (bool, error) {
+		if ok, err := l.setnx(ctx); !ok || err != nil {
+			return false, err
+		}
+		if err := rdb.PExpire(ctx, name, lease).Err(); err != nil {
+			return false, err // and the lock stays, without expiry
+		}
+		return true, nil
+	}
+	return l
+}
+
+// Unlock deletes the key, whoever holds it.
+func (l *setnxExpire) Unlock(ctx context.Context) (int, error) { return 0, l.plainDel(ctx) }

@@ -1,0 +1,194 @@
+// Package textbook has the locks that people really deploy on Redis, each a
+// rung of the ladder that tutorials climb, with its faults left in:
+//
+//	setnx         SETNX, no expiry, plain DEL
+//	setnx-expire  SETNX, then PEXPIRE, plain DEL
+//	set-px        SET NX PX, plain DEL
+//	set-px-check  the owner's value, GET then DEL
+//	set-px-watch  the owner's value, WATCH / GET / MULTI / DEL / EXEC
+//	set-px-lua    the owner's value, compare and delete in a script
+//	set-px-renew  set-px-lua and a scheduler that extends the lease
+//
+// They are here to be compared, not to be used: package lock is for that. All
+// of them are [lock.Locker], poll while they wait, and are not reentrant: a
+// second acquire by the owner finds the lock busy. The key is the lock's name,
+// its value the owner.
+//
+// None of them makes good an acquire whose outcome is unknown. When the reply
+// is lost, the key may be there: the lock then stays taken until the lease
+// ends, and also this owner finds it busy (as go-redis itself does when it
+// sends the command again). And all of them live on one primary: a failover
+// that loses the key gives the lock to two owners.
+package textbook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// Options are the settings of a lock; the zero value has the defaults.
+type Options struct {
+	// Lease is how long a hold lasts when an acquire does not say. The
+	// default is 10 s, as in the tutorials. setnx has none.
+	Lease time.Duration
+	// Poll is the longest time between two tries while waiting; each wait is
+	// drawn between half of it and all of it. The default is 100 ms.
+	Poll time.Duration
+	// Rand is where these draws come from. A lock uses it under a mutex of
+	// its own, so give each lock one of its own; nil derives one from the
+	// lock's name and owner.
+	Rand *rand.Rand
+
+	// Scan is how often a [Renewer] looks at its holds. The default is 2 s.
+	Scan time.Duration
+	// Extensions is how often a Renewer extends a hold before it gives it up
+	// and interrupts the holder. The default is 3.
+	Extensions int
+}
+
+func (o Options) withDefaults(name, owner string) Options {
+	if o.Lease <= 0 {
+		o.Lease = 10 * time.Second
+	}
+	if o.Poll <= 0 {
+		o.Poll = 100 * time.Millisecond
+	}
+	if o.Rand == nil {
+		h := fnv.New64a()
+		fmt.Fprintf(h, "%s\x00%s", name, owner)
+		o.Rand = rand.New(rand.NewPCG(h.Sum64(), 0))
+	}
+	if o.Scan <= 0 {
+		o.Scan = 2 * time.Second
+	}
+	if o.Extensions <= 0 {
+		o.Extensions = 3
+	}
+	return o
+}
+
+// spin is what all rungs share: try, wait a little, try again.
+type spin struct {
+	rdb         redis.UniversalClient
+	name, owner string
+	opts        Options
+
+	// take makes one try and says whether it got the lock.
+	take func(ctx context.Context, lease time.Duration) (bool, error)
+	// forever says that the hold has no lease.
+	forever bool
+
+	mu sync.Mutex // guards opts.Rand
+}
+
+func newSpin(rdb redis.UniversalClient, name, owner string, o Options) spin {
+	return spin{rdb: rdb, name: name, owner: owner, opts: o.withDefaults(name, owner)}
+}
+
+// Lock implements [lock.Locker].
+func (s *spin) Lock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
+	return s.acquire(ctx, lock.NewAcquire(opts), -1)
+}
+
+// TryLock implements [lock.Locker]. It makes its last try when the wait is over.
+func (s *spin) TryLock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
+	a := lock.NewAcquire(opts)
+	return s.acquire(ctx, a, max(0, a.Wait))
+}
+
+// acquire polls until wait is over, or without end when it is negative.
+func (s *spin) acquire(ctx context.Context, a lock.Acquire, wait time.Duration) (lock.Grant, error) {
+	lease := a.Lease
+	if lease == 0 {
+		lease = s.opts.Lease
+	}
+	if lease < time.Millisecond {
+		return lock.Grant{}, fmt.Errorf("lock: a lease of %v is shorter than a millisecond", lease)
+	}
+	end := time.Now().Add(wait)
+	for {
+		if err := ctx.Err(); err != nil {
+			return lock.Grant{}, err
+		}
+		switch ok, err := s.take(ctx, lease); {
+		case err != nil:
+			return lock.Grant{}, unknown(ctx, err)
+		case ok && s.forever:
+			return lock.Grant{Count: 1}, nil
+		case ok:
+			return lock.Grant{Count: 1, Lease: lease}, nil
+		}
+		pause := s.pause()
+		if wait >= 0 {
+			left := time.Until(end)
+			if left <= 0 {
+				return lock.Grant{}, lock.ErrBusy
+			}
+			pause = min(pause, left)
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return lock.Grant{}, ctx.Err()
+		}
+	}
+}
+
+// pause draws the time to the next try.
+func (s *spin) pause() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	half := int64(s.opts.Poll) / 2
+	return s.opts.Poll - time.Duration(s.opts.Rand.Int64N(half+1))
+}
+
+// setNX is SET key owner NX PX lease, one atomic command: no crash can leave a
+// lock without expiry.
+func (s *spin) setNX(ctx context.Context, lease time.Duration) (bool, error) {
+	cmd := redis.NewBoolCmd(ctx, "set", s.name, s.owner, "nx", "px", lease.Milliseconds())
+	_ = s.rdb.Process(ctx, cmd) // the error is the command's
+	return result(cmd.Result())
+}
+
+// result reads the answer nil, "not set", as false.
+func result(ok bool, err error) (bool, error) {
+	if errors.Is(err, redis.Nil) {
+		return false, nil
+	}
+	return ok, err
+}
+
+// plainDel deletes the key, whoever holds it. It cannot tell a release from a
+// theft, and so returns success either way.
+//
+// Like all textbook releases it uses the caller's context: when that is
+// already cancelled, nothing is sent and the lock stays taken until its lease
+// ends, or for ever when it has none.
+func (s *spin) plainDel(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := s.rdb.Del(ctx, s.name).Err(); err != nil {
+		return unknown(ctx, err)
+	}
+	return nil
+}
+
+// unknown maps the error of a request onto the contract. Even an error that
+// the server itself returned leaves the outcome open: the client library may
+// have sent the request before and lost the reply.
+func unknown(ctx context.Context, err error) error {
+	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
+		err = errors.Join(ended, err)
+	}
+	return errors.Join(lock.ErrUnknown, err)
+}

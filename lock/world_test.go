@@ -1,0 +1,202 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// world is a server in virtual time. Requests take latency to arrive and
+// nothing to be answered, unless a test changes that.
+type world struct {
+	t       *testing.T
+	server  *miniredis.Miniredis
+	latency time.Duration
+	clients int
+	dialed  func(*link)
+	mu      sync.Mutex
+	log     []entry // what arrived, scripts by their SHA
+	hung    atomic.Bool
+	drop    atomic.Pointer[func(cmd string, args []string) bool]
+}
+
+type entry struct {
+	at   time.Time
+	cmd  string
+	args []string
+}
+
+// inBubble runs f in virtual time and checks that nothing is left running.
+func inBubble(t *testing.T, f func(t *testing.T, w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.server.Close()
+		f(t, w)
+	})
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, server: miniredis.NewMiniRedis(), latency: time.Millisecond}
+	conn, err := w.server.Dial() // starts the server
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.Close()
+	w.server.ClockTTL(true)
+	w.server.Server().SetPreHook(func(_ *server.Peer, cmd string, args ...string) bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.log = append(w.log, entry{time.Now(), cmd, args})
+		return false
+	})
+	return w
+}
+
+// redis returns a Redis client of the world.
+func (w *world) redis(change ...func(*redis.Options)) *redis.Client {
+	opts := &redis.Options{
+		Addr:                     "127.0.0.1:6379",
+		Dialer:                   w.dial,
+		PoolSize:                 64,
+		DisableIdentity:          true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	}
+	for _, f := range change {
+		f(opts)
+	}
+	rdb := redis.NewClient(opts)
+	w.t.Cleanup(func() { rdb.Close() })
+	return rdb
+}
+
+// client returns a lock client of the world, closed with the test.
+func (w *world) client(opts ...lock.Option) *lock.Client {
+	return w.clientOn(w.redis(), opts...)
+}
+
+func (w *world) clientOn(rdb redis.UniversalClient, opts ...lock.Option) *lock.Client {
+	w.t.Helper()
+	w.clients++
+	opts = append([]lock.Option{
+		lock.WithID("client-" + strconv.Itoa(w.clients)),
+		lock.WithRand(rand.New(rand.NewPCG(1, uint64(w.clients)))),
+	}, opts...)
+	c, err := lock.New(rdb, opts...)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func (w *world) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	conn, err := w.server.Dial()
+	if err != nil {
+		return nil, err
+	}
+	l := &link{Conn: conn, w: w}
+	if w.dialed != nil {
+		w.dialed(l)
+	}
+	return l, nil
+}
+
+// link is a connection of the world with its faults.
+type link struct {
+	net.Conn
+	w    *world
+	lose atomic.Bool // the next answer is lost, and the connection with it
+	subs atomic.Bool // it is used for subscriptions
+}
+
+func (l *link) Write(b []byte) (int, error) {
+	time.Sleep(l.w.latency)
+	if l.w.hung.Load() {
+		return len(b), nil // into the void
+	}
+	if strings.Contains(string(b), "subscribe") {
+		l.subs.Store(true)
+	}
+	if drop := l.w.drop.Load(); drop != nil {
+		if args := parse(string(b)); len(args) > 0 && (*drop)(args[0], args[1:]) {
+			l.lose.Store(true)
+		}
+	}
+	n, err := l.Conn.Write(b)
+	return n, reset(err)
+}
+
+// reset makes a closed pipe look like a connection that the peer has closed.
+func reset(err error) error {
+	if errors.Is(err, io.ErrClosedPipe) {
+		return io.EOF
+	}
+	return err
+}
+
+func (l *link) Read(b []byte) (int, error) {
+	n, err := l.Conn.Read(b)
+	if err == nil && l.lose.Load() {
+		l.Conn.Close()
+		return 0, io.EOF
+	}
+	return n, reset(err)
+}
+
+// parse reads the first command of a request.
+func parse(s string) []string {
+	lines := strings.Split(s, "\r\n")
+	var args []string
+	for i := 2; i < len(lines); i += 2 {
+		args = append(args, lines[i])
+	}
+	return args
+}
+
+// dropReply loses the answer to the n-th script call from now whose arguments
+// contain part. The server has executed it by then.
+func (w *world) dropReply(part string, n int) {
+	var f func(cmd string, args []string) bool
+	f = func(cmd string, args []string) bool {
+		if !strings.HasPrefix(strings.ToLower(cmd), "eval") || !strings.Contains(strings.Join(args, " "), part) {
+			return false
+		}
+		n--
+		return n == 0
+	}
+	w.drop.Store(&f)
+}
+
+// count returns how many commands arrived whose text contains part.
+func (w *world) count(part string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := 0
+	for _, e := range w.log {
+		if strings.Contains(e.cmd+" "+strings.Join(e.args, " "), part) {
+			n++
+		}
+	}
+	return n
+}

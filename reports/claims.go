@@ -1,0 +1,100 @@
+package reports
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/checker"
+)
+
+// claimRow is one documented promise and how every lock did over all runs.
+type claimRow struct {
+	Property string
+	Promise  string
+	Cells    []claimCell
+	// Exceptions lists, per lock, where the promise was not seen to hold.
+	Exceptions []string
+}
+
+// claimCell is one lock's record on one promise.
+type claimCell struct {
+	Class, Symbol, Text, Title string
+}
+
+// claimTable sets every promise against what was found.
+func claimTable(m *matrix) []claimRow {
+	var rows []claimRow
+	for _, p := range checker.Properties() {
+		row := claimRow{Property: clean(string(p.Name)), Promise: clean(p.Promise)}
+		judged := false
+		for _, l := range m.locks {
+			c, exception, any := claimOf(m, p.Name, l)
+			judged = judged || any
+			row.Cells = append(row.Cells, c)
+			if exception != "" {
+				row.Exceptions = append(row.Exceptions, exception)
+			}
+		}
+		if judged {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+func claimOf(m *matrix, p checker.Property, lock string) (c claimCell, exception string, judged bool) {
+	var violated, unknown []string
+	runs, bad := 0, 0
+	for _, s := range m.scenarios {
+		cell := m.cell(s, lock)
+		if cell == nil {
+			continue
+		}
+		for _, r := range cell.runs {
+			v, ok := r.Verdicts[p]
+			if !ok {
+				continue
+			}
+			runs++
+			switch v.Outcome {
+			case checker.Violated:
+				bad++
+				if !slices.Contains(violated, name(s)) {
+					violated = append(violated, name(s))
+				}
+			case checker.Unknown:
+				if !slices.Contains(unknown, name(s)) {
+					unknown = append(unknown, name(s))
+				}
+			}
+		}
+	}
+	var notes []string
+	if len(violated) > 0 {
+		notes = append(notes, "violated in "+enumerate(violated))
+	}
+	if len(unknown) > 0 {
+		notes = append(notes, "unknown in "+enumerate(unknown))
+	}
+	if len(notes) > 0 {
+		exception = name(lock) + ": " + strings.Join(notes, "; ")
+	}
+	switch {
+	case runs == 0:
+		return claimCell{Class: "none", Text: "–", Title: name(lock) + " does not claim it"}, "", false
+	case len(violated) > 0:
+		c = claimCell{Class: "bad", Symbol: "✗", Text: fmt.Sprintf("%d of %d", bad, runs)}
+	case len(unknown) > 0:
+		c = claimCell{Class: "unknown", Symbol: "?", Text: strconv.Itoa(runs)}
+	default:
+		c = claimCell{Class: "good", Symbol: "✓", Text: strconv.Itoa(runs)}
+		exception = ""
+		c.Title = fmt.Sprintf("%s: ok in %s", name(lock), plural(runs, "run"))
+	}
+	if c.Title == "" {
+		c.Title = exception
+	}
+	return c, exception, true
+}

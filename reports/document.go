@@ -1,0 +1,229 @@
+package reports
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/checker"
+)
+
+// Document is what the renderers draw: the results, and what only people need
+// beside them. Only Results is required.
+type Document struct {
+	Results Results
+
+	// About describes the scenarios, in the order reports show them. Scenarios
+	// that are missing here follow in the order of their first run.
+	About []About
+
+	// Histories returns the recorded history of a run. It may be nil, fail, or
+	// return nil: the report then says that the history is not there. It is
+	// called at most once for each run, one after the other, and what it
+	// returned is not kept.
+	Histories func(Run) (*checker.History, error)
+
+	// Reference names the lock whose runs are drawn even when all is well;
+	// empty means "reentrant".
+	Reference string
+}
+
+type property = checker.Property
+
+// history loads the history of a run; without one it says why.
+func (d Document) history(r Run) (h *checker.History, absent string) {
+	if d.Histories == nil {
+		return nil, "The history of this run is not part of this report."
+	}
+	h, err := d.Histories(r)
+	switch {
+	case err != nil:
+		return nil, "The history of this run could not be read: " + clean(err.Error())
+	case h == nil:
+		return nil, "The history of this run is not there."
+	}
+	return h, ""
+}
+
+// Summarize counts runs. Every run is counted once: as expected; unknown, when
+// all that keeps it from being as expected is that something was not decided;
+// unexpected otherwise.
+func Summarize(runs []Run) Summary {
+	s := Summary{Runs: len(runs)}
+	for i := range runs {
+		switch r := &runs[i]; {
+		case r.expected():
+			s.AsExpected++
+		case r.undecided():
+			s.Unknown++
+		default:
+			s.Unexpected++
+		}
+	}
+	return s
+}
+
+// mark is what one run, or one cell of the matrix, comes down to. Larger is
+// worse.
+type mark int
+
+const (
+	markNone     mark = iota // not run
+	markSkipped              // does not apply
+	markOK                   // every property ok
+	markOther                // another property than exclusion violated
+	markUnknown              // something is unknown, or the run could not be judged
+	markOutlived             // exclusion violated: lease outlived
+	markBroken               // exclusion violated: contract broken
+)
+
+// look is how a mark is shown. No two marks share a symbol, so that nothing
+// depends on colour.
+type look struct {
+	ascii, symbol, word, meaning string
+}
+
+var looks = map[mark]look{
+	markNone:     {" ", "", "not run", "not run"},
+	markSkipped:  {"-", "–", "skipped", "the scenario does not apply to the lock"},
+	markOK:       {"ok", "✓", "ok", "every property holds"},
+	markOther:    {"!", "!", "other", "another property is violated"},
+	markOutlived: {"~", "~", "outlived", "exclusion violated, lease outlived: the holder went on after its lease"},
+	markUnknown:  {"?", "?", "unknown", "not decided, or the run could not be judged"},
+	markBroken:   {"X", "✗", "broken", "exclusion violated, contract broken: granted while a live lease existed"},
+}
+
+// legend is the order in which marks are explained.
+var legend = []mark{markOK, markBroken, markOutlived, markOther, markUnknown, markSkipped}
+
+// expected says whether a run came out as its scenario argues. A run that
+// failed never did.
+func (r *Run) expected() bool { return r.AsExpected && r.Failure == "" }
+
+// undecided says that a run is not as expected only because something is
+// unknown.
+func (r *Run) undecided() bool {
+	if r.Failure != "" {
+		return true
+	}
+	some := false
+	for p, v := range r.Verdicts {
+		if r.matches(p) {
+			continue
+		}
+		if v.Outcome != checker.Unknown {
+			return false
+		}
+		some = true
+	}
+	return some
+}
+
+// matches says whether the verdict on p is the one the scenario argues for.
+func (r *Run) matches(p checker.Property) bool {
+	v := r.Verdicts[p]
+	if want, ok := r.Expected[p]; ok && want != v.Outcome {
+		return false
+	}
+	class, ok := r.ExpectedClass[p]
+	return !ok || class == "" || class == v.Class
+}
+
+func (r *Run) mark() mark {
+	m := markOK
+	if r.Failure != "" || len(r.Verdicts) == 0 {
+		m = markUnknown
+	}
+	for p, v := range r.Verdicts {
+		switch {
+		case v.Outcome == checker.Unknown:
+			m = max(m, markUnknown)
+		case v.Outcome != checker.Violated:
+		case p == checker.Exclusion && v.Class == checker.LeaseOutlived:
+			m = max(m, markOutlived)
+		case p == checker.Exclusion:
+			m = max(m, markBroken)
+		default:
+			m = max(m, markOther)
+		}
+	}
+	return m
+}
+
+// interesting says whether a run deserves to be told and drawn.
+func (r *Run) interesting() bool { return r.mark() != markOK || !r.expected() }
+
+// replay is the command that does the run again.
+func (r *Run) replay() string {
+	cmd := []string{"holdfast", "run", word(r.Scenario), "--lock", word(r.Lock), "--seed", number(r.Seed)}
+	if r.World != "" && r.World != "sim" {
+		cmd = append(cmd, "--world", word(r.World))
+	}
+	return strings.Join(cmd, " ")
+}
+
+// propertyOrder is the order in which reports show the properties.
+var propertyOrder = func() (order []checker.Property) {
+	for _, p := range checker.Properties() {
+		order = append(order, p.Name)
+	}
+	return order
+}()
+
+// properties returns the properties of a run in the order of reports, those
+// that this version does not know last.
+func (r *Run) properties() []checker.Property {
+	var known, other []checker.Property
+	for _, p := range propertyOrder {
+		if _, ok := r.Verdicts[p]; ok {
+			known = append(known, p)
+		}
+	}
+	for p := range r.Verdicts {
+		if !slices.Contains(propertyOrder, p) {
+			other = append(other, p)
+		}
+	}
+	slices.Sort(other)
+	return append(known, other...)
+}
+
+// verdictWords is a verdict in a few words: "violated (contract broken)".
+func verdictWords(outcome checker.Outcome, class string) string {
+	if class == "" {
+		return clean(string(outcome))
+	}
+	return clean(string(outcome)) + " (" + clean(class) + ")"
+}
+
+// expectedWords is what the scenario argues for, in the same words.
+func (r *Run) expectedWords(p checker.Property) string {
+	want, ok := r.Expected[p]
+	if !ok {
+		return "-"
+	}
+	return verdictWords(want, r.ExpectedClass[p])
+}
+
+// verdictFacts is what a verdict says beside its reason, in one line: when,
+// how long, by which operations.
+func verdictFacts(v checker.Verdict) string {
+	var parts []string
+	if v.AtMS != 0 {
+		parts = append(parts, "at "+instant(int64(v.AtMS*1e6)))
+	}
+	if v.OverlapMS != 0 {
+		parts = append(parts, "longest overlap "+milliseconds(v.OverlapMS))
+	}
+	if len(v.Ops) > 0 {
+		ids := make([]string, len(v.Ops))
+		for i, op := range v.Ops {
+			ids[i] = strconv.FormatInt(op, 10)
+		}
+		parts = append(parts, "operations "+strings.Join(ids, ", "))
+	}
+	if v.Evidence != "" {
+		parts = append(parts, "rests on the "+clean(v.Evidence))
+	}
+	return strings.Join(parts, "; ")
+}

@@ -1,0 +1,280 @@
+package reports
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/checker"
+)
+
+// facts is a history read once: what the story tells, the timeline draws and
+// the numbers count.
+type facts struct {
+	h        *checker.History
+	claims   []checker.Claim // by From
+	overlaps []overlap       // by From
+	lost     []lostUpdate
+	faults   []faultSpan
+	handoffs []int64 // from a release to the next waiter's grant, in ns
+	ops      map[int64]*operation
+	clients  []string            // in natural order
+	owners   map[string][]string // of each client, in natural order
+	begin    int64
+	end      int64
+}
+
+// operation is an invocation and its return, nil when it never returned.
+type operation struct {
+	invoke, done *checker.Event
+}
+
+// overlap is a time in which two owners believed they held one lock. a was
+// granted first.
+type overlap struct {
+	a, b     *checker.Claim
+	from, to int64
+}
+
+// lostUpdate is a write that replaced a value its writer never saw.
+type lostUpdate struct {
+	event *checker.Event
+	args  *checker.Args
+}
+
+// faultSpan is a fault from start to end; to is the end of the run when it
+// never healed. An instant has from == to.
+type faultSpan struct {
+	id       int
+	name     string
+	targets  []string
+	detail   string
+	from, to int64
+	lasted   bool // it had an end, or was still on when the run ended
+	open     bool // it was still on when the run ended
+	failed   bool
+}
+
+// untilHealed are the faults that go on when the history has no end of them.
+var untilHealed = map[string]bool{
+	"pause": true, "partition": true, "delay": true, "replication-lag": true,
+	"cut-replication": true, "slow-subscribe": true, "clock-drift": true,
+}
+
+func newFacts(h *checker.History) *facts {
+	f := &facts{h: h, ops: make(map[int64]*operation, len(h.Events)/3), owners: map[string][]string{}}
+	if len(h.Events) > 0 {
+		f.begin, f.end = h.Events[0].Time, h.Events[len(h.Events)-1].Time
+	}
+	for i := range h.Events {
+		e := &h.Events[i]
+		if e.Client != "" {
+			if f.owners[e.Client] == nil {
+				f.owners[e.Client] = []string{}
+				f.clients = append(f.clients, e.Client)
+			}
+			if e.Owner != "" && !slices.Contains(f.owners[e.Client], e.Owner) {
+				f.owners[e.Client] = append(f.owners[e.Client], e.Owner)
+			}
+		}
+		switch e.Kind {
+		case checker.Invoke:
+			f.ops[e.Op] = &operation{invoke: e}
+		case checker.OK, checker.Fail, checker.Info:
+			if op := f.ops[e.Op]; op != nil {
+				op.done = e
+			}
+		}
+		f.update(e)
+		f.fault(e)
+	}
+	slices.SortFunc(f.clients, natural)
+	for _, o := range f.owners {
+		slices.SortFunc(o, natural)
+	}
+	for i := range f.faults {
+		if x := &f.faults[i]; !x.lasted && !x.failed && untilHealed[x.name] {
+			x.to, x.lasted, x.open = f.end, true, true
+		}
+	}
+	f.claims = slices.Clone(checker.Claimed(h))
+	slices.SortStableFunc(f.claims, func(a, b checker.Claim) int { return cmp.Compare(a.From, b.From) })
+	f.findOverlaps()
+	f.findHandoffs()
+	return f
+}
+
+// update notices a write that overwrote something else than what it was
+// computed from.
+func (f *facts) update(e *checker.Event) {
+	if e.Kind != checker.OK || e.F != checker.Write || e.Result == nil {
+		return
+	}
+	op := f.ops[e.Op]
+	if op == nil || op.invoke.Args == nil || op.invoke.Args.Base == e.Result.Value {
+		return
+	}
+	f.lost = append(f.lost, lostUpdate{event: e, args: op.invoke.Args})
+}
+
+func (f *facts) fault(e *checker.Event) {
+	if e.Kind != checker.Fault || e.Fault == nil {
+		return
+	}
+	x := e.Fault
+	if x.Phase == checker.PhaseEnd {
+		for i := len(f.faults) - 1; i >= 0; i-- {
+			if s := &f.faults[i]; s.id == x.ID && !s.lasted && !s.failed {
+				s.to, s.lasted = e.Time, true
+				return
+			}
+		}
+		return
+	}
+	f.faults = append(f.faults, faultSpan{
+		id: x.ID, name: x.Name, targets: x.Targets, detail: x.Detail,
+		from: e.Time, to: e.Time, failed: x.Phase == checker.PhaseFailed,
+	})
+}
+
+func (f *facts) findOverlaps() {
+	var open []*checker.Claim
+	for i := range f.claims {
+		c := &f.claims[i]
+		open = slices.DeleteFunc(open, func(o *checker.Claim) bool { return o.To <= c.From })
+		for _, o := range open {
+			if o.Owner != c.Owner && o.Lock == c.Lock && c.To > c.From {
+				f.overlaps = append(f.overlaps, overlap{a: o, b: c, from: c.From, to: min(o.To, c.To)})
+			}
+		}
+		open = append(open, c)
+	}
+}
+
+// findHandoffs measures, for every release that freed the lock, how long it
+// took until an owner that was waiting by then had it. A grant that arrives
+// before the release returns counts as no time at all.
+func (f *facts) findHandoffs() {
+	freed := map[string]int64{} // lock -> when the last release returned
+	freeing := map[string]int{} // lock -> releases under way by a sole holder
+	count := map[string]int{}   // owner -> holds
+	for i := range f.h.Events {
+		e := &f.h.Events[i]
+		switch {
+		case e.F == checker.Release && e.Kind == checker.Invoke && count[e.Owner] == 1:
+			freeing[e.Lock]++
+		case e.F == checker.Release && e.Kind != checker.Invoke:
+			if count[e.Owner] == 1 {
+				freeing[e.Lock] = max(0, freeing[e.Lock]-1)
+				if e.Kind == checker.OK {
+					freed[e.Lock] = e.Time
+				}
+			}
+			count[e.Owner] = max(0, count[e.Owner]-1)
+		case e.F == checker.Acquire && e.Kind == checker.OK:
+			count[e.Owner]++
+			if count[e.Owner] > 1 {
+				continue
+			}
+			op, at := f.ops[e.Op], int64(-1)
+			if t, ok := freed[e.Lock]; ok {
+				at = t
+			} else if freeing[e.Lock] > 0 {
+				at = e.Time
+			}
+			if op != nil && at >= 0 && op.invoke.Time < at {
+				f.handoffs = append(f.handoffs, e.Time-at)
+			}
+			delete(freed, e.Lock)
+		case e.Kind == checker.Note && e.F == checker.Lost:
+			delete(count, e.Owner)
+		}
+	}
+}
+
+// overlapTime is how long at least two owners believed to hold, without
+// counting any moment twice, and the longest single overlap.
+func (f *facts) overlapTime() (total, longest int64) {
+	var until int64
+	for _, o := range f.overlaps {
+		longest = max(longest, o.to-o.from)
+		if from := max(o.from, until); o.to > from {
+			total += o.to - from
+			until = o.to
+		}
+	}
+	return total, longest
+}
+
+// who is what a reader calls an owner: the client's name, as long as the
+// client has one owner only.
+func (f *facts) who(client, owner string) string {
+	if client == "" {
+		client = clientOf(owner)
+	}
+	if owner == "" || len(f.owners[client]) == 1 && f.owners[client][0] == owner {
+		return name(client)
+	}
+	return name(owner)
+}
+
+// holder is what a reader calls the holder that a server has stored.
+func (f *facts) holder(stored string) string { return f.who("", stored) }
+
+func clientOf(owner string) string {
+	if i := strings.LastIndexByte(owner, '/'); i > 0 {
+		return owner[:i]
+	}
+	return owner
+}
+
+// claimsAt returns the claims of other owners on a lock that hold at t.
+func (f *facts) claimsAt(t int64, lock, except string) []*checker.Claim {
+	var out []*checker.Claim
+	for i := range f.claims {
+		c := &f.claims[i]
+		if c.From > t {
+			break
+		}
+		if c.To > t && c.Lock == lock && c.Owner != except {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// natural orders names with numbers as people do: node-2 before node-10, and
+// a primary before its replicas.
+func natural(a, b string) int {
+	for i, j := 0, 0; ; {
+		switch {
+		case i == len(a) || j == len(b):
+			return cmp.Compare(len(a)-i, len(b)-j)
+		case digit(a[i]) && digit(b[j]):
+			x, y := i, j
+			for i < len(a) && digit(a[i]) {
+				i++
+			}
+			for j < len(b) && digit(b[j]) {
+				j++
+			}
+			m, n := strings.TrimLeft(a[x:i], "0"), strings.TrimLeft(b[y:j], "0")
+			if c := cmp.Or(cmp.Compare(len(m), len(n)), cmp.Compare(m, n)); c != 0 {
+				return c
+			}
+		case a[i] != b[j]:
+			return cmp.Compare(a[i], b[j])
+		default:
+			i++
+			j++
+		}
+	}
+}
+
+func digit(c byte) bool { return c >= '0' && c <= '9' }
+
+// index is the first event at or after t.
+func (f *facts) index(t int64) int {
+	i, _ := slices.BinarySearchFunc(f.h.Events, t, func(e checker.Event, t int64) int { return cmp.Compare(e.Time, t) })
+	return i
+}

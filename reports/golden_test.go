@@ -1,0 +1,122 @@
+package reports
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-go/holdfast/checker"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// golden compares got with testdata/name.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s differs (-want +got):\n%s", path, diff)
+	}
+}
+
+// seeded is the sample with several seeds of one cell, of which one could not
+// be judged.
+func seeded() Document {
+	d := sample()
+	_, late := pauseStory()
+	for seed := uint64(2); seed <= 4; seed++ {
+		r := late
+		r.Seed = seed
+		if seed == 3 {
+			r.Failure, r.Verdicts, r.AsExpected = "the lock panicked:\n\tindex out of range", nil, false
+		}
+		d.Results.Runs = append(d.Results.Runs, r)
+	}
+	return d
+}
+
+func TestText(t *testing.T) {
+	_, bad := failoverStory()
+	one := func(d Document, r Run) Document {
+		d.Results.Runs, d.Results.Skipped = []Run{r}, nil
+		return d
+	}
+	wide := Document{}
+	for i := range 30 {
+		_, r := contentionStory(fmt.Sprintf("a-lock-with-a-long-name-%d", i), 1, 1, 1)
+		wide.Results.Runs = append(wide.Results.Runs, r)
+	}
+	for file, d := range map[string]Document{
+		"matrix.txt":    sample(),
+		"seeds.txt":     seeded(),
+		"one.txt":       one(sample(), bad),
+		"lettered.txt":  wide,
+		"empty.txt":     {},
+		"catalogue.txt": catalogue(),
+	} {
+		var b bytes.Buffer
+		if err := Text(&b, d); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, file, b.Bytes())
+	}
+}
+
+func TestMarkdown(t *testing.T) {
+	for file, d := range map[string]Document{"matrix.md": seeded(), "empty.md": {}} {
+		var b bytes.Buffer
+		if err := Markdown(&b, d); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, file, b.Bytes())
+	}
+}
+
+func TestJUnit(t *testing.T) {
+	for file, d := range map[string]Document{"junit.xml": seeded(), "empty.xml": {}} {
+		var b bytes.Buffer
+		if err := JUnit(&b, d.Results); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, file, b.Bytes())
+	}
+}
+
+// TestStoryAndTimeline keeps the told and drawn form of three small runs.
+func TestStoryAndTimeline(t *testing.T) {
+	for file, story := range map[string]func() (*checker.History, Run){
+		"failover": failoverStory,
+		"pause":    pauseStory,
+		"contention": func() (*checker.History, Run) {
+			return contentionStory("reentrant", 3, 8, 1)
+		},
+	} {
+		h, r := story()
+		f := newFacts(h)
+		svg, caption := drawTimeline(f, &r)
+		var b bytes.Buffer
+		v := runView{Timeline: svg, Caption: caption, Story: storyView(tell(f, &r))}
+		for _, part := range []string{"timeline", "story"} {
+			if err := pages.ExecuteTemplate(&b, part, v); err != nil {
+				t.Fatal(err)
+			}
+			b.WriteByte('\n')
+		}
+		golden(t, file+".html", b.Bytes())
+	}
+}

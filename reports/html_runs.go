@@ -1,0 +1,214 @@
+package reports
+
+import (
+	"html/template"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/checker"
+)
+
+// scenarioView is the head of a scenario's section.
+type scenarioView struct {
+	Anchor, Name, Title string
+	Story               []string // paragraphs
+	Skips               []skipView
+}
+
+type skipView struct{ Lock, Reason string }
+
+// runView is one lock in one scenario: its worst run in full, the others as a
+// list.
+type runView struct {
+	Anchor, Lock, Class, Symbol, Words string
+	Unexpected, Open                   bool
+	Failure                            string
+	Verdicts                           []verdictView
+	Others                             []otherView
+	Facts                              string
+	Replay, Hash                       string
+
+	Absent   string // why there is no picture
+	Story    []sentenceView
+	Timeline template.HTML
+	Caption  string
+}
+
+type verdictView struct {
+	Property, Outcome, Symbol, Class, Expected, Reason, Facts, Because string
+	Unexpected                                                         bool
+}
+
+type otherView struct{ Seed, Symbol, Class, Words, Replay string }
+
+type sentenceView struct{ Class, Time, Text string }
+
+func (p *page) scenario(i int, s string) error {
+	a := p.about(s)
+	v := scenarioView{Anchor: scenarioAnchor(i), Name: name(s), Title: clean(a.Title)}
+	for _, par := range strings.Split(cleanLines(a.Story), "\n\n") {
+		if par = strings.Join(strings.Fields(par), " "); par != "" {
+			v.Story = append(v.Story, par)
+		}
+	}
+	for _, l := range p.m.locks {
+		if c := p.m.cell(s, l); c.mark() == markSkipped {
+			v.Skips = append(v.Skips, skipView{name(l), clean(c.skip.Reason)})
+		}
+	}
+	if err := p.part("scenario", v); err != nil {
+		return err
+	}
+	for j, l := range p.m.locks {
+		c := p.m.cell(s, l)
+		if c == nil || len(c.runs) == 0 {
+			continue
+		}
+		if err := p.part("run", p.run(runAnchor(i, j), c)); err != nil {
+			return err
+		}
+	}
+	return p.part("scenario-end", v)
+}
+
+func (p *page) run(anchor string, c *cell) runView {
+	r := c.worst()
+	k := r.mark()
+	v := runView{
+		Anchor: anchor, Lock: name(c.lock), Class: looks[k].word, Symbol: looks[k].symbol, Words: r.inWords(),
+		Unexpected: !r.expected(), Open: !r.expected() || len(p.d.Results.Runs) <= 3,
+		Failure: clean(r.Failure), Facts: r.sizes(), Replay: r.replay(), Hash: clean(r.HistorySHA256),
+	}
+	for _, prop := range r.properties() {
+		v.Verdicts = append(v.Verdicts, r.verdictView(prop))
+	}
+	for _, o := range c.runs {
+		if o != r {
+			ok := o.mark()
+			v.Others = append(v.Others, otherView{number(o.Seed), looks[ok].symbol, looks[ok].word, o.inWords(), o.replay()})
+		}
+	}
+	for _, o := range c.runs {
+		h, absent := p.d.history(*o)
+		if h == nil {
+			if o == r {
+				v.Absent = absent
+			}
+			continue
+		}
+		f := newFacts(h)
+		p.count(c.lock, f)
+		if o == r && p.draws(r) {
+			v.Timeline, v.Caption = drawTimeline(f, r)
+			v.Story = storyView(tell(f, r))
+		}
+	}
+	return v
+}
+
+// draws says whether a run gets its story and timeline: when there is
+// something to see, when its lock is the reference, or when there are few.
+func (p *page) draws(r *Run) bool {
+	return r.interesting() || r.Lock == p.d.Reference || len(p.d.Results.Runs) < drawAllBelow
+}
+
+func (p *page) count(lock string, f *facts) {
+	n := p.numbers[lock]
+	if n == nil {
+		n = &numbers{lock: lock}
+		p.numbers[lock] = n
+	}
+	n.add(f)
+}
+
+// sizes is a run's provenance in a line.
+func (r *Run) sizes() string {
+	parts := []string{"world " + name(r.World), "seed " + number(r.Seed)}
+	if r.Stats.Ops > 0 {
+		parts = append(parts, plural(r.Stats.Ops, "operation"))
+	}
+	if r.Stats.Commands > 0 {
+		parts = append(parts, plural(r.Stats.Commands, "command"))
+	}
+	if r.Stats.VirtualMS > 0 {
+		parts = append(parts, length(int64(r.Stats.VirtualMS*1e6))+" long")
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (r *Run) verdictView(p checker.Property) verdictView {
+	v := r.Verdicts[p]
+	out := verdictView{
+		Property: clean(string(p)), Outcome: verdictWords(v.Outcome, v.Class), Expected: r.expectedWords(p),
+		Reason: clean(v.Reason), Facts: verdictFacts(v), Unexpected: !r.matches(p),
+	}
+	if v.Outcome != checker.Good || out.Unexpected {
+		out.Because = clean(r.Because[p])
+	}
+	switch v.Outcome {
+	case checker.Good:
+		out.Symbol, out.Class = "✓", "ok"
+	case checker.Violated:
+		out.Symbol, out.Class = "✗", "broken"
+		if v.Class == checker.LeaseOutlived {
+			out.Symbol, out.Class = "~", "outlived"
+		} else if p != checker.Exclusion {
+			out.Symbol, out.Class = "!", "other"
+		}
+	default:
+		out.Symbol, out.Class = "?", "unknown"
+	}
+	return out
+}
+
+func storyView(story []sentence) []sentenceView {
+	out := make([]sentenceView, len(story))
+	for i, s := range story {
+		v := sentenceView{Text: s.text}
+		if !s.gap {
+			v.Time = instant(s.at)
+		}
+		switch {
+		case s.bad:
+			v.Class = "bad"
+		case s.fault:
+			v.Class = "struck"
+		case s.gap:
+			v.Class = "gap"
+		}
+		out[i] = v
+	}
+	return out
+}
+
+// numbersView is the last section.
+type numbersView struct {
+	Rows   []numberRow
+	Plot   template.HTML
+	Absent string
+}
+
+func (p *page) numberView() numbersView {
+	var v numbersView
+	var all []*numbers
+	for _, l := range p.m.locks {
+		n := p.numbers[l]
+		if n == nil {
+			continue
+		}
+		all = append(all, n)
+		v.Rows = append(v.Rows, n.row())
+	}
+	if len(all) == 0 {
+		v.Absent = "There are no numbers, because no history is part of this report."
+		return v
+	}
+	svg, err := plotHandoffs(all)
+	if err != nil {
+		v.Absent = "The hand-off times could not be drawn: " + clean(err.Error())
+		return v
+	}
+	if v.Plot = svg; svg == "" {
+		v.Absent = "There are no hand-offs to draw: no owner waited for a release."
+	}
+	return v
+}

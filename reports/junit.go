@@ -1,0 +1,142 @@
+package reports
+
+import (
+	"bufio"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// JUnit writes results as JUnit XML: one test suite for each scenario, one
+// test case for each run. A run with a verdict that is not as expected is a
+// failure, one that could not be judged or has an unknown verdict that was not
+// expected is an error, a scenario that does not apply to a lock is skipped.
+func JUnit(w io.Writer, res Results) error {
+	m := newMatrix(Document{Results: res})
+	all := junitSuites{Name: "holdfast"}
+	for _, s := range m.scenarios {
+		suite := junitSuite{Name: name(s)}
+		var ms float64
+		for _, l := range m.locks {
+			c := m.cell(s, l)
+			if c == nil {
+				continue
+			}
+			for _, r := range c.runs {
+				suite.add(junitRun(r, len(c.runs) > 1))
+				ms += r.Stats.WallMS
+			}
+			if len(c.runs) == 0 && c.skip != nil {
+				suite.add(junitCase{Class: name(s), Name: name(l), Time: seconds(0), Skipped: &junitNote{Message: clean(c.skip.Reason)}})
+			}
+		}
+		suite.Time = seconds(ms)
+		all.Tests += suite.Tests
+		all.Failures += suite.Failures
+		all.Errors += suite.Errors
+		all.Skipped += suite.Skipped
+		all.Suites = append(all.Suites, suite)
+	}
+	b := bufio.NewWriter(w)
+	b.WriteString(xml.Header)
+	enc := xml.NewEncoder(b)
+	enc.Indent("", "  ")
+	if err := enc.Encode(all); err != nil {
+		return fmt.Errorf("write junit: %w", err)
+	}
+	b.WriteString("\n")
+	return b.Flush()
+}
+
+type junitSuites struct {
+	XMLName  xml.Name     `xml:"testsuites"`
+	Name     string       `xml:"name,attr"`
+	Tests    int          `xml:"tests,attr"`
+	Failures int          `xml:"failures,attr"`
+	Errors   int          `xml:"errors,attr"`
+	Skipped  int          `xml:"skipped,attr"`
+	Suites   []junitSuite `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	Name     string      `xml:"name,attr"`
+	Tests    int         `xml:"tests,attr"`
+	Failures int         `xml:"failures,attr"`
+	Errors   int         `xml:"errors,attr"`
+	Skipped  int         `xml:"skipped,attr"`
+	Time     string      `xml:"time,attr"`
+	Cases    []junitCase `xml:"testcase"`
+}
+
+type junitCase struct {
+	Class   string     `xml:"classname,attr"`
+	Name    string     `xml:"name,attr"`
+	Time    string     `xml:"time,attr"`
+	Failure *junitNote `xml:"failure,omitempty"`
+	Error   *junitNote `xml:"error,omitempty"`
+	Skipped *junitNote `xml:"skipped,omitempty"`
+}
+
+// junitNote is why a test case did not pass. Its texts have gone through
+// [clean]: what is left, XML can carry.
+type junitNote struct {
+	Message string `xml:"message,attr"`
+	Type    string `xml:"type,attr,omitempty"`
+	Text    string `xml:",cdata"`
+}
+
+func (s *junitSuite) add(c junitCase) {
+	s.Tests++
+	switch {
+	case c.Failure != nil:
+		s.Failures++
+	case c.Error != nil:
+		s.Errors++
+	case c.Skipped != nil:
+		s.Skipped++
+	}
+	s.Cases = append(s.Cases, c)
+}
+
+func junitRun(r *Run, seeded bool) junitCase {
+	c := junitCase{Class: name(r.Scenario), Name: name(r.Lock), Time: seconds(r.Stats.WallMS)}
+	if seeded {
+		c.Name += " seed " + number(r.Seed)
+	}
+	if r.expected() {
+		return c
+	}
+	var text strings.Builder
+	note := &junitNote{Type: "unexpected"}
+	for _, f := range r.findings() {
+		if f.expected {
+			continue
+		}
+		line := fmt.Sprintf("%s %s, expected %s", f.property, f.got, f.want)
+		if note.Message == "" {
+			note.Message = line
+		}
+		fmt.Fprintln(&text, line)
+		if f.reason != "" {
+			fmt.Fprintln(&text, "  "+f.reason)
+		}
+	}
+	fmt.Fprintln(&text, "replay: "+r.replay())
+	note.Text = text.String()
+	switch {
+	case r.Failure != "":
+		note.Type = "failed"
+		note.Message = clean(r.Failure)
+		c.Error = note
+	case r.undecided():
+		note.Type = "unknown"
+		c.Error = note
+	default:
+		c.Failure = note
+	}
+	return c
+}
+
+func seconds(ms float64) string { return strconv.FormatFloat(ms/1000, 'f', 3, 64) }

@@ -1,0 +1,113 @@
+package reports
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Markdown writes the matrix and the verdicts to look at as GitHub tables, for
+// a pull request or a job summary.
+func Markdown(w io.Writer, d Document) error {
+	b := bufio.NewWriter(w)
+	m := newMatrix(d)
+	fmt.Fprintf(b, "**%s**\n\n", markdown(d.headline()))
+	if len(m.scenarios) > 0 {
+		markdownMatrix(b, m)
+	}
+	markdownFindings(b, m)
+	if len(d.Results.Runs) > 0 {
+		fmt.Fprintf(b, "%s.\n", summaryLine(Summarize(d.Results.Runs)))
+	}
+	return b.Flush()
+}
+
+func markdownMatrix(w *bufio.Writer, m *matrix) {
+	fmt.Fprint(w, "| scenario |")
+	for _, l := range m.locks {
+		fmt.Fprintf(w, " %s |", markdown(name(l)))
+	}
+	fmt.Fprint(w, "\n|---|")
+	fmt.Fprint(w, strings.Repeat(":---:|", len(m.locks)), "\n")
+	for _, s := range m.scenarios {
+		fmt.Fprintf(w, "| %s |", markdown(name(s)))
+		for _, l := range m.locks {
+			c := m.cell(s, l)
+			text := markdown(looks[c.mark()].symbol)
+			if !c.expected() {
+				text = `**\[` + text + `\]**`
+			}
+			fmt.Fprintf(w, " %s |", text)
+		}
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintln(w)
+	var parts []string
+	for _, k := range legend {
+		parts = append(parts, markdown(looks[k].symbol)+" "+markdown(looks[k].meaning))
+	}
+	fmt.Fprintf(w, "%s; in \\[brackets\\]: not as expected.\n\n", strings.Join(parts, "; "))
+}
+
+func markdownFindings(w *bufio.Writer, m *matrix) {
+	all := m.findings()
+	if len(all) == 0 {
+		return
+	}
+	fmt.Fprint(w, "| scenario | lock | property | verdict | expected | reason | replay |\n|---|---|---|---|---|---|---|\n")
+	for _, f := range all {
+		reason := markdown(f.reason)
+		if f.of > 1 {
+			reason = strings.TrimSpace(fmt.Sprintf("%s (%d of %d seeds: %s)", reason, len(f.seeds), f.of, seedList(f.seeds, 8)))
+		}
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s |\n", markdown(name(f.run.Scenario)), markdown(name(f.run.Lock)),
+			markdown(f.property), markdown(f.got), markdown(f.want), reason, codeSpan(f.run.replay()))
+	}
+	fmt.Fprintln(w)
+}
+
+// markdown escapes everything that GitHub would read as markup.
+func markdown(s string) string {
+	s = clean(s)
+	var b strings.Builder
+	for i, r := range s {
+		switch {
+		case r == '<':
+			b.WriteString("&lt;")
+		case r == '>':
+			b.WriteString("&gt;")
+		case r == '&':
+			b.WriteString("&amp;")
+		case strings.ContainsRune("\\`*_{}[]|~#$", r), r == '!' && i+1 < len(s) && s[i+1] == '[':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r == '@':
+			// Nobody is to be notified by a report.
+			b.WriteString("@<!-- -->")
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// codeSpan is s as code inside a table cell: bars are escaped even there, and
+// the fence is longer than any run of backticks in s.
+func codeSpan(s string) string {
+	longest, run := 0, 0
+	for _, r := range s {
+		if r == '`' {
+			run++
+			longest = max(longest, run)
+		} else {
+			run = 0
+		}
+	}
+	fence := strings.Repeat("`", longest+1)
+	s = strings.ReplaceAll(s, "|", `\|`)
+	if longest > 0 {
+		s = " " + s + " "
+	}
+	return fence + s + fence
+}

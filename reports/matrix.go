@@ -1,0 +1,174 @@
+package reports
+
+import "slices"
+
+// matrix arranges runs by scenario (rows) and lock (columns).
+type matrix struct {
+	scenarios []string
+	locks     []string
+	cells     map[[2]string]*cell
+}
+
+// cell is everything known about one lock in one scenario.
+type cell struct {
+	scenario, lock string
+	runs           []*Run // one per seed, in the order of the results
+	skip           *Skip
+}
+
+// newMatrix keeps the order of d.About for the scenarios, and the order of
+// first appearance for the locks and for scenarios that About does not have.
+func newMatrix(d Document) *matrix {
+	m := &matrix{cells: map[[2]string]*cell{}}
+	present := map[string]bool{}
+	locks := map[string]bool{}
+	at := func(scenario, lock string) *cell {
+		if !present[scenario] {
+			present[scenario] = true
+			m.scenarios = append(m.scenarios, scenario)
+		}
+		if !locks[lock] {
+			locks[lock] = true
+			m.locks = append(m.locks, lock)
+		}
+		key := [2]string{scenario, lock}
+		if m.cells[key] == nil {
+			m.cells[key] = &cell{scenario: scenario, lock: lock}
+		}
+		return m.cells[key]
+	}
+	// A scenario in which only some locks run must not reorder the columns:
+	// runs and skips of one scenario name the locks in the same order, so the
+	// scenario that names most of them decides.
+	for _, lock := range longestLockList(d.Results) {
+		locks[lock] = true
+		m.locks = append(m.locks, lock)
+	}
+	for i := range d.Results.Runs {
+		r := &d.Results.Runs[i]
+		c := at(r.Scenario, r.Lock)
+		c.runs = append(c.runs, r)
+	}
+	for i := range d.Results.Skipped {
+		s := &d.Results.Skipped[i]
+		at(s.Scenario, s.Lock).skip = s
+	}
+	rank := map[string]int{}
+	for i, a := range d.About {
+		if _, ok := rank[a.Name]; !ok {
+			rank[a.Name] = i - len(d.About)
+		}
+	}
+	slices.SortStableFunc(m.scenarios, func(a, b string) int { return rank[a] - rank[b] })
+	return m
+}
+
+func longestLockList(res Results) []string {
+	lists := map[string][]string{}
+	var best []string
+	for i := range res.Runs {
+		r := &res.Runs[i]
+		if slices.Contains(lists[r.Scenario], r.Lock) {
+			continue
+		}
+		lists[r.Scenario] = append(lists[r.Scenario], r.Lock)
+		if l := lists[r.Scenario]; len(l) > len(best) {
+			best = l
+		}
+	}
+	return best
+}
+
+// cell returns nil for a pair that has neither run nor skip.
+func (m *matrix) cell(scenario, lock string) *cell { return m.cells[[2]string{scenario, lock}] }
+
+// worst returns the run to judge the cell by: one that is not as expected
+// before one that is, then the one with the worse mark, then the first.
+func (c *cell) worst() *Run {
+	var w *Run
+	for _, r := range c.runs {
+		if w == nil || w.expected() && !r.expected() || w.expected() == r.expected() && r.mark() > w.mark() {
+			w = r
+		}
+	}
+	return w
+}
+
+func (c *cell) mark() mark {
+	switch {
+	case c == nil:
+		return markNone
+	case len(c.runs) == 0 && c.skip != nil:
+		return markSkipped
+	case len(c.runs) == 0:
+		return markNone
+	}
+	return c.worst().mark()
+}
+
+func (c *cell) expected() bool { return c == nil || len(c.runs) == 0 || c.worst().expected() }
+
+// finding is one verdict that a reader has to look at: not as expected, or
+// unknown. The same finding under several seeds is listed once.
+type finding struct {
+	run      *Run // the first run that shows it
+	property string
+	got      string
+	want     string
+	reason   string
+	because  string
+	expected bool     // an unknown that the scenario argues for
+	seeds    []uint64 // every seed that shows it
+	of       int      // how many seeds were run
+}
+
+// findings lists unexpected and unknown verdicts in the order of the matrix.
+func (m *matrix) findings() []finding {
+	var out []finding
+	for _, s := range m.scenarios {
+		for _, l := range m.locks {
+			c := m.cell(s, l)
+			if c == nil {
+				continue
+			}
+			first := len(out)
+			for _, r := range c.runs {
+				for _, f := range r.findings() {
+					i := slices.IndexFunc(out[first:], func(g finding) bool {
+						return g.property == f.property && g.got == f.got && g.expected == f.expected
+					})
+					if i < 0 {
+						f.of = len(c.runs)
+						out = append(out, f)
+						continue
+					}
+					out[first+i].seeds = append(out[first+i].seeds, r.Seed)
+				}
+			}
+		}
+	}
+	return out
+}
+
+func (r *Run) findings() []finding {
+	var out []finding
+	seeds := []uint64{r.Seed}
+	if r.Failure != "" {
+		out = append(out, finding{run: r, property: "run", got: "failed", want: "a verdict", reason: clean(r.Failure), seeds: seeds})
+	}
+	for _, p := range r.properties() {
+		v := r.Verdicts[p]
+		if r.matches(p) && v.Outcome != "unknown" {
+			continue
+		}
+		out = append(out, finding{
+			run: r, property: clean(string(p)), got: verdictWords(v.Outcome, v.Class), want: r.expectedWords(p),
+			reason: clean(v.Reason), because: clean(r.Because[p]), expected: r.matches(p), seeds: seeds,
+		})
+	}
+	if len(out) == 0 && !r.expected() {
+		out = append(out, finding{run: r, property: "run", got: "not as expected", want: "as expected",
+			reason: "the results say so without naming a property", seeds: seeds})
+	}
+	return out
+}

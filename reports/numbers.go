@@ -1,0 +1,74 @@
+package reports
+
+import (
+	"slices"
+	"strconv"
+)
+
+// numbers are the measurements of one lock over all its histories.
+type numbers struct {
+	lock      string
+	histories int
+	handoffs  []float64 // ms, sorted by finish
+	holds     []float64 // ms
+	overlaps  int
+	total     int64 // ns with at least two holders
+	longest   int64 // ns
+	lost      int
+}
+
+// add counts one history.
+func (n *numbers) add(f *facts) {
+	n.histories++
+	for _, h := range f.handoffs {
+		n.handoffs = append(n.handoffs, float64(h)/1e6)
+	}
+	for i := range f.claims {
+		if c := &f.claims[i]; c.EndedBy == "release" {
+			n.holds = append(n.holds, float64(c.To-c.From)/1e6)
+		}
+	}
+	total, longest := f.overlapTime()
+	n.overlaps += len(f.overlaps)
+	n.total += total
+	n.longest = max(n.longest, longest)
+	n.lost += len(f.lost)
+}
+
+// numberRow is a row of the table of numbers.
+type numberRow struct {
+	Lock                                   string
+	Histories, Overlaps, Lost              string
+	OverlapTotal, OverlapLongest           string
+	Handoffs, Handoff50, Handoff90, Slower string
+	Holds, Hold50, Hold90                  string
+	Bad                                    bool
+}
+
+func (n *numbers) row() numberRow {
+	slices.Sort(n.handoffs)
+	slices.Sort(n.holds)
+	r := numberRow{
+		Lock: name(n.lock), Histories: strconv.Itoa(n.histories),
+		Overlaps: strconv.Itoa(n.overlaps), Lost: strconv.Itoa(n.lost),
+		OverlapTotal: "–", OverlapLongest: "–",
+		Handoffs: strconv.Itoa(len(n.handoffs)), Holds: strconv.Itoa(len(n.holds)),
+		Handoff50: quantile(n.handoffs, 0.5), Handoff90: quantile(n.handoffs, 0.9), Slower: quantile(n.handoffs, 1),
+		Hold50: quantile(n.holds, 0.5), Hold90: quantile(n.holds, 0.9),
+		Bad: n.overlaps > 0 || n.lost > 0,
+	}
+	if n.overlaps > 0 {
+		r.OverlapTotal, r.OverlapLongest = length(n.total), length(n.longest)
+	}
+	return r
+}
+
+// quantile of sorted milliseconds: the smallest value that at least the
+// fraction q does not exceed.
+func quantile(ms []float64, q float64) string {
+	if len(ms) == 0 {
+		return "–"
+	}
+	i := min(int(q*float64(len(ms))), len(ms)-1)
+	return length(int64(ms[i] * 1e6))
+}

@@ -1,0 +1,345 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/checker"
+)
+
+// maxSentences is how long a story may get; what surrounds a violation is
+// kept, the rest is left out with a note that says so.
+const maxSentences = 25
+
+// weight is how much a sentence matters.
+type weight int
+
+const (
+	ordinary   weight = iota // the lock at work: grants and releases that go well
+	telling                  // something did not go well, or explains what follows
+	decisive                 // a fault, or a step of a violation
+	unmissable               // two holders, a lost update
+)
+
+// sentence is one step of a story.
+type sentence struct {
+	at     int64
+	text   string
+	bad    bool // a violation, or what makes it one
+	fault  bool
+	gap    bool // stands for sentences left out; at is where they began
+	weight weight
+	actor  string // who, for the collapsed form
+}
+
+// tell puts a run into words, in order of time. The text is clean, but not
+// escaped for any format.
+func tell(f *facts, r *Run) []sentence {
+	t := teller{f: f, held: map[string]map[string]string{}, cause: causeOps(r)}
+	t.claims = make(map[int64]*checker.Claim, len(f.claims))
+	for i := range f.claims {
+		t.claims[f.claims[i].AcquireOp] = &f.claims[i]
+	}
+	for i := range f.h.Events {
+		t.event(&f.h.Events[i])
+	}
+	for _, o := range f.overlaps {
+		t.overlapEnds(o)
+	}
+	slices.SortStableFunc(t.out, func(a, b sentence) int { return cmp.Compare(a.at, b.at) })
+	return shorten(t.out)
+}
+
+// causeOps are the operations that prove a violation.
+func causeOps(r *Run) map[int64]bool {
+	ops := map[int64]bool{}
+	if r != nil {
+		for _, v := range r.Verdicts {
+			if v.Outcome == checker.Violated {
+				for _, op := range v.Ops {
+					ops[op] = true
+				}
+			}
+		}
+	}
+	return ops
+}
+
+type teller struct {
+	f      *facts
+	out    []sentence
+	claims map[int64]*checker.Claim
+	cause  map[int64]bool
+	held   map[string]map[string]string // node -> key -> holder, as of now
+}
+
+func (t *teller) say(e *checker.Event, w weight, format string, args ...any) *sentence {
+	if w < telling && t.cause[e.Op] {
+		w = telling
+	}
+	t.out = append(t.out, sentence{at: e.Time, text: fmt.Sprintf(format, args...), weight: w, actor: t.f.who(e.Client, e.Owner)})
+	return &t.out[len(t.out)-1]
+}
+
+func (t *teller) event(e *checker.Event) {
+	switch e.Kind {
+	case checker.OK:
+		t.succeeded(e)
+	case checker.Fail, checker.Info:
+		t.refused(e)
+	case checker.Note:
+		t.note(e)
+	case checker.Fault:
+		t.fault(e)
+	case checker.Server:
+		if e.Server != nil {
+			t.server(e)
+		}
+	case checker.End:
+		t.end(e)
+	}
+}
+
+func (t *teller) succeeded(e *checker.Event) {
+	who, op := t.f.who(e.Client, e.Owner), t.f.ops[e.Op]
+	if op == nil || e.Result == nil {
+		return
+	}
+	switch e.F {
+	case checker.Acquire:
+		c := t.claims[e.Op]
+		if c == nil && e.Result.Count > 1 {
+			t.say(e, ordinary, "%s takes one more hold on the lock, and has %d.", who, e.Result.Count)
+			return
+		}
+		var about []string
+		if e.Result.Token != 0 {
+			about = append(about, "token "+number(e.Result.Token))
+		}
+		if waited := e.Time - op.invoke.Time; waited >= 20e6 {
+			about = append(about, "after waiting "+length(waited))
+		}
+		extra := ""
+		if len(about) > 0 {
+			extra = " (" + strings.Join(about, ", ") + ")"
+		}
+		var others []*checker.Claim
+		if c != nil && c.To > c.From {
+			others = t.f.claimsAt(c.From, c.Lock, c.Owner)
+		}
+		if len(others) == 0 {
+			t.say(e, ordinary, "%s gets the lock%s.", who, extra)
+			return
+		}
+		names := make([]string, len(others))
+		for i, o := range others {
+			names[i] = t.f.who(o.Client, o.Owner)
+		}
+		believe := "believes that it holds"
+		if len(names) > 1 {
+			believe = "believe that they hold"
+		}
+		t.say(e, unmissable, "%s gets the lock%s while %s still %s it: %s from here on.", who, extra, enumerate(names), believe, holders(len(names)+1)).bad = true
+	case checker.Release:
+		if e.Result.Count > 0 {
+			t.say(e, ordinary, "%s gives one hold back, and has %d left.", who, e.Result.Count)
+			return
+		}
+		t.say(e, ordinary, "%s gives the lock back.", who)
+	case checker.Write:
+		for _, l := range t.f.lost {
+			if l.event == e {
+				t.say(e, unmissable, "%s writes %d: it had read %d and overwrites %d, a value it never saw. One update is lost.",
+					who, l.args.Value, l.args.Base, e.Result.Value).bad = true
+				return
+			}
+		}
+		if t.cause[e.Op] {
+			t.say(e, telling, "%s writes %d.", who, value(op.invoke.Args))
+		}
+	case checker.Read:
+		if t.cause[e.Op] {
+			t.say(e, telling, "%s reads %d.", who, e.Result.Value)
+		}
+	}
+}
+
+func holders(n int) string {
+	if n == 2 {
+		return "two holders"
+	}
+	return fmt.Sprintf("%d holders", n)
+}
+
+func value(a *checker.Args) int64 {
+	if a == nil {
+		return 0
+	}
+	return a.Value
+}
+
+// refused tells an operation that failed, or whose outcome nobody knows.
+func (t *teller) refused(e *checker.Event) {
+	who, class, msg := t.f.who(e.Client, e.Owner), "", ""
+	if e.Result != nil {
+		class, msg = clean(e.Result.Error), clean(e.Result.Message)
+	}
+	if class == "" {
+		class = "no error class"
+	}
+	if msg != "" {
+		msg = ": " + short(msg, 120)
+	}
+	w := telling
+	switch {
+	case e.Kind == checker.Info:
+		t.say(e, w, "Nobody knows whether %s's %s happened (%s%s).", who, clean(string(e.F)), class, msg)
+	case e.F == checker.Acquire && class == checker.ErrBusy:
+		waited := ""
+		if op := t.f.ops[e.Op]; op != nil && e.Time > op.invoke.Time {
+			waited = " within " + length(e.Time-op.invoke.Time)
+		}
+		t.say(e, ordinary, "%s does not get the lock%s (busy).", who, waited)
+	case e.F == checker.Write && class == checker.ErrStale:
+		token := ""
+		if op := t.f.ops[e.Op]; op != nil && op.invoke.Args != nil {
+			token = fmt.Sprintf(" with token %d", op.invoke.Args.Token)
+		}
+		t.say(e, decisive, "The resource refuses %s's write%s: it has seen a newer token.", who, token)
+	case e.F == checker.Release && (class == checker.ErrNotHeld || class == checker.ErrLost):
+		t.say(e, w, "%s wants to give the lock back and is told that it no longer holds it (%s).", who, class)
+	default:
+		t.say(e, w, "%s's %s fails (%s%s).", who, clean(string(e.F)), class, msg)
+	}
+}
+
+func (t *teller) note(e *checker.Event) {
+	who, msg := t.f.who(e.Client, e.Owner), ""
+	if e.Result != nil && e.Result.Message != "" {
+		first, _, _ := strings.Cut(e.Result.Message, "\n")
+		msg = ": " + short(clean(first), 120)
+	}
+	switch e.F {
+	case checker.Lost:
+		t.say(e, decisive, "%s learns that its hold is lost%s.", who, msg)
+	case checker.Crashed:
+		holding := ""
+		for _, c := range t.f.claims {
+			if c.Client == e.Client && c.EndedBy == "crash" && c.To == e.Time {
+				holding = ", holding the lock"
+			}
+		}
+		t.say(e, decisive, "%s is gone%s%s.", name(e.Client), holding, msg)
+	case checker.Panic:
+		t.say(e, unmissable, "The lock panics in %s%s.", who, msg).bad = true
+	default:
+		t.say(e, telling, "%s notes: %s%s.", who, clean(string(e.F)), msg)
+	}
+}
+
+func (t *teller) fault(e *checker.Event) {
+	x := e.Fault
+	if x == nil {
+		return
+	}
+	what := faultName(x.Name, x.Targets)
+	detail := ""
+	if d := strings.TrimSuffix(clean(x.Detail), "."); d != "" {
+		detail = ": " + d
+	}
+	switch x.Phase {
+	case checker.PhaseEnd:
+		t.say(e, decisive, "The %s ends%s.", what, detail).fault = true
+	case checker.PhaseFailed:
+		t.say(e, decisive, "The %s could not strike%s.", what, detail).fault = true
+	default:
+		lasts := ""
+		for _, s := range t.f.faults {
+			if s.id == x.ID && s.from == e.Time && s.lasted && !s.failed {
+				lasts = ", for " + length(s.to-s.from)
+				if s.open {
+					lasts = ", to the end of the run"
+				}
+			}
+		}
+		t.say(e, decisive, "Fault: %s%s%s.", what, lasts, detail).fault = true
+		if x.Name == "failover" {
+			t.notReplicated(e)
+		}
+	}
+}
+
+func faultName(kind string, targets []string) string {
+	names := make([]string, len(targets))
+	for i, n := range targets {
+		names[i] = name(n)
+	}
+	if len(names) == 0 {
+		return name(kind)
+	}
+	return name(kind) + " of " + enumerate(names)
+}
+
+func (t *teller) end(e *checker.Event) {
+	if e.End == nil {
+		return
+	}
+	if len(e.End.Keys) > 0 {
+		keys := make([]string, 0, 4)
+		for i, k := range e.End.Keys {
+			if i == 3 {
+				keys = append(keys, fmt.Sprintf("%d more", len(e.End.Keys)-3))
+				break
+			}
+			keys = append(keys, name(k))
+		}
+		t.say(e, decisive, "When all is quiet, keys that should be gone are still there: %s.", enumerate(keys))
+	}
+	for _, left := range []struct {
+		n    int
+		what string
+	}{
+		{e.End.Subscriptions, "channel subscription"}, {e.End.Connections, "connection"}, {len(e.End.Goroutines), "goroutine"},
+	} {
+		if left.n > 0 {
+			t.say(e, decisive, "When all is quiet, %s left over.", plural(left.n, left.what))
+		}
+	}
+}
+
+// overlapEnds tells how a time of two holders ends.
+func (t *teller) overlapEnds(o overlap) {
+	c := o.a
+	if o.b.To < o.a.To {
+		c = o.b
+	}
+	who, how := t.f.who(c.Client, c.Owner), ""
+	switch c.EndedBy {
+	case "release":
+		how = who + " releases"
+	case "lost":
+		how = who + " stops, because it was told that its hold is lost"
+	case "crash":
+		how = who + " is gone"
+	default:
+		how = "the run is over"
+	}
+	other := o.a
+	if c == o.a {
+		other = o.b
+	}
+	t.out = append(t.out, sentence{
+		at: o.to, weight: unmissable, bad: true, actor: who,
+		text: fmt.Sprintf("%s: the time of two holders, %s and %s, ends after %s.", upper(how), who, t.f.who(other.Client, other.Owner), length(o.to-o.from)),
+	})
+}
+
+// upper starts a sentence: the words of ours, never a client's name.
+func upper(s string) string {
+	if rest, ok := strings.CutPrefix(s, "the "); ok {
+		return "The " + rest
+	}
+	return s
+}

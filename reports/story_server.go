@@ -1,0 +1,138 @@
+package reports
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/checker"
+)
+
+// server tells a change of the lock on a server where it is more than what the
+// clients' own operations already say.
+func (t *teller) server(e *checker.Event) {
+	s := e.Server
+	if t.held[s.Node] == nil {
+		t.held[s.Node] = map[string]string{}
+	}
+	t.held[s.Node][s.Key] = s.Holder
+	if s.WasHolder == s.Holder || s.WasHolder == "" || s.Role == "replica" {
+		return
+	}
+	was, node := t.f.holder(s.WasHolder), name(s.Node)
+	believes := t.believes(e, s.WasHolder)
+	still := ""
+	if believes {
+		still = ", but " + was + " still believes that it holds the lock"
+	}
+	switch s.Cause {
+	case "expiry":
+		w := telling
+		if believes {
+			w = decisive
+		}
+		t.say(e, w, "%s: the lease of %s is over and the key expires%s.", node, was, still).bad = believes
+	case "command":
+		if by := s.By; by != "" && by != clientOf(s.WasHolder) && t.f.owners[clientOf(s.WasHolder)] != nil {
+			what := "deletes"
+			if s.Holder != "" {
+				what = "overwrites"
+			}
+			t.say(e, decisive, "%s: %s of %s %s the lock of %s%s.", node, quoteCommand(s.Command), name(by), what, was, still).bad = true
+		}
+	case "fault", "restart":
+		what := "no longer has the lock of " + was
+		if s.Holder != "" {
+			what = "has " + t.f.holder(s.Holder) + " as the holder in place of " + was
+		}
+		t.say(e, decisive, "%s %s%s.", node, what, still).bad = believes
+	case "replication":
+		// A primary that changes by replication has been made a replica of
+		// another one and dropped what it had.
+		t.say(e, decisive, "%s drops the lock of %s and takes what its new primary has%s.", node, was, still)
+	}
+}
+
+// believes says whether an owner believes to hold the lock just then, and does
+// not give it back at that very moment.
+func (t *teller) believes(e *checker.Event, owner string) bool {
+	for i := range t.f.claims {
+		c := &t.f.claims[i]
+		if c.From > e.Time {
+			break
+		}
+		if c.Owner == owner && c.To > e.Time {
+			return true
+		}
+	}
+	return false
+}
+
+func quoteCommand(c string) string {
+	if c = clean(c); c == "" {
+		return "a command"
+	}
+	return "the " + c
+}
+
+// notReplicated tells, at a failover, whose hold is not on the replica that
+// takes over.
+func (t *teller) notReplicated(e *checker.Event) {
+	old, promoted := t.promotion(e)
+	if old == "" || promoted == "" {
+		return
+	}
+	keys := make([]string, 0, len(t.held[old]))
+	for k := range t.held[old] {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	for _, k := range keys {
+		holder := t.held[old][k]
+		if holder == "" || t.held[promoted][k] == holder {
+			continue
+		}
+		s := t.say(e, decisive, "The hold of %s had not reached %s, which takes over without it.", t.f.holder(holder), name(promoted))
+		s.bad = true
+	}
+}
+
+// promotion finds out which node lost its role and which took over: the
+// targets of the fault, else the replica that acts as a primary afterwards.
+func (t *teller) promotion(e *checker.Event) (old, promoted string) {
+	replica := map[string]bool{}
+	after := map[string]bool{}
+	for i := range t.f.h.Events {
+		x := &t.f.h.Events[i]
+		if x.Kind != checker.Server || x.Server == nil {
+			continue
+		}
+		switch s := x.Server; {
+		case s.Role == "replica" && x.Time <= e.Time:
+			replica[s.Node] = true
+		case s.Role == "primary" && x.Time >= e.Time && promoted == "" && (replica[s.Node] || strings.Contains(s.Node, "-replica-")):
+			after[s.Node] = true
+			promoted = s.Node
+		}
+	}
+	for _, n := range e.Fault.Targets {
+		switch {
+		case strings.Contains(n, "-replica-"):
+			promoted = n
+		case t.held[n] != nil:
+			old = n
+		}
+	}
+	if promoted == "" {
+		for n := range t.held {
+			if strings.Contains(n, "-replica-") && strings.Contains(e.Fault.Detail, n) {
+				promoted = n
+			}
+		}
+	}
+	if old == "" {
+		if group, _, ok := strings.Cut(promoted, "-replica-"); ok && t.held[group] != nil {
+			old = group
+		}
+	}
+	return old, promoted
+}

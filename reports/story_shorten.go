@@ -1,0 +1,137 @@
+package reports
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// shorten keeps a story within [maxSentences]: first it puts stretches of
+// ordinary sentences into one, then it leaves out the least telling ones that
+// are farthest from what went wrong.
+func shorten(in []sentence) []sentence {
+	if len(in) <= maxSentences/2 {
+		return in
+	}
+	out := collapse(in)
+	if len(out) <= maxSentences {
+		return out
+	}
+	return cut(out)
+}
+
+// collapse puts every stretch of four or more ordinary sentences into one,
+// but keeps the ordinary sentence right before and after something that
+// matters, because it is often the one that explains it.
+func collapse(in []sentence) []sentence {
+	var out []sentence
+	for i := 0; i < len(in); {
+		j := i
+		for j < len(in) && in[j].weight == ordinary {
+			j++
+		}
+		if j == i {
+			out = append(out, in[i])
+			i++
+			continue
+		}
+		from, to := i, j
+		if from > 0 {
+			from++
+		}
+		if to < len(in) {
+			to--
+		}
+		if to-from < 4 {
+			out = append(out, in[i:j]...)
+		} else {
+			out = append(out, in[i:from]...)
+			out = append(out, sum(in[from:to]))
+			out = append(out, in[to:j]...)
+		}
+		i = j
+	}
+	return out
+}
+
+// sum is one sentence for many ordinary ones.
+func sum(in []sentence) sentence {
+	var actors []string
+	grants := 0
+	for _, s := range in {
+		if !slices.Contains(actors, s.actor) {
+			actors = append(actors, s.actor)
+		}
+		if strings.Contains(s.text, " gets the lock") {
+			grants++
+		}
+	}
+	slices.SortFunc(actors, natural)
+	if len(actors) > 5 {
+		actors = append(actors[:4:4], fmt.Sprintf("%d others", len(actors)-4))
+	}
+	who, text := enumerate(actors), ""
+	switch {
+	case grants == 0:
+		text = fmt.Sprintf("%s go on in the same way (%d steps)", who, len(in))
+	case grants == 1:
+		text = fmt.Sprintf("%s: one grant, and nothing unusual", who)
+	case len(actors) == 1:
+		text = fmt.Sprintf("%s gets the lock %d times, and nothing unusual happens", who, grants)
+	default:
+		text = fmt.Sprintf("%s get the lock in turn, %d times in all, and nothing unusual happens", who, grants)
+	}
+	return sentence{
+		at: in[0].at, weight: ordinary, actor: who,
+		text: fmt.Sprintf("%s until %s.", text, instant(in[len(in)-1].at)),
+	}
+}
+
+// cut leaves out sentences until the story fits: the ordinary before the
+// telling, and of the same weight those farthest from the first violation. A
+// note stands where something was left out.
+func cut(in []sentence) []sentence {
+	center := slices.IndexFunc(in, func(s sentence) bool { return s.bad })
+	if center < 0 {
+		center = slices.IndexFunc(in, func(s sentence) bool { return s.fault })
+	}
+	center = max(center, 0)
+	order := make([]int, len(in))
+	for i := range order {
+		order[i] = i
+	}
+	// The neighbourhood of the violation counts for more than the weight.
+	near := func(i int) bool { return i >= center-4 && i <= center+8 }
+	distance := func(i int) int {
+		if i < center {
+			return 2 * (center - i)
+		}
+		return i - center
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		if near(a) != near(b) {
+			if near(a) {
+				return -1
+			}
+			return 1
+		}
+		if in[a].weight != in[b].weight {
+			return int(in[b].weight) - int(in[a].weight)
+		}
+		return distance(a) - distance(b)
+	})
+	keep := order[:maxSentences]
+	slices.Sort(keep)
+	var out []sentence
+	next := 0
+	for _, i := range append(keep, len(in)) {
+		if n := i - next; n > 0 {
+			out = append(out, sentence{at: in[next].at, gap: true, text: fmt.Sprintf("(%s left out)", plural(n, "sentence"))})
+		}
+		if i < len(in) {
+			out = append(out, in[i])
+		}
+		next = i + 1
+	}
+	return out
+}

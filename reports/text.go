@@ -1,0 +1,304 @@
+package reports
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxTextWidth is how wide the matrix may get before its columns are lettered.
+const maxTextWidth = 132
+
+// Text writes the report for a terminal: the matrix of scenarios and locks,
+// then every verdict that is not as expected or unknown with the command that
+// does the run again, then one line that counts. A document with one run is
+// told in full instead.
+func Text(w io.Writer, d Document) error {
+	b := bufio.NewWriter(w)
+	m := newMatrix(d)
+	if len(d.Results.Runs) == 1 && len(d.Results.Skipped) == 0 {
+		textRun(b, d, &d.Results.Runs[0])
+	} else {
+		textMatrix(b, m)
+		textFindings(b, m)
+	}
+	fmt.Fprintln(b, summaryLine(Summarize(d.Results.Runs)))
+	return b.Flush()
+}
+
+func textMatrix(w *bufio.Writer, m *matrix) {
+	if len(m.scenarios) == 0 {
+		return
+	}
+	heads := make([][]string, len(m.locks))
+	widths := make([]int, len(m.locks))
+	height, total := 0, 0
+	for i, l := range m.locks {
+		heads[i] = wrapHead(name(l))
+		widths[i] = 4
+		for _, line := range heads[i] {
+			widths[i] = max(widths[i], utf8.RuneCountInString(line))
+		}
+		height = max(height, len(heads[i]))
+		total += widths[i] + 2
+	}
+	first := 8
+	for _, s := range m.scenarios {
+		first = max(first, utf8.RuneCountInString(name(s)))
+	}
+	first = min(first, 40)
+	lettered := first+total > maxTextWidth
+	if lettered {
+		height = 1
+		for i := range heads {
+			heads[i], widths[i] = []string{letters(i)}, 4
+		}
+	}
+
+	for line := range height {
+		row := pad("", first)
+		if line == height-1 {
+			row = pad("scenario", first)
+		}
+		for i := range heads {
+			// Heads stand on the line above the marks.
+			text, n := "", line-(height-len(heads[i]))
+			if n >= 0 {
+				text = heads[i][n]
+			}
+			row += "  " + center(text, widths[i])
+		}
+		writeRow(w, row)
+	}
+	for _, s := range m.scenarios {
+		row := pad(short(name(s), first), first)
+		for i, l := range m.locks {
+			row += "  " + center(textMark(m.cell(s, l)), widths[i])
+		}
+		writeRow(w, row)
+	}
+	fmt.Fprintln(w)
+	if lettered {
+		for i, l := range m.locks {
+			fmt.Fprintf(w, "%4s  %s\n", letters(i), name(l))
+		}
+		fmt.Fprintln(w)
+	}
+	textLegend(w, m)
+}
+
+// textLegend explains the marks that occur.
+func textLegend(w *bufio.Writer, m *matrix) {
+	seen := map[mark]bool{}
+	unexpected := false
+	for _, c := range m.cells {
+		seen[c.mark()] = true
+		unexpected = unexpected || !c.expected()
+	}
+	for _, k := range legend {
+		if seen[k] {
+			fmt.Fprintf(w, "%4s  %s\n", looks[k].ascii, looks[k].meaning)
+		}
+	}
+	if unexpected {
+		fmt.Fprintf(w, "%4s  in brackets: not as expected\n", "[ ]")
+	}
+	fmt.Fprintln(w)
+}
+
+func textMark(c *cell) string {
+	t := looks[c.mark()].ascii
+	if !c.expected() {
+		return "[" + t + "]"
+	}
+	return t
+}
+
+func textFindings(w *bufio.Writer, m *matrix) {
+	all := m.findings()
+	for _, part := range []struct {
+		title    string
+		expected bool
+	}{{"Not as expected", false}, {"Unknown, as the scenario expects", true}} {
+		titled := false
+		for _, f := range all {
+			if f.expected != part.expected {
+				continue
+			}
+			if !titled {
+				fmt.Fprintf(w, "%s:\n\n", part.title)
+				titled = true
+			}
+			textFinding(w, f)
+		}
+	}
+}
+
+func textFinding(w *bufio.Writer, f finding) {
+	fmt.Fprintf(w, "  %s, %s: %s %s", name(f.run.Scenario), name(f.run.Lock), f.property, f.got)
+	if !f.expected {
+		fmt.Fprintf(w, ", expected %s", f.want)
+	}
+	fmt.Fprintln(w)
+	if f.reason != "" {
+		writeWrapped(w, "    ", f.reason)
+	}
+	if f.because != "" && !f.expected {
+		writeWrapped(w, "    ", "expected because: "+f.because)
+	}
+	if f.of > 1 {
+		writeWrapped(w, "    ", fmt.Sprintf("with %d of %d seeds: %s", len(f.seeds), f.of, seedList(f.seeds, 8)))
+	}
+	fmt.Fprintf(w, "    replay: %s\n\n", f.run.replay())
+}
+
+// textRun tells one run in full: every verdict, and what happened.
+func textRun(w *bufio.Writer, d Document, r *Run) {
+	fmt.Fprintf(w, "%s, %s, %s, seed %d\n", name(r.Scenario), name(r.Lock), name(r.World), r.Seed)
+	for _, a := range d.About {
+		if a.Name == r.Scenario && a.Title != "" {
+			fmt.Fprintln(w, clean(a.Title))
+		}
+	}
+	fmt.Fprintln(w)
+	if r.Failure != "" {
+		writeWrapped(w, "", "The run could not be judged: "+clean(r.Failure))
+		fmt.Fprintln(w)
+	}
+	if len(r.Verdicts) > 0 {
+		rows := [][]string{{"property", "verdict", "expected", ""}}
+		for _, p := range r.properties() {
+			v := r.Verdicts[p]
+			note := ""
+			if !r.matches(p) {
+				note = "[not as expected]"
+			}
+			rows = append(rows, []string{clean(string(p)), verdictWords(v.Outcome, v.Class), r.expectedWords(p), note})
+		}
+		widths := make([]int, 4)
+		for _, row := range rows {
+			for i, c := range row {
+				widths[i] = max(widths[i], utf8.RuneCountInString(c))
+			}
+		}
+		for i, row := range rows {
+			writeRow(w, "  "+pad(row[0], widths[0])+"  "+pad(row[1], widths[1])+"  "+pad(row[2], widths[2])+"  "+row[3])
+			if i > 0 {
+				textReasons(w, r, r.properties()[i-1])
+			}
+		}
+		fmt.Fprintln(w)
+	}
+	h, absent := d.history(*r)
+	if h != nil {
+		fmt.Fprintln(w, "What happened:")
+		fmt.Fprintln(w)
+		for _, s := range tell(newFacts(h), r) {
+			writeTimed(w, s)
+		}
+		fmt.Fprintln(w)
+	} else if d.Histories != nil {
+		fmt.Fprintf(w, "%s\n\n", absent)
+	}
+	if r.Stats != (Stats{}) {
+		fmt.Fprintf(w, "%s, %s, %s of run time in %s\n", plural(r.Stats.Ops, "operation"), plural(r.Stats.Commands, "command"),
+			length(int64(r.Stats.VirtualMS*1e6)), length(int64(r.Stats.WallMS*1e6)))
+	}
+	fmt.Fprintf(w, "replay: %s\n", r.replay())
+}
+
+// textReasons adds what is worth knowing about a verdict under its line.
+func textReasons(w *bufio.Writer, r *Run, p property) {
+	const indent = "      "
+	v := r.Verdicts[p]
+	if v.Reason != "" {
+		writeWrapped(w, indent, clean(v.Reason))
+	}
+	if facts := verdictFacts(v); facts != "" {
+		writeWrapped(w, indent, facts)
+	}
+	if b := clean(r.Because[p]); b != "" && (v.Outcome != "ok" || !r.matches(p)) {
+		writeWrapped(w, indent, "expected because: "+b)
+	}
+}
+
+// letters names columns a, b, ..., z, aa, ab, ...
+func letters(i int) string {
+	s := ""
+	for i++; i > 0; i = (i - 1) / 26 {
+		s = string(rune('a'+(i-1)%26)) + s
+	}
+	return s
+}
+
+// wrapHead breaks a column head before a hyphen where a line would be longer
+// than nine characters, and hard where there is none.
+func wrapHead(s string) []string {
+	const most = 9
+	var lines []string
+	line := ""
+	for i, part := range strings.Split(s, "-") {
+		if i > 0 {
+			part = "-" + part
+		}
+		if line != "" && utf8.RuneCountInString(line+part) > most {
+			lines = append(lines, line)
+			line = ""
+		}
+		line += part
+		for utf8.RuneCountInString(line) > most {
+			r := []rune(line)
+			lines = append(lines, string(r[:most]))
+			line = string(r[most:])
+		}
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	if len(lines) > 5 {
+		lines = append(slices.Clone(lines[:4]), "…")
+	}
+	return lines
+}
+
+func pad(s string, n int) string {
+	return s + strings.Repeat(" ", max(0, n-utf8.RuneCountInString(s)))
+}
+
+func center(s string, n int) string {
+	left := max(0, n-utf8.RuneCountInString(s)) / 2
+	return pad(strings.Repeat(" ", left)+s, n)
+}
+
+func writeRow(w *bufio.Writer, row string) { fmt.Fprintln(w, strings.TrimRight(row, " ")) }
+
+// writeWrapped breaks text at spaces so that lines stay near 100 characters.
+func writeWrapped(w *bufio.Writer, indent, text string) {
+	line := indent
+	for i, word := range strings.Fields(text) {
+		if i > 0 && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > 100 {
+			fmt.Fprintln(w, line)
+			line = indent
+		} else if i > 0 {
+			line += " "
+		}
+		line += word
+	}
+	fmt.Fprintln(w, line)
+}
+
+// writeTimed writes one sentence of a story behind its time.
+func writeTimed(w *bufio.Writer, s sentence) {
+	head := ""
+	if !s.gap {
+		head = instant(s.at)
+	}
+	flag := " "
+	if s.bad {
+		flag = "!"
+	}
+	fmt.Fprintf(w, "%12s %s %s\n", head, flag, s.text)
+}

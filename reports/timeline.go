@@ -1,0 +1,339 @@
+package reports
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/checker"
+)
+
+// The measures of a timeline, in pixels of its own coordinates.
+const (
+	timelineWidth = 1120.0
+	timelineLeft  = 132.0 // where time begins; lane names stand before it
+	timelineRight = 1104.0
+	labelHeight   = 17.0
+	clientLane    = 30.0
+	nodeLane      = 26.0
+	replicaLane   = 18.0
+	bandTitle     = 22.0
+
+	maxElements = 700 // a timeline never gets more elements than about this
+	maxClaims   = 60  // more holds than this, and only a part of the run is drawn
+)
+
+// timeline draws what clients believed against what servers had, proportional
+// in time. Window says which part of the run it shows.
+type timeline struct {
+	drawing
+	f      *facts
+	cause  map[int64]bool
+	from   int64
+	to     int64
+	colour map[string]int // client -> palette index
+
+	lanes     []lane
+	top       float64 // where the lanes begin
+	bottom    float64
+	faultRows labelRows
+	markRows  labelRows
+}
+
+type lane struct {
+	client, owner string // of a client lane
+	node, key     string // of a server lane
+	replica       bool
+	label         string
+	y, height     float64
+	title         string // heading above the lane, for the first of its kind
+}
+
+// drawTimeline returns the picture as SVG and a caption in words, which says what part
+// of the run is shown.
+func drawTimeline(f *facts, r *Run) (svg template.HTML, caption string) {
+	t := &timeline{f: f, cause: causeOps(r), colour: map[string]int{}}
+	for i, c := range f.clients {
+		t.colour[c] = i % 8
+	}
+	t.window()
+	t.makeLanes()
+	if len(t.lanes) == 0 {
+		return "", "There is nothing to draw: the history has no operations."
+	}
+	body := t.body()
+	height := t.bottom + 30
+	var head strings.Builder
+	fmt.Fprintf(&head, `<svg class="timeline" viewBox="0 0 %s %s" role="img" aria-label="Timeline from %s to %s">`+"\n",
+		px(timelineWidth), px(height), instant(t.from), instant(t.to))
+	// Everything in it was escaped when it was drawn.
+	return template.HTML(head.String() + body + "</svg>\n"), t.caption()
+}
+
+// window decides which part of the run is drawn: all of it up to the last
+// thing that matters, or, when that holds too many holds, the surroundings of
+// the first violation.
+func (t *timeline) window() {
+	f := t.f
+	last := f.begin
+	for i := range f.h.Events {
+		e := &f.h.Events[i]
+		switch e.Kind {
+		case checker.End:
+		case checker.Server:
+			if e.Server != nil && e.Server.Holder != e.Server.WasHolder {
+				last = e.Time
+			}
+		default:
+			last = e.Time
+		}
+	}
+	t.from, t.to = f.begin, max(last, f.begin+1)
+	if len(f.claims) > maxClaims {
+		t.narrow()
+	}
+	// A little air on both sides, so that nothing starts on the very edge.
+	air := max((t.to-t.from)/60, 1)
+	if t.from == f.begin && t.from < (t.to-t.from)/4 {
+		t.from = 0
+	}
+	t.from, t.to = max(0, t.from-air), t.to+air
+}
+
+// narrow keeps the part of a long run that shows what went wrong.
+func (t *timeline) narrow() {
+	f := t.f
+	pick := 0
+	switch {
+	case len(f.overlaps) > 0:
+		pick = slices.IndexFunc(f.claims, func(c checker.Claim) bool { return c.AcquireOp == f.overlaps[0].a.AcquireOp })
+	case len(f.lost) > 0:
+		pick = t.claimBefore(f.lost[0].event.Time)
+	case len(t.cause) > 0:
+		pick = max(0, slices.IndexFunc(f.claims, func(c checker.Claim) bool { return t.cause[c.AcquireOp] || t.cause[c.EndOp] }))
+	default:
+		for _, x := range f.faults {
+			if !x.failed {
+				pick = t.claimBefore(x.from)
+				break
+			}
+		}
+	}
+	first := max(0, pick-8)
+	end := min(len(f.claims), first+maxClaims/2)
+	if first > 0 {
+		t.from = f.claims[first].From
+	}
+	if end < len(f.claims) {
+		t.to = f.claims[end-1].To
+		for _, o := range f.overlaps[:min(1, len(f.overlaps))] {
+			t.to = max(t.to, o.to)
+		}
+	}
+	if t.to <= t.from {
+		t.to = t.from + 1
+	}
+}
+
+func (t *timeline) claimBefore(at int64) int {
+	i := 0
+	for j := range t.f.claims {
+		if t.f.claims[j].From <= at {
+			i = j
+		}
+	}
+	return i
+}
+
+func (t *timeline) makeLanes() {
+	for _, c := range t.f.clients {
+		owners := t.f.owners[c]
+		if len(owners) == 0 {
+			owners = []string{""}
+		}
+		for _, o := range owners {
+			l := lane{client: c, owner: o, label: name(c), height: clientLane}
+			if len(owners) > 1 {
+				l.label = name(o)
+			}
+			t.lanes = append(t.lanes, l)
+		}
+	}
+	if len(t.lanes) > 0 {
+		t.lanes[0].title = "what each client believed"
+	}
+	servers := len(t.lanes)
+	t.lanes = append(t.lanes, t.serverLanes()...)
+	if len(t.lanes) > servers {
+		t.lanes[servers].title = "what each server had"
+	}
+}
+
+// serverLanes has one lane for every node that held a lock as a primary, and
+// for the replicas when the run has a failover, which is when they matter.
+func (t *timeline) serverLanes() []lane {
+	type at struct{ node, key string }
+	primary := map[at]bool{}
+	keys := map[string]int{}
+	var all []at
+	for i := range t.f.h.Events {
+		s := t.f.h.Events[i].Server
+		if s == nil {
+			continue
+		}
+		k := at{s.Node, s.Key}
+		if _, ok := primary[k]; !ok {
+			all = append(all, k)
+			keys[s.Node]++
+			primary[k] = false
+		}
+		primary[k] = primary[k] || s.Role != "replica"
+	}
+	failover := slices.ContainsFunc(t.f.faults, func(x faultSpan) bool { return x.name == "failover" })
+	slices.SortStableFunc(all, func(a, b at) int { return natural(a.node, b.node) })
+	var out []lane
+	for _, k := range all {
+		if !primary[k] && !failover {
+			continue
+		}
+		l := lane{node: k.node, key: k.key, replica: !primary[k], label: name(k.node), height: nodeLane}
+		if keys[k.node] > 1 {
+			l.label += " " + name(k.key)
+		}
+		if l.replica {
+			l.height = replicaLane
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// x is where an instant is drawn; instants outside the window are drawn on
+// its edge.
+func (t *timeline) x(at int64) float64 {
+	at = min(max(at, t.from), t.to)
+	return timelineLeft + (timelineRight-timelineLeft)*float64(at-t.from)/float64(t.to-t.from)
+}
+
+// shown says whether an interval touches the window.
+func (t *timeline) shown(from, to int64) bool { return to >= t.from && from <= t.to }
+
+// body draws in the order of depth: faults behind, then lanes, then what went
+// wrong, then the labels above, whose rows decide where the lanes begin.
+func (t *timeline) body() string {
+	faults := t.placeFaults()
+	marks := t.placeOverlaps()
+	t.top = 6 + labelHeight*float64(len(t.faultRows.ends)+len(t.markRows.ends))
+	y := t.top
+	for i := range t.lanes {
+		if t.lanes[i].title != "" {
+			y += bandTitle
+		}
+		t.lanes[i].y = y
+		y += t.lanes[i].height
+	}
+	t.bottom = y + 4
+
+	t.axis()
+	t.drawFaults(faults)
+	t.shadeOverlaps(marks)
+	for i := range t.lanes {
+		l := &t.lanes[i]
+		if l.title != "" {
+			t.text("band", 4, l.y-7, l.title)
+		}
+		t.line("rule", timelineLeft, l.y+l.height, timelineRight, l.y+l.height, "")
+		t.text("lane", 4, l.y+l.height/2+4, fit(l.label, timelineLeft-16))
+		if l.node == "" {
+			t.drawClient(l)
+		} else {
+			t.drawServer(l)
+		}
+	}
+	t.drawOverlaps(marks)
+	t.drawLost()
+	return t.b.String()
+}
+
+// axis draws the ticks of time, in round steps.
+func (t *timeline) axis() {
+	span := float64(t.to - t.from)
+	step := math.Pow(10, math.Floor(math.Log10(span/8)))
+	for _, f := range []float64{1, 2, 5, 10} {
+		if span/(step*f) <= 10 {
+			step *= f
+			break
+		}
+	}
+	step = max(step, 1)
+	for at := math.Ceil(float64(t.from)/step) * step; at <= float64(t.to); at += step {
+		x := t.x(int64(at))
+		t.line("grid", x, t.top+4, x, t.bottom, "")
+		t.text("tick", x, t.bottom+16, axisLabel(at, step))
+	}
+	t.line("axis", timelineLeft, t.bottom, timelineRight, t.bottom, "")
+}
+
+func axisLabel(at, step float64) string {
+	switch {
+	case step >= 1e9:
+		return fmt.Sprintf("%.0f s", at/1e9)
+	case step >= 1e8:
+		return fmt.Sprintf("%.1f s", at/1e9)
+	case step >= 1e7 && at >= 1e9:
+		return fmt.Sprintf("%.2f s", at/1e9)
+	case step >= 1e6:
+		return fmt.Sprintf("%.0f ms", at/1e6)
+	}
+	return fmt.Sprintf("%.3f ms", at/1e6)
+}
+
+// fit cuts a label that would be wider than w.
+func fit(s string, w float64) string {
+	if textWidth(s) <= w {
+		return s
+	}
+	r := []rune(s)
+	for len(r) > 1 && textWidth(string(r))+8 > w {
+		r = r[:len(r)-1]
+	}
+	return string(r) + "…"
+}
+
+func (t *timeline) caption() string {
+	var parts []string
+	if t.to < t.f.end-int64(1e6) || t.from > t.f.begin+int64(1e6) {
+		idle := ""
+		if t.to >= t.lastClaim() {
+			idle = "; after that the run was idle"
+		}
+		parts = append(parts, fmt.Sprintf("Shown: %s to %s of %s%s.", instant(t.from), instant(t.to), instant(t.f.end), idle))
+	} else {
+		parts = append(parts, fmt.Sprintf("The whole run, %s.", instant(t.f.end)))
+	}
+	if n := len(t.f.overlaps); n > 0 {
+		total, longest := t.f.overlapTime()
+		if n == 1 {
+			parts = append(parts, fmt.Sprintf("Two holders once, for %s.", length(total)))
+		} else {
+			parts = append(parts, fmt.Sprintf("Two holders %d times, for %s in all, at most %s.", n, length(total), length(longest)))
+		}
+	}
+	if n := len(t.f.lost); n > 0 {
+		parts = append(parts, plural(n, "lost update")+".")
+	}
+	if t.elements >= maxElements {
+		parts = append(parts, "Details that no longer fit were left out.")
+	}
+	return strings.Join(parts, " ")
+}
+
+func (t *timeline) lastClaim() int64 {
+	var last int64
+	for i := range t.f.claims {
+		last = max(last, t.f.claims[i].To)
+	}
+	return last
+}

@@ -1,0 +1,210 @@
+package reports
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/checker"
+)
+
+// drawClient draws what one owner believed: waiting, holding, paused, gone.
+func (t *timeline) drawClient(l *lane) {
+	mine := func(e *checker.Event) bool {
+		return e.Client == l.client && (e.Owner == l.owner || e.Owner == "" || l.owner == "")
+	}
+	bar, bh := l.y+7, l.height-14
+	waitEnd := 0.0
+	for i := range t.f.h.Events {
+		e := &t.f.h.Events[i]
+		if e.Kind != checker.Invoke || e.F != checker.Acquire || !mine(e) || t.full() {
+			continue
+		}
+		to, how := t.f.end, "and never returned"
+		if op := t.f.ops[e.Op]; op != nil && op.done != nil {
+			to, how = op.done.Time, string(op.done.Kind)
+			if op.done.Result != nil && op.done.Result.Error != "" {
+				how += ", " + op.done.Result.Error
+			}
+		}
+		// Waits too short to see are left to the bar that follows.
+		x1, x2 := t.x(e.Time), t.x(to)
+		if !t.shown(e.Time, to) || x2-x1 < 1.5 || x2 <= waitEnd {
+			continue
+		}
+		waitEnd = x2
+		t.rect("wait", x1, bar+3, x2-x1, bh-6, fmt.Sprintf("%s waits for the lock from %s, %s (%s), operation %d",
+			l.label, instant(e.Time), length(to-e.Time), how, e.Op))
+	}
+	for i := range t.f.claims {
+		c := &t.f.claims[i]
+		if c.Client == l.client && (c.Owner == l.owner || l.owner == "") && t.shown(c.From, c.To) && !t.full() {
+			t.drawClaim(l, c, bar, bh)
+		}
+	}
+	for _, x := range t.f.faults {
+		if x.name == "pause" && slices.Contains(x.targets, l.client) && t.shown(x.from, x.to) && !x.failed {
+			x1, x2 := t.x(x.from), t.x(x.to)
+			t.rect("paused", x1, l.y+3, x2-x1, l.height-6, fmt.Sprintf("%s is paused from %s, %s", l.label, instant(x.from), length(x.to-x.from)))
+			if x2-x1 > 50 {
+				t.text("halo", (x1+x2)/2, l.y+l.height/2+4, "paused")
+			}
+		}
+	}
+	t.drawNotes(l, mine)
+}
+
+// drawClaim draws one hold as a bar, with what fits written into it.
+func (t *timeline) drawClaim(l *lane, c *checker.Claim, y, h float64) {
+	x1, x2 := t.x(c.From), t.x(c.To)
+	w := max(x2-x1, 1.5)
+	class := fmt.Sprintf("hold c%d", t.colour[l.client])
+	if t.cause[c.AcquireOp] || c.EndOp != 0 && t.cause[c.EndOp] {
+		class += " cause"
+	}
+	count := t.deepest(c)
+	title := fmt.Sprintf("%s holds the lock from %s to %s, %s", l.label, instant(c.From), instant(c.To), length(c.To-c.From))
+	if count > 1 {
+		title += fmt.Sprintf(", up to %d holds", count)
+	}
+	if c.Token != 0 {
+		title += fmt.Sprintf(", token %d", c.Token)
+	}
+	if c.Lease > 0 {
+		title += ", lease " + length(c.Lease)
+		if c.Renewed {
+			title += " renewed"
+		}
+	}
+	title += fmt.Sprintf(", operation %d, ended by %s", c.AcquireOp, c.EndedBy)
+	t.rect(class, x1, y, w, h, title)
+	label := "holds"
+	if count > 1 {
+		label += fmt.Sprintf(" ×%d", count)
+	}
+	if c.Token != 0 {
+		label += fmt.Sprintf(" #%d", c.Token)
+	}
+	if textWidth(label)+10 <= w {
+		t.text("in", x1+5, y+h/2+4, label)
+	}
+}
+
+// deepest is the highest hold count within a hold.
+func (t *timeline) deepest(c *checker.Claim) int {
+	most := 1
+	if !t.f.h.Header.Claims.Reentrant {
+		return most
+	}
+	for i := t.f.index(c.From); i < len(t.f.h.Events) && t.f.h.Events[i].Time <= c.To; i++ {
+		if e := &t.f.h.Events[i]; e.Kind == checker.OK && e.F == checker.Acquire && e.Owner == c.Owner && e.Result != nil {
+			most = max(most, e.Result.Count)
+		}
+	}
+	return most
+}
+
+// drawNotes marks what a client learned between operations.
+func (t *timeline) drawNotes(l *lane, mine func(*checker.Event) bool) {
+	for i := range t.f.h.Events {
+		e := &t.f.h.Events[i]
+		if e.Kind != checker.Note || !mine(e) || !t.shown(e.Time, e.Time) || t.full() {
+			continue
+		}
+		x, y := t.x(e.Time), l.y+l.height/2
+		switch e.F {
+		case checker.Lost:
+			t.path("lost", fmt.Sprintf("M%s %sl5 6l-5 6l-5 -6Z", px(x), px(y-6)), fmt.Sprintf("%s learns at %s that its hold is lost", l.label, instant(e.Time)))
+		case checker.Crashed, checker.Panic:
+			what := "is gone"
+			if e.F == checker.Panic {
+				what = "panicked in the lock"
+			}
+			t.path("crash", fmt.Sprintf("M%s %sl10 10m0 -10l-10 10", px(x-5), px(y-5)), fmt.Sprintf("%s %s at %s", l.label, what, instant(e.Time)))
+			if e.F == checker.Crashed {
+				t.line("gone", x+8, y, timelineRight, y, "")
+			}
+		}
+	}
+}
+
+// drawServer draws who held the lock on one server, with ticks for renewals
+// and other commands that touched it.
+func (t *timeline) drawServer(l *lane) {
+	y, h := l.y+5, l.height-10
+	var (
+		holder  string
+		count   int
+		since   int64
+		renewed strings.Builder
+		lastX   = -2.0
+	)
+	flush := func(to int64, how string) {
+		if holder == "" || !t.shown(since, to) || t.full() {
+			return
+		}
+		x1, x2 := t.x(since), t.x(to)
+		client := clientOf(holder)
+		class := "server"
+		if c, ok := t.colour[client]; ok {
+			class += fmt.Sprintf(" c%d", c)
+		}
+		who := t.f.holder(holder)
+		t.rect(class, x1, y, max(x2-x1, 1.5), h, fmt.Sprintf("%s: %s is the holder from %s, %s, count %d; %s",
+			l.label, who, instant(since), length(to-since), count, how))
+		if !l.replica && textWidth(who)+10 <= x2-x1 {
+			t.text("in", x1+5, y+h/2+4, who)
+		}
+	}
+	for i := range t.f.h.Events {
+		e := &t.f.h.Events[i]
+		s := e.Server
+		if s == nil || e.Kind != checker.Server || s.Node != l.node || s.Key != l.key {
+			continue
+		}
+		if s.Holder == holder && holder != "" {
+			count = s.Count
+			x := t.x(e.Time)
+			if s.Cause == "command" && t.shown(e.Time, e.Time) && x-lastX >= 1 {
+				fmt.Fprintf(&renewed, "M%s %sv%s", px(x), px(y-2), px(h+4))
+				lastX = x
+			}
+			continue
+		}
+		flush(e.Time, ended(s))
+		holder, count, since = s.Holder, s.Count, e.Time
+		if s.Cause == "expiry" && t.shown(e.Time, e.Time) && !t.full() {
+			x := t.x(e.Time)
+			t.path("expiry", fmt.Sprintf("M%s %sv%sM%s %sl-3 -4h6Z", px(x), px(y-2), px(h+4), px(x), px(y+1)),
+				fmt.Sprintf("%s: the lease of %s is over at %s", l.label, t.f.holder(s.WasHolder), instant(e.Time)))
+		}
+	}
+	flush(t.stopped(l.node, since), "to the end")
+	t.path("renew", renewed.String(), "renewals and other commands on a held lock")
+}
+
+func ended(s *checker.ServerEvent) string {
+	switch {
+	case s.Cause == "command" && s.By != "":
+		return "ended by " + s.Command + " of " + s.By
+	case s.Cause == "command":
+		return "ended by " + s.Command
+	case s.Cause == "":
+		return "ended"
+	}
+	return "ended by " + s.Cause
+}
+
+// stopped is when the last thing known of a server ceased to be true: when it
+// crashed or was replaced, or never.
+func (t *timeline) stopped(node string, since int64) int64 {
+	for _, x := range t.f.faults {
+		if (x.name == "crash" || x.name == "failover") && !x.failed && x.from >= since && slices.Contains(x.targets, node) {
+			return x.from
+		}
+	}
+	return t.f.end
+}
+
+// full says that the drawing has as many elements as it may have.
+func (t *timeline) full() bool { return t.elements >= maxElements }

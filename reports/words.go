@@ -1,0 +1,215 @@
+package reports
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/holdfast-go/holdfast/checker"
+)
+
+// clean makes text from outside safe to print anywhere: no control characters
+// (a terminal would obey them), no characters that reorder or hide text, no
+// invalid UTF-8. Each is replaced by U+FFFD; a line break or tab by a space.
+func clean(s string) string {
+	ok := true
+	for i := 0; i < len(s); i++ {
+		if s[i] < 0x20 || s[i] >= 0x7f {
+			ok = false
+			break
+		}
+	}
+	if ok {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t' || r == '\r':
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r) && r != '\u200d', r == '\u2028', r == '\u2029',
+			r >= 0xfdd0 && r <= 0xfdef, r&0xfffe == 0xfffe:
+			return utf8.RuneError
+		}
+		return r
+	}, s)
+}
+
+// cleanLines is clean, but keeps line breaks: for a story in paragraphs.
+func cleanLines(s string) string {
+	lines := strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\n")
+	for i := range lines {
+		lines[i] = clean(lines[i])
+	}
+	return strings.TrimSpace(strings.Join(lines, "\n"))
+}
+
+// name is clean for something that has to be seen even when it is empty.
+func name(s string) string {
+	if s = clean(s); s == "" {
+		return "(no name)"
+	}
+	return s
+}
+
+// short cuts s to n characters, with an ellipsis where something was cut off.
+func short(s string, n int) string {
+	if len(s) <= n || utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	r := []rune(s)
+	return string(r[:n-1]) + "…"
+}
+
+// word is s as one word of a shell command.
+func word(s string) string {
+	s = clean(s)
+	plain := s != ""
+	for _, r := range s {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./:@%+=,", r) {
+			plain = false
+		}
+	}
+	if plain {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+func number(n uint64) string { return strconv.FormatUint(n, 10) }
+
+// plural is "1 run", "2 runs".
+func plural(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + one + "s"
+}
+
+// instant is a point of a run, in seconds: "1.204 s".
+func instant(ns int64) string { return strconv.FormatFloat(float64(ns)/1e9, 'f', 3, 64) + " s" }
+
+// length is a duration with three or four digits: "812 ms", "1.20 s", "12.0 s".
+func length(ns int64) string {
+	if ns < 0 {
+		return "-" + length(-ns)
+	}
+	v, unit := float64(ns)/1e9, "s"
+	switch {
+	case ns == 0:
+		return "0 ms"
+	case ns < 1e6:
+		v, unit = float64(ns)/1e3, "µs"
+	case ns < 1e9:
+		v, unit = float64(ns)/1e6, "ms"
+	}
+	digits := 0
+	switch {
+	case v < 9.995:
+		digits = 2
+	case v < 99.95:
+		digits = 1
+	}
+	t := strconv.FormatFloat(v, 'f', digits, 64)
+	if strings.Contains(t, ".") {
+		t = strings.TrimRight(strings.TrimRight(t, "0"), ".")
+	}
+	return t + " " + unit
+}
+
+// milliseconds is a verdict's time or length: "4,213 ms".
+func milliseconds(ms float64) string {
+	if ms < 10 {
+		return strconv.FormatFloat(ms, 'f', -1, 64) + " ms"
+	}
+	return thousands(int64(ms+0.5)) + " ms"
+}
+
+func thousands(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// enumerate is "a", "a and b", "a, b and c".
+func enumerate(s []string) string {
+	switch len(s) {
+	case 0:
+		return ""
+	case 1:
+		return s[0]
+	}
+	return strings.Join(s[:len(s)-1], ", ") + " and " + s[len(s)-1]
+}
+
+func seedList(seeds []uint64, most int) string {
+	var b strings.Builder
+	for i, s := range seeds {
+		if i == most {
+			fmt.Fprintf(&b, " and %d more", len(seeds)-most)
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(number(s))
+	}
+	return b.String()
+}
+
+// headline is the answer in one sentence.
+func (d Document) headline() string {
+	runs := d.Results.Runs
+	s := Summarize(runs)
+	if s.Runs == 0 {
+		return "Nothing was run."
+	}
+	broken, argued := 0, 0
+	for i := range runs {
+		if runs[i].Verdicts[checker.Exclusion].Outcome != checker.Violated {
+			continue
+		}
+		broken++
+		if runs[i].matches(checker.Exclusion) {
+			argued++
+		}
+	}
+	var b strings.Builder
+	b.WriteString(plural(s.Runs, "run"))
+	switch {
+	case s.AsExpected == s.Runs && s.Runs == 1:
+		b.WriteString(", with every verdict as expected")
+	case s.AsExpected == s.Runs:
+		b.WriteString(", every verdict as expected")
+	default:
+		var not []string
+		if s.Unexpected > 0 {
+			not = append(not, fmt.Sprintf("%d not as expected", s.Unexpected))
+		}
+		if s.Unknown > 0 {
+			not = append(not, fmt.Sprintf("%d unknown", s.Unknown))
+		}
+		b.WriteString(": " + strings.Join(not, ", "))
+	}
+	switch {
+	case broken == 0:
+		b.WriteString("; exclusion was never seen violated.")
+	case s.Runs == 1 && argued == 1:
+		b.WriteString("; exclusion was violated, as the scenario argues.")
+	case s.Runs == 1:
+		b.WriteString("; exclusion was violated.")
+	case argued == broken:
+		fmt.Fprintf(&b, "; exclusion was violated in %d of them, as the scenarios argue.", broken)
+	default:
+		fmt.Fprintf(&b, "; exclusion was violated in %d of them, in %d as the scenarios argue.", broken, argued)
+	}
+	return b.String()
+}
+
+// summaryLine counts, for the end of a text report.
+func summaryLine(s Summary) string {
+	return fmt.Sprintf("%s: %d as expected, %d not as expected, %d unknown", plural(s.Runs, "run"), s.AsExpected, s.Unexpected, s.Unknown)
+}

@@ -1,0 +1,113 @@
+package scenarios
+
+import (
+	"embed"
+	"fmt"
+	"sync"
+)
+
+//go:embed catalogue/*.yaml
+var catalogueFiles embed.FS
+
+// catalogueNames is the order in which scenarios are listed and played: the
+// peaceful ones, then crashes and slow holders, pauses and partitions, lost
+// data, clocks, Redlock's own, lost messages, lost replies, and the end.
+var catalogueNames = []string{
+	"contention",
+	"reentrancy",
+	"holder-crash",
+	"crash-between-commands",
+	"slow-holder",
+	"late-release",
+	"check-then-delete",
+	"holder-pause",
+	"partitioned-holder",
+	"failover-lost-write",
+	"failover-one-acked-of-two",
+	"isolated-primary",
+	"clock-jump",
+	"clock-drift",
+	"redlock-clock-jump",
+	"redlock-node-restart",
+	"redlock-node-restart-delayed",
+	"redlock-slow-replies",
+	"lost-unlock-message",
+	"slow-subscribe",
+	"lost-acquire-reply",
+	"lost-release-reply",
+	"renewal-hiccup",
+	"cancelled-acquire",
+	"script-flush",
+	"restart-without-data",
+	"key-deleted",
+	"cluster-failover",
+	"fence-rollback",
+	"shutdown",
+}
+
+// parsed holds the catalogue, parsed once; the files are part of the program,
+// so one that does not parse is a defect of it.
+var parsed = sync.OnceValue(func() map[string]*Scenario {
+	all := make(map[string]*Scenario)
+	for _, name := range catalogueNames {
+		src, err := Source(name)
+		if err != nil {
+			panic(err)
+		}
+		s, err := Parse(name+".yaml", src)
+		if err != nil {
+			panic(err)
+		}
+		all[name] = s
+	}
+	return all
+})
+
+// Names returns the names of the built-in scenarios, in catalogue order.
+func Names() []string { return append([]string(nil), catalogueNames...) }
+
+// Catalogue returns the built-in scenarios. They are shared: change copies.
+func Catalogue() []*Scenario {
+	var all []*Scenario
+	for _, name := range catalogueNames {
+		all = append(all, parsed()[name])
+	}
+	return all
+}
+
+// UnknownScenarioError says that no built-in scenario has a name.
+type UnknownScenarioError struct {
+	Name string
+	Hint string // the nearest names
+}
+
+func (e *UnknownScenarioError) Error() string {
+	return fmt.Sprintf("unknown scenario %q", e.Name)
+}
+
+// Find returns a built-in scenario, or an [UnknownScenarioError].
+func Find(name string) (*Scenario, error) {
+	if s, ok := parsed()[name]; ok {
+		return s, nil
+	}
+	return nil, unknownScenario(name)
+}
+
+// Source returns the file of a built-in scenario as it is, with its comments,
+// or an [UnknownScenarioError].
+func Source(name string) ([]byte, error) {
+	for _, n := range catalogueNames {
+		if n == name {
+			return catalogueFiles.ReadFile("catalogue/" + name + ".yaml")
+		}
+	}
+	return nil, unknownScenario(name)
+}
+
+func unknownScenario(name string) error {
+	hint := "holdfast list scenarios shows them all; a file of your own needs its extension or a path, such as ./mine.yaml"
+	if near := Nearest(name, catalogueNames); len(near) > 0 {
+		hint = "did you mean " + orList(near) + "?"
+	}
+	return &UnknownScenarioError{Name: name, Hint: hint}
+}

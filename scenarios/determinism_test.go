@@ -1,0 +1,93 @@
+package scenarios_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/scenarios"
+)
+
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
+
+// hashesEnv makes the test binary play the catalogue and print the hashes,
+// so that a test can compare two processes.
+const hashesEnv = "HOLDFAST_TEST_PRINT_HASHES"
+
+func TestMain(m *testing.M) {
+	redis.SetLogger(silent{}) // broken connections are the point here
+	if os.Getenv(hashesEnv) != "" {
+		if err := printHashes(os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// printHashes plays every scenario against every lock once.
+func printHashes(w io.Writer) error {
+	for _, s := range scenarios.Catalogue() {
+		for _, l := range scenarios.Locks() {
+			if ok, _ := s.Applies(l); !ok {
+				continue
+			}
+			p, err := scenarios.Play(s, l, 7, "test")
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(w, "%s %s %s\n", s.Name, l, p.History.Hash())
+		}
+	}
+	return nil
+}
+
+func TestTheSameSeedGivesTheSameHistoryInAnyProcess(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	type result struct {
+		out []byte
+		err error
+	}
+	play := func(procs string) <-chan result {
+		done := make(chan result, 1)
+		go func() {
+			cmd := exec.Command(exe)
+			cmd.Env = append(os.Environ(), hashesEnv+"=1", "GOMAXPROCS="+procs)
+			cmd.Stderr = os.Stderr
+			out, err := cmd.Output()
+			done <- result{out, err}
+		}()
+		return done
+	}
+	first, second := play("1"), play("4")
+	a, b := <-first, <-second
+	if a.err != nil || b.err != nil {
+		t.Fatal(a.err, b.err)
+	}
+	as, bs := bufio.NewScanner(bytes.NewReader(a.out)), bufio.NewScanner(bytes.NewReader(b.out))
+	n := 0
+	for as.Scan() && bs.Scan() {
+		n++
+		if as.Text() != bs.Text() {
+			f := strings.Fields(as.Text())
+			t.Errorf("%s with %s: one process gave another history than the other", f[0], f[1])
+		}
+	}
+	if n < len(scenarios.Names()) {
+		t.Errorf("compared %d runs, want at least one of each of %d scenarios", n, len(scenarios.Names()))
+	}
+}

@@ -1,0 +1,85 @@
+package scenarios
+
+import (
+	"slices"
+
+	"github.com/holdfast-go/holdfast/checker"
+)
+
+// Expectation is the verdict that a scenario argues for.
+type Expectation struct {
+	Outcome checker.Outcome
+	Class   string // of an exclusion violation; empty when any will do
+	Because string
+}
+
+// Properties returns the twelve properties in the order reports show them.
+func Properties() []checker.Property {
+	return []checker.Property{
+		checker.Exclusion, checker.Linearizable, checker.ResourceSafe, checker.Fencing,
+		checker.Ownership, checker.Count, checker.Lease, checker.Renewal,
+		checker.Progress, checker.Fairness, checker.Errors, checker.Cleanup,
+	}
+}
+
+func propertyNames() []string {
+	var names []string
+	for _, p := range Properties() {
+		names = append(names, string(p))
+	}
+	return names
+}
+
+// verdictsOf are the words a scenario may expect for a property.
+func verdictsOf(p checker.Property) []string {
+	words := []string{string(checker.Good), string(checker.Violated), string(checker.Unknown)}
+	if p == checker.Exclusion {
+		words = append(words, checker.ContractBroken, checker.LeaseOutlived)
+	}
+	return words
+}
+
+// Expected returns what the scenario expects of a lock, for all properties.
+// Whether the lock claims them is not asked here.
+func (s *Scenario) Expected(lock string) map[checker.Property]Expectation {
+	all := make(map[checker.Property]Expectation)
+	for _, p := range Properties() {
+		all[p] = Expectation{Outcome: checker.Good, Because: s.Otherwise}
+	}
+	for _, e := range s.Expect {
+		if !slices.Contains(e.Locks, lock) {
+			continue
+		}
+		for property, verdict := range e.Verdicts {
+			x := Expectation{Outcome: checker.Outcome(verdict), Because: e.Because}
+			if verdict == checker.ContractBroken || verdict == checker.LeaseOutlived {
+				x.Outcome, x.Class = checker.Violated, verdict
+			}
+			all[checker.Property(property)] = x
+		}
+	}
+	return all
+}
+
+// Applies says whether the scenario is played with a lock, and if not, why.
+func (s *Scenario) Applies(lock string) (ok bool, reason string) {
+	if ok, reason := s.selects(lock); !ok {
+		return false, reason
+	}
+	sub, err := subjectOf(lock)
+	if err != nil {
+		return false, err.Error()
+	}
+	return sub.suits(s)
+}
+
+// selects is what Only and Except say about a lock.
+func (s *Scenario) selects(lock string) (ok bool, reason string) {
+	if len(s.Only) > 0 && !slices.Contains(s.Only, lock) {
+		return false, "the scenario is about " + orList(s.Only) + " only"
+	}
+	if reason, out := s.Except[lock]; out {
+		return false, reason
+	}
+	return true, ""
+}

@@ -1,0 +1,71 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// SourceError is what is wrong with a scenario file, and where. Lines and
+// columns count from 1.
+type SourceError struct {
+	File    string
+	Line    int
+	Column  int
+	Message string
+	Hint    string // what to do about it; empty when there is nothing to add
+}
+
+// Error is one line, "file:line:col: message", with the hint in a second.
+func (e *SourceError) Error() string {
+	s := e.Where() + ": " + e.Message
+	if e.Hint != "" {
+		s += "\nhint: " + e.Hint
+	}
+	return s
+}
+
+// Where is "file:line:col".
+func (e *SourceError) Where() string {
+	return fmt.Sprintf("%s:%d:%d", e.File, e.Line, e.Column)
+}
+
+// Parse reads a scenario. name is the file's name for error messages, which
+// are all of type [*SourceError]: about the first thing that is wrong. Settings
+// that the file leaves out stay zero; what they default to is the runner's
+// affair.
+func Parse(name string, src []byte) (*Scenario, error) {
+	var s Scenario
+	d, err := decode(name, src, &s)
+	if err != nil {
+		return nil, err
+	}
+	if err := validate(&s, d); err != nil {
+		return nil, err
+	}
+	return &s, nil
+}
+
+// Load reads the scenario in a file.
+func Load(path string) (*Scenario, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("read scenario: %w", err)
+	}
+	if info.IsDir() {
+		return nil, fmt.Errorf("read scenario: %s is a folder, not a file", path)
+	}
+	src, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read scenario: %w", err)
+	}
+	return Parse(filepath.ToSlash(path), src)
+}
+
+// AsSourceError is err as a [SourceError], when it is one.
+func AsSourceError(err error) (*SourceError, bool) {
+	var e *SourceError
+	ok := errors.As(err, &e)
+	return e, ok
+}

@@ -1,0 +1,78 @@
+package scenarios
+
+import (
+	"slices"
+	"strings"
+)
+
+// Nearest returns the words of from that word is probably a slip for, the
+// likeliest first and at most three, or none when nothing is close.
+func Nearest(word string, from []string) []string {
+	type candidate struct {
+		word string
+		cost int
+	}
+	lower := strings.ToLower(word)
+	var found []candidate
+	for _, w := range from {
+		l := strings.ToLower(w)
+		cost := distance(lower, l)
+		// A slip changes about a third of a word at most. A word that was cut
+		// short, or written with more than its name, is a slip as well.
+		switch {
+		case cost <= max(1, len([]rune(w))/3):
+		case len(lower) >= 3 && (strings.Contains(l, lower) || strings.Contains(lower, l)):
+		default:
+			continue
+		}
+		found = append(found, candidate{w, cost})
+	}
+	slices.SortStableFunc(found, func(a, b candidate) int { return a.cost - b.cost })
+	var words []string
+	for _, c := range found[:min(3, len(found))] {
+		words = append(words, c.word)
+	}
+	return words
+}
+
+// distance counts the letters to insert, delete, replace or swap with their
+// neighbour to turn a into b.
+func distance(a, b string) int {
+	s, t := []rune(a), []rune(b)
+	before, last, row := make([]int, len(t)+1), make([]int, len(t)+1), make([]int, len(t)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range s {
+		before, last, row = last, row, before
+		row[0] = i + 1
+		for j := range t {
+			replace := last[j]
+			if s[i] != t[j] {
+				replace++
+			}
+			row[j+1] = min(replace, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && s[i] == t[j-1] && s[i-1] == t[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+	}
+	return row[len(t)]
+}
+
+// didYouMean is the hint for an unknown word: the nearest allowed ones, or all
+// of them when nothing is near.
+func didYouMean(word string, allowed []string) string {
+	if near := Nearest(word, allowed); len(near) > 0 {
+		return "did you mean " + orList(near) + "?"
+	}
+	return "allowed: " + strings.Join(allowed, ", ")
+}
+
+// orList joins words as in "a, b or c".
+func orList(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+}

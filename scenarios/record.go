@@ -1,0 +1,143 @@
+package scenarios
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/sim"
+)
+
+// recorder writes the history of a run. Nothing of a client is recorded after
+// its crash, and nothing at all after the end: what a dead process still does
+// is not part of what anybody saw.
+type recorder struct {
+	start time.Time
+
+	mu     sync.Mutex
+	events []checker.Event
+	lastOp int64
+	dead   map[string]bool
+	closed bool
+}
+
+func newRecorder(start time.Time) *recorder {
+	return &recorder{start: start, dead: map[string]bool{}}
+}
+
+// add appends an event with the present time.
+func (r *recorder) add(e checker.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.append(e)
+}
+
+func (r *recorder) append(e checker.Event) {
+	if r.closed || (e.Client != "" && r.dead[e.Client]) {
+		return
+	}
+	e.Time = int64(time.Since(r.start))
+	r.events = append(r.events, e)
+}
+
+// invoke records that an operation begins, and returns the event that its
+// return is made of.
+func (r *recorder) invoke(e checker.Event, a *checker.Args) checker.Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lastOp++
+	e.Kind, e.Op, e.Args = checker.Invoke, r.lastOp, a
+	r.append(e)
+	e.Args = nil
+	return e
+}
+
+// finish records how an operation returned.
+func (r *recorder) finish(e checker.Event, kind checker.Kind, res checker.Result) {
+	e.Kind, e.Result = kind, &res
+	r.add(e)
+}
+
+// crashed records that a client is gone.
+func (r *recorder) crashed(client string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.append(checker.Event{Kind: checker.Note, F: checker.Crashed, Client: client})
+	r.dead[client] = true
+}
+
+// end records what remained, and closes the history.
+func (r *recorder) end(e checker.EndEvent) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.append(checker.Event{Kind: checker.End, End: &e})
+	r.closed = true
+}
+
+// owners maps what a lock stores on a server to the owner it stands for.
+type owners struct {
+	mu   sync.Mutex
+	name map[string]string
+}
+
+func (o *owners) add(identity, owner string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.name[identity] = owner
+}
+
+func (o *owners) of(identity string) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if name, ok := o.name[identity]; ok {
+		return name
+	}
+	return identity
+}
+
+// serverEvent turns a change of a lock key into ground truth.
+func (o *owners) serverEvent(c sim.Change) checker.Event {
+	s := &checker.ServerEvent{Node: c.Node, Role: c.Role, Key: c.Key, Cause: c.Cause, Command: c.Command, By: c.By}
+	s.Holder, s.Count = o.holder(c.After)
+	s.WasHolder, s.WasCount = o.holder(c.Before)
+	s.TTL, s.WasTTL = ttl(c.After, c.Now), ttl(c.Before, c.Now)
+	return checker.Event{Kind: checker.Server, Lock: c.Key, Server: s}
+}
+
+// holder reads a lock key: a string is one hold of the identity it contains, a
+// hash has a count per identity.
+func (o *owners) holder(v sim.Value) (string, int) {
+	switch v.Type {
+	case "string":
+		return o.of(v.Str), 1
+	case "hash":
+		for identity, count := range v.Hash { // a lock has one holder; other fields do not count holds
+			if n, ok := holdCount(count); ok && strings.Contains(identity, ":") {
+				return o.of(identity), n
+			}
+		}
+	}
+	return "", 0
+}
+
+func holdCount(s string) (int, bool) {
+	n := 0
+	for _, c := range s {
+		if c < '0' || c > '9' || n > 1e6 {
+			return 0, false
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n, s != ""
+}
+
+func ttl(v sim.Value, now time.Time) int64 {
+	switch {
+	case !v.Exists():
+		return 0
+	case v.ExpireAt.IsZero():
+		return -1
+	}
+	return max(int64(v.ExpireAt.Sub(now)), 1)
+}

@@ -1,0 +1,307 @@
+package scenarios
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/faults"
+)
+
+// Limits of a scenario.
+const (
+	maxClients  = 20
+	maxGroups   = 9
+	maxReplicas = 3
+	minLease    = 100 * time.Millisecond
+)
+
+// scenarioName makes a name safe as a file name and in an address.
+var scenarioName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+
+// validate says what is wrong with the meaning of a decoded scenario: the
+// first thing, in the order of the fields of [Scenario].
+func validate(s *Scenario, d *decoder) error {
+	v := validator{s: s, d: d}
+	for _, check := range []func() error{
+		v.header, v.topology, v.workload, v.overrides, v.selection, v.faults, v.expectations,
+	} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type validator struct {
+	s *Scenario
+	d *decoder
+}
+
+// at is an error about the value at a path, or, when the file does not give
+// it, about the value it is missing from.
+func (v validator) at(path, hint, format string, args ...any) error {
+	for path != "" && !v.d.has(path) {
+		path = parent(path)
+	}
+	return v.d.errorf(v.d.values[path], hint, format, args...)
+}
+
+// atKey is an error about the key at a path.
+func (v validator) atKey(path, hint, format string, args ...any) error {
+	if at := v.d.keys[path]; at != nil {
+		return v.d.errorf(at, hint, format, args...)
+	}
+	return v.at(path, hint, format, args...)
+}
+
+func parent(path string) string {
+	return path[:max(0, strings.LastIndexAny(path, ".["))]
+}
+
+// required says that a text is missing or blank.
+func (v validator) required(path, text, hint string) error {
+	switch {
+	case !v.d.has(path):
+		return v.at(path, hint, "%s is missing", path)
+	case strings.TrimSpace(text) == "":
+		return v.at(path, hint, "%s is empty", path)
+	}
+	return nil
+}
+
+func (v validator) header() error {
+	if err := v.required("scenario", v.s.Name, "the scenario's name, such as scenario: my-failover"); err != nil {
+		return err
+	}
+	if !scenarioName.MatchString(v.s.Name) || len(v.s.Name) > 64 {
+		return v.at("scenario", "lower case letters, digits and single dashes, at most 64: it names files",
+			"%q cannot be the name of a scenario", v.s.Name)
+	}
+	if err := v.required("title", v.s.Title, "one line for the report's table of contents"); err != nil {
+		return err
+	}
+	if strings.ContainsAny(strings.TrimSpace(v.s.Title), "\r\n") {
+		return v.at("title", "put the rest into story", "title has more than one line")
+	}
+	return v.required("story", v.s.Story, "say what is done and why it matters: it opens the scenario's page in the report")
+}
+
+func (v validator) topology() error {
+	t := v.s.Topology
+	switch {
+	case !v.d.has("topology.clients"):
+		return v.at("topology.clients", "how many processes compete, such as clients: 3", "topology.clients is missing")
+	case t.Clients < 1 || t.Clients > maxClients:
+		return v.at("topology.clients", "", "topology.clients is %d: must be 1 to %d", t.Clients, maxClients)
+	case t.Groups < 0 || t.Groups > maxGroups:
+		return v.at("topology.groups", "", "topology.groups is %d: must be 0 to %d", t.Groups, maxGroups)
+	case t.Replicas < 0 || t.Replicas > maxReplicas:
+		return v.at("topology.replicas", "", "topology.replicas is %d: must be 0 to %d", t.Replicas, maxReplicas)
+	case t.Cluster && t.Groups < 3:
+		return v.at("topology.cluster", "add groups: 3", "a cluster has at least 3 groups, topology.groups is %d", t.Groups)
+	case t.Latency.Min < 0:
+		return v.at("topology.latency.min", "", "topology.latency.min is below 0")
+	case t.Latency.Max < t.Latency.Min:
+		return v.at("topology.latency.max", "give both min and max",
+			"topology.latency.max is %v, below min, which is %v", time.Duration(t.Latency.Max), time.Duration(t.Latency.Min))
+	}
+	return v.notNegative("topology.lag", t.Lag)
+}
+
+func (v validator) notNegative(path string, x faults.Duration) error {
+	if x < 0 {
+		return v.at(path, "", "%s is below 0", path)
+	}
+	return nil
+}
+
+// lease checks a lease that the file gives.
+func (v validator) lease(path string, x faults.Duration) error {
+	if time.Duration(x) < minLease {
+		return v.at(path, "a lease must be long compared with a round trip, which takes about 1ms",
+			"%s is %v: must be at least %v", path, time.Duration(x), minLease)
+	}
+	return nil
+}
+
+func (v validator) holds(path string, n int) error {
+	if n < 1 {
+		return v.at(path, "", "%s is %d: must be at least 1", path, n)
+	}
+	return nil
+}
+
+func (v validator) workload() error {
+	w := v.s.Workload
+	if v.d.has("workload.lock") && w.Lock == "" {
+		return v.at("workload.lock", "any other text will do, such as stock", "a lock needs a name: this one is empty")
+	}
+	if !v.d.has("workload.holds") {
+		return v.at("workload.holds", "how often each client takes the lock, such as holds: 3", "workload.holds is missing")
+	}
+	if err := v.holds("workload.holds", w.Holds); err != nil {
+		return err
+	}
+	if !v.d.has("workload.lease") {
+		return v.at("workload.lease", "how long a hold lasts unless renewed, such as lease: 10s", "workload.lease is missing")
+	}
+	if err := v.lease("workload.lease", w.Lease); err != nil {
+		return err
+	}
+	for _, f := range []struct {
+		path string
+		is   faults.Duration
+	}{
+		{"workload.wait", w.Wait}, {"workload.think", w.Think}, {"workload.rest", w.Rest},
+		{"workload.start", w.Start}, {"workload.stagger", w.Stagger}, {"workload.close", w.Close},
+	} {
+		if err := v.notNegative(f.path, f.is); err != nil {
+			return err
+		}
+	}
+	for i, lease := range w.Nested {
+		if lease != 0 {
+			if err := v.lease(fmt.Sprintf("workload.nested[%d]", i), lease); err != nil {
+				return err
+			}
+		}
+	}
+	most := 0
+	for i := range v.s.Topology.Clients {
+		holds := w.Holds
+		if o := v.s.Override[clientName(i+1)]; o.Holds != nil {
+			holds = *o.Holds
+		}
+		most += holds * (1 + len(w.Nested))
+	}
+	if w.MinGrants < 0 || w.MinGrants > most {
+		return v.at("workload.min_grants", "", "workload.min_grants is %d: these clients can have 0 to %d grants", w.MinGrants, most)
+	}
+	return nil
+}
+
+func (v validator) overrides() error {
+	for _, client := range slices.Sorted(maps.Keys(v.s.Override)) {
+		o, path := v.s.Override[client], "override."+client
+		if clients := v.clients(); !slices.Contains(clients, client) {
+			return v.atKey(path, didYouMean(client, clients), "unknown client %q", client)
+		}
+		if o.Holds != nil {
+			if err := v.holds(path+".holds", *o.Holds); err != nil {
+				return err
+			}
+		}
+		if o.Lease != nil {
+			if err := v.lease(path+".lease", *o.Lease); err != nil {
+				return err
+			}
+		}
+		for _, f := range []struct {
+			key string
+			is  *faults.Duration
+		}{
+			{".wait", o.Wait}, {".think", o.Think}, {".rest", o.Rest}, {".start", o.Start}, {".close", o.Close},
+		} {
+			if f.is != nil {
+				if err := v.notNegative(path+f.key, *f.is); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// selection checks only and except.
+func (v validator) selection() error {
+	if err := v.lockList("only", v.s.Only); err != nil {
+		return err
+	}
+	for _, lock := range slices.Sorted(maps.Keys(v.s.Except)) {
+		path := "except." + lock
+		if !slices.Contains(Locks(), lock) {
+			return v.atKey(path, didYouMean(lock, Locks()), "unknown lock %q", lock)
+		}
+		if len(v.s.Only) > 0 && !slices.Contains(v.s.Only, lock) {
+			return v.atKey(path, "", "only leaves %s out already", lock)
+		}
+		if err := v.required(path, v.s.Except[lock], "say why the scenario cannot be played with it"); err != nil {
+			return err
+		}
+	}
+	if len(v.locks()) == 0 {
+		return v.atKey("except", "", "no lock is left to play the scenario with")
+	}
+	return nil
+}
+
+// lockList checks a list of locks: known, and each once.
+func (v validator) lockList(path string, locks []string) error {
+	for i, lock := range locks {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if !slices.Contains(Locks(), lock) {
+			return v.at(at, didYouMean(lock, Locks()), "unknown lock %q", lock)
+		}
+		if slices.Index(locks, lock) < i {
+			return v.at(at, "", "%s is listed twice", lock)
+		}
+	}
+	return nil
+}
+
+func (v validator) expectations() error {
+	for i, e := range v.s.Expect {
+		path := fmt.Sprintf("expect[%d]", i)
+		if len(e.Locks) == 0 {
+			return v.at(path+".locks", "such as locks: [set-px, set-px-lua]", "%s.locks is missing", path)
+		}
+		if err := v.lockList(path+".locks", e.Locks); err != nil {
+			return err
+		}
+		for j, lock := range e.Locks {
+			if !slices.Contains(v.locks(), lock) {
+				return v.at(fmt.Sprintf("%s.locks[%d]", path, j), "", "the scenario is not played with %s", lock)
+			}
+		}
+		if len(e.Verdicts) == 0 {
+			return v.at(path+".verdicts", "such as verdicts: {exclusion: violated}", "%s.verdicts is missing", path)
+		}
+		for _, property := range slices.Sorted(maps.Keys(e.Verdicts)) {
+			at := path + ".verdicts." + property
+			if !slices.Contains(Properties(), checker.Property(property)) {
+				return v.atKey(at, didYouMean(property, propertyNames()), "unknown property %q", property)
+			}
+			verdict := e.Verdicts[property]
+			if allowed := verdictsOf(checker.Property(property)); !slices.Contains(allowed, verdict) {
+				return v.at(at, didYouMean(verdict, allowed), "%q is not a verdict on %s", verdict, property)
+			}
+		}
+		if err := v.required(path+".because", e.Because, "argue from how the lock works why this must come out"); err != nil {
+			return err
+		}
+	}
+	return v.required("otherwise", v.s.Otherwise, "argue why every other verdict is ok")
+}
+
+// locks are the locks that the scenario is played with.
+func (v validator) locks() []string {
+	return slices.DeleteFunc(Locks(), func(lock string) bool {
+		ok, _ := v.s.selects(lock)
+		return !ok
+	})
+}
+
+func (v validator) clients() []string {
+	names := make([]string, max(0, v.s.Topology.Clients))
+	for i := range names {
+		names[i] = clientName(i + 1)
+	}
+	return names
+}
+
+func clientName(n int) string { return fmt.Sprintf("client-%d", n) }

@@ -1,0 +1,315 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/sim"
+)
+
+// stock is the guarded resource: a register on a machine of its own that
+// every critical section takes one from. Fenced, it refuses a write whose
+// token is older than one it has seen.
+type stock struct {
+	fenced bool
+
+	mu    sync.Mutex
+	value int64
+	token uint64
+}
+
+func (s *stock) read() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.value
+}
+
+// write stores v and returns what it overwrote; false means refused.
+func (s *stock) write(v int64, token uint64) (was int64, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fenced {
+		if token < s.token {
+			return s.value, false
+		}
+		s.token = token
+	}
+	was, s.value = s.value, v
+	return was, true
+}
+
+// client plays the workload of one client process.
+type client struct {
+	work     Workload
+	proc     *sim.Process
+	session  session
+	rec      *recorder
+	owners   *owners
+	announce func(faults.Moment)
+	stock    *stock
+	rng      *rand.Rand // latencies of the resource, and a little unevenness
+	renewed  bool       // whether a hold without an explicit lease is renewed
+	lease    bool       // whether the lock has leases at all
+	nests    bool       // whether the lock is reentrant
+
+	redis    []redis.UniversalClient
+	closing  sync.Once
+	closeErr error
+
+	thread int // of the present owner; an ambiguous outcome begins a new one
+	owner  string
+	locker lock.Locker
+}
+
+// run plays all critical sections. It returns early when the process crashes
+// or ctx ends.
+func (c *client) run(ctx context.Context) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.rec.add(checker.Event{Kind: checker.Note, F: checker.Panic, Client: c.proc.Name(), Owner: c.owner,
+				Result: &checker.Result{Message: fmt.Sprintf("%v\n%s", p, debug.Stack())}})
+		}
+	}()
+	c.newOwner()
+	c.sleep(ctx, time.Duration(c.work.Start)+time.Duration(c.rng.Int64N(int64(time.Millisecond))))
+	for range c.work.Holds {
+		if ctx.Err() != nil || !c.proc.Gate() {
+			return
+		}
+		c.critical(ctx)
+		c.sleep(ctx, time.Duration(c.work.Rest)+time.Duration(c.rng.Int64N(int64(time.Millisecond))))
+	}
+}
+
+// newOwner begins a new thread of work. After an outcome that nobody knows,
+// the old one may still hold something.
+func (c *client) newOwner() {
+	c.thread++
+	c.owner = fmt.Sprintf("%s/%d", c.proc.Name(), c.thread)
+	thread := fmt.Sprint(c.thread)
+	c.owners.add(c.session.identity(thread), c.owner)
+	c.locker = c.session.locker(c.work.Lock, thread)
+}
+
+// critical is one critical section: lock, read, think, write, unlock.
+func (c *client) critical(ctx context.Context) {
+	lease := time.Duration(0)
+	if c.work.Explicit {
+		lease = time.Duration(c.work.Lease)
+	}
+	grant, ok := c.acquire(ctx, lease)
+	if !ok {
+		return
+	}
+	lost := c.lostSignal()
+	base, read := c.readStock(ctx)
+	held := 1
+	if c.nests {
+		for _, l := range c.work.Nested {
+			if _, ok := c.acquire(ctx, time.Duration(l)); !ok {
+				break
+			}
+			held++
+		}
+	}
+	heeded := c.think(ctx, lost)
+	if !c.proc.Gate() {
+		return
+	}
+	if read && !heeded {
+		c.announce(faults.Moment{Name: faults.Writing, Client: c.proc.Name(), Op: "background"})
+		if !c.proc.Gate() {
+			return
+		}
+		c.writeStock(ctx, base, grant.Token)
+	}
+	for range held {
+		if !c.release(ctx) {
+			return
+		}
+	}
+}
+
+// acquire takes the lock once; ok is false when it was not granted.
+func (c *client) acquire(ctx context.Context, explicit time.Duration) (g lock.Grant, ok bool) {
+	opts := []lock.AcquireOption{lock.Wait(time.Duration(c.work.Wait))}
+	args := &checker.Args{Wait: int64(c.work.Wait)}
+	if c.lease {
+		args.Lease, args.Renewed = int64(c.work.Lease), c.renewed
+		if explicit > 0 {
+			opts = append(opts, lock.Lease(explicit))
+			args.Lease, args.Renewed = int64(explicit), false
+		}
+	}
+	ctx, done := c.proc.Begin(ctx, "acquire")
+	defer done()
+	op, ok := c.begin(checker.Acquire, "acquire", args)
+	if !ok {
+		return g, false
+	}
+	g, err := c.locker.TryLock(ctx, opts...)
+	if !c.proc.Gate() {
+		return g, false
+	}
+	moment := faults.Moment{Name: faults.Granted, Client: c.proc.Name(), Op: "acquire"}
+	if err != nil {
+		kind, class := classify(err)
+		c.rec.finish(op, kind, checker.Result{Error: class, Message: err.Error()})
+		moment.Name = faults.Refused
+		c.announce(moment)
+		if kind == checker.Info {
+			c.newOwner()
+		}
+		return g, false
+	}
+	c.rec.finish(op, checker.OK, checker.Result{Count: g.Count, Token: g.Token})
+	c.announce(moment)
+	return g, c.proc.Gate()
+}
+
+// release gives one hold back; false means that the owner is done for.
+func (c *client) release(ctx context.Context) bool {
+	ctx, done := c.proc.Begin(ctx, "release")
+	defer done()
+	op, ok := c.begin(checker.Release, "release", nil)
+	if !ok {
+		return false
+	}
+	left, err := c.locker.Unlock(ctx)
+	if !c.proc.Gate() {
+		return false
+	}
+	kind, class := checker.OK, ""
+	if err == nil {
+		c.rec.finish(op, checker.OK, checker.Result{Count: left})
+	} else {
+		kind, class = classify(err)
+		c.rec.finish(op, kind, checker.Result{Error: class, Message: err.Error()})
+	}
+	c.announce(faults.Moment{Name: faults.Released, Client: c.proc.Name(), Op: "release"})
+	if kind == checker.Info {
+		c.newOwner()
+		return false
+	}
+	return kind == checker.OK && c.proc.Gate()
+}
+
+// begin announces and records that an operation starts; false means that the
+// process is gone.
+func (c *client) begin(f checker.Func, op string, a *checker.Args) (checker.Event, bool) {
+	c.announce(faults.Moment{Name: faults.Invoked, Client: c.proc.Name(), Op: op})
+	if !c.proc.Gate() {
+		return checker.Event{}, false
+	}
+	return c.rec.invoke(checker.Event{F: f, Client: c.proc.Name(), Owner: c.owner, Lock: c.work.Lock}, a), true
+}
+
+// lostSignal is the channel that tells of the loss of the present hold, nil
+// where the lock has none or the workload does not heed it.
+func (c *client) lostSignal() <-chan struct{} {
+	if n, ok := c.locker.(lock.LostNotifier); ok && !c.work.Carry {
+		return n.Lost()
+	}
+	return nil
+}
+
+// think works for the think time, or until the hold is known to be lost, which
+// it then reports and records.
+func (c *client) think(ctx context.Context, lost <-chan struct{}) (heeded bool) {
+	t := time.NewTimer(time.Duration(c.work.Think) + time.Duration(c.rng.Int64N(int64(time.Millisecond))))
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-lost:
+	case <-ctx.Done():
+	case <-c.proc.Dead().Done():
+	}
+	if !c.proc.Gate() {
+		return true
+	}
+	select { // a pause may have hidden the signal
+	case <-lost:
+		c.rec.add(checker.Event{Kind: checker.Note, F: checker.Lost, Client: c.proc.Name(), Owner: c.owner, Lock: c.work.Lock})
+		return true
+	default:
+		return false
+	}
+}
+
+func (c *client) readStock(ctx context.Context) (int64, bool) {
+	op := c.rec.invoke(checker.Event{F: checker.Read, Client: c.proc.Name(), Owner: c.owner, Lock: c.work.Lock}, nil)
+	c.sleep(ctx, c.hop())
+	v := c.stock.read()
+	c.sleep(ctx, c.hop())
+	if !c.proc.Gate() {
+		return 0, false
+	}
+	c.rec.finish(op, checker.OK, checker.Result{Value: v})
+	return v, true
+}
+
+func (c *client) writeStock(ctx context.Context, base int64, token uint64) {
+	op := c.rec.invoke(checker.Event{F: checker.Write, Client: c.proc.Name(), Owner: c.owner, Lock: c.work.Lock},
+		&checker.Args{Value: base - 1, Base: base, Token: token})
+	c.sleep(ctx, c.hop())
+	if c.proc.Crashed() {
+		return
+	}
+	was, ok := c.stock.write(base-1, token)
+	c.sleep(ctx, c.hop())
+	if !c.proc.Gate() {
+		return
+	}
+	if !ok {
+		c.rec.finish(op, checker.Fail, checker.Result{Value: was, Error: checker.ErrStale, Message: "a newer token was seen"})
+		return
+	}
+	c.rec.finish(op, checker.OK, checker.Result{Value: was})
+}
+
+// hop is the time of one message to or from the resource.
+func (c *client) hop() time.Duration {
+	return 100*time.Microsecond + time.Duration(c.rng.Int64N(int64(400*time.Microsecond)))
+}
+
+// sleep waits d, or until the process crashes or ctx ends.
+func (c *client) sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	case <-c.proc.Dead().Done():
+	}
+}
+
+// classify maps an error of the lock to how the operation ended and to its
+// one error class.
+func classify(err error) (checker.Kind, string) {
+	switch {
+	case errors.Is(err, lock.ErrUnknown):
+		return checker.Info, checker.ErrUnknown
+	case errors.Is(err, lock.ErrAcks):
+		return checker.Fail, checker.ErrAcks
+	case errors.Is(err, lock.ErrLost):
+		return checker.Fail, checker.ErrLost
+	case errors.Is(err, lock.ErrNotHeld):
+		return checker.Fail, checker.ErrNotHeld
+	case errors.Is(err, lock.ErrBusy):
+		return checker.Fail, checker.ErrBusy
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, lock.ErrClosed):
+		return checker.Fail, checker.ErrCanceled
+	default:
+		return checker.Info, checker.ErrOther
+	}
+}
