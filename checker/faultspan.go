@@ -21,8 +21,8 @@ const settling = 5 * second
 // instant are the faults that have no duration and are over at once. Any other
 // fault that is not seen to end lasts to the end of the history.
 var instant = map[string]bool{
-	"failover": true, "restart": true, "reset": true, "script-flush": true,
-	"evict": true, "delete": true, "cancel": true, "clock-jump": true,
+	"failover": true, "node-restart": true, "reset": true, "script-flush": true,
+	"delete-key": true, "cancel": true, "clock-jump": true,
 }
 
 func faultSpans(h *History) []faultSpan {

@@ -81,7 +81,7 @@ func TestLock_lateRequestIsCancelled(t *testing.T) {
 		_, err := l.TryLock(ctx)
 		wantErr(t, "lost reply", err, lock.ErrUnknown)
 		var late []string
-		for _, e := range w.log {
+		for _, e := range w.arrived() {
 			if e.cmd == "EVALSHA" && len(e.args) > 5 && late == nil {
 				late = e.args
 			}

@@ -13,7 +13,7 @@ import (
 // renewals returns when renewals of an owner arrived, since start.
 func (w *world) renewals(field string, start time.Time) []time.Duration {
 	var at []time.Duration
-	for _, e := range w.log {
+	for _, e := range w.arrived() {
 		if e.cmd == "PEXPIRE" && e.args[0] == strings.Split(field, "@")[1] && !e.at.Before(start) {
 			at = append(at, e.at.Sub(start))
 		}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -188,12 +189,17 @@ func (w *world) dropReply(part string, n int) {
 	w.drop.Store(&f)
 }
 
-// count returns how many commands arrived whose text contains part.
-func (w *world) count(part string) int {
+// arrived returns the commands so far.
+func (w *world) arrived() []entry {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	return slices.Clone(w.log)
+}
+
+// count returns how many commands arrived whose text contains part.
+func (w *world) count(part string) int {
 	n := 0
-	for _, e := range w.log {
+	for _, e := range w.arrived() {
 		if strings.Contains(e.cmd+" "+strings.Join(e.args, " "), part) {
 			n++
 		}

@@ -22,6 +22,7 @@ type facts struct {
 	owners   map[string][]string // of each client, in natural order
 	begin    int64
 	end      int64
+	invalid  bool // there were grants, but the history does not say who held what
 }
 
 // operation is an invocation and its return, nil when it never returned.
@@ -99,6 +100,9 @@ func newFacts(h *checker.History) *facts {
 	}
 	f.claims = slices.Clone(checker.Claimed(h))
 	slices.SortStableFunc(f.claims, func(a, b checker.Claim) int { return cmp.Compare(a.From, b.From) })
+	f.invalid = f.claims == nil && slices.ContainsFunc(h.Events, func(e checker.Event) bool {
+		return e.Kind == checker.OK && e.F == checker.Acquire
+	})
 	f.findOverlaps()
 	f.findHandoffs()
 	return f
@@ -190,6 +194,31 @@ func (f *facts) findHandoffs() {
 			delete(count, e.Owner)
 		}
 	}
+}
+
+// downs are the times in which a server was down: from its crash, or from the
+// failover that crashed it, until that healed or another fault restarted it.
+func (f *facts) downs(node string) []faultSpan {
+	var out []faultSpan
+	for _, x := range f.faults {
+		if x.failed || !slices.Contains(x.targets, node) {
+			continue
+		}
+		switch {
+		case x.name == "node-crash", x.name == "failover" && strings.Contains(x.detail, node+" crash"):
+			if !x.lasted {
+				x.to = f.end
+			}
+			out = append(out, x)
+		case x.name == "node-restart" && len(out) > 0:
+			if last := &out[len(out)-1]; last.to > x.from {
+				last.to = x.from
+			}
+		case x.name == "node-restart" && x.lasted: // down in between
+			out = append(out, x)
+		}
+	}
+	return out
 }
 
 // overlapTime is how long at least two owners believed to hold, without

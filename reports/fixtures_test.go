@@ -188,9 +188,10 @@ func contentionStory(lock string, clients, rounds int, seed uint64) (*checker.Hi
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	now, stock := 10.0, int64(100)
 	prev := ""
+	free := make([]float64, clients) // when each client asks again
 	for i := range clients * rounds {
 		c := fmt.Sprintf("client-%d", i%clients+1)
-		asked := max(now-30*float64(clients-1)*min(1, float64(i)), float64(i)+1)
+		asked := max(free[i%clients], float64(i%clients)+1)
 		got := now + 0.3 + rnd.ExpFloat64()
 		r.acquire(c, asked, got, uint64(i+1))
 		r.server(got-0.2, "node-1", "primary", "command", "EVALSHA", c, prev, c+"/1")
@@ -199,6 +200,7 @@ func contentionStory(lock string, clients, rounds int, seed uint64) (*checker.Hi
 		now = got + 25 + 5*rnd.Float64()
 		r.server(now+0.3, "node-1", "primary", "command", "EVALSHA", c, c+"/1", "")
 		r.release(c, now, now+0.6)
+		free[i%clients] = now + 5
 		now += 0.7
 	}
 	h := r.end(now + 3000)

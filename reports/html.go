@@ -28,21 +28,21 @@ func HTML(w io.Writer, d Document) error {
 	if d.Reference == "" {
 		d.Reference = "reentrant"
 	}
-	p := &page{w: b, d: d, m: newMatrix(d), numbers: map[string]*numbers{}}
+	p := &pager{w: b, d: d, m: newMatrix(d), numbers: map[string]*numbers{}}
 	if err := p.write(); err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}
 	return b.Flush()
 }
 
-type page struct {
+type pager struct {
 	w       *bufio.Writer
 	d       Document
 	m       *matrix
 	numbers map[string]*numbers
 }
 
-func (p *page) write() error {
+func (p *pager) write() error {
 	css, err := pageFiles.ReadFile("page/style.css")
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (p *page) write() error {
 	return p.part("foot", nil)
 }
 
-func (p *page) part(part string, data any) error { return pages.ExecuteTemplate(p.w, part, data) }
+func (p *pager) part(part string, data any) error { return pages.ExecuteTemplate(p.w, part, data) }
 
 // headView is the top of the page: the answer.
 type headView struct {
@@ -94,7 +94,7 @@ type findingView struct {
 	Scenario, Lock, Property, Got, Want, Reason, Because, Seeds, Replay, Anchor string
 }
 
-func (p *page) head(css string) headView {
+func (p *pager) head(css string) headView {
 	s := Summarize(p.d.Results.Runs)
 	v := headView{
 		CSS:      template.CSS(css),
@@ -134,7 +134,7 @@ func (p *page) head(css string) headView {
 	return v
 }
 
-func (p *page) cell(i, j int, c *cell) cellView {
+func (p *pager) cell(i, j int, c *cell) cellView {
 	k := c.mark()
 	v := cellView{Class: looks[k].word, Symbol: looks[k].symbol, Title: looks[k].meaning, Unexpected: !c.expected()}
 	switch k {
@@ -182,7 +182,7 @@ func (r *Run) inWords() string {
 	return strings.Join(bad, ", ") + "; not as expected"
 }
 
-func (p *page) about(scenario string) About {
+func (p *pager) about(scenario string) About {
 	for _, a := range p.d.About {
 		if a.Name == scenario {
 			return a
@@ -195,7 +195,7 @@ func scenarioAnchor(i int) string { return "s" + strconv.Itoa(i+1) }
 func runAnchor(i, j int) string   { return fmt.Sprintf("s%d-%d", i+1, j+1) }
 
 // anchorOf is where a run is told. Anchors are numbers: names may be anything.
-func (p *page) anchorOf(r *Run) string {
+func (p *pager) anchorOf(r *Run) string {
 	for i, s := range p.m.scenarios {
 		for j, l := range p.m.locks {
 			if s == r.Scenario && l == r.Lock {

@@ -42,7 +42,7 @@ type otherView struct{ Seed, Symbol, Class, Words, Replay string }
 
 type sentenceView struct{ Class, Time, Text string }
 
-func (p *page) scenario(i int, s string) error {
+func (p *pager) scenario(i int, s string) error {
 	a := p.about(s)
 	v := scenarioView{Anchor: scenarioAnchor(i), Name: name(s), Title: clean(a.Title)}
 	for _, par := range strings.Split(cleanLines(a.Story), "\n\n") {
@@ -70,7 +70,7 @@ func (p *page) scenario(i int, s string) error {
 	return p.part("scenario-end", v)
 }
 
-func (p *page) run(anchor string, c *cell) runView {
+func (p *pager) run(anchor string, c *cell) runView {
 	r := c.worst()
 	k := r.mark()
 	v := runView{
@@ -107,11 +107,11 @@ func (p *page) run(anchor string, c *cell) runView {
 
 // draws says whether a run gets its story and timeline: when there is
 // something to see, when its lock is the reference, or when there are few.
-func (p *page) draws(r *Run) bool {
+func (p *pager) draws(r *Run) bool {
 	return r.interesting() || r.Lock == p.d.Reference || len(p.d.Results.Runs) < drawAllBelow
 }
 
-func (p *page) count(lock string, f *facts) {
+func (p *pager) count(lock string, f *facts) {
 	n := p.numbers[lock]
 	if n == nil {
 		n = &numbers{lock: lock}
@@ -187,7 +187,7 @@ type numbersView struct {
 	Absent string
 }
 
-func (p *page) numberView() numbersView {
+func (p *pager) numberView() numbersView {
 	var v numbersView
 	var all []*numbers
 	for _, l := range p.m.locks {

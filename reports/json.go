@@ -12,7 +12,6 @@ import (
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
 	"github.com/holdfast-go/holdfast/checker"
 )
@@ -107,17 +106,11 @@ func firstProblem(err error) string {
 		return err.Error()
 	}
 	for len(v.Causes) > 0 {
-		if _, names := v.ErrorKind.(*kind.PropertyNames); names {
-			break // its cause is about the name alone, and has no place
-		}
 		v = slices.MinFunc(v.Causes, func(a, b *jsonschema.ValidationError) int {
 			return slices.Compare(a.InstanceLocation, b.InstanceLocation)
 		})
 	}
 	at := "/" + strings.Join(v.InstanceLocation, "/")
-	if p, ok := v.ErrorKind.(*kind.PropertyNames); ok {
-		return fmt.Sprintf("%s: %q is not a name that may stand here", at, p.Property)
-	}
 	out := v.BasicOutput()
 	for len(out.Errors) > 0 {
 		out = &out.Errors[0]

@@ -30,6 +30,7 @@ type sentence struct {
 	bad    bool // a violation, or what makes it one
 	fault  bool
 	gap    bool // stands for sentences left out; at is where they began
+	first  bool // before what else happens at that instant
 	weight weight
 	actor  string // who, for the collapsed form
 }
@@ -42,14 +43,62 @@ func tell(f *facts, r *Run) []sentence {
 	for i := range f.claims {
 		t.claims[f.claims[i].AcquireOp] = &f.claims[i]
 	}
+	t.sumOverlaps()
 	for i := range f.h.Events {
 		t.event(&f.h.Events[i])
 	}
 	for _, o := range f.overlaps {
-		t.overlapEnds(o)
+		if !t.summed[o.b.AcquireOp] {
+			t.overlapEnds(o)
+		}
 	}
-	slices.SortStableFunc(t.out, func(a, b sentence) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(t.out, func(a, b sentence) int {
+		if c := cmp.Compare(a.at, b.at); c != 0 || a.first == b.first {
+			return c
+		}
+		if a.first {
+			return -1
+		}
+		return 1
+	})
 	return shorten(t.out)
+}
+
+// sumOverlaps puts the grants that one stale holder overlaps with into one
+// sentence, from the second on, when there are many of them.
+func (t *teller) sumOverlaps() {
+	t.summed = map[int64]bool{}
+	groups := map[int64][]overlap{}
+	for _, o := range t.f.overlaps {
+		groups[o.a.AcquireOp] = append(groups[o.a.AcquireOp], o)
+	}
+	for i := range t.f.claims {
+		a := &t.f.claims[i]
+		rest := groups[a.AcquireOp]
+		if len(rest) <= 3 {
+			continue
+		}
+		var names []string
+		var longest, until int64
+		rest = rest[1:]
+		for _, o := range rest {
+			t.summed[o.b.AcquireOp] = true
+			if o.b.EndOp != 0 {
+				t.summed[o.b.EndOp] = true
+			}
+			if who := t.f.who(o.b.Client, o.b.Owner); !slices.Contains(names, who) {
+				names = append(names, who)
+			}
+			longest, until = max(longest, o.to-o.from), max(until, o.to)
+		}
+		slices.SortFunc(names, natural)
+		who := t.f.who(a.Client, a.Owner)
+		t.out = append(t.out, sentence{
+			at: rest[0].from, weight: unmissable, bad: true, actor: who,
+			text: fmt.Sprintf("Until %s: %d more grants, to %s, while %s still believes that it holds the lock; the longest overlap is %s.",
+				instant(until), len(rest), enumerate(names), who, length(longest)),
+		})
+	}
 }
 
 // causeOps are the operations that prove a violation.
@@ -72,6 +121,7 @@ type teller struct {
 	out    []sentence
 	claims map[int64]*checker.Claim
 	cause  map[int64]bool
+	summed map[int64]bool               // operations that one sentence for many tells
 	held   map[string]map[string]string // node -> key -> holder, as of now
 }
 
@@ -109,6 +159,9 @@ func (t *teller) succeeded(e *checker.Event) {
 	}
 	switch e.F {
 	case checker.Acquire:
+		if t.summed[e.Op] {
+			return
+		}
 		c := t.claims[e.Op]
 		if c == nil && e.Result.Count > 1 {
 			t.say(e, ordinary, "%s takes one more hold on the lock, and has %d.", who, e.Result.Count)
@@ -143,6 +196,9 @@ func (t *teller) succeeded(e *checker.Event) {
 		}
 		t.say(e, unmissable, "%s gets the lock%s while %s still %s it: %s from here on.", who, extra, enumerate(names), believe, holders(len(names)+1)).bad = true
 	case checker.Release:
+		if t.summed[e.Op] {
+			return
+		}
 		if e.Result.Count > 0 {
 			t.say(e, ordinary, "%s gives one hold back, and has %d left.", who, e.Result.Count)
 			return
@@ -253,7 +309,10 @@ func (t *teller) fault(e *checker.Event) {
 	case checker.PhaseEnd:
 		t.say(e, decisive, "The %s ends%s.", what, detail).fault = true
 	case checker.PhaseFailed:
-		t.say(e, decisive, "The %s could not strike%s.", what, detail).fault = true
+		if detail == "" {
+			detail = ": could not strike"
+		}
+		t.say(e, decisive, "Fault %s%s.", what, detail).fault = true
 	default:
 		lasts := ""
 		for _, s := range t.f.faults {
@@ -318,7 +377,7 @@ func (t *teller) overlapEnds(o overlap) {
 	who, how := t.f.who(c.Client, c.Owner), ""
 	switch c.EndedBy {
 	case "release":
-		how = who + " releases"
+		how = who + " lets go"
 	case "lost":
 		how = who + " stops, because it was told that its hold is lost"
 	case "crash":
@@ -331,7 +390,7 @@ func (t *teller) overlapEnds(o overlap) {
 		other = o.b
 	}
 	t.out = append(t.out, sentence{
-		at: o.to, weight: unmissable, bad: true, actor: who,
+		at: o.to, weight: unmissable, bad: true, actor: who, first: c.EndedBy == "release",
 		text: fmt.Sprintf("%s: the time of two holders, %s and %s, ends after %s.", upper(how), who, t.f.who(other.Client, other.Owner), length(o.to-o.from)),
 	})
 }

@@ -96,43 +96,29 @@ func (t *teller) notReplicated(e *checker.Event) {
 	}
 }
 
-// promotion finds out which node lost its role and which took over: the
-// targets of the fault, else the replica that acts as a primary afterwards.
+// promotion finds out which node lost its role and which took over: the first
+// is the target of the fault, the second is named in its detail, or is the
+// first other node that acts as a primary afterwards, having been a replica.
 func (t *teller) promotion(e *checker.Event) (old, promoted string) {
+	if len(e.Fault.Targets) == 0 {
+		return "", ""
+	}
+	old = e.Fault.Targets[0]
+	words := strings.FieldsFunc(e.Fault.Detail, func(r rune) bool { return r == ' ' || r == ',' || r == ';' })
+	if i := slices.Index(words, "promoted"); i > 0 {
+		return old, words[i-1]
+	}
 	replica := map[string]bool{}
-	after := map[string]bool{}
 	for i := range t.f.h.Events {
 		x := &t.f.h.Events[i]
-		if x.Kind != checker.Server || x.Server == nil {
+		if x.Kind != checker.Server || x.Server == nil || x.Server.Node == old {
 			continue
 		}
-		switch s := x.Server; {
-		case s.Role == "replica" && x.Time <= e.Time:
+		if s := x.Server; s.Role == "replica" {
 			replica[s.Node] = true
-		case s.Role == "primary" && x.Time >= e.Time && promoted == "" && (replica[s.Node] || strings.Contains(s.Node, "-replica-")):
-			after[s.Node] = true
-			promoted = s.Node
+		} else if x.Time >= e.Time && replica[s.Node] {
+			return old, s.Node
 		}
 	}
-	for _, n := range e.Fault.Targets {
-		switch {
-		case strings.Contains(n, "-replica-"):
-			promoted = n
-		case t.held[n] != nil:
-			old = n
-		}
-	}
-	if promoted == "" {
-		for n := range t.held {
-			if strings.Contains(n, "-replica-") && strings.Contains(e.Fault.Detail, n) {
-				promoted = n
-			}
-		}
-	}
-	if old == "" {
-		if group, _, ok := strings.Cut(promoted, "-replica-"); ok && t.held[group] != nil {
-			old = group
-		}
-	}
-	return old, promoted
+	return old, ""
 }

@@ -321,6 +321,9 @@ func (t *timeline) caption() string {
 			parts = append(parts, fmt.Sprintf("Two holders %d times, for %s in all, at most %s.", n, length(total), length(longest)))
 		}
 	}
+	if t.f.invalid {
+		parts = append(parts, "The history is not valid, so it is not known what the clients believed.")
+	}
 	if n := len(t.f.lost); n > 0 {
 		parts = append(parts, plural(n, "lost update")+".")
 	}

@@ -140,6 +140,7 @@ func (t *timeline) drawServer(l *lane) {
 		lastX   = -2.0
 	)
 	flush := func(to int64, how string) {
+		to = min(to, t.stopped(l.node, since))
 		if holder == "" || !t.shown(since, to) || t.full() {
 			return
 		}
@@ -179,8 +180,23 @@ func (t *timeline) drawServer(l *lane) {
 				fmt.Sprintf("%s: the lease of %s is over at %s", l.label, t.f.holder(s.WasHolder), instant(e.Time)))
 		}
 	}
-	flush(t.stopped(l.node, since), "to the end")
+	flush(t.f.end, "to the end")
 	t.path("renew", renewed.String(), "renewals and other commands on a held lock")
+	t.drawDown(l)
+}
+
+// drawDown hatches the times in which a server was down.
+func (t *timeline) drawDown(l *lane) {
+	for _, d := range t.f.downs(l.node) {
+		if !t.shown(d.from, d.to) {
+			continue
+		}
+		x1, x2 := t.x(d.from), t.x(d.to)
+		t.rect("paused", x1, l.y+3, x2-x1, l.height-6, fmt.Sprintf("%s is down from %s, %s", l.label, instant(d.from), length(d.to-d.from)))
+		if x2-x1 > 40 && !l.replica {
+			t.text("halo", (x1+x2)/2, l.y+l.height/2+4, "down")
+		}
+	}
 }
 
 func ended(s *checker.ServerEvent) string {
@@ -196,11 +212,11 @@ func ended(s *checker.ServerEvent) string {
 }
 
 // stopped is when the last thing known of a server ceased to be true: when it
-// crashed or was replaced, or never.
+// went down, or never.
 func (t *timeline) stopped(node string, since int64) int64 {
-	for _, x := range t.f.faults {
-		if (x.name == "crash" || x.name == "failover") && !x.failed && x.from >= since && slices.Contains(x.targets, node) {
-			return x.from
+	for _, d := range t.f.downs(node) {
+		if d.from >= since {
+			return d.from
 		}
 	}
 	return t.f.end

@@ -201,6 +201,8 @@ func (d Document) headline() string {
 		b.WriteString("; exclusion was violated, as the scenario argues.")
 	case s.Runs == 1:
 		b.WriteString("; exclusion was violated.")
+	case argued == 0:
+		fmt.Fprintf(&b, "; exclusion was violated in %d of them, which no scenario argues for.", broken)
 	case argued == broken:
 		fmt.Fprintf(&b, "; exclusion was violated in %d of them, as the scenarios argue.", broken)
 	default:

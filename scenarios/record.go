@@ -67,11 +67,16 @@ func (r *recorder) crashed(client string) {
 	r.dead[client] = true
 }
 
-// end records what remained, and closes the history.
-func (r *recorder) end(e checker.EndEvent) {
+// end records what remained, and closes the history. It is called when the
+// bubble is gone, so the time is given.
+func (r *recorder) end(e checker.EndEvent, at time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.append(checker.Event{Kind: checker.End, End: &e})
+	t := int64(at)
+	if n := len(r.events); n > 0 {
+		t = max(t, r.events[n-1].Time)
+	}
+	r.events = append(r.events, checker.Event{Time: t, Kind: checker.End, End: &e})
 	r.closed = true
 }
 

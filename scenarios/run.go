@@ -22,6 +22,7 @@ type Played struct {
 	History  *checker.History
 	Virtual  time.Duration // how long it took in the world's time
 	Commands int           // Redis commands that servers executed
+	Scripts  int           // how many of them were scripts
 }
 
 // Play plays a scenario against a lock in the simulated world. The same
@@ -50,9 +51,9 @@ func Play(s *Scenario, lockName string, seed uint64, version string) (*Played, e
 	if errors.As(bubble, &be) && len(r.end.Goroutines) == 0 {
 		r.end.Goroutines = []string{be.Reason}
 	}
-	r.rec.end(r.end)
+	r.rec.end(r.end, r.took)
 	h := &checker.History{Header: r.header(version), Events: r.rec.events}
-	return &Played{History: h, Virtual: r.took, Commands: r.commands}, nil
+	return &Played{History: h, Virtual: r.took, Commands: r.commands, Scripts: r.scripts}, nil
 }
 
 // run is one Play under way.
@@ -67,6 +68,7 @@ type run struct {
 	end      checker.EndEvent
 	took     time.Duration
 	commands int
+	scripts  int
 	err      error
 }
 
@@ -139,7 +141,8 @@ func (r *run) play() {
 	}
 	time.Sleep(time.Second) // connections close
 	r.end.Connections = w.Connections()
-	r.took, r.commands = time.Since(start), w.Commands()
+	r.took = time.Since(start)
+	r.commands, r.scripts = w.Served()
 	if err := w.Err(); err != nil && r.err == nil {
 		r.err = err
 	}

@@ -55,6 +55,7 @@ type node struct {
 	conns   []*pipeConn   // the server's ends
 	follow  *follower     // not nil while a replica
 	served  int           // commands executed
+	scripts int           // of these, scripts
 }
 
 func newNode(w *World, name string, group int, addr *net.TCPAddr, role string) *node {
@@ -196,6 +197,9 @@ func (s *session) run(cmd string, args []string) (changed, ok bool) {
 		return false, false
 	}
 	n.served++
+	if cmd == "EVAL" || cmd == "EVALSHA" {
+		n.scripts++
+	}
 	s.server = n.mr.Server()
 	now := n.clock.now()
 	n.mr.SetTime(now)

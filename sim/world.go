@@ -109,16 +109,17 @@ func address(group, host int) *net.TCPAddr {
 // Process returns a client process.
 func (w *World) Process(name string) *Process { return w.procs[name] }
 
-// Commands is how many commands the servers have executed.
-func (w *World) Commands() int {
-	total := 0
+// Served is how many commands the servers have executed, and how many of them
+// were scripts.
+func (w *World) Served() (commands, scripts int) {
 	for _, name := range w.order {
 		n := w.nodes[name]
 		n.exec.Lock()
-		total += n.served
+		commands += n.served
+		scripts += n.scripts
 		n.exec.Unlock()
 	}
-	return total
+	return commands, scripts
 }
 
 // Keys lists what the primaries that are up hold now, as "node key".

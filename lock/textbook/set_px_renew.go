@@ -18,10 +18,10 @@ import (
 //
 // What is wrong with it:
 //
-//   - It looks only whether the key is there, not whose it is. A release does
-//     not take the hold off its list; the next scan that finds no key does. If
-//     another owner took the lock before that scan, the hold stays on the list
-//     and goes on extending the other owner's lock.
+//   - It looks only whether the key is there, not whose it is. When a hold is
+//     lost and another owner took the lock before the next scan, the lost hold
+//     stays on the list and goes on extending the other owner's lock, until
+//     its own holder releases.
 //   - Where the last third of the lease is shorter than Scan (a lease under
 //     6 s), a scan can miss it, and the lock expires under its holder.
 //   - An extension counts as done before its answer is there. When it fails,
@@ -174,14 +174,17 @@ func (l *setPXRenew) granted(g lock.Grant, err error, opts []lock.AcquireOption)
 	return g, nil
 }
 
-// Unlock deletes the key if the owner holds the lock, and leaves it to the
-// scheduler to notice. As textbook code does, it gives up when ctx is
+// Unlock deletes the key if the owner holds the lock, and takes the hold off
+// the scheduler's list. As textbook code does, it gives up when ctx is
 // cancelled; the scheduler then goes on extending a lock that nobody uses.
 func (l *setPXRenew) Unlock(ctx context.Context) (int, error) {
 	err := l.compareAndDelete(ctx)
 	if err == nil || errors.Is(err, lock.ErrNotHeld) {
 		l.held.Lock()
-		l.hold = nil
+		if l.hold != nil {
+			l.renewer.drop(l.hold)
+			l.hold = nil
+		}
 		l.held.Unlock()
 	}
 	return 0, err

@@ -1,0 +1,80 @@
+package checker
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// pictureOps is how many operations a picture shows of a history.
+const pictureOps = 200
+
+// picture draws the lock with the violation, or the first lock when there is
+// none. Porcupine draws the longest orders it found and the operation that
+// fits none of them.
+func picture(h *History, w io.Writer) error {
+	if err := validate(h); err != nil {
+		return err
+	}
+	t := newTrace(h)
+	r := t.rules()
+	var ops []lockOp
+	for i, lock := range t.locks {
+		l, _ := t.lockOps(lock)
+		bad := byPorcupine(l, r, 5*time.Second) == Violated
+		if bad || i == 0 {
+			ops = l
+		}
+		if bad {
+			if len(l) > pictureOps {
+				ops = t.around(l, t.illegal(l, r, byPorcupine, time.Now().Add(10*time.Second)).Ops)
+			}
+			break
+		}
+	}
+	if len(ops) > pictureOps {
+		ops = ops[:pictureOps]
+	}
+	names := map[int32]string{}
+	for i := range ops {
+		names[ops[i].owner] = ops[i].name
+	}
+	// Porcupine wants finite times: what never returned is drawn to the end.
+	drawn := make([]lockOp, len(ops))
+	for i, o := range ops {
+		o.ret = min(o.ret, max(t.endTime, o.call)+1)
+		drawn[i] = o
+	}
+	model := r.porcupine(func(n int32) string { return names[n] })
+	_, info := porcupine.CheckOperationsVerbose(model, operations(drawn), 5*time.Second)
+	if err := porcupine.Visualize(model, info, w); err != nil {
+		return fmt.Errorf("draw history: %w", err)
+	}
+	return nil
+}
+
+// around cuts out the operations of a cause and those concurrent with it. A
+// release is left out when the acquire it belongs to is: the slice begins with
+// a free lock.
+func (t *trace) around(ops []lockOp, cause []int64) []lockOp {
+	from, to := int64(forever), int64(0)
+	for _, id := range cause {
+		o := t.byID[id]
+		from, to = min(from, o.inv), max(to, min(o.ret, t.endTime))
+	}
+	var out []lockOp
+	for _, o := range ops {
+		if o.call > to || o.ret < from || (o.call < from && o.kind != gotLock) {
+			continue
+		}
+		if o.kind == maybeGot || o.kind == maybeGave {
+			if o.call < from {
+				continue
+			}
+		}
+		out = append(out, o)
+	}
+	return out
+}

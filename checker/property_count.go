@@ -1,0 +1,202 @@
+package checker
+
+import "strconv"
+
+// judgeCount follows every owner's hold count through its own operations, and
+// then asks the server log for counts and holds that nobody asked for.
+func judgeCount(t *trace) Verdict {
+	v := Verdict{Outcome: Good}
+	for _, k := range t.owners {
+		v = earlier(v, t.countsOf(k))
+	}
+	if v.Outcome == Violated {
+		return v
+	}
+	for _, k := range t.owners {
+		v = earlier(v, t.serverCounts(k))
+		v = earlier(v, t.ghostHold(k))
+	}
+	if v.Outcome == Violated {
+		return byServers(v)
+	}
+	return v
+}
+
+// bounds of a hold count; operations with unknown outcome spread them.
+type bounds struct{ lo, hi int }
+
+// after is what bounds become when something happened to the owner.
+func (b bounds) after(s step) bounds {
+	switch {
+	case s.o == nil:
+		b.lo = 0
+	case !s.ret:
+	case s.o.f == Acquire && s.o.kind == OK:
+		if c := s.o.res.Count; c > 0 {
+			return bounds{c, c}
+		}
+		return bounds{b.lo + 1, b.hi + 1}
+	case s.o.f == Acquire && (s.o.kind == Info || s.o.res.Error == ErrOther):
+		b.hi++
+	case s.o.f == Release && s.o.kind == OK:
+		return bounds{s.o.res.Count, s.o.res.Count}
+	case s.o.f == Release && s.o.kind == Fail && s.o.res.Error == ErrNotHeld:
+		return bounds{}
+	case s.o.f == Release && s.o.kind == Fail && s.o.res.Error == ErrLost:
+		b.lo = 0
+	case s.o.f == Release:
+		b.lo = max(b.lo-1, 0)
+	}
+	return b
+}
+
+// countsOf checks the counts that an owner's operations returned.
+func (t *trace) countsOf(k ownerLock) Verdict {
+	var b bounds
+	var before *op
+	for _, s := range t.steps(k) {
+		if s.ret && s.o.kind == OK {
+			c := s.o.res.Count
+			wrong := false
+			switch s.o.f {
+			case Acquire: // a hold that was lost starts again at 1
+				wrong = c > b.hi+1 || (c > 1 && c < b.lo+1) || (c == 1 && b.lo > 0 && !t.mayHaveLost(k, before, s.o))
+			case Release: // nothing held: for the other judges to say
+				wrong = b.hi > 0 && (c > b.hi-1 || c < b.lo-1)
+			case Inspect:
+				wrong = c > b.hi || (c < b.lo && c > 0)
+			}
+			if wrong {
+				return violation(s.t, opIDs(before, s.o), "the %s of %s at %s returned count %d; %s", s.o.f, k.owner, at(s.t), c, b.words(s.o.f))
+			}
+		}
+		if b = b.after(s); s.ret && s.o.f != Inspect {
+			before = s.o
+		}
+	}
+	return Verdict{Outcome: Good}
+}
+
+func (b bounds) words(f Func) string {
+	switch n := b.hi; {
+	case f == Acquire && b.lo == b.hi:
+		return "it was to be " + strconv.Itoa(n+1)
+	case f == Release && b.lo == b.hi:
+		return "it was to be " + strconv.Itoa(n-1)
+	}
+	return "the owner can have had " + strconv.Itoa(b.lo) + " to " + strconv.Itoa(b.hi) + " holds before"
+}
+
+// mayHaveLost says whether a hold may have been gone when an acquire of its
+// owner was granted: its lease could have run out, or a server saw it end.
+func (t *trace) mayHaveLost(k ownerLock, before, o *op) bool {
+	if !t.claim.Reentrant || before == nil || len(t.changes) == 0 {
+		return true
+	}
+	if lease := t.leaseOf(before); before.f != Acquire || plus(before.inv, lease) <= o.ret+slackOfServers {
+		return true
+	}
+	for i := range t.faults {
+		if t.faults[i].from <= o.ret && !t.faults[i].is("pause") {
+			return true
+		}
+	}
+	for i := range t.changes {
+		if c := &t.changes[i]; c.t >= before.inv && c.t <= o.ret && c.lock == k.lock && c.was == k.owner && c.ends() {
+			return true
+		}
+	}
+	return false
+}
+
+// serverCounts checks that no command made a server count more holds of an
+// owner than it has or is about to get.
+func (t *trace) serverCounts(k ownerLock) Verdict {
+	steps := t.steps(k)
+	var b bounds
+	var extra int // an acquire that failed may still be on its way
+	var open *op
+	j := 0
+	for i := range t.changes {
+		c := &t.changes[i]
+		for j < len(steps) && steps[j].t <= c.t {
+			s := steps[j]
+			switch {
+			case s.o != nil && s.o.f == Acquire && !s.ret:
+				open, extra = s.o, 0
+			case s.ret && s.o == open && s.t < c.t:
+				open = nil
+				if s.o.kind == Fail && s.o.res.Error == ErrCanceled {
+					extra = 1
+				}
+			case s.ret && s.o == open:
+				// The change and the return are simultaneous: it may belong to it.
+				extra = 1
+			}
+			if n := b.after(s); s.o != nil && s.ret && s.o.f == Release && s.t == c.t {
+				b = bounds{n.lo, max(n.hi, b.hi)}
+			} else {
+				b = n
+			}
+			j++
+		}
+		if c.lock != k.lock || c.holder != k.owner || !c.command() || (c.Count <= c.WasCount && c.was == c.holder) {
+			continue
+		}
+		allowed := b.hi + extra
+		if open != nil {
+			allowed++
+		}
+		if c.Count > allowed {
+			return violation(c.t, opIDs(open, t.grantOf(k.owner, k.lock, c.t)), "%s counted %s of %s at %s; it had asked for %d",
+				c.Node, plural(c.Count, "hold"), k.owner, at(c.t), allowed)
+		}
+	}
+	return Verdict{Outcome: Good}
+}
+
+// ghostHold checks that an owner which gave everything back holds nothing on
+// the servers. Servers that a fault may have cut off or set back are excused.
+func (t *trace) ghostHold(k ownerLock) Verdict {
+	if _, crashed := t.crashed[t.client[k.owner]]; crashed {
+		return Verdict{Outcome: Good}
+	}
+	var b bounds
+	var last *op
+	for _, s := range t.steps(k) {
+		if s.o == nil || (s.o.f != Inspect && (s.o.unclear() || s.o.res.Error == ErrLost || s.o.res.Error == ErrOther)) {
+			return Verdict{Outcome: Good} // who knows what is left
+		}
+		if b = b.after(s); s.ret && s.o.f != Inspect {
+			last = s.o
+		}
+	}
+	if last == nil || b.hi > 0 {
+		return Verdict{Outcome: Good}
+	}
+	groups := map[string]bool{}
+	for i := range t.spans {
+		s := &t.spans[i]
+		if s.lock == k.lock && s.holder == k.owner && !s.replica && s.from <= last.ret && s.to > last.ret && !t.disturbed(s.group, last.ret) {
+			groups[s.group] = true
+		}
+	}
+	if len(groups) <= t.claim.Nodes-max(t.claim.Quorum, 1) {
+		return Verdict{Outcome: Good}
+	}
+	return violation(last.ret, opIDs(last, t.grantOf(k.owner, k.lock, last.ret)), "%s gave back all it had by %s and the servers still hold the lock for it",
+		k.owner, at(last.ret))
+}
+
+// disturbed says whether a server of a group may have missed commands or have
+// been replaced by then.
+func (t *trace) disturbed(group string, by int64) bool {
+	for i := range t.faults {
+		s := &t.faults[i]
+		if s.from <= by && s.touchesGroup(group) &&
+			s.is("failover", "partition", "node-crash", "node-restart", "cut-replication", "replication-lag", "clock-jump", "clock-drift") {
+			return true
+		}
+	}
+	return false
+}

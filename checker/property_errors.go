@@ -1,0 +1,90 @@
+package checker
+
+// documented are the error classes that each outcome of an operation may have.
+var documented = map[Func]map[Kind][]string{
+	Acquire: {Fail: {ErrBusy, ErrCanceled, ErrAcks}, Info: {ErrUnknown}},
+	Release: {Fail: {ErrNotHeld, ErrLost}, Info: {ErrUnknown, ErrCanceled}},
+}
+
+// judgeErrors checks that every failure has a documented class, and that the
+// server log does not contradict it.
+func judgeErrors(t *trace) Verdict {
+	v := Verdict{Outcome: Good}
+	for _, o := range t.ops {
+		v = earlier(v, classOf(o))
+		if len(t.changes) > 0 {
+			v = earlier(v, t.contradicted(o))
+		}
+	}
+	return v
+}
+
+func classOf(o *op) Verdict {
+	if o.kind != Fail && o.kind != Info {
+		return Verdict{Outcome: Good}
+	}
+	class := o.res.Error
+	allowed, listed := documented[o.f][o.kind]
+	right := class != ErrOther && class != "" && !listed
+	for _, a := range allowed {
+		right = right || a == class
+	}
+	if right {
+		return Verdict{Outcome: Good}
+	}
+	said := ""
+	if o.res.Message != "" {
+		said = ": " + o.res.Message
+	}
+	what := "failed"
+	if o.kind == Info {
+		what = "ended unclear"
+	}
+	return violation(o.ret, opIDs(o), "the %s of %s %s at %s with the class %q, which is not documented for it%s", o.f, o.owner, what, at(o.ret), class, said)
+}
+
+// contradicted compares an outcome with what the servers did meanwhile.
+func (t *trace) contradicted(o *op) Verdict {
+	switch {
+	case o.f == Release && o.kind == Fail && o.res.Error == ErrNotHeld:
+		for i := range t.changes {
+			c := &t.changes[i]
+			if c.t > o.ret {
+				break
+			}
+			if c.t >= o.inv && t.commandOf(c, o) && c.was == o.owner && (c.ends() || c.Count < c.WasCount) {
+				return byServers(violation(o.ret, opIDs(o, t.grantOf(o.owner, o.lock, o.inv)),
+					"the release of %s was told at %s that it holds nothing; it had released its hold on %s at %s", o.owner, at(o.ret), c.Node, at(c.t)))
+			}
+		}
+	case o.f == Acquire && o.kind == Fail && o.res.Error == ErrBusy:
+		groups := map[string]int64{} // where it was granted and stayed
+		for i := range t.changes {
+			c := &t.changes[i]
+			if c.t > o.ret {
+				break
+			}
+			switch {
+			case c.t >= o.inv && t.commandOf(c, o) && c.holder == o.owner && c.grants():
+				groups[c.group] = c.t
+			case c.lock == o.lock && c.was == o.owner && c.ends():
+				delete(groups, c.group)
+			}
+		}
+		if len(groups) >= t.claim.Quorum {
+			return byServers(violation(o.ret, opIDs(o), "the acquire of %s was told at %s that the lock is busy; the servers had granted it", o.owner, at(o.ret)))
+		}
+	case o.f == Release && o.kind == OK && t.claim.Nodes == 1 && t.claim.Quorum <= 1:
+		if t.groupsHolding(o.lock, o.owner, o.inv-slackOfServers, o.ret, true) == 0 {
+			return byServers(violation(o.ret, opIDs(o, t.grantOf(o.owner, o.lock, o.inv)),
+				"the release of %s succeeded at %s; no server held the lock for it any more", o.owner, at(o.ret)))
+		}
+	}
+	return Verdict{Outcome: Good}
+}
+
+// commandOf says whether a change was made by a command of an operation's
+// client on its lock.
+func (t *trace) commandOf(c *change, o *op) bool {
+	return c.command() && c.By == o.client && c.lock == o.lock
+}

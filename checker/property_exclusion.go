@@ -1,0 +1,201 @@
+package checker
+
+import (
+	"fmt"
+	"sort"
+)
+
+// rounding is the resolution of a server's TTL.
+const rounding = millisecond
+
+// overlapOf is a pair of beliefs that contradict each other.
+type overlapOf struct {
+	a, b   *Claim // a was granted first
+	length int64
+	class  string
+	owed   int64 // when a's lease ended, where known
+	server bool  // judged by the server log
+}
+
+// judgeExclusion looks for two owners that both believed to hold the same
+// lock, and says whose fault it is.
+func judgeExclusion(t *trace) Verdict {
+	var worst, longest *overlapOf
+	for i := range t.claims {
+		b := &t.claims[i]
+		for j := range t.claims[:i] {
+			a := &t.claims[j]
+			if a.Lock != b.Lock || a.Owner == b.Owner || a.To <= b.From {
+				continue
+			}
+			p := &overlapOf{a: a, b: b, length: min(a.To, b.To) - b.From}
+			if p.length <= 0 {
+				continue
+			}
+			t.classify(p)
+			if longest == nil || p.length > longest.length {
+				longest = p
+			}
+			if p.class == ContractBroken && (worst == nil || p.length > worst.length) {
+				worst = p
+			}
+		}
+	}
+	if longest == nil {
+		return Verdict{Outcome: Good}
+	}
+	if worst == nil {
+		worst = longest
+	}
+	v := worst.verdict(t)
+	v.OverlapMS = ms(longest.length)
+	return v
+}
+
+func (p *overlapOf) verdict(t *trace) Verdict {
+	a, b := p.a, p.b
+	var words string
+	switch p.class {
+	case ContractBroken:
+		lease := "which has no end"
+		if p.owed != never {
+			lease = "which ran until " + at(p.owed)
+		}
+		words = fmt.Sprintf("%s was granted the lock at %s during the lease of %s, %s", b.Owner, at(b.From), a.Owner, lease)
+	case LeaseOutlived:
+		words = fmt.Sprintf("%s was granted the lock at %s; the lease of %s had ended at %s and it went on", b.Owner, at(b.From), a.Owner, at(p.owed))
+	default:
+		words = fmt.Sprintf("%s was granted the lock at %s while %s still held it; without a server log nobody can say whether its lease had ended",
+			b.Owner, at(b.From), a.Owner)
+	}
+	v := violation(b.From, opIDs(t.byID[a.AcquireOp], t.byID[b.AcquireOp], t.byID[a.EndOp]), "%s; both held it for %s", words, long(p.length))
+	v.Class = p.class
+	if p.server {
+		v = byServers(v)
+	}
+	return v
+}
+
+// classify decides whether the earlier holder's lease was still owed when the
+// later one got the lock.
+func (t *trace) classify(p *overlapOf) {
+	got, seen := t.arrival(p.b)
+	bound := t.owedByClient(p.a, got)
+	if owed, ok := t.owedByServers(p.a, got); ok {
+		p.server = true
+		p.owed = max(owed, bound)
+		p.class = LeaseOutlived
+		if p.owed > plus(got, rounding) {
+			p.class = ContractBroken
+		}
+		return
+	}
+	// The clients' own times bound the lease from both sides.
+	p.server = seen
+	earliest := got
+	if !seen {
+		earliest = t.byID[p.b.AcquireOp].inv
+	}
+	switch upper := t.latestEnd(p.a, got); {
+	case bound > plus(got, rounding):
+		p.class, p.owed = ContractBroken, bound
+	case upper <= earliest:
+		p.class, p.owed = LeaseOutlived, upper
+	}
+}
+
+// arrival is when a hold appeared on enough servers, and whether the server
+// log says so; without it, the time the client heard of it.
+func (t *trace) arrival(c *Claim) (int64, bool) {
+	o := t.byID[c.AcquireOp]
+	groups := map[string]bool{}
+	for i := range t.changes {
+		s := &t.changes[i]
+		if s.t > o.ret {
+			break
+		}
+		if s.t >= o.inv && s.lock == c.Lock && s.command() && s.holder == c.Owner && s.grants() {
+			groups[s.group] = true
+			if len(groups) >= t.claim.Quorum {
+				return s.t, true
+			}
+		}
+	}
+	return o.ret, false
+}
+
+// owedByServers is until when at least a quorum of servers owed a claim its
+// hold, by what its owner's client was last granted or renewed on each before
+// by. A server that later lost the hold, or that another has replaced, owes it
+// all the same: that is what the client was promised.
+func (t *trace) owedByServers(c *Claim, by int64) (int64, bool) {
+	inv := t.byID[c.AcquireOp].inv
+	owed := map[string]int64{} // by server
+	group := map[string]string{}
+	for i := range t.changes {
+		s := &t.changes[i]
+		if s.t >= by {
+			break
+		}
+		if s.t >= inv && s.lock == c.Lock && s.command() && s.holder == c.Owner {
+			owed[s.Node] = s.expires()
+			group[s.Node] = s.group
+		}
+	}
+	best := map[string]int64{} // by group
+	for node, until := range owed {
+		best[group[node]] = max(best[group[node]], until)
+	}
+	if len(best) < t.claim.Quorum {
+		return 0, false
+	}
+	times := make([]int64, 0, len(best))
+	for _, until := range best {
+		times = append(times, until)
+	}
+	sort.Slice(times, func(i, j int) bool { return times[i] > times[j] })
+	return times[t.claim.Quorum-1], true
+}
+
+// owedByClient is until when a claim was owed its hold at least: every acquire
+// of it that had returned by then and was not given back promised one lease,
+// counted from some time after its invocation.
+func (t *trace) owedByClient(c *Claim, by int64) int64 {
+	var held []int64
+	for _, s := range t.steps(ownerLock{c.Owner, c.Lock}) {
+		if s.t >= by || s.o == nil || s.o.inv < t.byID[c.AcquireOp].inv {
+			continue
+		}
+		switch {
+		case s.o.f == Acquire && s.ret && s.o.kind == OK:
+			end := int64(0)
+			if lease := t.leaseOf(s.o); lease != never || !t.claim.Lease {
+				end = plus(s.o.inv, lease)
+			}
+			held = append(held, end)
+		case s.o.f == Release && !s.ret && len(held) > 0:
+			held = held[:len(held)-1]
+		}
+	}
+	var end int64
+	for _, h := range held {
+		end = max(end, h)
+	}
+	return end
+}
+
+// latestEnd is when a claim's lease had ended at the latest, if nobody renewed
+// it; never when that cannot be told.
+func (t *trace) latestEnd(c *Claim, by int64) int64 {
+	var longest, last int64
+	for _, o := range t.byOwner[ownerLock{c.Owner, c.Lock}] {
+		if o.inv < t.byID[c.AcquireOp].inv || o.inv >= by || o.f == Inspect {
+			continue
+		}
+		if o.args.Renewed || (o.f == Acquire && t.leaseOf(o) == never) {
+			return never
+		}
+		longest, last = max(longest, o.args.Lease), max(last, min(o.ret, by))
+	}
+	return plus(last, longest)
+}

@@ -1,0 +1,135 @@
+package checker
+
+import "sort"
+
+// unbounded is how long a key may be without an expiry: between the two
+// commands of a lock that sets the key first and the expiry after.
+const unbounded = 50 * millisecond
+
+// heldLease is one hold as the lease judge follows it.
+type heldLease struct {
+	o       *op
+	granted map[string]int64 // group -> when a server granted it
+}
+
+// judgeLease checks in the server log that the TTL which a command leaves is
+// no longer than asked, not endless, and not shorter than what is still owed.
+func judgeLease(t *trace) Verdict {
+	if t.needsServers() {
+		return Verdict{Outcome: Unknown, Reason: noServerLog}
+	}
+	v := Verdict{Outcome: Good}
+	for _, k := range t.owners {
+		v = earlier(v, t.leasesOf(k))
+	}
+	return t.withLog(v)
+}
+
+func (t *trace) leasesOf(k ownerLock) Verdict {
+	steps := t.steps(k)
+	var holds []heldLease
+	var longest int64 // asked for in this session
+	var releasing bool
+	j := 0
+	for i := range t.changes {
+		c := &t.changes[i]
+		for ; j < len(steps) && steps[j].t <= c.t; j++ {
+			s := steps[j]
+			switch {
+			case s.o == nil:
+				holds = nil
+			case s.o.f == Acquire && !s.ret:
+				if len(holds) == 0 && !releasing {
+					longest = 0
+				}
+				holds = append(holds, heldLease{s.o, map[string]int64{}})
+				longest = max(longest, s.o.args.Lease)
+			case s.o.f == Acquire && s.o.kind == OK && s.o.res.Count == 1 && len(holds) > 1:
+				holds = holds[len(holds)-1:] // the holds before were lost
+			case s.o.f == Acquire && s.ret && s.o.kind != OK && len(holds) > 0:
+				holds = holds[:len(holds)-1]
+			case s.o.f == Release && !s.ret:
+				holds, releasing = withoutLargest(holds), true
+			case s.o.f == Release:
+				releasing = false
+				if s.o.kind == Fail {
+					holds = nil
+				}
+			}
+		}
+		if c.lock != k.lock || c.holder != k.owner || !c.command() {
+			continue
+		}
+		if v := t.leaseAt(k, c, i, holds, longest); v.Outcome == Violated {
+			return v
+		}
+		for _, h := range holds {
+			if _, ok := h.granted[c.group]; !ok && c.t >= h.o.inv {
+				h.granted[c.group] = c.t
+			}
+		}
+	}
+	return Verdict{Outcome: Good}
+}
+
+// withoutLargest takes away the hold with the longest lease, the one whose
+// release excuses most.
+func withoutLargest(holds []heldLease) []heldLease {
+	if len(holds) == 0 {
+		return nil
+	}
+	out := append([]heldLease(nil), holds...)
+	sort.SliceStable(out, func(i, j int) bool {
+		return out[i].o.inv+out[i].o.args.Lease < out[j].o.inv+out[j].o.args.Lease
+	})
+	return out[:len(out)-1]
+}
+
+func (t *trace) leaseAt(k ownerLock, c *change, i int, holds []heldLease, longest int64) Verdict {
+	ops := opIDs(t.openOpOf(c.By, c.lock, c.t), t.grantOf(k.owner, k.lock, c.t))
+	if longest == 0 {
+		return Verdict{Outcome: Good} // nothing known to have been asked for
+	}
+	if c.TTL == -1 {
+		if t.staysUnbounded(i) {
+			return violation(c.t, ops, "%s left the hold of %s on %s without an expiry at %s; a lease of %s was asked for",
+				command(c), k.owner, c.Node, at(c.t), long(longest))
+		}
+		return Verdict{Outcome: Good}
+	}
+	if (c.grants() || c.WasTTL == -1 || c.TTL > c.WasTTL) && c.TTL > longest+rounding {
+		return violation(c.t, ops, "%s gave the hold of %s on %s a TTL of %s at %s; at most %s was asked for",
+			command(c), k.owner, c.Node, long(c.TTL), at(c.t), long(longest))
+	}
+	if t.clockFault(c.group, c.t) {
+		return Verdict{Outcome: Good} // the server counts time differently since
+	}
+	for _, h := range holds {
+		granted, ok := h.granted[c.group]
+		if !ok {
+			granted = h.o.inv // granted by this very command, or by none yet
+		}
+		if owed := granted + h.o.args.Lease - c.t; h.o.args.Lease > 0 && c.TTL < owed-2*rounding {
+			return violation(c.t, append(ops, h.o.id), "%s left the hold of %s on %s a TTL of %s at %s; %s of its lease were still owed",
+				command(c), k.owner, c.Node, long(c.TTL), at(c.t), long(owed))
+		}
+	}
+	return Verdict{Outcome: Good}
+}
+
+// staysUnbounded says whether the endless TTL that a change left was still
+// there after the time a second command may take.
+func (t *trace) staysUnbounded(i int) bool {
+	c := &t.changes[i]
+	for _, next := range t.changes[i+1:] {
+		if next.Node == c.Node && next.Key == c.Key {
+			if next.t <= c.t+unbounded && (next.holder != c.holder || next.TTL >= 0) {
+				return false
+			}
+			if next.t > c.t+unbounded {
+				return true
+			}
+		}
+	}
+	return t.endTime > c.t+unbounded
+}

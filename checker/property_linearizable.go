@@ -1,0 +1,205 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"time"
+)
+
+// slackOfServers is how far from its lease a hold may end on the server's
+// side: servers round to milliseconds, and clients deduct two for safety.
+const slackOfServers = 5 * millisecond
+
+// judgeLinearizable asks for every lock name whether the operations could have
+// happened one at a time on the sequential lock of model.go.
+func judgeLinearizable(t *trace, o Options) Verdict {
+	deadline := time.Now().Add(o.PorcupineBudget)
+	verdict := Verdict{Outcome: Good}
+	for _, lock := range t.locks {
+		ops, ghosts := t.lockOps(lock)
+		r := t.rules()
+		switch byPorcupine(ops, r, time.Until(deadline)) {
+		case Violated:
+			v := t.illegal(ops, r, byPorcupine, deadline)
+			if ghosts {
+				v = byServers(v)
+			}
+			return v
+		case Unknown:
+			verdict = Verdict{Outcome: Unknown, Reason: fmt.Sprintf("the search did not end within %s", o.PorcupineBudget)}
+		case Good:
+			if ghosts && verdict.Outcome == Good {
+				verdict = byServers(verdict)
+			}
+		}
+	}
+	return verdict
+}
+
+func (t *trace) rules() rules {
+	return rules{reentrant: t.claim.Reentrant, loose: t.claim.Nodes > 1, slack: slackOfServers}
+}
+
+// lockOps translates the operations on one lock. An operation with unknown
+// outcome may take effect at any time after its invocation: not to happen and
+// to happen after everything else are the same. An acquire that, by the server
+// log, held the lock for a while and gave it back before it returned counts as
+// one more operation, because others were rightly refused in the meantime;
+// ghosts says whether there are such.
+func (t *trace) lockOps(lock string) (ops []lockOp, ghosts bool) {
+	numbers := map[string]int32{}
+	for _, o := range t.ops {
+		if o.lock != lock || (o.f != Acquire && o.f != Release && o.f != Inspect) {
+			continue
+		}
+		n, ok := numbers[o.owner]
+		if !ok {
+			n = int32(len(numbers) + 1)
+			numbers[o.owner] = n
+		}
+		_, crashed := t.crashed[o.client]
+		l := lockOp{
+			id: o.id, owner: n, call: o.inv, ret: o.ret, lease: min(t.leaseOf(o), forever),
+			renewed: o.args.Renewed, count: int32(o.res.Count), crashed: crashed && o.open(), name: o.owner,
+		}
+		known := true
+		switch o.f {
+		case Acquire:
+			switch {
+			case o.kind == OK:
+				l.kind = gotLock
+			case o.kind == Fail && o.res.Error == ErrBusy:
+				l.kind, known = foundBusy, t.claim.Nodes == 1
+			case o.kind == Fail && o.res.Error != ErrOther:
+				l.kind = tookAndGave
+			default:
+				l.kind, l.ret = maybeGot, forever
+			}
+			if o.kind != Fail && t.gaveBackWithin(o) {
+				g := l
+				g.kind, g.ret = tookAndGave, min(o.ret, forever)
+				ops, ghosts = append(ops, g), true
+			}
+		case Release:
+			switch {
+			case o.kind == OK:
+				l.kind = gaveBack
+			case o.kind == Fail && o.res.Error == ErrNotHeld:
+				l.kind = heldNothing
+			case o.kind == Fail && o.res.Error == ErrLost:
+				l.kind = foundLost
+			default:
+				l.kind, l.ret = maybeGave, forever
+			}
+		case Inspect:
+			l.kind, known = inspected, o.kind == OK && t.claim.Nodes == 1
+		}
+		if known {
+			ops = append(ops, l)
+		}
+	}
+	return ops, ghosts
+}
+
+// gaveBackWithin says whether the servers saw an acquire's client take the
+// lock for its owner and give it up again while the acquire was under way.
+func (t *trace) gaveBackWithin(o *op) bool {
+	for i := range t.changes {
+		c := &t.changes[i]
+		if c.t > o.ret {
+			break
+		}
+		if c.t >= o.inv && c.lock == o.lock && c.command() && c.By == o.client && c.was == o.owner && c.ends() {
+			return true
+		}
+	}
+	return false
+}
+
+// illegal explains why operations are not linearizable: it finds the shortest
+// illegal prefix, names the operation that ends it, and those it contradicts.
+func (t *trace) illegal(ops []lockOp, r rules, j judge, deadline time.Time) Verdict {
+	rets := make([]int64, 0, len(ops))
+	for i := range ops {
+		if ops[i].ret < forever {
+			rets = append(rets, ops[i].ret)
+		}
+	}
+	slices.Sort(rets)
+	if len(rets) == 0 { // cannot be: pending operations alone are always legal
+		return violation(0, nil, "the operations contradict each other")
+	}
+	lo := sort.Search(len(rets)-1, func(i int) bool {
+		budget := min(time.Until(deadline), 2*time.Second)
+		return j(prefix(ops, rets[i]), r, budget) == Violated
+	})
+	var last *op
+	for i := range ops {
+		if ops[i].ret == rets[lo] {
+			last = t.byID[ops[i].id]
+		}
+	}
+	return t.explain(last)
+}
+
+// prefix is what had happened by a time: operations that had not returned by
+// then have an unknown outcome.
+func prefix(ops []lockOp, by int64) []lockOp {
+	var out []lockOp
+	for _, o := range ops {
+		if o.call > by {
+			continue
+		}
+		if o.ret > by {
+			switch o.kind {
+			case gotLock, maybeGot:
+				o.kind, o.ret = maybeGot, forever
+			case foundBusy, inspected:
+				continue
+			case tookAndGave:
+			default:
+				o.kind, o.ret = maybeGave, forever
+			}
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// explain names what the last operation of the shortest illegal prefix
+// contradicts: the latest hold of somebody else and the latest of its owner.
+func (t *trace) explain(o *op) Verdict {
+	var other, own, otherEnd *op
+	for _, c := range t.claims {
+		if c.Lock != o.lock || c.AcquireOp == o.id || c.From > o.ret {
+			continue
+		}
+		if a := t.byID[c.AcquireOp]; c.Owner == o.owner {
+			own = a
+		} else if other == nil || a.ret >= other.ret {
+			other, otherEnd = a, t.byID[c.EndOp]
+		}
+	}
+	cause := opIDs(o, other, otherEnd, own)
+	v := func(format string, args ...any) Verdict { return violation(o.ret, cause, format, args...) }
+	switch {
+	case o.f == Acquire && o.kind == OK && other != nil:
+		held := fmt.Sprintf("%s had taken it at %s", other.owner, at(other.ret))
+		if otherEnd != nil {
+			return v("%s was granted the lock at %s; no order of the operations allows that: %s and let go from %s on",
+				o.owner, at(o.ret), held, at(otherEnd.inv))
+		}
+		return v("%s was granted the lock at %s; no order of the operations allows that: %s and was not seen to let go",
+			o.owner, at(o.ret), held)
+	case o.f == Acquire && o.kind == OK:
+		return v("%s was granted the lock at %s with count %d, which no order of the operations allows", o.owner, at(o.ret), o.res.Count)
+	case o.f == Acquire:
+		return v("%s was refused the lock as busy at %s, and nobody else held it since %s", o.owner, at(o.ret), at(o.inv))
+	case o.f == Release && o.kind == OK:
+		return v("%s released the lock at %s with %d holds left, and could not have held it just so", o.owner, at(o.ret), o.res.Count)
+	case o.f == Release:
+		return v("%s was told at %s that it does not hold the lock (%s), while its lease still ran", o.owner, at(o.ret), o.res.Error)
+	}
+	return v("%s saw %d holds at %s, which no order of the operations allows", o.owner, o.res.Count, at(o.ret))
+}

@@ -1,0 +1,73 @@
+package checker
+
+// judgeOwnership looks in the server log for a command of one client that
+// took, lowered or prolonged the hold of another client's owner while it
+// lived. A hold that the server still had was one whose lease still ran.
+func judgeOwnership(t *trace) Verdict {
+	if t.needsServers() {
+		return Verdict{Outcome: Unknown, Reason: noServerLog}
+	}
+	for i := range t.changes {
+		c := &t.changes[i]
+		owner, ok := t.client[c.was]
+		if !c.command() || c.was == "" || !ok || c.By == "" || c.By == owner {
+			continue
+		}
+		var what string
+		switch {
+		case c.holder == "":
+			what = "deleted"
+		case c.ends():
+			what = "overwrote"
+		case c.Count < c.WasCount:
+			what = "lowered"
+		case c.raises() && (c.TTL == -1 || c.TTL > c.WasTTL+rounding):
+			what = "prolonged"
+		default:
+			continue
+		}
+		return byServers(violation(c.t, opIDs(t.openOpOf(c.By, c.lock, c.t), t.grantOf(c.was, c.lock, c.t)),
+			"%s %s the hold of %s on %s at %s with %s", c.By, what, c.was, c.Node, at(c.t), command(c)))
+	}
+	return t.withLog(Verdict{Outcome: Good})
+}
+
+// withLog marks a verdict as resting on the server log, if there is one.
+func (t *trace) withLog(v Verdict) Verdict {
+	if len(t.changes) > 0 {
+		v = byServers(v)
+	}
+	return v
+}
+
+func command(c *change) string {
+	if c.Command == "" {
+		return "a command"
+	}
+	return c.Command
+}
+
+// openOpOf finds the lock operation a client was in at a time.
+func (t *trace) openOpOf(client, lock string, when int64) *op {
+	for _, f := range []Func{Release, Acquire, Inspect} {
+		if o := t.openOp(client, lock, f, when); o != nil {
+			return o
+		}
+	}
+	return nil
+}
+
+// grantOf finds the acquire behind what a server had for an owner at a time:
+// the latest successful or open one invoked before.
+func (t *trace) grantOf(owner, lock string, when int64) *op {
+	var found *op
+	for _, o := range t.byOwner[ownerLock{owner, lock}] {
+		if o.inv > when {
+			break
+		}
+		if o.f == Acquire && (o.kind == OK || o.ret >= when) {
+			found = o
+		}
+	}
+	return found
+}

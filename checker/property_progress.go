@@ -1,0 +1,215 @@
+package checker
+
+import (
+	"sort"
+	"strings"
+)
+
+const (
+	// waitSlack is what a bounded wait may overrun.
+	waitSlack = second
+	// healing is how long after a fault waiters are excused.
+	healing = second
+	// notice is what the promised hand-off may overrun.
+	notice = 100 * millisecond
+)
+
+// judgeProgress checks that operations return, that bounded waits are bounded,
+// that no waiter waits for nobody, and that none sleeps on a free lock.
+func judgeProgress(t *trace) Verdict {
+	v := Verdict{Outcome: Good}
+	for _, n := range t.notes {
+		if n.F == Panic {
+			msg := ""
+			if n.Result != nil {
+				msg, _, _ = strings.Cut(n.Result.Message, "\n")
+			}
+			v = earlier(v, violation(n.Time, nil, "the lock panicked in %s at %s: %s", n.Client, at(n.Time), msg))
+		}
+	}
+	for _, o := range t.ops {
+		v = earlier(v, t.returned(o))
+		if o.f == Acquire {
+			v = earlier(v, t.inTime(o))
+			v = earlier(v, t.waitsForSomebody(o))
+			v = earlier(v, t.notOnFree(o))
+		}
+	}
+	return v
+}
+
+func (t *trace) returned(o *op) Verdict {
+	if !o.open() {
+		return Verdict{Outcome: Good}
+	}
+	if _, crashed := t.crashed[o.client]; crashed {
+		return Verdict{Outcome: Good}
+	}
+	for i := range t.faults {
+		if f := &t.faults[i]; f.open && f.touchesClient(o.client) && !f.is("drop-message", "slow-subscribe") {
+			return Verdict{Outcome: Good} // never healed
+		}
+	}
+	return violation(o.inv, opIDs(o), "the %s of %s, begun at %s, never returned", o.f, o.owner, at(o.inv))
+}
+
+// inTime checks a bounded wait; only a pause of the waiter excuses it.
+func (t *trace) inTime(o *op) Verdict {
+	if o.args.Wait < 0 || o.open() {
+		return Verdict{Outcome: Good}
+	}
+	paused := t.overlap(o.inv, o.ret, 0, func(f *faultSpan) bool { return f.is("pause") && f.touchesClient(o.client) })
+	if late := o.ret - o.inv - o.args.Wait - paused; late > waitSlack {
+		return violation(o.inv+o.args.Wait, opIDs(o), "the acquire of %s was to wait at most %s from %s on and returned %s late",
+			o.owner, long(o.args.Wait), at(o.inv), long(late))
+	}
+	return Verdict{Outcome: Good}
+}
+
+// waitEnd is the end of an acquire's wait as far as it is known.
+func (t *trace) waitEnd(o *op) int64 {
+	end := min(o.ret, t.endTime)
+	if when, ok := t.crashed[o.client]; ok {
+		end = min(end, when)
+	}
+	return end
+}
+
+// disturbs says whether a fault excuses a waiter. Lost and late messages do
+// not: coping with them is what the promised hand-off is about.
+func disturbs(client string) func(*faultSpan) bool {
+	return func(f *faultSpan) bool {
+		return f.touchesClient(client) && !f.is("drop-message", "slow-subscribe")
+	}
+}
+
+// waitsForSomebody looks for a stretch of a wait in which nobody believed to
+// hold the lock, longer than the longest lease that a dead holder may leave.
+func (t *trace) waitsForSomebody(o *op) Verdict {
+	var busy [][2]int64
+	var lease int64
+	for i := range t.claims {
+		c := &t.claims[i]
+		if c.Lock == o.lock {
+			busy = append(busy, [2]int64{c.From, c.To})
+		}
+	}
+	for _, p := range t.ops {
+		if p.f == Acquire && p.lock == o.lock && t.claim.Lease {
+			lease = max(lease, p.args.Lease)
+		}
+	}
+	bound := lease + t.claim.Handoff + waitSlack
+	from, to, idle := t.longestGap(busy, o, t.waitEnd(o))
+	if idle <= bound {
+		return Verdict{Outcome: Good}
+	}
+	return violation(from+bound, opIDs(o, t.lastHolder(o.lock, from)), "%s waited from %s to %s while nobody held the lock; the longest lease is %s",
+		o.owner, at(from), at(to), long(lease))
+}
+
+// notOnFree looks in the server log for a stretch of a wait in which enough
+// servers were free for the lock to be taken.
+func (t *trace) notOnFree(o *op) Verdict {
+	if t.claim.Handoff <= 0 || len(t.changes) == 0 {
+		return Verdict{Outcome: Good}
+	}
+	from, to, idle := t.longestGap(t.taken(o.lock), o, t.waitEnd(o))
+	if idle <= t.claim.Handoff+notice {
+		return Verdict{Outcome: Good}
+	}
+	return byServers(violation(from+t.claim.Handoff, opIDs(o, t.lastHolder(o.lock, from)),
+		"%s slept on a free lock from %s to %s; it is to notice within %s", o.owner, at(from), at(to), long(t.claim.Handoff)))
+}
+
+// taken lists the times in which too few servers were free to take the lock:
+// more groups held it than the lock can do without. After a failover replicas
+// count as well, for one of them may be what clients are sent to.
+func (t *trace) taken(lock string) [][2]int64 {
+	failed := int64(never)
+	for i := range t.faults {
+		if f := &t.faults[i]; f.is("failover", "node-crash", "node-restart") {
+			failed = min(failed, f.from)
+		}
+	}
+	type edge struct {
+		t     int64
+		group string
+		d     int
+	}
+	var edges []edge
+	for i := range t.spans {
+		s := &t.spans[i]
+		if s.lock != lock || (s.replica && s.to <= failed) {
+			continue
+		}
+		edges = append(edges, edge{s.from, s.group, 1}, edge{s.to, s.group, -1})
+	}
+	sort.SliceStable(edges, func(i, j int) bool { return edges[i].t < edges[j].t })
+	spare := t.claim.Nodes - t.claim.Quorum
+	held := map[string]int{}
+	groups, since := 0, int64(-1)
+	var out [][2]int64
+	for _, e := range edges {
+		before := held[e.group]
+		held[e.group] += e.d
+		if before == 0 && e.d > 0 {
+			groups++
+		}
+		if before == 1 && e.d < 0 {
+			groups--
+		}
+		switch {
+		case groups > spare && since < 0:
+			since = e.t
+		case groups <= spare && since >= 0:
+			out = append(out, [2]int64{since, e.t})
+			since = -1
+		}
+	}
+	if since >= 0 {
+		out = append(out, [2]int64{since, never})
+	}
+	return out
+}
+
+// longestGap finds the longest stretch of a wait that no busy time covers, not
+// counting what faults excuse.
+func (t *trace) longestGap(busy [][2]int64, o *op, end int64) (from, to, idle int64) {
+	sort.Slice(busy, func(i, j int) bool { return busy[i][0] < busy[j][0] })
+	reached := o.inv
+	gap := func(until int64) {
+		until = min(until, end)
+		if until-reached <= idle {
+			return
+		}
+		if n := until - reached - t.overlap(reached, until, healing, disturbs(o.client)); n > idle {
+			from, to, idle = reached, until, n
+		}
+	}
+	for _, b := range busy {
+		if b[0] > reached {
+			gap(b[0])
+		}
+		reached = max(reached, b[1])
+		if reached >= end {
+			return from, to, idle
+		}
+	}
+	gap(end)
+	return from, to, idle
+}
+
+// lastHolder is the acquire of the latest hold that ended before a time.
+func (t *trace) lastHolder(lock string, before int64) *op {
+	var found *Claim
+	for i := range t.claims {
+		if c := &t.claims[i]; c.Lock == lock && c.To <= before && (found == nil || c.To > found.To) {
+			found = c
+		}
+	}
+	if found == nil {
+		return nil
+	}
+	return t.byID[found.AcquireOp]
+}

@@ -1,0 +1,115 @@
+package checker
+
+// renewalSlack is what a renewal may be late beyond the promised interval.
+const renewalSlack = 100 * millisecond
+
+// judgeRenewal checks in the server log that renewed holds are renewed at the
+// promised interval while they live, and that nobody renews what it gave back.
+func judgeRenewal(t *trace) Verdict {
+	if t.needsServers() {
+		return Verdict{Outcome: Unknown, Reason: noServerLog}
+	}
+	v := Verdict{Outcome: Good}
+	for i := range t.claims {
+		if c := &t.claims[i]; c.Renewed && t.claim.RenewEvery > 0 {
+			v = earlier(v, t.renewedInTime(c))
+		}
+	}
+	for _, k := range t.owners {
+		v = earlier(v, t.silent(k))
+	}
+	return t.withLog(v)
+}
+
+// renewedInTime measures the gaps between refreshes of a claim on each group
+// of servers. As many groups may fail as the lock can do without.
+func (t *trace) renewedInTime(c *Claim) Verdict {
+	inv := t.byID[c.AcquireOp].inv
+	last := map[string]int64{} // group -> last refresh while held there
+	bad := map[string]Verdict{}
+	order := []string{}
+	gap := func(group string, to int64) {
+		from := last[group]
+		excused := t.overlap(from, to, t.claim.RenewEvery, func(f *faultSpan) bool { return f.touchesClient(c.Client) })
+		if late := to - from - excused; late > t.claim.RenewEvery+renewalSlack && bad[group].Outcome == "" {
+			bad[group] = violation(from+t.claim.RenewEvery, opIDs(t.byID[c.AcquireOp], t.byID[c.EndOp]),
+				"the hold of %s was not renewed on %s for %s from %s on; it is to be renewed every %s",
+				c.Owner, group, long(to-from), at(from), long(t.claim.RenewEvery))
+		}
+	}
+	for i := range t.changes {
+		s := &t.changes[i]
+		if s.t < inv || s.lock != c.Lock || s.Role != "primary" {
+			continue
+		}
+		if s.t >= c.To {
+			break
+		}
+		_, held := last[s.group]
+		switch {
+		case s.holder == c.Owner && s.Cause == "command" && (s.grants() || s.raises() || s.Count != s.WasCount):
+			if held {
+				gap(s.group, s.t)
+			} else {
+				order = append(order, s.group)
+			}
+			last[s.group] = s.t
+		case held && s.was == c.Owner && s.ends():
+			gap(s.group, s.t)
+			delete(last, s.group)
+		}
+	}
+	for _, group := range order {
+		if _, held := last[group]; held {
+			gap(group, c.To)
+		}
+	}
+	if len(bad) <= t.claim.Nodes-t.claim.Quorum {
+		return Verdict{Outcome: Good}
+	}
+	v := Verdict{Outcome: Good}
+	for _, group := range order {
+		if b, ok := bad[group]; ok {
+			v = earlier(v, b)
+		}
+	}
+	return v
+}
+
+// silent checks that an owner's client renews nothing once the owner has given
+// everything back, or has known for one interval that its hold is lost.
+func (t *trace) silent(k ownerLock) Verdict {
+	steps := t.steps(k)
+	var b bounds
+	var from int64 = never // renewals from here on are wrong
+	var last *op
+	j := 0
+	for i := range t.changes {
+		c := &t.changes[i]
+		for ; j < len(steps) && steps[j].t < c.t; j++ {
+			s := steps[j]
+			b = b.after(s)
+			switch {
+			case s.o == nil && s.note == Lost:
+				from = s.t + t.claim.RenewEvery
+			case s.o == nil:
+			case s.o.f == Acquire && !s.ret:
+				from = never
+			case s.o.f == Acquire && s.o.kind != OK && !s.o.unclear() && b.hi == 0 && last != nil:
+				from = s.t
+			case s.o.f == Release && s.o.kind == OK && s.ret && b.hi == 0:
+				from, last = s.t, s.o
+				if t.claim.Nodes > 1 {
+					from += t.claim.RenewEvery // servers beyond the quorum may lag
+				}
+			}
+		}
+		if from == never || c.t <= from || c.lock != k.lock || !c.command() || c.By != t.client[k.owner] {
+			continue
+		}
+		if c.holder == k.owner && (c.raises() || (c.grants() && t.claim.Nodes == 1 && t.openOp(c.By, c.lock, Acquire, c.t) == nil)) {
+			return violation(c.t, opIDs(last), "%s renewed the hold of %s on %s at %s, after it had ended", c.By, k.owner, c.Node, at(c.t))
+		}
+	}
+	return Verdict{Outcome: Good}
+}

@@ -1,0 +1,65 @@
+package checker
+
+// judgeResource looks for writes that overwrote something else than what their
+// writer had read: the update in between is lost. A fenced resource must also
+// refuse a token older than one it has accepted.
+func judgeResource(t *trace) Verdict {
+	writes := make([]*op, 0, len(t.ops))
+	for _, o := range t.ops {
+		if o.f == Write && o.kind == OK {
+			writes = append(writes, o)
+		}
+	}
+	var lost int
+	var first, stale Verdict
+	for _, w := range writes {
+		if w.res.Value != w.args.Base {
+			lost++
+			if v := t.lostUpdate(w, writes); first.Outcome == "" || v.AtMS < first.AtMS {
+				first = v
+			}
+		}
+		if !t.h.Header.Resource.Fenced || stale.Outcome != "" {
+			continue
+		}
+		for _, before := range writes {
+			if before.ret < w.inv && before.args.Token > w.args.Token {
+				stale = violation(w.ret, opIDs(w, before), "the write of %s with token %d was accepted at %s after one of %s with token %d",
+					w.owner, w.args.Token, at(w.ret), before.owner, before.args.Token)
+				break
+			}
+		}
+	}
+	switch {
+	case lost > 1:
+		first.Reason = plural(lost, "update") + " lost; the first: " + first.Reason
+	case lost == 1:
+		first.Reason = "1 update lost: " + first.Reason
+	case stale.Outcome != "":
+		return stale
+	default:
+		return Verdict{Outcome: Good}
+	}
+	return first
+}
+
+// lostUpdate tells of a write that overwrote a value its writer never saw.
+func (t *trace) lostUpdate(w *op, writes []*op) Verdict {
+	var read, between *op
+	for _, o := range t.ops {
+		if o.f == Read && o.owner == w.owner && o.kind == OK && o.inv < w.inv {
+			read = o
+		}
+	}
+	for _, o := range writes {
+		if o != w && o.args.Value == w.res.Value && o.inv <= w.ret && (between == nil || o.ret > between.ret) {
+			between = o
+		}
+	}
+	if between == nil {
+		return violation(w.ret, opIDs(read, w), "%s had read %d and overwrote %d with %d at %s",
+			w.owner, w.args.Base, w.res.Value, w.args.Value, at(w.ret))
+	}
+	return violation(w.ret, opIDs(read, between, w), "%s had read %d and at %s overwrote the %d that %s had written at %s",
+		w.owner, w.args.Base, at(w.ret), w.res.Value, between.owner, at(between.ret))
+}

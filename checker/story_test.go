@@ -1,0 +1,188 @@
+package checker
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// story writes a history from lines such as
+//
+//	0    c1 acquire lease=1000 wait=0
+//	5    c1 ok count=1 token=7
+//	3    server n1 SET by=c1 holder=c1 ttl=1000
+//	100  fault start 1 pause c1
+//	200  c1 lost
+//	300  end
+//
+// Times and durations are milliseconds. c1 is client-1 and its owner
+// client-1/1, c1.2 its owner client-1/2, n1 is node-1, n1r1 its first replica.
+// Operations get ids from 1 in the order of their invocations, and a final
+// "end" is added when there is none. What a server had before a change is
+// remembered from its last line.
+func story(t testing.TB, h Header, text string) *History {
+	t.Helper()
+	h.Format = Format
+	out := &History{Header: h}
+	open := map[string]*Event{}
+	servers := map[string]*Event{}
+	var id int64
+	var last int64
+	for _, line := range strings.Split(text, "\n") {
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		if len(words) == 1 {
+			t.Fatalf("bad line %q", line)
+		}
+		e := Event{Time: number(t, words[0])}
+		last = e.Time
+		plain, opts := split(words[1:])
+		num := func(key string) int64 { return number(t, opts[key]) }
+		raw := func(key string) int64 { n, _ := strconv.ParseInt(opts[key], 10, 64); return n }
+		result := func() *Result {
+			return &Result{Count: int(raw("count")), Token: uint64(raw("token")), Value: raw("value"), Error: opts["err"], Message: opts["msg"]}
+		}
+		switch plain[0] {
+		case "end":
+			e.Kind, e.End = End, &EndEvent{Subscriptions: int(raw("subs")), Connections: int(raw("conns"))}
+			if opts["keys"] != "" {
+				e.End.Keys = strings.Split(opts["keys"], ",")
+			}
+			if opts["goroutine"] != "" {
+				e.End.Goroutines = []string{opts["goroutine"]}
+			}
+		case "fault":
+			f := &FaultEvent{Phase: plain[1], Name: plain[3]}
+			f.ID, _ = strconv.Atoi(plain[2])
+			for _, target := range plain[4:] {
+				if strings.HasPrefix(target, "c") {
+					target, _ = who(target)
+				} else {
+					target = where(target)
+				}
+				f.Targets = append(f.Targets, target)
+			}
+			e.Kind, e.Fault = Fault, f
+		case "server":
+			s := &ServerEvent{Node: where(plain[1]), Role: "primary", Key: "stock", Cause: "command"}
+			if len(plain) > 2 {
+				s.Command = plain[2]
+			}
+			if strings.Contains(s.Node, "replica") {
+				s.Role = "replica"
+			}
+			if opts["role"] != "" {
+				s.Role = opts["role"]
+			}
+			if opts["cause"] != "" {
+				s.Cause = opts["cause"]
+			}
+			if opts["by"] != "" {
+				s.By, _ = who(opts["by"])
+			}
+			if holder := opts["holder"]; holder != "" {
+				_, s.Holder = who(holder)
+				s.Count, s.TTL = int(max(raw("count"), 1)), num("ttl")
+				if opts["ttl"] == "-1" {
+					s.TTL = -1
+				}
+			}
+			if p := servers[s.Node]; p != nil {
+				s.WasHolder, s.WasCount, s.WasTTL = p.Server.Holder, p.Server.Count, p.Server.TTL
+				if s.WasTTL > 0 {
+					s.WasTTL = max(s.WasTTL-(e.Time-p.Time), 0)
+				}
+				if s.WasTTL == 0 {
+					s.WasHolder, s.WasCount = "", 0
+				}
+			}
+			e.Kind, e.Lock, e.Server = Server, "stock", s
+			servers[s.Node] = &e
+		default:
+			e.Client, e.Owner = who(plain[0])
+			e.Lock = "stock"
+			switch verb := plain[1]; verb {
+			case "acquire", "release", "read", "write", "inspect":
+				id++
+				e.Kind, e.F, e.Op = Invoke, Func(verb), id
+				wait := num("wait")
+				if opts["wait"] == "-1" {
+					wait = -1
+				}
+				_, renewed := opts["renewed"]
+				e.Args = &Args{Lease: num("lease"), Wait: wait, Renewed: renewed, Value: raw("value"), Base: raw("base"), Token: uint64(raw("token"))}
+				open[e.Owner] = &e
+			case "ok", "fail", "info":
+				inv := open[e.Owner]
+				if inv == nil {
+					t.Fatalf("line %q returns nothing", line)
+				}
+				e.Kind, e.F, e.Op, e.Result = Kind(verb), inv.F, inv.Op, result()
+			case "lost":
+				e.Kind, e.F = Note, Lost
+			case "crash":
+				e.Kind, e.F, e.Owner, e.Lock = Note, Crashed, "", ""
+			case "panic":
+				e.Kind, e.F, e.Result = Note, Panic, result()
+			default:
+				t.Fatalf("bad line %q", line)
+			}
+		}
+		out.Events = append(out.Events, e)
+	}
+	if n := len(out.Events); n == 0 || out.Events[n-1].Kind != End {
+		out.Events = append(out.Events, Event{Time: last, Kind: End, End: &EndEvent{}})
+	}
+	return out
+}
+
+func split(words []string) (plain []string, opts map[string]string) {
+	opts = map[string]string{}
+	for _, w := range words {
+		if k, v, ok := strings.Cut(w, "="); ok {
+			opts[k] = v
+		} else if w == "renewed" {
+			opts[w] = ""
+		} else {
+			plain = append(plain, w)
+		}
+	}
+	return plain, opts
+}
+
+func number(t testing.TB, s string) int64 {
+	if s == "" {
+		return 0
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		t.Fatalf("%q is no number", s)
+	}
+	return int64(f * float64(millisecond))
+}
+
+// who turns "c1.2" into client-1 and client-1/2.
+func who(s string) (client, owner string) {
+	n, thread, ok := strings.Cut(strings.TrimPrefix(s, "c"), ".")
+	if !strings.HasPrefix(s, "c") {
+		return s, s
+	}
+	if !ok {
+		thread = "1"
+	}
+	return "client-" + n, fmt.Sprintf("client-%s/%s", n, thread)
+}
+
+func where(s string) string {
+	n, r, ok := strings.Cut(strings.TrimPrefix(s, "n"), "r")
+	switch {
+	case !strings.HasPrefix(s, "n"):
+		return s
+	case ok:
+		return "node-" + n + "-replica-" + r
+	}
+	return "node-" + n
+}
