@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -46,9 +47,9 @@ func TestWatchdog_renewsWhileHeldOnly(t *testing.T) {
 func TestWatchdog_survivesAFailedRenewal(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
-		failed := 0
+		var failed atomic.Int32
 		l := w.client(lock.WithObserver(lock.Observer{
-			RenewalFailed: func(string, string, error) { failed++ },
+			RenewalFailed: func(string, string, error) { failed.Add(1) },
 		})).NewLock("orders", "a")
 		must[lock.Grant](t)(l.Lock(ctx))
 		held := l.Context(ctx)
@@ -57,7 +58,7 @@ func TestWatchdog_survivesAFailedRenewal(t *testing.T) {
 		time.Sleep(11 * time.Second)
 		w.hung.Store(false)
 		time.Sleep(100 * time.Second)
-		if failed == 0 {
+		if failed.Load() == 0 {
 			t.Error("no renewal failed: the test shows nothing")
 		}
 		if held.Err() != nil {
@@ -81,8 +82,8 @@ func TestLost_onAHungServer(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world) {
 				ctx := t.Context()
-				told := 0
-				l := w.client(lock.WithObserver(lock.Observer{Lost: func(string, string, time.Duration) { told++ }})).NewLock("orders", "a")
+				var told atomic.Int32
+				l := w.client(lock.WithObserver(lock.Observer{Lost: func(string, string, time.Duration) { told.Add(1) }})).NewLock("orders", "a")
 				sent := time.Now()
 				must[lock.Grant](t)(l.Lock(ctx, tt.opts...))
 				must[lock.Grant](t)(l.Lock(ctx, tt.opts...))
@@ -100,8 +101,8 @@ func TestLost_onAHungServer(t *testing.T) {
 				wantErr(t, "first unlock", err, lock.ErrLost)
 				_, err = l.Unlock(ctx)
 				wantErr(t, "second unlock", err, lock.ErrNotHeld)
-				if told != 1 {
-					t.Errorf("the observer was told %d times", told)
+				if n := told.Load(); n != 1 {
+					t.Errorf("the observer was told %d times", n)
 				}
 				w.hung.Store(false)
 				time.Sleep(time.Minute)

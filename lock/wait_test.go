@@ -3,7 +3,6 @@ package lock_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,13 +18,13 @@ func TestWait_wakesWithinARoundTrip(t *testing.T) {
 		a := w.client(lock.WithSafetyPoll(time.Hour)).NewLock("orders", "a")
 		b := w.client(lock.WithSafetyPoll(time.Hour)).NewLock("orders", "b")
 		must[lock.Grant](t)(a.Lock(ctx))
-		var released time.Time
+		released := make(chan time.Time, 1)
 		time.AfterFunc(5*time.Second, func() {
 			must[int](t)(a.Unlock(ctx))
-			released = time.Now()
+			released <- time.Now()
 		})
 		must[lock.Grant](t)(b.Lock(ctx))
-		if d := time.Since(released); d > 2*w.latency {
+		if d := time.Since(<-released); d > 2*w.latency {
 			t.Errorf("granted %v after the release, one trip takes %v", d, w.latency)
 		}
 		must[int](t)(b.Unlock(ctx))
@@ -118,13 +117,13 @@ func TestWait_oneSubscriptionOneWakeUp(t *testing.T) {
 		holder := w.client().NewLock("orders", "holder")
 		c := w.client(lock.WithSafetyPoll(time.Hour), lock.WithWatchdogTimeout(10*time.Minute))
 		must[lock.Grant](t)(holder.Lock(ctx, lock.Lease(time.Hour)))
-		var order []int
+		order := make(chan int, waiters)
 		for i := range waiters {
 			go func() {
 				time.Sleep(time.Duration(i) * 10 * time.Millisecond)
 				l := c.NewLock("orders", fmt.Sprint(i))
 				must[lock.Grant](t)(l.Lock(ctx))
-				order = append(order, i)
+				order <- i
 				time.Sleep(time.Second)
 				must[int](t)(l.Unlock(ctx))
 			}()
@@ -133,8 +132,10 @@ func TestWait_oneSubscriptionOneWakeUp(t *testing.T) {
 		before := w.count("EVALSHA")
 		must[int](t)(holder.Unlock(ctx))
 		time.Sleep(time.Minute)
-		if len(order) != waiters || !slices.IsSorted(order) {
-			t.Errorf("granted in order %v", order)
+		for i := range waiters {
+			if got := <-order; got != i {
+				t.Errorf("grant %d went to waiter %d", i, got)
+			}
 		}
 		// Per hand-off one try and one release; the holder's release.
 		if n := w.count("EVALSHA") - before; n > 2*waiters+1 {

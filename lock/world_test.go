@@ -1,6 +1,7 @@
 package lock_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -116,36 +117,72 @@ func (w *world) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &link{Conn: conn, w: w}
+	l := newLink(w, conn)
 	if w.dialed != nil {
 		w.dialed(l)
 	}
 	return l, nil
 }
 
-// link is a connection of the world with its faults.
+// link is a connection of the world with its faults. A write succeeds at once,
+// as into a socket's buffer, and arrives later.
 type link struct {
 	net.Conn
-	w    *world
-	lose atomic.Bool // the next answer is lost, and the connection with it
-	subs atomic.Bool // it is used for subscriptions
+	w      *world
+	out    chan packet
+	closed chan struct{}
+	once   sync.Once
+	lose   atomic.Bool // the next answer is lost, and the connection with it
+	subs   atomic.Bool // it is used for subscriptions
+}
+
+type packet struct {
+	arrives time.Time
+	data    []byte
+}
+
+func newLink(w *world, conn net.Conn) *link {
+	l := &link{Conn: conn, w: w, out: make(chan packet, 1024), closed: make(chan struct{})}
+	go l.carry()
+	return l
 }
 
 func (l *link) Write(b []byte) (int, error) {
-	time.Sleep(l.w.latency)
-	if l.w.hung.Load() {
-		return len(b), nil // into the void
+	select {
+	case <-l.closed:
+		return 0, io.EOF
+	case l.out <- packet{time.Now().Add(l.w.latency), bytes.Clone(b)}:
+		return len(b), nil
 	}
-	if strings.Contains(string(b), "subscribe") {
-		l.subs.Store(true)
-	}
-	if drop := l.w.drop.Load(); drop != nil {
-		if args := parse(string(b)); len(args) > 0 && (*drop)(args[0], args[1:]) {
-			l.lose.Store(true)
+}
+
+func (l *link) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return l.Conn.Close()
+}
+
+// carry takes what was written to the server.
+func (l *link) carry() {
+	for {
+		select {
+		case <-l.closed:
+			return
+		case p := <-l.out:
+			time.Sleep(time.Until(p.arrives))
+			if l.w.hung.Load() {
+				continue // into the void
+			}
+			if strings.Contains(string(p.data), "subscribe") {
+				l.subs.Store(true)
+			}
+			if drop := l.w.drop.Load(); drop != nil {
+				if args := parse(string(p.data)); len(args) > 0 && (*drop)(args[0], args[1:]) {
+					l.lose.Store(true)
+				}
+			}
+			l.Conn.Write(p.data)
 		}
 	}
-	n, err := l.Conn.Write(b)
-	return n, reset(err)
 }
 
 // reset makes a closed pipe look like a connection that the peer has closed.
@@ -159,7 +196,7 @@ func reset(err error) error {
 func (l *link) Read(b []byte) (int, error) {
 	n, err := l.Conn.Read(b)
 	if err == nil && l.lose.Load() {
-		l.Conn.Close()
+		l.Close()
 		return 0, io.EOF
 	}
 	return n, reset(err)

@@ -139,9 +139,10 @@ func (r *Run) verdictView(p checker.Property) verdictView {
 	v := r.Verdicts[p]
 	out := verdictView{
 		Property: clean(string(p)), Outcome: verdictWords(v.Outcome, v.Class), Expected: r.expectedWords(p),
-		Reason: clean(v.Reason), Facts: verdictFacts(v), Unexpected: !r.matches(p),
+		Reason: clean(v.Reason), Unexpected: !r.matches(p),
 	}
 	if v.Outcome != checker.Good || out.Unexpected {
+		out.Facts = verdictFacts(v)
 		out.Because = clean(r.Because[p])
 	}
 	switch v.Outcome {

@@ -217,7 +217,7 @@ func textReasons(w *bufio.Writer, r *Run, p property) {
 	if v.Reason != "" {
 		writeWrapped(w, indent, clean(v.Reason))
 	}
-	if facts := verdictFacts(v); facts != "" {
+	if facts := verdictFacts(v); facts != "" && v.Outcome != "ok" {
 		writeWrapped(w, indent, facts)
 	}
 	if b := clean(r.Because[p]); b != "" && (v.Outcome != "ok" || !r.matches(p)) {

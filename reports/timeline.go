@@ -94,12 +94,35 @@ func (t *timeline) window() {
 	if len(f.claims) > maxClaims {
 		t.narrow()
 	}
+	t.zoom()
 	// A little air on both sides, so that nothing starts on the very edge.
 	air := max((t.to-t.from)/60, 1)
 	if t.from == f.begin && t.from < (t.to-t.from)/4 {
 		t.from = 0
 	}
 	t.from, t.to = max(0, t.from-air), t.to+air
+}
+
+// zoom cuts the window down to what went wrong and as much again around it,
+// where that is but a small part.
+func (t *timeline) zoom() {
+	f := t.f
+	from, to := int64(math.MaxInt64), int64(-1)
+	for _, o := range f.overlaps {
+		if t.shown(o.from, o.to) {
+			from, to = min(from, o.a.From), max(to, o.to)
+		}
+	}
+	for _, u := range f.lost {
+		if at := u.event.Time; t.shown(at, at) {
+			from, to = min(from, at), max(to, at)
+		}
+	}
+	around := max((to-from)/2, int64(20e6))
+	if to < 0 || 3*(to-from+2*around) > 2*(t.to-t.from) {
+		return
+	}
+	t.from, t.to = max(t.from, from-around), min(t.to, to+around)
 }
 
 // narrow keeps the part of a long run that shows what went wrong.
@@ -162,12 +185,12 @@ func (t *timeline) makeLanes() {
 		}
 	}
 	if len(t.lanes) > 0 {
-		t.lanes[0].title = "what each client believed"
+		t.lanes[0].title = "clients believed"
 	}
 	servers := len(t.lanes)
 	t.lanes = append(t.lanes, t.serverLanes()...)
 	if len(t.lanes) > servers {
-		t.lanes[servers].title = "what each server had"
+		t.lanes[servers].title = "servers had"
 	}
 }
 

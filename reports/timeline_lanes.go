@@ -131,6 +131,7 @@ func (t *timeline) drawNotes(l *lane, mine func(*checker.Event) bool) {
 // drawServer draws who held the lock on one server, with ticks for renewals
 // and other commands that touched it.
 func (t *timeline) drawServer(l *lane) {
+	t.drawDown(l)
 	y, h := l.y+5, l.height-10
 	var (
 		holder  string
@@ -182,7 +183,6 @@ func (t *timeline) drawServer(l *lane) {
 	}
 	flush(t.f.end, "to the end")
 	t.path("renew", renewed.String(), "renewals and other commands on a held lock")
-	t.drawDown(l)
 }
 
 // drawDown hatches the times in which a server was down.
