@@ -24,7 +24,7 @@ func judgeProgress(t *trace) Verdict {
 			if n.Result != nil {
 				msg, _, _ = strings.Cut(n.Result.Message, "\n")
 			}
-			v = earlier(v, violation(n.Time, nil, "the lock panicked in %s at %s: %s", n.Client, at(n.Time), msg))
+			return violation(n.Time, nil, "the lock panicked in %s at %s: %s", n.Client, at(n.Time), msg)
 		}
 	}
 	for _, o := range t.ops {

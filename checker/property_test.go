@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// claimsFor builds the header of a test history.
+// leased builds the header of a test history.
 func leased(change func(*Header)) Header {
 	h := Header{Claims: Claims{Reentrant: true, Lease: true, Quorum: 1, Nodes: 1, Handoff: int64(second)}}
 	if change != nil {
@@ -166,12 +166,14 @@ func TestExclusion(t *testing.T) {
 			0    c1 acquire lease=1000
 			2    c1 ok count=1
 			500  c2 acquire lease=1000
-			502  c2 ok count=1`, Exclusion, Violated, ContractBroken, "", ""},
+			502  c2 ok count=1
+			600  end`, Exclusion, Violated, ContractBroken, "", ""},
 		{"no server log, undecidable", leased(nil), `
 			0    c1 acquire lease=1000
 			100  c1 ok count=1
 			1000 c2 acquire lease=1000
-			1050 c2 ok count=1`, Exclusion, Violated, "", "without a server log", ""},
+			1050 c2 ok count=1
+			1200 end`, Exclusion, Violated, "", "without a server log", ""},
 	})
 }
 
@@ -228,7 +230,11 @@ func TestLinearizable(t *testing.T) {
 			50   c1 ok count=1
 			1000 c1 lost
 			1001 c1 release
-			1002 c1 fail err=lost`, Errors, Good, "", "", ""},
+			1002 c1 fail err=lost
+			1100 c2 acquire lease=1000
+			1101 c2 ok count=1
+			1102 c2 release
+			1103 c2 ok`, Linearizable, Good, "", "", ""},
 		{"nested holds of a lock that has none", leased(func(h *Header) { h.Claims.Reentrant = false }), `
 			0   c1 acquire lease=1000
 			2   c1 ok count=1

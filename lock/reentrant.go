@@ -183,6 +183,11 @@ func (l *Reentrant) TTL(ctx context.Context) (time.Duration, error) {
 // A holder in this client learns at once that its hold is lost, another with
 // its next renewal or release.
 func (l *Reentrant) ForceUnlock(ctx context.Context) (bool, error) {
+	s, err := l.c.enter(l.key)
+	if err != nil {
+		return false, err
+	}
+	defer s.leave()
 	held := l.c.holdings(l.key.name)
 	freed, err := ask(ctx, l, "force lock", func(ctx context.Context, s *state) (bool, error) {
 		n, err := forceScript.Run(ctx, l.c.rdb, []string{s.names.lock, s.names.channel}, unlockMessage).Int()

@@ -32,7 +32,9 @@ const (
 //
 // One goroutine writes to the connection, one reads. The writer has no more
 // than one command under way, and reconnects by itself: go-redis would do so
-// while it holds the mutex that the other goroutine needs.
+// while it holds the mutex that the other goroutine needs. It also holds that
+// mutex while it writes, so under virtual time a write must succeed at once,
+// as it does into a socket's buffer.
 type hub struct {
 	c    *Client
 	kick chan struct{} // something below has changed

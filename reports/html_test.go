@@ -139,8 +139,5 @@ func TestSampleReport(t *testing.T) {
 		if err := f.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if err := Text(os.Stdout, d); err != nil {
-			t.Fatal(err)
-		}
 	}
 }

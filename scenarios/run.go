@@ -195,6 +195,10 @@ func (r *run) horizon() time.Duration {
 	return longest + time.Minute
 }
 
+// bookkeeping is how long what a lock notes beside its key, such as requests
+// that a retry must not repeat, may stay behind.
+const bookkeeping = time.Minute
+
 // quiesce lets every lease run out, and looks at what remains.
 func (r *run) quiesce(w *sim.World, clients []*client) {
 	longest := time.Duration(0)
@@ -204,7 +208,7 @@ func (r *run) quiesce(w *sim.World, clients []*client) {
 			longest = max(longest, time.Duration(n))
 		}
 	}
-	time.Sleep(longest*3/2 + 5*time.Second)
+	time.Sleep(max(longest*3/2, bookkeeping) + 5*time.Second)
 	for _, k := range w.Keys() {
 		if _, key, _ := strings.Cut(k, " "); !r.subject.keeps(r.scenario.Workload.Lock, key) {
 			r.end.Keys = append(r.end.Keys, k)

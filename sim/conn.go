@@ -39,18 +39,21 @@ func (c *pipeConn) frozen() bool { return c.owner != nil && c.owner.frozen() }
 
 func (c *pipeConn) Read(b []byte) (int, error) { return c.in.read(b, c.frozen) }
 
+// Write never waits, not even in a paused process: go-redis holds mutexes while
+// it writes, and a goroutine that waits for a mutex stops virtual time. What a
+// paused process writes leaves when it resumes.
 func (c *pipeConn) Write(b []byte) (int, error) {
-	if c.owner != nil && !c.owner.Gate() {
+	if c.owner != nil && c.owner.Crashed() {
 		return 0, &net.OpError{Op: "write", Net: "tcp", Addr: c.remote, Err: errCrashed}
 	}
-	return c.out.write(b)
+	return c.out.write(b, c.frozen())
 }
 
 // Close ends this end; the other end reads what was sent before, then EOF.
 func (c *pipeConn) Close() error {
 	c.close.Do(func() {
 		c.in.fail(net.ErrClosed)
-		c.out.closeWrite()
+		c.out.closeWrite(c.frozen())
 		c.release()
 	})
 	return nil
@@ -95,9 +98,10 @@ type pipe struct {
 	broken   bool  // err is returned even when buf is not
 	expired  bool  // the read deadline has passed
 	deadline *time.Timer
-	last     time.Time // when the last message arrives
-	sent     bool      // the writer has closed
-	stages   []*stage  // toxics, first to last
+	last     time.Time             // when the last message arrives
+	sent     bool                  // the writer has closed
+	stages   []*stage              // toxics, first to last
+	parked   []*stream.StreamChunk // written while the writer was paused
 }
 
 func newPipe(l *link, rng *rand.Rand) *pipe {
@@ -156,17 +160,52 @@ func (p *pipe) setDeadline(t time.Time) {
 	p.deadline = timer
 }
 
-func (p *pipe) write(b []byte) (int, error) {
+func (p *pipe) write(b []byte, frozen bool) (int, error) {
+	chunk := &stream.StreamChunk{Data: append([]byte(nil), b...), Timestamp: time.Now()}
+	if !p.send(chunk, frozen) {
+		return 0, &net.OpError{Op: "write", Net: "tcp", Err: syscall.EPIPE}
+	}
+	return len(b), nil
+}
+
+func (p *pipe) closeWrite(frozen bool) { p.send(nil, frozen) }
+
+// send puts a chunk on its way, nil for the end of the stream; false means that
+// the pipe is closed.
+func (p *pipe) send(c *stream.StreamChunk, frozen bool) bool {
 	p.mu.Lock()
 	if p.sent || p.broken {
 		p.mu.Unlock()
-		return 0, &net.OpError{Op: "write", Net: "tcp", Err: syscall.EPIPE}
+		return false
+	}
+	p.sent = c == nil
+	if frozen || len(p.parked) > 0 {
+		p.parked = append(p.parked, c)
+		p.mu.Unlock()
+		return true
 	}
 	first := p.first()
 	p.mu.Unlock()
-	chunk := &stream.StreamChunk{Data: append([]byte(nil), b...), Timestamp: time.Now()}
-	p.forward(first, chunk)
-	return len(b), nil
+	p.forward(first, c)
+	return true
+}
+
+// unpark sends what was written during a pause. A chunk stays parked until it
+// is on its way, so that nothing overtakes it.
+func (p *pipe) unpark() {
+	for {
+		p.mu.Lock()
+		if len(p.parked) == 0 {
+			p.mu.Unlock()
+			return
+		}
+		c, first := p.parked[0], p.first()
+		p.mu.Unlock()
+		p.forward(first, c)
+		p.mu.Lock()
+		p.parked = p.parked[1:]
+		p.mu.Unlock()
+	}
 }
 
 // first is the first toxic, or nil. Called with the lock held.
@@ -208,18 +247,6 @@ func (p *pipe) deliver(c *stream.StreamChunk) {
 		p.buf = append(p.buf, c.Data...)
 	}
 	p.arrived.Broadcast()
-}
-
-func (p *pipe) closeWrite() {
-	p.mu.Lock()
-	if p.sent || p.broken {
-		p.mu.Unlock()
-		return
-	}
-	p.sent = true
-	first := p.first()
-	p.mu.Unlock()
-	p.forward(first, nil)
 }
 
 func (p *pipe) fail(err error) {

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 )
 
@@ -23,11 +24,11 @@ type Process struct {
 	cancel  context.CancelFunc // of the operation under way
 	dead    context.Context
 	kill    context.CancelFunc
-	conns   map[*pipeConn]struct{}
+	conns   []*pipeConn // open ones, oldest first
 }
 
 func newProcess(name string) *Process {
-	p := &Process{name: name, op: "background", conns: map[*pipeConn]struct{}{}}
+	p := &Process{name: name, op: "background"}
 	p.changed = sync.NewCond(&p.mu)
 	p.dead, p.kill = context.WithCancel(context.Background())
 	return p
@@ -81,13 +82,13 @@ func (p *Process) set(paused, crashed bool) {
 	p.mu.Lock()
 	p.paused = paused
 	p.crashed = p.crashed || crashed
-	conns := make([]*pipeConn, 0, len(p.conns))
-	for c := range p.conns {
-		conns = append(conns, c)
-	}
+	conns := slices.Clone(p.conns)
 	p.changed.Broadcast()
 	p.mu.Unlock()
-	for _, c := range conns { // order does not matter: each only looks again
+	for _, c := range conns {
+		if !paused {
+			c.out.unpark()
+		}
 		c.in.wake()
 	}
 }
@@ -102,8 +103,8 @@ func (p *Process) track(c *pipeConn, on bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if on {
-		p.conns[c] = struct{}{}
-	} else {
-		delete(p.conns, c)
+		p.conns = append(p.conns, c)
+	} else if i := slices.Index(p.conns, c); i >= 0 {
+		p.conns = slices.Delete(p.conns, i, i+1)
 	}
 }

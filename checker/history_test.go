@@ -1,0 +1,218 @@
+package checker
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func encoded(t testing.TB, h *History) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Encode(&b, h); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestRoundTrip(t *testing.T) {
+	h := story(t, leased(func(h *Header) {
+		h.Seed = 1<<64 - 1
+		h.Faults = []PlannedFault{{ID: 1, Fault: "pause", Targets: []string{"client-1"}, When: "at <1 s>"}}
+		h.Resource = &Resource{Initial: 3, Fenced: true}
+	}), handover+"\n 800 fault start 1 pause c1\n 801 c1 lost\n 900 end keys=a,b subs=1 goroutine=x")
+	text := encoded(t, h)
+	got, err := Decode(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(h, got); diff != "" {
+		t.Error(diff)
+	}
+	if got.Hash() != h.Hash() || len(h.Hash()) != 64 {
+		t.Errorf("hashes %s and %s", h.Hash(), got.Hash())
+	}
+	if strings.Count(text, "\n") != len(h.Events)+1 {
+		t.Error("not one event a line")
+	}
+}
+
+func TestDecodeIsStrict(t *testing.T) {
+	good := encoded(t, story(t, leased(nil), handover))
+	lines := strings.SplitAfter(good, "\n")
+	for _, tt := range []struct {
+		name, text, want string
+		line             int
+	}{
+		{"empty", "", "empty", 1},
+		{"not JSON", "hello\n", "not a history", 1},
+		{"another format", strings.Replace(good, "history/1", "history/2", 1), `this is "holdfast-history/2"; this version reads "holdfast-history/1"`, 1},
+		{"unknown header field", strings.Replace(good, `"seed"`, `"sead"`, 1), `unknown field "sead"`, 1},
+		{"unknown event field", strings.Replace(good, `"kind"`, `"kinds"`, 1), `unknown field "kinds"`, 2},
+		{"cut off in a line", good[:len(good)-3], "cut off", len(lines) - 1},
+		{"no end", strings.Join(lines[:len(lines)-2], ""), "its last event must be of kind", len(lines) - 1},
+		{"two objects in a line", strings.Replace(good, "}\n{\"t\":0", "}\n{} {\"t\":0", 1), "follows the JSON object", 2},
+		{"wrong type", strings.Replace(good, `"t":0`, `"t":"0"`, 1), `field "t" cannot be a string`, 2},
+		{"blank line", good + "\n", "not a JSON object", len(lines)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := Decode(strings.NewReader(tt.text))
+			var invalid *InvalidError
+			if !errors.As(err, &invalid) {
+				t.Fatalf("got %v, want an InvalidError", err)
+			}
+			if invalid.Line != tt.line || !strings.Contains(invalid.Reason, tt.want) {
+				t.Errorf("got line %d: %s; want line %d: %s", invalid.Line, invalid.Reason, tt.line, tt.want)
+			}
+		})
+	}
+}
+
+func TestValidate(t *testing.T) {
+	base := func() *History { return story(t, leased(nil), handover) }
+	for _, tt := range []struct {
+		name string
+		do   func(*History)
+		line int
+		want string
+	}{
+		{"time goes back", func(h *History) { h.Events[3].Time = 1 }, 5, "time goes back"},
+		{"negative time", func(h *History) { h.Events[0].Time = -1 }, 2, "negative"},
+		{"id used twice", func(h *History) { h.Events[3].Op = 1 }, 5, "invoked twice"},
+		{"returns before it is invoked", func(h *History) { h.Events[2].Op = 99 }, 4, "before it is invoked"},
+		{"returns twice", func(h *History) { h.Events[5].Op, h.Events[5].F = 1, Acquire }, 7, "returns twice"},
+		{"returns as another function", func(h *History) { h.Events[2].F = Read }, 4, "invoked as acquire and returns as read"},
+		{"returns to another owner", func(h *History) { h.Events[2].Owner = "client-1/2" }, 4, "returns to client-1/2"},
+		{"returns on another lock", func(h *History) { h.Events[2].Lock = "x" }, 4, `returns on "x"`},
+		{"two open operations", func(h *History) {
+			h.Events[2] = Event{Time: h.Events[2].Time, Kind: Invoke, F: Read, Op: 50, Client: "client-1", Owner: "client-1/1"}
+		}, 4, "is open"},
+		{"owner of two clients", func(h *History) { h.Events[6].Owner = "client-1/1" }, 8, "belongs to client-1"},
+		{"after its crash", func(h *History) {
+			h.Events[1] = Event{Time: h.Events[1].Time, Kind: Note, F: Crashed, Client: "client-1"}
+		}, 4, "crashed before"},
+		{"end too early", func(h *History) { h.Events[1] = Event{Time: h.Events[1].Time, Kind: End, End: &EndEvent{}} }, 3, "follows"},
+		{"no end", func(h *History) { h.Events = h.Events[:4] }, 5, "the last event is of kind"},
+		{"no events", func(h *History) { h.Events = nil }, 2, "no events"},
+		{"unknown kind", func(h *History) { h.Events[1].Kind = "what" }, 3, "not a kind"},
+		{"no result", func(h *History) { h.Events[2].Result = nil }, 4, "no \"result\""},
+		{"no server", func(h *History) { h.Events[1].Server = nil }, 3, "no \"server\""},
+		{"negative count", func(h *History) { h.Events[2].Result.Count = -1 }, 4, "negative"},
+		{"wrong role", func(h *History) { h.Events[1].Server.Role = "master" }, 3, "not a role"},
+		{"wrong format", func(h *History) { h.Header.Format = "x" }, 1, "format"},
+		{"impossible quorum", func(h *History) { h.Header.Claims.Quorum = 2 }, 1, "quorum"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := base()
+			tt.do(h)
+			_, err := Judge(h, Options{})
+			var invalid *InvalidError
+			if !errors.As(err, &invalid) {
+				t.Fatalf("got %v, want an InvalidError", err)
+			}
+			if invalid.Line != tt.line || !strings.Contains(invalid.Reason, tt.want) {
+				t.Errorf("got line %d: %s; want line %d: %s", invalid.Line, invalid.Reason, tt.line, tt.want)
+			}
+			if Claimed(h) != nil {
+				t.Error("an invalid history has claims")
+			}
+		})
+	}
+}
+
+func TestVacuous(t *testing.T) {
+	planned := leased(func(h *Header) { h.Faults = []PlannedFault{{ID: 1, Fault: "pause"}} })
+	for _, tt := range []struct {
+		name, text, want string
+		header           Header
+	}{
+		{"fault never struck", handover, "fault 1 (pause) never struck", planned},
+		{"fault failed", handover + "\n 800 fault failed 1 pause c1", "fault 1 (pause) could not strike", planned},
+		{"fault struck", handover + "\n 800 fault start 1 pause c1", "", planned},
+		{"too few grants", handover, "2 grants", leased(func(h *Header) { h.MinGrants = 3 })},
+		{"no release", "0 c1 acquire\n1 c1 ok count=1\n2 c1 release\n3 c1 info err=unknown", "no release succeeded", leased(nil)},
+		{"nothing", "0 end", "0 grants", leased(nil)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r, err := Judge(story(t, tt.header, tt.text), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if (tt.want == "") != (r.Vacuous == "") || !strings.Contains(r.Vacuous, tt.want) {
+				t.Fatalf("vacuous: %q, want %q", r.Vacuous, tt.want)
+			}
+			for p, v := range r.Verdicts {
+				if r.Vacuous != "" && v.Outcome == Good {
+					t.Errorf("%s is ok in a vacuous run", p)
+				}
+			}
+		})
+	}
+}
+
+func TestClaimed(t *testing.T) {
+	h := story(t, leased(nil), `
+		0    c1 acquire lease=1000
+		2    c1 ok count=1 token=4
+		10   c1 acquire lease=1000
+		12   c1 ok count=2 token=4
+		20   c1 release
+		21   c1 ok count=1
+		30   c1 release
+		31   c1 ok
+		40   c2 acquire lease=500 renewed
+		41   c2 ok count=1
+		50   c2 lost
+		51   c2 release
+		52   c2 fail err=lost
+		60   c3 acquire
+		61   c3 ok count=1
+		62   c3 crash
+		70   c2 acquire
+		71   c2 ok count=1
+		80   c2 acquire
+		81   c2 ok count=1
+		90   end`)
+	var got []string
+	for _, c := range Claimed(h) {
+		got = append(got, fmt.Sprintf("%s %d-%d %s %d %d", c.Owner, c.From/millisecond, c.To/millisecond, c.EndedBy, c.AcquireOp, c.EndOp))
+	}
+	want := []string{
+		"client-1/1 2-30 release 1 4",
+		"client-2/1 41-50 lost 5 0",
+		"client-3/1 61-62 crash 7 0",
+		"client-2/1 71-81 lost 8 9",
+		"client-2/1 81-90 end 9 0",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPicture(t *testing.T) {
+	legal := story(t, leased(nil), handover)
+	var long strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&long, "%d c1 acquire lease=1000\n%d c1 ok count=1\n%d c1 release\n%d c1 ok\n", 10*i, 10*i+1, 10*i+2, 10*i+3)
+	}
+	long.WriteString("3000 c1 acquire lease=1000\n3001 c1 ok count=1\n3002 c2 acquire lease=1000\n3003 c2 ok count=1\n3004 c1 release\n3005 c1 fail err=lost\n")
+	for name, h := range map[string]*History{"legal": legal, "long and illegal": story(t, leased(nil), long.String())} {
+		var b bytes.Buffer
+		if err := Picture(h, &b); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if !strings.Contains(b.String(), "client-1/1: acquire, count 1") {
+			t.Errorf("%s: the picture has no acquire", name)
+		}
+		if b.Len() > 200<<10 {
+			t.Errorf("%s: the picture has %d bytes", name, b.Len())
+		}
+	}
+	if err := Picture(&History{}, &bytes.Buffer{}); err == nil {
+		t.Error("drew an invalid history")
+	}
+}
