@@ -35,6 +35,9 @@ when a history is invalid, which is not a verdict on the lock.`,
 			var bad []error
 			for _, path := range args {
 				h, err := openHistory(path, c.InOrStdin())
+				if path == "-" {
+					path = "stdin"
+				}
 				var judged checker.Report
 				if err == nil {
 					if judged, err = checker.Judge(h, checker.Options{PorcupineBudget: budget}); err != nil {

@@ -18,6 +18,7 @@ import (
 
 // pool plays jobs on worker processes.
 type pool struct {
+	exe     string // the program to run as "exe worker"; empty for this one
 	workers int
 	// stall is how long, in real time, a run may take. Simulated time passes
 	// only when everybody waits, so a run that takes minutes spins without
@@ -29,9 +30,12 @@ type pool struct {
 // answer to got, one at a time, in the order they come. It returns early when
 // ctx ends; jobs under way are then abandoned.
 func (p pool) play(ctx context.Context, jobs []job, got func(answer)) error {
-	exe, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("find own executable: %w", err)
+	exe := p.exe
+	if exe == "" {
+		var err error
+		if exe, err = os.Executable(); err != nil {
+			return fmt.Errorf("find own executable: %w", err)
+		}
 	}
 	queue := make(chan job)
 	answers := make(chan answer)
@@ -173,7 +177,7 @@ func (w *worker) lost(j job, what string) answer {
 	if text := w.stderr.String(); text != "" {
 		what += "\n" + text
 	}
-	r := reports.Run{Lock: j.Lock, World: "sim", Seed: j.Seed, Failure: what,
+	r := reports.Run{Scenario: j.Scenario, Lock: j.Lock, World: "sim", Seed: j.Seed, Failure: what,
 		Verdicts: map[checker.Property]checker.Verdict{
 			checker.Progress: {Outcome: checker.Violated, Reason: "the run never ended; see its failure"},
 		},

@@ -32,7 +32,7 @@ for the same version of holdfast; exit code 4 when one is not.`,
 				if err != nil {
 					return badInput(err)
 				}
-				jobs = append(jobs, job{ID: i, File: r.Scenario + ".yaml", Source: string(src), Lock: r.Lock, Seed: r.Seed})
+				jobs = append(jobs, job{ID: i, Scenario: r.Scenario, File: r.Scenario + ".yaml", Source: string(src), Lock: r.Lock, Seed: r.Seed})
 			}
 			if len(jobs) == 0 {
 				return badInput(fmt.Errorf("%s holds no runs", dir))

@@ -181,7 +181,7 @@ func plan(list []played, f runFlags) (jobs []job, skipped []reports.Skip, err er
 				continue
 			}
 			for i := range f.seeds {
-				jobs = append(jobs, job{ID: len(jobs), File: p.file, Source: string(p.source), Lock: l, Seed: f.seed + uint64(i)})
+				jobs = append(jobs, job{ID: len(jobs), Scenario: p.scenario.Name, File: p.file, Source: string(p.source), Lock: l, Seed: f.seed + uint64(i)})
 			}
 		}
 	}
@@ -214,14 +214,8 @@ const resampled = 12
 // execute plays the jobs, and a sample of them once more.
 func execute(ctx context.Context, jobs []job, dir runDir, f runFlags, stderr io.Writer) outcome {
 	first := len(jobs)
-	names := make([]string, first)
 	for i := range jobs {
-		s, err := scenarios.Parse(jobs[i].File, []byte(jobs[i].Source))
-		if err != nil {
-			return outcome{err: err}
-		}
-		names[i] = s.Name
-		jobs[i].Path = historyPath(s.Name, jobs[i].Lock, jobs[i].Seed)
+		jobs[i].Path = historyPath(jobs[i].Scenario, jobs[i].Lock, jobs[i].Seed)
 		jobs[i].History = dir.file(jobs[i].Path)
 	}
 	for i := first % resampled; i < first; i += resampled {
@@ -243,7 +237,6 @@ func execute(ctx context.Context, jobs []job, dir runDir, f runFlags, stderr io.
 		if a == nil {
 			continue // interrupted before it was played
 		}
-		a.Run.Scenario = names[i]
 		if a.Defect != "" {
 			o.defects = append(o.defects, a.Defect)
 			if a.Run.Failure == "" {
@@ -257,7 +250,7 @@ func execute(ctx context.Context, jobs []job, dir runDir, f runFlags, stderr io.
 		o.runs = append(o.runs, a.Run)
 		if b := answers[first+i]; b != nil && b.Run.HistorySHA256 != a.Run.HistorySHA256 {
 			o.defects = append(o.defects, fmt.Sprintf("not deterministic: %s with %s, seed %d gave two histories, %.12s and %.12s",
-				names[i], a.Run.Lock, a.Run.Seed, a.Run.HistorySHA256, b.Run.HistorySHA256))
+				a.Run.Scenario, a.Run.Lock, a.Run.Seed, a.Run.HistorySHA256, b.Run.HistorySHA256))
 		}
 	}
 	return o

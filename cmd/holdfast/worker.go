@@ -26,11 +26,12 @@ import (
 
 // job is one run to play.
 type job struct {
-	ID     int    `json:"id"`
-	File   string `json:"file"`   // the scenario's file, for error messages
-	Source string `json:"source"` // the scenario
-	Lock   string `json:"lock"`
-	Seed   uint64 `json:"seed"`
+	ID       int    `json:"id"`
+	Scenario string `json:"scenario"` // its name
+	File     string `json:"file"`     // the scenario's file, for error messages
+	Source   string `json:"source"`   // the scenario itself
+	Lock     string `json:"lock"`
+	Seed     uint64 `json:"seed"`
 	// History is where to write the history; empty for nowhere, and then only
 	// its hash is asked for and nothing is judged.
 	History string `json:"history,omitempty"`
@@ -75,14 +76,13 @@ func work(stdin io.Reader, stdout io.Writer) error {
 
 // play plays, judges and stores one run.
 func play(j job) (a answer) {
-	a = answer{ID: j.ID, Run: reports.Run{Lock: j.Lock, World: "sim", Seed: j.Seed}}
+	a = answer{ID: j.ID, Run: reports.Run{Scenario: j.Scenario, Lock: j.Lock, World: "sim", Seed: j.Seed}}
 	began := time.Now()
 	s, err := scenarios.Parse(j.File, []byte(j.Source))
 	if err != nil {
 		a.Defect = err.Error()
 		return a
 	}
-	a.Run.Scenario = s.Name
 	p, err := scenarios.Play(s, j.Lock, j.Seed, version)
 	if err != nil {
 		a.Defect = err.Error()

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/checker"
+)
+
+// fakeWorker is a worker process that does what a shell script says with every
+// job it reads into $line.
+func fakeWorker(t *testing.T, script string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "worker")
+	text := "#!/bin/sh\nwhile read -r line; do\n" + script + "\ndone\n"
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func jobs(n int) []job {
+	all := make([]job, n)
+	for i := range all {
+		all[i] = job{ID: i, Lock: "reentrant", Seed: uint64(i)}
+	}
+	return all
+}
+
+func TestALockThatEndsItsProcessCostsOneRun(t *testing.T) {
+	exe := fakeWorker(t, `case "$line" in *'"id":1,'*) echo "panic: in the lock" >&2; exit 2;; esac
+id=$(echo "$line" | sed 's/{"id":\([0-9]*\),.*/\1/'); echo "{\"id\":$id,\"run\":{\"lock\":\"reentrant\"}}"`)
+	got := map[int]answer{}
+	p := pool{exe: exe, workers: 2, stall: time.Minute}
+	if err := p.play(t.Context(), jobs(6), func(a answer) { got[a.ID] = a }); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 6 {
+		a, ok := got[i]
+		if !ok {
+			t.Fatalf("no answer for job %d", i)
+		}
+		if failed := a.Run.Failure != ""; failed != (i == 1) {
+			t.Errorf("job %d: failure %q", i, a.Run.Failure)
+		}
+	}
+	bad := got[1].Run
+	for _, want := range []string{"exit status 2", "panic: in the lock"} {
+		if !strings.Contains(bad.Failure, want) {
+			t.Errorf("failure %q does not say %q", bad.Failure, want)
+		}
+	}
+	if v := bad.Verdicts[checker.Progress]; v.Outcome != checker.Violated || bad.AsExpected {
+		t.Errorf("progress of the run that died: %+v, as expected: %v", v, bad.AsExpected)
+	}
+}
+
+func TestALockThatSpinsIsGivenUp(t *testing.T) {
+	exe := fakeWorker(t, `exec sleep 600`)
+	var got answer
+	p := pool{exe: exe, workers: 1, stall: 50 * time.Millisecond}
+	if err := p.play(t.Context(), jobs(1), func(a answer) { got = a }); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(got.Run.Failure, "made no progress for 50ms of real time") {
+		t.Errorf("failure: %q", got.Run.Failure)
+	}
+}
+
+func TestAnInterruptAbandonsWhatIsUnderWay(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	started := filepath.Join(t.TempDir(), "started")
+	exe := fakeWorker(t, fmt.Sprintf("touch %s\nexec sleep 600", started))
+	go func() {
+		for { // the worker has the job once the file is there
+			if _, err := os.Stat(started); err == nil {
+				cancel()
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	answers := 0
+	if err := (pool{exe: exe, workers: 1, stall: time.Minute}).play(ctx, jobs(3), func(answer) { answers++ }); err != nil {
+		t.Fatal(err)
+	}
+	if answers != 0 {
+		t.Errorf("%d answers after an interrupt", answers)
+	}
+}
