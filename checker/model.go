@@ -33,6 +33,7 @@ type lockOp struct {
 	owner     int32 // numbered from 1
 	kind      opKind
 	call, ret int64
+	asked     int64 // the invocation; call is later where the server log says so
 	lease     int64 // forever when the hold does not end by itself
 	renewed   bool
 	count     int32 // replied; 0 on gotLock means it did not say
@@ -166,7 +167,7 @@ func (r rules) take(now int64, o *lockOp) lockState {
 	return lockState{
 		holder: o.owner, count: 1, renewed: o.renewed, now: now,
 		endLo: add(now, o.lease), endHi: add(o.ret, o.lease), ahead: o.lease,
-		base: add(o.call, o.lease), longest: o.lease, giveUp: r.giveUp(o),
+		base: add(o.asked, o.lease), longest: o.lease, giveUp: r.giveUp(o),
 	}
 }
 
@@ -176,7 +177,7 @@ func (r rules) giveUp(o *lockOp) int64 {
 	if o.lease >= forever {
 		return forever
 	}
-	return o.call + o.lease - o.lease/100 - r.slack
+	return o.asked + o.lease - o.lease/100 - r.slack
 }
 
 // held lets o take effect while h.holder holds the lock, in [h.now, last].
@@ -209,15 +210,23 @@ func (r rules) held(out []lockState, h lockState, last int64, o *lockOp) []lockS
 			out = append(out, h)
 		}
 	case heldNothing:
-		if !own {
+		switch {
+		case !own:
 			out = append(out, h)
+		case r.loose:
+			out = append(out, h, lockState{now: h.now})
 		}
 	case foundLost:
-		if !own {
+		switch {
+		case !own:
 			out = append(out, h)
-		} else if now := max(h.now, h.giveUp); now <= last {
-			h.now = now
-			out = append(out, h, lockState{now: now})
+		case r.loose: // one server that lost its part is enough
+			out = append(out, h, lockState{now: h.now})
+		default:
+			if now := max(h.now, h.giveUp); now <= last {
+				h.now = now
+				out = append(out, h, lockState{now: now})
+			}
 		}
 	case maybeGave:
 		if own {

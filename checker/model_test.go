@@ -107,7 +107,7 @@ func randomOps(r *rand.Rand, flat, pending bool) []lockOp {
 			if pending && n == 1 && r.IntN(3) == 0 {
 				o.kind, o.ret, o.crashed = []opKind{maybeGot, maybeGave}[r.IntN(2)], forever, true
 			}
-			o.id = int64(len(ops) + 1)
+			o.id, o.asked = int64(len(ops)+1), o.call
 			ops = append(ops, o)
 		}
 	}

@@ -171,7 +171,7 @@ func (t *trace) ghostHold(k ownerLock) Verdict {
 			last = s.o
 		}
 	}
-	if last == nil || b.hi > 0 {
+	if last == nil || last.f != Release || b.hi > 0 {
 		return Verdict{Outcome: Good}
 	}
 	groups := map[string]bool{}

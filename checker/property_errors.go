@@ -75,12 +75,38 @@ func (t *trace) contradicted(o *op) Verdict {
 			return byServers(violation(o.ret, opIDs(o), "the acquire of %s was told at %s that the lock is busy; the servers had granted it", o.owner, at(o.ret)))
 		}
 	case o.f == Release && o.kind == OK && t.claim.Nodes == 1 && t.claim.Quorum <= 1:
+		if c := t.tookAnother(o); c != nil {
+			return byServers(violation(o.ret, opIDs(o, t.grantOf(c.was, o.lock, c.t)),
+				"the release of %s succeeded at %s; what it removed at %s was the hold of %s", o.owner, at(o.ret), at(c.t), c.was))
+		}
 		if t.groupsHolding(o.lock, o.owner, o.inv-slackOfServers, o.ret, true) == 0 {
 			return byServers(violation(o.ret, opIDs(o, t.grantOf(o.owner, o.lock, o.inv)),
 				"the release of %s succeeded at %s; no server held the lock for it any more", o.owner, at(o.ret)))
 		}
 	}
 	return Verdict{Outcome: Good}
+}
+
+// tookAnother finds the hold of another owner that a release's client took
+// away instead of the release's own.
+func (t *trace) tookAnother(o *op) *change {
+	var other *change
+	for i := range t.changes {
+		c := &t.changes[i]
+		if c.t > o.ret {
+			break
+		}
+		if c.t < o.inv || !t.commandOf(c, o) || c.was == "" || (!c.ends() && c.Count >= c.WasCount) {
+			continue
+		}
+		if c.was == o.owner {
+			return nil
+		}
+		if _, known := t.client[c.was]; known && other == nil {
+			other = c
+		}
+	}
+	return other
 }
 
 // commandOf says whether a change was made by a command of an operation's

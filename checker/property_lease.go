@@ -12,8 +12,23 @@ type heldLease struct {
 	granted map[string]int64 // group -> when a server granted it
 }
 
+// owed is how much of its lease a hold is still owed when a server changes
+// it. Until a server has granted the hold the lease counts from its request.
+func (h *heldLease) owed(c *change) int64 {
+	if h.o.args.Lease == 0 {
+		return 0
+	}
+	granted, ok := h.granted[c.group]
+	if !ok {
+		granted = h.o.inv
+	}
+	return granted + h.o.args.Lease - c.t
+}
+
 // judgeLease checks in the server log that the TTL which a command leaves is
-// no longer than asked, not endless, and not shorter than what is still owed.
+// no longer than asked, not endless, and not shorter than what is still owed,
+// and that no hold expires before. A lock on several servers may lose some of
+// them to expiry as long as a quorum keeps the hold.
 func judgeLease(t *trace) Verdict {
 	if t.needsServers() {
 		return Verdict{Outcome: Unknown, Reason: noServerLog}
@@ -57,6 +72,15 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 				}
 			}
 		}
+		if c.lock == k.lock && c.was == k.owner && c.ends() && c.Cause == "expiry" && c.Role == "primary" {
+			for _, h := range holds {
+				_, granted := h.granted[c.group]
+				if owed := h.owed(c); granted && owed > 2*rounding && t.groupsHolding(k.lock, k.owner, c.t+1, c.t+1, false) < t.claim.Quorum {
+					return violation(c.t, opIDs(h.o), "the hold of %s on %s expired at %s; %s of its lease were still owed",
+						k.owner, c.Node, at(c.t), long(owed))
+				}
+			}
+		}
 		if c.lock != k.lock || c.holder != k.owner || !c.command() {
 			continue
 		}
@@ -64,8 +88,12 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 			return v
 		}
 		for _, h := range holds {
-			if _, ok := h.granted[c.group]; !ok && c.t >= h.o.inv {
+			_, known := h.granted[c.group]
+			switch {
+			case !known && h.o.ret >= c.t:
 				h.granted[c.group] = c.t
+			case known && c.grants():
+				delete(h.granted, c.group) // this server had lost it
 			}
 		}
 	}
@@ -105,11 +133,11 @@ func (t *trace) leaseAt(k ownerLock, c *change, i int, holds []heldLease, longes
 		return Verdict{Outcome: Good} // the server counts time differently since
 	}
 	for _, h := range holds {
-		granted, ok := h.granted[c.group]
-		if !ok {
-			granted = h.o.inv // granted by this very command, or by none yet
+		// A server owes what it granted itself, and what it is granting now.
+		if _, known := h.granted[c.group]; h.o.ret < c.t && (!known || c.grants()) {
+			continue
 		}
-		if owed := granted + h.o.args.Lease - c.t; h.o.args.Lease > 0 && c.TTL < owed-2*rounding {
+		if owed := h.owed(c); c.TTL < owed-2*rounding {
 			return violation(c.t, append(ops, h.o.id), "%s left the hold of %s on %s a TTL of %s at %s; %s of its lease were still owed",
 				command(c), k.owner, c.Node, long(c.TTL), at(c.t), long(owed))
 		}

@@ -12,7 +12,10 @@ import (
 const slackOfServers = 5 * millisecond
 
 // judgeLinearizable asks for every lock name whether the operations could have
-// happened one at a time on the sequential lock of model.go.
+// happened one at a time on the sequential lock of model.go. What the clients
+// saw comes first. Where that allows an order, but not with the operations at
+// the instants at which the servers carried them out, the verdict is violated
+// by the server log.
 func judgeLinearizable(t *trace, o Options) Verdict {
 	deadline := time.Now().Add(o.PorcupineBudget)
 	verdict := Verdict{Outcome: Good}
@@ -29,6 +32,9 @@ func judgeLinearizable(t *trace, o Options) Verdict {
 		case Unknown:
 			verdict = Verdict{Outcome: Unknown, Reason: fmt.Sprintf("the search did not end within %s", o.PorcupineBudget)}
 		case Good:
+			if pinned := t.pin(ops); pinned != nil && byPorcupine(pinned, r, time.Until(deadline)) == Violated {
+				return byServers(t.illegal(pinned, r, byPorcupine, deadline))
+			}
 			if ghosts && verdict.Outcome == Good {
 				verdict = byServers(verdict)
 			}
@@ -60,7 +66,7 @@ func (t *trace) lockOps(lock string) (ops []lockOp, ghosts bool) {
 		}
 		_, crashed := t.crashed[o.client]
 		l := lockOp{
-			id: o.id, owner: n, call: o.inv, ret: o.ret, lease: min(t.leaseOf(o), forever),
+			id: o.id, owner: n, call: o.inv, ret: o.ret, asked: o.inv, lease: min(t.leaseOf(o), forever),
 			renewed: o.args.Renewed, count: int32(o.res.Count), crashed: crashed && o.open(), name: o.owner,
 		}
 		known := true
@@ -100,6 +106,70 @@ func (t *trace) lockOps(lock string) (ops []lockOp, ghosts bool) {
 		}
 	}
 	return ops, ghosts
+}
+
+// pin moves operations to the instant at which the server log shows them, when
+// it shows exactly one command that can be meant. It returns nil when there is
+// nothing to move, or several servers have a say.
+func (t *trace) pin(ops []lockOp) []lockOp {
+	if len(t.changes) == 0 || t.claim.Nodes > 1 {
+		return nil
+	}
+	pinned := slices.Clone(ops)
+	moved := false
+	for i := range pinned {
+		p := &pinned[i]
+		o := t.byID[p.id]
+		if p.kind != gotLock && p.kind != maybeGot && p.kind != gaveBack {
+			continue
+		}
+		if when, ok := t.carriedOut(o); ok {
+			p.call, p.ret = when, when
+			moved = true
+		}
+	}
+	if !moved {
+		return nil
+	}
+	return pinned
+}
+
+// carriedOut is when a server carried an operation out: the one change that
+// its client made on its owner's behalf before the owner went on. An acquire
+// whose outcome is unknown may be carried out later, and counts if it was
+// before the owner asked again.
+func (t *trace) carriedOut(o *op) (when int64, ok bool) {
+	to := o.ret
+	if o.unclear() {
+		to = never
+		for _, next := range t.byOwner[ownerLock{o.owner, o.lock}] {
+			if next.inv > o.inv && next.id != o.id {
+				to = next.inv
+				break
+			}
+		}
+	}
+	for i := range t.changes {
+		c := &t.changes[i]
+		if c.t > to {
+			break
+		}
+		if c.t < o.inv || !t.commandOf(c, o) {
+			continue
+		}
+		took := c.holder == o.owner && (c.grants() || c.Count > c.WasCount)
+		gave := c.was == o.owner && (c.ends() || c.Count < c.WasCount)
+		if (o.f == Acquire && gave) || (o.f == Release && took) {
+			return 0, false
+		}
+		if took || gave {
+			if ok {
+				return 0, false
+			}
+			when, ok = c.t, true
+		}
+	}
+	return when, ok
 }
 
 // gaveBackWithin says whether the servers saw an acquire's client take the

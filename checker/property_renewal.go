@@ -30,6 +30,9 @@ func (t *trace) renewedInTime(c *Claim) Verdict {
 	order := []string{}
 	gap := func(group string, to int64) {
 		from := last[group]
+		if from >= to {
+			return
+		}
 		excused := t.overlap(from, to, t.claim.RenewEvery, func(f *faultSpan) bool { return f.touchesClient(c.Client) })
 		if late := to - from - excused; late > t.claim.RenewEvery+renewalSlack && bad[group].Outcome == "" {
 			bad[group] = violation(from+t.claim.RenewEvery, opIDs(t.byID[c.AcquireOp], t.byID[c.EndOp]),
@@ -53,7 +56,7 @@ func (t *trace) renewedInTime(c *Claim) Verdict {
 			} else {
 				order = append(order, s.group)
 			}
-			last[s.group] = s.t
+			last[s.group] = max(s.t, s.due(c.Lease))
 		case held && s.was == c.Owner && s.ends():
 			gap(s.group, s.t)
 			delete(last, s.group)
@@ -74,6 +77,19 @@ func (t *trace) renewedInTime(c *Claim) Verdict {
 		}
 	}
 	return v
+}
+
+// due is the time at which a hold of a lease would have had to be renewed to
+// end when it does. A nested hold with a longer lease puts renewals off: they
+// change nothing until what remains is down to a lease.
+func (c *change) due(lease int64) int64 {
+	if lease == 0 {
+		return c.t
+	}
+	if end := c.expires(); end != never {
+		return end - lease
+	}
+	return never
 }
 
 // silent checks that an owner's client renews nothing once the owner has given

@@ -240,6 +240,18 @@ func TestLinearizable(t *testing.T) {
 			2   c1 ok count=1
 			100 c1 acquire lease=1000
 			101 c1 ok count=1`, Linearizable, Violated, "", "", ""},
+		{"told lost by its own clock, the servers having granted later", leased(nil), `
+			0    c1 acquire lease=1000
+			40   server n1 SET by=c1 holder=c1 ttl=1000
+			50   c1 ok count=1
+			990  c1 lost
+			991  c1 release
+			992  c1 fail err=lost
+			1040 server n1 cause=expiry
+			1100 c2 acquire lease=1000
+			1101 c2 ok count=1
+			1102 c2 release
+			1103 c2 ok`, Linearizable, Good, "", "", ""},
 		{"a try that took it for a while", leased(nil), `
 			0  c1 acquire lease=1000
 			5  c2 acquire lease=1000
@@ -249,6 +261,21 @@ func TestLinearizable(t *testing.T) {
 			12 c3 ok count=1
 			13 c3 release
 			14 c3 ok`, Linearizable, Good, "", "", ""},
+		{"legal for the clients, not by the servers", leased(nil), `
+			0   c1 acquire lease=1000
+			1   server n1 SET by=c1 holder=c1 ttl=1000
+			2   c1 ok count=1
+			10  c2 acquire lease=1000 wait=3000
+			20  c3 acquire lease=1000 wait=3000
+			50  c1 release
+			51  server n1 DEL by=c1
+			52  c1 ok
+			1400 server n1 SET by=c2 holder=c2 ttl=1000
+			1401 c2 ok count=1
+			1500 server n1 DEL by=c3
+			1600 server n1 SET by=c3 holder=c3 ttl=1000
+			1601 c3 ok count=1
+			1700 end`, Linearizable, Violated, "", "client-3/1 was granted the lock", "server log"},
 		{"unclear release, then another holder", leased(nil), `
 			0  c1 acquire lease=1000
 			2  c1 ok count=1
@@ -321,217 +348,5 @@ func TestResourceAndFencing(t *testing.T) {
 			3 c1 ok count=2 token=6
 			4 c1 release
 			5 c1 ok count=1`, Fencing, Violated, "", "token 6", ""},
-	})
-}
-
-func TestOwnershipCountErrors(t *testing.T) {
-	run(t, []propertyTest{
-		{"deleted by another client", leased(nil), `
-			0    c1 acquire lease=1000
-			1    server n1 SET by=c1 holder=c1 ttl=1000
-			2    c1 ok count=1
-			10   c2 release
-			11   server n1 DEL by=c2
-			12   c2 ok
-			20   c1 release
-			21   c1 fail err=not-held`, Ownership, Violated, "", "client-2 deleted the hold of client-1/1", "server log"},
-		{"a stored value without identity", leased(nil), `
-			0    c1 acquire lease=1000
-			1    server n1 SET by=c1 holder=locked ttl=1000
-			2    c1 ok count=1
-			10   c2 release
-			11   server n1 DEL by=c2
-			12   c2 ok`, Ownership, Violated, "", "client-2 deleted the hold of client-1/1", "server log"},
-		{"taken over after expiry", leased(nil), `
-			0    c1 acquire lease=1000
-			1    server n1 SET by=c1 holder=c1 ttl=1000
-			2    c1 ok count=1
-			1001 server n1 cause=expiry
-			1010 c2 acquire lease=1000
-			1011 server n1 SET by=c2 holder=c2 ttl=1000
-			1012 c2 ok count=1
-			1020 c2 release
-			1021 server n1 DEL by=c2
-			1022 c2 ok`, Ownership, Good, "", "", "server log"},
-		{"no log", leased(nil), "0 c1 acquire lease=1000\n1 c1 ok count=1\n2 c1 release\n3 c1 ok", Ownership, Unknown, "", noServerLog, ""},
-		{"first acquire counts 2", leased(nil), `
-			0    c1 acquire lease=1000
-			1    c1 ok count=2
-			2    c1 release
-			3    c1 ok count=1`, Count, Violated, "", "returned count 2", ""},
-		{"unclear acquire may have counted", leased(nil), `
-			0    c1 acquire lease=1000
-			1    c1 info err=unknown
-			2    c1 acquire lease=1000
-			3    c1 ok count=2
-			4    c1 release
-			5    c1 ok count=1
-			6    c1 release
-			7    c1 ok`, Count, Good, "", "", ""},
-		{"balanced and yet held", leased(nil), `
-			0    c1 acquire lease=5000
-			1    server n1 EVAL by=c1 holder=c1 ttl=5000
-			2    server n1 EVAL by=c1 holder=c1 count=2 ttl=5000
-			3    c1 ok count=1
-			10   c1 release
-			11   server n1 EVAL by=c1 holder=c1 ttl=5000
-			12   c1 ok
-			3000 end`, Count, Violated, "", "", "server log"},
-		{"handed over", leased(nil), handover, Count, Good, "", "", ""},
-		{"undocumented class", leased(nil), "0 c1 acquire lease=1\n1 c1 fail err=other msg=boom", Errors, Violated, "", "boom", ""},
-		{"released, and told otherwise", leased(nil), `
-			0    c1 acquire lease=1000
-			1    server n1 SET by=c1 holder=c1 ttl=1000
-			2    c1 ok count=1
-			10   c1 release
-			11   server n1 DEL by=c1
-			12   c1 fail err=not-held`, Errors, Violated, "", "it had released its hold", "server log"},
-		{"granted, and told busy", leased(nil), `
-			0    c1 acquire lease=1000
-			1    server n1 SET by=c1 holder=c1 ttl=1000
-			2    c1 fail err=busy`, Errors, Violated, "", "the servers had granted it", "server log"},
-		{"released nothing", leased(nil), `
-			0    c1 acquire lease=1000
-			1    server n1 SET by=c1 holder=c1 ttl=1000
-			2    c1 ok count=1
-			1001 server n1 cause=expiry
-			1100 c1 release
-			1101 c1 ok`, Errors, Violated, "", "no server held the lock for it", "server log"},
-		{"all in order", leased(nil), handover, Errors, Good, "", "", ""},
-		{"keys remain", leased(nil), handover + "\n 900 end keys=stock subs=1", Cleanup, Violated, "", "1 key (stock), 1 subscription", ""},
-	})
-}
-
-func TestLeaseAndRenewal(t *testing.T) {
-	renewed := leased(func(h *Header) { h.Claims.Renewal = true; h.Claims.RenewEvery = 333 * millisecond })
-	struck := renewed
-	struck.Faults = []PlannedFault{{ID: 1, Fault: "pause"}}
-	hold := `
-			0    c1 acquire lease=1000 renewed
-			1    server n1 SET by=c1 holder=c1 ttl=1000
-			2    c1 ok count=1
-			`
-	run(t, []propertyTest{
-		{"as asked", leased(nil), handover, Lease, Good, "", "", "server log"},
-		{"without end", leased(nil), `
-			0    c1 acquire lease=1000
-			1    server n1 SETNX by=c1 holder=c1 ttl=-1
-			2    c1 ok count=1
-			100  c1 release
-			101  server n1 DEL by=c1
-			102  c1 ok`, Lease, Violated, "", "without an expiry", "server log"},
-		{"without end between two commands", leased(nil), `
-			0    c1 acquire lease=1000
-			1    server n1 SETNX by=c1 holder=c1 ttl=-1
-			2    server n1 EXPIRE by=c1 holder=c1 ttl=1000
-			3    c1 ok count=1
-			100  c1 release
-			101  server n1 DEL by=c1
-			102  c1 ok`, Lease, Good, "", "", ""},
-		{"longer than asked", leased(nil), `
-			0    c1 acquire lease=1000
-			1    server n1 SET by=c1 holder=c1 ttl=30000
-			2    c1 ok count=1`, Lease, Violated, "", "a TTL of 30.000 s", ""},
-		{"a nested hold cuts the outer short", leased(nil), `
-			0    c1 acquire lease=10000
-			1    server n1 EVAL by=c1 holder=c1 ttl=10000
-			2    c1 ok count=1
-			10   c1 acquire lease=1000
-			11   server n1 EVAL by=c1 holder=c1 count=2 ttl=1000
-			12   c1 ok count=2`, Lease, Violated, "", "were still owed", ""},
-		{"a nested release gives back its own lease", leased(nil), `
-			0    c1 acquire lease=1000
-			1    server n1 EVAL by=c1 holder=c1 ttl=1000
-			2    c1 ok count=1
-			10   c1 acquire lease=10000
-			11   server n1 EVAL by=c1 holder=c1 count=2 ttl=10000
-			12   c1 ok count=2
-			20   c1 release
-			21   server n1 EVAL by=c1 holder=c1 count=1 ttl=980
-			22   c1 ok count=1
-			30   c1 release
-			31   server n1 EVAL by=c1
-			32   c1 ok`, Lease, Good, "", "", ""},
-		{"in time", renewed, hold + `
-			330  server n1 PEXPIRE by=c1 holder=c1 ttl=1000
-			700  server n1 PEXPIRE by=c1 holder=c1 ttl=1000
-			900  c1 release
-			901  server n1 DEL by=c1
-			902  c1 ok`, Renewal, Good, "", "", "server log"},
-		{"too late", renewed, hold + `
-			450  server n1 PEXPIRE by=c1 holder=c1 ttl=1000
-			500  c1 release
-			501  server n1 DEL by=c1
-			502  c1 ok`, Renewal, Violated, "", "was not renewed on node-1 for 449 ms", ""},
-		{"never", renewed, hold + `
-			1001 server n1 cause=expiry
-			1100 c1 lost`, Renewal, Violated, "", "was not renewed", ""},
-		{"too late because paused", struck, hold + `
-			300  fault start 1 pause c1
-			800  fault end 1 pause c1
-			900  server n1 PEXPIRE by=c1 holder=c1 ttl=1000
-			950  c1 release
-			951  server n1 DEL by=c1
-			952  c1 ok`, Renewal, Good, "", "", ""},
-		{"after the release", renewed, hold + `
-			100  c1 release
-			101  c1 ok
-			330  server n1 PEXPIRE by=c1 holder=c1 ttl=1000`, Renewal, Violated, "", "after it had ended", ""},
-	})
-}
-
-func TestProgressAndFairness(t *testing.T) {
-	fair := leased(func(h *Header) { h.Claims.Fairness = true })
-	dropped := leased(nil)
-	dropped.Faults = []PlannedFault{{ID: 1, Fault: "drop-message"}}
-	cut := leased(nil)
-	cut.Faults = []PlannedFault{{ID: 1, Fault: "partition"}}
-	sleeper := func(fault string) string {
-		return `
-			0    c1 acquire lease=1000
-			1    server n1 SET by=c1 holder=c1 ttl=1000
-			2    c1 ok count=1
-			10   c2 acquire lease=1000 wait=9000
-			20   ` + fault + `
-			100  c1 release
-			101  server n1 DEL by=c1
-			102  c1 ok
-			1500 server n1 SET by=c2 holder=c2 ttl=1000
-			1501 c2 ok count=1
-			1600 c2 release
-			1601 server n1 DEL by=c2
-			1602 c2 ok`
-	}
-	run(t, []propertyTest{
-		{"never returns", leased(nil), "0 c1 acquire lease=1000\n9000 end", Progress, Violated, "", "never returned", ""},
-		{"crashed, so need not return", leased(nil), "0 c1 acquire lease=1000\n1 c1 crash\n9000 c2 acquire lease=1000\n9001 c2 ok count=1\n9100 c2 release\n9101 c2 ok", Progress, Good, "", "", ""},
-		{"overruns its wait", leased(nil), "0 c1 acquire lease=1000 wait=100\n1101 c1 fail err=canceled", Progress, Violated, "", "returned 1.001 s late", ""},
-		{"just in time", leased(nil), "0 c1 acquire lease=1000 wait=100\n1100 c1 ok count=1\n1101 c1 release\n1102 c1 ok", Progress, Good, "", "", ""},
-		{"sleeps on a free lock", dropped, sleeper("fault start 1 drop-message c2 n1"), Progress, Violated, "", "slept on a free lock", "server log"},
-		{"cut off meanwhile", cut, sleeper("fault start 1 partition c2 n1"), Progress, Good, "", "", ""},
-		{"waits for nobody", leased(nil), "0 c1 acquire lease=1000 wait=9000\n4000 c1 ok count=1", Progress, Violated, "", "while nobody held the lock", ""},
-		{"panics", leased(nil), "0 c1 acquire lease=1000\n1 c1 panic msg=nil-map", Progress, Violated, "", "nil-map", ""},
-		{"overtaken", fair, `
-			0   c1 acquire lease=1000
-			1   c1 ok count=1
-			10  c2 acquire lease=1000 wait=900
-			100 c3 acquire lease=1000 wait=900
-			200 c1 release
-			201 c1 ok
-			202 c3 ok count=1
-			203 c3 release
-			204 c3 ok
-			205 c2 ok count=1`, Fairness, Violated, "", "client-3/1 was granted the lock", ""},
-		{"in order", fair, `
-			0   c1 acquire lease=1000
-			1   c1 ok count=1
-			10  c2 acquire lease=1000 wait=900
-			40  c3 acquire lease=1000 wait=900
-			200 c1 release
-			201 c1 ok
-			202 c3 ok count=1
-			203 c3 release
-			204 c3 ok
-			205 c2 ok count=1`, Fairness, Good, "", "", ""},
 	})
 }

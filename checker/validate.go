@@ -22,6 +22,9 @@ func validate(h *History) error {
 		if e.Time < 0 {
 			return bad(i, "time %d is negative", e.Time)
 		}
+		if e.Time > longestTime {
+			return bad(i, "time %d is more than 18 years", e.Time)
+		}
 		if e.Time < last {
 			return bad(i, "time goes back from %d to %d", last, e.Time)
 		}
@@ -86,6 +89,9 @@ func validate(h *History) error {
 	return nil
 }
 
+// longestTime bounds every time and duration, so that sums never overflow.
+const longestTime = forever / 2
+
 func validateHeader(h *Header) string {
 	c := &h.Claims
 	switch {
@@ -93,6 +99,8 @@ func validateHeader(h *Header) string {
 		return fmt.Sprintf("format is %q, not %q", h.Format, Format)
 	case c.RenewEvery < 0 || c.Handoff < 0 || c.Quorum < 0 || c.Nodes < 0 || h.MinGrants < 0:
 		return "a number in the header is negative"
+	case c.RenewEvery > longestTime || c.Handoff > longestTime:
+		return "a duration in the header is more than 18 years"
 	case c.Quorum > max(c.Nodes, 1):
 		return fmt.Sprintf("a quorum of %d is impossible on %d nodes", c.Quorum, max(c.Nodes, 1))
 	}
@@ -110,6 +118,9 @@ func validateHeader(h *Header) string {
 func validateShape(e *Event) string {
 	if a := e.Args; a != nil && (a.Lease < 0 || a.Wait < -1) {
 		return "a duration of the arguments is negative"
+	}
+	if a := e.Args; a != nil && (a.Lease > longestTime || a.Wait > longestTime) {
+		return "a duration of the arguments is more than 18 years"
 	}
 	if r := e.Result; r != nil && r.Count < 0 {
 		return "the count of the result is negative"
@@ -189,6 +200,8 @@ func validateServer(s *ServerEvent) string {
 		return "a hold count is negative"
 	case s.TTL < -1 || s.WasTTL < -1:
 		return "a TTL is below -1"
+	case s.TTL > longestTime || s.WasTTL > longestTime:
+		return "a TTL is more than 18 years"
 	}
 	return ""
 }

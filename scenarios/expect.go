@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/faults"
 )
 
 // Expectation is the verdict that a scenario argues for.
@@ -13,19 +14,10 @@ type Expectation struct {
 	Because string
 }
 
-// Properties returns the twelve properties in the order reports show them.
-func Properties() []checker.Property {
-	return []checker.Property{
-		checker.Exclusion, checker.Linearizable, checker.ResourceSafe, checker.Fencing,
-		checker.Ownership, checker.Count, checker.Lease, checker.Renewal,
-		checker.Progress, checker.Fairness, checker.Errors, checker.Cleanup,
-	}
-}
-
 func propertyNames() []string {
 	var names []string
-	for _, p := range Properties() {
-		names = append(names, string(p))
+	for _, p := range checker.Properties() {
+		names = append(names, string(p.Name))
 	}
 	return names
 }
@@ -43,8 +35,8 @@ func verdictsOf(p checker.Property) []string {
 // Whether the lock claims them is not asked here.
 func (s *Scenario) Expected(lock string) map[checker.Property]Expectation {
 	all := make(map[checker.Property]Expectation)
-	for _, p := range Properties() {
-		all[p] = Expectation{Outcome: checker.Good, Because: s.Otherwise}
+	for _, p := range propertyNames() {
+		all[checker.Property(p)] = Expectation{Outcome: checker.Good, Because: s.Otherwise}
 	}
 	for _, e := range s.Expect {
 		if !slices.Contains(e.Locks, lock) {
@@ -61,8 +53,25 @@ func (s *Scenario) Expected(lock string) map[checker.Property]Expectation {
 	return all
 }
 
-// Applies says whether the scenario is played with a lock, and if not, why.
+// Applies says whether the scenario is played with a lock, and if not, why: it
+// is not about that lock, the lock cannot do what the workload asks, or a fault
+// finds nothing to strike in the lock's world.
 func (s *Scenario) Applies(lock string) (ok bool, reason string) {
+	if ok, reason := s.suits(lock); !ok {
+		return false, reason
+	}
+	sub, err := subjectOf(lock)
+	if err != nil {
+		return false, err.Error()
+	}
+	if _, err := faults.NewTimeline(s.Faults, s.topologyFor(sub), 0); err != nil {
+		return false, err.Error()
+	}
+	return true, ""
+}
+
+// suits is Applies before the faults are looked at.
+func (s *Scenario) suits(lock string) (ok bool, reason string) {
 	if ok, reason := s.selects(lock); !ok {
 		return false, reason
 	}
@@ -76,7 +85,7 @@ func (s *Scenario) Applies(lock string) (ok bool, reason string) {
 // selects is what Only and Except say about a lock.
 func (s *Scenario) selects(lock string) (ok bool, reason string) {
 	if len(s.Only) > 0 && !slices.Contains(s.Only, lock) {
-		return false, "the scenario is about " + orList(s.Only) + " only"
+		return false, "the scenario is played with " + andList(s.Only) + " only"
 	}
 	if reason, out := s.Except[lock]; out {
 		return false, reason

@@ -69,10 +69,13 @@ func didYouMean(word string, allowed []string) string {
 	return "allowed: " + strings.Join(allowed, ", ")
 }
 
-// orList joins words as in "a, b or c".
-func orList(words []string) string {
+// orList joins words as in "a, b or c", andList as in "a, b and c".
+func orList(words []string) string  { return list(words, " or ") }
+func andList(words []string) string { return list(words, " and ") }
+
+func list(words []string, last string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
 	}
-	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+	return strings.Join(words[:len(words)-1], ", ") + last + words[len(words)-1]
 }

@@ -65,6 +65,8 @@ func (r *run) newClient(w *sim.World, n int, who *owners, shared *stock) (*clien
 	name := fmt.Sprintf("client-%d", n)
 	p := w.Process(name)
 	work := r.scenario.workloadOf(n)
+	rng := sim.Stream(r.seed, "workload", name)
+	time.Sleep(time.Duration(1 + rng.Int64N(int64(10*time.Microsecond)))) // no two processes start at one instant
 	env := environment{process: name, seed: r.seed, lease: time.Duration(work.Lease), replicas: r.top.Replicas}
 	for g := 1; g <= r.subject.groups; g++ {
 		env.clients = append(env.clients, w.Client(p, g))
@@ -76,7 +78,7 @@ func (r *run) newClient(w *sim.World, n int, who *owners, shared *stock) (*clien
 	claims := r.subject.claims(r.scenario)
 	return &client{
 		work: work, proc: p, session: sess, rec: r.rec, owners: who, announce: r.timeline.Moment, stock: shared,
-		rng: sim.Stream(r.seed, "workload", name), renewed: claims.Renewal, lease: claims.Lease, nests: claims.Reentrant,
+		rng: rng, renewed: claims.Renewal, lease: claims.Lease, nests: claims.Reentrant,
 		redis: env.clients,
 	}, nil
 }

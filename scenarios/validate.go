@@ -234,6 +234,11 @@ func (v validator) selection() error {
 			return err
 		}
 	}
+	for i, lock := range v.s.Only {
+		if ok, reason := v.s.suits(lock); !ok && v.s.Except[lock] == "" {
+			return v.at(fmt.Sprintf("only[%d]", i), "", "the scenario cannot be played with %s: %s", lock, reason)
+		}
+	}
 	if len(v.locks()) == 0 {
 		return v.atKey("except", "", "no lock is left to play the scenario with")
 	}
@@ -264,8 +269,9 @@ func (v validator) expectations() error {
 			return err
 		}
 		for j, lock := range e.Locks {
-			if !slices.Contains(v.locks(), lock) {
-				return v.at(fmt.Sprintf("%s.locks[%d]", path, j), "", "the scenario is not played with %s", lock)
+			if ok, reason := v.s.Applies(lock); !ok {
+				return v.at(fmt.Sprintf("%s.locks[%d]", path, j), "expect nothing of it",
+					"the scenario is not played with %s: %s", lock, reason)
 			}
 		}
 		if len(e.Verdicts) == 0 {
@@ -273,8 +279,8 @@ func (v validator) expectations() error {
 		}
 		for _, property := range slices.Sorted(maps.Keys(e.Verdicts)) {
 			at := path + ".verdicts." + property
-			if !slices.Contains(Properties(), checker.Property(property)) {
-				return v.atKey(at, didYouMean(property, propertyNames()), "unknown property %q", property)
+			if names := propertyNames(); !slices.Contains(names, property) {
+				return v.atKey(at, didYouMean(property, names), "unknown property %q", property)
 			}
 			verdict := e.Verdicts[property]
 			if allowed := verdictsOf(checker.Property(property)); !slices.Contains(allowed, verdict) {
@@ -291,7 +297,7 @@ func (v validator) expectations() error {
 // locks are the locks that the scenario is played with.
 func (v validator) locks() []string {
 	return slices.DeleteFunc(Locks(), func(lock string) bool {
-		ok, _ := v.s.selects(lock)
+		ok, _ := v.s.suits(lock)
 		return !ok
 	})
 }

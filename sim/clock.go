@@ -9,9 +9,10 @@ type clock struct {
 	rate  float64   // 1 is true time
 }
 
-func newClock() clock {
+// newClock is a clock that is right but for off.
+func newClock(off time.Duration) clock {
 	now := time.Now()
-	return clock{since: now, base: now, rate: 1}
+	return clock{since: now, base: now.Add(off), rate: 1}
 }
 
 // now is what the clock shows.

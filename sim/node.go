@@ -59,7 +59,10 @@ type node struct {
 }
 
 func newNode(w *World, name string, group int, addr *net.TCPAddr, role string) *node {
-	n := &node{name: name, group: group, addr: addr, world: w, role: role, clock: newClock(), acks: make(chan struct{})}
+	// No two servers' clocks agree to the nanosecond, or a primary and its
+	// replica would drop a key at the same instant, in any order.
+	off := time.Duration(Stream(w.opts.Seed, "clock", name).Int64N(int64(500 * time.Microsecond)))
+	n := &node{name: name, group: group, addr: addr, world: w, role: role, clock: newClock(off), acks: make(chan struct{})}
 	n.boot(nil)
 	return n
 }

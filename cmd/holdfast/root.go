@@ -94,3 +94,13 @@ func didYouMean(word string, names []string) string {
 	}
 	return "did you mean " + strings.Join(near, ", ") + "?"
 }
+
+// complete offers words for a flag in shell completion.
+func complete(c *cobra.Command, flag string, words []string) {
+	err := c.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return words, cobra.ShellCompDirectiveNoFileComp
+	})
+	if err != nil {
+		panic(err) // the flag does not exist: a mistake in this program
+	}
+}

@@ -53,6 +53,7 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
   holdfast run --format json | jq .summary`,
 		RunE: func(c *cobra.Command, args []string) error { return runScenarios(c, args, f) },
 	}
+	c.ValidArgs = scenarios.Names()
 	c.Flags().StringSliceVar(&f.locks, "lock", nil, "locks to play against, by name (default all)")
 	c.Flags().StringVar(&f.world, "world", "sim", "where to play: sim (virtual time)")
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the first run of each cell")
@@ -61,8 +62,12 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().StringVar(&f.format, "format", "text", "what to print: text, json or junit")
 	c.Flags().IntVar(&f.workers, "workers", runtime.NumCPU(), "worker processes")
 	c.Flags().DurationVar(&f.stall, "stall", time.Minute, "real time after which a run that does not end is given up")
+	complete(c, "lock", scenarios.Locks())
+	complete(c, "format", runFormats)
 	return c
 }
+
+var runFormats = []string{"text", "json", "junit"}
 
 // played is a scenario with the file it came from.
 type played struct {
@@ -112,8 +117,8 @@ func (f runFlags) check(c *cobra.Command) error {
 	if f.stall < time.Second {
 		return usage("--stall must be at least 1s")
 	}
-	if !slices.Contains([]string{"text", "json", "junit"}, f.format) {
-		return usage(fmt.Sprintf("unknown format %q", f.format), didYouMean(f.format, []string{"text", "json", "junit"}), "formats: text, json, junit")
+	if !slices.Contains(runFormats, f.format) {
+		return usage(fmt.Sprintf("unknown format %q", f.format), didYouMean(f.format, runFormats), "formats: "+strings.Join(runFormats, ", "))
 	}
 	for _, l := range f.locks {
 		if !slices.Contains(scenarios.Locks(), l) {

@@ -1,10 +1,5 @@
 package checker
 
-import (
-	"fmt"
-	"strings"
-)
-
 // arrivalSlack is how far apart two invocations must be for the servers to be
 // sure to have seen them in that order.
 const arrivalSlack = 50 * millisecond
@@ -33,26 +28,4 @@ func judgeFairness(t *trace) Verdict {
 		}
 	}
 	return v
-}
-
-// judgeCleanup reads what remained at the end.
-func judgeCleanup(t *trace) Verdict {
-	var left []string
-	if n := len(t.end.Keys); n > 0 {
-		left = append(left, fmt.Sprintf("%s (%s)", plural(n, "key"), strings.Join(t.end.Keys[:min(n, 3)], ", ")))
-	}
-	if n := t.end.Subscriptions; n > 0 {
-		left = append(left, plural(n, "subscription"))
-	}
-	if n := t.end.Connections; n > 0 {
-		left = append(left, plural(n, "connection"))
-	}
-	if n := len(t.end.Goroutines); n > 0 {
-		first, _, _ := strings.Cut(t.end.Goroutines[0], "\n")
-		left = append(left, fmt.Sprintf("%s (%s)", plural(n, "goroutine"), first))
-	}
-	if len(left) == 0 {
-		return Verdict{Outcome: Good}
-	}
-	return violation(t.endTime, nil, "left behind at the end: %s", strings.Join(left, ", "))
 }
