@@ -123,6 +123,7 @@ func (s *state) release(ctx context.Context) (int, error) {
 	}
 	defer s.leaveGate()
 
+	s.expire() // what is over by the clock is over, though its timer may run only later
 	s.c.mu.Lock()
 	n, undo := len(s.holds), s.undo
 	if s.lost {
