@@ -134,14 +134,6 @@ func plus(a, b int64) int64 {
 // at tells a time in words.
 func at(ns int64) string { return fmt.Sprintf("%d.%03d s", ns/second, ns%second/millisecond) }
 
-// until tells a deadline in words; a deadline may be never.
-func until(ns int64) string {
-	if ns == never {
-		return "for ever"
-	}
-	return "until " + at(ns)
-}
-
 // long tells a duration in words.
 func long(ns int64) string {
 	if ns < second {

@@ -92,17 +92,6 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// begin counts an operation that Close has to wait for; false after Close.
-func (c *Client) begin() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return false
-	}
-	c.ops.Add(1)
-	return true
-}
-
 // newRequest returns an id that no other request on this Redis has.
 func (c *Client) newRequest() string {
 	return fmt.Sprintf("%s:%s%08x", c.cfg.id, c.nonce, c.serial.Add(1))
@@ -126,7 +115,8 @@ func (c *Client) jitter(s stateKey, n int, d time.Duration) time.Duration {
 // call runs f, which does I/O, and returns when f does or when ctx ends,
 // whichever comes first: the Redis client itself bounds reads by its own
 // timeout only, unless told otherwise. An f that was left behind ends by that
-// timeout, and is waited for by Close. The caller has to be counted by begin.
+// timeout, and is waited for by Close. The caller has to be counted in
+// ops.
 func call[T any](ctx context.Context, c *Client, f func(context.Context) (T, error)) (T, error) {
 	type result struct {
 		val T

@@ -49,11 +49,10 @@ type hold struct {
 }
 
 // undo is an acquire whose outcome nobody knows and whose compensation was
-// not answered. After until it has no effect any more.
+// not answered. It is forgotten when its lease has run out.
 type undo struct {
 	req   string
 	lease time.Duration
-	until time.Time
 }
 
 // holding is the span from the first hold to the last release.

@@ -215,8 +215,7 @@ func parse(s string) []string {
 // dropReply loses the answer to the n-th script call from now whose arguments
 // contain part. The server has executed it by then.
 func (w *world) dropReply(part string, n int) {
-	var f func(cmd string, args []string) bool
-	f = func(cmd string, args []string) bool {
+	f := func(cmd string, args []string) bool {
 		if !strings.HasPrefix(strings.ToLower(cmd), "eval") || !strings.Contains(strings.Join(args, " "), part) {
 			return false
 		}
