@@ -48,6 +48,7 @@ type entry struct {
 func inBubble(t *testing.T, f func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
+		t.Cleanup(func() { time.Sleep(time.Second) }) // runs last: what is under way arrives
 		w := newWorld(t)
 		defer w.server.Close()
 		f(t, w)
