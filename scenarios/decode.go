@@ -313,11 +313,10 @@ func (d *decoder) resolve(n ast.Node) (ast.Node, error) {
 func (d *decoder) syntaxError(err error) error {
 	if e, ok := err.(yaml.Error); ok && e.GetToken() != nil {
 		at := e.GetToken().Position
-		hint := ""
-		if strings.Contains(e.GetMessage(), "tab") {
-			hint = "indent with spaces"
+		if strings.Contains(e.GetMessage(), "\t") {
+			return d.errorf(at, "indent with spaces", "not valid YAML: a tab where a key should begin")
 		}
-		return d.errorf(at, hint, "not valid YAML: %s", e.GetMessage())
+		return d.errorf(at, "", "not valid YAML: %s", e.GetMessage())
 	}
 	return d.errorf(&token.Position{Line: 1, Column: 1}, "", "not valid YAML: %v", err)
 }

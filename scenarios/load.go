@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -61,11 +60,4 @@ func Load(path string) (*Scenario, error) {
 		return nil, fmt.Errorf("read scenario: %w", err)
 	}
 	return Parse(filepath.ToSlash(path), src)
-}
-
-// AsSourceError is err as a [SourceError], when it is one.
-func AsSourceError(err error) (*SourceError, bool) {
-	var e *SourceError
-	ok := errors.As(err, &e)
-	return e, ok
 }

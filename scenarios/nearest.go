@@ -17,12 +17,11 @@ func Nearest(word string, from []string) []string {
 	for _, w := range from {
 		l := strings.ToLower(w)
 		cost := distance(lower, l)
-		// A slip changes about a third of a word at most. A word that was cut
-		// short, or written with more than its name, is a slip as well.
-		switch {
-		case cost <= max(1, len([]rune(w))/3):
-		case len(lower) >= 3 && (strings.Contains(l, lower) || strings.Contains(lower, l)):
-		default:
+		// A word that was cut short, or written with more than its name, is as
+		// good as one with two slips. Else a third of a word may be wrong.
+		if len(lower) >= 3 && l != "" && (strings.Contains(l, lower) || strings.Contains(lower, l)) {
+			cost = min(cost, 2)
+		} else if cost > max(1, len([]rune(w))/3) {
 			continue
 		}
 		found = append(found, candidate{w, cost})
@@ -30,7 +29,9 @@ func Nearest(word string, from []string) []string {
 	slices.SortStableFunc(found, func(a, b candidate) int { return a.cost - b.cost })
 	var words []string
 	for _, c := range found[:min(3, len(found))] {
-		words = append(words, c.word)
+		if c.cost <= found[0].cost+1 { // what is clearly farther off only distracts
+			words = append(words, c.word)
+		}
 	}
 	return words
 }

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -10,7 +11,7 @@ import (
 
 // The words that fields of a fault allow.
 var (
-	momentNames = []string{faults.Invoked, faults.Granted, faults.Refused, faults.Released, faults.Writing, faults.Received, faults.Executed}
+	momentNames = faults.Moments()
 	opNames     = []string{"acquire", "release", "inspect", "background"}
 	choices     = map[string][]string{
 		"data":      {"keep", "lose"},
@@ -18,6 +19,9 @@ var (
 		"mode":      {"crash", "planned", "isolate"},
 	}
 )
+
+// commandName is a Redis command as the servers know it.
+var commandName = regexp.MustCompile(`^[A-Z][A-Z0-9_.|-]*$`)
 
 // anyPrimary targets the node that clients are sent to when the fault strikes.
 const anyPrimary = "primary"
@@ -57,10 +61,13 @@ func (v validator) parties(path string, spec faults.Spec, kind faults.Kind) erro
 		return v.at(path+".target", "such as target: "+v.example(kind), "%s.target is missing", path)
 	}
 	allowed := v.named(kind.Target)
-	for key, names := range map[string]faults.Names{"target": spec.Target, "peer": spec.Peer} {
-		for i, name := range names {
+	for _, side := range []struct {
+		key   string
+		names faults.Names
+	}{{"target", spec.Target}, {"peer", spec.Peer}} {
+		for i, name := range side.names {
 			if !slices.Contains(allowed, name) {
-				return v.name(path+"."+key, i, name, kind.Target, allowed)
+				return v.name(path+"."+side.key, i, name, kind.Target, allowed)
 			}
 		}
 	}
@@ -136,7 +143,7 @@ func (v validator) anchor(path string, a faults.Anchor) error {
 		return v.at(path+".op", "received and executed happen in the background as well", "invoked is about operations of the workload")
 	case a.Changed && a.Moment == faults.Received:
 		return v.atKey(path+".changed", "use moment: executed", "a request that was only received has changed nothing yet")
-	case a.Command != strings.ToUpper(a.Command) || strings.ContainsAny(a.Command, " \t"):
+	case a.Command != "" && !commandName.MatchString(a.Command):
 		return v.at(path+".command", "such as command: EVALSHA", "a command is one word in upper case, not %q", a.Command)
 	case v.d.has(path+".command") && a.Command == "":
 		return v.at(path+".command", "leave it out to match any", "%s.command is empty", path)

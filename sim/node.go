@@ -46,7 +46,8 @@ type node struct {
 	mr      *miniredis.Miniredis
 	clock   clock
 	state   map[string]Value // what every key held when last looked at
-	expiry  *time.Timer
+	expiry  *time.Timer      // when it will look for expired keys
+	next    time.Time        // the earliest expiry, by its clock; zero for none
 	role    string
 	up      bool
 	offset  int64 // changes ever made here, what WAIT counts
@@ -204,9 +205,8 @@ func (s *session) run(cmd string, args []string) (changed, ok bool) {
 		n.scripts++
 	}
 	s.server = n.mr.Server()
-	now := n.clock.now()
-	n.mr.SetTime(now)
-	n.observe("expiry", "", "")
+	n.mr.SetTime(n.clock.now())
+	n.expire()
 	if refusal := n.refuse(cmd, args); refusal != "" {
 		s.peer.WriteError(refusal)
 		return false, true
@@ -278,23 +278,39 @@ func (n *node) report(key string, after Value, cause, cmd, by string, now time.T
 	return n.world.opts.LockKey(key)
 }
 
+// expire notices keys that have run out by now. Called with exec held, after
+// the server's clock was set.
+func (n *node) expire() {
+	if !n.next.IsZero() && !n.next.After(n.clock.now()) {
+		n.observe("expiry", "", "")
+	}
+}
+
 // schedule looks again when the next key expires: Redis removes it then, or
 // behaves as if it had.
 func (n *node) schedule() {
-	if n.expiry != nil {
-		n.expiry.Stop()
-		n.expiry = nil
-	}
 	var next time.Time
 	for _, v := range n.state { // a minimum: order does not matter
 		if !v.ExpireAt.IsZero() && (next.IsZero() || v.ExpireAt.Before(next)) {
 			next = v.ExpireAt
 		}
 	}
+	if next.Equal(n.next) && n.expiry != nil {
+		return
+	}
+	n.unschedule()
 	if next.IsZero() || !n.up {
 		return
 	}
+	n.next = next
 	n.expiry = time.AfterFunc(max(n.clock.until(next), 1), n.look)
+}
+
+func (n *node) unschedule() {
+	if n.expiry != nil {
+		n.expiry.Stop()
+	}
+	n.expiry, n.next = nil, time.Time{}
 }
 
 func (n *node) look() {
@@ -302,6 +318,7 @@ func (n *node) look() {
 	defer n.exec.Unlock()
 	if n.up {
 		n.mr.SetTime(n.clock.now())
+		n.unschedule() // whatever happens, look again at the right time
 		n.observe("expiry", "", "")
 	}
 }
@@ -321,10 +338,7 @@ func (n *node) stop() error {
 		return fmt.Errorf("%s is already down", n.name)
 	}
 	n.up = false
-	if n.expiry != nil {
-		n.expiry.Stop()
-		n.expiry = nil
-	}
+	n.unschedule()
 	conns := slices.Clone(n.conns)
 	n.streams = nil
 	n.wakeWaiters()
@@ -382,7 +396,8 @@ func (n *node) setClock(jump time.Duration, rate float64) error {
 	}
 	now := n.clock.now()
 	n.mr.SetTime(now)
-	if jump < 0 { // miniredis keeps what is left; Redis keeps the moment
+	n.unschedule() // its timer counts by the old clock
+	if jump < 0 {  // miniredis keeps what is left; Redis keeps the moment
 		for k, v := range n.state { // each key by itself: order does not matter
 			if !v.ExpireAt.IsZero() {
 				n.mr.SetTTL(k, v.ExpireAt.Sub(now))

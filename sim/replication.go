@@ -161,7 +161,7 @@ func (n *node) apply(ctx context.Context, e effect) bool {
 	}
 	now := n.clock.now()
 	n.mr.SetTime(now)
-	n.observe("expiry", "", "")
+	n.expire()
 	if e.Full {
 		n.mr.FlushAll()
 		for _, k := range sortedKeys(e.Snapshot) {

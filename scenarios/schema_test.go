@@ -1,0 +1,116 @@
+package scenarios_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/scenarios"
+)
+
+func compiled(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(scenarios.Schema()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("scenario.schema.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	return c.MustCompile("scenario.schema.json")
+}
+
+// validates says what the schema has against a YAML document.
+func validates(t *testing.T, s *jsonschema.Schema, src string) error {
+	t.Helper()
+	text, err := yaml.YAMLToJSON([]byte(src))
+	if err != nil {
+		return fmt.Errorf("not YAML: %w", err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Validate(doc)
+}
+
+func TestSchemaAcceptsTheCatalogue(t *testing.T) {
+	s := compiled(t)
+	for _, name := range scenarios.Names() {
+		src, err := scenarios.Source(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := validates(t, s, string(src)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := validates(t, s, good); err != nil {
+		t.Error(err)
+	}
+}
+
+// What the schema refuses, the loader refuses (TestParse); and the schema
+// refuses all that a schema can know.
+func TestSchemaAgreesWithTheLoader(t *testing.T) {
+	s := compiled(t)
+	for _, tt := range bad {
+		t.Run(tt.name, func(t *testing.T) {
+			if err := validates(t, s, spoiled(t, tt.old, tt.new)); tt.schema && err == nil {
+				t.Error("the schema accepts it")
+			}
+		})
+	}
+}
+
+// The schema lists words that the code has as well.
+func TestSchemaKnowsAllWords(t *testing.T) {
+	var doc struct {
+		Defs struct {
+			Lock  struct{ Enum []string }
+			Fault struct {
+				Properties struct{ Fault struct{ Enum []string } }
+			}
+			Anchor struct {
+				Properties struct{ Moment struct{ Enum []string } }
+			}
+			Expect struct {
+				Properties struct {
+					Verdicts struct{ Properties map[string]any }
+				}
+			}
+		} `json:"$defs"`
+	}
+	if err := json.Unmarshal(scenarios.Schema(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	var known []string
+	for _, k := range faults.Vocabulary() {
+		known = append(known, k.Name)
+	}
+	for what, diff := range map[string]string{
+		"locks":   cmp.Diff(scenarios.Locks(), doc.Defs.Lock.Enum),
+		"faults":  cmp.Diff(known, doc.Defs.Fault.Properties.Fault.Enum),
+		"moments": cmp.Diff(faults.Moments(), doc.Defs.Anchor.Properties.Moment.Enum),
+	} {
+		if diff != "" {
+			t.Errorf("%s (-code +schema):\n%s", what, diff)
+		}
+	}
+	for _, p := range checker.Properties() {
+		if doc.Defs.Expect.Properties.Verdicts.Properties[string(p.Name)] == nil {
+			t.Errorf("property %s is not in the schema", p.Name)
+		}
+	}
+	if n := len(doc.Defs.Expect.Properties.Verdicts.Properties); n != len(checker.Properties()) {
+		t.Errorf("the schema has %d properties, want %d", n, len(checker.Properties()))
+	}
+}
