@@ -60,7 +60,7 @@ otherwise: because
 			defer func() { subjects = old }()
 			subjects = append(subjects[:len(subjects):len(subjects)], subject{
 				name: "bad", groups: 1, keeps: keepsNothing,
-				claims: func(*Scenario) checker.Claims { return textbookClaims(false) },
+				claims: func(s *Scenario) checker.Claims { return textbookClaims(s, false) },
 				open:   func(environment) (session, error) { return badSession{badLock{tt.acquire}}, nil },
 			})
 			p, err := Play(s, "bad", 1, "test")

@@ -34,6 +34,7 @@ var catalogueNames = []string{
 	"lost-unlock-message",
 	"slow-subscribe",
 	"lost-acquire-reply",
+	"lost-nested-reply",
 	"lost-release-reply",
 	"renewal-hiccup",
 	"cancelled-acquire",

@@ -67,7 +67,7 @@ func (r *run) newClient(w *sim.World, n int, who *owners, shared *stock) (*clien
 	work := r.scenario.workloadOf(n)
 	rng := sim.Stream(r.seed, "workload", name)
 	time.Sleep(time.Duration(1 + rng.Int64N(int64(10*time.Microsecond)))) // no two processes start at one instant
-	env := environment{process: name, seed: r.seed, lease: time.Duration(work.Lease), replicas: r.top.Replicas}
+	env := environment{process: name, seed: r.seed, lease: time.Duration(work.Lease), poll: time.Duration(work.Poll), replicas: r.top.Replicas}
 	for g := 1; g <= r.subject.groups; g++ {
 		env.clients = append(env.clients, w.Client(p, g))
 	}

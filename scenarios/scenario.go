@@ -64,6 +64,13 @@ type Workload struct {
 	// each takes one more hold before the think time, with the lease given (0:
 	// the default), and gives it back after, in reverse order.
 	Nested []faults.Duration `yaml:"nested" json:"nested,omitempty"`
+	// Poll is how long a waiter goes without looking by itself: between two
+	// tries of a lock that polls (default 100ms), and as the safety net of one
+	// that waits for messages (default 1s).
+	Poll faults.Duration `yaml:"poll" json:"poll,omitempty"`
+	// Handoff is how long a waiter may overlook a free lock; by default what
+	// follows from Poll.
+	Handoff faults.Duration `yaml:"handoff" json:"handoff,omitempty"`
 	// Explicit asks for the lease explicitly, so that no watchdog renews it.
 	Explicit bool `yaml:"explicit" json:"explicit,omitempty"`
 	// Carry makes holders carry on when they are told that their hold is lost.

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ type environment struct {
 	process  string
 	seed     uint64
 	lease    time.Duration           // lease, and watchdog timeout
+	poll     time.Duration           // how long a waiter goes without looking; 0 for the default
 	replicas int                     // of each primary
 	clients  []redis.UniversalClient // one per group
 }
@@ -56,7 +58,7 @@ var subjects = []subject{
 	{
 		name: "set-px-renew", summary: "set-px-lua, and a scheduler that extends the lease in its last third", groups: 1,
 		claims: func(s *Scenario) checker.Claims {
-			c := textbookClaims(true)
+			c := textbookClaims(s, true)
 			c.Renewal, c.LostSign = true, true
 			c.RenewEvery = int64(time.Duration(s.Workload.Lease)*2/3 + renewScan)
 			return c
@@ -104,11 +106,10 @@ const (
 	renewScan       = 2 * time.Second
 	renewExtensions = 10
 	ackTimeout      = time.Second
-	// pollHandoff and safetyHandoff are how long a waiter may overlook a free
-	// lock: five polls of 100 ms, or the safety poll of a second and a half
-	// more for the requests around it.
-	pollHandoff   = 500 * time.Millisecond
-	safetyHandoff = 1500 * time.Millisecond
+	// defaultPoll and defaultSafetyPoll are how long a waiter goes without
+	// looking by itself, where the scenario does not say.
+	defaultPoll       = 100 * time.Millisecond
+	defaultSafetyPoll = time.Second
 )
 
 // Locks returns the names of the built-in locks, in the order reports show them.
@@ -163,15 +164,31 @@ func keepsNothing(string, string) bool { return false }
 // The claims of the textbook locks, of the reference lock, and of the locks
 // made of several.
 
-func textbookClaims(lease bool) checker.Claims {
-	return checker.Claims{Lease: lease, Handoff: int64(pollHandoff), Quorum: 1, Nodes: 1}
+func textbookClaims(s *Scenario, lease bool) checker.Claims {
+	return checker.Claims{Lease: lease, Handoff: s.handoff(defaultPoll), Quorum: 1, Nodes: 1}
 }
 
 func referenceClaims(s *Scenario) checker.Claims {
 	return checker.Claims{
 		Reentrant: true, Lease: true, Renewal: true, LostSign: true,
-		RenewEvery: int64(s.Workload.Lease) / 3, Handoff: int64(safetyHandoff), Quorum: 1, Nodes: 1,
+		RenewEvery: int64(s.Workload.Lease) / 3, Handoff: s.handoff(defaultSafetyPoll), Quorum: 1, Nodes: 1,
 	}
+}
+
+// handoff is how long a waiter may overlook a free lock: as long as it goes
+// without looking, and half a second for the requests around it.
+func (s *Scenario) handoff(poll time.Duration) int64 {
+	if s.Workload.Handoff > 0 {
+		return int64(s.Workload.Handoff)
+	}
+	return int64(s.pollOr(poll) + 500*time.Millisecond)
+}
+
+func (s *Scenario) pollOr(poll time.Duration) time.Duration {
+	if s.Workload.Poll > 0 {
+		return time.Duration(s.Workload.Poll)
+	}
+	return poll
 }
 
 func quorumClaims(quorum, nodes int) func(*Scenario) checker.Claims {
@@ -194,7 +211,7 @@ type textbookSession struct {
 func textbookLock(name, summary string, lease bool, make func(redis.UniversalClient, string, string, textbook.Options) lock.Locker) subject {
 	return subject{
 		name: name, summary: summary, groups: 1,
-		claims: func(*Scenario) checker.Claims { return textbookClaims(lease) },
+		claims: func(s *Scenario) checker.Claims { return textbookClaims(s, lease) },
 		open:   func(e environment) (session, error) { return textbookSession{e, make}, nil },
 		keeps:  keepsNothing,
 	}
@@ -209,7 +226,7 @@ func (s textbookSession) locker(name, thread string) lock.Locker {
 
 func (s textbookSession) options(thread string) textbook.Options {
 	return textbook.Options{
-		Lease: s.env.lease, Scan: renewScan, Extensions: renewExtensions,
+		Lease: s.env.lease, Poll: cmp.Or(s.env.poll, defaultPoll), Scan: renewScan, Extensions: renewExtensions,
 		Rand: sim.Stream(s.env.seed, "poll", s.env.process, thread),
 	}
 }
@@ -243,7 +260,8 @@ func newReferenceSession(e environment, combine func(environment, string, []lock
 	s := &referenceSession{env: e, combine: combine}
 	for i, rdb := range e.clients {
 		rng := sim.Stream(e.seed, "lock", e.process, fmt.Sprint(i))
-		c, err := lock.New(rdb, append([]lock.Option{lock.WithID(e.process), lock.WithWatchdogTimeout(e.lease), lock.WithRand(rng)}, opts...)...)
+		c, err := lock.New(rdb, append([]lock.Option{lock.WithID(e.process), lock.WithWatchdogTimeout(e.lease),
+			lock.WithSafetyPoll(cmp.Or(e.poll, defaultSafetyPoll)), lock.WithRand(rng)}, opts...)...)
 		if err != nil {
 			return nil, err
 		}
