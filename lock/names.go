@@ -39,3 +39,10 @@ func newNames(name string) (names, error) {
 		latch:   "redisson_unlock_latch:" + tagged + ":",
 	}, nil
 }
+
+// CheckName says why a lock cannot have a name, or nil. Operations on a lock
+// with such a name return the same error.
+func CheckName(name string) error {
+	_, err := newNames(name)
+	return err
+}

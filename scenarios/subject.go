@@ -43,6 +43,8 @@ type subject struct {
 	fenced  bool // its token guards the resource
 	claims  func(s *Scenario) checker.Claims
 	open    func(e environment) (session, error)
+	// checkName says why the lock cannot have a name; nil when it takes any.
+	checkName func(name string) error
 	// keeps says whether a key may remain when everybody has let go.
 	keeps func(name, key string) bool
 }
@@ -70,23 +72,23 @@ var subjects = []subject{
 	},
 	{
 		name: "reentrant", summary: "the reference lock: reentrant, watchdog, pub/sub waits, Redisson's wire format", groups: 1,
-		claims: referenceClaims, open: openReference(), keeps: keepsNothing,
+		claims: referenceClaims, open: openReference(), checkName: lock.CheckName, keeps: keepsNothing,
 	},
 	{
 		name: "reentrant-wait", summary: "the reference lock, and WAIT for one replica; given back when it does not confirm", groups: 1, acks: true,
-		claims: referenceClaims, open: openReference(lock.WithReplicaAcks(1, ackTimeout)), keeps: keepsNothing,
+		claims: referenceClaims, open: openReference(lock.WithReplicaAcks(1, ackTimeout)), checkName: lock.CheckName, keeps: keepsNothing,
 	},
 	{
 		name: "multi", summary: "the reference lock on all of three independent primaries", groups: 3,
 		claims: quorumClaims(3, 3), open: openQuorum(func(e environment, thread string, members []lock.Locker) lock.Locker {
 			return lock.NewMultiLockWith(groupOptions(e, thread), members...)
-		}), keeps: keepsNothing,
+		}), checkName: lock.CheckName, keeps: keepsNothing,
 	},
 	{
 		name: "redlock", summary: "the reference lock on a majority of five independent primaries", groups: 5,
 		claims: quorumClaims(3, 5), open: openQuorum(func(e environment, thread string, members []lock.Locker) lock.Locker {
 			return lock.NewRedLockWith(groupOptions(e, thread), members...)
-		}), keeps: keepsNothing,
+		}), checkName: lock.CheckName, keeps: keepsNothing,
 	},
 	{
 		name: "fenced", summary: "the reference lock with a fencing token, which the resource checks", groups: 1, fenced: true,
@@ -95,7 +97,7 @@ var subjects = []subject{
 			c.Fencing = true
 			return c
 		},
-		open: openReference(lock.WithFencing()),
+		open: openReference(lock.WithFencing()), checkName: lock.CheckName,
 		keeps: func(name, key string) bool { // the counter outlives the hold, on purpose
 			return strings.HasPrefix(key, "redisson_lock_token:")
 		},
@@ -155,6 +157,11 @@ func (s subject) suits(sc *Scenario) (ok bool, reason string) {
 		return false, "it needs independent primaries, not the slots of one cluster"
 	case len(sc.Workload.Nested) > 0 && !s.claims(sc).Reentrant:
 		return false, "it is not reentrant"
+	}
+	if s.checkName != nil {
+		if err := s.checkName(sc.withDefaults().Workload.Lock); err != nil {
+			return false, err.Error()
+		}
 	}
 	return true, ""
 }
