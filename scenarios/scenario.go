@@ -76,7 +76,7 @@ type Workload struct {
 	// Carry makes holders carry on when they are told that their hold is lost.
 	Carry bool `yaml:"carry" json:"carry,omitempty"`
 	// Close closes a client's lock handle while it still waits or holds, this
-	// long after its start: an orderly shutdown in the middle of work.
+	// long after the run began: an orderly shutdown in the middle of work.
 	Close faults.Duration `yaml:"close" json:"close,omitempty"`
 	// MinGrants is how many grants a run must have to mean anything.
 	MinGrants int `yaml:"min_grants" json:"min_grants,omitempty"`
