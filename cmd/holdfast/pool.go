@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -108,14 +109,18 @@ func (p pool) serve(ctx context.Context, exe string, queue <-chan job, answers c
 type worker struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
-	lines  chan answer // closed when the process has ended
+	lines  chan answer // closed when no answer will come any more
 	stderr *tail
+	// garbage is why what the process wrote was no answer; read it once lines
+	// is closed.
+	garbage error
 }
 
 func startWorker(exe string) (*worker, error) {
 	cmd := exec.Command(exe, "worker")
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GOGC=800", "GOTRACEBACK=all")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is ours to handle
+	cmd.WaitDelay = 2 * time.Second                       // whatever else holds its streams
 	w := &worker{cmd: cmd, lines: make(chan answer), stderr: &tail{max: 64 << 10}}
 	cmd.Stderr = w.stderr
 	var err error
@@ -134,7 +139,10 @@ func startWorker(exe string) (*worker, error) {
 		in := json.NewDecoder(stdout)
 		for {
 			var a answer
-			if in.Decode(&a) != nil {
+			if err := in.Decode(&a); err != nil {
+				if !errors.Is(err, io.EOF) {
+					w.garbage = err
+				}
 				return
 			}
 			w.lines <- a
@@ -186,15 +194,26 @@ func (w *worker) lost(j job, what string) answer {
 	return answer{ID: j.ID, Run: r}
 }
 
+// wait ends the process, which has stopped answering, and says how it ended.
 func (w *worker) wait() string {
+	w.stdin.Close()
+	if w.garbage != nil {
+		w.end()
+		w.cmd.Wait()
+		return "it wrote something that is no answer: " + w.garbage.Error()
+	}
+	defer time.AfterFunc(5*time.Second, w.end).Stop()
 	if err := w.cmd.Wait(); err != nil {
 		return err.Error()
 	}
 	return "exit status 0"
 }
 
+// end kills the process and what it started.
+func (w *worker) end() { syscall.Kill(-w.cmd.Process.Pid, syscall.SIGKILL) }
+
 func (w *worker) kill() {
-	w.cmd.Process.Kill()
+	w.end()
 	w.close()
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -34,7 +35,7 @@ func jobs(n int) []job {
 
 func TestALockThatEndsItsProcessCostsOneRun(t *testing.T) {
 	exe := fakeWorker(t, `case "$line" in *'"id":1,'*) echo "panic: in the lock" >&2; exit 2;; esac
-id=$(echo "$line" | sed 's/{"id":\([0-9]*\),.*/\1/'); echo "{\"id\":$id,\"run\":{\"lock\":\"reentrant\"}}"`)
+id=$(printf '%s\n' "$line" | sed 's/{"id":\([0-9]*\),.*/\1/'); echo "{\"id\":$id,\"run\":{\"lock\":\"reentrant\"}}"`)
 	got := map[int]answer{}
 	p := pool{exe: exe, workers: 2, stall: time.Minute}
 	if err := p.play(t.Context(), jobs(6), func(a answer) { got[a.ID] = a }); err != nil {
@@ -91,5 +92,27 @@ func TestAnInterruptAbandonsWhatIsUnderWay(t *testing.T) {
 	}
 	if answers != 0 {
 		t.Errorf("%d answers after an interrupt", answers)
+	}
+}
+
+func TestARunThatIsNotDeterministicIsADefect(t *testing.T) {
+	t.Cleanup(func() { testOnlyWorker = "" })
+	testOnlyWorker = fakeWorker(t, `n=$((n+1)); id=$(printf '%s\n' "$line" | sed 's/{"id":\([0-9]*\),.*/\1/')
+echo "{\"id\":$id,\"run\":{\"lock\":\"reentrant\",\"as_expected\":true,\"history_sha256\":\"$n-$$\"}}"`)
+	var stdout, stderr bytes.Buffer
+	code := run(t.Context(), []string{"run", "contention", "--lock", "reentrant", "--out", t.TempDir()}, strings.NewReader(""), &stdout, &stderr)
+	if code != exitDefect || !strings.Contains(stderr.String(), "not deterministic: contention with reentrant, seed 1") {
+		t.Errorf("exit %d, stderr:\n%s", code, &stderr)
+	}
+}
+
+func TestAWorkerThatWritesGarbageIsReplaced(t *testing.T) {
+	exe := fakeWorker(t, `echo "no answer"; sleep 600`)
+	var got answer
+	if err := (pool{exe: exe, workers: 1, stall: time.Minute}).play(t.Context(), jobs(1), func(a answer) { got = a }); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(got.Run.Failure, "wrote something that is no answer") {
+		t.Errorf("failure: %q", got.Run.Failure)
 	}
 }

@@ -212,6 +212,9 @@ type outcome struct {
 	stopped bool     // interrupted
 }
 
+// testOnlyWorker replaces the worker process in tests.
+var testOnlyWorker string
+
 // resampled is how many of the runs are played a second time to see that they
 // are deterministic: one in so many.
 const resampled = 12
@@ -223,7 +226,7 @@ func execute(ctx context.Context, jobs []job, dir runDir, f runFlags, stderr io.
 		jobs[i].Path = historyPath(jobs[i].Scenario, jobs[i].Lock, jobs[i].Seed)
 		jobs[i].History = dir.file(jobs[i].Path)
 	}
-	for i := first % resampled; i < first; i += resampled {
+	for i := (first - 1) % resampled; i < first; i += resampled { // at least one
 		again := jobs[i]
 		again.ID, again.History, again.Path = first+i, "", ""
 		jobs = append(jobs, again)
@@ -233,7 +236,7 @@ func execute(ctx context.Context, jobs []job, dir runDir, f runFlags, stderr io.
 
 	answers := make([]*answer, 2*first)
 	var o outcome
-	o.err = pool{workers: f.workers, stall: f.stall}.play(ctx, jobs, func(a answer) {
+	o.err = pool{exe: testOnlyWorker, workers: f.workers, stall: f.stall}.play(ctx, jobs, func(a answer) {
 		answers[a.ID] = &a
 		bar.step()
 	})
@@ -255,7 +258,7 @@ func execute(ctx context.Context, jobs []job, dir runDir, f runFlags, stderr io.
 		o.runs = append(o.runs, a.Run)
 		if b := answers[first+i]; b != nil && b.Run.HistorySHA256 != a.Run.HistorySHA256 {
 			o.defects = append(o.defects, fmt.Sprintf("not deterministic: %s with %s, seed %d gave two histories, %.12s and %.12s",
-				a.Run.Scenario, a.Run.Lock, a.Run.Seed, a.Run.HistorySHA256, b.Run.HistorySHA256))
+				jobs[i].Scenario, jobs[i].Lock, jobs[i].Seed, a.Run.HistorySHA256, b.Run.HistorySHA256))
 		}
 	}
 	return o
