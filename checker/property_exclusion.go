@@ -36,16 +36,15 @@ func judgeExclusion(t *trace) Verdict {
 			if longest == nil || p.length > longest.length {
 				longest = p
 			}
-			if p.class == ContractBroken && (worst == nil || p.length > worst.length) {
+			// Claims are in the order of their grants, so the first of the
+			// worse class is where it began.
+			if worst == nil || (p.class == ContractBroken && worst.class != ContractBroken) {
 				worst = p
 			}
 		}
 	}
 	if longest == nil {
 		return Verdict{Outcome: Good}
-	}
-	if worst == nil {
-		worst = longest
 	}
 	v := worst.verdict(t)
 	v.OverlapMS = ms(longest.length)

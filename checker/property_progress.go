@@ -53,10 +53,15 @@ func (t *trace) returned(o *op) Verdict {
 	return violation(o.inv, opIDs(o), "the %s of %s, begun at %s, never returned", o.f, o.owner, at(o.inv))
 }
 
-// inTime checks a bounded wait; only a pause of the waiter excuses it.
+// inTime checks a bounded wait: not longer, which only a pause of the waiter
+// excuses, and not given up long before its end.
 func (t *trace) inTime(o *op) Verdict {
 	if o.args.Wait < 0 || o.open() {
 		return Verdict{Outcome: Good}
+	}
+	if early := o.inv + o.args.Wait - o.ret; o.kind == Fail && o.res.Error == ErrBusy && early > waitSlack {
+		return violation(o.ret, opIDs(o), "the acquire of %s was to wait %s from %s on and gave up %s early",
+			o.owner, long(o.args.Wait), at(o.inv), long(early))
 	}
 	paused := t.overlap(o.inv, o.ret, 0, func(f *faultSpan) bool { return f.is("pause") && f.touchesClient(o.client) })
 	if late := o.ret - o.inv - o.args.Wait - paused; late > waitSlack {

@@ -69,9 +69,10 @@ func newGroup(members []Locker, opts GroupOptions, need int) group {
 	return group{members: members, opts: opts, need: need}
 }
 
-// round is one attempt at all members; it returns which were granted. On
+// round is one attempt at all members; it returns which were granted, and from
+// when the lease of the hold counts: zero when every member renews its own. On
 // failure it has given everything back.
-type round func(ctx context.Context, a Acquire, deadline time.Time) (has []bool, grants []Grant, err error)
+type round func(ctx context.Context, a Acquire, deadline time.Time) (has []bool, grants []Grant, from time.Time, err error)
 
 // acquire runs rounds until one succeeds, ctx ends, or the wait is over.
 // retriable says which failures of a round are worth another.
@@ -88,11 +89,10 @@ func (g *group) acquire(ctx context.Context, opts []AcquireOption, forever bool,
 		deadline = time.Now().Add(a.Wait)
 	}
 	for {
-		start := time.Now()
-		has, grants, err := run(ctx, a, deadline)
+		has, grants, from, err := run(ctx, a, deadline)
 		if err == nil {
 			lease, renewed := combine(has, grants)
-			if left := lease - time.Since(start) - drift(lease); left > 0 {
+			if from.IsZero() || lease-time.Since(from)-drift(lease) > 0 {
 				return g.granted(has, lease, renewed), nil
 			}
 			// It took so long that what came first may be gone already.
@@ -148,6 +148,9 @@ func combine(has []bool, grants []Grant) (lease time.Duration, renewed bool) {
 // granted enters a level.
 func (g *group) granted(has []bool, lease time.Duration, renewed bool) Grant {
 	g.mu.Lock()
+	if g.watch != nil && g.watch.ended { // what was held before is lost: this is a new hold
+		g.levels = nil
+	}
 	g.levels = append(g.levels, level{has})
 	count := len(g.levels)
 	first := count == 1

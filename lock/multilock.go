@@ -32,7 +32,7 @@ func NewMultiLockWith(opts GroupOptions, locks ...Locker) *MultiLock {
 // Lock takes all members or none, in rounds until ctx ends. It returns sooner
 // when a member fails other than by being busy.
 func (m *MultiLock) Lock(ctx context.Context, opts ...AcquireOption) (Grant, error) {
-	return m.acquire(ctx, opts, true, func(ctx context.Context, a Acquire, _ time.Time) ([]bool, []Grant, error) {
+	return m.acquire(ctx, opts, true, func(ctx context.Context, a Acquire, _ time.Time) ([]bool, []Grant, time.Time, error) {
 		return m.round(ctx, a, time.Now().Add(memberWait*time.Duration(len(m.members))))
 	}, busy)
 }
@@ -47,7 +47,9 @@ func busy(err error) bool {
 }
 
 // round takes the members in order until the deadline; none waits without one.
-func (m *MultiLock) round(ctx context.Context, a Acquire, deadline time.Time) ([]bool, []Grant, error) {
+// The wait for a member may be longer than a lease: those taken before it are
+// renewed meanwhile, or have run out when the lease was asked for.
+func (m *MultiLock) round(ctx context.Context, a Acquire, deadline time.Time) (_ []bool, _ []Grant, from time.Time, _ error) {
 	has := make([]bool, len(m.members))
 	grants := make([]Grant, len(m.members))
 	for i, member := range m.members {
@@ -61,11 +63,14 @@ func (m *MultiLock) round(ctx context.Context, a Acquire, deadline time.Time) ([
 		if err != nil {
 			has[i] = m.orphan(i, err)
 			err = fmt.Errorf("acquire member %d: %w", i, err)
-			return nil, nil, errors.Join(err, m.giveBack(ctx, has))
+			return nil, nil, from, errors.Join(err, m.giveBack(ctx, has))
 		}
 		has[i] = true
+		if from.IsZero() && !grants[i].Renewed {
+			from = time.Now()
+		}
 	}
-	return has, grants, nil
+	return has, grants, from, nil
 }
 
 // Unlock gives one hold of every member back. All members are tried; their

@@ -56,7 +56,8 @@ type noGrace struct{}
 
 // round asks all members at once and waits for all of them, so that the
 // outcome does not depend on which goroutine comes first.
-func (r *RedLock) round(ctx context.Context, a Acquire, deadline time.Time) ([]bool, []Grant, error) {
+func (r *RedLock) round(ctx context.Context, a Acquire, deadline time.Time) (_ []bool, _ []Grant, from time.Time, _ error) {
+	from = time.Now()
 	timeout := r.opts.NodeTimeout
 	if !deadline.IsZero() {
 		timeout = min(timeout, time.Until(deadline))
@@ -83,7 +84,7 @@ func (r *RedLock) round(ctx context.Context, a Acquire, deadline time.Time) ([]b
 		}
 	}
 	if granted >= r.need {
-		return has, grants, nil
+		return has, grants, from, nil
 	}
 	for i, err := range errs {
 		has[i] = has[i] || r.orphan(i, err)
@@ -95,9 +96,9 @@ func (r *RedLock) round(ctx context.Context, a Acquire, deadline time.Time) ([]b
 		}
 	}
 	if granted+taken >= r.need {
-		return nil, nil, ErrBusy
+		return nil, nil, from, ErrBusy
 	}
-	return nil, nil, fmt.Errorf("acquire majority: %w", errors.Join(errs...))
+	return nil, nil, from, fmt.Errorf("acquire majority: %w", errors.Join(errs...))
 }
 
 // each runs f for every member at once and waits for all.

@@ -66,9 +66,12 @@ type client struct {
 	closing  sync.Once
 	closeErr error
 
-	thread int // of the present owner; an ambiguous outcome begins a new one
-	owner  string
-	locker lock.Locker
+	thread int // of the present owner
+	// unclear is set by an outcome that nobody knows: the next critical section
+	// begins with a new owner, as the old one may still hold something.
+	unclear bool
+	owner   string
+	locker  lock.Locker
 }
 
 // run plays all critical sections. It returns early when the process crashes
@@ -86,14 +89,17 @@ func (c *client) run(ctx context.Context) {
 		if ctx.Err() != nil || !c.proc.Gate() {
 			return
 		}
+		if c.unclear {
+			c.newOwner()
+		}
 		c.critical(ctx)
 		c.sleep(ctx, time.Duration(c.work.Rest)+time.Duration(c.rng.Int64N(int64(time.Millisecond))))
 	}
 }
 
-// newOwner begins a new thread of work. After an outcome that nobody knows,
-// the old one may still hold something.
+// newOwner begins a new thread of work.
 func (c *client) newOwner() {
+	c.unclear = false
 	c.thread++
 	c.owner = fmt.Sprintf("%s/%d", c.proc.Name(), c.thread)
 	thread := fmt.Sprint(c.thread)
@@ -167,9 +173,7 @@ func (c *client) acquire(ctx context.Context, explicit time.Duration) (g lock.Gr
 		c.rec.finish(op, kind, checker.Result{Error: class, Message: err.Error()})
 		moment.Name = faults.Refused
 		c.announce(moment)
-		if kind == checker.Info {
-			c.newOwner()
-		}
+		c.unclear = c.unclear || kind == checker.Info
 		return g, false
 	}
 	c.rec.finish(op, checker.OK, checker.Result{Count: g.Count, Token: g.Token})
@@ -197,10 +201,7 @@ func (c *client) release(ctx context.Context) bool {
 		c.rec.finish(op, kind, checker.Result{Error: class, Message: err.Error()})
 	}
 	c.announce(faults.Moment{Name: faults.Released, Client: c.proc.Name(), Op: "release"})
-	if kind == checker.Info {
-		c.newOwner()
-		return false
-	}
+	c.unclear = c.unclear || kind == checker.Info
 	return kind == checker.OK && c.proc.Gate()
 }
 
