@@ -11,16 +11,56 @@ import (
 // and the model's own steps make the proof. When they do not go through, some
 // other placement may, and the search has to tell.
 func (s *sessions) chain() ruling {
-	type place struct {
-		at  int64
-		tie int32 // at one instant: 2k for step k of the sessions, 2k+1 for what follows it
-		op  int32
+	places, refused, v := s.places()
+	if v.outcome != Good {
+		return v
 	}
-	places := make([]place, 0, len(s.ops))
-	missed := func(o *lockOp) ruling {
-		return undecided("the lease leaves several orders, and the first one tried does not fit", o)
+	states, spare := []lockState{{}}, []lockState(nil)
+	for i, j := 0, 0; i < len(places) || j < len(refused); {
+		var o *lockOp
+		if j == len(refused) || i < len(places) && byPlace(places[i], refused[j]) < 0 {
+			o = &s.ops[places[i].op]
+			i++
+		} else {
+			o = &s.ops[refused[j].op]
+			j++
+		}
+		spare = spare[:0]
+		for k := range states {
+			spare = s.r.step(spare, states[k], o)
+		}
+		if len(spare) > 1 {
+			spare = distinct(spare)
+		}
+		if len(spare) == 0 {
+			return missed(o)
+		}
+		states, spare = spare, states
 	}
+	return good()
+}
 
+// place is the instant given to an operation.
+type place struct {
+	at  int64
+	tie int32 // at one instant: 2k for step k of the sessions, 2k+1 for what follows it
+	op  int32
+}
+
+func byPlace(a, b place) int {
+	if c := cmp.Compare(a.at, b.at); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.tie, b.tie)
+}
+
+func missed(o *lockOp) ruling {
+	return undecided("the lease leaves several orders, and the first one tried does not fit", o)
+}
+
+// places gives every operation of a session its instant, and every refusal
+// one at which it is right: both in order of time.
+func (s *sessions) places() (places, refused []place, v ruling) {
 	// The operations of each session, in order.
 	start := make([]int32, len(s.list)+1)
 	for _, m := range s.member {
@@ -33,6 +73,8 @@ func (s *sessions) chain() ruling {
 	}
 	steps := make([]int32, start[len(s.list)])
 	fill := slices.Clone(start)
+	places = make([]place, 0, len(steps))
+	refused = make([]place, 0, len(s.ops)-len(steps))
 	for i, m := range s.member {
 		if m >= 0 {
 			steps[fill[m]] = int32(i)
@@ -66,7 +108,7 @@ func (s *sessions) chain() ruling {
 				now = max(now, min(next, last))
 			}
 			if now > o.ret {
-				return missed(o)
+				return nil, nil, missed(o)
 			}
 			places = append(places, place{now, 2 * k, steps[k]})
 		}
@@ -108,9 +150,9 @@ func (s *sessions) chain() ruling {
 				j++
 			}
 			if k == len(s.list) || begin[k] > o.ret {
-				return missed(o)
+				return nil, nil, missed(o)
 			}
-			places = append(places, place{max(begin[k], o.call), 2*start[k] + 1, int32(i)})
+			refused = append(refused, place{max(begin[k], o.call), 2*start[k] + 1, int32(i)})
 		default:
 			p := place{o.call, -1, int32(i)}
 			if own >= 0 {
@@ -119,29 +161,11 @@ func (s *sessions) chain() ruling {
 					p.at = max(p.at, min(end[own], o.ret))
 				}
 			}
-			places = append(places, p)
+			refused = append(refused, p)
 		}
 	}
-	slices.SortFunc(places, func(a, b place) int {
-		if c := cmp.Compare(a.at, b.at); c != 0 {
-			return c
-		}
-		return cmp.Compare(a.tie, b.tie)
-	})
-
-	states, spare := []lockState{{}}, []lockState(nil)
-	for _, p := range places {
-		spare = spare[:0]
-		for _, at := range states {
-			spare = s.r.step(spare, at, &s.ops[p.op])
-		}
-		if len(spare) > 1 {
-			spare = distinct(spare)
-		}
-		if len(spare) == 0 {
-			return missed(&s.ops[p.op])
-		}
-		states, spare = spare, states
+	if !slices.IsSortedFunc(refused, byPlace) {
+		slices.SortFunc(refused, byPlace)
 	}
-	return good()
+	return places, refused, good()
 }

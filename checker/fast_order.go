@@ -133,6 +133,10 @@ func (g *gaps) need(i int, o *lockOp) {
 func (g *gaps) rule() ruling {
 	ghosts := g.s.ghosts // by call
 	available, seen := 0, 0
+	if len(g.needs) > 0 && g.s.open != "" {
+		// Operations that touch may let a ghost answer for its own owner.
+		return undecided(g.s.open, g.s.openOp)
+	}
 	for _, n := range g.needs {
 		last := n.gap == len(g.s.list)
 		settled := false

@@ -95,11 +95,16 @@ func (s *sessions) doubt(o *lockOp, why string) {
 
 // read goes through the operations once and cuts every owner's into sessions.
 func (s *sessions) read() ruling {
-	if !slices.IsSortedFunc(s.ops, byCall) {
-		s.ops = slices.Clone(s.ops)
-		slices.SortStableFunc(s.ops, byCall)
+	for i := 1; i < len(s.ops); i++ {
+		if s.ops[i].call < s.ops[i-1].call {
+			s.ops = slices.Clone(s.ops)
+			slices.SortStableFunc(s.ops, byCall)
+			break
+		}
 	}
 	s.member = make([]int32, len(s.ops))
+	s.list = make([]session, 0, len(s.ops)/4)
+	s.busy = make([]int32, 0, len(s.ops)/2)
 	found := good()
 	for i := range s.ops {
 		o := &s.ops[i]
