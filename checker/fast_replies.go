@@ -61,7 +61,7 @@ func (s *sessions) reply(i int32, o *lockOp, w *ownerRun) ruling {
 			s.doubt(o, "an acquire with unknown outcome took effect at a known time, if at all")
 		} else if w.count == 0 {
 			s.ghosts = append(s.ghosts, i)
-		} else if w.soonest < forever {
+		} else if min(w.soonest, w.base) < forever {
 			s.doubt(o, "an acquire with unknown outcome may have come after the hold's end, or have prolonged it")
 		}
 	case maybeGave:
@@ -70,7 +70,7 @@ func (s *sessions) reply(i int32, o *lockOp, w *ownerRun) ruling {
 			c := &s.list[w.session]
 			c.end, c.core, c.last = i, min(o.call, max(w.lastCall, w.soonest)), w.latest
 			w.count = 0
-		} else if w.count > 1 && w.soonest < forever {
+		} else if w.count > 1 && min(w.soonest, w.base) < forever {
 			s.doubt(o, "a release with unknown outcome may have changed the lease of the holds that remain")
 		}
 	}
