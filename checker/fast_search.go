@@ -43,9 +43,6 @@ type search struct {
 // bySearch is the exact step of the fast judge. It says Unknown when the
 // budget ends or too much is open at once.
 func bySearch(ops []lockOp, r rules, budget time.Duration) ruling {
-	if r.loose {
-		return undecided("several servers: a refusal may come from another owner's failed try")
-	}
 	s := &search{r: r, timeless: true, now: []situation{{}}, seen: map[situation]struct{}{}, limit: time.Now().Add(budget)}
 	type event struct {
 		t  int64
@@ -118,11 +115,16 @@ func (s *search) invoke(o *lockOp) int {
 		if o.ret >= forever {
 			s.optional.add(slot)
 		}
-	case foundBusy, heldNothing, inspected:
+	case foundBusy, inspected:
 		s.eager.add(slot)
+	case heldNothing:
+		// On several servers it may also be what frees the lock.
+		if !s.r.loose {
+			s.eager.add(slot)
+		}
 	case foundLost:
-		// With leases it may also be what frees the lock.
-		if s.timeless {
+		// With leases, too.
+		if s.timeless && !s.r.loose {
 			s.eager.add(slot)
 		}
 	}

@@ -13,14 +13,14 @@ import (
 
 // mix says what a random history contains.
 type mix struct {
-	reentrant, leased, unclear, goesOn, failed, renewed, touch bool
-	slack                                                      int64
-	releases                                                   int // the greater, the fewer nested acquires
+	reentrant, leased, unclear, goesOn, failed, renewed, touch, loose bool
+	slack                                                             int64
+	releases                                                          int // the greater, the fewer nested acquires
 }
 
 func randomMix(r *rand.Rand) mix {
 	b := func(n int) bool { return r.IntN(n) == 0 }
-	m := mix{reentrant: b(2), leased: b(2), unclear: b(2), goesOn: b(3), failed: b(5), renewed: b(4), touch: b(4)}
+	m := mix{reentrant: b(2), leased: b(2), unclear: b(2), goesOn: b(3), failed: b(5), renewed: b(4), touch: b(4), loose: b(6)}
 	m.releases = 1 + r.IntN(4)
 	if b(2) {
 		m.slack = int64(r.IntN(3))
@@ -28,7 +28,7 @@ func randomMix(r *rand.Rand) mix {
 	return m
 }
 
-func (m mix) rules() rules { return rules{reentrant: m.reentrant, slack: m.slack} }
+func (m mix) rules() rules { return rules{reentrant: m.reentrant, slack: m.slack, loose: m.loose} }
 
 // simulated is a history of a correct lock: each operation takes effect at one
 // instant of its interval. Then some replies and times are changed.
