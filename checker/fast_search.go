@@ -36,14 +36,24 @@ type search struct {
 	now      []situation
 	scratch  []lockState
 	seen     map[situation]struct{}
+	took     map[int32]*lockOp // latest acquire of each owner that may have taken the lock
 	steps    int
-	limit    time.Time
+	limit    time.Time // zero for none
+}
+
+// newSearch starts with the free lock. It takes holds to last for ever until
+// told otherwise.
+func newSearch(r rules, limit time.Time) *search {
+	return &search{
+		r: r, timeless: true, now: []situation{{}}, limit: limit,
+		seen: map[situation]struct{}{}, took: map[int32]*lockOp{},
+	}
 }
 
 // bySearch is the exact step of the fast judge. It says Unknown when the
 // budget ends or too much is open at once.
 func bySearch(ops []lockOp, r rules, budget time.Duration) ruling {
-	s := &search{r: r, timeless: true, now: []situation{{}}, seen: map[situation]struct{}{}, limit: time.Now().Add(budget)}
+	s := newSearch(r, time.Now().Add(budget))
 	type event struct {
 		t  int64
 		op int32 // calls are i, returns ^i
@@ -88,7 +98,7 @@ func bySearch(ops []lockOp, r rules, budget time.Duration) ruling {
 		case Unknown:
 			return undecided("the search ran out of budget", o)
 		case Violated:
-			return s.stuck(o, ops, before)
+			return s.stuck(o, before)
 		}
 	}
 	return good()
@@ -108,6 +118,9 @@ func (s *search) invoke(o *lockOp) int {
 	}
 	s.ops[slot] = o
 	s.open.add(slot)
+	if o.kind == gotLock || o.kind == maybeGot {
+		s.took[o.owner] = o
+	}
 	switch o.kind {
 	case maybeGot, tookAndGave:
 		s.optional.add(slot)
@@ -164,7 +177,7 @@ func (s *search) finish(slot int) Outcome {
 		if c.done.has(slot) {
 			continue
 		}
-		if len(s.seen) > maxSituations || s.steps&1023 < 32 && time.Now().After(s.limit) {
+		if len(s.seen) > maxSituations || s.steps&1023 < 32 && !s.limit.IsZero() && time.Now().After(s.limit) {
 			return Unknown
 		}
 		next := slices.Clone(s.step(c.state, last))
@@ -208,19 +221,12 @@ func (s *search) finish(slot int) Outcome {
 	return Good
 }
 
-// stuck explains that nothing allows an operation to return as it did.
-func (s *search) stuck(o *lockOp, ops []lockOp, before []situation) ruling {
+// stuck explains that nothing allows an operation to return as it did: the
+// operation, and the latest acquires of those who may have held the lock.
+func (s *search) stuck(o *lockOp, before []situation) ruling {
 	cause := []*lockOp{o}
 	for i := range before {
-		holder := before[i].state.holder
-		var took *lockOp
-		for j := range ops {
-			p := &ops[j]
-			if p.owner == holder && (p.kind == gotLock || p.kind == maybeGot) && p.call <= o.ret && p != o && (took == nil || p.call > took.call) {
-				took = p
-			}
-		}
-		if took != nil {
+		if took := s.took[before[i].state.holder]; took != o {
 			cause = append(cause, took)
 		}
 		if i > maxCause {
