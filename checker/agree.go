@@ -56,12 +56,17 @@ func byBoth(lock string, ops []lockOp, r rules, deadline time.Time) (decision, e
 		}
 		left = min(time.Until(deadline), confirmBudget)
 	}
-	p := byPorcupine(look, r, left)
+	return agree(lock, d, byPorcupine(look, r, left))
+}
+
+// agree puts the two answers together: whoever decides is right, unless both
+// do and differ.
+func agree(lock string, fast decision, p Outcome) (decision, error) {
 	switch {
-	case p == Unknown || p == d.outcome:
-		return d, nil
-	case d.outcome == Unknown:
+	case p == Unknown || p == fast.outcome:
+		return fast, nil
+	case fast.outcome == Unknown:
 		return decision{ruling{outcome: p}, byPorcupine}, nil
 	}
-	return d, &DisagreementError{Lock: lock, Fast: d.outcome, Porcupine: p, Ops: d.ops, Why: d.why}
+	return fast, &DisagreementError{Lock: lock, Fast: fast.outcome, Porcupine: p, Ops: fast.ops, Why: fast.why}
 }

@@ -1,6 +1,9 @@
 package checker
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // openWords bounds the operations open at once, unknown ones included.
 const openWords = 4
@@ -33,13 +36,13 @@ type situation struct {
 	done  opSet
 }
 
-// settle lets refusals that are right and change nothing take effect.
+// settle lets refusals that are right and change nothing take effect. That a
+// refusal may also show a hold to have ended is no loss: it may still end.
 func (s *search) settle(c *situation) {
 	for w := range s.eager {
 		for left := s.eager[w] &^ c.done[w]; left != 0; left &= left - 1 {
 			slot := w*64 + bits.TrailingZeros64(left)
-			next := s.step(c.state, s.ops[slot])
-			if len(next) == 1 && next[0] == c.state {
+			if slices.Contains(s.step(c.state, s.ops[slot]), c.state) {
 				c.done.add(slot)
 			}
 		}
@@ -70,9 +73,6 @@ func (s *search) step(from lockState, o *lockOp) []lockState {
 func (s *search) useful(slot int, c *situation) bool {
 	if !s.timeless {
 		return true
-	}
-	if s.eager.has(slot) {
-		return false // not right now, and nothing changes if it is
 	}
 	if !s.optional.has(slot) {
 		return true
