@@ -21,6 +21,9 @@ func (s *sessions) order() ruling {
 		if before >= 0 && s.list[before].core > c.takes {
 			return s.overlap(&s.list[before], c)
 		}
+		if before >= 0 && c.core == c.takes && s.list[before].takes == c.takes {
+			s.doubt(&s.ops[c.first], "two holds are certain at one same instant only, and may come in either order")
+		}
 		before = i
 	}
 	return good()

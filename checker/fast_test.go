@@ -15,13 +15,14 @@ import (
 type mix struct {
 	reentrant, leased, unclear, goesOn, failed, renewed, touch, loose bool
 	slack                                                             int64
+	pace                                                              int // the smaller, the more ties
 	releases                                                          int // the greater, the fewer nested acquires
 }
 
 func randomMix(r *rand.Rand) mix {
 	b := func(n int) bool { return r.IntN(n) == 0 }
 	m := mix{reentrant: b(2), leased: b(2), unclear: b(2), goesOn: b(3), failed: b(5), renewed: b(4), touch: b(4), loose: b(6)}
-	m.releases = 1 + r.IntN(4)
+	m.releases, m.pace = 1+r.IntN(4), 2+r.IntN(5)
 	if b(2) {
 		m.slack = int64(r.IntN(3))
 	}
@@ -46,7 +47,7 @@ func simulated(r *rand.Rand, m mix, owners, n, mutations int) []lockOp {
 		if !m.leased || r.IntN(4) == 0 {
 			return forever
 		}
-		return int64(4 + r.IntN(14))
+		return int64(2 + r.IntN(3*m.pace))
 	}
 	// Owners act in the order of the instants at which they take effect.
 	type act struct {
@@ -57,10 +58,10 @@ func simulated(r *rand.Rand, m mix, owners, n, mutations int) []lockOp {
 	for w := 1; w <= owners; w++ {
 		var now int64
 		for range n {
-			now += int64(r.IntN(6))
-			at := now + int64(r.IntN(5))
+			now += int64(r.IntN(m.pace))
+			at := now + int64(r.IntN(m.pace))
 			acts = append(acts, act{int32(w), now, at})
-			now = at + int64(r.IntN(5))
+			now = at + int64(r.IntN(m.pace))
 			if !m.touch {
 				now++
 			}
@@ -208,7 +209,7 @@ func listing(ops []lockOp) string {
 		if o.lease < forever {
 			lease = fmt.Sprintf(", lease %d", o.lease)
 		}
-		fmt.Fprintf(&b, "\n[%d, %s] %s%s, renewed %t, crashed %t", o.call, ret, o.describe(), lease, o.renewed, o.crashed)
+		fmt.Fprintf(&b, "\n[%d, %s] owner %d %s%s, renewed %t, crashed %t", o.call, ret, o.owner, o.describe(), lease, o.renewed, o.crashed)
 	}
 	return b.String()
 }

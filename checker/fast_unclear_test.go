@@ -84,3 +84,16 @@ func TestFastJudgeAgainstEnumeration(t *testing.T) {
 		t.Errorf("%d of %d histories were legal: the test proves little", legal, n)
 	}
 }
+
+// Two holds that are certain at one same instant only may come in either
+// order, and here only one of them explains the refusal.
+func TestOrderOfOneInstant(t *testing.T) {
+	ops := []lockOp{
+		{id: 1, owner: 1, kind: gotLock, call: 3, ret: 5, asked: 3, lease: 2, count: 1},
+		{id: 2, owner: 2, kind: gotLock, call: 3, ret: 5, asked: 3, lease: 2, count: 1},
+		{id: 3, owner: 2, kind: foundBusy, call: 7, ret: 9, asked: 7, lease: 2},
+	}
+	if v := fastRuling(ops, rules{reentrant: true}, time.Minute); v.outcome != Good {
+		t.Errorf("got %+v", v)
+	}
+}
