@@ -60,8 +60,14 @@ func simulated(r *rand.Rand, m mix, owners, n, mutations int) []lockOp {
 		for range n {
 			now += int64(r.IntN(m.pace))
 			at := now + int64(r.IntN(m.pace))
+			if r.IntN(8) == 0 {
+				at += int64(r.IntN(8 * m.pace)) // a slow request
+			}
 			acts = append(acts, act{int32(w), now, at})
 			now = at + int64(r.IntN(m.pace))
+			if r.IntN(8) == 0 {
+				now += int64(r.IntN(8 * m.pace)) // a slow reply, or a pause
+			}
 			if !m.touch {
 				now++
 			}

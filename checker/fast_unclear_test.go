@@ -97,3 +97,44 @@ func TestOrderOfOneInstant(t *testing.T) {
 		t.Errorf("got %+v", v)
 	}
 }
+
+// One unknown acquire explains the refusals of one gap, not of two, and one of
+// a client that is gone only those after the last hold.
+func TestGhostServesOneGap(t *testing.T) {
+	history := func(crashed bool, ghosts ...int64) []lockOp {
+		ops := []lockOp{
+			{owner: 1, kind: foundBusy, call: 10, ret: 12},
+			{owner: 1, kind: gotLock, call: 20, ret: 22, count: 1},
+			{owner: 1, kind: gaveBack, call: 24, ret: 26},
+			{owner: 2, kind: foundBusy, call: 30, ret: 32},
+		}
+		for i, call := range ghosts {
+			ops = append(ops, lockOp{owner: int32(3 + i), kind: maybeGot, call: call, ret: forever, crashed: crashed})
+		}
+		for i := range ops {
+			ops[i].id, ops[i].asked, ops[i].lease = int64(i+1), ops[i].call, forever
+		}
+		return ops
+	}
+	for _, c := range []struct {
+		crashed bool
+		ghosts  []int64
+		want    Outcome
+	}{
+		{false, nil, Violated},
+		{false, []int64{5}, Violated},
+		{false, []int64{5, 6}, Good},
+		{false, []int64{5, 31}, Good},
+		{false, []int64{5, 33}, Violated},
+		{false, []int64{13, 14}, Violated},
+		{true, []int64{5, 6}, Violated},
+	} {
+		ops := history(c.crashed, c.ghosts...)
+		if got := bySessions(ops, rules{}); got.outcome != c.want {
+			t.Errorf("%+v: sessions say %+v", c, got)
+		}
+		if got := byPorcupine(ops, rules{}, time.Minute); got != c.want {
+			t.Errorf("%+v: porcupine says %s", c, got)
+		}
+	}
+}
