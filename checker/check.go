@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -10,8 +11,8 @@ import (
 
 // Options changes how [Judge] works. The zero value is right for most uses.
 type Options struct {
-	// PorcupineBudget is how long the linearizability judge may search before
-	// its verdict is unknown. 0 means 20 seconds.
+	// PorcupineBudget is how long the linearizability judges may search before
+	// their verdict is unknown. 0 means 20 seconds.
 	PorcupineBudget time.Duration
 }
 
@@ -65,8 +66,10 @@ func (e *InvalidError) Error() string {
 
 // Judge checks a history and says, for every property the lock claims,
 // whether it held. The error is an [*InvalidError] when the history is not
-// valid; there is no other error. Judge does not change the history, and the
-// same history always gets the same report unless the budget runs out.
+// valid, and a [*DisagreementError], beside a whole report, when the two judges
+// of linearizability differ; there is no other error. Judge does not change
+// the history, and the same history always gets the same report unless the
+// budget runs out.
 func Judge(h *History, o Options) (Report, error) {
 	if o.PorcupineBudget <= 0 {
 		o.PorcupineBudget = 20 * time.Second
@@ -76,11 +79,13 @@ func Judge(h *History, o Options) (Report, error) {
 	}
 	t := newTrace(h)
 	r := Report{Verdicts: map[Property]Verdict{}, Vacuous: vacuous(t)}
+	var disagreement error
 	for _, p := range properties {
 		if p.claimed != nil && !p.claimed(&h.Header) {
 			continue
 		}
-		v := p.judge(t, o)
+		v, err := p.judge(t, o)
+		disagreement = cmp.Or(disagreement, err)
 		if len(v.Ops) > maxCause {
 			v.Ops = v.Ops[:maxCause]
 		}
@@ -89,7 +94,7 @@ func Judge(h *History, o Options) (Report, error) {
 		}
 		r.Verdicts[p.Name] = v
 	}
-	return r, nil
+	return r, disagreement
 }
 
 // Properties lists the twelve properties in the order reports show them.
@@ -139,14 +144,14 @@ const maxCause = 5
 type property struct {
 	PropertyInfo
 	claimed func(*Header) bool // nil: every lock promises it
-	judge   func(*trace, Options) Verdict
+	judge   func(*trace, Options) (Verdict, error)
 }
 
 var properties []property
 
 func init() {
-	plain := func(f func(*trace) Verdict) func(*trace, Options) Verdict {
-		return func(t *trace, _ Options) Verdict { return f(t) }
+	plain := func(f func(*trace) Verdict) func(*trace, Options) (Verdict, error) {
+		return func(t *trace, _ Options) (Verdict, error) { return f(t), nil }
 	}
 	properties = []property{
 		{PropertyInfo{Exclusion, "No two owners hold the lock at once."}, nil, plain(judgeExclusion)},

@@ -23,13 +23,17 @@ func picture(h *History, w io.Writer) error {
 	var ops []lockOp
 	for i, lock := range t.locks {
 		l, _ := t.lockOps(lock)
-		bad := byPorcupine(l, r, 5*time.Second) == Violated
+		j := judge(byFast)
+		if j(l, r, 5*time.Second) == Unknown {
+			j = byPorcupine
+		}
+		bad := j(l, r, 5*time.Second) == Violated
 		if bad || i == 0 {
 			ops = l
 		}
 		if bad {
 			if len(l) > pictureOps {
-				ops = t.around(l, t.illegal(l, r, byPorcupine, time.Now().Add(10*time.Second)).Ops)
+				ops = t.around(l, t.illegal(l, r, j, time.Now().Add(10*time.Second)).Ops)
 			}
 			break
 		}

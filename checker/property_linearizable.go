@@ -15,32 +15,43 @@ const slackOfServers = 5 * millisecond
 // happened one at a time on the sequential lock of model.go. What the clients
 // saw comes first. Where that allows an order, but not with the operations at
 // the instants at which the servers carried them out, the verdict is violated
-// by the server log.
-func judgeLinearizable(t *trace, o Options) Verdict {
+// by the server log. The error is a [*DisagreementError].
+func judgeLinearizable(t *trace, o Options) (Verdict, error) {
 	deadline := time.Now().Add(o.PorcupineBudget)
 	verdict := Verdict{Outcome: Good}
+	r := t.rules()
 	for _, lock := range t.locks {
 		ops, ghosts := t.lockOps(lock)
-		r := t.rules()
-		switch byPorcupine(ops, r, time.Until(deadline)) {
+		d, err := byBoth(lock, ops, r, deadline)
+		if err != nil {
+			return d.disputed(), err
+		}
+		switch d.outcome {
 		case Violated:
-			v := t.illegal(ops, r, byPorcupine, deadline)
+			v := t.illegal(ops, r, d.by, deadline)
 			if ghosts {
 				v = byServers(v)
 			}
-			return v
+			return v, nil
 		case Unknown:
-			verdict = Verdict{Outcome: Unknown, Reason: fmt.Sprintf("the search did not end within %s", o.PorcupineBudget)}
+			verdict = Verdict{Outcome: Unknown, Ops: d.ops,
+				Reason: fmt.Sprintf("the search did not end within %s: %s", o.PorcupineBudget, d.why)}
 		case Good:
-			if pinned := t.pin(ops); pinned != nil && byPorcupine(pinned, r, time.Until(deadline)) == Violated {
-				return byServers(t.illegal(pinned, r, byPorcupine, deadline))
+			if pinned := t.pin(ops); pinned != nil {
+				d, err := byBoth(lock, pinned, r, deadline)
+				if err != nil {
+					return byServers(d.disputed()), err
+				}
+				if d.outcome == Violated {
+					return byServers(t.illegal(pinned, r, d.by, deadline)), nil
+				}
 			}
 			if ghosts && verdict.Outcome == Good {
 				verdict = byServers(verdict)
 			}
 		}
 	}
-	return verdict
+	return verdict, nil
 }
 
 func (t *trace) rules() rules {
@@ -190,6 +201,21 @@ func (t *trace) gaveBackWithin(o *op) bool {
 // illegal explains why operations are not linearizable: it finds the shortest
 // illegal prefix, names the operation that ends it, and those it contradicts.
 func (t *trace) illegal(ops []lockOp, r rules, j judge, deadline time.Time) Verdict {
+	by, ok := firstIllegal(ops, r, j, deadline)
+	if !ok { // cannot be: pending operations alone are always legal
+		return violation(0, nil, "the operations contradict each other")
+	}
+	var last *op
+	for i := range ops {
+		if ops[i].ret == by {
+			last = t.byID[ops[i].id]
+		}
+	}
+	return t.explain(last)
+}
+
+// firstIllegal is the return that ends the shortest illegal prefix.
+func firstIllegal(ops []lockOp, r rules, j judge, deadline time.Time) (int64, bool) {
 	rets := make([]int64, 0, len(ops))
 	for i := range ops {
 		if ops[i].ret < forever {
@@ -197,20 +223,14 @@ func (t *trace) illegal(ops []lockOp, r rules, j judge, deadline time.Time) Verd
 		}
 	}
 	slices.Sort(rets)
-	if len(rets) == 0 { // cannot be: pending operations alone are always legal
-		return violation(0, nil, "the operations contradict each other")
+	if len(rets) == 0 {
+		return 0, false
 	}
 	lo := sort.Search(len(rets)-1, func(i int) bool {
 		budget := min(time.Until(deadline), 2*time.Second)
 		return j(prefix(ops, rets[i]), r, budget) == Violated
 	})
-	var last *op
-	for i := range ops {
-		if ops[i].ret == rets[lo] {
-			last = t.byID[ops[i].id]
-		}
-	}
-	return t.explain(last)
+	return rets[lo], true
 }
 
 // prefix is what had happened by a time: operations that had not returned by

@@ -32,7 +32,7 @@ when a history is invalid, which is not a verdict on the lock.`,
 				return usage("--picture takes one history at a time")
 			}
 			code := exitOK
-			var bad []error
+			var bad, defects []error
 			for _, path := range args {
 				h, err := openHistory(path, c.InOrStdin())
 				if path == "-" {
@@ -44,7 +44,10 @@ when a history is invalid, which is not a verdict on the lock.`,
 						err = fmt.Errorf("%s: %w", path, err)
 					}
 				}
-				if err != nil {
+				var disagreement *checker.DisagreementError
+				if errors.As(err, &disagreement) {
+					defects = append(defects, err)
+				} else if err != nil {
 					bad = append(bad, err)
 					continue
 				}
@@ -54,6 +57,9 @@ when a history is invalid, which is not a verdict on the lock.`,
 						return badInput(err)
 					}
 				}
+			}
+			if len(defects) > 0 {
+				return defect(errors.Join(append(defects, bad...)...), "please report it, with the history and the version")
 			}
 			if len(bad) > 0 {
 				return badInput(errors.Join(bad...), "a history that is not whole is not judged: run the scenario again with its seed")

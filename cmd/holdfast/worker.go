@@ -96,7 +96,11 @@ func play(j job) (a answer) {
 		return a
 	}
 	judged, err := checker.Judge(p.History, checker.Options{})
-	if err != nil {
+	var disagreement *checker.DisagreementError
+	switch {
+	case errors.As(err, &disagreement):
+		a.Defect = err.Error()
+	case err != nil:
 		a.Defect = fmt.Sprintf("the recorded history is invalid: %v", err)
 	}
 	a.Run.Verdicts = judged.Verdicts

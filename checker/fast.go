@@ -1,0 +1,62 @@
+package checker
+
+import (
+	"fmt"
+	"time"
+)
+
+// The fast judge answers the same question as porcupine, about the same
+// model, in two steps. The first reads the holds off the replies, puts them in
+// the one order they can have and looks for what does not fit: near-linear,
+// and enough for most histories. What the first cannot decide goes to a search
+// over the open operations, which is exact and has a budget.
+//
+// It decides or it says Unknown; it never guesses.
+
+// ruling is an answer with its reason.
+type ruling struct {
+	outcome Outcome
+	ops     []int64 // what proves it, or what keeps it open; at most maxCause
+	why     string  // one line; empty when Good
+}
+
+// byFast is the fast judge.
+func byFast(ops []lockOp, r rules, budget time.Duration) Outcome {
+	return fastRuling(ops, r, budget).outcome
+}
+
+func fastRuling(ops []lockOp, r rules, budget time.Duration) ruling {
+	if v := bySessions(ops, r); v.outcome != Unknown {
+		return v
+	}
+	return bySearch(ops, r, budget)
+}
+
+func good() ruling { return ruling{outcome: Good} }
+
+// undecided is the ruling of a step that leaves the question to the next.
+func undecided(why string, ops ...*lockOp) ruling {
+	return ruling{outcome: Unknown, ops: idsOf(ops...), why: why}
+}
+
+func contradiction(ops []*lockOp, format string, args ...any) ruling {
+	return ruling{outcome: Violated, ops: idsOf(ops...), why: fmt.Sprintf(format, args...)}
+}
+
+// idsOf lists at most maxCause ids, without nil and repetitions.
+func idsOf(ops ...*lockOp) []int64 {
+	var ids []int64
+next:
+	for _, o := range ops {
+		if o == nil || len(ids) == maxCause {
+			continue
+		}
+		for _, id := range ids {
+			if id == o.id {
+				continue next
+			}
+		}
+		ids = append(ids, o.id)
+	}
+	return ids
+}

@@ -1,0 +1,171 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+)
+
+// chain proves a history with leases legal: it places every operation of the
+// forced order at one instant, and lets the model step through them in that
+// order. Every instant is within its operation, so the order keeps real time,
+// and the model's own steps make the proof. When they do not go through, some
+// other placement may, and the search has to tell.
+func (s *sessions) chain() ruling {
+	places, refused, v := s.places()
+	if v.outcome != Good {
+		return v
+	}
+	states, spare := []lockState{{}}, []lockState(nil)
+	for i, j := 0, 0; i < len(places) || j < len(refused); {
+		var o *lockOp
+		if j == len(refused) || i < len(places) && byPlace(places[i], refused[j]) < 0 {
+			o = &s.ops[places[i].op]
+			i++
+		} else {
+			o = &s.ops[refused[j].op]
+			j++
+		}
+		spare = spare[:0]
+		for k := range states {
+			spare = s.r.step(spare, states[k], o)
+		}
+		if len(spare) > 1 {
+			spare = distinct(spare)
+		}
+		if len(spare) == 0 {
+			return missed(o)
+		}
+		states, spare = spare, states
+	}
+	return good()
+}
+
+// place is the instant given to an operation.
+type place struct {
+	at  int64
+	tie int32 // at one instant: 2k for step k of the sessions, 2k+1 for what follows it
+	op  int32
+}
+
+func byPlace(a, b place) int {
+	if c := cmp.Compare(a.at, b.at); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.tie, b.tie)
+}
+
+func missed(o *lockOp) ruling {
+	return undecided("the lease leaves several orders, and the first one tried does not fit", o)
+}
+
+// places gives every operation of a session its instant, and every refusal
+// one at which it is right: both in order of time.
+func (s *sessions) places() (places, refused []place, v ruling) {
+	// The operations of each session, in order.
+	start := make([]int32, len(s.list)+1)
+	for _, m := range s.member {
+		if m >= 0 {
+			start[m+1]++
+		}
+	}
+	for i := range s.list {
+		start[i+1] += start[i]
+	}
+	steps := make([]int32, start[len(s.list)])
+	fill := slices.Clone(start)
+	places = make([]place, 0, len(steps))
+	refused = make([]place, 0, len(s.ops)-len(steps))
+	for i, m := range s.member {
+		if m >= 0 {
+			steps[fill[m]] = int32(i)
+			fill[m]++
+		}
+	}
+
+	begin, end := make([]int64, len(s.list)), make([]int64, len(s.list))
+	now := longPast
+	for i := range s.list {
+		c := &s.list[i]
+		next := forever
+		if i+1 < len(s.list) {
+			next = s.list[i+1].calls
+		}
+		now = max(now, c.calls)
+		begin[i] = now
+		expires := add(now, c.lease)
+		for k := start[i]; k < start[i+1]; k++ {
+			o := &s.ops[steps[k]]
+			now = max(now, o.call)
+			if k > start[i] && o.kind == gotLock {
+				expires = max(expires, add(now, o.lease))
+			}
+			if c.released && k+1 == start[i+1] {
+				// Hand over where the windows meet, else as late as may be.
+				last := o.ret
+				if !c.renewed {
+					last = min(last, add(expires, s.r.slack))
+				}
+				now = max(now, min(next, last))
+			}
+			if now > o.ret {
+				return nil, nil, missed(o)
+			}
+			places = append(places, place{now, 2 * k, steps[k]})
+		}
+		end[i] = now
+		if !c.released {
+			last := c.last
+			if !c.renewed {
+				last = min(last, add(expires, s.r.slack))
+			}
+			now = max(now, min(next, last), min(add(expires, -s.r.slack), c.last))
+			end[i] = now
+		}
+	}
+
+	// Refusals: busy while somebody holds, the others any time.
+	j := 0
+	latest := make([]int32, len(s.owners)) // session of each owner so far
+	for i := range latest {
+		latest[i] = -1
+	}
+	for i, m := range s.member {
+		o := &s.ops[i]
+		if m >= 0 {
+			latest[o.owner] = m
+			continue
+		}
+		own := latest[o.owner]
+		switch o.kind {
+		case tookAndGave, maybeGot, maybeGave: // may come to nothing
+		case foundBusy:
+			for j > 0 && end[j-1] >= o.call {
+				j--
+			}
+			k := j
+			for k < len(s.list) && (end[k] < o.call || s.r.reentrant && s.ops[s.list[k].first].owner == o.owner) {
+				k++
+			}
+			for j < len(s.list) && end[j] < o.call {
+				j++
+			}
+			if k == len(s.list) || begin[k] > o.ret {
+				return nil, nil, missed(o)
+			}
+			refused = append(refused, place{max(begin[k], o.call), 2*start[k] + 1, int32(i)})
+		default:
+			p := place{o.call, -1, int32(i)}
+			if own >= 0 {
+				p.tie = 2*start[own+1] - 1
+				if s.list[own].end == int32(i) {
+					p.at = max(p.at, min(end[own], o.ret))
+				}
+			}
+			refused = append(refused, p)
+		}
+	}
+	if !slices.IsSortedFunc(refused, byPlace) {
+		slices.SortFunc(refused, byPlace)
+	}
+	return places, refused, good()
+}

@@ -1,0 +1,237 @@
+package checker
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+	"time"
+)
+
+// The search goes through the history in order of time and keeps every
+// situation the lock may be in: the model's state, and which of the open
+// operations have taken effect. An operation takes effect no earlier than it
+// must: right before some operation returns, together with what has to come
+// before that one. Every order of the operations can be grouped so, which
+// makes the search exact. Three things keep the situations few:
+//
+//   - A refusal that is right as things stand, and leaves the state as it is,
+//     takes effect at once: in any continuation it can be moved to the front.
+//   - Of two situations with equal known operations done, one is dropped when
+//     the other's state allows as much and it has used no other operation of
+//     unknown outcome: those may still happen at the end, where they change
+//     nothing that anyone sees.
+//   - Without leases, unknown operations of one owner and kind differ only in
+//     their call, and the oldest is used first.
+
+// maxSituations bounds the memory of the search.
+const maxSituations = 50_000
+
+type search struct {
+	r        rules
+	timeless bool // no hold ends by itself: the state needs no time
+	ops      [64 * openWords]*lockOp
+	open     opSet // slots in use
+	optional opSet // of them, those that may never take effect
+	eager    opSet // of them, refusals
+	now      []situation
+	scratch  []lockState
+	seen     map[situation]struct{}
+	took     map[int32]*lockOp // latest acquire of each owner that may have taken the lock
+	steps    int
+	limit    time.Time // zero for none
+}
+
+// newSearch starts with the free lock. It takes holds to last for ever until
+// told otherwise.
+func newSearch(r rules, limit time.Time) *search {
+	return &search{
+		r: r, timeless: true, now: []situation{{}}, limit: limit,
+		seen: map[situation]struct{}{}, took: map[int32]*lockOp{},
+	}
+}
+
+// bySearch is the exact step of the fast judge. It says Unknown when the
+// budget ends or too much is open at once.
+func bySearch(ops []lockOp, r rules, budget time.Duration) ruling {
+	s := newSearch(r, time.Now().Add(budget))
+	type event struct {
+		t  int64
+		op int32 // calls are i, returns ^i
+	}
+	events := make([]event, 0, 2*len(ops))
+	for i := range ops {
+		o := &ops[i]
+		acquires := o.kind == gotLock || o.kind == maybeGot || o.kind == tookAndGave
+		if o.kind == tookAndGave || acquires && o.lease < forever {
+			s.timeless = false
+		}
+		events = append(events, event{o.call, int32(i)})
+		if o.ret < forever {
+			events = append(events, event{o.ret, ^int32(i)})
+		}
+	}
+	slices.SortStableFunc(events, func(a, b event) int {
+		if c := cmp.Compare(a.t, b.t); c != 0 {
+			return c
+		}
+		switch {
+		case a.op >= 0 && b.op < 0:
+			return -1
+		case a.op < 0 && b.op >= 0:
+			return 1
+		}
+		return 0
+	})
+	slots := make([]int16, len(ops))
+	for _, e := range events {
+		if e.op >= 0 {
+			slot := s.invoke(&ops[e.op])
+			if slot < 0 {
+				return undecided("too many operations are open at once", &ops[e.op])
+			}
+			slots[e.op] = int16(slot)
+			continue
+		}
+		o := &ops[^e.op]
+		before := s.now
+		switch s.finish(int(slots[^e.op])) {
+		case Unknown:
+			return undecided("the search ran out of budget", o)
+		case Violated:
+			return s.stuck(o, before)
+		}
+	}
+	return good()
+}
+
+// invoke opens an operation and returns its slot, -1 when there is none.
+func (s *search) invoke(o *lockOp) int {
+	slot := -1
+	for i, w := range s.open {
+		if w != ^uint64(0) {
+			slot = i*64 + bits.TrailingZeros64(^w)
+			break
+		}
+	}
+	if slot < 0 {
+		return slot
+	}
+	s.ops[slot] = o
+	s.open.add(slot)
+	if o.kind == gotLock || o.kind == maybeGot {
+		s.took[o.owner] = o
+	}
+	switch o.kind {
+	case maybeGot, tookAndGave:
+		s.optional.add(slot)
+	case maybeGave:
+		if o.ret >= forever {
+			s.optional.add(slot)
+		}
+	case foundBusy, inspected:
+		s.eager.add(slot)
+	case heldNothing:
+		// On several servers it may also be what frees the lock.
+		if !s.r.loose {
+			s.eager.add(slot)
+		}
+	case foundLost:
+		// With leases, too.
+		if s.timeless && !s.r.loose {
+			s.eager.add(slot)
+		}
+	}
+	if s.eager.has(slot) {
+		for i := range s.now {
+			s.settle(&s.now[i])
+		}
+	}
+	return slot
+}
+
+// finish lets the operation in a slot return: situations in which it can have
+// taken effect by now remain.
+func (s *search) finish(slot int) Outcome {
+	var out []situation
+	var todo []situation
+	clear(s.seen)
+	last := s.ops[slot]
+	push := func(c situation) {
+		s.settle(&c)
+		if _, ok := s.seen[c]; !ok {
+			s.seen[c] = struct{}{}
+			todo = append(todo, c)
+		}
+	}
+	for _, c := range s.now {
+		push(c)
+	}
+	mandatory := !s.optional.has(slot)
+	for len(todo) > 0 {
+		c := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if c.done.has(slot) || !mandatory {
+			// An optional operation that did nothing needs no place.
+			out = append(out, c)
+		}
+		if c.done.has(slot) {
+			continue
+		}
+		if len(s.seen) > maxSituations || s.steps&1023 < 32 && !s.limit.IsZero() && time.Now().After(s.limit) {
+			return Unknown
+		}
+		next := slices.Clone(s.step(c.state, last))
+		for _, n := range next {
+			d := situation{n, c.done}
+			d.done.add(slot)
+			s.settle(&d)
+			out = append(out, d)
+		}
+		for w := range s.open {
+			for left := s.open[w] &^ c.done[w]; left != 0; left &= left - 1 {
+				i := w*64 + bits.TrailingZeros64(left)
+				if i != slot && s.useful(i, &c) {
+					for _, n := range slices.Clone(s.step(c.state, s.ops[i])) {
+						if n == c.state && s.optional.has(i) {
+							continue // as good as not used
+						}
+						d := situation{n, c.done}
+						d.done.add(i)
+						push(d)
+					}
+				}
+			}
+		}
+	}
+	for i := range out {
+		out[i].done.remove(slot)
+	}
+	known := s.open
+	for i := range known {
+		known[i] &^= s.optional[i]
+	}
+	s.open.remove(slot)
+	s.optional.remove(slot)
+	s.eager.remove(slot)
+	s.ops[slot] = nil
+	if len(out) == 0 {
+		return Violated
+	}
+	s.now = essential(out, &known)
+	return Good
+}
+
+// stuck explains that nothing allows an operation to return as it did: the
+// operation, and the latest acquires of those who may have held the lock.
+func (s *search) stuck(o *lockOp, before []situation) ruling {
+	cause := []*lockOp{o}
+	for i := range before {
+		if took := s.took[before[i].state.holder]; took != o {
+			cause = append(cause, took)
+		}
+		if i > maxCause {
+			break
+		}
+	}
+	return contradiction(cause, "no order of the operations allows this at %s: %s", at(o.ret), o.describe())
+}

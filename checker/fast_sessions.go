@@ -1,0 +1,189 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+)
+
+// A session is one owner's hold from the acquire that takes the count from 0
+// to 1 until the count is 0 again. Owners do one thing after the other, so
+// their own replies tell when each session begins and how it ends:
+//
+//   - by a release that succeeded,
+//   - by a release whose outcome is unknown, if that is the owner's last word,
+//   - by the end of the lease, which the owner's next reply may show, or nothing.
+type session struct {
+	first, end   int32 // the acquire; the op that ended it or showed the end, -1 for none
+	released     bool  // end is a release that succeeded
+	calls, takes int64 // call and return of first
+	// The session certainly holds the lock from takes to core (the core is
+	// empty when core < takes), and not after last.
+	core, last int64
+	lease      int64
+	renewed    bool
+	soonest    int64 // the lease does not end before this
+}
+
+// ownerRun is what one owner's replies say so far.
+type ownerRun struct {
+	count    int32
+	session  int32 // the running one; meaningful while count > 0
+	last     int32 // the latest op, -1 for none
+	lastCall int64 // call of the latest op that shows the hold alive
+	soonest  int64 // bounds on the end of the lease
+	latest   int64
+	base     int64 // what soonest falls back to after a partial release
+	longest  int64
+	giveUp   int64
+	refresh  int32 // the op that sets latest
+	unclear  bool  // its latest op has an unknown outcome
+}
+
+// sessions are the sessions of one lock, by the return of their first op once
+// sorted, and what does not belong to any.
+type sessions struct {
+	r      rules
+	ops    []lockOp // by call
+	owners []ownerRun
+	list   []session
+	member []int32 // session of each op; -1 for none
+	busy   []int32 // refused acquires while their owner held nothing
+	ghosts []int32 // unknown acquires by owners that held nothing and went no further
+
+	leased bool // some hold may end by itself
+	// open says why an illegal finding would not be safe: something may have
+	// happened that the sessions do not show. Legal findings stay safe.
+	open   string
+	openOp *lockOp
+}
+
+// bySessions is the near-linear step of the fast judge.
+func bySessions(ops []lockOp, r rules) ruling {
+	if r.loose {
+		return undecided("several servers: a refusal may come from another owner's failed try")
+	}
+	s := &sessions{r: r, ops: ops}
+	if v := s.read(); v.outcome != Good {
+		return s.safe(v)
+	}
+	s.close()
+	if v := s.order(); v.outcome != Good {
+		return s.safe(v)
+	}
+	if v := s.refusals(); v.outcome != Good {
+		return s.safe(v)
+	}
+	if s.leased {
+		return s.chain()
+	}
+	return good()
+}
+
+// safe withholds an illegal finding while something is open.
+func (s *sessions) safe(v ruling) ruling {
+	if v.outcome == Violated && s.open != "" {
+		return undecided(s.open, s.openOp)
+	}
+	return v
+}
+
+func (s *sessions) doubt(o *lockOp, why string) {
+	if s.open == "" {
+		s.open, s.openOp = why, o
+	}
+}
+
+// read goes through the operations once and cuts every owner's into sessions.
+func (s *sessions) read() ruling {
+	for i := 1; i < len(s.ops); i++ {
+		if s.ops[i].call < s.ops[i-1].call {
+			s.ops = slices.Clone(s.ops)
+			slices.SortStableFunc(s.ops, byCall)
+			break
+		}
+	}
+	s.member = make([]int32, len(s.ops))
+	s.list = make([]session, 0, len(s.ops)/4)
+	s.busy = make([]int32, 0, len(s.ops)/2)
+	found := good()
+	for i := range s.ops {
+		o := &s.ops[i]
+		s.member[i] = -1
+		for int(o.owner) >= len(s.owners) {
+			s.owners = append(s.owners, ownerRun{last: -1})
+		}
+		if o.kind == tookAndGave {
+			// It may have done nothing, which is always allowed.
+			s.doubt(o, "a failed acquire may have held the lock for a while")
+			continue
+		}
+		w := &s.owners[o.owner]
+		if w.last >= 0 {
+			p := &s.ops[w.last]
+			switch {
+			case w.unclear:
+				return undecided("its owner went on after an operation with unknown outcome", p, o)
+			case p.ret > o.call:
+				return undecided("operations of one owner overlap", p, o)
+			case p.ret == o.call:
+				s.doubt(o, "operations of one owner touch, and may count as concurrent")
+			}
+		}
+		if o.kind == maybeGave && o.ret < forever {
+			return undecided("a release with unknown outcome took effect at a known time, if at all", o)
+		}
+		v := s.reply(int32(i), o, w)
+		if v.outcome == Unknown {
+			return v
+		}
+		if v.outcome == Violated && found.outcome == Good {
+			found = v // read on: a doubt may follow that speaks against it
+		}
+		w.last = int32(i)
+	}
+	return found
+}
+
+func byCall(a, b lockOp) int { return cmp.Compare(a.call, b.call) }
+
+func after(t int64) string {
+	if t >= forever {
+		return "the end"
+	}
+	return at(t)
+}
+
+// close ends the sessions that are still running.
+func (s *sessions) close() {
+	for k := range s.owners {
+		if w := &s.owners[k]; w.count > 0 {
+			c := &s.list[w.session]
+			c.core, c.last, c.soonest = max(w.lastCall, w.soonest), w.latest, w.soonest
+		}
+	}
+	// Ties: a core of one instant comes first. Two such may take either order.
+	if !slices.IsSortedFunc(s.list, byTake) {
+		at := make([]int32, len(s.list))
+		for i := range at {
+			at[i] = int32(i)
+		}
+		slices.SortStableFunc(at, func(a, b int32) int { return byTake(s.list[a], s.list[b]) })
+		list, to := make([]session, len(at)), make([]int32, len(at))
+		for i, from := range at {
+			list[i], to[from] = s.list[from], int32(i)
+		}
+		s.list = list
+		for i, m := range s.member {
+			if m >= 0 {
+				s.member[i] = to[m]
+			}
+		}
+	}
+}
+
+func byTake(a, b session) int {
+	if c := cmp.Compare(a.takes, b.takes); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.core, b.core)
+}

@@ -1,0 +1,312 @@
+package checker
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// mix says what a random history contains.
+type mix struct {
+	reentrant, leased, unclear, goesOn, failed, renewed, touch, loose bool
+	slack                                                             int64
+	pace                                                              int // the smaller, the more ties
+	releases                                                          int // the greater, the fewer nested acquires
+}
+
+func randomMix(r *rand.Rand) mix {
+	b := func(n int) bool { return r.IntN(n) == 0 }
+	m := mix{reentrant: b(2), leased: b(2), unclear: b(2), goesOn: b(3), failed: b(5), renewed: b(4), touch: b(4), loose: b(6)}
+	m.releases, m.pace = 1+r.IntN(4), 2+r.IntN(5)
+	if b(2) {
+		m.slack = int64(r.IntN(3))
+	}
+	return m
+}
+
+func (m mix) rules() rules { return rules{reentrant: m.reentrant, slack: m.slack, loose: m.loose} }
+
+// simulated is a history of a correct lock: each operation takes effect at one
+// instant of its interval. Then some replies and times are changed.
+func simulated(r *rand.Rand, m mix, owners, n, mutations int) []lockOp {
+	type who struct {
+		now  int64
+		dead bool
+		held int32
+	}
+	ws := make([]who, owners+1)
+	holder, count := int32(0), int32(0)
+	var end int64
+	var ops []lockOp
+	lease := func() int64 {
+		if !m.leased || r.IntN(4) == 0 {
+			return forever
+		}
+		return int64(2 + r.IntN(3*m.pace))
+	}
+	// Owners act in the order of the instants at which they take effect.
+	type act struct {
+		owner   int32
+		inv, at int64
+	}
+	var acts []act
+	for w := 1; w <= owners; w++ {
+		var now int64
+		for range n {
+			now += int64(r.IntN(m.pace))
+			at := now + int64(r.IntN(m.pace))
+			if r.IntN(8) == 0 {
+				at += int64(r.IntN(8 * m.pace)) // a slow request
+			}
+			acts = append(acts, act{int32(w), now, at})
+			now = at + int64(r.IntN(m.pace))
+			if r.IntN(8) == 0 {
+				now += int64(r.IntN(8 * m.pace)) // a slow reply, or a pause
+			}
+			if !m.touch {
+				now++
+			}
+		}
+	}
+	slices.SortStableFunc(acts, func(a, b act) int { return int(a.at - b.at) })
+	next := map[int32][]int64{}
+	for i := len(acts) - 1; i >= 0; i-- {
+		next[acts[i].owner] = append(next[acts[i].owner], acts[i].inv)
+	}
+	for _, a := range acts {
+		w := &ws[a.owner]
+		mine := next[a.owner]
+		mine = mine[:len(mine)-1]
+		next[a.owner] = mine
+		if w.dead {
+			continue
+		}
+		if holder != 0 && a.at >= end {
+			holder, count = 0, 0
+		}
+		o := lockOp{id: int64(len(ops) + 1), owner: a.owner, call: a.inv, asked: a.inv, ret: a.at, lease: forever, name: "owner-" + strconv.Itoa(int(a.owner))}
+		if len(mine) > 0 {
+			if room := mine[len(mine)-1] - a.at; m.touch {
+				o.ret += r.Int64N(room + 1)
+			} else if room > 1 {
+				o.ret += r.Int64N(room)
+			}
+		} else {
+			o.ret += int64(r.IntN(4))
+		}
+		own := holder == a.owner
+		lost := r.IntN(8) == 0 && m.unclear
+		switch k := r.IntN(10); {
+		case k == 0:
+			o.kind = inspected
+			if own {
+				o.count = count
+			}
+		case k < 6 && !(own && r.IntN(m.releases) > 0):
+			o.lease = lease()
+			o.renewed = m.renewed && r.IntN(3) == 0
+			switch {
+			case m.failed && r.IntN(6) == 0:
+				o.kind = tookAndGave
+			case holder == 0:
+				o.kind, o.count = gotLock, 1
+				holder, count, end = a.owner, 1, add(a.at, o.lease)
+			case own && m.reentrant:
+				count++
+				o.kind, o.count = gotLock, count
+				end = max(end, add(a.at, o.lease))
+			default:
+				o.kind = foundBusy
+			}
+			if o.kind == gotLock && r.IntN(20) == 0 {
+				o.count = 0
+			}
+			if lost {
+				o.kind, o.count = maybeGot, 0
+			}
+		default:
+			switch {
+			case own:
+				count--
+				o.kind, o.count = gaveBack, count
+				if count == 0 {
+					holder = 0
+				}
+			case r.IntN(2) == 0:
+				o.kind = heldNothing
+			default:
+				o.kind = foundLost
+			}
+			if lost {
+				o.kind, o.count = maybeGave, 0
+			}
+		}
+		if o.kind == maybeGot || o.kind == maybeGave {
+			o.ret = forever
+			o.crashed = r.IntN(2) == 0
+			w.dead = !m.goesOn
+			if r.IntN(12) == 0 {
+				o.ret = a.at // pinned
+			}
+		}
+		ops = append(ops, o)
+	}
+	for range mutations {
+		o := &ops[r.IntN(len(ops))]
+		switch r.IntN(5) {
+		case 0:
+			o.kind = []opKind{gotLock, foundBusy, gaveBack, heldNothing, inspected, foundLost}[r.IntN(6)]
+			if o.ret >= forever {
+				o.ret = o.call + 3
+			}
+			o.count = int32(r.IntN(3))
+		case 1:
+			o.count = int32(r.IntN(3))
+		case 2:
+			if o.ret < forever {
+				o.call = min(o.ret, o.call+int64(r.IntN(3)))
+				o.asked = o.call
+			}
+		case 3:
+			if o.ret < forever {
+				o.ret = max(o.call, o.ret-int64(r.IntN(3)))
+			}
+		case 4:
+			if o.ret < forever {
+				d := int64(r.IntN(5)) - 2
+				o.call, o.ret, o.asked = max(0, o.call+d), max(0, o.ret+d), max(0, o.call+d)
+			}
+		}
+	}
+	if r.IntN(3) == 0 {
+		r.Shuffle(len(ops), func(i, j int) { ops[i], ops[j] = ops[j], ops[i] })
+	}
+	return ops
+}
+
+// smallest drops operations for as long as the judges still differ.
+func smallest(ops []lockOp, differ func([]lockOp) bool) []lockOp {
+	for again := true; again; {
+		again = false
+		for i := range ops {
+			if fewer := slices.Delete(slices.Clone(ops), i, i+1); differ(fewer) {
+				ops, again = fewer, true
+				break
+			}
+		}
+	}
+	return ops
+}
+
+func listing(ops []lockOp) string {
+	var b strings.Builder
+	for i := range ops {
+		o := &ops[i]
+		ret := strconv.FormatInt(o.ret, 10)
+		if o.ret >= forever {
+			ret = "-"
+		}
+		lease := ""
+		if o.lease < forever {
+			lease = fmt.Sprintf(", lease %d", o.lease)
+		}
+		fmt.Fprintf(&b, "\n[%d, %s] owner %d %s%s, renewed %t, crashed %t", o.call, ret, o.owner, o.describe(), lease, o.renewed, o.crashed)
+	}
+	return b.String()
+}
+
+// tally counts what the steps of the fast judge decided.
+type tally struct{ good, bad, sessions, search, undecided int }
+
+// compare fails the test when either step of the fast judge, where it
+// decides, differs from porcupine.
+func compare(t *testing.T, ops []lockOp, r rules, n *tally) {
+	t.Helper()
+	want := byPorcupine(ops, r, 500*time.Millisecond)
+	if want == Unknown {
+		return
+	}
+	if want == Good {
+		n.good++
+	} else {
+		n.bad++
+	}
+	one := bySessions(ops, r)
+	two := bySearch(ops, r, 2*time.Second)
+	for i, v := range []ruling{one, two} {
+		by := []func([]lockOp) Outcome{
+			func(o []lockOp) Outcome { return bySessions(o, r).outcome },
+			func(o []lockOp) Outcome { return bySearch(o, r, 2*time.Second).outcome },
+		}[i]
+		if v.outcome != Unknown && v.outcome != want {
+			few := smallest(ops, func(o []lockOp) bool {
+				w := byPorcupine(o, r, time.Second)
+				f := by(o)
+				return w != Unknown && f != Unknown && w != f
+			})
+			t.Fatalf("step %d says %s, porcupine %s, of (%+v)%s\n%s", i+1, by(few), byPorcupine(few, r, time.Second), r, listing(few), v.why)
+		}
+		if v.outcome != Good && (v.why == "" || len(v.ops) > maxCause || strings.Contains(v.why, "%!")) {
+			t.Fatalf("no good reason: %+v", v)
+		}
+	}
+	switch {
+	case one.outcome != Unknown:
+		n.sessions++
+	case two.outcome != Unknown:
+		n.search++
+	default:
+		n.undecided++
+	}
+}
+
+// rounds is how many histories the differential tests judge. HOLDFAST_ROUNDS
+// sets it for a long run.
+func rounds(t *testing.T, def int) int {
+	if n, err := strconv.Atoi(os.Getenv("HOLDFAST_ROUNDS")); err == nil {
+		return n
+	}
+	if testing.Short() {
+		return def / 10
+	}
+	return def
+}
+
+// Both steps agree with porcupine wherever they decide, in both directions.
+func TestFastJudgeAgainstPorcupine(t *testing.T) {
+	var n tally
+	total := rounds(t, 20_000)
+	seed, _ := strconv.ParseUint(os.Getenv("HOLDFAST_SEED"), 10, 64)
+	r := rand.New(rand.NewPCG(7, seed))
+	for range total {
+		m := randomMix(r)
+		owners, each := 1+r.IntN(4), 1+r.IntN(5)
+		if r.IntN(8) == 0 {
+			owners, each = 2+r.IntN(4), 3+r.IntN(6)
+		}
+		ops := simulated(r, m, owners, each, r.IntN(4))
+		compare(t, ops, m.rules(), &n)
+	}
+	t.Logf("%d histories: %d legal, %d illegal; decided by sessions %d, by search %d, undecided %d", total, n.good, n.bad, n.sessions, n.search, n.undecided)
+	if n.good < total/20 || n.bad < total/20 {
+		t.Error("too few histories of one kind: the test proves little")
+	}
+	if n.undecided > total/100 {
+		t.Error("too many histories are undecided")
+	}
+}
+
+func FuzzFastJudge(f *testing.F) {
+	f.Add(uint64(1), uint64(2), uint8(3), uint8(4), uint8(1))
+	f.Fuzz(func(t *testing.T, a, b uint64, owners, each, mutations uint8) {
+		r := rand.New(rand.NewPCG(a, b))
+		m := randomMix(r)
+		ops := simulated(r, m, 1+int(owners%4), 1+int(each%5), int(mutations%4))
+		compare(t, ops, m.rules(), &tally{})
+	})
+}

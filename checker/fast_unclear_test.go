@@ -1,0 +1,140 @@
+package checker
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// lose makes one reply in every n unknown; its owner goes on.
+func lose(ops []lockOp, n int) []lockOp {
+	r := rand.New(rand.NewPCG(9, uint64(n)))
+	for i := range ops {
+		o := &ops[i]
+		if r.IntN(n) > 0 {
+			continue
+		}
+		switch o.kind {
+		case gotLock, foundBusy:
+			o.kind, o.count, o.ret, o.crashed = maybeGot, 0, forever, true
+		case gaveBack:
+			o.kind, o.ret = maybeGave, forever
+		}
+	}
+	return ops
+}
+
+// Owners that go on after lost replies are what makes a general search
+// explode. Without leases the search over open operations decides them well
+// within its budget, however many are lost; with leases, a few.
+func TestLostReplies(t *testing.T) {
+	for _, every := range []int{100, 30, 10, 5} {
+		for _, lease := range []int64{forever, 200 * millisecond} {
+			if lease < forever && every < 100 {
+				continue
+			}
+			for _, bad := range []bool{false, true} {
+				ops := lose(busyLock(600, lease, bad), every)
+				v := fastRuling(ops, rules{}, 20*time.Second)
+				want := Good
+				if bad {
+					want = Violated
+				}
+				if v.outcome != want {
+					t.Errorf("one in %d lost, lease %s: want %s, got %+v", every, after(lease), want, v)
+				}
+			}
+		}
+	}
+}
+
+// A search that would take too long ends, and says where it stood.
+func TestSearchEndsUndecided(t *testing.T) {
+	ops := lose(busyLock(600, 200*millisecond, true), 10)
+	v := fastRuling(ops, rules{}, 100*time.Millisecond)
+	if v.outcome != Unknown || v.why == "" || len(v.ops) == 0 || len(v.ops) > maxCause {
+		t.Errorf("got %+v", v)
+	}
+}
+
+// The fast judge agrees with trying every order and every instant.
+func TestFastJudgeAgainstEnumeration(t *testing.T) {
+	r := rand.New(rand.NewPCG(10, 11))
+	legal, n := 0, rounds(t, 6000)
+	for i := range n {
+		reentrant := i%2 == 0
+		ops := randomOps(r, !reentrant || i%3 == 0, i%4 == 1)
+		want := exhaustive(ops, reentrant, 40)
+		got := fastRuling(ops, rules{reentrant: reentrant}, time.Minute)
+		if want {
+			legal++
+		}
+		if got.outcome == Unknown {
+			t.Fatalf("undecided: %s%s", got.why, listing(ops))
+		}
+		// The model accepts any lease after a partial release.
+		if (got.outcome == Good) != want && (want || !hasPartial(ops)) {
+			few := smallest(ops, func(o []lockOp) bool {
+				return (byFast(o, rules{reentrant: reentrant}, time.Minute) == Good) != exhaustive(o, reentrant, 40)
+			})
+			t.Fatalf("fast judge says %s, enumeration legal=%t, at first; of%s", got.outcome, want, listing(few))
+		}
+	}
+	if legal < n/20 || legal > n*19/20 {
+		t.Errorf("%d of %d histories were legal: the test proves little", legal, n)
+	}
+}
+
+// Two holds that are certain at one same instant only may come in either
+// order, and here only one of them explains the refusal.
+func TestOrderOfOneInstant(t *testing.T) {
+	ops := []lockOp{
+		{id: 1, owner: 1, kind: gotLock, call: 3, ret: 5, asked: 3, lease: 2, count: 1},
+		{id: 2, owner: 2, kind: gotLock, call: 3, ret: 5, asked: 3, lease: 2, count: 1},
+		{id: 3, owner: 2, kind: foundBusy, call: 7, ret: 9, asked: 7, lease: 2},
+	}
+	if v := fastRuling(ops, rules{reentrant: true}, time.Minute); v.outcome != Good {
+		t.Errorf("got %+v", v)
+	}
+}
+
+// One unknown acquire explains the refusals of one gap, not of two, and one of
+// a client that is gone only those after the last hold.
+func TestGhostServesOneGap(t *testing.T) {
+	history := func(crashed bool, ghosts ...int64) []lockOp {
+		ops := []lockOp{
+			{owner: 1, kind: foundBusy, call: 10, ret: 12},
+			{owner: 1, kind: gotLock, call: 20, ret: 22, count: 1},
+			{owner: 1, kind: gaveBack, call: 24, ret: 26},
+			{owner: 2, kind: foundBusy, call: 30, ret: 32},
+		}
+		for i, call := range ghosts {
+			ops = append(ops, lockOp{owner: int32(3 + i), kind: maybeGot, call: call, ret: forever, crashed: crashed})
+		}
+		for i := range ops {
+			ops[i].id, ops[i].asked, ops[i].lease = int64(i+1), ops[i].call, forever
+		}
+		return ops
+	}
+	for _, c := range []struct {
+		crashed bool
+		ghosts  []int64
+		want    Outcome
+	}{
+		{false, nil, Violated},
+		{false, []int64{5}, Violated},
+		{false, []int64{5, 6}, Good},
+		{false, []int64{5, 31}, Good},
+		{false, []int64{5, 33}, Violated},
+		{false, []int64{13, 14}, Violated},
+		{true, []int64{5, 6}, Violated},
+	} {
+		ops := history(c.crashed, c.ghosts...)
+		if got := bySessions(ops, rules{}); got.outcome != c.want {
+			t.Errorf("%+v: sessions say %+v", c, got)
+		}
+		if got := byPorcupine(ops, rules{}, time.Minute); got != c.want {
+			t.Errorf("%+v: porcupine says %s", c, got)
+		}
+	}
+}
