@@ -137,6 +137,20 @@ func TestMultiLock_lostWithOneMember(t *testing.T) {
 }
 
 // The lease of the first member runs while the last is waited for.
+// Members that are renewed stay held however long the wait for the next takes.
+func TestMultiLock_renewedMembersOutlastTheWait(t *testing.T) {
+	inBubbles(t, 2, func(t *testing.T, s *servers) {
+		m := lock.NewMultiLock(s.locks("a")...)
+		other := s.clients[1].NewLock("orders", "b")
+		must[lock.Grant](t)(other.Lock(t.Context()))
+		time.AfterFunc(2*time.Minute, func() { must[int](t)(other.Unlock(t.Context())) })
+		if g := must[lock.Grant](t)(m.TryLock(t.Context(), lock.Wait(3*time.Minute))); g.Count != 1 {
+			t.Errorf("grant %+v", g)
+		}
+		must[int](t)(m.Unlock(t.Context()))
+	})
+}
+
 func TestMultiLock_leaseMustCoverTheWait(t *testing.T) {
 	inBubbles(t, 2, func(t *testing.T, s *servers) {
 		m := lock.NewMultiLock(s.locks("a")...)

@@ -170,10 +170,12 @@ func (s *session) execute(args []string) bool {
 	if !quietCommands[cmd] {
 		w.announce(m)
 	}
+	changed, ok := false, false
 	if cmd == "WAIT" {
-		return s.wait(args)
+		ok = s.wait(args)
+	} else {
+		changed, ok = s.run(cmd, args)
 	}
-	changed, ok := s.run(cmd, args)
 	if !ok {
 		return false
 	}

@@ -178,18 +178,20 @@ func (n *node) apply(ctx context.Context, e effect) bool {
 
 // wait is the WAIT command: it answers once enough replicas have confirmed
 // this connection's last write, or the timeout is over, with how many have.
+// false means that the server is down.
 func (s *session) wait(args []string) bool {
 	n := s.node
+	n.exec.Lock()
+	n.served++
+	n.exec.Unlock()
 	if len(args) != 3 {
 		s.peer.WriteError("ERR wrong number of arguments for 'wait' command")
-		s.peer.Flush()
 		return true
 	}
 	want, err1 := strconv.Atoi(args[1])
 	ms, err2 := strconv.Atoi(args[2])
 	if err1 != nil || err2 != nil || ms < 0 {
 		s.peer.WriteError("ERR value is not an integer or out of range")
-		s.peer.Flush()
 		return true
 	}
 	var over <-chan time.Time
@@ -219,7 +221,6 @@ func (s *session) wait(args []string) bool {
 			}
 		}
 		s.peer.WriteInt(acked)
-		s.peer.Flush()
 		return true
 	}
 }

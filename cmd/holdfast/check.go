@@ -62,7 +62,12 @@ when a history is invalid, which is not a verdict on the lock.`,
 				return defect(errors.Join(append(defects, bad...)...), "please report it, with the history and the version")
 			}
 			if len(bad) > 0 {
-				return badInput(errors.Join(bad...), "a history that is not whole is not judged: run the scenario again with its seed")
+				var invalid *checker.InvalidError
+				hint := ""
+				if errors.As(errors.Join(bad...), &invalid) {
+					hint = "a history that is not whole, or of another version, is not judged: run the scenario again with its seed"
+				}
+				return badInput(errors.Join(bad...), hint)
 			}
 			return result(code)
 		},

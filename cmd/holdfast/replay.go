@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/holdfast-go/holdfast/scenarios"
 )
 
 func newReplayCmd() *cobra.Command {
@@ -31,6 +33,9 @@ for the same version of holdfast; exit code 4 when one is not.`,
 				src, err := os.ReadFile(dir.file("scenarios", r.Scenario+".yaml"))
 				if err != nil {
 					return badInput(err)
+				}
+				if _, err := scenarios.Parse(dir.file("scenarios", r.Scenario+".yaml"), src); err != nil {
+					return badInput(err, "the run directory was changed since it was written")
 				}
 				jobs = append(jobs, job{ID: i, Scenario: r.Scenario, File: r.Scenario + ".yaml", Source: string(src), Lock: r.Lock, Seed: r.Seed})
 			}
