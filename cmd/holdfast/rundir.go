@@ -23,11 +23,19 @@ import (
 type runDir string
 
 // createRunDir makes a new run directory; an empty path picks one by the time.
+// A run directory that is there already is made anew.
 func createRunDir(path string) (runDir, error) {
 	if path == "" {
 		path = filepath.Join("holdfast-runs", time.Now().Format("20060102-150405"))
 		for i := 2; exists(path); i++ {
 			path = filepath.Join("holdfast-runs", fmt.Sprintf("%s-%d", time.Now().Format("20060102-150405"), i))
+		}
+	}
+	if exists(filepath.Join(path, "results.json")) { // a run directory: what it holds is of another run
+		for _, old := range []string{"scenarios", "histories", "report.html"} {
+			if err := os.RemoveAll(filepath.Join(path, old)); err != nil {
+				return "", fmt.Errorf("output directory: %w", err)
+			}
 		}
 	}
 	if err := os.MkdirAll(filepath.Join(path, "scenarios"), 0o755); err != nil {
