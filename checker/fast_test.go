@@ -34,11 +34,7 @@ func (m mix) rules() rules { return rules{reentrant: m.reentrant, slack: m.slack
 // simulated is a history of a correct lock: each operation takes effect at one
 // instant of its interval. Then some replies and times are changed.
 func simulated(r *rand.Rand, m mix, owners, n, mutations int) []lockOp {
-	type who struct {
-		now  int64
-		dead bool
-		held int32
-	}
+	type who struct{ dead bool }
 	ws := make([]who, owners+1)
 	holder, count := int32(0), int32(0)
 	var end int64
