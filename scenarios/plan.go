@@ -85,17 +85,17 @@ func (r *run) newClient(w *sim.World, n int, who *owners, shared *stock) (*clien
 
 // closeSession closes the lock handle once.
 func (c *client) closeSession() {
-	c.closing.Do(func() {
-		if err := c.session.Close(); err != nil {
-			c.closeErr = err
-		}
-	})
+	c.closing.Do(func() { c.closeErr = c.session.Close() })
 }
 
 // close closes the lock handle and its connections.
-func (c *client) close() {
+func (c *client) close() error {
 	c.closeSession()
 	for _, rdb := range c.redis {
-		rdb.Close()
+		rdb.Close() // connections of a crashed process are broken already
 	}
+	if c.closeErr != nil {
+		return fmt.Errorf("close lock of %s: %w", c.proc.Name(), c.closeErr)
+	}
+	return nil
 }

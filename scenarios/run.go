@@ -137,7 +137,9 @@ func (r *run) play() {
 		r.quiesce(w, clients)
 	}
 	for _, c := range clients {
-		c.close()
+		if err := c.close(); err != nil && r.err == nil {
+			r.err = err
+		}
 	}
 	time.Sleep(time.Second) // connections close
 	r.end.Connections = w.Connections()

@@ -64,7 +64,7 @@ type client struct {
 
 	redis    []redis.UniversalClient
 	closing  sync.Once
-	closeErr error
+	closeErr error // of closing the lock handle
 
 	thread int // of the present owner
 	// unclear is set by an outcome that nobody knows: the next critical section

@@ -27,10 +27,11 @@ another format to stdout. Nothing is played or judged again.`,
 			if err != nil {
 				return badInput(err, "a run directory is what holdfast run writes; it holds results.json")
 			}
+			doc := dir.document(res)
 			if format != "html" {
-				return show(c.OutOrStdout(), dir.document(res), format)
+				return show(c.OutOrStdout(), doc, format)
 			}
-			if err := dir.writeReport(res); err != nil {
+			if err := dir.writeReport(doc); err != nil {
 				return badInput(fmt.Errorf("write report: %w", err))
 			}
 			_, err = fmt.Fprintln(c.OutOrStdout(), dir.file("report.html"))

@@ -77,7 +77,7 @@ type played struct {
 }
 
 func runScenarios(c *cobra.Command, args []string, f runFlags) error {
-	if err := f.check(c); err != nil {
+	if err := f.check(); err != nil {
 		return err
 	}
 	list, err := pick(args)
@@ -97,14 +97,13 @@ func runScenarios(c *cobra.Command, args []string, f runFlags) error {
 			return badInput(fmt.Errorf("output directory: %w", err))
 		}
 	}
-	ctx := c.Context()
-	o := execute(ctx, jobs, dir, f, c.ErrOrStderr())
+	o := execute(c.Context(), jobs, dir, f, c.ErrOrStderr())
 	res := reports.Results{Schema: reports.Schema, Version: version, Command: commandLine(args, f), Runs: o.runs, Skipped: skipped}
 	res.Summary = reports.Summarize(res.Runs)
-	return conclude(c, ctx, dir, res, o, f)
+	return conclude(c, dir, res, o, f)
 }
 
-func (f runFlags) check(c *cobra.Command) error {
+func (f runFlags) check() error {
 	if f.world != "sim" {
 		return usage(fmt.Sprintf("unknown world %q", f.world), "the world of this version is sim")
 	}
@@ -265,9 +264,10 @@ func execute(ctx context.Context, jobs []job, dir runDir, f runFlags, stderr io.
 }
 
 // conclude writes the run directory, prints the result, and says how it ends.
-func conclude(c *cobra.Command, ctx context.Context, dir runDir, res reports.Results, o outcome, f runFlags) error {
-	saved := errors.Join(dir.writeResults(res), dir.writeReport(res))
-	if err := show(c.OutOrStdout(), dir.document(res), f.format); err != nil {
+func conclude(c *cobra.Command, dir runDir, res reports.Results, o outcome, f runFlags) error {
+	doc := dir.document(res)
+	saved := errors.Join(dir.writeResults(res), dir.writeReport(doc))
+	if err := show(c.OutOrStdout(), doc, f.format); err != nil {
 		return defect(fmt.Errorf("print result: %w", err))
 	}
 	stderr := c.ErrOrStderr()

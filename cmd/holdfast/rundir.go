@@ -123,11 +123,11 @@ func (d runDir) document(res reports.Results) reports.Document {
 	return doc
 }
 
-func (d runDir) writeReport(res reports.Results) (err error) {
+func (d runDir) writeReport(doc reports.Document) error {
 	f, err := os.Create(d.file("report.html"))
 	if err != nil {
 		return err
 	}
 	w := bufio.NewWriter(f)
-	return errors.Join(reports.HTML(w, d.document(res)), w.Flush(), f.Close())
+	return errors.Join(reports.HTML(w, doc), w.Flush(), f.Close())
 }
