@@ -56,6 +56,20 @@ func byPlace(a, b place) int {
 	return cmp.Compare(a.tie, b.tie)
 }
 
+// gives is the release of unknown outcome that session i has to end with, for
+// its lease is too long to end before the next session; nil for none.
+func (s *sessions) gives(i int) *lockOp {
+	c := &s.list[i]
+	if c.end < 0 || s.ops[c.end].kind != maybeGave {
+		return nil
+	}
+	o := &s.ops[c.end]
+	if i+1 < len(s.list) && s.list[i+1].takes < o.call {
+		return nil
+	}
+	return o
+}
+
 func missed(o *lockOp) ruling {
 	return undecided("the lease leaves several orders, and the first one tried does not fit", o)
 }
@@ -121,7 +135,12 @@ func (s *sessions) places() (lines [3][]place, v ruling) {
 			if !c.renewed {
 				last = min(last, add(expires, s.r.slack))
 			}
-			now = max(now, min(next, last), min(add(expires, -s.r.slack), c.last))
+			if o := s.gives(i); o != nil {
+				now = max(now, min(next, last), o.call)
+				places = append(places, place{now, 3*start[i+1] - 2, c.end})
+			} else {
+				now = max(now, min(next, last), min(add(expires, -s.r.slack), c.last))
+			}
 			end[i] = now
 		}
 	}
@@ -186,7 +205,8 @@ func (s *sessions) places() (lines [3][]place, v ruling) {
 			}
 		}
 		tie := 3*start[gap] - 3
-		now = max(now, s.ops[h.ghost].call)
+		ghost := &s.ops[h.ghost]
+		now = max(now, ghost.call, min(s.ops[h.refused[0].op].ret, ghost.ret))
 		ghosts = append(ghosts, place{now, tie + 1, h.ghost})
 		taken := now
 		for _, f := range h.refused {

@@ -10,8 +10,9 @@ import (
 // ghost: an acquire that may have held the lock and left no other trace.
 //
 // A ghost holds once, so it serves one gap. It serves any refusal that returned
-// after its call and was called before it returned itself. One of a client that
-// is gone does not give back: without leases it serves the last gap only.
+// after its call and was called before it returned itself, and before its lease
+// ended, counted from the first return it serves. One of a client that is gone
+// does not give back: without leases it serves the last gap only.
 //
 // Where all ghosts are of unknown outcome and their owners went no further, a
 // gap needs one, and all that were called in time are equally good for all
@@ -54,10 +55,7 @@ func (g *gaps) haunt() (all []haunting, left *refusal) {
 			if ghost < 0 {
 				return nil, &group[0]
 			}
-			n := 1
-			for n < len(group) && g.serves(ghost, group[n]) {
-				n++
-			}
+			n := max(1, g.reach(ghost, group))
 			all = append(all, haunting{group[0].gap, ghost, group[:n]})
 			group = group[n:]
 		}
@@ -77,6 +75,19 @@ func (g *gaps) forget(t int64) {
 func (g *gaps) serves(ghost int32, f refusal) bool {
 	o, by := g.op(f), &g.s.ops[ghost]
 	return by.ret >= o.call && !(g.s.r.reentrant && by.owner == o.owner)
+}
+
+// reach is how many of a gap's refusals, from the first on, a ghost serves.
+func (g *gaps) reach(ghost int32, group []refusal) int {
+	by, until := &g.s.ops[ghost], forever
+	if by.kind == maybeGot {
+		until = add(g.op(group[0]).ret, by.lease)
+	}
+	n := 0
+	for n < len(group) && g.serves(ghost, group[n]) && g.op(group[n]).call <= until {
+		n++
+	}
+	return n
 }
 
 // choose takes a ghost for the first of a gap's refusals: one that serves them
@@ -99,10 +110,7 @@ func (g *gaps) choose(group []refusal) int32 {
 	}
 	best, most := -1, 0
 	for i, k := range g.brief {
-		n := 0
-		for n < len(group) && g.serves(k, group[n]) {
-			n++
-		}
+		n := g.reach(k, group)
 		if n > most || n > 0 && n == most && g.s.ops[k].ret < g.s.ops[g.brief[best]].ret {
 			best, most = i, n
 		}
