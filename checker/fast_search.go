@@ -37,8 +37,10 @@ type search struct {
 	optional opSet // of them, those that may never take effect
 	eager    opSet // of them, refusals
 	now      []situation
+	reached  frontier
+	out      []situation // reused
 	scratch  []lockState
-	seen     map[situation]struct{}
+	settling []lockState
 	took     map[int32]*lockOp // latest acquire of each owner that may have taken the lock
 	steps    int
 	limit    time.Time // zero for none
@@ -49,7 +51,7 @@ type search struct {
 func newSearch(r rules, limit time.Time) *search {
 	return &search{
 		r: r, timeless: true, now: []situation{{}}, limit: limit, parking: parking{room: keptOpen},
-		seen: map[situation]struct{}{}, took: map[int32]*lockOp{},
+		took: map[int32]*lockOp{},
 	}
 }
 
@@ -189,37 +191,25 @@ func (s *search) remove(slot int) {
 // finish lets the operation in a slot return: situations in which it can have
 // taken effect by now remain.
 func (s *search) finish(slot int) Outcome {
-	var out []situation
-	var todo []situation
-	clear(s.seen)
-	last := s.ops[slot]
-	push := func(c situation) {
-		s.settle(&c)
-		s.parking.look(&c)
-		if _, ok := s.seen[c]; !ok {
-			s.seen[c] = struct{}{}
-			todo = append(todo, c)
-		}
-	}
+	last, mandatory := s.ops[slot], !s.optional.has(slot)
+	out := s.out[:0]
+	s.reached.reset(s.known())
 	for _, c := range s.now {
-		push(c)
+		s.reach(c)
 	}
-	mandatory := !s.optional.has(slot)
-	for len(todo) > 0 {
-		c := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if c.done.has(slot) || !mandatory {
-			// An optional operation that did nothing needs no place.
-			out = append(out, c)
-		}
+	for i := 0; i < len(s.reached.all); i++ {
+		c := s.reached.all[i]
 		if c.done.has(slot) {
+			out = append(out, c)
 			continue
 		}
-		if len(s.seen) > maxSituations || s.steps&1023 < 32 && !s.limit.IsZero() && time.Now().After(s.limit) {
+		if !mandatory {
+			out = append(out, c) // what did nothing needs no place
+		}
+		if i > maxSituations || s.steps&1023 < 32 && !s.limit.IsZero() && time.Now().After(s.limit) {
 			return Unknown
 		}
-		next := slices.Clone(s.step(c.state, last))
-		for _, n := range next {
+		for _, n := range s.step(c.state, last) {
 			d := situation{n, c.done}
 			d.done.add(slot)
 			s.settle(&d)
@@ -227,16 +217,8 @@ func (s *search) finish(slot int) Outcome {
 		}
 		for w := range s.open {
 			for left := s.open[w] &^ c.done[w]; left != 0; left &= left - 1 {
-				i := w*64 + bits.TrailingZeros64(left)
-				if i != slot && s.useful(i, &c) {
-					for _, n := range slices.Clone(s.step(c.state, s.ops[i])) {
-						if n == c.state && s.optional.has(i) {
-							continue // as good as not used
-						}
-						d := situation{n, c.done}
-						d.done.add(i)
-						push(d)
-					}
+				if k := w*64 + bits.TrailingZeros64(left); k != slot && s.useful(k, &c) {
+					s.use(k, &c)
 				}
 			}
 		}
@@ -244,20 +226,44 @@ func (s *search) finish(slot int) Outcome {
 	for i := range out {
 		out[i].done.remove(slot)
 	}
-	known := s.open
-	for i := range known {
-		known[i] &^= s.optional[i]
-	}
 	s.remove(slot)
+	s.out = out
 	if len(out) == 0 {
 		if s.parking.missed {
 			return Unknown
 		}
 		return Violated
 	}
-	s.now = essential(out, &known)
+	s.now = essential(s.now[:0], out, s.known())
 	s.unpark()
 	return Good
+}
+
+// known are the open operations that certainly take effect.
+func (s *search) known() (known opSet) {
+	for i := range known {
+		known[i] = s.open[i] &^ s.optional[i]
+	}
+	return known
+}
+
+// use lets one open operation take effect in a situation.
+func (s *search) use(slot int, c *situation) {
+	for _, n := range s.step(c.state, s.ops[slot]) {
+		if n == c.state && s.optional.has(slot) {
+			continue // as good as not used
+		}
+		d := situation{n, c.done}
+		d.done.add(slot)
+		s.reach(d)
+	}
+}
+
+// reach notes a situation that the lock may be in before an operation returns.
+func (s *search) reach(c situation) {
+	s.settle(&c)
+	s.parking.look(&c)
+	s.reached.add(c)
 }
 
 // stuck explains that nothing allows an operation to return as it did: the

@@ -28,6 +28,7 @@ type entry struct {
 func newStream(r rules, leased bool) *stream {
 	s := &stream{search: newSearch(r, time.Time{}), v: good()}
 	s.search.timeless = !leased
+	s.search.parking.room = 2 * keptOpen // it cannot begin anew with more
 	return s
 }
 
