@@ -13,7 +13,8 @@ const keptOpen = 2
 const parked = math.MaxInt16
 
 // likeness says which operations of unknown outcome are as good as one another,
-// but for their call. An older one allows whatever a younger one does.
+// but for their call. An older one allows whatever a younger one does. Of stray
+// ones it does not matter who their owners are: they are 0 here.
 type likeness struct {
 	owner            int32
 	kind             opKind
@@ -21,7 +22,56 @@ type likeness struct {
 	lease            int64
 }
 
-func like(o *lockOp) likeness { return likeness{o.owner, o.kind, o.renewed, o.crashed, o.lease} }
+func like(o *lockOp) likeness {
+	l := likeness{o.owner, o.kind, o.renewed, o.crashed, o.lease}
+	if o.stray {
+		l.owner = 0
+	}
+	return l
+}
+
+// strays marks the acquires of unknown outcome that are the last of owners who
+// held nothing before and never were unclear.
+func strays(ops []lockOp, r rules) []lockOp {
+	ops = slices.Clone(ops)
+	if !slices.IsSortedFunc(ops, byCall) {
+		slices.SortStableFunc(ops, byCall)
+	}
+	type owner struct {
+		last  int32
+		holds bool // or may
+		gone  bool // was unclear before
+	}
+	var owners []owner
+	for i := range ops {
+		o := &ops[i]
+		for int(o.owner) >= len(owners) {
+			owners = append(owners, owner{last: -1})
+		}
+		w := &owners[o.owner]
+		if w.last >= 0 && ops[w.last].unclear() {
+			w.gone = true
+		}
+		w.last = int32(i)
+		switch o.kind {
+		case gotLock, foundLost, tookAndGave:
+			w.holds = true
+		case gaveBack, inspected:
+			w.holds = o.count > 0
+		case heldNothing:
+			w.holds = false
+		case foundBusy:
+			w.holds = w.holds && !r.reentrant
+		}
+	}
+	for _, w := range owners {
+		if w.last >= 0 && !w.holds && !w.gone {
+			o := &ops[w.last]
+			o.stray = o.kind == maybeGot && o.unclear()
+		}
+	}
+	return ops
+}
 
 // unclear says that nobody knows whether, and when, an operation took effect.
 func (o *lockOp) unclear() bool {
@@ -87,9 +137,33 @@ func (s *search) unpark() {
 			s.replace(w*64 + bits.TrailingZeros64(left))
 		}
 	}
+	if s.returned++; s.returned%32 == 0 && s.left != nil {
+		s.forget()
+	}
 }
 
-// replace frees the slot of an operation that is used up.
+// forget takes releases away whose owners hold nothing and never will.
+func (s *search) forget() {
+	busy := map[int32]int{}
+	for w := range s.open {
+		for left := s.open[w]; left != 0; left &= left - 1 {
+			busy[s.ops[w*64+bits.TrailingZeros64(left)].owner]++
+		}
+	}
+	for i := range s.now {
+		busy[s.now[i].state.holder] += 2
+	}
+	for w := range s.optional {
+		for left := s.optional[w]; left != 0; left &= left - 1 {
+			slot := w*64 + bits.TrailingZeros64(left)
+			if o := s.ops[slot]; o.kind == maybeGave && busy[o.owner] == 1 && s.left[o.owner] == 0 {
+				s.replace(slot)
+			}
+		}
+	}
+}
+
+// replace frees the slot of an operation that is used up or useless.
 func (s *search) replace(slot int) {
 	o := s.ops[slot]
 	if !o.unclear() {

@@ -42,6 +42,8 @@ type search struct {
 	scratch  []lockState
 	settling []lockState
 	took     map[int32]*lockOp // latest acquire of each owner that may have taken the lock
+	left     []int32           // operations of each owner still to come; nil when nobody knows
+	returned int
 	steps    int
 	limit    time.Time // zero for none
 }
@@ -59,6 +61,7 @@ func newSearch(r rules, limit time.Time) *search {
 // budget ends or too much is open at once.
 func bySearch(ops []lockOp, r rules, budget time.Duration) ruling {
 	limit := time.Now().Add(budget)
+	ops = strays(ops, r)
 	for room := keptOpen; ; room *= 8 {
 		s := newSearch(r, limit)
 		s.parking.room = room
@@ -77,6 +80,10 @@ func (s *search) all(ops []lockOp) ruling {
 	events := make([]event, 0, 2*len(ops))
 	for i := range ops {
 		o := &ops[i]
+		for int(o.owner) >= len(s.left) {
+			s.left = append(s.left, 0)
+		}
+		s.left[o.owner]++
 		acquires := o.kind == gotLock || o.kind == maybeGot || o.kind == tookAndGave
 		if o.kind == tookAndGave || acquires && o.lease < forever {
 			s.timeless = false
@@ -134,6 +141,9 @@ const tooMany = "too many operations are open at once"
 func (s *search) invoke(o *lockOp) int {
 	if o.kind == gotLock || o.kind == maybeGot {
 		s.took[o.owner] = o
+	}
+	if s.left != nil {
+		s.left[o.owner]--
 	}
 	if o.unclear() && !s.parking.enter(o) {
 		return parked

@@ -224,7 +224,7 @@ type tally struct{ good, bad, sessions, search, undecided int }
 func narrow(ops []lockOp, r rules) ruling {
 	s := newSearch(r, time.Now().Add(2*time.Second))
 	s.parking.room = 1
-	return s.all(ops)
+	return s.all(strays(ops, r))
 }
 
 // compare fails the test when a step of the fast judge, where it decides,

@@ -39,6 +39,7 @@ type lockOp struct {
 	kind      opKind
 	renewed   bool
 	crashed   bool // the client is gone and cannot clean up after itself
+	stray     bool // of unknown outcome, and all that matters of its owner; the search finds these
 }
 
 // rules are how the lock under test differs from others.
