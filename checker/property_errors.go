@@ -7,7 +7,7 @@ var documented = map[Func]map[Kind][]string{
 }
 
 // judgeErrors checks that every failure has a documented class, and that the
-// server log does not contradict it.
+// server log does not contradict it, nor what a holder was told of a loss.
 func judgeErrors(t *trace) Verdict {
 	v := Verdict{Outcome: Good}
 	for _, o := range t.ops {
@@ -15,6 +15,9 @@ func judgeErrors(t *trace) Verdict {
 		if len(t.changes) > 0 {
 			v = earlier(v, t.contradicted(o))
 		}
+	}
+	for _, n := range t.notes {
+		v = earlier(v, t.falseAlarm(n))
 	}
 	return v
 }
