@@ -63,23 +63,30 @@ func (d *drawing) close(element, title string) {
 	d.raw("><title>", html.EscapeString(clean(title)), "</title></", element, ">\n")
 }
 
-// textWidth guesses how wide a label gets at the size of the drawings' labels.
+// textWidth is how wide a label gets at the size of the drawings' labels, in
+// the widest of the fonts that are common as a default, so that what is placed
+// by it is neither cut off nor written over whatever fonts a reader has.
 func textWidth(s string) float64 {
 	w := 0.0
 	for _, r := range s {
 		switch {
 		case r > 0x2e80:
-			w += 11
-		case strings.ContainsRune("iljtf.,:;'|/!()[] ", r):
-			w += 3.7
-		case strings.ContainsRune("mwMW", r):
-			w += 9.5
+			w += 12
+		case strings.ContainsRune("iljtfr.,:;'|/!()[]- ", r):
+			w += 4.7
+		case strings.ContainsRune("mwMW@%", r):
+			w += 11.4
+		case r >= 'A' && r <= 'Z':
+			w += 8.2
 		default:
-			w += 6.4
+			w += 7.3
 		}
 	}
 	return w
 }
+
+// boldWidth is textWidth for a label in bold.
+func boldWidth(s string) float64 { return 1.13 * textWidth(s) }
 
 // labelRows places labels in as few rows as keep them apart.
 type labelRows struct {

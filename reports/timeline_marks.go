@@ -93,7 +93,7 @@ func (t *timeline) placeOverlaps() []placed {
 		p := &chosen[i]
 		o := t.f.overlaps[p.index]
 		text := "two holders, " + length(o.to-o.from)
-		w := textWidth(text) + 6
+		w := boldWidth(text) + 6
 		mid := (t.x(o.from) + t.x(o.to)) / 2
 		p.x = max(timelineLeft, min(mid-w/2, timelineRight-w))
 		if row, ok := t.markRows.place(p.x, w); ok {
