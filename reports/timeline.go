@@ -248,7 +248,7 @@ func (t *timeline) shown(from, to int64) bool { return to >= t.from && from <= t
 func (t *timeline) body() string {
 	faults := t.placeFaults()
 	marks := t.placeOverlaps()
-	t.top = 6 + labelHeight*float64(len(t.faultRows.ends)+len(t.markRows.ends))
+	t.top = 6 + labelHeight*float64(len(t.faultRows.rows)+len(t.markRows.rows))
 	y := t.top
 	for i := range t.lanes {
 		if t.lanes[i].title != "" {

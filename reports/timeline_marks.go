@@ -136,7 +136,7 @@ func (t *timeline) drawOverlaps(all []placed) {
 		x2 := max(t.x(o.to), x1+2)
 		from := a.y + 1
 		if p.text != "" {
-			y := 4 + labelHeight*float64(len(t.faultRows.ends)+p.row)
+			y := 4 + labelHeight*float64(len(t.faultRows.rows)+p.row)
 			from = y + 15
 			t.text("overlaplabel", p.x+3, y+12, p.text)
 		}
