@@ -20,8 +20,10 @@ import (
 //     the other's state allows as much and it has used no other operation of
 //     unknown outcome: those may still happen at the end, where they change
 //     nothing that anyone sees.
-//   - Without leases, unknown operations of one owner and kind differ only in
-//     their call, and the oldest is used first.
+//   - Unknown operations of one owner and kind, with the same lease, differ only
+//     in their call, and the oldest is used first. So only a few of each kind
+//     are kept open; the others wait until one of these has taken effect in
+//     every situation. See parking.
 
 // maxSituations bounds the memory of the search.
 const maxSituations = 50_000
@@ -31,6 +33,7 @@ type search struct {
 	timeless bool // no hold ends by itself: the state needs no time
 	ops      [64 * openWords]*lockOp
 	open     opSet // slots in use
+	parking  parking
 	optional opSet // of them, those that may never take effect
 	eager    opSet // of them, refusals
 	now      []situation
@@ -45,7 +48,7 @@ type search struct {
 // told otherwise.
 func newSearch(r rules, limit time.Time) *search {
 	return &search{
-		r: r, timeless: true, now: []situation{{}}, limit: limit,
+		r: r, timeless: true, now: []situation{{}}, limit: limit, parking: parking{room: keptOpen},
 		seen: map[situation]struct{}{}, took: map[int32]*lockOp{},
 	}
 }
@@ -53,7 +56,18 @@ func newSearch(r rules, limit time.Time) *search {
 // bySearch is the exact step of the fast judge. It says Unknown when the
 // budget ends or too much is open at once.
 func bySearch(ops []lockOp, r rules, budget time.Duration) ruling {
-	s := newSearch(r, time.Now().Add(budget))
+	limit := time.Now().Add(budget)
+	for room := keptOpen; ; room *= 8 {
+		s := newSearch(r, limit)
+		s.parking.room = room
+		if v := s.all(ops); v.outcome != Unknown || !s.parking.missed || room > 64*openWords {
+			return v
+		}
+	}
+}
+
+// all follows a history from its beginning to its end.
+func (s *search) all(ops []lockOp) ruling {
 	type event struct {
 		t  int64
 		op int32 // calls are i, returns ^i
@@ -87,7 +101,7 @@ func bySearch(ops []lockOp, r rules, budget time.Duration) ruling {
 		if e.op >= 0 {
 			slot := s.invoke(&ops[e.op])
 			if slot < 0 {
-				return undecided("too many operations are open at once", &ops[e.op])
+				return undecided(tooMany, &ops[e.op])
 			}
 			slots[e.op] = int16(slot)
 			continue
@@ -96,7 +110,7 @@ func bySearch(ops []lockOp, r rules, budget time.Duration) ruling {
 		before := s.now
 		switch s.finish(int(slots[^e.op])) {
 		case Unknown:
-			return undecided("the search ran out of budget", o)
+			return s.gaveUp(o)
 		case Violated:
 			return s.stuck(o, before)
 		}
@@ -104,22 +118,37 @@ func bySearch(ops []lockOp, r rules, budget time.Duration) ruling {
 	return good()
 }
 
+// gaveUp explains that the search stopped before its end.
+func (s *search) gaveUp(o *lockOp) ruling {
+	if s.parking.missed {
+		return undecided("more operations of unknown outcome than the search can keep apart", o)
+	}
+	return undecided("the search ran out of budget", o)
+}
+
+const tooMany = "too many operations are open at once"
+
 // invoke opens an operation and returns its slot, -1 when there is none.
 func (s *search) invoke(o *lockOp) int {
-	slot := -1
-	for i, w := range s.open {
-		if w != ^uint64(0) {
-			slot = i*64 + bits.TrailingZeros64(^w)
-			break
-		}
+	if o.kind == gotLock || o.kind == maybeGot {
+		s.took[o.owner] = o
 	}
+	if o.unclear() && !s.parking.enter(o) {
+		return parked
+	}
+	return s.put(o)
+}
+
+// put gives an operation a slot, -1 when there is none.
+func (s *search) put(o *lockOp) int {
+	slot := s.open.unused()
 	if slot < 0 {
 		return slot
 	}
 	s.ops[slot] = o
 	s.open.add(slot)
-	if o.kind == gotLock || o.kind == maybeGot {
-		s.took[o.owner] = o
+	if o.unclear() {
+		s.parking.lanes[like(o)].open.add(slot)
 	}
 	switch o.kind {
 	case maybeGot, tookAndGave:
@@ -149,6 +178,14 @@ func (s *search) invoke(o *lockOp) int {
 	return slot
 }
 
+// remove frees a slot.
+func (s *search) remove(slot int) {
+	s.open.remove(slot)
+	s.optional.remove(slot)
+	s.eager.remove(slot)
+	s.ops[slot] = nil
+}
+
 // finish lets the operation in a slot return: situations in which it can have
 // taken effect by now remain.
 func (s *search) finish(slot int) Outcome {
@@ -158,6 +195,7 @@ func (s *search) finish(slot int) Outcome {
 	last := s.ops[slot]
 	push := func(c situation) {
 		s.settle(&c)
+		s.parking.look(&c)
 		if _, ok := s.seen[c]; !ok {
 			s.seen[c] = struct{}{}
 			todo = append(todo, c)
@@ -210,14 +248,15 @@ func (s *search) finish(slot int) Outcome {
 	for i := range known {
 		known[i] &^= s.optional[i]
 	}
-	s.open.remove(slot)
-	s.optional.remove(slot)
-	s.eager.remove(slot)
-	s.ops[slot] = nil
+	s.remove(slot)
 	if len(out) == 0 {
+		if s.parking.missed {
+			return Unknown
+		}
 		return Violated
 	}
 	s.now = essential(out, &known)
+	s.unpark()
 	return Good
 }
 

@@ -14,6 +14,16 @@ func (s *opSet) has(i int) bool { return s[i>>6]&(1<<(i&63)) != 0 }
 func (s *opSet) add(i int)      { s[i>>6] |= 1 << (i & 63) }
 func (s *opSet) remove(i int)   { s[i>>6] &^= 1 << (i & 63) }
 
+// unused is the first number that is not in s, -1 when there is none.
+func (s *opSet) unused() int {
+	for i, w := range s {
+		if w != ^uint64(0) {
+			return i*64 + bits.TrailingZeros64(^w)
+		}
+	}
+	return -1
+}
+
 // within says that s has nothing that t has not.
 func (s *opSet) within(t *opSet) bool {
 	for i, w := range s {
@@ -69,20 +79,18 @@ func (s *search) step(from lockState, o *lockOp) []lockState {
 	return s.scratch
 }
 
-// useful says whether it is worth trying an open operation here.
+// useful says whether it is worth trying an open operation here: of several
+// of the same kind, the oldest is used first.
 func (s *search) useful(slot int, c *situation) bool {
-	if !s.timeless {
-		return true
-	}
-	if !s.optional.has(slot) {
-		return true
-	}
 	o := s.ops[slot]
+	if !s.optional.has(slot) || !o.unclear() {
+		return true
+	}
 	for w := range s.optional {
 		for left := s.optional[w] &^ c.done[w]; left != 0; left &= left - 1 {
 			i := w*64 + bits.TrailingZeros64(left)
 			p := s.ops[i]
-			if i != slot && p.owner == o.owner && p.kind == o.kind && p.crashed == o.crashed && p.renewed == o.renewed && p.ret == o.ret &&
+			if i != slot && p.unclear() && like(p) == like(o) && p.asked <= o.asked &&
 				(p.call < o.call || p.call == o.call && i < slot) {
 				return false
 			}

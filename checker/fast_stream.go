@@ -83,7 +83,7 @@ func (s *stream) follow(now int64) {
 		before := s.search.now
 		switch s.search.finish(e.slot) {
 		case Unknown:
-			s.v = undecided("the search ran out of budget", &e.op)
+			s.v = s.search.gaveUp(&e.op)
 		case Violated:
 			s.v = s.search.stuck(&e.op, before)
 		}
