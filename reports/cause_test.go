@@ -59,11 +59,19 @@ func staleStory() (*checker.History, Run) {
 	return r.end(5000), violated("stale", 3601.5, []int64{a, b}, checker.ResourceSafe, checker.Fencing)
 }
 
+// silentStory: a watchdog stops renewing long before the release.
+func silentStory() (*checker.History, Run) {
+	r := record("made-up", "silent", checker.Claims{Lease: true, Renewal: true})
+	a := r.call(checker.Acquire, "client-1", 1, 2, checker.OK, &checker.Args{Lease: ns(30000), Wait: -1, Renewed: true}, &checker.Result{Count: 1})
+	b := r.release("client-1", 28000, 28001)
+	return r.end(60000), violated("silent", 20001.5, []int64{a, b}, checker.Renewal)
+}
+
 // causeDocument has one run for each way in which a cause is drawn.
 func causeDocument() Document {
 	histories := map[string]*checker.History{}
 	var d Document
-	for _, story := range []func() (*checker.History, Run){pauseStory, failoverStory, nestedStory, unansweredStory, staleStory} {
+	for _, story := range []func() (*checker.History, Run){pauseStory, failoverStory, nestedStory, unansweredStory, staleStory, silentStory} {
 		h, r := story()
 		histories[r.Lock] = h
 		d.Results.Runs = append(d.Results.Runs, r)
