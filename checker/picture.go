@@ -65,7 +65,7 @@ func picture(h *History, w io.Writer) error {
 func (t *trace) around(ops []lockOp, cause []int64) []lockOp {
 	from, to := int64(forever), int64(0)
 	for _, id := range cause {
-		o := t.byID[id]
+		o := t.op(id)
 		from, to = min(from, o.inv), max(to, min(o.ret, t.endTime))
 	}
 	var out []lockOp

@@ -1,5 +1,7 @@
 package checker
 
+import "sort"
+
 // judgeFencing checks that tokens grow from hold to hold. Two holds that were
 // granted one after the other must have growing tokens; two whose acquires
 // overlapped in time must at least differ.
@@ -8,26 +10,53 @@ func judgeFencing(t *trace) Verdict {
 	for _, k := range t.owners {
 		v = earlier(v, t.stableTokens(k))
 	}
+	seen := map[string]*tokens{} // by lock
 	for i := range t.claims {
 		a := &t.claims[i]
-		ao := t.byID[a.AcquireOp]
-		if a.Token == 0 {
-			v = earlier(v, violation(a.From, opIDs(ao), "%s was granted the lock at %s without a token", a.Owner, at(a.From)))
-			continue
+		ao := t.op(a.AcquireOp)
+		if a.Token == 0 { // claims are in order of time: the first is the earliest
+			return earlier(v, violation(a.From, opIDs(ao), "%s was granted the lock at %s without a token", a.Owner, at(a.From)))
 		}
-		for j := range t.claims[:i] {
-			b := &t.claims[j] // granted before a, as far as clients saw
-			bo := t.byID[b.AcquireOp]
-			if b.Lock != a.Lock || b.Token < a.Token || b.Token == 0 {
-				continue
-			}
-			if b.Token == a.Token || bo.ret < ao.inv {
-				v = earlier(v, violation(a.From, opIDs(bo, ao), "%s was granted the lock at %s with token %d, after %s with token %d at %s",
-					a.Owner, at(a.From), a.Token, b.Owner, b.Token, at(b.From)))
-			}
+		s := seen[a.Lock]
+		if s == nil {
+			s = &tokens{first: map[uint64]*Claim{}}
+			seen[a.Lock] = s
 		}
+		if b := s.older(a, ao.inv); b != nil {
+			return earlier(v, violation(a.From, opIDs(t.op(b.AcquireOp), ao), "%s was granted the lock at %s with token %d, after %s with token %d at %s",
+				a.Owner, at(a.From), a.Token, b.Owner, b.Token, at(b.From)))
+		}
+		s.add(a)
 	}
 	return v
+}
+
+// tokens are those of the claims on one lock so far, all of them different.
+type tokens struct {
+	claims  []*Claim
+	highest []uint64 // up to each of the claims
+	first   map[uint64]*Claim
+}
+
+func (s *tokens) add(c *Claim) {
+	s.first[c.Token] = c
+	high := c.Token
+	if n := len(s.highest); n > 0 {
+		high = max(high, s.highest[n-1])
+	}
+	s.claims, s.highest = append(s.claims, c), append(s.highest, high)
+}
+
+// older finds the first claim that had the token of a, or that had a greater
+// one and was granted before a was asked for.
+func (s *tokens) older(a *Claim, asked int64) *Claim {
+	same := s.first[a.Token]
+	n := sort.Search(len(s.claims), func(i int) bool { return s.claims[i].From >= asked })
+	n = sort.Search(n, func(i int) bool { return s.highest[i] > a.Token })
+	if n < len(s.claims) && s.claims[n].From < asked && (same == nil || s.claims[n].From < same.From) {
+		return s.claims[n]
+	}
+	return same
 }
 
 // stableTokens checks that nested acquires of a hold return its token.

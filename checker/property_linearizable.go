@@ -66,10 +66,8 @@ func (t *trace) rules() rules {
 // ghosts says whether there are such.
 func (t *trace) lockOps(lock string) (ops []lockOp, ghosts bool) {
 	numbers := map[string]int32{}
-	for _, o := range t.ops {
-		if o.lock != lock || (o.f != Acquire && o.f != Release && o.f != Inspect) {
-			continue
-		}
+	ops = make([]lockOp, 0, len(t.byLock[lock]))
+	for _, o := range t.byLock[lock] {
 		n, ok := numbers[o.owner]
 		if !ok {
 			n = int32(len(numbers) + 1)
@@ -130,7 +128,7 @@ func (t *trace) pin(ops []lockOp) []lockOp {
 	moved := false
 	for i := range pinned {
 		p := &pinned[i]
-		o := t.byID[p.id]
+		o := t.op(p.id)
 		if p.kind != gotLock && p.kind != maybeGot && p.kind != gaveBack {
 			continue
 		}
@@ -153,19 +151,17 @@ func (t *trace) carriedOut(o *op) (when int64, ok bool) {
 	to := o.ret
 	if o.unclear() {
 		to = never
-		for _, next := range t.byOwner[ownerLock{o.owner, o.lock}] {
-			if next.inv > o.inv && next.id != o.id {
-				to = next.inv
-				break
-			}
+		ops := t.byOwner[ownerLock{o.owner, o.lock}]
+		if i := latest(ops, o.inv) + 1; i < len(ops) {
+			to = ops[i].inv
 		}
 	}
-	for i := range t.changes {
+	for _, i := range t.ofOwner(ownerLock{o.owner, o.lock}, o.inv) {
 		c := &t.changes[i]
 		if c.t > to {
 			break
 		}
-		if c.t < o.inv || !t.commandOf(c, o) {
+		if !t.commandOf(c, o) {
 			continue
 		}
 		took := c.holder == o.owner && (c.grants() || c.Count > c.WasCount)
@@ -186,12 +182,12 @@ func (t *trace) carriedOut(o *op) (when int64, ok bool) {
 // gaveBackWithin says whether the servers saw an acquire's client take the
 // lock for its owner and give it up again while the acquire was under way.
 func (t *trace) gaveBackWithin(o *op) bool {
-	for i := range t.changes {
+	for _, i := range t.ofOwner(ownerLock{o.owner, o.lock}, o.inv) {
 		c := &t.changes[i]
 		if c.t > o.ret {
 			break
 		}
-		if c.t >= o.inv && c.lock == o.lock && c.command() && c.By == o.client && c.was == o.owner && c.ends() {
+		if t.commandOf(c, o) && c.was == o.owner && c.ends() {
 			return true
 		}
 	}
@@ -208,7 +204,7 @@ func (t *trace) illegal(ops []lockOp, r rules, j judge, deadline time.Time) Verd
 	var last *op
 	for i := range ops {
 		if ops[i].ret == by {
-			last = t.byID[ops[i].id]
+			last = t.op(ops[i].id)
 		}
 	}
 	return t.explain(last)
@@ -265,10 +261,10 @@ func (t *trace) explain(o *op) Verdict {
 		if c.Lock != o.lock || c.AcquireOp == o.id || c.From > o.ret {
 			continue
 		}
-		if a := t.byID[c.AcquireOp]; c.Owner == o.owner {
+		if a := t.op(c.AcquireOp); c.Owner == o.owner {
 			own = a
 		} else if other == nil || a.ret >= other.ret {
-			other, otherEnd = a, t.byID[c.EndOp]
+			other, otherEnd = a, t.op(c.EndOp)
 		}
 	}
 	cause := opIDs(o, other, otherEnd, own)
