@@ -232,11 +232,11 @@ func compare(t *testing.T, ops []lockOp, r rules, n *tally) {
 	} else {
 		n.bad++
 	}
-	one := bySessions(ops, r)
+	one := byReplies(ops, r)
 	two := bySearch(ops, r, 2*time.Second)
 	for i, v := range []ruling{one, two} {
 		by := []func([]lockOp) Outcome{
-			func(o []lockOp) Outcome { return bySessions(o, r).outcome },
+			func(o []lockOp) Outcome { return byReplies(o, r).outcome },
 			func(o []lockOp) Outcome { return bySearch(o, r, 2*time.Second).outcome },
 		}[i]
 		if v.outcome != Unknown && v.outcome != want {
