@@ -36,7 +36,7 @@ func FuzzDecode(f *testing.F) {
 		if again.Hash() != h.Hash() {
 			t.Fatal("hash changed on the way")
 		}
-		if _, err := Judge(h, Options{PorcupineBudget: 50 * time.Millisecond}); err != nil && !errors.As(err, &invalid) {
+		if _, err := Judge(h, Options{Budget: 50 * time.Millisecond}); err != nil && !errors.As(err, &invalid) {
 			t.Fatalf("not an InvalidError: %v", err)
 		}
 		Claimed(h)
@@ -99,12 +99,12 @@ func TestJudgeOnNoise(t *testing.T) {
 	valid := 0
 	for range 2000 {
 		h := noise(r)
-		a, err := Judge(h, Options{PorcupineBudget: 200 * time.Millisecond})
+		a, err := Judge(h, Options{Budget: 200 * time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
 		}
 		valid++
-		b, _ := Judge(h, Options{PorcupineBudget: 200 * time.Millisecond})
+		b, _ := Judge(h, Options{Budget: 200 * time.Millisecond})
 		for p, v := range a.Verdicts {
 			if v.Outcome != Good && v.Reason == "" || len(v.Ops) > maxCause || strings.Contains(v.Reason, "%!") || strings.ContainsAny(v.Reason, "\n") {
 				t.Fatalf("%s: bad verdict %+v", p, v)

@@ -271,9 +271,9 @@ func TestLongHistoryIsRight(t *testing.T) {
 	}
 }
 
-// BenchmarkJudge judges right histories on every property. The time of one
+// BenchmarkHistory judges right histories on every property. The time of one
 // operation stays about the same from row to row.
-func BenchmarkJudge(b *testing.B) {
+func BenchmarkHistory(b *testing.B) {
 	for _, servers := range []bool{false, true} {
 		for _, n := range []int{10_000, 100_000, 1_000_000} {
 			name := map[bool]string{false: "clients", true: "servers"}[servers]
