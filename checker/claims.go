@@ -1,6 +1,9 @@
 package checker
 
-import "sort"
+import (
+	"cmp"
+	"slices"
+)
 
 // claims derives what every owner believed from its operations and notes
 // alone.
@@ -9,8 +12,19 @@ func claims(t *trace) []Claim {
 	for _, k := range t.owners {
 		all = append(all, claimsOf(t, k)...)
 	}
-	sort.SliceStable(all, func(i, j int) bool { return all[i].From < all[j].From })
-	return all
+	order := make([]int32, len(all))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortStableFunc(order, func(i, j int32) int { return cmp.Compare(all[i].From, all[j].From) })
+	var out []Claim
+	if len(all) > 0 {
+		out = make([]Claim, 0, len(all))
+	}
+	for _, i := range order {
+		out = append(out, all[i])
+	}
+	return out
 }
 
 // step is something that may change what an owner believes.

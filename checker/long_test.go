@@ -2,10 +2,17 @@ package checker
 
 import (
 	"cmp"
+	"compress/gzip"
 	"container/heap"
+	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -268,6 +275,68 @@ func TestLongHistoryIsRight(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+var (
+	longOps     = flag.Int("ops", 2_000, "lock operations of the long history")
+	longFile    = flag.String("history", "", "where to keep the long history, gzipped when it ends in .gz")
+	longClients = flag.Bool("clients-only", false, "the long history has neither server log nor resource")
+)
+
+// A long history is the same after it was written and read. With flags, the
+// file is one for trying out the command:
+//
+//	go test ./checker -run TestLongHistoryOnDisk -ops 1000000 -history /tmp/long.jsonl.gz
+func TestLongHistoryOnDisk(t *testing.T) {
+	path := *longFile
+	if path == "" {
+		path = filepath.Join(t.TempDir(), "long.jsonl")
+	}
+	h := longRun{ops: *longOps, servers: !*longClients, resource: !*longClients}.history()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	zipped := strings.HasSuffix(path, ".gz")
+	if zipped {
+		z := gzip.NewWriter(f)
+		err = errors.Join(Encode(z, h), z.Close(), f.Close())
+	} else {
+		err = errors.Join(Encode(f, h), f.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var in io.Reader = r
+	if zipped {
+		if in, err = gzip.NewReader(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := Decode(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := h.Hash()
+	if got.Hash() != want || len(got.Events) != len(h.Events) {
+		t.Errorf("%d events became %d", len(h.Events), len(got.Events))
+	}
+}
+
+func BenchmarkDecode(b *testing.B) {
+	text := encoded(b, longRun{ops: 20_000, servers: true, resource: true}.history())
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Decode(strings.NewReader(text)); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 
