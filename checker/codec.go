@@ -29,10 +29,12 @@ func encode(w io.Writer, h *History) error {
 }
 
 func decode(r io.Reader) (*History, error) {
-	b := bufio.NewReaderSize(r, 64<<10)
+	b := lineReader{Reader: bufio.NewReaderSize(r, 256<<10)}
 	h := &History{}
+	plain := newPlainReader()
+	var events eventList
 	for line := 1; ; line++ {
-		raw, err := b.ReadBytes('\n')
+		raw, err := b.line()
 		invalid := func(format string, args ...any) error {
 			return &InvalidError{Line: line, Event: line - 1, Reason: fmt.Sprintf(format, args...)}
 		}
@@ -42,7 +44,7 @@ func decode(r io.Reader) (*History, error) {
 		case errors.Is(err, io.EOF) && line == 1:
 			return nil, invalid("the history is empty")
 		case errors.Is(err, io.EOF):
-			if n := len(h.Events); n == 0 || h.Events[n-1].Kind != End {
+			if h.Events = events.all(); len(h.Events) == 0 || h.Events[len(h.Events)-1].Kind != End {
 				return nil, invalid("the history is cut off: its last event must be of kind %q", End)
 			}
 			return h, nil
@@ -65,12 +67,73 @@ func decode(r io.Reader) (*History, error) {
 			}
 			continue
 		}
-		var e Event
-		if err := strict(raw, &e); err != nil {
+		e := events.next()
+		if plain.event(raw, e) {
+			continue
+		}
+		*e = Event{}
+		if err := strict(raw, e); err != nil {
 			return nil, invalid("%s", plainJSON(err))
 		}
-		h.Events = append(h.Events, e)
 	}
+}
+
+// lineReader reads lines of any length.
+type lineReader struct {
+	*bufio.Reader
+	long []byte
+}
+
+// line reads up to the next newline. What it returns is overwritten by the
+// next call.
+func (b *lineReader) line() ([]byte, error) {
+	raw, err := b.ReadSlice('\n')
+	if !errors.Is(err, bufio.ErrBufferFull) {
+		return raw, err
+	}
+	b.long = append(b.long[:0], raw...)
+	for errors.Is(err, bufio.ErrBufferFull) {
+		raw, err = b.ReadSlice('\n')
+		b.long = append(b.long, raw...)
+	}
+	return b.long, err
+}
+
+// eventList grows without copying what it has.
+type eventList struct{ blocks [][]Event }
+
+// next is one more event, empty.
+func (l *eventList) next() *Event {
+	n := len(l.blocks) - 1
+	if n < 0 || len(l.blocks[n]) == cap(l.blocks[n]) {
+		size := 64
+		if n >= 0 {
+			size = min(4*cap(l.blocks[n]), 1<<16)
+		}
+		l.blocks = append(l.blocks, make([]Event, 0, size))
+		n++
+	}
+	b := &l.blocks[n]
+	*b = (*b)[:len(*b)+1]
+	return &(*b)[len(*b)-1]
+}
+
+// all is one slice of the events; the list is empty after.
+func (l *eventList) all() []Event {
+	n := 0
+	for _, b := range l.blocks {
+		n += len(b)
+	}
+	if n == 0 {
+		return nil
+	}
+	out := make([]Event, 0, n)
+	for i, b := range l.blocks {
+		out = append(out, b...)
+		l.blocks[i] = nil
+	}
+	l.blocks = nil
+	return out
 }
 
 // strict reads exactly one JSON object from a line.

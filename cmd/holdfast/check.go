@@ -40,7 +40,7 @@ when a history is invalid, which is not a verdict on the lock.`,
 				}
 				var judged checker.Report
 				if err == nil {
-					if judged, err = checker.Judge(h, checker.Options{PorcupineBudget: budget}); err != nil {
+					if judged, err = checker.Judge(h, checker.Options{Budget: budget}); err != nil {
 						err = fmt.Errorf("%s: %w", path, err)
 					}
 				}
