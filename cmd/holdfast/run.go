@@ -120,11 +120,21 @@ func (f runFlags) check() error {
 		return usage(fmt.Sprintf("unknown format %q", f.format), didYouMean(f.format, runFormats), "formats: "+strings.Join(runFormats, ", "))
 	}
 	for _, l := range f.locks {
-		if !slices.Contains(scenarios.Locks(), l) {
-			return usage(fmt.Sprintf("unknown lock %q", l), didYouMean(l, scenarios.Locks()), "holdfast list locks shows them all")
+		if known := playable(); !slices.Contains(known, l) {
+			return usage(fmt.Sprintf("unknown lock %q", l), didYouMean(l, known), "holdfast list locks shows them all")
 		}
 	}
 	return nil
+}
+
+// playable are the locks that can be asked for by name: the built-in ones, and
+// those of the gallery.
+func playable() []string {
+	names := scenarios.Locks()
+	for _, m := range scenarios.Mutants() {
+		names = append(names, m.Name)
+	}
+	return names
 }
 
 // pick finds the scenarios named on the command line; none means all.
