@@ -25,6 +25,23 @@ func (h *heldLease) owed(c *change) int64 {
 	return granted + h.o.args.Lease - c.t
 }
 
+// underway is how long a request may be on its way to a server where nothing
+// disturbs its client.
+const underway = 100 * millisecond
+
+// onItsWay is how long the request that a server granted may have been on its
+// way. The client counts its lease from the send, as it must, and the server
+// from when the request arrived; what a later request of the client leaves of
+// the lease may be shorter by that.
+func (t *trace) onItsWay(h *heldLease, group string) int64 {
+	granted, ok := h.granted[group]
+	if !ok {
+		return 0
+	}
+	disturbed := t.overlap(h.o.inv, granted, 0, func(f *faultSpan) bool { return f.touchesClient(h.o.client) })
+	return min(granted-h.o.inv, underway+disturbed)
+}
+
 // judgeLease checks in the server log that the TTL which a command leaves is
 // no longer than asked, not endless, and not shorter than what is still owed,
 // and that no hold expires before. A lock on several servers may lose some of
@@ -137,7 +154,7 @@ func (t *trace) leaseAt(k ownerLock, c *change, i int, holds []heldLease, longes
 		if _, known := h.granted[c.group]; h.o.ret < c.t && (!known || c.grants()) {
 			continue
 		}
-		if owed := h.owed(c); c.TTL < owed-2*rounding {
+		if owed := h.owed(c) - t.onItsWay(&h, c.group); c.TTL < owed-2*rounding {
 			return violation(c.t, append(ops, h.o.id), "%s left the hold of %s on %s a TTL of %s at %s; %s of its lease were still owed",
 				command(c), k.owner, c.Node, long(c.TTL), at(c.t), long(owed))
 		}

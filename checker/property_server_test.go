@@ -175,6 +175,26 @@ func TestLeaseAndRenewal(t *testing.T) {
 			30   c1 release
 			31   server n1 EVAL by=c1
 			32   c1 ok`, Lease, Good, "", "", ""},
+		{"a nested release gives back what is owed since the send", leased(nil), `
+			0    c1 acquire lease=1000
+			40   server n1 EVAL by=c1 holder=c1 ttl=1000
+			41   c1 ok count=1
+			50   c1 acquire lease=10000
+			51   server n1 EVAL by=c1 holder=c1 count=2 ttl=10000
+			52   c1 ok count=2
+			60   c1 release
+			61   server n1 EVAL by=c1 holder=c1 count=1 ttl=940
+			62   c1 ok count=1`, Lease, Good, "", "", ""},
+		{"a nested release after a wait gives back much less than is owed", leased(nil), `
+			0    c1 acquire lease=1000 wait=5000
+			3000 server n1 EVAL by=c1 holder=c1 ttl=1000
+			3001 c1 ok count=1
+			3010 c1 acquire lease=10000
+			3011 server n1 EVAL by=c1 holder=c1 count=2 ttl=10000
+			3012 c1 ok count=2
+			3020 c1 release
+			3021 server n1 EVAL by=c1 holder=c1 count=1 ttl=860
+			3022 c1 ok count=1`, Lease, Violated, "", "were still owed", ""},
 		{"in time", renewed, hold + `
 			330  server n1 PEXPIRE by=c1 holder=c1 ttl=1000
 			700  server n1 PEXPIRE by=c1 holder=c1 ttl=1000

@@ -126,10 +126,11 @@ var variations = map[string]func(v *variation){
 	"failover-lost-write":       lostWithItsServer,
 	"failover-one-acked-of-two": lostWithItsServer,
 	"cluster-failover":          lostWithItsServer,
-	// Each side grants once, at 2.0 and 2.2 s, before either writes.
+	// Each side grants token 1, at 2.0 and 2.2 s, before either writes, and
+	// client-1 writes before the holder of token 2 does, at 5.2 s.
 	"isolated-primary": func(v *variation) {
-		v.thinks(1, 1000*ms, 4500*ms)
-		v.think(1000*ms, 2500*ms)
+		v.thinks(1, 1000*ms, 2800*ms)
+		v.think(1500*ms, 2500*ms)
 		v.Workload.Lease = v.between(18000*ms, 30000*ms)
 	},
 	// Client-1 is done before its first renewal, at 3.3 s, and in the hold of
