@@ -107,7 +107,7 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 		for _, h := range holds {
 			_, known := h.granted[c.group]
 			switch {
-			case !known && h.o.ret >= c.t:
+			case !known && h.o.ret >= c.t && c.takes():
 				h.granted[c.group] = c.t
 			case known && c.grants():
 				delete(h.granted, c.group) // this server had lost it
@@ -118,7 +118,8 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 }
 
 // withoutLargest takes away the hold with the longest lease, the one whose
-// release excuses most.
+// release excuses most. A server that never granted that one gives back the
+// longest of those that it did.
 func withoutLargest(holds []heldLease) []heldLease {
 	if len(holds) == 0 {
 		return nil
@@ -127,6 +128,15 @@ func withoutLargest(holds []heldLease) []heldLease {
 	sort.SliceStable(out, func(i, j int) bool {
 		return out[i].o.inv+out[i].o.args.Lease < out[j].o.inv+out[j].o.args.Lease
 	})
+	gaveBack := map[string]bool{}
+	for i := len(out) - 1; i >= 0; i-- {
+		for group := range out[i].granted {
+			if !gaveBack[group] {
+				gaveBack[group] = true
+				delete(out[i].granted, group)
+			}
+		}
+	}
 	return out[:len(out)-1]
 }
 
@@ -151,7 +161,7 @@ func (t *trace) leaseAt(k ownerLock, c *change, i int, holds []heldLease, longes
 	}
 	for _, h := range holds {
 		// A server owes what it granted itself, and what it is granting now.
-		if _, known := h.granted[c.group]; h.o.ret < c.t && (!known || c.grants()) {
+		if _, known := h.granted[c.group]; (h.o.ret < c.t && (!known || c.grants())) || (!known && !c.takes()) {
 			continue
 		}
 		if owed := h.owed(c) - t.onItsWay(&h, c.group); c.TTL < owed-2*rounding {

@@ -162,6 +162,32 @@ func TestLeaseAndRenewal(t *testing.T) {
 			21   c1 ok count=1
 			30   c1 release
 			31   c1 ok`, Lease, Good, "", "", ""},
+		{"a server that joined late gives back what it granted", leased(func(h *Header) { h.Claims.Nodes, h.Claims.Quorum = 3, 2 }), `
+			0    c1 acquire lease=8000
+			1    server n1 EVAL by=c1 holder=c1 ttl=8000
+			2    server n2 EVAL by=c1 holder=c1 ttl=8000
+			3    c1 ok count=1
+			10   c1 acquire lease=3000
+			11   server n1 EVAL by=c1 holder=c1 count=2 ttl=7990
+			12   server n2 EVAL by=c1 holder=c1 count=2 ttl=7990
+			13   server n3 EVAL by=c1 holder=c1 ttl=3000
+			14   c1 ok count=2
+			20   c1 acquire lease=6000
+			21   server n1 EVAL by=c1 holder=c1 count=3 ttl=7980
+			22   server n2 EVAL by=c1 holder=c1 count=3 ttl=7980
+			23   server n3 EVAL by=c1 holder=c1 count=2 ttl=6000
+			24   c1 ok count=3
+			30   c1 release
+			31   server n3 EVAL by=c1 holder=c1 ttl=2980
+			32   c1 ok count=2`, Lease, Good, "", "", ""},
+		{"renewed while a nested acquire is on its way", leased(nil), `
+			0    c1 acquire lease=1000
+			1    server n1 EVAL by=c1 holder=c1 ttl=1000
+			2    c1 ok count=1
+			330  c1 acquire lease=10000
+			340  server n1 PEXPIRE by=c1 holder=c1 ttl=1000
+			350  server n1 EVAL by=c1 holder=c1 count=2 ttl=10000
+			360  c1 ok count=2`, Lease, Good, "", "", ""},
 		{"a nested release gives back its own lease", leased(nil), `
 			0    c1 acquire lease=1000
 			1    server n1 EVAL by=c1 holder=c1 ttl=1000

@@ -24,7 +24,7 @@ import (
 // and the topology but for its clients.
 func Vary(s *Scenario, seed uint64) *Scenario {
 	v := &variation{Scenario: s.copy(), rng: sim.Stream(seed, "vary", s.Name)}
-	v.latency(3 * time.Millisecond)
+	v.latency(3*time.Millisecond, 40*time.Millisecond)
 	if more := variations[s.Name]; more != nil {
 		more(v)
 	}
@@ -63,8 +63,8 @@ func (v *variation) chance(n int) bool { return v.rng.IntN(n) == 0 }
 
 // latency draws the range that latencies are drawn from, the spread of which
 // is at most given: one in two variations has a network as even as a rack's.
-// The lag of replication is up to 100ms.
-func (v *variation) latency(spread time.Duration) {
+// The lag of replication is at most given, too.
+func (v *variation) latency(spread, lag time.Duration) {
 	if v.chance(2) {
 		spread = time.Millisecond
 	}
@@ -72,7 +72,7 @@ func (v *variation) latency(spread time.Duration) {
 	most := least + 100*time.Microsecond + v.upTo(spread).Truncate(time.Microsecond)
 	v.Topology.Latency = Latency{Min: faults.Duration(least), Max: faults.Duration(most)}
 	if v.Topology.Replicas > 0 {
-		v.Topology.Lag = v.between(time.Millisecond, 100*time.Millisecond)
+		v.Topology.Lag = v.between(time.Millisecond, lag)
 	}
 }
 

@@ -24,7 +24,7 @@ var variations = map[string]func(v *variation){
 	// how far apart. The lease is at least four times the critical section and
 	// the wait covers everybody's.
 	"contention": func(v *variation) {
-		v.latency(20 * ms)
+		v.latency(20*ms, 300*ms)
 		v.Topology.Clients = v.number(2, 8)
 		v.Workload.Holds = v.number(1, 30/v.Topology.Clients)
 		think := v.think(5*ms, 1500*ms)
@@ -42,7 +42,7 @@ var variations = map[string]func(v *variation){
 	// hold ends before it is given back; the lease itself is renewed and may
 	// be shorter than the work.
 	"reentrancy": func(v *variation) {
-		v.latency(20 * ms)
+		v.latency(20*ms, 300*ms)
 		v.Topology.Clients = v.number(1, 4)
 		v.Workload.Holds = v.number(1, 2)
 		think := v.think(50*ms, 4000*ms)
@@ -166,7 +166,7 @@ var variations = map[string]func(v *variation){
 	// The waiter finds the lock held, whatever it does, and looks once a
 	// second.
 	"lost-unlock-message": func(v *variation) {
-		v.latency(20 * ms)
+		v.latency(20*ms, 40*ms)
 		v.think(1200*ms, 4000*ms)
 		v.Workload.Rest = v.between(50*ms, 500*ms)
 		v.Workload.Lease = v.between(20000*ms, 40000*ms)
@@ -219,7 +219,7 @@ var variations = map[string]func(v *variation){
 	},
 	// Forgotten scripts cost a round trip, whoever else is there.
 	"script-flush": func(v *variation) {
-		v.latency(20 * ms)
+		v.latency(20*ms, 40*ms)
 		v.Topology.Clients = v.number(3, 5)
 		v.Workload.Holds = v.number(1, 3)
 		v.thinks(1, 2000*ms, 9000*ms)
