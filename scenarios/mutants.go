@@ -6,6 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/lock/gallery"
 	"github.com/holdfast-go/holdfast/sim"
@@ -15,6 +16,32 @@ import (
 // each. They can be played like built-in ones, by their names, with the claims,
 // the world and the expectations of the lock that they are a variant of.
 func Mutants() []gallery.Mutant { return gallery.All() }
+
+// fairQueue is the lock of the gallery that is right, and that mutants about
+// fairness are variants of. It is set-px-lua with a queue, so that is what
+// scenarios expect of it, and fairness besides.
+func fairQueue() (subject, error) {
+	base, err := subjectOf(fairBase)
+	if err != nil {
+		return subject{}, err
+	}
+	s := base
+	s.name, s.summary = gallery.FairQueue, "set-px-lua with a queue, granted in order of arrival"
+	s.claims = func(sc *Scenario) checker.Claims {
+		c := base.claims(sc)
+		c.Fairness = true
+		c.Handoff += int64(gallery.FairPatience) // a waiter that died is waited for
+		return c
+	}
+	s.open = func(e environment) (session, error) {
+		locks, err := gallery.OpenFairQueue(e.asProcess(nil))
+		return mutantSession{locks, e.process}, err
+	}
+	return s, nil
+}
+
+// fairBase is what the fair lock is a variant of.
+const fairBase = "set-px-lua"
 
 // mutantOf is a mutant as a lock under test.
 func mutantOf(m gallery.Mutant) (subject, error) {
@@ -37,6 +64,9 @@ func mutantOf(m gallery.Mutant) (subject, error) {
 // builtIn is the built-in lock whose expectations hold for a lock: the lock
 // itself, or the one that it is a variant of.
 func builtIn(lock string) string {
+	if lock == gallery.FairQueue {
+		return fairBase
+	}
 	if m, ok := gallery.Find(lock); ok {
 		return builtIn(m.Of)
 	}

@@ -147,6 +147,9 @@ func subjectOf(name string) (subject, error) {
 	if i := slices.IndexFunc(subjects, func(s subject) bool { return s.name == name }); i >= 0 {
 		return subjects[i], nil
 	}
+	if name == gallery.FairQueue {
+		return fairQueue()
+	}
 	if m, ok := gallery.Find(name); ok {
 		return mutantOf(m)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-go/holdfast/lock/gallery"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
@@ -121,7 +122,7 @@ func (f runFlags) check() error {
 // playable are the locks that can be asked for by name: the built-in ones, and
 // those of the gallery.
 func playable() []string {
-	names := scenarios.Locks()
+	names := append(scenarios.Locks(), gallery.FairQueue)
 	for _, m := range scenarios.Mutants() {
 		names = append(names, m.Name)
 	}

@@ -107,3 +107,18 @@ func (m masked) Locker(name, thread string) lock.Locker {
 func every(mask func(f *face)) func(Process) func(*face) {
 	return func(Process) func(*face) { return mask }
 }
+
+// as replaces err when it is one that is asked about.
+func as(err error, is func(error) bool, by error) error {
+	if err != nil && is(err) {
+		return by
+	}
+	return err
+}
+
+func isUnknown(err error) bool { return errors.Is(err, lock.ErrUnknown) }
+
+// isGone says that an unlock found nothing to release.
+func isGone(err error) bool {
+	return errors.Is(err, lock.ErrLost) || errors.Is(err, lock.ErrNotHeld)
+}

@@ -74,7 +74,8 @@ var Causes = []string{
 // All returns the mutants, by class and then by name.
 func All() []Mutant {
 	all := slices.Concat(
-		retried(), interrupted(), owners(),
+		retried(), interrupted(), renewals(), survivors(), counting(), shared(),
+		waiting(), unfair(), sentinels(), several(), validities(), owners(),
 	)
 	slices.SortStableFunc(all, func(a, b Mutant) int {
 		if a.Class != b.Class {

@@ -206,12 +206,16 @@ func edited(m Mutant, edits ...edit) Mutant {
 // called once for every server.
 func wired(m Mutant, newWire func(p Process) *wire) Mutant {
 	m.open = func(p Process) (Locks, error) {
-		for _, rdb := range p.Clients {
-			rdb.AddHook(newWire(p))
-		}
+		hook(p, newWire)
 		return p.Base(p.Clients)
 	}
 	return m
+}
+
+func hook(p Process, newWire func(p Process) *wire) {
+	for _, rdb := range p.Clients {
+		rdb.AddHook(newWire(p))
+	}
 }
 
 // with is the base with other options.
