@@ -40,7 +40,8 @@ one has a catch, or --seeds are played. Trials have different seeds. The table
 has, for each mutant, the scenario and property that caught it in most seeds,
 how many others did, the median number of seeds until the first catch, and the
 median virtual and real time until then, counted run by run in the order of the
-catalogue on one core.
+catalogue on one core. A run that never ends, or takes its process down, gives
+no verdict and catches nothing.
 
 Exit codes: 0 every mutant caught; 1 one survived; 2 bad usage; 4 a defect of
 holdfast itself; 130 interrupted.`,
@@ -133,12 +134,19 @@ func pickMutants(args []string) ([]gallery.Mutant, error) {
 // concludeGallery says on stderr what was not caught, and how the command ends.
 func concludeGallery(c *cobra.Command, r *trackRecord) error {
 	stderr := c.ErrOrStderr()
+	for i, why := range r.NoVerdict {
+		if i == 5 {
+			fmt.Fprintf(stderr, "and %d more\n", len(r.NoVerdict)-i)
+			break
+		}
+		fmt.Fprintf(stderr, "no verdict: %s\n", why)
+	}
 	if len(r.Defects) > 0 {
 		for _, d := range r.Defects {
 			fmt.Fprintf(stderr, "defect: %s\n", d)
 		}
-		return defect(fmt.Errorf("%s without a verdict", count(len(r.Defects), "run")),
-			"a run that ends in no verdict catches nothing: mend the mutant, or report it, with the command and the version")
+		return defect(fmt.Errorf("%s a defect of holdfast itself", runsShow(len(r.Defects))),
+			"please report it, with the command and the version")
 	}
 	if c.Context().Err() != nil {
 		return &exitError{code: exitInterrupted, msg: fmt.Sprintf("interrupted with %s of %d caught", count(r.Summary.Caught, "mutant"), r.Summary.Mutants)}

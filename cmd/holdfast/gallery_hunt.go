@@ -1,10 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/lock/gallery"
@@ -17,10 +17,11 @@ type hunt struct {
 	trials []*trial
 	passes int
 	caught map[catcher]int // in how many passes
-	// unknown are verdicts that were to be ok and that nobody can tell, and
-	// defects are runs that gave no verdict. Neither catches anything.
-	unknown map[catcher]int
-	defects []string
+	// None of these catches anything: verdicts that were to be ok and came out
+	// unknown, runs that ended without a verdict, and defects of holdfast.
+	unknown   map[catcher]int
+	noVerdict []string
+	defects   []string
 }
 
 // catcher is a scenario and the property that was to hold there.
@@ -141,8 +142,14 @@ func (p *pass) judge() {
 			t.VirtualMS += a.Run.Stats.VirtualMS
 			t.WallMS += a.Run.Stats.WallMS
 		}
-		if why := cmp.Or(a.Defect, a.Run.Failure); why != "" || len(a.Run.Verdicts) == 0 {
-			h.defects = append(h.defects, fmt.Sprintf("%s with %s, seed %d: %s", a.Run.Scenario, a.Run.Lock, a.Run.Seed, cmp.Or(why, "nothing was judged")))
+		which := fmt.Sprintf("%s with %s, seed %d: ", a.Run.Scenario, a.Run.Lock, a.Run.Seed)
+		switch {
+		case a.Defect != "":
+			h.defects = append(h.defects, which+a.Defect)
+			continue
+		case a.Run.Failure != "":
+			why, _, _ := strings.Cut(a.Run.Failure, "\n") // the stacks come after
+			h.noVerdict = append(h.noVerdict, which+why)
 			continue
 		}
 		for property, v := range a.Run.Verdicts {

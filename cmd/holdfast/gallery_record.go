@@ -22,7 +22,9 @@ type trackRecord struct {
 	Mutants []mutantRow   `json:"mutants"`
 	Summary galleryCounts `json:"summary"`
 	Defects []string      `json:"defects,omitempty"`
-	WallMS  float64       `json:"wall_ms"` // of everything, on all cores
+	// NoVerdict are the runs that never ended or took their process down.
+	NoVerdict []string `json:"no_verdict,omitempty"`
+	WallMS    float64  `json:"wall_ms"` // of everything, on all cores
 }
 
 // galleryCounts sums up.
@@ -82,6 +84,7 @@ func newRecord(hunts []*hunt, command string) *trackRecord {
 			r.Summary.Survived++
 		}
 		r.Defects = append(r.Defects, h.defects...)
+		r.NoVerdict = append(r.NoVerdict, h.noVerdict...)
 	}
 	if over := r.Summary.Caught + r.Summary.Survived; over > 0 {
 		r.Summary.KillRate = float64(r.Summary.Caught) / float64(over)

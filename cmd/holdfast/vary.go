@@ -194,7 +194,7 @@ func concludeVary(c *cobra.Command, t *tally) error {
 		for _, d := range t.Defects {
 			fmt.Fprintf(stderr, "defect: %s\n", d)
 		}
-		return defect(fmt.Errorf("%d of the runs show a defect of holdfast itself", len(t.Defects)),
+		return defect(fmt.Errorf("%s a defect of holdfast itself", runsShow(len(t.Defects))),
 			"please report it, with the command and the version")
 	}
 	hint := ""
@@ -219,6 +219,13 @@ func count(n int, one string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %ss", n, one)
+}
+
+func runsShow(n int) string {
+	if n == 1 {
+		return "1 run shows"
+	}
+	return fmt.Sprintf("%d runs show", n)
 }
 
 // varyCommand is how to do the same again.
