@@ -30,15 +30,16 @@ const (
 // lockOp is one operation on one lock, as the judges see it.
 type lockOp struct {
 	id        int64
-	owner     int32 // numbered from 1
-	kind      opKind
 	call, ret int64
 	asked     int64 // the invocation; call is later where the server log says so
 	lease     int64 // forever when the hold does not end by itself
-	renewed   bool
-	count     int32 // replied; 0 on gotLock means it did not say
-	crashed   bool  // the client is gone and cannot clean up after itself
 	name      string
+	owner     int32 // numbered from 1
+	count     int32 // replied; 0 on gotLock means it did not say
+	kind      opKind
+	renewed   bool
+	crashed   bool // the client is gone and cannot clean up after itself
+	stray     bool // it shares its owner with others, each of which is alone; see strays
 }
 
 // rules are how the lock under test differs from others.
@@ -194,7 +195,7 @@ func (r rules) held(out []lockState, h lockState, last int64, o *lockOp) []lockS
 		}
 	case maybeGot:
 		out = append(out, h)
-		if own && r.reentrant {
+		if own && r.reentrant && !o.stray {
 			h.count++
 			h.extra++
 			h.renewed = h.renewed || o.renewed
