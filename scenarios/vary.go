@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"time"
 
@@ -25,7 +26,8 @@ import (
 func Vary(s *Scenario, seed uint64) *Scenario {
 	v := &variation{Scenario: s.copy(), rng: sim.Stream(seed, "vary", s.Name)}
 	v.latency(3*time.Millisecond, 40*time.Millisecond)
-	if more := variations[s.Name]; more != nil {
+	// A scenario that has only kept the name of one is another scenario.
+	if more := variations[s.Name]; more != nil && reflect.DeepEqual(s, parsed()[s.Name]) {
 		more(v)
 	}
 	return v.Scenario
