@@ -317,3 +317,26 @@ func TestProgressAndFairness(t *testing.T) {
 			205 c2 ok count=1`, Fairness, Good, "", "", ""},
 	})
 }
+
+// A fault excuses a late renewal, but not a watchdog that never comes back.
+func TestRenewalAfterAFault(t *testing.T) {
+	renewed := leased(func(h *Header) { h.Claims.Renewal, h.Claims.RenewEvery = true, int64(second) })
+	hiccup := `
+		0     c1 acquire lease=6000 renewed
+		1     server n1 EVAL by=c1 holder=c1 ttl=6000
+		2     c1 ok count=1
+		900   fault start 1 node-crash n1
+		2000  fault end 1 node-crash n1
+		`
+	run(t, []propertyTest{
+		{"comes back", renewed, hiccup + `
+			2500  server n1 EVAL by=c1 holder=c1 ttl=6000
+			3000  c1 release
+			3001  server n1 DEL by=c1
+			3002  c1 ok`, Renewal, Good, "", "", "server log"},
+		{"never comes back", renewed, hiccup + `
+			3500  c1 release
+			3501  server n1 DEL by=c1
+			3502  c1 ok`, Renewal, Violated, "", "although nothing was wrong any more after 2.000 s", "server log"},
+	})
+}

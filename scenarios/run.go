@@ -163,7 +163,7 @@ func (r *run) work(ctx context.Context, cancel context.CancelFunc, clients []*cl
 		if d := time.Duration(c.work.Close); d > 0 {
 			all.Go(func() {
 				c.sleep(ctx, d)
-				c.closeSession()
+				c.shutdown()
 			})
 		}
 	}

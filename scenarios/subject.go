@@ -185,7 +185,7 @@ func textbookClaims(s *Scenario, lease bool) checker.Claims {
 
 func referenceClaims(s *Scenario) checker.Claims {
 	return checker.Claims{
-		Reentrant: true, Lease: true, Renewal: true, LostSign: true,
+		Reentrant: true, Lease: true, Renewal: true, LostSign: true, TakesBack: true,
 		RenewEvery: int64(s.Workload.Lease) / 3, Handoff: s.handoff(defaultSafetyPoll), Quorum: 1, Nodes: 1,
 	}
 }

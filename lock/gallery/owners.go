@@ -3,7 +3,6 @@ package gallery
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -82,37 +81,15 @@ return 0`, s.owner)
 				return err == nil && cmds[0].(*redis.IntCmd).Val() == 1, err
 			}
 		}),
-		{
-			Name: "extend-overwrites", Of: "set-px-renew", Class: 12,
-			Mistake: "A lease is extended by SET XX with the owner's own value, which takes the lock from whoever has it by then.",
-			Shipped: "ShedLock's Redis provider by default (safeUpdate=false)",
-			open: func(p Process) (Locks, error) {
-				return p.Base([]redis.UniversalClient{&overwriter{UniversalClient: p.Clients[0]}})
-			},
-		},
+		edited(Mutant{
+			Name: "renewal-takes-lock-over", Of: "reentrant", Class: 12,
+			Mistake: "A renewal stores the owner whatever is there, and so takes the lock from whoever has it by then.",
+			Shipped: "ShedLock's Redis provider by default (safeUpdate=false): extend is SET XX",
+		}, edit{renewScript, "result[i] = 0\n", "result[i] = 0\n" +
+			"  if redis.call('exists', key) == 1 and redis.call('hexists', key, ARGV[2 * i - 1]) == 0 then\n" +
+			"    redis.call('del', key)\n" +
+			"    redis.call('hset', key, ARGV[2 * i - 1], 1)\n" +
+			"    redis.call('pexpire', key, ARGV[2 * i])\n" +
+			"  end\n"}),
 	}
-}
-
-// overwriter extends keys by setting them to the value that was last asked for.
-type overwriter struct {
-	redis.UniversalClient
-	mu    sync.Mutex
-	value any
-}
-
-// Process sends a command, and remembers what a SET is to store.
-func (o *overwriter) Process(ctx context.Context, cmd redis.Cmder) error {
-	if cmd.Name() == "set" {
-		o.mu.Lock()
-		o.value = cmd.Args()[2]
-		o.mu.Unlock()
-	}
-	return o.UniversalClient.Process(ctx, cmd)
-}
-
-// PExpire sends SET XX PX instead.
-func (o *overwriter) PExpire(ctx context.Context, key string, lease time.Duration) *redis.BoolCmd {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.SetXX(ctx, key, o.value, lease)
 }

@@ -145,16 +145,22 @@ func lateQuorum(m Mutant, validity func(lease, took time.Duration) time.Duration
 		return combined{p: p, member: func(i int, name, thread string) lock.Locker {
 			one := p
 			one.Clients = []redis.UniversalClient{p.Clients[i]}
-			small := smallLocks{one, func(*small) {}}.Locker(name, thread)
-			f := &face{base: small}
-			f.acquire = func(ctx context.Context, a lock.Acquire, forever bool) (lock.Grant, error) {
-				sent := time.Now()
-				g, err := asked(ctx, small, a, forever)
-				g.Lease = validity(g.Lease, time.Since(sent))
-				return g, err
-			}
-			return f
+			return lateMember{smallLocks{one, func(*small) {}}.Locker(name, thread), validity}
 		}}, nil
 	}
 	return m
+}
+
+// lateMember says that its lease is another than it is.
+type lateMember struct {
+	lock.Locker
+	validity func(lease, took time.Duration) time.Duration
+}
+
+// TryLock implements [lock.Locker].
+func (m lateMember) TryLock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
+	sent := time.Now()
+	g, err := m.Locker.TryLock(ctx, opts...)
+	g.Lease = m.validity(g.Lease, time.Since(sent))
+	return g, err
 }
