@@ -79,7 +79,7 @@ func (s *sessions) someTokens() ruling {
 func tokenOrder(ops []lockOp) {
 	var tokens []uint64
 	for i := range ops {
-		if t := ops[i].token; t > 0 {
+		if t := ops[i].token; t > 0 && ops[i].kind == gotLock {
 			tokens = append(tokens, t)
 		}
 	}
@@ -89,7 +89,7 @@ func tokenOrder(ops []lockOp) {
 	slices.Sort(tokens)
 	tokens = slices.Compact(tokens)
 	for i := range ops {
-		if t := ops[i].token; t > 0 {
+		if t := ops[i].token; t > 0 && ops[i].kind == gotLock {
 			if k, _ := slices.BinarySearch(tokens, t); k > 0 {
 				ops[i].after = tokens[k-1]
 			}

@@ -69,7 +69,7 @@ func (t *trace) rules() rules {
 // one more operation, because others were rightly refused in the meantime;
 // ghosts says whether there are such.
 func (t *trace) lockOps(lock string) (ops []lockOp, ghosts bool) {
-	numbers := map[string]int32{}
+	numbers, tokens := map[string]int32{}, t.tokensTell()
 	ops = make([]lockOp, 0, len(t.byLock[lock]))
 	for _, o := range t.byLock[lock] {
 		n, ok := numbers[o.owner]
@@ -88,6 +88,9 @@ func (t *trace) lockOps(lock string) (ops []lockOp, ghosts bool) {
 			switch {
 			case o.kind == OK:
 				l.kind = gotLock
+				if tokens {
+					l.token = o.res.Token
+				}
 			case o.kind == Fail && o.res.Error == ErrBusy:
 				l.kind, known = foundBusy, t.claim.Nodes == 1
 			case o.kind == Fail && o.res.Error != ErrOther:
@@ -120,6 +123,11 @@ func (t *trace) lockOps(lock string) (ops []lockOp, ghosts bool) {
 	}
 	return ops, ghosts
 }
+
+// tokensTell says whether fencing tokens give the order of the holds: they must
+// grow as far as clients saw. Where they do not, fencing is violated, and
+// linearizability is judged without them.
+func (t *trace) tokensTell() bool { return t.claim.Fencing && judgeFencing(t).Outcome == Good }
 
 // pin moves operations to the instant at which the server log shows them, when
 // it shows exactly one command that can be meant. It returns nil when there is
