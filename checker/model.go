@@ -33,7 +33,6 @@ type lockOp struct {
 	call, ret int64
 	asked     int64  // the invocation; call is later where the server log says so
 	token     uint64 // the fencing token granted; 0 when it did not say, or says nothing
-	after     uint64 // the greatest token below it that was granted; see tokenOrder
 	lease     int64  // forever when the hold does not end by itself
 	name      string
 	owner     int32 // numbered from 1
