@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -96,7 +97,7 @@ func (d runDir) document(res reports.Results) reports.Document {
 		if r.History == "" {
 			return nil, nil
 		}
-		return readHistory(d.file(filepath.FromSlash(r.History)))
+		return readHistory(d.file(filepath.FromSlash(r.History)), io.Discard)
 	}}
 	seen := map[string]bool{}
 	about := func(name string) {
