@@ -35,6 +35,8 @@ func TestScripts(t *testing.T) {
 				}
 				ts.Fatalf("%s did not appear within a minute", args[0])
 			},
+			"longhistory": scriptLongHistory,
+			"cut":         scriptCut,
 			// status CODE COMMAND...: the command ends with this very code.
 			"status": func(ts *testscript.TestScript, neg bool, args []string) {
 				if neg || len(args) < 2 {
