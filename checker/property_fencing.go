@@ -22,9 +22,9 @@ func judgeFencing(t *trace) Verdict {
 			s = &tokens{first: map[uint64]*Claim{}}
 			seen[a.Lock] = s
 		}
-		if b := s.older(a, ao.inv); b != nil {
-			return earlier(v, violation(a.From, opIDs(t.op(b.AcquireOp), ao), "%s was granted the lock at %s with token %d, after %s with token %d at %s",
-				a.Owner, at(a.From), a.Token, b.Owner, b.Token, at(b.From)))
+		if b := s.above(a, ao.inv); b != nil {
+			return earlier(v, violation(a.From, opIDs(t.op(b.AcquireOp), ao), "%s was granted the lock at %s with token %d; the highest token before was %d, of %s at %s",
+				a.Owner, at(a.From), a.Token, b.Token, b.Owner, at(b.From)))
 		}
 		s.add(a)
 	}
@@ -34,29 +34,27 @@ func judgeFencing(t *trace) Verdict {
 // tokens are those of the claims on one lock so far, all of them different.
 type tokens struct {
 	claims  []*Claim
-	highest []uint64 // up to each of the claims
+	highest []*Claim // up to each of the claims
 	first   map[uint64]*Claim
 }
 
 func (s *tokens) add(c *Claim) {
 	s.first[c.Token] = c
-	high := c.Token
-	if n := len(s.highest); n > 0 {
-		high = max(high, s.highest[n-1])
+	high := c
+	if n := len(s.highest); n > 0 && s.highest[n-1].Token > c.Token {
+		high = s.highest[n-1]
 	}
 	s.claims, s.highest = append(s.claims, c), append(s.highest, high)
 }
 
-// older finds the first claim that had the token of a, or that had a greater
-// one and was granted before a was asked for.
-func (s *tokens) older(a *Claim, asked int64) *Claim {
-	same := s.first[a.Token]
+// above finds the claim with the highest token of those granted before a was
+// asked for, if it is higher than a's, or else one that had the token of a.
+func (s *tokens) above(a *Claim, asked int64) *Claim {
 	n := sort.Search(len(s.claims), func(i int) bool { return s.claims[i].From >= asked })
-	n = sort.Search(n, func(i int) bool { return s.highest[i] > a.Token })
-	if n < len(s.claims) && s.claims[n].From < asked && (same == nil || s.claims[n].From < same.From) {
-		return s.claims[n]
+	if n > 0 && s.highest[n-1].Token > a.Token {
+		return s.highest[n-1]
 	}
-	return same
+	return s.first[a.Token]
 }
 
 // stableTokens checks that nested acquires of a hold return its token.

@@ -137,8 +137,12 @@ func (t *trace) waitsForSomebody(o *op, w *waiting) Verdict {
 	if idle <= bound {
 		return Verdict{Outcome: Good}
 	}
-	return violation(from+bound, opIDs(o, t.lastHolder(o.lock, from)), "%s waited from %s to %s while nobody held the lock; the longest lease is %s",
-		o.owner, at(from), at(to), long(w.lease))
+	leases := "the lock has no leases"
+	if w.lease > 0 {
+		leases = "no lease is longer than " + long(w.lease)
+	}
+	return violation(from+bound, opIDs(o, t.lastHolder(o.lock, from)), "%s waited from %s to %s while nobody held the lock: %s, and %s",
+		o.owner, at(from), at(to), t.lastHeld(o.lock, from), leases)
 }
 
 // notOnFree looks in the server log for a stretch of a wait in which enough

@@ -1,6 +1,9 @@
 package checker
 
-import "sort"
+import (
+	"fmt"
+	"sort"
+)
 
 // The judges ask the same few questions of a trace again and again: what was
 // done by this owner, what changed on the servers meanwhile, who held it then.
@@ -152,6 +155,29 @@ func (t *trace) indexClaims() {
 
 // lastHolder is the acquire of the latest hold that ended by a time.
 func (t *trace) lastHolder(lock string, by int64) *op {
+	if c := t.lastClaim(lock, by); c != nil {
+		return t.op(c.AcquireOp)
+	}
+	return nil
+}
+
+// lastHeld tells in words who held a lock last by a time, and how that ended.
+func (t *trace) lastHeld(lock string, by int64) string {
+	c := t.lastClaim(lock, by)
+	if c == nil {
+		return "nobody had held it before"
+	}
+	how := "let go"
+	switch c.EndedBy {
+	case "lost":
+		how = "learned that it had lost it"
+	case "crash":
+		how = "was gone"
+	}
+	return fmt.Sprintf("%s, the last to hold it, %s at %s", c.Owner, how, at(c.To))
+}
+
+func (t *trace) lastClaim(lock string, by int64) *Claim {
 	list := t.ended[lock]
 	i := sort.Search(len(list), func(i int) bool { return t.claims[list[i]].To > by }) - 1
 	if i < 0 {
@@ -160,5 +186,5 @@ func (t *trace) lastHolder(lock string, by int64) *op {
 	for i > 0 && t.claims[list[i-1]].To == t.claims[list[i]].To {
 		i-- // of several, the one that began first
 	}
-	return t.op(t.claims[list[i]].AcquireOp)
+	return &t.claims[list[i]]
 }
