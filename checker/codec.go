@@ -32,7 +32,7 @@ func decode(r io.Reader) (*History, error) {
 	b := lineReader{Reader: bufio.NewReaderSize(r, 256<<10)}
 	h := &History{}
 	plain := newPlainReader()
-	var events eventList
+	var e *Event
 	for line := 1; ; line++ {
 		raw, err := b.line()
 		invalid := func(format string, args ...any) error {
@@ -44,12 +44,12 @@ func decode(r io.Reader) (*History, error) {
 		case errors.Is(err, io.EOF) && line == 1:
 			return nil, invalid("the history is empty")
 		case errors.Is(err, io.EOF):
-			if h.Events = events.all(); len(h.Events) == 0 || h.Events[len(h.Events)-1].Kind != End {
+			if n := len(h.Events); n == 0 || h.Events[n-1].Kind != End {
 				return nil, invalid("the history is cut off: its last event must be of kind %q", End)
 			}
 			return h, nil
 		case err != nil:
-			return nil, fmt.Errorf("read history: %w", err)
+			return nil, fmt.Errorf("read history: line %d: %w", line, err)
 		}
 		if line == 1 {
 			// The format first: a newer one may well have fields we lack.
@@ -67,7 +67,7 @@ func decode(r io.Reader) (*History, error) {
 			}
 			continue
 		}
-		e := events.next()
+		h.Events, e = more(h.Events)
 		if plain.event(raw, e) {
 			continue
 		}
@@ -99,41 +99,16 @@ func (b *lineReader) line() ([]byte, error) {
 	return b.long, err
 }
 
-// eventList grows without copying what it has.
-type eventList struct{ blocks [][]Event }
-
-// next is one more event, empty.
-func (l *eventList) next() *Event {
-	n := len(l.blocks) - 1
-	if n < 0 || len(l.blocks[n]) == cap(l.blocks[n]) {
-		size := 64
-		if n >= 0 {
-			size = min(4*cap(l.blocks[n]), 1<<16)
-		}
-		l.blocks = append(l.blocks, make([]Event, 0, size))
-		n++
+// more makes room for one more event, and returns it, empty. It doubles the
+// room: what is not used yet takes no memory, so this takes less than growing
+// in smaller steps, each of which needs what there is twice.
+func more(events []Event) ([]Event, *Event) {
+	n := len(events)
+	if n == cap(events) {
+		events = append(make([]Event, 0, max(2*n, 64)), events...)
 	}
-	b := &l.blocks[n]
-	*b = (*b)[:len(*b)+1]
-	return &(*b)[len(*b)-1]
-}
-
-// all is one slice of the events; the list is empty after.
-func (l *eventList) all() []Event {
-	n := 0
-	for _, b := range l.blocks {
-		n += len(b)
-	}
-	if n == 0 {
-		return nil
-	}
-	out := make([]Event, 0, n)
-	for i, b := range l.blocks {
-		out = append(out, b...)
-		l.blocks[i] = nil
-	}
-	l.blocks = nil
-	return out
+	events = events[:n+1]
+	return events, &events[n]
 }
 
 // strict reads exactly one JSON object from a line.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"sort"
-	"strings"
 	"time"
 )
 
@@ -204,42 +203,6 @@ func (t *trace) gaveBackWithin(o *op) bool {
 		}
 	}
 	return false
-}
-
-// noted adds to a verdict who decided it, where that was not both judges.
-func noted(v Verdict, d decision) Verdict {
-	switch {
-	case d.note == "" || strings.Contains(v.Reason, d.note):
-	case v.Reason == "":
-		v.Reason = d.note
-	default:
-		v.Reason += " (" + d.note + ")"
-	}
-	return v
-}
-
-// writeDown completes a disagreement about one lock of a history.
-func (t *trace) writeDown(e *DisagreementError, lock string, c court) error {
-	e.Lock = lock
-	if e.Minimal == nil {
-		return e
-	}
-	h := &t.h.Header
-	e.Minimal.Header = Header{
-		Format: Format, Scenario: h.Scenario, Lock: h.Lock, World: h.World, Seed: h.Seed, Version: h.Version, Claims: h.Claims,
-	}
-	e.Minimal.Header.Claims.Lease = true // by what every acquire asked for
-	if validate(e.Minimal) != nil {
-		e.Minimal = nil
-		return e
-	}
-	again := newTrace(e.Minimal)
-	for _, l := range again.locks {
-		if ops, _ := again.lockOps(l); !c.differ(ops, again.rules()) {
-			e.Minimal = nil
-		}
-	}
-	return e
 }
 
 // illegal explains why operations are not linearizable: it names the operation
