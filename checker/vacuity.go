@@ -47,7 +47,7 @@ func vacuous(t *trace) string {
 		}
 	}
 	if want := max(t.h.Header.MinGrants, 1); grants < want {
-		return fmt.Sprintf("%d grants, and a run means something from %d on", grants, want)
+		return fmt.Sprintf("only %s; a run means something from %d on", plural(grants, "grant"), want)
 	}
 	return ""
 }

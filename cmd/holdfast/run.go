@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -111,21 +110,13 @@ func (f runFlags) check() error {
 	if f.seeds < 1 || f.seeds > 1_000_000 {
 		return usage("--seeds must be from 1 to 1000000")
 	}
-	if f.workers < 1 || f.workers > 256 {
-		return usage("--workers must be from 1 to 256")
+	if err := checkWorkers(f.workers, f.stall); err != nil {
+		return err
 	}
-	if f.stall < time.Second {
-		return usage("--stall must be at least 1s")
+	if err := checkFormat(f.format, runFormats); err != nil {
+		return err
 	}
-	if !slices.Contains(runFormats, f.format) {
-		return usage(fmt.Sprintf("unknown format %q", f.format), didYouMean(f.format, runFormats), "formats: "+strings.Join(runFormats, ", "))
-	}
-	for _, l := range f.locks {
-		if known := playable(); !slices.Contains(known, l) {
-			return usage(fmt.Sprintf("unknown lock %q", l), didYouMean(l, known), "holdfast list locks shows them all")
-		}
-	}
-	return nil
+	return checkLocks(f.locks)
 }
 
 // playable are the locks that can be asked for by name: the built-in ones, and
