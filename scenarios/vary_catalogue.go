@@ -205,9 +205,9 @@ var variations = map[string]func(v *variation){
 		v.Faults[0].For = v.between(1500*ms, 2200*ms)
 	},
 	// The server is away for the scan of set-px-renew at 8 s, and back before
-	// the renewal of 6.7 s runs out; client-1 is busy until the others came.
+	// the renewal of 6.7 s runs out, at 16.7 s; client-1 works for longer.
 	"renewal-hiccup": func(v *variation) {
-		v.thinks(1, 14000*ms, 16000*ms)
+		v.thinks(1, 17500*ms, 18200*ms)
 		v.think(500*ms, 1200*ms)
 	},
 	// Client-3 is told to give up while client-2 works, and client-2 rests
@@ -217,12 +217,13 @@ var variations = map[string]func(v *variation){
 		v.Workload.Rest = v.between(2800*ms, 4000*ms)
 		v.Faults[0].After = v.between(200*ms, 700*ms)
 	},
-	// Forgotten scripts cost a round trip, whoever else is there.
+	// Forgotten scripts cost a round trip, whoever else is there. Client-1 still
+	// works at 5 s.
 	"script-flush": func(v *variation) {
 		v.latency(20*ms, 40*ms)
 		v.Topology.Clients = v.number(3, 5)
 		v.Workload.Holds = v.number(1, 3)
-		v.thinks(1, 2000*ms, 9000*ms)
+		v.thinks(1, 5500*ms, 9000*ms)
 		v.think(100*ms, 1500*ms)
 		v.Workload.Rest = v.between(20*ms, 300*ms)
 		for n := 3; n <= v.Topology.Clients; n++ {
@@ -251,7 +252,8 @@ var variations = map[string]func(v *variation){
 		v.Workload.Rest = v.between(400*ms, 900*ms)
 		v.Workload.Lease = v.between(6000*ms, 15000*ms)
 	},
-	// Both close before client-1's process ends, at 3 s.
+	// Both close before client-1's first renewal, at 3.3 s, and its process
+	// ends after it.
 	"shutdown": func(v *variation) {
 		v.think(200*ms, 1500*ms)
 		closes := v.between(1700*ms, 2800*ms)
