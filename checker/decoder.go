@@ -1,0 +1,95 @@
+package checker
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Decoder reads a history one event at a time, as strictly as [Decode].
+type Decoder struct {
+	b      *bufio.Reader
+	line   int // of what was read last
+	header Header
+	ended  bool // the last event was the End event
+	err    error
+}
+
+// NewDecoder reads the header. Its errors are those of [Decode].
+func NewDecoder(r io.Reader) (*Decoder, error) {
+	d := &Decoder{b: bufio.NewReaderSize(r, 64<<10)}
+	raw, err := d.next()
+	if errors.Is(err, io.EOF) {
+		return nil, d.invalid("the history is empty")
+	}
+	if err != nil {
+		return nil, err
+	}
+	// The format first: a newer one may well have fields we lack.
+	var f struct {
+		Format string `json:"format"`
+	}
+	if err := json.Unmarshal(raw, &f); err != nil {
+		return nil, d.invalid("not a history: the first line is not a JSON object: %s", plainJSON(err))
+	}
+	if f.Format != Format {
+		return nil, d.invalid("this is %q; this version reads %q", f.Format, Format)
+	}
+	if err := strict(raw, &d.header); err != nil {
+		return nil, d.invalid("%s", plainJSON(err))
+	}
+	return d, nil
+}
+
+// Header is the header of the history.
+func (d *Decoder) Header() Header { return d.header }
+
+// Next reads one event. At the end of a whole history the error is io.EOF; a
+// history that was cut off gets an [*InvalidError]. After an error every call
+// returns the same one.
+func (d *Decoder) Next() (Event, error) {
+	var e Event
+	if d.err == nil {
+		e, d.err = d.event()
+	}
+	return e, d.err
+}
+
+func (d *Decoder) event() (Event, error) {
+	raw, err := d.next()
+	switch {
+	case errors.Is(err, io.EOF) && d.ended:
+		return Event{}, io.EOF
+	case errors.Is(err, io.EOF):
+		return Event{}, d.invalid("the history is cut off: its last event must be of kind %q", End)
+	case err != nil:
+		return Event{}, err
+	}
+	var e Event
+	if err := strict(raw, &e); err != nil {
+		return Event{}, d.invalid("%s", plainJSON(err))
+	}
+	d.ended = e.Kind == End
+	return e, nil
+}
+
+// next reads a line. The error is io.EOF when there is none.
+func (d *Decoder) next() ([]byte, error) {
+	d.line++
+	raw, err := d.b.ReadBytes('\n')
+	switch {
+	case errors.Is(err, io.EOF) && len(raw) > 0:
+		return nil, d.invalid("the line is cut off: it does not end in a newline")
+	case errors.Is(err, io.EOF):
+		return nil, io.EOF
+	case err != nil:
+		return nil, fmt.Errorf("read history: %w", err)
+	}
+	return raw, nil
+}
+
+func (d *Decoder) invalid(format string, args ...any) error {
+	return &InvalidError{Line: d.line, Event: d.line - 1, Reason: fmt.Sprintf(format, args...)}
+}
