@@ -27,8 +27,34 @@ type op struct {
 
 func (o *op) open() bool { return o.kind == Invoke }
 
+// onLock says that the operation is one of a lock, not of the resource.
+func (o *op) onLock() bool { return o.f == Acquire || o.f == Release || o.f == Inspect }
+
 // unclear says that nobody knows whether the operation happened.
 func (o *op) unclear() bool { return o.kind == Info || o.kind == Invoke }
+
+// invoked is the operation that an event begins.
+func invoked(e *Event) *op {
+	o := &op{id: e.Op, f: e.F, client: e.Client, owner: e.Owner, lock: e.Lock, inv: e.Time, ret: never, kind: Invoke}
+	if e.Args != nil {
+		o.args = *e.Args
+	}
+	return o
+}
+
+// returned notes the return of the operation.
+func (o *op) returned(e *Event) {
+	o.kind, o.ret = e.Kind, e.Time
+	if e.Result != nil {
+		o.res = *e.Result
+	}
+}
+
+// filled are the claims with Quorum and Nodes at least 1.
+func (c Claims) filled() Claims {
+	c.Quorum, c.Nodes = max(c.Quorum, 1), max(c.Nodes, 1)
+	return c
+}
 
 // trace is a valid history, indexed for the judges. It is built once and only
 // read after that.
@@ -59,21 +85,18 @@ func newTrace(h *History) *trace {
 		byID: map[int64]*op{}, byOwner: map[ownerLock][]*op{},
 		client: map[string]string{}, crashed: map[string]int64{},
 	}
-	t.claim.Quorum, t.claim.Nodes = max(t.claim.Quorum, 1), max(t.claim.Nodes, 1)
+	t.claim = t.claim.filled()
 	knownLock := map[string]bool{}
 	for i := range h.Events {
 		e := &h.Events[i]
 		t.endTime = e.Time
 		switch e.Kind {
 		case Invoke:
-			o := &op{id: e.Op, f: e.F, client: e.Client, owner: e.Owner, lock: e.Lock, inv: e.Time, ret: never, kind: Invoke}
-			if e.Args != nil {
-				o.args = *e.Args
-			}
+			o := invoked(e)
 			t.ops = append(t.ops, o)
 			t.byID[o.id] = o
 			t.client[o.owner] = o.client
-			if o.f == Acquire || o.f == Release || o.f == Inspect {
+			if o.onLock() {
 				k := ownerLock{o.owner, o.lock}
 				if t.byOwner[k] == nil {
 					t.owners = append(t.owners, k)
@@ -85,11 +108,7 @@ func newTrace(h *History) *trace {
 				}
 			}
 		case OK, Fail, Info:
-			o := t.byID[e.Op]
-			o.kind, o.ret = e.Kind, e.Time
-			if e.Result != nil {
-				o.res = *e.Result
-			}
+			t.byID[e.Op].returned(e)
 		case Note:
 			t.notes = append(t.notes, e)
 			if e.F == Crashed {
@@ -116,8 +135,10 @@ func (t *trace) needsServers() bool {
 
 // leaseOf is how long an acquire's hold lasts unless renewed; never when the
 // lock has no lease or none was asked for.
-func (t *trace) leaseOf(o *op) int64 {
-	if !t.claim.Lease || o.args.Lease == 0 {
+func (t *trace) leaseOf(o *op) int64 { return leaseUnder(t.claim, o) }
+
+func leaseUnder(c Claims, o *op) int64 {
+	if !c.Lease || o.args.Lease == 0 {
 		return never
 	}
 	return o.args.Lease
