@@ -16,20 +16,32 @@ import (
 func newCheckCmd() *cobra.Command {
 	var picture string
 	var budget time.Duration
+	var following bool
 	c := &cobra.Command{
 		Use:   "check HISTORY...",
 		Short: "Judge stored histories again",
 		Long: `Judges histories (JSON lines, also gzipped; - for stdin) and prints the verdict
 on every property that the lock claims. Nothing is expected of them: exit code
 0 when all is ok, 1 when something is violated, 3 when something is unknown, 2
-when a history is invalid, which is not a verdict on the lock.`,
+when a history is invalid, which is not a verdict on the lock.
+
+With --follow it reads a history that is still being written, from a file that
+grows or from a pipe, and judges the linearizability of its locks as events come
+in. It ends at the first violation, or at the end of the run.`,
 		Example: `  holdfast check holdfast-runs/*/histories/holder-pause/reentrant-seed-1.jsonl
   zcat history.jsonl.gz | holdfast check -
-  holdfast check history.jsonl --picture porcupine.html`,
+  holdfast check history.jsonl --picture porcupine.html
+  holdfast check --follow soak.jsonl`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if picture != "" && len(args) != 1 {
 				return usage("--picture takes one history at a time")
+			}
+			if following {
+				if picture != "" || len(args) != 1 {
+					return usage("--follow takes one history at a time, and draws no picture")
+				}
+				return follow(c.Context(), args[0], c.InOrStdin(), c.OutOrStdout())
 			}
 			code := exitOK
 			var bad, defects []error
@@ -72,6 +84,7 @@ when a history is invalid, which is not a verdict on the lock.`,
 			return result(code)
 		},
 	}
+	c.Flags().BoolVar(&following, "follow", false, "judge the linearizability of a history while it is being written, and stop at the first violation")
 	c.Flags().StringVar(&picture, "picture", "", "write porcupine's picture of the violating part to this HTML file")
 	c.Flags().DurationVar(&budget, "budget", 20*time.Second, "real time that porcupine may take for one history")
 	return c
