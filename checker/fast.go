@@ -2,14 +2,18 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
 // The fast judge answers the same question as porcupine, about the same
-// model, in two steps. The first reads the holds off the replies, puts them in
+// model, in steps. The first reads the holds off the replies, puts them in
 // the one order they can have and looks for what does not fit: near-linear,
-// and enough for most histories. What the first cannot decide goes to a search
-// over the open operations, which is exact and has a budget.
+// and enough for most histories. When owners go on after operations of unknown
+// outcome, it looks at two histories that have none: one that is legal only if
+// the given one is, and one that is illegal only if the given one is. What
+// is then still open goes to a search over the open operations, which is exact
+// and has a budget.
 //
 // It decides or it says Unknown; it never guesses.
 
@@ -26,10 +30,29 @@ func byFast(ops []lockOp, r rules, budget time.Duration) Outcome {
 }
 
 func fastRuling(ops []lockOp, r rules, budget time.Duration) ruling {
-	if v := bySessions(ops, r); v.outcome != Unknown {
+	if v := byReplies(ops, r); v.outcome != Unknown {
 		return v
 	}
 	return bySearch(ops, r, budget)
+}
+
+// byReplies is the near-linear part of the fast judge.
+func byReplies(ops []lockOp, r rules) ruling {
+	v := bySessions(ops, r)
+	if v.outcome != Unknown || r.loose {
+		return v
+	}
+	if !slices.IsSortedFunc(ops, byCall) {
+		ops = slices.Clone(ops)
+		slices.SortStableFunc(ops, byCall)
+	}
+	if bySessions(guess(ops, r), r).outcome == Good {
+		return good()
+	}
+	if w := bySessions(certain(ops, r), r); w.outcome == Violated {
+		return w
+	}
+	return v
 }
 
 func good() ruling { return ruling{outcome: Good} }

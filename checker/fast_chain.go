@@ -11,20 +11,23 @@ import (
 // and the model's own steps make the proof. When they do not go through, some
 // other placement may, and the search has to tell.
 func (s *sessions) chain() ruling {
-	places, refused, v := s.places()
+	lines, v := s.places()
 	if v.outcome != Good {
 		return v
 	}
 	states, spare := []lockState{{}}, []lockState(nil)
-	for i, j := 0, 0; i < len(places) || j < len(refused); {
-		var o *lockOp
-		if j == len(refused) || i < len(places) && byPlace(places[i], refused[j]) < 0 {
-			o = &s.ops[places[i].op]
-			i++
-		} else {
-			o = &s.ops[refused[j].op]
-			j++
+	for {
+		first := -1
+		for i := range lines {
+			if len(lines[i]) > 0 && (first < 0 || byPlace(lines[i][0], lines[first][0]) < 0) {
+				first = i
+			}
 		}
+		if first < 0 {
+			return good()
+		}
+		o := &s.ops[lines[first][0].op]
+		lines[first] = lines[first][1:]
 		spare = spare[:0]
 		for k := range states {
 			spare = s.r.step(spare, states[k], o)
@@ -37,13 +40,12 @@ func (s *sessions) chain() ruling {
 		}
 		states, spare = spare, states
 	}
-	return good()
 }
 
 // place is the instant given to an operation.
 type place struct {
 	at  int64
-	tie int32 // at one instant: 2k for step k of the sessions, 2k+1 for what follows it
+	tie int32 // at one instant: 3k for step k of the sessions, 3k+1 for a ghost after it, 3k+2 for a refusal
 	op  int32
 }
 
@@ -54,13 +56,28 @@ func byPlace(a, b place) int {
 	return cmp.Compare(a.tie, b.tie)
 }
 
+// gives is the release of unknown outcome that session i has to end with, for
+// its lease is too long to end before the next session; nil for none.
+func (s *sessions) gives(i int) *lockOp {
+	c := &s.list[i]
+	if c.end < 0 || s.ops[c.end].kind != maybeGave {
+		return nil
+	}
+	o := &s.ops[c.end]
+	if i+1 < len(s.list) && s.list[i+1].takes < o.call {
+		return nil
+	}
+	return o
+}
+
 func missed(o *lockOp) ruling {
 	return undecided("the lease leaves several orders, and the first one tried does not fit", o)
 }
 
-// places gives every operation of a session its instant, and every refusal
-// one at which it is right: both in order of time.
-func (s *sessions) places() (places, refused []place, v ruling) {
+// places gives every operation of a session its instant, every refusal one at
+// which it is right, and every ghost that it needs for that one at which it
+// takes the lock: three lines, each in order of time.
+func (s *sessions) places() (lines [3][]place, v ruling) {
 	// The operations of each session, in order.
 	start := make([]int32, len(s.list)+1)
 	for _, m := range s.member {
@@ -73,8 +90,8 @@ func (s *sessions) places() (places, refused []place, v ruling) {
 	}
 	steps := make([]int32, start[len(s.list)])
 	fill := slices.Clone(start)
-	places = make([]place, 0, len(steps))
-	refused = make([]place, 0, len(s.ops)-len(steps))
+	places := make([]place, 0, len(steps))
+	refused := make([]place, 0, len(s.ops)-len(steps))
 	for i, m := range s.member {
 		if m >= 0 {
 			steps[fill[m]] = int32(i)
@@ -108,9 +125,9 @@ func (s *sessions) places() (places, refused []place, v ruling) {
 				now = max(now, min(next, last))
 			}
 			if now > o.ret {
-				return nil, nil, missed(o)
+				return lines, missed(o)
 			}
-			places = append(places, place{now, 2 * k, steps[k]})
+			places = append(places, place{now, 3 * k, steps[k]})
 		}
 		end[i] = now
 		if !c.released {
@@ -118,12 +135,18 @@ func (s *sessions) places() (places, refused []place, v ruling) {
 			if !c.renewed {
 				last = min(last, add(expires, s.r.slack))
 			}
-			now = max(now, min(next, last), min(add(expires, -s.r.slack), c.last))
+			if o := s.gives(i); o != nil {
+				now = max(now, min(next, last), o.call)
+				places = append(places, place{now, 3*start[i+1] - 2, c.end})
+			} else {
+				now = max(now, min(next, last), min(add(expires, -s.r.slack), c.last))
+			}
 			end[i] = now
 		}
 	}
 
 	// Refusals: busy while somebody holds, the others any time.
+	free := gaps{s: s}
 	j := 0
 	latest := make([]int32, len(s.owners)) // session of each owner so far
 	for i := range latest {
@@ -149,14 +172,18 @@ func (s *sessions) places() (places, refused []place, v ruling) {
 			for j < len(s.list) && end[j] < o.call {
 				j++
 			}
-			if k == len(s.list) || begin[k] > o.ret {
-				return nil, nil, missed(o)
+			switch {
+			case k < len(s.list) && begin[k] <= o.ret:
+				refused = append(refused, place{max(begin[k], o.call), 3*start[k] + 2, int32(i)})
+			case k == j:
+				free.add(j, int32(i))
+			default:
+				return lines, missed(o)
 			}
-			refused = append(refused, place{max(begin[k], o.call), 2*start[k] + 1, int32(i)})
 		default:
 			p := place{o.call, -1, int32(i)}
 			if own >= 0 {
-				p.tie = 2*start[own+1] - 1
+				p.tie = 3*start[own+1] - 1
 				if s.list[own].end == int32(i) {
 					p.at = max(p.at, min(end[own], o.ret))
 				}
@@ -164,8 +191,36 @@ func (s *sessions) places() (places, refused []place, v ruling) {
 			refused = append(refused, p)
 		}
 	}
+
+	all, left := free.haunt()
+	if left != nil {
+		return lines, missed(&s.ops[left.op])
+	}
+	ghosts := make([]place, 0, len(all))
+	now, gap := longPast, int32(-1)
+	for _, h := range all {
+		if h.gap != gap {
+			if gap, now = h.gap, longPast; gap > 0 {
+				now = end[gap-1]
+			}
+		}
+		tie := 3*start[gap] - 3
+		ghost := &s.ops[h.ghost]
+		now = max(now, ghost.call, min(s.ops[h.refused[0].op].ret, ghost.ret))
+		ghosts = append(ghosts, place{now, tie + 1, h.ghost})
+		taken := now
+		for _, f := range h.refused {
+			o := &s.ops[f.op]
+			at := max(taken, o.call)
+			if at > o.ret {
+				return lines, missed(o)
+			}
+			now = max(now, at)
+			refused = append(refused, place{at, tie + 2, f.op})
+		}
+	}
 	if !slices.IsSortedFunc(refused, byPlace) {
 		slices.SortFunc(refused, byPlace)
 	}
-	return places, refused, good()
+	return [3][]place{places, ghosts, refused}, good()
 }

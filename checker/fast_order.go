@@ -55,19 +55,17 @@ func (s *sessions) overlap(a, b *session) ruling {
 // With leases a late end may rule out an early begin. Then a refusal that
 // touches none is still wrong, but one that touches some proves nothing yet.
 //
-// A refusal that touches none may also be due to an unknown acquire that took
-// the lock in the gap. One is enough for all refusals of a gap, the oldest is
-// the best, and it serves one gap only: an owner that crashed keeps the lock
-// for ever, and only the last gap has room for that; any other may give back.
+// A refusal that touches none may also be due to an acquire that left no other
+// trace and took the lock in the gap.
 func (s *sessions) refusals() ruling {
 	if s.leased {
+		if len(s.ghosts) > 0 {
+			return good() // the chain has to tell
+		}
 		for i := range s.list {
 			if s.list[i].core < s.list[i].takes {
 				return good() // no forced order
 			}
-		}
-		if len(s.ghosts) > 0 {
-			s.doubt(&s.ops[s.ghosts[0]], "an acquire with unknown outcome may have held the lock")
 		}
 	}
 	free := gaps{s: s}
@@ -84,9 +82,12 @@ func (s *sessions) refusals() ruling {
 		if k < len(s.list) && s.from(k) <= o.ret {
 			continue
 		}
-		free.need(i, o)
+		free.add(i, b)
 	}
-	return free.rule()
+	if _, left := free.haunt(); left != nil {
+		return s.idle(left)
+	}
+	return good()
 }
 
 // from and until bound the longest hold of session i. Both grow with i.
@@ -106,80 +107,25 @@ func (s *sessions) until(i int) int64 {
 	return min(c.last, s.list[i+1].takes)
 }
 
-// gaps are the certainly free times that contain refusals.
-type gaps struct {
-	s     *sessions
-	needs []need
-}
-
-type need struct {
-	gap int
-	by  *lockOp // the refusal in it that returned first
-}
-
-// need notes a refusal in the gap before session i.
-func (g *gaps) need(i int, o *lockOp) {
-	if n := len(g.needs); n > 0 && g.needs[n-1].gap == i {
-		if o.ret < g.needs[n-1].by.ret {
-			g.needs[n-1].by = o
-		}
-		return
-	}
-	// Refusals come by call, so a gap never comes again once a later one has:
-	// a refusal lies inside its gap.
-	g.needs = append(g.needs, need{i, o})
-}
-
-// rule gives every gap a ghost: gaps in order of time, each any ghost that was
-// called in time. A ghost that was in time for a gap is so for all later ones,
-// so it is enough to count.
-func (g *gaps) rule() ruling {
-	ghosts := g.s.ghosts // by call
-	available, seen := 0, 0
-	if len(g.needs) > 0 && g.s.open != "" {
-		// Operations that touch may let a ghost answer for its own owner.
-		return undecided(g.s.open, g.s.openOp)
-	}
-	for _, n := range g.needs {
-		last := n.gap == len(g.s.list)
-		settled := false
-		for ; seen < len(ghosts) && g.s.ops[ghosts[seen]].call <= n.by.ret; seen++ {
-			if !g.s.ops[ghosts[seen]].crashed {
-				available++
-			}
-		}
-		if last {
-			for _, k := range ghosts[:seen] {
-				settled = settled || g.s.ops[k].crashed
-			}
-		}
-		if settled {
-			continue
-		}
-		if available--; available < 0 {
-			return g.wrong(n)
-		}
-	}
-	return good()
-}
-
-func (g *gaps) wrong(n need) ruling {
-	cause := []*lockOp{n.by}
+// idle explains that a refusal came while the lock was free.
+func (s *sessions) idle(f *refusal) ruling {
+	o := &s.ops[f.op]
+	cause := []*lockOp{o}
 	held := "nobody had held it before"
-	if n.gap > 0 {
-		c := &g.s.list[n.gap-1]
-		cause = append(cause, &g.s.ops[c.first])
+	if f.gap > 0 {
+		c := &s.list[f.gap-1]
+		cause = append(cause, &s.ops[c.first])
 		if c.end >= 0 {
-			cause = append(cause, &g.s.ops[c.end])
+			cause = append(cause, &s.ops[c.end])
 		}
-		held = "the last hold before was over by " + at(g.s.until(n.gap-1))
+		held = "the last hold before was over by " + at(s.until(int(f.gap)-1))
 	}
 	next := "nobody took it after"
-	if n.gap < len(g.s.list) {
-		c := &g.s.list[n.gap]
-		cause = append(cause, &g.s.ops[c.first])
-		next = "the next began no earlier than " + at(g.s.from(n.gap))
+	if int(f.gap) < len(s.list) {
+		c := &s.list[f.gap]
+		cause = append(cause, &s.ops[c.first])
+		next = "the next began no earlier than " + at(s.from(int(f.gap)))
 	}
 	return contradiction(cause, "%s was refused the lock as busy between %s and %s, and it was free: %s, %s",
-		n.by.name, at(n.by.call), at(n.by.ret), held, next)
+		o.name, at(o.call), at(o.ret), held, next)
 }

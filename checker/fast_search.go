@@ -20,8 +20,10 @@ import (
 //     the other's state allows as much and it has used no other operation of
 //     unknown outcome: those may still happen at the end, where they change
 //     nothing that anyone sees.
-//   - Without leases, unknown operations of one owner and kind differ only in
-//     their call, and the oldest is used first.
+//   - Unknown operations of one owner and kind, with the same lease, differ only
+//     in their call, and the oldest is used first. So only a few of each kind
+//     are kept open; the others wait until one of these has taken effect in
+//     every situation. See parking.
 
 // maxSituations bounds the memory of the search.
 const maxSituations = 50_000
@@ -31,12 +33,17 @@ type search struct {
 	timeless bool // no hold ends by itself: the state needs no time
 	ops      [64 * openWords]*lockOp
 	open     opSet // slots in use
+	parking  parking
 	optional opSet // of them, those that may never take effect
 	eager    opSet // of them, refusals
 	now      []situation
+	reached  frontier
+	out      []situation // reused
 	scratch  []lockState
-	seen     map[situation]struct{}
+	settling []lockState
 	took     map[int32]*lockOp // latest acquire of each owner that may have taken the lock
+	left     []int32           // operations of each owner still to come; nil when nobody knows
+	returned int
 	steps    int
 	limit    time.Time // zero for none
 }
@@ -45,15 +52,27 @@ type search struct {
 // told otherwise.
 func newSearch(r rules, limit time.Time) *search {
 	return &search{
-		r: r, timeless: true, now: []situation{{}}, limit: limit,
-		seen: map[situation]struct{}{}, took: map[int32]*lockOp{},
+		r: r, timeless: true, now: []situation{{}}, limit: limit, parking: parking{room: keptOpen},
+		took: map[int32]*lockOp{},
 	}
 }
 
 // bySearch is the exact step of the fast judge. It says Unknown when the
 // budget ends or too much is open at once.
 func bySearch(ops []lockOp, r rules, budget time.Duration) ruling {
-	s := newSearch(r, time.Now().Add(budget))
+	limit := time.Now().Add(budget)
+	ops = strays(ops, r)
+	for room := keptOpen; ; room *= 8 {
+		s := newSearch(r, limit)
+		s.parking.room = room
+		if v := s.all(ops); v.outcome != Unknown || !s.parking.missed || room > 64*openWords {
+			return v
+		}
+	}
+}
+
+// all follows a history from its beginning to its end.
+func (s *search) all(ops []lockOp) ruling {
 	type event struct {
 		t  int64
 		op int32 // calls are i, returns ^i
@@ -61,6 +80,10 @@ func bySearch(ops []lockOp, r rules, budget time.Duration) ruling {
 	events := make([]event, 0, 2*len(ops))
 	for i := range ops {
 		o := &ops[i]
+		for int(o.owner) >= len(s.left) {
+			s.left = append(s.left, 0)
+		}
+		s.left[o.owner]++
 		acquires := o.kind == gotLock || o.kind == maybeGot || o.kind == tookAndGave
 		if o.kind == tookAndGave || acquires && o.lease < forever {
 			s.timeless = false
@@ -87,7 +110,7 @@ func bySearch(ops []lockOp, r rules, budget time.Duration) ruling {
 		if e.op >= 0 {
 			slot := s.invoke(&ops[e.op])
 			if slot < 0 {
-				return undecided("too many operations are open at once", &ops[e.op])
+				return undecided(tooMany, &ops[e.op])
 			}
 			slots[e.op] = int16(slot)
 			continue
@@ -96,7 +119,7 @@ func bySearch(ops []lockOp, r rules, budget time.Duration) ruling {
 		before := s.now
 		switch s.finish(int(slots[^e.op])) {
 		case Unknown:
-			return undecided("the search ran out of budget", o)
+			return s.gaveUp(o)
 		case Violated:
 			return s.stuck(o, before)
 		}
@@ -104,22 +127,40 @@ func bySearch(ops []lockOp, r rules, budget time.Duration) ruling {
 	return good()
 }
 
+// gaveUp explains that the search stopped before its end.
+func (s *search) gaveUp(o *lockOp) ruling {
+	if s.parking.missed {
+		return undecided("more operations of unknown outcome than the search can keep apart", o)
+	}
+	return undecided("the search ran out of budget", o)
+}
+
+const tooMany = "too many operations are open at once"
+
 // invoke opens an operation and returns its slot, -1 when there is none.
 func (s *search) invoke(o *lockOp) int {
-	slot := -1
-	for i, w := range s.open {
-		if w != ^uint64(0) {
-			slot = i*64 + bits.TrailingZeros64(^w)
-			break
-		}
+	if o.kind == gotLock || o.kind == maybeGot {
+		s.took[o.owner] = o
 	}
+	if s.left != nil {
+		s.left[o.owner]--
+	}
+	if o.unclear() && !s.parking.enter(o) {
+		return parked
+	}
+	return s.put(o)
+}
+
+// put gives an operation a slot, -1 when there is none.
+func (s *search) put(o *lockOp) int {
+	slot := s.open.unused()
 	if slot < 0 {
 		return slot
 	}
 	s.ops[slot] = o
 	s.open.add(slot)
-	if o.kind == gotLock || o.kind == maybeGot {
-		s.took[o.owner] = o
+	if o.unclear() {
+		s.parking.lanes[like(o)].open.add(slot)
 	}
 	switch o.kind {
 	case maybeGot, tookAndGave:
@@ -149,39 +190,36 @@ func (s *search) invoke(o *lockOp) int {
 	return slot
 }
 
+// remove frees a slot.
+func (s *search) remove(slot int) {
+	s.open.remove(slot)
+	s.optional.remove(slot)
+	s.eager.remove(slot)
+	s.ops[slot] = nil
+}
+
 // finish lets the operation in a slot return: situations in which it can have
 // taken effect by now remain.
 func (s *search) finish(slot int) Outcome {
-	var out []situation
-	var todo []situation
-	clear(s.seen)
-	last := s.ops[slot]
-	push := func(c situation) {
-		s.settle(&c)
-		if _, ok := s.seen[c]; !ok {
-			s.seen[c] = struct{}{}
-			todo = append(todo, c)
-		}
-	}
+	last, mandatory := s.ops[slot], !s.optional.has(slot)
+	out := s.out[:0]
+	s.reached.reset(s.known())
 	for _, c := range s.now {
-		push(c)
+		s.reach(c)
 	}
-	mandatory := !s.optional.has(slot)
-	for len(todo) > 0 {
-		c := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if c.done.has(slot) || !mandatory {
-			// An optional operation that did nothing needs no place.
-			out = append(out, c)
-		}
+	for i := 0; i < len(s.reached.all); i++ {
+		c := s.reached.all[i]
 		if c.done.has(slot) {
+			out = append(out, c)
 			continue
 		}
-		if len(s.seen) > maxSituations || s.steps&1023 < 32 && !s.limit.IsZero() && time.Now().After(s.limit) {
+		if !mandatory {
+			out = append(out, c) // what did nothing needs no place
+		}
+		if i > maxSituations || s.steps&1023 < 32 && !s.limit.IsZero() && time.Now().After(s.limit) {
 			return Unknown
 		}
-		next := slices.Clone(s.step(c.state, last))
-		for _, n := range next {
+		for _, n := range s.step(c.state, last) {
 			d := situation{n, c.done}
 			d.done.add(slot)
 			s.settle(&d)
@@ -189,16 +227,8 @@ func (s *search) finish(slot int) Outcome {
 		}
 		for w := range s.open {
 			for left := s.open[w] &^ c.done[w]; left != 0; left &= left - 1 {
-				i := w*64 + bits.TrailingZeros64(left)
-				if i != slot && s.useful(i, &c) {
-					for _, n := range slices.Clone(s.step(c.state, s.ops[i])) {
-						if n == c.state && s.optional.has(i) {
-							continue // as good as not used
-						}
-						d := situation{n, c.done}
-						d.done.add(i)
-						push(d)
-					}
+				if k := w*64 + bits.TrailingZeros64(left); k != slot && s.useful(k, &c) {
+					s.use(k, &c)
 				}
 			}
 		}
@@ -206,19 +236,44 @@ func (s *search) finish(slot int) Outcome {
 	for i := range out {
 		out[i].done.remove(slot)
 	}
-	known := s.open
-	for i := range known {
-		known[i] &^= s.optional[i]
-	}
-	s.open.remove(slot)
-	s.optional.remove(slot)
-	s.eager.remove(slot)
-	s.ops[slot] = nil
+	s.remove(slot)
+	s.out = out
 	if len(out) == 0 {
+		if s.parking.missed {
+			return Unknown
+		}
 		return Violated
 	}
-	s.now = essential(out, &known)
+	s.now = essential(s.now[:0], out, s.known())
+	s.unpark()
 	return Good
+}
+
+// known are the open operations that certainly take effect.
+func (s *search) known() (known opSet) {
+	for i := range known {
+		known[i] = s.open[i] &^ s.optional[i]
+	}
+	return known
+}
+
+// use lets one open operation take effect in a situation.
+func (s *search) use(slot int, c *situation) {
+	for _, n := range s.step(c.state, s.ops[slot]) {
+		if n == c.state && s.optional.has(slot) {
+			continue // as good as not used
+		}
+		d := situation{n, c.done}
+		d.done.add(slot)
+		s.reach(d)
+	}
+}
+
+// reach notes a situation that the lock may be in before an operation returns.
+func (s *search) reach(c situation) {
+	s.settle(&c)
+	s.parking.look(&c)
+	s.reached.add(c)
 }
 
 // stuck explains that nothing allows an operation to return as it did: the

@@ -48,7 +48,10 @@ type sessions struct {
 	list   []session
 	member []int32 // session of each op; -1 for none
 	busy   []int32 // refused acquires while their owner held nothing
-	ghosts []int32 // unknown acquires by owners that held nothing and went no further
+	// ghosts are acquires that may have held the lock for a while without
+	// leaving another trace: unknown ones by owners that held nothing and went
+	// no further, and failed ones, until they returned.
+	ghosts []int32
 
 	leased bool // some hold may end by itself
 	// open says why an illegal finding would not be safe: something may have
@@ -115,6 +118,7 @@ func (s *sessions) read() ruling {
 		if o.kind == tookAndGave {
 			// It may have done nothing, which is always allowed.
 			s.doubt(o, "a failed acquire may have held the lock for a while")
+			s.ghosts = append(s.ghosts, int32(i))
 			continue
 		}
 		w := &s.owners[o.owner]

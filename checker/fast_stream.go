@@ -29,6 +29,7 @@ type entry struct {
 func newStream(r rules, leased bool) *stream {
 	s := &stream{search: newSearch(r, time.Time{}), v: good()}
 	s.search.timeless = !leased
+	s.search.parking.room = 2 * keptOpen // it cannot begin anew with more
 	return s
 }
 
@@ -107,7 +108,7 @@ func (s *stream) follow(now int64) {
 		before := s.search.now
 		switch s.search.finish(e.slot) {
 		case Unknown:
-			s.v = undecided("the search ran out of budget", &e.op)
+			s.v = s.search.gaveUp(&e.op)
 		case Violated:
 			s.v, s.at = s.search.stuck(&e.op, before), e.op.ret
 		}

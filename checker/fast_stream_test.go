@@ -54,13 +54,17 @@ func timed(ops []lockOp) bool {
 // A stream comes to the same end as the search that sees everything at once.
 func TestStreamAgainstSearch(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 9))
-	bad := 0
+	bad, undecided := 0, 0
 	for range rounds(t, 10_000) {
 		m := randomMix(r)
 		ops := simulated(r, m, 1+r.IntN(5), 1+r.IntN(6), r.IntN(3))
 		slices.SortStableFunc(ops, byCall)
 		want := bySearch(ops, m.rules(), time.Second)
 		got, _ := streamed(ops, m.rules(), timed(ops))
+		if got.outcome == Unknown && want.outcome == Violated {
+			undecided++ // the search may begin anew with more room
+			continue
+		}
 		if got.outcome != want.outcome {
 			t.Fatalf("stream says %s, search %s%s", got.outcome, want.outcome, listing(ops))
 		}
@@ -68,7 +72,10 @@ func TestStreamAgainstSearch(t *testing.T) {
 			bad++
 		}
 	}
-	t.Logf("%d illegal", bad)
+	t.Logf("%d illegal, %d undecided", bad, undecided)
+	if undecided > bad/50 {
+		t.Error("too many are undecided")
+	}
 }
 
 // What a stream keeps does not grow with the run.

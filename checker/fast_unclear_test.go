@@ -6,42 +6,21 @@ import (
 	"time"
 )
 
-// lose makes one reply in every n unknown; its owner goes on.
-func lose(ops []lockOp, n int) []lockOp {
-	r := rand.New(rand.NewPCG(9, uint64(n)))
-	for i := range ops {
-		o := &ops[i]
-		if r.IntN(n) > 0 {
-			continue
-		}
-		switch o.kind {
-		case gotLock, foundBusy:
-			o.kind, o.count, o.ret, o.crashed = maybeGot, 0, forever, true
-		case gaveBack:
-			o.kind, o.ret = maybeGave, forever
-		}
-	}
-	return ops
-}
-
 // Owners that go on after lost replies are what makes a general search
-// explode. Without leases the search over open operations decides them well
-// within its budget, however many are lost; with leases, a few.
+// explode.
 func TestLostReplies(t *testing.T) {
-	for _, every := range []int{100, 30, 10, 5} {
+	for _, every := range []int{50, 10, 5, 3} {
 		for _, lease := range []int64{forever, 200 * millisecond} {
-			if lease < forever && every < 100 {
-				continue
-			}
-			for _, bad := range []bool{false, true} {
-				ops := lose(busyLock(600, lease, bad), every)
-				v := fastRuling(ops, rules{}, 20*time.Second)
-				want := Good
-				if bad {
-					want = Violated
-				}
-				if v.outcome != want {
-					t.Errorf("one in %d lost, lease %s: want %s, got %+v", every, after(lease), want, v)
+			for _, lost := range []lossy{ownersStop, ownersGoOn} {
+				for _, bad := range []bool{false, true} {
+					ops := load{n: 2000, lease: lease, lost: lost, every: every, bad: bad}.ops()
+					want := Good
+					if bad {
+						want = Violated
+					}
+					if v := fastRuling(ops, rules{}, 20*time.Second); v.outcome != want {
+						t.Errorf("one in %d lost, lease %s, %s: want %s, got %+v", every, after(lease), lost, want, v)
+					}
 				}
 			}
 		}
@@ -50,8 +29,8 @@ func TestLostReplies(t *testing.T) {
 
 // A search that would take too long ends, and says where it stood.
 func TestSearchEndsUndecided(t *testing.T) {
-	ops := lose(busyLock(600, 200*millisecond, true), 10)
-	v := fastRuling(ops, rules{}, 100*time.Millisecond)
+	ops := load{n: 600, lease: 200 * millisecond, lost: ownersGoOn, every: 5, bad: true}.ops()
+	v := bySearch(ops, rules{}, time.Millisecond)
 	if v.outcome != Unknown || v.why == "" || len(v.ops) == 0 || len(v.ops) > maxCause {
 		t.Errorf("got %+v", v)
 	}

@@ -30,15 +30,16 @@ const (
 // lockOp is one operation on one lock, as the judges see it.
 type lockOp struct {
 	id        int64
-	owner     int32 // numbered from 1
-	kind      opKind
 	call, ret int64
 	asked     int64 // the invocation; call is later where the server log says so
 	lease     int64 // forever when the hold does not end by itself
-	renewed   bool
-	count     int32 // replied; 0 on gotLock means it did not say
-	crashed   bool  // the client is gone and cannot clean up after itself
 	name      string
+	owner     int32 // numbered from 1
+	count     int32 // replied; 0 on gotLock means it did not say
+	kind      opKind
+	renewed   bool
+	crashed   bool // the client is gone and cannot clean up after itself
+	stray     bool // of unknown outcome, and all that matters of its owner; the search finds these
 }
 
 // rules are how the lock under test differs from others.
