@@ -58,6 +58,9 @@ func sameOnline(tb testing.TB, h *History) Outcome {
 		tb.Fatal(err)
 	}
 	got, final, early := online(tb, h)
+	if got.Outcome == Unknown && want.Outcome == Violated {
+		return Unknown // the search may begin anew with more room
+	}
 	if got.Outcome != want.Outcome && want.Outcome != Unknown {
 		tb.Fatalf("online says %+v, Judge %+v\n%s", got, want, encoded(tb, h))
 	}
