@@ -13,8 +13,7 @@ const keptOpen = 2
 const parked = math.MaxInt16
 
 // likeness says which operations of unknown outcome are as good as one another,
-// but for their call. An older one allows whatever a younger one does. Of stray
-// ones it does not matter who their owners are: they are 0 here.
+// but for their call. An older one allows whatever a younger one does.
 type likeness struct {
 	owner            int32
 	kind             opKind
@@ -23,15 +22,12 @@ type likeness struct {
 }
 
 func like(o *lockOp) likeness {
-	l := likeness{o.owner, o.kind, o.renewed, o.crashed, o.lease}
-	if o.stray {
-		l.owner = 0
-	}
-	return l
+	return likeness{o.owner, o.kind, o.renewed, o.crashed, o.lease}
 }
 
-// strays marks the acquires of unknown outcome that are the last of owners who
-// held nothing before and never were unclear.
+// strays gives the acquires of unknown outcome that are the last of owners who
+// held nothing before and never were unclear one owner: who they are can
+// matter to nobody any more.
 func strays(ops []lockOp, r rules) []lockOp {
 	ops = slices.Clone(ops)
 	if !slices.IsSortedFunc(ops, byCall) {
@@ -39,18 +35,19 @@ func strays(ops []lockOp, r rules) []lockOp {
 	}
 	type owner struct {
 		last  int32
-		holds bool // or may
-		gone  bool // was unclear before
+		ret   int64 // of what it did before last
+		holds bool  // or may
+		gone  bool  // was unclear before
 	}
 	var owners []owner
 	for i := range ops {
 		o := &ops[i]
 		for int(o.owner) >= len(owners) {
-			owners = append(owners, owner{last: -1})
+			owners = append(owners, owner{last: -1, ret: longPast})
 		}
 		w := &owners[o.owner]
-		if w.last >= 0 && ops[w.last].unclear() {
-			w.gone = true
+		if w.last >= 0 {
+			w.ret, w.gone = max(w.ret, ops[w.last].ret), w.gone || ops[w.last].unclear()
 		}
 		w.last = int32(i)
 		switch o.kind {
@@ -67,7 +64,9 @@ func strays(ops []lockOp, r rules) []lockOp {
 	for _, w := range owners {
 		if w.last >= 0 && !w.holds && !w.gone {
 			o := &ops[w.last]
-			o.stray = o.kind == maybeGot && o.unclear()
+			if o.kind == maybeGot && o.unclear() && w.ret < o.call {
+				o.owner, o.stray = int32(len(owners)), true
+			}
 		}
 	}
 	return ops

@@ -62,7 +62,7 @@ func newSearch(r rules, limit time.Time) *search {
 func bySearch(ops []lockOp, r rules, budget time.Duration) ruling {
 	limit := time.Now().Add(budget)
 	ops = strays(ops, r)
-	for room := keptOpen; ; room *= 8 {
+	for room := keptOpen; ; room *= 2 {
 		s := newSearch(r, limit)
 		s.parking.room = room
 		if v := s.all(ops); v.outcome != Unknown || !s.parking.missed || room > 64*openWords {

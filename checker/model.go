@@ -39,7 +39,7 @@ type lockOp struct {
 	kind      opKind
 	renewed   bool
 	crashed   bool // the client is gone and cannot clean up after itself
-	stray     bool // of unknown outcome, and all that matters of its owner; the search finds these
+	stray     bool // it shares its owner with others, each of which is alone; see strays
 }
 
 // rules are how the lock under test differs from others.
@@ -195,7 +195,7 @@ func (r rules) held(out []lockState, h lockState, last int64, o *lockOp) []lockS
 		}
 	case maybeGot:
 		out = append(out, h)
-		if own && r.reentrant {
+		if own && r.reentrant && !o.stray {
 			h.count++
 			h.extra++
 			h.renewed = h.renewed || o.renewed

@@ -80,9 +80,9 @@ func (t *trace) countsOf(k ownerLock) Verdict {
 func (b bounds) words(f Func) string {
 	switch n := b.hi; {
 	case f == Acquire && b.lo == b.hi:
-		return "it was to be " + strconv.Itoa(n+1)
+		return "it should have been " + strconv.Itoa(n+1)
 	case f == Release && b.lo == b.hi:
-		return "it was to be " + strconv.Itoa(n-1)
+		return "it should have been " + strconv.Itoa(n-1)
 	}
 	return "the owner can have had " + strconv.Itoa(b.lo) + " to " + strconv.Itoa(b.hi) + " holds before"
 }
@@ -148,7 +148,7 @@ func (t *trace) serverCounts(k ownerLock) Verdict {
 			allowed++
 		}
 		if c.Count > allowed {
-			return violation(c.t, opIDs(open, t.grantOf(k.owner, k.lock, c.t)), "%s counted %s of %s at %s; it had asked for %d",
+			return violation(c.t, opIDs(open, t.grantOf(k.owner, k.lock, c.t)), "%s counted %s of %s at %s; it had asked for %d at most",
 				c.Node, plural(c.Count, "hold"), k.owner, at(c.t), allowed)
 		}
 	}
@@ -184,7 +184,7 @@ func (t *trace) ghostHold(k ownerLock) Verdict {
 	if len(groups) <= t.claim.Nodes-max(t.claim.Quorum, 1) {
 		return Verdict{Outcome: Good}
 	}
-	return violation(last.ret, opIDs(last, t.grantOf(k.owner, k.lock, last.ret)), "%s gave back all it had by %s and the servers still hold the lock for it",
+	return violation(last.ret, opIDs(last, t.grantOf(k.owner, k.lock, last.ret)), "%s had given back all its holds by %s, and the servers still have it as the holder",
 		k.owner, at(last.ret))
 }
 

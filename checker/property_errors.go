@@ -72,7 +72,11 @@ func (t *trace) contradicted(o *op) Verdict {
 			}
 		}
 		if len(groups) >= t.claim.Quorum {
-			return byServers(violation(o.ret, opIDs(o), "the acquire of %s was told at %s that the lock is busy; the servers had granted it", o.owner, at(o.ret)))
+			var latest int64
+			for _, when := range groups {
+				latest = max(latest, when)
+			}
+			return byServers(violation(o.ret, opIDs(o), "the acquire of %s was told at %s that the lock is busy; the servers had granted it to this very owner at %s", o.owner, at(o.ret), at(latest)))
 		}
 	case o.f == Release && o.kind == OK && t.claim.Nodes == 1 && t.claim.Quorum <= 1:
 		if c := t.tookAnother(o); c != nil {
@@ -81,7 +85,7 @@ func (t *trace) contradicted(o *op) Verdict {
 		}
 		if t.groupsHolding(o.lock, o.owner, o.inv-slackOfServers, o.ret, true) == 0 {
 			return byServers(violation(o.ret, opIDs(o, t.grantOf(o.owner, o.lock, o.inv)),
-				"the release of %s succeeded at %s; no server held the lock for it any more", o.owner, at(o.ret)))
+				"the release of %s succeeded at %s, although no server held the lock for it any more", o.owner, at(o.ret)))
 		}
 	}
 	return Verdict{Outcome: Good}

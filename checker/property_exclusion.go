@@ -62,7 +62,7 @@ func (p *overlapOf) verdict(t *trace) Verdict {
 		}
 		words = fmt.Sprintf("%s was granted the lock at %s during the lease of %s, %s", b.Owner, at(b.From), a.Owner, lease)
 	case LeaseOutlived:
-		words = fmt.Sprintf("%s was granted the lock at %s; the lease of %s had ended at %s and it went on", b.Owner, at(b.From), a.Owner, at(p.owed))
+		words = fmt.Sprintf("%s was granted the lock at %s; %s went on after its lease had ended at %s", b.Owner, at(b.From), a.Owner, at(p.owed))
 	default:
 		words = fmt.Sprintf("%s was granted the lock at %s while %s still held it; without a server log nobody can say whether its lease had ended",
 			b.Owner, at(b.From), a.Owner)

@@ -15,16 +15,19 @@ func judgeFencing(t *trace) Verdict {
 			v = earlier(v, violation(a.From, opIDs(ao), "%s was granted the lock at %s without a token", a.Owner, at(a.From)))
 			continue
 		}
+		var highest *Claim
 		for j := range t.claims[:i] {
 			b := &t.claims[j] // granted before a, as far as clients saw
-			bo := t.byID[b.AcquireOp]
-			if b.Lock != a.Lock || b.Token < a.Token || b.Token == 0 {
+			if b.Lock != a.Lock || b.Token < a.Token || b.Token == 0 || (highest != nil && b.Token <= highest.Token) {
 				continue
 			}
-			if b.Token == a.Token || bo.ret < ao.inv {
-				v = earlier(v, violation(a.From, opIDs(bo, ao), "%s was granted the lock at %s with token %d, after %s with token %d at %s",
-					a.Owner, at(a.From), a.Token, b.Owner, b.Token, at(b.From)))
+			if b.Token == a.Token || t.byID[b.AcquireOp].ret < ao.inv {
+				highest = b
 			}
+		}
+		if b := highest; b != nil {
+			v = earlier(v, violation(a.From, opIDs(t.byID[b.AcquireOp], ao), "%s was granted the lock at %s with token %d; the highest token before was %d, of %s at %s",
+				a.Owner, at(a.From), a.Token, b.Token, b.Owner, at(b.From)))
 		}
 	}
 	return v

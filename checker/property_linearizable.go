@@ -295,11 +295,32 @@ func (t *trace) explain(o *op) Verdict {
 	case o.f == Acquire && o.kind == OK:
 		return v("%s was granted the lock at %s with count %d, which no order of the operations allows", o.owner, at(o.ret), o.res.Count)
 	case o.f == Acquire:
-		return v("%s was refused the lock as busy at %s, and nobody else held it since %s", o.owner, at(o.ret), at(o.inv))
+		return v("%s was refused the lock as busy at %s; nobody else can have held it at any time since its request at %s", o.owner, at(o.ret), at(o.inv))
 	case o.f == Release && o.kind == OK:
-		return v("%s released the lock at %s with %d holds left, and could not have held it just so", o.owner, at(o.ret), o.res.Count)
+		left := ""
+		if t.claim.Reentrant || o.res.Count > 0 {
+			left = fmt.Sprintf(" with %s left", plural(o.res.Count, "hold"))
+		}
+		switch {
+		case own == nil:
+			return v("%s released the lock at %s%s; no order of the operations allows that: it was not seen to take it before", o.owner, at(o.ret), left)
+		case other != nil && other.ret > own.ret:
+			return v("%s released the lock at %s%s; no order of the operations allows that: it had taken it at %s, and %s had taken it since, at %s",
+				o.owner, at(o.ret), left, at(own.ret), other.owner, at(other.ret))
+		case !own.args.Renewed && plus(own.ret, t.leaseOf(own)) <= o.inv:
+			return v("%s released the lock at %s%s; no order of the operations allows that: it had taken it at %s with a lease of %s, which was over",
+				o.owner, at(o.ret), left, at(own.ret), long(t.leaseOf(own)))
+		}
+		return v("%s released the lock at %s%s, which no order of the operations allows: it had taken it at %s", o.owner, at(o.ret), left, at(own.ret))
+	case o.f == Release && own != nil:
+		still := "although nothing had ended its hold"
+		if t.leaseOf(own) != never {
+			still = "while its lease still ran"
+		}
+		return v("%s was told at %s, %s, that it does not hold the lock (%s), which it had taken at %s",
+			o.owner, at(o.ret), still, o.res.Error, at(own.ret))
 	case o.f == Release:
-		return v("%s was told at %s that it does not hold the lock (%s), while its lease still ran", o.owner, at(o.ret), o.res.Error)
+		return v("%s was told at %s that it does not hold the lock (%s), which no order of the operations allows", o.owner, at(o.ret), o.res.Error)
 	}
 	return v("%s saw %d holds at %s, which no order of the operations allows", o.owner, o.res.Count, at(o.ret))
 }

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"fmt"
 	"sort"
 	"strings"
 )
@@ -109,8 +110,12 @@ func (t *trace) waitsForSomebody(o *op) Verdict {
 	if idle <= bound {
 		return Verdict{Outcome: Good}
 	}
-	return violation(from+bound, opIDs(o, t.lastHolder(o.lock, from)), "%s waited from %s to %s while nobody held the lock; the longest lease is %s",
-		o.owner, at(from), at(to), long(lease))
+	leases := "the lock has no leases"
+	if lease > 0 {
+		leases = "no lease is longer than " + long(lease)
+	}
+	return violation(from+bound, opIDs(o, t.lastHolder(o.lock, from)), "%s waited from %s to %s while nobody held the lock: %s, and %s",
+		o.owner, at(from), at(to), t.lastHeld(o.lock, from), leases)
 }
 
 // notOnFree looks in the server log for a stretch of a wait in which enough
@@ -207,14 +212,34 @@ func (t *trace) longestGap(busy [][2]int64, o *op, end int64) (from, to, idle in
 
 // lastHolder is the acquire of the latest hold that ended before a time.
 func (t *trace) lastHolder(lock string, before int64) *op {
+	if c := t.lastClaim(lock, before); c != nil {
+		return t.byID[c.AcquireOp]
+	}
+	return nil
+}
+
+// lastHeld tells in words who held a lock last before a time, and how that ended.
+func (t *trace) lastHeld(lock string, before int64) string {
+	c := t.lastClaim(lock, before)
+	if c == nil {
+		return "nobody had held it before"
+	}
+	how := "let go"
+	switch c.EndedBy {
+	case "lost":
+		how = "learned that it had lost it"
+	case "crash":
+		how = "was gone"
+	}
+	return fmt.Sprintf("%s, the last to hold it, %s at %s", c.Owner, how, at(c.To))
+}
+
+func (t *trace) lastClaim(lock string, before int64) *Claim {
 	var found *Claim
 	for i := range t.claims {
 		if c := &t.claims[i]; c.Lock == lock && c.To <= before && (found == nil || c.To > found.To) {
 			found = c
 		}
 	}
-	if found == nil {
-		return nil
-	}
-	return t.byID[found.AcquireOp]
+	return found
 }

@@ -24,8 +24,8 @@ func judgeResource(t *trace) Verdict {
 		}
 		for _, before := range writes {
 			if before.ret < w.inv && before.args.Token > w.args.Token {
-				stale = violation(w.ret, opIDs(w, before), "the write of %s with token %d was accepted at %s after one of %s with token %d",
-					w.owner, w.args.Token, at(w.ret), before.owner, before.args.Token)
+				stale = violation(w.ret, opIDs(w, before), "the write of %s with token %d was accepted at %s, after one of %s with token %d at %s",
+					w.owner, w.args.Token, at(w.ret), before.owner, before.args.Token, at(before.ret))
 				break
 			}
 		}

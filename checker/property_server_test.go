@@ -243,6 +243,9 @@ func TestProgressAndFairness(t *testing.T) {
 		{"sleeps on a free lock", dropped, sleeper("fault start 1 drop-message c2 n1"), Progress, Violated, "", "slept on a free lock", "server log"},
 		{"cut off meanwhile", cut, sleeper("fault start 1 partition c2 n1"), Progress, Good, "", "", ""},
 		{"waits for nobody", leased(nil), "0 c1 acquire lease=1000 wait=9000\n4000 c1 ok count=1", Progress, Violated, "", "while nobody held the lock", ""},
+		{"waits for a crashed holder", leased(func(h *Header) { h.Claims.Lease = false }),
+			"0 c1 acquire\n1 c1 ok count=1\n500 c1 crash\n600 c2 acquire wait=9000\n9600 c2 fail err=busy", Progress, Violated, "",
+			"client-1/1, the last to hold it, was gone at 0.500 s, and the lock has no leases", ""},
 		{"panics", leased(nil), "0 c1 acquire lease=1000\n1 c1 panic msg=nil-map", Progress, Violated, "", "nil-map", ""},
 		{"overtaken", fair, `
 			0   c1 acquire lease=1000

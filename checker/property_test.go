@@ -213,7 +213,7 @@ func TestLinearizable(t *testing.T) {
 			0    c1 acquire lease=1000
 			2    c1 ok count=1
 			1100 c1 release
-			1101 c1 ok`, Linearizable, Violated, "", "client-1/1 released the lock", ""},
+			1101 c1 ok`, Linearizable, Violated, "", "with a lease of 1.000 s, which was over", ""},
 		{"renewed, released late", leased(nil), `
 			0    c1 acquire lease=1000 renewed
 			2    c1 ok count=1
@@ -331,6 +331,11 @@ func TestResourceAndFencing(t *testing.T) {
 		{"tokens grow", leased(func(h *Header) { h.Claims.Fencing = true }), section("7", "8"), Fencing, Good, "", "", ""},
 		{"token repeats", leased(func(h *Header) { h.Claims.Fencing = true }), section("7", "7"), Fencing, Violated, "", "token 7", ""},
 		{"token goes back", leased(func(h *Header) { h.Claims.Fencing = true }), section("7", "3"), Fencing, Violated, "", "token 3", ""},
+		{"token behind several", leased(func(h *Header) { h.Claims.Fencing = true }), section("7", "9") + `
+			8   c3 acquire lease=1000
+			9   c3 ok count=1 token=7
+			10  c3 release
+			11  c3 ok`, Fencing, Violated, "", "with token 7; the highest token before was 9, of client-2/1 at 0.005 s", ""},
 		{"no token", leased(func(h *Header) { h.Claims.Fencing = true }), section("7", "0"), Fencing, Violated, "", "without a token", ""},
 		{"nested holds share it", leased(func(h *Header) { h.Claims.Fencing = true }), `
 			0 c1 acquire lease=1000

@@ -56,7 +56,7 @@ func (s *substance) missing(h *Header) string {
 		}
 	}
 	if want := max(h.MinGrants, 1); s.grants < want {
-		return fmt.Sprintf("%d grants, and a run means something from %d on", s.grants, want)
+		return fmt.Sprintf("only %s; a run means something from %d on", plural(s.grants, "grant"), want)
 	}
 	return ""
 }

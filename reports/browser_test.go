@@ -45,8 +45,17 @@ addEventListener("load", () => {
     if (box.width < 1 || box.height < 1) { found.push("a picture without size"); continue; }
     for (const text of svg.querySelectorAll("text")) {
       const b = text.getBoundingClientRect();
-      if (b.width > 0 && (b.left < box.left - 1 || b.right > box.right + 1)) found.push("cut off in a picture: " + text.textContent);
+      if (b.width > 0 && (b.left < box.left - 1 || b.right > box.right + 1 || b.top < box.top - 1 || b.bottom > box.bottom + 1))
+        found.push("cut off in a picture: " + text.textContent);
     }
+    if (!svg.classList.contains("cause")) continue;
+    const labels = [...svg.querySelectorAll("text")].map(text => ({text: text.textContent, b: text.getBoundingClientRect()}));
+    for (const [i, {text, b}] of labels.entries())
+      for (const other of labels.slice(i + 1)) {
+        const o = other.b, across = Math.min(b.right, o.right) - Math.max(b.left, o.left), down = Math.min(b.bottom, o.bottom) - Math.max(b.top, o.top);
+        // Boxes of text are higher than the text in them.
+        if (across > 1 && down > b.height / 3) found.push("written over each other in a picture: " + text + " | " + other.text);
+      }
   }
   const pre = document.createElement("pre");
   pre.id = "probe";
@@ -56,11 +65,12 @@ addEventListener("load", () => {
 </script>`
 
 // A real browser must show the report whole: nothing wider than the window, no
-// link that leads nowhere, no text cut off in a picture, no script that came
+// link that leads nowhere, no text cut off in a picture, no labels of a
+// cause written over each other, no script that came
 // in with a name.
 func TestBrowserShowsTheReport(t *testing.T) {
 	exe := browser(t)
-	for name, d := range map[string]Document{"sample": sample(), "hostile": hostileDocument()} {
+	for name, d := range map[string]Document{"sample": sample(), "hostile": hostileDocument(), "causes": causeDocument()} {
 		var page bytes.Buffer
 		if err := HTML(&page, d); err != nil {
 			t.Fatal(err)

@@ -221,6 +221,17 @@ func (f *facts) downs(node string) []faultSpan {
 	return out
 }
 
+// pauses are the times in which a client's process was paused.
+func (f *facts) pauses(client string) []faultSpan {
+	var out []faultSpan
+	for _, x := range f.faults {
+		if x.name == "pause" && !x.failed && slices.Contains(x.targets, client) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
 // overlapTime is how long at least two owners believed to hold, without
 // counting any moment twice, and the longest single overlap.
 func (f *facts) overlapTime() (total, longest int64) {

@@ -156,10 +156,9 @@ func pauseStory() (*checker.History, Run) {
 	r.release("client-2", 3600, 3601)
 	r.server(3600.5, n, "primary", "command", "DEL", "client-2", "client-2/1", "")
 	a3 := r.acquire("client-2", 6000, 6001, 0)
-	_ = a3
 	r.server(6000.5, n, "primary", "command", "SET", "client-2", "", "client-2/1")
 	r.fault(7000, 1, "pause", checker.PhaseEnd, "", "client-1")
-	r.release("client-1", 7060, 7061)
+	e1 := r.release("client-1", 7060, 7061)
 	r.server(7060.5, n, "primary", "command", "DEL", "client-1", "client-2/1", "")
 	r.acquire("client-3", 6500, 7070, 0)
 	r.server(7069.5, n, "primary", "command", "SET", "client-3", "", "client-3/1")
@@ -172,8 +171,9 @@ func pauseStory() (*checker.History, Run) {
 		Verdicts: map[checker.Property]checker.Verdict{
 			checker.Exclusion: {Outcome: checker.Violated, Class: checker.LeaseOutlived, AtMS: 3110, OverlapMS: 1059, Ops: []int64{a1, a2},
 				Reason: "client-1 went on for 4,060 ms after its lease"},
-			checker.Ownership: {Outcome: checker.Violated, Reason: "client-1 released the hold of client-2", Evidence: "server log"},
-			checker.Progress:  {Outcome: checker.Unknown, Reason: "too few operations"},
+			checker.Ownership: {Outcome: checker.Violated, AtMS: 7060.5, Ops: []int64{e1, a3},
+				Reason: "client-1 released the hold of client-2", Evidence: "server log"},
+			checker.Progress: {Outcome: checker.Unknown, Reason: "too few operations"},
 		},
 		Expected: map[checker.Property]checker.Outcome{checker.Exclusion: checker.Violated, checker.Ownership: checker.Good, checker.Progress: checker.Good},
 		Because:  map[checker.Property]string{checker.Exclusion: "a paused process cannot notice that its lease ends"},

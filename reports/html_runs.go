@@ -31,7 +31,16 @@ type runView struct {
 	Story    []sentenceView
 	Timeline template.HTML
 	Caption  string
+	Causes   []causeView
 }
+
+// causeView is the picture of what proves violations, and the reasons given.
+type causeView struct {
+	Picture template.HTML
+	About   []reasonView
+}
+
+type reasonView struct{ Property, Outcome, Reason string }
 
 type verdictView struct {
 	Property, Outcome, Symbol, Class, Expected, Reason, Facts, Because string
@@ -100,6 +109,7 @@ func (p *pager) run(anchor string, c *cell) runView {
 		if o == r && p.draws(r) {
 			v.Timeline, v.Caption = drawTimeline(f, r)
 			v.Story = storyView(tell(f, r))
+			v.Causes = causeViews(f, r)
 		}
 	}
 	return v
@@ -157,6 +167,22 @@ func (r *Run) verdictView(p checker.Property) verdictView {
 		}
 	default:
 		out.Symbol, out.Class = "?", "unknown"
+	}
+	return out
+}
+
+func causeViews(f *facts, r *Run) []causeView {
+	var out []causeView
+	for _, c := range causes(r) {
+		v := causeView{Picture: drawCause(f, r, c)}
+		if v.Picture == "" {
+			continue
+		}
+		for _, p := range c.about {
+			verdict := r.Verdicts[p]
+			v.About = append(v.About, reasonView{clean(string(p)), verdictWords(verdict.Outcome, verdict.Class), clean(verdict.Reason)})
+		}
+		out = append(out, v)
 	}
 	return out
 }

@@ -122,6 +122,9 @@ func junitRun(r *Run, seeded bool) junitCase {
 		if f.reason != "" {
 			fmt.Fprintln(&text, "  "+f.reason)
 		}
+		if f.facts != "" {
+			fmt.Fprintln(&text, "  "+f.facts)
+		}
 	}
 	fmt.Fprintln(&text, "replay: "+r.replay())
 	note.Text = text.String()

@@ -58,6 +58,9 @@ func markdownFindings(w *bufio.Writer, m *matrix) {
 	fmt.Fprint(w, "| scenario | lock | property | verdict | expected | reason | replay |\n|---|---|---|---|---|---|---|\n")
 	for _, f := range all {
 		reason := markdown(f.reason)
+		if f.facts != "" {
+			reason = strings.TrimSpace(reason + " (" + markdown(f.facts) + ")")
+		}
 		if f.of > 1 {
 			reason = strings.TrimSpace(fmt.Sprintf("%s (%d of %d seeds: %s)", reason, len(f.seeds), f.of, seedList(f.seeds, 8)))
 		}

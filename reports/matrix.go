@@ -116,6 +116,7 @@ type finding struct {
 	got      string
 	want     string
 	reason   string
+	facts    string // when, and by which operations
 	because  string
 	expected bool     // an unknown that the scenario argues for
 	seeds    []uint64 // every seed that shows it
@@ -163,7 +164,8 @@ func (r *Run) findings() []finding {
 		}
 		out = append(out, finding{
 			run: r, property: clean(string(p)), got: verdictWords(v.Outcome, v.Class), want: r.expectedWords(p),
-			reason: clean(v.Reason), because: clean(r.Because[p]), expected: r.matches(p), seeds: seeds,
+			reason: clean(v.Reason), facts: verdictFacts(v), because: clean(r.Because[p]),
+			expected: r.matches(p), seeds: seeds,
 		})
 	}
 	if len(out) == 0 && !r.expected() {

@@ -3,9 +3,11 @@ package reports
 import (
 	"bytes"
 	"fmt"
+	"html"
 	"html/template"
 	"image/color"
 	"math"
+	"regexp"
 	"strconv"
 
 	"gonum.org/v1/plot"
@@ -85,7 +87,24 @@ func plotHandoffs(all []*numbers) (template.HTML, error) {
 	if i := bytes.Index(svg, []byte("<svg")); i > 0 {
 		svg = svg[i:]
 	}
+	svg = pinWidths(svg, p.X.Tick.Label)
 	return template.HTML(bytes.ReplaceAll(svg, []byte("\n\t"), []byte(" "))), nil
+}
+
+// plotText is a text as the backend writes it.
+var plotText = regexp.MustCompile(`<text ([^<>]*)>([^<>]*)</text>`)
+
+// pinWidths makes every text as wide as the plot was laid out for. The reader's
+// machine may not have that font, and another one could be cut off at the edge.
+func pinWidths(svg []byte, style text.Style) []byte {
+	return plotText.ReplaceAllFunc(svg, func(element []byte) []byte {
+		m := plotText.FindSubmatch(element)
+		width := style.Width(html.UnescapeString(string(m[2]))).Points()
+		if width <= 0 {
+			return element
+		}
+		return fmt.Appendf(nil, `<text %s textLength="%s" lengthAdjust="spacingAndGlyphs">%s</text>`, m[1], px(width), m[2])
+	})
 }
 
 // thin keeps a box plot of many values small: above 400 it takes 400 of them,

@@ -1,8 +1,10 @@
 package reports
 
 import (
+	"fmt"
 	"html"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -63,41 +65,62 @@ func (d *drawing) close(element, title string) {
 	d.raw("><title>", html.EscapeString(clean(title)), "</title></", element, ">\n")
 }
 
-// textWidth guesses how wide a label gets at the size of the drawings' labels.
+// textWidth is how wide a label gets at the size of the drawings' labels, in
+// the widest of the fonts that are common as a default, so that what is placed
+// by it is neither cut off nor written over whatever fonts a reader has.
 func textWidth(s string) float64 {
 	w := 0.0
 	for _, r := range s {
 		switch {
 		case r > 0x2e80:
-			w += 11
-		case strings.ContainsRune("iljtf.,:;'|/!()[] ", r):
-			w += 3.7
-		case strings.ContainsRune("mwMW", r):
-			w += 9.5
+			w += 12
+		case strings.ContainsRune("iljtfr.,:;'|/!()[]- ", r):
+			w += 4.7
+		case strings.ContainsRune("mwMW@%", r):
+			w += 11.4
+		case r >= 'A' && r <= 'Z':
+			w += 8.2
 		default:
-			w += 6.4
+			w += 7.3
 		}
 	}
 	return w
 }
 
+// lostMark is where an owner learns that its hold is lost.
+func (d *drawing) lostMark(x, y float64, title string) {
+	d.path("lost", fmt.Sprintf("M%s %sl5 6l-5 6l-5 -6Z", px(x), px(y-6)), title)
+}
+
+// crashMark is where a client is gone.
+func (d *drawing) crashMark(x, y float64, title string) {
+	d.path("crash", fmt.Sprintf("M%s %sl10 10m0 -10l-10 10", px(x-5), px(y-5)), title)
+}
+
+// boldWidth is textWidth for a label in bold.
+func boldWidth(s string) float64 { return 1.13 * textWidth(s) }
+
 // labelRows places labels in as few rows as keep them apart.
 type labelRows struct {
-	ends []float64 // right edge of the last label of each row
+	rows [][]stretch // what is taken of each row
 	most int
 }
 
+// stretch is a part of a row, from x1 to x2.
+type stretch struct{ x1, x2 float64 }
+
 // place returns the row for a label from x to x+w, or false when there is none.
 func (l *labelRows) place(x, w float64) (int, bool) {
-	for i, end := range l.ends {
-		if x >= end+8 {
-			l.ends[i] = x + w
+	const apart = 8
+	for i, taken := range l.rows {
+		if !slices.ContainsFunc(taken, func(s stretch) bool { return x < s.x2+apart && s.x1 < x+w+apart }) {
+			l.rows[i] = append(taken, stretch{x, x + w})
 			return i, true
 		}
 	}
-	if len(l.ends) == l.most {
+	if len(l.rows) == l.most {
 		return 0, false
 	}
-	l.ends = append(l.ends, x+w)
-	return len(l.ends) - 1, true
+	l.rows = append(l.rows, []stretch{{x, x + w}})
+	return len(l.rows) - 1, true
 }

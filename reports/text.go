@@ -146,6 +146,9 @@ func textFinding(w *bufio.Writer, f finding) {
 	if f.reason != "" {
 		writeWrapped(w, "    ", f.reason)
 	}
+	if f.facts != "" {
+		writeWrapped(w, "    ", f.facts)
+	}
 	if f.because != "" && !f.expected {
 		writeWrapped(w, "    ", "expected because: "+f.because)
 	}

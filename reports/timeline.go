@@ -248,7 +248,7 @@ func (t *timeline) shown(from, to int64) bool { return to >= t.from && from <= t
 func (t *timeline) body() string {
 	faults := t.placeFaults()
 	marks := t.placeOverlaps()
-	t.top = 6 + labelHeight*float64(len(t.faultRows.ends)+len(t.markRows.ends))
+	t.top = 6 + labelHeight*float64(len(t.faultRows.rows)+len(t.markRows.rows))
 	y := t.top
 	for i := range t.lanes {
 		if t.lanes[i].title != "" {
@@ -294,7 +294,8 @@ func (t *timeline) axis() {
 	for at := math.Ceil(float64(t.from)/step) * step; at <= float64(t.to); at += step {
 		x := t.x(int64(at))
 		t.line("grid", x, t.top+4, x, t.bottom, "")
-		t.text("tick", x, t.bottom+16, axisLabel(at, step))
+		label := axisLabel(at, step)
+		t.text("tick", min(x, timelineWidth-textWidth(label)/2), t.bottom+16, label)
 	}
 	t.line("axis", timelineLeft, t.bottom, timelineRight, t.bottom, "")
 }

@@ -2,7 +2,6 @@ package reports
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
@@ -42,8 +41,8 @@ func (t *timeline) drawClient(l *lane) {
 			t.drawClaim(l, c, bar, bh)
 		}
 	}
-	for _, x := range t.f.faults {
-		if x.name == "pause" && slices.Contains(x.targets, l.client) && t.shown(x.from, x.to) && !x.failed {
+	for _, x := range t.f.pauses(l.client) {
+		if t.shown(x.from, x.to) {
 			x1, x2 := t.x(x.from), t.x(x.to)
 			t.rect("paused", x1, l.y+3, x2-x1, l.height-6, fmt.Sprintf("%s is paused from %s, %s", l.label, instant(x.from), length(x.to-x.from)))
 			if x2-x1 > 50 {
@@ -114,13 +113,13 @@ func (t *timeline) drawNotes(l *lane, mine func(*checker.Event) bool) {
 		x, y := t.x(e.Time), l.y+l.height/2
 		switch e.F {
 		case checker.Lost:
-			t.path("lost", fmt.Sprintf("M%s %sl5 6l-5 6l-5 -6Z", px(x), px(y-6)), fmt.Sprintf("%s learns at %s that its hold is lost", l.label, instant(e.Time)))
+			t.lostMark(x, y, fmt.Sprintf("%s learns at %s that its hold is lost", l.label, instant(e.Time)))
 		case checker.Crashed, checker.Panic:
 			what := "is gone"
 			if e.F == checker.Panic {
 				what = "panicked in the lock"
 			}
-			t.path("crash", fmt.Sprintf("M%s %sl10 10m0 -10l-10 10", px(x-5), px(y-5)), fmt.Sprintf("%s %s at %s", l.label, what, instant(e.Time)))
+			t.crashMark(x, y, fmt.Sprintf("%s %s at %s", l.label, what, instant(e.Time)))
 			if e.F == checker.Crashed {
 				t.line("gone", x+8, y, timelineRight, y, "")
 			}

@@ -93,7 +93,7 @@ func (t *timeline) placeOverlaps() []placed {
 		p := &chosen[i]
 		o := t.f.overlaps[p.index]
 		text := "two holders, " + length(o.to-o.from)
-		w := textWidth(text) + 6
+		w := boldWidth(text) + 6
 		mid := (t.x(o.from) + t.x(o.to)) / 2
 		p.x = max(timelineLeft, min(mid-w/2, timelineRight-w))
 		if row, ok := t.markRows.place(p.x, w); ok {
@@ -136,7 +136,7 @@ func (t *timeline) drawOverlaps(all []placed) {
 		x2 := max(t.x(o.to), x1+2)
 		from := a.y + 1
 		if p.text != "" {
-			y := 4 + labelHeight*float64(len(t.faultRows.ends)+p.row)
+			y := 4 + labelHeight*float64(len(t.faultRows.rows)+p.row)
 			from = y + 15
 			t.text("overlaplabel", p.x+3, y+12, p.text)
 		}

@@ -1,0 +1,125 @@
+package reports
+
+import (
+	"cmp"
+	"slices"
+)
+
+const (
+	axisApart = 7.0  // what two instants are apart at least, in pixels
+	axisBreak = 40.0 // how wide a break is drawn
+
+	breakFrom = 4   // a stretch is broken when it is longer than this many times all that remain,
+	breakTo   = 100 // unless it is so long that they are as good as nothing beside it
+	maxBreaks = 2
+)
+
+// brokenAxis says where an instant is drawn. It is proportional, but for two
+// things: a stretch in which nothing happens and that would leave no room for
+// the rest is broken, and two instants are never closer than a few pixels, so
+// that it shows which came first.
+type brokenAxis struct {
+	at     []int64   // in order, no instant twice
+	x      []float64 // where they are drawn
+	broken []bool    // whether the stretch from an instant to the next is broken
+}
+
+// newBrokenAxis makes an axis for instants, which need no order, from left to
+// right. What whole is true of is not broken.
+func newBrokenAxis(instants []int64, left, right float64, whole func(from, to int64) bool) brokenAxis {
+	slices.Sort(instants)
+	a := brokenAxis{at: slices.Compact(instants)}
+	n := len(a.at) - 1
+	a.broken = make([]bool, n)
+	room := right - left - axisBreak*float64(a.breakUp(whole))
+
+	// Stretches that would get too little are given the least; what is left is
+	// shared by the others, until that changes nothing.
+	width := make([]float64, n)
+	for changed := true; changed; {
+		changed = false
+		free, length := room, int64(0)
+		for i := range n {
+			switch {
+			case a.broken[i]:
+				width[i] = axisBreak
+			case width[i] == axisApart:
+				free -= axisApart
+			default:
+				length += a.length(i)
+			}
+		}
+		for i := range n {
+			if a.broken[i] || width[i] == axisApart {
+				continue
+			}
+			if width[i] = free * float64(a.length(i)) / float64(length); width[i] <= axisApart {
+				width[i], changed = axisApart, true
+			}
+		}
+	}
+	a.x = append(a.x, left)
+	for i := range n {
+		a.x = append(a.x, a.x[i]+width[i])
+	}
+	return a
+}
+
+func (a *brokenAxis) length(i int) int64 { return a.at[i+1] - a.at[i] }
+
+// breakUp breaks the longest stretch or, when that does not stand out, the two
+// longest, and returns how many it broke. It goes no further: beside what is
+// left something always looks long.
+func (a *brokenAxis) breakUp(whole func(from, to int64) bool) int {
+	var byLength []int
+	var rest int64
+	for i := range a.broken {
+		byLength = append(byLength, i)
+		rest += a.length(i)
+	}
+	slices.SortStableFunc(byLength, func(i, j int) int { return cmp.Compare(a.length(j), a.length(i)) })
+	for n, i := range byLength[:min(maxBreaks, len(byLength))] {
+		if whole(a.at[i], a.at[i+1]) {
+			return 0
+		}
+		long := a.length(i)
+		if rest -= long; long/breakFrom <= rest || long/breakTo > rest {
+			continue
+		}
+		for _, i := range byLength[:n+1] {
+			a.broken[i] = true
+		}
+		return n + 1
+	}
+	return 0
+}
+
+// pos is where an instant is drawn; what the axis does not reach is drawn on
+// its edge.
+func (a *brokenAxis) pos(at int64) float64 {
+	last := len(a.at) - 1
+	switch i, found := slices.BinarySearch(a.at, at); {
+	case found:
+		return a.x[i]
+	case i == 0:
+		return a.x[0]
+	case i > last:
+		return a.x[last]
+	default:
+		return a.x[i-1] + (a.x[i]-a.x[i-1])*float64(at-a.at[i-1])/float64(a.length(i-1))
+	}
+}
+
+// reaches says whether an instant is on the axis.
+func (a *brokenAxis) reaches(at int64) bool { return at >= a.at[0] && at <= a.at[len(a.at)-1] }
+
+// breaks are the parts of the axis that are broken.
+func (a *brokenAxis) breaks() []stretch {
+	var out []stretch
+	for i, broken := range a.broken {
+		if broken {
+			out = append(out, stretch{a.x[i], a.x[i+1]})
+		}
+	}
+	return out
+}
