@@ -17,7 +17,7 @@ import (
 type caseHeader struct {
 	About   string                   `json:"about"`
 	Expect  map[Property]expectation `json:"expect"`
-	Vacuous string                   `json:"vacuous"`
+	Vacuous string                   `json:"vacuous"` // a part of the reason
 	Invalid *struct {
 		Line   int    `json:"line"`
 		Reason string `json:"reason"`
@@ -162,7 +162,7 @@ func checkVerdicts(t *testing.T, c corpusCase) Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Vacuous != c.head.Vacuous {
+	if (r.Vacuous != "") != (c.head.Vacuous != "") || !strings.Contains(r.Vacuous, c.head.Vacuous) {
 		t.Errorf("vacuous: %q, want %q", r.Vacuous, c.head.Vacuous)
 	}
 	for _, p := range Properties() {
