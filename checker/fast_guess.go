@@ -95,7 +95,7 @@ func (g *guesser) settle(o *lockOp, w *guessed, before int32, by int64) {
 	case o.kind == maybeGave && known:
 		o.kind = heldNothing
 	case o.kind == maybeGot && !o.crashed && !known && w.count == 0:
-		o.kind, o.ret = tookAndGave, by
+		o.kind, o.ret = tookAndGave, min(by, add(o.call, o.lease)) // not longer than one lease
 	default:
 		o.owner = 0 // it never happens
 	}
