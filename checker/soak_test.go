@@ -148,6 +148,31 @@ func enumerate(ops []lockOp, r rules) (n tally, difference string) {
 		fastRuling(few, r, time.Minute).outcome, exhaustive(few, r.reentrant, horizon), r, listing(few))
 }
 
+// swarm is a history, as bytes, that has few kinds of operations, owners, pauses,
+// durations and leases, other ones every time: what is rare among everything
+// is frequent among little.
+func swarm(r *rand.Rand) []byte {
+	few := func(n int, from func() byte) func() byte {
+		some := make([]byte, 1+r.IntN(n))
+		for i := range some {
+			some[i] = from()
+		}
+		return func() byte { return some[r.IntN(len(some))] }
+	}
+	any := func() byte { return byte(r.Uint32()) }
+	who := few(3, func() byte { return any() & 3 })
+	kind := few(4, func() byte { return byte(r.IntN(int(inspected) + 1)) })
+	flags := few(2, func() byte { return any() & 192 })
+	pause := few(3, func() byte { return any() & 31 })
+	count := few(2, func() byte { return any() & 3 << 5 })
+	takes, lease, rest := few(3, any), few(2, any), few(2, any)
+	data := []byte{any()}
+	for range 2 + r.IntN(6) {
+		data = append(data, who()|kind()<<2|flags(), pause()|count(), takes(), lease(), rest())
+	}
+	return data
+}
+
 // soakOne judges the history of a number.
 func soakOne(seed, number uint64) (tally, string) {
 	r := rand.New(rand.NewPCG(seed, number))
@@ -161,6 +186,10 @@ func soakOne(seed, number uint64) (tally, string) {
 			n.add(&m)
 		}
 		return n, d
+	}
+	if number%4 == 1 || number%4 == 2 {
+		ops, rules := opsOf(swarm(r))
+		return compare(ops, rules, 500*time.Millisecond)
 	}
 	m := randomMix(r)
 	owners, each := 1+r.IntN(4), 1+r.IntN(5)
