@@ -62,6 +62,7 @@ func newSearch(r rules, limit time.Time) *search {
 func bySearch(ops []lockOp, r rules, budget time.Duration) ruling {
 	limit := time.Now().Add(budget)
 	ops = strays(ops, r)
+	tokenOrder(ops)
 	for room := keptOpen; ; room *= 2 {
 		s := newSearch(r, limit)
 		s.parking.room = room

@@ -67,7 +67,9 @@ func (s *search) step(from lockState, o *lockOp) []lockState {
 }
 
 func (s *search) stepTo(out []lockState, from lockState, o *lockOp) []lockState {
-	s.steps++
+	if s.steps++; from.token < o.after {
+		return out
+	}
 	out = s.r.step(out, from, o)
 	if s.timeless {
 		for i := range out {

@@ -99,5 +99,6 @@ next:
 func (s *lockState) covers(o *lockState) bool {
 	return s.holder == o.holder && s.count == o.count && s.extra >= o.extra && (s.renewed || !o.renewed) &&
 		s.now <= o.now && s.endLo <= o.endLo && s.endHi >= o.endHi && s.ahead >= o.ahead &&
-		s.base <= o.base && s.longest >= o.longest && s.giveUp <= o.giveUp
+		s.base <= o.base && s.longest >= o.longest && s.giveUp <= o.giveUp &&
+		s.exact == o.exact && (s.token == o.token || s.token < o.token && !s.exact)
 }
