@@ -11,7 +11,7 @@ import (
 // operation in the order of the calls. Any bytes make a history, and changing
 // one changes one thing of it.
 const (
-	opBytes = 5
+	opBytes = 6
 	opsMost = 10
 )
 
@@ -49,6 +49,9 @@ func opsOf(data []byte) ([]lockOp, rules) {
 		if unclear {
 			o.count = 0
 		}
+		if o.kind == gotLock {
+			o.token = uint64(d[5] & 7)
+		}
 		free[o.owner] = min(o.ret, o.call+int64(d[2])) + 1
 		ops = append(ops, o)
 	}
@@ -84,7 +87,7 @@ func bytesOf(ops []lockOp, r rules) []byte {
 	for _, o := range ops {
 		d := [opBytes]byte{
 			byte(o.owner-1)&3 | byte(o.kind)<<2 | flag(o.crashed, 64) | flag(o.renewed, 128),
-			scale(o.call-before)&31 | byte(min(o.count, 3))<<5, scale(o.ret - o.call), scale(o.lease), 14,
+			scale(o.call-before)&31 | byte(min(o.count, 3))<<5, scale(o.ret - o.call), scale(o.lease), 14, byte(min(o.token, 7)),
 		}
 		if o.lease >= forever {
 			d[3] = 255
@@ -127,7 +130,7 @@ func FuzzFastJudge(f *testing.F) {
 // The bytes of a history are that history again, where it fits into them.
 func TestBytesOfOps(t *testing.T) {
 	ops := []lockOp{
-		{owner: 1, kind: gotLock, call: 0, ret: 40, lease: 250, count: 1},
+		{owner: 1, kind: gotLock, call: 0, ret: 40, lease: 250, count: 1, token: 3},
 		{owner: 2, kind: foundBusy, call: 30, ret: 35, lease: forever},
 		{owner: 1, kind: gaveBack, call: 50, ret: 52, lease: forever},
 		{owner: 3, kind: maybeGot, call: 60, ret: forever, lease: forever, crashed: true},

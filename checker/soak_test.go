@@ -166,9 +166,13 @@ func swarm(r *rand.Rand) []byte {
 	pause := few(3, func() byte { return any() & 31 })
 	count := few(2, func() byte { return any() & 3 << 5 })
 	takes, lease, rest := few(3, any), few(2, any), few(2, any)
+	token := func() byte { return 0 }
+	if r.IntN(4) == 0 {
+		token = any
+	}
 	data := []byte{any()}
 	for range 2 + r.IntN(6) {
-		data = append(data, who()|kind()<<2|flags(), pause()|count(), takes(), lease(), rest())
+		data = append(data, who()|kind()<<2|flags(), pause()|count(), takes(), lease(), rest(), token())
 	}
 	return data
 }
