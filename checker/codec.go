@@ -34,16 +34,78 @@ func decode(r io.Reader) (*History, error) {
 		return nil, err
 	}
 	h := &History{Header: d.Header()}
+	var events eventList
 	for {
-		e, err := d.Next()
+		raw, err := d.line()
 		if errors.Is(err, io.EOF) {
+			h.Events = events.all()
 			return h, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		h.Events = append(h.Events, e)
+		if err := d.decode(raw, events.next()); err != nil {
+			return nil, err
+		}
 	}
+}
+
+// lineReader reads lines of any length.
+type lineReader struct {
+	*bufio.Reader
+	long []byte
+}
+
+// line reads up to the next newline. What it returns is overwritten by the
+// next call.
+func (b *lineReader) line() ([]byte, error) {
+	raw, err := b.ReadSlice('\n')
+	if !errors.Is(err, bufio.ErrBufferFull) {
+		return raw, err
+	}
+	b.long = append(b.long[:0], raw...)
+	for errors.Is(err, bufio.ErrBufferFull) {
+		raw, err = b.ReadSlice('\n')
+		b.long = append(b.long, raw...)
+	}
+	return b.long, err
+}
+
+// eventList grows without copying what it has.
+type eventList struct{ blocks [][]Event }
+
+// next is one more event, empty.
+func (l *eventList) next() *Event {
+	n := len(l.blocks) - 1
+	if n < 0 || len(l.blocks[n]) == cap(l.blocks[n]) {
+		size := 64
+		if n >= 0 {
+			size = min(4*cap(l.blocks[n]), 1<<16)
+		}
+		l.blocks = append(l.blocks, make([]Event, 0, size))
+		n++
+	}
+	b := &l.blocks[n]
+	*b = (*b)[:len(*b)+1]
+	return &(*b)[len(*b)-1]
+}
+
+// all is one slice of the events; the list is empty after.
+func (l *eventList) all() []Event {
+	n := 0
+	for _, b := range l.blocks {
+		n += len(b)
+	}
+	if n == 0 {
+		return nil
+	}
+	out := make([]Event, 0, n)
+	for i, b := range l.blocks {
+		out = append(out, b...)
+		l.blocks[i] = nil
+	}
+	l.blocks = nil
+	return out
 }
 
 // strict reads exactly one JSON object from a line.

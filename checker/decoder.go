@@ -10,8 +10,9 @@ import (
 
 // Decoder reads a history one event at a time, as strictly as [Decode].
 type Decoder struct {
-	b      *bufio.Reader
-	line   int // of what was read last
+	b      lineReader
+	plain  *plainReader
+	n      int // of the line that was read last
 	header Header
 	ended  bool // the last event was the End event
 	err    error
@@ -19,14 +20,16 @@ type Decoder struct {
 
 // NewDecoder reads the header. Its errors are those of [Decode].
 func NewDecoder(r io.Reader) (*Decoder, error) {
-	d := &Decoder{b: bufio.NewReaderSize(r, 64<<10)}
-	raw, err := d.next()
+	d := &Decoder{b: lineReader{Reader: bufio.NewReaderSize(r, 256<<10)}, plain: newPlainReader()}
+	d.ended = true // to have nothing at all is for the header to tell
+	raw, err := d.line()
 	if errors.Is(err, io.EOF) {
 		return nil, d.invalid("the history is empty")
 	}
 	if err != nil {
 		return nil, err
 	}
+	d.ended = false
 	// The format first: a newer one may well have fields we lack.
 	var f struct {
 		Format string `json:"format"`
@@ -52,44 +55,47 @@ func (d *Decoder) Header() Header { return d.header }
 func (d *Decoder) Next() (Event, error) {
 	var e Event
 	if d.err == nil {
-		e, d.err = d.event()
+		var raw []byte
+		if raw, d.err = d.line(); d.err == nil {
+			d.err = d.decode(raw, &e)
+		}
 	}
-	return e, d.err
-}
-
-func (d *Decoder) event() (Event, error) {
-	raw, err := d.next()
-	switch {
-	case errors.Is(err, io.EOF) && d.ended:
-		return Event{}, io.EOF
-	case errors.Is(err, io.EOF):
-		return Event{}, d.invalid("the history is cut off: its last event must be of kind %q", End)
-	case err != nil:
-		return Event{}, err
+	if d.err != nil {
+		return Event{}, d.err
 	}
-	var e Event
-	if err := strict(raw, &e); err != nil {
-		return Event{}, d.invalid("%s", plainJSON(err))
-	}
-	d.ended = e.Kind == End
 	return e, nil
 }
 
-// next reads a line. The error is io.EOF when there is none.
-func (d *Decoder) next() ([]byte, error) {
-	d.line++
-	raw, err := d.b.ReadBytes('\n')
+// line reads a line, which is overwritten by the next. The error is io.EOF
+// when there is none and need not be.
+func (d *Decoder) line() ([]byte, error) {
+	d.n++
+	raw, err := d.b.line()
 	switch {
 	case errors.Is(err, io.EOF) && len(raw) > 0:
 		return nil, d.invalid("the line is cut off: it does not end in a newline")
-	case errors.Is(err, io.EOF):
+	case errors.Is(err, io.EOF) && d.ended:
 		return nil, io.EOF
+	case errors.Is(err, io.EOF):
+		return nil, d.invalid("the history is cut off: its last event must be of kind %q", End)
 	case err != nil:
 		return nil, fmt.Errorf("read history: %w", err)
 	}
 	return raw, nil
 }
 
+// decode reads a line into an empty event.
+func (d *Decoder) decode(raw []byte, e *Event) error {
+	if !d.plain.event(raw, e) {
+		*e = Event{}
+		if err := strict(raw, e); err != nil {
+			return d.invalid("%s", plainJSON(err))
+		}
+	}
+	d.ended = e.Kind == End
+	return nil
+}
+
 func (d *Decoder) invalid(format string, args ...any) error {
-	return &InvalidError{Line: d.line, Event: d.line - 1, Reason: fmt.Sprintf(format, args...)}
+	return &InvalidError{Line: d.n, Event: d.n - 1, Reason: fmt.Sprintf(format, args...)}
 }

@@ -87,7 +87,8 @@ func (o *Online) Add(e Event) (Verdict, error) {
 	o.pass(e.Time)
 	switch e.Kind {
 	case Invoke:
-		if p := invoked(&e); p.onLock() {
+		p := new(op)
+		if p.begin(&e); p.onLock() {
 			o.invoke(p)
 		}
 	case OK, Fail, Info:

@@ -53,7 +53,7 @@ func sameOnline(tb testing.TB, h *History) Outcome {
 	if err := validate(h); err != nil {
 		tb.Fatal(err)
 	}
-	want, err := judgeLinearizable(newTrace(h), Options{PorcupineBudget: 2 * time.Second})
+	want, err := judgeLinearizable(newTrace(h), Options{Budget: 2 * time.Second})
 	if err != nil {
 		tb.Fatal(err)
 	}

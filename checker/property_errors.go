@@ -47,27 +47,27 @@ func classOf(o *op) Verdict {
 func (t *trace) contradicted(o *op) Verdict {
 	switch {
 	case o.f == Release && o.kind == Fail && o.res.Error == ErrNotHeld:
-		for i := range t.changes {
+		for _, i := range t.ofOwner(ownerLock{o.owner, o.lock}, o.inv) {
 			c := &t.changes[i]
 			if c.t > o.ret {
 				break
 			}
-			if c.t >= o.inv && t.commandOf(c, o) && c.was == o.owner && (c.ends() || c.Count < c.WasCount) {
+			if t.commandOf(c, o) && c.was == o.owner && (c.ends() || c.Count < c.WasCount) {
 				return byServers(violation(o.ret, opIDs(o, t.grantOf(o.owner, o.lock, o.inv)),
 					"the release of %s was told at %s that it holds nothing; it had released its hold on %s at %s", o.owner, at(o.ret), c.Node, at(c.t)))
 			}
 		}
 	case o.f == Acquire && o.kind == Fail && o.res.Error == ErrBusy:
 		groups := map[string]int64{} // where it was granted and stayed
-		for i := range t.changes {
+		for _, i := range t.ofOwner(ownerLock{o.owner, o.lock}, o.inv) {
 			c := &t.changes[i]
 			if c.t > o.ret {
 				break
 			}
 			switch {
-			case c.t >= o.inv && t.commandOf(c, o) && c.holder == o.owner && c.grants():
+			case t.commandOf(c, o) && c.holder == o.owner && c.grants():
 				groups[c.group] = c.t
-			case c.lock == o.lock && c.was == o.owner && c.ends():
+			case c.was == o.owner && c.ends():
 				delete(groups, c.group)
 			}
 		}
@@ -95,12 +95,12 @@ func (t *trace) contradicted(o *op) Verdict {
 // away instead of the release's own.
 func (t *trace) tookAnother(o *op) *change {
 	var other *change
-	for i := range t.changes {
+	for _, i := range t.since(t.onLock[o.lock], o.inv) {
 		c := &t.changes[i]
 		if c.t > o.ret {
 			break
 		}
-		if c.t < o.inv || !t.commandOf(c, o) || c.was == "" || (!c.ends() && c.Count >= c.WasCount) {
+		if !t.commandOf(c, o) || c.was == "" || (!c.ends() && c.Count >= c.WasCount) {
 			continue
 		}
 		if c.was == o.owner {

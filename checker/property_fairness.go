@@ -1,5 +1,7 @@
 package checker
 
+import "slices"
+
 // arrivalSlack is how far apart two invocations must be for the servers to be
 // sure to have seen them in that order.
 const arrivalSlack = 50 * millisecond
@@ -9,15 +11,17 @@ const arrivalSlack = 50 * millisecond
 // lost their place.
 func judgeFairness(t *trace) Verdict {
 	v := Verdict{Outcome: Good}
+	waiting := map[string][]*op{} // by lock, granted not before the acquire at hand came
 	for _, b := range t.ops {
 		if b.f != Acquire || b.kind != OK {
 			continue
 		}
-		for _, a := range t.ops {
+		waiting[b.lock] = append(slices.DeleteFunc(waiting[b.lock], func(a *op) bool { return a.ret < b.inv }), b)
+		for _, a := range waiting[b.lock] {
 			if a.inv+arrivalSlack >= b.inv {
 				break
 			}
-			if a.f != Acquire || a.kind != OK || a.lock != b.lock || a.owner == b.owner || a.ret <= b.ret || b.res.Count > 1 {
+			if a.owner == b.owner || a.ret <= b.ret || b.res.Count > 1 {
 				continue
 			}
 			if t.overlap(a.inv, b.ret, second, func(f *faultSpan) bool { return f.touchesClient(a.client) }) > 0 {

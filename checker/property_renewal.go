@@ -24,7 +24,7 @@ func judgeRenewal(t *trace) Verdict {
 // renewedInTime measures the gaps between refreshes of a claim on each group
 // of servers. As many groups may fail as the lock can do without.
 func (t *trace) renewedInTime(c *Claim) Verdict {
-	inv := t.byID[c.AcquireOp].inv
+	inv := t.op(c.AcquireOp).inv
 	last := map[string]int64{} // group -> last refresh while held there
 	bad := map[string]Verdict{}
 	order := []string{}
@@ -35,14 +35,14 @@ func (t *trace) renewedInTime(c *Claim) Verdict {
 		}
 		excused := t.overlap(from, to, t.claim.RenewEvery, func(f *faultSpan) bool { return f.touchesClient(c.Client) })
 		if late := to - from - excused; late > t.claim.RenewEvery+renewalSlack && bad[group].Outcome == "" {
-			bad[group] = violation(from+t.claim.RenewEvery, opIDs(t.byID[c.AcquireOp], t.byID[c.EndOp]),
+			bad[group] = violation(from+t.claim.RenewEvery, opIDs(t.op(c.AcquireOp), t.op(c.EndOp)),
 				"the hold of %s was not renewed on %s for %s from %s on; it is to be renewed every %s",
 				c.Owner, group, long(to-from), at(from), long(t.claim.RenewEvery))
 		}
 	}
-	for i := range t.changes {
+	for _, i := range t.ofOwner(ownerLock{c.Owner, c.Lock}, inv) {
 		s := &t.changes[i]
-		if s.t < inv || s.lock != c.Lock || s.Role != "primary" {
+		if s.Role != "primary" {
 			continue
 		}
 		if s.t >= c.To {
@@ -100,13 +100,13 @@ func (t *trace) silent(k ownerLock) Verdict {
 	var from int64 = never // renewals from here on are wrong
 	var last *op
 	j := 0
-	for i := range t.changes {
+	for _, i := range t.onOwner[k] {
 		c := &t.changes[i]
 		for ; j < len(steps) && steps[j].t < c.t; j++ {
 			s := steps[j]
 			b = b.after(s)
 			switch {
-			case s.o == nil && s.note == Lost:
+			case s.o == nil && s.lost:
 				from = s.t + t.claim.RenewEvery
 			case s.o == nil:
 			case s.o.f == Acquire && !s.ret:
@@ -120,7 +120,7 @@ func (t *trace) silent(k ownerLock) Verdict {
 				}
 			}
 		}
-		if from == never || c.t <= from || c.lock != k.lock || !c.command() || c.By != t.client[k.owner] {
+		if from == never || c.t <= from || !c.command() || c.By != t.client[k.owner] {
 			continue
 		}
 		if c.holder == k.owner && (c.raises() || (c.grants() && t.claim.Nodes == 1 && t.openOp(c.By, c.lock, Acquire, c.t) == nil)) {

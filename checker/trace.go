@@ -3,6 +3,7 @@ package checker
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -19,11 +20,18 @@ type op struct {
 	id                  int64
 	f                   Func
 	client, owner, lock string
-	args                Args
+	args                *Args // of the history, or nothing; never nil
 	inv, ret            int64 // ret is never while the operation is open
 	kind                Kind  // OK, Fail, Info, or Invoke while it is open
-	res                 Result
+	n                   int32 // its place in the order of invocations
+	res                 *Result
 }
+
+// What an operation without arguments or result has; only ever read.
+var (
+	noArgs   Args
+	noResult Result
+)
 
 func (o *op) open() bool { return o.kind == Invoke }
 
@@ -33,20 +41,22 @@ func (o *op) onLock() bool { return o.f == Acquire || o.f == Release || o.f == I
 // unclear says that nobody knows whether the operation happened.
 func (o *op) unclear() bool { return o.kind == Info || o.kind == Invoke }
 
-// invoked is the operation that an event begins.
-func invoked(e *Event) *op {
-	o := &op{id: e.Op, f: e.F, client: e.Client, owner: e.Owner, lock: e.Lock, inv: e.Time, ret: never, kind: Invoke}
-	if e.Args != nil {
-		o.args = *e.Args
+// begin makes it the operation that an event begins.
+func (o *op) begin(e *Event) {
+	*o = op{
+		id: e.Op, f: e.F, client: e.Client, owner: e.Owner, lock: e.Lock, inv: e.Time, ret: never,
+		kind: Invoke, args: &noArgs, res: &noResult,
 	}
-	return o
+	if e.Args != nil {
+		o.args = e.Args
+	}
 }
 
 // returned notes the return of the operation.
 func (o *op) returned(e *Event) {
 	o.kind, o.ret = e.Kind, e.Time
 	if e.Result != nil {
-		o.res = *e.Result
+		o.res = e.Result
 	}
 }
 
@@ -62,13 +72,23 @@ type trace struct {
 	h       *History
 	claim   Claims // with Quorum and Nodes at least 1
 	ops     []*op  // by invocation
-	byID    map[int64]*op
+	byID    opIndex
 	byOwner map[ownerLock][]*op // lock operations only, by invocation
+	byLock  map[string][]*op    // the same
 	owners  []ownerLock         // in order of first appearance
 	client  map[string]string   // owner -> client
 	locks   []string            // in order of first appearance
 	crashed map[string]int64    // client -> when
 	notes   []*Event
+
+	ownersOf map[string][]string      // client -> owners that used a lock
+	notesOf  map[string][]*Event      // client -> what it learned of lost holds and its crash
+	stepsOf  map[ownerLock][]step     // as they were asked for
+	onLock   map[string][]int32       // lock -> its changes
+	onOwner  map[ownerLock][]int32    // owner and lock -> changes of its holds
+	holding  map[ownerLock]*spanIndex // owner, or "" for anyone, and lock -> spans
+	ended    map[string][]int32       // lock -> its claims by their end
+
 	faults  []faultSpan
 	changes []change // of every server, in order of time
 	spans   []span   // who held what on which server, by start
@@ -82,35 +102,51 @@ type ownerLock struct{ owner, lock string }
 func newTrace(h *History) *trace {
 	t := &trace{
 		h: h, claim: h.Header.Claims,
-		byID: map[int64]*op{}, byOwner: map[ownerLock][]*op{},
-		client: map[string]string{}, crashed: map[string]int64{},
+		byOwner: map[ownerLock][]*op{}, byLock: map[string][]*op{}, client: map[string]string{}, crashed: map[string]int64{},
+		ownersOf: map[string][]string{}, notesOf: map[string][]*Event{}, stepsOf: map[ownerLock][]step{},
 	}
 	t.claim = t.claim.filled()
-	knownLock := map[string]bool{}
+	n := 0
+	for i := range h.Events {
+		if h.Events[i].Kind == Invoke {
+			n++
+		}
+	}
+	t.byID = newOpIndex(n)
+	t.ops = make([]*op, 0, n)
+	all := make([]op, n)
 	for i := range h.Events {
 		e := &h.Events[i]
 		t.endTime = e.Time
 		switch e.Kind {
 		case Invoke:
-			o := invoked(e)
+			o := &all[len(t.ops)]
+			o.begin(e)
+			o.n = int32(len(t.ops))
 			t.ops = append(t.ops, o)
-			t.byID[o.id] = o
+			t.byID.put(o)
 			t.client[o.owner] = o.client
 			if o.onLock() {
 				k := ownerLock{o.owner, o.lock}
 				if t.byOwner[k] == nil {
 					t.owners = append(t.owners, k)
+					if !slices.Contains(t.ownersOf[o.client], o.owner) {
+						t.ownersOf[o.client] = append(t.ownersOf[o.client], o.owner)
+					}
 				}
 				t.byOwner[k] = append(t.byOwner[k], o)
-				if !knownLock[o.lock] {
-					knownLock[o.lock] = true
+				if t.byLock[o.lock] == nil {
 					t.locks = append(t.locks, o.lock)
 				}
+				t.byLock[o.lock] = append(t.byLock[o.lock], o)
 			}
 		case OK, Fail, Info:
-			t.byID[e.Op].returned(e)
+			t.op(e.Op).returned(e)
 		case Note:
 			t.notes = append(t.notes, e)
+			if e.F == Lost || e.F == Crashed {
+				t.notesOf[e.Client] = append(t.notesOf[e.Client], e)
+			}
 			if e.F == Crashed {
 				t.crashed[e.Client] = e.Time
 			}
@@ -121,6 +157,7 @@ func newTrace(h *History) *trace {
 	t.faults = faultSpans(h)
 	t.indexServers()
 	t.claims = claims(t)
+	t.indexClaims()
 	return t
 }
 

@@ -52,7 +52,7 @@ in. It ends at the first violation, or at the end of the run.`,
 				}
 				var judged checker.Report
 				if err == nil {
-					if judged, err = checker.Judge(h, checker.Options{PorcupineBudget: budget}); err != nil {
+					if judged, err = checker.Judge(h, checker.Options{Budget: budget}); err != nil {
 						err = fmt.Errorf("%s: %w", path, err)
 					}
 				}
