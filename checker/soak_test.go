@@ -235,6 +235,9 @@ func TestSoak(t *testing.T) {
 				n, d := soakOne(seed, number)
 				mine.add(&n)
 				judged.Add(1)
+				if n.fastUndecided > 0 {
+					t.Logf("undecided by the fast judge: history %d of seed %d", number, seed)
+				}
 				if d != "" {
 					next.Store(total) // enough
 					mu.Lock()
