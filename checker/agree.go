@@ -3,6 +3,7 @@ package checker
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -56,6 +57,18 @@ const (
 	byFastAlone      = "decided by the fast judge alone: porcupine ran out of time or memory"
 	byPorcupineAlone = "decided by porcupine alone: the fast judge ran out of time or memory"
 )
+
+// noted adds to a verdict who decided it, where that was not both judges.
+func noted(v Verdict, d decision) Verdict {
+	switch {
+	case d.note == "" || strings.Contains(v.Reason, d.note):
+	case v.Reason == "":
+		v.Reason = d.note
+	default:
+		v.Reason += " (" + d.note + ")"
+	}
+	return v
+}
 
 // find says where operations that a judge found illegal became so.
 func (d *decision) find(ops []lockOp, r rules, j judge, deadline time.Time) {

@@ -150,7 +150,7 @@ func TestPorcupineLooksAtABeginning(t *testing.T) {
 		t.Errorf("got %+v, %v", d, err)
 	}
 	c.judges = PorcupineOnly
-	if d, _ := c.decide(ops, rules{}); d.outcome != Unknown || !strings.Contains(d.why, "porcupine takes 40000 operations at once") {
+	if d, _ := c.decide(ops, rules{}); d.outcome != Unknown || !strings.Contains(d.why, "porcupine takes 20000 operations at once") {
 		t.Errorf("got %+v", d)
 	}
 }

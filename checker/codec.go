@@ -34,17 +34,17 @@ func decode(r io.Reader) (*History, error) {
 		return nil, err
 	}
 	h := &History{Header: d.Header()}
-	var events eventList
 	for {
 		raw, err := d.line()
 		if errors.Is(err, io.EOF) {
-			h.Events = events.all()
 			return h, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		if err := d.decode(raw, events.next()); err != nil {
+		var e *Event
+		h.Events, e = more(h.Events)
+		if err := d.decode(raw, e); err != nil {
 			return nil, err
 		}
 	}
@@ -71,41 +71,16 @@ func (b *lineReader) line() ([]byte, error) {
 	return b.long, err
 }
 
-// eventList grows without copying what it has.
-type eventList struct{ blocks [][]Event }
-
-// next is one more event, empty.
-func (l *eventList) next() *Event {
-	n := len(l.blocks) - 1
-	if n < 0 || len(l.blocks[n]) == cap(l.blocks[n]) {
-		size := 64
-		if n >= 0 {
-			size = min(4*cap(l.blocks[n]), 1<<16)
-		}
-		l.blocks = append(l.blocks, make([]Event, 0, size))
-		n++
+// more makes room for one more event, and returns it, empty. It doubles the
+// room: what is not used yet takes no memory, so this takes less than growing
+// in smaller steps, each of which needs what there is twice.
+func more(events []Event) ([]Event, *Event) {
+	n := len(events)
+	if n == cap(events) {
+		events = append(make([]Event, 0, max(2*n, 64)), events...)
 	}
-	b := &l.blocks[n]
-	*b = (*b)[:len(*b)+1]
-	return &(*b)[len(*b)-1]
-}
-
-// all is one slice of the events; the list is empty after.
-func (l *eventList) all() []Event {
-	n := 0
-	for _, b := range l.blocks {
-		n += len(b)
-	}
-	if n == 0 {
-		return nil
-	}
-	out := make([]Event, 0, n)
-	for i, b := range l.blocks {
-		out = append(out, b...)
-		l.blocks[i] = nil
-	}
-	l.blocks = nil
-	return out
+	events = events[:n+1]
+	return events, &events[n]
 }
 
 // strict reads exactly one JSON object from a line.

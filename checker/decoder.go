@@ -79,7 +79,7 @@ func (d *Decoder) line() ([]byte, error) {
 	case errors.Is(err, io.EOF):
 		return nil, d.invalid("the history is cut off: its last event must be of kind %q", End)
 	case err != nil:
-		return nil, fmt.Errorf("read history: %w", err)
+		return nil, fmt.Errorf("read history: line %d: %w", d.n, err)
 	}
 	return raw, nil
 }

@@ -67,7 +67,7 @@ func (s *search) step(from lockState, o *lockOp) []lockState {
 }
 
 func (s *search) stepTo(out []lockState, from lockState, o *lockOp) []lockState {
-	if s.steps++; from.token < o.after {
+	if s.steps++; o.token > 0 && o.kind == gotLock && from.token < s.tokens[o.token] {
 		return out
 	}
 	out = s.r.step(out, from, o)

@@ -74,25 +74,22 @@ func (s *sessions) someTokens() ruling {
 	return good()
 }
 
-// tokenOrder notes for every granted token the greatest below it. A grant comes
-// after the one before it: that spares the search all other orders.
-func tokenOrder(ops []lockOp) {
+// tokenOrder has for every granted token but the smallest the greatest below
+// it. A grant comes after the one before it: that spares the search all other
+// orders.
+func tokenOrder(ops []lockOp) map[uint64]uint64 {
 	var tokens []uint64
 	for i := range ops {
-		if t := ops[i].token; t > 0 {
-			tokens = append(tokens, t)
+		if o := &ops[i]; o.token > 0 && o.kind == gotLock {
+			tokens = append(tokens, o.token)
 		}
-	}
-	if len(tokens) == 0 {
-		return
 	}
 	slices.Sort(tokens)
-	tokens = slices.Compact(tokens)
-	for i := range ops {
-		if t := ops[i].token; t > 0 {
-			if k, _ := slices.BinarySearch(tokens, t); k > 0 {
-				ops[i].after = tokens[k-1]
-			}
+	before := map[uint64]uint64{}
+	for i, t := range slices.Compact(tokens) {
+		if i > 0 {
+			before[t] = tokens[i-1]
 		}
 	}
+	return before
 }

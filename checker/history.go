@@ -45,6 +45,8 @@ type Claims struct {
 	Fencing   bool `json:"fencing,omitempty"`   // every hold carries a token greater than all before
 	Fairness  bool `json:"fairness,omitempty"`  // grants come in queue order
 	LostSign  bool `json:"lost_sign,omitempty"` // the holder is told when its hold is lost
+	// TakesBack: an acquire that ends without a grant leaves no hold behind.
+	TakesBack bool `json:"takes_back,omitempty"`
 
 	// RenewEvery is the longest gap between two renewals on the server while
 	// a renewed hold lives and nothing is wrong. 0 unless Renewal.
@@ -100,6 +102,7 @@ const (
 
 	Lost    Func = "lost"    // note: the client was told, or saw, that its hold is gone
 	Crashed Func = "crashed" // note: the client process is gone; nothing of it follows
+	Closed  Func = "closed"  // note: the client has closed its lock handle
 	Panic   Func = "panic"   // note: the lock under test panicked; Result.Message has the stack
 )
 

@@ -21,8 +21,8 @@ func byPorcupine(ops []lockOp, r rules, budget time.Duration) Outcome {
 
 // porcupineOps is how many operations porcupine is asked about at once. It
 // remembers a set of all operations for every step, so its memory grows with
-// the square of their number: so many take porcupineMemory when all goes well.
-const porcupineOps = 40_000
+// the square of their number: so many take a quarter of porcupineMemory when all goes well.
+const porcupineOps = 20_000
 
 // porcupineMemory is about how many bytes porcupine may remember.
 const porcupineMemory = 256 << 20

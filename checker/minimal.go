@@ -118,3 +118,27 @@ func written(ops []lockOp) *History {
 	h.Events = append(h.Events, end)
 	return h
 }
+
+// writeDown completes a disagreement about one lock of a history.
+func (t *trace) writeDown(e *DisagreementError, lock string, c court) error {
+	e.Lock = lock
+	if e.Minimal == nil {
+		return e
+	}
+	h := &t.h.Header
+	e.Minimal.Header = Header{
+		Format: Format, Scenario: h.Scenario, Lock: h.Lock, World: h.World, Seed: h.Seed, Version: h.Version, Claims: h.Claims,
+	}
+	e.Minimal.Header.Claims.Lease = true // by what every acquire asked for
+	if validate(e.Minimal) != nil {
+		e.Minimal = nil
+		return e
+	}
+	again := newTrace(e.Minimal)
+	for _, l := range again.locks {
+		if ops, _ := again.lockOps(l); !c.differ(ops, again.rules()) {
+			e.Minimal = nil
+		}
+	}
+	return e
+}

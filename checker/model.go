@@ -33,7 +33,6 @@ type lockOp struct {
 	call, ret int64
 	asked     int64  // the invocation; call is later where the server log says so
 	token     uint64 // the fencing token granted; 0 when it did not say, or says nothing
-	after     uint64 // the greatest token below it that was granted; see tokenOrder
 	lease     int64  // forever when the hold does not end by itself
 	name      string
 	owner     int32 // numbered from 1
@@ -172,9 +171,12 @@ func (r rules) free(out []lockState, stay lockState, o *lockOp) []lockState {
 
 // take is the state after o took the free lock, at free.now or later.
 func (r rules) take(free lockState, o *lockOp) lockState {
-	now := free.now
+	now, token := free.now, uint64(0)
+	if o.kind == gotLock {
+		token = o.token
+	}
 	return lockState{
-		token: max(free.token, o.token), exact: o.token > 0,
+		token: max(free.token, token), exact: token > 0,
 		holder: o.owner, count: 1, renewed: o.renewed, now: now,
 		endLo: add(now, o.lease), endHi: add(o.ret, o.lease), ahead: o.lease,
 		base: add(o.asked, o.lease), longest: o.lease, giveUp: r.giveUp(o),

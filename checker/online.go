@@ -8,9 +8,9 @@ import (
 
 // Online judges the linearizability of a run while it goes on, lock name by
 // lock name. It comes to the same outcome as [Judge] does on the clients' own
-// evidence. It does not use the server log: where the clients saw nothing
-// wrong and only [Server] events would prove a violation, Judge says violated
-// and Online ok.
+// evidence without fencing tokens. Where only [Server] events would prove a
+// violation, or only tokens (Judge goes by them when all of a history grow),
+// Judge says violated and Online ok.
 //
 // A violation is found as soon as it is certain, which is when every operation
 // called before the contradiction has returned. Online keeps the operations

@@ -7,7 +7,7 @@ var documented = map[Func]map[Kind][]string{
 }
 
 // judgeErrors checks that every failure has a documented class, and that the
-// server log does not contradict it.
+// server log does not contradict it, nor what a holder was told of a loss.
 func judgeErrors(t *trace) Verdict {
 	v := Verdict{Outcome: Good}
 	for _, o := range t.ops {
@@ -15,6 +15,9 @@ func judgeErrors(t *trace) Verdict {
 		if len(t.changes) > 0 {
 			v = earlier(v, t.contradicted(o))
 		}
+	}
+	for _, n := range t.notes {
+		v = earlier(v, t.falseAlarm(n))
 	}
 	return v
 }
@@ -78,6 +81,10 @@ func (t *trace) contradicted(o *op) Verdict {
 			}
 			return byServers(violation(o.ret, opIDs(o), "the acquire of %s was told at %s that the lock is busy; the servers had granted it to this very owner at %s", o.owner, at(o.ret), at(latest)))
 		}
+		if t.nobodyElse(o) {
+			return byServers(violation(o.ret, opIDs(o), "the acquire of %s was told at %s that the lock is busy; no server held it for anybody, and nobody else asked",
+				o.owner, at(o.ret)))
+		}
 	case o.f == Release && o.kind == OK && t.claim.Nodes == 1 && t.claim.Quorum <= 1:
 		if c := t.tookAnother(o); c != nil {
 			return byServers(violation(o.ret, opIDs(o, t.grantOf(c.was, o.lock, c.t)),
@@ -89,6 +96,23 @@ func (t *trace) contradicted(o *op) Verdict {
 		}
 	}
 	return Verdict{Outcome: Good}
+}
+
+// nobodyElse says that during an acquire no server held the lock for another
+// owner, no other acquire was under way, and nothing was wrong.
+func (t *trace) nobodyElse(o *op) bool {
+	for i := range t.spans {
+		s := &t.spans[i]
+		if s.lock == o.lock && s.holder != o.owner && s.from <= o.ret && s.to >= o.inv {
+			return false
+		}
+	}
+	for _, p := range t.ops {
+		if p != o && p.f == Acquire && p.lock == o.lock && p.inv <= o.ret && p.ret >= o.inv {
+			return false
+		}
+	}
+	return t.overlap(o.inv, o.ret, settling, func(*faultSpan) bool { return true }) == 0
 }
 
 // tookAnother finds the hold of another owner that a release's client took

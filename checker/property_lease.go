@@ -25,6 +25,23 @@ func (h *heldLease) owed(c *change) int64 {
 	return granted + h.o.args.Lease - c.t
 }
 
+// underway is how long a request may be on its way to a server where nothing
+// disturbs its client.
+const underway = 100 * millisecond
+
+// onItsWay is how long the request that a server granted may have been on its
+// way. The client counts its lease from the send, as it must, and the server
+// from when the request arrived; what a later request of the client leaves of
+// the lease may be shorter by that.
+func (t *trace) onItsWay(h *heldLease, group string) int64 {
+	granted, ok := h.granted[group]
+	if !ok {
+		return 0
+	}
+	disturbed := t.overlap(h.o.inv, granted, 0, func(f *faultSpan) bool { return f.touchesClient(h.o.client) })
+	return min(granted-h.o.inv, underway+disturbed)
+}
+
 // judgeLease checks in the server log that the TTL which a command leaves is
 // no longer than asked, not endless, and not shorter than what is still owed,
 // and that no hold expires before. A lock on several servers may lose some of
@@ -90,7 +107,7 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 		for _, h := range holds {
 			_, known := h.granted[c.group]
 			switch {
-			case !known && h.o.ret >= c.t:
+			case !known && h.o.ret >= c.t && c.takes():
 				h.granted[c.group] = c.t
 			case known && c.grants():
 				delete(h.granted, c.group) // this server had lost it
@@ -101,7 +118,8 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 }
 
 // withoutLargest takes away the hold with the longest lease, the one whose
-// release excuses most.
+// release excuses most. A server that never granted that one gives back the
+// longest of those that it did.
 func withoutLargest(holds []heldLease) []heldLease {
 	if len(holds) == 0 {
 		return nil
@@ -110,6 +128,15 @@ func withoutLargest(holds []heldLease) []heldLease {
 	sort.SliceStable(out, func(i, j int) bool {
 		return out[i].o.inv+out[i].o.args.Lease < out[j].o.inv+out[j].o.args.Lease
 	})
+	gaveBack := map[string]bool{}
+	for i := len(out) - 1; i >= 0; i-- {
+		for group := range out[i].granted {
+			if !gaveBack[group] {
+				gaveBack[group] = true
+				delete(out[i].granted, group)
+			}
+		}
+	}
 	return out[:len(out)-1]
 }
 
@@ -134,10 +161,10 @@ func (t *trace) leaseAt(k ownerLock, c *change, i int, holds []heldLease, longes
 	}
 	for _, h := range holds {
 		// A server owes what it granted itself, and what it is granting now.
-		if _, known := h.granted[c.group]; h.o.ret < c.t && (!known || c.grants()) {
+		if _, known := h.granted[c.group]; (h.o.ret < c.t && (!known || c.grants())) || (!known && !c.takes()) {
 			continue
 		}
-		if owed := h.owed(c); c.TTL < owed-2*rounding {
+		if owed := h.owed(c) - t.onItsWay(&h, c.group); c.TTL < owed-2*rounding {
 			return violation(c.t, append(ops(), h.o.id), "%s left the hold of %s on %s a TTL of %s at %s; %s of its lease were still owed",
 				command(c), k.owner, c.Node, long(c.TTL), at(c.t), long(owed))
 		}

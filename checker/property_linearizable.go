@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"sort"
-	"strings"
 	"time"
 )
 
@@ -70,7 +69,7 @@ func rulesOf(c Claims) rules {
 // one more operation, because others were rightly refused in the meantime;
 // ghosts says whether there are such.
 func (t *trace) lockOps(lock string) (ops []lockOp, ghosts bool) {
-	numbers := map[string]int32{}
+	numbers, tokens := map[string]int32{}, t.tokensTell()
 	ops = make([]lockOp, 0, len(t.byLock[lock]))
 	for _, o := range t.byLock[lock] {
 		n, ok := numbers[o.owner]
@@ -84,6 +83,9 @@ func (t *trace) lockOps(lock string) (ops []lockOp, ghosts bool) {
 			g := l
 			g.kind, g.ret = tookAndGave, min(o.ret, forever)
 			ops, ghosts = append(ops, g), true
+		}
+		if tokens && l.kind == gotLock {
+			l.token = o.res.Token
 		}
 		if known {
 			ops = append(ops, l)
@@ -130,6 +132,11 @@ func lockOpOf(o *op, claim Claims, owner int32, crashed bool) (l lockOp, known b
 	}
 	return l, known
 }
+
+// tokensTell says whether fencing tokens give the order of the holds: they must
+// grow as far as clients saw. Where they do not, fencing is violated, and
+// linearizability is judged without them.
+func (t *trace) tokensTell() bool { return t.claim.Fencing && judgeFencing(t).Outcome == Good }
 
 // pin moves operations to the instant at which the server log shows them, when
 // it shows exactly one command that can be meant. It returns nil when there is
@@ -206,42 +213,6 @@ func (t *trace) gaveBackWithin(o *op) bool {
 		}
 	}
 	return false
-}
-
-// noted adds to a verdict who decided it, where that was not both judges.
-func noted(v Verdict, d decision) Verdict {
-	switch {
-	case d.note == "" || strings.Contains(v.Reason, d.note):
-	case v.Reason == "":
-		v.Reason = d.note
-	default:
-		v.Reason += " (" + d.note + ")"
-	}
-	return v
-}
-
-// writeDown completes a disagreement about one lock of a history.
-func (t *trace) writeDown(e *DisagreementError, lock string, c court) error {
-	e.Lock = lock
-	if e.Minimal == nil {
-		return e
-	}
-	h := &t.h.Header
-	e.Minimal.Header = Header{
-		Format: Format, Scenario: h.Scenario, Lock: h.Lock, World: h.World, Seed: h.Seed, Version: h.Version, Claims: h.Claims,
-	}
-	e.Minimal.Header.Claims.Lease = true // by what every acquire asked for
-	if validate(e.Minimal) != nil {
-		e.Minimal = nil
-		return e
-	}
-	again := newTrace(e.Minimal)
-	for _, l := range again.locks {
-		if ops, _ := again.lockOps(l); !c.differ(ops, again.rules()) {
-			e.Minimal = nil
-		}
-	}
-	return e
 }
 
 // illegal explains why operations are not linearizable: it names the operation

@@ -17,7 +17,8 @@ const (
 )
 
 // judgeProgress checks that operations return, that bounded waits are bounded,
-// that no waiter waits for nobody, and that none sleeps on a free lock.
+// that no waiter waits for nobody, that none sleeps on a free lock, and that
+// nobody is kept out by an acquire that was given up.
 func judgeProgress(t *trace) Verdict {
 	v := Verdict{Outcome: Good}
 	for _, n := range t.notes {
@@ -36,6 +37,9 @@ func judgeProgress(t *trace) Verdict {
 	for _, o := range t.ops {
 		v = earlier(v, t.returned(o))
 		if o.f == Acquire {
+			v = earlier(v, t.heedsCancel(o))
+			v = earlier(v, t.endsWithClose(o))
+			v = earlier(v, t.takenBack(o))
 			v = earlier(v, t.inTime(o))
 			v = earlier(v, t.waitsForSomebody(o, waits[o.lock]))
 			v = earlier(v, t.notOnFree(o, waits[o.lock]))

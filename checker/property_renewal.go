@@ -17,6 +17,7 @@ func judgeRenewal(t *trace) Verdict {
 	}
 	for _, k := range t.owners {
 		v = earlier(v, t.silent(k))
+		v = earlier(v, t.silentWhenClosed(k))
 	}
 	return t.withLog(v)
 }
@@ -25,13 +26,19 @@ func judgeRenewal(t *trace) Verdict {
 // of servers. As many groups may fail as the lock can do without.
 func (t *trace) renewedInTime(c *Claim) Verdict {
 	inv := t.op(c.AcquireOp).inv
-	last := map[string]int64{} // group -> last refresh while held there
+	end := min(c.To, t.closedAt(c.Client)) // a lock that was closed renews nothing
+	last := map[string]int64{}             // group -> last refresh while held there
 	bad := map[string]Verdict{}
 	order := []string{}
 	gap := func(group string, to int64) {
 		from := last[group]
 		if from >= to {
 			return
+		}
+		if healed := t.lastHealed(c.Client, from, to); healed > from && to-healed > t.claim.RenewEvery+renewalSlack && bad[group].Outcome == "" {
+			bad[group] = violation(healed+t.claim.RenewEvery, opIDs(t.op(c.AcquireOp), t.op(c.EndOp)),
+				"the hold of %s was not renewed on %s for %s from %s on, although nothing was wrong any more after %s; it is to be renewed every %s",
+				c.Owner, group, long(to-from), at(from), at(healed), long(t.claim.RenewEvery))
 		}
 		excused := t.overlap(from, to, t.claim.RenewEvery, func(f *faultSpan) bool { return f.touchesClient(c.Client) })
 		if late := to - from - excused; late > t.claim.RenewEvery+renewalSlack && bad[group].Outcome == "" {
@@ -45,7 +52,7 @@ func (t *trace) renewedInTime(c *Claim) Verdict {
 		if s.Role != "primary" {
 			continue
 		}
-		if s.t >= c.To {
+		if s.t >= end {
 			break
 		}
 		_, held := last[s.group]
@@ -64,7 +71,7 @@ func (t *trace) renewedInTime(c *Claim) Verdict {
 	}
 	for _, group := range order {
 		if _, held := last[group]; held {
-			gap(group, c.To)
+			gap(group, end)
 		}
 	}
 	if len(bad) <= t.claim.Nodes-t.claim.Quorum {
@@ -77,6 +84,18 @@ func (t *trace) renewedInTime(c *Claim) Verdict {
 		}
 	}
 	return v
+}
+
+// lastHealed is when the last fault that touched a client between two times was
+// over; the first of the two when there was none.
+func (t *trace) lastHealed(client string, from, to int64) int64 {
+	healed := from
+	for i := range t.faults {
+		if f := &t.faults[i]; f.from < to && f.to > from && f.touchesClient(client) {
+			healed = max(healed, min(f.to, to))
+		}
+	}
+	return healed
 }
 
 // due is the time at which a hold of a lease would have had to be renewed to

@@ -162,6 +162,32 @@ func TestLeaseAndRenewal(t *testing.T) {
 			21   c1 ok count=1
 			30   c1 release
 			31   c1 ok`, Lease, Good, "", "", ""},
+		{"a server that joined late gives back what it granted", leased(func(h *Header) { h.Claims.Nodes, h.Claims.Quorum = 3, 2 }), `
+			0    c1 acquire lease=8000
+			1    server n1 EVAL by=c1 holder=c1 ttl=8000
+			2    server n2 EVAL by=c1 holder=c1 ttl=8000
+			3    c1 ok count=1
+			10   c1 acquire lease=3000
+			11   server n1 EVAL by=c1 holder=c1 count=2 ttl=7990
+			12   server n2 EVAL by=c1 holder=c1 count=2 ttl=7990
+			13   server n3 EVAL by=c1 holder=c1 ttl=3000
+			14   c1 ok count=2
+			20   c1 acquire lease=6000
+			21   server n1 EVAL by=c1 holder=c1 count=3 ttl=7980
+			22   server n2 EVAL by=c1 holder=c1 count=3 ttl=7980
+			23   server n3 EVAL by=c1 holder=c1 count=2 ttl=6000
+			24   c1 ok count=3
+			30   c1 release
+			31   server n3 EVAL by=c1 holder=c1 ttl=2980
+			32   c1 ok count=2`, Lease, Good, "", "", ""},
+		{"renewed while a nested acquire is on its way", leased(nil), `
+			0    c1 acquire lease=1000
+			1    server n1 EVAL by=c1 holder=c1 ttl=1000
+			2    c1 ok count=1
+			330  c1 acquire lease=10000
+			340  server n1 PEXPIRE by=c1 holder=c1 ttl=1000
+			350  server n1 EVAL by=c1 holder=c1 count=2 ttl=10000
+			360  c1 ok count=2`, Lease, Good, "", "", ""},
 		{"a nested release gives back its own lease", leased(nil), `
 			0    c1 acquire lease=1000
 			1    server n1 EVAL by=c1 holder=c1 ttl=1000
@@ -175,6 +201,26 @@ func TestLeaseAndRenewal(t *testing.T) {
 			30   c1 release
 			31   server n1 EVAL by=c1
 			32   c1 ok`, Lease, Good, "", "", ""},
+		{"a nested release gives back what is owed since the send", leased(nil), `
+			0    c1 acquire lease=1000
+			40   server n1 EVAL by=c1 holder=c1 ttl=1000
+			41   c1 ok count=1
+			50   c1 acquire lease=10000
+			51   server n1 EVAL by=c1 holder=c1 count=2 ttl=10000
+			52   c1 ok count=2
+			60   c1 release
+			61   server n1 EVAL by=c1 holder=c1 count=1 ttl=940
+			62   c1 ok count=1`, Lease, Good, "", "", ""},
+		{"a nested release after a wait gives back much less than is owed", leased(nil), `
+			0    c1 acquire lease=1000 wait=5000
+			3000 server n1 EVAL by=c1 holder=c1 ttl=1000
+			3001 c1 ok count=1
+			3010 c1 acquire lease=10000
+			3011 server n1 EVAL by=c1 holder=c1 count=2 ttl=10000
+			3012 c1 ok count=2
+			3020 c1 release
+			3021 server n1 EVAL by=c1 holder=c1 count=1 ttl=860
+			3022 c1 ok count=1`, Lease, Violated, "", "were still owed", ""},
 		{"in time", renewed, hold + `
 			330  server n1 PEXPIRE by=c1 holder=c1 ttl=1000
 			700  server n1 PEXPIRE by=c1 holder=c1 ttl=1000
@@ -269,5 +315,28 @@ func TestProgressAndFairness(t *testing.T) {
 			203 c3 release
 			204 c3 ok
 			205 c2 ok count=1`, Fairness, Good, "", "", ""},
+	})
+}
+
+// A fault excuses a late renewal, but not a watchdog that never comes back.
+func TestRenewalAfterAFault(t *testing.T) {
+	renewed := leased(func(h *Header) { h.Claims.Renewal, h.Claims.RenewEvery = true, int64(second) })
+	hiccup := `
+		0     c1 acquire lease=6000 renewed
+		1     server n1 EVAL by=c1 holder=c1 ttl=6000
+		2     c1 ok count=1
+		900   fault start 1 node-crash n1
+		2000  fault end 1 node-crash n1
+		`
+	run(t, []propertyTest{
+		{"comes back", renewed, hiccup + `
+			2500  server n1 EVAL by=c1 holder=c1 ttl=6000
+			3000  c1 release
+			3001  server n1 DEL by=c1
+			3002  c1 ok`, Renewal, Good, "", "", "server log"},
+		{"never comes back", renewed, hiccup + `
+			3500  c1 release
+			3501  server n1 DEL by=c1
+			3502  c1 ok`, Renewal, Violated, "", "although nothing was wrong any more after 2.000 s", "server log"},
 	})
 }

@@ -125,6 +125,8 @@ func story(t testing.TB, h Header, text string) *History {
 				e.Kind, e.F = Note, Lost
 			case "crash":
 				e.Kind, e.F, e.Owner, e.Lock = Note, Crashed, "", ""
+			case "closed":
+				e.Kind, e.F, e.Owner, e.Lock = Note, Closed, "", ""
 			case "panic":
 				e.Kind, e.F, e.Result = Note, Panic, result()
 			default:

@@ -163,7 +163,7 @@ func validateShape(e *Event) string {
 		return validateOp(e)
 	case Note:
 		switch {
-		case e.F != Lost && e.F != Crashed && e.F != Panic:
+		case e.F != Lost && e.F != Crashed && e.F != Closed && e.F != Panic:
 			return fmt.Sprintf("%q is not a note", e.F)
 		case e.Client == "":
 			return "the note names no client"

@@ -288,6 +288,8 @@ func (t *teller) note(e *checker.Event) {
 			}
 		}
 		t.say(e, decisive, "%s is gone%s%s.", name(e.Client), holding, msg)
+	case checker.Closed:
+		t.say(e, telling, "%s has closed its lock handle.", name(e.Client))
 	case checker.Panic:
 		t.say(e, unmissable, "The lock panics in %s%s.", who, msg).bad = true
 	default:

@@ -32,8 +32,10 @@ func verdictsOf(p checker.Property) []string {
 }
 
 // Expected returns what the scenario expects of a lock, for all properties.
-// Whether the lock claims them is not asked here.
+// Whether the lock claims them is not asked here. Of a mutant it expects what
+// it does of the lock that the mutant is a variant of.
 func (s *Scenario) Expected(lock string) map[checker.Property]Expectation {
+	lock = builtIn(lock)
 	all := make(map[checker.Property]Expectation)
 	for _, p := range propertyNames() {
 		all[checker.Property(p)] = Expectation{Outcome: checker.Good, Because: s.Otherwise}
@@ -84,6 +86,7 @@ func (s *Scenario) suits(lock string) (ok bool, reason string) {
 
 // selects is what Only and Except say about a lock.
 func (s *Scenario) selects(lock string) (ok bool, reason string) {
+	lock = builtIn(lock)
 	if len(s.Only) > 0 && !slices.Contains(s.Only, lock) {
 		return false, "the scenario is played with " + andList(s.Only) + " only"
 	}

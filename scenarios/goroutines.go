@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"cmp"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -20,7 +19,7 @@ func goroutines() map[string]string {
 		}
 		buf = make([]byte, 2*len(buf))
 	}
-	stacks := strings.Split(string(buf), "\n\n")
+	stacks := strings.Split(strings.TrimRight(string(buf), "\n"), "\n\n")
 	own := bubbleOf(stacks[0]) // the caller's comes first
 	all := map[string]string{}
 	for _, g := range stacks {
@@ -36,12 +35,12 @@ func goroutines() map[string]string {
 // those that should have ended.
 func leftover(before map[string]string) []string {
 	var left []string
-	now := goroutines()
-	for _, number := range sortedNumbers(now) {
+	for number, stack := range goroutines() {
 		if _, ok := before[number]; !ok {
-			left = append(left, plain(now[number]))
+			left = append(left, plain(stack))
 		}
 	}
+	slices.Sort(left) // their numbers differ from process to process
 	return left
 }
 
@@ -76,19 +75,4 @@ func bubbleOf(stack string) string {
 		return ""
 	}
 	return strings.TrimRight(id, "]:")
-}
-
-// sortedNumbers sorts the headings' numbers: shorter ones are smaller.
-func sortedNumbers(m map[string]string) []string {
-	var ns []string
-	for n := range m {
-		ns = append(ns, n)
-	}
-	slices.SortFunc(ns, func(a, b string) int {
-		if c := cmp.Compare(len(a), len(b)); c != 0 {
-			return c
-		}
-		return cmp.Compare(a, b)
-	})
-	return ns
 }

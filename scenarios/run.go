@@ -86,7 +86,8 @@ func (r *run) header(version string) checker.Header {
 }
 
 // settle is how long the world gets to connect its replicas before the run
-// starts.
+// starts, besides the time that the lag of replication takes: two ways there
+// and back.
 const settle = 100 * time.Millisecond
 
 // play is the run itself, inside the bubble.
@@ -111,7 +112,7 @@ func (r *run) play() {
 		OnMoment: func(m faults.Moment) { r.timeline.Moment(m) },
 	})
 	defer w.Close()
-	time.Sleep(settle)
+	time.Sleep(settle + 4*time.Duration(s.Topology.Lag))
 	start := time.Now()
 	rec = newRecorder(start)
 	r.rec = rec
@@ -162,7 +163,7 @@ func (r *run) work(ctx context.Context, cancel context.CancelFunc, clients []*cl
 		if d := time.Duration(c.work.Close); d > 0 {
 			all.Go(func() {
 				c.sleep(ctx, d)
-				c.closeSession()
+				c.shutdown()
 			})
 		}
 	}

@@ -64,6 +64,9 @@ type Workload struct {
 	// each takes one more hold before the think time, with the lease given (0:
 	// the default), and gives it back after, in reverse order.
 	Nested []faults.Duration `yaml:"nested" json:"nested,omitempty"`
+	// Unnest gives the nested holds back before the think time instead of
+	// after it, so that the work is done under the first hold alone.
+	Unnest bool `yaml:"unnest" json:"unnest,omitempty"`
 	// Poll is how long a waiter goes without looking by itself: between two
 	// tries of a lock that polls (default 100ms), and as the safety net of one
 	// that waits for messages (default 1s).

@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/lock/gallery"
 	"github.com/holdfast-go/holdfast/lock/textbook"
 	"github.com/holdfast-go/holdfast/sim"
 )
@@ -23,6 +24,7 @@ type environment struct {
 	poll     time.Duration           // how long a waiter goes without looking; 0 for the default
 	replicas int                     // of each primary
 	clients  []redis.UniversalClient // one per group
+	options  []lock.Option           // of the reference lock, besides those of the subject
 }
 
 // session is a lock under test in one client process.
@@ -145,6 +147,12 @@ func subjectOf(name string) (subject, error) {
 	if i := slices.IndexFunc(subjects, func(s subject) bool { return s.name == name }); i >= 0 {
 		return subjects[i], nil
 	}
+	if name == gallery.FairQueue {
+		return fairQueue()
+	}
+	if m, ok := gallery.Find(name); ok {
+		return mutantOf(m)
+	}
 	return subject{}, fmt.Errorf("unknown lock %q", name)
 }
 
@@ -177,7 +185,7 @@ func textbookClaims(s *Scenario, lease bool) checker.Claims {
 
 func referenceClaims(s *Scenario) checker.Claims {
 	return checker.Claims{
-		Reentrant: true, Lease: true, Renewal: true, LostSign: true,
+		Reentrant: true, Lease: true, Renewal: true, LostSign: true, TakesBack: true,
 		RenewEvery: int64(s.Workload.Lease) / 3, Handoff: s.handoff(defaultSafetyPoll), Quorum: 1, Nodes: 1,
 	}
 }
@@ -268,7 +276,7 @@ func newReferenceSession(e environment, combine func(environment, string, []lock
 	for i, rdb := range e.clients {
 		rng := sim.Stream(e.seed, "lock", e.process, fmt.Sprint(i))
 		c, err := lock.New(rdb, append([]lock.Option{lock.WithID(e.process), lock.WithWatchdogTimeout(e.lease),
-			lock.WithSafetyPoll(cmp.Or(e.poll, defaultSafetyPoll)), lock.WithRand(rng)}, opts...)...)
+			lock.WithSafetyPoll(cmp.Or(e.poll, defaultSafetyPoll)), lock.WithRand(rng)}, slices.Concat(opts, e.options)...)...)
 		if err != nil {
 			return nil, err
 		}

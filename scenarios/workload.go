@@ -74,6 +74,12 @@ type client struct {
 	locker  lock.Locker
 }
 
+// shutdown closes the lock handle in the middle of work.
+func (c *client) shutdown() {
+	c.closeSession()
+	c.rec.add(checker.Event{Kind: checker.Note, F: checker.Closed, Client: c.proc.Name()})
+}
+
 // run plays all critical sections. It returns early when the process crashes
 // or ctx ends.
 func (c *client) run(ctx context.Context) {
@@ -126,6 +132,11 @@ func (c *client) critical(ctx context.Context) {
 				break
 			}
 			held++
+		}
+	}
+	for ; c.work.Unnest && held > 1; held-- {
+		if !c.release(ctx) {
+			return
 		}
 	}
 	heeded := c.think(ctx, lost)

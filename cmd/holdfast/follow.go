@@ -8,11 +8,24 @@ import (
 	"os"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/holdfast-go/holdfast/checker"
 )
 
 // pollEvery is how often a file that is being written is asked for more.
 const pollEvery = 50 * time.Millisecond
+
+// followOne is "holdfast check --follow".
+func followOne(c *cobra.Command, args []string, f checkFlags) error {
+	switch {
+	case f.picture != "" || len(args) != 1:
+		return usage("--follow takes one history at a time, and draws no picture")
+	case c.Flags().Changed("judge") && f.judges != string(checker.FastOnly):
+		return usage("only the fast judge can follow a run", "judge the whole history when the run is over")
+	}
+	return follow(c.Context(), args[0], c.InOrStdin(), c.OutOrStdout())
+}
 
 // follow judges a history while it is being written: the linearizability of
 // every lock, as events come in. It stops at the first violation.

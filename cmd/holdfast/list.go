@@ -13,11 +13,11 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
-var listable = []string{"scenarios", "locks", "faults", "properties"}
+var listable = []string{"scenarios", "locks", "mutants", "faults", "properties"}
 
 func newListCmd() *cobra.Command {
 	return &cobra.Command{
-		Use:       "list scenarios|locks|faults|properties",
+		Use:       "list scenarios|locks|mutants|faults|properties",
 		Short:     "List what there is",
 		ValidArgs: listable,
 		Example: `  holdfast list scenarios
@@ -41,6 +41,11 @@ func newListCmd() *cobra.Command {
 			case "locks":
 				for _, l := range scenarios.Locks() {
 					fmt.Fprintf(w, "%s\t%s\n", l, scenarios.Summary(l))
+				}
+			case "mutants":
+				fmt.Fprintln(w, "mutant\tof\tclass\tmistake\tshipped by")
+				for _, m := range scenarios.Mutants() {
+					fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", m.Name, m.Of, m.Class, m.Mistake, m.Shipped)
 				}
 			case "faults":
 				for _, k := range faults.Vocabulary() {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"os/signal"
 	"testing"
@@ -35,6 +36,20 @@ func TestScripts(t *testing.T) {
 				}
 				ts.Fatalf("%s did not appear within a minute", args[0])
 			},
+			// json FILE SCHEMA: the file is one JSON document that says so.
+			"json": func(ts *testscript.TestScript, neg bool, args []string) {
+				if neg || len(args) != 2 {
+					ts.Fatalf("usage: json FILE SCHEMA")
+				}
+				var doc struct {
+					Schema string `json:"schema"`
+				}
+				if err := json.Unmarshal([]byte(ts.ReadFile(args[0])), &doc); err != nil || doc.Schema != args[1] {
+					ts.Fatalf("%s: schema %q, %v", args[0], doc.Schema, err)
+				}
+			},
+			"longhistory": scriptLongHistory,
+			"cut":         scriptCut,
 			// status CODE COMMAND...: the command ends with this very code.
 			"status": func(ts *testscript.TestScript, neg bool, args []string) {
 				if neg || len(args) < 2 {

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -31,6 +33,12 @@ type pool struct {
 // answer to got, one at a time, in the order they come. It returns early when
 // ctx ends; jobs under way are then abandoned.
 func (p pool) play(ctx context.Context, jobs []job, got func(answer)) error {
+	return p.stream(ctx, len(jobs), slices.Values(jobs), got)
+}
+
+// stream is play for so many jobs that come one by one, when a worker is free
+// for the next.
+func (p pool) stream(ctx context.Context, n int, jobs iter.Seq[job], got func(answer)) error {
 	exe := p.exe
 	if exe == "" {
 		var err error
@@ -44,7 +52,7 @@ func (p pool) play(ctx context.Context, jobs []job, got func(answer)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var all sync.WaitGroup
-	for range min(p.workers, max(1, len(jobs))) {
+	for range min(p.workers, max(1, n)) {
 		all.Go(func() {
 			if err := p.serve(ctx, exe, queue, answers); err != nil {
 				errs <- err
@@ -54,7 +62,7 @@ func (p pool) play(ctx context.Context, jobs []job, got func(answer)) error {
 	}
 	all.Go(func() {
 		defer close(queue)
-		for _, j := range jobs {
+		for j := range jobs {
 			select {
 			case queue <- j:
 			case <-ctx.Done():

@@ -7,12 +7,12 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-go/holdfast/lock/gallery"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
@@ -110,21 +110,23 @@ func (f runFlags) check() error {
 	if f.seeds < 1 || f.seeds > 1_000_000 {
 		return usage("--seeds must be from 1 to 1000000")
 	}
-	if f.workers < 1 || f.workers > 256 {
-		return usage("--workers must be from 1 to 256")
+	if err := checkWorkers(f.workers, f.stall); err != nil {
+		return err
 	}
-	if f.stall < time.Second {
-		return usage("--stall must be at least 1s")
+	if err := checkFormat(f.format, runFormats); err != nil {
+		return err
 	}
-	if !slices.Contains(runFormats, f.format) {
-		return usage(fmt.Sprintf("unknown format %q", f.format), didYouMean(f.format, runFormats), "formats: "+strings.Join(runFormats, ", "))
+	return checkLocks(f.locks)
+}
+
+// playable are the locks that can be asked for by name: the built-in ones, and
+// those of the gallery.
+func playable() []string {
+	names := append(scenarios.Locks(), gallery.FairQueue)
+	for _, m := range scenarios.Mutants() {
+		names = append(names, m.Name)
 	}
-	for _, l := range f.locks {
-		if !slices.Contains(scenarios.Locks(), l) {
-			return usage(fmt.Sprintf("unknown lock %q", l), didYouMean(l, scenarios.Locks()), "holdfast list locks shows them all")
-		}
-	}
-	return nil
+	return names
 }
 
 // pick finds the scenarios named on the command line; none means all.

@@ -1,0 +1,47 @@
+package checker
+
+// closingSlack is how long what a lock had sent before it was closed may still
+// take to arrive.
+const closingSlack = 100 * millisecond
+
+// closedAt is when a client's lock handle had been closed; never when it was
+// not.
+func (t *trace) closedAt(client string) int64 {
+	for _, n := range t.notes {
+		if n.F == Closed && n.Client == client {
+			return n.Time
+		}
+	}
+	return never
+}
+
+// endsWithClose checks that an acquire of a client that closed its lock returns
+// soon, without a grant.
+func (t *trace) endsWithClose(o *op) Verdict {
+	closed := t.closedAt(o.client)
+	if closed == never || o.inv > closed || o.ret <= plus(closed, waitSlack) {
+		return Verdict{Outcome: Good}
+	}
+	end := t.waitEnd(o)
+	excused := t.overlap(closed, end, healing, func(f *faultSpan) bool { return f.touchesClient(o.client) })
+	if end-closed-excused <= waitSlack {
+		return Verdict{Outcome: Good}
+	}
+	return violation(closed+waitSlack, opIDs(o), "%s closed its lock at %s; the acquire of %s, begun at %s, went on for %s",
+		o.client, at(closed), o.owner, at(o.inv), long(end-closed))
+}
+
+// silentWhenClosed checks that a client renews nothing after it has closed its
+// lock.
+func (t *trace) silentWhenClosed(k ownerLock) Verdict {
+	client := t.client[k.owner]
+	closed := t.closedAt(client)
+	for i := range t.changes {
+		c := &t.changes[i]
+		if c.t > plus(closed, closingSlack) && c.lock == k.lock && c.command() && c.By == client && c.holder == k.owner && c.raises() {
+			return violation(c.t, opIDs(t.grantOf(k.owner, k.lock, c.t)), "%s renewed the hold of %s on %s at %s, after it had closed its lock at %s",
+				client, k.owner, c.Node, at(c.t), at(closed))
+		}
+	}
+	return Verdict{Outcome: Good}
+}

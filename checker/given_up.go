@@ -1,0 +1,102 @@
+package checker
+
+const (
+	// takingBack is how long a lock that takes given up acquires back may need
+	// for it, while nothing stands in its way.
+	takingBack = second
+	// takenBackLater is how long a fault may keep it from that: a lock need not
+	// try for ever.
+	takenBackLater = 3 * second
+)
+
+// takenBack checks that an acquire which did not end in a grant leaves no hold
+// on a server, where the lock promises that. What is left keeps everybody out
+// until its lease ends, and nobody knows that it is there.
+func (t *trace) takenBack(o *op) Verdict {
+	if !t.claim.TakesBack || o.kind == OK || o.open() || t.hadHold(o) {
+		return Verdict{Outcome: Good}
+	}
+	if _, crashed := t.crashed[o.client]; crashed {
+		return Verdict{Outcome: Good}
+	}
+	for i := range t.spans {
+		s := &t.spans[i]
+		if s.lock != o.lock || s.holder != o.owner || s.replica || s.to <= o.ret || t.replaced(s.group, o.ret) {
+			continue
+		}
+		from, excused := t.free(o, s)
+		if left := s.to - from; excused || left <= takingBack {
+			continue
+		}
+		return byServers(violation(from+takingBack, opIDs(o), "the acquire of %s ended at %s without a grant; %s held the lock for it until %s",
+			o.owner, at(o.ret), s.node, at(min(s.to, t.endTime))))
+	}
+	return Verdict{Outcome: Good}
+}
+
+// hadHold says whether an owner had a hold when it asked for another, or got
+// one later.
+func (t *trace) hadHold(o *op) bool {
+	var b bounds
+	for _, s := range t.steps(ownerLock{o.owner, o.lock}) {
+		if s.o == o && !s.ret && b.hi > 0 {
+			return true
+		}
+		if s.t > o.ret && s.o != nil && s.o.f == Acquire && s.o != o {
+			return true
+		}
+		b = b.after(s)
+	}
+	return false
+}
+
+// free is from when on nothing kept an owner from taking its acquire back on a
+// server; excused when that was too late.
+func (t *trace) free(o *op, s *span) (from int64, excused bool) {
+	from = o.ret
+	for i := range t.faults {
+		f := &t.faults[i]
+		if f.is("cancel", "drop-message", "slow-subscribe", "script-flush", "cut-replication", "replication-lag") {
+			continue
+		}
+		if f.from > s.to || f.to <= o.ret || (!f.touchesClient(o.client) && !f.touchesGroup(s.group)) {
+			continue
+		}
+		if f.open || f.to > o.ret+takenBackLater {
+			return 0, true
+		}
+		from = max(from, f.to)
+	}
+	return from, false
+}
+
+// replaced says whether another server may have taken the place of one of a
+// group by then.
+func (t *trace) replaced(group string, by int64) bool {
+	for i := range t.faults {
+		if f := &t.faults[i]; f.from <= by && f.touchesGroup(group) && f.is("failover", "node-crash", "node-restart") {
+			return true
+		}
+	}
+	return false
+}
+
+// heedsCancel checks that an acquire returns soon after its context was
+// cancelled. (A release has to carry on.)
+func (t *trace) heedsCancel(o *op) Verdict {
+	for i := range t.faults {
+		f := &t.faults[i]
+		if !f.is("cancel") || f.from < o.inv || f.from >= o.ret || !f.touchesClient(o.client) {
+			continue
+		}
+		end := t.waitEnd(o)
+		excused := t.overlap(f.from, end, healing, func(f *faultSpan) bool {
+			return f.touchesClient(o.client) && !f.is("cancel", "drop-message", "slow-subscribe")
+		})
+		if late := end - f.from - excused; late > waitSlack {
+			return violation(f.from+waitSlack, opIDs(o), "the context of the %s of %s was cancelled at %s; it went on for %s",
+				o.f, o.owner, at(f.from), long(end-f.from))
+		}
+	}
+	return Verdict{Outcome: Good}
+}

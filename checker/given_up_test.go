@@ -1,0 +1,151 @@
+package checker
+
+import "testing"
+
+// What a lock leaves behind when nobody holds it for certain: each of these was
+// invisible to the judges until a lock of the gallery did it.
+func TestGivenUp(t *testing.T) {
+	takesBack := leased(func(h *Header) { h.Claims.TakesBack = true })
+	// Client-1's acquire is cancelled after the server has granted it.
+	orphan := func(fault, until string) string {
+		return `
+			0     c2 acquire lease=5000
+			1     server n1 SET by=c2 holder=c2 ttl=5000
+			2     c2 ok count=1
+			10    c2 release
+			11    server n1 DEL by=c2
+			12    c2 ok
+			` + fault + `
+			100   c1 acquire lease=5000 wait=1000
+			101   server n1 SET by=c1 holder=c1 ttl=5000
+			102   c1 info err=unknown
+			` + until + ` server n1 cause=expiry
+			9000  end`
+	}
+	run(t, []propertyTest{
+		{"left behind", takesBack, orphan("", "5101"), Progress, Violated, "", "node-1 held the lock for it until 5.101 s", "server log"},
+		{"left behind, and not promised otherwise", leased(nil), orphan("", "5101"), Progress, Good, "", "", ""},
+		{"taken back", takesBack, orphan("", "110"), Progress, Good, "", "", ""},
+		{"cut off for long", takesBack, orphan("50 fault start 1 partition c1", "5101"), Progress, Good, "", "", ""},
+		{"a nested acquire leaves the outer hold", takesBack, `
+			0     c1 acquire lease=5000
+			1     server n1 EVAL by=c1 holder=c1 ttl=5000
+			2     c1 ok count=1
+			10    c1 acquire lease=5000
+			11    c1 info err=unknown
+			2000  c1 release
+			2001  server n1 DEL by=c1
+			2002  c1 ok`, Progress, Good, "", "", ""},
+		{"refused for want of replicas", takesBack, `
+			0     c2 acquire lease=5000
+			1     server n1 SET by=c2 holder=c2 ttl=5000
+			2     c2 ok count=1
+			10    c2 release
+			11    server n1 DEL by=c2
+			12    c2 ok
+			50    fault start 1 cut-replication n1r1
+			100   c1 acquire lease=5000
+			101   server n1 SET by=c1 holder=c1 ttl=5000
+			102   c1 fail err=no-acks
+			9000  end`, Progress, Violated, "", "ended at 0.102 s without a grant", "server log"},
+		{"waits for a caller that is gone", leased(nil), `
+			0     c2 acquire lease=5000
+			1     c2 ok count=1
+			10    c1 acquire lease=5000 wait=9000
+			100   fault start 1 cancel c1
+			2000  c2 release
+			2001  c2 ok
+			2002  c1 ok count=1
+			2003  c1 release
+			2004  c1 ok`, Progress, Violated, "", "was cancelled at 0.100 s; it went on for 1.902 s", ""},
+		{"heeds its caller", leased(nil), `
+			0     c2 acquire lease=5000
+			1     c2 ok count=1
+			10    c1 acquire lease=5000 wait=9000
+			100   fault start 1 cancel c1
+			101   c1 fail err=canceled
+			2000  c2 release
+			2001  c2 ok`, Progress, Good, "", "", ""},
+		{"a release carries on", leased(nil), `
+			0     c2 acquire lease=5000
+			1     c2 ok count=1
+			10    c2 release
+			11    fault start 1 cancel c2
+			2001  c2 ok`, Progress, Good, "", "", ""},
+	})
+}
+
+func TestClosed(t *testing.T) {
+	renewed := leased(func(h *Header) { h.Claims.Renewal, h.Claims.RenewEvery = true, int64(second) })
+	held := `
+		0     c2 acquire lease=3000 renewed
+		1     server n1 EVAL by=c2 holder=c2 ttl=3000
+		2     c2 ok count=1
+		10    c2 release
+		11    server n1 DEL by=c2
+		12    c2 ok
+		100   c1 acquire lease=3000 renewed
+		101   server n1 EVAL by=c1 holder=c1 ttl=3000
+		102   c1 ok count=1
+		500   c1 closed
+		`
+	run(t, []propertyTest{
+		{"renewed after close", renewed, held + "1101 server n1 EVAL by=c1 holder=c1 ttl=3000\n2000 c1 crash\n9000 end", Renewal, Violated, "", "after it had closed its lock", "server log"},
+		{"silent after close", renewed, held + "2000 c1 crash\n3101 server n1 cause=expiry\n9000 end", Renewal, Good, "", "", "server log"},
+		{"waits on after close", leased(nil), `
+			0     c2 acquire lease=5000
+			1     c2 ok count=1
+			10    c1 acquire lease=5000 wait=9000
+			500   c1 closed
+			2000  c2 release
+			2001  c2 ok
+			2002  c1 ok count=1
+			2003  c1 release
+			2004  c1 ok`, Progress, Violated, "", "client-1 closed its lock at 0.500 s", ""},
+		{"woken by close", leased(nil), `
+			0     c2 acquire lease=5000
+			1     c2 ok count=1
+			10    c1 acquire lease=5000 wait=9000
+			500   c1 closed
+			501   c1 fail err=canceled
+			2000  c2 release
+			2001  c2 ok`, Progress, Good, "", "", ""},
+	})
+}
+
+func TestFalseAlarmsAndNeedlessRefusals(t *testing.T) {
+	hold := func(told string) string {
+		return `
+			0     c1 acquire lease=10000 renewed
+			1     server n1 EVAL by=c1 holder=c1 ttl=10000
+			2     c1 ok count=1
+			` + told + `
+			9003  c1 release
+			9004  server n1 DEL by=c1
+			9005  c1 ok`
+	}
+	group := leased(func(h *Header) { h.Claims.Quorum, h.Claims.Nodes = 3, 3 })
+	free := func(other string) string {
+		return `
+			9     c1 acquire lease=1000
+			10    server n1 EVAL by=c1 holder=c1 ttl=1000
+			10    server n2 EVAL by=c1 holder=c1 ttl=1000
+			10    server n3 EVAL by=c1 holder=c1 ttl=1000
+			11    c1 ok count=1
+			20    c1 release
+			21    server n1 DEL by=c1
+			21    server n2 DEL by=c1
+			21    server n3 DEL by=c1
+			22    c1 ok
+			` + other + `
+			100   c3 acquire lease=1000
+			101   c3 fail err=busy`
+	}
+	run(t, []propertyTest{
+		{"told too early", leased(nil), hold("5000 c1 lost"), Errors, Violated, "", "was told at 5.000 s that its hold is lost", "server log"},
+		{"told a margin early", leased(nil), hold("9000 c1 lost"), Errors, Good, "", "", ""},
+		{"told while cut off", leased(nil), hold("10 fault start 1 partition c1\n5000 c1 lost"), Errors, Good, "", "", ""},
+		{"refused by nobody", group, free(""), Errors, Violated, "", "nobody else asked", "server log"},
+		{"refused while another asks", group, free("90 c2 acquire lease=1000 wait=500\n95 server n1 EVAL by=c2 holder=c2 ttl=1000"), Errors, Good, "", "", ""},
+	})
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-go/holdfast/lock/gallery"
+	"github.com/holdfast-go/holdfast/scenarios"
+)
+
+// galleryFlags are the flags of "holdfast gallery".
+type galleryFlags struct {
+	scenarios []string
+	trials    int
+	seeds     int
+	seed      uint64
+	format    string
+	workers   int
+	stall     time.Duration
+}
+
+func newGalleryCmd() *cobra.Command {
+	var f galleryFlags
+	c := &cobra.Command{
+		Use:   "gallery [MUTANT ...]",
+		Short: "Play locks that are wrong on purpose, and show what catches each",
+		Long: `Plays the locks of the gallery (or those named), each a built-in lock with one
+mistake, against every scenario that the lock it is made from is played with. A
+mutant is caught when a property comes out violated that the scenario expects
+its original to keep. Unknown catches nothing.
+
+A seed is one pass over the scenarios, and it is always played to its end, so
+that the numbers of every catcher count. A trial plays seed after seed until
+one has a catch, or --seeds are played. Trials have different seeds. The table
+has, for each mutant, the scenario and property that caught it in most seeds,
+how many others did, the median number of seeds until the first catch, and the
+median virtual and real time until then, counted run by run in the order of the
+catalogue on one core. A run that never ends, or takes its process down, gives
+no verdict and catches nothing.
+
+Exit codes: 0 every mutant caught; 1 one survived; 2 bad usage; 4 a defect of
+holdfast itself; 130 interrupted.`,
+		Example: `  holdfast gallery
+  holdfast gallery set-without-nx --trials 20
+  holdfast gallery --scenario contention,reentrancy
+  holdfast gallery --format markdown`,
+		RunE: func(c *cobra.Command, args []string) error { return runGallery(c, args, f) },
+	}
+	for _, m := range scenarios.Mutants() {
+		c.ValidArgs = append(c.ValidArgs, m.Name)
+	}
+	c.Flags().StringSliceVar(&f.scenarios, "scenario", nil, "scenarios to play, by name or file (default all)")
+	c.Flags().IntVar(&f.trials, "trials", 5, "how often each mutant is looked for, with other seeds")
+	c.Flags().IntVar(&f.seeds, "seeds", 10, "seeds after which a trial gives up")
+	c.Flags().Uint64Var(&f.seed, "seed", 1, "the first seed")
+	c.Flags().StringVar(&f.format, "format", "text", "what to print: text, json or markdown")
+	c.Flags().IntVar(&f.workers, "workers", runtime.NumCPU(), "worker processes")
+	c.Flags().DurationVar(&f.stall, "stall", 20*time.Second, "real time after which a run that does not end is given up")
+	complete(c, "scenario", scenarios.Names())
+	complete(c, "format", tableFormats)
+	return c
+}
+
+func (f galleryFlags) check() error {
+	if f.trials < 1 || f.trials > 10_000 {
+		return usage("--trials must be from 1 to 10000")
+	}
+	if f.seeds < 1 || f.seeds > 1_000_000 {
+		return usage("--seeds must be from 1 to 1000000")
+	}
+	if err := checkWorkers(f.workers, f.stall); err != nil {
+		return err
+	}
+	return checkFormat(f.format, tableFormats)
+}
+
+func runGallery(c *cobra.Command, args []string, f galleryFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	mutants, err := pickMutants(args)
+	if err != nil {
+		return err
+	}
+	list, err := pick(f.scenarios)
+	if err != nil {
+		return err
+	}
+	hunts, err := planHunts(mutants, list, f)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := playHunts(c.Context(), hunts, f, c.ErrOrStderr()); err != nil {
+		return defect(err)
+	}
+	r := newRecord(hunts, galleryCommand(args, f))
+	r.WallMS = float64(time.Since(began).Milliseconds())
+	if err := printTable(c.OutOrStdout(), f.format, r); err != nil {
+		return defect(fmt.Errorf("print result: %w", err))
+	}
+	return concludeGallery(c, r)
+}
+
+// pickMutants finds the mutants named on the command line; none means all.
+func pickMutants(args []string) ([]gallery.Mutant, error) {
+	all := scenarios.Mutants()
+	if len(args) == 0 {
+		return all, nil
+	}
+	var names []string
+	for _, m := range all {
+		names = append(names, m.Name)
+	}
+	var list []gallery.Mutant
+	for i, arg := range args {
+		j := slices.Index(names, arg)
+		if j < 0 {
+			return nil, usage(fmt.Sprintf("unknown mutant %q", arg), didYouMean(arg, names), "holdfast list mutants shows them all")
+		}
+		if slices.Index(args, arg) < i {
+			return nil, usage(fmt.Sprintf("mutant %s is given twice", arg))
+		}
+		list = append(list, all[j])
+	}
+	return list, nil
+}
+
+// concludeGallery says on stderr what was not caught, and how the command ends.
+func concludeGallery(c *cobra.Command, r *trackRecord) error {
+	stderr := c.ErrOrStderr()
+	for i, why := range r.NoVerdict {
+		if i == 5 {
+			fmt.Fprintf(stderr, "and %d more\n", len(r.NoVerdict)-i)
+			break
+		}
+		fmt.Fprintf(stderr, "no verdict: %s\n", why)
+	}
+	if len(r.Defects) > 0 {
+		for _, d := range r.Defects {
+			fmt.Fprintf(stderr, "defect: %s\n", d)
+		}
+		return defect(fmt.Errorf("%s a defect of holdfast itself", runsShow(len(r.Defects))),
+			"please report it, with the command and the version")
+	}
+	if c.Context().Err() != nil {
+		return &exitError{code: exitInterrupted, msg: fmt.Sprintf("interrupted with %s of %d caught", count(r.Summary.Caught, "mutant"), r.Summary.Mutants)}
+	}
+	if r.Summary.Survived == 0 {
+		return nil
+	}
+	var survivors, hints []string
+	for _, m := range r.Mutants {
+		if m.Status == survived {
+			survivors = append(survivors, m.Name)
+			hints = append(hints, fmt.Sprintf("no scenario shows what is wrong with %s: %s", m.Name, m.Mistake))
+			if len(m.Unknown) > 0 {
+				hints = append(hints, fmt.Sprintf("of %s, %s came out unknown, which catches nothing", m.Name, m.Unknown[0]))
+			}
+		}
+	}
+	hints = append(hints, "a mutant that survives is a hole in the catalogue or in a property; more --seeds may show a rare one")
+	return &exitError{code: exitUnexpected, msg: fmt.Sprintf("%s survived: %s", count(len(survivors), "mutant"), strings.Join(survivors, ", ")), hints: hints}
+}
+
+func galleryCommand(args []string, f galleryFlags) string {
+	words := append([]string{"holdfast", "gallery"}, args...)
+	if len(f.scenarios) > 0 {
+		words = append(words, "--scenario", strings.Join(f.scenarios, ","))
+	}
+	return strings.Join(append(words, "--trials", fmt.Sprint(f.trials), "--seeds", fmt.Sprint(f.seeds), "--seed", fmt.Sprint(f.seed)), " ")
+}

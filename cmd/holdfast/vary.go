@@ -1,0 +1,238 @@
+package main
+
+import (
+	"fmt"
+	"iter"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-go/holdfast/scenarios"
+)
+
+// varyFlags are the flags of "holdfast vary".
+type varyFlags struct {
+	locks   []string
+	seed    uint64
+	seeds   int
+	out     string
+	format  string
+	workers int
+	stall   time.Duration
+}
+
+func newVaryCmd() *cobra.Command {
+	var f varyFlags
+	c := &cobra.Command{
+		Use:   "vary [SCENARIO ...]",
+		Short: "Play variations of scenarios, and look for verdicts that are not as expected",
+		Long: `Plays seeded variations of the scenarios (or of those named) against the locks
+they apply to (or those of --lock), and compares every verdict with what the
+scenario argues for. It shows that the judges raise no false alarm and miss
+nothing when latencies, clients, hold times, leases and waits are other ones.
+
+A seed is one variation of one scenario, played once with one lock: it chooses
+the numbers of the variation and the latency of every message. The seeds take
+turns through all pairs of a scenario and a lock.
+
+A verdict that is not as expected is either a false alarm (violated, or worse
+than expected), a missed violation, or unknown. With --out the varied scenario
+and the history of each such seed are written to a directory.
+
+Exit codes: 0 every verdict as expected; 1 some verdict not; 2 bad usage or bad
+input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
+		Example: `  holdfast vary --seeds 10000
+  holdfast vary contention --lock reentrant,fenced --seeds 500
+  holdfast vary holder-pause --lock set-px --seed 1234 --seeds 1 --out found`,
+		RunE: func(c *cobra.Command, args []string) error { return runVariations(c, args, f) },
+	}
+	c.ValidArgs = scenarios.Names()
+	c.Flags().StringSliceVar(&f.locks, "lock", nil, "locks to play against, by name (default all)")
+	c.Flags().Uint64Var(&f.seed, "seed", 1, "the first seed")
+	c.Flags().IntVar(&f.seeds, "seeds", 1000, "how many seeds to play, counting up from --seed")
+	c.Flags().StringVar(&f.out, "out", "", "directory for what is not as expected (default: it is only reported)")
+	c.Flags().StringVar(&f.format, "format", "text", "what to print: text, json or markdown")
+	c.Flags().IntVar(&f.workers, "workers", runtime.NumCPU(), "worker processes")
+	c.Flags().DurationVar(&f.stall, "stall", time.Minute, "real time after which a run that does not end is given up")
+	complete(c, "lock", scenarios.Locks())
+	complete(c, "format", tableFormats)
+	return c
+}
+
+// tableFormats are what the commands that print one table can print.
+var tableFormats = []string{"text", "json", "markdown"}
+
+func (f varyFlags) check() error {
+	if f.seeds < 1 || f.seeds > 100_000_000 {
+		return usage("--seeds must be from 1 to 100000000")
+	}
+	if err := checkWorkers(f.workers, f.stall); err != nil {
+		return err
+	}
+	if err := checkFormat(f.format, tableFormats); err != nil {
+		return err
+	}
+	return checkLocks(f.locks)
+}
+
+func runVariations(c *cobra.Command, args []string, f varyFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	list, err := pick(args)
+	if err != nil {
+		return err
+	}
+	cells, skipped, err := plan(list, runFlags{locks: f.locks, seeds: 1})
+	if err != nil {
+		return err
+	}
+	if f.out != "" {
+		if err := os.MkdirAll(f.out, 0o755); err != nil {
+			return badInput(fmt.Errorf("output directory: %w", err), "choose another directory with --out")
+		}
+	}
+	v := variations{list: list, cells: cells, flags: f}
+	t := newTally(v, args)
+	t.Skipped = len(skipped)
+	bar := newProgress(c.ErrOrStderr(), f.seeds)
+	began := time.Now()
+	err = pool{exe: testOnlyWorker, workers: f.workers, stall: f.stall}.stream(c.Context(), f.seeds, v.jobs(), func(a answer) {
+		t.add(a)
+		bar.step()
+	})
+	bar.done()
+	t.WallMS = float64(time.Since(began).Milliseconds())
+	t.finish()
+	if err == nil {
+		err = v.err
+	}
+	if err != nil {
+		return defect(err)
+	}
+	if err := v.keep(t.Surprises); err != nil {
+		return defect(fmt.Errorf("write variation: %w", err))
+	}
+	if err := printTable(c.OutOrStdout(), f.format, t); err != nil {
+		return defect(fmt.Errorf("print result: %w", err))
+	}
+	return concludeVary(c, t)
+}
+
+// variations are the seeds to play.
+type variations struct {
+	list  []played
+	cells []job // one of each scenario and lock
+	flags varyFlags
+	err   error // why a variation could not be made; ends the sequence
+}
+
+// cell is the pair of scenario and lock that a seed plays. It depends on the
+// seed alone, so that a part of the seeds plays the same as all of them do.
+func (v *variations) cell(seed uint64) job { return v.cells[seed%uint64(len(v.cells))] }
+
+// source is the varied scenario of a seed, as a file.
+func (v *variations) source(seed uint64) ([]byte, error) {
+	name := v.cell(seed).Scenario
+	i := slices.IndexFunc(v.list, func(p played) bool { return p.scenario.Name == name })
+	return scenarios.Vary(v.list[i].scenario, seed).YAML()
+}
+
+func (v *variations) jobs() iter.Seq[job] {
+	return func(yield func(job) bool) {
+		for i := range v.flags.seeds {
+			seed := v.flags.seed + uint64(i)
+			j := v.cell(seed)
+			src, err := v.source(seed)
+			if err != nil {
+				v.err = err
+				return
+			}
+			j.ID, j.Seed, j.Source, j.Judge, j.Surprise = i, seed, string(src), true, true
+			j.File = fmt.Sprintf("%s (variation %d)", j.File, seed)
+			if v.flags.out != "" {
+				j.Path = variationPath(j.Scenario, j.Lock, seed) + ".jsonl"
+				j.History = runDir(v.flags.out).file(j.Path)
+			}
+			if !yield(j) {
+				return
+			}
+		}
+	}
+}
+
+func variationPath(scenario, lock string, seed uint64) string {
+	return fmt.Sprintf("%s-%s-seed-%d", scenario, lock, seed)
+}
+
+// keep writes the varied scenarios of the seeds that surprised.
+func (v *variations) keep(found []surprise) error {
+	if v.flags.out == "" {
+		return nil
+	}
+	for _, s := range found {
+		src, err := v.source(s.Seed)
+		if err != nil {
+			return err
+		}
+		path := runDir(v.flags.out).file(variationPath(s.Scenario, s.Lock, s.Seed) + ".yaml")
+		if err := os.WriteFile(path, src, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// concludeVary says on stderr what was found, and how the command ends.
+func concludeVary(c *cobra.Command, t *tally) error {
+	stderr := c.ErrOrStderr()
+	if len(t.Defects) > 0 {
+		for _, d := range t.Defects {
+			fmt.Fprintf(stderr, "defect: %s\n", d)
+		}
+		return defect(fmt.Errorf("%s a defect of holdfast itself", runsShow(len(t.Defects))),
+			"please report it, with the command and the version")
+	}
+	hint := ""
+	if len(t.Surprises) > 0 {
+		s := t.Surprises[0]
+		hint = fmt.Sprintf("to have a closer look: holdfast vary %s --lock %s --seed %d --seeds 1 --out found", s.file, s.Lock, s.Seed)
+	}
+	switch {
+	case c.Context().Err() != nil:
+		return &exitError{code: exitInterrupted, msg: fmt.Sprintf("interrupted after %d of %d seeds", t.Runs, t.Seeds)}
+	case t.FalseAlarms+t.Missed > 0:
+		return &exitError{code: exitUnexpected, msg: fmt.Sprintf("%s and %s", count(t.FalseAlarms, "false alarm"), count(t.Missed, "missed violation")), hints: []string{hint}}
+	case t.Unknown > 0:
+		return &exitError{code: exitUnknown, msg: count(t.Unknown, "verdict") + " unknown", hints: []string{hint}}
+	}
+	return nil
+}
+
+// count is a number of things, in words.
+func count(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}
+
+func runsShow(n int) string {
+	if n == 1 {
+		return "1 run shows"
+	}
+	return fmt.Sprintf("%d runs show", n)
+}
+
+// varyCommand is how to do the same again.
+func varyCommand(args []string, f varyFlags) string {
+	words := append([]string{"holdfast", "vary"}, args...)
+	if len(f.locks) > 0 {
+		words = append(words, "--lock", strings.Join(f.locks, ","))
+	}
+	return strings.Join(append(words, "--seed", fmt.Sprint(f.seed), "--seeds", fmt.Sprint(f.seeds)), " ")
+}

@@ -1,0 +1,124 @@
+package gallery
+
+import (
+	"context"
+	"errors"
+
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// face is a locker that misleads its caller. What it does not replace is the
+// base's.
+type face struct {
+	base    lock.Locker
+	acquire acquire
+	unlock  func(ctx context.Context) (int, error)
+	lost    func() <-chan struct{}
+}
+
+// acquire is Lock, with forever, and TryLock.
+type acquire func(ctx context.Context, a lock.Acquire, forever bool) (lock.Grant, error)
+
+var (
+	_ lock.LostNotifier = (*face)(nil)
+	_ lock.HoldCounter  = (*face)(nil)
+)
+
+// Lock implements [lock.Locker].
+func (f *face) Lock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
+	if f.acquire != nil {
+		return f.acquire(ctx, lock.NewAcquire(opts), true)
+	}
+	return f.base.Lock(ctx, opts...)
+}
+
+// TryLock implements [lock.Locker].
+func (f *face) TryLock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
+	if f.acquire != nil {
+		return f.acquire(ctx, lock.NewAcquire(opts), false)
+	}
+	return f.base.TryLock(ctx, opts...)
+}
+
+// Unlock implements [lock.Locker].
+func (f *face) Unlock(ctx context.Context) (int, error) {
+	if f.unlock != nil {
+		return f.unlock(ctx)
+	}
+	return f.base.Unlock(ctx)
+}
+
+// Lost implements [lock.LostNotifier]; nil where the base is none.
+func (f *face) Lost() <-chan struct{} {
+	if f.lost != nil {
+		return f.lost()
+	}
+	return lostOf(f.base)
+}
+
+func lostOf(l lock.Locker) <-chan struct{} {
+	if n, ok := l.(lock.LostNotifier); ok {
+		return n.Lost()
+	}
+	return nil
+}
+
+// HoldCount implements [lock.HoldCounter].
+func (f *face) HoldCount(ctx context.Context) (int, error) {
+	if n, ok := f.base.(lock.HoldCounter); ok {
+		return n.HoldCount(ctx)
+	}
+	return 0, errors.New("gallery: the lock does not count holds")
+}
+
+// asked acquires from the base with settings.
+func asked(ctx context.Context, l lock.Locker, a lock.Acquire, forever bool) (lock.Grant, error) {
+	opts := []lock.AcquireOption{lock.Lease(a.Lease), lock.Wait(a.Wait)}
+	if forever {
+		return l.Lock(ctx, opts...)
+	}
+	return l.TryLock(ctx, opts...)
+}
+
+// faced is the base behind a face. newMask is called once in each process, and
+// the mask it returns once for each locker, to replace some of its functions.
+func faced(m Mutant, newMask func(p Process) func(f *face)) Mutant {
+	m.open = func(p Process) (Locks, error) {
+		base, err := p.Base(p.Clients)
+		return masked{base, newMask(p)}, err
+	}
+	return m
+}
+
+// masked are the lockers of a process behind faces.
+type masked struct {
+	Locks
+	mask func(f *face)
+}
+
+// Locker implements [Locks].
+func (m masked) Locker(name, thread string) lock.Locker {
+	f := &face{base: m.Locks.Locker(name, thread)}
+	m.mask(f)
+	return f
+}
+
+// every is a mask that is the same in all processes.
+func every(mask func(f *face)) func(Process) func(*face) {
+	return func(Process) func(*face) { return mask }
+}
+
+// as replaces err when it is one that is asked about.
+func as(err error, is func(error) bool, by error) error {
+	if err != nil && is(err) {
+		return by
+	}
+	return err
+}
+
+func isUnknown(err error) bool { return errors.Is(err, lock.ErrUnknown) }
+
+// isGone says that an unlock found nothing to release.
+func isGone(err error) bool {
+	return errors.Is(err, lock.ErrLost) || errors.Is(err, lock.ErrNotHeld)
+}

@@ -1,0 +1,211 @@
+package gallery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// combined are the reference MultiLock or RedLock on members of the gallery's
+// own.
+type combined struct {
+	p      Process
+	all    bool // a MultiLock
+	member func(i int, name, thread string) lock.Locker
+	// phantoms are members that only seem to be.
+	phantoms []lock.Locker
+	close    func() error
+}
+
+// Locker implements [Locks].
+func (c combined) Locker(name, thread string) lock.Locker {
+	members := append([]lock.Locker(nil), c.phantoms...)
+	for i := range c.p.Clients {
+		members = append(members, c.member(i, name, thread))
+	}
+	opts := lock.GroupOptions{Rand: c.p.Stream("rounds", thread)}
+	if c.all {
+		return lock.NewMultiLockWith(opts, members...)
+	}
+	return lock.NewRedLockWith(opts, members...)
+}
+
+// Close implements [Locks].
+func (c combined) Close() error {
+	if c.close == nil {
+		return nil
+	}
+	return c.close()
+}
+
+// grouped is the base with its members behind faces. newMask is called for
+// each locker, and the mask it returns for each member in turn.
+func grouped(m Mutant, newMask func() func(f *face)) Mutant {
+	m.open = func(p Process) (Locks, error) {
+		clients, err := openMembers(p)
+		if err != nil {
+			return nil, err
+		}
+		masks := map[string]func(f *face){}
+		return combined{p: p, all: m.Of == "multi", close: clients.close, member: func(i int, name, thread string) lock.Locker {
+			if i == 0 {
+				masks[thread] = newMask()
+			}
+			f := &face{base: clients[i].NewLock(name, thread)}
+			masks[thread](f)
+			return f
+		}}, nil
+	}
+	return m
+}
+
+// members are the clients of the reference lock on all servers.
+type members []*lock.Client
+
+func openMembers(p Process) (members, error) {
+	var all members
+	for i, rdb := range p.Clients {
+		opts := []lock.Option{lock.WithID(p.ID), lock.WithWatchdogTimeout(p.Lease), lock.WithRand(p.Stream("member", fmt.Sprint(i)))}
+		if p.Poll > 0 {
+			opts = append(opts, lock.WithSafetyPoll(p.Poll))
+		}
+		c, err := lock.New(rdb, opts...)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+func (m members) close() error {
+	var errs []error
+	for _, c := range m {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// several are the mistakes of locks that are made of several.
+func several() []Mutant {
+	return []Mutant{
+		grouped(Mutant{
+			Name: "multi-unlock-stops-at-first-error", Of: "multi", Class: 10,
+			Mistake: "The first member that cannot be released ends the loop: the members after it stay locked, and are renewed.",
+			Shipped: "Redisson's RedissonMultiLock.unlock() to this day: locks.forEach(unlock)",
+		}, func() func(f *face) {
+			var stopped error
+			i := 0
+			return func(f *face) {
+				first := i == 0
+				i++
+				f.unlock = func(ctx context.Context) (int, error) {
+					if first {
+						stopped = nil
+					}
+					if stopped != nil {
+						return 0, stopped
+					}
+					n, err := f.base.Unlock(ctx)
+					stopped = err
+					return n, err
+				}
+			}
+		}),
+		inRound(Mutant{
+			Name: "multi-keeps-what-it-took", Of: "multi", Class: 10,
+			Mistake: "A round that fails does not release the members that it has taken already.",
+			Shipped: "Redisson's MultiLock released only what it believed it had (#1606, #4456)",
+		}),
+		inRound(Mutant{
+			Name: "redlock-keeps-minority", Of: "redlock", Class: 10,
+			Mistake: "A round that gets no majority does not release the minority that it has got.",
+			Shipped: "the step of Redlock that ports forget: unlock all instances when the lock was not acquired",
+		}),
+		grouped(Mutant{
+			Name: "redlock-unlocks-majority-only", Of: "redlock", Class: 10,
+			Mistake: "Unlock stops when a majority is released: the other members stay locked, and are renewed.",
+			Shipped: "locks that return at the first quorum of answers and cancel the rest, as redsync's fail-fast does for acquires (#133)",
+		}, func() func(f *face) {
+			i := 0
+			return func(f *face) {
+				i++
+				if i > 3 {
+					f.unlock = func(context.Context) (int, error) { return 0, nil }
+				}
+			}
+		}),
+		quorumOf(Mutant{
+			Name: "redlock-majority-off-by-one", Of: "redlock", Class: 9,
+			Mistake: "Half of the servers, rounded down, counts as a majority: two of five.",
+			Shipped: "no library we know of; n/2 for n/2+1 is the classic slip",
+		}, 2),
+	}
+}
+
+// round is in the context of what is done within an acquire.
+type round struct{}
+
+// inRound is a base whose members are not released within an acquire.
+func inRound(m Mutant) Mutant {
+	m = grouped(m, func() func(f *face) {
+		return func(f *face) {
+			f.unlock = func(ctx context.Context) (int, error) {
+				if ctx.Value(round{}) != nil {
+					return 0, nil
+				}
+				return f.base.Unlock(ctx)
+			}
+		}
+	})
+	open := m.open
+	m.open = func(p Process) (Locks, error) {
+		base, err := open(p)
+		return masked{base, func(f *face) {
+			f.acquire = func(ctx context.Context, a lock.Acquire, forever bool) (lock.Grant, error) {
+				return asked(context.WithValue(ctx, round{}, true), f.base, a, forever)
+			}
+		}}, err
+	}
+	return m
+}
+
+// quorumOf is a RedLock that is content with fewer members than a majority:
+// the rest are phantoms that grant whatever they are asked.
+func quorumOf(m Mutant, phantoms int) Mutant {
+	m.open = func(p Process) (Locks, error) {
+		clients, err := openMembers(p)
+		if err != nil {
+			return nil, err
+		}
+		c := combined{p: p, close: clients.close, member: func(i int, name, thread string) lock.Locker {
+			return clients[i].NewLock(name, thread)
+		}}
+		for range phantoms {
+			c.phantoms = append(c.phantoms, phantom{p})
+		}
+		return c, nil
+	}
+	return m
+}
+
+// phantom is a member that is always granted.
+type phantom struct{ p Process }
+
+// Lock implements [lock.Locker].
+func (ph phantom) Lock(_ context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
+	if a := lock.NewAcquire(opts); a.Lease > 0 {
+		return lock.Grant{Count: 1, Lease: a.Lease}, nil
+	}
+	return lock.Grant{Count: 1, Lease: ph.p.Lease, Renewed: true}, nil
+}
+
+// TryLock implements [lock.Locker].
+func (ph phantom) TryLock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
+	return ph.Lock(ctx, opts...)
+}
+
+// Unlock implements [lock.Locker].
+func (phantom) Unlock(context.Context) (int, error) { return 0, nil }

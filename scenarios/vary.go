@@ -1,0 +1,118 @@
+package scenarios
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/sim"
+)
+
+// Vary returns a variation of a scenario: the same story with other numbers,
+// of which every expectation still holds. The same scenario and seed give the
+// same variation; s is not changed.
+//
+// In every variation the latency of messages and the lag of replication are
+// drawn anew, from a range that stays far below the distances in time that
+// scenarios argue with. A scenario of the catalogue may vary more, as its
+// entry in [variations] says. What never varies is what the story is made of:
+// which faults there are, whom they strike, which moment they are anchored to,
+// and the topology but for its clients.
+func Vary(s *Scenario, seed uint64) *Scenario {
+	v := &variation{Scenario: s.copy(), rng: sim.Stream(seed, "vary", s.Name)}
+	v.latency(3*time.Millisecond, 40*time.Millisecond)
+	// A scenario that has only kept the name of one is another scenario.
+	if more := variations[s.Name]; more != nil && reflect.DeepEqual(s, parsed()[s.Name]) {
+		more(v)
+	}
+	return v.Scenario
+}
+
+// variation is a scenario on its way to being another one.
+type variation struct {
+	*Scenario
+	rng *rand.Rand
+}
+
+// copy copies whatever a variation may change.
+func (s *Scenario) copy() *Scenario {
+	c := *s
+	c.Override = maps.Clone(s.Override)
+	c.Faults = slices.Clone(s.Faults)
+	return &c
+}
+
+// between draws a time, to the millisecond.
+func (v *variation) between(lo, hi time.Duration) faults.Duration {
+	return faults.Duration(lo + v.upTo(hi-lo).Truncate(time.Millisecond))
+}
+
+// upTo draws a time.
+func (v *variation) upTo(d time.Duration) time.Duration {
+	return time.Duration(v.rng.Int64N(int64(d) + 1))
+}
+
+// number draws a number; both bounds may come.
+func (v *variation) number(lo, hi int) int { return lo + v.rng.IntN(hi-lo+1) }
+
+// chance is true once in n times.
+func (v *variation) chance(n int) bool { return v.rng.IntN(n) == 0 }
+
+// latency draws the range that latencies are drawn from, the spread of which
+// is at most given: one in two variations has a network as even as a rack's.
+// The lag of replication is at most given, too.
+func (v *variation) latency(spread, lag time.Duration) {
+	if v.chance(2) {
+		spread = time.Millisecond
+	}
+	least := 20*time.Microsecond + v.upTo(time.Millisecond).Truncate(time.Microsecond)
+	most := least + 100*time.Microsecond + v.upTo(spread).Truncate(time.Microsecond)
+	v.Topology.Latency = Latency{Min: faults.Duration(least), Max: faults.Duration(most)}
+	if v.Topology.Replicas > 0 {
+		v.Topology.Lag = v.between(time.Millisecond, lag)
+	}
+}
+
+// override changes the workload of one client.
+func (v *variation) override(client int, change func(*Override)) {
+	name := fmt.Sprintf("client-%d", client)
+	o := v.Override[name]
+	change(&o)
+	if v.Override == nil {
+		v.Override = map[string]Override{}
+	}
+	v.Override[name] = o
+}
+
+// thinks draws the think time of one client.
+func (v *variation) thinks(client int, lo, hi time.Duration) time.Duration {
+	d := v.between(lo, hi)
+	v.override(client, func(o *Override) { o.Think = &d })
+	return time.Duration(d)
+}
+
+// starts draws when one client starts.
+func (v *variation) starts(client int, lo, hi time.Duration) {
+	d := v.between(lo, hi)
+	v.override(client, func(o *Override) { o.Start = &d })
+}
+
+// think draws the think time of the clients that have none of their own.
+func (v *variation) think(lo, hi time.Duration) time.Duration {
+	v.Workload.Think = v.between(lo, hi)
+	return time.Duration(v.Workload.Think)
+}
+
+// patience gives waiters time for all critical sections of everybody, each
+// with the hand-off before it, twice, and for one lease of a dead holder.
+func (v *variation) patience() {
+	poll := cmp.Or(time.Duration(v.Workload.Poll), defaultSafetyPoll)
+	each := time.Duration(v.Workload.Think) + poll + 2*time.Duration(v.Topology.Lag) + 100*time.Millisecond
+	all := time.Duration(v.Topology.Clients*v.Workload.Holds) * each
+	v.Workload.Wait = faults.Duration((2*all + time.Duration(v.Workload.Lease) + 5*time.Second).Truncate(time.Millisecond))
+}

@@ -1,0 +1,156 @@
+package scenarios
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/faults"
+)
+
+const manyVariations = 15
+
+// A variation is a scenario like any other: what is written of it can be read,
+// and is the same scenario again, so that a finding can be played again.
+func TestAVariationIsAFile(t *testing.T) {
+	for _, s := range Catalogue() {
+		for seed := range uint64(manyVariations) {
+			varied := Vary(s, seed)
+			src, err := varied.YAML()
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := Parse("varied.yaml", src)
+			if err != nil {
+				t.Fatalf("%s, variation %d: %v\n%s", s.Name, seed, err, src)
+			}
+			if !reflect.DeepEqual(varied, again) {
+				t.Fatalf("%s, variation %d: read back as another scenario\n%s\n%+v\n%+v", s.Name, seed, src, varied, again)
+			}
+		}
+	}
+}
+
+// The seed alone makes a variation, and other seeds make others.
+func TestAVariationFollowsFromItsSeed(t *testing.T) {
+	for _, s := range Catalogue() {
+		if !reflect.DeepEqual(Vary(s, 7), Vary(s, 7)) {
+			t.Errorf("%s: two variations of one seed", s.Name)
+		}
+		if reflect.DeepEqual(Vary(s, 7), Vary(s, 8)) {
+			t.Errorf("%s: one variation of two seeds", s.Name)
+		}
+	}
+}
+
+// The workload varies, not only the network.
+func TestVariationsOfContention(t *testing.T) {
+	s, err := Find("contention")
+	if err != nil {
+		t.Fatal(err)
+	}
+	clients, leases := map[int]bool{}, map[faults.Duration]bool{}
+	for seed := range uint64(200) {
+		v := Vary(s, seed)
+		clients[v.Topology.Clients], leases[v.Workload.Lease] = true, true
+		if v.Workload.Lease < 4*v.Workload.Think {
+			t.Errorf("variation %d: a lease of %v for work of %v", seed, v.Workload.Lease, v.Workload.Think)
+		}
+	}
+	if len(clients) != 7 || len(leases) < 100 {
+		t.Errorf("%d numbers of clients and %d leases in 200 variations, want 7 and many", len(clients), len(leases))
+	}
+}
+
+// What the story is made of stays: other numbers, no other scenario. The
+// catalogue itself is shared and must not change.
+func TestAVariationTellsTheSameStory(t *testing.T) {
+	for _, name := range Names() {
+		src, err := Source(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fresh, err := Parse(name+".yaml", src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shared, err := Find(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for seed := range uint64(manyVariations) {
+			varied := Vary(shared, seed)
+			if !reflect.DeepEqual(varied, Vary(fresh, seed)) {
+				t.Fatalf("%s, variation %d: not the one of the scenario's file", name, seed)
+			}
+			if !reflect.DeepEqual(varied.Expect, fresh.Expect) || !reflect.DeepEqual(varied.Only, fresh.Only) ||
+				varied.Topology.Groups != fresh.Topology.Groups || varied.Topology.Replicas != fresh.Topology.Replicas {
+				t.Fatalf("%s, variation %d: another story: %+v", name, seed, varied)
+			}
+			for i, f := range varied.Faults {
+				f.After, f.For, f.By = fresh.Faults[i].After, fresh.Faults[i].For, fresh.Faults[i].By
+				if !reflect.DeepEqual(f, fresh.Faults[i]) {
+					t.Fatalf("%s, variation %d: another fault: %+v", name, seed, f)
+				}
+			}
+			for _, lock := range Locks() {
+				was, _ := fresh.Applies(lock)
+				if is, why := varied.Applies(lock); is != was {
+					t.Fatalf("%s, variation %d, with %s: applies %v, was %v %s", name, seed, lock, is, was, why)
+				}
+			}
+		}
+		if !reflect.DeepEqual(shared, fresh) {
+			t.Fatalf("%s: the catalogue has changed", name)
+		}
+	}
+}
+
+// A judge decides a run of this size, and a lease is long beside a request.
+func TestAVariationStaysSmall(t *testing.T) {
+	for _, s := range Catalogue() {
+		for seed := range uint64(manyVariations) {
+			v := Vary(s, seed)
+			ops := 0
+			for n := range v.Topology.Clients {
+				w := v.workloadOf(n + 1)
+				ops += w.Holds * (4 + 2*len(w.Nested))
+			}
+			if ops > 150 {
+				t.Errorf("%s, variation %d: %d operations", s.Name, seed, ops)
+			}
+			there := 2 * time.Duration(v.Topology.Latency.Max+v.Topology.Lag)
+			if lease := time.Duration(v.Workload.Lease); lease < 4*there {
+				t.Errorf("%s, variation %d: a lease of %v, and a confirmed request takes %v", s.Name, seed, lease, there)
+			}
+		}
+	}
+}
+
+// The table is about scenarios that there are.
+func TestVariationsAreOfTheCatalogue(t *testing.T) {
+	for name := range variations {
+		if _, err := Find(name); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A scenario of somebody else varies in its latencies, and nothing more: its
+// author has not said what else may.
+func TestAnUnknownScenarioVariesInLatencyOnly(t *testing.T) {
+	s, err := Find("holder-pause")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine := s.copy()
+	mine.Faults = nil // under the old name
+	v := Vary(mine, 3)
+	if v.Topology.Latency == mine.Topology.Latency || v.Topology.Lag == 0 {
+		t.Errorf("its latencies are the same: %+v", v.Topology)
+	}
+	v.Topology.Latency, v.Topology.Lag = Latency{}, faults.Duration(0)
+	if !reflect.DeepEqual(v, mine) {
+		t.Errorf("more has changed: %+v, was %+v", v, mine)
+	}
+}
