@@ -5,8 +5,8 @@ package checker
 const arrivalSlack = 50 * millisecond
 
 // judgeFairness checks that an acquire is not granted before one that was
-// already waiting when it came. Waiters whose client a fault touched may have
-// lost their place.
+// already waiting when it came, be that one granted later or refused at the end
+// of its wait. Waiters whose client a fault touched may have lost their place.
 func judgeFairness(t *trace) Verdict {
 	v := Verdict{Outcome: Good}
 	for _, b := range t.ops {
@@ -17,7 +17,7 @@ func judgeFairness(t *trace) Verdict {
 			if a.inv+arrivalSlack >= b.inv {
 				break
 			}
-			if a.f != Acquire || a.kind != OK || a.lock != b.lock || a.owner == b.owner || a.ret <= b.ret || b.res.Count > 1 {
+			if a.f != Acquire || !stillWaiting(a, b.ret) || a.lock != b.lock || a.owner == b.owner || b.res.Count > 1 {
 				continue
 			}
 			if t.overlap(a.inv, b.ret, second, func(f *faultSpan) bool { return f.touchesClient(a.client) }) > 0 {
@@ -28,4 +28,16 @@ func judgeFairness(t *trace) Verdict {
 		}
 	}
 	return v
+}
+
+// stillWaiting says whether an acquire was in the queue at a time. One that is
+// refused has left the queue before it returns.
+func stillWaiting(a *op, when int64) bool {
+	switch {
+	case a.kind == OK:
+		return a.ret > when
+	case a.kind == Fail && a.res.Error == ErrBusy:
+		return a.ret > when+arrivalSlack
+	}
+	return false
 }

@@ -27,7 +27,7 @@ func judgeRenewal(t *trace) Verdict {
 func (t *trace) renewedInTime(c *Claim) Verdict {
 	inv := t.byID[c.AcquireOp].inv
 	end := min(c.To, t.closedAt(c.Client)) // a lock that was closed renews nothing
-	last := map[string]int64{} // group -> last refresh while held there
+	last := map[string]int64{}             // group -> last refresh while held there
 	bad := map[string]Verdict{}
 	order := []string{}
 	gap := func(group string, to int64) {
