@@ -5,12 +5,13 @@ GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
 # The packages where the race detector is affordable.
 RACE = ./lock/... ./faults/... ./sim/... ./checker/... ./reports/...
 
-.PHONY: test browser lint vuln unit race bench help
+.PHONY: test browser lint vuln unit race bench track-record help
 
 help:
 	@echo "make test    everything: format, vet, staticcheck, govulncheck, tests, race detector"
 	@echo "make unit    the tests alone"
 	@echo "make bench   the benchmarks, as a table"
+	@echo "make track-record   play the gallery and the variations, and write the tables of docs/gallery.md"
 
 test: browser lint vuln unit race
 
@@ -52,3 +53,15 @@ bench:
 	    if ($$(i+1) == "scripts/s") rate[name] = $$(i) } } \
 	/^(FAIL|panic)/ { print; bad = 1 } \
 	END { if (rate["Speed/bare-miniredis"]) printf "%-36s %14.2f  %s\n", "Speed/sim", rate["Speed/sim"] / rate["Speed/bare-miniredis"], "of bare miniredis (bar: 0.80)"; exit bad }'
+
+# The tables of docs/gallery.md. Each replaces the one before, between its
+# marks; a command that fails leaves the page as it is.
+VARY = vary --seeds 50000
+track-record:
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && set -e && go build -o "$$dir/holdfast" ./cmd/holdfast; \
+	"$$dir/holdfast" gallery --format markdown >"$$dir/track record"; \
+	{ printf '    holdfast %s\n\n' '$(VARY)'; "$$dir/holdfast" $(VARY) --format markdown; } >"$$dir/false alarms"; \
+	awk -v dir="$$dir" ' \
+	/^<!-- begin .* -->$$/ { print; print ""; name = $$0; gsub(/^<!-- begin | -->$$/, "", name); \
+	  while ((getline line < (dir "/" name)) > 0) print line; print ""; skip = 1 } \
+	/^<!-- end .* -->$$/ { skip = 0 } !skip && !/^<!-- begin / { print }' docs/gallery.md >"$$dir/page" && cp "$$dir/page" docs/gallery.md
