@@ -5,7 +5,7 @@ GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
 # The packages where the race detector is affordable.
 RACE = ./lock/... ./faults/... ./sim/... ./checker/... ./reports/...
 
-.PHONY: test browser lint vuln unit race bench track-record help
+.PHONY: test browser lint vuln unit race bench bench-judges track-record help
 
 help:
 	@echo "make test    everything: format, vet, staticcheck, govulncheck, tests, race detector"
@@ -46,13 +46,24 @@ race:
 
 # One core, as a worker of holdfast has it. The ratio that counts, simulated
 # against bare miniredis, is measured in the same run.
-bench:
-	@GOMAXPROCS=1 GOGC=800 go test -run '^$$' -bench . -benchtime 2s ./scenarios ./lock ./checker ./reports | awk ' \
+bench: bench-judges
+	@GOMAXPROCS=1 GOGC=800 go test -run '^$$' -bench . -skip BenchmarkJudges -benchtime 2s ./scenarios ./lock ./checker ./reports | awk ' \
 	/^Benchmark/ { name = $$1; sub(/^Benchmark/, "", name); sub(/-[0-9]+$$/, "", name); \
 	  for (i = 3; i < NF; i += 2) if ($$(i) != 0) { printf "%-36s %14s  %s\n", name, $$(i), $$(i+1); \
 	    if ($$(i+1) == "scripts/s") rate[name] = $$(i) } } \
 	/^(FAIL|panic)/ { print; bad = 1 } \
 	END { if (rate["Speed/bare-miniredis"]) printf "%-36s %14.2f  %s\n", "Speed/sim", rate["Speed/sim"] / rate["Speed/bare-miniredis"], "of bare miniredis (bar: 0.80)"; exit bad }'
+
+# Both judges on the same histories, in millions of operations per second.
+bench-judges:
+	@GOMAXPROCS=1 GOGC=800 go test -run '^$$' -bench BenchmarkJudges -benchtime 1s -timeout 30m ./checker | awk ' \
+	function of(key, by) { k = key SUBSEP by; return !(k in rate) ? "not run" : unknown[k] ? "unknown in 5 s" : sprintf("%.3f M ops/s", rate[k] / 1e6) } \
+	BEGIN { printf "%-46s %16s %16s\n", "history / leases / lost replies / operations", "fast judge", "porcupine" } \
+	/^BenchmarkJudges/ { sub(/-[0-9]+$$/, "", $$1); split($$1, p, "/"); key = p[2] "/" p[3] "/" p[4] "/" p[5]; \
+	  for (i = 3; i < NF; i += 2) { if ($$(i+1) == "ops/s") rate[key, p[6]] = $$(i); if ($$(i+1) == "unknown") unknown[key, p[6]] = $$(i) } \
+	  if (key != last) { if (last != "") printf "%-46s %16s %16s\n", last, of(last, "fast"), of(last, "porcupine"); last = key } } \
+	/^(FAIL|panic)/ { print; bad = 1 } \
+	END { printf "%-46s %16s %16s\n", last, of(last, "fast"), of(last, "porcupine"); exit bad }'
 
 # The tables of docs/gallery.md. Each replaces the one before, between its
 # marks; a command that fails leaves the page as it is.

@@ -2,7 +2,19 @@ package checker
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
+)
+
+// Judges says who decides on linearizability.
+type Judges string
+
+// The choices of judges. The empty string means [BothJudges].
+const (
+	BothJudges    Judges = "both"      // the fast one decides, porcupine confirms
+	FastOnly      Judges = "fast"      // the one made for locks
+	PorcupineOnly Judges = "porcupine" // the general one
 )
 
 // DisagreementError says that the two judges of linearizability decided
@@ -13,6 +25,13 @@ type DisagreementError struct {
 	Fast, Porcupine Outcome
 	Ops             []int64 // at most five of what the illegal finding rests on
 	Why             string  // the fast judge's reason, in one line
+
+	// Listing has the smallest history found on which they disagree, one
+	// operation a line: owner, what it did, from when to when, and its id.
+	Listing []string
+	// Minimal is the same as a history that [Judge] disagrees on again; nil
+	// when the operations cannot be written down as one.
+	Minimal *History
 }
 
 func (e *DisagreementError) Error() string {
@@ -26,10 +45,36 @@ func (e *DisagreementError) Error() string {
 	return s
 }
 
-// decision is what the two judges decided together, and which one to ask on.
+// decision is what the judges that were asked decided together.
 type decision struct {
 	ruling
-	by judge
+	at   int64  // when Violated: the return that nothing allows, 0 when not known
+	note string // who decided, where it was not both
+}
+
+// What a verdict says when only one of two judges decided.
+const (
+	byFastAlone      = "decided by the fast judge alone: porcupine ran out of time or memory"
+	byPorcupineAlone = "decided by porcupine alone: the fast judge ran out of time or memory"
+)
+
+// noted adds to a verdict who decided it, where that was not both judges.
+func noted(v Verdict, d decision) Verdict {
+	switch {
+	case d.note == "" || strings.Contains(v.Reason, d.note):
+	case v.Reason == "":
+		v.Reason = d.note
+	default:
+		v.Reason += " (" + d.note + ")"
+	}
+	return v
+}
+
+// find says where operations that a judge found illegal became so.
+func (d *decision) find(ops []lockOp, r rules, j judge, deadline time.Time) {
+	if d.outcome == Violated {
+		d.at = firstIllegal(ops, r, j, deadline)
+	}
 }
 
 // disputed is the verdict while the judges disagree.
@@ -37,36 +82,142 @@ func (d decision) disputed() Verdict {
 	return Verdict{Outcome: Unknown, Ops: d.ops, Reason: "the judges disagree, which is a defect of the checker"}
 }
 
-// confirmBudget is how long porcupine may look at the illegal prefix that the
-// fast judge found.
+// confirmBudget is how long porcupine may look at what the fast judge called
+// illegal: once at the cause, and once at all that came before.
 const confirmBudget = 2 * time.Second
 
-// byBoth has both judges look at the operations of one lock. What the fast
-// one decides stands, unless porcupine decides otherwise within the budget.
-// An illegal history is shown to porcupine only up to the return that the fast
-// judge takes exception to, because on illegal ones porcupine is slow.
-func byBoth(lock string, ops []lockOp, r rules, deadline time.Time) (decision, error) {
-	left := time.Until(deadline)
-	d := decision{fastRuling(ops, r, left/4), byFast}
-	look := ops
-	left = time.Until(deadline)
-	if d.outcome == Violated {
-		if by, ok := firstIllegal(ops, r, byFast, deadline); ok {
-			look = prefix(ops, by)
-		}
-		left = min(time.Until(deadline), confirmBudget)
-	}
-	return agree(lock, d, byPorcupine(look, r, left))
+// court has the judges of linearizability decide.
+type court struct {
+	judges    Judges
+	fast      func([]lockOp, rules, time.Duration) ruling
+	porcupine judge
+	deadline  time.Time
 }
 
-// agree puts the two answers together: whoever decides is right, unless both
-// do and differ.
-func agree(lock string, fast decision, p Outcome) (decision, error) {
-	switch {
-	case p == Unknown || p == fast.outcome:
-		return fast, nil
-	case fast.outcome == Unknown:
-		return decision{ruling{outcome: p}, byPorcupine}, nil
+func newCourt(o Options) court {
+	c := court{o.Judges, o.fast, o.porcupine, time.Now().Add(o.Budget)}
+	if c.fast == nil {
+		c.fast = fastRuling
 	}
-	return fast, &DisagreementError{Lock: lock, Fast: fast.outcome, Porcupine: p, Ops: fast.ops, Why: fast.why}
+	if c.porcupine == nil {
+		c.porcupine = frugalPorcupine
+	}
+	return c
+}
+
+func (c court) left() time.Duration { return time.Until(c.deadline) }
+
+func (c court) byFast(ops []lockOp, r rules, budget time.Duration) Outcome {
+	return c.fast(ops, r, budget).outcome
+}
+
+// decide asks about the operations of one lock.
+func (c court) decide(ops []lockOp, r rules) (decision, *DisagreementError) {
+	switch c.judges {
+	case FastOnly:
+		d := decision{ruling: c.fast(ops, r, c.left())}
+		d.find(ops, r, c.byFast, c.deadline)
+		return d, nil
+	case PorcupineOnly:
+		return c.alone(ops, r), nil
+	}
+	d := decision{ruling: c.fast(ops, r, c.left()/4)}
+	if d.outcome == Violated {
+		return c.confirmIllegal(d, ops, r)
+	}
+	look, part := ops, ""
+	if len(ops) > porcupineOps {
+		look = beginning(ops, porcupineOps)
+		part = fmt.Sprintf("; porcupine looked at the first %d of %d operations", len(look), len(ops))
+	}
+	switch p := c.porcupine(look, r, c.left()); {
+	case p == Violated && d.outcome == Good:
+		return d, c.dispute(look, r, d, p)
+	case p == Violated:
+		d = decision{ruling: ruling{outcome: p}, note: byPorcupineAlone}
+		d.find(look, r, c.porcupine, c.deadline)
+	case p == Unknown && d.outcome == Good:
+		d.note = byFastAlone + part
+	case d.outcome == Good && part != "":
+		d.note = "decided by the fast judge" + part
+	case p == Good && part == "" && d.outcome == Unknown:
+		d = decision{ruling: ruling{outcome: p}, note: byPorcupineAlone}
+	}
+	return d, nil
+}
+
+// alone has porcupine decide. An illegal beginning makes the whole illegal.
+func (c court) alone(ops []lockOp, r rules) decision {
+	look := ops
+	if len(ops) > porcupineOps {
+		look = beginning(ops, porcupineOps)
+	}
+	d := decision{ruling: ruling{outcome: c.porcupine(look, r, c.left())}}
+	d.find(look, r, c.porcupine, c.deadline)
+	switch {
+	case d.outcome == Good && len(look) < len(ops):
+		d.ruling = undecided(fmt.Sprintf("porcupine takes %d operations at once, and those are in order; the lock has %d", porcupineOps, len(ops)))
+	case d.outcome == Unknown:
+		d.why = "porcupine ran out of time or memory"
+	}
+	return d
+}
+
+// confirmIllegal shows porcupine what the fast judge called illegal: always
+// the few operations that prove it, and all up to the return that nothing
+// allows, unless they are too many or too hard for it.
+func (c court) confirmIllegal(d decision, ops []lockOp, r rules) (decision, *DisagreementError) {
+	d.find(ops, r, c.byFast, c.deadline)
+	look := prefix(ops, d.at)
+	cause := slices.Clone(d.ops)
+	for i := range look {
+		if look[i].ret == d.at {
+			cause = append(cause, look[i].id)
+		}
+	}
+	few := causeSlice(look, r, cause, c.byFast)
+	switch p := c.porcupine(few, r, confirmBudget); {
+	case p == Good:
+		return d, c.dispute(few, r, d, p)
+	case p == Unknown:
+		d.note = byFastAlone
+	}
+	if p := c.porcupine(look, r, min(c.left(), confirmBudget)); p == Good {
+		return d, c.dispute(look, r, d, p)
+	}
+	return d, nil
+}
+
+// beginning is what had happened when the first n operations had been called,
+// or a little less: it has at most n operations.
+func beginning(ops []lockOp, n int) []lockOp {
+	calls := make([]int64, len(ops))
+	for i := range ops {
+		calls[i] = ops[i].call
+	}
+	slices.Sort(calls)
+	return prefix(ops, calls[n]-1)
+}
+
+// differ says whether the judges quickly come to different ends.
+func (c court) differ(ops []lockOp, r rules) bool {
+	f, p := c.byFast(ops, r, time.Second/4), c.porcupine(ops, r, time.Second/4)
+	return f != Unknown && p != Unknown && f != p
+}
+
+// did is the beginning of a sentence about the judges.
+func (c court) did() string {
+	switch c.judges {
+	case FastOnly:
+		return "the fast judge did"
+	case PorcupineOnly:
+		return "porcupine did"
+	}
+	return "the judges did"
+}
+
+// dispute finds the smallest history on which the judges disagree.
+func (c court) dispute(ops []lockOp, r rules, d decision, p Outcome) *DisagreementError {
+	few := minimal(ops, func(ops []lockOp) bool { return c.differ(ops, r) })
+	return &DisagreementError{Fast: d.outcome, Porcupine: p, Ops: d.ops, Why: d.why, Listing: lines(few), Minimal: written(few)}
 }

@@ -11,9 +11,18 @@ import (
 
 // Options changes how [Judge] works. The zero value is right for most uses.
 type Options struct {
-	// PorcupineBudget is how long the linearizability judges may search before
-	// their verdict is unknown. 0 means 20 seconds.
-	PorcupineBudget time.Duration
+	// Budget is how long the judges of linearizability may search before their
+	// verdict is unknown. 0 means 20 seconds. A violation may take some seconds
+	// more to explain and confirm.
+	Budget time.Duration
+	// Judges says which judges decide on linearizability.
+	Judges Judges
+	// Begin is told of every property before it is judged; it may be nil.
+	Begin func(Property)
+
+	// Tests put other judges here.
+	fast      func([]lockOp, rules, time.Duration) ruling
+	porcupine judge
 }
 
 // Report is what the judges say about one history.
@@ -71,8 +80,8 @@ func (e *InvalidError) Error() string {
 // the history, and the same history always gets the same report unless the
 // budget runs out.
 func Judge(h *History, o Options) (Report, error) {
-	if o.PorcupineBudget <= 0 {
-		o.PorcupineBudget = 20 * time.Second
+	if o.Budget <= 0 {
+		o.Budget = 20 * time.Second
 	}
 	if err := validate(h); err != nil {
 		return Report{}, err
@@ -83,6 +92,9 @@ func Judge(h *History, o Options) (Report, error) {
 	for _, p := range properties {
 		if p.claimed != nil && !p.claimed(&h.Header) {
 			continue
+		}
+		if o.Begin != nil {
+			o.Begin(p.Name)
 		}
 		v, err := p.judge(t, o)
 		disagreement = cmp.Or(disagreement, err)

@@ -1,6 +1,9 @@
 package checker
 
-import "sort"
+import (
+	"cmp"
+	"slices"
+)
 
 // claims derives what every owner believed from its operations and notes
 // alone.
@@ -9,8 +12,19 @@ func claims(t *trace) []Claim {
 	for _, k := range t.owners {
 		all = append(all, claimsOf(t, k)...)
 	}
-	sort.SliceStable(all, func(i, j int) bool { return all[i].From < all[j].From })
-	return all
+	order := make([]int32, len(all))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortStableFunc(order, func(i, j int32) int { return cmp.Compare(all[i].From, all[j].From) })
+	var out []Claim
+	if len(all) > 0 {
+		out = make([]Claim, 0, len(all))
+	}
+	for _, i := range order {
+		out = append(out, all[i])
+	}
+	return out
 }
 
 // step is something that may change what an owner believes.
@@ -18,29 +32,38 @@ type step struct {
 	t    int64
 	o    *op
 	ret  bool // the return of o, else its invocation
-	note Func // of a note, when o is nil
+	lost bool // when o is nil: told that the hold is lost, else crashed
 }
 
-// steps lists in order what an owner did and was told about one lock.
+// steps lists in order what an owner did and was told about one lock. Of what
+// happened at one time, its operations come first.
 func (t *trace) steps(k ownerLock) []step {
-	var out []step
-	for _, o := range t.byOwner[k] {
-		out = append(out, step{t: o.inv, o: o})
-		if !o.open() {
-			out = append(out, step{t: o.ret, o: o, ret: true})
-		}
+	if out, ok := t.stepsOf[k]; ok {
+		return out
 	}
-	client := t.client[k.owner]
-	for _, n := range t.notes {
-		if n.Client != client || (n.F != Lost && n.F != Crashed) {
-			continue
-		}
+	var told []step
+	for _, n := range t.notesOf[t.client[k.owner]] {
 		if n.F == Lost && ((n.Owner != "" && n.Owner != k.owner) || (n.Lock != "" && n.Lock != k.lock)) {
 			continue
 		}
-		out = append(out, step{t: n.Time, note: n.F})
+		told = append(told, step{t: n.Time, lost: n.F == Lost})
 	}
-	sort.SliceStable(out, func(i, j int) bool { return out[i].t < out[j].t })
+	ops := t.byOwner[k]
+	out := make([]step, 0, 2*len(ops)+len(told))
+	add := func(s step) {
+		for len(told) > 0 && told[0].t < s.t {
+			out, told = append(out, told[0]), told[1:]
+		}
+		out = append(out, s)
+	}
+	for _, o := range ops { // one after the other: an owner has one open at a time
+		add(step{t: o.inv, o: o})
+		if !o.open() {
+			add(step{t: o.ret, o: o, ret: true})
+		}
+	}
+	out = append(out, told...)
+	t.stepsOf[k] = out
 	return out
 }
 
@@ -64,7 +87,7 @@ func claimsOf(t *trace, k ownerLock) []Claim {
 	}
 	for _, s := range t.steps(k) {
 		switch {
-		case s.o == nil && s.note == Lost:
+		case s.o == nil && s.lost:
 			finish(s.t, "lost", 0)
 		case s.o == nil:
 			finish(s.t, "crash", 0)

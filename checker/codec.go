@@ -29,10 +29,12 @@ func encode(w io.Writer, h *History) error {
 }
 
 func decode(r io.Reader) (*History, error) {
-	b := bufio.NewReaderSize(r, 64<<10)
+	b := lineReader{Reader: bufio.NewReaderSize(r, 256<<10)}
 	h := &History{}
+	plain := newPlainReader()
+	var e *Event
 	for line := 1; ; line++ {
-		raw, err := b.ReadBytes('\n')
+		raw, err := b.line()
 		invalid := func(format string, args ...any) error {
 			return &InvalidError{Line: line, Event: line - 1, Reason: fmt.Sprintf(format, args...)}
 		}
@@ -47,7 +49,7 @@ func decode(r io.Reader) (*History, error) {
 			}
 			return h, nil
 		case err != nil:
-			return nil, fmt.Errorf("read history: %w", err)
+			return nil, fmt.Errorf("read history: line %d: %w", line, err)
 		}
 		if line == 1 {
 			// The format first: a newer one may well have fields we lack.
@@ -65,12 +67,48 @@ func decode(r io.Reader) (*History, error) {
 			}
 			continue
 		}
-		var e Event
-		if err := strict(raw, &e); err != nil {
+		h.Events, e = more(h.Events)
+		if plain.event(raw, e) {
+			continue
+		}
+		*e = Event{}
+		if err := strict(raw, e); err != nil {
 			return nil, invalid("%s", plainJSON(err))
 		}
-		h.Events = append(h.Events, e)
 	}
+}
+
+// lineReader reads lines of any length.
+type lineReader struct {
+	*bufio.Reader
+	long []byte
+}
+
+// line reads up to the next newline. What it returns is overwritten by the
+// next call.
+func (b *lineReader) line() ([]byte, error) {
+	raw, err := b.ReadSlice('\n')
+	if !errors.Is(err, bufio.ErrBufferFull) {
+		return raw, err
+	}
+	b.long = append(b.long[:0], raw...)
+	for errors.Is(err, bufio.ErrBufferFull) {
+		raw, err = b.ReadSlice('\n')
+		b.long = append(b.long, raw...)
+	}
+	return b.long, err
+}
+
+// more makes room for one more event, and returns it, empty. It doubles the
+// room: what is not used yet takes no memory, so this takes less than growing
+// in smaller steps, each of which needs what there is twice.
+func more(events []Event) ([]Event, *Event) {
+	n := len(events)
+	if n == cap(events) {
+		events = append(make([]Event, 0, max(2*n, 64)), events...)
+	}
+	events = events[:n+1]
+	return events, &events[n]
 }
 
 // strict reads exactly one JSON object from a line.

@@ -76,8 +76,8 @@ func missed(o *lockOp) ruling {
 
 // places gives every operation of a session its instant, every refusal one at
 // which it is right, and every ghost that it needs for that one at which it
-// takes the lock: three lines, each in order of time.
-func (s *sessions) places() (lines [3][]place, v ruling) {
+// takes the lock: lines, each in order of time.
+func (s *sessions) places() (lines [5][]place, v ruling) {
 	// The operations of each session, in order.
 	start := make([]int32, len(s.list)+1)
 	for _, m := range s.member {
@@ -91,7 +91,7 @@ func (s *sessions) places() (lines [3][]place, v ruling) {
 	steps := make([]int32, start[len(s.list)])
 	fill := slices.Clone(start)
 	places := make([]place, 0, len(steps))
-	refused := make([]place, 0, len(s.ops)-len(steps))
+	refused, empty := make([]place, 0, len(s.busy)), []place(nil)
 	for i, m := range s.member {
 		if m >= 0 {
 			steps[fill[m]] = int32(i)
@@ -188,7 +188,7 @@ func (s *sessions) places() (lines [3][]place, v ruling) {
 					p.at = max(p.at, min(end[own], o.ret))
 				}
 			}
-			refused = append(refused, p)
+			empty = append(empty, p)
 		}
 	}
 
@@ -196,7 +196,7 @@ func (s *sessions) places() (lines [3][]place, v ruling) {
 	if left != nil {
 		return lines, missed(&s.ops[left.op])
 	}
-	ghosts := make([]place, 0, len(all))
+	ghosts, haunted := make([]place, 0, len(all)), []place(nil)
 	now, gap := longPast, int32(-1)
 	for _, h := range all {
 		if h.gap != gap {
@@ -216,11 +216,14 @@ func (s *sessions) places() (lines [3][]place, v ruling) {
 				return lines, missed(o)
 			}
 			now = max(now, at)
-			refused = append(refused, place{at, tie + 2, f.op})
+			haunted = append(haunted, place{at, tie + 2, f.op})
 		}
 	}
-	if !slices.IsSortedFunc(refused, byPlace) {
-		slices.SortFunc(refused, byPlace)
+	lines = [...][]place{places, ghosts, refused, haunted, empty}
+	for _, line := range lines[2:] {
+		if !slices.IsSortedFunc(line, byPlace) {
+			slices.SortFunc(line, byPlace)
+		}
 	}
-	return [3][]place{places, ghosts, refused}, good()
+	return lines, good()
 }

@@ -8,8 +8,8 @@ import "slices"
 // has fewer ways to be legal than the given one, so when it is legal, the given
 // one is; when it is not, nothing follows.
 //
-// An unknown acquire that left no trace may still have held the lock until its
-// owner's next telling reply, and given it back, as a failed one may.
+// An unknown acquire that left no trace may still have held the lock for a while
+// before its owner's next telling reply; it is marked as stray.
 //
 // The operations must be sorted by call.
 func guess(ops []lockOp, r rules) []lockOp {
@@ -95,7 +95,7 @@ func (g *guesser) settle(o *lockOp, w *guessed, before int32, by int64) {
 	case o.kind == maybeGave && known:
 		o.kind = heldNothing
 	case o.kind == maybeGot && !o.crashed && !known && w.count == 0:
-		o.kind, o.ret = tookAndGave, by
+		o.stray, o.ret = true, by
 	default:
 		o.owner = 0 // it never happens
 	}

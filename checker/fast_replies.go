@@ -97,7 +97,7 @@ func (s *sessions) begin(i int32, o *lockOp, w *ownerRun) {
 	s.leased = s.leased || o.lease < forever
 	s.list = append(s.list, session{
 		first: i, end: -1, calls: o.call, takes: o.ret, core: forever, last: forever,
-		lease: o.lease, renewed: o.renewed,
+		lease: o.lease, renewed: o.renewed, token: o.token,
 	})
 }
 
@@ -121,6 +121,10 @@ func (s *sessions) alive(i int32, o *lockOp, w *ownerRun) ruling {
 	w.lastCall = o.call
 	switch o.kind {
 	case gotLock:
+		if c.token > 0 && o.token > 0 && c.token != o.token {
+			v = contradiction([]*lockOp{&s.ops[c.first], o}, "the token of %s changed from %d to %d within one hold", o.name, c.token, o.token)
+		}
+		c.token = max(c.token, o.token)
 		w.count++
 		w.longest = max(w.longest, o.lease)
 		w.giveUp = min(w.giveUp, s.r.giveUp(o))

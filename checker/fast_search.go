@@ -42,6 +42,7 @@ type search struct {
 	scratch  []lockState
 	settling []lockState
 	took     map[int32]*lockOp // latest acquire of each owner that may have taken the lock
+	tokens   map[uint64]uint64 // the one before each; nil when nobody knows
 	left     []int32           // operations of each owner still to come; nil when nobody knows
 	returned int
 	steps    int
@@ -62,9 +63,10 @@ func newSearch(r rules, limit time.Time) *search {
 func bySearch(ops []lockOp, r rules, budget time.Duration) ruling {
 	limit := time.Now().Add(budget)
 	ops = strays(ops, r)
+	order := tokenOrder(ops)
 	for room := keptOpen; ; room *= 2 {
 		s := newSearch(r, limit)
-		s.parking.room = room
+		s.parking.room, s.tokens = room, order
 		if v := s.all(ops); v.outcome != Unknown || !s.parking.missed || room > 64*openWords {
 			return v
 		}

@@ -21,7 +21,8 @@ type session struct {
 	core, last int64
 	lease      int64
 	renewed    bool
-	soonest    int64 // the lease does not end before this
+	soonest    int64  // the lease does not end before this
+	token      uint64 // 0 when no reply told it
 }
 
 // ownerRun is what one owner's replies say so far.
@@ -50,7 +51,7 @@ type sessions struct {
 	busy   []int32 // refused acquires while their owner held nothing
 	// ghosts are acquires that may have held the lock for a while without
 	// leaving another trace: unknown ones by owners that held nothing and went
-	// no further, and failed ones, until they returned.
+	// no further, and failed and stray ones, until they returned.
 	ghosts []int32
 
 	leased bool // some hold may end by itself
@@ -70,6 +71,9 @@ func bySessions(ops []lockOp, r rules) ruling {
 		return s.safe(v)
 	}
 	s.close()
+	if v := s.byTokens(); v.outcome != Good {
+		return s.safe(v)
+	}
 	if v := s.order(); v.outcome != Good {
 		return s.safe(v)
 	}
@@ -115,10 +119,11 @@ func (s *sessions) read() ruling {
 		for int(o.owner) >= len(s.owners) {
 			s.owners = append(s.owners, ownerRun{last: -1})
 		}
-		if o.kind == tookAndGave {
+		if o.kind == tookAndGave || o.stray {
 			// It may have done nothing, which is always allowed.
 			s.doubt(o, "a failed acquire may have held the lock for a while")
 			s.ghosts = append(s.ghosts, int32(i))
+			s.leased = s.leased || o.stray && o.lease < forever
 			continue
 		}
 		w := &s.owners[o.owner]
@@ -166,21 +171,27 @@ func (s *sessions) close() {
 		}
 	}
 	// Ties: a core of one instant comes first. Two such may take either order.
-	if !slices.IsSortedFunc(s.list, byTake) {
-		at := make([]int32, len(s.list))
-		for i := range at {
-			at[i] = int32(i)
-		}
-		slices.SortStableFunc(at, func(a, b int32) int { return byTake(s.list[a], s.list[b]) })
-		list, to := make([]session, len(at)), make([]int32, len(at))
-		for i, from := range at {
-			list[i], to[from] = s.list[from], int32(i)
-		}
-		s.list = list
-		for i, m := range s.member {
-			if m >= 0 {
-				s.member[i] = to[m]
-			}
+	s.sort(byTake)
+}
+
+// sort puts the sessions in order.
+func (s *sessions) sort(less func(a, b session) int) {
+	if slices.IsSortedFunc(s.list, less) {
+		return
+	}
+	at := make([]int32, len(s.list))
+	for i := range at {
+		at[i] = int32(i)
+	}
+	slices.SortStableFunc(at, func(a, b int32) int { return less(s.list[a], s.list[b]) })
+	list, to := make([]session, len(at)), make([]int32, len(at))
+	for i, from := range at {
+		list[i], to[from] = s.list[from], int32(i)
+	}
+	s.list = list
+	for i, m := range s.member {
+		if m >= 0 {
+			s.member[i] = to[m]
 		}
 	}
 }

@@ -67,7 +67,9 @@ func (s *search) step(from lockState, o *lockOp) []lockState {
 }
 
 func (s *search) stepTo(out []lockState, from lockState, o *lockOp) []lockState {
-	s.steps++
+	if s.steps++; o.token > 0 && o.kind == gotLock && from.token < s.tokens[o.token] {
+		return out
+	}
 	out = s.r.step(out, from, o)
 	if s.timeless {
 		for i := range out {

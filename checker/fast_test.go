@@ -13,16 +13,16 @@ import (
 
 // mix says what a random history contains.
 type mix struct {
-	reentrant, leased, unclear, goesOn, failed, renewed, touch, loose bool
-	slack                                                             int64
-	pace                                                              int // the smaller, the more ties
-	releases                                                          int // the greater, the fewer nested acquires
-	losses                                                            int // when unclear, one outcome in so many
+	reentrant, leased, unclear, goesOn, failed, renewed, touch, loose, tokens bool
+	slack                                                                     int64
+	pace                                                                      int // the smaller, the more ties
+	releases                                                                  int // the greater, the fewer nested acquires
+	losses                                                                    int // when unclear, one outcome in so many
 }
 
 func randomMix(r *rand.Rand) mix {
 	b := func(n int) bool { return r.IntN(n) == 0 }
-	m := mix{reentrant: b(2), leased: b(2), unclear: b(2), goesOn: b(3), failed: b(5), renewed: b(4), touch: b(4), loose: b(6)}
+	m := mix{reentrant: b(2), leased: b(2), unclear: b(2), goesOn: b(3), failed: b(5), renewed: b(4), touch: b(4), loose: b(6), tokens: b(3)}
 	m.releases, m.pace, m.losses = 1+r.IntN(4), 2+r.IntN(5), 2+r.IntN(7)
 	if b(2) {
 		m.slack = int64(r.IntN(3))
@@ -38,6 +38,7 @@ func simulated(r *rand.Rand, m mix, owners, n, mutations int) []lockOp {
 	type who struct{ dead bool }
 	ws := make([]who, owners+1)
 	holder, count := int32(0), int32(0)
+	token := uint64(0)
 	var end int64
 	var ops []lockOp
 	lease := func() int64 {
@@ -113,6 +114,7 @@ func simulated(r *rand.Rand, m mix, owners, n, mutations int) []lockOp {
 			case holder == 0:
 				o.kind, o.count = gotLock, 1
 				holder, count, end = a.owner, 1, add(a.at, o.lease)
+				token++
 			case own && m.reentrant:
 				count++
 				o.kind, o.count = gotLock, count
@@ -123,8 +125,11 @@ func simulated(r *rand.Rand, m mix, owners, n, mutations int) []lockOp {
 			if o.kind == gotLock && r.IntN(20) == 0 {
 				o.count = 0
 			}
+			if o.kind == gotLock && m.tokens && r.IntN(20) > 0 {
+				o.token = token
+			}
 			if lost {
-				o.kind, o.count = maybeGot, 0
+				o.kind, o.count, o.token = maybeGot, 0, 0
 			}
 		default:
 			switch {
@@ -155,9 +160,13 @@ func simulated(r *rand.Rand, m mix, owners, n, mutations int) []lockOp {
 	}
 	for range mutations {
 		o := &ops[r.IntN(len(ops))]
-		switch r.IntN(5) {
+		switch r.IntN(6) {
+		case 5:
+			if o.token > 0 {
+				o.token = uint64(1 + r.IntN(int(token)+1))
+			}
 		case 0:
-			o.kind = []opKind{gotLock, foundBusy, gaveBack, heldNothing, inspected, foundLost}[r.IntN(6)]
+			o.kind, o.token = []opKind{gotLock, foundBusy, gaveBack, heldNothing, inspected, foundLost}[r.IntN(6)], 0
 			if o.ret >= forever {
 				o.ret = o.call + 3
 			}
@@ -212,7 +221,7 @@ func listing(ops []lockOp) string {
 		if o.lease < forever {
 			lease = fmt.Sprintf(", lease %d", o.lease)
 		}
-		fmt.Fprintf(&b, "\n[%d, %s] owner %d %s%s, renewed %t, crashed %t", o.call, ret, o.owner, o.describe(), lease, o.renewed, o.crashed)
+		fmt.Fprintf(&b, "\n[%d, %s] owner %d %s%s, renewed %t, crashed %t, token %d", o.call, ret, o.owner, o.describe(), lease, o.renewed, o.crashed, o.token)
 	}
 	return b.String()
 }

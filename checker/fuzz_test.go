@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // Whatever Decode accepts encodes to something it accepts again, and Judge
@@ -36,7 +38,7 @@ func FuzzDecode(f *testing.F) {
 		if again.Hash() != h.Hash() {
 			t.Fatal("hash changed on the way")
 		}
-		if _, err := Judge(h, Options{PorcupineBudget: 50 * time.Millisecond}); err != nil && !errors.As(err, &invalid) {
+		if _, err := Judge(h, Options{Budget: 50 * time.Millisecond}); err != nil && !errors.As(err, &invalid) {
 			t.Fatalf("not an InvalidError: %v", err)
 		}
 		Claimed(h)
@@ -99,12 +101,12 @@ func TestJudgeOnNoise(t *testing.T) {
 	valid := 0
 	for range 2000 {
 		h := noise(r)
-		a, err := Judge(h, Options{PorcupineBudget: 200 * time.Millisecond})
+		a, err := Judge(h, Options{Budget: 200 * time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
 		}
 		valid++
-		b, _ := Judge(h, Options{PorcupineBudget: 200 * time.Millisecond})
+		b, _ := Judge(h, Options{Budget: 200 * time.Millisecond})
 		for p, v := range a.Verdicts {
 			if v.Outcome != Good && v.Reason == "" || len(v.Ops) > maxCause || strings.Contains(v.Reason, "%!") || strings.ContainsAny(v.Reason, "\n") {
 				t.Fatalf("%s: bad verdict %+v", p, v)
@@ -152,4 +154,32 @@ func BenchmarkJudge(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// What the plain reader accepts, the JSON package reads to the same event.
+func FuzzPlainReader(f *testing.F) {
+	h := longRun{ops: 20, servers: true, resource: true}.history()
+	for _, line := range strings.SplitAfter(encoded(f, h), "\n")[1:40] {
+		f.Add([]byte(line))
+	}
+	for _, line := range []string{
+		`{"t":1,"t":2}`, `{"t":01}`, `{"t":-0}`, `{"t":1.5}`, `{"t":1e3}`, `{"T":1}`, `{"t":null}`, `{"kind":"\u0061"}`, "{\"kind\":\"\xff\"}",
+		`{"t":1} `, `{"t":1}{}`, `{"args":{"lease":1},"args":{"wait":2}}`, `{"args":{"renewed":true}}`, `{"result":{"token":18446744073709551615}}`,
+		`{"t":999999999999999999}`, `{"t":9999999999999999999}`, `{}`, `{,}`, `{"t":1,}`, `{"t":}`, `{"t":-}`, `{"args":null}`, `{"kind":"käse"}`,
+	} {
+		f.Add([]byte(line + "\n"))
+	}
+	p := newPlainReader()
+	f.Fuzz(func(t *testing.T, line []byte) {
+		var got, want Event
+		if bytes.IndexByte(line, '\n') != len(line)-1 || len(line) == 0 || !p.event(line, &got) {
+			return
+		}
+		if err := strict(line, &want); err != nil {
+			t.Fatalf("accepted %q: %v", line, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("%q: %s", line, diff)
+		}
+	})
 }

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/anishathalye/porcupine"
@@ -15,16 +16,60 @@ type judge func(ops []lockOp, r rules, budget time.Duration) Outcome
 // byPorcupine is the general judge: exact, quick on legal histories, and
 // sometimes out of budget on illegal ones.
 func byPorcupine(ops []lockOp, r rules, budget time.Duration) Outcome {
+	return porcupineWithin(ops, r, budget, nil)
+}
+
+// porcupineOps is how many operations porcupine is asked about at once. It
+// remembers a set of all operations for every step, so its memory grows with
+// the square of their number: so many take a quarter of porcupineMemory when all goes well.
+const porcupineOps = 20_000
+
+// porcupineMemory is about how many bytes porcupine may remember.
+const porcupineMemory = 256 << 20
+
+// frugalPorcupine is byPorcupine in bounded memory: it says Unknown when that
+// is spent, and of more than porcupineOps operations.
+func frugalPorcupine(ops []lockOp, r rules, budget time.Duration) Outcome {
+	if len(ops) > porcupineOps {
+		return Unknown
+	}
+	return porcupineWithin(ops, r, budget, newMemory(len(ops)))
+}
+
+func porcupineWithin(ops []lockOp, r rules, budget time.Duration, m *memory) Outcome {
 	if budget <= 0 {
 		return Unknown
 	}
-	switch porcupine.CheckOperationsTimeout(r.porcupine(nil), operations(ops), budget) {
+	switch porcupine.CheckOperationsTimeout(r.porcupine(nil, m), operations(ops), budget) {
 	case porcupine.Ok:
 		return Good
 	case porcupine.Illegal:
-		return Violated
+		if m == nil || !m.spent.Load() {
+			return Violated
+		}
 	}
 	return Unknown
+}
+
+// memory is what porcupine may still remember. Once it is spent no step is
+// possible any more, which ends the search, and what it says then means nothing.
+type memory struct {
+	left, step int // bytes; step is for one that succeeds
+	spent      atomic.Bool
+}
+
+func newMemory(ops int) *memory { return &memory{left: porcupineMemory, step: ops/8 + 200} }
+
+// take says whether there is room for one more step, to some states. No memory
+// at all is one without bounds.
+func (m *memory) take(states int) bool {
+	if m == nil {
+		return true
+	}
+	if m.left -= m.step + 100*states; m.left < 0 {
+		m.spent.Store(true)
+	}
+	return m.left >= 0
 }
 
 func operations(ops []lockOp) []porcupine.Operation {
@@ -38,7 +83,7 @@ func operations(ops []lockOp) []porcupine.Operation {
 
 // porcupine wraps the model. A state of porcupine's is the set of states the
 // lock may be in, because an operation with unknown outcome leaves several.
-func (r rules) porcupine(name func(int32) string) porcupine.Model {
+func (r rules) porcupine(name func(int32) string, m *memory) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return []lockState{{}} },
 		Step: func(state, input, _ any) (bool, any) {
@@ -47,7 +92,7 @@ func (r rules) porcupine(name func(int32) string) porcupine.Model {
 				next = r.step(next, s, input.(*lockOp))
 			}
 			next = distinct(next)
-			return len(next) > 0, next
+			return len(next) > 0 && m.take(len(next)), next
 		},
 		Equal: func(a, b any) bool {
 			x, y := a.([]lockState), b.([]lockState)
@@ -99,5 +144,6 @@ next:
 func (s *lockState) covers(o *lockState) bool {
 	return s.holder == o.holder && s.count == o.count && s.extra >= o.extra && (s.renewed || !o.renewed) &&
 		s.now <= o.now && s.endLo <= o.endLo && s.endHi >= o.endHi && s.ahead >= o.ahead &&
-		s.base <= o.base && s.longest >= o.longest && s.giveUp <= o.giveUp
+		s.base <= o.base && s.longest >= o.longest && s.giveUp <= o.giveUp &&
+		s.exact == o.exact && (s.token == o.token || s.token < o.token && !s.exact)
 }

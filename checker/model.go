@@ -31,15 +31,16 @@ const (
 type lockOp struct {
 	id        int64
 	call, ret int64
-	asked     int64 // the invocation; call is later where the server log says so
-	lease     int64 // forever when the hold does not end by itself
+	asked     int64  // the invocation; call is later where the server log says so
+	token     uint64 // the fencing token granted; 0 when it did not say, or says nothing
+	lease     int64  // forever when the hold does not end by itself
 	name      string
 	owner     int32 // numbered from 1
 	count     int32 // replied; 0 on gotLock means it did not say
 	kind      opKind
 	renewed   bool
 	crashed   bool // the client is gone and cannot clean up after itself
-	stray     bool // it shares its owner with others, each of which is alone; see strays
+	stray     bool // of unknown outcome, and on its own: its owner's other operations mind it no more
 }
 
 // rules are how the lock under test differs from others.
@@ -83,13 +84,16 @@ type lockState struct {
 	base         int64 // the first hold's lease lasts at least until here
 	longest      int64 // lease of any hold of this session
 	giveUp       int64 // from here on the holder may have given the hold up for lost
+
+	token uint64 // the greatest seen
+	exact bool   // it is that of the hold
 }
 
 // step returns the states that may follow s when o takes effect.
 func (r rules) step(out []lockState, s lockState, o *lockOp) []lockState {
 	if s.holder == 0 {
 		if now := max(s.now, o.call); now <= o.ret {
-			out = r.free(out, now, o)
+			out = r.free(out, s.over(now), o)
 		}
 		return out
 	}
@@ -105,7 +109,7 @@ func (r rules) step(out []lockState, s lockState, o *lockOp) []lockState {
 	// The hold may have ended by then ...
 	if s.endLo < forever {
 		if end := max(now, add(s.endLo, -r.slack)); end <= o.ret {
-			out = r.free(out, end, o)
+			out = r.free(out, s.over(end), o)
 		}
 	}
 	// ... or still live.
@@ -127,24 +131,26 @@ func (r rules) step(out []lockState, s lockState, o *lockOp) []lockState {
 	return out
 }
 
-// free lets o take effect on the free lock, at now or later.
-func (r rules) free(out []lockState, now int64, o *lockOp) []lockState {
-	stay := lockState{now: now}
+// over is the free lock after s, from now on.
+func (s *lockState) over(now int64) lockState { return lockState{now: now, token: s.token} }
+
+// free lets o take effect on the free lock, at stay.now or later.
+func (r rules) free(out []lockState, stay lockState, o *lockOp) []lockState {
 	switch o.kind {
 	case gotLock:
-		if o.count <= 1 {
-			out = append(out, r.take(now, o))
+		if o.count <= 1 && (o.token == 0 || o.token > stay.token) {
+			out = append(out, r.take(stay, o))
 		}
 	case foundBusy:
 		if r.loose {
 			out = append(out, stay)
 		}
 	case tookAndGave:
-		h := r.take(now, o)
+		h := r.take(stay, o)
 		h.endLo, h.endHi, h.ahead, h.renewed = longPast, o.ret, forever, false
 		out = append(out, stay, h)
 	case maybeGot:
-		h := r.take(now, o)
+		h := r.take(stay, o)
 		if !o.crashed {
 			h.endLo = longPast // it may be taken back when its client hears of it
 		}
@@ -163,9 +169,14 @@ func (r rules) free(out []lockState, now int64, o *lockOp) []lockState {
 	return out
 }
 
-// take is the state after o took the free lock, at now or later.
-func (r rules) take(now int64, o *lockOp) lockState {
+// take is the state after o took the free lock, at free.now or later.
+func (r rules) take(free lockState, o *lockOp) lockState {
+	now, token := free.now, uint64(0)
+	if o.kind == gotLock {
+		token = o.token
+	}
 	return lockState{
+		token: max(free.token, token), exact: token > 0,
 		holder: o.owner, count: 1, renewed: o.renewed, now: now,
 		endLo: add(now, o.lease), endHi: add(o.ret, o.lease), ahead: o.lease,
 		base: add(o.asked, o.lease), longest: o.lease, giveUp: r.giveUp(o),
@@ -186,7 +197,7 @@ func (r rules) held(out []lockState, h lockState, last int64, o *lockOp) []lockS
 	own := h.holder == o.owner
 	switch o.kind {
 	case gotLock:
-		if own && r.reentrant && (o.count == 0 || o.count == h.count+1) {
+		if own && r.reentrant && (o.count == 0 || o.count == h.count+1) && h.shows(o.token) {
 			out = again(out, h, last, o, r.giveUp(o))
 		}
 	case foundBusy:
@@ -215,18 +226,18 @@ func (r rules) held(out []lockState, h lockState, last int64, o *lockOp) []lockS
 		case !own:
 			out = append(out, h)
 		case r.loose:
-			out = append(out, h, lockState{now: h.now})
+			out = append(out, h, h.over(h.now))
 		}
 	case foundLost:
 		switch {
 		case !own:
 			out = append(out, h)
 		case r.loose: // one server that lost its part is enough
-			out = append(out, h, lockState{now: h.now})
+			out = append(out, h, h.over(h.now))
 		default:
 			if now := max(h.now, h.giveUp); now <= last {
 				h.now = now
-				out = append(out, h, lockState{now: now})
+				out = append(out, h, h.over(now))
 			}
 		}
 	case maybeGave:
@@ -242,6 +253,20 @@ func (r rules) held(out []lockState, h lockState, last int64, o *lockOp) []lockS
 		out = append(out, h)
 	}
 	return out
+}
+
+// shows lets the hold have a token, 0 for any, and says whether it can.
+func (s *lockState) shows(token uint64) bool {
+	switch {
+	case token == 0:
+		return true
+	case s.exact:
+		return token == s.token
+	case token <= s.token:
+		return false
+	}
+	s.token, s.exact = token, true
+	return true
 }
 
 // again takes one more hold: the end is what it was or one lease from now,
@@ -276,7 +301,7 @@ func again(out []lockState, h lockState, last int64, o *lockOp, giveUp int64) []
 // is accepted.
 func less(h lockState, last int64) lockState {
 	if h.count <= 1 {
-		return lockState{now: h.now}
+		return h.over(h.now)
 	}
 	h.count--
 	h.extra = min(h.extra, h.count-1)

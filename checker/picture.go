@@ -33,7 +33,7 @@ func picture(h *History, w io.Writer) error {
 		}
 		if bad {
 			if len(l) > pictureOps {
-				ops = t.around(l, t.illegal(l, r, j, time.Now().Add(10*time.Second)).Ops)
+				ops = t.around(l, t.illegal(l, firstIllegal(l, r, j, time.Now().Add(10*time.Second))).Ops)
 			}
 			break
 		}
@@ -51,7 +51,7 @@ func picture(h *History, w io.Writer) error {
 		o.ret = min(o.ret, max(t.endTime, o.call)+1)
 		drawn[i] = o
 	}
-	model := r.porcupine(func(n int32) string { return names[n] })
+	model := r.porcupine(func(n int32) string { return names[n] }, newMemory(pictureOps))
 	_, info := porcupine.CheckOperationsVerbose(model, operations(drawn), 5*time.Second)
 	if err := porcupine.Visualize(model, info, w); err != nil {
 		return fmt.Errorf("draw history: %w", err)
@@ -65,7 +65,7 @@ func picture(h *History, w io.Writer) error {
 func (t *trace) around(ops []lockOp, cause []int64) []lockOp {
 	from, to := int64(forever), int64(0)
 	for _, id := range cause {
-		o := t.byID[id]
+		o := t.op(id)
 		from, to = min(from, o.inv), max(to, min(o.ret, t.endTime))
 	}
 	var out []lockOp

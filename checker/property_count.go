@@ -101,8 +101,12 @@ func (t *trace) mayHaveLost(k ownerLock, before, o *op) bool {
 			return true
 		}
 	}
-	for i := range t.changes {
-		if c := &t.changes[i]; c.t >= before.inv && c.t <= o.ret && c.lock == k.lock && c.was == k.owner && c.ends() {
+	for _, i := range t.ofOwner(k, before.inv) {
+		c := &t.changes[i]
+		if c.t > o.ret {
+			break
+		}
+		if c.was == k.owner && c.ends() {
 			return true
 		}
 	}
@@ -117,7 +121,7 @@ func (t *trace) serverCounts(k ownerLock) Verdict {
 	var extra int // an acquire that failed may still be on its way
 	var open *op
 	j := 0
-	for i := range t.changes {
+	for _, i := range t.onOwner[k] {
 		c := &t.changes[i]
 		for j < len(steps) && steps[j].t <= c.t {
 			s := steps[j]
@@ -140,7 +144,7 @@ func (t *trace) serverCounts(k ownerLock) Verdict {
 			}
 			j++
 		}
-		if c.lock != k.lock || c.holder != k.owner || !c.command() || (c.Count <= c.WasCount && c.was == c.holder) {
+		if c.holder != k.owner || !c.command() || (c.Count <= c.WasCount && c.was == c.holder) {
 			continue
 		}
 		allowed := b.hi + extra
@@ -175,12 +179,12 @@ func (t *trace) ghostHold(k ownerLock) Verdict {
 		return Verdict{Outcome: Good}
 	}
 	groups := map[string]bool{}
-	for i := range t.spans {
-		s := &t.spans[i]
-		if s.lock == k.lock && s.holder == k.owner && !s.replica && s.from <= last.ret && s.to > last.ret && !t.disturbed(s.group, last.ret) {
+	t.heldAt(k, last.ret, last.ret, func(s *span) bool {
+		if !s.replica && s.to > last.ret && !t.disturbed(s.group, last.ret) {
 			groups[s.group] = true
 		}
-	}
+		return false
+	})
 	if len(groups) <= t.claim.Nodes-max(t.claim.Quorum, 1) {
 		return Verdict{Outcome: Good}
 	}

@@ -50,27 +50,27 @@ func classOf(o *op) Verdict {
 func (t *trace) contradicted(o *op) Verdict {
 	switch {
 	case o.f == Release && o.kind == Fail && o.res.Error == ErrNotHeld:
-		for i := range t.changes {
+		for _, i := range t.ofOwner(ownerLock{o.owner, o.lock}, o.inv) {
 			c := &t.changes[i]
 			if c.t > o.ret {
 				break
 			}
-			if c.t >= o.inv && t.commandOf(c, o) && c.was == o.owner && (c.ends() || c.Count < c.WasCount) {
+			if t.commandOf(c, o) && c.was == o.owner && (c.ends() || c.Count < c.WasCount) {
 				return byServers(violation(o.ret, opIDs(o, t.grantOf(o.owner, o.lock, o.inv)),
 					"the release of %s was told at %s that it holds nothing; it had released its hold on %s at %s", o.owner, at(o.ret), c.Node, at(c.t)))
 			}
 		}
 	case o.f == Acquire && o.kind == Fail && o.res.Error == ErrBusy:
 		groups := map[string]int64{} // where it was granted and stayed
-		for i := range t.changes {
+		for _, i := range t.ofOwner(ownerLock{o.owner, o.lock}, o.inv) {
 			c := &t.changes[i]
 			if c.t > o.ret {
 				break
 			}
 			switch {
-			case c.t >= o.inv && t.commandOf(c, o) && c.holder == o.owner && c.grants():
+			case t.commandOf(c, o) && c.holder == o.owner && c.grants():
 				groups[c.group] = c.t
-			case c.lock == o.lock && c.was == o.owner && c.ends():
+			case c.was == o.owner && c.ends():
 				delete(groups, c.group)
 			}
 		}
@@ -101,30 +101,24 @@ func (t *trace) contradicted(o *op) Verdict {
 // nobodyElse says that during an acquire no server held the lock for another
 // owner, no other acquire was under way, and nothing was wrong.
 func (t *trace) nobodyElse(o *op) bool {
-	for i := range t.spans {
-		s := &t.spans[i]
-		if s.lock == o.lock && s.holder != o.owner && s.from <= o.ret && s.to >= o.inv {
-			return false
-		}
-	}
-	for _, p := range t.ops {
-		if p != o && p.f == Acquire && p.lock == o.lock && p.inv <= o.ret && p.ret >= o.inv {
-			return false
-		}
-	}
-	return t.overlap(o.inv, o.ret, settling, func(*faultSpan) bool { return true }) == 0
+	held := false
+	t.heldAt(ownerLock{"", o.lock}, o.inv, o.ret, func(s *span) bool {
+		held = s.holder != o.owner
+		return held
+	})
+	return !held && !t.asks[o.lock].others(o) && t.overlap(o.inv, o.ret, settling, func(*faultSpan) bool { return true }) == 0
 }
 
 // tookAnother finds the hold of another owner that a release's client took
 // away instead of the release's own.
 func (t *trace) tookAnother(o *op) *change {
 	var other *change
-	for i := range t.changes {
+	for _, i := range t.since(t.onLock[o.lock], o.inv) {
 		c := &t.changes[i]
 		if c.t > o.ret {
 			break
 		}
-		if c.t < o.inv || !t.commandOf(c, o) || c.was == "" || (!c.ends() && c.Count >= c.WasCount) {
+		if !t.commandOf(c, o) || c.was == "" || (!c.ends() && c.Count >= c.WasCount) {
 			continue
 		}
 		if c.was == o.owner {

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 )
 
@@ -21,11 +22,12 @@ type overlapOf struct {
 // lock, and says whose fault it is.
 func judgeExclusion(t *trace) Verdict {
 	var worst, longest *overlapOf
+	live := map[string][]*Claim{} // by lock, not over before the claim at hand
 	for i := range t.claims {
 		b := &t.claims[i]
-		for j := range t.claims[:i] {
-			a := &t.claims[j]
-			if a.Lock != b.Lock || a.Owner == b.Owner || a.To <= b.From {
+		live[b.Lock] = append(slices.DeleteFunc(live[b.Lock], func(a *Claim) bool { return a.To <= b.From }), b)
+		for _, a := range live[b.Lock] {
+			if a.Owner == b.Owner || a.To <= b.From {
 				continue
 			}
 			p := &overlapOf{a: a, b: b, length: min(a.To, b.To) - b.From}
@@ -67,7 +69,7 @@ func (p *overlapOf) verdict(t *trace) Verdict {
 		words = fmt.Sprintf("%s was granted the lock at %s while %s still held it; without a server log nobody can say whether its lease had ended",
 			b.Owner, at(b.From), a.Owner)
 	}
-	v := violation(b.From, opIDs(t.byID[a.AcquireOp], t.byID[b.AcquireOp], t.byID[a.EndOp]), "%s; both held it for %s", words, long(p.length))
+	v := violation(max(a.From, b.From), opIDs(t.op(a.AcquireOp), t.op(b.AcquireOp), t.op(a.EndOp)), "%s; both held it for %s", words, long(p.length))
 	v.Class = p.class
 	if p.server {
 		v = byServers(v)
@@ -79,6 +81,11 @@ func (p *overlapOf) verdict(t *trace) Verdict {
 // later one got the lock.
 func (t *trace) classify(p *overlapOf) {
 	got, seen := t.arrival(p.b)
+	if first, known := t.arrival(p.a); seen && known && got < first {
+		// The servers granted them the other way round, and the earlier one
+		// heard of it late.
+		p.a, p.b, got = p.b, p.a, first
+	}
 	bound := t.owedByClient(p.a, got)
 	if owed, ok := t.owedByServers(p.a, got); ok {
 		p.server = true
@@ -93,7 +100,7 @@ func (t *trace) classify(p *overlapOf) {
 	p.server = seen
 	earliest := got
 	if !seen {
-		earliest = t.byID[p.b.AcquireOp].inv
+		earliest = t.op(p.b.AcquireOp).inv
 	}
 	switch upper := t.latestEnd(p.a, got); {
 	case bound > plus(got, rounding):
@@ -106,14 +113,14 @@ func (t *trace) classify(p *overlapOf) {
 // arrival is when a hold appeared on enough servers, and whether the server
 // log says so; without it, the time the client heard of it.
 func (t *trace) arrival(c *Claim) (int64, bool) {
-	o := t.byID[c.AcquireOp]
+	o := t.op(c.AcquireOp)
 	groups := map[string]bool{}
-	for i := range t.changes {
+	for _, i := range t.ofOwner(ownerLock{c.Owner, c.Lock}, o.inv) {
 		s := &t.changes[i]
 		if s.t > o.ret {
 			break
 		}
-		if s.t >= o.inv && s.lock == c.Lock && s.command() && s.holder == c.Owner && s.grants() {
+		if s.command() && s.holder == c.Owner && s.grants() {
 			groups[s.group] = true
 			if len(groups) >= t.claim.Quorum {
 				return s.t, true
@@ -128,15 +135,15 @@ func (t *trace) arrival(c *Claim) (int64, bool) {
 // by. A server that later lost the hold, or that another has replaced, owes it
 // all the same: that is what the client was promised.
 func (t *trace) owedByServers(c *Claim, by int64) (int64, bool) {
-	inv := t.byID[c.AcquireOp].inv
+	inv := t.op(c.AcquireOp).inv
 	owed := map[string]int64{} // by server
 	group := map[string]string{}
-	for i := range t.changes {
+	for _, i := range t.ofOwner(ownerLock{c.Owner, c.Lock}, inv) {
 		s := &t.changes[i]
 		if s.t >= by {
 			break
 		}
-		if s.t >= inv && s.lock == c.Lock && s.command() && s.holder == c.Owner {
+		if s.command() && s.holder == c.Owner {
 			owed[s.Node] = s.expires()
 			group[s.Node] = s.group
 		}
@@ -161,8 +168,13 @@ func (t *trace) owedByServers(c *Claim, by int64) (int64, bool) {
 // counted from some time after its invocation.
 func (t *trace) owedByClient(c *Claim, by int64) int64 {
 	var held []int64
-	for _, s := range t.steps(ownerLock{c.Owner, c.Lock}) {
-		if s.t >= by || s.o == nil || s.o.inv < t.byID[c.AcquireOp].inv {
+	inv := t.op(c.AcquireOp).inv
+	steps := t.steps(ownerLock{c.Owner, c.Lock})
+	for _, s := range steps[sort.Search(len(steps), func(i int) bool { return steps[i].t >= inv }):] {
+		if s.t >= by {
+			break
+		}
+		if s.o == nil || s.o.inv < inv {
 			continue
 		}
 		switch {
@@ -187,8 +199,13 @@ func (t *trace) owedByClient(c *Claim, by int64) int64 {
 // it; never when that cannot be told.
 func (t *trace) latestEnd(c *Claim, by int64) int64 {
 	var longest, last int64
-	for _, o := range t.byOwner[ownerLock{c.Owner, c.Lock}] {
-		if o.inv < t.byID[c.AcquireOp].inv || o.inv >= by || o.f == Inspect {
+	inv := t.op(c.AcquireOp).inv
+	ops := t.byOwner[ownerLock{c.Owner, c.Lock}]
+	for _, o := range ops[sort.Search(len(ops), func(i int) bool { return ops[i].inv >= inv }):] {
+		if o.inv >= by {
+			break
+		}
+		if o.f == Inspect {
 			continue
 		}
 		if o.args.Renewed || (o.f == Acquire && t.leaseOf(o) == never) {

@@ -1,5 +1,7 @@
 package checker
 
+import "slices"
+
 // arrivalSlack is how far apart two invocations must be for the servers to be
 // sure to have seen them in that order.
 const arrivalSlack = 50 * millisecond
@@ -9,15 +11,18 @@ const arrivalSlack = 50 * millisecond
 // of its wait. Waiters whose client a fault touched may have lost their place.
 func judgeFairness(t *trace) Verdict {
 	v := Verdict{Outcome: Good}
+	waiting := map[string][]*op{} // by lock, neither granted nor refused before the acquire at hand came
 	for _, b := range t.ops {
-		if b.f != Acquire || b.kind != OK {
+		granted := b.kind == OK
+		if b.f != Acquire || (!granted && !refused(b)) {
 			continue
 		}
-		for _, a := range t.ops {
-			if a.inv+arrivalSlack >= b.inv {
+		waiting[b.lock] = append(slices.DeleteFunc(waiting[b.lock], func(a *op) bool { return a.ret < b.inv }), b)
+		for _, a := range waiting[b.lock] {
+			if !granted || a.inv+arrivalSlack >= b.inv {
 				break
 			}
-			if a.f != Acquire || !stillWaiting(a, b.ret) || a.lock != b.lock || a.owner == b.owner || b.res.Count > 1 {
+			if a.owner == b.owner || !stillWaiting(a, b.ret) || b.res.Count > 1 {
 				continue
 			}
 			if t.overlap(a.inv, b.ret, second, func(f *faultSpan) bool { return f.touchesClient(a.client) }) > 0 {
@@ -30,14 +35,14 @@ func judgeFairness(t *trace) Verdict {
 	return v
 }
 
+// refused says that an acquire waited in vain.
+func refused(o *op) bool { return o.kind == Fail && o.res.Error == ErrBusy }
+
 // stillWaiting says whether an acquire was in the queue at a time. One that is
 // refused has left the queue before it returns.
 func stillWaiting(a *op, when int64) bool {
-	switch {
-	case a.kind == OK:
-		return a.ret > when
-	case a.kind == Fail && a.res.Error == ErrBusy:
+	if refused(a) {
 		return a.ret > when+arrivalSlack
 	}
-	return false
+	return a.ret > when
 }

@@ -1,5 +1,7 @@
 package checker
 
+import "sort"
+
 // judgeFencing checks that tokens grow from hold to hold. Two holds that were
 // granted one after the other must have growing tokens; two whose acquires
 // overlapped in time must at least differ.
@@ -8,29 +10,51 @@ func judgeFencing(t *trace) Verdict {
 	for _, k := range t.owners {
 		v = earlier(v, t.stableTokens(k))
 	}
+	seen := map[string]*tokens{} // by lock
 	for i := range t.claims {
 		a := &t.claims[i]
-		ao := t.byID[a.AcquireOp]
-		if a.Token == 0 {
-			v = earlier(v, violation(a.From, opIDs(ao), "%s was granted the lock at %s without a token", a.Owner, at(a.From)))
-			continue
+		ao := t.op(a.AcquireOp)
+		if a.Token == 0 { // claims are in order of time: the first is the earliest
+			return earlier(v, violation(a.From, opIDs(ao), "%s was granted the lock at %s without a token", a.Owner, at(a.From)))
 		}
-		var highest *Claim
-		for j := range t.claims[:i] {
-			b := &t.claims[j] // granted before a, as far as clients saw
-			if b.Lock != a.Lock || b.Token < a.Token || b.Token == 0 || (highest != nil && b.Token <= highest.Token) {
-				continue
-			}
-			if b.Token == a.Token || t.byID[b.AcquireOp].ret < ao.inv {
-				highest = b
-			}
+		s := seen[a.Lock]
+		if s == nil {
+			s = &tokens{first: map[uint64]*Claim{}}
+			seen[a.Lock] = s
 		}
-		if b := highest; b != nil {
-			v = earlier(v, violation(a.From, opIDs(t.byID[b.AcquireOp], ao), "%s was granted the lock at %s with token %d; the highest token before was %d, of %s at %s",
+		if b := s.above(a, ao.inv); b != nil {
+			return earlier(v, violation(a.From, opIDs(t.op(b.AcquireOp), ao), "%s was granted the lock at %s with token %d; the highest token before was %d, of %s at %s",
 				a.Owner, at(a.From), a.Token, b.Token, b.Owner, at(b.From)))
 		}
+		s.add(a)
 	}
 	return v
+}
+
+// tokens are those of the claims on one lock so far, all of them different.
+type tokens struct {
+	claims  []*Claim
+	highest []*Claim // up to each of the claims
+	first   map[uint64]*Claim
+}
+
+func (s *tokens) add(c *Claim) {
+	s.first[c.Token] = c
+	high := c
+	if n := len(s.highest); n > 0 && s.highest[n-1].Token > c.Token {
+		high = s.highest[n-1]
+	}
+	s.claims, s.highest = append(s.claims, c), append(s.highest, high)
+}
+
+// above finds the claim with the highest token of those granted before a was
+// asked for, if it is higher than a's, or else one that had the token of a.
+func (s *tokens) above(a *Claim, asked int64) *Claim {
+	n := sort.Search(len(s.claims), func(i int) bool { return s.claims[i].From >= asked })
+	if n > 0 && s.highest[n-1].Token > a.Token {
+		return s.highest[n-1]
+	}
+	return s.first[a.Token]
 }
 
 // stableTokens checks that nested acquires of a hold return its token.

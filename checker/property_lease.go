@@ -63,7 +63,7 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 	var longest int64 // asked for in this session
 	var releasing bool
 	j := 0
-	for i := range t.changes {
+	for _, i := range t.onOwner[k] {
 		c := &t.changes[i]
 		for ; j < len(steps) && steps[j].t <= c.t; j++ {
 			s := steps[j]
@@ -89,7 +89,7 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 				}
 			}
 		}
-		if c.lock == k.lock && c.was == k.owner && c.ends() && c.Cause == "expiry" && c.Role == "primary" {
+		if c.was == k.owner && c.ends() && c.Cause == "expiry" && c.Role == "primary" {
 			for _, h := range holds {
 				_, granted := h.granted[c.group]
 				if owed := h.owed(c); granted && owed > 2*rounding && t.groupsHolding(k.lock, k.owner, c.t+1, c.t+1, false) < t.claim.Quorum {
@@ -98,10 +98,10 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 				}
 			}
 		}
-		if c.lock != k.lock || c.holder != k.owner || !c.command() {
+		if c.holder != k.owner || !c.command() {
 			continue
 		}
-		if v := t.leaseAt(k, c, i, holds, longest); v.Outcome == Violated {
+		if v := t.leaseAt(k, c, int(i), holds, longest); v.Outcome == Violated {
 			return v
 		}
 		for _, h := range holds {
@@ -141,19 +141,19 @@ func withoutLargest(holds []heldLease) []heldLease {
 }
 
 func (t *trace) leaseAt(k ownerLock, c *change, i int, holds []heldLease, longest int64) Verdict {
-	ops := opIDs(t.openOpOf(c.By, c.lock, c.t), t.grantOf(k.owner, k.lock, c.t))
+	ops := func() []int64 { return opIDs(t.openOpOf(c.By, c.lock, c.t), t.grantOf(k.owner, k.lock, c.t)) }
 	if longest == 0 {
 		return Verdict{Outcome: Good} // nothing known to have been asked for
 	}
 	if c.TTL == -1 {
 		if t.staysUnbounded(i) {
-			return violation(c.t, ops, "%s left the hold of %s on %s without an expiry at %s; a lease of %s was asked for",
+			return violation(c.t, ops(), "%s left the hold of %s on %s without an expiry at %s; a lease of %s was asked for",
 				command(c), k.owner, c.Node, at(c.t), long(longest))
 		}
 		return Verdict{Outcome: Good}
 	}
 	if (c.grants() || c.WasTTL == -1 || c.TTL > c.WasTTL) && c.TTL > longest+rounding {
-		return violation(c.t, ops, "%s gave the hold of %s on %s a TTL of %s at %s; at most %s was asked for",
+		return violation(c.t, ops(), "%s gave the hold of %s on %s a TTL of %s at %s; at most %s was asked for",
 			command(c), k.owner, c.Node, long(c.TTL), at(c.t), long(longest))
 	}
 	if t.clockFault(c.group, c.t) {
@@ -165,7 +165,7 @@ func (t *trace) leaseAt(k ownerLock, c *change, i int, holds []heldLease, longes
 			continue
 		}
 		if owed := h.owed(c) - t.onItsWay(&h, c.group); c.TTL < owed-2*rounding {
-			return violation(c.t, append(ops, h.o.id), "%s left the hold of %s on %s a TTL of %s at %s; %s of its lease were still owed",
+			return violation(c.t, append(ops(), h.o.id), "%s left the hold of %s on %s a TTL of %s at %s; %s of its lease were still owed",
 				command(c), k.owner, c.Node, long(c.TTL), at(c.t), long(owed))
 		}
 	}
@@ -176,14 +176,10 @@ func (t *trace) leaseAt(k ownerLock, c *change, i int, holds []heldLease, longes
 // there after the time a second command may take.
 func (t *trace) staysUnbounded(i int) bool {
 	c := &t.changes[i]
-	for _, next := range t.changes[i+1:] {
-		if next.Node == c.Node && next.Key == c.Key {
-			if next.t <= c.t+unbounded && (next.holder != c.holder || next.TTL >= 0) {
-				return false
-			}
-			if next.t > c.t+unbounded {
-				return true
-			}
+	for j := i + 1; j < len(t.changes) && t.changes[j].t <= c.t+unbounded; j++ {
+		next := &t.changes[j]
+		if next.Node == c.Node && next.Key == c.Key && (next.holder != c.holder || next.TTL >= 0) {
+			return false
 		}
 	}
 	return t.endTime > c.t+unbounded

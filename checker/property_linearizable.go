@@ -17,37 +17,40 @@ const slackOfServers = 5 * millisecond
 // the instants at which the servers carried them out, the verdict is violated
 // by the server log. The error is a [*DisagreementError].
 func judgeLinearizable(t *trace, o Options) (Verdict, error) {
-	deadline := time.Now().Add(o.PorcupineBudget)
+	c := newCourt(o)
 	verdict := Verdict{Outcome: Good}
 	r := t.rules()
 	for _, lock := range t.locks {
 		ops, ghosts := t.lockOps(lock)
-		d, err := byBoth(lock, ops, r, deadline)
-		if err != nil {
-			return d.disputed(), err
+		d, dispute := c.decide(ops, r)
+		if dispute != nil {
+			return d.disputed(), t.writeDown(dispute, lock, c)
 		}
 		switch d.outcome {
 		case Violated:
-			v := t.illegal(ops, r, d.by, deadline)
+			v := noted(t.illegal(ops, d.at), d)
 			if ghosts {
 				v = byServers(v)
 			}
 			return v, nil
 		case Unknown:
 			verdict = Verdict{Outcome: Unknown, Ops: d.ops,
-				Reason: fmt.Sprintf("the search did not end within %s: %s", o.PorcupineBudget, d.why)}
+				Reason: fmt.Sprintf("%s not decide within %s: %s", c.did(), o.Budget, d.why)}
 		case Good:
 			if pinned := t.pin(ops); pinned != nil {
-				d, err := byBoth(lock, pinned, r, deadline)
-				if err != nil {
-					return byServers(d.disputed()), err
+				d, dispute := c.decide(pinned, r)
+				if dispute != nil {
+					return byServers(d.disputed()), t.writeDown(dispute, lock, c)
 				}
 				if d.outcome == Violated {
-					return byServers(t.illegal(pinned, r, d.by, deadline)), nil
+					return byServers(noted(t.illegal(pinned, d.at), d)), nil
 				}
 			}
-			if ghosts && verdict.Outcome == Good {
-				verdict = byServers(verdict)
+			if verdict.Outcome == Good {
+				verdict = noted(verdict, d)
+				if ghosts {
+					verdict = byServers(verdict)
+				}
 			}
 		}
 	}
@@ -65,11 +68,9 @@ func (t *trace) rules() rules {
 // one more operation, because others were rightly refused in the meantime;
 // ghosts says whether there are such.
 func (t *trace) lockOps(lock string) (ops []lockOp, ghosts bool) {
-	numbers := map[string]int32{}
-	for _, o := range t.ops {
-		if o.lock != lock || (o.f != Acquire && o.f != Release && o.f != Inspect) {
-			continue
-		}
+	numbers, tokens := map[string]int32{}, t.tokensTell()
+	ops = make([]lockOp, 0, len(t.byLock[lock]))
+	for _, o := range t.byLock[lock] {
 		n, ok := numbers[o.owner]
 		if !ok {
 			n = int32(len(numbers) + 1)
@@ -86,6 +87,9 @@ func (t *trace) lockOps(lock string) (ops []lockOp, ghosts bool) {
 			switch {
 			case o.kind == OK:
 				l.kind = gotLock
+				if tokens {
+					l.token = o.res.Token
+				}
 			case o.kind == Fail && o.res.Error == ErrBusy:
 				l.kind, known = foundBusy, t.claim.Nodes == 1
 			case o.kind == Fail && o.res.Error != ErrOther:
@@ -119,6 +123,11 @@ func (t *trace) lockOps(lock string) (ops []lockOp, ghosts bool) {
 	return ops, ghosts
 }
 
+// tokensTell says whether fencing tokens give the order of the holds: they must
+// grow as far as clients saw. Where they do not, fencing is violated, and
+// linearizability is judged without them.
+func (t *trace) tokensTell() bool { return t.claim.Fencing && judgeFencing(t).Outcome == Good }
+
 // pin moves operations to the instant at which the server log shows them, when
 // it shows exactly one command that can be meant. It returns nil when there is
 // nothing to move, or several servers have a say.
@@ -130,7 +139,7 @@ func (t *trace) pin(ops []lockOp) []lockOp {
 	moved := false
 	for i := range pinned {
 		p := &pinned[i]
-		o := t.byID[p.id]
+		o := t.op(p.id)
 		if p.kind != gotLock && p.kind != maybeGot && p.kind != gaveBack {
 			continue
 		}
@@ -153,19 +162,17 @@ func (t *trace) carriedOut(o *op) (when int64, ok bool) {
 	to := o.ret
 	if o.unclear() {
 		to = never
-		for _, next := range t.byOwner[ownerLock{o.owner, o.lock}] {
-			if next.inv > o.inv && next.id != o.id {
-				to = next.inv
-				break
-			}
+		ops := t.byOwner[ownerLock{o.owner, o.lock}]
+		if i := latest(ops, o.inv) + 1; i < len(ops) {
+			to = ops[i].inv
 		}
 	}
-	for i := range t.changes {
+	for _, i := range t.ofOwner(ownerLock{o.owner, o.lock}, o.inv) {
 		c := &t.changes[i]
 		if c.t > to {
 			break
 		}
-		if c.t < o.inv || !t.commandOf(c, o) {
+		if !t.commandOf(c, o) {
 			continue
 		}
 		took := c.holder == o.owner && (c.grants() || c.Count > c.WasCount)
@@ -186,36 +193,36 @@ func (t *trace) carriedOut(o *op) (when int64, ok bool) {
 // gaveBackWithin says whether the servers saw an acquire's client take the
 // lock for its owner and give it up again while the acquire was under way.
 func (t *trace) gaveBackWithin(o *op) bool {
-	for i := range t.changes {
+	for _, i := range t.ofOwner(ownerLock{o.owner, o.lock}, o.inv) {
 		c := &t.changes[i]
 		if c.t > o.ret {
 			break
 		}
-		if c.t >= o.inv && c.lock == o.lock && c.command() && c.By == o.client && c.was == o.owner && c.ends() {
+		if t.commandOf(c, o) && c.was == o.owner && c.ends() {
 			return true
 		}
 	}
 	return false
 }
 
-// illegal explains why operations are not linearizable: it finds the shortest
-// illegal prefix, names the operation that ends it, and those it contradicts.
-func (t *trace) illegal(ops []lockOp, r rules, j judge, deadline time.Time) Verdict {
-	by, ok := firstIllegal(ops, r, j, deadline)
-	if !ok { // cannot be: pending operations alone are always legal
-		return violation(0, nil, "the operations contradict each other")
-	}
+// illegal explains why operations are not linearizable: it names the operation
+// that ends the shortest illegal prefix, and those it contradicts.
+func (t *trace) illegal(ops []lockOp, at int64) Verdict {
 	var last *op
 	for i := range ops {
-		if ops[i].ret == by {
-			last = t.byID[ops[i].id]
+		if ops[i].ret == at {
+			last = t.op(ops[i].id)
 		}
+	}
+	if last == nil { // cannot be: pending operations alone are always legal
+		return violation(0, nil, "the operations contradict each other")
 	}
 	return t.explain(last)
 }
 
-// firstIllegal is the return that ends the shortest illegal prefix.
-func firstIllegal(ops []lockOp, r rules, j judge, deadline time.Time) (int64, bool) {
+// firstIllegal is the return that ends the shortest illegal prefix, 0 when
+// there is none.
+func firstIllegal(ops []lockOp, r rules, j judge, deadline time.Time) int64 {
 	rets := make([]int64, 0, len(ops))
 	for i := range ops {
 		if ops[i].ret < forever {
@@ -224,19 +231,25 @@ func firstIllegal(ops []lockOp, r rules, j judge, deadline time.Time) (int64, bo
 	}
 	slices.Sort(rets)
 	if len(rets) == 0 {
-		return 0, false
+		return 0
 	}
 	lo := sort.Search(len(rets)-1, func(i int) bool {
 		budget := min(time.Until(deadline), 2*time.Second)
 		return j(prefix(ops, rets[i]), r, budget) == Violated
 	})
-	return rets[lo], true
+	return rets[lo]
 }
 
 // prefix is what had happened by a time: operations that had not returned by
 // then have an unknown outcome.
 func prefix(ops []lockOp, by int64) []lockOp {
-	var out []lockOp
+	n := 0
+	for i := range ops {
+		if ops[i].call <= by {
+			n++
+		}
+	}
+	out := make([]lockOp, 0, n)
 	for _, o := range ops {
 		if o.call > by {
 			continue
@@ -265,10 +278,10 @@ func (t *trace) explain(o *op) Verdict {
 		if c.Lock != o.lock || c.AcquireOp == o.id || c.From > o.ret {
 			continue
 		}
-		if a := t.byID[c.AcquireOp]; c.Owner == o.owner {
+		if a := t.op(c.AcquireOp); c.Owner == o.owner {
 			own = a
 		} else if other == nil || a.ret >= other.ret {
-			other, otherEnd = a, t.byID[c.EndOp]
+			other, otherEnd = a, t.op(c.EndOp)
 		}
 	}
 	cause := opIDs(o, other, otherEnd, own)

@@ -56,18 +56,3 @@ func (t *trace) openOpOf(client, lock string, when int64) *op {
 	}
 	return nil
 }
-
-// grantOf finds the acquire behind what a server had for an owner at a time:
-// the latest successful or open one invoked before.
-func (t *trace) grantOf(owner, lock string, when int64) *op {
-	var found *op
-	for _, o := range t.byOwner[ownerLock{owner, lock}] {
-		if o.inv > when {
-			break
-		}
-		if o.f == Acquire && (o.kind == OK || o.ret >= when) {
-			found = o
-		}
-	}
-	return found
-}

@@ -1,7 +1,8 @@
 package checker
 
 import (
-	"fmt"
+	"cmp"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -29,6 +30,10 @@ func judgeProgress(t *trace) Verdict {
 			return violation(n.Time, nil, "the lock panicked in %s at %s: %s", n.Client, at(n.Time), msg)
 		}
 	}
+	waits := map[string]*waiting{}
+	for _, l := range t.locks {
+		waits[l] = t.waiting(l)
+	}
 	for _, o := range t.ops {
 		v = earlier(v, t.returned(o))
 		if o.f == Acquire {
@@ -36,8 +41,8 @@ func judgeProgress(t *trace) Verdict {
 			v = earlier(v, t.endsWithClose(o))
 			v = earlier(v, t.takenBack(o))
 			v = earlier(v, t.inTime(o))
-			v = earlier(v, t.waitsForSomebody(o))
-			v = earlier(v, t.notOnFree(o))
+			v = earlier(v, t.waitsForSomebody(o, waits[o.lock]))
+			v = earlier(v, t.notOnFree(o, waits[o.lock]))
 		}
 	}
 	return v
@@ -93,30 +98,52 @@ func disturbs(client string) func(*faultSpan) bool {
 	}
 }
 
+// waiting is what those who wait for one lock wait for.
+type waiting struct {
+	believed [][2]int64 // when somebody believed to hold it
+	taken    [][2]int64 // when too few servers were free
+	lease    int64      // the longest that was asked for
+}
+
+func (t *trace) waiting(lock string) *waiting {
+	w := &waiting{taken: merged(t.taken(lock))}
+	for _, i := range t.ended[lock] {
+		w.believed = append(w.believed, [2]int64{t.claims[i].From, t.claims[i].To})
+	}
+	w.believed = merged(w.believed)
+	for _, o := range t.byLock[lock] {
+		if o.f == Acquire && t.claim.Lease {
+			w.lease = max(w.lease, o.args.Lease)
+		}
+	}
+	return w
+}
+
+// merged puts times in order and joins those that touch.
+func merged(times [][2]int64) [][2]int64 {
+	slices.SortFunc(times, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
+	out := times[:0]
+	for _, x := range times {
+		if n := len(out); n > 0 && x[0] <= out[n-1][1] {
+			out[n-1][1] = max(out[n-1][1], x[1])
+			continue
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
 // waitsForSomebody looks for a stretch of a wait in which nobody believed to
 // hold the lock, longer than the longest lease that a dead holder may leave.
-func (t *trace) waitsForSomebody(o *op) Verdict {
-	var busy [][2]int64
-	var lease int64
-	for i := range t.claims {
-		c := &t.claims[i]
-		if c.Lock == o.lock {
-			busy = append(busy, [2]int64{c.From, c.To})
-		}
-	}
-	for _, p := range t.ops {
-		if p.f == Acquire && p.lock == o.lock && t.claim.Lease {
-			lease = max(lease, p.args.Lease)
-		}
-	}
-	bound := lease + t.claim.Handoff + waitSlack
-	from, to, idle := t.longestGap(busy, o, t.waitEnd(o))
+func (t *trace) waitsForSomebody(o *op, w *waiting) Verdict {
+	bound := w.lease + t.claim.Handoff + waitSlack
+	from, to, idle := t.longestGap(w.believed, o, t.waitEnd(o))
 	if idle <= bound {
 		return Verdict{Outcome: Good}
 	}
 	leases := "the lock has no leases"
-	if lease > 0 {
-		leases = "no lease is longer than " + long(lease)
+	if w.lease > 0 {
+		leases = "no lease is longer than " + long(w.lease)
 	}
 	return violation(from+bound, opIDs(o, t.lastHolder(o.lock, from)), "%s waited from %s to %s while nobody held the lock: %s, and %s",
 		o.owner, at(from), at(to), t.lastHeld(o.lock, from), leases)
@@ -124,11 +151,11 @@ func (t *trace) waitsForSomebody(o *op) Verdict {
 
 // notOnFree looks in the server log for a stretch of a wait in which enough
 // servers were free for the lock to be taken.
-func (t *trace) notOnFree(o *op) Verdict {
+func (t *trace) notOnFree(o *op, w *waiting) Verdict {
 	if t.claim.Handoff <= 0 || len(t.changes) == 0 {
 		return Verdict{Outcome: Good}
 	}
-	from, to, idle := t.longestGap(t.taken(o.lock), o, t.waitEnd(o))
+	from, to, idle := t.longestGap(w.taken, o, t.waitEnd(o))
 	if idle <= t.claim.Handoff+notice {
 		return Verdict{Outcome: Good}
 	}
@@ -152,9 +179,13 @@ func (t *trace) taken(lock string) [][2]int64 {
 		d     int
 	}
 	var edges []edge
-	for i := range t.spans {
+	x := t.holding[ownerLock{"", lock}]
+	if x == nil {
+		return nil
+	}
+	for _, i := range x.spans {
 		s := &t.spans[i]
-		if s.lock != lock || (s.replica && s.to <= failed) {
+		if s.replica && s.to <= failed {
 			continue
 		}
 		edges = append(edges, edge{s.from, s.group, 1}, edge{s.to, s.group, -1})
@@ -188,9 +219,9 @@ func (t *trace) taken(lock string) [][2]int64 {
 }
 
 // longestGap finds the longest stretch of a wait that no busy time covers, not
-// counting what faults excuse.
+// counting what faults excuse. Busy times are in order and apart.
 func (t *trace) longestGap(busy [][2]int64, o *op, end int64) (from, to, idle int64) {
-	sort.Slice(busy, func(i, j int) bool { return busy[i][0] < busy[j][0] })
+	busy = busy[sort.Search(len(busy), func(i int) bool { return busy[i][1] > o.inv }):]
 	reached := o.inv
 	gap := func(until int64) {
 		until = min(until, end)
@@ -212,38 +243,4 @@ func (t *trace) longestGap(busy [][2]int64, o *op, end int64) (from, to, idle in
 	}
 	gap(end)
 	return from, to, idle
-}
-
-// lastHolder is the acquire of the latest hold that ended before a time.
-func (t *trace) lastHolder(lock string, before int64) *op {
-	if c := t.lastClaim(lock, before); c != nil {
-		return t.byID[c.AcquireOp]
-	}
-	return nil
-}
-
-// lastHeld tells in words who held a lock last before a time, and how that ended.
-func (t *trace) lastHeld(lock string, before int64) string {
-	c := t.lastClaim(lock, before)
-	if c == nil {
-		return "nobody had held it before"
-	}
-	how := "let go"
-	switch c.EndedBy {
-	case "lost":
-		how = "learned that it had lost it"
-	case "crash":
-		how = "was gone"
-	}
-	return fmt.Sprintf("%s, the last to hold it, %s at %s", c.Owner, how, at(c.To))
-}
-
-func (t *trace) lastClaim(lock string, before int64) *Claim {
-	var found *Claim
-	for i := range t.claims {
-		if c := &t.claims[i]; c.Lock == lock && c.To <= before && (found == nil || c.To > found.To) {
-			found = c
-		}
-	}
-	return found
 }

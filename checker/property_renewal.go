@@ -25,7 +25,7 @@ func judgeRenewal(t *trace) Verdict {
 // renewedInTime measures the gaps between refreshes of a claim on each group
 // of servers. As many groups may fail as the lock can do without.
 func (t *trace) renewedInTime(c *Claim) Verdict {
-	inv := t.byID[c.AcquireOp].inv
+	inv := t.op(c.AcquireOp).inv
 	end := min(c.To, t.closedAt(c.Client)) // a lock that was closed renews nothing
 	last := map[string]int64{}             // group -> last refresh while held there
 	bad := map[string]Verdict{}
@@ -36,20 +36,20 @@ func (t *trace) renewedInTime(c *Claim) Verdict {
 			return
 		}
 		if healed := t.lastHealed(c.Client, from, to); healed > from && to-healed > t.claim.RenewEvery+renewalSlack && bad[group].Outcome == "" {
-			bad[group] = violation(healed+t.claim.RenewEvery, opIDs(t.byID[c.AcquireOp], t.byID[c.EndOp]),
+			bad[group] = violation(healed+t.claim.RenewEvery, opIDs(t.op(c.AcquireOp), t.op(c.EndOp)),
 				"the hold of %s was not renewed on %s for %s from %s on, although nothing was wrong any more after %s; it is to be renewed every %s",
 				c.Owner, group, long(to-from), at(from), at(healed), long(t.claim.RenewEvery))
 		}
-		excused := t.overlap(from, to, t.claim.RenewEvery, func(f *faultSpan) bool { return f.touchesClient(c.Client) })
+		excused := t.overlap(from, to, t.claim.RenewEvery, func(f *faultSpan) bool { return f.delays(c.Client) })
 		if late := to - from - excused; late > t.claim.RenewEvery+renewalSlack && bad[group].Outcome == "" {
-			bad[group] = violation(from+t.claim.RenewEvery, opIDs(t.byID[c.AcquireOp], t.byID[c.EndOp]),
+			bad[group] = violation(from+t.claim.RenewEvery, opIDs(t.op(c.AcquireOp), t.op(c.EndOp)),
 				"the hold of %s was not renewed on %s for %s from %s on; it is to be renewed every %s",
 				c.Owner, group, long(to-from), at(from), long(t.claim.RenewEvery))
 		}
 	}
-	for i := range t.changes {
+	for _, i := range t.ofOwner(ownerLock{c.Owner, c.Lock}, inv) {
 		s := &t.changes[i]
-		if s.t < inv || s.lock != c.Lock || s.Role != "primary" {
+		if s.Role != "primary" {
 			continue
 		}
 		if s.t >= end {
@@ -86,12 +86,18 @@ func (t *trace) renewedInTime(c *Claim) Verdict {
 	return v
 }
 
-// lastHealed is when the last fault that touched a client between two times was
+// delays says whether a fault may keep a client from renewing in time. A script
+// that the server has forgotten costs a round trip, and is no excuse.
+func (s *faultSpan) delays(client string) bool {
+	return s.touchesClient(client) && !s.is("script-flush", "cancel", "drop-message", "slow-subscribe")
+}
+
+// lastHealed is when the last fault that delayed a client between two times was
 // over; the first of the two when there was none.
 func (t *trace) lastHealed(client string, from, to int64) int64 {
 	healed := from
 	for i := range t.faults {
-		if f := &t.faults[i]; f.from < to && f.to > from && f.touchesClient(client) {
+		if f := &t.faults[i]; f.from < to && f.to > from && f.delays(client) {
 			healed = max(healed, min(f.to, to))
 		}
 	}
@@ -119,13 +125,13 @@ func (t *trace) silent(k ownerLock) Verdict {
 	var from int64 = never // renewals from here on are wrong
 	var last *op
 	j := 0
-	for i := range t.changes {
+	for _, i := range t.onOwner[k] {
 		c := &t.changes[i]
 		for ; j < len(steps) && steps[j].t < c.t; j++ {
 			s := steps[j]
 			b = b.after(s)
 			switch {
-			case s.o == nil && s.note == Lost:
+			case s.o == nil && s.lost:
 				from = s.t + t.claim.RenewEvery
 			case s.o == nil:
 			case s.o.f == Acquire && !s.ret:
@@ -139,7 +145,7 @@ func (t *trace) silent(k ownerLock) Verdict {
 				}
 			}
 		}
-		if from == never || c.t <= from || c.lock != k.lock || !c.command() || c.By != t.client[k.owner] {
+		if from == never || c.t <= from || !c.command() || c.By != t.client[k.owner] {
 			continue
 		}
 		if c.holder == k.owner && (c.raises() || (c.grants() && t.claim.Nodes == 1 && t.openOp(c.By, c.lock, Acquire, c.t) == nil)) {

@@ -1,5 +1,10 @@
 package checker
 
+import (
+	"cmp"
+	"slices"
+)
+
 // judgeResource looks for writes that overwrote something else than what their
 // writer had read: the update in between is lost. A fenced resource must also
 // refuse a token older than one it has accepted.
@@ -11,15 +16,16 @@ func judgeResource(t *trace) Verdict {
 		}
 	}
 	var lost int
-	var first, stale Verdict
+	var firstLost *op
+	var stale Verdict
+	tokens := newWrittenTokens(writes)
 	for _, w := range writes {
 		if w.res.Value != w.args.Base {
-			lost++
-			if v := t.lostUpdate(w, writes); first.Outcome == "" || v.AtMS < first.AtMS {
-				first = v
+			if lost++; firstLost == nil || ms(w.ret) < ms(firstLost.ret) {
+				firstLost = w
 			}
 		}
-		if !t.h.Header.Resource.Fenced || stale.Outcome != "" {
+		if !t.h.Header.Resource.Fenced || stale.Outcome != "" || tokens.before(w.inv) <= w.args.Token {
 			continue
 		}
 		for _, before := range writes {
@@ -29,6 +35,10 @@ func judgeResource(t *trace) Verdict {
 				break
 			}
 		}
+	}
+	var first Verdict
+	if firstLost != nil {
+		first = t.lostUpdate(firstLost, writes)
 	}
 	switch {
 	case lost > 1:
@@ -41,6 +51,33 @@ func judgeResource(t *trace) Verdict {
 		return Verdict{Outcome: Good}
 	}
 	return first
+}
+
+// writtenTokens are the tokens of writes, by return: how great any was so far.
+type writtenTokens struct {
+	rets    []int64
+	highest []uint64
+}
+
+func newWrittenTokens(writes []*op) writtenTokens {
+	byReturn := slices.Clone(writes)
+	slices.SortStableFunc(byReturn, func(a, b *op) int { return cmp.Compare(a.ret, b.ret) })
+	var x writtenTokens
+	var high uint64
+	for _, w := range byReturn {
+		high = max(high, w.args.Token)
+		x.rets, x.highest = append(x.rets, w.ret), append(x.highest, high)
+	}
+	return x
+}
+
+// before is the greatest token of a write that had returned before a time.
+func (x writtenTokens) before(when int64) uint64 {
+	i, _ := slices.BinarySearch(x.rets, when)
+	if i == 0 {
+		return 0
+	}
+	return x.highest[i-1]
 }
 
 // lostUpdate tells of a write that overwrote a value its writer never saw.

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"slices"
 	"sort"
 	"strings"
 )
@@ -78,6 +79,13 @@ func (t *trace) indexServers() {
 		}
 		return stored
 	}
+	changes := 0
+	for i := range t.h.Events {
+		if t.h.Events[i].Kind == Server {
+			changes++
+		}
+	}
+	t.changes = make([]change, 0, changes)
 	for i := range t.h.Events {
 		e := &t.h.Events[i]
 		if e.Kind != Server {
@@ -95,34 +103,25 @@ func (t *trace) indexServers() {
 		c.byHolder = t.client[c.holder] == s.By
 		t.changes = append(t.changes, c)
 	}
+	t.indexChanges()
 	t.indexSpans()
+	t.indexHolding()
 }
 
 // lockOf names the lock a Server event concerns: its own field, else the key
 // when a lock has that name, else the only lock there is.
 func (t *trace) lockOf(e *Event) string {
-	for _, l := range t.locks {
-		if l == e.Lock || (e.Lock == "" && l == e.Server.Key) {
-			return l
-		}
+	name := e.Lock
+	if name == "" {
+		name = e.Server.Key
+	}
+	if t.byLock[name] != nil {
+		return name
 	}
 	if len(t.locks) == 1 {
 		return t.locks[0]
 	}
 	return e.Server.Key
-}
-
-// openOp finds an operation of a client that was open at a time.
-func (t *trace) openOp(client, lock string, f Func, when int64) *op {
-	for _, o := range t.ops {
-		if o.inv > when {
-			break
-		}
-		if o.client == client && o.lock == lock && o.f == f && o.ret >= when {
-			return o
-		}
-	}
-	return nil
 }
 
 // indexSpans turns changes into times of holding. A hold ends with the next
@@ -164,18 +163,15 @@ func (t *trace) indexSpans() {
 	sort.SliceStable(t.spans, func(i, j int) bool { return t.spans[i].from < t.spans[j].from })
 }
 
-// groupsHolding counts the groups on which someone, or one owner, holds the
-// lock at any instant of [from, to].
+// groupsHolding counts the groups on which an owner holds the lock at any
+// instant of [from, to].
 func (t *trace) groupsHolding(lock, owner string, from, to int64, replicas bool) int {
-	groups := map[string]bool{}
-	for i := range t.spans {
-		s := &t.spans[i]
-		if s.from > to {
-			break
+	var groups []string
+	t.heldAt(ownerLock{owner, lock}, from, to, func(s *span) bool {
+		if (replicas || !s.replica) && !slices.Contains(groups, s.group) {
+			groups = append(groups, s.group)
 		}
-		if s.lock == lock && s.to >= from && (owner == "" || s.holder == owner) && (replicas || !s.replica) {
-			groups[s.group] = true
-		}
-	}
+		return len(groups) == t.claim.Nodes
+	})
 	return len(groups)
 }

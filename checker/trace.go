@@ -3,6 +3,7 @@ package checker
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -19,11 +20,18 @@ type op struct {
 	id                  int64
 	f                   Func
 	client, owner, lock string
-	args                Args
+	args                *Args // of the history, or nothing; never nil
 	inv, ret            int64 // ret is never while the operation is open
 	kind                Kind  // OK, Fail, Info, or Invoke while it is open
-	res                 Result
+	n                   int32 // its place in the order of invocations
+	res                 *Result
 }
+
+// What an operation without arguments or result has; only ever read.
+var (
+	noArgs   Args
+	noResult Result
+)
 
 func (o *op) open() bool { return o.kind == Invoke }
 
@@ -36,13 +44,25 @@ type trace struct {
 	h       *History
 	claim   Claims // with Quorum and Nodes at least 1
 	ops     []*op  // by invocation
-	byID    map[int64]*op
+	byID    opIndex
 	byOwner map[ownerLock][]*op // lock operations only, by invocation
+	byLock  map[string][]*op    // the same
 	owners  []ownerLock         // in order of first appearance
 	client  map[string]string   // owner -> client
 	locks   []string            // in order of first appearance
 	crashed map[string]int64    // client -> when
+	closed  map[string]int64    // client -> when it had closed its lock handle
 	notes   []*Event
+
+	ownersOf map[string][]string      // client -> owners that used a lock
+	notesOf  map[string][]*Event      // client -> what it learned of lost holds and its crash
+	stepsOf  map[ownerLock][]step     // as they were asked for
+	onLock   map[string][]int32       // lock -> its changes
+	onOwner  map[ownerLock][]int32    // owner and lock -> changes of its holds
+	holding  map[ownerLock]*spanIndex // owner, or "" for anyone, and lock -> spans
+	ended    map[string][]int32       // lock -> its claims by their end
+	asks     map[string]asks          // lock -> its acquires
+
 	faults  []faultSpan
 	changes []change // of every server, in order of time
 	spans   []span   // who held what on which server, by start
@@ -56,52 +76,75 @@ type ownerLock struct{ owner, lock string }
 func newTrace(h *History) *trace {
 	t := &trace{
 		h: h, claim: h.Header.Claims,
-		byID: map[int64]*op{}, byOwner: map[ownerLock][]*op{},
-		client: map[string]string{}, crashed: map[string]int64{},
+		byOwner: map[ownerLock][]*op{}, byLock: map[string][]*op{}, client: map[string]string{}, crashed: map[string]int64{}, closed: map[string]int64{},
+		ownersOf: map[string][]string{}, notesOf: map[string][]*Event{}, stepsOf: map[ownerLock][]step{},
 	}
+	invoked := 0
+	for i := range h.Events {
+		if h.Events[i].Kind == Invoke {
+			invoked++
+		}
+	}
+	t.byID = newOpIndex(invoked)
+	t.ops = make([]*op, 0, invoked)
+	all := make([]op, invoked)
 	t.claim.Quorum, t.claim.Nodes = max(t.claim.Quorum, 1), max(t.claim.Nodes, 1)
-	knownLock := map[string]bool{}
 	for i := range h.Events {
 		e := &h.Events[i]
 		t.endTime = e.Time
 		switch e.Kind {
 		case Invoke:
-			o := &op{id: e.Op, f: e.F, client: e.Client, owner: e.Owner, lock: e.Lock, inv: e.Time, ret: never, kind: Invoke}
+			o := &all[len(t.ops)]
+			*o = op{
+				id: e.Op, f: e.F, client: e.Client, owner: e.Owner, lock: e.Lock, inv: e.Time, ret: never,
+				kind: Invoke, n: int32(len(t.ops)), args: &noArgs, res: &noResult,
+			}
 			if e.Args != nil {
-				o.args = *e.Args
+				o.args = e.Args
 			}
 			t.ops = append(t.ops, o)
-			t.byID[o.id] = o
+			t.byID.put(o)
 			t.client[o.owner] = o.client
 			if o.f == Acquire || o.f == Release || o.f == Inspect {
 				k := ownerLock{o.owner, o.lock}
 				if t.byOwner[k] == nil {
 					t.owners = append(t.owners, k)
+					if !slices.Contains(t.ownersOf[o.client], o.owner) {
+						t.ownersOf[o.client] = append(t.ownersOf[o.client], o.owner)
+					}
 				}
 				t.byOwner[k] = append(t.byOwner[k], o)
-				if !knownLock[o.lock] {
-					knownLock[o.lock] = true
+				if t.byLock[o.lock] == nil {
 					t.locks = append(t.locks, o.lock)
 				}
+				t.byLock[o.lock] = append(t.byLock[o.lock], o)
 			}
 		case OK, Fail, Info:
-			o := t.byID[e.Op]
+			o := t.op(e.Op)
 			o.kind, o.ret = e.Kind, e.Time
 			if e.Result != nil {
-				o.res = *e.Result
+				o.res = e.Result
 			}
 		case Note:
 			t.notes = append(t.notes, e)
+			if e.F == Lost || e.F == Crashed {
+				t.notesOf[e.Client] = append(t.notesOf[e.Client], e)
+			}
 			if e.F == Crashed {
 				t.crashed[e.Client] = e.Time
+			}
+			if _, already := t.closed[e.Client]; e.F == Closed && !already {
+				t.closed[e.Client] = e.Time
 			}
 		case End:
 			t.end = e.End
 		}
 	}
 	t.faults = faultSpans(h)
+	t.indexAcquires()
 	t.indexServers()
 	t.claims = claims(t)
+	t.indexClaims()
 	return t
 }
 

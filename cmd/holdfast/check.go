@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -13,75 +16,140 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 )
 
+// checkFlags are the flags of "holdfast check".
+type checkFlags struct {
+	picture string
+	judges  string
+	budget  time.Duration
+}
+
+var judgeNames = []string{string(checker.BothJudges), string(checker.FastOnly), string(checker.PorcupineOnly)}
+
 func newCheckCmd() *cobra.Command {
-	var picture string
-	var budget time.Duration
+	var f checkFlags
 	c := &cobra.Command{
 		Use:   "check HISTORY...",
 		Short: "Judge stored histories again",
 		Long: `Judges histories (JSON lines, also gzipped; - for stdin) and prints the verdict
 on every property that the lock claims. Nothing is expected of them: exit code
 0 when all is ok, 1 when something is violated, 3 when something is unknown, 2
-when a history is invalid, which is not a verdict on the lock.`,
+when a history is invalid, which is not a verdict on the lock.
+
+Two judges decide whether a history is linearizable. One is made for locks and
+takes about a second for a million operations. The other is porcupine, which
+knows nothing of locks; it confirms what the first decides: of a violation
+always the few operations that prove it, and of any history as much as it can
+within its time and memory. The verdict says so when only one of them decided.
+When they disagree, one of them is wrong: exit code 4, with the smallest history
+on which they do.`,
 		Example: `  holdfast check holdfast-runs/*/histories/holder-pause/reentrant-seed-1.jsonl
   zcat history.jsonl.gz | holdfast check -
+  holdfast check history.jsonl.gz --judge fast
   holdfast check history.jsonl --picture porcupine.html`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			if picture != "" && len(args) != 1 {
-				return usage("--picture takes one history at a time")
-			}
-			code := exitOK
-			var bad, defects []error
-			for _, path := range args {
-				h, err := openHistory(path, c.InOrStdin())
-				if path == "-" {
-					path = "stdin"
-				}
-				var judged checker.Report
-				if err == nil {
-					if judged, err = checker.Judge(h, checker.Options{PorcupineBudget: budget}); err != nil {
-						err = fmt.Errorf("%s: %w", path, err)
-					}
-				}
-				var disagreement *checker.DisagreementError
-				if errors.As(err, &disagreement) {
-					defects = append(defects, err)
-				} else if err != nil {
-					bad = append(bad, err)
-					continue
-				}
-				code = worse(code, printVerdicts(c.OutOrStdout(), path, h, judged))
-				if picture != "" {
-					if err := drawPicture(picture, h); err != nil {
-						return badInput(err)
-					}
-				}
-			}
-			if len(defects) > 0 {
-				return defect(errors.Join(append(defects, bad...)...), "please report it, with the history and the version")
-			}
-			if len(bad) > 0 {
-				var invalid *checker.InvalidError
-				hint := ""
-				if errors.As(errors.Join(bad...), &invalid) {
-					hint = "a history that is not whole, or of another version, is not judged: run the scenario again with its seed"
-				}
-				return badInput(errors.Join(bad...), hint)
-			}
-			return result(code)
-		},
+		RunE: func(c *cobra.Command, args []string) error { return checkHistories(c, args, f) },
 	}
-	c.Flags().StringVar(&picture, "picture", "", "write porcupine's picture of the violating part to this HTML file")
-	c.Flags().DurationVar(&budget, "budget", 20*time.Second, "real time that porcupine may take for one history")
+	c.Flags().StringVar(&f.picture, "picture", "", "write porcupine's picture of the violating part to this HTML file")
+	c.Flags().StringVar(&f.judges, "judge", judgeNames[0], "who judges whether a history is linearizable: both, fast or porcupine")
+	c.Flags().DurationVar(&f.budget, "budget", 20*time.Second, "real time that the judges of --judge may search in one history, together")
+	complete(c, "judge", judgeNames)
 	return c
 }
 
-func openHistory(path string, stdin io.Reader) (*checker.History, error) {
-	if path == "-" {
-		return decodeHistory("stdin", stdin)
+// judgeHistory judges; tests put another in its place.
+var judgeHistory = checker.Judge
+
+func checkHistories(c *cobra.Command, args []string, f checkFlags) error {
+	if f.picture != "" && len(args) != 1 {
+		return usage("--picture takes one history at a time")
 	}
-	return readHistory(path)
+	if !slices.Contains(judgeNames, f.judges) {
+		return usage(fmt.Sprintf("unknown judge %q", f.judges), didYouMean(f.judges, judgeNames), "judges: "+strings.Join(judgeNames, ", "))
+	}
+	if f.budget <= 0 {
+		return usage("--budget must be more than 0")
+	}
+	// A history is most of the memory and does not change: collect sooner.
+	defer debug.SetGCPercent(debug.SetGCPercent(25))
+	code := exitOK
+	var bad, defects []error
+	for _, path := range args {
+		name := path
+		if path == "-" {
+			name = "stdin"
+		}
+		h, err := openHistory(path, c)
+		var judged checker.Report
+		if err == nil {
+			if judged, err = judgeWithBar(h, f, c.ErrOrStderr()); err != nil {
+				err = fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		var disagreement *checker.DisagreementError
+		if errors.As(err, &disagreement) {
+			printDisagreement(c.ErrOrStderr(), name, disagreement)
+			defects = append(defects, err)
+		} else if err != nil {
+			bad = append(bad, err)
+			continue
+		}
+		code = worse(code, printVerdicts(c.OutOrStdout(), name, h, judged))
+		if f.picture != "" {
+			if err := drawPicture(f.picture, h); err != nil {
+				return badInput(err)
+			}
+		}
+	}
+	if len(defects) > 0 {
+		return defect(errors.Join(append(defects, bad...)...), "please report it, with the history and the version")
+	}
+	if len(bad) > 0 {
+		err := errors.Join(bad...)
+		return badInput(err, badHistoryHint(err))
+	}
+	return result(code)
+}
+
+// badHistoryHint says what to do about a history that cannot be judged.
+func badHistoryHint(err error) string {
+	var invalid *checker.InvalidError
+	var damaged *damagedError
+	switch {
+	case errors.As(err, &invalid):
+		return "a history that is not whole, or of another version, is not judged: run the scenario again with its seed"
+	case errors.As(err, &damaged):
+		return "fetch the file again, or run the scenario again with its seed"
+	}
+	return ""
+}
+
+func openHistory(path string, c *cobra.Command) (*checker.History, error) {
+	if path != "-" {
+		return readHistory(path, c.ErrOrStderr())
+	}
+	bar := newReading(c.ErrOrStderr(), -1)
+	defer bar.done()
+	return decodeHistory("stdin", bar.of(c.InOrStdin()))
+}
+
+func judgeWithBar(h *checker.History, f checkFlags, stderr io.Writer) (checker.Report, error) {
+	bar := newJudging(stderr, len(checker.Properties()))
+	defer bar.done()
+	return judgeHistory(h, checker.Options{
+		Budget: f.budget, Judges: checker.Judges(f.judges), Begin: func(checker.Property) { bar.step() },
+	})
+}
+
+// printDisagreement shows the smallest history on which the judges disagree.
+func printDisagreement(w io.Writer, name string, e *checker.DisagreementError) {
+	fmt.Fprintf(w, "%s: the judges disagree on these operations of lock %q:\n", name, e.Lock)
+	for _, line := range e.Listing {
+		fmt.Fprintf(w, "  %s\n", line)
+	}
+	if e.Minimal != nil {
+		fmt.Fprintln(w, "the same as a history:")
+		checker.Encode(w, e.Minimal)
+	}
 }
 
 // worse of two exit codes of check: violated, then unknown, then ok.

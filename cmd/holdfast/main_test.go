@@ -48,6 +48,8 @@ func TestScripts(t *testing.T) {
 					ts.Fatalf("%s: schema %q, %v", args[0], doc.Schema, err)
 				}
 			},
+			"longhistory": scriptLongHistory,
+			"cut":         scriptCut,
 			// status CODE COMMAND...: the command ends with this very code.
 			"status": func(ts *testscript.TestScript, neg bool, args []string) {
 				if neg || len(args) < 2 {

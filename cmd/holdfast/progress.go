@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"os"
+	"time"
 
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
@@ -12,19 +13,42 @@ import (
 type progress struct{ bar *progressbar.ProgressBar }
 
 func newProgress(w io.Writer, total int) progress {
+	return startProgress(w, int64(total), "playing", progressbar.OptionShowCount())
+}
+
+// newReading counts the bytes of an input; size is -1 when nobody knows it.
+func newReading(w io.Writer, size int64) progress {
+	return startProgress(w, size, "reading", progressbar.OptionShowBytes(true))
+}
+
+// newJudging counts properties.
+func newJudging(w io.Writer, total int) progress {
+	return startProgress(w, int64(total), "judging", progressbar.OptionShowCount())
+}
+
+func startProgress(w io.Writer, total int64, what string, also ...progressbar.Option) progress {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return progress{}
 	}
-	return progress{progressbar.NewOptions(total,
-		progressbar.OptionSetWriter(w), progressbar.OptionSetDescription("playing"),
-		progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30))}
+	return progress{progressbar.NewOptions64(total, append(also,
+		progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(what), progressbar.OptionThrottle(65*time.Millisecond),
+		progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30))...)}
 }
 
 func (p progress) step() {
 	if p.bar != nil {
 		p.bar.Add(1)
 	}
+}
+
+// of counts what is read from r.
+func (p progress) of(r io.Reader) io.Reader {
+	if p.bar == nil {
+		return r
+	}
+	counted := progressbar.NewReader(r, p.bar)
+	return &counted
 }
 
 func (p progress) done() {

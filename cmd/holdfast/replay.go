@@ -18,7 +18,8 @@ func newReplayCmd() *cobra.Command {
 		Short: "Play again what a run directory holds, and compare the histories",
 		Long: `Plays every run of RUNDIR again from its stored scenario and seed, and compares
 the hash of the new history with the stored one. They are the same, to the bit,
-for the same version of holdfast; exit code 4 when one is not.`,
+for the same version of holdfast; exit code 4 when one is not. Exit code 2 when
+a stored history is no longer what its run wrote.`,
 		Example: `  holdfast run holder-pause --lock reentrant --out pause
   holdfast replay pause`,
 		Args: cobra.ExactArgs(1),
@@ -70,6 +71,9 @@ for the same version of holdfast; exit code 4 when one is not.`,
 				default:
 					fmt.Fprintf(c.OutOrStdout(), "same       %s %s seed %d: %.12s\n", r.Scenario, r.Lock, r.Seed, r.HistorySHA256)
 				}
+			}
+			if edited := dir.edited(res); len(edited) > 0 && differ == 0 {
+				return editedError(dir, edited)
 			}
 			if differ > 0 {
 				return defect(fmt.Errorf("%d of %d runs did not give the stored history", differ, len(jobs)))

@@ -14,7 +14,8 @@ func newReportCmd() *cobra.Command {
 		Use:   "report RUNDIR",
 		Short: "Render the results of a run directory again",
 		Long: `Renders what a run directory holds: as HTML into RUNDIR/report.html, or in
-another format to stdout. Nothing is played or judged again.`,
+another format to stdout. Nothing is played or judged again. A history that was
+changed since the run is left out, with exit code 2.`,
 		Example: `  holdfast report holdfast-runs/20260102-150405
   holdfast report holdfast-runs/20260102-150405 --format markdown`,
 		Args: cobra.ExactArgs(1),
@@ -27,14 +28,18 @@ another format to stdout. Nothing is played or judged again.`,
 			if err != nil {
 				return badInput(err, "a run directory is what holdfast run writes; it holds results.json")
 			}
-			doc := dir.document(res)
+			edited := dir.edited(res)
+			doc := dir.document(res, edited...)
 			if format != "html" {
-				return show(c.OutOrStdout(), doc, format)
+				err = show(c.OutOrStdout(), doc, format)
+			} else if err = dir.writeReport(doc); err != nil {
+				err = badInput(fmt.Errorf("write report: %w", err))
+			} else {
+				_, err = fmt.Fprintln(c.OutOrStdout(), dir.file("report.html"))
 			}
-			if err := dir.writeReport(doc); err != nil {
-				return badInput(fmt.Errorf("write report: %w", err))
+			if err == nil && len(edited) > 0 {
+				err = editedError(dir, edited)
 			}
-			_, err = fmt.Fprintln(c.OutOrStdout(), dir.file("report.html"))
 			return err
 		},
 	}

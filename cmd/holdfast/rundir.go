@@ -3,10 +3,14 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
@@ -89,14 +93,48 @@ func (d runDir) readResults() (reports.Results, error) {
 	return res, nil
 }
 
+// edited lists the stored histories that are not what the run wrote: their
+// hash is not the one in the results.
+func (d runDir) edited(res reports.Results) []string {
+	var paths []string
+	for _, r := range res.Runs {
+		if r.History == "" || r.HistorySHA256 == "" {
+			continue
+		}
+		f, err := os.Open(d.file(filepath.FromSlash(r.History)))
+		if err != nil {
+			continue // the report says that it is not there
+		}
+		sum := sha256.New()
+		_, err = io.Copy(sum, f)
+		if f.Close(); err != nil || hex.EncodeToString(sum.Sum(nil)) != r.HistorySHA256 {
+			paths = append(paths, r.History)
+		}
+	}
+	return paths
+}
+
+// editedError says so.
+func editedError(d runDir, paths []string) error {
+	what := fmt.Sprintf("%s and %d more histories", paths[0], len(paths)-1)
+	if len(paths) == 1 {
+		what = paths[0]
+	}
+	return badInput(fmt.Errorf("%s: %s changed since the run: the hash is not the one in results.json", d, what),
+		"the verdicts are about the histories as they were; holdfast check judges one as it is now")
+}
+
 // document is what the report draws: the results, with the scenarios and
-// histories of the directory.
-func (d runDir) document(res reports.Results) reports.Document {
+// histories of the directory, but for those that were edited.
+func (d runDir) document(res reports.Results, edited ...string) reports.Document {
 	doc := reports.Document{Results: res, Histories: func(r reports.Run) (*checker.History, error) {
 		if r.History == "" {
 			return nil, nil
 		}
-		return readHistory(d.file(filepath.FromSlash(r.History)))
+		if slices.Contains(edited, r.History) {
+			return nil, errors.New("it was changed since the run")
+		}
+		return readHistory(d.file(filepath.FromSlash(r.History)), io.Discard)
 	}}
 	seen := map[string]bool{}
 	about := func(name string) {

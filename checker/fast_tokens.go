@@ -1,0 +1,95 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Fencing tokens grow from hold to hold, so where every hold shows its token,
+// the order of the sessions can be read off: no cores are needed for it, and
+// any mix of leases will do.
+
+// byTokens puts the sessions in the order of their tokens, if all have one.
+func (s *sessions) byTokens() ruling {
+	var some, none *session
+	for i := range s.list {
+		if c := &s.list[i]; c.token > 0 {
+			some = c
+		} else {
+			none = c
+		}
+	}
+	switch {
+	case some == nil:
+		return good()
+	case none != nil:
+		return s.someTokens()
+	}
+	s.sort(func(a, b session) int { return cmp.Compare(a.token, b.token) })
+	// Each session begins no earlier than the one before it ended.
+	now, latest := longPast, 0
+	for i := range s.list {
+		c := &s.list[i]
+		b := &s.list[latest]
+		switch {
+		case i > 0 && c.token == s.list[i-1].token:
+			b = &s.list[i-1]
+			return contradiction([]*lockOp{&s.ops[b.first], &s.ops[c.first]}, "%s and %s were granted the lock with the same token %d",
+				s.ops[b.first].name, s.ops[c.first].name, c.token)
+		case now > c.takes:
+			return contradiction([]*lockOp{&s.ops[c.first], &s.ops[b.first], s.ender(b)},
+				"%s was granted the lock with token %d by %s, and the hold with the smaller token %d of %s lasted until %s at least",
+				s.ops[c.first].name, c.token, at(c.takes), b.token, s.ops[b.first].name, at(now))
+		}
+		if t := max(c.calls, c.core); c.core >= c.takes && t > now {
+			now, latest = t, i
+		} else if c.calls > now {
+			now, latest = c.calls, i
+		}
+	}
+	return good()
+}
+
+// ender is the operation that ended a session, nil for none.
+func (s *sessions) ender(c *session) *lockOp {
+	if c.end < 0 {
+		return nil
+	}
+	return &s.ops[c.end]
+}
+
+// someTokens makes sure that tokens do not contradict the order by replies.
+func (s *sessions) someTokens() ruling {
+	var last *session
+	for i := range s.list {
+		c := &s.list[i]
+		if c.token == 0 {
+			continue
+		}
+		if last != nil && c.token <= last.token {
+			return undecided("the holds with a token do not come in the order in which they were seen", &s.ops[last.first], &s.ops[c.first])
+		}
+		last = c
+	}
+	return good()
+}
+
+// tokenOrder has for every granted token but the smallest the greatest below
+// it. A grant comes after the one before it: that spares the search all other
+// orders.
+func tokenOrder(ops []lockOp) map[uint64]uint64 {
+	var tokens []uint64
+	for i := range ops {
+		if o := &ops[i]; o.token > 0 && o.kind == gotLock {
+			tokens = append(tokens, o.token)
+		}
+	}
+	slices.Sort(tokens)
+	before := map[uint64]uint64{}
+	for i, t := range slices.Compact(tokens) {
+		if i > 0 {
+			before[t] = tokens[i-1]
+		}
+	}
+	return before
+}

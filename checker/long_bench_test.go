@@ -1,0 +1,39 @@
+package checker
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func BenchmarkDecode(b *testing.B) {
+	text := encoded(b, longRun{ops: 20_000, servers: true, resource: true}.history())
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Decode(strings.NewReader(text)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkHistory judges right histories on every property. The time of one
+// operation stays about the same from row to row.
+func BenchmarkHistory(b *testing.B) {
+	for _, servers := range []bool{false, true} {
+		for _, n := range []int{10_000, 100_000, 1_000_000} {
+			name := map[bool]string{false: "clients", true: "servers"}[servers]
+			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
+				h := longRun{ops: n, servers: servers, resource: servers}.history()
+				b.ReportAllocs()
+				for b.Loop() {
+					r, err := Judge(h, Options{Judges: FastOnly})
+					if err != nil || r.Verdicts[Exclusion].Outcome != Good || r.Verdicts[Linearizable].Outcome != Good {
+						b.Fatal(r, err)
+					}
+				}
+				b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "ops/s")
+			})
+		}
+	}
+}

@@ -1,0 +1,230 @@
+package checker
+
+import (
+	"fmt"
+	"sort"
+)
+
+// The judges ask the same few questions of a trace again and again: what was
+// done by this owner, what changed on the servers meanwhile, who held it then.
+// Each is answered from an index by binary search, so that a judge that asks
+// once for every operation stays near-linear in the length of the history.
+
+// opIndex finds operations by id. Ids of most histories count up from 1.
+type opIndex struct {
+	dense  []*op // by id, as far as it reaches
+	sparse map[int64]*op
+}
+
+func newOpIndex(n int) opIndex {
+	return opIndex{dense: make([]*op, 2*n+1), sparse: map[int64]*op{}}
+}
+
+func (x *opIndex) put(o *op) {
+	if o.id < int64(len(x.dense)) {
+		x.dense[o.id] = o
+		return
+	}
+	x.sparse[o.id] = o
+}
+
+// get finds an operation; nil for an id that no operation has, such as 0.
+func (x *opIndex) get(id int64) *op {
+	if id >= 0 && id < int64(len(x.dense)) {
+		return x.dense[id]
+	}
+	return x.sparse[id]
+}
+
+// op finds an operation by id, nil when there is none.
+func (t *trace) op(id int64) *op { return t.byID.get(id) }
+
+// indexChanges lists for every lock, and for every owner of it, the changes
+// that concern them, in order of time.
+func (t *trace) indexChanges() {
+	t.onLock, t.onOwner = map[string][]int32{}, map[ownerLock][]int32{}
+	for i := range t.changes {
+		c := &t.changes[i]
+		t.onLock[c.lock] = append(t.onLock[c.lock], int32(i))
+		if c.holder != "" {
+			k := ownerLock{c.holder, c.lock}
+			t.onOwner[k] = append(t.onOwner[k], int32(i))
+		}
+		if c.was != "" && c.was != c.holder {
+			k := ownerLock{c.was, c.lock}
+			t.onOwner[k] = append(t.onOwner[k], int32(i))
+		}
+	}
+}
+
+// since cuts a list of changes to those not before a time.
+func (t *trace) since(list []int32, from int64) []int32 {
+	return list[sort.Search(len(list), func(i int) bool { return t.changes[list[i]].t >= from }):]
+}
+
+// ofOwner lists the changes from a time on that gave a lock to an owner, left
+// it with the owner, or took it away.
+func (t *trace) ofOwner(k ownerLock, from int64) []int32 { return t.since(t.onOwner[k], from) }
+
+// spanIndex lists spans by their start. reach is the latest end so far.
+type spanIndex struct {
+	spans []int32
+	reach []int64
+}
+
+func (t *trace) indexHolding() {
+	t.holding = map[ownerLock]*spanIndex{}
+	add := func(k ownerLock, i int32, to int64) {
+		x := t.holding[k]
+		if x == nil {
+			x = &spanIndex{}
+			t.holding[k] = x
+		}
+		if n := len(x.reach); n > 0 {
+			to = max(to, x.reach[n-1])
+		}
+		x.spans, x.reach = append(x.spans, i), append(x.reach, to)
+	}
+	for i := range t.spans {
+		s := &t.spans[i]
+		add(ownerLock{"", s.lock}, int32(i), s.to)
+		add(ownerLock{s.holder, s.lock}, int32(i), s.to)
+	}
+}
+
+// heldAt calls do for every span of an owner, or of anyone, that touches
+// [from, to], until do says that it has seen enough.
+func (t *trace) heldAt(k ownerLock, from, to int64, do func(*span) (enough bool)) {
+	x := t.holding[k]
+	if x == nil {
+		return
+	}
+	n := sort.Search(len(x.spans), func(i int) bool { return t.spans[x.spans[i]].from > to })
+	for i := n - 1; i >= 0 && x.reach[i] >= from; i-- {
+		if s := &t.spans[x.spans[i]]; s.to >= from && do(s) {
+			return
+		}
+	}
+}
+
+// latest is the last operation of a list, by invocation, that was invoked by a
+// time; -1 when there is none.
+func latest(ops []*op, when int64) int {
+	return sort.Search(len(ops), func(i int) bool { return ops[i].inv > when }) - 1
+}
+
+// openOp finds an operation of a client that was open at a time: the one
+// invoked first.
+func (t *trace) openOp(client, lock string, f Func, when int64) *op {
+	var found *op
+	for _, owner := range t.ownersOf[client] {
+		ops := t.byOwner[ownerLock{owner, lock}]
+		// An owner has one operation open at a time.
+		for i := latest(ops, when); i >= 0 && ops[i].ret >= when; i-- {
+			if o := ops[i]; o.f == f && (found == nil || o.n < found.n) {
+				found = o
+			}
+		}
+	}
+	return found
+}
+
+// grantOf finds the acquire behind what a server had for an owner at a time:
+// the latest successful or open one invoked before.
+func (t *trace) grantOf(owner, lock string, when int64) *op {
+	ops := t.byOwner[ownerLock{owner, lock}]
+	for i := latest(ops, when); i >= 0; i-- {
+		if o := ops[i]; o.f == Acquire && (o.kind == OK || o.ret >= when) {
+			return o
+		}
+	}
+	return nil
+}
+
+// indexClaims lists the claims on every lock by their end.
+func (t *trace) indexClaims() {
+	t.ended = map[string][]int32{}
+	for i := range t.claims {
+		l := t.claims[i].Lock
+		t.ended[l] = append(t.ended[l], int32(i))
+	}
+	for _, list := range t.ended {
+		sort.SliceStable(list, func(i, j int) bool { return t.claims[list[i]].To < t.claims[list[j]].To })
+	}
+}
+
+// lastHolder is the acquire of the latest hold that ended by a time.
+func (t *trace) lastHolder(lock string, by int64) *op {
+	if c := t.lastClaim(lock, by); c != nil {
+		return t.op(c.AcquireOp)
+	}
+	return nil
+}
+
+// lastHeld tells in words who held a lock last by a time, and how that ended.
+func (t *trace) lastHeld(lock string, by int64) string {
+	c := t.lastClaim(lock, by)
+	if c == nil {
+		return "nobody had held it before"
+	}
+	how := "let go"
+	switch c.EndedBy {
+	case "lost":
+		how = "learned that it had lost it"
+	case "crash":
+		how = "was gone"
+	}
+	return fmt.Sprintf("%s, the last to hold it, %s at %s", c.Owner, how, at(c.To))
+}
+
+func (t *trace) lastClaim(lock string, by int64) *Claim {
+	list := t.ended[lock]
+	i := sort.Search(len(list), func(i int) bool { return t.claims[list[i]].To > by }) - 1
+	if i < 0 {
+		return nil
+	}
+	for i > 0 && t.claims[list[i-1]].To == t.claims[list[i]].To {
+		i-- // of several, the one that began first
+	}
+	return &t.claims[list[i]]
+}
+
+// asks are the acquires of a lock, by invocation. first and second are the ones
+// of those so far that return last.
+type asks []ask
+
+type ask struct{ o, first, second *op }
+
+func (t *trace) indexAcquires() {
+	t.asks = map[string]asks{}
+	for _, lock := range t.locks {
+		var all asks
+		var last ask
+		for _, o := range t.byLock[lock] {
+			switch {
+			case o.f != Acquire:
+				continue
+			case last.first == nil || o.ret >= last.first.ret:
+				last.first, last.second = o, last.first
+			case last.second == nil || o.ret > last.second.ret:
+				last.second = o
+			}
+			last.o = o
+			all = append(all, last)
+		}
+		t.asks[lock] = all
+	}
+}
+
+// others says whether another acquire was under way during o.
+func (a asks) others(o *op) bool {
+	i := sort.Search(len(a), func(i int) bool { return a[i].o.inv > o.ret }) - 1
+	if i < 0 {
+		return false
+	}
+	longest := a[i].first
+	if longest == o {
+		longest = a[i].second
+	}
+	return longest != nil && longest.ret >= o.inv
+}
