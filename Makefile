@@ -5,7 +5,7 @@ GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
 # The packages where the race detector is affordable.
 RACE = ./lock/... ./faults/... ./sim/... ./checker/... ./reports/...
 
-.PHONY: test browser lint vuln unit race bench bench-judges soak fuzz help
+.PHONY: test browser lint vuln unit race bench bench-judges soak fuzz track-record help
 
 help:
 	@echo "make test    everything: format, vet, staticcheck, govulncheck, tests, race detector"
@@ -13,6 +13,7 @@ help:
 	@echo "make bench   the benchmarks, as a table"
 	@echo "make soak    the judges of lock histories against one another, HISTORIES=2000000 of them"
 	@echo "make fuzz    every fuzz target for FUZZTIME=30s"
+	@echo "make track-record   play the gallery and the variations, and write the tables of docs/gallery.md"
 
 test: browser lint vuln unit race
 
@@ -81,3 +82,15 @@ fuzz:
 		echo "$$target for $(FUZZTIME)"; \
 		go test ./checker -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) || exit 1; \
 	done
+
+# The tables of docs/gallery.md. Each replaces the one before, between its
+# marks; a command that fails leaves the page as it is.
+VARY = vary --seeds 50000
+track-record:
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && set -e && go build -o "$$dir/holdfast" ./cmd/holdfast; \
+	"$$dir/holdfast" gallery --format markdown >"$$dir/track record"; \
+	{ printf '    holdfast %s\n\n' '$(VARY)'; "$$dir/holdfast" $(VARY) --format markdown; } >"$$dir/false alarms"; \
+	awk -v dir="$$dir" ' \
+	/^<!-- begin .* -->$$/ { print; print ""; name = $$0; gsub(/^<!-- begin | -->$$/, "", name); \
+	  while ((getline line < (dir "/" name)) > 0) print line; print ""; skip = 1 } \
+	/^<!-- end .* -->$$/ { skip = 0 } !skip && !/^<!-- begin / { print }' docs/gallery.md >"$$dir/page" && cp "$$dir/page" docs/gallery.md

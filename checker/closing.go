@@ -4,13 +4,10 @@ package checker
 // take to arrive.
 const closingSlack = 100 * millisecond
 
-// closedAt is when a client's lock handle had been closed; never when it was
-// not.
+// closedAt is when a client had closed its lock handle; never when it did not.
 func (t *trace) closedAt(client string) int64 {
-	for _, n := range t.notes {
-		if n.F == Closed && n.Client == client {
-			return n.Time
-		}
+	if when, ok := t.closed[client]; ok {
+		return when
 	}
 	return never
 }
@@ -36,9 +33,11 @@ func (t *trace) endsWithClose(o *op) Verdict {
 func (t *trace) silentWhenClosed(k ownerLock) Verdict {
 	client := t.client[k.owner]
 	closed := t.closedAt(client)
-	for i := range t.changes {
-		c := &t.changes[i]
-		if c.t > plus(closed, closingSlack) && c.lock == k.lock && c.command() && c.By == client && c.holder == k.owner && c.raises() {
+	if closed == never {
+		return Verdict{Outcome: Good}
+	}
+	for _, i := range t.ofOwner(k, closed+closingSlack) {
+		if c := &t.changes[i]; c.command() && c.By == client && c.holder == k.owner && c.raises() {
 			return violation(c.t, opIDs(t.grantOf(k.owner, k.lock, c.t)), "%s renewed the hold of %s on %s at %s, after it had closed its lock at %s",
 				client, k.owner, c.Node, at(c.t), at(closed))
 		}

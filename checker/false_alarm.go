@@ -1,32 +1,43 @@
 package checker
 
+import "sort"
+
 // falseAlarm checks that nobody is told that its hold is lost while the
 // servers keep it: a holder may give its hold up early by a margin, for
 // clocks that do not run at the same pace, but not by a quarter of its lease.
 // A fault since the hold was asked for may have kept from the client what the
 // servers know, or from the servers what it had sent.
 func (t *trace) falseAlarm(n *Event) Verdict {
+	v := Verdict{Outcome: Good}
 	if n.F != Lost {
+		return v
+	}
+	for _, lock := range t.locks {
+		list := t.ended[lock]
+		// A claim may have ended by the release that follows at the same instant.
+		for i := sort.Search(len(list), func(i int) bool { return t.claims[list[i]].To >= n.Time }); i < len(list); i++ {
+			c := &t.claims[list[i]]
+			if c.To > n.Time {
+				break
+			}
+			if c.Client == n.Client && (n.Owner == "" || c.Owner == n.Owner) && (n.Lock == "" || c.Lock == n.Lock) {
+				v = earlier(v, t.kept(c, n.Time))
+			}
+		}
+	}
+	return v
+}
+
+// kept checks that the servers did not keep a hold whose owner was told that
+// it is lost.
+func (t *trace) kept(c *Claim, told int64) Verdict {
+	o := t.op(c.AcquireOp)
+	if c.Lease == 0 || t.overlap(o.inv, told, settling, func(f *faultSpan) bool { return !instant[f.name] || f.from >= o.inv }) > 0 {
 		return Verdict{Outcome: Good}
 	}
-	for i := range t.claims {
-		c := &t.claims[i]
-		if c.To != n.Time || c.Client != n.Client || (n.Owner != "" && c.Owner != n.Owner) {
-			continue // it may have ended by the release that follows at the same instant
-		}
-		o := t.op(c.AcquireOp)
-		if c.Lease == 0 || t.overlap(o.inv, n.Time, settling, func(f *faultSpan) bool { return !instant[f.name] || f.from >= o.inv }) > 0 {
-			continue
-		}
-		owed, ok := t.owedByServers(c, n.Time)
-		if !ok || owed == never || owed-n.Time <= c.Lease/4+rounding {
-			continue
-		}
-		if t.groupsHolding(c.Lock, c.Owner, n.Time, n.Time, false) < t.claim.Quorum {
-			continue
-		}
-		return byServers(violation(n.Time, opIDs(o), "%s was told at %s that its hold is lost; the servers kept it until %s",
-			c.Owner, at(n.Time), at(owed)))
+	owed, ok := t.owedByServers(c, told)
+	if !ok || owed == never || owed-told <= c.Lease/4+rounding || t.groupsHolding(c.Lock, c.Owner, told, told, false) < t.claim.Quorum {
+		return Verdict{Outcome: Good}
 	}
-	return Verdict{Outcome: Good}
+	return byServers(violation(told, opIDs(o), "%s was told at %s that its hold is lost; the servers kept it until %s", c.Owner, at(told), at(owed)))
 }

@@ -13,25 +13,24 @@ const (
 // on a server, where the lock promises that. What is left keeps everybody out
 // until its lease ends, and nobody knows that it is there.
 func (t *trace) takenBack(o *op) Verdict {
-	if !t.claim.TakesBack || o.kind == OK || o.open() || t.hadHold(o) {
+	v := Verdict{Outcome: Good}
+	if _, crashed := t.crashed[o.client]; crashed || !t.claim.TakesBack || o.kind == OK || o.open() {
+		return v
+	}
+	t.heldAt(ownerLock{o.owner, o.lock}, o.ret+1, never, func(s *span) bool {
+		if s.replica || t.replaced(s.group, o.ret) {
+			return false
+		}
+		if from, excused := t.free(o, s); !excused && s.to-from > takingBack {
+			v = earlier(v, byServers(violation(from+takingBack, opIDs(o), "the acquire of %s ended at %s without a grant; %s held the lock for it until %s",
+				o.owner, at(o.ret), s.node, at(min(s.to, t.endTime)))))
+		}
+		return false
+	})
+	if v.Outcome == Violated && t.hadHold(o) {
 		return Verdict{Outcome: Good}
 	}
-	if _, crashed := t.crashed[o.client]; crashed {
-		return Verdict{Outcome: Good}
-	}
-	for i := range t.spans {
-		s := &t.spans[i]
-		if s.lock != o.lock || s.holder != o.owner || s.replica || s.to <= o.ret || t.replaced(s.group, o.ret) {
-			continue
-		}
-		from, excused := t.free(o, s)
-		if left := s.to - from; excused || left <= takingBack {
-			continue
-		}
-		return byServers(violation(from+takingBack, opIDs(o), "the acquire of %s ended at %s without a grant; %s held the lock for it until %s",
-			o.owner, at(o.ret), s.node, at(min(s.to, t.endTime))))
-	}
-	return Verdict{Outcome: Good}
+	return v
 }
 
 // hadHold says whether an owner had a hold when it asked for another, or got

@@ -101,18 +101,12 @@ func (t *trace) contradicted(o *op) Verdict {
 // nobodyElse says that during an acquire no server held the lock for another
 // owner, no other acquire was under way, and nothing was wrong.
 func (t *trace) nobodyElse(o *op) bool {
-	for i := range t.spans {
-		s := &t.spans[i]
-		if s.lock == o.lock && s.holder != o.owner && s.from <= o.ret && s.to >= o.inv {
-			return false
-		}
-	}
-	for _, p := range t.ops {
-		if p != o && p.f == Acquire && p.lock == o.lock && p.inv <= o.ret && p.ret >= o.inv {
-			return false
-		}
-	}
-	return t.overlap(o.inv, o.ret, settling, func(*faultSpan) bool { return true }) == 0
+	held := false
+	t.heldAt(ownerLock{"", o.lock}, o.inv, o.ret, func(s *span) bool {
+		held = s.holder != o.owner
+		return held
+	})
+	return !held && !t.asks[o.lock].others(o) && t.overlap(o.inv, o.ret, settling, func(*faultSpan) bool { return true }) == 0
 }
 
 // tookAnother finds the hold of another owner that a release's client took

@@ -69,7 +69,7 @@ func (p *overlapOf) verdict(t *trace) Verdict {
 		words = fmt.Sprintf("%s was granted the lock at %s while %s still held it; without a server log nobody can say whether its lease had ended",
 			b.Owner, at(b.From), a.Owner)
 	}
-	v := violation(b.From, opIDs(t.op(a.AcquireOp), t.op(b.AcquireOp), t.op(a.EndOp)), "%s; both held it for %s", words, long(p.length))
+	v := violation(max(a.From, b.From), opIDs(t.op(a.AcquireOp), t.op(b.AcquireOp), t.op(a.EndOp)), "%s; both held it for %s", words, long(p.length))
 	v.Class = p.class
 	if p.server {
 		v = byServers(v)
@@ -81,6 +81,11 @@ func (p *overlapOf) verdict(t *trace) Verdict {
 // later one got the lock.
 func (t *trace) classify(p *overlapOf) {
 	got, seen := t.arrival(p.b)
+	if first, known := t.arrival(p.a); seen && known && got < first {
+		// The servers granted them the other way round, and the earlier one
+		// heard of it late.
+		p.a, p.b, got = p.b, p.a, first
+	}
 	bound := t.owedByClient(p.a, got)
 	if owed, ok := t.owedByServers(p.a, got); ok {
 		p.server = true

@@ -7,21 +7,22 @@ import "slices"
 const arrivalSlack = 50 * millisecond
 
 // judgeFairness checks that an acquire is not granted before one that was
-// already waiting when it came. Waiters whose client a fault touched may have
-// lost their place.
+// already waiting when it came, be that one granted later or refused at the end
+// of its wait. Waiters whose client a fault touched may have lost their place.
 func judgeFairness(t *trace) Verdict {
 	v := Verdict{Outcome: Good}
-	waiting := map[string][]*op{} // by lock, granted not before the acquire at hand came
+	waiting := map[string][]*op{} // by lock, neither granted nor refused before the acquire at hand came
 	for _, b := range t.ops {
-		if b.f != Acquire || b.kind != OK {
+		granted := b.kind == OK
+		if b.f != Acquire || (!granted && !refused(b)) {
 			continue
 		}
 		waiting[b.lock] = append(slices.DeleteFunc(waiting[b.lock], func(a *op) bool { return a.ret < b.inv }), b)
 		for _, a := range waiting[b.lock] {
-			if a.inv+arrivalSlack >= b.inv {
+			if !granted || a.inv+arrivalSlack >= b.inv {
 				break
 			}
-			if a.owner == b.owner || a.ret <= b.ret || b.res.Count > 1 {
+			if a.owner == b.owner || !stillWaiting(a, b.ret) || b.res.Count > 1 {
 				continue
 			}
 			if t.overlap(a.inv, b.ret, second, func(f *faultSpan) bool { return f.touchesClient(a.client) }) > 0 {
@@ -32,4 +33,16 @@ func judgeFairness(t *trace) Verdict {
 		}
 	}
 	return v
+}
+
+// refused says that an acquire waited in vain.
+func refused(o *op) bool { return o.kind == Fail && o.res.Error == ErrBusy }
+
+// stillWaiting says whether an acquire was in the queue at a time. One that is
+// refused has left the queue before it returns.
+func stillWaiting(a *op, when int64) bool {
+	if refused(a) {
+		return a.ret > when+arrivalSlack
+	}
+	return a.ret > when
 }

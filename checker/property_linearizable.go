@@ -253,7 +253,13 @@ func firstIllegal(ops []lockOp, r rules, j judge, deadline time.Time) int64 {
 // prefix is what had happened by a time: operations that had not returned by
 // then have an unknown outcome.
 func prefix(ops []lockOp, by int64) []lockOp {
-	var out []lockOp
+	n := 0
+	for i := range ops {
+		if ops[i].call <= by {
+			n++
+		}
+	}
+	out := make([]lockOp, 0, n)
 	for _, o := range ops {
 		if o.call > by {
 			continue

@@ -40,7 +40,7 @@ func (t *trace) renewedInTime(c *Claim) Verdict {
 				"the hold of %s was not renewed on %s for %s from %s on, although nothing was wrong any more after %s; it is to be renewed every %s",
 				c.Owner, group, long(to-from), at(from), at(healed), long(t.claim.RenewEvery))
 		}
-		excused := t.overlap(from, to, t.claim.RenewEvery, func(f *faultSpan) bool { return f.touchesClient(c.Client) })
+		excused := t.overlap(from, to, t.claim.RenewEvery, func(f *faultSpan) bool { return f.delays(c.Client) })
 		if late := to - from - excused; late > t.claim.RenewEvery+renewalSlack && bad[group].Outcome == "" {
 			bad[group] = violation(from+t.claim.RenewEvery, opIDs(t.op(c.AcquireOp), t.op(c.EndOp)),
 				"the hold of %s was not renewed on %s for %s from %s on; it is to be renewed every %s",
@@ -86,12 +86,18 @@ func (t *trace) renewedInTime(c *Claim) Verdict {
 	return v
 }
 
-// lastHealed is when the last fault that touched a client between two times was
+// delays says whether a fault may keep a client from renewing in time. A script
+// that the server has forgotten costs a round trip, and is no excuse.
+func (s *faultSpan) delays(client string) bool {
+	return s.touchesClient(client) && !s.is("script-flush", "cancel", "drop-message", "slow-subscribe")
+}
+
+// lastHealed is when the last fault that delayed a client between two times was
 // over; the first of the two when there was none.
 func (t *trace) lastHealed(client string, from, to int64) int64 {
 	healed := from
 	for i := range t.faults {
-		if f := &t.faults[i]; f.from < to && f.to > from && f.touchesClient(client) {
+		if f := &t.faults[i]; f.from < to && f.to > from && f.delays(client) {
 			healed = max(healed, min(f.to, to))
 		}
 	}

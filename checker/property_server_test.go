@@ -304,6 +304,28 @@ func TestProgressAndFairness(t *testing.T) {
 			203 c3 release
 			204 c3 ok
 			205 c2 ok count=1`, Fairness, Violated, "", "client-3/1 was granted the lock", ""},
+		{"overtaken and refused", fair, `
+			0   c1 acquire lease=1000
+			1   c1 ok count=1
+			10  c2 acquire lease=1000 wait=900
+			100 c3 acquire lease=1000 wait=900
+			200 c1 release
+			201 c1 ok
+			202 c3 ok count=1
+			910 c2 fail err=busy
+			911 c3 release
+			912 c3 ok`, Fairness, Violated, "", "client-3/1 was granted the lock", ""},
+		{"refused, and then another granted", fair, `
+			0   c1 acquire lease=1000
+			1   c1 ok count=1
+			10  c2 acquire lease=1000 wait=190
+			100 c3 acquire lease=1000 wait=900
+			190 c1 release
+			191 c1 ok
+			201 c3 ok count=1
+			205 c2 fail err=busy
+			911 c3 release
+			912 c3 ok`, Fairness, Good, "", "", ""},
 		{"in order", fair, `
 			0   c1 acquire lease=1000
 			1   c1 ok count=1

@@ -116,6 +116,19 @@ func TestExclusion(t *testing.T) {
 			1300 c2 release
 			1301 server n1 DEL by=c2
 			1302 c2 ok`, Exclusion, Violated, LeaseOutlived, "had ended at 1.001 s", "server log"},
+		{"hears of its grant when others hold", leased(nil), `
+			0    c1 acquire lease=1000 wait=9000
+			1    server n1 SET by=c1 holder=c1 ttl=1000
+			1001 server n1 cause=expiry
+			1100 c2 acquire lease=1000
+			1101 server n1 SET by=c2 holder=c2 ttl=1000
+			1102 c2 ok count=1
+			1200 c1 ok count=1
+			1300 c2 release
+			1301 server n1 DEL by=c2
+			1302 c2 ok
+			1400 c1 release
+			1401 c1 fail err=not-held`, Exclusion, Violated, LeaseOutlived, "client-1/1 went on after its lease had ended at 1.001 s", "server log"},
 		{"granted at the very end of the lease", leased(nil), `
 			0    c1 acquire lease=1000
 			1    server n1 SET by=c1 holder=c1 ttl=1000

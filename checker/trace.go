@@ -79,6 +79,7 @@ type trace struct {
 	client  map[string]string   // owner -> client
 	locks   []string            // in order of first appearance
 	crashed map[string]int64    // client -> when
+	closed  map[string]int64    // client -> when it had closed its lock handle
 	notes   []*Event
 
 	ownersOf map[string][]string      // client -> owners that used a lock
@@ -88,6 +89,7 @@ type trace struct {
 	onOwner  map[ownerLock][]int32    // owner and lock -> changes of its holds
 	holding  map[ownerLock]*spanIndex // owner, or "" for anyone, and lock -> spans
 	ended    map[string][]int32       // lock -> its claims by their end
+	asks     map[string]asks          // lock -> its acquires
 
 	faults  []faultSpan
 	changes []change // of every server, in order of time
@@ -102,7 +104,7 @@ type ownerLock struct{ owner, lock string }
 func newTrace(h *History) *trace {
 	t := &trace{
 		h: h, claim: h.Header.Claims,
-		byOwner: map[ownerLock][]*op{}, byLock: map[string][]*op{}, client: map[string]string{}, crashed: map[string]int64{},
+		byOwner: map[ownerLock][]*op{}, byLock: map[string][]*op{}, client: map[string]string{}, crashed: map[string]int64{}, closed: map[string]int64{},
 		ownersOf: map[string][]string{}, notesOf: map[string][]*Event{}, stepsOf: map[ownerLock][]step{},
 	}
 	t.claim = t.claim.filled()
@@ -150,11 +152,15 @@ func newTrace(h *History) *trace {
 			if e.F == Crashed {
 				t.crashed[e.Client] = e.Time
 			}
+			if _, already := t.closed[e.Client]; e.F == Closed && !already {
+				t.closed[e.Client] = e.Time
+			}
 		case End:
 			t.end = e.End
 		}
 	}
 	t.faults = faultSpans(h)
+	t.indexAcquires()
 	t.indexServers()
 	t.claims = claims(t)
 	t.indexClaims()

@@ -188,3 +188,43 @@ func (t *trace) lastClaim(lock string, by int64) *Claim {
 	}
 	return &t.claims[list[i]]
 }
+
+// asks are the acquires of a lock, by invocation. first and second are the ones
+// of those so far that return last.
+type asks []ask
+
+type ask struct{ o, first, second *op }
+
+func (t *trace) indexAcquires() {
+	t.asks = map[string]asks{}
+	for _, lock := range t.locks {
+		var all asks
+		var last ask
+		for _, o := range t.byLock[lock] {
+			switch {
+			case o.f != Acquire:
+				continue
+			case last.first == nil || o.ret >= last.first.ret:
+				last.first, last.second = o, last.first
+			case last.second == nil || o.ret > last.second.ret:
+				last.second = o
+			}
+			last.o = o
+			all = append(all, last)
+		}
+		t.asks[lock] = all
+	}
+}
+
+// others says whether another acquire was under way during o.
+func (a asks) others(o *op) bool {
+	i := sort.Search(len(a), func(i int) bool { return a[i].o.inv > o.ret }) - 1
+	if i < 0 {
+		return false
+	}
+	longest := a[i].first
+	if longest == o {
+		longest = a[i].second
+	}
+	return longest != nil && longest.ret >= o.inv
+}

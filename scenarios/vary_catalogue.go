@@ -205,9 +205,9 @@ var variations = map[string]func(v *variation){
 		v.Faults[0].For = v.between(1500*ms, 2200*ms)
 	},
 	// The server is away for the scan of set-px-renew at 8 s, and back before
-	// the renewal of 6.7 s runs out; client-1 is busy until the others came.
+	// the renewal of 6.7 s runs out, at 16.7 s; client-1 is busy past that.
 	"renewal-hiccup": func(v *variation) {
-		v.thinks(1, 14000*ms, 16000*ms)
+		v.thinks(1, 17300*ms, 19000*ms)
 		v.think(500*ms, 1200*ms)
 	},
 	// Client-3 is told to give up while client-2 works, and client-2 rests
@@ -217,12 +217,17 @@ var variations = map[string]func(v *variation){
 		v.Workload.Rest = v.between(2800*ms, 4000*ms)
 		v.Faults[0].After = v.between(200*ms, 700*ms)
 	},
-	// Forgotten scripts cost a round trip, whoever else is there.
+	// The deferred unlock of client-1's second hold comes while client-2 waits.
+	"cancelled-release": func(v *variation) {
+		v.think(900*ms, 1200*ms)
+	},
+	// Forgotten scripts cost a round trip, whoever else is there. Client-1
+	// works past 5 s, when they are forgotten between two renewals.
 	"script-flush": func(v *variation) {
 		v.latency(20*ms, 40*ms)
 		v.Topology.Clients = v.number(3, 5)
 		v.Workload.Holds = v.number(1, 3)
-		v.thinks(1, 2000*ms, 9000*ms)
+		v.thinks(1, 5500*ms, 9000*ms)
 		v.think(100*ms, 1500*ms)
 		v.Workload.Rest = v.between(20*ms, 300*ms)
 		for n := 3; n <= v.Topology.Clients; n++ {
@@ -244,6 +249,71 @@ var variations = map[string]func(v *variation){
 		v.think(1400*ms, 1530*ms)
 		v.Workload.Lease = v.between(18000*ms, 25000*ms)
 	},
+	// Client-2 is done before the renewal at 3.3 s, and client-1 is not.
+	"deleted-between-renewals": func(v *variation) {
+		v.thinks(1, 5000*ms, 7000*ms)
+		v.thinks(2, 200*ms, 1000*ms)
+		v.starts(2, 1200*ms, 1800*ms)
+	},
+	// Client-2 works past the scan of set-px-renew at 8 s, in which its own
+	// hold is not yet in its last third; client-1 works longer.
+	"stolen-between-renewals": func(v *variation) {
+		v.think(10500*ms, 12000*ms)
+		v.thinks(2, 7300*ms, 8300*ms)
+		v.starts(2, 1450*ms, 1800*ms)
+	},
+	// The server is away when the second hold of set-px-renew ends, 10 s after
+	// its grant, and back before client-2 comes.
+	"down-at-release": func(v *variation) {
+		v.think(3900*ms, 4200*ms)
+		v.Faults[0].For = v.between(6400*ms, 6700*ms)
+	},
+	// The work is longer than the lease, whoever else is there.
+	"inner-release": func(v *variation) {
+		v.latency(20*ms, 40*ms)
+		v.Topology.Clients = v.number(2, 3)
+		v.think(6500*ms, 12000*ms)
+		v.Workload.Rest = v.between(20*ms, 500*ms)
+		v.patience()
+		v.Workload.MinGrants = v.Topology.Clients * v.Workload.Holds * (1 + len(v.Workload.Nested))
+	},
+	// Client-1 has given up before client-2 comes, and the partition outlasts
+	// its wait.
+	"member-out-of-reach": func(v *variation) {
+		v.think(100*ms, 1500*ms)
+		v.Faults[0].For = v.between(5000*ms, 18000*ms)
+	},
+	// The last renewal is on its way when the link is cut or long before.
+	"slow-link-then-cut": func(v *variation) {
+		v.thinks(1, 19500*ms, 21000*ms)
+		v.think(300*ms, 2500*ms)
+		v.Faults[0].By = v.between(200*ms, 1000*ms)
+	},
+	// The link is back a second before client-2 comes.
+	"unconfirmed-acquire": func(v *variation) {
+		v.think(100*ms, 1500*ms)
+		v.Faults[0].For = v.between(3300*ms, 4400*ms)
+	},
+	// The waits end, and the tries come, while client-1 works; client-3 comes
+	// after that.
+	"wait-runs-out": func(v *variation) {
+		v.think(7000*ms, 9000*ms)
+		v.starts(2, 500*ms, 3500*ms)
+		v.starts(3, 9600*ms, 12000*ms)
+		v.starts(4, 500*ms, 6500*ms)
+	},
+	// Client-2 is killed while client-1 works.
+	"waiter-crash": func(v *variation) {
+		v.think(2200*ms, 4000*ms)
+		v.thinks(3, 50*ms, 600*ms)
+	},
+	// They never look by themselves within the time that a hand-off may take.
+	"woken-by-message": func(v *variation) {
+		v.latency(20*ms, 40*ms)
+		v.think(500*ms, 1600*ms)
+		v.Workload.Rest = v.between(50*ms, 400*ms)
+		v.starts(2, 150*ms, 400*ms)
+	},
 	// The cut falls between the first release of client-1 and its next
 	// acquire, and its third release comes before 6 s.
 	"fence-rollback": func(v *variation) {
@@ -251,10 +321,10 @@ var variations = map[string]func(v *variation){
 		v.Workload.Rest = v.between(400*ms, 900*ms)
 		v.Workload.Lease = v.between(6000*ms, 15000*ms)
 	},
-	// Both close before client-1's process ends, at 3 s.
+	// Client-1 closes before its first renewal, at 3.3 s.
 	"shutdown": func(v *variation) {
 		v.think(200*ms, 1500*ms)
-		closes := v.between(1700*ms, 2800*ms)
+		closes := v.between(1700*ms, 3000*ms)
 		v.override(1, func(o *Override) { o.Close = &closes })
 	},
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -86,7 +87,7 @@ func (c *client) run(ctx context.Context) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.rec.add(checker.Event{Kind: checker.Note, F: checker.Panic, Client: c.proc.Name(), Owner: c.owner,
-				Result: &checker.Result{Message: fmt.Sprintf("%v\n%s", p, debug.Stack())}})
+				Result: &checker.Result{Message: fmt.Sprintf("%v\n%s", p, plain(strings.TrimRight(string(debug.Stack()), "\n")))}})
 		}
 	}()
 	c.newOwner()

@@ -42,7 +42,7 @@ func (c combined) Close() error {
 
 // grouped is the base with its members behind faces. newMask is called for
 // each locker, and the mask it returns for each member in turn.
-func grouped(m Mutant, newMask func() func(f *face)) Mutant {
+func grouped(m Mutant, newMask func(p Process) func(f *face)) Mutant {
 	m.open = func(p Process) (Locks, error) {
 		clients, err := openMembers(p)
 		if err != nil {
@@ -51,7 +51,7 @@ func grouped(m Mutant, newMask func() func(f *face)) Mutant {
 		masks := map[string]func(f *face){}
 		return combined{p: p, all: m.Of == "multi", close: clients.close, member: func(i int, name, thread string) lock.Locker {
 			if i == 0 {
-				masks[thread] = newMask()
+				masks[thread] = newMask(p)
 			}
 			f := &face{base: clients[i].NewLock(name, thread)}
 			masks[thread](f)
@@ -95,7 +95,7 @@ func several() []Mutant {
 			Name: "multi-unlock-stops-at-first-error", Of: "multi", Class: 10,
 			Mistake: "The first member that cannot be released ends the loop: the members after it stay locked, and are renewed.",
 			Shipped: "Redisson's RedissonMultiLock.unlock() to this day: locks.forEach(unlock)",
-		}, func() func(f *face) {
+		}, func(Process) func(f *face) {
 			var stopped error
 			i := 0
 			return func(f *face) {
@@ -128,7 +128,7 @@ func several() []Mutant {
 			Name: "redlock-unlocks-majority-only", Of: "redlock", Class: 10,
 			Mistake: "Unlock stops when a majority is released: the other members stay locked, and are renewed.",
 			Shipped: "locks that return at the first quorum of answers and cancel the rest, as redsync's fail-fast does for acquires (#133)",
-		}, func() func(f *face) {
+		}, func(Process) func(f *face) {
 			i := 0
 			return func(f *face) {
 				i++
@@ -150,7 +150,7 @@ type round struct{}
 
 // inRound is a base whose members are not released within an acquire.
 func inRound(m Mutant) Mutant {
-	m = grouped(m, func() func(f *face) {
+	m = grouped(m, func(Process) func(f *face) {
 		return func(f *face) {
 			f.unlock = func(ctx context.Context) (int, error) {
 				if ctx.Value(round{}) != nil {

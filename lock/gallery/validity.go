@@ -2,10 +2,9 @@ package gallery
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/lock"
 )
@@ -98,7 +97,7 @@ func validities() []Mutant {
 			Name: "redlock-validity-from-reply", Of: "redlock", Class: 11,
 			Mistake: "The validity of a majority is counted from the replies and not from before the requests.",
 			Shipped: "redsync's Valid() (#72); redlock ports that take the time after the loop",
-		}, func(lease, took time.Duration) time.Duration { return lease + took + took/50 }), // which the combiner takes off again
+		}, func(lease, took time.Duration) time.Duration { return lease + took }), // which the combiner takes off again
 	}
 }
 
@@ -137,30 +136,21 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// lateQuorum is the reference RedLock on small locks, which do not refuse late
-// answers by themselves as the reference lock does. validity is the lease that
-// they say they have got, of one that was asked for, and took so long to get.
+// lateQuorum is a RedLock that waits for every member however long it takes,
+// and believes the late ones. validity is the lease that a member then has got,
+// of one that was asked for, and took so long to get.
 func lateQuorum(m Mutant, validity func(lease, took time.Duration) time.Duration) Mutant {
-	m.open = func(p Process) (Locks, error) {
-		return combined{p: p, member: func(i int, name, thread string) lock.Locker {
-			one := p
-			one.Clients = []redis.UniversalClient{p.Clients[i]}
-			return lateMember{smallLocks{one, func(*small) {}}.Locker(name, thread), validity}
-		}}, nil
-	}
-	return m
-}
-
-// lateMember says that its lease is another than it is.
-type lateMember struct {
-	lock.Locker
-	validity func(lease, took time.Duration) time.Duration
-}
-
-// TryLock implements [lock.Locker].
-func (m lateMember) TryLock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
-	sent := time.Now()
-	g, err := m.Locker.TryLock(ctx, opts...)
-	g.Lease = m.validity(g.Lease, time.Since(sent))
-	return g, err
+	return grouped(m, func(p Process) func(f *face) {
+		return func(f *face) {
+			f.acquire = func(ctx context.Context, a lock.Acquire, forever bool) (lock.Grant, error) {
+				sent := time.Now()
+				g, err := asked(context.WithoutCancel(ctx), f.base, a, forever)
+				if errors.Is(err, lock.ErrLost) { // the member itself has seen that the answer is late
+					g, err = lock.Grant{Count: 1, Lease: p.Lease, Renewed: true}, nil
+				}
+				g.Lease = validity(g.Lease, time.Since(sent))
+				return g, err
+			}
+		}
+	})
 }

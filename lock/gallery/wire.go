@@ -65,8 +65,7 @@ type request struct {
 func (r *request) key(i int) string { return r.Args()[2+i].(string) }
 func (r *request) arg(i int) any    { return r.Args()[2+r.keys+i] }
 
-func (r *request) setKey(i int, v string) { r.Args()[2+i] = v }
-func (r *request) setArg(i int, v any)    { r.Args()[2+r.keys+i] = v }
+func (r *request) setArg(i int, v any) { r.Args()[2+r.keys+i] = v }
 
 // answer sets the result of a script that is not sent.
 func (r *request) answer(v any) bool {
