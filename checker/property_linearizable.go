@@ -34,16 +34,18 @@ func judgeLinearizable(t *trace, o Options) (Verdict, error) {
 			}
 			return v, nil
 		case Unknown:
-			verdict = Verdict{Outcome: Unknown, Ops: d.ops,
-				Reason: fmt.Sprintf("%s not decide within %s: %s", c.did(), o.Budget, d.why)}
+			verdict = c.open(d)
 		case Good:
 			if pinned := t.pin(ops); pinned != nil {
 				d, dispute := c.decide(pinned, r)
 				if dispute != nil {
 					return byServers(d.disputed()), t.writeDown(dispute, lock, c)
 				}
-				if d.outcome == Violated {
+				switch d.outcome {
+				case Violated:
 					return byServers(noted(t.illegal(pinned, d.at), d)), nil
+				case Unknown:
+					verdict = byServers(c.open(d))
 				}
 			}
 			if verdict.Outcome == Good {

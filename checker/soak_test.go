@@ -115,7 +115,7 @@ func enumerate(ops []lockOp, r rules) (n tally, difference string) {
 	for _, o := range ops {
 		switch o.kind {
 		case gotLock:
-			if o.count == 0 {
+			if o.count == 0 || o.token > 0 {
 				return n, ""
 			}
 		case maybeGot:
