@@ -5,12 +5,14 @@ GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
 # The packages where the race detector is affordable.
 RACE = ./lock/... ./faults/... ./sim/... ./checker/... ./reports/...
 
-.PHONY: test browser lint vuln unit race bench bench-judges track-record help
+.PHONY: test browser lint vuln unit race bench bench-judges soak fuzz track-record help
 
 help:
 	@echo "make test    everything: format, vet, staticcheck, govulncheck, tests, race detector"
 	@echo "make unit    the tests alone"
 	@echo "make bench   the benchmarks, as a table"
+	@echo "make soak    the judges of lock histories against one another, HISTORIES=2000000 of them"
+	@echo "make fuzz    every fuzz target for FUZZTIME=30s"
 	@echo "make track-record   play the gallery and the variations, and write the tables of docs/gallery.md"
 
 test: browser lint vuln unit race
@@ -64,6 +66,22 @@ bench-judges:
 	  if (key != last) { if (last != "") printf "%-46s %16s %16s\n", last, of(last, "fast"), of(last, "porcupine"); last = key } } \
 	/^(FAIL|panic)/ { print; bad = 1 } \
 	END { printf "%-46s %16s %16s\n", last, of(last, "fast"), of(last, "porcupine"); exit bad }'
+
+# The judges of lock histories must agree; make test compares a hundredth of it.
+# SEED makes other histories. The last lines are the totals, or the smallest
+# history on which two judges differ.
+HISTORIES ?= 2000000
+SEED ?= 0
+soak:
+	HOLDFAST_ROUNDS=$(HISTORIES) HOLDFAST_SEED=$(SEED) go test ./checker -run '^TestSoak$$' -v -count 1 -timeout 6h
+
+# go test fuzzes one target at a time. What it finds becomes a file in testdata/fuzz.
+FUZZTIME ?= 30s
+fuzz:
+	@for target in $$(go test ./checker -list '^Fuzz' | grep '^Fuzz'); do \
+		echo "$$target for $(FUZZTIME)"; \
+		go test ./checker -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) || exit 1; \
+	done
 
 # The tables of docs/gallery.md. Each replaces the one before, between its
 # marks; a command that fails leaves the page as it is.

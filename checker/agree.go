@@ -91,11 +91,12 @@ type court struct {
 	judges    Judges
 	fast      func([]lockOp, rules, time.Duration) ruling
 	porcupine judge
+	budget    time.Duration
 	deadline  time.Time
 }
 
 func newCourt(o Options) court {
-	c := court{o.Judges, o.fast, o.porcupine, time.Now().Add(o.Budget)}
+	c := court{o.Judges, o.fast, o.porcupine, o.Budget, time.Now().Add(o.Budget)}
 	if c.fast == nil {
 		c.fast = fastRuling
 	}
@@ -203,6 +204,11 @@ func beginning(ops []lockOp, n int) []lockOp {
 func (c court) differ(ops []lockOp, r rules) bool {
 	f, p := c.byFast(ops, r, time.Second/4), c.porcupine(ops, r, time.Second/4)
 	return f != Unknown && p != Unknown && f != p
+}
+
+// open is the verdict on operations that no judge could decide.
+func (c court) open(d decision) Verdict {
+	return Verdict{Outcome: Unknown, Ops: d.ops, Reason: fmt.Sprintf("%s not decide within %s: %s", c.did(), c.budget, d.why)}
 }
 
 // did is the beginning of a sentence about the judges.

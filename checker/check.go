@@ -87,7 +87,7 @@ func Judge(h *History, o Options) (Report, error) {
 		return Report{}, err
 	}
 	t := newTrace(h)
-	r := Report{Verdicts: map[Property]Verdict{}, Vacuous: vacuous(t)}
+	r := Report{Verdicts: map[Property]Verdict{}, Vacuous: vacuous(h)}
 	var disagreement error
 	for _, p := range properties {
 		if p.claimed != nil && !p.claimed(&h.Header) {

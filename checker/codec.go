@@ -29,51 +29,23 @@ func encode(w io.Writer, h *History) error {
 }
 
 func decode(r io.Reader) (*History, error) {
-	b := lineReader{Reader: bufio.NewReaderSize(r, 256<<10)}
-	h := &History{}
-	plain := newPlainReader()
-	var e *Event
-	for line := 1; ; line++ {
-		raw, err := b.line()
-		invalid := func(format string, args ...any) error {
-			return &InvalidError{Line: line, Event: line - 1, Reason: fmt.Sprintf(format, args...)}
-		}
-		switch {
-		case errors.Is(err, io.EOF) && len(raw) > 0:
-			return nil, invalid("the line is cut off: it does not end in a newline")
-		case errors.Is(err, io.EOF) && line == 1:
-			return nil, invalid("the history is empty")
-		case errors.Is(err, io.EOF):
-			if n := len(h.Events); n == 0 || h.Events[n-1].Kind != End {
-				return nil, invalid("the history is cut off: its last event must be of kind %q", End)
-			}
+	d, err := NewDecoder(r)
+	if err != nil {
+		return nil, err
+	}
+	h := &History{Header: d.Header()}
+	for {
+		raw, err := d.line()
+		if errors.Is(err, io.EOF) {
 			return h, nil
-		case err != nil:
-			return nil, fmt.Errorf("read history: line %d: %w", line, err)
 		}
-		if line == 1 {
-			// The format first: a newer one may well have fields we lack.
-			var f struct {
-				Format string `json:"format"`
-			}
-			if err := json.Unmarshal(raw, &f); err != nil {
-				return nil, invalid("not a history: the first line is not a JSON object: %s", plainJSON(err))
-			}
-			if f.Format != Format {
-				return nil, invalid("this is %q; this version reads %q", f.Format, Format)
-			}
-			if err := strict(raw, &h.Header); err != nil {
-				return nil, invalid("%s", plainJSON(err))
-			}
-			continue
+		if err != nil {
+			return nil, err
 		}
+		var e *Event
 		h.Events, e = more(h.Events)
-		if plain.event(raw, e) {
-			continue
-		}
-		*e = Event{}
-		if err := strict(raw, e); err != nil {
-			return nil, invalid("%s", plainJSON(err))
+		if err := d.decode(raw, e); err != nil {
+			return nil, err
 		}
 	}
 }

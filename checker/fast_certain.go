@@ -62,7 +62,7 @@ func cut(ops []lockOp, r rules) (cuts []ownerCut, whole int64, ok bool) {
 		case w.open < 0 && w.ret >= o.call:
 			return nil, 0, false
 		case o.kind == tookAndGave:
-			w.ghost = o.ret + r.slack
+			w.ghost = max(w.ghost, o.ret+r.slack)
 			whole = min(whole, o.call)
 			continue
 		case w.open >= 0: // it goes on

@@ -15,16 +15,17 @@ type stream struct {
 	pending []*entry // called and not yet searched, by call
 	returns []*entry // searched up to their call, by return
 	v       ruling
+	at      int64 // the return at which v became Violated
 }
 
 type entry struct {
 	op   lockOp
 	done bool // the outcome is known
+	void bool // it was dropped
 	slot int
 }
 
-// newStream begins with the free lock. leased says that holds may end by
-// themselves, or that acquires may fail after having held the lock.
+// newStream begins with the free lock. leased says that holds may have a lease.
 func newStream(r rules, leased bool) *stream {
 	s := &stream{search: newSearch(r, time.Time{}), v: good()}
 	s.search.timeless = !leased
@@ -48,17 +49,40 @@ func (s *stream) invoke(call int64) *entry {
 // is not Good.
 func (s *stream) finish(e *entry, o lockOp, now int64) ruling {
 	e.op, e.done = o, true
+	s.advance(now)
+	return s.v
+}
+
+// drop says that an operation proved to say nothing.
+func (s *stream) drop(e *entry, now int64) {
+	e.done, e.void = true, true
+	s.advance(now)
+}
+
+// advance judges what can be judged when time has come to now.
+func (s *stream) advance(now int64) {
 	if s.v.outcome == Good {
 		s.follow(now)
 	}
-	return s.v
+}
+
+// oldest is the oldest operation that is open, nil when there is none.
+func (s *stream) oldest() *entry {
+	if len(s.pending) > 0 {
+		return s.pending[0]
+	}
+	return nil
+}
+
+// giveUp ends the judging without a decision.
+func (s *stream) giveUp(why string, o *lockOp) {
+	s.v = undecided(why, o)
+	s.pending, s.returns = nil, nil
 }
 
 // close judges what is left. Operations still open must be finished first.
 func (s *stream) close() ruling {
-	if s.v.outcome == Good {
-		s.follow(forever)
-	}
+	s.advance(forever)
 	return s.v
 }
 
@@ -86,13 +110,21 @@ func (s *stream) follow(now int64) {
 		case Unknown:
 			s.v = s.search.gaveUp(&e.op)
 		case Violated:
-			s.v = s.search.stuck(&e.op, before)
+			s.v, s.at = s.search.stuck(&e.op, before), e.op.ret
 		}
 	}
 	s.pending, s.returns = nil, nil
 }
 
 func (s *stream) call(e *entry) {
+	if e.void {
+		return
+	}
+	if e.op.kind == tookAndGave {
+		// Holds may end by themselves from here on. Until here time was left
+		// out of the states, which loses nothing: none had a lease.
+		s.search.timeless = false
+	}
 	if e.slot = s.search.invoke(&e.op); e.slot < 0 {
 		s.v = undecided("too many operations are open at once", &e.op)
 		return

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 )
 
 // mix says what a random history contains.
@@ -226,58 +225,6 @@ func listing(ops []lockOp) string {
 	return b.String()
 }
 
-// tally counts what the steps of the fast judge decided.
-type tally struct{ good, bad, sessions, search, undecided int }
-
-// narrow is a search that keeps only one operation of a sort open.
-func narrow(ops []lockOp, r rules) ruling {
-	s := newSearch(r, time.Now().Add(2*time.Second))
-	s.parking.room = 1
-	return s.all(strays(ops, r))
-}
-
-// compare fails the test when a step of the fast judge, where it decides,
-// differs from porcupine.
-func compare(t *testing.T, ops []lockOp, r rules, n *tally) {
-	t.Helper()
-	want := byPorcupine(ops, r, 500*time.Millisecond)
-	if want == Unknown {
-		return
-	}
-	if want == Good {
-		n.good++
-	} else {
-		n.bad++
-	}
-	steps := []func([]lockOp) ruling{
-		func(o []lockOp) ruling { return byReplies(o, r) },
-		func(o []lockOp) ruling { return bySearch(o, r, 2*time.Second) },
-		func(o []lockOp) ruling { return narrow(o, r) },
-	}
-	var said [3]Outcome
-	for i, step := range steps {
-		v := step(ops)
-		if said[i] = v.outcome; v.outcome != Unknown && v.outcome != want {
-			few := smallest(ops, func(o []lockOp) bool {
-				w, f := byPorcupine(o, r, time.Second), step(o).outcome
-				return w != Unknown && f != Unknown && w != f
-			})
-			t.Fatalf("step %d says %s, porcupine %s, of (%+v)%s\n%s", i+1, step(few).outcome, byPorcupine(few, r, time.Second), r, listing(few), v.why)
-		}
-		if v.outcome != Good && (v.why == "" || len(v.ops) > maxCause || strings.Contains(v.why, "%!")) {
-			t.Fatalf("no good reason: %+v", v)
-		}
-	}
-	switch {
-	case said[0] != Unknown:
-		n.sessions++
-	case said[1] != Unknown:
-		n.search++
-	default:
-		n.undecided++
-	}
-}
-
 // rounds is how many histories the differential tests judge. HOLDFAST_ROUNDS
 // sets it for a long run.
 func rounds(t *testing.T, def int) int {
@@ -288,38 +235,4 @@ func rounds(t *testing.T, def int) int {
 		return def / 10
 	}
 	return def
-}
-
-// Both steps agree with porcupine wherever they decide, in both directions.
-func TestFastJudgeAgainstPorcupine(t *testing.T) {
-	var n tally
-	total := rounds(t, 20_000)
-	seed, _ := strconv.ParseUint(os.Getenv("HOLDFAST_SEED"), 10, 64)
-	r := rand.New(rand.NewPCG(7, seed))
-	for range total {
-		m := randomMix(r)
-		owners, each := 1+r.IntN(4), 1+r.IntN(5)
-		if r.IntN(8) == 0 {
-			owners, each = 2+r.IntN(4), 3+r.IntN(6)
-		}
-		ops := simulated(r, m, owners, each, r.IntN(4))
-		compare(t, ops, m.rules(), &n)
-	}
-	t.Logf("%d histories: %d legal, %d illegal; decided by sessions %d, by search %d, undecided %d", total, n.good, n.bad, n.sessions, n.search, n.undecided)
-	if n.good < total/20 || n.bad < total/20 {
-		t.Error("too few histories of one kind: the test proves little")
-	}
-	if n.undecided > total/100 {
-		t.Error("too many histories are undecided")
-	}
-}
-
-func FuzzFastJudge(f *testing.F) {
-	f.Add(uint64(1), uint64(2), uint8(3), uint8(4), uint8(1))
-	f.Fuzz(func(t *testing.T, a, b uint64, owners, each, mutations uint8) {
-		r := rand.New(rand.NewPCG(a, b))
-		m := randomMix(r)
-		ops := simulated(r, m, 1+int(owners%4), 1+int(each%5), int(mutations%4))
-		compare(t, ops, m.rules(), &tally{})
-	})
 }

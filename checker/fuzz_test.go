@@ -22,6 +22,9 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Add(b.Bytes())
 	f.Add([]byte("{}\n"))
+	for _, c := range corpus(f) {
+		f.Add(c.text)
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		h, err := Decode(bytes.NewReader(data))
 		var invalid *InvalidError

@@ -34,16 +34,18 @@ func judgeLinearizable(t *trace, o Options) (Verdict, error) {
 			}
 			return v, nil
 		case Unknown:
-			verdict = Verdict{Outcome: Unknown, Ops: d.ops,
-				Reason: fmt.Sprintf("%s not decide within %s: %s", c.did(), o.Budget, d.why)}
+			verdict = c.open(d)
 		case Good:
 			if pinned := t.pin(ops); pinned != nil {
 				d, dispute := c.decide(pinned, r)
 				if dispute != nil {
 					return byServers(d.disputed()), t.writeDown(dispute, lock, c)
 				}
-				if d.outcome == Violated {
+				switch d.outcome {
+				case Violated:
 					return byServers(noted(t.illegal(pinned, d.at), d)), nil
+				case Unknown:
+					verdict = byServers(c.open(d))
 				}
 			}
 			if verdict.Outcome == Good {
@@ -57,13 +59,14 @@ func judgeLinearizable(t *trace, o Options) (Verdict, error) {
 	return verdict, nil
 }
 
-func (t *trace) rules() rules {
-	return rules{reentrant: t.claim.Reentrant, loose: t.claim.Nodes > 1, slack: slackOfServers}
+func (t *trace) rules() rules { return rulesOf(t.claim) }
+
+// rulesOf wants Nodes to be at least 1.
+func rulesOf(c Claims) rules {
+	return rules{reentrant: c.Reentrant, loose: c.Nodes > 1, slack: slackOfServers}
 }
 
-// lockOps translates the operations on one lock. An operation with unknown
-// outcome may take effect at any time after its invocation: not to happen and
-// to happen after everything else are the same. An acquire that, by the server
+// lockOps translates the operations on one lock. An acquire that, by the server
 // log, held the lock for a while and gave it back before it returned counts as
 // one more operation, because others were rightly refused in the meantime;
 // ghosts says whether there are such.
@@ -77,50 +80,59 @@ func (t *trace) lockOps(lock string) (ops []lockOp, ghosts bool) {
 			numbers[o.owner] = n
 		}
 		_, crashed := t.crashed[o.client]
-		l := lockOp{
-			id: o.id, owner: n, call: o.inv, ret: o.ret, asked: o.inv, lease: min(t.leaseOf(o), forever),
-			renewed: o.args.Renewed, count: int32(o.res.Count), crashed: crashed && o.open(), name: o.owner,
+		l, known := lockOpOf(o, t.claim, n, crashed)
+		if o.f == Acquire && o.kind != Fail && t.gaveBackWithin(o) {
+			g := l
+			g.kind, g.ret = tookAndGave, min(o.ret, forever)
+			ops, ghosts = append(ops, g), true
 		}
-		known := true
-		switch o.f {
-		case Acquire:
-			switch {
-			case o.kind == OK:
-				l.kind = gotLock
-				if tokens {
-					l.token = o.res.Token
-				}
-			case o.kind == Fail && o.res.Error == ErrBusy:
-				l.kind, known = foundBusy, t.claim.Nodes == 1
-			case o.kind == Fail && o.res.Error != ErrOther:
-				l.kind = tookAndGave
-			default:
-				l.kind, l.ret = maybeGot, forever
-			}
-			if o.kind != Fail && t.gaveBackWithin(o) {
-				g := l
-				g.kind, g.ret = tookAndGave, min(o.ret, forever)
-				ops, ghosts = append(ops, g), true
-			}
-		case Release:
-			switch {
-			case o.kind == OK:
-				l.kind = gaveBack
-			case o.kind == Fail && o.res.Error == ErrNotHeld:
-				l.kind = heldNothing
-			case o.kind == Fail && o.res.Error == ErrLost:
-				l.kind = foundLost
-			default:
-				l.kind, l.ret = maybeGave, forever
-			}
-		case Inspect:
-			l.kind, known = inspected, o.kind == OK && t.claim.Nodes == 1
+		if tokens && l.kind == gotLock {
+			l.token = o.res.Token
 		}
 		if known {
 			ops = append(ops, l)
 		}
 	}
 	return ops, ghosts
+}
+
+// lockOpOf is an operation on a lock as the judges see it; known is false when
+// its outcome says nothing. An operation with unknown outcome may take effect
+// at any time after its invocation: not to happen and to happen after
+// everything else are the same. crashed says that its client is gone.
+func lockOpOf(o *op, claim Claims, owner int32, crashed bool) (l lockOp, known bool) {
+	l = lockOp{
+		id: o.id, owner: owner, call: o.inv, ret: o.ret, asked: o.inv, lease: min(leaseUnder(claim, o), forever),
+		renewed: o.args.Renewed, count: int32(o.res.Count), crashed: crashed && o.open(), name: o.owner,
+	}
+	known = true
+	switch o.f {
+	case Acquire:
+		switch {
+		case o.kind == OK:
+			l.kind = gotLock
+		case o.kind == Fail && o.res.Error == ErrBusy:
+			l.kind, known = foundBusy, claim.Nodes == 1
+		case o.kind == Fail && o.res.Error != ErrOther:
+			l.kind = tookAndGave
+		default:
+			l.kind, l.ret = maybeGot, forever
+		}
+	case Release:
+		switch {
+		case o.kind == OK:
+			l.kind = gaveBack
+		case o.kind == Fail && o.res.Error == ErrNotHeld:
+			l.kind = heldNothing
+		case o.kind == Fail && o.res.Error == ErrLost:
+			l.kind = foundLost
+		default:
+			l.kind, l.ret = maybeGave, forever
+		}
+	case Inspect:
+		l.kind, known = inspected, o.kind == OK && claim.Nodes == 1
+	}
+	return l, known
 }
 
 // tokensTell says whether fencing tokens give the order of the holds: they must

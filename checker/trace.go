@@ -35,8 +35,36 @@ var (
 
 func (o *op) open() bool { return o.kind == Invoke }
 
+// onLock says that the operation is one of a lock, not of the resource.
+func (o *op) onLock() bool { return o.f == Acquire || o.f == Release || o.f == Inspect }
+
 // unclear says that nobody knows whether the operation happened.
 func (o *op) unclear() bool { return o.kind == Info || o.kind == Invoke }
+
+// begin makes it the operation that an event begins.
+func (o *op) begin(e *Event) {
+	*o = op{
+		id: e.Op, f: e.F, client: e.Client, owner: e.Owner, lock: e.Lock, inv: e.Time, ret: never,
+		kind: Invoke, args: &noArgs, res: &noResult,
+	}
+	if e.Args != nil {
+		o.args = e.Args
+	}
+}
+
+// returned notes the return of the operation.
+func (o *op) returned(e *Event) {
+	o.kind, o.ret = e.Kind, e.Time
+	if e.Result != nil {
+		o.res = e.Result
+	}
+}
+
+// filled are the claims with Quorum and Nodes at least 1.
+func (c Claims) filled() Claims {
+	c.Quorum, c.Nodes = max(c.Quorum, 1), max(c.Nodes, 1)
+	return c
+}
 
 // trace is a valid history, indexed for the judges. It is built once and only
 // read after that.
@@ -79,33 +107,28 @@ func newTrace(h *History) *trace {
 		byOwner: map[ownerLock][]*op{}, byLock: map[string][]*op{}, client: map[string]string{}, crashed: map[string]int64{}, closed: map[string]int64{},
 		ownersOf: map[string][]string{}, notesOf: map[string][]*Event{}, stepsOf: map[ownerLock][]step{},
 	}
-	invoked := 0
+	t.claim = t.claim.filled()
+	n := 0
 	for i := range h.Events {
 		if h.Events[i].Kind == Invoke {
-			invoked++
+			n++
 		}
 	}
-	t.byID = newOpIndex(invoked)
-	t.ops = make([]*op, 0, invoked)
-	all := make([]op, invoked)
-	t.claim.Quorum, t.claim.Nodes = max(t.claim.Quorum, 1), max(t.claim.Nodes, 1)
+	t.byID = newOpIndex(n)
+	t.ops = make([]*op, 0, n)
+	all := make([]op, n)
 	for i := range h.Events {
 		e := &h.Events[i]
 		t.endTime = e.Time
 		switch e.Kind {
 		case Invoke:
 			o := &all[len(t.ops)]
-			*o = op{
-				id: e.Op, f: e.F, client: e.Client, owner: e.Owner, lock: e.Lock, inv: e.Time, ret: never,
-				kind: Invoke, n: int32(len(t.ops)), args: &noArgs, res: &noResult,
-			}
-			if e.Args != nil {
-				o.args = e.Args
-			}
+			o.begin(e)
+			o.n = int32(len(t.ops))
 			t.ops = append(t.ops, o)
 			t.byID.put(o)
 			t.client[o.owner] = o.client
-			if o.f == Acquire || o.f == Release || o.f == Inspect {
+			if o.onLock() {
 				k := ownerLock{o.owner, o.lock}
 				if t.byOwner[k] == nil {
 					t.owners = append(t.owners, k)
@@ -120,11 +143,7 @@ func newTrace(h *History) *trace {
 				t.byLock[o.lock] = append(t.byLock[o.lock], o)
 			}
 		case OK, Fail, Info:
-			o := t.op(e.Op)
-			o.kind, o.ret = e.Kind, e.Time
-			if e.Result != nil {
-				o.res = e.Result
-			}
+			t.op(e.Op).returned(e)
 		case Note:
 			t.notes = append(t.notes, e)
 			if e.F == Lost || e.F == Crashed {
@@ -159,8 +178,10 @@ func (t *trace) needsServers() bool {
 
 // leaseOf is how long an acquire's hold lasts unless renewed; never when the
 // lock has no lease or none was asked for.
-func (t *trace) leaseOf(o *op) int64 {
-	if !t.claim.Lease || o.args.Lease == 0 {
+func (t *trace) leaseOf(o *op) int64 { return leaseUnder(t.claim, o) }
+
+func leaseUnder(c Claims, o *op) int64 {
+	if !c.Lease || o.args.Lease == 0 {
 		return never
 	}
 	return o.args.Lease

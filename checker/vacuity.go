@@ -2,25 +2,45 @@ package checker
 
 import "fmt"
 
-// vacuous says why a run proves nothing, or "". A test in which nothing
-// happened must not count as a test that was passed.
-func vacuous(t *trace) string {
-	started, failed := map[int]bool{}, map[int]string{}
-	for i := range t.h.Events {
-		if e := &t.h.Events[i]; e.Kind == Fault {
-			switch e.Fault.Phase {
-			case PhaseStart:
-				started[e.Fault.ID] = true
-			case PhaseFailed:
-				failed[e.Fault.ID] = e.Fault.Detail
-			}
+// substance is what a history must contain to prove anything, collected event
+// by event. A test in which nothing happened must not count as passed.
+type substance struct {
+	started            map[int]bool   // faults that struck
+	failed             map[int]string // faults that could not, and why
+	invoked, succeeded map[Func]bool
+	grants             int
+}
+
+func newSubstance() *substance {
+	return &substance{map[int]bool{}, map[int]string{}, map[Func]bool{}, map[Func]bool{}, 0}
+}
+
+func (s *substance) add(e *Event) {
+	switch e.Kind {
+	case Fault:
+		switch e.Fault.Phase {
+		case PhaseStart:
+			s.started[e.Fault.ID] = true
+		case PhaseFailed:
+			s.failed[e.Fault.ID] = e.Fault.Detail
+		}
+	case Invoke:
+		s.invoked[e.F] = true
+	case OK:
+		s.succeeded[e.F] = true
+		if e.F == Acquire {
+			s.grants++
 		}
 	}
-	for _, f := range t.h.Header.Faults {
-		if started[f.ID] {
+}
+
+// missing says why the run proves nothing, or "".
+func (s *substance) missing(h *Header) string {
+	for _, f := range h.Faults {
+		if s.started[f.ID] {
 			continue
 		}
-		detail, tried := failed[f.ID]
+		detail, tried := s.failed[f.ID]
 		switch {
 		case !tried:
 			return fmt.Sprintf("fault %d (%s) never struck", f.ID, f.Fault)
@@ -30,24 +50,22 @@ func vacuous(t *trace) string {
 			return fmt.Sprintf("fault %d (%s) could not strike: %s", f.ID, f.Fault, detail)
 		}
 	}
-	invoked, succeeded := map[Func]bool{}, map[Func]bool{}
-	grants := 0
-	for _, o := range t.ops {
-		invoked[o.f] = true
-		if o.kind == OK {
-			succeeded[o.f] = true
-			if o.f == Acquire {
-				grants++
-			}
-		}
-	}
 	for _, f := range []Func{Acquire, Release, Read, Write} {
-		if invoked[f] && !succeeded[f] {
+		if s.invoked[f] && !s.succeeded[f] {
 			return fmt.Sprintf("no %s succeeded", f)
 		}
 	}
-	if want := max(t.h.Header.MinGrants, 1); grants < want {
-		return fmt.Sprintf("only %s; a run means something from %d on", plural(grants, "grant"), want)
+	if want := max(h.MinGrants, 1); s.grants < want {
+		return fmt.Sprintf("only %s; a run means something from %d on", plural(s.grants, "grant"), want)
 	}
 	return ""
+}
+
+// vacuous says why a run proves nothing, or "".
+func vacuous(h *History) string {
+	s := newSubstance()
+	for i := range h.Events {
+		s.add(&h.Events[i])
+	}
+	return s.missing(&h.Header)
 }

@@ -5,86 +5,119 @@ import "fmt"
 // validate checks that a history makes sense before anyone judges it: a wrong
 // recording must never look like a wrong lock.
 func validate(h *History) error {
-	bad := func(i int, format string, args ...any) error {
-		return &InvalidError{Line: i + 2, Event: i + 1, Reason: fmt.Sprintf(format, args...)}
+	v, err := newValidator(&h.Header)
+	if err != nil {
+		return err
 	}
-	if err := validateHeader(&h.Header); err != "" {
-		return &InvalidError{Line: 1, Reason: err}
-	}
-	open := map[int64]*Event{}      // by operation
-	seen := map[int64]bool{}        // operation ids ever invoked
-	busy := map[string]int64{}      // owner -> its open operation
-	clientOf := map[string]string{} // owner -> client
-	crashed := map[string]bool{}    // clients
-	var last int64
 	for i := range h.Events {
-		e := &h.Events[i]
-		if e.Time < 0 {
-			return bad(i, "time %d is negative", e.Time)
-		}
-		if e.Time > longestTime {
-			return bad(i, "time %d is more than 18 years", e.Time)
-		}
-		if e.Time < last {
-			return bad(i, "time goes back from %d to %d", last, e.Time)
-		}
-		last = e.Time
-		if (e.Kind == End) != (i == len(h.Events)-1) {
-			if e.Kind == End {
-				return bad(i, "something follows the %q event", End)
-			}
-			return bad(i, "the last event is of kind %q, not %q", e.Kind, End)
-		}
-		if reason := validateShape(e); reason != "" {
-			return bad(i, "%s", reason)
-		}
-		switch e.Kind {
-		case Invoke, OK, Fail, Info, Note:
-			if crashed[e.Client] {
-				return bad(i, "%s crashed before this event", e.Client)
-			}
-			if e.Owner != "" {
-				if c, ok := clientOf[e.Owner]; ok && c != e.Client {
-					return bad(i, "owner %s belongs to %s, not to %s", e.Owner, c, e.Client)
-				}
-				clientOf[e.Owner] = e.Client
-			}
-		}
-		switch e.Kind {
-		case Invoke:
-			if seen[e.Op] {
-				return bad(i, "operation %d is invoked twice", e.Op)
-			}
-			if id, ok := busy[e.Owner]; ok {
-				return bad(i, "%s invokes operation %d while its operation %d is open", e.Owner, e.Op, id)
-			}
-			seen[e.Op], open[e.Op], busy[e.Owner] = true, e, e.Op
-		case OK, Fail, Info:
-			inv, ok := open[e.Op]
-			switch {
-			case !ok && seen[e.Op]:
-				return bad(i, "operation %d returns twice", e.Op)
-			case !ok:
-				return bad(i, "operation %d returns before it is invoked", e.Op)
-			case inv.F != e.F:
-				return bad(i, "operation %d was invoked as %s and returns as %s", e.Op, inv.F, e.F)
-			case inv.Owner != e.Owner:
-				return bad(i, "operation %d was invoked by %s and returns to %s", e.Op, inv.Owner, e.Owner)
-			case inv.Client != e.Client:
-				return bad(i, "operation %d was invoked by %s and returns to %s", e.Op, inv.Client, e.Client)
-			case inv.Lock != e.Lock:
-				return bad(i, "operation %d was invoked on lock %q and returns on %q", e.Op, inv.Lock, e.Lock)
-			}
-			delete(open, e.Op)
-			delete(busy, e.Owner)
-		case Note:
-			if e.F == Crashed {
-				crashed[e.Client] = true
-			}
+		if err := v.add(&h.Events[i]); err != nil {
+			return err
 		}
 	}
-	if len(h.Events) == 0 {
+	return v.close()
+}
+
+// validator checks a history event by event. It remembers the open operations,
+// owners, clients that crashed, and which ids were used.
+type validator struct {
+	open     map[int64]*Event  // invocations that have not returned, by operation
+	used     *idSet            // operation ids ever invoked
+	busy     map[string]int64  // owner -> its open operation
+	clientOf map[string]string // owner -> client
+	crashed  map[string]bool   // clients
+	events   int
+	last     int64 // time of the latest event
+	kind     Kind  // of the latest event
+}
+
+func newValidator(h *Header) (*validator, error) {
+	if reason := validateHeader(h); reason != "" {
+		return nil, &InvalidError{Line: 1, Reason: reason}
+	}
+	return &validator{
+		open: map[int64]*Event{}, used: newIDSet(), busy: map[string]int64{}, clientOf: map[string]string{}, crashed: map[string]bool{},
+	}, nil
+}
+
+// bad is an error about the latest event.
+func (v *validator) bad(format string, args ...any) error {
+	return &InvalidError{Line: v.events + 1, Event: v.events, Reason: fmt.Sprintf(format, args...)}
+}
+
+// close checks that the history is whole.
+func (v *validator) close() error {
+	switch {
+	case v.events == 0:
 		return &InvalidError{Line: 2, Event: 1, Reason: fmt.Sprintf("the history has no events; it must at least have the %q event", End)}
+	case v.kind != End:
+		return v.bad("the last event is of kind %q, not %q", v.kind, End)
+	}
+	return nil
+}
+
+// add checks the next event. The event must not change after that.
+func (v *validator) add(e *Event) error {
+	if v.kind == End {
+		return v.bad("something follows the %q event", End)
+	}
+	v.events++
+	if e.Time < 0 {
+		return v.bad("time %d is negative", e.Time)
+	}
+	if e.Time > longestTime {
+		return v.bad("time %d is more than 18 years", e.Time)
+	}
+	if e.Time < v.last {
+		return v.bad("time goes back from %d to %d", v.last, e.Time)
+	}
+	v.last, v.kind = e.Time, e.Kind
+	if reason := validateShape(e); reason != "" {
+		return v.bad("%s", reason)
+	}
+	switch e.Kind {
+	case Invoke, OK, Fail, Info, Note:
+		if v.crashed[e.Client] {
+			return v.bad("%s crashed before this event", e.Client)
+		}
+		if e.Owner != "" {
+			if c, ok := v.clientOf[e.Owner]; ok && c != e.Client {
+				return v.bad("owner %s belongs to %s, not to %s", e.Owner, c, e.Client)
+			}
+			v.clientOf[e.Owner] = e.Client
+		}
+	}
+	switch e.Kind {
+	case Invoke:
+		if v.used.has(e.Op) {
+			return v.bad("operation %d is invoked twice", e.Op)
+		}
+		if id, ok := v.busy[e.Owner]; ok {
+			return v.bad("%s invokes operation %d while its operation %d is open", e.Owner, e.Op, id)
+		}
+		v.used.add(e.Op)
+		v.open[e.Op], v.busy[e.Owner] = e, e.Op
+	case OK, Fail, Info:
+		inv, ok := v.open[e.Op]
+		switch {
+		case !ok && v.used.has(e.Op):
+			return v.bad("operation %d returns twice", e.Op)
+		case !ok:
+			return v.bad("operation %d returns before it is invoked", e.Op)
+		case inv.F != e.F:
+			return v.bad("operation %d was invoked as %s and returns as %s", e.Op, inv.F, e.F)
+		case inv.Owner != e.Owner:
+			return v.bad("operation %d was invoked by %s and returns to %s", e.Op, inv.Owner, e.Owner)
+		case inv.Client != e.Client:
+			return v.bad("operation %d was invoked by %s and returns to %s", e.Op, inv.Client, e.Client)
+		case inv.Lock != e.Lock:
+			return v.bad("operation %d was invoked on lock %q and returns on %q", e.Op, inv.Lock, e.Lock)
+		}
+		delete(v.open, e.Op)
+		delete(v.busy, e.Owner)
+	case Note:
+		if e.F == Crashed {
+			v.crashed[e.Client] = true
+		}
 	}
 	return nil
 }

@@ -21,6 +21,7 @@ type checkFlags struct {
 	picture string
 	judges  string
 	budget  time.Duration
+	follow  bool
 }
 
 var judgeNames = []string{string(checker.BothJudges), string(checker.FastOnly), string(checker.PorcupineOnly)}
@@ -41,17 +42,28 @@ knows nothing of locks; it confirms what the first decides: of a violation
 always the few operations that prove it, and of any history as much as it can
 within its time and memory. The verdict says so when only one of them decided.
 When they disagree, one of them is wrong: exit code 4, with the smallest history
-on which they do.`,
+on which they do.
+
+With --follow it reads a history that is still being written, from a file that
+grows or from a pipe, and judges the linearizability of its locks as events come
+in. It ends at the first violation, or at the end of the run.`,
 		Example: `  holdfast check holdfast-runs/*/histories/holder-pause/reentrant-seed-1.jsonl
   zcat history.jsonl.gz | holdfast check -
   holdfast check history.jsonl.gz --judge fast
-  holdfast check history.jsonl --picture porcupine.html`,
+  holdfast check history.jsonl --picture porcupine.html
+  holdfast check --follow soak.jsonl`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return checkHistories(c, args, f) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if f.follow {
+				return followOne(c, args, f)
+			}
+			return checkHistories(c, args, f)
+		},
 	}
 	c.Flags().StringVar(&f.picture, "picture", "", "write porcupine's picture of the violating part to this HTML file")
 	c.Flags().StringVar(&f.judges, "judge", judgeNames[0], "who judges whether a history is linearizable: both, fast or porcupine")
 	c.Flags().DurationVar(&f.budget, "budget", 20*time.Second, "real time that the judges of --judge may search in one history, together")
+	c.Flags().BoolVar(&f.follow, "follow", false, "judge the linearizability of a history while it is being written, and stop at the first violation")
 	complete(c, "judge", judgeNames)
 	return c
 }

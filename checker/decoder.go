@@ -1,0 +1,101 @@
+package checker
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Decoder reads a history one event at a time, as strictly as [Decode].
+type Decoder struct {
+	b      lineReader
+	plain  *plainReader
+	n      int // of the line that was read last
+	header Header
+	ended  bool // the last event was the End event
+	err    error
+}
+
+// NewDecoder reads the header. Its errors are those of [Decode].
+func NewDecoder(r io.Reader) (*Decoder, error) {
+	d := &Decoder{b: lineReader{Reader: bufio.NewReaderSize(r, 256<<10)}, plain: newPlainReader()}
+	d.ended = true // to have nothing at all is for the header to tell
+	raw, err := d.line()
+	if errors.Is(err, io.EOF) {
+		return nil, d.invalid("the history is empty")
+	}
+	if err != nil {
+		return nil, err
+	}
+	d.ended = false
+	// The format first: a newer one may well have fields we lack.
+	var f struct {
+		Format string `json:"format"`
+	}
+	if err := json.Unmarshal(raw, &f); err != nil {
+		return nil, d.invalid("not a history: the first line is not a JSON object: %s", plainJSON(err))
+	}
+	if f.Format != Format {
+		return nil, d.invalid("this is %q; this version reads %q", f.Format, Format)
+	}
+	if err := strict(raw, &d.header); err != nil {
+		return nil, d.invalid("%s", plainJSON(err))
+	}
+	return d, nil
+}
+
+// Header is the header of the history.
+func (d *Decoder) Header() Header { return d.header }
+
+// Next reads one event. At the end of a whole history the error is io.EOF; a
+// history that was cut off gets an [*InvalidError]. After an error every call
+// returns the same one.
+func (d *Decoder) Next() (Event, error) {
+	var e Event
+	if d.err == nil {
+		var raw []byte
+		if raw, d.err = d.line(); d.err == nil {
+			d.err = d.decode(raw, &e)
+		}
+	}
+	if d.err != nil {
+		return Event{}, d.err
+	}
+	return e, nil
+}
+
+// line reads a line, which is overwritten by the next. The error is io.EOF
+// when there is none and need not be.
+func (d *Decoder) line() ([]byte, error) {
+	d.n++
+	raw, err := d.b.line()
+	switch {
+	case errors.Is(err, io.EOF) && len(raw) > 0:
+		return nil, d.invalid("the line is cut off: it does not end in a newline")
+	case errors.Is(err, io.EOF) && d.ended:
+		return nil, io.EOF
+	case errors.Is(err, io.EOF):
+		return nil, d.invalid("the history is cut off: its last event must be of kind %q", End)
+	case err != nil:
+		return nil, fmt.Errorf("read history: line %d: %w", d.n, err)
+	}
+	return raw, nil
+}
+
+// decode reads a line into an empty event.
+func (d *Decoder) decode(raw []byte, e *Event) error {
+	if !d.plain.event(raw, e) {
+		*e = Event{}
+		if err := strict(raw, e); err != nil {
+			return d.invalid("%s", plainJSON(err))
+		}
+	}
+	d.ended = e.Kind == End
+	return nil
+}
+
+func (d *Decoder) invalid(format string, args ...any) error {
+	return &InvalidError{Line: d.n, Event: d.n - 1, Reason: fmt.Sprintf(format, args...)}
+}

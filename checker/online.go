@@ -1,0 +1,231 @@
+package checker
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// Online judges the linearizability of a run while it goes on, lock name by
+// lock name. It comes to the same outcome as [Judge] does on the clients' own
+// evidence without fencing tokens. Where only [Server] events would prove a
+// violation, or only tokens (Judge goes by them when all of a history grow),
+// Judge says violated and Online ok.
+//
+// A violation is found as soon as it is certain, which is when every operation
+// called before the contradiction has returned. Online keeps the operations
+// that are open, those that overlap an open one, those whose outcome is unknown
+// for good, and a little of every owner and client: the length of the run does
+// not matter. When one acquire stays open while very much happens, it is taken
+// as one of unknown outcome; should it return after all, violations found are
+// still certain, but in the place of ok the verdict is unknown. When it is a
+// release or an inspection that stays open, the verdict is unknown at once.
+//
+// The history is checked as far as Judge checks it, event by event; ids of
+// operations that do not count up from 1 take memory.
+type Online struct {
+	header    Header
+	claim     Claims
+	valid     *validator
+	substance *substance
+	locks     []*onlineLock
+	byName    map[string]*onlineLock
+	open      map[int64]*onlineOp // lock operations that have not returned
+	waiting   []*onlineLock       // returns of theirs wait for time to pass
+	now       int64
+	v         Verdict
+	err       error
+}
+
+// onlineLock is one lock name.
+type onlineLock struct {
+	name   string
+	stream *stream
+	owners map[string]int32
+	doubt  *op // was taken as unknown, and returned after all
+}
+
+// onlineOp is an operation that has not returned.
+type onlineOp struct {
+	*op
+	lock  *onlineLock
+	entry *entry
+	taken bool // as one of unknown outcome
+}
+
+// maxBehind is how many operations may be called on a lock while an older one
+// is open.
+const maxBehind = 1 << 14
+
+// NewOnline begins to judge a history with this header. The error is an
+// [*InvalidError].
+func NewOnline(h Header) (*Online, error) {
+	valid, err := newValidator(&h)
+	if err != nil {
+		return nil, err
+	}
+	return &Online{
+		header: h, claim: h.Claims.filled(), valid: valid, substance: newSubstance(),
+		byName: map[string]*onlineLock{}, open: map[int64]*onlineOp{}, v: Verdict{Outcome: Good},
+	}, nil
+}
+
+// Add takes the next event of the history and returns the verdict on
+// everything that can be judged by now: ok means that nothing is wrong so far,
+// unknown that a lock could not be followed further, and violated is final. The
+// error is an [*InvalidError]. After a violation or an error every call returns
+// the same again.
+func (o *Online) Add(e Event) (Verdict, error) {
+	if o.err != nil || o.v.Outcome == Violated {
+		return o.v, o.err
+	}
+	if o.err = o.valid.add(&e); o.err != nil {
+		o.v = Verdict{}
+		return o.v, o.err
+	}
+	o.substance.add(&e)
+	o.pass(e.Time)
+	switch e.Kind {
+	case Invoke:
+		p := new(op)
+		if p.begin(&e); p.onLock() {
+			o.invoke(p)
+		}
+	case OK, Fail, Info:
+		if p := o.open[e.Op]; p != nil {
+			p.returned(&e)
+			o.finish(p, false)
+		}
+	case Note:
+		if e.F == Crashed {
+			for _, p := range o.stillOpen() {
+				if p.client == e.Client {
+					o.finish(p, true)
+				}
+			}
+		}
+	case End:
+		for _, p := range o.stillOpen() {
+			o.finish(p, false)
+		}
+		for _, l := range o.locks {
+			l.stream.close()
+			o.take(l)
+		}
+	}
+	return o.v, nil
+}
+
+// Close returns the final verdict. A history that ended before its [End] event
+// is invalid, unless a violation was found before. A run that proves nothing
+// is never ok, as with [Judge].
+func (o *Online) Close() (Verdict, error) {
+	if o.err != nil || o.v.Outcome == Violated {
+		return o.v, o.err
+	}
+	if o.err = o.valid.close(); o.err != nil {
+		o.v = Verdict{}
+		return o.v, o.err
+	}
+	if why := o.substance.missing(&o.header); why != "" && o.v.Outcome == Good {
+		o.v = Verdict{Outcome: Unknown, Reason: why}
+	}
+	for _, l := range o.locks {
+		if l.doubt != nil && o.v.Outcome == Good {
+			o.v = Verdict{Outcome: Unknown, Ops: opIDs(l.doubt), Reason: "an acquire was open for so long that its outcome was no longer waited for"}
+		}
+	}
+	return o.v, nil
+}
+
+// pass lets time go on for the locks that wait for it.
+func (o *Online) pass(now int64) {
+	if now == o.now {
+		return
+	}
+	o.now = now
+	waiting := o.waiting
+	o.waiting = o.waiting[:0]
+	for _, l := range waiting {
+		l.stream.advance(now)
+		o.take(l)
+	}
+}
+
+func (o *Online) invoke(p *op) {
+	l := o.byName[p.lock]
+	if l == nil {
+		l = &onlineLock{name: p.lock, stream: newStream(rulesOf(o.claim), o.claim.Lease), owners: map[string]int32{}}
+		o.byName[p.lock] = l
+		o.locks = append(o.locks, l)
+	}
+	if l.owners[p.owner] == 0 {
+		l.owners[p.owner] = int32(len(l.owners) + 1)
+	}
+	o.open[p.id] = &onlineOp{op: p, lock: l, entry: l.stream.invoke(p.inv)}
+	if oldest := l.stream.oldest(); oldest != nil && len(l.stream.pending) > maxBehind {
+		for _, p := range o.stillOpen() {
+			if p.entry == oldest {
+				o.goOnWithout(p)
+			}
+		}
+	}
+}
+
+// goOnWithout stops waiting for the outcome of an operation.
+func (o *Online) goOnWithout(p *onlineOp) {
+	l, _ := lockOpOf(p.op, o.claim, p.lock.owners[p.owner], false)
+	if p.f != Acquire {
+		p.lock.stream.giveUp("too much happened while an operation was open", &l)
+	} else {
+		p.taken = true
+		p.lock.stream.finish(p.entry, l, o.now)
+	}
+	o.take(p.lock)
+}
+
+// finish says what became of an operation. gone says that its client crashed.
+func (o *Online) finish(p *onlineOp, gone bool) {
+	delete(o.open, p.id)
+	l, known := lockOpOf(p.op, o.claim, p.lock.owners[p.owner], gone)
+	switch {
+	case p.taken:
+		if l.kind != maybeGot || l.crashed {
+			p.lock.doubt = cmp.Or(p.lock.doubt, p.op)
+		}
+	case known:
+		p.lock.stream.finish(p.entry, l, o.now)
+	default:
+		p.lock.stream.drop(p.entry, o.now)
+	}
+	o.take(p.lock)
+}
+
+// take takes over what the stream of a lock says.
+func (o *Online) take(l *onlineLock) {
+	s := l.stream
+	if len(s.returns) > 0 && s.oldest() == nil && !slices.Contains(o.waiting, l) {
+		o.waiting = append(o.waiting, l)
+	}
+	if s.v.outcome == Good || o.v.Outcome == Violated || (s.v.outcome == Unknown && o.v.Outcome == Unknown) {
+		return
+	}
+	why := s.v.why
+	if len(o.locks) > 1 {
+		why = "lock " + l.name + ": " + why
+	}
+	o.v = Verdict{Outcome: s.v.outcome, Reason: why, Ops: s.v.ops}
+	if s.v.outcome == Violated {
+		o.v.AtMS = ms(s.at)
+	}
+}
+
+// stillOpen lists the operations that have not returned, by id.
+func (o *Online) stillOpen() []*onlineOp {
+	ids := slices.Sorted(maps.Keys(o.open))
+	open := make([]*onlineOp, len(ids))
+	for i, id := range ids {
+		open[i] = o.open[id]
+	}
+	return open
+}

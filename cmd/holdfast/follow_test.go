@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const (
+	followHeader = `{"format":"holdfast-history/1","scenario":"soak","lock":"mine","world":"live","seed":7,"version":"x","claims":{}}` + "\n"
+	followGrant1 = `{"t":1,"kind":"invoke","op":1,"f":"acquire","client":"client-1","owner":"client-1/1","lock":"stock","args":{}}` + "\n" +
+		`{"t":2000000,"kind":"ok","op":1,"f":"acquire","client":"client-1","owner":"client-1/1","lock":"stock","result":{"count":1}}` + "\n"
+	followGrant2 = `{"t":3000000,"kind":"invoke","op":2,"f":"acquire","client":"client-2","owner":"client-2/1","lock":"stock","args":{}}` + "\n" +
+		`{"t":4000000,"kind":"ok","op":2,"f":"acquire","client":"client-2","owner":"client-2/1","lock":"stock","result":{"count":1}}` + "\n"
+	followLater = `{"t":5000000,"kind":"invoke","op":3,"f":"release","client":"client-1","owner":"client-1/1","lock":"stock"}` + "\n"
+)
+
+// A run that goes on for ever is left at the first violation.
+func TestFollowStopsAtTheViolation(t *testing.T) {
+	in, run1 := io.Pipe()
+	go io.WriteString(run1, followHeader+followGrant1+followGrant2+followLater) // and never closed
+	var stdout, stderr bytes.Buffer
+	code := run(t.Context(), []string{"check", "--follow", "-"}, in, &stdout, &stderr)
+	if code != exitUnexpected || stderr.Len() > 0 {
+		t.Fatalf("exit %d, stderr %q", code, &stderr)
+	}
+	want := `stdin: soak with mine, seed 7, live world
+  linearizable  violated  no order of the operations allows this at 0.004 s: client-2/1: acquire, count 1; operations 2, 1
+  after 5 events, at 0.005 s
+`
+	if stdout.String() != want {
+		t.Errorf("got\n%swant\n%s", &stdout, want)
+	}
+}
+
+// Ctrl-C ends it, and it says how far it came.
+func TestFollowInterrupted(t *testing.T) {
+	in, run1 := io.Pipe()
+	ctx, interrupt := context.WithCancel(t.Context())
+	go func() {
+		io.WriteString(run1, followHeader+followGrant1)
+		// The next write returns when all before it was read.
+		io.WriteString(run1, followLater[:10])
+		interrupt()
+	}()
+	var stdout, stderr bytes.Buffer
+	code := run(ctx, []string{"check", "--follow", "-"}, in, &stdout, &stderr)
+	if code != exitInterrupted || !strings.Contains(stderr.String(), "interrupted") {
+		t.Errorf("exit %d, stderr %q", code, &stderr)
+	}
+}
+
+// A file that grows is read on; one that shrinks is an error.
+func TestGrowing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "h")
+	put := func(flags int, text string) {
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|flags, 0o644)
+		if err == nil {
+			_, err = f.WriteString(text)
+			f.Close()
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	put(0, "one\n")
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	g := &growing{ctx: ctx, f: f}
+	b := make([]byte, 20)
+	for _, want := range []string{"one\n", "two\n"} {
+		n, err := g.Read(b)
+		if string(b[:n]) != want || err != nil {
+			t.Fatalf("got %q, %v", b[:n], err)
+		}
+		if want == "one\n" {
+			go put(os.O_APPEND, "two\n")
+		}
+	}
+	put(os.O_TRUNC, "new\n")
+	if n, err := g.Read(b); n > 0 || err == nil || !strings.Contains(err.Error(), "shorter") {
+		t.Errorf("after the file became shorter: %q, %v", b[:n], err)
+	}
+	put(os.O_APPEND, "new\n")
+	cancel()
+	if n, err := g.Read(b); n > 0 || err == nil {
+		t.Errorf("after the end: %q, %v", b[:n], err)
+	}
+}
