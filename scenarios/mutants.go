@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 	"math/rand/v2"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -30,7 +31,7 @@ func fairQueue() (subject, error) {
 	s.claims = func(sc *Scenario) checker.Claims {
 		c := base.claims(sc)
 		c.Fairness = true
-		c.Handoff += int64(gallery.FairPatience) // a waiter that died is waited for
+		c.Handoff += int64(gallery.FairPatience(time.Duration(sc.Workload.Poll))) // a waiter that died is waited for
 		return c
 	}
 	s.open = func(e environment) (session, error) {

@@ -11,8 +11,9 @@ import (
 // so this one is here to hold the judge of fairness against.
 const FairQueue = "fair-queue"
 
-// FairPatience is how long a waiter keeps its place without asking again.
-const FairPatience = time.Second
+// FairPatience is how long a waiter keeps its place without asking again: for
+// a second, and for three times as long as it goes without looking.
+func FairPatience(poll time.Duration) time.Duration { return max(time.Second, 3*poll) }
 
 // fairTake takes the lock for its owner if the lock is free and the owner is
 // the first of those who wait; else it enters the owner into the queue, where
@@ -66,7 +67,7 @@ func fairLocks(p Process, take string) smallLocks {
 	return smallLocks{p, func(s *small) {
 		queue, patience := "{"+s.name+"}:queue", "{"+s.name+"}:patience"
 		s.take = func(ctx context.Context, s *small, lease time.Duration) (bool, error) {
-			n, err := s.rdb.Eval(ctx, take, []string{s.name, queue, patience}, s.owner, lease.Milliseconds(), FairPatience.Milliseconds()).Int()
+			n, err := s.rdb.Eval(ctx, take, []string{s.name, queue, patience}, s.owner, lease.Milliseconds(), FairPatience(p.Poll).Milliseconds()).Int()
 			return n == 1, err
 		}
 		s.quit = func(s *small) {
