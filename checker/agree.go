@@ -225,5 +225,5 @@ func (c court) did() string {
 // dispute finds the smallest history on which the judges disagree.
 func (c court) dispute(ops []lockOp, r rules, d decision, p Outcome) *DisagreementError {
 	few := minimal(ops, func(ops []lockOp) bool { return c.differ(ops, r) })
-	return &DisagreementError{Fast: d.outcome, Porcupine: p, Ops: d.ops, Why: d.why, Listing: lines(few), Minimal: written(few)}
+	return &DisagreementError{Fast: d.outcome, Porcupine: p, Ops: d.ops, Why: d.why, Listing: lines(few, r.who), Minimal: written(few)}
 }

@@ -46,7 +46,10 @@ func byReplies(ops []lockOp, r rules) ruling {
 		ops = slices.Clone(ops)
 		slices.SortStableFunc(ops, byCall)
 	}
-	if bySessions(guess(ops, r), r).outcome == Good {
+	undo := guess(ops, r)
+	likely := bySessions(ops, r)
+	undo()
+	if likely.outcome == Good {
 		return good()
 	}
 	if w := bySessions(certain(ops, r), r); w.outcome == Violated {

@@ -60,7 +60,7 @@ func (l load) ops() []lockOp {
 		if c.free >= now {
 			continue
 		}
-		o := lockOp{id: int64(len(ops) + 1), owner: c.owner, name: "owner", lease: l.lease}
+		o := lockOp{id: int64(len(ops) + 1), owner: c.owner, lease: l.lease}
 		o.call = max(c.free+1, now-r.Int64N(2*millisecond))
 		o.asked, o.ret = o.call, now+r.Int64N(2*millisecond)
 		lost := l.lost != noneLost && w%2 == 0 && r.IntN(cmp.Or(l.every, 50)) == 0

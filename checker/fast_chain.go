@@ -16,18 +16,18 @@ func (s *sessions) chain() ruling {
 		return v
 	}
 	states, spare := []lockState{{}}, []lockState(nil)
-	for {
-		first := -1
-		for i := range lines {
-			if len(lines[i]) > 0 && (first < 0 || byPlace(lines[i][0], lines[first][0]) < 0) {
+	left := slices.DeleteFunc(lines[:], func(line []place) bool { return len(line) == 0 })
+	for len(left) > 0 {
+		first := 0
+		for i := 1; i < len(left); i++ {
+			if byPlace(left[i][0], left[first][0]) < 0 {
 				first = i
 			}
 		}
-		if first < 0 {
-			return good()
+		o := &s.ops[left[first][0].op]
+		if left[first] = left[first][1:]; len(left[first]) == 0 {
+			left = slices.Delete(left, first, first+1)
 		}
-		o := &s.ops[lines[first][0].op]
-		lines[first] = lines[first][1:]
 		spare = spare[:0]
 		for k := range states {
 			spare = s.r.step(spare, states[k], o)
@@ -40,6 +40,7 @@ func (s *sessions) chain() ruling {
 		}
 		states, spare = spare, states
 	}
+	return good()
 }
 
 // place is the instant given to an operation.

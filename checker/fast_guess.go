@@ -11,9 +11,11 @@ import "slices"
 // An unknown acquire that left no trace may still have held the lock for a while
 // before its owner's next telling reply; it is marked as stray.
 //
-// The operations must be sorted by call.
-func guess(ops []lockOp, r rules) []lockOp {
-	g := guesser{r: r, ops: slices.Clone(ops)}
+// The operations must be sorted by call. They are changed where they are: most
+// of a long history stays as it is, and need not be copied. undo puts the rest
+// back.
+func guess(ops []lockOp, r rules) (undo func()) {
+	g := guesser{r: r, ops: ops}
 	for i := range g.ops {
 		o := &g.ops[i]
 		for int(o.owner) >= len(g.owners) {
@@ -24,13 +26,24 @@ func guess(ops []lockOp, r rules) []lockOp {
 	for k := range g.owners {
 		g.last(&g.owners[k])
 	}
-	return slices.DeleteFunc(g.ops, func(o lockOp) bool { return o.owner == 0 })
+	return func() {
+		for _, c := range g.changed {
+			g.ops[c.op] = c.was
+		}
+	}
 }
 
 type guesser struct {
-	r      rules
-	ops    []lockOp
-	owners []guessed
+	r       rules
+	ops     []lockOp
+	owners  []guessed
+	changed []guessedOp
+}
+
+// guessedOp is an operation as it was.
+type guessedOp struct {
+	op  int32
+	was lockOp
 }
 
 // guessed is how far one owner has come.
@@ -71,7 +84,7 @@ func (g *guesser) next(i int32, o *lockOp, w *guessed) {
 		return
 	}
 	for _, k := range w.open {
-		g.settle(&g.ops[k], w, before, max(g.ops[k].call, o.call-1))
+		g.settle(k, w, before, max(g.ops[k].call, o.call-1))
 	}
 	w.count, w.open = after, w.open[:0]
 }
@@ -83,7 +96,9 @@ func (g *guesser) gives(w *guessed) bool {
 
 // settle decides on one open operation: it happened, by the time given, if
 // that brings the count closer to what it must become.
-func (g *guesser) settle(o *lockOp, w *guessed, before int32, by int64) {
+func (g *guesser) settle(k int32, w *guessed, before int32, by int64) {
+	o := &g.ops[k]
+	g.changed = append(g.changed, guessedOp{k, *o})
 	known := o.ret < forever // when it took effect, if at all
 	switch {
 	case o.kind == maybeGot && w.count < before:
@@ -110,12 +125,12 @@ func (g *guesser) last(w *guessed) {
 		case o.kind == maybeGave && w.count > 0 && o.ret >= forever:
 			// This one ends the hold, whenever it likes.
 			for _, later := range w.open[n+1:] {
-				g.settle(&g.ops[later], &guessed{}, 0, forever)
+				g.settle(later, &guessed{}, 0, forever)
 			}
 			return
 		case o.kind == maybeGot && n == len(w.open)-1 && w.count == 0:
 			return // may happen
 		}
-		g.settle(o, w, w.count, forever)
+		g.settle(k, w, w.count, forever)
 	}
 }

@@ -38,7 +38,7 @@ func (s *sessions) overlap(a, b *session) ruling {
 	}
 	x, y := op(a.first), op(b.first)
 	return contradiction([]*lockOp{x, op(a.end), y, op(b.end)},
-		"%s held the lock from %s to %s at least, and %s from %s", x.name, at(a.takes), after(a.core), y.name, at(b.takes))
+		"%s held the lock from %s to %s at least, and %s from %s", s.name(x), at(a.takes), after(a.core), s.name(y), at(b.takes))
 }
 
 // refusals checks that somebody can have held the lock when an acquire was
@@ -127,5 +127,5 @@ func (s *sessions) idle(f *refusal) ruling {
 		next = "the next began no earlier than " + at(s.from(int(f.gap)))
 	}
 	return contradiction(cause, "%s was refused the lock as busy between %s and %s, and it was free: %s, %s",
-		o.name, at(o.call), at(o.ret), held, next)
+		s.name(o), at(o.call), at(o.ret), held, next)
 }

@@ -11,7 +11,7 @@ func (s *sessions) reply(i int32, o *lockOp, w *ownerRun) ruling {
 			s.begin(i, o, w)
 			return good()
 		case w.count == 0:
-			return contradiction([]*lockOp{s.before(w), o}, "%s was granted hold %d and held nothing before", o.name, o.count)
+			return contradiction([]*lockOp{s.before(w), o}, "%s was granted hold %d and held nothing before", s.name(o), o.count)
 		case s.r.reentrant && o.count == w.count+1:
 			return s.alive(i, o, w)
 		case s.r.reentrant && o.count == 0:
@@ -20,7 +20,7 @@ func (s *sessions) reply(i int32, o *lockOp, w *ownerRun) ruling {
 			}
 			return s.alive(i, o, w)
 		case o.count > 1:
-			return contradiction([]*lockOp{s.before(w), o}, "%s was granted hold %d on top of %d", o.name, o.count, w.count)
+			return contradiction([]*lockOp{s.before(w), o}, "%s was granted hold %d on top of %d", s.name(o), o.count, w.count)
 		}
 		v := s.ended(i, o, w)
 		s.begin(i, o, w)
@@ -38,7 +38,7 @@ func (s *sessions) reply(i int32, o *lockOp, w *ownerRun) ruling {
 		}
 	case gaveBack:
 		if w.count == 0 || o.count != w.count-1 {
-			return contradiction([]*lockOp{s.before(w), o}, "%s released with %d holds left, and had %d before", o.name, o.count, w.count)
+			return contradiction([]*lockOp{s.before(w), o}, "%s released with %d holds left, and had %d before", s.name(o), o.count, w.count)
 		}
 		return s.alive(i, o, w)
 	case heldNothing, foundLost:
@@ -52,7 +52,7 @@ func (s *sessions) reply(i int32, o *lockOp, w *ownerRun) ruling {
 		case o.count == 0 && w.count > 0:
 			return s.ended(i, o, w)
 		case o.count != w.count:
-			return contradiction([]*lockOp{s.before(w), o}, "%s saw %d holds and had %d", o.name, o.count, w.count)
+			return contradiction([]*lockOp{s.before(w), o}, "%s saw %d holds and had %d", s.name(o), o.count, w.count)
 		}
 	case maybeGot:
 		w.unclear = true
@@ -116,13 +116,13 @@ func (s *sessions) alive(i int32, o *lockOp, w *ownerRun) ruling {
 	v := good()
 	if o.call > w.latest {
 		v = contradiction([]*lockOp{&s.ops[c.first], &s.ops[w.refresh], o},
-			"%s still held the lock at %s, and its lease was over by %s", o.name, at(o.call), at(w.latest))
+			"%s still held the lock at %s, and its lease was over by %s", s.name(o), at(o.call), at(w.latest))
 	}
 	w.lastCall = o.call
 	switch o.kind {
 	case gotLock:
 		if c.token > 0 && o.token > 0 && c.token != o.token {
-			v = contradiction([]*lockOp{&s.ops[c.first], o}, "the token of %s changed from %d to %d within one hold", o.name, c.token, o.token)
+			v = contradiction([]*lockOp{&s.ops[c.first], o}, "the token of %s changed from %d to %d within one hold", s.name(o), c.token, o.token)
 		}
 		c.token = max(c.token, o.token)
 		w.count++
@@ -166,7 +166,7 @@ func (s *sessions) ended(i int32, o *lockOp, w *ownerRun) ruling {
 	c.end, c.core, c.last, c.soonest = i, max(w.lastCall, soonest), min(o.ret, w.latest), soonest
 	if c.core > o.ret {
 		return contradiction([]*lockOp{&s.ops[c.first], &s.ops[w.refresh], o},
-			"%s no longer held the lock at %s, and nothing ended its hold before %s", o.name, at(o.ret), after(c.core))
+			"%s no longer held the lock at %s, and nothing ended its hold before %s", s.name(o), at(o.ret), after(c.core))
 	}
 	return good()
 }

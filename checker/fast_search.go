@@ -290,5 +290,5 @@ func (s *search) stuck(o *lockOp, before []situation) ruling {
 			break
 		}
 	}
-	return contradiction(cause, "no order of the operations allows this at %s: %s", at(o.ret), o.describe())
+	return contradiction(cause, "no order of the operations allows this at %s: %s", at(o.ret), o.describe(s.r.who))
 }

@@ -100,6 +100,9 @@ func (s *sessions) doubt(o *lockOp, why string) {
 	}
 }
 
+// name is who an operation's owner is, in words.
+func (s *sessions) name(o *lockOp) string { return s.r.who.name(o.owner) }
+
 // read goes through the operations once and cuts every owner's into sessions.
 func (s *sessions) read() ruling {
 	for i := 1; i < len(s.ops); i++ {
@@ -116,6 +119,9 @@ func (s *sessions) read() ruling {
 	for i := range s.ops {
 		o := &s.ops[i]
 		s.member[i] = -1
+		if o.owner == 0 {
+			continue
+		}
 		for int(o.owner) >= len(s.owners) {
 			s.owners = append(s.owners, ownerRun{last: -1})
 		}

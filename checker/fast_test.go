@@ -86,7 +86,7 @@ func simulated(r *rand.Rand, m mix, owners, n, mutations int) []lockOp {
 		if holder != 0 && a.at >= end {
 			holder, count = 0, 0
 		}
-		o := lockOp{id: int64(len(ops) + 1), owner: a.owner, call: a.inv, asked: a.inv, ret: a.at, lease: forever, name: "owner-" + strconv.Itoa(int(a.owner))}
+		o := lockOp{id: int64(len(ops) + 1), owner: a.owner, call: a.inv, asked: a.inv, ret: a.at, lease: forever}
 		if len(mine) > 0 {
 			if room := mine[len(mine)-1] - a.at; m.touch {
 				o.ret += r.Int64N(room + 1)
@@ -220,7 +220,7 @@ func listing(ops []lockOp) string {
 		if o.lease < forever {
 			lease = fmt.Sprintf(", lease %d", o.lease)
 		}
-		fmt.Fprintf(&b, "\n[%d, %s] owner %d %s%s, renewed %t, crashed %t, token %d", o.call, ret, o.owner, o.describe(), lease, o.renewed, o.crashed, o.token)
+		fmt.Fprintf(&b, "\n[%d, %s] owner %d %s%s, renewed %t, crashed %t, token %d", o.call, ret, o.owner, o.describe(nil), lease, o.renewed, o.crashed, o.token)
 	}
 	return b.String()
 }

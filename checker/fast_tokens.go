@@ -35,11 +35,11 @@ func (s *sessions) byTokens() ruling {
 		case i > 0 && c.token == s.list[i-1].token:
 			b = &s.list[i-1]
 			return contradiction([]*lockOp{&s.ops[b.first], &s.ops[c.first]}, "%s and %s were granted the lock with the same token %d",
-				s.ops[b.first].name, s.ops[c.first].name, c.token)
+				s.name(&s.ops[b.first]), s.name(&s.ops[c.first]), c.token)
 		case now > c.takes:
 			return contradiction([]*lockOp{&s.ops[c.first], &s.ops[b.first], s.ender(b)},
 				"%s was granted the lock with token %d by %s, and the hold with the smaller token %d of %s lasted until %s at least",
-				s.ops[c.first].name, c.token, at(c.takes), b.token, s.ops[b.first].name, at(now))
+				s.name(&s.ops[c.first]), c.token, at(c.takes), b.token, s.name(&s.ops[b.first]), at(now))
 		}
 		if t := max(c.calls, c.core); c.core >= c.takes && t > now {
 			now, latest = t, i

@@ -66,7 +66,7 @@ func shortLeases(n int) []lockOp {
 	for i := range ops {
 		at := int64(i) * 2 * lease
 		ops[i] = lockOp{
-			id: int64(i + 1), owner: int32(i%owners + 1), kind: gotLock, count: 1, name: "owner",
+			id: int64(i + 1), owner: int32(i%owners + 1), kind: gotLock, count: 1,
 			call: at - 8*lease, ret: at + 8*lease, asked: at - 8*lease, lease: lease, token: uint64(i + 1),
 		}
 	}

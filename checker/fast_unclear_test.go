@@ -2,6 +2,7 @@ package checker
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 )
@@ -23,6 +24,18 @@ func TestLostReplies(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// The guess at what became of lost replies leaves the history as it was.
+func TestJudgingChangesNothing(t *testing.T) {
+	for _, bad := range []bool{false, true} {
+		ops := load{n: 2000, lease: 200 * millisecond, lost: ownersGoOn, every: 5, bad: bad}.ops()
+		before := slices.Clone(ops)
+		fastRuling(ops, rules{}, time.Second)
+		if !slices.Equal(ops, before) {
+			t.Errorf("illegal %t: the operations have changed", bad)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package checker
 
 import (
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 )
@@ -36,7 +35,6 @@ func opsOf(data []byte) ([]lockOp, rules) {
 		if !mayOverlap {
 			call = max(call, free[o.owner])
 		}
-		o.name = "owner-" + strconv.Itoa(int(o.owner))
 		o.call, o.asked, o.ret = call, call-int64(d[4]&1)*int64(d[4]>>5), call+int64(d[2])
 		if d[3] == 255 || (o.kind != gotLock && o.kind != maybeGot && o.kind != tookAndGave) {
 			o.lease = forever
@@ -137,7 +135,7 @@ func TestBytesOfOps(t *testing.T) {
 	}
 	for i := range ops {
 		o := &ops[i]
-		o.id, o.asked, o.name = int64(i+1), o.call, "owner-"+strconv.Itoa(int(o.owner))
+		o.id, o.asked = int64(i+1), o.call
 	}
 	r := rules{reentrant: true, slack: 2}
 	got, gotRules := opsOf(bytesOf(ops, r))

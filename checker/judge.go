@@ -40,7 +40,7 @@ func porcupineWithin(ops []lockOp, r rules, budget time.Duration, m *memory) Out
 	if budget <= 0 {
 		return Unknown
 	}
-	switch porcupine.CheckOperationsTimeout(r.porcupine(nil, m), operations(ops), budget) {
+	switch porcupine.CheckOperationsTimeout(r.porcupine(m), operations(ops), budget) {
 	case porcupine.Ok:
 		return Good
 	case porcupine.Illegal:
@@ -83,7 +83,7 @@ func operations(ops []lockOp) []porcupine.Operation {
 
 // porcupine wraps the model. A state of porcupine's is the set of states the
 // lock may be in, because an operation with unknown outcome leaves several.
-func (r rules) porcupine(name func(int32) string, m *memory) porcupine.Model {
+func (r rules) porcupine(m *memory) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return []lockState{{}} },
 		Step: func(state, input, _ any) (bool, any) {
@@ -113,8 +113,8 @@ func (r rules) porcupine(name func(int32) string, m *memory) porcupine.Model {
 			}
 			return h
 		},
-		DescribeOperation: func(input, _ any) string { return input.(*lockOp).describe() },
-		DescribeState:     func(state any) string { return describeStates(state.([]lockState), name) },
+		DescribeOperation: func(input, _ any) string { return input.(*lockOp).describe(r.who) },
+		DescribeState:     func(state any) string { return describeStates(state.([]lockState), r.who) },
 	}
 }
 

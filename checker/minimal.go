@@ -51,7 +51,7 @@ func minimal(ops []lockOp, shows func([]lockOp) bool) []lockOp {
 }
 
 // lines writes operations down for people.
-func lines(ops []lockOp) []string {
+func lines(ops []lockOp, who *roster) []string {
 	var out []string
 	for i := range ops {
 		o := &ops[i]
@@ -63,7 +63,7 @@ func lines(ops []lockOp) []string {
 		if o.lease < forever && (o.kind == gotLock || o.kind == maybeGot || o.kind == tookAndGave) {
 			lease = fmt.Sprintf(", lease %d ns", o.lease)
 		}
-		out = append(out, fmt.Sprintf("%s%s; called %d ns, %s; operation %d", o.describe(), lease, o.call, ret, o.id))
+		out = append(out, fmt.Sprintf("%s%s; called %d ns, %s; operation %d", o.describe(who), lease, o.call, ret, o.id))
 	}
 	return out
 }

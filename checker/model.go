@@ -34,9 +34,8 @@ type lockOp struct {
 	asked     int64  // the invocation; call is later where the server log says so
 	token     uint64 // the fencing token granted; 0 when it did not say, or says nothing
 	lease     int64  // forever when the hold does not end by itself
-	name      string
-	owner     int32 // numbered from 1
-	count     int32 // replied; 0 on gotLock means it did not say
+	owner     int32  // numbered from 1, see roster; 0 for what never happens
+	count     int32  // replied; 0 on gotLock means it did not say
 	kind      opKind
 	renewed   bool
 	crashed   bool // the client is gone and cannot clean up after itself
@@ -52,6 +51,7 @@ type rules struct {
 	// slack is how far a server's clock may be off its rounding: a hold may
 	// end that much before or after its lease.
 	slack int64
+	who   *roster // for words only; nil for numbers
 }
 
 // Times of the model stay far from overflow.
@@ -90,7 +90,7 @@ type lockState struct {
 }
 
 // step returns the states that may follow s when o takes effect.
-func (r rules) step(out []lockState, s lockState, o *lockOp) []lockState {
+func (r *rules) step(out []lockState, s lockState, o *lockOp) []lockState {
 	if s.holder == 0 {
 		if now := max(s.now, o.call); now <= o.ret {
 			out = r.free(out, s.over(now), o)
@@ -135,7 +135,7 @@ func (r rules) step(out []lockState, s lockState, o *lockOp) []lockState {
 func (s *lockState) over(now int64) lockState { return lockState{now: now, token: s.token} }
 
 // free lets o take effect on the free lock, at stay.now or later.
-func (r rules) free(out []lockState, stay lockState, o *lockOp) []lockState {
+func (r *rules) free(out []lockState, stay lockState, o *lockOp) []lockState {
 	switch o.kind {
 	case gotLock:
 		if o.count <= 1 && (o.token == 0 || o.token > stay.token) {
@@ -170,7 +170,7 @@ func (r rules) free(out []lockState, stay lockState, o *lockOp) []lockState {
 }
 
 // take is the state after o took the free lock, at free.now or later.
-func (r rules) take(free lockState, o *lockOp) lockState {
+func (r *rules) take(free lockState, o *lockOp) lockState {
 	now, token := free.now, uint64(0)
 	if o.kind == gotLock {
 		token = o.token
@@ -185,7 +185,7 @@ func (r rules) take(free lockState, o *lockOp) lockState {
 
 // giveUp is when the holder of a hold may call it lost by its own clock: one
 // lease after it asked, less the margin that cautious clients deduct.
-func (r rules) giveUp(o *lockOp) int64 {
+func (r *rules) giveUp(o *lockOp) int64 {
 	if o.lease >= forever {
 		return forever
 	}
@@ -193,7 +193,7 @@ func (r rules) giveUp(o *lockOp) int64 {
 }
 
 // held lets o take effect while h.holder holds the lock, in [h.now, last].
-func (r rules) held(out []lockState, h lockState, last int64, o *lockOp) []lockState {
+func (r *rules) held(out []lockState, h lockState, last int64, o *lockOp) []lockState {
 	own := h.holder == o.owner
 	switch o.kind {
 	case gotLock:
@@ -322,8 +322,8 @@ func (s lockState) hash() uint64 {
 }
 
 // describe puts an operation in words.
-func (o *lockOp) describe() string {
-	who := o.name
+func (o *lockOp) describe(by *roster) string {
+	who := by.name(o.owner)
 	switch o.kind {
 	case gotLock:
 		return fmt.Sprintf("%s: acquire, count %d", who, o.count)
@@ -347,16 +347,16 @@ func (o *lockOp) describe() string {
 }
 
 // describeStates puts a set of states in words.
-func describeStates(states []lockState, name func(int32) string) string {
+func describeStates(states []lockState, who *roster) string {
 	words := make([]string, 0, len(states))
 	for _, s := range states {
 		switch {
 		case s.holder == 0:
 			words = append(words, "free")
 		case s.endHi >= forever || s.renewed:
-			words = append(words, fmt.Sprintf("%s holds %d", name(s.holder), s.count))
+			words = append(words, fmt.Sprintf("%s holds %d", who.name(s.holder), s.count))
 		default:
-			words = append(words, fmt.Sprintf("%s holds %d until %s", name(s.holder), s.count, at(s.endHi)))
+			words = append(words, fmt.Sprintf("%s holds %d until %s", who.name(s.holder), s.count, at(s.endHi)))
 		}
 	}
 	return strings.Join(words, " or ")

@@ -41,7 +41,7 @@ type Online struct {
 type onlineLock struct {
 	name   string
 	stream *stream
-	owners map[string]int32
+	owners roster
 	doubt  *op // was taken as unknown, and returned after all
 }
 
@@ -155,12 +155,10 @@ func (o *Online) pass(now int64) {
 func (o *Online) invoke(p *op) {
 	l := o.byName[p.lock]
 	if l == nil {
-		l = &onlineLock{name: p.lock, stream: newStream(rulesOf(o.claim), o.claim.Lease), owners: map[string]int32{}}
+		l = &onlineLock{name: p.lock}
+		l.stream = newStream(rulesOf(o.claim, &l.owners), o.claim.Lease)
 		o.byName[p.lock] = l
 		o.locks = append(o.locks, l)
-	}
-	if l.owners[p.owner] == 0 {
-		l.owners[p.owner] = int32(len(l.owners) + 1)
 	}
 	o.open[p.id] = &onlineOp{op: p, lock: l, entry: l.stream.invoke(p.inv)}
 	if oldest := l.stream.oldest(); oldest != nil && len(l.stream.pending) > maxBehind {
@@ -174,7 +172,7 @@ func (o *Online) invoke(p *op) {
 
 // goOnWithout stops waiting for the outcome of an operation.
 func (o *Online) goOnWithout(p *onlineOp) {
-	l, _ := lockOpOf(p.op, o.claim, p.lock.owners[p.owner], false)
+	l, _ := lockOpOf(p.op, o.claim, p.lock.owners.numberOf(p.owner), false)
 	if p.f != Acquire {
 		p.lock.stream.giveUp("too much happened while an operation was open", &l)
 	} else {
@@ -187,7 +185,7 @@ func (o *Online) goOnWithout(p *onlineOp) {
 // finish says what became of an operation. gone says that its client crashed.
 func (o *Online) finish(p *onlineOp, gone bool) {
 	delete(o.open, p.id)
-	l, known := lockOpOf(p.op, o.claim, p.lock.owners[p.owner], gone)
+	l, known := lockOpOf(p.op, o.claim, p.lock.owners.numberOf(p.owner), gone)
 	switch {
 	case p.taken:
 		if l.kind != maybeGot || l.crashed {

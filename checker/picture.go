@@ -41,17 +41,13 @@ func picture(h *History, w io.Writer) error {
 	if len(ops) > pictureOps {
 		ops = ops[:pictureOps]
 	}
-	names := map[int32]string{}
-	for i := range ops {
-		names[ops[i].owner] = ops[i].name
-	}
 	// Porcupine wants finite times: what never returned is drawn to the end.
 	drawn := make([]lockOp, len(ops))
 	for i, o := range ops {
 		o.ret = min(o.ret, max(t.endTime, o.call)+1)
 		drawn[i] = o
 	}
-	model := r.porcupine(func(n int32) string { return names[n] }, newMemory(pictureOps))
+	model := r.porcupine(newMemory(pictureOps))
 	_, info := porcupine.CheckOperationsVerbose(model, operations(drawn), 5*time.Second)
 	if err := porcupine.Visualize(model, info, w); err != nil {
 		return fmt.Errorf("draw history: %w", err)

@@ -59,11 +59,11 @@ func judgeLinearizable(t *trace, o Options) (Verdict, error) {
 	return verdict, nil
 }
 
-func (t *trace) rules() rules { return rulesOf(t.claim) }
+func (t *trace) rules() rules { return rulesOf(t.claim, &t.who) }
 
 // rulesOf wants Nodes to be at least 1.
-func rulesOf(c Claims) rules {
-	return rules{reentrant: c.Reentrant, loose: c.Nodes > 1, slack: slackOfServers}
+func rulesOf(c Claims, who *roster) rules {
+	return rules{who: who, reentrant: c.Reentrant, loose: c.Nodes > 1, slack: slackOfServers}
 }
 
 // lockOps translates the operations on one lock. An acquire that, by the server
@@ -71,16 +71,11 @@ func rulesOf(c Claims) rules {
 // one more operation, because others were rightly refused in the meantime;
 // ghosts says whether there are such.
 func (t *trace) lockOps(lock string) (ops []lockOp, ghosts bool) {
-	numbers, tokens := map[string]int32{}, t.tokensTell()
+	tokens := t.tokensTell()
 	ops = make([]lockOp, 0, len(t.byLock[lock]))
 	for _, o := range t.byLock[lock] {
-		n, ok := numbers[o.owner]
-		if !ok {
-			n = int32(len(numbers) + 1)
-			numbers[o.owner] = n
-		}
 		_, crashed := t.crashed[o.client]
-		l, known := lockOpOf(o, t.claim, n, crashed)
+		l, known := lockOpOf(o, t.claim, t.who.numberOf(o.owner), crashed)
 		if o.f == Acquire && o.kind != Fail && t.gaveBackWithin(o) {
 			g := l
 			g.kind, g.ret = tookAndGave, min(o.ret, forever)
@@ -103,7 +98,7 @@ func (t *trace) lockOps(lock string) (ops []lockOp, ghosts bool) {
 func lockOpOf(o *op, claim Claims, owner int32, crashed bool) (l lockOp, known bool) {
 	l = lockOp{
 		id: o.id, owner: owner, call: o.inv, ret: o.ret, asked: o.inv, lease: min(leaseUnder(claim, o), forever),
-		renewed: o.args.Renewed, count: int32(o.res.Count), crashed: crashed && o.open(), name: o.owner,
+		renewed: o.args.Renewed, count: int32(o.res.Count), crashed: crashed && o.open(),
 	}
 	known = true
 	switch o.f {

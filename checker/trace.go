@@ -70,6 +70,7 @@ func (c Claims) filled() Claims {
 // read after that.
 type trace struct {
 	h       *History
+	who     roster // of owners, as the judges of lock operations number them
 	claim   Claims // with Quorum and Nodes at least 1
 	ops     []*op  // by invocation
 	byID    opIndex
