@@ -76,13 +76,17 @@ func (s *sessions) refusals() ruling {
 			i++
 		}
 		k := i
+		gap := i
 		for k < len(s.list) && s.r.reentrant && s.ops[s.list[k].first].owner == o.owner {
-			k++ // it only touches a hold of its own owner, who would not be refused
+			// It only touches a hold of its own owner, who would not be refused.
+			if k++; s.list[k-1].first < b {
+				gap = k
+			}
 		}
 		if k < len(s.list) && s.from(k) <= o.ret {
 			continue
 		}
-		free.add(i, b)
+		free.add(gap, b)
 	}
 	if _, left := free.haunt(); left != nil {
 		return s.idle(left)

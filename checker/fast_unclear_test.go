@@ -130,3 +130,57 @@ func TestGhostServesOneGap(t *testing.T) {
 		}
 	}
 }
+
+// A failed acquire that held the lock for a while explains refusals before a
+// hold or after it, not both: also when the later one begins at the instant at
+// which the release of its own owner returns.
+func TestGhostDoesNotSpanAHold(t *testing.T) {
+	ops := []lockOp{
+		{owner: 3, kind: tookAndGave, call: 1, ret: 30},
+		{owner: 2, kind: foundBusy, call: 2, ret: 3},
+		{owner: 1, kind: gotLock, count: 1, call: 10, ret: 11},
+		{owner: 1, kind: gaveBack, call: 20, ret: 21},
+		{owner: 1, kind: foundBusy, call: 21, ret: 22},
+	}
+	for i := range ops {
+		ops[i].id, ops[i].asked, ops[i].lease = int64(i+1), ops[i].call, forever
+	}
+	agree(t, ops, rules{reentrant: true}, Violated)
+	ops[1].call, ops[1].ret = 10, 12
+	agree(t, ops, rules{reentrant: true}, Good)
+}
+
+// To guess that a nested acquire of unknown outcome happened allows nothing
+// that the model does not: its owner may call the hold lost one lease of that
+// acquire later in both, or in neither.
+func TestNestedAcquireOfAShorterLease(t *testing.T) {
+	history := func(nested int64) []lockOp {
+		ops := []lockOp{
+			{kind: gotLock, count: 1, call: 1, ret: 2, lease: 1000 * millisecond},
+			{kind: maybeGot, call: 10 * millisecond, ret: forever, lease: nested},
+			{kind: gotLock, count: 3, call: 20 * millisecond, ret: 21 * millisecond, lease: 1000 * millisecond},
+			{kind: foundLost, call: 200 * millisecond, ret: 210 * millisecond, lease: forever},
+		}
+		for i := range ops {
+			ops[i].id, ops[i].owner, ops[i].asked = int64(i+1), 1, ops[i].call
+		}
+		return ops
+	}
+	r := rules{reentrant: true, slack: slackOfServers}
+	agree(t, history(100*millisecond), r, Good)
+	agree(t, history(1000*millisecond), r, Violated)
+}
+
+// agree wants one verdict of the fast judge, its search alone and porcupine.
+func agree(t *testing.T, ops []lockOp, r rules, want Outcome) {
+	t.Helper()
+	if v := fastRuling(ops, r, time.Minute); v.outcome != want {
+		t.Errorf("want %s, the fast judge says %+v of%s", want, v, listing(ops))
+	}
+	if v := bySearch(ops, r, time.Minute); v.outcome != want {
+		t.Errorf("want %s, the search says %+v of%s", want, v, listing(ops))
+	}
+	if p := byPorcupine(ops, r, time.Minute); p != want {
+		t.Errorf("want %s, porcupine says %s of%s", want, p, listing(ops))
+	}
+}

@@ -141,11 +141,30 @@ func TestFalseAlarmsAndNeedlessRefusals(t *testing.T) {
 			100   c3 acquire lease=1000
 			101   c3 fail err=busy`
 	}
+	plain := leased(func(h *Header) { h.Claims.Reentrant = false })
+	held := `
+		0     c1 acquire lease=1000
+		1     server n1 SET by=c1 holder=c1 ttl=1000
+		2     c1 ok count=1
+		10    c1 acquire lease=1000
+		20    c1 fail err=busy
+		30    c1 release
+		31    server n1 DEL by=c1
+		32    c1 ok`
 	run(t, []propertyTest{
 		{"told too early", leased(nil), hold("5000 c1 lost"), Errors, Violated, "", "was told at 5.000 s that its hold is lost", "server log"},
 		{"told a margin early", leased(nil), hold("9000 c1 lost"), Errors, Good, "", "", ""},
 		{"told while cut off", leased(nil), hold("10 fault start 1 partition c1\n5000 c1 lost"), Errors, Good, "", "", ""},
 		{"refused by nobody", group, free(""), Errors, Violated, "", "nobody else asked", "server log"},
+		{"refused for its own hold", plain, held, Errors, Good, "", "", ""},
+		{"refused for its own hold, and reentrant", leased(nil), held, Errors, Violated, "", "nobody else asked", "server log"},
+		{"refused as a lease ran out", leased(nil), `
+			0     c1 acquire lease=1000
+			1     server n1 SET by=c1 holder=c1 ttl=1000
+			2     c1 ok count=1
+			1003  c2 acquire lease=1000
+			1004  c2 fail err=busy
+			1005  server n1 cause=expiry`, Errors, Good, "", "", ""},
 		{"refused while another asks", group, free("90 c2 acquire lease=1000 wait=500\n95 server n1 EVAL by=c2 holder=c2 ttl=1000"), Errors, Good, "", "", ""},
 	})
 }

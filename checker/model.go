@@ -212,6 +212,7 @@ func (r *rules) held(out []lockState, h lockState, last int64, o *lockOp) []lock
 			h.renewed = h.renewed || o.renewed
 			h.endHi, h.ahead = max(h.endHi, add(last, o.lease)), max(h.ahead, o.lease)
 			h.longest = max(h.longest, o.lease)
+			h.giveUp = min(h.giveUp, r.giveUp(o))
 			out = append(out, h)
 		}
 	case gaveBack:

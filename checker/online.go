@@ -177,6 +177,7 @@ func (o *Online) goOnWithout(p *onlineOp) {
 		p.lock.stream.giveUp("too much happened while an operation was open", &l)
 	} else {
 		p.taken = true
+		l.lease = forever // should it fail in the end, it may have held the lock for all that time
 		p.lock.stream.finish(p.entry, l, o.now)
 	}
 	o.take(p.lock)

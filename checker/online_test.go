@@ -341,6 +341,43 @@ func TestOnlineKeepsLittle(t *testing.T) {
 	}
 }
 
+// An acquire that was given up after very many others may have held the lock
+// all that time, longer than a lease.
+func TestOnlineGoesOnWithoutAnAcquireThatFails(t *testing.T) {
+	h := &History{Header: Header{Format: Format, Claims: Claims{Lease: true}}}
+	now, id := int64(0), int64(0)
+	add := func(e Event) {
+		e.Time, e.Lock, e.Owner = now, "stock", e.Client+"/1"
+		h.Events = append(h.Events, e)
+	}
+	invoke := func(client string) func(Kind, Result) {
+		id++
+		e := Event{Kind: Invoke, Op: id, F: Acquire, Client: client, Args: &Args{Lease: second}}
+		add(e)
+		return func(k Kind, r Result) {
+			e.Kind, e.Args, e.Result = k, nil, &r
+			add(e)
+		}
+	}
+	slow := invoke("client-1")
+	for range maxBehind + 100 {
+		now += millisecond
+		busy := invoke("client-2")
+		now += millisecond
+		busy(Fail, Result{Error: ErrBusy})
+	}
+	slow(Fail, Result{Error: ErrCanceled})
+	h.Events = append(h.Events, Event{Time: now, Kind: End, End: &EndEvent{}})
+
+	r, err := Judge(h, Options{Judges: FastOnly})
+	if err != nil || r.Verdicts[Linearizable].Outcome == Violated {
+		t.Fatalf("Judge: %+v, %v", r.Verdicts[Linearizable], err)
+	}
+	if _, v, _ := online(t, h); v.Outcome != Unknown {
+		t.Errorf("Online: %+v, want %s", v, Unknown)
+	}
+}
+
 func BenchmarkOnline(b *testing.B) {
 	b.ReportAllocs()
 	const sections = 100_000

@@ -82,7 +82,7 @@ func (t *trace) contradicted(o *op) Verdict {
 			return byServers(violation(o.ret, opIDs(o), "the acquire of %s was told at %s that the lock is busy; the servers had granted it to this very owner at %s", o.owner, at(o.ret), at(latest)))
 		}
 		if t.nobodyElse(o) {
-			return byServers(violation(o.ret, opIDs(o), "the acquire of %s was told at %s that the lock is busy; no server held it for anybody, and nobody else asked",
+			return byServers(violation(o.ret, opIDs(o), "the acquire of %s was told at %s that the lock is busy; no server held it for anybody else, and nobody else asked",
 				o.owner, at(o.ret)))
 		}
 	case o.f == Release && o.kind == OK && t.claim.Nodes == 1 && t.claim.Quorum <= 1:
@@ -98,12 +98,13 @@ func (t *trace) contradicted(o *op) Verdict {
 	return Verdict{Outcome: Good}
 }
 
-// nobodyElse says that during an acquire no server held the lock for another
-// owner, no other acquire was under way, and nothing was wrong.
+// nobodyElse says that during an acquire no server had a hold that may keep it
+// out, no other acquire was under way, and nothing was wrong. Where a lock is
+// not reentrant, an earlier hold of the owner's own keeps it out, too.
 func (t *trace) nobodyElse(o *op) bool {
 	held := false
-	t.heldAt(ownerLock{"", o.lock}, o.inv, o.ret, func(s *span) bool {
-		held = s.holder != o.owner
+	t.heldAt(ownerLock{"", o.lock}, o.inv-slackOfServers, o.ret, func(s *span) bool {
+		held = s.holder != o.owner || !t.claim.Reentrant && s.from < o.inv
 		return held
 	})
 	return !held && !t.asks[o.lock].others(o) && t.overlap(o.inv, o.ret, settling, func(*faultSpan) bool { return true }) == 0
