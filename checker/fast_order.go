@@ -88,8 +88,12 @@ func (s *sessions) refusals() ruling {
 		}
 		free.add(gap, b)
 	}
-	if _, left := free.haunt(); left != nil {
+	all, left := free.haunt()
+	switch {
+	case left != nil:
 		return s.idle(left)
+	case len(all) > 0 && s.clash:
+		return undecided("an owner did something else while it may have held the lock unseen", &s.ops[all[0].ghost])
 	}
 	return good()
 }

@@ -184,3 +184,25 @@ func agree(t *testing.T, ops []lockOp, r rules, want Outcome) {
 		t.Errorf("want %s, porcupine says %s of%s", want, p, listing(ops))
 	}
 }
+
+// A failed acquire cannot have held the lock on both sides of an operation of
+// its owner that shows it not to hold.
+func TestGhostMindsItsOwner(t *testing.T) {
+	ops := []lockOp{
+		{owner: 2, kind: tookAndGave, call: 5, ret: 72},
+		{owner: 3, kind: foundBusy, call: 9, ret: 19},
+		{owner: 2, kind: heldNothing, call: 23, ret: 24},
+		{owner: 3, kind: foundBusy, call: 37, ret: 104},
+	}
+	for i := range ops {
+		ops[i].id, ops[i].asked, ops[i].lease = int64(i+1), ops[i].call, forever
+	}
+	for n, want := range map[int]Outcome{3: Good, 4: Violated} {
+		if got := byPorcupine(ops[:n], rules{}, time.Minute); got != want {
+			t.Errorf("the first %d: porcupine says %s", n, got)
+		}
+		if got := fastRuling(ops[:n], rules{}, time.Minute); got.outcome != want {
+			t.Errorf("the first %d: the fast judge says %+v", n, got)
+		}
+	}
+}
