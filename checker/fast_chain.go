@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// chain proves a history with leases legal: it places every operation of the
-// forced order at one instant, and lets the model step through them in that
-// order. Every instant is within its operation, so the order keeps real time,
+// chain proves a history legal that has leases, ghosts or doubts: it places
+// every operation of the forced order at one instant, and lets the model step
+// through them in that order. Every instant is within its operation, so the order keeps real time,
 // and the model's own steps make the proof. When they do not go through, some
 // other placement may, and the search has to tell.
 func (s *sessions) chain() ruling {
@@ -72,7 +72,7 @@ func (s *sessions) gives(i int) *lockOp {
 }
 
 func missed(o *lockOp) ruling {
-	return undecided("the lease leaves several orders, and the first one tried does not fit", o)
+	return undecided("several orders are possible, and the first one tried does not fit", o)
 }
 
 // places gives every operation of a session its instant, every refusal one at

@@ -88,12 +88,8 @@ func (s *sessions) refusals() ruling {
 		}
 		free.add(gap, b)
 	}
-	all, left := free.haunt()
-	switch {
-	case left != nil:
+	if _, left := free.haunt(); left != nil {
 		return s.idle(left)
-	case len(all) > 0 && s.clash:
-		return undecided("an owner did something else while it may have held the lock unseen", &s.ops[all[0].ghost])
 	}
 	return good()
 }

@@ -38,7 +38,6 @@ type ownerRun struct {
 	giveUp   int64
 	refresh  int32 // the op that sets latest
 	unclear  bool  // its latest op has an unknown outcome
-	ghost    int64 // until when it may hold as a ghost
 }
 
 // sessions are the sessions of one lock, by the return of their first op once
@@ -54,9 +53,6 @@ type sessions struct {
 	// leaving another trace: unknown ones by owners that held nothing and went
 	// no further, and failed and stray ones, until they returned.
 	ghosts []int32
-	// clash says that an owner did something else while it may have been a
-	// ghost: the ghost explains nothing without a look at that.
-	clash bool
 
 	leased bool // some hold may end by itself
 	// open says why an illegal finding would not be safe: something may have
@@ -84,7 +80,7 @@ func bySessions(ops []lockOp, r rules) ruling {
 	if v := s.refusals(); v.outcome != Good {
 		return s.safe(v)
 	}
-	if s.leased {
+	if s.leased || len(s.ghosts) > 0 || s.open != "" {
 		return s.chain()
 	}
 	return good()
@@ -127,19 +123,16 @@ func (s *sessions) read() ruling {
 			continue
 		}
 		for int(o.owner) >= len(s.owners) {
-			s.owners = append(s.owners, ownerRun{last: -1, ghost: longPast})
+			s.owners = append(s.owners, ownerRun{last: -1})
 		}
-		w := &s.owners[o.owner]
 		if o.kind == tookAndGave || o.stray {
 			// It may have done nothing, which is always allowed.
 			s.doubt(o, "a failed acquire may have held the lock for a while")
 			s.ghosts = append(s.ghosts, int32(i))
 			s.leased = s.leased || o.stray && o.lease < forever
-			s.clash = s.clash || w.last >= 0 && s.ops[w.last].ret >= o.call
-			w.ghost = max(w.ghost, o.ret)
 			continue
 		}
-		s.clash = s.clash || w.ghost >= o.call && (s.r.reentrant || o.kind != foundBusy)
+		w := &s.owners[o.owner]
 		if w.last >= 0 {
 			p := &s.ops[w.last]
 			switch {
