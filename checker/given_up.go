@@ -14,7 +14,7 @@ const (
 // until its lease ends, and nobody knows that it is there.
 func (t *trace) takenBack(o *op) Verdict {
 	v := Verdict{Outcome: Good}
-	if _, crashed := t.crashed[o.client]; crashed || !t.claim.TakesBack || o.kind == OK || o.open() {
+	if _, crashed := t.crashed[o.client]; crashed || !t.claim.TakesBack || o.kind == OK || o.open() || t.asksAgain(o) {
 		return v
 	}
 	t.heldAt(ownerLock{o.owner, o.lock}, o.ret+1, never, func(s *span) bool {
@@ -33,16 +33,24 @@ func (t *trace) takenBack(o *op) Verdict {
 	return v
 }
 
-// hadHold says whether an owner had a hold when it asked for another, or got
-// one later.
+// asksAgain says whether an owner asked for the lock after an acquire had
+// ended: what the servers then have for it may be due to the later one.
+func (t *trace) asksAgain(o *op) bool {
+	ops := t.byOwner[ownerLock{o.owner, o.lock}]
+	for _, later := range ops[latest(ops, o.inv)+1:] {
+		if later.f == Acquire {
+			return true
+		}
+	}
+	return false
+}
+
+// hadHold says whether an owner had a hold when it asked for another.
 func (t *trace) hadHold(o *op) bool {
 	var b bounds
 	for _, s := range t.steps(ownerLock{o.owner, o.lock}) {
-		if s.o == o && !s.ret && b.hi > 0 {
-			return true
-		}
-		if s.t > o.ret && s.o != nil && s.o.f == Acquire && s.o != o {
-			return true
+		if s.o == o && !s.ret {
+			return b.hi > 0
 		}
 		b = b.after(s)
 	}

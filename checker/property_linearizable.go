@@ -71,7 +71,6 @@ func rulesOf(c Claims, who *roster) rules {
 // one more operation, because others were rightly refused in the meantime;
 // ghosts says whether there are such.
 func (t *trace) lockOps(lock string) (ops []lockOp, ghosts bool) {
-	tokens := t.tokensTell()
 	ops = make([]lockOp, 0, len(t.byLock[lock]))
 	for _, o := range t.byLock[lock] {
 		_, crashed := t.crashed[o.client]
@@ -81,7 +80,7 @@ func (t *trace) lockOps(lock string) (ops []lockOp, ghosts bool) {
 			g.kind, g.ret = tookAndGave, min(o.ret, forever)
 			ops, ghosts = append(ops, g), true
 		}
-		if tokens && l.kind == gotLock {
+		if t.tokens && l.kind == gotLock {
 			l.token = o.res.Token
 		}
 		if known {
@@ -129,11 +128,6 @@ func lockOpOf(o *op, claim Claims, owner int32, crashed bool) (l lockOp, known b
 	}
 	return l, known
 }
-
-// tokensTell says whether fencing tokens give the order of the holds: they must
-// grow as far as clients saw. Where they do not, fencing is violated, and
-// linearizability is judged without them.
-func (t *trace) tokensTell() bool { return t.claim.Fencing && judgeFencing(t).Outcome == Good }
 
 // pin moves operations to the instant at which the server log shows them, when
 // it shows exactly one command that can be meant. It returns nil when there is

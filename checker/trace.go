@@ -98,6 +98,10 @@ type trace struct {
 	end     *EndEvent
 	endTime int64
 	claims  []Claim
+	// tokens says that fencing tokens give the order of the holds: they grow as
+	// far as clients saw. Where they do not, fencing is violated, and
+	// linearizability is judged without them.
+	tokens bool
 }
 
 type ownerLock struct{ owner, lock string }
@@ -165,6 +169,7 @@ func newTrace(h *History) *trace {
 	t.indexServers()
 	t.claims = claims(t)
 	t.indexClaims()
+	t.tokens = t.claim.Fencing && judgeFencing(t).Outcome == Good
 	return t
 }
 
