@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // Decoder reads a history one event at a time, as strictly as [Decode].
@@ -35,7 +36,10 @@ func NewDecoder(r io.Reader) (*Decoder, error) {
 		Format string `json:"format"`
 	}
 	if err := json.Unmarshal(raw, &f); err != nil {
-		return nil, d.invalid("not a history: the first line is not a JSON object: %s", plainJSON(err))
+		return nil, d.invalid("not a history: the first line is not a JSON object: %s", strings.TrimPrefix(plainJSON(err), "not JSON: "))
+	}
+	if f.Format == "" {
+		return nil, d.invalid("not a history: the first line has no \"format\"")
 	}
 	if f.Format != Format {
 		return nil, d.invalid("this is %q; this version reads %q", f.Format, Format)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -93,9 +95,12 @@ func checkHistories(c *cobra.Command, args []string, f checkFlags) error {
 		h, err := openHistory(path, c)
 		var judged checker.Report
 		if err == nil {
-			if judged, err = judgeWithBar(h, f, c.ErrOrStderr()); err != nil {
+			if judged, err = judgeWithBar(c.Context(), h, f, c.ErrOrStderr()); err != nil {
 				err = fmt.Errorf("%s: %w", name, err)
 			}
+		}
+		if c.Context().Err() != nil && len(defects) == 0 {
+			return c.Context().Err()
 		}
 		var disagreement *checker.DisagreementError
 		if errors.As(err, &disagreement) {
@@ -131,24 +136,30 @@ func badHistoryHint(err error) string {
 		return "a history that is not whole, or of another version, is not judged: run the scenario again with its seed"
 	case errors.As(err, &damaged):
 		return "fetch the file again, or run the scenario again with its seed"
+	case errors.Is(err, syscall.EISDIR):
+		return "name the files in it; those of a run directory are DIR/histories/*/*.jsonl"
 	}
 	return ""
 }
 
 func openHistory(path string, c *cobra.Command) (*checker.History, error) {
 	if path != "-" {
-		return readHistory(path, c.ErrOrStderr())
+		return readHistory(c.Context(), path, c.ErrOrStderr())
 	}
 	bar := newReading(c.ErrOrStderr(), -1)
 	defer bar.done()
-	return decodeHistory("stdin", bar.of(c.InOrStdin()))
+	return unlessInterrupted(c.Context(), func() (*checker.History, error) {
+		return decodeHistory("stdin", bar.of(c.InOrStdin()))
+	})
 }
 
-func judgeWithBar(h *checker.History, f checkFlags, stderr io.Writer) (checker.Report, error) {
+func judgeWithBar(ctx context.Context, h *checker.History, f checkFlags, stderr io.Writer) (checker.Report, error) {
 	bar := newJudging(stderr, len(checker.Properties()))
 	defer bar.done()
-	return judgeHistory(h, checker.Options{
-		Budget: f.budget, Judges: checker.Judges(f.judges), Begin: func(checker.Property) { bar.step() },
+	return unlessInterrupted(ctx, func() (checker.Report, error) {
+		return judgeHistory(h, checker.Options{
+			Budget: f.budget, Judges: checker.Judges(f.judges), Begin: func(checker.Property) { bar.step() },
+		})
 	})
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,8 @@ import (
 
 // pollEvery is how often a file that is being written is asked for more.
 const pollEvery = 50 * time.Millisecond
+
+var errGzipped = errors.New("it is gzipped, and cannot be followed")
 
 // followOne is "holdfast check --follow".
 func followOne(c *cobra.Command, args []string, f checkFlags) error {
@@ -34,9 +37,12 @@ func follow(ctx context.Context, path string, stdin io.Reader, stdout io.Writer)
 	if path == "-" {
 		path = "stdin"
 	} else {
-		f, err := os.Open(path)
+		f, _, err := openInput(ctx, path)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if err != nil {
-			return badInput(err)
+			return badInput(err, badHistoryHint(err))
 		}
 		defer f.Close()
 		in = &growing{ctx: ctx, f: f}
@@ -80,7 +86,11 @@ func follow(ctx context.Context, path string, stdin io.Reader, stdout io.Writer)
 // decodeInto sends the events of a history until it ends or cannot be read
 // further, which is always an error: the End event is the last that is wanted.
 func decodeInto(ctx context.Context, in io.Reader, w *watcher, events chan<- checker.Event) error {
-	d, err := checker.NewDecoder(in)
+	buffered := bufio.NewReader(in)
+	if gzipped(buffered) {
+		return errGzipped // its end would wait for more, and keep what was read last
+	}
+	d, err := checker.NewDecoder(buffered)
 	if err != nil {
 		return err
 	}
@@ -114,8 +124,11 @@ type watcher struct {
 
 func (w *watcher) invalid(err error) error {
 	var invalid *checker.InvalidError
-	if errors.As(err, &invalid) {
+	switch {
+	case errors.As(err, &invalid):
 		return badInput(fmt.Errorf("%s: %w", w.path, err), "a history that is not whole, or of another version, proves nothing of its lock")
+	case errors.Is(err, errGzipped):
+		return badInput(fmt.Errorf("%s: %w", w.path, err), "zcat HISTORY | holdfast check --follow -", "without --follow it is read as it is")
 	}
 	return badInput(fmt.Errorf("read %s: %w", w.path, err))
 }

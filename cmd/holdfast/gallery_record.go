@@ -29,11 +29,12 @@ type trackRecord struct {
 
 // galleryCounts sums up.
 type galleryCounts struct {
-	Mutants  int     `json:"mutants"`
-	Caught   int     `json:"caught"`
-	Survived int     `json:"survived"`
-	KillRate float64 `json:"kill_rate"` // of the mutants whose hunt is over
-	Runs     int     `json:"runs"`
+	Mutants  int `json:"mutants"`
+	Caught   int `json:"caught"`
+	Survived int `json:"survived"`
+	// KillRate is left out when some hunts are not over.
+	KillRate *float64 `json:"kill_rate,omitempty"`
+	Runs     int      `json:"runs"`
 }
 
 // mutantRow is what is known of one mutant.
@@ -86,8 +87,9 @@ func newRecord(hunts []*hunt, command string) *trackRecord {
 		r.Defects = append(r.Defects, h.defects...)
 		r.NoVerdict = append(r.NoVerdict, h.noVerdict...)
 	}
-	if over := r.Summary.Caught + r.Summary.Survived; over > 0 {
-		r.Summary.KillRate = float64(r.Summary.Caught) / float64(over)
+	if s := &r.Summary; s.Mutants > 0 && s.Caught+s.Survived == s.Mutants {
+		rate := float64(s.Caught) / float64(s.Mutants)
+		s.KillRate = &rate
 	}
 	return r
 }
@@ -221,8 +223,8 @@ func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
 
 func (r *trackRecord) sentence() string {
 	s := fmt.Sprintf("%d of %d caught", r.Summary.Caught, r.Summary.Mutants)
-	if r.Summary.Caught+r.Summary.Survived == r.Summary.Mutants {
-		s += fmt.Sprintf(", %s %%", strings.TrimSuffix(fmt.Sprintf("%.1f", floor(100*r.Summary.KillRate)), ".0"))
+	if r.Summary.KillRate != nil {
+		s += fmt.Sprintf(", %s %%", strings.TrimSuffix(fmt.Sprintf("%.1f", floor(100**r.Summary.KillRate)), ".0"))
 	}
 	return s + fmt.Sprintf(". %s in %s.", count(r.Summary.Runs, "run"), span(r.WallMS))
 }

@@ -88,7 +88,7 @@ func TestWhatCatchesNothing(t *testing.T) {
 			if code != tt.code || !strings.Contains(stderr, tt.says) {
 				t.Errorf("exit %d, want %d and %q in:\n%s", code, tt.code, tt.says, stderr)
 			}
-			if r.Summary.Caught != 0 || r.Summary.Survived != 1 || r.Summary.KillRate != 0 {
+			if r.Summary.Caught != 0 || r.Summary.Survived != 1 || r.Summary.KillRate == nil || *r.Summary.KillRate != 0 {
 				t.Errorf("counted as %+v", r.Summary)
 			}
 		})
@@ -116,5 +116,16 @@ func TestAnInterruptedGalleryPrintsWhatRan(t *testing.T) {
 	}
 	if !strings.Contains(stdout.String(), "unfinished") || !strings.Contains(stdout.String(), "0 of 1 caught. 1 run in") {
 		t.Errorf("stdout:\n%s", &stdout)
+	}
+}
+
+// One caught and one that was not looked for to the end is not 100 %.
+func TestNoKillRateBeforeTheEnd(t *testing.T) {
+	hit := &hunt{caught: map[catcher]int{{"contention", checker.Exclusion}: 1}}
+	if r := newRecord([]*hunt{hit}, ""); r.Summary.KillRate == nil || *r.Summary.KillRate != 1 {
+		t.Errorf("all caught: %+v", r.Summary)
+	}
+	if r := newRecord([]*hunt{hit, {trials: []*trial{{given: 1}}}}, ""); r.Summary.Caught != 1 || r.Summary.KillRate != nil {
+		t.Errorf("one is open: %+v", r.Summary)
 	}
 }

@@ -47,7 +47,7 @@ Exit codes: 0 every verdict as expected; 1 some verdict not; 2 bad usage or bad
 input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 		Example: `  holdfast vary --seeds 10000
   holdfast vary contention --lock reentrant,fenced --seeds 500
-  holdfast vary holder-pause --lock set-px --seed 1234 --seeds 1 --out found`,
+  holdfast vary wait-runs-out --lock set-without-nx --seed 1 --seeds 1 --out found`,
 		RunE: func(c *cobra.Command, args []string) error { return runVariations(c, args, f) },
 	}
 	c.ValidArgs = scenarios.Names()
