@@ -2,6 +2,7 @@ package checker
 
 import (
 	"cmp"
+	"fmt"
 	"math/bits"
 	"slices"
 	"time"
@@ -281,14 +282,16 @@ func (s *search) reach(c situation) {
 // stuck explains that nothing allows an operation to return as it did: the
 // operation, and the latest acquires of those who may have held the lock.
 func (s *search) stuck(o *lockOp, before []situation) ruling {
-	cause := []*lockOp{o}
+	cause, held := []*lockOp{o}, ""
 	for i := range before {
-		if took := s.took[before[i].state.holder]; took != o {
-			cause = append(cause, took)
+		took := s.took[before[i].state.holder]
+		if took == nil || took == o || slices.Contains(cause, took) {
+			continue
 		}
-		if i > maxCause {
+		if cause = append(cause, took); len(cause) == maxCause {
 			break
 		}
+		held += fmt.Sprintf("; %s, called at %s", took.describe(s.r.who), at(took.call))
 	}
-	return contradiction(cause, "no order of the operations allows this at %s: %s", at(o.ret), o.describe(s.r.who))
+	return contradiction(cause, "no order of the operations allows this at %s: %s%s", at(o.ret), o.describe(s.r.who), held)
 }

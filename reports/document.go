@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -155,7 +156,7 @@ func (r *Run) interesting() bool { return r.mark() != markOK || !r.expected() }
 
 // replay is the command that does the run again.
 func (r *Run) replay() string {
-	cmd := []string{"holdfast", "run", word(r.Scenario), "--lock", word(r.Lock), "--seed", number(r.Seed)}
+	cmd := []string{"holdfast", "run", word(cmp.Or(r.File, r.Scenario)), "--lock", word(r.Lock), "--seed", number(r.Seed)}
 	if r.World != "" && r.World != "sim" {
 		cmd = append(cmd, "--world", word(r.World))
 	}

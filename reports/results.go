@@ -24,6 +24,8 @@ type Run struct {
 	Lock     string `json:"lock"`
 	World    string `json:"world"`
 	Seed     uint64 `json:"seed"`
+	// File is where the scenario was read from; empty for a built-in one.
+	File string `json:"file,omitempty"`
 
 	// Verdicts has an entry for every property that the lock claims.
 	Verdicts map[checker.Property]checker.Verdict `json:"verdicts"`

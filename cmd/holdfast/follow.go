@@ -26,6 +26,8 @@ func followOne(c *cobra.Command, args []string, f checkFlags) error {
 		return usage("--follow takes one history at a time, and draws no picture")
 	case c.Flags().Changed("judge") && f.judges != string(checker.FastOnly):
 		return usage("only the fast judge can follow a run", "judge the whole history when the run is over")
+	case c.Flags().Changed("budget"):
+		return usage("--follow has no budget: it judges as fast as the run goes on")
 	}
 	return follow(c.Context(), args[0], c.InOrStdin(), c.OutOrStdout())
 }

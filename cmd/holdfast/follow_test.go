@@ -32,7 +32,7 @@ func TestFollowStopsAtTheViolation(t *testing.T) {
 		t.Fatalf("exit %d, stderr %q", code, &stderr)
 	}
 	want := `stdin: soak with mine, seed 7, live world
-  linearizable  violated  no order of the operations allows this at 0.004 s: client-2/1: acquire, count 1; operations 2, 1
+  linearizable  violated  no order of the operations allows this at 0.004 s: client-2/1: acquire, count 1; client-1/1: acquire, count 1, called at 0.000 s; operations 2, 1
   after 5 events, at 0.005 s
 `
 	if stdout.String() != want {

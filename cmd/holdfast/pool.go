@@ -193,7 +193,7 @@ func (w *worker) lost(j job, what string) answer {
 	if text := w.stderr.String(); text != "" {
 		what += "\n" + text
 	}
-	r := reports.Run{Scenario: j.Scenario, Lock: j.Lock, World: "sim", Seed: j.Seed, Failure: what,
+	r := reports.Run{Scenario: j.Scenario, Lock: j.Lock, World: "sim", Seed: j.Seed, File: j.readFrom(), Failure: what,
 		Verdicts: map[checker.Property]checker.Verdict{
 			checker.Progress: {Outcome: checker.Violated, Reason: "the run never ended; see its failure"},
 		},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"iter"
 	"os"
 	"runtime"
@@ -114,7 +115,7 @@ func runVariations(c *cobra.Command, args []string, f varyFlags) error {
 	if err != nil {
 		return defect(err)
 	}
-	if err := v.keep(t.Surprises); err != nil {
+	if err := v.keep(t.Surprises, c.ErrOrStderr()); err != nil {
 		return defect(fmt.Errorf("write variation: %w", err))
 	}
 	if err := printTable(c.OutOrStdout(), f.format, t); err != nil {
@@ -169,9 +170,15 @@ func variationPath(scenario, lock string, seed uint64) string {
 	return fmt.Sprintf("%s-%s-seed-%d", scenario, lock, seed)
 }
 
-// keep writes the varied scenarios of the seeds that surprised.
-func (v *variations) keep(found []surprise) error {
+// keep writes the varied scenarios of the seeds that surprised, and says so. A
+// directory in which nothing was put is taken away again.
+func (v *variations) keep(found []surprise, stderr io.Writer) error {
 	if v.flags.out == "" {
+		return nil
+	}
+	if len(found) == 0 {
+		_ = os.Remove(v.flags.out) // unless something else is in it
+		fmt.Fprintf(stderr, "nothing to keep in %s\n", v.flags.out)
 		return nil
 	}
 	for _, s := range found {
@@ -184,6 +191,7 @@ func (v *variations) keep(found []surprise) error {
 			return err
 		}
 	}
+	fmt.Fprintf(stderr, "kept in %s: %d variations and their histories\n", v.flags.out, len(found))
 	return nil
 }
 

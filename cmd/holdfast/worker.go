@@ -41,6 +41,15 @@ type job struct {
 	Surprise bool `json:"surprise,omitempty"`
 }
 
+// readFrom is the file that a run's scenario was read from, empty for a
+// built-in one.
+func (j job) readFrom() string {
+	if source, err := scenarios.Source(j.Scenario); err == nil && string(source) == j.Source {
+		return ""
+	}
+	return j.File
+}
+
 // answer is what came of a job.
 type answer struct {
 	ID     int         `json:"id"`
@@ -79,7 +88,7 @@ func work(stdin io.Reader, stdout io.Writer) error {
 
 // play plays, judges and stores one run.
 func play(j job) (a answer) {
-	a = answer{ID: j.ID, Run: reports.Run{Scenario: j.Scenario, Lock: j.Lock, World: "sim", Seed: j.Seed}}
+	a = answer{ID: j.ID, Run: reports.Run{Scenario: j.Scenario, Lock: j.Lock, World: "sim", Seed: j.Seed, File: j.readFrom()}}
 	began := time.Now()
 	s, err := scenarios.Parse(j.File, []byte(j.Source))
 	if err != nil {
