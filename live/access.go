@@ -60,13 +60,20 @@ func (a Access) Dial(ctx context.Context, network, addr string) (net.Conn, error
 	return d.DialContext(ctx, network, addr)
 }
 
+// clusterReload is how old a cluster client's map of the slots may become.
+// go-redis' default is a minute, and nothing but a redirection makes it look
+// sooner: not even an owner that is dead.
+const clusterReload = time.Second
+
 // Client is a go-redis client for a group, with go-redis' own defaults: a
-// failover client where Sentinels watch, one for all groups in a cluster.
+// failover client where Sentinels watch, one for all groups in a cluster. The
+// exception is how often a cluster client reads the map of the slots, once in
+// a second instead of once in a minute.
 func (a Access) Client(group int) redis.UniversalClient {
 	switch {
 	case a.Cluster:
 		return redis.NewClusterClient(&redis.ClusterOptions{
-			Addrs: a.Primaries, Dialer: a.Dial, DisableIdentity: true,
+			Addrs: a.Primaries, Dialer: a.Dial, DisableIdentity: true, ClusterStateReloadInterval: clusterReload,
 			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 		})
 	case len(a.Sentinels) > 0:

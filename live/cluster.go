@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // slots is how many slots a Redis Cluster has.
@@ -144,4 +145,32 @@ func (srv *server) owner(ctx context.Context, group int) (name string, epoch int
 		return "", 0, errors.New("nobody serves the group's slots")
 	}
 	return name, epoch, nil
+}
+
+// failoverTimeout is how long a cluster's node pursues a failover that it was
+// ordered to make. One that comes to nothing says so in its log only.
+const failoverTimeout = 5 * time.Second
+
+// takeOver makes a replica the owner of its group's slots, in the way that mode
+// says. The order is given again when it came to nothing: right after a cut
+// has healed, nodes are not connected yet.
+func (srv *server) takeOver(ctx context.Context, mode ...any) error {
+	var ordered time.Time
+	return srv.until(ctx, "to take over", func(ctx context.Context) error {
+		name, _, err := srv.owner(ctx, srv.group)
+		switch {
+		case err != nil:
+			return err
+		case name == srv.name:
+			return nil
+		case time.Since(ordered) < failoverTimeout+time.Second:
+			return fmt.Errorf("%s owns the slots", name)
+		}
+		ordered = time.Now()
+		if err := srv.client().Do(ctx, append([]any{"cluster", "failover"}, mode...)...).Err(); err != nil {
+			ordered = time.Time{}
+			return err
+		}
+		return fmt.Errorf("%s owns the slots", name)
+	})
 }

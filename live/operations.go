@@ -279,7 +279,7 @@ func (s *Servers) Promote(replica string) error {
 	}
 	if s.opts.Cluster {
 		// The other primaries vote, whether or not they have noticed.
-		err = to.client().Do(ctx, "cluster", "failover", "force").Err()
+		err = to.takeOver(ctx, "force")
 	} else if err = s.prefer(ctx, to, old); err == nil && alive {
 		err = s.orderFailover(ctx, to.group)
 	}
@@ -302,7 +302,7 @@ func (s *Servers) HandOver(replica string) error {
 		return err
 	}
 	if s.opts.Cluster {
-		err = to.client().ClusterFailover(ctx).Err()
+		err = to.takeOver(ctx)
 	} else if err = s.prefer(ctx, to, old); err == nil {
 		err = s.orderFailover(ctx, to.group)
 	}
