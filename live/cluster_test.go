@@ -58,6 +58,7 @@ func TestAnIsolatedClusterNodeComesBackAsReplica(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Clients: 1, Groups: 3, Replicas: 1, Cluster: true})
 	ctx := t.Context()
+	behindProxies(t, s)
 	key := keyIn(t, s, 2)
 	check(t, s.Promote("node-2-replica-1"))
 	if got := s.Primary(2); got != "node-2-replica-1" {
@@ -70,6 +71,7 @@ func TestAnIsolatedClusterNodeComesBackAsReplica(t *testing.T) {
 		t.Errorf("the new owner has %q", got)
 	}
 	check(t, s.HandOver("node-2"))
+	behindProxies(t, s)
 	if got := s.Primary(2); got != "node-2" {
 		t.Errorf("after it was handed back the owner is %s", got)
 	}

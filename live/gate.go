@@ -61,6 +61,9 @@ func (g *gate) serve(c *net.TCPConn) {
 }
 
 func (g *gate) close() {
+	if g == nil {
+		return // it was never opened
+	}
 	g.stop()
 	g.listener.Close()
 	g.serving.Wait()

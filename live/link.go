@@ -6,6 +6,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"time"
 
 	toxiproxy "github.com/Shopify/toxiproxy/v2"
 	"github.com/Shopify/toxiproxy/v2/stream"
@@ -126,10 +127,20 @@ func (l *link) connections() int {
 }
 
 // close breaks every connection, and returns when their chains have ended.
-func (l *link) close() {
+func (l *link) close() error {
 	l.mu.Lock()
 	l.closed = true
 	l.mu.Unlock()
 	l.reset()
-	l.ending.Wait()
+	ended := make(chan struct{})
+	go func() {
+		l.ending.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-time.After(limit):
+		return fmt.Errorf("the connections from %s to %s do not end: a toxic holds them", l.From, l.To)
+	}
 }

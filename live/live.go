@@ -74,6 +74,8 @@ const limit = 30 * time.Second
 // Servers are the running servers of a world, with their proxies.
 type Servers struct {
 	opts    Options
+	ctx     context.Context // ends with Close
+	end     context.CancelFunc
 	dir     *runDir
 	order   []*server // nodes as faults names them, then Sentinels
 	byName  map[string]*server
@@ -114,6 +116,7 @@ func Start(ctx context.Context, o Options) (*Servers, error) {
 		opts: o, dir: dir, byName: map[string]*server{}, links: map[faults.Link]*link{},
 		clients: map[string]map[string]*gate{}, cut: map[string][]func(){},
 	}
+	s.ctx, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	if err := s.start(ctx, binary); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -261,6 +264,7 @@ func (s *Servers) Close() error {
 	}
 	s.closed = true
 	s.mu.Unlock()
+	s.end()
 	for _, srv := range s.order {
 		s.heal(srv.name)
 	}
@@ -274,7 +278,7 @@ func (s *Servers) Close() error {
 		}
 	}
 	for _, l := range s.links {
-		l.close()
+		errs = append(errs, l.close())
 	}
 	return errors.Join(append(errs, s.dir.remove())...)
 }

@@ -15,6 +15,10 @@ const poll = 25 * time.Millisecond
 // until looks again and again until look finds nothing wrong, and says what it
 // last found when that takes too long.
 func (srv *server) until(ctx context.Context, what string, look func(context.Context) error) error {
+	return srv.wrong(until(ctx, "wait for it "+what, look))
+}
+
+func until(ctx context.Context, what string, look func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	tick := time.NewTicker(poll)
@@ -31,12 +35,12 @@ func (srv *server) until(ctx context.Context, what string, look func(context.Con
 			last = err
 		}
 		if errors.Is(err, errGone) {
-			return srv.wrong(fmt.Errorf("wait for it %s: %w", what, err))
+			return fmt.Errorf("%s: %w", what, err)
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return srv.wrong(fmt.Errorf("wait for it %s: %w; last seen: %w", what, ctx.Err(), last))
+			return fmt.Errorf("%s: %w; last seen: %w", what, ctx.Err(), last)
 		}
 	}
 }

@@ -33,15 +33,14 @@ type view struct {
 }
 
 func (srv *server) view(ctx context.Context, group int) (view, error) {
-	var v view
-	c := redis.NewSentinelClient(srv.client().Options())
-	defer c.Close()
-	var err error
-	if v.master, err = c.Master(ctx, watched(group)).Result(); err != nil {
-		return v, err
+	master := redis.NewMapStringStringCmd(ctx, "sentinel", "master", watched(group))
+	replicas := redis.NewMapStringStringSliceCmd(ctx, "sentinel", "replicas", watched(group))
+	for _, cmd := range []redis.Cmder{master, replicas} {
+		if err := srv.client().Process(ctx, cmd); err != nil {
+			return view{}, err
+		}
 	}
-	v.replicas, err = c.Replicas(ctx, watched(group)).Result()
-	return v, err
+	return view{master.Val(), replicas.Val()}, nil
 }
 
 // awaitSentinels waits until every Sentinel knows the others and every node,

@@ -45,6 +45,7 @@ func TestAConfirmedWriteIsLostInAFailover(t *testing.T) {
 func TestAnIsolatedPrimaryGoesOnServing(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Clients: 1, Groups: 1, Replicas: 2})
+	behindProxies(t, s)
 	ctx := t.Context()
 	stale, err := s.Access("client-1")
 	check(t, err)
@@ -60,6 +61,7 @@ func TestAnIsolatedPrimaryGoesOnServing(t *testing.T) {
 		t.Errorf("the new primary has %q", got)
 	}
 	check(t, s.Follow("node-1"))
+	behindProxies(t, s)
 	if got := admin(t, s, "node-1").Get(ctx, "k").Val(); got != "new side" {
 		t.Errorf("the old primary has %q after it follows the new one", got)
 	}

@@ -282,17 +282,8 @@ func (srv *server) client() *redis.Client {
 
 func (srv *server) close() error {
 	err := srv.kill()
-	srv.mu.Lock()
-	admin := srv.admin
-	srv.admin = nil
-	srv.mu.Unlock()
-	if admin != nil {
-		admin.Close()
-	}
-	for _, g := range []*gate{srv.door, srv.busDoor} {
-		if g != nil {
-			g.close()
-		}
-	}
+	srv.client().Close() // and stays, so that whoever still asks is refused
+	srv.door.close()
+	srv.busDoor.close()
 	return err
 }

@@ -17,48 +17,52 @@ import (
 // asks of node-1 there. The link from node-2 to node-1 carries replication.
 func Bus(node string) string { return node + "/bus" }
 
-// connect opens the doors of the servers and the listeners of the clients, and
-// makes the links between everybody who may talk to one another.
+// connect makes the links between everybody who may talk to one another, and
+// opens the doors of the servers and the listeners of the clients.
 func (s *Servers) connect() error {
-	for _, srv := range s.order {
+	for _, to := range s.order {
 		for _, from := range s.order {
-			if from != srv && (from.sentinel || from.group == srv.group) {
-				s.addLink(from.name, srv.name)
+			if from != to && (from.sentinel || from.group == to.group) {
+				s.addLink(from.name, to.name)
 			}
-		}
-		var err error
-		if srv.door, err = openGate(srv.addr, s.knocking(srv.name)); err != nil {
-			return err
+			if from != to && s.opts.Cluster {
+				s.addLink(from.name, Bus(to.name))
+			}
 		}
 		for c := 1; c <= s.opts.Clients; c++ {
-			client := fmt.Sprintf("client-%d", c)
-			if s.clients[client] == nil {
-				s.clients[client] = map[string]*gate{}
-			}
-			l := s.addLink(client, srv.name)
-			if s.clients[client][srv.name], err = openGate(srv.addr, func(net.IP) *link { return l }); err != nil {
+			s.addLink(fmt.Sprintf("client-%d", c), to.name)
+		}
+	}
+	for _, to := range s.order {
+		var err error
+		if to.door, err = openGate(to.addr, s.knocking(to.name)); err != nil {
+			return err
+		}
+		if s.opts.Cluster {
+			if to.busDoor, err = openGate(to.busAddr, s.knocking(Bus(to.name))); err != nil {
 				return err
 			}
 		}
-		if !s.opts.Cluster {
-			continue
-		}
-		for _, from := range s.order {
-			if from != srv {
-				s.addLink(from.name, Bus(srv.name))
+	}
+	for c := 1; c <= s.opts.Clients; c++ {
+		client := fmt.Sprintf("client-%d", c)
+		own := map[string]*gate{}
+		s.clients[client] = own
+		for _, to := range s.order {
+			l := s.links[faults.Link{From: client, To: to.name}]
+			g, err := openGate(to.addr, func(net.IP) *link { return l })
+			if err != nil {
+				return err
 			}
-		}
-		if srv.busDoor, err = openGate(srv.busAddr, s.knocking(Bus(srv.name))); err != nil {
-			return err
+			own[to.name] = g
 		}
 	}
 	return nil
 }
 
-func (s *Servers) addLink(from, to string) *link {
+func (s *Servers) addLink(from, to string) {
 	id := faults.Link{From: from, To: to}
 	s.links[id] = newLink(id)
-	return s.links[id]
 }
 
 // knocking finds the link of a server that connects to a door.
@@ -73,7 +77,7 @@ func (s *Servers) knocking(to string) func(net.IP) *link {
 	}
 }
 
-// behind finds the server that a door or a client's listener leads to.
+// behind finds the server that a door leads to.
 func (s *Servers) behind(addr string) (*server, bool) {
 	i := slices.IndexFunc(s.order, func(srv *server) bool { return srv.door.addr() == addr })
 	if i < 0 {
@@ -149,8 +153,9 @@ func (s *Servers) Cut(a, b string) (heal func(), err error) {
 	return heal, nil
 }
 
-// isolate cuts a node off from every other server, but not from its clients
-// and not from its replicas. heal ends it.
+// isolate cuts a node off from all who could replace it, the Sentinels or the
+// bus of the cluster, but neither from its clients nor from its replicas. heal
+// ends it.
 func (s *Servers) isolate(node *server) error {
 	s.mu.Lock()
 	already := len(s.cut[node.name]) > 0
