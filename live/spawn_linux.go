@@ -12,6 +12,9 @@ import (
 	"syscall"
 )
 
+// tied says that what spawn starts dies with this process.
+const tied = true
+
 // starter runs functions on one thread that lives as long as the process does.
 // Linux ties a child's life to the thread that started it, and Go's other
 // threads may end at any time.
