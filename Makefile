@@ -3,9 +3,9 @@
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
 # The packages where the race detector is affordable.
-RACE = ./lock/... ./faults/... ./sim/... ./checker/... ./reports/...
+RACE = ./lock/... ./faults/... ./sim/... ./checker/... ./reports/... ./live/...
 
-.PHONY: test browser lint vuln unit race bench bench-judges soak fuzz track-record help
+.PHONY: test browser redis lint vuln unit race bench bench-judges soak fuzz track-record help
 
 help:
 	@echo "make test    everything: format, vet, staticcheck, govulncheck, tests, race detector"
@@ -15,7 +15,7 @@ help:
 	@echo "make fuzz    every fuzz target for FUZZTIME=30s"
 	@echo "make track-record   play the gallery and the variations, and write the tables of docs/gallery.md"
 
-test: browser lint vuln unit race
+test: browser redis lint vuln unit race
 
 # A real browser looks at the report. Where there is none and apt-get can
 # install one, it does; elsewhere that test skips, in words.
@@ -24,6 +24,15 @@ browser:
 	elif command -v apt-get >/dev/null 2>&1 && [ "$$(id -u)" = 0 ]; then \
 		echo "installing chromium"; (apt-get update && apt-get install -y --no-install-recommends chromium) >/dev/null 2>&1 || echo "chromium could not be installed"; \
 	else echo "no chromium, and no way to install it from here"; fi
+
+# Real servers for the live world, in the same way. The tests start them; a
+# service that the package brings along is not used.
+HAVE_REDIS = { command -v redis-server || command -v valkey-server; } >/dev/null 2>&1
+redis:
+	@if $(HAVE_REDIS); then :; \
+	elif command -v apt-get >/dev/null 2>&1 && [ "$$(id -u)" = 0 ]; then \
+		echo "installing redis-server"; (apt-get update && apt-get install -y --no-install-recommends redis-server redis-sentinel) >/dev/null 2>&1 || echo "redis-server could not be installed"; \
+	else echo "no redis-server, and no way to install it from here"; fi
 
 lint:
 	@test -z "$$(gofmt -l .)" || { echo "not gofmt'ed:"; gofmt -l .; exit 1; }
@@ -41,6 +50,7 @@ vuln:
 
 unit:
 	@if command -v chromium chromium-browser google-chrome >/dev/null 2>&1; then export HOLDFAST_REQUIRE_BROWSER=1; fi; \
+	if $(HAVE_REDIS); then export HOLDFAST_REQUIRE_REDIS=1; fi; \
 	echo "go test ./..."; go test ./...
 
 race:

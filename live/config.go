@@ -1,0 +1,79 @@
+package live
+
+import (
+	"fmt"
+	"strings"
+)
+
+// config is what a server starts with. Sentinel and the cluster change it
+// later, and a restart keeps their changes.
+func (srv *server) config() string {
+	var b strings.Builder
+	set := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	set("bind 127.0.0.1")
+	set("port %d", srv.port)
+	set("protected-mode yes")
+	set("bind-source-addr %s", srv.source)
+	set("daemonize no")
+	set(`logfile ""`) // to its output, which goes to a file together with what it says before that
+	if srv.sentinel {
+		srv.sentinelConfig(set)
+		return b.String()
+	}
+	o := srv.world.opts
+	set("dir %s", dataName)
+	set(`save ""`)
+	if o.Persist {
+		set("appendonly yes")
+		set("appendfsync always")
+	}
+	set("maxclients 1000")
+	set("repl-diskless-sync yes")
+	set("repl-diskless-sync-delay 0")
+	set("repl-ping-replica-period 1")
+	set("replica-announce-ip 127.0.0.1")
+	set("replica-announce-port %d", srv.door.port())
+	set("replica-priority %d", srv.priority())
+	if o.Cluster {
+		set("cluster-enabled yes")
+		set("cluster-config-file nodes.conf")
+		set("cluster-node-timeout %d", o.Detect.Milliseconds())
+		set("cluster-replica-validity-factor 0") // a replica may take over however long it was cut off
+		set("cluster-allow-replica-migration no")
+		set("cluster-port %d", srv.bus)
+		set("cluster-announce-ip 127.0.0.1")
+		set("cluster-announce-port %d", srv.door.port())
+		set("cluster-announce-bus-port %d", srv.busDoor.port())
+		return b.String()
+	}
+	if srv.rank > 0 {
+		set("replicaof 127.0.0.1 %d", srv.world.members(srv.group)[0].door.port())
+	}
+	return b.String()
+}
+
+// priority is a node's place in the queue to become primary, the lowest first:
+// the replicas in their order, then the first primary.
+func (srv *server) priority() int {
+	if srv.rank == 0 {
+		return 100
+	}
+	return 10 + srv.rank
+}
+
+func (srv *server) sentinelConfig(set func(string, ...any)) {
+	w := srv.world
+	set("dir .")
+	set("sentinel announce-ip 127.0.0.1")
+	set("sentinel announce-port %d", srv.door.port())
+	for g := 1; g <= w.opts.Groups; g++ {
+		name := watched(g)
+		set("sentinel monitor %s 127.0.0.1 %d %d", name, w.members(g)[0].door.port(), quorum)
+		set("sentinel down-after-milliseconds %s %d", name, w.opts.Detect.Milliseconds())
+		set("sentinel failover-timeout %s %d", name, (10 * w.opts.Detect).Milliseconds())
+		set("sentinel parallel-syncs %s %d", name, max(1, w.opts.Replicas))
+	}
+}
+
+// watched is what Sentinels call a group: as its first primary.
+func watched(group int) string { return fmt.Sprintf("node-%d", group) }

@@ -1,0 +1,146 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	toxiproxy "github.com/Shopify/toxiproxy/v2"
+	"github.com/Shopify/toxiproxy/v2/stream"
+	"github.com/Shopify/toxiproxy/v2/toxics"
+
+	"github.com/holdfast-go/holdfast/faults"
+)
+
+// link is the path from one party to a server: the connections between them,
+// each of which runs through two chains of toxiproxy's, one per direction.
+//
+// The listener is a gate's instead of toxiproxy's own: that one can only break
+// its connections by giving up its port, and cannot tell two parties apart
+// that come through one door.
+type link struct {
+	faults.Link
+	toxics *toxiproxy.ToxicCollection
+
+	mu     sync.Mutex
+	opened int
+	conns  map[int]*pair
+	closed bool
+	ending sync.WaitGroup
+}
+
+// pair is a connection: the end of who dialled and the end of the server.
+type pair struct{ dialler, server *net.TCPConn }
+
+func (p *pair) abort() {
+	abort(p.dialler)
+	abort(p.server)
+}
+
+// proxies is what toxiproxy wants to know of the API server that we do not run.
+var proxies = &toxiproxy.ApiServer{Metrics: toxiproxy.NewMetricsContainer(nil)}
+
+func newLink(l faults.Link) *link {
+	proxy := &toxiproxy.Proxy{Name: l.From + " to " + l.To}
+	return &link{Link: l, toxics: toxiproxy.NewToxicCollection(proxy), conns: map[int]*pair{}}
+}
+
+// join lets bytes run between the two ends, through the toxics of the link.
+func (l *link) join(dialler, server *net.TCPConn) {
+	p := &pair{dialler, server}
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		p.abort()
+		return
+	}
+	l.opened++
+	id := l.opened
+	l.conns[id] = p
+	l.ending.Add(2)
+	l.mu.Unlock()
+	left := 2
+	ended := func() {
+		l.mu.Lock()
+		if left--; left == 0 {
+			delete(l.conns, id)
+		}
+		l.mu.Unlock()
+		l.ending.Done()
+	}
+	l.toxics.StartLink(proxies, fmt.Sprint(id, " up"), dialler, &sink{conn: server, ended: ended}, stream.Upstream)
+	l.toxics.StartLink(proxies, fmt.Sprint(id, " down"), server, &sink{conn: dialler, ended: ended}, stream.Downstream)
+}
+
+// sink is the end of a chain. It takes everything, even when the connection
+// behind it is broken: a chain that nobody empties never ends, and neither
+// does the removal of its toxics.
+type sink struct {
+	conn   *net.TCPConn
+	broken bool
+	ended  func()
+}
+
+func (s *sink) Write(b []byte) (int, error) {
+	if !s.broken {
+		_, err := s.conn.Write(b)
+		s.broken = err != nil
+	}
+	return len(b), nil
+}
+
+func (s *sink) Close() error {
+	defer s.ended()
+	return s.conn.Close()
+}
+
+// attach puts a toxic on every connection of the link, present and future.
+func (l *link) attach(dir stream.Direction, t toxics.Toxic) (detach func(), err error) {
+	name, request, forget := carry(dir, t)
+	if _, err := l.toxics.AddToxicJson(strings.NewReader(request)); err != nil {
+		forget()
+		return nil, fmt.Errorf("attach a toxic: %w", err)
+	}
+	return sync.OnceFunc(func() {
+		// It can only fail for a toxic that is not there.
+		_ = l.toxics.RemoveToxic(context.Background(), name)
+		forget()
+	}), nil
+}
+
+// reset breaks every connection of the link.
+func (l *link) reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, p := range l.conns {
+		p.abort()
+	}
+}
+
+func (l *link) connections() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.conns)
+}
+
+// close breaks every connection, and returns when their chains have ended.
+func (l *link) close() error {
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	l.reset()
+	ended := make(chan struct{})
+	go func() {
+		l.ending.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-time.After(limit):
+		return fmt.Errorf("the connections from %s to %s do not end: a toxic holds them", l.From, l.To)
+	}
+}

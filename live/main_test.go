@@ -1,0 +1,136 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+)
+
+// harnessDir makes the test binary a harness that starts servers there and
+// waits to be killed.
+const harnessDir = "HOLDFAST_LIVE_TEST_HARNESS"
+
+func TestMain(m *testing.M) {
+	redis.SetLogger(quiet{}) // clients that lose their servers have much to say
+	if dir := os.Getenv(harnessDir); dir != "" {
+		os.Exit(harness(dir))
+	}
+	// The thread that starts servers has to live as long as the process.
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/holdfast-go/holdfast/live.startLoop"))
+}
+
+type quiet struct{}
+
+func (quiet) Printf(context.Context, string, ...any) {}
+
+func harness(dir string) int {
+	s, err := Start(context.Background(), Options{Groups: 1, Replicas: 1, Dir: dir, Detect: time.Second})
+	if err != nil {
+		fmt.Println("error:", err)
+		return 1
+	}
+	for _, name := range s.Names() {
+		fmt.Println("pid", s.byName[name].proc.cmd.Process.Pid)
+	}
+	fmt.Println("ready")
+	time.Sleep(time.Minute)
+	return 0
+}
+
+// requireRedis skips a test where no server is installed, unless the
+// environment says that there must be one.
+func requireRedis(t *testing.T) {
+	t.Helper()
+	if _, err := findServer(); errors.Is(err, ErrUnavailable) {
+		if os.Getenv("HOLDFAST_REQUIRE_REDIS") != "" {
+			t.Fatal(err)
+		}
+		t.Skipf("not tried: %v", err)
+	}
+}
+
+// start starts servers for a test, which are closed with it.
+func start(t *testing.T, o Options) *Servers {
+	t.Helper()
+	requireRedis(t)
+	o.Dir = t.TempDir()
+	if o.Detect == 0 {
+		o.Detect = time.Second
+	}
+	s, err := Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Err(); err != nil {
+			t.Errorf("during the test: %v", err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if left, err := os.ReadDir(o.Dir); err != nil || len(left) > 0 {
+			t.Errorf("after Close %v is left, %v", left, err)
+		}
+	})
+	return s
+}
+
+// client opens a client of a process for a group, which is closed with the test.
+func client(t *testing.T, s *Servers, name string, group int) redis.UniversalClient {
+	t.Helper()
+	a, err := s.Access(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := a.Client(group)
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func admin(t *testing.T, s *Servers, name string) *redis.Client {
+	t.Helper()
+	c, err := s.Admin(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// replicated waits until a replica has everything that was written so far.
+func replicated(t *testing.T, s *Servers, primary, replica string) {
+	t.Helper()
+	offset := func(server, field string) int {
+		info, err := s.byName[server].info(t.Context(), "replication")
+		check(t, err)
+		n, err := strconv.Atoi(info[field])
+		check(t, err)
+		return n
+	}
+	want := offset(primary, "master_repl_offset")
+	eventually(t, replica+" has what was written", func() bool { return offset(replica, "slave_repl_offset") >= want })
+}
+
+// check fails the test at an error.
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// eventually waits until f holds.
+func eventually(t *testing.T, what string, f func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(limit); !f(); time.Sleep(poll) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %s: %s", limit, what)
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package live
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Admin is a client of the harness' own for a server, straight to its port:
+// no toxic and no cut touches it. Close closes it.
+func (s *Servers) Admin(name string) (*redis.Client, error) {
+	srv, err := s.server(name)
+	if err != nil {
+		return nil, err
+	}
+	return srv.client(), nil
+}
+
+// Up says whether a server's process runs.
+func (s *Servers) Up(name string) bool {
+	srv, err := s.server(name)
+	return err == nil && srv.up()
+}
+
+// StopNode kills a server, a node or a Sentinel: its connections break and
+// whoever connects is thrown out.
+func (s *Servers) StopNode(name string) error { return s.stop(name, syscall.SIGKILL) }
+
+// ShutDown stops a server in order, as SIGTERM does.
+func (s *Servers) ShutDown(name string) error { return s.stop(name, syscall.SIGTERM) }
+
+func (s *Servers) stop(name string, sig syscall.Signal) error {
+	srv, err := s.server(name)
+	if err != nil {
+		return err
+	}
+	p, err := srv.signal(sig, true)
+	if err != nil {
+		return err
+	}
+	return srv.wrong(p.await(name))
+}
+
+// StartNode starts a server again on its port, with the data it had or empty,
+// and returns when it has loaded them. What Sentinel and the cluster made of it
+// before, it still is.
+func (s *Servers) StartNode(name string, keepData bool) error {
+	srv, err := s.server(name)
+	if err != nil {
+		return err
+	}
+	if keepData && !s.opts.Persist && !srv.sentinel {
+		return fmt.Errorf("%s keeps no data: the servers were started without persistence", name)
+	}
+	if srv.up() {
+		return fmt.Errorf("%s runs already", name)
+	}
+	if !keepData && !srv.sentinel {
+		if err := srv.forget(); err != nil {
+			return err
+		}
+	}
+	if err := srv.start(s.ctx); err != nil {
+		return err
+	}
+	if srv.sentinel {
+		srv.hurry(s.ctx)
+	}
+	return nil
+}
+
+// forget removes a server's data, but not who it is in the cluster.
+func (srv *server) forget() error {
+	data := filepath.Join(srv.dir, dataName)
+	entries, err := os.ReadDir(data)
+	if err != nil {
+		return fmt.Errorf("remove the data of %s: %w", srv.name, err)
+	}
+	for _, e := range entries {
+		if e.Name() == "nodes.conf" {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(data, e.Name())); err != nil {
+			return fmt.Errorf("remove the data of %s: %w", srv.name, err)
+		}
+	}
+	return nil
+}
+
+// Suspend freezes a server's process, Continue lets it go on. Its connections
+// stay open meanwhile.
+func (s *Servers) Suspend(name string) error { return s.send(name, syscall.SIGSTOP) }
+
+// Continue lets a server that was suspended go on.
+func (s *Servers) Continue(name string) error { return s.send(name, syscall.SIGCONT) }
+
+func (s *Servers) send(name string, sig syscall.Signal) error {
+	srv, err := s.server(name)
+	if err != nil {
+		return err
+	}
+	_, err = srv.signal(sig, false)
+	return err
+}
+
+// FlushScripts forgets a server's script cache.
+func (s *Servers) FlushScripts(name string) error {
+	srv, err := s.node(name)
+	if err != nil {
+		return err
+	}
+	if err := srv.client().ScriptFlush(s.ctx).Err(); err != nil {
+		return srv.wrong(fmt.Errorf("flush its scripts: %w", err))
+	}
+	return nil
+}
+
+// DeleteKeys deletes keys on a server, and says so when it had none of them.
+func (s *Servers) DeleteKeys(name string, keys ...string) error {
+	srv, err := s.node(name)
+	if err != nil {
+		return err
+	}
+	deleted := int64(0)
+	for _, key := range keys { // one by one: in a cluster each has its slot
+		n, err := srv.client().Del(s.ctx, key).Result()
+		if err != nil {
+			return srv.wrong(fmt.Errorf("delete %q: %w", key, err))
+		}
+		deleted += n
+	}
+	if deleted == 0 {
+		return fmt.Errorf("%s holds no lock key to delete", name)
+	}
+	return nil
+}

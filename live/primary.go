@@ -1,0 +1,226 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// belief is which node a server takes for the primary of a group, and since
+// which election.
+type belief struct {
+	who   *server
+	name  string
+	epoch int
+	err   error
+}
+
+// beliefs asks all who know who is primary, as far as they run: Sentinels, or
+// the nodes of a cluster; nobody where nobody is ever replaced.
+func (s *Servers) beliefs(ctx context.Context, group int) []belief {
+	var all []belief
+	for _, srv := range s.order {
+		if (srv.sentinel || s.opts.Cluster) && srv.up() {
+			all = append(all, belief{who: srv})
+		}
+	}
+	var asking sync.WaitGroup
+	for i := range all {
+		asking.Go(func() {
+			b := &all[i]
+			if b.who.sentinel {
+				b.name, b.epoch, b.err = b.who.elected(ctx, group)
+			} else {
+				b.name, b.epoch, b.err = b.who.owner(ctx, group)
+			}
+		})
+	}
+	asking.Wait()
+	return all
+}
+
+// Primary names the node that serves a group now, as the Sentinels or the
+// nodes of the cluster say; those with the latest election are believed. Where
+// nobody can be asked it is the last one known. Groups are counted from 1.
+func (s *Servers) Primary(group int) string {
+	ctx, cancel := context.WithTimeout(s.ctx, time.Second)
+	defer cancel()
+	latest := belief{epoch: -1}
+	for _, b := range s.beliefs(ctx, group) {
+		if b.err == nil && b.epoch > latest.epoch {
+			latest = b
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if latest.who != nil {
+		s.primary[group-1] = latest.name
+	}
+	return s.primary[group-1]
+}
+
+// AwaitPrimary waits until a group has another primary than old, and all who
+// can be asked agree: after a crash, Sentinels or the cluster promote a
+// replica by themselves.
+func (s *Servers) AwaitPrimary(ctx context.Context, group int, old string) (string, error) {
+	return s.awaitAgreement(ctx, group, old, func(name string) error {
+		if name == old {
+			return fmt.Errorf("%s is still the primary", old)
+		}
+		return nil
+	})
+}
+
+// awaitAgreement waits until everybody but apart names the same primary, one
+// that fits, and that one knows it is.
+func (s *Servers) awaitAgreement(ctx context.Context, group int, apart string, fits func(name string) error) (string, error) {
+	var name string
+	var slow *server // who keeps the others waiting
+	err := until(ctx, "wait for a new primary of "+watched(group), func(ctx context.Context) error {
+		name = ""
+		for _, b := range s.beliefs(ctx, group) {
+			if b.who.name == apart {
+				continue
+			}
+			slow = b.who
+			switch {
+			case b.err != nil:
+				return b.err
+			case name != "" && b.name != name:
+				return fmt.Errorf("some say %s, some say %s", name, b.name)
+			}
+			if err := fits(b.name); err != nil {
+				return err
+			}
+			name = b.name
+		}
+		if name == "" {
+			return errors.New("nobody is there to promote one")
+		}
+		slow = s.byName[name]
+		info, err := slow.info(ctx, "replication")
+		if err == nil && info["role"] != "master" {
+			err = fmt.Errorf("it is a %s", info["role"])
+		}
+		return err
+	})
+	if err != nil && slow != nil {
+		return "", slow.wrong(err)
+	}
+	if err != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.primary[group-1] = name
+	return name, nil
+}
+
+// replacing checks that a replica can take over, and finds who it replaces.
+func (s *Servers) replacing(replica string) (to, old *server, err error) {
+	if to, err = s.node(replica); err != nil {
+		return nil, nil, err
+	}
+	if s.opts.Replicas == 0 {
+		return nil, nil, errors.New("there is no replica that could take over")
+	}
+	old = s.byName[s.Primary(to.group)]
+	switch {
+	case to == old:
+		return nil, nil, fmt.Errorf("%s is already the primary", replica)
+	case !to.up():
+		return nil, nil, fmt.Errorf("%s is down", replica)
+	}
+	return to, old, nil
+}
+
+// Promote makes a replica the primary of its group, and returns when the
+// Sentinels or the nodes of the cluster agree. What had not reached it is
+// lost. A dead primary is replaced as they always do it, once they have
+// noticed. One that runs is cut off from them first, and left as it is: it
+// goes on serving whoever still reaches it until [Servers.Follow].
+func (s *Servers) Promote(replica string) error {
+	ctx := s.ctx
+	to, old, err := s.replacing(replica)
+	if err != nil {
+		return err
+	}
+	alive := old.up()
+	if alive {
+		if err := s.isolate(old); err != nil {
+			return err
+		}
+	}
+	if s.opts.Cluster {
+		// The other primaries vote, whether or not they have noticed.
+		err = to.takeOver(ctx, "force")
+	} else if err = s.prefer(ctx, to, old); err == nil && alive {
+		err = s.orderFailover(ctx, to.group)
+	}
+	if err == nil {
+		_, err = s.awaitAgreement(ctx, to.group, old.name, mustBe(replica))
+	}
+	if err != nil {
+		s.heal(old.name)
+		return fmt.Errorf("promote %s: %w", replica, err)
+	}
+	return nil
+}
+
+// HandOver lets a replica take over in order: Sentinel, or the replica itself
+// in a cluster, replaces a primary that runs, which then follows it.
+func (s *Servers) HandOver(replica string) error {
+	ctx := s.ctx
+	to, old, err := s.replacing(replica)
+	if err != nil {
+		return err
+	}
+	if s.opts.Cluster {
+		err = to.takeOver(ctx)
+	} else if err = s.prefer(ctx, to, old); err == nil {
+		err = s.orderFailover(ctx, to.group)
+	}
+	if err == nil {
+		_, err = s.awaitAgreement(ctx, to.group, old.name, mustBe(replica))
+	}
+	if err == nil {
+		err = old.awaitFollows(ctx, to)
+	}
+	if err != nil {
+		return fmt.Errorf("hand over to %s: %w", replica, err)
+	}
+	return nil
+}
+
+func mustBe(want string) func(string) error {
+	return func(name string) error {
+		if name != want {
+			return fmt.Errorf("%s is the primary", name)
+		}
+		return nil
+	}
+}
+
+// Follow ends a node's isolation and waits until it is a replica of the
+// current primary of its group, to which Sentinel or the cluster tells it: it
+// drops its own data and takes the primary's.
+func (s *Servers) Follow(name string) error {
+	node, err := s.node(name)
+	if err != nil {
+		return err
+	}
+	if s.opts.Replicas == 0 {
+		return fmt.Errorf("%s has nobody to follow", name)
+	}
+	s.heal(name)
+	primary := s.byName[s.Primary(node.group)]
+	if primary == node {
+		return fmt.Errorf("%s is the primary itself", name)
+	}
+	if err := node.awaitFollows(s.ctx, primary); err != nil {
+		return fmt.Errorf("let %s follow %s: %w", name, primary.name, err)
+	}
+	return nil
+}

@@ -1,0 +1,176 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// How often Sentinels look at servers and tell each other about them. Their
+// own 10 s and 2 s would make every run wait.
+const (
+	sentinelInfo    = time.Second
+	sentinelPublish = 500 * time.Millisecond
+)
+
+// hurry makes a Sentinel look and publish more often. One that is too old to
+// be told does its work all the same, later.
+func (srv *server) hurry(ctx context.Context) {
+	_ = srv.client().Do(ctx, "sentinel", "debug",
+		"info-period", sentinelInfo.Milliseconds(), "publish-period", sentinelPublish.Milliseconds()).Err()
+}
+
+// view is what a Sentinel knows of a group.
+type view struct {
+	master   map[string]string
+	replicas []map[string]string
+}
+
+func (srv *server) view(ctx context.Context, group int) (view, error) {
+	master := redis.NewMapStringStringCmd(ctx, "sentinel", "master", watched(group))
+	replicas := redis.NewMapStringStringSliceCmd(ctx, "sentinel", "replicas", watched(group))
+	for _, cmd := range []redis.Cmder{master, replicas} {
+		if err := srv.client().Process(ctx, cmd); err != nil {
+			return view{}, err
+		}
+	}
+	return view{master.Val(), replicas.Val()}, nil
+}
+
+// awaitSentinels waits until every Sentinel knows the others and every node,
+// and finds all of them well.
+func (s *Servers) awaitSentinels(ctx context.Context) error {
+	for _, srv := range s.watchers() {
+		for g := 1; g <= s.opts.Groups; g++ {
+			if err := srv.until(ctx, "to know the others", func(ctx context.Context) error { return srv.knows(ctx, g) }); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (srv *server) knows(ctx context.Context, group int) error {
+	v, err := srv.view(ctx, group)
+	if err != nil {
+		return err
+	}
+	if v.master["flags"] != "master" {
+		return fmt.Errorf("it finds %s %s", watched(group), v.master["flags"])
+	}
+	if v.master["num-other-sentinels"] != strconv.Itoa(sentinels-1) {
+		return fmt.Errorf("it knows %s other Sentinels", v.master["num-other-sentinels"])
+	}
+	healthy := 0
+	for _, r := range v.replicas {
+		if r["flags"] == "slave" && r["master-link-status"] == "ok" {
+			healthy++
+		}
+	}
+	if healthy != srv.world.opts.Replicas {
+		return fmt.Errorf("it knows %d of %d replicas", healthy, srv.world.opts.Replicas)
+	}
+	return nil
+}
+
+// elected asks a Sentinel which node is the primary of a group, and since
+// which election.
+func (srv *server) elected(ctx context.Context, group int) (name string, epoch int, err error) {
+	v, err := srv.view(ctx, group)
+	if err != nil {
+		return "", 0, err
+	}
+	node, ok := srv.world.behind(v.master["ip"] + ":" + v.master["port"])
+	if !ok {
+		return "", 0, fmt.Errorf("%s names a primary that is none of ours: %s:%s", srv.name, v.master["ip"], v.master["port"])
+	}
+	epoch, err = strconv.Atoi(v.master["config-epoch"])
+	return node.name, epoch, err
+}
+
+// prefer makes a replica the one that Sentinels promote next, and returns when
+// they know.
+func (s *Servers) prefer(ctx context.Context, to, old *server) error {
+	var rivals []*server
+	for _, srv := range s.members(to.group) {
+		if srv != to && srv != old && srv.up() {
+			rivals = append(rivals, srv)
+		}
+	}
+	mine, err := to.priorityNow(ctx)
+	if err != nil {
+		return err
+	}
+	first := true
+	for _, srv := range rivals {
+		p, err := srv.priorityNow(ctx)
+		if err != nil {
+			return err
+		}
+		first = first && mine < p
+	}
+	if first {
+		return nil
+	}
+	for _, srv := range append(rivals, to) {
+		priority := srv.priority()
+		if srv == to {
+			priority = 1
+		}
+		if err := srv.client().ConfigSet(ctx, "replica-priority", strconv.Itoa(priority)).Err(); err != nil {
+			return srv.wrong(fmt.Errorf("set its priority: %w", err))
+		}
+	}
+	for _, srv := range s.watchers() {
+		if !srv.up() {
+			continue
+		}
+		err := srv.until(ctx, "to prefer "+to.name, func(ctx context.Context) error {
+			v, err := srv.view(ctx, to.group)
+			if err != nil {
+				return err
+			}
+			port := strconv.Itoa(to.door.port())
+			i := slices.IndexFunc(v.replicas, func(r map[string]string) bool { return r["port"] == port })
+			if i < 0 || v.replicas[i]["slave-priority"] != "1" {
+				return errors.New("it does not know the new priority")
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (srv *server) priorityNow(ctx context.Context) (int, error) {
+	m, err := srv.client().ConfigGet(ctx, "replica-priority").Result()
+	if err != nil {
+		return 0, srv.wrong(fmt.Errorf("read its priority: %w", err))
+	}
+	return strconv.Atoi(m["replica-priority"])
+}
+
+// orderFailover tells a Sentinel to replace the primary now.
+func (s *Servers) orderFailover(ctx context.Context, group int) error {
+	for _, srv := range s.watchers() {
+		if !srv.up() {
+			continue
+		}
+		return srv.until(ctx, "to start a failover", func(ctx context.Context) error {
+			err := srv.client().Do(ctx, "sentinel", "failover", watched(group)).Err()
+			if err != nil && strings.HasPrefix(err.Error(), "INPROG") {
+				return nil // it is at it
+			}
+			return err
+		})
+	}
+	return errors.New("no Sentinel is up to order a failover")
+}

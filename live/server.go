@@ -1,0 +1,289 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// server is one redis-server process, or the place of one that is down.
+type server struct {
+	world    *Servers
+	name     string
+	group    int // 0 for a Sentinel
+	rank     int // 0 for the first primary, then 1, 2, ... for its replicas
+	sentinel bool
+	binary   string
+	dir      string
+	source   net.IP // what it connects from
+	door     *gate  // what it announces
+	busDoor  *gate  // in a cluster
+
+	mu        sync.Mutex
+	port, bus int
+	proc      *process // nil while it is down
+	admin     *redis.Client
+}
+
+// process is a started process. done is closed when it has ended.
+type process struct {
+	cmd    *exec.Cmd
+	done   chan struct{}
+	wanted bool // its end is; guarded by the server's mutex
+}
+
+// ServerError says what went wrong with a server, with the end of its log.
+type ServerError struct {
+	Server string
+	Log    string // its last lines
+	Err    error
+}
+
+func (e *ServerError) Error() string {
+	if e.Log == "" {
+		return fmt.Sprintf("%s: %v; its log is empty", e.Server, e.Err)
+	}
+	return fmt.Sprintf("%s: %v; the end of its log:\n%s", e.Server, e.Err, e.Log)
+}
+
+func (e *ServerError) Unwrap() error { return e.Err }
+
+func (srv *server) wrong(err error) error {
+	var inner *ServerError
+	if err == nil || errors.As(err, &inner) {
+		return err
+	}
+	return &ServerError{Server: srv.name, Log: srv.logTail(), Err: err}
+}
+
+const (
+	logName  = "log"
+	confName = "redis.conf"
+	dataName = "data"
+)
+
+func (srv *server) logTail() string {
+	b, err := os.ReadFile(filepath.Join(srv.dir, logName))
+	if err != nil {
+		return ""
+	}
+	b = bytes.TrimSpace(b)
+	lines := bytes.Split(b, []byte("\n"))
+	return string(bytes.Join(lines[max(0, len(lines)-12):], []byte("\n")))
+}
+
+// Log is all that a server has written, through all its starts.
+func (s *Servers) Log(name string) (string, error) {
+	srv, err := s.server(name)
+	if err != nil {
+		return "", err
+	}
+	b, err := os.ReadFile(filepath.Join(srv.dir, logName))
+	if err != nil {
+		return "", fmt.Errorf("read the log of %s: %w", name, err)
+	}
+	return string(b), nil
+}
+
+func (srv *server) addr() string {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	return loopback(srv.port)
+}
+
+func (srv *server) busAddr() string {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	return loopback(srv.bus)
+}
+
+// attempts is how many ports a server tries, should others be quicker.
+const attempts = 5
+
+// launch gives a server its port and configuration, and starts it.
+func (s *Servers) launch(ctx context.Context, srv *server) error {
+	if err := os.Mkdir(filepath.Join(srv.dir, dataName), 0o700); err != nil {
+		return fmt.Errorf("make the data directory of %s: %w", srv.name, err)
+	}
+	for n := 1; ; n++ {
+		port, err := freePort()
+		if err != nil {
+			return err
+		}
+		bus := 0
+		if s.opts.Cluster {
+			if bus, err = freePort(); err != nil {
+				return err
+			}
+		}
+		srv.mu.Lock()
+		srv.port, srv.bus = port, bus
+		srv.mu.Unlock()
+		if err := os.WriteFile(filepath.Join(srv.dir, confName), []byte(srv.config()), 0o600); err != nil {
+			return fmt.Errorf("write the configuration of %s: %w", srv.name, err)
+		}
+		err = srv.start(ctx)
+		if err == nil || n == attempts || !bytes.Contains([]byte(srv.logTail()), []byte("in use")) {
+			return err
+		}
+	}
+}
+
+// start starts the process and returns when it answers.
+func (srv *server) start(ctx context.Context) error {
+	log, err := os.OpenFile(filepath.Join(srv.dir, logName), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("open the log of %s: %w", srv.name, err)
+	}
+	defer log.Close()
+	cmd := exec.Command(srv.binary, confName)
+	if srv.sentinel {
+		cmd.Args = append(cmd.Args, "--sentinel")
+	}
+	cmd.Dir, cmd.Stdout, cmd.Stderr = srv.dir, log, log
+	p := &process{cmd: cmd, done: make(chan struct{})}
+	srv.mu.Lock()
+	if srv.proc != nil {
+		srv.mu.Unlock()
+		return fmt.Errorf("%s runs already", srv.name)
+	}
+	if err := spawn(cmd); err != nil {
+		srv.mu.Unlock()
+		return fmt.Errorf("start %s: %w", srv.name, err)
+	}
+	srv.proc = p
+	p.wanted = true // until it answers, whoever starts it sees its end
+	pidErr := writePid(srv.dir, cmd.Process.Pid)
+	srv.mu.Unlock()
+	go srv.watch(p)
+	if pidErr == nil {
+		pidErr = srv.until(ctx, "to answer", func(ctx context.Context) error {
+			select {
+			case <-p.done:
+				return errGone
+			default:
+				return srv.answers(ctx, cmd.Process.Pid)
+			}
+		})
+	}
+	if pidErr != nil {
+		return errors.Join(srv.wrong(fmt.Errorf("start: %w", pidErr)), srv.kill())
+	}
+	srv.mu.Lock()
+	p.wanted = false
+	srv.mu.Unlock()
+	return nil
+}
+
+// answers says whether the server answers, and not another one at its port.
+func (srv *server) answers(ctx context.Context, pid int) error {
+	info, err := srv.info(ctx, "server")
+	if err == nil && info["process_id"] != strconv.Itoa(pid) {
+		return fmt.Errorf("process %s answers in its place", info["process_id"])
+	}
+	if err != nil {
+		return err
+	}
+	return srv.client().Ping(ctx).Err() // refused while it loads its data, unlike INFO
+}
+
+// errGone ends a wait for a server whose process has ended.
+var errGone = errors.New("its process has ended")
+
+// watch waits for the end of the process, which is a failure of the world
+// unless somebody wanted it.
+func (srv *server) watch(p *process) {
+	err := p.cmd.Wait()
+	srv.mu.Lock()
+	wanted := p.wanted
+	if srv.proc == p {
+		srv.proc = nil
+	}
+	srv.mu.Unlock()
+	if !wanted {
+		srv.world.fail(srv.wrong(fmt.Errorf("died by itself: %w", errors.Join(err, errGone))))
+	}
+	close(p.done)
+}
+
+func (srv *server) up() bool {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	return srv.proc != nil
+}
+
+// signal sends a signal to the process. With last, the process is to end.
+func (srv *server) signal(sig syscall.Signal, last bool) (*process, error) {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	p := srv.proc
+	if p == nil {
+		return nil, fmt.Errorf("%s is down", srv.name)
+	}
+	p.wanted = p.wanted || last
+	// The process has not been waited for, or proc were nil: the pid is its own.
+	if err := p.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return nil, fmt.Errorf("send %v to %s: %w", sig, srv.name, err)
+	}
+	return p, nil
+}
+
+// kill ends the process at once; nothing happens when it is down.
+func (srv *server) kill() error {
+	if !srv.up() {
+		return nil
+	}
+	p, err := srv.signal(syscall.SIGKILL, true)
+	if err != nil {
+		return err
+	}
+	return p.await(srv.name)
+}
+
+// await waits for the end of a process that was told to end.
+func (p *process) await(name string) error {
+	select {
+	case <-p.done:
+		return nil
+	case <-time.After(limit):
+		return fmt.Errorf("%s does not end within %s", name, limit)
+	}
+}
+
+// client is a connection of the harness' own, straight to the server: no toxic
+// touches it.
+func (srv *server) client() *redis.Client {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	if srv.admin == nil || srv.admin.Options().Addr != loopback(srv.port) {
+		if srv.admin != nil {
+			srv.admin.Close()
+		}
+		srv.admin = redis.NewClient(&redis.Options{
+			Addr: loopback(srv.port), DisableIdentity: true, MaxRetries: -1, PoolSize: 8,
+			DialTimeout: 2 * time.Second, DialerRetries: 1,
+			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+		})
+	}
+	return srv.admin
+}
+
+func (srv *server) close() error {
+	err := srv.kill()
+	srv.client().Close() // and stays, so that whoever still asks is refused
+	srv.door.close()
+	srv.busDoor.close()
+	return err
+}

@@ -1,0 +1,83 @@
+package live
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// tied says that what spawn starts dies with this process.
+const tied = true
+
+// starter runs functions on one thread that lives as long as the process does.
+// Linux ties a child's life to the thread that started it, and Go's other
+// threads may end at any time.
+var starter = sync.OnceValue(func() chan<- func() {
+	work := make(chan func())
+	go startLoop(work)
+	return work
+})
+
+func startLoop(work <-chan func()) {
+	runtime.LockOSThread() // for ever: the thread must not end
+	for f := range work {
+		f()
+	}
+}
+
+// spawn starts a command that the kernel kills when this process dies, however
+// it dies. It is in a process group of its own: Ctrl-C is for the harness.
+func spawn(cmd *exec.Cmd) error {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	done := make(chan error)
+	starter() <- func() { done <- cmd.Start() }
+	return <-done
+}
+
+// identity tells a process apart from a later one with the same pid: when it
+// started, and in which boot of the machine. A process that has ended, but
+// that nobody has waited for, has none.
+func identity(pid int) (string, error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return "", err
+	}
+	// pid (name) state ...: the name may hold anything; the start is field 22.
+	end := bytes.LastIndexByte(stat, ')')
+	fields := strings.Fields(string(stat[end+1:]))
+	if end < 0 || len(fields) < 20 {
+		return "", fmt.Errorf("read the state of process %d: %q", pid, stat)
+	}
+	if state := fields[0]; state == "Z" || state == "X" {
+		return "", fmt.Errorf("process %d: %w", pid, os.ErrProcessDone)
+	}
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "", err
+	}
+	return fields[19] + " " + strings.TrimSpace(string(boot)), nil
+}
+
+// workDir is the directory that a process runs in.
+func workDir(pid int) (string, error) {
+	return os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
+}
+
+// ephemeral is the first port that the kernel gives to outgoing connections.
+func ephemeral() int {
+	b, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
+	if err == nil {
+		if f := strings.Fields(string(b)); len(f) == 2 {
+			if low, err := strconv.Atoi(f[0]); err == nil {
+				return low
+			}
+		}
+	}
+	return 32768
+}

@@ -1,0 +1,12 @@
+//go:build !linux
+
+package live
+
+import "os/exec"
+
+const tied = false
+
+func spawn(*exec.Cmd) error        { return ErrUnavailable }
+func identity(int) (string, error) { return "", ErrUnavailable }
+func workDir(int) (string, error)  { return "", ErrUnavailable }
+func ephemeral() int               { return 32768 }

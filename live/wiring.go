@@ -1,0 +1,201 @@
+package live
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+
+	"github.com/Shopify/toxiproxy/v2/stream"
+	"github.com/Shopify/toxiproxy/v2/toxics"
+
+	"github.com/holdfast-go/holdfast/faults"
+)
+
+// Bus names a cluster node's end of the cluster bus, over which the nodes
+// gossip and vote: the link from node-2 to Bus("node-1") carries what node-2
+// asks of node-1 there. The link from node-2 to node-1 carries replication.
+func Bus(node string) string { return node + "/bus" }
+
+// connect makes the links between everybody who may talk to one another, and
+// opens the doors of the servers and the listeners of the clients.
+func (s *Servers) connect() error {
+	for _, to := range s.order {
+		for _, from := range s.order {
+			if from != to && (from.sentinel || from.group == to.group) {
+				s.addLink(from.name, to.name)
+			}
+			if from != to && s.opts.Cluster {
+				s.addLink(from.name, Bus(to.name))
+			}
+		}
+		for c := 1; c <= s.opts.Clients; c++ {
+			s.addLink(fmt.Sprintf("client-%d", c), to.name)
+		}
+	}
+	for _, to := range s.order {
+		var err error
+		if to.door, err = openGate(to.addr, s.knocking(to.name)); err != nil {
+			return err
+		}
+		if s.opts.Cluster {
+			if to.busDoor, err = openGate(to.busAddr, s.knocking(Bus(to.name))); err != nil {
+				return err
+			}
+		}
+	}
+	for c := 1; c <= s.opts.Clients; c++ {
+		client := fmt.Sprintf("client-%d", c)
+		own := map[string]*gate{}
+		s.clients[client] = own
+		for _, to := range s.order {
+			l := s.links[faults.Link{From: client, To: to.name}]
+			g, err := openGate(to.addr, func(net.IP) *link { return l })
+			if err != nil {
+				return err
+			}
+			own[to.name] = g
+		}
+	}
+	return nil
+}
+
+func (s *Servers) addLink(from, to string) {
+	id := faults.Link{From: from, To: to}
+	s.links[id] = newLink(id)
+}
+
+// knocking finds the link of a server that connects to a door.
+func (s *Servers) knocking(to string) func(net.IP) *link {
+	return func(from net.IP) *link {
+		for _, srv := range s.order {
+			if srv.source.Equal(from) {
+				return s.links[faults.Link{From: srv.name, To: to}]
+			}
+		}
+		return nil
+	}
+}
+
+// behind finds the server that a door leads to.
+func (s *Servers) behind(addr string) (*server, bool) {
+	i := slices.IndexFunc(s.order, func(srv *server) bool { return srv.door.addr() == addr })
+	if i < 0 {
+		return nil, false
+	}
+	return s.order[i], true
+}
+
+func (s *Servers) link(l faults.Link) (*link, error) {
+	if found := s.links[l]; found != nil {
+		return found, nil
+	}
+	return nil, fmt.Errorf("nothing links %s to %s in this world", l.From, l.To)
+}
+
+// Attach puts a toxic on every connection of a link, present and future, in
+// one direction, and returns the function that takes it off again. Besides the
+// links of [faults.World] there are those from Sentinels to nodes and to one
+// another, and those to the [Bus] of a cluster's node.
+func (s *Servers) Attach(l faults.Link, dir stream.Direction, t toxics.Toxic) (detach func(), err error) {
+	found, err := s.link(l)
+	if err != nil {
+		return nil, err
+	}
+	return found.attach(dir, t)
+}
+
+// Reset breaks every connection of a link at once; new ones may be opened.
+func (s *Servers) Reset(l faults.Link) error {
+	found, err := s.link(l)
+	if err != nil {
+		return err
+	}
+	found.reset()
+	return nil
+}
+
+// Connections counts the connections that are open over a link.
+func (s *Servers) Connections(l faults.Link) int {
+	found, err := s.link(l)
+	if err != nil {
+		return 0
+	}
+	return found.connections()
+}
+
+// Cut holds everything between two parties, both ways and whoever connects,
+// until heal. In a cluster that includes the bus.
+func (s *Servers) Cut(a, b string) (heal func(), err error) {
+	var detaches []func()
+	heal = func() {
+		for _, d := range detaches {
+			d()
+		}
+	}
+	for _, id := range []faults.Link{{From: a, To: b}, {From: b, To: a}, {From: a, To: Bus(b)}, {From: b, To: Bus(a)}} {
+		l := s.links[id]
+		if l == nil {
+			continue
+		}
+		for _, dir := range []stream.Direction{stream.Upstream, stream.Downstream} {
+			d, err := l.attach(dir, new(faults.Hold))
+			if err != nil {
+				heal()
+				return nil, fmt.Errorf("cut between %s and %s: %w", a, b, err)
+			}
+			detaches = append(detaches, d)
+		}
+	}
+	if detaches == nil {
+		return nil, fmt.Errorf("nothing links %s and %s in this world", a, b)
+	}
+	return heal, nil
+}
+
+// isolate cuts a node off from all who could replace it, the Sentinels or the
+// bus of the cluster, but neither from its clients nor from its replicas. heal
+// ends it.
+func (s *Servers) isolate(node *server) error {
+	s.mu.Lock()
+	already := len(s.cut[node.name]) > 0
+	s.mu.Unlock()
+	if already {
+		return nil
+	}
+	var ids []faults.Link
+	for _, other := range s.order {
+		switch {
+		case other == node:
+		case s.opts.Cluster:
+			ids = append(ids, faults.Link{From: other.name, To: Bus(node.name)}, faults.Link{From: node.name, To: Bus(other.name)})
+		case other.sentinel:
+			ids = append(ids, faults.Link{From: other.name, To: node.name})
+		}
+	}
+	for _, id := range ids {
+		for _, dir := range []stream.Direction{stream.Upstream, stream.Downstream} {
+			d, err := s.Attach(id, dir, new(faults.Hold))
+			if err != nil {
+				s.heal(node.name)
+				return err
+			}
+			s.mu.Lock()
+			s.cut[node.name] = append(s.cut[node.name], d)
+			s.mu.Unlock()
+		}
+	}
+	return nil
+}
+
+func (s *Servers) heal(node string) {
+	s.mu.Lock()
+	cut := s.cut[node]
+	delete(s.cut, node)
+	s.mu.Unlock()
+	for _, detach := range cut {
+		detach()
+	}
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
