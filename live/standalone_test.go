@@ -52,22 +52,22 @@ func TestAToxicOfAFaultWorksOnAProxy(t *testing.T) {
 	ctx := t.Context()
 	check(t, c.Ping(ctx).Err())
 	l := faults.Link{From: "client-1", To: "node-1"}
-	detach, err := s.Attach(l, stream.Upstream, &faults.Delay{By: 300 * time.Millisecond})
+	detach, err := s.Attach(l, stream.Upstream, &faults.Delay{By: 800 * time.Millisecond})
 	check(t, err)
 	// A second toxic behind the first must not free what that one holds.
-	detachSecond, err := s.Attach(l, stream.Upstream, &faults.Delay{By: 100 * time.Millisecond})
+	detachSecond, err := s.Attach(l, stream.Upstream, &faults.Delay{By: 700 * time.Millisecond})
 	check(t, err)
 	begin := time.Now()
 	check(t, c.Ping(ctx).Err())
-	if took := time.Since(begin); took < 400*time.Millisecond {
-		t.Errorf("a request that is delayed by 400ms took %s", took)
+	if took := time.Since(begin); took < 1500*time.Millisecond {
+		t.Errorf("a request that is delayed by 1.5s took %s", took)
 	}
 	detach()
 	detachSecond()
 	begin = time.Now()
 	check(t, c.Ping(ctx).Err())
-	if took := time.Since(begin); took > 300*time.Millisecond {
-		t.Errorf("with the toxic off a request took %s", took)
+	if took := time.Since(begin); took >= 700*time.Millisecond { // as long as the shorter of the two
+		t.Errorf("with the toxics off a request took %s", took)
 	}
 	if _, err := s.Attach(faults.Link{From: "client-9", To: "node-1"}, stream.Upstream, &faults.Delay{}); err == nil {
 		t.Error("a toxic was attached to a link that does not exist")
@@ -97,9 +97,7 @@ func TestALostReplyWasExecuted(t *testing.T) {
 	if got, err := c.Incr(ctx, "n").Result(); err != nil || got != 2 {
 		t.Errorf("after the reset: %d, %v", got, err)
 	}
-	if n := s.Connections(l); n != 1 {
-		t.Errorf("%d connections are open after one was broken and one opened", n)
-	}
+	eventually(t, "of two connections, the one that was broken is gone", func() bool { return s.Connections(l) == 1 })
 }
 
 func TestAServerStopsAndStartsWithOrWithoutItsData(t *testing.T) {
