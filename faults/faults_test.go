@@ -390,6 +390,7 @@ func TestTimelineFailures(t *testing.T) {
 		want := []Strike{
 			{1, "crash", PhaseFailed, []string{"client-1"}, "could not strike: client-1: refused"},
 			{2, "pause", PhaseStart, []string{"client-1"}, "client-1 paused"},
+			{2, "pause", PhaseEnd, []string{"client-1"}, ""},
 			{2, "pause", PhaseFailed, []string{"client-1"}, "could not be healed: refused"},
 			{3, "pause", PhaseFailed, []string{"client-2"}, "never struck: the run was over first; planned after the first grant"},
 		}

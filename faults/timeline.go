@@ -51,7 +51,8 @@ type Strike struct {
 }
 
 // The phases of a fault. One that does not last only starts; one that could
-// not strike, or not be healed, or whose moment never came, failed.
+// not strike, or whose moment never came, failed; one that could not be healed
+// ended, and failed.
 const (
 	PhaseStart  = "start"
 	PhaseEnd    = "end"
@@ -296,11 +297,11 @@ func (tl *Timeline) heal(e *entry) {
 	if heal == nil {
 		return
 	}
+	// Told first: whom the end wakes may act, and be recorded, at once.
+	tl.tell(e, PhaseEnd, "")
 	if err := heal(); err != nil {
 		tl.tell(e, PhaseFailed, fmt.Sprintf("could not be healed: %v", err))
-		return
 	}
-	tl.tell(e, PhaseEnd, "")
 }
 
 func (tl *Timeline) tell(e *entry, phase, detail string) {
