@@ -42,10 +42,7 @@ func byReplies(ops []lockOp, r rules) ruling {
 	if v.outcome != Unknown || r.loose {
 		return v
 	}
-	if !slices.IsSortedFunc(ops, byCall) {
-		ops = slices.Clone(ops)
-		slices.SortStableFunc(ops, byCall)
-	}
+	ops = sorted(ops)
 	undo := guess(ops, r)
 	likely := bySessions(ops, r)
 	undo()
@@ -56,6 +53,18 @@ func byReplies(ops []lockOp, r rules) ruling {
 		return w
 	}
 	return v
+}
+
+// sorted is the operations by call: a copy, unless they are so already.
+func sorted(ops []lockOp) []lockOp {
+	for i := 1; i < len(ops); i++ {
+		if ops[i].call < ops[i-1].call {
+			ops = slices.Clone(ops)
+			slices.SortStableFunc(ops, byCall)
+			break
+		}
+	}
+	return ops
 }
 
 func good() ruling { return ruling{outcome: Good} }

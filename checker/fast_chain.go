@@ -7,9 +7,9 @@ import (
 
 // chain proves a history legal that has leases, ghosts or doubts: it places
 // every operation of the forced order at one instant, and lets the model step
-// through them in that order. Every instant is within its operation, so the order keeps real time,
-// and the model's own steps make the proof. When they do not go through, some
-// other placement may, and the search has to tell.
+// through them in that order. Every instant is within its operation, so the
+// order keeps real time, and the model's own steps make the proof. When they do
+// not go through, some other placement may, and the search has to tell.
 func (s *sessions) chain() ruling {
 	lines, v := s.places()
 	if v.outcome != Good {

@@ -29,10 +29,7 @@ func like(o *lockOp) likeness {
 // held nothing before and never were unclear one owner: who they are can
 // matter to nobody any more.
 func strays(ops []lockOp, r rules) []lockOp {
-	ops = slices.Clone(ops)
-	if !slices.IsSortedFunc(ops, byCall) {
-		slices.SortStableFunc(ops, byCall)
-	}
+	ops = slices.Clone(sorted(ops))
 	type owner struct {
 		last  int32
 		ret   int64 // of what it did before last

@@ -105,13 +105,7 @@ func (s *sessions) name(o *lockOp) string { return s.r.who.name(o.owner) }
 
 // read goes through the operations once and cuts every owner's into sessions.
 func (s *sessions) read() ruling {
-	for i := 1; i < len(s.ops); i++ {
-		if s.ops[i].call < s.ops[i-1].call {
-			s.ops = slices.Clone(s.ops)
-			slices.SortStableFunc(s.ops, byCall)
-			break
-		}
-	}
+	s.ops = sorted(s.ops)
 	s.member = make([]int32, len(s.ops))
 	s.list = make([]session, 0, len(s.ops)/4)
 	s.busy = make([]int32, 0, len(s.ops)/2)
