@@ -3,7 +3,12 @@
 // test, lets the faults strike, and records the history.
 package scenarios
 
-import "github.com/holdfast-go/holdfast/faults"
+import (
+	"cmp"
+	"time"
+
+	"github.com/holdfast-go/holdfast/faults"
+)
 
 // Scenario is one YAML file: topology, workload, fault timeline, expectations.
 type Scenario struct {
@@ -27,7 +32,14 @@ type Scenario struct {
 	// Otherwise argues why everything else is ok.
 	Expect    []Expect `yaml:"expect" json:"expect,omitempty"`
 	Otherwise string   `yaml:"otherwise" json:"otherwise"`
+
+	// scale is what the times have been multiplied with; 0 is 1.
+	scale float64
 }
+
+// pace is a time that the scenario does not name, such as a lock's own
+// timeout, in the time of the run.
+func (s *Scenario) pace(d time.Duration) time.Duration { return paced(d, cmp.Or(s.scale, 1)) }
 
 // Topology is what the world is made of. How many independent primaries there
 // are is the lock's affair (one, or several for multi and redlock); Groups

@@ -23,6 +23,7 @@ type environment struct {
 	lease    time.Duration           // lease, and watchdog timeout
 	poll     time.Duration           // how long a waiter goes without looking; 0 for the default
 	replicas int                     // of each primary
+	scale    float64                 // what the times of the run are scaled by
 	clients  []redis.UniversalClient // one per group
 	options  []lock.Option           // of the reference lock, besides those of the subject
 }
@@ -64,11 +65,11 @@ var subjects = []subject{
 		claims: func(s *Scenario) checker.Claims {
 			c := textbookClaims(s, true)
 			c.Renewal, c.LostSign = true, true
-			c.RenewEvery = int64(time.Duration(s.Workload.Lease)*2/3 + renewScan)
+			c.RenewEvery = int64(time.Duration(s.Workload.Lease)*2/3 + s.pace(renewScan))
 			return c
 		},
 		open: func(e environment) (session, error) {
-			return renewSession{textbookSession{e, nil}, textbook.NewRenewer(e.clients[0], textbook.Options{Lease: e.lease, Scan: renewScan, Extensions: renewExtensions})}, nil
+			return renewSession{textbookSession{e, nil}, textbook.NewRenewer(e.clients[0], textbook.Options{Lease: e.lease, Scan: paced(renewScan, e.scale), Extensions: renewExtensions})}, nil
 		},
 		keeps: keepsNothing,
 	},
@@ -78,7 +79,7 @@ var subjects = []subject{
 	},
 	{
 		name: "reentrant-wait", summary: "the reference lock, and WAIT for one replica; given back when it does not confirm", groups: 1, acks: true,
-		claims: referenceClaims, open: openReference(lock.WithReplicaAcks(1, ackTimeout)), checkName: lock.CheckName, keeps: keepsNothing,
+		claims: referenceClaims, open: openReference(func(e environment) lock.Option { return lock.WithReplicaAcks(1, paced(ackTimeout, e.scale)) }), checkName: lock.CheckName, keeps: keepsNothing,
 	},
 	{
 		name: "multi", summary: "the reference lock on all of three independent primaries", groups: 3,
@@ -99,7 +100,7 @@ var subjects = []subject{
 			c.Fencing = true
 			return c
 		},
-		open: openReference(lock.WithFencing()), checkName: lock.CheckName,
+		open: openReference(func(environment) lock.Option { return lock.WithFencing() }), checkName: lock.CheckName,
 		keeps: func(name, key string) bool { // the counter outlives the hold, on purpose
 			return strings.HasPrefix(key, "redisson_lock_token:")
 		},
@@ -110,6 +111,7 @@ const (
 	renewScan       = 2 * time.Second
 	renewExtensions = 10
 	ackTimeout      = time.Second
+	unlockTimeout   = 5 * time.Second // the reference lock's own default
 	// defaultPoll and defaultSafetyPoll are how long a waiter goes without
 	// looking by itself, where the scenario does not say.
 	defaultPoll       = 100 * time.Millisecond
@@ -191,19 +193,14 @@ func referenceClaims(s *Scenario) checker.Claims {
 }
 
 // handoff is how long a waiter may overlook a free lock: as long as it goes
-// without looking, and half a second for the requests around it.
+// without looking, and half a second for the requests around it, which a real
+// machine does not make in less time because everything else is quicker.
 func (s *Scenario) handoff(poll time.Duration) int64 {
 	if s.Workload.Handoff > 0 {
-		return int64(s.Workload.Handoff)
+		return int64(max(time.Duration(s.Workload.Handoff), 2*longestOperation))
 	}
-	return int64(s.pollOr(poll) + 500*time.Millisecond)
-}
-
-func (s *Scenario) pollOr(poll time.Duration) time.Duration {
-	if s.Workload.Poll > 0 {
-		return time.Duration(s.Workload.Poll)
-	}
-	return poll
+	looks := cmp.Or(time.Duration(s.Workload.Poll), s.pace(poll))
+	return int64(looks + max(s.pace(500*time.Millisecond), 2*longestOperation))
 }
 
 func quorumClaims(quorum, nodes int) func(*Scenario) checker.Claims {
@@ -241,7 +238,8 @@ func (s textbookSession) locker(name, thread string) lock.Locker {
 
 func (s textbookSession) options(thread string) textbook.Options {
 	return textbook.Options{
-		Lease: s.env.lease, Poll: cmp.Or(s.env.poll, defaultPoll), Scan: renewScan, Extensions: renewExtensions,
+		Lease: s.env.lease, Poll: cmp.Or(s.env.poll, paced(defaultPoll, s.env.scale)),
+		Scan: paced(renewScan, s.env.scale), Extensions: renewExtensions,
 		Rand: sim.Stream(s.env.seed, "poll", s.env.process, thread),
 	}
 }
@@ -263,8 +261,14 @@ type referenceSession struct {
 	combine func(e environment, thread string, members []lock.Locker) lock.Locker // nil for a single one
 }
 
-func openReference(opts ...lock.Option) func(environment) (session, error) {
-	return func(e environment) (session, error) { return newReferenceSession(e, nil, opts...) }
+func openReference(with ...func(environment) lock.Option) func(environment) (session, error) {
+	return func(e environment) (session, error) {
+		var opts []lock.Option
+		for _, w := range with {
+			opts = append(opts, w(e))
+		}
+		return newReferenceSession(e, nil, opts...)
+	}
 }
 
 func openQuorum(combine func(environment, string, []lock.Locker) lock.Locker) func(environment) (session, error) {
@@ -276,7 +280,8 @@ func newReferenceSession(e environment, combine func(environment, string, []lock
 	for i, rdb := range e.clients {
 		rng := sim.Stream(e.seed, "lock", e.process, fmt.Sprint(i))
 		c, err := lock.New(rdb, append([]lock.Option{lock.WithID(e.process), lock.WithWatchdogTimeout(e.lease),
-			lock.WithSafetyPoll(cmp.Or(e.poll, defaultSafetyPoll)), lock.WithRand(rng)}, slices.Concat(opts, e.options)...)...)
+			lock.WithSafetyPoll(cmp.Or(e.poll, paced(defaultSafetyPoll, e.scale))), lock.WithUnlockTimeout(paced(unlockTimeout, e.scale)),
+			lock.WithRand(rng)}, slices.Concat(opts, e.options)...)...)
 		if err != nil {
 			return nil, err
 		}

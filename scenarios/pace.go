@@ -1,0 +1,102 @@
+package scenarios
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/holdfast-go/holdfast/faults"
+)
+
+// Paces of a scenario in real time, when nobody asks for another.
+const (
+	// quick suits scenarios in which nothing has a time of its own.
+	quick = 0.2
+	// asWritten suits those in which Sentinels or the nodes of a cluster have
+	// to notice a death and to vote: they cannot be told to hurry as much.
+	asWritten = 1
+)
+
+// longestOperation is what one request takes at most on loopback on a machine
+// that is busy. A lease has to be four times as long, or it ends under holders
+// that nothing but the machine is slow for.
+const longestOperation = 100 * time.Millisecond
+
+// Pace is how the scenario's times are scaled in real time unless somebody
+// asks for another scale: 0.2 plays 10 s in 2 s.
+func (s *Scenario) Pace() float64 {
+	if slices.ContainsFunc(s.Faults, func(f faults.Spec) bool { return f.Fault == "failover" }) {
+		return asWritten
+	}
+	return quick
+}
+
+// CheckPace says why a scenario cannot be played at a scale.
+func (s *Scenario) CheckPace(scale float64) error {
+	shortest := s.Workload.Lease
+	each := func(d faults.Duration) {
+		if d > 0 {
+			shortest = min(shortest, d)
+		}
+	}
+	for _, d := range s.Workload.Nested {
+		each(d)
+	}
+	for _, o := range s.Override {
+		if o.Lease != nil {
+			each(*o.Lease)
+		}
+	}
+	if at := paced(time.Duration(shortest), scale); at < 4*longestOperation {
+		return fmt.Errorf("at a time scale of %g the lease of %s lasts %s: it must be at least %s, four times the longest operation",
+			scale, shortest, at, 4*longestOperation)
+	}
+	return nil
+}
+
+// paced is a duration of the scenario in the time of a run.
+func paced(d time.Duration, scale float64) time.Duration { return time.Duration(float64(d) * scale) }
+
+// atScale is the scenario with every time of it longer or shorter.
+func (s *Scenario) atScale(scale float64) *Scenario {
+	c := *s
+	c.scale = scale
+	if scale == 1 {
+		return &c
+	}
+	by := func(ds ...*faults.Duration) {
+		for _, d := range ds {
+			if d != nil {
+				*d = faults.Duration(paced(time.Duration(*d), scale))
+			}
+		}
+	}
+	t, w := &c.Topology, &c.Workload
+	by(&t.Lag, &w.Lease, &w.Wait, &w.Think, &w.Rest, &w.Start, &w.Stagger, &w.Poll, &w.Handoff, &w.Close)
+	w.Nested = slices.Clone(w.Nested)
+	for i := range w.Nested {
+		by(&w.Nested[i])
+	}
+	c.Override = maps.Clone(c.Override)
+	for name, o := range c.Override {
+		for _, d := range []**faults.Duration{&o.Lease, &o.Wait, &o.Think, &o.Rest, &o.Start, &o.Close} {
+			if *d != nil {
+				own := **d
+				*d = &own
+				by(*d)
+			}
+		}
+		c.Override[name] = o
+	}
+	c.Faults = slices.Clone(c.Faults)
+	for i := range c.Faults {
+		f := &c.Faults[i]
+		if f.At != nil {
+			own := *f.At
+			f.At = &own
+		}
+		by(f.At, &f.After, &f.For, &f.By, &f.Jitter)
+	}
+	return &c
+}
