@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/sim"
+	"github.com/holdfast-go/holdfast/sim/keyspace"
 )
 
 // recorder writes the history of a run. Nothing of a client is recorded after
@@ -102,7 +102,7 @@ func (o *owners) of(identity string) string {
 }
 
 // serverEvent turns a change of a lock key into ground truth.
-func (o *owners) serverEvent(c sim.Change) checker.Event {
+func (o *owners) serverEvent(c keyspace.Change) checker.Event {
 	s := &checker.ServerEvent{Node: c.Node, Role: c.Role, Key: c.Key, Cause: c.Cause, Command: c.Command, By: c.By}
 	s.Holder, s.Count = o.holder(c.After)
 	s.WasHolder, s.WasCount = o.holder(c.Before)
@@ -112,7 +112,7 @@ func (o *owners) serverEvent(c sim.Change) checker.Event {
 
 // holder reads a lock key: a string is one hold of the identity it contains, a
 // hash has a count per identity.
-func (o *owners) holder(v sim.Value) (string, int) {
+func (o *owners) holder(v keyspace.Value) (string, int) {
 	switch v.Type {
 	case "string":
 		return o.of(v.Str), 1
@@ -137,7 +137,7 @@ func holdCount(s string) (int, bool) {
 	return n, s != ""
 }
 
-func ttl(v sim.Value, now time.Time) int64 {
+func ttl(v keyspace.Value, now time.Time) int64 {
 	switch {
 	case !v.Exists():
 		return 0

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/sim"
+	"github.com/holdfast-go/holdfast/sim/keyspace"
 )
 
 // Initial is what the stock starts with.
@@ -104,7 +105,7 @@ func (r *run) play() {
 		LatencyMin: time.Duration(s.Topology.Latency.Min), LatencyMax: time.Duration(s.Topology.Latency.Max),
 		Lag:     time.Duration(s.Topology.Lag),
 		LockKey: func(key string) bool { return key == s.Workload.Lock },
-		OnChange: func(c sim.Change) {
+		OnChange: func(c keyspace.Change) {
 			if rec != nil && c.Key == s.Workload.Lock {
 				rec.add(who.serverEvent(c))
 			}

@@ -15,16 +15,8 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/sim/keyspace"
 )
-
-// Change is one change of a key on one server: ground truth.
-type Change struct {
-	Node, Role, Key string
-	Cause           string // "command", "expiry", "replication", "fault" or "restart"
-	Command, By     string // when the cause is a command: which, from which process
-	Before, After   Value
-	Now             time.Time // what the server's clock shows; ExpireAt minus Now is a TTL
-}
 
 // The roles of a server.
 const (
@@ -45,9 +37,9 @@ type node struct {
 	exec    sync.Mutex
 	mr      *miniredis.Miniredis
 	clock   clock
-	state   map[string]Value // what every key held when last looked at
-	expiry  *time.Timer      // when it will look for expired keys
-	next    time.Time        // the earliest expiry, by its clock; zero for none
+	state   map[string]keyspace.Value // what every key held when last looked at
+	expiry  *time.Timer               // when it will look for expired keys
+	next    time.Time                 // the earliest expiry, by its clock; zero for none
 	role    string
 	up      bool
 	offset  int64 // changes ever made here, what WAIT counts
@@ -70,7 +62,7 @@ func newNode(w *World, name string, group int, addr *net.TCPAddr, role string) *
 
 // boot starts a fresh server process with the given data. Called with exec
 // held, or before anyone knows the node.
-func (n *node) boot(data map[string]Value) {
+func (n *node) boot(data map[string]keyspace.Value) {
 	mr := miniredis.NewMiniRedis()
 	if c, err := mr.Dial(); err == nil { // starts it without a listener
 		c.Close()
@@ -79,9 +71,9 @@ func (n *node) boot(data map[string]Value) {
 	now := n.clock.now()
 	mr.SetTime(now)
 	mr.ClockTTL(true)
-	n.state = map[string]Value{}
+	n.state = map[string]keyspace.Value{}
 	for _, k := range sortedKeys(data) {
-		if err := writeValue(mr, k, data[k], now); err != nil {
+		if err := keyspace.Write(mr, k, data[k], now); err != nil {
 			n.world.fail(err)
 		}
 	}
@@ -245,16 +237,16 @@ func (n *node) observe(cause, cmd, by string) (lockChanged bool) {
 	keys := n.mr.Keys()
 	for _, k := range sortedKeys(n.state) {
 		if _, found := slices.BinarySearch(keys, k); !found {
-			lockChanged = n.report(k, Value{}, cause, cmd, by, now) || lockChanged
+			lockChanged = n.report(k, keyspace.Value{}, cause, cmd, by, now) || lockChanged
 		}
 	}
 	for _, k := range keys {
-		v, err := readValue(n.mr, k, now)
+		v, err := keyspace.Read(n.mr, k, now)
 		if err != nil {
 			n.world.fail(err)
 			continue
 		}
-		if !v.equal(n.state[k]) {
+		if !v.Equal(n.state[k]) {
 			lockChanged = n.report(k, v, cause, cmd, by, now) || lockChanged
 		}
 	}
@@ -262,7 +254,7 @@ func (n *node) observe(cause, cmd, by string) (lockChanged bool) {
 	return lockChanged
 }
 
-func (n *node) report(key string, after Value, cause, cmd, by string, now time.Time) bool {
+func (n *node) report(key string, after keyspace.Value, cause, cmd, by string, now time.Time) bool {
 	before := n.state[key]
 	if after.Exists() {
 		n.state[key] = after
@@ -276,7 +268,10 @@ func (n *node) report(key string, after Value, cause, cmd, by string, now time.T
 	if cause != "replication" || n.role == rolePrimary {
 		n.replicate(key, after)
 	}
-	n.world.changed(Change{Node: n.name, Role: n.role, Key: key, Cause: cause, Command: cmd, By: by, Before: before, After: after, Now: now})
+	n.world.changed(keyspace.Change{
+		Node: n.name, Role: n.role, Key: key, Cause: cause, Command: cmd, By: by,
+		Before: before, After: after, At: time.Now(), Now: now,
+	})
 	return n.world.opts.LockKey(key)
 }
 
@@ -375,7 +370,7 @@ func (n *node) start(keepData bool) error {
 
 // withoutExpired is what a restart with data starts to compare from: all that
 // was there, so that keys which ran out meanwhile are reported as expired.
-func withoutExpired(old, now map[string]Value) map[string]Value {
+func withoutExpired(old, now map[string]keyspace.Value) map[string]keyspace.Value {
 	for k, v := range old {
 		if _, ok := now[k]; !ok {
 			now[k] = v

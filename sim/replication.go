@@ -8,18 +8,20 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/holdfast-go/holdfast/sim/keyspace"
 )
 
 // effect is one change on its way to a replica. Effects, not commands: what a
 // script or an expiry did travels as the key's new value, in order.
 type effect struct {
-	Offset int64  `json:"offset"`
-	Key    string `json:"key,omitempty"`
-	Value  Value  `json:"value,omitzero"`
+	Offset int64          `json:"offset"`
+	Key    string         `json:"key,omitempty"`
+	Value  keyspace.Value `json:"value,omitzero"`
 	// Snapshot, on the first effect of a connection, is all the data: a full
 	// resync.
-	Snapshot map[string]Value `json:"snapshot,omitempty"`
-	Full     bool             `json:"full,omitempty"`
+	Snapshot map[string]keyspace.Value `json:"snapshot,omitempty"`
+	Full     bool                      `json:"full,omitempty"`
 }
 
 // replicaStream is the primary's end of one replica's link.
@@ -37,7 +39,7 @@ func (s *replicaStream) send(e effect) {
 }
 
 // replicate sends a change to every replica. Called with exec held.
-func (n *node) replicate(key string, v Value) {
+func (n *node) replicate(key string, v keyspace.Value) {
 	for _, s := range n.streams {
 		s.send(effect{Offset: n.offset, Key: key, Value: v})
 	}
@@ -165,11 +167,11 @@ func (n *node) apply(ctx context.Context, e effect) bool {
 	if e.Full {
 		n.mr.FlushAll()
 		for _, k := range sortedKeys(e.Snapshot) {
-			if err := writeValue(n.mr, k, e.Snapshot[k], now); err != nil {
+			if err := keyspace.Write(n.mr, k, e.Snapshot[k], now); err != nil {
 				n.world.fail(err)
 			}
 		}
-	} else if err := writeValue(n.mr, e.Key, e.Value, now); err != nil {
+	} else if err := keyspace.Write(n.mr, e.Key, e.Value, now); err != nil {
 		n.world.fail(err)
 	}
 	n.observe("replication", "", "")

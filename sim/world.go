@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/sim/keyspace"
 )
 
 // Options describe a world. Group g has a primary "node-g" and replicas
@@ -41,7 +42,7 @@ type Options struct {
 	// OnChange is told of every change of a key, OnMoment of every moment.
 	// OnChange must not call back into the world; OnMoment may, through
 	// faults.
-	OnChange func(Change)
+	OnChange func(keyspace.Change)
 	OnMoment func(faults.Moment)
 }
 
@@ -209,7 +210,7 @@ func (w *World) announce(m faults.Moment) {
 	}
 }
 
-func (w *World) changed(c Change) {
+func (w *World) changed(c keyspace.Change) {
 	if w.opts.OnChange != nil {
 		w.opts.OnChange(c)
 	}

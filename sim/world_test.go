@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/sim"
+	"github.com/holdfast-go/holdfast/sim/keyspace"
 )
 
 type silent struct{}
@@ -63,7 +64,7 @@ func TestCommandsTakeARoundTripOfVirtualTime(t *testing.T) {
 
 func TestKeysExpireByTheServersClock(t *testing.T) {
 	var events []string
-	in(t, sim.Options{Seed: 1, Clients: 1, Groups: 1, OnChange: func(c sim.Change) {
+	in(t, sim.Options{Seed: 1, Clients: 1, Groups: 1, OnChange: func(c keyspace.Change) {
 		events = append(events, c.Cause)
 	}}, func(ctx context.Context, w *sim.World) {
 		c := w.Client(w.Process("client-1"), 1)

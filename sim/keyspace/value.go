@@ -1,4 +1,4 @@
-package sim
+package keyspace
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 )
 
 // Value is what a key holds. Strings and hashes are all that locks use; a
-// world with a key of another type refuses to replicate it rather than to
-// lose it silently.
+// world refuses to follow a key of another type rather than to lose it
+// silently.
 type Value struct {
 	Type     string            `json:"type"` // "string" or "hash"; "" for no value
 	Str      string            `json:"str,omitempty"`
@@ -21,12 +21,15 @@ type Value struct {
 // Exists reports whether there is a value.
 func (v Value) Exists() bool { return v.Type != "" }
 
-func (v Value) equal(w Value) bool {
+// Equal reports whether v and w are the same, the moment of expiry included.
+func (v Value) Equal(w Value) bool {
 	return v.Type == w.Type && v.Str == w.Str && v.ExpireAt.Equal(w.ExpireAt) && maps.Equal(v.Hash, w.Hash)
 }
 
-// readValue reads a key from a server whose clock shows now.
-func readValue(mr *miniredis.Miniredis, key string, now time.Time) (Value, error) {
+// Read reads a key from a server whose clock shows now. A key that does not
+// exist is no error: it reads as no value. A key that is neither a string nor
+// a hash is an error.
+func Read(mr *miniredis.Miniredis, key string, now time.Time) (Value, error) {
 	v := Value{Type: mr.Type(key)}
 	switch v.Type {
 	case "":
@@ -47,7 +50,7 @@ func readValue(mr *miniredis.Miniredis, key string, now time.Time) (Value, error
 			v.Hash[f] = mr.HGet(key, f)
 		}
 	default:
-		return v, fmt.Errorf("read key %q: the simulator cannot replicate a %s", key, v.Type)
+		return v, fmt.Errorf("read key %q: cannot follow a %s, only strings and hashes", key, v.Type)
 	}
 	if ttl := mr.TTL(key); ttl > 0 {
 		v.ExpireAt = now.Add(ttl)
@@ -55,8 +58,9 @@ func readValue(mr *miniredis.Miniredis, key string, now time.Time) (Value, error
 	return v, nil
 }
 
-// writeValue makes a key on a server whose clock shows now hold v, or nothing.
-func writeValue(mr *miniredis.Miniredis, key string, v Value, now time.Time) error {
+// Write makes a key on a server whose clock shows now hold v, or nothing when
+// v does not exist or has run out by now.
+func Write(mr *miniredis.Miniredis, key string, v Value, now time.Time) error {
 	mr.Del(key)
 	ttl := time.Duration(0)
 	if !v.ExpireAt.IsZero() {

@@ -1,0 +1,16 @@
+// Package keyspace is ground truth: what the keys of a server hold, and every
+// change of them. Both worlds report it in the same words.
+package keyspace
+
+import "time"
+
+// Change is one change of one key on one server, made by one command (a
+// script or a transaction is one command) or by no command at all.
+type Change struct {
+	Node, Role, Key string // Role is "primary" or "replica", at the time of the change
+	Cause           string // "command", "expiry", "replication", "fault" or "restart"
+	Command, By     string // when the cause is a command: which, in upper case, from which process
+	Before, After   Value
+	At              time.Time // the true time of the change, by the clock of whoever runs the world
+	Now             time.Time // what the server's clock showed then; ExpireAt minus Now is a TTL
+}
