@@ -46,7 +46,7 @@ func BenchmarkSpeed(b *testing.B) {
 			}
 			scripts += p.Scripts
 			commands += p.Commands
-			virtual += p.Virtual
+			virtual += p.Took
 		}
 		wall := b.Elapsed().Seconds()
 		b.ReportMetric(float64(scripts)/wall, "scripts/s")

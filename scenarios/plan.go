@@ -1,11 +1,11 @@
 package scenarios
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
-	"github.com/holdfast-go/holdfast/sim"
 )
 
 // Defaults of a scenario that says nothing else.
@@ -24,6 +24,7 @@ func (s *Scenario) withDefaults() *Scenario {
 	if c.Topology.Latency == (Latency{}) {
 		c.Topology.Latency = Latency{Min: faults.Duration(defaultLatencyMin), Max: faults.Duration(defaultLatencyMax)}
 	}
+	c.scale = cmp.Or(c.scale, 1)
 	return &c
 }
 
@@ -60,42 +61,11 @@ func set[T any](to *T, from *T) {
 	}
 }
 
-// newClient builds client n: its process, its go-redis clients, its lock.
-func (r *run) newClient(w *sim.World, n int, who *owners, shared *stock) (*client, error) {
-	name := fmt.Sprintf("client-%d", n)
-	p := w.Process(name)
+// environment is what the lock gets in client n, but for its connections.
+func (r *run) environment(n int, process string) environment {
 	work := r.scenario.workloadOf(n)
-	rng := sim.Stream(r.seed, "workload", name)
-	time.Sleep(time.Duration(1 + rng.Int64N(int64(10*time.Microsecond)))) // no two processes start at one instant
-	env := environment{process: name, seed: r.seed, lease: time.Duration(work.Lease), poll: time.Duration(work.Poll), replicas: r.top.Replicas}
-	for g := 1; g <= r.subject.groups; g++ {
-		env.clients = append(env.clients, w.Client(p, g))
+	return environment{
+		process: process, seed: r.seed, lease: time.Duration(work.Lease), poll: time.Duration(work.Poll),
+		replicas: r.top.Replicas, scale: r.scenario.scale,
 	}
-	sess, err := r.subject.open(env)
-	if err != nil {
-		return nil, fmt.Errorf("open lock for %s: %w", name, err)
-	}
-	claims := r.subject.claims(r.scenario)
-	return &client{
-		work: work, proc: p, session: sess, rec: r.rec, owners: who, announce: r.timeline.Moment, stock: shared,
-		rng: rng, renewed: claims.Renewal, lease: claims.Lease, nests: claims.Reentrant,
-		redis: env.clients,
-	}, nil
-}
-
-// closeSession closes the lock handle once.
-func (c *client) closeSession() {
-	c.closing.Do(func() { c.closeErr = c.session.Close() })
-}
-
-// close closes the lock handle and its connections.
-func (c *client) close() error {
-	c.closeSession()
-	for _, rdb := range c.redis {
-		rdb.Close() // connections of a crashed process are broken already
-	}
-	if c.closeErr != nil {
-		return fmt.Errorf("close lock of %s: %w", c.proc.Name(), c.closeErr)
-	}
-	return nil
 }

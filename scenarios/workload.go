@@ -10,12 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/lock"
-	"github.com/holdfast-go/holdfast/sim"
 )
 
 // stock is the guarded resource: a register on a machine of its own that
@@ -49,10 +46,19 @@ func (s *stock) write(v int64, token uint64) (was int64, ok bool) {
 	return was, true
 }
 
+// process is a client process in either world.
+type process interface {
+	Name() string
+	Gate() bool
+	Dead() context.Context
+	Crashed() bool
+	Begin(ctx context.Context, op string) (context.Context, func())
+}
+
 // client plays the workload of one client process.
 type client struct {
 	work     Workload
-	proc     *sim.Process
+	proc     process
 	session  session
 	rec      *recorder
 	owners   *owners
@@ -63,7 +69,6 @@ type client struct {
 	lease    bool       // whether the lock has leases at all
 	nests    bool       // whether the lock is reentrant
 
-	redis    []redis.UniversalClient
 	closing  sync.Once
 	closeErr error // of closing the lock handle
 
@@ -73,6 +78,29 @@ type client struct {
 	unclear bool
 	owner   string
 	locker  lock.Locker
+}
+
+// newClient is client n of a run, in its process and with its lock.
+func (r *run) newClient(n int, p process, s session, shared *stock, rng *rand.Rand) *client {
+	claims := r.subject.claims(r.scenario)
+	return &client{
+		work: r.scenario.workloadOf(n), proc: p, session: s, rec: r.rec, owners: r.owners, announce: r.timeline.Moment, stock: shared,
+		rng: rng, renewed: claims.Renewal, lease: claims.Lease, nests: claims.Reentrant,
+	}
+}
+
+// closeSession closes the lock handle once.
+func (c *client) closeSession() {
+	c.closing.Do(func() { c.closeErr = c.session.Close() })
+}
+
+// close closes the lock handle, if that has not been done.
+func (c *client) close() error {
+	c.closeSession()
+	if c.closeErr != nil {
+		return fmt.Errorf("close lock of %s: %w", c.proc.Name(), c.closeErr)
+	}
+	return nil
 }
 
 // shutdown closes the lock handle in the middle of work.

@@ -102,7 +102,7 @@ func play(j job) (a answer) {
 	}
 	a.Run.HistorySHA256 = p.History.Hash()
 	a.Run.Stats = reports.Stats{
-		Ops: countOps(p.History), VirtualMS: float64(p.Virtual) / float64(time.Millisecond), Commands: p.Commands,
+		Ops: countOps(p.History), VirtualMS: float64(p.Took) / float64(time.Millisecond), Commands: p.Commands,
 	}
 	if j.History == "" && !j.Judge {
 		return a

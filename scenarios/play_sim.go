@@ -1,0 +1,153 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/sim"
+	"github.com/holdfast-go/holdfast/sim/keyspace"
+)
+
+// Play plays a scenario against a lock in the simulated world. The same
+// scenario, lock, seed and version give the same history in any process, as
+// long as no other Play runs in it at the same time. An error means that the
+// run is worthless through a fault of the scenario or of the harness; whatever
+// the lock under test does wrong is in the history.
+func Play(s *Scenario, lockName string, seed uint64, version string) (*Played, error) {
+	sub, err := subjectOf(lockName)
+	if err != nil {
+		return nil, err
+	}
+	if ok, reason := s.Applies(lockName); !ok {
+		return nil, fmt.Errorf("scenario %s does not apply to %s: %s", s.Name, lockName, reason)
+	}
+	s = s.withDefaults()
+	r := &run{scenario: s, subject: sub, seed: seed, top: s.topologyFor(sub)}
+	bubble := sim.Bubble(r.simulate)
+	if r.err != nil {
+		return nil, fmt.Errorf("scenario %s with %s, seed %d: %w", s.Name, lockName, seed, r.err)
+	}
+	if r.rec == nil {
+		return nil, fmt.Errorf("scenario %s with %s, seed %d: %w", s.Name, lockName, seed, bubble)
+	}
+	var be *sim.BubbleError
+	if errors.As(bubble, &be) && len(r.end.Goroutines) == 0 {
+		r.end.Goroutines = []string{be.Reason}
+	}
+	r.rec.end(r.end, r.took)
+	h := &checker.History{Header: r.header(version), Events: r.rec.events}
+	return &Played{History: h, Took: r.took, Commands: r.commands, Scripts: r.scripts}, nil
+}
+
+// settle is how long the world gets to connect its replicas before the run
+// starts, besides the time that the lag of replication takes: two ways there
+// and back.
+const settle = 100 * time.Millisecond
+
+// simulate is the run itself, inside the bubble.
+func (r *run) simulate() {
+	s, before := r.scenario, goroutines()
+	// Made in here because its channels must belong to the bubble.
+	if r.timeline, r.err = faults.NewTimeline(s.Faults, r.top, r.seed); r.err != nil {
+		return
+	}
+	r.owners = &owners{name: map[string]string{}}
+	var rec *recorder // nil while the world settles
+	w := sim.New(sim.Options{
+		Seed: r.seed, Clients: r.top.Clients, Groups: r.top.Groups, Replicas: r.top.Replicas, Cluster: r.top.Cluster,
+		LatencyMin: time.Duration(s.Topology.Latency.Min), LatencyMax: time.Duration(s.Topology.Latency.Max),
+		Lag:     time.Duration(s.Topology.Lag),
+		LockKey: func(key string) bool { return key == s.Workload.Lock },
+		OnChange: func(c keyspace.Change) {
+			if rec != nil && c.Key == s.Workload.Lock {
+				rec.add(r.owners.serverEvent(c))
+			}
+		},
+		OnMoment: func(m faults.Moment) { r.timeline.Moment(m) },
+	})
+	defer w.Close()
+	time.Sleep(settle + 4*time.Duration(s.Topology.Lag))
+	start := time.Now()
+	rec = newRecorder(start)
+	r.rec = rec
+
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	shared := &stock{fenced: r.subject.fenced, value: Initial}
+	var clients []*client
+	var redis []redis.UniversalClient
+	for i := 1; i <= r.top.Clients; i++ {
+		p := w.Process(fmt.Sprintf("client-%d", i))
+		rng := sim.Stream(r.seed, "workload", p.Name())
+		time.Sleep(time.Duration(1 + rng.Int64N(int64(10*time.Microsecond)))) // no two processes start at one instant
+		env := r.environment(i, p.Name())
+		for g := 1; g <= r.subject.groups; g++ {
+			env.clients = append(env.clients, w.Client(p, g))
+		}
+		redis = append(redis, env.clients...)
+		sess, err := r.subject.open(env)
+		if err != nil {
+			r.err = fmt.Errorf("open lock for %s: %w", p.Name(), err)
+			break
+		}
+		clients = append(clients, r.newClient(i, p, sess, shared, rng))
+	}
+	if r.err == nil {
+		r.timeline.Start(ctx, striker{w, rec}, r.struck)
+		r.work(ctx, cancel, clients)
+		r.timeline.Stop()
+		r.quiesce(w, clients)
+	}
+	for _, c := range clients {
+		if err := c.close(); err != nil && r.err == nil {
+			r.err = err
+		}
+	}
+	for _, rdb := range redis {
+		rdb.Close() // connections of a crashed process are broken already
+	}
+	time.Sleep(time.Second) // connections close
+	r.end.Connections = w.Connections()
+	r.took = time.Since(start)
+	r.commands, r.scripts = w.Served()
+	if err := w.Err(); err != nil && r.err == nil {
+		r.err = err
+	}
+	w.Close()
+	synctest.Wait()
+	r.end.Goroutines = leftover(before)
+}
+
+// quiesce lets every lease run out, and looks at what remains.
+func (r *run) quiesce(w *sim.World, clients []*client) {
+	time.Sleep(max(longestLease(clients)*3/2, bookkeeping) + 5*time.Second)
+	for _, k := range w.Keys() {
+		if _, key, _ := strings.Cut(k, " "); !r.subject.keeps(r.scenario.Workload.Lock, key) {
+			r.end.Keys = append(r.end.Keys, k)
+		}
+	}
+	r.end.Subscriptions = w.Subscriptions()
+}
+
+// striker is the world as faults see it, with crashes noted in the history.
+type striker struct {
+	faults.World
+	rec *recorder
+}
+
+// Crash implements [faults.World].
+func (s striker) Crash(client string) error {
+	if err := s.World.Crash(client); err != nil {
+		return err
+	}
+	s.rec.crashed(client)
+	return nil
+}
