@@ -21,6 +21,14 @@ type Header struct {
 	Seed     uint64 `json:"seed"`
 	Version  string `json:"version"`
 
+	// TimeScale is the length of a second of the scenario in the time of this
+	// history, in seconds: 0.2 when the run was played five times as fast as
+	// its scenario is written. Every time and duration of the history, those of
+	// the claims included, is as it was played. What the judges forgive
+	// because locks and clients need time scales with it. 0 means 1; else it
+	// is above 0 and at most 10.
+	TimeScale float64 `json:"time_scale,omitempty"`
+
 	// Claims is what the lock under test promises; a property that the lock
 	// does not claim is not judged.
 	Claims Claims `json:"claims"`
