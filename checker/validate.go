@@ -1,6 +1,9 @@
 package checker
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // validate checks that a history makes sense before anyone judges it: a wrong
 // recording must never look like a wrong lock.
@@ -179,6 +182,15 @@ func validateShape(e *Event) string {
 		}
 	case Server:
 		return validateServer(e.Server)
+	case Log:
+		switch {
+		case e.Log == nil:
+			return "the event has no \"log\""
+		case e.Log.Server == "" || e.Log.Text == "":
+			return "the line of a log names no server or has no text"
+		case strings.ContainsAny(e.Log.Text, "\r\n"):
+			return "the line of a log is more than one line"
+		}
 	case End:
 		switch {
 		case e.End == nil:
