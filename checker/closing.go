@@ -16,15 +16,15 @@ func (t *trace) closedAt(client string) int64 {
 // soon, without a grant.
 func (t *trace) endsWithClose(o *op) Verdict {
 	closed := t.closedAt(o.client)
-	if closed == never || o.inv > closed || o.ret <= plus(closed, waitSlack) {
+	if closed == never || o.inv > closed || o.ret <= plus(closed, t.allow.waitSlack) {
 		return Verdict{Outcome: Good}
 	}
 	end := t.waitEnd(o)
-	excused := t.overlap(closed, end, healing, func(f *faultSpan) bool { return f.touchesClient(o.client) })
-	if end-closed-excused <= waitSlack {
+	excused := t.overlap(closed, end, t.allow.healing, func(f *faultSpan) bool { return f.touchesClient(o.client) })
+	if end-closed-excused <= t.allow.waitSlack {
 		return Verdict{Outcome: Good}
 	}
-	return violation(closed+waitSlack, opIDs(o), "%s closed its lock at %s; the acquire of %s, begun at %s, went on for %s",
+	return violation(closed+t.allow.waitSlack, opIDs(o), "%s closed its lock at %s; the acquire of %s, begun at %s, went on for %s",
 		o.client, at(closed), o.owner, at(o.inv), long(end-closed))
 }
 

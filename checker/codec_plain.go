@@ -58,6 +58,9 @@ func (p *plainReader) event(line []byte, e *Event) bool {
 		case "server":
 			e.Server = next(&p.servers)
 			return 9, p.readServer(e.Server)
+		case "log":
+			e.Log = new(LogEvent)
+			return 10, p.readLog(e.Log)
 		}
 		return 0, false // the others are rare
 	})
@@ -138,6 +141,18 @@ func (p *plainReader) readServer(s *ServerEvent) bool {
 			return 10, p.int(&s.TTL)
 		case "was_ttl":
 			return 11, p.int(&s.WasTTL)
+		}
+		return 0, false
+	})
+}
+
+func (p *plainReader) readLog(l *LogEvent) bool {
+	return p.object(func(key []byte) (uint, bool) {
+		switch string(key) {
+		case "server":
+			return 0, p.text(&l.Server)
+		case "text":
+			return 1, p.text(&l.Text)
 		}
 		return 0, false
 	})

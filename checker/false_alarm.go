@@ -32,11 +32,11 @@ func (t *trace) falseAlarm(n *Event) Verdict {
 // it is lost.
 func (t *trace) kept(c *Claim, told int64) Verdict {
 	o := t.op(c.AcquireOp)
-	if c.Lease == 0 || t.overlap(o.inv, told, settling, func(f *faultSpan) bool { return !instant[f.name] || f.from >= o.inv }) > 0 {
+	if c.Lease == 0 || t.overlap(o.inv, told, t.allow.settling, func(f *faultSpan) bool { return !instant[f.name] || f.from >= o.inv }) > 0 {
 		return Verdict{Outcome: Good}
 	}
 	owed, ok := t.owedByServers(c, told)
-	if !ok || owed == never || owed-told <= c.Lease/4+rounding || t.groupsHolding(c.Lock, c.Owner, told, told, false) < t.claim.Quorum {
+	if !ok || owed == never || owed-told <= c.Lease/4+t.allow.rounding || t.groupsHolding(c.Lock, c.Owner, told, told, false) < t.claim.Quorum {
 		return Verdict{Outcome: Good}
 	}
 	return byServers(violation(told, opIDs(o), "%s was told at %s that its hold is lost; the servers kept it until %s", c.Owner, at(told), at(owed)))

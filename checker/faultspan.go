@@ -14,10 +14,6 @@ type faultSpan struct {
 	open     bool // it lasted to the end
 }
 
-// settling is how long a fault that strikes in an instant is excused for:
-// connections are opened again, clients find the new primary.
-const settling = 5 * second
-
 // instant are the faults that have no duration and are over at once. Any other
 // fault that is not seen to end lasts to the end of the history.
 var instant = map[string]bool{
@@ -25,7 +21,9 @@ var instant = map[string]bool{
 	"delete-key": true, "cancel": true, "clock-jump": true,
 }
 
-func faultSpans(h *History) []faultSpan {
+// faultSpans finds when faults struck. settling is how long one that strikes in
+// an instant lasts.
+func faultSpans(h *History, settling int64) []faultSpan {
 	var spans []faultSpan
 	openSpan := map[int]int{} // fault id -> index of its open span
 	var last int64

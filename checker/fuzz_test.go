@@ -169,6 +169,7 @@ func FuzzPlainReader(f *testing.F) {
 		`{"t":1,"t":2}`, `{"t":01}`, `{"t":-0}`, `{"t":1.5}`, `{"t":1e3}`, `{"T":1}`, `{"t":null}`, `{"kind":"\u0061"}`, "{\"kind\":\"\xff\"}",
 		`{"t":1} `, `{"t":1}{}`, `{"args":{"lease":1},"args":{"wait":2}}`, `{"args":{"renewed":true}}`, `{"result":{"token":18446744073709551615}}`,
 		`{"t":999999999999999999}`, `{"t":9999999999999999999}`, `{}`, `{,}`, `{"t":1,}`, `{"t":}`, `{"t":-}`, `{"args":null}`, `{"kind":"käse"}`,
+		`{"kind":"log","log":{"server":"n","text":"+sdown"}}`, `{"log":{"text":"a","text":"b"}}`,
 	} {
 		f.Add([]byte(line + "\n"))
 	}

@@ -1,14 +1,5 @@
 package checker
 
-const (
-	// takingBack is how long a lock that takes given up acquires back may need
-	// for it, while nothing stands in its way.
-	takingBack = second
-	// takenBackLater is how long a fault may keep it from that: a lock need not
-	// try for ever.
-	takenBackLater = 3 * second
-)
-
 // takenBack checks that an acquire which did not end in a grant leaves no hold
 // on a server, where the lock promises that. What is left keeps everybody out
 // until its lease ends, and nobody knows that it is there.
@@ -21,8 +12,8 @@ func (t *trace) takenBack(o *op) Verdict {
 		if s.replica || t.replaced(s.group, o.ret) {
 			return false
 		}
-		if from, excused := t.free(o, s); !excused && s.to-from > takingBack {
-			v = earlier(v, byServers(violation(from+takingBack, opIDs(o), "the acquire of %s ended at %s without a grant; %s held the lock for it until %s",
+		if from, excused := t.free(o, s); !excused && s.to-from > t.allow.takingBack {
+			v = earlier(v, byServers(violation(from+t.allow.takingBack, opIDs(o), "the acquire of %s ended at %s without a grant; %s held the lock for it until %s",
 				o.owner, at(o.ret), s.node, at(min(s.to, t.endTime)))))
 		}
 		return false
@@ -69,7 +60,7 @@ func (t *trace) free(o *op, s *span) (from int64, excused bool) {
 		if f.from > s.to || f.to <= o.ret || (!f.touchesClient(o.client) && !f.touchesGroup(s.group)) {
 			continue
 		}
-		if f.open || f.to > o.ret+takenBackLater {
+		if f.open || f.to > o.ret+t.allow.takenBackLater {
 			return 0, true
 		}
 		from = max(from, f.to)
@@ -97,11 +88,11 @@ func (t *trace) heedsCancel(o *op) Verdict {
 			continue
 		}
 		end := t.waitEnd(o)
-		excused := t.overlap(f.from, end, healing, func(f *faultSpan) bool {
+		excused := t.overlap(f.from, end, t.allow.healing, func(f *faultSpan) bool {
 			return f.touchesClient(o.client) && !f.is("cancel", "drop-message", "slow-subscribe")
 		})
-		if late := end - f.from - excused; late > waitSlack {
-			return violation(f.from+waitSlack, opIDs(o), "the context of the %s of %s was cancelled at %s; it went on for %s",
+		if late := end - f.from - excused; late > t.allow.waitSlack {
+			return violation(f.from+t.allow.waitSlack, opIDs(o), "the context of the %s of %s was cancelled at %s; it went on for %s",
 				o.f, o.owner, at(f.from), long(end-f.from))
 		}
 	}

@@ -6,7 +6,7 @@
 // of [OK], [Fail] (it certainly did not happen) or [Info] (nobody knows).
 // The rest is evidence: [Note] is what a client learned between operations,
 // [Fault] is what was done to the world, [Server] is the ground truth read
-// from the servers, [End] is what remained at quiescence.
+// from the servers, [Log] is what they say of themselves, [End] is what remained at quiescence.
 package checker
 
 // Format names the history format this package reads and writes.
@@ -20,6 +20,14 @@ type Header struct {
 	World    string `json:"world"`
 	Seed     uint64 `json:"seed"`
 	Version  string `json:"version"`
+
+	// TimeScale is the length of a second of the scenario in the time of this
+	// history, in seconds: 0.2 when the run was played five times as fast as
+	// its scenario is written. Every time and duration of the history, those of
+	// the claims included, is as it was played. What the judges forgive
+	// because locks and clients need time scales with it. 0 means 1; else it
+	// is above 0 and at most 10.
+	TimeScale float64 `json:"time_scale,omitempty"`
 
 	// Claims is what the lock under test promises; a property that the lock
 	// does not claim is not judged.
@@ -86,6 +94,7 @@ const (
 	Note   Kind = "note"   // a client learned something between operations; F says what
 	Fault  Kind = "fault"  // a fault started or ended
 	Server Kind = "server" // a lock key changed on a server
+	Log    Kind = "log"    // a server wrote a line in its own log; for people, no judge reads it
 	End    Kind = "end"    // the run is over; always the last event
 )
 
@@ -124,6 +133,7 @@ type Event struct {
 	Result *Result      `json:"result,omitempty"` // on OK, Fail, Info and Note
 	Fault  *FaultEvent  `json:"fault,omitempty"`  // on Fault
 	Server *ServerEvent `json:"server,omitempty"` // on Server
+	Log    *LogEvent    `json:"log,omitempty"`    // on Log
 	End    *EndEvent    `json:"end,omitempty"`    // on End
 }
 
@@ -204,6 +214,13 @@ type ServerEvent struct {
 	// clock: -1 for a key that never expires, 0 for no key.
 	TTL    int64 `json:"ttl,omitempty"`
 	WasTTL int64 `json:"was_ttl,omitempty"`
+}
+
+// LogEvent is a line of a server's own log. It proves nothing: it is the word
+// of a server, in its version's words, at the time its clock showed.
+type LogEvent struct {
+	Server string `json:"server"` // "node-1", "sentinel-2"
+	Text   string `json:"text"`   // without the time and the level; one line
 }
 
 // EndEvent is what remained at quiescence, after every client let go and

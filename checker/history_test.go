@@ -24,7 +24,7 @@ func TestRoundTrip(t *testing.T) {
 		h.Seed = 1<<64 - 1
 		h.Faults = []PlannedFault{{ID: 1, Fault: "pause", Targets: []string{"client-1"}, When: "at <1 s>"}}
 		h.Resource = &Resource{Initial: 3, Fenced: true}
-	}), handover+"\n 800 fault start 1 pause c1\n 801 c1 lost\n 900 end keys=a,b subs=1 goroutine=x")
+	}), handover+"\n 800 fault start 1 pause c1\n 801 c1 lost\n 802 log sentinel-1 +sdown \"master\" <n1>\n 803 log node-1 MASTER MODE enabled\n 900 end keys=a,b subs=1 goroutine=x")
 	text := encoded(t, h)
 	got, err := Decode(strings.NewReader(text))
 	if err != nil {

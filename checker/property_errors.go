@@ -107,7 +107,7 @@ func (t *trace) nobodyElse(o *op) bool {
 		held = s.holder != o.owner || !t.claim.Reentrant && s.from < o.inv
 		return held
 	})
-	return !held && !t.asks[o.lock].others(o) && t.overlap(o.inv, o.ret, settling, func(*faultSpan) bool { return true }) == 0
+	return !held && !t.asks[o.lock].others(o) && t.overlap(o.inv, o.ret, t.allow.settling, func(*faultSpan) bool { return true }) == 0
 }
 
 // tookAnother finds the hold of another owner that a release's client took

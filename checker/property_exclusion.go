@@ -6,9 +6,6 @@ import (
 	"sort"
 )
 
-// rounding is the resolution of a server's TTL.
-const rounding = millisecond
-
 // overlapOf is a pair of beliefs that contradict each other.
 type overlapOf struct {
 	a, b   *Claim // a was granted first
@@ -91,7 +88,7 @@ func (t *trace) classify(p *overlapOf) {
 		p.server = true
 		p.owed = max(owed, bound)
 		p.class = LeaseOutlived
-		if p.owed > plus(got, rounding) {
+		if p.owed > plus(got, t.allow.rounding) {
 			p.class = ContractBroken
 		}
 		return
@@ -103,7 +100,7 @@ func (t *trace) classify(p *overlapOf) {
 		earliest = t.op(p.b.AcquireOp).inv
 	}
 	switch upper := t.latestEnd(p.a, got); {
-	case bound > plus(got, rounding):
+	case bound > plus(got, t.allow.rounding):
 		p.class, p.owed = ContractBroken, bound
 	case upper <= earliest:
 		p.class, p.owed = LeaseOutlived, upper

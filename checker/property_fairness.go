@@ -25,7 +25,7 @@ func judgeFairness(t *trace) Verdict {
 			if a.owner == b.owner || !stillWaiting(a, b.ret) || b.res.Count > 1 {
 				continue
 			}
-			if t.overlap(a.inv, b.ret, second, func(f *faultSpan) bool { return f.touchesClient(a.client) }) > 0 {
+			if t.overlap(a.inv, b.ret, t.allow.healing, func(f *faultSpan) bool { return f.touchesClient(a.client) }) > 0 {
 				continue
 			}
 			v = earlier(v, violation(b.ret, opIDs(a, b), "%s was granted the lock at %s before %s, which had waited since %s, longer than it",

@@ -92,7 +92,7 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 		if c.was == k.owner && c.ends() && c.Cause == "expiry" && c.Role == "primary" {
 			for _, h := range holds {
 				_, granted := h.granted[c.group]
-				if owed := h.owed(c); granted && owed > 2*rounding && t.groupsHolding(k.lock, k.owner, c.t+1, c.t+1, false) < t.claim.Quorum {
+				if owed := h.owed(c); granted && owed > 2*t.allow.rounding && t.groupsHolding(k.lock, k.owner, c.t+1, c.t+1, false) < t.claim.Quorum {
 					return violation(c.t, opIDs(h.o), "the hold of %s on %s expired at %s; %s of its lease were still owed",
 						k.owner, c.Node, at(c.t), long(owed))
 				}
@@ -152,7 +152,7 @@ func (t *trace) leaseAt(k ownerLock, c *change, i int, holds []heldLease, longes
 		}
 		return Verdict{Outcome: Good}
 	}
-	if (c.grants() || c.WasTTL == -1 || c.TTL > c.WasTTL) && c.TTL > longest+rounding {
+	if (c.grants() || c.WasTTL == -1 || c.TTL > c.WasTTL) && c.TTL > longest+t.allow.rounding {
 		return violation(c.t, ops(), "%s gave the hold of %s on %s a TTL of %s at %s; at most %s was asked for",
 			command(c), k.owner, c.Node, long(c.TTL), at(c.t), long(longest))
 	}
@@ -164,7 +164,7 @@ func (t *trace) leaseAt(k ownerLock, c *change, i int, holds []heldLease, longes
 		if _, known := h.granted[c.group]; (h.o.ret < c.t && (!known || c.grants())) || (!known && !c.takes()) {
 			continue
 		}
-		if owed := h.owed(c) - t.onItsWay(&h, c.group); c.TTL < owed-2*rounding {
+		if owed := h.owed(c) - t.onItsWay(&h, c.group); c.TTL < owed-2*t.allow.rounding {
 			return violation(c.t, append(ops(), h.o.id), "%s left the hold of %s on %s a TTL of %s at %s; %s of its lease were still owed",
 				command(c), k.owner, c.Node, long(c.TTL), at(c.t), long(owed))
 		}

@@ -21,7 +21,7 @@ func judgeOwnership(t *trace) Verdict {
 			what = "overwrote"
 		case c.Count < c.WasCount:
 			what = "lowered"
-		case c.raises() && (c.TTL == -1 || c.TTL > c.WasTTL+rounding):
+		case c.raises() && (c.TTL == -1 || c.TTL > c.WasTTL+t.allow.rounding):
 			what = "prolonged"
 		default:
 			continue

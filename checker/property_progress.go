@@ -7,14 +7,8 @@ import (
 	"strings"
 )
 
-const (
-	// waitSlack is what a bounded wait may overrun.
-	waitSlack = second
-	// healing is how long after a fault waiters are excused.
-	healing = second
-	// notice is what the promised hand-off may overrun.
-	notice = 100 * millisecond
-)
+// notice is what the promised hand-off may overrun.
+const notice = 100 * millisecond
 
 // judgeProgress checks that operations return, that bounded waits are bounded,
 // that no waiter waits for nobody, that none sleeps on a free lock, and that
@@ -69,12 +63,12 @@ func (t *trace) inTime(o *op) Verdict {
 	if o.args.Wait < 0 || o.open() {
 		return Verdict{Outcome: Good}
 	}
-	if early := o.inv + o.args.Wait - o.ret; o.kind == Fail && o.res.Error == ErrBusy && early > waitSlack {
+	if early := o.inv + o.args.Wait - o.ret; o.kind == Fail && o.res.Error == ErrBusy && early > t.allow.waitSlack {
 		return violation(o.ret, opIDs(o), "the acquire of %s was to wait %s from %s on and gave up %s early",
 			o.owner, long(o.args.Wait), at(o.inv), long(early))
 	}
 	paused := t.overlap(o.inv, o.ret, 0, func(f *faultSpan) bool { return f.is("pause") && f.touchesClient(o.client) })
-	if late := o.ret - o.inv - o.args.Wait - paused; late > waitSlack {
+	if late := o.ret - o.inv - o.args.Wait - paused; late > t.allow.waitSlack {
 		return violation(o.inv+o.args.Wait, opIDs(o), "the acquire of %s was to wait at most %s from %s on and returned %s late",
 			o.owner, long(o.args.Wait), at(o.inv), long(late))
 	}
@@ -136,7 +130,7 @@ func merged(times [][2]int64) [][2]int64 {
 // waitsForSomebody looks for a stretch of a wait in which nobody believed to
 // hold the lock, longer than the longest lease that a dead holder may leave.
 func (t *trace) waitsForSomebody(o *op, w *waiting) Verdict {
-	bound := w.lease + t.claim.Handoff + waitSlack
+	bound := w.lease + t.claim.Handoff + t.allow.waitSlack
 	from, to, idle := t.longestGap(w.believed, o, t.waitEnd(o))
 	if idle <= bound {
 		return Verdict{Outcome: Good}
@@ -228,7 +222,7 @@ func (t *trace) longestGap(busy [][2]int64, o *op, end int64) (from, to, idle in
 		if until-reached <= idle {
 			return
 		}
-		if n := until - reached - t.overlap(reached, until, healing, disturbs(o.client)); n > idle {
+		if n := until - reached - t.overlap(reached, until, t.allow.healing, disturbs(o.client)); n > idle {
 			from, to, idle = reached, until, n
 		}
 	}

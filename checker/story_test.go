@@ -14,6 +14,7 @@ import (
 //	3    server n1 SET by=c1 holder=c1 ttl=1000
 //	100  fault start 1 pause c1
 //	200  c1 lost
+//	210  log sentinel-1 +sdown master n1
 //	300  end
 //
 // Times and durations are milliseconds. c1 is client-1 and its owner
@@ -66,6 +67,8 @@ func story(t testing.TB, h Header, text string) *History {
 				f.Targets = append(f.Targets, target)
 			}
 			e.Kind, e.Fault = Fault, f
+		case "log":
+			e.Kind, e.Log = Log, &LogEvent{Server: plain[1], Text: strings.Join(plain[2:], " ")}
 		case "server":
 			s := &ServerEvent{Node: where(plain[1]), Role: "primary", Key: "stock", Cause: "command"}
 			if len(plain) > 2 {

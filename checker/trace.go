@@ -72,7 +72,8 @@ type trace struct {
 	h       *History
 	who     roster // of owners, as the judges of lock operations number them
 	claim   Claims // with Quorum and Nodes at least 1
-	ops     []*op  // by invocation
+	allow   allowances
+	ops     []*op // by invocation
 	byID    opIndex
 	byOwner map[ownerLock][]*op // lock operations only, by invocation
 	byLock  map[string][]*op    // the same
@@ -108,7 +109,7 @@ type ownerLock struct{ owner, lock string }
 
 func newTrace(h *History) *trace {
 	t := &trace{
-		h: h, claim: h.Header.Claims,
+		h: h, claim: h.Header.Claims, allow: h.Header.allowances(),
 		byOwner: map[ownerLock][]*op{}, byLock: map[string][]*op{}, client: map[string]string{}, crashed: map[string]int64{}, closed: map[string]int64{},
 		ownersOf: map[string][]string{}, notesOf: map[string][]*Event{}, stepsOf: map[ownerLock][]step{},
 	}
@@ -164,7 +165,7 @@ func newTrace(h *History) *trace {
 			t.end = e.End
 		}
 	}
-	t.faults = faultSpans(h)
+	t.faults = faultSpans(h, t.allow.settling)
 	t.indexAcquires()
 	t.indexServers()
 	t.claims = claims(t)

@@ -1,6 +1,9 @@
 package checker
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // validate checks that a history makes sense before anyone judges it: a wrong
 // recording must never look like a wrong lock.
@@ -132,6 +135,8 @@ func validateHeader(h *Header) string {
 		return fmt.Sprintf("format is %q, not %q", h.Format, Format)
 	case c.RenewEvery < 0 || c.Handoff < 0 || c.Quorum < 0 || c.Nodes < 0 || h.MinGrants < 0:
 		return "a number in the header is negative"
+	case h.TimeScale < 0 || h.TimeScale > largestTimeScale:
+		return fmt.Sprintf("time_scale is %v; it must be above 0 and at most %d", h.TimeScale, largestTimeScale)
 	case c.RenewEvery > longestTime || c.Handoff > longestTime:
 		return "a duration in the header is more than 18 years"
 	case c.Quorum > max(c.Nodes, 1):
@@ -177,6 +182,15 @@ func validateShape(e *Event) string {
 		}
 	case Server:
 		return validateServer(e.Server)
+	case Log:
+		switch {
+		case e.Log == nil:
+			return "the event has no \"log\""
+		case e.Log.Server == "" || e.Log.Text == "":
+			return "the line of a log names no server or has no text"
+		case strings.ContainsAny(e.Log.Text, "\r\n"):
+			return "the line of a log is more than one line"
+		}
 	case End:
 		switch {
 		case e.End == nil:

@@ -1,0 +1,59 @@
+package checker
+
+// worldLive is the world whose measurements are real, and a little off.
+const worldLive = "live"
+
+// largestTimeScale bounds the time scale of a header, far beyond what anyone
+// plays.
+const largestTimeScale = 10
+
+// allowances are what the judges forgive because no lock is instant. They come
+// in two kinds. Those here follow the pace of the run: locks, their clients and
+// the workload wait for shorter times in a run that is played faster, so they
+// have less to be forgiven. Down to a floor, though: processes must still be
+// scheduled and sockets opened at the pace of the machine.
+//
+// The other kind is the noise of machines and networks, which no pace changes:
+// slackOfServers, arrivalSlack, closingSlack, notice, renewalSlack, unbounded
+// and underway. Whatever is a part of a lease, or stands in the header (the
+// promised hand-off, the interval of renewals), is in the time of the run
+// already.
+type allowances struct {
+	// waitSlack is what a bounded wait may overrun, and how early it may end.
+	waitSlack int64
+	// healing is how long after a fault waiters are excused.
+	healing int64
+	// settling is how long a fault that strikes in an instant is excused for:
+	// connections are opened again, clients find the new primary.
+	settling int64
+	// takingBack is how long a lock that takes given up acquires back may need
+	// for it, while nothing stands in its way.
+	takingBack int64
+	// takenBackLater is how long a fault may keep it from that: a lock need not
+	// try for ever. It has no floor, for to ask less of a lock is to forgive more.
+	takenBackLater int64
+	// rounding is how far the time of a server event and a TTL may be off
+	// together. It follows no pace, but the world: a TTL has milliseconds; and
+	// a real server notes when a command ran some time after it ran.
+	rounding int64
+}
+
+func (h *Header) allowances() allowances {
+	scale := h.TimeScale
+	if scale == 0 {
+		scale = 1
+	}
+	scaled := func(d, least int64) int64 { return max(int64(float64(d)*scale), least) }
+	a := allowances{
+		waitSlack:      scaled(second, 150*millisecond),
+		healing:        scaled(second, 200*millisecond),
+		settling:       scaled(5*second, 500*millisecond),
+		takingBack:     scaled(second, 200*millisecond),
+		takenBackLater: scaled(3*second, 0),
+		rounding:       millisecond,
+	}
+	if h.World == worldLive {
+		a.rounding = slackOfServers
+	}
+	return a
+}

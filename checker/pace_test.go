@@ -1,0 +1,53 @@
+package checker
+
+import "testing"
+
+// A run that is played faster has less to be forgiven, and never so little
+// that the machine it runs on decides.
+func TestAllowancesFollowThePace(t *testing.T) {
+	tests := []struct {
+		name string
+		h    Header
+		want allowances
+	}{
+		{"as written", Header{World: "sim"}, allowances{second, second, 5 * second, second, 3 * second, millisecond}},
+		{"a fifth", Header{World: "live", TimeScale: 0.2},
+			allowances{200 * millisecond, 200 * millisecond, second, 200 * millisecond, 600 * millisecond, 5 * millisecond}},
+		{"as fast as it gets", Header{World: "live", TimeScale: 0.01},
+			allowances{150 * millisecond, 200 * millisecond, 500 * millisecond, 200 * millisecond, 30 * millisecond, 5 * millisecond}},
+		{"slowly", Header{World: "live", TimeScale: 2}, allowances{2 * second, 2 * second, 10 * second, 2 * second, 6 * second, 5 * millisecond}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := tt.h.allowances(); got != tt.want {
+				t.Errorf("got  %+v\nwant %+v", got, tt.want)
+			}
+		})
+	}
+}
+
+// Waiters are excused for as long after a fault as the pace of the run asks.
+func TestHealingFollowsThePace(t *testing.T) {
+	at := func(scale float64) Header {
+		return leased(func(h *Header) { h.TimeScale, h.Claims.Handoff = scale, 100*millisecond })
+	}
+	waits := func(server, ok string) string {
+		return `
+		0   c1 acquire lease=1000
+		1   server n1 SET by=c1 holder=c1 ttl=1000
+		2   c1 ok count=1
+		3   fault start 1 partition c2 n1
+		4   c1 release
+		5   server n1 DEL by=c1
+		6   c1 ok
+		10  c2 acquire lease=1000 wait=9000
+		600 fault end 1 partition c2 n1
+		` + server + ` server n1 SET by=c2 holder=c2 ttl=1000
+		` + ok + ` c2 ok count=1`
+	}
+	run(t, []propertyTest{
+		{"as written", at(0), waits("1500", "1501"), Progress, Good, "", "", ""},
+		{"played fast", at(0.1), waits("1500", "1501"), Progress, Violated, "", "slept on a free lock", "server log"},
+		{"played fast, in time", at(0.1), waits("950", "951"), Progress, Good, "", "", ""},
+	})
+}
