@@ -218,10 +218,13 @@ func (srv *server) watch(p *process) {
 	close(p.done)
 }
 
-func (srv *server) up() bool {
+func (srv *server) up() bool { return srv.running() != nil }
+
+// running is the server's process, nil while it is down.
+func (srv *server) running() *process {
 	srv.mu.Lock()
 	defer srv.mu.Unlock()
-	return srv.proc != nil
+	return srv.proc
 }
 
 // signal sends a signal to the process. With last, the process is to end.
