@@ -70,7 +70,7 @@ addEventListener("load", () => {
 // in with a name.
 func TestBrowserShowsTheReport(t *testing.T) {
 	exe := browser(t)
-	for name, d := range map[string]Document{"sample": sample(), "hostile": hostileDocument(), "causes": causeDocument()} {
+	for name, d := range map[string]Document{"sample": sample(), "hostile": hostileDocument(), "causes": causeDocument(), "live": liveSample()} {
 		var page bytes.Buffer
 		if err := HTML(&page, d); err != nil {
 			t.Fatal(err)

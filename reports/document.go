@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -86,7 +85,7 @@ type look struct {
 
 var looks = map[mark]look{
 	markNone:     {" ", "", "not run", "not run"},
-	markSkipped:  {"-", "–", "skipped", "the scenario does not apply to the lock"},
+	markSkipped:  {"-", "–", "skipped", "the scenario does not apply to the lock, or could not be played here"},
 	markOK:       {"ok", "✓", "ok", "every property holds"},
 	markOther:    {"!", "!", "other", "another property is violated"},
 	markOutlived: {"~", "~", "outlived", "exclusion violated, lease outlived: the holder went on after its lease"},
@@ -153,15 +152,6 @@ func (r *Run) mark() mark {
 
 // interesting says whether a run deserves to be told and drawn.
 func (r *Run) interesting() bool { return r.mark() != markOK || !r.expected() }
-
-// replay is the command that does the run again.
-func (r *Run) replay() string {
-	cmd := []string{"holdfast", "run", word(cmp.Or(r.File, r.Scenario)), "--lock", word(r.Lock), "--seed", number(r.Seed)}
-	if r.World != "" && r.World != "sim" {
-		cmd = append(cmd, "--world", word(r.World))
-	}
-	return strings.Join(cmd, " ")
-}
 
 // propertyOrder is the order in which reports show the properties.
 var propertyOrder = func() (order []checker.Property) {

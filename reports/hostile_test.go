@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -51,6 +52,11 @@ func hostileDocument() Document {
 				e.End.Keys = []string{s}
 			}
 		}
+		n := len(h.Events) - 1
+		for _, server := range []string{s + "n", "node-1"} {
+			h.Events = slices.Insert(h.Events, n, checker.Event{Time: h.Events[n].Time - 1, Kind: checker.Log,
+				Log: &checker.LogEvent{Server: server, Text: "+switch-master " + s}})
+		}
 		r.Scenario, r.Lock, r.World, r.AsExpected = s, s, s, false
 		v := r.Verdicts[checker.Exclusion]
 		v.Class, v.Reason, v.Evidence = s, s, s
@@ -59,7 +65,7 @@ func hostileDocument() Document {
 		r.HistorySHA256 = s
 		histories[s] = h
 		failed := r
-		failed.Seed, failed.Failure = 2, s+"!"
+		failed.Seed, failed.Failure = 2, s+"!\n"+s+"\n"+s
 		d.Results.Runs = append(d.Results.Runs, r, failed)
 		d.Results.Skipped = append(d.Results.Skipped, Skip{s, s + "x", s})
 		d.About = append(d.About, About{s, s, s})
@@ -82,7 +88,7 @@ func TestHostileHTML(t *testing.T) {
 	checkText(t, b.Bytes())
 	allowed := map[string]bool{}
 	for _, n := range strings.Fields(`html head meta title style body svg defs pattern linearGradient stop rect path text g p h1 h2 h3 h4 nav a code main header section
-		div table thead tbody tr th td b i em strong small br dl dt dd details summary ul ol li time span article figure figcaption`) {
+		div table thead tbody tr th td b i em strong small br dl dt dd details summary ul ol li time span pre article figure figcaption`) {
 		allowed[n] = true
 	}
 	// Escaped output has no "<" but those of elements, and no quote inside an

@@ -142,6 +142,9 @@ func (p *pager) cell(i, j int, c *cell) cellView {
 		return v
 	case markSkipped:
 		v.Title = name(c.scenario) + ", " + name(c.lock) + ": does not apply: " + clean(c.skip.Reason)
+		if reason, cannot := c.skip.cannot(); cannot {
+			v.Title = name(c.scenario) + ", " + name(c.lock) + ": " + notRun + reason
+		}
 		return v
 	}
 	r := c.worst()
@@ -165,7 +168,8 @@ func overlapNote(ms float64) string {
 // was to be expected.
 func (r *Run) inWords() string {
 	if r.Failure != "" {
-		return "could not be judged: " + short(clean(r.Failure), 200)
+		reason, _ := r.failed()
+		return "could not be judged: " + short(reason, 200)
 	}
 	var bad []string
 	for _, p := range r.properties() {

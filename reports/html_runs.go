@@ -12,6 +12,7 @@ type scenarioView struct {
 	Anchor, Name, Title string
 	Story               []string // paragraphs
 	Skips               []skipView
+	Unplayed            []skipView
 }
 
 type skipView struct{ Lock, Reason string }
@@ -21,7 +22,7 @@ type skipView struct{ Lock, Reason string }
 type runView struct {
 	Anchor, Lock, Class, Symbol, Words string
 	Unexpected, Open                   bool
-	Failure                            string
+	Failure, Tail                      string // the reason, and the lines that explain it
 	Verdicts                           []verdictView
 	Others                             []otherView
 	Facts                              string
@@ -61,8 +62,13 @@ func (p *pager) scenario(i int, s string) error {
 	}
 	for _, l := range p.m.locks {
 		if c := p.m.cell(s, l); c.mark() == markSkipped {
-			v.Skips = append(v.Skips, skipView{name(l), clean(c.skip.Reason)})
+			if _, cannot := c.skip.cannot(); !cannot {
+				v.Skips = append(v.Skips, skipView{name(l), clean(c.skip.Reason)})
+			}
 		}
+	}
+	for _, u := range p.m.unplayedIn(s) {
+		v.Unplayed = append(v.Unplayed, skipView{u.with(p.m), u.Reason})
 	}
 	if err := p.part("scenario", v); err != nil {
 		return err
@@ -85,8 +91,10 @@ func (p *pager) run(anchor string, c *cell) runView {
 	v := runView{
 		Anchor: anchor, Lock: name(c.lock), Class: looks[k].word, Symbol: looks[k].symbol, Words: r.inWords(),
 		Unexpected: !r.expected(), Open: !r.expected() || len(p.d.Results.Runs) <= 3,
-		Failure: clean(r.Failure), Facts: r.sizes(), Replay: r.replay(), Hash: clean(r.HistorySHA256),
+		Facts: r.sizes(), Replay: r.replay(), Hash: clean(r.HistorySHA256),
 	}
+	reason, tail := r.failed()
+	v.Failure, v.Tail = reason, strings.Join(tail, "\n")
 	for _, prop := range r.properties() {
 		v.Verdicts = append(v.Verdicts, r.verdictView(prop))
 	}
@@ -128,21 +136,6 @@ func (p *pager) count(lock string, f *facts) {
 		p.numbers[lock] = n
 	}
 	n.add(f)
-}
-
-// sizes is a run's provenance in a line.
-func (r *Run) sizes() string {
-	parts := []string{"world " + name(r.World), "seed " + number(r.Seed)}
-	if r.Stats.Ops > 0 {
-		parts = append(parts, plural(r.Stats.Ops, "operation"))
-	}
-	if r.Stats.Commands > 0 {
-		parts = append(parts, plural(r.Stats.Commands, "command"))
-	}
-	if r.Stats.VirtualMS > 0 {
-		parts = append(parts, length(int64(r.Stats.VirtualMS*1e6))+" long")
-	}
-	return strings.Join(parts, ", ")
 }
 
 func (r *Run) verdictView(p checker.Property) verdictView {
@@ -199,6 +192,8 @@ func storyView(story []sentence) []sentenceView {
 			v.Class = "bad"
 		case s.fault:
 			v.Class = "struck"
+		case s.said != "":
+			v.Class = "said"
 		case s.gap:
 			v.Class = "gap"
 		}

@@ -122,16 +122,19 @@ func junitRun(r *Run, seeded bool) junitCase {
 		if f.reason != "" {
 			fmt.Fprintln(&text, "  "+f.reason)
 		}
+		for _, line := range f.tail {
+			fmt.Fprintln(&text, "  | "+line)
+		}
 		if f.facts != "" {
 			fmt.Fprintln(&text, "  "+f.facts)
 		}
 	}
-	fmt.Fprintln(&text, "replay: "+r.replay())
+	fmt.Fprintln(&text, r.again()+": "+r.replay())
 	note.Text = text.String()
 	switch {
 	case r.Failure != "":
 		note.Type = "failed"
-		note.Message = clean(r.Failure)
+		note.Message, _ = r.failed()
 		c.Error = note
 	case r.undecided():
 		note.Type = "unknown"

@@ -17,6 +17,12 @@ func Markdown(w io.Writer, d Document) error {
 		markdownMatrix(b, m)
 	}
 	markdownFindings(b, m)
+	for _, u := range m.unplayed() {
+		fmt.Fprintf(b, "Not run: %s, with %s: %s\n\n", markdown(enumerate(u.Scenarios)), markdown(u.with(m)), markdown(u.Reason))
+	}
+	if len(d.Results.Runs) == 1 {
+		markdownStory(b, d, &d.Results.Runs[0])
+	}
 	if len(d.Results.Runs) > 0 {
 		fmt.Fprintf(b, "%s.\n", summaryLine(Summarize(d.Results.Runs)))
 	}
@@ -55,7 +61,7 @@ func markdownFindings(w *bufio.Writer, m *matrix) {
 	if len(all) == 0 {
 		return
 	}
-	fmt.Fprint(w, "| scenario | lock | property | verdict | expected | reason | replay |\n|---|---|---|---|---|---|---|\n")
+	fmt.Fprint(w, "| scenario | lock | property | verdict | expected | reason | "+all[0].run.again()+" |\n|---|---|---|---|---|---|---|\n")
 	for _, f := range all {
 		reason := markdown(f.reason)
 		if f.facts != "" {
@@ -66,6 +72,41 @@ func markdownFindings(w *bufio.Writer, m *matrix) {
 		}
 		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s |\n", markdown(name(f.run.Scenario)), markdown(name(f.run.Lock)),
 			markdown(f.property), markdown(f.got), markdown(f.want), reason, codeSpan(f.run.replay()))
+	}
+	fmt.Fprintln(w)
+	for _, f := range all {
+		if len(f.tail) > 0 {
+			fmt.Fprintf(w, "%s, %s: %s\n\n", markdown(name(f.run.Scenario)), markdown(name(f.run.Lock)), markdown(f.reason))
+			markdownLines(w, f.tail)
+		}
+	}
+}
+
+// markdownLines writes lines as they are: every line of an indented block is
+// code, whatever is in it.
+func markdownLines(w *bufio.Writer, lines []string) {
+	for _, line := range lines {
+		fmt.Fprintf(w, "    %s\n", line)
+	}
+	fmt.Fprintln(w)
+}
+
+// markdownStory tells what happened in the only run of a document.
+func markdownStory(w *bufio.Writer, d Document, r *Run) {
+	h, _ := d.history(*r)
+	if h == nil {
+		return
+	}
+	fmt.Fprint(w, "What happened:\n\n")
+	for _, s := range tell(newFacts(h), r) {
+		text := markdown(s.text)
+		if s.bad {
+			text = "**" + text + "**"
+		}
+		if !s.gap {
+			text = instant(s.at) + " " + text
+		}
+		fmt.Fprintf(w, "- %s\n", text)
 	}
 	fmt.Fprintln(w)
 }

@@ -116,7 +116,8 @@ type finding struct {
 	got      string
 	want     string
 	reason   string
-	facts    string // when, and by which operations
+	tail     []string // lines that explain the reason
+	facts    string   // when, and by which operations
 	because  string
 	expected bool     // an unknown that the scenario argues for
 	seeds    []uint64 // every seed that shows it
@@ -155,10 +156,14 @@ func (r *Run) findings() []finding {
 	var out []finding
 	seeds := []uint64{r.Seed}
 	if r.Failure != "" {
-		out = append(out, finding{run: r, property: "run", got: "failed", want: "a verdict", reason: clean(r.Failure), seeds: seeds})
+		reason, tail := r.failed()
+		out = append(out, finding{run: r, property: "run", got: "failed", want: "a verdict", reason: reason, tail: tail, seeds: seeds})
 	}
 	for _, p := range r.properties() {
 		v := r.Verdicts[p]
+		if r.Failure != "" && v.Outcome == "unknown" {
+			continue // as the failure says already
+		}
 		if r.matches(p) && v.Outcome != "unknown" {
 			continue
 		}

@@ -24,6 +24,12 @@ type Run struct {
 	Lock     string `json:"lock"`
 	World    string `json:"world"`
 	Seed     uint64 `json:"seed"`
+	// TimeScale is how long a second of the scenario lasted, in seconds, in a
+	// run that was played faster or slower than it is written. 0 means 1.
+	TimeScale float64 `json:"time_scale,omitempty"`
+	// Attempts is how often the run was played because the machine had been
+	// too slow the times before. 0 and 1 mean once.
+	Attempts int `json:"attempts,omitempty"`
 	// File is where the scenario was read from; empty for a built-in one.
 	File string `json:"file,omitempty"`
 
@@ -38,7 +44,9 @@ type Run struct {
 	// AsExpected says that every verdict is the expected one.
 	AsExpected bool `json:"as_expected"`
 	// Failure says why the run could not be judged at all: the lock under
-	// test panicked the process, spun without end, or the history is invalid.
+	// test panicked the process, spun without end, the history is invalid, or
+	// the servers could not be set up. The first line is the reason; what
+	// follows explains it: a stack, or the end of a server's log.
 	Failure string `json:"failure,omitempty"`
 
 	Stats         Stats  `json:"stats"`
@@ -54,7 +62,9 @@ type Stats struct {
 	Commands  int     `json:"commands"` // Redis commands that servers executed
 }
 
-// Skip is a scenario that does not apply to a lock, and why.
+// Skip is a scenario that does not apply to a lock, and why. The reason begins
+// with "not run: " when it does apply, and could not be played in this world or
+// on this machine.
 type Skip struct {
 	Scenario string `json:"scenario"`
 	Lock     string `json:"lock"`

@@ -17,7 +17,8 @@ const maxSentences = 25
 type weight int
 
 const (
-	ordinary   weight = iota // the lock at work: grants and releases that go well
+	smallTalk  weight = iota // a server goes on about itself
+	ordinary                 // the lock at work: grants and releases that go well
 	telling                  // something did not go well, or explains what follows
 	decisive                 // a fault, or a step of a violation
 	unmissable               // two holders, a lost update
@@ -29,8 +30,9 @@ type sentence struct {
 	text   string
 	bad    bool // a violation, or what makes it one
 	fault  bool
-	gap    bool // stands for sentences left out; at is where they began
-	first  bool // before what else happens at that instant
+	said   string // a server's own words
+	gap    bool   // stands for sentences left out; at is where they began
+	first  bool   // before what else happens at that instant
 	weight weight
 	actor  string // who, for the collapsed form
 }
@@ -146,6 +148,10 @@ func (t *teller) event(e *checker.Event) {
 	case checker.Server:
 		if e.Server != nil {
 			t.server(e)
+		}
+	case checker.Log:
+		if e.Log != nil {
+			t.says(e)
 		}
 	case checker.End:
 		t.end(e)

@@ -6,14 +6,16 @@ import (
 	"strings"
 )
 
-// shorten keeps a story within [maxSentences]: first it puts stretches of
+// shorten keeps a story within [maxSentences]: first it drops the small talk of
+// servers and lets those that say the same say it together, then it puts stretches of
 // ordinary sentences into one, then it leaves out the least telling ones that
 // are farthest from what went wrong.
 func shorten(in []sentence) []sentence {
 	if len(in) <= maxSentences/2 {
 		return in
 	}
-	out := collapse(in)
+	in = slices.DeleteFunc(in, func(s sentence) bool { return s.weight == smallTalk })
+	out := collapse(inChorus(in))
 	if len(out) <= maxSentences {
 		return out
 	}

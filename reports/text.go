@@ -24,6 +24,7 @@ func Text(w io.Writer, d Document) error {
 	} else {
 		textMatrix(b, m)
 		textFindings(b, m)
+		textUnplayed(b, m)
 	}
 	fmt.Fprintln(b, summaryLine(Summarize(d.Results.Runs)))
 	return b.Flush()
@@ -146,6 +147,7 @@ func textFinding(w *bufio.Writer, f finding) {
 	if f.reason != "" {
 		writeWrapped(w, "    ", f.reason)
 	}
+	writeTail(w, "    ", f.tail)
 	if f.facts != "" {
 		writeWrapped(w, "    ", f.facts)
 	}
@@ -155,7 +157,18 @@ func textFinding(w *bufio.Writer, f finding) {
 	if f.of > 1 {
 		writeWrapped(w, "    ", fmt.Sprintf("with %d of %d seeds: %s", len(f.seeds), f.of, seedList(f.seeds, 8)))
 	}
-	fmt.Fprintf(w, "    replay: %s\n\n", f.run.replay())
+	fmt.Fprintf(w, "    %s: %s\n\n", f.run.again(), f.run.replay())
+}
+
+// textUnplayed says what could not be played, and why.
+func textUnplayed(w *bufio.Writer, m *matrix) {
+	for i, u := range m.unplayed() {
+		if i == 0 {
+			fmt.Fprint(w, "Not run:\n\n")
+		}
+		writeWrapped(w, "  ", fmt.Sprintf("%s, with %s: %s", enumerate(u.Scenarios), u.with(m), u.Reason))
+		fmt.Fprintln(w)
+	}
 }
 
 // textRun tells one run in full: every verdict, and what happened.
@@ -168,7 +181,9 @@ func textRun(w *bufio.Writer, d Document, r *Run) {
 	}
 	fmt.Fprintln(w)
 	if r.Failure != "" {
-		writeWrapped(w, "", "The run could not be judged: "+clean(r.Failure))
+		reason, tail := r.failed()
+		writeWrapped(w, "", "The run could not be judged: "+reason)
+		writeTail(w, "  ", tail)
 		fmt.Fprintln(w)
 	}
 	if len(r.Verdicts) > 0 {
@@ -210,7 +225,10 @@ func textRun(w *bufio.Writer, d Document, r *Run) {
 		fmt.Fprintf(w, "%s, %s, %s of run time in %s\n", plural(r.Stats.Ops, "operation"), plural(r.Stats.Commands, "command"),
 			length(int64(r.Stats.VirtualMS*1e6)), length(int64(r.Stats.WallMS*1e6)))
 	}
-	fmt.Fprintf(w, "replay: %s\n", r.replay())
+	for _, part := range r.pace() {
+		fmt.Fprintln(w, part)
+	}
+	fmt.Fprintf(w, "%s: %s\n", r.again(), r.replay())
 }
 
 // textReasons adds what is worth knowing about a verdict under its line.
@@ -291,6 +309,13 @@ func writeWrapped(w *bufio.Writer, indent, text string) {
 		line += word
 	}
 	fmt.Fprintln(w, line)
+}
+
+// writeTail writes lines as they are.
+func writeTail(w *bufio.Writer, indent string, lines []string) {
+	for _, line := range lines {
+		fmt.Fprintln(w, strings.TrimRight(indent+"| "+line, " "))
+	}
 }
 
 // writeTimed writes one sentence of a story behind its time.

@@ -81,7 +81,7 @@ func (t *timeline) window() {
 	for i := range f.h.Events {
 		e := &f.h.Events[i]
 		switch e.Kind {
-		case checker.End:
+		case checker.End, checker.Log:
 		case checker.Server:
 			if e.Server != nil && e.Server.Holder != e.Server.WasHolder {
 				last = e.Time

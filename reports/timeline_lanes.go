@@ -182,6 +182,20 @@ func (t *timeline) drawServer(l *lane) {
 	}
 	flush(t.f.end, "to the end")
 	t.path("renew", renewed.String(), "renewals and other commands on a held lock")
+	t.drawSaid(l)
+}
+
+// drawSaid marks what a server itself said of a change of the primary.
+func (t *timeline) drawSaid(l *lane) {
+	for i := range t.f.h.Events {
+		e := &t.f.h.Events[i]
+		if e.Kind != checker.Log || e.Log == nil || e.Log.Server != l.node || !t.shown(e.Time, e.Time) || lineWeight(e.Log.Text) < telling || t.full() {
+			continue
+		}
+		x, y := t.x(e.Time), l.y+3
+		t.path("said", fmt.Sprintf("M%s %sl-4 -5h8Z", px(x), px(y+3)),
+			fmt.Sprintf("%s says at %s: %s", l.label, instant(e.Time), short(clean(e.Log.Text), maxLine)))
+	}
 }
 
 // drawDown hatches the times in which a server was down.

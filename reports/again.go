@@ -1,0 +1,63 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// live says that a run was played in real time: nothing plays it again the
+// same way.
+func (r *Run) live() bool { return r.World == "live" }
+
+// replay is the command that does the run again.
+func (r *Run) replay() string {
+	cmd := []string{"holdfast", "run", word(cmp.Or(r.File, r.Scenario)), "--lock", word(r.Lock), "--seed", number(r.Seed)}
+	if r.World != "" && r.World != "sim" {
+		cmd = append(cmd, "--world", word(r.World))
+	}
+	if r.live() && r.TimeScale != 0 {
+		cmd = append(cmd, "--time-scale", scale(r.TimeScale))
+	}
+	return strings.Join(cmd, " ")
+}
+
+// again is what to call that command: in the simulator it gives the same
+// history, in real time it only gives another chance.
+func (r *Run) again() string {
+	if r.live() {
+		return "play again"
+	}
+	return "replay"
+}
+
+// pace tells how a run was played, where that was not simply as written; in
+// parts of a line.
+func (r *Run) pace() []string {
+	var parts []string
+	if r.TimeScale != 0 && r.TimeScale != 1 {
+		parts = append(parts, fmt.Sprintf("time scale %s (a second of the scenario took %s)", scale(r.TimeScale), length(int64(r.TimeScale*1e9))))
+	}
+	if r.Attempts > 1 {
+		parts = append(parts, fmt.Sprintf("attempt %d, the machine was too slow before", r.Attempts))
+	}
+	return parts
+}
+
+func scale(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+// sizes is a run's provenance in a line.
+func (r *Run) sizes() string {
+	parts := []string{"world " + name(r.World), "seed " + number(r.Seed)}
+	if r.Stats.Ops > 0 {
+		parts = append(parts, plural(r.Stats.Ops, "operation"))
+	}
+	if r.Stats.Commands > 0 {
+		parts = append(parts, plural(r.Stats.Commands, "command"))
+	}
+	if r.Stats.VirtualMS > 0 {
+		parts = append(parts, length(int64(r.Stats.VirtualMS*1e6))+" long")
+	}
+	return strings.Join(append(parts, r.pace()...), ", ")
+}

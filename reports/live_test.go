@@ -1,0 +1,168 @@
+package reports
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-go/holdfast/checker"
+)
+
+func (r *recorder) log(ms float64, server, text string) {
+	r.add(ms, checker.Event{Kind: checker.Log, Log: &checker.LogEvent{Server: server, Text: text}})
+}
+
+// liveStory is failoverStory on real servers, which talk about it.
+func liveStory() (*checker.History, Run) {
+	h, run := failoverStory()
+	r := recorder{h: *h}
+	end := r.h.Events[len(r.h.Events)-1]
+	r.h.Events = r.h.Events[:len(r.h.Events)-1]
+	r.h.Header.World, r.h.Header.TimeScale = "live", 0.2
+	run.World, run.TimeScale, run.Attempts = "live", 0.2, 3
+	r.log(3, "node-1", "* Ready to accept connections")
+	for i, s := range []string{"sentinel-1", "sentinel-2", "sentinel-3"} {
+		at := float64(i)
+		r.log(5+at, s, "Sentinel ID is 4f0c"+s)
+		r.log(6+at, s, "+monitor master node-1 127.0.0.1 40001 quorum 2")
+		r.log(7+at, s, "+slave slave 127.0.0.1:40002 127.0.0.1 40002 @ node-1 127.0.0.1 40001")
+		r.log(1710+at, s, "+sdown master node-1 127.0.0.1 40001")
+		r.log(2190+at, s, "+switch-master node-1 127.0.0.1 40001 127.0.0.1 40002")
+	}
+	r.log(1715, "sentinel-2", "+odown master node-1 127.0.0.1 40001 #quorum 2/2")
+	r.log(1716, "sentinel-2", "+vote-for-leader 4f0c 1")
+	r.log(1800, "sentinel-2", "+elected-leader master node-1 127.0.0.1 40001")
+	r.log(2000, "node-1-replica-1", "MASTER MODE enabled (user request from 'id=9 addr=127.0.0.1:5 <b>')")
+	r.log(2100, "sentinel-2", "+promoted-slave slave 127.0.0.1:40002 127.0.0.1 40002 @ node-1 127.0.0.1 40001")
+	r.h.Events = append(r.h.Events, end)
+	slices.SortStableFunc(r.h.Events, func(a, b checker.Event) int { return int(a.Time - b.Time) })
+	return &r.h, run
+}
+
+// liveSample has a run on real servers, one that could not be set up, and some
+// that could not be played here.
+func liveSample() Document {
+	h, good := liveStory()
+	failed := Run{
+		Scenario: "cluster-failover", Lock: "reentrant", World: "live", Seed: 1, TimeScale: 0.2,
+		Failure: "start servers: node-2 is not ready after 5 s\n\nnode-2's log:\n" + strings.Repeat("1:M * Reading the configuration file\n", 50) +
+			"1:M # Could not create server TCP listening socket 127.0.0.1:40001: bind: Address already in use",
+		Verdicts: map[checker.Property]checker.Verdict{
+			checker.Exclusion: {Outcome: checker.Unknown, Reason: "the run could not be set up"},
+			checker.Progress:  {Outcome: checker.Unknown, Reason: "the run could not be set up"},
+		},
+		Expected: map[checker.Property]checker.Outcome{checker.Exclusion: checker.Violated, checker.Progress: checker.Good},
+		Stats:    Stats{WallMS: 5120},
+	}
+	other := good
+	other.Lock = "fenced"
+	skip := func(s, l string) Skip {
+		return Skip{Scenario: s, Lock: l, Reason: "not run: moving the clock of a real server takes a C compiler, and there is none"}
+	}
+	return Document{
+		Results: Results{Version: "1.2.3", Command: "holdfast run --world live", Runs: []Run{good, other, failed}, Skipped: []Skip{
+			{Scenario: "cluster-failover", Lock: "fenced", Reason: "needs one primary"},
+			skip("clock-jump", "reentrant"), skip("clock-jump", "fenced"), skip("clock-drift", "reentrant"), skip("clock-drift", "fenced"),
+			{Scenario: "script-flush", Lock: "fenced", Reason: "not run: only in the simulator"},
+		}},
+		Histories: func(r Run) (*checker.History, error) {
+			if r.Failure != "" {
+				return nil, nil
+			}
+			return h, nil
+		},
+	}
+}
+
+func TestLiveRuns(t *testing.T) {
+	all := liveSample()
+	one := func(i int) Document {
+		d := liveSample()
+		d.Results.Runs, d.Results.Skipped = d.Results.Runs[i:i+1], nil
+		return d
+	}
+	for file, render := range map[string]func(*bytes.Buffer) error{
+		"live.txt":        func(b *bytes.Buffer) error { return Text(b, all) },
+		"live.md":         func(b *bytes.Buffer) error { return Markdown(b, all) },
+		"live.xml":        func(b *bytes.Buffer) error { return JUnit(b, all.Results) },
+		"live-one.txt":    func(b *bytes.Buffer) error { return Text(b, one(0)) },
+		"live-one.md":     func(b *bytes.Buffer) error { return Markdown(b, one(0)) },
+		"live-failed.txt": func(b *bytes.Buffer) error { return Text(b, one(2)) },
+	} {
+		var b bytes.Buffer
+		if err := render(&b); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, file, b.Bytes())
+	}
+}
+
+// What servers say of a change of the primary is told however long the story
+// is; their small talk is not.
+func TestStoryOfServers(t *testing.T) {
+	h, r := liveStory()
+	var told []string
+	for _, s := range tell(newFacts(h), &r) {
+		if s.said != "" {
+			told = append(told, s.text)
+		}
+	}
+	text := strings.Join(told, "\n")
+	for _, want := range []string{"sentinel-2 says: +odown master", "sentinel-1, sentinel-2 and sentinel-3 say: +switch-master", "node-1-replica-1 says: MASTER MODE enabled"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("not told: %s", want)
+		}
+	}
+	for _, dull := range []string{"+slave", "+monitor", "Ready to accept", "Sentinel ID"} {
+		if strings.Contains(text, "says: "+dull) {
+			t.Errorf("told: %s", dull)
+		}
+	}
+}
+
+// A short story has room for everything that servers say.
+func TestShortStoryKeepsSmallTalk(t *testing.T) {
+	r := record("contention", "reentrant", checker.Claims{})
+	r.log(1, "node-1", "Ready to accept connections")
+	story := tell(newFacts(r.end(2)), nil)
+	if len(story) != 1 || story[0].text != "node-1 says: Ready to accept connections" {
+		t.Errorf("got %+v", story)
+	}
+}
+
+// Results say how a live run was played, and read back the same.
+func TestLiveResultsAsJSON(t *testing.T) {
+	var b bytes.Buffer
+	if err := JSON(&b, liveSample().Results); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"time_scale": 0.2`, `"attempts": 3`, `node-2's log:\n1:M`} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("not there: %s", want)
+		}
+	}
+	if _, err := ReadJSON(&b); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLivePage(t *testing.T) {
+	var b bytes.Buffer
+	if err := HTML(&b, liveSample()); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`<li class="said"><time>2.000 s</time><span>node-1-replica-1 says: MASTER MODE enabled (user request from &#39;id=9 addr=127.0.0.1:5 &lt;b&gt;&#39;)</span></li>`,
+		`<pre class="tail">node-2&#39;s log:
+(31 lines left out)`,
+		`<p class="note">Not run with <b>any lock</b>: moving the clock`,
+		"time scale 0.2 (a second of the scenario took 200 ms), attempt 3, the machine was too slow before",
+		"<path class=\"said\"",
+		"--world live --time-scale 0.2",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("not in the page: %s", want)
+		}
+	}
+}
