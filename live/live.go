@@ -41,6 +41,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -58,6 +59,7 @@ type Options struct {
 	Cluster  bool // needs three groups or more
 	Sentinel bool // needs replicas and no cluster; without it no failover is possible there
 	Persist  bool // an append-only file, synced at every write
+	Clocks   bool // every node has a clock that can be moved; needs a C compiler
 	// Detect is how long a server must be silent until Sentinels or the
 	// cluster's nodes take it for dead; 0 is two seconds.
 	Detect time.Duration
@@ -142,6 +144,11 @@ func (o Options) check() error {
 }
 
 func (s *Servers) start(ctx context.Context, binary string) error {
+	if s.opts.Clocks {
+		if err := placeShim(s.dir.path); err != nil {
+			return err
+		}
+	}
 	if err := s.lay(binary); err != nil {
 		return err
 	}
@@ -184,7 +191,9 @@ func (s *Servers) lay(binary string) error {
 		s.order = append(s.order, srv)
 		s.byName[name] = srv
 		var err error
-		srv.dir, err = s.dir.server(name)
+		if srv.dir, err = s.dir.server(name); err == nil && s.opts.Clocks && !sentinel {
+			srv.clock, err = newClock(srv.dir, filepath.Join(s.dir.path, shimName))
+		}
 		return err
 	}
 	for g := 1; g <= s.opts.Groups; g++ {

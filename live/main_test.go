@@ -50,11 +50,16 @@ func harness(dir string) int {
 func requireRedis(t *testing.T) {
 	t.Helper()
 	if _, err := findServer(); errors.Is(err, ErrUnavailable) {
-		if os.Getenv("HOLDFAST_REQUIRE_REDIS") != "" {
-			t.Fatal(err)
-		}
-		t.Skipf("not tried: %v", err)
+		unavailable(t, err)
 	}
+}
+
+func unavailable(t *testing.T, why error) {
+	t.Helper()
+	if os.Getenv("HOLDFAST_REQUIRE_REDIS") != "" {
+		t.Fatal(why)
+	}
+	t.Skipf("not tried: %v", why)
 }
 
 // start starts servers for a test, which are closed with it.

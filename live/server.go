@@ -30,6 +30,7 @@ type server struct {
 	source   net.IP // what it connects from
 	door     *gate  // what it announces
 	busDoor  *gate  // in a cluster
+	clock    *clock // with Options.Clocks, of nodes
 
 	mu        sync.Mutex
 	port, bus int
@@ -153,6 +154,9 @@ func (srv *server) start(ctx context.Context) error {
 		cmd.Args = append(cmd.Args, "--sentinel")
 	}
 	cmd.Dir, cmd.Stdout, cmd.Stderr = srv.dir, log, log
+	if srv.clock != nil {
+		cmd.Env = append(os.Environ(), srv.clock.env()...)
+	}
 	p := &process{cmd: cmd, done: make(chan struct{})}
 	srv.mu.Lock()
 	if srv.proc != nil {
@@ -177,6 +181,9 @@ func (srv *server) start(ctx context.Context) error {
 				return srv.answers(ctx, cmd.Process.Pid)
 			}
 		})
+	}
+	if pidErr == nil && srv.clock != nil {
+		pidErr = srv.clock.readBy(cmd.Process.Pid)
 	}
 	if pidErr != nil {
 		return errors.Join(srv.wrong(fmt.Errorf("start: %w", pidErr)), srv.kill())
