@@ -68,7 +68,7 @@ func (p *pager) scenario(i int, s string) error {
 		}
 	}
 	for _, u := range p.m.unplayedIn(s) {
-		v.Unplayed = append(v.Unplayed, skipView{u.with(p.m), u.Reason})
+		v.Unplayed = append(v.Unplayed, skipView{u.With(), u.Reason})
 	}
 	if err := p.part("scenario", v); err != nil {
 		return err

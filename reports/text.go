@@ -4,13 +4,9 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
-
-// maxTextWidth is how wide the matrix may get before its columns are lettered.
-const maxTextWidth = 132
 
 // Text writes the report for a terminal: the matrix of scenarios and locks,
 // then every verdict that is not as expected or unknown with the command that
@@ -24,7 +20,7 @@ func Text(w io.Writer, d Document) error {
 	} else {
 		textMatrix(b, m)
 		textFindings(b, m)
-		textUnplayed(b, m)
+		textUnplayed(b, "Not run", m.unplayed())
 	}
 	fmt.Fprintln(b, summaryLine(Summarize(d.Results.Runs)))
 	return b.Flush()
@@ -34,60 +30,7 @@ func textMatrix(w *bufio.Writer, m *matrix) {
 	if len(m.scenarios) == 0 {
 		return
 	}
-	heads := make([][]string, len(m.locks))
-	widths := make([]int, len(m.locks))
-	height, total := 0, 0
-	for i, l := range m.locks {
-		heads[i] = wrapHead(name(l))
-		widths[i] = 4
-		for _, line := range heads[i] {
-			widths[i] = max(widths[i], utf8.RuneCountInString(line))
-		}
-		height = max(height, len(heads[i]))
-		total += widths[i] + 2
-	}
-	first := 8
-	for _, s := range m.scenarios {
-		first = max(first, utf8.RuneCountInString(name(s)))
-	}
-	first = min(first, 40)
-	lettered := first+total > maxTextWidth
-	if lettered {
-		height = 1
-		for i := range heads {
-			heads[i], widths[i] = []string{letters(i)}, 4
-		}
-	}
-
-	for line := range height {
-		row := pad("", first)
-		if line == height-1 {
-			row = pad("scenario", first)
-		}
-		for i := range heads {
-			// Heads stand on the line above the marks.
-			text, n := "", line-(height-len(heads[i]))
-			if n >= 0 {
-				text = heads[i][n]
-			}
-			row += "  " + center(text, widths[i])
-		}
-		writeRow(w, row)
-	}
-	for _, s := range m.scenarios {
-		row := pad(short(name(s), first), first)
-		for i, l := range m.locks {
-			row += "  " + center(textMark(m.cell(s, l)), widths[i])
-		}
-		writeRow(w, row)
-	}
-	fmt.Fprintln(w)
-	if lettered {
-		for i, l := range m.locks {
-			fmt.Fprintf(w, "%4s  %s\n", letters(i), name(l))
-		}
-		fmt.Fprintln(w)
-	}
+	textGrid(w, m, func(s, l string) string { return textMark(m.cell(s, l)) })
 	textLegend(w, m)
 }
 
@@ -160,13 +103,13 @@ func textFinding(w *bufio.Writer, f finding) {
 	fmt.Fprintf(w, "    %s: %s\n\n", f.run.again(), f.run.replay())
 }
 
-// textUnplayed says what could not be played, and why.
-func textUnplayed(w *bufio.Writer, m *matrix) {
-	for i, u := range m.unplayed() {
+// textUnplayed says what was not played, and why.
+func textUnplayed(w *bufio.Writer, title string, all []unplayed) {
+	for i, u := range all {
 		if i == 0 {
-			fmt.Fprint(w, "Not run:\n\n")
+			fmt.Fprintf(w, "%s:\n\n", title)
 		}
-		writeWrapped(w, "  ", fmt.Sprintf("%s, with %s: %s", enumerate(u.Scenarios), u.with(m), u.Reason))
+		writeWrapped(w, "  ", fmt.Sprintf("%s, with %s: %s", enumerate(u.Scenarios), u.With(), u.Reason))
 		fmt.Fprintln(w)
 	}
 }
@@ -244,45 +187,6 @@ func textReasons(w *bufio.Writer, r *Run, p property) {
 	if b := clean(r.Because[p]); b != "" && (v.Outcome != "ok" || !r.matches(p)) {
 		writeWrapped(w, indent, "expected because: "+b)
 	}
-}
-
-// letters names columns a, b, ..., z, aa, ab, ...
-func letters(i int) string {
-	s := ""
-	for i++; i > 0; i = (i - 1) / 26 {
-		s = string(rune('a'+(i-1)%26)) + s
-	}
-	return s
-}
-
-// wrapHead breaks a column head before a hyphen where a line would be longer
-// than nine characters, and hard where there is none.
-func wrapHead(s string) []string {
-	const most = 9
-	var lines []string
-	line := ""
-	for i, part := range strings.Split(s, "-") {
-		if i > 0 {
-			part = "-" + part
-		}
-		if line != "" && utf8.RuneCountInString(line+part) > most {
-			lines = append(lines, line)
-			line = ""
-		}
-		line += part
-		for utf8.RuneCountInString(line) > most {
-			r := []rune(line)
-			lines = append(lines, string(r[:most]))
-			line = string(r[most:])
-		}
-	}
-	if line != "" {
-		lines = append(lines, line)
-	}
-	if len(lines) > 5 {
-		lines = append(slices.Clone(lines[:4]), "…")
-	}
-	return lines
 }
 
 func pad(s string, n int) string {

@@ -167,8 +167,11 @@ func (d Document) headline() string {
 	if s.Runs == 0 {
 		return "Nothing was run."
 	}
-	broken, argued := 0, 0
+	broken, argued, judged := 0, 0, 0
 	for i := range runs {
+		if v, ok := runs[i].Verdicts[checker.Exclusion]; ok && v.Outcome != checker.Unknown {
+			judged++
+		}
 		if runs[i].Verdicts[checker.Exclusion].Outcome != checker.Violated {
 			continue
 		}
@@ -195,6 +198,8 @@ func (d Document) headline() string {
 		b.WriteString(": " + strings.Join(not, ", "))
 	}
 	switch {
+	case judged == 0:
+		b.WriteString("; nothing is known of exclusion.")
 	case broken == 0:
 		b.WriteString("; exclusion was never seen violated.")
 	case s.Runs == 1 && argued == 1:

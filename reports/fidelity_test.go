@@ -1,0 +1,120 @@
+package reports
+
+import (
+	"bytes"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-go/holdfast/checker"
+)
+
+// twoResults are the same scenarios in both worlds: one pair agrees, one differs on a
+// class, one on two properties, one could not be judged, and some were not
+// played.
+func twoResults() Fidelity {
+	run := func(scenario, lock, world string, exclusion, progress checker.Verdict) Run {
+		return Run{Scenario: scenario, Lock: lock, World: world, Seed: 1, AsExpected: true, Verdicts: map[checker.Property]checker.Verdict{
+			checker.Exclusion: exclusion, checker.Progress: progress,
+		}}
+	}
+	good := checker.Verdict{Outcome: checker.Good}
+	broken := checker.Verdict{Outcome: checker.Violated, Class: checker.ContractBroken, Reason: "client-2 was granted the lock during the lease of client-1"}
+	late := checker.Verdict{Outcome: checker.Violated, Class: checker.LeaseOutlived, Reason: "client-1 went on after its lease"}
+	slow := checker.Verdict{Outcome: checker.Violated, Reason: "client-3 slept on a free lock | <for long>"}
+	failed := Run{Scenario: "cluster-failover", Lock: "reentrant", World: "live", Failure: "start servers: node-2 is not ready\nits log"}
+	return Fidelity{
+		Sim: Results{Runs: []Run{
+			run("contention", "reentrant", "sim", good, good), run("contention", "set-px", "sim", good, good),
+			run("isolated-primary", "reentrant", "sim", broken, good), run("isolated-primary", "set-px", "sim", broken, good),
+			run("cluster-failover", "reentrant", "sim", broken, good),
+			run("clock-jump", "reentrant", "sim", broken, good), run("clock-jump", "set-px", "sim", broken, good),
+			run("script-flush", "reentrant", "sim", good, good),
+		}, Skipped: []Skip{
+			{"cluster-failover", "set-px", "needs a cluster client"}, {"script-flush", "set-px", "has no scripts"},
+		}},
+		Live: Results{Runs: []Run{
+			run("contention", "reentrant", "live", good, good), run("contention", "set-px", "live", good, slow),
+			run("isolated-primary", "reentrant", "live", late, good), run("isolated-primary", "set-px", "live", good, slow),
+			failed,
+		}, Skipped: []Skip{
+			{"cluster-failover", "set-px", "needs a cluster client"}, {"script-flush", "set-px", "has no scripts"},
+			{"clock-jump", "reentrant", "not run: there is no C compiler"}, {"clock-jump", "set-px", "not run: there is no C compiler"},
+		}},
+		About: []About{{Name: "isolated-primary"}},
+		Explained: map[string]string{
+			"isolated-primary/reentrant/exclusion": "Sentinel takes longer than the lease. Both are right.",
+			"isolated-primary/set-px/exclusion":    "As above.",
+			"contention/reentrant/exclusion":       "This was mended.",
+		},
+	}
+}
+
+func TestFidelity(t *testing.T) {
+	f := twoResults()
+	var text, md, none bytes.Buffer
+	if err := f.Text(&text); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Markdown(&md); err != nil {
+		t.Fatal(err)
+	}
+	if err := (Fidelity{}).Text(&none); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "fidelity.txt", text.Bytes())
+	golden(t, "fidelity.md", md.Bytes())
+	if got, want := none.String(), "0 pairs of scenario and lock in both worlds: 0 agree, 0 differ and are explained, 0 differ unexplained; 0 in the simulator only\n"; got != want {
+		t.Errorf("nothing at all: %q", got)
+	}
+}
+
+// Every difference is found by itself, and an explanation belongs to one.
+func TestDifferences(t *testing.T) {
+	got := map[string]bool{} // explained?
+	for _, d := range twoResults().Differences() {
+		got[d.Key()] = d.Explanation != ""
+	}
+	want := map[string]bool{
+		"isolated-primary/reentrant/exclusion": true, "isolated-primary/set-px/exclusion": true, "isolated-primary/set-px/progress": false,
+		"contention/set-px/progress": false, "cluster-failover/reentrant/run": false,
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("got %v\nwant %v", got, want)
+	}
+}
+
+// Two worlds that both could not judge a run do not agree on it.
+func TestFailuresNeverAgree(t *testing.T) {
+	r := Run{Scenario: "contention", Lock: "reentrant", Failure: "no"}
+	f := Fidelity{Sim: Results{Runs: []Run{r}}, Live: Results{Runs: []Run{r}}}
+	if d := f.Differences(); len(d) != 1 || d[0].Property != "run" {
+		t.Errorf("got %+v", d)
+	}
+}
+
+// Names and reasons from outside stay within their table cells.
+func TestHostileFidelity(t *testing.T) {
+	d := hostileDocument().Results
+	f := Fidelity{Sim: d, Live: Results{Runs: d.Runs[:4]}, Explained: map[string]string{}}
+	for i := range f.Live.Runs {
+		r := &f.Live.Runs[i]
+		r.Failure, r.Verdicts = "", map[checker.Property]checker.Verdict{checker.Exclusion: {Outcome: checker.Good}}
+	}
+	for _, s := range hostile {
+		f.Explained[s+"/"+s+"/exclusion"] = s
+		f.Explained[s] = s
+	}
+	var text, md bytes.Buffer
+	if err := f.Text(&text); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Markdown(&md); err != nil {
+		t.Fatal(err)
+	}
+	checkText(t, text.Bytes())
+	checkText(t, md.Bytes())
+	if strings.Contains(md.String(), "<script") || strings.Contains(md.String(), "<img") {
+		t.Error("markup got in")
+	}
+}

@@ -1,0 +1,103 @@
+package reports
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/checker"
+)
+
+// Text writes the matrix of both worlds for a terminal, then every difference
+// with its explanation, then what was not played in the live world and why.
+func (f Fidelity) Text(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	t, all := newTwoWorlds(f), f.Differences()
+	if len(t.all.scenarios) > 0 {
+		textGrid(b, t.all, t.textMark)
+		t.textLegend(b)
+	}
+	for i, d := range all {
+		if i == 0 {
+			fmt.Fprint(b, "Differences:\n\n")
+		}
+		fmt.Fprintf(b, "  %s, %s: %s\n", name(d.Scenario), name(d.Lock), clean(d.Property))
+		writeWrapped(b, "    ", "sim: "+worldWords(d.Sim))
+		writeWrapped(b, "    ", "live: "+worldWords(d.Live))
+		why := "[unexplained]"
+		if d.Explanation != "" {
+			why = "explained: " + clean(d.Explanation)
+		}
+		writeWrapped(b, "    ", why)
+		fmt.Fprintln(b)
+	}
+	textUnplayed(b, "Not run in the live world", t.notInLive())
+	for _, key := range t.stale(all) {
+		fmt.Fprintf(b, "%s is explained, and there is no such difference.\n\n", key)
+	}
+	fmt.Fprintln(b, t.summary())
+	return b.Flush()
+}
+
+// textMark is one mark where the worlds agree, and both where they differ.
+func (t *twoWorlds) textMark(scenario, lock string) string {
+	sim, live, a := t.marks(scenario, lock)
+	switch a {
+	case nowhere, agreed:
+		return looks[max(sim, live)].ascii
+	case unexplained:
+		return "[" + both(looks[sim].ascii, looks[live].ascii) + "]"
+	case onlySim:
+		return both(looks[sim].ascii, "-")
+	}
+	return both(looks[sim].ascii, looks[live].ascii)
+}
+
+// both are two marks; a world that has none gets a dash.
+func both(sim, live string) string {
+	return cmp.Or(strings.TrimSpace(sim), "-") + "/" + cmp.Or(strings.TrimSpace(live), "-")
+}
+
+func (t *twoWorlds) textLegend(w *bufio.Writer) {
+	seen := map[mark]bool{}
+	for _, s := range t.all.scenarios {
+		for _, l := range t.all.locks {
+			sim, live, _ := t.marks(s, l)
+			seen[sim], seen[live] = true, true
+		}
+	}
+	for _, k := range legend {
+		if seen[k] {
+			fmt.Fprintf(w, "%6s  %s\n", looks[k].ascii, looks[k].meaning)
+		}
+	}
+	n := t.counts()
+	if n[onlySim]+n[explained]+n[unexplained] > 0 {
+		fmt.Fprintf(w, "%6s  the simulator and the live world differ on some property, or only the simulator played it\n", "a/b")
+	}
+	if n[unexplained] > 0 {
+		fmt.Fprintf(w, "%6s  in brackets: not explained\n", "[ ]")
+	}
+	fmt.Fprintln(w)
+}
+
+// worldWords is what one world says of a property.
+func worldWords(v checker.Verdict) string {
+	if v.Outcome == "" {
+		return clean(v.Reason)
+	}
+	words := verdictWords(v.Outcome, v.Class)
+	if reason := clean(v.Reason); reason != "" {
+		words += ": " + reason
+	}
+	return words
+}
+
+// summary counts pairs of scenario and lock.
+func (t *twoWorlds) summary() string {
+	n := t.counts()
+	return fmt.Sprintf("%s of scenario and lock in both worlds: %d agree, %d differ and are explained, %d differ unexplained; %d in the simulator only",
+		plural(n[agreed]+n[explained]+n[unexplained], "pair"), n[agreed], n[explained], n[unexplained], n[onlySim])
+}
