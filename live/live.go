@@ -80,6 +80,7 @@ type Servers struct {
 	order   []*server // nodes as faults names them, then Sentinels
 	byName  map[string]*server
 	links   map[faults.Link]*link
+	parties *parties
 	clients map[string]map[string]*gate // client -> server -> its listener
 
 	mu      sync.Mutex
@@ -113,7 +114,7 @@ func Start(ctx context.Context, o Options) (*Servers, error) {
 		return nil, err
 	}
 	s := &Servers{
-		opts: o, dir: dir, byName: map[string]*server{}, links: map[faults.Link]*link{},
+		opts: o, dir: dir, byName: map[string]*server{}, links: map[faults.Link]*link{}, parties: newParties(),
 		clients: map[string]map[string]*gate{}, cut: map[string][]func(){},
 	}
 	s.ctx, s.end = context.WithCancel(context.WithoutCancel(ctx))

@@ -30,11 +30,13 @@ type server struct {
 	source   net.IP // what it connects from
 	door     *gate  // what it announces
 	busDoor  *gate  // in a cluster
+	clock    serverClock
 
 	mu        sync.Mutex
 	port, bus int
 	proc      *process // nil while it is down
 	admin     *redis.Client
+	observer  *observer // nil while nobody observes
 }
 
 // process is a started process. done is closed when it has ended.
@@ -101,6 +103,24 @@ func (srv *server) addr() string {
 	srv.mu.Lock()
 	defer srv.mu.Unlock()
 	return loopback(srv.port)
+}
+
+// openAddr is the address for clients: "" while the server has only just
+// started and what happens there would not be observed yet.
+func (srv *server) openAddr() string {
+	srv.mu.Lock()
+	o := srv.observer
+	srv.mu.Unlock()
+	if o != nil && !o.watching() {
+		return ""
+	}
+	return srv.addr()
+}
+
+func (srv *server) observedBy(o *observer) {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	srv.observer = o
 }
 
 func (srv *server) busAddr() string {
@@ -216,6 +236,16 @@ func (srv *server) watch(p *process) {
 		srv.world.fail(srv.wrong(fmt.Errorf("died by itself: %w", errors.Join(err, errGone))))
 	}
 	close(p.done)
+}
+
+// pid is the process of the server, 0 while it is down.
+func (srv *server) pid() int {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	if srv.proc == nil {
+		return 0
+	}
+	return srv.proc.cmd.Process.Pid
 }
 
 func (srv *server) up() bool {

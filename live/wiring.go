@@ -50,7 +50,7 @@ func (s *Servers) connect() error {
 		s.clients[client] = own
 		for _, to := range s.order {
 			l := s.links[faults.Link{From: client, To: to.name}]
-			g, err := openGate(to.addr, func(net.IP) *link { return l })
+			g, err := openGate(to.openAddr, func(net.IP) *link { return l })
 			if err != nil {
 				return err
 			}
@@ -62,7 +62,7 @@ func (s *Servers) connect() error {
 
 func (s *Servers) addLink(from, to string) {
 	id := faults.Link{From: from, To: to}
-	s.links[id] = newLink(id)
+	s.links[id] = newLink(id, s.parties)
 }
 
 // knocking finds the link of a server that connects to a door.
