@@ -28,6 +28,8 @@ func (srv *server) config() string {
 		set("appendfsync always")
 	}
 	set("maxclients 1000")
+	set("notify-keyspace-events AE") // for Truth; what expires is to be told soon
+	set("hz 100")
 	set("repl-diskless-sync yes")
 	set("repl-diskless-sync-delay 0")
 	set("repl-ping-replica-period 1")

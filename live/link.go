@@ -24,7 +24,8 @@ import (
 // that come through one door.
 type link struct {
 	faults.Link
-	toxics *toxiproxy.ToxicCollection
+	toxics  *toxiproxy.ToxicCollection
+	parties *parties
 
 	// moments, when not nil, is told of what happens at node over the link.
 	moments *moments
@@ -48,9 +49,9 @@ func (p *pair) abort() {
 // proxies is what toxiproxy wants to know of the API server that we do not run.
 var proxies = &toxiproxy.ApiServer{Metrics: toxiproxy.NewMetricsContainer(nil)}
 
-func newLink(l faults.Link) *link {
+func newLink(l faults.Link, p *parties) *link {
 	proxy := &toxiproxy.Proxy{Name: l.From + " to " + l.To}
-	return &link{Link: l, toxics: toxiproxy.NewToxicCollection(proxy), conns: map[int]*pair{}}
+	return &link{Link: l, toxics: toxiproxy.NewToxicCollection(proxy), parties: p, conns: map[int]*pair{}}
 }
 
 // join lets bytes run between the two ends, through the toxics of the link.
@@ -67,6 +68,7 @@ func (l *link) join(dialler, server *net.TCPConn) {
 	l.conns[id] = p
 	l.ending.Add(2)
 	l.mu.Unlock()
+	l.parties.add(l.To, server.LocalAddr().String(), l.From)
 	left := 2
 	ended := func() {
 		l.mu.Lock()

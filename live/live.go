@@ -84,6 +84,7 @@ type Servers struct {
 	order   []*server // nodes as faults names them, then Sentinels
 	byName  map[string]*server
 	links   map[faults.Link]*link
+	parties *parties
 	clients map[string]map[string]*gate // client -> server -> its listener
 
 	mu      sync.Mutex
@@ -119,7 +120,7 @@ func startServers(ctx context.Context, o Options, m *moments) (*Servers, error) 
 		return nil, err
 	}
 	s := &Servers{
-		opts: o, moments: m, dir: dir, byName: map[string]*server{}, links: map[faults.Link]*link{},
+		opts: o, moments: m, dir: dir, byName: map[string]*server{}, links: map[faults.Link]*link{}, parties: newParties(),
 		clients: map[string]map[string]*gate{}, cut: map[string]func(){},
 	}
 	s.ctx, s.end = context.WithCancel(context.WithoutCancel(ctx))
@@ -192,7 +193,7 @@ func (s *Servers) lay(binary string) error {
 		s.byName[name] = srv
 		var err error
 		if srv.dir, err = s.dir.server(name); err == nil && s.opts.Clocks && !sentinel {
-			srv.clock, err = newClock(srv.dir, filepath.Join(s.dir.path, shimName))
+			srv.shim, err = newShim(srv.dir, filepath.Join(s.dir.path, shimName))
 		}
 		return err
 	}

@@ -1,10 +1,12 @@
 package live
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -37,11 +39,27 @@ func (s *Servers) stop(name string, sig syscall.Signal) error {
 	if err != nil {
 		return err
 	}
+	srv.lastWords()
 	p, err := srv.signal(sig, true)
 	if err != nil {
 		return err
 	}
 	return srv.wrong(p.await(name))
+}
+
+// lastWords lets a server that is about to be stopped tell what it has
+// executed: it answers clients before it tells the observer, and would take
+// to its grave what it was asked last. One that is suspended tells nothing.
+func (srv *server) lastWords() {
+	srv.mu.Lock()
+	o := srv.observer
+	srv.mu.Unlock()
+	if o == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(srv.world.ctx, time.Second/4)
+	defer cancel()
+	_, _, _ = o.sync(ctx, true) // it is stopped whether it tells or not
 }
 
 // StartNode starts a server again on its port, with the data it had or empty,

@@ -30,12 +30,14 @@ type server struct {
 	source   net.IP // what it connects from
 	door     *gate  // what it announces
 	busDoor  *gate  // in a cluster
-	clock    *clock // with Options.Clocks, of nodes
+	shim     *shim  // with Options.Clocks, of nodes
+	clock    serverClock
 
 	mu        sync.Mutex
 	port, bus int
 	proc      *process // nil while it is down
 	admin     *redis.Client
+	observer  *observer // nil while nobody observes
 }
 
 // process is a started process. done is closed when it has ended.
@@ -104,6 +106,24 @@ func (srv *server) addr() string {
 	return loopback(srv.port)
 }
 
+// openAddr is the address for clients: "" while the server has only just
+// started and what happens there would not be observed yet.
+func (srv *server) openAddr() string {
+	srv.mu.Lock()
+	o := srv.observer
+	srv.mu.Unlock()
+	if o != nil && !o.watching() {
+		return ""
+	}
+	return srv.addr()
+}
+
+func (srv *server) observedBy(o *observer) {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	srv.observer = o
+}
+
 func (srv *server) busAddr() string {
 	srv.mu.Lock()
 	defer srv.mu.Unlock()
@@ -154,8 +174,8 @@ func (srv *server) start(ctx context.Context) error {
 		cmd.Args = append(cmd.Args, "--sentinel")
 	}
 	cmd.Dir, cmd.Stdout, cmd.Stderr = srv.dir, log, log
-	if srv.clock != nil {
-		cmd.Env = append(os.Environ(), srv.clock.env()...)
+	if srv.shim != nil {
+		cmd.Env = append(os.Environ(), srv.shim.env()...)
 	}
 	p := &process{cmd: cmd, done: make(chan struct{})}
 	srv.mu.Lock()
@@ -182,8 +202,8 @@ func (srv *server) start(ctx context.Context) error {
 			}
 		})
 	}
-	if pidErr == nil && srv.clock != nil {
-		pidErr = srv.clock.readBy(cmd.Process.Pid)
+	if pidErr == nil && srv.shim != nil {
+		pidErr = srv.shim.readBy(cmd.Process.Pid)
 	}
 	if pidErr != nil {
 		return errors.Join(srv.wrong(fmt.Errorf("start: %w", pidErr)), srv.kill())
@@ -223,6 +243,14 @@ func (srv *server) watch(p *process) {
 		srv.world.fail(srv.wrong(fmt.Errorf("died by itself: %w", errors.Join(err, errGone))))
 	}
 	close(p.done)
+}
+
+// pid is the process of the server, 0 while it is down.
+func (srv *server) pid() int {
+	if p := srv.running(); p != nil {
+		return p.cmd.Process.Pid
+	}
+	return 0
 }
 
 func (srv *server) up() bool { return srv.running() != nil }

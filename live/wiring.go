@@ -53,7 +53,7 @@ func (s *Servers) connect() error {
 		s.clients[client] = own
 		for _, to := range s.order {
 			l := s.links[faults.Link{From: client, To: to.name}]
-			g, err := openGate(to.addr, func(net.IP) *link { return l })
+			g, err := openGate(to.openAddr, func(net.IP) *link { return l })
 			if err != nil {
 				return err
 			}
@@ -65,7 +65,7 @@ func (s *Servers) connect() error {
 
 func (s *Servers) addLink(from, to string) *link {
 	id := faults.Link{From: from, To: to}
-	s.links[id] = newLink(id)
+	s.links[id] = newLink(id, s.parties)
 	return s.links[id]
 }
 

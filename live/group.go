@@ -1,0 +1,161 @@
+package live
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast/sim/keyspace"
+)
+
+// The roles of a node, as the histories call them.
+const (
+	rolePrimary = "primary"
+	roleReplica = "replica"
+)
+
+// group is what a node executes as one: a command, a script or a transaction.
+type group struct {
+	from    string // the connection
+	command string // in upper case
+	script  bool   // it ends when something comes that is not of the script
+	start   time.Time
+	end     time.Time // of the last command so far; both by the server's clock
+	keys    []string  // touched so far
+	before  map[string]keyspace.Value
+}
+
+func newGroup(l monitorLine, command string) *group {
+	return &group{from: l.from, command: command, start: l.at, end: l.at, before: map[string]keyspace.Value{}}
+}
+
+func (g *group) touched(key string) bool { return slices.Contains(g.keys, key) }
+
+var scripts = []string{"EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "FCALL", "FCALL_RO"}
+
+// line takes a command that the node has executed, after its events.
+func (o *observer) line(l monitorLine, at time.Time) error {
+	command := strings.ToUpper(l.args[0])
+	if o.group != nil && o.group.script && l.from != fromScript {
+		o.closeGroup(at)
+	}
+	if command == "ECHO" && len(l.args) == 2 && o.waiting[l.args[1]] != nil {
+		o.waiting[l.args[1]] <- mark{o.changes, o.srv.clock.truly(l.at, at)}
+		delete(o.waiting, l.args[1])
+		return nil
+	}
+	if l.db != "0" {
+		return nil
+	}
+	switch {
+	case command == "MULTI":
+		o.multi[l.from] = true
+		return nil
+	case command == "EXEC", command == "DISCARD", command == "RESET":
+		delete(o.multi, l.from)
+		o.finish(l, command, at)
+		return nil
+	case o.group != nil: // within a script or a transaction
+	case l.from == fromScript:
+		return fmt.Errorf("a script has executed %q, but none had begun", l.args)
+	case o.multi[l.from]:
+		o.group = newGroup(l, "EXEC")
+	default:
+		o.group = newGroup(l, command)
+		o.group.script = slices.Contains(scripts, command)
+	}
+	err := o.execute(command, l)
+	if g := o.group; !g.script && g.command != "EXEC" {
+		o.closeGroup(at)
+	}
+	return err
+}
+
+// finish ends a transaction, which may have done nothing at all.
+func (o *observer) finish(l monitorLine, command string, at time.Time) {
+	if o.group == nil {
+		o.group = newGroup(l, command)
+	}
+	o.group.end = l.at
+	o.closeGroup(at)
+}
+
+// execute lets the shadow do what the node has done. What had no event has
+// changed nothing.
+func (o *observer) execute(command string, l monitorLine) error {
+	keys := o.events
+	o.events = nil
+	if command == "FLUSHALL" || command == "FLUSHDB" { // they have no events
+		keys = o.shadow.keys()
+	}
+	o.group.end = l.at
+	if len(keys) == 0 {
+		return nil
+	}
+	for _, k := range keys {
+		if !o.group.touched(k) {
+			o.group.keys = append(o.group.keys, k)
+			o.group.before[k] = o.shadow.state[k]
+		}
+	}
+	now := o.group.start.Truncate(time.Millisecond) // as Redis counts
+	if o.replicates(o.group.from) {
+		// A replica is told when keys expire, not for how long they live, and
+		// keeps them when that is over: whatever it is told lies ahead of now.
+		now = time.Unix(1, 0)
+	}
+	return o.shadow.replay(l.args, slices.Compact(slices.Sorted(slices.Values(keys))), now)
+}
+
+// replicates says whether a node's commands from an address are those of its
+// primary.
+func (o *observer) replicates(from string) bool {
+	srv, ok := o.srv.world.behind(from)
+	return ok && srv != o.srv
+}
+
+// closeGroup reports what the group that is open has changed.
+func (o *observer) closeGroup(by time.Time) {
+	g := o.group
+	if g == nil {
+		return
+	}
+	o.group = nil
+	changed := false
+	for _, k := range g.keys {
+		before, after := g.before[k], o.shadow.state[k]
+		if before.Equal(after) {
+			continue
+		}
+		changed = true
+		o.emit(o.explain(g, keyspace.Change{Key: k, Before: before, After: after, At: o.srv.clock.truly(g.end, by)}), by)
+	}
+	o.changedBy[g.from] = changed
+}
+
+// explain says who made a change and how.
+func (o *observer) explain(g *group, c keyspace.Change) keyspace.Change {
+	c.Role = rolePrimary
+	party := o.truth.servers.parties.of(o.srv.name, g.from)
+	switch {
+	case o.replicates(g.from):
+		c.Role, c.Cause = roleReplica, "replication"
+		return o.ranOut(c)
+	case party != "":
+		c.Cause, c.Command, c.By = "command", g.command, party
+	default: // the harness itself
+		c.Cause = "fault"
+	}
+	return c
+}
+
+// ranOut makes a change an expiry when a key went whose time was over: a
+// replica takes it for gone then, and removes it when its primary says so.
+func (o *observer) ranOut(c keyspace.Change) keyspace.Change {
+	end := c.Before.ExpireAt
+	if !c.After.Exists() && !end.IsZero() && !end.After(o.srv.clock.shown(c.At)) {
+		c.Cause, c.At = "expiry", o.srv.clock.truly(end, c.At)
+	}
+	return c
+}

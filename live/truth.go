@@ -1,0 +1,148 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/holdfast-go/holdfast/sim/keyspace"
+)
+
+// Truth is what the nodes really hold: every change of a lock key on every
+// node, in the order in which it happened there.
+//
+// Each node is watched over one connection that no fault touches. It carries
+// the commands that the node executes (MONITOR) and the events of its keys, in
+// one order: the events of a command come right before the command. The
+// commands say what was written, the events whether anything was, and when a
+// key has expired. What a node holds is then known without asking it; now and
+// then it is asked anyway, and must agree.
+//
+// What no stream tells is found by asking, up to [watchEvery] later: what a
+// replica received in a full resync, and what a server holds that was started
+// again.
+type Truth struct {
+	servers *Servers
+	lockKey func(string) bool
+	nodes   map[string]*observer
+	end     context.CancelFunc
+	running sync.WaitGroup
+	marks   atomic.Int64 // handed out so far, also to tell them apart
+
+	reporting sync.Mutex // report is called by one goroutine at a time
+	report    func(keyspace.Change)
+
+	mu  sync.Mutex
+	err error
+}
+
+// Observe begins to tell report of every change of a lock key, and returns
+// when every node that is up is being watched. What a node holds already is a
+// change from nothing, with the cause "restart", or "replication" on a replica.
+//
+// report is called by one goroutine at a time, must not block, and must not
+// call methods of the Truth. The changes of a node come in their order; those
+// of two nodes may come in another order than their times. Times are of this
+// machine's clock, good to some microseconds; moments of expiry that a node
+// counts from its own clock are good to a millisecond.
+//
+// A world is observed once at a time.
+func (s *Servers) Observe(lockKey func(string) bool, report func(keyspace.Change)) (*Truth, error) {
+	ctx, end := context.WithCancel(s.ctx)
+	t := &Truth{servers: s, lockKey: lockKey, report: report, nodes: map[string]*observer{}, end: end}
+	for _, srv := range s.order {
+		if srv.sentinel {
+			continue
+		}
+		o, err := newObserver(t, srv)
+		if err != nil {
+			t.Close()
+			return nil, err
+		}
+		t.nodes[srv.name] = o
+		srv.observedBy(o)
+		t.running.Go(func() { o.run(ctx) })
+	}
+	ready, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for _, name := range sortedKeys(t.nodes) {
+		if err := t.Sync(ready, name); err != nil {
+			t.Close()
+			return nil, fmt.Errorf("observe %s: %w", name, errors.Join(err, t.Err()))
+		}
+	}
+	return t, nil
+}
+
+// Sync returns when everything that a node executed before the call has been
+// reported. A node that is down has nothing left to report.
+func (t *Truth) Sync(ctx context.Context, node string) error {
+	o := t.nodes[node]
+	if o == nil {
+		return fmt.Errorf("no node %q is observed", node)
+	}
+	for {
+		ended, attached, err := o.sync(ctx, false)
+		switch {
+		case err != nil:
+			return fmt.Errorf("wait for the truth about %s: %w", node, err)
+		case attached && !ended:
+			return nil
+		case !o.srv.up() && !attached:
+			return nil
+		}
+		select {
+		case <-time.After(reconnectEvery):
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the truth about %s: %w", node, ctx.Err())
+		}
+	}
+}
+
+// LastChange says whether the last command of a connection has changed a lock
+// key. addr is the address from which the node sees the connection come, that
+// is of the proxy. What it says is about the commands that were executed
+// before a [Truth.Sync].
+func (t *Truth) LastChange(node, addr string) bool {
+	o := t.nodes[node]
+	if o == nil {
+		return false
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.changedBy[addr]
+}
+
+// Err is the first thing that makes the truth doubtful, and so the run
+// worthless.
+func (t *Truth) Err() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.err
+}
+
+func (t *Truth) doubt(o *observer, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.err == nil {
+		t.err = fmt.Errorf("the truth about %s is doubtful: %w", o.srv.name, err)
+	}
+}
+
+// Close ends the observation; nothing is reported after it. It may be called
+// twice.
+func (t *Truth) Close() {
+	t.end()
+	t.running.Wait()
+	for _, o := range t.nodes {
+		o.srv.observedBy(nil)
+		o.shadow.close()
+	}
+}
+
+// newMark makes a text that a stream shows when it has come so far.
+func (t *Truth) newMark() string { return "holdfast-mark-" + strconv.FormatInt(t.marks.Add(1), 10) }

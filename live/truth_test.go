@@ -1,0 +1,388 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/sim/keyspace"
+)
+
+// seen collects what is reported.
+type seen struct {
+	*Truth
+	t  *testing.T
+	s  *Servers
+	mu sync.Mutex
+	c  []keyspace.Change
+}
+
+// observe observes keys that begin with "lock". At the end of the test the
+// changes must form one chain per node and key that ends in what the node
+// holds.
+func observe(t *testing.T, s *Servers) *seen {
+	t.Helper()
+	v := &seen{t: t, s: s}
+	truth, err := s.Observe(func(k string) bool { return strings.HasPrefix(k, "lock") }, func(c keyspace.Change) {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.c = append(v.c, c)
+	})
+	check(t, err)
+	v.Truth = truth
+	t.Cleanup(func() {
+		defer truth.Close()
+		if err := truth.Err(); err != nil {
+			t.Error(err)
+			return
+		}
+		v.chained()
+		if err := truth.Err(); err != nil {
+			t.Error(err)
+		}
+	})
+	return v
+}
+
+// changes are the changes of a node after everything was reported.
+func (v *seen) changes(node string) []keyspace.Change {
+	v.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	check(v.t, v.Sync(ctx, node))
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(v.c), func(c keyspace.Change) bool { return c.Node != node })
+}
+
+func (v *seen) chained() {
+	v.t.Helper()
+	for _, node := range sortedKeys(v.nodes) {
+		held := map[string]keyspace.Value{}
+		var last time.Time
+		for _, c := range v.changes(node) {
+			if !c.Before.Equal(held[c.Key]) {
+				v.t.Errorf("%s: %q was %+v, and the next change begins with %+v", node, c.Key, held[c.Key], c.Before)
+			}
+			if c.At.Before(last) {
+				v.t.Errorf("%s: the times go back by %s", node, last.Sub(c.At))
+			}
+			held[c.Key], last = c.After, c.At
+		}
+		o := v.nodes[node]
+		if !v.s.Up(node) {
+			continue
+		}
+		eventually(v.t, "the node is asked", func() bool {
+			f, err := o.inspect(context.Background(), sortedKeys(held))
+			if err != nil || f == nil || f.begin.changes != f.end.changes {
+				return false
+			}
+			for k, x := range f.values {
+				if !alike(x, held[k]) && x.Exists() { // what has just expired is no difference
+					v.t.Errorf("%s holds %+v for %q, and the changes say %+v", node, x, k, held[k])
+				}
+			}
+			return true
+		})
+	}
+}
+
+// said tells a change in a line.
+func said(c keyspace.Change) string {
+	what := c.Cause
+	if c.Cause == "command" {
+		what = c.Command + " by " + c.By
+	}
+	return fmt.Sprintf("%s %s: %s -> %s (%s)", c.Role, c.Key, held(c.Before), held(c.After), what)
+}
+
+func held(v keyspace.Value) string {
+	s := "nothing"
+	if v.Type == "string" {
+		s = v.Str
+	}
+	if v.Type == "hash" {
+		s = fmt.Sprint(v.Hash)
+	}
+	if !v.ExpireAt.IsZero() {
+		s += " for a time"
+	}
+	return s
+}
+
+func (v *seen) want(node string, lines ...string) []keyspace.Change {
+	v.t.Helper()
+	changes := v.changes(node)
+	var got []string
+	for _, c := range changes {
+		got = append(got, said(c))
+	}
+	if !slices.Equal(got, lines) {
+		v.t.Errorf("%s changed so:\n%s\nwant\n%s", node, strings.Join(got, "\n"), strings.Join(lines, "\n"))
+	}
+	return changes
+}
+
+var (
+	releaseString = redis.NewScript(`if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0`)
+	takeHash      = redis.NewScript(`if redis.call('exists', KEYS[1]) == 0 or redis.call('hexists', KEYS[1], ARGV[1]) == 1 then
+		redis.call('hincrby', KEYS[1], ARGV[1], 1) redis.call('pexpire', KEYS[1], ARGV[2]) return 1 end return 0`)
+)
+
+func TestTheTruthTellsWhatCommandsHaveChanged(t *testing.T) {
+	t.Parallel()
+	s := start(t, Options{Clients: 2, Groups: 1})
+	one, two := client(t, s, "client-1", 1), client(t, s, "client-2", 1)
+	ctx := t.Context()
+	check(t, admin(t, s, "node-1").Set(ctx, "lock:old", "x", 0).Err())
+	v := observe(t, s)
+	begin := time.Now()
+	check(t, one.SetNX(ctx, "lock", "\"a\"\x00\xff\n", time.Minute).Err())
+	after := time.Now()
+	check(t, two.SetNX(ctx, "lock", "b", time.Minute).Err()) // refused
+	check(t, two.SetNX(ctx, "other", "b", time.Minute).Err())
+	check(t, releaseString.Run(ctx, two, []string{"lock"}, "b").Err())
+	check(t, releaseString.Run(ctx, one, []string{"lock"}, "\"a\"\x00\xff\n").Err())
+	for range 2 {
+		check(t, takeHash.Run(ctx, two, []string{"lock"}, "b:1", 60000).Err())
+	}
+	check(t, takeHash.Run(ctx, one, []string{"lock"}, "a:1", 60000).Err())
+	_, err := one.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		p.Del(ctx, "lock")
+		p.Set(ctx, "lock", "c", 0)
+		p.PExpire(ctx, "lock", time.Minute)
+		return nil
+	})
+	check(t, err)
+	check(t, s.DeleteKeys("node-1", "lock"))
+	check(t, one.FlushAll(ctx).Err())
+	changes := v.want("node-1",
+		"primary lock:old: nothing -> x (restart)",
+		"primary lock: nothing -> \"a\"\x00\xff\n for a time (SET by client-1)",
+		"primary lock: \"a\"\x00\xff\n for a time -> nothing (EVALSHA by client-1)",
+		"primary lock: nothing -> map[b:1:1] for a time (EVAL by client-2)",
+		"primary lock: map[b:1:1] for a time -> map[b:1:2] for a time (EVALSHA by client-2)",
+		"primary lock: map[b:1:2] for a time -> c for a time (EXEC by client-1)",
+		"primary lock: c for a time -> nothing (fault)",
+		"primary lock:old: x -> nothing (FLUSHALL by client-1)",
+	)
+	if len(changes) < 2 {
+		return
+	}
+	c := changes[1]
+	if c.At.Before(begin) || c.At.After(after) {
+		t.Errorf("the change happened at %s, the command from %s to %s", c.At, begin, after)
+	}
+	if ttl := c.After.ExpireAt.Sub(c.Now); ttl > time.Minute || ttl < time.Minute-50*time.Millisecond {
+		t.Errorf("a time to live of a minute is told as %s", ttl)
+	}
+}
+
+func TestTheTruthTellsWhenAKeyExpires(t *testing.T) {
+	t.Parallel()
+	s := start(t, Options{Clients: 1, Groups: 1})
+	c := client(t, s, "client-1", 1)
+	v := observe(t, s)
+	ctx := t.Context()
+	begin := time.Now()
+	check(t, c.SetNX(ctx, "lock", "a", 150*time.Millisecond).Err())
+	after := time.Now()
+	eventually(t, "the key expires", func() bool { return len(v.changes("node-1")) == 2 })
+	check(t, c.SetNX(ctx, "lock", "b", time.Minute).Err())
+	check(t, c.PExpire(ctx, "lock", 20*time.Millisecond).Err())
+	eventually(t, "somebody else takes the key", func() bool { return c.SetNX(ctx, "lock", "c", 0).Val() })
+	changes := v.want("node-1",
+		"primary lock: nothing -> a for a time (SET by client-1)",
+		"primary lock: a for a time -> nothing (expiry)",
+		"primary lock: nothing -> b for a time (SET by client-1)",
+		"primary lock: b for a time -> b for a time (PEXPIRE by client-1)",
+		"primary lock: b for a time -> nothing (expiry)",
+		"primary lock: nothing -> c (SET by client-1)",
+	)
+	if len(changes) < 2 {
+		return
+	}
+	// Redis cuts off what is less than a millisecond.
+	first, last := begin.Add(149*time.Millisecond), after.Add(150*time.Millisecond)
+	if at := changes[1].At; at.Before(first) || at.After(last) {
+		t.Errorf("the key expired at %s, which must be between %s and %s", at, first, last)
+	}
+}
+
+func TestTheTruthFollowsClientsThatContend(t *testing.T) {
+	t.Parallel()
+	s := start(t, Options{Clients: 2, Groups: 1})
+	v := observe(t, s)
+	ctx := t.Context()
+	type done struct {
+		who           string
+		begin, finish time.Time
+	}
+	var mu sync.Mutex
+	var grants []done
+	var contending sync.WaitGroup
+	for _, name := range []string{"client-1", "client-2"} {
+		c := client(t, s, name, 1)
+		contending.Go(func() {
+			for range 200 {
+				begin := time.Now()
+				n, err := takeHash.Run(ctx, c, []string{"lock"}, name+":1", 3).Int()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if n == 1 {
+					mu.Lock()
+					grants = append(grants, done{name, begin, time.Now()})
+					mu.Unlock()
+				}
+				if n == 1 && begin.UnixNano()%2 == 0 { // otherwise it expires
+					check(t, c.Del(ctx, "lock").Err())
+				}
+			}
+		})
+	}
+	contending.Wait()
+	changes := v.changes("node-1")
+	for _, g := range grants {
+		if !slices.ContainsFunc(changes, func(c keyspace.Change) bool {
+			return c.By == g.who && c.After.Exists() && !c.At.Before(g.begin) && !c.At.After(g.finish)
+		}) {
+			t.Errorf("no change tells of the grant to %s from %s to %s", g.who, g.begin, g.finish)
+		}
+	}
+	made := 0
+	for _, c := range changes {
+		if c.Cause == "command" && c.After.Exists() {
+			made++
+		}
+	}
+	if made != len(grants) || made < 10 {
+		t.Errorf("%d grants were told of %d", made, len(grants))
+	}
+}
+
+func TestTheTruthKnowsWhetherTheLastCommandOfAConnectionChangedTheLock(t *testing.T) {
+	t.Parallel()
+	s := start(t, Options{Clients: 1, Groups: 1})
+	v := observe(t, s)
+	a, err := s.Access("client-1")
+	check(t, err)
+	var local string
+	c := redis.NewClient(&redis.Options{Addr: a.Primaries[0], PoolSize: 1, DisableIdentity: true,
+		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) { return a.Dial(ctx, network, addr) }})
+	defer c.Close()
+	ctx := t.Context()
+	check(t, c.Ping(ctx).Err())
+	info, err := c.ClientInfo(ctx).Result()
+	check(t, err)
+	local = info.Addr
+	changed := func() bool {
+		t.Helper()
+		check(t, v.Sync(ctx, "node-1"))
+		return v.LastChange("node-1", local)
+	}
+	for range 20 {
+		check(t, c.SetNX(ctx, "lock", "a", time.Minute).Err())
+		if !changed() {
+			t.Error("a grant is not known to have changed the lock")
+		}
+		check(t, c.SetNX(ctx, "lock", "b", time.Minute).Err())
+		if changed() {
+			t.Error("a refusal is taken for a change")
+		}
+		check(t, releaseString.Run(ctx, c, []string{"lock"}, "a").Err())
+		if !changed() {
+			t.Error("a release by a script is not known to have changed the lock")
+		}
+	}
+}
+
+func TestTheTruthTellsWhatAReplicaReceives(t *testing.T) {
+	t.Parallel()
+	s := start(t, Options{Clients: 1, Groups: 1, Replicas: 1})
+	c := client(t, s, "client-1", 1)
+	v := observe(t, s)
+	ctx := t.Context()
+	check(t, takeHash.Run(ctx, c, []string{"lock"}, "a:1", 60000).Err())
+	check(t, c.Del(ctx, "lock").Err())
+	check(t, c.SetNX(ctx, "lock", "b", 50*time.Millisecond).Err())
+	eventually(t, "the key expires", func() bool { return len(v.changes("node-1-replica-1")) == 4 })
+	heal, err := s.Cut("node-1", "node-1-replica-1")
+	check(t, err)
+	check(t, c.SetNX(ctx, "lock:late", "c", 0).Err())
+	if got := v.changes("node-1-replica-1"); len(got) != 4 {
+		t.Errorf("a replica that is cut off changed: %v", got[4:])
+	}
+	heal()
+	eventually(t, "the replica receives the rest", func() bool { return len(v.changes("node-1-replica-1")) == 5 })
+	v.want("node-1-replica-1",
+		"replica lock: nothing -> map[a:1:1] for a time (replication)",
+		"replica lock: map[a:1:1] for a time -> nothing (replication)",
+		"replica lock: nothing -> b for a time (replication)",
+		"replica lock: b for a time -> nothing (expiry)",
+		"replica lock:late: nothing -> c (replication)",
+	)
+}
+
+func TestTheTruthSurvivesAFailover(t *testing.T) {
+	t.Parallel()
+	s := start(t, Options{Clients: 1, Groups: 1, Replicas: 1, Sentinel: true})
+	v := observe(t, s)
+	c := client(t, s, "client-1", 1)
+	ctx := t.Context()
+	heal, err := s.Cut("node-1", "node-1-replica-1")
+	check(t, err)
+	defer heal()
+	check(t, c.SetNX(ctx, "lock", "a", 0).Err())
+	check(t, s.StopNode("node-1"))
+	check(t, s.Promote("node-1-replica-1"))
+	eventually(t, "the lock is taken again", func() bool { return c.SetNX(ctx, "lock", "b", 0).Val() })
+	heal()
+	check(t, s.StartNode("node-1", false))
+	check(t, s.Follow("node-1"))
+	eventually(t, "the old primary has what the new one has", func() bool {
+		got := v.changes("node-1")
+		return len(got) > 0 && got[len(got)-1].After.Str == "b"
+	})
+	v.want("node-1",
+		"primary lock: nothing -> a (SET by client-1)",
+		"primary lock: a -> nothing (restart)",
+		"replica lock: nothing -> b (replication)",
+	)
+	v.want("node-1-replica-1", "primary lock: nothing -> b (SET by client-1)")
+}
+
+func TestTheTruthTellsWhatARestartLoses(t *testing.T) {
+	t.Parallel()
+	s := start(t, Options{Clients: 1, Groups: 1, Persist: true})
+	v := observe(t, s)
+	c := client(t, s, "client-1", 1)
+	ctx := t.Context()
+	check(t, c.Set(ctx, "lock", "a", 0).Err())
+	check(t, c.Set(ctx, "lock:short", "b", 30*time.Millisecond).Err())
+	check(t, s.StopNode("node-1"))
+	v.changes("node-1")
+	time.Sleep(30 * time.Millisecond) // until it has expired while nobody was there
+	check(t, s.StartNode("node-1", true))
+	check(t, c.Set(ctx, "lock", "c", 0).Err())
+	check(t, s.StopNode("node-1"))
+	check(t, s.StartNode("node-1", false))
+	check(t, c.Set(ctx, "lock", "d", 0).Err())
+	v.want("node-1",
+		"primary lock: nothing -> a (SET by client-1)",
+		"primary lock:short: nothing -> b for a time (SET by client-1)",
+		"primary lock:short: b for a time -> nothing (expiry)",
+		"primary lock: a -> c (SET by client-1)",
+		"primary lock: c -> nothing (restart)",
+		"primary lock: nothing -> d (SET by client-1)",
+	)
+}
