@@ -64,6 +64,10 @@ type InvalidError struct {
 	Line   int // in the encoded history; the header is line 1
 	Event  int // counted from 1; 0 for the header
 	Reason string
+	// CutOff says that the history ends too early, and is otherwise right as
+	// far as it was read: [DecodeCutOff] reads what there is. It is not set
+	// when not even the header is there.
+	CutOff bool
 }
 
 func (e *InvalidError) Error() string {
@@ -132,7 +136,7 @@ func Encode(w io.Writer, h *History) error { return encode(w, h) }
 
 // Decode reads what [Encode] wrote. It is strict: a field it does not know, a
 // header of another format, a line that was cut off or an end that is missing
-// is an [*InvalidError]. Errors of r itself are returned as they are. Decode
+// is an [*InvalidError]; [DecodeCutOff] forgives the last two. Errors of r itself are returned as they are. Decode
 // checks the shape; [Judge] checks whether the events make sense together.
 func Decode(r io.Reader) (*History, error) { return decode(r) }
 

@@ -33,6 +33,11 @@ func decode(r io.Reader) (*History, error) {
 	if err != nil {
 		return nil, err
 	}
+	return d.rest()
+}
+
+// rest reads everything after the header.
+func (d *Decoder) rest() (*History, error) {
 	h := &History{Header: d.Header()}
 	for {
 		raw, err := d.line()

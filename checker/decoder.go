@@ -16,6 +16,7 @@ type Decoder struct {
 	n      int // of the line that was read last
 	header Header
 	ended  bool // the last event was the End event
+	cutOff bool // to end too early is no error
 	err    error
 }
 
@@ -76,12 +77,14 @@ func (d *Decoder) line() ([]byte, error) {
 	d.n++
 	raw, err := d.b.line()
 	switch {
+	case d.cutOff && cutOffLine(err):
+		return nil, io.EOF
 	case errors.Is(err, io.EOF) && len(raw) > 0:
-		return nil, d.invalid("the line is cut off: it does not end in a newline")
+		return nil, d.endsEarly("the line is cut off: it does not end in a newline")
 	case errors.Is(err, io.EOF) && d.ended:
 		return nil, io.EOF
 	case errors.Is(err, io.EOF):
-		return nil, d.invalid("the history is cut off: its last event must be of kind %q", End)
+		return nil, d.endsEarly("the history is cut off: its last event must be of kind %q", End)
 	case err != nil:
 		return nil, fmt.Errorf("read history: line %d: %w", d.n, err)
 	}

@@ -12,7 +12,11 @@ func (t *trace) takenBack(o *op) Verdict {
 		if s.replica || t.replaced(s.group, o.ret) {
 			return false
 		}
-		if from, excused := t.free(o, s); !excused && s.to-from > t.allow.takingBack {
+		to := s.to
+		if t.end.CutOff { // what was still to come is not known
+			to = min(to, t.endTime)
+		}
+		if from, excused := t.free(o, s); !excused && to-from > t.allow.takingBack {
 			v = earlier(v, byServers(violation(from+t.allow.takingBack, opIDs(o), "the acquire of %s ended at %s without a grant; %s held the lock for it until %s",
 				o.owner, at(o.ret), s.node, at(min(s.to, t.endTime)))))
 		}

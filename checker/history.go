@@ -230,6 +230,10 @@ type EndEvent struct {
 	Subscriptions int      `json:"subscriptions,omitempty"` // channels still subscribed by living clients
 	Connections   int      `json:"connections,omitempty"`   // connections left open by closed clients
 	Goroutines    []string `json:"goroutines,omitempty"`    // stacks of goroutines that never ended
+
+	// CutOff says that the recording was killed: the run did not end here, and
+	// nobody knows what remained.
+	CutOff bool `json:"cut_off,omitempty"`
 }
 
 // History is a recorded run.

@@ -7,6 +7,9 @@ import (
 
 // judgeCleanup reads what remained at the end.
 func judgeCleanup(t *trace) Verdict {
+	if t.end.CutOff {
+		return Verdict{Outcome: Unknown, Reason: isCutOff}
+	}
 	var left []string
 	if n := len(t.end.Keys); n > 0 {
 		left = append(left, fmt.Sprintf("%s (%s)", plural(n, "key"), strings.Join(t.end.Keys[:min(n, 3)], ", ")))

@@ -49,6 +49,9 @@ func (t *trace) returned(o *op) Verdict {
 	if _, crashed := t.crashed[o.client]; crashed {
 		return Verdict{Outcome: Good}
 	}
+	if t.end.CutOff {
+		return t.overdue(o)
+	}
 	for i := range t.faults {
 		if f := &t.faults[i]; f.open && f.touchesClient(o.client) && !f.is("drop-message", "slow-subscribe") {
 			return Verdict{Outcome: Good} // never healed

@@ -9,10 +9,11 @@ type substance struct {
 	failed             map[int]string // faults that could not, and why
 	invoked, succeeded map[Func]bool
 	grants             int
+	cutOff             bool
 }
 
 func newSubstance() *substance {
-	return &substance{map[int]bool{}, map[int]string{}, map[Func]bool{}, map[Func]bool{}, 0}
+	return &substance{map[int]bool{}, map[int]string{}, map[Func]bool{}, map[Func]bool{}, 0, false}
 }
 
 func (s *substance) add(e *Event) {
@@ -31,11 +32,17 @@ func (s *substance) add(e *Event) {
 		if e.F == Acquire {
 			s.grants++
 		}
+	case End:
+		s.cutOff = e.End.CutOff
 	}
 }
 
 // missing says why the run proves nothing, or "".
 func (s *substance) missing(h *Header) string {
+	before := ""
+	if s.cutOff {
+		before = " before the history was cut off"
+	}
 	for _, f := range h.Faults {
 		if s.started[f.ID] {
 			continue
@@ -43,7 +50,7 @@ func (s *substance) missing(h *Header) string {
 		detail, tried := s.failed[f.ID]
 		switch {
 		case !tried:
-			return fmt.Sprintf("fault %d (%s) never struck", f.ID, f.Fault)
+			return fmt.Sprintf("fault %d (%s) never struck%s", f.ID, f.Fault, before)
 		case detail == "":
 			return fmt.Sprintf("fault %d (%s) could not strike", f.ID, f.Fault)
 		default:
@@ -52,11 +59,11 @@ func (s *substance) missing(h *Header) string {
 	}
 	for _, f := range []Func{Acquire, Release, Read, Write} {
 		if s.invoked[f] && !s.succeeded[f] {
-			return fmt.Sprintf("no %s succeeded", f)
+			return fmt.Sprintf("no %s succeeded%s", f, before)
 		}
 	}
 	if want := max(h.MinGrants, 1); s.grants < want {
-		return fmt.Sprintf("only %s; a run means something from %d on", plural(s.grants, "grant"), want)
+		return fmt.Sprintf("only %s%s; a run means something from %d on", plural(s.grants, "grant"), before, want)
 	}
 	return ""
 }

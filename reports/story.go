@@ -353,6 +353,10 @@ func (t *teller) end(e *checker.Event) {
 	if e.End == nil {
 		return
 	}
+	if e.End.CutOff {
+		t.say(e, decisive, "The recording was cut off here; what came after, nobody knows.")
+		return
+	}
 	if len(e.End.Keys) > 0 {
 		keys := make([]string, 0, 4)
 		for i, k := range e.End.Keys {

@@ -24,6 +24,7 @@ type checkFlags struct {
 	judges  string
 	budget  time.Duration
 	follow  bool
+	cutOff  bool
 }
 
 var judgeNames = []string{string(checker.BothJudges), string(checker.FastOnly), string(checker.PorcupineOnly)}
@@ -48,7 +49,12 @@ on which they do.
 
 With --follow it reads a history that is still being written, from a file that
 grows or from a pipe, and judges the linearizability of its locks as events come
-in. It ends at the first violation, or at the end of the run.`,
+in. It ends at the first violation, or at the end of the run.
+
+A history whose recording was killed ends without its last event, maybe in the
+middle of a line, and is invalid. With --cut-off it is judged up to its last
+whole line, as if the run had ended there: what nobody can know then, such as
+what remained, is unknown.`,
 		Example: `  holdfast check holdfast-runs/*/histories/holder-pause/reentrant-seed-1.jsonl
   zcat history.jsonl.gz | holdfast check -
   holdfast check history.jsonl.gz --judge fast
@@ -66,6 +72,7 @@ in. It ends at the first violation, or at the end of the run.`,
 	c.Flags().StringVar(&f.judges, "judge", judgeNames[0], "who judges whether a history is linearizable: both, fast or porcupine")
 	c.Flags().DurationVar(&f.budget, "budget", 20*time.Second, "real time that the judges of --judge may search in one history, together")
 	c.Flags().BoolVar(&f.follow, "follow", false, "judge the linearizability of a history while it is being written, and stop at the first violation")
+	c.Flags().BoolVar(&f.cutOff, "cut-off", false, "judge what there is of a history whose recording was killed, as far as it goes")
 	complete(c, "judge", judgeNames)
 	return c
 }
@@ -92,7 +99,7 @@ func checkHistories(c *cobra.Command, args []string, f checkFlags) error {
 		if path == "-" {
 			name = "stdin"
 		}
-		h, err := openHistory(path, c)
+		h, err := openHistory(path, f, c)
 		var judged checker.Report
 		if err == nil {
 			if judged, err = judgeWithBar(c.Context(), h, f, c.ErrOrStderr()); err != nil {
@@ -132,8 +139,12 @@ func badHistoryHint(err error) string {
 	var invalid *checker.InvalidError
 	var damaged *damagedError
 	switch {
+	case errors.As(err, &invalid) && invalid.CutOff:
+		return "its recording was cut off; holdfast check --cut-off judges what there is"
 	case errors.As(err, &invalid):
 		return "a history that is not whole, or of another version, is not judged: run the scenario again with its seed"
+	case errors.As(err, &damaged) && errors.Is(err, io.ErrUnexpectedEOF):
+		return "fetch the file again; or holdfast check --cut-off judges what there is"
 	case errors.As(err, &damaged):
 		return "fetch the file again, or run the scenario again with its seed"
 	case errors.Is(err, syscall.EISDIR):
@@ -142,14 +153,18 @@ func badHistoryHint(err error) string {
 	return ""
 }
 
-func openHistory(path string, c *cobra.Command) (*checker.History, error) {
+func openHistory(path string, f checkFlags, c *cobra.Command) (*checker.History, error) {
+	decode := checker.Decode
+	if f.cutOff {
+		decode = checker.DecodeCutOff
+	}
 	if path != "-" {
-		return readHistory(c.Context(), path, c.ErrOrStderr())
+		return readHistory(c.Context(), path, decode, c.ErrOrStderr())
 	}
 	bar := newReading(c.ErrOrStderr(), -1)
 	defer bar.done()
 	return unlessInterrupted(c.Context(), func() (*checker.History, error) {
-		return decodeHistory("stdin", bar.of(c.InOrStdin()))
+		return decodeHistory("stdin", decode, bar.of(c.InOrStdin()))
 	})
 }
 
@@ -186,7 +201,7 @@ func worse(a, b int) int {
 // printVerdicts prints what was judged and returns the exit code for it.
 func printVerdicts(w io.Writer, path string, h *checker.History, judged checker.Report) int {
 	code := exitOK
-	fmt.Fprintf(w, "%s: %s with %s, seed %d, %s world\n", path, h.Header.Scenario, h.Header.Lock, h.Header.Seed, h.Header.World)
+	fmt.Fprintf(w, "%s: %s with %s, seed %d, %s world%s\n", path, h.Header.Scenario, h.Header.Lock, h.Header.Seed, h.Header.World, whereCutOff(h))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, p := range checker.Properties() {
 		v, ok := judged.Verdicts[p.Name]
@@ -208,6 +223,15 @@ func printVerdicts(w io.Writer, path string, h *checker.History, judged checker.
 	}
 	t.Flush()
 	return code
+}
+
+// whereCutOff says in words that a history was cut off.
+func whereCutOff(h *checker.History) string {
+	last := h.Events[len(h.Events)-1] // every history that was judged has its end
+	if !last.End.CutOff {
+		return ""
+	}
+	return fmt.Sprintf(", cut off at %.3f s", float64(last.Time)/float64(time.Second))
 }
 
 func drawPicture(path string, h *checker.History) error {

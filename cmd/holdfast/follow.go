@@ -26,6 +26,8 @@ func followOne(c *cobra.Command, args []string, f checkFlags) error {
 		return usage("--follow takes one history at a time, and draws no picture")
 	case c.Flags().Changed("judge") && f.judges != string(checker.FastOnly):
 		return usage("only the fast judge can follow a run", "judge the whole history when the run is over")
+	case f.cutOff:
+		return usage("--follow reads a history that is still being written, --cut-off one that never will be")
 	case c.Flags().Changed("budget"):
 		return usage("--follow has no budget: it judges as fast as the run goes on")
 	}
@@ -127,6 +129,8 @@ type watcher struct {
 func (w *watcher) invalid(err error) error {
 	var invalid *checker.InvalidError
 	switch {
+	case errors.As(err, &invalid) && invalid.CutOff:
+		return badInput(fmt.Errorf("%s: %w", w.path, err), "its recording was cut off; without --follow, holdfast check --cut-off judges what there is")
 	case errors.As(err, &invalid):
 		return badInput(fmt.Errorf("%s: %w", w.path, err), "a history that is not whole, or of another version, proves nothing of its lock")
 	case errors.Is(err, errGzipped):

@@ -14,9 +14,12 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 )
 
+// decoder is checker.Decode, or checker.DecodeCutOff.
+type decoder func(io.Reader) (*checker.History, error)
+
 // readHistory reads a stored history, gzipped or not. A bar on stderr shows
 // how far it is.
-func readHistory(ctx context.Context, path string, stderr io.Writer) (*checker.History, error) {
+func readHistory(ctx context.Context, path string, decode decoder, stderr io.Writer) (*checker.History, error) {
 	f, size, err := openInput(ctx, path)
 	if err != nil {
 		return nil, err
@@ -25,7 +28,7 @@ func readHistory(ctx context.Context, path string, stderr io.Writer) (*checker.H
 	defer bar.done()
 	return unlessInterrupted(ctx, func() (*checker.History, error) {
 		defer f.Close()
-		return decodeHistory(path, bar.of(f))
+		return decodeHistory(path, decode, bar.of(f))
 	})
 }
 
@@ -82,7 +85,7 @@ func (e *damagedError) Error() string {
 func (e *damagedError) Unwrap() error { return e.err }
 
 // decodeHistory reads a history from r; name is for errors.
-func decodeHistory(name string, r io.Reader) (*checker.History, error) {
+func decodeHistory(name string, decode decoder, r io.Reader) (*checker.History, error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	var src io.Reader = in
 	if gzipped(in) {
@@ -90,7 +93,7 @@ func decodeHistory(name string, r io.Reader) (*checker.History, error) {
 		defer unpacked.Close()
 		src = unpacked
 	}
-	h, err := checker.Decode(src)
+	h, err := decode(src)
 	var invalid *checker.InvalidError
 	var damaged *damagedError
 	switch {

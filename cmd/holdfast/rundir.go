@@ -135,7 +135,7 @@ func (d runDir) document(res reports.Results, edited ...string) reports.Document
 		if slices.Contains(edited, r.History) {
 			return nil, errors.New("it was changed since the run")
 		}
-		return readHistory(context.Background(), d.file(filepath.FromSlash(r.History)), io.Discard)
+		return readHistory(context.Background(), d.file(filepath.FromSlash(r.History)), checker.Decode, io.Discard)
 	}}
 	seen := map[string]bool{}
 	about := func(name string) {
