@@ -1,10 +1,6 @@
 package faults
 
-import (
-	"context"
-
-	"github.com/Shopify/toxiproxy/v2/stream"
-)
+import "context"
 
 // cutReplication parts replicas from their primary, both ways. The primary
 // goes on confirming writes, and WAIT counts fewer replicas.
@@ -17,9 +13,11 @@ var cutReplication = Kind{
 	New: func(s Spec, t Topology, _ uint64) (Fault, error) {
 		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
 			links := replication(s, t, w)
-			hold := new(Hold)
-			heal, err := hold.on(w, links, []stream.Direction{stream.Upstream, stream.Downstream}, hold)
-			return "replication cut between " + between(links), heal, err
+			heal, err := Cut(w, links)
+			if err != nil {
+				return "", nil, err
+			}
+			return "replication cut between " + between(links), func() error { heal(); return nil }, nil
 		}), nil
 	},
 }

@@ -59,10 +59,7 @@ var failover = Kind{
 func takeOver(w World, old, to, mode string) (detail string, heal func() error, err error) {
 	switch mode {
 	case "planned":
-		if err := w.Promote(to); err != nil {
-			return "", nil, err
-		}
-		return fmt.Sprintf("%s promoted, %s follows it", to, old), nil, w.Follow(old)
+		return fmt.Sprintf("%s promoted, %s follows it", to, old), nil, w.HandOver(to)
 	case "isolate":
 		return fmt.Sprintf("%s promoted; %s still serves whoever can only reach it", to, old), nil, w.Promote(to)
 	}

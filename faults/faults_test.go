@@ -56,7 +56,7 @@ func TestStrike(t *testing.T) {
 		{Spec{Fault: "delete-key", Target: Names{"node-1"}}, one, "delete node-1", "-"},
 		{Spec{Fault: "failover", Target: Names{"node-1"}}, pair, "stop node-1; promote node-1-replica-1", "-"},
 		{Spec{Fault: "failover", Target: Names{"primary"}, For: sec}, pair, "stop node-1; promote node-1-replica-1", "start node-1 true; follow node-1"},
-		{Spec{Fault: "failover", Target: Names{"node-1"}, Mode: "planned"}, pair, "promote node-1-replica-1; follow node-1", "-"},
+		{Spec{Fault: "failover", Target: Names{"node-1"}, Mode: "planned"}, pair, "hand over node-1-replica-1", "-"},
 		{Spec{Fault: "failover", Target: Names{"node-1"}, Mode: "isolate", To: "node-1-replica-2"}, big, "promote node-1-replica-2", "-"},
 		{Spec{Fault: "partition", Target: Names{"client-1"}}, pair,
 			"attach Hold client-1 node-1 upstream; attach Hold client-1 node-1 downstream; " +
@@ -126,7 +126,7 @@ func TestFailoverTwice(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got, want := w.log(), "promote node-1-replica-1; follow node-1; promote node-1; follow node-1-replica-1"; got != want {
+	if got, want := w.log(), "hand over node-1-replica-1; hand over node-1"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

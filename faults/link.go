@@ -105,7 +105,7 @@ func needsReplicas(_ Spec, t Topology) error {
 }
 
 // attach puts one toxic on all links, in the directions given, or on none.
-func attach(w World, links []Link, dirs []stream.Direction, t toxics.Toxic) (detach func(), err error) {
+func attach(w Attacher, links []Link, dirs []stream.Direction, t toxics.Toxic) (detach func(), err error) {
 	var detaches []func()
 	detach = func() {
 		for _, d := range detaches {

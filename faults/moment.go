@@ -37,3 +37,13 @@ const (
 	// Executed: a server executed a request and has not sent the reply.
 	Executed = "executed"
 )
+
+// Quiet says that a Redis command, upper case, is a client's small talk: worlds
+// announce no moment for it, and no fault is anchored to it.
+func Quiet(command string) bool {
+	switch command {
+	case "HELLO", "CLIENT", "AUTH", "SELECT", "PING", "COMMAND", "CLUSTER", "READONLY":
+		return true
+	}
+	return false
+}

@@ -122,3 +122,23 @@ func (s *splitter) header(line []byte) {
 	}
 	s.missing--
 }
+
+// Frames cuts a RESP stream into whole top-level frames, however it is
+// fragmented. The zero value is ready. Put together, what Split returned and
+// Rest are the stream. Not for concurrent use.
+type Frames struct{ s splitter }
+
+// Split returns the frames that data completes, in order.
+func (f *Frames) Split(data []byte) [][]byte {
+	if f.s.decide == nil {
+		f.s.decide = func([]byte) verdict { return take }
+	}
+	var whole [][]byte
+	for _, p := range f.s.split(data) {
+		whole = append(whole, p.data)
+	}
+	return whole
+}
+
+// Rest returns the bytes of an unfinished frame.
+func (f *Frames) Rest() []byte { return f.s.rest() }

@@ -49,7 +49,7 @@ const orphanTimeout = 5 * time.Second
 // on attaches t, whose queueing q is, to the links, and returns what takes it
 // off. After heal no goroutine of the toxic is left, whatever became of the
 // connections.
-func (q *queueing) on(w World, links []Link, dirs []stream.Direction, t toxics.Toxic) (heal func() error, err error) {
+func (q *queueing) on(w Attacher, links []Link, dirs []stream.Direction, t toxics.Toxic) (heal func() error, err error) {
 	q.managed, q.healed = true, make(chan struct{})
 	detach, err := attach(w, links, dirs, t)
 	if err != nil {

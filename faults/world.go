@@ -21,9 +21,7 @@ type World interface {
 	// Cancel ends the context of the operation the client is in.
 	Cancel(client string) error
 
-	// Attach puts a toxic on every connection of a link, present and future,
-	// in one direction, and returns the function that takes it off again.
-	Attach(l Link, dir stream.Direction, t toxics.Toxic) (detach func(), err error)
+	Attacher
 	// Reset breaks every connection of a link at once; new ones may be opened.
 	Reset(l Link) error
 
@@ -38,6 +36,10 @@ type World interface {
 	// Follow makes a node a replica of the current primary of its group: it
 	// drops its own data and takes the primary's.
 	Follow(node string) error
+	// HandOver lets a replica take over in order: its primary follows it, and
+	// clients are sent to it from now on. What replication is late with may be
+	// lost.
+	HandOver(replica string) error
 	// Primary names the node that clients of a group are sent to. Groups are
 	// counted from 1; group n starts with primary "node-n".
 	Primary(group int) string
@@ -50,6 +52,13 @@ type World interface {
 	// DeleteLock deletes the lock's keys on a server, as an eviction or an
 	// operator would.
 	DeleteLock(node string) error
+}
+
+// Attacher is what toxics can be attached to.
+type Attacher interface {
+	// Attach puts a toxic on every connection of a link, present and future,
+	// in one direction, and returns the function that takes it off again.
+	Attach(l Link, dir stream.Direction, t toxics.Toxic) (detach func(), err error)
 }
 
 // Link is the path between two parties, a client and a server or a primary and

@@ -87,6 +87,14 @@ func (w *fakeWorld) Promote(n string) error {
 	return nil
 }
 
+func (w *fakeWorld) HandOver(n string) error {
+	if err := w.call("hand over", n); err != nil {
+		return err
+	}
+	w.primary = n
+	return nil
+}
+
 func (w *fakeWorld) Primary(group int) string {
 	if group == 1 {
 		return w.primary

@@ -12,8 +12,8 @@ import (
 // slots is how many slots a Redis Cluster has.
 const slots = 16384
 
-// span is the first and last slot of a group.
-func (s *Servers) span(group int) (first, last int) {
+// slotsOf is the first and last slot of a group.
+func (s *Servers) slotsOf(group int) (first, last int) {
 	n := s.opts.Groups
 	return ((group-1)*slots + n - 1) / n, (group*slots+n-1)/n - 1
 }
@@ -26,7 +26,7 @@ func (s *Servers) formCluster(ctx context.Context) error {
 			return srv.wrong(fmt.Errorf("set its epoch: %w", err))
 		}
 		if srv.rank == 0 {
-			first, last := s.span(srv.group)
+			first, last := s.slotsOf(srv.group)
 			if err := srv.client().ClusterAddSlotsRange(ctx, first, last).Err(); err != nil {
 				return srv.wrong(fmt.Errorf("give it its slots: %w", err))
 			}

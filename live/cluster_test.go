@@ -80,7 +80,7 @@ func TestAnIsolatedClusterNodeComesBackAsReplica(t *testing.T) {
 // keyIn finds a key in the slots of a group.
 func keyIn(t *testing.T, s *Servers, group int) string {
 	t.Helper()
-	first, last := s.span(group)
+	first, last := s.slotsOf(group)
 	for i := range 1000 {
 		key := fmt.Sprint("lock-", i)
 		slot, err := admin(t, s, "node-1").ClusterKeySlot(t.Context(), key).Result()

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"sync"
@@ -25,6 +26,10 @@ type link struct {
 	faults.Link
 	toxics  *toxiproxy.ToxicCollection
 	parties *parties
+
+	// moments, when not nil, is told of what happens at node over the link.
+	moments *moments
+	node    *server
 
 	mu     sync.Mutex
 	opened int
@@ -73,15 +78,21 @@ func (l *link) join(dialler, server *net.TCPConn) {
 		l.mu.Unlock()
 		l.ending.Done()
 	}
-	l.toxics.StartLink(proxies, fmt.Sprint(id, " up"), dialler, &sink{conn: server, ended: ended}, stream.Upstream)
-	l.toxics.StartLink(proxies, fmt.Sprint(id, " down"), server, &sink{conn: dialler, ended: ended}, stream.Downstream)
+	var requests io.WriteCloser = &sink{conn: server, ended: ended}
+	var replies io.Reader = server
+	if l.moments != nil {
+		t := &tap{link: l.Link, moments: l.moments, node: l.node, process: l.node.running(), conn: server}
+		requests, replies = newQueue(&sink{conn: t, ended: ended}), t
+	}
+	l.toxics.StartLink(proxies, fmt.Sprint(id, " up"), dialler, requests, stream.Upstream)
+	l.toxics.StartLink(proxies, fmt.Sprint(id, " down"), replies, &sink{conn: dialler, ended: ended}, stream.Downstream)
 }
 
 // sink is the end of a chain. It takes everything, even when the connection
 // behind it is broken: a chain that nobody empties never ends, and neither
 // does the removal of its toxics.
 type sink struct {
-	conn   *net.TCPConn
+	conn   io.WriteCloser
 	broken bool
 	ended  func()
 }

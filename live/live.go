@@ -41,6 +41,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -50,13 +51,15 @@ import (
 
 // Options describe the servers of a world. Group g has a primary "node-g" and
 // replicas "node-g-replica-1" and so on; clients are "client-1" and so on.
-// Where there are replicas and no cluster, "sentinel-1" to "sentinel-3" watch.
+// With Sentinel, "sentinel-1" to "sentinel-3" watch.
 type Options struct {
 	Clients  int  // client processes
 	Groups   int  // independent primaries; with Cluster they share one key space
 	Replicas int  // of each primary
 	Cluster  bool // needs three groups or more
+	Sentinel bool // needs replicas and no cluster; without it no failover is possible there
 	Persist  bool // an append-only file, synced at every write
+	Clocks   bool // every node has a clock that can be moved; needs a C compiler
 	// Detect is how long a server must be silent until Sentinels or the
 	// cluster's nodes take it for dead; 0 is two seconds.
 	Detect time.Duration
@@ -74,6 +77,7 @@ const limit = 30 * time.Second
 // Servers are the running servers of a world, with their proxies.
 type Servers struct {
 	opts    Options
+	moments *moments        // nil when nobody wants to know
 	ctx     context.Context // ends with Close
 	end     context.CancelFunc
 	dir     *runDir
@@ -84,15 +88,17 @@ type Servers struct {
 	clients map[string]map[string]*gate // client -> server -> its listener
 
 	mu      sync.Mutex
-	primary []string            // by group - 1, as last seen
-	cut     map[string][]func() // node -> what ends its isolation
+	primary []string          // by group - 1, as last seen
+	cut     map[string]func() // node -> what ends its isolation
 	err     error
 	closed  bool
 }
 
 // Start starts the servers and returns when they are ready: replicas in sync,
 // Sentinels agreed, the cluster ok. Nothing runs any more when it fails.
-func Start(ctx context.Context, o Options) (*Servers, error) {
+func Start(ctx context.Context, o Options) (*Servers, error) { return startServers(ctx, o, nil) }
+
+func startServers(ctx context.Context, o Options, m *moments) (*Servers, error) {
 	if o.Detect == 0 {
 		o.Detect = 2 * time.Second
 	}
@@ -114,8 +120,8 @@ func Start(ctx context.Context, o Options) (*Servers, error) {
 		return nil, err
 	}
 	s := &Servers{
-		opts: o, dir: dir, byName: map[string]*server{}, links: map[faults.Link]*link{}, parties: newParties(),
-		clients: map[string]map[string]*gate{}, cut: map[string][]func(){},
+		opts: o, moments: m, dir: dir, byName: map[string]*server{}, links: map[faults.Link]*link{}, parties: newParties(),
+		clients: map[string]map[string]*gate{}, cut: map[string]func(){},
 	}
 	s.ctx, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	if err := s.start(ctx, binary); err != nil {
@@ -130,6 +136,8 @@ func (o Options) check() error {
 		return errors.New("servers: at least one group is needed")
 	case o.Clients < 0 || o.Replicas < 0:
 		return errors.New("servers: the numbers of clients and replicas must not be negative")
+	case o.Sentinel && (o.Cluster || o.Replicas == 0):
+		return errors.New("servers: Sentinels need replicas that can take over, and a cluster needs none")
 	case o.Cluster && o.Groups < 3:
 		return errors.New("servers: a cluster needs three groups or more, to have a majority when one is gone")
 	}
@@ -137,6 +145,11 @@ func (o Options) check() error {
 }
 
 func (s *Servers) start(ctx context.Context, binary string) error {
+	if s.opts.Clocks {
+		if err := placeShim(s.dir.path); err != nil {
+			return err
+		}
+	}
 	if err := s.lay(binary); err != nil {
 		return err
 	}
@@ -179,7 +192,9 @@ func (s *Servers) lay(binary string) error {
 		s.order = append(s.order, srv)
 		s.byName[name] = srv
 		var err error
-		srv.dir, err = s.dir.server(name)
+		if srv.dir, err = s.dir.server(name); err == nil && s.opts.Clocks && !sentinel {
+			srv.clock, err = newClock(srv.dir, filepath.Join(s.dir.path, shimName))
+		}
 		return err
 	}
 	for g := 1; g <= s.opts.Groups; g++ {
@@ -195,7 +210,7 @@ func (s *Servers) lay(binary string) error {
 			}
 		}
 	}
-	if s.opts.Replicas == 0 || s.opts.Cluster {
+	if !s.opts.Sentinel {
 		return nil
 	}
 	for n := 1; n <= sentinels; n++ {

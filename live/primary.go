@@ -118,13 +118,24 @@ func (s *Servers) awaitAgreement(ctx context.Context, group int, apart string, f
 	return name, nil
 }
 
+// canReplace says why no primary can ever be replaced here, or nil.
+func (s *Servers) canReplace() error {
+	switch {
+	case s.opts.Replicas == 0:
+		return errors.New("there is no replica that could take over")
+	case !s.opts.Cluster && !s.opts.Sentinel:
+		return errors.New("no Sentinel watches that could promote a replica: the servers were started without them")
+	}
+	return nil
+}
+
 // replacing checks that a replica can take over, and finds who it replaces.
 func (s *Servers) replacing(replica string) (to, old *server, err error) {
 	if to, err = s.node(replica); err != nil {
 		return nil, nil, err
 	}
-	if s.opts.Replicas == 0 {
-		return nil, nil, errors.New("there is no replica that could take over")
+	if err := s.canReplace(); err != nil {
+		return nil, nil, err
 	}
 	old = s.byName[s.Primary(to.group)]
 	switch {
@@ -211,8 +222,8 @@ func (s *Servers) Follow(name string) error {
 	if err != nil {
 		return err
 	}
-	if s.opts.Replicas == 0 {
-		return fmt.Errorf("%s has nobody to follow", name)
+	if err := s.canReplace(); err != nil {
+		return err
 	}
 	s.heal(name)
 	primary := s.byName[s.Primary(node.group)]

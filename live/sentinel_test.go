@@ -4,15 +4,19 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/Shopify/toxiproxy/v2/stream"
 	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/faults"
 )
 
 // The hazard that locks on a replicated Redis have: the write was confirmed,
 // the replica had not received it, and the replica takes over.
 func TestAConfirmedWriteIsLostInAFailover(t *testing.T) {
 	t.Parallel()
-	s := start(t, Options{Clients: 1, Groups: 1, Replicas: 2})
+	s := start(t, Options{Clients: 1, Groups: 1, Replicas: 2, Sentinel: true})
 	c := client(t, s, "client-1", 1)
 	ctx := t.Context()
 	check(t, c.Set(ctx, "early", "v", 0).Err())
@@ -44,7 +48,7 @@ func TestAConfirmedWriteIsLostInAFailover(t *testing.T) {
 
 func TestAnIsolatedPrimaryGoesOnServing(t *testing.T) {
 	t.Parallel()
-	s := start(t, Options{Clients: 1, Groups: 1, Replicas: 2})
+	s := start(t, Options{Clients: 1, Groups: 1, Replicas: 2, Sentinel: true})
 	behindProxies(t, s)
 	ctx := t.Context()
 	stale, err := s.Access("client-1")
@@ -69,7 +73,7 @@ func TestAnIsolatedPrimaryGoesOnServing(t *testing.T) {
 
 func TestAPrimaryHandsOver(t *testing.T) {
 	t.Parallel()
-	s := start(t, Options{Clients: 1, Groups: 1, Replicas: 1})
+	s := start(t, Options{Clients: 1, Groups: 1, Replicas: 1, Sentinel: true})
 	c := client(t, s, "client-1", 1)
 	ctx := t.Context()
 	check(t, c.Set(ctx, "k", "v", 0).Err())
@@ -88,4 +92,36 @@ func TestAPrimaryHandsOver(t *testing.T) {
 	if err := s.Promote("node-1-replica-1"); err == nil {
 		t.Error("a server that is down was promoted")
 	}
+}
+
+// A client in a partition must not learn from a Sentinel on the other side of
+// a primary that it cannot reach.
+func TestAClientInAPartitionDoesNotReachSentinels(t *testing.T) {
+	t.Parallel()
+	w, _ := startWorld(t, WorldOptions{Options: Options{Clients: 2, Groups: 1, Replicas: 1, Sentinel: true}})
+	ask := func(client string) error {
+		a, err := w.Access(client)
+		check(t, err)
+		c := redis.NewSentinelClient(&redis.Options{Addr: a.Sentinels[0], MaxRetries: -1, ReadTimeout: 300 * time.Millisecond, DisableIdentity: true})
+		defer c.Close()
+		return c.GetMasterAddrByName(t.Context(), a.Masters[0]).Err()
+	}
+	check(t, ask("client-1"))
+	replies, err := w.Attach(faults.Link{From: "client-1", To: "node-1"}, stream.Downstream, new(faults.Blackhole))
+	check(t, err)
+	check(t, ask("client-1")) // its requests arrive: it is in no partition
+	replies()
+	heal, err := faults.Cut(w, []faults.Link{{From: "client-1", To: "node-1"}})
+	check(t, err)
+	healOther, err := faults.Cut(w, []faults.Link{{From: "client-1", To: "node-1-replica-1"}})
+	check(t, err)
+	for range 2 {
+		if ask("client-1") == nil {
+			t.Error("the client reaches a Sentinel from behind the partition")
+		}
+		check(t, ask("client-2"))
+		heal() // one of the two cuts
+	}
+	healOther()
+	check(t, ask("client-1"))
 }

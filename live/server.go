@@ -30,7 +30,7 @@ type server struct {
 	source   net.IP // what it connects from
 	door     *gate  // what it announces
 	busDoor  *gate  // in a cluster
-	clock    serverClock
+	clock    *clock // with Options.Clocks, of nodes
 
 	mu        sync.Mutex
 	port, bus int
@@ -173,6 +173,9 @@ func (srv *server) start(ctx context.Context) error {
 		cmd.Args = append(cmd.Args, "--sentinel")
 	}
 	cmd.Dir, cmd.Stdout, cmd.Stderr = srv.dir, log, log
+	if srv.clock != nil {
+		cmd.Env = append(os.Environ(), srv.clock.env()...)
+	}
 	p := &process{cmd: cmd, done: make(chan struct{})}
 	srv.mu.Lock()
 	if srv.proc != nil {
@@ -197,6 +200,9 @@ func (srv *server) start(ctx context.Context) error {
 				return srv.answers(ctx, cmd.Process.Pid)
 			}
 		})
+	}
+	if pidErr == nil && srv.clock != nil {
+		pidErr = srv.clock.readBy(cmd.Process.Pid)
 	}
 	if pidErr != nil {
 		return errors.Join(srv.wrong(fmt.Errorf("start: %w", pidErr)), srv.kill())
@@ -240,18 +246,19 @@ func (srv *server) watch(p *process) {
 
 // pid is the process of the server, 0 while it is down.
 func (srv *server) pid() int {
-	srv.mu.Lock()
-	defer srv.mu.Unlock()
-	if srv.proc == nil {
-		return 0
+	if p := srv.running(); p != nil {
+		return p.cmd.Process.Pid
 	}
-	return srv.proc.cmd.Process.Pid
+	return 0
 }
 
-func (srv *server) up() bool {
+func (srv *server) up() bool { return srv.running() != nil }
+
+// running is the server's process, nil while it is down.
+func (srv *server) running() *process {
 	srv.mu.Lock()
 	defer srv.mu.Unlock()
-	return srv.proc != nil
+	return srv.proc
 }
 
 // signal sends a signal to the process. With last, the process is to end.

@@ -30,7 +30,10 @@ func (s *Servers) connect() error {
 			}
 		}
 		for c := 1; c <= s.opts.Clients; c++ {
-			s.addLink(fmt.Sprintf("client-%d", c), to.name)
+			l := s.addLink(fmt.Sprintf("client-%d", c), to.name)
+			if !to.sentinel {
+				l.node, l.moments = to, s.moments
+			}
 		}
 	}
 	for _, to := range s.order {
@@ -60,9 +63,10 @@ func (s *Servers) connect() error {
 	return nil
 }
 
-func (s *Servers) addLink(from, to string) {
+func (s *Servers) addLink(from, to string) *link {
 	id := faults.Link{From: from, To: to}
 	s.links[id] = newLink(id, s.parties)
+	return s.links[id]
 }
 
 // knocking finds the link of a server that connects to a door.
@@ -127,30 +131,16 @@ func (s *Servers) Connections(l faults.Link) int {
 // Cut holds everything between two parties, both ways and whoever connects,
 // until heal. In a cluster that includes the bus.
 func (s *Servers) Cut(a, b string) (heal func(), err error) {
-	var detaches []func()
-	heal = func() {
-		for _, d := range detaches {
-			d()
-		}
-	}
+	var ids []faults.Link
 	for _, id := range []faults.Link{{From: a, To: b}, {From: b, To: a}, {From: a, To: Bus(b)}, {From: b, To: Bus(a)}} {
-		l := s.links[id]
-		if l == nil {
-			continue
-		}
-		for _, dir := range []stream.Direction{stream.Upstream, stream.Downstream} {
-			d, err := l.attach(dir, new(faults.Hold))
-			if err != nil {
-				heal()
-				return nil, fmt.Errorf("cut between %s and %s: %w", a, b, err)
-			}
-			detaches = append(detaches, d)
+		if s.links[id] != nil {
+			ids = append(ids, id)
 		}
 	}
-	if detaches == nil {
+	if ids == nil {
 		return nil, fmt.Errorf("nothing links %s and %s in this world", a, b)
 	}
-	return heal, nil
+	return faults.Cut(s, ids)
 }
 
 // isolate cuts a node off from all who could replace it, the Sentinels or the
@@ -158,9 +148,8 @@ func (s *Servers) Cut(a, b string) (heal func(), err error) {
 // ends it.
 func (s *Servers) isolate(node *server) error {
 	s.mu.Lock()
-	already := len(s.cut[node.name]) > 0
-	s.mu.Unlock()
-	if already {
+	defer s.mu.Unlock()
+	if s.cut[node.name] != nil {
 		return nil
 	}
 	var ids []faults.Link
@@ -173,28 +162,21 @@ func (s *Servers) isolate(node *server) error {
 			ids = append(ids, faults.Link{From: other.name, To: node.name})
 		}
 	}
-	for _, id := range ids {
-		for _, dir := range []stream.Direction{stream.Upstream, stream.Downstream} {
-			d, err := s.Attach(id, dir, new(faults.Hold))
-			if err != nil {
-				s.heal(node.name)
-				return err
-			}
-			s.mu.Lock()
-			s.cut[node.name] = append(s.cut[node.name], d)
-			s.mu.Unlock()
-		}
+	heal, err := faults.Cut(s, ids)
+	if err != nil {
+		return fmt.Errorf("isolate %s: %w", node.name, err)
 	}
+	s.cut[node.name] = heal
 	return nil
 }
 
 func (s *Servers) heal(node string) {
 	s.mu.Lock()
-	cut := s.cut[node]
+	heal := s.cut[node]
 	delete(s.cut, node)
 	s.mu.Unlock()
-	for _, detach := range cut {
-		detach()
+	if heal != nil {
+		heal()
 	}
 }
 

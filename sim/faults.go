@@ -178,6 +178,19 @@ func (w *World) Follow(name string) error {
 	return nil
 }
 
+// HandOver implements [faults.World].
+func (w *World) HandOver(replica string) error {
+	n, err := w.node(replica)
+	if err != nil {
+		return err
+	}
+	old := w.primaryOf(n.group)
+	if err := w.Promote(replica); err != nil {
+		return err
+	}
+	return w.Follow(old.name)
+}
+
 // Primary implements [faults.World].
 func (w *World) Primary(group int) string { return w.primaryOf(group).name }
 

@@ -159,7 +159,7 @@ func (s *session) execute(args []string) bool {
 	n, w := s.node, s.node.world
 	cmd := strings.ToUpper(args[0])
 	m := faults.Moment{Name: faults.Received, Client: s.by, Node: n.name, Command: cmd, Op: w.opOf(s.by)}
-	if !quietCommands[cmd] {
+	if !faults.Quiet(cmd) {
 		w.announce(m)
 	}
 	changed, ok := false, false
@@ -171,7 +171,7 @@ func (s *session) execute(args []string) bool {
 	if !ok {
 		return false
 	}
-	if !quietCommands[cmd] {
+	if !faults.Quiet(cmd) {
 		m.Name, m.Changed = faults.Executed, changed
 		w.announce(m)
 	}
@@ -181,9 +181,6 @@ func (s *session) execute(args []string) bool {
 	s.peer.Flush()
 	return true
 }
-
-// quietCommands are a client's small talk; no fault is anchored to it.
-var quietCommands = map[string]bool{"HELLO": true, "CLIENT": true, "AUTH": true, "SELECT": true, "PING": true, "COMMAND": true, "CLUSTER": true, "READONLY": true}
 
 // run executes one command under the node's lock, and reports whether it
 // changed a lock key. ok is false when the server is down.

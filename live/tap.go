@@ -1,0 +1,146 @@
+package live
+
+import (
+	"bytes"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+
+	"github.com/holdfast-go/holdfast/faults"
+)
+
+// moments is what the taps of a world need to tell of requests and replies.
+type moments struct {
+	announce func(faults.Moment)
+	op       func(client string) string
+	changed  func(node, from string) bool // may be nil
+}
+
+// tap listens to one connection of a client to a node, on the node's side of
+// the proxy: requests are announced when the toxics have let them through and
+// the node has not got them, replies when the node has sent them and the
+// toxics have not got them. Both wait for whoever is told.
+//
+//	client -> toxics -> Write: received -> node -> Read: executed -> toxics -> client
+type tap struct {
+	link    faults.Link
+	moments *moments
+	node    *server
+	process *process // the node's, as it was when the connection was opened
+	conn    *net.TCPConn
+
+	mu       sync.Mutex
+	awaiting []request // sent and not answered, in order
+	deaf     bool      // it has subscribed: the rest is messages
+
+	requests faults.Frames // used by Write
+	replies  faults.Frames // and this and what follows by Read
+	frames   [][]byte      // that have arrived
+	out      []byte        // announced, to be read
+	ended    error         // what ended the connection
+}
+
+// request is a command whose reply is awaited.
+type request struct {
+	command string
+	// confirmed is the start of the push that answers it, which is no reply.
+	confirmed bool
+}
+
+// errLost ends a connection whose node died after it had executed a request.
+var errLost = errors.New("the server died before its reply was sent")
+
+// Write sends requests on to the node, whole and one by one.
+func (t *tap) Write(b []byte) (int, error) {
+	for _, frame := range t.requests.Split(b) {
+		t.received(command(frame))
+		if _, err := t.conn.Write(frame); err != nil {
+			return 0, err
+		}
+	}
+	return len(b), nil
+}
+
+// Close sends what is left of an unfinished request, and closes the connection.
+func (t *tap) Close() error {
+	_, err := t.conn.Write(t.requests.Rest())
+	return errors.Join(err, t.conn.Close())
+}
+
+func (t *tap) received(command string) {
+	subscribes := strings.HasSuffix(command, "SUBSCRIBE")
+	t.mu.Lock()
+	deaf := t.deaf
+	if !deaf {
+		t.awaiting = append(t.awaiting, request{command, subscribes})
+	}
+	t.deaf = deaf || subscribes
+	t.mu.Unlock()
+	if !deaf {
+		t.announce(faults.Moment{Name: faults.Received, Command: command})
+	}
+}
+
+// Read hands on what the node has sent, one reply at a time.
+func (t *tap) Read(b []byte) (int, error) {
+	for len(t.out) == 0 {
+		switch {
+		case len(t.frames) > 0:
+			t.out, t.frames = t.frames[0], t.frames[1:]
+			t.executed(t.out)
+			if t.process != t.node.running() {
+				return 0, errLost
+			}
+		case t.ended != nil:
+			return 0, t.ended
+		default:
+			n, err := t.conn.Read(b)
+			t.frames, t.ended = t.replies.Split(b[:n]), err // half a reply is no use to anybody
+		}
+	}
+	n := copy(b, t.out)
+	t.out = t.out[n:]
+	return n, nil
+}
+
+// executed announces the request that a frame answers, if it answers any.
+func (t *tap) executed(frame []byte) {
+	t.mu.Lock()
+	if len(t.awaiting) == 0 || frame[0] == '>' && !(t.awaiting[0].confirmed && confirms(frame)) {
+		t.mu.Unlock()
+		return
+	}
+	command := t.awaiting[0].command
+	t.awaiting = t.awaiting[1:]
+	t.mu.Unlock()
+	if faults.Quiet(command) {
+		return
+	}
+	changed := t.moments.changed != nil && t.moments.changed(t.node.name, t.conn.LocalAddr().String())
+	t.announce(faults.Moment{Name: faults.Executed, Command: command, Changed: changed})
+}
+
+func (t *tap) announce(m faults.Moment) {
+	if faults.Quiet(m.Command) {
+		return
+	}
+	m.Client, m.Node, m.Op = t.link.From, t.link.To, t.moments.op(t.link.From)
+	t.moments.announce(m)
+}
+
+// confirms says whether a push is the answer to a subscription.
+func confirms(push []byte) bool {
+	fields := bytes.SplitN(push, []byte("\r\n"), 4) // >3 $9 subscribe ...
+	return len(fields) == 4 && bytes.HasSuffix(fields[2], []byte("subscribe"))
+}
+
+// command is the name of the command that a frame requests, upper case.
+func command(frame []byte) string {
+	fields := bytes.SplitN(frame, []byte("\r\n"), 4) // *2 $3 GET ...
+	if len(fields) == 4 && frame[0] == '*' {
+		return strings.ToUpper(string(fields[2]))
+	}
+	word, _, _ := strings.Cut(string(bytes.TrimSpace(frame)), " ") // as people type it
+	return strings.ToUpper(word)
+}

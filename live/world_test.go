@@ -1,0 +1,285 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/Shopify/toxiproxy/v2/stream"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/faults"
+)
+
+// fakeProcess writes down what is done to it.
+type fakeProcess struct {
+	mu      sync.Mutex
+	calls   []string
+	op      string
+	crashed bool
+}
+
+func (p *fakeProcess) call(what string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.calls = append(p.calls, what)
+	p.crashed = p.crashed || what == "kill"
+	return nil
+}
+
+func (p *fakeProcess) Pause() error  { return p.call("pause") }
+func (p *fakeProcess) Resume() error { return p.call("resume") }
+func (p *fakeProcess) Kill() error   { return p.call("kill") }
+func (p *fakeProcess) Cancel() error { return p.call("cancel") }
+func (p *fakeProcess) Op() string    { return p.op }
+
+func (p *fakeProcess) Crashed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.crashed
+}
+
+// startWorld starts a world for a test, closed with it, where every client has
+// a process that does nothing.
+func startWorld(t *testing.T, o WorldOptions) (*World, *fakeProcess) {
+	t.Helper()
+	var w *World
+	open(t, &o.Options, func() (*Servers, error) {
+		var err error
+		if w, err = NewWorld(t.Context(), o); err != nil {
+			return nil, err
+		}
+		return w.Servers, nil
+	})
+	p := &fakeProcess{op: "acquire"}
+	check(t, w.Add("client-1", p))
+	return w, p
+}
+
+// once opens a client that neither retries nor speaks of itself.
+func once(t *testing.T, w *World) *redis.Client {
+	t.Helper()
+	a, err := w.Access("client-1")
+	check(t, err)
+	c := redis.NewClient(&redis.Options{Addr: a.Primaries[0], MaxRetries: -1, DisableIdentity: true})
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func TestFaultsReachTheProcess(t *testing.T) {
+	t.Parallel()
+	w, p := startWorld(t, WorldOptions{Options: Options{Clients: 2, Groups: 1}, LockKeys: []string{"lock", "lock:token"}})
+	c := once(t, w)
+	ctx := t.Context()
+	check(t, c.Set(ctx, "lock", "owner", 0).Err())
+	check(t, w.DeleteLock("node-1"))
+	if err := w.DeleteLock("node-1"); err == nil || !strings.Contains(err.Error(), "holds no lock key") {
+		t.Errorf("the lock was deleted twice: %v", err)
+	}
+	check(t, w.Pause("client-1"))
+	check(t, w.Resume("client-1"))
+	check(t, w.Cancel("client-1"))
+	check(t, w.Crash("client-1"))
+	if want := []string{"pause", "resume", "cancel", "kill"}; !slices.Equal(p.calls, want) {
+		t.Errorf("the process saw %v", p.calls)
+	}
+	if err := w.Pause("client-1"); err == nil || err.Error() != "client-1 has crashed" {
+		t.Errorf("a crashed process was paused: %v", err)
+	}
+	if err := w.Crash("client-1"); err == nil || err.Error() != "client-1 has already crashed" {
+		t.Errorf("a crashed process crashed: %v", err)
+	}
+	if err := w.Pause("client-2"); err == nil {
+		t.Error("a process that is not there was paused")
+	}
+	eventually(t, "the connections of a crashed process break", func() bool {
+		return w.Connections(faults.Link{From: "client-1", To: "node-1"}) == 0
+	})
+}
+
+// collected are moments as they came; what is done at one is asked of strike.
+type collected struct {
+	mu     sync.Mutex
+	seen   []faults.Moment
+	strike func(faults.Moment)
+}
+
+func (c *collected) add(m faults.Moment) {
+	c.mu.Lock()
+	c.seen = append(c.seen, m)
+	strike := c.strike
+	c.mu.Unlock()
+	if strike != nil {
+		strike(m)
+	}
+}
+
+func (c *collected) at(name, command string, strike func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.strike = func(m faults.Moment) {
+		if m.Name == name && m.Command == command {
+			strike()
+		}
+	}
+}
+
+func (c *collected) words() (all []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, m := range c.seen {
+		all = append(all, m.Name+" "+m.Command)
+	}
+	c.seen = nil
+	return all
+}
+
+func TestMomentsOfRequestsAndReplies(t *testing.T) {
+	t.Parallel()
+	var moments collected
+	var w *World
+	var from sync.Map
+	w, _ = startWorld(t, WorldOptions{
+		Options: Options{Clients: 1, Groups: 1}, OnMoment: moments.add,
+		Changed: func(node, addr string) bool {
+			from.Store(addr, node)
+			return w.byName[node].client().Exists(context.Background(), "lock").Val() == 1
+		},
+	})
+	ctx := t.Context()
+	c := once(t, w)
+	check(t, c.Get(ctx, "none").Err(), redis.Nil)
+	_, err := c.Pipelined(ctx, func(p redis.Pipeliner) error {
+		p.Set(ctx, "lock", "v", 0)
+		p.Ping(ctx)
+		p.Del(ctx, "lock")
+		return nil
+	})
+	check(t, err)
+	got := moments.words()
+	slices.Sort(got) // a request may arrive while the reply before it is on its way
+	if want := []string{"executed DEL", "executed GET", "executed SET", "received DEL", "received GET", "received SET"}; !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+	check(t, c.Set(ctx, "lock", "v", 0).Err())
+	moments.mu.Lock()
+	last := moments.seen[len(moments.seen)-1]
+	moments.mu.Unlock()
+	if want := (faults.Moment{Name: faults.Executed, Client: "client-1", Node: "node-1", Op: "acquire", Command: "SET", Changed: true}); last != want {
+		t.Errorf("got %+v", last)
+	}
+	list := admin(t, w.Servers, "node-1").ClientList(ctx).Val()
+	from.Range(func(addr, _ any) bool {
+		if !strings.Contains(list, "addr="+addr.(string)) {
+			t.Errorf("the node knows no connection from %v:\n%s", addr, list)
+		}
+		return true
+	})
+	for _, protocol := range []int{2, 3} {
+		moments.words()
+		a, err := w.Access("client-1")
+		check(t, err)
+		sub := redis.NewClient(&redis.Options{Addr: a.Primaries[0], Protocol: protocol, DisableIdentity: true})
+		s := sub.Subscribe(ctx, "one", "two")
+		_, err = s.Receive(ctx)
+		check(t, err)
+		check(t, c.Publish(ctx, "one", "hello").Err())
+		if m, err := s.ReceiveMessage(ctx); err != nil || m.Payload != "hello" {
+			t.Errorf("RESP%d: %v, %v", protocol, m, err)
+		}
+		check(t, s.Close())
+		check(t, sub.Close())
+		got := moments.words()
+		slices.Sort(got)
+		if want := []string{"executed PUBLISH", "executed SUBSCRIBE", "received PUBLISH", "received SUBSCRIBE"}; !slices.Equal(got, want) {
+			t.Errorf("RESP%d: got %q", protocol, got)
+		}
+	}
+}
+
+// What makes a hazard certain: the fault strikes between execution and reply.
+func TestAFaultActsOnTheVeryReply(t *testing.T) {
+	t.Parallel()
+	var moments collected
+	w, _ := startWorld(t, WorldOptions{Options: Options{Clients: 1, Groups: 1}, OnMoment: moments.add})
+	ctx := t.Context()
+	l := faults.Link{From: "client-1", To: "node-1"}
+	n := func() string { return admin(t, w.Servers, "node-1").Get(ctx, "n").Val() }
+
+	t.Run("hole", func(t *testing.T) {
+		c := once(t, w)
+		check(t, c.Ping(ctx).Err())
+		var detach func()
+		var err error
+		struck := make(chan struct{})
+		moments.at(faults.Executed, "INCR", sync.OnceFunc(func() {
+			detach, err = w.Attach(l, stream.Downstream, new(faults.Blackhole))
+			close(struck)
+		}))
+		answer := make(chan error)
+		go func() { answer <- c.Incr(ctx, "n").Err() }()
+		<-struck
+		check(t, err)
+		if n() != "1" {
+			t.Errorf("at the moment of execution n is %q", n())
+		}
+		check(t, w.Reset(l))
+		if err := <-answer; err == nil {
+			t.Error("the reply arrived")
+		}
+		detach()
+	})
+	t.Run("partition", func(t *testing.T) {
+		c := once(t, w)
+		check(t, c.Ping(ctx).Err())
+		var heal func()
+		var err error
+		struck := make(chan struct{})
+		moments.at(faults.Executed, "INCR", sync.OnceFunc(func() {
+			heal, err = faults.Cut(w, []faults.Link{l})
+			close(struck)
+		}))
+		answer := make(chan error, 1)
+		go func() { answer <- c.Incr(ctx, "n").Err() }()
+		<-struck
+		check(t, err)
+		select {
+		case err := <-answer:
+			t.Errorf("the reply crossed a partition: %v", err)
+		case <-time.After(100 * time.Millisecond):
+		}
+		if n() != "2" {
+			t.Errorf("n is %q", n())
+		}
+		heal()
+		check(t, <-answer)
+	})
+	t.Run("received", func(t *testing.T) {
+		c := once(t, w)
+		check(t, c.Ping(ctx).Err())
+		var before string
+		moments.at(faults.Received, "INCR", sync.OnceFunc(func() { before = n() }))
+		check(t, c.Incr(ctx, "n").Err())
+		if before != "2" || n() != "3" {
+			t.Errorf("n was %q when the request was received, and is %q", before, n())
+		}
+	})
+	t.Run("crash", func(t *testing.T) {
+		for _, moment := range []string{faults.Received, faults.Executed} {
+			c := once(t, w)
+			check(t, c.Ping(ctx).Err())
+			struck := make(chan error, 1)
+			moments.at(moment, "INCR", sync.OnceFunc(func() {
+				struck <- errors.Join(w.StopNode("node-1"), w.StartNode("node-1", false))
+			}))
+			if err := c.Incr(ctx, "n").Err(); err == nil {
+				t.Errorf("%s: the server replied after its death", moment)
+			}
+			check(t, <-struck)
+		}
+	})
+}
