@@ -108,13 +108,17 @@ func (srv *server) addr() string {
 // openAddr is the address for clients: "" while the server has only just
 // started and what happens there would not be observed yet.
 func (srv *server) openAddr() string {
-	srv.mu.Lock()
-	o := srv.observer
-	srv.mu.Unlock()
-	if o != nil && !o.watching() {
+	if o := srv.observing(); o != nil && !o.watching() {
 		return ""
 	}
 	return srv.addr()
+}
+
+// observing is who observes the server, nil for nobody.
+func (srv *server) observing() *observer {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	return srv.observer
 }
 
 func (srv *server) observedBy(o *observer) {
