@@ -3,6 +3,7 @@ package live
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // config is what a server starts with. Sentinel and the cluster change it
@@ -72,10 +73,14 @@ func (srv *server) sentinelConfig(set func(string, ...any)) {
 		name := watched(g)
 		set("sentinel monitor %s 127.0.0.1 %d %d", name, w.members(g)[0].door.port(), quorum)
 		set("sentinel down-after-milliseconds %s %d", name, w.opts.Detect.Milliseconds())
-		set("sentinel failover-timeout %s %d", name, (10 * w.opts.Detect).Milliseconds())
+		set("sentinel failover-timeout %s %d", name, abandonFailover(w.opts.Detect).Milliseconds())
 		set("sentinel parallel-syncs %s %d", name, max(1, w.opts.Replicas))
 	}
 }
 
 // watched is what Sentinels call a group: as its first primary.
 func watched(group int) string { return fmt.Sprintf("node-%d", group) }
+
+// abandonFailover is when a Sentinel gives a failover up; after twice the time
+// it tries again. It learns once in a second how far the replica is.
+func abandonFailover(detect time.Duration) time.Duration { return max(4*detect, 3*time.Second) }

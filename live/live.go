@@ -156,30 +156,45 @@ func (s *Servers) start(ctx context.Context, binary string) error {
 	if err := s.connect(); err != nil {
 		return err
 	}
-	for _, srv := range s.order {
-		if srv.sentinel { // their primaries must be there first
-			continue
-		}
-		if err := s.launch(ctx, srv); err != nil {
-			return err
-		}
+	// Who connects to others comes after them: it would wait before it tries again.
+	if err := s.launchAll(ctx, func(srv *server) bool { return !srv.sentinel && (srv.rank == 0 || s.opts.Cluster) }); err != nil {
+		return err
 	}
 	if s.opts.Cluster {
 		return s.formCluster(ctx)
 	}
-	if err := s.awaitReplication(ctx); err != nil {
+	if err := s.launchAll(ctx, func(srv *server) bool { return srv.rank > 0 }); err != nil {
 		return err
 	}
-	for _, srv := range s.order {
-		if !srv.sentinel {
-			continue
-		}
-		if err := s.launch(ctx, srv); err != nil {
-			return err
-		}
-		srv.hurry(ctx)
+	if err := s.awaitReplication(ctx); err != nil || !s.opts.Sentinel {
+		return err
 	}
-	return s.awaitSentinels(ctx)
+	if err := s.launchAll(ctx, func(srv *server) bool { return srv.sentinel }); err != nil {
+		return err
+	}
+	for _, srv := range s.watchers() {
+		srv.hurry(ctx, meeting)
+	}
+	if err := s.awaitSentinels(ctx); err != nil {
+		return err
+	}
+	for _, srv := range s.watchers() {
+		srv.hurry(ctx, watching)
+	}
+	return nil
+}
+
+// launchAll launches the servers of a kind at the same time.
+func (s *Servers) launchAll(ctx context.Context, kind func(*server) bool) error {
+	var launching sync.WaitGroup
+	errs := make([]error, len(s.order))
+	for i, srv := range s.order {
+		if kind(srv) {
+			launching.Go(func() { errs[i] = s.launch(ctx, srv) })
+		}
+	}
+	launching.Wait()
+	return errors.Join(errs...)
 }
 
 // lay makes every server, none of them running.

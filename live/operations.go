@@ -83,7 +83,7 @@ func (s *Servers) StartNode(name string, keepData bool) error {
 		return err
 	}
 	if srv.sentinel {
-		srv.hurry(s.ctx)
+		srv.hurry(s.ctx, watching)
 	}
 	return nil
 }

@@ -160,6 +160,9 @@ func (s *Servers) Promote(replica string) error {
 	}
 	alive := old.up()
 	if alive {
+		if err := s.awaitSettled(ctx, to.group); err != nil {
+			return fmt.Errorf("promote %s: %w", replica, err)
+		}
 		if err := s.isolate(old); err != nil {
 			return err
 		}
@@ -190,6 +193,8 @@ func (s *Servers) HandOver(replica string) error {
 	}
 	if s.opts.Cluster {
 		err = to.takeOver(ctx)
+	} else if err = s.awaitSettled(ctx, to.group); err != nil {
+		return fmt.Errorf("hand over to %s: %w", replica, err)
 	} else if err = s.prefer(ctx, to, old); err == nil {
 		err = s.orderFailover(ctx, to.group)
 	}

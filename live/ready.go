@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// poll is how long a wait for a server goes without looking.
-const poll = 25 * time.Millisecond
+// A wait for a server looks again soon at first, and then every poll.
+const soon, poll = 2 * time.Millisecond, 25 * time.Millisecond
 
 // until looks again and again until look finds nothing wrong, and says what it
 // last found when that takes too long.
@@ -21,8 +21,9 @@ func (srv *server) until(ctx context.Context, what string, look func(context.Con
 func until(ctx context.Context, what string, look func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	tick := time.NewTicker(poll)
+	tick := time.NewTimer(0)
 	defer tick.Stop()
+	pause := soon
 	last := errors.New("it has not been looked at")
 	for {
 		once, done := context.WithTimeout(ctx, 2*time.Second)
@@ -37,6 +38,8 @@ func until(ctx context.Context, what string, look func(context.Context) error) e
 		if errors.Is(err, errGone) {
 			return fmt.Errorf("%s: %w", what, err)
 		}
+		tick.Reset(pause)
+		pause = min(2*pause, poll)
 		select {
 		case <-tick.C:
 		case <-ctx.Done():

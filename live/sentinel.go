@@ -12,18 +12,45 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// How often Sentinels look at servers and tell each other about them. Their
-// own 10 s and 2 s would make every run wait.
-const (
-	sentinelInfo    = time.Second
-	sentinelPublish = 500 * time.Millisecond
+// pace is how often Sentinels do things. Their own 10 s between looks and 2 s
+// between announcements would make every run wait.
+type pace struct{ info, publish time.Duration }
+
+var (
+	// meeting is the pace until Sentinels know everybody.
+	meeting = pace{info: 100 * time.Millisecond, publish: 50 * time.Millisecond}
+	// watching is their pace afterwards. A Sentinel that hears nothing of a
+	// failover for four announcements undoes it, so these are no faster.
+	watching = pace{info: 300 * time.Millisecond, publish: 250 * time.Millisecond}
 )
 
-// hurry makes a Sentinel look and publish more often. One that is too old to
-// be told does its work all the same, later.
-func (srv *server) hurry(ctx context.Context) {
-	_ = srv.client().Do(ctx, "sentinel", "debug",
-		"info-period", sentinelInfo.Milliseconds(), "publish-period", sentinelPublish.Milliseconds()).Err()
+const (
+	// sentinelPing: a replica that has told nothing of itself for five pings is
+	// not promoted, and during a failover Sentinels ask only once in a second.
+	sentinelPing = 300 * time.Millisecond
+	// sentinelAsk is how often Sentinels that miss a primary ask the others.
+	sentinelAsk = 100 * time.Millisecond
+	// sentinelElection is how long one that was not elected waits.
+	sentinelElection = time.Second
+	// sentinelTilt is how long a Sentinel does nothing after it was not
+	// scheduled for two seconds. Its own 30 s are as long as a whole run.
+	sentinelTilt = time.Second
+)
+
+// hurry makes a Sentinel work faster. One that is too old to be told does its
+// work all the same, later.
+func (srv *server) hurry(ctx context.Context, p pace) {
+	args := []any{"sentinel", "debug"}
+	for _, x := range []struct {
+		name string
+		is   time.Duration
+	}{
+		{"info-period", p.info}, {"publish-period", p.publish}, {"ping-period", sentinelPing},
+		{"ask-period", sentinelAsk}, {"election-timeout", sentinelElection}, {"tilt-period", sentinelTilt},
+	} {
+		args = append(args, x.name, x.is.Milliseconds())
+	}
+	_ = srv.client().Do(ctx, args...).Err()
 }
 
 // view is what a Sentinel knows of a group.
@@ -79,19 +106,49 @@ func (srv *server) knows(ctx context.Context, group int) error {
 	return nil
 }
 
-// elected asks a Sentinel which node is the primary of a group, and since
-// which election.
+// elected asks a Sentinel which node it sends the clients of a group to, and
+// since which election. A failover may not be over yet: the other replicas
+// still have to follow.
 func (srv *server) elected(ctx context.Context, group int) (name string, epoch int, err error) {
+	at := redis.NewStringSliceCmd(ctx, "sentinel", "get-master-addr-by-name", watched(group))
+	if err := srv.client().Process(ctx, at); err != nil {
+		return "", 0, err
+	}
 	v, err := srv.view(ctx, group)
 	if err != nil {
 		return "", 0, err
 	}
-	node, ok := srv.world.behind(v.master["ip"] + ":" + v.master["port"])
+	if len(at.Val()) != 2 {
+		return "", 0, fmt.Errorf("%s names no primary: %q", srv.name, at.Val())
+	}
+	addr := at.Val()[0] + ":" + at.Val()[1]
+	node, ok := srv.world.behind(addr)
 	if !ok {
-		return "", 0, fmt.Errorf("%s names a primary that is none of ours: %s:%s", srv.name, v.master["ip"], v.master["port"])
+		return "", 0, fmt.Errorf("%s names a primary that is none of ours: %s", srv.name, addr)
 	}
 	epoch, err = strconv.Atoi(v.master["config-epoch"])
 	return node.name, epoch, err
+}
+
+// awaitSettled waits until no Sentinel is in the middle of a failover: it would
+// refuse to start another.
+func (s *Servers) awaitSettled(ctx context.Context, group int) error {
+	for _, srv := range s.watchers() {
+		if !srv.up() {
+			continue
+		}
+		err := srv.until(ctx, "to end a failover", func(ctx context.Context) error {
+			v, err := srv.view(ctx, group)
+			if err == nil && strings.Contains(v.master["flags"], "failover_in_progress") {
+				err = errors.New("a failover is under way")
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // prefer makes a replica the one that Sentinels promote next, and returns when

@@ -219,6 +219,13 @@ func (srv *server) start(ctx context.Context) error {
 
 // answers says whether the server answers, and not another one at its port.
 func (srv *server) answers(ctx context.Context, pid int) error {
+	// A go-redis client that was refused several times does not even try for a
+	// second.
+	c, err := new(net.Dialer).DialContext(ctx, "tcp4", srv.addr())
+	if err != nil {
+		return err
+	}
+	c.Close()
 	info, err := srv.info(ctx, "server")
 	if err == nil && info["process_id"] != strconv.Itoa(pid) {
 		return fmt.Errorf("process %s answers in its place", info["process_id"])
