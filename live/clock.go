@@ -7,23 +7,24 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 )
 
-// shim is what a library in the process of a server (shim/clock.c) makes the
-// server's clock from: a file. It is what the machine's clock is until it is
-// set, and a server that starts again still has it.
-type shim struct {
+// clock is the clock of one server, which a library in its process reads from
+// a file (shim/clock.c). It is what the machine's clock is until it is set,
+// and a server that starts again still has it.
+type clock struct {
 	path string
 	lib  string
 
 	mu         sync.Mutex
 	generation uint64
-	now        span
+	spans      []span // in order of time; the first has no start
 }
 
-// span is a part of true time in which a clock runs evenly: at the true time
+// span is a part of true time in which a clock ran evenly: at the true time
 // base it showed base + offset. Times are nanoseconds since 1970.
 type span struct {
 	base, offset int64
@@ -32,6 +33,10 @@ type span struct {
 
 func (s span) shown(now int64) int64 { return s.base + s.offset + int64(float64(now-s.base)*s.rate) }
 
+func (s span) trueTime(shown int64) int64 {
+	return s.base + int64(float64(shown-s.base-s.offset)/s.rate)
+}
+
 // The layout of the file, see shim/clock.c.
 const (
 	clockName = "clock"
@@ -39,17 +44,17 @@ const (
 	clockSize = 40
 )
 
-// newShim makes a clock that is right, in a server's directory.
-func newShim(dir, lib string) (*shim, error) {
-	c := &shim{path: filepath.Join(dir, clockName), lib: lib, now: span{rate: 1}}
+// newClock makes a clock that is right, in a server's directory.
+func newClock(dir, lib string) (*clock, error) {
+	c := &clock{path: filepath.Join(dir, clockName), lib: lib, spans: []span{{rate: 1}}}
 	if err := os.WriteFile(c.path, make([]byte, clockSize), 0o600); err != nil {
 		return nil, fmt.Errorf("make a clock: %w", err)
 	}
-	return c, c.write(c.now)
+	return c, c.write(c.spans[0])
 }
 
 // write tells the server. Whoever reads meanwhile reads again.
-func (c *shim) write(s span) error {
+func (c *clock) write(s span) error {
 	f, err := os.OpenFile(c.path, os.O_WRONLY, 0)
 	if err != nil {
 		return fmt.Errorf("set a clock: %w", err)
@@ -74,23 +79,58 @@ func (c *shim) write(s span) error {
 	return nil
 }
 
-// set moves the clock and lets it run at rate from now on. It returns when that
-// was, and what the clock showed then.
-func (c *shim) set(jump time.Duration, rate float64) (at, shows time.Time, err error) {
+// set moves the clock and lets it run at rate from now on.
+func (c *clock) set(jump time.Duration, rate float64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	at = time.Now()
-	base := at.UnixNano()
-	next := span{base: base, offset: c.now.shown(base) - base + int64(jump), rate: rate}
+	now := time.Now().UnixNano()
+	last := c.spans[len(c.spans)-1]
+	next := span{base: now, offset: last.shown(now) - now + int64(jump), rate: rate}
 	if err := c.write(next); err != nil {
-		return at, at, err
+		return err
 	}
-	c.now = next
-	return at, time.Unix(0, base+next.offset), nil
+	c.spans = append(c.spans, next)
+	return nil
 }
 
+// trueTime is when the clock showed a time. When it did so more than once, as
+// after a jump back, that is the one nearest to near; when it never did, as in
+// a jump forward, it is the moment of the jump.
+func (c *clock) trueTime(shown, near int64) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	best := int64(math.MinInt64)
+	for i, s := range c.spans {
+		t := s.trueTime(shown)
+		if i > 0 {
+			t = max(t, s.base)
+		}
+		if i+1 < len(c.spans) {
+			t = min(t, c.spans[i+1].base)
+		}
+		if i == 0 || distance(t, near) < distance(best, near) {
+			best = t
+		}
+	}
+	return best
+}
+
+// shown is what the clock showed at a true time.
+func (c *clock) shown(at int64) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range slices.Backward(c.spans) {
+		if at >= s.base {
+			return s.shown(at)
+		}
+	}
+	return at
+}
+
+func distance(a, b int64) int64 { return max(a-b, b-a) }
+
 // env makes a process read the clock.
-func (c *shim) env() []string {
+func (c *clock) env() []string {
 	preload := c.lib
 	if other := os.Getenv("LD_PRELOAD"); other != "" {
 		preload += ":" + other
@@ -99,7 +139,7 @@ func (c *shim) env() []string {
 }
 
 // readBy says why the clock has no effect on a process, or nil.
-func (c *shim) readBy(pid int) error {
+func (c *clock) readBy(pid int) error {
 	b, err := os.ReadFile(c.path)
 	if err != nil {
 		return fmt.Errorf("look at its clock: %w", err)
@@ -118,14 +158,29 @@ func (s *Servers) SetClock(name string, jump time.Duration, rate float64) error 
 	switch {
 	case err != nil:
 		return err
-	case srv.shim == nil:
+	case srv.clock == nil:
 		return errors.New("the servers were started without clocks of their own")
 	case !(rate > 0):
 		return errors.New("a clock's rate must be above 0")
 	}
-	at, shows, err := srv.shim.set(jump, rate)
-	if err == nil {
-		srv.clock.moved(at, shows, rate)
+	return srv.clock.set(jump, rate)
+}
+
+// trueTime is when a node's clock showed a time, by the clock of the harness.
+// near is a true time close to it, which chooses when a jump leaves a choice;
+// the result has near's monotonic reading.
+func (s *Servers) trueTime(node string, shown, near time.Time) time.Time {
+	at := shown.UnixNano()
+	if srv := s.byName[node]; srv != nil && srv.clock != nil {
+		at = srv.clock.trueTime(at, near.UnixNano())
 	}
-	return err
+	return near.Add(time.Duration(at - near.UnixNano()))
+}
+
+// shown is what a node's clock showed at a true time.
+func (s *Servers) shown(node string, at time.Time) time.Time {
+	if srv := s.byName[node]; srv != nil && srv.clock != nil {
+		return time.Unix(0, srv.clock.shown(at.UnixNano()))
+	}
+	return at.Round(0)
 }

@@ -74,7 +74,7 @@ func TestServerTimesAreMappedToTrueTimes(t *testing.T) {
 			shown, err := admin(t, s, "node-1").Time(ctx).Result()
 			after := time.Now()
 			check(t, err)
-			if at := s.byName["node-1"].clock.truly(shown, after); at.Before(before.Add(-time.Millisecond)) || at.After(after.Add(time.Millisecond)) {
+			if at := s.trueTime("node-1", shown, after); at.Before(before.Add(-time.Millisecond)) || at.After(after.Add(time.Millisecond)) {
 				t.Errorf("after %+v: %s is not within [%s, %s]", set, at, before, after)
 			}
 			<-time.After(20 * time.Millisecond)
@@ -84,20 +84,16 @@ func TestServerTimesAreMappedToTrueTimes(t *testing.T) {
 
 func TestTrueTimeOfAJumpedClock(t *testing.T) {
 	t.Parallel()
-	begin := time.Now()
-	at := func(ms int) time.Time { return begin.Add(time.Duration(ms) * time.Millisecond) }
-	var c serverClock
-	c.moved(at(1000), at(1500), 1)
-	c.moved(at(2000), at(1500), 2)
-	for _, x := range []struct{ shown, by, want int }{
+	c := &clock{spans: []span{{rate: 1}, {base: 1000, offset: 500, rate: 1}, {base: 2000, offset: -500, rate: 2}}}
+	for _, x := range []struct{ shown, near, want int64 }{
 		{900, 950, 900},
-		{1200, 1020, 1000}, // never shown before the jump back: it was skipped
-		{1600, 1120, 1100},
-		{1600, 2120, 2050}, // shown twice
-		{2100, 2320, 2300},
+		{1200, 1000, 1000}, // never shown before the jump back: it was skipped
+		{1600, 1100, 1100},
+		{1600, 2100, 2050}, // shown twice
+		{2100, 2300, 2300},
 	} {
-		if got := c.truly(at(x.shown), at(x.by)); got.Sub(at(x.want)).Abs() > slack {
-			t.Errorf("%d by %d was shown at %s, want %d", x.shown, x.by, got.Sub(begin), x.want)
+		if got := c.trueTime(x.shown, x.near); got != x.want {
+			t.Errorf("%d near %d was shown at %d, want %d", x.shown, x.near, got, x.want)
 		}
 	}
 }

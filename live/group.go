@@ -41,7 +41,7 @@ func (o *observer) line(l monitorLine, at time.Time) error {
 		o.closeGroup(at)
 	}
 	if command == "ECHO" && len(l.args) == 2 && o.waiting[l.args[1]] != nil {
-		o.waiting[l.args[1]] <- mark{o.changes, o.srv.clock.truly(l.at, at)}
+		o.waiting[l.args[1]] <- mark{o.changes, o.truly(l.at, at)}
 		delete(o.waiting, l.args[1])
 		return nil
 	}
@@ -129,7 +129,7 @@ func (o *observer) closeGroup(by time.Time) {
 			continue
 		}
 		changed = true
-		o.emit(o.explain(g, keyspace.Change{Key: k, Before: before, After: after, At: o.srv.clock.truly(g.end, by)}), by)
+		o.emit(o.explain(g, keyspace.Change{Key: k, Before: before, After: after, At: o.truly(g.end, by)}), by)
 	}
 	o.changedBy[g.from] = changed
 }
@@ -154,8 +154,8 @@ func (o *observer) explain(g *group, c keyspace.Change) keyspace.Change {
 // replica takes it for gone then, and removes it when its primary says so.
 func (o *observer) ranOut(c keyspace.Change) keyspace.Change {
 	end := c.Before.ExpireAt
-	if !c.After.Exists() && !end.IsZero() && !end.After(o.srv.clock.shown(c.At)) {
-		c.Cause, c.At = "expiry", o.srv.clock.truly(end, c.At)
+	if !c.After.Exists() && !end.IsZero() && !end.After(o.shown(c.At)) {
+		c.Cause, c.At = "expiry", o.truly(end, c.At)
 	}
 	return c
 }

@@ -208,7 +208,7 @@ func (s *Servers) lay(binary string) error {
 		s.byName[name] = srv
 		var err error
 		if srv.dir, err = s.dir.server(name); err == nil && s.opts.Clocks && !sentinel {
-			srv.shim, err = newShim(srv.dir, filepath.Join(s.dir.path, shimName))
+			srv.clock, err = newClock(srv.dir, filepath.Join(s.dir.path, shimName))
 		}
 		return err
 	}

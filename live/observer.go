@@ -220,7 +220,7 @@ func (o *observer) event(name, key string, at time.Time) error {
 	case name == "expired" && before.ExpireAt.IsZero():
 		return fmt.Errorf("%q has expired and should have lived for ever", key)
 	case name == "expired":
-		c.Cause, c.At = "expiry", o.srv.clock.truly(before.ExpireAt, at)
+		c.Cause, c.At = "expiry", o.truly(before.ExpireAt, at)
 	}
 	o.emit(c, at)
 	return o.shadow.set(key, keyspace.Value{})
@@ -244,11 +244,19 @@ func (o *observer) emit(c keyspace.Change, by time.Time) {
 	}
 	o.last = c.At
 	o.changes++
-	c.Node, c.Now = o.srv.name, o.srv.clock.shown(c.At)
+	c.Node, c.Now = o.srv.name, o.shown(c.At)
 	o.truth.reporting.Lock()
 	defer o.truth.reporting.Unlock()
 	o.truth.report(c)
 }
+
+// truly is when the node's clock showed a time, as far as it is near by.
+func (o *observer) truly(shown, by time.Time) time.Time {
+	return o.srv.world.trueTime(o.srv.name, shown, by)
+}
+
+// shown is what the node's clock showed at a true time.
+func (o *observer) shown(at time.Time) time.Time { return o.srv.world.shown(o.srv.name, at) }
 
 // sync waits until the stream has come to what the node executes now. ended
 // says that it broke before, attached that there is one. With last, the node

@@ -51,9 +51,7 @@ func (s *Servers) stop(name string, sig syscall.Signal) error {
 // executed: it answers clients before it tells the observer, and would take
 // to its grave what it was asked last. One that is suspended tells nothing.
 func (srv *server) lastWords() {
-	srv.mu.Lock()
-	o := srv.observer
-	srv.mu.Unlock()
+	o := srv.observing()
 	if o == nil {
 		return
 	}

@@ -30,8 +30,7 @@ type server struct {
 	source   net.IP // what it connects from
 	door     *gate  // what it announces
 	busDoor  *gate  // in a cluster
-	shim     *shim  // with Options.Clocks, of nodes
-	clock    serverClock
+	clock    *clock // with Options.Clocks, of nodes
 
 	mu        sync.Mutex
 	port, bus int
@@ -109,13 +108,17 @@ func (srv *server) addr() string {
 // openAddr is the address for clients: "" while the server has only just
 // started and what happens there would not be observed yet.
 func (srv *server) openAddr() string {
-	srv.mu.Lock()
-	o := srv.observer
-	srv.mu.Unlock()
-	if o != nil && !o.watching() {
+	if o := srv.observing(); o != nil && !o.watching() {
 		return ""
 	}
 	return srv.addr()
+}
+
+// observing is who observes the server, nil for nobody.
+func (srv *server) observing() *observer {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	return srv.observer
 }
 
 func (srv *server) observedBy(o *observer) {
@@ -174,8 +177,8 @@ func (srv *server) start(ctx context.Context) error {
 		cmd.Args = append(cmd.Args, "--sentinel")
 	}
 	cmd.Dir, cmd.Stdout, cmd.Stderr = srv.dir, log, log
-	if srv.shim != nil {
-		cmd.Env = append(os.Environ(), srv.shim.env()...)
+	if srv.clock != nil {
+		cmd.Env = append(os.Environ(), srv.clock.env()...)
 	}
 	p := &process{cmd: cmd, done: make(chan struct{})}
 	srv.mu.Lock()
@@ -202,8 +205,8 @@ func (srv *server) start(ctx context.Context) error {
 			}
 		})
 	}
-	if pidErr == nil && srv.shim != nil {
-		pidErr = srv.shim.readBy(cmd.Process.Pid)
+	if pidErr == nil && srv.clock != nil {
+		pidErr = srv.clock.readBy(cmd.Process.Pid)
 	}
 	if pidErr != nil {
 		return errors.Join(srv.wrong(fmt.Errorf("start: %w", pidErr)), srv.kill())

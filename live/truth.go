@@ -103,15 +103,17 @@ func (t *Truth) Sync(ctx context.Context, node string) error {
 	}
 }
 
-// LastChange says whether the last command of a connection has changed a lock
+// Changed says whether the last command of a connection has changed a lock
 // key. addr is the address from which the node sees the connection come, that
-// is of the proxy. What it says is about the commands that were executed
-// before a [Truth.Sync].
-func (t *Truth) LastChange(node, addr string) bool {
-	o := t.nodes[node]
-	if o == nil {
-		return false
+// is of the proxy. It waits until the node has told, and fits
+// [WorldOptions].Changed.
+func (t *Truth) Changed(node, addr string) bool {
+	ctx, cancel := context.WithTimeout(t.servers.ctx, limit)
+	defer cancel()
+	if err := t.Sync(ctx, node); err != nil {
+		return false // the run is over, or the node was suspended for as long
 	}
+	o := t.nodes[node]
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.changedBy[addr]
