@@ -70,8 +70,8 @@ func startWorker(t *testing.T, s *Servers, client, how string) *Process {
 	return p
 }
 
-// open starts a process with the reference lock open.
-func open(t *testing.T, s *Servers, client string, lease time.Duration) *Process {
+// openWorker starts a process with the reference lock open.
+func openWorker(t *testing.T, s *Servers, client string, lease time.Duration) *Process {
 	t.Helper()
 	p := startWorker(t, s, client, "reference")
 	a, err := s.Access(client)
@@ -105,7 +105,7 @@ func bare(t *testing.T) *Servers {
 func TestProcessesShareALock(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Clients: 2, Groups: 1})
-	one, two := open(t, s, "client-1", 5*time.Second), open(t, s, "client-2", 5*time.Second)
+	one, two := openWorker(t, s, "client-1", 5*time.Second), openWorker(t, s, "client-2", 5*time.Second)
 	first, second := one.Conversation().Locker("stock", "1"), two.Conversation().Locker("stock", "1")
 	g, err := first.TryLock(t.Context())
 	check(t, err)
@@ -154,7 +154,7 @@ func TestProcessesShareALock(t *testing.T) {
 func TestPausedProcessLosesItsLock(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Clients: 1, Groups: 1})
-	p := open(t, s, "client-1", 600*time.Millisecond)
+	p := openWorker(t, s, "client-1", 600*time.Millisecond)
 	l := p.Conversation().Locker("stock", "1")
 	_, err := l.TryLock(t.Context())
 	check(t, err)
@@ -186,7 +186,7 @@ func TestPausedProcessLosesItsLock(t *testing.T) {
 func TestKilledProcess(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Clients: 2, Groups: 1})
-	holder, waiter := open(t, s, "client-1", time.Minute), open(t, s, "client-2", time.Minute)
+	holder, waiter := openWorker(t, s, "client-1", time.Minute), openWorker(t, s, "client-2", time.Minute)
 	_, err := holder.Conversation().Locker("stock", "1").TryLock(t.Context())
 	check(t, err)
 	got := make(chan error, 1)
