@@ -28,7 +28,7 @@ func TestChildrenOfAProcess(t *testing.T) {
 	}
 	check(t, p.Resume())
 	check(t, p.signal(syscall.SIGTERM)) // as if it ended by itself
-	if err := p.Wait(soon(t)); err == nil {
+	if err := p.Wait(shortly(t)); err == nil {
 		t.Error("its end was not noticed")
 	}
 	eventually(t, "the child is gone", func() bool {

@@ -76,12 +76,12 @@ func openWorker(t *testing.T, s *Servers, client string, lease time.Duration) *P
 	p := startWorker(t, s, client, "reference")
 	a, err := s.Access(client)
 	check(t, err)
-	_, err = p.Conversation().Hello(soon(t), worker.Hello{Process: client, Lock: "reentrant", LeaseNS: lease.Nanoseconds(), Redis: a})
+	_, err = p.Conversation().Hello(shortly(t), worker.Hello{Process: client, Lock: "reentrant", LeaseNS: lease.Nanoseconds(), Redis: a})
 	check(t, err)
 	return p
 }
 
-func soon(t *testing.T) context.Context {
+func shortly(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	t.Cleanup(cancel)
 	return ctx
@@ -134,7 +134,7 @@ func TestProcessesShareALock(t *testing.T) {
 	_, err = second.Unlock(t.Context())
 	check(t, err)
 	for _, p := range []*Process{one, two} {
-		left, err := p.Conversation().Finish(soon(t))
+		left, err := p.Conversation().Finish(shortly(t))
 		check(t, err)
 		if len(left) > 0 {
 			t.Errorf("%s leaves %d goroutines:\n%s", p.Name(), len(left), strings.Join(left, "\n\n"))
@@ -142,7 +142,7 @@ func TestProcessesShareALock(t *testing.T) {
 		eventually(t, "its connections are closed", func() bool {
 			return s.Connections(faults.Link{From: p.Name(), To: "node-1"}) == 0
 		})
-		check(t, p.Stop(soon(t)))
+		check(t, p.Stop(shortly(t)))
 		if err := p.Err(); err != nil {
 			t.Errorf("a process that was told to stop: %v", err)
 		}
@@ -170,7 +170,7 @@ func TestPausedProcessLosesItsLock(t *testing.T) {
 		t.Errorf("a paused process answers: %v", err)
 	}
 	check(t, p.Resume())
-	check(t, l.Settle(soon(t)))
+	check(t, l.Settle(shortly(t)))
 	select {
 	case <-lost:
 	default:
@@ -200,7 +200,7 @@ func TestKilledProcess(t *testing.T) {
 	if err := <-got; !errors.Is(err, worker.ErrEnded) || !errors.Is(err, lock.ErrUnknown) {
 		t.Errorf("the operation under way: %v", err)
 	}
-	if err := waiter.Wait(soon(t)); err != nil || !waiter.Crashed() || waiter.Gate() {
+	if err := waiter.Wait(shortly(t)); err != nil || !waiter.Crashed() || waiter.Gate() {
 		t.Errorf("after the crash: %v, crashed: %v", err, waiter.Crashed())
 	}
 	if err := waiter.Pause(); err == nil {
@@ -212,11 +212,11 @@ func TestKilledProcess(t *testing.T) {
 func TestProcessThatDies(t *testing.T) {
 	t.Parallel()
 	p := startWorker(t, bare(t), "client-1", "dies")
-	if _, err := p.Conversation().Hello(soon(t), worker.Hello{}); !errors.Is(err, worker.ErrEnded) {
+	if _, err := p.Conversation().Hello(shortly(t), worker.Hello{}); !errors.Is(err, worker.ErrEnded) {
 		t.Errorf("hello: %v", err)
 	}
 	var died *ProcessError
-	if err := p.Wait(soon(t)); !errors.As(err, &died) || !strings.Contains(err.Error(), "exit status 3") {
+	if err := p.Wait(shortly(t)); !errors.As(err, &died) || !strings.Contains(err.Error(), "exit status 3") {
 		t.Fatalf("got %v", err)
 	}
 	if !strings.HasSuffix(died.Stderr, "words\n\npanic: out of luck") && !strings.HasSuffix(died.Stderr, "panic: out of luck") || len(died.Stderr) > mostTail {
@@ -232,7 +232,7 @@ func TestProcessThatTalksNonsense(t *testing.T) {
 	t.Parallel()
 	p := startWorker(t, bare(t), "client-1", "greets")
 	var wrong *worker.ProtocolError
-	if err := p.Wait(soon(t)); !errors.As(err, &wrong) || wrong.Line != "hello" {
+	if err := p.Wait(shortly(t)); !errors.As(err, &wrong) || wrong.Line != "hello" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -240,7 +240,7 @@ func TestProcessThatTalksNonsense(t *testing.T) {
 func TestProcessThatClosesItsOutput(t *testing.T) {
 	t.Parallel()
 	p := startWorker(t, bare(t), "client-1", "deaf")
-	if err := p.Wait(soon(t)); !errors.Is(err, worker.ErrEnded) {
+	if err := p.Wait(shortly(t)); !errors.Is(err, worker.ErrEnded) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -264,7 +264,7 @@ func TestProcessLeavesItsPid(t *testing.T) {
 		t.Error("a client that does not exist was started")
 	}
 	check(t, s.Close())
-	if err := p.Wait(soon(t)); err != nil {
+	if err := p.Wait(shortly(t)); err != nil {
 		t.Errorf("a process that was closed with its world: %v", err)
 	}
 }
