@@ -129,7 +129,11 @@ func (p *Process) watch() {
 		case <-exited:
 			return
 		}
-		if !within(grace, exited) {
+		patience := grace
+		if p.isWanted() { // its exit is on its way
+			patience = limit
+		}
+		if !within(patience, exited) {
 			_ = p.signal(syscall.SIGKILL) // it goes on being waited for; end tells when this fails
 		}
 	}()
@@ -268,6 +272,12 @@ func (p *Process) exited() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.waited
+}
+
+func (p *Process) isWanted() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.wanted
 }
 
 func (p *Process) want() {
