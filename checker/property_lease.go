@@ -107,7 +107,7 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 		for _, h := range holds {
 			_, known := h.granted[c.group]
 			switch {
-			case !known && h.o.ret >= c.t && c.takes():
+			case !known && h.o.inv < c.t && h.o.ret >= c.t && c.takes():
 				h.granted[c.group] = c.t
 			case known && c.grants():
 				delete(h.granted, c.group) // this server had lost it
@@ -160,8 +160,9 @@ func (t *trace) leaseAt(k ownerLock, c *change, i int, holds []heldLease, longes
 		return Verdict{Outcome: Good} // the server counts time differently since
 	}
 	for _, h := range holds {
-		// A server owes what it granted itself, and what it is granting now.
-		if _, known := h.granted[c.group]; (h.o.ret < c.t && (!known || c.grants())) || (!known && !c.takes()) {
+		// A server owes what it granted itself, and what it is granting now. What
+		// was asked for at this very instant cannot have arrived.
+		if _, known := h.granted[c.group]; h.o.inv == c.t || (h.o.ret < c.t && (!known || c.grants())) || (!known && !c.takes()) {
 			continue
 		}
 		if owed := h.owed(c) - t.onItsWay(&h, c.group); c.TTL < owed-2*t.allow.rounding {

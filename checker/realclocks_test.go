@@ -1,0 +1,105 @@
+package checker
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// Real servers note a little late, or early, when they did something, each by
+// its own clock: the event still lies within its operation, and those of one
+// server keep their order. That decides no verdict.
+func TestServerTimesALittleOff(t *testing.T) {
+	for _, c := range corpus(t) {
+		if c.h == nil || c.folder == "invalid" {
+			continue
+		}
+		live := *c.h
+		live.Header.World = worldLive
+		exact, err := Judge(&live, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for seed := range uint64(5) {
+			off := live
+			off.Events = aLittleOff(live.Events, millisecond/2, rand.New(rand.NewPCG(seed, 1)))
+			r, err := Judge(&off, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for p, v := range r.Verdicts {
+				if want := exact.Verdicts[p]; v.Outcome != want.Outcome || v.Class != want.Class {
+					t.Errorf("%s, seed %d, %s:\n got %+v\nwant %+v", c.name, seed, p, v, want)
+				}
+			}
+		}
+	}
+}
+
+// aLittleOff moves every server event by up to most, within the operations of
+// its client that were under way.
+func aLittleOff(events []Event, most int64, r *rand.Rand) []Event {
+	out := slices.Clone(events)
+	began, ended := map[int64]*Event{}, map[int64]int64{}
+	for i := range out {
+		switch e := &out[i]; e.Kind {
+		case Invoke:
+			began[e.Op] = &events[i]
+		case OK, Fail, Info:
+			ended[e.Op] = e.Time
+		}
+	}
+	end := out[len(out)-1].Time
+	latest := make([]int64, len(out)) // that the events that follow on the server allow
+	follows := map[string]int64{}
+	earliest := make([]int64, len(out))
+	for i := len(out) - 1; i >= 0; i-- {
+		e := &out[i]
+		if e.Kind != Server {
+			continue
+		}
+		latest[i] = end
+		if t, ok := follows[e.Server.Node]; ok {
+			latest[i] = t
+		}
+		for op, inv := range began {
+			ret, returned := ended[op]
+			if inv.Client == e.Server.By && inv.Time <= e.Time && (!returned || e.Time <= ret) {
+				earliest[i] = max(earliest[i], inv.Time)
+				if returned {
+					latest[i] = min(latest[i], ret)
+				}
+			}
+		}
+		follows[e.Server.Node] = latest[i]
+	}
+	last := map[string]int64{}
+	for i := range out {
+		if e := &out[i]; e.Kind == Server {
+			t := max(e.Time+r.Int64N(2*most+1)-most, earliest[i], last[e.Server.Node])
+			e.Time = min(t, latest[i])
+			last[e.Server.Node] = e.Time
+		}
+	}
+	slices.SortStableFunc(out[:len(out)-1], func(a, b Event) int { return cmp.Compare(a.Time, b.Time) })
+	return out
+}
+
+// What an owner asks for at the very instant of a server's event cannot be
+// what that event granted.
+func TestAskedForAtTheSameInstant(t *testing.T) {
+	run(t, []propertyTest{{"a longer nested lease", leased(nil), `
+		0    c1 acquire lease=1000
+		2    c1 ok count=1
+		2    c1 acquire lease=5000
+		2    server n1 EVAL by=c1 holder=c1 ttl=1000
+		3    server n1 EVAL by=c1 holder=c1 count=2 ttl=5000
+		4    c1 ok count=2
+		10   c1 release
+		11   server n1 EVAL by=c1 holder=c1 count=1 ttl=4992
+		12   c1 ok count=1
+		20   c1 release
+		21   server n1 DEL by=c1
+		22   c1 ok`, Lease, Good, "", "", ""}})
+}
