@@ -10,16 +10,36 @@ import (
 	"strings"
 )
 
+// Encoder writes a history event by event, as it happens.
+type Encoder struct{ json *json.Encoder }
+
+// NewEncoder writes the header.
+func NewEncoder(w io.Writer, h Header) (*Encoder, error) {
+	e := &Encoder{json.NewEncoder(w)}
+	e.json.SetEscapeHTML(false)
+	if err := e.json.Encode(h); err != nil {
+		return nil, fmt.Errorf("encode history: %w", err)
+	}
+	return e, nil
+}
+
+// Encode writes the next event. Each is one line, and one write.
+func (e *Encoder) Encode(ev *Event) error {
+	if err := e.json.Encode(ev); err != nil {
+		return fmt.Errorf("encode history: %w", err)
+	}
+	return nil
+}
+
 func encode(w io.Writer, h *History) error {
 	b := bufio.NewWriter(w)
-	e := json.NewEncoder(b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(h.Header); err != nil {
-		return fmt.Errorf("encode history: %w", err)
+	e, err := NewEncoder(b, h.Header)
+	if err != nil {
+		return err
 	}
 	for i := range h.Events {
 		if err := e.Encode(&h.Events[i]); err != nil {
-			return fmt.Errorf("encode history: %w", err)
+			return err
 		}
 	}
 	if err := b.Flush(); err != nil {

@@ -5,31 +5,55 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// Keys lists what the primaries that are up hold now, as "node key", in order.
-// Keys that have expired do not count.
-func (s *Servers) Keys(ctx context.Context) ([]string, error) {
-	var keys []string
+// Key is a key that a server holds. TTL is what is left of it, 0 for one that
+// never expires.
+type Key struct {
+	Node, Name string
+	TTL        time.Duration
+}
+
+// Keys lists what the primaries that are up hold now, in order. Keys that have
+// expired do not count.
+func (s *Servers) Keys(ctx context.Context) ([]Key, error) {
+	var keys []Key
 	for g := 1; g <= s.opts.Groups; g++ {
 		srv := s.byName[s.Primary(g)]
 		if !srv.up() {
 			continue
 		}
-		var own []string
-		for scan := srv.client().Scan(ctx, 0, "*", 1000).Iterator(); ; {
-			if !scan.Next(ctx) {
-				if err := scan.Err(); err != nil {
-					return nil, srv.wrong(fmt.Errorf("list its keys: %w", err))
-				}
-				break
-			}
-			own = append(own, srv.name+" "+scan.Val())
+		own, err := srv.keys(ctx)
+		if err != nil {
+			return nil, srv.wrong(fmt.Errorf("list its keys: %w", err))
 		}
-		slices.Sort(own)
-		keys = append(keys, slices.Compact(own)...)
+		keys = append(keys, own...)
+	}
+	return keys, nil
+}
+
+func (srv *server) keys(ctx context.Context) ([]Key, error) {
+	var names []string
+	scan := srv.client().Scan(ctx, 0, "*", 1000).Iterator()
+	for scan.Next(ctx) {
+		names = append(names, scan.Val())
+	}
+	if err := scan.Err(); err != nil {
+		return nil, err
+	}
+	slices.Sort(names)
+	var keys []Key
+	for _, name := range slices.Compact(names) {
+		ttl, err := srv.client().PTTL(ctx, name).Result()
+		if err != nil {
+			return nil, err
+		}
+		if ttl != -2 { // it has not gone meanwhile
+			keys = append(keys, Key{Node: srv.name, Name: name, TTL: max(ttl, 0)})
+		}
 	}
 	return keys, nil
 }

@@ -11,7 +11,7 @@ func TestWhatRemainsOfClientsIsCounted(t *testing.T) {
 	s := start(t, Options{Clients: 1, Groups: 2, Replicas: 1, Sentinel: true})
 	observe(t, s)
 	ctx := t.Context()
-	remains := func() (keys []string, subscriptions, connections int) {
+	remains := func() (keys []Key, subscriptions, connections int) {
 		t.Helper()
 		keys, err := s.Keys(ctx)
 		check(t, err)
@@ -33,7 +33,7 @@ func TestWhatRemainsOfClientsIsCounted(t *testing.T) {
 	check(t, err)
 	eventually(t, "what the client has is counted", func() bool {
 		keys, subs, conns := remains()
-		return slices.Equal(keys, []string{"node-2 k"}) && subs == 2 && conns >= 3
+		return slices.Equal(keys, []Key{{Node: "node-2", Name: "k"}}) && subs == 2 && conns >= 3
 	})
 	check(t, c.Del(ctx, "k").Err())
 	check(t, sub.Close())

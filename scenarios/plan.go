@@ -28,14 +28,6 @@ func (s *Scenario) withDefaults() *Scenario {
 	return &c
 }
 
-// topologyFor is what the world must be made of for a lock.
-func (s *Scenario) topologyFor(sub subject) faults.Topology {
-	return faults.Topology{
-		World: "sim", Clients: s.Topology.Clients, Groups: max(1, s.Topology.Groups, sub.groups),
-		Replicas: s.Topology.Replicas, Cluster: s.Topology.Cluster,
-	}
-}
-
 // workloadOf is the workload of client n, with its overrides.
 func (s *Scenario) workloadOf(n int) Workload {
 	w := s.Workload

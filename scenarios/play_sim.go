@@ -98,7 +98,7 @@ func (r *run) simulate() {
 			r.err = fmt.Errorf("open lock for %s: %w", p.Name(), err)
 			break
 		}
-		clients = append(clients, r.newClient(i, p, sess, shared, rng))
+		clients = append(clients, r.newClient(i, p.Process, sess, shared, rng))
 	}
 	if r.err == nil {
 		r.timeline.Start(ctx, striker{w, rec}, r.struck)

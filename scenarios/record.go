@@ -1,6 +1,8 @@
 package scenarios
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -33,12 +35,43 @@ func (r *recorder) add(e checker.Event) {
 	r.append(e)
 }
 
+// addAt appends an event that is known to have happened earlier. The order is
+// made good when the history ends.
+func (r *recorder) addAt(e checker.Event, at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.closed {
+		e.Time = max(int64(at.Sub(r.start)), 0)
+		r.events = append(r.events, e)
+	}
+}
+
 func (r *recorder) append(e checker.Event) {
 	if r.closed || (e.Client != "" && r.dead[e.Client]) {
 		return
 	}
 	e.Time = int64(time.Since(r.start))
 	r.events = append(r.events, e)
+}
+
+// settled returns the events after the first n, those that happened before a
+// time, in their order. They stay where they are.
+func (r *recorder) settled(n int, before time.Time) []checker.Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rest := r.events[n:]
+	inOrder(rest)
+	until := int64(before.Sub(r.start))
+	i := slices.IndexFunc(rest, func(e checker.Event) bool { return e.Time >= until })
+	if i < 0 {
+		i = len(rest)
+	}
+	return slices.Clone(rest[:i])
+}
+
+// inOrder sorts events by time; those of one instant stay as they were told.
+func inOrder(events []checker.Event) {
+	slices.SortStableFunc(events, func(a, b checker.Event) int { return cmp.Compare(a.Time, b.Time) })
 }
 
 // invoke records that an operation begins, and returns the event that its
@@ -67,11 +100,12 @@ func (r *recorder) crashed(client string) {
 	r.dead[client] = true
 }
 
-// end records what remained, and closes the history. It is called when the
-// bubble is gone, so the time is given.
+// end records what remained, and closes the history. In a simulated world it
+// is called when the bubble is gone, so the time is given.
 func (r *recorder) end(e checker.EndEvent, at time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	inOrder(r.events)
 	t := int64(at)
 	if n := len(r.events); n > 0 {
 		t = max(t, r.events[n-1].Time)

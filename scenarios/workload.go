@@ -47,19 +47,10 @@ func (s *stock) write(v int64, token uint64) (was int64, ok bool) {
 	return was, true
 }
 
-// process is a client process in either world.
-type process interface {
-	Name() string
-	Gate() bool
-	Dead() context.Context
-	Crashed() bool
-	Begin(ctx context.Context, op string) (context.Context, func())
-}
-
 // client plays the workload of one client process.
 type client struct {
 	work     Workload
-	proc     process
+	proc     *faults.Process
 	session  session
 	rec      *recorder
 	owners   *owners
@@ -82,7 +73,7 @@ type client struct {
 }
 
 // newClient is client n of a run, in its process and with its lock.
-func (r *run) newClient(n int, p process, s session, shared *stock, rng *rand.Rand) *client {
+func (r *run) newClient(n int, p *faults.Process, s session, shared *stock, rng *rand.Rand) *client {
 	claims := r.subject.claims(r.scenario)
 	return &client{
 		work: r.scenario.workloadOf(n), proc: p, session: s, rec: r.rec, owners: r.owners, announce: r.timeline.Moment, stock: shared,
@@ -139,7 +130,9 @@ func (c *client) newOwner() {
 	c.thread++
 	c.owner = fmt.Sprintf("%s/%d", c.proc.Name(), c.thread)
 	thread := fmt.Sprint(c.thread)
-	c.owners.add(c.session.identity(thread), c.owner)
+	if id := c.session.identity(thread); id != "" {
+		c.owners.add(id, c.owner)
+	}
 	c.locker = c.session.locker(c.work.Lock, thread)
 }
 
@@ -265,6 +258,12 @@ func (c *client) lostSignal() <-chan struct{} {
 	return nil
 }
 
+// settler is a locker in another process, which may know of a loss already
+// that has not been told here.
+type settler interface {
+	Settle(ctx context.Context) error
+}
+
 // think works for the think time, or until the hold is known to be lost, which
 // it then reports and records.
 func (c *client) think(ctx context.Context, lost <-chan struct{}) (heeded bool) {
@@ -278,6 +277,9 @@ func (c *client) think(ctx context.Context, lost <-chan struct{}) (heeded bool) 
 	}
 	if !c.proc.Gate() {
 		return true
+	}
+	if p, ok := c.locker.(settler); ok {
+		_ = p.Settle(ctx) // who cannot answer fails the next operation as well
 	}
 	select { // a pause may have hidden the signal
 	case <-lost:

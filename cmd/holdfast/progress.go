@@ -36,6 +36,13 @@ func startProgress(w io.Writer, total int64, what string, also ...progressbar.Op
 		progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30))...)}
 }
 
+// now says what is under way.
+func (p progress) now(what string) {
+	if p.bar != nil {
+		p.bar.Describe(what)
+	}
+}
+
 func (p progress) step() {
 	if p.bar != nil {
 		p.bar.Add(1)

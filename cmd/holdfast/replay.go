@@ -19,7 +19,8 @@ func newReplayCmd() *cobra.Command {
 		Long: `Plays every run of RUNDIR again from its stored scenario and seed, and compares
 the hash of the new history with the stored one. They are the same, to the bit,
 for the same version of holdfast; exit code 4 when one is not. Exit code 2 when
-a stored history is no longer what its run wrote.`,
+a stored history is no longer what its run wrote, or was recorded on real
+servers.`,
 		Example: `  holdfast run holder-pause --lock reentrant --out pause
   holdfast replay pause`,
 		Args: cobra.ExactArgs(1),
@@ -31,6 +32,10 @@ a stored history is no longer what its run wrote.`,
 			}
 			var jobs []job
 			for i, r := range res.Runs {
+				if r.World != worldSim {
+					return badInput(fmt.Errorf("%s with %s was played in the %s world, where nothing happens twice", r.Scenario, r.Lock, r.World),
+						"holdfast check judges its history again", "to play it once more: "+res.Command)
+				}
 				src, err := os.ReadFile(dir.file("scenarios", r.Scenario+".yaml"))
 				if err != nil {
 					return badInput(err)

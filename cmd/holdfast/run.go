@@ -27,7 +27,14 @@ type runFlags struct {
 	format  string
 	workers int
 	stall   time.Duration
+	scale   float64
 }
+
+// The worlds that a scenario can be played in.
+const (
+	worldSim  = "sim"
+	worldLive = "live"
+)
 
 func newRunCmd() *cobra.Command {
 	var f runFlags
@@ -55,14 +62,16 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	}
 	c.ValidArgs = scenarios.Names()
 	c.Flags().StringSliceVar(&f.locks, "lock", nil, "locks to play against, by name (default all)")
-	c.Flags().StringVar(&f.world, "world", "sim", "where to play: sim (virtual time)")
+	c.Flags().StringVar(&f.world, "world", worldSim, "where to play: sim (virtual time) or live (real servers and processes, real time)")
+	c.Flags().Float64Var(&f.scale, "time-scale", 0, "live: what every time of a scenario is multiplied with (default 0.2, or 1 where servers have to fail over)")
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the first run of each cell")
 	c.Flags().IntVar(&f.seeds, "seeds", 1, "how many seeds to play, counting up from --seed")
 	c.Flags().StringVar(&f.out, "out", "", "run directory (default holdfast-runs/TIME)")
 	c.Flags().StringVar(&f.format, "format", "text", "what to print: text, json or junit")
-	c.Flags().IntVar(&f.workers, "workers", runtime.NumCPU(), "worker processes")
-	c.Flags().DurationVar(&f.stall, "stall", time.Minute, "real time after which a run that does not end is given up")
+	c.Flags().IntVar(&f.workers, "workers", 0, "runs at a time (default one per core; live: two per core)")
+	c.Flags().DurationVar(&f.stall, "stall", time.Minute, "sim: real time after which a run that does not end is given up")
 	complete(c, "lock", scenarios.Locks())
+	complete(c, "world", []string{worldSim, worldLive})
 	complete(c, "format", runFormats)
 	return c
 }
@@ -77,6 +86,7 @@ type played struct {
 }
 
 func runScenarios(c *cobra.Command, args []string, f runFlags) error {
+	f = f.withDefaults()
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -98,14 +108,36 @@ func runScenarios(c *cobra.Command, args []string, f runFlags) error {
 		}
 	}
 	o := execute(c.Context(), jobs, dir, f, c.ErrOrStderr())
+	return conclude(c, dir, results(args, f, o, skipped), o, f)
+}
+
+// results is what came of a command, as a document.
+func results(args []string, f runFlags, o outcome, skipped []reports.Skip) reports.Results {
 	res := reports.Results{Schema: reports.Schema, Version: version, Command: commandLine(args, f), Runs: o.runs, Skipped: skipped}
 	res.Summary = reports.Summarize(res.Runs)
-	return conclude(c, dir, res, o, f)
+	return res
+}
+
+// withDefaults fills in what depends on other flags.
+func (f runFlags) withDefaults() runFlags {
+	if f.workers == 0 {
+		f.workers = runtime.NumCPU()
+		if f.world == worldLive { // which mostly waits
+			f.workers *= 2
+		}
+	}
+	return f
 }
 
 func (f runFlags) check() error {
-	if f.world != "sim" {
-		return usage(fmt.Sprintf("unknown world %q", f.world), "the world of this version is sim")
+	if f.world != worldSim && f.world != worldLive {
+		return usage(fmt.Sprintf("unknown world %q", f.world), "the worlds are sim and live")
+	}
+	if f.scale < 0 || f.scale > 10 {
+		return usage("--time-scale must be above 0 and at most 10")
+	}
+	if f.scale != 0 && f.world != worldLive {
+		return usage("--time-scale is for --world live; simulated time costs nothing")
 	}
 	if f.seeds < 1 || f.seeds > 1_000_000 {
 		return usage("--seeds must be from 1 to 1000000")
@@ -186,6 +218,11 @@ func plan(list []played, f runFlags) (jobs []job, skipped []reports.Skip, err er
 				skipped = append(skipped, reports.Skip{Scenario: p.scenario.Name, Lock: l, Reason: reason})
 				continue
 			}
+			if f.world == worldLive && f.scale != 0 {
+				if err := p.scenario.CheckPace(f.scale); err != nil {
+					return nil, nil, usage(fmt.Sprintf("%s: %v", p.scenario.Name, err), "choose a larger --time-scale")
+				}
+			}
 			for i := range f.seeds {
 				jobs = append(jobs, job{ID: len(jobs), Scenario: p.scenario.Name, File: p.file, Source: string(p.source), Lock: l, Seed: f.seed + uint64(i)})
 			}
@@ -220,8 +257,16 @@ var testOnlyWorker string
 // are deterministic: one in so many.
 const resampled = 12
 
-// execute plays the jobs, and a sample of them once more.
+// execute plays the jobs in the world that is asked for.
 func execute(ctx context.Context, jobs []job, dir runDir, f runFlags, stderr io.Writer) outcome {
+	if f.world == worldLive {
+		return executeLive(ctx, jobs, dir, f, stderr)
+	}
+	return executeSim(ctx, jobs, dir, f, stderr)
+}
+
+// executeSim plays the jobs in virtual time, and a sample of them once more.
+func executeSim(ctx context.Context, jobs []job, dir runDir, f runFlags, stderr io.Writer) outcome {
 	first := len(jobs)
 	for i := range jobs {
 		jobs[i].Path = historyPath(jobs[i].Scenario, jobs[i].Lock, jobs[i].Seed)
@@ -246,17 +291,7 @@ func execute(ctx context.Context, jobs []job, dir runDir, f runFlags, stderr io.
 		if a == nil {
 			continue // interrupted before it was played
 		}
-		if a.Defect != "" {
-			o.defects = append(o.defects, a.Defect)
-			if a.Run.Failure == "" {
-				a.Run.Failure = a.Defect
-			}
-			a.Run.AsExpected = false
-		}
-		if a.Output != "" && o.output == "" {
-			o.output = a.Output
-		}
-		o.runs = append(o.runs, a.Run)
+		o.take(*a)
 		if b := answers[first+i]; b != nil && b.Run.HistorySHA256 != a.Run.HistorySHA256 {
 			o.defects = append(o.defects, fmt.Sprintf("not deterministic: %s with %s, seed %d gave two histories, %.12s and %.12s",
 				jobs[i].Scenario, jobs[i].Lock, jobs[i].Seed, a.Run.HistorySHA256, b.Run.HistorySHA256))
@@ -265,10 +300,25 @@ func execute(ctx context.Context, jobs []job, dir runDir, f runFlags, stderr io.
 	return o
 }
 
+// take adds what came of one job.
+func (o *outcome) take(a answer) {
+	if a.Defect != "" {
+		o.defects = append(o.defects, a.Defect)
+		if a.Run.Failure == "" {
+			a.Run.Failure = a.Defect
+		}
+		a.Run.AsExpected = false
+	}
+	if a.Output != "" && o.output == "" {
+		o.output = a.Output
+	}
+	o.runs = append(o.runs, a.Run)
+}
+
 // conclude writes the run directory, prints the result, and says how it ends.
 func conclude(c *cobra.Command, dir runDir, res reports.Results, o outcome, f runFlags) error {
 	doc := dir.document(res)
-	saved := errors.Join(dir.writeResults(res), dir.writeReport(doc))
+	saved := dir.save(res, doc)
 	if err := show(c.OutOrStdout(), doc, f.format); err != nil {
 		return defect(fmt.Errorf("print result: %w", err))
 	}
@@ -276,18 +326,8 @@ func conclude(c *cobra.Command, dir runDir, res reports.Results, o outcome, f ru
 	if saved == nil && o.output == "" {
 		fmt.Fprintf(stderr, "report: %s\n", dir.file("report.html"))
 	}
-	if o.err != nil {
-		return defect(o.err)
-	}
-	if len(o.defects) > 0 {
-		for _, d := range o.defects {
-			fmt.Fprintf(stderr, "defect: %s\n", d)
-		}
-		return defect(fmt.Errorf("%d of the runs show a defect of holdfast itself", len(o.defects)),
-			"please report it, with the command and the version")
-	}
-	if o.output != "" {
-		return defect(errors.New(o.output), "the verdicts above are complete; the run directory is not")
+	if err := o.failure(stderr); err != nil {
+		return err
 	}
 	if saved != nil {
 		return defect(fmt.Errorf("write run directory %s: %w", dir, saved), "the verdicts above are complete; the run directory is not")
@@ -299,6 +339,24 @@ func conclude(c *cobra.Command, dir runDir, res reports.Results, o outcome, f ru
 		return result(exitUnexpected)
 	case res.Summary.Unknown > 0:
 		return result(exitUnknown)
+	}
+	return nil
+}
+
+// failure is what went wrong with holdfast itself, or with its output, nil when
+// nothing did. Every defect is told on stderr.
+func (o outcome) failure(stderr io.Writer) error {
+	switch {
+	case o.err != nil:
+		return defect(o.err)
+	case len(o.defects) > 0:
+		for _, d := range o.defects {
+			fmt.Fprintf(stderr, "defect: %s\n", d)
+		}
+		return defect(fmt.Errorf("%d of the runs show a defect of holdfast itself", len(o.defects)),
+			"please report it, with the command and the version")
+	case o.output != "":
+		return defect(errors.New(o.output), "the verdicts above are complete; the run directory is not")
 	}
 	return nil
 }
@@ -322,6 +380,12 @@ func commandLine(args []string, f runFlags) string {
 	words := append([]string{"holdfast", "run"}, args...)
 	if len(f.locks) > 0 {
 		words = append(words, "--lock", strings.Join(f.locks, ","))
+	}
+	if f.world != worldSim {
+		words = append(words, "--world", f.world)
+	}
+	if f.scale != 0 {
+		words = append(words, "--time-scale", fmt.Sprint(f.scale))
 	}
 	words = append(words, "--seed", fmt.Sprint(f.seed))
 	if f.seeds > 1 {

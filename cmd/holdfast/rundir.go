@@ -162,6 +162,11 @@ func (d runDir) document(res reports.Results, edited ...string) reports.Document
 	return doc
 }
 
+// save writes the verdicts and the report.
+func (d runDir) save(res reports.Results, doc reports.Document) error {
+	return errors.Join(d.writeResults(res), d.writeReport(doc))
+}
+
 func (d runDir) writeReport(doc reports.Document) error {
 	f, err := os.Create(d.file("report.html"))
 	if err != nil {

@@ -65,6 +65,16 @@ func newWorkerCmd() *cobra.Command {
 	}
 }
 
+func newClientCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "client", Short: "Be a client process of a run on real servers (internal)", Hidden: true, Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			redis.SetLogger(quiet{})
+			return scenarios.ServeWorker(c.Context(), c.InOrStdin(), c.OutOrStdout())
+		},
+	}
+}
+
 // quiet drops go-redis' own log: broken connections are the point here.
 type quiet struct{}
 
@@ -100,14 +110,26 @@ func play(j job) (a answer) {
 		a.Defect = err.Error()
 		return a
 	}
+	a.record(p)
+	if j.History != "" || j.Judge {
+		a.judge(j, s, p.History)
+		a.Run.Stats.WallMS = float64(time.Since(began).Microseconds()) / 1000
+	}
+	return a
+}
+
+// record notes what was played.
+func (a *answer) record(p *scenarios.Played) {
 	a.Run.HistorySHA256 = p.History.Hash()
 	a.Run.Stats = reports.Stats{
 		Ops: countOps(p.History), VirtualMS: float64(p.Took) / float64(time.Millisecond), Commands: p.Commands,
 	}
-	if j.History == "" && !j.Judge {
-		return a
-	}
-	judged, err := checker.Judge(p.History, checker.Options{})
+}
+
+// judge judges a history, compares the verdicts with the expected ones, and
+// stores it where the job says.
+func (a *answer) judge(j job, s *scenarios.Scenario, h *checker.History) {
+	judged, err := checker.Judge(h, checker.Options{})
 	var disagreement *checker.DisagreementError
 	switch {
 	case errors.As(err, &disagreement):
@@ -117,16 +139,14 @@ func play(j job) (a answer) {
 	}
 	a.Run.Verdicts = judged.Verdicts
 	expect(&a.Run, s)
-	a.Run.Stats.WallMS = float64(time.Since(began).Microseconds()) / 1000
 	if j.History == "" || (j.Surprise && a.Run.AsExpected) {
-		return a
+		return
 	}
-	if err := store(j.History, p.History); err != nil {
+	if err := store(j.History, h); err != nil {
 		a.Output = err.Error()
-		return a
+		return
 	}
 	a.Run.History = j.Path
-	return a
 }
 
 // expect fills in what the scenario argues for, and compares.

@@ -1,0 +1,64 @@
+package scenarios
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/faults"
+)
+
+// needs is what a scenario takes in a real world, where every server costs
+// time: no more than its faults and the lock under test call for.
+type needs struct {
+	replicas  bool // the lock waits for them, or a fault strikes them
+	sentinels bool // somebody has to promote
+	persist   bool // a server comes back with its data
+	clocks    bool // a server's clock is moved
+	moments   bool // a fault waits for a request at a server
+}
+
+func (s *Scenario) needs(sub subject) needs {
+	n := needs{replicas: sub.acks || s.Topology.Cluster}
+	for _, f := range s.Faults {
+		switch f.Fault {
+		case "failover":
+			n.replicas, n.sentinels, n.persist = true, !s.Topology.Cluster, true
+		case "cut-replication", "replication-lag":
+			n.replicas = true
+		case "node-crash":
+			n.persist = true
+		case "node-restart":
+			n.persist = n.persist || f.Data == "keep"
+		case "clock-jump", "clock-drift":
+			n.clocks = true
+		}
+		if f.On != nil && (f.On.Moment == faults.Received || f.On.Moment == faults.Executed) {
+			n.moments = true
+		}
+		named := slices.Concat(f.Target, f.Peer, faults.Names{f.To})
+		if f.On != nil {
+			named = append(named, f.On.Node)
+		}
+		n.replicas = n.replicas || slices.ContainsFunc(named, func(name string) bool { return strings.Contains(name, "-replica-") })
+	}
+	return n
+}
+
+// liveTopology is what the real world must be made of for a lock.
+func (s *Scenario) liveTopology(sub subject, n needs) faults.Topology {
+	t := s.topologyFor(sub)
+	t.World = "live"
+	if !n.replicas {
+		t.Replicas = 0
+	}
+	return t
+}
+
+// topologyFor is what the simulated world must be made of for a lock.
+func (s *Scenario) topologyFor(sub subject) faults.Topology {
+	return faults.Topology{
+		World: "sim", Clients: s.Topology.Clients, Groups: max(1, s.Topology.Groups, cmp.Or(sub.groups, 1)),
+		Replicas: s.Topology.Replicas, Cluster: s.Topology.Cluster,
+	}
+}

@@ -1,0 +1,332 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/live/worker"
+	"github.com/holdfast-go/holdfast/sim"
+	"github.com/holdfast-go/holdfast/sim/keyspace"
+)
+
+// Live is how a scenario is played in the real world.
+type Live struct {
+	// Dir is where the servers run; it must exist.
+	Dir string
+	// Worker is the command of a client process. It speaks the protocol of
+	// package worker on its stdin and stdout.
+	Worker []string
+	// Journal is a file that the history is written to while the run lasts,
+	// and that is removed at its end; empty for none.
+	Journal string
+	// Scale is what every time of the scenario is multiplied with; 0 is the
+	// scenario's own pace.
+	Scale float64
+}
+
+// SetupError says that a run could not be set up or carried out in the real
+// world. It says nothing about the lock.
+type SetupError struct{ Err error }
+
+func (e *SetupError) Error() string { return "the run could not be set up: " + e.Err.Error() }
+
+func (e *SetupError) Unwrap() error { return e.Err }
+
+// SlowMachineError says that the machine stood still for too long for the run
+// to mean anything.
+type SlowMachineError struct{ Late time.Duration }
+
+func (e *SlowMachineError) Error() string {
+	return fmt.Sprintf("the machine was too busy: the harness got its turn %s late, and more than %s is no fault of the lock's",
+		e.Late.Round(time.Millisecond), tolerance)
+}
+
+const (
+	// setupLimit bounds the start of servers and client processes.
+	setupLimit = time.Minute
+	// farewell bounds each step of taking leave of a client process.
+	farewell = 10 * time.Second
+	// detect is how long a server must be silent until it is taken for dead.
+	detect = 500 * time.Millisecond
+)
+
+// PlayLive plays a scenario against a lock on real servers, with real client
+// processes, in real time. Errors are a [*SetupError] or a [*SlowMachineError]
+// when the run says nothing about the lock.
+func PlayLive(ctx context.Context, s *Scenario, lockName string, seed uint64, version string, o Live) (*Played, error) {
+	sub, err := subjectOf(lockName)
+	if err != nil {
+		return nil, err
+	}
+	if ok, reason := s.Applies(lockName); !ok {
+		return nil, fmt.Errorf("scenario %s does not apply to %s: %s", s.Name, lockName, reason)
+	}
+	if o.Scale == 0 {
+		o.Scale = s.Pace()
+	}
+	needs := s.needs(sub)
+	s = s.withDefaults().atScale(o.Scale)
+	r := &run{scenario: s, subject: sub, seed: seed, top: s.liveTopology(sub, needs), owners: &owners{name: map[string]string{}}}
+	if r.timeline, err = faults.NewTimeline(s.Faults, r.top, seed); err != nil {
+		return nil, err
+	}
+	l := &liveRun{run: r, opts: o, needs: needs}
+	if err := l.play(ctx, version); err != nil {
+		return nil, err
+	}
+	return &Played{History: &checker.History{Header: r.header(version), Events: r.rec.events}, Took: r.took, Commands: r.commands, Scripts: r.scripts}, nil
+}
+
+// liveRun is a run in the real world.
+type liveRun struct {
+	*run
+	opts    Live
+	needs   needs
+	world   *live.World
+	truth   *live.Truth
+	procs   []*live.Process
+	clients []*client
+
+	mu      sync.Mutex
+	started bool // r.rec is there
+}
+
+func (l *liveRun) play(ctx context.Context, version string) (err error) {
+	setup, cancel := context.WithTimeout(ctx, setupLimit)
+	defer cancel()
+	if err := l.setUp(setup); err != nil {
+		return &SetupError{errors.Join(err, l.takeDown())}
+	}
+	defer func() {
+		if failed := l.takeDown(); failed != nil && err == nil {
+			err = &SetupError{failed}
+		}
+	}()
+	j, err := openJournal(l.opts.Journal, l.header(version), l.rec)
+	if err != nil {
+		return err
+	}
+	beats := startPulse()
+	l.perform(ctx)
+	late := beats.stop()
+	err = errors.Join(l.world.Err(), l.truth.Err(), l.err)
+	switch {
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	case err != nil:
+		err = &SetupError{err}
+	case late > tolerance:
+		err = &SlowMachineError{late}
+	}
+	if err == nil {
+		err = l.tellLogs()
+		l.rec.end(l.end, l.took)
+	}
+	return errors.Join(err, j.close())
+}
+
+// setUp starts the servers, looks at their keys, and starts the clients.
+func (l *liveRun) setUp(ctx context.Context) (err error) {
+	s := l.scenario
+	l.world, err = live.NewWorld(ctx, live.WorldOptions{
+		Options: live.Options{
+			Clients: l.top.Clients, Groups: l.top.Groups, Replicas: l.top.Replicas, Cluster: l.top.Cluster,
+			Sentinel: l.needs.sentinels, Persist: l.needs.persist, Clocks: l.needs.clocks, Detect: detect, Dir: l.opts.Dir,
+		},
+		LockKeys: []string{s.Workload.Lock}, OnMoment: l.moments(), Changed: func(node, from string) bool { return l.truth.Changed(node, from) },
+	})
+	if err != nil {
+		return err
+	}
+	l.truth, err = l.world.Observe(func(key string) bool { return key == s.Workload.Lock }, l.changed)
+	if err != nil {
+		return err
+	}
+	if err := l.slowDown(); err != nil {
+		return err
+	}
+	sessions := make([]*remoteSession, l.top.Clients)
+	l.procs = make([]*live.Process, l.top.Clients)
+	errs := make([]error, l.top.Clients)
+	var all sync.WaitGroup
+	for i := range l.top.Clients {
+		all.Go(func() { l.procs[i], sessions[i], errs[i] = l.startClient(ctx, i+1) })
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rec, l.started = newRecorder(time.Now()), true
+	shared := &stock{fenced: l.subject.fenced, value: Initial}
+	for i, p := range l.procs {
+		l.clients = append(l.clients, l.newClient(i+1, p.Process, sessions[i], shared, sim.Stream(l.seed, "workload", p.Name())))
+	}
+	return nil
+}
+
+// moments is who is told of requests at servers; nobody where no fault waits
+// for one.
+func (l *liveRun) moments() func(faults.Moment) {
+	if !l.needs.moments {
+		return nil
+	}
+	return l.timeline.Moment
+}
+
+// slowDown gives the links the latency and the lag that a scenario asks for;
+// one that does not ask gets what loopback has.
+func (l *liveRun) slowDown() error {
+	return nil
+}
+
+// changed records a change of the lock's key on a server.
+func (l *liveRun) changed(c keyspace.Change) {
+	l.mu.Lock()
+	started := l.started
+	l.mu.Unlock()
+	if started {
+		l.rec.addAt(l.owners.serverEvent(c), c.At)
+	}
+}
+
+// startClient starts the process of client n and opens the lock in it.
+func (l *liveRun) startClient(ctx context.Context, n int) (*live.Process, *remoteSession, error) {
+	name := fmt.Sprintf("client-%d", n)
+	access, err := l.world.Access(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := l.world.StartProcess(ctx, name, l.opts.Worker, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := l.world.Add(name, p); err != nil {
+		return p, nil, err
+	}
+	env := l.environment(n, name)
+	access.TimeScale = env.scale
+	_, err = p.Conversation().Hello(ctx, worker.Hello{
+		Process: name, Lock: l.subject.name, Seed: l.seed, LeaseNS: int64(env.lease), PollNS: int64(env.poll),
+		Replicas: env.replicas, Redis: access,
+	})
+	if err != nil {
+		return p, nil, fmt.Errorf("start %s: %w", name, err)
+	}
+	return p, &remoteSession{p.Conversation()}, nil
+}
+
+// perform plays the workload under the faults, lets things come to rest, and
+// looks at what remains.
+func (l *liveRun) perform(ctx context.Context) {
+	work, cancel := context.WithCancel(ctx)
+	defer cancel()
+	l.timeline.Start(work, striker{l.world, l.rec}, l.struck)
+	l.work(work, cancel, l.clients)
+	l.timeline.Stop()
+	l.rest(ctx)
+	l.end.Goroutines = l.finish(ctx)
+	l.end.Connections = l.world.ClientConnections()
+	l.took = time.Since(l.rec.start)
+	for _, name := range l.world.Names() {
+		if l.world.Up(name) {
+			l.err = errors.Join(l.err, l.truth.Sync(ctx, name))
+		}
+	}
+}
+
+// rest waits until nothing is left that will go by itself, at most until every
+// lease is over, and looks at what remains. A watchdog gets the time to renew
+// once more, should it go on.
+func (l *liveRun) rest(ctx context.Context) {
+	longest := time.Now().Add(longestLease(l.clients)*3/2 + l.scenario.pace(5*time.Second))
+	once := time.Duration(l.subject.claims(l.scenario).RenewEvery)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for begin := time.Now(); ctx.Err() == nil; <-tick.C {
+		keys, err := l.remaining(ctx)
+		if err != nil {
+			l.err = errors.Join(l.err, err)
+			return
+		}
+		l.end.Keys = keys
+		if now := time.Now(); (len(keys) == 0 && now.Sub(begin) > once) || now.After(longest) {
+			break
+		}
+	}
+	subscriptions, err := l.world.Subscriptions(ctx)
+	l.end.Subscriptions, l.err = subscriptions, errors.Join(l.err, err)
+}
+
+// remaining lists the keys that should be gone: not what a lock keeps on
+// purpose, nor its bookkeeping, which ends by itself.
+func (l *liveRun) remaining(ctx context.Context) ([]string, error) {
+	keys, err := l.world.Keys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	name := l.scenario.Workload.Lock
+	var left []string
+	for _, k := range keys {
+		ends := k.Name != name && k.TTL > 0 && k.TTL <= bookkeeping
+		if !ends && !l.subject.keeps(name, k.Name) {
+			left = append(left, k.Node+" "+k.Name)
+		}
+	}
+	slices.Sort(left)
+	return left, nil
+}
+
+// finish takes leave of the clients, and returns the goroutines that their
+// locks have left running.
+func (l *liveRun) finish(ctx context.Context) []string {
+	left := make([][]string, len(l.procs))
+	errs := make([]error, len(l.procs))
+	var all sync.WaitGroup
+	for i, p := range l.procs {
+		if p.Crashed() {
+			continue
+		}
+		all.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, farewell)
+			defer cancel()
+			left[i], errs[i] = p.Conversation().Finish(ctx)
+		})
+	}
+	all.Wait()
+	l.err = errors.Join(l.err, errors.Join(errs...))
+	return slices.Concat(left...)
+}
+
+// tellLogs puts what the servers logged into the history.
+func (l *liveRun) tellLogs() error {
+	lines, err := l.world.LogLines()
+	if err != nil {
+		return err
+	}
+	for _, line := range lines {
+		if line.Text != "" && !line.At.Before(l.rec.start) {
+			l.rec.addAt(checker.Event{Kind: checker.Log, Log: &checker.LogEvent{Server: line.Server, Text: line.Text}}, line.At)
+		}
+	}
+	return nil
+}
+
+func (l *liveRun) takeDown() error {
+	var errs []error
+	if l.truth != nil {
+		l.truth.Close()
+	}
+	if l.world != nil {
+		errs = append(errs, l.world.Close())
+	}
+	return errors.Join(errs...)
+}

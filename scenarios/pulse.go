@@ -1,0 +1,48 @@
+package scenarios
+
+import (
+	"sync"
+	"time"
+)
+
+// pulse finds out whether the machine gave the harness its turn in time while
+// a run was played. A judge cannot tell a slow machine from a slow lock, so a
+// run in which the machine stood still is worth nothing, whatever its verdict.
+type pulse struct {
+	quit  chan struct{}
+	done  sync.WaitGroup
+	worst time.Duration // how late a beat came; read it after stop
+}
+
+const (
+	beat = 5 * time.Millisecond
+	// tolerance is how late a beat may be. Judges allow for requests that are
+	// twice as long under way.
+	tolerance = 75 * time.Millisecond
+)
+
+func startPulse() *pulse {
+	p := &pulse{quit: make(chan struct{})}
+	p.done.Go(func() {
+		t := time.NewTimer(beat)
+		defer t.Stop()
+		for {
+			due := time.Now().Add(beat)
+			t.Reset(beat)
+			select {
+			case <-t.C:
+				p.worst = max(p.worst, time.Since(due))
+			case <-p.quit:
+				return
+			}
+		}
+	})
+	return p
+}
+
+// stop ends it and returns how late the latest beat was.
+func (p *pulse) stop() time.Duration {
+	close(p.quit)
+	p.done.Wait()
+	return p.worst
+}
