@@ -39,11 +39,16 @@ type link struct {
 }
 
 // pair is a connection: the end of who dialled and the end of the server.
-type pair struct{ dialler, server *net.TCPConn }
+type pair struct {
+	dialler, server *net.TCPConn
+	tap             *tap // may be nil
+}
 
 func (p *pair) abort() {
 	abort(p.dialler)
-	abort(p.server)
+	if p.tap == nil || !p.tap.abandon() {
+		abort(p.server)
+	}
 }
 
 // proxies is what toxiproxy wants to know of the API server that we do not run.
@@ -56,7 +61,10 @@ func newLink(l faults.Link, p *parties) *link {
 
 // join lets bytes run between the two ends, through the toxics of the link.
 func (l *link) join(dialler, server *net.TCPConn) {
-	p := &pair{dialler, server}
+	p := &pair{dialler: dialler, server: server}
+	if l.moments != nil {
+		p.tap = &tap{link: l.Link, moments: l.moments, node: l.node, process: l.node.running(), conn: server}
+	}
 	l.mu.Lock()
 	if l.closed {
 		l.mu.Unlock()
@@ -80,9 +88,8 @@ func (l *link) join(dialler, server *net.TCPConn) {
 	}
 	var requests io.WriteCloser = &sink{conn: server, ended: ended}
 	var replies io.Reader = server
-	if l.moments != nil {
-		t := &tap{link: l.Link, moments: l.moments, node: l.node, process: l.node.running(), conn: server}
-		requests, replies = newQueue(&sink{conn: t, ended: ended}), t
+	if p.tap != nil {
+		requests, replies = newQueue(&sink{conn: p.tap, ended: ended}), p.tap
 	}
 	l.toxics.StartLink(proxies, fmt.Sprint(id, " up"), dialler, requests, stream.Upstream)
 	l.toxics.StartLink(proxies, fmt.Sprint(id, " down"), replies, &sink{conn: dialler, ended: ended}, stream.Downstream)

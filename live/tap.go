@@ -30,9 +30,11 @@ type tap struct {
 	process *process // the node's, as it was when the connection was opened
 	conn    *net.TCPConn
 
-	mu       sync.Mutex
-	awaiting []request // sent and not answered, in order
-	deaf     bool      // it has subscribed: the rest is messages
+	mu        sync.Mutex
+	awaiting  []request // sent and not answered, in order
+	deaf      bool      // it has subscribed: the rest is messages
+	receiving bool      // a request counts as received and is not sent
+	abandoned bool      // the client's end broke meanwhile
 
 	requests faults.Frames // used by Write
 	replies  faults.Frames // and this and what follows by Read
@@ -48,38 +50,66 @@ type request struct {
 	confirmed bool
 }
 
+// errAbandoned ends what a client sends, when its end broke.
+var errAbandoned = errors.New("the connection broke while a request was received")
+
 // errLost ends a connection whose node died after it had executed a request.
 var errLost = errors.New("the server died before its reply was sent")
 
 // Write sends requests on to the node, whole and one by one.
 func (t *tap) Write(b []byte) (int, error) {
 	for _, frame := range t.requests.Split(b) {
-		t.received(command(frame))
-		if _, err := t.conn.Write(frame); err != nil {
+		abandoned := t.received(command(frame))
+		_, err := t.conn.Write(frame)
+		if abandoned && err == nil {
+			err = errors.Join(errAbandoned, t.conn.CloseWrite())
+		}
+		if err != nil {
 			return 0, err
 		}
 	}
 	return len(b), nil
 }
 
-// Close sends what is left of an unfinished request, and closes the connection.
+// abandon says whether the node's end must outlive the client's, because it
+// counts as having received a request that is not sent yet.
+func (t *tap) abandon() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.abandoned = t.receiving
+	return t.receiving
+}
+
+// Close sends what is left of an unfinished request, and closes the
+// connection. An abandoned one is closed by Read, after its last reply.
 func (t *tap) Close() error {
+	t.mu.Lock()
+	abandoned := t.abandoned
+	t.mu.Unlock()
+	if abandoned {
+		return nil
+	}
 	_, err := t.conn.Write(t.requests.Rest())
 	return errors.Join(err, t.conn.Close())
 }
 
-func (t *tap) received(command string) {
+// received announces a request. abandoned says that it is the last one.
+func (t *tap) received(command string) (abandoned bool) {
 	subscribes := strings.HasSuffix(command, "SUBSCRIBE")
 	t.mu.Lock()
 	deaf := t.deaf
 	if !deaf {
 		t.awaiting = append(t.awaiting, request{command, subscribes})
 	}
-	t.deaf = deaf || subscribes
+	t.deaf, t.receiving = deaf || subscribes, !deaf
 	t.mu.Unlock()
 	if !deaf {
 		t.announce(faults.Moment{Name: faults.Received, Command: command})
 	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.receiving = false
+	return t.abandoned
 }
 
 // Read hands on what the node has sent, one reply at a time.
@@ -93,6 +123,7 @@ func (t *tap) Read(b []byte) (int, error) {
 				return 0, errLost
 			}
 		case t.ended != nil:
+			t.conn.Close() // at the latest
 			return 0, t.ended
 		default:
 			n, err := t.conn.Read(b)

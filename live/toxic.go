@@ -67,6 +67,14 @@ func (c *carrier) Cleanup(stub *toxics.ToxicStub) {
 	if t, ok := c.toxic.(toxics.CleanupToxic); ok {
 		t.Cleanup(stub)
 	}
+	if stub.Closed() {
+		// toxiproxy leaves the chain before it as it is, and what still comes
+		// along it would wait for ever.
+		go func() {
+			for range stub.Input { // ends with the connection
+			}
+		}()
+	}
 }
 
 // NewState implements [toxics.StatefulToxic].

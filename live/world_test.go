@@ -283,3 +283,18 @@ func TestAFaultActsOnTheVeryReply(t *testing.T) {
 		}
 	})
 }
+
+// A client that dies after its request was received dies too late to stop it.
+func TestARequestThatWasReceivedIsExecuted(t *testing.T) {
+	t.Parallel()
+	var moments collected
+	w, _ := startWorld(t, WorldOptions{Options: Options{Clients: 1, Groups: 1}, OnMoment: moments.add})
+	c := once(t, w)
+	check(t, c.Ping(t.Context()).Err())
+	moments.at(faults.Received, "INCR", func() { check(t, w.Crash("client-1")) })
+	if err := c.Incr(t.Context(), "n").Err(); err == nil {
+		t.Error("the reply arrived over a broken connection")
+	}
+	eventually(t, "the request is executed", func() bool { return admin(t, w.Servers, "node-1").Get(t.Context(), "n").Val() == "1" })
+	eventually(t, "its end is announced", func() bool { return slices.Contains(moments.words(), "executed INCR") })
+}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/stacks"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/sim"
 )
@@ -87,7 +88,7 @@ func (c *client) run(ctx context.Context) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.rec.add(checker.Event{Kind: checker.Note, F: checker.Panic, Client: c.proc.Name(), Owner: c.owner,
-				Result: &checker.Result{Message: fmt.Sprintf("%v\n%s", p, plain(strings.TrimRight(string(debug.Stack()), "\n")))}})
+				Result: &checker.Result{Message: fmt.Sprintf("%v\n%s", p, stacks.Plain(strings.TrimRight(string(debug.Stack()), "\n")))}})
 		}
 	}()
 	c.newOwner()

@@ -41,7 +41,7 @@ func (w *World) Client(p *Process, group int) redis.UniversalClient {
 	return redis.NewClient(&redis.Options{
 		Addr: address(group, 0).String(),
 		Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return w.dial(ctx, p, w.routeOf(p.name, group))
+			return w.dial(ctx, p, w.routeOf(p.Name(), group))
 		},
 		PoolSize:                 poolSize,
 		DisableIdentity:          true,
@@ -54,7 +54,7 @@ func (w *World) slotMap(p *Process) []redis.ClusterSlot {
 	var m []redis.ClusterSlot
 	for g := 1; g <= w.opts.Groups; g++ {
 		first, last := w.cluster.span(g)
-		n := w.routeOf(p.name, g)
+		n := w.routeOf(p.Name(), g)
 		m = append(m, redis.ClusterSlot{Start: first, End: last, Nodes: []redis.ClusterNode{{ID: n.name, Addr: n.addr.String()}}})
 	}
 	return m

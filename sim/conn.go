@@ -35,7 +35,7 @@ func connect(l *link, owner *Process, up, down *rand.Rand, from, to net.Addr) (c
 	return client, server
 }
 
-func (c *pipeConn) frozen() bool { return c.owner != nil && c.owner.frozen() }
+func (c *pipeConn) frozen() bool { return c.owner != nil && c.owner.Paused() }
 
 func (c *pipeConn) Read(b []byte) (int, error) { return c.in.read(b, c.frozen) }
 

@@ -42,7 +42,7 @@ func (w *World) setPaused(client string, paused bool) error {
 	if p.Crashed() {
 		return fmt.Errorf("%s has crashed", client)
 	}
-	p.set(paused, false)
+	p.SetPaused(paused)
 	return nil
 }
 
@@ -55,8 +55,7 @@ func (w *World) Crash(client string) error {
 	if p.Crashed() {
 		return fmt.Errorf("%s has already crashed", client)
 	}
-	p.set(false, true)
-	p.kill()
+	p.Crash()
 	for _, l := range w.allLinks() {
 		if l.from == client {
 			l.reset()
@@ -71,14 +70,7 @@ func (w *World) Cancel(client string) error {
 	if err != nil {
 		return err
 	}
-	p.mu.Lock()
-	cancel := p.cancel
-	p.mu.Unlock()
-	if cancel == nil {
-		return fmt.Errorf("%s is in no operation that could be cancelled", client)
-	}
-	cancel()
-	return nil
+	return p.Cancel()
 }
 
 // Attach implements [faults.World].

@@ -194,7 +194,7 @@ func (w *World) Close() {
 		l.clear()
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.procs)) {
-		w.procs[name].kill()
+		w.procs[name].Close()
 	}
 }
 
@@ -219,7 +219,7 @@ func (w *World) changed(c keyspace.Change) {
 // opOf is the operation a process is in.
 func (w *World) opOf(process string) string {
 	if p := w.procs[process]; p != nil {
-		return p.currentOp()
+		return p.Op()
 	}
 	return ""
 }
@@ -296,7 +296,7 @@ func (w *World) dial(ctx context.Context, p *Process, n *node) (net.Conn, error)
 		return nil, net.ErrClosed
 	}
 	from := &net.TCPAddr{IP: net.IPv4(10, 1, 0, 1), Port: 40000}
-	c, err := w.link(p.name, n.name).open(ctx, p, from, n.addr, func(server *pipeConn) error { return n.accept(server, p.name) })
+	c, err := w.link(p.Name(), n.name).open(ctx, p, from, n.addr, func(server *pipeConn) error { return n.accept(server, p.Name()) })
 	if err != nil {
 		return nil, err
 	}

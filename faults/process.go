@@ -1,0 +1,118 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"sync"
+)
+
+// Process is a client process as its workload and the faults see it: it can be
+// paused, crash, and have the operation it is in cancelled. What a world has
+// to do besides, such as freezing connections or sending signals, it does
+// itself. The methods are safe for concurrent use.
+type Process struct {
+	name string
+
+	mu      sync.Mutex
+	changed *sync.Cond
+	paused  bool
+	crashed bool
+	op      string
+	cancel  context.CancelFunc // of the operation under way
+	dead    context.Context
+	kill    context.CancelFunc
+}
+
+// NewProcess returns a process that runs.
+func NewProcess(name string) *Process {
+	p := &Process{name: name, op: "background"}
+	p.changed = sync.NewCond(&p.mu)
+	p.dead, p.kill = context.WithCancel(context.Background())
+	return p
+}
+
+// Name is the process's name, "client-1".
+func (p *Process) Name() string { return p.name }
+
+// Gate returns once the process is not paused; false means it has crashed.
+func (p *Process) Gate() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.paused && !p.crashed {
+		p.changed.Wait()
+	}
+	return !p.crashed
+}
+
+// Dead ends when the process crashes or is closed.
+func (p *Process) Dead() context.Context { return p.dead }
+
+// Crashed reports whether the process has crashed.
+func (p *Process) Crashed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.crashed
+}
+
+// Paused reports whether the process is paused. One that has crashed is not.
+func (p *Process) Paused() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.paused && !p.crashed
+}
+
+// Begin says which operation the process is in from now on, and returns a
+// context for it that [Process.Cancel] ends. done ends both.
+func (p *Process) Begin(ctx context.Context, op string) (_ context.Context, done func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	p.mu.Lock()
+	p.op, p.cancel = op, cancel
+	p.mu.Unlock()
+	return ctx, func() {
+		p.mu.Lock()
+		p.op, p.cancel = "background", nil
+		p.mu.Unlock()
+		cancel()
+	}
+}
+
+// Op is the operation the process is in, "background" while it is in none.
+func (p *Process) Op() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.op
+}
+
+// Cancel ends the context of the operation under way; it is an error when
+// there is none.
+func (p *Process) Cancel() error {
+	p.mu.Lock()
+	cancel := p.cancel
+	p.mu.Unlock()
+	if cancel == nil {
+		return fmt.Errorf("%s is in no operation that could be cancelled", p.name)
+	}
+	cancel()
+	return nil
+}
+
+// SetPaused closes or opens the gate.
+func (p *Process) SetPaused(paused bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.paused = paused
+	p.changed.Broadcast()
+}
+
+// Crash opens the gate for good, for nothing to go through, and ends
+// [Process.Dead]. Once is as good as twice.
+func (p *Process) Crash() {
+	p.mu.Lock()
+	p.crashed = true
+	p.changed.Broadcast()
+	p.mu.Unlock()
+	p.kill()
+}
+
+// Close ends [Process.Dead] for a world that is over. It is no crash.
+func (p *Process) Close() { p.kill() }
