@@ -119,3 +119,72 @@ func TestTheTruthOfAClusterIsToldByEveryNode(t *testing.T) {
 	}
 	eventually(t, "the replicas tell as well", func() bool { return told(roleReplica) == 6 })
 }
+
+func TestTheTruthSurvivesAFailover(t *testing.T) {
+	t.Parallel()
+	s := start(t, Options{Clients: 1, Groups: 1, Replicas: 1, Sentinel: true})
+	v := observe(t, s)
+	c := client(t, s, "client-1", 1)
+	ctx := t.Context()
+	heal, err := s.Cut("node-1", "node-1-replica-1")
+	check(t, err)
+	defer heal()
+	check(t, c.SetNX(ctx, "lock", "a", 0).Err())
+	check(t, s.StopNode("node-1"))
+	check(t, s.Promote("node-1-replica-1"))
+	eventually(t, "the lock is taken again", func() bool { return c.SetNX(ctx, "lock", "b", 0).Val() })
+	heal()
+	check(t, s.StartNode("node-1", false))
+	check(t, s.Follow("node-1"))
+	eventually(t, "the old primary has what the new one has", func() bool {
+		got := v.changes("node-1")
+		return len(got) > 0 && got[len(got)-1].After.Str == "b"
+	})
+	v.want("node-1",
+		"primary lock: nothing -> a (SET by client-1)",
+		"primary lock: a -> nothing (restart)",
+		"replica lock: nothing -> b (replication)",
+	)
+	v.want("node-1-replica-1", "primary lock: nothing -> b (SET by client-1)")
+}
+
+func TestTheTruthTellsWhatARestartLoses(t *testing.T) {
+	t.Parallel()
+	s := start(t, Options{Clients: 1, Groups: 1, Persist: true})
+	v := observe(t, s)
+	c := client(t, s, "client-1", 1)
+	ctx := t.Context()
+	check(t, c.Set(ctx, "lock", "a", 0).Err())
+	check(t, c.Set(ctx, "lock:short", "b", 30*time.Millisecond).Err())
+	check(t, s.StopNode("node-1"))
+	v.changes("node-1")
+	time.Sleep(30 * time.Millisecond) // until it has expired while nobody was there
+	check(t, s.StartNode("node-1", true))
+	check(t, c.Set(ctx, "lock", "c", 0).Err())
+	check(t, s.StopNode("node-1"))
+	check(t, s.StartNode("node-1", false))
+	check(t, c.Set(ctx, "lock", "d", 0).Err())
+	v.want("node-1",
+		"primary lock: nothing -> a (SET by client-1)",
+		"primary lock:short: nothing -> b for a time (SET by client-1)",
+		"primary lock:short: b for a time -> nothing (expiry)",
+		"primary lock: a -> c (SET by client-1)",
+		"primary lock: c -> nothing (restart)",
+		"primary lock: nothing -> d (SET by client-1)",
+	)
+}
+
+func TestTheTruthDoubtsItselfWhenANodeHoldsSomethingElse(t *testing.T) {
+	t.Parallel()
+	s := start(t, Options{Groups: 1})
+	truth, err := s.Observe(func(string) bool { return true }, func(keyspace.Change) {})
+	check(t, err)
+	defer truth.Close()
+	ctx := t.Context()
+	check(t, admin(t, s, "node-1").ConfigSet(ctx, "notify-keyspace-events", "").Err())
+	check(t, admin(t, s, "node-1").Set(ctx, "lock", "a", 0).Err()) // without an event
+	eventually(t, "the difference is noticed", func() bool { return truth.Err() != nil })
+	if !strings.Contains(truth.Err().Error(), `"lock"`) {
+		t.Errorf("the error does not name the key: %v", truth.Err())
+	}
+}
