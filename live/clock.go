@@ -94,22 +94,24 @@ func (c *clock) set(jump time.Duration, rate float64) error {
 }
 
 // trueTime is when the clock showed a time. When it did so more than once, as
-// after a jump back, that is the one nearest to near; when it never did, as in
-// a jump forward, it is the moment of the jump.
+// after a jump back, that is the one nearest to near, which is not after near;
+// when it never did, as in a jump forward, it is the moment of the jump.
 func (c *clock) trueTime(shown, near int64) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	best := int64(math.MinInt64)
+	var best, least int64
 	for i, s := range c.spans {
-		t := s.trueTime(shown)
-		if i > 0 {
-			t = max(t, s.base)
-		}
+		exact := s.trueTime(shown)
+		t := min(exact, near)
 		if i+1 < len(c.spans) {
 			t = min(t, c.spans[i+1].base)
 		}
-		if i == 0 || distance(t, near) < distance(best, near) {
-			best = t
+		if i > 0 {
+			t = max(t, s.base)
+		}
+		missed := distance(t, exact) / int64(2*time.Millisecond) // logs cut off what is less than one
+		if i == 0 || missed < least || missed == least && distance(t, near) < distance(best, near) {
+			best, least = t, missed
 		}
 	}
 	return best
@@ -167,7 +169,7 @@ func (s *Servers) SetClock(name string, jump time.Duration, rate float64) error 
 }
 
 // trueTime is when a node's clock showed a time, by the clock of the harness.
-// near is a true time close to it, which chooses when a jump leaves a choice;
+// near is a true time soon after it, which chooses when a jump leaves a choice;
 // the result has near's monotonic reading.
 func (s *Servers) trueTime(node string, shown, near time.Time) time.Time {
 	at := shown.UnixNano()

@@ -98,6 +98,17 @@ func TestTrueTimeOfAJumpedClock(t *testing.T) {
 	}
 }
 
+// What a server said right before its clock jumped may be read right after.
+func TestTrueTimeOfWhatWasShownBeforeAJump(t *testing.T) {
+	t.Parallel()
+	jump := int64(time.Second)
+	c := &clock{spans: []span{{rate: 1}, {base: jump, offset: int64(time.Hour), rate: 1}}}
+	shown := jump - int64(10*time.Millisecond)
+	if got := c.trueTime(shown, jump+int64(time.Millisecond)); got != shown {
+		t.Errorf("it was shown at %d, want %d", got, shown)
+	}
+}
+
 func TestWithoutACompilerClocksAreUnavailable(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	if _, err := compileShim(t.TempDir()); !errors.Is(err, ErrUnavailable) {

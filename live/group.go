@@ -40,6 +40,9 @@ func (o *observer) line(l monitorLine, at time.Time) error {
 	if o.group != nil && o.group.script && l.from != fromScript {
 		o.closeGroup(at)
 	}
+	if len(o.ended) > 0 {
+		o.reportEnded(o.truly(l.at, at))
+	}
 	if command == "ECHO" && len(l.args) == 2 && o.waiting[l.args[1]] != nil {
 		o.waiting[l.args[1]] <- mark{o.changes, o.truly(l.at, at)}
 		delete(o.waiting, l.args[1])
@@ -129,7 +132,7 @@ func (o *observer) closeGroup(by time.Time) {
 			continue
 		}
 		changed = true
-		o.emit(o.explain(g, keyspace.Change{Key: k, Before: before, After: after, At: o.truly(g.end, by)}), by)
+		o.emit(o.explain(g, keyspace.Change{Key: k, Before: before, After: after, At: o.truly(g.end, by), Now: g.end}), by)
 	}
 	o.changedBy[g.from] = changed
 }
@@ -155,7 +158,7 @@ func (o *observer) explain(g *group, c keyspace.Change) keyspace.Change {
 func (o *observer) ranOut(c keyspace.Change) keyspace.Change {
 	end := c.Before.ExpireAt
 	if !c.After.Exists() && !end.IsZero() && !end.After(o.shown(c.At)) {
-		c.Cause, c.At = "expiry", o.truly(end, c.At)
+		c.Cause, c.At, c.Now = "expiry", o.truly(end, c.At), time.Time{}
 	}
 	return c
 }

@@ -3,6 +3,7 @@ package live
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -19,16 +20,17 @@ type observer struct {
 	shadow *shadow
 
 	mu        sync.Mutex
-	conn      net.Conn      // nil while nothing is watched
-	broken    chan struct{} // closed when conn is
-	attached  bool          // what the node held at first has been reported
-	pid       int           // the process that is or was watched
-	restarted bool          // it is another one than before
-	replica   bool          // when last asked
-	last      time.Time     // the time of the last change
-	changes   int           // reported so far
-	events    []string      // lock keys with events that no command has claimed yet
-	group     *group        // what is being executed as one
+	conn      net.Conn          // nil while nothing is watched
+	broken    chan struct{}     // closed when conn is
+	attached  bool              // what the node held at first has been reported
+	pid       int               // the process that is or was watched
+	restarted bool              // it is another one than before
+	replica   bool              // when last asked
+	last      time.Time         // the time of the last change
+	changes   int               // reported so far
+	events    []string          // lock keys with events that no command has claimed yet
+	group     *group            // what is being executed as one
+	ended     []keyspace.Change // keys that have expired; a line that follows bounds when
 	multi     map[string]bool
 	changedBy map[string]bool
 	waiting   map[string]chan mark
@@ -93,7 +95,7 @@ func (o *observer) watch(ctx context.Context, pid int) {
 	o.follow(in)
 	stop()
 	o.mu.Lock()
-	o.closeGroup(time.Now())
+	o.settle(time.Now())
 	o.events, o.conn, o.attached = nil, nil, false
 	close(broken)
 	o.mu.Unlock()
@@ -108,12 +110,13 @@ func (o *observer) connect(ctx context.Context) (net.Conn, *bufio.Reader, error)
 		return nil, nil, err
 	}
 	greet := appendRequest(nil, "HELLO", "3")
+	greet = appendRequest(greet, "PING") // refused while it loads its data, the events of which are no changes
 	greet = appendRequest(greet, "PSUBSCRIBE", keyEvents+"*")
 	greet = appendRequest(greet, "MONITOR")
 	conn.SetDeadline(time.Now().Add(limit))
 	in := bufio.NewReader(conn)
 	_, err = conn.Write(greet)
-	for range 3 {
+	for range 4 {
 		var reply any
 		if err == nil {
 			reply, err = readRESP(in)
@@ -167,7 +170,7 @@ func (o *observer) follow(in *bufio.Reader) {
 			quiet.Reset(straggler)
 		case <-quiet.C:
 			o.mu.Lock()
-			o.closeGroup(time.Now())
+			o.settle(time.Now())
 			o.mu.Unlock()
 		}
 	}
@@ -222,8 +225,21 @@ func (o *observer) event(name, key string, at time.Time) error {
 	case name == "expired":
 		c.Cause, c.At = "expiry", o.truly(before.ExpireAt, at)
 	}
-	o.emit(c, at)
+	o.ended = append(o.ended, c)
 	return o.shadow.set(key, keyspace.Value{})
+}
+
+// settle reports all that has happened until by.
+func (o *observer) settle(by time.Time) {
+	o.closeGroup(by)
+	o.reportEnded(by)
+}
+
+func (o *observer) reportEnded(by time.Time) {
+	for _, c := range o.ended {
+		o.emit(c, by)
+	}
+	o.ended = nil
 }
 
 // watching says whether everything that the node executes from now on is seen.
@@ -231,6 +247,13 @@ func (o *observer) watching() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.attached
+}
+
+func (o *observer) isWatching(context.Context) error {
+	if !o.watching() {
+		return errors.New("it has not told what it holds")
+	}
+	return nil
 }
 
 // emit reports a change, the shadow being told by the caller. The time of a
@@ -244,7 +267,10 @@ func (o *observer) emit(c keyspace.Change, by time.Time) {
 	}
 	o.last = c.At
 	o.changes++
-	c.Node, c.Now = o.srv.name, o.shown(c.At)
+	c.Node = o.srv.name
+	if c.Now.IsZero() {
+		c.Now = o.shown(c.At)
+	}
 	o.truth.reporting.Lock()
 	defer o.truth.reporting.Unlock()
 	o.truth.report(c)

@@ -85,6 +85,9 @@ func (s *Servers) StartNode(name string, keepData bool) error {
 	if srv.sentinel {
 		srv.hurry(s.ctx, watching)
 	}
+	if o := srv.observing(); o != nil {
+		return srv.until(s.ctx, "to be observed", o.isWatching)
+	}
 	return nil
 }
 

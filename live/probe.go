@@ -60,7 +60,7 @@ func (o *observer) compare(ctx context.Context, first bool) (bool, error) {
 			keys = sortedKeys(found.values)
 		}
 		o.mu.Lock()
-		if still := found.begin.changes == found.end.changes && found.end.changes == o.changes && o.group == nil; still {
+		if still := found.begin.changes == found.end.changes && found.end.changes == o.changes && o.group == nil && o.ended == nil; still {
 			err := o.reconcile(found, first)
 			o.mu.Unlock()
 			return true, err
