@@ -44,7 +44,7 @@ func (p *Process) Gate() bool {
 	return !p.crashed
 }
 
-// Dead ends when the process crashes or is closed.
+// Dead ends when the process crashes, or its world is over.
 func (p *Process) Dead() context.Context { return p.dead }
 
 // Crashed reports whether the process has crashed.
@@ -114,5 +114,6 @@ func (p *Process) Crash() {
 	p.kill()
 }
 
-// Close ends [Process.Dead] for a world that is over. It is no crash.
-func (p *Process) Close() { p.kill() }
+// Over ends [Process.Dead] with the world that the process is in. It is no
+// crash.
+func (p *Process) Over() { p.kill() }

@@ -102,6 +102,7 @@ type Servers struct {
 	cut     map[string]func() // node -> what ends its isolation
 	err     error
 	closed  bool
+	started []*Process // of clients
 }
 
 // Start starts the servers and returns when they are ready: replicas in sync,
@@ -295,8 +296,8 @@ func (s *Servers) fail(err error) {
 	}
 }
 
-// Close kills every server, breaks every connection and removes the directory
-// of the run. Toxics have to be taken off before.
+// Close kills every client process and server, breaks every connection and
+// removes the directory of the run. Toxics have to be taken off before.
 func (s *Servers) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -306,10 +307,14 @@ func (s *Servers) Close() error {
 	s.closed = true
 	s.mu.Unlock()
 	s.end()
+	var errs []error
+	for _, p := range s.started {
+		errs = append(errs, p.end())
+		p.Over()
+	}
 	for _, srv := range s.order {
 		s.heal(srv.name)
 	}
-	var errs []error
 	for _, srv := range s.order {
 		errs = append(errs, srv.close())
 	}

@@ -23,6 +23,9 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(harnessDir); dir != "" {
 		os.Exit(harness(dir))
 	}
+	if how := os.Getenv(workerRole); how != "" {
+		os.Exit(playClient(how))
+	}
 	// The thread that starts servers has to live as long as the process.
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/holdfast-go/holdfast/live.startLoop"))
 }

@@ -10,3 +10,5 @@ func spawn(*exec.Cmd) error        { return ErrUnavailable }
 func identity(int) (string, error) { return "", ErrUnavailable }
 func workDir(int) (string, error)  { return "", ErrUnavailable }
 func ephemeral() int               { return 32768 }
+func stopped(int) error            { return ErrUnavailable }
+func awaitExit(int)                {}

@@ -193,7 +193,7 @@ func (w *World) Close() {
 		l.clear()
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.procs)) {
-		w.procs[name].Close()
+		w.procs[name].Over()
 	}
 }
 

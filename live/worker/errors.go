@@ -43,8 +43,14 @@ func classify(err error) []string {
 	return all
 }
 
+// mostMessage keeps the text of an error within a line.
+const mostMessage = 64 << 10
+
 // failure is the reply that tells of an error.
-func failure(err error) reply { return reply{Errors: classify(err), Message: err.Error()} }
+func failure(err error) reply {
+	text := err.Error()
+	return reply{Errors: classify(err), Message: text[:min(len(text), mostMessage)]}
+}
 
 // Error is an error that a process has reported. errors.Is finds the errors of
 // package lock, context.Canceled and errors.ErrUnsupported in it.

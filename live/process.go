@@ -1,0 +1,336 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/live/worker"
+)
+
+// Process is a client process: an OS process that speaks the protocol of
+// package worker on its standard input and output. With whatever processes it
+// starts it is a process group of its own, which is paused and killed as one,
+// and the kernel kills it when the harness dies.
+type Process struct {
+	*faults.Process
+	conversation *worker.Conversation
+	cmd          *exec.Cmd
+	stderr       tail
+	done         chan struct{} // closed when it has ended
+
+	mu     sync.Mutex
+	waited bool // its pid is not its own any more
+	wanted bool // its end is
+	err    error
+}
+
+// ProcessError says how a client process has ended that nobody told to, with
+// the end of what it wrote to its standard error.
+type ProcessError struct {
+	Process string
+	Stderr  string
+	Err     error
+}
+
+func (e *ProcessError) Error() string {
+	if e.Stderr == "" {
+		return fmt.Sprintf("%s: %v; its stderr is empty", e.Process, e.Err)
+	}
+	return fmt.Sprintf("%s: %v; the end of its stderr:\n%s", e.Process, e.Err, e.Stderr)
+}
+
+func (e *ProcessError) Unwrap() error { return e.Err }
+
+// grace is how long a process may take to exit when it has closed its standard
+// output, and its output to be read when it has exited.
+const grace = time.Second
+
+// StartProcess starts the process of a client, which is to be greeted next. It
+// runs in a directory of its own, so that file names in argv other than that
+// of the program must be absolute; env is added to the harness' environment.
+// Close kills it, should it still run.
+func (s *Servers) StartProcess(ctx context.Context, client string, argv, env []string) (*Process, error) {
+	if s.clients[client] == nil {
+		return nil, fmt.Errorf("no client %q in this world", client)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", client, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, fmt.Errorf("start %s: the world is closed", client)
+	}
+	dir, err := s.dir.server(client)
+	if err != nil {
+		return nil, err
+	}
+	p, err := startProcess(client, dir, argv, env)
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", client, err)
+	}
+	s.started = append(s.started, p)
+	return p, nil
+}
+
+func startProcess(client, dir string, argv, env []string) (*Process, error) {
+	if len(argv) == 0 {
+		return nil, errors.New("no command is given")
+	}
+	program, err := exec.LookPath(argv[0])
+	if err != nil {
+		return nil, err
+	}
+	if program, err = filepath.Abs(program); err != nil {
+		return nil, err
+	}
+	p := &Process{Process: faults.NewProcess(client), done: make(chan struct{})}
+	p.cmd = exec.Command(program, argv[1:]...)
+	p.cmd.Dir, p.cmd.Env, p.cmd.Stderr = dir, append(os.Environ(), env...), &p.stderr
+	p.cmd.WaitDelay = grace // a child of its own may keep stderr open
+	in, err := p.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	// Not StdoutPipe, which is closed at the process' end, read or not.
+	out, stdout, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, in.Close())
+	}
+	p.cmd.Stdout = stdout
+	err = spawn(p.cmd)
+	if err = errors.Join(err, stdout.Close()); err != nil {
+		return nil, errors.Join(err, in.Close(), out.Close())
+	}
+	p.conversation = worker.New(client, in, out)
+	pidErr := writePid(dir, p.cmd.Process.Pid)
+	go p.watch()
+	if pidErr != nil && !errors.Is(pidErr, os.ErrProcessDone) { // one that ended at once is told of by Ended
+		return nil, errors.Join(pidErr, p.end())
+	}
+	return p, nil
+}
+
+// watch waits for the end of the process, and sees to it that a process that
+// nobody can talk to has one.
+func (p *Process) watch() {
+	exited := make(chan struct{})
+	go func() {
+		select {
+		case <-p.conversation.Ended():
+		case <-exited:
+			return
+		}
+		patience := grace
+		if p.isWanted() { // its exit is on its way
+			patience = limit
+		}
+		if !within(patience, exited) {
+			_ = p.signal(syscall.SIGKILL) // it goes on being waited for; end tells when this fails
+		}
+	}()
+	// The pid is the process's own until it is waited for: see signal.
+	status := p.wait()
+	close(exited)
+	within(grace, p.conversation.Ended()) // what it said last is being read
+	p.conversation.End(errors.Join(worker.ErrEnded, status))
+	p.mu.Lock()
+	if !p.wanted {
+		p.err = &ProcessError{Process: p.Name(), Stderr: p.Stderr(), Err: p.cause(status)}
+	}
+	p.mu.Unlock()
+	close(p.done)
+}
+
+// cause is why a process that was not told to end did: what it said wrong, or
+// how it exited.
+func (p *Process) cause(status error) error {
+	var wrong *worker.ProtocolError
+	switch err := p.conversation.Err(); {
+	case errors.As(err, &wrong):
+		return wrong
+	case status != nil:
+		return fmt.Errorf("%w: %w", worker.ErrEnded, status)
+	default:
+		return fmt.Errorf("%w: exit status 0", worker.ErrEnded)
+	}
+}
+
+// wait waits for the exit of the process; what is left of its group is killed.
+func (p *Process) wait() error {
+	awaitExit(p.cmd.Process.Pid)
+	p.mu.Lock()
+	// Its children go with it; the pid is the group's as long as it is a zombie.
+	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+	p.waited = true
+	p.mu.Unlock()
+	return p.cmd.Wait()
+}
+
+// signal sends a signal to the process and its children; nothing happens when
+// it has exited.
+func (p *Process) signal(sig syscall.Signal) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.waited {
+		return nil
+	}
+	if err := syscall.Kill(-p.cmd.Process.Pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return fmt.Errorf("send %v to %s: %w", sig, p.Name(), err)
+	}
+	return nil
+}
+
+// Conversation is what the harness talks to the process with.
+func (p *Process) Conversation() *worker.Conversation { return p.conversation }
+
+// Pause stops the process. When it returns, the gate is closed and no thread
+// of the process and its children runs. When that cannot be had, the process
+// goes on, and it is an error.
+func (p *Process) Pause() error {
+	if p.exited() {
+		return fmt.Errorf("%s has ended", p.Name())
+	}
+	p.SetPaused(true)
+	err := p.signal(syscall.SIGSTOP)
+	if err == nil {
+		err = p.awaitStop()
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("pause: %w", err), p.Resume())
+	}
+	return nil
+}
+
+// awaitStop waits until every thread of the process has stopped: the signal
+// has reached it when kill returns, and not yet its threads on other cores.
+func (p *Process) awaitStop() error {
+	late := time.NewTimer(limit)
+	defer late.Stop()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for {
+		running := stopped(p.cmd.Process.Pid)
+		if running == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-p.done:
+			return errGone
+		case <-late.C:
+			return fmt.Errorf("%s does not stop within %s: %w", p.Name(), limit, running)
+		}
+	}
+}
+
+// Resume lets the process go on, and then opens the gate.
+func (p *Process) Resume() error {
+	err := p.signal(syscall.SIGCONT)
+	p.SetPaused(false)
+	if err != nil {
+		return fmt.Errorf("resume: %w", err)
+	}
+	return nil
+}
+
+// Kill crashes the process, paused or not. When it returns the process has
+// ended. Once is as good as twice.
+func (p *Process) Kill() error {
+	p.Crash()
+	return p.end()
+}
+
+// Stop tells the process to exit, waits until it has, and kills it when ctx
+// ends before. It is an error when the process had to be killed or failed.
+func (p *Process) Stop(ctx context.Context) error {
+	p.want()
+	err := p.conversation.Stop(ctx)
+	if err == nil {
+		select {
+		case <-p.done:
+			if !p.cmd.ProcessState.Success() {
+				return fmt.Errorf("stop %s: %s", p.Name(), p.cmd.ProcessState)
+			}
+			return nil
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+	}
+	return errors.Join(fmt.Errorf("stop %s: %w", p.Name(), err), p.end())
+}
+
+func (p *Process) exited() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.waited
+}
+
+func (p *Process) isWanted() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.wanted
+}
+
+func (p *Process) want() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.wanted = true
+}
+
+// end kills the process and waits until it has ended.
+func (p *Process) end() error {
+	p.want()
+	if err := p.signal(syscall.SIGKILL); err != nil {
+		return err
+	}
+	if !within(limit, p.done) {
+		return fmt.Errorf("%s does not end within %s", p.Name(), limit)
+	}
+	return nil
+}
+
+// Ended is closed when the process has ended, for whatever reason.
+func (p *Process) Ended() <-chan struct{} { return p.done }
+
+// Err is a [ProcessError] when the process has ended and neither Stop, Kill nor
+// the end of the world told it to. Such an end is no crash to the workload: its
+// calls fail.
+func (p *Process) Err() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err
+}
+
+// Wait waits until the process has ended or ctx does, and returns Err.
+func (p *Process) Wait(ctx context.Context) error {
+	select {
+	case <-p.done:
+		return p.Err()
+	case <-ctx.Done():
+		return fmt.Errorf("wait for the end of %s: %w", p.Name(), ctx.Err())
+	}
+}
+
+// Stderr is the end of what the process wrote to its standard error.
+func (p *Process) Stderr() string { return p.stderr.String() }
+
+// within waits for an event, and says whether it came in time.
+func within(d time.Duration, event <-chan struct{}) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-event:
+		return true
+	case <-t.C:
+		return false
+	}
+}
