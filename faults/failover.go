@@ -63,6 +63,9 @@ func takeOver(w World, old, to, mode string) (detail string, heal func() error, 
 	case "isolate":
 		return fmt.Sprintf("%s promoted; %s still serves whoever can only reach it", to, old), nil, w.Promote(to)
 	}
+	if err := w.Prefer(to); err != nil {
+		return "", nil, err
+	}
 	if err := w.StopNode(old); err != nil {
 		return "", nil, err
 	}

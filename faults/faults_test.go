@@ -54,8 +54,8 @@ func TestStrike(t *testing.T) {
 		{Spec{Fault: "clock-drift", Target: Names{"node-1"}, Rate: 1.5}, one, "clock node-1 0s 1.5", "clock node-1 0s 1"},
 		{Spec{Fault: "script-flush", Target: Names{"primary"}}, one, "flush node-1", "-"},
 		{Spec{Fault: "delete-key", Target: Names{"node-1"}}, one, "delete node-1", "-"},
-		{Spec{Fault: "failover", Target: Names{"node-1"}}, pair, "stop node-1; promote node-1-replica-1", "-"},
-		{Spec{Fault: "failover", Target: Names{"primary"}, For: sec}, pair, "stop node-1; promote node-1-replica-1", "start node-1 true; follow node-1"},
+		{Spec{Fault: "failover", Target: Names{"node-1"}}, pair, "prefer node-1-replica-1; stop node-1; promote node-1-replica-1", "-"},
+		{Spec{Fault: "failover", Target: Names{"primary"}, For: sec}, pair, "prefer node-1-replica-1; stop node-1; promote node-1-replica-1", "start node-1 true; follow node-1"},
 		{Spec{Fault: "failover", Target: Names{"node-1"}, Mode: "planned"}, pair, "hand over node-1-replica-1", "-"},
 		{Spec{Fault: "failover", Target: Names{"node-1"}, Mode: "isolate", To: "node-1-replica-2"}, big, "promote node-1-replica-2", "-"},
 		{Spec{Fault: "partition", Target: Names{"client-1"}}, pair,
@@ -138,7 +138,7 @@ func TestStrikeAllOrNone(t *testing.T) {
 		fail, want string
 	}{
 		{Spec{Fault: "pause", Target: Names{"client-1", "client-2"}}, "pause client-2", "pause client-1; pause client-2; resume client-1"},
-		{Spec{Fault: "failover", Target: Names{"node-1"}}, "promote", "stop node-1; promote node-1-replica-1; start node-1 true"},
+		{Spec{Fault: "failover", Target: Names{"node-1"}}, "promote", "prefer node-1-replica-1; stop node-1; promote node-1-replica-1; start node-1 true"},
 		{Spec{Fault: "cut-replication", Target: Names{"node-1-replica-1"}}, "attach Hold node-1-replica-1 node-1 downstream",
 			"attach Hold node-1-replica-1 node-1 upstream; attach Hold node-1-replica-1 node-1 downstream; detach Hold node-1-replica-1 node-1 upstream"},
 	} {

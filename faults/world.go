@@ -29,6 +29,9 @@ type World interface {
 	// accepted. StartNode starts it again, with the data it had or empty.
 	StopNode(node string) error
 	StartNode(node string, keepData bool) error
+	// Prefer makes a replica the one that takes over should its primary die,
+	// where others than the fault decide that.
+	Prefer(replica string) error
 	// Promote makes a replica the primary of its group. What had not reached
 	// it is lost. Clients are sent to it from now on, unless they are
 	// isolated from it; the old primary is left as it is.

@@ -87,6 +87,8 @@ func (w *fakeWorld) Promote(n string) error {
 	return nil
 }
 
+func (w *fakeWorld) Prefer(n string) error { return w.call("prefer", n) }
+
 func (w *fakeWorld) HandOver(n string) error {
 	if err := w.call("hand over", n); err != nil {
 		return err

@@ -93,8 +93,9 @@ func (srv *server) findsClusterWell(ctx context.Context) error {
 // peer is a node as another one sees it.
 type peer struct {
 	server  *server
-	linked  bool // the other one is connected to it
-	primary bool // with slots of its own
+	id, of  string // its own, and of which node it is a replica, "-" of none
+	linked  bool   // the other one is connected to it
+	primary bool   // with slots of its own
 	epoch   int
 }
 
@@ -122,7 +123,7 @@ func (srv *server) peers(ctx context.Context) ([]peer, error) {
 			return nil, fmt.Errorf("read CLUSTER NODES: %w", err)
 		}
 		all = append(all, peer{
-			server: node, linked: f[7] == "connected" && !strings.Contains(f[2], "fail"),
+			server: node, id: f[0], of: f[3], linked: f[7] == "connected" && !strings.Contains(f[2], "fail"),
 			primary: strings.Contains(f[2], "master") && len(f) > 8, epoch: epoch,
 		})
 	}
@@ -147,6 +148,28 @@ func (srv *server) owner(ctx context.Context, group int) (name string, epoch int
 	return name, epoch, nil
 }
 
+// acceptsReplica says why a node would not listen to a replica of its own, or
+// nil: right after roles have changed it has not heard of it.
+func (srv *server) acceptsReplica(ctx context.Context, replica *server) error {
+	peers, err := srv.peers(ctx)
+	if err != nil {
+		return err
+	}
+	var its, own peer
+	for _, p := range peers {
+		switch p.server {
+		case replica:
+			its = p
+		case srv:
+			own = p
+		}
+	}
+	if !its.linked || its.of != own.id {
+		return fmt.Errorf("%s does not know that %s is its replica", srv.name, replica.name)
+	}
+	return nil
+}
+
 // failoverTimeout is how long a cluster's node pursues a failover that it was
 // ordered to make. One that comes to nothing says so in its log only.
 const failoverTimeout = 5 * time.Second
@@ -165,6 +188,11 @@ func (srv *server) takeOver(ctx context.Context, mode ...any) error {
 			return nil
 		case time.Since(ordered) < failoverTimeout+time.Second:
 			return fmt.Errorf("%s owns the slots", name)
+		}
+		if len(mode) == 0 { // it needs the owner's consent
+			if err := srv.world.byName[name].acceptsReplica(ctx, srv); err != nil {
+				return err
+			}
 		}
 		ordered = time.Now()
 		if err := srv.client().Do(ctx, append([]any{"cluster", "failover"}, mode...)...).Err(); err != nil {

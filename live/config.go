@@ -72,10 +72,20 @@ func (srv *server) sentinelConfig(set func(string, ...any)) {
 	for g := 1; g <= w.opts.Groups; g++ {
 		name := watched(g)
 		set("sentinel monitor %s 127.0.0.1 %d %d", name, w.members(g)[0].door.port(), quorum)
-		set("sentinel down-after-milliseconds %s %d", name, w.opts.Detect.Milliseconds())
+		set("sentinel down-after-milliseconds %s %d", name, srv.detect().Milliseconds())
 		set("sentinel failover-timeout %s %d", name, abandonFailover(w.opts.Detect).Milliseconds())
 		set("sentinel parallel-syncs %s %d", name, max(1, w.opts.Replicas))
 	}
+}
+
+// detect is how long a primary must be silent for a Sentinel. Two of them are
+// enough to agree, and the third is slower: were all three candidates at the
+// same moment, each could vote for itself, and nobody would be elected.
+func (srv *server) detect() time.Duration {
+	if srv.rank == sentinels {
+		return 2 * srv.world.opts.Detect
+	}
+	return srv.world.opts.Detect
 }
 
 // watched is what Sentinels call a group: as its first primary.

@@ -17,7 +17,7 @@ func TestEveryFaultStrikesAndEnds(t *testing.T) {
 		unavailable(t, err)
 	}
 	w, p := startWorld(t, WorldOptions{
-		Options:  Options{Clients: 1, Groups: 1, Replicas: 2, Sentinel: true, Persist: true, Clocks: true, Detect: 500 * time.Millisecond},
+		Options:  Options{Clients: 1, Groups: 1, Replicas: 2, Sentinel: true, Persist: true, Clocks: true},
 		LockKeys: []string{"lock"},
 	})
 	c := client(t, w.Servers, "client-1", 1)

@@ -6,9 +6,9 @@
 // their cluster's gossip, the TCP connections, and go-redis' own failover and
 // cluster clients. What is not: the machine is one, so the network is as fast
 // as loopback is until a toxic slows it; servers are told to notice a death
-// after [Options].Detect instead of half a minute, and Sentinels to look and
-// to publish more often than they do by default; nothing is written to disk
-// unless [Options].Persist asks for it.
+// after [Options].Detect instead of half a minute, and Sentinels to look, to
+// ask and to publish more often than they do by default; nothing is written to
+// disk unless [Options].Persist asks for it.
 //
 // # How everything goes through a proxy
 //
@@ -25,6 +25,17 @@
 //
 // A path that a toxic holds still lets TCP connect, as the proxy has answered;
 // nothing that is sent over the connection arrives before the toxic is off.
+//
+// # Moments and clocks
+//
+// A [World] stops every request of a client when the toxics have let it
+// through and before the server gets it, and every reply before the toxics get
+// it, until whoever wants to know has been told. A fault that strikes then
+// strikes between execution and reply, and not about there.
+//
+// The clock of a node is moved by a small library, compiled from C on first use
+// and loaded into the server before libc (LD_PRELOAD). It answers for the time
+// of day; the clock that only runs forward stays true.
 //
 // # Nothing is left behind
 //
@@ -164,7 +175,7 @@ func (s *Servers) start(ctx context.Context, binary string) error {
 	if s.opts.Cluster {
 		return s.formCluster(ctx)
 	}
-	if err := s.launchAll(ctx, func(srv *server) bool { return srv.rank > 0 }); err != nil {
+	if err := s.launchAll(ctx, func(srv *server) bool { return !srv.sentinel && srv.rank > 0 }); err != nil {
 		return err
 	}
 	if err := s.awaitReplication(ctx); err != nil || !s.opts.Sentinel {
@@ -230,7 +241,7 @@ func (s *Servers) lay(binary string) error {
 		return nil
 	}
 	for n := 1; n <= sentinels; n++ {
-		if err := add(fmt.Sprintf("sentinel-%d", n), 0, 0, true); err != nil {
+		if err := add(fmt.Sprintf("sentinel-%d", n), 0, n, true); err != nil {
 			return err
 		}
 	}

@@ -147,11 +147,25 @@ func (s *Servers) replacing(replica string) (to, old *server, err error) {
 	return to, old, nil
 }
 
+// Prefer makes a replica the one that Sentinels promote when its primary dies,
+// and returns when they know. A cluster's replicas agree among themselves;
+// there it does nothing.
+func (s *Servers) Prefer(replica string) error {
+	to, old, err := s.replacing(replica)
+	if err == nil && !s.opts.Cluster {
+		err = s.prefer(s.ctx, to, old)
+	}
+	if err != nil {
+		return fmt.Errorf("prefer %s: %w", replica, err)
+	}
+	return nil
+}
+
 // Promote makes a replica the primary of its group, and returns when the
 // Sentinels or the nodes of the cluster agree. What had not reached it is
-// lost. A dead primary is replaced as they always do it, once they have
-// noticed. One that runs is cut off from them first, and left as it is: it
-// goes on serving whoever still reaches it until [Servers.Follow].
+// lost. A primary that runs is cut off from them first, and left as it is: it
+// goes on serving whoever still reaches it until [Servers.Follow]. To them it
+// is dead, and is replaced as they always do it, once they have noticed.
 func (s *Servers) Promote(replica string) error {
 	ctx := s.ctx
 	to, old, err := s.replacing(replica)
@@ -159,22 +173,23 @@ func (s *Servers) Promote(replica string) error {
 		return err
 	}
 	alive := old.up()
-	if alive {
-		if err := s.awaitSettled(ctx, to.group); err != nil {
-			return fmt.Errorf("promote %s: %w", replica, err)
+	if !s.opts.Cluster {
+		if alive {
+			err = s.awaitSettled(ctx, to.group)
 		}
-		if err := s.isolate(old); err != nil {
-			return err
+		if err == nil {
+			err = s.prefer(ctx, to, old) // while they can still learn of it
 		}
 	}
-	if s.opts.Cluster {
+	if err == nil && alive {
+		err = s.isolate(old)
+	}
+	if err == nil && s.opts.Cluster {
 		// The other primaries vote, whether or not they have noticed.
 		err = to.takeOver(ctx, "force")
-	} else if err = s.prefer(ctx, to, old); err == nil && alive {
-		err = s.orderFailover(ctx, to.group)
 	}
 	if err == nil {
-		_, err = s.awaitAgreement(ctx, to.group, old.name, mustBe(replica))
+		_, err = s.awaitAgreement(ctx, to.group, old.name, mustBe(replica, old.name))
 	}
 	if err != nil {
 		s.heal(old.name)
@@ -199,7 +214,7 @@ func (s *Servers) HandOver(replica string) error {
 		err = s.orderFailover(ctx, to.group)
 	}
 	if err == nil {
-		_, err = s.awaitAgreement(ctx, to.group, old.name, mustBe(replica))
+		_, err = s.awaitAgreement(ctx, to.group, old.name, mustBe(replica, old.name))
 	}
 	if err == nil {
 		err = old.awaitFollows(ctx, to)
@@ -210,12 +225,16 @@ func (s *Servers) HandOver(replica string) error {
 	return nil
 }
 
-func mustBe(want string) func(string) error {
+// mustBe waits for one replica to follow old, and gives up when another did.
+func mustBe(want, old string) func(string) error {
 	return func(name string) error {
-		if name != want {
+		switch name {
+		case want:
+			return nil
+		case old:
 			return fmt.Errorf("%s is the primary", name)
 		}
-		return nil
+		return fmt.Errorf("%w: %s took over", errVain, name)
 	}
 }
 
@@ -231,12 +250,15 @@ func (s *Servers) Follow(name string) error {
 		return err
 	}
 	s.heal(name)
-	primary := s.byName[s.Primary(node.group)]
-	if primary == node {
-		return fmt.Errorf("%s is the primary itself", name)
-	}
-	if err := node.awaitFollows(s.ctx, primary); err != nil {
-		return fmt.Errorf("let %s follow %s: %w", name, primary.name, err)
+	err = node.until(s.ctx, "to follow", func(ctx context.Context) error {
+		primary := s.byName[s.Primary(node.group)] // which may change once more
+		if primary == node {
+			return fmt.Errorf("%w: %s is the primary itself", errVain, name)
+		}
+		return node.follows(ctx, primary)
+	})
+	if err != nil {
+		return fmt.Errorf("let %s follow: %w", name, err)
 	}
 	return nil
 }

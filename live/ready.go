@@ -12,6 +12,9 @@ import (
 // A wait for a server looks again soon at first, and then every poll.
 const soon, poll = 2 * time.Millisecond, 25 * time.Millisecond
 
+// errVain ends a wait for what will not come any more.
+var errVain = errors.New("waiting is in vain")
+
 // until looks again and again until look finds nothing wrong, and says what it
 // last found when that takes too long.
 func (srv *server) until(ctx context.Context, what string, look func(context.Context) error) error {
@@ -35,7 +38,7 @@ func until(ctx context.Context, what string, look func(context.Context) error) e
 		if ctx.Err() == nil {
 			last = err
 		}
-		if errors.Is(err, errGone) {
+		if errors.Is(err, errGone) || errors.Is(err, errVain) {
 			return fmt.Errorf("%s: %w", what, err)
 		}
 		tick.Reset(pause)
@@ -83,28 +86,33 @@ func (s *Servers) awaitReplication(ctx context.Context) error {
 // awaitFollows waits until the server is a replica of primary, and in sync.
 func (srv *server) awaitFollows(ctx context.Context, primary *server) error {
 	return srv.until(ctx, "to be in sync with "+primary.name, func(ctx context.Context) error {
-		mine, err := srv.info(ctx, "replication")
-		if err != nil {
-			return err
-		}
-		its, err := primary.info(ctx, "replication")
-		if err != nil {
-			return err
-		}
-		switch {
-		case mine["role"] != "slave" || mine["master_port"] != strconv.Itoa(primary.door.port()):
-			return fmt.Errorf("it is a %s of port %q", mine["role"], mine["master_port"])
-		case mine["master_link_status"] != "up" || mine["master_sync_in_progress"] != "0":
-			return fmt.Errorf("its link to the primary is %s", mine["master_link_status"])
-		case its["master_replid"] != mine["master_replid"]:
-			return errors.New("it has another history than the primary")
-		}
-		for name, entry := range its { // slave0:ip=...,port=...,state=online,...
-			if strings.HasPrefix(name, "slave") && strings.Contains(entry, fmt.Sprintf("port=%d,", srv.door.port())) &&
-				strings.Contains(entry, "state=online") {
-				return nil
-			}
-		}
-		return errors.New("the primary does not count it as online")
+		return srv.follows(ctx, primary)
 	})
+}
+
+// follows says why the server is not a replica of primary and in sync, or nil.
+func (srv *server) follows(ctx context.Context, primary *server) error {
+	mine, err := srv.info(ctx, "replication")
+	if err != nil {
+		return err
+	}
+	its, err := primary.info(ctx, "replication")
+	if err != nil {
+		return err
+	}
+	switch {
+	case mine["role"] != "slave" || mine["master_port"] != strconv.Itoa(primary.door.port()):
+		return fmt.Errorf("it is a %s of port %q, not a replica of %s", mine["role"], mine["master_port"], primary.name)
+	case mine["master_link_status"] != "up" || mine["master_sync_in_progress"] != "0":
+		return fmt.Errorf("its link to %s is %s", primary.name, mine["master_link_status"])
+	case its["master_replid"] != mine["master_replid"]:
+		return fmt.Errorf("it has another history than %s", primary.name)
+	}
+	for name, entry := range its { // slave0:ip=...,port=...,state=online,...
+		if strings.HasPrefix(name, "slave") && strings.Contains(entry, fmt.Sprintf("port=%d,", srv.door.port())) &&
+			strings.Contains(entry, "state=online") {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s does not count it as online", primary.name)
 }

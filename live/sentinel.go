@@ -189,6 +189,14 @@ func (s *Servers) prefer(ctx context.Context, to, old *server) error {
 			continue
 		}
 		err := srv.until(ctx, "to prefer "+to.name, func(ctx context.Context) error {
+			switch name, _, err := srv.elected(ctx, to.group); {
+			case err != nil:
+				return err
+			case name == to.name:
+				return nil // they were quick
+			case name != old.name:
+				return fmt.Errorf("%w: %s took over", errVain, name)
+			}
 			v, err := srv.view(ctx, to.group)
 			if err != nil {
 				return err

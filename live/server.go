@@ -23,7 +23,7 @@ type server struct {
 	world    *Servers
 	name     string
 	group    int // 0 for a Sentinel
-	rank     int // 0 for the first primary, then 1, 2, ... for its replicas
+	rank     int // 0 for the first primary, then 1, 2, ... for its replicas; of Sentinels, their number
 	sentinel bool
 	binary   string
 	dir      string

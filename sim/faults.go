@@ -120,6 +120,12 @@ func (w *World) StartNode(name string, keepData bool) error {
 	return n.start(keepData)
 }
 
+// Prefer implements [faults.World]. Nobody but faults promotes here.
+func (w *World) Prefer(replica string) error {
+	_, err := w.node(replica)
+	return err
+}
+
 // Promote implements [faults.World].
 func (w *World) Promote(replica string) error {
 	n, err := w.node(replica)
