@@ -26,6 +26,10 @@ type group struct {
 	before  map[string]keyspace.Value
 }
 
+// sender is a command of a connection. What it did last is asked for when its
+// reply is under way, and by then the connection may have sent another one.
+type sender struct{ from, command string }
+
 func newGroup(l monitorLine, command string) *group {
 	return &group{from: l.from, command: command, start: l.at, end: l.at, before: map[string]keyspace.Value{}}
 }
@@ -134,7 +138,7 @@ func (o *observer) closeGroup(by time.Time) {
 		changed = true
 		o.emit(o.explain(g, keyspace.Change{Key: k, Before: before, After: after, At: o.truly(g.end, by), Now: g.end}), by)
 	}
-	o.changedBy[g.from] = changed
+	o.changedBy[sender{g.from, g.command}] = changed
 }
 
 // explain says who made a change and how.

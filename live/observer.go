@@ -32,7 +32,7 @@ type observer struct {
 	group     *group            // what is being executed as one
 	ended     []keyspace.Change // keys that have expired; a line that follows bounds when
 	multi     map[string]bool
-	changedBy map[string]bool
+	changedBy map[sender]bool
 	waiting   map[string]chan mark
 }
 
@@ -57,7 +57,7 @@ func newObserver(t *Truth, srv *server) (*observer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &observer{truth: t, srv: srv, shadow: shadow, changedBy: map[string]bool{}}, nil
+	return &observer{truth: t, srv: srv, shadow: shadow, changedBy: map[sender]bool{}}, nil
 }
 
 // run watches the node whenever it is up, until ctx ends.

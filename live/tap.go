@@ -14,7 +14,7 @@ import (
 type moments struct {
 	announce func(faults.Moment)
 	op       func(client string) string
-	changed  func(node, from string) bool // may be nil
+	changed  func(node, from, command string) bool // may be nil
 }
 
 // tap listens to one connection of a client to a node, on the node's side of
@@ -148,7 +148,7 @@ func (t *tap) executed(frame []byte) {
 	if faults.Quiet(command) {
 		return
 	}
-	changed := t.moments.changed != nil && t.moments.changed(t.node.name, t.conn.LocalAddr().String())
+	changed := t.moments.changed != nil && t.moments.changed(t.node.name, t.conn.LocalAddr().String(), command)
 	t.announce(faults.Moment{Name: faults.Executed, Command: command, Changed: changed})
 }
 

@@ -103,11 +103,11 @@ func (t *Truth) Sync(ctx context.Context, node string) error {
 	}
 }
 
-// Changed says whether the last command of a connection has changed a lock
-// key. addr is the address from which the node sees the connection come, that
-// is of the proxy. It waits until the node has told, and fits
-// [WorldOptions].Changed.
-func (t *Truth) Changed(node, addr string) bool {
+// Changed says whether the last command of that name that a connection sent
+// has changed a lock key. addr is the address from which the node sees the
+// connection come, that is of the proxy. It waits until the node has told, and
+// fits [WorldOptions].Changed.
+func (t *Truth) Changed(node, addr, command string) bool {
 	ctx, cancel := context.WithTimeout(t.servers.ctx, limit)
 	defer cancel()
 	if err := t.Sync(ctx, node); err != nil {
@@ -116,7 +116,18 @@ func (t *Truth) Changed(node, addr string) bool {
 	o := t.nodes[node]
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.changedBy[addr]
+	return o.changedBy[sender{addr, command}]
+}
+
+// SyncAll returns when everything that the nodes executed before the call has
+// been reported.
+func (t *Truth) SyncAll(ctx context.Context) error {
+	for _, name := range sortedKeys(t.nodes) {
+		if err := t.Sync(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Err is the first thing that makes the truth doubtful, and so the run

@@ -285,9 +285,9 @@ func TestTheTruthKnowsWhetherTheLastCommandOfAConnectionChangedTheLock(t *testin
 	info, err := c.ClientInfo(ctx).Result()
 	check(t, err)
 	local = info.Addr
-	changed := func() bool {
+	changed := func(command string) bool {
 		t.Helper()
-		return v.Changed("node-1", local)
+		return v.Changed("node-1", local, command)
 	}
 	for range 20 {
 		check(t, c.SetNX(ctx, "lock", "a", time.Minute).Err())

@@ -22,10 +22,10 @@ type WorldOptions struct {
 	// or its reply waits until it returns. It may strike faults at the world;
 	// several calls may be under way at once.
 	OnMoment func(faults.Moment)
-	// Changed says whether the last command of a connection changed a lock
+	// Changed says whether the last command of that name and connection changed a lock
 	// key, for [faults.Moment].Changed; from is the address that the node sees
 	// the connection come from. Without it nothing ever counts as changed.
-	Changed func(node, from string) bool
+	Changed func(node, from, command string) bool
 }
 
 // World is running servers together with the client processes that use them,

@@ -24,9 +24,17 @@ const (
 const longestOperation = 100 * time.Millisecond
 
 // Pace is how the scenario's times are scaled in real time unless somebody
-// asks for another scale: 0.2 plays 10 s in 2 s.
-func (s *Scenario) Pace() float64 {
-	if slices.ContainsFunc(s.Faults, func(f faults.Spec) bool { return f.Fault == "failover" }) {
+// asks for another scale: 0.2 plays 10 s in 2 s. Replicas that lose their
+// primary try to connect once in a second, and Sentinels take longer than that.
+func (s *Scenario) Pace(lock string) float64 {
+	sub, err := subjectOf(lock)
+	if err != nil {
+		return asWritten
+	}
+	replicas := s.needs(sub).replicas
+	if slices.ContainsFunc(s.Faults, func(f faults.Spec) bool {
+		return f.Fault == "failover" || replicas && (f.Fault == "node-restart" || f.Fault == "node-crash")
+	}) {
 		return asWritten
 	}
 	return quick

@@ -69,7 +69,7 @@ func PlayLive(ctx context.Context, s *Scenario, lockName string, seed uint64, ve
 		return nil, fmt.Errorf("scenario %s does not apply to %s: %s", s.Name, lockName, reason)
 	}
 	if o.Scale == 0 {
-		o.Scale = s.Pace()
+		o.Scale = s.Pace(lockName)
 	}
 	needs := s.needs(sub)
 	s = s.withDefaults().atScale(o.Scale)
@@ -140,7 +140,7 @@ func (l *liveRun) setUp(ctx context.Context) (err error) {
 			Clients: l.top.Clients, Groups: l.top.Groups, Replicas: l.top.Replicas, Cluster: l.top.Cluster,
 			Sentinel: l.needs.sentinels, Persist: l.needs.persist, Clocks: l.needs.clocks, Detect: detect, Dir: l.opts.Dir,
 		},
-		LockKeys: []string{s.Workload.Lock}, OnMoment: l.moments(), Changed: func(node, from string) bool { return l.truth.Changed(node, from) },
+		LockKeys: []string{s.Workload.Lock}, OnMoment: l.moments(), Changed: func(node, from, command string) bool { return l.truth.Changed(node, from, command) },
 	})
 	if err != nil {
 		return err
@@ -234,13 +234,9 @@ func (l *liveRun) perform(ctx context.Context) {
 	l.timeline.Stop()
 	l.rest(ctx)
 	l.end.Goroutines = l.finish(ctx)
-	l.end.Connections = l.world.ClientConnections()
+	l.end.Connections = l.connections(ctx)
 	l.took = time.Since(l.rec.start)
-	for _, name := range l.world.Names() {
-		if l.world.Up(name) {
-			l.err = errors.Join(l.err, l.truth.Sync(ctx, name))
-		}
-	}
+	l.err = errors.Join(l.err, l.truth.SyncAll(ctx))
 }
 
 // rest waits until nothing is left that will go by itself, at most until every
@@ -304,6 +300,19 @@ func (l *liveRun) finish(ctx context.Context) []string {
 	all.Wait()
 	l.err = errors.Join(l.err, errors.Join(errs...))
 	return slices.Concat(left...)
+}
+
+// connections is how many connections of clients are still open after the time
+// that closing one may take.
+func (l *liveRun) connections(ctx context.Context) int {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(time.Second); ; <-tick.C {
+		n := l.world.ClientConnections()
+		if n == 0 || time.Now().After(end) || ctx.Err() != nil {
+			return n
+		}
+	}
 }
 
 // tellLogs puts what the servers logged into the history.

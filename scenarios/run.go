@@ -44,6 +44,9 @@ func (r *run) header(version string) checker.Header {
 		Claims: r.subject.claims(s), MinGrants: s.Workload.MinGrants,
 		Resource: &checker.Resource{Initial: Initial, Fenced: r.subject.fenced},
 	}
+	if s.scale != 1 {
+		h.TimeScale = s.scale
+	}
 	for _, p := range r.timeline.Planned() {
 		h.Faults = append(h.Faults, checker.PlannedFault{ID: p.ID, Fault: p.Fault, Targets: p.Targets, When: p.When})
 	}

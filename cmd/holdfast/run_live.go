@@ -86,7 +86,7 @@ func playLive(ctx context.Context, j job, how scenarios.Live) (a answer) {
 		return a
 	}
 	if how.Scale == 0 {
-		how.Scale = s.Pace()
+		how.Scale = s.Pace(j.Lock)
 	}
 	a.Run.TimeScale = how.Scale
 	how.Journal = journalPath(j.History)
