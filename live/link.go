@@ -63,7 +63,12 @@ func newLink(l faults.Link, p *parties) *link {
 func (l *link) join(dialler, server *net.TCPConn) {
 	p := &pair{dialler: dialler, server: server}
 	if l.moments != nil {
-		p.tap = &tap{link: l.Link, moments: l.moments, node: l.node, process: l.node.running(), conn: server}
+		process := l.node.running()
+		if process == nil { // it died just now
+			p.abort()
+			return
+		}
+		p.tap = &tap{link: l.Link, moments: l.moments, node: l.node, process: process, conn: server, abort: p.abort}
 	}
 	l.mu.Lock()
 	if l.closed {

@@ -29,6 +29,7 @@ type tap struct {
 	node    *server
 	process *process // the node's, as it was when the connection was opened
 	conn    *net.TCPConn
+	abort   func() // breaks both ends of the connection
 
 	mu        sync.Mutex
 	awaiting  []request // sent and not answered, in order
@@ -148,8 +149,21 @@ func (t *tap) executed(frame []byte) {
 	if faults.Quiet(command) {
 		return
 	}
+	told := make(chan struct{})
+	defer close(told)
+	go t.breakWithNode(told)
 	changed := t.moments.changed != nil && t.moments.changed(t.node.name, t.conn.LocalAddr().String(), command)
 	t.announce(faults.Moment{Name: faults.Executed, Command: command, Changed: changed})
+}
+
+// breakWithNode breaks the connection as soon as the node dies, although Read,
+// which would notice, waits until everybody has been told.
+func (t *tap) breakWithNode(told <-chan struct{}) {
+	select {
+	case <-t.process.done:
+		t.abort()
+	case <-told:
+	}
 }
 
 func (t *tap) announce(m faults.Moment) {

@@ -55,6 +55,8 @@ type clientProcess interface {
 	Crashed() bool
 }
 
+var _ clientProcess = (*Process)(nil)
+
 // apart says why a client is cut off from the Sentinels: how many toxics keep
 // it from a node. heal ends it.
 type apart struct {

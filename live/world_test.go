@@ -272,13 +272,20 @@ func TestAFaultActsOnTheVeryReply(t *testing.T) {
 		for _, moment := range []string{faults.Received, faults.Executed} {
 			c := once(t, w)
 			check(t, c.Ping(ctx).Err())
-			struck := make(chan error, 1)
+			struck, broken := make(chan error, 1), make(chan struct{})
 			moments.at(moment, "INCR", sync.OnceFunc(func() {
-				struck <- errors.Join(w.StopNode("node-1"), w.StartNode("node-1", false))
+				err := w.StopNode("node-1")
+				select {
+				case <-broken: // at once, though the moment is not over
+				case <-time.After(limit):
+					err = errors.New("the connection stands")
+				}
+				struck <- errors.Join(err, w.StartNode("node-1", false))
 			}))
 			if err := c.Incr(ctx, "n").Err(); err == nil {
 				t.Errorf("%s: the server replied after its death", moment)
 			}
+			close(broken)
 			check(t, <-struck)
 		}
 	})

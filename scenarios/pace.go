@@ -13,9 +13,12 @@ import (
 const (
 	// quick suits scenarios in which nothing has a time of its own.
 	quick = 0.2
-	// asWritten suits those in which Sentinels or the nodes of a cluster have
-	// to notice a death and to vote: they cannot be told to hurry as much.
+	// asWritten suits those in which a replica has to find its primary again:
+	// it tries once in a second.
 	asWritten = 1
+	// unhurried suits those in which Sentinels or the nodes of a cluster have
+	// to notice a death and to vote, which takes them up to three seconds.
+	unhurried = 1.5
 )
 
 // longestOperation is what one request takes at most on loopback on a machine
@@ -24,17 +27,19 @@ const (
 const longestOperation = 100 * time.Millisecond
 
 // Pace is how the scenario's times are scaled in real time unless somebody
-// asks for another scale: 0.2 plays 10 s in 2 s. Replicas that lose their
-// primary try to connect once in a second, and Sentinels take longer than that.
+// asks for another scale: 0.2 plays 10 s in 2 s.
 func (s *Scenario) Pace(lock string) float64 {
 	sub, err := subjectOf(lock)
 	if err != nil {
 		return asWritten
 	}
-	replicas := s.needs(sub).replicas
-	if slices.ContainsFunc(s.Faults, func(f faults.Spec) bool {
-		return f.Fault == "failover" || replicas && (f.Fault == "node-restart" || f.Fault == "node-crash")
-	}) {
+	has := func(kinds ...string) bool {
+		return slices.ContainsFunc(s.Faults, func(f faults.Spec) bool { return slices.Contains(kinds, f.Fault) })
+	}
+	switch {
+	case has("failover"):
+		return unhurried
+	case s.needs(sub).replicas && has("node-restart", "node-crash"):
 		return asWritten
 	}
 	return quick

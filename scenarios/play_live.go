@@ -54,7 +54,7 @@ const (
 	// farewell bounds each step of taking leave of a client process.
 	farewell = 10 * time.Second
 	// detect is how long a server must be silent until it is taken for dead.
-	detect = 500 * time.Millisecond
+	detect = time.Second
 )
 
 // PlayLive plays a scenario against a lock on real servers, with real client
