@@ -145,7 +145,7 @@ func TestMomentsOfRequestsAndReplies(t *testing.T) {
 	var from sync.Map
 	w, _ = startWorld(t, WorldOptions{
 		Options: Options{Clients: 1, Groups: 1}, OnMoment: moments.add,
-		Changed: func(node, addr string) bool {
+		Changed: func(node, addr, _ string) bool {
 			from.Store(addr, node)
 			return w.byName[node].client().Exists(context.Background(), "lock").Val() == 1
 		},

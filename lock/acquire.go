@@ -9,7 +9,7 @@ import (
 
 // undoGrace is how long an acquire that failed waits for its compensation to
 // be answered before it returns; the compensation itself carries on.
-const undoGrace = 500 * time.Millisecond
+func (c config) undoGrace() time.Duration { return c.unlockTimeout / 10 }
 
 // errWaitOver ends the context of a bounded wait.
 var errWaitOver = errors.New("lock: the wait is over")

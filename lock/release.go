@@ -68,7 +68,7 @@ func (s *state) compensate(ctx context.Context, h hold) {
 	if ctx.Value(noGrace{}) != nil {
 		return
 	}
-	timer := time.NewTimer(undoGrace)
+	timer := time.NewTimer(s.c.cfg.undoGrace())
 	defer timer.Stop()
 	select {
 	case <-done:

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -51,7 +52,12 @@ func openWorker(h worker.Hello) (worker.Lock, error) {
 		replicas: h.Replicas, scale: cmp.Or(h.Redis.TimeScale, 1),
 	}
 	for g := 1; g <= sub.groups; g++ {
-		env.clients = append(env.clients, h.Redis.Client(g))
+		c := h.Redis.Client(g)
+		env.clients = append(env.clients, c)
+		// A process that has been up for a while is connected.
+		if err := c.Ping(context.Background()).Err(); err != nil {
+			return nil, fmt.Errorf("reach group %d: %w", g, err)
+		}
 	}
 	s, err := sub.open(env)
 	if err != nil {

@@ -68,7 +68,7 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().IntVar(&f.seeds, "seeds", 1, "how many seeds to play, counting up from --seed")
 	c.Flags().StringVar(&f.out, "out", "", "run directory (default holdfast-runs/TIME)")
 	c.Flags().StringVar(&f.format, "format", "text", "what to print: text, json or junit")
-	c.Flags().IntVar(&f.workers, "workers", 0, "runs at a time (default one per core; live: two per core)")
+	c.Flags().IntVar(&f.workers, "workers", 0, "runs at a time (default one per core; live: three per core)")
 	c.Flags().DurationVar(&f.stall, "stall", time.Minute, "sim: real time after which a run that does not end is given up")
 	complete(c, "lock", scenarios.Locks())
 	complete(c, "world", []string{worldSim, worldLive})
@@ -123,7 +123,7 @@ func (f runFlags) withDefaults() runFlags {
 	if f.workers == 0 {
 		f.workers = runtime.NumCPU()
 		if f.world == worldLive { // which mostly waits
-			f.workers *= 2
+			f.workers *= 3
 		}
 	}
 	return f

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/holdfast-go/holdfast/live"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -27,6 +29,7 @@ const liveLimit = 10 * time.Minute
 
 // executeLive plays the jobs on real servers.
 func executeLive(ctx context.Context, jobs []job, dir runDir, f runFlags, stderr io.Writer) (o outcome) {
+	redis.SetLogger(quiet{})
 	exe, err := os.Executable()
 	if err != nil {
 		return outcome{err: fmt.Errorf("find own executable: %w", err)}

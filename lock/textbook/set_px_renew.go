@@ -34,6 +34,7 @@ type Renewer struct {
 
 	ctx   context.Context // ends with Close
 	close context.CancelFunc
+	begin chan struct{} // closed with the first hold
 	done  chan struct{}
 
 	mu    sync.Mutex
@@ -49,10 +50,10 @@ type hold struct {
 	lost     chan struct{}
 }
 
-// NewRenewer starts a scheduler, which uses o.Scan and o.Extensions. Close ends
-// it.
+// NewRenewer makes a scheduler, which uses o.Scan and o.Extensions. It starts
+// with the first hold, and Close ends it.
 func NewRenewer(rdb redis.UniversalClient, o Options) *Renewer {
-	r := &Renewer{rdb: rdb, opts: o.withDefaults("", ""), done: make(chan struct{})}
+	r := &Renewer{rdb: rdb, opts: o.withDefaults("", ""), begin: make(chan struct{}), done: make(chan struct{})}
 	r.ctx, r.close = context.WithCancel(context.Background())
 	go r.run()
 	return r
@@ -68,6 +69,11 @@ func (r *Renewer) Close() error {
 
 func (r *Renewer) run() {
 	defer close(r.done)
+	select {
+	case <-r.begin:
+	case <-r.ctx.Done():
+		return
+	}
 	ticker := time.NewTicker(r.opts.Scan)
 	defer ticker.Stop()
 	for {
@@ -113,6 +119,11 @@ func (r *Renewer) add(h *hold) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.holds = append(r.holds, h)
+	select {
+	case <-r.begin:
+	default:
+		close(r.begin)
+	}
 }
 
 func (r *Renewer) drop(h *hold) {
