@@ -71,6 +71,9 @@ type Options struct {
 	Sentinel bool // needs replicas and no cluster; without it no failover is possible there
 	Persist  bool // an append-only file, synced at every write
 	Clocks   bool // every node has a clock that can be moved; needs a C compiler
+	// Own are servers that run already, to be used instead of starting any;
+	// what the fields above say of servers does not count then.
+	Own *Own
 	// Detect is how long a server must be silent until Sentinels or the
 	// cluster's nodes take it for dead; 0 is two seconds.
 	Detect time.Duration
@@ -114,10 +117,13 @@ func startServers(ctx context.Context, o Options, m *moments) (*Servers, error) 
 	if o.Detect == 0 {
 		o.Detect = 2 * time.Second
 	}
+	if o.Own != nil {
+		o = o.Own.options(o)
+	}
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	binary, err := findServer()
+	binary, err := o.binary()
 	if err != nil {
 		return nil, err
 	}
@@ -157,6 +163,10 @@ func (o Options) check() error {
 }
 
 func (s *Servers) start(ctx context.Context, binary string) error {
+	if s.opts.Own != nil {
+		s.layOwn()
+		return s.connect()
+	}
 	if s.opts.Clocks {
 		if err := placeShim(s.dir.path); err != nil {
 			return err
@@ -315,6 +325,9 @@ func (s *Servers) Close() error {
 	}
 	for _, srv := range s.order {
 		s.heal(srv.name)
+	}
+	if s.opts.Own != nil {
+		errs = append(errs, s.leave())
 	}
 	for _, srv := range s.order {
 		errs = append(errs, srv.close())

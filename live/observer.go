@@ -34,6 +34,7 @@ type observer struct {
 	multi     map[string]bool
 	changedBy map[sender]bool
 	waiting   map[string]chan mark
+	names     map[string]bool // of keys and channels of the run, on a server of the user's own
 }
 
 // mark is where a stream was when it showed a mark.
@@ -57,7 +58,7 @@ func newObserver(t *Truth, srv *server) (*observer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &observer{truth: t, srv: srv, shadow: shadow, changedBy: map[sender]bool{}}, nil
+	return &observer{truth: t, srv: srv, shadow: shadow, changedBy: map[sender]bool{}, names: map[string]bool{}}, nil
 }
 
 // run watches the node whenever it is up, until ctx ends.
@@ -105,9 +106,15 @@ func (o *observer) watch(ctx context.Context, pid int) {
 // connect opens the stream of a node.
 func (o *observer) connect(ctx context.Context) (net.Conn, *bufio.Reader, error) {
 	d := net.Dialer{Timeout: time.Second}
-	conn, err := d.DialContext(ctx, "tcp4", o.srv.addr())
+	conn, err := d.DialContext(ctx, "tcp", o.srv.addr())
 	if err != nil {
 		return nil, nil, err
+	}
+	if srv := o.srv; srv.own != nil {
+		if _, err := srv.own.say(conn); err != nil {
+			conn.Close()
+			return nil, nil, err
+		}
 	}
 	greet := appendRequest(nil, "HELLO", "3")
 	greet = appendRequest(greet, "PING") // refused while it loads its data, the events of which are no changes

@@ -29,6 +29,11 @@ type Live struct {
 	// Scale is what every time of the scenario is multiplied with; 0 is the
 	// scenario's own pace.
 	Scale float64
+	// Own are servers of the user's own to play on, instead of any that are
+	// started; they have to carry the scenario, see [Scenario.CarriedBy]. The
+	// lock's name begins with one that no other run has, and all keys that
+	// contain it are removed afterwards.
+	Own *live.Own
 }
 
 // SetupError says that a run could not be set up or carried out in the real
@@ -73,7 +78,13 @@ func PlayLive(ctx context.Context, s *Scenario, lockName string, seed uint64, ve
 	}
 	needs := s.needs(sub)
 	s = s.withDefaults().atScale(o.Scale)
-	r := &run{scenario: s, subject: sub, seed: seed, top: s.liveTopology(sub, needs), owners: &owners{name: map[string]string{}}}
+	if o.Own != nil {
+		if ok, reason := s.CarriedBy(lockName, o.Own); !ok {
+			return nil, fmt.Errorf("scenario %s with %s cannot be played on these servers: %s", s.Name, lockName, reason)
+		}
+		s.Workload.Lock = guestName(s.Workload.Lock)
+	}
+	r := &run{scenario: s, subject: sub, seed: seed, top: s.liveTopology(sub, needs, o.Own), owners: &owners{name: map[string]string{}}}
 	if r.timeline, err = faults.NewTimeline(s.Faults, r.top, seed); err != nil {
 		return nil, err
 	}
@@ -135,10 +146,14 @@ func (l *liveRun) play(ctx context.Context, version string) (err error) {
 // setUp starts the servers, looks at their keys, and starts the clients.
 func (l *liveRun) setUp(ctx context.Context) (err error) {
 	s := l.scenario
+	own, err := l.part(ctx)
+	if err != nil {
+		return err
+	}
 	l.world, err = live.NewWorld(ctx, live.WorldOptions{
 		Options: live.Options{
 			Clients: l.top.Clients, Groups: l.top.Groups, Replicas: l.top.Replicas, Cluster: l.top.Cluster,
-			Sentinel: l.needs.sentinels, Persist: l.needs.persist, Clocks: l.needs.clocks, Detect: detect, Dir: l.opts.Dir,
+			Sentinel: l.needs.sentinels, Persist: l.needs.persist, Clocks: l.needs.clocks, Detect: detect, Dir: l.opts.Dir, Own: own,
 		},
 		LockKeys: []string{s.Workload.Lock}, OnMoment: l.moments(), Changed: func(node, from, command string) bool { return l.truth.Changed(node, from, command) },
 	})
@@ -214,6 +229,9 @@ func (l *liveRun) startClient(ctx context.Context, n int) (*live.Process, *remot
 	}
 	env := l.environment(n, name)
 	access.TimeScale = env.scale
+	if own := l.opts.Own; own != nil {
+		env.replicas = own.Replicas()
+	}
 	_, err = p.Conversation().Hello(ctx, worker.Hello{
 		Process: name, Lock: l.subject.name, Seed: l.seed, LeaseNS: int64(env.lease), PollNS: int64(env.poll),
 		Replicas: env.replicas, Redis: access,

@@ -28,6 +28,7 @@ type runFlags struct {
 	workers int
 	stall   time.Duration
 	scale   float64
+	servers ownServers
 }
 
 // The worlds that a scenario can be played in.
@@ -57,13 +58,15 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 		Example: `  holdfast run
   holdfast run holder-pause failover-lost-write --lock reentrant,fenced
   holdfast run ./mine.yaml --lock set-px-lua --seeds 100
-  holdfast run --format json | jq .summary`,
+  holdfast run --format json | jq .summary
+  holdfast run --world live --redis redis://127.0.0.1:6379 holder-pause`,
 		RunE: func(c *cobra.Command, args []string) error { return runScenarios(c, args, f) },
 	}
 	c.ValidArgs = scenarios.Names()
 	c.Flags().StringSliceVar(&f.locks, "lock", nil, "locks to play against, by name (default all)")
 	c.Flags().StringVar(&f.world, "world", worldSim, "where to play: sim (virtual time) or live (real servers and processes, real time)")
 	c.Flags().Float64Var(&f.scale, "time-scale", 0, "live: what every time of a scenario is multiplied with (default 0.2, or 1 where servers have to fail over)")
+	f.servers.flags(c)
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the first run of each cell")
 	c.Flags().IntVar(&f.seeds, "seeds", 1, "how many seeds to play, counting up from --seed")
 	c.Flags().StringVar(&f.out, "out", "", "run directory (default holdfast-runs/TIME)")
@@ -92,6 +95,9 @@ func runScenarios(c *cobra.Command, args []string, f runFlags) error {
 	}
 	list, err := pick(args)
 	if err != nil {
+		return err
+	}
+	if err := f.servers.discover(c.Context()); err != nil {
 		return err
 	}
 	jobs, skipped, err := plan(list, f)
@@ -138,6 +144,9 @@ func (f runFlags) check() error {
 	}
 	if f.scale != 0 && f.world != worldLive {
 		return usage("--time-scale is for --world live; simulated time costs nothing")
+	}
+	if err := f.servers.check(f.world); err != nil {
+		return err
 	}
 	if f.seeds < 1 || f.seeds > 1_000_000 {
 		return usage("--seeds must be from 1 to 1000000")
@@ -218,6 +227,10 @@ func plan(list []played, f runFlags) (jobs []job, skipped []reports.Skip, err er
 				skipped = append(skipped, reports.Skip{Scenario: p.scenario.Name, Lock: l, Reason: reason})
 				continue
 			}
+			if ok, reason := f.servers.carry(p.scenario, l); !ok {
+				skipped = append(skipped, reports.Skip{Scenario: p.scenario.Name, Lock: l, Reason: "not run: " + reason})
+				continue
+			}
 			if f.world == worldLive && f.scale != 0 {
 				if err := p.scenario.CheckPace(f.scale); err != nil {
 					return nil, nil, usage(fmt.Sprintf("%s: %v", p.scenario.Name, err), "choose a larger --time-scale")
@@ -231,7 +244,11 @@ func plan(list []played, f runFlags) (jobs []job, skipped []reports.Skip, err er
 	if len(jobs) == 0 {
 		hints := []string{}
 		for _, s := range skipped {
-			hints = append(hints, fmt.Sprintf("%s does not apply to %s: %s", s.Scenario, s.Lock, s.Reason))
+			hint := fmt.Sprintf("%s does not apply to %s: %s", s.Scenario, s.Lock, s.Reason)
+			if reason, cannot := strings.CutPrefix(s.Reason, "not run: "); cannot {
+				hint = fmt.Sprintf("%s cannot be played with %s here: %s", s.Scenario, s.Lock, reason)
+			}
+			hints = append(hints, hint)
 			if len(hints) == 5 {
 				break
 			}
@@ -387,6 +404,7 @@ func commandLine(args []string, f runFlags) string {
 	if f.scale != 0 {
 		words = append(words, "--time-scale", fmt.Sprint(f.scale))
 	}
+	words = append(words, f.servers.words()...)
 	words = append(words, "--seed", fmt.Sprint(f.seed))
 	if f.seeds > 1 {
 		words = append(words, "--seeds", fmt.Sprint(f.seeds))

@@ -45,7 +45,7 @@ func executeLive(ctx context.Context, jobs []job, dir runDir, f runFlags, stderr
 	}
 	bar := newProgress(stderr, len(jobs))
 	defer bar.done()
-	how := scenarios.Live{Dir: string(servers), Worker: []string{exe, "client"}, Scale: f.scale}
+	how := scenarios.Live{Dir: string(servers), Worker: []string{exe, "client"}, Scale: f.scale, Own: f.servers.own}
 	answers := make([]*answer, len(jobs))
 	queue := make(chan int)
 	var all sync.WaitGroup
