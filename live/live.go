@@ -150,6 +150,8 @@ func startServers(ctx context.Context, o Options, m *moments) (*Servers, error) 
 
 func (o Options) check() error {
 	switch {
+	case o.Own != nil:
+		return nil
 	case o.Groups < 1:
 		return errors.New("servers: at least one group is needed")
 	case o.Clients < 0 || o.Replicas < 0:

@@ -38,24 +38,26 @@ func (s *Scenario) CarriedBy(lockName string, own *live.Own) (ok bool, reason st
 	case sub.acks && own.Replicas() == 0:
 		return false, "it waits for a replica, and not every server given with --redis has one"
 	}
+	if i := slices.IndexFunc(s.Faults, func(f faults.Spec) bool { return !slices.Contains(harmless, f.Fault) }); i >= 0 {
+		return false, s.Faults[i].Fault + " needs control of the servers, and those given with --redis are your own"
+	}
 	for _, f := range s.Faults {
-		if reason := uncontrolled(f); reason != "" {
+		if reason := outOfReach(f); reason != "" {
 			return false, reason
 		}
 	}
 	return true, ""
 }
 
-// uncontrolled says why a fault cannot strike servers that are not ours, or "".
-func uncontrolled(f faults.Spec) string {
+// outOfReach says why a fault of a harmless kind cannot strike what it is aimed
+// at, or "".
+func outOfReach(f faults.Spec) string {
 	server := func(name string) bool { return !strings.HasPrefix(name, "client-") }
 	named := slices.Concat(f.Target, f.Peer)
 	if f.On != nil {
 		named = append(named, f.On.Node)
 	}
 	switch {
-	case !slices.Contains(harmless, f.Fault):
-		return f.Fault + " needs control of the servers, and those given with --redis are your own"
 	case slices.ContainsFunc(named, func(name string) bool { return strings.Contains(name, "-replica-") }):
 		return f.Fault + " is about a replica, and those of your own servers are left alone"
 	case f.Fault != "delete-key" && slices.ContainsFunc(f.Target, server) && (len(f.Peer) == 0 || slices.ContainsFunc(f.Peer, server)):
