@@ -70,7 +70,7 @@ func (o *observer) line(l monitorLine, at time.Time) error {
 		o.finish(l, command, at)
 		return nil
 	case o.group != nil: // within a script or a transaction
-	case l.from == fromScript && o.told():
+	case l.from == fromScript && o.concerns(l):
 		return fmt.Errorf("a script has executed %q, but none had begun", l.args)
 	case o.multi[l.from]:
 		o.group = newGroup(l, "EXEC")

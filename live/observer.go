@@ -144,10 +144,12 @@ func (o *observer) connect(ctx context.Context) (net.Conn, *bufio.Reader, error)
 // follows, and the message is the key.
 const keyEvents = "__keyevent@0__:"
 
-// arrived is an item of the stream, and when it came.
+// arrived is an item of the stream, and when it came. With more, the next one
+// has come as well.
 type arrived struct {
 	item any
 	at   time.Time
+	more bool
 }
 
 // follow takes what the stream brings until it breaks.
@@ -160,7 +162,7 @@ func (o *observer) follow(in *bufio.Reader) {
 			if err != nil {
 				return
 			}
-			items <- arrived{item, time.Now()}
+			items <- arrived{item, time.Now(), in.Buffered() > 0}
 		}
 	}()
 	quiet := time.NewTimer(straggler)
@@ -174,7 +176,10 @@ func (o *observer) follow(in *bufio.Reader) {
 			if err := o.take(a); err != nil {
 				o.truth.doubt(o, err)
 			}
-			quiet.Reset(straggler)
+			quiet.Stop()
+			if !a.more {
+				quiet.Reset(straggler)
+			}
 		case <-quiet.C:
 			o.mu.Lock()
 			o.settle(time.Now())

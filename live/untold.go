@@ -61,6 +61,13 @@ func (o *observer) mayChange(command string, args []string) []string {
 // longestName is the longest name of a key that a lock is believed to have.
 const longestName = 1 << 10
 
+// concerns says whether a line may be about the run: on a server of the user's
+// own most are not.
+func (o *observer) concerns(l monitorLine) bool {
+	own := o.truth.servers.opts.Own
+	return own == nil || slices.ContainsFunc(l.args, func(a string) bool { return strings.Contains(a, own.key) })
+}
+
 // note remembers the names of keys and channels that a line tells and that are
 // the run's.
 func (o *observer) note(l monitorLine) {
@@ -85,8 +92,11 @@ func (o *observer) named() []string {
 // it has compared.
 const edge = 10 * time.Millisecond
 
-// justOver says whether a key has gone whose time is over to within edge, which
-// the next line tells.
-func justOver(before, after keyspace.Value, at time.Time) bool {
-	return !after.Exists() && !before.ExpireAt.IsZero() && before.ExpireAt.Sub(at).Abs() < edge
+// justOver says whether two values differ because the time of a key is over to
+// within edge, and one of the two knows already.
+func justOver(a, b keyspace.Value, now time.Time) bool {
+	if a.Exists() {
+		a, b = b, a
+	}
+	return !a.Exists() && !b.ExpireAt.IsZero() && b.ExpireAt.Sub(now).Abs() < edge
 }
