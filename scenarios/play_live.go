@@ -81,7 +81,7 @@ func PlayLive(ctx context.Context, s *Scenario, lockName string, seed uint64, ve
 	if err := l.play(ctx, version); err != nil {
 		return nil, err
 	}
-	return &Played{History: &checker.History{Header: r.header(version), Events: r.rec.events}, Took: r.took, Commands: r.commands, Scripts: r.scripts}, nil
+	return &Played{History: &checker.History{Header: r.header(version), Events: r.rec.events}, Took: r.took, Late: l.late}, nil
 }
 
 // liveRun is a run in the real world.
@@ -93,6 +93,7 @@ type liveRun struct {
 	truth   *live.Truth
 	procs   []*live.Process
 	clients []*client
+	late    time.Duration // see [Played]
 
 	mu      sync.Mutex
 	started bool // r.rec is there
@@ -115,15 +116,15 @@ func (l *liveRun) play(ctx context.Context, version string) (err error) {
 	}
 	beats := startPulse()
 	l.perform(ctx)
-	late := beats.stop()
+	l.late = beats.stop()
 	err = errors.Join(l.world.Err(), l.truth.Err(), l.err)
 	switch {
 	case ctx.Err() != nil:
 		err = ctx.Err()
 	case err != nil:
 		err = &SetupError{err}
-	case late > tolerance:
-		err = &SlowMachineError{late}
+	case l.late > tolerance:
+		err = &SlowMachineError{l.late}
 	}
 	if err == nil {
 		err = l.tellLogs()
