@@ -86,6 +86,9 @@ func (s *Scenario) atScale(scale float64) *Scenario {
 		}
 	}
 	t, w := &c.Topology, &c.Workload
+	if t.Latency != defaultLatency {
+		by(&t.Latency.Min, &t.Latency.Max)
+	}
 	by(&t.Lag, &w.Lease, &w.Wait, &w.Think, &w.Rest, &w.Start, &w.Stagger, &w.Poll, &w.Handoff, &w.Close)
 	w.Nested = slices.Clone(w.Nested)
 	for i := range w.Nested {
