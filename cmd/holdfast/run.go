@@ -86,29 +86,50 @@ type played struct {
 }
 
 func runScenarios(c *cobra.Command, args []string, f runFlags) error {
-	f = f.withDefaults()
-	if err := f.check(); err != nil {
-		return err
-	}
 	list, err := pick(args)
 	if err != nil {
 		return err
 	}
-	jobs, skipped, err := plan(list, f)
+	p, err := playList(c, list, args, f)
 	if err != nil {
 		return err
 	}
+	return p.conclude(c, f)
+}
+
+// playedList is what came of playing scenarios against locks.
+type playedList struct {
+	dir     runDir
+	results reports.Results
+	doc     reports.Document
+	outcome outcome
+	saved   error // of writing the run directory
+}
+
+// playList plays scenarios as the flags say, and writes the run directory.
+func playList(c *cobra.Command, list []played, args []string, f runFlags) (*playedList, error) {
+	f = f.withDefaults()
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	jobs, skipped, err := plan(list, f)
+	if err != nil {
+		return nil, err
+	}
 	dir, err := createRunDir(f.out)
 	if err != nil {
-		return badInput(err, "choose another directory with --out")
+		return nil, badInput(err, "choose another directory with --out")
 	}
 	for _, p := range list {
 		if err := dir.writeScenario(p); err != nil {
-			return badInput(fmt.Errorf("output directory: %w", err))
+			return nil, badInput(fmt.Errorf("output directory: %w", err))
 		}
 	}
-	o := execute(c.Context(), jobs, dir, f, c.ErrOrStderr())
-	return conclude(c, dir, results(args, f, o, skipped), o, f)
+	p := &playedList{dir: dir, outcome: execute(c.Context(), jobs, dir, f, c.ErrOrStderr())}
+	p.results = results(args, f, p.outcome, skipped)
+	p.doc = dir.document(p.results)
+	p.saved = dir.save(p.results, p.doc)
+	return p, nil
 }
 
 // results is what came of a command, as a document.
@@ -315,29 +336,24 @@ func (o *outcome) take(a answer) {
 	o.runs = append(o.runs, a.Run)
 }
 
-// conclude writes the run directory, prints the result, and says how it ends.
-func conclude(c *cobra.Command, dir runDir, res reports.Results, o outcome, f runFlags) error {
-	doc := dir.document(res)
-	saved := dir.save(res, doc)
-	if err := show(c.OutOrStdout(), doc, f.format); err != nil {
+// conclude prints the result, and says how it ends.
+func (p *playedList) conclude(c *cobra.Command, f runFlags) error {
+	if err := show(c.OutOrStdout(), p.doc, f.format); err != nil {
 		return defect(fmt.Errorf("print result: %w", err))
 	}
 	stderr := c.ErrOrStderr()
-	if saved == nil && o.output == "" {
-		fmt.Fprintf(stderr, "report: %s\n", dir.file("report.html"))
+	if p.saved == nil && p.outcome.output == "" {
+		fmt.Fprintf(stderr, "report: %s\n", p.dir.file("report.html"))
 	}
-	if err := o.failure(stderr); err != nil {
+	if err := p.failure(stderr); err != nil {
 		return err
 	}
-	if saved != nil {
-		return defect(fmt.Errorf("write run directory %s: %w", dir, saved), "the verdicts above are complete; the run directory is not")
-	}
-	switch {
-	case o.stopped:
-		return &exitError{code: exitInterrupted, msg: fmt.Sprintf("interrupted after %d runs; the report has what ran", len(res.Runs))}
-	case res.Summary.Unexpected > 0:
+	switch sum := p.results.Summary; {
+	case p.outcome.stopped:
+		return &exitError{code: exitInterrupted, msg: fmt.Sprintf("interrupted after %d runs; the report has what ran", sum.Runs)}
+	case sum.Unexpected > 0:
 		return result(exitUnexpected)
-	case res.Summary.Unknown > 0:
+	case sum.Unknown > 0:
 		return result(exitUnknown)
 	}
 	return nil
@@ -345,8 +361,8 @@ func conclude(c *cobra.Command, dir runDir, res reports.Results, o outcome, f ru
 
 // failure is what went wrong with holdfast itself, or with its output, nil when
 // nothing did. Every defect is told on stderr.
-func (o outcome) failure(stderr io.Writer) error {
-	switch {
+func (p *playedList) failure(stderr io.Writer) error {
+	switch o := p.outcome; {
 	case o.err != nil:
 		return defect(o.err)
 	case len(o.defects) > 0:
@@ -357,6 +373,8 @@ func (o outcome) failure(stderr io.Writer) error {
 			"please report it, with the command and the version")
 	case o.output != "":
 		return defect(errors.New(o.output), "the verdicts above are complete; the run directory is not")
+	case p.saved != nil:
+		return defect(fmt.Errorf("write run directory %s: %w", p.dir, p.saved), "the verdicts above are complete; the run directory is not")
 	}
 	return nil
 }
