@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -63,7 +62,7 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.ValidArgs = scenarios.Names()
 	c.Flags().StringSliceVar(&f.locks, "lock", nil, "locks to play against, by name (default all)")
 	c.Flags().StringVar(&f.world, "world", worldSim, "where to play: sim (virtual time) or live (real servers and processes, real time)")
-	c.Flags().Float64Var(&f.scale, "time-scale", 0, "live: what every time of a scenario is multiplied with (default 0.2, or 1 where servers have to fail over)")
+	c.Flags().Float64Var(&f.scale, "time-scale", 0, "live: what every time of a scenario is multiplied with (default 0.2; 1.5 where servers have to fail over)")
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the first run of each cell")
 	c.Flags().IntVar(&f.seeds, "seeds", 1, "how many seeds to play, counting up from --seed")
 	c.Flags().StringVar(&f.out, "out", "", "run directory (default holdfast-runs/TIME)")
@@ -260,80 +259,6 @@ func plan(list []played, f runFlags) (jobs []job, skipped []reports.Skip, err er
 		return nil, nil, usage("there is nothing to run", hints...)
 	}
 	return jobs, skipped, nil
-}
-
-// outcome is what came of all jobs.
-type outcome struct {
-	runs    []reports.Run
-	defects []string // of holdfast itself
-	output  string   // the first history that could not be written, and why
-	err     error    // the workers could not be run at all
-	stopped bool     // interrupted
-}
-
-// testOnlyWorker replaces the worker process in tests.
-var testOnlyWorker string
-
-// resampled is how many of the runs are played a second time to see that they
-// are deterministic: one in so many.
-const resampled = 12
-
-// execute plays the jobs in the world that is asked for.
-func execute(ctx context.Context, jobs []job, dir runDir, f runFlags, stderr io.Writer) outcome {
-	if f.world == worldLive {
-		return executeLive(ctx, jobs, dir, f, stderr)
-	}
-	return executeSim(ctx, jobs, dir, f, stderr)
-}
-
-// executeSim plays the jobs in virtual time, and a sample of them once more.
-func executeSim(ctx context.Context, jobs []job, dir runDir, f runFlags, stderr io.Writer) outcome {
-	first := len(jobs)
-	for i := range jobs {
-		jobs[i].Path = historyPath(jobs[i].Scenario, jobs[i].Lock, jobs[i].Seed)
-		jobs[i].History = dir.file(jobs[i].Path)
-	}
-	for i := (first - 1) % resampled; i < first; i += resampled { // at least one
-		again := jobs[i]
-		again.ID, again.History, again.Path = first+i, "", ""
-		jobs = append(jobs, again)
-	}
-	bar := newProgress(stderr, len(jobs))
-	defer bar.done()
-
-	answers := make([]*answer, 2*first)
-	var o outcome
-	o.err = pool{exe: testOnlyWorker, workers: f.workers, stall: f.stall}.play(ctx, jobs, func(a answer) {
-		answers[a.ID] = &a
-		bar.step()
-	})
-	o.stopped = ctx.Err() != nil
-	for i, a := range answers[:first] {
-		if a == nil {
-			continue // interrupted before it was played
-		}
-		o.take(*a)
-		if b := answers[first+i]; b != nil && b.Run.HistorySHA256 != a.Run.HistorySHA256 {
-			o.defects = append(o.defects, fmt.Sprintf("not deterministic: %s with %s, seed %d gave two histories, %.12s and %.12s",
-				jobs[i].Scenario, jobs[i].Lock, jobs[i].Seed, a.Run.HistorySHA256, b.Run.HistorySHA256))
-		}
-	}
-	return o
-}
-
-// take adds what came of one job.
-func (o *outcome) take(a answer) {
-	if a.Defect != "" {
-		o.defects = append(o.defects, a.Defect)
-		if a.Run.Failure == "" {
-			a.Run.Failure = a.Defect
-		}
-		a.Run.AsExpected = false
-	}
-	if a.Output != "" && o.output == "" {
-		o.output = a.Output
-	}
-	o.runs = append(o.runs, a.Run)
 }
 
 // conclude prints the result, and says how it ends.
