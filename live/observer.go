@@ -46,7 +46,7 @@ const (
 	// reconnectEvery is how often a node that does not answer is tried.
 	reconnectEvery = 5 * time.Millisecond
 	// watchEvery is how often a node is asked what it holds.
-	watchEvery = 100 * time.Millisecond
+	watchEvery = 250 * time.Millisecond
 	// straggler is how long a command of a script may come after the one
 	// before, although both were sent as one.
 	straggler = 5 * time.Millisecond

@@ -103,7 +103,10 @@ func (s *Scenario) atScale(scale float64) *Scenario {
 		}
 	}
 	t, w := &c.Topology, &c.Workload
-	by(&t.Latency.Min, &t.Latency.Max, &t.Lag, &w.Lease, &w.Wait, &w.Think, &w.Rest, &w.Start, &w.Stagger, &w.Poll, &w.Handoff, &w.Close)
+	if t.Latency != defaultLatency {
+		by(&t.Latency.Min, &t.Latency.Max)
+	}
+	by(&t.Lag, &w.Lease, &w.Wait, &w.Think, &w.Rest, &w.Start, &w.Stagger, &w.Poll, &w.Handoff, &w.Close)
 	w.Nested = slices.Clone(w.Nested)
 	for i := range w.Nested {
 		by(&w.Nested[i])

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/Shopify/toxiproxy/v2/stream"
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
@@ -51,8 +53,6 @@ func (e *SlowMachineError) Error() string {
 const (
 	// setupLimit bounds the start of servers and client processes.
 	setupLimit = time.Minute
-	// farewell bounds each step of taking leave of a client process.
-	farewell = 10 * time.Second
 	// detect is how long a server must be silent until it is taken for dead.
 	detect = time.Second
 )
@@ -91,6 +91,7 @@ type liveRun struct {
 	needs   needs
 	world   *live.World
 	truth   *live.Truth
+	slowed  []func() // what ends the latency of links
 	procs   []*live.Process
 	clients []*client
 	late    time.Duration // see [Played]
@@ -186,7 +187,25 @@ func (l *liveRun) moments() func(faults.Moment) {
 // slowDown gives the links the latency and the lag that a scenario asks for;
 // one that does not ask gets what loopback has.
 func (l *liveRun) slowDown() error {
-	return nil
+	t := l.scenario.Topology
+	slow := func(link faults.Link, dir stream.Direction, least, most faults.Duration) error {
+		off, err := l.world.Attach(link, dir, &faults.Delay{By: time.Duration(least+most) / 2, Jitter: time.Duration(most-least) / 2, Seed: l.seed})
+		if err == nil {
+			l.slowed = append(l.slowed, off)
+		}
+		return err
+	}
+	var errs []error
+	for _, node := range l.world.Nodes() {
+		for c := 1; c <= l.top.Clients && t.Latency != defaultLatency; c++ {
+			link := faults.Link{From: fmt.Sprintf("client-%d", c), To: node}
+			errs = append(errs, slow(link, stream.Upstream, t.Latency.Min, t.Latency.Max), slow(link, stream.Downstream, t.Latency.Min, t.Latency.Max))
+		}
+		if primary, _, isReplica := strings.Cut(node, "-replica-"); isReplica && t.Lag > 0 {
+			errs = append(errs, slow(faults.Link{From: node, To: primary}, stream.Downstream, t.Lag, t.Lag))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // changed records a change of the lock's key on a server.
@@ -230,6 +249,9 @@ func (l *liveRun) startClient(ctx context.Context, n int) (*live.Process, *remot
 func (l *liveRun) perform(ctx context.Context) {
 	work, cancel := context.WithCancel(ctx)
 	defer cancel()
+	for _, p := range l.procs {
+		go l.mourn(p)
+	}
 	l.timeline.Start(work, striker{l.world, l.rec}, l.struck)
 	l.work(work, cancel, l.clients)
 	l.timeline.Stop()
@@ -240,79 +262,12 @@ func (l *liveRun) perform(ctx context.Context) {
 	l.err = errors.Join(l.err, l.truth.SyncAll(ctx))
 }
 
-// rest waits until nothing is left that will go by itself, at most until every
-// lease is over, and looks at what remains. A watchdog gets the time to renew
-// once more, should it go on.
-func (l *liveRun) rest(ctx context.Context) {
-	longest := time.Now().Add(longestLease(l.clients)*3/2 + l.scenario.pace(5*time.Second))
-	once := time.Duration(l.subject.claims(l.scenario).RenewEvery)
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for begin := time.Now(); ctx.Err() == nil; <-tick.C {
-		keys, err := l.remaining(ctx)
-		if err != nil {
-			l.err = errors.Join(l.err, err)
-			return
-		}
-		l.end.Keys = keys
-		if now := time.Now(); (len(keys) == 0 && now.Sub(begin) > once) || now.After(longest) {
-			break
-		}
-	}
-	subscriptions, err := l.world.Subscriptions(ctx)
-	l.end.Subscriptions, l.err = subscriptions, errors.Join(l.err, err)
-}
-
-// remaining lists the keys that should be gone: not what a lock keeps on
-// purpose, nor its bookkeeping, which ends by itself.
-func (l *liveRun) remaining(ctx context.Context) ([]string, error) {
-	keys, err := l.world.Keys(ctx)
-	if err != nil {
-		return nil, err
-	}
-	name := l.scenario.Workload.Lock
-	var left []string
-	for _, k := range keys {
-		ends := k.Name != name && k.TTL > 0 && k.TTL <= bookkeeping
-		if !ends && !l.subject.keeps(name, k.Name) {
-			left = append(left, k.Node+" "+k.Name)
-		}
-	}
-	slices.Sort(left)
-	return left, nil
-}
-
-// finish takes leave of the clients, and returns the goroutines that their
-// locks have left running.
-func (l *liveRun) finish(ctx context.Context) []string {
-	left := make([][]string, len(l.procs))
-	errs := make([]error, len(l.procs))
-	var all sync.WaitGroup
-	for i, p := range l.procs {
-		if p.Crashed() {
-			continue
-		}
-		all.Go(func() {
-			ctx, cancel := context.WithTimeout(ctx, farewell)
-			defer cancel()
-			left[i], errs[i] = p.Conversation().Finish(ctx)
-		})
-	}
-	all.Wait()
-	l.err = errors.Join(l.err, errors.Join(errs...))
-	return slices.Concat(left...)
-}
-
-// connections is how many connections of clients are still open after the time
-// that closing one may take.
-func (l *liveRun) connections(ctx context.Context) int {
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for end := time.Now().Add(time.Second); ; <-tick.C {
-		n := l.world.ClientConnections()
-		if n == 0 || time.Now().After(end) || ctx.Err() != nil {
-			return n
-		}
+// mourn waits for the end of a client process and records one that nobody
+// asked for. Every process ends when the world does.
+func (l *liveRun) mourn(p *live.Process) {
+	<-p.Ended()
+	if err := p.Err(); err != nil {
+		l.rec.add(checker.Event{Kind: checker.Note, F: checker.Panic, Client: p.Name(), Result: &checker.Result{Message: err.Error()}})
 	}
 }
 
@@ -334,6 +289,9 @@ func (l *liveRun) takeDown() error {
 	var errs []error
 	if l.truth != nil {
 		l.truth.Close()
+	}
+	for _, off := range l.slowed {
+		off()
 	}
 	if l.world != nil {
 		errs = append(errs, l.world.Close())

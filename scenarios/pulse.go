@@ -15,7 +15,7 @@ type pulse struct {
 }
 
 const (
-	beat = 5 * time.Millisecond
+	beat = 10 * time.Millisecond
 	// tolerance is how late a beat may be: judges of real runs allow for it.
 	tolerance = 150 * time.Millisecond
 	// Margin is what a lock can make good: the reference lock tells its holder

@@ -59,7 +59,7 @@ func (r *run) header(version string) checker.Header {
 
 // struck records what a fault did.
 func (r *run) struck(e faults.Strike) {
-	r.rec.add(checker.Event{Kind: checker.Fault, Fault: &checker.FaultEvent{ID: e.ID, Name: e.Name, Phase: e.Phase, Targets: e.Targets, Detail: e.Detail}})
+	r.rec.addAt(checker.Event{Kind: checker.Fault, Fault: &checker.FaultEvent{ID: e.ID, Name: e.Name, Phase: e.Phase, Targets: e.Targets, Detail: e.Detail}}, e.At)
 }
 
 // work runs every client to its end, or to the horizon: by then every bounded
