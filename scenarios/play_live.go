@@ -115,7 +115,7 @@ func (l *liveRun) play(ctx context.Context, version string) (err error) {
 	if err != nil {
 		return err
 	}
-	beats := startPulse()
+	beats := startPulse(time.Now)
 	l.perform(ctx)
 	l.late = beats.stop()
 	err = errors.Join(l.world.Err(), l.truth.Err(), l.err)

@@ -30,20 +30,23 @@ func margin(scale float64) time.Duration {
 	return max(paced(100*time.Millisecond, scale), 20*time.Millisecond)
 }
 
-func startPulse() *pulse {
+// startPulse starts one that goes by a clock, such as [time.Now].
+func startPulse(now func() time.Time) *pulse {
 	p := &pulse{quit: make(chan struct{})}
 	p.done.Go(func() {
 		t := time.NewTimer(beat)
 		defer t.Stop()
-		for {
-			due := time.Now().Add(beat)
+		last := now()
+		for quit := false; !quit; {
 			t.Reset(beat)
 			select {
 			case <-t.C:
-				p.worst = max(p.worst, time.Since(due))
-			case <-p.quit:
-				return
+			case <-p.quit: // perhaps in the middle of a stall
+				quit = true
 			}
+			at := now()
+			p.worst = max(p.worst, at.Sub(last)-beat)
+			last = at
 		}
 	})
 	return p

@@ -83,41 +83,69 @@ func runFidelity(c *cobra.Command, args []string, f fidelityFlags) error {
 	if err != nil {
 		return err
 	}
-	dir, err := createRunDir(f.out)
+	worlds := []string{worldSim, worldLive}
+	for _, world := range worlds { // before anything is played in any
+		flags := f.in(world).withDefaults()
+		if err := flags.check(); err != nil {
+			return err
+		}
+		if _, _, err := plan(list, flags); err != nil {
+			return err
+		}
+	}
+	dir, err := createFidelityDir(f.out)
 	if err != nil {
 		return badInput(err, "choose another directory with --out")
 	}
-	if err := os.Remove(dir.file("results.json")); err != nil { // each world has its own
-		return badInput(err)
-	}
-	var worlds []*playedList
-	for _, world := range []string{worldSim, worldLive} {
-		flags := runFlags{locks: f.locks, world: world, seed: f.seed, seeds: 1, out: dir.file(world), format: "text", workers: f.workers, stall: time.Minute}
-		if world == worldLive {
-			flags.scale = f.scale
-		}
+	var halves []*playedList
+	for _, world := range worlds {
+		flags := f.in(world)
+		flags.out = dir.file(world)
 		p, err := playList(c, list, args, flags)
 		if err != nil {
 			return err
 		}
-		worlds = append(worlds, p)
+		halves = append(halves, p)
 		if p.outcome.stopped {
 			return &exitError{code: exitInterrupted, msg: "interrupted in the " + world + " world; its report has what ran"}
 		}
 	}
-	both := reports.Fidelity{Sim: worlds[0].results, Live: worlds[1].results, About: worlds[0].doc.About, Explained: known}
+	both := reports.Fidelity{Sim: halves[0].results, Live: halves[1].results, About: halves[0].doc.About, Explained: known}
 	if err := showFidelity(c.OutOrStdout(), both, f.format); err != nil {
 		return defect(fmt.Errorf("print result: %w", err))
 	}
-	for _, p := range worlds {
+	for _, p := range halves {
 		fmt.Fprintf(c.ErrOrStderr(), "report: %s\n", p.dir.file("report.html"))
 	}
-	for _, p := range worlds {
+	for _, p := range halves {
 		if err := p.failure(c.ErrOrStderr()); err != nil {
 			return err
 		}
 	}
 	return result(agreement(both))
+}
+
+// in is what to play in a world.
+func (f fidelityFlags) in(world string) runFlags {
+	flags := runFlags{locks: f.locks, world: world, seed: f.seed, seeds: 1, format: "text", workers: f.workers, stall: time.Minute}
+	if world == worldLive {
+		flags.scale = f.scale
+	}
+	return flags
+}
+
+// createFidelityDir makes a directory for the run directories of both worlds.
+func createFidelityDir(path string) (runDir, error) {
+	dir, err := createRunDir(path)
+	if err != nil {
+		return "", err
+	}
+	for _, own := range []string{"results.json", "scenarios"} { // each world has its own
+		if err := os.Remove(dir.file(own)); err != nil {
+			return "", fmt.Errorf("output directory: %w", err)
+		}
+	}
+	return dir, nil
 }
 
 func showFidelity(w io.Writer, f reports.Fidelity, format string) error {

@@ -165,11 +165,11 @@ const serversName = "servers"
 // openServers makes the place where servers run, and ends what runs that were
 // killed have left: in this run directory, and in those beside it.
 func (d runDir) openServers() (serversDir, error) {
-	left, err := filepath.Glob(filepath.Join(filepath.Dir(filepath.Clean(string(d))), "*", serversName))
+	own := d.file(serversName)
+	left, err := d.serversBeside()
 	if err != nil {
 		return "", err
 	}
-	own := d.file(serversName)
 	for _, dir := range append(left, own) {
 		if err := live.Clean(dir); err != nil {
 			return "", err
@@ -182,6 +182,30 @@ func (d runDir) openServers() (serversDir, error) {
 		return "", fmt.Errorf("make a place for servers: %w", err)
 	}
 	return serversDir(own), nil
+}
+
+// serversBeside lists where servers run in this run directory and those beside
+// it, among them the live halves of comparisons.
+func (d runDir) serversBeside() ([]string, error) {
+	beside := []string{filepath.Dir(filepath.Clean(string(d)))}
+	if filepath.Base(string(d)) == worldLive { // one itself
+		beside = append(beside, filepath.Dir(beside[0]))
+	}
+	var found []string
+	for _, parent := range beside {
+		entries, err := os.ReadDir(parent)
+		if err != nil {
+			return nil, fmt.Errorf("look for what earlier runs left: %w", err)
+		}
+		for _, e := range entries {
+			for _, run := range []string{filepath.Join(parent, e.Name()), filepath.Join(parent, e.Name(), worldLive)} {
+				if servers := filepath.Join(run, serversName); exists(filepath.Join(run, "results.json")) && exists(servers) {
+					found = append(found, servers)
+				}
+			}
+		}
+	}
+	return found, nil
 }
 
 func (s serversDir) close() error { return os.RemoveAll(string(s)) }
