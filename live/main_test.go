@@ -52,7 +52,7 @@ func harness(dir string) int {
 // environment says that there must be one.
 func requireRedis(t *testing.T) {
 	t.Helper()
-	if _, err := findServer(); errors.Is(err, ErrUnavailable) {
+	if err := (Backend{}).Available(); errors.Is(err, ErrUnavailable) {
 		unavailable(t, err)
 	}
 }

@@ -76,7 +76,7 @@ func (v *seen) chained() {
 			}
 			held[c.Key], last = c.After, c.At
 		}
-		o := v.nodes[node]
+		o := v.nodes[node].(*observer)
 		if !v.s.Up(node) {
 			continue
 		}

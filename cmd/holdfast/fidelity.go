@@ -10,6 +10,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-go/holdfast/live"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
@@ -83,6 +84,9 @@ func runFidelity(c *cobra.Command, args []string, f fidelityFlags) error {
 	if err != nil {
 		return err
 	}
+	if _, err := serversOf(live.Redis); err != nil { // not after everything was played in the simulator
+		return err
+	}
 	dir, err := createRunDir(f.out)
 	if err != nil {
 		return badInput(err, "choose another directory with --out")
@@ -95,7 +99,7 @@ func runFidelity(c *cobra.Command, args []string, f fidelityFlags) error {
 	for i, world := range []string{worldSim, worldLive} {
 		flags := runFlags{locks: f.locks, world: world, seed: f.seed, seeds: 1, out: dir.file(world), format: "text", workers: f.workers, stall: time.Minute}
 		if world == worldLive {
-			flags.scale = f.scale
+			flags.scale, flags.backend = f.scale, live.Redis
 		}
 		res, about, o, err := playIn(c, list, args, flags.withDefaults())
 		if err != nil {
@@ -129,6 +133,10 @@ func playIn(c *cobra.Command, list []played, args []string, f runFlags) (reports
 		return reports.Results{}, nil, outcome{}, err
 	}
 	if err := f.check(); err != nil {
+		return fail(err)
+	}
+	f, err := f.withBackend(c.ErrOrStderr())
+	if err != nil {
 		return fail(err)
 	}
 	jobs, skipped, err := plan(list, f)

@@ -45,7 +45,7 @@ func executeLive(ctx context.Context, jobs []job, dir runDir, f runFlags, stderr
 	}
 	bar := newProgress(stderr, len(jobs))
 	defer bar.done()
-	how := scenarios.Live{Dir: string(servers), Worker: []string{exe, "client"}, Scale: f.scale}
+	how := scenarios.Live{Backend: f.servers, Dir: string(servers), Worker: []string{exe, "client"}, Scale: f.scale}
 	answers := make([]*answer, len(jobs))
 	queue := make(chan int)
 	var all sync.WaitGroup
@@ -80,7 +80,7 @@ func executeLive(ctx context.Context, jobs []job, dir runDir, f runFlags, stderr
 // playLive plays one run on real servers, again if the machine was too slow,
 // and judges it.
 func playLive(ctx context.Context, j job, how scenarios.Live) (a answer) {
-	a = answer{ID: j.ID, Run: reports.Run{Scenario: j.Scenario, Lock: j.Lock, World: "live", Seed: j.Seed, File: j.readFrom()}}
+	a = answer{ID: j.ID, Run: reports.Run{Scenario: j.Scenario, Lock: j.Lock, World: worldLive, Backend: how.Backend.Name(), Seed: j.Seed, File: j.readFrom()}}
 	began := time.Now()
 	defer func() { a.Run.Stats.WallMS = float64(time.Since(began).Microseconds()) / 1000 }()
 	s, err := scenarios.Parse(j.File, []byte(j.Source))
