@@ -3,7 +3,7 @@ package live
 import (
 	"bufio"
 	"context"
-	"encoding/json"
+	"encoding/gob"
 	"errors"
 	"maps"
 	"net"
@@ -57,13 +57,13 @@ func (w *told) watch(ctx context.Context, pid int) {
 	w.mu.Lock()
 	w.open(conn, pid)
 	w.mu.Unlock()
-	in := json.NewDecoder(bufio.NewReader(conn))
+	in := gob.NewDecoder(bufio.NewReader(conn))
 	for {
-		var l mini.Line
-		if err := in.Decode(&l); err != nil {
+		var r mini.Report
+		if err := in.Decode(&r); err != nil {
 			break
 		}
-		if err := w.take(l, time.Now()); err != nil {
+		if err := w.take(r, time.Now()); err != nil {
 			w.truth.doubt(w.srv, err)
 		}
 	}
@@ -72,44 +72,44 @@ func (w *told) watch(ctx context.Context, pid int) {
 	w.mu.Unlock()
 }
 
-// take takes a line, the first of which says what the node holds.
-func (w *told) take(l mini.Line, now time.Time) error {
+// take takes a report, the first of which says what the node holds.
+func (w *told) take(r mini.Report, now time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	at := w.truly(l.At, now)
+	at := w.truly(r.At, now)
 	if !w.attached {
 		w.attached = true
-		return w.begin(l, at, now)
+		return w.begin(r, at, now)
 	}
-	if seen := w.waiting[l.Mark]; seen != nil {
+	if seen := w.waiting[r.Mark]; seen != nil {
 		seen <- mark{w.changes, at}
-		delete(w.waiting, l.Mark)
+		delete(w.waiting, r.Mark)
 	}
 	changed := false
-	for _, c := range l.Changes {
+	for _, c := range r.Changes {
 		if w.truth.lockKey(c.Key) {
 			changed = changed || c.Cause == "command"
-			w.change(w.by(c, l), now)
+			w.change(w.by(c, r), now)
 		}
 	}
-	if l.From != "" {
-		w.changedBy[sender{l.From, l.Command}] = changed
+	if r.From != "" {
+		w.changedBy[sender{r.From, r.Command}] = changed
 	}
-	if l.Wrong != "" {
-		return errors.New(l.Wrong)
+	if r.Wrong != "" {
+		return errors.New(r.Wrong)
 	}
 	return nil
 }
 
 // begin reports where a process that has started differs from the one before.
-func (w *told) begin(l mini.Line, at, now time.Time) error {
+func (w *told) begin(r mini.Report, at, now time.Time) error {
 	if !w.restarted {
 		return errors.New("its stream broke while it was running")
 	}
-	keys := slices.AppendSeq(slices.Collect(maps.Keys(w.held)), maps.Keys(l.Holds))
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(w.held)), maps.Keys(r.Holds))
 	slices.Sort(keys)
 	for _, k := range slices.Compact(keys) {
-		before, after := w.held[k], l.Holds[k]
+		before, after := w.held[k], r.Holds[k]
 		if w.truth.lockKey(k) && !before.Equal(after) {
 			w.change(w.ranOut(keyspace.Change{Key: k, Cause: "restart", Before: before, After: after, At: at}), now)
 		}
@@ -118,15 +118,15 @@ func (w *told) begin(l mini.Line, at, now time.Time) error {
 }
 
 // by says who made a change.
-func (w *told) by(c keyspace.Change, l mini.Line) keyspace.Change {
+func (w *told) by(c keyspace.Change, r mini.Report) keyspace.Change {
 	if c.Cause != "command" {
 		return c
 	}
-	if c.By = w.truth.servers.parties.of(w.srv.name, l.From); c.By == "" { // the harness itself
+	if c.By = w.truth.servers.parties.of(w.srv.name, r.From); c.By == "" { // the harness itself
 		c.Cause = "fault"
 		return c
 	}
-	c.Command = l.Command
+	c.Command = r.Command
 	return c
 }
 

@@ -4,7 +4,7 @@
 // It executes one request at a time, by the clock of the machine, and lets
 // every key end at its instant. A connection that asks for it with
 // [TellCommand] is told of every request, and of all that it changed, before
-// whoever sent it gets the reply: see [Line].
+// whoever sent it gets the reply: see [Report].
 //
 // It keeps nothing over a restart, has no replicas, and no clock of its own.
 package mini
@@ -12,6 +12,7 @@ package mini
 import (
 	"bufio"
 	"context"
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
@@ -91,5 +92,5 @@ func newServer() (*server, error) {
 	}
 	c.Close()
 	mr.ClockTTL(true)
-	return &server{mr: mr, data: keyspace.Data{}, conns: map[net.Conn]bool{}, told: map[net.Conn]bool{}}, nil
+	return &server{mr: mr, data: keyspace.Data{}, conns: map[net.Conn]bool{}, told: map[net.Conn]*gob.Encoder{}}, nil
 }

@@ -1,6 +1,7 @@
 package mini
 
 import (
+	"encoding/gob"
 	"net"
 	"sync"
 	"time"
@@ -21,7 +22,7 @@ type server struct {
 	next   time.Time   // the earliest expiry, zero for none
 	expiry *time.Timer // looks for it; nil for none
 	conns  map[net.Conn]bool
-	told   map[net.Conn]bool // those that are told of every request
+	told   map[net.Conn]*gob.Encoder // those that are told of every request
 	closed bool
 }
 
@@ -85,11 +86,11 @@ func (s *server) observe(now time.Time, from, command string) {
 		}
 	}
 	if command != "" || len(changes) > 0 {
-		line := Line{At: now, From: from, Command: command, Changes: changes}
+		r := Report{At: now, From: from, Command: command, Changes: changes}
 		if err != nil {
-			line.Wrong = err.Error()
+			r.Wrong = err.Error()
 		}
-		s.tell(line)
+		s.tell(r)
 	}
 	s.schedule()
 }

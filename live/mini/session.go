@@ -81,9 +81,9 @@ func (s *session) execute(args []string) bool {
 		srv.begin(s.conn, now)
 		return true
 	case command == MarkCommand && len(args) == 2:
-		srv.tell(Line{At: now, Mark: args[1]})
+		srv.tell(Report{At: now, Mark: args[1]})
 		return true
-	case srv.told[s.conn]: // replies would come between the lines
+	case srv.told[s.conn] != nil: // replies would come between the reports
 		return false
 	case blocks(command, args):
 		s.peer.WriteError(fmt.Sprintf("ERR %s may block, and this server executes one request at a time", command))

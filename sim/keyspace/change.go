@@ -7,16 +7,12 @@ import "time"
 // Change is one change of one key on one server, made by one command (a
 // script or a transaction is one command) or by no command at all.
 type Change struct {
-	Node    string    `json:"node,omitempty"`
-	Role    string    `json:"role,omitempty"` // "primary" or "replica", at the time of the change
-	Key     string    `json:"key"`
-	Cause   string    `json:"cause"`             // "command", "expiry", "replication", "fault" or "restart"
-	Command string    `json:"command,omitempty"` // when the cause is a command: which, in upper case
-	By      string    `json:"by,omitempty"`      // and from which process
-	Before  Value     `json:"before"`
-	After   Value     `json:"after"`
-	At      time.Time `json:"at"`  // the true time of the change, by the clock of whoever runs the world
-	Now     time.Time `json:"now"` // what the server's clock showed then; ExpireAt minus Now is a TTL
+	Node, Role, Key string // Role is "primary" or "replica", at the time of the change
+	Cause           string // "command", "expiry", "replication", "fault" or "restart"
+	Command, By     string // when the cause is a command: which, in upper case, from which process
+	Before, After   Value
+	At              time.Time // the true time of the change, by the clock of whoever runs the world
+	Now             time.Time // what the server's clock showed then; ExpireAt minus Now is a TTL
 }
 
 // Expired says whether the change is that a key went whose time was over.
