@@ -21,7 +21,7 @@ func (o *observer) ask(ctx context.Context, broken <-chan struct{}) {
 	for ctx.Err() == nil {
 		compared, err := o.compare(ctx, first)
 		if err != nil && ctx.Err() == nil {
-			o.truth.doubt(o, err)
+			o.truth.doubt(o.srv, err)
 		}
 		first = first && !compared
 		wait := watchEvery

@@ -20,6 +20,9 @@ import (
 
 // Live is how a scenario is played in the real world.
 type Live struct {
+	// Backend is what the servers are. It must carry the scenario, see
+	// [Scenario.Carried].
+	Backend live.Backend
 	// Dir is where the servers run; it must exist.
 	Dir string
 	// Worker is the command of a client process. It speaks the protocol of
@@ -139,7 +142,7 @@ func (l *liveRun) setUp(ctx context.Context) (err error) {
 	s := l.scenario
 	l.world, err = live.NewWorld(ctx, live.WorldOptions{
 		Options: live.Options{
-			Clients: l.top.Clients, Groups: l.top.Groups, Replicas: l.top.Replicas, Cluster: l.top.Cluster,
+			Backend: l.opts.Backend, Clients: l.top.Clients, Groups: l.top.Groups, Replicas: l.top.Replicas, Cluster: l.top.Cluster,
 			Sentinel: l.needs.sentinels, Persist: l.needs.persist, Clocks: l.needs.clocks, Detect: detect, Dir: l.opts.Dir,
 		},
 		LockKeys: []string{s.Workload.Lock}, OnMoment: l.moments(), Changed: func(node, from, command string) bool { return l.truth.Changed(node, from, command) },
