@@ -26,10 +26,6 @@ type group struct {
 	before  map[string]keyspace.Value
 }
 
-// sender is a command of a connection. What it did last is asked for when its
-// reply is under way, and by then the connection may have sent another one.
-type sender struct{ from, command string }
-
 func newGroup(l monitorLine, command string) *group {
 	return &group{from: l.from, command: command, start: l.at, end: l.at, before: map[string]keyspace.Value{}}
 }
@@ -44,7 +40,7 @@ func (o *observer) line(l monitorLine, at time.Time) error {
 	if o.group != nil && o.group.script && l.from != fromScript {
 		o.closeGroup(at)
 	}
-	if !o.told() && o.group == nil {
+	if !o.tellsEvents() && o.group == nil {
 		if err := o.runOut(l.at, at); err != nil {
 			return err
 		}
@@ -99,7 +95,7 @@ func (o *observer) finish(l monitorLine, command string, at time.Time) {
 func (o *observer) execute(command string, l monitorLine) error {
 	keys := o.events
 	o.events = nil
-	if !o.told() {
+	if !o.tellsEvents() {
 		keys = o.mayChange(command, l.args)
 	}
 	if command == "FLUSHALL" || command == "FLUSHDB" { // they have no events
@@ -122,7 +118,7 @@ func (o *observer) execute(command string, l monitorLine) error {
 		now = time.Unix(1, 0)
 	}
 	err := o.shadow.replay(l.args, slices.Compact(slices.Sorted(slices.Values(keys))), now)
-	if !o.told() {
+	if !o.tellsEvents() {
 		return nil // the server has refused it as well; what it holds is compared
 	}
 	return err
@@ -168,16 +164,6 @@ func (o *observer) explain(g *group, c keyspace.Change) keyspace.Change {
 		c.Cause, c.Command, c.By = "command", g.command, party
 	default: // the harness itself
 		c.Cause = "fault"
-	}
-	return c
-}
-
-// ranOut makes a change an expiry when a key went whose time was over: a
-// replica takes it for gone then, and removes it when its primary says so.
-func (o *observer) ranOut(c keyspace.Change) keyspace.Change {
-	end := c.Before.ExpireAt
-	if !c.After.Exists() && !end.IsZero() && !end.After(o.shown(c.At)) {
-		c.Cause, c.At, c.Now = "expiry", o.truly(end, c.At), time.Time{}
 	}
 	return c
 }

@@ -27,18 +27,13 @@ const notOurs = -1
 // options are those of a world that uses the servers.
 func (o *Own) options(base Options) Options {
 	return Options{
-		Own: o, Clients: base.Clients, Groups: len(o.groups), Cluster: o.Cluster(), Sentinel: o.kind == kindSentinel,
+		Backend: base.Backend, Clients: base.Clients, Groups: len(o.groups), Cluster: o.Cluster(), Sentinel: o.kind == kindSentinel,
 		Detect: base.Detect, Dir: base.Dir,
 	}
 }
 
-// binary is what runs servers, "" when none is to be run.
-func (o Options) binary() (string, error) {
-	if o.Own != nil {
-		return "", nil
-	}
-	return findServer()
-}
+// own are the servers of the user's own that the world uses; nil for ours.
+func (s *Servers) own() *Own { return s.opts.Backend.Own }
 
 // layOwn makes a server of every place.
 func (s *Servers) layOwn() {
@@ -50,7 +45,7 @@ func (s *Servers) layOwn() {
 		s.order = append(s.order, srv)
 		s.byName[name] = srv
 	}
-	o := s.opts.Own
+	o := s.own()
 	for i, members := range o.groups {
 		add(fmt.Sprintf("node-%d", i+1), i+1, 0, members[0])
 		s.primary = append(s.primary, fmt.Sprintf("node-%d", i+1))
@@ -75,8 +70,8 @@ func (srv *server) announced() []string {
 
 // master is what Sentinels call a group.
 func (s *Servers) master(group int) string {
-	if s.opts.Own != nil {
-		return s.opts.Own.master
+	if s.own() != nil {
+		return s.own().master
 	}
 	return watched(group)
 }

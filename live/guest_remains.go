@@ -39,10 +39,10 @@ func (srv *server) guestSubscriptions(ctx context.Context) (int, error) {
 // guestKeys are the names of all keys that a primary may hold and that are the
 // run's, as far as anybody has named them there.
 func (srv *server) guestKeys() []string {
-	if o := srv.observing(); o != nil {
+	if o, ok := srv.observing().(*observer); ok {
 		return o.named()
 	}
-	return []string{srv.world.opts.Own.key}
+	return []string{srv.world.own().key}
 }
 
 const (
@@ -71,7 +71,7 @@ func (s *Servers) leave() error {
 		srv := s.byName[name]
 		srv.awaitDeparture(ctx)
 		if err := srv.sweep(ctx); err != nil {
-			errs = append(errs, srv.wrong(fmt.Errorf("remove the keys that contain %q: %w", s.opts.Own.key, err)))
+			errs = append(errs, srv.wrong(fmt.Errorf("remove the keys that contain %q: %w", s.own().key, err)))
 		}
 	}
 	return errors.Join(errs...)
@@ -93,7 +93,7 @@ func (srv *server) awaitDeparture(ctx context.Context) {
 // sweep deletes every key that is the run's.
 func (srv *server) sweep(ctx context.Context) error {
 	c := srv.client()
-	scan := c.Scan(ctx, 0, "*"+literally(srv.world.opts.Own.key)+"*", page).Iterator()
+	scan := c.Scan(ctx, 0, "*"+literally(srv.world.own().key)+"*", page).Iterator()
 	for scan.Next(ctx) {
 		if err := c.Del(ctx, scan.Val()).Err(); err != nil {
 			return err

@@ -64,6 +64,8 @@ import (
 // replicas "node-g-replica-1" and so on; clients are "client-1" and so on.
 // With Sentinel, "sentinel-1" to "sentinel-3" watch.
 type Options struct {
+	// Backend is what the servers are.
+	Backend  Backend
 	Clients  int  // client processes
 	Groups   int  // independent primaries; with Cluster they share one key space
 	Replicas int  // of each primary
@@ -71,9 +73,6 @@ type Options struct {
 	Sentinel bool // needs replicas and no cluster; without it no failover is possible there
 	Persist  bool // an append-only file, synced at every write
 	Clocks   bool // every node has a clock that can be moved; needs a C compiler
-	// Own are servers that run already, to be used instead of starting any;
-	// what the fields above say of servers does not count then.
-	Own *Own
 	// Detect is how long a server must be silent until Sentinels or the
 	// cluster's nodes take it for dead; 0 is two seconds.
 	Detect time.Duration
@@ -117,13 +116,13 @@ func startServers(ctx context.Context, o Options, m *moments) (*Servers, error) 
 	if o.Detect == 0 {
 		o.Detect = 2 * time.Second
 	}
-	if o.Own != nil {
-		o = o.Own.options(o)
+	if own := o.Backend.Own; own != nil {
+		o = own.options(o)
 	}
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	binary, err := o.binary()
+	argv, err := o.Backend.command()
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +141,7 @@ func startServers(ctx context.Context, o Options, m *moments) (*Servers, error) 
 		clients: map[string]map[string]*gate{}, cut: map[string]func(){},
 	}
 	s.ctx, s.end = context.WithCancel(context.WithoutCancel(ctx))
-	if err := s.start(ctx, binary); err != nil {
+	if err := s.start(ctx, argv); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -150,7 +149,7 @@ func startServers(ctx context.Context, o Options, m *moments) (*Servers, error) 
 
 func (o Options) check() error {
 	switch {
-	case o.Own != nil:
+	case o.Backend.Own != nil:
 		return nil
 	case o.Groups < 1:
 		return errors.New("servers: at least one group is needed")
@@ -160,12 +159,14 @@ func (o Options) check() error {
 		return errors.New("servers: Sentinels need replicas that can take over, and a cluster needs none")
 	case o.Cluster && o.Groups < 3:
 		return errors.New("servers: a cluster needs three groups or more, to have a majority when one is gone")
+	case o.Backend.mini() && (o.Replicas > 0 || o.Cluster || o.Persist || o.Clocks):
+		return errors.New("servers: miniredis has no replicas, no cluster, no data that outlives it and no clock of its own")
 	}
 	return nil
 }
 
-func (s *Servers) start(ctx context.Context, binary string) error {
-	if s.opts.Own != nil {
+func (s *Servers) start(ctx context.Context, argv []string) error {
+	if s.own() != nil {
 		s.layOwn()
 		return s.connect()
 	}
@@ -174,7 +175,7 @@ func (s *Servers) start(ctx context.Context, binary string) error {
 			return err
 		}
 	}
-	if err := s.lay(binary); err != nil {
+	if err := s.lay(argv); err != nil {
 		return err
 	}
 	if err := s.connect(); err != nil {
@@ -222,10 +223,10 @@ func (s *Servers) launchAll(ctx context.Context, kind func(*server) bool) error 
 }
 
 // lay makes every server, none of them running.
-func (s *Servers) lay(binary string) error {
+func (s *Servers) lay(argv []string) error {
 	add := func(name string, group, rank int, sentinel bool) error {
 		srv := &server{
-			world: s, name: name, group: group, rank: rank, sentinel: sentinel, binary: binary,
+			world: s, name: name, group: group, rank: rank, sentinel: sentinel, argv: argv,
 			source: net.IPv4(127, 0, 1, byte(len(s.order)+1)),
 		}
 		s.order = append(s.order, srv)
@@ -258,6 +259,17 @@ func (s *Servers) lay(binary string) error {
 		}
 	}
 	return nil
+}
+
+// Nodes lists the servers that hold data, as faults name them.
+func (s *Servers) Nodes() []string {
+	var names []string
+	for _, srv := range s.order {
+		if !srv.sentinel {
+			names = append(names, srv.name)
+		}
+	}
+	return names
 }
 
 // Names lists the servers: nodes as faults name them, then Sentinels.
@@ -328,7 +340,7 @@ func (s *Servers) Close() error {
 	for _, srv := range s.order {
 		s.heal(srv.name)
 	}
-	if s.opts.Own != nil {
+	if s.own() != nil {
 		errs = append(errs, s.leave())
 	}
 	for _, srv := range s.order {

@@ -25,7 +25,7 @@ import (
 func spawnOwn(t *testing.T, conf string, args ...string) (addr string) {
 	t.Helper()
 	requireRedis(t)
-	binary, err := findServer()
+	argv, err := Backend{}.command()
 	check(t, err)
 	port, err := freePort()
 	check(t, err)
@@ -33,7 +33,7 @@ func spawnOwn(t *testing.T, conf string, args ...string) (addr string) {
 	file := filepath.Join(dir, confName)
 	check(t, os.WriteFile(file, fmt.Appendf(nil, "bind 127.0.0.1\nport %d\nsave \"\"\n%s\n", port, conf), 0o600))
 	var log bytes.Buffer
-	cmd := exec.Command(binary, append([]string{file}, args...)...)
+	cmd := exec.Command(argv[0], append([]string{file}, args...)...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &log, &log
 	check(t, spawn(cmd))
 	t.Cleanup(func() {
@@ -66,7 +66,7 @@ func visit(t *testing.T, key string, o Options, addresses ...string) *World {
 	t.Helper()
 	own, err := discover(t, addresses...)
 	check(t, err)
-	o.Own, err = own.Part(t.Context(), key, own.Groups())
+	o.Backend.Own, err = own.Part(t.Context(), key, own.Groups())
 	check(t, err)
 	var w *World
 	open(t, &o, func() (*Servers, error) {

@@ -21,7 +21,7 @@ type belief struct {
 // the nodes of a cluster; nobody where nobody is ever replaced. Should a server
 // of the user's own be, that breaks the stream of the [Truth] about it.
 func (s *Servers) beliefs(ctx context.Context, group int) []belief {
-	if s.opts.Own != nil {
+	if s.own() != nil {
 		return nil
 	}
 	var all []belief
@@ -125,7 +125,7 @@ func (s *Servers) awaitAgreement(ctx context.Context, group int, apart string, f
 // canReplace says why no primary can ever be replaced here, or nil.
 func (s *Servers) canReplace() error {
 	switch {
-	case s.opts.Own != nil:
+	case s.own() != nil:
 		return errNotOurs
 	case s.opts.Replicas == 0:
 		return errors.New("there is no replica that could take over")

@@ -21,7 +21,7 @@ func (o *observer) ask(ctx context.Context, broken <-chan struct{}) {
 	for ctx.Err() == nil {
 		compared, err := o.compare(ctx, first)
 		if err != nil && ctx.Err() == nil {
-			o.truth.doubt(o, err)
+			o.truth.doubt(o.srv, err)
 		}
 		first = first && !compared
 		wait := watchEvery
@@ -49,7 +49,7 @@ func (o *observer) compare(ctx context.Context, first bool) (bool, error) {
 		o.mu.Lock()
 		keys := o.shadow.keys()
 		o.mu.Unlock()
-		if own := o.truth.servers.opts.Own; own != nil {
+		if own := o.truth.servers.own(); own != nil {
 			keys = []string{own.key}
 		}
 		found, err := o.inspect(ctx, keys)
@@ -205,12 +205,12 @@ func (o *observer) reconcile(f *finding, first bool) error {
 	for _, k := range slices.Sorted(maps.Keys(keys)) {
 		before, after := o.shadow.state[k], f.values[k]
 		if alike(before, after) {
-			if !o.told() {
+			if !o.tellsEvents() {
 				o.shadow.keep(k, after) // which knows to the millisecond when it expires
 			}
 			continue
 		}
-		if !o.told() && justOver(before, after, o.shown(f.end.at)) {
+		if !o.tellsEvents() && justOver(before, after, o.shown(f.end.at)) {
 			continue
 		}
 		if stays && !(first && o.restarted) {

@@ -20,8 +20,8 @@ import (
 // very moment may be taken for one that came after it. The server is asked what
 // it holds as often as one that tells events, and then does not agree.
 
-// told says whether the node tells the events of its keys.
-func (o *observer) told() bool { return o.srv.own == nil || o.srv.own.events }
+// tellsEvents says whether the node tells the events of its keys.
+func (o *observer) tellsEvents() bool { return o.srv.own == nil || o.srv.own.events }
 
 // observable says whether the truth about a node is known: of the user's own
 // servers that of primaries, and in a cluster of the one that the key belongs to.
@@ -64,7 +64,7 @@ const longestName = 1 << 10
 // concerns says whether a line may be about the run: on a server of the user's
 // own most are not.
 func (o *observer) concerns(l monitorLine) bool {
-	own := o.truth.servers.opts.Own
+	own := o.truth.servers.own()
 	return own == nil || slices.ContainsFunc(l.args, func(a string) bool { return strings.Contains(a, own.key) })
 }
 
@@ -75,7 +75,7 @@ func (o *observer) note(l monitorLine) {
 		return
 	}
 	for _, a := range l.args[1:] {
-		if len(a) <= longestName && strings.Contains(a, o.truth.servers.opts.Own.key) {
+		if len(a) <= longestName && strings.Contains(a, o.truth.servers.own().key) {
 			o.names[a] = true
 		}
 	}

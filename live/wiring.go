@@ -22,10 +22,10 @@ func Bus(node string) string { return node + "/bus" }
 func (s *Servers) connect() error {
 	for _, to := range s.order {
 		for _, from := range s.order {
-			if from != to && s.opts.Own == nil && (from.sentinel || from.group == to.group) {
+			if from != to && s.own() == nil && (from.sentinel || from.group == to.group) {
 				s.addLink(from.name, to.name)
 			}
-			if from != to && s.opts.Own == nil && s.opts.Cluster {
+			if from != to && s.own() == nil && s.opts.Cluster {
 				s.addLink(from.name, Bus(to.name))
 			}
 		}

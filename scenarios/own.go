@@ -18,13 +18,9 @@ var harmless = []string{
 	"pause", "crash", "cancel", "partition", "delay", "hold-reply", "reset", "drop-message", "slow-subscribe", "delete-key",
 }
 
-// CarriedBy says whether the scenario can be played with a lock on servers of
-// the user's own, and why not. It has to apply to the lock.
-func (s *Scenario) CarriedBy(lockName string, own *live.Own) (ok bool, reason string) {
-	sub, err := subjectOf(lockName)
-	if err != nil {
-		return false, err.Error()
-	}
+// carriedBy says whether the scenario can be played with a lock on servers of
+// the user's own, and else why not.
+func (s *Scenario) carriedBy(own *live.Own, sub subject) (ok bool, reason string) {
 	groups := s.topologyFor(sub).Groups
 	switch {
 	case s.Topology.Cluster && !own.Cluster():
@@ -73,11 +69,12 @@ func guestName(name string) string {
 	return "holdfast:" + hex.EncodeToString(b) + ":" + name
 }
 
-// part is what the run needs of the servers of the user's own, nil where there
-// are none.
-func (l *liveRun) part(ctx context.Context) (*live.Own, error) {
-	if l.opts.Own == nil {
-		return nil, nil
+// backend is that of the run, with no more of the user's own servers than the
+// run needs.
+func (l *liveRun) backend(ctx context.Context) (b live.Backend, err error) {
+	b = l.opts.Backend
+	if b.Own != nil {
+		b.Own, err = b.Own.Part(ctx, l.scenario.Workload.Lock, l.top.Groups)
 	}
-	return l.opts.Own.Part(ctx, l.scenario.Workload.Lock, l.top.Groups)
+	return b, err
 }

@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/live"
 )
 
@@ -84,7 +82,7 @@ func TestOneServerCarriesWhatNeedsNoControlOfIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ok, reason := s.CarriedBy(tt.lock, own); ok != (tt.want == "") || reason != tt.want {
+		if ok, reason := s.Carried(tt.lock, live.Backend{Own: own}); ok != (tt.want == "") || reason != tt.want {
 			t.Errorf("%s with %s: %q, want %q", tt.scenario, tt.lock, reason, tt.want)
 		}
 	}
@@ -99,8 +97,6 @@ func source(t *testing.T, name string) []byte {
 	return b
 }
 
-// TestMain-less binaries cannot be their own client process, so a run that
-// cannot start its clients stands for one that fails.
 func TestARunThatFailsLeavesNoKeyOnTheServer(t *testing.T) {
 	own, c := ownServer(t)
 	ctx := t.Context()
@@ -111,7 +107,7 @@ func TestARunThatFailsLeavesNoKeyOnTheServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = PlayLive(ctx, s, "reentrant", 1, "test", Live{Dir: t.TempDir(), Worker: []string{"/bin/false"}, Scale: 0.2, Own: own})
+	_, err = PlayLive(ctx, s, "reentrant", 1, "test", Live{Dir: t.TempDir(), Worker: []string{"/bin/false"}, Scale: 0.2, Backend: live.Backend{Own: own}})
 	if err == nil {
 		t.Error("a run without clients has a history")
 	}
@@ -131,6 +127,3 @@ func onlyMine(t *testing.T, ctx context.Context, c *redis.Client) {
 		t.Errorf("%d connections are left:\n%s", n, c.ClientList(ctx).Val())
 	}
 }
-
-var _ = fmt.Sprint
-var _ checker.History

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-go/holdfast/live"
 	"github.com/holdfast-go/holdfast/lock/gallery"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -21,6 +21,7 @@ import (
 type runFlags struct {
 	locks   []string
 	world   string
+	backend string
 	seed    uint64
 	seeds   int
 	out     string
@@ -28,7 +29,8 @@ type runFlags struct {
 	workers int
 	stall   time.Duration
 	scale   float64
-	servers ownServers
+	own     ownServers
+	servers live.Backend // what backend and own stand for, see withBackend
 }
 
 // The worlds that a scenario can be played in.
@@ -65,8 +67,9 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.ValidArgs = scenarios.Names()
 	c.Flags().StringSliceVar(&f.locks, "lock", nil, "locks to play against, by name (default all)")
 	c.Flags().StringVar(&f.world, "world", worldSim, "where to play: sim (virtual time) or live (real servers and processes, real time)")
-	c.Flags().Float64Var(&f.scale, "time-scale", 0, "live: what every time of a scenario is multiplied with (default 0.2, or 1 where servers have to fail over)")
-	f.servers.flags(c)
+	c.Flags().StringVar(&f.backend, "backend", backendAuto, "live: what the servers are, redis (redis-server or valkey-server) or miniredis; auto is redis where it is installed")
+	f.own.flags(c)
+	c.Flags().Float64Var(&f.scale, "time-scale", 0, "live: what every time of a scenario is multiplied with (default 0.2; 1.5 where servers have to fail over)")
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the first run of each cell")
 	c.Flags().IntVar(&f.seeds, "seeds", 1, "how many seeds to play, counting up from --seed")
 	c.Flags().StringVar(&f.out, "out", "", "run directory (default holdfast-runs/TIME)")
@@ -75,6 +78,7 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().DurationVar(&f.stall, "stall", time.Minute, "sim: real time after which a run that does not end is given up")
 	complete(c, "lock", scenarios.Locks())
 	complete(c, "world", []string{worldSim, worldLive})
+	complete(c, "backend", backends)
 	complete(c, "format", runFormats)
 	return c
 }
@@ -89,32 +93,54 @@ type played struct {
 }
 
 func runScenarios(c *cobra.Command, args []string, f runFlags) error {
-	f = f.withDefaults()
-	if err := f.check(); err != nil {
-		return err
-	}
 	list, err := pick(args)
 	if err != nil {
 		return err
 	}
-	if err := f.servers.discover(c.Context()); err != nil {
+	p, err := playList(c, list, args, f)
+	if err != nil {
 		return err
+	}
+	return p.conclude(c, f)
+}
+
+// playedList is what came of playing scenarios against locks.
+type playedList struct {
+	dir     runDir
+	results reports.Results
+	doc     reports.Document
+	outcome outcome
+	saved   error // of writing the run directory
+}
+
+// playList plays scenarios as the flags say, and writes the run directory.
+func playList(c *cobra.Command, list []played, args []string, f runFlags) (*playedList, error) {
+	f = f.withDefaults()
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	f, err := f.withBackend(c.Context(), c.ErrOrStderr())
+	if err != nil {
+		return nil, err
 	}
 	jobs, skipped, err := plan(list, f)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	dir, err := createRunDir(f.out)
 	if err != nil {
-		return badInput(err, "choose another directory with --out")
+		return nil, badInput(err, "choose another directory with --out")
 	}
 	for _, p := range list {
 		if err := dir.writeScenario(p); err != nil {
-			return badInput(fmt.Errorf("output directory: %w", err))
+			return nil, badInput(fmt.Errorf("output directory: %w", err))
 		}
 	}
-	o := execute(c.Context(), jobs, dir, f, c.ErrOrStderr())
-	return conclude(c, dir, results(args, f, o, skipped), o, f)
+	p := &playedList{dir: dir, outcome: execute(c.Context(), jobs, dir, f, c.ErrOrStderr())}
+	p.results = results(args, f, p.outcome, skipped)
+	p.doc = dir.document(p.results)
+	p.saved = dir.save(p.results, p.doc)
+	return p, nil
 }
 
 // results is what came of a command, as a document.
@@ -145,7 +171,7 @@ func (f runFlags) check() error {
 	if f.scale != 0 && f.world != worldLive {
 		return usage("--time-scale is for --world live; simulated time costs nothing")
 	}
-	if err := f.servers.check(f.world); err != nil {
+	if err := f.checkBackend(); err != nil {
 		return err
 	}
 	if f.seeds < 1 || f.seeds > 1_000_000 {
@@ -215,7 +241,11 @@ func unknownScenario(err error) error {
 	return badInput(err)
 }
 
-// plan lists the runs to play, and what does not apply.
+// notRun is how the reason of a skip begins when the scenario applies to the
+// lock, and cannot be played here.
+const notRun = "not run: "
+
+// plan lists the runs to play, and what does not apply or cannot be played.
 func plan(list []played, f runFlags) (jobs []job, skipped []reports.Skip, err error) {
 	locks := f.locks
 	if len(locks) == 0 {
@@ -227,9 +257,11 @@ func plan(list []played, f runFlags) (jobs []job, skipped []reports.Skip, err er
 				skipped = append(skipped, reports.Skip{Scenario: p.scenario.Name, Lock: l, Reason: reason})
 				continue
 			}
-			if ok, reason := f.servers.carry(p.scenario, l); !ok {
-				skipped = append(skipped, reports.Skip{Scenario: p.scenario.Name, Lock: l, Reason: "not run: " + reason})
-				continue
+			if f.world == worldLive {
+				if ok, reason := p.scenario.Carried(l, f.servers); !ok {
+					skipped = append(skipped, reports.Skip{Scenario: p.scenario.Name, Lock: l, Reason: notRun + reason})
+					continue
+				}
 			}
 			if f.world == worldLive && f.scale != 0 {
 				if err := p.scenario.CheckPace(f.scale); err != nil {
@@ -244,11 +276,11 @@ func plan(list []played, f runFlags) (jobs []job, skipped []reports.Skip, err er
 	if len(jobs) == 0 {
 		hints := []string{}
 		for _, s := range skipped {
-			hint := fmt.Sprintf("%s does not apply to %s: %s", s.Scenario, s.Lock, s.Reason)
-			if reason, cannot := strings.CutPrefix(s.Reason, "not run: "); cannot {
-				hint = fmt.Sprintf("%s cannot be played with %s here: %s", s.Scenario, s.Lock, reason)
+			if why, ok := strings.CutPrefix(s.Reason, notRun); ok {
+				hints = append(hints, fmt.Sprintf("%s cannot be run with %s here: %s", s.Scenario, s.Lock, why))
+			} else {
+				hints = append(hints, fmt.Sprintf("%s does not apply to %s: %s", s.Scenario, s.Lock, s.Reason))
 			}
-			hints = append(hints, hint)
 			if len(hints) == 5 {
 				break
 			}
@@ -258,103 +290,24 @@ func plan(list []played, f runFlags) (jobs []job, skipped []reports.Skip, err er
 	return jobs, skipped, nil
 }
 
-// outcome is what came of all jobs.
-type outcome struct {
-	runs    []reports.Run
-	defects []string // of holdfast itself
-	output  string   // the first history that could not be written, and why
-	err     error    // the workers could not be run at all
-	stopped bool     // interrupted
-}
-
-// testOnlyWorker replaces the worker process in tests.
-var testOnlyWorker string
-
-// resampled is how many of the runs are played a second time to see that they
-// are deterministic: one in so many.
-const resampled = 12
-
-// execute plays the jobs in the world that is asked for.
-func execute(ctx context.Context, jobs []job, dir runDir, f runFlags, stderr io.Writer) outcome {
-	if f.world == worldLive {
-		return executeLive(ctx, jobs, dir, f, stderr)
-	}
-	return executeSim(ctx, jobs, dir, f, stderr)
-}
-
-// executeSim plays the jobs in virtual time, and a sample of them once more.
-func executeSim(ctx context.Context, jobs []job, dir runDir, f runFlags, stderr io.Writer) outcome {
-	first := len(jobs)
-	for i := range jobs {
-		jobs[i].Path = historyPath(jobs[i].Scenario, jobs[i].Lock, jobs[i].Seed)
-		jobs[i].History = dir.file(jobs[i].Path)
-	}
-	for i := (first - 1) % resampled; i < first; i += resampled { // at least one
-		again := jobs[i]
-		again.ID, again.History, again.Path = first+i, "", ""
-		jobs = append(jobs, again)
-	}
-	bar := newProgress(stderr, len(jobs))
-	defer bar.done()
-
-	answers := make([]*answer, 2*first)
-	var o outcome
-	o.err = pool{exe: testOnlyWorker, workers: f.workers, stall: f.stall}.play(ctx, jobs, func(a answer) {
-		answers[a.ID] = &a
-		bar.step()
-	})
-	o.stopped = ctx.Err() != nil
-	for i, a := range answers[:first] {
-		if a == nil {
-			continue // interrupted before it was played
-		}
-		o.take(*a)
-		if b := answers[first+i]; b != nil && b.Run.HistorySHA256 != a.Run.HistorySHA256 {
-			o.defects = append(o.defects, fmt.Sprintf("not deterministic: %s with %s, seed %d gave two histories, %.12s and %.12s",
-				jobs[i].Scenario, jobs[i].Lock, jobs[i].Seed, a.Run.HistorySHA256, b.Run.HistorySHA256))
-		}
-	}
-	return o
-}
-
-// take adds what came of one job.
-func (o *outcome) take(a answer) {
-	if a.Defect != "" {
-		o.defects = append(o.defects, a.Defect)
-		if a.Run.Failure == "" {
-			a.Run.Failure = a.Defect
-		}
-		a.Run.AsExpected = false
-	}
-	if a.Output != "" && o.output == "" {
-		o.output = a.Output
-	}
-	o.runs = append(o.runs, a.Run)
-}
-
-// conclude writes the run directory, prints the result, and says how it ends.
-func conclude(c *cobra.Command, dir runDir, res reports.Results, o outcome, f runFlags) error {
-	doc := dir.document(res)
-	saved := dir.save(res, doc)
-	if err := show(c.OutOrStdout(), doc, f.format); err != nil {
+// conclude prints the result, and says how it ends.
+func (p *playedList) conclude(c *cobra.Command, f runFlags) error {
+	if err := show(c.OutOrStdout(), p.doc, f.format); err != nil {
 		return defect(fmt.Errorf("print result: %w", err))
 	}
 	stderr := c.ErrOrStderr()
-	if saved == nil && o.output == "" {
-		fmt.Fprintf(stderr, "report: %s\n", dir.file("report.html"))
+	if p.saved == nil && p.outcome.output == "" {
+		fmt.Fprintf(stderr, "report: %s\n", p.dir.file("report.html"))
 	}
-	if err := o.failure(stderr); err != nil {
+	if err := p.failure(stderr); err != nil {
 		return err
 	}
-	if saved != nil {
-		return defect(fmt.Errorf("write run directory %s: %w", dir, saved), "the verdicts above are complete; the run directory is not")
-	}
-	switch {
-	case o.stopped:
-		return &exitError{code: exitInterrupted, msg: fmt.Sprintf("interrupted after %d runs; the report has what ran", len(res.Runs))}
-	case res.Summary.Unexpected > 0:
+	switch sum := p.results.Summary; {
+	case p.outcome.stopped:
+		return &exitError{code: exitInterrupted, msg: fmt.Sprintf("interrupted after %d runs; the report has what ran", sum.Runs)}
+	case sum.Unexpected > 0:
 		return result(exitUnexpected)
-	case res.Summary.Unknown > 0:
+	case sum.Unknown > 0:
 		return result(exitUnknown)
 	}
 	return nil
@@ -362,8 +315,8 @@ func conclude(c *cobra.Command, dir runDir, res reports.Results, o outcome, f ru
 
 // failure is what went wrong with holdfast itself, or with its output, nil when
 // nothing did. Every defect is told on stderr.
-func (o outcome) failure(stderr io.Writer) error {
-	switch {
+func (p *playedList) failure(stderr io.Writer) error {
+	switch o := p.outcome; {
 	case o.err != nil:
 		return defect(o.err)
 	case len(o.defects) > 0:
@@ -374,6 +327,8 @@ func (o outcome) failure(stderr io.Writer) error {
 			"please report it, with the command and the version")
 	case o.output != "":
 		return defect(errors.New(o.output), "the verdicts above are complete; the run directory is not")
+	case p.saved != nil:
+		return defect(fmt.Errorf("write run directory %s: %w", p.dir, p.saved), "the verdicts above are complete; the run directory is not")
 	}
 	return nil
 }
@@ -401,10 +356,13 @@ func commandLine(args []string, f runFlags) string {
 	if f.world != worldSim {
 		words = append(words, "--world", f.world)
 	}
+	if f.world == worldLive && !f.own.given() {
+		words = append(words, "--backend", f.backend)
+	}
 	if f.scale != 0 {
 		words = append(words, "--time-scale", fmt.Sprint(f.scale))
 	}
-	words = append(words, f.servers.words()...)
+	words = append(words, f.own.words()...)
 	words = append(words, "--seed", fmt.Sprint(f.seed))
 	if f.seeds > 1 {
 		words = append(words, "--seeds", fmt.Sprint(f.seeds))

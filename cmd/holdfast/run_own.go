@@ -8,14 +8,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/live"
-	"github.com/holdfast-go/holdfast/scenarios"
 )
 
-// ownServers are the servers of the user's own that runs are played on, if any.
+// ownServers say where servers of the user's own are, if runs are to be played
+// on any.
 type ownServers struct {
 	addresses []string
 	remote    bool
-	own       *live.Own // found at the addresses; nil without any
 }
 
 func (o *ownServers) flags(c *cobra.Command) {
@@ -24,8 +23,10 @@ func (o *ownServers) flags(c *cobra.Command) {
 	c.Flags().BoolVar(&o.remote, "allow-remote", false, "live: --redis may lead to another machine")
 }
 
+func (o ownServers) given() bool { return len(o.addresses) > 0 }
+
 // parse reads the addresses, and never repeats a password.
-func (o *ownServers) parse() ([]live.Address, error) {
+func (o ownServers) parse() ([]live.Address, error) {
 	var list []live.Address
 	for _, text := range o.addresses {
 		a, err := live.ParseAddress(text)
@@ -37,11 +38,14 @@ func (o *ownServers) parse() ([]live.Address, error) {
 	return list, nil
 }
 
-func (o *ownServers) check(world string) error {
+// check says what is wrong with the flags.
+func (o ownServers) check(f runFlags) error {
 	switch {
-	case len(o.addresses) > 0 && world != worldLive:
+	case o.given() && f.world != worldLive:
 		return usage("--redis is for --world live; the simulator has servers of its own")
-	case o.remote && len(o.addresses) == 0:
+	case o.given() && f.backend != backendAuto:
+		return usage("--backend says what servers to start, and --redis to start none: leave one of them out")
+	case o.remote && !o.given():
 		return usage("--allow-remote is about the servers of --redis, and there are none")
 	}
 	_, err := o.parse()
@@ -49,32 +53,25 @@ func (o *ownServers) check(world string) error {
 }
 
 // discover finds the servers, and looks whether they can be used.
-func (o *ownServers) discover(ctx context.Context) error {
+func (o ownServers) discover(ctx context.Context) (*live.Own, error) {
 	list, err := o.parse()
-	if err != nil || len(list) == 0 {
-		return err
+	if err != nil {
+		return nil, err
 	}
-	switch o.own, err = live.Discover(ctx, list, o.remote); {
+	own, err := live.Discover(ctx, list, o.remote)
+	switch {
 	case ctx.Err() != nil:
-		return ctx.Err()
+		return nil, ctx.Err()
 	case errors.Is(err, live.ErrRemote):
-		return badInput(fmt.Errorf("--redis: %w", err), "a run loads its servers and writes to them; --allow-remote lets it, where that is what you want")
+		return nil, badInput(fmt.Errorf("--redis: %w", err), "a run loads its servers and writes to them; --allow-remote lets it, where that is what you want")
 	case err != nil:
-		return badInput(fmt.Errorf("--redis: %w", err))
+		return nil, badInput(fmt.Errorf("--redis: %w", err))
 	}
-	return nil
-}
-
-// carry says whether the servers can carry a scenario with a lock, and why not.
-func (o *ownServers) carry(s *scenarios.Scenario, lock string) (ok bool, reason string) {
-	if o.own == nil {
-		return true, ""
-	}
-	return s.CarriedBy(lock, o.own)
+	return own, nil
 }
 
 // words are the flags again, without names and passwords.
-func (o *ownServers) words() []string {
+func (o ownServers) words() []string {
 	list, _ := o.parse() // they have been read before
 	var words []string
 	for _, a := range list {
