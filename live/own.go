@@ -213,10 +213,14 @@ func (o *Own) Groups() int { return len(o.groups) }
 // Cluster says whether they are a cluster.
 func (o *Own) Cluster() bool { return o.kind == kindCluster }
 
-// Replicas is how many replicas every primary has that are online, at least.
-func (o *Own) Replicas() int {
+// Replicas is how many replicas that are online each of the primaries of the
+// first groups has, at least; in a cluster, each of all.
+func (o *Own) Replicas(groups int) int {
+	if o.Cluster() {
+		groups = len(o.groups)
+	}
 	least := o.groups[0][0].replicas
-	for _, members := range o.groups {
+	for _, members := range o.groups[:groups] {
 		least = min(least, members[0].replicas)
 	}
 	return least

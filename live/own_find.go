@@ -21,7 +21,7 @@ func (o *Own) findWatched(ctx context.Context, a Address, remote bool) error {
 			return err
 		}
 		if err := o.askSentinel(ctx, addr, a); err != nil {
-			return fmt.Errorf("Sentinel %s: %w", addr, err)
+			return fmt.Errorf("ask the Sentinel %s: %w", addr, err)
 		}
 	}
 	return nil

@@ -30,9 +30,9 @@ func (s *Scenario) carriedBy(own *live.Own, sub subject) (ok bool, reason string
 	case own.Cluster() && groups > own.Groups():
 		return false, fmt.Sprintf("it needs a cluster of %d primaries, and the one given with --redis has %d", groups, own.Groups())
 	case groups > own.Groups():
-		return false, fmt.Sprintf("it needs %d independent primaries, and --redis gives %d: repeat it, once for each", groups, own.Groups())
-	case sub.acks && own.Replicas() == 0:
-		return false, "it waits for a replica, and not every server given with --redis has one"
+		return false, fmt.Sprintf("it needs %d independent primaries, and --redis gives %d: give it once for each, as redis://", groups, own.Groups())
+	case sub.acks && own.Replicas(groups) == 0:
+		return false, "it waits for a replica, and the server given with --redis has none that is online"
 	}
 	if i := slices.IndexFunc(s.Faults, func(f faults.Spec) bool { return !slices.Contains(harmless, f.Fault) }); i >= 0 {
 		return false, s.Faults[i].Fault + " needs control of the servers, and those given with --redis are your own"

@@ -75,8 +75,8 @@ func TestOneServerCarriesWhatNeedsNoControlOfIt(t *testing.T) {
 		{"restart-without-data", "reentrant", "node-restart needs control of the servers, and those given with --redis are your own"},
 		{"script-flush", "reentrant", "script-flush needs control of the servers, and those given with --redis are your own"},
 		{"cluster-failover", "reentrant", "it is about a Redis Cluster, and the servers given with --redis are none"},
-		{"contention", "multi", "it needs 3 independent primaries, and --redis gives 1: repeat it, once for each"},
-		{"contention", "reentrant-wait", "it waits for a replica, and not every server given with --redis has one"},
+		{"contention", "multi", "it needs 3 independent primaries, and --redis gives 1: give it once for each, as redis://"},
+		{"contention", "reentrant-wait", "it waits for a replica, and the server given with --redis has none that is online"},
 	} {
 		s, err := Parse(tt.scenario+".yaml", source(t, tt.scenario))
 		if err != nil {

@@ -256,7 +256,7 @@ func (l *liveRun) startClient(ctx context.Context, n int) (*live.Process, *remot
 	env := l.environment(n, name)
 	access.TimeScale = env.scale
 	if own := l.opts.Backend.Own; own != nil {
-		env.replicas = own.Replicas()
+		env.replicas = own.Replicas(l.top.Groups)
 	}
 	_, err = p.Conversation().Hello(ctx, worker.Hello{
 		Process: name, Lock: l.subject.name, Seed: l.seed, LeaseNS: int64(env.lease), PollNS: int64(env.poll),
