@@ -57,7 +57,7 @@ func (h *Header) allowances() allowances {
 		rounding:       millisecond,
 	}
 	if h.World == worldLive {
-		a.rounding, a.machine = slackOfServers, 150*millisecond
+		a.rounding, a.machine = slackOfServers, scaled(300*millisecond, 150*millisecond)
 	}
 	return a
 }

@@ -15,7 +15,7 @@ func TestAllowancesFollowThePace(t *testing.T) {
 			allowances{200 * millisecond, 200 * millisecond, second, 200 * millisecond, 600 * millisecond, 5 * millisecond, 150 * millisecond}},
 		{"as fast as it gets", Header{World: "live", TimeScale: 0.01},
 			allowances{150 * millisecond, 200 * millisecond, 500 * millisecond, 200 * millisecond, 30 * millisecond, 5 * millisecond, 150 * millisecond}},
-		{"slowly", Header{World: "live", TimeScale: 2}, allowances{2 * second, 2 * second, 10 * second, 2 * second, 6 * second, 5 * millisecond, 150 * millisecond}},
+		{"slowly", Header{World: "live", TimeScale: 2}, allowances{2 * second, 2 * second, 10 * second, 2 * second, 6 * second, 5 * millisecond, 600 * millisecond}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

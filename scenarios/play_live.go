@@ -43,11 +43,11 @@ func (e *SetupError) Unwrap() error { return e.Err }
 
 // SlowMachineError says that the machine stood still for too long for the run
 // to mean anything.
-type SlowMachineError struct{ Late time.Duration }
+type SlowMachineError struct{ Late, Allowed time.Duration }
 
 func (e *SlowMachineError) Error() string {
 	return fmt.Sprintf("the machine was too busy: the harness got its turn %s late, and more than %s is no fault of the lock's",
-		e.Late.Round(time.Millisecond), tolerance)
+		e.Late.Round(time.Millisecond), e.Allowed)
 }
 
 const (
@@ -81,7 +81,7 @@ func PlayLive(ctx context.Context, s *Scenario, lockName string, seed uint64, ve
 	if err := l.play(ctx, version); err != nil {
 		return nil, err
 	}
-	return &Played{History: &checker.History{Header: r.header(version), Events: r.rec.events}, Took: r.took, Late: l.late}, nil
+	return &Played{History: &checker.History{Header: r.header(version), Events: r.rec.events}, Took: r.took, Disturbed: l.late > margin(s.scale)}, nil
 }
 
 // liveRun is a run in the real world.
@@ -94,7 +94,7 @@ type liveRun struct {
 	slowed  []func() // what ends the latency of links
 	procs   []*live.Process
 	clients []*client
-	late    time.Duration // see [Played]
+	late    time.Duration // the harness had to wait for its turn
 
 	mu      sync.Mutex
 	started bool // r.rec is there
@@ -124,8 +124,8 @@ func (l *liveRun) play(ctx context.Context, version string) (err error) {
 		err = ctx.Err()
 	case err != nil:
 		err = &SetupError{err}
-	case l.late > tolerance:
-		err = &SlowMachineError{l.late}
+	case l.late > tolerance(l.scenario.scale):
+		err = &SlowMachineError{Late: l.late, Allowed: tolerance(l.scenario.scale)}
 	}
 	if err == nil {
 		err = l.tellLogs()

@@ -14,15 +14,21 @@ type pulse struct {
 	worst time.Duration // how late a beat came; read it after stop
 }
 
-const (
-	beat = 10 * time.Millisecond
-	// tolerance is how late a beat may be: judges of real runs allow for it.
-	tolerance = 150 * time.Millisecond
-	// Margin is what a lock can make good: the reference lock tells its holder
-	// of the end of a lease a hundredth of it, and 2ms, before. A verdict that
-	// is not as expected means nothing when more than that was taken away.
-	Margin = 20 * time.Millisecond
-)
+// beat is how often the harness wants its turn.
+const beat = 10 * time.Millisecond
+
+// tolerance is how late a beat may be in a run at a scale: as much as the
+// judges allow a machine.
+func tolerance(scale float64) time.Duration {
+	return max(paced(300*time.Millisecond, scale), 150*time.Millisecond)
+}
+
+// margin is what a lock can make good: the reference lock tells its holder of
+// the end of a lease a hundredth of it before. A verdict that is not as
+// expected means nothing when more than that was taken away.
+func margin(scale float64) time.Duration {
+	return max(paced(100*time.Millisecond, scale), 20*time.Millisecond)
+}
 
 // startPulse starts one that goes by a clock, such as [time.Now].
 func startPulse(now func() time.Time) *pulse {

@@ -18,10 +18,10 @@ type Played struct {
 	Took     time.Duration // how long it took in the world's time
 	Commands int           // Redis commands that servers executed
 	Scripts  int           // how many of them were scripts
-	// Late is how long the harness of a live run had to wait for its turn at
-	// worst. Locks that warn their holder shortly before the end of a lease may
-	// do so too late when the machine takes more than [Margin] away.
-	Late time.Duration
+	// Disturbed says that the machine kept the harness of a live run waiting for
+	// longer than a lock can make good, though not for so long that the judges
+	// would not allow it: what is not as expected may be the machine's doing.
+	Disturbed bool
 }
 
 // run is one play under way, in either world.

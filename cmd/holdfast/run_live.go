@@ -22,7 +22,7 @@ import (
 // all of them do.
 
 // attempts is how often a run is played until the machine was quick enough,
-// among others and then once more by itself.
+// among many others, and then once more with one other at most.
 const attempts = 3
 
 // liveLimit bounds a run in real time, whatever happens.
@@ -48,14 +48,14 @@ func executeLive(ctx context.Context, jobs []job, dir runDir, f runFlags, stderr
 	defer bar.done()
 	l := livePlayer{how: scenarios.Live{Dir: string(servers), Worker: []string{exe, "client"}, Scale: f.scale}, bar: bar, answers: make([]*answer, len(jobs))}
 	l.playAll(ctx, jobs, f.workers)
-	// Runs that the machine was too busy for get it to themselves.
+	// Runs that the machine was too busy for get it almost to themselves.
 	var again []job
 	for i, a := range l.answers {
 		if a != nil && a.disturbed {
 			again = append(again, jobs[i])
 		}
 	}
-	l.playAll(ctx, again, 1)
+	l.playAll(ctx, again, min(2, f.workers))
 	o.stopped = ctx.Err() != nil
 	for _, a := range l.answers {
 		if a != nil {
@@ -150,7 +150,7 @@ func (l livePlayer) once(ctx context.Context, j job) (a answer) {
 	}
 	a.record(p)
 	a.judge(j, s, p.History)
-	a.disturbed = !a.Run.AsExpected && p.Late > scenarios.Margin
+	a.disturbed = !a.Run.AsExpected && p.Disturbed
 	return a
 }
 
