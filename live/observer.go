@@ -36,20 +36,14 @@ type observer struct {
 	waiting   map[string]chan mark
 }
 
-// mark is where a stream was when it showed a mark.
-type mark struct {
-	changes int
-	at      time.Time
-}
-
 const (
 	// reconnectEvery is how often a node that does not answer is tried.
 	reconnectEvery = 5 * time.Millisecond
 	// watchEvery is how often a node is asked what it holds.
 	watchEvery = 250 * time.Millisecond
-	// straggler is how long a command of a script may come after the one
-	// before, although both were sent as one.
-	straggler = 5 * time.Millisecond
+	// lull is how long a stream must be silent until what it has brought is
+	// taken for all there is.
+	lull = 5 * time.Millisecond
 )
 
 func newObserver(t *Truth, srv *server) (*observer, error) {
@@ -156,7 +150,7 @@ func (o *observer) follow(in *bufio.Reader) {
 			items <- arrived{item, time.Now()}
 		}
 	}()
-	quiet := time.NewTimer(straggler)
+	quiet := time.NewTimer(lull)
 	defer quiet.Stop()
 	for {
 		select {
@@ -167,12 +161,28 @@ func (o *observer) follow(in *bufio.Reader) {
 			if err := o.take(a); err != nil {
 				o.truth.doubt(o, err)
 			}
-			quiet.Reset(straggler)
+			quiet.Reset(lull)
 		case <-quiet.C:
 			o.mu.Lock()
-			o.settle(time.Now())
+			o.atLull(time.Now())
 			o.mu.Unlock()
 		}
+	}
+}
+
+// atLull reports what has happened by now. Of a script or a transaction there
+// may be more to come, for a node or a harness that does not get its turn, so
+// then the node is asked for something that comes after it.
+func (o *observer) atLull(now time.Time) {
+	if o.group == nil {
+		o.settle(now)
+		return
+	}
+	mark := o.truth.newMark()
+	o.waiting[mark] = nil // nobody waits for it, and it ends the group
+	o.conn.SetWriteDeadline(now.Add(limit))
+	if _, err := o.conn.Write(appendRequest(nil, "ECHO", mark)); err != nil {
+		o.settle(now) // the stream breaks
 	}
 }
 
@@ -283,57 +293,3 @@ func (o *observer) truly(shown, by time.Time) time.Time {
 
 // shown is what the node's clock showed at a true time.
 func (o *observer) shown(at time.Time) time.Time { return o.srv.world.shown(o.srv.name, at) }
-
-// sync waits until the stream has come to what the node executes now. ended
-// says that it broke before, attached that there is one. With last, the node
-// executes nothing for any client from then on.
-func (o *observer) sync(ctx context.Context, last bool) (ended, attached bool, err error) {
-	name, seen, broken := o.expect()
-	if seen == nil {
-		return false, false, nil
-	}
-	defer o.forget(name)
-	o.mu.Lock()
-	conn, attached := o.conn, o.attached
-	if conn != nil {
-		var ask []byte
-		if last {
-			ask = appendRequest(ask, "CLIENT", "PAUSE", "1000", "ALL")
-		}
-		conn.SetWriteDeadline(time.Now().Add(limit))
-		_, err = conn.Write(appendRequest(ask, "ECHO", name))
-	}
-	o.mu.Unlock()
-	if err != nil { // the stream breaks
-		return true, attached, nil
-	}
-	select {
-	case <-seen:
-		return false, attached, nil
-	case <-broken:
-		return true, attached, nil
-	case <-ctx.Done():
-		return false, attached, ctx.Err()
-	}
-}
-
-// markPrefix is what all marks begin with.
-const markPrefix = "holdfast-mark-"
-
-// expect prepares for a mark; seen is nil when nothing is watched.
-func (o *observer) expect() (name string, seen chan mark, broken chan struct{}) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.conn == nil {
-		return "", nil, nil
-	}
-	name, seen = o.truth.newMark(), make(chan mark, 1)
-	o.waiting[name] = seen
-	return name, seen, o.broken
-}
-
-func (o *observer) forget(name string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	delete(o.waiting, name)
-}
