@@ -26,10 +26,6 @@ type group struct {
 	before  map[string]keyspace.Value
 }
 
-// sender is a command of a connection. What it did last is asked for when its
-// reply is under way, and by then the connection may have sent another one.
-type sender struct{ from, command string }
-
 func newGroup(l monitorLine, command string) *group {
 	return &group{from: l.from, command: command, start: l.at, end: l.at, before: map[string]keyspace.Value{}}
 }
@@ -154,16 +150,6 @@ func (o *observer) explain(g *group, c keyspace.Change) keyspace.Change {
 		c.Cause, c.Command, c.By = "command", g.command, party
 	default: // the harness itself
 		c.Cause = "fault"
-	}
-	return c
-}
-
-// ranOut makes a change an expiry when a key went whose time was over: a
-// replica takes it for gone then, and removes it when its primary says so.
-func (o *observer) ranOut(c keyspace.Change) keyspace.Change {
-	end := c.Before.ExpireAt
-	if !c.After.Exists() && !end.IsZero() && !end.After(o.shown(c.At)) {
-		c.Cause, c.At, c.Now = "expiry", o.truly(end, c.At), time.Time{}
 	}
 	return c
 }

@@ -64,6 +64,8 @@ import (
 // replicas "node-g-replica-1" and so on; clients are "client-1" and so on.
 // With Sentinel, "sentinel-1" to "sentinel-3" watch.
 type Options struct {
+	// Backend is what the servers are.
+	Backend  Backend
 	Clients  int  // client processes
 	Groups   int  // independent primaries; with Cluster they share one key space
 	Replicas int  // of each primary
@@ -117,7 +119,7 @@ func startServers(ctx context.Context, o Options, m *moments) (*Servers, error) 
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	binary, err := findServer()
+	argv, err := o.Backend.command()
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +138,7 @@ func startServers(ctx context.Context, o Options, m *moments) (*Servers, error) 
 		clients: map[string]map[string]*gate{}, cut: map[string]func(){},
 	}
 	s.ctx, s.end = context.WithCancel(context.WithoutCancel(ctx))
-	if err := s.start(ctx, binary); err != nil {
+	if err := s.start(ctx, argv); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -152,17 +154,19 @@ func (o Options) check() error {
 		return errors.New("servers: Sentinels need replicas that can take over, and a cluster needs none")
 	case o.Cluster && o.Groups < 3:
 		return errors.New("servers: a cluster needs three groups or more, to have a majority when one is gone")
+	case o.Backend.mini() && (o.Replicas > 0 || o.Cluster || o.Persist || o.Clocks):
+		return errors.New("servers: miniredis has no replicas, no cluster, no data that outlives it and no clock of its own")
 	}
 	return nil
 }
 
-func (s *Servers) start(ctx context.Context, binary string) error {
+func (s *Servers) start(ctx context.Context, argv []string) error {
 	if s.opts.Clocks {
 		if err := placeShim(s.dir.path); err != nil {
 			return err
 		}
 	}
-	if err := s.lay(binary); err != nil {
+	if err := s.lay(argv); err != nil {
 		return err
 	}
 	if err := s.connect(); err != nil {
@@ -210,10 +214,10 @@ func (s *Servers) launchAll(ctx context.Context, kind func(*server) bool) error 
 }
 
 // lay makes every server, none of them running.
-func (s *Servers) lay(binary string) error {
+func (s *Servers) lay(argv []string) error {
 	add := func(name string, group, rank int, sentinel bool) error {
 		srv := &server{
-			world: s, name: name, group: group, rank: rank, sentinel: sentinel, binary: binary,
+			world: s, name: name, group: group, rank: rank, sentinel: sentinel, argv: argv,
 			source: net.IPv4(127, 0, 1, byte(len(s.order)+1)),
 		}
 		s.order = append(s.order, srv)

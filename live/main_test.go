@@ -5,13 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"slices"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
+
+	"github.com/holdfast-go/holdfast/live/mini"
 )
 
 // harnessDir makes the test binary a harness that starts servers there and
@@ -20,6 +24,9 @@ const harnessDir = "HOLDFAST_LIVE_TEST_HARNESS"
 
 func TestMain(m *testing.M) {
 	redis.SetLogger(quiet{}) // clients that lose their servers have much to say
+	if len(os.Args) == 3 && os.Args[1] == serverRole {
+		os.Exit(playServer(os.Args[2]))
+	}
 	if dir := os.Getenv(harnessDir); dir != "" {
 		os.Exit(harness(dir))
 	}
@@ -33,6 +40,34 @@ func TestMain(m *testing.M) {
 type quiet struct{}
 
 func (quiet) Printf(context.Context, string, ...any) {}
+
+// serverRole as an argument makes the test binary a server of miniredis.
+const serverRole = "miniredis"
+
+func playServer(conf string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	if err := mini.Serve(ctx, conf, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// onBackends runs a test on servers of every backend.
+func onBackends(t *testing.T, o Options, test func(t *testing.T, s *Servers)) {
+	t.Parallel()
+	exe, err := os.Executable()
+	check(t, err)
+	for _, b := range []Backend{{}, {Miniredis: []string{exe, serverRole}}} {
+		t.Run(b.Name(), func(t *testing.T) {
+			t.Parallel()
+			o := o
+			o.Backend = b
+			test(t, start(t, o))
+		})
+	}
+}
 
 func harness(dir string) int {
 	s, err := Start(context.Background(), Options{Groups: 1, Replicas: 1, Sentinel: true, Dir: dir, Detect: time.Second})
@@ -52,7 +87,7 @@ func harness(dir string) int {
 // environment says that there must be one.
 func requireRedis(t *testing.T) {
 	t.Helper()
-	if _, err := findServer(); errors.Is(err, ErrUnavailable) {
+	if err := (Backend{}).Available(); errors.Is(err, ErrUnavailable) {
 		unavailable(t, err)
 	}
 }
@@ -75,7 +110,9 @@ func start(t *testing.T, o Options) *Servers {
 // closed with the test.
 func open(t *testing.T, o *Options, servers func() (*Servers, error)) *Servers {
 	t.Helper()
-	requireRedis(t)
+	if !o.Backend.mini() {
+		requireRedis(t)
+	}
 	o.Dir = t.TempDir()
 	if o.Detect == 0 {
 		o.Detect = time.Second

@@ -3,7 +3,6 @@ package live
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -13,32 +12,20 @@ import (
 	"github.com/holdfast-go/holdfast/sim/keyspace"
 )
 
-// observer follows one node. Everything below mu is guarded by it.
+// observer follows one node of redis-server. Everything below shadow is
+// guarded by mu.
 type observer struct {
-	truth  *Truth
-	srv    *server
+	feed
 	shadow *shadow
 
-	mu        sync.Mutex
-	conn      net.Conn          // nil while nothing is watched
-	broken    chan struct{}     // closed when conn is
-	attached  bool              // what the node held at first has been reported
-	pid       int               // the process that is or was watched
-	restarted bool              // it is another one than before
-	replica   bool              // when last asked
-	last      time.Time         // the time of the last change
-	changes   int               // reported so far
-	events    []string          // lock keys with events that no command has claimed yet
-	group     *group            // what is being executed as one
-	ended     []keyspace.Change // keys that have expired; a line that follows bounds when
-	multi     map[string]bool
-	changedBy map[sender]bool
-	waiting   map[string]chan mark
+	replica bool              // when last asked
+	events  []string          // lock keys with events that no command has claimed yet
+	group   *group            // what is being executed as one
+	ended   []keyspace.Change // keys that have expired; a line that follows bounds when
+	multi   map[string]bool
 }
 
 const (
-	// reconnectEvery is how often a node that does not answer is tried.
-	reconnectEvery = 5 * time.Millisecond
 	// watchEvery is how often a node is asked what it holds.
 	watchEvery = 250 * time.Millisecond
 	// lull is how long a stream must be silent until what it has brought is
@@ -51,20 +38,7 @@ func newObserver(t *Truth, srv *server) (*observer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &observer{truth: t, srv: srv, shadow: shadow, changedBy: map[sender]bool{}}, nil
-}
-
-// run watches the node whenever it is up, until ctx ends.
-func (o *observer) run(ctx context.Context) {
-	for ctx.Err() == nil {
-		if pid := o.srv.pid(); pid != 0 {
-			o.watch(ctx, pid)
-		}
-		select {
-		case <-time.After(reconnectEvery):
-		case <-ctx.Done():
-		}
-	}
+	return &observer{feed: newFeed(t, srv), shadow: shadow}, nil
 }
 
 // watch follows one connection until it breaks: when the node dies, and when
@@ -77,21 +51,19 @@ func (o *observer) watch(ctx context.Context, pid int) {
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	defer conn.Close()
 	o.mu.Lock()
-	o.restarted = o.pid != pid
-	o.pid, o.conn, o.broken = pid, conn, make(chan struct{})
-	o.multi, o.waiting = map[string]bool{}, map[string]chan mark{}
-	broken := o.broken
+	o.multi = map[string]bool{}
+	broken := o.open(conn, pid)
 	o.mu.Unlock()
 
 	asking, stop := context.WithCancel(ctx)
 	var asked sync.WaitGroup
 	asked.Go(func() { o.ask(asking, broken) })
-	o.follow(in)
+	o.listen(in)
 	stop()
 	o.mu.Lock()
 	o.settle(time.Now())
-	o.events, o.conn, o.attached = nil, nil, false
-	close(broken)
+	o.events = nil
+	o.shut()
 	o.mu.Unlock()
 	asked.Wait()
 }
@@ -137,8 +109,8 @@ type arrived struct {
 	at   time.Time
 }
 
-// follow takes what the stream brings until it breaks.
-func (o *observer) follow(in *bufio.Reader) {
+// listen takes what the stream brings until it breaks.
+func (o *observer) listen(in *bufio.Reader) {
 	items := make(chan arrived, 256)
 	go func() {
 		defer close(items)
@@ -159,7 +131,7 @@ func (o *observer) follow(in *bufio.Reader) {
 				return
 			}
 			if err := o.take(a); err != nil {
-				o.truth.doubt(o, err)
+				o.truth.doubt(o.srv, err)
 			}
 			quiet.Reset(lull)
 		case <-quiet.C:
@@ -178,10 +150,10 @@ func (o *observer) atLull(now time.Time) {
 		o.settle(now)
 		return
 	}
-	mark := o.truth.newMark()
-	o.waiting[mark] = nil // nobody waits for it, and it ends the group
+	name := o.truth.newMark()
+	o.waiting[name] = nil // nobody waits for it; that it is there ends the group
 	o.conn.SetWriteDeadline(now.Add(limit))
-	if _, err := o.conn.Write(appendRequest(nil, "ECHO", mark)); err != nil {
+	if _, err := o.conn.Write(appendRequest(nil, "ECHO", name)); err != nil {
 		o.settle(now) // the stream breaks
 	}
 }
@@ -252,44 +224,26 @@ func (o *observer) reportEnded(by time.Time) {
 	o.ended = nil
 }
 
-// watching says whether everything that the node executes from now on is seen.
-func (o *observer) watching() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.attached
+// sync implements [witness].
+func (o *observer) sync(ctx context.Context, last bool) (ended, attached bool, err error) {
+	return o.await(ctx, func(mark string) []byte {
+		var ask []byte
+		if last {
+			ask = appendRequest(ask, "CLIENT", "PAUSE", "1000", "ALL")
+		}
+		return appendRequest(ask, "ECHO", mark)
+	})
 }
 
-func (o *observer) isWatching(context.Context) error {
-	if !o.watching() {
-		return errors.New("it has not told what it holds")
+// run implements [witness].
+func (o *observer) run(ctx context.Context) { o.follow(ctx, o.watch) }
+
+// patterns implements [witness].
+func (o *observer) patterns() int {
+	if o.watching() {
+		return 1
 	}
-	return nil
+	return 0
 }
 
-// emit reports a change, the shadow being told by the caller. The time of a
-// change is never before that of the one before, and never after the time by.
-func (o *observer) emit(c keyspace.Change, by time.Time) {
-	if c.At.After(by) {
-		c.At = by
-	}
-	if c.At.Before(o.last) {
-		c.At = o.last
-	}
-	o.last = c.At
-	o.changes++
-	c.Node = o.srv.name
-	if c.Now.IsZero() {
-		c.Now = o.shown(c.At)
-	}
-	o.truth.reporting.Lock()
-	defer o.truth.reporting.Unlock()
-	o.truth.report(c)
-}
-
-// truly is when the node's clock showed a time, as far as it is near by.
-func (o *observer) truly(shown, by time.Time) time.Time {
-	return o.srv.world.trueTime(o.srv.name, shown, by)
-}
-
-// shown is what the node's clock showed at a true time.
-func (o *observer) shown(at time.Time) time.Time { return o.srv.world.shown(o.srv.name, at) }
+func (o *observer) close() { o.shadow.close() }

@@ -27,7 +27,7 @@ func following(t *testing.T, truth *Truth, srv *server) *fakeStream {
 	s := &fakeStream{t: t, conn: ours, asked: make(chan []any, 16)}
 	done := make(chan struct{}, 2)
 	go func() {
-		o.follow(bufio.NewReader(theirs))
+		o.listen(bufio.NewReader(theirs))
 		done <- struct{}{}
 	}()
 	go func() {

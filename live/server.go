@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -18,14 +19,14 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// server is one redis-server process, or the place of one that is down.
+// server is one process of redis-server, valkey-server or miniredis, or the place of one that is down.
 type server struct {
 	world    *Servers
 	name     string
 	group    int // 0 for a Sentinel
 	rank     int // 0 for the first primary, then 1, 2, ... for its replicas; of Sentinels, their number
 	sentinel bool
-	binary   string
+	argv     []string // what starts it, but for the configuration file
 	dir      string
 	source   net.IP // what it connects from
 	door     *gate  // what it announces
@@ -36,7 +37,7 @@ type server struct {
 	port, bus int
 	proc      *process // nil while it is down
 	admin     *redis.Client
-	observer  *observer // nil while nobody observes
+	observer  witness // nil while nobody observes
 }
 
 // process is a started process. done is closed when it has ended.
@@ -115,16 +116,16 @@ func (srv *server) openAddr() string {
 }
 
 // observing is who observes the server, nil for nobody.
-func (srv *server) observing() *observer {
+func (srv *server) observing() witness {
 	srv.mu.Lock()
 	defer srv.mu.Unlock()
 	return srv.observer
 }
 
-func (srv *server) observedBy(o *observer) {
+func (srv *server) observedBy(w witness) {
 	srv.mu.Lock()
 	defer srv.mu.Unlock()
-	srv.observer = o
+	srv.observer = w
 }
 
 func (srv *server) busAddr() string {
@@ -172,7 +173,7 @@ func (srv *server) start(ctx context.Context) error {
 		return fmt.Errorf("open the log of %s: %w", srv.name, err)
 	}
 	defer log.Close()
-	cmd := exec.Command(srv.binary, confName)
+	cmd := exec.Command(srv.argv[0], append(slices.Clone(srv.argv[1:]), confName)...)
 	if srv.sentinel {
 		cmd.Args = append(cmd.Args, "--sentinel")
 	}

@@ -25,10 +25,12 @@ import (
 // What no stream tells is found by asking, up to [watchEvery] later: what a
 // replica received in a full resync, and what a server holds that was started
 // again.
+//
+// A server of miniredis tells itself what it executes, and what that changed.
 type Truth struct {
 	servers *Servers
 	lockKey func(string) bool
-	nodes   map[string]*observer
+	nodes   map[string]witness
 	end     context.CancelFunc
 	running sync.WaitGroup
 	marks   atomic.Int64 // handed out so far, also to tell them apart
@@ -53,19 +55,19 @@ type Truth struct {
 // A world is observed once at a time.
 func (s *Servers) Observe(lockKey func(string) bool, report func(keyspace.Change)) (*Truth, error) {
 	ctx, end := context.WithCancel(s.ctx)
-	t := &Truth{servers: s, lockKey: lockKey, report: report, nodes: map[string]*observer{}, end: end}
+	t := &Truth{servers: s, lockKey: lockKey, report: report, nodes: map[string]witness{}, end: end}
 	for _, srv := range s.order {
 		if srv.sentinel {
 			continue
 		}
-		o, err := newObserver(t, srv)
+		w, err := newWitness(t, srv)
 		if err != nil {
 			t.Close()
 			return nil, err
 		}
-		t.nodes[srv.name] = o
-		srv.observedBy(o)
-		t.running.Go(func() { o.run(ctx) })
+		t.nodes[srv.name] = w
+		srv.observedBy(w)
+		t.running.Go(func() { w.run(ctx) })
 	}
 	ready, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -81,18 +83,18 @@ func (s *Servers) Observe(lockKey func(string) bool, report func(keyspace.Change
 // Sync returns when everything that a node executed before the call has been
 // reported. A node that is down has nothing left to report.
 func (t *Truth) Sync(ctx context.Context, node string) error {
-	o := t.nodes[node]
-	if o == nil {
+	w := t.nodes[node]
+	if w == nil {
 		return fmt.Errorf("no node %q is observed", node)
 	}
 	for {
-		ended, attached, err := o.sync(ctx, false)
+		ended, attached, err := w.sync(ctx, false)
 		switch {
 		case err != nil:
 			return fmt.Errorf("wait for the truth about %s: %w", node, err)
 		case attached && !ended:
 			return nil
-		case !o.srv.up() && !attached:
+		case !t.servers.Up(node) && !attached:
 			return nil
 		}
 		select {
@@ -113,10 +115,7 @@ func (t *Truth) Changed(node, addr, command string) bool {
 	if err := t.Sync(ctx, node); err != nil {
 		return false // the run is over, or the node was suspended for as long
 	}
-	o := t.nodes[node]
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.changedBy[sender{addr, command}]
+	return t.nodes[node].hasChanged(addr, command)
 }
 
 // SyncAll returns when everything that the nodes executed before the call has
@@ -138,11 +137,11 @@ func (t *Truth) Err() error {
 	return t.err
 }
 
-func (t *Truth) doubt(o *observer, err error) {
+func (t *Truth) doubt(srv *server, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.err == nil {
-		t.err = fmt.Errorf("the truth about %s is doubtful: %w", o.srv.name, err)
+		t.err = fmt.Errorf("the truth about %s is doubtful: %w", srv.name, err)
 	}
 }
 
@@ -151,9 +150,9 @@ func (t *Truth) doubt(o *observer, err error) {
 func (t *Truth) Close() {
 	t.end()
 	t.running.Wait()
-	for _, o := range t.nodes {
-		o.srv.observedBy(nil)
-		o.shadow.close()
+	for name, w := range t.nodes {
+		t.servers.byName[name].observedBy(nil)
+		w.close()
 	}
 }
 

@@ -15,45 +15,45 @@ import (
 // asked last, right before it is killed, is what a failover loses: the truth
 // must not lose it as well.
 func TestTheTruthHasTheLastWriteOfAServerThatIsKilled(t *testing.T) {
-	t.Parallel()
-	s := start(t, Options{Clients: 3, Groups: 1})
-	v := observe(t, s)
-	ctx := t.Context()
-	for range 15 {
-		var last sync.Map // who -> what was confirmed last
-		var writing sync.WaitGroup
-		stopped := make(chan struct{})
-		for _, name := range []string{"client-1", "client-2", "client-3"} {
-			a, err := s.Access(name)
-			check(t, err)
-			c := redis.NewClient(&redis.Options{Addr: a.Primaries[0], MaxRetries: -1, DisableIdentity: true, Protocol: 2})
-			check(t, c.Ping(ctx).Err())
-			writing.Go(func() {
-				defer c.Close()
-				for value := 1; c.Set(ctx, "lock:"+name, value, 0).Err() == nil; value++ {
-					last.Store(name, value)
-					if value == 20 && name == "client-1" {
-						close(stopped)
+	onBackends(t, Options{Clients: 3, Groups: 1}, func(t *testing.T, s *Servers) {
+		v := observe(t, s)
+		ctx := t.Context()
+		for range 15 {
+			var last sync.Map // who -> what was confirmed last
+			var writing sync.WaitGroup
+			stopped := make(chan struct{})
+			for _, name := range []string{"client-1", "client-2", "client-3"} {
+				a, err := s.Access(name)
+				check(t, err)
+				c := redis.NewClient(&redis.Options{Addr: a.Primaries[0], MaxRetries: -1, DisableIdentity: true, Protocol: 2})
+				check(t, c.Ping(ctx).Err())
+				writing.Go(func() {
+					defer c.Close()
+					for value := 1; c.Set(ctx, "lock:"+name, value, 0).Err() == nil; value++ {
+						last.Store(name, value)
+						if value == 20 && name == "client-1" {
+							close(stopped)
+						}
 					}
-				}
-			})
-		}
-		<-stopped
-		check(t, s.StopNode("node-1"))
-		writing.Wait()
-		told := map[string]keyspace.Value{}
-		for _, c := range v.changes("node-1") {
-			told[strings.TrimPrefix(c.Key, "lock:")] = c.After
-		}
-		last.Range(func(name, value any) bool {
-			got, err := redis.NewStringResult(told[name.(string)].Str, nil).Int()
-			if err != nil || got < value.(int) {
-				t.Errorf("%s was told that it wrote %d, the truth ends with %+v", name, value, told[name.(string)])
+				})
 			}
-			return true
-		})
-		check(t, s.StartNode("node-1", false))
-	}
+			<-stopped
+			check(t, s.StopNode("node-1"))
+			writing.Wait()
+			told := map[string]keyspace.Value{}
+			for _, c := range v.changes("node-1") {
+				told[strings.TrimPrefix(c.Key, "lock:")] = c.After
+			}
+			last.Range(func(name, value any) bool {
+				got, err := redis.NewStringResult(told[name.(string)].Str, nil).Int()
+				if err != nil || got < value.(int) {
+					t.Errorf("%s was told that it wrote %d, the truth ends with %+v", name, value, told[name.(string)])
+				}
+				return true
+			})
+			check(t, s.StartNode("node-1", false))
+		}
+	})
 }
 
 func TestTheTruthIsToldInTrueTimeByAServerWithAnotherClock(t *testing.T) {

@@ -76,8 +76,12 @@ func (v *seen) chained() {
 			}
 			held[c.Key], last = c.After, c.At
 		}
-		o := v.nodes[node]
 		if !v.s.Up(node) {
+			continue
+		}
+		o, ok := v.nodes[node].(*observer)
+		if !ok {
+			v.compare(node, held)
 			continue
 		}
 		eventually(v.t, "the node is asked", func() bool {
@@ -92,6 +96,20 @@ func (v *seen) chained() {
 			}
 			return true
 		})
+	}
+}
+
+// compare looks at a node that stands still.
+func (v *seen) compare(node string, held map[string]keyspace.Value) {
+	v.t.Helper()
+	ctx, c := context.Background(), v.s.byName[node].client()
+	names, err := c.Keys(ctx, "lock*").Result()
+	check(v.t, err)
+	for _, k := range slices.Concat(names, sortedKeys(held)) {
+		got, err := read{c.Type(ctx, k), c.Get(ctx, k), c.HGetAll(ctx, k), c.PExpireTime(ctx, k)}.value()
+		if err != nil || !alike(got, held[k]) && got.Exists() { // what has just expired is no difference
+			v.t.Errorf("%s holds %+v for %q, %v, and the changes say %+v", node, got, k, err, held[k])
+		}
 	}
 }
 
@@ -138,172 +156,172 @@ var (
 )
 
 func TestTheTruthTellsWhatCommandsHaveChanged(t *testing.T) {
-	t.Parallel()
-	s := start(t, Options{Clients: 2, Groups: 1})
-	one, two := client(t, s, "client-1", 1), client(t, s, "client-2", 1)
-	ctx := t.Context()
-	check(t, admin(t, s, "node-1").Set(ctx, "lock:old", "x", 0).Err())
-	v := observe(t, s)
-	begin := time.Now()
-	check(t, one.SetNX(ctx, "lock", "\"a\"\x00\xff\n", time.Minute).Err())
-	after := time.Now()
-	check(t, two.SetNX(ctx, "lock", "b", time.Minute).Err()) // refused
-	check(t, two.SetNX(ctx, "other", "b", time.Minute).Err())
-	check(t, releaseString.Run(ctx, two, []string{"lock"}, "b").Err())
-	check(t, releaseString.Run(ctx, one, []string{"lock"}, "\"a\"\x00\xff\n").Err())
-	for range 2 {
-		check(t, takeHash.Run(ctx, two, []string{"lock"}, "b:1", 60000).Err())
-	}
-	check(t, takeHash.Run(ctx, one, []string{"lock"}, "a:1", 60000).Err())
-	_, err := one.TxPipelined(ctx, func(p redis.Pipeliner) error {
-		p.Del(ctx, "lock")
-		p.Set(ctx, "lock", "c", 0)
-		p.PExpire(ctx, "lock", time.Minute)
-		return nil
+	onBackends(t, Options{Clients: 2, Groups: 1}, func(t *testing.T, s *Servers) {
+		one, two := client(t, s, "client-1", 1), client(t, s, "client-2", 1)
+		ctx := t.Context()
+		check(t, admin(t, s, "node-1").Set(ctx, "lock:old", "x", 0).Err())
+		v := observe(t, s)
+		begin := time.Now()
+		check(t, one.SetNX(ctx, "lock", "\"a\"\x00\xff\n", time.Minute).Err())
+		after := time.Now()
+		check(t, two.SetNX(ctx, "lock", "b", time.Minute).Err()) // refused
+		check(t, two.SetNX(ctx, "other", "b", time.Minute).Err())
+		check(t, releaseString.Run(ctx, two, []string{"lock"}, "b").Err())
+		check(t, releaseString.Run(ctx, one, []string{"lock"}, "\"a\"\x00\xff\n").Err())
+		for range 2 {
+			check(t, takeHash.Run(ctx, two, []string{"lock"}, "b:1", 60000).Err())
+		}
+		check(t, takeHash.Run(ctx, one, []string{"lock"}, "a:1", 60000).Err())
+		_, err := one.TxPipelined(ctx, func(p redis.Pipeliner) error {
+			p.Del(ctx, "lock")
+			p.Set(ctx, "lock", "c", 0)
+			p.PExpire(ctx, "lock", time.Minute)
+			return nil
+		})
+		check(t, err)
+		check(t, s.DeleteKeys("node-1", "lock"))
+		check(t, one.FlushAll(ctx).Err())
+		changes := v.want("node-1",
+			"primary lock:old: nothing -> x (restart)",
+			"primary lock: nothing -> \"a\"\x00\xff\n for a time (SET by client-1)",
+			"primary lock: \"a\"\x00\xff\n for a time -> nothing (EVALSHA by client-1)",
+			"primary lock: nothing -> map[b:1:1] for a time (EVAL by client-2)",
+			"primary lock: map[b:1:1] for a time -> map[b:1:2] for a time (EVALSHA by client-2)",
+			"primary lock: map[b:1:2] for a time -> c for a time (EXEC by client-1)",
+			"primary lock: c for a time -> nothing (fault)",
+			"primary lock:old: x -> nothing (FLUSHALL by client-1)",
+		)
+		if len(changes) < 2 {
+			return
+		}
+		c := changes[1]
+		if c.At.Before(begin) || c.At.After(after) {
+			t.Errorf("the change happened at %s, the command from %s to %s", c.At, begin, after)
+		}
+		if ttl := c.After.ExpireAt.Sub(c.Now); ttl > time.Minute || ttl < time.Minute-50*time.Millisecond {
+			t.Errorf("a time to live of a minute is told as %s", ttl)
+		}
 	})
-	check(t, err)
-	check(t, s.DeleteKeys("node-1", "lock"))
-	check(t, one.FlushAll(ctx).Err())
-	changes := v.want("node-1",
-		"primary lock:old: nothing -> x (restart)",
-		"primary lock: nothing -> \"a\"\x00\xff\n for a time (SET by client-1)",
-		"primary lock: \"a\"\x00\xff\n for a time -> nothing (EVALSHA by client-1)",
-		"primary lock: nothing -> map[b:1:1] for a time (EVAL by client-2)",
-		"primary lock: map[b:1:1] for a time -> map[b:1:2] for a time (EVALSHA by client-2)",
-		"primary lock: map[b:1:2] for a time -> c for a time (EXEC by client-1)",
-		"primary lock: c for a time -> nothing (fault)",
-		"primary lock:old: x -> nothing (FLUSHALL by client-1)",
-	)
-	if len(changes) < 2 {
-		return
-	}
-	c := changes[1]
-	if c.At.Before(begin) || c.At.After(after) {
-		t.Errorf("the change happened at %s, the command from %s to %s", c.At, begin, after)
-	}
-	if ttl := c.After.ExpireAt.Sub(c.Now); ttl > time.Minute || ttl < time.Minute-50*time.Millisecond {
-		t.Errorf("a time to live of a minute is told as %s", ttl)
-	}
 }
 
 func TestTheTruthTellsWhenAKeyExpires(t *testing.T) {
-	t.Parallel()
-	s := start(t, Options{Clients: 1, Groups: 1})
-	c := client(t, s, "client-1", 1)
-	v := observe(t, s)
-	ctx := t.Context()
-	begin := time.Now()
-	check(t, c.SetNX(ctx, "lock", "a", 150*time.Millisecond).Err())
-	after := time.Now()
-	eventually(t, "the key expires", func() bool { return len(v.changes("node-1")) == 2 })
-	check(t, c.SetNX(ctx, "lock", "b", time.Minute).Err())
-	check(t, c.PExpire(ctx, "lock", 20*time.Millisecond).Err())
-	eventually(t, "somebody else takes the key", func() bool { return c.SetNX(ctx, "lock", "c", 0).Val() })
-	changes := v.want("node-1",
-		"primary lock: nothing -> a for a time (SET by client-1)",
-		"primary lock: a for a time -> nothing (expiry)",
-		"primary lock: nothing -> b for a time (SET by client-1)",
-		"primary lock: b for a time -> b for a time (PEXPIRE by client-1)",
-		"primary lock: b for a time -> nothing (expiry)",
-		"primary lock: nothing -> c (SET by client-1)",
-	)
-	if len(changes) < 2 {
-		return
-	}
-	// Redis cuts off what is less than a millisecond.
-	first, last := begin.Add(149*time.Millisecond), after.Add(150*time.Millisecond)
-	if at := changes[1].At; at.Before(first) || at.After(last) {
-		t.Errorf("the key expired at %s, which must be between %s and %s", at, first, last)
-	}
+	onBackends(t, Options{Clients: 1, Groups: 1}, func(t *testing.T, s *Servers) {
+		c := client(t, s, "client-1", 1)
+		v := observe(t, s)
+		ctx := t.Context()
+		begin := time.Now()
+		check(t, c.SetNX(ctx, "lock", "a", 150*time.Millisecond).Err())
+		after := time.Now()
+		eventually(t, "the key expires", func() bool { return len(v.changes("node-1")) == 2 })
+		check(t, c.SetNX(ctx, "lock", "b", time.Minute).Err())
+		check(t, c.PExpire(ctx, "lock", 20*time.Millisecond).Err())
+		eventually(t, "somebody else takes the key", func() bool { return c.SetNX(ctx, "lock", "c", 0).Val() })
+		changes := v.want("node-1",
+			"primary lock: nothing -> a for a time (SET by client-1)",
+			"primary lock: a for a time -> nothing (expiry)",
+			"primary lock: nothing -> b for a time (SET by client-1)",
+			"primary lock: b for a time -> b for a time (PEXPIRE by client-1)",
+			"primary lock: b for a time -> nothing (expiry)",
+			"primary lock: nothing -> c (SET by client-1)",
+		)
+		if len(changes) < 2 {
+			return
+		}
+		// Redis cuts off what is less than a millisecond.
+		first, last := begin.Add(149*time.Millisecond), after.Add(150*time.Millisecond)
+		if at := changes[1].At; at.Before(first) || at.After(last) {
+			t.Errorf("the key expired at %s, which must be between %s and %s", at, first, last)
+		}
+	})
 }
 
 func TestTheTruthFollowsClientsThatContend(t *testing.T) {
-	t.Parallel()
-	s := start(t, Options{Clients: 2, Groups: 1})
-	v := observe(t, s)
-	ctx := t.Context()
-	type done struct {
-		who           string
-		begin, finish time.Time
-	}
-	var mu sync.Mutex
-	var grants []done
-	var contending sync.WaitGroup
-	for _, name := range []string{"client-1", "client-2"} {
-		c := client(t, s, name, 1)
-		contending.Go(func() {
-			for range 200 {
-				begin := time.Now()
-				n, err := takeHash.Run(ctx, c, []string{"lock"}, name+":1", 3).Int()
-				if err != nil {
-					t.Error(err)
-					return
+	onBackends(t, Options{Clients: 2, Groups: 1}, func(t *testing.T, s *Servers) {
+		v := observe(t, s)
+		ctx := t.Context()
+		type done struct {
+			who           string
+			begin, finish time.Time
+		}
+		var mu sync.Mutex
+		var grants []done
+		var contending sync.WaitGroup
+		for _, name := range []string{"client-1", "client-2"} {
+			c := client(t, s, name, 1)
+			contending.Go(func() {
+				for range 200 {
+					begin := time.Now()
+					n, err := takeHash.Run(ctx, c, []string{"lock"}, name+":1", 3).Int()
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if n == 1 {
+						mu.Lock()
+						grants = append(grants, done{name, begin, time.Now()})
+						mu.Unlock()
+					}
+					if n == 1 && begin.UnixNano()%2 == 0 { // otherwise it expires
+						check(t, c.Del(ctx, "lock").Err())
+					}
 				}
-				if n == 1 {
-					mu.Lock()
-					grants = append(grants, done{name, begin, time.Now()})
-					mu.Unlock()
-				}
-				if n == 1 && begin.UnixNano()%2 == 0 { // otherwise it expires
-					check(t, c.Del(ctx, "lock").Err())
-				}
+			})
+		}
+		contending.Wait()
+		changes := v.changes("node-1")
+		for _, g := range grants {
+			if !slices.ContainsFunc(changes, func(c keyspace.Change) bool {
+				return c.By == g.who && c.After.Exists() && !c.At.Before(g.begin) && !c.At.After(g.finish)
+			}) {
+				t.Errorf("no change tells of the grant to %s from %s to %s", g.who, g.begin, g.finish)
 			}
-		})
-	}
-	contending.Wait()
-	changes := v.changes("node-1")
-	for _, g := range grants {
-		if !slices.ContainsFunc(changes, func(c keyspace.Change) bool {
-			return c.By == g.who && c.After.Exists() && !c.At.Before(g.begin) && !c.At.After(g.finish)
-		}) {
-			t.Errorf("no change tells of the grant to %s from %s to %s", g.who, g.begin, g.finish)
 		}
-	}
-	made := 0
-	for _, c := range changes {
-		if c.Cause == "command" && c.After.Exists() {
-			made++
+		made := 0
+		for _, c := range changes {
+			if c.Cause == "command" && c.After.Exists() {
+				made++
+			}
 		}
-	}
-	if made != len(grants) || made < 10 {
-		t.Errorf("%d grants were told of %d", made, len(grants))
-	}
+		if made != len(grants) || made < 10 {
+			t.Errorf("%d grants were told of %d", made, len(grants))
+		}
+	})
 }
 
 func TestTheTruthKnowsWhetherTheLastCommandOfAConnectionChangedTheLock(t *testing.T) {
-	t.Parallel()
-	s := start(t, Options{Clients: 1, Groups: 1})
-	v := observe(t, s)
-	a, err := s.Access("client-1")
-	check(t, err)
-	var local string
-	c := redis.NewClient(&redis.Options{Addr: a.Primaries[0], PoolSize: 1, DisableIdentity: true,
-		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) { return a.Dial(ctx, network, addr) }})
-	defer c.Close()
-	ctx := t.Context()
-	check(t, c.Ping(ctx).Err())
-	info, err := c.ClientInfo(ctx).Result()
-	check(t, err)
-	local = info.Addr
-	changed := func(command string) bool {
-		t.Helper()
-		return v.Changed("node-1", local, command)
-	}
-	for range 20 {
-		check(t, c.SetNX(ctx, "lock", "a", time.Minute).Err())
-		if !changed("SET") {
-			t.Error("a grant is not known to have changed the lock")
+	onBackends(t, Options{Clients: 1, Groups: 1}, func(t *testing.T, s *Servers) {
+		v := observe(t, s)
+		a, err := s.Access("client-1")
+		check(t, err)
+		c := redis.NewClient(&redis.Options{Addr: a.Primaries[0], PoolSize: 1, DisableIdentity: true,
+			Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) { return a.Dial(ctx, network, addr) }})
+		defer c.Close()
+		ctx := t.Context()
+		check(t, c.Ping(ctx).Err())
+		var local string // of the one connection there is
+		for c := range s.parties.from {
+			local = c.addr
 		}
-		check(t, c.SetNX(ctx, "lock", "b", time.Minute).Err())
-		if changed("SET") {
-			t.Error("a refusal is taken for a change")
+		changed := func(command string) bool {
+			t.Helper()
+			return v.Changed("node-1", local, command)
 		}
-		check(t, releaseString.Eval(ctx, c, []string{"lock"}, "a").Err())
-		check(t, c.Get(ctx, "lock").Err(), redis.Nil)
-		if !changed("EVAL") {
-			t.Error("a release by a script is not known to have changed the lock")
+		for range 20 {
+			check(t, c.SetNX(ctx, "lock", "a", time.Minute).Err())
+			if !changed("SET") {
+				t.Error("a grant is not known to have changed the lock")
+			}
+			check(t, c.SetNX(ctx, "lock", "b", time.Minute).Err())
+			if changed("SET") {
+				t.Error("a refusal is taken for a change")
+			}
+			check(t, releaseString.Eval(ctx, c, []string{"lock"}, "a").Err())
+			check(t, c.Get(ctx, "lock").Err(), redis.Nil)
+			if !changed("EVAL") {
+				t.Error("a release by a script is not known to have changed the lock")
+			}
 		}
-	}
+	})
 }
 
 func TestTheTruthTellsWhatAReplicaReceives(t *testing.T) {

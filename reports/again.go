@@ -17,6 +17,9 @@ func (r *Run) replay() string {
 	if r.World != "" && r.World != "sim" {
 		cmd = append(cmd, "--world", word(r.World))
 	}
+	if r.live() && r.Backend != "" {
+		cmd = append(cmd, "--backend", word(r.Backend))
+	}
 	if r.live() && r.TimeScale != 0 {
 		cmd = append(cmd, "--time-scale", scale(r.TimeScale))
 	}
@@ -49,7 +52,11 @@ func scale(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // sizes is a run's provenance in a line.
 func (r *Run) sizes() string {
-	parts := []string{"world " + name(r.World), "seed " + number(r.Seed)}
+	world := "world " + name(r.World)
+	if r.Backend != "" {
+		world += " on " + name(r.Backend)
+	}
+	parts := []string{world, "seed " + number(r.Seed)}
 	if r.Stats.Ops > 0 {
 		parts = append(parts, plural(r.Stats.Ops, "operation"))
 	}

@@ -20,6 +20,9 @@ import (
 
 // Live is how a scenario is played in the real world.
 type Live struct {
+	// Backend is what the servers are. It must carry the scenario, see
+	// [Scenario.Carried].
+	Backend live.Backend
 	// Dir is where the servers run; it must exist.
 	Dir string
 	// Worker is the command of a client process. It speaks the protocol of
@@ -43,12 +46,21 @@ func (e *SetupError) Unwrap() error { return e.Err }
 
 // SlowMachineError says that the machine stood still for too long for the run
 // to mean anything.
-type SlowMachineError struct{ Late, Allowed time.Duration }
+type SlowMachineError struct {
+	Late, Allowed time.Duration
+	Err           error // what it led to, if that was noticed
+}
 
 func (e *SlowMachineError) Error() string {
-	return fmt.Sprintf("the machine was too busy: the harness got its turn %s late, and more than %s is no fault of the lock's",
+	words := fmt.Sprintf("the machine was too busy: the harness got its turn %s late, and more than %s is no fault of the lock's",
 		e.Late.Round(time.Millisecond), e.Allowed)
+	if e.Err != nil {
+		words += ": " + e.Err.Error()
+	}
+	return words
 }
+
+func (e *SlowMachineError) Unwrap() error { return e.Err }
 
 const (
 	// setupLimit bounds the start of servers and client processes.
@@ -122,6 +134,8 @@ func (l *liveRun) play(ctx context.Context, version string) (err error) {
 	switch {
 	case ctx.Err() != nil:
 		err = ctx.Err()
+	case err != nil && l.late > margin(l.scenario.scale):
+		err = &SlowMachineError{Late: l.late, Allowed: margin(l.scenario.scale), Err: err}
 	case err != nil:
 		err = &SetupError{err}
 	case l.late > tolerance(l.scenario.scale):
@@ -139,7 +153,7 @@ func (l *liveRun) setUp(ctx context.Context) (err error) {
 	s := l.scenario
 	l.world, err = live.NewWorld(ctx, live.WorldOptions{
 		Options: live.Options{
-			Clients: l.top.Clients, Groups: l.top.Groups, Replicas: l.top.Replicas, Cluster: l.top.Cluster,
+			Backend: l.opts.Backend, Clients: l.top.Clients, Groups: l.top.Groups, Replicas: l.top.Replicas, Cluster: l.top.Cluster,
 			Sentinel: l.needs.sentinels, Persist: l.needs.persist, Clocks: l.needs.clocks, Detect: detect, Dir: l.opts.Dir,
 		},
 		LockKeys: []string{s.Workload.Lock}, OnMoment: l.moments(), Changed: func(node, from, command string) bool { return l.truth.Changed(node, from, command) },

@@ -37,9 +37,9 @@ type node struct {
 	exec    sync.Mutex
 	mr      *miniredis.Miniredis
 	clock   clock
-	state   map[string]keyspace.Value // what every key held when last looked at
-	expiry  *time.Timer               // when it will look for expired keys
-	next    time.Time                 // the earliest expiry, by its clock; zero for none
+	data    keyspace.Data // what every key held when last looked at
+	expiry  *time.Timer   // when it will look for expired keys
+	next    time.Time     // the earliest expiry, by its clock; zero for none
 	role    string
 	up      bool
 	offset  int64 // changes ever made here, what WAIT counts
@@ -62,7 +62,7 @@ func newNode(w *World, name string, group int, addr *net.TCPAddr, role string) *
 
 // boot starts a fresh server process with the given data. Called with exec
 // held, or before anyone knows the node.
-func (n *node) boot(data map[string]keyspace.Value) {
+func (n *node) boot(data keyspace.Data) {
 	mr := miniredis.NewMiniRedis()
 	if c, err := mr.Dial(); err == nil { // starts it without a listener
 		c.Close()
@@ -71,7 +71,7 @@ func (n *node) boot(data map[string]keyspace.Value) {
 	now := n.clock.now()
 	mr.SetTime(now)
 	mr.ClockTTL(true)
-	n.state = map[string]keyspace.Value{}
+	n.data = keyspace.Data{}
 	for _, k := range sortedKeys(data) {
 		if err := keyspace.Write(mr, k, data[k], now); err != nil {
 			n.world.fail(err)
@@ -230,46 +230,29 @@ func (n *node) refuse(cmd string, args []string) string {
 // replicates every change, and says whether a lock key was among them. Called
 // with exec held, after the server's clock was set.
 func (n *node) observe(cause, cmd, by string) (lockChanged bool) {
-	now := n.clock.now()
-	keys := n.mr.Keys()
-	for _, k := range sortedKeys(n.state) {
-		if _, found := slices.BinarySearch(keys, k); !found {
-			lockChanged = n.report(k, keyspace.Value{}, cause, cmd, by, now) || lockChanged
-		}
+	changes, err := n.data.Update(n.mr, n.clock.now())
+	if err != nil {
+		n.world.fail(err)
 	}
-	for _, k := range keys {
-		v, err := keyspace.Read(n.mr, k, now)
-		if err != nil {
-			n.world.fail(err)
-			continue
-		}
-		if !v.Equal(n.state[k]) {
-			lockChanged = n.report(k, v, cause, cmd, by, now) || lockChanged
-		}
+	for _, c := range changes {
+		c.Cause, c.Command, c.By = cause, cmd, by
+		lockChanged = n.report(c) || lockChanged
 	}
 	n.schedule()
 	return lockChanged
 }
 
-func (n *node) report(key string, after keyspace.Value, cause, cmd, by string, now time.Time) bool {
-	before := n.state[key]
-	if after.Exists() {
-		n.state[key] = after
-	} else {
-		delete(n.state, key)
-		if cause == "command" && !before.ExpireAt.IsZero() && !before.ExpireAt.After(now) {
-			cause, cmd, by = "expiry", "", ""
-		}
+func (n *node) report(c keyspace.Change) bool {
+	if c.Cause == "command" && c.Expired() {
+		c.Cause, c.Command, c.By = "expiry", "", ""
 	}
 	n.offset++
-	if cause != "replication" || n.role == rolePrimary {
-		n.replicate(key, after)
+	if c.Cause != "replication" || n.role == rolePrimary {
+		n.replicate(c.Key, c.After)
 	}
-	n.world.changed(keyspace.Change{
-		Node: n.name, Role: n.role, Key: key, Cause: cause, Command: cmd, By: by,
-		Before: before, After: after, At: time.Now(), Now: now,
-	})
-	return n.world.opts.LockKey(key)
+	c.Node, c.Role, c.At = n.name, n.role, time.Now()
+	n.world.changed(c)
+	return n.world.opts.LockKey(c.Key)
 }
 
 // expire notices keys that have run out by now. Called with exec held, after
@@ -283,12 +266,7 @@ func (n *node) expire() {
 // schedule looks again when the next key expires: Redis removes it then, or
 // behaves as if it had.
 func (n *node) schedule() {
-	var next time.Time
-	for _, v := range n.state { // a minimum: order does not matter
-		if !v.ExpireAt.IsZero() && (next.IsZero() || v.ExpireAt.Before(next)) {
-			next = v.ExpireAt
-		}
-	}
+	next := n.data.NextExpiry()
 	if next.Equal(n.next) && n.expiry != nil {
 		return
 	}
@@ -323,7 +301,7 @@ func (n *node) isUp() bool {
 	return n.up
 }
 
-// stop kills the server process: memory stays in state for a restart that
+// stop kills the server process: memory stays in data for a restart that
 // keeps data, connections break.
 func (n *node) stop() error {
 	n.exec.Lock()
@@ -352,22 +330,22 @@ func (n *node) start(keepData bool) error {
 	if n.up {
 		return fmt.Errorf("%s is already up", n.name)
 	}
-	old := n.state
+	old := n.data
 	if keepData {
 		n.boot(old)
-		n.state = withoutExpired(old, n.state)
+		n.data = withoutExpired(old, n.data)
 		n.observe("expiry", "", "")
 		return nil
 	}
 	n.boot(nil)
-	n.state = old // so that what is gone is noticed
+	n.data = old // so that what is gone is noticed
 	n.observe("restart", "", "")
 	return nil
 }
 
 // withoutExpired is what a restart with data starts to compare from: all that
 // was there, so that keys which ran out meanwhile are reported as expired.
-func withoutExpired(old, now map[string]keyspace.Value) map[string]keyspace.Value {
+func withoutExpired(old, now keyspace.Data) keyspace.Data {
 	for k, v := range old {
 		if _, ok := now[k]; !ok {
 			now[k] = v
@@ -392,7 +370,7 @@ func (n *node) setClock(jump time.Duration, rate float64) error {
 	n.mr.SetTime(now)
 	n.unschedule() // its timer counts by the old clock
 	if jump < 0 {  // miniredis keeps what is left; Redis keeps the moment
-		for k, v := range n.state { // each key by itself: order does not matter
+		for k, v := range n.data { // each key by itself: order does not matter
 			if !v.ExpireAt.IsZero() {
 				n.mr.SetTTL(k, v.ExpireAt.Sub(now))
 			}

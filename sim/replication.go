@@ -53,7 +53,7 @@ func (n *node) acceptReplica(c *pipeConn) error {
 		return fmt.Errorf("%s is down", n.name)
 	}
 	s := &replicaStream{conn: c, acked: -1}
-	s.send(effect{Offset: n.offset, Full: true, Snapshot: n.state})
+	s.send(effect{Offset: n.offset, Full: true, Snapshot: n.data})
 	n.streams = append(n.streams, s)
 	n.conns = append(n.conns, c)
 	go n.collectAcks(s)

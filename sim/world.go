@@ -131,7 +131,7 @@ func (w *World) Keys() []string {
 		n.look()
 		n.exec.Lock()
 		if n.up {
-			for _, k := range sortedKeys(n.state) {
+			for _, k := range sortedKeys(n.data) {
 				keys = append(keys, n.name+" "+k)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-go/holdfast/live"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
@@ -89,6 +90,9 @@ func runFidelity(c *cobra.Command, args []string, f fidelityFlags) error {
 		if err := flags.check(); err != nil {
 			return err
 		}
+		if flags, err = flags.withBackend(c.ErrOrStderr()); err != nil {
+			return err
+		}
 		if _, _, err := plan(list, flags); err != nil {
 			return err
 		}
@@ -129,7 +133,7 @@ func runFidelity(c *cobra.Command, args []string, f fidelityFlags) error {
 func (f fidelityFlags) in(world string) runFlags {
 	flags := runFlags{locks: f.locks, world: world, seed: f.seed, seeds: 1, format: "text", workers: f.workers, stall: time.Minute}
 	if world == worldLive {
-		flags.scale = f.scale
+		flags.scale, flags.backend = f.scale, live.Redis
 	}
 	return flags
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-go/holdfast/live"
 	"github.com/holdfast-go/holdfast/lock/gallery"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -20,6 +21,7 @@ import (
 type runFlags struct {
 	locks   []string
 	world   string
+	backend string
 	seed    uint64
 	seeds   int
 	out     string
@@ -27,6 +29,7 @@ type runFlags struct {
 	workers int
 	stall   time.Duration
 	scale   float64
+	servers live.Backend // what backend stands for, see withBackend
 }
 
 // The worlds that a scenario can be played in.
@@ -62,6 +65,7 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.ValidArgs = scenarios.Names()
 	c.Flags().StringSliceVar(&f.locks, "lock", nil, "locks to play against, by name (default all)")
 	c.Flags().StringVar(&f.world, "world", worldSim, "where to play: sim (virtual time) or live (real servers and processes, real time)")
+	c.Flags().StringVar(&f.backend, "backend", backendAuto, "live: what the servers are, redis (redis-server or valkey-server) or miniredis; auto is redis where it is installed")
 	c.Flags().Float64Var(&f.scale, "time-scale", 0, "live: what every time of a scenario is multiplied with (default 0.2; 1.5 where servers have to fail over)")
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the first run of each cell")
 	c.Flags().IntVar(&f.seeds, "seeds", 1, "how many seeds to play, counting up from --seed")
@@ -71,6 +75,7 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().DurationVar(&f.stall, "stall", time.Minute, "sim: real time after which a run that does not end is given up")
 	complete(c, "lock", scenarios.Locks())
 	complete(c, "world", []string{worldSim, worldLive})
+	complete(c, "backend", backends)
 	complete(c, "format", runFormats)
 	return c
 }
@@ -109,6 +114,10 @@ type playedList struct {
 func playList(c *cobra.Command, list []played, args []string, f runFlags) (*playedList, error) {
 	f = f.withDefaults()
 	if err := f.check(); err != nil {
+		return nil, err
+	}
+	f, err := f.withBackend(c.ErrOrStderr())
+	if err != nil {
 		return nil, err
 	}
 	jobs, skipped, err := plan(list, f)
@@ -158,6 +167,9 @@ func (f runFlags) check() error {
 	}
 	if f.scale != 0 && f.world != worldLive {
 		return usage("--time-scale is for --world live; simulated time costs nothing")
+	}
+	if err := f.checkBackend(); err != nil {
+		return err
 	}
 	if f.seeds < 1 || f.seeds > 1_000_000 {
 		return usage("--seeds must be from 1 to 1000000")
@@ -226,7 +238,11 @@ func unknownScenario(err error) error {
 	return badInput(err)
 }
 
-// plan lists the runs to play, and what does not apply.
+// notRun is how the reason of a skip begins when the scenario applies to the
+// lock, and cannot be played here.
+const notRun = "not run: "
+
+// plan lists the runs to play, and what does not apply or cannot be played.
 func plan(list []played, f runFlags) (jobs []job, skipped []reports.Skip, err error) {
 	locks := f.locks
 	if len(locks) == 0 {
@@ -237,6 +253,12 @@ func plan(list []played, f runFlags) (jobs []job, skipped []reports.Skip, err er
 			if ok, reason := p.scenario.Applies(l); !ok {
 				skipped = append(skipped, reports.Skip{Scenario: p.scenario.Name, Lock: l, Reason: reason})
 				continue
+			}
+			if f.world == worldLive {
+				if ok, reason := p.scenario.Carried(l, f.servers); !ok {
+					skipped = append(skipped, reports.Skip{Scenario: p.scenario.Name, Lock: l, Reason: notRun + reason})
+					continue
+				}
 			}
 			if f.world == worldLive && f.scale != 0 {
 				if err := p.scenario.CheckPace(f.scale); err != nil {
@@ -251,7 +273,11 @@ func plan(list []played, f runFlags) (jobs []job, skipped []reports.Skip, err er
 	if len(jobs) == 0 {
 		hints := []string{}
 		for _, s := range skipped {
-			hints = append(hints, fmt.Sprintf("%s does not apply to %s: %s", s.Scenario, s.Lock, s.Reason))
+			if why, ok := strings.CutPrefix(s.Reason, notRun); ok {
+				hints = append(hints, fmt.Sprintf("%s cannot be run with %s here: %s", s.Scenario, s.Lock, why))
+			} else {
+				hints = append(hints, fmt.Sprintf("%s does not apply to %s: %s", s.Scenario, s.Lock, s.Reason))
+			}
 			if len(hints) == 5 {
 				break
 			}
@@ -326,6 +352,9 @@ func commandLine(args []string, f runFlags) string {
 	}
 	if f.world != worldSim {
 		words = append(words, "--world", f.world)
+	}
+	if f.world == worldLive {
+		words = append(words, "--backend", f.backend)
 	}
 	if f.scale != 0 {
 		words = append(words, "--time-scale", fmt.Sprint(f.scale))

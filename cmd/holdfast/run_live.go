@@ -46,7 +46,7 @@ func executeLive(ctx context.Context, jobs []job, dir runDir, f runFlags, stderr
 	}
 	bar := newProgress(stderr, len(jobs))
 	defer bar.done()
-	l := livePlayer{how: scenarios.Live{Dir: string(servers), Worker: []string{exe, "client"}, Scale: f.scale}, bar: bar, answers: make([]*answer, len(jobs))}
+	l := livePlayer{how: scenarios.Live{Backend: f.servers, Dir: string(servers), Worker: []string{exe, "client"}, Scale: f.scale}, bar: bar, answers: make([]*answer, len(jobs))}
 	l.playAll(ctx, jobs, f.workers)
 	// Runs that the machine was too busy for get it almost to themselves.
 	var again []job
@@ -120,7 +120,7 @@ func (l livePlayer) play(ctx context.Context, j job) (a answer) {
 
 // once plays and judges one run.
 func (l livePlayer) once(ctx context.Context, j job) (a answer) {
-	a = answer{ID: j.ID, Run: reports.Run{Scenario: j.Scenario, Lock: j.Lock, World: worldLive, Seed: j.Seed, File: j.readFrom()}}
+	a = answer{ID: j.ID, Run: reports.Run{Scenario: j.Scenario, Lock: j.Lock, World: worldLive, Backend: l.how.Backend.Name(), Seed: j.Seed, File: j.readFrom()}}
 	s, err := scenarios.Parse(j.File, []byte(j.Source))
 	if err != nil {
 		a.Defect = err.Error()

@@ -14,3 +14,8 @@ type Change struct {
 	At              time.Time // the true time of the change, by the clock of whoever runs the world
 	Now             time.Time // what the server's clock showed then; ExpireAt minus Now is a TTL
 }
+
+// Expired says whether the change is that a key went whose time was over.
+func (c Change) Expired() bool {
+	return !c.After.Exists() && !c.Before.ExpireAt.IsZero() && !c.Before.ExpireAt.After(c.Now)
+}

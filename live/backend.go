@@ -1,0 +1,70 @@
+package live
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+)
+
+// Backend is what the servers of a world are.
+type Backend struct {
+	// Miniredis is the command that runs a server of package mini; the name of
+	// its configuration file is added. The path of the program is absolute.
+	// Without a command the servers are redis-server, or valkey-server, from
+	// the PATH.
+	Miniredis []string
+}
+
+// The names of backends.
+const (
+	Redis     = "redis"
+	Miniredis = "miniredis"
+)
+
+// Name is how results call the backend.
+func (b Backend) Name() string {
+	if b.mini() {
+		return Miniredis
+	}
+	return Redis
+}
+
+func (b Backend) mini() bool { return len(b.Miniredis) > 0 }
+
+// ErrUnavailable says that this machine cannot run real servers; the error
+// around it says why.
+var ErrUnavailable = errors.New("no real servers on this machine")
+
+// Available says why this machine cannot run servers of the backend, with
+// [ErrUnavailable], or nil. It starts nothing.
+func (b Backend) Available() error {
+	_, err := b.command()
+	return err
+}
+
+// MovesClocks says why the clocks of such servers cannot be moved on this
+// machine, with [ErrUnavailable], or nil. It starts nothing: that a compiler
+// is there does not mean that it works.
+func (b Backend) MovesClocks() error {
+	if b.mini() {
+		return fmt.Errorf("%w: miniredis takes its time from the machine", ErrUnavailable)
+	}
+	_, err := findCompiler()
+	return err
+}
+
+// command is what starts a server, which is its own Sentinel.
+func (b Backend) command() ([]string, error) {
+	if !tied {
+		return nil, fmt.Errorf("%w: this is not Linux, where servers die with a harness that is killed", ErrUnavailable)
+	}
+	if b.mini() {
+		return b.Miniredis, nil
+	}
+	for _, name := range []string{"redis-server", "valkey-server"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return []string{path}, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: neither redis-server nor valkey-server is on the PATH", ErrUnavailable)
+}

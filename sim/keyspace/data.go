@@ -1,0 +1,52 @@
+package keyspace
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+)
+
+// Data is what every key of a server held when last looked at.
+type Data map[string]Value
+
+// Update looks at every key of a server whose clock shows now, and returns what
+// differs, with Key, Before, After and Now: first what is gone, then the rest,
+// each by key. Data is up to date then, but for keys that [Read] cannot follow;
+// the error is about them.
+func (d Data) Update(mr *miniredis.Miniredis, now time.Time) ([]Change, error) {
+	var changes []Change
+	var errs []error
+	keys := mr.Keys()
+	for _, k := range slices.Sorted(maps.Keys(d)) {
+		if _, found := slices.BinarySearch(keys, k); !found {
+			changes = append(changes, Change{Key: k, Before: d[k], Now: now})
+			delete(d, k)
+		}
+	}
+	for _, k := range keys {
+		v, err := Read(mr, k, now)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if !v.Equal(d[k]) {
+			changes = append(changes, Change{Key: k, Before: d[k], After: v, Now: now})
+			d[k] = v
+		}
+	}
+	return changes, errors.Join(errs...)
+}
+
+// NextExpiry is the earliest moment at which a key runs out, zero for never.
+func (d Data) NextExpiry() time.Time {
+	var next time.Time
+	for _, v := range d { // a minimum: order does not matter
+		if !v.ExpireAt.IsZero() && (next.IsZero() || v.ExpireAt.Before(next)) {
+			next = v.ExpireAt
+		}
+	}
+	return next
+}
