@@ -5,17 +5,19 @@ GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
 # The packages where the race detector is affordable.
 RACE = ./lock/... ./faults/... ./sim/... ./checker/... ./reports/... ./live/...
 
-.PHONY: test browser redis lint vuln unit race bench bench-judges soak fuzz track-record help
+.PHONY: test browser redis compiler lint vuln unit race bench bench-judges soak fuzz track-record fidelity help
 
 help:
-	@echo "make test    everything: format, vet, staticcheck, govulncheck, tests, race detector"
+	@echo "make test    everything: format, vet, staticcheck, govulncheck, tests, race detector;"
+	@echo "             where there is redis-server, a slice of the catalogue on real servers"
 	@echo "make unit    the tests alone"
 	@echo "make bench   the benchmarks, as a table"
 	@echo "make soak    the judges of lock histories against one another, HISTORIES=2000000 of them"
 	@echo "make fuzz    every fuzz target for FUZZTIME=30s"
 	@echo "make track-record   play the gallery and the variations, and write the tables of docs/gallery.md"
+	@echo "make fidelity       play the catalogue in both worlds, and write the matrix of docs/fidelity.md"
 
-test: browser redis lint vuln unit race
+test: browser redis compiler lint vuln unit race
 
 # A real browser looks at the report. Where there is none and apt-get can
 # install one, it does; elsewhere that test skips, in words.
@@ -33,6 +35,13 @@ redis:
 	elif command -v apt-get >/dev/null 2>&1 && [ "$$(id -u)" = 0 ]; then \
 		echo "installing redis-server"; (apt-get update && apt-get install -y --no-install-recommends redis-server redis-sentinel) >/dev/null 2>&1 || echo "redis-server could not be installed"; \
 	else echo "no redis-server, and no way to install it from here"; fi
+
+# The clocks of real servers are moved by a library that is compiled for them.
+compiler:
+	@if { command -v cc || command -v gcc || command -v clang; } >/dev/null 2>&1; then :; \
+	elif command -v apt-get >/dev/null 2>&1 && [ "$$(id -u)" = 0 ]; then \
+		echo "installing gcc"; (apt-get update && apt-get install -y --no-install-recommends gcc libc6-dev) >/dev/null 2>&1 || echo "gcc could not be installed"; \
+	else echo "no C compiler, and no way to install it from here"; fi
 
 lint:
 	@test -z "$$(gofmt -l .)" || { echo "not gofmt'ed:"; gofmt -l .; exit 1; }
@@ -93,14 +102,24 @@ fuzz:
 		go test ./checker -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) || exit 1; \
 	done
 
-# The tables of docs/gallery.md. Each replaces the one before, between its
-# marks; a command that fails leaves the page as it is.
-VARY = vary --seeds 12000
-track-record:
-	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && set -e && go build -o "$$dir/holdfast" ./cmd/holdfast; \
-	"$$dir/holdfast" gallery --format markdown >"$$dir/track record"; \
-	{ printf '    holdfast %s\n\n' '$(VARY)'; "$$dir/holdfast" $(VARY) --format markdown; } >"$$dir/false alarms"; \
-	awk -v dir="$$dir" ' \
+# What commands print, in the pages of docs: between the marks of a page, which
+# name a file of $$dir each. A command that fails leaves the page as it is.
+FILL = awk -v dir="$$dir" ' \
 	/^<!-- begin .* -->$$/ { print; print ""; name = $$0; gsub(/^<!-- begin | -->$$/, "", name); \
 	  while ((getline line < (dir "/" name)) > 0) print line; print ""; skip = 1 } \
-	/^<!-- end .* -->$$/ { skip = 0 } !skip && !/^<!-- begin / { print }' docs/gallery.md >"$$dir/page" && cp "$$dir/page" docs/gallery.md
+	/^<!-- end .* -->$$/ { skip = 0 } !skip && !/^<!-- begin / { print }'
+BUILT = dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && set -e && go build -o "$$dir/holdfast" ./cmd/holdfast
+
+VARY = vary --seeds 12000
+track-record:
+	@$(BUILT); \
+	"$$dir/holdfast" gallery --format markdown >"$$dir/track record"; \
+	{ printf '    holdfast %s\n\n' '$(VARY)'; "$$dir/holdfast" $(VARY) --format markdown; } >"$$dir/false alarms"; \
+	$(FILL) docs/gallery.md >"$$dir/page" && cp "$$dir/page" docs/gallery.md
+
+# A difference that nobody has explained ends the command, and is in the page
+# all the same; so does a run without a verdict. Anything else is no matrix.
+fidelity:
+	@$(BUILT); code=0; \
+	"$$dir/holdfast" fidelity --format markdown >"$$dir/matrix" || code=$$?; \
+	case $$code in 0|1|3) $(FILL) docs/fidelity.md >"$$dir/page" && cp "$$dir/page" docs/fidelity.md;; esac; exit $$code

@@ -10,12 +10,12 @@ func TestAllowancesFollowThePace(t *testing.T) {
 		h    Header
 		want allowances
 	}{
-		{"as written", Header{World: "sim"}, allowances{second, second, 5 * second, second, 3 * second, millisecond}},
+		{"as written", Header{World: "sim"}, allowances{second, second, 5 * second, second, 3 * second, millisecond, 0}},
 		{"a fifth", Header{World: "live", TimeScale: 0.2},
-			allowances{200 * millisecond, 200 * millisecond, second, 200 * millisecond, 600 * millisecond, 5 * millisecond}},
+			allowances{200 * millisecond, 200 * millisecond, second, 200 * millisecond, 600 * millisecond, 5 * millisecond, 150 * millisecond}},
 		{"as fast as it gets", Header{World: "live", TimeScale: 0.01},
-			allowances{150 * millisecond, 200 * millisecond, 500 * millisecond, 200 * millisecond, 30 * millisecond, 5 * millisecond}},
-		{"slowly", Header{World: "live", TimeScale: 2}, allowances{2 * second, 2 * second, 10 * second, 2 * second, 6 * second, 5 * millisecond}},
+			allowances{150 * millisecond, 200 * millisecond, 500 * millisecond, 200 * millisecond, 30 * millisecond, 5 * millisecond, 150 * millisecond}},
+		{"slowly", Header{World: "live", TimeScale: 2}, allowances{2 * second, 2 * second, 10 * second, 2 * second, 6 * second, 5 * millisecond, 600 * millisecond}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

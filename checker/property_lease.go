@@ -39,7 +39,7 @@ func (t *trace) onItsWay(h *heldLease, group string) int64 {
 		return 0
 	}
 	disturbed := t.overlap(h.o.inv, granted, 0, func(f *faultSpan) bool { return f.touchesClient(h.o.client) })
-	return min(granted-h.o.inv, underway+disturbed)
+	return min(granted-h.o.inv, underway+t.allow.machine+disturbed)
 }
 
 // judgeLease checks in the server log that the TTL which a command leaves is
@@ -177,11 +177,11 @@ func (t *trace) leaseAt(k ownerLock, c *change, i int, holds []heldLease, longes
 // there after the time a second command may take.
 func (t *trace) staysUnbounded(i int) bool {
 	c := &t.changes[i]
-	for j := i + 1; j < len(t.changes) && t.changes[j].t <= c.t+unbounded; j++ {
+	for j := i + 1; j < len(t.changes) && t.changes[j].t <= c.t+unbounded+t.allow.machine; j++ {
 		next := &t.changes[j]
 		if next.Node == c.Node && next.Key == c.Key && (next.holder != c.holder || next.TTL >= 0) {
 			return false
 		}
 	}
-	return t.endTime > c.t+unbounded
+	return t.endTime > c.t+unbounded+t.allow.machine
 }

@@ -153,7 +153,7 @@ func (t *trace) notOnFree(o *op, w *waiting) Verdict {
 		return Verdict{Outcome: Good}
 	}
 	from, to, idle := t.longestGap(w.taken, o, t.waitEnd(o))
-	if idle <= t.claim.Handoff+notice {
+	if idle <= t.claim.Handoff+notice+t.allow.machine {
 		return Verdict{Outcome: Good}
 	}
 	return byServers(violation(from+t.claim.Handoff, opIDs(o, t.lastHolder(o.lock, from)),

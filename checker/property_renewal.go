@@ -35,13 +35,13 @@ func (t *trace) renewedInTime(c *Claim) Verdict {
 		if from >= to {
 			return
 		}
-		if healed := t.lastHealed(c.Client, from, to); healed > from && to-healed > t.claim.RenewEvery+renewalSlack && bad[group].Outcome == "" {
+		if healed := t.lastHealed(c.Client, from, to); healed > from && to-healed > t.claim.RenewEvery+renewalSlack+t.allow.machine && bad[group].Outcome == "" {
 			bad[group] = violation(healed+t.claim.RenewEvery, opIDs(t.op(c.AcquireOp), t.op(c.EndOp)),
 				"the hold of %s was not renewed on %s for %s from %s on, although nothing was wrong any more after %s; it is to be renewed every %s",
 				c.Owner, group, long(to-from), at(from), at(healed), long(t.claim.RenewEvery))
 		}
 		excused := t.overlap(from, to, t.claim.RenewEvery, func(f *faultSpan) bool { return f.delays(c.Client) })
-		if late := to - from - excused; late > t.claim.RenewEvery+renewalSlack && bad[group].Outcome == "" {
+		if late := to - from - excused; late > t.claim.RenewEvery+renewalSlack+t.allow.machine && bad[group].Outcome == "" {
 			bad[group] = violation(from+t.claim.RenewEvery, opIDs(t.op(c.AcquireOp), t.op(c.EndOp)),
 				"the hold of %s was not renewed on %s for %s from %s on; it is to be renewed every %s",
 				c.Owner, group, long(to-from), at(from), long(t.claim.RenewEvery))

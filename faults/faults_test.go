@@ -383,20 +383,42 @@ func TestTimelineFailures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		start := time.Now()
 		tl.Start(t.Context(), w, func(s Strike) { got = append(got, s) })
 		w.failAt("resume")
 		time.Sleep(2 * time.Second)
 		tl.Stop()
 		want := []Strike{
-			{1, "crash", PhaseFailed, []string{"client-1"}, "could not strike: client-1: refused"},
-			{2, "pause", PhaseStart, []string{"client-1"}, "client-1 paused"},
-			{2, "pause", PhaseEnd, []string{"client-1"}, ""},
-			{2, "pause", PhaseFailed, []string{"client-1"}, "could not be healed: refused"},
-			{3, "pause", PhaseFailed, []string{"client-2"}, "never struck: the run was over first; planned after the first grant"},
+			{1, "crash", PhaseFailed, []string{"client-1"}, "could not strike: client-1: refused", start},
+			{2, "pause", PhaseStart, []string{"client-1"}, "client-1 paused", start},
+			{2, "pause", PhaseEnd, []string{"client-1"}, "", start.Add(time.Second)},
+			{2, "pause", PhaseFailed, []string{"client-1"}, "could not be healed: refused", start.Add(time.Second)},
+			{3, "pause", PhaseFailed, []string{"client-2"}, "never struck: the run was over first; planned after the first grant", start.Add(2 * time.Second)},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
+	})
+}
+
+// A fault that takes a while to strike is told of when it has, and began when
+// it began.
+func TestAStrikeBeganBeforeItWasTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		zero := Duration(0)
+		w := newFakeWorld()
+		w.onCall = func(string) { time.Sleep(2 * time.Second) }
+		tl, err := NewTimeline([]Spec{{Fault: "crash", Target: Names{"client-1"}, At: &zero}}, big, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		tl.Start(t.Context(), w, func(s Strike) {
+			if !s.At.Equal(start) || time.Since(start) != 2*time.Second {
+				t.Errorf("it began after %s and was told of after %s", s.At.Sub(start), time.Since(start))
+			}
+		})
+		tl.Stop()
 	})
 }
 

@@ -48,6 +48,9 @@ type Strike struct {
 	Phase   string   // PhaseStart, PhaseEnd or PhaseFailed
 	Targets []string // who was struck, by their own names
 	Detail  string   // in words
+	// At is when it began: a fault may take a while to strike, as servers that
+	// elect a primary do, and is told of when it has.
+	At time.Time
 }
 
 // The phases of a fault. One that does not last only starts; one that could
@@ -271,12 +274,13 @@ func (tl *Timeline) strike(e *entry) {
 	tl.mu.Lock()
 	e.struck, e.targets = true, struck
 	tl.mu.Unlock()
+	began := time.Now()
 	detail, heal, err := e.fault.Strike(tl.ctx, tl.world)
 	if err != nil {
-		tl.tell(e, PhaseFailed, fmt.Sprintf("could not strike: %v", err))
+		tl.tell(e, began, PhaseFailed, fmt.Sprintf("could not strike: %v", err))
 		return
 	}
-	tl.tell(e, PhaseStart, detail)
+	tl.tell(e, began, PhaseStart, detail)
 	if heal == nil {
 		return
 	}
@@ -298,14 +302,14 @@ func (tl *Timeline) heal(e *entry) {
 		return
 	}
 	// Told first: whom the end wakes may act, and be recorded, at once.
-	tl.tell(e, PhaseEnd, "")
+	tl.tell(e, time.Now(), PhaseEnd, "")
 	if err := heal(); err != nil {
-		tl.tell(e, PhaseFailed, fmt.Sprintf("could not be healed: %v", err))
+		tl.tell(e, time.Now(), PhaseFailed, fmt.Sprintf("could not be healed: %v", err))
 	}
 }
 
-func (tl *Timeline) tell(e *entry, phase, detail string) {
-	tl.record(Strike{ID: e.id, Name: e.spec.Fault, Phase: phase, Targets: e.targets, Detail: detail})
+func (tl *Timeline) tell(e *entry, at time.Time, phase, detail string) {
+	tl.record(Strike{ID: e.id, Name: e.spec.Fault, Phase: phase, Targets: e.targets, Detail: detail, At: at})
 }
 
 // Stop ends the timeline: nothing strikes any more. It waits for strikes under
@@ -328,7 +332,7 @@ func (tl *Timeline) Stop() {
 	for _, e := range tl.entries {
 		if !e.struck {
 			e.targets = targets(e.spec)
-			tl.tell(e, PhaseFailed, "never struck: the run was over first; planned "+when(e.spec))
+			tl.tell(e, time.Now(), PhaseFailed, "never struck: the run was over first; planned "+when(e.spec))
 		}
 	}
 }

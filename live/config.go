@@ -30,7 +30,7 @@ func (srv *server) config() string {
 	}
 	set("maxclients 1000")
 	set("notify-keyspace-events AE") // for Truth; what expires is to be told soon
-	set("hz 100")
+	set("hz 50")
 	set("repl-diskless-sync no") // after a diskless one nothing flows until the replica's first word, up to a second later
 	set("repl-ping-replica-period 1")
 	set("replica-announce-ip 127.0.0.1")

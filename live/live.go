@@ -255,6 +255,17 @@ func (s *Servers) lay(argv []string) error {
 	return nil
 }
 
+// Nodes lists the servers that hold data, as faults name them.
+func (s *Servers) Nodes() []string {
+	var names []string
+	for _, srv := range s.order {
+		if !srv.sentinel {
+			names = append(names, srv.name)
+		}
+	}
+	return names
+}
+
 // Names lists the servers: nodes as faults name them, then Sentinels.
 func (s *Servers) Names() []string {
 	names := make([]string, len(s.order))

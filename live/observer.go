@@ -27,7 +27,7 @@ type observer struct {
 
 const (
 	// watchEvery is how often a node is asked what it holds.
-	watchEvery = 100 * time.Millisecond
+	watchEvery = 250 * time.Millisecond
 	// straggler is how long a command of a script may come after the one
 	// before, although both were sent as one.
 	straggler = 5 * time.Millisecond

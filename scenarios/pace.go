@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -27,8 +28,16 @@ const (
 const longestOperation = 100 * time.Millisecond
 
 // Pace is how the scenario's times are scaled in real time unless somebody
-// asks for another scale: 0.2 plays 10 s in 2 s.
+// asks for another scale: 0.2 plays 10 s in 2 s. It is one that [Scenario.CheckPace]
+// allows.
 func (s *Scenario) Pace(lock string) float64 {
+	bearable := float64(4*longestOperation) / float64(s.shortestLease())
+	return max(s.suitable(lock), bearable)
+}
+
+// suitable is the pace at which real servers get done what the scenario is
+// about.
+func (s *Scenario) suitable(lock string) float64 {
 	sub, err := subjectOf(lock)
 	if err != nil {
 		return asWritten
@@ -47,6 +56,16 @@ func (s *Scenario) Pace(lock string) float64 {
 
 // CheckPace says why a scenario cannot be played at a scale.
 func (s *Scenario) CheckPace(scale float64) error {
+	shortest := s.shortestLease()
+	if at := paced(shortest, scale); at < 4*longestOperation {
+		return fmt.Errorf("at a time scale of %g the lease of %s lasts %s: it must be at least %s, four times the longest operation",
+			scale, shortest, at, 4*longestOperation)
+	}
+	return nil
+}
+
+// shortestLease is the shortest that any client asks for.
+func (s *Scenario) shortestLease() time.Duration {
 	shortest := s.Workload.Lease
 	each := func(d faults.Duration) {
 		if d > 0 {
@@ -61,15 +80,13 @@ func (s *Scenario) CheckPace(scale float64) error {
 			each(*o.Lease)
 		}
 	}
-	if at := paced(time.Duration(shortest), scale); at < 4*longestOperation {
-		return fmt.Errorf("at a time scale of %g the lease of %s lasts %s: it must be at least %s, four times the longest operation",
-			scale, shortest, at, 4*longestOperation)
-	}
-	return nil
+	return time.Duration(shortest)
 }
 
 // paced is a duration of the scenario in the time of a run.
-func paced(d time.Duration, scale float64) time.Duration { return time.Duration(float64(d) * scale) }
+func paced(d time.Duration, scale float64) time.Duration {
+	return time.Duration(math.Round(float64(d) * scale))
+}
 
 // atScale is the scenario with every time of it longer or shorter.
 func (s *Scenario) atScale(scale float64) *Scenario {
@@ -86,6 +103,9 @@ func (s *Scenario) atScale(scale float64) *Scenario {
 		}
 	}
 	t, w := &c.Topology, &c.Workload
+	if t.Latency != defaultLatency {
+		by(&t.Latency.Min, &t.Latency.Max)
+	}
 	by(&t.Lag, &w.Lease, &w.Wait, &w.Think, &w.Rest, &w.Start, &w.Stagger, &w.Poll, &w.Handoff, &w.Close)
 	w.Nested = slices.Clone(w.Nested)
 	for i := range w.Nested {

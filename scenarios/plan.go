@@ -9,11 +9,9 @@ import (
 )
 
 // Defaults of a scenario that says nothing else.
-const (
-	defaultLock       = "stock"
-	defaultLatencyMin = 100 * time.Microsecond
-	defaultLatencyMax = 900 * time.Microsecond
-)
+const defaultLock = "stock"
+
+var defaultLatency = Latency{Min: faults.Duration(100 * time.Microsecond), Max: faults.Duration(900 * time.Microsecond)}
 
 // withDefaults is the scenario with what its file left out.
 func (s *Scenario) withDefaults() *Scenario {
@@ -22,7 +20,7 @@ func (s *Scenario) withDefaults() *Scenario {
 		c.Workload.Lock = defaultLock
 	}
 	if c.Topology.Latency == (Latency{}) {
-		c.Topology.Latency = Latency{Min: faults.Duration(defaultLatencyMin), Max: faults.Duration(defaultLatencyMax)}
+		c.Topology.Latency = defaultLatency
 	}
 	c.scale = cmp.Or(c.scale, 1)
 	return &c

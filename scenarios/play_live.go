@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/Shopify/toxiproxy/v2/stream"
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
@@ -44,18 +46,16 @@ func (e *SetupError) Unwrap() error { return e.Err }
 
 // SlowMachineError says that the machine stood still for too long for the run
 // to mean anything.
-type SlowMachineError struct{ Late time.Duration }
+type SlowMachineError struct{ Late, Allowed time.Duration }
 
 func (e *SlowMachineError) Error() string {
 	return fmt.Sprintf("the machine was too busy: the harness got its turn %s late, and more than %s is no fault of the lock's",
-		e.Late.Round(time.Millisecond), tolerance)
+		e.Late.Round(time.Millisecond), e.Allowed)
 }
 
 const (
 	// setupLimit bounds the start of servers and client processes.
 	setupLimit = time.Minute
-	// farewell bounds each step of taking leave of a client process.
-	farewell = 10 * time.Second
 	// detect is how long a server must be silent until it is taken for dead.
 	detect = time.Second
 )
@@ -84,7 +84,7 @@ func PlayLive(ctx context.Context, s *Scenario, lockName string, seed uint64, ve
 	if err := l.play(ctx, version); err != nil {
 		return nil, err
 	}
-	return &Played{History: &checker.History{Header: r.header(version), Events: r.rec.events}, Took: r.took, Commands: r.commands, Scripts: r.scripts}, nil
+	return &Played{History: &checker.History{Header: r.header(version), Events: r.rec.events}, Took: r.took, Disturbed: l.late > margin(s.scale)}, nil
 }
 
 // liveRun is a run in the real world.
@@ -94,8 +94,10 @@ type liveRun struct {
 	needs   needs
 	world   *live.World
 	truth   *live.Truth
+	slowed  []func() // what ends the latency of links
 	procs   []*live.Process
 	clients []*client
+	late    time.Duration // the harness had to wait for its turn
 
 	mu      sync.Mutex
 	started bool // r.rec is there
@@ -116,17 +118,17 @@ func (l *liveRun) play(ctx context.Context, version string) (err error) {
 	if err != nil {
 		return err
 	}
-	beats := startPulse()
+	beats := startPulse(time.Now)
 	l.perform(ctx)
-	late := beats.stop()
+	l.late = beats.stop()
 	err = errors.Join(l.world.Err(), l.truth.Err(), l.err)
 	switch {
 	case ctx.Err() != nil:
 		err = ctx.Err()
 	case err != nil:
 		err = &SetupError{err}
-	case late > tolerance:
-		err = &SlowMachineError{late}
+	case l.late > tolerance(l.scenario.scale):
+		err = &SlowMachineError{Late: l.late, Allowed: tolerance(l.scenario.scale)}
 	}
 	if err == nil {
 		err = l.tellLogs()
@@ -188,7 +190,25 @@ func (l *liveRun) moments() func(faults.Moment) {
 // slowDown gives the links the latency and the lag that a scenario asks for;
 // one that does not ask gets what loopback has.
 func (l *liveRun) slowDown() error {
-	return nil
+	t := l.scenario.Topology
+	slow := func(link faults.Link, dir stream.Direction, least, most faults.Duration) error {
+		off, err := l.world.Attach(link, dir, &faults.Delay{By: time.Duration(least+most) / 2, Jitter: time.Duration(most-least) / 2, Seed: l.seed})
+		if err == nil {
+			l.slowed = append(l.slowed, off)
+		}
+		return err
+	}
+	var errs []error
+	for _, node := range l.world.Nodes() {
+		for c := 1; c <= l.top.Clients && t.Latency != defaultLatency; c++ {
+			link := faults.Link{From: fmt.Sprintf("client-%d", c), To: node}
+			errs = append(errs, slow(link, stream.Upstream, t.Latency.Min, t.Latency.Max), slow(link, stream.Downstream, t.Latency.Min, t.Latency.Max))
+		}
+		if primary, _, isReplica := strings.Cut(node, "-replica-"); isReplica && t.Lag > 0 {
+			errs = append(errs, slow(faults.Link{From: node, To: primary}, stream.Downstream, t.Lag, t.Lag))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // changed records a change of the lock's key on a server.
@@ -232,6 +252,9 @@ func (l *liveRun) startClient(ctx context.Context, n int) (*live.Process, *remot
 func (l *liveRun) perform(ctx context.Context) {
 	work, cancel := context.WithCancel(ctx)
 	defer cancel()
+	for _, p := range l.procs {
+		go l.mourn(p)
+	}
 	l.timeline.Start(work, striker{l.world, l.rec}, l.struck)
 	l.work(work, cancel, l.clients)
 	l.timeline.Stop()
@@ -242,79 +265,12 @@ func (l *liveRun) perform(ctx context.Context) {
 	l.err = errors.Join(l.err, l.truth.SyncAll(ctx))
 }
 
-// rest waits until nothing is left that will go by itself, at most until every
-// lease is over, and looks at what remains. A watchdog gets the time to renew
-// once more, should it go on.
-func (l *liveRun) rest(ctx context.Context) {
-	longest := time.Now().Add(longestLease(l.clients)*3/2 + l.scenario.pace(5*time.Second))
-	once := time.Duration(l.subject.claims(l.scenario).RenewEvery)
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for begin := time.Now(); ctx.Err() == nil; <-tick.C {
-		keys, err := l.remaining(ctx)
-		if err != nil {
-			l.err = errors.Join(l.err, err)
-			return
-		}
-		l.end.Keys = keys
-		if now := time.Now(); (len(keys) == 0 && now.Sub(begin) > once) || now.After(longest) {
-			break
-		}
-	}
-	subscriptions, err := l.world.Subscriptions(ctx)
-	l.end.Subscriptions, l.err = subscriptions, errors.Join(l.err, err)
-}
-
-// remaining lists the keys that should be gone: not what a lock keeps on
-// purpose, nor its bookkeeping, which ends by itself.
-func (l *liveRun) remaining(ctx context.Context) ([]string, error) {
-	keys, err := l.world.Keys(ctx)
-	if err != nil {
-		return nil, err
-	}
-	name := l.scenario.Workload.Lock
-	var left []string
-	for _, k := range keys {
-		ends := k.Name != name && k.TTL > 0 && k.TTL <= bookkeeping
-		if !ends && !l.subject.keeps(name, k.Name) {
-			left = append(left, k.Node+" "+k.Name)
-		}
-	}
-	slices.Sort(left)
-	return left, nil
-}
-
-// finish takes leave of the clients, and returns the goroutines that their
-// locks have left running.
-func (l *liveRun) finish(ctx context.Context) []string {
-	left := make([][]string, len(l.procs))
-	errs := make([]error, len(l.procs))
-	var all sync.WaitGroup
-	for i, p := range l.procs {
-		if p.Crashed() {
-			continue
-		}
-		all.Go(func() {
-			ctx, cancel := context.WithTimeout(ctx, farewell)
-			defer cancel()
-			left[i], errs[i] = p.Conversation().Finish(ctx)
-		})
-	}
-	all.Wait()
-	l.err = errors.Join(l.err, errors.Join(errs...))
-	return slices.Concat(left...)
-}
-
-// connections is how many connections of clients are still open after the time
-// that closing one may take.
-func (l *liveRun) connections(ctx context.Context) int {
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for end := time.Now().Add(time.Second); ; <-tick.C {
-		n := l.world.ClientConnections()
-		if n == 0 || time.Now().After(end) || ctx.Err() != nil {
-			return n
-		}
+// mourn waits for the end of a client process and records one that nobody
+// asked for. Every process ends when the world does.
+func (l *liveRun) mourn(p *live.Process) {
+	<-p.Ended()
+	if err := p.Err(); err != nil {
+		l.rec.add(checker.Event{Kind: checker.Note, F: checker.Panic, Client: p.Name(), Result: &checker.Result{Message: err.Error()}})
 	}
 }
 
@@ -336,6 +292,9 @@ func (l *liveRun) takeDown() error {
 	var errs []error
 	if l.truth != nil {
 		l.truth.Close()
+	}
+	for _, off := range l.slowed {
+		off()
 	}
 	if l.world != nil {
 		errs = append(errs, l.world.Close())

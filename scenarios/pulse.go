@@ -14,27 +14,39 @@ type pulse struct {
 	worst time.Duration // how late a beat came; read it after stop
 }
 
-const (
-	beat = 5 * time.Millisecond
-	// tolerance is how late a beat may be. Judges allow for requests that are
-	// twice as long under way.
-	tolerance = 75 * time.Millisecond
-)
+// beat is how often the harness wants its turn.
+const beat = 10 * time.Millisecond
 
-func startPulse() *pulse {
+// tolerance is how late a beat may be in a run at a scale: as much as the
+// judges allow a machine.
+func tolerance(scale float64) time.Duration {
+	return max(paced(300*time.Millisecond, scale), 150*time.Millisecond)
+}
+
+// margin is what a lock can make good: the reference lock tells its holder of
+// the end of a lease a hundredth of it before. A verdict that is not as
+// expected means nothing when more than that was taken away.
+func margin(scale float64) time.Duration {
+	return max(paced(100*time.Millisecond, scale), 20*time.Millisecond)
+}
+
+// startPulse starts one that goes by a clock, such as [time.Now].
+func startPulse(now func() time.Time) *pulse {
 	p := &pulse{quit: make(chan struct{})}
 	p.done.Go(func() {
 		t := time.NewTimer(beat)
 		defer t.Stop()
-		for {
-			due := time.Now().Add(beat)
+		last := now()
+		for quit := false; !quit; {
 			t.Reset(beat)
 			select {
 			case <-t.C:
-				p.worst = max(p.worst, time.Since(due))
-			case <-p.quit:
-				return
+			case <-p.quit: // perhaps in the middle of a stall
+				quit = true
 			}
+			at := now()
+			p.worst = max(p.worst, at.Sub(last)-beat)
+			last = at
 		}
 	})
 	return p

@@ -18,6 +18,10 @@ type Played struct {
 	Took     time.Duration // how long it took in the world's time
 	Commands int           // Redis commands that servers executed
 	Scripts  int           // how many of them were scripts
+	// Disturbed says that the machine kept the harness of a live run waiting for
+	// longer than a lock can make good, though not for so long that the judges
+	// would not allow it: what is not as expected may be the machine's doing.
+	Disturbed bool
 }
 
 // run is one play under way, in either world.
@@ -55,7 +59,7 @@ func (r *run) header(version string) checker.Header {
 
 // struck records what a fault did.
 func (r *run) struck(e faults.Strike) {
-	r.rec.add(checker.Event{Kind: checker.Fault, Fault: &checker.FaultEvent{ID: e.ID, Name: e.Name, Phase: e.Phase, Targets: e.Targets, Detail: e.Detail}})
+	r.rec.addAt(checker.Event{Kind: checker.Fault, Fault: &checker.FaultEvent{ID: e.ID, Name: e.Name, Phase: e.Phase, Targets: e.Targets, Detail: e.Detail}}, e.At)
 }
 
 // work runs every client to its end, or to the horizon: by then every bounded

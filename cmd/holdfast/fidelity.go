@@ -84,81 +84,72 @@ func runFidelity(c *cobra.Command, args []string, f fidelityFlags) error {
 	if err != nil {
 		return err
 	}
-	if _, err := serversOf(live.Redis); err != nil { // not after everything was played in the simulator
-		return err
+	worlds := []string{worldSim, worldLive}
+	for _, world := range worlds { // before anything is played in any
+		flags := f.in(world).withDefaults()
+		if err := flags.check(); err != nil {
+			return err
+		}
+		if flags, err = flags.withBackend(c.ErrOrStderr()); err != nil {
+			return err
+		}
+		if _, _, err := plan(list, flags); err != nil {
+			return err
+		}
 	}
-	dir, err := createRunDir(f.out)
+	dir, err := createFidelityDir(f.out)
 	if err != nil {
 		return badInput(err, "choose another directory with --out")
 	}
-	if err := os.Remove(dir.file("results.json")); err != nil { // each world has its own
-		return badInput(err)
-	}
-	both := reports.Fidelity{Explained: known}
-	var ends [2]outcome
-	for i, world := range []string{worldSim, worldLive} {
-		flags := runFlags{locks: f.locks, world: world, seed: f.seed, seeds: 1, out: dir.file(world), format: "text", workers: f.workers, stall: time.Minute}
-		if world == worldLive {
-			flags.scale, flags.backend = f.scale, live.Redis
-		}
-		res, about, o, err := playIn(c, list, args, flags.withDefaults())
+	var halves []*playedList
+	for _, world := range worlds {
+		flags := f.in(world)
+		flags.out = dir.file(world)
+		p, err := playList(c, list, args, flags)
 		if err != nil {
 			return err
 		}
-		ends[i] = o
-		if world == worldSim {
-			both.Sim, both.About = res, about
-		} else {
-			both.Live = res
+		halves = append(halves, p)
+		if p.outcome.stopped {
+			return &exitError{code: exitInterrupted, msg: "interrupted in the " + world + " world; its report has what ran"}
 		}
 	}
+	both := reports.Fidelity{Sim: halves[0].results, Live: halves[1].results, About: halves[0].doc.About, Explained: known}
 	if err := showFidelity(c.OutOrStdout(), both, f.format); err != nil {
 		return defect(fmt.Errorf("print result: %w", err))
 	}
-	fmt.Fprintf(c.ErrOrStderr(), "reports: %s, %s\n", dir.file(worldSim, "report.html"), dir.file(worldLive, "report.html"))
-	for _, o := range ends {
-		if err := o.failure(c.ErrOrStderr()); err != nil {
+	for _, p := range halves {
+		fmt.Fprintf(c.ErrOrStderr(), "report: %s\n", p.dir.file("report.html"))
+	}
+	for _, p := range halves {
+		if err := p.failure(c.ErrOrStderr()); err != nil {
 			return err
-		}
-		if o.stopped {
-			return &exitError{code: exitInterrupted, msg: "interrupted; the matrix has what ran"}
 		}
 	}
 	return result(agreement(both))
 }
 
-// playIn plays everything in one world, and writes its run directory.
-func playIn(c *cobra.Command, list []played, args []string, f runFlags) (reports.Results, []reports.About, outcome, error) {
-	fail := func(err error) (reports.Results, []reports.About, outcome, error) {
-		return reports.Results{}, nil, outcome{}, err
+// in is what to play in a world.
+func (f fidelityFlags) in(world string) runFlags {
+	flags := runFlags{locks: f.locks, world: world, seed: f.seed, seeds: 1, format: "text", workers: f.workers, stall: time.Minute}
+	if world == worldLive {
+		flags.scale, flags.backend = f.scale, live.Redis
 	}
-	if err := f.check(); err != nil {
-		return fail(err)
-	}
-	f, err := f.withBackend(c.ErrOrStderr())
+	return flags
+}
+
+// createFidelityDir makes a directory for the run directories of both worlds.
+func createFidelityDir(path string) (runDir, error) {
+	dir, err := createRunDir(path)
 	if err != nil {
-		return fail(err)
+		return "", err
 	}
-	jobs, skipped, err := plan(list, f)
-	if err != nil {
-		return fail(err)
-	}
-	dir, err := createRunDir(f.out)
-	if err != nil {
-		return fail(badInput(err))
-	}
-	for _, p := range list {
-		if err := dir.writeScenario(p); err != nil {
-			return fail(badInput(fmt.Errorf("output directory: %w", err)))
+	for _, own := range []string{"results.json", "scenarios"} { // each world has its own
+		if err := os.Remove(dir.file(own)); err != nil {
+			return "", fmt.Errorf("output directory: %w", err)
 		}
 	}
-	o := execute(c.Context(), jobs, dir, f, c.ErrOrStderr())
-	res := results(args, f, o, skipped)
-	doc := dir.document(res)
-	if err := dir.save(res, doc); err != nil {
-		return fail(defect(fmt.Errorf("write run directory %s: %w", dir, err)))
-	}
-	return res, doc.About, o, nil
+	return dir, nil
 }
 
 func showFidelity(w io.Writer, f reports.Fidelity, format string) error {

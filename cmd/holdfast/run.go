@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -67,7 +66,7 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().StringSliceVar(&f.locks, "lock", nil, "locks to play against, by name (default all)")
 	c.Flags().StringVar(&f.world, "world", worldSim, "where to play: sim (virtual time) or live (real servers and processes, real time)")
 	c.Flags().StringVar(&f.backend, "backend", backendAuto, "live: what the servers are, redis (redis-server or valkey-server) or miniredis; auto is redis where it is installed")
-	c.Flags().Float64Var(&f.scale, "time-scale", 0, "live: what every time of a scenario is multiplied with (default 0.2, or 1 where servers have to fail over)")
+	c.Flags().Float64Var(&f.scale, "time-scale", 0, "live: what every time of a scenario is multiplied with (default 0.2; 1.5 where servers have to fail over)")
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the first run of each cell")
 	c.Flags().IntVar(&f.seeds, "seeds", 1, "how many seeds to play, counting up from --seed")
 	c.Flags().StringVar(&f.out, "out", "", "run directory (default holdfast-runs/TIME)")
@@ -91,32 +90,54 @@ type played struct {
 }
 
 func runScenarios(c *cobra.Command, args []string, f runFlags) error {
-	f = f.withDefaults()
-	if err := f.check(); err != nil {
-		return err
-	}
 	list, err := pick(args)
 	if err != nil {
 		return err
 	}
-	if f, err = f.withBackend(c.ErrOrStderr()); err != nil {
+	p, err := playList(c, list, args, f)
+	if err != nil {
 		return err
+	}
+	return p.conclude(c, f)
+}
+
+// playedList is what came of playing scenarios against locks.
+type playedList struct {
+	dir     runDir
+	results reports.Results
+	doc     reports.Document
+	outcome outcome
+	saved   error // of writing the run directory
+}
+
+// playList plays scenarios as the flags say, and writes the run directory.
+func playList(c *cobra.Command, list []played, args []string, f runFlags) (*playedList, error) {
+	f = f.withDefaults()
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	f, err := f.withBackend(c.ErrOrStderr())
+	if err != nil {
+		return nil, err
 	}
 	jobs, skipped, err := plan(list, f)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	dir, err := createRunDir(f.out)
 	if err != nil {
-		return badInput(err, "choose another directory with --out")
+		return nil, badInput(err, "choose another directory with --out")
 	}
 	for _, p := range list {
 		if err := dir.writeScenario(p); err != nil {
-			return badInput(fmt.Errorf("output directory: %w", err))
+			return nil, badInput(fmt.Errorf("output directory: %w", err))
 		}
 	}
-	o := execute(c.Context(), jobs, dir, f, c.ErrOrStderr())
-	return conclude(c, dir, results(args, f, o, skipped), o, f)
+	p := &playedList{dir: dir, outcome: execute(c.Context(), jobs, dir, f, c.ErrOrStderr())}
+	p.results = results(args, f, p.outcome, skipped)
+	p.doc = dir.document(p.results)
+	p.saved = dir.save(p.results, p.doc)
+	return p, nil
 }
 
 // results is what came of a command, as a document.
@@ -266,103 +287,24 @@ func plan(list []played, f runFlags) (jobs []job, skipped []reports.Skip, err er
 	return jobs, skipped, nil
 }
 
-// outcome is what came of all jobs.
-type outcome struct {
-	runs    []reports.Run
-	defects []string // of holdfast itself
-	output  string   // the first history that could not be written, and why
-	err     error    // the workers could not be run at all
-	stopped bool     // interrupted
-}
-
-// testOnlyWorker replaces the worker process in tests.
-var testOnlyWorker string
-
-// resampled is how many of the runs are played a second time to see that they
-// are deterministic: one in so many.
-const resampled = 12
-
-// execute plays the jobs in the world that is asked for.
-func execute(ctx context.Context, jobs []job, dir runDir, f runFlags, stderr io.Writer) outcome {
-	if f.world == worldLive {
-		return executeLive(ctx, jobs, dir, f, stderr)
-	}
-	return executeSim(ctx, jobs, dir, f, stderr)
-}
-
-// executeSim plays the jobs in virtual time, and a sample of them once more.
-func executeSim(ctx context.Context, jobs []job, dir runDir, f runFlags, stderr io.Writer) outcome {
-	first := len(jobs)
-	for i := range jobs {
-		jobs[i].Path = historyPath(jobs[i].Scenario, jobs[i].Lock, jobs[i].Seed)
-		jobs[i].History = dir.file(jobs[i].Path)
-	}
-	for i := (first - 1) % resampled; i < first; i += resampled { // at least one
-		again := jobs[i]
-		again.ID, again.History, again.Path = first+i, "", ""
-		jobs = append(jobs, again)
-	}
-	bar := newProgress(stderr, len(jobs))
-	defer bar.done()
-
-	answers := make([]*answer, 2*first)
-	var o outcome
-	o.err = pool{exe: testOnlyWorker, workers: f.workers, stall: f.stall}.play(ctx, jobs, func(a answer) {
-		answers[a.ID] = &a
-		bar.step()
-	})
-	o.stopped = ctx.Err() != nil
-	for i, a := range answers[:first] {
-		if a == nil {
-			continue // interrupted before it was played
-		}
-		o.take(*a)
-		if b := answers[first+i]; b != nil && b.Run.HistorySHA256 != a.Run.HistorySHA256 {
-			o.defects = append(o.defects, fmt.Sprintf("not deterministic: %s with %s, seed %d gave two histories, %.12s and %.12s",
-				jobs[i].Scenario, jobs[i].Lock, jobs[i].Seed, a.Run.HistorySHA256, b.Run.HistorySHA256))
-		}
-	}
-	return o
-}
-
-// take adds what came of one job.
-func (o *outcome) take(a answer) {
-	if a.Defect != "" {
-		o.defects = append(o.defects, a.Defect)
-		if a.Run.Failure == "" {
-			a.Run.Failure = a.Defect
-		}
-		a.Run.AsExpected = false
-	}
-	if a.Output != "" && o.output == "" {
-		o.output = a.Output
-	}
-	o.runs = append(o.runs, a.Run)
-}
-
-// conclude writes the run directory, prints the result, and says how it ends.
-func conclude(c *cobra.Command, dir runDir, res reports.Results, o outcome, f runFlags) error {
-	doc := dir.document(res)
-	saved := dir.save(res, doc)
-	if err := show(c.OutOrStdout(), doc, f.format); err != nil {
+// conclude prints the result, and says how it ends.
+func (p *playedList) conclude(c *cobra.Command, f runFlags) error {
+	if err := show(c.OutOrStdout(), p.doc, f.format); err != nil {
 		return defect(fmt.Errorf("print result: %w", err))
 	}
 	stderr := c.ErrOrStderr()
-	if saved == nil && o.output == "" {
-		fmt.Fprintf(stderr, "report: %s\n", dir.file("report.html"))
+	if p.saved == nil && p.outcome.output == "" {
+		fmt.Fprintf(stderr, "report: %s\n", p.dir.file("report.html"))
 	}
-	if err := o.failure(stderr); err != nil {
+	if err := p.failure(stderr); err != nil {
 		return err
 	}
-	if saved != nil {
-		return defect(fmt.Errorf("write run directory %s: %w", dir, saved), "the verdicts above are complete; the run directory is not")
-	}
-	switch {
-	case o.stopped:
-		return &exitError{code: exitInterrupted, msg: fmt.Sprintf("interrupted after %d runs; the report has what ran", len(res.Runs))}
-	case res.Summary.Unexpected > 0:
+	switch sum := p.results.Summary; {
+	case p.outcome.stopped:
+		return &exitError{code: exitInterrupted, msg: fmt.Sprintf("interrupted after %d runs; the report has what ran", sum.Runs)}
+	case sum.Unexpected > 0:
 		return result(exitUnexpected)
-	case res.Summary.Unknown > 0:
+	case sum.Unknown > 0:
 		return result(exitUnknown)
 	}
 	return nil
@@ -370,8 +312,8 @@ func conclude(c *cobra.Command, dir runDir, res reports.Results, o outcome, f ru
 
 // failure is what went wrong with holdfast itself, or with its output, nil when
 // nothing did. Every defect is told on stderr.
-func (o outcome) failure(stderr io.Writer) error {
-	switch {
+func (p *playedList) failure(stderr io.Writer) error {
+	switch o := p.outcome; {
 	case o.err != nil:
 		return defect(o.err)
 	case len(o.defects) > 0:
@@ -382,6 +324,8 @@ func (o outcome) failure(stderr io.Writer) error {
 			"please report it, with the command and the version")
 	case o.output != "":
 		return defect(errors.New(o.output), "the verdicts above are complete; the run directory is not")
+	case p.saved != nil:
+		return defect(fmt.Errorf("write run directory %s: %w", p.dir, p.saved), "the verdicts above are complete; the run directory is not")
 	}
 	return nil
 }

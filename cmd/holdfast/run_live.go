@@ -21,8 +21,9 @@ import (
 // servers and client processes of its own, in this one process: when it dies,
 // all of them do.
 
-// attempts is how often a run is played until the machine was quick enough.
-const attempts = 4
+// attempts is how often a run is played until the machine was quick enough,
+// among many others, and then once more with one other at most.
+const attempts = 3
 
 // liveLimit bounds a run in real time, whatever happens.
 const liveLimit = 10 * time.Minute
@@ -45,31 +46,18 @@ func executeLive(ctx context.Context, jobs []job, dir runDir, f runFlags, stderr
 	}
 	bar := newProgress(stderr, len(jobs))
 	defer bar.done()
-	how := scenarios.Live{Backend: f.servers, Dir: string(servers), Worker: []string{exe, "client"}, Scale: f.scale}
-	answers := make([]*answer, len(jobs))
-	queue := make(chan int)
-	var all sync.WaitGroup
-	for range min(f.workers, len(jobs)) {
-		all.Go(func() {
-			for i := range queue {
-				bar.now(jobs[i].Scenario + " " + jobs[i].Lock)
-				if a := playLive(ctx, jobs[i], how); ctx.Err() == nil {
-					answers[i] = &a
-				}
-				bar.step()
-			}
-		})
-	}
-	for i := range jobs {
-		if ctx.Err() != nil {
-			break
+	l := livePlayer{how: scenarios.Live{Backend: f.servers, Dir: string(servers), Worker: []string{exe, "client"}, Scale: f.scale}, bar: bar, answers: make([]*answer, len(jobs))}
+	l.playAll(ctx, jobs, f.workers)
+	// Runs that the machine was too busy for get it almost to themselves.
+	var again []job
+	for i, a := range l.answers {
+		if a != nil && a.disturbed {
+			again = append(again, jobs[i])
 		}
-		queue <- i
 	}
-	close(queue)
-	all.Wait()
+	l.playAll(ctx, again, min(2, f.workers))
 	o.stopped = ctx.Err() != nil
-	for _, a := range answers {
+	for _, a := range l.answers {
 		if a != nil {
 			o.take(*a)
 		}
@@ -77,17 +65,68 @@ func executeLive(ctx context.Context, jobs []job, dir runDir, f runFlags, stderr
 	return o
 }
 
-// playLive plays one run on real servers, again if the machine was too slow,
-// and judges it.
-func playLive(ctx context.Context, j job, how scenarios.Live) (a answer) {
-	a = answer{ID: j.ID, Run: reports.Run{Scenario: j.Scenario, Lock: j.Lock, World: worldLive, Backend: how.Backend.Name(), Seed: j.Seed, File: j.readFrom()}}
+// livePlayer plays runs on real servers.
+type livePlayer struct {
+	how     scenarios.Live
+	bar     progress
+	answers []*answer // by job
+}
+
+// playAll plays so many jobs at a time. What ctx interrupts has no answer.
+func (l livePlayer) playAll(ctx context.Context, jobs []job, workers int) {
+	queue := make(chan job)
+	var all sync.WaitGroup
+	for range min(workers, len(jobs)) {
+		all.Go(func() {
+			for j := range queue {
+				l.bar.now(j.Scenario + " " + j.Lock)
+				if a := l.play(ctx, j); ctx.Err() == nil {
+					first := l.answers[j.ID] == nil
+					l.answers[j.ID] = &a
+					if first {
+						l.bar.step()
+					}
+				}
+			}
+		})
+	}
+	for _, j := range jobs {
+		if ctx.Err() != nil {
+			break
+		}
+		queue <- j
+	}
+	close(queue)
+	all.Wait()
+}
+
+// play plays one run, and again when the machine was too busy for it to mean
+// anything: no verdict could be had, or one that is not as expected while the
+// harness itself had to wait for longer than a lock can make good.
+func (l livePlayer) play(ctx context.Context, j job) (a answer) {
 	began := time.Now()
-	defer func() { a.Run.Stats.WallMS = float64(time.Since(began).Microseconds()) / 1000 }()
+	for n := 1; n <= attempts; n++ {
+		a = l.once(ctx, j)
+		if a.Run.Attempts = n; l.answers[j.ID] != nil {
+			a.Run.Attempts += l.answers[j.ID].Run.Attempts
+		}
+		if !a.disturbed || ctx.Err() != nil {
+			break
+		}
+	}
+	a.Run.Stats.WallMS = float64(time.Since(began).Microseconds()) / 1000
+	return a
+}
+
+// once plays and judges one run.
+func (l livePlayer) once(ctx context.Context, j job) (a answer) {
+	a = answer{ID: j.ID, Run: reports.Run{Scenario: j.Scenario, Lock: j.Lock, World: worldLive, Backend: l.how.Backend.Name(), Seed: j.Seed, File: j.readFrom()}}
 	s, err := scenarios.Parse(j.File, []byte(j.Source))
 	if err != nil {
 		a.Defect = err.Error()
 		return a
 	}
+	how := l.how
 	if how.Scale == 0 {
 		how.Scale = s.Pace(j.Lock)
 	}
@@ -95,18 +134,15 @@ func playLive(ctx context.Context, j job, how scenarios.Live) (a answer) {
 	how.Journal = journalPath(j.History)
 	ctx, cancel := context.WithTimeout(ctx, liveLimit)
 	defer cancel()
-	var p *scenarios.Played
+	p, err := scenarios.PlayLive(ctx, s, j.Lock, j.Seed, version, how)
 	var slow *scenarios.SlowMachineError
-	for a.Run.Attempts < attempts && (p == nil || errors.As(err, &slow)) && ctx.Err() == nil {
-		a.Run.Attempts++
-		if p, err = scenarios.PlayLive(ctx, s, j.Lock, j.Seed, version, how); err != nil && !errors.As(err, &slow) {
-			break
-		}
-	}
 	var setup *scenarios.SetupError
 	switch {
-	case errors.As(err, &setup), errors.As(err, &slow), ctx.Err() != nil:
-		a.Run.Failure = fmt.Sprint(errors.Join(err, ctx.Err()))
+	case errors.As(err, &slow):
+		a.Run.Failure, a.disturbed = err.Error(), true
+		return a
+	case errors.As(err, &setup), err != nil && ctx.Err() != nil:
+		a.Run.Failure = err.Error()
 		return a
 	case err != nil:
 		a.Defect = err.Error()
@@ -114,6 +150,7 @@ func playLive(ctx context.Context, j job, how scenarios.Live) (a answer) {
 	}
 	a.record(p)
 	a.judge(j, s, p.History)
+	a.disturbed = !a.Run.AsExpected && p.Disturbed
 	return a
 }
 
@@ -128,11 +165,11 @@ const serversName = "servers"
 // openServers makes the place where servers run, and ends what runs that were
 // killed have left: in this run directory, and in those beside it.
 func (d runDir) openServers() (serversDir, error) {
-	left, err := filepath.Glob(filepath.Join(filepath.Dir(filepath.Clean(string(d))), "*", serversName))
+	own := d.file(serversName)
+	left, err := d.serversBeside()
 	if err != nil {
 		return "", err
 	}
-	own := d.file(serversName)
 	for _, dir := range append(left, own) {
 		if err := live.Clean(dir); err != nil {
 			return "", err
@@ -145,6 +182,30 @@ func (d runDir) openServers() (serversDir, error) {
 		return "", fmt.Errorf("make a place for servers: %w", err)
 	}
 	return serversDir(own), nil
+}
+
+// serversBeside lists where servers run in this run directory and those beside
+// it, among them the live halves of comparisons.
+func (d runDir) serversBeside() ([]string, error) {
+	beside := []string{filepath.Dir(filepath.Clean(string(d)))}
+	if filepath.Base(string(d)) == worldLive { // one itself
+		beside = append(beside, filepath.Dir(beside[0]))
+	}
+	var found []string
+	for _, parent := range beside {
+		entries, err := os.ReadDir(parent)
+		if err != nil {
+			return nil, fmt.Errorf("look for what earlier runs left: %w", err)
+		}
+		for _, e := range entries {
+			for _, run := range []string{filepath.Join(parent, e.Name()), filepath.Join(parent, e.Name(), worldLive)} {
+				if servers := filepath.Join(run, serversName); exists(filepath.Join(run, "results.json")) && exists(servers) {
+					found = append(found, servers)
+				}
+			}
+		}
+	}
+	return found, nil
 }
 
 func (s serversDir) close() error { return os.RemoveAll(string(s)) }

@@ -56,6 +56,8 @@ type answer struct {
 	Run    reports.Run `json:"run"`
 	Defect string      `json:"defect,omitempty"` // the run is worthless, through a fault of holdfast's own
 	Output string      `json:"output,omitempty"` // the history could not be written
+
+	disturbed bool // the machine was too busy for the run to mean anything
 }
 
 func newWorkerCmd() *cobra.Command {

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Where a simulated world and a real one agree, the command says so, and both
+// have their run directory.
+func TestFidelityOfAFewRuns(t *testing.T) {
+	requireRedis(t)
+	for _, c := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"holder-pause", "--lock", "set-px-lua,reentrant"}, []string{"set-px", "reentrant", "holder-pause", "2 pairs of scenario and lock in both worlds: 2 agree,"}},
+		{[]string{"contention", "--lock", "set-px", "--format", "markdown"}, []string{"| scenario | set-px |\n|---|:---:|\n| contention |"}},
+	} {
+		t.Run(c.args[0], func(t *testing.T) {
+			dir := runDir(filepath.Join(t.TempDir(), "both"))
+			h := command(t, append(append([]string{"fidelity"}, c.args...), "--out", string(dir))...)
+			code := h.code(t)
+			if code != exitOK {
+				t.Errorf("exit %d: %s", code, &h.stderr)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(h.stdout.String(), want) {
+					t.Errorf("it does not say %q:\n%s", want, &h.stdout)
+				}
+			}
+			worlds, err := os.ReadDir(string(dir))
+			if err != nil || len(worlds) != 2 {
+				t.Errorf("the directory has %v, %v", worlds, err)
+			}
+			for _, world := range []string{worldSim, worldLive} {
+				own := runDir(dir.file(world))
+				res, err := own.readResults()
+				if err != nil || len(res.Runs) == 0 {
+					t.Errorf("%s: %d runs, %v", world, len(res.Runs), err)
+				}
+				for _, r := range res.Runs {
+					if r.World != world || !exists(own.file(filepath.FromSlash(r.History))) {
+						t.Errorf("%s has a run of the %s world, with the history %s", world, r.World, r.History)
+					}
+				}
+				if !exists(own.file("report.html")) || !strings.Contains(h.stderr.String(), own.file("report.html")) {
+					t.Errorf("%s has no report, or nobody says where: %s", world, &h.stderr)
+				}
+			}
+			empty(t, h.home)
+			empty(t, h.tmp)
+		})
+	}
+}
+
+// What a live run leaves that was killed is found by the next one beside it,
+// whichever command played it; and nobody else's folder of that name is.
+func TestServersThatAreLeftAreFound(t *testing.T) {
+	top := filepath.Join(t.TempDir(), "runs [of today]")
+	for _, file := range []string{
+		"a/results.json", "a/servers/x", "b/live/results.json", "b/live/servers/x",
+		"mine/servers/x", "c/live/results.json", "c/sim/results.json",
+	} {
+		path := filepath.Join(top, filepath.FromSlash(file))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, next := range []string{"d", "d/", "c/live"} {
+		found, err := runDir(filepath.Join(top, next)).serversBeside()
+		if want := []string{filepath.Join(top, "a", "servers"), filepath.Join(top, "b", "live", "servers")}; err != nil || strings.Join(found, " ") != strings.Join(want, " ") {
+			t.Errorf("beside %s: %v, %v", next, found, err)
+		}
+	}
+}

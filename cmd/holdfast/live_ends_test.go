@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// within is how long after its harness a process may be there.
+const within = 3 * time.Second
+
+// eventually waits until something holds.
+func eventually(t *testing.T, what string, limit time.Duration, f func() bool) {
+	t.Helper()
+	for end := time.Now().Add(limit); !f(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within %s: %s", limit, what)
+		}
+	}
+}
+
+// recording says whether the run of a scenario is under way: its history has
+// so many lines.
+func recording(dir, scenario string, lines int) bool {
+	parts, _ := filepath.Glob(filepath.Join(dir, "histories", scenario, "*.part"))
+	for _, p := range parts {
+		if text, err := os.ReadFile(p); err == nil && bytes.Count(text, []byte("\n")) >= lines {
+			return true
+		}
+	}
+	return false
+}
+
+// noneLeft fails the test unless the processes end, and all that run below the
+// directory.
+func noneLeft(t *testing.T, family []process, dir string) {
+	t.Helper()
+	var left []process
+	end := time.Now().Add(within)
+	for left = survivors(t, family, dir); len(left) > 0 && time.Now().Before(end); left = survivors(t, family, dir) {
+		time.Sleep(20 * time.Millisecond)
+	}
+	if len(left) > 0 {
+		t.Errorf("after %s there still are %+v", within, left)
+	}
+}
+
+// empty fails the test when there is anything in a directory.
+func empty(t *testing.T, dir string) {
+	t.Helper()
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("in %s there is %v, %v", dir, left, err)
+	}
+}
+
+// called counts processes of a name.
+func called(all []process, name string) int {
+	return len(slices.DeleteFunc(slices.Clone(all), func(p process) bool { return !strings.Contains(p.name, name) }))
+}
+
+// While it runs, a live run can be reached from this machine alone. Killed in
+// the middle, it leaves nothing but its directory: no process, no file
+// elsewhere, a history that can be judged. The next run clears up what is left
+// of the servers.
+func TestLiveRunThatIsKilled(t *testing.T) {
+	requireRedis(t)
+	runs := t.TempDir()
+	dir := filepath.Join(runs, "killed")
+	h := command(t, "run", "failover-lost-write", "cluster-failover", "clock-jump", "--world", "live", "--lock", "reentrant", "--out", dir)
+	if err := h.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "Sentinels and a cluster run: "+h.stderr.String(), time.Minute, func() bool {
+		return recording(dir, "failover-lost-write", 6) && recording(dir, "cluster-failover", 6)
+	})
+	family := descendants(t, h.Process.Pid)
+	// A primary, its replica and three Sentinels; three and three; and three
+	// clients of each.
+	if servers, clients := called(family, "redis-server")+called(family, "valkey-server"), called(family, "holdfast"); servers < 5+6 || clients < 3+3 {
+		t.Errorf("there are %d servers and %d clients: %+v", servers, clients, family)
+	}
+	t.Run("loopback", func(t *testing.T) {
+		for _, p := range append(family, process{pid: h.Process.Pid, name: "harness"}) {
+			all := socketsOf(t, p.pid)
+			if len(all) == 0 && strings.HasPrefix(p.dir, dir) && slices.Contains(survivors(t, nil, dir), p) {
+				t.Errorf("%s (%d) has no socket: the test sees nothing", p.name, p.pid)
+			}
+			for _, s := range all {
+				if !s.onlyLoopback() {
+					t.Errorf("%s (%d) has %s", p.name, p.pid, s)
+				}
+			}
+		}
+	})
+	family = append(family, descendants(t, h.Process.Pid)...)
+	if err := h.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	noneLeft(t, family, dir)
+	h.Wait()
+	empty(t, h.home)
+	empty(t, h.tmp)
+	if left, _ := filepath.Glob(filepath.Join(runs, "*")); len(left) != 1 {
+		t.Errorf("beside the run directory there is %v", left)
+	}
+	t.Run("judged", func(t *testing.T) {
+		parts, _ := filepath.Glob(filepath.Join(dir, "histories", "*", "*.part"))
+		if len(parts) < 2 {
+			t.Errorf("there are the histories %v", parts)
+		}
+		for _, part := range parts {
+			check := command(t, "check", "--cut-off", part)
+			if code := check.code(t); !slices.Contains([]int{exitOK, exitUnexpected, exitUnknown}, code) || !strings.Contains(check.stdout.String(), "live world, cut off at ") {
+				t.Errorf("%s: exit %d: %s%s", part, code, &check.stdout, &check.stderr)
+			}
+		}
+	})
+	t.Run("cleared up", func(t *testing.T) {
+		servers := filepath.Join(dir, serversName)
+		if left, err := os.ReadDir(servers); err != nil || len(left) == 0 {
+			t.Fatalf("nothing is left of the servers in %s: %v, %v", servers, left, err)
+		}
+		next := command(t, "run", "contention", "--world", "live", "--lock", "set-px", "--out", filepath.Join(runs, "next"))
+		if code := next.code(t); code != exitOK {
+			t.Errorf("exit %d: %s", code, &next.stderr)
+		}
+		for _, gone := range []string{servers, filepath.Join(runs, "next", serversName)} {
+			if _, err := os.Stat(gone); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%s is still there: %v", gone, err)
+			}
+		}
+		empty(t, next.home)
+		empty(t, next.tmp)
+	})
+}
+
+// Ctrl-C ends everything in order, and what had run by then is reported.
+func TestLiveRunThatIsInterrupted(t *testing.T) {
+	requireRedis(t)
+	dir := filepath.Join(t.TempDir(), "interrupted")
+	h := command(t, "run", "contention", "failover-lost-write", "--world", "live", "--lock", "set-px", "--workers", "1", "--out", dir)
+	if err := h.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the second run is under way: "+h.stderr.String(), time.Minute, func() bool { return recording(dir, "failover-lost-write", 2) })
+	family := descendants(t, h.Process.Pid)
+	if err := h.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	h.Wait()
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("it takes %s to end", took)
+	}
+	if code := h.ProcessState.ExitCode(); code != exitInterrupted || !strings.Contains(h.stderr.String(), "interrupted after 1 runs; the report has what ran") {
+		t.Errorf("exit %d: %s", code, &h.stderr)
+	}
+	noneLeft(t, family, dir)
+	empty(t, h.home)
+	empty(t, h.tmp)
+	res, err := runDir(dir).readResults()
+	if err != nil || len(res.Runs) != 1 || res.Runs[0].Scenario != "contention" {
+		t.Errorf("the results are %+v, %v", res.Runs, err)
+	}
+	if !exists(filepath.Join(dir, "report.html")) || exists(filepath.Join(dir, serversName)) || recording(dir, "*", 0) {
+		left, _ := filepath.Glob(filepath.Join(dir, "*", "*"))
+		t.Errorf("the run directory has %v", left)
+	}
+}

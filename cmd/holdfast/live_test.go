@@ -1,0 +1,193 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/scenarios"
+)
+
+// requireRedis skips a test where no server is installed, unless the
+// environment says that there must be one.
+func requireRedis(t *testing.T) {
+	t.Helper()
+	for _, name := range []string{"redis-server", "valkey-server"} {
+		if _, err := exec.LookPath(name); err == nil {
+			return
+		}
+	}
+	if os.Getenv("HOLDFAST_REQUIRE_REDIS") != "" {
+		t.Fatal("neither redis-server nor valkey-server is on the PATH")
+	}
+	t.Skip("not tried: neither redis-server nor valkey-server is on the PATH")
+}
+
+// holdfast is the command as a process of its own, in a directory and with
+// temporary files of its own. It is ended with the test.
+type holdfast struct {
+	*exec.Cmd
+	stdout, stderr bytes.Buffer
+	home           string // where it is started
+	tmp            string
+}
+
+func command(t *testing.T, args ...string) *holdfast {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	h := &holdfast{Cmd: exec.CommandContext(ctx, "holdfast", args...), home: t.TempDir(), tmp: t.TempDir()}
+	h.Dir, h.Env = h.home, append(os.Environ(), "TMPDIR="+h.tmp, "HOME="+h.home)
+	h.Stdout, h.Stderr = &h.stdout, &h.stderr
+	h.WaitDelay = 10 * time.Second
+	t.Cleanup(cancel)
+	return h
+}
+
+// code runs it and returns its exit code.
+func (h *holdfast) code(t *testing.T) int {
+	t.Helper()
+	if err := h.Run(); err != nil && h.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return h.ProcessState.ExitCode()
+}
+
+// slice is what of the catalogue is played on real servers whenever the tests
+// are: every kind of topology, every fault that strikes servers and processes
+// in a way of its own, and locks that keep their promise beside locks that
+// break it. What takes longest comes first.
+var slice = []struct {
+	scenario string
+	locks    []string
+}{
+	{"failover-lost-write", []string{"reentrant", "reentrant-wait"}}, // Sentinels, a primary that is killed, replication that is cut
+	{"isolated-primary", []string{"reentrant"}},                      // a primary that lives on among its clients
+	{"cluster-failover", []string{"fenced"}},                         // a cluster
+	{"renewal-hiccup", []string{"set-px-renew", "reentrant"}},        // a server that comes back with its data
+	{"restart-without-data", []string{"set-px"}},                     // and without
+	{"redlock-clock-jump", []string{"redlock"}},                      // five primaries, a partition, a clock that jumps
+	{"member-out-of-reach", []string{"multi"}},                       // three that all have to agree
+	{"unconfirmed-acquire", []string{"reentrant-wait"}},              // a replica that is asked to confirm
+	{"holder-pause", []string{"set-px-lua", "fenced"}},               // SIGSTOP
+	{"holder-crash", []string{"reentrant"}},                          // SIGKILL
+	{"cancelled-release", []string{"reentrant"}},                     // a cancelled context
+	{"check-then-delete", []string{"set-px-check"}},                  // SIGSTOP between two commands
+	{"lost-release-reply", []string{"set-px", "reentrant"}},          // a reply that is held when the server has executed the request
+	{"lost-unlock-message", []string{"reentrant"}},                   // a message that is dropped
+	{"slow-subscribe", []string{"reentrant"}},                        // a SUBSCRIBE that is slow
+	{"clock-drift", []string{"set-px-lua"}},                          // a clock that runs fast
+	{"script-flush", []string{"reentrant"}},                          // a server that forgets its scripts
+	{"key-deleted", []string{"setnx-expire"}},                        // a key that somebody deletes
+}
+
+// sliceFiles are the scenarios of the slice, as files that say which locks
+// they are for, and all the locks.
+func sliceFiles(t *testing.T) (files, locks []string, runs int) {
+	t.Helper()
+	dir := t.TempDir()
+	for _, s := range slice {
+		file := filepath.Join(dir, s.scenario+".yaml")
+		if err := os.WriteFile(file, onlyFor(t, s.scenario, s.locks), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		files, locks, runs = append(files, file), append(locks, s.locks...), runs+len(s.locks)
+	}
+	slices.Sort(locks)
+	return files, slices.Compact(locks), runs
+}
+
+// onlyFor is the file of a built-in scenario that is for some locks alone.
+func onlyFor(t *testing.T, scenario string, locks []string) []byte {
+	t.Helper()
+	source, err := scenarios.Source(scenario)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := scenarios.Parse(scenario, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	others := func(l string) bool { return !slices.Contains(locks, l) }
+	s.Only, s.Except = locks, nil
+	for i := range s.Expect {
+		s.Expect[i].Locks = slices.DeleteFunc(s.Expect[i].Locks, others)
+	}
+	s.Expect = slices.DeleteFunc(s.Expect, func(e scenarios.Expect) bool { return len(e.Locks) == 0 })
+	text, err := s.YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// On real servers the scenarios come out as they argue, for locks that keep
+// their promise and for locks that do not.
+func TestLiveSlice(t *testing.T) {
+	requireRedis(t)
+	dir := runDir(t.TempDir())
+	files, locks, runs := sliceFiles(t)
+	h := command(t, append(append([]string{"run"}, files...), "--world", "live", "--lock", strings.Join(locks, ","), "--out", string(dir))...)
+	code := h.code(t)
+	res, err := dir.readResults()
+	if err != nil {
+		t.Fatalf("exit %d, %v: %s", code, err, &h.stderr)
+	}
+	if code != exitOK || len(res.Runs) != runs {
+		t.Errorf("exit %d after %d runs, want %d after %d: %s", code, len(res.Runs), exitOK, runs, &h.stderr)
+	}
+	for _, r := range res.Runs {
+		t.Logf("%-22s %-15s %5.1f s, %d attempts", r.Scenario, r.Lock, r.Stats.WallMS/1000, r.Attempts)
+		if !r.AsExpected || r.World != worldLive {
+			t.Errorf("%s with %s in the %s world is not as expected: %s", r.Scenario, r.Lock, r.World, surprises(r))
+		}
+	}
+	t.Run("two holders", func(t *testing.T) { twoHolders(t, dir, res) })
+}
+
+// surprises are the verdicts of a run that nobody expected, or why it has none.
+func surprises(r reports.Run) string {
+	all := []string{r.Failure}
+	for p, v := range r.Verdicts {
+		if want := r.Expected[p]; v.Outcome != want || (r.ExpectedClass[p] != "" && r.ExpectedClass[p] != v.Class) {
+			all = append(all, fmt.Sprintf("%s is %s %s, want %s %s: %s", p, v.Outcome, v.Class, want, r.ExpectedClass[p], v.Reason))
+		}
+	}
+	return strings.Join(all, "\n  ")
+}
+
+// twoHolders says what a failover that loses a grant shows: who held the lock
+// at once, and how it came to that in the Sentinels' own words.
+func twoHolders(t *testing.T, dir runDir, all reports.Results) {
+	all.Runs = slices.DeleteFunc(all.Runs, func(r reports.Run) bool { return r.Scenario != "failover-lost-write" || r.Lock != "reentrant" })
+	all.Skipped = nil // the text of one run alone tells its story
+	if len(all.Runs) != 1 || all.Runs[0].Failure != "" {
+		t.Fatalf("failover-lost-write was not played with reentrant: %+v", all.Runs)
+	}
+	if v := all.Runs[0].Verdicts[checker.Exclusion]; v.Outcome != checker.Violated || v.Class != "contract broken" {
+		t.Errorf("exclusion is %s %s: %s", v.Outcome, v.Class, v.Reason)
+	}
+	var told bytes.Buffer
+	if err := reports.Text(&told, dir.document(all)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`! client-[23] gets the lock while client-1 still believes that it holds it: two holders`,
+		`sentinel-[123] says?: \+switch-master node-1 127\.0\.0\.1 \d+ 127\.0\.0\.1 \d+`,
+		`failover of node-1.*node-1 crashed, node-1-replica-1 promoted`,
+		`client-1 lets go: the time of two holders`,
+	} {
+		if !regexp.MustCompile(want).Match(told.Bytes()) {
+			t.Errorf("the story does not say %s:\n%s", want, &told)
+		}
+	}
+}
