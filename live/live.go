@@ -11,7 +11,8 @@
 // disk unless [Options].Persist asks for it.
 //
 // Where no such server is installed, [Backend] offers miniredis in processes of
-// its own, for scenarios that need no more than one primary of its kind.
+// its own, for scenarios that need no replicas, no data that outlive a server
+// and no other clock.
 //
 // # How everything goes through a proxy
 //
