@@ -98,6 +98,13 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 				}
 			}
 		}
+		if c.was == k.owner && c.ends() && c.command() && c.By == t.client[k.owner] {
+			for _, h := range holds {
+				if h.o.ret >= c.t { // a round that failed was given back, and the next one may be granted
+					delete(h.granted, c.group)
+				}
+			}
+		}
 		if c.holder != k.owner || !c.command() {
 			continue
 		}

@@ -30,7 +30,7 @@ const (
 	watchEvery = 250 * time.Millisecond
 	// straggler is how long a command of a script may come after the one
 	// before, although both were sent as one.
-	straggler = 5 * time.Millisecond
+	straggler = 100 * time.Millisecond
 )
 
 func newObserver(t *Truth, srv *server) (*observer, error) {

@@ -168,7 +168,7 @@ func (r read) value() (v keyspace.Value, err error) {
 // expiryOff is how far the moment of expiry that the shadow knows may be off.
 // A server counts it from when it begins a command and tells when it has ended
 // it; on a busy machine it may have had to wait in between.
-const expiryOff = 100 * time.Millisecond
+const expiryOff = 300 * time.Millisecond
 
 func alike(a, b keyspace.Value) bool {
 	if a.ExpireAt.IsZero() == b.ExpireAt.IsZero() && a.ExpireAt.Sub(b.ExpireAt).Abs() <= expiryOff {

@@ -232,6 +232,21 @@ func (p *Process) awaitStop() error {
 	}
 }
 
+// Cancel ends the context of the operation under way, and returns when the
+// process has ended its own: what the lock gets to see after that it sees
+// cancelled.
+func (p *Process) Cancel() error {
+	if err := p.Process.Cancel(); err != nil {
+		return err
+	}
+	if p.Paused() {
+		return nil // it will know when it goes on
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	return p.conversation.AwaitCancels(ctx)
+}
+
 // Resume lets the process go on, and then opens the gate.
 func (p *Process) Resume() error {
 	err := p.signal(syscall.SIGCONT)

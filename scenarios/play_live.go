@@ -46,12 +46,21 @@ func (e *SetupError) Unwrap() error { return e.Err }
 
 // SlowMachineError says that the machine stood still for too long for the run
 // to mean anything.
-type SlowMachineError struct{ Late, Allowed time.Duration }
+type SlowMachineError struct {
+	Late, Allowed time.Duration
+	Err           error // what it led to, if that was noticed
+}
 
 func (e *SlowMachineError) Error() string {
-	return fmt.Sprintf("the machine was too busy: the harness got its turn %s late, and more than %s is no fault of the lock's",
+	words := fmt.Sprintf("the machine was too busy: the harness got its turn %s late, and more than %s is no fault of the lock's",
 		e.Late.Round(time.Millisecond), e.Allowed)
+	if e.Err != nil {
+		words += ": " + e.Err.Error()
+	}
+	return words
 }
+
+func (e *SlowMachineError) Unwrap() error { return e.Err }
 
 const (
 	// setupLimit bounds the start of servers and client processes.
@@ -125,6 +134,8 @@ func (l *liveRun) play(ctx context.Context, version string) (err error) {
 	switch {
 	case ctx.Err() != nil:
 		err = ctx.Err()
+	case err != nil && l.late > margin(l.scenario.scale):
+		err = &SlowMachineError{Late: l.late, Allowed: margin(l.scenario.scale), Err: err}
 	case err != nil:
 		err = &SetupError{err}
 	case l.late > tolerance(l.scenario.scale):

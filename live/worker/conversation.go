@@ -23,11 +23,13 @@ type Conversation struct {
 	box   *outbox
 	ended chan struct{}
 
-	mu     sync.Mutex
-	err    error
-	last   int64 // id of a request
-	open   map[int64]*call
-	owners map[[2]string]*holds
+	mu   sync.Mutex
+	err  error
+	last int64 // id of a request
+	open map[int64]*call
+	// operations are those for an owner that somebody awaits.
+	operations map[int64]*call
+	owners     map[[2]string]*holds
 }
 
 // call is a request under way.
@@ -35,6 +37,11 @@ type call struct {
 	request
 	owner *holds     // whom it is for, nil for none
 	done  chan reply // has room for the reply
+
+	// Of an operation: the caller's context, and what is closed when the process
+	// knows of its end, or the operation is over.
+	ctx  context.Context
+	told chan struct{}
 }
 
 // New begins a conversation with a process called name, over the pipes of its
@@ -43,7 +50,7 @@ type call struct {
 func New(name string, in io.WriteCloser, out io.ReadCloser) *Conversation {
 	c := &Conversation{
 		name: name, in: in, out: out, box: newOutbox(), ended: make(chan struct{}),
-		open: map[int64]*call{}, owners: map[[2]string]*holds{},
+		open: map[int64]*call{}, operations: map[int64]*call{}, owners: map[[2]string]*holds{},
 	}
 	go c.write()
 	go c.read()
@@ -138,6 +145,29 @@ func (c *Conversation) send(r request, owner *holds) (*call, error) {
 	return k, nil
 }
 
+// AwaitCancels returns when the process has been told of every operation under
+// way whose context has ended, and has ended its own context for it.
+func (c *Conversation) AwaitCancels(ctx context.Context) error {
+	c.mu.Lock()
+	var ended []*call
+	for _, k := range c.operations {
+		if k.ctx.Err() != nil {
+			ended = append(ended, k)
+		}
+	}
+	c.mu.Unlock()
+	for _, k := range ended {
+		select {
+		case <-k.told:
+		case <-c.ended:
+			return c.wrap(c.Err())
+		case <-ctx.Done():
+			return c.wrap(fmt.Errorf("await the end of a cancelled %s: %w", k.Do, ctx.Err()))
+		}
+	}
+	return nil
+}
+
 // ask sends a request and awaits the reply, but not for longer than ctx.
 func (c *Conversation) ask(ctx context.Context, r request) (reply, error) {
 	k, err := c.send(r, nil)
@@ -168,23 +198,47 @@ func (c *Conversation) operate(ctx context.Context, r request, owner *holds) (re
 	if err != nil {
 		return reply{}, err
 	}
+	told := c.operating(ctx, k)
+	defer told()
 	interrupted := ctx.Done()
 	if r.Canceled {
 		interrupted = nil
+		told()
 	}
+	var heard chan reply // that it is cancelled
 	for {
 		select {
 		case a := <-k.done:
 			return outcome(ctx, a)
 		case <-interrupted:
 			interrupted = nil
-			if _, err := c.send(request{Do: doCancel, Of: k.ID}, nil); err != nil {
+			cancel, err := c.send(request{Do: doCancel, Of: k.ID}, nil)
+			if err != nil {
 				return c.lastWords(ctx, k)
 			}
+			heard = cancel.done
+		case <-heard:
+			heard = nil
+			told()
 		case <-c.ended:
 			return c.lastWords(ctx, k)
 		}
 	}
+}
+
+// operating makes a call one that [Conversation.AwaitCancels] looks at, until
+// told is called.
+func (c *Conversation) operating(ctx context.Context, k *call) (told func()) {
+	k.ctx, k.told = ctx, make(chan struct{})
+	c.mu.Lock()
+	c.operations[k.ID] = k
+	c.mu.Unlock()
+	return sync.OnceFunc(func() {
+		c.mu.Lock()
+		delete(c.operations, k.ID)
+		c.mu.Unlock()
+		close(k.told)
+	})
 }
 
 // lastWords is the outcome of a call when the conversation has ended: the
