@@ -48,9 +48,10 @@ func (o *observer) line(l monitorLine, at time.Time) error {
 	if len(o.ended) > 0 {
 		o.reportEnded(o.truly(l.at, at))
 	}
-	if command == "ECHO" && len(l.args) == 2 && o.waiting[l.args[1]] != nil {
-		o.waiting[l.args[1]] <- mark{o.changes, o.truly(l.at, at)}
-		delete(o.waiting, l.args[1])
+	if seen, expected := o.expected(command, l.args); expected {
+		if seen != nil {
+			seen <- mark{o.changes, o.truly(l.at, at)}
+		}
 		return nil
 	}
 	if l.db != "0" {

@@ -10,6 +10,10 @@
 // ask and to publish more often than they do by default; nothing is written to
 // disk unless [Options].Persist asks for it.
 //
+// Where no such server is installed, [Backend] offers miniredis in processes of
+// its own, for scenarios that need no replicas, no data that outlive a server
+// and no other clock.
+//
 // # How everything goes through a proxy
 //
 // A server has a door, a listener of the proxy, and announces the door's

@@ -166,3 +166,27 @@ func TestLivePage(t *testing.T) {
 		}
 	}
 }
+
+// Whoever plays a run again, or wonders whether a real Redis would do the same,
+// has to know what the servers were.
+func TestARunSaysWhatItsServersWere(t *testing.T) {
+	_, run := liveStory()
+	run.Backend = "miniredis"
+	if got := run.replay(); !strings.Contains(got, "--world live --backend miniredis") {
+		t.Errorf("it is played again by %q", got)
+	}
+	if got := run.sizes(); !strings.HasPrefix(got, "world live on miniredis, ") {
+		t.Errorf("its provenance is %q", got)
+	}
+	var b bytes.Buffer
+	if err := JSON(&b, Results{Runs: []Run{run}}); err != nil {
+		t.Fatal(err)
+	}
+	read, err := ReadJSON(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := read.Runs[0].Backend; got != "miniredis" {
+		t.Errorf("it is read back as %q", got)
+	}
+}

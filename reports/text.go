@@ -165,8 +165,11 @@ func textRun(w *bufio.Writer, d Document, r *Run) {
 		fmt.Fprintf(w, "%s\n\n", absent)
 	}
 	if r.Stats != (Stats{}) {
-		fmt.Fprintf(w, "%s, %s, %s of run time in %s\n", plural(r.Stats.Ops, "operation"), plural(r.Stats.Commands, "command"),
-			length(int64(r.Stats.VirtualMS*1e6)), length(int64(r.Stats.WallMS*1e6)))
+		sizes := plural(r.Stats.Ops, "operation")
+		if r.Stats.Commands > 0 { // real servers do not count them
+			sizes += ", " + plural(r.Stats.Commands, "command")
+		}
+		fmt.Fprintf(w, "%s, %s of run time in %s\n", sizes, length(int64(r.Stats.VirtualMS*1e6)), length(int64(r.Stats.WallMS*1e6)))
 	}
 	for _, part := range r.pace() {
 		fmt.Fprintln(w, part)

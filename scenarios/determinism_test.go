@@ -26,6 +26,13 @@ const hashesEnv = "HOLDFAST_TEST_PRINT_HASHES"
 
 func TestMain(m *testing.M) {
 	redis.SetLogger(silent{}) // broken connections are the point here
+	if len(os.Args) > 1 && (os.Args[1] == clientRole || os.Args[1] == serverRole) {
+		if err := playRole(os.Args[1:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	if os.Getenv(hashesEnv) != "" {
 		if err := printHashes(os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)

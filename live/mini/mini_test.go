@@ -236,7 +236,7 @@ func TestWhatBlocksIsRefused(t *testing.T) {
 	c := client(t, serve(t))
 	ctx := t.Context()
 	for _, err := range []error{
-		c.BLPop(ctx, 0, "list").Err(), c.BRPopLPush(ctx, "a", "b", 0).Err(), c.BZPopMin(ctx, 0, "z").Err(),
+		c.BLPop(ctx, 0, "list").Err(), c.BLMove(ctx, "a", "b", "LEFT", "RIGHT", 0).Err(), c.BZPopMin(ctx, 0, "z").Err(),
 		c.XRead(ctx, &redis.XReadArgs{Streams: []string{"s", "0"}, Block: time.Hour}).Err(),
 	} {
 		if err == nil || !strings.Contains(err.Error(), "may block") {
