@@ -18,7 +18,9 @@ func (s *Servers) Access(client string) (Access, error) {
 	a := Access{Cluster: s.opts.Cluster, Map: map[string]string{}}
 	for _, srv := range s.order {
 		addr := gates[srv.name].addr()
-		a.Map[srv.door.addr()] = addr
+		for _, name := range srv.announced() {
+			a.Map[name] = addr
+		}
 		if srv.sentinel {
 			a.Sentinels = append(a.Sentinels, addr)
 		}
@@ -28,7 +30,7 @@ func (s *Servers) Access(client string) (Access, error) {
 		case a.Sentinels == nil && srv.rank == 0, s.opts.Cluster:
 			a.Primaries = append(a.Primaries, gates[srv.name].addr())
 		case srv.rank == 0 && !srv.sentinel:
-			a.Masters = append(a.Masters, watched(srv.group))
+			a.Masters = append(a.Masters, s.master(srv.group))
 		}
 	}
 	return a, nil

@@ -13,16 +13,23 @@ type Backend struct {
 	// Without a command the servers are redis-server, or valkey-server, from
 	// the PATH.
 	Miniredis []string
+	// Own, when not nil, are servers that run already, instead of any that are
+	// started.
+	Own *Own
 }
 
 // The names of backends.
 const (
 	Redis     = "redis"
 	Miniredis = "miniredis"
+	UsersOwn  = "own"
 )
 
 // Name is how results call the backend.
 func (b Backend) Name() string {
+	if b.Own != nil {
+		return UsersOwn
+	}
 	if b.mini() {
 		return Miniredis
 	}
@@ -46,6 +53,9 @@ func (b Backend) Available() error {
 // machine, with [ErrUnavailable], or nil. It starts nothing: that a compiler
 // is there does not mean that it works.
 func (b Backend) MovesClocks() error {
+	if b.Own != nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, errNotOurs)
+	}
 	if b.mini() {
 		return fmt.Errorf("%w: miniredis takes its time from the machine", ErrUnavailable)
 	}
@@ -58,7 +68,7 @@ func (b Backend) command() ([]string, error) {
 	if !tied {
 		return nil, fmt.Errorf("%w: this is not Linux, where servers die with a harness that is killed", ErrUnavailable)
 	}
-	if b.mini() {
+	if b.mini() || b.Own != nil { // of which none is started
 		return b.Miniredis, nil
 	}
 	for _, name := range []string{"redis-server", "valkey-server"} {

@@ -160,6 +160,8 @@ func (s *Servers) SetClock(name string, jump time.Duration, rate float64) error 
 	switch {
 	case err != nil:
 		return err
+	case srv.own != nil:
+		return srv.ours()
 	case srv.clock == nil:
 		return errors.New("the servers were started without clocks of their own")
 	case !(rate > 0):
@@ -175,6 +177,8 @@ func (s *Servers) trueTime(node string, shown, near time.Time) time.Time {
 	at := shown.UnixNano()
 	if srv := s.byName[node]; srv != nil && srv.clock != nil {
 		at = srv.clock.trueTime(at, near.UnixNano())
+	} else if srv != nil && srv.own != nil {
+		at -= int64(srv.own.ahead)
 	}
 	return near.Add(time.Duration(at - near.UnixNano()))
 }
@@ -183,6 +187,8 @@ func (s *Servers) trueTime(node string, shown, near time.Time) time.Time {
 func (s *Servers) shown(node string, at time.Time) time.Time {
 	if srv := s.byName[node]; srv != nil && srv.clock != nil {
 		return time.Unix(0, srv.clock.shown(at.UnixNano()))
+	} else if srv != nil && srv.own != nil {
+		at = at.Add(srv.own.ahead)
 	}
 	return at.Round(0)
 }

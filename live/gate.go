@@ -13,18 +13,23 @@ type gate struct {
 	listener net.Listener
 	server   func() string           // the address of the server behind it
 	link     func(from net.IP) *link // nil for a stranger, who is turned away
+	greet    greeting
 	serving  sync.WaitGroup
 	dialing  context.Context
 	stop     context.CancelFunc
 }
 
+// greeting makes a new connection to a server ready for its client, and says
+// what address the server sees it come from. nil is for one that is ready.
+type greeting func(net.Conn) (from string, err error)
+
 // openGate listens on a free port of 127.0.0.1, which stays taken until close.
-func openGate(server func() string, link func(from net.IP) *link) (*gate, error) {
+func openGate(server func() string, link func(from net.IP) *link, greet greeting) (*gate, error) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("open a proxy: %w", err)
 	}
-	g := &gate{listener: l, server: server, link: link}
+	g := &gate{listener: l, server: server, link: link, greet: greet}
 	g.dialing, g.stop = context.WithCancel(context.Background())
 	g.serving.Go(g.accept)
 	return g, nil
@@ -52,12 +57,31 @@ func (g *gate) serve(c *net.TCPConn) {
 		abort(c)
 		return
 	}
-	server, err := new(net.Dialer).DialContext(g.dialing, "tcp4", g.server())
+	server, from, err := g.connect()
 	if err != nil {
 		abort(c)
 		return
 	}
-	l.join(c, server.(*net.TCPConn))
+	l.join(c, server, from)
+}
+
+// connect opens a connection to the server, and says what address the server
+// sees it come from.
+func (g *gate) connect() (server *net.TCPConn, from string, err error) {
+	conn, err := new(net.Dialer).DialContext(g.dialing, "tcp", g.server())
+	if err != nil {
+		return nil, "", err
+	}
+	server, from = conn.(*net.TCPConn), conn.LocalAddr().String()
+	if g.greet == nil {
+		return server, from, nil
+	}
+	stop := context.AfterFunc(g.dialing, func() { conn.Close() })
+	defer stop()
+	if from, err = g.greet(conn); err != nil {
+		abort(server)
+	}
+	return server, from, err
 }
 
 func (g *gate) close() {

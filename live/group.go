@@ -40,6 +40,11 @@ func (o *observer) line(l monitorLine, at time.Time) error {
 	if o.group != nil && o.group.script && l.from != fromScript {
 		o.closeGroup(at)
 	}
+	if !o.tellsEvents() && o.group == nil {
+		if err := o.runOut(l.at, at); err != nil {
+			return err
+		}
+	}
 	if len(o.ended) > 0 {
 		o.reportEnded(o.truly(l.at, at))
 	}
@@ -52,6 +57,7 @@ func (o *observer) line(l monitorLine, at time.Time) error {
 	if l.db != "0" {
 		return nil
 	}
+	o.note(l)
 	switch {
 	case command == "MULTI":
 		o.multi[l.from] = true
@@ -61,7 +67,7 @@ func (o *observer) line(l monitorLine, at time.Time) error {
 		o.finish(l, command, at)
 		return nil
 	case o.group != nil: // within a script or a transaction
-	case l.from == fromScript:
+	case l.from == fromScript && o.concerns(l):
 		return fmt.Errorf("a script has executed %q, but none had begun", l.args)
 	case o.multi[l.from]:
 		o.group = newGroup(l, "EXEC")
@@ -86,10 +92,13 @@ func (o *observer) finish(l monitorLine, command string, at time.Time) {
 }
 
 // execute lets the shadow do what the node has done. What had no event has
-// changed nothing.
+// changed nothing, on a node that tells of events.
 func (o *observer) execute(command string, l monitorLine) error {
 	keys := o.events
 	o.events = nil
+	if !o.tellsEvents() {
+		keys = o.mayChange(command, l.args)
+	}
 	if command == "FLUSHALL" || command == "FLUSHDB" { // they have no events
 		keys = o.shadow.keys()
 	}
@@ -109,7 +118,11 @@ func (o *observer) execute(command string, l monitorLine) error {
 		// keeps them when that is over: whatever it is told lies ahead of now.
 		now = time.Unix(1, 0)
 	}
-	return o.shadow.replay(l.args, slices.Compact(slices.Sorted(slices.Values(keys))), now)
+	err := o.shadow.replay(l.args, slices.Compact(slices.Sorted(slices.Values(keys))), now)
+	if !o.tellsEvents() {
+		return nil // the server has refused it as well; what it holds is compared
+	}
+	return err
 }
 
 // replicates says whether a node's commands from an address are those of its
@@ -135,7 +148,9 @@ func (o *observer) closeGroup(by time.Time) {
 		changed = true
 		o.emit(o.explain(g, keyspace.Change{Key: k, Before: before, After: after, At: o.truly(g.end, by), Now: g.end}), by)
 	}
-	o.changedBy[sender{g.from, g.command}] = changed
+	if o.srv.own == nil || o.truth.servers.parties.of(o.srv.name, g.from) != "" {
+		o.changedBy[sender{g.from, g.command}] = changed
+	}
 }
 
 // explain says who made a change and how.

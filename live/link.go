@@ -60,7 +60,8 @@ func newLink(l faults.Link, p *parties) *link {
 }
 
 // join lets bytes run between the two ends, through the toxics of the link.
-func (l *link) join(dialler, server *net.TCPConn) {
+// from is the address that the server sees.
+func (l *link) join(dialler, server *net.TCPConn, from string) {
 	p := &pair{dialler: dialler, server: server}
 	if l.moments != nil {
 		process := l.node.running()
@@ -68,7 +69,7 @@ func (l *link) join(dialler, server *net.TCPConn) {
 			p.abort()
 			return
 		}
-		p.tap = &tap{link: l.Link, moments: l.moments, node: l.node, process: process, conn: server, abort: p.abort}
+		p.tap = &tap{link: l.Link, moments: l.moments, node: l.node, process: process, conn: server, from: from, abort: p.abort}
 	}
 	l.mu.Lock()
 	if l.closed {
@@ -81,7 +82,7 @@ func (l *link) join(dialler, server *net.TCPConn) {
 	l.conns[id] = p
 	l.ending.Add(2)
 	l.mu.Unlock()
-	l.parties.add(l.To, server.LocalAddr().String(), l.From)
+	l.parties.add(l.To, from, l.From)
 	left := 2
 	ended := func() {
 		l.mu.Lock()

@@ -120,6 +120,9 @@ func startServers(ctx context.Context, o Options, m *moments) (*Servers, error) 
 	if o.Detect == 0 {
 		o.Detect = 2 * time.Second
 	}
+	if own := o.Backend.Own; own != nil {
+		o = own.options(o)
+	}
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -150,6 +153,8 @@ func startServers(ctx context.Context, o Options, m *moments) (*Servers, error) 
 
 func (o Options) check() error {
 	switch {
+	case o.Backend.Own != nil:
+		return nil
 	case o.Groups < 1:
 		return errors.New("servers: at least one group is needed")
 	case o.Clients < 0 || o.Replicas < 0:
@@ -165,6 +170,10 @@ func (o Options) check() error {
 }
 
 func (s *Servers) start(ctx context.Context, argv []string) error {
+	if s.own() != nil {
+		s.layOwn()
+		return s.connect()
+	}
 	if s.opts.Clocks {
 		if err := placeShim(s.dir.path); err != nil {
 			return err
@@ -334,6 +343,9 @@ func (s *Servers) Close() error {
 	}
 	for _, srv := range s.order {
 		s.heal(srv.name)
+	}
+	if s.own() != nil {
+		errs = append(errs, s.leave())
 	}
 	for _, srv := range s.order {
 		errs = append(errs, srv.close())

@@ -23,6 +23,7 @@ type observer struct {
 	group   *group            // what is being executed as one
 	ended   []keyspace.Change // keys that have expired; a line that follows bounds when
 	multi   map[string]bool
+	names   map[string]bool // of keys and channels of the run, on a server of the user's own
 }
 
 const (
@@ -38,7 +39,7 @@ func newObserver(t *Truth, srv *server) (*observer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &observer{feed: newFeed(t, srv), shadow: shadow}, nil
+	return &observer{feed: newFeed(t, srv), shadow: shadow, names: map[string]bool{}}, nil
 }
 
 // watch follows one connection until it breaks: when the node dies, and when
@@ -71,9 +72,15 @@ func (o *observer) watch(ctx context.Context, pid int) {
 // connect opens the stream of a node.
 func (o *observer) connect(ctx context.Context) (net.Conn, *bufio.Reader, error) {
 	d := net.Dialer{Timeout: time.Second}
-	conn, err := d.DialContext(ctx, "tcp4", o.srv.addr())
+	conn, err := d.DialContext(ctx, "tcp", o.srv.addr())
 	if err != nil {
 		return nil, nil, err
+	}
+	if srv := o.srv; srv.own != nil {
+		if _, err := srv.own.say(conn); err != nil {
+			conn.Close()
+			return nil, nil, err
+		}
 	}
 	greet := appendRequest(nil, "HELLO", "3")
 	greet = appendRequest(greet, "PING") // refused while it loads its data, the events of which are no changes
@@ -103,10 +110,12 @@ func (o *observer) connect(ctx context.Context) (net.Conn, *bufio.Reader, error)
 // follows, and the message is the key.
 const keyEvents = "__keyevent@0__:"
 
-// arrived is an item of the stream, and when it came.
+// arrived is an item of the stream, and when it came. With more, the next one
+// has come as well.
 type arrived struct {
 	item any
 	at   time.Time
+	more bool
 }
 
 // listen takes what the stream brings until it breaks.
@@ -119,7 +128,7 @@ func (o *observer) listen(in *bufio.Reader) {
 			if err != nil {
 				return
 			}
-			items <- arrived{item, time.Now()}
+			items <- arrived{item, time.Now(), in.Buffered() > 0}
 		}
 	}()
 	quiet := time.NewTimer(lull)
@@ -133,7 +142,10 @@ func (o *observer) listen(in *bufio.Reader) {
 			if err := o.take(a); err != nil {
 				o.truth.doubt(o.srv, err)
 			}
-			quiet.Reset(lull)
+			quiet.Stop()
+			if !a.more {
+				quiet.Reset(lull)
+			}
 		case <-quiet.C:
 			o.mu.Lock()
 			o.atLull(time.Now())

@@ -36,6 +36,9 @@ func (s *Servers) ShutDown(name string) error { return s.stop(name, syscall.SIGT
 
 func (s *Servers) stop(name string, sig syscall.Signal) error {
 	srv, err := s.server(name)
+	if err == nil {
+		err = srv.ours()
+	}
 	if err != nil {
 		return err
 	}
@@ -65,6 +68,9 @@ func (srv *server) lastWords() {
 // before, it still is.
 func (s *Servers) StartNode(name string, keepData bool) error {
 	srv, err := s.server(name)
+	if err == nil {
+		err = srv.ours()
+	}
 	if err != nil {
 		return err
 	}
@@ -128,6 +134,9 @@ func (s *Servers) send(name string, sig syscall.Signal) error {
 // FlushScripts forgets a server's script cache.
 func (s *Servers) FlushScripts(name string) error {
 	srv, err := s.node(name)
+	if err == nil {
+		err = srv.ours() // others' scripts would go as well
+	}
 	if err != nil {
 		return err
 	}

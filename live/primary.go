@@ -18,8 +18,12 @@ type belief struct {
 }
 
 // beliefs asks all who know who is primary, as far as they run: Sentinels, or
-// the nodes of a cluster; nobody where nobody is ever replaced.
+// the nodes of a cluster; nobody where nobody is ever replaced. Should a server
+// of the user's own be, that breaks the stream of the [Truth] about it.
 func (s *Servers) beliefs(ctx context.Context, group int) []belief {
+	if s.own() != nil {
+		return nil
+	}
 	var all []belief
 	for _, srv := range s.order {
 		if (srv.sentinel || s.opts.Cluster) && srv.up() {
@@ -121,6 +125,8 @@ func (s *Servers) awaitAgreement(ctx context.Context, group int, apart string, f
 // canReplace says why no primary can ever be replaced here, or nil.
 func (s *Servers) canReplace() error {
 	switch {
+	case s.own() != nil:
+		return errNotOurs
 	case s.opts.Replicas == 0:
 		return errors.New("there is no replica that could take over")
 	case !s.opts.Cluster && !s.opts.Sentinel:

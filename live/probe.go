@@ -49,6 +49,9 @@ func (o *observer) compare(ctx context.Context, first bool) (bool, error) {
 		o.mu.Lock()
 		keys := o.shadow.keys()
 		o.mu.Unlock()
+		if own := o.truth.servers.own(); own != nil {
+			keys = []string{own.key}
+		}
 		found, err := o.inspect(ctx, keys)
 		if err != nil || found == nil {
 			return false, nil // it is down, or about to be
@@ -95,7 +98,10 @@ func (o *observer) inspect(ctx context.Context, keys []string) (*finding, error)
 		p.Do(ctx, "readonly") // a replica answers for itself
 	}
 	p.Echo(ctx, before)
-	role, all := p.Do(ctx, "role"), p.Keys(ctx, "*")
+	role, all := p.Do(ctx, "role"), redis.NewStringSliceCmd(ctx)
+	if o.srv.own == nil { // others would have to wait meanwhile, and it is known which key it is
+		all = p.Keys(ctx, "*")
+	}
 	reads := map[string]read{}
 	for _, k := range keys {
 		reads[k] = read{p.Type(ctx, k), p.Get(ctx, k), p.HGetAll(ctx, k), p.PExpireTime(ctx, k)}
@@ -199,6 +205,12 @@ func (o *observer) reconcile(f *finding, first bool) error {
 	for _, k := range slices.Sorted(maps.Keys(keys)) {
 		before, after := o.shadow.state[k], f.values[k]
 		if alike(before, after) {
+			if !o.tellsEvents() {
+				o.shadow.keep(k, after) // which knows to the millisecond when it expires
+			}
+			continue
+		}
+		if !o.tellsEvents() && justOver(before, after, o.shown(f.end.at)) {
 			continue
 		}
 		if stays && !(first && o.restarted) {
@@ -212,6 +224,9 @@ func (o *observer) reconcile(f *finding, first bool) error {
 		if err := o.shadow.set(k, after); err != nil {
 			return err
 		}
+	}
+	if o.srv.own != nil && f.replica {
+		return errors.New("it has become a replica")
 	}
 	if stays && first && !o.restarted {
 		return errors.New("its stream broke while it was running")

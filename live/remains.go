@@ -34,6 +34,9 @@ func (s *Servers) Keys(ctx context.Context) ([]Key, error) {
 }
 
 func (srv *server) keys(ctx context.Context) ([]Key, error) {
+	if srv.own != nil {
+		return srv.existing(ctx, srv.guestKeys())
+	}
 	var names []string
 	scan := srv.client().Scan(ctx, 0, "*", 1000).Iterator()
 	for scan.Next(ctx) {
@@ -42,10 +45,18 @@ func (srv *server) keys(ctx context.Context) ([]Key, error) {
 	if err := scan.Err(); err != nil {
 		return nil, err
 	}
+	return srv.existing(ctx, names)
+}
+
+// existing are those of the names that are keys of the server.
+func (srv *server) existing(ctx context.Context, names []string) ([]Key, error) {
 	slices.Sort(names)
 	var keys []Key
 	for _, name := range slices.Compact(names) {
 		ttl, err := srv.client().PTTL(ctx, name).Result()
+		if elsewhere(err) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -64,7 +75,11 @@ func (s *Servers) Subscriptions(ctx context.Context) (int, error) {
 		if srv.sentinel || !srv.up() {
 			continue
 		}
-		n, err := srv.subscriptions(ctx)
+		count := srv.subscriptions
+		if srv.own != nil { // others subscribe as well
+			count = srv.guestSubscriptions
+		}
+		n, err := count(ctx)
 		if err != nil {
 			return 0, srv.wrong(fmt.Errorf("count its subscriptions: %w", err))
 		}

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
 // server is one process of redis-server, valkey-server or miniredis, or the place of one that is down.
@@ -32,6 +31,7 @@ type server struct {
 	door     *gate  // what it announces
 	busDoor  *gate  // in a cluster
 	clock    *clock // with Options.Clocks, of nodes
+	own      *place // of Options.Own; nil for a process of ours
 
 	mu        sync.Mutex
 	port, bus int
@@ -68,6 +68,9 @@ func (srv *server) wrong(err error) error {
 	if err == nil || errors.As(err, &inner) {
 		return err
 	}
+	if srv.own != nil {
+		return fmt.Errorf("%s at %s: %w", srv.name, srv.own.addr, err)
+	}
 	return &ServerError{Server: srv.name, Log: srv.logTail(), Err: err}
 }
 
@@ -93,6 +96,9 @@ func (s *Servers) Log(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if srv.own != nil {
+		return "", nil // nobody knows where it is
+	}
 	b, err := os.ReadFile(filepath.Join(srv.dir, logName))
 	if err != nil {
 		return "", fmt.Errorf("read the log of %s: %w", name, err)
@@ -101,6 +107,9 @@ func (s *Servers) Log(name string) (string, error) {
 }
 
 func (srv *server) addr() string {
+	if srv.own != nil {
+		return srv.own.addr
+	}
 	srv.mu.Lock()
 	defer srv.mu.Unlock()
 	return loopback(srv.port)
@@ -258,10 +267,14 @@ func (srv *server) watch(p *process) {
 
 // pid is the process of the server, 0 while it is down.
 func (srv *server) pid() int {
-	if p := srv.running(); p != nil {
+	switch p := srv.running(); {
+	case p == nil:
+		return 0
+	case srv.own != nil:
+		return notOurs
+	default:
 		return p.cmd.Process.Pid
 	}
-	return 0
 }
 
 func (srv *server) up() bool { return srv.running() != nil }
@@ -275,6 +288,9 @@ func (srv *server) running() *process {
 
 // signal sends a signal to the process. With last, the process is to end.
 func (srv *server) signal(sig syscall.Signal, last bool) (*process, error) {
+	if err := srv.ours(); err != nil {
+		return nil, err
+	}
 	srv.mu.Lock()
 	defer srv.mu.Unlock()
 	p := srv.proc
@@ -291,7 +307,7 @@ func (srv *server) signal(sig syscall.Signal, last bool) (*process, error) {
 
 // kill ends the process at once; nothing happens when it is down.
 func (srv *server) kill() error {
-	if !srv.up() {
+	if srv.own != nil || !srv.up() {
 		return nil
 	}
 	p, err := srv.signal(syscall.SIGKILL, true)
@@ -314,17 +330,14 @@ func (p *process) await(name string) error {
 // client is a connection of the harness' own, straight to the server: no toxic
 // touches it.
 func (srv *server) client() *redis.Client {
+	addr := srv.addr()
 	srv.mu.Lock()
 	defer srv.mu.Unlock()
-	if srv.admin == nil || srv.admin.Options().Addr != loopback(srv.port) {
+	if srv.admin == nil || srv.admin.Options().Addr != addr {
 		if srv.admin != nil {
 			srv.admin.Close()
 		}
-		srv.admin = redis.NewClient(&redis.Options{
-			Addr: loopback(srv.port), DisableIdentity: true, MaxRetries: -1, PoolSize: 8,
-			DialTimeout: 2 * time.Second, DialerRetries: 1,
-			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-		})
+		srv.admin = straightTo(addr, srv.login())
 	}
 	return srv.admin
 }

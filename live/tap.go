@@ -29,6 +29,7 @@ type tap struct {
 	node    *server
 	process *process // the node's, as it was when the connection was opened
 	conn    *net.TCPConn
+	from    string // where the node sees the connection come from
 	abort   func() // breaks both ends of the connection
 
 	mu        sync.Mutex
@@ -152,7 +153,7 @@ func (t *tap) executed(frame []byte) {
 	told := make(chan struct{})
 	defer close(told)
 	go t.breakWithNode(told)
-	changed := t.moments.changed != nil && t.moments.changed(t.node.name, t.conn.LocalAddr().String(), command)
+	changed := t.moments.changed != nil && t.moments.changed(t.node.name, t.from, command)
 	t.announce(faults.Moment{Name: faults.Executed, Command: command, Changed: changed})
 }
 

@@ -57,7 +57,7 @@ func (s *Servers) Observe(lockKey func(string) bool, report func(keyspace.Change
 	ctx, end := context.WithCancel(s.ctx)
 	t := &Truth{servers: s, lockKey: lockKey, report: report, nodes: map[string]witness{}, end: end}
 	for _, srv := range s.order {
-		if srv.sentinel {
+		if !srv.observable() {
 			continue
 		}
 		w, err := newWitness(t, srv)
@@ -156,5 +156,12 @@ func (t *Truth) Close() {
 	}
 }
 
-// newMark makes a text that a stream shows when it has come so far.
-func (t *Truth) newMark() string { return "holdfast-mark-" + strconv.FormatInt(t.marks.Add(1), 10) }
+// newMark makes a text that a stream shows when it has come so far. Where
+// others may be observing as well it is like none of theirs.
+func (t *Truth) newMark() string {
+	mark := markPrefix + strconv.FormatInt(t.marks.Add(1), 10)
+	if own := t.servers.own(); own != nil {
+		mark += "-" + own.key
+	}
+	return mark
+}

@@ -22,10 +22,10 @@ func Bus(node string) string { return node + "/bus" }
 func (s *Servers) connect() error {
 	for _, to := range s.order {
 		for _, from := range s.order {
-			if from != to && (from.sentinel || from.group == to.group) {
+			if from != to && s.own() == nil && (from.sentinel || from.group == to.group) {
 				s.addLink(from.name, to.name)
 			}
-			if from != to && s.opts.Cluster {
+			if from != to && s.own() == nil && s.opts.Cluster {
 				s.addLink(from.name, Bus(to.name))
 			}
 		}
@@ -37,12 +37,15 @@ func (s *Servers) connect() error {
 		}
 	}
 	for _, to := range s.order {
+		if to.own != nil {
+			continue // it announces what it likes
+		}
 		var err error
-		if to.door, err = openGate(to.addr, s.knocking(to.name)); err != nil {
+		if to.door, err = openGate(to.addr, s.knocking(to.name), nil); err != nil {
 			return err
 		}
 		if s.opts.Cluster {
-			if to.busDoor, err = openGate(to.busAddr, s.knocking(Bus(to.name))); err != nil {
+			if to.busDoor, err = openGate(to.busAddr, s.knocking(Bus(to.name)), nil); err != nil {
 				return err
 			}
 		}
@@ -53,7 +56,7 @@ func (s *Servers) connect() error {
 		s.clients[client] = own
 		for _, to := range s.order {
 			l := s.links[faults.Link{From: client, To: to.name}]
-			g, err := openGate(to.openAddr, func(net.IP) *link { return l })
+			g, err := openGate(to.openAddr, func(net.IP) *link { return l }, to.greeting())
 			if err != nil {
 				return err
 			}
@@ -81,9 +84,9 @@ func (s *Servers) knocking(to string) func(net.IP) *link {
 	}
 }
 
-// behind finds the server that a door leads to.
+// behind finds the server that announces an address.
 func (s *Servers) behind(addr string) (*server, bool) {
-	i := slices.IndexFunc(s.order, func(srv *server) bool { return srv.door.addr() == addr })
+	i := slices.IndexFunc(s.order, func(srv *server) bool { return slices.Contains(srv.announced(), addr) })
 	if i < 0 {
 		return nil, false
 	}

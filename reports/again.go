@@ -11,13 +11,21 @@ import (
 // same way.
 func (r *Run) live() bool { return r.World == "live" }
 
+// ownServers is the backend of a run on servers that the user runs. Where they
+// are is not stored with a run.
+const ownServers = "own"
+
 // replay is the command that does the run again.
 func (r *Run) replay() string {
 	cmd := []string{"holdfast", "run", word(cmp.Or(r.File, r.Scenario)), "--lock", word(r.Lock), "--seed", number(r.Seed)}
 	if r.World != "" && r.World != "sim" {
 		cmd = append(cmd, "--world", word(r.World))
 	}
-	if r.live() && r.Backend != "" {
+	switch {
+	case !r.live() || r.Backend == "":
+	case r.Backend == ownServers:
+		cmd = append(cmd, "--redis", "ADDRESS")
+	default:
 		cmd = append(cmd, "--backend", word(r.Backend))
 	}
 	if r.live() && r.TimeScale != 0 {
@@ -53,7 +61,11 @@ func scale(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 // sizes is a run's provenance in a line.
 func (r *Run) sizes() string {
 	world := "world " + name(r.World)
-	if r.Backend != "" {
+	switch r.Backend {
+	case "":
+	case ownServers:
+		world += " on servers of one's own"
+	default:
 		world += " on " + name(r.Backend)
 	}
 	parts := []string{world, "seed " + number(r.Seed)}

@@ -13,6 +13,9 @@ func (s *Scenario) Carried(lock string, b live.Backend) (ok bool, reason string)
 	if err != nil {
 		return false, err.Error()
 	}
+	if b.Own != nil {
+		return s.carriedBy(b.Own, sub)
+	}
 	n := s.needs(sub)
 	if n.clocks {
 		if err := b.MovesClocks(); err != nil {

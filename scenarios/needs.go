@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/live"
 )
 
 // needs is what a scenario takes in a real world, where every server costs
@@ -45,11 +46,15 @@ func (s *Scenario) needs(sub subject) needs {
 	return n
 }
 
-// liveTopology is what the real world must be made of for a lock.
-func (s *Scenario) liveTopology(sub subject, n needs) faults.Topology {
+// liveTopology is what the real world must be made of for a lock, or, on
+// servers of the user's own, what of it faults can strike.
+func (s *Scenario) liveTopology(sub subject, n needs, own *live.Own) faults.Topology {
 	t := s.topologyFor(sub)
 	t.World = "live"
-	if !n.replicas {
+	if own != nil && own.Cluster() {
+		t.Groups, t.Cluster = own.Groups(), true
+	}
+	if !n.replicas || own != nil {
 		t.Replicas = 0
 	}
 	return t

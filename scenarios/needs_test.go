@@ -58,7 +58,7 @@ func TestScenariosGetWhatTheyNeedAndNoMore(t *testing.T) {
 			if !strings.Contains(want, "replicas") {
 				replicas = 0
 			}
-			if top := s.liveTopology(sub, n); top.Replicas != replicas || top.World != "live" || top.Groups != max(sub.groups, s.Topology.Groups) {
+			if top := s.liveTopology(sub, n, nil); top.Replicas != replicas || top.World != "live" || top.Groups != max(sub.groups, s.Topology.Groups) {
 				t.Errorf("%s with %s gets %+v", s.Name, sub.name, top)
 			}
 		}

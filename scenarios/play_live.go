@@ -85,7 +85,10 @@ func PlayLive(ctx context.Context, s *Scenario, lockName string, seed uint64, ve
 	}
 	needs := s.needs(sub)
 	s = s.withDefaults().atScale(o.Scale)
-	r := &run{scenario: s, subject: sub, seed: seed, top: s.liveTopology(sub, needs), owners: &owners{name: map[string]string{}}}
+	if o.Backend.Own != nil {
+		s.Workload.Lock = guestName(s.Workload.Lock)
+	}
+	r := &run{scenario: s, subject: sub, seed: seed, top: s.liveTopology(sub, needs, o.Backend.Own), owners: &owners{name: map[string]string{}}}
 	if r.timeline, err = faults.NewTimeline(s.Faults, r.top, seed); err != nil {
 		return nil, err
 	}
@@ -151,9 +154,13 @@ func (l *liveRun) play(ctx context.Context, version string) (err error) {
 // setUp starts the servers, looks at their keys, and starts the clients.
 func (l *liveRun) setUp(ctx context.Context) (err error) {
 	s := l.scenario
+	backend, err := l.backend(ctx)
+	if err != nil {
+		return err
+	}
 	l.world, err = live.NewWorld(ctx, live.WorldOptions{
 		Options: live.Options{
-			Backend: l.opts.Backend, Clients: l.top.Clients, Groups: l.top.Groups, Replicas: l.top.Replicas, Cluster: l.top.Cluster,
+			Backend: backend, Clients: l.top.Clients, Groups: l.top.Groups, Replicas: l.top.Replicas, Cluster: l.top.Cluster,
 			Sentinel: l.needs.sentinels, Persist: l.needs.persist, Clocks: l.needs.clocks, Detect: detect, Dir: l.opts.Dir,
 		},
 		LockKeys: []string{s.Workload.Lock}, OnMoment: l.moments(), Changed: func(node, from, command string) bool { return l.truth.Changed(node, from, command) },
@@ -248,6 +255,9 @@ func (l *liveRun) startClient(ctx context.Context, n int) (*live.Process, *remot
 	}
 	env := l.environment(n, name)
 	access.TimeScale = env.scale
+	if own := l.opts.Backend.Own; own != nil {
+		env.replicas = own.Replicas(l.top.Groups)
+	}
 	_, err = p.Conversation().Hello(ctx, worker.Hello{
 		Process: name, Lock: l.subject.name, Seed: l.seed, LeaseNS: int64(env.lease), PollNS: int64(env.poll),
 		Replicas: env.replicas, Redis: access,

@@ -17,7 +17,7 @@ import (
 const poolSize = 256
 
 // Client returns a go-redis client of a process for a group, with go-redis'
-// own defaults: three retries, three seconds for a reply. It follows the
+// own defaults: three retries, five seconds for a reply. It follows the
 // group's primary as a Sentinel client does. In a cluster there is one client
 // for all groups.
 func (w *World) Client(p *Process, group int) redis.UniversalClient {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -31,6 +32,9 @@ func newMiniredisCmd() *cobra.Command {
 
 // checkBackend says what is wrong with --backend.
 func (f runFlags) checkBackend() error {
+	if err := f.own.check(f); err != nil {
+		return err
+	}
 	switch {
 	case f.world != worldLive && f.backend != backendAuto && f.backend != "":
 		return usage("--backend is for --world live; the simulator has servers of its own")
@@ -42,9 +46,14 @@ func (f runFlags) checkBackend() error {
 
 // withBackend decides what the servers are, and says so on stderr when nobody
 // has asked for it.
-func (f runFlags) withBackend(stderr io.Writer) (runFlags, error) {
+func (f runFlags) withBackend(ctx context.Context, stderr io.Writer) (runFlags, error) {
 	if f.world != worldLive {
 		return f, nil
+	}
+	if f.own.given() {
+		own, err := f.own.discover(ctx)
+		f.servers.Own = own
+		return f, err
 	}
 	if f.backend == backendAuto {
 		f.backend = live.Redis

@@ -90,10 +90,10 @@ func runFidelity(c *cobra.Command, args []string, f fidelityFlags) error {
 		if err := flags.check(); err != nil {
 			return err
 		}
-		if _, _, err := plan(list, flags); err != nil {
+		if flags, err = flags.withBackend(c.Context(), c.ErrOrStderr()); err != nil {
 			return err
 		}
-		if _, err := flags.withBackend(c.ErrOrStderr()); err != nil {
+		if _, _, err := plan(list, flags); err != nil {
 			return err
 		}
 	}

@@ -29,7 +29,8 @@ type runFlags struct {
 	workers int
 	stall   time.Duration
 	scale   float64
-	servers live.Backend // what backend stands for, see withBackend
+	own     ownServers
+	servers live.Backend // what backend and own stand for, see withBackend
 }
 
 // The worlds that a scenario can be played in.
@@ -59,13 +60,15 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 		Example: `  holdfast run
   holdfast run holder-pause failover-lost-write --lock reentrant,fenced
   holdfast run ./mine.yaml --lock set-px-lua --seeds 100
-  holdfast run --format json | jq .summary`,
+  holdfast run --format json | jq .summary
+  holdfast run --world live --redis redis://127.0.0.1:6379 holder-pause`,
 		RunE: func(c *cobra.Command, args []string) error { return runScenarios(c, args, f) },
 	}
 	c.ValidArgs = scenarios.Names()
 	c.Flags().StringSliceVar(&f.locks, "lock", nil, "locks to play against, by name (default all)")
 	c.Flags().StringVar(&f.world, "world", worldSim, "where to play: sim (virtual time) or live (real servers and processes, real time)")
 	c.Flags().StringVar(&f.backend, "backend", backendAuto, "live: what the servers are, redis (redis-server or valkey-server) or miniredis; auto is redis where it is installed")
+	f.own.flags(c)
 	c.Flags().Float64Var(&f.scale, "time-scale", 0, "live: what every time of a scenario is multiplied with (default 0.2; 1.5 where servers have to fail over)")
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the first run of each cell")
 	c.Flags().IntVar(&f.seeds, "seeds", 1, "how many seeds to play, counting up from --seed")
@@ -116,7 +119,7 @@ func playList(c *cobra.Command, list []played, args []string, f runFlags) (*play
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	f, err := f.withBackend(c.ErrOrStderr())
+	f, err := f.withBackend(c.Context(), c.ErrOrStderr())
 	if err != nil {
 		return nil, err
 	}
@@ -353,12 +356,13 @@ func commandLine(args []string, f runFlags) string {
 	if f.world != worldSim {
 		words = append(words, "--world", f.world)
 	}
-	if f.world == worldLive {
+	if f.world == worldLive && !f.own.given() {
 		words = append(words, "--backend", f.backend)
 	}
 	if f.scale != 0 {
 		words = append(words, "--time-scale", fmt.Sprint(f.scale))
 	}
+	words = append(words, f.own.words()...)
 	words = append(words, "--seed", fmt.Sprint(f.seed))
 	if f.seeds > 1 {
 		words = append(words, "--seeds", fmt.Sprint(f.seeds))

@@ -1,0 +1,170 @@
+package live
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+)
+
+// errNotOurs is why a server of the user's own is not told to do anything that
+// others would notice.
+var errNotOurs = errors.New("the servers are not ours: they are the user's own")
+
+func (srv *server) ours() error {
+	if srv.own != nil {
+		return fmt.Errorf("%s: %w", srv.name, errNotOurs)
+	}
+	return nil
+}
+
+// notOurs is the process of a server of the user's own, which nobody knows.
+const notOurs = -1
+
+// options are those of a world that uses the servers.
+func (o *Own) options(base Options) Options {
+	return Options{
+		Backend: base.Backend, Clients: base.Clients, Groups: len(o.groups), Cluster: o.Cluster(), Sentinel: o.kind == kindSentinel,
+		Detect: base.Detect, Dir: base.Dir,
+	}
+}
+
+// own are the servers of the user's own that the world uses; nil for ours.
+func (s *Servers) own() *Own { return s.opts.Backend.Own }
+
+// layOwn makes a server of every place.
+func (s *Servers) layOwn() {
+	add := func(name string, group, rank int, p *place) {
+		srv := &server{
+			world: s, name: name, group: group, rank: rank, sentinel: group == 0, own: p,
+			proc: &process{done: make(chan struct{})}, // it never ends, as far as we know
+		}
+		s.order = append(s.order, srv)
+		s.byName[name] = srv
+	}
+	o := s.own()
+	for i, members := range o.groups {
+		add(fmt.Sprintf("node-%d", i+1), i+1, 0, members[0])
+		s.primary = append(s.primary, fmt.Sprintf("node-%d", i+1))
+	}
+	for i, members := range o.groups {
+		for r, p := range members[1:] {
+			add(fmt.Sprintf("node-%d-replica-%d", i+1, r+1), i+1, r+1, p)
+		}
+	}
+	for i, p := range o.watchers {
+		add(fmt.Sprintf("sentinel-%d", i+1), 0, i+1, p)
+	}
+}
+
+// announced are the addresses by which others know a server.
+func (srv *server) announced() []string {
+	if srv.own != nil {
+		return srv.own.names
+	}
+	return []string{srv.door.addr()}
+}
+
+// master is what Sentinels call a group.
+func (s *Servers) master(group int) string {
+	if s.own() != nil {
+		return s.own().master
+	}
+	return watched(group)
+}
+
+func (srv *server) login() login {
+	if srv.own == nil {
+		return login{}
+	}
+	return srv.own.login
+}
+
+// greetLimit is how long a server may take to greet a connection.
+const greetLimit = 5 * time.Second
+
+// greeting is how the proxy greets a server for a client: servers of the
+// user's own may ask for a password, which the client need not know, and what
+// they see need not be the address that the proxy has, as with servers in
+// containers.
+func (srv *server) greeting() greeting {
+	if srv.own == nil || srv.sentinel && srv.own.login == (login{}) {
+		return nil
+	}
+	return func(c net.Conn) (string, error) {
+		replies, err := srv.own.say(c, []string{"CLIENT", "INFO"})
+		if err != nil {
+			return "", err
+		}
+		text, _ := replies[0].(string)
+		from := clientField(text, "addr")
+		if from == "" {
+			return "", fmt.Errorf("%s does not say where a connection comes from: %q", srv.own.addr, text)
+		}
+		return from, nil
+	}
+}
+
+// say logs in on a new connection, sends commands there, and returns what is
+// answered to them. An error that the server answers is one.
+func (p *place) say(c net.Conn, commands ...[]string) (replies []any, err error) {
+	c.SetDeadline(time.Now().Add(greetLimit))
+	defer c.SetDeadline(time.Time{})
+	if in := p.login.command(); in != nil {
+		commands = append([][]string{in}, commands...)
+		defer func() { replies = replies[min(1, len(replies)):] }()
+	}
+	in := bufio.NewReader(c)
+	for _, command := range commands {
+		if _, err := c.Write(appendRequest(nil, command...)); err != nil {
+			return nil, err
+		}
+		reply, err := readRESP(in)
+		if refused, ok := reply.(respError); ok {
+			err = refused
+		}
+		if err != nil {
+			return nil, err
+		}
+		replies = append(replies, reply)
+	}
+	return replies, nil
+}
+
+// command logs in; nil where nothing is asked for.
+func (l login) command() []string {
+	switch {
+	case l == login{}:
+		return nil
+	case l.user == "":
+		return []string{"AUTH", l.password}
+	}
+	return []string{"AUTH", l.user, l.password}
+}
+
+// mayMonitor says why a server does not let itself be used as a run has to, or
+// nil.
+func (p *place) mayMonitor(ctx context.Context) error {
+	c, err := new(net.Dialer).DialContext(ctx, "tcp", p.addr)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if _, err := p.say(c, []string{"CLIENT", "INFO"}, []string{"MONITOR"}); err != nil {
+		return fmt.Errorf("CLIENT INFO and MONITOR have to be allowed: %w", err)
+	}
+	return nil
+}
+
+// clientField is a field of CLIENT INFO or of a line of CLIENT LIST.
+func clientField(line, name string) string {
+	for _, f := range strings.Fields(line) {
+		if value, ok := strings.CutPrefix(f, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}

@@ -1,0 +1,102 @@
+package live
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast/sim/keyspace"
+)
+
+// A server of the user's own may tell no events of keys, and it is not made to.
+// Its commands are then all there is to go by. The shadow holds what the server
+// holds, so it comes to the same answer as the server when a command is carried
+// out again, whether or not that changes anything. When a key expires, the
+// server's own time of the next line says.
+//
+// That time is taken when the command has been carried out, microseconds after
+// the server has looked whether a key has expired. A command that comes in the
+// very moment may be taken for one that came after it. The server is asked what
+// it holds as often as one that tells events, and then does not agree.
+
+// tellsEvents says whether the node tells the events of its keys.
+func (o *observer) tellsEvents() bool { return o.srv.own == nil || o.srv.own.events }
+
+// observable says whether the truth about a node is known: of the user's own
+// servers that of primaries, and in a cluster of the one that the key belongs to.
+func (srv *server) observable() bool {
+	if srv.sentinel || srv.own == nil {
+		return !srv.sentinel
+	}
+	return srv.rank == 0 && (srv.group == 1 || !srv.world.opts.Cluster)
+}
+
+// runOut reports the keys that have expired when the node's clock shows now.
+// by is the true time.
+func (o *observer) runOut(now, by time.Time) error {
+	for _, k := range o.shadow.keys() {
+		before := o.shadow.state[k]
+		if before.ExpireAt.IsZero() || !now.Truncate(time.Millisecond).After(before.ExpireAt) {
+			continue
+		}
+		o.emit(keyspace.Change{
+			Key: k, Cause: "expiry", Role: rolePrimary, Before: before, At: o.truly(before.ExpireAt, o.truly(now, by)),
+		}, by)
+		if err := o.shadow.set(k, keyspace.Value{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mayChange are the lock keys that a command may change.
+func (o *observer) mayChange(command string, args []string) []string {
+	if !o.srv.own.writes[command] {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(args[1:]), func(a string) bool { return !o.truth.lockKey(a) })
+}
+
+// longestName is the longest name of a key that a lock is believed to have.
+const longestName = 1 << 10
+
+// concerns says whether a line may be about the run: on a server of the user's
+// own most are not.
+func (o *observer) concerns(l monitorLine) bool {
+	own := o.truth.servers.own()
+	return own == nil || slices.ContainsFunc(l.args, func(a string) bool { return strings.Contains(a, own.key) })
+}
+
+// note remembers the names of keys and channels that a line tells and that are
+// the run's.
+func (o *observer) note(l monitorLine) {
+	if o.srv.own == nil {
+		return
+	}
+	for _, a := range l.args[1:] {
+		if len(a) <= longestName && strings.Contains(a, o.truth.servers.own().key) {
+			o.names[a] = true
+		}
+	}
+}
+
+// named are the names that were remembered.
+func (o *observer) named() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Collect(maps.Keys(o.names))
+}
+
+// edge is how far the moment of expiry may be off that the shadow knows before
+// it has compared.
+const edge = 10 * time.Millisecond
+
+// justOver says whether two values differ because the time of a key is over to
+// within edge, and one of the two knows already.
+func justOver(a, b keyspace.Value, now time.Time) bool {
+	if a.Exists() {
+		a, b = b, a
+	}
+	return !a.Exists() && !b.ExpireAt.IsZero() && b.ExpireAt.Sub(now).Abs() < edge
+}

@@ -1,0 +1,80 @@
+package scenarios
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/live"
+)
+
+// harmless are the faults that need no control of a server: they strike client
+// processes, their links, and the lock's own keys.
+var harmless = []string{
+	"pause", "crash", "cancel", "partition", "delay", "hold-reply", "reset", "drop-message", "slow-subscribe", "delete-key",
+}
+
+// carriedBy says whether the scenario can be played with a lock on servers of
+// the user's own, and else why not.
+func (s *Scenario) carriedBy(own *live.Own, sub subject) (ok bool, reason string) {
+	groups := s.topologyFor(sub).Groups
+	switch {
+	case s.Topology.Cluster && !own.Cluster():
+		return false, "it is about a Redis Cluster, and the servers given with --redis are none"
+	case sub.groups > 1 && own.Cluster():
+		return false, fmt.Sprintf("it needs %d independent primaries, and a cluster is one key space", groups)
+	case own.Cluster() && groups > own.Groups():
+		return false, fmt.Sprintf("it needs a cluster of %d primaries, and the one given with --redis has %d", groups, own.Groups())
+	case groups > own.Groups():
+		return false, fmt.Sprintf("it needs %d independent primaries, and --redis gives %d: give it once for each, as redis://", groups, own.Groups())
+	case sub.acks && own.Replicas(groups) == 0:
+		return false, "it waits for a replica, and the server given with --redis has none that is online"
+	}
+	if i := slices.IndexFunc(s.Faults, func(f faults.Spec) bool { return !slices.Contains(harmless, f.Fault) }); i >= 0 {
+		return false, s.Faults[i].Fault + " needs control of the servers, and those given with --redis are your own"
+	}
+	for _, f := range s.Faults {
+		if reason := outOfReach(f); reason != "" {
+			return false, reason
+		}
+	}
+	return true, ""
+}
+
+// outOfReach says why a fault of a harmless kind cannot strike what it is aimed
+// at, or "".
+func outOfReach(f faults.Spec) string {
+	server := func(name string) bool { return !strings.HasPrefix(name, "client-") }
+	named := slices.Concat(f.Target, f.Peer)
+	if f.On != nil {
+		named = append(named, f.On.Node)
+	}
+	switch {
+	case slices.ContainsFunc(named, func(name string) bool { return strings.Contains(name, "-replica-") }):
+		return f.Fault + " is about a replica, and those of your own servers are left alone"
+	case f.Fault != "delete-key" && slices.ContainsFunc(f.Target, server) && (len(f.Peer) == 0 || slices.ContainsFunc(f.Peer, server)):
+		return f.Fault + " is about a link between servers, and those given with --redis are your own"
+	}
+	return ""
+}
+
+// guestName makes the name of a lock that no other run has, and nobody else.
+func guestName(name string) string {
+	b := make([]byte, 6)
+	rand.Read(b) // never fails
+	return "holdfast:" + hex.EncodeToString(b) + ":" + name
+}
+
+// backend is that of the run, with no more of the user's own servers than the
+// run needs.
+func (l *liveRun) backend(ctx context.Context) (b live.Backend, err error) {
+	b = l.opts.Backend
+	if b.Own != nil {
+		b.Own, err = b.Own.Part(ctx, l.scenario.Workload.Lock, l.top.Groups)
+	}
+	return b, err
+}
