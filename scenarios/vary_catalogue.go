@@ -99,10 +99,10 @@ var variations = map[string]func(v *variation){
 		v.think(5000*ms, 7000*ms)
 		v.starts(2, 800*ms, 1500*ms)
 	},
-	// The DEL comes 12 s after the look, at 13.2 to 15 s, and the lease of
+	// The DEL comes 2.5 s after the look, at 10.5 to 11.5 s, and the lease of
 	// 10 s has ended; whoever follows works until 17 s at least.
 	"check-then-delete": func(v *variation) {
-		v.thinks(1, 1200*ms, 3000*ms)
+		v.thinks(1, 8000*ms, 9000*ms)
 		v.think(7000*ms, 9000*ms)
 		v.starts(2, 7000*ms, 9500*ms)
 	},
@@ -140,10 +140,11 @@ var variations = map[string]func(v *variation){
 		v.think(1700*ms, 2100*ms)
 		v.Faults[0].By = v.between(12000*ms, 60000*ms)
 	},
+	// The jump is longer than the lease of 24 s.
 	"redlock-clock-jump": func(v *variation) {
 		v.thinks(1, 4000*ms, 4700*ms)
 		v.think(600*ms, 1400*ms)
-		v.Faults[1].By = v.between(16000*ms, 60000*ms)
+		v.Faults[1].By = v.between(25000*ms, 60000*ms)
 	},
 	"redlock-node-restart": func(v *variation) {
 		v.thinks(1, 4000*ms, 4700*ms)
