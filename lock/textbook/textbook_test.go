@@ -479,10 +479,9 @@ func TestRenewExtendsThenInterrupts(t *testing.T) {
 // What is wrong with set-px-renew: a lease under 6 s falls between two scans.
 func TestRenewMissesAShortLease(t *testing.T) {
 	inBubble(t, func(s server) {
-		l, _ := s.renewing(a, textbook.Options{Lease: 2900 * time.Millisecond}, nil)
-		time.Sleep(100 * time.Millisecond)
-		s.take(l) // the scan at 2s comes at 1.9 s of 2.9, before the last third
-		time.Sleep(3 * time.Second)
+		l, _ := s.renewing(a, textbook.Options{Lease: 3500 * time.Millisecond}, nil)
+		s.take(l) // the scan at 2s comes before the last third, and the next one after the end
+		time.Sleep(3600 * time.Millisecond)
 		s.wantHolder("")
 		time.Sleep(10 * time.Second)
 		if lost(l) {
