@@ -14,6 +14,9 @@ import (
 const (
 	// quick suits scenarios in which nothing has a time of its own.
 	quick = 0.2
+	// brisk suits locks on several servers, which have fixed timeouts of their
+	// own for what a member does.
+	brisk = 0.5
 	// asWritten suits those in which a replica has to find its primary again:
 	// it tries once in a second.
 	asWritten = 1
@@ -50,6 +53,8 @@ func (s *Scenario) suitable(lock string) float64 {
 		return unhurried
 	case s.needs(sub).replicas && has("node-restart", "node-crash"):
 		return asWritten
+	case sub.groups > 1:
+		return brisk
 	}
 	return quick
 }
