@@ -60,7 +60,7 @@ vuln:
 unit:
 	@if command -v chromium chromium-browser google-chrome >/dev/null 2>&1; then export HOLDFAST_REQUIRE_BROWSER=1; fi; \
 	if $(HAVE_REDIS); then export HOLDFAST_REQUIRE_REDIS=1; fi; \
-	echo "go test ./..."; go test ./...
+	echo "go test ./..."; go test -timeout 30m ./...
 
 race:
 	go test -race -short $(RACE)

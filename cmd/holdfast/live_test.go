@@ -44,7 +44,8 @@ type holdfast struct {
 
 func command(t *testing.T, args ...string) *holdfast {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	// On a busy machine live runs are played again and again, in the end one by one.
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute)
 	h := &holdfast{Cmd: exec.CommandContext(ctx, "holdfast", args...), home: t.TempDir(), tmp: t.TempDir()}
 	h.Dir, h.Env = h.home, append(os.Environ(), "TMPDIR="+h.tmp, "HOME="+h.home)
 	h.Stdout, h.Stderr = &h.stdout, &h.stderr
