@@ -25,7 +25,7 @@ type Timeline struct {
 	mu      sync.Mutex // guards what follows and the entries; never held while a world is called
 	ctx     context.Context
 	world   World
-	record  func(Strike)
+	record  Record
 	due     []task
 	wake    chan struct{}  // capacity 1: due has changed
 	quit    chan struct{}  // closed by Stop
@@ -48,10 +48,13 @@ type Strike struct {
 	Phase   string   // PhaseStart, PhaseEnd or PhaseFailed
 	Targets []string // who was struck, by their own names
 	Detail  string   // in words
-	// At is when it began: a fault may take a while to strike, as servers that
-	// elect a primary do, and is told of when it has.
-	At time.Time
 }
+
+// Record notes that something is about to happen, now, and returns the function
+// to be told what it was. A fault may take a while to strike, as servers that
+// elect a primary do, and those it wakes act before it can be told of: its
+// place in the history is where it began.
+type Record func() (tell func(Strike))
 
 // The phases of a fault. One that does not last only starts; one that could
 // not strike, or whose moment never came, failed; one that could not be healed
@@ -134,7 +137,7 @@ func targets(s Spec) []string { return slices.Concat(s.Target, s.Peer) }
 // Start begins the run: times count from now on. Faults at 0s strike before
 // it returns. record is told of everything that happens, one call after the
 // other per fault; it must not call the timeline.
-func (tl *Timeline) Start(ctx context.Context, w World, record func(Strike)) {
+func (tl *Timeline) Start(ctx context.Context, w World, record Record) {
 	now := time.Now()
 	var first []*entry
 	tl.mu.Lock()
@@ -274,13 +277,13 @@ func (tl *Timeline) strike(e *entry) {
 	tl.mu.Lock()
 	e.struck, e.targets = true, struck
 	tl.mu.Unlock()
-	began := time.Now()
+	tell := tl.record()
 	detail, heal, err := e.fault.Strike(tl.ctx, tl.world)
 	if err != nil {
-		tl.tell(e, began, PhaseFailed, fmt.Sprintf("could not strike: %v", err))
+		tell(e.strike(PhaseFailed, fmt.Sprintf("could not strike: %v", err)))
 		return
 	}
-	tl.tell(e, began, PhaseStart, detail)
+	tell(e.strike(PhaseStart, detail))
 	if heal == nil {
 		return
 	}
@@ -302,14 +305,18 @@ func (tl *Timeline) heal(e *entry) {
 		return
 	}
 	// Told first: whom the end wakes may act, and be recorded, at once.
-	tl.tell(e, time.Now(), PhaseEnd, "")
+	tl.tell(e, PhaseEnd, "")
 	if err := heal(); err != nil {
-		tl.tell(e, time.Now(), PhaseFailed, fmt.Sprintf("could not be healed: %v", err))
+		tl.tell(e, PhaseFailed, fmt.Sprintf("could not be healed: %v", err))
 	}
 }
 
-func (tl *Timeline) tell(e *entry, at time.Time, phase, detail string) {
-	tl.record(Strike{ID: e.id, Name: e.spec.Fault, Phase: phase, Targets: e.targets, Detail: detail, At: at})
+func (tl *Timeline) tell(e *entry, phase, detail string) {
+	tl.record()(e.strike(phase, detail))
+}
+
+func (e *entry) strike(phase, detail string) Strike {
+	return Strike{ID: e.id, Name: e.spec.Fault, Phase: phase, Targets: e.targets, Detail: detail}
 }
 
 // Stop ends the timeline: nothing strikes any more. It waits for strikes under
@@ -332,7 +339,7 @@ func (tl *Timeline) Stop() {
 	for _, e := range tl.entries {
 		if !e.struck {
 			e.targets = targets(e.spec)
-			tl.tell(e, time.Now(), PhaseFailed, "never struck: the run was over first; planned "+when(e.spec))
+			tl.tell(e, PhaseFailed, "never struck: the run was over first; planned "+when(e.spec))
 		}
 	}
 }

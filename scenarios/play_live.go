@@ -276,7 +276,7 @@ func (l *liveRun) perform(ctx context.Context) {
 	for _, p := range l.procs {
 		go l.mourn(p)
 	}
-	l.timeline.Start(work, striker{l.world, l.rec}, l.struck)
+	l.timeline.Start(work, striker{l.world, l.rec}, l.striking)
 	l.work(work, cancel, l.clients)
 	l.timeline.Stop()
 	l.rest(ctx)

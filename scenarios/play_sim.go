@@ -101,7 +101,7 @@ func (r *run) simulate() {
 		clients = append(clients, r.newClient(i, p.Process, sess, shared, rng))
 	}
 	if r.err == nil {
-		r.timeline.Start(ctx, striker{w, rec}, r.struck)
+		r.timeline.Start(ctx, striker{w, rec}, r.striking)
 		r.work(ctx, cancel, clients)
 		r.timeline.Stop()
 		r.quiesce(w, clients)

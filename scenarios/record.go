@@ -22,10 +22,16 @@ type recorder struct {
 	lastOp int64
 	dead   map[string]bool
 	closed bool
+	filled map[int64]checker.Event // what came into reserved places, by their number
+	places int64                   // reserved so far
 }
 
+// reserved is the kind of a place in the history that is kept for an event; its
+// Op is the number of the place.
+const reserved checker.Kind = "reserved"
+
 func newRecorder(start time.Time) *recorder {
-	return &recorder{start: start, dead: map[string]bool{}}
+	return &recorder{start: start, dead: map[string]bool{}, filled: map[int64]checker.Event{}}
 }
 
 // add appends an event with the present time.
@@ -54,6 +60,38 @@ func (r *recorder) append(e checker.Event) {
 	r.events = append(r.events, e)
 }
 
+// reserve keeps the present place in the history for an event, and returns the
+// function that says which.
+func (r *recorder) reserve() (fill func(checker.Event)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.places++
+	place := r.places
+	r.append(checker.Event{Kind: reserved, Op: place})
+	return func(e checker.Event) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.filled[place] = e
+	}
+}
+
+// fill puts events into their reserved places. It stops before one whose event
+// is not known yet.
+func (r *recorder) fill(events []checker.Event) []checker.Event {
+	for i := range events {
+		if events[i].Kind != reserved {
+			continue
+		}
+		e, known := r.filled[events[i].Op]
+		if !known {
+			return events[:i]
+		}
+		e.Time = events[i].Time
+		events[i] = e
+	}
+	return events
+}
+
 // settled returns the events after the first n, those that happened before a
 // time, in their order. They stay where they are.
 func (r *recorder) settled(n int, before time.Time) []checker.Event {
@@ -66,7 +104,7 @@ func (r *recorder) settled(n int, before time.Time) []checker.Event {
 	if i < 0 {
 		i = len(rest)
 	}
-	return slices.Clone(rest[:i])
+	return r.fill(slices.Clone(rest[:i]))
 }
 
 // inOrder sorts events by time; those of one instant stay as they were told.
@@ -106,6 +144,10 @@ func (r *recorder) end(e checker.EndEvent, at time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	inOrder(r.events)
+	r.events = r.fill(slices.DeleteFunc(r.events, func(e checker.Event) bool {
+		_, known := r.filled[e.Op]
+		return e.Kind == reserved && !known // it never came
+	}))
 	t := int64(at)
 	if n := len(r.events); n > 0 {
 		t = max(t, r.events[n-1].Time)

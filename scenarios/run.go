@@ -57,9 +57,12 @@ func (r *run) header(version string) checker.Header {
 	return h
 }
 
-// struck records what a fault did.
-func (r *run) struck(e faults.Strike) {
-	r.rec.addAt(checker.Event{Kind: checker.Fault, Fault: &checker.FaultEvent{ID: e.ID, Name: e.Name, Phase: e.Phase, Targets: e.Targets, Detail: e.Detail}}, e.At)
+// striking records what a fault does, where it begins to.
+func (r *run) striking() (tell func(faults.Strike)) {
+	fill := r.rec.reserve()
+	return func(e faults.Strike) {
+		fill(checker.Event{Kind: checker.Fault, Fault: &checker.FaultEvent{ID: e.ID, Name: e.Name, Phase: e.Phase, Targets: e.Targets, Detail: e.Detail}})
+	}
 }
 
 // work runs every client to its end, or to the horizon: by then every bounded
