@@ -14,8 +14,7 @@ import (
 const (
 	// quick suits scenarios in which nothing has a time of its own.
 	quick = 0.2
-	// brisk suits locks on several servers, which have fixed timeouts of their
-	// own for what a member does.
+	// brisk suits locks that need all of several servers, and wait for each.
 	brisk = 0.5
 	// asWritten suits those in which a replica has to find its primary again:
 	// it tries once in a second.
@@ -53,7 +52,7 @@ func (s *Scenario) suitable(lock string) float64 {
 		return unhurried
 	case s.needs(sub).replicas && has("node-restart", "node-crash"):
 		return asWritten
-	case sub.groups > 1:
+	case sub.groups > 1 && sub.claims(s).Quorum == sub.groups:
 		return brisk
 	}
 	return quick

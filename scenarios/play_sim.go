@@ -145,9 +145,8 @@ type striker struct {
 
 // Crash implements [faults.World].
 func (s striker) Crash(client string) error {
-	if err := s.World.Crash(client); err != nil {
-		return err
-	}
-	s.rec.crashed(client)
-	return nil
+	done := s.rec.crashing(client)
+	err := s.World.Crash(client)
+	done(err)
+	return err
 }

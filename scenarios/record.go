@@ -65,6 +65,11 @@ func (r *recorder) append(e checker.Event) {
 func (r *recorder) reserve() (fill func(checker.Event)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.place()
+}
+
+// place is reserve with mu held.
+func (r *recorder) place() (fill func(checker.Event)) {
 	r.places++
 	place := r.places
 	r.append(checker.Event{Kind: reserved, Op: place})
@@ -130,12 +135,24 @@ func (r *recorder) finish(e checker.Event, kind checker.Kind, res checker.Result
 	r.add(e)
 }
 
-// crashed records that a client is gone.
-func (r *recorder) crashed(client string) {
+// crashing records that a client is about to be gone: nothing of it is recorded
+// from now on. It may take a while until its process has ended; the function
+// returned is told whether it has, or could not be made to.
+func (r *recorder) crashing(client string) (done func(error)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.append(checker.Event{Kind: checker.Note, F: checker.Crashed, Client: client})
+	was := r.dead[client]
+	fill := r.place()
 	r.dead[client] = true
+	return func(err error) {
+		if err == nil {
+			fill(checker.Event{Kind: checker.Note, F: checker.Crashed, Client: client})
+			return
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.dead[client] = was
+	}
 }
 
 // end records what remained, and closes the history. In a simulated world it

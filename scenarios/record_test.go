@@ -39,7 +39,7 @@ func TestLateAccountsComeInTheirPlace(t *testing.T) {
 		r.addAt(note("at 7"), at(7))
 		r.addAt(note("at 3"), at(3))
 		r.addAt(note("at 7, told later"), at(7))
-		r.crashed("client-1")
+		r.crashing("client-1")(nil)
 		r.addAt(checker.Event{Kind: checker.Server, Client: "", Server: &checker.ServerEvent{Node: "node-1", By: "client-1"}}, at(9))
 		r.addAt(note("after the end"), at(40))
 		r.end(checker.EndEvent{}, 30*time.Millisecond)
