@@ -19,7 +19,7 @@ const shimName = "clockshim.so"
 // compiled is the clock shim as a library, compiled once per harness.
 var compiled struct {
 	sync.Mutex
-	library []byte
+	object []byte
 }
 
 // placeShim puts the clock shim into a run's directory. Without a C compiler it
@@ -27,14 +27,14 @@ var compiled struct {
 func placeShim(dir string) error {
 	compiled.Lock()
 	defer compiled.Unlock()
-	if compiled.library == nil {
+	if compiled.object == nil {
 		b, err := compileShim(dir)
 		if err != nil {
 			return err
 		}
-		compiled.library = b
+		compiled.object = b
 	}
-	if err := os.WriteFile(filepath.Join(dir, shimName), compiled.library, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, shimName), compiled.object, 0o600); err != nil {
 		return fmt.Errorf("write the clock shim: %w", err)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/holdfast-go/holdfast/checker"
@@ -70,6 +71,18 @@ func (s *Scenario) Applies(lock string) (ok bool, reason string) {
 		return false, err.Error()
 	}
 	return true, ""
+}
+
+// subject is a lock that the scenario is played with, by its name.
+func (s *Scenario) subject(lock string) (subject, error) {
+	sub, err := subjectOf(lock)
+	if err != nil {
+		return subject{}, err
+	}
+	if ok, reason := s.Applies(lock); !ok {
+		return subject{}, fmt.Errorf("scenario %s does not apply to %s: %s", s.Name, lock, reason)
+	}
+	return sub, nil
 }
 
 // suits is Applies before the faults are looked at.

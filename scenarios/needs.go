@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -63,7 +62,7 @@ func (s *Scenario) liveTopology(sub subject, n needs, own *live.Own) faults.Topo
 // topologyFor is what the simulated world must be made of for a lock.
 func (s *Scenario) topologyFor(sub subject) faults.Topology {
 	return faults.Topology{
-		World: "sim", Clients: s.Topology.Clients, Groups: max(1, s.Topology.Groups, cmp.Or(sub.groups, 1)),
+		World: "sim", Clients: s.Topology.Clients, Groups: max(1, s.Topology.Groups, sub.groups),
 		Replicas: s.Topology.Replicas, Cluster: s.Topology.Cluster,
 	}
 }

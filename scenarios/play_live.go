@@ -73,12 +73,9 @@ const (
 // processes, in real time. Errors are a [*SetupError] or a [*SlowMachineError]
 // when the run says nothing about the lock.
 func PlayLive(ctx context.Context, s *Scenario, lockName string, seed uint64, version string, o Live) (*Played, error) {
-	sub, err := subjectOf(lockName)
+	sub, err := s.subject(lockName)
 	if err != nil {
 		return nil, err
-	}
-	if ok, reason := s.Applies(lockName); !ok {
-		return nil, fmt.Errorf("scenario %s does not apply to %s: %s", s.Name, lockName, reason)
 	}
 	if o.Scale == 0 {
 		o.Scale = s.Pace(lockName)
@@ -111,8 +108,7 @@ type liveRun struct {
 	clients []*client
 	late    time.Duration // the harness had to wait for its turn
 
-	mu      sync.Mutex
-	started bool // r.rec is there
+	recording sync.Mutex // guards rec until the clients are there
 }
 
 func (l *liveRun) play(ctx context.Context, version string) (err error) {
@@ -186,9 +182,9 @@ func (l *liveRun) setUp(ctx context.Context) (err error) {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.rec, l.started = newRecorder(time.Now()), true
+	l.recording.Lock()
+	l.rec = newRecorder(time.Now())
+	l.recording.Unlock()
 	shared := &stock{fenced: l.subject.fenced, value: Initial}
 	for i, p := range l.procs {
 		l.clients = append(l.clients, l.newClient(i+1, p.Process, sessions[i], shared, sim.Stream(l.seed, "workload", p.Name())))
@@ -231,11 +227,11 @@ func (l *liveRun) slowDown() error {
 
 // changed records a change of the lock's key on a server.
 func (l *liveRun) changed(c keyspace.Change) {
-	l.mu.Lock()
-	started := l.started
-	l.mu.Unlock()
-	if started {
-		l.rec.addAt(l.owners.serverEvent(c), c.At)
+	l.recording.Lock()
+	rec := l.rec
+	l.recording.Unlock()
+	if rec != nil {
+		rec.addAt(l.owners.serverEvent(c), c.At)
 	}
 }
 

@@ -22,12 +22,9 @@ import (
 // run is worthless through a fault of the scenario or of the harness; whatever
 // the lock under test does wrong is in the history.
 func Play(s *Scenario, lockName string, seed uint64, version string) (*Played, error) {
-	sub, err := subjectOf(lockName)
+	sub, err := s.subject(lockName)
 	if err != nil {
 		return nil, err
-	}
-	if ok, reason := s.Applies(lockName); !ok {
-		return nil, fmt.Errorf("scenario %s does not apply to %s: %s", s.Name, lockName, reason)
 	}
 	s = s.withDefaults()
 	r := &run{scenario: s, subject: sub, seed: seed, top: s.topologyFor(sub)}

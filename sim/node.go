@@ -15,6 +15,7 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/sim/keyspace"
 )
 
@@ -109,7 +110,7 @@ func (n *node) serve(c *pipeConn, by string) {
 		}
 	}()
 	for {
-		args, err := readRequest(in)
+		args, err := request.Read(in)
 		if err != nil {
 			return
 		}
@@ -117,25 +118,6 @@ func (n *node) serve(c *pipeConn, by string) {
 			return
 		}
 	}
-}
-
-// readRequest reads one request, an array of strings.
-func readRequest(in *bufio.Reader) ([]string, error) {
-	reply, err := server.ParseReply(in)
-	if err != nil {
-		return nil, err
-	}
-	list, ok := reply.([]any)
-	if !ok || len(list) == 0 {
-		return nil, server.ErrProtocol
-	}
-	args := make([]string, len(list))
-	for i, x := range list {
-		if args[i], ok = x.(string); !ok {
-			return nil, server.ErrProtocol
-		}
-	}
-	return args, nil
 }
 
 // session is one client connection on a server.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -71,9 +70,9 @@ func (f runFlags) withBackend(ctx context.Context, stderr io.Writer) (runFlags, 
 func serversOf(backend string) (live.Backend, error) {
 	var b live.Backend
 	if backend == live.Miniredis {
-		exe, err := os.Executable()
+		exe, err := self()
 		if err != nil {
-			return b, defect(fmt.Errorf("find own executable: %w", err))
+			return b, defect(err)
 		}
 		b.Miniredis = []string{exe, "miniredis"}
 	}

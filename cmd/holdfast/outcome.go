@@ -18,10 +18,14 @@ type outcome struct {
 
 // execute plays the jobs in the world that is asked for.
 func execute(ctx context.Context, jobs []job, dir runDir, f runFlags, stderr io.Writer) outcome {
+	for i := range jobs {
+		jobs[i].Path = historyPath(jobs[i].Scenario, jobs[i].Lock, jobs[i].Seed)
+		jobs[i].History = dir.file(jobs[i].Path)
+	}
 	if f.world == worldLive {
 		return executeLive(ctx, jobs, dir, f, stderr)
 	}
-	return executeSim(ctx, jobs, dir, f, stderr)
+	return executeSim(ctx, jobs, f, stderr)
 }
 
 // take adds what came of one job.

@@ -42,8 +42,8 @@ func (p pool) stream(ctx context.Context, n int, jobs iter.Seq[job], got func(an
 	exe := p.exe
 	if exe == "" {
 		var err error
-		if exe, err = os.Executable(); err != nil {
-			return fmt.Errorf("find own executable: %w", err)
+		if exe, err = self(); err != nil {
+			return err
 		}
 	}
 	queue := make(chan job)

@@ -31,19 +31,15 @@ const liveLimit = 10 * time.Minute
 // executeLive plays the jobs on real servers.
 func executeLive(ctx context.Context, jobs []job, dir runDir, f runFlags, stderr io.Writer) (o outcome) {
 	redis.SetLogger(quiet{})
-	exe, err := os.Executable()
+	exe, err := self()
 	if err != nil {
-		return outcome{err: fmt.Errorf("find own executable: %w", err)}
+		return outcome{err: err}
 	}
 	servers, err := dir.openServers()
 	if err != nil {
 		return outcome{err: err}
 	}
 	defer func() { o.err = errors.Join(o.err, servers.close()) }()
-	for i := range jobs {
-		jobs[i].Path = historyPath(jobs[i].Scenario, jobs[i].Lock, jobs[i].Seed)
-		jobs[i].History = dir.file(jobs[i].Path)
-	}
 	bar := newProgress(stderr, len(jobs))
 	defer bar.done()
 	l := livePlayer{how: scenarios.Live{Backend: f.servers, Dir: string(servers), Worker: []string{exe, "client"}, Scale: f.scale}, bar: bar, answers: make([]*answer, len(jobs))}

@@ -14,12 +14,8 @@ var testOnlyWorker string
 const resampled = 12
 
 // executeSim plays the jobs in virtual time, and a sample of them once more.
-func executeSim(ctx context.Context, jobs []job, dir runDir, f runFlags, stderr io.Writer) outcome {
+func executeSim(ctx context.Context, jobs []job, f runFlags, stderr io.Writer) outcome {
 	first := len(jobs)
-	for i := range jobs {
-		jobs[i].Path = historyPath(jobs[i].Scenario, jobs[i].Lock, jobs[i].Seed)
-		jobs[i].History = dir.file(jobs[i].Path)
-	}
 	for i := (first - 1) % resampled; i < first; i += resampled { // at least one
 		again := jobs[i]
 		again.ID, again.History, again.Path = first+i, "", ""

@@ -24,6 +24,15 @@ import (
 // test that takes its process down takes one run with it. A worker reads jobs
 // from stdin and writes an answer for each to stdout, as JSON lines.
 
+// self is this program, to be started in another role.
+func self() (string, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find own executable: %w", err)
+	}
+	return exe, nil
+}
+
 // job is one run to play.
 type job struct {
 	ID       int    `json:"id"`

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	redis "github.com/alicebob/miniredis/v2/server"
+
+	"github.com/holdfast-go/holdfast/internal/request"
 )
 
 // session is one connection.
@@ -28,7 +30,7 @@ func newSession(s *server, c net.Conn) *session {
 // serve executes the requests of the connection until it breaks.
 func (s *session) serve() {
 	for {
-		args, err := s.read()
+		args, err := request.Read(s.in)
 		if err != nil || !s.execute(args) {
 			break
 		}
@@ -43,25 +45,6 @@ func (s *session) serve() {
 	for _, command := range []string{"UNSUBSCRIBE", "PUNSUBSCRIBE"} { // as a disconnect does
 		s.server.mr.Server().Dispatch(s.peer, []string{command})
 	}
-}
-
-// read reads one request, an array of strings.
-func (s *session) read() ([]string, error) {
-	request, err := redis.ParseReply(s.in)
-	if err != nil {
-		return nil, err
-	}
-	list, ok := request.([]any)
-	if !ok || len(list) == 0 {
-		return nil, redis.ErrProtocol
-	}
-	args := make([]string, len(list))
-	for i, x := range list {
-		if args[i], ok = x.(string); !ok {
-			return nil, redis.ErrProtocol
-		}
-	}
-	return args, nil
 }
 
 // execute executes one request; false ends the connection. Its changes are
