@@ -35,11 +35,11 @@ func playClient(how string) int {
 		fmt.Fprintln(os.Stderr, strings.Repeat("words\n", 30000)+"panic: out of luck")
 		return 3
 	}
-	err := worker.Serve(context.Background(), os.Stdin, os.Stdout, func(h worker.Hello) (worker.Lock, error) {
+	err := worker.Serve(context.Background(), os.Stdin, os.Stdout, worker.Program{Open: func(h worker.Hello) (worker.Lock, error) {
 		rdb := h.Redis.Client(1)
 		c, err := lock.New(rdb, lock.WithID(h.Process), lock.WithWatchdogTimeout(time.Duration(h.LeaseNS)))
 		return reference{c, rdb, h.Process}, err
-	})
+	}})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

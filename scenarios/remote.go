@@ -38,7 +38,7 @@ func (s *remoteSession) Close() error {
 // ServeWorker is a client process: it opens the lock that it is told to, and
 // does with it what it is asked, until it is told to stop.
 func ServeWorker(ctx context.Context, in io.Reader, out io.Writer) error {
-	return worker.Serve(ctx, in, out, openWorker)
+	return worker.Serve(ctx, in, out, worker.Program{Open: openWorker})
 }
 
 // openWorker opens a built-in lock over connections of its own.

@@ -206,7 +206,7 @@ func TestServeEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
-			err := Serve(t.Context(), strings.NewReader(c.in), &out, func(Hello) (Lock, error) { return &fake{}, nil })
+			err := Serve(t.Context(), strings.NewReader(c.in), &out, Program{Open: func(Hello) (Lock, error) { return &fake{}, nil }})
 			if err == nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(out.String(), c.out) {
 				t.Errorf("it wrote %q and ended with %v", out.String(), err)
 			}

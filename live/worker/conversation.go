@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -71,6 +72,27 @@ func (c *Conversation) Hello(ctx context.Context, h Hello) (Ready, error) {
 		return Ready{}, c.wrap(err)
 	}
 	return a.Ready, nil
+}
+
+// Describe asks the process for the locks that it has. It comes before Hello, or
+// in its place.
+func (c *Conversation) Describe(ctx context.Context) ([]Description, error) {
+	a, err := c.ask(ctx, request{Do: doDescribe})
+	if err != nil {
+		return nil, err
+	}
+	if len(a.Locks) == 0 {
+		return nil, c.wrap(errors.New("it describes no lock"))
+	}
+	for i, d := range a.Locks {
+		if err := d.Check(); err != nil {
+			return nil, c.wrap(err)
+		}
+		if slices.ContainsFunc(a.Locks[:i], func(e Description) bool { return e.Name == d.Name }) {
+			return nil, c.wrap(fmt.Errorf("it describes %q twice", d.Name))
+		}
+	}
+	return a.Locks, nil
 }
 
 // Identity is what the lock stores on servers for a thread, "" where the

@@ -42,11 +42,11 @@ func TestDocs(t *testing.T) {
 	if len(asked) == 0 {
 		t.Error("there is no example")
 	}
-	words := []string{Protocol, eventLost, doHello, doIdentity, doAcquire, doRelease, doExtend, doState, doSettle, doCancel, doClose, doFinish, doStop}
+	words := []string{Protocol, eventLost, doDescribe, doHello, doIdentity, doAcquire, doRelease, doExtend, doState, doSettle, doCancel, doClose, doFinish, doStop}
 	for c := range classes {
 		words = append(words, c)
 	}
-	for _, v := range []any{request{}, Hello{}, Access{}, reply{}, Ready{}} {
+	for _, v := range []any{request{}, Hello{}, Access{}, reply{}, Ready{}, Description{}, Claims{}, Known{}} {
 		typ := reflect.TypeOf(v)
 		for i := range typ.NumField() {
 			if name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ","); name != "" {
@@ -54,6 +54,7 @@ func TestDocs(t *testing.T) {
 			}
 		}
 	}
+	words = append(words, ThroughAddress, ThroughSentinels, ThroughCluster)
 	for _, w := range words {
 		if !strings.Contains(page, "`"+w+"`") && !strings.Contains(page, `"`+w+`"`) {
 			t.Errorf("the page does not mention %q", w)

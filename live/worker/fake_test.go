@@ -136,7 +136,7 @@ func connect(t *testing.T, open func(Hello) (Lock, error)) (c *Conversation, ser
 	fromWorker, replies := io.Pipe()
 	c, served = New("client-1", toWorker, fromWorker), make(chan error, 1)
 	go func() {
-		served <- Serve(context.Background(), requests, replies, open)
+		served <- Serve(context.Background(), requests, replies, Program{Open: open})
 		requests.Close()
 		replies.Close()
 	}()

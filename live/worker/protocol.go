@@ -23,6 +23,7 @@ const maxLine = 1 << 20
 
 // What a request asks to do.
 const (
+	doDescribe = "describe"
 	doHello    = "hello"
 	doIdentity = "identity"
 	doAcquire  = "acquire"
@@ -90,14 +91,15 @@ type reply struct {
 	Message string   `json:"message,omitempty"`
 
 	Ready
-	Identity   string   `json:"identity,omitempty"`
-	Count      int      `json:"count,omitempty"`
-	Token      uint64   `json:"token,omitempty"`
-	LeaseNS    int64    `json:"lease_ns,omitempty"`
-	Renewed    bool     `json:"renewed,omitempty"`
-	Hold       int64    `json:"hold,omitempty"` // the acquire that began the present hold
-	Lost       bool     `json:"lost,omitempty"` // the present hold is known to be lost
-	Goroutines []string `json:"goroutines,omitempty"`
+	Identity   string        `json:"identity,omitempty"`
+	Count      int           `json:"count,omitempty"`
+	Token      uint64        `json:"token,omitempty"`
+	LeaseNS    int64         `json:"lease_ns,omitempty"`
+	Renewed    bool          `json:"renewed,omitempty"`
+	Hold       int64         `json:"hold,omitempty"` // the acquire that began the present hold
+	Lost       bool          `json:"lost,omitempty"` // the present hold is known to be lost
+	Goroutines []string      `json:"goroutines,omitempty"`
+	Locks      []Description `json:"locks,omitempty"`
 
 	// When the operation began and ended by the process's own clock, since it
 	// was greeted.

@@ -37,6 +37,15 @@ type extender interface {
 	Extend(ctx context.Context, lease time.Duration) error
 }
 
+// Program is what a client process has: its locks, and how to open one.
+type Program struct {
+	// Locks are those that the process describes; a harness that knows them by
+	// itself does not ask.
+	Locks []Description
+	// Open opens the lock that a hello names.
+	Open func(Hello) (Lock, error)
+}
+
 // Serve plays a client process: it opens the lock that the harness asks for
 // and does with it what it is told, until it is told to stop, which returns
 // nil, or in ends, or ctx does. When it returns, requests under way have been
@@ -44,10 +53,10 @@ type extender interface {
 // to exit. Nothing else may write to out.
 //
 // A panic in the lock is not recovered from.
-func Serve(ctx context.Context, in io.Reader, out io.Writer, open func(Hello) (Lock, error)) error {
+func Serve(ctx context.Context, in io.Reader, out io.Writer, p Program) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s := &server{ctx: ctx, out: &printer{w: out}, open: open, owners: map[[2]string]*owner{}, under: map[int64]context.CancelFunc{}}
+	s := &server{ctx: ctx, out: &printer{w: out}, program: p, owners: map[[2]string]*owner{}, under: map[int64]context.CancelFunc{}}
 	done := make(chan error, 1)
 	go func() { done <- s.read(newLines(in)) }()
 	select {
@@ -62,7 +71,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, open func(Hello) (L
 type server struct {
 	ctx     context.Context
 	out     *printer
-	open    func(Hello) (Lock, error)
+	program Program
 	greeted time.Time
 	before  map[string]bool // goroutines before the lock was opened
 	lock    Lock
@@ -92,13 +101,15 @@ func (s *server) read(in *lines) error {
 		switch {
 		case r.Do == doHello:
 			err = s.hello(r)
+		case r.Do == doDescribe:
+			err = s.answer(r, reply{OK: true, Ready: Ready{Protocol: Protocol}, Locks: s.program.Locks})
+		case r.Do == doStop:
+			return s.answer(r, reply{OK: true})
 		case s.lock == nil:
 			err = fmt.Errorf("asked to %s before a hello", r.Do)
 		case r.Do == doCancel:
 			s.cancel(r.Of)
 			err = s.answer(r, reply{OK: true})
-		case r.Do == doStop:
-			return s.answer(r, reply{OK: true})
 		default:
 			s.begin(r)
 		}
@@ -119,7 +130,7 @@ func (s *server) hello(r request) error {
 		return errors.Join(err, s.answer(r, failure(err)))
 	}
 	s.before = goroutines()
-	l, err := s.open(*r.Hello)
+	l, err := s.program.Open(*r.Hello)
 	if err != nil {
 		err = fmt.Errorf("open %s: %w", r.Hello.Lock, err)
 		return errors.Join(err, s.answer(r, failure(err)))
