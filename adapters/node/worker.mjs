@@ -78,7 +78,7 @@ const requests = {
     await lock.disconnect();
     underWay.delete(r.id);
     for (let waited = 0; underWay.size > 0 && waited < 2000; waited += 20) await sleep(20);
-    return { goroutines: [...underWay.values()].join("\n") };
+    return { goroutines: [...underWay.values()] };
   },
 };
 

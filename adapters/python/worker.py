@@ -150,7 +150,7 @@ class Worker:
             time.sleep(0.02)
         frames = sys._current_frames()
         busy = [o for o in self._owners.values() if o.busy]
-        return {"goroutines": "\n".join("".join(traceback.format_stack(frames[o.ident])) for o in busy)}
+        return {"goroutines": ["".join(traceback.format_stack(frames[o.ident])) for o in busy]}
 
 
 def unsupported(r):
