@@ -16,13 +16,20 @@ from redis.sentinel import Sentinel
 
 
 def connect(access, scale):
-    """Returns a client of the first primary, connected."""
-    client = _client(access, scale)
+    """Returns a client of the first primary, connected, and a function that
+    closes all its connections."""
+    client, *others = _clients(access, scale)
     client.ping()
-    return client
+
+    def close():
+        for c in [client, *others]:
+            c.close()
+
+    return client, close
 
 
-def _client(access, scale):
+def _clients(access, scale):
+    """Returns the client, and what else has connections for it."""
     addresses = {_address(a): _address(to) for a, to in access.get("map", {}).items()}
 
     def mapped(address):
@@ -34,7 +41,7 @@ def _client(access, scale):
             startup_nodes=nodes, address_remap=mapped, retry=_retry(scale), **_timeouts(scale)
         )
         _map_redirections(client.nodes_manager, mapped)
-        return client
+        return [client]
     if access.get("sentinels"):
         sentinels = _MappedSentinel(
             [_address(a) for a in access["sentinels"]],
@@ -43,9 +50,9 @@ def _client(access, scale):
         )
         sentinels.mapped = mapped
         # master_for gives its connections no retry, as Redis() does.
-        return sentinels.master_for(access["masters"][0])
+        return [sentinels.master_for(access["masters"][0]), sentinels]
     host, port = _address(access["primaries"][0])
-    return Redis(host, port, retry=_retry(scale), **_timeouts(scale))
+    return [Redis(host, port, retry=_retry(scale), **_timeouts(scale))]
 
 
 def _timeouts(scale):

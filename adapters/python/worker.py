@@ -132,7 +132,7 @@ class Worker:
         scale = access.get("time_scale") or 1
         timeout = hello["lease_ns"] / 1e9 if known["claims"].get("lease") else None
         sleep = hello.get("poll_ns", 0) / 1e9 or SLEEP * scale
-        self._client = connect(access, scale)
+        self._client, self._close = connect(access, scale)
         self._make = lambda lock: Owner(self._client, lock, timeout, sleep)
         return {"protocol": PROTOCOL, "name": known["name"], "version": known["version"]}
 
@@ -144,7 +144,7 @@ class Worker:
         return self._owners[key]
 
     def _finish(self, r):
-        self._client.close()
+        self._close()
         end = time.monotonic() + 2
         while any(o.busy for o in self._owners.values()) and time.monotonic() < end:
             time.sleep(0.02)
