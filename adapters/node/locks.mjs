@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import Redlock from "redlock";
 
 import { AcquiredLock } from "./acquired.mjs";
+import { known } from "./known.mjs";
 import { connect } from "./servers.mjs";
 import { UsingLock } from "./using.mjs";
 
@@ -53,7 +54,7 @@ const locks = {
   },
 };
 
-export const descriptions = Object.entries(locks).map(([name, l]) => ({ name, ...common, ...l.description }));
+export const descriptions = Object.entries(locks).map(([name, l]) => ({ name, ...common, ...l.description, known: known[name] }));
 
 // Opens the lock that a hello names. It is connected when the promise resolves.
 export async function open(hello) {

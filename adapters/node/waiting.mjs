@@ -1,7 +1,7 @@
 // node-redlock has no waits, but retries after a random delay. As many calls of
 // acquire as there is time for make a wait, each with as many retries as fit
-// whatever the delays turn out to be: it never ends late, and at most one
-// longest delay early.
+// whatever the delays turn out to be: while servers answer it does not end
+// late, and at most one longest delay early.
 
 import { Failure } from "./failure.mjs";
 

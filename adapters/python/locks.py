@@ -15,6 +15,25 @@ from failure import Failure
 
 SLEEP = 0.1  # between two looks of a waiter, redis-py's default, in seconds
 
+_AGAIN = "redis-py sends a command again when its connection breaks, ten times by default. "
+_KNOWN = [
+    {
+        "scenario": "lost-acquire-reply",
+        "property": property,
+        "because": _AGAIN + "The second SET NX finds the key that the first one set, so acquire() returns "
+        "False while the server has the lock for its caller, and it stays there until its lease ends.",
+    }
+    for property in ("linearizable", "errors")
+] + [
+    {
+        "scenario": "lost-release-reply",
+        "property": property,
+        "because": _AGAIN + "The second release finds nothing to delete and raises LockNotOwnedError, "
+        "although the first has worked.",
+    }
+    for property in ("linearizable", "errors")
+]
+
 DESCRIPTIONS = [
     {
         "name": "redis-py",
@@ -23,6 +42,7 @@ DESCRIPTIONS = [
         "claims": {"waits": True, "lease": True, "explicit": True},
         "handoff_ns": int(SLEEP * 1e9),
         "key": "{name}",
+        "known": _KNOWN,
     },
     {
         "name": "redis-py-no-timeout",
