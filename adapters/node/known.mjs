@@ -46,7 +46,7 @@ export const known = {
         "The expiration is counted from before the first try (issues 169, 296, 299). Who has waited for longer than the lease is told " +
         "at once that the lock is lost, which the server has just granted.",
     })),
-    ...["partitioned-holder", "renewal-hiccup"].flatMap((scenario) =>
+    ...["partitioned-holder", "slow-link-then-cut", "renewal-hiccup"].flatMap((scenario) =>
       ["exclusion", "resource"].map((property) => ({ scenario, property, because: lateSignal })),
     ),
   ],
