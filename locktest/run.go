@@ -117,6 +117,11 @@ func (r *runner) play(t *testing.T, s source, seed uint64) {
 	if err != nil {
 		t.Fatalf("the run is worthless: %v", err)
 	}
+	if nothing, reason := s.scenario.NothingToStrike(r.subject, played); nothing {
+		t.Logf("not played: %s", reason)
+		r.skipped = append(r.skipped, reports.Skip{Scenario: run.Scenario, Lock: run.Lock, Reason: reason})
+		return
+	}
 	rundir.Record(&run, played)
 	if err := rundir.Judge(&run, s.scenario, r.subject, played.History); err != nil {
 		t.Fatalf("a defect of holdfast: %v", err)
@@ -163,6 +168,7 @@ func (r *runner) complaint(t *testing.T, s source, run reports.Run) string {
 	if run.Failure != "" {
 		fmt.Fprintf(&b, "%s\n", run.Failure)
 	}
+	said := ""
 	for _, p := range checker.Properties() {
 		v, judged := run.Verdicts[p.Name]
 		if want, ok := run.Expected[p.Name]; !judged || (ok && want == v.Outcome && run.ExpectedClass[p.Name] == v.Class) {
@@ -172,10 +178,12 @@ func (r *runner) complaint(t *testing.T, s source, run reports.Run) string {
 		if v.Class != "" {
 			what += " (" + v.Class + ")"
 		}
-		fmt.Fprintf(&b, "%s %s: %s\n", p.Name, what, v.Reason)
-		if v.AtMS > 0 {
-			fmt.Fprintf(&b, "    at %.3f s of the run\n", v.AtMS/1000)
+		if v.Reason == said {
+			fmt.Fprintf(&b, "%s %s, for the same reason\n", p.Name, what)
+			continue
 		}
+		said = v.Reason
+		fmt.Fprintf(&b, "%s %s: %s\n", p.Name, what, said)
 	}
 	fmt.Fprintf(&b, "seed:   %d\nagain:  %s=%d go test -count 1 -run '%s'\nreport: %s", run.Seed, seedVar, run.Seed, pattern(t.Name()), r.dir.File("report.html"))
 	if again, err := r.once(s, run.Seed); err == nil && again.History.Hash() != run.HistorySHA256 {
