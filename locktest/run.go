@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -35,7 +36,7 @@ const stall = time.Minute
 
 // Run plays the catalogue of scenarios against a lock, or those that opts
 // choose, each as a subtest of its name. A scenario that does not apply to the
-// lock is told in the log of t. A subtest fails when the lock breaks a promise
+// lock is named in the log of t, and the report says why. A subtest fails when the lock breaks a promise
 // that a lock of its kind can keep, or when a verdict is unknown.
 //
 // What a failing subtest says can be repeated: HOLDFAST_SEED is the seed of the
@@ -64,7 +65,6 @@ func Run(t *testing.T, l Lock, opts ...Option) {
 	t.Cleanup(func() { r.finish(t) })
 	for _, s := range o.scenarios {
 		if ok, reason := s.scenario.Applies(sub); !ok {
-			t.Logf("%s is not played: %s", s.scenario.Name, reason)
 			r.skipped = append(r.skipped, reports.Skip{Scenario: s.scenario.Name, Lock: sub.Name(), Reason: reason})
 			continue
 		}
@@ -75,8 +75,22 @@ func Run(t *testing.T, l Lock, opts ...Option) {
 		})
 	}
 	if len(r.skipped) == len(o.scenarios) {
-		t.Error("none of the scenarios applies to the lock")
+		t.Errorf("none of the scenarios applies to the lock: %s", r.skipped[0].Reason)
 	}
+	if len(r.skipped) > 0 {
+		t.Logf("%d of %d scenarios are not about such a lock: %s", len(r.skipped), len(o.scenarios), r.notPlayed())
+	}
+}
+
+// notPlayed are the scenarios that were not played.
+func (r *runner) notPlayed() string {
+	var names []string
+	for _, s := range r.skipped {
+		if !slices.Contains(names, s.Scenario) {
+			names = append(names, s.Scenario)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // silence drops the log of go-redis: broken connections are the point here.
@@ -118,7 +132,6 @@ func (r *runner) play(t *testing.T, s source, seed uint64) {
 		t.Fatalf("the run is worthless: %v", err)
 	}
 	if nothing, reason := s.scenario.NothingToStrike(r.subject, played); nothing {
-		t.Logf("not played: %s", reason)
 		r.skipped = append(r.skipped, reports.Skip{Scenario: run.Scenario, Lock: run.Lock, Reason: reason})
 		return
 	}

@@ -110,7 +110,8 @@ func TestFailureCanBeRepeated(t *testing.T) {
 		}
 	}
 	second := fails(t, m[2], wrong+"=plain-delete", "HOLDFAST_SEED="+m[1], "TMPDIR="+t.TempDir())
-	_, said, _ := strings.Cut(first[:strings.Index(first, "seed:")], ".go:")
+	said := first[:strings.Index(first, "seed:")]
+	said = said[strings.LastIndex(said, ".go:"):]
 	if !strings.Contains(second, said) {
 		t.Errorf("first\n%s\nand then\n%s", said, second)
 	}
