@@ -29,6 +29,7 @@ const lateSignal =
 export const known = {
   "node-redlock": sentAgain,
   "node-redlock-3": [
+    ...sentAgain.filter((k) => k.scenario === "lost-release-reply"),
     {
       scenario: "renewal-hiccup",
       property: "count",
