@@ -113,6 +113,7 @@ final class Worker {
         }
         try {
             clients = Clients.connect(r.hello(), k.primaries);
+            WarmUp.of(k, clients, Request.text(r.hello(), "process"));
         } catch (RuntimeException e) {
             answer(r, Answer.failure(List.of("other"), "connect: " + e));
             return true;
@@ -158,7 +159,6 @@ final class Worker {
             t.start();
             closing.add(t);
         }
-        clients = List.copyOf(clients);
         Leftovers.await(closing, FAREWELL_MS * 2);
     }
 
