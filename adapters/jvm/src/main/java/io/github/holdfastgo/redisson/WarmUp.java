@@ -9,8 +9,9 @@ import org.redisson.api.RedissonClient;
  */
 final class WarmUp {
 
-    private static final int ROUNDS = 3;
+    private static final int ROUNDS = 1;
     private static final long LEASE_MS = 1_000;
+    private static final long WAIT_MS = 10;
 
     private WarmUp() {
     }
@@ -19,13 +20,11 @@ final class WarmUp {
     static void of(Kind kind, List<RedissonClient> clients, String process) {
         Kind warmed = kind == Kind.FENCED ? Kind.PLAIN : kind; // a fenced lock would leave its token behind
         Taking lock = warmed.open(clients, "holdfast-warm-up-" + process);
-        for (int i = 0; i < ROUNDS; i++) {
-            take(lock, 0, -1);
-            Thread other = new Thread(() -> take(lock, 1 + LEASE_MS / 100, LEASE_MS), "holdfast-warm-up");
-            other.start();
-            Leftovers.await(List.of(other), LEASE_MS);
-            lock.giveBack();
-        }
+        take(lock, 0, -1);
+        Thread other = new Thread(() -> take(lock, WAIT_MS, LEASE_MS), "holdfast-warm-up");
+        other.start();
+        Leftovers.await(List.of(other), LEASE_MS);
+        lock.giveBack();
     }
 
     private static void take(Taking lock, long waitMs, long leaseMs) {
