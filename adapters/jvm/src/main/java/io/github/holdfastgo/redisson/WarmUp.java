@@ -1,6 +1,7 @@
 package io.github.holdfastgo.redisson;
 
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.redisson.api.RedissonClient;
 
 /**
@@ -9,27 +10,30 @@ import org.redisson.api.RedissonClient;
  */
 final class WarmUp {
 
-    private static final int ROUNDS = 1;
-    private static final long LEASE_MS = 1_000;
-    private static final long WAIT_MS = 10;
+    private static final long LEASE_MS = 50;
+    /** Far longer than the lease: a wait that runs out while Redisson subscribes leaves the subscription behind. */
+    private static final long WAIT_MS = TimeUnit.SECONDS.toMillis(10);
 
     private WarmUp() {
     }
 
-    /** Takes a lock of a name that nobody else has, and makes another owner wait for it in vain. */
+    /** Takes a lock of a name that nobody else has, and has another owner wait until it expires. */
     static void of(Kind kind, List<RedissonClient> clients, String process) {
         Kind warmed = kind == Kind.FENCED ? Kind.PLAIN : kind; // a fenced lock would leave its token behind
         Taking lock = warmed.open(clients, "holdfast-warm-up-" + process);
-        take(lock, 0, -1);
-        Thread other = new Thread(() -> take(lock, WAIT_MS, LEASE_MS), "holdfast-warm-up");
+        take(lock, 0, LEASE_MS);
+        Thread other = new Thread(() -> {
+            if (take(lock, WAIT_MS, -1) != Taking.BUSY) {
+                lock.giveBack();
+            }
+        }, "holdfast-warm-up");
         other.start();
-        Leftovers.await(List.of(other), LEASE_MS);
-        lock.giveBack();
+        Leftovers.await(List.of(other), 2 * WAIT_MS);
     }
 
-    private static void take(Taking lock, long waitMs, long leaseMs) {
+    private static long take(Taking lock, long waitMs, long leaseMs) {
         try {
-            lock.take(waitMs, leaseMs);
+            return lock.take(waitMs, leaseMs);
         } catch (InterruptedException e) {
             throw new IllegalStateException("interrupted, which nobody does", e);
         }
