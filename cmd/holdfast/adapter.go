@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"mvdan.cc/sh/v3/shell"
@@ -29,14 +30,24 @@ func adapterCommand(command string) ([]string, error) {
 	if len(argv) == 0 {
 		return nil, usage("--adapter needs a command")
 	}
-	program, err := exec.LookPath(argv[0])
-	if err != nil {
+	if argv, err = absolute(argv); err != nil {
 		return nil, badInput(fmt.Errorf("adapter %s: %w", command, err), "it may have to be built first: see adapters/README.md")
 	}
-	if argv[0], err = filepath.Abs(program); err != nil {
-		return nil, badInput(fmt.Errorf("adapter %s: %w", command, err))
+	return argv, nil
+}
+
+// absolute makes names of files in a command absolute: the program's, and those
+// of files that are there, which are meant as files.
+func absolute(argv []string) ([]string, error) {
+	argv = slices.Clone(argv)
+	program, err := exec.LookPath(argv[0])
+	if err != nil {
+		return nil, err
 	}
-	for i, word := range argv[1:] { // files that are there are meant as files
+	if argv[0], err = filepath.Abs(program); err != nil {
+		return nil, err
+	}
+	for i, word := range argv[1:] {
 		if abs, err := filepath.Abs(word); err == nil && !filepath.IsAbs(word) && isFileThere(word) {
 			argv[i+1] = abs
 		}
