@@ -41,6 +41,7 @@ holdfast run --world live --adapter 'CMD' plays scenarios against its locks.`,
 // adapterCheckFlags are the flags of "holdfast adapter check".
 type adapterCheckFlags struct {
 	locks    []string
+	checks   []string
 	backend  string
 	format   string
 	lease    time.Duration
@@ -71,7 +72,7 @@ a check. CMD is one word per argument, or all of it in one, as for --adapter.
 Exit codes: 0 nothing failed; 1 something did; 2 bad usage or bad input; 4 a
 defect of holdfast itself; 130 interrupted.`,
 		Example: `  holdfast adapter check -- adapters/node/holdfast-node-redlock
-  holdfast adapter check --lock mine -- python3 worker.py --verbose
+  holdfast adapter check --lock mine --check cancel,waits -- python3 worker.py --verbose
   holdfast adapter check --backend miniredis --format json -- ./worker`,
 		Args: usageArgs(func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -83,10 +84,12 @@ defect of holdfast itself; 130 interrupted.`,
 	}
 	c.Flags().SetInterspersed(false) // what comes after the command is its own
 	c.Flags().StringSliceVar(&f.locks, "lock", nil, "locks to check, by name (default all that it describes)")
+	c.Flags().StringSliceVar(&f.checks, "check", nil, "checks to carry out, by name, beside those without which nothing can be told (default all)")
 	c.Flags().StringVar(&f.backend, "backend", backendAuto, "what the servers are, redis (redis-server or valkey-server) or miniredis; auto is redis where it is installed")
 	c.Flags().StringVar(&f.format, "format", "text", "what to print: text or json")
 	c.Flags().DurationVar(&f.lease, "lease", conform.DefaultLease, "lease that the locks are opened with")
 	c.Flags().DurationVar(&f.patience, "patience", conform.DefaultPatience, "how long an answer may take that has to wait for nothing; the start of a process, three times as long")
+	complete(c, "check", conform.Names())
 	complete(c, "backend", backends)
 	complete(c, "format", adapterCheckFormats)
 	return c
@@ -95,6 +98,11 @@ defect of holdfast itself; 130 interrupted.`,
 func (f adapterCheckFlags) check() error {
 	if err := checkFormat(f.format, adapterCheckFormats); err != nil {
 		return err
+	}
+	for _, name := range f.checks {
+		if !slices.Contains(conform.Names(), name) {
+			return usage("unknown check "+quote(name), didYouMean(name, conform.Names()), "the checks are "+strings.Join(conform.Names(), ", "))
+		}
 	}
 	if f.lease < 500*time.Millisecond || f.lease > time.Minute {
 		return usage("--lease must be from 500ms to 1m")
@@ -124,7 +132,7 @@ func checkAdapter(c *cobra.Command, args []string, f adapterCheckFlags) (err err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	page := &checkPage{w: c.OutOrStdout()}
-	o := conform.Options{Command: argv, Backend: servers, Dir: dir, Locks: f.locks, Lease: f.lease, Patience: f.patience}
+	o := conform.Options{Command: argv, Backend: servers, Dir: dir, Locks: f.locks, Checks: f.checks, Lease: f.lease, Patience: f.patience}
 	if f.format == "text" {
 		o.Heard = page.result
 	}

@@ -3,6 +3,7 @@ package conform
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/holdfast-go/holdfast/live/worker"
@@ -16,6 +17,23 @@ type check struct {
 	// essential says that nothing else can be told when it fails.
 	essential bool
 	try       func(*trial)
+}
+
+// choose are those of the checks that are asked for.
+func (o Options) choose(checks []check) []check {
+	if len(o.Checks) == 0 {
+		return checks
+	}
+	return slices.DeleteFunc(slices.Clone(checks), func(c check) bool { return !c.essential && !slices.Contains(o.Checks, c.name) })
+}
+
+// Names lists the names of all checks.
+func Names() []string {
+	var names []string
+	for _, c := range slices.Concat(workerChecks(nil), quickChecks, leaseChecks, lastChecks) {
+		names = append(names, c.name)
+	}
+	return names
 }
 
 // lacking is the first claim that a check needs and the lock does not make, ""
@@ -55,7 +73,7 @@ func (s *stage) one(c check) (r Result) {
 		r.Status, r.Reason = NotTried, why
 		return r
 	}
-	t := &trial{stage: s, name: "check:" + c.name}
+	t := &trial{stage: s, name: s.lockName(c)}
 	defer t.dismiss()
 	defer func() {
 		switch p := recover().(type) {
@@ -74,6 +92,15 @@ func (s *stage) one(c check) (r Result) {
 	return r
 }
 
+// lockName names a lock for one trial: one that has failed may have left its own
+// held.
+func (s *stage) lockName(c check) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.trials++
+	return fmt.Sprintf("check-%d:%s", s.trials, c.name)
+}
+
 // dismiss ends the processes of a trial.
 func (t *trial) dismiss() {
 	for _, p := range t.extras {
@@ -83,25 +110,44 @@ func (t *trial) dismiss() {
 	}
 }
 
-// inTurn carries out checks one after the other. One that fails leaves the
-// processes behind: the next one begins with others.
+// inTurn carries out checks one after the other.
 func (s *stage) inTurn(checks []check) []Result {
 	var results []Result
 	for _, c := range checks {
-		r := s.one(c)
-		if r.Status == OK {
-			r = s.sound(r)
+		r := s.alone(c)
+		if r.Status == Failed && !c.essential {
+			r = s.again(c, r)
 		}
-		if r.Status == Failed {
-			s.leave()
-			if c.essential {
-				s.giveUp(fmt.Sprintf("what %s needs is needed here as well", c.name))
-			}
+		if r.Status == Failed && c.essential {
+			s.giveUp(fmt.Sprintf("what %s needs is needed here as well", c.name))
 		}
 		results = append(results, r)
 		s.tell(r)
 	}
 	return results
+}
+
+// alone carries out one check. When it fails, the next one begins with other
+// processes.
+func (s *stage) alone(c check) Result {
+	r := s.one(c)
+	if r.Status == OK {
+		r = s.sound(r)
+	}
+	if r.Status == Failed {
+		s.leave()
+	}
+	return r
+}
+
+// again gives a check that has failed a second chance, as the machine may have
+// been too busy for the first. What happened then is told all the same.
+func (s *stage) again(c check, first Result) Result {
+	r := s.alone(c)
+	if r.Status == OK {
+		r.Reason = "at the second try; at the first: " + first.Reason
+	}
+	return r
 }
 
 // together carries out checks that mostly wait at the same time.
@@ -112,13 +158,12 @@ func (s *stage) together(checks []check) []Result {
 		all.Go(func() { results[i] = s.one(c) })
 	}
 	all.Wait()
-	failed := false
-	for _, r := range results {
-		failed = failed || r.Status == Failed
-		s.tell(r)
-	}
-	if failed {
-		s.leave()
+	for i, c := range checks {
+		if results[i].Status == Failed {
+			s.leave()
+			results[i] = s.again(c, results[i])
+		}
+		s.tell(results[i])
 	}
 	return results
 }

@@ -29,6 +29,9 @@ type Options struct {
 	Dir string
 	// Locks are those to check, by name; none means all that it describes.
 	Locks []string
+	// Checks are those to carry out, by name, beside those without which nothing
+	// can be told; none means all.
+	Checks []string
 	// Lease is what locks are opened with, [DefaultLease] when 0.
 	Lease time.Duration
 	// Patience is how long the worker may take for an answer that has to wait

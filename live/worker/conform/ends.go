@@ -116,6 +116,13 @@ func tryFinish(t *trial) {
 	}
 }
 
+func tryStop(t *trial) {
+	p := t.second()
+	t.shared[1] = nil
+	t.extras = append(t.extras, p)
+	t.stop(p)
+}
+
 // bookkeeping is how long what a lock notes beside its key may stay.
 const bookkeeping = time.Minute
 

@@ -73,7 +73,7 @@ var (
 			contract: "**Connect to no other address.**"},
 		{name: "finish", try: tryFinish,
 			contract: "close the lock, if it is not, and its connections. The process lives on, so that what it left behind can be looked at"},
-		{name: "stop", try: func(t *trial) { t.stop(t.second()) },
+		{name: "stop", try: tryStop,
 			contract: "exit with status 0, after the answer"},
 	}
 )

@@ -14,7 +14,7 @@ import (
 
 const (
 	// mostProcesses bounds the processes for one lock.
-	mostProcesses = 40
+	mostProcesses = 60
 	// scale is what a second of a scenario takes here, as in most runs.
 	scale = 0.2
 	// slack is what a machine that is busy may add to any time.
@@ -31,10 +31,11 @@ type stage struct {
 	casting sync.Mutex // held while a shared process is started
 	shared  [2]*player // what most checks use
 
-	mu   sync.Mutex
-	cast int    // processes so far
-	why  string // nothing can be told any more
-	err  error  // what went wrong on this side
+	mu     sync.Mutex
+	cast   int // processes so far
+	trials int
+	why    string // nothing can be told any more
+	err    error  // what went wrong on this side
 }
 
 // player is a process of the worker.
@@ -49,9 +50,9 @@ func (s *stage) startTime() time.Duration { return 3 * s.opts.Patience }
 
 // play carries out all checks of the lock.
 func (s *stage) play() []Result {
-	results := s.inTurn(quickChecks)
-	results = append(results, s.together(leaseChecks)...)
-	results = append(results, s.inTurn(lastChecks)...)
+	results := s.inTurn(s.opts.choose(quickChecks))
+	results = append(results, s.together(s.opts.choose(leaseChecks))...)
+	results = append(results, s.inTurn(s.opts.choose(lastChecks))...)
 	s.leave()
 	return results
 }

@@ -3,6 +3,7 @@ package conform
 import (
 	"context"
 	"errors"
+	"os/exec"
 
 	"github.com/holdfast-go/holdfast/live/worker"
 )
@@ -11,26 +12,27 @@ import (
 // that there are.
 func checkWorker(ctx context.Context, o Options) (locks []worker.Description, results []Result, err error) {
 	s := &stage{ctx: ctx, opts: o}
-	results = s.inTurn([]check{
-		{
-			name: "describe", essential: true,
-			contract: "tell what locks there are. It may come before `hello`, or be all that is asked before `stop`: connect to nothing",
-			try:      func(t *trial) { locks = t.describe() },
-		},
-		{
-			name: "stop-first", contract: "exit with status 0, after the answer",
-			try: func(t *trial) {
-				p := t.extra()
-				t.within(t.startTime(), t.send(p, message{"do": "describe"}))
-				t.stop(p)
-			},
-		},
-		{
-			name: "other-protocol", contract: "Answer any other with `unsupported`, and exit",
-			try: tryOtherProtocol,
-		},
-	})
+	results = s.inTurn(o.choose(workerChecks(&locks)))
 	return locks, results, errors.Join(ctx.Err(), s.err)
+}
+
+// workerChecks are those of a worker itself; the first stores the locks that it
+// describes.
+func workerChecks(locks *[]worker.Description) []check {
+	return []check{
+		{name: "describe", essential: true, try: func(t *trial) { *locks = t.describe() },
+			contract: "tell what locks there are. It may come before `hello`, or be all that is asked before `stop`: connect to nothing"},
+		{name: "stop-first", try: tryStopFirst,
+			contract: "exit with status 0, after the answer"},
+		{name: "other-protocol", try: tryOtherProtocol,
+			contract: "Answer any other with `unsupported`, and exit"},
+	}
+}
+
+func tryStopFirst(t *trial) {
+	p := t.extra()
+	t.within(t.startTime(), t.send(p, message{"do": "describe"}))
+	t.stop(p)
 }
 
 // describe asks what locks there are.
@@ -53,9 +55,12 @@ func (t *trial) describe() []worker.Description {
 	return locks
 }
 
+// nowhere is an address that nobody listens at.
+const nowhere = "127.0.0.1:1"
+
 func tryOtherProtocol(t *trial) {
 	p := t.extra()
-	hello := worker.Hello{Protocol: "holdfast-worker/9", Process: p.Name(), Redis: worker.Access{Primaries: []string{}}}
+	hello := worker.Hello{Protocol: "holdfast-worker/9", Process: p.Name(), LeaseNS: t.opts.Lease.Nanoseconds(), Redis: worker.Access{Primaries: []string{nowhere}}}
 	a := t.within(t.startTime(), t.send(p, message{"do": "hello", "hello": hello}))
 	if !a.is("unsupported") {
 		t.fail("a hello of %s is answered with %s", hello.Protocol, a)
@@ -71,6 +76,10 @@ func (t *trial) exits(p *player, after string) {
 	case <-p.Ended():
 	case <-ctx.Done():
 		t.fail("after %s it still runs when %s are over%s", after, t.opts.Patience, stderrOf(p))
+	}
+	var status *exec.ExitError
+	if errors.As(p.Err(), &status) && status.ExitCode() < 0 {
+		t.fail("after %s it has closed its standard output and goes on: %v", after, p.Err())
 	}
 }
 
