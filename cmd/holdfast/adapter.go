@@ -16,9 +16,9 @@ import (
 	protocol "github.com/holdfast-go/holdfast/live/worker"
 )
 
-// describeLimit bounds the start of an adapter that is asked what it has: a
-// virtual machine may have to come up first.
-const describeLimit = 30 * time.Second
+// adapterStart is how long a process of an adapter may take to answer what it
+// is asked first: a virtual machine may have to come up. Tests are less patient.
+var adapterStart = 30 * time.Second
 
 // adapterCommand splits the command of an adapter into words, as a shell does.
 // The program is made absolute, as processes run in directories of their own.
@@ -67,7 +67,7 @@ func describe(ctx context.Context, argv []string) (locks []protocol.Description,
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	ctx, cancel := context.WithTimeout(ctx, describeLimit)
+	ctx, cancel := context.WithTimeout(ctx, adapterStart)
 	defer cancel()
 	p, err := live.StartProcess("adapter", dir, argv)
 	if err != nil {
@@ -76,6 +76,9 @@ func describe(ctx context.Context, argv []string) (locks []protocol.Description,
 	locks, err = p.Conversation().Describe(ctx)
 	if err == nil {
 		return locks, p.Stop(ctx)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("it does not answer describe within %s", adapterStart)
 	}
 	if err = errors.Join(err, p.Kill()); p.Stderr() != "" {
 		err = fmt.Errorf("%w; the end of its stderr:\n%s", err, p.Stderr())

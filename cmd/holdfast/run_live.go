@@ -128,7 +128,7 @@ func (l livePlayer) once(ctx context.Context, j job) (a answer) {
 	how := l.how
 	c := l.locks[slices.IndexFunc(l.locks, func(c contender) bool { return c.subject.Name() == j.Lock })]
 	if c.command != nil {
-		how.Worker = c.command
+		how.Worker, how.Greeting = c.command, adapterStart
 	}
 	if how.Scale == 0 {
 		how.Scale = s.Pace(c.subject)
