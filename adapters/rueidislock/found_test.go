@@ -17,17 +17,23 @@ import (
 	"github.com/redis/rueidis/rueidislock"
 )
 
-const validity = time.Second
+const (
+	validity = 2 * time.Second
+	// patience is how long a request that takes a lock may take, by default
+	// 20 ms: too little for a machine that is busy with other tests.
+	patience = 500 * time.Millisecond
+)
 
 // Waiters are woken by messages about the key. With NoLoopTracking a client is
 // told nothing of its own writes: when the reply to its SET is later than 20 ms,
 // it deletes what it may have set, and waits for a message that nobody sends.
+// Without NoLoopTracking the deletion wakes it.
 func TestWaiterSleepsOnAFreeLock(t *testing.T) {
 	l, w := connect(t)
 	take(t, l)() // the server knows the scripts now
-	w.delay.Store(int64(60 * time.Millisecond))
-	time.AfterFunc(100*time.Millisecond, func() { w.delay.Store(0) })
-	ctx, cancel := context.WithTimeout(context.Background(), 3*validity)
+	w.delay.Store(int64(patience + 200*time.Millisecond))
+	time.AfterFunc(patience, func() { w.delay.Store(0) }) // the reply is on its way by then
+	ctx, cancel := context.WithTimeout(context.Background(), 2*validity)
 	defer cancel()
 	if _, _, err := l.WithContext(ctx, "stock"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("after one late reply: %v, want a wait until the deadline", err)
@@ -41,12 +47,9 @@ func TestWaiterSleepsOnAFreeLock(t *testing.T) {
 // would have, half a validity after the lease that the server has.
 func TestLossIsToldLate(t *testing.T) {
 	l, w := connect(t)
-	ctx, release, err := l.WithContext(context.Background(), "stock")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ctx, release := obtain(t, l)
 	began := time.Now()
-	w.delay.Store(int64(3 * validity))
+	w.delay.Store(int64(2 * validity))
 	<-ctx.Done()
 	if told := time.Since(began); told < validity*5/4 {
 		t.Errorf("told after %v, want later than a validity of %v", told, validity)
@@ -71,11 +74,17 @@ func TestOwnKeyTakenForAnothers(t *testing.T) {
 
 func take(t *testing.T, l rueidislock.Locker) (release func()) {
 	t.Helper()
-	_, release, err := l.WithContext(context.Background(), "stock")
+	_, release = obtain(t, l)
+	return release
+}
+
+func obtain(t *testing.T, l rueidislock.Locker) (ctx context.Context, release func()) {
+	t.Helper()
+	ctx, release, err := l.TryWithContext(context.Background(), "stock")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return release
+	return ctx, release
 }
 
 // left is the PTTL of the key.
@@ -129,7 +138,7 @@ func connect(t *testing.T) (rueidislock.Locker, *wire) {
 		_ = server.Wait() // it was killed
 	})
 	w := new(wire)
-	o := rueidislock.LockerOption{KeyMajority: 1, NoLoopTracking: true, KeyValidity: validity, ClientOption: rueidis.ClientOption{
+	o := rueidislock.LockerOption{KeyMajority: 1, NoLoopTracking: true, KeyValidity: validity, TryNextAfter: patience, ClientOption: rueidis.ClientOption{
 		InitAddress: []string{"127.0.0.1:6379"},
 		DialCtxFn: func(ctx context.Context, _ string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
 			c, err := d.DialContext(ctx, "unix", dir+"/s")
