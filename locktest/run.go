@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"strconv"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,7 +35,7 @@ const stall = time.Minute
 
 // Run plays the catalogue of scenarios against a lock, or those that opts
 // choose, each as a subtest of its name. A scenario that does not apply to the
-// lock is told in the log of t. A subtest fails when the lock breaks a promise
+// lock is named in the log of t, and the report says why. A subtest fails when the lock breaks a promise
 // that a lock of its kind can keep, or when a verdict is unknown.
 //
 // What a failing subtest says can be repeated: HOLDFAST_SEED is the seed of the
@@ -57,14 +57,13 @@ func Run(t *testing.T, l Lock, opts ...Option) {
 		t.Fatalf("locktest: %v", err)
 	}
 	redis.SetLogger(silence{})
-	r := &runner{subject: sub, options: o}
+	r := &runner{subject: sub, version: l.Version, options: o}
 	if r.dir, err = directory(t.Name()); err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
 	t.Cleanup(func() { r.finish(t) })
 	for _, s := range o.scenarios {
 		if ok, reason := s.scenario.Applies(sub); !ok {
-			t.Logf("%s is not played: %s", s.scenario.Name, reason)
 			r.skipped = append(r.skipped, reports.Skip{Scenario: s.scenario.Name, Lock: sub.Name(), Reason: reason})
 			continue
 		}
@@ -75,8 +74,22 @@ func Run(t *testing.T, l Lock, opts ...Option) {
 		})
 	}
 	if len(r.skipped) == len(o.scenarios) {
-		t.Error("none of the scenarios applies to the lock")
+		t.Errorf("none of the scenarios applies to the lock: %s", r.skipped[0].Reason)
 	}
+	if len(r.skipped) > 0 {
+		t.Logf("%d of %d scenarios are not about such a lock: %s", len(r.skipped), len(o.scenarios), r.notPlayed())
+	}
+}
+
+// notPlayed are the scenarios that were not played.
+func (r *runner) notPlayed() string {
+	var names []string
+	for _, s := range r.skipped {
+		if !slices.Contains(names, s.Scenario) {
+			names = append(names, s.Scenario)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // silence drops the log of go-redis: broken connections are the point here.
@@ -88,6 +101,7 @@ func (silence) Printf(context.Context, string, ...any) {}
 // runner plays one lock, and keeps what comes of it.
 type runner struct {
 	subject *scenarios.Subject
+	version string // of the lock
 	options options
 	dir     rundir.Dir
 	runs    []reports.Run
@@ -111,11 +125,15 @@ func directory(test string) (rundir.Dir, error) {
 // play plays one scenario once, and fails t when the lock does.
 func (r *runner) play(t *testing.T, s source, seed uint64) {
 	t.Helper()
-	run := reports.Run{Scenario: s.scenario.Name, Lock: r.subject.Name(), World: "sim", Seed: seed, File: s.file}
+	run := reports.Run{Scenario: s.scenario.Name, Lock: r.subject.Name(), World: "sim", Seed: seed, File: s.file, LockVersion: r.version, Test: again(t, seed)}
 	began := time.Now()
 	played, err := r.once(s, seed)
 	if err != nil {
 		t.Fatalf("the run is worthless: %v", err)
+	}
+	if nothing, reason := s.scenario.NothingToStrike(r.subject, played); nothing {
+		r.skipped = append(r.skipped, reports.Skip{Scenario: run.Scenario, Lock: run.Lock, Reason: reason})
+		return
 	}
 	rundir.Record(&run, played)
 	if err := rundir.Judge(&run, s.scenario, r.subject, played.History); err != nil {
@@ -163,6 +181,7 @@ func (r *runner) complaint(t *testing.T, s source, run reports.Run) string {
 	if run.Failure != "" {
 		fmt.Fprintf(&b, "%s\n", run.Failure)
 	}
+	said := ""
 	for _, p := range checker.Properties() {
 		v, judged := run.Verdicts[p.Name]
 		if want, ok := run.Expected[p.Name]; !judged || (ok && want == v.Outcome && run.ExpectedClass[p.Name] == v.Class) {
@@ -172,17 +191,24 @@ func (r *runner) complaint(t *testing.T, s source, run reports.Run) string {
 		if v.Class != "" {
 			what += " (" + v.Class + ")"
 		}
-		fmt.Fprintf(&b, "%s %s: %s\n", p.Name, what, v.Reason)
-		if v.AtMS > 0 {
-			fmt.Fprintf(&b, "    at %.3f s of the run\n", v.AtMS/1000)
+		if v.Reason == said {
+			fmt.Fprintf(&b, "%s %s, for the same reason\n", p.Name, what)
+			continue
 		}
+		said = v.Reason
+		fmt.Fprintf(&b, "%s %s: %s\n", p.Name, what, said)
 	}
-	fmt.Fprintf(&b, "seed:   %d\nagain:  %s=%d go test -count 1 -run '%s'\nreport: %s", run.Seed, seedVar, run.Seed, pattern(t.Name()), r.dir.File("report.html"))
+	fmt.Fprintf(&b, "seed:   %d\nagain:  %s\nreport: %s", run.Seed, run.Test, r.dir.File("report.html"))
 	if again, err := r.once(s, run.Seed); err == nil && again.History.Hash() != run.HistorySHA256 {
 		b.WriteString("\nThe same seed gave another history the second time: the lock draws at random from elsewhere than Client.Rand,\n" +
 			"such as crypto/rand, or go.mod of this module lacks the line \"godebug randseednop=0\" that go-redis' own jitter needs.")
 	}
 	return b.String()
+}
+
+// again is the command that plays a test again, from a seed on.
+func again(t *testing.T, seed uint64) string {
+	return fmt.Sprintf("%s=%d go test -count 1 -run '%s'", seedVar, seed, pattern(t.Name()))
 }
 
 // pattern is what go test -run takes to run one subtest.
@@ -202,8 +228,7 @@ func (r *runner) finish(t *testing.T) {
 		}
 		return
 	}
-	res := reports.Results{Schema: reports.Schema, Version: version.Holdfast, Runs: r.runs, Skipped: r.skipped,
-		Command: fmt.Sprintf("%s=%s go test -count 1 -run '%s'", seedVar, strconv.FormatUint(r.options.seed, 10), pattern(t.Name()))}
+	res := reports.Results{Schema: reports.Schema, Version: version.Holdfast, Runs: r.runs, Skipped: r.skipped, Command: again(t, r.options.seed)}
 	res.Summary = reports.Summarize(res.Runs)
 	if err := r.dir.Save(res, r.dir.Document(res)); err != nil {
 		t.Errorf("write the report: %v", err)
