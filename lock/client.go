@@ -40,6 +40,8 @@ type Client struct {
 	states  map[stateKey]*state
 	dog     watchdog
 	oneName bool // renew one name per script call; see renew.go
+
+	direct bool // rdb ends its I/O at the deadline of a context; see call
 }
 
 // New makes a client on rdb, which stays the caller's to close, after the
@@ -71,7 +73,13 @@ func New(rdb redis.UniversalClient, opts ...Option) (*Client, error) {
 		states: make(map[stateKey]*state),
 	}
 	c.life, c.end = context.WithCancel(context.Background())
-	_, c.oneName = rdb.(*redis.ClusterClient)
+	switch rdb := rdb.(type) {
+	case *redis.Client:
+		c.direct = rdb.Options().ContextTimeoutEnabled
+	case *redis.ClusterClient:
+		c.direct = rdb.Options().ContextTimeoutEnabled
+		c.oneName = true
+	}
 	c.hub = newHub(c)
 	return c, nil
 }
@@ -125,6 +133,9 @@ func call[T any](ctx context.Context, c *Client, f func(context.Context) (T, err
 	var zero T
 	if err := ctx.Err(); err != nil {
 		return zero, err
+	}
+	if c.direct {
+		return f(ctx)
 	}
 	ch := make(chan result, 1)
 	c.ops.Go(func() {

@@ -1,0 +1,262 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/bsm/redislock"
+	"github.com/go-redsync/redsync/v4"
+	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/rueidis"
+	"github.com/redis/rueidis/rueidislock"
+
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// subject is a lock that is measured.
+type subject struct {
+	name    string
+	module  string // where its version stands in go.mod; "" for what is built here
+	note    string // how it is set up, where that is not its default
+	lock    bool   // not a floor
+	polls   bool   // waiters look again by themselves
+	foreign bool   // it runs in another process, behind a pipe
+	// open makes what a process of its own would have: a client with its
+	// connections. lease is that of every hold.
+	open func(ctx context.Context, addr string, lease time.Duration) (client, error)
+}
+
+// client makes one kind of lock on one server. It is safe for concurrent use.
+type client interface {
+	// acquire waits for the lock called name on behalf of owner.
+	acquire(ctx context.Context, name, owner string) (hold, error)
+	close() error
+}
+
+// hold is a lock that is held.
+type hold struct {
+	release func(ctx context.Context) error
+	renew   func(ctx context.Context) error // nil: it is renewed without us
+}
+
+// pollEvery is the pause of locks that leave it to their user.
+const pollEvery = 100 * time.Millisecond
+
+func goSubjects() []subject {
+	return []subject{
+		{name: reference, lock: true, open: openReference},
+		{name: "redsync", lock: true, module: "github.com/go-redsync/redsync/v4", polls: true, open: openRedsync,
+			note: "default pause between two looks, 50 to 250 ms at random"},
+		{name: "redislock", lock: true, module: "github.com/bsm/redislock", polls: true, open: openRedislock,
+			note: "LinearBackoff of 100 ms, as in its README; it has no default"},
+		{name: "rueidislock", lock: true, module: "github.com/redis/rueidis", open: openRueidislock,
+			note: "KeyMajority 1, as there is one server, and NoLoopTracking, which is for servers from 7.0.5"},
+	}
+}
+
+const reference = "reference"
+
+type referenceClient struct {
+	rdb *redis.Client
+	c   *lock.Client
+}
+
+func openReference(_ context.Context, addr string, lease time.Duration) (client, error) {
+	rdb := redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true})
+	c, err := lock.New(rdb, lock.WithWatchdogTimeout(lease))
+	if err != nil {
+		return nil, errors.Join(err, rdb.Close())
+	}
+	return &referenceClient{rdb, c}, nil
+}
+
+func (r *referenceClient) acquire(ctx context.Context, name, owner string) (hold, error) {
+	l := r.c.NewLock(name, owner)
+	if _, err := l.Lock(ctx); err != nil {
+		return hold{}, err
+	}
+	return hold{release: func(ctx context.Context) error {
+		_, err := l.Unlock(ctx)
+		return err
+	}}, nil
+}
+
+func (r *referenceClient) close() error { return errors.Join(r.c.Close(), r.rdb.Close()) }
+
+type redsyncClient struct {
+	rdb   *redis.Client
+	rs    *redsync.Redsync
+	lease time.Duration
+}
+
+func openRedsync(_ context.Context, addr string, lease time.Duration) (client, error) {
+	rdb := redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true})
+	return &redsyncClient{rdb, redsync.New(goredis.NewPool(rdb)), lease}, nil
+}
+
+func (r *redsyncClient) acquire(ctx context.Context, name, _ string) (hold, error) {
+	m := r.rs.NewMutex(name, redsync.WithExpiry(r.lease), redsync.WithTries(math.MaxInt))
+	if err := m.LockContext(ctx); err != nil {
+		return hold{}, err
+	}
+	return hold{
+		release: func(ctx context.Context) error { return done(m.UnlockContext(ctx)) },
+		renew:   func(ctx context.Context) error { return done(m.ExtendContext(ctx)) },
+	}, nil
+}
+
+func done(ok bool, err error) error {
+	if err == nil && !ok {
+		return errors.New("the lock is not held any more")
+	}
+	return err
+}
+
+func (r *redsyncClient) close() error { return r.rdb.Close() }
+
+type redislockClient struct {
+	rdb   *redis.Client
+	c     *redislock.Client
+	lease time.Duration
+}
+
+func openRedislock(_ context.Context, addr string, lease time.Duration) (client, error) {
+	rdb := redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true})
+	return &redislockClient{rdb, redislock.New(rdb), lease}, nil
+}
+
+func (r *redislockClient) acquire(ctx context.Context, name, _ string) (hold, error) {
+	l, err := r.c.Obtain(ctx, name, r.lease, &redislock.Options{RetryStrategy: redislock.LinearBackoff(pollEvery)})
+	if err != nil {
+		return hold{}, err
+	}
+	return hold{
+		release: l.Release,
+		renew:   func(ctx context.Context) error { return l.Refresh(ctx, r.lease, nil) },
+	}, nil
+}
+
+func (r *redislockClient) close() error { return r.rdb.Close() }
+
+type rueidislockClient struct{ l rueidislock.Locker }
+
+func openRueidislock(_ context.Context, addr string, lease time.Duration) (client, error) {
+	l, err := rueidislock.NewLocker(rueidislock.LockerOption{
+		ClientOption: rueidis.ClientOption{InitAddress: []string{addr}},
+		KeyValidity:  lease, ExtendInterval: lease / 3,
+		KeyMajority: 1, NoLoopTracking: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return rueidislockClient{l}, nil
+}
+
+func (r rueidislockClient) acquire(ctx context.Context, name, _ string) (hold, error) {
+	_, cancel, err := r.l.WithContext(ctx, name)
+	if err != nil {
+		return hold{}, err
+	}
+	return hold{release: func(context.Context) error {
+		cancel() // waits until the key is deleted
+		return nil
+	}}, nil
+}
+
+func (r rueidislockClient) close() error {
+	r.l.Close()
+	return nil
+}
+
+// bare is no lock: what an acquire and a release cost at least.
+type bare struct {
+	rdb        *redis.Client
+	take, give func(ctx context.Context, name, owner string) error
+}
+
+const (
+	floorName  = "floor: two bare EVALSHA"
+	shapeName  = "two EVALSHA, a lock's work"
+	pingsName  = "two PING"
+	takeSource = `redis.call('hset', KEYS[1], ARGV[1], 1) return redis.call('pexpire', KEYS[1], ARGV[2])`
+	giveSource = `redis.call('del', KEYS[1]) return redis.call('publish', KEYS[2], '0')`
+)
+
+func openBare(pair func(rdb *redis.Client) (take, give func(ctx context.Context, name, owner string) error)) func(context.Context, string, time.Duration) (client, error) {
+	return func(_ context.Context, addr string, _ time.Duration) (client, error) {
+		b := &bare{rdb: redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true})}
+		b.take, b.give = pair(b.rdb)
+		return b, nil
+	}
+}
+
+func scripts(take, give string) func(rdb *redis.Client) (_, _ func(context.Context, string, string) error) {
+	return func(rdb *redis.Client) (_, _ func(context.Context, string, string) error) {
+		t, g := redis.NewScript(take), redis.NewScript(give)
+		return func(ctx context.Context, name, owner string) error {
+				return t.Run(ctx, rdb, []string{name, "latch:{" + name + "}"}, owner, 30000).Err()
+			}, func(ctx context.Context, name, owner string) error {
+				return g.Run(ctx, rdb, []string{name, "channel:{" + name + "}"}, owner, 30000).Err()
+			}
+	}
+}
+
+func pings(rdb *redis.Client) (_, _ func(context.Context, string, string) error) {
+	ping := func(ctx context.Context, _, _ string) error { return rdb.Ping(ctx).Err() }
+	return ping, ping
+}
+
+// floors are what there is to compare with.
+func floors() []subject {
+	return []subject{
+		{name: pingsName, open: openBare(pings)},
+		{name: floorName, open: openBare(scripts(`return 1`, `return 1 `))},
+		{name: shapeName, open: openBare(scripts(takeSource, giveSource))},
+	}
+}
+
+func (b *bare) acquire(ctx context.Context, name, owner string) (hold, error) {
+	if err := b.take(ctx, name, owner); err != nil {
+		return hold{}, err
+	}
+	return hold{release: func(ctx context.Context) error { return b.give(ctx, name, owner) }}, nil
+}
+
+func (b *bare) close() error { return b.rdb.Close() }
+
+// opened are subjects with a client each. Those that cannot be opened are told
+// with the reason.
+type opened struct {
+	subject
+	client
+	why error
+}
+
+func openAll(ctx context.Context, addr string, lease time.Duration, subjects []subject) []opened {
+	all := make([]opened, len(subjects))
+	var wg sync.WaitGroup
+	for i, s := range subjects {
+		wg.Go(func() {
+			c, err := s.open(ctx, addr, lease)
+			if err != nil {
+				err = fmt.Errorf("open %s: %w", s.name, err)
+			}
+			all[i] = opened{s, c, err}
+		})
+	}
+	wg.Wait()
+	return all
+}
+
+func closeAll(all []opened) {
+	for _, o := range all {
+		if o.client != nil {
+			_ = o.close() // the server goes away in any case
+		}
+	}
+}
