@@ -13,7 +13,7 @@ const (
 	// settle is how long a lock is held, so that all others are waiting for it
 	// when it is given back.
 	settle      = 3 * time.Millisecond
-	handoffName = "bench:handoff"
+	handoffName = "bench:handoff:" // and the subject
 )
 
 // handoffs is what one subject took to hand a lock on.
@@ -57,8 +57,12 @@ func contended(ctx context.Context, srv *server, subjects []subject, hc handoffC
 				continue
 			}
 			took, err := queues[i].run(ctx, span)
+			if ctx.Err() != nil {
+				return nil, nil, ctx.Err()
+			}
 			if err != nil {
-				return nil, nil, fmt.Errorf("hand on %s: %w", subjects[i].name, err)
+				why[i] = fmt.Errorf("hand on: %w", err)
+				continue
 			}
 			if round >= 0 {
 				out[i].took = append(out[i].took, took...)
@@ -85,12 +89,13 @@ func contended(ctx context.Context, srv *server, subjects []subject, hc handoffC
 
 // queue is a holder and those who wait, by turns.
 type queue struct {
+	lock    string   // its name
 	clients []client // of each; all the same where they share one
 	shared  bool
 }
 
 func openQueue(ctx context.Context, addr string, s subject, hc handoffCase) (queue, error) {
-	q := queue{shared: !hc.apart}
+	q := queue{lock: handoffName + s.name, shared: !hc.apart}
 	for range hc.waiters + 1 {
 		if q.shared && len(q.clients) > 0 {
 			q.clients = append(q.clients, q.clients[0])
@@ -145,27 +150,34 @@ func (b *baton) releasing() (next <-chan struct{}) {
 // run lets the queue work for a span and returns how long the hand-offs took.
 // Who has given the lock back queues again only when somebody else has it.
 func (q queue) run(ctx context.Context, span time.Duration) ([]float64, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	end := time.Now().Add(span)
+	late := time.AfterFunc(span+stuck, func() { cancel(errStuck) })
+	defer late.Stop()
 	var b baton
 	errs := make([]error, len(q.clients))
 	var wg sync.WaitGroup
 	for i, c := range q.clients {
 		wg.Go(func() {
-			if err := b.work(ctx, c, strconv.Itoa(i), end); err != nil && ctx.Err() == nil {
+			if err := b.work(ctx, c, q.lock, strconv.Itoa(i), end); err != nil && ctx.Err() == nil {
 				errs[i] = err
 			}
-			cancel() // one has ended: so do all
+			cancel(nil) // one has ended: so do all
 		})
 	}
 	wg.Wait()
+	if context.Cause(ctx) == errStuck {
+		return nil, errStuck
+	}
 	return b.took, errors.Join(errs...)
 }
 
-func (b *baton) work(ctx context.Context, c client, owner string, end time.Time) error {
+var errStuck = errors.New("nobody was granted the lock any more")
+
+func (b *baton) work(ctx context.Context, c client, lock, owner string, end time.Time) error {
 	for {
-		h, err := c.acquire(ctx, handoffName, owner)
+		h, err := c.acquire(ctx, lock, owner)
 		if err != nil {
 			return err
 		}

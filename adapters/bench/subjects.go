@@ -158,15 +158,33 @@ func openRueidislock(_ context.Context, addr string, lease time.Duration) (clien
 }
 
 func (r rueidislockClient) acquire(ctx context.Context, name, _ string) (hold, error) {
-	_, cancel, err := r.l.WithContext(ctx, name)
-	if err != nil {
-		return hold{}, err
+	for {
+		try, giveUp := context.WithCancel(ctx) // no timeout: it would end the hold, too
+		timer := time.AfterFunc(rueidislockStuck, giveUp)
+		_, cancel, err := r.l.WithContext(try, name)
+		if timer.Stop() && err == nil {
+			return hold{release: func(context.Context) error {
+				cancel() // waits until the key is deleted
+				giveUp()
+				return nil
+			}}, nil
+		}
+		giveUp()
+		switch {
+		case ctx.Err() != nil:
+			return hold{}, ctx.Err()
+		case err != nil && !errors.Is(err, context.Canceled):
+			return hold{}, err
+		case err == nil:
+			cancel()
+		}
 	}
-	return hold{release: func(context.Context) error {
-		cancel() // waits until the key is deleted
-		return nil
-	}}, nil
 }
+
+// rueidislockStuck is when an acquire is begun anew. With NoLoopTracking one that
+// the server answers later than TryNextAfter, 20 ms, waits for ever: for a
+// message about a key that its own client has deleted, which is not sent.
+const rueidislockStuck = 2 * time.Second
 
 func (r rueidislockClient) close() error {
 	r.l.Close()

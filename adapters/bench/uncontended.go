@@ -19,7 +19,8 @@ type pairs struct {
 const (
 	countedPairs    = 100
 	parallelOwners  = 16
-	uncontendedName = "bench:uncontended"
+	stuck           = 20 * time.Second // a lock that takes longer is not measured any more
+	uncontendedName = "bench:uncontended:" // and the subject: some locks would take others' keys for theirs
 )
 
 // uncontended measures one owner that takes and gives back a lock which nobody
@@ -28,32 +29,16 @@ const (
 func uncontended(ctx context.Context, srv *server, subjects []opened, rounds, block int) ([]pairs, error) {
 	out := make([]pairs, len(subjects))
 	for round := -1; round < rounds; round++ { // the first warms up
-		for i, s := range subjects {
+		for i := range subjects {
+			s := &subjects[i]
 			if s.why != nil {
 				continue
 			}
-			took := make([]float64, block)
-			begin := time.Now()
-			for k := range took {
-				at := time.Now()
-				if err := pair(ctx, s, uncontendedName, "1"); err != nil {
-					return nil, err
-				}
-				took[k] = micros(time.Since(at))
+			if err := out[i].round(ctx, *s, block, round >= 0); ctx.Err() != nil {
+				return nil, ctx.Err()
+			} else if err != nil {
+				s.why = err
 			}
-			spent := time.Since(begin)
-			rate, err := parallelPairs(ctx, s, block)
-			if err != nil {
-				return nil, err
-			}
-			if round < 0 {
-				continue
-			}
-			slices.Sort(took)
-			out[i].p50 = append(out[i].p50, quantile(took, 0.5))
-			out[i].p99 = append(out[i].p99, quantile(took, 0.99))
-			out[i].rate = append(out[i].rate, float64(block)/spent.Seconds())
-			out[i].parallel = append(out[i].parallel, rate)
 		}
 	}
 	for i, s := range subjects {
@@ -62,18 +47,49 @@ func uncontended(ctx context.Context, srv *server, subjects []opened, rounds, bl
 		}
 		var err error
 		out[i].counted, err = srv.count(ctx, func() error {
-			for range countedPairs {
-				if err := pair(ctx, s, uncontendedName, "1"); err != nil {
-					return err
-				}
-			}
-			return nil
+			_, err := pairsInTurn(ctx, s, countedPairs)
+			return err
 		})
 		if err != nil {
 			return nil, fmt.Errorf("count commands of %s: %w", s.name, err)
 		}
 	}
 	return out, nil
+}
+
+// round measures one block.
+func (p *pairs) round(ctx context.Context, s opened, block int, keep bool) error {
+	ctx, cancel := context.WithTimeout(ctx, stuck)
+	defer cancel()
+	begin := time.Now()
+	took, err := pairsInTurn(ctx, s, block)
+	if err != nil {
+		return err
+	}
+	spent := time.Since(begin)
+	parallel, err := pairsInParallel(ctx, s, block)
+	if err != nil || !keep {
+		return err
+	}
+	slices.Sort(took)
+	p.p50 = append(p.p50, quantile(took, 0.5))
+	p.p99 = append(p.p99, quantile(took, 0.99))
+	p.rate = append(p.rate, float64(block)/spent.Seconds())
+	p.parallel = append(p.parallel, parallel)
+	return nil
+}
+
+// pairsInTurn returns how long each of n pairs took, in microseconds.
+func pairsInTurn(ctx context.Context, s opened, n int) ([]float64, error) {
+	took := make([]float64, n)
+	for k := range took {
+		at := time.Now()
+		if err := pair(ctx, s, uncontendedName+s.name, "1"); err != nil {
+			return nil, err
+		}
+		took[k] = micros(time.Since(at))
+	}
+	return took, nil
 }
 
 func pair(ctx context.Context, s opened, name, owner string) error {
@@ -87,15 +103,15 @@ func pair(ctx context.Context, s opened, name, owner string) error {
 	return nil
 }
 
-// parallelPairs returns the throughput of many owners, each with a lock of its
+// pairsInParallel returns the throughput of many owners, each with a lock of its
 // own.
-func parallelPairs(ctx context.Context, s opened, n int) (perSecond float64, err error) {
+func pairsInParallel(ctx context.Context, s opened, n int) (perSecond float64, err error) {
 	errs := make([]error, parallelOwners)
 	begin := time.Now()
 	var wg sync.WaitGroup
 	for o := range parallelOwners {
 		wg.Go(func() {
-			name, owner := uncontendedName+strconv.Itoa(o), strconv.Itoa(o)
+			name, owner := uncontendedName+s.name+strconv.Itoa(o), strconv.Itoa(o)
 			for range n / parallelOwners {
 				if errs[o] = pair(ctx, s, name, owner); errs[o] != nil {
 					return
