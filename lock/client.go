@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -102,7 +103,8 @@ func (c *Client) Close() error {
 
 // newRequest returns an id that no other request on this Redis has.
 func (c *Client) newRequest() string {
-	return fmt.Sprintf("%s:%s%08x", c.cfg.id, c.nonce, c.serial.Add(1))
+	n := strconv.FormatUint(c.serial.Add(1), 16)
+	return c.cfg.id + ":" + c.nonce + "00000000"[min(len(n), 8):] + n
 }
 
 // jitter takes up to a quarter off d. The n-th draw of an owner is always the
@@ -125,6 +127,11 @@ func (c *Client) jitter(s stateKey, n int, d time.Duration) time.Duration {
 // timeout only, unless told otherwise. An f that was left behind ends by that
 // timeout, and is waited for by Close. The caller has to be counted in
 // ops.
+//
+// A Redis client with ContextTimeoutEnabled keeps deadlines by itself, so f runs
+// right here: a goroutine more for each request wakes a thread twice, which is
+// as much as the request takes. The price is that a cancellation is not seen
+// before the answer, or the read timeout.
 func call[T any](ctx context.Context, c *Client, f func(context.Context) (T, error)) (T, error) {
 	type result struct {
 		val T

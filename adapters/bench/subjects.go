@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bsm/redislock"
@@ -24,6 +25,7 @@ type subject struct {
 	module  string // where its version stands in go.mod; "" for what is built here
 	note    string // how it is set up, where that is not its default
 	lock    bool   // not a floor
+	ours    bool   // the reference lock
 	polls   bool   // waiters look again by themselves
 	foreign bool   // it runs in another process, behind a pipe
 	// open makes what a process of its own would have: a client with its
@@ -49,7 +51,8 @@ const pollEvery = 100 * time.Millisecond
 
 func goSubjects() []subject {
 	return []subject{
-		{name: reference, lock: true, open: openReference},
+		{name: "reference", ours: true, lock: true, open: openReference(false)},
+		{name: "reference, ContextTimeoutEnabled", ours: true, lock: true, open: openReference(true)},
 		{name: "redsync", lock: true, module: "github.com/go-redsync/redsync/v4", polls: true, open: openRedsync,
 			note: "default pause between two looks, 50 to 250 ms at random"},
 		{name: "redislock", lock: true, module: "github.com/bsm/redislock", polls: true, open: openRedislock,
@@ -59,20 +62,22 @@ func goSubjects() []subject {
 	}
 }
 
-const reference = "reference"
-
 type referenceClient struct {
 	rdb *redis.Client
 	c   *lock.Client
 }
 
-func openReference(_ context.Context, addr string, lease time.Duration) (client, error) {
-	rdb := redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true})
-	c, err := lock.New(rdb, lock.WithWatchdogTimeout(lease))
-	if err != nil {
-		return nil, errors.Join(err, rdb.Close())
+// openReference makes a client whose requests end at the deadline of a context by
+// themselves, or one for which the lock sees to that.
+func openReference(contextTimeout bool) func(context.Context, string, time.Duration) (client, error) {
+	return func(_ context.Context, addr string, lease time.Duration) (client, error) {
+		rdb := redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: contextTimeout})
+		c, err := lock.New(rdb, lock.WithWatchdogTimeout(lease))
+		if err != nil {
+			return nil, errors.Join(err, rdb.Close())
+		}
+		return &referenceClient{rdb, c}, nil
 	}
-	return &referenceClient{rdb, c}, nil
 }
 
 func (r *referenceClient) acquire(ctx context.Context, name, owner string) (hold, error) {
@@ -95,7 +100,7 @@ type redsyncClient struct {
 }
 
 func openRedsync(_ context.Context, addr string, lease time.Duration) (client, error) {
-	rdb := redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true})
+	rdb := redis.NewClient(&redis.Options{Addr: addr})
 	return &redsyncClient{rdb, redsync.New(goredis.NewPool(rdb)), lease}, nil
 }
 
@@ -126,7 +131,7 @@ type redislockClient struct {
 }
 
 func openRedislock(_ context.Context, addr string, lease time.Duration) (client, error) {
-	rdb := redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true})
+	rdb := redis.NewClient(&redis.Options{Addr: addr})
 	return &redislockClient{rdb, redislock.New(rdb), lease}, nil
 }
 
@@ -198,16 +203,22 @@ type bare struct {
 }
 
 const (
-	floorName  = "floor: two bare EVALSHA"
-	shapeName  = "two EVALSHA, a lock's work"
-	pingsName  = "two PING"
-	takeSource = `redis.call('hset', KEYS[1], ARGV[1], 1) return redis.call('pexpire', KEYS[1], ARGV[2])`
-	giveSource = `redis.call('del', KEYS[1]) return redis.call('publish', KEYS[2], '0')`
+	pingsName = "two PING"
+	bareName  = "two EVALSHA that do nothing"
+	floorName = "floor: two EVALSHA with a lock's keys"
+	// What the reference lock does to the server when nobody else wants the
+	// lock, without the decisions.
+	takeSource = `redis.call('get', KEYS[2]) redis.call('exists', KEYS[1])
+redis.call('hset', KEYS[1], ARGV[1], 1) redis.call('pexpire', KEYS[1], ARGV[2])
+return redis.call('set', KEYS[2], 'a', 'px', ARGV[2])`
+	giveSource = `redis.call('get', KEYS[2]) redis.call('hexists', KEYS[1], ARGV[1])
+redis.call('del', KEYS[1]) redis.call('publish', KEYS[3], '0')
+return redis.call('set', KEYS[2], '0', 'px', ARGV[2])`
 )
 
 func openBare(pair func(rdb *redis.Client) (take, give func(ctx context.Context, name, owner string) error)) func(context.Context, string, time.Duration) (client, error) {
 	return func(_ context.Context, addr string, _ time.Duration) (client, error) {
-		b := &bare{rdb: redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true})}
+		b := &bare{rdb: redis.NewClient(&redis.Options{Addr: addr})}
 		b.take, b.give = pair(b.rdb)
 		return b, nil
 	}
@@ -215,12 +226,14 @@ func openBare(pair func(rdb *redis.Client) (take, give func(ctx context.Context,
 
 func scripts(take, give string) func(rdb *redis.Client) (_, _ func(context.Context, string, string) error) {
 	return func(rdb *redis.Client) (_, _ func(context.Context, string, string) error) {
-		t, g := redis.NewScript(take), redis.NewScript(give)
-		return func(ctx context.Context, name, owner string) error {
-				return t.Run(ctx, rdb, []string{name, "latch:{" + name + "}"}, owner, 30000).Err()
-			}, func(ctx context.Context, name, owner string) error {
-				return g.Run(ctx, rdb, []string{name, "channel:{" + name + "}"}, owner, 30000).Err()
+		var serial atomic.Int64
+		send := func(script *redis.Script) func(context.Context, string, string) error {
+			return func(ctx context.Context, name, owner string) error {
+				keys := []string{name, fmt.Sprintf("bench:latch:{%s}:%08x", name, serial.Add(1)/2), "bench:channel:{" + name + "}"}
+				return script.Run(ctx, rdb, keys, owner, 10000).Err()
 			}
+		}
+		return send(redis.NewScript(take)), send(redis.NewScript(give))
 	}
 }
 
@@ -233,8 +246,8 @@ func pings(rdb *redis.Client) (_, _ func(context.Context, string, string) error)
 func floors() []subject {
 	return []subject{
 		{name: pingsName, open: openBare(pings)},
-		{name: floorName, open: openBare(scripts(`return 1`, `return 1 `))},
-		{name: shapeName, open: openBare(scripts(takeSource, giveSource))},
+		{name: bareName, open: openBare(scripts(`return 1`, `return 2`))},
+		{name: floorName, open: openBare(scripts(takeSource, giveSource))},
 	}
 }
 

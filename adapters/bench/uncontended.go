@@ -19,7 +19,7 @@ type pairs struct {
 const (
 	countedPairs    = 100
 	parallelOwners  = 16
-	stuck           = 20 * time.Second // a lock that takes longer is not measured any more
+	stuck           = 20 * time.Second     // a lock that takes longer is not measured any more
 	uncontendedName = "bench:uncontended:" // and the subject: some locks would take others' keys for theirs
 )
 
