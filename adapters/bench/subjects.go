@@ -208,11 +208,11 @@ const (
 	floorName = "floor: two EVALSHA with a lock's keys"
 	// What the reference lock does to the server when nobody else wants the
 	// lock, without the decisions.
-	takeSource = `redis.call('get', KEYS[2]) redis.call('exists', KEYS[1])
-redis.call('hset', KEYS[1], ARGV[1], 1) redis.call('pexpire', KEYS[1], ARGV[2])
-return redis.call('set', KEYS[2], 'a', 'px', ARGV[2])`
-	giveSource = `redis.call('get', KEYS[2]) redis.call('hexists', KEYS[1], ARGV[1])
-redis.call('del', KEYS[1]) redis.call('publish', KEYS[3], '0')
+	takeSource = `redis.call('exists', KEYS[1]) redis.call('set', KEYS[2], 'a', 'nx', 'px', ARGV[2])
+redis.call('hset', KEYS[1], ARGV[1], 1)
+return redis.call('pexpire', KEYS[1], ARGV[2])`
+	giveSource = `redis.call('get', KEYS[2])
+redis.call('hdel', KEYS[1], ARGV[1]) redis.call('publish', KEYS[3], '0')
 return redis.call('set', KEYS[2], '0', 'px', ARGV[2])`
 )
 
