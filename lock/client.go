@@ -47,6 +47,12 @@ type Client struct {
 
 // New makes a client on rdb, which stays the caller's to close, after the
 // client. A *redis.Ring is refused: its shards do not share subscriptions.
+//
+// Set ContextTimeoutEnabled in the options of rdb where speed counts: then an
+// uncontended lock and unlock take little more than their two requests, else
+// about twice as long on an idle machine. All deadlines are kept either way, but
+// with it a context that is cancelled, and Close, do not cut a request short that
+// a server leaves without an answer: it ends by the timeouts of rdb.
 func New(rdb redis.UniversalClient, opts ...Option) (*Client, error) {
 	if rdb == nil {
 		return nil, errors.New("lock: no Redis client")
