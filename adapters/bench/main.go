@@ -164,7 +164,7 @@ func measureRenewals(ctx context.Context, srv *server, s settings, locks []subje
 }
 
 func redisson(command string) subject {
-	return subject{name: "redisson", lock: true, foreign: true, note: "another runtime", open: openForeign(command, "redisson")}
+	return subject{name: "redisson", lock: true, foreign: true, open: openForeign(command, "redisson")}
 }
 
 // label is the lock's name with its version.
@@ -179,7 +179,7 @@ func (s subject) label() string {
 		}
 	}
 	if s.foreign {
-		name += " (" + s.note + ")"
+		name += " (another runtime)"
 	}
 	return strings.TrimSpace(name)
 }

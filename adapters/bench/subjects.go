@@ -23,7 +23,6 @@ import (
 type subject struct {
 	name    string
 	module  string // where its version stands in go.mod; "" for what is built here
-	note    string // how it is set up, where that is not its default
 	lock    bool   // not a floor
 	ours    bool   // the reference lock
 	polls   bool   // waiters look again by themselves
@@ -46,19 +45,16 @@ type hold struct {
 	renew   func(ctx context.Context) error // nil: it is renewed without us
 }
 
-// pollEvery is the pause of locks that leave it to their user.
+// pollEvery is the pause of redislock, which has no default: that of its README.
 const pollEvery = 100 * time.Millisecond
 
 func goSubjects() []subject {
 	return []subject{
 		{name: "reference", ours: true, lock: true, open: openReference(false)},
 		{name: "reference, ContextTimeoutEnabled", ours: true, lock: true, open: openReference(true)},
-		{name: "redsync", lock: true, module: "github.com/go-redsync/redsync/v4", polls: true, open: openRedsync,
-			note: "default pause between two looks, 50 to 250 ms at random"},
-		{name: "redislock", lock: true, module: "github.com/bsm/redislock", polls: true, open: openRedislock,
-			note: "LinearBackoff of 100 ms, as in its README; it has no default"},
-		{name: "rueidislock", lock: true, module: "github.com/redis/rueidis", open: openRueidislock,
-			note: "KeyMajority 1, as there is one server, and NoLoopTracking, which is for servers from 7.0.5"},
+		{name: "redsync", lock: true, module: "github.com/go-redsync/redsync/v4", polls: true, open: openRedsync},
+		{name: "redislock", lock: true, module: "github.com/bsm/redislock", polls: true, open: openRedislock},
+		{name: "rueidislock", lock: true, module: "github.com/redis/rueidis", open: openRueidislock},
 	}
 }
 
@@ -154,7 +150,8 @@ func openRueidislock(_ context.Context, addr string, lease time.Duration) (clien
 	l, err := rueidislock.NewLocker(rueidislock.LockerOption{
 		ClientOption: rueidis.ClientOption{InitAddress: []string{addr}},
 		KeyValidity:  lease, ExtendInterval: lease / 3,
-		KeyMajority: 1, NoLoopTracking: true,
+		KeyMajority:    1,    // there is one server
+		NoLoopTracking: true, // for servers from 7.0.5
 	})
 	if err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ type pairs struct {
 const (
 	countedPairs    = 100
 	parallelOwners  = 16
+	foreignWarmUp   = 10                   // blocks: another runtime may compile what it runs often
 	stuck           = 20 * time.Second     // a lock that takes longer is not measured any more
 	uncontendedName = "bench:uncontended:" // and the subject: some locks would take others' keys for theirs
 )
@@ -34,7 +35,11 @@ func uncontended(ctx context.Context, srv *server, subjects []opened, rounds, bl
 			if s.why != nil {
 				continue
 			}
-			if err := out[i].round(ctx, *s, block, round >= 0); ctx.Err() != nil {
+			n := block
+			if round < 0 && s.foreign {
+				n *= foreignWarmUp
+			}
+			if err := out[i].round(ctx, *s, n, round >= 0); ctx.Err() != nil {
 				return nil, ctx.Err()
 			} else if err != nil {
 				s.why = err
