@@ -25,15 +25,24 @@ type Live struct {
 	Backend live.Backend
 	// Dir is where the servers run; it must exist.
 	Dir string
-	// Worker is the command of a client process. It speaks the protocol of
-	// package worker on its stdin and stdout.
-	Worker []string
+	// Workers are what client processes run, one after the other, and the first
+	// again after the last. One is enough but for a lock that [Mix] made.
+	Workers []Worker
 	// Journal is a file that the history is written to while the run lasts,
 	// and that is removed at its end; empty for none.
 	Journal string
 	// Scale is what every time of the scenario is multiplied with; 0 is the
 	// scenario's own pace.
 	Scale float64
+}
+
+// Worker is what a client process runs.
+type Worker struct {
+	// Lock is the name of the lock that it is to open.
+	Lock string
+	// Command is that of a process that speaks the protocol of package worker
+	// on its stdin and stdout.
+	Command []string
 }
 
 // SetupError says that a run could not be set up or carried out in the real
@@ -72,28 +81,28 @@ const (
 // PlayLive plays a scenario against a lock on real servers, with real client
 // processes, in real time. Errors are a [*SetupError] or a [*SlowMachineError]
 // when the run says nothing about the lock.
-func PlayLive(ctx context.Context, s *Scenario, lockName string, seed uint64, version string, o Live) (*Played, error) {
-	sub, err := s.subject(lockName)
-	if err != nil {
+func PlayLive(ctx context.Context, s *Scenario, l *Subject, seed uint64, version string, o Live) (*Played, error) {
+	if err := s.check(l); err != nil {
 		return nil, err
 	}
 	if o.Scale == 0 {
-		o.Scale = s.Pace(lockName)
+		o.Scale = s.Pace(l)
 	}
-	needs := s.needs(sub)
+	needs := s.needs(l)
 	s = s.withDefaults().atScale(o.Scale)
 	if o.Backend.Own != nil {
 		s.Workload.Lock = guestName(s.Workload.Lock)
 	}
-	r := &run{scenario: s, subject: sub, seed: seed, top: s.liveTopology(sub, needs, o.Backend.Own), owners: &owners{name: map[string]string{}}}
+	r := &run{scenario: s, subject: l, seed: seed, top: s.liveTopology(l, needs, o.Backend.Own), owners: newOwners(s.Workload.Lock)}
+	var err error
 	if r.timeline, err = faults.NewTimeline(s.Faults, r.top, seed); err != nil {
 		return nil, err
 	}
-	l := &liveRun{run: r, opts: o, needs: needs}
-	if err := l.play(ctx, version); err != nil {
+	run := &liveRun{run: r, opts: o, needs: needs}
+	if err := run.play(ctx, version); err != nil {
 		return nil, err
 	}
-	return &Played{History: &checker.History{Header: r.header(version), Events: r.rec.events}, Took: r.took, Disturbed: l.late > margin(s.scale)}, nil
+	return &Played{History: &checker.History{Header: r.header(version), Events: r.rec.events}, Took: r.took, Disturbed: run.late > margin(s.scale)}, nil
 }
 
 // liveRun is a run in the real world.
@@ -159,12 +168,12 @@ func (l *liveRun) setUp(ctx context.Context) (err error) {
 			Backend: backend, Clients: l.top.Clients, Groups: l.top.Groups, Replicas: l.top.Replicas, Cluster: l.top.Cluster,
 			Sentinel: l.needs.sentinels, Persist: l.needs.persist, Clocks: l.needs.clocks, Detect: detect, Dir: l.opts.Dir,
 		},
-		LockKeys: []string{s.Workload.Lock}, OnMoment: l.moments(), Changed: func(node, from, command string) bool { return l.truth.Changed(node, from, command) },
+		LockKeys: []string{l.subject.key(s.Workload.Lock)}, OnMoment: l.moments(), Changed: func(node, from, command string) bool { return l.truth.Changed(node, from, command) },
 	})
 	if err != nil {
 		return err
 	}
-	l.truth, err = l.world.Observe(func(key string) bool { return key == s.Workload.Lock }, l.changed)
+	l.truth, err = l.world.Observe(func(key string) bool { return key == l.subject.key(s.Workload.Lock) }, l.changed)
 	if err != nil {
 		return err
 	}
@@ -242,7 +251,8 @@ func (l *liveRun) startClient(ctx context.Context, n int) (*live.Process, *remot
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := l.world.StartProcess(ctx, name, l.opts.Worker, nil)
+	runs := l.opts.Workers[(n-1)%len(l.opts.Workers)]
+	p, err := l.world.StartProcess(ctx, name, runs.Command, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -250,13 +260,13 @@ func (l *liveRun) startClient(ctx context.Context, n int) (*live.Process, *remot
 		return p, nil, err
 	}
 	env := l.environment(n, name)
-	access.TimeScale = env.scale
+	access.TimeScale = env.Scale
 	if own := l.opts.Backend.Own; own != nil {
-		env.replicas = own.Replicas(l.top.Groups)
+		env.Replicas = own.Replicas(l.top.Groups)
 	}
 	_, err = p.Conversation().Hello(ctx, worker.Hello{
-		Process: name, Lock: l.subject.name, Seed: l.seed, LeaseNS: int64(env.lease), PollNS: int64(env.poll),
-		Replicas: env.replicas, Redis: access,
+		Process: name, Lock: runs.Lock, Seed: l.seed, LeaseNS: int64(env.Lease), PollNS: int64(env.Poll),
+		Replicas: env.Replicas, Redis: access,
 	})
 	if err != nil {
 		return p, nil, fmt.Errorf("start %s: %w", name, err)

@@ -2,6 +2,8 @@ package scenarios
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,10 +26,30 @@ type Played struct {
 	Disturbed bool
 }
 
+// Missed are the planned faults that found nothing to strike, as the history
+// names them.
+func (p *Played) Missed() []checker.PlannedFault {
+	return slices.DeleteFunc(slices.Clone(p.History.Header.Faults), func(f checker.PlannedFault) bool {
+		return slices.ContainsFunc(p.History.Events, func(e checker.Event) bool {
+			return e.Fault != nil && e.Fault.ID == f.ID && e.Fault.Phase == checker.PhaseStart
+		})
+	})
+}
+
+// NothingToStrike says that a guest does not send the command of Redis that a
+// fault of the scenario waits for: then the scenario is not about it.
+func (s *Scenario) NothingToStrike(l *Subject, p *Played) (bool, string) {
+	missed := p.Missed()
+	if l.guest == nil || len(missed) == 0 || !s.aboutCommands() {
+		return false, ""
+	}
+	return true, fmt.Sprintf("%s found nothing to strike: %s", missed[0].Fault, missed[0].When)
+}
+
 // run is one play under way, in either world.
 type run struct {
 	scenario *Scenario
-	subject  subject
+	subject  *Subject
 	seed     uint64
 	top      faults.Topology
 	timeline *faults.Timeline
