@@ -36,7 +36,7 @@ func startForeign(ctx context.Context, command, name, addr string, lease time.Du
 	if len(args) == 0 {
 		return nil, errors.New("its adapter is not built")
 	}
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd := exec.Command(args[0], args[1:]...)
 	tie(cmd)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()

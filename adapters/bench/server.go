@@ -25,7 +25,7 @@ type server struct {
 	control *redis.Client // for what is not measured
 }
 
-// startServer starts a server and returns when it answers. It dies with ctx,
+// startServer starts a server and returns when it answers. It dies
 // with stop, and on Linux with this process.
 func startServer(ctx context.Context) (*server, error) {
 	dir, err := os.MkdirTemp("", "bench-locks-")
@@ -50,7 +50,7 @@ func tryServer(ctx context.Context, dir string) (*server, error) {
 	if err := l.Close(); err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, "redis-server", "--bind", "127.0.0.1", "--port", strconv.Itoa(addr.Port),
+	cmd := exec.Command("redis-server", "--bind", "127.0.0.1", "--port", strconv.Itoa(addr.Port),
 		"--save", "", "--appendonly", "no", "--dir", dir, "--loglevel", "warning")
 	tie(cmd)
 	if err := start(cmd); err != nil {
