@@ -5,13 +5,14 @@ GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
 # The packages where the race detector is affordable.
 RACE = ./lock/... ./faults/... ./sim/... ./checker/... ./reports/... ./live/...
 
-.PHONY: adapters findings test browser redis compiler lint vuln unit race bench bench-judges soak fuzz track-record fidelity help
+.PHONY: adapters findings test browser redis compiler lint vuln unit race bench bench-judges bench-locks soak fuzz track-record fidelity help
 
 help:
 	@echo "make test    everything: format, vet, staticcheck, govulncheck, tests, race detector;"
 	@echo "             where there is redis-server, a slice of the catalogue on real servers"
 	@echo "make unit    the tests alone"
 	@echo "make bench   the benchmarks, as a table"
+	@echo "make bench-locks   the reference lock beside others on one redis-server, into docs/bench-locks.md"
 	@echo "make soak    the judges of lock histories against one another, HISTORIES=2000000 of them"
 	@echo "make fuzz    every fuzz target for FUZZTIME=30s"
 	@echo "make track-record   play the gallery and the variations, and write the tables of docs/gallery.md"
@@ -148,3 +149,13 @@ fidelity:
 	@$(BUILT); code=0; \
 	"$$dir/holdfast" fidelity --format markdown >"$$dir/matrix" || code=$$?; \
 	case $$code in 0|1|3) $(FILL) docs/fidelity.md >"$$dir/page" && cp "$$dir/page" docs/fidelity.md;; esac; exit $$code
+
+# BENCH are its flags, as -quick or -only handoff. REDISSON is the command of
+# Redisson's adapter, without which Redisson is not measured.
+BENCH ?=
+REDISSON ?= $(if $(wildcard adapters/jvm/target/holdfast-redisson.jar),$(CURDIR)/adapters/jvm/holdfast-redisson)
+bench-locks: redis
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && set -e; \
+	cd adapters && go build -o "$$dir/bench-locks" ./bench && cd ..; \
+	"$$dir/bench-locks" -redisson '$(REDISSON)' $(BENCH) >"$$dir/bench"; cat "$$dir/bench"; \
+	case '$(BENCH)' in '') $(FILL) docs/bench-locks.md >"$$dir/page" && cp "$$dir/page" docs/bench-locks.md;; esac
