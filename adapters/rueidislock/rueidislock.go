@@ -30,6 +30,7 @@ func Lock() locktest.Lock {
 			{Scenario: "partitioned-holder", Property: "resource", Because: toldLate},
 			{Scenario: "slow-link-then-cut", Property: "exclusion", Because: toldLate},
 			{Scenario: "slow-link-then-cut", Property: "resource", Because: toldLate},
+			{Scenario: "clock-jump", Property: "errors", Because: clientsClock},
 			{Scenario: "shutdown", Property: "errors", Because: closed},
 			{Scenario: "shutdown", Property: "linearizable", Because: closed},
 		},
@@ -66,6 +67,8 @@ func (s session) Close() error {
 const (
 	toldLate = "The context of a hold ends when a renewal has failed. One that is not answered fails when the lease it asks " +
 		"for would have ended, half a validity after the lease that the server has (lock.go, monitoring and script)."
+	clientsClock = "A lease ends at a time by the client's clock (SET PXAT). While the server's clock is ahead by more than a validity, every " +
+		"acquire is granted and nothing is held. The function that releases a hold returns nothing, and so cannot tell (lock.go, try)."
 	closed = "Close ends the contexts of all holds and closes the client in one go: the deletions that the ends call for find the " +
 		"client closed, and the keys stay for the rest of the validity (lock.go, Close and monitoring)."
 )
