@@ -17,6 +17,9 @@ const ownServers = "own"
 
 // replay is the command that does the run again.
 func (r *Run) replay() string {
+	if r.Test != "" {
+		return clean(r.Test)
+	}
 	cmd := []string{"holdfast", "run", word(cmp.Or(r.File, r.Scenario)), "--lock", word(r.Lock), "--seed", number(r.Seed)}
 	if r.World != "" && r.World != "sim" {
 		cmd = append(cmd, "--world", word(r.World))
@@ -27,6 +30,9 @@ func (r *Run) replay() string {
 		cmd = append(cmd, "--redis", "ADDRESS")
 	default:
 		cmd = append(cmd, "--backend", word(r.Backend))
+	}
+	for _, a := range r.Adapters {
+		cmd = append(cmd, "--adapter", word(a))
 	}
 	if r.live() && r.TimeScale != 0 {
 		cmd = append(cmd, "--time-scale", scale(r.TimeScale))
@@ -69,6 +75,9 @@ func (r *Run) sizes() string {
 		world += " on " + name(r.Backend)
 	}
 	parts := []string{world, "seed " + number(r.Seed)}
+	if r.LockVersion != "" {
+		parts = append([]string{clean(r.LockVersion)}, parts...)
+	}
 	if r.Stats.Ops > 0 {
 		parts = append(parts, plural(r.Stats.Ops, "operation"))
 	}

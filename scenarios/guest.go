@@ -67,7 +67,7 @@ func claimsOfGuest(d *worker.Description, s *Scenario) checker.Claims {
 		RenewEvery: int64(d.RenewEvery * float64(s.Workload.Lease)), Quorum: d.Needs(), Nodes: d.Groups(),
 	}
 	if d.Claims.Waits && d.HandoffNS > 0 {
-		c.Handoff = int64(s.pace(time.Duration(d.HandoffNS)) + max(s.pace(500*time.Millisecond), 2*longestOperation))
+		c.Handoff = int64(s.pace(time.Duration(d.HandoffNS)) + max(s.pace(handoffMargin), 2*longestOperation))
 	}
 	return c
 }
@@ -88,6 +88,12 @@ func suitsGuest(d *worker.Description, s *Scenario) (ok bool, reason string) {
 		return false, "it does not claim that an acquire can have a lease of its own"
 	}
 	return true, ""
+}
+
+// aboutCommands says that a fault of the scenario waits for a command of Redis,
+// which only some locks send. Whether a guest does shows when it is played.
+func (s *Scenario) aboutCommands() bool {
+	return slices.ContainsFunc(s.Faults, func(f faults.Spec) bool { return f.On != nil && f.On.Command != "" })
 }
 
 // closes says whether a client closes its lock handle in the middle of work.

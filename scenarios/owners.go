@@ -16,9 +16,10 @@ type owners struct {
 
 	mu   sync.Mutex
 	name map[string]string
-	// unnamed are, by client, the owners of locks that do not tell what they
-	// store: whose a value is, is then seen from who stored it.
-	unnamed map[string][]tenure
+	told map[string]bool // the identities that a lock has told of
+	// tenures are the owners of each client. Of a lock that does not tell what
+	// it stores, whose a value is can be seen from who stored it.
+	tenures map[string][]tenure
 }
 
 // tenure is the time from which on an owner is the one of its client.
@@ -28,7 +29,7 @@ type tenure struct {
 }
 
 func newOwners(lock string) *owners {
-	return &owners{lock: lock, name: map[string]string{}, unnamed: map[string][]tenure{}}
+	return &owners{lock: lock, name: map[string]string{}, told: map[string]bool{}, tenures: map[string][]tenure{}}
 }
 
 // began notes that an owner begins its work in a client process. identity is
@@ -37,17 +38,19 @@ func (o *owners) began(client, owner, identity string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if identity != "" {
-		o.name[identity] = owner
-		return
+		o.name[identity], o.told[identity] = owner, true
 	}
-	o.unnamed[client] = append(o.unnamed[client], tenure{owner, time.Now()})
+	o.tenures[client] = append(o.tenures[client], tenure{owner, time.Now()})
 }
 
 // stored notes that a client has stored an identity that was not there before.
 func (o *owners) stored(client, identity string, at time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	all := o.unnamed[client]
+	if o.told[identity] {
+		return
+	}
+	all := o.tenures[client]
 	if i := sort.Search(len(all), func(i int) bool { return all[i].from.After(at) }); i > 0 {
 		o.name[identity] = all[i-1].owner
 	}
