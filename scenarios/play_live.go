@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -278,32 +277,6 @@ func (l *liveRun) startClient(ctx context.Context, n int) (*live.Process, *remot
 	return p, &remoteSession{p.Conversation()}, nil
 }
 
-// greet says hello to a client process. An error says what the process did
-// instead of opening the lock.
-func (l *liveRun) greet(ctx context.Context, p *live.Process, h worker.Hello) error {
-	limit := cmp.Or(l.opts.Greeting, setupLimit)
-	greeting, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	_, err := p.Conversation().Hello(greeting, h)
-	switch {
-	case err == nil:
-		return nil
-	case greeting.Err() != nil && ctx.Err() == nil:
-		return fmt.Errorf("it does not answer hello within %s%s", limit, lastWords(p))
-	case p.Conversation().Err() != nil && p.Wait(ctx) != nil: // which knows what it wrote, and how it ended
-		return p.Err()
-	}
-	return err
-}
-
-// lastWords are the end of what a process wrote to its standard error.
-func lastWords(p *live.Process) string {
-	if p.Stderr() == "" {
-		return ""
-	}
-	return "; the end of its stderr:\n" + p.Stderr()
-}
-
 // perform plays the workload under the faults, lets things come to rest, and
 // looks at what remains.
 func (l *liveRun) perform(ctx context.Context) {
@@ -329,24 +302,6 @@ func (l *liveRun) mourn(p *live.Process) {
 	if err := p.Err(); err != nil {
 		l.rec.add(checker.Event{Kind: checker.Note, F: checker.Panic, Client: p.Name(), Result: &checker.Result{Message: obituary(err, p.Stderr())}})
 	}
-}
-
-// obituary says how a process has ended. Its first line, which may be all that
-// is shown, has the line of its stderr that tells most: what it panicked with,
-// or else what it wrote last.
-func obituary(err error, stderr string) string {
-	var ended *live.ProcessError
-	if !errors.As(err, &ended) || stderr == "" {
-		return err.Error()
-	}
-	lines := strings.Split(strings.TrimSpace(stderr), "\n")
-	telling := lines[len(lines)-1]
-	for _, line := range lines {
-		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
-			telling = line
-		}
-	}
-	return fmt.Sprintf("%v: %s; the end of its stderr:\n%s", ended.Err, telling, stderr)
 }
 
 // tellLogs puts what the servers logged into the history.

@@ -39,8 +39,8 @@ var mistakes = map[string]mistake{
 	"twice":          {request: on("cancel", func(m line) []line { return []line{m, m} })},
 	"other-key":      {describe: func(d *worker.Description) { d.Key = "elsewhere:{name}" }},
 	"shared-threads": {request: func(m line) []line { return edited(m, m["thread"] != nil, func() { m["thread"] = "1" }) }},
-	"frees-anything": {answer: func(m line) []line {
-		return edited(m, hasError(m, "not-held") || hasError(m, "lost"), func() { delete(m, "errors"); m["ok"] = true })
+	"vague": {answer: func(m line) []line {
+		return edited(m, hasError(m, "not-held") || hasError(m, "lost"), func() { m["errors"] = []string{"other"} })
 	}},
 	"no-dance":    {request: on("dance", die)},
 	"strict":      {request: func(m line) []line { return dieIf(m["later"] != nil, m) }},
