@@ -138,7 +138,7 @@ adapters: redis
 findings: adapters
 	@$(BUILT); code=0; set --; \
 	for a in $(ADAPTERS); do \
-		if out=$$("$$dir/holdfast" adapter check --describe -- $$a 2>&1); then set -- "$$@" --adapter $$a; else echo "$$a is left out: $$out"; fi; \
+		if out=$$("$$dir/holdfast" adapter describe -- $$a 2>&1); then set -- "$$@" --adapter $$a; else echo "$$a is left out: $$out"; fi; \
 	done; \
 	"$$dir/holdfast" run --world live --lock all "$$@" --format markdown --out holdfast-runs/findings >"$$dir/table" || code=$$?; \
 	case $$code in 0|1|3) $(FILL) docs/findings.md >"$$dir/page" && cp "$$dir/page" docs/findings.md;; esac; exit $$code

@@ -62,6 +62,7 @@ var reference = locktest.Lock{
 		Waits: true, Cancels: true, Closes: true, Reentrant: true, Lease: true, Explicit: true, Renewal: true,
 		LostSign: true, TakesBack: true, Messages: true,
 	},
+	StoresOwner: true,
 	Open: func(c *locktest.Client) (locktest.Session, error) {
 		client, err := lock.New(c.Redis, lock.WithWatchdogTimeout(c.Lease), lock.WithID(c.ID), lock.WithRand(c.Rand()))
 		return referenceSession{client}, err

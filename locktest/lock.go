@@ -54,6 +54,10 @@ type Lock struct {
 	// by default {name}. It holds a string that stands for the owner, or a hash
 	// of owners and their counts.
 	Key string
+	// StoresOwner says that what the lock stores for an owner is the string that
+	// New or Locker is given. Otherwise whose a value is, is found out from which
+	// process stored it.
+	StoresOwner bool
 	// Keeps are keys that may stay when everybody has let go, with {name}.
 	Keeps []string
 	// Reaches limits what the lock finds its primary through on real servers:
@@ -151,16 +155,23 @@ type session struct {
 
 // Locker implements [scenarios.Session].
 func (s session) Locker(name, thread string) lock.Locker {
-	l := s.of.Locker(name, s.Identity(thread))
+	l := s.of.Locker(name, s.owner(thread))
 	if f, ok := l.(*Funcs); ok {
 		f.once = !s.lock.Claims.Waits
 	}
 	return &classified{l, s.lock}
 }
 
-// Identity implements [scenarios.Session]. A lock that stores something else is
-// found out by what it stores.
-func (s session) Identity(thread string) string { return s.c.ID + ":" + thread }
+// owner is a string that no other owner has.
+func (s session) owner(thread string) string { return s.c.ID + ":" + thread }
+
+// Identity implements [scenarios.Session].
+func (s session) Identity(thread string) string {
+	if !s.lock.StoresOwner {
+		return ""
+	}
+	return s.owner(thread)
+}
 
 // Close implements [scenarios.Session].
 func (s session) Close() error { return s.of.Close() }

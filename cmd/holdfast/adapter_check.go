@@ -29,12 +29,12 @@ holdfast adapter check tells whether it speaks it right; then
 holdfast run --world live --adapter 'CMD' plays scenarios against its locks.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage("unknown command "+quote(args[0])+" of holdfast adapter", didYouMean(args[0], []string{"check"}), "holdfast adapter --help lists the commands")
+				return usage("unknown command "+quote(args[0])+" of holdfast adapter", didYouMean(args[0], []string{"check", "describe"}), "holdfast adapter --help lists the commands")
 			}
 			return c.Help()
 		},
 	}
-	c.AddCommand(newAdapterCheckCmd())
+	c.AddCommand(newAdapterCheckCmd(), newAdapterDescribeCmd())
 	return c
 }
 
