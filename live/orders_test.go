@@ -70,7 +70,7 @@ func TestOrders(t *testing.T) {
 		t.Cleanup(cancel)
 		return ctx
 	}
-	o := start(`read a; read b; echo '{"id":1,"ok":true,"lead":"node-1"}'; echo '{"id":2,"error":"too late"}'; read c; echo garbage; sleep 9`)
+	o := start(`read a; read b; echo '{"id":1,"ok":true,"lead":"node-1"}'; echo '{"id":2,"error":"too late"}'; read c; echo garbage; exec sleep 9`)
 	if _, err := o.ask(short(), order{Do: doStatus}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("no answer came: %v", err)
 	}

@@ -22,16 +22,18 @@ const members = 3
 // meanwhile gives each of them its whole time once more.
 const handoff = 2 * time.Second
 
-// locks describes what the process has. Renewal is not claimed, although it
-// happens: the keepalives of a lease change no key, and nobody could judge them.
+// locks describes what the process has. A lease is kept alive every third of it,
+// or at the next of the looks that the client takes twice in a second. That it
+// is so nobody can judge, as it changes no key; what is known of a hold follows
+// from it all the same.
 func locks() []worker.Description {
 	d := worker.Description{
 		Name: plain, Summary: "etcd's concurrency.Mutex, a session for each owner, on three members", Version: version.Version,
 		Claims: worker.Claims{
-			Waits: true, Cancels: true, Lease: true, LostSign: true, Fairness: true, TakesBack: true,
+			Waits: true, Cancels: true, Lease: true, Renewal: true, LostSign: true, Fairness: true, TakesBack: true,
 		},
-		HandoffNS: handoff.Nanoseconds(),
-		Servers:   &worker.OwnServers{Args: []string{serveRole}, Members: members},
+		RenewEvery: 0.4, HandoffNS: handoff.Nanoseconds(),
+		Servers: &worker.OwnServers{Args: []string{serveRole}, Members: members},
 	}
 	f := d
 	f.Name, f.Summary, f.Claims.Fencing = fenced, "the same, with the revision of the grant as a token that the resource checks", true
