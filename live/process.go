@@ -81,6 +81,17 @@ func (s *Servers) StartProcess(ctx context.Context, client string, argv, env []s
 	return p, nil
 }
 
+// StartProcess starts a process that belongs to no world, in a directory of its
+// own that exists already. Whoever starts it must see to its end, with
+// [Process.Stop] or [Process.Kill].
+func StartProcess(name, dir string, argv []string) (*Process, error) {
+	p, err := startProcess(name, dir, argv, nil)
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", name, err)
+	}
+	return p, nil
+}
+
 func startProcess(client, dir string, argv, env []string) (*Process, error) {
 	if len(argv) == 0 {
 		return nil, errors.New("no command is given")

@@ -26,8 +26,8 @@ func (b badLock) Unlock(context.Context) (int, error) { return 0, nil }
 
 type badSession struct{ l badLock }
 
-func (s badSession) locker(string, string) lock.Locker { return s.l }
-func (s badSession) identity(thread string) string     { return "x:" + thread }
+func (s badSession) Locker(string, string) lock.Locker { return s.l }
+func (s badSession) Identity(thread string) string     { return "x:" + thread }
 func (s badSession) Close() error                      { return nil }
 
 func TestALockThatMisbehavesGetsAVerdict(t *testing.T) {
@@ -58,12 +58,12 @@ otherwise: because
 		t.Run(tt.name, func(t *testing.T) {
 			old := subjects
 			defer func() { subjects = old }()
-			subjects = append(subjects[:len(subjects):len(subjects)], subject{
+			subjects = append(subjects[:len(subjects):len(subjects)], &Subject{
 				name: "bad", groups: 1, keeps: keepsNothing,
 				claims: func(s *Scenario) checker.Claims { return textbookClaims(s, false) },
-				open:   func(environment) (session, error) { return badSession{badLock{tt.acquire}}, nil },
+				open:   func(Environment) (Session, error) { return badSession{badLock{tt.acquire}}, nil },
 			})
-			p, err := Play(s, "bad", 1, "test")
+			p, err := Play(s, Named("bad"), 1, "test")
 			if err != nil {
 				t.Fatal(err)
 			}

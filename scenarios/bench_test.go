@@ -40,7 +40,7 @@ func BenchmarkSpeed(b *testing.B) {
 		seed := uint64(0)
 		for b.Loop() {
 			seed++
-			p, err := scenarios.Play(s, "reentrant", seed, "bench")
+			p, err := scenarios.Play(s, scenarios.Named("reentrant"), seed, "bench")
 			if err != nil {
 				b.Fatal(err)
 			}

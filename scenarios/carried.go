@@ -4,19 +4,24 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/live/worker"
 )
 
 // Carried says whether servers of a backend can carry the scenario for a lock
 // that it applies to, on this machine, and else why not. It starts nothing.
-func (s *Scenario) Carried(lock string, b live.Backend) (ok bool, reason string) {
-	sub, err := subjectOf(lock)
-	if err != nil {
-		return false, err.Error()
-	}
+func (s *Scenario) Carried(l *Subject, b live.Backend) (ok bool, reason string) {
 	if b.Own != nil {
-		return s.carriedBy(b.Own, sub)
+		return s.carriedBy(b.Own, l)
 	}
-	n := s.needs(sub)
+	n := s.needs(l)
+	if g := l.guest; g != nil {
+		switch {
+		case s.Topology.Cluster && !g.CanReach(worker.ThroughCluster):
+			return false, "its client is not one for a cluster"
+		case n.sentinels && !g.CanReach(worker.ThroughSentinels):
+			return false, "its client does not ask Sentinels"
+		}
+	}
 	if n.clocks {
 		if err := b.MovesClocks(); err != nil {
 			return false, strings.TrimPrefix(err.Error(), live.ErrUnavailable.Error()+": ")

@@ -64,7 +64,7 @@ func TestCatalogueExpectsNothingInVain(t *testing.T) {
 	for _, s := range scenarios.Catalogue() {
 		played := 0
 		for _, lock := range scenarios.Locks() {
-			if ok, reason := s.Applies(lock); ok {
+			if ok, reason := s.Applies(scenarios.Named(lock)); ok {
 				played++
 			} else if reason == "" {
 				t.Errorf("%s leaves out %s without a reason", s.Name, lock)
@@ -75,7 +75,7 @@ func TestCatalogueExpectsNothingInVain(t *testing.T) {
 		}
 		for _, e := range s.Expect {
 			for _, lock := range e.Locks {
-				if ok, reason := s.Applies(lock); !ok {
+				if ok, reason := s.Applies(scenarios.Named(lock)); !ok {
 					t.Errorf("%s expects something of %s: %s", s.Name, lock, reason)
 				}
 			}
@@ -102,7 +102,7 @@ func TestExpected(t *testing.T) {
 		{"fenced", checker.ResourceSafe, checker.Good, ""},
 		{"setnx", checker.Exclusion, checker.Good, ""},
 	} {
-		all := s.Expected(tt.lock)
+		all := s.Expected(scenarios.Named(tt.lock))
 		if len(all) != len(checker.Properties()) {
 			t.Errorf("%s: %d expectations, want one for each property", tt.lock, len(all))
 		}
@@ -137,7 +137,7 @@ func TestCatalogueShowsWhatItIsKnownFor(t *testing.T) {
 		}
 		var got []string
 		for _, lock := range scenarios.Locks() {
-			if ok, _ := s.Applies(lock); ok && s.Expected(lock)[tt.property].Outcome == checker.Violated {
+			if ok, _ := s.Applies(scenarios.Named(lock)); ok && s.Expected(scenarios.Named(lock))[tt.property].Outcome == checker.Violated {
 				got = append(got, lock)
 			}
 		}
@@ -153,10 +153,10 @@ func TestAppliesAsksTheFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ok, reason := s.Applies("multi"); !ok {
+	if ok, reason := s.Applies(scenarios.Named("multi")); !ok {
 		t.Errorf("multi, which has node-2: %s", reason)
 	}
-	if ok, reason := s.Applies("reentrant"); ok || !strings.Contains(reason, "node-2") {
+	if ok, reason := s.Applies(scenarios.Named("reentrant")); ok || !strings.Contains(reason, "node-2") {
 		t.Errorf("reentrant, which has no node-2: %t, %q", ok, reason)
 	}
 }

@@ -47,10 +47,10 @@ func TestMain(m *testing.M) {
 func printHashes(w io.Writer) error {
 	for _, s := range scenarios.Catalogue() {
 		for _, l := range scenarios.Locks() {
-			if ok, _ := s.Applies(l); !ok {
+			if ok, _ := s.Applies(scenarios.Named(l)); !ok {
 				continue
 			}
-			p, err := scenarios.Play(s, l, 7, "test")
+			p, err := scenarios.Play(s, scenarios.Named(l), 7, "test")
 			if err != nil {
 				return err
 			}
@@ -93,7 +93,7 @@ func TestTheSameSeedGivesTheSameHistoryInAnyProcess(t *testing.T) {
 		// Locks that ask several servers at once may have go-redis draw two
 		// back-offs at one instant: in whose order is up to the scheduler,
 		// unless there is one thread, as in the workers of holdfast.
-		if as.Text() != cs.Text() || as.Text() != bs.Text() && scenarios.GroupsOf(f[1]) == 1 {
+		if as.Text() != cs.Text() || as.Text() != bs.Text() && scenarios.Named(f[1]).Groups() == 1 {
 			t.Errorf("%s with %s: one process gave another history than the other", f[0], f[1])
 		}
 	}

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -13,6 +14,8 @@ type Expectation struct {
 	Outcome checker.Outcome
 	Class   string // of an exclusion violation; empty when any will do
 	Because string
+	// OrBetter says that a verdict that is less bad will do as well.
+	OrBetter bool
 }
 
 func propertyNames() []string {
@@ -34,9 +37,17 @@ func verdictsOf(p checker.Property) []string {
 
 // Expected returns what the scenario expects of a lock, for all properties.
 // Whether the lock claims them is not asked here. Of a mutant it expects what
-// it does of the lock that the mutant is a variant of.
-func (s *Scenario) Expected(lock string) map[checker.Property]Expectation {
-	lock = builtIn(lock)
+// it does of the lock that the mutant is a variant of. Of a guest it expects
+// no more than of the built-in locks of its kind, see [NewGuest].
+func (s *Scenario) Expected(l *Subject) map[checker.Property]Expectation {
+	if l.guest != nil {
+		return s.expectedOfGuest(l.guest)
+	}
+	return s.expectedOf(cmp.Or(l.like, l.name))
+}
+
+// expectedOf is what the scenario expects of a built-in lock.
+func (s *Scenario) expectedOf(lock string) map[checker.Property]Expectation {
 	all := make(map[checker.Property]Expectation)
 	for _, p := range propertyNames() {
 		all[checker.Property(p)] = Expectation{Outcome: checker.Good, Because: s.Otherwise}
@@ -56,50 +67,48 @@ func (s *Scenario) Expected(lock string) map[checker.Property]Expectation {
 	return all
 }
 
+// Met says whether a verdict is the one that is expected.
+func (e Expectation) Met(v checker.Verdict) bool {
+	if e.OrBetter && v.Outcome == checker.Good {
+		return true
+	}
+	if e.OrBetter && e.Class == checker.ContractBroken && v.Class == checker.LeaseOutlived {
+		return true
+	}
+	return v.Outcome == e.Outcome && (e.Class == "" || v.Class == e.Class)
+}
+
 // Applies says whether the scenario is played with a lock, and if not, why: it
 // is not about that lock, the lock cannot do what the workload asks, or a fault
 // finds nothing to strike in the lock's world.
-func (s *Scenario) Applies(lock string) (ok bool, reason string) {
-	if ok, reason := s.suits(lock); !ok {
+func (s *Scenario) Applies(l *Subject) (ok bool, reason string) {
+	if ok, reason := s.suits(l); !ok {
 		return false, reason
 	}
-	sub, err := subjectOf(lock)
-	if err != nil {
-		return false, err.Error()
-	}
-	if _, err := faults.NewTimeline(s.Faults, s.topologyFor(sub), 0); err != nil {
+	if _, err := faults.NewTimeline(s.Faults, s.topologyFor(l), 0); err != nil {
 		return false, err.Error()
 	}
 	return true, ""
 }
 
-// subject is a lock that the scenario is played with, by its name.
-func (s *Scenario) subject(lock string) (subject, error) {
-	sub, err := subjectOf(lock)
-	if err != nil {
-		return subject{}, err
+// check is Applies for who is about to play the lock.
+func (s *Scenario) check(l *Subject) error {
+	if ok, reason := s.Applies(l); !ok {
+		return fmt.Errorf("scenario %s does not apply to %s: %s", s.Name, l.name, reason)
 	}
-	if ok, reason := s.Applies(lock); !ok {
-		return subject{}, fmt.Errorf("scenario %s does not apply to %s: %s", s.Name, lock, reason)
-	}
-	return sub, nil
+	return nil
 }
 
 // suits is Applies before the faults are looked at.
-func (s *Scenario) suits(lock string) (ok bool, reason string) {
-	if ok, reason := s.selects(lock); !ok {
+func (s *Scenario) suits(l *Subject) (ok bool, reason string) {
+	if ok, reason := s.selects(cmp.Or(l.like, l.name)); !ok {
 		return false, reason
 	}
-	sub, err := subjectOf(lock)
-	if err != nil {
-		return false, err.Error()
-	}
-	return sub.suits(s)
+	return l.suits(s)
 }
 
-// selects is what Only and Except say about a lock.
+// selects is what Only and Except say about a built-in lock.
 func (s *Scenario) selects(lock string) (ok bool, reason string) {
-	lock = builtIn(lock)
 	if len(s.Only) > 0 && !slices.Contains(s.Only, lock) {
 		return false, "the scenario is played with " + andList(s.Only) + " only"
 	}

@@ -11,7 +11,7 @@ import (
 // verdicts plays and judges a run.
 func verdicts(t *testing.T, s *scenarios.Scenario, lock string, seed uint64) (map[checker.Property]checker.Verdict, string) {
 	t.Helper()
-	p, err := scenarios.Play(s, lock, seed, "test")
+	p, err := scenarios.Play(s, scenarios.Named(lock), seed, "test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestEveryMutantIsCaught(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if e := s.Expected(m.Name)[k.property]; e.Outcome != checker.Good {
+			if e := s.Expected(scenarios.Named(m.Name))[k.property]; e.Outcome != checker.Good {
 				t.Fatalf("%s expects %s to be %s: that proves nothing", s.Name, k.property, e.Outcome)
 			}
 			v, hash := verdicts(t, s, m.Name, 1)
@@ -94,7 +94,7 @@ func TestTheGalleryCoversAllCausesAndProperties(t *testing.T) {
 func TestFairQueueIsRight(t *testing.T) {
 	played := 0
 	for _, s := range scenarios.Catalogue() {
-		if ok, _ := s.Applies(gallery.FairQueue); !ok {
+		if ok, _ := s.Applies(scenarios.Named(gallery.FairQueue)); !ok {
 			continue
 		}
 		played++
@@ -102,7 +102,7 @@ func TestFairQueueIsRight(t *testing.T) {
 		if _, judged := v[checker.Fairness]; !judged {
 			t.Fatalf("%s: fairness is not judged", s.Name)
 		}
-		for property, e := range s.Expected(gallery.FairQueue) {
+		for property, e := range s.Expected(scenarios.Named(gallery.FairQueue)) {
 			if got, judged := v[property]; judged && (got.Outcome != e.Outcome || e.Class != "" && got.Class != e.Class) {
 				t.Errorf("%s: %s is %+v, want %s", s.Name, property, got, e.Outcome)
 			}
@@ -122,13 +122,13 @@ func TestMutantsAreExpectedToBeTheirBase(t *testing.T) {
 			}
 		}
 		for _, s := range scenarios.Catalogue() {
-			of, reason := s.Applies(m.Of)
-			if ok, why := s.Applies(m.Name); ok != of || why != reason {
+			of, reason := s.Applies(scenarios.Named(m.Of))
+			if ok, why := s.Applies(scenarios.Named(m.Name)); ok != of || why != reason {
 				t.Errorf("%s applies to %s: %t %q, to %s: %t %q", s.Name, m.Name, ok, why, m.Of, of, reason)
 			}
 		}
-		if scenarios.Summary(m.Name) != m.Mistake || scenarios.GroupsOf(m.Name) != scenarios.GroupsOf(m.Of) {
-			t.Errorf("%s: %q on %d servers", m.Name, scenarios.Summary(m.Name), scenarios.GroupsOf(m.Name))
+		if scenarios.Named(m.Name).Summary() != m.Mistake || scenarios.Named(m.Name).Groups() != scenarios.Named(m.Of).Groups() {
+			t.Errorf("%s: %q on %d servers", m.Name, scenarios.Named(m.Name).Summary(), scenarios.Named(m.Name).Groups())
 		}
 	}
 }

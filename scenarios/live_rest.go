@@ -45,7 +45,7 @@ func (l *liveRun) remaining(ctx context.Context) ([]string, error) {
 	name := l.scenario.Workload.Lock
 	var left []string
 	for _, k := range keys {
-		ends := k.Name != name && k.TTL > 0 && k.TTL <= bookkeeping
+		ends := k.Name != l.subject.key(name) && k.TTL > 0 && k.TTL <= bookkeeping
 		if !ends && !l.subject.keeps(name, k.Name) {
 			left = append(left, k.Node+" "+k.Name)
 		}

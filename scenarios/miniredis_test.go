@@ -61,10 +61,10 @@ func TestOnMiniredisVerdictsAreAsExpected(t *testing.T) {
 			t.Run(scenario+"/"+lock, func(t *testing.T) {
 				s := find(t, scenario)
 				judged := judge(t, playPatiently(t, s, lock, scenarios.Live{
-					Backend: b, Dir: t.TempDir(), Worker: []string{exe, clientRole}, Scale: s.Pace(lock),
+					Backend: b, Dir: t.TempDir(), Worker: []string{exe, clientRole}, Scale: s.Pace(scenarios.Named(lock)),
 				}))
 				for property, v := range judged {
-					want := s.Expected(lock)[property]
+					want := s.Expected(scenarios.Named(lock))[property]
 					if v.Outcome != want.Outcome || want.Class != "" && v.Class != want.Class {
 						t.Errorf("%s is %s %s (%s), expected %s %s", property, v.Outcome, v.Class, v.Reason, want.Outcome, want.Class)
 					}
@@ -82,7 +82,7 @@ func playPatiently(t *testing.T, s *scenarios.Scenario, lock string, o scenarios
 	t.Helper()
 	const tries = 20
 	for range tries {
-		p, err := scenarios.PlayLive(t.Context(), s, lock, 1, "test", o)
+		p, err := scenarios.PlayLive(t.Context(), s, scenarios.Named(lock), 1, "test", o)
 		var slow *scenarios.SlowMachineError
 		if errors.As(err, &slow) {
 			t.Log(err)
@@ -129,7 +129,7 @@ func TestWhatAMachineCannotCarryIsSaidBeforehand(t *testing.T) {
 		{"clock-drift", "reentrant", redis, "servers' clocks need a C compiler, and none of cc, gcc, clang is on the PATH"},
 		{"redlock-clock-jump", "redlock", redis, "servers' clocks need a C compiler, and none of cc, gcc, clang is on the PATH"},
 	} {
-		ok, reason := find(t, tt.scenario).Carried(tt.lock, tt.on)
+		ok, reason := find(t, tt.scenario).Carried(scenarios.Named(tt.lock), tt.on)
 		if ok != (tt.reason == "") || reason != tt.reason {
 			t.Errorf("%s with %s on %s: %v, %q, want %q", tt.scenario, tt.lock, tt.on.Name(), ok, reason, tt.reason)
 		}
@@ -143,10 +143,10 @@ func TestMiniredisCarriesMostOfTheCatalogue(t *testing.T) {
 	carried, refused := 0, 0
 	for _, s := range scenarios.Catalogue() {
 		for _, lock := range scenarios.Locks() {
-			if ok, _ := s.Applies(lock); !ok {
+			if ok, _ := s.Applies(scenarios.Named(lock)); !ok {
 				continue
 			}
-			if ok, reason := s.Carried(lock, b); ok {
+			if ok, reason := s.Carried(scenarios.Named(lock), b); ok {
 				carried++
 			} else if refused++; strings.TrimSpace(reason) == "" {
 				t.Errorf("%s with %s is refused without a reason", s.Name, lock)

@@ -18,7 +18,7 @@ type needs struct {
 	moments   bool // a fault waits for a request at a server
 }
 
-func (s *Scenario) needs(sub subject) needs {
+func (s *Scenario) needs(sub *Subject) needs {
 	n := needs{replicas: sub.acks || s.Topology.Cluster}
 	for _, f := range s.Faults {
 		switch f.Fault {
@@ -47,7 +47,7 @@ func (s *Scenario) needs(sub subject) needs {
 
 // liveTopology is what the real world must be made of for a lock, or, on
 // servers of the user's own, what of it faults can strike.
-func (s *Scenario) liveTopology(sub subject, n needs, own *live.Own) faults.Topology {
+func (s *Scenario) liveTopology(sub *Subject, n needs, own *live.Own) faults.Topology {
 	t := s.topologyFor(sub)
 	t.World = "live"
 	if own != nil && own.Cluster() {
@@ -60,7 +60,7 @@ func (s *Scenario) liveTopology(sub subject, n needs, own *live.Own) faults.Topo
 }
 
 // topologyFor is what the simulated world must be made of for a lock.
-func (s *Scenario) topologyFor(sub subject) faults.Topology {
+func (s *Scenario) topologyFor(sub *Subject) faults.Topology {
 	return faults.Topology{
 		World: "sim", Clients: s.Topology.Clients, Groups: max(1, s.Topology.Groups, sub.groups),
 		Replicas: s.Topology.Replicas, Cluster: s.Topology.Cluster,

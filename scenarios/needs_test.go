@@ -77,7 +77,7 @@ func TestFaultsOnReplicasNeedThem(t *testing.T) {
 		"{fault: crash, target: client-1, on: {moment: received, node: node-1}}",
 	} {
 		s := parse(t, "10s", "faults: ["+fault+"]")
-		sub, err := subjectOf("reentrant")
+		sub, err := FindSubject("reentrant")
 		if err != nil {
 			t.Fatal(err)
 		}

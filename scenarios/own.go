@@ -20,7 +20,7 @@ var harmless = []string{
 
 // carriedBy says whether the scenario can be played with a lock on servers of
 // the user's own, and else why not.
-func (s *Scenario) carriedBy(own *live.Own, sub subject) (ok bool, reason string) {
+func (s *Scenario) carriedBy(own *live.Own, sub *Subject) (ok bool, reason string) {
 	groups := s.topologyFor(sub).Groups
 	switch {
 	case s.Topology.Cluster && !own.Cluster():

@@ -82,7 +82,7 @@ func TestOneServerCarriesWhatNeedsNoControlOfIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ok, reason := s.Carried(tt.lock, live.Backend{Own: own}); ok != (tt.want == "") || reason != tt.want {
+		if ok, reason := s.Carried(Named(tt.lock), live.Backend{Own: own}); ok != (tt.want == "") || reason != tt.want {
 			t.Errorf("%s with %s: %q, want %q", tt.scenario, tt.lock, reason, tt.want)
 		}
 	}
@@ -107,7 +107,7 @@ func TestARunThatFailsLeavesNoKeyOnTheServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = PlayLive(ctx, s, "reentrant", 1, "test", Live{Dir: t.TempDir(), Worker: []string{"/bin/false"}, Scale: 0.2, Backend: live.Backend{Own: own}})
+	_, err = PlayLive(ctx, s, Named("reentrant"), 1, "test", Live{Dir: t.TempDir(), Worker: []string{"/bin/false"}, Scale: 0.2, Backend: live.Backend{Own: own}})
 	if err == nil {
 		t.Error("a run without clients has a history")
 	}

@@ -32,27 +32,23 @@ const longestOperation = 100 * time.Millisecond
 // Pace is how the scenario's times are scaled in real time unless somebody
 // asks for another scale: 0.2 plays 10 s in 2 s. It is one that [Scenario.CheckPace]
 // allows.
-func (s *Scenario) Pace(lock string) float64 {
+func (s *Scenario) Pace(l *Subject) float64 {
 	bearable := float64(4*longestOperation) / float64(s.shortestLease())
-	return max(s.suitable(lock), bearable)
+	return max(s.suitable(l), bearable)
 }
 
 // suitable is the pace at which real servers get done what the scenario is
 // about.
-func (s *Scenario) suitable(lock string) float64 {
-	sub, err := subjectOf(lock)
-	if err != nil {
-		return asWritten
-	}
+func (s *Scenario) suitable(l *Subject) float64 {
 	has := func(kinds ...string) bool {
 		return slices.ContainsFunc(s.Faults, func(f faults.Spec) bool { return slices.Contains(kinds, f.Fault) })
 	}
 	switch {
 	case has("failover"):
 		return unhurried
-	case s.needs(sub).replicas && has("node-restart", "node-crash"):
+	case s.needs(l).replicas && has("node-restart", "node-crash"):
 		return asWritten
-	case sub.groups > 1 && sub.claims(s).Quorum == sub.groups:
+	case l.groups > 1 && l.claims(s).Quorum == l.groups:
 		return brisk
 	}
 	return quick

@@ -137,21 +137,20 @@ func TestPaceSuitsWhatServersHaveToDo(t *testing.T) {
 		{"the lease is short", "1s", "", "reentrant", 0.4},
 		{"the lease is short, and others have to notice a death", "1s", failover, "reentrant", unhurried},
 		{"the lease is too short even as written", "300ms", "", "reentrant", 4. / 3},
-		{"nobody knows the lock", "10s", "", "who", asWritten},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := parse(t, c.lease, c.more)
-			if got := s.Pace(c.lock); got != c.want {
+			if got := s.Pace(Named(c.lock)); got != c.want {
 				t.Errorf("the pace is %g, want %g", got, c.want)
 			}
-			if err := s.CheckPace(s.Pace(c.lock)); err != nil {
+			if err := s.CheckPace(s.Pace(Named(c.lock))); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	for _, s := range Catalogue() {
 		for _, lock := range Locks() {
-			if err := s.CheckPace(s.Pace(lock)); err != nil {
+			if err := s.CheckPace(s.Pace(Named(lock))); err != nil {
 				t.Errorf("%s with %s: %v", s.Name, lock, err)
 			}
 		}

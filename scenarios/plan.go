@@ -51,11 +51,11 @@ func set[T any](to *T, from *T) {
 	}
 }
 
-// environment is what the lock gets in client n, but for its connections.
-func (r *run) environment(n int, process string) environment {
+// Environment is what the lock gets in client n, but for its connections.
+func (r *run) environment(n int, process string) Environment {
 	work := r.scenario.workloadOf(n)
-	return environment{
-		process: process, seed: r.seed, lease: time.Duration(work.Lease), poll: time.Duration(work.Poll),
-		replicas: r.top.Replicas, scale: r.scenario.scale,
+	return Environment{
+		Process: process, Seed: r.seed, Lease: time.Duration(work.Lease), Poll: time.Duration(work.Poll),
+		Replicas: r.top.Replicas, Scale: r.scenario.scale,
 	}
 }

@@ -72,28 +72,28 @@ const (
 // PlayLive plays a scenario against a lock on real servers, with real client
 // processes, in real time. Errors are a [*SetupError] or a [*SlowMachineError]
 // when the run says nothing about the lock.
-func PlayLive(ctx context.Context, s *Scenario, lockName string, seed uint64, version string, o Live) (*Played, error) {
-	sub, err := s.subject(lockName)
-	if err != nil {
+func PlayLive(ctx context.Context, s *Scenario, l *Subject, seed uint64, version string, o Live) (*Played, error) {
+	if err := s.check(l); err != nil {
 		return nil, err
 	}
 	if o.Scale == 0 {
-		o.Scale = s.Pace(lockName)
+		o.Scale = s.Pace(l)
 	}
-	needs := s.needs(sub)
+	needs := s.needs(l)
 	s = s.withDefaults().atScale(o.Scale)
 	if o.Backend.Own != nil {
 		s.Workload.Lock = guestName(s.Workload.Lock)
 	}
-	r := &run{scenario: s, subject: sub, seed: seed, top: s.liveTopology(sub, needs, o.Backend.Own), owners: &owners{name: map[string]string{}}}
+	r := &run{scenario: s, subject: l, seed: seed, top: s.liveTopology(l, needs, o.Backend.Own), owners: newOwners(s.Workload.Lock)}
+	var err error
 	if r.timeline, err = faults.NewTimeline(s.Faults, r.top, seed); err != nil {
 		return nil, err
 	}
-	l := &liveRun{run: r, opts: o, needs: needs}
-	if err := l.play(ctx, version); err != nil {
+	run := &liveRun{run: r, opts: o, needs: needs}
+	if err := run.play(ctx, version); err != nil {
 		return nil, err
 	}
-	return &Played{History: &checker.History{Header: r.header(version), Events: r.rec.events}, Took: r.took, Disturbed: l.late > margin(s.scale)}, nil
+	return &Played{History: &checker.History{Header: r.header(version), Events: r.rec.events}, Took: r.took, Disturbed: run.late > margin(s.scale)}, nil
 }
 
 // liveRun is a run in the real world.
@@ -159,12 +159,12 @@ func (l *liveRun) setUp(ctx context.Context) (err error) {
 			Backend: backend, Clients: l.top.Clients, Groups: l.top.Groups, Replicas: l.top.Replicas, Cluster: l.top.Cluster,
 			Sentinel: l.needs.sentinels, Persist: l.needs.persist, Clocks: l.needs.clocks, Detect: detect, Dir: l.opts.Dir,
 		},
-		LockKeys: []string{s.Workload.Lock}, OnMoment: l.moments(), Changed: func(node, from, command string) bool { return l.truth.Changed(node, from, command) },
+		LockKeys: []string{l.subject.key(s.Workload.Lock)}, OnMoment: l.moments(), Changed: func(node, from, command string) bool { return l.truth.Changed(node, from, command) },
 	})
 	if err != nil {
 		return err
 	}
-	l.truth, err = l.world.Observe(func(key string) bool { return key == s.Workload.Lock }, l.changed)
+	l.truth, err = l.world.Observe(func(key string) bool { return key == l.subject.key(s.Workload.Lock) }, l.changed)
 	if err != nil {
 		return err
 	}
@@ -250,13 +250,13 @@ func (l *liveRun) startClient(ctx context.Context, n int) (*live.Process, *remot
 		return p, nil, err
 	}
 	env := l.environment(n, name)
-	access.TimeScale = env.scale
+	access.TimeScale = env.Scale
 	if own := l.opts.Backend.Own; own != nil {
-		env.replicas = own.Replicas(l.top.Groups)
+		env.Replicas = own.Replicas(l.top.Groups)
 	}
 	_, err = p.Conversation().Hello(ctx, worker.Hello{
-		Process: name, Lock: l.subject.name, Seed: l.seed, LeaseNS: int64(env.lease), PollNS: int64(env.poll),
-		Replicas: env.replicas, Redis: access,
+		Process: name, Lock: l.subject.name, Seed: l.seed, LeaseNS: int64(env.Lease), PollNS: int64(env.Poll),
+		Replicas: env.Replicas, Redis: access,
 	})
 	if err != nil {
 		return p, nil, fmt.Errorf("start %s: %w", name, err)

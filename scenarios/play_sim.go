@@ -21,19 +21,18 @@ import (
 // long as no other Play runs in it at the same time. An error means that the
 // run is worthless through a fault of the scenario or of the harness; whatever
 // the lock under test does wrong is in the history.
-func Play(s *Scenario, lockName string, seed uint64, version string) (*Played, error) {
-	sub, err := s.subject(lockName)
-	if err != nil {
+func Play(s *Scenario, l *Subject, seed uint64, version string) (*Played, error) {
+	if err := s.check(l); err != nil {
 		return nil, err
 	}
 	s = s.withDefaults()
-	r := &run{scenario: s, subject: sub, seed: seed, top: s.topologyFor(sub)}
+	r := &run{scenario: s, subject: l, seed: seed, top: s.topologyFor(l)}
 	bubble := sim.Bubble(r.simulate)
 	if r.err != nil {
-		return nil, fmt.Errorf("scenario %s with %s, seed %d: %w", s.Name, lockName, seed, r.err)
+		return nil, fmt.Errorf("scenario %s with %s, seed %d: %w", s.Name, l.name, seed, r.err)
 	}
 	if r.rec == nil {
-		return nil, fmt.Errorf("scenario %s with %s, seed %d: %w", s.Name, lockName, seed, bubble)
+		return nil, fmt.Errorf("scenario %s with %s, seed %d: %w", s.Name, l.name, seed, bubble)
 	}
 	var be *sim.BubbleError
 	if errors.As(bubble, &be) && len(r.end.Goroutines) == 0 {
@@ -56,15 +55,16 @@ func (r *run) simulate() {
 	if r.timeline, r.err = faults.NewTimeline(s.Faults, r.top, r.seed); r.err != nil {
 		return
 	}
-	r.owners = &owners{name: map[string]string{}}
+	r.owners = newOwners(s.Workload.Lock)
+	lockKey := r.subject.key(s.Workload.Lock)
 	var rec *recorder // nil while the world settles
 	w := sim.New(sim.Options{
 		Seed: r.seed, Clients: r.top.Clients, Groups: r.top.Groups, Replicas: r.top.Replicas, Cluster: r.top.Cluster,
 		LatencyMin: time.Duration(s.Topology.Latency.Min), LatencyMax: time.Duration(s.Topology.Latency.Max),
 		Lag:     time.Duration(s.Topology.Lag),
-		LockKey: func(key string) bool { return key == s.Workload.Lock },
+		LockKey: func(key string) bool { return key == lockKey },
 		OnChange: func(c keyspace.Change) {
-			if rec != nil && c.Key == s.Workload.Lock {
+			if rec != nil && c.Key == lockKey {
 				rec.add(r.owners.serverEvent(c))
 			}
 		},
@@ -87,9 +87,12 @@ func (r *run) simulate() {
 		time.Sleep(time.Duration(1 + rng.Int64N(int64(10*time.Microsecond)))) // no two processes start at one instant
 		env := r.environment(i, p.Name())
 		for g := 1; g <= r.subject.groups; g++ {
-			env.clients = append(env.clients, w.Client(p, g))
+			env.Clients = append(env.Clients, w.Client(p, g))
 		}
-		redis = append(redis, env.clients...)
+		if !r.top.Cluster {
+			env.Addrs, env.Dial = w.Addresses(r.subject.groups), w.Dialer(p)
+		}
+		redis = append(redis, env.Clients...)
 		sess, err := r.subject.open(env)
 		if err != nil {
 			r.err = fmt.Errorf("open lock for %s: %w", p.Name(), err)

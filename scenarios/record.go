@@ -3,12 +3,10 @@ package scenarios
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/sim/keyspace"
 )
 
 // recorder writes the history of a run. Nothing of a client is recorded after
@@ -171,71 +169,4 @@ func (r *recorder) end(e checker.EndEvent, at time.Duration) {
 	}
 	r.events = append(r.events, checker.Event{Time: t, Kind: checker.End, End: &e})
 	r.closed = true
-}
-
-// owners maps what a lock stores on a server to the owner it stands for.
-type owners struct {
-	mu   sync.Mutex
-	name map[string]string
-}
-
-func (o *owners) add(identity, owner string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.name[identity] = owner
-}
-
-func (o *owners) of(identity string) string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if name, ok := o.name[identity]; ok {
-		return name
-	}
-	return identity
-}
-
-// serverEvent turns a change of a lock key into ground truth.
-func (o *owners) serverEvent(c keyspace.Change) checker.Event {
-	s := &checker.ServerEvent{Node: c.Node, Role: c.Role, Key: c.Key, Cause: c.Cause, Command: c.Command, By: c.By}
-	s.Holder, s.Count = o.holder(c.After)
-	s.WasHolder, s.WasCount = o.holder(c.Before)
-	s.TTL, s.WasTTL = ttl(c.After, c.Now), ttl(c.Before, c.Now)
-	return checker.Event{Kind: checker.Server, Lock: c.Key, Server: s}
-}
-
-// holder reads a lock key: a string is one hold of the identity it contains, a
-// hash has a count per identity.
-func (o *owners) holder(v keyspace.Value) (string, int) {
-	switch v.Type {
-	case "string":
-		return o.of(v.Str), 1
-	case "hash":
-		for identity, count := range v.Hash { // a lock has one holder; other fields do not count holds
-			if n, ok := holdCount(count); ok && strings.Contains(identity, ":") {
-				return o.of(identity), n
-			}
-		}
-	}
-	return "", 0
-}
-
-func holdCount(s string) (int, bool) {
-	n := 0
-	for _, c := range s {
-		if c < '0' || c > '9' || n > 1e6 {
-			return 0, false
-		}
-		n = n*10 + int(c-'0')
-	}
-	return n, s != ""
-}
-
-func ttl(v keyspace.Value, now time.Time) int64 {
-	switch {
-	case !v.Exists():
-		return 0
-	case v.ExpireAt.IsZero():
-		return -1
-	}
-	return max(int64(v.ExpireAt.Sub(now)), 1)
 }

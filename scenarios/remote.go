@@ -15,24 +15,27 @@ import (
 )
 
 // remoteSession is a lock under test in a client process of its own.
-type remoteSession struct{ *worker.Conversation }
+type remoteSession struct{ process *worker.Conversation }
 
-func (s *remoteSession) locker(name, thread string) lock.Locker { return s.Locker(name, thread) }
+// Locker implements [Session].
+func (s *remoteSession) Locker(name, thread string) lock.Locker {
+	return s.process.Locker(name, thread)
+}
 
-// identity is empty when the process cannot be asked any more: then it does
+// Identity implements [Session]. It is empty when the process cannot be asked any more: then it does
 // nothing under that identity either.
-func (s *remoteSession) identity(thread string) string {
+func (s *remoteSession) Identity(thread string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), farewell)
 	defer cancel()
-	id, _ := s.Identity(ctx, thread)
+	id, _ := s.process.Identity(ctx, thread)
 	return id
 }
 
-// Close implements session.
+// Close implements [Session].
 func (s *remoteSession) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), farewell)
 	defer cancel()
-	return s.CloseLock(ctx)
+	return s.process.CloseLock(ctx)
 }
 
 // ServeWorker is a client process: it opens the lock that it is told to, and
@@ -43,17 +46,17 @@ func ServeWorker(ctx context.Context, in io.Reader, out io.Writer) error {
 
 // openWorker opens a built-in lock over connections of its own.
 func openWorker(h worker.Hello) (worker.Lock, error) {
-	sub, err := subjectOf(h.Lock)
+	sub, err := FindSubject(h.Lock)
 	if err != nil {
 		return nil, err
 	}
-	env := environment{
-		process: h.Process, seed: h.Seed, lease: time.Duration(h.LeaseNS), poll: time.Duration(h.PollNS),
-		replicas: h.Replicas, scale: cmp.Or(h.Redis.TimeScale, 1),
+	env := Environment{
+		Process: h.Process, Seed: h.Seed, Lease: time.Duration(h.LeaseNS), Poll: time.Duration(h.PollNS),
+		Replicas: h.Replicas, Scale: cmp.Or(h.Redis.TimeScale, 1),
 	}
 	for g := 1; g <= sub.groups; g++ {
 		c := h.Redis.Client(g)
-		env.clients = append(env.clients, c)
+		env.Clients = append(env.Clients, c)
 		// A process that has been up for a while is connected.
 		if err := c.Ping(context.Background()).Err(); err != nil {
 			return nil, fmt.Errorf("reach group %d: %w", g, err)
@@ -63,22 +66,25 @@ func openWorker(h worker.Hello) (worker.Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &workerLock{s, env.clients}, nil
+	return NewWorkerLock(s, env.Clients), nil
 }
 
-// workerLock is a built-in lock with its connections.
+// workerLock is a lock in a client process, with its connections.
 type workerLock struct {
-	session
+	Session
 	clients []redis.UniversalClient
+}
+
+// NewWorkerLock makes what a client process serves of a lock that is open, and
+// of its connections, which are closed after it.
+func NewWorkerLock(s Session, clients []redis.UniversalClient) worker.Lock {
+	return &workerLock{s, clients}
 }
 
 // Locker implements [worker.Lock].
 func (l *workerLock) Locker(name, thread string) (lock.Locker, error) {
-	return l.locker(name, thread), nil
+	return l.Session.Locker(name, thread), nil
 }
-
-// Identity implements [worker.Lock].
-func (l *workerLock) Identity(thread string) string { return l.identity(thread) }
 
 // Disconnect implements [worker.Lock].
 func (l *workerLock) Disconnect() error {

@@ -27,7 +27,7 @@ type Played struct {
 // run is one play under way, in either world.
 type run struct {
 	scenario *Scenario
-	subject  subject
+	subject  *Subject
 	seed     uint64
 	top      faults.Topology
 	timeline *faults.Timeline

@@ -235,7 +235,7 @@ func (v validator) selection() error {
 		}
 	}
 	for i, lock := range v.s.Only {
-		if ok, reason := v.s.suits(lock); !ok && v.s.Except[lock] == "" {
+		if ok, reason := v.s.suits(builtIn(lock)); !ok && v.s.Except[lock] == "" {
 			return v.at(fmt.Sprintf("only[%d]", i), "", "the scenario cannot be played with %s: %s", lock, reason)
 		}
 	}
@@ -269,7 +269,7 @@ func (v validator) expectations() error {
 			return err
 		}
 		for j, lock := range e.Locks {
-			if ok, reason := v.s.Applies(lock); !ok {
+			if ok, reason := v.s.Applies(builtIn(lock)); !ok {
 				return v.at(fmt.Sprintf("%s.locks[%d]", path, j), "expect nothing of it",
 					"the scenario is not played with %s: %s", lock, reason)
 			}
@@ -297,7 +297,7 @@ func (v validator) expectations() error {
 // locks are the locks that the scenario is played with.
 func (v validator) locks() []string {
 	return slices.DeleteFunc(Locks(), func(lock string) bool {
-		ok, _ := v.s.suits(lock)
+		ok, _ := v.s.suits(builtIn(lock))
 		return !ok
 	})
 }

@@ -189,7 +189,7 @@ func (v validator) world() faults.Topology {
 	t := v.s.Topology
 	groups := max(1, t.Groups)
 	for _, lock := range v.locks() {
-		groups = max(groups, GroupsOf(lock))
+		groups = max(groups, builtIn(lock).groups)
 	}
 	return faults.Topology{World: "sim", Clients: t.Clients, Groups: groups, Replicas: t.Replicas, Cluster: t.Cluster}
 }

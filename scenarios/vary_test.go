@@ -94,8 +94,8 @@ func TestAVariationTellsTheSameStory(t *testing.T) {
 				}
 			}
 			for _, lock := range Locks() {
-				was, _ := fresh.Applies(lock)
-				if is, why := varied.Applies(lock); is != was {
+				was, _ := fresh.Applies(Named(lock))
+				if is, why := varied.Applies(Named(lock)); is != was {
 					t.Fatalf("%s, variation %d, with %s: applies %v, was %v %s", name, seed, lock, is, was, why)
 				}
 			}

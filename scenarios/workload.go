@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,15 +52,17 @@ func (s *stock) write(v int64, token uint64) (was int64, ok bool) {
 type client struct {
 	work     Workload
 	proc     *faults.Process
-	session  session
+	session  Session
 	rec      *recorder
 	owners   *owners
 	announce func(faults.Moment)
 	stock    *stock
-	rng      *rand.Rand // latencies of the resource, and a little unevenness
-	renewed  bool       // whether a hold without an explicit lease is renewed
-	lease    bool       // whether the lock has leases at all
-	nests    bool       // whether the lock is reentrant
+	rng      *rand.Rand    // latencies of the resource, and a little unevenness
+	renewed  bool          // whether a hold without an explicit lease is renewed
+	lease    bool          // whether the lock has leases at all
+	nests    bool          // whether the lock is reentrant
+	waits    bool          // whether an acquire waits
+	poll     time.Duration // between two tries of one that does not
 
 	closing  sync.Once
 	closeErr error // of closing the lock handle
@@ -73,11 +76,12 @@ type client struct {
 }
 
 // newClient is client n of a run, in its process and with its lock.
-func (r *run) newClient(n int, p *faults.Process, s session, shared *stock, rng *rand.Rand) *client {
+func (r *run) newClient(n int, p *faults.Process, s Session, shared *stock, rng *rand.Rand) *client {
 	claims := r.subject.claims(r.scenario)
 	return &client{
 		work: r.scenario.workloadOf(n), proc: p, session: s, rec: r.rec, owners: r.owners, announce: r.timeline.Moment, stock: shared,
 		rng: rng, renewed: claims.Renewal, lease: claims.Lease, nests: claims.Reentrant,
+		waits: r.subject.waits(), poll: cmp.Or(time.Duration(r.scenario.Workload.Poll), r.scenario.pace(defaultPoll)),
 	}
 }
 
@@ -130,10 +134,8 @@ func (c *client) newOwner() {
 	c.thread++
 	c.owner = fmt.Sprintf("%s/%d", c.proc.Name(), c.thread)
 	thread := fmt.Sprint(c.thread)
-	if id := c.session.identity(thread); id != "" {
-		c.owners.add(id, c.owner)
-	}
-	c.locker = c.session.locker(c.work.Lock, thread)
+	c.owners.began(c.proc.Name(), c.owner, c.session.Identity(thread))
+	c.locker = c.session.Locker(c.work.Lock, thread)
 }
 
 // critical is one critical section: lock, read, think, write, unlock.
@@ -180,10 +182,33 @@ func (c *client) critical(ctx context.Context) {
 	}
 }
 
-// acquire takes the lock once; ok is false when it was not granted.
+// acquire takes the lock once; ok is false when it was not granted. With a
+// lock whose acquires do not wait it tries until the wait is over, as users of
+// such a lock do.
 func (c *client) acquire(ctx context.Context, explicit time.Duration) (g lock.Grant, ok bool) {
-	opts := []lock.AcquireOption{lock.Wait(time.Duration(c.work.Wait))}
-	args := &checker.Args{Wait: int64(c.work.Wait)}
+	if c.waits {
+		g, kind := c.try(ctx, explicit, time.Duration(c.work.Wait))
+		return g, kind == checker.OK
+	}
+	for end := time.Now().Add(time.Duration(c.work.Wait)); ; {
+		g, kind := c.try(ctx, explicit, 0)
+		if kind != checker.Fail || ctx.Err() != nil || !c.proc.Gate() || !time.Now().Add(c.poll).Before(end) {
+			return g, kind == checker.OK
+		}
+		c.sleep(ctx, c.poll+time.Duration(c.rng.Int64N(int64(time.Millisecond))))
+		if ctx.Err() != nil || !c.proc.Gate() {
+			return lock.Grant{}, false
+		}
+	}
+}
+
+// gone is how an operation ends of a process that is not there any more.
+const gone checker.Kind = ""
+
+// try is one acquire, and how it ended.
+func (c *client) try(ctx context.Context, explicit, wait time.Duration) (lock.Grant, checker.Kind) {
+	opts := []lock.AcquireOption{lock.Wait(wait)}
+	args := &checker.Args{Wait: int64(wait)}
 	if c.lease {
 		args.Lease, args.Renewed = int64(c.work.Lease), c.renewed
 		if explicit > 0 {
@@ -195,11 +220,11 @@ func (c *client) acquire(ctx context.Context, explicit time.Duration) (g lock.Gr
 	defer done()
 	op, ok := c.begin(checker.Acquire, "acquire", args)
 	if !ok {
-		return g, false
+		return lock.Grant{}, gone
 	}
 	g, err := c.locker.TryLock(ctx, opts...)
 	if !c.proc.Gate() {
-		return g, false
+		return g, gone
 	}
 	moment := faults.Moment{Name: faults.Granted, Client: c.proc.Name(), Op: "acquire"}
 	if err != nil {
@@ -208,11 +233,14 @@ func (c *client) acquire(ctx context.Context, explicit time.Duration) (g lock.Gr
 		moment.Name = faults.Refused
 		c.announce(moment)
 		c.unclear = c.unclear || kind == checker.Info
-		return g, false
+		return g, kind
 	}
 	c.rec.finish(op, checker.OK, checker.Result{Count: g.Count, Token: g.Token})
 	c.announce(moment)
-	return g, c.proc.Gate()
+	if !c.proc.Gate() {
+		return g, gone
+	}
+	return g, checker.OK
 }
 
 // release gives one hold back; false means that the owner is done for.

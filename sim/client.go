@@ -49,6 +49,29 @@ func (w *World) Client(p *Process, group int) redis.UniversalClient {
 	})
 }
 
+// Addresses are those of the primaries of so many groups, for [World.Dialer].
+func (w *World) Addresses(groups int) []string {
+	all := make([]string, groups)
+	for g := range all {
+		all[g] = address(g+1, 0).String()
+	}
+	return all
+}
+
+// Dialer connects a process to the groups' primaries by their addresses, for
+// clients other than go-redis. It follows a primary as [World.Client] does. The
+// world must not be a cluster.
+func (w *World) Dialer(p *Process) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	return func(ctx context.Context, _, addr string) (net.Conn, error) {
+		for g := 1; g <= w.opts.Groups; g++ {
+			if address(g, 0).String() == addr {
+				return w.dial(ctx, p, w.routeOf(p.Name(), g))
+			}
+		}
+		return nil, fmt.Errorf("dial %s: there is no such server", addr)
+	}
+}
+
 // slotMap is the cluster as a client that can reach it sees it.
 func (w *World) slotMap(p *Process) []redis.ClusterSlot {
 	var m []redis.ClusterSlot

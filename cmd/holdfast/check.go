@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/rundir"
 )
 
 // checkFlags are the flags of "holdfast check".
@@ -137,7 +138,7 @@ func checkHistories(c *cobra.Command, args []string, f checkFlags) error {
 // badHistoryHint says what to do about a history that cannot be judged.
 func badHistoryHint(err error) string {
 	var invalid *checker.InvalidError
-	var damaged *damagedError
+	var damaged *rundir.DamagedError
 	switch {
 	case errors.As(err, &invalid) && invalid.CutOff:
 		return "its recording was cut off; holdfast check --cut-off judges what there is"
@@ -164,7 +165,7 @@ func openHistory(path string, f checkFlags, c *cobra.Command) (*checker.History,
 	bar := newReading(c.ErrOrStderr(), -1)
 	defer bar.done()
 	return unlessInterrupted(c.Context(), func() (*checker.History, error) {
-		return decodeHistory("stdin", decode, bar.of(c.InOrStdin()))
+		return rundir.Decode("stdin", decode, bar.of(c.InOrStdin()))
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/rundir"
 )
 
 // longHistory is what 20 clients do that take a right lock in turns, each
@@ -109,8 +110,8 @@ func TestDisagreementIsADefect(t *testing.T) {
 // A reader that fails for another reason than damage is not called damaged.
 func TestReadErrorIsItself(t *testing.T) {
 	broken := errors.New("the disk is gone")
-	_, err := decodeHistory("h", checker.Decode, io.MultiReader(strings.NewReader("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"), &failing{broken}))
-	var damaged *damagedError
+	_, err := rundir.Decode("h", checker.Decode, io.MultiReader(strings.NewReader("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"), &failing{broken}))
+	var damaged *rundir.DamagedError
 	if !errors.Is(err, broken) || errors.As(err, &damaged) {
 		t.Errorf("got %v", err)
 	}

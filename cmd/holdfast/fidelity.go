@@ -10,6 +10,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/live"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -93,7 +94,11 @@ func runFidelity(c *cobra.Command, args []string, f fidelityFlags) error {
 		if flags, err = flags.withBackend(c.Context(), c.ErrOrStderr()); err != nil {
 			return err
 		}
-		if _, _, err := plan(list, flags); err != nil {
+		locks, err := contend(c.Context(), flags.locks, nil)
+		if err != nil {
+			return err
+		}
+		if _, _, err := plan(list, locks, flags); err != nil {
 			return err
 		}
 	}
@@ -104,7 +109,7 @@ func runFidelity(c *cobra.Command, args []string, f fidelityFlags) error {
 	var halves []*playedList
 	for _, world := range worlds {
 		flags := f.in(world)
-		flags.out = dir.file(world)
+		flags.out = dir.File(world)
 		p, err := playList(c, list, args, flags)
 		if err != nil {
 			return err
@@ -119,7 +124,7 @@ func runFidelity(c *cobra.Command, args []string, f fidelityFlags) error {
 		return defect(fmt.Errorf("print result: %w", err))
 	}
 	for _, p := range halves {
-		fmt.Fprintf(c.ErrOrStderr(), "report: %s\n", p.dir.file("report.html"))
+		fmt.Fprintf(c.ErrOrStderr(), "report: %s\n", p.dir.File("report.html"))
 	}
 	for _, p := range halves {
 		if err := p.failure(c.ErrOrStderr()); err != nil {
@@ -139,13 +144,13 @@ func (f fidelityFlags) in(world string) runFlags {
 }
 
 // createFidelityDir makes a directory for the run directories of both worlds.
-func createFidelityDir(path string) (runDir, error) {
-	dir, err := createRunDir(path)
+func createFidelityDir(path string) (rundir.Dir, error) {
+	dir, err := rundir.Create(path)
 	if err != nil {
 		return "", err
 	}
 	for _, own := range []string{"results.json", "scenarios"} { // each world has its own
-		if err := os.Remove(dir.file(own)); err != nil {
+		if err := os.Remove(dir.File(own)); err != nil {
 			return "", fmt.Errorf("output directory: %w", err)
 		}
 	}

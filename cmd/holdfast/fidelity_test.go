@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/rundir"
 )
 
 // Where a simulated world and a real one agree, the command says so, and both
@@ -19,7 +21,7 @@ func TestFidelityOfAFewRuns(t *testing.T) {
 		{[]string{"contention", "--lock", "set-px", "--format", "markdown"}, []string{"| scenario | set-px |\n|---|:---:|\n| contention |"}},
 	} {
 		t.Run(c.args[0], func(t *testing.T) {
-			dir := runDir(filepath.Join(t.TempDir(), "both"))
+			dir := rundir.Dir(filepath.Join(t.TempDir(), "both"))
 			h := command(t, append(append([]string{"fidelity"}, c.args...), "--out", string(dir))...)
 			code := h.code(t)
 			if code != exitOK {
@@ -35,17 +37,17 @@ func TestFidelityOfAFewRuns(t *testing.T) {
 				t.Errorf("the directory has %v, %v", worlds, err)
 			}
 			for _, world := range []string{worldSim, worldLive} {
-				own := runDir(dir.file(world))
-				res, err := own.readResults()
+				own := rundir.Dir(dir.File(world))
+				res, err := own.ReadResults()
 				if err != nil || len(res.Runs) == 0 {
 					t.Errorf("%s: %d runs, %v", world, len(res.Runs), err)
 				}
 				for _, r := range res.Runs {
-					if r.World != world || !exists(own.file(filepath.FromSlash(r.History))) {
+					if r.World != world || !rundir.Exists(own.File(filepath.FromSlash(r.History))) {
 						t.Errorf("%s has a run of the %s world, with the history %s", world, r.World, r.History)
 					}
 				}
-				if !exists(own.file("report.html")) || !strings.Contains(h.stderr.String(), own.file("report.html")) {
+				if !rundir.Exists(own.File("report.html")) || !strings.Contains(h.stderr.String(), own.File("report.html")) {
 					t.Errorf("%s has no report, or nobody says where: %s", world, &h.stderr)
 				}
 			}
@@ -72,7 +74,7 @@ func TestServersThatAreLeftAreFound(t *testing.T) {
 		}
 	}
 	for _, next := range []string{"d", "d/", "c/live"} {
-		found, err := runDir(filepath.Join(top, next)).serversBeside()
+		found, err := serversBeside(rundir.Dir(filepath.Join(top, next)))
 		if want := []string{filepath.Join(top, "a", "servers"), filepath.Join(top, "b", "live", "servers")}; err != nil || strings.Join(found, " ") != strings.Join(want, " ") {
 			t.Errorf("beside %s: %v, %v", next, found, err)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/rundir"
 )
 
 // pollEvery is how often a file that is being written is asked for more.
@@ -91,7 +92,7 @@ func follow(ctx context.Context, path string, stdin io.Reader, stdout io.Writer)
 // further, which is always an error: the End event is the last that is wanted.
 func decodeInto(ctx context.Context, in io.Reader, w *watcher, events chan<- checker.Event) error {
 	buffered := bufio.NewReader(in)
-	if gzipped(buffered) {
+	if rundir.Gzipped(buffered) {
 		return errGzipped // its end would wait for more, and keep what was read last
 	}
 	d, err := checker.NewDecoder(buffered)

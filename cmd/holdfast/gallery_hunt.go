@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/lock/gallery"
+	"github.com/holdfast-go/holdfast/scenarios"
 )
 
 // hunt is the search for what catches one mutant.
@@ -54,9 +55,13 @@ func planHunts(mutants []gallery.Mutant, list []played, f galleryFlags) ([]*hunt
 	var all []*hunt
 	for _, m := range mutants {
 		h := &hunt{mutant: m, caught: map[catcher]int{}, unknown: map[catcher]int{}}
+		l, err := scenarios.FindSubject(m.Name)
+		if err != nil {
+			return nil, defect(err)
+		}
 		why := ""
 		for _, p := range list {
-			if ok, reason := p.scenario.Applies(m.Name); !ok {
+			if ok, reason := p.scenario.Applies(l); !ok {
 				why = fmt.Sprintf("%s does not apply: %s", p.scenario.Name, reason)
 				continue
 			}

@@ -1,17 +1,14 @@
 package main
 
 import (
-	"bufio"
-	"compress/flate"
-	"compress/gzip"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"syscall"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/rundir"
 )
 
 // decoder is checker.Decode, or checker.DecodeCutOff.
@@ -28,7 +25,7 @@ func readHistory(ctx context.Context, path string, decode decoder, stderr io.Wri
 	defer bar.done()
 	return unlessInterrupted(ctx, func() (*checker.History, error) {
 		defer f.Close()
-		return decodeHistory(path, decode, bar.of(f))
+		return rundir.Decode(path, decode, bar.of(f))
 	})
 }
 
@@ -72,60 +69,12 @@ func unlessInterrupted[T any](ctx context.Context, work func() (T, error)) (T, e
 	}
 }
 
-// damagedError says that a gzipped history cannot be unpacked.
-type damagedError struct{ err error }
-
-func (e *damagedError) Error() string {
-	if errors.Is(e.err, io.ErrUnexpectedEOF) {
-		return "the gzip data is cut off"
+// editedError says so.
+func editedError(d rundir.Dir, paths []string) error {
+	what := fmt.Sprintf("%s and %d more histories", paths[0], len(paths)-1)
+	if len(paths) == 1 {
+		what = paths[0]
 	}
-	return "the gzip data is damaged: " + e.err.Error()
-}
-
-func (e *damagedError) Unwrap() error { return e.err }
-
-// decodeHistory reads a history from r; name is for errors.
-func decodeHistory(name string, decode decoder, r io.Reader) (*checker.History, error) {
-	in := bufio.NewReaderSize(r, 64<<10)
-	var src io.Reader = in
-	if gzipped(in) {
-		unpacked := unpack(in)
-		defer unpacked.Close()
-		src = unpacked
-	}
-	h, err := decode(src)
-	var invalid *checker.InvalidError
-	var damaged *damagedError
-	switch {
-	case err == nil:
-		return h, nil
-	case errors.As(err, &invalid):
-		return nil, fmt.Errorf("%s: %w", name, err)
-	case errors.As(err, &damaged):
-		return nil, fmt.Errorf("%s: %w", name, damaged)
-	}
-	return nil, fmt.Errorf("read %s: %w", name, err)
-}
-
-func gzipped(in *bufio.Reader) bool {
-	magic, err := in.Peek(2)
-	return err == nil && magic[0] == 0x1f && magic[1] == 0x8b
-}
-
-// unpack unzips on the side, while the reader works on what it has. The reader
-// closes it when done.
-func unpack(r io.Reader) io.ReadCloser {
-	out, in := io.Pipe()
-	go func() {
-		z, err := gzip.NewReader(r)
-		if err == nil {
-			_, err = io.CopyBuffer(in, z, make([]byte, 256<<10))
-		}
-		var corrupt flate.CorruptInputError
-		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader) || errors.As(err, &corrupt) {
-			err = &damagedError{err}
-		}
-		in.CloseWithError(err)
-	}()
-	return out
+	return badInput(fmt.Errorf("%s: %s changed since the run: the hash is not the one in results.json", d, what),
+		"the verdicts are about the histories as they were; holdfast check judges one as it is now")
 }

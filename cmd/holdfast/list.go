@@ -40,7 +40,11 @@ func newListCmd() *cobra.Command {
 				}
 			case "locks":
 				for _, l := range scenarios.Locks() {
-					fmt.Fprintf(w, "%s\t%s\n", l, scenarios.Summary(l))
+					sub, err := scenarios.FindSubject(l)
+					if err != nil {
+						return defect(err)
+					}
+					fmt.Fprintf(w, "%s\t%s\n", l, sub.Summary())
 				}
 			case "mutants":
 				fmt.Fprintln(w, "mutant\tof\tclass\tmistake\tshipped by")

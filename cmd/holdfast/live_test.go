@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
@@ -135,11 +136,11 @@ func onlyFor(t *testing.T, scenario string, locks []string) []byte {
 // their promise and for locks that do not.
 func TestLiveSlice(t *testing.T) {
 	requireRedis(t)
-	dir := runDir(t.TempDir())
+	dir := rundir.Dir(t.TempDir())
 	files, locks, runs := sliceFiles(t)
 	h := command(t, append(append([]string{"run"}, files...), "--world", "live", "--lock", strings.Join(locks, ","), "--out", string(dir))...)
 	code := h.code(t)
-	res, err := dir.readResults()
+	res, err := dir.ReadResults()
 	if err != nil {
 		t.Fatalf("exit %d, %v: %s", code, err, &h.stderr)
 	}
@@ -168,7 +169,7 @@ func surprises(r reports.Run) string {
 
 // twoHolders says what a failover that loses a grant shows: who held the lock
 // at once, and how it came to that in the Sentinels' own words.
-func twoHolders(t *testing.T, dir runDir, all reports.Results) {
+func twoHolders(t *testing.T, dir rundir.Dir, all reports.Results) {
 	all.Runs = slices.DeleteFunc(all.Runs, func(r reports.Run) bool { return r.Scenario != "failover-lost-write" || r.Lock != "reentrant" })
 	all.Skipped = nil // the text of one run alone tells its story
 	if len(all.Runs) != 1 || all.Runs[0].Failure != "" {
@@ -178,7 +179,7 @@ func twoHolders(t *testing.T, dir runDir, all reports.Results) {
 		t.Errorf("exclusion is %s %s: %s", v.Outcome, v.Class, v.Reason)
 	}
 	var told bytes.Buffer
-	if err := reports.Text(&told, dir.document(all)); err != nil {
+	if err := reports.Text(&told, dir.Document(all)); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/reports"
 )
 
@@ -17,10 +18,10 @@ type outcome struct {
 }
 
 // execute plays the jobs in the world that is asked for.
-func execute(ctx context.Context, jobs []job, dir runDir, f runFlags, stderr io.Writer) outcome {
+func execute(ctx context.Context, jobs []job, dir rundir.Dir, f runFlags, stderr io.Writer) outcome {
 	for i := range jobs {
-		jobs[i].Path = historyPath(jobs[i].Scenario, jobs[i].Lock, jobs[i].Seed)
-		jobs[i].History = dir.file(jobs[i].Path)
+		jobs[i].Path = rundir.HistoryPath(jobs[i].Scenario, jobs[i].Lock, jobs[i].Seed)
+		jobs[i].History = dir.File(jobs[i].Path)
 	}
 	if f.world == worldLive {
 		return executeLive(ctx, jobs, dir, f, stderr)

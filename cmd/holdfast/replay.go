@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -25,8 +26,8 @@ servers.`,
   holdfast replay pause`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			dir := runDir(args[0])
-			res, err := dir.readResults()
+			dir := rundir.Dir(args[0])
+			res, err := dir.ReadResults()
 			if err != nil {
 				return badInput(err, "a run directory is what holdfast run writes; it holds results.json")
 			}
@@ -36,11 +37,11 @@ servers.`,
 					return badInput(fmt.Errorf("%s with %s was played in the %s world, where nothing happens twice", r.Scenario, r.Lock, r.World),
 						"holdfast check judges its history again", "to play it once more: "+res.Command)
 				}
-				src, err := os.ReadFile(dir.file("scenarios", r.Scenario+".yaml"))
+				src, err := os.ReadFile(dir.File("scenarios", r.Scenario+".yaml"))
 				if err != nil {
 					return badInput(err)
 				}
-				if _, err := scenarios.Parse(dir.file("scenarios", r.Scenario+".yaml"), src); err != nil {
+				if _, err := scenarios.Parse(dir.File("scenarios", r.Scenario+".yaml"), src); err != nil {
 					return badInput(err, "the run directory was changed since it was written")
 				}
 				jobs = append(jobs, job{ID: i, Scenario: r.Scenario, File: r.Scenario + ".yaml", Source: string(src), Lock: r.Lock, Seed: r.Seed})
@@ -77,7 +78,7 @@ servers.`,
 					fmt.Fprintf(c.OutOrStdout(), "same       %s %s seed %d: %.12s\n", r.Scenario, r.Lock, r.Seed, r.HistorySHA256)
 				}
 			}
-			if edited := dir.edited(res); len(edited) > 0 && differ == 0 {
+			if edited := dir.Edited(res); len(edited) > 0 && differ == 0 {
 				return editedError(dir, edited)
 			}
 			if differ > 0 {

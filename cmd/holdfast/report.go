@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+
+	"github.com/holdfast-go/holdfast/internal/rundir"
 )
 
 func newReportCmd() *cobra.Command {
@@ -23,19 +25,19 @@ changed since the run is left out, with exit code 2.`,
 			if !slices.Contains(formats, format) {
 				return usage(fmt.Sprintf("unknown format %q", format), didYouMean(format, formats))
 			}
-			dir := runDir(args[0])
-			res, err := dir.readResults()
+			dir := rundir.Dir(args[0])
+			res, err := dir.ReadResults()
 			if err != nil {
 				return badInput(err, "a run directory is what holdfast run writes; it holds results.json")
 			}
-			edited := dir.edited(res)
-			doc := dir.document(res, edited...)
+			edited := dir.Edited(res)
+			doc := dir.Document(res, edited...)
 			if format != "html" {
 				err = show(c.OutOrStdout(), doc, format)
-			} else if err = dir.writeReport(doc); err != nil {
+			} else if err = dir.WriteReport(doc); err != nil {
 				err = badInput(fmt.Errorf("write report: %w", err))
 			} else {
-				_, err = fmt.Fprintln(c.OutOrStdout(), dir.file("report.html"))
+				_, err = fmt.Fprintln(c.OutOrStdout(), dir.File("report.html"))
 			}
 			if err == nil && len(edited) > 0 {
 				err = editedError(dir, edited)

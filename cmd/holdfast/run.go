@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/live"
 	"github.com/holdfast-go/holdfast/lock/gallery"
 	"github.com/holdfast-go/holdfast/reports"
@@ -30,7 +31,10 @@ type runFlags struct {
 	stall   time.Duration
 	scale   float64
 	own     ownServers
+	adapter []string
 	servers live.Backend // what backend and own stand for, see withBackend
+	// contenders are what locks and adapter stand for, see contend.
+	contenders []contender
 }
 
 // The worlds that a scenario can be played in.
@@ -61,14 +65,16 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
   holdfast run holder-pause failover-lost-write --lock reentrant,fenced
   holdfast run ./mine.yaml --lock set-px-lua --seeds 100
   holdfast run --format json | jq .summary
-  holdfast run --world live --redis redis://127.0.0.1:6379 holder-pause`,
+  holdfast run --world live --redis redis://127.0.0.1:6379 holder-pause
+  holdfast run --world live --adapter adapters/node/holdfast-node-redlock`,
 		RunE: func(c *cobra.Command, args []string) error { return runScenarios(c, args, f) },
 	}
 	c.ValidArgs = scenarios.Names()
-	c.Flags().StringSliceVar(&f.locks, "lock", nil, "locks to play against, by name (default all)")
+	c.Flags().StringSliceVar(&f.locks, "lock", nil, "locks to play against, by name; all is the built-in ones (default all, or those of --adapter)")
 	c.Flags().StringVar(&f.world, "world", worldSim, "where to play: sim (virtual time) or live (real servers and processes, real time)")
 	c.Flags().StringVar(&f.backend, "backend", backendAuto, "live: what the servers are, redis (redis-server or valkey-server) or miniredis; auto is redis where it is installed")
 	f.own.flags(c)
+	c.Flags().StringArrayVar(&f.adapter, "adapter", nil, "live: the command of a worker process that has locks of its own, which are then played; may be given several times")
 	c.Flags().Float64Var(&f.scale, "time-scale", 0, "live: what every time of a scenario is multiplied with (default 0.2; 1.5 where servers have to fail over)")
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the first run of each cell")
 	c.Flags().IntVar(&f.seeds, "seeds", 1, "how many seeds to play, counting up from --seed")
@@ -106,7 +112,7 @@ func runScenarios(c *cobra.Command, args []string, f runFlags) error {
 
 // playedList is what came of playing scenarios against locks.
 type playedList struct {
-	dir     runDir
+	dir     rundir.Dir
 	results reports.Results
 	doc     reports.Document
 	outcome outcome
@@ -123,23 +129,26 @@ func playList(c *cobra.Command, list []played, args []string, f runFlags) (*play
 	if err != nil {
 		return nil, err
 	}
-	jobs, skipped, err := plan(list, f)
+	if f.contenders, err = contend(c.Context(), f.locks, f.adapter); err != nil {
+		return nil, err
+	}
+	jobs, skipped, err := plan(list, f.contenders, f)
 	if err != nil {
 		return nil, err
 	}
-	dir, err := createRunDir(f.out)
+	dir, err := rundir.Create(f.out)
 	if err != nil {
 		return nil, badInput(err, "choose another directory with --out")
 	}
 	for _, p := range list {
-		if err := dir.writeScenario(p); err != nil {
+		if err := dir.WriteScenario(p.scenario.Name, p.source); err != nil {
 			return nil, badInput(fmt.Errorf("output directory: %w", err))
 		}
 	}
 	p := &playedList{dir: dir, outcome: execute(c.Context(), jobs, dir, f, c.ErrOrStderr())}
 	p.results = results(args, f, p.outcome, skipped)
-	p.doc = dir.document(p.results)
-	p.saved = dir.save(p.results, p.doc)
+	p.doc = dir.Document(p.results)
+	p.saved = dir.Save(p.results, p.doc)
 	return p, nil
 }
 
@@ -183,7 +192,10 @@ func (f runFlags) check() error {
 	if err := checkFormat(f.format, runFormats); err != nil {
 		return err
 	}
-	return checkLocks(f.locks)
+	if len(f.adapter) > 0 && f.world != worldLive {
+		return usage("--adapter is for --world live: virtual time has no other processes", "a lock in Go runs in virtual time with package locktest: see docs/test-your-own-lock.md")
+	}
+	return nil
 }
 
 // playable are the locks that can be asked for by name: the built-in ones, and
@@ -246,20 +258,17 @@ func unknownScenario(err error) error {
 const notRun = "not run: "
 
 // plan lists the runs to play, and what does not apply or cannot be played.
-func plan(list []played, f runFlags) (jobs []job, skipped []reports.Skip, err error) {
-	locks := f.locks
-	if len(locks) == 0 {
-		locks = scenarios.Locks()
-	}
+func plan(list []played, locks []contender, f runFlags) (jobs []job, skipped []reports.Skip, err error) {
 	for _, p := range list {
-		for _, l := range locks {
+		for _, c := range locks {
+			l := c.subject
 			if ok, reason := p.scenario.Applies(l); !ok {
-				skipped = append(skipped, reports.Skip{Scenario: p.scenario.Name, Lock: l, Reason: reason})
+				skipped = append(skipped, reports.Skip{Scenario: p.scenario.Name, Lock: l.Name(), Reason: reason})
 				continue
 			}
 			if f.world == worldLive {
 				if ok, reason := p.scenario.Carried(l, f.servers); !ok {
-					skipped = append(skipped, reports.Skip{Scenario: p.scenario.Name, Lock: l, Reason: notRun + reason})
+					skipped = append(skipped, reports.Skip{Scenario: p.scenario.Name, Lock: l.Name(), Reason: notRun + reason})
 					continue
 				}
 			}
@@ -269,7 +278,7 @@ func plan(list []played, f runFlags) (jobs []job, skipped []reports.Skip, err er
 				}
 			}
 			for i := range f.seeds {
-				jobs = append(jobs, job{ID: len(jobs), Scenario: p.scenario.Name, File: p.file, Source: string(p.source), Lock: l, Seed: f.seed + uint64(i)})
+				jobs = append(jobs, job{ID: len(jobs), Scenario: p.scenario.Name, File: p.file, Source: string(p.source), Lock: l.Name(), Seed: f.seed + uint64(i)})
 			}
 		}
 	}
@@ -297,7 +306,7 @@ func (p *playedList) conclude(c *cobra.Command, f runFlags) error {
 	}
 	stderr := c.ErrOrStderr()
 	if p.saved == nil && p.outcome.output == "" {
-		fmt.Fprintf(stderr, "report: %s\n", p.dir.file("report.html"))
+		fmt.Fprintf(stderr, "report: %s\n", p.dir.File("report.html"))
 	}
 	if err := p.failure(stderr); err != nil {
 		return err
@@ -363,6 +372,9 @@ func commandLine(args []string, f runFlags) string {
 		words = append(words, "--time-scale", fmt.Sprint(f.scale))
 	}
 	words = append(words, f.own.words()...)
+	for _, a := range f.adapter {
+		words = append(words, "--adapter", "'"+a+"'")
+	}
 	words = append(words, "--seed", fmt.Sprint(f.seed))
 	if f.seeds > 1 {
 		words = append(words, "--seeds", fmt.Sprint(f.seeds))

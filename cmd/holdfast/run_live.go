@@ -7,11 +7,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/live"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -29,20 +31,20 @@ const attempts = 3
 const liveLimit = 10 * time.Minute
 
 // executeLive plays the jobs on real servers.
-func executeLive(ctx context.Context, jobs []job, dir runDir, f runFlags, stderr io.Writer) (o outcome) {
+func executeLive(ctx context.Context, jobs []job, dir rundir.Dir, f runFlags, stderr io.Writer) (o outcome) {
 	redis.SetLogger(quiet{})
 	exe, err := self()
 	if err != nil {
 		return outcome{err: err}
 	}
-	servers, err := dir.openServers()
+	servers, err := openServers(dir)
 	if err != nil {
 		return outcome{err: err}
 	}
 	defer func() { o.err = errors.Join(o.err, servers.close()) }()
 	bar := newProgress(stderr, len(jobs))
 	defer bar.done()
-	l := livePlayer{how: scenarios.Live{Backend: f.servers, Dir: string(servers), Worker: []string{exe, "client"}, Scale: f.scale}, bar: bar, answers: make([]*answer, len(jobs))}
+	l := livePlayer{how: scenarios.Live{Backend: f.servers, Dir: string(servers), Worker: []string{exe, "client"}, Scale: f.scale}, locks: f.contenders, bar: bar, answers: make([]*answer, len(jobs))}
 	l.playAll(ctx, jobs, f.workers)
 	// Runs that the machine was too busy for get it almost to themselves.
 	var again []job
@@ -64,6 +66,7 @@ func executeLive(ctx context.Context, jobs []job, dir runDir, f runFlags, stderr
 // livePlayer plays runs on real servers.
 type livePlayer struct {
 	how     scenarios.Live
+	locks   []contender
 	bar     progress
 	answers []*answer // by job
 }
@@ -123,14 +126,18 @@ func (l livePlayer) once(ctx context.Context, j job) (a answer) {
 		return a
 	}
 	how := l.how
+	c := l.locks[slices.IndexFunc(l.locks, func(c contender) bool { return c.subject.Name() == j.Lock })]
+	if c.command != nil {
+		how.Worker = c.command
+	}
 	if how.Scale == 0 {
-		how.Scale = s.Pace(j.Lock)
+		how.Scale = s.Pace(c.subject)
 	}
 	a.Run.TimeScale = how.Scale
 	how.Journal = journalPath(j.History)
 	ctx, cancel := context.WithTimeout(ctx, liveLimit)
 	defer cancel()
-	p, err := scenarios.PlayLive(ctx, s, j.Lock, j.Seed, version, how)
+	p, err := scenarios.PlayLive(ctx, s, c.subject, j.Seed, version, how)
 	var slow *scenarios.SlowMachineError
 	var setup *scenarios.SetupError
 	switch {
@@ -144,8 +151,8 @@ func (l livePlayer) once(ctx context.Context, j job) (a answer) {
 		a.Defect = err.Error()
 		return a
 	}
-	a.record(p)
-	a.judge(j, s, p.History)
+	rundir.Record(&a.Run, p)
+	a.judge(j, s, c.subject, p.History)
 	a.disturbed = !a.Run.AsExpected && p.Disturbed
 	return a
 }
@@ -160,9 +167,9 @@ const serversName = "servers"
 
 // openServers makes the place where servers run, and ends what runs that were
 // killed have left: in this run directory, and in those beside it.
-func (d runDir) openServers() (serversDir, error) {
-	own := d.file(serversName)
-	left, err := d.serversBeside()
+func openServers(d rundir.Dir) (serversDir, error) {
+	own := d.File(serversName)
+	left, err := serversBeside(d)
 	if err != nil {
 		return "", err
 	}
@@ -182,7 +189,7 @@ func (d runDir) openServers() (serversDir, error) {
 
 // serversBeside lists where servers run in this run directory and those beside
 // it, among them the live halves of comparisons.
-func (d runDir) serversBeside() ([]string, error) {
+func serversBeside(d rundir.Dir) ([]string, error) {
 	beside := []string{filepath.Dir(filepath.Clean(string(d)))}
 	if filepath.Base(string(d)) == worldLive { // one itself
 		beside = append(beside, filepath.Dir(beside[0]))
@@ -195,7 +202,7 @@ func (d runDir) serversBeside() ([]string, error) {
 		}
 		for _, e := range entries {
 			for _, run := range []string{filepath.Join(parent, e.Name()), filepath.Join(parent, e.Name(), worldLive)} {
-				if servers := filepath.Join(run, serversName); exists(filepath.Join(run, "results.json")) && exists(servers) {
+				if servers := filepath.Join(run, serversName); rundir.Exists(filepath.Join(run, "results.json")) && rundir.Exists(servers) {
 					found = append(found, servers)
 				}
 			}

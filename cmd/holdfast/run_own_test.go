@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/rundir"
 )
 
 // onesOwn starts a redis-server as a user would have it, with a password and a
@@ -48,11 +50,11 @@ func onesOwn(t *testing.T, password string) (*redis.Client, string) {
 // of the password.
 func TestRunsOnAServerOfOnesOwn(t *testing.T) {
 	c, addr := onesOwn(t, "s3cret")
-	dir := runDir(t.TempDir())
+	dir := rundir.Dir(t.TempDir())
 	h := command(t, "run", "holder-pause", "lost-unlock-message", "clock-jump", "--lock", "set-px-lua,fenced,multi",
 		"--world", "live", "--workers", "1", "--redis", "redis://:s3cret@"+addr, "--out", string(dir))
 	code := h.code(t)
-	res, err := dir.readResults()
+	res, err := dir.ReadResults()
 	if err != nil || code != exitOK {
 		t.Fatalf("exit %d, %v: %s%s", code, err, &h.stdout, &h.stderr)
 	}

@@ -47,12 +47,3 @@ func checkWorkers(workers int, stall time.Duration) error {
 	}
 	return nil
 }
-
-func checkLocks(locks []string) error {
-	for _, l := range locks {
-		if known := playable(); !slices.Contains(known, l) {
-			return usage(fmt.Sprintf("unknown lock %q", l), didYouMean(l, known), "holdfast list locks shows them all; holdfast list mutants those that are wrong on purpose")
-		}
-	}
-	return nil
-}

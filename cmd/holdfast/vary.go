@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -77,7 +78,7 @@ func (f varyFlags) check() error {
 	if err := checkFormat(f.format, tableFormats); err != nil {
 		return err
 	}
-	return checkLocks(f.locks)
+	return nil
 }
 
 func runVariations(c *cobra.Command, args []string, f varyFlags) error {
@@ -88,7 +89,11 @@ func runVariations(c *cobra.Command, args []string, f varyFlags) error {
 	if err != nil {
 		return err
 	}
-	cells, skipped, err := plan(list, runFlags{locks: f.locks, seeds: 1})
+	locks, err := contend(c.Context(), f.locks, nil)
+	if err != nil {
+		return err
+	}
+	cells, skipped, err := plan(list, locks, runFlags{seeds: 1})
 	if err != nil {
 		return err
 	}
@@ -157,7 +162,7 @@ func (v *variations) jobs() iter.Seq[job] {
 			j.File = fmt.Sprintf("%s (variation %d)", j.File, seed)
 			if v.flags.out != "" {
 				j.Path = variationPath(j.Scenario, j.Lock, seed) + ".jsonl"
-				j.History = runDir(v.flags.out).file(j.Path)
+				j.History = rundir.Dir(v.flags.out).File(j.Path)
 			}
 			if !yield(j) {
 				return
@@ -186,7 +191,7 @@ func (v *variations) keep(found []surprise, stderr io.Writer) error {
 		if err != nil {
 			return err
 		}
-		path := runDir(v.flags.out).file(variationPath(s.Scenario, s.Lock, s.Seed) + ".yaml")
+		path := rundir.Dir(v.flags.out).File(variationPath(s.Scenario, s.Lock, s.Seed) + ".yaml")
 		if err := os.WriteFile(path, src, 0o644); err != nil {
 			return err
 		}

@@ -5,11 +5,11 @@ import (
 	"runtime"
 
 	"github.com/spf13/cobra"
+
+	numbers "github.com/holdfast-go/holdfast/internal/version"
 )
 
-// version is part of every history: scenario, seed and version are enough to
-// run again.
-const version = "0.1.0"
+const version = numbers.Holdfast
 
 func newVersionCmd() *cobra.Command {
 	return &cobra.Command{

@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
@@ -116,102 +116,36 @@ func play(j job) (a answer) {
 		a.Defect = err.Error()
 		return a
 	}
-	p, err := scenarios.Play(s, j.Lock, j.Seed, version)
+	l, err := scenarios.FindSubject(j.Lock)
 	if err != nil {
 		a.Defect = err.Error()
 		return a
 	}
-	a.record(p)
+	p, err := scenarios.Play(s, l, j.Seed, version)
+	if err != nil {
+		a.Defect = err.Error()
+		return a
+	}
+	rundir.Record(&a.Run, p)
 	if j.History != "" || j.Judge {
-		a.judge(j, s, p.History)
+		a.judge(j, s, l, p.History)
 		a.Run.Stats.WallMS = float64(time.Since(began).Microseconds()) / 1000
 	}
 	return a
 }
 
-// record notes what was played.
-func (a *answer) record(p *scenarios.Played) {
-	a.Run.HistorySHA256 = p.History.Hash()
-	a.Run.Stats = reports.Stats{
-		Ops: countOps(p.History), VirtualMS: float64(p.Took) / float64(time.Millisecond), Commands: p.Commands,
-	}
-}
-
 // judge judges a history, compares the verdicts with the expected ones, and
 // stores it where the job says.
-func (a *answer) judge(j job, s *scenarios.Scenario, h *checker.History) {
-	judged, err := checker.Judge(h, checker.Options{})
-	var disagreement *checker.DisagreementError
-	switch {
-	case errors.As(err, &disagreement):
+func (a *answer) judge(j job, s *scenarios.Scenario, l *scenarios.Subject, h *checker.History) {
+	if err := rundir.Judge(&a.Run, s, l, h); err != nil {
 		a.Defect = err.Error()
-	case err != nil:
-		a.Defect = fmt.Sprintf("the recorded history is invalid: %v", err)
 	}
-	a.Run.Verdicts = judged.Verdicts
-	expect(&a.Run, s)
 	if j.History == "" || (j.Surprise && a.Run.AsExpected) {
 		return
 	}
-	if err := store(j.History, h); err != nil {
+	if err := rundir.Store(j.History, h); err != nil {
 		a.Output = err.Error()
 		return
 	}
 	a.Run.History = j.Path
-}
-
-// expect fills in what the scenario argues for, and compares.
-func expect(r *reports.Run, s *scenarios.Scenario) {
-	r.Expected = map[checker.Property]checker.Outcome{}
-	r.ExpectedClass = map[checker.Property]string{}
-	r.Because = map[checker.Property]string{}
-	r.AsExpected = len(r.Verdicts) > 0
-	for property, e := range s.Expected(r.Lock) {
-		v, judged := r.Verdicts[property]
-		if !judged {
-			if e.Outcome != checker.Good { // an expectation of something the lock does not claim
-				r.AsExpected = false
-				r.Failure = fmt.Sprintf("the scenario expects a verdict on %s, which %s does not claim", property, r.Lock)
-			}
-			continue
-		}
-		r.Expected[property], r.Because[property] = e.Outcome, e.Because
-		if e.Class != "" {
-			r.ExpectedClass[property] = e.Class
-		}
-		if v.Outcome != e.Outcome || (e.Class != "" && v.Class != e.Class) {
-			r.AsExpected = false
-		}
-	}
-}
-
-func countOps(h *checker.History) int {
-	n := 0
-	for _, e := range h.Events {
-		if e.Kind == checker.Invoke {
-			n++
-		}
-	}
-	return n
-}
-
-// store writes a history to a file, whole or not at all.
-func store(path string, h *checker.History) (err error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("store history: %w", err)
-	}
-	f, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("store history: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(path)
-		}
-	}()
-	w := bufio.NewWriter(f)
-	if err := errors.Join(checker.Encode(w, h), w.Flush(), f.Close()); err != nil {
-		return fmt.Errorf("store history %s: %w", path, err)
-	}
-	return nil
 }

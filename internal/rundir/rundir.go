@@ -1,9 +1,11 @@
-package main
+// Package rundir is the directory of one invocation, in which runs and what
+// came of them are stored: each can be played, judged and rendered again from
+// what is in it.
+package rundir
 
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -19,24 +21,24 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
-// runDir is the directory of one invocation:
+// Dir is the directory of one invocation:
 //
 //	results.json                               the verdicts
 //	report.html                                the report
 //	scenarios/NAME.yaml                        what was played
 //	histories/NAME/LOCK-seed-N.jsonl           what happened
-type runDir string
+type Dir string
 
-// createRunDir makes a new run directory; an empty path picks one by the time.
+// Create makes a new run directory; an empty path picks one by the time.
 // A run directory that is there already is made anew.
-func createRunDir(path string) (runDir, error) {
+func Create(path string) (Dir, error) {
 	if path == "" {
 		path = filepath.Join("holdfast-runs", time.Now().Format("20060102-150405"))
-		for i := 2; exists(path); i++ {
+		for i := 2; Exists(path); i++ {
 			path = filepath.Join("holdfast-runs", fmt.Sprintf("%s-%d", time.Now().Format("20060102-150405"), i))
 		}
 	}
-	if exists(filepath.Join(path, "results.json")) { // a run directory: what it holds is of another run
+	if Exists(filepath.Join(path, "results.json")) { // a run directory: what it holds is of another run
 		for _, old := range []string{"scenarios", "histories", "report.html"} {
 			if err := os.RemoveAll(filepath.Join(path, old)); err != nil {
 				return "", fmt.Errorf("output directory: %w", err)
@@ -50,59 +52,63 @@ func createRunDir(path string) (runDir, error) {
 	if err := os.WriteFile(probe, nil, 0o644); err != nil {
 		return "", fmt.Errorf("output directory: %w", err)
 	}
-	return runDir(path), nil
+	return Dir(path), nil
 }
 
-func exists(path string) bool {
+// Exists says whether there is something at a path.
+func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }
 
-func (d runDir) file(parts ...string) string {
+// File is the path of a file in the directory.
+func (d Dir) File(parts ...string) string {
 	return filepath.Join(append([]string{string(d)}, parts...)...)
 }
 
-// historyPath is where a run's history goes, relative to the directory. Names
+// HistoryPath is where a run's history goes, relative to the directory. Names
 // of scenarios and locks are safe as file names by their own rules.
-func historyPath(scenario, lock string, seed uint64) string {
+func HistoryPath(scenario, lock string, seed uint64) string {
 	return filepath.Join("histories", scenario, fmt.Sprintf("%s-seed-%d.jsonl", lock, seed))
 }
 
-func (d runDir) writeScenario(p played) error {
-	return os.WriteFile(d.file("scenarios", p.scenario.Name+".yaml"), p.source, 0o644)
+// WriteScenario stores the source of a scenario that is played.
+func (d Dir) WriteScenario(name string, source []byte) error {
+	return os.WriteFile(d.File("scenarios", name+".yaml"), source, 0o644)
 }
 
-func (d runDir) writeResults(res reports.Results) error {
+// WriteResults writes the verdicts.
+func (d Dir) WriteResults(res reports.Results) error {
 	var b bytes.Buffer
 	if err := reports.JSON(&b, res); err != nil {
 		return err
 	}
-	return os.WriteFile(d.file("results.json"), b.Bytes(), 0o644)
+	return os.WriteFile(d.File("results.json"), b.Bytes(), 0o644)
 }
 
-// readResults reads results.json again.
-func (d runDir) readResults() (reports.Results, error) {
-	f, err := os.Open(d.file("results.json"))
+// ReadResults reads results.json again.
+func (d Dir) ReadResults() (reports.Results, error) {
+	f, err := os.Open(d.File("results.json"))
 	if err != nil {
 		return reports.Results{}, err
 	}
 	defer f.Close()
 	res, err := reports.ReadJSON(f)
 	if err != nil {
-		return res, fmt.Errorf("%s: %w", d.file("results.json"), err)
+		return res, fmt.Errorf("%s: %w", d.File("results.json"), err)
 	}
 	return res, nil
 }
 
-// edited lists the stored histories that are not what the run wrote: their
+// Edited lists the stored histories that are not what the run wrote: their
 // hash is not the one in the results.
-func (d runDir) edited(res reports.Results) []string {
+func (d Dir) Edited(res reports.Results) []string {
 	var paths []string
 	for _, r := range res.Runs {
 		if r.History == "" || r.HistorySHA256 == "" {
 			continue
 		}
-		f, err := os.Open(d.file(filepath.FromSlash(r.History)))
+		f, err := os.Open(d.File(filepath.FromSlash(r.History)))
 		if err != nil {
 			continue // the report says that it is not there
 		}
@@ -115,19 +121,9 @@ func (d runDir) edited(res reports.Results) []string {
 	return paths
 }
 
-// editedError says so.
-func editedError(d runDir, paths []string) error {
-	what := fmt.Sprintf("%s and %d more histories", paths[0], len(paths)-1)
-	if len(paths) == 1 {
-		what = paths[0]
-	}
-	return badInput(fmt.Errorf("%s: %s changed since the run: the hash is not the one in results.json", d, what),
-		"the verdicts are about the histories as they were; holdfast check judges one as it is now")
-}
-
-// document is what the report draws: the results, with the scenarios and
+// Document is what the report draws: the results, with the scenarios and
 // histories of the directory, but for those that were edited.
-func (d runDir) document(res reports.Results, edited ...string) reports.Document {
+func (d Dir) Document(res reports.Results, edited ...string) reports.Document {
 	doc := reports.Document{Results: res, Histories: func(r reports.Run) (*checker.History, error) {
 		if r.History == "" {
 			return nil, nil
@@ -135,14 +131,14 @@ func (d runDir) document(res reports.Results, edited ...string) reports.Document
 		if slices.Contains(edited, r.History) {
 			return nil, errors.New("it was changed since the run")
 		}
-		return readHistory(context.Background(), d.file(filepath.FromSlash(r.History)), checker.Decode, io.Discard)
+		return readHistory(d.File(filepath.FromSlash(r.History)))
 	}}
 	seen := map[string]bool{}
 	about := func(name string) {
 		if seen[name] {
 			return
 		}
-		if s, err := scenarios.Load(d.file("scenarios", name+".yaml")); err == nil {
+		if s, err := scenarios.Load(d.File("scenarios", name+".yaml")); err == nil {
 			doc.About = append(doc.About, reports.About{Name: s.Name, Title: s.Title, Story: s.Story})
 		}
 		seen[name] = true
@@ -162,13 +158,14 @@ func (d runDir) document(res reports.Results, edited ...string) reports.Document
 	return doc
 }
 
-// save writes the verdicts and the report.
-func (d runDir) save(res reports.Results, doc reports.Document) error {
-	return errors.Join(d.writeResults(res), d.writeReport(doc))
+// Save writes the verdicts and the report.
+func (d Dir) Save(res reports.Results, doc reports.Document) error {
+	return errors.Join(d.WriteResults(res), d.WriteReport(doc))
 }
 
-func (d runDir) writeReport(doc reports.Document) error {
-	f, err := os.Create(d.file("report.html"))
+// WriteReport writes the report.
+func (d Dir) WriteReport(doc reports.Document) error {
+	f, err := os.Create(d.File("report.html"))
 	if err != nil {
 		return err
 	}

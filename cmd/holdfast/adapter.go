@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"mvdan.cc/sh/v3/shell"
+
+	"github.com/holdfast-go/holdfast/live"
+	protocol "github.com/holdfast-go/holdfast/live/worker"
+)
+
+// describeLimit bounds the start of an adapter that is asked what it has: a
+// virtual machine may have to come up first.
+const describeLimit = 30 * time.Second
+
+// adapterCommand splits the command of an adapter into words, as a shell does.
+// The program is made absolute, as processes run in directories of their own.
+func adapterCommand(command string) ([]string, error) {
+	argv, err := shell.Fields(command, nil)
+	if err != nil {
+		return nil, usage(fmt.Sprintf("--adapter %s: %v", command, err), "quote as in a shell")
+	}
+	if len(argv) == 0 {
+		return nil, usage("--adapter needs a command")
+	}
+	program, err := exec.LookPath(argv[0])
+	if err != nil {
+		return nil, badInput(fmt.Errorf("adapter %s: %w", command, err), "it may have to be built first: see adapters/README.md")
+	}
+	if argv[0], err = filepath.Abs(program); err != nil {
+		return nil, badInput(fmt.Errorf("adapter %s: %w", command, err))
+	}
+	for i, word := range argv[1:] { // files that are there are meant as files
+		if abs, err := filepath.Abs(word); err == nil && !filepath.IsAbs(word) && isFileThere(word) {
+			argv[i+1] = abs
+		}
+	}
+	return argv, nil
+}
+
+func isFileThere(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// describe starts an adapter, asks it what it has, and stops it.
+func describe(ctx context.Context, argv []string) (locks []protocol.Description, err error) {
+	dir, err := os.MkdirTemp("", "holdfast-adapter-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	ctx, cancel := context.WithTimeout(ctx, describeLimit)
+	defer cancel()
+	p, err := live.StartProcess("adapter", dir, argv)
+	if err != nil {
+		return nil, err
+	}
+	locks, err = p.Conversation().Describe(ctx)
+	if err == nil {
+		return locks, p.Stop(ctx)
+	}
+	if err = errors.Join(err, p.Kill()); p.Stderr() != "" {
+		err = fmt.Errorf("%w; the end of its stderr:\n%s", err, p.Stderr())
+	}
+	return nil, err
+}

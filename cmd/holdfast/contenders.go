@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/holdfast-go/holdfast/scenarios"
+)
+
+// contender is a lock to play against.
+type contender struct {
+	subject *scenarios.Subject
+	// command is that of its client processes; nil for a lock that is built in.
+	command []string
+}
+
+// allLocks stands for every built-in lock, beside locks of adapters.
+const allLocks = "all"
+
+// contend finds the locks that are named; without a name those of the adapters,
+// or else all that are built in. An adapter is started, and asked what it has.
+func contend(ctx context.Context, names, adapters []string) ([]contender, error) {
+	guests, err := adapterLocks(ctx, adapters)
+	if err != nil {
+		return nil, err
+	}
+	if len(names) == 0 && len(guests) > 0 {
+		return guests, nil
+	}
+	if i := slices.Index(names, allLocks); i >= 0 || len(names) == 0 {
+		var all []string
+		for _, g := range guests {
+			all = append(all, g.subject.Name())
+		}
+		names = slices.Concat(names[:max(i, 0)], scenarios.Locks(), all, names[min(i+1, len(names)):])
+	}
+	var list []contender
+	for _, name := range names {
+		c, err := find(name, guests)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(list, func(d contender) bool { return d.subject.Name() == name }) {
+			list = append(list, c)
+		}
+	}
+	return list, nil
+}
+
+func find(name string, guests []contender) (contender, error) {
+	for _, g := range guests {
+		if g.subject.Name() == name {
+			return g, nil
+		}
+	}
+	l, err := scenarios.FindSubject(name)
+	if err != nil {
+		own := make([]string, len(guests))
+		for i, g := range guests {
+			own[i] = g.subject.Name()
+		}
+		return contender{}, usage(err.Error(), didYouMean(name, slices.Concat(own, playable())), "holdfast list locks shows them all; holdfast list mutants those that are wrong on purpose")
+	}
+	return contender{subject: l}, nil
+}
+
+// adapterLocks are the locks of adapters.
+func adapterLocks(ctx context.Context, adapters []string) ([]contender, error) {
+	var all []contender
+	for _, a := range adapters {
+		argv, err := adapterCommand(a)
+		if err != nil {
+			return nil, err
+		}
+		locks, err := describe(ctx, argv)
+		if err != nil {
+			return nil, badInput(fmt.Errorf("adapter %s: %w", a, err), "docs/worker-protocol.md says what a worker process answers; holdfast adapter check -- "+a+" tries it")
+		}
+		for _, d := range locks {
+			l, err := scenarios.NewGuest(d, nil)
+			if err != nil {
+				return nil, badInput(fmt.Errorf("adapter %s: %w", a, err))
+			}
+			if slices.ContainsFunc(all, func(c contender) bool { return c.subject.Name() == d.Name }) {
+				return nil, usage(fmt.Sprintf("two adapters have a lock %q", d.Name))
+			}
+			all = append(all, contender{l, argv})
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,123 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// classified is a locker whose errors have the classes of package lock.
+type classified struct {
+	of   lock.Locker
+	lock *Lock
+}
+
+// Lock implements [lock.Locker].
+func (c *classified) Lock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
+	g, err := c.of.Lock(ctx, opts...)
+	return c.counted(g), c.class(ctx, err)
+}
+
+// TryLock implements [lock.Locker].
+func (c *classified) TryLock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
+	g, err := c.of.TryLock(ctx, opts...)
+	return c.counted(g), c.class(ctx, err)
+}
+
+// counted corrects the count of a lock that has only one hold at a time: one
+// whose lease has ended without anybody's noticing is over.
+func (c *classified) counted(g lock.Grant) lock.Grant {
+	if !c.lock.Claims.Reentrant {
+		g.Count = 1
+	}
+	return g
+}
+
+// Unlock implements [lock.Locker].
+func (c *classified) Unlock(ctx context.Context) (remaining int, err error) {
+	remaining, err = c.of.Unlock(ctx)
+	if !c.lock.Claims.Reentrant {
+		remaining = 0
+	}
+	return remaining, c.class(ctx, err)
+}
+
+// Lost implements [lock.LostNotifier]. It is nil where the lock does not tell.
+func (c *classified) Lost() <-chan struct{} {
+	if n, ok := c.of.(lock.LostNotifier); ok && c.lock.Claims.LostSign {
+		return n.Lost()
+	}
+	return nil
+}
+
+// HoldCount implements [lock.HoldCounter], where the lock does.
+func (c *classified) HoldCount(ctx context.Context) (int, error) {
+	if h, ok := c.of.(lock.HoldCounter); ok {
+		return h.HoldCount(ctx)
+	}
+	return 0, errors.ErrUnsupported
+}
+
+// Extend makes the hold last lease from now on, where the lock can.
+func (c *classified) Extend(ctx context.Context, lease time.Duration) error {
+	if x, ok := c.of.(interface {
+		Extend(context.Context, time.Duration) error
+	}); ok {
+		return c.class(ctx, x.Extend(ctx, lease))
+	}
+	return errors.ErrUnsupported
+}
+
+// classes are the errors that an outcome is told apart by.
+var classes = []error{lock.ErrBusy, lock.ErrNotHeld, lock.ErrLost, lock.ErrUnknown, lock.ErrAcks, lock.ErrClosed}
+
+// class gives an error of the lock its class; one that nobody knows is left as
+// it is.
+func (c *classified) class(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	for _, known := range classes {
+		if errors.Is(err, known) {
+			return err
+		}
+	}
+	as := func(class error) error { return fmt.Errorf("%w: %w", class, err) }
+	if c.lock.Classify != nil {
+		if class := c.lock.Classify(err); class != nil {
+			return as(class)
+		}
+	}
+	var waited *waitedError
+	is := func(target error) bool { return target != nil && errors.Is(err, target) }
+	switch {
+	case ctx.Err() != nil:
+		return as(ctx.Err())
+	case is(c.lock.Lost):
+		return as(lock.ErrLost)
+	case is(c.lock.NotHeld):
+		return as(lock.ErrNotHeld)
+	case is(c.lock.Busy):
+		return as(lock.ErrBusy)
+	case errors.As(err, &waited) && errors.Is(err, context.DeadlineExceeded):
+		return as(lock.ErrBusy)
+	case broken(err):
+		return as(lock.ErrUnknown)
+	}
+	return err
+}
+
+// broken says that a request may or may not have been carried out.
+func broken(err error) bool {
+	var network net.Error
+	var reply redis.Error
+	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, redis.ErrPoolTimeout) || errors.As(err, &reply) && !errors.Is(err, redis.Nil)
+}

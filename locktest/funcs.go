@@ -1,0 +1,104 @@
+package locktest
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// Funcs makes one owner's view of a lock of functions. Acquire and Release are
+// required. The context of an acquire that may wait ends when the wait is over;
+// that of one that may not wait has no end of its own.
+type Funcs struct {
+	// Acquire takes the lock, and waits for it as long as ctx lasts if the lock
+	// claims to wait. AcquireFor does with a lease of its own that is not
+	// renewed; it goes with Claims.Explicit.
+	Acquire    func(ctx context.Context) error
+	AcquireFor func(ctx context.Context, lease time.Duration) error
+	// Release gives one hold back.
+	Release func(ctx context.Context) error
+	// Token is the fencing token of the hold; it goes with Claims.Fencing.
+	Token func() uint64
+	// LostSign is closed when the hold is lost; it goes with Claims.LostSign. It
+	// is asked for after each grant.
+	LostSign func() <-chan struct{}
+
+	mu   sync.Mutex
+	held int
+	lost <-chan struct{}
+}
+
+var (
+	_ lock.Locker       = (*Funcs)(nil)
+	_ lock.LostNotifier = (*Funcs)(nil)
+)
+
+// Lock implements [lock.Locker].
+func (f *Funcs) Lock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
+	return f.acquire(ctx, lock.NewAcquire(opts).Lease)
+}
+
+// TryLock implements [lock.Locker].
+func (f *Funcs) TryLock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
+	a := lock.NewAcquire(opts)
+	if a.Wait > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, a.Wait)
+		defer cancel()
+	}
+	return f.acquire(ctx, a.Lease)
+}
+
+func (f *Funcs) acquire(ctx context.Context, lease time.Duration) (lock.Grant, error) {
+	var err error
+	if lease > 0 && f.AcquireFor != nil {
+		err = f.AcquireFor(ctx, lease)
+	} else {
+		err = f.Acquire(ctx)
+	}
+	if err != nil {
+		if ctx.Err() == context.DeadlineExceeded {
+			err = &waitedError{err}
+		}
+		return lock.Grant{}, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.held++
+	g := lock.Grant{Count: f.held}
+	if f.Token != nil {
+		g.Token = f.Token()
+	}
+	if f.LostSign != nil {
+		f.lost = f.LostSign()
+	}
+	return g, nil
+}
+
+// Unlock implements [lock.Locker].
+func (f *Funcs) Unlock(ctx context.Context) (remaining int, err error) {
+	err = f.Release(ctx)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err != nil {
+		f.held = 0
+		return 0, err
+	}
+	f.held = max(0, f.held-1)
+	return f.held, nil
+}
+
+// Lost implements [lock.LostNotifier].
+func (f *Funcs) Lost() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.lost
+}
+
+// waitedError says that an acquire failed after its wait was over.
+type waitedError struct{ err error }
+
+func (e *waitedError) Error() string { return e.err.Error() }
+func (e *waitedError) Unwrap() error { return e.err }

@@ -1,0 +1,114 @@
+package locktest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+
+	"github.com/holdfast-go/holdfast/scenarios"
+)
+
+// Option changes what [Run] plays.
+type Option func(*options) error
+
+// options are what Run plays.
+type options struct {
+	scenarios []source
+	seed      uint64
+	seeds     int
+}
+
+// source is a scenario with the text that it was made from.
+type source struct {
+	scenario *scenarios.Scenario
+	text     []byte
+	file     string // empty for a built-in one
+}
+
+// Scenarios plays these instead of the whole catalogue: built-in ones, by name.
+func Scenarios(names ...string) Option {
+	return func(o *options) error {
+		for _, name := range names {
+			if err := o.builtIn(name); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// Files plays scenarios of one's own, in place of the catalogue or beside those
+// that [Scenarios] names.
+func Files(paths ...string) Option {
+	return func(o *options) error {
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return fmt.Errorf("read scenario: %w", err)
+			}
+			s, err := scenarios.Parse(path, text)
+			if err != nil {
+				return err
+			}
+			o.scenarios = append(o.scenarios, source{s, text, path})
+		}
+		return nil
+	}
+}
+
+// Seeds plays every scenario with so many seeds, counting up from the first.
+func Seeds(n int) Option {
+	return func(o *options) error {
+		if n < 1 {
+			return fmt.Errorf("there must be a seed, not %d", n)
+		}
+		o.seeds = n
+		return nil
+	}
+}
+
+func newOptions(opts []Option) (options, error) {
+	o := options{seed: 1, seeds: 1}
+	for _, opt := range opts {
+		if err := opt(&o); err != nil {
+			return o, fmt.Errorf("locktest: %w", err)
+		}
+	}
+	if len(o.scenarios) == 0 {
+		for _, name := range scenarios.Names() {
+			if err := o.builtIn(name); err != nil {
+				return o, fmt.Errorf("locktest: %w", err)
+			}
+		}
+	}
+	if text := os.Getenv(seedVar); text != "" {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			return o, fmt.Errorf("locktest: %s: %w", seedVar, err)
+		}
+		o.seed = seed
+	}
+	return o, nil
+}
+
+func (o *options) builtIn(name string) error {
+	text, err := scenarios.Source(name)
+	var unknown *scenarios.UnknownScenarioError
+	if errors.As(err, &unknown) {
+		return fmt.Errorf("%w; %s", err, unknown.Hint)
+	}
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(o.scenarios, func(s source) bool { return s.scenario.Name == name }) {
+		return fmt.Errorf("scenario %s is given twice", name)
+	}
+	s, err := scenarios.Parse(name+".yaml", text)
+	if err != nil {
+		return err
+	}
+	o.scenarios = append(o.scenarios, source{scenario: s, text: text})
+	return nil
+}

@@ -1,0 +1,211 @@
+package locktest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/rundir"
+	"github.com/holdfast-go/holdfast/internal/version"
+	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/scenarios"
+)
+
+// What a run of the tests can be told from outside.
+const (
+	// seedVar is the environment variable with the first seed to play.
+	seedVar = "HOLDFAST_SEED"
+	// outVar is the one with the directory to keep everything in: a run directory
+	// for each test.
+	outVar = "HOLDFAST_OUT"
+)
+
+// stall is how long a run may take in real time. Simulated time passes only when
+// everybody waits, so one that takes longer never ends.
+const stall = time.Minute
+
+// Run plays the catalogue of scenarios against a lock, or those that opts
+// choose, each as a subtest of its name. A scenario that does not apply to the
+// lock is told in the log of t. A subtest fails when the lock breaks a promise
+// that a lock of its kind can keep, or when a verdict is unknown.
+//
+// What a failing subtest says can be repeated: HOLDFAST_SEED is the seed of the
+// first run. HOLDFAST_OUT names a directory that keeps histories and reports of
+// all runs, in the form that the holdfast command reads; without it those of a
+// test that fails are kept in a directory for temporary files.
+//
+// Subtests run one after the other and must not be made to run in parallel with
+// another Run: a run can only be repeated when it is alone in its process. The
+// log of go-redis is turned off.
+func Run(t *testing.T, l Lock, opts ...Option) {
+	t.Helper()
+	o, err := newOptions(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sub, err := l.subject()
+	if err != nil {
+		t.Fatalf("locktest: %v", err)
+	}
+	redis.SetLogger(silence{})
+	r := &runner{subject: sub, options: o}
+	if r.dir, err = directory(t.Name()); err != nil {
+		t.Fatalf("locktest: %v", err)
+	}
+	t.Cleanup(func() { r.finish(t) })
+	for _, s := range o.scenarios {
+		if ok, reason := s.scenario.Applies(sub); !ok {
+			t.Logf("%s is not played: %s", s.scenario.Name, reason)
+			r.skipped = append(r.skipped, reports.Skip{Scenario: s.scenario.Name, Lock: sub.Name(), Reason: reason})
+			continue
+		}
+		t.Run(s.scenario.Name, func(t *testing.T) {
+			for n := range o.seeds {
+				r.play(t, s, o.seed+uint64(n))
+			}
+		})
+	}
+	if len(r.skipped) == len(o.scenarios) {
+		t.Error("none of the scenarios applies to the lock")
+	}
+}
+
+// silence drops the log of go-redis: broken connections are the point here.
+type silence struct{}
+
+// Printf implements the logger of go-redis.
+func (silence) Printf(context.Context, string, ...any) {}
+
+// runner plays one lock, and keeps what comes of it.
+type runner struct {
+	subject *scenarios.Subject
+	options options
+	dir     rundir.Dir
+	runs    []reports.Run
+	skipped []reports.Skip
+	stored  map[string]bool // scenarios
+}
+
+// directory is the run directory of a test.
+func directory(test string) (rundir.Dir, error) {
+	name := strings.NewReplacer("/", "-", "\\", "-", " ", "-").Replace(test)
+	if out := os.Getenv(outVar); out != "" {
+		return rundir.Create(filepath.Join(out, name))
+	}
+	dir, err := os.MkdirTemp("", "holdfast-"+name+"-")
+	if err != nil {
+		return "", fmt.Errorf("make a directory for the report: %w", err)
+	}
+	return rundir.Create(dir)
+}
+
+// play plays one scenario once, and fails t when the lock does.
+func (r *runner) play(t *testing.T, s source, seed uint64) {
+	t.Helper()
+	run := reports.Run{Scenario: s.scenario.Name, Lock: r.subject.Name(), World: "sim", Seed: seed, File: s.file}
+	began := time.Now()
+	played, err := r.once(s, seed)
+	if err != nil {
+		t.Fatalf("the run is worthless: %v", err)
+	}
+	rundir.Record(&run, played)
+	if err := rundir.Judge(&run, s.scenario, r.subject, played.History); err != nil {
+		t.Fatalf("a defect of holdfast: %v", err)
+	}
+	run.Stats.WallMS = float64(time.Since(began).Microseconds()) / 1000
+	path := rundir.HistoryPath(run.Scenario, run.Lock, seed)
+	if err := rundir.Store(r.dir.File(path), played.History); err != nil {
+		t.Fatal(err)
+	}
+	run.History = path
+	r.runs = append(r.runs, run)
+	if run.AsExpected {
+		return
+	}
+	t.Error(r.complaint(t, s, run))
+}
+
+// once plays a run, which panics when it does not end.
+func (r *runner) once(s source, seed uint64) (*scenarios.Played, error) {
+	if err := r.keep(s); err != nil {
+		return nil, err
+	}
+	defer time.AfterFunc(stall, func() {
+		debug.SetTraceback("all")
+		panic(fmt.Sprintf("locktest: %s with %s, seed %d, made no progress for %v: the lock spins without waiting, or is deadlocked on a mutex", s.scenario.Name, r.subject.Name(), seed, stall))
+	}).Stop()
+	return scenarios.Play(s.scenario, r.subject, seed, version.Holdfast)
+}
+
+func (r *runner) keep(s source) error {
+	if r.stored[s.scenario.Name] {
+		return nil
+	}
+	if r.stored == nil {
+		r.stored = map[string]bool{}
+	}
+	r.stored[s.scenario.Name] = true
+	return r.dir.WriteScenario(s.scenario.Name, s.text)
+}
+
+// complaint says what is wrong with a run, and how to see it again.
+func (r *runner) complaint(t *testing.T, s source, run reports.Run) string {
+	var b strings.Builder
+	if run.Failure != "" {
+		fmt.Fprintf(&b, "%s\n", run.Failure)
+	}
+	for _, p := range checker.Properties() {
+		v, judged := run.Verdicts[p.Name]
+		if want, ok := run.Expected[p.Name]; !judged || (ok && want == v.Outcome && run.ExpectedClass[p.Name] == v.Class) {
+			continue
+		}
+		what := string(v.Outcome)
+		if v.Class != "" {
+			what += " (" + v.Class + ")"
+		}
+		fmt.Fprintf(&b, "%s %s: %s\n", p.Name, what, v.Reason)
+		if v.AtMS > 0 {
+			fmt.Fprintf(&b, "    at %.3f s of the run\n", v.AtMS/1000)
+		}
+	}
+	fmt.Fprintf(&b, "seed:   %d\nagain:  %s=%d go test -count 1 -run '%s'\nreport: %s", run.Seed, seedVar, run.Seed, pattern(t.Name()), r.dir.File("report.html"))
+	if again, err := r.once(s, run.Seed); err == nil && again.History.Hash() != run.HistorySHA256 {
+		b.WriteString("\nThe same seed gave another history the second time: the lock draws at random from elsewhere than Client.Rand,\n" +
+			"such as crypto/rand, or go.mod of this module lacks the line \"godebug randseednop=0\" that go-redis' own jitter needs.")
+	}
+	return b.String()
+}
+
+// pattern is what go test -run takes to run one subtest.
+func pattern(name string) string {
+	parts := strings.Split(name, "/")
+	for i, p := range parts {
+		parts[i] = "^" + p + "$"
+	}
+	return strings.Join(parts, "/")
+}
+
+// finish writes the report, or removes what nobody will look at.
+func (r *runner) finish(t *testing.T) {
+	if !t.Failed() && os.Getenv(outVar) == "" {
+		if err := os.RemoveAll(string(r.dir)); err != nil {
+			t.Errorf("remove what was played: %v", err)
+		}
+		return
+	}
+	res := reports.Results{Schema: reports.Schema, Version: version.Holdfast, Runs: r.runs, Skipped: r.skipped,
+		Command: fmt.Sprintf("%s=%s go test -count 1 -run '%s'", seedVar, strconv.FormatUint(r.options.seed, 10), pattern(t.Name()))}
+	res.Summary = reports.Summarize(res.Runs)
+	if err := r.dir.Save(res, r.dir.Document(res)); err != nil {
+		t.Errorf("write the report: %v", err)
+	}
+}

@@ -1,0 +1,63 @@
+package locktest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/live/worker"
+	"github.com/holdfast-go/holdfast/scenarios"
+)
+
+// Serve makes of this process a client of the live world that has these locks:
+// it speaks the protocol of docs/worker-protocol.md on in and out, the
+// process's standard input and output, to which nothing else may write. It
+// returns nil when it is told to stop. Build such a program, and give it to
+// holdfast run --world live --adapter.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, locks ...Lock) error {
+	redis.SetLogger(silence{})
+	p := worker.Program{Open: func(h worker.Hello) (worker.Lock, error) { return openFor(h, locks) }}
+	for _, l := range locks {
+		if _, err := l.subject(); err != nil {
+			return err
+		}
+		p.Locks = append(p.Locks, l.description())
+	}
+	return worker.Serve(ctx, in, out, p)
+}
+
+// openFor opens the lock that a hello names over connections of its own.
+func openFor(h worker.Hello, locks []Lock) (worker.Lock, error) {
+	i := slices.IndexFunc(locks, func(l Lock) bool { return l.description().Name == h.Lock })
+	if i < 0 {
+		return nil, fmt.Errorf("there is no lock %q here, only %s", h.Lock, strings.Join(names(locks), ", "))
+	}
+	e := scenarios.Environment{
+		Process: h.Process, Seed: h.Seed, Lease: time.Duration(h.LeaseNS), Poll: time.Duration(h.PollNS), Replicas: h.Replicas,
+		Scale: cmp.Or(h.Redis.TimeScale, 1), Dial: h.Redis.Dial,
+	}
+	if !h.Redis.Cluster {
+		e.Addrs = h.Redis.Primaries
+	}
+	for g := range locks[i].description().Groups() {
+		e.Clients = append(e.Clients, h.Redis.Client(g+1))
+	}
+	for _, rdb := range e.Clients { // a process that has been up for a while is connected
+		if err := rdb.Ping(context.Background()).Err(); err != nil {
+			return nil, fmt.Errorf("reach a primary: %w", err)
+		}
+	}
+	c := newClient(e)
+	c.Access = &h.Redis
+	s, err := locks[i].openIn(c)
+	if err != nil {
+		return nil, err
+	}
+	return scenarios.NewWorkerLock(s, e.Clients), nil
+}
