@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/holdfast-go/holdfast/live"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -13,6 +14,16 @@ type contender struct {
 	subject *scenarios.Subject
 	// command is that of its client processes; nil for a lock that is built in.
 	command []string
+	// servers are those that it brings along; nil for a lock on Redis.
+	servers *live.ForeignServers
+}
+
+// backend is what its servers are, where others have those of the backend.
+func (c contender) backend(b live.Backend) live.Backend {
+	if c.servers != nil {
+		return live.Backend{Foreign: c.servers}
+	}
+	return b
 }
 
 // allLocks stands for every built-in lock, beside locks of adapters.
@@ -85,7 +96,11 @@ func adapterLocks(ctx context.Context, adapters []string) ([]contender, error) {
 			if slices.ContainsFunc(all, func(c contender) bool { return c.subject.Name() == d.Name }) {
 				return nil, usage(fmt.Sprintf("two adapters have a lock %q", d.Name))
 			}
-			all = append(all, contender{l, argv})
+			c := contender{subject: l, command: argv}
+			if own := d.Servers; own != nil {
+				c.servers = &live.ForeignServers{Command: slices.Concat(argv, own.Args), Members: own.Members}
+			}
+			all = append(all, c)
 		}
 	}
 	return all, nil

@@ -127,6 +127,8 @@ func (l livePlayer) once(ctx context.Context, j job) (a answer) {
 	}
 	how := l.how
 	c := l.locks[slices.IndexFunc(l.locks, func(c contender) bool { return c.subject.Name() == j.Lock })]
+	how.Backend = c.backend(how.Backend)
+	a.Run.Backend = how.Backend.Name()
 	if c.command != nil {
 		how.Worker = c.command
 	}
