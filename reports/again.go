@@ -15,6 +15,10 @@ func (r *Run) live() bool { return r.World == "live" }
 // are is not stored with a run.
 const ownServers = "own"
 
+// foreignServers is the backend of a run on servers that the lock brings along
+// itself. The command of its adapter is not stored with a run.
+const foreignServers = "foreign"
+
 // replay is the command that does the run again.
 func (r *Run) replay() string {
 	cmd := []string{"holdfast", "run", word(cmp.Or(r.File, r.Scenario)), "--lock", word(r.Lock), "--seed", number(r.Seed)}
@@ -25,6 +29,8 @@ func (r *Run) replay() string {
 	case !r.live() || r.Backend == "":
 	case r.Backend == ownServers:
 		cmd = append(cmd, "--redis", "ADDRESS")
+	case r.Backend == foreignServers:
+		cmd = append(cmd, "--adapter", "COMMAND")
 	default:
 		cmd = append(cmd, "--backend", word(r.Backend))
 	}
@@ -65,6 +71,8 @@ func (r *Run) sizes() string {
 	case "":
 	case ownServers:
 		world += " on servers of one's own"
+	case foreignServers:
+		world += " on servers of the lock's own"
 	default:
 		world += " on " + name(r.Backend)
 	}
