@@ -1,0 +1,33 @@
+package live
+
+import (
+	"net"
+	"os"
+	"testing"
+)
+
+// A connection must be taken for that of the process which has it, and of no
+// other.
+func TestHasConnection(t *testing.T) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c, err := net.Dial("tcp4", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	from, to := c.LocalAddr().(*net.TCPAddr), l.Addr().(*net.TCPAddr)
+	if !hasConnection(os.Getpid(), from, to) {
+		t.Error("the process is not found that has the connection")
+	}
+	if hasConnection(os.Getppid(), from, to) {
+		t.Error("another process is found")
+	}
+	c.Close()
+	if hasConnection(os.Getpid(), from, to) {
+		t.Error("the process is found when it has let go")
+	}
+}
