@@ -9,6 +9,7 @@ import (
 
 	"go.etcd.io/etcd/api/v3/version"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/concurrency"
 	"go.uber.org/zap"
 
 	"github.com/holdfast-go/holdfast/live/worker"
@@ -37,6 +38,7 @@ type mutexes struct {
 	fenced  bool
 
 	mu      sync.Mutex
+	spare   *concurrency.Session // for the first owner; nil when it is taken
 	owners  []*owner
 	ended   bool
 	revokes sync.WaitGroup
@@ -54,11 +56,11 @@ func open(h worker.Hello) (worker.Lock, error) {
 		return nil, err
 	}
 	m := &mutexes{client: client, ttl: wholeSeconds(time.Duration(h.LeaseNS)), timeout: h.Redis.Scaled(requestTimeout), fenced: h.Lock == fenced}
-	// A process that has been up for a while is connected.
+	// A process that has been up for a while is connected, and has a session.
 	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
 	defer cancel()
-	if _, err := client.Get(ctx, prefix); err != nil {
-		return nil, errors.Join(fmt.Errorf("reach the servers: %w", err), client.Close())
+	if m.spare, err = m.newSession(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("open a session: %w", err), client.Close())
 	}
 	return m, nil
 }
@@ -79,9 +81,10 @@ func (m *mutexes) Identity(string) string { return "" }
 
 // Locker implements [worker.Lock].
 func (m *mutexes) Locker(name, _ string) (lock.Locker, error) {
-	o := &owner{of: m, name: name}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	o := &owner{of: m, name: name, session: m.spare}
+	m.spare = nil
 	m.owners = append(m.owners, o)
 	return o, nil
 }
@@ -95,7 +98,31 @@ func (m *mutexes) Close() error {
 	for _, o := range m.owners {
 		o.endSession()
 	}
+	if m.spare != nil {
+		m.end(m.spare)
+	}
 	return nil
+}
+
+// newSession opens a session. NewSession alone would ask for the lease under
+// the client's context, which has no end.
+func (m *mutexes) newSession(ctx context.Context) (*concurrency.Session, error) {
+	lease, err := m.client.Grant(ctx, int64(m.ttl))
+	if err != nil {
+		return nil, err
+	}
+	return concurrency.NewSession(m.client, concurrency.WithTTL(m.ttl), concurrency.WithLease(lease.ID))
+}
+
+// end ends a session. That its lease is revoked too is not waited for: where
+// no server can be reached, it ends by itself.
+func (m *mutexes) end(s *concurrency.Session) {
+	s.Orphan()
+	m.revokes.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), m.timeout)
+		defer cancel()
+		_, _ = m.client.Revoke(ctx, s.Lease())
+	})
 }
 
 // Disconnect implements [worker.Lock].

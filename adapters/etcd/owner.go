@@ -65,6 +65,9 @@ func (o *owner) acquire(ctx context.Context, take func(*concurrency.Mutex, conte
 		}
 		m := concurrency.NewMutex(s, prefix+o.name)
 		if err = take(m, ctx); err == nil {
+			err = o.renew(ctx, s)
+		}
+		if err == nil {
 			return o.granted(&hold{s, m}), nil
 		}
 		if ctx.Err() == nil && (errors.Is(err, concurrency.ErrSessionExpired) || errors.Is(err, rpctypes.ErrLeaseNotFound)) {
@@ -73,6 +76,14 @@ func (o *owner) acquire(ctx context.Context, take func(*concurrency.Mutex, conte
 		}
 		return lock.Grant{}, o.refused(ctx, m, err)
 	}
+}
+
+// renew lets the lease of a session begin anew. It is the session's and not the
+// hold's, and may have run for a third of its time, and for half a second, when
+// a hold begins; a hold is to last as long as it was asked for.
+func (o *owner) renew(ctx context.Context, s *concurrency.Session) error {
+	_, err := o.of.client.KeepAliveOnce(ctx, s.Lease())
+	return err
 }
 
 // living is the owner's session, a new one where the last has ended.
@@ -87,12 +98,7 @@ func (o *owner) living(ctx context.Context) (*concurrency.Session, error) {
 			return s, nil
 		}
 	}
-	// NewSession would ask for the lease under the client's context, which has no end.
-	lease, err := o.of.client.Grant(ctx, int64(o.of.ttl))
-	if err != nil {
-		return nil, err
-	}
-	s, err = concurrency.NewSession(o.of.client, concurrency.WithTTL(o.of.ttl), concurrency.WithLease(lease.ID))
+	s, err := o.of.newSession(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -194,20 +200,13 @@ func (o *owner) Lost() <-chan struct{} {
 	return o.held.session.Done()
 }
 
-// endSession ends the session, if there is one. That its lease is revoked too
-// is not waited for: where no server can be reached, it ends by itself.
+// endSession ends the session, if there is one.
 func (o *owner) endSession() {
 	o.mu.Lock()
 	s := o.session
 	o.session = nil
 	o.mu.Unlock()
-	if s == nil {
-		return
+	if s != nil {
+		o.of.end(s)
 	}
-	s.Orphan()
-	o.of.revokes.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), o.of.timeout)
-		defer cancel()
-		_, _ = o.of.client.Revoke(ctx, s.Lease())
-	})
 }
