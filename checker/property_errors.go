@@ -35,6 +35,9 @@ func classOf(o *op) Verdict {
 	if right {
 		return Verdict{Outcome: Good}
 	}
+	if o.f == Release && class == ErrCanceled {
+		return violation(o.ret, opIDs(o), "the release of %s was given up at %s because the context of its caller had ended: nobody gave the hold back", o.owner, at(o.ret))
+	}
 	said := ""
 	if o.res.Message != "" {
 		said = ": " + o.res.Message

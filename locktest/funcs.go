@@ -8,15 +8,21 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
+// atOnce is the wait of an acquire that is not to wait: time for a request.
+const atOnce = 50 * time.Millisecond
+
 // Funcs makes one owner's view of a lock of functions. Acquire and Release are
-// required. The context of an acquire that may wait ends when the wait is over;
-// that of one that may not wait has no end of its own.
+// required. The context of an acquire ends when its wait is over; for a lock that
+// does not claim to wait it has no end of its own.
 type Funcs struct {
 	// Acquire takes the lock, and waits for it as long as ctx lasts if the lock
 	// claims to wait. AcquireFor does with a lease of its own that is not
 	// renewed; it goes with Claims.Explicit.
 	Acquire    func(ctx context.Context) error
 	AcquireFor func(ctx context.Context, lease time.Duration) error
+	// Try takes the lock if it is free, and does not wait. Without it an acquire
+	// that is not to wait is an Acquire of 50 ms.
+	Try func(ctx context.Context) error
 	// Release gives one hold back.
 	Release func(ctx context.Context) error
 	// Token is the fencing token of the hold; it goes with Claims.Fencing.
@@ -24,6 +30,8 @@ type Funcs struct {
 	// LostSign is closed when the hold is lost; it goes with Claims.LostSign. It
 	// is asked for after each grant.
 	LostSign func() <-chan struct{}
+
+	once bool // an acquire does not wait anyway
 
 	mu   sync.Mutex
 	held int
@@ -43,11 +51,14 @@ func (f *Funcs) Lock(ctx context.Context, opts ...lock.AcquireOption) (lock.Gran
 // TryLock implements [lock.Locker].
 func (f *Funcs) TryLock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
 	a := lock.NewAcquire(opts)
-	if a.Wait > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, a.Wait)
-		defer cancel()
+	if a.Wait == 0 && f.Try != nil {
+		return f.granted(f.Try(ctx))
 	}
+	if f.once {
+		return f.acquire(ctx, a.Lease)
+	}
+	ctx, cancel := context.WithTimeout(ctx, max(a.Wait, atOnce))
+	defer cancel()
 	return f.acquire(ctx, a.Lease)
 }
 
@@ -62,6 +73,13 @@ func (f *Funcs) acquire(ctx context.Context, lease time.Duration) (lock.Grant, e
 		if ctx.Err() == context.DeadlineExceeded {
 			err = &waitedError{err}
 		}
+	}
+	return f.granted(err)
+}
+
+// granted is what an acquire comes to.
+func (f *Funcs) granted(err error) (lock.Grant, error) {
+	if err != nil {
 		return lock.Grant{}, err
 	}
 	f.mu.Lock()

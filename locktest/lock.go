@@ -154,7 +154,11 @@ type session struct {
 
 // Locker implements [scenarios.Session].
 func (s session) Locker(name, thread string) lock.Locker {
-	return &classified{s.of.Locker(name, s.Identity(thread)), s.lock}
+	l := s.of.Locker(name, s.Identity(thread))
+	if f, ok := l.(*Funcs); ok {
+		f.once = !s.lock.Claims.Waits
+	}
+	return &classified{l, s.lock}
 }
 
 // Identity implements [scenarios.Session]. A lock that stores something else is

@@ -107,7 +107,7 @@ func (s *Scenario) check(l *Subject) error {
 
 // suits is Applies before the faults are looked at.
 func (s *Scenario) suits(l *Subject) (ok bool, reason string) {
-	if ok, reason := s.selects(cmp.Or(l.like, l.name)); !ok {
+	if ok, reason := s.selects(cmp.Or(l.like, l.name)); !ok && !(l.guest != nil && l.open != nil && s.aboutCommands()) {
 		return false, reason
 	}
 	return l.suits(s)

@@ -90,6 +90,12 @@ func suitsGuest(d *worker.Description, s *Scenario) (ok bool, reason string) {
 	return true, ""
 }
 
+// aboutCommands says that a fault of the scenario waits for a command of Redis,
+// which only some locks send. Whether a guest does shows when it is played.
+func (s *Scenario) aboutCommands() bool {
+	return slices.ContainsFunc(s.Faults, func(f faults.Spec) bool { return f.On != nil && f.On.Command != "" })
+}
+
 // closes says whether a client closes its lock handle in the middle of work.
 func (s *Scenario) closes() bool {
 	for _, o := range s.Override {

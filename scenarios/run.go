@@ -2,6 +2,8 @@ package scenarios
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,6 +24,24 @@ type Played struct {
 	// longer than a lock can make good, though not for so long that the judges
 	// would not allow it: what is not as expected may be the machine's doing.
 	Disturbed bool
+}
+
+// Missed are the planned faults that found nothing to strike, as the history
+// names them.
+func (p *Played) Missed() []checker.PlannedFault {
+	return slices.DeleteFunc(slices.Clone(p.History.Header.Faults), func(f checker.PlannedFault) bool {
+		return slices.ContainsFunc(p.History.Events, func(e checker.Event) bool { return e.Fault != nil && e.Fault.ID == f.ID && e.Fault.Phase == checker.PhaseStart })
+	})
+}
+
+// NothingToStrike says that a guest does not send the command of Redis that a
+// fault of the scenario waits for: then the scenario is not about it.
+func (s *Scenario) NothingToStrike(l *Subject, p *Played) (bool, string) {
+	missed := p.Missed()
+	if l.guest == nil || len(missed) == 0 || !s.aboutCommands() {
+		return false, ""
+	}
+	return true, fmt.Sprintf("%s found nothing to strike: %s", missed[0].Fault, missed[0].When)
 }
 
 // run is one play under way, in either world.

@@ -1,0 +1,121 @@
+package locktest_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/locktest"
+)
+
+// withMistake is a lock with a mistake, and known for what any lock of its kind
+// does that sends a command again.
+func withMistake(m mistake) locktest.Lock {
+	const because = "go-redis sends a command again whose reply it did not get, and the lock does not recognize its own value"
+	return locktest.Lock{
+		Claims: locktest.Claims{Waits: true, Cancels: true, Lease: true},
+		Busy:   errTaken, NotHeld: errGone,
+		Known: []locktest.Known{
+			{Scenario: "lost-acquire-reply", Property: "errors", Because: because},
+			{Scenario: "lost-acquire-reply", Property: "linearizable", Because: because},
+			{Scenario: "lost-release-reply", Property: "errors", Because: because},
+			{Scenario: "lost-release-reply", Property: "linearizable", Because: because},
+		},
+		New: func(c *locktest.Client, name, owner string) lock.Locker {
+			mu := &mutex{c.Redis, name, owner, c.Lease, m}
+			return &locktest.Funcs{Acquire: mu.Lock, Release: mu.Unlock}
+		},
+	}
+}
+
+// A lock that keeps what it promises passes, and so does the reference lock,
+// given as anybody's would be.
+func TestRun(t *testing.T) {
+	locktest.Run(t, withMistake(none))
+}
+
+func TestReferenceLock(t *testing.T) {
+	locktest.Run(t, reference)
+}
+
+// wrong is the environment variable that makes this program a test with a lock
+// that is wrong.
+const wrong = "LOCKTEST_MISTAKE"
+
+var mistakes = map[string]mistake{"plain-delete": plainDelete, "read-then-del": readThenDel, "forever-busy": foreverBusy, "grants-always": grantsAlways}
+
+// TestWrong is what TestMistakes runs.
+func TestWrong(t *testing.T) {
+	m, ok := mistakes[os.Getenv(wrong)]
+	if !ok {
+		return // not asked for
+	}
+	locktest.Run(t, withMistake(m))
+}
+
+// fails runs TestWrong in a process of its own, and returns what it says. env is
+// added to its environment.
+func fails(t *testing.T, pattern string, env ...string) string {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), exe, "-test.run", pattern)
+	cmd.Env = append(os.Environ(), env...)
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		t.Fatalf("nothing failed:\n%s", out)
+	}
+	return string(out)
+}
+
+// A mistake fails the scenario that is about it, with the property, the cause,
+// and how to see it again.
+func TestMistakes(t *testing.T) {
+	for name, want := range map[string][]string{
+		"plain-delete":  {"TestWrong/late-release", "exclusion violated (contract broken): ", "ownership violated: "},
+		"read-then-del": {"TestWrong/check-then-delete", "exclusion violated (contract broken): "},
+		"forever-busy":  {"TestWrong/contention", "progress violated: "},
+		"grants-always": {"TestWrong/contention", "exclusion violated (contract broken): client-", " was granted the lock at "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := fails(t, "^TestWrong$", wrong+"="+name, "HOLDFAST_OUT="+t.TempDir())
+			for _, w := range append(want, "seed:   1\n", "again:  HOLDFAST_SEED=1 go test -count 1 -run '^TestWrong$/^") {
+				if !strings.Contains(out, w) {
+					t.Errorf("it does not say %q:\n%s", w, out)
+				}
+			}
+		})
+	}
+}
+
+var again = regexp.MustCompile(`again:  HOLDFAST_SEED=(\d+) go test -count 1 -run '(\S+)'\n\s+report: (\S+)`)
+
+// What a failing subtest says to do does give the same failure, and the report
+// is there, in a run directory that the command reads.
+func TestFailureCanBeRepeated(t *testing.T) {
+	first := fails(t, "^TestWrong$", wrong+"=plain-delete", "HOLDFAST_SEED=7", "TMPDIR="+t.TempDir())
+	m := again.FindStringSubmatch(first)
+	if m == nil || m[1] != "7" {
+		t.Fatalf("it does not say how to repeat it:\n%s", first)
+	}
+	for _, f := range []string{m[3], filepath.Join(filepath.Dir(m[3]), "results.json")} {
+		if _, err := os.Stat(f); err != nil {
+			t.Errorf("the report: %v", err)
+		}
+	}
+	second := fails(t, m[2], wrong+"=plain-delete", "HOLDFAST_SEED="+m[1], "TMPDIR="+t.TempDir())
+	said := first[:strings.Index(first, "seed:")]
+	said = said[strings.LastIndex(said, ".go:"):]
+	if !strings.Contains(second, said) {
+		t.Errorf("first\n%s\nand then\n%s", said, second)
+	}
+	if strings.Contains(second, "another history") {
+		t.Errorf("it does not give the same history:\n%s", second)
+	}
+}
