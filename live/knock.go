@@ -13,13 +13,8 @@ import (
 // knocks at a door is then found out as the machine knows it: by the process
 // that has the other end of the connection.
 
-// hasConnection says whether a process has the end of a TCP connection that
-// is at from, and whose other end is at to.
-func hasConnection(pid int, from, to *net.TCPAddr) bool {
-	inode := socketInode(from, to)
-	if inode == "" {
-		return false
-	}
+// hasSocket says whether a process has a socket, by its number.
+func hasSocket(pid int, inode string) bool {
 	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
 	if err != nil {
 		return false
@@ -32,8 +27,8 @@ func hasConnection(pid int, from, to *net.TCPAddr) bool {
 	return false
 }
 
-// socketInode is the number of the socket between two addresses, as the
-// kernel lists it; "" when there is none.
+// socketInode is the number of the socket at from that is connected to to, as
+// the kernel lists it; "" when there is none.
 func socketInode(from, to *net.TCPAddr) string {
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} { // an IPv4 address ends an IPv6 one
 		text, err := os.ReadFile(table)

@@ -8,7 +8,7 @@ import (
 
 // A connection must be taken for that of the process which has it, and of no
 // other.
-func TestHasConnection(t *testing.T) {
+func TestWhoKnocks(t *testing.T) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -20,14 +20,15 @@ func TestHasConnection(t *testing.T) {
 	}
 	defer c.Close()
 	from, to := c.LocalAddr().(*net.TCPAddr), l.Addr().(*net.TCPAddr)
-	if !hasConnection(os.Getpid(), from, to) {
-		t.Error("the process is not found that has the connection")
+	inode := socketInode(from, to)
+	if inode == "" || !hasSocket(os.Getpid(), inode) {
+		t.Errorf("the process is not found that has socket %q", inode)
 	}
-	if hasConnection(os.Getppid(), from, to) {
+	if hasSocket(os.Getppid(), inode) {
 		t.Error("another process is found")
 	}
 	c.Close()
-	if hasConnection(os.Getpid(), from, to) {
+	if hasSocket(os.Getpid(), inode) {
 		t.Error("the process is found when it has let go")
 	}
 }

@@ -93,8 +93,9 @@ func (s *Servers) knocking(to string) whose {
 // member finds the link of a foreign server that connects to a door.
 func (s *Servers) member(to *server) whose {
 	return func(from *net.TCPAddr) *link {
+		inode := socketInode(from, to.door.listener.Addr().(*net.TCPAddr))
 		for _, srv := range s.order {
-			if pid := srv.pid(); pid != 0 && hasConnection(pid, from, to.door.listener.Addr().(*net.TCPAddr)) {
+			if pid := srv.pid(); inode != "" && pid != 0 && hasSocket(pid, inode) {
 				return s.links[faults.Link{From: srv.name, To: to.name}]
 			}
 		}
