@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -58,7 +57,7 @@ func Run(t *testing.T, l Lock, opts ...Option) {
 		t.Fatalf("locktest: %v", err)
 	}
 	redis.SetLogger(silence{})
-	r := &runner{subject: sub, options: o}
+	r := &runner{subject: sub, version: l.Version, options: o}
 	if r.dir, err = directory(t.Name()); err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
@@ -102,6 +101,7 @@ func (silence) Printf(context.Context, string, ...any) {}
 // runner plays one lock, and keeps what comes of it.
 type runner struct {
 	subject *scenarios.Subject
+	version string // of the lock
 	options options
 	dir     rundir.Dir
 	runs    []reports.Run
@@ -125,7 +125,7 @@ func directory(test string) (rundir.Dir, error) {
 // play plays one scenario once, and fails t when the lock does.
 func (r *runner) play(t *testing.T, s source, seed uint64) {
 	t.Helper()
-	run := reports.Run{Scenario: s.scenario.Name, Lock: r.subject.Name(), World: "sim", Seed: seed, File: s.file}
+	run := reports.Run{Scenario: s.scenario.Name, Lock: r.subject.Name(), World: "sim", Seed: seed, File: s.file, LockVersion: r.version, Test: again(t, seed)}
 	began := time.Now()
 	played, err := r.once(s, seed)
 	if err != nil {
@@ -198,12 +198,17 @@ func (r *runner) complaint(t *testing.T, s source, run reports.Run) string {
 		said = v.Reason
 		fmt.Fprintf(&b, "%s %s: %s\n", p.Name, what, said)
 	}
-	fmt.Fprintf(&b, "seed:   %d\nagain:  %s=%d go test -count 1 -run '%s'\nreport: %s", run.Seed, seedVar, run.Seed, pattern(t.Name()), r.dir.File("report.html"))
+	fmt.Fprintf(&b, "seed:   %d\nagain:  %s\nreport: %s", run.Seed, run.Test, r.dir.File("report.html"))
 	if again, err := r.once(s, run.Seed); err == nil && again.History.Hash() != run.HistorySHA256 {
 		b.WriteString("\nThe same seed gave another history the second time: the lock draws at random from elsewhere than Client.Rand,\n" +
 			"such as crypto/rand, or go.mod of this module lacks the line \"godebug randseednop=0\" that go-redis' own jitter needs.")
 	}
 	return b.String()
+}
+
+// again is the command that plays a test again, from a seed on.
+func again(t *testing.T, seed uint64) string {
+	return fmt.Sprintf("%s=%d go test -count 1 -run '%s'", seedVar, seed, pattern(t.Name()))
 }
 
 // pattern is what go test -run takes to run one subtest.
@@ -223,8 +228,7 @@ func (r *runner) finish(t *testing.T) {
 		}
 		return
 	}
-	res := reports.Results{Schema: reports.Schema, Version: version.Holdfast, Runs: r.runs, Skipped: r.skipped,
-		Command: fmt.Sprintf("%s=%s go test -count 1 -run '%s'", seedVar, strconv.FormatUint(r.options.seed, 10), pattern(t.Name()))}
+	res := reports.Results{Schema: reports.Schema, Version: version.Holdfast, Runs: r.runs, Skipped: r.skipped, Command: again(t, r.options.seed)}
 	res.Summary = reports.Summarize(res.Runs)
 	if err := r.dir.Save(res, r.dir.Document(res)); err != nil {
 		t.Errorf("write the report: %v", err)

@@ -15,12 +15,14 @@ func (r *Run) live() bool { return r.World == "live" }
 // are is not stored with a run.
 const ownServers = "own"
 
-// foreignServers is the backend of a run on servers that the lock brings along
-// itself. The command of its adapter is not stored with a run.
+// foreignServers is the backend of a run on servers that the lock brings along.
 const foreignServers = "foreign"
 
 // replay is the command that does the run again.
 func (r *Run) replay() string {
+	if r.Test != "" {
+		return clean(r.Test)
+	}
 	cmd := []string{"holdfast", "run", word(cmp.Or(r.File, r.Scenario)), "--lock", word(r.Lock), "--seed", number(r.Seed)}
 	if r.World != "" && r.World != "sim" {
 		cmd = append(cmd, "--world", word(r.World))
@@ -29,10 +31,12 @@ func (r *Run) replay() string {
 	case !r.live() || r.Backend == "":
 	case r.Backend == ownServers:
 		cmd = append(cmd, "--redis", "ADDRESS")
-	case r.Backend == foreignServers:
-		cmd = append(cmd, "--adapter", "COMMAND")
+	case r.Backend == foreignServers: // its adapter starts them
 	default:
 		cmd = append(cmd, "--backend", word(r.Backend))
+	}
+	for _, a := range r.Adapters {
+		cmd = append(cmd, "--adapter", word(a))
 	}
 	if r.live() && r.TimeScale != 0 {
 		cmd = append(cmd, "--time-scale", scale(r.TimeScale))
@@ -77,6 +81,9 @@ func (r *Run) sizes() string {
 		world += " on " + name(r.Backend)
 	}
 	parts := []string{world, "seed " + number(r.Seed)}
+	if r.LockVersion != "" {
+		parts = append([]string{clean(r.LockVersion)}, parts...)
+	}
 	if r.Stats.Ops > 0 {
 		parts = append(parts, plural(r.Stats.Ops, "operation"))
 	}

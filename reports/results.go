@@ -34,6 +34,12 @@ type Run struct {
 	// Attempts is how often the run was played because the machine had been
 	// too slow the times before. 0 and 1 mean once.
 	Attempts int `json:"attempts,omitempty"`
+	// LockVersion is that of a lock that is not built in, as it says itself, and
+	// Adapters are the commands of the processes that have it.
+	LockVersion string   `json:"lock_version,omitempty"`
+	Adapters    []string `json:"adapters,omitempty"`
+	// Test is the command that plays a run again that a go test has played.
+	Test string `json:"test,omitempty"`
 	// File is where the scenario was read from; empty for a built-in one.
 	File string `json:"file,omitempty"`
 

@@ -79,6 +79,8 @@ const (
 	// looking by itself, where the scenario does not say.
 	defaultPoll       = 100 * time.Millisecond
 	defaultSafetyPoll = time.Second
+	// handoffMargin is for the requests around a look.
+	handoffMargin = 500 * time.Millisecond
 )
 
 // builtIn is the built-in lock with a name, which must be one of [Locks].
@@ -110,7 +112,7 @@ func (s *Scenario) handoff(poll time.Duration) int64 {
 		return int64(max(time.Duration(s.Workload.Handoff), 2*longestOperation))
 	}
 	looks := cmp.Or(time.Duration(s.Workload.Poll), s.pace(poll))
-	return int64(looks + max(s.pace(500*time.Millisecond), 2*longestOperation))
+	return int64(looks + max(s.pace(handoffMargin), 2*longestOperation))
 }
 
 func quorumClaims(quorum, nodes int) func(*Scenario) checker.Claims {

@@ -67,7 +67,7 @@ func claimsOfGuest(d *worker.Description, s *Scenario) checker.Claims {
 		RenewEvery: int64(d.RenewEvery * float64(s.Workload.Lease)), Quorum: d.Needs(), Nodes: d.Groups(),
 	}
 	if d.Claims.Waits && d.HandoffNS > 0 {
-		c.Handoff = int64(s.pace(time.Duration(d.HandoffNS)) + max(s.pace(500*time.Millisecond), 2*longestOperation))
+		c.Handoff = int64(s.pace(time.Duration(d.HandoffNS)) + max(s.pace(handoffMargin), 2*longestOperation))
 	}
 	return c
 }

@@ -61,7 +61,7 @@ func TestOnMiniredisVerdictsAreAsExpected(t *testing.T) {
 			t.Run(scenario+"/"+lock, func(t *testing.T) {
 				s := find(t, scenario)
 				judged := judge(t, playPatiently(t, s, lock, scenarios.Live{
-					Backend: b, Dir: t.TempDir(), Worker: []string{exe, clientRole}, Scale: s.Pace(scenarios.Named(lock)),
+					Backend: b, Dir: t.TempDir(), Workers: []scenarios.Worker{{Lock: lock, Command: []string{exe, clientRole}}}, Scale: s.Pace(scenarios.Named(lock)),
 				}))
 				for property, v := range judged {
 					want := s.Expected(scenarios.Named(lock))[property]

@@ -107,7 +107,7 @@ func TestARunThatFailsLeavesNoKeyOnTheServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = PlayLive(ctx, s, Named("reentrant"), 1, "test", Live{Dir: t.TempDir(), Worker: []string{"/bin/false"}, Scale: 0.2, Backend: live.Backend{Own: own}})
+	_, err = PlayLive(ctx, s, Named("reentrant"), 1, "test", Live{Dir: t.TempDir(), Workers: []Worker{{Lock: "reentrant", Command: []string{"/bin/false"}}}, Scale: 0.2, Backend: live.Backend{Own: own}})
 	if err == nil {
 		t.Error("a run without clients has a history")
 	}

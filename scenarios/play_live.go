@@ -25,15 +25,24 @@ type Live struct {
 	Backend live.Backend
 	// Dir is where the servers run; it must exist.
 	Dir string
-	// Worker is the command of a client process. It speaks the protocol of
-	// package worker on its stdin and stdout.
-	Worker []string
+	// Workers are what client processes run, one after the other, and the first
+	// again after the last. One is enough but for a lock that [Mix] made.
+	Workers []Worker
 	// Journal is a file that the history is written to while the run lasts,
 	// and that is removed at its end; empty for none.
 	Journal string
 	// Scale is what every time of the scenario is multiplied with; 0 is the
 	// scenario's own pace.
 	Scale float64
+}
+
+// Worker is what a client process runs.
+type Worker struct {
+	// Lock is the name of the lock that it is to open.
+	Lock string
+	// Command is that of a process that speaks the protocol of package worker
+	// on its stdin and stdout.
+	Command []string
 }
 
 // SetupError says that a run could not be set up or carried out in the real
@@ -242,7 +251,8 @@ func (l *liveRun) startClient(ctx context.Context, n int) (*live.Process, *remot
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := l.world.StartProcess(ctx, name, l.opts.Worker, nil)
+	runs := l.opts.Workers[(n-1)%len(l.opts.Workers)]
+	p, err := l.world.StartProcess(ctx, name, runs.Command, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -255,7 +265,7 @@ func (l *liveRun) startClient(ctx context.Context, n int) (*live.Process, *remot
 		env.Replicas = own.Replicas(l.top.Groups)
 	}
 	_, err = p.Conversation().Hello(ctx, worker.Hello{
-		Process: name, Lock: l.subject.name, Seed: l.seed, LeaseNS: int64(env.Lease), PollNS: int64(env.Poll),
+		Process: name, Lock: runs.Lock, Seed: l.seed, LeaseNS: int64(env.Lease), PollNS: int64(env.Poll),
 		Replicas: env.Replicas, Redis: access,
 	})
 	if err != nil {

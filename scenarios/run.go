@@ -30,7 +30,9 @@ type Played struct {
 // names them.
 func (p *Played) Missed() []checker.PlannedFault {
 	return slices.DeleteFunc(slices.Clone(p.History.Header.Faults), func(f checker.PlannedFault) bool {
-		return slices.ContainsFunc(p.History.Events, func(e checker.Event) bool { return e.Fault != nil && e.Fault.ID == f.ID && e.Fault.Phase == checker.PhaseStart })
+		return slices.ContainsFunc(p.History.Events, func(e checker.Event) bool {
+			return e.Fault != nil && e.Fault.ID == f.ID && e.Fault.Phase == checker.PhaseStart
+		})
 	})
 }
 

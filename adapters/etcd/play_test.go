@@ -58,7 +58,7 @@ func judged(t *testing.T, s *scenarios.Scenario, l *scenarios.Subject) checker.R
 	t.Helper()
 	how := scenarios.Live{
 		Backend: live.Backend{Foreign: &live.ForeignServers{Command: []string{self(t), serveRole}, Members: members}},
-		Dir:     t.TempDir(), Worker: []string{self(t)}, Scale: 0.5,
+		Dir:     t.TempDir(), Workers: []scenarios.Worker{{Lock: l.Name(), Command: []string{self(t)}}}, Scale: 0.5,
 	}
 	for n := 0; ; n++ {
 		p, err := scenarios.PlayLive(context.Background(), s, l, 1, "test", how)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/holdfast-go/holdfast/live"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -11,9 +12,12 @@ import (
 
 // contender is a lock to play against.
 type contender struct {
-	subject *scenarios.Subject
-	// command is that of its client processes; nil for a lock that is built in.
-	command []string
+	subject  *scenarios.Subject
+	version  string   // of a lock that is not built in
+	adapters []string // the commands that have it, as they were given
+	// workers are what its client processes run, in turns; one without a command
+	// is this program.
+	workers []scenarios.Worker
 	// servers are those that it brings along; nil for a lock on Redis.
 	servers *live.ForeignServers
 }
@@ -59,7 +63,11 @@ func contend(ctx context.Context, names, adapters []string) ([]contender, error)
 	return list, nil
 }
 
+// find finds a lock by its name, or two that are mixed: "reentrant+redisson".
 func find(name string, guests []contender) (contender, error) {
+	if first, second, mixed := strings.Cut(name, "+"); mixed {
+		return mix(first, second, guests)
+	}
 	for _, g := range guests {
 		if g.subject.Name() == name {
 			return g, nil
@@ -73,7 +81,26 @@ func find(name string, guests []contender) (contender, error) {
 		}
 		return contender{}, usage(err.Error(), didYouMean(name, slices.Concat(own, playable())), "holdfast list locks shows them all; holdfast list mutants those that are wrong on purpose")
 	}
-	return contender{subject: l}, nil
+	return contender{subject: l, workers: []scenarios.Worker{{Lock: name}}}, nil
+}
+
+func mix(first, second string, guests []contender) (contender, error) {
+	a, err := find(first, guests)
+	if err != nil {
+		return contender{}, err
+	}
+	b, err := find(second, guests)
+	if err != nil {
+		return contender{}, err
+	}
+	l, err := scenarios.Mix(a.subject, b.subject)
+	if err != nil {
+		return contender{}, usage(err.Error())
+	}
+	return contender{
+		subject: l, version: strings.Trim(a.version+" "+b.version, " "), adapters: slices.Compact(slices.Concat(a.adapters, b.adapters)),
+		workers: slices.Concat(a.workers, b.workers),
+	}, nil
 }
 
 // adapterLocks are the locks of adapters.
@@ -96,7 +123,10 @@ func adapterLocks(ctx context.Context, adapters []string) ([]contender, error) {
 			if slices.ContainsFunc(all, func(c contender) bool { return c.subject.Name() == d.Name }) {
 				return nil, usage(fmt.Sprintf("two adapters have a lock %q", d.Name))
 			}
-			c := contender{subject: l, command: argv}
+			c := contender{
+				subject: l, version: d.Version, adapters: []string{a},
+				workers: []scenarios.Worker{{Lock: d.Name, Command: argv}},
+			}
 			if own := d.Servers; own != nil {
 				c.servers = &live.ForeignServers{Command: slices.Concat(argv, own.Args), Members: own.Members}
 			}

@@ -33,6 +33,9 @@ servers.`,
 			}
 			var jobs []job
 			for i, r := range res.Runs {
+				if r.Test != "" {
+					return badInput(fmt.Errorf("%s with %s was played by a go test, which has the lock", r.Scenario, r.Lock), "play it again with: "+r.Test)
+				}
 				if r.World != worldSim {
 					return badInput(fmt.Errorf("%s with %s was played in the %s world, where nothing happens twice", r.Scenario, r.Lock, r.World),
 						"holdfast check judges its history again", "to play it once more: "+res.Command)

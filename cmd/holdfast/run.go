@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -194,6 +195,9 @@ func (f runFlags) check() error {
 	}
 	if len(f.adapter) > 0 && f.world != worldLive {
 		return usage("--adapter is for --world live: virtual time has no other processes", "a lock in Go runs in virtual time with package locktest: see docs/test-your-own-lock.md")
+	}
+	if i := slices.IndexFunc(f.locks, func(l string) bool { return strings.Contains(l, "+") }); i >= 0 && f.world != worldLive {
+		return usage(fmt.Sprintf("--lock %s: two locks are mixed in --world live only, in processes of their own", f.locks[i]))
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func executeLive(ctx context.Context, jobs []job, dir rundir.Dir, f runFlags, st
 	defer func() { o.err = errors.Join(o.err, servers.close()) }()
 	bar := newProgress(stderr, len(jobs))
 	defer bar.done()
-	l := livePlayer{how: scenarios.Live{Backend: f.servers, Dir: string(servers), Worker: []string{exe, "client"}, Scale: f.scale}, locks: f.contenders, bar: bar, answers: make([]*answer, len(jobs))}
+	l := livePlayer{how: scenarios.Live{Backend: f.servers, Dir: string(servers), Scale: f.scale}, own: []string{exe, "client"}, locks: f.contenders, bar: bar, answers: make([]*answer, len(jobs))}
 	l.playAll(ctx, jobs, f.workers)
 	// Runs that the machine was too busy for get it almost to themselves.
 	var again []job
@@ -66,6 +66,7 @@ func executeLive(ctx context.Context, jobs []job, dir rundir.Dir, f runFlags, st
 // livePlayer plays runs on real servers.
 type livePlayer struct {
 	how     scenarios.Live
+	own     []string // the command of a client process with a built-in lock
 	locks   []contender
 	bar     progress
 	answers []*answer // by job
@@ -119,18 +120,21 @@ func (l livePlayer) play(ctx context.Context, j job) (a answer) {
 
 // once plays and judges one run.
 func (l livePlayer) once(ctx context.Context, j job) (a answer) {
-	a = answer{ID: j.ID, Run: reports.Run{Scenario: j.Scenario, Lock: j.Lock, World: worldLive, Backend: l.how.Backend.Name(), Seed: j.Seed, File: j.readFrom()}}
+	c := l.locks[slices.IndexFunc(l.locks, func(c contender) bool { return c.subject.Name() == j.Lock })]
+	a = answer{ID: j.ID, Run: reports.Run{Scenario: j.Scenario, Lock: j.Lock, World: worldLive, Backend: c.backend(l.how.Backend).Name(), Seed: j.Seed, File: j.readFrom(),
+		LockVersion: c.version, Adapters: c.adapters}}
 	s, err := scenarios.Parse(j.File, []byte(j.Source))
 	if err != nil {
 		a.Defect = err.Error()
 		return a
 	}
 	how := l.how
-	c := l.locks[slices.IndexFunc(l.locks, func(c contender) bool { return c.subject.Name() == j.Lock })]
 	how.Backend = c.backend(how.Backend)
-	a.Run.Backend = how.Backend.Name()
-	if c.command != nil {
-		how.Worker = c.command
+	how.Workers = slices.Clone(c.workers)
+	for i := range how.Workers {
+		if how.Workers[i].Command == nil {
+			how.Workers[i].Command = l.own
+		}
 	}
 	if how.Scale == 0 {
 		how.Scale = s.Pace(c.subject)

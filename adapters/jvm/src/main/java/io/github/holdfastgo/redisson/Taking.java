@@ -1,0 +1,75 @@
+package io.github.holdfastgo.redisson;
+
+import java.util.concurrent.TimeUnit;
+import org.redisson.api.RFencedLock;
+import org.redisson.api.RLock;
+
+/** A lock as the worker uses it, by those of Redisson's methods that wait and can be interrupted. */
+interface Taking {
+
+    /** What {@link #take} returns where the lock has no tokens. */
+    long NO_TOKEN = 0;
+    /** What {@link #take} returns when the wait is over. */
+    long BUSY = -1;
+
+    /**
+     * Takes the lock.
+     *
+     * @param waitMs how long to wait, 0 for one try, below 0 for ever
+     * @param leaseMs how long to hold it, -1 for as long as the watchdog renews it
+     * @return the token, {@link #NO_TOKEN} or {@link #BUSY}
+     */
+    long take(long waitMs, long leaseMs) throws InterruptedException;
+
+    void giveBack();
+
+    /** Asks the server how many holds the calling thread has. */
+    int count();
+
+    static Taking of(RLock lock) {
+        return new Taking() {
+            @Override
+            public long take(long waitMs, long leaseMs) throws InterruptedException {
+                if (waitMs < 0) {
+                    lock.lockInterruptibly(leaseMs, TimeUnit.MILLISECONDS);
+                    return NO_TOKEN;
+                }
+                return lock.tryLock(waitMs, leaseMs, TimeUnit.MILLISECONDS) ? NO_TOKEN : BUSY;
+            }
+
+            @Override
+            public void giveBack() {
+                lock.unlock();
+            }
+
+            @Override
+            public int count() {
+                return lock.getHoldCount();
+            }
+        };
+    }
+
+    static Taking of(RFencedLock lock) {
+        Taking plain = of((RLock) lock);
+        return new Taking() {
+            @Override
+            public long take(long waitMs, long leaseMs) {
+                if (waitMs < 0) {
+                    return leaseMs > 0 ? lock.lockAndGetToken(leaseMs, TimeUnit.MILLISECONDS) : lock.lockAndGetToken();
+                }
+                Long token = lock.tryLockAndGetToken(waitMs, leaseMs, TimeUnit.MILLISECONDS);
+                return token == null ? BUSY : token;
+            }
+
+            @Override
+            public void giveBack() {
+                plain.giveBack();
+            }
+
+            @Override
+            public int count() {
+                return plain.count();
+            }
+        };
+    }
+}

@@ -1,0 +1,41 @@
+package io.github.holdfastgo.redisson;
+
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.redisson.api.RedissonClient;
+
+/**
+ * Makes a process one that has been up for a while: its code is loaded, and its scripts are known to the servers. A JVM
+ * takes a hundred times as long for its first acquire as for its tenth, which is time that no user's lock would take.
+ */
+final class WarmUp {
+
+    private static final long LEASE_MS = 50;
+    /** Far longer than the lease: a wait that runs out while Redisson subscribes leaves the subscription behind. */
+    private static final long WAIT_MS = TimeUnit.SECONDS.toMillis(10);
+
+    private WarmUp() {
+    }
+
+    /** Takes a lock of a name that nobody else has, and has another owner wait until it expires. */
+    static void of(Kind kind, List<RedissonClient> clients, String process) {
+        Kind warmed = kind == Kind.FENCED ? Kind.PLAIN : kind; // a fenced lock would leave its token behind
+        Taking lock = warmed.open(clients, "holdfast-warm-up-" + process);
+        take(lock, 0, LEASE_MS);
+        Thread other = new Thread(() -> {
+            if (take(lock, WAIT_MS, -1) != Taking.BUSY) {
+                lock.giveBack();
+            }
+        }, "holdfast-warm-up");
+        other.start();
+        Leftovers.await(List.of(other), 2 * WAIT_MS);
+    }
+
+    private static long take(Taking lock, long waitMs, long leaseMs) {
+        try {
+            return lock.take(waitMs, leaseMs);
+        } catch (InterruptedException e) {
+            throw new IllegalStateException("interrupted, which nobody does", e);
+        }
+    }
+}
