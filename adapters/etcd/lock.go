@@ -57,7 +57,7 @@ func open(h worker.Hello) (worker.Lock, error) {
 	}
 	m := &mutexes{client: client, ttl: wholeSeconds(time.Duration(h.LeaseNS)), timeout: h.Redis.Scaled(requestTimeout), fenced: h.Lock == fenced}
 	// A process that has been up for a while is connected, and has a session.
-	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
+	ctx, cancel := context.WithTimeout(clientv3.WithRequireLeader(context.Background()), dialTimeout)
 	defer cancel()
 	if m.spare, err = m.newSession(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open a session: %w", err), client.Close())
@@ -107,7 +107,11 @@ func (m *mutexes) Close() error {
 // newSession opens a session. NewSession alone would ask for the lease under
 // the client's context, which has no end.
 func (m *mutexes) newSession(ctx context.Context) (*concurrency.Session, error) {
-	lease, err := m.client.Grant(ctx, int64(m.ttl))
+	var lease *clientv3.LeaseGrantResponse
+	err := insist(ctx, func() (err error) {
+		lease, err = m.client.Grant(ctx, int64(m.ttl))
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -119,9 +123,12 @@ func (m *mutexes) newSession(ctx context.Context) (*concurrency.Session, error) 
 func (m *mutexes) end(s *concurrency.Session) {
 	s.Orphan()
 	m.revokes.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), m.timeout)
+		ctx, cancel := context.WithTimeout(clientv3.WithRequireLeader(context.Background()), m.timeout)
 		defer cancel()
-		_, _ = m.client.Revoke(ctx, s.Lease())
+		_ = insist(ctx, func() error {
+			_, err := m.client.Revoke(ctx, s.Lease())
+			return err
+		})
 	})
 }
 

@@ -55,6 +55,7 @@ func (o *owner) TryLock(ctx context.Context, opts ...lock.AcquireOption) (lock.G
 // acquire takes the lock. A session that has ended meanwhile is replaced, as
 // everybody who uses one has to.
 func (o *owner) acquire(ctx context.Context, take func(*concurrency.Mutex, context.Context) error) (lock.Grant, error) {
+	ctx = clientv3.WithRequireLeader(ctx)
 	for {
 		if o.of.closed() {
 			return lock.Grant{}, lock.ErrClosed
@@ -74,6 +75,9 @@ func (o *owner) acquire(ctx context.Context, take func(*concurrency.Mutex, conte
 			o.endSession()
 			continue
 		}
+		if leaderless(err) && rest(ctx) {
+			continue // in its old place, or at the end of the queue
+		}
 		return lock.Grant{}, o.refused(ctx, m, err)
 	}
 }
@@ -82,8 +86,10 @@ func (o *owner) acquire(ctx context.Context, take func(*concurrency.Mutex, conte
 // hold's, and may have run for a third of its time, and for half a second, when
 // a hold begins; a hold is to last as long as it was asked for.
 func (o *owner) renew(ctx context.Context, s *concurrency.Session) error {
-	_, err := o.of.client.KeepAliveOnce(ctx, s.Lease())
-	return err
+	return insist(ctx, func() error {
+		_, err := o.of.client.KeepAliveOnce(ctx, s.Lease())
+		return err
+	})
 }
 
 // living is the owner's session, a new one where the last has ended.
@@ -161,9 +167,9 @@ func (o *owner) Unlock(ctx context.Context) (int, error) {
 		return 0, lock.ErrLost
 	default:
 	}
-	ctx, cancel := context.WithTimeout(ctx, o.of.timeout)
+	ctx, cancel := context.WithTimeout(clientv3.WithRequireLeader(ctx), o.of.timeout)
 	defer cancel()
-	if err := h.mutex.Unlock(ctx); err != nil {
+	if err := insist(ctx, func() error { return h.mutex.Unlock(ctx) }); err != nil {
 		o.endSession() // which would keep the hold
 		return 0, unclear(ctx, err)
 	}
