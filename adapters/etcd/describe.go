@@ -22,6 +22,10 @@ const members = 3
 // meanwhile gives each of them its whole time once more.
 const handoff = 2 * time.Second
 
+// late is why a session is done after its lease is.
+const late = "a session counts its lease from when the answer to a keepalive arrives, not from when it was asked for, " +
+	"and looks once in a second whether it is over"
+
 // locks describes what the process has. A lease is kept alive every third of it,
 // or at the next of the looks that the client takes twice in a second. That it
 // is so nobody can judge, as it changes no key; what is known of a hold follows
@@ -33,6 +37,10 @@ func locks() []worker.Description {
 			Waits: true, Cancels: true, Lease: true, Renewal: true, LostSign: true, Fairness: true, TakesBack: true,
 		},
 		RenewEvery: 0.4, HandoffNS: handoff.Nanoseconds(),
+		Known: []worker.Known{
+			{Scenario: "partitioned-holder", Property: "exclusion", Because: late},
+			{Scenario: "slow-link-then-cut", Property: "exclusion", Because: late},
+		},
 		Servers: &worker.OwnServers{Args: []string{serveRole}, Members: members},
 	}
 	f := d
