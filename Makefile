@@ -5,16 +5,19 @@ GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
 # The packages where the race detector is affordable.
 RACE = ./lock/... ./faults/... ./sim/... ./checker/... ./reports/... ./live/...
 
-.PHONY: test browser redis compiler lint vuln unit race bench bench-judges soak fuzz track-record fidelity help
+.PHONY: adapters findings test browser redis compiler lint vuln unit race bench bench-judges bench-locks soak fuzz track-record fidelity help
 
 help:
 	@echo "make test    everything: format, vet, staticcheck, govulncheck, tests, race detector;"
 	@echo "             where there is redis-server, a slice of the catalogue on real servers"
 	@echo "make unit    the tests alone"
 	@echo "make bench   the benchmarks, as a table"
+	@echo "make bench-locks   the reference lock beside others on one redis-server, into docs/bench-locks.md"
 	@echo "make soak    the judges of lock histories against one another, HISTORIES=2000000 of them"
 	@echo "make fuzz    every fuzz target for FUZZTIME=30s"
 	@echo "make track-record   play the gallery and the variations, and write the tables of docs/gallery.md"
+	@echo "make adapters       build the adapters of other people's locks, as far as their toolchains are here"
+	@echo "make findings       play every lock in every scenario on real servers, and write the table of docs/findings.md"
 	@echo "make fidelity       play the catalogue in both worlds, and write the matrix of docs/fidelity.md"
 
 test: browser redis compiler lint vuln unit race
@@ -117,9 +120,42 @@ track-record:
 	{ printf '    holdfast %s\n\n' '$(VARY)'; "$$dir/holdfast" $(VARY) --format markdown; } >"$$dir/false alarms"; \
 	$(FILL) docs/gallery.md >"$$dir/page" && cp "$$dir/page" docs/gallery.md
 
+# Other people's locks, each built where its toolchain is; elsewhere that is said.
+# Go modules have their own, so that nobody else needs them.
+ADAPTERS = adapters/bin/holdfast-golocks adapters/etcd/holdfast-etcd adapters/jvm/holdfast-redisson adapters/node/holdfast-node-redlock adapters/python/holdfast-redis-py
+adapters: redis
+	cd adapters && go build -o bin/ ./cmd/holdfast-golocks
+	cd adapters/etcd && go build -o holdfast-etcd .
+	@if command -v mvn >/dev/null 2>&1 && command -v java >/dev/null 2>&1; then cd adapters/jvm && mvn -q -B package; \
+	else echo "adapters/jvm: skipped, it needs a JDK and Maven"; fi
+	@if command -v npm >/dev/null 2>&1; then cd adapters/node && npm ci --silent --no-audit --no-fund; \
+	else echo "adapters/node: skipped, it needs Node and npm"; fi
+	@if command -v python3 >/dev/null 2>&1; then cd adapters/python && python3 -m venv .venv && .venv/bin/pip install -q -r requirements.txt; \
+	else echo "adapters/python: skipped, it needs Python 3"; fi
+
+# Every lock in every scenario on real servers, as a table in docs/findings.md. An
+# adapter that is not built is left out, in words.
+findings: adapters
+	@$(BUILT); code=0; set --; \
+	for a in $(ADAPTERS); do \
+		if out=$$("$$dir/holdfast" adapter check --describe -- $$a 2>&1); then set -- "$$@" --adapter $$a; else echo "$$a is left out: $$out"; fi; \
+	done; \
+	"$$dir/holdfast" run --world live --lock all "$$@" --format markdown --out holdfast-runs/findings >"$$dir/table" || code=$$?; \
+	case $$code in 0|1|3) $(FILL) docs/findings.md >"$$dir/page" && cp "$$dir/page" docs/findings.md;; esac; exit $$code
+
 # A difference that nobody has explained ends the command, and is in the page
 # all the same; so does a run without a verdict. Anything else is no matrix.
 fidelity:
 	@$(BUILT); code=0; \
 	"$$dir/holdfast" fidelity --format markdown >"$$dir/matrix" || code=$$?; \
 	case $$code in 0|1|3) $(FILL) docs/fidelity.md >"$$dir/page" && cp "$$dir/page" docs/fidelity.md;; esac; exit $$code
+
+# BENCH are its flags, as -quick or -only handoff. REDISSON is the command of
+# Redisson's adapter, without which Redisson is not measured.
+BENCH ?=
+REDISSON ?= $(if $(wildcard adapters/jvm/target/holdfast-redisson.jar),$(CURDIR)/adapters/jvm/holdfast-redisson)
+bench-locks: redis
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && set -e; \
+	cd adapters && go build -o "$$dir/bench-locks" ./bench && cd ..; \
+	"$$dir/bench-locks" -redisson '$(REDISSON)' $(BENCH) >"$$dir/bench"; cat "$$dir/bench"; \
+	case '$(BENCH)' in '') $(FILL) docs/bench-locks.md >"$$dir/page" && cp "$$dir/page" docs/bench-locks.md;; esac

@@ -5,14 +5,15 @@ package checker
 // until its lease ends, and nobody knows that it is there.
 func (t *trace) takenBack(o *op) Verdict {
 	v := Verdict{Outcome: Good}
-	if _, crashed := t.crashed[o.client]; crashed || !t.claim.TakesBack || o.kind == OK || o.open() || t.asksAgain(o) {
+	if _, crashed := t.crashed[o.client]; crashed || !t.claim.TakesBack || o.kind == OK || o.open() {
 		return v
 	}
+	asked, joined := t.asksAgain(o)
 	t.heldAt(ownerLock{o.owner, o.lock}, o.ret+1, never, func(s *span) bool {
-		if s.replica || t.replaced(s.group, o.ret) {
+		if s.replica || s.from >= asked || t.replaced(s.group, o.ret) {
 			return false
 		}
-		to := s.to
+		to := min(s.to, joined)
 		if t.end.CutOff { // what was still to come is not known
 			to = min(to, t.endTime)
 		}
@@ -28,16 +29,22 @@ func (t *trace) takenBack(o *op) Verdict {
 	return v
 }
 
-// asksAgain says whether an owner asked for the lock after an acquire had
-// ended: what the servers then have for it may be due to the later one.
-func (t *trace) asksAgain(o *op) bool {
+// asksAgain says when an owner asked for the lock again after an acquire had
+// ended: holds that begin later may be due to that. joined is when it may have
+// made an earlier hold its own, by taking it once more.
+func (t *trace) asksAgain(o *op) (asked, joined int64) {
+	asked, joined = never, never
 	ops := t.byOwner[ownerLock{o.owner, o.lock}]
 	for _, later := range ops[latest(ops, o.inv)+1:] {
-		if later.f == Acquire {
-			return true
+		if later.f != Acquire {
+			continue
+		}
+		asked = min(asked, later.inv)
+		if later.kind == OK || later.open() || t.claim.Reentrant {
+			joined = min(joined, later.inv)
 		}
 	}
-	return false
+	return asked, joined
 }
 
 // hadHold says whether an owner had a hold when it asked for another.

@@ -27,6 +27,25 @@ func TestGivenUp(t *testing.T) {
 		{"left behind, and not promised otherwise", leased(nil), orphan("", "5101"), Progress, Good, "", "", ""},
 		{"taken back", takesBack, orphan("", "110"), Progress, Good, "", "", ""},
 		{"cut off for long", takesBack, orphan("50 fault start 1 partition c1", "5101"), Progress, Good, "", "", ""},
+		{"left behind, and its owner waits for itself", leased(func(h *Header) { h.Claims.TakesBack, h.Claims.Reentrant = true, false }), `
+			0     c1 acquire lease=5000 wait=1000
+			1     server n1 SET by=c1 holder=c1 ttl=5000
+			2     c1 fail err=canceled
+			60    c1 acquire lease=5000 wait=1000
+			1060  c1 fail err=busy
+			5001  server n1 cause=expiry
+			9000  end`, Progress, Violated, "", "ended at 0.002 s without a grant; node-1 held the lock for it until 5.001 s", "server log"},
+		{"its owner takes it again", takesBack, `
+			0     c1 acquire lease=5000 wait=1000
+			1     server n1 SET by=c1 holder=c1 ttl=5000
+			2     c1 fail err=canceled
+			60    c1 acquire lease=5000 wait=1000
+			61    server n1 SET by=c1 holder=c1 ttl=5000
+			62    c1 ok count=1
+			4000  c1 release
+			4001  server n1 DEL by=c1
+			4002  c1 ok
+			9000  end`, Progress, Good, "", "", ""},
 		{"a nested acquire leaves the outer hold", takesBack, `
 			0     c1 acquire lease=5000
 			1     server n1 EVAL by=c1 holder=c1 ttl=5000

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -21,11 +22,27 @@ func judgeCleanup(t *trace) Verdict {
 		left = append(left, plural(n, "connection"))
 	}
 	if n := len(t.end.Goroutines); n > 0 {
-		first, _, _ := strings.Cut(t.end.Goroutines[0], "\n")
-		left = append(left, fmt.Sprintf("%s (%s)", plural(n, "goroutine"), first))
+		left = append(left, fmt.Sprintf("%s (%s)", plural(n, "goroutine"), inWords(t.end.Goroutines[0])))
 	}
 	if len(left) == 0 {
 		return Verdict{Outcome: Good}
 	}
 	return violation(t.endTime, nil, "left behind at the end: %s", strings.Join(left, ", "))
+}
+
+// inWords is a stack in a few words: where the goroutine is, in the first
+// function that is not one of the language's own.
+func inWords(stack string) string {
+	lines := strings.Split(stack, "\n")
+	for i := 1; i+1 < len(lines); i += 2 {
+		file, isFrame := strings.CutPrefix(lines[i+1], "\t")
+		if !isFrame {
+			break
+		}
+		name, _, _ := strings.Cut(lines[i], ".")
+		if !slices.Contains([]string{"runtime", "sync", "time", "context", "io", "net", "bufio", "select"}, name) && !strings.HasPrefix(name, "internal/") {
+			return lines[i] + " at " + file
+		}
+	}
+	return lines[0]
 }

@@ -1,5 +1,7 @@
 package checker
 
+import "slices"
+
 // documented are the error classes that each outcome of an operation may have.
 var documented = map[Func]map[Kind][]string{
 	Acquire: {Fail: {ErrBusy, ErrCanceled, ErrAcks}, Info: {ErrUnknown}},
@@ -53,12 +55,16 @@ func classOf(o *op) Verdict {
 func (t *trace) contradicted(o *op) Verdict {
 	switch {
 	case o.f == Release && o.kind == Fail && o.res.Error == ErrNotHeld:
+		var groups []string // where it was released: fewer than a quorum were no hold
 		for _, i := range t.ofOwner(ownerLock{o.owner, o.lock}, o.inv) {
 			c := &t.changes[i]
 			if c.t > o.ret {
 				break
 			}
-			if t.commandOf(c, o) && c.was == o.owner && (c.ends() || c.Count < c.WasCount) {
+			if !t.commandOf(c, o) || c.was != o.owner || (!c.ends() && c.Count >= c.WasCount) || slices.Contains(groups, c.group) {
+				continue
+			}
+			if groups = append(groups, c.group); len(groups) >= t.claim.Quorum {
 				return byServers(violation(o.ret, opIDs(o, t.grantOf(o.owner, o.lock, o.inv)),
 					"the release of %s was told at %s that it holds nothing; it had released its hold on %s at %s", o.owner, at(o.ret), c.Node, at(c.t)))
 			}

@@ -368,3 +368,17 @@ func TestResourceAndFencing(t *testing.T) {
 			5 c1 ok count=1`, Fencing, Violated, "", "token 6", ""},
 	})
 }
+
+// What a goroutine is left in is told by the function that somebody can look
+// up, not by what the runtime calls its state.
+func TestGoroutineInWords(t *testing.T) {
+	for stack, want := range map[string]string{
+		"goroutine [select (durable)]\nexample.com/mylock.(*Mutex).watch\n\tlock.go:93\ncreated by example.com/mylock.(*Mutex).Lock\n\tlock.go:74": "example.com/mylock.(*Mutex).watch at lock.go:93",
+		"goroutine [chan receive]\nruntime.gopark\n\tproc.go:1\nmain.wait\n\tmain.go:7":                                                            "main.wait at main.go:7",
+		"client-1 did not close its lock": "client-1 did not close its lock",
+	} {
+		if got := inWords(stack); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -24,10 +24,16 @@ type group struct {
 	end     time.Time // of the last command so far; both by the server's clock
 	keys    []string  // touched so far
 	before  map[string]keyspace.Value
+	changed bool // something, as has been reported
 }
 
 func newGroup(l monitorLine, command string) *group {
 	return &group{from: l.from, command: command, start: l.at, end: l.at, before: map[string]keyspace.Value{}}
+}
+
+// rest is what may follow of a script of which something has been reported.
+func (g *group) rest() *group {
+	return &group{from: g.from, command: g.command, script: true, start: g.start, end: g.end, before: map[string]keyspace.Value{}, changed: g.changed}
 }
 
 func (g *group) touched(key string) bool { return slices.Contains(g.keys, key) }
@@ -139,17 +145,16 @@ func (o *observer) closeGroup(by time.Time) {
 		return
 	}
 	o.group = nil
-	changed := false
 	for _, k := range g.keys {
 		before, after := g.before[k], o.shadow.state[k]
 		if before.Equal(after) {
 			continue
 		}
-		changed = true
+		g.changed = true
 		o.emit(o.explain(g, keyspace.Change{Key: k, Before: before, After: after, At: o.truly(g.end, by), Now: g.end}), by)
 	}
 	if o.srv.own == nil || o.truth.servers.parties.of(o.srv.name, g.from) != "" {
-		o.changedBy[sender{g.from, g.command}] = changed
+		o.changedBy[sender{g.from, g.command}] = g.changed
 	}
 }
 

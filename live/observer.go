@@ -205,8 +205,11 @@ func (o *observer) event(name, key string, at time.Time) error {
 		o.events = append(o.events, key)
 		return nil
 	}
-	if o.group != nil && o.group.touched(key) {
+	if g := o.group; g != nil && g.touched(key) {
 		o.closeGroup(at)
+		if g.script { // which may have set the key, and read it when its time was over
+			o.group = g.rest()
+		}
 	}
 	before := o.shadow.state[key]
 	if !before.Exists() {

@@ -239,6 +239,24 @@ func TestTheTruthTellsWhenAKeyExpires(t *testing.T) {
 	})
 }
 
+// A client whose clock is behind the server's asks for a lease that is over:
+// the script itself finds the key expired.
+func TestTheTruthGoesOnAfterAKeyExpiresInAScript(t *testing.T) {
+	t.Parallel()
+	s := start(t, Options{Clients: 1, Groups: 1})
+	c := client(t, s, "client-1", 1)
+	v := observe(t, s)
+	take := redis.NewScript(`
+		redis.call("SET", KEYS[1], "a", "PXAT", 1000)
+		if redis.call("GET", KEYS[1]) then return 0 end
+		redis.call("SET", KEYS[1], "b", "PX", 60000)
+		return 1`)
+	if n, err := take.Run(t.Context(), c, []string{"lock"}).Int(); err != nil || n != 1 {
+		t.Fatalf("the script found a key whose time was over: %v", err)
+	}
+	v.want("node-1", "primary lock: nothing -> b for a time (EVAL by client-1)")
+}
+
 func TestTheTruthFollowsClientsThatContend(t *testing.T) {
 	onBackends(t, Options{Clients: 2, Groups: 1}, func(t *testing.T, s *Servers) {
 		v := observe(t, s)

@@ -25,8 +25,12 @@ func (s *state) acquire(ctx context.Context, a Acquire, forever bool) (Grant, er
 		return Grant{}, fmt.Errorf("lock: lease %v is below 1ms", lease)
 	}
 	start := time.Now()
-	op, cancel := s.c.withDone(ctx)
-	defer cancel()
+	op := ctx
+	if !s.c.direct { // or Close, too, would come through only between requests
+		var cancel context.CancelFunc
+		op, cancel = s.c.withDone(ctx)
+		defer cancel()
+	}
 	once := !forever && a.Wait <= 0
 	if !forever {
 		limit := a.Wait
@@ -76,7 +80,7 @@ func (s *state) acquire(ctx context.Context, a Acquire, forever bool) (Grant, er
 			}
 		}
 		if !s.sleep(op, w, t.pttl) {
-			return Grant{}, s.c.failed(ctx, op, refusal, op.Err())
+			return Grant{}, s.c.failed(ctx, op, refusal, nil)
 		}
 	}
 }
@@ -104,8 +108,9 @@ func (s *state) sleep(op context.Context, w *waiter, pttl time.Duration) bool {
 	case <-wake:
 	case <-timer.C:
 	case <-op.Done():
+	case <-s.c.life.Done():
 	}
-	return op.Err() == nil
+	return op.Err() == nil && s.c.life.Err() == nil
 }
 
 // failed says why an acquire was given up: the caller's context, Close, the
@@ -252,6 +257,11 @@ func unknown(what string, err error) error {
 func (s *state) enterGate(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	select { // most of the time nobody is there
+	case s.gate <- struct{}{}:
+		return nil
+	default:
 	}
 	select {
 	case s.gate <- struct{}{}:

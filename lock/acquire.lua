@@ -15,19 +15,23 @@
 --       | {'busy', pttl}       another owner has the lock
 --       | {'gone'}             the owner's earlier holds are no more
 --       | {'cancelled'}        the request was given up before it arrived
-local latch = redis.call('get', KEYS[2])
 local first = ARGV[3] == '0'
 
 if redis.call('exists', KEYS[1]) == 0 then
-  if latch and latch ~= 'a' then
-    return {'cancelled'}
-  end
-  if not first then
-    return {'gone'}
+  -- A free lock is the common case and a new request, too: one call finds
+  -- that out and remembers it.
+  if not first or not redis.call('set', KEYS[2], 'a', 'nx', 'px', ARGV[4]) then
+    local latch = redis.call('get', KEYS[2])
+    if latch and latch ~= 'a' then
+      return {'cancelled'}
+    end
+    if not first then
+      return {'gone'}
+    end
+    redis.call('set', KEYS[2], 'a', 'px', ARGV[4])
   end
   redis.call('hset', KEYS[1], ARGV[2], 1)
   redis.call('pexpire', KEYS[1], ARGV[1])
-  redis.call('set', KEYS[2], 'a', 'px', ARGV[4])
   local token = '0'
   if KEYS[3] then
     redis.call('incr', KEYS[3])
@@ -44,6 +48,7 @@ if redis.call('hexists', KEYS[1], ARGV[2]) == 0 then
   return {'busy', redis.call('pttl', KEYS[1])}
 end
 
+local latch = redis.call('get', KEYS[2])
 if latch and latch ~= 'a' then
   return {'cancelled'}
 end

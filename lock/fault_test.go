@@ -41,6 +41,15 @@ func TestRetry_sameRequestHasOneEffect(t *testing.T) {
 
 func noRetries(o *redis.Options) { o.MaxRetries = -1 }
 
+// inBothWays runs f with a Redis client that knows nothing of the deadlines of
+// contexts, and with one that keeps them, which the lock then leaves to it.
+func inBothWays(t *testing.T, name string, f func(t *testing.T, change func(*redis.Options))) {
+	t.Run(name+"/go-redis defaults", func(t *testing.T) { f(t, func(*redis.Options) {}) })
+	t.Run(name+"/ContextTimeoutEnabled", func(t *testing.T) {
+		f(t, func(o *redis.Options) { o.ContextTimeoutEnabled = true })
+	})
+}
+
 // An acquire that failed in transport may have been carried out. It must not
 // keep others out, nor take an outer hold with it when it is undone.
 func TestLock_unknownOutcomeIsTakenBack(t *testing.T) {
@@ -104,9 +113,13 @@ func TestLock_lateRequestIsCancelled(t *testing.T) {
 
 // Unlock may be called again after it could not tell, and means the same hold.
 func TestUnlock_unknownOutcomeMayBeRetried(t *testing.T) {
+	inBothWays(t, "", unlockUnknown)
+}
+
+func unlockUnknown(t *testing.T, change func(*redis.Options)) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
-		l := w.clientOn(w.redis(noRetries), lock.WithUnlockTimeout(100*time.Millisecond)).NewLock("orders", "a")
+		l := w.clientOn(w.redis(noRetries, change), lock.WithUnlockTimeout(100*time.Millisecond)).NewLock("orders", "a")
 		must[lock.Grant](t)(l.Lock(ctx))
 		held := l.Context(ctx)
 		w.hung.Store(true)
@@ -173,10 +186,10 @@ func TestWait_isBoundedOnAHungServer(t *testing.T) {
 		}, 1500 * time.Millisecond, nil},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
+		inBothWays(t, tt.name, func(t *testing.T, change func(*redis.Options)) {
 			inBubble(t, func(t *testing.T, w *world) {
 				w.hung.Store(true)
-				l := w.client().NewLock("orders", "a")
+				l := w.clientOn(w.redis(change)).NewLock("orders", "a")
 				start := time.Now()
 				err := tt.do(t.Context(), l)
 				if tt.want != nil {
@@ -194,8 +207,12 @@ func TestWait_isBoundedOnAHungServer(t *testing.T) {
 }
 
 func TestLock_cancelledContext(t *testing.T) {
+	inBothWays(t, "", cancelledContext)
+}
+
+func cancelledContext(t *testing.T, change func(*redis.Options)) {
 	inBubble(t, func(t *testing.T, w *world) {
-		c := w.client()
+		c := w.clientOn(w.redis(change))
 		a, b := c.NewLock("orders", "a"), c.NewLock("orders", "b")
 		must[lock.Grant](t)(a.Lock(t.Context()))
 		ctx, cancel := context.WithCancel(t.Context())

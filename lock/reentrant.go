@@ -37,8 +37,10 @@ import (
 // bounds the damage, as the hold is not renewed. An Unlock without an answer
 // may be called again.
 type Reentrant struct {
-	c   *Client
-	key stateKey
+	c       *Client
+	key     stateKey
+	names   names
+	invalid error // what every call returns
 }
 
 var (
@@ -56,7 +58,11 @@ func (c *Client) NewLock(name, owner string) *Reentrant {
 	if name != "" {
 		name = c.cfg.prefix + name
 	}
-	return &Reentrant{c: c, key: stateKey{name: name, owner: owner}}
+	l := &Reentrant{c: c, key: stateKey{name: name, owner: owner}}
+	if l.names, l.invalid = newNames(name); owner == "" {
+		l.invalid = fmt.Errorf("lock: the owner of %q is empty", name)
+	}
+	return l
 }
 
 // Name returns the key of the lock, prefix included.
@@ -79,7 +85,7 @@ func (l *Reentrant) TryLock(ctx context.Context, opts ...AcquireOption) (Grant, 
 }
 
 func (l *Reentrant) acquire(ctx context.Context, opts []AcquireOption, forever bool) (Grant, error) {
-	s, err := l.c.enter(l.key)
+	s, err := l.enter()
 	if err != nil {
 		return Grant{}, err
 	}
@@ -91,7 +97,7 @@ func (l *Reentrant) acquire(ctx context.Context, opts []AcquireOption, forever b
 // [ErrUnknown] when the server did not answer within the unlock timeout; the
 // hold is then no longer renewed, and Unlock may be called again.
 func (l *Reentrant) Unlock(ctx context.Context) (remaining int, err error) {
-	s, err := l.c.enter(l.key)
+	s, err := l.enter()
 	if err != nil {
 		return 0, err
 	}
@@ -183,7 +189,7 @@ func (l *Reentrant) TTL(ctx context.Context) (time.Duration, error) {
 // A holder in this client learns at once that its hold is lost, another with
 // its next renewal or release.
 func (l *Reentrant) ForceUnlock(ctx context.Context) (bool, error) {
-	s, err := l.c.enter(l.key)
+	s, err := l.enter()
 	if err != nil {
 		return false, err
 	}
@@ -205,7 +211,7 @@ func (l *Reentrant) ForceUnlock(ctx context.Context) (bool, error) {
 // ask runs a request that changes no state of ours, within ctx.
 func ask[T any](ctx context.Context, l *Reentrant, what string, f func(context.Context, *state) (T, error)) (T, error) {
 	var zero T
-	s, err := l.c.enter(l.key)
+	s, err := l.enter()
 	if err != nil {
 		return zero, err
 	}

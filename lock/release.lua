@@ -15,18 +15,21 @@ local latch = redis.call('get', KEYS[3])
 if latch and latch ~= 'a' then
   return {'released', tonumber(latch)}
 end
-if redis.call('hexists', KEYS[1], ARGV[2]) == 0 then
-  return {'none'}
-end
 local count = 0
 if tonumber(ARGV[3]) > 0 then
+  if redis.call('hexists', KEYS[1], ARGV[2]) == 0 then
+    return {'none'}
+  end
   count = redis.call('hincrby', KEYS[1], ARGV[2], -1)
 end
 if count > 0 then
   redis.call('pexpire', KEYS[1], ARGV[3])
 else
   count = 0
-  redis.call('del', KEYS[1])
+  -- The owner's is the only field, so the lock goes with it.
+  if redis.call('hdel', KEYS[1], ARGV[2]) == 0 then
+    return {'none'}
+  end
   redis.call('publish', KEYS[2], ARGV[1])
 end
 redis.call('set', KEYS[3], count, 'px', ARGV[4])

@@ -22,7 +22,8 @@ const renewBatch = 100
 type watchdog struct {
 	count   int // states to renew
 	timer   *time.Timer
-	next    time.Time // when timer fires
+	armed   bool
+	next    time.Time // when timer fires, if armed
 	ticking bool      // a renewal is under way; it arms the timer when done
 }
 
@@ -46,20 +47,23 @@ func (w *watchdog) watch(s *state, on bool) {
 }
 
 func (w *watchdog) stop() {
-	if w.timer != nil {
+	if w.armed {
 		w.timer.Stop()
-		w.timer = nil
+		w.armed = false
 	}
 }
 
 // arm makes the timer fire no later than at t.
 func (w *watchdog) arm(c *Client, t time.Time) {
-	if w.ticking || c.closed || (w.timer != nil && !t.Before(w.next)) {
+	if w.ticking || c.closed || (w.armed && !t.Before(w.next)) {
 		return
 	}
-	w.stop()
-	w.next = t
-	w.timer = time.AfterFunc(time.Until(t), c.renewDue)
+	w.next, w.armed = t, true
+	if w.timer == nil {
+		w.timer = time.AfterFunc(time.Until(t), c.renewDue)
+		return
+	}
+	w.timer.Reset(time.Until(t))
 }
 
 // renewal is one lock in a batch.
@@ -78,7 +82,7 @@ func (c *Client) renewDue() {
 		c.mu.Unlock()
 		return
 	}
-	c.dog.timer = nil
+	c.dog.armed = false
 	now := time.Now()
 	interval := c.cfg.lease / 3
 	var batch []*renewal

@@ -131,9 +131,9 @@ func noScript(err error) bool {
 
 func parseAcquire(val []any) (acquireReply, error) {
 	var r acquireReply
-	bad := fmt.Errorf("lock: acquire answered %v", val)
+	bad := func() (acquireReply, error) { return r, fmt.Errorf("lock: acquire answered %v", val) }
 	if len(val) == 0 {
-		return r, bad
+		return bad()
 	}
 	r.kind, _ = val[0].(string)
 	switch {
@@ -143,18 +143,18 @@ func parseAcquire(val []any) (acquireReply, error) {
 		pttl, ok3 := val[3].(int64)
 		token, err := strconv.ParseUint(text, 10, 64)
 		if !ok1 || !ok2 || !ok3 || err != nil || count < 1 {
-			return r, bad
+			return bad()
 		}
 		r.count, r.token, r.pttl = int(count), token, time.Duration(pttl)*time.Millisecond
 	case r.kind == replyBusy && len(val) == 2:
 		pttl, ok := val[1].(int64)
 		if !ok {
-			return r, bad
+			return bad()
 		}
 		r.pttl = time.Duration(pttl) * time.Millisecond
 	case (r.kind == replyGone || r.kind == replyCancelled) && len(val) == 1:
 	default:
-		return r, bad
+		return bad()
 	}
 	return r, nil
 }

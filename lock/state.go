@@ -1,7 +1,6 @@
 package lock
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -73,16 +72,13 @@ func margin(lease time.Duration) time.Duration {
 	return min(lease/100+2*time.Millisecond, lease/4)
 }
 
-// enter returns the state of an owner, making one if need be, and counts the
+// enter returns the state of the owner, making one if need be, and counts the
 // caller as its user.
-func (c *Client) enter(key stateKey) (*state, error) {
-	if key.owner == "" {
-		return nil, fmt.Errorf("lock: the owner of %q is empty", key.name)
+func (l *Reentrant) enter() (*state, error) {
+	if l.invalid != nil {
+		return nil, l.invalid
 	}
-	names, err := newNames(key.name)
-	if err != nil {
-		return nil, err
-	}
+	c, key := l.c, l.key
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -91,7 +87,7 @@ func (c *Client) enter(key stateKey) (*state, error) {
 	c.ops.Add(1)
 	s := c.states[key]
 	if s == nil {
-		s = &state{c: c, key: key, names: names, field: c.cfg.id + ":" + key.owner, gate: make(chan struct{}, 1)}
+		s = &state{c: c, key: key, names: l.names, field: c.cfg.id + ":" + key.owner, gate: make(chan struct{}, 1)}
 		c.states[key] = s
 	}
 	s.refs++

@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -175,9 +177,13 @@ func TestWait_leavingWaiterWakesTheNext(t *testing.T) {
 
 // A process that shuts down must not hang in a lock, nor leave goroutines.
 func TestClose_wakesWaiters(t *testing.T) {
+	inBothWays(t, "", closeWakesWaiters)
+}
+
+func closeWakesWaiters(t *testing.T, change func(*redis.Options)) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
-		c := w.client()
+		c := w.clientOn(w.redis(change))
 		a, b := c.NewLock("orders", "a"), c.NewLock("orders", "b")
 		must[lock.Grant](t)(a.Lock(ctx))
 		errs := make(chan error, 1)

@@ -18,7 +18,8 @@ type Client struct {
 	// ID is the name of the process, which no other has.
 	ID string
 	// Redis reaches the primary, and Primaries all of those that the lock lives
-	// on, with go-redis' own settings. They are closed for the lock.
+	// on, with go-redis' own settings. They are closed for the lock. For a lock
+	// that takes a *redis.Client there is [Client.Single].
 	Redis     redis.UniversalClient
 	Primaries []redis.UniversalClient
 	// Lease is how long a hold is to last unless it is renewed.
@@ -41,6 +42,17 @@ func newClient(e scenarios.Environment) *Client {
 		ID: e.Process, Redis: e.Clients[0], Primaries: e.Clients, Lease: e.Lease, Poll: e.Poll, Addrs: e.Addrs, Dial: e.Dial,
 		seed: e.Seed, scale: e.Scale,
 	}
+}
+
+// Single is Redis for a lock that takes a *redis.Client. Such a lock cannot have
+// a cluster: Single panics in the scenarios that are about one, unless
+// [Lock].Reaches leaves "cluster" out.
+func (c *Client) Single() *redis.Client {
+	one, ok := c.Redis.(*redis.Client)
+	if !ok {
+		panic(`this scenario is about a cluster, and the lock takes a *redis.Client: say Reaches: []string{"address", "sentinels"}`)
+	}
+	return one
 }
 
 // Scaled is a duration of the lock's own, such as a timeout or a delay between

@@ -33,13 +33,6 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
-// Claims are what a lock promises. What follows from a promise that is not made
-// is not judged.
-type Claims = worker.Claims
-
-// Known is a violation that a lock is known for: a run that shows it passes.
-type Known = worker.Known
-
 // Lock is a lock under test. New or Open is required.
 type Lock struct {
 	// Name is the lock's in reports: lower case letters, digits and hyphens; by
@@ -51,7 +44,8 @@ type Lock struct {
 	// lease, by default 0.34 of it. It goes with Claims.Renewal.
 	RenewEvery float64
 	// Handoff is how long a waiter may overlook a free lock, such as the longest
-	// time between two looks of one that polls. 0 says that nothing is promised.
+	// time between two looks of one that polls. It is given half a second more
+	// for the requests around a look. 0 says that nothing is promised.
 	Handoff time.Duration
 	// Primaries is how many independent primaries the lock lives on, by default
 	// one, and Quorum on how many of them a hold must be, by default all.
@@ -97,8 +91,11 @@ type Session interface {
 // description is what the lock says of itself.
 func (l Lock) description() worker.Description {
 	d := worker.Description{
-		Name: l.Name, Summary: l.Summary, Version: l.Version, Claims: l.Claims, RenewEvery: l.RenewEvery, HandoffNS: int64(l.Handoff),
-		Primaries: l.Primaries, Quorum: l.Quorum, Key: l.Key, Keeps: l.Keeps, Reaches: l.Reaches, Known: l.Known,
+		Name: l.Name, Summary: l.Summary, Version: l.Version, Claims: worker.Claims(l.Claims), RenewEvery: l.RenewEvery, HandoffNS: int64(l.Handoff),
+		Primaries: l.Primaries, Quorum: l.Quorum, Key: l.Key, Keeps: l.Keeps, Reaches: l.Reaches,
+	}
+	for _, k := range l.Known {
+		d.Known = append(d.Known, worker.Known(k))
 	}
 	if d.Name == "" {
 		d.Name = "mine"

@@ -132,6 +132,7 @@ func (r *runner) play(t *testing.T, s source, seed uint64) {
 		t.Fatalf("the run is worthless: %v", err)
 	}
 	if nothing, reason := s.scenario.NothingToStrike(r.subject, played); nothing {
+		defer t.Skipf("the scenario is not about this lock: %s", reason)
 		r.skipped = append(r.skipped, reports.Skip{Scenario: run.Scenario, Lock: run.Lock, Reason: reason})
 		return
 	}
@@ -208,7 +209,13 @@ func (r *runner) complaint(t *testing.T, s source, run reports.Run) string {
 
 // again is the command that plays a test again, from a seed on.
 func again(t *testing.T, seed uint64) string {
-	return fmt.Sprintf("%s=%d go test -count 1 -run '%s'", seedVar, seed, pattern(t.Name()))
+	words := fmt.Sprintf("%s=%d go test -count 1 -run '%s'", seedVar, seed, pattern(t.Name()))
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if tested, isTest := strings.CutSuffix(info.Path, ".test"); isTest {
+			words += " " + tested
+		}
+	}
+	return words
 }
 
 // pattern is what go test -run takes to run one subtest.

@@ -94,7 +94,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-var again = regexp.MustCompile(`again:  HOLDFAST_SEED=(\d+) go test -count 1 -run '(\S+)'\n\s+report: (\S+)`)
+var again = regexp.MustCompile(`again:  HOLDFAST_SEED=(\d+) go test -count 1 -run '(\S+)' github.com/holdfast-go/holdfast/locktest\n\s+report: (\S+)`)
 
 // What a failing subtest says to do does give the same failure, and the report
 // is there, in a run directory that the command reads.

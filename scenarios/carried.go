@@ -18,10 +18,7 @@ func (s *Scenario) Carried(l *Subject, b live.Backend) (ok bool, reason string) 
 	}
 	n := s.needs(l)
 	if g := l.guest; g != nil {
-		switch {
-		case s.Topology.Cluster && !g.CanReach(worker.ThroughCluster):
-			return false, "its client is not one for a cluster"
-		case n.sentinels && !g.CanReach(worker.ThroughSentinels):
+		if n.sentinels && !g.CanReach(worker.ThroughSentinels) {
 			return false, "its client does not ask Sentinels"
 		}
 	}

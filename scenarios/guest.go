@@ -78,6 +78,8 @@ func suitsGuest(d *worker.Description, s *Scenario) (ok bool, reason string) {
 		return slices.ContainsFunc(s.Faults, func(f faults.Spec) bool { return slices.Contains(kinds, f.Fault) })
 	}
 	switch {
+	case s.Topology.Cluster && !d.CanReach(worker.ThroughCluster):
+		return false, "its client is not one for a cluster"
 	case has("cancel") && !d.Claims.Cancels:
 		return false, "it does not claim that an operation can be cancelled"
 	case has("drop-message", "slow-subscribe") && !d.Claims.Messages:

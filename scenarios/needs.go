@@ -19,7 +19,7 @@ type needs struct {
 }
 
 func (s *Scenario) needs(sub *Subject) needs {
-	n := needs{replicas: sub.acks || s.Topology.Cluster}
+	n := needs{replicas: sub.acks || s.Topology.Cluster || sub.guest != nil && sub.guest.Acks && s.Topology.Replicas > 0}
 	for _, f := range s.Faults {
 		switch f.Fault {
 		case "failover":

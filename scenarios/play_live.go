@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,9 @@ type Live struct {
 	// Workers are what client processes run, one after the other, and the first
 	// again after the last. One is enough but for a lock that [Mix] made.
 	Workers []Worker
+	// Greeting bounds how long a client process may take to answer its hello; 0
+	// is a minute.
+	Greeting time.Duration
 	// Journal is a file that the history is written to while the run lasts,
 	// and that is removed at its end; empty for none.
 	Journal string
@@ -264,7 +268,7 @@ func (l *liveRun) startClient(ctx context.Context, n int) (*live.Process, *remot
 	if own := l.opts.Backend.Own; own != nil {
 		env.Replicas = own.Replicas(l.top.Groups)
 	}
-	_, err = p.Conversation().Hello(ctx, worker.Hello{
+	err = l.greet(ctx, p, worker.Hello{
 		Process: name, Lock: runs.Lock, Seed: l.seed, LeaseNS: int64(env.Lease), PollNS: int64(env.Poll),
 		Replicas: env.Replicas, Redis: access,
 	})
@@ -272,6 +276,32 @@ func (l *liveRun) startClient(ctx context.Context, n int) (*live.Process, *remot
 		return p, nil, fmt.Errorf("start %s: %w", name, err)
 	}
 	return p, &remoteSession{p.Conversation()}, nil
+}
+
+// greet says hello to a client process. An error says what the process did
+// instead of opening the lock.
+func (l *liveRun) greet(ctx context.Context, p *live.Process, h worker.Hello) error {
+	limit := cmp.Or(l.opts.Greeting, setupLimit)
+	greeting, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	_, err := p.Conversation().Hello(greeting, h)
+	switch {
+	case err == nil:
+		return nil
+	case greeting.Err() != nil && ctx.Err() == nil:
+		return fmt.Errorf("it does not answer hello within %s%s", limit, lastWords(p))
+	case p.Conversation().Err() != nil && p.Wait(ctx) != nil: // which knows what it wrote, and how it ended
+		return p.Err()
+	}
+	return err
+}
+
+// lastWords are the end of what a process wrote to its standard error.
+func lastWords(p *live.Process) string {
+	if p.Stderr() == "" {
+		return ""
+	}
+	return "; the end of its stderr:\n" + p.Stderr()
 }
 
 // perform plays the workload under the faults, lets things come to rest, and
@@ -297,8 +327,26 @@ func (l *liveRun) perform(ctx context.Context) {
 func (l *liveRun) mourn(p *live.Process) {
 	<-p.Ended()
 	if err := p.Err(); err != nil {
-		l.rec.add(checker.Event{Kind: checker.Note, F: checker.Panic, Client: p.Name(), Result: &checker.Result{Message: err.Error()}})
+		l.rec.add(checker.Event{Kind: checker.Note, F: checker.Panic, Client: p.Name(), Result: &checker.Result{Message: obituary(err, p.Stderr())}})
 	}
+}
+
+// obituary says how a process has ended. Its first line, which may be all that
+// is shown, has the line of its stderr that tells most: what it panicked with,
+// or else what it wrote last.
+func obituary(err error, stderr string) string {
+	var ended *live.ProcessError
+	if !errors.As(err, &ended) || stderr == "" {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(stderr), "\n")
+	telling := lines[len(lines)-1]
+	for _, line := range lines {
+		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
+			telling = line
+		}
+	}
+	return fmt.Sprintf("%v: %s; the end of its stderr:\n%s", ended.Err, telling, stderr)
 }
 
 // tellLogs puts what the servers logged into the history.

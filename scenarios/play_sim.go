@@ -38,6 +38,11 @@ func Play(s *Scenario, l *Subject, seed uint64, version string) (*Played, error)
 	if errors.As(bubble, &be) && len(r.end.Goroutines) == 0 {
 		r.end.Goroutines = []string{be.Reason}
 	}
+	if r.subject.guest != nil && r.killed {
+		// A process that is killed takes its goroutines along. Here they cannot
+		// be told from those of the others.
+		r.end.Goroutines = nil
+	}
 	r.rec.end(r.end, r.took)
 	h := &checker.History{Header: r.header(version), Events: r.rec.events}
 	return &Played{History: h, Took: r.took, Commands: r.commands, Scripts: r.scripts}, nil
@@ -107,6 +112,7 @@ func (r *run) simulate() {
 		r.quiesce(w, clients)
 	}
 	for _, c := range clients {
+		r.killed = r.killed || c.proc.Crashed()
 		if err := c.close(); err != nil && r.err == nil {
 			r.err = err
 		}

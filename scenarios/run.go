@@ -57,6 +57,7 @@ type run struct {
 
 	rec      *recorder
 	end      checker.EndEvent
+	killed   bool // some client process
 	took     time.Duration
 	commands int
 	scripts  int

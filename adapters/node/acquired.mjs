@@ -1,16 +1,18 @@
 // An owner that calls acquire, release and extend.
 
-import { classified, notHeld } from "./failure.mjs";
+import { notHeld, Trouble } from "./failure.mjs";
 import { waiting } from "./waiting.mjs";
 
 export class AcquiredLock {
   #redlock;
+  #trouble;
   #name;
   #lease;
   #lock; // what acquire returned, until it is released
 
   constructor(redlock, name, lease) {
     this.#redlock = redlock;
+    this.#trouble = new Trouble(redlock);
     this.#name = name;
     this.#lease = lease;
   }
@@ -18,13 +20,9 @@ export class AcquiredLock {
   // Times are in milliseconds; a lease of 0 is the default.
   async acquire(wait, lease) {
     const duration = lease || this.#lease;
-    this.#lock = await waiting(this.#redlock.settings, wait, async (retryCount) => {
-      try {
-        return await this.#redlock.acquire([this.#name], duration, { retryCount });
-      } catch (error) {
-        throw await classified(error, "busy");
-      }
-    });
+    this.#lock = await waiting(this.#redlock.settings, wait, (retryCount) =>
+      this.#trouble.meet("busy", () => this.#redlock.acquire([this.#name], duration, { retryCount })),
+    );
     return { lease: duration };
   }
 
@@ -32,20 +30,12 @@ export class AcquiredLock {
     if (!this.#lock) throw notHeld();
     const lock = this.#lock;
     this.#lock = undefined;
-    try {
-      await lock.release();
-    } catch (error) {
-      throw await classified(error, "not-held");
-    }
+    await this.#trouble.meet("not-held", () => lock.release());
   }
 
   async extend(lease) {
     if (!this.#lock) throw notHeld();
-    try {
-      this.#lock = await this.#lock.extend(lease);
-    } catch (error) {
-      throw await classified(error, "lost");
-    }
+    this.#lock = await this.#trouble.meet("lost", () => this.#lock.extend(lease));
   }
 
   isLost() {

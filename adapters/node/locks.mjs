@@ -68,13 +68,13 @@ export async function open(hello) {
     settings.retryJitter = (hello.poll_ns / 1e6) * (1 / 3);
   }
   const clients = await connect(hello.redis, scale, lock.description.primaries ?? 1);
-  const redlock = new Redlock(clients, settings);
   return {
     version: common.version,
-    owner: (name, lost) => new lock.Owner(redlock, name, milliseconds(hello.lease_ns), lost),
+    // Each owner has its own, to hear of its own errors.
+    owner: (name, lost) => new lock.Owner(new Redlock(clients, settings), name, milliseconds(hello.lease_ns), lost),
     async disconnect() {
       // quit() waits for answers, which may not come.
-      await Promise.race([redlock.quit().catch(() => {}), new Promise((done) => setTimeout(done, 500))]);
+      await Promise.race([new Redlock(clients).quit().catch(() => {}), new Promise((done) => setTimeout(done, 500))]);
       for (const c of clients) c.disconnect();
     },
   };

@@ -1,10 +1,11 @@
 // An owner that holds the lock in the body of using(), which extends it.
 
-import { classified, notHeld } from "./failure.mjs";
+import { notHeld, Trouble } from "./failure.mjs";
 import { waiting } from "./waiting.mjs";
 
 export class UsingLock {
   #redlock;
+  #trouble;
   #name;
   #lease;
   #lost; // is called with nothing when the signal aborts
@@ -12,13 +13,16 @@ export class UsingLock {
 
   constructor(redlock, name, lease, lost) {
     this.#redlock = redlock;
+    this.#trouble = new Trouble(redlock);
     this.#name = name;
     this.#lease = lease;
     this.#lost = lost;
   }
 
   async acquire(wait) {
-    this.#body = await waiting(this.#redlock.settings, wait, (retryCount) => this.#enter(retryCount));
+    this.#body = await waiting(this.#redlock.settings, wait, (retryCount) =>
+      this.#trouble.meet("busy", () => this.#enter(retryCount)),
+    );
     return { lease: this.#lease, renewed: true };
   }
 
@@ -35,7 +39,7 @@ export class UsingLock {
         });
       });
       // A rejection after the body has begun is the release's, who awaits it.
-      body.over.catch(async (error) => refused(await classified(error, "busy")));
+      body.over.catch(refused);
     });
   }
 
@@ -43,12 +47,10 @@ export class UsingLock {
     if (!this.#body) throw notHeld();
     const body = this.#body;
     this.#body = undefined;
-    body.leave();
-    try {
-      await body.over;
-    } catch (error) {
-      throw await classified(error, "not-held");
-    }
+    await this.#trouble.meet("not-held", () => {
+      body.leave();
+      return body.over;
+    });
   }
 
   isLost() {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"mvdan.cc/sh/v3/shell"
@@ -15,9 +16,9 @@ import (
 	protocol "github.com/holdfast-go/holdfast/live/worker"
 )
 
-// describeLimit bounds the start of an adapter that is asked what it has: a
-// virtual machine may have to come up first.
-const describeLimit = 30 * time.Second
+// adapterStart is how long a process of an adapter may take to answer what it
+// is asked first: a virtual machine may have to come up. Tests are less patient.
+var adapterStart = 30 * time.Second
 
 // adapterCommand splits the command of an adapter into words, as a shell does.
 // The program is made absolute, as processes run in directories of their own.
@@ -29,14 +30,24 @@ func adapterCommand(command string) ([]string, error) {
 	if len(argv) == 0 {
 		return nil, usage("--adapter needs a command")
 	}
-	program, err := exec.LookPath(argv[0])
-	if err != nil {
+	if argv, err = absolute(argv); err != nil {
 		return nil, badInput(fmt.Errorf("adapter %s: %w", command, err), "it may have to be built first: see adapters/README.md")
 	}
-	if argv[0], err = filepath.Abs(program); err != nil {
-		return nil, badInput(fmt.Errorf("adapter %s: %w", command, err))
+	return argv, nil
+}
+
+// absolute makes names of files in a command absolute: the program's, and those
+// of files that are there, which are meant as files.
+func absolute(argv []string) ([]string, error) {
+	argv = slices.Clone(argv)
+	program, err := exec.LookPath(argv[0])
+	if err != nil {
+		return nil, err
 	}
-	for i, word := range argv[1:] { // files that are there are meant as files
+	if argv[0], err = filepath.Abs(program); err != nil {
+		return nil, err
+	}
+	for i, word := range argv[1:] {
 		if abs, err := filepath.Abs(word); err == nil && !filepath.IsAbs(word) && isFileThere(word) {
 			argv[i+1] = abs
 		}
@@ -56,7 +67,7 @@ func describe(ctx context.Context, argv []string) (locks []protocol.Description,
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	ctx, cancel := context.WithTimeout(ctx, describeLimit)
+	ctx, cancel := context.WithTimeout(ctx, adapterStart)
 	defer cancel()
 	p, err := live.StartProcess("adapter", dir, argv)
 	if err != nil {
@@ -65,6 +76,9 @@ func describe(ctx context.Context, argv []string) (locks []protocol.Description,
 	locks, err = p.Conversation().Describe(ctx)
 	if err == nil {
 		return locks, p.Stop(ctx)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("it does not answer describe within %s", adapterStart)
 	}
 	if err = errors.Join(err, p.Kill()); p.Stderr() != "" {
 		err = fmt.Errorf("%w; the end of its stderr:\n%s", err, p.Stderr())

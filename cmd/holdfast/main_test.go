@@ -13,16 +13,23 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/holdfast-go/holdfast/internal/testworker"
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"holdfast": func() {
+			if d, err := time.ParseDuration(os.Getenv("HOLDFAST_TEST_ADAPTER_START")); err == nil {
+				adapterStart = d
+			}
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 			code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 			stop()
 			os.Exit(code)
 		},
+		// golock [MISTAKE]: a worker that has a lock, see package testworker.
+		"golock": func() { os.Exit(testworker.Main(strings.Join(os.Args[1:], " "))) },
 	})
 }
 

@@ -80,7 +80,7 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the first run of each cell")
 	c.Flags().IntVar(&f.seeds, "seeds", 1, "how many seeds to play, counting up from --seed")
 	c.Flags().StringVar(&f.out, "out", "", "run directory (default holdfast-runs/TIME)")
-	c.Flags().StringVar(&f.format, "format", "text", "what to print: text, json or junit")
+	c.Flags().StringVar(&f.format, "format", "text", "what to print: text, json, junit or markdown")
 	c.Flags().IntVar(&f.workers, "workers", 0, "runs at a time (default one per core; live: three per core)")
 	c.Flags().DurationVar(&f.stall, "stall", time.Minute, "sim: real time after which a run that does not end is given up")
 	complete(c, "lock", scenarios.Locks())
@@ -90,7 +90,7 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	return c
 }
 
-var runFormats = []string{"text", "json", "junit"}
+var runFormats = []string{"text", "json", "junit", "markdown"}
 
 // played is a scenario with the file it came from.
 type played struct {

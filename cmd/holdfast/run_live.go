@@ -131,6 +131,9 @@ func (l livePlayer) once(ctx context.Context, j job) (a answer) {
 	how := l.how
 	how.Backend = c.backend(how.Backend)
 	how.Workers = slices.Clone(c.workers)
+	if len(c.adapters) > 0 {
+		how.Greeting = adapterStart
+	}
 	for i := range how.Workers {
 		if how.Workers[i].Command == nil {
 			how.Workers[i].Command = l.own

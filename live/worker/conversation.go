@@ -154,6 +154,14 @@ func (c *Conversation) wrap(err error) error { return fmt.Errorf("%s: %w", c.nam
 
 // send sends a request; the conversation must not have ended.
 func (c *Conversation) send(r request, owner *holds) (*call, error) {
+	return c.sendLine(r, owner, func(id int64) ([]byte, error) {
+		r.ID = id
+		return json.Marshal(r)
+	})
+}
+
+// sendLine sends a request as the line that encode makes of its id.
+func (c *Conversation) sendLine(r request, owner *holds, encode func(id int64) ([]byte, error)) (*call, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err != nil {
@@ -161,9 +169,13 @@ func (c *Conversation) send(r request, owner *holds) (*call, error) {
 	}
 	c.last++
 	r.ID = c.last
+	line, err := encode(r.ID)
+	if err != nil {
+		return nil, c.wrap(fmt.Errorf("encode a request: %w", err))
+	}
 	k := &call{request: r, owner: owner, done: make(chan reply, 1)}
 	c.open[r.ID] = k
-	c.box.put(r)
+	c.box.put(append(line, '\n'))
 	return k, nil
 }
 
@@ -288,15 +300,11 @@ func outcome(ctx context.Context, a reply) (reply, error) {
 // write hands requests to the process as it takes them.
 func (c *Conversation) write() {
 	for {
-		r, ok := c.box.take()
+		line, ok := c.box.take()
 		if !ok {
 			return
 		}
-		line, err := json.Marshal(r)
-		if err == nil {
-			_, err = c.in.Write(append(line, '\n'))
-		}
-		if err != nil {
+		if _, err := c.in.Write(line); err != nil {
 			c.drain(err)
 			return
 		}

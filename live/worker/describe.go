@@ -39,6 +39,9 @@ type Description struct {
 	// Reaches is through what the lock can find its primary, [ThroughAddress],
 	// [ThroughSentinels] and [ThroughCluster]; by default all of them.
 	Reaches []string `json:"reaches,omitempty"`
+	// Acks says that the lock waits for replicas where there are some: it is
+	// given those that a scenario has.
+	Acks bool `json:"acks,omitempty"`
 	// Known are violations that the lock is known for: a run that shows one is
 	// as expected, and so is one that does not.
 	Known []Known `json:"known,omitempty"`

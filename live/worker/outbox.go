@@ -7,7 +7,7 @@ import "sync"
 type outbox struct {
 	mu     sync.Mutex
 	filled *sync.Cond
-	queue  []request
+	queue  [][]byte
 	closed bool
 }
 
@@ -17,26 +17,26 @@ func newOutbox() *outbox {
 	return b
 }
 
-func (b *outbox) put(r request) {
+func (b *outbox) put(line []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.queue = append(b.queue, r)
+	b.queue = append(b.queue, line)
 	b.filled.Signal()
 }
 
-// take waits for a request; false means that there will be none.
-func (b *outbox) take() (request, bool) {
+// take waits for a line; false means that there will be none.
+func (b *outbox) take() ([]byte, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for len(b.queue) == 0 && !b.closed {
 		b.filled.Wait()
 	}
 	if b.closed {
-		return request{}, false
+		return nil, false
 	}
-	r := b.queue[0]
+	line := b.queue[0]
 	b.queue = b.queue[1:]
-	return r, true
+	return line, true
 }
 
 // close drops what nobody has taken.

@@ -9,6 +9,7 @@
 package worker
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -105,6 +106,8 @@ type reply struct {
 	// was greeted.
 	BeganNS int64 `json:"began_ns,omitempty"`
 	EndedNS int64 `json:"ended_ns,omitempty"`
+
+	line []byte // as it was read
 }
 
 // eventLost tells that a hold is lost.
@@ -126,6 +129,7 @@ func decode(line []byte) (message, error) {
 	if err := json.Unmarshal(line, &m); err != nil {
 		return message{}, fmt.Errorf("it is no message: %w", err)
 	}
+	m.line = bytes.Clone(line)
 	return m, m.check()
 }
 

@@ -160,7 +160,8 @@ func shared() []Mutant {
 			Shipped: "no library we know of; Redisson keeps the counter for ever for this reason (#6510)",
 		}, edit{acquireScript, "redis.call('incr', KEYS[3])", "redis.call('hincrby', KEYS[1], 'token', 1)"},
 			edit{acquireScript, "redis.call('get', KEYS[3])", "redis.call('hget', KEYS[1], 'token')"},
-			edit{acquireScript, "redis.call('pexpire', KEYS[3], ARGV[5])", ""}),
+			edit{acquireScript, "redis.call('pexpire', KEYS[3], ARGV[5])", ""},
+			edit{releaseScript, "redis.call('hdel', KEYS[1], ARGV[2]) == 0", "redis.call('hexists', KEYS[1], ARGV[2]) == 0 or redis.call('del', KEYS[1]) == 0"}),
 		edited(Mutant{
 			Name: "token-does-not-grow", Of: "fenced", Class: 7,
 			Mistake: "The counter is set when it is missing and never incremented: all holds have token 1.",

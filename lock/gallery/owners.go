@@ -16,7 +16,7 @@ func owners() []Mutant {
 			Name: "release-by-anyone", Of: "reentrant", Class: 12,
 			Mistake: "A release deletes the lock without a look at whose it is.",
 			Shipped: "ShedLock by default (safeUpdate=false): a task that overran its lock deleted the next one's",
-		}, edit{releaseScript, notOwner, "if false then\n  return {'none'}"}),
+		}, edit{releaseScript, "redis.call('hdel', KEYS[1], ARGV[2])", "redis.call('del', KEYS[1])"}),
 		edited(Mutant{
 			Name: "release-of-nothing-succeeds", Of: "reentrant", Class: 12,
 			Mistake: "A release by somebody who does not hold the lock changes nothing and reports success.",

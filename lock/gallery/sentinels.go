@@ -11,7 +11,7 @@ import (
 // sentinels are the mistakes about numbers and errors that mean something
 // else: units, zero, -1 and nil.
 func sentinels() []Mutant {
-	const first = "redis.call('hset', KEYS[1], ARGV[2], 1)\n  redis.call('pexpire', KEYS[1], ARGV[1])\n  redis.call('set', KEYS[2]"
+	const first = "redis.call('hset', KEYS[1], ARGV[2], 1)\n  redis.call('pexpire', KEYS[1], ARGV[1])\n  local token"
 	return []Mutant{
 		edited(Mutant{
 			Name: "lease-times-thousand", Of: "reentrant", Class: 9,
@@ -34,7 +34,7 @@ func sentinels() []Mutant {
 			Name: "no-expiry-on-first-hold", Of: "reentrant", Class: 9,
 			Mistake: "A first hold is taken without an expiry; the first renewal sets one, if its owner lives to send it.",
 			Shipped: "redis-py by default: timeout=None is a lock without expiry",
-		}, edit{acquireScript, first, "redis.call('hset', KEYS[1], ARGV[2], 1)\n  redis.call('set', KEYS[2]"}),
+		}, edit{acquireScript, first, "redis.call('hset', KEYS[1], ARGV[2], 1)\n  local token"}),
 		faced(Mutant{
 			Name: "error-means-granted", Of: "reentrant", Class: 9,
 			Mistake: "An error is returned as 0, and 0 milliseconds to wait means that the lock is taken.",

@@ -20,8 +20,10 @@ final class WarmUp {
     /** Takes a lock of a name that nobody else has, and has another owner wait until it expires. */
     static void of(Kind kind, List<RedissonClient> clients, String process) {
         Kind warmed = kind == Kind.FENCED ? Kind.PLAIN : kind; // a fenced lock would leave its token behind
-        Taking lock = warmed.open(clients, "holdfast-warm-up-" + process);
-        take(lock, 0, LEASE_MS);
+        String name = "holdfast-warm-up-" + process;
+        take(warmed.open(clients, name), 0, LEASE_MS);
+        // Of its own: one that has been given a lease keeps it as its default until it is unlocked.
+        Taking lock = warmed.open(clients, name);
         Thread other = new Thread(() -> {
             if (take(lock, WAIT_MS, -1) != Taking.BUSY) {
                 lock.giveBack();

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+)
+
+const (
+	// settle is how long a lock is held, so that all others are waiting for it
+	// when it is given back.
+	settle      = 3 * time.Millisecond
+	handoffName = "bench:handoff:" // and the subject
+)
+
+// handoffs is what one subject took to hand a lock on.
+type handoffs struct {
+	took    []float64 // microseconds, from the call of release to the next grant
+	p50     []float64 // per round
+	counted commands
+	grants  int // while commands were counted
+}
+
+// handoffCase is how many wait, and whether each has a client of its own, as
+// waiters in processes of their own have, or all share one.
+type handoffCase struct {
+	waiters int
+	apart   bool
+}
+
+// contended measures hand-offs, for a span of each subject in turn. Nothing is
+// left out: a hand-off lasts from the release, however late the grant comes.
+func contended(ctx context.Context, srv *server, subjects []subject, hc handoffCase, rounds int, span time.Duration) ([]handoffs, []error, error) {
+	out := make([]handoffs, len(subjects))
+	why := make([]error, len(subjects))
+	queues := make([]queue, len(subjects))
+	defer func() {
+		for _, q := range queues {
+			q.close()
+		}
+	}()
+	for i, s := range subjects {
+		if s.foreign && hc.apart {
+			why[i] = errors.New("its waiters are threads of one process here")
+			continue
+		}
+		if queues[i], why[i] = openQueue(ctx, srv.addr, s, hc); ctx.Err() != nil {
+			return nil, nil, ctx.Err()
+		}
+	}
+	for round := -1; round < rounds; round++ { // the first warms up
+		for i := range subjects {
+			if why[i] != nil {
+				continue
+			}
+			took, err := queues[i].run(ctx, span)
+			if ctx.Err() != nil {
+				return nil, nil, ctx.Err()
+			}
+			if err != nil {
+				why[i] = fmt.Errorf("hand on: %w", err)
+				continue
+			}
+			if round >= 0 {
+				out[i].took = append(out[i].took, took...)
+				out[i].p50 = append(out[i].p50, median(took))
+			}
+		}
+	}
+	for i := range subjects {
+		if why[i] != nil {
+			continue
+		}
+		var err error
+		out[i].counted, err = srv.count(ctx, func() error {
+			took, err := queues[i].run(ctx, span)
+			out[i].grants = len(took)
+			return err
+		})
+		if err != nil {
+			return nil, nil, fmt.Errorf("count commands of %s: %w", subjects[i].name, err)
+		}
+	}
+	return out, why, nil
+}
+
+// queue is a holder and those who wait, by turns.
+type queue struct {
+	lock    string   // its name
+	clients []client // of each; all the same where they share one
+	shared  bool
+}
+
+func openQueue(ctx context.Context, addr string, s subject, hc handoffCase) (queue, error) {
+	q := queue{lock: handoffName + s.name, shared: !hc.apart}
+	for range hc.waiters + 1 {
+		if q.shared && len(q.clients) > 0 {
+			q.clients = append(q.clients, q.clients[0])
+			continue
+		}
+		c, err := s.open(ctx, addr, defaultLease)
+		if err != nil {
+			q.close()
+			return queue{}, err
+		}
+		q.clients = append(q.clients, c)
+	}
+	return q, nil
+}
+
+func (q queue) close() {
+	for _, c := range q.clients {
+		_ = c.close() // the server goes away in any case
+		if q.shared {
+			return
+		}
+	}
+}
+
+// baton is what those in a queue tell one another.
+type baton struct {
+	mu       sync.Mutex
+	released time.Time     // when the last release was called
+	next     chan struct{} // closed with the grant that follows it
+	took     []float64
+}
+
+// granted ends a hand-off; the first grant of a run follows none.
+func (b *baton) granted(at time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.next != nil {
+		b.took = append(b.took, micros(at.Sub(b.released)))
+		close(b.next)
+		b.next = nil
+	}
+}
+
+func (b *baton) releasing() (next <-chan struct{}) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	ch := make(chan struct{})
+	b.next, b.released = ch, time.Now()
+	return ch
+}
+
+// run lets the queue work for a span and returns how long the hand-offs took.
+// Who has given the lock back queues again only when somebody else has it.
+func (q queue) run(ctx context.Context, span time.Duration) ([]float64, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	end := time.Now().Add(span)
+	late := time.AfterFunc(span+stuck, func() { cancel(errStuck) })
+	defer late.Stop()
+	var b baton
+	errs := make([]error, len(q.clients))
+	var wg sync.WaitGroup
+	for i, c := range q.clients {
+		wg.Go(func() {
+			if err := b.work(ctx, c, q.lock, strconv.Itoa(i), end); err != nil && ctx.Err() == nil {
+				errs[i] = err
+			}
+			cancel(nil) // one has ended: so do all
+		})
+	}
+	wg.Wait()
+	if context.Cause(ctx) == errStuck {
+		return nil, errStuck
+	}
+	return b.took, errors.Join(errs...)
+}
+
+var errStuck = errors.New("nobody was granted the lock any more")
+
+func (b *baton) work(ctx context.Context, c client, lock, owner string, end time.Time) error {
+	for {
+		h, err := c.acquire(ctx, lock, owner)
+		if err != nil {
+			return err
+		}
+		b.granted(time.Now())
+		pause(ctx, settle)
+		next := b.releasing()
+		if err := h.release(context.WithoutCancel(ctx)); err != nil {
+			return err
+		}
+		select {
+		case <-next:
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil || time.Now().After(end) {
+			return nil
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// roundTrip is the median time of a PING after the same pause that goes before
+// a hand-off, in microseconds: a machine that was idle answers later.
+func roundTrip(ctx context.Context, srv *server, n int) (float64, error) {
+	took := make([]float64, 0, n)
+	for range n {
+		pause(ctx, settle)
+		at := time.Now()
+		if err := srv.control.Ping(ctx).Err(); err != nil {
+			return 0, err
+		}
+		took = append(took, micros(time.Since(at)))
+	}
+	return median(took), nil
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"time"
+)
+
+// uncontendedReport writes the first table and its bars.
+func uncontendedReport(w io.Writer, b *bars, subjects []opened, p []pairs) {
+	floor := slices.IndexFunc(subjects, func(s opened) bool { return s.name == floorName })
+	best := fastest(subjects, p)
+	t := newTable(w, "acquire + release", "p50, us", "p99, us", "pairs/s, one owner", fmt.Sprintf("pairs/s, %d owners", parallelOwners),
+		"p50 / floor", "p50 / fastest other", "requests per pair", "of which call in scripts")
+	for i, s := range subjects {
+		if s.why != nil {
+			t.notMeasured(s.label(), s.why)
+			continue
+		}
+		t.row(s.label(), spreadOf(p[i].p50).micros(), spreadOf(p[i].p99).micros(),
+			fmt.Sprintf("%.0f", median(p[i].rate)), fmt.Sprintf("%.0f", median(p[i].parallel)),
+			ratios(p[i].p50, p[floor].p50).times(), ratios(p[i].p50, p[best].p50).times(),
+			perOp(p[i].counted.requests, countedPairs), perOp(p[i].counted.inScripts, countedPairs))
+	}
+	for i, s := range subjects {
+		if !s.ours {
+			continue
+		}
+		r := ratios(p[i].p50, p[best].p50)
+		b.add("uncontended, "+s.name+": no slower than the fastest other lock in Go, "+subjects[best].name, r.times(), r.median <= 1)
+		r = ratios(p[i].p50, p[floor].p50)
+		b.add("uncontended, "+s.name+": within 1.2 of the floor, two script round trips", r.times(), r.median <= 1.2)
+	}
+}
+
+// fastest is the Go lock with the lowest median, ours left out.
+func fastest(subjects []opened, p []pairs) int {
+	best, low := -1, math.Inf(1)
+	for i, s := range subjects {
+		if s.lock && !s.ours && !s.foreign && s.why == nil {
+			if m := median(p[i].p50); m < low {
+				best, low = i, m
+			}
+		}
+	}
+	return best
+}
+
+// handoffReport writes the table of one case and adds its bars. trip is a
+// round trip, in microseconds.
+func handoffReport(w io.Writer, b *bars, subjects []subject, hc handoffCase, h []handoffs, why []error, trip spread) {
+	t := newTable(w, hc.String(), "p50, us", "p99, us", "hand-offs", "p50 in round trips", "requests per hand-off")
+	ours := map[string]float64{}
+	pollers := math.Inf(1)
+	for i, s := range subjects {
+		if why[i] != nil {
+			t.notMeasured(s.label(), why[i])
+			continue
+		}
+		took := slices.Sorted(slices.Values(h[i].took))
+		p50 := quantile(took, 0.5)
+		rounds := spreadOf(h[i].p50)
+		t.row(s.label(), fmt.Sprintf("%.0f (%.0f to %.0f)", p50, rounds.low, rounds.high), fmt.Sprintf("%.0f", quantile(took, 0.99)),
+			fmt.Sprint(len(took)), fmt.Sprintf("%.1f", p50/trip.median), perOp(h[i].counted.requests, max(1, h[i].grants)))
+		switch {
+		case s.ours:
+			ours[s.name] = p50
+		case s.polls:
+			pollers = min(pollers, p50)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(ours)) {
+		p50 := ours[name]
+		b.add(fmt.Sprintf("hand-off, %s, %s: at p50 at least 10x quicker than the pollers", name, hc), fmt.Sprintf("%.0fx", pollers/p50), pollers >= 10*p50)
+		b.add(fmt.Sprintf("hand-off, %s, %s: at p50 within 3 round trips", name, hc), fmt.Sprintf("%.1f", p50/trip.median), p50 <= 3*trip.median)
+	}
+}
+
+func (hc handoffCase) String() string {
+	if hc.apart {
+		return fmt.Sprintf("%d waiters, a client each", hc.waiters)
+	}
+	return fmt.Sprintf("%d waiters of one client", hc.waiters)
+}
+
+// renewalReport writes the table of renewals and adds its bar.
+func renewalReport(w io.Writer, b *bars, subjects []subject, locks int, cost []renewalCost, why []error) {
+	t := newTable(w, "renewals", "requests per period", "requests per lock and period", "server busy per period")
+	for i, s := range subjects {
+		if why[i] != nil {
+			t.notMeasured(s.label(), why[i])
+			continue
+		}
+		t.row(s.label(), fmt.Sprintf("%.0f", cost[i].scripts), fmt.Sprintf("%.4f", cost[i].scripts/float64(locks)), cost[i].server.Round(time.Millisecond/10).String())
+		if s.ours {
+			fewer := float64(locks) / cost[i].scripts
+			b.add("renewals, "+s.name+": at least 20x fewer requests than one per lock", fmt.Sprintf("%.0fx", fewer), fewer >= 20)
+		}
+	}
+}

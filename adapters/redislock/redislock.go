@@ -1,0 +1,34 @@
+// Package redislock puts github.com/bsm/redislock to the test.
+package redislock
+
+import (
+	"time"
+
+	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/locktest"
+)
+
+// backoff is the time between two tries. redislock has no default for it: it
+// does not retry unless it is told how.
+const backoff = 100 * time.Millisecond
+
+// Lock is redislock, with a linear backoff. It promises to take nothing back: an
+// Obtain that is given up may leave its key behind.
+func Lock() locktest.Lock {
+	return locktest.Lock{
+		Name: "redislock", Summary: "bsm/redislock, which tries again every 100 ms", Version: "v0.9.4",
+		Claims:  locktest.Claims{Waits: true, Cancels: true, Lease: true, Explicit: true},
+		Handoff: backoff,
+		Known: []locktest.Known{
+			{Scenario: "lost-release-reply", Property: "errors", Because: sentTwice},
+			{Scenario: "lost-release-reply", Property: "linearizable", Because: sentTwice},
+		},
+		New: func(c *locktest.Client, name, owner string) lock.Locker {
+			return &locker{rdb: c.Redis, name: name, settings: settings{lease: c.Lease, backoff: c.Scaled(backoff), rng: c.Rand("redislock", name, owner)}}
+		},
+	}
+}
+
+// What redislock is known for, with why in its source.
+const sentTwice = "go-redis sends the script again when its reply is lost, and the second finds nothing to delete: " +
+	"Release returns ErrLockNotHeld for a lock that it has released."

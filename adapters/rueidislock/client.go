@@ -1,0 +1,36 @@
+package rueidislock
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/redis/rueidis/rueidislock"
+
+	"github.com/holdfast-go/holdfast/live/worker"
+)
+
+// open makes the lock of a process as rueidislock's README does for one Redis
+// of version 7.0.5 or newer: one key, and no messages about a client's own
+// writes. The timeouts are rueidis' defaults, in the time of the run. 20 ms
+// for a request that takes a lock, the default, stay 20 ms: what a request
+// takes here does not shrink with the time of the run.
+func open(a worker.Access, lease time.Duration) (rueidislock.Locker, error) {
+	o := rueidis.ClientOption{
+		InitAddress: a.Primaries,
+		DialCtxFn: func(ctx context.Context, addr string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
+			return a.Dial(ctx, "tcp", addr)
+		},
+		Dialer:           net.Dialer{Timeout: a.Scaled(rueidis.DefaultDialTimeout), KeepAlive: a.Scaled(rueidis.DefaultTCPKeepAlive)},
+		ConnWriteTimeout: a.Scaled(10 * rueidis.DefaultTCPKeepAlive), // as rueidis derives it
+	}
+	if len(a.Sentinels) > 0 {
+		o.InitAddress = a.Sentinels
+		o.Sentinel = rueidis.SentinelOption{MasterSet: a.Masters[0], Dialer: o.Dialer}
+	}
+	return rueidislock.NewLocker(rueidislock.LockerOption{
+		ClientOption: o, KeyValidity: lease, KeyMajority: 1, NoLoopTracking: true,
+	})
+}

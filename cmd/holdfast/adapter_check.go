@@ -1,0 +1,256 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-go/holdfast/live"
+	protocol "github.com/holdfast-go/holdfast/live/worker"
+	"github.com/holdfast-go/holdfast/live/worker/conform"
+)
+
+func newAdapterCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "adapter",
+		Short: "Check a worker process that has locks of its own",
+		Long: `An adapter is a worker process: it has locks, in any language, and speaks
+docs/worker-protocol.md on its standard input and output.
+
+holdfast adapter check tells whether it speaks it right; then
+holdfast run --world live --adapter 'CMD' plays scenarios against its locks.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage("unknown command "+quote(args[0])+" of holdfast adapter", didYouMean(args[0], []string{"check"}), "holdfast adapter --help lists the commands")
+			}
+			return c.Help()
+		},
+	}
+	c.AddCommand(newAdapterCheckCmd())
+	return c
+}
+
+// adapterCheckFlags are the flags of "holdfast adapter check".
+type adapterCheckFlags struct {
+	locks    []string
+	checks   []string
+	backend  string
+	format   string
+	lease    time.Duration
+	patience time.Duration
+}
+
+// adapterCheckSchema names the JSON document of a check.
+const adapterCheckSchema = "holdfast-adapter-check/1"
+
+var adapterCheckFormats = []string{"text", "json"}
+
+func newAdapterCheckCmd() *cobra.Command {
+	var f adapterCheckFlags
+	c := &cobra.Command{
+		Use:   "check [flags] -- CMD [ARG ...]",
+		Short: "Check a worker process against the worker protocol",
+		Long: `Starts processes of CMD and servers for them, asks what a run would ask, and
+says of every sentence of docs/worker-protocol.md that it tries whether the
+worker keeps to it:
+
+  ok      it does
+  FAILED  it does not; the reason, and the sentence, are below
+  -       the lock does not claim it, or what it needs has failed
+
+All waits are bounded: a worker that dies, writes garbage or never answers fails
+a check. CMD is one word per argument, or all of it in one, as for --adapter.
+
+Exit codes: 0 nothing failed; 1 something did; 2 bad usage or bad input; 4 a
+defect of holdfast itself; 130 interrupted.`,
+		Example: `  holdfast adapter check -- adapters/node/holdfast-node-redlock
+  holdfast adapter check --lock mine --check cancel,waits -- python3 worker.py --verbose
+  holdfast adapter check --backend miniredis --format json -- ./worker`,
+		Args: usageArgs(func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage("adapter check needs a command", "holdfast adapter check -- CMD [ARG ...]")
+			}
+			return nil
+		}),
+		RunE: func(c *cobra.Command, args []string) error { return checkAdapter(c, args, f) },
+	}
+	c.Flags().SetInterspersed(false) // what comes after the command is its own
+	c.Flags().StringSliceVar(&f.locks, "lock", nil, "locks to check, by name (default all that it describes)")
+	c.Flags().StringSliceVar(&f.checks, "check", nil, "checks to carry out, by name, beside those without which nothing can be told (default all)")
+	c.Flags().StringVar(&f.backend, "backend", backendAuto, "what the servers are, redis (redis-server or valkey-server) or miniredis; auto is redis where it is installed")
+	c.Flags().StringVar(&f.format, "format", "text", "what to print: text or json")
+	c.Flags().DurationVar(&f.lease, "lease", conform.DefaultLease, "lease that the locks are opened with")
+	c.Flags().DurationVar(&f.patience, "patience", conform.DefaultPatience, "how long an answer may take that has to wait for nothing; the start of a process, three times as long")
+	complete(c, "check", conform.Names())
+	complete(c, "backend", backends)
+	complete(c, "format", adapterCheckFormats)
+	return c
+}
+
+func (f adapterCheckFlags) check() error {
+	if err := checkFormat(f.format, adapterCheckFormats); err != nil {
+		return err
+	}
+	for _, name := range f.checks {
+		if !slices.Contains(conform.Names(), name) {
+			return usage("unknown check "+quote(name), didYouMean(name, conform.Names()), "the checks are "+strings.Join(conform.Names(), ", "))
+		}
+	}
+	if f.lease < 500*time.Millisecond || f.lease > time.Minute {
+		return usage("--lease must be from 500ms to 1m")
+	}
+	if f.patience < 100*time.Millisecond || f.patience > 10*time.Minute {
+		return usage("--patience must be from 100ms to 10m")
+	}
+	return nil
+}
+
+func checkAdapter(c *cobra.Command, args []string, f adapterCheckFlags) (err error) {
+	if err := f.check(); err != nil {
+		return err
+	}
+	argv, err := commandOf(args)
+	if err != nil {
+		return err
+	}
+	servers, err := runFlags{world: worldLive, backend: f.backend}.servedBy(c)
+	if err != nil {
+		return err
+	}
+	redis.SetLogger(quiet{})
+	dir, err := os.MkdirTemp("", "holdfast-adapter-")
+	if err != nil {
+		return defect(err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	page := &checkPage{w: c.OutOrStdout()}
+	o := conform.Options{Command: argv, Backend: servers, Dir: dir, Locks: f.locks, Checks: f.checks, Lease: f.lease, Patience: f.patience}
+	if f.format == "text" {
+		o.Heard = page.result
+	}
+	report, err := conform.Check(c.Context(), o)
+	var unknown *conform.UnknownLockError
+	switch {
+	case errors.As(err, &unknown):
+		return usage(unknown.Error(), didYouMean(unknown.Lock, unknown.Has), "it has "+strings.Join(unknown.Has, ", "))
+	case c.Context().Err() != nil:
+		return &exitError{code: exitInterrupted, msg: "interrupted"}
+	case err != nil:
+		return defect(err)
+	}
+	if f.format == "json" {
+		err = printCheck(c.OutOrStdout(), args, report)
+	} else {
+		err = page.end(report)
+	}
+	if err != nil {
+		return defect(fmt.Errorf("print result: %w", err))
+	}
+	if report.Count(conform.Failed) > 0 {
+		return result(exitUnexpected)
+	}
+	return nil
+}
+
+// servedBy are the servers that the flags mean.
+func (f runFlags) servedBy(c *cobra.Command) (live.Backend, error) {
+	if err := f.checkBackend(); err != nil {
+		return live.Backend{}, err
+	}
+	f, err := f.withBackend(c.Context(), c.ErrOrStderr())
+	return f.servers, err
+}
+
+// commandOf is the command of an adapter: its words, or all of it in one.
+func commandOf(args []string) ([]string, error) {
+	if len(args) == 1 {
+		return adapterCommand(args[0])
+	}
+	argv, err := absolute(args)
+	if err != nil {
+		return nil, badInput(fmt.Errorf("adapter %s: %w", strings.Join(args, " "), err), "it may have to be built first: see adapters/README.md")
+	}
+	return argv, nil
+}
+
+// checkDocument is the result as JSON.
+type checkDocument struct {
+	Schema  string   `json:"schema"`
+	Version string   `json:"version"`
+	Command []string `json:"command"`
+	conform.Report
+	Summary checkSummary `json:"summary"`
+}
+
+type checkSummary struct {
+	OK         int `json:"ok"`
+	Failed     int `json:"failed"`
+	NotClaimed int `json:"not_claimed"`
+	NotTried   int `json:"not_tried"`
+}
+
+func summaryOf(r conform.Report) checkSummary {
+	return checkSummary{r.Count(conform.OK), r.Count(conform.Failed), r.Count(conform.NotClaimed), r.Count(conform.NotTried)}
+}
+
+func printCheck(w io.Writer, command []string, r conform.Report) error {
+	out := json.NewEncoder(w)
+	out.SetIndent("", "  ")
+	out.SetEscapeHTML(false)
+	return out.Encode(checkDocument{adapterCheckSchema, version, command, r, summaryOf(r)})
+}
+
+// checkPage is the result for people, printed as it is known.
+type checkPage struct {
+	w    io.Writer
+	lock string // of the last line
+	any  bool
+	err  error // of writing
+}
+
+func (p *checkPage) printf(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, format, args...)
+	}
+}
+
+func (p *checkPage) result(lock *protocol.Description, r conform.Result) {
+	switch {
+	case lock == nil && !p.any:
+		p.printf("the worker\n")
+	case lock != nil && lock.Name != p.lock:
+		p.lock = lock.Name
+		p.printf("\n%s\n", strings.TrimSpace(lock.Name+" "+lock.Version))
+	}
+	p.any = true
+	word, reason := "-", r.Reason
+	switch r.Status {
+	case conform.OK:
+		word = "ok"
+	case conform.Failed:
+		word, reason = "FAILED", ""
+	}
+	p.printf("%s\n", strings.TrimRight(fmt.Sprintf("  %-7s %-16s %s", word, r.Check, reason), " "))
+	if r.Status == conform.Failed {
+		for _, line := range slices.Concat(strings.Split(strings.TrimRight(r.Reason, "\n"), "\n"), []string{"the contract: " + r.Contract}) {
+			p.printf("          %s\n", line)
+		}
+	}
+}
+
+func (p *checkPage) end(r conform.Report) error {
+	s := summaryOf(r)
+	p.printf("\n%d ok, %d failed, %d not claimed, %d not tried\n", s.OK, s.Failed, s.NotClaimed, s.NotTried)
+	if s.Failed > 0 {
+		p.printf("the contract is docs/worker-protocol.md\n")
+	}
+	return p.err
+}

@@ -1,0 +1,120 @@
+// Package testworker is a client process for tests: one that has the reference
+// lock and keeps to the worker protocol, or breaks it in one way.
+package testworker
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/live/worker"
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// Lock is what the worker calls its lock.
+const Lock = "golock"
+
+func description() worker.Description {
+	return worker.Description{
+		Name: Lock, Version: "1.0", Summary: "the reference lock in a process of its own",
+		Claims: worker.Claims{
+			Waits: true, Cancels: true, Closes: true, Reentrant: true, Lease: true, Explicit: true, Renewal: true,
+			LostSign: true, Fencing: true, TakesBack: true, Messages: true,
+		},
+		RenewEvery: 0.34, HandoffNS: int64(time.Second), Keeps: []string{"redisson_lock_token:{{name}}"},
+	}
+}
+
+// Main serves the protocol on the standard streams, with a mistake of
+// [Mistakes], and returns the exit status of the process. An empty name is no
+// mistake.
+func Main(mistake string) int {
+	m, known := mistakes[mistake]
+	if !known && mistake != "" {
+		fmt.Fprintf(os.Stderr, "unknown mistake %q\n", mistake)
+		return 2
+	}
+	d := description()
+	if m.describe != nil {
+		m.describe(&d)
+	}
+	if m.first != "" {
+		fmt.Println(m.first)
+	}
+	fromHarness, in := io.Pipe()
+	out, toHarness := io.Pipe()
+	go func() {
+		relay(os.Stdin, in, m.request)
+		in.Close()
+	}()
+	written := make(chan struct{})
+	go func() {
+		relay(out, os.Stdout, m.answer)
+		close(written)
+	}()
+	err := worker.Serve(context.Background(), fromHarness, toHarness, worker.Program{Locks: []worker.Description{d}, Open: open})
+	toHarness.Close()
+	<-written
+	if m.end != nil {
+		m.end()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.status
+}
+
+// line is a message in either direction.
+type line map[string]any
+
+// relay hands on lines, each as edit leaves it; one that edit makes nil is
+// dropped.
+func relay(from io.Reader, to io.Writer, edit func(line) []line) {
+	for in := bufio.NewScanner(from); in.Scan(); {
+		var m line
+		if err := json.Unmarshal(in.Bytes(), &m); err != nil {
+			panic(err)
+		}
+		all := []line{m}
+		if edit != nil {
+			all = edit(m)
+		}
+		for _, m := range all {
+			text, err := json.Marshal(m)
+			if err == nil {
+				_, err = to.Write(append(text, '\n'))
+			}
+			if err != nil {
+				return // nobody reads it any more
+			}
+		}
+	}
+}
+
+func open(h worker.Hello) (worker.Lock, error) {
+	rdb := h.Redis.Client(1)
+	poll := h.Redis.Scaled(time.Second)
+	if h.PollNS > 0 {
+		poll = time.Duration(h.PollNS)
+	}
+	c, err := lock.New(rdb, lock.WithID(h.Process), lock.WithWatchdogTimeout(time.Duration(h.LeaseNS)), lock.WithSafetyPoll(poll), lock.WithFencing())
+	return opened{c, rdb, h.Process}, err
+}
+
+// opened is the reference lock, open.
+type opened struct {
+	*lock.Client
+	rdb redis.UniversalClient
+	id  string
+}
+
+func (o opened) Locker(name, thread string) (lock.Locker, error) { return o.NewLock(name, thread), nil }
+func (o opened) Identity(thread string) string                   { return o.id + ":" + thread }
+func (o opened) Disconnect() error                               { return o.rdb.Close() }
