@@ -27,7 +27,8 @@ type Options struct {
 
 // Report is what the judges say about one history.
 type Report struct {
-	// Verdicts has an entry for every property that the lock claims.
+	// Verdicts has an entry for every property that the lock claims, and that
+	// the history can tell anything of.
 	Verdicts map[Property]Verdict
 	// Vacuous says why the run proves nothing: a planned fault that never
 	// struck, a kind of operation that never succeeded, too few grants. It is
@@ -176,12 +177,13 @@ func init() {
 			func(h *Header) bool { return h.Resource != nil }, plain(judgeResource)},
 		{PropertyInfo{Fencing, "Fencing tokens grow from hold to hold and stay the same within one."},
 			func(h *Header) bool { return h.Claims.Fencing }, plain(judgeFencing)},
-		{PropertyInfo{Ownership, "Only its owner releases or renews a hold."}, nil, plain(judgeOwnership)},
+		{PropertyInfo{Ownership, "Only its owner releases or renews a hold."},
+			func(h *Header) bool { return !h.Unwatched }, plain(judgeOwnership)},
 		{PropertyInfo{Count, "Hold counts are right, and as many releases as acquires leave nothing behind."}, nil, plain(judgeCount)},
 		{PropertyInfo{Lease, "The server never keeps a hold shorter than the lease owed, longer than asked, or for ever."},
-			func(h *Header) bool { return h.Claims.Lease }, plain(judgeLease)},
+			func(h *Header) bool { return h.Claims.Lease && !h.Unwatched }, plain(judgeLease)},
 		{PropertyInfo{Renewal, "A renewed hold is renewed in time while it lives, and never after."},
-			func(h *Header) bool { return h.Claims.Renewal }, plain(judgeRenewal)},
+			func(h *Header) bool { return h.Claims.Renewal && !h.Unwatched }, plain(judgeRenewal)},
 		{PropertyInfo{Progress, "Every waiter gets the lock or its timeout in time, and none sleeps on a free lock."}, nil, plain(judgeProgress)},
 		{PropertyInfo{Fairness, "Waiters get the lock in the order in which they came."},
 			func(h *Header) bool { return h.Claims.Fairness }, plain(judgeFairness)},

@@ -29,6 +29,10 @@ type Header struct {
 	// is above 0 and at most 10.
 	TimeScale float64 `json:"time_scale,omitempty"`
 
+	// Unwatched says that nobody could see what the servers did: the history
+	// has no Server events, and what only they could tell is not judged.
+	Unwatched bool `json:"unwatched,omitempty"`
+
 	// Claims is what the lock under test promises; a property that the lock
 	// does not claim is not judged.
 	Claims Claims `json:"claims"`

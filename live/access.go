@@ -21,12 +21,16 @@ func (s *Servers) Access(client string) (Access, error) {
 		for _, name := range srv.announced() {
 			a.Map[name] = addr
 		}
+		if s.foreign() != nil {
+			a.Primaries = append(a.Primaries, addr)
+		}
 		if srv.sentinel {
 			a.Sentinels = append(a.Sentinels, addr)
 		}
 	}
 	for _, srv := range s.order {
 		switch {
+		case s.foreign() != nil: // all of them are there
 		case a.Sentinels == nil && srv.rank == 0, s.opts.Cluster:
 			a.Primaries = append(a.Primaries, gates[srv.name].addr())
 		case srv.rank == 0 && !srv.sentinel:

@@ -16,6 +16,9 @@ type Backend struct {
 	// Own, when not nil, are servers that run already, instead of any that are
 	// started.
 	Own *Own
+	// Foreign, when not nil, are servers that are no Redis, instead of any that
+	// are.
+	Foreign *ForeignServers
 }
 
 // The names of backends.
@@ -23,12 +26,16 @@ const (
 	Redis     = "redis"
 	Miniredis = "miniredis"
 	UsersOwn  = "own"
+	Foreign   = "foreign"
 )
 
 // Name is how results call the backend.
 func (b Backend) Name() string {
 	if b.Own != nil {
 		return UsersOwn
+	}
+	if b.Foreign != nil {
+		return Foreign
 	}
 	if b.mini() {
 		return Miniredis
@@ -56,6 +63,9 @@ func (b Backend) MovesClocks() error {
 	if b.Own != nil {
 		return fmt.Errorf("%w: %w", ErrUnavailable, errNotOurs)
 	}
+	if b.Foreign != nil {
+		return fmt.Errorf("%w: nothing is known of the clocks of servers that the lock brings along", ErrUnavailable)
+	}
 	if b.mini() {
 		return fmt.Errorf("%w: miniredis takes its time from the machine", ErrUnavailable)
 	}
@@ -68,7 +78,10 @@ func (b Backend) command() ([]string, error) {
 	if !tied {
 		return nil, fmt.Errorf("%w: this is not Linux, where servers die with a harness that is killed", ErrUnavailable)
 	}
-	if b.mini() || b.Own != nil { // of which none is started
+	switch {
+	case b.Foreign != nil:
+		return b.Foreign.Command, nil
+	case b.mini() || b.Own != nil: // of which none is started
 		return b.Miniredis, nil
 	}
 	for _, name := range []string{"redis-server", "valkey-server"} {

@@ -11,20 +11,24 @@ import (
 // accepts belongs to a link, which its source address may decide.
 type gate struct {
 	listener net.Listener
-	server   func() string           // the address of the server behind it
-	link     func(from net.IP) *link // nil for a stranger, who is turned away
+	server   func() string // the address of the server behind it
+	link     whose
 	greet    greeting
 	serving  sync.WaitGroup
 	dialing  context.Context
 	stop     context.CancelFunc
 }
 
+// whose finds the link that a connection from an address belongs to; nil for a
+// stranger's, who is turned away.
+type whose func(from *net.TCPAddr) *link
+
 // greeting makes a new connection to a server ready for its client, and says
 // what address the server sees it come from. nil is for one that is ready.
 type greeting func(net.Conn) (from string, err error)
 
 // openGate listens on a free port of 127.0.0.1, which stays taken until close.
-func openGate(server func() string, link func(from net.IP) *link, greet greeting) (*gate, error) {
+func openGate(server func() string, link whose, greet greeting) (*gate, error) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("open a proxy: %w", err)
@@ -52,7 +56,7 @@ func (g *gate) accept() {
 // serve connects a new connection to the server. When that refuses, the
 // connection breaks.
 func (g *gate) serve(c *net.TCPConn) {
-	l := g.link(c.RemoteAddr().(*net.TCPAddr).IP)
+	l := g.link(c.RemoteAddr().(*net.TCPAddr))
 	if l == nil {
 		abort(c)
 		return

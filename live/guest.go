@@ -65,6 +65,9 @@ func (srv *server) announced() []string {
 	if srv.own != nil {
 		return srv.own.names
 	}
+	if srv.world.foreign() != nil {
+		return nil // nobody tells clients of its door
+	}
 	return []string{srv.door.addr()}
 }
 

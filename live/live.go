@@ -123,6 +123,9 @@ func startServers(ctx context.Context, o Options, m *moments) (*Servers, error) 
 	if own := o.Backend.Own; own != nil {
 		o = own.options(o)
 	}
+	if f := o.Backend.Foreign; f != nil {
+		o = f.options(o)
+	}
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -184,6 +187,9 @@ func (s *Servers) start(ctx context.Context, argv []string) error {
 	}
 	if err := s.connect(); err != nil {
 		return err
+	}
+	if s.foreign() != nil {
+		return s.startForeign(ctx)
 	}
 	// Who connects to others comes after them: it would wait before it tries again.
 	if err := s.launchAll(ctx, func(srv *server) bool { return !srv.sentinel && (srv.rank == 0 || s.opts.Cluster) }); err != nil {

@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,6 +16,9 @@ import (
 // no toxic and no cut touches it. Close closes it.
 func (s *Servers) Admin(name string) (*redis.Client, error) {
 	srv, err := s.server(name)
+	if err == nil {
+		err = srv.redis()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -81,6 +85,9 @@ func (s *Servers) StartNode(name string, keepData bool) error {
 		return fmt.Errorf("%s runs already", name)
 	}
 	if !keepData && !srv.sentinel {
+		if err := srv.redis(); err != nil { // a majority would be asked to forget what it agreed to
+			return err
+		}
 		if err := srv.forget(); err != nil {
 			return err
 		}
@@ -135,7 +142,7 @@ func (s *Servers) send(name string, sig syscall.Signal) error {
 func (s *Servers) FlushScripts(name string) error {
 	srv, err := s.node(name)
 	if err == nil {
-		err = srv.ours() // others' scripts would go as well
+		err = errors.Join(srv.ours(), srv.redis()) // others' scripts would go as well
 	}
 	if err != nil {
 		return err
@@ -151,6 +158,9 @@ func (s *Servers) DeleteKeys(name string, keys ...string) error {
 	srv, err := s.node(name)
 	if err != nil {
 		return err
+	}
+	if s.foreign() != nil {
+		return srv.deleteForeign(s.ctx, keys)
 	}
 	deleted := int64(0)
 	for _, key := range keys { // one by one: in a cluster each has its slot

@@ -26,7 +26,7 @@ func (s *Servers) beliefs(ctx context.Context, group int) []belief {
 	}
 	var all []belief
 	for _, srv := range s.order {
-		if (srv.sentinel || s.opts.Cluster) && srv.up() {
+		if (srv.sentinel || s.opts.Cluster || s.foreign() != nil) && srv.up() {
 			all = append(all, belief{who: srv})
 		}
 	}
@@ -34,9 +34,12 @@ func (s *Servers) beliefs(ctx context.Context, group int) []belief {
 	for i := range all {
 		asking.Go(func() {
 			b := &all[i]
-			if b.who.sentinel {
+			switch {
+			case s.foreign() != nil:
+				b.name, b.epoch, b.err = b.who.follower(ctx)
+			case b.who.sentinel:
 				b.name, b.epoch, b.err = b.who.elected(ctx, group)
-			} else {
+			default:
 				b.name, b.epoch, b.err = b.who.owner(ctx, group)
 			}
 		})
@@ -104,6 +107,9 @@ func (s *Servers) awaitAgreement(ctx context.Context, group int, apart string, f
 			return errors.New("nobody is there to promote one")
 		}
 		slow = s.byName[name]
+		if s.foreign() != nil {
+			return nil // it is among those who say so
+		}
 		info, err := slow.info(ctx, "replication")
 		if err == nil && info["role"] != "master" {
 			err = fmt.Errorf("it is a %s", info["role"])
@@ -129,7 +135,7 @@ func (s *Servers) canReplace() error {
 		return errNotOurs
 	case s.opts.Replicas == 0:
 		return errors.New("there is no replica that could take over")
-	case !s.opts.Cluster && !s.opts.Sentinel:
+	case !s.opts.Cluster && !s.opts.Sentinel && s.foreign() == nil:
 		return errors.New("no Sentinel watches that could promote a replica: the servers were started without them")
 	}
 	return nil
@@ -154,11 +160,11 @@ func (s *Servers) replacing(replica string) (to, old *server, err error) {
 }
 
 // Prefer makes a replica the one that Sentinels promote when its primary dies,
-// and returns when they know. A cluster's replicas agree among themselves;
-// there it does nothing.
+// and returns when they know. A cluster's replicas agree among themselves, and
+// so do foreign servers; there it does nothing.
 func (s *Servers) Prefer(replica string) error {
 	to, old, err := s.replacing(replica)
-	if err == nil && !s.opts.Cluster {
+	if err == nil && s.opts.Sentinel {
 		err = s.prefer(s.ctx, to, old)
 	}
 	if err != nil {
@@ -177,6 +183,13 @@ func (s *Servers) Promote(replica string) error {
 	to, old, err := s.replacing(replica)
 	if err != nil {
 		return err
+	}
+	if s.foreign() != nil {
+		if err := s.promoteForeign(to, old); err != nil {
+			s.heal(old.name)
+			return fmt.Errorf("promote %s: %w", replica, err)
+		}
+		return nil
 	}
 	alive := old.up()
 	if !s.opts.Cluster {
@@ -211,6 +224,12 @@ func (s *Servers) HandOver(replica string) error {
 	to, old, err := s.replacing(replica)
 	if err != nil {
 		return err
+	}
+	if s.foreign() != nil {
+		if err := s.letLead(ctx, to, ""); err != nil {
+			return fmt.Errorf("hand over to %s: %w", replica, err)
+		}
+		return nil
 	}
 	if s.opts.Cluster {
 		err = to.takeOver(ctx)
@@ -256,6 +275,12 @@ func (s *Servers) Follow(name string) error {
 		return err
 	}
 	s.heal(name)
+	if s.foreign() != nil {
+		if err := s.followForeign(node); err != nil {
+			return fmt.Errorf("let %s follow: %w", name, err)
+		}
+		return nil
+	}
 	err = node.until(s.ctx, "to follow", func(ctx context.Context) error {
 		primary := s.byName[s.Primary(node.group)] // which may change once more
 		if primary == node {

@@ -34,6 +34,9 @@ func (s *Servers) Keys(ctx context.Context) ([]Key, error) {
 }
 
 func (srv *server) keys(ctx context.Context) ([]Key, error) {
+	if srv.world.foreign() != nil {
+		return srv.keysForeign(ctx)
+	}
 	if srv.own != nil {
 		return srv.existing(ctx, srv.guestKeys())
 	}
@@ -72,7 +75,7 @@ func (srv *server) existing(ctx context.Context, names []string) ([]Key, error) 
 func (s *Servers) Subscriptions(ctx context.Context) (int, error) {
 	total := 0
 	for _, srv := range s.order {
-		if srv.sentinel || !srv.up() {
+		if srv.sentinel || !srv.up() || s.foreign() != nil {
 			continue
 		}
 		count := srv.subscriptions

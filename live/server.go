@@ -18,7 +18,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// server is one process of redis-server, valkey-server or miniredis, or the place of one that is down.
+// server is one process of redis-server, valkey-server or miniredis, or one
+// that is no Redis, or the place of one that is down.
 type server struct {
 	world    *Servers
 	name     string
@@ -44,7 +45,8 @@ type server struct {
 type process struct {
 	cmd    *exec.Cmd
 	done   chan struct{}
-	wanted bool // its end is; guarded by the server's mutex
+	wanted bool    // its end is; guarded by the server's mutex
+	orders *orders // of a foreign server
 }
 
 // ServerError says what went wrong with a server, with the end of its log.
@@ -157,7 +159,7 @@ func (s *Servers) launch(ctx context.Context, srv *server) error {
 			return err
 		}
 		bus := 0
-		if s.opts.Cluster {
+		if s.opts.Cluster || s.foreign() != nil {
 			if bus, err = freePort(); err != nil {
 				return err
 			}
@@ -165,14 +167,25 @@ func (s *Servers) launch(ctx context.Context, srv *server) error {
 		srv.mu.Lock()
 		srv.port, srv.bus = port, bus
 		srv.mu.Unlock()
-		if err := os.WriteFile(filepath.Join(srv.dir, confName), []byte(srv.config()), 0o600); err != nil {
-			return fmt.Errorf("write the configuration of %s: %w", srv.name, err)
+		if err := srv.configure(); err != nil {
+			return err
 		}
 		err = srv.start(ctx)
 		if err == nil || n == attempts || !bytes.Contains([]byte(srv.logTail()), []byte("in use")) {
 			return err
 		}
 	}
+}
+
+// configure writes what the server starts with; a foreign one is told.
+func (srv *server) configure() error {
+	if srv.world.foreign() != nil {
+		return nil
+	}
+	if err := os.WriteFile(filepath.Join(srv.dir, confName), []byte(srv.config()), 0o600); err != nil {
+		return fmt.Errorf("write the configuration of %s: %w", srv.name, err)
+	}
+	return nil
 }
 
 // start starts the process and returns when it answers.
@@ -182,15 +195,17 @@ func (srv *server) start(ctx context.Context) error {
 		return fmt.Errorf("open the log of %s: %w", srv.name, err)
 	}
 	defer log.Close()
-	cmd := exec.Command(srv.argv[0], append(slices.Clone(srv.argv[1:]), confName)...)
-	if srv.sentinel {
-		cmd.Args = append(cmd.Args, "--sentinel")
-	}
-	cmd.Dir, cmd.Stdout, cmd.Stderr = srv.dir, log, log
+	cmd := exec.Command(srv.argv[0], srv.args()...)
+	cmd.Dir, cmd.Stderr = srv.dir, log
 	if srv.clock != nil {
 		cmd.Env = append(os.Environ(), srv.clock.env()...)
 	}
 	p := &process{cmd: cmd, done: make(chan struct{})}
+	if srv.world.foreign() == nil {
+		cmd.Stdout = log
+	} else if p.orders, err = newOrders(cmd); err != nil {
+		return fmt.Errorf("start %s: %w", srv.name, err)
+	}
 	srv.mu.Lock()
 	if srv.proc != nil {
 		srv.mu.Unlock()
@@ -206,14 +221,7 @@ func (srv *server) start(ctx context.Context) error {
 	srv.mu.Unlock()
 	go srv.watch(p)
 	if pidErr == nil {
-		pidErr = srv.until(ctx, "to answer", func(ctx context.Context) error {
-			select {
-			case <-p.done:
-				return errGone
-			default:
-				return srv.answers(ctx, cmd.Process.Pid)
-			}
-		})
+		pidErr = srv.awaitAnswer(ctx, p)
 	}
 	if pidErr == nil && srv.clock != nil {
 		pidErr = srv.clock.readBy(cmd.Process.Pid)
@@ -225,6 +233,37 @@ func (srv *server) start(ctx context.Context) error {
 	p.wanted = false
 	srv.mu.Unlock()
 	return nil
+}
+
+// args are what a server is started with.
+func (srv *server) args() []string {
+	args := slices.Clone(srv.argv[1:])
+	if srv.world.foreign() != nil {
+		return args
+	}
+	args = append(args, confName)
+	if srv.sentinel {
+		args = append(args, "--sentinel")
+	}
+	return args
+}
+
+// awaitAnswer waits until a process that has been started answers.
+func (srv *server) awaitAnswer(ctx context.Context, p *process) error {
+	if p.orders != nil {
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		_, err := p.orders.ask(ctx, order{Do: doStart, Server: srv.settings()})
+		return err
+	}
+	return srv.until(ctx, "to answer", func(ctx context.Context) error {
+		select {
+		case <-p.done:
+			return errGone
+		default:
+			return srv.answers(ctx, p.cmd.Process.Pid)
+		}
+	})
 }
 
 // answers says whether the server answers, and not another one at its port.
@@ -262,6 +301,7 @@ func (srv *server) watch(p *process) {
 	if !wanted {
 		srv.world.fail(srv.wrong(fmt.Errorf("died by itself: %w", errors.Join(err, errGone))))
 	}
+	p.orders.end()
 	close(p.done)
 }
 
@@ -344,7 +384,9 @@ func (srv *server) client() *redis.Client {
 
 func (srv *server) close() error {
 	err := srv.kill()
-	srv.client().Close() // and stays, so that whoever still asks is refused
+	if srv.world.foreign() == nil {
+		srv.client().Close() // and stays, so that whoever still asks is refused
+	}
 	srv.door.close()
 	srv.busDoor.close()
 	return err

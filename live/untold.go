@@ -24,10 +24,11 @@ import (
 func (o *observer) tellsEvents() bool { return o.srv.own == nil || o.srv.own.events }
 
 // observable says whether the truth about a node is known: of the user's own
-// servers that of primaries, and in a cluster of the one that the key belongs to.
+// servers that of primaries, and in a cluster of the one that the key belongs to;
+// of servers that are no Redis nothing.
 func (srv *server) observable() bool {
 	if srv.sentinel || srv.own == nil {
-		return !srv.sentinel
+		return !srv.sentinel && srv.world.foreign() == nil
 	}
 	return srv.rank == 0 && (srv.group == 1 || !srv.world.opts.Cluster)
 }

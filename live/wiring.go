@@ -31,7 +31,7 @@ func (s *Servers) connect() error {
 		}
 		for c := 1; c <= s.opts.Clients; c++ {
 			l := s.addLink(fmt.Sprintf("client-%d", c), to.name)
-			if !to.sentinel {
+			if !to.sentinel && s.foreign() == nil {
 				l.node, l.moments = to, s.moments
 			}
 		}
@@ -41,6 +41,12 @@ func (s *Servers) connect() error {
 			continue // it announces what it likes
 		}
 		var err error
+		if s.foreign() != nil { // clients have no need of its door
+			if to.door, err = openGate(to.busAddr, s.member(to), nil); err != nil {
+				return err
+			}
+			continue
+		}
 		if to.door, err = openGate(to.addr, s.knocking(to.name), nil); err != nil {
 			return err
 		}
@@ -56,7 +62,7 @@ func (s *Servers) connect() error {
 		s.clients[client] = own
 		for _, to := range s.order {
 			l := s.links[faults.Link{From: client, To: to.name}]
-			g, err := openGate(to.openAddr, func(net.IP) *link { return l }, to.greeting())
+			g, err := openGate(to.openAddr, func(*net.TCPAddr) *link { return l }, to.greeting())
 			if err != nil {
 				return err
 			}
@@ -73,11 +79,24 @@ func (s *Servers) addLink(from, to string) *link {
 }
 
 // knocking finds the link of a server that connects to a door.
-func (s *Servers) knocking(to string) func(net.IP) *link {
-	return func(from net.IP) *link {
+func (s *Servers) knocking(to string) whose {
+	return func(from *net.TCPAddr) *link {
 		for _, srv := range s.order {
-			if srv.source.Equal(from) {
+			if srv.source.Equal(from.IP) {
 				return s.links[faults.Link{From: srv.name, To: to}]
+			}
+		}
+		return nil
+	}
+}
+
+// member finds the link of a foreign server that connects to a door.
+func (s *Servers) member(to *server) whose {
+	return func(from *net.TCPAddr) *link {
+		inode := socketInode(from, to.door.listener.Addr().(*net.TCPAddr))
+		for _, srv := range s.order {
+			if pid := srv.pid(); inode != "" && pid != 0 && hasSocket(pid, inode) {
+				return s.links[faults.Link{From: srv.name, To: to.name}]
 			}
 		}
 		return nil
@@ -109,7 +128,29 @@ func (s *Servers) Attach(l faults.Link, dir stream.Direction, t toxics.Toxic) (d
 	if err != nil {
 		return nil, err
 	}
-	return found.attach(dir, t)
+	back := s.links[faults.Link{From: l.To, To: l.From}]
+	if s.foreign() == nil || back == nil {
+		return found.attach(dir, t)
+	}
+	// Members connect to one another, both of two: the same bytes go the other
+	// way on what the other one has opened.
+	off, err := found.attach(dir, t)
+	if err != nil {
+		return nil, err
+	}
+	offBack, err := back.attach(opposite(dir), t)
+	if err != nil {
+		off()
+		return nil, err
+	}
+	return func() { off(); offBack() }, nil
+}
+
+func opposite(dir stream.Direction) stream.Direction {
+	if dir == stream.Upstream {
+		return stream.Downstream
+	}
+	return stream.Upstream
 }
 
 // Reset breaks every connection of a link at once; new ones may be opened.
@@ -119,6 +160,9 @@ func (s *Servers) Reset(l faults.Link) error {
 		return err
 	}
 	found.reset()
+	if back := s.links[faults.Link{From: l.To, To: l.From}]; s.foreign() != nil && back != nil {
+		back.reset()
+	}
 	return nil
 }
 
@@ -159,6 +203,8 @@ func (s *Servers) isolate(node *server) error {
 	for _, other := range s.order {
 		switch {
 		case other == node:
+		case s.foreign() != nil:
+			ids = append(ids, faults.Link{From: other.name, To: node.name})
 		case s.opts.Cluster:
 			ids = append(ids, faults.Link{From: other.name, To: Bus(node.name)}, faults.Link{From: node.name, To: Bus(other.name)})
 		case other.sentinel:

@@ -15,6 +15,9 @@ func (r *Run) live() bool { return r.World == "live" }
 // are is not stored with a run.
 const ownServers = "own"
 
+// foreignServers is the backend of a run on servers that the lock brings along.
+const foreignServers = "foreign"
+
 // replay is the command that does the run again.
 func (r *Run) replay() string {
 	if r.Test != "" {
@@ -28,6 +31,7 @@ func (r *Run) replay() string {
 	case !r.live() || r.Backend == "":
 	case r.Backend == ownServers:
 		cmd = append(cmd, "--redis", "ADDRESS")
+	case r.Backend == foreignServers: // its adapter starts them
 	default:
 		cmd = append(cmd, "--backend", word(r.Backend))
 	}
@@ -71,6 +75,8 @@ func (r *Run) sizes() string {
 	case "":
 	case ownServers:
 		world += " on servers of one's own"
+	case foreignServers:
+		world += " on servers of the lock's own"
 	default:
 		world += " on " + name(r.Backend)
 	}

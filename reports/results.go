@@ -25,8 +25,8 @@ type Run struct {
 	World    string `json:"world"`
 	Seed     uint64 `json:"seed"`
 	// Backend is what the servers of a run in the live world were: "redis"
-	// (redis-server or valkey-server), "miniredis", or "own" for servers that
-	// the user runs.
+	// (redis-server or valkey-server), "miniredis", "own" for servers that
+	// the user runs, or "foreign" for those that a lock brings along.
 	Backend string `json:"backend,omitempty"`
 	// TimeScale is how long a second of the scenario lasted, in seconds, in a
 	// run that was played faster or slower than it is written. 0 means 1.

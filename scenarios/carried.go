@@ -13,6 +13,9 @@ func (s *Scenario) Carried(l *Subject, b live.Backend) (ok bool, reason string) 
 	if b.Own != nil {
 		return s.carriedBy(b.Own, l)
 	}
+	if b.Foreign != nil {
+		return s.carriedByForeign()
+	}
 	n := s.needs(l)
 	if g := l.guest; g != nil {
 		if n.sentinels && !g.CanReach(worker.ThroughSentinels) {

@@ -178,6 +178,10 @@ func (s *Scenario) expectedOfGuest(d *worker.Description) map[checker.Property]E
 	if e := all[checker.Exclusion]; e.Outcome == checker.Violated && !d.Claims.Fencing {
 		all[checker.ResourceSafe] = worse(all[checker.ResourceSafe], Expectation{Outcome: checker.Violated, Because: e.Because})
 	}
+	if e := all[checker.Exclusion]; d.Servers != nil {
+		e.unwatched = true
+		all[checker.Exclusion] = e
+	}
 	for _, k := range d.Known {
 		if k.Scenario == s.Name {
 			all[checker.Property(k.Property)] = Expectation{Outcome: checker.Violated, OrBetter: true, Because: "Known: " + k.Because}

@@ -16,6 +16,8 @@ import (
 func Mix(a, b *Subject) (*Subject, error) {
 	x, y := a.description(), b.description()
 	switch {
+	case x.Servers != nil || y.Servers != nil:
+		return nil, fmt.Errorf("%s and %s cannot be mixed: one brings its own servers along", a.name, b.name)
 	case x.Groups() != y.Groups() || x.Needs() != y.Needs():
 		return nil, fmt.Errorf("%s and %s cannot be mixed: they live on different numbers of servers", a.name, b.name)
 	case x.KeyOf("name") != y.KeyOf("name"):

@@ -50,6 +50,9 @@ func (s *Scenario) needs(sub *Subject) needs {
 func (s *Scenario) liveTopology(sub *Subject, n needs, own *live.Own) faults.Topology {
 	t := s.topologyFor(sub)
 	t.World = "live"
+	if sub.ownServers() != nil {
+		return t
+	}
 	if own != nil && own.Cluster() {
 		t.Groups, t.Cluster = own.Groups(), true
 	}
@@ -61,8 +64,12 @@ func (s *Scenario) liveTopology(sub *Subject, n needs, own *live.Own) faults.Top
 
 // topologyFor is what the simulated world must be made of for a lock.
 func (s *Scenario) topologyFor(sub *Subject) faults.Topology {
-	return faults.Topology{
+	t := faults.Topology{
 		World: "sim", Clients: s.Topology.Clients, Groups: max(1, s.Topology.Groups, sub.groups),
 		Replicas: s.Topology.Replicas, Cluster: s.Topology.Cluster,
 	}
+	if own := sub.ownServers(); own != nil && !t.Cluster {
+		return placeForeign(t, own)
+	}
+	return t
 }

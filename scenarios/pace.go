@@ -17,7 +17,8 @@ const (
 	// brisk suits locks that need all of several servers, and wait for each.
 	brisk = 0.5
 	// asWritten suits those in which a replica has to find its primary again:
-	// it tries once in a second.
+	// it tries once in a second. And it suits servers of which nobody knows
+	// what they do in whole seconds.
 	asWritten = 1
 	// unhurried suits those in which Sentinels or the nodes of a cluster have
 	// to notice a death and to vote, which takes them up to three seconds.
@@ -46,7 +47,7 @@ func (s *Scenario) suitable(l *Subject) float64 {
 	switch {
 	case has("failover"):
 		return unhurried
-	case s.needs(l).replicas && has("node-restart", "node-crash"):
+	case l.ownServers() != nil, s.needs(l).replicas && has("node-restart", "node-crash"):
 		return asWritten
 	case l.groups > 1 && l.claims(s).Quorum == l.groups:
 		return brisk

@@ -69,7 +69,7 @@ func (r *run) header(version string) checker.Header {
 	h := checker.Header{
 		Format: checker.Format, Scenario: s.Name, Lock: r.subject.name, World: r.top.World, Seed: r.seed, Version: version,
 		Claims: r.subject.claims(s), MinGrants: s.Workload.MinGrants,
-		Resource: &checker.Resource{Initial: Initial, Fenced: r.subject.fenced},
+		Unwatched: r.subject.ownServers() != nil, Resource: &checker.Resource{Initial: Initial, Fenced: r.subject.fenced},
 	}
 	if s.scale != 1 {
 		h.TimeScale = s.scale

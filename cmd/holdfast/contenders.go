@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-go/holdfast/live"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -17,6 +18,16 @@ type contender struct {
 	// workers are what its client processes run, in turns; one without a command
 	// is this program.
 	workers []scenarios.Worker
+	// servers are those that it brings along; nil for a lock on Redis.
+	servers *live.ForeignServers
+}
+
+// backend is what its servers are, where others have those of the backend.
+func (c contender) backend(b live.Backend) live.Backend {
+	if c.servers != nil {
+		return live.Backend{Foreign: c.servers}
+	}
+	return b
 }
 
 // allLocks stands for every built-in lock, beside locks of adapters.
@@ -112,10 +123,14 @@ func adapterLocks(ctx context.Context, adapters []string) ([]contender, error) {
 			if slices.ContainsFunc(all, func(c contender) bool { return c.subject.Name() == d.Name }) {
 				return nil, usage(fmt.Sprintf("two adapters have a lock %q", d.Name))
 			}
-			all = append(all, contender{
+			c := contender{
 				subject: l, version: d.Version, adapters: []string{a},
 				workers: []scenarios.Worker{{Lock: d.Name, Command: argv}},
-			})
+			}
+			if own := d.Servers; own != nil {
+				c.servers = &live.ForeignServers{Command: slices.Concat(argv, own.Args), Members: own.Members}
+			}
+			all = append(all, c)
 		}
 	}
 	return all, nil

@@ -271,7 +271,7 @@ func plan(list []played, locks []contender, f runFlags) (jobs []job, skipped []r
 				continue
 			}
 			if f.world == worldLive {
-				if ok, reason := p.scenario.Carried(l, f.servers); !ok {
+				if ok, reason := p.scenario.Carried(l, c.backend(f.servers)); !ok {
 					skipped = append(skipped, reports.Skip{Scenario: p.scenario.Name, Lock: l.Name(), Reason: notRun + reason})
 					continue
 				}

@@ -121,7 +121,7 @@ func (l livePlayer) play(ctx context.Context, j job) (a answer) {
 // once plays and judges one run.
 func (l livePlayer) once(ctx context.Context, j job) (a answer) {
 	c := l.locks[slices.IndexFunc(l.locks, func(c contender) bool { return c.subject.Name() == j.Lock })]
-	a = answer{ID: j.ID, Run: reports.Run{Scenario: j.Scenario, Lock: j.Lock, World: worldLive, Backend: l.how.Backend.Name(), Seed: j.Seed, File: j.readFrom(),
+	a = answer{ID: j.ID, Run: reports.Run{Scenario: j.Scenario, Lock: j.Lock, World: worldLive, Backend: c.backend(l.how.Backend).Name(), Seed: j.Seed, File: j.readFrom(),
 		LockVersion: c.version, Adapters: c.adapters}}
 	s, err := scenarios.Parse(j.File, []byte(j.Source))
 	if err != nil {
@@ -129,6 +129,7 @@ func (l livePlayer) once(ctx context.Context, j job) (a answer) {
 		return a
 	}
 	how := l.how
+	how.Backend = c.backend(how.Backend)
 	how.Workers = slices.Clone(c.workers)
 	if len(c.adapters) > 0 {
 		how.Greeting = adapterStart

@@ -45,7 +45,20 @@ type Description struct {
 	// Known are violations that the lock is known for: a run that shows one is
 	// as expected, and so is one that does not.
 	Known []Known `json:"known,omitempty"`
+	// Servers, when not nil, are those that the lock lives on instead of Redis,
+	// and brings along.
+	Servers *OwnServers `json:"servers,omitempty"`
 }
+
+// OwnServers are the servers that a lock lives on and brings along. Each is a
+// process of the worker's own program, started with other arguments.
+type OwnServers struct {
+	Args    []string `json:"args"`    // after the command that started the worker
+	Members int      `json:"members"` // how many serve as one, of which one leads
+}
+
+// maxMembers bounds how many servers a lock may bring along.
+const maxMembers = 9
 
 // Claims are what a lock promises. Whatever follows from a promise that is not
 // made is not judged.
@@ -138,6 +151,16 @@ func (d Description) Check() error {
 		return wrong(`"handoff_ns" must be from 0 to an hour`)
 	case d.Key != "" && !strings.Contains(d.Key, "{name}"):
 		return wrong(`"key" must contain {name}`)
+	}
+	if o := d.Servers; o != nil {
+		switch {
+		case len(o.Args) == 0:
+			return wrong(`"servers" need "args", or they are workers`)
+		case o.Members < 1 || o.Members > maxMembers:
+			return wrong(`"members" must be from 1 to %d`, maxMembers)
+		case d.Groups() > 1 || len(d.Reaches) > 0 || d.Claims.Messages:
+			return wrong(`with "servers" there is no Redis that "primaries", "reaches" or "messages" could be about`)
+		}
 	}
 	for _, r := range d.Reaches {
 		if r != ThroughAddress && r != ThroughSentinels && r != ThroughCluster {

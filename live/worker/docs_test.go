@@ -46,7 +46,7 @@ func TestDocs(t *testing.T) {
 	for c := range classes {
 		words = append(words, c)
 	}
-	for _, v := range []any{request{}, Hello{}, Access{}, reply{}, Ready{}, Description{}, Claims{}, Known{}} {
+	for _, v := range []any{request{}, Hello{}, Access{}, reply{}, Ready{}, Description{}, Claims{}, Known{}, OwnServers{}} {
 		typ := reflect.TypeOf(v)
 		for i := range typ.NumField() {
 			if name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ","); name != "" {

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"time"
+
+	"go.etcd.io/etcd/api/v3/version"
+
+	"github.com/holdfast-go/holdfast/live/worker"
+)
+
+// The locks, which differ in whether the resource is shown a token.
+const (
+	plain  = "etcd"
+	fenced = "etcd-fenced"
+)
+
+// members is how many servers a run gets: enough for a majority without one.
+const members = 3
+
+// handoff is what lies between the end of a lease and its revocation: a leader
+// looks for leases that are over twice in a second, and one that was elected
+// meanwhile gives each of them its whole time once more.
+const handoff = 2 * time.Second
+
+// late is why a session is done after its lease is.
+const late = "a session counts its lease from when the answer to a keepalive arrives, not from when it was asked for, " +
+	"and looks once in a second whether it is over"
+
+// locks describes what the process has. A lease is kept alive every third of it,
+// or at the next of the looks that the client takes twice in a second. That it
+// is so nobody can judge, as it changes no key; what is known of a hold follows
+// from it all the same.
+func locks() []worker.Description {
+	d := worker.Description{
+		Name: plain, Summary: "etcd's concurrency.Mutex, a session for each owner, on three members", Version: version.Version,
+		Claims: worker.Claims{
+			Waits: true, Cancels: true, Lease: true, Renewal: true, LostSign: true, Fairness: true, TakesBack: true,
+		},
+		RenewEvery: 0.4, HandoffNS: handoff.Nanoseconds(),
+		Known: []worker.Known{
+			{Scenario: "partitioned-holder", Property: "exclusion", Because: late},
+			{Scenario: "slow-link-then-cut", Property: "exclusion", Because: late},
+		},
+		Servers: &worker.OwnServers{Args: []string{serveRole}, Members: members},
+	}
+	f := d
+	f.Name, f.Summary, f.Claims.Fencing = fenced, "the same, with the revision of the grant as a token that the resource checks", true
+	return []worker.Description{d, f}
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/version"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/concurrency"
+	"go.uber.org/zap"
+
+	"github.com/holdfast-go/holdfast/live/worker"
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// The settings of the client, in the time of a world where a second is one.
+const (
+	dialTimeout = 5 * time.Second
+	// keepAlive and keepAliveTimeout are how a connection is found dead that
+	// does not break. gRPC pings no more often than every ten seconds.
+	keepAlive, keepAliveTimeout = 10 * time.Second, 3 * time.Second
+	// requestTimeout bounds what has no bound of its own: one try, and a release.
+	requestTimeout = 5 * time.Second
+)
+
+// prefix is where the locks lie; a holder's key is prefix, name, "/" and lease.
+const prefix = "/holdfast/"
+
+// mutexes is the lock under test in a client process: a client of etcd, with a
+// session for every owner.
+type mutexes struct {
+	client  *clientv3.Client
+	ttl     int // seconds
+	timeout time.Duration
+	fenced  bool
+
+	mu      sync.Mutex
+	spare   *concurrency.Session // for the first owner; nil when it is taken
+	owners  []*owner
+	ended   bool
+	revokes sync.WaitGroup
+}
+
+func open(h worker.Hello) (worker.Lock, error) {
+	if h.Lock != plain && h.Lock != fenced {
+		return nil, fmt.Errorf("there is no lock %q here", h.Lock)
+	}
+	client, err := clientv3.New(clientv3.Config{
+		Endpoints: h.Redis.Primaries, Logger: zap.NewNop(), DialTimeout: h.Redis.Scaled(dialTimeout),
+		DialKeepAliveTime: h.Redis.Scaled(keepAlive), DialKeepAliveTimeout: h.Redis.Scaled(keepAliveTimeout),
+	})
+	if err != nil {
+		return nil, err
+	}
+	m := &mutexes{client: client, ttl: wholeSeconds(time.Duration(h.LeaseNS)), timeout: h.Redis.Scaled(requestTimeout), fenced: h.Lock == fenced}
+	// A process that has been up for a while is connected, and has a session.
+	ctx, cancel := context.WithTimeout(clientv3.WithRequireLeader(context.Background()), dialTimeout)
+	defer cancel()
+	if m.spare, err = m.newSession(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("open a session: %w", err), client.Close())
+	}
+	return m, nil
+}
+
+// wholeSeconds rounds a lease up: etcd has no parts of a second.
+func wholeSeconds(d time.Duration) int {
+	return max(1, int((d+time.Second-1)/time.Second))
+}
+
+// Describe implements [worker.Described].
+func (m *mutexes) Describe() (name, ver string) {
+	return "go.etcd.io/etcd/client/v3/concurrency", version.Version
+}
+
+// Identity implements [worker.Lock]: what stands for an owner on the servers
+// is the lease of its session, which nobody knows before there is one.
+func (m *mutexes) Identity(string) string { return "" }
+
+// Locker implements [worker.Lock].
+func (m *mutexes) Locker(name, _ string) (lock.Locker, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	o := &owner{of: m, name: name, session: m.spare}
+	m.spare = nil
+	m.owners = append(m.owners, o)
+	return o, nil
+}
+
+// Close implements [worker.Lock]: it ends every session, and with it whatever
+// the session holds.
+func (m *mutexes) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ended = true
+	for _, o := range m.owners {
+		o.endSession()
+	}
+	if m.spare != nil {
+		m.end(m.spare)
+	}
+	return nil
+}
+
+// newSession opens a session. NewSession alone would ask for the lease under
+// the client's context, which has no end.
+func (m *mutexes) newSession(ctx context.Context) (*concurrency.Session, error) {
+	var lease *clientv3.LeaseGrantResponse
+	err := insist(ctx, func() (err error) {
+		lease, err = m.client.Grant(ctx, int64(m.ttl))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return concurrency.NewSession(m.client, concurrency.WithTTL(m.ttl), concurrency.WithLease(lease.ID))
+}
+
+// end ends a session. That its lease is revoked too is not waited for: where
+// no server can be reached, it ends by itself.
+func (m *mutexes) end(s *concurrency.Session) {
+	s.Orphan()
+	m.revokes.Go(func() {
+		ctx, cancel := context.WithTimeout(clientv3.WithRequireLeader(context.Background()), m.timeout)
+		defer cancel()
+		_ = insist(ctx, func() error {
+			_, err := m.client.Revoke(ctx, s.Lease())
+			return err
+		})
+	})
+}
+
+// Disconnect implements [worker.Lock].
+func (m *mutexes) Disconnect() error {
+	m.revokes.Wait()
+	return m.client.Close()
+}
+
+func (m *mutexes) closed() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.ended
+}
