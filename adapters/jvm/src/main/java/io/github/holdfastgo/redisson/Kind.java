@@ -105,6 +105,9 @@ enum Kind {
             o.addProperty("primaries", primaries);
             o.addProperty("quorum", quorum);
         }
+        if (primaries == 1) {
+            o.addProperty("acks", true); // checkLockSyncedSlaves, on by default
+        }
         if (this == FENCED) {
             JsonArray keeps = new JsonArray();
             keeps.add("redisson_lock_token:{{name}}");
