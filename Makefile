@@ -3,9 +3,9 @@
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
 # The packages where the race detector is affordable.
-RACE = ./lock/... ./faults/... ./sim/... ./checker/... ./reports/... ./live/...
+RACE = ./lock/... ./faults/... ./sim/... ./checker/... ./reports/... ./live/... ./locktest/...
 
-.PHONY: adapters findings test browser redis compiler lint vuln unit race bench bench-judges bench-locks soak fuzz track-record fidelity help
+.PHONY: adapters findings guests test browser redis compiler lint vuln unit race bench bench-judges bench-locks soak fuzz track-record fidelity help
 
 help:
 	@echo "make test    everything: format, vet, staticcheck, govulncheck, tests, race detector;"
@@ -20,7 +20,7 @@ help:
 	@echo "make findings       play every lock in every scenario on real servers, and write the table of docs/findings.md"
 	@echo "make fidelity       play the catalogue in both worlds, and write the matrix of docs/fidelity.md"
 
-test: browser redis compiler lint vuln unit race
+test: browser redis compiler lint vuln unit race guests
 
 # A real browser looks at the report. Where there is none and apt-get can
 # install one, it does; elsewhere that test skips, in words.
@@ -64,6 +64,11 @@ unit:
 	@if command -v chromium chromium-browser google-chrome >/dev/null 2>&1; then export HOLDFAST_REQUIRE_BROWSER=1; fi; \
 	if $(HAVE_REDIS); then export HOLDFAST_REQUIRE_REDIS=1; fi; \
 	echo "go test ./..."; go test -timeout 30m ./...
+
+# The Go adapters, which are modules of their own.
+guests:
+	cd adapters && go vet ./... && go test -timeout 10m ./...
+	cd adapters/etcd && go vet ./... && go test -timeout 10m ./...
 
 race:
 	go test -race -short $(RACE)
