@@ -74,6 +74,7 @@ const (
 	markOther                // another property than exclusion violated
 	markUnknown              // something is unknown, or the run could not be judged
 	markOutlived             // exclusion violated: lease outlived
+	markOverlap              // exclusion violated: nobody can say whose fault it is
 	markBroken               // exclusion violated: contract broken
 )
 
@@ -89,12 +90,13 @@ var looks = map[mark]look{
 	markOK:       {"ok", "✓", "ok", "every property holds"},
 	markOther:    {"!", "!", "other", "another property is violated"},
 	markOutlived: {"~", "~", "outlived", "exclusion violated, lease outlived: the holder went on after its lease"},
+	markOverlap:  {"#", "≠", "overlap", "exclusion violated; without a server log nobody can say whether a lease had ended"},
 	markUnknown:  {"?", "?", "unknown", "not decided, or the run could not be judged"},
 	markBroken:   {"X", "✗", "broken", "exclusion violated, contract broken: granted while a live lease existed"},
 }
 
 // legend is the order in which marks are explained.
-var legend = []mark{markOK, markBroken, markOutlived, markOther, markUnknown, markSkipped}
+var legend = []mark{markOK, markBroken, markOverlap, markOutlived, markOther, markUnknown, markSkipped}
 
 // expected says whether a run came out as its scenario argues. A run that
 // failed never did.
@@ -141,6 +143,8 @@ func (r *Run) mark() mark {
 		case v.Outcome != checker.Violated:
 		case p == checker.Exclusion && v.Class == checker.LeaseOutlived:
 			m = max(m, markOutlived)
+		case p == checker.Exclusion && v.Class != checker.ContractBroken:
+			m = max(m, markOverlap)
 		case p == checker.Exclusion:
 			m = max(m, markBroken)
 		default:
