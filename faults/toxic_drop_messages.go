@@ -39,6 +39,9 @@ func (d *DropMessages) Pipe(stub *toxics.ToxicStub) {
 	})
 }
 
+// Drops says whether a whole frame is lost while the toxic is on.
+func (*DropMessages) Drops(frame []byte) bool { return isMessage(frame) == take }
+
 // ended queues the end of a stream behind the bytes that were still held back.
 func ended(rest []byte, due time.Time) []queued {
 	if len(rest) == 0 {

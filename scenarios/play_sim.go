@@ -22,12 +22,18 @@ import (
 // run is worthless through a fault of the scenario or of the harness; whatever
 // the lock under test does wrong is in the history.
 func Play(s *Scenario, l *Subject, seed uint64, version string) (*Played, error) {
+	return PlayWatched(s, l, seed, version, Watch{})
+}
+
+// PlayWatched is [Play], and looks at what goes on meanwhile. The history is
+// that of Play.
+func PlayWatched(s *Scenario, l *Subject, seed uint64, version string, look Watch) (*Played, error) {
 	if err := s.check(l); err != nil {
 		return nil, err
 	}
 	s = s.withDefaults()
 	r := &run{scenario: s, subject: l, seed: seed, top: s.topologyFor(l)}
-	bubble := sim.Bubble(r.simulate)
+	bubble := sim.Bubble(func() { r.simulate(version, look) })
 	if r.err != nil {
 		return nil, fmt.Errorf("scenario %s with %s, seed %d: %w", s.Name, l.name, seed, r.err)
 	}
@@ -45,7 +51,7 @@ func Play(s *Scenario, l *Subject, seed uint64, version string) (*Played, error)
 	}
 	r.rec.end(r.end, r.took)
 	h := &checker.History{Header: r.header(version), Events: r.rec.events}
-	return &Played{History: h, Took: r.took, Commands: r.commands, Scripts: r.scripts}, nil
+	return &Played{History: h, Took: r.took, Commands: r.commands, Scripts: r.scripts, Seen: r.watch.seen(h)}, nil
 }
 
 // settle is how long the world gets to connect its replicas before the run
@@ -54,13 +60,13 @@ func Play(s *Scenario, l *Subject, seed uint64, version string) (*Played, error)
 const settle = 100 * time.Millisecond
 
 // simulate is the run itself, inside the bubble.
-func (r *run) simulate() {
+func (r *run) simulate(version string, look Watch) {
 	s, before := r.scenario, goroutines()
 	// Made in here because its channels must belong to the bubble.
 	if r.timeline, r.err = faults.NewTimeline(s.Faults, r.top, r.seed); r.err != nil {
 		return
 	}
-	r.owners = newOwners(s.Workload.Lock)
+	r.owners, r.watch = newOwners(s.Workload.Lock), newWatch(look)
 	lockKey := r.subject.key(s.Workload.Lock)
 	var rec *recorder // nil while the world settles
 	w := sim.New(sim.Options{
@@ -73,13 +79,15 @@ func (r *run) simulate() {
 				rec.add(r.owners.serverEvent(c))
 			}
 		},
-		OnMoment: func(m faults.Moment) { r.timeline.Moment(m) },
+		OnMoment:  func(m faults.Moment) { r.timeline.Moment(m) },
+		OnMessage: r.watch.onMessage(),
 	})
 	defer w.Close()
 	time.Sleep(settle + 4*time.Duration(s.Topology.Lag))
 	start := time.Now()
 	rec = newRecorder(start)
 	r.rec = rec
+	r.watch.begin(r, func() State { return r.state(w, r.header(version)) })
 
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -128,6 +136,7 @@ func (r *run) simulate() {
 		r.err = err
 	}
 	w.Close()
+	r.watch.end()
 	synctest.Wait()
 	r.end.Goroutines = leftover(before)
 }

@@ -22,6 +22,8 @@ type recorder struct {
 	closed bool
 	filled map[int64]checker.Event // what came into reserved places, by their number
 	places int64                   // reserved so far
+
+	watcher func(checker.Event) // told of every event once it is known; nil for nobody
 }
 
 // reserved is the kind of a place in the history that is kept for an event; its
@@ -56,6 +58,9 @@ func (r *recorder) append(e checker.Event) {
 	}
 	e.Time = int64(time.Since(r.start))
 	r.events = append(r.events, e)
+	if r.watcher != nil && e.Kind != reserved {
+		r.watcher(e)
+	}
 }
 
 // reserve keeps the present place in the history for an event, and returns the
@@ -69,13 +74,28 @@ func (r *recorder) reserve() (fill func(checker.Event)) {
 // place is reserve with mu held.
 func (r *recorder) place() (fill func(checker.Event)) {
 	r.places++
-	place := r.places
+	place, at := r.places, int64(time.Since(r.start))
 	r.append(checker.Event{Kind: reserved, Op: place})
 	return func(e checker.Event) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.filled[place] = e
+		if r.watcher != nil {
+			e.Time = at
+			r.watcher(e)
+		}
 	}
+}
+
+// soFar returns the events recorded until now, in their order. They stay where
+// they are.
+func (r *recorder) soFar() []checker.Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.fill(slices.DeleteFunc(slices.Clone(r.events), func(e checker.Event) bool {
+		_, known := r.filled[e.Op]
+		return e.Kind == reserved && !known
+	}))
 }
 
 // fill puts events into their reserved places. It stops before one whose event

@@ -24,6 +24,8 @@ type Played struct {
 	// longer than a lock can make good, though not for so long that the judges
 	// would not allow it: what is not as expected may be the machine's doing.
 	Disturbed bool
+	// Seen is what was asked for with [PlayWatched]; nil when nothing was.
+	Seen *Seen
 }
 
 // Missed are the planned faults that found nothing to strike, as the history
@@ -54,6 +56,7 @@ type run struct {
 	top      faults.Topology
 	timeline *faults.Timeline
 	owners   *owners
+	watch    *watch // nil when nobody looks
 
 	rec      *recorder
 	end      checker.EndEvent

@@ -52,6 +52,7 @@ func (c *pipeConn) Write(b []byte) (int, error) {
 // Close ends this end; the other end reads what was sent before, then EOF.
 func (c *pipeConn) Close() error {
 	c.close.Do(func() {
+		c.log(Closed)
 		c.in.fail(net.ErrClosed)
 		c.out.closeWrite(c.frozen())
 		c.release()
@@ -62,6 +63,7 @@ func (c *pipeConn) Close() error {
 // reset breaks both ends at once; what was under way is lost.
 func (c *pipeConn) reset() {
 	err := &net.OpError{Op: "read", Net: "tcp", Addr: c.remote, Err: syscall.ECONNRESET}
+	c.log(Broken)
 	for _, p := range []*pipe{c.in, c.out} {
 		p.fail(err)
 		p.cutOff()
@@ -90,6 +92,7 @@ type pipe struct {
 	link   *link
 	rng    *rand.Rand
 	reader *pipeConn
+	flow   *flow // nil unless somebody watches
 
 	mu       sync.Mutex
 	arrived  *sync.Cond
@@ -179,6 +182,7 @@ func (p *pipe) send(c *stream.StreamChunk, frozen bool) bool {
 		return false
 	}
 	p.sent = c == nil
+	p.flow.sent(c, frozen || len(p.parked) > 0)
 	if frozen || len(p.parked) > 0 {
 		p.parked = append(p.parked, c)
 		p.mu.Unlock()
@@ -220,6 +224,7 @@ func (p *pipe) first() *stage {
 // chunk is the end of the stream.
 func (p *pipe) forward(s *stage, c *stream.StreamChunk) {
 	if s != nil {
+		p.flow.enters(c, s)
 		s.push(c)
 		return
 	}
@@ -245,6 +250,7 @@ func (p *pipe) deliver(c *stream.StreamChunk) {
 		}
 	} else if !p.broken {
 		p.buf = append(p.buf, c.Data...)
+		p.flow.arrived(c.Data)
 	}
 	p.arrived.Broadcast()
 }
@@ -254,6 +260,7 @@ func (p *pipe) fail(err error) {
 	defer p.mu.Unlock()
 	if !p.broken {
 		p.broken, p.err = true, err
+		p.flow.broke(err)
 	}
 	if p.deadline != nil {
 		p.deadline.Stop()

@@ -19,6 +19,9 @@ type link struct {
 	from, to string
 	seed     uint64
 	min, max time.Duration
+	watch    *observer // nil unless somebody watches
+	// replicates says that the link is a replica's, to its primary.
+	replicates bool
 
 	mu      sync.Mutex
 	opened  int         // connections ever opened
@@ -33,6 +36,7 @@ type link struct {
 type attached struct {
 	toxic  toxics.Toxic
 	dir    stream.Direction
+	since  time.Time
 	stages []placed
 }
 
@@ -57,7 +61,8 @@ func (l *link) delay(rng *rand.Rand) time.Duration {
 func (l *link) open(ctx context.Context, owner *Process, from, to net.Addr, accept func(server *pipeConn) error) (*pipeConn, error) {
 	l.mu.Lock()
 	l.opened++
-	n := strconv.Itoa(l.opened)
+	number := l.opened
+	n := strconv.Itoa(number)
 	l.mu.Unlock()
 	up := Stream(l.seed, "link", l.from, l.to, n, "up")
 	down := Stream(l.seed, "link", l.from, l.to, n, "down")
@@ -80,6 +85,7 @@ func (l *link) open(ctx context.Context, owner *Process, from, to net.Addr, acce
 		return nil, ctx.Err()
 	}
 	client, server := connect(l, owner, up, down, from, to)
+	l.watch.opened(l, number, client)
 	l.mu.Lock()
 	l.conns = append(l.conns, client)
 	for _, a := range l.toxics {
@@ -91,6 +97,7 @@ func (l *link) open(ctx context.Context, owner *Process, from, to net.Addr, acce
 		owner.track(client, true)
 	}
 	if err := accept(server); err != nil {
+		client.log(Refused)
 		client.reset()
 		return nil, err
 	}
@@ -114,12 +121,12 @@ func (a *attached) on(c *pipeConn) {
 	if a.dir == stream.Downstream {
 		p = c.in
 	}
-	a.stages = append(a.stages, placed{p, p.attach(a.toxic)})
+	a.stages = append(a.stages, placed{p, p.attach(a.toxic, a.since)})
 }
 
 // attach puts a toxic on every connection of the link, present and future.
 func (l *link) attach(dir stream.Direction, t toxics.Toxic) (detach func()) {
-	a := &attached{toxic: t, dir: dir}
+	a := &attached{toxic: t, dir: dir, since: time.Now()}
 	l.mu.Lock()
 	l.toxics = append(l.toxics, a)
 	for _, c := range l.conns {

@@ -26,6 +26,7 @@ type effect struct {
 
 // replicaStream is the primary's end of one replica's link.
 type replicaStream struct {
+	name  string // the replica's
 	conn  *pipeConn
 	acked int64 // the offset it has confirmed; guarded by the node's exec
 }
@@ -46,13 +47,13 @@ func (n *node) replicate(key string, v keyspace.Value) {
 }
 
 // acceptReplica begins a full resync over a new replication connection.
-func (n *node) acceptReplica(c *pipeConn) error {
+func (n *node) acceptReplica(c *pipeConn, replica string) error {
 	n.exec.Lock()
 	defer n.exec.Unlock()
 	if !n.up {
 		return fmt.Errorf("%s is down", n.name)
 	}
-	s := &replicaStream{conn: c, acked: -1}
+	s := &replicaStream{name: replica, conn: c, acked: -1}
 	s.send(effect{Offset: n.offset, Full: true, Snapshot: n.data})
 	n.streams = append(n.streams, s)
 	n.conns = append(n.conns, c)
@@ -128,7 +129,7 @@ func (n *node) unfollow() {
 // sync runs one replication connection until it breaks.
 func (n *node) sync(ctx context.Context, primary *node) {
 	l := n.world.link(n.name, primary.name)
-	c, err := l.open(ctx, nil, n.addr, primary.addr, primary.acceptReplica)
+	c, err := l.open(ctx, nil, n.addr, primary.addr, func(server *pipeConn) error { return primary.acceptReplica(server, n.name) })
 	if err != nil {
 		return
 	}

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"sync"
+	"time"
 
 	"github.com/Shopify/toxiproxy/v2/stream"
 	"github.com/Shopify/toxiproxy/v2/toxics"
@@ -13,6 +14,7 @@ import (
 //	write -> queue -> toxic.Pipe -> next stage ... -> wire
 type stage struct {
 	toxic toxics.Toxic
+	since time.Time // when its link got the toxic
 	stub  *toxics.ToxicStub
 	input chan *stream.StreamChunk
 	next  func(*stream.StreamChunk) // hands on, nil is the end of the stream
@@ -27,9 +29,9 @@ type stage struct {
 	handed chan struct{} // closed when everything let through has been handed on
 }
 
-func newStage(t toxics.Toxic, next func(*stream.StreamChunk)) *stage {
+func newStage(t toxics.Toxic, since time.Time, next func(*stream.StreamChunk)) *stage {
 	s := &stage{
-		toxic: t, next: next,
+		toxic: t, since: since, next: next,
 		more: make(chan struct{}, 1), quit: make(chan struct{}),
 		piped: make(chan struct{}), fed: make(chan struct{}), handed: make(chan struct{}),
 	}
@@ -165,10 +167,11 @@ func (s *stage) stop() []*stream.StreamChunk {
 	return rest
 }
 
-// attach puts a toxic on the pipe, after those already there.
-func (p *pipe) attach(t toxics.Toxic) *stage {
+// attach puts a toxic, which its link has had since then, on the pipe, after
+// those already there.
+func (p *pipe) attach(t toxics.Toxic, since time.Time) *stage {
 	var s *stage
-	s = newStage(t, func(c *stream.StreamChunk) { p.forward(p.after(s), c) })
+	s = newStage(t, since, func(c *stream.StreamChunk) { p.forward(p.after(s), c) })
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stages = append(p.stages, s)

@@ -44,6 +44,10 @@ type Options struct {
 	// faults.
 	OnChange func(keyspace.Change)
 	OnMoment func(faults.Moment)
+	// OnMessage is told of every message on every link, once it is known what
+	// became of it. It is called by whoever moves the message, must be safe for
+	// concurrent use and must not call back into the world. nil costs nothing.
+	OnMessage func(Message)
 }
 
 // World is a running simulated world. It must be made, used and closed inside
@@ -51,6 +55,7 @@ type Options struct {
 type World struct {
 	opts    Options
 	cluster *cluster // nil without Cluster
+	watch   *observer
 
 	nodes map[string]*node
 	order []string // node names, in order of making
@@ -71,6 +76,9 @@ func New(o Options) *World {
 	w := &World{
 		opts: o, nodes: map[string]*node{}, procs: map[string]*Process{},
 		links: map[[2]string]*link{}, routes: map[string][]string{},
+	}
+	if o.OnMessage != nil {
+		w.watch = &observer{tell: o.OnMessage}
 	}
 	seedGlobal(o.Seed)
 	if o.Cluster {
@@ -179,6 +187,7 @@ func (w *World) Close() {
 	w.mu.Lock()
 	w.closed = true
 	w.mu.Unlock()
+	w.watch.over()
 	for _, name := range w.order {
 		w.nodes[name].unfollow()
 	}
@@ -248,6 +257,7 @@ func (w *World) link(from, to string) *link {
 			lo, hi = w.opts.Lag, w.opts.Lag+w.opts.Lag/4
 		}
 		l = newLink(from, to, w.opts.Seed, lo, hi)
+		l.watch, l.replicates = w.watch, w.nodes[from] != nil
 		w.links[id] = l
 	}
 	return l

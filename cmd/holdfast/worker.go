@@ -48,6 +48,8 @@ type job struct {
 	Judge   bool   `json:"judge,omitempty"`
 	// Surprise writes the history only when a verdict is not as expected.
 	Surprise bool `json:"surprise,omitempty"`
+	// Look says what to look at meanwhile; nil for nothing.
+	Look *scenarios.Watch `json:"look,omitempty"`
 }
 
 // readFrom is the file that a run's scenario was read from, empty for a
@@ -65,6 +67,8 @@ type answer struct {
 	Run    reports.Run `json:"run"`
 	Defect string      `json:"defect,omitempty"` // the run is worthless, through a fault of holdfast's own
 	Output string      `json:"output,omitempty"` // the history could not be written
+	// Seen is what the job has asked to look at.
+	Seen *scenarios.Seen `json:"seen,omitempty"`
 
 	disturbed bool // the machine was too busy for the run to mean anything
 }
@@ -121,11 +125,16 @@ func play(j job) (a answer) {
 		a.Defect = err.Error()
 		return a
 	}
-	p, err := scenarios.Play(s, l, j.Seed, version)
+	var look scenarios.Watch
+	if j.Look != nil {
+		look = *j.Look
+	}
+	p, err := scenarios.PlayWatched(s, l, j.Seed, version, look)
 	if err != nil {
 		a.Defect = err.Error()
 		return a
 	}
+	a.Seen = p.Seen
 	rundir.Record(&a.Run, p)
 	if j.History != "" || j.Judge {
 		a.judge(j, s, l, p.History)

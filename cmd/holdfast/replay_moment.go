@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/scenarios"
+)
+
+// moment is where a replay is to stop: one of a line of the history, an
+// operation, and a time.
+type moment struct {
+	line int
+	op   int64
+	at   time.Duration
+}
+
+const momentHint = "give a line of the history (12), an operation (op 12) or a time (12.5s)"
+
+// parseMoment reads what --stop-at was given.
+func parseMoment(s string) (moment, error) {
+	bad := func(why string) (moment, error) {
+		return moment{}, usage(fmt.Sprintf("--stop-at %s: %s", quote(s), why), momentHint)
+	}
+	word := strings.TrimSpace(s)
+	if rest, ok := strings.CutPrefix(word, "op"); ok {
+		op, err := strconv.ParseInt(strings.TrimSpace(rest), 10, 64)
+		if err != nil || op < 1 {
+			return bad("not the number of an operation")
+		}
+		return moment{op: op}, nil
+	}
+	number := strings.TrimSpace(strings.TrimPrefix(word, "line"))
+	if line, err := strconv.Atoi(number); err == nil {
+		if line < 2 {
+			return bad("events begin on line 2, after the header")
+		}
+		return moment{line: line}, nil
+	}
+	at, err := time.ParseDuration(word)
+	switch {
+	case err != nil:
+		return bad("neither a line, an operation nor a time")
+	case at < 0:
+		return bad("a run begins at 0s")
+	}
+	return moment{at: at}, nil
+}
+
+// in finds the moment in the stored history of a run, and says in words which
+// it is. An operation stands for its return, or its call if it never returned.
+func (m moment) in(h *checker.History) (stop scenarios.Stop, words string, err error) {
+	last := h.Events[len(h.Events)-1]
+	i := -1
+	switch {
+	case m.op > 0:
+		for j, e := range h.Events {
+			if e.Op == m.op {
+				i = j
+			}
+		}
+		if i < 0 {
+			return stop, "", usage(fmt.Sprintf("the history has no operation %d", m.op), fmt.Sprintf("its last one is op %d", lastOp(h)))
+		}
+	case m.line > 0:
+		i = m.line - 2
+		if i >= len(h.Events) {
+			return stop, "", usage(fmt.Sprintf("the history has no line %d", m.line), fmt.Sprintf("its last one is %d", len(h.Events)+1))
+		}
+	default:
+		if int64(m.at) >= last.Time {
+			return stop, "", usage(fmt.Sprintf("the run is over at %s, before %s", seconds(last.Time), m.at), momentHint)
+		}
+		return scenarios.Stop{At: m.at}, "at " + m.at.String(), nil
+	}
+	e := h.Events[i]
+	if e.Kind == checker.End {
+		return stop, "", usage(fmt.Sprintf("line %d is the end of the run: nothing is left to look at", i+2), "stop at an earlier line")
+	}
+	return scenarios.Stop{Event: &e}, fmt.Sprintf("at line %d", i+2), nil
+}
+
+func lastOp(h *checker.History) (last int64) {
+	for _, e := range h.Events {
+		last = max(last, e.Op)
+	}
+	return last
+}
+
+// seconds is a time of a run as its trace and its state show it: seconds, to
+// the nanosecond.
+func seconds(ns int64) string { return fmt.Sprintf("%.9fs", float64(ns)/1e9) }

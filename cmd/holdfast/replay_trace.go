@@ -1,0 +1,135 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/sim"
+)
+
+// traceLine is one line of a trace.
+type traceLine struct {
+	at    int64
+	cells []string
+}
+
+// writeTrace writes every message up to the moment of the stop, one line each,
+// and the faults between them.
+func (r *replayed) writeTrace(out io.Writer) {
+	var lines []traceLine
+	for _, e := range r.Faults {
+		if !r.after(time.Duration(e.Time)) {
+			lines = append(lines, traceLine{e.Time, []string{seconds(e.Time), "", "", "fault", "", inWords(e)}})
+		}
+	}
+	for _, m := range r.Messages {
+		if at := m.Sent.Sub(r.Start); !r.after(at) {
+			lines = append(lines, traceLine{int64(at), r.cells(m)})
+		}
+	}
+	slices.SortStableFunc(lines, func(a, b traceLine) int { return cmp.Compare(a.at, b.at) })
+	var widths [6]int
+	for _, l := range lines {
+		for i, c := range l.cells[:5] {
+			widths[i] = max(widths[i], utf8.RuneCountInString(c))
+		}
+	}
+	fmt.Fprintf(out, "# %s with %s, seed %d: sent, from and to, connection, kind, under way for, what\n", r.Scenario, r.Lock, r.Seed)
+	for _, l := range lines {
+		text := fmt.Sprintf("%*s", widths[0], l.cells[0])
+		for i := 1; i < len(l.cells); i++ {
+			text += fmt.Sprintf("  %-*s", widths[i], l.cells[i])
+		}
+		fmt.Fprintln(out, strings.TrimRight(text, " "))
+	}
+}
+
+// after says that a time of the run is after the moment of the stop.
+func (r *replayed) after(at time.Duration) bool { return r.State != nil && at > r.State.At }
+
+// cells are the columns of a message.
+func (r *replayed) cells(m sim.Message) []string {
+	what := m.Text
+	if notes := r.notes(m); notes != "" {
+		what = strings.TrimSpace(what + "  [" + notes + "]")
+	}
+	took := ""
+	switch {
+	case m.Fate == sim.Arrived && !r.after(m.Ended.Sub(r.Start)):
+		took = m.Ended.Sub(m.Sent).String()
+	case isMessage(m):
+		took = "-"
+	}
+	return []string{seconds(int64(m.Sent.Sub(r.Start))), m.From + " -> " + m.To, fmt.Sprintf("#%d", m.Conn), m.Kind, took, what}
+}
+
+// isMessage says that m is a message, and not something that happened to a
+// connection.
+func isMessage(m sim.Message) bool {
+	return !slices.Contains([]string{sim.Opened, sim.Refused, sim.Closed, sim.Broken}, m.Kind)
+}
+
+// notes say what was out of the ordinary with a message, and by which fault.
+func (r *replayed) notes(m sim.Message) string {
+	var all []string
+	if m.Paused {
+		all = append(all, m.From+" is paused")
+	}
+	if m.Kind == sim.Broken {
+		all = append(all, r.by(m.Sent))
+	}
+	fate := m.Fate
+	if r.after(m.Ended.Sub(r.Start)) {
+		fate = ""
+	}
+	for i, h := range m.Toxics {
+		verb := hindered(h.Toxic)
+		if fate == sim.Dropped && i == len(m.Toxics)-1 {
+			verb = "dropped"
+		}
+		all = append(all, strings.TrimSpace(verb+" "+r.by(h.Since)))
+	}
+	switch {
+	case fate == sim.Lost:
+		all = append(all, strings.TrimSpace("lost at "+seconds(int64(m.Ended.Sub(r.Start)))+": the connection broke "+r.by(m.Ended)))
+	case fate == sim.Unread:
+		all = append(all, "lost: "+m.To+" closed the connection at "+seconds(int64(m.Ended.Sub(r.Start))))
+	case fate == "" && isMessage(m):
+		all = append(all, "on its way")
+	}
+	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), "; ")
+}
+
+// hindered is what a toxic does to a message, in a word.
+func hindered(toxic string) string {
+	switch toxic {
+	case "Hold":
+		return "held"
+	case "Delay":
+		return "delayed"
+	case "SlowSubscribe": // itself, or behind a subscription
+		return "slowed"
+	}
+	return toxic
+}
+
+// by names the faults that began or ended at an instant: virtual time is exact,
+// so what happened at that instant is their doing. It is "" when there are none.
+func (r *replayed) by(t time.Time) string {
+	var names []string
+	for _, e := range r.Faults {
+		if e.Fault.Phase != checker.PhaseFailed && e.Time == int64(t.Sub(r.Start)) {
+			names = append(names, faultName(e.Fault))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "by " + strings.Join(slices.Compact(names), " or ")
+}

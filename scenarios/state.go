@@ -1,0 +1,118 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/stacks"
+	"github.com/holdfast-go/holdfast/sim"
+)
+
+// State is a simulated run at one moment.
+type State struct {
+	At      time.Duration   `json:"at"`     // since the start of the run
+	Events  []checker.Event `json:"events"` // recorded until then
+	World   sim.State       `json:"world"`
+	Holders []Holder        `json:"holders,omitempty"` // whose the locks are that servers have
+	Clients []ClientState   `json:"clients"`
+	// Goroutines are those that are in the lock under test: what each waits
+	// for, and its calls within the lock, innermost first.
+	Goroutines []string `json:"goroutines,omitempty"`
+}
+
+// Holder is who holds the lock on one server.
+type Holder struct {
+	Node  string `json:"node"`
+	Key   string `json:"key"`
+	Owner string `json:"owner"`
+	Count int    `json:"count"`
+}
+
+// ClientState is a client process.
+type ClientState struct {
+	Name    string `json:"name"`
+	Paused  bool   `json:"paused,omitempty"`
+	Crashed bool   `json:"crashed,omitempty"`
+	// Doing are its operations that have begun and not returned.
+	Doing []checker.Event `json:"doing,omitempty"`
+	// Believes are the holds that its owners believe to have.
+	Believes []checker.Claim `json:"believes,omitempty"`
+}
+
+// state looks at the run. Nothing may be under way at this moment.
+func (r *run) state(w *sim.World, header checker.Header) State {
+	s := State{At: time.Since(r.rec.start), World: w.State(), Events: r.rec.soFar(), Goroutines: r.inLock()}
+	lockKey := r.subject.key(r.scenario.Workload.Lock)
+	for _, n := range s.World.Nodes {
+		for _, k := range n.Keys {
+			if identity, count := holder(k.Value); k.Key == lockKey && identity != "" {
+				s.Holders = append(s.Holders, Holder{Node: n.Name, Key: k.Key, Owner: r.owners.of(identity), Count: count})
+			}
+		}
+	}
+	events := append(slices.Clone(s.Events), checker.Event{Time: int64(s.At), Kind: checker.End, End: &checker.EndEvent{CutOff: true}})
+	claims := checker.Claimed(&checker.History{Header: header, Events: events})
+	for i := 1; i <= r.top.Clients; i++ {
+		p := w.Process(fmt.Sprintf("client-%d", i))
+		c := ClientState{Name: p.Name(), Paused: p.Paused(), Crashed: p.Crashed(), Doing: underWay(s.Events, p.Name())}
+		for _, x := range claims {
+			if x.Client == c.Name && x.EndedBy == "end" {
+				c.Believes = append(c.Believes, x)
+			}
+		}
+		s.Clients = append(s.Clients, c)
+	}
+	return s
+}
+
+// underWay are the invocations of a client that have not returned.
+func underWay(events []checker.Event, client string) []checker.Event {
+	var open []checker.Event
+	for _, e := range events {
+		if e.Client != client || e.Op == 0 {
+			continue
+		}
+		if e.Kind == checker.Invoke {
+			open = append(open, e)
+		} else {
+			open = slices.DeleteFunc(open, func(x checker.Event) bool { return x.Op == e.Op })
+		}
+	}
+	return open
+}
+
+// lockPackages is what the names of all functions of built-in locks begin with.
+const lockPackages = "github.com/holdfast-go/holdfast/lock"
+
+// inLock lists the goroutines of this bubble that are in the lock under test.
+func (r *run) inLock() []string {
+	var all []string
+	for _, stack := range goroutines() {
+		if s := callsIn(stacks.Plain(stack), lockPackages); s != "" {
+			all = append(all, s)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// callsIn is what a goroutine waits for and its calls within a package and
+// those below it, innermost first; "" when it has none.
+func callsIn(plain, pkg string) string {
+	lines := strings.Split(plain, "\n")
+	var calls []string
+	for i := 1; i+1 < len(lines); i += 2 {
+		name, ours := strings.CutPrefix(lines[i], pkg)
+		if !ours || name == "" || !strings.ContainsRune("./", rune(name[0])) {
+			continue
+		}
+		calls = append(calls, strings.TrimLeft(name, "./")+" "+strings.TrimSpace(lines[i+1]))
+	}
+	if len(calls) == 0 {
+		return ""
+	}
+	return strings.Trim(strings.TrimPrefix(lines[0], "goroutine "), "[]:") + ": " + strings.Join(calls, " < ")
+}

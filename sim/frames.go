@@ -1,0 +1,217 @@
+package sim
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha1"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/request"
+	"github.com/holdfast-go/holdfast/sim/keyspace"
+)
+
+// framing cuts a stream into messages: RESP between client and server, lines
+// between servers.
+type framing struct {
+	resp faults.Frames
+	line []byte
+}
+
+func (f *framing) split(lines bool, data []byte) (whole [][]byte) {
+	if !lines {
+		return f.resp.Split(data)
+	}
+	f.line = append(f.line, data...)
+	for {
+		i := bytes.IndexByte(f.line, '\n')
+		if i < 0 {
+			return whole
+		}
+		whole = append(whole, bytes.Clone(f.line[:i+1]))
+		f.line = f.line[i+1:]
+	}
+}
+
+// questions are the commands of a connection whose replies are still to be
+// sent.
+type questions struct {
+	ended sync.Once // the connection
+
+	mu      sync.Mutex
+	waiting []string
+}
+
+func (q *questions) ask(cmd string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waiting = append(q.waiting, cmd)
+}
+
+// next is the command that the next reply is to, "" when there is none.
+func (q *questions) next() string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) == 0 {
+		return ""
+	}
+	cmd := q.waiting[0]
+	q.waiting = q.waiting[1:]
+	return cmd
+}
+
+// describe says what a message is. Called with the lock held.
+func (f *flow) describe(frame []byte) (kind, text string) {
+	switch {
+	case f.link.replicates && f.up:
+		return Ack, "has " + strings.TrimSpace(string(frame))
+	case f.link.replicates:
+		return Effect, effectText(frame)
+	case f.up:
+		args, err := request.Read(bufio.NewReader(bytes.NewReader(frame)))
+		if err != nil {
+			return Request, short(string(frame), 40)
+		}
+		if cmd := strings.ToUpper(args[0]); !strings.HasSuffix(cmd, "SUBSCRIBE") {
+			f.asked.ask(cmd)
+		}
+		return Request, requestText(args)
+	}
+	if frame[0] == '>' || pushed(frame) {
+		return Push, replyText(frame)
+	}
+	if cmd := f.asked.next(); cmd != "" {
+		return Reply, replyText(frame) + " to " + cmd
+	}
+	return Reply, replyText(frame)
+}
+
+// pushed says whether an array is a delivery or a confirmation of pub/sub, as
+// RESP2 has them.
+func pushed(frame []byte) bool {
+	lines := bytes.SplitN(frame, []byte("\r\n"), 4)
+	return len(lines) == 4 && lines[0][0] == '*' &&
+		slices.Contains([]string{"message", "pmessage", "subscribe", "unsubscribe", "psubscribe", "punsubscribe"}, string(lines[2]))
+}
+
+// Lengths, in bytes, up to which messages are shown.
+const (
+	longestWord = 40
+	longestText = 120
+)
+
+// requestText is a command with its first arguments.
+func requestText(args []string) string {
+	words := slices.Clone(args)
+	words[0] = strings.ToUpper(words[0])
+	for i := 1; i < len(words); i++ {
+		switch {
+		case i == 1 && words[0] == "EVALSHA" && len(words[1]) == 2*sha1.Size:
+			words[1] = words[1][:8]
+		case i == 1 && words[0] == "EVAL":
+			sum := sha1.Sum([]byte(words[1]))
+			words[1] = "<script " + hex.EncodeToString(sum[:4]) + ">"
+		default:
+			words[i] = word(words[i])
+		}
+	}
+	return short(strings.Join(words, " "), longestText)
+}
+
+// word is a string as a message shows it: quoted where it would not be clear
+// otherwise.
+func word(s string) string {
+	plain := s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == '"' || r > '~' })
+	s = short(s, longestWord)
+	if !plain {
+		return strconv.Quote(s)
+	}
+	return s
+}
+
+func short(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n-3], "") + "..."
+}
+
+// replyText is a reply, in a line.
+func replyText(frame []byte) string {
+	text, _ := value(frame)
+	return short(text, longestText)
+}
+
+// value is the value that b begins with, and what follows it.
+func value(b []byte) (text string, rest []byte) {
+	head, rest, ok := bytes.Cut(b, []byte("\r\n"))
+	if !ok || len(head) == 0 {
+		return "?", nil
+	}
+	body := string(head[1:])
+	n, _ := strconv.Atoi(body)
+	switch head[0] {
+	case '-', '!':
+		return "error " + body, rest
+	case '$', '=':
+		if n < 0 {
+			return "nil", rest
+		}
+		if len(rest) < n+2 {
+			return "?", nil
+		}
+		return word(string(rest[:n])), rest[n+2:]
+	case '_':
+		return "nil", rest
+	case '%':
+		return values(2*n, rest, "{", "}")
+	case '*', '~', '>':
+		if n < 0 {
+			return "nil", rest
+		}
+		return values(n, rest, "[", "]")
+	}
+	return body, rest
+}
+
+func values(n int, rest []byte, open, end string) (string, []byte) {
+	var all []string
+	for range n {
+		var text string
+		text, rest = value(rest)
+		all = append(all, text)
+	}
+	return open + strings.Join(all, " ") + end, rest
+}
+
+// effectText is a change on its way to a replica.
+func effectText(line []byte) string {
+	var e effect
+	switch err := json.Unmarshal(line, &e); {
+	case err != nil:
+		return short(string(line), longestWord)
+	case e.Full:
+		return fmt.Sprintf("%d: all data, keys: %d", e.Offset, len(e.Snapshot))
+	case !e.Value.Exists():
+		return fmt.Sprintf("%d: %s is gone", e.Offset, word(e.Key))
+	}
+	return fmt.Sprintf("%d: %s is %s", e.Offset, word(e.Key), valueText(e.Value))
+}
+
+// valueText is what a key holds.
+func valueText(v keyspace.Value) string {
+	if v.Type != "hash" {
+		return word(v.Str)
+	}
+	var all []string
+	for _, f := range sortedKeys(v.Hash) {
+		all = append(all, word(f)+": "+word(v.Hash[f]))
+	}
+	return short("{"+strings.Join(all, ", ")+"}", longestText)
+}

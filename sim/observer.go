@@ -1,0 +1,252 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/Shopify/toxiproxy/v2/stream"
+	"github.com/Shopify/toxiproxy/v2/toxics"
+)
+
+// observer follows every message of a world. A nil one follows none.
+type observer struct {
+	tell func(Message)
+
+	mu    sync.Mutex
+	flows []*flow // of every connection there ever was
+	ended bool
+}
+
+// opened follows a new connection, the nth of its link.
+func (o *observer) opened(l *link, n int, c *pipeConn) {
+	if o == nil {
+		return
+	}
+	asked := new(questions)
+	up := &flow{observer: o, link: l, conn: n, up: true, asked: asked}
+	down := &flow{observer: o, link: l, conn: n, asked: asked}
+	c.out.flow, c.in.flow = up, down
+	o.mu.Lock()
+	o.flows = append(o.flows, up, down)
+	o.mu.Unlock()
+	c.log(Opened)
+}
+
+// log tells of something that happens to the whole connection, at this end. How
+// it ended is told once: what follows at the other end goes without saying.
+func (c *pipeConn) log(kind string) {
+	f := c.out.flow
+	switch {
+	case f == nil:
+	case kind == Opened:
+		f.say(kind)
+	case kind == Broken && !f.up: // alike, whichever end it was broken at
+		f = c.in.flow
+		fallthrough
+	default:
+		f.asked.ended.Do(func() { f.say(kind) })
+	}
+}
+
+// over tells of everything that is on its way, and then nothing more.
+func (o *observer) over() {
+	if o == nil {
+		return
+	}
+	for _, m := range o.inFlight() {
+		o.told(m)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ended = true
+}
+
+func (o *observer) told(m Message) {
+	o.mu.Lock()
+	ended := o.ended
+	o.mu.Unlock()
+	if !ended {
+		o.tell(m)
+	}
+}
+
+// inFlight lists what is on its way, in a fixed order.
+func (o *observer) inFlight() []Message {
+	if o == nil {
+		return nil
+	}
+	o.mu.Lock()
+	flows := slices.Clone(o.flows)
+	o.mu.Unlock()
+	var all []Message
+	for _, f := range flows {
+		all = append(all, f.inFlight()...)
+	}
+	slices.SortFunc(all, ByTime)
+	return all
+}
+
+// flow follows the messages of one direction of one connection. A nil one
+// follows none.
+type flow struct {
+	observer *observer
+	link     *link
+	conn     int
+	up       bool // from the side that dialled
+	asked    *questions
+
+	mu     sync.Mutex
+	n      int
+	frames framing // of what is sent
+	back   framing // of what arrives
+	under  []*passing
+}
+
+// passing is a message that has not arrived.
+type passing struct {
+	Message
+	data  string
+	chunk *stream.StreamChunk // that it was sent in
+}
+
+// sent notes what a write consists of; a nil chunk is the end of the stream.
+func (f *flow) sent(c *stream.StreamChunk, paused bool) {
+	if f == nil || c == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, data := range f.frames.split(f.link.replicates, c.Data) {
+		m := f.message()
+		m.Paused = paused
+		m.Kind, m.Text = f.describe(data)
+		f.under = append(f.under, &passing{Message: m, data: string(data), chunk: c})
+	}
+}
+
+// message is the next one. Called with the lock held.
+func (f *flow) message() Message {
+	f.n++
+	m := Message{Sent: time.Now(), From: f.link.from, To: f.link.to, Conn: f.conn, Upstream: f.up, N: f.n}
+	if !f.up {
+		m.From, m.To = m.To, m.From
+	}
+	return m
+}
+
+// say tells of something that is no message.
+func (f *flow) say(kind string) {
+	f.mu.Lock()
+	m := f.message()
+	f.mu.Unlock()
+	m.Kind = kind
+	f.observer.told(m)
+}
+
+// enters notes that what was sent in a chunk has to go through a toxic.
+func (f *flow) enters(c *stream.StreamChunk, s *stage) {
+	if f == nil || c == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, p := range slices.Clone(f.under) {
+		if p.chunk != c {
+			continue
+		}
+		d, dropping := s.toxic.(interface{ Drops(frame []byte) bool })
+		dropped := dropping && d.Drops([]byte(p.data))
+		if dropping && !dropped {
+			continue // it goes through untouched
+		}
+		p.Toxics = append(p.Toxics, Hindrance{Toxic: nameOf(s.toxic), Since: s.since})
+		if dropped {
+			f.end(p, Dropped)
+		}
+	}
+}
+
+// nameOf is the name of a toxic's type, without its package.
+func nameOf(t toxics.Toxic) string {
+	_, name, _ := strings.Cut(fmt.Sprintf("%T", t), ".")
+	return name
+}
+
+// arrived notes what the reader can read from now on. Toxics make chunks of
+// their own, so messages are known by what they say: none overtakes another.
+func (f *flow) arrived(data []byte) {
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, frame := range f.back.split(f.link.replicates, data) {
+		if i := slices.IndexFunc(f.under, func(p *passing) bool { return p.data == string(frame) }); i >= 0 {
+			f.end(f.under[i], Arrived)
+		}
+	}
+}
+
+// broke notes that nothing that is on its way arrives.
+func (f *flow) broke(err error) {
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	fate := Lost
+	if errors.Is(err, net.ErrClosed) {
+		fate = Unread
+	}
+	for _, p := range slices.Clone(f.under) {
+		f.end(p, fate)
+	}
+}
+
+// end tells what became of a message. Called with the lock held.
+func (f *flow) end(p *passing, fate string) {
+	f.under = slices.DeleteFunc(f.under, func(x *passing) bool { return x == p })
+	p.Fate, p.Ended = fate, time.Now()
+	f.observer.told(p.Message)
+}
+
+func (f *flow) inFlight() []Message {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var all []Message
+	for _, p := range f.under {
+		m := p.Message
+		m.Toxics = slices.Clone(m.Toxics)
+		all = append(all, m)
+	}
+	return all
+}
+
+// ByTime orders messages by when they were sent, and those of one instant in an
+// order of their own that does not depend on who was first to tell.
+func ByTime(a, b Message) int {
+	if c := a.Sent.Compare(b.Sent); c != 0 {
+		return c
+	}
+	if c := strings.Compare(a.From, b.From); c != 0 {
+		return c
+	}
+	if c := strings.Compare(a.To, b.To); c != 0 {
+		return c
+	}
+	if c := a.Conn - b.Conn; c != 0 {
+		return c
+	}
+	if a.Upstream != b.Upstream { // both ways between two servers
+		if a.Upstream {
+			return -1
+		}
+		return 1
+	}
+	return a.N - b.N
+}
