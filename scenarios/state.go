@@ -114,5 +114,6 @@ func callsIn(plain, pkg string) string {
 	if len(calls) == 0 {
 		return ""
 	}
-	return strings.Trim(strings.TrimPrefix(lines[0], "goroutine "), "[]:") + ": " + strings.Join(calls, " < ")
+	waits := strings.TrimSuffix(strings.Trim(strings.TrimPrefix(lines[0], "goroutine "), "[]"), " (durable)")
+	return waits + ": " + strings.Join(calls, " < ")
 }

@@ -113,8 +113,8 @@ func hindered(toxic string) string {
 		return "held"
 	case "Delay":
 		return "delayed"
-	case "SlowSubscribe": // itself, or behind a subscription
-		return "slowed"
+	case "SlowSubscribe": // if it subscribes, or comes behind one that does
+		return "maybe delayed"
 	}
 	return toxic
 }

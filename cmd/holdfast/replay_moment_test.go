@@ -1,0 +1,59 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/checker"
+)
+
+func TestParseMoment(t *testing.T) {
+	for _, c := range []struct {
+		in   string
+		want moment
+	}{
+		{"12", moment{line: 12}},
+		{"line 12", moment{line: 12}},
+		{" 2 ", moment{line: 2}},
+		{"op 3", moment{op: 3}},
+		{"op3", moment{op: 3}},
+		{"12.5s", moment{at: 12500 * time.Millisecond}},
+		{"0s", moment{}},
+		{"4.003060048s", moment{at: 4003060048}},
+	} {
+		if got, err := parseMoment(c.in); err != nil || got != c.want {
+			t.Errorf("parseMoment(%q) = %+v, %v, want %+v", c.in, got, err, c.want)
+		}
+	}
+	for _, bad := range []string{"", "x", "op", "op x", "op 0", "1", "0", "-3", "line", "-2s", "12.5"} {
+		if got, err := parseMoment(bad); err == nil {
+			t.Errorf("parseMoment(%q) = %+v, want an error", bad, got)
+		}
+	}
+}
+
+func TestMomentInAHistory(t *testing.T) {
+	h := &checker.History{Events: []checker.Event{
+		{Time: 1, Kind: checker.Invoke, Op: 1, F: checker.Acquire},
+		{Time: 2, Kind: checker.OK, Op: 1, F: checker.Acquire},
+		{Time: 3, Kind: checker.Invoke, Op: 2, F: checker.Acquire},
+		{Time: 9, Kind: checker.End, End: &checker.EndEvent{}},
+	}}
+	for in, want := range map[string]string{
+		"op 1": "at line 3", "op 2": "at line 4", "2": "at line 2", "5ns": "at 5ns",
+		"5": "line 5 is the end of the run", "6": "the history has no line 6", "op 3": "the history has no operation 3", "9ns": "the run is over at",
+	} {
+		m, err := parseMoment(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, got, err := m.in(h)
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q, want %q", in, got, want)
+		}
+	}
+}
