@@ -26,7 +26,8 @@ type Axis struct {
 
 // ParseAxis reads "lag=1ms..500ms:10", ten values evenly far apart,
 // "lag=1ms~500ms:10", ten with the same ratio from each to the next, or a list,
-// "pause=5s,8s,10s". Values between the ends are rounded to three digits. An
+// "pause=5s,8s,10s". Values between the ends are rounded, to three digits where that tells them
+// apart. An
 // error says what is wrong, with a hint in a line of its own.
 func ParseAxis(over string) (Axis, error) {
 	name, text, ok := strings.Cut(over, "=")
@@ -100,18 +101,27 @@ func (a *Axis) between(ends []string) error {
 	if a.Param.Count && !counted {
 		steps = int(hi-lo) + 1
 	}
-	for i := range steps {
-		v := a.part(lo, hi, float64(i)/float64(steps-1))
-		if n := len(a.Values); n == 0 || v > a.Values[n-1] {
-			a.Values = append(a.Values, v)
-		}
+	for digits := 3; digits < 10 && len(a.Values) < steps; digits++ {
+		a.Values = a.steps(lo, hi, steps, digits)
 	}
 	return nil
 }
 
+// steps are so many values from lo to hi, fewer where rounding makes them equal.
+func (a *Axis) steps(lo, hi Value, steps, digits int) []Value {
+	var values []Value
+	for i := range steps {
+		v := a.part(lo, hi, float64(i)/float64(steps-1), digits)
+		if n := len(values); n == 0 || v > values[n-1] {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
 // part is the value at a part of the way from lo to hi, which is exact at
 // either end and rounded between.
-func (a *Axis) part(lo, hi Value, at float64) Value {
+func (a *Axis) part(lo, hi Value, at float64, digits int) Value {
 	switch {
 	case at <= 0:
 		return lo
@@ -125,7 +135,7 @@ func (a *Axis) part(lo, hi Value, at float64) Value {
 	if a.Param.Count {
 		return Value(math.Round(x))
 	}
-	return min(hi, max(lo, rounded(x, 3)))
+	return min(hi, max(lo, rounded(x, digits)))
 }
 
 // rounded is x to so many digits.

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"image/color"
-	"math"
-	"time"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -45,17 +43,15 @@ func (r *Result) curve() ([]byte, error) {
 	p.Y.Label.Text = "part of the " + r.plan.events()
 	p.Legend.Top, p.Legend.Left = true, true
 	p.Legend.Padding = vg.Points(2)
-	if axis.Log {
-		p.X.Scale = plot.LogScale{}
-	}
 	p.X.Tick.Marker = plot.TickerFunc(func(lo, hi float64) []plot.Tick { return axis.ticks(lo, hi) })
 	p.Y.Tick.Marker = plot.TickerFunc(percentTicks)
+	r.scale(p)
 	grid := plotter.NewGrid()
 	grid.Vertical.Width = 0
 	grid.Horizontal.Color, grid.Horizontal.Width = color.Gray{Y: 0xcc}, vg.Points(0.4)
 	p.Add(grid)
 
-	top := 0.0
+	bottom, top := 1.0, 0.0
 	for _, s := range []struct {
 		name   string
 		colour color.NRGBA
@@ -65,17 +61,20 @@ func (r *Result) curve() ([]byte, error) {
 		{"two holders at once", chart.Blue, false, func(p ResultPoint) Chance { return p.Overlap }},
 		{"an update is lost", red, true, func(p ResultPoint) Chance { return p.LostUpdate }},
 	} {
-		high, err := r.draw(p, s.name, s.colour, s.dashed, s.chance)
+		low, high, err := r.draw(p, s.name, s.colour, s.dashed, s.chance)
 		if err != nil {
 			return nil, err
 		}
-		top = max(top, high)
+		bottom, top = min(bottom, low), max(top, high)
 	}
 	p.X.Min, p.X.Max = float64(axis.Values[0]), float64(axis.Values[len(axis.Values)-1])
 	if len(axis.Values) == 1 {
 		p.X.Min, p.X.Max = p.X.Min*0.9, p.X.Max*1.1
 	}
 	p.Y.Min, p.Y.Max = 0, min(1, top*1.1)
+	if r.ratios() {
+		p.Y.Min = bottom
+	}
 	for _, b := range r.Boundaries {
 		if err := mark(p, float64(b.With), axis.Param.plain(b.With)); err != nil {
 			return nil, err
@@ -84,10 +83,31 @@ func (r *Result) curve() ([]byte, error) {
 	return chart.SVG(p, vg.Points(640), vg.Points(320))
 }
 
-// draw draws one series and returns the highest point of its band.
-func (r *Result) draw(p *plot.Plot, name string, colour color.NRGBA, dashed bool, chance func(ResultPoint) Chance) (float64, error) {
+// ratios says whether the plot is one of ratios both ways, on which what grows
+// in proportion is a straight line. It has no place for zero.
+func (r *Result) ratios() bool {
+	for _, p := range r.Points {
+		if p.Overlaps == 0 || p.Lost == 0 {
+			return false
+		}
+	}
+	return r.plan.Axes[0].Log
+}
+
+func (r *Result) scale(p *plot.Plot) {
+	if r.plan.Axes[0].Log {
+		p.X.Scale = plot.LogScale{}
+	}
+	if r.ratios() {
+		p.Y.Scale = plot.LogScale{}
+		p.Y.Tick.Marker = plot.TickerFunc(func(lo, hi float64) []plot.Tick { return logTicks(lo, hi, percentTick) })
+	}
+}
+
+// draw draws one series and returns how far its band reaches.
+func (r *Result) draw(p *plot.Plot, name string, colour color.NRGBA, dashed bool, chance func(ResultPoint) Chance) (bottom, top float64, err error) {
 	var line, band, back plotter.XYs
-	top := 0.0
+	bottom = 1
 	for i, point := range r.Points {
 		x, c := float64(r.plan.Axes[0].Values[i]), chance(point)
 		if c.Low == 0 && c.High == 1 {
@@ -96,20 +116,20 @@ func (r *Result) draw(p *plot.Plot, name string, colour color.NRGBA, dashed bool
 		line = append(line, plotter.XY{X: x, Y: c.Share})
 		band = append(band, plotter.XY{X: x, Y: c.Low})
 		back = append(plotter.XYs{{X: x, Y: c.High}}, back...)
-		top = max(top, c.High)
+		bottom, top = min(bottom, c.Low), max(top, c.High)
 	}
 	if len(line) == 0 {
-		return 0, nil
+		return bottom, top, nil
 	}
 	area, err := plotter.NewPolygon(append(band, back...))
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	area.LineStyle.Width = 0
 	area.Color = color.NRGBA{R: colour.R, G: colour.G, B: colour.B, A: 0x30}
 	curve, dots, err := plotter.NewLinePoints(line)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	curve.Color, curve.Width = colour, vg.Points(1.5)
 	dots.GlyphStyle = draw.GlyphStyle{Color: colour, Radius: vg.Points(2), Shape: draw.CircleGlyph{}}
@@ -119,12 +139,12 @@ func (r *Result) draw(p *plot.Plot, name string, colour color.NRGBA, dashed bool
 	}
 	p.Add(area, curve, dots)
 	p.Legend.Add(name, curve, dots)
-	return top, nil
+	return bottom, top, nil
 }
 
 // mark draws where overlaps begin.
 func mark(p *plot.Plot, x float64, what string) error {
-	line, err := plotter.NewLine(plotter.XYs{{X: x, Y: 0}, {X: x, Y: p.Y.Max}})
+	line, err := plotter.NewLine(plotter.XYs{{X: x, Y: p.Y.Min}, {X: x, Y: p.Y.Max}})
 	if err != nil {
 		return err
 	}
@@ -143,71 +163,4 @@ func (r *Result) title() string {
 		}
 	}
 	return title + ", " + leaseOf(r.plan.Scenario)
-}
-
-// ticks labels an axis in the units people use.
-func (a Axis) ticks(lo, hi float64) []plot.Tick {
-	if a.Log {
-		return a.logTicks(lo, hi)
-	}
-	unit := unitOf(hi)
-	if a.Param.Count {
-		unit = 1
-	}
-	ticks := plot.DefaultTicks{}.Ticks(lo/unit, hi/unit)
-	for i := range ticks {
-		ticks[i].Value *= unit
-		if ticks[i].Label != "" {
-			ticks[i].Label = a.tick(ticks[i].Value)
-		}
-	}
-	return ticks
-}
-
-func (a Axis) tick(x float64) string {
-	if a.Param.Count {
-		if x != math.Trunc(x) {
-			return ""
-		}
-		return a.Param.Format(Value(x))
-	}
-	return span(time.Duration(math.Round(x)))
-}
-
-func (a Axis) logTicks(lo, hi float64) []plot.Tick {
-	var ticks []plot.Tick
-	for e := math.Floor(math.Log10(lo)); e <= math.Ceil(math.Log10(hi)); e++ {
-		for m := 1.0; m < 10; m++ {
-			v := m * math.Pow(10, e)
-			if v < lo*0.999 || v > hi*1.001 {
-				continue
-			}
-			t := plot.Tick{Value: v}
-			if m == 1 || m == 2 || m == 5 {
-				t.Label = a.tick(v)
-			}
-			ticks = append(ticks, t)
-		}
-	}
-	return ticks
-}
-
-// unitOf is the unit in which a time is a number of few digits.
-func unitOf(ns float64) float64 {
-	for _, unit := range []time.Duration{time.Second, time.Millisecond, time.Microsecond} {
-		if math.Abs(ns) >= float64(unit) {
-			return float64(unit)
-		}
-	}
-	return 1
-}
-
-func percentTicks(lo, hi float64) []plot.Tick {
-	ticks := plot.DefaultTicks{}.Ticks(lo, hi)
-	for i := range ticks {
-		if ticks[i].Label != "" {
-			ticks[i].Label = fmt.Sprintf("%.4g %%", ticks[i].Value*100)
-		}
-	}
-	return ticks
 }

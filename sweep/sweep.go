@@ -9,6 +9,9 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
+// maxPoints is how many points a plan can have.
+const maxPoints = 2500
+
 // Plan is what is swept: a scenario over one parameter or two.
 type Plan struct {
 	Scenario *scenarios.Scenario
@@ -36,7 +39,11 @@ func NewPlan(s *scenarios.Scenario, over []string) (*Plan, error) {
 	case len(p.Axes) == 2 && p.Axes[0].Param.Name == p.Axes[1].Param.Name:
 		return nil, fmt.Errorf("%s is swept twice", p.Axes[0].Param.Name)
 	}
-	for _, at := range p.Points() {
+	points := p.Points()
+	if len(points) > maxPoints {
+		return nil, fmt.Errorf("%d points: at most %d", len(points), maxPoints)
+	}
+	for _, at := range points {
 		if _, err := p.At(at); err != nil {
 			return nil, err
 		}

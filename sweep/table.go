@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 )
 
@@ -44,6 +45,9 @@ func (r *Result) Sentences() []string {
 		all = append(all, r.plan.Sentence(points[least], r.Points[least].Count))
 	}
 	all = append(all, r.plan.Sentence(points[most], r.Points[most].Count), r.plan.LostSentence(points[most], r.Points[most].Count))
+	if least >= 0 && len(r.Boundaries) == 0 && r.everywhere() {
+		all = append(all, "there are overlaps at every value that was played: they begin beyond these, or have no such boundary")
+	}
 	for _, b := range r.Boundaries {
 		all = append(all, r.plan.BoundaryWords(b))
 	}
@@ -51,4 +55,9 @@ func (r *Result) Sentences() []string {
 		all = append(all, fmt.Sprintf("not everything was played: of %d shards these are missing or not complete: %v", r.Shards, m))
 	}
 	return all
+}
+
+// everywhere says whether there were overlaps at every point.
+func (r *Result) everywhere() bool {
+	return !slices.ContainsFunc(r.Points, func(p ResultPoint) bool { return p.Overlaps == 0 })
 }
