@@ -22,7 +22,7 @@ func TestParseAxis(t *testing.T) {
 		"pause=9s..12s:4":         "9s 10s 11s 12s",
 		"pause=10s~20s:2":         "10s 20s",
 		"lag=100ns..101ns:2":      "100ns 101ns",
-		"pause=10s..10.01s:5":     "10s 10.0025s 10.005s 10.0075s 10.01s",
+		"pause=10s..10.01s:5":     "10s 10.003s 10.005s 10.008s 10.01s",
 		"pause=3h..23h59m:2":      "3h0m0s 23h59m0s",
 		"lag=1us..1h:2":           "1µs 1h0m0s",
 		"clock-jump=-10s,10s,-5s": "-10s -5s 10s",
