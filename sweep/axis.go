@@ -24,12 +24,12 @@ type Axis struct {
 	Log    bool // the values are evenly far apart by their ratio
 }
 
-// ParseAxis reads "lag=1ms..500ms:10", ten values evenly far apart,
+// parseAxis reads "lag=1ms..500ms:10", ten values evenly far apart,
 // "lag=1ms~500ms:10", ten with the same ratio from each to the next, or a list,
 // "pause=5s,8s,10s". Values between the ends are rounded, to three digits where that tells them
 // apart. An
 // error says what is wrong, with a hint in a line of its own.
-func ParseAxis(over string) (Axis, error) {
+func parseAxis(over string) (Axis, error) {
 	name, text, ok := strings.Cut(over, "=")
 	if !ok || name == "" || text == "" {
 		return Axis{}, fmt.Errorf("%q is no parameter with its values\nhint: such as lag=1ms..500ms:10, lag=1ms~500ms:10 (by ratio) or pause=5s,8s,10s", over)
@@ -66,7 +66,7 @@ func (a *Axis) list(words []string) error {
 	slices.Sort(a.Values)
 	for i := 1; i < len(a.Values); i++ {
 		if a.Values[i] == a.Values[i-1] {
-			return fmt.Errorf("%s is listed twice", a.Param.Format(a.Values[i]))
+			return fmt.Errorf("%s is listed twice", a.Param.format(a.Values[i]))
 		}
 	}
 	if len(a.Values) > maxSteps {
@@ -93,10 +93,10 @@ func (a *Axis) between(ends []string) error {
 		}
 	}
 	if lo >= hi {
-		return fmt.Errorf("the range ends at %s, not after its beginning, %s", a.Param.Format(hi), a.Param.Format(lo))
+		return fmt.Errorf("the range ends at %s, not after its beginning, %s", a.Param.format(hi), a.Param.format(lo))
 	}
 	if a.Log && lo <= 0 {
-		return fmt.Errorf("a range by ratio begins above 0, not at %s\nhint: use .. for one that is evenly spaced", a.Param.Format(lo))
+		return fmt.Errorf("a range by ratio begins above 0, not at %s\nhint: use .. for one that is evenly spaced", a.Param.format(lo))
 	}
 	if a.Param.Count && !counted {
 		steps = int(hi-lo) + 1
@@ -166,8 +166,8 @@ func (p Param) parse(word string) (Value, error) {
 	return Value(d), nil
 }
 
-// Format writes a value as [ParseAxis] reads it.
-func (p Param) Format(v Value) string {
+// format writes a value as [parseAxis] reads it.
+func (p Param) format(v Value) string {
 	if p.Count {
 		return strconv.FormatInt(int64(v), 10)
 	}

@@ -27,14 +27,14 @@ func TestParseAxis(t *testing.T) {
 		"lag=1us..1h:2":           "1µs 1h0m0s",
 		"clock-jump=-10s,10s,-5s": "-10s -5s 10s",
 	} {
-		a, err := ParseAxis(over)
+		a, err := parseAxis(over)
 		if err != nil {
 			t.Errorf("%s: %v", over, err)
 			continue
 		}
 		var got []string
 		for _, v := range a.Values {
-			got = append(got, a.Param.Format(v))
+			got = append(got, a.Param.format(v))
 		}
 		if s := strings.Join(got, " "); s != want {
 			t.Errorf("%s: %s, want %s", over, s, want)
@@ -66,7 +66,7 @@ func TestParseAxisErrors(t *testing.T) {
 		"pause=1s..48h0m1": "is no value of pause",
 		"pause=48h":        "at most 24h0m0s",
 	} {
-		if _, err := ParseAxis(over); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := parseAxis(over); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", over, err, want)
 		}
 	}

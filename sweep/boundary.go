@@ -22,7 +22,7 @@ func bracket(values []Value, counts []Count) (b Boundary, ok bool) {
 		if counts[low].Overlaps > 0 { // a long lease is safer than a short one
 			low, high = high, low
 		}
-		if counts[low].Overlaps == 0 && counts[high].Overlaps > 0 && counts[low].Overlap().Of > 0 {
+		if counts[low].Overlaps == 0 && counts[high].Overlaps > 0 && counts[low].overlap().Of > 0 {
 			return Boundary{Without: values[low], With: values[high], CountWithout: counts[low], CountWith: counts[high]}, true
 		}
 	}
@@ -48,8 +48,8 @@ func (a Axis) bisect(b Boundary, resolution Value, play func(Value) (Count, erro
 		switch {
 		case c.Overlaps > 0:
 			b.With, b.CountWith = v, c
-		case c.Overlap().Of == 0:
-			return b, fmt.Errorf("no run at %s could be judged", a.Param.Format(v))
+		case c.overlap().Of == 0:
+			return b, fmt.Errorf("no run at %s could be judged", a.Param.format(v))
 		default:
 			b.Without, b.CountWithout = v, c
 		}

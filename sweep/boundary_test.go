@@ -10,7 +10,7 @@ import (
 // from either side.
 func TestBisectFindsWhereItBegins(t *testing.T) {
 	for _, over := range []string{"pause=1s..12s:5", "pause=1s~12s:5", "pause=1s,12s"} {
-		a, err := ParseAxis(over)
+		a, err := parseAxis(over)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +60,7 @@ func TestNoBoundary(t *testing.T) {
 }
 
 func TestBisectStops(t *testing.T) {
-	a, err := ParseAxis("replicas=1..3")
+	a, err := parseAxis("replicas=1..3")
 	if err != nil {
 		t.Fatal(err)
 	}

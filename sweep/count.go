@@ -40,9 +40,9 @@ func (c Count) plus(d Count) Count {
 	}
 }
 
-// Overlap is the proportion of runs with an overlap, of those that are known.
-func (c Count) Overlap() Proportion { return Proportion{c.Overlaps, c.Runs - c.OverlapsUnknown} }
+// overlap is the proportion of runs with an overlap, of those that are known.
+func (c Count) overlap() proportion { return proportion{c.Overlaps, c.Runs - c.OverlapsUnknown} }
 
-// LostUpdate is the proportion of runs that lost an update, of those that are
+// lostUpdate is the proportion of runs that lost an update, of those that are
 // known.
-func (c Count) LostUpdate() Proportion { return Proportion{c.Lost, c.Runs - c.LostUnknown} }
+func (c Count) lostUpdate() proportion { return proportion{c.Lost, c.Runs - c.LostUnknown} }

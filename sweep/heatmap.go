@@ -29,7 +29,7 @@ func (r *Result) heatMap() ([]byte, error) {
 	for i, point := range r.Points {
 		share := point.Overlap.Share
 		word := percent(share)
-		if point.Count.Overlap().Of == 0 {
+		if point.Count.overlap().Of == 0 {
 			word = "?"
 		}
 		labels.XYs = append(labels.XYs, plotter.XY{X: float64(i % len(first.Values)), Y: float64(i / len(first.Values))})
@@ -75,7 +75,7 @@ func (c cells) Y(row int) float64    { return float64(row) }
 // Z is the probability, NaN where nobody knows it.
 func (c cells) Z(column, row int) float64 {
 	p := c.r.Points[row*len(c.r.plan.Axes[0].Values)+column]
-	if p.Count.Overlap().Of == 0 {
+	if p.Count.overlap().Of == 0 {
 		return math.NaN()
 	}
 	return p.Overlap.Share

@@ -71,9 +71,9 @@ type Chance struct {
 	High  float64 `json:"high"`
 }
 
-func chanceOf(p Proportion) Chance {
-	low, high := p.Interval()
-	return Chance{p.Share(), low, high}
+func chanceOf(p proportion) Chance {
+	low, high := p.interval()
+	return Chance{p.share(), low, high}
 }
 
 // NewResult is the result of a plan in which nothing has been played.
@@ -91,9 +91,6 @@ func NewResult(p *Plan, lock, version, command string, over []string, seed uint6
 	return r, nil
 }
 
-// Plan is what was swept.
-func (r *Result) Plan() *Plan { return r.plan }
-
 // Take adds what one shard has played.
 func (r *Result) Take(part Part) {
 	r.Parts = append(r.Parts, part)
@@ -109,9 +106,9 @@ func (r *Result) add() {
 		for _, part := range r.Parts {
 			sum = sum.plus(part.Counts[i])
 		}
-		point := ResultPoint{Count: sum, Overlap: chanceOf(sum.Overlap()), LostUpdate: chanceOf(sum.LostUpdate())}
+		point := ResultPoint{Count: sum, Overlap: chanceOf(sum.overlap()), LostUpdate: chanceOf(sum.lostUpdate())}
 		for j, a := range r.plan.Axes {
-			point.At = append(point.At, a.Param.Format(at[j]))
+			point.At = append(point.At, a.Param.format(at[j]))
 		}
 		r.Points = append(r.Points, point)
 	}

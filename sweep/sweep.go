@@ -25,7 +25,7 @@ type Point []Value
 func NewPlan(s *scenarios.Scenario, over []string) (*Plan, error) {
 	p := &Plan{Scenario: s}
 	for _, o := range over {
-		a, err := ParseAxis(o)
+		a, err := parseAxis(o)
 		if err != nil {
 			return nil, err
 		}

@@ -102,7 +102,7 @@ func TestOverlapsBeginAtTheLease(t *testing.T) {
 	for _, b := range r.Boundaries {
 		lease, near := *b.Second, b.resolution()+Value(10*time.Millisecond)
 		if b.Without > lease+near || b.With < lease || b.With > lease+near || b.With-b.Without > b.resolution() {
-			t.Errorf("%s", r.plan.BoundaryWords(b))
+			t.Errorf("%s", r.plan.boundaryWords(b))
 		}
 	}
 	if want := "with a lease of 2 s, overlaps begin between a pause of "; !slices.ContainsFunc(r.Sentences(), func(s string) bool { return strings.HasPrefix(s, want) }) {
@@ -206,7 +206,7 @@ func TestUnknownIsCountedApart(t *testing.T) {
 	if want := (Count{Runs: 6, Overlaps: 3, Lost: 1, OverlapsUnknown: 2, LostUnknown: 3}); c != want {
 		t.Errorf("%+v, want %+v", c, want)
 	}
-	if o, l := c.Overlap(), c.LostUpdate(); o != (Proportion{3, 4}) || l != (Proportion{1, 3}) {
+	if o, l := c.overlap(), c.lostUpdate(); o != (proportion{3, 4}) || l != (proportion{1, 3}) {
 		t.Errorf("%v and %v", o, l)
 	}
 }

@@ -19,7 +19,7 @@ func (r *Result) Table() [][]string {
 			unknown = fmt.Sprintf("%d and %d", p.OverlapsUnknown, p.LostUnknown)
 		}
 		row := append(append([]string{}, p.At...), strconv.Itoa(p.Runs))
-		row = append(row, strconv.Itoa(p.Overlaps), p.Count.Overlap().Words(), strconv.Itoa(p.Lost), p.Count.LostUpdate().Words(), unknown)
+		row = append(row, strconv.Itoa(p.Overlaps), p.Count.overlap().cell(), strconv.Itoa(p.Lost), p.Count.lostUpdate().cell(), unknown)
 		rows = append(rows, row)
 	}
 	return rows
@@ -32,7 +32,7 @@ func (r *Result) Sentences() []string {
 	points := r.plan.Points()
 	least, most := -1, 0
 	for i, p := range r.Points {
-		share := p.Count.Overlap().Share()
+		share := p.Count.overlap().share()
 		if p.Overlaps > 0 && (least < 0 || share < r.Points[least].Overlap.Share) {
 			least = i
 		}
@@ -42,14 +42,14 @@ func (r *Result) Sentences() []string {
 	}
 	var all []string
 	if least >= 0 && least != most {
-		all = append(all, r.plan.Sentence(points[least], r.Points[least].Count))
+		all = append(all, r.plan.sentence(points[least], r.Points[least].Count))
 	}
-	all = append(all, r.plan.Sentence(points[most], r.Points[most].Count), r.plan.LostSentence(points[most], r.Points[most].Count))
+	all = append(all, r.plan.sentence(points[most], r.Points[most].Count), r.plan.lostSentence(points[most], r.Points[most].Count))
 	if least >= 0 && len(r.Boundaries) == 0 && r.everywhere() {
 		all = append(all, "there are overlaps at every value that was played: they begin beyond these, or have no such boundary")
 	}
 	for _, b := range r.Boundaries {
-		all = append(all, r.plan.BoundaryWords(b))
+		all = append(all, r.plan.boundaryWords(b))
 	}
 	if m := r.Missing(); len(m) > 0 {
 		all = append(all, fmt.Sprintf("not everything was played: of %d shards these are missing or not complete: %v", r.Shards, m))

@@ -25,7 +25,7 @@ func (a Axis) tick(x float64) string {
 		if x != math.Trunc(x) {
 			return ""
 		}
-		return a.Param.Format(Value(x))
+		return a.Param.format(Value(x))
 	}
 	return span(time.Duration(math.Round(x)))
 }

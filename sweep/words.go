@@ -64,16 +64,16 @@ func leaseOf(s *scenarios.Scenario) string {
 	return "a lease of " + span(time.Duration(s.Workload.Lease))
 }
 
-// Sentence says what came of the runs at a point: "with a lease of 30 s and a
+// sentence says what came of the runs at a point: "with a lease of 30 s and a
 // replication lag of 5 ms, 1 in 240 failovers gives two holders (95 %: 180 to
 // 330)".
-func (p *Plan) Sentence(at Point, c Count) string {
-	return "with " + p.setting(at) + ", " + c.Overlap().chance(p.events(), "gives two holders", "give two holders") + leftOut(c.OverlapsUnknown)
+func (p *Plan) sentence(at Point, c Count) string {
+	return "with " + p.setting(at) + ", " + c.overlap().chance(p.events(), "gives two holders", "give two holders") + leftOut(c.OverlapsUnknown)
 }
 
-// LostSentence says how many of them lost an update.
-func (p *Plan) LostSentence(at Point, c Count) string {
-	return "with " + p.setting(at) + ", " + c.LostUpdate().chance(p.events(), "loses an update", "lose an update") + leftOut(c.LostUnknown)
+// lostSentence says how many of them lost an update.
+func (p *Plan) lostSentence(at Point, c Count) string {
+	return "with " + p.setting(at) + ", " + c.lostUpdate().chance(p.events(), "loses an update", "lose an update") + leftOut(c.LostUnknown)
 }
 
 func leftOut(unknown int) string {
@@ -83,14 +83,14 @@ func leftOut(unknown int) string {
 	return fmt.Sprintf("; %d more are unknown", unknown)
 }
 
-// BoundaryWords says where overlaps begin.
-func (p *Plan) BoundaryWords(b Boundary) string {
+// boundaryWords says where overlaps begin.
+func (p *Plan) boundaryWords(b Boundary) string {
 	first := p.Axes[0].Param
 	in := ""
 	if b.Second != nil {
 		in = "with " + p.Axes[1].Param.with(*b.Second) + ", "
 	}
 	return fmt.Sprintf("%soverlaps begin between %s (%d of %d) and %s (%d of %d)", in,
-		first.with(b.Without), b.CountWithout.Overlaps, b.CountWithout.Overlap().Of,
-		first.with(b.With), b.CountWith.Overlaps, b.CountWith.Overlap().Of)
+		first.with(b.Without), b.CountWithout.Overlaps, b.CountWithout.overlap().Of,
+		first.with(b.With), b.CountWith.Overlaps, b.CountWith.overlap().Of)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -63,10 +64,29 @@ func storeSweep(dir string, r *sweep.Result, stderr io.Writer) error {
 		name string
 		data []byte
 	}{{"sweep.json", doc.Bytes()}, {"sweep.svg", picture}, {"sweep.html", page}} {
-		if err := os.WriteFile(filepath.Join(dir, f.name), f.data, 0o644); err != nil {
+		if err := writeWhole(filepath.Join(dir, f.name), f.data); err != nil {
 			return err
 		}
 	}
 	fmt.Fprintf(stderr, "page: %s\n", filepath.Join(dir, "sweep.html"))
 	return nil
+}
+
+// writeWhole writes a file whole or not at all: what was there before stays
+// when the disk is full.
+func writeWhole(path string, data []byte) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(f.Name())
+		}
+	}()
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
 }
