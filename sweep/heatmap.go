@@ -17,10 +17,7 @@ import (
 // equally large, however far apart the values are.
 func (r *Result) heatMap() ([]byte, error) {
 	first, second := r.plan.Axes[0], r.plan.Axes[1]
-	p := chart.New()
-	p.Title.Text = r.title() + ": part of the " + r.plan.events() + " with two holders"
-	p.Title.TextStyle.Font.Variant, p.Title.TextStyle.Font.Size = "Sans", vg.Points(10)
-	p.Title.Padding = vg.Points(6)
+	p := sheet(r.title() + ": part of the " + r.plan.events() + " with two holders")
 	p.X.Label.Text, p.Y.Label.Text = first.Param.label, second.Param.label
 	p.Add(plotter.NewHeatMap(cells{r}, shades{}))
 

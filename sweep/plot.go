@@ -1,7 +1,6 @@
 package sweep
 
 import (
-	"bytes"
 	"fmt"
 	"image/color"
 
@@ -27,18 +26,14 @@ func (r *Result) Picture() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("draw sweep: %w", err)
 	}
-	// A file of its own is shown on any ground.
-	return bytes.Replace(svg, []byte(">"), []byte(" style=\"background:#fff\">"), 1), nil
+	return svg, nil
 }
 
 // curve draws the probabilities over the first axis, each with the band of its
 // intervals, and where overlaps begin.
 func (r *Result) curve() ([]byte, error) {
 	axis := r.plan.Axes[0]
-	p := chart.New()
-	p.Title.Text = r.title()
-	p.Title.TextStyle.Font.Variant, p.Title.TextStyle.Font.Size = "Sans", vg.Points(10)
-	p.Title.Padding = vg.Points(6)
+	p := sheet(r.title())
 	p.X.Label.Text = axis.Param.label
 	p.Y.Label.Text = "part of the " + r.plan.events()
 	p.Legend.Top, p.Legend.Left = true, true
@@ -102,6 +97,16 @@ func (r *Result) scale(p *plot.Plot) {
 		p.Y.Scale = plot.LogScale{}
 		p.Y.Tick.Marker = plot.TickerFunc(func(lo, hi float64) []plot.Tick { return logTicks(lo, hi, percentTick) })
 	}
+}
+
+// sheet is an empty plot on white, as a file of its own is shown on any ground.
+func sheet(title string) *plot.Plot {
+	p := chart.New()
+	p.BackgroundColor = color.White
+	p.Title.Text = title
+	p.Title.TextStyle.Font.Variant, p.Title.TextStyle.Font.Size = "Sans", vg.Points(10)
+	p.Title.Padding = vg.Points(6)
+	return p
 }
 
 // draw draws one series and returns how far its band reaches.

@@ -24,7 +24,7 @@ var Blue = color.NRGBA{R: 0x3b, G: 0x6f, B: 0xb6, A: 0xff}
 // New is an empty plot without a background.
 func New() *plot.Plot {
 	p := plot.New()
-	p.BackgroundColor = color.Transparent
+	p.BackgroundColor = nil // a transparent one is drawn as a colour that is none
 	for _, style := range []*text.Style{&p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
 		style.Font.Variant = "Sans"
 		style.Font.Size = vg.Points(9)
