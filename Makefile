@@ -5,7 +5,7 @@ GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
 # The packages where the race detector is affordable.
 RACE = ./lock/... ./faults/... ./sim/... ./checker/... ./reports/... ./live/... ./locktest/...
 
-.PHONY: adapters findings guests test browser redis compiler lint vuln unit race bench bench-judges bench-locks soak fuzz track-record fidelity help
+.PHONY: adapters findings guests test browser redis compiler lint vuln unit race bench bench-judges bench-locks soak fuzz track-record fidelity sweeps help
 
 help:
 	@echo "make test    everything: format, vet, staticcheck, govulncheck, tests, race detector;"
@@ -18,6 +18,7 @@ help:
 	@echo "make track-record   play the gallery and the variations, and write the tables of docs/gallery.md"
 	@echo "make adapters       build the adapters of other people's locks, as far as their toolchains are here"
 	@echo "make findings       play every lock in every scenario on real servers, and write the table of docs/findings.md"
+	@echo "make sweeps         measure how likely the hazards are, and write the tables and pictures of docs/sweep.md"
 	@echo "make fidelity       play the catalogue in both worlds, and write the matrix of docs/fidelity.md"
 
 test: browser redis compiler lint vuln unit race guests
@@ -155,6 +156,16 @@ fidelity:
 	@$(BUILT); code=0; \
 	"$$dir/holdfast" fidelity --format markdown >"$$dir/matrix" || code=$$?; \
 	case $$code in 0|1|3) $(FILL) docs/fidelity.md >"$$dir/page" && cp "$$dir/page" docs/fidelity.md;; esac; exit $$code
+
+# How likely the hazards are, in docs/sweep.md, with a picture for each.
+sweeps:
+	@$(BUILT); \
+	sweep() { name=$$1; shift; "$$dir/holdfast" sweep "$$@" --format markdown --out "$$dir/out" >"$$dir/$$name"; cp "$$dir/out/sweep.svg" "docs/sweep-$$name.svg"; }; \
+	sweep lag failover-at-random --lock reentrant --over lag=1ms~500ms:10 --seeds 2000; \
+	sweep acks failover-of-two-at-random --lock reentrant-wait --over lag=50ms,100ms,200ms,400ms --over acks=1,2 --seeds 1000; \
+	sweep pause pause-at-random --lock reentrant --over pause=5s..12s:15 --seeds 500; \
+	sweep pause-and-lease pause-at-random --lock reentrant --over pause=4s..16s:7 --over lease=6s..15s:4 --seeds 100; \
+	$(FILL) docs/sweep.md >"$$dir/page" && cp "$$dir/page" docs/sweep.md
 
 # BENCH are its flags, as -quick or -only handoff. REDISSON is the command of
 # Redisson's adapter, without which Redisson is not measured.

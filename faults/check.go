@@ -34,6 +34,8 @@ func checkCommon(k Kind, s Spec, t Topology) error {
 		return fmt.Errorf(`%s happens at once and does not last: leave "for" out`, k.Name)
 	case s.After < 0:
 		return errors.New(`"after" must not be negative`)
+	case s.Within < 0:
+		return errors.New(`"within" must not be negative`)
 	}
 	return checkParams(k, s)
 }

@@ -26,6 +26,9 @@ type Spec struct {
 	At    *Duration `yaml:"at" json:"at,omitempty"`
 	On    *Anchor   `yaml:"on" json:"on,omitempty"`
 	After Duration  `yaml:"after" json:"after,omitempty"`
+	// Within makes the moment one that the seed of the run draws: up to so much
+	// later, each time as likely as any other.
+	Within Duration `yaml:"within" json:"within,omitempty"`
 	// For is how long the fault lasts; 0 means to the end of the run for
 	// faults that last, and is required to be 0 for those that do not.
 	For Duration `yaml:"for" json:"for,omitempty"`

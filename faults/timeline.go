@@ -102,16 +102,27 @@ type task struct {
 func NewTimeline(specs []Spec, t Topology, seed uint64) (*Timeline, error) {
 	tl := &Timeline{wake: make(chan struct{}, 1), quit: make(chan struct{})}
 	for i, s := range specs {
-		f, err := build(s, t, mix(seed, uint64(i+1)))
+		own := mix(seed, uint64(i+1))
+		f, err := build(s, t, own)
 		if err != nil {
 			return nil, &SpecError{Index: i, Fault: s.Fault, Err: err}
 		}
+		s.After += drawn(s.Within, own)
 		tl.entries = append(tl.entries, &entry{id: i + 1, spec: s, fault: f})
 		if s.On != nil {
 			tl.waiting.Add(1)
 		}
 	}
 	return tl, nil
+}
+
+// drawn is a time below d, to the microsecond, that a seed chooses.
+func drawn(d Duration, seed uint64) Duration {
+	steps := uint64(d) / uint64(time.Microsecond)
+	if steps == 0 {
+		return 0
+	}
+	return Duration(mix(seed, 1)%steps) * Duration(time.Microsecond)
 }
 
 // mix derives a seed from a seed and a number (SplitMix64).

@@ -1,21 +1,17 @@
 package reports
 
 import (
-	"bytes"
 	"fmt"
-	"html"
 	"html/template"
 	"image/color"
 	"math"
-	"regexp"
 	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/holdfast-go/holdfast/internal/chart"
 )
 
 // fastest is the shortest hand-off the plot tells apart, in ms; its axis is
@@ -25,18 +21,13 @@ const fastest = 0.01
 // plotHandoffs draws one box per lock: the median, the middle half, and the
 // rest as whiskers and dots. It returns "" when no lock handed over.
 func plotHandoffs(all []*numbers) (template.HTML, error) {
-	p := plot.New()
-	p.BackgroundColor = color.Transparent
+	p := chart.New()
 	p.X.Label.Text = "from release to the next waiter's grant"
 	p.X.Scale = plot.LogScale{}
 	p.X.Tick.Marker = plot.TickerFunc(decades)
 	p.Y.LineStyle.Width = 0
 	p.Y.Tick.LineStyle.Width = 0
 	p.X.Padding = vg.Points(6)
-	for _, style := range []*text.Style{&p.X.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label} {
-		style.Font.Variant = "Sans"
-		style.Font.Size = vg.Points(9)
-	}
 
 	grid := plotter.NewGrid()
 	grid.Horizontal.Width = 0
@@ -76,35 +67,11 @@ func plotHandoffs(all []*numbers) (template.HTML, error) {
 	p.X.Max = math.Pow(10, math.Ceil(math.Log10(high*1.0001)))
 	p.Y.Min, p.Y.Max = -0.7, float64(len(names))-0.3
 
-	c := vgsvg.New(vg.Points(640), vg.Points(70+24*float64(len(names))))
-	p.Draw(draw.New(c))
-	var b bytes.Buffer
-	if _, err := c.WriteTo(&b); err != nil {
+	svg, err := chart.SVG(p, vg.Points(640), vg.Points(70+24*float64(len(names))))
+	if err != nil {
 		return "", fmt.Errorf("plot hand-offs: %w", err)
 	}
-	// The backend escapes texts; what goes is the prolog, which is no HTML.
-	svg := b.Bytes()
-	if i := bytes.Index(svg, []byte("<svg")); i > 0 {
-		svg = svg[i:]
-	}
-	svg = pinWidths(svg, p.X.Tick.Label)
-	return template.HTML(bytes.ReplaceAll(svg, []byte("\n\t"), []byte(" "))), nil
-}
-
-// plotText is a text as the backend writes it.
-var plotText = regexp.MustCompile(`<text ([^<>]*)>([^<>]*)</text>`)
-
-// pinWidths makes every text as wide as the plot was laid out for. The reader's
-// machine may not have that font, and another one could be cut off at the edge.
-func pinWidths(svg []byte, style text.Style) []byte {
-	return plotText.ReplaceAllFunc(svg, func(element []byte) []byte {
-		m := plotText.FindSubmatch(element)
-		width := style.Width(html.UnescapeString(string(m[2]))).Points()
-		if width <= 0 {
-			return element
-		}
-		return fmt.Appendf(nil, `<text %s textLength="%s" lengthAdjust="spacingAndGlyphs">%s</text>`, m[1], px(width), m[2])
-	})
+	return template.HTML(svg), nil
 }
 
 // thin keeps a box plot of many values small: above 400 it takes 400 of them,

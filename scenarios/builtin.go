@@ -42,7 +42,9 @@ var subjects = []*Subject{
 	},
 	{
 		name: "reentrant-wait", summary: "the reference lock, and WAIT for one replica; given back when it does not confirm", groups: 1, acks: true,
-		claims: referenceClaims, open: openReference(func(e Environment) lock.Option { return lock.WithReplicaAcks(1, paced(ackTimeout, e.Scale)) }), checkName: lock.CheckName, keeps: keepsNothing,
+		claims: referenceClaims, open: openReference(func(e Environment) lock.Option {
+			return lock.WithReplicaAcks(max(1, e.Acks), paced(ackTimeout, e.Scale))
+		}), checkName: lock.CheckName, keeps: keepsNothing,
 	},
 	{
 		name: "multi", summary: "the reference lock on all of three independent primaries", groups: 3,

@@ -33,6 +33,8 @@ func (s *Scenario) carriedBy(own *live.Own, sub *Subject) (ok bool, reason strin
 		return false, fmt.Sprintf("it needs %d independent primaries, and --redis gives %d: give it once for each, as redis://", groups, own.Groups())
 	case sub.acks && own.Replicas(groups) == 0:
 		return false, "it waits for a replica, and the server given with --redis has none that is online"
+	case sub.acks && own.Replicas(groups) < s.Workload.Acks:
+		return false, fmt.Sprintf("it waits for %d replicas, and the server given with --redis has %d that are online", s.Workload.Acks, own.Replicas(groups))
 	}
 	if i := slices.IndexFunc(s.Faults, func(f faults.Spec) bool { return !slices.Contains(harmless, f.Fault) }); i >= 0 {
 		return false, s.Faults[i].Fault + " needs control of the servers, and those given with --redis are your own"

@@ -130,7 +130,7 @@ func (s *Scenario) atScale(scale float64) *Scenario {
 			own := *f.At
 			f.At = &own
 		}
-		by(f.At, &f.After, &f.For, &f.By, &f.Jitter)
+		by(f.At, &f.After, &f.Within, &f.For, &f.By, &f.Jitter)
 	}
 	return &c
 }

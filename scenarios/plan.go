@@ -56,6 +56,6 @@ func (r *run) environment(n int, process string) Environment {
 	work := r.scenario.workloadOf(n)
 	return Environment{
 		Process: process, Seed: r.seed, Lease: time.Duration(work.Lease), Poll: time.Duration(work.Poll),
-		Replicas: r.top.Replicas, Scale: r.scenario.scale,
+		Replicas: r.top.Replicas, Acks: work.Acks, Scale: r.scenario.scale,
 	}
 }

@@ -269,7 +269,7 @@ func (l *liveRun) startClient(ctx context.Context, n int) (*live.Process, *remot
 	}
 	err = l.greet(ctx, p, worker.Hello{
 		Process: name, Lock: runs.Lock, Seed: l.seed, LeaseNS: int64(env.Lease), PollNS: int64(env.Poll),
-		Replicas: env.Replicas, Redis: access,
+		Replicas: env.Replicas, Acks: env.Acks, Redis: access,
 	})
 	if err != nil {
 		return p, nil, fmt.Errorf("start %s: %w", name, err)

@@ -52,7 +52,7 @@ func openWorker(h worker.Hello) (worker.Lock, error) {
 	}
 	env := Environment{
 		Process: h.Process, Seed: h.Seed, Lease: time.Duration(h.LeaseNS), Poll: time.Duration(h.PollNS),
-		Replicas: h.Replicas, Scale: cmp.Or(h.Redis.TimeScale, 1),
+		Replicas: h.Replicas, Acks: h.Acks, Scale: cmp.Or(h.Redis.TimeScale, 1),
 	}
 	for g := 1; g <= sub.groups; g++ {
 		c := h.Redis.Client(g)

@@ -130,7 +130,7 @@ func (r *run) horizon() time.Duration {
 		longest = max(longest, time.Duration(w.Start)+time.Duration(w.Holds)*once)
 	}
 	for _, f := range r.scenario.Faults {
-		longest += time.Duration(f.For) + time.Duration(f.After)
+		longest += time.Duration(f.For) + time.Duration(f.After) + time.Duration(f.Within)
 	}
 	return longest + r.scenario.pace(time.Minute)
 }

@@ -93,6 +93,9 @@ type Workload struct {
 	// Close closes a client's lock handle while it still waits or holds, this
 	// long after the run began: an orderly shutdown in the middle of work.
 	Close faults.Duration `yaml:"close" json:"close,omitempty"`
+	// Acks is how many replicas must confirm a grant, with a lock that waits for
+	// them; default 1.
+	Acks int `yaml:"acks" json:"acks,omitempty"`
 	// MinGrants is how many grants a run must have to mean anything.
 	MinGrants int `yaml:"min_grants" json:"min_grants,omitempty"`
 }

@@ -46,6 +46,7 @@ type Environment struct {
 	Lease    time.Duration           // lease, and watchdog timeout
 	Poll     time.Duration           // how long a waiter goes without looking; 0 for the lock's default
 	Replicas int                     // of each primary
+	Acks     int                     // how many of them must confirm a grant; 0 is 1
 	Scale    float64                 // what the times of the run are scaled by
 	Clients  []redis.UniversalClient // one per group
 	// Addrs are where the groups' primaries are, for Dial. In a cluster, and
@@ -99,6 +100,8 @@ func (s *Subject) suits(sc *Scenario) (ok bool, reason string) {
 	switch {
 	case s.acks && sc.Topology.Replicas == 0:
 		return false, "there is no replica to wait for"
+	case s.acks && sc.Topology.Replicas < sc.Workload.Acks:
+		return false, fmt.Sprintf("it waits for %d replicas, and there are %d", sc.Workload.Acks, sc.Topology.Replicas)
 	case s.groups > 1 && sc.Topology.Cluster:
 		return false, "it needs independent primaries, not the slots of one cluster"
 	case len(sc.Workload.Nested) > 0 && !s.claims(sc).Reentrant:

@@ -171,6 +171,9 @@ func (v validator) workload() error {
 			}
 		}
 	}
+	if w.Acks < 0 || w.Acks > maxReplicas {
+		return v.at("workload.acks", "", "workload.acks is %d: must be 0 to %d", w.Acks, maxReplicas)
+	}
 	most := 0
 	for i := range v.s.Topology.Clients {
 		holds := w.Holds

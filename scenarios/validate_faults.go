@@ -106,6 +106,9 @@ func (v validator) when(path string, spec faults.Spec, kind faults.Kind) error {
 	if err := v.notNegative(path+".after", spec.After); err != nil {
 		return err
 	}
+	if err := v.notNegative(path+".within", spec.Within); err != nil {
+		return err
+	}
 	if err := v.notNegative(path+".for", spec.For); err != nil {
 		return err
 	}

@@ -2,10 +2,12 @@ package main
 
 import (
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/sweep"
 )
 
 // The published record has every mutant, caught: who adds one makes the
@@ -20,6 +22,30 @@ func TestTheTrackRecordIsWhole(t *testing.T) {
 		row, _, _ = strings.Cut(row, "\n")
 		if !ok || strings.Contains(row, "| "+survived+" |") {
 			t.Errorf("docs/gallery.md does not show %s as caught; make track-record writes it again", m.Name)
+		}
+	}
+}
+
+// The guide to sweeps names every parameter, and every scenario made for them
+// can be read and has its picture.
+func TestTheGuideToSweepsIsWhole(t *testing.T) {
+	page, err := os.ReadFile("../../docs/sweep.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range sweep.Params() {
+		if !strings.Contains(string(page), "\n| `"+p.Name+"` | ") {
+			t.Errorf("docs/sweep.md does not say what %s sets", p.Name)
+		}
+	}
+	for _, name := range sweep.Names() {
+		if !strings.Contains(string(page), "    holdfast sweep "+name+" ") {
+			t.Errorf("docs/sweep.md has no sweep of %s; make sweeps writes it again", name)
+		}
+	}
+	for _, m := range regexp.MustCompile(`\]\((sweep-[a-z-]+\.svg)\)`).FindAllStringSubmatch(string(page), -1) {
+		if _, err := os.Stat("../../docs/" + m[1]); err != nil {
+			t.Error(err)
 		}
 	}
 }

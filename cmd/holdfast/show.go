@@ -1,9 +1,12 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/sweep"
 )
 
 func newShowCmd() *cobra.Command {
@@ -13,8 +16,16 @@ func newShowCmd() *cobra.Command {
 		Example: `  holdfast show holder-pause
   holdfast show contention > mine.yaml && holdfast run ./mine.yaml`,
 		Args:      cobra.ExactArgs(1),
-		ValidArgs: scenarios.Names(),
+		ValidArgs: append(scenarios.Names(), sweep.Names()...),
 		RunE: func(c *cobra.Command, args []string) error {
+			if slices.Contains(sweep.Names(), args[0]) {
+				src, err := sweep.Source(args[0])
+				if err != nil {
+					return defect(err)
+				}
+				_, err = c.OutOrStdout().Write(src)
+				return err
+			}
 			src, err := scenarios.Source(args[0])
 			if err != nil {
 				return unknownScenario(err)

@@ -55,6 +55,9 @@ type Hello struct {
 	PollNS  int64 `json:"poll_ns,omitempty"`
 	// Replicas is how many replicas each primary has.
 	Replicas int `json:"replicas,omitempty"`
+	// Acks is how many of them must confirm a grant, with a lock that waits for
+	// them; 0 is 1.
+	Acks int `json:"acks,omitempty"`
 	// Redis is how to reach the servers.
 	Redis Access `json:"redis"`
 }

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/sweep"
+)
+
+// sweepFlags are the flags of "holdfast sweep".
+type sweepFlags struct {
+	lock       string
+	over       []string
+	seed       uint64
+	seeds      int
+	shard      string
+	bisect     bool
+	resolution time.Duration
+	out        string
+	format     string
+	workers    int
+	stall      time.Duration
+}
+
+func newSweepCmd() *cobra.Command {
+	var f sweepFlags
+	c := &cobra.Command{
+		Use:   "sweep SCENARIO",
+		Short: "Measure how likely a hazard is, over a range of one or two parameters",
+		Long: `Plays a scenario with many seeds at every value of a parameter, or of two, and
+prints in how many of the runs two owners held the lock at once and in how many
+an update was lost, with the 95 % interval of the probability. Where overlaps
+begin is then found by bisection.
+
+A SCENARIO is the name of a built-in one, or a file. Made for sweeps are
+` + strings.Join(sweep.Names(), " and ") + `: their fault comes at a moment that the
+seed draws ("within" in a scenario). In most scenarios of the catalogue it comes
+at the worst moment, so that the probability is 0 or 1.
+
+Parameters:
+` + paramList() + `
+The same seeds are played at every value. A run of which nobody can say whether
+it overlapped counts as unknown: it is in no probability.
+
+With --out a directory gets sweep.json, the picture sweep.svg and the page
+sweep.html. With --shard I/N only part I of N of the seeds is played, and where
+overlaps begin is not looked for.
+
+Exit codes: 0 it was played; 2 bad usage or bad input; 3 a value at which no run
+could be judged; 4 a defect of holdfast itself; 130 interrupted.`,
+		Example: `  holdfast sweep failover-at-random --lock reentrant --over lag=1ms~500ms:10
+  holdfast sweep pause-at-random --lock reentrant --over pause=5s..12s:8 --seeds 500 --out swept
+  holdfast sweep pause-at-random --lock reentrant --over pause=4s..16s:7 --over lease=6s..15s:4
+  holdfast sweep failover-at-random --lock reentrant --over lag=5ms --seeds 20000`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return runSweep(c, args[0], f) },
+	}
+	c.ValidArgs = append(sweep.Names(), scenarios.Names()...)
+	c.Flags().StringVar(&f.lock, "lock", "reentrant", "the lock to play against, by name")
+	c.Flags().StringArrayVar(&f.over, "over", nil, "what to sweep: PARAM=FROM..TO:STEPS, PARAM=FROM~TO:STEPS (steps of the same ratio) or PARAM=VALUE,VALUE; may be given twice")
+	c.Flags().Uint64Var(&f.seed, "seed", 1, "the first seed")
+	c.Flags().IntVar(&f.seeds, "seeds", 200, "how many seeds to play at every value, counting up from --seed")
+	c.Flags().StringVar(&f.shard, "shard", "", "play part I of N of the seeds, as I/N")
+	c.Flags().BoolVar(&f.bisect, "bisect", true, "look for where overlaps begin")
+	c.Flags().DurationVar(&f.resolution, "resolution", 0, "how close to look, for a parameter that is a time (default half a percent)")
+	c.Flags().StringVar(&f.out, "out", "", "directory for the result, the picture and the page (default: the result is only printed)")
+	c.Flags().StringVar(&f.format, "format", "text", "what to print: text, json or markdown")
+	c.Flags().IntVar(&f.workers, "workers", runtime.NumCPU(), "worker processes")
+	c.Flags().DurationVar(&f.stall, "stall", time.Minute, "real time after which a run that does not end is given up")
+	complete(c, "lock", playable())
+	complete(c, "format", tableFormats)
+	return c
+}
+
+func paramList() string {
+	var b strings.Builder
+	for _, p := range sweep.Params() {
+		fmt.Fprintf(&b, "  %-12s%s\n", p.Name, p.Summary)
+	}
+	return b.String()
+}
+
+func (f sweepFlags) check() error {
+	if f.seeds < 1 || f.seeds > 10_000_000 {
+		return usage("--seeds must be from 1 to 10000000")
+	}
+	if f.resolution < 0 {
+		return usage("--resolution must be above 0")
+	}
+	if err := checkWorkers(f.workers, f.stall); err != nil {
+		return err
+	}
+	return checkFormat(f.format, tableFormats)
+}
+
+func runSweep(c *cobra.Command, arg string, f sweepFlags) error {
+	s, err := newSweep(c, arg, f)
+	if err != nil {
+		return err
+	}
+	if f.out != "" {
+		if err := os.MkdirAll(f.out, 0o755); err != nil {
+			return badInput(fmt.Errorf("output directory: %w", err), "choose another directory with --out")
+		}
+	}
+	if err := s.play(c.Context()); err != nil {
+		return defect(err)
+	}
+	if f.bisect && s.shard.of == 1 && len(s.defects) == 0 && c.Context().Err() == nil {
+		if err := s.boundaries(c.Context()); err != nil {
+			return defect(err)
+		}
+	}
+	if err := printTable(c.OutOrStdout(), f.format, sweepTable{s.result}); err != nil {
+		return defect(fmt.Errorf("print result: %w", err))
+	}
+	if f.out != "" {
+		if err := storeSweep(f.out, s.result, c.ErrOrStderr()); err != nil {
+			return defect(fmt.Errorf("write result: %w", err), "the result above is complete; the directory is not")
+		}
+	}
+	return s.conclude(c)
+}
+
+// newSweep is a sweep as the command line asks for it.
+func newSweep(c *cobra.Command, arg string, f sweepFlags) (*sweeping, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	part, err := parseShard(f.shard)
+	if err != nil {
+		return nil, err
+	}
+	if part.size(f.seeds) < 1 {
+		return nil, usage(fmt.Sprintf("--shard %s has no seed: there are %d", f.shard, f.seeds), "play more with --seeds, or split them into fewer parts")
+	}
+	p, err := pickSwept(arg)
+	if err != nil {
+		return nil, err
+	}
+	locks, err := contend(c.Context(), []string{f.lock}, nil)
+	if err != nil {
+		return nil, err
+	}
+	if len(locks) != 1 {
+		return nil, usage("--lock takes one lock", "sweep them one after the other")
+	}
+	plan, err := sweep.NewPlan(p.scenario, f.over)
+	if err != nil {
+		return nil, badInput(err)
+	}
+	for _, at := range plan.Points() {
+		s, err := plan.At(at)
+		if err != nil {
+			return nil, badInput(err)
+		}
+		if ok, why := s.Applies(locks[0].subject); !ok {
+			return nil, usage(fmt.Sprintf("%s cannot be played with %s: %s", s.Name, f.lock, why))
+		}
+	}
+	r, err := sweep.NewResult(plan, f.lock, version, sweepCommand(arg, f), f.over, f.seed, f.seeds, part.of)
+	if err != nil {
+		return nil, defect(err)
+	}
+	return &sweeping{plan: plan, result: r, file: p.file, shard: part, flags: f, stderr: c.ErrOrStderr()}, nil
+}
+
+// pickSwept finds the scenario named on the command line.
+func pickSwept(arg string) (played, error) {
+	if slices.Contains(sweep.Names(), arg) {
+		src, err := sweep.Source(arg)
+		if err != nil {
+			return played{}, defect(err)
+		}
+		s, err := scenarios.Parse(arg+".yaml", src)
+		if err != nil {
+			return played{}, defect(err)
+		}
+		return played{scenario: s, file: arg + ".yaml", source: src}, nil
+	}
+	list, err := pick([]string{arg})
+	if err != nil {
+		if near := scenarios.Nearest(arg, sweep.Names()); len(near) > 0 {
+			return played{}, badInput(errors.New(err.Error()), "did you mean "+strings.Join(near, ", ")+"?")
+		}
+		return played{}, err
+	}
+	return list[0], nil
+}
+
+// sweepCommand is how to do the same again, all of it.
+func sweepCommand(arg string, f sweepFlags) string {
+	words := []string{"holdfast", "sweep", arg, "--lock", f.lock}
+	for _, o := range f.over {
+		words = append(words, "--over", o)
+	}
+	if f.resolution > 0 {
+		words = append(words, "--resolution", f.resolution.String())
+	}
+	if f.seed != 1 {
+		words = append(words, "--seed", fmt.Sprint(f.seed))
+	}
+	return strings.Join(append(words, "--seeds", fmt.Sprint(f.seeds)), " ")
+}
+
+// conclude says on stderr what went wrong, and how the command ends.
+func (s *sweeping) conclude(c *cobra.Command) error {
+	if len(s.defects) > 0 {
+		for _, d := range s.defects[:min(len(s.defects), 10)] {
+			fmt.Fprintf(s.stderr, "defect: %s\n", d)
+		}
+		return defect(fmt.Errorf("%s a defect of holdfast itself", runsShow(len(s.defects))), "please report it, with the command and the version")
+	}
+	if c.Context().Err() != nil {
+		return &exitError{code: exitInterrupted, msg: "interrupted; the result has what was played"}
+	}
+	for _, at := range s.result.Points {
+		if at.Overlap.High == 1 && at.Overlap.Low == 0 {
+			return &exitError{code: exitUnknown, msg: "no run could be judged at " + strings.Join(at.At, ", "),
+				hints: []string{"to see why, play one of them with holdfast run: a fault that does not strike, or a lock that is never granted"}}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,47 @@
+package faults
+
+import (
+	"testing"
+	"time"
+)
+
+// A moment that is drawn is another one for every seed and every fault, the
+// same for the same seed, and all over the time it may fall into.
+func TestWithinIsDrawnByTheSeed(t *testing.T) {
+	at := 2 * sec
+	spec := Spec{Fault: "pause", Target: Names{"client-1"}, At: &at, After: sec, Within: 4 * sec, For: sec}
+	drawnFor := func(seed uint64) (first, second Duration) {
+		t.Helper()
+		tl, err := NewTimeline([]Spec{spec, spec}, Topology{Clients: 1, Groups: 1}, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tl.entries[0].spec.After, tl.entries[1].spec.After
+	}
+	quarters := [4]int{}
+	for seed := range uint64(400) {
+		a, b := drawnFor(seed)
+		if again, _ := drawnFor(seed); a != again {
+			t.Fatalf("seed %d draws %s, then %s", seed, time.Duration(a), time.Duration(again))
+		}
+		if a == b {
+			t.Errorf("seed %d draws the same for both faults", seed)
+		}
+		if a < sec || a >= 5*sec {
+			t.Fatalf("seed %d draws %s, not from 1s to 5s", seed, time.Duration(a))
+		}
+		quarters[(a-sec)/sec]++
+	}
+	for i, n := range quarters {
+		if n < 70 || n > 130 {
+			t.Errorf("quarter %d has %d of 400 moments", i+1, n)
+		}
+	}
+}
+
+func TestWithinBelowZero(t *testing.T) {
+	at := sec
+	if _, err := NewTimeline([]Spec{{Fault: "pause", Target: Names{"client-1"}, At: &at, Within: -1}}, Topology{Clients: 1, Groups: 1}, 1); err == nil {
+		t.Error("a negative time is accepted")
+	}
+}

@@ -1,0 +1,109 @@
+package sweep
+
+import "fmt"
+
+// Boundary is where overlaps begin: between the last value of the first axis
+// without one and the next with one. With more seeds it may begin earlier.
+type Boundary struct {
+	Second  *Value `json:"second,omitempty"` // the value of the second axis
+	Without Value  `json:"without"`
+	With    Value  `json:"with"`
+	// CountWithout and CountWith are what came of the runs at both.
+	CountWithout Count `json:"count_without"`
+	CountWith    Count `json:"count_with"`
+}
+
+// bracket looks for two neighbours, one without an overlap and one with, among
+// the counts of an axis. ok is false when there are none: it overlaps nowhere,
+// or everywhere.
+func bracket(values []Value, counts []Count) (b Boundary, ok bool) {
+	for i := 1; i < len(values); i++ {
+		low, high := i-1, i
+		if counts[low].Overlaps > 0 { // a long lease is safer than a short one
+			low, high = high, low
+		}
+		if counts[low].Overlaps == 0 && counts[high].Overlaps > 0 && counts[low].overlap().Of > 0 {
+			return Boundary{Without: values[low], With: values[high], CountWithout: counts[low], CountWith: counts[high]}, true
+		}
+	}
+	return Boundary{}, false
+}
+
+// bisect narrows b until its sides are no farther apart than resolution, or
+// one for a number of things. play plays a value. It assumes that the hazard
+// only grows from one side to the other.
+func (a Axis) bisect(b Boundary, resolution Value, play func(Value) (Count, error)) (Boundary, error) {
+	if a.Param.Count {
+		resolution = max(resolution, 1)
+	}
+	for abs(b.With-b.Without) > max(resolution, 1) {
+		v := a.middle(b.Without, b.With)
+		if v == b.Without || v == b.With {
+			break
+		}
+		c, err := play(v)
+		if err != nil {
+			return b, err
+		}
+		switch {
+		case c.Overlaps > 0:
+			b.With, b.CountWith = v, c
+		case c.overlap().Of == 0:
+			return b, fmt.Errorf("no run at %s could be judged", a.Param.format(v))
+		default:
+			b.Without, b.CountWithout = v, c
+		}
+	}
+	return b, nil
+}
+
+// middle is a value between two, with as few digits as tell it from both.
+func (a Axis) middle(x, y Value) Value {
+	lo, hi := min(x, y), max(x, y)
+	mid := float64(lo) + float64(hi-lo)/2
+	for digits := 2; digits < 19 && !a.Param.Count; digits++ {
+		v := rounded(mid, digits)
+		if quarter := (hi - lo) / 4; v >= lo+quarter && v <= hi-quarter {
+			return v
+		}
+	}
+	return Value(mid)
+}
+
+// resolution is how close to bisect by default: to half a percent.
+func (b Boundary) resolution() Value { return max(1, max(abs(b.With), abs(b.Without))/200) }
+
+func abs(v Value) Value { return max(v, -v) }
+
+// Boundary finds where overlaps begin, for every value of the second axis:
+// between which of the values that were played, and then by bisection.
+// Resolution 0 is half a percent.
+func (r *Result) Boundary(resolution Value, play func(Point) (Count, error)) ([]Boundary, error) {
+	first := r.plan.Axes[0]
+	var found []Boundary
+	points := r.plan.Points()
+	for from := 0; from < len(points); from += len(first.Values) {
+		var counts []Count
+		for i := range first.Values {
+			counts = append(counts, r.Points[from+i].Count)
+		}
+		b, ok := bracket(first.Values, counts)
+		if !ok {
+			continue
+		}
+		rest := points[from][1:]
+		if len(rest) > 0 {
+			b.Second = &rest[0]
+		}
+		near := resolution
+		if near == 0 || first.Param.Count {
+			near = b.resolution()
+		}
+		b, err := first.bisect(b, near, func(v Value) (Count, error) { return play(append(Point{v}, rest...)) })
+		if err != nil {
+			return found, err
+		}
+		found = append(found, b)
+	}
+	return found, nil
+}

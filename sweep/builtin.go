@@ -1,0 +1,34 @@
+package sweep
+
+import (
+	"embed"
+	"fmt"
+	"path"
+	"strings"
+)
+
+//go:embed scenarios/*.yaml
+var builtin embed.FS
+
+// Names lists the scenarios that are made to be swept: their fault comes at a
+// moment that the seed draws, so that the probability is one per fault.
+func Names() []string {
+	files, err := builtin.ReadDir("scenarios")
+	if err != nil {
+		panic(err) // they are part of the program
+	}
+	var names []string
+	for _, f := range files {
+		names = append(names, strings.TrimSuffix(f.Name(), ".yaml"))
+	}
+	return names
+}
+
+// Source is the file of one of them.
+func Source(name string) ([]byte, error) {
+	src, err := builtin.ReadFile(path.Join("scenarios", name+".yaml"))
+	if err != nil {
+		return nil, fmt.Errorf("unknown scenario %q", name)
+	}
+	return src, nil
+}

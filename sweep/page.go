@@ -1,0 +1,29 @@
+package sweep
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+)
+
+//go:embed page.tmpl
+var pageSource string
+
+var page = template.Must(template.New("page").Parse(pageSource))
+
+// Page is the sweep as one HTML file that needs nothing else, with a picture
+// of [Result.Picture].
+func (r *Result) Page(picture []byte) ([]byte, error) {
+	table := r.Table()
+	var b bytes.Buffer
+	err := page.Execute(&b, map[string]any{
+		"Title": r.plan.Scenario.Title, "Name": r.Scenario, "Lock": r.Lock, "Story": r.plan.Scenario.Story,
+		"Sentences": r.Sentences(), "Picture": template.HTML(picture), "Head": table[0], "Rows": table[1:],
+		"Command": r.Command, "Version": r.Version, "Source": r.Source,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("write page: %w", err)
+	}
+	return b.Bytes(), nil
+}

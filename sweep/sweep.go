@@ -1,0 +1,113 @@
+package sweep
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/scenarios"
+)
+
+// maxPoints is how many points a plan can have.
+const maxPoints = 2500
+
+// Plan is what is swept: a scenario over one parameter or two.
+type Plan struct {
+	Scenario *scenarios.Scenario
+	Axes     []Axis
+}
+
+// Point is a value for each axis.
+type Point []Value
+
+// NewPlan makes a plan, and checks that the scenario can be had at every point.
+func NewPlan(s *scenarios.Scenario, over []string) (*Plan, error) {
+	p := &Plan{Scenario: s}
+	for _, o := range over {
+		a, err := parseAxis(o)
+		if err != nil {
+			return nil, err
+		}
+		p.Axes = append(p.Axes, a)
+	}
+	switch {
+	case len(p.Axes) == 0:
+		return nil, errors.New("nothing is swept\nhint: such as --over lag=1ms..500ms:10")
+	case len(p.Axes) > 2:
+		return nil, fmt.Errorf("%d parameters: at most two can be swept at once", len(p.Axes))
+	case len(p.Axes) == 2 && p.Axes[0].Param.Name == p.Axes[1].Param.Name:
+		return nil, fmt.Errorf("%s is swept twice", p.Axes[0].Param.Name)
+	}
+	points := p.Points()
+	if len(points) > maxPoints {
+		return nil, fmt.Errorf("%d points: at most %d", len(points), maxPoints)
+	}
+	for _, at := range points {
+		if _, err := p.At(at); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// Points lists the points, those with the same value of the second axis next
+// to one another.
+func (p *Plan) Points() []Point {
+	var all []Point
+	if len(p.Axes) == 1 {
+		for _, v := range p.Axes[0].Values {
+			all = append(all, Point{v})
+		}
+		return all
+	}
+	for _, second := range p.Axes[1].Values {
+		for _, first := range p.Axes[0].Values {
+			all = append(all, Point{first, second})
+		}
+	}
+	return all
+}
+
+// At is the scenario at a point. It expects nothing: what its file argues for
+// holds at the numbers of the file.
+func (p *Plan) At(at Point) (*scenarios.Scenario, error) {
+	s, err := clone(p.Scenario)
+	if err != nil {
+		return nil, err
+	}
+	s.Expect = nil
+	for i, a := range p.Axes {
+		if err := a.Param.set(s, at[i]); err != nil {
+			return nil, fmt.Errorf("scenario %s cannot be swept over %s: %w\nhint: holdfast show prints a built-in scenario, to change a copy of it",
+				s.Name, a.Param.Name, err)
+		}
+	}
+	if s, err = clone(s); err != nil {
+		return nil, fmt.Errorf("with %s: %w", p.words(at), err)
+	}
+	return s, nil
+}
+
+// clone is a copy that shares nothing. It fails for a scenario that is none.
+func clone(s *scenarios.Scenario) (*scenarios.Scenario, error) {
+	src, err := s.YAML()
+	if err != nil {
+		return nil, err
+	}
+	return scenarios.Parse(s.Name+".yaml", src)
+}
+
+// events is what a run has one of, in the plural: the fault that the scenario
+// is about, or the run itself.
+func (p *Plan) events() string {
+	words := map[string]string{
+		"failover": "failovers", "pause": "pauses", "clock-jump": "clock jumps", "node-crash": "crashes of the server",
+		"node-restart": "restarts", "partition": "partitions", "crash": "crashes",
+	}
+	kinds := slices.DeleteFunc(slices.Clone(p.Scenario.Faults), func(f faults.Spec) bool { return words[f.Fault] == "" })
+	if len(kinds) != 1 || len(kinds[0].Target) != 1 {
+		return "runs"
+	}
+	return words[kinds[0].Fault]
+}

@@ -1,0 +1,63 @@
+package sweep
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// Table is the result in rows of words, the first of them the headings.
+func (r *Result) Table() [][]string {
+	var head []string
+	for _, a := range r.plan.Axes {
+		head = append(head, a.Param.label)
+	}
+	rows := [][]string{append(head, "runs", "two holders", "95 %", "lost updates", "95 %", "unknown")}
+	for _, p := range r.Points {
+		unknown := strconv.Itoa(p.OverlapsUnknown)
+		if p.LostUnknown != p.OverlapsUnknown {
+			unknown = fmt.Sprintf("%d and %d", p.OverlapsUnknown, p.LostUnknown)
+		}
+		row := append(append([]string{}, p.At...), strconv.Itoa(p.Runs))
+		row = append(row, strconv.Itoa(p.Overlaps), p.Count.overlap().cell(), strconv.Itoa(p.Lost), p.Count.lostUpdate().cell(), unknown)
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// Sentences say what it comes to: how likely an overlap is where it is least
+// and where it is most likely, and a lost update there; where overlaps begin;
+// and what is missing.
+func (r *Result) Sentences() []string {
+	points := r.plan.Points()
+	least, most := -1, 0
+	for i, p := range r.Points {
+		share := p.Count.overlap().share()
+		if p.Overlaps > 0 && (least < 0 || share < r.Points[least].Overlap.Share) {
+			least = i
+		}
+		if share > r.Points[most].Overlap.Share || p.Overlaps == 0 && r.Points[most].Overlaps == 0 {
+			most = i
+		}
+	}
+	var all []string
+	if least >= 0 && least != most {
+		all = append(all, r.plan.sentence(points[least], r.Points[least].Count))
+	}
+	all = append(all, r.plan.sentence(points[most], r.Points[most].Count), r.plan.lostSentence(points[most], r.Points[most].Count))
+	if least >= 0 && len(r.Boundaries) == 0 && r.everywhere() {
+		all = append(all, "there are overlaps at every value that was played: they begin beyond these, or have no such boundary")
+	}
+	for _, b := range r.Boundaries {
+		all = append(all, r.plan.boundaryWords(b))
+	}
+	if m := r.Missing(); len(m) > 0 {
+		all = append(all, fmt.Sprintf("not everything was played: of %d shards these are missing or not complete: %v", r.Shards, m))
+	}
+	return all
+}
+
+// everywhere says whether there were overlaps at every point.
+func (r *Result) everywhere() bool {
+	return !slices.ContainsFunc(r.Points, func(p ResultPoint) bool { return p.Overlaps == 0 })
+}

@@ -1,0 +1,96 @@
+package sweep
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast/scenarios"
+)
+
+// plain is a value for people: "5 ms", "30 s", "2 replicas".
+func (p Param) plain(v Value) string {
+	if p.Count {
+		if v == 1 {
+			return "1 replica"
+		}
+		return fmt.Sprintf("%d replicas", v)
+	}
+	return span(time.Duration(v))
+}
+
+// span is a time in one unit.
+func span(d time.Duration) string {
+	in := func(unit time.Duration, name string) string {
+		return strconv.FormatFloat(float64(d)/float64(unit), 'g', 6, 64) + " " + name
+	}
+	switch a := d.Abs(); {
+	case a >= 10*time.Minute && d%time.Minute == 0:
+		return in(time.Minute, "min")
+	case a >= time.Second:
+		return in(time.Second, "s")
+	case a >= time.Millisecond:
+		return in(time.Millisecond, "ms")
+	case a >= time.Microsecond:
+		return in(time.Microsecond, "µs")
+	}
+	return in(time.Nanosecond, "ns")
+}
+
+// with is a value in a sentence: "a replication lag of 5 ms".
+func (p Param) with(v Value) string { return fmt.Sprintf(p.noun, p.plain(v)) }
+
+// words is a point in a sentence.
+func (p *Plan) words(at Point) string {
+	var all []string
+	for i, a := range p.Axes {
+		all = append(all, a.Param.with(at[i]))
+	}
+	return strings.Join(all, " and ")
+}
+
+// setting is a point in a sentence, with the lease that holds there.
+func (p *Plan) setting(at Point) string {
+	for _, a := range p.Axes {
+		if a.Param.Name == "lease" {
+			return p.words(at)
+		}
+	}
+	return leaseOf(p.Scenario) + " and " + p.words(at)
+}
+
+func leaseOf(s *scenarios.Scenario) string {
+	return "a lease of " + span(time.Duration(s.Workload.Lease))
+}
+
+// sentence says what came of the runs at a point: "with a lease of 30 s and a
+// replication lag of 5 ms, 1 in 240 failovers gives two holders (95 %: 180 to
+// 330)".
+func (p *Plan) sentence(at Point, c Count) string {
+	return "with " + p.setting(at) + ", " + c.overlap().chance(p.events(), "gives two holders", "give two holders") + leftOut(c.OverlapsUnknown)
+}
+
+// lostSentence says how many of them lost an update.
+func (p *Plan) lostSentence(at Point, c Count) string {
+	return "with " + p.setting(at) + ", " + c.lostUpdate().chance(p.events(), "loses an update", "lose an update") + leftOut(c.LostUnknown)
+}
+
+func leftOut(unknown int) string {
+	if unknown == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d more are unknown", unknown)
+}
+
+// boundaryWords says where overlaps begin.
+func (p *Plan) boundaryWords(b Boundary) string {
+	first := p.Axes[0].Param
+	in := ""
+	if b.Second != nil {
+		in = "with " + p.Axes[1].Param.with(*b.Second) + ", "
+	}
+	return fmt.Sprintf("%soverlaps begin between %s (%d of %d) and %s (%d of %d)", in,
+		first.with(b.Without), b.CountWithout.Overlaps, b.CountWithout.overlap().Of,
+		first.with(b.With), b.CountWith.Overlaps, b.CountWith.overlap().Of)
+}
