@@ -27,10 +27,11 @@ type search struct {
 	seed  uint64
 	shown Outcome         // what it shows
 	seen  map[string]bool // played already
-	// unknown are the properties that were undecided from the start: no others
-	// may become so, as a run that proves nothing is no example.
-	unknown map[checker.Property]bool
-	stats   Stats
+	// first is what was shown from the start. What becomes of the other
+	// properties may not be worse: a run that proves nothing, or shows another
+	// violation besides, is no example of the first.
+	first map[checker.Property]checker.Verdict
+	stats Stats
 }
 
 // errLimit ends a search that has used up its runs or its time.
@@ -59,7 +60,7 @@ func (f *search) confirm(ctx context.Context) error {
 	}
 	switch shown {
 	case 0:
-		if f.unknown == nil {
+		if f.first == nil {
 			return ErrNotViolated
 		}
 		return &FlakyError{0, confirmations} // it did before
@@ -67,11 +68,8 @@ func (f *search) confirm(ctx context.Context) error {
 	default:
 		return &FlakyError{shown, confirmations}
 	}
-	if f.unknown == nil {
-		f.unknown = map[checker.Property]bool{}
-		for p, v := range f.shown.Verdicts {
-			f.unknown[p] = v.Outcome == checker.Unknown
-		}
+	if f.first == nil {
+		f.first = f.shown.Verdicts
 	}
 	return nil
 }
@@ -92,7 +90,7 @@ func (f *search) keeps(o Outcome) bool {
 		return false
 	}
 	for p, v := range o.Verdicts {
-		if v.Outcome == checker.Unknown && !f.unknown[p] {
+		if v.Outcome != checker.Good && v.Outcome != f.first[p].Outcome {
 			return false
 		}
 	}
@@ -103,19 +101,65 @@ func (f *search) keeps(o Outcome) bool {
 func (f *search) run(ctx context.Context) error {
 	for helped := true; helped; {
 		helped = false
+		if err := f.steady(ctx); err != nil {
+			return f.limited(err)
+		}
 		for _, m := range moves(f.now) {
 			some, err := f.try(ctx, m)
 			helped = helped || some
-			if errors.Is(err, errLimit) {
-				f.stats.Limited = true
-				return nil
-			}
 			if err != nil {
-				return err
+				return f.limited(err)
 			}
 		}
 	}
 	return nil
+}
+
+// limited notes that the search has reached its limit, which is no error.
+func (f *search) limited(err error) error {
+	if !errors.Is(err, errLimit) {
+		return err
+	}
+	f.stats.Limited = true
+	return nil
+}
+
+// witnesses are how many seeds beside its own show a steady violation.
+const witnesses = 4
+
+// steady looks whether other seeds show the violation as well. From then on
+// they must go on to: what only one seed shows may hang on a millisecond.
+func (f *search) steady(ctx context.Context) error {
+	if f.stats.Steady {
+		return nil
+	}
+	src, err := f.now.YAML()
+	if err != nil {
+		return err
+	}
+	f.stats.Steady, err = f.isSteady(ctx, Candidate{src, f.seed})
+	return err
+}
+
+// isSteady plays a candidate with other seeds.
+func (f *search) isSteady(ctx context.Context, c Candidate) (bool, error) {
+	var all []Candidate
+	for i := range witnesses {
+		all = append(all, Candidate{c.Source, c.Seed + uint64(i) + 1})
+	}
+	if f.stats.Runs+len(all) > f.options.Runs {
+		return false, errLimit
+	}
+	outcomes, err := f.playAll(ctx, all)
+	if ctx.Err() != nil {
+		return false, errLimit
+	}
+	for _, o := range outcomes {
+		if !f.target.Met(o.Verdicts) {
+			return false, err
+		}
+	}
+	return err == nil, err
 }
 
 // try makes one kind of change, again and again when that may help.
@@ -125,7 +169,7 @@ func (f *search) try(ctx context.Context, m move) (helped bool, err error) {
 		if m.seed && f.seed != simplestSeed {
 			list = []*scenarios.Scenario{f.now}
 		}
-		kept, err := f.first(ctx, list, m.seed)
+		kept, err := f.pick(ctx, list, m.seed)
 		helped = helped || kept
 		if err != nil || !kept || m.once {
 			return helped, err
@@ -142,8 +186,8 @@ type option struct {
 	Candidate
 }
 
-// first keeps the first of the changed scenarios that shows the violation.
-func (f *search) first(ctx context.Context, changed []*scenarios.Scenario, reseed bool) (kept bool, err error) {
+// pick keeps the first of the changed scenarios that shows the violation.
+func (f *search) pick(ctx context.Context, changed []*scenarios.Scenario, reseed bool) (kept bool, err error) {
 	seed := f.seed
 	if reseed {
 		seed = simplestSeed
@@ -177,6 +221,13 @@ func (f *search) first(ctx context.Context, changed []*scenarios.Scenario, resee
 		for i, o := range outcomes {
 			if !f.keeps(o) {
 				continue
+			}
+			if f.stats.Steady {
+				if steady, err := f.isSteady(ctx, part[i].Candidate); err != nil {
+					return false, err
+				} else if !steady {
+					continue
+				}
 			}
 			f.now, f.seed, f.shown = part[i].scenario, seed, o
 			f.stats.Kept++

@@ -71,6 +71,7 @@ type Stats struct {
 	Kept    int  `json:"kept"` // changes kept
 	Before  Size `json:"before"`
 	After   Size `json:"after"`
+	Steady  bool `json:"steady"`            // the next four seeds show the violation as well
 	Limited bool `json:"limited,omitempty"` // out of runs, or interrupted: it might be made smaller still
 }
 
