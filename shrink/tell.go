@@ -54,9 +54,11 @@ func Tell(s *scenarios.Scenario, f Finding, all []Played) *scenarios.Scenario {
 		groups[key] = append(groups[key], p)
 	}
 	for _, key := range keys {
-		c.Expect = append(c.Expect, expectOf(groups[key])...)
+		if len(notOK(groups[key][0].Verdicts)) > 0 {
+			c.Expect = append(c.Expect, expectOf(groups[key]))
+		}
 	}
-	c.Otherwise = fmt.Sprintf("All of these locks were played with seed %d, and nothing else came out violated.", f.Seed)
+	c.Otherwise = fmt.Sprintf("All built-in locks that it applies to were played with seed %d, and nothing else came out violated.", f.Seed)
 	return c
 }
 
@@ -81,31 +83,30 @@ func undecided(verdicts map[checker.Property]checker.Verdict) string {
 	return ""
 }
 
-// expectOf is what locks with the same verdicts are expected to do: an entry
-// for each reason.
-func expectOf(group []Played) (all []scenarios.Expect) {
-	var locks []string
-	for _, p := range group {
-		locks = append(locks, p.Lock)
-	}
+// expectOf is what locks with the same verdicts are expected to do. The reasons
+// are those of the first.
+func expectOf(group []Played) scenarios.Expect {
 	first := group[0]
+	e := scenarios.Expect{Verdicts: notOK(first.Verdicts)}
+	for _, p := range group {
+		e.Locks = append(e.Locks, p.Lock)
+	}
+	var reasons []string
 	for _, p := range checker.Properties() {
 		v := first.Verdicts[p.Name]
-		word, ok := notOK(first.Verdicts)[string(p.Name)]
-		if !ok {
-			continue
+		if reason := sentence(v.Reason); v.Outcome != checker.Good && v.Reason != "" && !slices.Contains(reasons, reason) {
+			reasons = append(reasons, reason)
 		}
-		because := sentence(cmp.Or(v.Reason, "it was seen in a run"))
-		if len(group) > 1 {
-			because = fmt.Sprintf("With %s: %s", first.Lock, because)
-		}
-		if i := slices.IndexFunc(all, func(e scenarios.Expect) bool { return e.Because == because }); i >= 0 {
-			all[i].Verdicts[string(p.Name)] = word
-			continue
-		}
-		all = append(all, scenarios.Expect{Locks: locks, Verdicts: map[string]string{string(p.Name): word}, Because: because})
 	}
-	return all
+	if len(reasons) == 0 {
+		reasons = []string{"It was seen in a run."}
+	}
+	e.Because = strings.Join(reasons, " ")
+	if len(group) > 1 {
+		e.Because = "With " + first.Lock + ": " + e.Because
+	}
+	e.Because = wrap(e.Because)
+	return e
 }
 
 // nameOf is what was found and what it took: "found-exclusion-failover".
