@@ -25,6 +25,21 @@ func fewerClients(s *scenarios.Scenario) (all []*scenarios.Scenario) {
 	return all
 }
 
+// sharedWork leaves one client out and makes another take the lock once more
+// instead.
+func sharedWork(s *scenarios.Scenario) (all []*scenarios.Scenario) {
+	for out := s.Topology.Clients; out >= 1; out-- {
+		for n := 1; n < s.Topology.Clients; n++ {
+			all = append(all, changed(without(s, out-1, out), func(c *scenarios.Scenario) {
+				o, holds := c.Override[clientName(n)], holdsOf(c, n)+1
+				o.Holds = &holds
+				c.Override[clientName(n)] = o
+			}))
+		}
+	}
+	return all
+}
+
 // startsSaid is s with the start of every client in words of its own.
 func startsSaid(s *scenarios.Scenario) *scenarios.Scenario {
 	return changed(s, func(c *scenarios.Scenario) {
