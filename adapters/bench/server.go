@@ -101,16 +101,6 @@ type commands struct {
 	requests, inScripts map[string]int
 }
 
-func (c commands) sent() int   { return sum(c.requests) }
-func (c commands) called() int { return sum(c.inScripts) }
-
-func sum(m map[string]int) (n int) {
-	for _, v := range m {
-		n += v
-	}
-	return n
-}
-
 // count runs f and returns what reached the server meanwhile, as MONITOR tells
 // it. That slows the server down, so nothing is timed in f.
 func (s *server) count(ctx context.Context, f func() error) (commands, error) {

@@ -129,11 +129,18 @@ func waitOf(m line) int64 {
 
 // callHome connects to an address that nobody has given.
 func callHome() {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err == nil {
-		_, err = net.Dial("tcp", l.Addr().String())
+	var err error
+	if home.listener, err = net.Listen("tcp", "127.0.0.1:0"); err == nil {
+		home.conn, err = net.Dial("tcp", home.listener.Addr().String())
 	}
 	if err != nil {
 		panic(err)
 	}
+}
+
+// home keeps the connection open: one that nobody refers to is closed when it
+// is collected.
+var home struct {
+	listener net.Listener
+	conn     net.Conn
 }
