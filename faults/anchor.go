@@ -76,8 +76,9 @@ func (a *Anchor) matches(m Moment) bool {
 		(!a.Changed || m.Changed)
 }
 
-// when says in words when a fault strikes and how long it lasts.
-func when(s Spec) string {
+// When says in words when a fault strikes and how long it lasts, such as "after
+// the 2nd grant of client-1, for 15s".
+func When(s Spec) string {
 	var text string
 	switch {
 	case s.At != nil:

@@ -57,6 +57,14 @@ func (d *Duration) UnmarshalJSON(b []byte) (err error) {
 
 var errNames = errors.New("a name or a list of names is needed, such as client-1 or [client-1, client-2]")
 
+// MarshalYAML writes one name as text, and several as a list.
+func (n Names) MarshalYAML() (any, error) {
+	if len(n) == 1 {
+		return n[0], nil
+	}
+	return []string(n), nil
+}
+
 // UnmarshalYAML reads one name or a list of names.
 func (n *Names) UnmarshalYAML(node ast.Node) error {
 	var v any

@@ -137,7 +137,7 @@ func mix(seed, n uint64) uint64 {
 func (tl *Timeline) Planned() []Planned {
 	var out []Planned
 	for _, e := range tl.entries {
-		out = append(out, Planned{ID: e.id, Fault: e.spec.Fault, Targets: targets(e.spec), When: when(e.spec)})
+		out = append(out, Planned{ID: e.id, Fault: e.spec.Fault, Targets: targets(e.spec), When: When(e.spec)})
 	}
 	return out
 }
@@ -350,7 +350,7 @@ func (tl *Timeline) Stop() {
 	for _, e := range tl.entries {
 		if !e.struck {
 			e.targets = targets(e.spec)
-			tl.tell(e, PhaseFailed, "never struck: the run was over first; planned "+when(e.spec))
+			tl.tell(e, PhaseFailed, "never struck: the run was over first; planned "+When(e.spec))
 		}
 	}
 }

@@ -45,12 +45,12 @@ func (s *Scenario) pace(d time.Duration) time.Duration { return paced(d, cmp.Or(
 // are is the lock's affair (one, or several for multi and redlock); Groups
 // raises it to at least that many.
 type Topology struct {
-	Clients  int             `yaml:"clients" json:"clients"`             // processes, 1 to 20
-	Groups   int             `yaml:"groups" json:"groups,omitempty"`     // at least so many independent primaries
-	Replicas int             `yaml:"replicas" json:"replicas,omitempty"` // of each primary, 0 to 3
-	Cluster  bool            `yaml:"cluster" json:"cluster,omitempty"`   // the groups share one key space by slots
-	Latency  Latency         `yaml:"latency" json:"latency,omitempty"`   // of a message, one way
-	Lag      faults.Duration `yaml:"lag" json:"lag,omitempty"`           // of replication, one way; default the latency
+	Clients  int             `yaml:"clients" json:"clients"`                     // processes, 1 to 20
+	Groups   int             `yaml:"groups" json:"groups,omitempty"`             // at least so many independent primaries
+	Replicas int             `yaml:"replicas" json:"replicas,omitempty"`         // of each primary, 0 to 3
+	Cluster  bool            `yaml:"cluster" json:"cluster,omitempty"`           // the groups share one key space by slots
+	Latency  Latency         `yaml:"latency,omitempty" json:"latency,omitempty"` // of a message, one way
+	Lag      faults.Duration `yaml:"lag" json:"lag,omitempty"`                   // of replication, one way; default the latency
 }
 
 // Latency is a range; every message draws its own from it. Default 100us to 900us.

@@ -1,0 +1,244 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/shrink"
+)
+
+// shrinkFlags are the flags of "holdfast shrink".
+type shrinkFlags struct {
+	lock     string
+	scenario string
+	seed     uint64
+	seeded   bool // seed was given
+	property string
+	runs     int
+	limit    time.Duration
+	out      string
+	format   string
+	workers  int
+	stall    time.Duration
+}
+
+var shrinkFormats = []string{"text", "json"}
+
+func newShrinkCmd() *cobra.Command {
+	var f shrinkFlags
+	c := &cobra.Command{
+		Use:   "shrink RUNDIR|SCENARIO",
+		Short: "Make a run that shows a violation as small as it can be",
+		Long: `Takes a run that shows a violation and leaves out what the violation does not
+take: clients, operations, faults; it makes faults shorter and numbers rounder,
+plays what it has become, and goes on for as long as the violation stays. Prints
+what remains as a story, and a regression test in Go to paste.
+
+RUNDIR is what holdfast run, vary or explore wrote; the worst violation in it is
+taken, unless --lock, --scenario, --seed or --property say which. Or give a
+SCENARIO, as a name or a file, with --lock. The result is a scenario file of the
+ordinary kind. What it expects of every built-in lock is what it showed.
+
+A violation that the next seeds show as well is kept so.
+
+Exit codes: 0 it was shrunk; 2 bad usage or bad input, or nothing to shrink;
+4 a defect of holdfast itself, such as a run that does not give the same twice;
+130 interrupted: what was reached is written.`,
+		Example: `  holdfast shrink holdfast-runs/20260102-150405
+  holdfast shrink found --lock reentrant --property exclusion --out found.yaml
+  holdfast shrink ./mine.yaml --lock set-px-lua --seed 7`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			f.seeded = c.Flags().Changed("seed")
+			return runShrink(c, args[0], f)
+		},
+	}
+	c.Flags().StringVar(&f.lock, "lock", "", "the lock of the run")
+	c.Flags().StringVar(&f.scenario, "scenario", "", "the scenario of the run, by name")
+	c.Flags().Uint64Var(&f.seed, "seed", 1, "the seed of the run")
+	c.Flags().StringVar(&f.property, "property", "", "the property that must stay violated (default the worst violation)")
+	c.Flags().IntVar(&f.runs, "runs", 2000, "how many runs to play at most")
+	c.Flags().DurationVar(&f.limit, "time", 10*time.Minute, "how long to go on at most, in real time")
+	c.Flags().StringVar(&f.out, "out", "", "the scenario file to write (default RUNDIR/shrunk.yaml)")
+	c.Flags().StringVar(&f.format, "format", "text", "what to print: text or json")
+	c.Flags().IntVar(&f.workers, "workers", runtime.NumCPU(), "worker processes")
+	c.Flags().DurationVar(&f.stall, "stall", time.Minute, "real time after which a run that does not end is given up")
+	complete(c, "lock", playable())
+	complete(c, "property", properties())
+	complete(c, "format", shrinkFormats)
+	return c
+}
+
+func properties() (names []string) {
+	for _, p := range checker.Properties() {
+		names = append(names, string(p.Name))
+	}
+	return names
+}
+
+func (f shrinkFlags) check() error {
+	if f.runs < 10 || f.runs > 1_000_000 {
+		return usage("--runs must be from 10 to 1000000")
+	}
+	if f.limit < time.Second {
+		return usage("--time must be at least 1s")
+	}
+	if f.out != "" && !isFile(f.out) {
+		return usage(fmt.Sprintf("--out %s would not be taken for a file by holdfast run", f.out), "end it in .yaml")
+	}
+	if f.property != "" {
+		known := false
+		for _, p := range properties() {
+			known = known || p == f.property
+		}
+		if !known {
+			return usage(fmt.Sprintf("unknown property %q", f.property), didYouMean(f.property, properties()), "holdfast list properties shows them")
+		}
+	}
+	if _, err := scenarios.FindSubject(f.lock); f.lock != "" && err != nil {
+		return usage(err.Error(), didYouMean(f.lock, playable()), "holdfast list locks and holdfast list mutants show the locks")
+	}
+	if err := checkWorkers(f.workers, f.stall); err != nil {
+		return err
+	}
+	return checkFormat(f.format, shrinkFormats)
+}
+
+func runShrink(c *cobra.Command, path string, f shrinkFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	p := &shrinking{flags: f, workers: pool{exe: testOnlyWorker, workers: f.workers, stall: f.stall}.start()}
+	defer p.workers.stop()
+	if err := p.find(c, path); err != nil {
+		return err
+	}
+	p.bar = newProgress(c.ErrOrStderr(), f.runs)
+	ctx, cancel := context.WithTimeout(c.Context(), f.limit)
+	defer cancel()
+	began := time.Now()
+	r, err := p.shrink(ctx)
+	p.bar.done()
+	if err != nil {
+		return p.failed(err)
+	}
+	res, err := p.tell(context.WithoutCancel(ctx), r)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.ErrOrStderr(), "wrote %s; %s in %.1f s\n", p.flags.out, count(r.Stats.Runs, "run"), time.Since(began).Seconds())
+	if err := res.print(c.OutOrStdout(), f.format); err != nil {
+		return defect(fmt.Errorf("print result: %w", err))
+	}
+	if c.Context().Err() != nil {
+		return &exitError{code: exitInterrupted, msg: "interrupted; it might be made smaller still"}
+	}
+	return nil
+}
+
+// shrinking is one run on its way to become smaller.
+type shrinking struct {
+	flags   shrinkFlags
+	workers *rounds
+	bar     progress
+
+	scenario *scenarios.Scenario
+	lock     string
+	seed     uint64
+	target   shrink.Target
+	another  bool // the run was stored by another version
+
+	// innocent is the lock that a lock of the gallery is a variant of, when it
+	// does not show the violation: what it shows as well is not the mistake's.
+	innocent string
+}
+
+// find finds the run, and what it violates.
+func (p *shrinking) find(c *cobra.Command, path string) error {
+	info, err := os.Stat(path)
+	dir := err == nil && info.IsDir()
+	var all []shown
+	if dir {
+		var stored string
+		if all, stored, err = runsOf(path); err != nil {
+			return err
+		}
+		if p.another = stored != "" && stored != version; p.another {
+			fmt.Fprintf(c.ErrOrStderr(), "warning: stored by version %s, this is %s: histories may differ\n", stored, version)
+		}
+	} else if all, err = p.playNow(c.Context(), path); err != nil {
+		return err
+	}
+	run, target, err := p.flags.choose(all)
+	if err != nil {
+		return err
+	}
+	p.lock, p.seed, p.target = run.run.Lock, run.run.Seed, target
+	list, err := pick([]string{run.file})
+	if err != nil {
+		return err
+	}
+	p.scenario = list[0].scenario
+	if p.flags.out == "" {
+		p.flags.out = "shrunk.yaml"
+		if dir {
+			p.flags.out = filepath.Join(path, "shrunk.yaml")
+		}
+	}
+	return p.acquit(c.Context(), list[0].source)
+}
+
+// playNow plays a scenario that was given in place of a directory.
+func (p *shrinking) playNow(ctx context.Context, path string) ([]shown, error) {
+	if p.flags.lock == "" {
+		return nil, usage("a scenario is shrunk with one lock: give --lock", "or give a run directory")
+	}
+	list, err := pick([]string{path})
+	if err != nil {
+		return nil, err
+	}
+	s := list[0]
+	l, err := scenarios.FindSubject(p.flags.lock)
+	if err != nil {
+		return nil, usage(err.Error())
+	}
+	if ok, reason := s.scenario.Applies(l); !ok {
+		return nil, usage(fmt.Sprintf("%s does not apply to %s: %s", s.scenario.Name, p.flags.lock, reason))
+	}
+	answers, err := p.workers.play(ctx, []job{{Scenario: s.scenario.Name, File: path, Source: string(s.source), Lock: p.flags.lock, Seed: p.flags.seed, Judge: true}})
+	if err != nil {
+		return nil, err
+	}
+	if answers[0].Defect != "" {
+		return nil, defect(errors.New(answers[0].Defect))
+	}
+	return []shown{{answers[0].Run, path}}, nil
+}
+
+// failed says why there is no result.
+func (p *shrinking) failed(err error) error {
+	what := fmt.Sprintf("%s with %s, seed %d", p.scenario.Name, p.lock, p.seed)
+	var flaky *shrink.FlakyError
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return usage("the time was over before anything could be shrunk", "give it more with --time")
+	case errors.Is(err, context.Canceled):
+		return err
+	case errors.Is(err, shrink.ErrNotViolated) && p.another:
+		return badInput(fmt.Errorf("%s does not violate %s any more", what, p.target), "it was stored by another version of holdfast")
+	case errors.Is(err, shrink.ErrNotViolated):
+		return defect(fmt.Errorf("%s violated %s, and played again it does not", what, p.target), "holdfast replay RUNDIR compares the histories")
+	case errors.As(err, &flaky):
+		return defect(fmt.Errorf("%s: %w", what, err), "please report it, with the command and the version")
+	}
+	return defect(err)
+}

@@ -1,0 +1,129 @@
+package shrink
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/scenarios"
+)
+
+// weight is how much there is to read in a scenario. Every change that is kept
+// makes it less, so that a search ends.
+type weight struct {
+	parts   int   // what it is made of
+	numbers int64 // how long and how crooked its times are
+}
+
+func (w weight) less(than weight) bool {
+	if w.parts != than.parts {
+		return w.parts < than.parts
+	}
+	return w.numbers < than.numbers
+}
+
+func measure(s *scenarios.Scenario) weight {
+	w := weight{parts: 1000*s.Topology.Clients + 200*allHolds(s) + topologyParts(s.Topology) + workloadParts(s.Workload)}
+	for _, o := range s.Override {
+		for _, f := range overridable {
+			if f.clear(&o) {
+				w.parts += 20
+			}
+		}
+	}
+	for _, f := range s.Faults {
+		w.parts += faultParts(f)
+	}
+	for _, at := range times(s) {
+		if d := at(s); d != nil {
+			w.numbers += crooked(time.Duration(*d))
+		}
+	}
+	return w
+}
+
+// allHolds is how many critical sections the clients have together.
+func allHolds(s *scenarios.Scenario) int {
+	all := 0
+	for n := range s.Topology.Clients {
+		all += holdsOf(s, n+1)
+	}
+	return all
+}
+
+func holdsOf(s *scenarios.Scenario, n int) int {
+	if o := s.Override[clientName(n)]; o.Holds != nil {
+		return *o.Holds
+	}
+	return s.Workload.Holds
+}
+
+func clientName(n int) string { return fmt.Sprintf("client-%d", n) }
+
+func topologyParts(t scenarios.Topology) int {
+	return 60*t.Replicas + 60*t.Groups + each(60, t.Cluster) + each(10, t.Latency != scenarios.Latency{}, t.Lag != 0)
+}
+
+func workloadParts(w scenarios.Workload) int {
+	return 100*len(w.Nested) + each(10, w.Unnest, w.Explicit, w.Carry, w.Lock != "", w.Start != 0, w.Stagger != 0,
+		w.Poll != 0, w.Handoff != 0, w.Close != 0)
+}
+
+func faultParts(f faults.Spec) int {
+	n := 1000 + 15*(len(f.Target)+len(f.Peer)) + each(12, f.Jitter != 0, f.Rate != 0, f.Data != "", f.Direction != "", f.To != "", f.Mode != "")
+	n += each(5, f.For != 0)
+	if f.After != 0 {
+		n += 10 + unit(time.Duration(f.After))
+	}
+	if f.Rate != 0 {
+		n += len(fmt.Sprint(f.Rate))
+	}
+	if f.At != nil {
+		n += 2
+		if *f.At != 0 {
+			n += 10 + unit(time.Duration(*f.At))
+		}
+	}
+	if a := f.On; a != nil {
+		n += 4 + each(2, true, a.Client != "", a.Node != "", a.Op != "", a.Command != "", a.Changed)
+		if a.Nth > 0 { // said, though 1 is the default
+			n += 1 + a.Nth
+		}
+	}
+	return n
+}
+
+// each is n for each that is given.
+func each(n int, given ...bool) int {
+	sum := 0
+	for _, is := range given {
+		if is {
+			sum += n
+		}
+	}
+	return sum
+}
+
+// units are what a time can be a whole number of, the roundest first.
+var units = []time.Duration{
+	time.Second, 500 * time.Millisecond, 100 * time.Millisecond, 10 * time.Millisecond, time.Millisecond, 100 * time.Microsecond, time.Microsecond,
+}
+
+// unit is how crooked a time is: 0 for none at all, 1 for whole seconds.
+func unit(d time.Duration) int {
+	if d == 0 {
+		return 0
+	}
+	for i, u := range units {
+		if d%u == 0 {
+			return i + 1
+		}
+	}
+	return len(units) + 1
+}
+
+// crooked orders times: rounder ones first, and of those the shorter.
+func crooked(d time.Duration) int64 {
+	const most = 10_000_000_000 // microseconds, longer than any scenario
+	return int64(unit(d))*most + min(most-1, d.Abs().Microseconds())
+}

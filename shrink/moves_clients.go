@@ -1,0 +1,210 @@
+package shrink
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/scenarios"
+)
+
+// fewerClients leaves clients out, some or one; at least one stays. Where
+// clients start one after the other, those that remain start as before, or
+// else earlier.
+func fewerClients(s *scenarios.Scenario) (all []*scenarios.Scenario) {
+	n := s.Topology.Clients
+	for _, w := range windows(n, n-1) {
+		all = append(all, without(s, w[0], w[1]))
+		if s.Workload.Stagger != 0 {
+			all = append(all, without(startsSaid(s), w[0], w[1]))
+		}
+	}
+	return all
+}
+
+// sharedWork leaves one client out and makes another take the lock once more
+// instead.
+func sharedWork(s *scenarios.Scenario) (all []*scenarios.Scenario) {
+	for out := s.Topology.Clients; out >= 1; out-- {
+		for n := 1; n < s.Topology.Clients; n++ {
+			all = append(all, changed(without(s, out-1, out), func(c *scenarios.Scenario) {
+				o, holds := c.Override[clientName(n)], holdsOf(c, n)+1
+				o.Holds = &holds
+				c.Override[clientName(n)] = o
+			}))
+		}
+	}
+	return all
+}
+
+// startsSaid is s with the start of every client in words of its own.
+func startsSaid(s *scenarios.Scenario) *scenarios.Scenario {
+	return changed(s, func(c *scenarios.Scenario) {
+		for i := range c.Topology.Clients {
+			name := clientName(i + 1)
+			o := c.Override[name]
+			if o.Start == nil {
+				start := c.Workload.Start + faults.Duration(time.Duration(i)*time.Duration(c.Workload.Stagger))
+				o.Start = &start
+				c.Override[name] = o
+			}
+		}
+		c.Workload.Start, c.Workload.Stagger = 0, 0
+	})
+}
+
+// without leaves out the clients from+1 to to, and what is about them alone;
+// the others are counted anew.
+func without(s *scenarios.Scenario, from, to int) *scenarios.Scenario {
+	return changed(s, func(c *scenarios.Scenario) {
+		c.Topology.Clients -= to - from
+		rename := func(name string) string {
+			var n int
+			if _, err := fmt.Sscanf(name, "client-%d", &n); err != nil || n <= from {
+				return name
+			}
+			if n <= to {
+				return ""
+			}
+			return clientName(n - (to - from))
+		}
+		overrides := c.Override
+		c.Override = map[string]scenarios.Override{}
+		for name, o := range overrides {
+			if name = rename(name); name != "" {
+				c.Override[name] = o
+			}
+		}
+		c.Faults = slices.DeleteFunc(c.Faults, func(f faults.Spec) bool { return !renameIn(&f, rename) })
+		for i := range c.Faults {
+			f := &c.Faults[i]
+			f.Target, f.Peer = renamed(f.Target, rename), renamed(f.Peer, rename)
+			if f.On != nil {
+				f.On.Client = rename(f.On.Client)
+			}
+		}
+	})
+}
+
+// renameIn says whether a fault still has whom to strike, and when.
+func renameIn(f *faults.Spec, rename func(string) string) bool {
+	if len(renamed(f.Target, rename)) == 0 || len(f.Peer) > 0 && len(renamed(f.Peer, rename)) == 0 {
+		return false
+	}
+	return f.On == nil || f.On.Client == "" || rename(f.On.Client) != ""
+}
+
+// renamed are the names that remain.
+func renamed(names faults.Names, rename func(string) string) (out faults.Names) {
+	for _, name := range names {
+		if name = rename(name); strings.TrimSpace(name) != "" {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// fewerHolds makes clients take the lock less often: all, then each.
+func fewerHolds(s *scenarios.Scenario) (all []*scenarios.Scenario) {
+	all = append(all, changed(s, func(c *scenarios.Scenario) {
+		c.Workload.Holds = 1
+		for name, o := range c.Override {
+			o.Holds = nil
+			c.Override[name] = o
+		}
+	}))
+	for _, n := range fewer(s.Workload.Holds) {
+		all = append(all, changed(s, func(c *scenarios.Scenario) { c.Workload.Holds = n }))
+	}
+	for i := range s.Topology.Clients {
+		name := clientName(i + 1)
+		for _, n := range fewer(holdsOf(s, i+1)) {
+			all = append(all, changed(s, func(c *scenarios.Scenario) {
+				o := c.Override[name]
+				o.Holds = &n
+				c.Override[name] = o
+			}))
+		}
+	}
+	return all
+}
+
+// fewer are numbers below n to try.
+func fewer(n int) []int {
+	list := []int{1, n / 2, n - 1}
+	return slices.DeleteFunc(slices.Compact(list), func(m int) bool { return m < 1 || m >= n })
+}
+
+// overridable are the settings that a client can have of its own.
+var overridable = []struct {
+	clear func(*scenarios.Override) bool                      // leaves it out; false when it was not there
+	toAll func(*scenarios.Override, *scenarios.Workload) bool // gives it to all; false when it was not there
+}{
+	own(func(o *scenarios.Override) **int { return &o.Holds }, func(w *scenarios.Workload) *int { return &w.Holds }),
+	own(func(o *scenarios.Override) **faults.Duration { return &o.Lease }, func(w *scenarios.Workload) *faults.Duration { return &w.Lease }),
+	own(func(o *scenarios.Override) **faults.Duration { return &o.Wait }, func(w *scenarios.Workload) *faults.Duration { return &w.Wait }),
+	own(func(o *scenarios.Override) **faults.Duration { return &o.Think }, func(w *scenarios.Workload) *faults.Duration { return &w.Think }),
+	own(func(o *scenarios.Override) **faults.Duration { return &o.Rest }, func(w *scenarios.Workload) *faults.Duration { return &w.Rest }),
+	own(func(o *scenarios.Override) **faults.Duration { return &o.Start }, func(w *scenarios.Workload) *faults.Duration { return &w.Start }),
+	own(func(o *scenarios.Override) **bool { return &o.Explicit }, func(w *scenarios.Workload) *bool { return &w.Explicit }),
+	own(func(o *scenarios.Override) **faults.Duration { return &o.Close }, func(w *scenarios.Workload) *faults.Duration { return &w.Close }),
+}
+
+// own is one entry of overridable.
+func own[T any](of func(*scenarios.Override) **T, in func(*scenarios.Workload) *T) (f struct {
+	clear func(*scenarios.Override) bool
+	toAll func(*scenarios.Override, *scenarios.Workload) bool
+}) {
+	f.clear = func(o *scenarios.Override) bool {
+		was := *of(o)
+		*of(o) = nil
+		return was != nil
+	}
+	f.toAll = func(o *scenarios.Override, w *scenarios.Workload) bool {
+		was := *of(o)
+		if was == nil {
+			return false
+		}
+		*in(w), *of(o) = *was, nil
+		return true
+	}
+	return f
+}
+
+// fewerOverrides makes clients more like the others: all, one client, one
+// setting.
+func fewerOverrides(s *scenarios.Scenario) (all []*scenarios.Scenario) {
+	all = append(all, changed(s, func(c *scenarios.Scenario) { clear(c.Override) }))
+	names := slices.Sorted(maps.Keys(s.Override))
+	for _, name := range names {
+		all = append(all, changed(s, func(c *scenarios.Scenario) { delete(c.Override, name) }))
+	}
+	for _, name := range names {
+		for _, f := range overridable {
+			all = append(all, changed(s, func(c *scenarios.Scenario) {
+				o := c.Override[name]
+				f.clear(&o)
+				c.Override[name] = o
+			}))
+		}
+	}
+	return all
+}
+
+// ownToAll gives a setting that one client has of its own to all.
+func ownToAll(s *scenarios.Scenario) (all []*scenarios.Scenario) {
+	for _, name := range slices.Sorted(maps.Keys(s.Override)) {
+		for _, f := range overridable {
+			all = append(all, changed(s, func(c *scenarios.Scenario) {
+				o := c.Override[name]
+				if f.toAll(&o, &c.Workload) {
+					c.Override[name] = o
+				}
+			}))
+		}
+	}
+	return all
+}

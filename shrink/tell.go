@@ -1,0 +1,264 @@
+package shrink
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/scenarios"
+)
+
+// Played is what a built-in lock does in a shrunk scenario. Locks that it does
+// not apply to are left out.
+type Played struct {
+	Lock     string
+	Verdicts map[checker.Property]checker.Verdict
+}
+
+// Finding is what a shrunk scenario shows.
+type Finding struct {
+	Lock   string // with which it was found
+	Seed   uint64
+	Target Target
+	Reason string // of the verdict
+	From   string // the name of the scenario that was shrunk
+}
+
+// Tell is a shrunk scenario with a name, a title and a story that say what it
+// does and shows, and with what the built-in locks do in it as its
+// expectations: with the seed of the finding it comes out as expected. Locks
+// with which the run proves nothing are left out of the scenario.
+func Tell(s *scenarios.Scenario, f Finding, all []Played) *scenarios.Scenario {
+	c := clone(s)
+	c.Name, c.Title, c.Story = nameOf(c, f.Target), titleOf(c, f), storyOf(c, f)
+	c.Expect, c.Only, c.Except = nil, nil, nil
+	groups := map[string][]Played{}
+	var keys []string
+	for _, p := range all {
+		if why := undecided(p.Verdicts); why != "" && p.Lock != f.Lock {
+			if c.Except == nil {
+				c.Except = map[string]string{}
+			}
+			c.Except[p.Lock] = "The run proves nothing with it: " + why + "."
+			continue
+		}
+		key := fmt.Sprint(notOK(p.Verdicts)) // maps are printed in order of their keys
+		if len(groups[key]) == 0 {
+			keys = append(keys, key)
+		}
+		groups[key] = append(groups[key], p)
+	}
+	for _, key := range keys {
+		if len(notOK(groups[key][0].Verdicts)) > 0 {
+			c.Expect = append(c.Expect, expectOf(groups[key]))
+		}
+	}
+	c.Otherwise = fmt.Sprintf("All built-in locks that it applies to were played with seed %d, and nothing else came out violated.", f.Seed)
+	return c
+}
+
+// notOK are the verdicts that a scenario has to expect, in its words.
+func notOK(verdicts map[checker.Property]checker.Verdict) map[string]string {
+	words := map[string]string{}
+	for p, v := range verdicts {
+		if v.Outcome != checker.Good {
+			words[string(p)] = cmp.Or(v.Class, string(v.Outcome))
+		}
+	}
+	return words
+}
+
+// undecided is why some verdict is unknown, "" when none is.
+func undecided(verdicts map[checker.Property]checker.Verdict) string {
+	for _, p := range slices.Sorted(maps.Keys(verdicts)) {
+		if v := verdicts[p]; v.Outcome == checker.Unknown {
+			return strings.TrimRight(v.Reason, ".")
+		}
+	}
+	return ""
+}
+
+// expectOf is what locks with the same verdicts are expected to do. The reasons
+// are those of the first.
+func expectOf(group []Played) scenarios.Expect {
+	first := group[0]
+	e := scenarios.Expect{Verdicts: notOK(first.Verdicts)}
+	for _, p := range group {
+		e.Locks = append(e.Locks, p.Lock)
+	}
+	var reasons []string
+	for _, p := range checker.Properties() {
+		v := first.Verdicts[p.Name]
+		if reason := sentence(v.Reason); v.Outcome != checker.Good && v.Reason != "" && !slices.Contains(reasons, reason) {
+			reasons = append(reasons, reason)
+		}
+	}
+	if len(reasons) == 0 {
+		reasons = []string{"It was seen in a run."}
+	}
+	e.Because = strings.Join(reasons, " ")
+	if len(group) > 1 {
+		e.Because = "With " + first.Lock + ": " + e.Because
+	}
+	e.Because = wrap(e.Because)
+	return e
+}
+
+// nameOf is what was found and what it took: "found-exclusion-failover".
+func nameOf(s *scenarios.Scenario, t Target) string {
+	name := "found-" + string(t.Property)
+	for _, kind := range kindsOf(s) {
+		if longer := name + "-" + kind; len(longer) <= 64 {
+			name = longer
+		}
+	}
+	return name
+}
+
+// kindsOf are the kinds of a scenario's faults, each once.
+func kindsOf(s *scenarios.Scenario) (kinds []string) {
+	for _, f := range s.Faults {
+		if !slices.Contains(kinds, f.Fault) {
+			kinds = append(kinds, f.Fault)
+		}
+	}
+	return kinds
+}
+
+// broken says what it means that a promise is not kept.
+var broken = map[checker.Property]string{
+	checker.Exclusion:    "two owners hold the lock at once",
+	checker.Linearizable: "the answers are such as no lock could give",
+	checker.ResourceSafe: "the guarded resource loses an update",
+	checker.Fencing:      "fencing tokens do not increase from hold to hold",
+	checker.Ownership:    "a hold is released or renewed that is not the caller's",
+	checker.Count:        "the hold count is wrong",
+	checker.Lease:        "the lease on the server is not the one asked for",
+	checker.Renewal:      "a hold is not renewed as it should be",
+	checker.Progress:     "a waiter does not get a lock that is free, or an operation does not end",
+	checker.Fairness:     "the lock is not granted in order of arrival",
+	checker.Errors:       "an outcome is reported as another one",
+	checker.Cleanup:      "something is left behind",
+}
+
+func titleOf(s *scenarios.Scenario, f Finding) string {
+	title := cmp.Or(broken[f.Target.Property], string(f.Target.Property)+" is violated")
+	if f.Target.Class != "" {
+		title += " (" + f.Target.Class + ")"
+	}
+	if kinds := kindsOf(s); len(kinds) > 0 {
+		title += ", with " + list(kinds)
+	} else {
+		title += ", and nothing fails"
+	}
+	return f.Lock + ": " + title
+}
+
+// storyOf says what the scenario does, and what came of it.
+func storyOf(s *scenarios.Scenario, f Finding) string {
+	parts := []string{workOf(s)}
+	for _, spec := range s.Faults {
+		parts = append(parts, faultWords(spec))
+	}
+	parts = append(parts, fmt.Sprintf("What was seen with %s and seed %d: %s", f.Lock, f.Seed,
+		sentence(cmp.Or(f.Reason, broken[f.Target.Property], "it is violated"))))
+	if f.From != "" {
+		parts = append(parts, fmt.Sprintf("This is what is left of %s when all is left out that it does not take.", f.From))
+	}
+	return wrap(strings.Join(parts, " "))
+}
+
+// wrap breaks a text into lines that are easy to read in a file.
+func wrap(text string) string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && len(line)+1+len(word) > 110 {
+			lines = append(lines, line)
+			line = ""
+		}
+		line = strings.TrimLeft(line+" "+word, " ")
+	}
+	return strings.Join(append(lines, line), "\n") + "\n"
+}
+
+// workOf says what the clients do.
+func workOf(s *scenarios.Scenario) string {
+	w := s.Workload
+	who := "One client takes the lock"
+	if n := s.Topology.Clients; n > 1 {
+		who = fmt.Sprintf("%d clients take the lock", n)
+	}
+	text := fmt.Sprintf("%s, %s, with a lease of %v.", who, howOften(allHolds(s), s.Topology.Clients), time.Duration(w.Lease))
+	for _, client := range slices.Sorted(maps.Keys(s.Override)) {
+		if o := s.Override[client]; o.Start != nil && *o.Start > 0 {
+			text += fmt.Sprintf(" %s comes at %v.", client, *o.Start)
+		}
+	}
+	return text
+}
+
+// howOften is how often clients take the lock.
+func howOften(holds, clients int) string {
+	switch {
+	case holds == clients && clients > 1:
+		return "once each"
+	case holds == 1:
+		return "once"
+	default:
+		return fmt.Sprintf("%d times in all", holds)
+	}
+}
+
+// faultWords is a fault in a sentence: whom it strikes and when, and what it is.
+func faultWords(f faults.Spec) string {
+	text := f.Fault + " strikes " + list(f.Target)
+	if len(f.Peer) > 0 {
+		text = f.Fault + " strikes between " + list(f.Target) + " and " + list(f.Peer)
+	}
+	text += " " + faults.When(f)
+	for _, p := range []struct{ name, is string }{
+		{"by", plain(f.By)}, {"jitter", plain(f.Jitter)}, {"rate", number(f.Rate)},
+		{"data", f.Data}, {"direction", f.Direction}, {"to", f.To}, {"mode", f.Mode},
+	} {
+		if p.is != "" {
+			text += ", " + p.name + " " + p.is
+		}
+	}
+	if k, ok := faults.Lookup(f.Fault); ok {
+		text += ": " + k.Summary
+	}
+	return text + "."
+}
+
+func number(x float64) string {
+	if x == 0 {
+		return ""
+	}
+	return fmt.Sprint(x)
+}
+
+func plain(d faults.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return d.String()
+}
+
+// list is "a, b and c".
+func list(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
+
+// sentence ends with a full stop, on one line.
+func sentence(text string) string {
+	return strings.TrimRight(strings.Join(strings.Fields(text), " "), ".") + "."
+}
