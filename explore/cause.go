@@ -18,13 +18,17 @@ type Cause struct {
 	// Property is the worst that is violated, Class its class if it has one.
 	Property checker.Property `json:"property"`
 	Class    string           `json:"class,omitempty"`
-	// Faults are the kinds that had struck by then, sorted, and slow work.
+	// Faults are the kinds that had struck by then, sorted, with what the
+	// workload itself did that a lock may suffer from: slow work, and closing.
 	Faults []string `json:"faults"`
 }
 
 // slowWork stands among the faults of a cause for a critical section as long
 // as a lease that nobody renews.
 const slowWork = "slow-work"
+
+// closing stands there for a client that closed its lock and went on.
+const closing = "close"
 
 // neverEnded is the class of a run that was given up.
 const neverEnded = "never ended"
@@ -53,8 +57,12 @@ func causeOf(s *scenarios.Scenario, h *checker.History, verdicts map[checker.Pro
 func before(s *scenarios.Scenario, h *checker.History, by int64) []string {
 	kinds := []string{}
 	for _, e := range h.Events {
-		if e.Kind == checker.Fault && e.Fault.Phase == checker.PhaseStart && e.Time <= by {
+		switch {
+		case e.Time > by:
+		case e.Kind == checker.Fault && e.Fault.Phase == checker.PhaseStart:
 			kinds = append(kinds, label(s.Faults[e.Fault.ID-1]))
+		case e.Kind == checker.Note && e.F == checker.Closed:
+			kinds = append(kinds, closing)
 		}
 	}
 	if workedPastLease(h, by) {

@@ -112,7 +112,7 @@ func (d *draw) topology() {
 	}
 	// Replicas of several primaries are many servers, and slow to play.
 	d.s.Topology = t
-	if d.s.World(d.lock).Groups > 1 && !t.Cluster && !d.chance(5) {
+	if d.s.World(d.lock).Groups > 1 && !t.Cluster && !d.chance(8) {
 		d.s.Topology.Replicas, d.s.Topology.Lag = 0, 0
 	}
 }
@@ -138,6 +138,9 @@ func (d *draw) workload() {
 	}
 	if d.chance(4) {
 		w.Poll = d.between(50*ms, 1500*ms)
+	}
+	if d.s.World(d.lock).Groups > 1 {
+		w.Holds = min(w.Holds, 2)
 	}
 	d.s.Workload = w
 }
@@ -172,7 +175,7 @@ func (d *draw) overrides() {
 			holds := d.number(1, 2)
 			o.Holds = &holds
 		}
-		if d.chance(12) {
+		if d.chance(12) && !d.Survivable && closes(d.lock) {
 			end := d.between(500*ms, 2*d.lease())
 			o.Close = &end
 		}
@@ -275,4 +278,15 @@ func (d *draw) strictMinority() []string {
 	names = names[:d.number(1, n)]
 	slices.Sort(names)
 	return names
+}
+
+// closes says whether a lock has something to close: then the catalogue has a
+// scenario about that.
+func closes(l *scenarios.Subject) bool {
+	s, err := scenarios.Find("shutdown")
+	if err != nil {
+		return false
+	}
+	ok, _ := s.Applies(l)
+	return ok
 }

@@ -12,6 +12,9 @@ func workedPastLease(h *checker.History, by int64) bool {
 	paused := map[string]int64{} // since when
 	lost := map[string]int64{}   // time spent paused, so far
 	worked := func(c string, now int64) bool {
+		if since, is := paused[c]; is {
+			now = since
+		}
 		for _, x := range holds[c] {
 			if now-lost[c]-x.from >= x.lease*9/10 {
 				return true
@@ -43,7 +46,12 @@ func workedPastLease(h *checker.History, by int64) bool {
 			if e.F == checker.Release {
 				holds[e.Client] = nil
 			}
-		case e.Kind == checker.Note && (e.F == checker.Lost || e.F == checker.Crashed):
+		case e.Kind == checker.Note && e.F == checker.Crashed:
+			if worked(e.Client, e.Time) {
+				return true
+			}
+			holds[e.Client] = nil
+		case e.Kind == checker.Note && e.F == checker.Lost:
 			holds[e.Client] = nil
 		}
 	}
