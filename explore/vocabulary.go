@@ -1,10 +1,10 @@
 package explore
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 
 	"github.com/holdfast-go/holdfast/faults"
 )
@@ -45,7 +45,7 @@ func NewVocabulary(only, without []string, survivable bool) (Vocabulary, error) 
 		}
 	}
 	if len(v.Faults) == 0 {
-		return v, fmt.Errorf("no fault is left of %s", strings.Join(known, ", "))
+		return v, errors.New("no fault is left to draw")
 	}
 	return v, nil
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -127,7 +128,14 @@ func runExplore(c *cobra.Command, f exploreFlags) error {
 	}
 	v, err := explore.NewVocabulary(f.faults, f.without, f.survivable)
 	if err != nil {
-		return usage(err.Error(), "holdfast list faults shows which there are")
+		hint := ""
+		for _, name := range slices.Concat(f.faults, f.without) {
+			if !slices.Contains(explore.Names(), name) {
+				hint = didYouMean(name, explore.Names())
+				break
+			}
+		}
+		return usage(err.Error(), hint, "holdfast list faults shows which there are")
 	}
 	known, err := readKnown(f.known)
 	if err != nil {
