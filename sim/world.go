@@ -296,6 +296,11 @@ func (w *World) reroute() {
 
 // dial opens a connection of a process to a node.
 func (w *World) dial(ctx context.Context, p *Process, n *node) (net.Conn, error) {
+	// As net.Dialer does, and in a paused process as well: go-redis may dial
+	// with a mutex held, and time stands still while others wait for that.
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if !p.Gate() {
 		return nil, errCrashed
 	}

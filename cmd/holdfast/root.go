@@ -38,7 +38,7 @@ virtual time, and a seed gives the same history every time.`,
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return flagError(c, err) })
-	root.AddCommand(newRunCmd(), newFidelityCmd(), newVaryCmd(), newShrinkCmd(), newSweepCmd(), newGalleryCmd(), newAdapterCmd(), newListCmd(), newShowCmd(), newCheckCmd(), newReportCmd(), newReplayCmd(), newMergeCmd(), newVersionCmd(), newWorkerCmd(), newClientCmd(), newMiniredisCmd())
+	root.AddCommand(newRunCmd(), newFidelityCmd(), newVaryCmd(), newExploreCmd(), newShrinkCmd(), newSweepCmd(), newGalleryCmd(), newAdapterCmd(), newListCmd(), newShowCmd(), newCheckCmd(), newReportCmd(), newReplayCmd(), newMergeCmd(), newVersionCmd(), newWorkerCmd(), newClientCmd(), newMiniredisCmd())
 	for _, c := range root.Commands() {
 		if c.Args == nil {
 			c.Args = cobra.ArbitraryArgs

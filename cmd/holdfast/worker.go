@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -50,6 +51,8 @@ type job struct {
 	Surprise bool `json:"surprise,omitempty"`
 	// Look says what to look at meanwhile; nil for nothing.
 	Look *scenarios.Watch `json:"look,omitempty"`
+	// Explore asks for a scenario to be drawn from the seed, instead of Source.
+	Explore *explore.Plan `json:"explore,omitempty"`
 }
 
 // readFrom is the file that a run's scenario was read from, empty for a
@@ -69,6 +72,8 @@ type answer struct {
 	Output string      `json:"output,omitempty"` // the history could not be written
 	// Seen is what the job has asked to look at.
 	Seen *scenarios.Seen `json:"seen,omitempty"`
+	// Drawn is what a drawn run has shown; with a defect, the scenario alone.
+	Drawn *explore.Seen `json:"drawn,omitempty"`
 
 	disturbed bool // the machine was too busy for the run to mean anything
 }
@@ -114,6 +119,9 @@ func work(stdin io.Reader, stdout io.Writer) error {
 // play plays, judges and stores one run.
 func play(j job) (a answer) {
 	a = answer{ID: j.ID, Run: reports.Run{Scenario: j.Scenario, Lock: j.Lock, World: "sim", Seed: j.Seed, File: j.readFrom()}}
+	if j.Explore != nil {
+		return playDrawn(j, a)
+	}
 	began := time.Now()
 	s, err := scenarios.Parse(j.File, []byte(j.Source))
 	if err != nil {

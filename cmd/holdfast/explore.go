@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/scenarios"
+)
+
+// exploreFlags are the flags of "holdfast explore".
+type exploreFlags struct {
+	lock       string
+	seed       uint64
+	runs       int
+	time       time.Duration
+	all        bool
+	faults     []string
+	without    []string
+	survivable bool
+	known      string
+	shard      string
+	out        string
+	format     string
+	workers    int
+	stall      time.Duration
+
+	part, of int // of shard
+}
+
+func newExploreCmd() *cobra.Command {
+	var f exploreFlags
+	c := &cobra.Command{
+		Use:   "explore --lock LOCK",
+		Short: "Draw scenarios at random, and find what goes wrong with a lock",
+		Long: `Draws clients, times, topologies and faults from a seed, plays them in the
+simulated world, and judges what happened. Nobody tells it where to look. Each
+run leaves out a random half of the faults, and aims the others at what happens,
+such as between execution and reply of an acquire, or at a time. Combinations of
+a fault and a phase of an operation that have not come yet are preferred.
+
+It stops at the first violation, or with --all at the end of --runs or --time.
+Violations are told apart by cause: what is violated, and the fewest faults with
+which that was seen. Run k plays seed --seed + k. With --out the scenario and
+the history of the first run of every cause are written to a directory, beside
+explore.json; holdfast run plays such a scenario again with its seed.
+
+With --shard I/N it plays every Nth run, so that N machines share the work.
+
+Exit codes: 0 nothing found; 1 some violation; 2 bad usage or bad input; 3 no
+run could be judged; 4 a defect of holdfast itself; 130 interrupted.`,
+		Example: `  holdfast explore --lock set-px-lua
+  holdfast explore --lock reentrant --all --time 60s --out found
+  holdfast explore --lock reentrant --survivable --runs 100000 --time 1h
+  holdfast explore --lock redlock --faults partition,clock-jump --shard 2/8 --out shard-2`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return runExplore(c, f) },
+	}
+	c.Flags().StringVar(&f.lock, "lock", "", "the lock to explore, by name")
+	c.Flags().Uint64Var(&f.seed, "seed", 1, "the seed of the first run")
+	c.Flags().IntVar(&f.runs, "runs", 0, "how many runs to play, of all shards together (default: as many as --time allows)")
+	c.Flags().DurationVar(&f.time, "time", 0, "how long to play, in real time (default 60s, or as long as --runs take)")
+	c.Flags().BoolVar(&f.all, "all", false, "do not stop at the first violation")
+	c.Flags().StringSliceVar(&f.faults, "faults", nil, "faults that may come, by name (default all)")
+	c.Flags().StringSliceVar(&f.without, "without", nil, "faults that must not come")
+	c.Flags().BoolVar(&f.survivable, "survivable", false, "only what the reference lock should survive: no lost data, no moved clocks, no pause past a lease")
+	c.Flags().StringVar(&f.known, "known", "", "explore.json whose causes are known: they are counted, and are no find")
+	c.Flags().StringVar(&f.shard, "shard", "1/1", "which part of the runs to play, as I/N")
+	c.Flags().StringVar(&f.out, "out", "", "directory for the results and the finds (default: they are only reported)")
+	c.Flags().StringVar(&f.format, "format", "text", "what to print: text, json or markdown")
+	c.Flags().IntVar(&f.workers, "workers", runtime.NumCPU(), "worker processes")
+	c.Flags().DurationVar(&f.stall, "stall", 20*time.Second, "real time after which a run that does not end is given up")
+	complete(c, "lock", scenarios.Locks())
+	complete(c, "faults", explore.Names())
+	complete(c, "without", explore.Names())
+	complete(c, "format", tableFormats)
+	return c
+}
+
+func (f *exploreFlags) check() error {
+	if f.lock == "" {
+		return usage("explore needs --lock", "holdfast list locks shows which there are")
+	}
+	if f.runs < 0 || f.runs > 1_000_000_000 {
+		return usage("--runs must be from 1 to 1000000000")
+	}
+	if f.time < 0 {
+		return usage("--time must be above 0")
+	}
+	if f.runs == 0 && f.time == 0 {
+		f.time = time.Minute
+	}
+	if err := f.parseShard(); err != nil {
+		return err
+	}
+	if err := checkWorkers(f.workers, f.stall); err != nil {
+		return err
+	}
+	return checkFormat(f.format, tableFormats)
+}
+
+func (f *exploreFlags) parseShard() error {
+	i, n, ok := strings.Cut(f.shard, "/")
+	part, err := strconv.Atoi(i)
+	of, err2 := strconv.Atoi(n)
+	if !ok || err != nil || err2 != nil || part < 1 || part > of {
+		return usage("--shard "+quote(f.shard)+" is not I/N, with I from 1 to N", "the second of eight parts: --shard 2/8")
+	}
+	f.part, f.of = part, of
+	return nil
+}
+
+func runExplore(c *cobra.Command, f exploreFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	if _, err := scenarios.FindSubject(f.lock); err != nil {
+		return usage(err.Error(), didYouMean(f.lock, scenarios.Locks()), "holdfast list locks shows which there are")
+	}
+	v, err := explore.NewVocabulary(f.faults, f.without, f.survivable)
+	if err != nil {
+		hint := ""
+		for _, name := range slices.Concat(f.faults, f.without) {
+			if !slices.Contains(explore.Names(), name) {
+				hint = didYouMean(name, explore.Names())
+				break
+			}
+		}
+		return usage(err.Error(), hint, "holdfast list faults shows which there are")
+	}
+	known, err := readKnown(f.known)
+	if err != nil {
+		return badInput(err, "--known takes the explore.json of another exploration")
+	}
+	if f.out != "" {
+		if err := os.MkdirAll(f.out, 0o755); err != nil {
+			return badInput(fmt.Errorf("output directory: %w", err), "choose another directory with --out")
+		}
+	}
+	x := newExploration(f, v, known)
+	if err := x.play(c.Context(), c.ErrOrStderr()); err != nil {
+		return defect(err)
+	}
+	r := x.tally.Finish()
+	explore.Know(r.Causes, known)
+	if f.out != "" {
+		if err := x.keep(context.WithoutCancel(c.Context()), &r); err != nil {
+			return defect(err)
+		}
+	}
+	if err := printTable(c.OutOrStdout(), f.format, explored{r, f.out}); err != nil {
+		return defect(fmt.Errorf("print result: %w", err))
+	}
+	return concludeExplore(c, r, f)
+}
+
+// concludeExplore says on stderr how the command ends.
+func concludeExplore(c *cobra.Command, r explore.Results, f exploreFlags) error {
+	finds := finds(r.Causes)
+	switch {
+	case len(r.Defects) > 0:
+		for _, d := range r.Defects {
+			fmt.Fprintf(c.ErrOrStderr(), "defect: %s\n", d)
+		}
+		return defect(fmt.Errorf("%s a defect of holdfast itself", runsShow(len(r.Defects))), "please report it, with the command and the version")
+	case c.Context().Err() != nil:
+		return &exitError{code: exitInterrupted, msg: "interrupted after " + count(r.Runs, "run")}
+	case len(finds) > 0 && f.out == "":
+		return &exitError{code: exitUnexpected, msg: count(len(finds), "cause") + " of violation found",
+			hints: []string{"to keep the scenario and the history of each: the same command with --out DIR"}}
+	case len(finds) > 0:
+		return &exitError{code: exitUnexpected, msg: count(len(finds), "cause") + " of violation found, kept in " + f.out}
+	case r.Runs == r.Unknown+r.Violated && r.Violated == 0:
+		return &exitError{code: exitUnknown, msg: "no run could be judged"}
+	}
+	return nil
+}
+
+// finds are the causes to report: no simpler one explains them, and they are
+// not known.
+func finds(causes []explore.Found) []explore.Found {
+	var some []explore.Found
+	for _, c := range explore.Distinct(causes) {
+		if !c.Known {
+			some = append(some, c)
+		}
+	}
+	return some
+}
+
+// explored prints what an exploration has shown.
+type explored struct {
+	explore.Results
+	out string
+}
+
+// text implements [table].
+func (e explored) text(w io.Writer) error { return e.print(w, "", "") }
+
+// markdown implements [table].
+func (e explored) markdown(w io.Writer) error { return e.print(w, "```\n", "```\n") }

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/internal/rundir"
+	"github.com/holdfast-go/holdfast/scenarios"
+)
+
+// batch is how many runs are steered by the coverage of all that came before
+// them. A run's scenario depends on that, so a batch is over before the next
+// one is drawn, and the same seed and shard give the same runs on any number of
+// workers.
+const batch = 500
+
+// exploration is an exploration under way. Its runs are counted from 0 in its
+// own shard, and taken in in that order.
+type exploration struct {
+	flags exploreFlags
+	tally *explore.Tally
+	known []explore.Cause
+
+	began   time.Time
+	holes   []explore.Cell      // that the present batch is steered to
+	steer   chan []explore.Cell // those of the next batch
+	waiting map[int]answer      // for earlier runs
+	taken   int                 // runs taken in
+	over    bool                // by a find
+}
+
+func newExploration(f exploreFlags, v explore.Vocabulary, known []explore.Cause) *exploration {
+	x := &exploration{flags: f, known: known, waiting: map[int]answer{}, steer: make(chan []explore.Cell, 1),
+		tally: explore.NewTally(explore.Results{
+			Version: version, Command: exploreCommand(f), Lock: f.lock, Seed: f.seed, Shard: f.part, Of: f.of, Vocabulary: v,
+		})}
+	x.holes = x.tally.Coverage.Holes(v.Faults)
+	return x
+}
+
+// total is how many runs the shard has; as good as endless without --runs.
+func (x *exploration) total() int {
+	if x.flags.runs == 0 {
+		return 1 << 40
+	}
+	return (x.flags.runs - x.flags.part + x.flags.of) / x.flags.of
+}
+
+func (x *exploration) seedOf(run int) uint64 {
+	return x.flags.seed + uint64(x.flags.part-1) + uint64(run)*uint64(x.flags.of)
+}
+
+func (x *exploration) play(ctx context.Context, stderr io.Writer) error {
+	x.began = time.Now()
+	enough, stop := context.WithCancel(ctx)
+	defer stop()
+	x.steer <- x.holes
+	bar := startProgress(stderr, int64(min(x.total(), 1<<31)), "exploring")
+	err := x.pool().stream(ctx, min(x.total(), 1<<20), x.jobs(enough), func(a answer) {
+		x.waiting[a.ID] = a
+		x.take()
+		if x.over {
+			stop()
+		}
+		bar.now(fmt.Sprintf("exploring: %.0f runs/s, %s violated", float64(x.taken)/time.Since(x.began).Seconds(), count(x.tally.Violated, "run")))
+		bar.step()
+	})
+	bar.done()
+	x.tally.WallMS = float64(time.Since(x.began).Milliseconds())
+	return err
+}
+
+func (x *exploration) pool() pool {
+	return pool{exe: testOnlyWorker, workers: x.flags.workers, stall: x.flags.stall}
+}
+
+// jobs are the runs, until there is enough.
+func (x *exploration) jobs(enough context.Context) iter.Seq[job] {
+	return func(yield func(job) bool) {
+		var holes []explore.Cell
+		for run := range x.total() {
+			if run%batch == 0 {
+				select {
+				case holes = <-x.steer:
+				case <-enough.Done():
+					return
+				}
+			}
+			if enough.Err() != nil || x.flags.time > 0 && time.Since(x.began) >= x.flags.time {
+				return
+			}
+			if !yield(x.job(run, holes)) {
+				return
+			}
+		}
+	}
+}
+
+func (x *exploration) job(run int, holes []explore.Cell) job {
+	seed := x.seedOf(run)
+	return job{ID: run, Scenario: fmt.Sprintf("explored-%d", seed), Lock: x.flags.lock, Seed: seed,
+		Explore: &explore.Plan{Vocabulary: x.tally.Vocabulary, Holes: holes}}
+}
+
+// take takes in the answers whose turn has come. What comes after the find that
+// ends it all does not count, so that it is the same find on any number of
+// workers.
+func (x *exploration) take() {
+	for !x.over {
+		a, here := x.waiting[x.taken]
+		if !here {
+			return
+		}
+		delete(x.waiting, x.taken)
+		x.taken++
+		x.add(a)
+		if x.taken%batch == 0 {
+			x.holes = x.tally.Coverage.Holes(x.tally.Vocabulary.Faults)
+			x.steer <- x.holes
+		}
+	}
+}
+
+func (x *exploration) add(a answer) {
+	if a.Defect != "" {
+		x.tally.Defects = append(x.tally.Defects, fmt.Sprintf("seed %d: %s", a.Run.Seed, a.Defect))
+		return
+	}
+	seen := a.Drawn
+	if seen == nil { // the worker is gone
+		seen = x.lost(a)
+	}
+	x.tally.Ops += a.Run.Stats.Ops
+	x.tally.Commands += a.Run.Stats.Commands
+	x.tally.VirtualMS += a.Run.Stats.VirtualMS
+	x.tally.Add(a.Run.Seed, *seen)
+	if seen.Cause != nil && !x.flags.all && !slices.ContainsFunc(x.known, func(k explore.Cause) bool { return k.Explains(*seen.Cause) }) {
+		x.over = true
+	}
+}
+
+// lost is what a run has shown whose worker process ended or was ended. Where
+// somebody waits for a mutex that is held across a wait for the network, virtual
+// time stands still: nobody knows what would have come of it.
+func (x *exploration) lost(a answer) *explore.Seen {
+	if strings.Contains(a.Run.Failure, "Mutex.Lock, synctest bubble") {
+		return &explore.Seen{Unknown: "a mutex is held across a wait for the network, which the simulated world cannot play"}
+	}
+	cause, source := explore.Hung(), []byte(nil)
+	if l, err := scenarios.FindSubject(x.flags.lock); err == nil {
+		_, source, err = explore.Draw(l, a.Run.Seed, x.tally.Vocabulary, x.holes)
+		if err != nil {
+			x.tally.Defects = append(x.tally.Defects, fmt.Sprintf("seed %d: %v", a.Run.Seed, err))
+		}
+	}
+	return &explore.Seen{Cause: &cause, Source: string(source)}
+}
+
+// keep writes the results, and of every find the scenario and the history of
+// its first run, which is played once more for that. It notes in r where they
+// are.
+func (x *exploration) keep(ctx context.Context, r *explore.Results) error {
+	dir := rundir.Dir(x.flags.out)
+	if err := os.MkdirAll(dir.File("finds"), 0o755); err != nil {
+		return fmt.Errorf("write finds: %w", err)
+	}
+	var jobs []job
+	for _, f := range finds(r.Causes) {
+		i := slices.IndexFunc(r.Causes, func(c explore.Found) bool { return c.Key == f.Key })
+		c := &r.Causes[i]
+		c.Scenario = filepath.ToSlash(filepath.Join("finds", f.Key+".yaml"))
+		source := x.tally.Source(f.Key)
+		if err := os.WriteFile(dir.File("finds", f.Key+".yaml"), []byte(source), 0o644); err != nil {
+			return fmt.Errorf("write find: %w", err)
+		}
+		if f.HistorySHA256 == "" {
+			continue // it never ended
+		}
+		path := filepath.Join("finds", f.Key+".jsonl")
+		jobs = append(jobs, job{ID: i, Scenario: f.Key, File: c.Scenario, Source: source, Lock: x.flags.lock, Seed: f.FirstSeed, History: dir.File(path), Path: filepath.ToSlash(path)})
+	}
+	err := x.pool().play(ctx, jobs, func(a answer) {
+		c := &r.Causes[a.ID]
+		c.History = a.Run.History
+		switch {
+		case a.Defect != "" || a.Output != "":
+			r.Defects = append(r.Defects, fmt.Sprintf("seed %d, played again: %s%s", c.FirstSeed, a.Defect, a.Output))
+		case a.Run.HistorySHA256 != c.HistorySHA256:
+			r.Defects = append(r.Defects, fmt.Sprintf("not deterministic: seed %d gave two histories, %.12s and %.12s", c.FirstSeed, c.HistorySHA256, a.Run.HistorySHA256))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return writeJSON(dir.File("explore.json"), r)
+}
+
+func writeJSON(path string, v any) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("write results: %w", err)
+	}
+	out := json.NewEncoder(f)
+	out.SetIndent("", "  ")
+	out.SetEscapeHTML(false)
+	if err := errors.Join(out.Encode(v), f.Close()); err != nil {
+		return fmt.Errorf("write results: %w", err)
+	}
+	return nil
+}
+
+// readKnown reads the causes of another exploration; none when path is empty.
+func readKnown(path string) ([]explore.Cause, error) {
+	if path == "" {
+		return nil, nil
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var r explore.Results
+	if err := json.Unmarshal(b, &r); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if r.Schema != explore.Schema {
+		return nil, fmt.Errorf("%s: the schema is %q, not %q", path, r.Schema, explore.Schema)
+	}
+	var known []explore.Cause
+	for _, c := range r.Causes {
+		known = append(known, c.Cause)
+	}
+	return known, nil
+}

@@ -1,0 +1,74 @@
+package explore
+
+import (
+	"time"
+
+	"github.com/holdfast-go/holdfast/faults"
+)
+
+// when says that a fault strikes a client in a phase, or at some time when the
+// phase is empty.
+func (d *draw) when(s *faults.Spec, c string, phase Phase) {
+	if phase == "" {
+		phase = d.phase(s.Fault)
+	}
+	think := max(d.think(), 10*ms)
+	on := &faults.Anchor{Client: c}
+	if d.chance(3) {
+		on.Nth = d.number(2, 4)
+	}
+	switch phase {
+	case AcquireSent:
+		on.Moment, on.Op = faults.Received, "acquire"
+	case AcquireExecuted:
+		on.Moment, on.Op, on.Changed = faults.Executed, "acquire", true
+	case AcquireReplied:
+		on.Moment = faults.Granted
+	case Waiting:
+		// A waiter asks several times, or waits while another client holds.
+		if d.chance(2) {
+			on.Moment, on.Op, on.Nth = faults.Received, "acquire", d.number(2, 6)
+			break
+		}
+		on.Moment, on.Client = faults.Granted, d.another(c)
+		s.After = d.between(2*ms, think)
+	case Holding:
+		if d.chance(3) {
+			on.Moment = faults.Writing
+			break
+		}
+		on.Moment = faults.Granted
+		s.After = d.between(2*ms, think)
+	case Renewing:
+		on.Moment, on.Op = faults.Executed, "background"
+		on.Changed = d.chance(2)
+		if d.chance(3) {
+			on.Moment, on.Changed = faults.Received, false
+		}
+	case ReleaseSent:
+		on.Moment, on.Op = faults.Received, "release"
+	case ReleaseExecuted:
+		on.Moment, on.Op, on.Changed = faults.Executed, "release", true
+	case Idle:
+		on.Moment = faults.Released
+		s.After = d.between(ms, max(time.Duration(d.s.Workload.Rest), 100*ms))
+	default:
+		at := d.between(0, 3*d.lease())
+		s.At = &at
+		return
+	}
+	s.On = on
+}
+
+// phase draws a phase that a fault can strike in, or "" for a fault that
+// strikes at a time: one in four does.
+func (d *draw) phase(fault string) Phase {
+	if d.chance(4) && fault != "cancel" {
+		return ""
+	}
+	for {
+		if p := Phases[d.rng.IntN(len(Phases))]; possible(fault, p) {
+			return p
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package explore
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/scenarios"
+)
+
+// Cause is what went wrong in a run, and what may have led to it: two runs of
+// the same cause are the same find.
+type Cause struct {
+	// Property is the worst that is violated, Class its class if it has one.
+	Property checker.Property `json:"property"`
+	Class    string           `json:"class,omitempty"`
+	// Faults are the kinds that had struck by then, sorted, with what the
+	// workload itself did that a lock may suffer from: slow work, and closing.
+	Faults []string `json:"faults"`
+}
+
+// slowWork stands among the faults of a cause for a critical section as long
+// as a lease that nobody renews.
+const slowWork = "slow-work"
+
+// closing stands there for a client that closed its lock and went on.
+const closing = "close"
+
+// neverEnded is the class of a run that was given up.
+const neverEnded = "never ended"
+
+// Hung is the cause of a run that never ended. Which faults had struck is not
+// known.
+func Hung() Cause { return Cause{Property: checker.Progress, Class: neverEnded, Faults: []string{}} }
+
+// causeOf is the cause of a run; false when nothing is violated.
+func causeOf(s *scenarios.Scenario, h *checker.History, verdicts map[checker.Property]checker.Verdict) (Cause, bool) {
+	for _, p := range checker.Properties() {
+		v := verdicts[p.Name]
+		if v.Outcome != checker.Violated {
+			continue
+		}
+		by := h.Events[len(h.Events)-1].Time
+		if v.AtMS > 0 {
+			by = int64(v.AtMS*float64(time.Millisecond)) + int64(time.Microsecond)
+		}
+		return Cause{Property: p.Name, Class: v.Class, Faults: before(s, h, by)}, true
+	}
+	return Cause{}, false
+}
+
+// before are the kinds of fault that had struck by a time.
+func before(s *scenarios.Scenario, h *checker.History, by int64) []string {
+	kinds := []string{}
+	for _, e := range h.Events {
+		switch {
+		case e.Time > by:
+		case e.Kind == checker.Fault && e.Fault.Phase == checker.PhaseStart:
+			kinds = append(kinds, label(s.Faults[e.Fault.ID-1]))
+		case e.Kind == checker.Note && e.F == checker.Closed:
+			kinds = append(kinds, closing)
+		}
+	}
+	if workedPastLease(h, by) {
+		kinds = append(kinds, slowWork)
+	}
+	slices.Sort(kinds)
+	return slices.Compact(kinds)
+}
+
+// label names a fault, and in which of its ways it strikes where that makes
+// another hazard of it.
+func label(f faults.Spec) string {
+	switch {
+	case f.Fault == "node-restart" && f.Data == "lose":
+		return "node-restart-without-data"
+	case f.Fault == "failover" && f.Mode != "" && f.Mode != "crash":
+		return "failover-" + f.Mode
+	case f.Fault == "clock-jump" && f.By < 0:
+		return "clock-jump-back"
+	}
+	return f.Fault
+}
+
+// Key names the cause, and is safe as the name of a file.
+func (c Cause) Key() string {
+	words := []string{string(c.Property)}
+	if c.Class != "" {
+		words = append(words, strings.ReplaceAll(c.Class, " ", "-"))
+	}
+	if len(c.Faults) == 0 {
+		words = append(words, "no-fault")
+	}
+	return strings.Join(append(words, c.Faults...), "_")
+}
+
+// String says it in words.
+func (c Cause) String() string {
+	what := string(c.Property)
+	if c.Class != "" {
+		what += " (" + c.Class + ")"
+	}
+	if len(c.Faults) == 0 {
+		return what + " without any fault"
+	}
+	return fmt.Sprintf("%s after %s", what, strings.Join(c.Faults, ", "))
+}
+
+// Explains says that the same went wrong after some of the same faults.
+func (c Cause) Explains(o Cause) bool {
+	return c.Property == o.Property && c.Class == o.Class &&
+		!slices.ContainsFunc(c.Faults, func(f string) bool { return !slices.Contains(o.Faults, f) })
+}
+
+// simpler orders causes, those with fewer faults first.
+func simpler(a, b Cause) int {
+	return cmp.Or(cmp.Compare(len(a.Faults), len(b.Faults)), cmp.Compare(a.Key(), b.Key()))
+}

@@ -1,0 +1,105 @@
+package explore
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/holdfast-go/holdfast/checker"
+)
+
+// Cell is a fault that strikes a client in a phase. A fault that names no
+// client strikes all of them.
+type Cell struct {
+	Fault string `json:"fault"`
+	Phase Phase  `json:"phase"`
+}
+
+// Coverage counts how often each cell was hit.
+type Coverage map[Cell]int
+
+// Cover says which cells a history hits. Faults that could not strike hit none.
+func Cover(h *checker.History) Coverage {
+	c := Coverage{}
+	r := newReader(h)
+	for r.next < len(h.Events) {
+		e := &h.Events[r.next]
+		r.read()
+		if e.Kind != checker.Fault || e.Fault.Phase != checker.PhaseStart {
+			continue
+		}
+		for _, name := range r.struck(e.Fault) {
+			if p := r.phase(name, e.Time); p != "" {
+				c[Cell{e.Fault.Name, p}]++
+			}
+		}
+	}
+	return c
+}
+
+// Add adds the counts of another coverage.
+func (c Coverage) Add(o Coverage) {
+	for cell, n := range o {
+		c[cell] += n
+	}
+}
+
+// Holes are the cells of the faults that were never hit and can be, in order.
+func (c Coverage) Holes(faults []string) []Cell {
+	var holes []Cell
+	for _, f := range faults {
+		for _, p := range Phases {
+			if cell := (Cell{f, p}); c[cell] == 0 && possible(f, p) {
+				holes = append(holes, cell)
+			}
+		}
+	}
+	return holes
+}
+
+// Count is a cell and how often it was hit.
+type Count struct {
+	Cell
+	Hits int `json:"hits"`
+}
+
+// Counts lists the cells that were hit, by fault and then by phase.
+func (c Coverage) Counts() []Count {
+	counts := []Count{}
+	for cell, n := range c {
+		counts = append(counts, Count{cell, n})
+	}
+	slices.SortFunc(counts, func(a, b Count) int {
+		return cmp.Or(cmp.Compare(a.Fault, b.Fault), slices.Index(Phases, a.Phase)-slices.Index(Phases, b.Phase))
+	})
+	return counts
+}
+
+// Table prints how often each fault struck in each phase. A hole is a dot, a
+// cell that cannot be hit a dash.
+func (c Coverage) Table(w io.Writer, faults []string) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(tw, "fault\t")
+	for _, p := range Phases {
+		fmt.Fprintf(tw, "%s\t", p)
+	}
+	fmt.Fprintln(tw)
+	for _, f := range faults {
+		fmt.Fprintf(tw, "%s\t", f)
+		for _, p := range Phases {
+			n := c[Cell{f, p}]
+			switch {
+			case n > 0:
+				fmt.Fprintf(tw, "%d\t", n)
+			case possible(f, p):
+				fmt.Fprint(tw, ".\t")
+			default:
+				fmt.Fprint(tw, "-\t")
+			}
+		}
+		fmt.Fprintln(tw)
+	}
+	return tw.Flush()
+}

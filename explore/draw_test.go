@@ -1,0 +1,76 @@
+package explore_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/scenarios"
+)
+
+func subject(t *testing.T, name string) *scenarios.Subject {
+	t.Helper()
+	l, err := scenarios.FindSubject(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func vocabulary(t *testing.T, survivable bool) explore.Vocabulary {
+	t.Helper()
+	v, err := explore.NewVocabulary(nil, nil, survivable)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// Whatever is drawn must be a file that holdfast run takes with the lock, and
+// the same one whenever it is drawn.
+func TestDrawIsAnOrdinaryScenario(t *testing.T) {
+	holes := explore.Coverage{}.Holes(explore.Names())
+	for _, name := range scenarios.Locks() {
+		l := subject(t, name)
+		drawn := map[string]int{}
+		for seed := range uint64(150) {
+			s, src, err := explore.Draw(l, seed, vocabulary(t, false), holes)
+			if err != nil {
+				t.Fatalf("%s, seed %d: %v", name, seed, err)
+			}
+			if ok, why := s.Applies(l); !ok {
+				t.Fatalf("%s, seed %d: %s\n%s", name, seed, why, src)
+			}
+			_, again, err := explore.Draw(l, seed, vocabulary(t, false), holes)
+			if err != nil || !bytes.Equal(src, again) {
+				t.Fatalf("%s, seed %d: drawn twice (%v):\n%s\n%s", name, seed, err, src, again)
+			}
+			for _, f := range s.Faults {
+				drawn[f.Fault]++
+			}
+		}
+		for _, f := range explore.Names() {
+			if drawn[f] == 0 {
+				t.Errorf("%s: %s never comes", name, f)
+			}
+		}
+	}
+}
+
+// A survivable scenario must not have what the reference lock cannot survive.
+func TestDrawSurvivable(t *testing.T) {
+	l := subject(t, "reentrant")
+	for seed := range uint64(500) {
+		s, src, err := explore.Draw(l, seed, vocabulary(t, true), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range s.Faults {
+			switch {
+			case f.Fault == "failover", f.Fault == "clock-jump", f.Fault == "clock-drift", f.Fault == "delete-key", f.Data == "lose",
+				f.Fault == "pause" && f.For > s.Workload.Lease/2:
+				t.Fatalf("seed %d has %s:\n%s", seed, f.Fault, src)
+			}
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package explore
+
+import (
+	"slices"
+
+	"github.com/holdfast-go/holdfast/faults"
+)
+
+// pairs are faults that belong together: alone, neither does what both do.
+var pairs = []struct {
+	of   []string
+	draw func(d *draw) []faults.Spec
+}{
+	{[]string{"cut-replication", "failover"}, func(d *draw) []faults.Spec { return d.behind("cut-replication") }},
+	{[]string{"replication-lag", "failover"}, func(d *draw) []faults.Spec { return d.behind("replication-lag") }},
+	{[]string{"partition", "failover"}, (*draw).isolated},
+	{[]string{"partition", "clock-jump"}, func(d *draw) []faults.Spec { return d.overlapping("clock-jump") }},
+	{[]string{"partition", "node-restart"}, func(d *draw) []faults.Spec { return d.overlapping("node-restart") }},
+	{[]string{"partition", "delete-key"}, func(d *draw) []faults.Spec { return d.overlapping("delete-key") }},
+	{[]string{"delay", "reset"}, func(d *draw) []faults.Spec { return d.together("delay", "reset") }},
+	{[]string{"partition", "cancel"}, func(d *draw) []faults.Spec { return d.together("partition", "cancel") }},
+	{[]string{"hold-reply", "pause"}, func(d *draw) []faults.Spec { return d.together("hold-reply", "pause") }},
+	{[]string{"node-crash", "crash"}, func(d *draw) []faults.Spec { return d.together("node-crash", "crash") }},
+}
+
+// pair draws a pair of which both faults may come, if there is one.
+func (d *draw) pair(may []string) {
+	var some []func(*draw) []faults.Spec
+	for _, p := range pairs {
+		if !slices.ContainsFunc(p.of, func(name string) bool { return !slices.Contains(may, name) }) {
+			some = append(some, p.draw)
+		}
+	}
+	if len(some) == 0 {
+		return
+	}
+	draw := some[d.rng.IntN(len(some))]
+	for range patience {
+		if specs := draw(d); specs != nil && d.add(specs...) {
+			return
+		}
+	}
+}
+
+// behind lets a replica fall behind, and take over.
+func (d *draw) behind(how string) []faults.Spec {
+	if d.top.Replicas == 0 {
+		return nil
+	}
+	lag, over := d.fault(how, ""), d.fault("failover", AcquireReplied)
+	at := d.between(0, d.lease())
+	lag.Target, lag.On, lag.At, lag.After = faults.Names{over.To}, nil, &at, 0
+	lag.For = d.between(d.lease(), 3*d.lease())
+	over.After = d.between(0, d.lease()/4)
+	return []faults.Spec{lag, over}
+}
+
+// isolated leaves a client with the old primary while another one takes over.
+func (d *draw) isolated() []faults.Spec {
+	if d.top.Replicas == 0 {
+		return nil
+	}
+	over, cut := d.fault("failover", ""), d.fault("partition", "")
+	at := d.between(0, d.lease())
+	over.On, over.At, over.After, over.For, over.Mode = nil, &at, 0, 0, "isolate"
+	cut.On, cut.At, cut.After, cut.Direction = nil, &at, 0, ""
+	cut.Peer = faults.Names{over.To}
+	cut.For = d.between(d.lease(), 4*d.lease())
+	return []faults.Spec{cut, over}
+}
+
+// overlapping keeps a client from a few servers, and takes away what it has
+// on another one.
+func (d *draw) overlapping(how string) []faults.Spec {
+	few := d.strictMinority()
+	if few == nil {
+		return nil
+	}
+	c := d.anyClient()
+	cut, loss := d.fault("partition", ""), d.fault(how, "")
+	at := d.between(0, d.lease()/4)
+	cut.On, cut.At, cut.After = nil, &at, 0
+	cut.Target, cut.Peer, cut.Direction = faults.Names{c}, few, ""
+	cut.For = d.between(d.lease(), 3*d.lease())
+	loss.At, loss.On = nil, &faults.Anchor{Moment: faults.Granted, Client: c}
+	loss.After = d.between(0, d.lease()/4)
+	for loss.Target = (faults.Names{d.primary()}); slices.Contains(few, loss.Target[0]); {
+		loss.Target[0] = d.primary()
+	}
+	return []faults.Spec{cut, loss}
+}
+
+// together lets two faults strike the same client, or whatever the second one
+// strikes, one shortly after the other.
+func (d *draw) together(first, second string) []faults.Spec {
+	a := d.fault(first, "")
+	b := d.fault(second, "")
+	b.At, b.On = a.At, a.On
+	b.After = a.After + d.between(0, 500*ms)
+	if k, _ := faults.Lookup(second); k.Target != "node" && !isNode(a.Target[0]) {
+		b.Target = a.Target
+	}
+	return []faults.Spec{a, b}
+}
+
+func isNode(name string) bool { return name[0] != 'c' }

@@ -1,0 +1,165 @@
+package explore
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Schema names the format of [Results] as JSON.
+const Schema = "holdfast-explore/1"
+
+// Results is what one exploration, or one shard of it, has shown.
+type Results struct {
+	Schema     string     `json:"schema"`
+	Version    string     `json:"version"`
+	Command    string     `json:"command"` // how to do it again
+	Lock       string     `json:"lock"`
+	Seed       uint64     `json:"seed"`  // of the first run of the first shard
+	Shard      int        `json:"shard"` // from 1
+	Of         int        `json:"of"`    // shards
+	Vocabulary Vocabulary `json:"vocabulary"`
+
+	Runs     int            `json:"runs"`              // played
+	Unknown  int            `json:"unknown"`           // of them, proved nothing
+	Reasons  map[string]int `json:"reasons,omitempty"` // why, and how often
+	Violated int            `json:"violated"`          // of them, broke a promise
+	Causes   []Found        `json:"causes"`            // by simplicity
+	Coverage []Count        `json:"coverage"`
+	Strikes  []Strikes      `json:"strikes"` // of every fault that might have come
+	Defects  []string       `json:"defects,omitempty"`
+
+	Ops       int     `json:"ops"`
+	Commands  int     `json:"commands"` // Redis commands that servers executed
+	VirtualMS float64 `json:"virtual_ms"`
+	WallMS    float64 `json:"wall_ms"`
+}
+
+// Found is a cause and how often it was seen.
+type Found struct {
+	Key string `json:"key"`
+	Cause
+	Count     int    `json:"count"`
+	FirstSeed uint64 `json:"first_seed"` // the lowest
+	// Under is the key of the simplest cause seen that explains this one; empty
+	// when that is this one.
+	Under string `json:"under,omitempty"`
+	// Scenario and History are files of the first seed, relative to the
+	// directory of the results.
+	Scenario string `json:"scenario,omitempty"`
+	History  string `json:"history,omitempty"`
+	// HistorySHA256 is the hash of that history; empty for a run that never
+	// ended.
+	HistorySHA256 string `json:"history_sha256,omitempty"`
+	// Known says that it was found before, see [Know].
+	Known bool `json:"known,omitempty"`
+}
+
+// Strikes says in how many runs a fault struck.
+type Strikes struct {
+	Fault string `json:"fault"`
+	Runs  int    `json:"runs"`
+}
+
+// Fold says of every cause which simpler one explains it: the same went wrong
+// after some of the same faults. It sorts the causes, simple ones first.
+func Fold(causes []Found) {
+	slices.SortFunc(causes, func(a, b Found) int { return simpler(a.Cause, b.Cause) })
+	for i := range causes {
+		causes[i].Under = ""
+		for _, c := range causes[:i] {
+			if c.Explains(causes[i].Cause) {
+				causes[i].Under = c.Key
+				break
+			}
+		}
+	}
+}
+
+// Know marks the causes that a known one explains.
+func Know(causes []Found, known []Cause) {
+	for i := range causes {
+		causes[i].Known = slices.ContainsFunc(known, func(k Cause) bool { return k.Explains(causes[i].Cause) })
+	}
+}
+
+// Distinct are the causes that no simpler one explains, with the runs of those
+// they explain counted in. Those seen most often come first.
+func Distinct(causes []Found) []Found {
+	count := map[string]int{}
+	for _, c := range causes {
+		count[cmp.Or(c.Under, c.Key)] += c.Count
+	}
+	var some []Found
+	for _, c := range causes {
+		if c.Under == "" {
+			c.Count = count[c.Key]
+			some = append(some, c)
+		}
+	}
+	slices.SortStableFunc(some, func(a, b Found) int { return b.Count - a.Count })
+	return some
+}
+
+// Tally adds up what runs have shown, in any order.
+type Tally struct {
+	Results
+	Coverage Coverage
+	causes   map[string]*Found
+	sources  map[string]string // scenario of the first seed, by key
+	strikes  map[string]int
+}
+
+// NewTally begins to add up; about says what the results are of.
+func NewTally(about Results) *Tally {
+	about.Schema, about.Reasons = Schema, map[string]int{}
+	return &Tally{Results: about, Coverage: Coverage{}, causes: map[string]*Found{}, sources: map[string]string{}, strikes: map[string]int{}}
+}
+
+// Add adds a run.
+func (t *Tally) Add(seed uint64, s Seen) {
+	t.Runs++
+	for _, c := range s.Coverage {
+		t.Coverage[c.Cell] += c.Hits
+	}
+	for _, f := range s.Struck {
+		t.strikes[f]++
+	}
+	switch {
+	case s.Cause != nil:
+		t.Violated++
+		t.found(seed, s)
+	case s.Unknown != "":
+		t.Unknown++
+		t.Reasons[s.Unknown]++
+	}
+}
+
+func (t *Tally) found(seed uint64, s Seen) {
+	key := s.Cause.Key()
+	f := t.causes[key]
+	if f == nil {
+		f = &Found{Key: key, Cause: *s.Cause, FirstSeed: seed}
+		t.causes[key] = f
+	}
+	if f.Count++; seed <= f.FirstSeed {
+		f.FirstSeed, f.HistorySHA256, t.sources[key] = seed, s.HistorySHA256, s.Source
+	}
+}
+
+// Source is the scenario of the first run of a cause.
+func (t *Tally) Source(key string) string { return t.sources[key] }
+
+// Finish returns the results, in order.
+func (t *Tally) Finish() Results {
+	r := t.Results
+	r.Causes, r.Strikes = []Found{}, []Strikes{}
+	for _, f := range t.causes {
+		r.Causes = append(r.Causes, *f)
+	}
+	Fold(r.Causes)
+	for _, f := range r.Vocabulary.Faults {
+		r.Strikes = append(r.Strikes, Strikes{f, t.strikes[f]})
+	}
+	r.Coverage = t.Coverage.Counts()
+	return r
+}

@@ -1,0 +1,59 @@
+package explore
+
+import "github.com/holdfast-go/holdfast/checker"
+
+// workedPastLease says that some hold taken by a time, which nobody renews, was
+// wanted for nearly its lease or longer; the time in which its process was
+// paused does not count.
+func workedPastLease(h *checker.History, by int64) bool {
+	type hold struct{ from, lease int64 }
+	leases := map[int64]int64{}  // of acquires that are not renewed, by operation
+	holds := map[string][]hold{} // by client
+	paused := map[string]int64{} // since when
+	lost := map[string]int64{}   // time spent paused, so far
+	worked := func(c string, now int64) bool {
+		if since, is := paused[c]; is {
+			now = since
+		}
+		for _, x := range holds[c] {
+			if now-lost[c]-x.from >= x.lease*9/10 {
+				return true
+			}
+		}
+		return false
+	}
+	for _, e := range h.Events {
+		switch {
+		case e.Kind == checker.Fault && e.Fault.Name == "pause":
+			for _, c := range e.Fault.Targets {
+				since, was := paused[c]
+				switch {
+				case e.Fault.Phase == checker.PhaseStart && !was:
+					paused[c] = e.Time
+				case e.Fault.Phase == checker.PhaseEnd && was:
+					lost[c] += e.Time - since
+					delete(paused, c)
+				}
+			}
+		case e.Kind == checker.Invoke && e.F == checker.Acquire && e.Args != nil && e.Args.Lease > 0 && !e.Args.Renewed:
+			leases[e.Op] = e.Args.Lease
+		case e.Kind == checker.OK && e.F == checker.Acquire && leases[e.Op] > 0 && e.Time <= by:
+			holds[e.Client] = append(holds[e.Client], hold{e.Time - lost[e.Client], leases[e.Op]})
+		case e.Kind == checker.Invoke && (e.F == checker.Write || e.F == checker.Release):
+			if worked(e.Client, e.Time) {
+				return true
+			}
+			if e.F == checker.Release {
+				holds[e.Client] = nil
+			}
+		case e.Kind == checker.Note && e.F == checker.Crashed:
+			if worked(e.Client, e.Time) {
+				return true
+			}
+			holds[e.Client] = nil
+		case e.Kind == checker.Note && e.F == checker.Lost:
+			holds[e.Client] = nil
+		}
+	}
+	return false
+}
