@@ -162,6 +162,7 @@ sweeps:
 	@$(BUILT); \
 	sweep() { name=$$1; shift; "$$dir/holdfast" sweep "$$@" --format markdown --out "$$dir/out" >"$$dir/$$name"; cp "$$dir/out/sweep.svg" "docs/sweep-$$name.svg"; }; \
 	sweep lag failover-at-random --lock reentrant --over lag=1ms~500ms:10 --seeds 2000; \
+	"$$dir/holdfast" sweep failover-at-random --lock reentrant --over lag=5ms --seeds 10000 --format markdown >"$$dir/five"; \
 	sweep acks failover-of-two-at-random --lock reentrant-wait --over lag=50ms,100ms,200ms,400ms --over acks=1,2 --seeds 1000; \
 	sweep pause pause-at-random --lock reentrant --over pause=5s..12s:15 --seeds 500; \
 	sweep pause-and-lease pause-at-random --lock reentrant --over pause=4s..16s:7 --over lease=6s..15s:4 --seeds 100; \

@@ -17,7 +17,7 @@ import (
 // equally large, however far apart the values are.
 func (r *Result) heatMap() ([]byte, error) {
 	first, second := r.plan.Axes[0], r.plan.Axes[1]
-	p := sheet(r.title() + ": part of the " + r.plan.events() + " with two holders")
+	p := sheet(r.title() + ": two holders, of the " + r.plan.events())
 	p.X.Label.Text, p.Y.Label.Text = first.Param.label, second.Param.label
 	p.Add(plotter.NewHeatMap(cells{r}, shades{}))
 
@@ -26,8 +26,13 @@ func (r *Result) heatMap() ([]byte, error) {
 	for i, point := range r.Points {
 		share := point.Overlap.Share
 		word := percent(share)
-		if point.Count.overlap().Of == 0 {
+		switch known := point.Count.overlap(); {
+		case known.Of == 0:
 			word = "?"
+		case known.Hits == 0:
+			word = "none"
+		case known.Hits == known.Of:
+			word = "all"
 		}
 		labels.XYs = append(labels.XYs, plotter.XY{X: float64(i % len(first.Values)), Y: float64(i / len(first.Values))})
 		labels.Labels = append(labels.Labels, word)
@@ -48,7 +53,7 @@ func (r *Result) heatMap() ([]byte, error) {
 	p.Add(words)
 	p.X.Tick.Marker, p.Y.Tick.Marker = nominal(first), nominal(second)
 	width, height := 80+54*len(first.Values), 90+26*len(second.Values)
-	return chart.SVG(p, vg.Points(float64(min(1400, max(320, width)))), vg.Points(float64(min(1400, max(160, height)))))
+	return chart.SVG(p, vg.Points(float64(min(1400, max(480, width)))), vg.Points(float64(min(1400, max(160, height)))))
 }
 
 // nominal has a tick for each value, at its place in the order.

@@ -32,13 +32,13 @@ type Param struct {
 func Params() []Param {
 	return []Param{
 		{Name: "acks", Summary: "how many replicas must confirm a grant, for locks that wait for them", Count: true,
-			noun: "a grant that %s must confirm", label: "replicas that must confirm", set: setAcks},
+			noun: "grants that %s must confirm", label: "replicas that must confirm", set: setAcks},
 		{Name: "clock-jump", Summary: "how far the clock jumps, in the clock-jump faults", noun: "a clock jump of %s", label: "clock jump",
 			set: ofFaults("clock-jump", func(f *faults.Spec, v faults.Duration) { f.By = v })},
 		{Name: "delay", Summary: "how late messages are: by of the delay faults, or the latency where there are none",
 			noun: "a message delay of %s", label: "message delay", set: setDelay},
 		{Name: "hold", Summary: "how long every client works in its critical sections", noun: "holds of %s", label: "length of a hold", set: setHold},
-		{Name: "lag", Summary: "how late replication is", noun: "a replication lag of %s", label: "replication lag", set: setLag},
+		{Name: "lag", Summary: "how late replication is: by of the replication-lag faults, or all of it where there are none", noun: "a replication lag of %s", label: "replication lag", set: setLag},
 		{Name: "lease", Summary: "the lease of the workload, or TTL", noun: "a lease of %s", label: "lease", set: setLease},
 		{Name: "pause", Summary: "how long the pause faults last", noun: "a pause of %s", label: "length of the pause",
 			set: ofFaults("pause", func(f *faults.Spec, v faults.Duration) { f.For = v })},
@@ -112,6 +112,10 @@ func setHold(s *scenarios.Scenario, v Value) error {
 }
 
 func setLag(s *scenarios.Scenario, v Value) error {
+	err := ofFaults("replication-lag", func(f *faults.Spec, by faults.Duration) { f.By, f.Jitter = by, min(f.Jitter, by) })(s, v)
+	if err == nil {
+		return nil
+	}
 	if s.Topology.Replicas == 0 {
 		return errors.New("it has no replica, so there is no replication to be late")
 	}

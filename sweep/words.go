@@ -41,13 +41,17 @@ func span(d time.Duration) string {
 // with is a value in a sentence: "a replication lag of 5 ms".
 func (p Param) with(v Value) string { return fmt.Sprintf(p.noun, p.plain(v)) }
 
-// words is a point in a sentence.
-func (p *Plan) words(at Point) string {
-	var all []string
+// words is a point in a sentence, after what else is to be said first.
+func (p *Plan) words(at Point, first ...string) string {
+	all := first
 	for i, a := range p.Axes {
 		all = append(all, a.Param.with(at[i]))
 	}
-	return strings.Join(all, " and ")
+	last := len(all) - 1
+	if last == 0 {
+		return all[0]
+	}
+	return strings.Join(all[:last], ", ") + " and " + all[last]
 }
 
 // setting is a point in a sentence, with the lease that holds there.
@@ -57,7 +61,7 @@ func (p *Plan) setting(at Point) string {
 			return p.words(at)
 		}
 	}
-	return leaseOf(p.Scenario) + " and " + p.words(at)
+	return p.words(at, leaseOf(p.Scenario))
 }
 
 func leaseOf(s *scenarios.Scenario) string {
