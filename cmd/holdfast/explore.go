@@ -7,8 +7,6 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -99,24 +97,15 @@ func (f *exploreFlags) check() error {
 	if f.runs == 0 && f.time == 0 {
 		f.time = time.Minute
 	}
-	if err := f.parseShard(); err != nil {
+	part, err := parseShard(f.shard)
+	if err != nil {
 		return err
 	}
+	f.part, f.of = part.index, part.of
 	if err := checkWorkers(f.workers, f.stall); err != nil {
 		return err
 	}
 	return checkFormat(f.format, tableFormats)
-}
-
-func (f *exploreFlags) parseShard() error {
-	i, n, ok := strings.Cut(f.shard, "/")
-	part, err := strconv.Atoi(i)
-	of, err2 := strconv.Atoi(n)
-	if !ok || err != nil || err2 != nil || part < 1 || part > of {
-		return usage("--shard "+quote(f.shard)+" is not I/N, with I from 1 to N", "the second of eight parts: --shard 2/8")
-	}
-	f.part, f.of = part, of
-	return nil
 }
 
 func runExplore(c *cobra.Command, f exploreFlags) error {
