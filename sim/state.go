@@ -95,7 +95,7 @@ func (n *node) state() NodeState {
 	n.exec.Lock()
 	defer n.exec.Unlock()
 	now := n.clock.now()
-	s := NodeState{Name: n.name, Role: n.role, Up: n.up, ClockAhead: now.Sub(time.Now()), ClockRate: n.clock.rate, Changes: n.offset}
+	s := NodeState{Name: n.name, Role: n.role, Up: n.up, ClockAhead: time.Until(now), ClockRate: n.clock.rate, Changes: n.offset}
 	for _, k := range sortedKeys(n.data) {
 		v, ttl := n.data[k], time.Duration(-1)
 		if !v.ExpireAt.IsZero() {
