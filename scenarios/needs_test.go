@@ -90,3 +90,18 @@ func TestFaultsOnReplicasNeedThem(t *testing.T) {
 		}
 	}
 }
+
+// A lock that waits for more replicas than there are would never be granted.
+func TestAcksNeedReplicas(t *testing.T) {
+	s := &Scenario{Topology: Topology{Clients: 1, Replicas: 1}, Workload: Workload{Acks: 2}}
+	if ok, why := s.Applies(builtIn("reentrant-wait")); ok || why != "it waits for 2 replicas, and there are 1" {
+		t.Errorf("%v, %q", ok, why)
+	}
+	if ok, why := s.Applies(builtIn("reentrant")); !ok {
+		t.Errorf("a lock that does not wait: %s", why)
+	}
+	s.Topology.Replicas = 2
+	if ok, why := s.Applies(builtIn("reentrant-wait")); !ok {
+		t.Errorf("with two replicas: %s", why)
+	}
+}

@@ -45,7 +45,7 @@ func (r *Result) Sentences() []string {
 		all = append(all, r.plan.sentence(points[least], r.Points[least].Count))
 	}
 	all = append(all, r.plan.sentence(points[most], r.Points[most].Count), r.plan.lostSentence(points[most], r.Points[most].Count))
-	if least >= 0 && len(r.Boundaries) == 0 && r.everywhere() {
+	if len(r.Points) > 1 && len(r.Boundaries) == 0 && r.everywhere() {
 		all = append(all, "there are overlaps at every value that was played: they begin beyond these, or have no such boundary")
 	}
 	for _, b := range r.Boundaries {
