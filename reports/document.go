@@ -110,7 +110,7 @@ func (r *Run) undecided() bool {
 	}
 	some := false
 	for p, v := range r.Verdicts {
-		if r.matches(p) {
+		if r.Matches(p) {
 			continue
 		}
 		if v.Outcome != checker.Unknown {
@@ -121,8 +121,8 @@ func (r *Run) undecided() bool {
 	return some
 }
 
-// matches says whether the verdict on p is the one the scenario argues for.
-func (r *Run) matches(p checker.Property) bool {
+// Matches says whether the verdict on p is the one the scenario argues for.
+func (r *Run) Matches(p checker.Property) bool {
 	v := r.Verdicts[p]
 	if want, ok := r.Expected[p]; ok && want != v.Outcome {
 		return false

@@ -142,7 +142,7 @@ func (r *Run) verdictView(p checker.Property) verdictView {
 	v := r.Verdicts[p]
 	out := verdictView{
 		Property: clean(string(p)), Outcome: verdictWords(v.Outcome, v.Class), Expected: r.expectedWords(p),
-		Reason: clean(v.Reason), Unexpected: !r.matches(p),
+		Reason: clean(v.Reason), Unexpected: !r.Matches(p),
 	}
 	if v.Outcome != checker.Good || out.Unexpected {
 		out.Facts = verdictFacts(v)

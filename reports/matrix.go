@@ -164,13 +164,13 @@ func (r *Run) findings() []finding {
 		if r.Failure != "" && v.Outcome == "unknown" {
 			continue // as the failure says already
 		}
-		if r.matches(p) && v.Outcome != "unknown" {
+		if r.Matches(p) && v.Outcome != "unknown" {
 			continue
 		}
 		out = append(out, finding{
 			run: r, property: clean(string(p)), got: verdictWords(v.Outcome, v.Class), want: r.expectedWords(p),
 			reason: clean(v.Reason), facts: verdictFacts(v), because: clean(r.Because[p]),
-			expected: r.matches(p), seeds: seeds,
+			expected: r.Matches(p), seeds: seeds,
 		})
 	}
 	if len(out) == 0 && !r.expected() {

@@ -134,7 +134,7 @@ func textRun(w *bufio.Writer, d Document, r *Run) {
 		for _, p := range r.properties() {
 			v := r.Verdicts[p]
 			note := ""
-			if !r.matches(p) {
+			if !r.Matches(p) {
 				note = "[not as expected]"
 			}
 			rows = append(rows, []string{clean(string(p)), verdictWords(v.Outcome, v.Class), r.expectedWords(p), note})
@@ -187,7 +187,7 @@ func textReasons(w *bufio.Writer, r *Run, p property) {
 	if facts := verdictFacts(v); facts != "" && v.Outcome != "ok" {
 		writeWrapped(w, indent, facts)
 	}
-	if b := clean(r.Because[p]); b != "" && (v.Outcome != "ok" || !r.matches(p)) {
+	if b := clean(r.Because[p]); b != "" && (v.Outcome != "ok" || !r.Matches(p)) {
 		writeWrapped(w, indent, "expected because: "+b)
 	}
 }

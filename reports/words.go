@@ -176,7 +176,7 @@ func (d Document) headline() string {
 			continue
 		}
 		broken++
-		if runs[i].matches(checker.Exclusion) {
+		if runs[i].Matches(checker.Exclusion) {
 			argued++
 		}
 	}

@@ -74,15 +74,12 @@ func claimsOfGuest(d *worker.Description, s *Scenario) checker.Claims {
 
 // suitsGuest says whether a guest can do what a scenario is made of.
 func suitsGuest(d *worker.Description, s *Scenario) (ok bool, reason string) {
-	has := func(kinds ...string) bool {
-		return slices.ContainsFunc(s.Faults, func(f faults.Spec) bool { return slices.Contains(kinds, f.Fault) })
-	}
 	switch {
 	case s.Topology.Cluster && !d.CanReach(worker.ThroughCluster):
 		return false, "its client is not one for a cluster"
-	case has("cancel") && !d.Claims.Cancels:
+	case s.has("cancel") && !d.Claims.Cancels:
 		return false, "it does not claim that an operation can be cancelled"
-	case has("drop-message", "slow-subscribe") && !d.Claims.Messages:
+	case s.has("drop-message", "slow-subscribe") && !d.Claims.Messages:
 		return false, "its waiters are not woken by messages"
 	case s.closes() && !d.Claims.Closes:
 		return false, "it does not claim that it can be closed while it is in use"
@@ -90,6 +87,11 @@ func suitsGuest(d *worker.Description, s *Scenario) (ok bool, reason string) {
 		return false, "it does not claim that an acquire can have a lease of its own"
 	}
 	return true, ""
+}
+
+// has says whether there is a fault of one of the kinds.
+func (s *Scenario) has(kinds ...string) bool {
+	return slices.ContainsFunc(s.Faults, func(f faults.Spec) bool { return slices.Contains(kinds, f.Fault) })
 }
 
 // aboutCommands says that a fault of the scenario waits for a command of Redis,
@@ -143,10 +145,11 @@ func kin(d *worker.Description) []relative {
 	default:
 		all = append(all, relative{lock: "reentrant"})
 	}
-	if !d.Claims.Renewal && d.Groups() == 1 {
-		all = append(all, relative{"set-px-lua", true, "it does not claim that a hold is renewed"})
+	if d.Claims.Renewal || d.Groups() > 1 {
+		return all
 	}
-	if !d.Claims.Renewal && d.Groups() == 1 && !d.Claims.Fencing {
+	all = append(all, relative{"set-px-lua", true, "it does not claim that a hold is renewed"})
+	if !d.Claims.Fencing {
 		slices.Reverse(all)
 	}
 	return all

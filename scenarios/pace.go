@@ -41,13 +41,10 @@ func (s *Scenario) Pace(l *Subject) float64 {
 // suitable is the pace at which real servers get done what the scenario is
 // about.
 func (s *Scenario) suitable(l *Subject) float64 {
-	has := func(kinds ...string) bool {
-		return slices.ContainsFunc(s.Faults, func(f faults.Spec) bool { return slices.Contains(kinds, f.Fault) })
-	}
 	switch {
-	case has("failover"):
+	case s.has("failover"):
 		return unhurried
-	case l.ownServers() != nil, s.needs(l).replicas && has("node-restart", "node-crash"):
+	case l.ownServers() != nil, s.needs(l).replicas && s.has("node-restart", "node-crash"):
 		return asWritten
 	case l.groups > 1 && l.claims(s).Quorum == l.groups:
 		return brisk
