@@ -69,6 +69,7 @@ unit:
 # The Go adapters, which are modules of their own.
 guests:
 	@test -z "$$(gofmt -l adapters)" || { echo "not gofmt'ed:"; gofmt -l adapters; exit 1; }
+	@if $(HAVE_REDIS); then export HOLDFAST_REQUIRE_REDIS=1; fi; set -x; \
 	cd adapters && go vet ./... && go run $(STATICCHECK) ./... && go test -timeout 10m ./...
 	cd adapters/etcd && go vet ./... && go run $(STATICCHECK) ./... && go test -timeout 10m ./...
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"maps"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -36,6 +37,9 @@ func TestQuick(t *testing.T) {
 		t.Skip("takes some seconds")
 	}
 	if _, err := exec.LookPath("redis-server"); err != nil {
+		if os.Getenv("HOLDFAST_REQUIRE_REDIS") != "" {
+			t.Fatal(err)
+		}
 		t.Skip("no redis-server")
 	}
 	var out strings.Builder

@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"os"
 	"os/exec"
 	"sync/atomic"
 	"testing"
@@ -124,6 +125,9 @@ func connect(t *testing.T) (rueidislock.Locker, *wire) {
 	t.Parallel()
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
+		if os.Getenv("HOLDFAST_REQUIRE_REDIS") != "" {
+			t.Fatal(err)
+		}
 		t.Skip("there is no redis-server")
 	}
 	dir := t.TempDir()
