@@ -13,7 +13,7 @@ var documented = map[Func]map[Kind][]string{
 func judgeErrors(t *trace) Verdict {
 	v := Verdict{Outcome: Good}
 	for _, o := range t.ops {
-		v = earlier(v, classOf(o))
+		v = earlier(v, t.classOf(o))
 		if len(t.changes) > 0 {
 			v = earlier(v, t.contradicted(o))
 		}
@@ -24,7 +24,7 @@ func judgeErrors(t *trace) Verdict {
 	return v
 }
 
-func classOf(o *op) Verdict {
+func (t *trace) classOf(o *op) Verdict {
 	if o.kind != Fail && o.kind != Info {
 		return Verdict{Outcome: Good}
 	}
@@ -33,6 +33,9 @@ func classOf(o *op) Verdict {
 	right := class != ErrOther && class != "" && !listed
 	for _, a := range allowed {
 		right = right || a == class
+	}
+	if o.f == Acquire && o.kind == Fail && class == ErrLost && t.claim.Reentrant {
+		right = t.hadHold(o) // there was something to lose
 	}
 	if right {
 		return Verdict{Outcome: Good}
