@@ -102,12 +102,14 @@ func claimsOf(t *trace, k ownerLock) []Claim {
 			default:
 				count++
 			}
-		case s.o.f == Release && !s.ret && cur != nil && count <= 1:
+		case s.o.f == Release && !s.ret && cur != nil && count <= 1 && !t.leavesSome(s.o):
 			finish(s.t, "release", s.o.id)
 		case s.o.f == Release && s.ret && cur != nil && s.o.inv >= cur.From:
 			switch {
 			case s.o.kind == Fail && (s.o.res.Error == ErrNotHeld || s.o.res.Error == ErrLost):
 				finish(s.t, "lost", s.o.id)
+			case t.leavesSome(s.o):
+				count = s.o.res.Count
 			default:
 				count--
 			}
@@ -116,3 +118,7 @@ func claimsOf(t *trace, k ownerLock) []Claim {
 	finish(t.endTime, "end", 0)
 	return all
 }
+
+// leavesSome says whether a release has told how many holds its owner still
+// has: then it has ended none of its claims, whatever became of those before.
+func (t *trace) leavesSome(o *op) bool { return t.claim.Reentrant && o.kind == OK && o.res.Count > 0 }

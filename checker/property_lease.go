@@ -41,7 +41,7 @@ func (t *trace) onItsWay(h *heldLease, group string) int64 {
 	if !ok {
 		return 0
 	}
-	disturbed := t.overlap(h.o.inv, granted, 0, func(f *faultSpan) bool { return f.touchesClient(h.o.client) })
+	disturbed := t.overlap(h.o.inv, granted, pauseOfClient, func(f *faultSpan) bool { return f.touchesClient(h.o.client) })
 	return min(granted-h.o.inv, t.allow.underway+t.allow.machine+disturbed)
 }
 

@@ -107,6 +107,11 @@ func (t *trace) waiting(lock string) *waiting {
 	for _, i := range t.ended[lock] {
 		w.believed = append(w.believed, [2]int64{t.claims[i].From, t.claims[i].To})
 	}
+	for _, o := range t.byLock[lock] {
+		if when, crashed := t.crashed[o.client]; crashed && o.f == Acquire && o.open() {
+			w.believed = append(w.believed, [2]int64{when, when}) // it may have been granted, and leave a lease of its own
+		}
+	}
 	w.believed = merged(w.believed)
 	for _, o := range t.byLock[lock] {
 		if o.f == Acquire && t.claim.Lease {
@@ -138,12 +143,32 @@ func (t *trace) waitsForSomebody(o *op, w *waiting) Verdict {
 	if idle <= bound {
 		return Verdict{Outcome: Good}
 	}
+	if late := t.renewedLate(o.lock, from); late > from && to-late-t.overlap(late, to, t.allow.healing, disturbs(o.client)) <= bound {
+		return Verdict{Outcome: Good}
+	}
 	leases := "the lock has no leases"
 	if w.lease > 0 {
 		leases = "no lease is longer than " + long(w.lease)
 	}
 	return violation(from+bound, opIDs(o, t.lastHolder(o.lock, from)), "%s waited from %s to %s while nobody held the lock: %s, and %s",
 		o.owner, at(from), at(to), t.lastHeld(o.lock, from), leases)
+}
+
+// renewedLate is when the last holder's last renewal arrived that it had sent
+// before it let go and that faults have held up ever since; 0 without one. The
+// lease counts from there, and no lock can call it back.
+func (t *trace) renewedLate(lock string, letGo int64) int64 {
+	holder := t.lastHolder(lock, letGo)
+	if holder == nil {
+		return 0
+	}
+	var late int64
+	for _, i := range t.ofOwner(ownerLock{holder.owner, lock}, letGo) {
+		if c := &t.changes[i]; t.commandOf(c, holder) && c.holder == holder.owner && c.raises() && t.heldUpSince(c.By, letGo, c.t) {
+			late = c.t
+		}
+	}
+	return late
 }
 
 // notOnFree looks in the server log for a stretch of a wait in which enough
