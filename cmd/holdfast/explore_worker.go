@@ -33,6 +33,11 @@ func playDrawn(j job, a answer) answer {
 	if err := rundir.Judge(&a.Run, s, l, explore.Judged(p)); err != nil {
 		return fail(fmt.Errorf("%s: %w", s.Name, err))
 	}
+	if j.Beside != "" {
+		if err := onlyMutant(a.Run.Verdicts, s, j.Beside, j.Seed); err != nil {
+			return fail(err)
+		}
+	}
 	seen := explore.Observe(s, p.History, a.Run.Verdicts)
 	if seen.Cause != nil {
 		seen.Source, seen.HistorySHA256 = string(src), a.Run.HistorySHA256
