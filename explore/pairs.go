@@ -2,8 +2,10 @@ package explore
 
 import (
 	"slices"
+	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/scenarios"
 )
 
 // pairs are faults that belong together: alone, neither does what both do.
@@ -17,6 +19,7 @@ var pairs = []struct {
 	{[]string{"partition", "clock-jump"}, func(d *draw) []faults.Spec { return d.overlapping("clock-jump") }},
 	{[]string{"partition", "node-restart"}, func(d *draw) []faults.Spec { return d.overlapping("node-restart") }},
 	{[]string{"partition", "delete-key"}, func(d *draw) []faults.Spec { return d.overlapping("delete-key") }},
+	{[]string{"delay", "partition"}, (*draw).slowThenCut},
 	{[]string{"delay", "reset"}, func(d *draw) []faults.Spec { return d.together("delay", "reset") }},
 	{[]string{"partition", "cancel"}, func(d *draw) []faults.Spec { return d.together("partition", "cancel") }},
 	{[]string{"hold-reply", "pause"}, func(d *draw) []faults.Spec { return d.together("hold-reply", "pause") }},
@@ -35,7 +38,7 @@ func (d *draw) pair(may []string) {
 		return
 	}
 	draw := some[d.rng.IntN(len(some))]
-	for range patience {
+	for range attempts {
 		if specs := draw(d); specs != nil && d.add(specs...) {
 			return
 		}
@@ -88,6 +91,29 @@ func (d *draw) overlapping(how string) []faults.Spec {
 		loss.Target[0] = d.primary()
 	}
 	return []faults.Spec{cut, loss}
+}
+
+// slowThenCut makes a holder's replies slow, and then cuts it off, for longer
+// than its lease: what it knows of its last renewal is late.
+func (d *draw) slowThenCut() []faults.Spec {
+	slow, cut := d.fault("delay", AcquireReplied), d.fault("partition", "")
+	slow.On.Nth, slow.After = 0, 0
+	slow.By, slow.Jitter, slow.Direction, slow.Peer = d.between(100*ms, d.lease()/4), 0, "to-client", nil
+	slow.For = d.between(d.lease()/3, 3*d.lease()/2)
+	cut.Target, cut.At, cut.On, cut.After = slow.Target, nil, slow.On, slow.For
+	cut.Direction, cut.Peer, cut.For = "", nil, d.between(d.lease(), 3*d.lease())
+	d.busy(slow.Target[0], time.Duration(cut.After+cut.For))
+	return []faults.Spec{slow, cut}
+}
+
+// busy lets a client work for that long in each of its holds.
+func (d *draw) busy(client string, think time.Duration) {
+	if d.s.Override == nil {
+		d.s.Override = map[string]scenarios.Override{}
+	}
+	o, long := d.s.Override[client], faults.Duration(think)
+	o.Think = &long
+	d.s.Override[client] = o
 }
 
 // together lets two faults strike the same client, or whatever the second one

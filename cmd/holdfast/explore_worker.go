@@ -33,8 +33,8 @@ func playDrawn(j job, a answer) answer {
 	if err := rundir.Judge(&a.Run, s, l, explore.Judged(p)); err != nil {
 		return fail(fmt.Errorf("%s: %w", s.Name, err))
 	}
-	if j.Beside != "" {
-		if err := onlyMutant(a.Run.Verdicts, s, j.Beside, j.Seed); err != nil {
+	if j.Beside {
+		if err := keepMistakes(a.Run.Verdicts, s, l, j.Seed); err != nil {
 			return fail(err)
 		}
 	}

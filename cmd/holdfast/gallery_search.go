@@ -79,7 +79,7 @@ func playSearches(ctx context.Context, all []*search, f galleryFlags, stderr io.
 				for i := range p.answers {
 					seed := t.FirstSeed + uint64(t.Runs+i)
 					of[len(jobs)] = p
-					jobs = append(jobs, job{ID: len(jobs), Scenario: fmt.Sprintf("explored-%d", seed), Lock: s.mutant.Name, Beside: s.mutant.Of, Seed: seed, Explore: plan})
+					jobs = append(jobs, job{ID: len(jobs), Scenario: fmt.Sprintf("explored-%d", seed), Lock: s.mutant.Name, Beside: true, Seed: seed, Explore: plan})
 				}
 			}
 		}

@@ -53,9 +53,10 @@ type job struct {
 	Look *scenarios.Watch `json:"look,omitempty"`
 	// Explore asks for a scenario to be drawn from the seed, instead of Source.
 	Explore *explore.Plan `json:"explore,omitempty"`
-	// Beside is a lock that the drawn run is played with too, where something
-	// is violated: only what that one does not violate counts.
-	Beside string `json:"beside,omitempty"`
+	// Beside plays the drawn run also with the lock that Lock, a mutant, is
+	// made from, where something is violated: only what that one does not
+	// violate counts.
+	Beside bool `json:"beside,omitempty"`
 }
 
 // readFrom is the file that a run's scenario was read from, empty for a
