@@ -47,8 +47,9 @@ no verdict and catches nothing.
 
 With --explore nothing of the catalogue is used: scenarios are drawn as
 holdfast explore draws them. A mutant is found when it violates a property that
-its original keeps in the very same scenario, with the same seed and with four
-others. A trial plays run after run until one has a find, or --runs are played;
+its original keeps in the very same scenario: the mutant in four of eight seeds
+at least, with the faults striking in the same phases, the original in none. A
+trial plays run after run until one has a find, or --runs are played;
 run k has seed S + k, and S is different for each trial. The table has how many
 trials had a find, the median number of runs until then, and what was violated
 after which faults.
