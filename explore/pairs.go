@@ -8,7 +8,8 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
-// pairs are faults that belong together: alone, neither does what both do.
+// pairs are faults that belong together: alone, neither does what both do. Some
+// are one fault that belongs to a certain time, and to work of a certain length.
 var pairs = []struct {
 	of   []string
 	draw func(d *draw) []faults.Spec
@@ -20,6 +21,8 @@ var pairs = []struct {
 	{[]string{"partition", "node-restart"}, func(d *draw) []faults.Spec { return d.overlapping("node-restart") }},
 	{[]string{"partition", "delete-key"}, func(d *draw) []faults.Spec { return d.overlapping("delete-key") }},
 	{[]string{"delay", "partition"}, (*draw).slowThenCut},
+	{[]string{"delete-key"}, (*draw).robbed},
+	{[]string{"node-crash"}, (*draw).downAtRelease},
 	{[]string{"delay", "reset"}, func(d *draw) []faults.Spec { return d.together("delay", "reset") }},
 	{[]string{"partition", "cancel"}, func(d *draw) []faults.Spec { return d.together("partition", "cancel") }},
 	{[]string{"hold-reply", "pause"}, func(d *draw) []faults.Spec { return d.together("hold-reply", "pause") }},
@@ -106,13 +109,34 @@ func (d *draw) slowThenCut() []faults.Spec {
 	return []faults.Spec{slow, cut}
 }
 
-// busy lets a client work for that long in each of its holds.
+// robbed deletes the key of a holder that has long to work, where others are
+// quick: they come and go before it looks again.
+func (d *draw) robbed() []faults.Spec {
+	loss := d.fault("delete-key", AcquireReplied)
+	loss.On.Nth, loss.After = 0, d.between(2*ms, d.lease()/3)
+	d.s.Workload.Think = d.between(5*ms, 300*ms)
+	d.busy(loss.On.Client, time.Duration(d.between(d.lease()/2, d.lease())))
+	return []faults.Spec{loss}
+}
+
+// downAtRelease takes a server away when a holder is about to release, and
+// brings it back before the lease is over.
+func (d *draw) downAtRelease() []faults.Spec {
+	down := d.fault("node-crash", Holding)
+	down.At, down.After = nil, 0
+	down.On = &faults.Anchor{Moment: faults.Writing, Client: d.anyClient(), Nth: d.number(1, 2)}
+	down.For = d.between(d.lease()/3, d.lease())
+	return []faults.Spec{down}
+}
+
+// busy lets a client work for that long in each of its holds, and have them
+// renewed.
 func (d *draw) busy(client string, think time.Duration) {
 	if d.s.Override == nil {
 		d.s.Override = map[string]scenarios.Override{}
 	}
-	o, long := d.s.Override[client], faults.Duration(think)
-	o.Think = &long
+	o, long, explicit := d.s.Override[client], faults.Duration(think), false
+	o.Think, o.Explicit = &long, &explicit
 	d.s.Override[client] = o
 }
 
