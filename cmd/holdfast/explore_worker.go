@@ -10,7 +10,7 @@ import (
 )
 
 // playDrawn draws, plays and judges one run of an exploration.
-func playDrawn(j job, a answer) answer {
+func playDrawn(j job, a answer, still *standstill) answer {
 	began := time.Now()
 	fail := func(err error) answer {
 		a.Defect = err.Error()
@@ -25,7 +25,8 @@ func playDrawn(j job, a answer) answer {
 		return fail(err)
 	}
 	a.Run.Scenario, a.Drawn = s.Name, &explore.Seen{Source: string(src)}
-	p, err := scenarios.Play(s, l, j.Seed, version)
+	var p *scenarios.Played
+	still.play(func() { p, err = scenarios.Play(s, l, j.Seed, version) })
 	if err != nil {
 		return fail(err)
 	}

@@ -103,6 +103,8 @@ func (quiet) Printf(context.Context, string, ...any) {}
 func work(stdin io.Reader, stdout io.Writer) error {
 	redis.SetLogger(quiet{})
 	in, out := json.NewDecoder(bufio.NewReader(stdin)), json.NewEncoder(stdout)
+	still := &standstill{}
+	go still.watch(os.Stderr)
 	for {
 		var j job
 		if err := in.Decode(&j); errors.Is(err, io.EOF) {
@@ -110,17 +112,17 @@ func work(stdin io.Reader, stdout io.Writer) error {
 		} else if err != nil {
 			return defect(fmt.Errorf("read job: %w", err))
 		}
-		if err := out.Encode(play(j)); err != nil {
+		if err := out.Encode(play(j, still)); err != nil {
 			return defect(fmt.Errorf("write answer: %w", err))
 		}
 	}
 }
 
 // play plays, judges and stores one run.
-func play(j job) (a answer) {
+func play(j job, still *standstill) (a answer) {
 	a = answer{ID: j.ID, Run: reports.Run{Scenario: j.Scenario, Lock: j.Lock, World: "sim", Seed: j.Seed, File: j.readFrom()}}
 	if j.Explore != nil {
-		return playDrawn(j, a)
+		return playDrawn(j, a, still)
 	}
 	began := time.Now()
 	s, err := scenarios.Parse(j.File, []byte(j.Source))
@@ -137,7 +139,8 @@ func play(j job) (a answer) {
 	if j.Look != nil {
 		look = *j.Look
 	}
-	p, err := scenarios.PlayWatched(s, l, j.Seed, version, look)
+	var p *scenarios.Played
+	still.play(func() { p, err = scenarios.PlayWatched(s, l, j.Seed, version, look) })
 	if err != nil {
 		a.Defect = err.Error()
 		return a
