@@ -27,6 +27,7 @@ type exploreFlags struct {
 	survivable bool
 	known      string
 	shrink     bool
+	catalogue  bool
 	shard      string
 	out        string
 	format     string
@@ -76,6 +77,7 @@ run could be judged; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().BoolVar(&f.survivable, "survivable", false, "only what the reference lock should survive: no lost data, no moved clocks, no pause past a lease")
 	c.Flags().StringVar(&f.known, "known", "", "explore.json whose causes are known: they are counted, and are no find")
 	c.Flags().BoolVar(&f.shrink, "shrink", true, "make every find as small as it can be")
+	c.Flags().BoolVar(&f.catalogue, "catalogue", false, "afterwards, say which hazards of the catalogue came by themselves")
 	c.Flags().StringVar(&f.shard, "shard", "1/1", "which part of the runs to play, as I/N")
 	c.Flags().StringVar(&f.out, "out", "", "directory for the results and the finds (default holdfast-runs/TIME)")
 	c.Flags().StringVar(&f.format, "format", "text", "what to print: text, json or markdown")
