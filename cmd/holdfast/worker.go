@@ -51,6 +51,8 @@ type job struct {
 	Surprise bool `json:"surprise,omitempty"`
 	// Look says what to look at meanwhile; nil for nothing.
 	Look *scenarios.Watch `json:"look,omitempty"`
+	// Observe asks what a judged run has shown, as of one that was drawn.
+	Observe bool `json:"observe,omitempty"`
 	// Explore asks for a scenario to be drawn from the seed, instead of Source.
 	Explore *explore.Plan `json:"explore,omitempty"`
 }
@@ -72,7 +74,8 @@ type answer struct {
 	Output string      `json:"output,omitempty"` // the history could not be written
 	// Seen is what the job has asked to look at.
 	Seen *scenarios.Seen `json:"seen,omitempty"`
-	// Drawn is what a drawn run has shown; with a defect, the scenario alone.
+	// Drawn is what a drawn run has shown, or one to observe; with a defect,
+	// the scenario alone.
 	Drawn *explore.Seen `json:"drawn,omitempty"`
 
 	disturbed bool // the machine was too busy for the run to mean anything
@@ -149,6 +152,10 @@ func play(j job, still *standstill) (a answer) {
 	rundir.Record(&a.Run, p)
 	if j.History != "" || j.Judge {
 		a.judge(j, s, l, p.History)
+		if j.Observe {
+			seen := explore.Observe(s, p.History, a.Run.Verdicts)
+			a.Drawn = &seen
+		}
 		a.Run.Stats.WallMS = float64(time.Since(began).Microseconds()) / 1000
 	}
 	return a
