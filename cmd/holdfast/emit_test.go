@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -190,7 +189,8 @@ func drawExploration(t *rapid.T, locks []string) []string {
 	add("time", func() string { return fmt.Sprintf("%dms", rapid.IntRange(1, 1<<40).Draw(t, "time")) })
 	add("all", func() string { return "true" })
 	add("survivable", func() string { return "true" })
-	// Halves that no flag empties.
+	add("shrink", func() string { return "false" })
+	// Crashes are always left: no flags leave nothing to draw.
 	some := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"pause", "partition", "drop-message", "delay", "cancel"}), 1, 2, rapid.ID)
 	add("faults", func() string { return "crash," + strings.Join(some.Draw(t, "faults"), ",") })
 	add("without", func() string { return strings.Join(some.Draw(t, "without"), ",") })
@@ -217,7 +217,7 @@ func explorationOf(t fataler, args []string) map[string]string {
 		t.Fatalf("%v: %v", args, err)
 	}
 	values := map[string]string{}
-	for _, name := range []string{"lock", "seed", "runs", "time", "all", "faults", "without", "survivable", "stall"} {
+	for _, name := range []string{"lock", "seed", "runs", "time", "all", "faults", "without", "survivable", "shrink", "stall"} {
 		values[name] = c.Flags().Lookup(name).Value.String()
 	}
 	if !c.Flags().Changed("runs") && !c.Flags().Changed("time") {
@@ -247,78 +247,5 @@ func TestTheSchemasRefuseMistakes(t *testing.T) {
 				t.Error("the schema accepts it")
 			}
 		})
-	}
-}
-
-// What no schema knows, and a cluster refuses all the same.
-func TestTheJobKeepsTheRulesOfIndexedJobs(t *testing.T) {
-	j := read[emittedJob](t, emitted(t, "--lock=reentrant", "--emit=k8s"))
-	pod := j.Spec.Template.Spec
-	if j.Spec.CompletionMode != "Indexed" || j.Spec.BackoffLimitPerIndex == nil || pod.RestartPolicy != "Never" {
-		t.Errorf("FailIndex takes an Indexed job with a limit per index, whose pods are not restarted: %+v", j.Spec)
-	}
-	for _, r := range j.Spec.PodFailurePolicy.Rules {
-		codes := r.OnExitCodes
-		if len(codes.Values) == 0 {
-			continue
-		}
-		if codes.ContainerName != pod.Containers[0].Name {
-			t.Errorf("a rule for container %s, there is %s", codes.ContainerName, pod.Containers[0].Name)
-		}
-		if want := []int{exitUsage, exitUnknown, exitDefect}; r.Action != "FailIndex" || !slices.Equal(codes.Values, want) {
-			t.Errorf("%s of exit codes %v, want FailIndex of %v: what would end the same once more", r.Action, codes.Values, want)
-		}
-	}
-	var mounts, volumes []string
-	for _, m := range pod.Containers[0].VolumeMounts {
-		mounts = append(mounts, m.Name)
-	}
-	for _, v := range pod.Volumes {
-		volumes = append(volumes, v.Name)
-	}
-	if !slices.Equal(mounts, volumes) {
-		t.Errorf("mounts %v of volumes %v", mounts, volumes)
-	}
-}
-
-// There may be no docker where this runs: at least the image is made of what is
-// there, of the Go that the project takes, for the user that the job runs as.
-func TestTheDockerfileFitsTheProject(t *testing.T) {
-	text, err := emitFiles.ReadFile("emit/Dockerfile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	mod, err := os.ReadFile("../../go.mod")
-	if err != nil {
-		t.Fatal(err)
-	}
-	goVersion := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(string(mod))[1]
-	user := read[emittedJob](t, emitted(t, "--lock=reentrant", "--emit=k8s")).Spec.Template.Spec.SecurityContext
-	for _, want := range []string{"FROM golang:" + goVersion + "-", fmt.Sprintf("\nUSER %d:%d\n", user.RunAsUser, user.RunAsGroup)} {
-		if !strings.Contains(string(text), want) {
-			t.Errorf("no %q in the Dockerfile", want)
-		}
-	}
-	copied := 0
-	for line := range strings.Lines(string(text)) {
-		words := strings.Fields(line)
-		if len(words) == 0 || words[0] != "COPY" {
-			continue
-		}
-		copied++
-		if words[1] == "--from=build" {
-			if !strings.Contains(string(text), " -o "+words[2]+" ") {
-				t.Errorf("%s is not built", words[2])
-			}
-			continue
-		}
-		for _, path := range words[1 : len(words)-1] {
-			if _, err := os.Stat(filepath.Join("../..", path)); err != nil {
-				t.Error(err)
-			}
-		}
-	}
-	if copied < 2 {
-		t.Errorf("%d COPY in the Dockerfile, want the sources and what is built", copied)
 	}
 }
