@@ -126,9 +126,6 @@ func (f *exploreFlags) engine(given func(flag string) bool) (engine, error) {
 
 func newEmission(f exploreFlags, e engine, given func(flag string) bool) emission {
 	words := []string{exploreCommand(f)}
-	if !f.shrink {
-		words = append(words, "--shrink=false")
-	}
 	if given("stall") {
 		words = append(words, "--stall", f.stall.String())
 	}

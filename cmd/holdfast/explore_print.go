@@ -144,6 +144,7 @@ func exploreCommand(f exploreFlags) string {
 	flag(len(f.faults) > 0, "--faults", strings.Join(f.faults, ","))
 	flag(len(f.without) > 0, "--without", strings.Join(f.without, ","))
 	flag(f.survivable, "--survivable", "")
+	flag(!f.shrink, "--shrink=false", "")
 	flag(f.catalogue, "--catalogue", "")
 	flag(f.known != "", "--known", f.known)
 	flag(f.of > 1, "--shard", f.shard)
