@@ -60,10 +60,9 @@ func (d *draw) when(s *faults.Spec, c string, phase Phase) {
 	s.On = on
 }
 
-// sent is a moment at which an operation was sent: its command is at a server,
-// or not yet under way.
+// sent is the moment when an operation begins, or when a server has its request.
 func (d *draw) sent() string {
-	if d.chance(4) {
+	if d.chance(3) {
 		return faults.Invoked
 	}
 	return faults.Received

@@ -8,7 +8,7 @@ import (
 	"io"
 	"iter"
 	"os"
-	"path/filepath"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -65,19 +65,33 @@ func (x *exploration) play(ctx context.Context, stderr io.Writer) error {
 	enough, stop := context.WithCancel(ctx)
 	defer stop()
 	x.steer <- x.holes
-	bar := startProgress(stderr, int64(min(x.total(), 1<<31)), "exploring")
+	known := int64(-1) // how many runs there will be: nobody knows without --runs
+	if x.flags.runs > 0 {
+		known = int64(x.total())
+	}
+	bar := startProgress(stderr, known, "exploring")
 	err := x.pool().stream(ctx, min(x.total(), 1<<20), x.jobs(enough), func(a answer) {
 		x.waiting[a.ID] = a
 		x.take()
 		if x.over {
 			stop()
 		}
-		bar.now(fmt.Sprintf("exploring: %.0f runs/s, %s violated", float64(x.taken)/time.Since(x.began).Seconds(), count(x.tally.Violated, "run")))
+		bar.now(x.now())
 		bar.step()
 	})
 	bar.done()
 	x.tally.WallMS = float64(time.Since(x.began).Milliseconds())
 	return err
+}
+
+// now says what is under way.
+func (x *exploration) now() string {
+	spent := time.Since(x.began)
+	text := fmt.Sprintf("exploring: %s, %.0f/s, %d violated", count(x.taken, "run"), float64(x.taken)/spent.Seconds(), x.tally.Violated)
+	if x.flags.time > 0 {
+		text += fmt.Sprintf(", %.0f of %.0f s", spent.Seconds(), x.flags.time.Seconds())
+	}
+	return text
 }
 
 func (x *exploration) pool() pool {
@@ -166,30 +180,46 @@ func (x *exploration) lost(a answer) *explore.Seen {
 	return &explore.Seen{Cause: &cause, Source: string(source)}
 }
 
-// keep writes the results, and of every find the scenario and the history of
-// its first run, which is played once more for that. It notes in r where they
-// are.
-func (x *exploration) keep(ctx context.Context, r *explore.Results) error {
-	dir := rundir.Dir(x.flags.out)
-	if err := os.MkdirAll(dir.File("finds"), 0o755); err != nil {
-		return fmt.Errorf("write finds: %w", err)
+// keep shrinks the finds, and writes the results and the finds: the scenario
+// and the history of the first run of each, which is played once more for that,
+// and what is left of it. It notes in r where they are.
+func (x *exploration) keep(ctx context.Context, dir rundir.Dir, r *explore.Results, stderr io.Writer) error {
+	if x.flags.shrink {
+		if err := x.shrinkFinds(ctx, dir, r, stderr); err != nil {
+			return err
+		}
 	}
+	if err := x.keepFinds(context.WithoutCancel(ctx), dir, r); err != nil {
+		return err
+	}
+	if x.flags.catalogue {
+		var err error
+		if r.Catalogue, err = x.recall(context.WithoutCancel(ctx), r.Causes); err != nil {
+			return err
+		}
+	}
+	return writeJSON(dir.File("explore.json"), r)
+}
+
+func (x *exploration) keepFinds(ctx context.Context, dir rundir.Dir, r *explore.Results) error {
 	var jobs []job
-	for _, f := range finds(r.Causes) {
-		i := slices.IndexFunc(r.Causes, func(c explore.Found) bool { return c.Key == f.Key })
+	for i := range r.Causes {
 		c := &r.Causes[i]
-		c.Scenario = filepath.ToSlash(filepath.Join("finds", f.Key+".yaml"))
-		source := x.tally.Source(f.Key)
-		if err := os.WriteFile(dir.File("finds", f.Key+".yaml"), []byte(source), 0o644); err != nil {
+		if c.Under != "" || c.Known {
+			continue
+		}
+		c.Scenario = path.Join("finds", c.Key+".yaml")
+		source := x.tally.Samples(c.Key)[0].Source
+		if err := os.WriteFile(dir.File(c.Scenario), []byte(source), 0o644); err != nil {
 			return fmt.Errorf("write find: %w", err)
 		}
-		if f.HistorySHA256 == "" {
+		if c.HistorySHA256 == "" {
 			continue // it never ended
 		}
-		path := filepath.Join("finds", f.Key+".jsonl")
-		jobs = append(jobs, job{ID: i, Scenario: f.Key, File: c.Scenario, Source: source, Lock: x.flags.lock, Seed: f.FirstSeed, History: dir.File(path), Path: filepath.ToSlash(path)})
+		history := path.Join("finds", c.Key+".jsonl")
+		jobs = append(jobs, job{ID: i, Scenario: c.Key, File: c.Scenario, Source: source, Lock: x.flags.lock, Seed: c.FirstSeed, History: dir.File(history), Path: history})
 	}
-	err := x.pool().play(ctx, jobs, func(a answer) {
+	return x.pool().play(ctx, jobs, func(a answer) {
 		c := &r.Causes[a.ID]
 		c.History = a.Run.History
 		switch {
@@ -199,10 +229,6 @@ func (x *exploration) keep(ctx context.Context, r *explore.Results) error {
 			r.Defects = append(r.Defects, fmt.Sprintf("not deterministic: seed %d gave two histories, %.12s and %.12s", c.FirstSeed, c.HistorySHA256, a.Run.HistorySHA256))
 		}
 	})
-	if err != nil {
-		return err
-	}
-	return writeJSON(dir.File("explore.json"), r)
 }
 
 func writeJSON(path string, v any) error {
@@ -237,7 +263,7 @@ func readKnown(path string) ([]explore.Cause, error) {
 	}
 	var known []explore.Cause
 	for _, c := range r.Causes {
-		known = append(known, c.Cause)
+		known = append(known, c.Cause, c.Least())
 	}
 	return known, nil
 }

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/lock/gallery"
+	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -23,34 +25,75 @@ const (
 	besideMost  = 4
 )
 
-// keepMistakes leaves of the verdicts on a run those violations that are the
-// mutant's mistake.
-func keepMistakes(verdicts map[checker.Property]checker.Verdict, s *scenarios.Scenario, mutant *scenarios.Subject, seed uint64) error {
-	m, ok := gallery.Find(mutant.Name())
+// playBeside draws, plays and judges one run of a mutant, and keeps of what it
+// has shown what the lock that it is made from does not.
+func playBeside(j job, a answer, still *standstill) answer {
+	began := time.Now()
+	fail := func(err error) answer {
+		a.Defect = err.Error()
+		return a
+	}
+	m, ok := gallery.Find(j.Lock)
 	if !ok {
-		return fmt.Errorf("%s is no mutant", mutant.Name())
+		return fail(fmt.Errorf("%s is no mutant", j.Lock))
 	}
 	originals, err := scenarios.Originals(m)
 	if err != nil {
-		return err
+		return fail(err)
 	}
-	return onlyMutant(verdicts, s, mutant, originals, seed)
+	l, err := scenarios.FindSubject(j.Lock)
+	if err != nil {
+		return fail(err)
+	}
+	s, _, err := explore.Draw(l, j.Seed, j.Explore.Vocabulary, j.Explore.Holes)
+	if err != nil {
+		return fail(err)
+	}
+	a.Run.Scenario = s.Name
+	seen, _, err := observe(&a.Run, s, l, still)
+	if err != nil {
+		return fail(err)
+	}
+	b := beside{scenario: s, seed: j.Seed, mutant: l, originals: originals, still: still}
+	if err := b.keepMistakes(a.Run.Verdicts); err != nil {
+		return fail(err)
+	}
+	a.Drawn = &explore.Seen{}
+	for _, p := range checker.Properties() { // the worst first
+		if c, violated := seen.CauseOf(p.Name); violated && a.Run.Verdicts[p.Name].Outcome == checker.Violated {
+			a.Drawn.Cause = &c
+			break
+		}
+	}
+	a.Run.Verdicts, a.Run.Expected, a.Run.ExpectedClass, a.Run.Because = nil, nil, nil, nil
+	a.Run.Stats.WallMS = float64(time.Since(began).Microseconds()) / 1000
+	return a
 }
 
-// onlyMutant leaves those violations that none of the originals has. What
-// comes out unknown with an original counts as violated there, and so does any
-// violation of exclusion where the mutant's is that of a lease outlived.
-func onlyMutant(verdicts map[checker.Property]checker.Verdict, s *scenarios.Scenario, mutant *scenarios.Subject, originals []*scenarios.Subject, seed uint64) error {
+// beside is a drawn scenario, to be played with a mutant and its originals.
+type beside struct {
+	scenario  *scenarios.Scenario
+	seed      uint64
+	mutant    *scenarios.Subject
+	originals []*scenarios.Subject
+	still     *standstill
+}
+
+// keepMistakes leaves of the verdicts on the mutant those violations that are
+// its mistake. What comes out unknown with an original counts as violated there,
+// and so does any violation of exclusion where the mutant's is that of a lease
+// outlived.
+func (b beside) keepMistakes(verdicts map[checker.Property]checker.Verdict) error {
 	drop := func(when func(checker.Property, checker.Verdict) bool) { maps.DeleteFunc(verdicts, when) }
 	drop(func(_ checker.Property, v checker.Verdict) bool { return v.Outcome != checker.Violated })
 	struck := explore.Coverage{} // with the originals
 	var runs []drawnRun          // of the mutant
 	for n := range besideSeeds {
-		for _, l := range originals {
+		for _, l := range b.originals {
 			if len(verdicts) == 0 {
 				return nil
 			}
-			r, err := playAgain(s, l, seed+uint64(n))
+			r, err := b.play(l, n)
 			if err != nil {
 				return err
 			}
@@ -60,7 +103,7 @@ func onlyMutant(verdicts map[checker.Property]checker.Verdict, s *scenarios.Scen
 		if len(verdicts) == 0 {
 			return nil
 		}
-		r, err := playAgain(s, mutant, seed+uint64(n))
+		r, err := b.play(b.mutant, n)
 		if err != nil {
 			return err
 		}
@@ -110,14 +153,16 @@ type drawnRun struct {
 	struck   explore.Coverage
 }
 
-func playAgain(s *scenarios.Scenario, l *scenarios.Subject, seed uint64) (drawnRun, error) {
-	p, err := scenarios.Play(s, l, seed, version)
+// play plays the scenario with the nth seed.
+func (b beside) play(l *scenarios.Subject, n int) (drawnRun, error) {
+	run := reports.Run{Lock: l.Name(), Seed: b.seed + uint64(n)}
+	seen, _, err := observe(&run, b.scenario, l, b.still)
 	if err != nil {
-		return drawnRun{}, fmt.Errorf("%s with %s, seed %d: %w", s.Name, l.Name(), seed, err)
+		return drawnRun{}, fmt.Errorf("%s, seed %d: %w", l.Name(), run.Seed, err)
 	}
-	judged, err := checker.Judge(explore.Judged(p), checker.Options{})
-	if err != nil {
-		return drawnRun{}, fmt.Errorf("%s with %s, seed %d: %w", s.Name, l.Name(), seed, err)
+	struck := explore.Coverage{}
+	for _, c := range seen.Coverage {
+		struck[c.Cell] += c.Hits
 	}
-	return drawnRun{judged.Verdicts, explore.Cover(p.History)}, nil
+	return drawnRun{run.Verdicts, struck}, nil
 }

@@ -211,10 +211,14 @@ func (w *worker) wait() string {
 		return "it wrote something that is no answer: " + w.garbage.Error()
 	}
 	defer time.AfterFunc(5*time.Second, w.end).Stop()
-	if err := w.cmd.Wait(); err != nil {
-		return err.Error()
+	err := w.cmd.Wait()
+	switch {
+	case err == nil:
+		return "exit status 0"
+	case w.cmd.ProcessState.ExitCode() == exitStandstill:
+		return "it was deadlocked on a mutex"
 	}
-	return "exit status 0"
+	return err.Error()
 }
 
 // end kills the process and what it started.

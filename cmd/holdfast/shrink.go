@@ -156,6 +156,8 @@ type shrinking struct {
 	seed     uint64
 	target   shrink.Target
 	another  bool // the run was stored by another version
+	// history is where the history of what is left is kept; empty for nowhere.
+	history string
 
 	// innocent is the lock that a lock of the gallery is a variant of, when it
 	// does not show the violation: what it shows as well is not the mistake's.

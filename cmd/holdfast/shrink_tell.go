@@ -15,6 +15,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/shrink"
@@ -38,7 +39,8 @@ type shrunk struct {
 	OwnTest  string           `json:"go_test_own"` // for a lock of one's own
 
 	story  string
-	mutant string // the lock it is a variant of
+	mutant string        // the lock it is a variant of
+	cause  explore.Cause // of the violation
 }
 
 // tell puts the result into words, writes the scenario, and plays it once more
@@ -109,13 +111,16 @@ func (p *shrinking) others(ctx context.Context, r shrink.Result) ([]shrink.Playe
 // story plays the scenario as it was written and tells what happens. With a
 // built-in lock it comes out as expected; a mutant is caught.
 func (p *shrinking) story(ctx context.Context, res *shrunk, s *scenarios.Scenario, src []byte) error {
-	dir, err := os.MkdirTemp("", "holdfast-shrink-")
-	if err != nil {
-		return defect(err)
+	path := p.history
+	if path == "" {
+		dir, err := os.MkdirTemp("", "holdfast-shrink-")
+		if err != nil {
+			return defect(err)
+		}
+		defer os.RemoveAll(dir)
+		path = filepath.Join(dir, "history.jsonl")
 	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "history.jsonl")
-	answers, err := p.workers.play(ctx, []job{{Scenario: s.Name, File: p.flags.out, Source: string(src), Lock: p.lock, Seed: res.Seed, History: path, Path: path}})
+	answers, err := p.workers.play(ctx, []job{{Scenario: s.Name, File: p.flags.out, Source: string(src), Lock: p.lock, Seed: res.Seed, History: path, Path: path, Observe: true}})
 	if err != nil {
 		return defect(err)
 	}
@@ -128,6 +133,7 @@ func (p *shrinking) story(ctx context.Context, res *shrunk, s *scenarios.Scenari
 	case !p.target.Met(a.Run.Verdicts), !a.Run.AsExpected && slices.Contains(scenarios.Locks(), p.lock):
 		return defect(fmt.Errorf("%s does not show what it was shrunk to", p.flags.out), "please report it, with the file")
 	}
+	res.cause, _ = a.Drawn.CauseOf(p.target.Property)
 	doc := reports.Document{
 		Results:   reports.Results{Schema: reports.Schema, Version: version, Runs: []reports.Run{a.Run}},
 		About:     []reports.About{{Name: s.Name, Title: s.Title, Story: s.Story}},
