@@ -123,6 +123,9 @@ func (d *draw) workload() {
 		Holds: d.number(1, 4), Lease: d.between(2000*ms, 10000*ms),
 		Rest: d.between(0, 800*ms), Stagger: d.between(0, 500*ms),
 	}
+	if d.chance(6) { // longer than any timeout of a lock or a client
+		w.Lease = d.between(10000*ms, 30000*ms)
+	}
 	lease := time.Duration(w.Lease)
 	w.Think = d.work(lease)
 	w.Wait = d.between(lease/4, 3*lease)
@@ -157,14 +160,6 @@ func (d *draw) work(lease time.Duration) faults.Duration {
 	return d.between(5*ms, lease/3)
 }
 
-// patience draws a wait that is short, and often none at all.
-func (d *draw) patience() faults.Duration {
-	if d.chance(2) {
-		return 0
-	}
-	return d.between(10*ms, d.lease()/2)
-}
-
 // overrides lets some clients differ from the others.
 func (d *draw) overrides() {
 	for n := range d.s.Topology.Clients {
@@ -184,10 +179,6 @@ func (d *draw) overrides() {
 			holds := d.number(1, 2)
 			o.Holds = &holds
 		}
-		if d.chance(4) {
-			wait := d.patience()
-			o.Wait = &wait
-		}
 		if d.chance(6) {
 			explicit := !d.s.Workload.Explicit
 			o.Explicit = &explicit
@@ -199,17 +190,14 @@ func (d *draw) overrides() {
 		if o == (scenarios.Override{}) {
 			continue
 		}
-		if d.s.Override == nil {
-			d.s.Override = map[string]scenarios.Override{}
-		}
-		d.s.Override[client(n+1)] = o
+		d.override(client(n+1), func(old *scenarios.Override) { *old = o })
 	}
 }
 
 // faults draws one to four faults of those that the run may have, and now and
 // then none.
 func (d *draw) faults(holes []Cell) {
-	may := d.prompt(d.some(d.rng))
+	may := d.waits(d.some(d.rng))
 	if len(may) == 0 || d.chance(12) {
 		return // much goes wrong by itself
 	}

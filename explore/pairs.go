@@ -132,12 +132,8 @@ func (d *draw) downAtRelease() []faults.Spec {
 // busy lets a client work for that long in each of its holds, and have them
 // renewed.
 func (d *draw) busy(client string, think time.Duration) {
-	if d.s.Override == nil {
-		d.s.Override = map[string]scenarios.Override{}
-	}
-	o, long, explicit := d.s.Override[client], faults.Duration(think), false
-	o.Think, o.Explicit = &long, &explicit
-	d.s.Override[client] = o
+	long, explicit := faults.Duration(think), false
+	d.override(client, func(o *scenarios.Override) { o.Think, o.Explicit = &long, &explicit })
 }
 
 // together lets two faults strike the same client, or whatever the second one
