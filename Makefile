@@ -15,7 +15,7 @@ help:
 	@echo "make bench-locks   the reference lock beside others on one redis-server, into docs/bench-locks.md"
 	@echo "make soak    the judges of lock histories against one another, HISTORIES=2000000 of them"
 	@echo "make fuzz    every fuzz target for FUZZTIME=30s"
-	@echo "make track-record   play the gallery and the variations, and write the tables of docs/gallery.md"
+	@echo "make track-record   play the gallery, with the catalogue and without, and the variations, and write the tables of docs/gallery.md"
 	@echo "make adapters       build the adapters of other people's locks, as far as their toolchains are here"
 	@echo "make findings       play every lock in every scenario on real servers, and write the table of docs/findings.md"
 	@echo "make explored       explore four locks for a minute each, and write the tables of docs/exploring.md"
@@ -126,6 +126,7 @@ VARY = vary --seeds 12000
 track-record:
 	@$(BUILT); \
 	"$$dir/holdfast" gallery --format markdown >"$$dir/track record"; \
+	"$$dir/holdfast" gallery --explore --format markdown >"$$dir/exploration"; \
 	{ printf '    holdfast %s\n\n' '$(VARY)'; "$$dir/holdfast" $(VARY) --format markdown; } >"$$dir/false alarms"; \
 	$(FILL) docs/gallery.md >"$$dir/page" && cp "$$dir/page" docs/gallery.md
 
