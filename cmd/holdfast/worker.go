@@ -75,6 +75,7 @@ type answer struct {
 	// Drawn is what a drawn run has shown; with a defect, the scenario alone.
 	Drawn *explore.Seen `json:"drawn,omitempty"`
 
+	killed    bool // the worker was, from outside, and again when it was played once more
 	disturbed bool // the machine was too busy for the run to mean anything
 }
 

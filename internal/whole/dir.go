@@ -2,64 +2,55 @@ package whole
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
-// Dir puts what write writes into a directory of its own in the place of what
-// out holds under the same names, and makes out if need be. Until write has
-// returned nothing changes in out, and nothing does when it fails. While the
-// names change hands last is not there, so that whoever finds it finds what
-// belongs to it. Errors name files as they are called in out.
-func Dir(out, last string, write func(dir string) error) error {
-	if err := os.MkdirAll(out, 0o755); err != nil {
+// Replace has write make some files and directories of dir anew, and makes dir
+// if need be. When write fails all of them are as they were. Meanwhile what was
+// there is set aside: of a writer that is killed the first of names, which says
+// what the others are, is not left behind unless it is theirs. So write makes
+// that one last.
+func Replace(dir string, names []string, write func() error) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	staged, err := os.MkdirTemp(out, ".new-*")
+	aside, err := os.MkdirTemp(dir, ".earlier-*")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(staged)
-	if err := write(staged); err != nil {
-		return &stagedError{err, staged, out}
+	for i, name := range names {
+		if err := move(dir, aside, name); err != nil {
+			return errors.Join(err, restore(dir, aside, names[:i]))
+		}
 	}
-	return install(staged, out, last)
+	if err := write(); err != nil {
+		return errors.Join(err, restore(dir, aside, names))
+	}
+	return os.RemoveAll(aside)
 }
 
-func install(staged, out, last string) error {
-	all, err := os.ReadDir(staged)
-	if err != nil {
-		return err
-	}
-	if err := os.Remove(filepath.Join(out, last)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	for _, e := range all {
-		if e.Name() == last {
-			continue
+// restore puts back what was set aside, in the place of what is there now; the
+// first of names last.
+func restore(dir, aside string, names []string) error {
+	for i := range names {
+		name := names[len(names)-1-i]
+		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+			return err
 		}
-		if err := os.RemoveAll(filepath.Join(out, e.Name())); err != nil {
-			return fmt.Errorf("replace: %w", err)
-		}
-		if err := os.Rename(filepath.Join(staged, e.Name()), filepath.Join(out, e.Name())); err != nil {
+		if err := move(aside, dir, name); err != nil {
 			return err
 		}
 	}
-	return os.Rename(filepath.Join(staged, last), filepath.Join(out, last))
+	return os.Remove(aside)
 }
 
-// stagedError is an error about a file of the new directory, in words about the
-// one that it was to become.
-type stagedError struct {
-	err         error
-	staged, out string
+// move moves a file from one directory to another, if it is there.
+func move(from, to, name string) error {
+	err := os.Rename(filepath.Join(from, name), filepath.Join(to, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
-
-// Error implements error.
-func (e *stagedError) Error() string { return strings.ReplaceAll(e.err.Error(), e.staged, e.out) }
-
-// Unwrap returns what write failed with.
-func (e *stagedError) Unwrap() error { return e.err }

@@ -58,43 +58,50 @@ func TestAFileThatCannotBeFinishedLeavesTheOldOne(t *testing.T) {
 	}
 }
 
-func TestADirectoryThatCannotBeFinishedLeavesTheOldOne(t *testing.T) {
-	out := filepath.Join(t.TempDir(), "out")
-	put := func(text string, files ...string) func(string) error {
-		return func(dir string) error {
-			for _, f := range files {
-				if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, f)), 0o755); err != nil {
-					return err
-				}
-				if err := whole.Bytes(filepath.Join(dir, f), []byte(text)); err != nil {
-					return err
-				}
+func TestADirectoryThatCannotBeFinishedIsAsItWas(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "dir")
+	put := func(text string, files ...string) error {
+		for _, f := range files {
+			if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, f)), 0o755); err != nil {
+				return err
 			}
-			return nil
+			if err := whole.Bytes(filepath.Join(dir, f), []byte(text)); err != nil {
+				return err
+			}
 		}
+		return nil
 	}
-	if err := whole.Dir(out, "index", put("old", "index", "finds/a", "finds/b")); err != nil {
+	all := []string{"index", "finds", "page"}
+	if err := whole.Replace(dir, all, func() error { return put("old", "finds/a", "finds/b", "index") }); err != nil {
 		t.Fatal(err)
 	}
-	if err := whole.Bytes(filepath.Join(out, "mine"), []byte("mine")); err != nil {
+	if err := put("mine", "mine"); err != nil {
 		t.Fatal(err)
 	}
-	err := whole.Dir(out, "index", func(dir string) error {
-		if err := put("new", "index", "finds/a")(dir); err != nil {
+	err := whole.Replace(dir, all, func() error {
+		if _, err := os.Stat(filepath.Join(dir, "index")); err == nil {
+			t.Error("the index is there while others than its files are")
+		}
+		if err := put("new", "finds/a", "page"); err != nil {
 			return err
 		}
-		return whole.File(filepath.Join(dir, "finds", "b"), func(io.Writer) error { return syscall.ENOSPC })
+		return syscall.ENOSPC
 	})
-	if want := "write " + filepath.Join(out, "finds", "b") + ": no space left on device"; !errors.Is(err, syscall.ENOSPC) || err.Error() != want {
-		t.Errorf("error: %v, want %s", err, want)
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("error: %v", err)
 	}
-	if got := read(t, filepath.Join(out, "finds", "a")) + read(t, filepath.Join(out, "index")); got != "oldold" || names(t, out) != "finds index mine" {
-		t.Errorf("%s, beside %s", got, names(t, out))
+	for f, want := range map[string]string{"finds/a": "old", "finds/b": "old", "index": "old", "mine": "mine"} {
+		if got := read(t, filepath.Join(dir, f)); got != want {
+			t.Errorf("%s: %q, want %q", f, got, want)
+		}
 	}
-	if err := whole.Dir(out, "index", put("new", "index", "finds/a")); err != nil {
+	if got := names(t, dir); got != "finds index mine" {
+		t.Errorf("left is %s", got)
+	}
+	if err := whole.Replace(dir, all, func() error { return put("new", "finds/a", "index") }); err != nil {
 		t.Fatal(err)
 	}
-	if got := read(t, filepath.Join(out, "index")); got != "new" || names(t, filepath.Join(out, "finds")) != "a" || names(t, out) != "finds index mine" {
-		t.Errorf("%s, beside %s; finds %s", got, names(t, out), names(t, filepath.Join(out, "finds")))
+	if got := names(t, dir) + ": " + names(t, filepath.Join(dir, "finds")); got != "finds index mine: a" {
+		t.Errorf("made anew: %s", got)
 	}
 }
