@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -141,14 +142,22 @@ func runExplore(c *cobra.Command, f exploreFlags) error {
 	}
 	r := x.tally.Finish()
 	explore.Know(r.Causes, known)
+	kept, out := r, f.out
+	kept.Causes = slices.Clone(r.Causes)
+	var stored error
 	if f.out != "" {
-		if err := x.keep(context.WithoutCancel(c.Context()), &r); err != nil {
-			return defect(err)
-		}
+		stored = whole.Replace(f.out, exploreFiles, func() error { return x.keep(context.WithoutCancel(c.Context()), &kept) })
 	}
-	if err := printTable(c.OutOrStdout(), f.format, explored{r, f.out}); err != nil {
+	if stored != nil {
+		kept, out = r, "" // the files that it names are gone
+	}
+	if err := printTable(c.OutOrStdout(), f.format, explored{kept, out}); err != nil {
 		return defect(fmt.Errorf("print result: %w", err))
 	}
+	if stored != nil {
+		return notStored(stored, f.out)
+	}
+	r = kept
 	return concludeExplore(c, r, f)
 }
 
