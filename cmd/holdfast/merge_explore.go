@@ -167,7 +167,7 @@ func (m merged) text(w io.Writer) error { return m.withShards(w, m.explored.text
 func (m merged) markdown(w io.Writer) error { return m.withShards(w, m.explored.markdown) }
 
 func (m merged) withShards(w io.Writer, print func(io.Writer) error) error {
-	if err := print(w); err != nil {
+	if err := print(w); err != nil || m.all.Of == 1 {
 		return err
 	}
 	text := fmt.Sprintf("%d of %s.", len(m.all.Shards), count(m.all.Of, "shard"))
