@@ -9,7 +9,7 @@ import (
 	"io"
 	"iter"
 	"os"
-	"path/filepath"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -172,46 +172,58 @@ func (x *exploration) lost(a answer) *explore.Seen {
 	return &explore.Seen{Cause: &cause, Source: string(source)}
 }
 
-// keep writes the results, and of every find the scenario and the history of
-// its first run, which is played once more for that. It notes in r where they
-// are.
-func (x *exploration) keep(ctx context.Context, r *explore.Results) error {
-	dir := rundir.Dir(x.flags.out)
-	if err := os.MkdirAll(dir.File("finds"), 0o755); err != nil {
+// keep shrinks the finds, and writes the results and the finds: the scenario
+// and the history of the first run of each, which is played once more for that,
+// and what is left of it. It notes in r where they are.
+func (x *exploration) keep(ctx context.Context, dir rundir.Dir, r *explore.Results, stderr io.Writer) error {
+	if err := os.Mkdir(dir.File("finds"), 0o755); err != nil {
 		return fmt.Errorf("write finds: %w", err)
 	}
+	if x.flags.shrink {
+		if err := x.shrinkFinds(ctx, dir, r, stderr); err != nil {
+			return err
+		}
+	}
+	if err := x.keepFinds(context.WithoutCancel(ctx), dir, r); err != nil {
+		return err
+	}
+	return writeJSON(dir.File(exploreResults), r)
+}
+
+func (x *exploration) keepFinds(ctx context.Context, dir rundir.Dir, r *explore.Results) error {
 	var jobs []job
-	for _, f := range finds(r.Causes) {
-		i := slices.IndexFunc(r.Causes, func(c explore.Found) bool { return c.Key == f.Key })
+	for i := range r.Causes {
 		c := &r.Causes[i]
-		c.Scenario = filepath.ToSlash(filepath.Join("finds", f.Key+".yaml"))
-		source := x.tally.Source(f.Key)
-		if err := whole.Bytes(dir.File("finds", f.Key+".yaml"), []byte(source)); err != nil {
+		if c.Under != "" || c.Known {
+			continue
+		}
+		c.Scenario = path.Join("finds", c.Key+".yaml")
+		source := x.tally.Samples(c.Key)[0].Source
+		if err := whole.Bytes(dir.File(c.Scenario), []byte(source)); err != nil {
 			return fmt.Errorf("write find: %w", err)
 		}
-		if f.HistorySHA256 == "" {
+		if c.HistorySHA256 == "" {
 			continue // it never ended
 		}
-		path := filepath.Join("finds", f.Key+".jsonl")
-		jobs = append(jobs, job{ID: i, Scenario: f.Key, File: c.Scenario, Source: source, Lock: x.flags.lock, Seed: f.FirstSeed, History: dir.File(path), Path: filepath.ToSlash(path)})
+		history := path.Join("finds", c.Key+".jsonl")
+		jobs = append(jobs, job{ID: i, Scenario: c.Key, File: c.Scenario, Source: source, Lock: x.flags.lock, Seed: c.FirstSeed, History: dir.File(history), Path: history})
 	}
 	var failed error
 	err := x.pool().play(ctx, jobs, func(a answer) {
 		c := &r.Causes[a.ID]
 		c.History = a.Run.History
 		switch {
-		case a.Output != "" || a.killed:
-			failed = errors.New(cmp.Or(a.Output, a.Run.Failure))
+		case a.killed:
+			failed = &exitError{code: exitUnknown, msg: a.Run.Failure, hints: []string{killedHint}}
+		case a.Output != "":
+			failed = errors.New(a.Output)
 		case a.Defect != "":
 			r.Defects = append(r.Defects, fmt.Sprintf("seed %d, played again: %s", c.FirstSeed, a.Defect))
 		case a.Run.HistorySHA256 != c.HistorySHA256:
 			r.Defects = append(r.Defects, fmt.Sprintf("not deterministic: seed %d gave two histories, %.12s and %.12s", c.FirstSeed, c.HistorySHA256, a.Run.HistorySHA256))
 		}
 	})
-	if err := cmp.Or(err, failed); err != nil {
-		return err
-	}
-	return writeJSON(dir.File(exploreResults), r)
+	return cmp.Or(err, failed)
 }
 
 // readKnown reads the causes of another exploration; none when path is empty.
@@ -232,7 +244,7 @@ func readKnown(path string) ([]explore.Cause, error) {
 	}
 	var known []explore.Cause
 	for _, c := range r.Causes {
-		known = append(known, c.Cause)
+		known = append(known, c.Cause, c.Least())
 	}
 	return known, nil
 }

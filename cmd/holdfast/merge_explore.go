@@ -46,7 +46,7 @@ func mergeExplorations(c *cobra.Command, dirs []string, f mergeFlags) error {
 		}
 		return writeJSON(out.File(exploreResults), all)
 	})
-	if err := printTable(c.OutOrStdout(), f.format, merged{explored{all.Results, f.out}, all}); err != nil {
+	if err := printTable(c.OutOrStdout(), f.format, merged{explored{all.Results, out, false}, all}); err != nil {
 		return defect(fmt.Errorf("print result: %w", err))
 	}
 	switch {
@@ -93,7 +93,8 @@ func readExploration(dir rundir.Dir) (explore.Merged, error) {
 func copiesOf(parts []explorationPart, causes []explore.Found) ([]string, error) {
 	var copies []string
 	for _, c := range causes {
-		if c.Scenario == "" {
+		named := filesNamed(c)
+		if len(named) == 0 {
 			continue
 		}
 		i := slices.IndexFunc(parts, func(p explorationPart) bool {
@@ -104,9 +105,9 @@ func copiesOf(parts []explorationPart, causes []explore.Found) ([]string, error)
 		if err != nil {
 			return nil, err
 		}
-		for _, named := range []string{c.Scenario, c.History} {
-			if named != "" && !slices.Contains(files, dir.File(filepath.FromSlash(named))) {
-				return nil, fmt.Errorf("%s: %s is missing", dir, named)
+		for _, name := range named {
+			if !slices.Contains(files, dir.File(filepath.FromSlash(name))) {
+				return nil, fmt.Errorf("%s: %s is missing", dir, name)
 			}
 		}
 		if c.History != "" {
@@ -117,6 +118,15 @@ func copiesOf(parts []explorationPart, causes []explore.Found) ([]string, error)
 		copies = append(copies, files...)
 	}
 	return copies, nil
+}
+
+// filesNamed are the files that a find names.
+func filesNamed(f explore.Found) []string {
+	named := []string{f.Scenario, f.History}
+	if s := f.Shrunk; s != nil {
+		named = append(named, s.Scenario, s.History, s.Story)
+	}
+	return slices.DeleteFunc(named, func(name string) bool { return name == "" })
 }
 
 // filesOf are the files of a find.

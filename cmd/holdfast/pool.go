@@ -249,11 +249,13 @@ func (w *worker) wait() (how string, killed bool) {
 	err := w.cmd.Wait()
 	byUs := !patience.Stop()
 	status, _ := w.cmd.ProcessState.Sys().(syscall.WaitStatus)
-	killed = status.Signaled() && status.Signal() == syscall.SIGKILL && !byUs
-	if err != nil {
-		return err.Error(), killed
+	switch {
+	case err == nil:
+		return "exit status 0", false
+	case w.cmd.ProcessState.ExitCode() == exitStandstill:
+		return "it was deadlocked on a mutex", false
 	}
-	return "exit status 0", killed
+	return err.Error(), status.Signaled() && status.Signal() == syscall.SIGKILL && !byUs
 }
 
 // end kills the process and what it started.

@@ -73,6 +73,19 @@ func TestALockThatSpinsIsGivenUp(t *testing.T) {
 	}
 }
 
+func TestALockThatStandsStillIsGivenUpAtOnce(t *testing.T) {
+	var got answer
+	p := pool{exe: fakeWorker(t, "exec standingstill"), workers: 1, stall: time.Hour}
+	if err := p.play(t.Context(), jobs(1), func(a answer) { got = a }); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"deadlocked on a mutex", "sync.(*Mutex).Lock"} {
+		if !strings.Contains(got.Run.Failure, want) {
+			t.Errorf("failure %q does not say %q", got.Run.Failure, want)
+		}
+	}
+}
+
 func TestAnInterruptAbandonsWhatIsUnderWay(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	started := filepath.Join(t.TempDir(), "started")

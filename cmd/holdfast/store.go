@@ -2,7 +2,7 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
+	"errors"
 	"io"
 
 	"github.com/holdfast-go/holdfast/internal/whole"
@@ -28,5 +28,13 @@ func writeJSON(path string, v any) error {
 // notStored ends a command whose result was printed and could not be kept, as
 // when the disk is full.
 func notStored(err error, out string) error {
-	return defect(fmt.Errorf("keep result: %w", err), "the result above is complete; "+out+" is as it was: make room, or choose another directory with --out")
+	e := &exitError{code: exitDefect, msg: "keep result: " + err.Error(), err: err,
+		hints: []string{"the result above is complete; what was in " + out + " is as it was"}}
+	var inner *exitError
+	if errors.As(err, &inner) && inner.code == exitUnknown { // a run that could not be played
+		e.code, e.hints = exitUnknown, append(e.hints, inner.hints...)
+		return e
+	}
+	e.hints = append(e.hints, "where there is no room make some, or choose another directory with --out")
+	return e
 }

@@ -51,6 +51,8 @@ type job struct {
 	Surprise bool `json:"surprise,omitempty"`
 	// Look says what to look at meanwhile; nil for nothing.
 	Look *scenarios.Watch `json:"look,omitempty"`
+	// Observe asks what a judged run has shown, as of one that was drawn.
+	Observe bool `json:"observe,omitempty"`
 	// Explore asks for a scenario to be drawn from the seed, instead of Source.
 	Explore *explore.Plan `json:"explore,omitempty"`
 }
@@ -72,7 +74,8 @@ type answer struct {
 	Output string      `json:"output,omitempty"` // the history could not be written
 	// Seen is what the job has asked to look at.
 	Seen *scenarios.Seen `json:"seen,omitempty"`
-	// Drawn is what a drawn run has shown; with a defect, the scenario alone.
+	// Drawn is what a drawn run has shown, or one to observe; with a defect,
+	// the scenario alone.
 	Drawn *explore.Seen `json:"drawn,omitempty"`
 
 	killed    bool // the worker was, from outside, and again when it was played once more
@@ -104,6 +107,8 @@ func (quiet) Printf(context.Context, string, ...any) {}
 func work(stdin io.Reader, stdout io.Writer) error {
 	redis.SetLogger(quiet{})
 	in, out := json.NewDecoder(bufio.NewReader(stdin)), json.NewEncoder(stdout)
+	still := &standstill{}
+	go still.watch(os.Stderr)
 	for {
 		var j job
 		if err := in.Decode(&j); errors.Is(err, io.EOF) {
@@ -111,17 +116,17 @@ func work(stdin io.Reader, stdout io.Writer) error {
 		} else if err != nil {
 			return defect(fmt.Errorf("read job: %w", err))
 		}
-		if err := out.Encode(play(j)); err != nil {
+		if err := out.Encode(play(j, still)); err != nil {
 			return defect(fmt.Errorf("write answer: %w", err))
 		}
 	}
 }
 
 // play plays, judges and stores one run.
-func play(j job) (a answer) {
+func play(j job, still *standstill) (a answer) {
 	a = answer{ID: j.ID, Run: reports.Run{Scenario: j.Scenario, Lock: j.Lock, World: "sim", Seed: j.Seed, File: j.readFrom()}}
 	if j.Explore != nil {
-		return playDrawn(j, a)
+		return playDrawn(j, a, still)
 	}
 	began := time.Now()
 	s, err := scenarios.Parse(j.File, []byte(j.Source))
@@ -138,7 +143,8 @@ func play(j job) (a answer) {
 	if j.Look != nil {
 		look = *j.Look
 	}
-	p, err := scenarios.PlayWatched(s, l, j.Seed, version, look)
+	var p *scenarios.Played
+	still.play(func() { p, err = scenarios.PlayWatched(s, l, j.Seed, version, look) })
 	if err != nil {
 		a.Defect = err.Error()
 		return a
@@ -147,6 +153,10 @@ func play(j job) (a answer) {
 	rundir.Record(&a.Run, p)
 	if j.History != "" || j.Judge {
 		a.judge(j, s, l, p.History)
+		if j.Observe {
+			seen := explore.Observe(s, p.History, a.Run.Verdicts)
+			a.Drawn = &seen
+		}
 		a.Run.Stats.WallMS = float64(time.Since(began).Microseconds()) / 1000
 	}
 	return a

@@ -32,10 +32,7 @@ type Dir string
 // A run directory that is there already is made anew.
 func Create(path string) (Dir, error) {
 	if path == "" {
-		path = filepath.Join("holdfast-runs", time.Now().Format("20060102-150405"))
-		for i := 2; Exists(path); i++ {
-			path = filepath.Join("holdfast-runs", fmt.Sprintf("%s-%d", time.Now().Format("20060102-150405"), i))
-		}
+		path = Unused()
 	}
 	if Exists(filepath.Join(path, "results.json")) { // a run directory: what it holds is of another run
 		for _, old := range []string{"scenarios", "histories", "report.html"} {
@@ -52,6 +49,16 @@ func Create(path string) (Dir, error) {
 		return "", fmt.Errorf("output directory: %w", err)
 	}
 	return Dir(path), nil
+}
+
+// Unused is the path of a directory that is not there yet, named by the time.
+func Unused() string {
+	now := filepath.Join("holdfast-runs", time.Now().Format("20060102-150405"))
+	path := now
+	for i := 2; Exists(path); i++ {
+		path = fmt.Sprintf("%s-%d", now, i)
+	}
+	return path
 }
 
 // Exists says whether there is something at a path.
