@@ -156,7 +156,7 @@ func (r Results) exceeds(o Results) string {
 // for and ended, and what was made of the finds.
 func unlike(a, b Results) string {
 	fields := func(r Results) map[string]json.RawMessage {
-		r.Command, r.Interrupted, r.WallMS, r.Causes = "", false, 0, slices.Clone(r.Causes)
+		r.Command, r.Interrupted, r.WallMS, r.Catalogue, r.Causes = "", false, 0, nil, slices.Clone(r.Causes)
 		for i, c := range r.Causes {
 			r.Causes[i] = Found{Key: c.Key, Cause: c.Cause, Count: c.Count, FirstSeed: c.FirstSeed, HistorySHA256: c.HistorySHA256}
 		}

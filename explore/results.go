@@ -32,6 +32,9 @@ type Results struct {
 	Coverage []Count        `json:"coverage"`
 	Strikes  []Strikes      `json:"strikes"` // of every fault that might have come
 	Defects  []string       `json:"defects,omitempty"`
+	// Catalogue are the hazards that the catalogue shows of the lock; nil when
+	// it was not played.
+	Catalogue []Listed `json:"catalogue,omitempty"`
 
 	Ops       int     `json:"ops"`
 	Commands  int     `json:"commands"` // Redis commands that servers executed

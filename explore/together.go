@@ -25,6 +25,9 @@ func together(shards []Results) Merged {
 		sum.VirtualMS += s.VirtualMS
 		sum.WallMS += s.WallMS
 		sum.Defects = append(sum.Defects, s.Defects...)
+		if sum.Catalogue == nil {
+			sum.Catalogue = slices.Clone(s.Catalogue)
+		}
 		for why, n := range s.Reasons {
 			sum.Reasons[why] += n
 		}
@@ -44,6 +47,7 @@ func together(shards []Results) Merged {
 	}
 	sum.Coverage = coverage.Counts()
 	Fold(sum.Causes)
+	Recall(sum.Catalogue, sum.Causes)
 	return Merged{Results: sum, Shards: shards, Missing: missing(shards)}
 }
 

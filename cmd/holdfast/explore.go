@@ -28,11 +28,15 @@ type exploreFlags struct {
 	survivable bool
 	known      string
 	shrink     bool
+	catalogue  bool
 	shard      string
 	out        string
 	format     string
 	workers    int
 	stall      time.Duration
+	emit       string
+	shards     int
+	image      string
 
 	part, of int // of shard
 }
@@ -57,13 +61,16 @@ is left of it, with the story and a test to paste; holdfast run plays such a
 scenario again with its seed.
 
 With --shard I/N it plays every Nth run, so that N machines share the work.
+With --emit it plays nothing, and writes what makes Kubernetes or GitHub play
+--shards of them.
 
 Exit codes: 0 nothing found; 1 some violation; 2 bad usage or bad input; 3 no
 run could be judged; 4 a defect of holdfast itself; 130 interrupted.`,
 		Example: `  holdfast explore --lock set-px-lua
   holdfast explore --lock reentrant --all --time 60s --out found
   holdfast explore --lock reentrant --survivable --runs 100000 --time 1h
-  holdfast explore --lock redlock --faults partition,clock-jump --shard 2/8 --out shard-2`,
+  holdfast explore --lock redlock --faults partition,clock-jump --shard 2/8 --out shard-2
+  holdfast explore --lock reentrant --runs 1000000 --all --emit k8s --shards 50 > job.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runExplore(c, f) },
 	}
@@ -77,12 +84,17 @@ run could be judged; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().BoolVar(&f.survivable, "survivable", false, "only what the reference lock should survive: no lost data, no moved clocks, no pause past a lease")
 	c.Flags().StringVar(&f.known, "known", "", "explore.json whose causes are known: they are counted, and are no find")
 	c.Flags().BoolVar(&f.shrink, "shrink", true, "make every find as small as it can be")
+	c.Flags().BoolVar(&f.catalogue, "catalogue", false, "afterwards, say which hazards of the catalogue came by themselves")
 	c.Flags().StringVar(&f.shard, "shard", "1/1", "which part of the runs to play, as I/N")
 	c.Flags().StringVar(&f.out, "out", "", "directory for the results and the finds (default holdfast-runs/TIME)")
 	c.Flags().StringVar(&f.format, "format", "text", "what to print: text, json or markdown")
 	c.Flags().IntVar(&f.workers, "workers", runtime.NumCPU(), "worker processes")
 	c.Flags().DurationVar(&f.stall, "stall", 20*time.Second, "real time after which a run that does not end is given up")
+	c.Flags().StringVar(&f.emit, "emit", "", "play nothing, but write what plays the shards elsewhere: k8s (an Indexed Job) or github (a workflow); with --out into that directory")
+	c.Flags().IntVar(&f.shards, "shards", 8, "how many shards --emit writes")
+	c.Flags().StringVar(&f.image, "image", "holdfast:"+version, "the image of --emit k8s")
 	complete(c, "lock", scenarios.Locks())
+	complete(c, "emit", engineNames())
 	complete(c, "faults", explore.Names())
 	complete(c, "without", explore.Names())
 	complete(c, "format", tableFormats)
@@ -130,6 +142,9 @@ func runExplore(c *cobra.Command, f exploreFlags) error {
 			}
 		}
 		return usage(err.Error(), hint, "holdfast list faults shows which there are")
+	}
+	if emits(c) {
+		return emitExplore(c, f)
 	}
 	known, err := readKnown(f.known)
 	if err != nil {

@@ -187,6 +187,12 @@ func (x *exploration) keep(ctx context.Context, dir rundir.Dir, r *explore.Resul
 	if err := x.keepFinds(context.WithoutCancel(ctx), dir, r); err != nil {
 		return err
 	}
+	if x.flags.catalogue {
+		var err error
+		if r.Catalogue, err = x.recall(context.WithoutCancel(ctx), r.Causes); err != nil {
+			return err
+		}
+	}
 	return writeJSON(dir.File(exploreResults), r)
 }
 

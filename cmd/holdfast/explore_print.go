@@ -23,6 +23,9 @@ func (e explored) print(w io.Writer, before, after string) error {
 	if err := e.coverage(w, before, after); err != nil {
 		return err
 	}
+	if err := e.recalled(w, before, after); err != nil {
+		return err
+	}
 	if e.Violated == 0 {
 		fmt.Fprintln(w, e.worth())
 	}
@@ -141,6 +144,8 @@ func exploreCommand(f exploreFlags) string {
 	flag(len(f.faults) > 0, "--faults", strings.Join(f.faults, ","))
 	flag(len(f.without) > 0, "--without", strings.Join(f.without, ","))
 	flag(f.survivable, "--survivable", "")
+	flag(!f.shrink, "--shrink=false", "")
+	flag(f.catalogue, "--catalogue", "")
 	flag(f.known != "", "--known", f.known)
 	flag(f.of > 1, "--shard", f.shard)
 	return strings.Join(words, " ")

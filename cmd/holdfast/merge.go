@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,7 +46,8 @@ Shards of an exploration or of a sweep: the same shard twice counts once; when i
 was interrupted and played again, the one with more runs. That it is not the same
 in both is an error, as are shards of different explorations or sweeps. The
 result is printed, says which shards are missing, and can be joined with those
-later. Of a cause that several shards have seen, the files of the lowest seed are
+later. A directory without results, as a killed shard leaves it, is left out. Of a
+cause that several shards have seen, the files of the lowest seed are
 copied.
 
 Exit codes: 0 joined; 2 bad usage or bad input; 3 joined, and a shard is missing
@@ -78,7 +80,7 @@ func merge(c *cobra.Command, dirs []string, f mergeFlags) error {
 			return usage(fmt.Sprintf("--out %s is one of the directories to join", f.out), "give a directory of its own: joining again gives the same")
 		}
 	}
-	kind, err := kindOfResults(dirs)
+	kind, dirs, err := resultsIn(dirs, c.ErrOrStderr())
 	if err != nil {
 		return err
 	}
@@ -93,29 +95,53 @@ func merge(c *cobra.Command, dirs []string, f mergeFlags) error {
 	return mergeRuns(c, dirs, f.out)
 }
 
-// kindOfResults finds the file of results that all of the directories hold.
-func kindOfResults(dirs []string) (string, error) {
-	kind := ""
+// resultsIn finds the file of results that the directories hold, and those that
+// hold it. A shard that was killed leaves a directory without: it is told on
+// stderr, and comes out as a shard that is missing.
+func resultsIn(dirs []string, stderr io.Writer) (kind string, with []string, err error) {
+	var without []string
 	for _, d := range dirs {
-		var here []string
-		for _, file := range []string{runResults, exploreResults, sweepResults} {
-			if rundir.Exists(filepath.Join(d, file)) {
-				here = append(here, file)
-			}
-		}
+		here, err := resultsOf(d)
 		switch {
-		case len(here) == 0:
-			return "", badInput(fmt.Errorf("there are no results in %s: whoever was to write them was ended before, or wrote them elsewhere", d),
-				"run it again, or leave it out", "results are what holdfast run, explore --out and sweep --out write")
-		case len(here) > 1:
-			return "", badInput(fmt.Errorf("%s holds several results: %s", d, strings.Join(here, ", ")), "give each a directory of its own")
-		case kind != "" && here[0] != kind:
-			return "", badInput(fmt.Errorf("%s was written by holdfast %s, and %s by holdfast %s", dirs[0], writers[kind], d, writers[here[0]]),
+		case err != nil:
+			return "", nil, badInput(err, "leave it out, or give each of the results a directory of its own")
+		case here == "":
+			without = append(without, d)
+			continue
+		case kind != "" && here != kind:
+			return "", nil, badInput(fmt.Errorf("%s was written by holdfast %s, and %s by holdfast %s", with[0], writers[kind], d, writers[here]),
 				"join directories of one kind")
 		}
-		kind = here[0]
+		kind, with = here, append(with, d)
 	}
-	return kind, nil
+	if len(without) > 0 && (kind == "" || kind == runResults) {
+		return "", nil, badInput(fmt.Errorf("there are no results in %s: whoever was to write them was ended before, or wrote them elsewhere", without[0]),
+			"run it again, or leave it out", "results are what holdfast run, explore --out and sweep --out write")
+	}
+	for _, d := range without {
+		fmt.Fprintf(stderr, "warning: there are no results in %s: whoever was to write them was ended before\n", d)
+	}
+	return kind, with, nil
+}
+
+// resultsOf is the file of results in a directory, "" when there is none.
+func resultsOf(dir string) (string, error) {
+	if _, err := os.ReadDir(dir); err != nil {
+		return "", err
+	}
+	var here []string
+	for _, file := range []string{runResults, exploreResults, sweepResults} {
+		if rundir.Exists(filepath.Join(dir, file)) {
+			here = append(here, file)
+		}
+	}
+	switch len(here) {
+	case 0:
+		return "", nil
+	case 1:
+		return here[0], nil
+	}
+	return "", fmt.Errorf("%s holds several results: %s", dir, strings.Join(here, ", "))
 }
 
 // mergeRuns joins run directories.
