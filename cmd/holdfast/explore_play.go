@@ -67,20 +67,34 @@ func (x *exploration) play(ctx context.Context, stderr io.Writer) error {
 	enough, stop := context.WithCancel(ctx)
 	defer stop()
 	x.steer <- x.holes
-	bar := startProgress(stderr, int64(min(x.total(), 1<<31)), "exploring")
+	known := int64(-1) // how many runs there will be: nobody knows without --runs
+	if x.flags.runs > 0 {
+		known = int64(x.total())
+	}
+	bar := startProgress(stderr, known, "exploring")
 	err := x.pool().stream(ctx, min(x.total(), 1<<20), x.jobs(enough), func(a answer) {
 		x.waiting[a.ID] = a
 		x.take()
 		if x.over {
 			stop()
 		}
-		bar.now(fmt.Sprintf("exploring: %.0f runs/s, %s violated", float64(x.taken)/time.Since(x.began).Seconds(), count(x.tally.Violated, "run")))
+		bar.now(x.now())
 		bar.step()
 	})
 	bar.done()
 	x.tally.WallMS = float64(time.Since(x.began).Milliseconds())
 	x.tally.Interrupted = ctx.Err() != nil
 	return err
+}
+
+// now says what is under way.
+func (x *exploration) now() string {
+	spent := time.Since(x.began)
+	text := fmt.Sprintf("exploring: %s, %.0f/s, %d violated", count(x.taken, "run"), float64(x.taken)/spent.Seconds(), x.tally.Violated)
+	if x.flags.time > 0 {
+		text += fmt.Sprintf(", %.0f of %.0f s", spent.Seconds(), x.flags.time.Seconds())
+	}
+	return text
 }
 
 func (x *exploration) pool() pool {
