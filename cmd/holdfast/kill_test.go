@@ -43,8 +43,13 @@ func (k killer) Write(b []byte) (int, error) {
 		pid = os.Getppid()
 	}
 	k.to.Write(b[:len(b)/2])
-	syscall.Kill(pid, syscall.SIGKILL)
-	select {} // SIGKILL comes, or the pipe that is read is gone
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		return 0, err
+	}
+	if k.who == "parent" {
+		return 0, io.ErrClosedPipe // nobody is there any more; the worker ends
+	}
+	select {} // until it comes
 }
 
 func (k killer) first() bool {
