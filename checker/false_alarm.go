@@ -32,7 +32,7 @@ func (t *trace) falseAlarm(n *Event) Verdict {
 // it is lost.
 func (t *trace) kept(c *Claim, told int64) Verdict {
 	o := t.op(c.AcquireOp)
-	if c.Lease == 0 || t.overlap(o.inv, told, t.allow.settling, func(f *faultSpan) bool { return !instant[f.name] || f.from >= o.inv }) > 0 {
+	if c.Lease == 0 || t.overlap(o.inv, told, t.allow.settling, func(f *faultSpan) bool { return f.lasted || f.from >= o.inv }) > 0 || t.outlivedOuter(c, told) {
 		return Verdict{Outcome: Good}
 	}
 	owed, ok := t.owedByServers(c, told)
@@ -40,4 +40,33 @@ func (t *trace) kept(c *Claim, told int64) Verdict {
 		return Verdict{Outcome: Good}
 	}
 	return byServers(violation(told, opIDs(o), "%s was told at %s that its hold is lost; the servers kept it until %s", c.Owner, at(told), at(owed)))
+}
+
+// outlivedOuter says whether a claim's owner had begun to give back a nested
+// hold that alone has kept the lock: with its release the lock is free, and
+// what the servers still keep until that arrives is no hold of the owner's.
+func (t *trace) outlivedOuter(c *Claim, told int64) bool {
+	var ends []int64 // of the leases held, innermost last
+	releasing := false
+	for _, s := range t.steps(ownerLock{c.Owner, c.Lock}) {
+		switch {
+		case s.o == nil || s.o.inv < t.op(c.AcquireOp).inv:
+		case s.t > told:
+			continue
+		case s.o.f == Acquire && s.ret && s.o.kind == OK:
+			end := plus(s.o.ret, t.leaseOf(s.o))
+			if s.o.args.Renewed {
+				end = never
+			}
+			ends = append(ends, end)
+		case s.o.f == Release && !s.ret && len(ends) > 0:
+			ends, releasing = ends[:len(ends)-1], true
+		}
+	}
+	for _, end := range ends {
+		if end-c.Lease/4 > told {
+			return false
+		}
+	}
+	return releasing && len(ends) > 0
 }

@@ -12,6 +12,7 @@ type faultSpan struct {
 	nodes    []string // everything listed that is not a client
 	from, to int64
 	open     bool // it lasted to the end
+	lasted   bool // it is not one that is over at once
 }
 
 // instant are the faults that have no duration and are over at once. Any other
@@ -55,7 +56,9 @@ func faultSpans(h *History, settling int64) []faultSpan {
 		}
 	}
 	for i := range spans {
-		if s := &spans[i]; s.open {
+		s := &spans[i]
+		s.lasted = !instant[s.name] || !s.open && s.to > s.from
+		if s.open {
 			s.to = last
 			if instant[s.name] {
 				s.to, s.open = min(s.from+settling, last), false

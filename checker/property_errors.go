@@ -13,9 +13,7 @@ var documented = map[Func]map[Kind][]string{
 func judgeErrors(t *trace) Verdict {
 	v := Verdict{Outcome: Good}
 	for _, o := range t.ops {
-		if !t.refusedAsClosed(o) {
-			v = earlier(v, classOf(o))
-		}
+		v = earlier(v, t.classOf(o))
 		if len(t.changes) > 0 {
 			v = earlier(v, t.contradicted(o))
 		}
@@ -32,8 +30,8 @@ func (t *trace) refusedAsClosed(o *op) bool {
 	return o.f == Release && o.kind == Fail && o.res.Error == ErrCanceled && o.ret >= t.closedAt(o.client)
 }
 
-func classOf(o *op) Verdict {
-	if o.kind != Fail && o.kind != Info {
+func (t *trace) classOf(o *op) Verdict {
+	if o.kind != Fail && o.kind != Info || t.refusedAsClosed(o) {
 		return Verdict{Outcome: Good}
 	}
 	class := o.res.Error
@@ -41,6 +39,9 @@ func classOf(o *op) Verdict {
 	right := class != ErrOther && class != "" && !listed
 	for _, a := range allowed {
 		right = right || a == class
+	}
+	if o.f == Acquire && o.kind == Fail && class == ErrLost && t.claim.Reentrant {
+		right = t.hadHold(o) // there was something to lose
 	}
 	if right {
 		return Verdict{Outcome: Good}

@@ -1,6 +1,9 @@
 package checker
 
-import "sort"
+import (
+	"slices"
+	"sort"
+)
 
 // unbounded is how long a key may be without an expiry: between the two
 // commands of a lock that sets the key first and the expiry after.
@@ -98,9 +101,11 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 				}
 			}
 		}
-		if c.was == k.owner && c.ends() && c.command() && c.By == t.client[k.owner] {
+		if c.was == k.owner && c.command() && c.By == t.client[k.owner] {
 			for _, h := range holds {
-				if h.o.ret >= c.t { // a round that failed was given back, and the next one may be granted
+				// A round that failed was given back, and the next one may be
+				// granted; or an acquire that fails takes back what it was granted.
+				if h.o.ret >= c.t && (c.ends() || h.o.kind != OK && c.Count < c.WasCount) {
 					delete(h.granted, c.group)
 				}
 			}
@@ -173,7 +178,7 @@ func (t *trace) leaseAt(k ownerLock, c *change, i int, holds []heldLease, longes
 			continue
 		}
 		if owed := h.owed(c) - t.onItsWay(&h, c.group); c.TTL < owed-2*t.allow.rounding {
-			return violation(c.t, append(ops(), h.o.id), "%s left the hold of %s on %s a TTL of %s at %s; %s of its lease were still owed",
+			return violation(c.t, slices.Compact(append(ops(), h.o.id)), "%s left the hold of %s on %s a TTL of %s at %s; %s of its lease were still owed",
 				command(c), k.owner, c.Node, long(c.TTL), at(c.t), long(owed))
 		}
 	}

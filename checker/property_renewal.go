@@ -148,9 +148,18 @@ func (t *trace) silent(k ownerLock) Verdict {
 		if from == never || c.t <= from || !c.command() || c.By != t.client[k.owner] {
 			continue
 		}
+		if t.heldUpSince(c.By, from, c.t) {
+			continue // it was sent while there was something to renew
+		}
 		if c.holder == k.owner && (c.raises() || (c.grants() && t.claim.Nodes == 1 && t.openOp(c.By, c.lock, Acquire, c.t) == nil)) {
 			return violation(c.t, opIDs(last), "%s renewed the hold of %s on %s at %s, after it had ended", c.By, k.owner, c.Node, at(c.t))
 		}
 	}
 	return Verdict{Outcome: Good}
+}
+
+// heldUpSince says whether faults kept a client from its servers all the time
+// from one moment to another: what arrives then may have been sent before.
+func (t *trace) heldUpSince(client string, from, to int64) bool {
+	return t.overlap(from, to, t.allow.settling, func(f *faultSpan) bool { return f.delays(client) }) == to-from
 }

@@ -16,10 +16,13 @@ type Results struct {
 	Version    string     `json:"version"`
 	Command    string     `json:"command"` // how to do it again
 	Lock       string     `json:"lock"`
-	Seed       uint64     `json:"seed"`  // of the first run of the first shard
-	Shard      int        `json:"shard"` // from 1
-	Of         int        `json:"of"`    // shards
+	Seed       uint64     `json:"seed"`             // of the first run of the first shard
+	Shard      int        `json:"shard"`            // from 1; 0 for those of [Merged] together
+	Of         int        `json:"of"`               // shards
+	Budget     int        `json:"budget,omitempty"` // runs to play, of all shards together; 0 for as many as time allows
 	Vocabulary Vocabulary `json:"vocabulary"`
+	// Interrupted says that it was to go on.
+	Interrupted bool `json:"interrupted,omitempty"`
 
 	Runs     int            `json:"runs"`              // played
 	Unknown  int            `json:"unknown"`           // of them, proved nothing

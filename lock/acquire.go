@@ -199,7 +199,10 @@ func (s *state) try(ctx context.Context, lease time.Duration, renewed bool) trie
 	if !ok {
 		handedOn = true
 		s.compensate(ctx, h)
-		return tried{err: fmt.Errorf("acquire lock: the answer came after the lease: %w", ErrLost)}
+		if held > 0 {
+			return tried{err: fmt.Errorf("acquire lock again: %w", ErrLost)}
+		}
+		return tried{err: fmt.Errorf("acquire lock: the answer came after the lease: %w", ErrUnknown)}
 	}
 	return tried{granted: true, grant: grant}
 }

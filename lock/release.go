@@ -127,9 +127,8 @@ func (s *state) release(ctx context.Context) (int, error) {
 	s.c.mu.Lock()
 	n, undo := len(s.holds), s.undo
 	if s.lost {
-		s.lost, s.cur = false, nil
-		s.c.mu.Unlock()
-		return 0, fmt.Errorf("release lock: %w", ErrLost)
+		defer s.c.mu.Unlock()
+		return 0, s.over()
 	}
 	s.c.mu.Unlock()
 	if undo != nil {
@@ -145,6 +144,16 @@ func (s *state) release(ctx context.Context) (int, error) {
 	return s.giveBack(ctx, true)
 }
 
+// over is the outcome of a release that finds no hold: a loss is told once.
+// Called under mu.
+func (s *state) over() error {
+	if !s.lost {
+		return fmt.Errorf("release lock: %w", ErrNotHeld)
+	}
+	s.lost, s.cur = false, nil
+	return fmt.Errorf("release lock: %w", ErrLost)
+}
+
 // giveBack releases the innermost hold. The hold is off the watchdog before
 // the request is sent, and no renewal is under way meanwhile, so none can
 // reach the server after it. A request without an answer leaves the hold as
@@ -153,12 +162,23 @@ func (s *state) release(ctx context.Context) (int, error) {
 func (s *state) giveBack(ctx context.Context, persist bool) (int, error) {
 	s.c.mu.Lock()
 	n := len(s.holds)
-	top := s.holds[n-1]
+	if n == 0 { // its lease has ended since the caller looked
+		defer s.c.mu.Unlock()
+		return 0, s.over()
+	}
+	top, cur, renews := s.holds[n-1], s.cur, s.renews
 	again := top.releasing
 	s.holds[n-1].releasing = true
-	s.settle()
-	cur, renews := s.cur, s.renews
+	after := func() {}
+	if n > 1 && !time.Now().Before(s.deadline()) {
+		// The outer holds have outlived their leases, and only this one has
+		// kept the lock: its release frees it, so they are lost from here on.
+		after = s.lose()
+	} else {
+		s.settle()
+	}
 	s.c.mu.Unlock()
+	after()
 	if renews != nil {
 		select {
 		case <-renews:
@@ -186,10 +206,10 @@ func (s *state) giveBack(ctx context.Context, persist bool) (int, error) {
 	}
 
 	s.c.mu.Lock()
-	remaining, after, err := s.released(cur, n, found, again, owed, sent, err)
+	remaining, ended, err := s.released(cur, n, found, again, owed, sent, err)
 	s.drop()
 	s.c.mu.Unlock()
-	after()
+	ended()
 	return remaining, err
 }
 
@@ -204,8 +224,8 @@ func (s *state) released(cur *holding, n int, found, again bool, owed time.Durat
 			after = cur.end(ErrUnknown)
 		}
 		return n - 1, after, unknown("release lock", err)
-	case !current && found && n == 1:
-		return 0, after, nil // its lease ended while it was being released
+	case !current && found:
+		return n - 1, after, nil // the lease ended while it was being released
 	case !current:
 		if s.lost && s.cur == cur {
 			s.lost, s.cur = false, nil

@@ -127,11 +127,15 @@ func (s *state) owed(now time.Time) time.Duration {
 }
 
 // deadline is when the lease of the holds has run out, seen from here: counted
-// from the send of the last request that set it, and a margin early. Called
-// under mu.
+// from the send of the last request that set it, and a margin early. A hold
+// that is being released keeps nothing alive: its release may have arrived, and
+// leaves the others what they are owed. Called under mu.
 func (s *state) deadline() time.Time {
 	var t time.Time
-	for _, h := range s.holds {
+	for i, h := range s.holds {
+		if h.releasing && i > 0 {
+			continue
+		}
 		until := h.until
 		if h.renewed {
 			until = s.renewed

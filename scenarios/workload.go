@@ -73,6 +73,7 @@ type client struct {
 	unclear bool
 	owner   string
 	locker  lock.Locker
+	loss    *loss // of the present hold, nil without one
 }
 
 // newClient is client n of a run, in its process and with its lock.
@@ -148,7 +149,8 @@ func (c *client) critical(ctx context.Context) {
 	if !ok {
 		return
 	}
-	lost := c.lostSignal()
+	c.loss = c.lossOfHold()
+	defer func() { c.loss = nil }()
 	base, read := c.readStock(ctx)
 	held := 1
 	if c.nests {
@@ -160,11 +162,11 @@ func (c *client) critical(ctx context.Context) {
 		}
 	}
 	for ; c.work.Unnest && held > 1; held-- {
-		if !c.release(ctx) {
+		if !c.giveBack(ctx, held) {
 			return
 		}
 	}
-	heeded := c.think(ctx, lost)
+	heeded := c.think(ctx)
 	if !c.proc.Gate() {
 		return
 	}
@@ -175,11 +177,30 @@ func (c *client) critical(ctx context.Context) {
 		}
 		c.writeStock(ctx, base, grant.Token)
 	}
-	for range held {
-		if !c.release(ctx) {
+	for ; held > 0; held-- {
+		if !c.giveBack(ctx, held) {
 			return
 		}
 	}
+}
+
+// tries is how often a release is tried of which nobody knows what came of it.
+const tries = 5
+
+// giveBack gives back the innermost of so many holds; false means that the
+// owner is done for. While there are outer holds an outcome that nobody knows
+// is not the end of it: who walked away would leave them held, and a watchdog
+// renewing them for ever.
+func (c *client) giveBack(ctx context.Context, held int) bool {
+	for range tries {
+		switch kind := c.release(ctx, held > 1); {
+		case kind == checker.OK:
+			return c.proc.Gate()
+		case kind != checker.Info || held == 1 || ctx.Err() != nil:
+			return false
+		}
+	}
+	return false
 }
 
 // acquire takes the lock once; ok is false when it was not granted. With a
@@ -222,9 +243,16 @@ func (c *client) try(ctx context.Context, explicit, wait time.Duration) (lock.Gr
 	if !ok {
 		return lock.Grant{}, gone
 	}
+	nested := c.loss // of the hold that this one is to be within
+	if nested != nil {
+		defer c.listen(nested)()
+	}
 	g, err := c.locker.TryLock(ctx, opts...)
 	if !c.proc.Gate() {
 		return g, gone
+	}
+	if nested != nil {
+		nested.heard()
 	}
 	moment := faults.Moment{Name: faults.Granted, Client: c.proc.Name(), Op: "acquire"}
 	if err != nil {
@@ -243,17 +271,24 @@ func (c *client) try(ctx context.Context, explicit, wait time.Duration) (lock.Gr
 	return g, checker.OK
 }
 
-// release gives one hold back; false means that the owner is done for.
-func (c *client) release(ctx context.Context) bool {
+// release gives one hold back, and returns how that ended. Whoever keeps outer
+// holds meanwhile wants to know when they are lost.
+func (c *client) release(ctx context.Context, outer bool) checker.Kind {
 	ctx, done := c.proc.Begin(ctx, "release")
 	defer done()
 	op, ok := c.begin(checker.Release, "release", nil)
 	if !ok {
-		return false
+		return gone
+	}
+	if outer {
+		defer c.listen(c.loss)()
 	}
 	left, err := c.locker.Unlock(ctx)
 	if !c.proc.Gate() {
-		return false
+		return gone
+	}
+	if outer {
+		c.loss.heard()
 	}
 	kind, class := checker.OK, ""
 	if err == nil {
@@ -264,7 +299,7 @@ func (c *client) release(ctx context.Context) bool {
 	}
 	c.announce(faults.Moment{Name: faults.Released, Client: c.proc.Name(), Op: "release"})
 	c.unclear = c.unclear || kind == checker.Info
-	return kind == checker.OK && c.proc.Gate()
+	return kind
 }
 
 // begin announces and records that an operation starts; false means that the
@@ -277,15 +312,6 @@ func (c *client) begin(f checker.Func, op string, a *checker.Args) (checker.Even
 	return c.rec.invoke(checker.Event{F: f, Client: c.proc.Name(), Owner: c.owner, Lock: c.work.Lock}, a), true
 }
 
-// lostSignal is the channel that tells of the loss of the present hold, nil
-// where the lock has none or the workload does not heed it.
-func (c *client) lostSignal() <-chan struct{} {
-	if n, ok := c.locker.(lock.LostNotifier); ok && !c.work.Carry {
-		return n.Lost()
-	}
-	return nil
-}
-
 // settler is a locker in another process, which may know of a loss already
 // that has not been told here.
 type settler interface {
@@ -293,13 +319,13 @@ type settler interface {
 }
 
 // think works for the think time, or until the hold is known to be lost, which
-// it then reports and records.
-func (c *client) think(ctx context.Context, lost <-chan struct{}) (heeded bool) {
+// it then reports.
+func (c *client) think(ctx context.Context) (heeded bool) {
 	t := time.NewTimer(time.Duration(c.work.Think) + time.Duration(c.rng.Int64N(int64(time.Millisecond))))
 	defer t.Stop()
 	select {
 	case <-t.C:
-	case <-lost:
+	case <-c.loss.signal:
 	case <-ctx.Done():
 	case <-c.proc.Dead().Done():
 	}
@@ -309,13 +335,7 @@ func (c *client) think(ctx context.Context, lost <-chan struct{}) (heeded bool) 
 	if p, ok := c.locker.(settler); ok {
 		_ = p.Settle(ctx) // who cannot answer fails the next operation as well
 	}
-	select { // a pause may have hidden the signal
-	case <-lost:
-		c.rec.add(checker.Event{Kind: checker.Note, F: checker.Lost, Client: c.proc.Name(), Owner: c.owner, Lock: c.work.Lock})
-		return true
-	default:
-		return false
-	}
+	return c.loss.heard() // a pause may have hidden the signal
 }
 
 func (c *client) readStock(ctx context.Context) (int64, bool) {

@@ -89,15 +89,16 @@ func (n *node) accept(c *pipeConn, by string) error {
 		return &net.OpError{Op: "dial", Net: "tcp", Addr: n.addr, Err: syscall.ECONNREFUSED}
 	}
 	n.conns = append(n.conns, c)
-	go n.serve(c, by)
+	go n.serve(c, n.mr.Server(), by)
 	return nil
 }
 
-// serve executes the requests of one connection until it breaks.
-func (n *node) serve(c *pipeConn, by string) {
+// serve executes the requests of one connection to a server process until it
+// breaks.
+func (n *node) serve(c *pipeConn, process *server.Server, by string) {
 	peer := server.NewPeer(bufio.NewWriter(c))
 	in := bufio.NewReader(c)
-	session := &session{node: n, by: by, conn: c, peer: peer}
+	session := &session{node: n, by: by, conn: c, peer: peer, server: process}
 	defer func() {
 		c.Close()
 		n.exec.Lock()
@@ -105,9 +106,7 @@ func (n *node) serve(c *pipeConn, by string) {
 		if i := slices.Index(n.conns, c); i >= 0 {
 			n.conns = slices.Delete(n.conns, i, i+1)
 		}
-		if session.server != nil { // ends its subscriptions, as a disconnect does
-			session.unsubscribe()
-		}
+		session.unsubscribe() // as a disconnect does
 	}()
 	for {
 		args, err := request.Read(in)
@@ -126,7 +125,7 @@ type session struct {
 	by     string
 	conn   *pipeConn
 	peer   *server.Peer
-	server *server.Server // the server process it talks to; nil before the first command
+	server *server.Server // the server process it talks to
 	offset int64          // the node's offset after this connection's last write
 }
 
@@ -165,19 +164,18 @@ func (s *session) execute(args []string) bool {
 }
 
 // run executes one command under the node's lock, and reports whether it
-// changed a lock key. ok is false when the server is down.
+// changed a lock key. ok is false when the server process is no more.
 func (s *session) run(cmd string, args []string) (changed, ok bool) {
 	n := s.node
 	n.exec.Lock()
 	defer n.exec.Unlock()
-	if !n.up {
-		return false, false
+	if !n.up || n.mr.Server() != s.server {
+		return false, false // it died, perhaps as this request arrived; another has taken its place
 	}
 	n.served++
 	if cmd == "EVAL" || cmd == "EVALSHA" {
 		n.scripts++
 	}
-	s.server = n.mr.Server()
 	n.mr.SetTime(n.clock.now())
 	n.expire()
 	if refusal := n.refuse(cmd, args); refusal != "" {

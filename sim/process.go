@@ -20,6 +20,7 @@ type Process struct {
 
 	mu    sync.Mutex
 	conns []*pipeConn // open ones, oldest first
+	left  []*pipeConn // closed during a pause: what they wrote and the end of it leave after it
 }
 
 func newProcess(name string) *Process { return &Process{Process: faults.NewProcess(name)} }
@@ -27,6 +28,11 @@ func newProcess(name string) *Process { return &Process{Process: faults.NewProce
 // SetPaused freezes the connections of the process, or lets them go on.
 func (p *Process) SetPaused(paused bool) {
 	p.Process.SetPaused(paused)
+	if !paused {
+		for _, c := range p.takeLeft() {
+			c.out.unpark()
+		}
+	}
 	for _, c := range p.open() {
 		if !paused {
 			c.out.unpark()
@@ -38,6 +44,9 @@ func (p *Process) SetPaused(paused bool) {
 // Crash lets go of everything the connections have kept.
 func (p *Process) Crash() {
 	p.Process.Crash()
+	for _, c := range p.takeLeft() {
+		c.reset()
+	}
 	for _, c := range p.open() {
 		c.out.unpark()
 		c.in.wake()
@@ -50,6 +59,14 @@ func (p *Process) open() []*pipeConn {
 	return slices.Clone(p.conns)
 }
 
+func (p *Process) takeLeft() []*pipeConn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	left := p.left
+	p.left = nil
+	return left
+}
+
 func (p *Process) track(c *pipeConn, on bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -57,5 +74,8 @@ func (p *Process) track(c *pipeConn, on bool) {
 		p.conns = append(p.conns, c)
 	} else if i := slices.Index(p.conns, c); i >= 0 {
 		p.conns = slices.Delete(p.conns, i, i+1)
+		if p.Paused() {
+			p.left = append(p.left, c)
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/sim"
 	"github.com/holdfast-go/holdfast/sim/keyspace"
 )
@@ -166,6 +167,55 @@ func TestPauseFreezesAndCrashBreaks(t *testing.T) {
 		w.Crash("client-1")
 		if err := c.Set(ctx, "k", "w", 0).Err(); err == nil {
 			t.Error("a crashed process wrote a key")
+		}
+	})
+}
+
+// The timers of a library fire during a pause, and may close a connection. The
+// server must hear of that after the pause, and of what was written before.
+func TestPauseKeepsWhatAClosedConnectionHasWritten(t *testing.T) {
+	in(t, sim.Options{Seed: 1, Clients: 1, Groups: 1}, func(ctx context.Context, w *sim.World) {
+		c := w.Client(w.Process("client-1"), 1)
+		defer c.Close()
+		sub := c.Subscribe(ctx, "news")
+		if _, err := sub.Receive(ctx); err != nil {
+			t.Fatal(err)
+		}
+		w.Pause("client-1")
+		sub.Close()
+		time.Sleep(time.Second)
+		if n := w.Subscriptions(); n != 1 {
+			t.Errorf("%d subscriptions during the pause, want 1", n)
+		}
+		w.Resume("client-1")
+		time.Sleep(time.Second)
+		if n := w.Subscriptions(); n != 0 {
+			t.Errorf("%d subscriptions after the pause, want none", n)
+		}
+	})
+}
+
+// A request that arrives as the server dies is lost with its connection,
+// however soon the server is back.
+func TestRestartLosesWhatItHasReceived(t *testing.T) {
+	var w *sim.World
+	restart := func(m faults.Moment) {
+		if m.Name != faults.Received || m.Command != "SET" {
+			return
+		}
+		if err := errors.Join(w.StopNode(m.Node), w.StartNode(m.Node, true)); err != nil {
+			t.Error(err)
+		}
+	}
+	in(t, sim.Options{Seed: 1, Clients: 1, Groups: 1, OnMoment: restart}, func(ctx context.Context, world *sim.World) {
+		w = world
+		rdb := redis.NewClient(&redis.Options{Addr: w.Addresses(1)[0], Dialer: w.Dialer(w.Process("client-1")), MaxRetries: -1, DisableIdentity: true})
+		defer rdb.Close()
+		if err := rdb.Set(ctx, "k", "v", 0).Err(); err == nil {
+			t.Error("a server that died has answered")
+		}
+		if n, err := rdb.Exists(ctx, "k").Result(); err != nil || n != 0 {
+			t.Errorf("the request was executed by the server's successor: %d keys, %v", n, err)
 		}
 	})
 }

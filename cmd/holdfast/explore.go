@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/internal/rundir"
+	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -159,31 +160,31 @@ func runExplore(c *cobra.Command, f exploreFlags) error {
 	}
 	r := x.tally.Finish()
 	explore.Know(r.Causes, known)
-	if err := x.keep(c.Context(), dir, &r, c.ErrOrStderr()); err != nil {
-		return defect(err)
+	kept := r
+	kept.Causes = slices.Clone(r.Causes)
+	stored := whole.Replace(string(dir), exploreFiles, func() error { return x.keep(c.Context(), dir, &kept, c.ErrOrStderr()) })
+	if stored == nil {
+		r = kept
 	}
 	if err := printTable(c.OutOrStdout(), f.format, explored{r, dir, !f.all}); err != nil {
 		return defect(fmt.Errorf("print result: %w", err))
+	}
+	if stored != nil {
+		return notStored(stored, string(dir))
 	}
 	return concludeExplore(c, r, dir)
 }
 
 // exploreDir makes the directory of the results; an empty path picks one by the
-// time. What another exploration has found there is removed.
+// time. What another exploration has found there stays until there are results.
 func exploreDir(path string) (rundir.Dir, error) {
 	if path == "" {
 		path = rundir.Unused()
 	}
-	dir := rundir.Dir(path)
-	if rundir.Exists(dir.File("explore.json")) {
-		if err := os.RemoveAll(dir.File("finds")); err != nil {
-			return "", fmt.Errorf("output directory: %w", err)
-		}
-	}
-	if err := os.MkdirAll(dir.File("finds"), 0o755); err != nil {
+	if err := os.MkdirAll(path, 0o755); err != nil {
 		return "", fmt.Errorf("output directory: %w", err)
 	}
-	return dir, nil
+	return rundir.Dir(path), nil
 }
 
 // concludeExplore says on stderr how the command ends.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/internal/rundir"
+	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -42,7 +44,7 @@ type exploration struct {
 func newExploration(f exploreFlags, v explore.Vocabulary, known []explore.Cause) *exploration {
 	x := &exploration{flags: f, known: known, waiting: map[int]answer{}, steer: make(chan []explore.Cell, 1),
 		tally: explore.NewTally(explore.Results{
-			Version: version, Command: exploreCommand(f), Lock: f.lock, Seed: f.seed, Shard: f.part, Of: f.of, Vocabulary: v,
+			Version: version, Command: exploreCommand(f), Lock: f.lock, Seed: f.seed, Shard: f.part, Of: f.of, Budget: f.runs, Vocabulary: v,
 		})}
 	x.holes = x.tally.Coverage.Holes(v.Faults)
 	return x
@@ -81,6 +83,7 @@ func (x *exploration) play(ctx context.Context, stderr io.Writer) error {
 	})
 	bar.done()
 	x.tally.WallMS = float64(time.Since(x.began).Milliseconds())
+	x.tally.Interrupted = ctx.Err() != nil
 	return err
 }
 
@@ -167,6 +170,9 @@ func (x *exploration) add(a answer) {
 // somebody waits for a mutex that is held across a wait for the network, virtual
 // time stands still: nobody knows what would have come of it.
 func (x *exploration) lost(a answer) *explore.Seen {
+	if a.killed {
+		return &explore.Seen{Unknown: "the worker process was killed from outside, as the kernel does when memory is short"}
+	}
 	if strings.Contains(a.Run.Failure, "Mutex.Lock, synctest bubble") {
 		return &explore.Seen{Unknown: "a mutex is held across a wait for the network, which the simulated world cannot play"}
 	}
@@ -184,6 +190,9 @@ func (x *exploration) lost(a answer) *explore.Seen {
 // and the history of the first run of each, which is played once more for that,
 // and what is left of it. It notes in r where they are.
 func (x *exploration) keep(ctx context.Context, dir rundir.Dir, r *explore.Results, stderr io.Writer) error {
+	if err := os.Mkdir(dir.File("finds"), 0o755); err != nil {
+		return fmt.Errorf("write finds: %w", err)
+	}
 	if x.flags.shrink {
 		if err := x.shrinkFinds(ctx, dir, r, stderr); err != nil {
 			return err
@@ -198,7 +207,7 @@ func (x *exploration) keep(ctx context.Context, dir rundir.Dir, r *explore.Resul
 			return err
 		}
 	}
-	return writeJSON(dir.File("explore.json"), r)
+	return writeJSON(dir.File(exploreResults), r)
 }
 
 func (x *exploration) keepFinds(ctx context.Context, dir rundir.Dir, r *explore.Results) error {
@@ -210,7 +219,7 @@ func (x *exploration) keepFinds(ctx context.Context, dir rundir.Dir, r *explore.
 		}
 		c.Scenario = path.Join("finds", c.Key+".yaml")
 		source := x.tally.Samples(c.Key)[0].Source
-		if err := os.WriteFile(dir.File(c.Scenario), []byte(source), 0o644); err != nil {
+		if err := whole.Bytes(dir.File(c.Scenario), []byte(source)); err != nil {
 			return fmt.Errorf("write find: %w", err)
 		}
 		if c.HistorySHA256 == "" {
@@ -219,30 +228,22 @@ func (x *exploration) keepFinds(ctx context.Context, dir rundir.Dir, r *explore.
 		history := path.Join("finds", c.Key+".jsonl")
 		jobs = append(jobs, job{ID: i, Scenario: c.Key, File: c.Scenario, Source: source, Lock: x.flags.lock, Seed: c.FirstSeed, History: dir.File(history), Path: history})
 	}
-	return x.pool().play(ctx, jobs, func(a answer) {
+	var failed error
+	err := x.pool().play(ctx, jobs, func(a answer) {
 		c := &r.Causes[a.ID]
 		c.History = a.Run.History
 		switch {
-		case a.Defect != "" || a.Output != "":
-			r.Defects = append(r.Defects, fmt.Sprintf("seed %d, played again: %s%s", c.FirstSeed, a.Defect, a.Output))
+		case a.killed:
+			failed = &exitError{code: exitUnknown, msg: a.Run.Failure, hints: []string{killedHint}}
+		case a.Output != "":
+			failed = errors.New(a.Output)
+		case a.Defect != "":
+			r.Defects = append(r.Defects, fmt.Sprintf("seed %d, played again: %s", c.FirstSeed, a.Defect))
 		case a.Run.HistorySHA256 != c.HistorySHA256:
 			r.Defects = append(r.Defects, fmt.Sprintf("not deterministic: seed %d gave two histories, %.12s and %.12s", c.FirstSeed, c.HistorySHA256, a.Run.HistorySHA256))
 		}
 	})
-}
-
-func writeJSON(path string, v any) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("write results: %w", err)
-	}
-	out := json.NewEncoder(f)
-	out.SetIndent("", "  ")
-	out.SetEscapeHTML(false)
-	if err := errors.Join(out.Encode(v), f.Close()); err != nil {
-		return fmt.Errorf("write results: %w", err)
-	}
-	return nil
+	return cmp.Or(err, failed)
 }
 
 // readKnown reads the causes of another exploration; none when path is empty.

@@ -124,7 +124,7 @@ func (e explored) sentence() string {
 	text := fmt.Sprintf("%s of %s: %d violated a promise, by %s; %d proved nothing. %s of virtual time and %s in %s, %.0f runs/s.",
 		count(e.Runs, "run"), e.Lock, e.Violated, count(len(explore.Distinct(e.Causes)), "hazard"), e.Unknown,
 		span(e.VirtualMS), count(e.Ops, "operation"), span(e.WallMS), rate)
-	if e.Of > 1 {
+	if e.Of > 1 && e.Shard > 0 {
 		text = fmt.Sprintf("shard %d of %d: ", e.Shard, e.Of) + text
 	}
 	return text

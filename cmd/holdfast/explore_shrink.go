@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path"
 	"slices"
 
 	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/internal/rundir"
+	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/shrink"
 )
@@ -101,12 +101,5 @@ func (x *exploration) shrinkFind(ctx context.Context, workers *rounds, dir rundi
 }
 
 func writeStory(path string, s *shrunk) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("write story: %w", err)
-	}
-	if err := errors.Join(s.print(f, "text"), f.Close()); err != nil {
-		return fmt.Errorf("write story: %w", err)
-	}
-	return nil
+	return whole.File(path, func(w io.Writer) error { return s.print(w, "text") })
 }

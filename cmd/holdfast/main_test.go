@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 				adapterStart = d
 			}
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-			code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+			code := run(ctx, os.Args[1:], os.Stdin, killing(os.Stdout), os.Stderr)
 			stop()
 			os.Exit(code)
 		},
@@ -74,6 +74,7 @@ func TestScripts(t *testing.T) {
 				}
 			},
 			"longhistory": scriptLongHistory,
+			"same":        scriptSame,
 			"cut":         scriptCut,
 			// status CODE[,CODE] COMMAND...: the command ends with one of these
 			// codes. Real time has two: a busy machine decides nothing.

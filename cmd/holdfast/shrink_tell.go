@@ -16,6 +16,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/shrink"
@@ -59,8 +60,8 @@ func (p *shrinking) tell(ctx context.Context, r shrink.Result) (*shrunk, error) 
 	if s, err = scenarios.Parse(p.flags.out, src); err != nil {
 		return nil, defect(fmt.Errorf("write shrunk scenario: %w", err))
 	}
-	if err := os.WriteFile(p.flags.out, src, 0o644); err != nil {
-		return nil, badInput(fmt.Errorf("write shrunk scenario: %w", err), "choose another file with --out")
+	if err := whole.Bytes(p.flags.out, src); err != nil {
+		return nil, badInput(fmt.Errorf("shrunk scenario: %w", err), "choose another file with --out")
 	}
 	res := &shrunk{Schema: "holdfast-shrink/1", Scenario: s.Name, Title: s.Title, From: p.scenario.Name, File: p.flags.out, Lock: p.lock, Seed: r.Seed,
 		Property: p.target.Property, Class: p.target.Class, Reason: reason, Stats: r.Stats,
@@ -126,6 +127,8 @@ func (p *shrinking) story(ctx context.Context, res *shrunk, s *scenarios.Scenari
 	}
 	a := answers[0]
 	switch {
+	case a.killed:
+		return &exitError{code: exitUnknown, msg: p.flags.out + " is written, and could not be played: " + a.Run.Failure, hints: []string{killedHint}}
 	case a.Defect != "":
 		return defect(errors.New(a.Defect))
 	case a.Output != "":

@@ -82,6 +82,7 @@ type answer struct {
 	// the scenario alone.
 	Drawn *explore.Seen `json:"drawn,omitempty"`
 
+	killed    bool // the worker was, from outside, and again when it was played once more
 	disturbed bool // the machine was too busy for the run to mean anything
 }
 

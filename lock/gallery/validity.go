@@ -3,6 +3,7 @@ package gallery
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -145,7 +146,9 @@ func lateQuorum(m Mutant, validity func(lease, took time.Duration) time.Duration
 			f.acquire = func(ctx context.Context, a lock.Acquire, forever bool) (lock.Grant, error) {
 				sent := time.Now()
 				g, err := asked(context.WithoutCancel(ctx), f.base, a, forever)
-				if errors.Is(err, lock.ErrLost) { // the member itself has seen that the answer is late
+				// The member itself has seen that the answer is late. It calls that
+				// unknown, as it does an answer that never came.
+				if errors.Is(err, lock.ErrUnknown) && strings.Contains(err.Error(), "came after the lease") {
 					g, err = lock.Grant{Count: 1, Lease: p.Lease, Renewed: true}, nil
 				}
 				g.Lease = validity(g.Lease, time.Since(sent))

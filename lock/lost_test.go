@@ -1,0 +1,113 @@
+package lock_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+func closed(ch <-chan struct{}) bool {
+	select {
+	case <-ch:
+		return true
+	default:
+		return false
+	}
+}
+
+// The release of an inner hold may have arrived, and leaves the lock the lease
+// of the outer one: whoever works under that must learn when it ends, though
+// the inner lease was to be longer.
+func TestLost_byTheOuterLeaseWhileAReleaseIsOpen(t *testing.T) {
+	for name, inner := range map[string][]lock.AcquireOption{"longer lease": {lock.Lease(time.Minute)}, "renewed": nil} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				ctx := t.Context()
+				l := w.clientOn(w.redis(noRetries), lock.WithUnlockTimeout(time.Second)).NewLock("orders", "a")
+				start := time.Now()
+				must[lock.Grant](t)(l.Lock(ctx, lock.Lease(3*time.Second)))
+				lost := l.Lost()
+				must[lock.Grant](t)(l.Lock(ctx, inner...))
+				w.hung.Store(true)
+				_, err := l.Unlock(ctx)
+				wantErr(t, "unlock on a hung server", err, lock.ErrUnknown)
+				if closed(lost) {
+					t.Fatal("lost before the lease has ended")
+				}
+				time.Sleep(time.Until(start.Add(3 * time.Second)))
+				if !closed(lost) {
+					t.Error("the outer lease has ended, and its holder was not told")
+				}
+				w.hung.Store(false)
+				_, err = l.Unlock(ctx)
+				wantErr(t, "unlock after the loss", err, lock.ErrLost)
+			})
+		})
+	}
+}
+
+// The release of an inner hold frees the lock when the outer holds have
+// outlived their leases. Others may have it before the answer comes, so the
+// holder has to know by the time the request is sent.
+func TestLost_beforeTheReleaseThatFreesTheLock(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		c := w.client()
+		a, b := c.NewLock("orders", "a"), c.NewLock("orders", "b")
+		must[lock.Grant](t)(a.Lock(ctx, lock.Lease(time.Second)))
+		lost := a.Lost()
+		must[lock.Grant](t)(a.Lock(ctx, lock.Lease(time.Minute)))
+		time.Sleep(2 * time.Second)
+		w.latency = time.Second
+		left := make(chan int, 1)
+		go func() { left <- must[int](t)(a.Unlock(ctx)) }()
+		synctest.Wait()
+		if !closed(lost) {
+			t.Error("the request that frees the lock is on its way, and its holder was not told")
+		}
+		if n := <-left; n != 1 {
+			t.Errorf("%d holds remain, want the outer one, which is lost", n)
+		}
+		w.latency = time.Millisecond
+		must[lock.Grant](t)(b.TryLock(ctx))
+		_, err := a.Unlock(ctx)
+		wantErr(t, "unlock of the outer hold", err, lock.ErrLost)
+	})
+}
+
+// A hold whose lease ends while its release waits for something else to be
+// cleared up is lost. It must not take the process with it.
+func TestUnlock_leaseEndsWhileAnAcquireIsTakenBack(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		c := w.clientOn(w.redis(noRetries), lock.WithUnlockTimeout(time.Second))
+		a, b := c.NewLock("orders", "a"), c.NewLock("orders", "b")
+		must[lock.Grant](t)(a.Lock(ctx, lock.Lease(2500*time.Millisecond)))
+		w.hung.Store(true)
+		_, err := a.TryLock(ctx, lock.Lease(2500*time.Millisecond)) // a second, and another until its compensation is given up
+		wantErr(t, "nested acquire on a hung server", err, lock.ErrUnknown)
+		time.Sleep(time.Second)
+		_, err = a.Unlock(ctx)
+		wantErr(t, "unlock", err, lock.ErrLost)
+		w.hung.Store(false)
+		must[lock.Grant](t)(b.Lock(ctx))
+	})
+}
+
+// What was granted too late to be of use was granted for all that: the caller
+// has held nothing that it could have lost, and the outcome is as unknown as
+// that of an acquire without an answer.
+func TestLock_answerAfterTheLease(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		l := w.client().NewLock("orders", "a")
+		w.latency = 200 * time.Millisecond
+		_, err := l.TryLock(ctx, lock.Lease(100*time.Millisecond))
+		wantErr(t, "acquire", err, lock.ErrUnknown)
+		if locked := must[bool](t)(l.IsLocked(ctx)); locked {
+			t.Error("it was not taken back")
+		}
+	})
+}

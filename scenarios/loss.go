@@ -1,0 +1,65 @@
+package scenarios
+
+import (
+	"sync"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// loss is what tells a client that its present hold is lost. It is recorded
+// once, whoever hears of it first.
+type loss struct {
+	signal <-chan struct{} // nil where the lock has none, or the workload does not heed it
+	note   func()
+
+	mu   sync.Mutex
+	told bool
+}
+
+// lossOfHold is the loss of the hold that was just granted.
+func (c *client) lossOfHold() *loss {
+	l := &loss{}
+	if n, ok := c.locker.(lock.LostNotifier); ok && !c.work.Carry {
+		l.signal = n.Lost()
+	}
+	e := checker.Event{Kind: checker.Note, F: checker.Lost, Client: c.proc.Name(), Owner: c.owner, Lock: c.work.Lock}
+	l.note = func() { c.rec.add(e) }
+	return l
+}
+
+// heard says whether the hold is known to be lost, and records that.
+func (l *loss) heard() bool {
+	select {
+	case <-l.signal:
+	default:
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.told {
+		l.told = true
+		l.note()
+	}
+	return true
+}
+
+// listen records a loss at once that is told while the client waits for an
+// operation on its hold. What the client records after that operation comes
+// after the loss, at the same instant too: call heard before.
+func (c *client) listen(l *loss) (stop func()) {
+	if l.signal == nil {
+		return func() {}
+	}
+	quit := make(chan struct{})
+	go func() {
+		select {
+		case <-l.signal:
+			if c.proc.Gate() {
+				l.heard()
+			}
+		case <-quit:
+		}
+	}()
+	return func() { close(quit) }
+}
