@@ -28,6 +28,9 @@ type Header struct {
 	// because locks and clients need time scales with it. 0 means 1; else it
 	// is above 0 and at most 10.
 	TimeScale float64 `json:"time_scale,omitempty"`
+	// Latency is the longest that one message takes where nothing is wrong.
+	// 0: too little to matter.
+	Latency int64 `json:"latency,omitempty"`
 
 	// Unwatched says that nobody could see what the servers did: the history
 	// has no Server events, and what only they could tell is not judged.

@@ -14,7 +14,7 @@ const largestTimeScale = 10
 // scheduled and sockets opened at the pace of the machine.
 //
 // The other kind is the noise of machines and networks, which no pace changes:
-// slackOfServers, arrivalSlack, closingSlack, notice, renewalSlack, unbounded
+// slackOfServers, arrivalSlack, closingSlack, notice, unbounded
 // and underway, all but the first two with machine on top. Whatever is a part of a lease, or stands in the header (the
 // promised hand-off, the interval of renewals), is in the time of the run
 // already.
@@ -40,7 +40,13 @@ type allowances struct {
 	// where processes have to wait for their turn on a machine. A harness does
 	// not keep runs in which it waited longer itself.
 	machine int64
+	// underway is how long a request may be on its way to a server: one that has
+	// to open connections, and whose script the server does not know, takes up to
+	// messagesOfRequest messages one after the other.
+	underway int64
 }
+
+const messagesOfRequest = 13
 
 func (h *Header) allowances() allowances {
 	scale := h.TimeScale
@@ -55,6 +61,7 @@ func (h *Header) allowances() allowances {
 		takingBack:     scaled(second, 200*millisecond),
 		takenBackLater: scaled(3*second, 0),
 		rounding:       millisecond,
+		underway:       max(underway, messagesOfRequest*min(h.Latency, second)),
 	}
 	if h.World == worldLive {
 		a.rounding, a.machine = slackOfServers, scaled(300*millisecond, 150*millisecond)

@@ -10,12 +10,13 @@ func TestAllowancesFollowThePace(t *testing.T) {
 		h    Header
 		want allowances
 	}{
-		{"as written", Header{World: "sim"}, allowances{second, second, 5 * second, second, 3 * second, millisecond, 0}},
+		{"as written", Header{World: "sim"}, allowances{second, second, 5 * second, second, 3 * second, millisecond, 0, 100 * millisecond}},
 		{"a fifth", Header{World: "live", TimeScale: 0.2},
-			allowances{200 * millisecond, 200 * millisecond, second, 200 * millisecond, 600 * millisecond, 5 * millisecond, 150 * millisecond}},
+			allowances{200 * millisecond, 200 * millisecond, second, 200 * millisecond, 600 * millisecond, 5 * millisecond, 150 * millisecond, 100 * millisecond}},
 		{"as fast as it gets", Header{World: "live", TimeScale: 0.01},
-			allowances{150 * millisecond, 200 * millisecond, 500 * millisecond, 200 * millisecond, 30 * millisecond, 5 * millisecond, 150 * millisecond}},
-		{"slowly", Header{World: "live", TimeScale: 2}, allowances{2 * second, 2 * second, 10 * second, 2 * second, 6 * second, 5 * millisecond, 600 * millisecond}},
+			allowances{150 * millisecond, 200 * millisecond, 500 * millisecond, 200 * millisecond, 30 * millisecond, 5 * millisecond, 150 * millisecond, 100 * millisecond}},
+		{"over a slow network", Header{World: "sim", Latency: 20 * millisecond}, allowances{second, second, 5 * second, second, 3 * second, millisecond, 0, 260 * millisecond}},
+		{"slowly", Header{World: "live", TimeScale: 2}, allowances{2 * second, 2 * second, 10 * second, 2 * second, 6 * second, 5 * millisecond, 600 * millisecond, 100 * millisecond}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -24,6 +25,37 @@ func TestAllowancesFollowThePace(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A renewal that opens a connection and sends its script takes many messages: on
+// a slow network it is late by them, and a broken connection may cost it a pause.
+func TestRenewalMayTakeItsMessages(t *testing.T) {
+	at := func(latency int64) Header {
+		return leased(func(h *Header) {
+			h.Latency, h.Claims.Renewal, h.Claims.RenewEvery = latency, true, 1000*millisecond
+		})
+	}
+	renewed := func(first, at string) string {
+		return first + `
+		10   c1 acquire lease=3000 renewed
+		11   server n1 EVAL by=c1 holder=c1 ttl=3000
+		12   c1 ok count=1
+		1010 server n1 EVAL by=c1 holder=c1 ttl=3000 was=c1 was_ttl=2001
+		` + at + ` server n1 EVAL by=c1 holder=c1 ttl=3000 was=c1 was_ttl=1600
+		2700 c1 release
+		2701 server n1 EVAL by=c1
+		2702 c1 ok`
+	}
+	reset := `
+		1   fault start 1 reset c1 n1
+		1   fault end 1 reset c1 n1`
+	run(t, []propertyTest{
+		{"in time", at(0), renewed("", "2100"), Renewal, Good, "", "", ""},
+		{"late", at(0), renewed("", "2170"), Renewal, Violated, "", "was not renewed", "server log"},
+		{"late by its messages", at(20 * millisecond), renewed("", "2170"), Renewal, Good, "", "", ""},
+		{"late by a broken connection", at(0), renewed(reset, "2500"), Renewal, Good, "", "", ""},
+		{"later than that", at(0), renewed(reset, "2630"), Renewal, Violated, "", "was not renewed", "server log"},
+	})
 }
 
 // Waiters are excused for as long after a fault as the pace of the run asks.

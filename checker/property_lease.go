@@ -29,7 +29,7 @@ func (h *heldLease) owed(c *change) int64 {
 }
 
 // underway is how long a request may be on its way to a server where nothing
-// disturbs its client.
+// disturbs its client, on an ordinary network.
 const underway = 100 * millisecond
 
 // onItsWay is how long the request that a server granted may have been on its
@@ -42,7 +42,7 @@ func (t *trace) onItsWay(h *heldLease, group string) int64 {
 		return 0
 	}
 	disturbed := t.overlap(h.o.inv, granted, 0, func(f *faultSpan) bool { return f.touchesClient(h.o.client) })
-	return min(granted-h.o.inv, underway+t.allow.machine+disturbed)
+	return min(granted-h.o.inv, t.allow.underway+t.allow.machine+disturbed)
 }
 
 // judgeLease checks in the server log that the TTL which a command leaves is

@@ -1,7 +1,21 @@
 package checker
 
-// renewalSlack is what a renewal may be late beyond the promised interval.
-const renewalSlack = 100 * millisecond
+// pauseOfClient is how long a Redis client pauses at most before it tries again
+// what has failed on a broken connection.
+const pauseOfClient = 512 * millisecond
+
+// renewalSlack is what a renewal of a client that is due after some time may be
+// late beyond the promised interval. A connection that a fault has broken may be
+// found broken only when a renewal is sent on it, long after.
+func (t *trace) renewalSlack(client string, after int64) int64 {
+	slack := t.allow.underway + t.allow.machine
+	for i := range t.faults {
+		if f := &t.faults[i]; f.from <= after && f.touchesClient(client) && f.is("reset", "node-crash", "node-restart") {
+			return slack + pauseOfClient
+		}
+	}
+	return slack
+}
 
 // judgeRenewal checks in the server log that renewed holds are renewed at the
 // promised interval while they live, and that nobody renews what it gave back.
@@ -35,13 +49,14 @@ func (t *trace) renewedInTime(c *Claim) Verdict {
 		if from >= to {
 			return
 		}
-		if healed := t.lastHealed(c.Client, from, to); healed > from && to-healed > t.claim.RenewEvery+renewalSlack+t.allow.machine && bad[group].Outcome == "" {
+		slack := t.renewalSlack(c.Client, from)
+		if healed := t.lastHealed(c.Client, from, to); healed > from && to-healed > t.claim.RenewEvery+slack && bad[group].Outcome == "" {
 			bad[group] = violation(healed+t.claim.RenewEvery, opIDs(t.op(c.AcquireOp), t.op(c.EndOp)),
 				"the hold of %s was not renewed on %s for %s from %s on, although nothing was wrong any more after %s; it is to be renewed every %s",
 				c.Owner, group, long(to-from), at(from), at(healed), long(t.claim.RenewEvery))
 		}
 		excused := t.overlap(from, to, t.claim.RenewEvery, func(f *faultSpan) bool { return f.delays(c.Client) })
-		if late := to - from - excused; late > t.claim.RenewEvery+renewalSlack+t.allow.machine && bad[group].Outcome == "" {
+		if late := to - from - excused; late > t.claim.RenewEvery+slack && bad[group].Outcome == "" {
 			bad[group] = violation(from+t.claim.RenewEvery, opIDs(t.op(c.AcquireOp), t.op(c.EndOp)),
 				"the hold of %s was not renewed on %s for %s from %s on; it is to be renewed every %s",
 				c.Owner, group, long(to-from), at(from), long(t.claim.RenewEvery))

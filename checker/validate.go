@@ -133,11 +133,11 @@ func validateHeader(h *Header) string {
 	switch {
 	case h.Format != Format:
 		return fmt.Sprintf("format is %q, not %q", h.Format, Format)
-	case c.RenewEvery < 0 || c.Handoff < 0 || c.Quorum < 0 || c.Nodes < 0 || h.MinGrants < 0:
+	case c.RenewEvery < 0 || c.Handoff < 0 || c.Quorum < 0 || c.Nodes < 0 || h.MinGrants < 0 || h.Latency < 0:
 		return "a number in the header is negative"
 	case h.TimeScale < 0 || h.TimeScale > largestTimeScale:
 		return fmt.Sprintf("time_scale is %v; it must be above 0 and at most %d", h.TimeScale, largestTimeScale)
-	case c.RenewEvery > longestTime || c.Handoff > longestTime:
+	case c.RenewEvery > longestTime || c.Handoff > longestTime || h.Latency > longestTime:
 		return "a duration in the header is more than 18 years"
 	case c.Quorum > max(c.Nodes, 1):
 		return fmt.Sprintf("a quorum of %d is impossible on %d nodes", c.Quorum, max(c.Nodes, 1))

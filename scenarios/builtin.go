@@ -102,17 +102,8 @@ func textbookClaims(s *Scenario, lease bool) checker.Claims {
 func referenceClaims(s *Scenario) checker.Claims {
 	return checker.Claims{
 		Reentrant: true, Lease: true, Renewal: true, LostSign: true, TakesBack: true,
-		RenewEvery: int64(time.Duration(s.Workload.Lease)/3 + s.renewalUnderway()), Handoff: s.handoff(defaultSafetyPoll), Quorum: 1, Nodes: 1,
+		RenewEvery: int64(s.Workload.Lease) / 3, Handoff: s.handoff(defaultSafetyPoll), Quorum: 1, Nodes: 1,
 	}
-}
-
-// renewalUnderway is how much longer than the judges allow for anyway a renewal
-// may take to its server where the network is slow: one that has to open a
-// connection, and whose script the server does not know, takes seven messages
-// one after the other.
-func (s *Scenario) renewalUnderway() time.Duration {
-	const allowed = 100 * time.Millisecond
-	return max(7*time.Duration(s.Topology.Latency.Max)-allowed, 0)
 }
 
 // handoff is how long a waiter may overlook a free lock: as long as it goes

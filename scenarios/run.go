@@ -74,6 +74,9 @@ func (r *run) header(version string) checker.Header {
 		Claims: r.subject.claims(s), MinGrants: s.Workload.MinGrants,
 		Unwatched: r.subject.ownServers() != nil, Resource: &checker.Resource{Initial: Initial, Fenced: r.subject.fenced},
 	}
+	if s.Topology.Latency != defaultLatency {
+		h.Latency = int64(s.Topology.Latency.Max)
+	}
 	if s.scale != 1 {
 		h.TimeScale = s.scale
 	}
