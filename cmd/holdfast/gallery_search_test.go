@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore"
@@ -15,7 +15,7 @@ import (
 // The correct lock, seen as a mutant of its own, breaks promises under faults
 // that no lock survives, and none of that may count as a find.
 func TestTheCorrectLockIsNeverFound(t *testing.T) {
-	redis.SetLogger(quiet{})
+	logging.Disable()
 	m, ok := gallery.Find("release-tells-nobody")
 	if !ok {
 		t.Fatal("the mutant is gone")

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +9,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/checker"
@@ -97,19 +96,14 @@ func newClientCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "client", Short: "Be a client process of a run on real servers (internal)", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			redis.SetLogger(quiet{})
+			logging.Disable()
 			return scenarios.ServeWorker(c.Context(), c.InOrStdin(), c.OutOrStdout())
 		},
 	}
 }
 
-// quiet drops go-redis' own log: broken connections are the point here.
-type quiet struct{}
-
-func (quiet) Printf(context.Context, string, ...any) {}
-
 func work(stdin io.Reader, stdout io.Writer) error {
-	redis.SetLogger(quiet{})
+	logging.Disable()
 	in, out := json.NewDecoder(bufio.NewReader(stdin)), json.NewEncoder(stdout)
 	still := &standstill{}
 	go still.watch(os.Stderr)
