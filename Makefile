@@ -5,7 +5,7 @@ GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
 # The packages where the race detector is affordable.
 RACE = ./lock/... ./faults/... ./sim/... ./checker/... ./reports/... ./live/... ./locktest/...
 
-.PHONY: adapters findings guests test browser redis compiler lint vuln unit race bench bench-judges bench-locks soak fuzz track-record fidelity sweeps help
+.PHONY: adapters explored findings guests test browser redis compiler lint vuln unit race bench bench-judges bench-locks soak fuzz track-record fidelity sweeps help
 
 help:
 	@echo "make test    everything: format, vet, staticcheck, govulncheck, tests, race detector;"
@@ -15,9 +15,10 @@ help:
 	@echo "make bench-locks   the reference lock beside others on one redis-server, into docs/bench-locks.md"
 	@echo "make soak    the judges of lock histories against one another, HISTORIES=2000000 of them"
 	@echo "make fuzz    every fuzz target for FUZZTIME=30s"
-	@echo "make track-record   play the gallery and the variations, and write the tables of docs/gallery.md"
+	@echo "make track-record   play the gallery, with the catalogue and without, and the variations, and write the tables of docs/gallery.md"
 	@echo "make adapters       build the adapters of other people's locks, as far as their toolchains are here"
 	@echo "make findings       play every lock in every scenario on real servers, and write the table of docs/findings.md"
+	@echo "make explored       explore four locks for a minute each, and write the tables of docs/exploring.md"
 	@echo "make sweeps         measure how likely the hazards are, and write the tables and pictures of docs/sweep.md"
 	@echo "make fidelity       play the catalogue in both worlds, and write the matrix of docs/fidelity.md"
 
@@ -125,6 +126,7 @@ VARY = vary --seeds 12000
 track-record:
 	@$(BUILT); \
 	"$$dir/holdfast" gallery --format markdown >"$$dir/track record"; \
+	"$$dir/holdfast" gallery --explore --format markdown >"$$dir/exploration"; \
 	{ printf '    holdfast %s\n\n' '$(VARY)'; "$$dir/holdfast" $(VARY) --format markdown; } >"$$dir/false alarms"; \
 	$(FILL) docs/gallery.md >"$$dir/page" && cp "$$dir/page" docs/gallery.md
 
@@ -168,6 +170,17 @@ sweeps:
 	sweep pause pause-at-random --lock reentrant --over pause=5s..12s:15 --seeds 500; \
 	sweep pause-and-lease pause-at-random --lock reentrant --over pause=4s..16s:7 --over lease=6s..15s:4 --seeds 100; \
 	$(FILL) docs/sweep.md >"$$dir/page" && cp "$$dir/page" docs/sweep.md
+
+# What exploring finds in a minute, in docs/exploring.md. Exit code 1 is that it
+# finds something, as it should.
+explored:
+	@$(BUILT); page=$$PWD/docs/exploring.md; bin=$$dir/holdfast; mkdir "$$dir/found" && cd "$$dir/found"; \
+	for lock in set-px-lua reentrant redlock reentrant-wait; do \
+		set -- explore --lock $$lock --all --time 60s --catalogue --out $$lock; code=0; \
+		{ printf '    holdfast %s\n\n' "$$*"; "$$bin" "$$@" --format markdown || code=$$?; } >"$$dir/$$lock"; \
+		test $$code = 1; \
+	done; \
+	$(FILL) "$$page" >"$$dir/page" && cp "$$dir/page" "$$page"
 
 # BENCH are its flags, as -quick or -only handoff. REDISSON is the command of
 # Redisson's adapter, without which Redisson is not measured.

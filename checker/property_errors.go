@@ -24,8 +24,14 @@ func judgeErrors(t *trace) Verdict {
 	return v
 }
 
+// refusedAsClosed says whether a release failed because the client had closed
+// its lock: what it held is then left to the lease, as it asked for.
+func (t *trace) refusedAsClosed(o *op) bool {
+	return o.f == Release && o.kind == Fail && o.res.Error == ErrCanceled && o.ret >= t.closedAt(o.client)
+}
+
 func (t *trace) classOf(o *op) Verdict {
-	if o.kind != Fail && o.kind != Info {
+	if o.kind != Fail && o.kind != Info || t.refusedAsClosed(o) {
 		return Verdict{Outcome: Good}
 	}
 	class := o.res.Error

@@ -210,7 +210,7 @@ func at(ns int64) string {
 
 // long tells a duration in words.
 func long(ns int64) string {
-	if ns < second {
+	if ns < second-millisecond/2 {
 		return fmt.Sprintf("%.3g ms", ms(ns))
 	}
 	return fmt.Sprintf("%.3f s", float64(ns)/float64(second))

@@ -19,7 +19,7 @@ func (d *draw) when(s *faults.Spec, c string, phase Phase) {
 	}
 	switch phase {
 	case AcquireSent:
-		on.Moment, on.Op = faults.Received, "acquire"
+		on.Moment, on.Op = d.sent(), "acquire"
 	case AcquireExecuted:
 		on.Moment, on.Op, on.Changed = faults.Executed, "acquire", true
 	case AcquireReplied:
@@ -46,7 +46,7 @@ func (d *draw) when(s *faults.Spec, c string, phase Phase) {
 			on.Moment, on.Changed = faults.Received, false
 		}
 	case ReleaseSent:
-		on.Moment, on.Op = faults.Received, "release"
+		on.Moment, on.Op = d.sent(), "release"
 	case ReleaseExecuted:
 		on.Moment, on.Op, on.Changed = faults.Executed, "release", true
 	case Idle:
@@ -58,6 +58,14 @@ func (d *draw) when(s *faults.Spec, c string, phase Phase) {
 		return
 	}
 	s.On = on
+}
+
+// sent is the moment when an operation begins, or when a server has its request.
+func (d *draw) sent() string {
+	if d.chance(3) {
+		return faults.Invoked
+	}
+	return faults.Received
 }
 
 // phase draws a phase that a fault can strike in, or "" for a fault that

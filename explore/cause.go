@@ -37,20 +37,22 @@ const neverEnded = "never ended"
 // known.
 func Hung() Cause { return Cause{Property: checker.Progress, Class: neverEnded, Faults: []string{}} }
 
-// causeOf is the cause of a run; false when nothing is violated.
-func causeOf(s *scenarios.Scenario, h *checker.History, verdicts map[checker.Property]checker.Verdict) (Cause, bool) {
+// causesOf are the causes of a run, one for every property that is violated,
+// the worst first.
+func causesOf(s *scenarios.Scenario, h *checker.History, verdicts map[checker.Property]checker.Verdict) []Cause {
+	var all []Cause
 	for _, p := range checker.Properties() {
 		v := verdicts[p.Name]
 		if v.Outcome != checker.Violated {
 			continue
 		}
 		by := h.Events[len(h.Events)-1].Time
-		if v.AtMS > 0 {
+		if v.AtMS > 0 && p.Name != checker.Progress { // which is at fault until it ends
 			by = int64(v.AtMS*float64(time.Millisecond)) + int64(time.Microsecond)
 		}
-		return Cause{Property: p.Name, Class: v.Class, Faults: before(s, h, by)}, true
+		all = append(all, Cause{Property: p.Name, Class: v.Class, Faults: before(s, h, by)})
 	}
-	return Cause{}, false
+	return all
 }
 
 // before are the kinds of fault that had struck by a time.
@@ -98,17 +100,24 @@ func (c Cause) Key() string {
 	return strings.Join(append(words, c.Faults...), "_")
 }
 
-// String says it in words.
-func (c Cause) String() string {
-	what := string(c.Property)
+// Violation is what is violated, in words.
+func (c Cause) Violation() string {
 	if c.Class != "" {
-		what += " (" + c.Class + ")"
+		return fmt.Sprintf("%s (%s)", c.Property, c.Class)
 	}
-	if len(c.Faults) == 0 {
-		return what + " without any fault"
-	}
-	return fmt.Sprintf("%s after %s", what, strings.Join(c.Faults, ", "))
+	return string(c.Property)
 }
+
+// After are the faults, in words.
+func (c Cause) After() string {
+	if len(c.Faults) == 0 {
+		return "no fault"
+	}
+	return strings.Join(c.Faults, ", ")
+}
+
+// String says it in words.
+func (c Cause) String() string { return c.Violation() + " after " + c.After() }
 
 // Explains says that the same went wrong after some of the same faults.
 func (c Cause) Explains(o Cause) bool {

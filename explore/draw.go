@@ -17,9 +17,9 @@ import (
 
 const (
 	ms = time.Millisecond
-	// patience is how often something is drawn again that the topology, or
+	// attempts is how often something is drawn again that the topology, or
 	// the lock, cannot carry.
-	patience = 12
+	attempts = 12
 )
 
 // Draw returns a random scenario that applies to the lock, and its file. The
@@ -38,6 +38,7 @@ func Draw(l *scenarios.Subject, seed uint64, v Vocabulary, holes []Cell) (*scena
 	}
 	d.overrides()
 	d.faults(holes)
+	d.allow()
 	src, err := d.s.YAML()
 	if err != nil {
 		return nil, nil, err
@@ -122,6 +123,9 @@ func (d *draw) workload() {
 		Holds: d.number(1, 4), Lease: d.between(2000*ms, 10000*ms),
 		Rest: d.between(0, 800*ms), Stagger: d.between(0, 500*ms),
 	}
+	if d.chance(6) { // longer than any timeout of a lock or a client
+		w.Lease = d.between(10000*ms, 30000*ms)
+	}
 	lease := time.Duration(w.Lease)
 	w.Think = d.work(lease)
 	w.Wait = d.between(lease/4, 3*lease)
@@ -175,6 +179,10 @@ func (d *draw) overrides() {
 			holds := d.number(1, 2)
 			o.Holds = &holds
 		}
+		if d.chance(6) {
+			explicit := !d.s.Workload.Explicit
+			o.Explicit = &explicit
+		}
 		if d.chance(12) && !d.Survivable && closes(d.lock) {
 			end := d.between(500*ms, 2*d.lease())
 			o.Close = &end
@@ -182,16 +190,17 @@ func (d *draw) overrides() {
 		if o == (scenarios.Override{}) {
 			continue
 		}
-		if d.s.Override == nil {
-			d.s.Override = map[string]scenarios.Override{}
-		}
-		d.s.Override[client(n+1)] = o
+		d.override(client(n+1), func(old *scenarios.Override) { *old = o })
 	}
 }
 
-// faults draws one to four faults of those that the run may have.
+// faults draws one to four faults of those that the run may have, and now and
+// then none.
 func (d *draw) faults(holes []Cell) {
-	may := d.some(d.rng)
+	may := d.waits(d.some(d.rng))
+	if len(may) == 0 || d.chance(12) {
+		return // much goes wrong by itself
+	}
 	open := slices.DeleteFunc(slices.Clone(holes), func(c Cell) bool { return !slices.Contains(may, c.Fault) })
 	if d.chance(3) {
 		d.pair(may)
@@ -205,7 +214,7 @@ func (d *draw) faults(holes []Cell) {
 			c := open[d.rng.IntN(len(open))]
 			name, phase = c.Fault, c.Phase
 		}
-		for range patience {
+		for range attempts {
 			if d.add(d.fault(name, phase)) {
 				break
 			}
@@ -278,15 +287,4 @@ func (d *draw) strictMinority() []string {
 	names = names[:d.number(1, n)]
 	slices.Sort(names)
 	return names
-}
-
-// closes says whether a lock has something to close: then the catalogue has a
-// scenario about that.
-func closes(l *scenarios.Subject) bool {
-	s, err := scenarios.Find("shutdown")
-	if err != nil {
-		return false
-	}
-	ok, _ := s.Applies(l)
-	return ok
 }

@@ -33,7 +33,7 @@ func TestDrawIsAnOrdinaryScenario(t *testing.T) {
 	for _, name := range scenarios.Locks() {
 		l := subject(t, name)
 		drawn := map[string]int{}
-		for seed := range uint64(150) {
+		for seed := range uint64(500) {
 			s, src, err := explore.Draw(l, seed, vocabulary(t, false), holes)
 			if err != nil {
 				t.Fatalf("%s, seed %d: %v", name, seed, err)

@@ -1,25 +1,20 @@
 package explore_test
 
 import (
-	"context"
 	"slices"
 	"testing"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
-type quiet struct{}
-
-func (quiet) Printf(context.Context, string, ...any) {}
-
 // play plays so many drawn runs with a lock.
 func play(t *testing.T, lock string, v explore.Vocabulary, runs uint64) explore.Results {
 	t.Helper()
-	redis.SetLogger(quiet{})
+	logging.Disable()
 	l := subject(t, lock)
 	tally := explore.NewTally(explore.Results{Vocabulary: v})
 	for seed := range runs {

@@ -17,7 +17,8 @@ type Plan struct {
 type Seen struct {
 	Coverage []Count  `json:"coverage,omitempty"`
 	Struck   []string `json:"struck,omitempty"` // the kinds of fault that did, sorted
-	Cause    *Cause   `json:"cause,omitempty"`  // nil when nothing is violated
+	Cause    *Cause   `json:"cause,omitempty"`  // of the worst violation; nil when nothing is violated
+	Also     []Cause  `json:"also,omitempty"`   // of the other violations
 	// Unknown is why a run in which nothing is violated proves nothing.
 	Unknown string `json:"unknown,omitempty"`
 	// Source is the scenario of a find, HistorySHA256 the hash of its history.
@@ -36,6 +37,36 @@ func Judged(p *scenarios.Played) *checker.History {
 	return &h
 }
 
+// Without is a scenario without some of its faults, and its file.
+func Without(s *scenarios.Scenario, missed []checker.PlannedFault) (*scenarios.Scenario, []byte, error) {
+	less := *s
+	less.Faults = nil
+	for i, f := range s.Faults {
+		if !slices.ContainsFunc(missed, func(m checker.PlannedFault) bool { return m.ID == i+1 }) {
+			less.Faults = append(less.Faults, f)
+		}
+	}
+	src, err := less.YAML()
+	if err != nil {
+		return nil, nil, err
+	}
+	again, err := scenarios.Parse(s.Name+".yaml", src)
+	return again, src, err
+}
+
+// CauseOf is the cause of the violation of a property; false when it is not
+// violated.
+func (s Seen) CauseOf(p checker.Property) (Cause, bool) {
+	if s.Cause != nil && s.Cause.Property == p {
+		return *s.Cause, true
+	}
+	i := slices.IndexFunc(s.Also, func(c Cause) bool { return c.Property == p })
+	if i < 0 {
+		return Cause{}, false
+	}
+	return s.Also[i], true
+}
+
 // Observe says what a run has shown, from its history and the verdicts on it.
 func Observe(s *scenarios.Scenario, h *checker.History, verdicts map[checker.Property]checker.Verdict) Seen {
 	seen := Seen{Coverage: Cover(h).Counts()}
@@ -43,8 +74,8 @@ func Observe(s *scenarios.Scenario, h *checker.History, verdicts map[checker.Pro
 		seen.Struck = append(seen.Struck, c.Fault)
 	}
 	seen.Struck = slices.Compact(seen.Struck)
-	if c, found := causeOf(s, h, verdicts); found {
-		seen.Cause = &c
+	if all := causesOf(s, h, verdicts); len(all) > 0 {
+		seen.Cause, seen.Also = &all[0], all[1:]
 		return seen
 	}
 	for _, p := range checker.Properties() {

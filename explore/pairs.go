@@ -2,11 +2,14 @@ package explore
 
 import (
 	"slices"
+	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/scenarios"
 )
 
-// pairs are faults that belong together: alone, neither does what both do.
+// pairs are faults that belong together: alone, neither does what both do. Some
+// are one fault that belongs to a certain time, and to work of a certain length.
 var pairs = []struct {
 	of   []string
 	draw func(d *draw) []faults.Spec
@@ -17,6 +20,9 @@ var pairs = []struct {
 	{[]string{"partition", "clock-jump"}, func(d *draw) []faults.Spec { return d.overlapping("clock-jump") }},
 	{[]string{"partition", "node-restart"}, func(d *draw) []faults.Spec { return d.overlapping("node-restart") }},
 	{[]string{"partition", "delete-key"}, func(d *draw) []faults.Spec { return d.overlapping("delete-key") }},
+	{[]string{"delay", "partition"}, (*draw).slowThenCut},
+	{[]string{"delete-key"}, (*draw).robbed},
+	{[]string{"node-crash"}, (*draw).downAtRelease},
 	{[]string{"delay", "reset"}, func(d *draw) []faults.Spec { return d.together("delay", "reset") }},
 	{[]string{"partition", "cancel"}, func(d *draw) []faults.Spec { return d.together("partition", "cancel") }},
 	{[]string{"hold-reply", "pause"}, func(d *draw) []faults.Spec { return d.together("hold-reply", "pause") }},
@@ -35,7 +41,7 @@ func (d *draw) pair(may []string) {
 		return
 	}
 	draw := some[d.rng.IntN(len(some))]
-	for range patience {
+	for range attempts {
 		if specs := draw(d); specs != nil && d.add(specs...) {
 			return
 		}
@@ -88,6 +94,46 @@ func (d *draw) overlapping(how string) []faults.Spec {
 		loss.Target[0] = d.primary()
 	}
 	return []faults.Spec{cut, loss}
+}
+
+// slowThenCut makes a holder's replies slow, and then cuts it off, for longer
+// than its lease: what it knows of its last renewal is late.
+func (d *draw) slowThenCut() []faults.Spec {
+	slow, cut := d.fault("delay", AcquireReplied), d.fault("partition", "")
+	slow.On.Nth, slow.After = 0, 0
+	slow.By, slow.Jitter, slow.Direction, slow.Peer = d.between(100*ms, d.lease()/4), 0, "to-client", nil
+	slow.For = d.between(d.lease()/3, 3*d.lease()/2)
+	cut.Target, cut.At, cut.On, cut.After = slow.Target, nil, slow.On, slow.For
+	cut.Direction, cut.Peer, cut.For = "", nil, d.between(d.lease(), 3*d.lease())
+	d.busy(slow.Target[0], time.Duration(cut.After+cut.For))
+	return []faults.Spec{slow, cut}
+}
+
+// robbed deletes the key of a holder that has long to work, where others are
+// quick: they come and go before it looks again.
+func (d *draw) robbed() []faults.Spec {
+	loss := d.fault("delete-key", AcquireReplied)
+	loss.On.Nth, loss.After = 0, d.between(2*ms, d.lease()/3)
+	d.s.Workload.Think = d.between(5*ms, 300*ms)
+	d.busy(loss.On.Client, time.Duration(d.between(d.lease()/2, d.lease())))
+	return []faults.Spec{loss}
+}
+
+// downAtRelease takes a server away when a holder is about to release, and
+// brings it back before the lease is over.
+func (d *draw) downAtRelease() []faults.Spec {
+	down := d.fault("node-crash", Holding)
+	down.At, down.After = nil, 0
+	down.On = &faults.Anchor{Moment: faults.Writing, Client: d.anyClient(), Nth: d.number(1, 2)}
+	down.For = d.between(d.lease()/3, d.lease())
+	return []faults.Spec{down}
+}
+
+// busy lets a client work for that long in each of its holds, and have them
+// renewed.
+func (d *draw) busy(client string, think time.Duration) {
+	long, explicit := faults.Duration(think), false
+	d.override(client, func(o *scenarios.Override) { o.Think, o.Explicit = &long, &explicit })
 }
 
 // together lets two faults strike the same client, or whatever the second one

@@ -3,6 +3,8 @@ package explore
 import (
 	"cmp"
 	"slices"
+
+	"github.com/holdfast-go/holdfast/shrink"
 )
 
 // Schema names the format of [Results] as JSON.
@@ -14,10 +16,13 @@ type Results struct {
 	Version    string     `json:"version"`
 	Command    string     `json:"command"` // how to do it again
 	Lock       string     `json:"lock"`
-	Seed       uint64     `json:"seed"`  // of the first run of the first shard
-	Shard      int        `json:"shard"` // from 1
-	Of         int        `json:"of"`    // shards
+	Seed       uint64     `json:"seed"`             // of the first run of the first shard
+	Shard      int        `json:"shard"`            // from 1; 0 for those of [Merged] together
+	Of         int        `json:"of"`               // shards
+	Budget     int        `json:"budget,omitempty"` // runs to play, of all shards together; 0 for as many as time allows
 	Vocabulary Vocabulary `json:"vocabulary"`
+	// Interrupted says that it was to go on.
+	Interrupted bool `json:"interrupted,omitempty"`
 
 	Runs     int            `json:"runs"`              // played
 	Unknown  int            `json:"unknown"`           // of them, proved nothing
@@ -27,6 +32,9 @@ type Results struct {
 	Coverage []Count        `json:"coverage"`
 	Strikes  []Strikes      `json:"strikes"` // of every fault that might have come
 	Defects  []string       `json:"defects,omitempty"`
+	// Catalogue are the hazards that the catalogue shows of the lock; nil when
+	// it was not played.
+	Catalogue []Listed `json:"catalogue,omitempty"`
 
 	Ops       int     `json:"ops"`
 	Commands  int     `json:"commands"` // Redis commands that servers executed
@@ -52,6 +60,30 @@ type Found struct {
 	HistorySHA256 string `json:"history_sha256,omitempty"`
 	// Known says that it was found before, see [Know].
 	Known bool `json:"known,omitempty"`
+	// Shrunk is what is left of that run when it is made as small as it can be;
+	// nil when nobody has tried, or it was in vain.
+	Shrunk *Shrunk `json:"shrunk,omitempty"`
+}
+
+// Shrunk is the smallest run of a cause.
+type Shrunk struct {
+	Cause              // that is left: often fewer faults
+	Seed   uint64      `json:"seed"`
+	Size   shrink.Size `json:"size"`
+	Reason string      `json:"reason"` // of the verdict
+	// Scenario, History and Story are files, relative to the directory of the
+	// results; the last one tells what happens, and has a test to paste.
+	Scenario string `json:"scenario,omitempty"`
+	History  string `json:"history,omitempty"`
+	Story    string `json:"story,omitempty"`
+}
+
+// Least is the cause with the fewest faults that is known to do.
+func (f Found) Least() Cause {
+	if f.Shrunk != nil {
+		return f.Shrunk.Cause
+	}
+	return f.Cause
 }
 
 // Strikes says in how many runs a fault struck.
@@ -61,18 +93,31 @@ type Strikes struct {
 }
 
 // Fold says of every cause which simpler one explains it: the same went wrong
-// after some of the same faults. It sorts the causes, simple ones first.
+// after some of the same faults. It sorts the causes, simple ones first, and of
+// those the ones of which the least is left.
 func Fold(causes []Found) {
-	slices.SortFunc(causes, func(a, b Found) int { return simpler(a.Cause, b.Cause) })
+	slices.SortFunc(causes, func(a, b Found) int {
+		return cmp.Or(simpler(a.Least(), b.Least()), smaller(a.Shrunk, b.Shrunk), simpler(a.Cause, b.Cause))
+	})
 	for i := range causes {
 		causes[i].Under = ""
 		for _, c := range causes[:i] {
-			if c.Explains(causes[i].Cause) {
+			if c.Under == "" && (c.Least().Explains(causes[i].Cause) || c.Least().Explains(causes[i].Least())) {
 				causes[i].Under = c.Key
 				break
 			}
 		}
 	}
+}
+
+func smaller(a, b *Shrunk) int {
+	switch {
+	case a != nil && b != nil && a.Size.Less(b.Size):
+		return -1
+	case a != nil && b != nil && b.Size.Less(a.Size):
+		return 1
+	}
+	return 0
 }
 
 // Know marks the causes that a known one explains.
@@ -100,19 +145,41 @@ func Distinct(causes []Found) []Found {
 	return some
 }
 
+// ByFaults are the distinct causes, those after the same faults together. The
+// faults that were seen most often to do harm come first.
+func ByFaults(causes []Found) [][]Found {
+	var groups [][]Found
+	at, total := map[string]int{}, map[string]int{}
+	for _, c := range Distinct(causes) {
+		after := c.Least().After()
+		i, known := at[after]
+		if !known {
+			i = len(groups)
+			at[after] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], c)
+		total[after] += c.Count
+	}
+	slices.SortStableFunc(groups, func(a, b []Found) int {
+		return total[b[0].Least().After()] - total[a[0].Least().After()]
+	})
+	return groups
+}
+
 // Tally adds up what runs have shown, in any order.
 type Tally struct {
 	Results
 	Coverage Coverage
 	causes   map[string]*Found
-	sources  map[string]string // scenario of the first seed, by key
+	samples  map[string][]Sample // of the first runs of a cause, by its key
 	strikes  map[string]int
 }
 
 // NewTally begins to add up; about says what the results are of.
 func NewTally(about Results) *Tally {
 	about.Schema, about.Reasons = Schema, map[string]int{}
-	return &Tally{Results: about, Coverage: Coverage{}, causes: map[string]*Found{}, sources: map[string]string{}, strikes: map[string]int{}}
+	return &Tally{Results: about, Coverage: Coverage{}, causes: map[string]*Found{}, samples: map[string][]Sample{}, strikes: map[string]int{}}
 }
 
 // Add adds a run.
@@ -141,13 +208,26 @@ func (t *Tally) found(seed uint64, s Seen) {
 		f = &Found{Key: key, Cause: *s.Cause, FirstSeed: seed}
 		t.causes[key] = f
 	}
-	if f.Count++; seed <= f.FirstSeed {
-		f.FirstSeed, f.HistorySHA256, t.sources[key] = seed, s.HistorySHA256, s.Source
-	}
+	f.Count++
+	all := append(t.samples[key], Sample{seed, s.Source, s.HistorySHA256})
+	slices.SortFunc(all, func(a, b Sample) int { return cmp.Compare(a.Seed, b.Seed) })
+	t.samples[key] = all[:min(len(all), samples)]
+	f.FirstSeed, f.HistorySHA256 = all[0].Seed, all[0].HistorySHA256
 }
 
-// Source is the scenario of the first run of a cause.
-func (t *Tally) Source(key string) string { return t.sources[key] }
+// Sample is a run of a cause.
+type Sample struct {
+	Seed          uint64
+	Source        string // its scenario
+	HistorySHA256 string
+}
+
+// samples is how many runs of a cause are kept.
+const samples = 4
+
+// Samples are the runs of a cause with the lowest seeds, in order; there is at
+// least one.
+func (t *Tally) Samples(key string) []Sample { return t.samples[key] }
 
 // Finish returns the results, in order.
 func (t *Tally) Finish() Results {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"go.uber.org/goleak"
 
 	"github.com/holdfast-go/holdfast/live/mini"
@@ -23,7 +24,7 @@ import (
 const harnessDir = "HOLDFAST_LIVE_TEST_HARNESS"
 
 func TestMain(m *testing.M) {
-	redis.SetLogger(quiet{}) // clients that lose their servers have much to say
+	logging.Disable() // clients that lose their servers have much to say
 	if len(os.Args) == 3 && os.Args[1] == serverRole {
 		os.Exit(playServer(os.Args[2]))
 	}
@@ -36,10 +37,6 @@ func TestMain(m *testing.M) {
 	// The thread that starts servers has to live as long as the process.
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/holdfast-go/holdfast/live.startLoop"))
 }
-
-type quiet struct{}
-
-func (quiet) Printf(context.Context, string, ...any) {}
 
 // serverRole as an argument makes the test binary a server of miniredis.
 const serverRole = "miniredis"

@@ -1,6 +1,7 @@
 package lock_test
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -110,4 +111,37 @@ func TestLock_answerAfterTheLease(t *testing.T) {
 			t.Error("it was not taken back")
 		}
 	})
+}
+
+// Whoever does not know what came of the release of an inner hold asks again,
+// for as long as it takes. The outer hold must be there in the end, or known to
+// be lost: a release that the server has forgotten would be carried out twice.
+func TestUnlock_ofAnInnerHoldAgainAndAgain(t *testing.T) {
+	for _, every := range []time.Duration{6 * time.Second, 25 * time.Second, 40 * time.Second} {
+		t.Run(every.String(), func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				ctx := t.Context()
+				l := w.clientOn(w.redis(noRetries), lock.WithUnlockTimeout(time.Second)).NewLock("orders", "a")
+				must[lock.Grant](t)(l.Lock(ctx))
+				must[int](t)(l.Unlock(ctx)) // the server has the script from here on
+				must[lock.Grant](t)(l.Lock(ctx, lock.Lease(10*time.Minute)))
+				lost := l.Lost()
+				must[lock.Grant](t)(l.Lock(ctx, lock.Lease(10*time.Minute)))
+				scripts := func(cmd string, _ []string) bool { return strings.HasPrefix(cmd, "eval") }
+				w.drop.Store(&scripts) // requests arrive, and no answer does
+				for range 4 {
+					_, err := l.Unlock(ctx)
+					if !w.server.Exists("orders") && !closed(lost) {
+						t.Fatalf("the server has freed the lock, and its holder was not told (unlock: %v)", err)
+					}
+					time.Sleep(every)
+				}
+				w.drop.Store(nil)
+				_, err := l.Unlock(ctx)
+				if err == nil && !w.server.Exists("orders") || err != nil && !closed(lost) {
+					t.Errorf("unlock: %v; known to be lost: %v", err, closed(lost))
+				}
+			})
+		})
+	}
 }

@@ -113,7 +113,7 @@ func TestReentrant_wireFormat(t *testing.T) {
 				if n := w.count(tt.latch); n == 0 {
 					t.Errorf("no request was remembered under %q", tt.latch)
 				}
-				time.Sleep(11 * time.Second)
+				time.Sleep(61 * time.Second)
 				if keys := w.server.Keys(); len(keys) != 0 {
 					t.Errorf("left behind: %q", keys)
 				}

@@ -168,7 +168,21 @@ func (s *state) giveBack(ctx context.Context, persist bool) (int, error) {
 	}
 	top, cur, renews := s.holds[n-1], s.cur, s.renews
 	again := top.releasing
-	s.holds[n-1].releasing = true
+	if !again {
+		s.holds[n-1].releasing, s.holds[n-1].asked = true, time.Now()
+	} else if n > 1 && time.Since(top.asked) >= latchTimeMax/2 {
+		// The server may have forgotten that release by the time it gets this
+		// one, and would take an outer hold for it. Nobody knows what is left.
+		after := s.lose()
+		err := s.over()
+		s.c.mu.Unlock()
+		after()
+		return 0, err
+	}
+	latch := latchTime
+	if n > 1 {
+		latch = latchTimeMax
+	}
 	after := func() {}
 	if n > 1 && !time.Now().Before(s.deadline()) {
 		// The outer holds have outlived their leases, and only this one has
@@ -195,7 +209,7 @@ func (s *state) giveBack(ctx context.Context, persist bool) (int, error) {
 		owed = s.owed(sent)
 		s.c.mu.Unlock()
 		var err error
-		found, _, err = s.c.sendGiveBack(ctx, releaseScript, s.names, s.field, top.req, owed, latchTime)
+		found, _, err = s.c.sendGiveBack(ctx, releaseScript, s.names, s.field, top.req, owed, latch)
 		return err
 	}
 	var err error

@@ -8,11 +8,12 @@
 -- ARGV[2]  field of the owner
 -- ARGV[3]  what the owner's other holds are still owed in ms; 0 or less: this
 --          was the last hold, and the lock is freed whatever the count says
--- ARGV[4]  how long the latch lasts in ms
+-- ARGV[4]  how long the latch lasts in ms, from the last time that this was run
 --
 -- Returns {'released', count left} | {'none'} when the owner holds nothing
 local latch = redis.call('get', KEYS[3])
 if latch and latch ~= 'a' then
+  redis.call('pexpire', KEYS[3], ARGV[4])
   return {'released', tonumber(latch)}
 end
 local count = 0

@@ -45,6 +45,7 @@ type hold struct {
 	renewed   bool      // by the watchdog
 	until     time.Time // end of the lease, counted from the send; not for renewed
 	releasing bool      // a release was sent and not answered yet
+	asked     time.Time // when that release was sent first
 }
 
 // undo is an acquire whose outcome nobody knows and whose compensation was

@@ -1,7 +1,6 @@
 package locktest
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/rundir"
@@ -56,7 +55,7 @@ func Run(t *testing.T, l Lock, opts ...Option) {
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
-	redis.SetLogger(silence{})
+	logging.Disable() // broken connections are the point here
 	r := &runner{subject: sub, version: l.Version, options: o}
 	if r.dir, err = directory(t.Name()); err != nil {
 		t.Fatalf("locktest: %v", err)
@@ -91,12 +90,6 @@ func (r *runner) notPlayed() string {
 	}
 	return strings.Join(names, ", ")
 }
-
-// silence drops the log of go-redis: broken connections are the point here.
-type silence struct{}
-
-// Printf implements the logger of go-redis.
-func (silence) Printf(context.Context, string, ...any) {}
 
 // runner plays one lock, and keeps what comes of it.
 type runner struct {

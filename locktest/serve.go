@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/holdfast-go/holdfast/live/worker"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -21,7 +21,7 @@ import (
 // returns nil when it is told to stop. Build such a program, and give it to
 // holdfast run --world live --adapter.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, locks ...Lock) error {
-	redis.SetLogger(silence{})
+	logging.Disable()
 	p := worker.Program{Open: func(h worker.Hello) (worker.Lock, error) { return openFor(h, locks) }}
 	for _, l := range locks {
 		if _, err := l.subject(); err != nil {

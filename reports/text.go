@@ -187,7 +187,9 @@ func textReasons(w *bufio.Writer, r *Run, p property) {
 	if facts := verdictFacts(v); facts != "" && v.Outcome != "ok" {
 		writeWrapped(w, indent, facts)
 	}
-	if b := clean(r.Because[p]); b != "" && (v.Outcome != "ok" || !r.Matches(p)) {
+	b := clean(r.Because[p])
+	said := r.Matches(p) && strings.Contains(b, strings.TrimSuffix(clean(v.Reason), ".")) // it repeats the verdict's reason
+	if b != "" && !said && (v.Outcome != "ok" || !r.Matches(p)) {
 		writeWrapped(w, indent, "expected because: "+b)
 	}
 }

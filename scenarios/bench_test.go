@@ -12,6 +12,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
@@ -51,6 +53,39 @@ func BenchmarkSpeed(b *testing.B) {
 		wall := b.Elapsed().Seconds()
 		b.ReportMetric(float64(scripts)/wall, "scripts/s")
 		b.ReportMetric(float64(commands)/wall, "commands/s")
+		b.ReportMetric(virtual.Seconds()/wall, "virtual-s/s")
+		b.ReportMetric(0, "ns/op")
+	})
+	b.Run("explored", func(b *testing.B) {
+		l := scenarios.Named("reentrant")
+		v, err := explore.NewVocabulary(nil, nil, false)
+		if err != nil {
+			b.Fatal(err)
+		}
+		scripts, runs, virtual := 0, 0, time.Duration(0)
+		for b.Loop() {
+			for range 10 {
+				runs++
+				s, _, err := explore.Draw(l, uint64(runs), v, nil)
+				if err != nil {
+					b.Fatal(err)
+				}
+				p, err := scenarios.Play(s, l, uint64(runs), "bench")
+				if err != nil {
+					b.Fatal(err)
+				}
+				judged, err := checker.Judge(explore.Judged(p), checker.Options{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				explore.Observe(s, p.History, judged.Verdicts)
+				scripts += p.Scripts
+				virtual += p.Took
+			}
+		}
+		wall := b.Elapsed().Seconds()
+		b.ReportMetric(float64(scripts)/wall, "scripts/s")
+		b.ReportMetric(float64(runs)/wall, "runs/s")
 		b.ReportMetric(virtual.Seconds()/wall, "virtual-s/s")
 		b.ReportMetric(0, "ns/op")
 	})

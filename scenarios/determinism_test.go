@@ -3,7 +3,6 @@ package scenarios_test
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -11,21 +10,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/holdfast-go/holdfast/scenarios"
 )
-
-type silent struct{}
-
-func (silent) Printf(context.Context, string, ...any) {}
 
 // hashesEnv makes the test binary play the catalogue and print the hashes,
 // so that a test can compare two processes.
 const hashesEnv = "HOLDFAST_TEST_PRINT_HASHES"
 
 func TestMain(m *testing.M) {
-	redis.SetLogger(silent{}) // broken connections are the point here
+	logging.Disable() // broken connections are the point here
 	if len(os.Args) > 1 && (os.Args[1] == clientRole || os.Args[1] == serverRole) {
 		if err := playRole(os.Args[1:]); err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -63,6 +63,22 @@ func mutantOf(m gallery.Mutant) (*Subject, error) {
 	return &s, nil
 }
 
+// Originals returns the lock that a mutant is made from, as what the mutant is
+// to be compared with: by itself, and with all that it sends passing the hooks
+// that many mutants have, which here change nothing.
+func Originals(m gallery.Mutant) ([]*Subject, error) {
+	base, err := FindSubject(m.Of)
+	if err != nil {
+		return nil, fmt.Errorf("mutant %s: %w", m.Name, err)
+	}
+	hooked := *base
+	hooked.open = func(e Environment) (Session, error) {
+		gallery.Overhear(e.Clients)
+		return base.open(e)
+	}
+	return []*Subject{base, &hooked}, nil
+}
+
 // asProcess is the Environment as locks of the gallery see it; open is how
 // their base is opened.
 func (e Environment) asProcess(open func(Environment) (Session, error)) gallery.Process {

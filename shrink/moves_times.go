@@ -96,14 +96,14 @@ func simpler(d time.Duration) []time.Duration {
 	if d < 0 {
 		sign, d = -1, -d
 	}
-	all := slices.DeleteFunc(slices.Clone(simple), func(x time.Duration) bool { return x > 2*d })
+	all := slices.Clone(simple)
 	for _, u := range units {
 		all = append(all, d.Truncate(u), d.Truncate(u)+u)
 		if u < d/20 {
 			break // nobody sees the difference
 		}
 	}
-	all = slices.DeleteFunc(all, func(x time.Duration) bool { return crooked(x) >= crooked(d) })
+	all = slices.DeleteFunc(all, func(x time.Duration) bool { return x > 2*d || crooked(x) >= crooked(d) })
 	slices.SortFunc(all, func(a, b time.Duration) int { return cmp.Compare(crooked(a), crooked(b)) })
 	all = slices.Compact(all)
 	for i := range all {

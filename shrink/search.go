@@ -194,7 +194,7 @@ func (f *search) pick(ctx context.Context, changed []*scenarios.Scenario, reseed
 	}
 	var worth []option
 	for _, c := range changed {
-		if !reseed && !measure(c).less(measure(f.now)) {
+		if !reseed && (!measure(c).less(measure(f.now)) || slips(f.now, c)) {
 			continue
 		}
 		if src := f.source(c, seed); src != nil {

@@ -5,6 +5,7 @@
 package shrink
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,6 +64,12 @@ type Size struct {
 	Holds   int `json:"holds"` // that all clients ask for together
 	Ops     int `json:"ops"`   // operations of the run
 	Faults  int `json:"faults"`
+}
+
+// Less says whether there is less to read in s: fewer clients, then fewer faults,
+// then fewer operations.
+func (s Size) Less(than Size) bool {
+	return cmp.Or(cmp.Compare(s.Clients, than.Clients), cmp.Compare(s.Faults, than.Faults), cmp.Compare(s.Ops, than.Ops)) < 0
 }
 
 // Stats is what the search took, and came to.

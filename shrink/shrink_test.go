@@ -9,20 +9,16 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/shrink"
 )
 
-type silent struct{}
-
-func (silent) Printf(context.Context, string, ...any) {}
-
 func TestMain(m *testing.M) {
-	redis.SetLogger(silent{}) // broken connections are the point here
-	runtime.GOMAXPROCS(1)     // as in a worker process: it is several times faster
+	logging.Disable()     // broken connections are the point here
+	runtime.GOMAXPROCS(1) // as in a worker process: it is several times faster
 	debug.SetGCPercent(800)
 	os.Exit(m.Run())
 }

@@ -9,18 +9,15 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/sim"
 	"github.com/holdfast-go/holdfast/sim/keyspace"
 )
 
-type silent struct{}
-
-func (silent) Printf(context.Context, string, ...any) {}
-
 func TestMain(m *testing.M) {
-	redis.SetLogger(silent{}) // broken connections are the point here
+	logging.Disable() // broken connections are the point here
 	m.Run()
 }
 

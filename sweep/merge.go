@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,7 +9,8 @@ import (
 
 // Merge joins results of the same sweep. The order does not matter, and neither
 // does it to merge one twice; of a shard that was interrupted and played again
-// the whole one counts. An error says in what the results differ.
+// the whole one counts, or the one with more runs. An error says in what the
+// results differ.
 func Merge(results ...*Result) (*Result, error) {
 	if len(results) == 0 {
 		return nil, errors.New("merge sweeps: there is none")
@@ -25,17 +27,30 @@ func Merge(results ...*Result) (*Result, error) {
 				return nil, err
 			}
 		}
-		all.Boundaries = slices.Clone(longest(all.Boundaries, r.Boundaries))
+		all.Command = min(all.Command, r.Command)
+		if compareBoundaries(r.Boundaries, all.Boundaries) > 0 {
+			all.Boundaries = slices.Clone(r.Boundaries)
+		}
 	}
 	all.add()
 	return &all, nil
 }
 
-func longest(a, b []Boundary) []Boundary {
-	if len(b) > len(a) {
-		return b
-	}
-	return a
+// compareBoundaries orders what was found by where overlaps begin: more is
+// better, and so is closer.
+func compareBoundaries(a, b []Boundary) int {
+	width := func(b Boundary) Value { return abs(b.With - b.Without) }
+	return cmp.Or(len(a)-len(b), slices.CompareFunc(a, b, func(x, y Boundary) int {
+		return cmp.Or(cmp.Compare(width(y), width(x)), cmp.Compare(x.Without, y.Without), compareCounts([]Count{x.CountWithout, x.CountWith}, []Count{y.CountWithout, y.CountWith}))
+	}))
+}
+
+// compareCounts orders counts of which none is better, so that the same ones
+// are taken in every order.
+func compareCounts(a, b []Count) int {
+	return slices.CompareFunc(a, b, func(x, y Count) int {
+		return cmp.Or(x.Runs-y.Runs, x.Overlaps-y.Overlaps, x.Lost-y.Lost, x.OverlapsUnknown-y.OverlapsUnknown, x.LostUnknown-y.LostUnknown)
+	})
 }
 
 // join takes over a part, unless there is as good a one already.
@@ -51,7 +66,7 @@ func (r *Result) join(part Part) error {
 		if !slices.Equal(have.Counts, part.Counts) {
 			return fmt.Errorf("merge sweeps: shard %d was played twice, and came out differently", part.Shard)
 		}
-	case part.Complete, !have.Complete && runs(part) > runs(have):
+	case part.Complete, !have.Complete && cmp.Or(runs(part)-runs(have), compareCounts(part.Counts, have.Counts)) > 0:
 		r.Parts[i] = part
 	}
 	return nil

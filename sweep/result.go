@@ -31,6 +31,8 @@ type Result struct {
 	// that were.
 	Shards int    `json:"shards"`
 	Parts  []Part `json:"parts"`
+	// Missing are the shards that were not played, or not to their end.
+	Missing []int `json:"missing,omitempty"`
 	// Points add the parts up; they follow from the rest.
 	Points []ResultPoint `json:"points"`
 	// Boundaries are where overlaps begin, one for each value of the second
@@ -100,7 +102,7 @@ func (r *Result) Take(part Part) {
 // add puts the parts in order and adds them up.
 func (r *Result) add() {
 	slices.SortFunc(r.Parts, func(a, b Part) int { return a.Shard - b.Shard })
-	r.Points = nil
+	r.Points, r.Missing = nil, r.missing()
 	for i, at := range r.plan.Points() {
 		var sum Count
 		for _, part := range r.Parts {
@@ -114,8 +116,7 @@ func (r *Result) add() {
 	}
 }
 
-// Missing lists the shards that were not played, or not to their end.
-func (r *Result) Missing() []int {
+func (r *Result) missing() []int {
 	var missing []int
 	for shard := 1; shard <= r.Shards; shard++ {
 		if !slices.ContainsFunc(r.Parts, func(p Part) bool { return p.Shard == shard && p.Complete }) {
@@ -141,7 +142,10 @@ func ReadResult(from io.Reader) (*Result, error) {
 	if r.plan, err = NewPlan(s, r.Over); err != nil {
 		return nil, fmt.Errorf("read sweep: %w", err)
 	}
-	for _, part := range r.Parts {
+	for i, part := range r.Parts {
+		if part.Shard < 1 || part.Shard > r.Shards || i > 0 && part.Shard <= r.Parts[i-1].Shard {
+			return nil, fmt.Errorf("read sweep: there is no shard %d of %d here", part.Shard, r.Shards)
+		}
 		if len(part.Counts) != len(r.plan.Points()) {
 			return nil, fmt.Errorf("read sweep: shard %d has %d counts for %d points", part.Shard, len(part.Counts), len(r.plan.Points()))
 		}

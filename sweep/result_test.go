@@ -49,8 +49,8 @@ func TestMerge(t *testing.T) {
 		return m
 	}
 	all := merge(a, b, c)
-	if got := all.Points[1].Count; got != (Count{Runs: 30, Overlaps: 17}) || all.Points[0].Overlaps != 1 || len(all.Missing()) > 0 {
-		t.Errorf("%+v, missing %v", all.Points, all.Missing())
+	if got := all.Points[1].Count; got != (Count{Runs: 30, Overlaps: 17}) || all.Points[0].Overlaps != 1 || len(all.Missing) > 0 {
+		t.Errorf("%+v, missing %v", all.Points, all.Missing)
 	}
 	for name, other := range map[string]*Result{
 		"another order": merge(c, a, b), "first two, then one": merge(merge(a, b), c), "last two first": merge(a, merge(b, c)),
@@ -60,14 +60,14 @@ func TestMerge(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, other.Parts, all.Parts)
 		}
 	}
-	if two := merge(a, c); !slices.Equal(two.Missing(), []int{2}) || !strings.Contains(strings.Join(two.Sentences(), "\n"), "of 3 shards these are missing or not complete: [2]") {
-		t.Errorf("missing %v: %q", two.Missing(), two.Sentences())
+	if two := merge(a, c); !slices.Equal(two.Missing, []int{2}) || !strings.Contains(strings.Join(two.Sentences(), "\n"), "of 3 shards these are missing or not complete: [2]") {
+		t.Errorf("missing %v: %q", two.Missing, two.Sentences())
 	}
 	cut := part(2, 0, 2)
 	cut.Complete, cut.Counts[1].Runs = false, 4
 	half := made(t, 3, over, cut)
-	if m := merge(a, half); !slices.Equal(m.Missing(), []int{2, 3}) || m.Points[1].Runs != 14 {
-		t.Errorf("%+v, missing %v", m.Points, m.Missing())
+	if m := merge(a, half); !slices.Equal(m.Missing, []int{2, 3}) || m.Points[1].Runs != 14 {
+		t.Errorf("%+v, missing %v", m.Points, m.Missing)
 	}
 	if m := merge(half, b, half); m.Points[1].Count != (Count{Runs: 10, Overlaps: 5}) {
 		t.Errorf("a shard that was played again: %+v", m.Points[1].Count)

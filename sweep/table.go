@@ -51,7 +51,7 @@ func (r *Result) Sentences() []string {
 	for _, b := range r.Boundaries {
 		all = append(all, r.plan.boundaryWords(b))
 	}
-	if m := r.Missing(); len(m) > 0 {
+	if m := r.Missing; len(m) > 0 {
 		all = append(all, fmt.Sprintf("not everything was played: of %d shards these are missing or not complete: %v", r.Shards, m))
 	}
 	return all

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/live"
@@ -125,7 +125,7 @@ func checkAdapter(c *cobra.Command, args []string, f adapterCheckFlags) (err err
 	if err != nil {
 		return err
 	}
-	redis.SetLogger(quiet{})
+	logging.Disable()
 	dir, err := os.MkdirTemp("", "holdfast-adapter-")
 	if err != nil {
 		return defect(err)

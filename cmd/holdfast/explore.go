@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/internal/rundir"
+	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -26,11 +27,16 @@ type exploreFlags struct {
 	without    []string
 	survivable bool
 	known      string
+	shrink     bool
+	catalogue  bool
 	shard      string
 	out        string
 	format     string
 	workers    int
 	stall      time.Duration
+	emit       string
+	shards     int
+	image      string
 
 	part, of int // of shard
 }
@@ -47,19 +53,24 @@ such as between execution and reply of an acquire, or at a time. Combinations of
 a fault and a phase of an operation that have not come yet are preferred.
 
 It stops at the first violation, or with --all at the end of --runs or --time.
-Violations are told apart by cause: what is violated, and the fewest faults with
-which that was seen. Run k plays seed --seed + k. With --out the scenario and
-the history of the first run of every cause are written to a directory, beside
-explore.json; holdfast run plays such a scenario again with its seed.
+Every find is then made as small as it can be, as holdfast shrink does, and told.
+Finds are told apart by what is violated and by the faults that are left. Run k
+plays seed --seed + k. The directory of the results holds explore.json and, below
+finds/, the scenario and the history of the first run of every find and of what
+is left of it, with the story and a test to paste; holdfast run plays such a
+scenario again with its seed.
 
 With --shard I/N it plays every Nth run, so that N machines share the work.
+With --emit it plays nothing, and writes what makes Kubernetes or GitHub play
+--shards of them.
 
 Exit codes: 0 nothing found; 1 some violation; 2 bad usage or bad input; 3 no
 run could be judged; 4 a defect of holdfast itself; 130 interrupted.`,
 		Example: `  holdfast explore --lock set-px-lua
   holdfast explore --lock reentrant --all --time 60s --out found
   holdfast explore --lock reentrant --survivable --runs 100000 --time 1h
-  holdfast explore --lock redlock --faults partition,clock-jump --shard 2/8 --out shard-2`,
+  holdfast explore --lock redlock --faults partition,clock-jump --shard 2/8 --out shard-2
+  holdfast explore --lock reentrant --runs 1000000 --all --emit k8s --shards 50 > job.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runExplore(c, f) },
 	}
@@ -72,12 +83,18 @@ run could be judged; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().StringSliceVar(&f.without, "without", nil, "faults that must not come")
 	c.Flags().BoolVar(&f.survivable, "survivable", false, "only what the reference lock should survive: no lost data, no moved clocks, no pause past a lease")
 	c.Flags().StringVar(&f.known, "known", "", "explore.json whose causes are known: they are counted, and are no find")
+	c.Flags().BoolVar(&f.shrink, "shrink", true, "make every find as small as it can be")
+	c.Flags().BoolVar(&f.catalogue, "catalogue", false, "afterwards, say which hazards of the catalogue came by themselves")
 	c.Flags().StringVar(&f.shard, "shard", "1/1", "which part of the runs to play, as I/N")
-	c.Flags().StringVar(&f.out, "out", "", "directory for the results and the finds (default: they are only reported)")
+	c.Flags().StringVar(&f.out, "out", "", "directory for the results and the finds (default holdfast-runs/TIME)")
 	c.Flags().StringVar(&f.format, "format", "text", "what to print: text, json or markdown")
 	c.Flags().IntVar(&f.workers, "workers", runtime.NumCPU(), "worker processes")
 	c.Flags().DurationVar(&f.stall, "stall", 20*time.Second, "real time after which a run that does not end is given up")
+	c.Flags().StringVar(&f.emit, "emit", "", "play nothing, but write what plays the shards elsewhere: k8s (an Indexed Job) or github (a workflow); with --out into that directory")
+	c.Flags().IntVar(&f.shards, "shards", 8, "how many shards --emit writes")
+	c.Flags().StringVar(&f.image, "image", "holdfast:"+version, "the image of --emit k8s")
 	complete(c, "lock", scenarios.Locks())
+	complete(c, "emit", engineNames())
 	complete(c, "faults", explore.Names())
 	complete(c, "without", explore.Names())
 	complete(c, "format", tableFormats)
@@ -126,14 +143,16 @@ func runExplore(c *cobra.Command, f exploreFlags) error {
 		}
 		return usage(err.Error(), hint, "holdfast list faults shows which there are")
 	}
+	if emits(c) {
+		return emitExplore(c, f)
+	}
 	known, err := readKnown(f.known)
 	if err != nil {
 		return badInput(err, "--known takes the explore.json of another exploration")
 	}
-	if f.out != "" {
-		if err := os.MkdirAll(f.out, 0o755); err != nil {
-			return badInput(fmt.Errorf("output directory: %w", err), "choose another directory with --out")
-		}
+	dir, err := exploreDir(f.out)
+	if err != nil {
+		return badInput(err, "choose another directory with --out")
 	}
 	x := newExploration(f, v, known)
 	if err := x.play(c.Context(), c.ErrOrStderr()); err != nil {
@@ -141,19 +160,35 @@ func runExplore(c *cobra.Command, f exploreFlags) error {
 	}
 	r := x.tally.Finish()
 	explore.Know(r.Causes, known)
-	if f.out != "" {
-		if err := x.keep(context.WithoutCancel(c.Context()), &r); err != nil {
-			return defect(err)
-		}
+	kept := r
+	kept.Causes = slices.Clone(r.Causes)
+	stored := whole.Replace(string(dir), exploreFiles, func() error { return x.keep(c.Context(), dir, &kept, c.ErrOrStderr()) })
+	if stored == nil {
+		r = kept
 	}
-	if err := printTable(c.OutOrStdout(), f.format, explored{r, f.out}); err != nil {
+	if err := printTable(c.OutOrStdout(), f.format, explored{r, dir, !f.all}); err != nil {
 		return defect(fmt.Errorf("print result: %w", err))
 	}
-	return concludeExplore(c, r, f)
+	if stored != nil {
+		return notStored(stored, string(dir))
+	}
+	return concludeExplore(c, r, dir)
+}
+
+// exploreDir makes the directory of the results; an empty path picks one by the
+// time. What another exploration has found there stays until there are results.
+func exploreDir(path string) (rundir.Dir, error) {
+	if path == "" {
+		path = rundir.Unused()
+	}
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return "", fmt.Errorf("output directory: %w", err)
+	}
+	return rundir.Dir(path), nil
 }
 
 // concludeExplore says on stderr how the command ends.
-func concludeExplore(c *cobra.Command, r explore.Results, f exploreFlags) error {
+func concludeExplore(c *cobra.Command, r explore.Results, dir rundir.Dir) error {
 	finds := finds(r.Causes)
 	switch {
 	case len(r.Defects) > 0:
@@ -163,11 +198,8 @@ func concludeExplore(c *cobra.Command, r explore.Results, f exploreFlags) error 
 		return defect(fmt.Errorf("%s a defect of holdfast itself", runsShow(len(r.Defects))), "please report it, with the command and the version")
 	case c.Context().Err() != nil:
 		return &exitError{code: exitInterrupted, msg: "interrupted after " + count(r.Runs, "run")}
-	case len(finds) > 0 && f.out == "":
-		return &exitError{code: exitUnexpected, msg: count(len(finds), "cause") + " of violation found",
-			hints: []string{"to keep the scenario and the history of each: the same command with --out DIR"}}
 	case len(finds) > 0:
-		return &exitError{code: exitUnexpected, msg: count(len(finds), "cause") + " of violation found, kept in " + f.out}
+		return &exitError{code: exitUnexpected, msg: count(len(finds), "hazard") + " found, kept in " + string(dir)}
 	case r.Runs == r.Unknown+r.Violated && r.Violated == 0:
 		return &exitError{code: exitUnknown, msg: "no run could be judged"}
 	}
@@ -189,7 +221,8 @@ func finds(causes []explore.Found) []explore.Found {
 // explored prints what an exploration has shown.
 type explored struct {
 	explore.Results
-	out string
+	dir  rundir.Dir
+	tell bool // the story of the find, if there is one
 }
 
 // text implements [table].

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,13 +9,14 @@ import (
 	"io"
 	"iter"
 	"os"
-	"path/filepath"
+	"path"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/internal/rundir"
+	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -42,7 +44,7 @@ type exploration struct {
 func newExploration(f exploreFlags, v explore.Vocabulary, known []explore.Cause) *exploration {
 	x := &exploration{flags: f, known: known, waiting: map[int]answer{}, steer: make(chan []explore.Cell, 1),
 		tally: explore.NewTally(explore.Results{
-			Version: version, Command: exploreCommand(f), Lock: f.lock, Seed: f.seed, Shard: f.part, Of: f.of, Vocabulary: v,
+			Version: version, Command: exploreCommand(f), Lock: f.lock, Seed: f.seed, Shard: f.part, Of: f.of, Budget: f.runs, Vocabulary: v,
 		})}
 	x.holes = x.tally.Coverage.Holes(v.Faults)
 	return x
@@ -65,19 +67,34 @@ func (x *exploration) play(ctx context.Context, stderr io.Writer) error {
 	enough, stop := context.WithCancel(ctx)
 	defer stop()
 	x.steer <- x.holes
-	bar := startProgress(stderr, int64(min(x.total(), 1<<31)), "exploring")
+	known := int64(-1) // how many runs there will be: nobody knows without --runs
+	if x.flags.runs > 0 {
+		known = int64(x.total())
+	}
+	bar := startProgress(stderr, known, "exploring")
 	err := x.pool().stream(ctx, min(x.total(), 1<<20), x.jobs(enough), func(a answer) {
 		x.waiting[a.ID] = a
 		x.take()
 		if x.over {
 			stop()
 		}
-		bar.now(fmt.Sprintf("exploring: %.0f runs/s, %s violated", float64(x.taken)/time.Since(x.began).Seconds(), count(x.tally.Violated, "run")))
+		bar.now(x.now())
 		bar.step()
 	})
 	bar.done()
 	x.tally.WallMS = float64(time.Since(x.began).Milliseconds())
+	x.tally.Interrupted = ctx.Err() != nil
 	return err
+}
+
+// now says what is under way.
+func (x *exploration) now() string {
+	spent := time.Since(x.began)
+	text := fmt.Sprintf("exploring: %s, %.0f/s, %d violated", count(x.taken, "run"), float64(x.taken)/spent.Seconds(), x.tally.Violated)
+	if x.flags.time > 0 {
+		text += fmt.Sprintf(", %.0f of %.0f s", spent.Seconds(), x.flags.time.Seconds())
+	}
+	return text
 }
 
 func (x *exploration) pool() pool {
@@ -153,6 +170,9 @@ func (x *exploration) add(a answer) {
 // somebody waits for a mutex that is held across a wait for the network, virtual
 // time stands still: nobody knows what would have come of it.
 func (x *exploration) lost(a answer) *explore.Seen {
+	if a.killed {
+		return &explore.Seen{Unknown: "the worker process was killed from outside, as the kernel does when memory is short"}
+	}
 	if strings.Contains(a.Run.Failure, "Mutex.Lock, synctest bubble") {
 		return &explore.Seen{Unknown: "a mutex is held across a wait for the network, which the simulated world cannot play"}
 	}
@@ -166,57 +186,64 @@ func (x *exploration) lost(a answer) *explore.Seen {
 	return &explore.Seen{Cause: &cause, Source: string(source)}
 }
 
-// keep writes the results, and of every find the scenario and the history of
-// its first run, which is played once more for that. It notes in r where they
-// are.
-func (x *exploration) keep(ctx context.Context, r *explore.Results) error {
-	dir := rundir.Dir(x.flags.out)
-	if err := os.MkdirAll(dir.File("finds"), 0o755); err != nil {
+// keep shrinks the finds, and writes the results and the finds: the scenario
+// and the history of the first run of each, which is played once more for that,
+// and what is left of it. It notes in r where they are.
+func (x *exploration) keep(ctx context.Context, dir rundir.Dir, r *explore.Results, stderr io.Writer) error {
+	if err := os.Mkdir(dir.File("finds"), 0o755); err != nil {
 		return fmt.Errorf("write finds: %w", err)
 	}
+	if x.flags.shrink {
+		if err := x.shrinkFinds(ctx, dir, r, stderr); err != nil {
+			return err
+		}
+	}
+	if err := x.keepFinds(context.WithoutCancel(ctx), dir, r); err != nil {
+		return err
+	}
+	if x.flags.catalogue {
+		var err error
+		if r.Catalogue, err = x.recall(context.WithoutCancel(ctx), r.Causes); err != nil {
+			return err
+		}
+	}
+	return writeJSON(dir.File(exploreResults), r)
+}
+
+func (x *exploration) keepFinds(ctx context.Context, dir rundir.Dir, r *explore.Results) error {
 	var jobs []job
-	for _, f := range finds(r.Causes) {
-		i := slices.IndexFunc(r.Causes, func(c explore.Found) bool { return c.Key == f.Key })
+	for i := range r.Causes {
 		c := &r.Causes[i]
-		c.Scenario = filepath.ToSlash(filepath.Join("finds", f.Key+".yaml"))
-		source := x.tally.Source(f.Key)
-		if err := os.WriteFile(dir.File("finds", f.Key+".yaml"), []byte(source), 0o644); err != nil {
+		if c.Under != "" || c.Known {
+			continue
+		}
+		c.Scenario = path.Join("finds", c.Key+".yaml")
+		source := x.tally.Samples(c.Key)[0].Source
+		if err := whole.Bytes(dir.File(c.Scenario), []byte(source)); err != nil {
 			return fmt.Errorf("write find: %w", err)
 		}
-		if f.HistorySHA256 == "" {
+		if c.HistorySHA256 == "" {
 			continue // it never ended
 		}
-		path := filepath.Join("finds", f.Key+".jsonl")
-		jobs = append(jobs, job{ID: i, Scenario: f.Key, File: c.Scenario, Source: source, Lock: x.flags.lock, Seed: f.FirstSeed, History: dir.File(path), Path: filepath.ToSlash(path)})
+		history := path.Join("finds", c.Key+".jsonl")
+		jobs = append(jobs, job{ID: i, Scenario: c.Key, File: c.Scenario, Source: source, Lock: x.flags.lock, Seed: c.FirstSeed, History: dir.File(history), Path: history})
 	}
+	var failed error
 	err := x.pool().play(ctx, jobs, func(a answer) {
 		c := &r.Causes[a.ID]
 		c.History = a.Run.History
 		switch {
-		case a.Defect != "" || a.Output != "":
-			r.Defects = append(r.Defects, fmt.Sprintf("seed %d, played again: %s%s", c.FirstSeed, a.Defect, a.Output))
+		case a.killed:
+			failed = &exitError{code: exitUnknown, msg: a.Run.Failure, hints: []string{killedHint}}
+		case a.Output != "":
+			failed = errors.New(a.Output)
+		case a.Defect != "":
+			r.Defects = append(r.Defects, fmt.Sprintf("seed %d, played again: %s", c.FirstSeed, a.Defect))
 		case a.Run.HistorySHA256 != c.HistorySHA256:
 			r.Defects = append(r.Defects, fmt.Sprintf("not deterministic: seed %d gave two histories, %.12s and %.12s", c.FirstSeed, c.HistorySHA256, a.Run.HistorySHA256))
 		}
 	})
-	if err != nil {
-		return err
-	}
-	return writeJSON(dir.File("explore.json"), r)
-}
-
-func writeJSON(path string, v any) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("write results: %w", err)
-	}
-	out := json.NewEncoder(f)
-	out.SetIndent("", "  ")
-	out.SetEscapeHTML(false)
-	if err := errors.Join(out.Encode(v), f.Close()); err != nil {
-		return fmt.Errorf("write results: %w", err)
-	}
-	return nil
+	return cmp.Or(err, failed)
 }
 
 // readKnown reads the causes of another exploration; none when path is empty.
@@ -237,7 +264,7 @@ func readKnown(path string) ([]explore.Cause, error) {
 	}
 	var known []explore.Cause
 	for _, c := range r.Causes {
-		known = append(known, c.Cause)
+		known = append(known, c.Cause, c.Least())
 	}
 	return known, nil
 }

@@ -3,7 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
-	"path/filepath"
+	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -12,25 +13,47 @@ import (
 
 // print writes the result; tables stand between before and after.
 func (e explored) print(w io.Writer, before, after string) error {
-	distinct := explore.Distinct(e.Causes)
-	if len(distinct) > 0 {
-		fmt.Fprintf(w, "what went wrong, by cause:\n\n%s", before)
-		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(tw, "runs\tfirst seed\tcause\tscenario")
-		for _, c := range distinct {
-			where := c.Scenario
-			switch {
-			case c.Known:
-				where = "(known)"
-			case where != "":
-				where = filepath.Join(e.out, filepath.FromSlash(where))
-			}
-			fmt.Fprintf(tw, "%d\t%d\t%s\t%s\n", c.Count, c.FirstSeed, c.Cause, where)
-		}
-		if err := tw.Flush(); err != nil {
+	if len(e.Causes) > 0 {
+		fmt.Fprintf(w, "what went wrong, and after which faults:\n\n%s", before)
+		if err := e.hazards(w); err != nil {
 			return err
 		}
 		fmt.Fprintf(w, "%s\n", after)
+	}
+	if err := e.coverage(w, before, after); err != nil {
+		return err
+	}
+	if err := e.recalled(w, before, after); err != nil {
+		return err
+	}
+	if e.Violated == 0 {
+		fmt.Fprintln(w, e.worth())
+	}
+	if _, err := fmt.Fprintln(w, e.sentence()); err != nil {
+		return err
+	}
+	return e.story(w, before, after)
+}
+
+// story tells the find that has ended the exploration.
+func (e explored) story(w io.Writer, before, after string) error {
+	i := slices.IndexFunc(e.Causes, func(c explore.Found) bool { return !c.Known && c.Shrunk != nil })
+	if !e.tell || i < 0 {
+		return nil
+	}
+	text, err := os.ReadFile(e.dir.File(e.Causes[i].Shrunk.Story))
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "\nwhat is left of it when it is made as small as it can be:\n\n%s%s%s", before, text, after)
+	return err
+}
+
+// coverage is the table of faults and phases; after the few runs to a first find
+// it would be all holes.
+func (e explored) coverage(w io.Writer, before, after string) error {
+	if e.tell && e.Violated > 0 {
+		return nil
 	}
 	fmt.Fprintf(w, "how often each fault struck in which phase (a dot is a hole):\n\n%s", before)
 	coverage := explore.Coverage{}
@@ -40,12 +63,46 @@ func (e explored) print(w io.Writer, before, after string) error {
 	if err := coverage.Table(w, e.Vocabulary.Faults); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%s\n", after)
-	if e.Violated == 0 {
-		fmt.Fprintln(w, e.worth())
-	}
-	_, err := fmt.Fprintln(w, e.sentence())
+	_, err := fmt.Fprintf(w, "%s\n", after)
 	return err
+}
+
+// hazards is a table of what went wrong, with the hazards of the same faults
+// together.
+func (e explored) hazards(w io.Writer) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "runs\tafter\tviolated\tfirst seed\tsmallest\tscenario")
+	for _, group := range explore.ByFaults(e.Causes) {
+		for i, c := range group {
+			after := ""
+			if i == 0 {
+				after = c.Least().After()
+			}
+			fmt.Fprintf(tw, "%d\t%s\t%s\t%d\t%s\t%s\n", c.Count, after, c.Least().Violation(), c.FirstSeed, smallest(c), e.where(c))
+		}
+	}
+	return tw.Flush()
+}
+
+// smallest is how small a find could be made.
+func smallest(c explore.Found) string {
+	if c.Shrunk == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s, %s", count(c.Shrunk.Size.Clients, "client"), count(c.Shrunk.Size.Ops, "operation"))
+}
+
+// where is the file of the smallest scenario that is kept of a find.
+func (e explored) where(c explore.Found) string {
+	switch {
+	case c.Known:
+		return "(known)"
+	case c.Scenario == "":
+		return ""
+	case c.Shrunk != nil:
+		return e.dir.File(c.Shrunk.Scenario)
+	}
+	return e.dir.File(c.Scenario)
 }
 
 // worth says what it means that nothing was found.
@@ -65,9 +122,9 @@ func (e explored) sentence() string {
 		rate = float64(e.Runs) / e.WallMS * 1000
 	}
 	text := fmt.Sprintf("%s of %s: %d violated a promise, by %s; %d proved nothing. %s of virtual time and %s in %s, %.0f runs/s.",
-		count(e.Runs, "run"), e.Lock, e.Violated, count(len(explore.Distinct(e.Causes)), "cause"), e.Unknown,
+		count(e.Runs, "run"), e.Lock, e.Violated, count(len(explore.Distinct(e.Causes)), "hazard"), e.Unknown,
 		span(e.VirtualMS), count(e.Ops, "operation"), span(e.WallMS), rate)
-	if e.Of > 1 {
+	if e.Of > 1 && e.Shard > 0 {
 		text = fmt.Sprintf("shard %d of %d: ", e.Shard, e.Of) + text
 	}
 	return text
@@ -87,6 +144,8 @@ func exploreCommand(f exploreFlags) string {
 	flag(len(f.faults) > 0, "--faults", strings.Join(f.faults, ","))
 	flag(len(f.without) > 0, "--without", strings.Join(f.without, ","))
 	flag(f.survivable, "--survivable", "")
+	flag(!f.shrink, "--shrink=false", "")
+	flag(f.catalogue, "--catalogue", "")
 	flag(f.known != "", "--known", f.known)
 	flag(f.of > 1, "--shard", f.shard)
 	return strings.Join(words, " ")

@@ -4,13 +4,15 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/internal/rundir"
+	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
 // playDrawn draws, plays and judges one run of an exploration.
-func playDrawn(j job, a answer) answer {
+func playDrawn(j job, a answer, still *standstill) answer {
 	began := time.Now()
 	fail := func(err error) answer {
 		a.Defect = err.Error()
@@ -25,15 +27,26 @@ func playDrawn(j job, a answer) answer {
 		return fail(err)
 	}
 	a.Run.Scenario, a.Drawn = s.Name, &explore.Seen{Source: string(src)}
-	p, err := scenarios.Play(s, l, j.Seed, version)
+	seen, missed, err := observe(&a.Run, s, l, still)
 	if err != nil {
 		return fail(err)
 	}
-	rundir.Record(&a.Run, p)
-	if err := rundir.Judge(&a.Run, s, l, explore.Judged(p)); err != nil {
-		return fail(fmt.Errorf("%s: %w", s.Name, err))
+	if seen.Cause != nil && len(missed) > 0 {
+		// Faults that found nothing to strike are left out, if it is still a find
+		// then: who plays it as it is kept gets verdicts that mean something.
+		less, short, err := explore.Without(s, missed)
+		if err != nil {
+			return fail(err)
+		}
+		run := a.Run
+		again, missed, err := observe(&run, less, l, still)
+		if err != nil {
+			return fail(err)
+		}
+		if again.Cause != nil && again.Cause.Key() == seen.Cause.Key() && len(missed) == 0 {
+			a.Run, src = run, short
+		}
 	}
-	seen := explore.Observe(s, p.History, a.Run.Verdicts)
 	if seen.Cause != nil {
 		seen.Source, seen.HistorySHA256 = string(src), a.Run.HistorySHA256
 	}
@@ -41,4 +54,19 @@ func playDrawn(j job, a answer) answer {
 	a.Run.Verdicts, a.Run.Expected, a.Run.ExpectedClass, a.Run.Because = nil, nil, nil, nil // seen has it all
 	a.Run.Stats.WallMS = float64(time.Since(began).Microseconds()) / 1000
 	return a
+}
+
+// observe plays and judges a run, and says what it has shown, and which faults
+// found nothing to strike.
+func observe(run *reports.Run, s *scenarios.Scenario, l *scenarios.Subject, still *standstill) (seen explore.Seen, missed []checker.PlannedFault, err error) {
+	var p *scenarios.Played
+	still.play(func() { p, err = scenarios.Play(s, l, run.Seed, version) })
+	if err != nil {
+		return seen, nil, err
+	}
+	rundir.Record(run, p)
+	if err := rundir.Judge(run, s, l, explore.Judged(p)); err != nil {
+		return seen, nil, fmt.Errorf("%s: %w", s.Name, err)
+	}
+	return explore.Observe(s, p.History, run.Verdicts), p.Missed(), nil
 }

@@ -16,8 +16,10 @@ import (
 // galleryFlags are the flags of "holdfast gallery".
 type galleryFlags struct {
 	scenarios []string
+	explore   bool
 	trials    int
 	seeds     int
+	runs      int
 	seed      uint64
 	format    string
 	workers   int
@@ -43,11 +45,22 @@ median virtual and real time until then, counted run by run in the order of the
 catalogue on one core. A run that never ends, or takes its process down, gives
 no verdict and catches nothing.
 
-Exit codes: 0 every mutant caught; 1 one survived; 2 bad usage; 4 a defect of
+With --explore nothing of the catalogue is used: scenarios are drawn as
+holdfast explore draws them. A mutant is found when it violates a property that
+its original keeps in the very same scenario: the mutant in four of eight seeds
+at least, with the faults striking in the same phases, the original in none. A
+trial plays run after run until one has a find, or --runs are played;
+run k has seed S + k, and S is different for each trial. The table has how many
+trials had a find, the median number of runs until then, and what was violated
+after which faults.
+
+Exit codes: 0 every mutant caught or found; 1 one was not; 2 bad usage; 4 a defect of
 holdfast itself; 130 interrupted.`,
 		Example: `  holdfast gallery
   holdfast gallery set-without-nx --trials 20
   holdfast gallery --scenario contention,reentrancy
+  holdfast gallery --explore
+  holdfast gallery --explore no-safety-poll --trials 20 --runs 5000
   holdfast gallery --format markdown`,
 		RunE: func(c *cobra.Command, args []string) error { return runGallery(c, args, f) },
 	}
@@ -55,8 +68,10 @@ holdfast itself; 130 interrupted.`,
 		c.ValidArgs = append(c.ValidArgs, m.Name)
 	}
 	c.Flags().StringSliceVar(&f.scenarios, "scenario", nil, "scenarios to play, by name or file (default all)")
+	c.Flags().BoolVar(&f.explore, "explore", false, "draw scenarios at random instead of playing those of the catalogue")
 	c.Flags().IntVar(&f.trials, "trials", 5, "how often each mutant is looked for, with other seeds")
 	c.Flags().IntVar(&f.seeds, "seeds", 10, "seeds after which a trial gives up")
+	c.Flags().IntVar(&f.runs, "runs", 2000, "with --explore: runs after which a trial gives up")
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "the first seed")
 	c.Flags().StringVar(&f.format, "format", "text", "what to print: text, json or markdown")
 	c.Flags().IntVar(&f.workers, "workers", runtime.NumCPU(), "worker processes")
@@ -66,12 +81,22 @@ holdfast itself; 130 interrupted.`,
 	return c
 }
 
-func (f galleryFlags) check() error {
+func (f galleryFlags) check(c *cobra.Command) error {
+	given := c.Flags().Changed
+	switch {
+	case f.explore && (given("scenario") || given("seeds")):
+		return usage("--explore draws its own scenarios: --scenario and --seeds do not go with it", "how long a trial looks is --runs")
+	case !f.explore && given("runs"):
+		return usage("--runs goes with --explore", "without it, how long a trial looks is --seeds")
+	}
 	if f.trials < 1 || f.trials > 10_000 {
 		return usage("--trials must be from 1 to 10000")
 	}
 	if f.seeds < 1 || f.seeds > 1_000_000 {
 		return usage("--seeds must be from 1 to 1000000")
+	}
+	if f.runs < 1 || f.runs > farApart {
+		return usage("--runs must be from 1 to 1000000")
 	}
 	if err := checkWorkers(f.workers, f.stall); err != nil {
 		return err
@@ -80,12 +105,15 @@ func (f galleryFlags) check() error {
 }
 
 func runGallery(c *cobra.Command, args []string, f galleryFlags) error {
-	if err := f.check(); err != nil {
+	if err := f.check(c); err != nil {
 		return err
 	}
 	mutants, err := pickMutants(args)
 	if err != nil {
 		return err
+	}
+	if f.explore {
+		return searchGallery(c, args, mutants, f)
 	}
 	list, err := pick(f.scenarios)
 	if err != nil {
@@ -168,10 +196,14 @@ func concludeGallery(c *cobra.Command, r *trackRecord) error {
 	return &exitError{code: exitUnexpected, msg: fmt.Sprintf("%s survived: %s", count(len(survivors), "mutant"), strings.Join(survivors, ", ")), hints: hints}
 }
 
+// galleryCommand is how to do the same again.
 func galleryCommand(args []string, f galleryFlags) string {
 	words := append([]string{"holdfast", "gallery"}, args...)
 	if len(f.scenarios) > 0 {
 		words = append(words, "--scenario", strings.Join(f.scenarios, ","))
+	}
+	if f.explore {
+		return strings.Join(append(words, "--explore", "--trials", fmt.Sprint(f.trials), "--runs", fmt.Sprint(f.runs), "--seed", fmt.Sprint(f.seed)), " ")
 	}
 	return strings.Join(append(words, "--trials", fmt.Sprint(f.trials), "--seeds", fmt.Sprint(f.seeds), "--seed", fmt.Sprint(f.seed)), " ")
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,9 +25,16 @@ func TestMain(m *testing.M) {
 				adapterStart = d
 			}
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-			code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+			code := run(ctx, os.Args[1:], os.Stdin, killing(os.Stdout), os.Stderr)
 			stop()
 			os.Exit(code)
+		},
+		// standingstill: a worker whose first run waits for a mutex for ever.
+		"standingstill": func() {
+			still, held := &standstill{}, &sync.Mutex{}
+			held.Lock()
+			go still.watch(os.Stderr)
+			still.play(held.Lock)
 		},
 		// golock [MISTAKE]: a worker that has a lock, see package testworker.
 		"golock": func() { os.Exit(testworker.Main(strings.Join(os.Args[1:], " "))) },
@@ -66,6 +74,7 @@ func TestScripts(t *testing.T) {
 				}
 			},
 			"longhistory": scriptLongHistory,
+			"same":        scriptSame,
 			"cut":         scriptCut,
 			// status CODE[,CODE] COMMAND...: the command ends with one of these
 			// codes. Real time has two: a busy machine decides nothing.

@@ -2,46 +2,152 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/internal/rundir"
 )
 
+// mergeFlags are the flags of "holdfast merge".
+type mergeFlags struct {
+	out    string
+	format string
+}
+
+// A directory of results is what the file says that it holds.
+const (
+	runResults     = "results.json"
+	exploreResults = "explore.json"
+	sweepResults   = "sweep.json"
+)
+
+// writers are the commands that write such a file.
+var writers = map[string]string{runResults: "run", exploreResults: "explore", sweepResults: "sweep"}
+
 func newMergeCmd() *cobra.Command {
-	var out string
+	var f mergeFlags
 	c := &cobra.Command{
-		Use:   "merge RUNDIR... --out DIR",
-		Short: "Join run directories into one, with one report",
-		Long: `Joins the runs of several run directories, in the order of the catalogue. The
-same run (scenario, lock, world and seed) in two of them counts once; that it is
-not the same in both is an error, as are directories that are not whole. In
-whatever order, and however often, directories are joined: the result is the
-same. Histories and scenarios are copied; logs of servers are not.`,
+		Use:   "merge DIR... --out DIR",
+		Short: "Join directories of results into one, with one report",
+		Long: `Joins the directories that holdfast run, explore --out or sweep --out have
+written, all of one kind. In whatever order, and however often, directories are
+joined: the result is the same. Nothing is written before all of them are read
+and fit together.
+
+Run directories: the same run (scenario, lock, world and seed) in two of them
+counts once; that it is not the same in both is an error, as are directories that
+are not whole. Histories and scenarios are copied; logs of servers are not.
+
+Shards of an exploration or of a sweep: the same shard twice counts once; when it
+was interrupted and played again, the one with more runs. That it is not the same
+in both is an error, as are shards of different explorations or sweeps. The
+result is printed, says which shards are missing, and can be joined with those
+later. A directory without results, as a killed shard leaves it, is left out. Of a
+cause that several shards have seen, the files of the lowest seed are
+copied.
+
+Exit codes: 0 joined; 2 bad usage or bad input; 3 joined, and a shard is missing
+or was interrupted; 4 a defect of holdfast itself.`,
 		Example: `  holdfast run contention --seed 1 --seeds 50 --out first
   holdfast run contention --seed 51 --seeds 50 --out second
-  holdfast merge first second --out both`,
+  holdfast merge first second --out both
+
+  holdfast explore --lock reentrant --all --runs 100000 --shard 1/2 --out one
+  holdfast explore --lock reentrant --all --runs 100000 --shard 2/2 --out two
+  holdfast merge one two --out both --format json`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			if out == "" {
-				return usage("--out is missing: where the joined run directory goes")
-			}
-			return merge(c, args, out)
-		},
+		RunE: func(c *cobra.Command, args []string) error { return merge(c, args, f) },
 	}
-	c.Flags().StringVar(&out, "out", "", "directory to write; a run directory that is there already is made anew")
+	c.Flags().StringVar(&f.out, "out", "", "directory to write; results that are there already are made anew")
+	c.Flags().StringVar(&f.format, "format", "text", "what to print of explorations and sweeps: text, json or markdown")
+	complete(c, "format", tableFormats)
 	return c
 }
 
-// merge joins run directories. Nothing is written before all of them are read
-// and fit together.
-func merge(c *cobra.Command, dirs []string, out string) error {
+func merge(c *cobra.Command, dirs []string, f mergeFlags) error {
+	if f.out == "" {
+		return usage("--out is missing: where the joined directory goes")
+	}
+	if err := checkFormat(f.format, tableFormats); err != nil {
+		return err
+	}
+	for _, d := range dirs {
+		if sameFile(d, f.out) {
+			return usage(fmt.Sprintf("--out %s is one of the directories to join", f.out), "give a directory of its own: joining again gives the same")
+		}
+	}
+	kind, dirs, err := resultsIn(dirs, c.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	switch {
+	case kind == exploreResults:
+		return mergeExplorations(c, dirs, f)
+	case kind == sweepResults:
+		return mergeSweeps(c, dirs, f)
+	case c.Flags().Changed("format"):
+		return usage("--format is for explorations and sweeps", "holdfast report prints a run directory: holdfast report "+f.out+" --format "+f.format)
+	}
+	return mergeRuns(c, dirs, f.out)
+}
+
+// resultsIn finds the file of results that the directories hold, and those that
+// hold it. A shard that was killed leaves a directory without: it is told on
+// stderr, and comes out as a shard that is missing.
+func resultsIn(dirs []string, stderr io.Writer) (kind string, with []string, err error) {
+	var without []string
+	for _, d := range dirs {
+		here, err := resultsOf(d)
+		switch {
+		case err != nil:
+			return "", nil, badInput(err, "leave it out, or give each of the results a directory of its own")
+		case here == "":
+			without = append(without, d)
+			continue
+		case kind != "" && here != kind:
+			return "", nil, badInput(fmt.Errorf("%s was written by holdfast %s, and %s by holdfast %s", with[0], writers[kind], d, writers[here]),
+				"join directories of one kind")
+		}
+		kind, with = here, append(with, d)
+	}
+	if len(without) > 0 && (kind == "" || kind == runResults) {
+		return "", nil, badInput(fmt.Errorf("there are no results in %s: whoever was to write them was ended before, or wrote them elsewhere", without[0]),
+			"run it again, or leave it out", "results are what holdfast run, explore --out and sweep --out write")
+	}
+	for _, d := range without {
+		fmt.Fprintf(stderr, "warning: there are no results in %s: whoever was to write them was ended before\n", d)
+	}
+	return kind, with, nil
+}
+
+// resultsOf is the file of results in a directory, "" when there is none.
+func resultsOf(dir string) (string, error) {
+	if _, err := os.ReadDir(dir); err != nil {
+		return "", err
+	}
+	var here []string
+	for _, file := range []string{runResults, exploreResults, sweepResults} {
+		if rundir.Exists(filepath.Join(dir, file)) {
+			here = append(here, file)
+		}
+	}
+	switch len(here) {
+	case 0:
+		return "", nil
+	case 1:
+		return here[0], nil
+	}
+	return "", fmt.Errorf("%s holds several results: %s", dir, strings.Join(here, ", "))
+}
+
+// mergeRuns joins run directories.
+func mergeRuns(c *cobra.Command, dirs []string, out string) error {
 	var whole rundir.Part
 	for i, d := range dirs {
-		if sameFile(d, out) {
-			return usage(fmt.Sprintf("--out %s is one of the directories to join", out), "give a directory of its own: joining again gives the same")
-		}
 		p, err := rundir.ReadPart(rundir.Dir(d))
 		if err != nil {
 			return badInput(err, "a run directory is what holdfast run writes; run it again, or leave it out")
@@ -62,6 +168,23 @@ func merge(c *cobra.Command, dirs []string, out string) error {
 	fmt.Fprintf(c.ErrOrStderr(), "directories: %d, runs: %d\n", len(dirs), len(whole.Results.Runs))
 	_, err = fmt.Fprintln(c.OutOrStdout(), dir.File("report.html"))
 	return err
+}
+
+// missingShards is how the command ends when shards are missing; nil when none
+// is.
+func missingShards(missing []int, of int) error {
+	if len(missing) == 0 {
+		return nil
+	}
+	return &exitError{code: exitUnknown, msg: missingWords(missing, of), hints: []string{"play them, or play them again, and join their directories with this one"}}
+}
+
+func missingWords(missing []int, of int) string {
+	var words []string
+	for _, shard := range missing {
+		words = append(words, fmt.Sprint(shard))
+	}
+	return fmt.Sprintf("of %d shards these are missing or not complete: %s", of, strings.Join(words, ", "))
 }
 
 func sameFile(a, b string) bool {

@@ -86,7 +86,9 @@ func (p pool) stream(ctx context.Context, n int, jobs iter.Seq[job], got func(an
 }
 
 // serve keeps one worker process busy. One that dies or stalls is replaced,
-// and its job gets a verdict of its own.
+// and its job gets a verdict of its own. One that somebody else killed, such as
+// the kernel when memory is short, is replaced, too, and its job is played once
+// more.
 func (p pool) serve(ctx context.Context, exe string, queue <-chan job, answers chan<- answer) error {
 	var w *worker
 	defer func() {
@@ -95,18 +97,24 @@ func (p pool) serve(ctx context.Context, exe string, queue <-chan job, answers c
 		}
 	}()
 	for j := range queue {
-		if w == nil {
-			var err error
-			if w, err = startWorker(exe); err != nil {
-				return err
+		var a answer
+		for range 2 {
+			if w == nil {
+				var err error
+				if w, err = startWorker(exe); err != nil {
+					return err
+				}
 			}
-		}
-		a, ok := w.play(ctx, j, p.stall)
-		if ctx.Err() != nil {
-			return nil
-		}
-		if !ok {
-			w = nil
+			var ok bool
+			if a, ok = w.play(ctx, j, p.stall); !ok {
+				w = nil
+			}
+			if ctx.Err() != nil {
+				return nil
+			}
+			if !a.killed {
+				break
+			}
 		}
 		answers <- a
 	}
@@ -148,7 +156,7 @@ func startWorker(exe string) (*worker, error) {
 		for {
 			var a answer
 			if err := in.Decode(&a); err != nil {
-				if !errors.Is(err, io.EOF) {
+				if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) { // it ended, maybe halfway
 					w.garbage = err
 				}
 				return
@@ -163,14 +171,14 @@ func startWorker(exe string) (*worker, error) {
 // worker is gone; the answer then says what it left behind.
 func (w *worker) play(ctx context.Context, j job, stall time.Duration) (a answer, ok bool) {
 	if err := json.NewEncoder(w.stdin).Encode(j); err != nil {
-		return w.lost(j, "the worker process ended"), false
+		return w.ended(j), false
 	}
 	timer := time.NewTimer(stall)
 	defer timer.Stop()
 	select {
 	case a, ok := <-w.lines:
 		if !ok {
-			return w.lost(j, "the process running the lock under test ended: "+w.wait()), false
+			return w.ended(j), false
 		}
 		return a, true
 	case <-timer.C:
@@ -187,34 +195,67 @@ func (w *worker) play(ctx context.Context, j job, stall time.Duration) (a answer
 	}
 }
 
+// ended is the answer for a job whose worker is gone by itself, or was killed
+// by somebody else.
+func (w *worker) ended(j job) answer {
+	how, killed := w.wait()
+	if killed {
+		return wasKilled(j)
+	}
+	return w.lost(j, "the process running the lock under test ended: "+how)
+}
+
 // lost is the answer for a job whose worker is gone: the lock under test
 // failed to make progress, and nothing else can be said.
 func (w *worker) lost(j job, what string) answer {
 	if text := w.stderr.String(); text != "" {
 		what += "\n" + text
 	}
-	r := reports.Run{Scenario: j.Scenario, Lock: j.Lock, World: "sim", Seed: j.Seed, File: j.readFrom(), Failure: what,
-		Verdicts: map[checker.Property]checker.Verdict{
-			checker.Progress: {Outcome: checker.Violated, Reason: "the run never ended; see its failure"},
-		},
-		Expected: map[checker.Property]checker.Outcome{checker.Progress: checker.Good},
-	}
-	return answer{ID: j.ID, Run: r}
+	return withoutEnd(j, what, checker.Verdict{Outcome: checker.Violated, Reason: "the run never ended; see its failure"})
 }
 
-// wait ends the process, which has stopped answering, and says how it ended.
-func (w *worker) wait() string {
+// wasKilled is the answer for a job whose worker was killed from outside. That
+// proves nothing about the lock.
+func wasKilled(j job) answer {
+	a := withoutEnd(j, "the worker process was killed (SIGKILL), and not by holdfast; played once more, it was killed again",
+		checker.Verdict{Outcome: checker.Unknown, Reason: "the worker process was killed from outside, as the kernel does when memory is short"})
+	a.killed = true
+	return a
+}
+
+// killedHint is what to do about it.
+const killedHint = "where memory is short the kernel kills what needs most of it: play with fewer --workers, or give it more"
+
+// withoutEnd is the answer for a job of whose run nobody saw the end.
+func withoutEnd(j job, failure string, progress checker.Verdict) answer {
+	return answer{ID: j.ID, Run: reports.Run{Scenario: j.Scenario, Lock: j.Lock, World: "sim", Seed: j.Seed, File: j.readFrom(), Failure: failure,
+		Verdicts: map[checker.Property]checker.Verdict{checker.Progress: progress},
+		Expected: map[checker.Property]checker.Outcome{checker.Progress: checker.Good},
+	}}
+}
+
+// wait ends the process, which has stopped answering, and says how it ended,
+// and whether somebody else killed it.
+func (w *worker) wait() (how string, killed bool) {
 	w.stdin.Close()
+	patience := time.AfterFunc(5*time.Second, w.end)
+	for range w.lines {
+	}
 	if w.garbage != nil {
 		w.end()
 		w.cmd.Wait()
-		return "it wrote something that is no answer: " + w.garbage.Error()
+		return "it wrote something that is no answer: " + w.garbage.Error(), false
 	}
-	defer time.AfterFunc(5*time.Second, w.end).Stop()
-	if err := w.cmd.Wait(); err != nil {
-		return err.Error()
+	err := w.cmd.Wait()
+	byUs := !patience.Stop()
+	status, _ := w.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	switch {
+	case err == nil:
+		return "exit status 0", false
+	case w.cmd.ProcessState.ExitCode() == exitStandstill:
+		return "it was deadlocked on a mutex", false
 	}
-	return "exit status 0"
+	return err.Error(), status.Signaled() && status.Signal() == syscall.SIGKILL && !byUs
 }
 
 // end kills the process and what it started.

@@ -73,6 +73,19 @@ func TestALockThatSpinsIsGivenUp(t *testing.T) {
 	}
 }
 
+func TestALockThatStandsStillIsGivenUpAtOnce(t *testing.T) {
+	var got answer
+	p := pool{exe: fakeWorker(t, "exec standingstill"), workers: 1, stall: time.Hour}
+	if err := p.play(t.Context(), jobs(1), func(a answer) { got = a }); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"deadlocked on a mutex", "sync.(*Mutex).Lock"} {
+		if !strings.Contains(got.Run.Failure, want) {
+			t.Errorf("failure %q does not say %q", got.Run.Failure, want)
+		}
+	}
+}
+
 func TestAnInterruptAbandonsWhatIsUnderWay(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	started := filepath.Join(t.TempDir(), "started")
@@ -114,5 +127,49 @@ func TestAWorkerThatWritesGarbageIsReplaced(t *testing.T) {
 	}
 	if !strings.Contains(got.Run.Failure, "wrote something that is no answer") {
 		t.Errorf("failure: %q", got.Run.Failure)
+	}
+}
+
+// Whoever kills a worker, such as the kernel when memory is short, costs no run
+// and adds none, whether the worker was at work or had nothing to do.
+func TestAWorkerThatIsKilledCostsNothing(t *testing.T) {
+	reply := `id=$(printf '%s\n' "$line" | sed 's/{"id":\([0-9]*\),.*/\1/'); echo "{\"id\":$id,\"run\":{\"lock\":\"reentrant\"}}"; `
+	for name, script := range map[string]string{
+		"at work":            `case "$line" in *'"id":1,'*) mkdir MARK 2>/dev/null && kill -9 0;; esac; ` + reply,
+		"half an answer":     `case "$line" in *'"id":1,'*) mkdir MARK 2>/dev/null && printf '{"id":1,"ru' && kill -9 0;; esac; ` + reply,
+		"with nothing to do": reply + `case "$line" in *'"id":1,'*) mkdir MARK 2>/dev/null && kill -9 0;; esac`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			mark := filepath.Join(t.TempDir(), "killed")
+			got := map[int]int{}
+			p := pool{exe: fakeWorker(t, strings.ReplaceAll(script, "MARK", mark)), workers: 2, stall: time.Minute}
+			if err := p.play(t.Context(), jobs(6), func(a answer) {
+				got[a.ID]++
+				if a.Run.Failure != "" || a.killed {
+					t.Errorf("job %d: failure %q", a.ID, a.Run.Failure)
+				}
+			}); err != nil {
+				t.Fatal(err)
+			}
+			for i := range 6 {
+				if got[i] != 1 {
+					t.Errorf("%d answers for job %d", got[i], i)
+				}
+			}
+			if _, err := os.Stat(mark); err != nil {
+				t.Errorf("nobody was killed: %v", err)
+			}
+		})
+	}
+}
+
+func TestAWorkerThatIsKilledAgainIsNoViolation(t *testing.T) {
+	var got []answer
+	p := pool{exe: fakeWorker(t, `kill -9 0`), workers: 1, stall: time.Minute}
+	if err := p.play(t.Context(), jobs(1), func(a answer) { got = append(got, a) }); err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 1 || !got[0].killed || got[0].Run.Verdicts[checker.Progress].Outcome != checker.Unknown || !strings.Contains(got[0].Run.Failure, "killed again") {
+		t.Errorf("%+v", got)
 	}
 }

@@ -35,7 +35,7 @@ func newReplayCmd() *cobra.Command {
 the hash of the new history with the stored one. They are the same, to the bit,
 for the same version of holdfast; exit code 4 when one is not. Exit code 2 when
 a stored history is no longer what its run wrote, or was recorded on real
-servers.
+servers; 3 when the process that played a run was killed from outside.
 
 Of one run, --trace shows every message on every link, and --stop-at what every
 server, client and link was in at one moment: when a line of the history was
@@ -154,7 +154,7 @@ func (f replayFlags) playAgain(ctx context.Context, dir rundir.Dir, res reports.
 	if err != nil {
 		return defect(err)
 	}
-	differ := 0
+	differ, killed := 0, 0
 	for i, a := range answers {
 		r := res.Runs[i]
 		switch {
@@ -163,6 +163,9 @@ func (f replayFlags) playAgain(ctx context.Context, dir rundir.Dir, res reports.
 		case a.Defect != "":
 			differ++
 			fmt.Fprintf(stdout, "failed     %s %s seed %d: %s\n", r.Scenario, r.Lock, r.Seed, a.Defect)
+		case a.killed:
+			killed++
+			fmt.Fprintf(stdout, "killed     %s %s seed %d: %s\n", r.Scenario, r.Lock, r.Seed, a.Run.Failure)
 		case a.Run.HistorySHA256 != r.HistorySHA256:
 			differ++
 			fmt.Fprintf(stdout, "different  %s %s seed %d: %.12s, stored %.12s\n", r.Scenario, r.Lock, r.Seed, a.Run.HistorySHA256, r.HistorySHA256)
@@ -175,6 +178,9 @@ func (f replayFlags) playAgain(ctx context.Context, dir rundir.Dir, res reports.
 	}
 	if differ > 0 {
 		return defect(fmt.Errorf("%d of %d runs did not give the stored history", differ, len(jobs)))
+	}
+	if killed > 0 {
+		return &exitError{code: exitUnknown, msg: fmt.Sprintf("%d of %d runs could not be played", killed, len(jobs)), hints: []string{killedHint}}
 	}
 	return nil
 }

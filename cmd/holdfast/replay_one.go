@@ -88,6 +88,8 @@ func (f replayFlags) look(ctx context.Context, dir rundir.Dir, j job, run report
 		return &exitError{code: exitInterrupted, msg: "interrupted"}
 	case a.Defect != "":
 		return defect(fmt.Errorf("%s with %s, seed %d: %s", r.Scenario, r.Lock, r.Seed, a.Defect))
+	case a.killed:
+		return &exitError{code: exitUnknown, msg: fmt.Sprintf("%s with %s, seed %d: %s", r.Scenario, r.Lock, r.Seed, a.Run.Failure), hints: []string{killedHint}}
 	case a.Seen == nil:
 		return defect(fmt.Errorf("%s with %s, seed %d: %s", r.Scenario, r.Lock, r.Seed, a.Run.Failure))
 	}

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/live"
@@ -32,7 +32,7 @@ const liveLimit = 10 * time.Minute
 
 // executeLive plays the jobs on real servers.
 func executeLive(ctx context.Context, jobs []job, dir rundir.Dir, f runFlags, stderr io.Writer) (o outcome) {
-	redis.SetLogger(quiet{})
+	logging.Disable()
 	exe, err := self()
 	if err != nil {
 		return outcome{err: err}

@@ -51,6 +51,7 @@ ordinary kind. What it expects of every built-in lock is what it showed.
 A violation that the next seeds show as well is kept so.
 
 Exit codes: 0 it was shrunk; 2 bad usage or bad input, or nothing to shrink;
+3 the process that played a run was killed from outside;
 4 a defect of holdfast itself, such as a run that does not give the same twice;
 130 interrupted: what was reached is written.`,
 		Example: `  holdfast shrink holdfast-runs/20260102-150405
@@ -156,6 +157,8 @@ type shrinking struct {
 	seed     uint64
 	target   shrink.Target
 	another  bool // the run was stored by another version
+	// history is where the history of what is left is kept; empty for nowhere.
+	history string
 
 	// innocent is the lock that a lock of the gallery is a variant of, when it
 	// does not show the violation: what it shows as well is not the mistake's.
@@ -217,6 +220,9 @@ func (p *shrinking) playNow(ctx context.Context, path string) ([]shown, error) {
 	answers, err := p.workers.play(ctx, []job{{Scenario: s.scenario.Name, File: path, Source: string(s.source), Lock: p.flags.lock, Seed: p.flags.seed, Judge: true}})
 	if err != nil {
 		return nil, err
+	}
+	if answers[0].killed {
+		return nil, &exitError{code: exitUnknown, msg: answers[0].Run.Failure, hints: []string{killedHint}}
 	}
 	if answers[0].Defect != "" {
 		return nil, defect(errors.New(answers[0].Defect))

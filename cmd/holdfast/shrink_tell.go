@@ -15,6 +15,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/shrink"
@@ -38,7 +40,8 @@ type shrunk struct {
 	OwnTest  string           `json:"go_test_own"` // for a lock of one's own
 
 	story  string
-	mutant string // the lock it is a variant of
+	mutant string        // the lock it is a variant of
+	cause  explore.Cause // of the violation
 }
 
 // tell puts the result into words, writes the scenario, and plays it once more
@@ -57,8 +60,8 @@ func (p *shrinking) tell(ctx context.Context, r shrink.Result) (*shrunk, error) 
 	if s, err = scenarios.Parse(p.flags.out, src); err != nil {
 		return nil, defect(fmt.Errorf("write shrunk scenario: %w", err))
 	}
-	if err := os.WriteFile(p.flags.out, src, 0o644); err != nil {
-		return nil, badInput(fmt.Errorf("write shrunk scenario: %w", err), "choose another file with --out")
+	if err := whole.Bytes(p.flags.out, src); err != nil {
+		return nil, badInput(fmt.Errorf("shrunk scenario: %w", err), "choose another file with --out")
 	}
 	res := &shrunk{Schema: "holdfast-shrink/1", Scenario: s.Name, Title: s.Title, From: p.scenario.Name, File: p.flags.out, Lock: p.lock, Seed: r.Seed,
 		Property: p.target.Property, Class: p.target.Class, Reason: reason, Stats: r.Stats,
@@ -109,18 +112,23 @@ func (p *shrinking) others(ctx context.Context, r shrink.Result) ([]shrink.Playe
 // story plays the scenario as it was written and tells what happens. With a
 // built-in lock it comes out as expected; a mutant is caught.
 func (p *shrinking) story(ctx context.Context, res *shrunk, s *scenarios.Scenario, src []byte) error {
-	dir, err := os.MkdirTemp("", "holdfast-shrink-")
-	if err != nil {
-		return defect(err)
+	path := p.history
+	if path == "" {
+		dir, err := os.MkdirTemp("", "holdfast-shrink-")
+		if err != nil {
+			return defect(err)
+		}
+		defer os.RemoveAll(dir)
+		path = filepath.Join(dir, "history.jsonl")
 	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "history.jsonl")
-	answers, err := p.workers.play(ctx, []job{{Scenario: s.Name, File: p.flags.out, Source: string(src), Lock: p.lock, Seed: res.Seed, History: path, Path: path}})
+	answers, err := p.workers.play(ctx, []job{{Scenario: s.Name, File: p.flags.out, Source: string(src), Lock: p.lock, Seed: res.Seed, History: path, Path: path, Observe: true}})
 	if err != nil {
 		return defect(err)
 	}
 	a := answers[0]
 	switch {
+	case a.killed:
+		return &exitError{code: exitUnknown, msg: p.flags.out + " is written, and could not be played: " + a.Run.Failure, hints: []string{killedHint}}
 	case a.Defect != "":
 		return defect(errors.New(a.Defect))
 	case a.Output != "":
@@ -128,6 +136,7 @@ func (p *shrinking) story(ctx context.Context, res *shrunk, s *scenarios.Scenari
 	case !p.target.Met(a.Run.Verdicts), !a.Run.AsExpected && slices.Contains(scenarios.Locks(), p.lock):
 		return defect(fmt.Errorf("%s does not show what it was shrunk to", p.flags.out), "please report it, with the file")
 	}
+	res.cause, _ = a.Drawn.CauseOf(p.target.Property)
 	doc := reports.Document{
 		Results:   reports.Results{Schema: reports.Schema, Version: version, Runs: []reports.Run{a.Run}},
 		About:     []reports.About{{Name: s.Name, Title: s.Title, Story: s.Story}},

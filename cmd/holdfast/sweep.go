@@ -55,7 +55,7 @@ sweep.html. With --shard I/N only part I of N of the seeds is played, and where
 overlaps begin is not looked for.
 
 Exit codes: 0 it was played; 2 bad usage or bad input; 3 a value at which no run
-could be judged; 4 a defect of holdfast itself; 130 interrupted.`,
+could be judged, or a run that could not be played; 4 a defect of holdfast itself; 130 interrupted.`,
 		Example: `  holdfast sweep failover-at-random --lock reentrant --over lag=1ms~500ms:10
   holdfast sweep pause-at-random --lock reentrant --over pause=5s..12s:8 --seeds 500 --out swept
   holdfast sweep pause-at-random --lock reentrant --over pause=4s..16s:7 --over lease=6s..15s:4
@@ -124,7 +124,7 @@ func runSweep(c *cobra.Command, arg string, f sweepFlags) error {
 	}
 	if f.out != "" {
 		if err := storeSweep(f.out, s.result, c.ErrOrStderr()); err != nil {
-			return defect(fmt.Errorf("write result: %w", err), "the result above is complete; the directory is not")
+			return notStored(err, f.out)
 		}
 	}
 	return s.conclude(c)
@@ -221,6 +221,9 @@ func (s *sweeping) conclude(c *cobra.Command) error {
 	}
 	if c.Context().Err() != nil {
 		return &exitError{code: exitInterrupted, msg: "interrupted; the result has what was played"}
+	}
+	if s.killed > 0 {
+		return &exitError{code: exitUnknown, msg: fmt.Sprintf("%s left out: the worker process was killed from outside, twice", count(s.killed, "run")), hints: []string{killedHint}}
 	}
 	for _, at := range s.result.Points {
 		if at.Overlap.High == 1 && at.Overlap.Low == 0 {

@@ -19,6 +19,7 @@ type sweeping struct {
 	flags   sweepFlags
 	stderr  io.Writer
 	defects []string
+	killed  int // runs whose worker was, and which are left out
 }
 
 // play plays every point. What an interruption leaves is a part that is not
@@ -48,6 +49,10 @@ func (s *sweeping) playPoints(ctx context.Context, points []sweep.Point) ([]swee
 		bar.step()
 		if a.Defect != "" {
 			s.defects = append(s.defects, fmt.Sprintf("%s with %s, %v, seed %d: %s", a.Run.Scenario, a.Run.Lock, points[a.ID/each], a.Run.Seed, a.Defect))
+			return
+		}
+		if a.killed {
+			s.killed++
 			return
 		}
 		counts[a.ID/each].Add(a.Run.Verdicts)

@@ -3,14 +3,13 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/sweep"
 )
 
@@ -46,7 +45,8 @@ func (t sweepTable) markdown(w io.Writer) error {
 	return err
 }
 
-// storeSweep writes the result, the picture and the page.
+// storeSweep writes the result, the picture and the page, or leaves the directory
+// as it was.
 func storeSweep(dir string, r *sweep.Result, stderr io.Writer) error {
 	var doc bytes.Buffer
 	if err := printTable(&doc, "json", sweepTable{r}); err != nil {
@@ -60,33 +60,20 @@ func storeSweep(dir string, r *sweep.Result, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	for _, f := range []struct {
-		name string
-		data []byte
-	}{{"sweep.json", doc.Bytes()}, {"sweep.svg", picture}, {"sweep.html", page}} {
-		if err := writeWhole(filepath.Join(dir, f.name), f.data); err != nil {
-			return err
+	err = whole.Replace(dir, sweepFiles, func() error {
+		for _, f := range []struct {
+			name string
+			data []byte
+		}{{"sweep.svg", picture}, {"sweep.html", page}, {sweepResults, doc.Bytes()}} {
+			if err := whole.Bytes(filepath.Join(dir, f.name), f.data); err != nil {
+				return err
+			}
 		}
-	}
-	fmt.Fprintf(stderr, "page: %s\n", filepath.Join(dir, "sweep.html"))
-	return nil
-}
-
-// writeWhole writes a file whole or not at all: what was there before stays
-// when the disk is full.
-func writeWhole(path string, data []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+		return nil
+	})
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	fmt.Fprintf(stderr, "page: %s\n", filepath.Join(dir, "sweep.html"))
+	return nil
 }

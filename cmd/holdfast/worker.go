@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +9,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/checker"
@@ -51,8 +50,14 @@ type job struct {
 	Surprise bool `json:"surprise,omitempty"`
 	// Look says what to look at meanwhile; nil for nothing.
 	Look *scenarios.Watch `json:"look,omitempty"`
+	// Observe asks what a judged run has shown, as of one that was drawn.
+	Observe bool `json:"observe,omitempty"`
 	// Explore asks for a scenario to be drawn from the seed, instead of Source.
 	Explore *explore.Plan `json:"explore,omitempty"`
+	// Beside plays the drawn run also with the lock that Lock, a mutant, is
+	// made from, where something is violated: only what that one does not
+	// violate counts.
+	Beside bool `json:"beside,omitempty"`
 }
 
 // readFrom is the file that a run's scenario was read from, empty for a
@@ -72,9 +77,11 @@ type answer struct {
 	Output string      `json:"output,omitempty"` // the history could not be written
 	// Seen is what the job has asked to look at.
 	Seen *scenarios.Seen `json:"seen,omitempty"`
-	// Drawn is what a drawn run has shown; with a defect, the scenario alone.
+	// Drawn is what a drawn run has shown, or one to observe; with a defect,
+	// the scenario alone.
 	Drawn *explore.Seen `json:"drawn,omitempty"`
 
+	killed    bool // the worker was, from outside, and again when it was played once more
 	disturbed bool // the machine was too busy for the run to mean anything
 }
 
@@ -89,20 +96,17 @@ func newClientCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "client", Short: "Be a client process of a run on real servers (internal)", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			redis.SetLogger(quiet{})
+			logging.Disable()
 			return scenarios.ServeWorker(c.Context(), c.InOrStdin(), c.OutOrStdout())
 		},
 	}
 }
 
-// quiet drops go-redis' own log: broken connections are the point here.
-type quiet struct{}
-
-func (quiet) Printf(context.Context, string, ...any) {}
-
 func work(stdin io.Reader, stdout io.Writer) error {
-	redis.SetLogger(quiet{})
+	logging.Disable()
 	in, out := json.NewDecoder(bufio.NewReader(stdin)), json.NewEncoder(stdout)
+	still := &standstill{}
+	go still.watch(os.Stderr)
 	for {
 		var j job
 		if err := in.Decode(&j); errors.Is(err, io.EOF) {
@@ -110,17 +114,20 @@ func work(stdin io.Reader, stdout io.Writer) error {
 		} else if err != nil {
 			return defect(fmt.Errorf("read job: %w", err))
 		}
-		if err := out.Encode(play(j)); err != nil {
+		if err := out.Encode(play(j, still)); err != nil {
 			return defect(fmt.Errorf("write answer: %w", err))
 		}
 	}
 }
 
 // play plays, judges and stores one run.
-func play(j job) (a answer) {
+func play(j job, still *standstill) (a answer) {
 	a = answer{ID: j.ID, Run: reports.Run{Scenario: j.Scenario, Lock: j.Lock, World: "sim", Seed: j.Seed, File: j.readFrom()}}
+	if j.Beside {
+		return playBeside(j, a, still)
+	}
 	if j.Explore != nil {
-		return playDrawn(j, a)
+		return playDrawn(j, a, still)
 	}
 	began := time.Now()
 	s, err := scenarios.Parse(j.File, []byte(j.Source))
@@ -137,7 +144,8 @@ func play(j job) (a answer) {
 	if j.Look != nil {
 		look = *j.Look
 	}
-	p, err := scenarios.PlayWatched(s, l, j.Seed, version, look)
+	var p *scenarios.Played
+	still.play(func() { p, err = scenarios.PlayWatched(s, l, j.Seed, version, look) })
 	if err != nil {
 		a.Defect = err.Error()
 		return a
@@ -146,6 +154,10 @@ func play(j job) (a answer) {
 	rundir.Record(&a.Run, p)
 	if j.History != "" || j.Judge {
 		a.judge(j, s, l, p.History)
+		if j.Observe {
+			seen := explore.Observe(s, p.History, a.Run.Verdicts)
+			a.Drawn = &seen
+		}
 		a.Run.Stats.WallMS = float64(time.Since(began).Microseconds()) / 1000
 	}
 	return a

@@ -11,25 +11,16 @@ import (
 	"path/filepath"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/whole"
 )
 
 // Store writes a history to a file, whole or not at all.
-func Store(path string, h *checker.History) (err error) {
+func Store(path string, h *checker.History) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("store history: %w", err)
 	}
-	f, err := os.Create(path)
-	if err != nil {
+	if err := whole.File(path, func(w io.Writer) error { return checker.Encode(w, h) }); err != nil {
 		return fmt.Errorf("store history: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(path)
-		}
-	}()
-	w := bufio.NewWriter(f)
-	if err := errors.Join(checker.Encode(w, h), w.Flush(), f.Close()); err != nil {
-		return fmt.Errorf("store history %s: %w", path, err)
 	}
 	return nil
 }

@@ -4,8 +4,6 @@
 package rundir
 
 import (
-	"bufio"
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -17,6 +15,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
@@ -33,10 +32,7 @@ type Dir string
 // A run directory that is there already is made anew.
 func Create(path string) (Dir, error) {
 	if path == "" {
-		path = filepath.Join("holdfast-runs", time.Now().Format("20060102-150405"))
-		for i := 2; Exists(path); i++ {
-			path = filepath.Join("holdfast-runs", fmt.Sprintf("%s-%d", time.Now().Format("20060102-150405"), i))
-		}
+		path = Unused()
 	}
 	if Exists(filepath.Join(path, "results.json")) { // a run directory: what it holds is of another run
 		for _, old := range []string{"scenarios", "histories", "report.html"} {
@@ -53,6 +49,16 @@ func Create(path string) (Dir, error) {
 		return "", fmt.Errorf("output directory: %w", err)
 	}
 	return Dir(path), nil
+}
+
+// Unused is the path of a directory that is not there yet, named by the time.
+func Unused() string {
+	now := filepath.Join("holdfast-runs", time.Now().Format("20060102-150405"))
+	path := now
+	for i := 2; Exists(path); i++ {
+		path = fmt.Sprintf("%s-%d", now, i)
+	}
+	return path
 }
 
 // Exists says whether there is something at a path.
@@ -74,16 +80,12 @@ func HistoryPath(scenario, lock string, seed uint64) string {
 
 // WriteScenario stores the source of a scenario that is played.
 func (d Dir) WriteScenario(name string, source []byte) error {
-	return os.WriteFile(d.File("scenarios", name+".yaml"), source, 0o644)
+	return whole.Bytes(d.File("scenarios", name+".yaml"), source)
 }
 
 // WriteResults writes the verdicts.
 func (d Dir) WriteResults(res reports.Results) error {
-	var b bytes.Buffer
-	if err := reports.JSON(&b, res); err != nil {
-		return err
-	}
-	return os.WriteFile(d.File("results.json"), b.Bytes(), 0o644)
+	return whole.File(d.File("results.json"), func(w io.Writer) error { return reports.JSON(w, res) })
 }
 
 // ReadResults reads results.json again.
@@ -165,10 +167,5 @@ func (d Dir) Save(res reports.Results, doc reports.Document) error {
 
 // WriteReport writes the report.
 func (d Dir) WriteReport(doc reports.Document) error {
-	f, err := os.Create(d.File("report.html"))
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriter(f)
-	return errors.Join(reports.HTML(w, doc), w.Flush(), f.Close())
+	return whole.File(d.File("report.html"), func(w io.Writer) error { return reports.HTML(w, doc) })
 }

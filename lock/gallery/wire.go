@@ -217,6 +217,13 @@ func hook(p Process, newWire func(p Process) *wire) {
 	}
 }
 
+// Overhear puts hooks before clients as many mutants have them, but these change
+// nothing. The client sends some other requests because of them, see [wire]; a
+// lock on such clients is what these mutants are to be compared with.
+func Overhear(clients []redis.UniversalClient) {
+	hook(Process{Clients: clients}, func(Process) *wire { return &wire{} })
+}
+
 // with is the base with other options.
 func with(m Mutant, opts ...lock.Option) Mutant {
 	m.open = func(p Process) (Locks, error) { return p.Base(p.Clients, opts...) }

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/holdfast-go/holdfast/internal/testworker"
 	"github.com/holdfast-go/holdfast/live"
@@ -27,7 +27,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	redis.SetLogger(quiet{})
+	logging.Disable()
 	if len(os.Args) == 3 {
 		switch os.Args[1] {
 		case serverRole:
@@ -45,10 +45,6 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(m.Run())
 }
-
-type quiet struct{}
-
-func (quiet) Printf(context.Context, string, ...any) {}
 
 // checked checks the worker for tests, with a mistake, on miniredis.
 func checked(t *testing.T, mistake string, o Options) Report {

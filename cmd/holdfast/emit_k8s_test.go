@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What no schema knows, and a cluster refuses all the same.
+func TestTheJobKeepsTheRulesOfIndexedJobs(t *testing.T) {
+	j := read[emittedJob](t, emitted(t, "--lock=reentrant", "--emit=k8s"))
+	pod := j.Spec.Template.Spec
+	if j.Spec.CompletionMode != "Indexed" || j.Spec.BackoffLimitPerIndex == nil || pod.RestartPolicy != "Never" {
+		t.Errorf("FailIndex takes an Indexed job with a limit per index, whose pods are not restarted: %+v", j.Spec)
+	}
+	for _, r := range j.Spec.PodFailurePolicy.Rules {
+		codes := r.OnExitCodes
+		if len(codes.Values) == 0 {
+			continue
+		}
+		if codes.ContainerName != pod.Containers[0].Name {
+			t.Errorf("a rule for container %s, there is %s", codes.ContainerName, pod.Containers[0].Name)
+		}
+		if want := []int{exitUsage, exitUnknown, exitDefect}; r.Action != "FailIndex" || !slices.Equal(codes.Values, want) {
+			t.Errorf("%s of exit codes %v, want FailIndex of %v: what would end the same once more", r.Action, codes.Values, want)
+		}
+	}
+	var mounts, volumes []string
+	for _, m := range pod.Containers[0].VolumeMounts {
+		mounts = append(mounts, m.Name)
+	}
+	for _, v := range pod.Volumes {
+		volumes = append(volumes, v.Name)
+	}
+	if !slices.Equal(mounts, volumes) {
+		t.Errorf("mounts %v of volumes %v", mounts, volumes)
+	}
+}
+
+// There may be no docker where this runs: at least the image is made of what is
+// there, of the Go that the project takes, for the user that the job runs as.
+func TestTheDockerfileFitsTheProject(t *testing.T) {
+	text, err := emitFiles.ReadFile("emit/Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod, err := os.ReadFile("../../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	goVersion := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(string(mod))[1]
+	user := read[emittedJob](t, emitted(t, "--lock=reentrant", "--emit=k8s")).Spec.Template.Spec.SecurityContext
+	for _, want := range []string{"FROM golang:" + goVersion + "-", fmt.Sprintf("\nUSER %d:%d\n", user.RunAsUser, user.RunAsGroup)} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %q in the Dockerfile", want)
+		}
+	}
+	copied := 0
+	for line := range strings.Lines(string(text)) {
+		words := strings.Fields(line)
+		if len(words) == 0 || words[0] != "COPY" {
+			continue
+		}
+		copied++
+		if words[1] == "--from=build" {
+			if !strings.Contains(string(text), " -o "+words[2]+" ") {
+				t.Errorf("%s is not built", words[2])
+			}
+			continue
+		}
+		for _, path := range words[1 : len(words)-1] {
+			if _, err := os.Stat(filepath.Join("../..", path)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if copied < 2 {
+		t.Errorf("%d COPY in the Dockerfile, want the sources and what is built", copied)
+	}
+}
+
+// The manifests of the guide are as good as the emitted one.
+func TestTheManifestsOfTheGuide(t *testing.T) {
+	page, err := os.ReadFile("../../docs/many-machines.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(page), -1)
+	if len(blocks) < 2 {
+		t.Errorf("%d manifests in docs/many-machines.md, want those of the claim and of the merge", len(blocks))
+	}
+	claimed := emitted(t, "--lock=reentrant", "--emit=k8s")
+	for _, b := range blocks {
+		kind := read[struct {
+			Kind     string
+			Metadata struct{ Name string }
+		}](t, b[1])
+		part := jobSchema
+		if kind.Kind == "PersistentVolumeClaim" {
+			part = "#/$defs/io.k8s.api.core.v1.PersistentVolumeClaim"
+			if !strings.Contains(claimed, "claimName: "+kind.Metadata.Name+"\n") {
+				t.Errorf("the claim %s is not that of the emitted job", kind.Metadata.Name)
+			}
+		}
+		if err := holds(published(t, "kubernetes.json", part), b[1]); err != nil {
+			t.Errorf("%v in\n%s", err, b[1])
+		}
+	}
+}

@@ -1,0 +1,251 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"pgregory.net/rapid"
+
+	"github.com/holdfast-go/holdfast/scenarios"
+)
+
+// published compiles a part of a published schema, "" for all of it.
+func published(t *testing.T, file, part string) *jsonschema.Schema {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "schema", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("https://example.com/"+file, doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("https://example.com/" + file + part)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+const jobSchema = "#/$defs/io.k8s.api.batch.v1.Job"
+
+// holds says what the schema has against a YAML document.
+func holds(s *jsonschema.Schema, text string) error {
+	doc, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		return fmt.Errorf("not YAML: %w", err)
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
+	if err != nil {
+		return err
+	}
+	return s.Validate(v)
+}
+
+// emitted is what "holdfast explore" writes.
+func emitted(t fataler, args ...string) string {
+	var out, errs strings.Builder
+	if code := run(context.Background(), append([]string{"explore"}, args...), strings.NewReader(""), &out, &errs); code != exitOK || errs.Len() > 0 {
+		t.Fatalf("holdfast explore %s: exit code %d: %s", strings.Join(args, " "), code, &errs)
+	}
+	return out.String()
+}
+
+type fataler interface{ Fatalf(string, ...any) }
+
+// read reads a YAML document into a value.
+func read[T any](t fataler, text string) T {
+	var v T
+	doc, err := yaml.YAMLToJSON([]byte(text))
+	if err == nil {
+		err = json.Unmarshal(doc, &v) // which does not mind capitals
+	}
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	return v
+}
+
+type emittedJob struct {
+	Metadata struct{ Name string }
+	Spec     struct {
+		CompletionMode           string
+		Completions, Parallelism int
+		BackoffLimitPerIndex     *int
+		PodFailurePolicy         struct {
+			Rules []struct {
+				Action      string
+				OnExitCodes struct {
+					ContainerName string
+					Values        []int
+				}
+			}
+		}
+		Template struct {
+			Spec struct {
+				RestartPolicy   string
+				SecurityContext struct{ RunAsUser, RunAsGroup int }
+				Containers      []struct {
+					Name, Image  string
+					Command      []string
+					VolumeMounts []struct{ Name string }
+				}
+				Volumes []struct{ Name string }
+			}
+		}
+	}
+}
+
+type emittedWorkflow struct {
+	Jobs map[string]struct {
+		Strategy struct{ Matrix struct{ Shard []int } }
+		Steps    []struct{ Name, Run string }
+	}
+}
+
+// step is what a step of a workflow runs.
+func (w emittedWorkflow) step(t fataler, job, name string) string {
+	for _, s := range w.Jobs[job].Steps {
+		if s.Name == name {
+			return s.Run
+		}
+	}
+	t.Fatalf("the job %s has no step %s", job, name)
+	return ""
+}
+
+// Whatever is explored, Kubernetes and GitHub can read what is written, it has
+// as many shards as asked for, and they explore what was asked for.
+func TestWhatIsEmittedIsReadAsItWasMeant(t *testing.T) {
+	job, workflow := published(t, "kubernetes.json", jobSchema), published(t, "github-workflow.json", "")
+	locks := scenarios.Locks()
+	for _, m := range scenarios.Mutants() {
+		locks = append(locks, m.Name)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		shards := rapid.IntRange(1, 256).Draw(t, "shards")
+		args := append(drawExploration(t, locks), fmt.Sprintf("--shards=%d", shards))
+		var script string
+		if rapid.Bool().Draw(t, "on Kubernetes") {
+			text := emitted(t, append(args, "--emit=k8s")...)
+			if err := holds(job, text); err != nil {
+				t.Fatalf("%v in\n%s", err, text)
+			}
+			j := read[emittedJob](t, text)
+			if j.Spec.Completions != shards || j.Spec.Parallelism != shards {
+				t.Fatalf("%d completions, %d in parallel, want %d", j.Spec.Completions, j.Spec.Parallelism, shards)
+			}
+			// Kubernetes makes a host name of the name and the index.
+			if host := fmt.Sprintf("%s-%d", j.Metadata.Name, maxShards-1); len(host) > 63 || !dnsLabel.MatchString(host) {
+				t.Fatalf("%s is no host name", host)
+			}
+			script = j.Spec.Template.Spec.Containers[0].Command[2]
+		} else {
+			text := emitted(t, append(args, "--emit=github")...)
+			if err := holds(workflow, text); err != nil {
+				t.Fatalf("%v in\n%s", err, text)
+			}
+			w := read[emittedWorkflow](t, text)
+			if got := w.Jobs["explore"].Strategy.Matrix.Shard; len(got) != shards || got[0] != 1 || got[shards-1] != shards {
+				t.Fatalf("shards %v, want 1 to %d", got, shards)
+			}
+			script = w.step(t, "explore", "explore")
+		}
+		if !strings.Contains(script, fmt.Sprintf("/%d", shards)) {
+			t.Fatalf("no shard of %d in\n%s", shards, script)
+		}
+		if diff := cmp.Diff(explorationOf(t, args), explorationOf(t, shardCommand(t, script))); diff != "" {
+			t.Fatalf("the shards explore something else (-asked +written):\n%s", diff)
+		}
+	})
+}
+
+var dnsLabel = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
+
+// drawExploration draws flags that say what to explore.
+func drawExploration(t *rapid.T, locks []string) []string {
+	args := []string{"--lock=" + rapid.SampledFrom(locks).Draw(t, "lock")}
+	add := func(name string, flag func() string) {
+		if rapid.Bool().Draw(t, "with "+name) {
+			args = append(args, "--"+name+"="+flag())
+		}
+	}
+	add("seed", func() string { return fmt.Sprint(rapid.Uint64().Draw(t, "seed")) })
+	add("runs", func() string { return fmt.Sprint(rapid.IntRange(256, 1_000_000_000).Draw(t, "runs")) })
+	add("time", func() string { return fmt.Sprintf("%dms", rapid.IntRange(1, 1<<40).Draw(t, "time")) })
+	add("all", func() string { return "true" })
+	add("survivable", func() string { return "true" })
+	add("shrink", func() string { return "false" })
+	// Crashes are always left: no flags leave nothing to draw.
+	some := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"pause", "partition", "drop-message", "delay", "cancel"}), 1, 2, rapid.ID)
+	add("faults", func() string { return "crash," + strings.Join(some.Draw(t, "faults"), ",") })
+	add("without", func() string { return strings.Join(some.Draw(t, "without"), ",") })
+	add("workers", func() string { return fmt.Sprint(rapid.IntRange(1, 64).Draw(t, "workers")) })
+	add("stall", func() string { return fmt.Sprintf("%ds", rapid.IntRange(1, 600).Draw(t, "stall")) })
+	return args
+}
+
+// shardCommand are the arguments of holdfast explore in a script.
+func shardCommand(t fataler, script string) []string {
+	_, line, ok := strings.Cut(script, "holdfast explore ")
+	line, _, shard := strings.Cut(line, " --shard ")
+	if !ok || !shard {
+		t.Fatalf("no holdfast explore with a --shard in\n%s", script)
+	}
+	return strings.Fields(line)
+}
+
+// explorationOf is what the arguments of holdfast explore make of every flag
+// that says what to explore.
+func explorationOf(t fataler, args []string) map[string]string {
+	c := newExploreCmd()
+	if err := c.ParseFlags(args); err != nil {
+		t.Fatalf("%v: %v", args, err)
+	}
+	values := map[string]string{}
+	for _, name := range []string{"lock", "seed", "runs", "time", "all", "faults", "without", "survivable", "shrink", "stall"} {
+		values[name] = c.Flags().Lookup(name).Value.String()
+	}
+	if !c.Flags().Changed("runs") && !c.Flags().Changed("time") {
+		values["time"] = "1m0s" // the default is written out
+	}
+	return values
+}
+
+// The schemas refuse what they should: otherwise they would prove nothing.
+func TestTheSchemasRefuseMistakes(t *testing.T) {
+	for _, tt := range []struct{ engine, file, part, old, new string }{
+		{"k8s", "kubernetes.json", jobSchema, "completionMode:", "completionsMode:"},
+		{"k8s", "kubernetes.json", jobSchema, "completions: 8", "completions: many"},
+		{"k8s", "kubernetes.json", jobSchema, "values: [2, 3, 4]", "values: 2"},
+		{"k8s", "kubernetes.json", jobSchema, "claimName:", "claim:"},
+		{"github", "github-workflow.json", "", "fail-fast:", "failfast:"},
+		{"github", "github-workflow.json", "", "on: workflow_dispatch", "on: workflow_despatch"},
+		{"github", "github-workflow.json", "", "contents: read", "contents: some"},
+		{"github", "github-workflow.json", "", "uses: actions/checkout@v6", "use: actions/checkout@v6"},
+	} {
+		t.Run(tt.new, func(t *testing.T) {
+			text := emitted(t, "--lock=reentrant", "--emit="+tt.engine)
+			if !strings.Contains(text, tt.old) {
+				t.Fatalf("no %q to spoil", tt.old)
+			}
+			if holds(published(t, tt.file, tt.part), strings.Replace(text, tt.old, tt.new, 1)) == nil {
+				t.Error("the schema accepts it")
+			}
+		})
+	}
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/lock/gallery"
+	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/scenarios"
+)
+
+// A mutant sends other messages than its original, or takes other times for
+// them, so a fault that is aimed at a message strikes something else, and a
+// scenario may be a matter of luck for both: what one of them does with one
+// seed proves nothing. So both play a scenario again with other seeds, in all
+// besideSeeds times. What the mutant does wrong at least besideMost times, with
+// faults that struck in the same phases as with the original, and what the
+// original never does, is the mutant's mistake.
+const (
+	besideSeeds = 8
+	besideMost  = 4
+)
+
+// playBeside draws, plays and judges one run of a mutant, and keeps of what it
+// has shown what the lock that it is made from does not.
+func playBeside(j job, a answer, still *standstill) answer {
+	began := time.Now()
+	fail := func(err error) answer {
+		a.Defect = err.Error()
+		return a
+	}
+	m, ok := gallery.Find(j.Lock)
+	if !ok {
+		return fail(fmt.Errorf("%s is no mutant", j.Lock))
+	}
+	originals, err := scenarios.Originals(m)
+	if err != nil {
+		return fail(err)
+	}
+	l, err := scenarios.FindSubject(j.Lock)
+	if err != nil {
+		return fail(err)
+	}
+	s, _, err := explore.Draw(l, j.Seed, j.Explore.Vocabulary, j.Explore.Holes)
+	if err != nil {
+		return fail(err)
+	}
+	a.Run.Scenario = s.Name
+	seen, _, err := observe(&a.Run, s, l, still)
+	if err != nil {
+		return fail(err)
+	}
+	b := beside{scenario: s, seed: j.Seed, mutant: l, originals: originals, still: still}
+	if err := b.keepMistakes(a.Run.Verdicts); err != nil {
+		return fail(err)
+	}
+	a.Drawn = &explore.Seen{}
+	for _, p := range checker.Properties() { // the worst first
+		if c, violated := seen.CauseOf(p.Name); violated && a.Run.Verdicts[p.Name].Outcome == checker.Violated {
+			a.Drawn.Cause = &c
+			break
+		}
+	}
+	a.Run.Verdicts, a.Run.Expected, a.Run.ExpectedClass, a.Run.Because = nil, nil, nil, nil
+	a.Run.Stats.WallMS = float64(time.Since(began).Microseconds()) / 1000
+	return a
+}
+
+// beside is a drawn scenario, to be played with a mutant and its originals.
+type beside struct {
+	scenario  *scenarios.Scenario
+	seed      uint64
+	mutant    *scenarios.Subject
+	originals []*scenarios.Subject
+	still     *standstill
+}
+
+// keepMistakes leaves of the verdicts on the mutant those violations that are
+// its mistake. What comes out unknown with an original counts as violated there,
+// and so does any violation of exclusion where the mutant's is that of a lease
+// outlived.
+func (b beside) keepMistakes(verdicts map[checker.Property]checker.Verdict) error {
+	drop := func(when func(checker.Property, checker.Verdict) bool) { maps.DeleteFunc(verdicts, when) }
+	drop(func(_ checker.Property, v checker.Verdict) bool { return v.Outcome != checker.Violated })
+	struck := explore.Coverage{} // with the originals
+	var runs []drawnRun          // of the mutant
+	for n := range besideSeeds {
+		for _, l := range b.originals {
+			if len(verdicts) == 0 {
+				return nil
+			}
+			r, err := b.play(l, n)
+			if err != nil {
+				return err
+			}
+			struck.Add(r.struck)
+			drop(func(p checker.Property, v checker.Verdict) bool { return shows(r.verdicts[p], v) })
+		}
+		if len(verdicts) == 0 {
+			return nil
+		}
+		r, err := b.play(b.mutant, n)
+		if err != nil {
+			return err
+		}
+		runs = append(runs, r)
+		drop(func(p checker.Property, v checker.Verdict) bool {
+			return len(again(runs, p, v))+besideSeeds-len(runs) < besideMost
+		})
+	}
+	drop(func(p checker.Property, v checker.Verdict) bool {
+		alike := slices.DeleteFunc(again(runs, p, v), func(r drawnRun) bool { return !inside(r.struck, struck) })
+		return len(alike) < besideMost
+	})
+	return nil
+}
+
+// again are the runs that have a violation like v.
+func again(runs []drawnRun, p checker.Property, v checker.Verdict) []drawnRun {
+	var some []drawnRun
+	for _, r := range runs {
+		if o := r.verdicts[p]; o.Outcome == checker.Violated && o.Class == v.Class {
+			some = append(some, r)
+		}
+	}
+	return some
+}
+
+// inside says whether all cells of one coverage are hit in the other.
+func inside(some, all explore.Coverage) bool {
+	for cell := range some {
+		if all[cell] == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// shows says that a verdict on the original takes the meaning from one on the
+// mutant.
+func shows(original, mutant checker.Verdict) bool {
+	worse := mutant.Class == checker.ContractBroken && original.Class == checker.LeaseOutlived
+	return original.Outcome != checker.Good && !worse
+}
+
+// drawnRun is what a drawn scenario has shown.
+type drawnRun struct {
+	verdicts map[checker.Property]checker.Verdict
+	struck   explore.Coverage
+}
+
+// play plays the scenario with the nth seed.
+func (b beside) play(l *scenarios.Subject, n int) (drawnRun, error) {
+	run := reports.Run{Lock: l.Name(), Seed: b.seed + uint64(n)}
+	seen, _, err := observe(&run, b.scenario, l, b.still)
+	if err != nil {
+		return drawnRun{}, fmt.Errorf("%s, seed %d: %w", l.Name(), run.Seed, err)
+	}
+	struck := explore.Coverage{}
+	for _, c := range seen.Coverage {
+		struck[c.Cell] += c.Hits
+	}
+	return drawnRun{run.Verdicts, struck}, nil
+}

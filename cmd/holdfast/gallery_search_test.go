@@ -1,0 +1,78 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/redis/go-redis/v9/logging"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/lock/gallery"
+	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/scenarios"
+)
+
+// The correct lock, seen as a mutant of its own, breaks promises under faults
+// that no lock survives, and none of that may count as a find.
+func TestTheCorrectLockIsNeverFound(t *testing.T) {
+	logging.Disable()
+	m, ok := gallery.Find("release-tells-nobody")
+	if !ok {
+		t.Fatal("the mutant is gone")
+	}
+	originals, err := scenarios.Originals(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := explore.NewVocabulary(nil, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	violated := 0
+	for seed := range uint64(25) {
+		for _, innocent := range originals {
+			s, src, err := explore.Draw(innocent, seed, v, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			run := reports.Run{Seed: seed}
+			still := &standstill{}
+			if seen, _, err := observe(&run, s, innocent, still); err != nil {
+				t.Fatalf("seed %d: %v\n%s", seed, err, src)
+			} else if seen.Cause != nil {
+				violated++
+			}
+			b := beside{scenario: s, seed: seed, mutant: innocent, originals: originals, still: still}
+			if err := b.keepMistakes(run.Verdicts); err != nil {
+				t.Fatal(err)
+			}
+			for p, v := range run.Verdicts {
+				t.Errorf("seed %d: %s %s\n%s", seed, p, v.Reason, src)
+			}
+		}
+	}
+	if violated == 0 {
+		t.Error("nothing was violated in any run, so nothing was tried")
+	}
+}
+
+func TestWhatAnOriginalShowsIsNoFind(t *testing.T) {
+	outlived := checker.Verdict{Outcome: checker.Violated, Class: checker.LeaseOutlived}
+	broken := checker.Verdict{Outcome: checker.Violated, Class: checker.ContractBroken}
+	for _, tt := range []struct {
+		name             string
+		original, mutant checker.Verdict
+		shows            bool
+	}{
+		{"the original keeps its promise", checker.Verdict{Outcome: checker.Good}, broken, false},
+		{"both break the contract", broken, broken, true},
+		{"only the mutant breaks the contract", outlived, broken, false},
+		{"the mutant does better", broken, outlived, true},
+		{"nobody knows of the original", checker.Verdict{Outcome: checker.Unknown}, broken, true},
+		{"the original was not judged", checker.Verdict{}, broken, true},
+	} {
+		if got := shows(tt.original, tt.mutant); got != tt.shows {
+			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/internal/rundir"
+	"github.com/holdfast-go/holdfast/internal/whole"
+)
+
+// explorationPart is a directory that an exploration, or a merge, has written.
+type explorationPart struct {
+	dir rundir.Dir
+	explore.Merged
+}
+
+// mergeExplorations joins shards of an exploration.
+func mergeExplorations(c *cobra.Command, dirs []string, f mergeFlags) error {
+	parts, all, err := readExplorations(dirs)
+	if err != nil {
+		return err
+	}
+	copies, err := copiesOf(parts, all.Causes)
+	if err != nil {
+		return badInput(err, "the directory was changed since it was written: play it again, or leave it out")
+	}
+	out := rundir.Dir(f.out)
+	stored := whole.Replace(f.out, exploreFiles, func() error {
+		if err := os.Mkdir(out.File("finds"), 0o755); err != nil {
+			return err
+		}
+		for _, from := range copies {
+			if err := whole.Copy(from, out.File("finds", filepath.Base(from))); err != nil {
+				return err
+			}
+		}
+		return writeJSON(out.File(exploreResults), all)
+	})
+	if err := printTable(c.OutOrStdout(), f.format, merged{explored{all.Results, out, false}, all}); err != nil {
+		return defect(fmt.Errorf("print result: %w", err))
+	}
+	switch {
+	case stored != nil:
+		return notStored(stored, f.out)
+	case len(all.Defects) > 0:
+		for _, d := range all.Defects {
+			fmt.Fprintf(c.ErrOrStderr(), "defect: %s\n", d)
+		}
+		return defect(fmt.Errorf("%s a defect of holdfast itself", runsShow(len(all.Defects))), "please report it, with the commands and the version")
+	}
+	return missingShards(all.Missing, all.Of)
+}
+
+// readExplorations reads the directories, and joins what they hold.
+func readExplorations(dirs []string) (parts []explorationPart, all explore.Merged, err error) {
+	for i, d := range dirs {
+		m, err := readExploration(rundir.Dir(d))
+		if err != nil {
+			return nil, all, badInput(fmt.Errorf("%s: %w", d, err), "an exploration is what holdfast explore --out writes; play it again, or leave it out")
+		}
+		parts = append(parts, explorationPart{rundir.Dir(d), m})
+		if i == 0 {
+			all = m
+		} else if all, err = explore.Merge(all, m); err != nil {
+			return nil, all, badInput(fmt.Errorf("%s does not fit: %w", d, err),
+				"of a shard that was played twice and differs keep the one that you trust; runs are the same on every machine, but for those that --stall gives up")
+		}
+	}
+	return parts, all, nil
+}
+
+func readExploration(dir rundir.Dir) (explore.Merged, error) {
+	file, err := os.Open(dir.File(exploreResults))
+	if err != nil {
+		return explore.Merged{}, err
+	}
+	defer file.Close()
+	return explore.Read(file)
+}
+
+// copiesOf are the files of the causes. An error says that one is missing, or
+// is not what was written.
+func copiesOf(parts []explorationPart, causes []explore.Found) ([]string, error) {
+	var copies []string
+	for _, c := range causes {
+		named := filesNamed(c)
+		if len(named) == 0 {
+			continue
+		}
+		i := slices.IndexFunc(parts, func(p explorationPart) bool {
+			return slices.ContainsFunc(p.Causes, func(f explore.Found) bool { return explore.SameFind(f, c) })
+		})
+		dir := parts[i].dir
+		files, err := filesOf(dir, c.Key)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range named {
+			if !slices.Contains(files, dir.File(filepath.FromSlash(name))) {
+				return nil, fmt.Errorf("%s: %s is missing", dir, name)
+			}
+		}
+		if c.History != "" {
+			if err := unchanged(dir.File(filepath.FromSlash(c.History)), c.HistorySHA256); err != nil {
+				return nil, err
+			}
+		}
+		copies = append(copies, files...)
+	}
+	return copies, nil
+}
+
+// filesNamed are the files that a find names.
+func filesNamed(f explore.Found) []string {
+	named := []string{f.Scenario, f.History}
+	if s := f.Shrunk; s != nil {
+		named = append(named, s.Scenario, s.History, s.Story)
+	}
+	return slices.DeleteFunc(named, func(name string) bool { return name == "" })
+}
+
+// filesOf are the files of a find.
+func filesOf(dir rundir.Dir, key string) ([]string, error) {
+	all, err := os.ReadDir(dir.File("finds"))
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	for _, e := range all {
+		if strings.HasPrefix(e.Name(), key+".") {
+			files = append(files, dir.File("finds", e.Name()))
+		}
+	}
+	return files, nil
+}
+
+// unchanged compares a file with its hash.
+func unchanged(path, hash string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return err
+	}
+	if hex.EncodeToString(sum.Sum(nil)) != hash {
+		return fmt.Errorf("%s changed since the run: the hash is not the one in %s", path, exploreResults)
+	}
+	return nil
+}
+
+// merged prints what shards of an exploration have shown together.
+type merged struct {
+	explored
+	all explore.Merged
+}
+
+// MarshalJSON makes the results themselves the document.
+func (m merged) MarshalJSON() ([]byte, error) { return json.Marshal(m.all) }
+
+// text implements [table].
+func (m merged) text(w io.Writer) error { return m.withShards(w, m.explored.text) }
+
+// markdown implements [table].
+func (m merged) markdown(w io.Writer) error { return m.withShards(w, m.explored.markdown) }
+
+func (m merged) withShards(w io.Writer, print func(io.Writer) error) error {
+	if err := print(w); err != nil || m.all.Of == 1 {
+		return err
+	}
+	text := fmt.Sprintf("%d of %s.", len(m.all.Shards), count(m.all.Of, "shard"))
+	if len(m.all.Missing) > 0 {
+		text = missingWords(m.all.Missing, m.all.Of) + "."
+	}
+	_, err := fmt.Fprintln(w, strings.ToUpper(text[:1])+text[1:])
+	return err
+}

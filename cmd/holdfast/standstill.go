@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"runtime/pprof"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// exitStandstill is how a worker process ends itself that cannot go on.
+const exitStandstill = 70
+
+// standstill is what is looked for in a worker: simulated time passes when
+// everybody waits, but not for somebody who waits for a mutex, so a mutex that
+// is held across a wait for the network stops it for good. Nothing then happens
+// in the process any more. (go-redis does so when a cluster client asks for the
+// table of commands.)
+type standstill struct {
+	playing atomic.Int64 // number of the run under way; 0 for none
+	runs    int64
+}
+
+// play calls run, which never waits for anything outside the process.
+func (s *standstill) play(run func()) {
+	s.runs++
+	s.playing.Store(s.runs)
+	defer s.playing.Store(0)
+	run()
+}
+
+// watch ends the process, with the stacks of its goroutines on stderr, once a
+// run has used no processor for a second. On a busy machine as well: that
+// watch gets its turn ten times, and nobody else has used theirs, means that
+// nobody else has anything to do.
+func (s *standstill) watch(stderr io.Writer) {
+	const looks, idle = 10, 3 * time.Millisecond
+	run, since, used := int64(0), 0, time.Duration(0)
+	for range time.Tick(100 * time.Millisecond) {
+		now, cpu := s.playing.Load(), processorTime()
+		if since++; now == 0 || now != run || cpu-used > idle {
+			run, since, used = now, 0, cpu
+			continue
+		}
+		if since < looks {
+			continue
+		}
+		fmt.Fprintln(stderr, "nothing happens any more:")
+		pprof.Lookup("goroutine").WriteTo(stderr, 2)
+		os.Exit(exitStandstill)
+	}
+}
+
+// processorTime is how long this process has had a processor.
+func processorTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

@@ -1,0 +1,31 @@
+package shrink
+
+import (
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/scenarios"
+)
+
+// slips says whether a change would put another hazard in the place of the one
+// that is looked at: work that takes as long as the lease needs no fault to end
+// in a violation.
+func slips(from, to *scenarios.Scenario) bool { return overworked(to) && !overworked(from) }
+
+// overworked says whether some client plans to work for nine tenths of its
+// lease or longer.
+func overworked(s *scenarios.Scenario) bool {
+	for n := range s.Topology.Clients {
+		o := s.Override[clientName(n+1)]
+		lease, think := either(o.Lease, s.Workload.Lease), either(o.Think, s.Workload.Think)
+		if lease > 0 && think >= lease*9/10 {
+			return true
+		}
+	}
+	return false
+}
+
+func either(d *faults.Duration, others faults.Duration) faults.Duration {
+	if d != nil {
+		return *d
+	}
+	return others
+}
