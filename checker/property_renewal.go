@@ -173,8 +173,10 @@ func (t *trace) silent(k ownerLock) Verdict {
 	return Verdict{Outcome: Good}
 }
 
-// heldUpSince says whether faults kept a client from its servers all the time
+// heldUpSince says whether faults held back what a client sends all the time
 // from one moment to another: what arrives then may have been sent before.
 func (t *trace) heldUpSince(client string, from, to int64) bool {
-	return t.overlap(from, to, t.allow.settling, func(f *faultSpan) bool { return f.delays(client) }) == to-from
+	return t.overlap(from, to, t.allow.healing, func(f *faultSpan) bool {
+		return f.touchesClient(client) && f.is("delay", "partition", "pause")
+	}) == to-from
 }
