@@ -184,9 +184,16 @@ func (s *state) giveBack(ctx context.Context, persist bool) (int, error) {
 		latch = latchTimeMax
 	}
 	after := func() {}
+	var outer time.Time // when outer holds that are lost by now end on the server
 	if n > 1 && !time.Now().Before(s.deadline()) {
 		// The outer holds have outlived their leases, and only this one has
-		// kept the lock: its release frees it, so they are lost from here on.
+		// kept the lock: they are lost from here on. The server is told of what
+		// may be left of their leases, so that nobody has the lock before.
+		for _, h := range s.holds[:n-1] {
+			if h.until.After(outer) {
+				outer = h.until
+			}
+		}
 		after = s.lose()
 	} else {
 		s.settle()
@@ -206,7 +213,7 @@ func (s *state) giveBack(ctx context.Context, persist bool) (int, error) {
 	send := func() error {
 		s.c.mu.Lock()
 		sent = time.Now()
-		owed = s.owed(sent)
+		owed = max(s.owed(sent), outer.Sub(sent))
 		s.c.mu.Unlock()
 		var err error
 		found, _, err = s.c.sendGiveBack(ctx, releaseScript, s.names, s.field, top.req, owed, latch)

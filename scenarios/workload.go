@@ -184,23 +184,30 @@ func (c *client) critical(ctx context.Context) {
 	}
 }
 
-// tries is how often a release is tried of which nobody knows what came of it.
-const tries = 5
+// A client goes on asking for the release of an inner hold of which nobody
+// knows what came of it, for longer than any fault of the catalogue lasts.
+const (
+	askEvery = 500 * time.Millisecond
+	askFor   = 2 * time.Minute
+)
 
 // giveBack gives back the innermost of so many holds; false means that the
 // owner is done for. While there are outer holds an outcome that nobody knows
 // is not the end of it: who walked away would leave them held, and a watchdog
 // renewing them for ever.
 func (c *client) giveBack(ctx context.Context, held int) bool {
-	for range tries {
+	for end := time.Now().Add(askFor); ; {
 		switch kind := c.release(ctx, held > 1); {
 		case kind == checker.OK:
 			return c.proc.Gate()
-		case kind != checker.Info || held == 1 || ctx.Err() != nil:
+		case kind != checker.Info || held == 1 || !time.Now().Before(end):
+			return false
+		}
+		c.sleep(ctx, askEvery)
+		if ctx.Err() != nil || !c.proc.Gate() {
 			return false
 		}
 	}
-	return false
 }
 
 // acquire takes the lock once; ok is false when it was not granted. With a
