@@ -63,7 +63,8 @@ func judgeLease(t *trace) Verdict {
 func (t *trace) leasesOf(k ownerLock) Verdict {
 	steps := t.steps(k)
 	var holds []heldLease
-	var longest int64 // asked for in this session
+	var longest int64               // asked for in this session
+	var earlierLongest, since int64 // what was asked for before it, and since when it is over
 	var releasing bool
 	j := 0
 	for _, i := range t.onOwner[k] {
@@ -75,6 +76,7 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 				holds = nil
 			case s.o.f == Acquire && !s.ret:
 				if len(holds) == 0 && !releasing {
+					earlierLongest, since = max(earlierLongest, longest), s.o.inv
 					longest = 0
 				}
 				holds = append(holds, heldLease{s.o, map[string]int64{}})
@@ -113,7 +115,11 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 		if c.holder != k.owner || !c.command() {
 			continue
 		}
-		if v := t.leaseAt(k, c, int(i), holds, longest); v.Outcome == Violated {
+		asked := longest
+		if earlierLongest > asked && t.heldUpSince(c.By, since, c.t) { // a renewal of then, held back until now
+			asked = earlierLongest
+		}
+		if v := t.leaseAt(k, c, int(i), holds, asked); v.Outcome == Violated {
 			return v
 		}
 		for _, h := range holds {
