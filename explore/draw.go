@@ -229,7 +229,7 @@ func (d *draw) add(specs ...faults.Spec) bool {
 	if _, err := faults.NewTimeline(all, d.top, 0); err != nil {
 		return false
 	}
-	if d.Survivable && !survivable(all) {
+	if d.Survivable && !d.survivable(all) {
 		return false
 	}
 	d.s.Faults = all

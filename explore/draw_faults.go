@@ -127,15 +127,43 @@ func (d *draw) peers() faults.Names {
 // together. A short pause eats from what remains of a lease; where something
 // else keeps renewals away, or one pause follows another, nobody knows how much
 // that is.
-func survivable(specs []faults.Spec) bool {
+//
+// Nor does a pause go with work that comes near a lease that nobody renews: it
+// may strike when nearly all of the lease is used up.
+func (d *draw) survivable(specs []faults.Spec) bool {
 	for i, s := range specs {
+		if s.Fault != "pause" {
+			continue
+		}
+		if d.worksLong() {
+			return false
+		}
 		for j, o := range specs {
-			if s.Fault == "pause" && i != j && !harmless[o.Fault] {
+			if i != j && !harmless[o.Fault] {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// worksLong says whether some client that asks for its lease explicitly works
+// for half of it or longer.
+func (d *draw) worksLong() bool {
+	for n := range d.s.Topology.Clients {
+		think, explicit := d.s.Workload.Think, d.s.Workload.Explicit
+		o := d.s.Override[client(n+1)]
+		if o.Think != nil {
+			think = *o.Think
+		}
+		if o.Explicit != nil {
+			explicit = *o.Explicit
+		}
+		if explicit && think >= d.s.Workload.Lease/2 {
+			return true
+		}
+	}
+	return false
 }
 
 // harmless are the faults that keep no renewal away.

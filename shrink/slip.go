@@ -7,8 +7,22 @@ import (
 
 // slips says whether a change would put another hazard in the place of the one
 // that is looked at: work that takes as long as the lease needs no fault to end
-// in a violation.
-func slips(from, to *scenarios.Scenario) bool { return overworked(to) && !overworked(from) }
+// in a violation, and a short fault is another one than a fault without end.
+func slips(from, to *scenarios.Scenario) bool {
+	return overworked(to) && !overworked(from) || endless(to) > endless(from)
+}
+
+// endless is how many faults last to the end of the run.
+func endless(s *scenarios.Scenario) int {
+	n := 0
+	for _, f := range s.Faults {
+		// Without a time these two are over at once.
+		if k, _ := faults.Lookup(f.Fault); k.Lasts && f.For == 0 && f.Fault != "node-restart" && f.Fault != "failover" {
+			n++
+		}
+	}
+	return n
+}
 
 // overworked says whether some client plans to work for nine tenths of its
 // lease or longer.
