@@ -203,7 +203,9 @@ func (c *client) giveBack(ctx context.Context, held int) bool {
 		case kind != checker.Info || held == 1 || !time.Now().Before(end):
 			return false
 		}
+		stop := c.listen(c.loss)
 		c.sleep(ctx, askEvery)
+		stop()
 		if ctx.Err() != nil || !c.proc.Gate() {
 			return false
 		}
