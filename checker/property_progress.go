@@ -111,6 +111,9 @@ func (t *trace) waiting(lock string) *waiting {
 		if when, crashed := t.crashed[o.client]; crashed && o.f == Acquire && o.open() {
 			w.believed = append(w.believed, [2]int64{when, when}) // it may have been granted, and leave a lease of its own
 		}
+		if granted, untold := t.untoldSince(o); untold {
+			w.believed = append(w.believed, [2]int64{granted, o.ret})
+		}
 	}
 	w.believed = merged(w.believed)
 	for _, o := range t.byLock[lock] {
@@ -119,6 +122,22 @@ func (t *trace) waiting(lock string) *waiting {
 		}
 	}
 	return w
+}
+
+// untoldSince is when a server granted an acquire of which a fault kept the
+// client from hearing: it holds the lock, and does not know. False when there is
+// no such thing.
+func (t *trace) untoldSince(o *op) (when int64, untold bool) {
+	if o.f != Acquire || o.open() {
+		return 0, false
+	}
+	for _, i := range t.onOwner[ownerLock{o.owner, o.lock}] {
+		c := &t.changes[i]
+		if c.t > o.inv && c.t < o.ret && c.grants() && c.holder == o.owner {
+			return c.t, t.overlap(c.t, o.ret, t.allow.healing, func(f *faultSpan) bool { return f.touchesClient(o.client) }) > 0
+		}
+	}
+	return 0, false
 }
 
 // merged puts times in order and joins those that touch.
