@@ -134,7 +134,9 @@ func (t *trace) untoldSince(o *op) (when int64, untold bool) {
 	for _, i := range t.onOwner[ownerLock{o.owner, o.lock}] {
 		c := &t.changes[i]
 		if c.t > o.inv && c.t < o.ret && c.grants() && c.holder == o.owner {
-			return c.t, t.overlap(c.t, o.ret, t.allow.healing, func(f *faultSpan) bool { return f.touchesClient(o.client) }) > 0
+			return c.t, t.overlap(c.t, o.ret, t.allow.healing, func(f *faultSpan) bool {
+				return f.touchesClient(o.client) && f.is("delay", "hold-reply", "partition", "pause")
+			}) > 0
 		}
 	}
 	return 0, false
