@@ -1,6 +1,7 @@
 package lock_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -144,4 +145,33 @@ func TestUnlock_ofAnInnerHoldAgainAndAgain(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A nested acquire that arrives once more, long after it was carried out, is
+// still the same one.
+func TestLock_nestedArrivesOnceMore(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		l := w.client().NewLock("orders", "a")
+		for range 3 { // the last one by a script that the server knows
+			must[lock.Grant](t)(l.Lock(ctx, lock.Lease(2*time.Second), lock.Wait(time.Minute)))
+		}
+		all := w.arrived()
+		i := slices.IndexFunc(all, func(e entry) bool { return strings.EqualFold(e.cmd, "evalsha") && e.args[len(e.args)-3] == "2" })
+		if i < 0 {
+			t.Fatal("the third acquire has not arrived")
+		}
+		must[lock.Grant](t)(l.Lock(ctx)) // keeps the lock
+		for range 2 {
+			time.Sleep(25 * time.Second)
+			args := []any{"evalsha"}
+			for _, a := range all[i].args {
+				args = append(args, a)
+			}
+			must[any](t)(w.redis().Do(ctx, args...).Result())
+			if count := w.server.HGet("orders", "client-1:a"); count != "4" {
+				t.Fatalf("the server counts %s holds, want 4", count)
+			}
+		}
+	})
 }

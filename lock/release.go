@@ -85,7 +85,7 @@ func (s *state) sendUndo(ctx context.Context) error {
 	if u == nil {
 		return nil
 	}
-	if _, _, err := s.c.sendGiveBack(ctx, cancelScript, s.names, s.field, u.req, owed, latchFor(u.lease)); err != nil {
+	if _, _, err := s.c.sendGiveBack(ctx, cancelScript, s.names, s.field, u.req, owed, latchFor(u.lease, 0)); err != nil {
 		return unknown("take back acquire", err)
 	}
 	s.c.mu.Lock()

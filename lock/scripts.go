@@ -66,8 +66,13 @@ func millis(d time.Duration) int64 {
 	return int64((d + time.Millisecond - 1) / time.Millisecond)
 }
 
-// latchFor is how long an acquire with this lease is remembered.
-func latchFor(lease time.Duration) time.Duration {
+// latchFor is how long an acquire with this lease is remembered. A nested one
+// that is carried out twice is counted twice, so it is remembered for as long as
+// it may be sent again.
+func latchFor(lease time.Duration, held int) time.Duration {
+	if held > 0 {
+		return latchTimeMax
+	}
 	return min(max(lease, latchTime), latchTimeMax)
 }
 
@@ -77,7 +82,7 @@ func (c *Client) sendAcquire(ctx context.Context, k names, field, req string, le
 	if c.cfg.fencing {
 		keys = append(keys, k.token)
 	}
-	args := []any{millis(lease), field, held, millis(latchFor(lease)), millis(tokenRetention)}
+	args := []any{millis(lease), field, held, millis(latchFor(lease, held)), millis(tokenRetention)}
 	return call(ctx, c, func(ctx context.Context) (acquireReply, error) {
 		if c.cfg.acks == 0 {
 			val, err := acquireScript.Run(ctx, c.rdb, keys, args...).Slice()
