@@ -47,9 +47,19 @@ func (d *draw) impatient() {
 }
 
 // prompt makes messages alone wake a waiter in time: its own look at the lock
-// comes much later. Nothing may hold up the messages then but a slow SUBSCRIBE.
+// comes much later. Nothing may hold up the messages then but a slow SUBSCRIBE,
+// nor may the release of an inner hold leave a shorter lease than a waiter has
+// been told: it sleeps until that is over, as no message tells it of it.
 func (d *draw) prompt() {
 	w := &d.s.Workload
+	for n := range d.s.Topology.Clients {
+		if o := d.s.Override[client(n+1)]; w.Explicit || o.Explicit != nil && *o.Explicit {
+			w.Nested, w.Unnest = nil, false
+		}
+	}
+	for i := range w.Nested {
+		w.Nested[i] = 0
+	}
 	w.Poll, w.Handoff = d.between(5000*ms, 15000*ms), d.between(notice, 3*notice/2)
 	w.Wait = max(w.Wait, d.between(10000*ms, 30000*ms))
 	w.Holds = max(w.Holds, 2)

@@ -147,6 +147,36 @@ func TestUnlock_ofAnInnerHoldAgainAndAgain(t *testing.T) {
 	}
 }
 
+// The release of an inner hold gives the outer one its whole lease, counted from
+// when it was carried out: that may have been an earlier try than the one that
+// is answered.
+func TestLost_countsFromTheFirstTryOfARelease(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		l := w.clientOn(w.redis(noRetries), lock.WithUnlockTimeout(time.Second)).NewLock("orders", "a")
+		for range 2 {
+			must[lock.Grant](t)(l.Lock(ctx))
+		}
+		must[int](t)(l.Unlock(ctx)) // the server has the scripts from here on
+		must[lock.Grant](t)(l.Lock(ctx))
+		lost := l.Lost()
+		w.dropReply("", 1)
+		time.AfterFunc(1500*time.Microsecond, func() { w.hung.Store(true) })
+		_, err := l.Unlock(ctx)
+		wantErr(t, "unlock without an answer", err, lock.ErrUnknown)
+		time.Sleep(5 * time.Second)
+		w.hung.Store(false)
+		must[int](t)(l.Unlock(ctx))
+		w.hung.Store(true)
+		for w.server.Exists("orders") {
+			time.Sleep(10 * time.Millisecond)
+		}
+		if !closed(lost) {
+			t.Error("the lease has ended, and its holder was not told")
+		}
+	})
+}
+
 // A nested acquire that arrives once more, long after it was carried out, is
 // still the same one.
 func TestLock_nestedArrivesOnceMore(t *testing.T) {

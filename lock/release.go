@@ -179,6 +179,7 @@ func (s *state) giveBack(ctx context.Context, persist bool) (int, error) {
 		after()
 		return 0, err
 	}
+	asked := s.holds[n-1].asked
 	latch := latchTime
 	if n > 1 {
 		latch = latchTimeMax
@@ -209,10 +210,9 @@ func (s *state) giveBack(ctx context.Context, persist bool) (int, error) {
 
 	var found bool
 	var owed time.Duration
-	var sent time.Time
 	send := func() error {
 		s.c.mu.Lock()
-		sent = time.Now()
+		sent := time.Now()
 		owed = max(s.owed(sent), outer.Sub(sent))
 		s.c.mu.Unlock()
 		var err error
@@ -227,7 +227,7 @@ func (s *state) giveBack(ctx context.Context, persist bool) (int, error) {
 	}
 
 	s.c.mu.Lock()
-	remaining, ended, err := s.released(cur, n, found, again, owed, sent, err)
+	remaining, ended, err := s.released(cur, n, found, again, owed, asked, err)
 	s.drop()
 	s.c.mu.Unlock()
 	ended()
@@ -236,7 +236,7 @@ func (s *state) giveBack(ctx context.Context, persist bool) (int, error) {
 
 // released takes over the outcome of a release of the n-th hold. Called under
 // mu; after is to be called without.
-func (s *state) released(cur *holding, n int, found, again bool, owed time.Duration, sent time.Time, err error) (remaining int, after func(), _ error) {
+func (s *state) released(cur *holding, n int, found, again bool, owed time.Duration, asked time.Time, err error) (remaining int, after func(), _ error) {
 	after = func() {}
 	current := s.cur == cur && len(s.holds) == n && !s.lost
 	switch {
@@ -281,8 +281,8 @@ func (s *state) released(cur *holding, n int, found, again bool, owed time.Durat
 		// The outer holds had outlived their leases: the lock is free now.
 		after = s.lose()
 	default:
-		if s.kept() {
-			s.renewed = sent.Add(s.c.cfg.lease)
+		if until := asked.Add(s.c.cfg.lease); s.kept() && until.After(s.renewed) {
+			s.renewed = until // of several tries the first may have set it
 		}
 		s.settle()
 	}
