@@ -19,7 +19,7 @@ type move struct {
 func moves(s *scenarios.Scenario) []move {
 	all := []move{
 		{changed: nothing, once: true, seed: true},
-		{changed: fewerFaults}, {changed: fewerClients}, {changed: fewerHolds}, {changed: sharedWork},
+		{changed: fewerFaults}, {changed: fewerClients}, {changed: fewerHolds}, {changed: sharedWork}, {changed: laterStarts},
 		{changed: fewerOverrides}, {changed: ownToAll}, {changed: fewerNested},
 		{changed: lessTopology}, {changed: fewerSettings}, {changed: plainerFaults},
 	}

@@ -40,6 +40,25 @@ func sharedWork(s *scenarios.Scenario) (all []*scenarios.Scenario) {
 	return all
 }
 
+// laterStarts leaves one client out and lets another one, which may have waited
+// for it, start as much later as that one has worked.
+func laterStarts(s *scenarios.Scenario) (all []*scenarios.Scenario) {
+	said := startsSaid(s)
+	for out := s.Topology.Clients; out >= 1; out-- {
+		gone := s.Override[clientName(out)]
+		began := *said.Override[clientName(out)].Start
+		worked := began + faults.Duration(holdsOf(s, out))*either(gone.Think, s.Workload.Think)
+		for n := 1; n < s.Topology.Clients; n++ {
+			all = append(all, changed(without(said, out-1, out), func(c *scenarios.Scenario) {
+				o := c.Override[clientName(n)]
+				o.Start = &worked
+				c.Override[clientName(n)] = o
+			}))
+		}
+	}
+	return all
+}
+
 // startsSaid is s with the start of every client in words of its own.
 func startsSaid(s *scenarios.Scenario) *scenarios.Scenario {
 	return changed(s, func(c *scenarios.Scenario) {
