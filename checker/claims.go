@@ -102,14 +102,14 @@ func claimsOf(t *trace, k ownerLock) []Claim {
 			default:
 				count++
 			}
-		case s.o.f == Release && !s.ret && cur != nil && count <= 1 && !t.leavesSome(s.o):
+		case s.o.f == Release && !s.ret && cur != nil && count <= 1 && t.left(k, s.o) == 0:
 			finish(s.t, "release", s.o.id)
 		case s.o.f == Release && s.ret && cur != nil && s.o.inv >= cur.From:
 			switch {
 			case s.o.kind == Fail && (s.o.res.Error == ErrNotHeld || s.o.res.Error == ErrLost):
 				finish(s.t, "lost", s.o.id)
-			case t.leavesSome(s.o):
-				count = s.o.res.Count
+			case t.left(k, s.o) > 0:
+				count = t.left(k, s.o)
 			default:
 				count--
 			}
@@ -119,6 +119,23 @@ func claimsOf(t *trace, k ownerLock) []Claim {
 	return all
 }
 
-// leavesSome says whether a release has told how many holds its owner still
-// has: then it has ended none of its claims, whatever became of those before.
-func (t *trace) leavesSome(o *op) bool { return t.claim.Reentrant && o.kind == OK && o.res.Count > 0 }
+// left is how many holds a release has told that its owner still has: then it
+// has ended none of its claims, whatever became of those before. Of one whose
+// outcome nobody knows, and that was asked for again, the answer to that counts.
+// It is 0 when no answer tells of any.
+func (t *trace) left(k ownerLock, o *op) int {
+	if !t.claim.Reentrant || o.f != Release {
+		return 0
+	}
+	ops := t.byOwner[k]
+	i, _ := slices.BinarySearchFunc(ops, o.inv, func(x *op, inv int64) int { return cmp.Compare(x.inv, inv) })
+	for ; i < len(ops) && ops[i].f == Release; i++ {
+		if ops[i].kind != Info {
+			break
+		}
+	}
+	if i < len(ops) && ops[i].f == Release && ops[i].kind == OK {
+		return ops[i].res.Count
+	}
+	return 0
+}

@@ -7,9 +7,20 @@ import (
 
 // slips says whether a change would put another hazard in the place of the one
 // that is looked at: work that takes as long as the lease needs no fault to end
-// in a violation, and a short fault is another one than a fault without end.
+// in a violation, a short fault is another one than a fault without end, and so
+// is a single try than a wait: nothing says how long that may take.
 func slips(from, to *scenarios.Scenario) bool {
-	return overworked(to) && !overworked(from) || endless(to) > endless(from)
+	return overworked(to) && !overworked(from) || endless(to) > endless(from) || impatient(to) && !impatient(from)
+}
+
+// impatient says whether some client does not wait for the lock at all.
+func impatient(s *scenarios.Scenario) bool {
+	for n := range s.Topology.Clients {
+		if either(s.Override[clientName(n+1)].Wait, s.Workload.Wait) == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // endless is how many faults last to the end of the run.
