@@ -105,11 +105,12 @@ func claimsOf(t *trace, k ownerLock) []Claim {
 		case s.o.f == Release && !s.ret && cur != nil && count <= 1 && t.left(k, s.o) == 0:
 			finish(s.t, "release", s.o.id)
 		case s.o.f == Release && s.ret && cur != nil && s.o.inv >= cur.From:
+			left := t.left(k, s.o)
 			switch {
 			case s.o.kind == Fail && (s.o.res.Error == ErrNotHeld || s.o.res.Error == ErrLost):
 				finish(s.t, "lost", s.o.id)
-			case t.left(k, s.o) > 0:
-				count = t.left(k, s.o)
+			case left > 0:
+				count = left
 			default:
 				count--
 			}

@@ -17,7 +17,6 @@ import (
 	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/internal/whole"
-	"github.com/holdfast-go/holdfast/scenarios"
 )
 
 // batch is how many runs are steered by the coverage of all that came before
@@ -176,12 +175,10 @@ func (x *exploration) lost(a answer) *explore.Seen {
 	if strings.Contains(a.Run.Failure, "Mutex.Lock, synctest bubble") {
 		return &explore.Seen{Unknown: "a mutex is held across a wait for the network, which the simulated world cannot play"}
 	}
-	cause, source := explore.Hung(), []byte(nil)
-	if l, err := scenarios.FindSubject(x.flags.lock); err == nil {
-		_, source, err = explore.Draw(l, a.Run.Seed, x.tally.Vocabulary, x.holes)
-		if err != nil {
-			x.tally.Defects = append(x.tally.Defects, fmt.Sprintf("seed %d: %v", a.Run.Seed, err))
-		}
+	cause := explore.Hung()
+	_, _, source, err := drawnFor(x.job(a.ID, x.holes))
+	if err != nil {
+		x.tally.Defects = append(x.tally.Defects, fmt.Sprintf("seed %d: %v", a.Run.Seed, err))
 	}
 	return &explore.Seen{Cause: &cause, Source: string(source)}
 }

@@ -18,11 +18,7 @@ func playDrawn(j job, a answer, still *standstill) answer {
 		a.Defect = err.Error()
 		return a
 	}
-	l, err := scenarios.FindSubject(j.Lock)
-	if err != nil {
-		return fail(err)
-	}
-	s, src, err := explore.Draw(l, j.Seed, j.Explore.Vocabulary, j.Explore.Holes)
+	l, s, src, err := drawnFor(j)
 	if err != nil {
 		return fail(err)
 	}
@@ -54,6 +50,17 @@ func playDrawn(j job, a answer, still *standstill) answer {
 	a.Run.Verdicts, a.Run.Expected, a.Run.ExpectedClass, a.Run.Because = nil, nil, nil, nil // seen has it all
 	a.Run.Stats.WallMS = float64(time.Since(began).Microseconds()) / 1000
 	return a
+}
+
+// drawnFor is what a job asks to play: the lock, and the scenario that is drawn
+// for it, with its file.
+func drawnFor(j job) (*scenarios.Subject, *scenarios.Scenario, []byte, error) {
+	l, err := scenarios.FindSubject(j.Lock)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	s, src, err := explore.Draw(l, j.Seed, j.Explore.Vocabulary, j.Explore.Holes)
+	return l, s, src, err
 }
 
 // observe plays and judges a run, and says what it has shown, and which faults

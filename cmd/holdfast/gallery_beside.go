@@ -41,11 +41,7 @@ func playBeside(j job, a answer, still *standstill) answer {
 	if err != nil {
 		return fail(err)
 	}
-	l, err := scenarios.FindSubject(j.Lock)
-	if err != nil {
-		return fail(err)
-	}
-	s, _, err := explore.Draw(l, j.Seed, j.Explore.Vocabulary, j.Explore.Holes)
+	l, s, _, err := drawnFor(j)
 	if err != nil {
 		return fail(err)
 	}

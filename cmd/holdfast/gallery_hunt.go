@@ -89,8 +89,7 @@ func playHunts(ctx context.Context, all []*hunt, f galleryFlags, stderr io.Write
 				if t.done() {
 					continue
 				}
-				p := &pass{hunt: h, trial: t, first: len(jobs), answers: make([]*answer, len(h.list))}
-				passes = append(passes, p)
+				passes = append(passes, &pass{hunt: h, trial: t, first: len(jobs)})
 				for _, s := range h.list {
 					jobs = append(jobs, job{ID: len(jobs), Scenario: s.scenario.Name, File: s.file, Source: string(s.source),
 						Lock: h.mutant.Name, Seed: t.FirstSeed + uint64(t.Seeds), Judge: true})
@@ -100,23 +99,12 @@ func playHunts(ctx context.Context, all []*hunt, f galleryFlags, stderr io.Write
 		if len(jobs) == 0 || ctx.Err() != nil {
 			return nil
 		}
-		of := make([]*pass, len(jobs))
-		for _, p := range passes {
-			for i := range p.answers {
-				of[p.first+i] = p
-			}
-		}
-		bar := newProgress(stderr, len(jobs))
-		err := pool{exe: testOnlyWorker, workers: f.workers, stall: f.stall}.play(ctx, jobs, func(a answer) {
-			p := of[a.ID]
-			p.answers[a.ID-p.first] = &a
-			bar.step()
-		})
-		bar.done()
+		answers, err := pool{exe: testOnlyWorker, workers: f.workers, stall: f.stall}.gather(ctx, jobs, newProgress(stderr, len(jobs)))
 		if err != nil {
 			return err
 		}
 		for _, p := range passes {
+			p.answers = answers[p.first : p.first+len(p.hunt.list)]
 			p.judge()
 		}
 	}

@@ -68,17 +68,15 @@ func playSearches(ctx context.Context, all []*search, f galleryFlags, stderr io.
 	for {
 		var jobs []job
 		var parts []*part
-		of := map[int]*part{}
 		for _, s := range all {
 			for _, t := range s.trials {
 				if t.done() {
 					continue
 				}
-				p := &part{search: s, trial: t, first: len(jobs), answers: make([]*answer, min(stretch, t.given-t.Runs))}
+				p := &part{search: s, trial: t, first: len(jobs), runs: min(stretch, t.given-t.Runs)}
 				parts = append(parts, p)
-				for i := range p.answers {
+				for i := range p.runs {
 					seed := t.FirstSeed + uint64(t.Runs+i)
-					of[len(jobs)] = p
 					jobs = append(jobs, job{ID: len(jobs), Scenario: fmt.Sprintf("explored-%d", seed), Lock: s.mutant.Name, Beside: true, Seed: seed, Explore: plan})
 				}
 			}
@@ -87,16 +85,12 @@ func playSearches(ctx context.Context, all []*search, f galleryFlags, stderr io.
 			return nil
 		}
 		bar := startProgress(stderr, int64(len(jobs)), fmt.Sprintf("searching, %s to go", count(len(parts), "trial")))
-		err := pool{exe: testOnlyWorker, workers: f.workers, stall: f.stall}.play(ctx, jobs, func(a answer) {
-			p := of[a.ID]
-			p.answers[a.ID-p.first] = &a
-			bar.step()
-		})
-		bar.done()
+		answers, err := pool{exe: testOnlyWorker, workers: f.workers, stall: f.stall}.gather(ctx, jobs, bar)
 		if err != nil {
 			return err
 		}
 		for _, p := range parts {
+			p.answers = answers[p.first : p.first+p.runs]
 			p.take()
 		}
 	}
@@ -107,7 +101,8 @@ type part struct {
 	search  *search
 	trial   *searchTrial
 	first   int // the job of the first run
-	answers []*answer
+	runs    int
+	answers []*answer // once they are played
 }
 
 // take takes in what was played, up to the first find and as far as nothing was

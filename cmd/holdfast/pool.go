@@ -36,6 +36,18 @@ func (p pool) play(ctx context.Context, jobs []job, got func(answer)) error {
 	return p.stream(ctx, len(jobs), slices.Values(jobs), got)
 }
 
+// gather plays jobs, which are numbered from 0 in their order, and returns their
+// answers in that order; nil for those that were not played before ctx ended.
+func (p pool) gather(ctx context.Context, jobs []job, bar progress) ([]*answer, error) {
+	answers := make([]*answer, len(jobs))
+	err := p.play(ctx, jobs, func(a answer) {
+		answers[a.ID] = &a
+		bar.step()
+	})
+	bar.done()
+	return answers, err
+}
+
 // stream is play for so many jobs that come one by one, when a worker is free
 // for the next.
 func (p pool) stream(ctx context.Context, n int, jobs iter.Seq[job], got func(answer)) error {
