@@ -1,0 +1,163 @@
+// Package holdfast_test holds the gate of every change that is meant to leave
+// behaviour as it is: what the catalogue and the exploration give, as hashes,
+// headers and verdicts.
+package holdfast_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9/logging"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/internal/rundir"
+	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/scenarios"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew; a commit that does so says why")
+
+// explored is how many drawn scenarios are played, beside those of the catalogue.
+const explored = 500
+
+// unsteady are seeds whose history is not the same every time: several
+// goroutines of the Redis client race within one instant. They are defects of
+// the simulator, and left out here until it is mended.
+var unsteady = []uint64{234, 430}
+
+// golden is what the gate remembers, a line for each run.
+type golden struct {
+	events   bytes.Buffer // the hash of a history's events
+	headers  bytes.Buffer // the header of a catalogue history
+	verdicts bytes.Buffer // each verdict, and whether it is as expected
+}
+
+// add plays a scenario, judges the history and notes both.
+func (g *golden) add(t *testing.T, s *scenarios.Scenario, l *scenarios.Subject, seed uint64, catalogue bool) {
+	t.Helper()
+	id := fmt.Sprintf("%s %s %d", s.Name, l.Name(), seed)
+	p, err := scenarios.Play(s, l, seed, "golden")
+	if err != nil {
+		t.Fatalf("%s: %v", id, err)
+	}
+	var text bytes.Buffer
+	if err := checker.Encode(&text, p.History); err != nil {
+		t.Fatalf("%s: %v", id, err)
+	}
+	header, events, _ := bytes.Cut(text.Bytes(), []byte("\n"))
+	fmt.Fprintf(&g.events, "%s %x\n", id, sha256.Sum256(events))
+	if catalogue {
+		fmt.Fprintf(&g.headers, "%s\n", header)
+	}
+	judged := p.History
+	if !catalogue {
+		judged = explore.Judged(p)
+	}
+	run := reports.Run{Scenario: s.Name, Lock: l.Name(), World: "sim", Seed: seed}
+	if err := rundir.Judge(&run, s, l, judged); err != nil {
+		t.Fatalf("%s: %v", id, err)
+	}
+	fmt.Fprintf(&g.verdicts, "%s as expected: %t\n", id, run.AsExpected)
+	for _, name := range slices.Sorted(maps.Keys(run.Verdicts)) {
+		v, err := json.Marshal(run.Verdicts[name])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(v) != `{"verdict":"ok"}` {
+			fmt.Fprintf(&g.verdicts, "  %s %s\n", name, v)
+		}
+	}
+}
+
+// TestGolden plays the whole catalogue and explored scenarios, and compares
+// what comes of them with the golden files. A difference means that the
+// simulator, a lock, the workload or a judge behaves differently than before.
+func TestGolden(t *testing.T) {
+	logging.Disable()
+	var g golden
+	for _, s := range scenarios.Catalogue() {
+		for _, name := range scenarios.Locks() {
+			l, err := scenarios.FindSubject(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ok, _ := s.Applies(l); ok {
+				g.add(t, s, l, 1, true)
+			}
+		}
+	}
+	v, err := explore.NewVocabulary(nil, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	locks := scenarios.Locks()
+	for seed := range uint64(explored + len(unsteady)) {
+		if slices.Contains(unsteady, seed) {
+			continue
+		}
+		l, err := scenarios.FindSubject(locks[seed%uint64(len(locks))])
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, _, err := explore.Draw(l, seed, v, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.add(t, s, l, seed, false)
+	}
+	compare(t, "events.txt", g.events.String())
+	compare(t, "headers.jsonl", g.headers.String())
+	compare(t, "verdicts.txt", g.verdicts.String())
+}
+
+// compare compares a golden file line by line.
+func compare(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", "golden", name)
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := string(raw)
+	if got == want {
+		return
+	}
+	was, is := strings.Split(want, "\n"), strings.Split(got, "\n")
+	shown := 0
+	for i := range max(len(was), len(is)) {
+		var w, g string
+		if i < len(was) {
+			w = was[i]
+		}
+		if i < len(is) {
+			g = is[i]
+		}
+		if w == g {
+			continue
+		}
+		if shown++; shown > 10 {
+			t.Errorf("%s: more lines differ", name)
+			return
+		}
+		t.Errorf("%s:%d\n was %s\n  is %s", name, i+1, w, g)
+	}
+}
