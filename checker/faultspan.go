@@ -7,7 +7,7 @@ import (
 
 // faultSpan is one strike of a fault.
 type faultSpan struct {
-	name     string
+	Traits
 	clients  []string
 	nodes    []string // everything listed that is not a client
 	from, to int64
@@ -15,18 +15,15 @@ type faultSpan struct {
 	lasted   bool // it is not one that is over at once
 }
 
-// instant are the faults that have no duration and are over at once. Any other
-// fault that is not seen to end lasts to the end of the history.
-var instant = map[string]bool{
-	"failover": true, "node-restart": true, "reset": true, "script-flush": true,
-	"delete-key": true, "cancel": true, "clock-jump": true,
-}
-
 // faultSpans finds when faults struck. settling is how long one that strikes in
 // an instant lasts.
 func faultSpans(h *History, settling int64) []faultSpan {
 	var spans []faultSpan
 	openSpan := map[int]int{} // fault id -> index of its open span
+	traits := map[int]Traits{}
+	for _, f := range h.Header.Faults {
+		traits[f.ID] = f.Traits
+	}
 	var last int64
 	for i := range h.Events {
 		e := &h.Events[i]
@@ -36,7 +33,7 @@ func faultSpans(h *History, settling int64) []faultSpan {
 		}
 		switch e.Fault.Phase {
 		case PhaseStart:
-			s := faultSpan{name: e.Fault.Name, from: e.Time, to: never, open: true}
+			s := faultSpan{Traits: traits[e.Fault.ID], from: e.Time, to: never, open: true}
 			for _, target := range e.Fault.Targets {
 				for _, name := range names(target) {
 					if strings.HasPrefix(name, "client-") {
@@ -57,10 +54,10 @@ func faultSpans(h *History, settling int64) []faultSpan {
 	}
 	for i := range spans {
 		s := &spans[i]
-		s.lasted = !instant[s.name] || !s.open && s.to > s.from
+		s.lasted = s.Lasts || !s.open && s.to > s.from
 		if s.open {
 			s.to = last
-			if instant[s.name] {
+			if s.Instant {
 				s.to, s.open = min(s.from+settling, last), false
 			}
 		}
@@ -105,16 +102,6 @@ func (s *faultSpan) touchesGroup(group string) bool {
 	return len(s.nodes) == 0 && len(s.clients) == 0
 }
 
-// is says whether the fault is one of the named kinds.
-func (s *faultSpan) is(kinds ...string) bool {
-	for _, k := range kinds {
-		if s.name == k {
-			return true
-		}
-	}
-	return false
-}
-
 // overlap is how much of [from, to] the chosen faults cover, each counted as
 // lasting extra longer than it did.
 func (t *trace) overlap(from, to, extra int64, pick func(*faultSpan) bool) int64 {
@@ -141,7 +128,7 @@ func (t *trace) overlap(from, to, extra int64, pick func(*faultSpan) bool) int64
 func (t *trace) clockFault(group string, by int64) bool {
 	for i := range t.faults {
 		s := &t.faults[i]
-		if s.from <= by && s.is("clock-jump", "clock-drift") && s.touchesGroup(group) {
+		if s.from <= by && s.MovesClock && s.touchesGroup(group) {
 			return true
 		}
 	}

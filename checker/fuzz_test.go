@@ -95,6 +95,7 @@ func noise(r *rand.Rand) *History {
 		h.Events = append(h.Events, e)
 	}
 	h.Events = append(h.Events, Event{Time: now, Kind: End, End: &EndEvent{}})
+	planned(h)
 	return h
 }
 

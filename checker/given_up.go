@@ -65,7 +65,7 @@ func (t *trace) free(o *op, s *span) (from int64, excused bool) {
 	from = o.ret
 	for i := range t.faults {
 		f := &t.faults[i]
-		if f.is("cancel", "drop-message", "slow-subscribe", "script-flush", "cut-replication", "replication-lag") {
+		if f.sparesPrimary() {
 			continue
 		}
 		if f.from > s.to || f.to <= o.ret || (!f.touchesClient(o.client) && !f.touchesGroup(s.group)) {
@@ -83,7 +83,7 @@ func (t *trace) free(o *op, s *span) (from int64, excused bool) {
 // group by then.
 func (t *trace) replaced(group string, by int64) bool {
 	for i := range t.faults {
-		if f := &t.faults[i]; f.from <= by && f.touchesGroup(group) && f.is("failover", "node-crash", "node-restart") {
+		if f := &t.faults[i]; f.from <= by && f.touchesGroup(group) && f.replacesServer() {
 			return true
 		}
 	}
@@ -95,12 +95,12 @@ func (t *trace) replaced(group string, by int64) bool {
 func (t *trace) heedsCancel(o *op) Verdict {
 	for i := range t.faults {
 		f := &t.faults[i]
-		if !f.is("cancel") || f.from < o.inv || f.from >= o.ret || !f.touchesClient(o.client) {
+		if !f.Cancels || f.from < o.inv || f.from >= o.ret || !f.touchesClient(o.client) {
 			continue
 		}
 		end := t.waitEnd(o)
 		excused := t.overlap(f.from, end, t.allow.healing, func(f *faultSpan) bool {
-			return f.touchesClient(o.client) && !f.is("cancel", "drop-message", "slow-subscribe")
+			return f.touchesClient(o.client) && !f.cancelsAtMost()
 		})
 		if late := end - f.from - excused; late > t.allow.waitSlack {
 			return violation(f.from+t.allow.waitSlack, opIDs(o), "the context of the %s of %s was cancelled at %s; it went on for %s",

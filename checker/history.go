@@ -79,6 +79,7 @@ type PlannedFault struct {
 	Fault   string   `json:"fault"`
 	Targets []string `json:"targets,omitempty"`
 	When    string   `json:"when,omitempty"` // in words, for the report
+	Traits  Traits   `json:"traits,omitzero"`
 }
 
 // Resource is the thing the lock guards: a register that starts at Initial and

@@ -97,7 +97,7 @@ func (t *trace) mayHaveLost(k ownerLock, before, o *op) bool {
 		return true
 	}
 	for i := range t.faults {
-		if t.faults[i].from <= o.ret && !t.faults[i].is("pause") {
+		if t.faults[i].from <= o.ret && !t.faults[i].onlyStops() {
 			return true
 		}
 	}
@@ -198,7 +198,7 @@ func (t *trace) disturbed(group string, by int64) bool {
 	for i := range t.faults {
 		s := &t.faults[i]
 		if s.from <= by && s.touchesGroup(group) &&
-			s.is("failover", "partition", "node-crash", "node-restart", "cut-replication", "replication-lag", "clock-jump", "clock-drift") {
+			(s.replacesServer() || s.Cuts || s.HoldsReplication || s.MovesClock) {
 			return true
 		}
 	}

@@ -53,7 +53,7 @@ func (t *trace) returned(o *op) Verdict {
 		return t.overdue(o)
 	}
 	for i := range t.faults {
-		if f := &t.faults[i]; f.open && f.touchesClient(o.client) && !f.is("drop-message", "slow-subscribe") {
+		if f := &t.faults[i]; f.open && f.touchesClient(o.client) && !f.sparesRequests() {
 			return Verdict{Outcome: Good} // never healed
 		}
 	}
@@ -70,7 +70,7 @@ func (t *trace) inTime(o *op) Verdict {
 		return violation(o.ret, opIDs(o), "the acquire of %s was to wait %s from %s on and gave up %s early",
 			o.owner, long(o.args.Wait), at(o.inv), long(early))
 	}
-	paused := t.overlap(o.inv, o.ret, 0, func(f *faultSpan) bool { return f.is("pause") && f.touchesClient(o.client) })
+	paused := t.overlap(o.inv, o.ret, 0, func(f *faultSpan) bool { return f.StopsProcess && f.touchesClient(o.client) })
 	if late := o.ret - o.inv - o.args.Wait - paused; late > t.allow.waitSlack {
 		return violation(o.inv+o.args.Wait, opIDs(o), "the acquire of %s was to wait at most %s from %s on and returned %s late",
 			o.owner, long(o.args.Wait), at(o.inv), long(late))
@@ -91,7 +91,7 @@ func (t *trace) waitEnd(o *op) int64 {
 // not: coping with them is what the promised hand-off is about.
 func disturbs(client string) func(*faultSpan) bool {
 	return func(f *faultSpan) bool {
-		return f.touchesClient(client) && !f.is("drop-message", "slow-subscribe")
+		return f.touchesClient(client) && !f.sparesRequests()
 	}
 }
 
@@ -135,7 +135,7 @@ func (t *trace) untoldSince(o *op) (when int64, untold bool) {
 		c := &t.changes[i]
 		if c.t > o.inv && c.t < o.ret && c.grants() && c.holder == o.owner {
 			return c.t, t.overlap(c.t, o.ret, t.allow.healing, func(f *faultSpan) bool {
-				return f.touchesClient(o.client) && f.is("delay", "hold-reply", "partition", "pause")
+				return f.touchesClient(o.client) && (f.holdsMessages() || f.LosesReplies || f.StopsProcess)
 			}) > 0
 		}
 	}
@@ -212,7 +212,7 @@ func (t *trace) notOnFree(o *op, w *waiting) Verdict {
 func (t *trace) taken(lock string) [][2]int64 {
 	failed := int64(never)
 	for i := range t.faults {
-		if f := &t.faults[i]; f.is("failover", "node-crash", "node-restart") {
+		if f := &t.faults[i]; f.replacesServer() {
 			failed = min(failed, f.from)
 		}
 	}

@@ -10,7 +10,7 @@ const pauseOfClient = 512 * millisecond
 func (t *trace) renewalSlack(client string, after int64) int64 {
 	slack := t.allow.underway + t.allow.machine
 	for i := range t.faults {
-		if f := &t.faults[i]; f.from <= after && f.touchesClient(client) && f.is("reset", "node-crash", "node-restart") {
+		if f := &t.faults[i]; f.from <= after && f.touchesClient(client) && f.BreaksConnections {
 			return slack + pauseOfClient
 		}
 	}
@@ -104,7 +104,7 @@ func (t *trace) renewedInTime(c *Claim) Verdict {
 // delays says whether a fault may keep a client from renewing in time. A script
 // that the server has forgotten costs a round trip, and is no excuse.
 func (s *faultSpan) delays(client string) bool {
-	return s.touchesClient(client) && !s.is("script-flush", "cancel", "drop-message", "slow-subscribe")
+	return s.touchesClient(client) && !s.sparesRenewals()
 }
 
 // lastHealed is when the last fault that delayed a client between two times was
@@ -177,6 +177,6 @@ func (t *trace) silent(k ownerLock) Verdict {
 // from one moment to another: what arrives then may have been sent before.
 func (t *trace) heldUpSince(client string, from, to int64) bool {
 	return t.overlap(from, to, t.allow.healing, func(f *faultSpan) bool {
-		return f.touchesClient(client) && f.is("delay", "partition", "pause")
+		return f.touchesClient(client) && (f.holdsMessages() || f.StopsProcess)
 	}) == to-from
 }

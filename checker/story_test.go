@@ -141,6 +141,7 @@ func story(t testing.TB, h Header, text string) *History {
 	if n := len(out.Events); n == 0 || out.Events[n-1].Kind != End {
 		out.Events = append(out.Events, Event{Time: last, Kind: End, End: &EndEvent{}})
 	}
+	planned(out)
 	return out
 }
 

@@ -28,6 +28,7 @@ type validator struct {
 	busy     map[string]int64  // owner -> its open operation
 	clientOf map[string]string // owner -> client
 	crashed  map[string]bool   // clients
+	planned  map[int]bool      // ids of the header's faults
 	events   int
 	last     int64 // time of the latest event
 	kind     Kind  // of the latest event
@@ -37,8 +38,12 @@ func newValidator(h *Header) (*validator, error) {
 	if reason := validateHeader(h); reason != "" {
 		return nil, &InvalidError{Line: 1, Reason: reason}
 	}
+	planned := map[int]bool{}
+	for _, f := range h.Faults {
+		planned[f.ID] = true
+	}
 	return &validator{
-		open: map[int64]*Event{}, used: newIDSet(), busy: map[string]int64{}, clientOf: map[string]string{}, crashed: map[string]bool{},
+		planned: planned, open: map[int64]*Event{}, used: newIDSet(), busy: map[string]int64{}, clientOf: map[string]string{}, crashed: map[string]bool{},
 	}, nil
 }
 
@@ -117,6 +122,10 @@ func (v *validator) add(e *Event) error {
 		}
 		delete(v.open, e.Op)
 		delete(v.busy, e.Owner)
+	case Fault:
+		if e.Fault.Phase == PhaseStart && !v.planned[e.Fault.ID] {
+			return v.bad("fault %d (%q) is not among the header's faults, which say what it can do", e.Fault.ID, e.Fault.Name)
+		}
 	case Note:
 		if e.F == Crashed {
 			v.crashed[e.Client] = true
@@ -148,6 +157,9 @@ func validateHeader(h *Header) string {
 			return fmt.Sprintf("two planned faults have the id %d", f.ID)
 		}
 		ids[f.ID] = true
+		if !f.Traits.Known() {
+			return fmt.Sprintf("fault %d (%q) has no traits, or both instant and lasts: they say what a judge may excuse; docs/history.md lists them", f.ID, f.Fault)
+		}
 	}
 	return ""
 }

@@ -71,7 +71,7 @@ func (d *draw) sent() string {
 // phase draws a phase that a fault can strike in, or "" for a fault that
 // strikes at a time: one in four does.
 func (d *draw) phase(fault string) Phase {
-	if d.chance(4) && fault != "cancel" {
+	if d.chance(4) && !traits(fault).Cancels {
 		return ""
 	}
 	for {

@@ -62,7 +62,7 @@ func before(s *scenarios.Scenario, h *checker.History, by int64) []string {
 		switch {
 		case e.Time > by:
 		case e.Kind == checker.Fault && e.Fault.Phase == checker.PhaseStart:
-			kinds = append(kinds, label(s.Faults[e.Fault.ID-1]))
+			kinds = append(kinds, faults.Hazard(s.Faults[e.Fault.ID-1]))
 		case e.Kind == checker.Note && e.F == checker.Closed:
 			kinds = append(kinds, closing)
 		}
@@ -72,20 +72,6 @@ func before(s *scenarios.Scenario, h *checker.History, by int64) []string {
 	}
 	slices.Sort(kinds)
 	return slices.Compact(kinds)
-}
-
-// label names a fault, and in which of its ways it strikes where that makes
-// another hazard of it.
-func label(f faults.Spec) string {
-	switch {
-	case f.Fault == "node-restart" && f.Data == "lose":
-		return "node-restart-without-data"
-	case f.Fault == "failover" && f.Mode != "" && f.Mode != "crash":
-		return "failover-" + f.Mode
-	case f.Fault == "clock-jump" && f.By < 0:
-		return "clock-jump-back"
-	}
-	return f.Fault
 }
 
 // Key names the cause, and is safe as the name of a file.

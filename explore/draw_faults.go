@@ -1,8 +1,7 @@
 package explore
 
 import (
-	"time"
-
+	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
 )
 
@@ -12,13 +11,14 @@ func (d *draw) fault(name string, phase Phase) faults.Spec {
 	c := d.anyClient()
 	s := faults.Spec{Fault: name}
 	d.when(&s, c, phase)
-	if k, _ := faults.Lookup(name); k.Target == "node" {
+	k, _ := faults.Lookup(name)
+	if k.Target == "node" {
 		s.Target = faults.Names{d.anyNode()}
 	} else {
 		s.Target = faults.Names{c}
 	}
-	if set := parameters[name]; set != nil {
-		set(d, &s)
+	if k.Draw != nil {
+		k.Draw(dice{d}, &s)
 	}
 	return s
 }
@@ -34,81 +34,6 @@ func (d *draw) lasts() faults.Duration {
 		return d.between(lease/4, lease)
 	}
 	return d.between(lease, 5*lease/2)
-}
-
-// parameters draws what a kind of fault takes besides target and time.
-var parameters = map[string]func(d *draw, s *faults.Spec){
-	"pause": func(d *draw, s *faults.Spec) {
-		s.For = d.between(20*ms, d.lease()/5)
-		if !d.Survivable && !d.chance(3) {
-			s.For = d.between(d.lease(), 5*d.lease()/2)
-		}
-	},
-	"partition": func(d *draw, s *faults.Spec) {
-		s.For = d.lasts()
-		s.Peer = d.peers()
-		s.Direction = []string{"", "", "to-node", "to-client"}[d.number(0, 3)]
-	},
-	"delay": func(d *draw, s *faults.Spec) {
-		s.By, s.For = d.between(5*ms, d.lease()/3), d.lasts()
-		if d.chance(4) {
-			s.By = d.between(d.lease()/3, 3*d.lease()/2)
-		}
-		if d.chance(2) {
-			s.Jitter = d.between(0, time.Duration(s.By))
-		}
-		s.Peer = d.peers()
-		s.Direction = []string{"", "", "to-node", "to-client"}[d.number(0, 3)]
-	},
-	"hold-reply": func(d *draw, s *faults.Spec) {
-		s.For = d.between(100*ms, 3000*ms)
-		s.Peer = d.peers()
-	},
-	"reset":        func(d *draw, s *faults.Spec) { s.Peer = d.peers() },
-	"drop-message": func(d *draw, s *faults.Spec) { s.For = d.between(500*ms, 4*d.lease()) },
-	"slow-subscribe": func(d *draw, s *faults.Spec) {
-		s.By, s.For = d.between(50*ms, 1500*ms), d.between(500*ms, 2*d.lease())
-	},
-	"node-crash": func(d *draw, s *faults.Spec) { s.For = d.lasts() },
-	"node-restart": func(d *draw, s *faults.Spec) {
-		s.Data = "keep"
-		if !d.Survivable && !d.chance(3) {
-			s.Data = "lose"
-		}
-		if d.chance(2) {
-			s.For = d.lasts()
-		}
-	},
-	"failover": func(d *draw, s *faults.Spec) {
-		if d.top.Replicas == 0 {
-			return // the topology refuses it
-		}
-		p := d.primary()
-		s.Target = faults.Names{p}
-		s.To = d.replica(p)
-		switch d.number(0, 5) {
-		case 0:
-			s.Mode = "planned"
-		case 1:
-			s.Mode = "isolate"
-		default:
-			s.For = d.between(500*ms, 4000*ms)
-		}
-	},
-	"replication-lag": func(d *draw, s *faults.Spec) {
-		s.By, s.For = d.between(20*ms, 2000*ms), d.lasts()
-	},
-	"cut-replication": func(d *draw, s *faults.Spec) { s.For = d.lasts() },
-	"clock-jump": func(d *draw, s *faults.Spec) {
-		s.By = d.between(d.lease()/4, 3*d.lease())
-		if d.chance(4) {
-			s.By = -s.By
-		}
-	},
-	"clock-drift": func(d *draw, s *faults.Spec) {
-		s.Rate = []float64{0.5, 0.8, 0.95, 1.05, 1.2, 1.5, 2}[d.number(0, 6)]
-		s.For = d.lasts()
-	},
 }
 
 // peers draws the other side of a client's links: every server, less than half
@@ -132,14 +57,14 @@ func (d *draw) peers() faults.Names {
 // may strike when nearly all of the lease is used up.
 func (d *draw) survivable(specs []faults.Spec) bool {
 	for i, s := range specs {
-		if s.Fault != "pause" {
+		if !faults.TraitsOf(s).StopsProcess {
 			continue
 		}
 		if d.worksLong() {
 			return false
 		}
 		for j, o := range specs {
-			if i != j && !harmless[o.Fault] {
+			if i != j && !harmless(faults.TraitsOf(o)) {
 				return false
 			}
 		}
@@ -166,5 +91,13 @@ func (d *draw) worksLong() bool {
 	return false
 }
 
-// harmless are the faults that keep no renewal away.
-var harmless = map[string]bool{"drop-message": true, "slow-subscribe": true, "cut-replication": true, "replication-lag": true, "script-flush": true}
+// harmless says that a fault keeps no renewal away: it disturbs messages to
+// subscribers, replication and the cache of scripts at most.
+func harmless(t checker.Traits) bool {
+	at := checker.Traits{Instant: t.Instant, Lasts: t.Lasts}
+	if t.HoldsReplication {
+		at.HoldsReplication, at.Cuts = true, t.Cuts
+	}
+	at.LosesNotices, at.HoldsSubscriptions, at.ForgetsScripts = t.LosesNotices, t.HoldsSubscriptions, t.ForgetsScripts
+	return t == at
+}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -17,19 +18,23 @@ func (d *draw) waits(may []string) []string {
 	switch {
 	case d.chance(8):
 		d.impatient()
-		return only(may, quick...)
+		return only(may, quick)
 	case d.chance(7) && hears(d.lock):
 		d.prompt()
-		return only(may, "slow-subscribe")
+		return only(may, func(t checker.Traits) bool { return t.HoldsSubscriptions })
 	}
 	return may
 }
 
-// quick are the faults that make no single try of an acquire take long.
-var quick = []string{"cancel", "clock-drift", "clock-jump", "crash", "delete-key", "drop-message", "pause", "script-flush"}
+// quick says that a fault makes no single try of an acquire take long, apart
+// from the time in which its process is stopped.
+func quick(t checker.Traits) bool {
+	network := t.HoldsRequests || t.HoldsReplies || t.LosesReplies || t.HoldsSubscriptions || t.BreaksConnections
+	return !network && !t.HoldsReplication && !t.StopsNode && !t.Promotes
+}
 
-func only(may []string, names ...string) []string {
-	return slices.DeleteFunc(may, func(name string) bool { return !slices.Contains(names, name) })
+func only(may []string, these func(checker.Traits) bool) []string {
+	return slices.DeleteFunc(may, func(name string) bool { return !these(traits(name)) })
 }
 
 // impatient lets clients wait for a short time, or not at all.

@@ -4,37 +4,61 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
-// pairs are faults that belong together: alone, neither does what both do. Some
-// are one fault that belongs to a certain time, and to work of a certain length.
-var pairs = []struct {
-	of   []string
-	draw func(d *draw) []faults.Spec
-}{
-	{[]string{"cut-replication", "failover"}, func(d *draw) []faults.Spec { return d.behind("cut-replication") }},
-	{[]string{"replication-lag", "failover"}, func(d *draw) []faults.Spec { return d.behind("replication-lag") }},
-	{[]string{"partition", "failover"}, (*draw).isolated},
-	{[]string{"partition", "clock-jump"}, func(d *draw) []faults.Spec { return d.overlapping("clock-jump") }},
-	{[]string{"partition", "node-restart"}, func(d *draw) []faults.Spec { return d.overlapping("node-restart") }},
-	{[]string{"partition", "delete-key"}, func(d *draw) []faults.Spec { return d.overlapping("delete-key") }},
-	{[]string{"delay", "partition"}, (*draw).slowThenCut},
-	{[]string{"delete-key"}, (*draw).robbed},
-	{[]string{"node-crash"}, (*draw).downAtRelease},
-	{[]string{"delay", "reset"}, func(d *draw) []faults.Spec { return d.together("delay", "reset") }},
-	{[]string{"partition", "cancel"}, func(d *draw) []faults.Spec { return d.together("partition", "cancel") }},
-	{[]string{"hold-reply", "pause"}, func(d *draw) []faults.Spec { return d.together("hold-reply", "pause") }},
-	{[]string{"node-crash", "crash"}, func(d *draw) []faults.Spec { return d.together("node-crash", "crash") }},
+// pair is two faults that belong together: alone, neither does what both do.
+// Where there is no second, it is one fault that belongs to a certain time, and
+// to work of a certain length.
+type pair struct {
+	first, second func(checker.Traits) bool // nil: there is none
+	draw          func(d *draw, first, second string) []faults.Spec
 }
+
+var pairs = []pair{
+	{lags, promotes, (*draw).behind},
+	{cuts, promotes, (*draw).isolated},
+	{cuts, jumps, (*draw).overlapping},
+	{cuts, forgets, (*draw).overlapping},
+	{cuts, deletes, (*draw).overlapping},
+	{slows, cuts, (*draw).slowThenCut},
+	{deletes, nil, (*draw).robbed},
+	{stopsServer, nil, (*draw).downAtRelease},
+	{slows, breaks, (*draw).together},
+	{cuts, cancels, (*draw).together},
+	{losesReplies, stopsClient, (*draw).together},
+	{stopsServer, endsClient, (*draw).together},
+}
+
+// What the faults of pairs may do.
+func lags(t checker.Traits) bool         { return t.HoldsReplication }
+func promotes(t checker.Traits) bool     { return t.Promotes }
+func cuts(t checker.Traits) bool         { return t.Cuts && t.HoldsRequests }
+func slows(t checker.Traits) bool        { return !t.Cuts && t.HoldsRequests }
+func losesReplies(t checker.Traits) bool { return t.LosesReplies }
+func breaks(t checker.Traits) bool       { return t.BreaksConnections && t.Instant && !t.StopsNode }
+func jumps(t checker.Traits) bool        { return t.MovesClock && t.Instant }
+func deletes(t checker.Traits) bool      { return t.DeletesKeys }
+func forgets(t checker.Traits) bool      { return t.StopsNode && t.LosesWrites && !t.Promotes }
+func stopsServer(t checker.Traits) bool  { return t.StopsNode && !t.LosesWrites }
+func stopsClient(t checker.Traits) bool  { return t.StopsProcess }
+func endsClient(t checker.Traits) bool   { return t.EndsProcess }
+func cancels(t checker.Traits) bool      { return t.Cancels }
 
 // pair draws a pair of which both faults may come, if there is one.
 func (d *draw) pair(may []string) {
-	var some []func(*draw) []faults.Spec
+	var some []func() []faults.Spec
 	for _, p := range pairs {
-		if !slices.ContainsFunc(p.of, func(name string) bool { return !slices.Contains(may, name) }) {
-			some = append(some, p.draw)
+		for _, first := range only(slices.Clone(may), p.first) {
+			if p.second == nil {
+				some = append(some, func() []faults.Spec { return p.draw(d, first, "") })
+				continue
+			}
+			for _, second := range only(slices.Clone(may), p.second) {
+				some = append(some, func() []faults.Spec { return p.draw(d, first, second) })
+			}
 		}
 	}
 	if len(some) == 0 {
@@ -42,18 +66,18 @@ func (d *draw) pair(may []string) {
 	}
 	draw := some[d.rng.IntN(len(some))]
 	for range attempts {
-		if specs := draw(d); specs != nil && d.add(specs...) {
+		if specs := draw(); specs != nil && d.add(specs...) {
 			return
 		}
 	}
 }
 
 // behind lets a replica fall behind, and take over.
-func (d *draw) behind(how string) []faults.Spec {
+func (d *draw) behind(lagging, promoting string) []faults.Spec {
 	if d.top.Replicas == 0 {
 		return nil
 	}
-	lag, over := d.fault(how, ""), d.fault("failover", AcquireReplied)
+	lag, over := d.fault(lagging, ""), d.fault(promoting, AcquireReplied)
 	at := d.between(0, d.lease())
 	lag.Target, lag.On, lag.At, lag.After = faults.Names{over.To}, nil, &at, 0
 	lag.For = d.between(d.lease(), 3*d.lease())
@@ -62,11 +86,11 @@ func (d *draw) behind(how string) []faults.Spec {
 }
 
 // isolated leaves a client with the old primary while another one takes over.
-func (d *draw) isolated() []faults.Spec {
+func (d *draw) isolated(cutting, promoting string) []faults.Spec {
 	if d.top.Replicas == 0 {
 		return nil
 	}
-	over, cut := d.fault("failover", ""), d.fault("partition", "")
+	over, cut := d.fault(promoting, ""), d.fault(cutting, "")
 	at := d.between(0, d.lease())
 	over.On, over.At, over.After, over.For, over.Mode = nil, &at, 0, 0, "isolate"
 	cut.On, cut.At, cut.After, cut.Direction = nil, &at, 0, ""
@@ -77,13 +101,13 @@ func (d *draw) isolated() []faults.Spec {
 
 // overlapping keeps a client from a few servers, and takes away what it has
 // on another one.
-func (d *draw) overlapping(how string) []faults.Spec {
+func (d *draw) overlapping(cutting, losing string) []faults.Spec {
 	few := d.strictMinority()
 	if few == nil {
 		return nil
 	}
 	c := d.anyClient()
-	cut, loss := d.fault("partition", ""), d.fault(how, "")
+	cut, loss := d.fault(cutting, ""), d.fault(losing, "")
 	at := d.between(0, d.lease()/4)
 	cut.On, cut.At, cut.After = nil, &at, 0
 	cut.Target, cut.Peer, cut.Direction = faults.Names{c}, few, ""
@@ -98,8 +122,8 @@ func (d *draw) overlapping(how string) []faults.Spec {
 
 // slowThenCut makes a holder's replies slow, and then cuts it off, for longer
 // than its lease: what it knows of its last renewal is late.
-func (d *draw) slowThenCut() []faults.Spec {
-	slow, cut := d.fault("delay", AcquireReplied), d.fault("partition", "")
+func (d *draw) slowThenCut(slowing, cutting string) []faults.Spec {
+	slow, cut := d.fault(slowing, AcquireReplied), d.fault(cutting, "")
 	slow.On.Nth, slow.After = 0, 0
 	slow.By, slow.Jitter, slow.Direction, slow.Peer = d.between(100*ms, d.lease()/4), 0, "to-client", nil
 	slow.For = d.between(d.lease()/3, 3*d.lease()/2)
@@ -111,8 +135,8 @@ func (d *draw) slowThenCut() []faults.Spec {
 
 // robbed deletes the key of a holder that has long to work, where others are
 // quick: they come and go before it looks again.
-func (d *draw) robbed() []faults.Spec {
-	loss := d.fault("delete-key", AcquireReplied)
+func (d *draw) robbed(deleting, _ string) []faults.Spec {
+	loss := d.fault(deleting, AcquireReplied)
 	loss.On.Nth, loss.After = 0, d.between(2*ms, d.lease()/3)
 	d.s.Workload.Think = d.between(5*ms, 300*ms)
 	d.busy(loss.On.Client, time.Duration(d.between(d.lease()/2, d.lease())))
@@ -121,8 +145,8 @@ func (d *draw) robbed() []faults.Spec {
 
 // downAtRelease takes a server away when a holder is about to release, and
 // brings it back before the lease is over.
-func (d *draw) downAtRelease() []faults.Spec {
-	down := d.fault("node-crash", Holding)
+func (d *draw) downAtRelease(stopping, _ string) []faults.Spec {
+	down := d.fault(stopping, Holding)
 	down.At, down.After = nil, 0
 	down.On = &faults.Anchor{Moment: faults.Writing, Client: d.anyClient(), Nth: d.number(1, 2)}
 	down.For = d.between(d.lease()/3, d.lease())

@@ -30,7 +30,7 @@ var Phases = []Phase{AcquireSent, AcquireExecuted, AcquireReplied, Waiting, Hold
 // possible says whether a fault can strike in a phase at all.
 func possible(fault string, p Phase) bool {
 	// Between operations there is nothing to cancel.
-	return fault != "cancel" || slices.Contains([]Phase{AcquireSent, AcquireExecuted, Waiting, ReleaseSent, ReleaseExecuted}, p)
+	return !traits(fault).Cancels || slices.Contains([]Phase{AcquireSent, AcquireExecuted, Waiting, ReleaseSent, ReleaseExecuted}, p)
 }
 
 const (

@@ -7,6 +7,10 @@ import "github.com/holdfast-go/holdfast/checker"
 // paused does not count.
 func workedPastLease(h *checker.History, by int64) bool {
 	type hold struct{ from, lease int64 }
+	stops := map[int]bool{} // faults that stop processes
+	for _, f := range h.Header.Faults {
+		stops[f.ID] = f.Traits.StopsProcess
+	}
 	leases := map[int64]int64{}  // of acquires that are not renewed, by operation
 	holds := map[string][]hold{} // by client
 	paused := map[string]int64{} // since when
@@ -24,7 +28,7 @@ func workedPastLease(h *checker.History, by int64) bool {
 	}
 	for _, e := range h.Events {
 		switch {
-		case e.Kind == checker.Fault && e.Fault.Name == "pause":
+		case e.Kind == checker.Fault && stops[e.Fault.ID]:
 			for _, c := range e.Fault.Targets {
 				since, was := paused[c]
 				switch {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
 )
 
@@ -18,9 +19,10 @@ type Vocabulary struct {
 	Survivable bool `json:"survivable,omitempty"`
 }
 
-// deadly are the faults that take a granted hold away behind the lock's back,
-// or move the clock that leases are counted on.
-var deadly = []string{"clock-drift", "clock-jump", "delete-key", "failover"}
+// deadly says that a fault takes a granted hold away behind the lock's back, or
+// moves the clock that leases are counted on, whatever its parameters are. A
+// restart need not: the server may keep its data.
+func deadly(t checker.Traits) bool { return t.Promotes || t.DeletesKeys || t.MovesClock }
 
 // NewVocabulary returns the faults that are named in only, or all when it is
 // empty, but for those named in without. Survivable leaves out what the
@@ -39,7 +41,7 @@ func NewVocabulary(only, without []string, survivable bool) (Vocabulary, error) 
 		switch {
 		case len(only) > 0 && !slices.Contains(only, name):
 		case slices.Contains(without, name):
-		case survivable && slices.Contains(deadly, name):
+		case survivable && deadly(traits(name)):
 		default:
 			v.Faults = append(v.Faults, name)
 		}

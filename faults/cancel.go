@@ -3,17 +3,20 @@ package faults
 import (
 	"context"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/checker"
 )
 
 // cancel ends the context of the operation a client is in: a caller that gives
 // up while a request may be under way.
-var cancel = Kind{
+var _ = register(Kind{
 	Name:    "cancel",
 	Summary: "the context of the client's current operation is cancelled",
 	Target:  "client",
+	Traits:  func(Spec) checker.Traits { return checker.Traits{Instant: true, Cancels: true} },
 	New: func(s Spec, _ Topology, _ uint64) (Fault, error) {
 		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
 			return "the operation of " + strings.Join(s.Target, ", ") + " cancelled", nil, once(resolve(s.Target, w), w.Cancel)
 		}), nil
 	},
-}
+})

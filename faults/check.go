@@ -40,20 +40,44 @@ func checkCommon(k Kind, s Spec, t Topology) error {
 	return checkParams(k, s)
 }
 
+// Takes finds a parameter of the fault by its name.
+func (k Kind) Takes(name string) (Param, bool) {
+	i := slices.IndexFunc(k.Params, func(p Param) bool { return p.Name == name })
+	if i < 0 {
+		return Param{}, false
+	}
+	return k.Params[i], true
+}
+
+// ParamNames are the names of the parameters that the fault takes.
+func (k Kind) ParamNames() []string {
+	var names []string
+	for _, p := range k.Params {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
 func checkParams(k Kind, s Spec) error {
 	for _, p := range []struct {
 		name  string
 		given bool
+		word  string // when one of a few
 	}{
-		{"peer", len(s.Peer) > 0}, {"by", s.By != 0}, {"jitter", s.Jitter != 0},
-		{"rate", s.Rate != 0}, {"data", s.Data != ""}, {"direction", s.Direction != ""},
-		{"to", s.To != ""}, {"mode", s.Mode != ""},
+		{"peer", len(s.Peer) > 0, ""}, {"by", s.By != 0, ""}, {"jitter", s.Jitter != 0, ""},
+		{"rate", s.Rate != 0, ""}, {"data", s.Data != "", s.Data}, {"direction", s.Direction != "", s.Direction},
+		{"to", s.To != "", ""}, {"mode", s.Mode != "", s.Mode},
 	} {
-		if p.given && !slices.Contains(k.Params, p.name) {
-			if len(k.Params) == 0 {
-				return fmt.Errorf("%s takes no %q: it has no parameters", k.Name, p.name)
+		param, takes := k.Takes(p.name)
+		switch {
+		case p.given && !takes && len(k.Params) == 0:
+			return fmt.Errorf("%s takes no %q: it has no parameters", k.Name, p.name)
+		case p.given && !takes:
+			return fmt.Errorf("%s takes no %q, only: %s", k.Name, p.name, strings.Join(k.ParamNames(), ", "))
+		case p.given && len(param.Words) > 0:
+			if err := oneOf(p.name, p.word, param.Words...); err != nil {
+				return err
 			}
-			return fmt.Errorf("%s takes no %q, only: %s", k.Name, p.name, strings.Join(k.Params, ", "))
 		}
 	}
 	return nil

@@ -5,16 +5,27 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/checker"
 )
 
 // clockDrift lets the clock of servers run fast or slow. When it ends the clock
 // runs true again, but keeps the time it has gained or lost.
-var clockDrift = Kind{
+var _ = register(Kind{
 	Name:    "clock-drift",
 	Summary: "a server's clock runs fast or slow",
 	Target:  "node",
-	Params:  []string{"rate"},
+	Params:  []Param{{Name: "rate"}},
 	Lasts:   true,
+	Traits: func(s Spec) checker.Traits {
+		return checker.Traits{Lasts: true, MovesClock: true, ClockRate: s.Rate}
+	},
+	NeedsServers: true,
+	RedisOnly:    func(Spec) string { return clocksUnknown },
+	Draw: func(d Dice, s *Spec) {
+		s.Rate = []float64{0.5, 0.8, 0.95, 1.05, 1.2, 1.5, 2}[d.Number(0, 6)]
+		s.For = d.Lasts()
+	},
 	Available: func(s Spec, _ Topology) error {
 		if s.Rate <= 0 || s.Rate == 1 {
 			return errors.New(`needs "rate", greater than 0 and not 1: 1.05 runs 5 % fast, 0.95 runs 5 % slow`)
@@ -30,4 +41,4 @@ var clockDrift = Kind{
 			return fmt.Sprintf("the clock of %s runs at %g times real speed", strings.Join(nodes, ", "), s.Rate), heal, err
 		}), nil
 	},
-}
+})

@@ -6,16 +6,41 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/holdfast-go/holdfast/checker"
 )
 
 // clockJump moves the clock of servers, as an operator, a step of NTP or a
 // resumed virtual machine does. Redis counts leases on that clock. A jump ends
 // a drift of the same clock.
-var clockJump = Kind{
+var _ = register(Kind{
 	Name:    "clock-jump",
 	Summary: "a server's clock jumps forward (leases end early) or back (they end late)",
 	Target:  "node",
-	Params:  []string{"by"},
+	Params:  []Param{{Name: "by"}},
+	Plural:  "clock jumps",
+	Traits: func(s Spec) checker.Traits {
+		return checker.Traits{Instant: true, MovesClock: true, ClockJump: int64(s.By)}
+	},
+	NeedsServers: true,
+	RedisOnly:    func(Spec) string { return clocksUnknown },
+	Variant: func(s Spec) string {
+		if s.By < 0 {
+			return "back"
+		}
+		return ""
+	},
+	Sweep: &Sweep{
+		Param: "clock-jump", Summary: "how far the clock jumps, in the clock-jump faults",
+		Noun: "a clock jump of %s", Label: "clock jump", Signed: true,
+		Set: func(s *Spec, by Duration) { s.By = by },
+	},
+	Draw: func(d Dice, s *Spec) {
+		s.By = d.Between(d.Lease()/4, 3*d.Lease())
+		if d.Chance(4) {
+			s.By = -s.By
+		}
+	},
 	Available: func(s Spec, _ Topology) error {
 		if s.By == 0 {
 			return errors.New(`needs "by", how far the clock jumps, such as "10s" or "-10s"`)
@@ -34,4 +59,4 @@ var clockJump = Kind{
 				once(nodes, func(node string) error { return w.SetClock(node, by, 1) })
 		}), nil
 	},
-}
+})

@@ -3,17 +3,21 @@ package faults
 import (
 	"context"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/checker"
 )
 
 // crash ends client processes as SIGKILL or a power cut does: nothing is
 // released, nothing is said.
-var crash = Kind{
+var _ = register(Kind{
 	Name:    "crash",
 	Summary: "a client process dies at once, without releasing anything",
 	Target:  "client",
+	Plural:  "crashes",
+	Traits:  func(Spec) checker.Traits { return checker.Traits{Lasts: true, EndsProcess: true} },
 	New: func(s Spec, _ Topology, _ uint64) (Fault, error) {
 		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
 			return strings.Join(s.Target, ", ") + " crashed", nil, once(resolve(s.Target, w), w.Crash)
 		}), nil
 	},
-}
+})

@@ -1,15 +1,22 @@
 package faults
 
-import "context"
+import (
+	"context"
+
+	"github.com/holdfast-go/holdfast/checker"
+)
 
 // cutReplication parts replicas from their primary, both ways. The primary
 // goes on confirming writes, and WAIT counts fewer replicas.
-var cutReplication = Kind{
-	Name:      "cut-replication",
-	Summary:   "a primary and its replicas lose sight of each other",
-	Target:    "node",
-	Lasts:     true,
-	Available: needsReplicas,
+var _ = register(Kind{
+	Name:         "cut-replication",
+	Summary:      "a primary and its replicas lose sight of each other",
+	Target:       "node",
+	Lasts:        true,
+	Traits:       func(Spec) checker.Traits { return checker.Traits{Lasts: true, HoldsReplication: true, Cuts: true} },
+	NeedsServers: true,
+	Draw:         func(d Dice, s *Spec) { s.For = d.Lasts() },
+	Available:    needsReplicas,
 	New: func(s Spec, t Topology, _ uint64) (Fault, error) {
 		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
 			links := replication(s, t, w)
@@ -20,4 +27,4 @@ var cutReplication = Kind{
 			return "replication cut between " + between(links), func() error { heal(); return nil }, nil
 		}), nil
 	},
-}
+})

@@ -5,24 +5,42 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/holdfast-go/holdfast/checker"
 )
 
 // delay makes links slow; the order of bytes is kept, as TCP keeps it.
-var delay = Kind{
+var _ = register(Kind{
 	Name:    "delay",
 	Summary: "everything on a link arrives late, by a fixed time plus or minus a jitter",
 	Target:  "link",
-	Params:  []string{"peer", "by", "jitter", "direction"},
+	Params:  []Param{{Name: "peer"}, {Name: "by"}, {Name: "jitter"}, {Name: "direction", Words: directionWords}},
 	Lasts:   true,
+	Traits: func(s Spec) checker.Traits {
+		requests, replies := held(s)
+		return checker.Traits{Lasts: true, HoldsRequests: requests, HoldsReplies: replies, Reorders: requests}
+	},
+	Sweep: &Sweep{
+		Param: "delay", Summary: "how late messages are: by of the delay faults, or the latency where there are none",
+		Noun: "a message delay of %s", Label: "message delay", Otherwise: Latency, Set: setBy,
+	},
+	Draw: func(d Dice, s *Spec) {
+		s.By, s.For = d.Between(5*time.Millisecond, d.Lease()/3), d.Lasts()
+		if d.Chance(4) {
+			s.By = d.Between(d.Lease()/3, 3*d.Lease()/2)
+		}
+		if d.Chance(2) {
+			s.Jitter = d.Between(0, time.Duration(s.By))
+		}
+		s.Peer = d.Peers()
+		s.Direction = drawDirection(d)
+	},
 	Available: func(s Spec, t Topology) error {
 		if err := positive("by", s.By, "200ms"); err != nil {
 			return err
 		}
 		if s.Jitter < 0 || s.Jitter > s.By {
 			return errors.New(`"jitter" must lie between 0 and "by"`)
-		}
-		if err := oneOf("direction", s.Direction, "both", "to-node", "to-client"); err != nil {
-			return err
 		}
 		return checkLinks(s, t, false)
 	},
@@ -37,4 +55,4 @@ var delay = Kind{
 			return fmt.Sprintf("%s more between %s", s.By, between(links)), heal, err
 		}), nil
 	},
-}
+})

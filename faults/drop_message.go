@@ -2,18 +2,24 @@ package faults
 
 import (
 	"context"
+	"time"
 
 	"github.com/Shopify/toxiproxy/v2/stream"
+
+	"github.com/holdfast-go/holdfast/checker"
 )
 
 // dropMessage loses pub/sub deliveries. Redis delivers at most once: a
 // subscriber that was reconnecting never sees the message.
-var dropMessage = Kind{
-	Name:    "drop-message",
-	Summary: "pub/sub messages to a client are lost, everything else arrives",
-	Target:  "link",
-	Params:  []string{"peer"},
-	Lasts:   true,
+var _ = register(Kind{
+	Name:      "drop-message",
+	Summary:   "pub/sub messages to a client are lost, everything else arrives",
+	Target:    "link",
+	Params:    []Param{{Name: "peer"}},
+	Lasts:     true,
+	Traits:    func(Spec) checker.Traits { return checker.Traits{Lasts: true, LosesNotices: true} },
+	RedisOnly: func(Spec) string { return channelsOnly },
+	Draw:      func(d Dice, s *Spec) { s.For = d.Between(500*time.Millisecond, 4*d.Lease()) },
 	Available: func(s Spec, t Topology) error {
 		return checkLinks(s, t, true)
 	},
@@ -28,4 +34,4 @@ var dropMessage = Kind{
 			return "pub/sub messages lost between " + between(links), heal, err
 		}), nil
 	},
-}
+})

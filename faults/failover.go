@@ -5,16 +5,68 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast/checker"
+)
+
+// The modes of a failover; crashes is the default.
+const (
+	crashes = "crash"
+	planned = "planned"
+	isolate = "isolate"
 )
 
 // failover makes a replica the primary. Replication is asynchronous: writes
 // that had not reached the replica are gone, and with them the locks they were.
-var failover = Kind{
+var _ = register(Kind{
 	Name:    "failover",
 	Summary: "a replica takes over from its primary; writes that had not reached it are lost",
 	Target:  "node",
-	Params:  []string{"to", "mode"},
+	Params:  []Param{{Name: "to"}, {Name: "mode", Words: []string{crashes, planned, isolate}}},
 	Lasts:   true,
+	Plural:  "failovers",
+	Traits: func(s Spec) checker.Traits {
+		stops := s.Mode == "" || s.Mode == crashes || s.Mode == unknown
+		return checker.Traits{
+			Instant: true, Promotes: true, LosesWrites: true, ForgetsScripts: true, StopsNode: stops, Refuses: stops,
+			Forks: s.Mode == isolate || s.Mode == unknown,
+		}
+	},
+	NeedsServers: true,
+	Variant: func(s Spec) string {
+		if s.Mode == crashes {
+			return ""
+		}
+		return s.Mode
+	},
+	Recall: func(detail string, s *Spec) {
+		switch {
+		case strings.Contains(detail, " crashed, "):
+			s.Mode = crashes
+		case strings.Contains(detail, " follows it"):
+			s.Mode = planned
+		case strings.Contains(detail, " still serves "):
+			s.Mode = isolate
+		}
+	},
+	Draw: func(d Dice, s *Spec) {
+		if d.Topology().Replicas == 0 {
+			return // the topology refuses it
+		}
+		p := d.Primary()
+		s.Target = Names{p}
+		s.To = d.Replica(p)
+		switch d.Number(0, 5) {
+		case 0:
+			s.Mode = planned
+		case 1:
+			s.Mode = isolate
+		default:
+			s.For = d.Between(500*time.Millisecond, 4000*time.Millisecond)
+		}
+	},
 	Available: func(s Spec, t Topology) error {
 		if t.Replicas == 0 {
 			return errors.New("needs a replica to take over: the topology has none (replicas: 1 or more)")
@@ -22,10 +74,7 @@ var failover = Kind{
 		if len(s.Target) != 1 {
 			return errors.New("takes one target, the primary that is replaced")
 		}
-		if err := oneOf("mode", s.Mode, "crash", "planned", "isolate"); err != nil {
-			return err
-		}
-		if s.For > 0 && s.Mode != "" && s.Mode != "crash" {
+		if s.For > 0 && s.Mode != "" && s.Mode != crashes {
 			return fmt.Errorf(`a failover of mode %s does not last: leave "for" out`, s.Mode)
 		}
 		if group := members(t, groupOf(s.Target[0])); s.To != "" && !slices.Contains(group, s.To) {
@@ -53,14 +102,14 @@ var failover = Kind{
 			return detail, heal, err
 		}), nil
 	},
-}
+})
 
 // takeOver promotes to in the place of old.
 func takeOver(w World, old, to, mode string) (detail string, heal func() error, err error) {
 	switch mode {
-	case "planned":
+	case planned:
 		return fmt.Sprintf("%s promoted, %s follows it", to, old), nil, w.HandOver(to)
-	case "isolate":
+	case isolate:
 		return fmt.Sprintf("%s promoted; %s still serves whoever can only reach it", to, old), nil, w.Promote(to)
 	}
 	if err := w.Prefer(to); err != nil {

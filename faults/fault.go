@@ -63,21 +63,6 @@ type Fault interface {
 	Strike(ctx context.Context, w World) (detail string, heal func() error, err error)
 }
 
-// Kind is one entry of the vocabulary.
-type Kind struct {
-	Name    string
-	Summary string   // one line, for "holdfast list faults" and the docs
-	Target  string   // what Target names: "client", "node", "link"
-	Params  []string // the optional keys of Spec that it understands
-	Lasts   bool     // whether For means anything
-
-	// Available says why a topology cannot carry the fault, or nil.
-	Available func(s Spec, t Topology) error
-	// New builds the fault from a Spec that Available has accepted. seed is
-	// the source of any randomness, different for every fault of a run.
-	New func(s Spec, t Topology, seed uint64) (Fault, error)
-}
-
 // Duration is a time.Duration that reads and writes as "1.5s" in YAML and JSON.
 type Duration time.Duration
 

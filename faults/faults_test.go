@@ -254,7 +254,7 @@ func TestPlannedInWords(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		want := []Planned{{ID: 1, Fault: "pause", Targets: []string{"client-1"}, When: tt.want}}
+		want := []Planned{{ID: 1, Fault: "pause", Targets: []string{"client-1"}, When: tt.want, Traits: TraitsOf(tt.spec)}}
 		if diff := cmp.Diff(want, tl.Planned()); diff != "" {
 			t.Error(diff)
 		}

@@ -3,19 +3,27 @@ package faults
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/Shopify/toxiproxy/v2/stream"
+
+	"github.com/holdfast-go/holdfast/checker"
 )
 
 // holdReply loses replies: requests arrive and are executed, what comes back
 // does not, and at the end the connections break. That is the outcome which a
 // client cannot know.
-var holdReply = Kind{
+var _ = register(Kind{
 	Name:    "hold-reply",
 	Summary: "requests are executed but their replies are lost, then the connections break",
 	Target:  "link",
-	Params:  []string{"peer"},
+	Params:  []Param{{Name: "peer"}},
 	Lasts:   true,
+	Traits:  func(Spec) checker.Traits { return checker.Traits{Lasts: true, LosesReplies: true} },
+	Draw: func(d Dice, s *Spec) {
+		s.For = d.Between(100*time.Millisecond, 3000*time.Millisecond)
+		s.Peer = d.Peers()
+	},
 	Available: func(s Spec, t Topology) error {
 		return checkLinks(s, t, true)
 	},
@@ -39,4 +47,4 @@ var holdReply = Kind{
 			return fmt.Sprintf("replies lost between %s", between(links)), heal, nil
 		}), nil
 	},
-}
+})

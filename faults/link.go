@@ -125,16 +125,39 @@ func attach(w Attacher, links []Link, dirs []stream.Direction, t toxics.Toxic) (
 	return detach, nil
 }
 
+// Values of the parameter direction; both is the default.
+const (
+	toNode   = "to-node"
+	toClient = "to-client"
+)
+
+var directionWords = []string{"both", toNode, toClient}
+
 // directions reads the parameter of that name.
 func directions(s Spec) []stream.Direction {
 	switch s.Direction {
-	case "to-node":
+	case toNode:
 		return []stream.Direction{stream.Upstream}
-	case "to-client":
+	case toClient:
 		return []stream.Direction{stream.Downstream}
 	}
 	return []stream.Direction{stream.Upstream, stream.Downstream}
 }
+
+// held says in which directions a fault of that parameter holds messages.
+func held(s Spec) (requests, replies bool) { return s.Direction != toClient, s.Direction != toNode }
+
+// drawDirection draws the parameter of that name, more often both.
+func drawDirection(d Dice) string { return []string{"", "", toNode, toClient}[d.Number(0, 3)] }
+
+// setBy sets how late a fault makes things, and keeps the jitter below that.
+func setBy(s *Spec, by Duration) { s.By, s.Jitter = by, min(s.Jitter, by) }
+
+// Why only Redis can carry some faults.
+const (
+	channelsOnly  = "messages on a channel are Redis'"
+	clocksUnknown = "nothing is known of the clocks of servers that the lock brings along"
+)
 
 // between names the links in words: "client-1 and node-1, client-1 and node-2".
 func between(links []Link) string {

@@ -3,15 +3,23 @@ package faults
 import (
 	"context"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/checker"
 )
 
 // nodeCrash kills servers; nobody is promoted in their place. When the fault
 // ends they start again with the data they had.
-var nodeCrash = Kind{
+var _ = register(Kind{
 	Name:    "node-crash",
 	Summary: "a server dies and, when the fault ends, starts again with the data it had",
 	Target:  "node",
 	Lasts:   true,
+	Plural:  "crashes of the server",
+	Traits: func(Spec) checker.Traits {
+		return checker.Traits{Lasts: true, StopsNode: true, Refuses: true, BreaksConnections: true, ForgetsScripts: true}
+	},
+	NeedsServers: true,
+	Draw:         func(d Dice, s *Spec) { s.For = d.Lasts() },
 	New: func(s Spec, _ Topology, _ uint64) (Fault, error) {
 		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
 			nodes := resolve(s.Target, w)
@@ -21,4 +29,4 @@ var nodeCrash = Kind{
 			return strings.Join(nodes, ", ") + " crashed", heal, err
 		}), nil
 	},
-}
+})

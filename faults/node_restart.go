@@ -4,32 +4,76 @@ import (
 	"context"
 	"errors"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/checker"
+)
+
+// What a restarted server has of its data.
+const (
+	keepData = "keep"
+	loseData = "lose"
 )
 
 // nodeRestart stops servers and starts them again, after For or at once, with
 // the data they had (append-only file, fsync always) or empty (no persistence,
 // or persistence that had not written yet).
-var nodeRestart = Kind{
+var _ = register(Kind{
 	Name:    "node-restart",
 	Summary: "a server restarts, keeping its data or losing it; \"for\" is how long it is down",
 	Target:  "node",
-	Params:  []string{"data"},
+	Params:  []Param{{Name: "data", Words: []string{keepData, loseData}}},
 	Lasts:   true,
+	Plural:  "restarts",
+	Traits: func(s Spec) checker.Traits {
+		return checker.Traits{
+			Instant: true, StopsNode: true, Refuses: true, BreaksConnections: true, ForgetsScripts: true, LosesWrites: s.Data != keepData,
+		}
+	},
+	NeedsServers: true,
+	RedisOnly: func(s Spec) string {
+		if s.Data == loseData {
+			return "a member that has lost what it agreed to does not start again: another takes its place"
+		}
+		return ""
+	},
+	Variant: func(s Spec) string {
+		if s.Data == loseData {
+			return "without-data"
+		}
+		return ""
+	},
+	Recall: func(detail string, s *Spec) {
+		switch {
+		case strings.HasSuffix(detail, " with its data"):
+			s.Data = keepData
+		case strings.HasSuffix(detail, " without its data"):
+			s.Data = loseData
+		}
+	},
+	Draw: func(d Dice, s *Spec) {
+		s.Data = keepData
+		if !d.Survivable() && !d.Chance(3) {
+			s.Data = loseData
+		}
+		if d.Chance(2) {
+			s.For = d.Lasts()
+		}
+	},
 	Available: func(s Spec, _ Topology) error {
 		if s.Data == "" {
 			return errors.New(`needs "data": keep or lose`)
 		}
-		return oneOf("data", s.Data, "keep", "lose")
+		return nil
 	},
 	New: func(s Spec, _ Topology, _ uint64) (Fault, error) {
 		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
-			keep := s.Data == "keep"
+			kept := s.Data == keepData
 			nodes := resolve(s.Target, w)
 			heal, err := each(nodes, func(node string) (func() error, error) {
-				return func() error { return w.StartNode(node, keep) }, w.StopNode(node)
+				return func() error { return w.StartNode(node, kept) }, w.StopNode(node)
 			})
 			with := " without its data"
-			if keep {
+			if kept {
 				with = " with its data"
 			}
 			list := strings.Join(nodes, ", ")
@@ -39,4 +83,4 @@ var nodeRestart = Kind{
 			return list + " restarted" + with, nil, heal()
 		}), nil
 	},
-}
+})

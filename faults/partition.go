@@ -3,20 +3,29 @@ package faults
 import (
 	"context"
 	"fmt"
+
+	"github.com/holdfast-go/holdfast/checker"
 )
 
 // partition cuts links. TCP loses no byte in silence: what is sent meanwhile
 // is held, and arrives when the partition heals if the connection still lives.
-var partition = Kind{
+var _ = register(Kind{
 	Name:    "partition",
 	Summary: "no byte gets from one side to the other; what was sent arrives when the partition heals",
 	Target:  "link",
-	Params:  []string{"peer", "direction"},
+	Params:  []Param{{Name: "peer"}, {Name: "direction", Words: directionWords}},
 	Lasts:   true,
+	Plural:  "partitions",
+	Traits: func(s Spec) checker.Traits {
+		requests, replies := held(s)
+		return checker.Traits{Lasts: true, HoldsRequests: requests, HoldsReplies: replies, Cuts: true, Reorders: requests}
+	},
+	Draw: func(d Dice, s *Spec) {
+		s.For = d.Lasts()
+		s.Peer = d.Peers()
+		s.Direction = drawDirection(d)
+	},
 	Available: func(s Spec, t Topology) error {
-		if err := oneOf("direction", s.Direction, "both", "to-node", "to-client"); err != nil {
-			return err
-		}
 		return checkLinks(s, t, false)
 	},
 	New: func(s Spec, t Topology, _ uint64) (Fault, error) {
@@ -31,4 +40,4 @@ var partition = Kind{
 			return fmt.Sprintf("cut between %s%s", between(links), how), heal, err
 		}), nil
 	},
-}
+})

@@ -3,16 +3,32 @@ package faults
 import (
 	"context"
 	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast/checker"
 )
 
 // pause freezes client processes, as a long garbage collection, a suspended
 // virtual machine or SIGSTOP does. A paused holder does not know that time
 // passes.
-var pause = Kind{
+var _ = register(Kind{
 	Name:    "pause",
 	Summary: "a client process freezes (GC pause, suspended VM) and goes on later as if nothing had happened",
 	Target:  "client",
 	Lasts:   true,
+	Plural:  "pauses",
+	Traits:  func(Spec) checker.Traits { return checker.Traits{Lasts: true, StopsProcess: true} },
+	Sweep: &Sweep{
+		Param: "pause", Summary: "how long the pause faults last",
+		Noun: "a pause of %s", Label: "length of the pause",
+		Set: func(s *Spec, length Duration) { s.For = length },
+	},
+	Draw: func(d Dice, s *Spec) {
+		s.For = d.Between(20*time.Millisecond, d.Lease()/5)
+		if !d.Survivable() && !d.Chance(3) {
+			s.For = d.Between(d.Lease(), 5*d.Lease()/2)
+		}
+	},
 	New: func(s Spec, _ Topology, _ uint64) (Fault, error) {
 		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
 			heal, err := each(resolve(s.Target, w), func(client string) (func() error, error) {
@@ -21,4 +37,4 @@ var pause = Kind{
 			return strings.Join(s.Target, ", ") + " paused", heal, err
 		}), nil
 	},
-}
+})

@@ -7,17 +7,28 @@ import (
 	"time"
 
 	"github.com/Shopify/toxiproxy/v2/stream"
+
+	"github.com/holdfast-go/holdfast/checker"
 )
 
 // replicationLag lets replicas fall behind: what the primary has confirmed to
 // its clients reaches them late. Acknowledgements of the replicas are not
 // delayed.
-var replicationLag = Kind{
-	Name:    "replication-lag",
-	Summary: "what a primary writes reaches its replicas late",
-	Target:  "node",
-	Params:  []string{"by", "jitter"},
-	Lasts:   true,
+var _ = register(Kind{
+	Name:         "replication-lag",
+	Summary:      "what a primary writes reaches its replicas late",
+	Target:       "node",
+	Params:       []Param{{Name: "by"}, {Name: "jitter"}},
+	Lasts:        true,
+	Traits:       func(Spec) checker.Traits { return checker.Traits{Lasts: true, HoldsReplication: true} },
+	NeedsServers: true,
+	Sweep: &Sweep{
+		Param: "lag", Summary: "how late replication is: by of the replication-lag faults, or all of it where there are none",
+		Noun: "a replication lag of %s", Label: "replication lag", Otherwise: Lag, Set: setBy,
+	},
+	Draw: func(d Dice, s *Spec) {
+		s.By, s.For = d.Between(20*time.Millisecond, 2000*time.Millisecond), d.Lasts()
+	},
 	Available: func(s Spec, t Topology) error {
 		if err := positive("by", s.By, "500ms"); err != nil {
 			return err
@@ -35,4 +46,4 @@ var replicationLag = Kind{
 			return fmt.Sprintf("replication %s late between %s", s.By, between(links)), heal, err
 		}), nil
 	},
-}
+})

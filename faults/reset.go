@@ -4,15 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/holdfast-go/holdfast/checker"
 )
 
 // reset breaks connections, as a restarted proxy or an idle timeout in a
 // firewall does. New ones can be opened at once.
-var reset = Kind{
+var _ = register(Kind{
 	Name:    "reset",
 	Summary: "the connections of a link break; new ones can be opened at once",
 	Target:  "link",
-	Params:  []string{"peer"},
+	Params:  []Param{{Name: "peer"}},
+	Traits:  func(Spec) checker.Traits { return checker.Traits{Instant: true, BreaksConnections: true} },
+	Draw:    func(d Dice, s *Spec) { s.Peer = d.Peers() },
 	Available: func(s Spec, t Topology) error {
 		return checkLinks(s, t, false)
 	},
@@ -25,7 +29,7 @@ var reset = Kind{
 			return "connections broken between " + between(links), nil, resetAll(w, links)
 		}), nil
 	},
-}
+})
 
 func resetAll(w World, links []Link) error {
 	var errs []error

@@ -6,17 +6,24 @@ import (
 	"time"
 
 	"github.com/Shopify/toxiproxy/v2/stream"
+
+	"github.com/holdfast-go/holdfast/checker"
 )
 
 // slowSubscribe delays subscriptions. A lock that subscribes and then waits,
 // without trying again once the subscription stands, sleeps through a release
 // that came between.
-var slowSubscribe = Kind{
-	Name:    "slow-subscribe",
-	Summary: "a client's SUBSCRIBE reaches the server late",
-	Target:  "link",
-	Params:  []string{"peer", "by"},
-	Lasts:   true,
+var _ = register(Kind{
+	Name:      "slow-subscribe",
+	Summary:   "a client's SUBSCRIBE reaches the server late",
+	Target:    "link",
+	Params:    []Param{{Name: "peer"}, {Name: "by"}},
+	Lasts:     true,
+	Traits:    func(Spec) checker.Traits { return checker.Traits{Lasts: true, HoldsSubscriptions: true} },
+	RedisOnly: func(Spec) string { return channelsOnly },
+	Draw: func(d Dice, s *Spec) {
+		s.By, s.For = d.Between(50*time.Millisecond, 1500*time.Millisecond), d.Between(500*time.Millisecond, 2*d.Lease())
+	},
 	Available: func(s Spec, t Topology) error {
 		if err := positive("by", s.By, "500ms"); err != nil {
 			return err
@@ -34,4 +41,4 @@ var slowSubscribe = Kind{
 			return fmt.Sprintf("subscriptions %s late between %s", s.By, between(links)), heal, err
 		}), nil
 	},
-}
+})

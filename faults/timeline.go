@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/holdfast-go/holdfast/checker"
 )
 
 // Timeline makes the faults of a scenario strike when their time or their
@@ -39,6 +41,7 @@ type Planned struct {
 	Fault   string
 	Targets []string
 	When    string // in words
+	Traits  checker.Traits
 }
 
 // Strike is one thing that happened to a planned fault.
@@ -137,7 +140,7 @@ func mix(seed, n uint64) uint64 {
 func (tl *Timeline) Planned() []Planned {
 	var out []Planned
 	for _, e := range tl.entries {
-		out = append(out, Planned{ID: e.id, Fault: e.spec.Fault, Targets: targets(e.spec), When: When(e.spec)})
+		out = append(out, Planned{ID: e.id, Fault: e.spec.Fault, Targets: targets(e.spec), When: When(e.spec), Traits: TraitsOf(e.spec)})
 	}
 	return out
 }

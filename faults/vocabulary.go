@@ -4,30 +4,35 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync"
 )
 
-// Vocabulary lists every kind of fault, sorted by name.
-func Vocabulary() []Kind {
-	kinds := []Kind{
-		cancel, clockDrift, clockJump, crash, cutReplication, delay, deleteKey,
-		dropMessage, failover, holdReply, nodeCrash, nodeRestart, partition,
-		pause, replicationLag, reset, scriptFlush, slowSubscribe,
-	}
-	for i := range kinds {
-		kinds[i] = checked(kinds[i])
-	}
+// kinds are the faults as their files register them.
+var kinds []Kind
+
+// register adds a kind of fault to the vocabulary.
+func register(k Kind) struct{} {
+	kinds = append(kinds, checked(k))
+	return struct{}{}
+}
+
+// vocabulary is every kind by name. Nothing is registered after the package's
+// variables are set.
+var vocabulary = sync.OnceValue(func() []Kind {
 	slices.SortFunc(kinds, func(a, b Kind) int { return cmp.Compare(a.Name, b.Name) })
 	return kinds
-}
+})
+
+// Vocabulary lists every kind of fault, sorted by name.
+func Vocabulary() []Kind { return slices.Clone(vocabulary()) }
 
 // Lookup finds a kind of fault by its name.
 func Lookup(name string) (Kind, bool) {
-	for _, k := range Vocabulary() {
-		if k.Name == name {
-			return k, true
-		}
+	i, ok := slices.BinarySearchFunc(vocabulary(), name, func(k Kind, name string) int { return cmp.Compare(k.Name, name) })
+	if !ok {
+		return Kind{}, false
 	}
-	return Kind{}, false
+	return vocabulary()[i], true
 }
 
 // checked puts the checks that every fault shares before the kind's own.

@@ -16,7 +16,8 @@ type facts struct {
 	overlaps []overlap       // by From
 	lost     []lostUpdate
 	faults   []faultSpan
-	handoffs []int64 // from a release to the next waiter's grant, in ns
+	traits   map[int]checker.Traits // of the planned faults, by id
+	handoffs []int64                // from a release to the next waiter's grant, in ns
 	ops      map[int64]*operation
 	clients  []string            // in natural order
 	owners   map[string][]string // of each client, in natural order
@@ -46,6 +47,7 @@ type lostUpdate struct {
 // faultSpan is a fault from start to end; to is the end of the run when it
 // never healed. An instant has from == to.
 type faultSpan struct {
+	checker.Traits
 	id       int
 	name     string
 	targets  []string
@@ -56,14 +58,11 @@ type faultSpan struct {
 	failed   bool
 }
 
-// untilHealed are the faults that go on when the history has no end of them.
-var untilHealed = map[string]bool{
-	"pause": true, "partition": true, "delay": true, "replication-lag": true,
-	"cut-replication": true, "slow-subscribe": true, "clock-drift": true,
-}
-
 func newFacts(h *checker.History) *facts {
-	f := &facts{h: h, ops: make(map[int64]*operation, len(h.Events)/3), owners: map[string][]string{}}
+	f := &facts{h: h, ops: make(map[int64]*operation, len(h.Events)/3), owners: map[string][]string{}, traits: map[int]checker.Traits{}}
+	for _, p := range h.Header.Faults {
+		f.traits[p.ID] = p.Traits
+	}
 	if len(h.Events) > 0 {
 		f.begin, f.end = h.Events[0].Time, h.Events[len(h.Events)-1].Time
 	}
@@ -94,7 +93,7 @@ func newFacts(h *checker.History) *facts {
 		slices.SortFunc(o, natural)
 	}
 	for i := range f.faults {
-		if x := &f.faults[i]; !x.lasted && !x.failed && untilHealed[x.name] {
+		if x := &f.faults[i]; !x.lasted && !x.failed && x.Lasts && !x.EndsProcess {
 			x.to, x.lasted, x.open = f.end, true, true
 		}
 	}
@@ -136,7 +135,7 @@ func (f *facts) fault(e *checker.Event) {
 		return
 	}
 	f.faults = append(f.faults, faultSpan{
-		id: x.ID, name: x.Name, targets: x.Targets, detail: x.Detail,
+		Traits: f.traits[x.ID], id: x.ID, name: x.Name, targets: x.Targets, detail: x.Detail,
 		from: e.Time, to: e.Time, failed: x.Phase == checker.PhaseFailed,
 	})
 }
@@ -201,22 +200,19 @@ func (f *facts) findHandoffs() {
 func (f *facts) downs(node string) []faultSpan {
 	var out []faultSpan
 	for _, x := range f.faults {
-		if x.failed || !slices.Contains(x.targets, node) {
+		if x.failed || !x.StopsNode || !slices.Contains(x.targets, node) {
 			continue
 		}
-		switch {
-		case x.name == "node-crash", x.name == "failover" && strings.Contains(x.detail, node+" crash"):
-			if !x.lasted {
-				x.to = f.end
-			}
-			out = append(out, x)
-		case x.name == "node-restart" && len(out) > 0:
-			if last := &out[len(out)-1]; last.to > x.from {
-				last.to = x.from
-			}
-		case x.name == "node-restart" && x.lasted: // down in between
-			out = append(out, x)
+		if n := len(out); n > 0 {
+			out[n-1].to = min(out[n-1].to, x.from)
 		}
+		if x.Instant && !x.Promotes && !x.lasted {
+			continue // it started again at once
+		}
+		if !x.lasted {
+			x.to = f.end
+		}
+		out = append(out, x)
 	}
 	return out
 }
@@ -225,7 +221,7 @@ func (f *facts) downs(node string) []faultSpan {
 func (f *facts) pauses(client string) []faultSpan {
 	var out []faultSpan
 	for _, x := range f.faults {
-		if x.name == "pause" && !x.failed && slices.Contains(x.targets, client) {
+		if x.StopsProcess && !x.failed && slices.Contains(x.targets, client) {
 			out = append(out, x)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/faults"
 )
 
 // recorder builds a history by hand, in any order; times are in milliseconds.
@@ -84,6 +85,9 @@ func (r *recorder) note(ms float64, f checker.Func, client, message string) {
 func (r *recorder) end(ms float64) *checker.History {
 	r.add(ms, checker.Event{Kind: checker.End, End: &checker.EndEvent{}})
 	slices.SortStableFunc(r.h.Events, func(a, b checker.Event) int { return cmp.Compare(a.Time, b.Time) })
+	if err := faults.Recall(&r.h.Header, r.h.Events); err != nil {
+		panic(err)
+	}
 	return &r.h
 }
 

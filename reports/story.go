@@ -332,7 +332,7 @@ func (t *teller) fault(e *checker.Event) {
 			}
 		}
 		t.say(e, decisive, "Fault: %s%s%s.", what, lasts, detail).fault = true
-		if x.Name == "failover" {
+		if t.f.traits[x.ID].Promotes {
 			t.notReplicated(e)
 		}
 	}

@@ -214,7 +214,7 @@ func (t *timeline) serverLanes() []lane {
 		}
 		primary[k] = primary[k] || s.Role != "replica"
 	}
-	failover := slices.ContainsFunc(t.f.faults, func(x faultSpan) bool { return x.name == "failover" })
+	failover := slices.ContainsFunc(t.f.faults, func(x faultSpan) bool { return x.Promotes })
 	slices.SortStableFunc(all, func(a, b at) int { return natural(a.node, b.node) })
 	var out []lane
 	for _, k := range all {

@@ -15,15 +15,6 @@ func (s *Subject) ownServers() *worker.OwnServers {
 	return s.guest.Servers
 }
 
-// aboutRedis says why servers that are no Redis cannot carry a fault, by name.
-var aboutRedis = map[string]string{
-	"drop-message":   "messages on a channel are Redis'",
-	"slow-subscribe": "messages on a channel are Redis'",
-	"script-flush":   "scripts are Redis'",
-	"clock-jump":     "nothing is known of the clocks of servers that the lock brings along",
-	"clock-drift":    "nothing is known of the clocks of servers that the lock brings along",
-}
-
 // carriedByForeign says whether servers that a lock brings along can carry the
 // scenario, and else why not.
 func (s *Scenario) carriedByForeign() (ok bool, reason string) {
@@ -31,12 +22,10 @@ func (s *Scenario) carriedByForeign() (ok bool, reason string) {
 		return false, "it is about a Redis Cluster, and the lock brings its own servers along"
 	}
 	for _, f := range s.Faults {
-		switch {
-		case aboutRedis[f.Fault] != "":
-			return false, aboutRedis[f.Fault]
-		case f.Fault == "node-restart" && f.Data == "lose":
-			return false, "a member that has lost what it agreed to does not start again: another takes its place"
-		case f.On != nil && slices.Contains([]string{faults.Received, faults.Executed}, f.On.Moment):
+		if k, _ := faults.Lookup(f.Fault); k.RedisOnly != nil && k.RedisOnly(f) != "" {
+			return false, k.RedisOnly(f)
+		}
+		if f.On != nil && slices.Contains([]string{faults.Received, faults.Executed}, f.On.Moment) {
 			return false, "it waits for a request at a server, and what a request says is known of Redis only"
 		}
 	}

@@ -77,9 +77,9 @@ func suitsGuest(d *worker.Description, s *Scenario) (ok bool, reason string) {
 	switch {
 	case s.Topology.Cluster && !d.CanReach(worker.ThroughCluster):
 		return false, "its client is not one for a cluster"
-	case s.has("cancel") && !d.Claims.Cancels:
+	case s.has(func(t checker.Traits) bool { return t.Cancels }) && !d.Claims.Cancels:
 		return false, "it does not claim that an operation can be cancelled"
-	case s.has("drop-message", "slow-subscribe") && !d.Claims.Messages:
+	case s.has(func(t checker.Traits) bool { return t.LosesNotices || t.HoldsSubscriptions }) && !d.Claims.Messages:
 		return false, "its waiters are not woken by messages"
 	case s.closes() && !d.Claims.Closes:
 		return false, "it does not claim that it can be closed while it is in use"
@@ -89,9 +89,9 @@ func suitsGuest(d *worker.Description, s *Scenario) (ok bool, reason string) {
 	return true, ""
 }
 
-// has says whether there is a fault of one of the kinds.
-func (s *Scenario) has(kinds ...string) bool {
-	return slices.ContainsFunc(s.Faults, func(f faults.Spec) bool { return slices.Contains(kinds, f.Fault) })
+// has says whether there is a fault with certain traits.
+func (s *Scenario) has(traits func(checker.Traits) bool) bool {
+	return slices.ContainsFunc(s.Faults, func(f faults.Spec) bool { return traits(faults.TraitsOf(f)) })
 }
 
 // aboutCommands says that a fault of the scenario waits for a command of Redis,

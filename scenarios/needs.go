@@ -21,18 +21,11 @@ type needs struct {
 func (s *Scenario) needs(sub *Subject) needs {
 	n := needs{replicas: sub.acks || s.Topology.Cluster || sub.guest != nil && sub.guest.Acks && s.Topology.Replicas > 0}
 	for _, f := range s.Faults {
-		switch f.Fault {
-		case "failover":
-			n.replicas, n.sentinels, n.persist = true, !s.Topology.Cluster, true
-		case "cut-replication", "replication-lag":
-			n.replicas = true
-		case "node-crash":
-			n.persist = true
-		case "node-restart":
-			n.persist = n.persist || f.Data == "keep"
-		case "clock-jump", "clock-drift":
-			n.clocks = true
-		}
+		t := faults.TraitsOf(f)
+		n.replicas = n.replicas || t.Promotes || t.HoldsReplication
+		n.sentinels = n.sentinels || t.Promotes && !s.Topology.Cluster
+		n.persist = n.persist || t.Promotes || t.StopsNode && !t.LosesWrites
+		n.clocks = n.clocks || t.MovesClock
 		if f.On != nil && (f.On.Moment == faults.Received || f.On.Moment == faults.Executed) {
 			n.moments = true
 		}

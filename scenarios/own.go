@@ -12,12 +12,6 @@ import (
 	"github.com/holdfast-go/holdfast/live"
 )
 
-// harmless are the faults that need no control of a server: they strike client
-// processes, their links, and the lock's own keys.
-var harmless = []string{
-	"pause", "crash", "cancel", "partition", "delay", "hold-reply", "reset", "drop-message", "slow-subscribe", "delete-key",
-}
-
 // carriedBy says whether the scenario can be played with a lock on servers of
 // the user's own, and else why not.
 func (s *Scenario) carriedBy(own *live.Own, sub *Subject) (ok bool, reason string) {
@@ -36,7 +30,7 @@ func (s *Scenario) carriedBy(own *live.Own, sub *Subject) (ok bool, reason strin
 	case sub.acks && own.Replicas(groups) < s.Workload.Acks:
 		return false, fmt.Sprintf("it waits for %d replicas, and the server given with --redis has %d that are online", s.Workload.Acks, own.Replicas(groups))
 	}
-	if i := slices.IndexFunc(s.Faults, func(f faults.Spec) bool { return !slices.Contains(harmless, f.Fault) }); i >= 0 {
+	if i := slices.IndexFunc(s.Faults, func(f faults.Spec) bool { k, _ := faults.Lookup(f.Fault); return k.NeedsServers }); i >= 0 {
 		return false, s.Faults[i].Fault + " needs control of the servers, and those given with --redis are your own"
 	}
 	for _, f := range s.Faults {
@@ -47,10 +41,11 @@ func (s *Scenario) carriedBy(own *live.Own, sub *Subject) (ok bool, reason strin
 	return true, ""
 }
 
-// outOfReach says why a fault of a harmless kind cannot strike what it is aimed
-// at, or "".
+// outOfReach says why a fault that needs no control of a server cannot strike
+// what it is aimed at, or "".
 func outOfReach(f faults.Spec) string {
 	server := func(name string) bool { return !strings.HasPrefix(name, "client-") }
+	k, _ := faults.Lookup(f.Fault)
 	named := slices.Concat(f.Target, f.Peer)
 	if f.On != nil {
 		named = append(named, f.On.Node)
@@ -58,7 +53,7 @@ func outOfReach(f faults.Spec) string {
 	switch {
 	case slices.ContainsFunc(named, func(name string) bool { return strings.Contains(name, "-replica-") }):
 		return f.Fault + " is about a replica, and those of your own servers are left alone"
-	case f.Fault != "delete-key" && slices.ContainsFunc(f.Target, server) && (len(f.Peer) == 0 || slices.ContainsFunc(f.Peer, server)):
+	case k.Target == "link" && slices.ContainsFunc(f.Target, server) && (len(f.Peer) == 0 || slices.ContainsFunc(f.Peer, server)):
 		return f.Fault + " is about a link between servers, and those given with --redis are your own"
 	}
 	return ""

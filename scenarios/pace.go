@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
 )
 
@@ -42,9 +43,9 @@ func (s *Scenario) Pace(l *Subject) float64 {
 // about.
 func (s *Scenario) suitable(l *Subject) float64 {
 	switch {
-	case s.has("failover"):
+	case s.has(func(t checker.Traits) bool { return t.Promotes }):
 		return unhurried
-	case l.ownServers() != nil, s.needs(l).replicas && s.has("node-restart", "node-crash"):
+	case l.ownServers() != nil, s.needs(l).replicas && s.has(func(t checker.Traits) bool { return t.StopsNode }):
 		return asWritten
 	case l.groups > 1 && l.claims(s).Quorum == l.groups:
 		return brisk

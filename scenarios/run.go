@@ -81,7 +81,7 @@ func (r *run) header(version string) checker.Header {
 		h.TimeScale = s.scale
 	}
 	for _, p := range r.timeline.Planned() {
-		h.Faults = append(h.Faults, checker.PlannedFault{ID: p.ID, Fault: p.Fault, Targets: p.Targets, When: p.When})
+		h.Faults = append(h.Faults, checker.PlannedFault{ID: p.ID, Fault: p.Fault, Targets: p.Targets, When: p.When, Traits: p.Traits})
 	}
 	return h
 }

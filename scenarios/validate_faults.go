@@ -13,11 +13,6 @@ import (
 var (
 	momentNames = faults.Moments()
 	opNames     = []string{"acquire", "release", "inspect", "background"}
-	choices     = map[string][]string{
-		"data":      {"keep", "lose"},
-		"direction": {"both", "to-node", "to-client"},
-		"mode":      {"crash", "planned", "isolate"},
-	}
 )
 
 // commandName is a Redis command as the servers know it.
@@ -170,15 +165,16 @@ func (v validator) params(path string, spec faults.Spec, kind faults.Kind) error
 		if !v.d.has(at) {
 			continue
 		}
-		if !slices.Contains(kind.Params, p.key) {
+		param, takes := kind.Takes(p.key)
+		if !takes {
 			hint := "it takes no parameters"
 			if len(kind.Params) > 0 {
-				hint = "it takes " + strings.Join(kind.Params, ", ")
+				hint = "it takes " + strings.Join(kind.ParamNames(), ", ")
 			}
 			return v.atKey(at, hint, "%s does not take %s", spec.Fault, p.key)
 		}
-		if allowed := choices[p.key]; allowed != nil && !slices.Contains(allowed, p.is) {
-			return v.at(at, didYouMean(p.is, allowed), "%q is not a %s", p.is, p.key)
+		if len(param.Words) > 0 && !slices.Contains(param.Words, p.is) {
+			return v.at(at, didYouMean(p.is, param.Words), "%q is not a %s", p.is, p.key)
 		}
 	}
 	if spec.Rate < 0 || v.d.has(path+".rate") && spec.Rate == 0 {

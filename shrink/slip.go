@@ -27,8 +27,7 @@ func impatient(s *scenarios.Scenario) bool {
 func endless(s *scenarios.Scenario) int {
 	n := 0
 	for _, f := range s.Faults {
-		// Without a time these two are over at once.
-		if k, _ := faults.Lookup(f.Fault); k.Lasts && f.For == 0 && f.Fault != "node-restart" && f.Fault != "failover" {
+		if k, _ := faults.Lookup(f.Fault); k.Lasts && f.For == 0 && !k.Traits(f).Instant {
 			n++
 		}
 	}

@@ -160,7 +160,7 @@ func (p Param) parse(word string) (Value, error) {
 	if err != nil {
 		return 0, fmt.Errorf("%q is no value of %s: a time, such as 500ms or 1.5s", word, p.Name)
 	}
-	if d.Abs() > maxTime || (d <= 0 && p.Name != "clock-jump") || d == 0 {
+	if d.Abs() > maxTime || (d <= 0 && !p.signed) || d == 0 {
 		return 0, fmt.Errorf("%s is no value of %s: a time above 0, at most %s", word, p.Name, maxTime)
 	}
 	return Value(d), nil

@@ -5,6 +5,7 @@
 package sweep
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -25,25 +26,26 @@ type Param struct {
 	Count   bool   // a number of things, not a time
 	noun    string // how a sentence says it, around the value
 	label   string // of an axis
+	signed  bool   // it may be below 0
 	set     func(s *scenarios.Scenario, v Value) error
 }
 
 // Params lists the parameters, by name.
 func Params() []Param {
-	return []Param{
+	all := []Param{
 		{Name: "acks", Summary: "how many replicas must confirm a grant, for locks that wait for them", Count: true,
 			noun: "grants that %s must confirm", label: "replicas that must confirm", set: setAcks},
-		{Name: "clock-jump", Summary: "how far the clock jumps, in the clock-jump faults", noun: "a clock jump of %s", label: "clock jump",
-			set: ofFaults("clock-jump", func(f *faults.Spec, v faults.Duration) { f.By = v })},
-		{Name: "delay", Summary: "how late messages are: by of the delay faults, or the latency where there are none",
-			noun: "a message delay of %s", label: "message delay", set: setDelay},
 		{Name: "hold", Summary: "how long every client works in its critical sections", noun: "holds of %s", label: "length of a hold", set: setHold},
-		{Name: "lag", Summary: "how late replication is: by of the replication-lag faults, or all of it where there are none", noun: "a replication lag of %s", label: "replication lag", set: setLag},
 		{Name: "lease", Summary: "the lease of the workload, or TTL", noun: "a lease of %s", label: "lease", set: setLease},
-		{Name: "pause", Summary: "how long the pause faults last", noun: "a pause of %s", label: "length of the pause",
-			set: ofFaults("pause", func(f *faults.Spec, v faults.Duration) { f.For = v })},
 		{Name: "replicas", Summary: "how many replicas each primary has", Count: true, noun: "%s", label: "replicas", set: setReplicas},
 	}
+	for _, k := range faults.Vocabulary() {
+		if s := k.Sweep; s != nil {
+			all = append(all, Param{Name: s.Param, Summary: s.Summary, noun: s.Noun, label: s.Label, signed: s.Signed, set: ofFaults(k)})
+		}
+	}
+	slices.SortFunc(all, func(a, b Param) int { return cmp.Compare(a.Name, b.Name) })
+	return all
 }
 
 func paramNames() []string {
@@ -68,30 +70,32 @@ func findParam(name string) (Param, error) {
 	return Param{}, fmt.Errorf("unknown parameter %q\nhint: %s", name, hint)
 }
 
-// ofFaults sets something in every fault of a kind.
-func ofFaults(kind string, set func(f *faults.Spec, v faults.Duration)) func(*scenarios.Scenario, Value) error {
+// ofFaults sets something in every fault of a kind, or where there is none in
+// the topology.
+func ofFaults(k faults.Kind) func(*scenarios.Scenario, Value) error {
 	return func(s *scenarios.Scenario, v Value) error {
 		found := false
 		for i := range s.Faults {
-			if s.Faults[i].Fault == kind {
-				set(&s.Faults[i], faults.Duration(v))
+			if s.Faults[i].Fault == k.Name {
+				k.Sweep.Set(&s.Faults[i], faults.Duration(v))
 				found = true
 			}
 		}
-		if !found {
-			return fmt.Errorf("it has no fault %s", kind)
+		switch {
+		case found:
+			return nil
+		case k.Sweep.Otherwise == faults.Latency:
+			return setLatency(s, v)
+		case k.Sweep.Otherwise == faults.Lag:
+			return setLag(s, v)
 		}
-		return nil
+		return fmt.Errorf("it has no fault %s", k.Name)
 	}
 }
 
-// setDelay leaves a quarter of spread to messages that all have the delay, as
+// setLatency leaves a quarter of spread to messages that all have the delay, as
 // the lag of replication has.
-func setDelay(s *scenarios.Scenario, v Value) error {
-	err := ofFaults("delay", func(f *faults.Spec, by faults.Duration) { f.By, f.Jitter = by, min(f.Jitter, by) })(s, v)
-	if err == nil {
-		return nil
-	}
+func setLatency(s *scenarios.Scenario, v Value) error {
 	if time.Duration(v) < 10*time.Microsecond {
 		return errors.New("a message takes 10µs at least")
 	}
@@ -112,10 +116,6 @@ func setHold(s *scenarios.Scenario, v Value) error {
 }
 
 func setLag(s *scenarios.Scenario, v Value) error {
-	err := ofFaults("replication-lag", func(f *faults.Spec, by faults.Duration) { f.By, f.Jitter = by, min(f.Jitter, by) })(s, v)
-	if err == nil {
-		return nil
-	}
 	if s.Topology.Replicas == 0 {
 		return errors.New("it has no replica, so there is no replication to be late")
 	}

@@ -3,7 +3,6 @@ package sweep
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -101,13 +100,16 @@ func clone(s *scenarios.Scenario) (*scenarios.Scenario, error) {
 // events is what a run has one of, in the plural: the fault that the scenario
 // is about, or the run itself.
 func (p *Plan) events() string {
-	words := map[string]string{
-		"failover": "failovers", "pause": "pauses", "clock-jump": "clock jumps", "node-crash": "crashes of the server",
-		"node-restart": "restarts", "partition": "partitions", "crash": "crashes",
+	var words []string
+	targets := 0
+	for _, f := range p.Scenario.Faults {
+		if k, _ := faults.Lookup(f.Fault); k.Plural != "" {
+			words = append(words, k.Plural)
+			targets += len(f.Target)
+		}
 	}
-	kinds := slices.DeleteFunc(slices.Clone(p.Scenario.Faults), func(f faults.Spec) bool { return words[f.Fault] == "" })
-	if len(kinds) != 1 || len(kinds[0].Target) != 1 {
+	if len(words) != 1 || targets != 1 {
 		return "runs"
 	}
-	return words[kinds[0].Fault]
+	return words[0]
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/rundir"
 )
 
@@ -100,6 +101,9 @@ func decodeInto(ctx context.Context, in io.Reader, w *watcher, events chan<- che
 		return err
 	}
 	w.header = d.Header()
+	if err := faults.Recall(&w.header, nil); err != nil {
+		return err
+	}
 	if w.online, err = checker.NewOnline(w.header); err != nil {
 		return err
 	}

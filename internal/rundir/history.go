@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/whole"
 )
 
@@ -48,7 +49,8 @@ func (e *DamagedError) Error() string {
 // Unwrap returns what the unpacking failed with.
 func (e *DamagedError) Unwrap() error { return e.err }
 
-// Decode reads a history from r; name is for errors.
+// Decode reads a history from r; name is for errors. The faults of a history of
+// an older version get their traits.
 func Decode(name string, decode func(io.Reader) (*checker.History, error), r io.Reader) (*checker.History, error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	var src io.Reader = in
@@ -58,6 +60,9 @@ func Decode(name string, decode func(io.Reader) (*checker.History, error), r io.
 		src = unpacked
 	}
 	h, err := decode(src)
+	if err == nil {
+		err = faults.Recall(&h.Header, h.Events)
+	}
 	var invalid *checker.InvalidError
 	var damaged *DamagedError
 	switch {

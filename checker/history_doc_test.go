@@ -1,0 +1,22 @@
+package checker
+
+import (
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// Whoever records histories of their own finds every trait in the guide.
+func TestEveryTraitIsDocumented(t *testing.T) {
+	guide, err := os.ReadFile("../docs/history.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[Traits]()) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if !strings.Contains(string(guide), "| `"+name+"` |") {
+			t.Errorf("docs/history.md does not have %s", name)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package checker
+
+import "testing"
+
+// traitsOf are the traits of the faults that strike in tests: what package
+// faults says of them, which imports this one.
+var traitsOf = map[string]Traits{
+	"cancel":          {Instant: true, Cancels: true},
+	"clock-drift":     {Lasts: true, MovesClock: true},
+	"clock-jump":      {Instant: true, MovesClock: true},
+	"crash":           {Lasts: true, EndsProcess: true},
+	"cut-replication": {Lasts: true, HoldsReplication: true, Cuts: true},
+	"delay":           {Lasts: true, HoldsRequests: true, HoldsReplies: true, Reorders: true},
+	"delete-key":      {Instant: true, DeletesKeys: true},
+	"drop-message":    {Lasts: true, LosesNotices: true},
+	"failover":        {Instant: true, Promotes: true, Forks: true, LosesWrites: true, ForgetsScripts: true, StopsNode: true, Refuses: true},
+	"hold-reply":      {Lasts: true, LosesReplies: true},
+	"node-crash":      {Lasts: true, StopsNode: true, Refuses: true, BreaksConnections: true, ForgetsScripts: true},
+	"node-restart":    {Instant: true, StopsNode: true, Refuses: true, BreaksConnections: true, ForgetsScripts: true, LosesWrites: true},
+	"partition":       {Lasts: true, HoldsRequests: true, HoldsReplies: true, Cuts: true, Reorders: true},
+	"pause":           {Lasts: true, StopsProcess: true},
+	"replication-lag": {Lasts: true, HoldsReplication: true},
+	"reset":           {Instant: true, BreaksConnections: true},
+	"script-flush":    {Instant: true, ForgetsScripts: true},
+	"slow-subscribe":  {Lasts: true, HoldsSubscriptions: true},
+}
+
+// planned gives the faults of a history their traits, and lists those in its
+// header that struck.
+func planned(h *History) {
+	listed := map[int]bool{}
+	faults := append([]PlannedFault(nil), h.Header.Faults...)
+	for _, f := range faults {
+		listed[f.ID] = true
+	}
+	for _, e := range h.Events {
+		if e.Kind == Fault && e.Fault.Phase == PhaseStart && !listed[e.Fault.ID] {
+			listed[e.Fault.ID] = true
+			faults = append(faults, PlannedFault{ID: e.Fault.ID, Fault: e.Fault.Name})
+		}
+	}
+	for i := range faults {
+		faults[i].Traits = traitsOf[faults[i].Fault] // none make it invalid
+	}
+	h.Header.Faults = faults
+}
+
+// A judge cannot know what a fault without traits excuses: it must not guess.
+func TestFaultsWithoutTraitsAreInvalid(t *testing.T) {
+	for what, traits := range map[string]Traits{"none": {}, "both ends": {Instant: true, Lasts: true}} {
+		h := story(t, leased(nil), "0 c1 acquire\n1 c1 ok count=1\n2 fault start 1 pause c1")
+		h.Header.Faults[0].Traits = traits
+		if _, err := Judge(h, Options{}); err == nil {
+			t.Errorf("%s: it was judged", what)
+		}
+		if _, err := NewOnline(h.Header); err == nil {
+			t.Errorf("%s: it was judged while it was written", what)
+		}
+	}
+	h := story(t, leased(nil), "0 c1 acquire\n1 c1 ok count=1\n2 fault start 1 pause c1")
+	h.Header.Faults = nil
+	if _, err := Judge(h, Options{}); err == nil {
+		t.Error("a history was judged in which a fault strikes that its header does not list")
+	}
+}

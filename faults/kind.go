@@ -1,0 +1,129 @@
+package faults
+
+import (
+	"time"
+
+	"github.com/holdfast-go/holdfast/checker"
+)
+
+// Kind is one entry of the vocabulary: all that is known about a fault. No
+// other package knows a fault by its name.
+type Kind struct {
+	Name    string
+	Summary string  // one line, for "holdfast list faults" and the docs
+	Plural  string  // "failovers", where a sweep counts what a scenario is about; "" for a fault that only adds to it
+	Target  string  // what Target names: "client", "node", "link"
+	Params  []Param // the optional keys of Spec that it understands
+	Lasts   bool    // whether For means anything
+
+	// Traits say what the fault can do, in the words that judges understand.
+	Traits func(s Spec) checker.Traits
+	// NeedsServers says that it takes control of the servers themselves: control
+	// of client processes, their links and the lock's own keys is not enough.
+	NeedsServers bool
+	// RedisOnly says why only Redis can carry the fault, or "", for locks that
+	// bring other servers along; nil: others can carry it too.
+	RedisOnly func(s Spec) (why string)
+	// Variant names the way in which a Spec strikes, where that makes another
+	// hazard of it; nil: all its ways are one hazard.
+	Variant func(s Spec) string
+	// Recall reads parameters back from the words of Strike, for histories
+	// that do not have the traits of their faults; nil: nothing is in them.
+	Recall func(detail string, s *Spec)
+	// Sweep is the parameter that a sweep can vary, or nil.
+	Sweep *Sweep
+	// Draw draws the parameters for a run that nobody has thought of, apart
+	// from target and time; nil: it has none.
+	Draw func(d Dice, s *Spec)
+
+	// Available says why a topology cannot carry the fault, or nil.
+	Available func(s Spec, t Topology) error
+	// New builds the fault from a Spec that Available has accepted. seed is
+	// the source of any randomness, different for every fault of a run.
+	New func(s Spec, t Topology, seed uint64) (Fault, error)
+}
+
+// Param is an optional key of a Spec.
+type Param struct {
+	Name  string
+	Words []string // those it may be, where it is one of a few
+}
+
+// Sweep is a number of a fault that a sweep can vary.
+type Sweep struct {
+	Param   string // its name on the command line
+	Summary string // one line, for the help and the docs
+	Noun    string // how a sentence says it, around the value
+	Label   string // of an axis
+	Signed  bool   // it may be below 0
+	Set     func(s *Spec, v Duration)
+	// Otherwise is what is set in a scenario without the fault: [Latency],
+	// [Lag], or nothing.
+	Otherwise string
+}
+
+// What a [Sweep] sets of a topology in which its fault does not strike.
+const (
+	Latency = "latency"
+	Lag     = "lag"
+)
+
+// Dice draw the parameters of a fault. The same numbers in the same order give
+// the same fault.
+type Dice interface {
+	Number(lo, hi int) int
+	Chance(n int) bool // true once in n times
+	Between(lo, hi time.Duration) Duration
+	Lasts() Duration // how long a fault lasts: a moment, a good part of a lease, or past it
+
+	Lease() time.Duration // of the run
+	Topology() Topology
+	Survivable() bool // the reference lock has to survive the run
+	Primary() string
+	Replica(of string) string // there must be one
+	Peers() Names             // the other side of a client's links
+}
+
+// unknown stands for a parameter that nobody knows any more.
+const unknown = "?"
+
+// Possible are the traits that the fault may have, whatever its parameters are.
+func (k Kind) Possible() checker.Traits {
+	return k.Traits(k.unknown())
+}
+
+func (k Kind) unknown() Spec {
+	s := Spec{Fault: k.Name}
+	for _, p := range k.Params {
+		switch p.Name {
+		case "data":
+			s.Data = unknown
+		case "direction":
+			s.Direction = unknown
+		case "mode":
+			s.Mode = unknown
+		}
+	}
+	return s
+}
+
+// TraitsOf are the traits of a fault as a scenario declares it; none for a
+// fault that does not exist.
+func TraitsOf(s Spec) checker.Traits {
+	k, ok := Lookup(s.Fault)
+	if !ok {
+		return checker.Traits{}
+	}
+	return k.Traits(s)
+}
+
+// Hazard names a fault, and in which of its ways it strikes where that makes
+// another hazard of it.
+func Hazard(s Spec) string {
+	if k, ok := Lookup(s.Fault); ok && k.Variant != nil {
+		if v := k.Variant(s); v != "" {
+			return s.Fault + "-" + v
+		}
+	}
+	return s.Fault
+}

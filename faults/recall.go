@@ -1,0 +1,48 @@
+package faults
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/holdfast-go/holdfast/checker"
+)
+
+// Recall gives the faults of a history their traits where it has none, as
+// histories of older versions do: from their names, and from what the events
+// say of their parameters. Of parameters that nobody knows any more it takes
+// the reading that excuses more. A fault that struck and is missing in the
+// header is added. A fault that does not exist is a [*checker.InvalidError].
+func Recall(h *checker.Header, events []checker.Event) error {
+	h.Faults = slices.Clone(h.Faults)
+	details := map[int]string{}
+	planned := map[int]bool{}
+	for _, f := range h.Faults {
+		planned[f.ID] = true
+	}
+	for _, e := range events {
+		if f := e.Fault; f != nil && f.Phase == PhaseStart {
+			details[f.ID] = f.Detail
+			if !planned[f.ID] {
+				planned[f.ID] = true
+				h.Faults = append(h.Faults, checker.PlannedFault{ID: f.ID, Fault: f.Name, Targets: f.Targets})
+			}
+		}
+	}
+	for i := range h.Faults {
+		f := &h.Faults[i]
+		if f.Traits.Known() {
+			continue
+		}
+		k, ok := Lookup(f.Fault)
+		if !ok {
+			return &checker.InvalidError{Line: 1, Reason: fmt.Sprintf(
+				"fault %d is %q, which this version does not know, and the header does not give its traits; docs/history.md lists them", f.ID, f.Fault)}
+		}
+		s := k.unknown()
+		if k.Recall != nil {
+			k.Recall(details[f.ID], &s)
+		}
+		f.Traits = k.Traits(s)
+	}
+	return nil
+}
