@@ -1,0 +1,81 @@
+package faults_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/scenarios"
+)
+
+const wiped = `
+scenario: wiped
+title: An empty server takes over
+story: The server forgets the lock while client-1 holds it.
+otherwise: Nobody else would get the lock before client-1 releases it.
+only: [reentrant]
+topology: {clients: 2}
+workload: {holds: 1, lease: 5s, think: 2s, wait: 10s}
+override:
+  client-2: {start: 1s}
+faults:
+  - fault: wipe
+    target: primary
+    on: {moment: granted, client: client-1}
+`
+
+// The fault of the guide is a whole file, and needs nothing beside it: scenarios
+// name it, the judges know what it does, and exploration draws it.
+func TestTheFaultOfTheGuidePlays(t *testing.T) {
+	s, err := scenarios.Parse("wiped.yaml", []byte(wiped))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock, err := scenarios.FindSubject("reentrant")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := scenarios.Play(s, lock, 1, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := p.History.Header.Faults; len(f) != 1 || !f[0].Traits.DeletesKeys {
+		t.Errorf("the header says %+v", f)
+	}
+	r, err := checker.Judge(p.History, checker.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := r.Verdicts[checker.Exclusion]; v.Outcome != checker.Violated {
+		t.Errorf("exclusion: %+v; nobody forgot the lock", v)
+	}
+	v, err := explore.NewVocabulary([]string{"wipe"}, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range uint64(100) {
+		if s, _, err := explore.Draw(lock, seed, v, nil); err != nil {
+			t.Fatal(err)
+		} else if len(s.Faults) > 0 {
+			return
+		}
+	}
+	t.Error("exploration never draws it")
+}
+
+// The guide shows the file as it is.
+func TestTheGuideShowsTheWholeFile(t *testing.T) {
+	file, err := os.ReadFile("wipe_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	guide, err := os.ReadFile("../docs/adding-a-fault.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(guide), "```go\n"+string(file)+"```\n") {
+		t.Error("docs/adding-a-fault.md does not show faults/wipe_test.go as it is: copy the file into it")
+	}
+}

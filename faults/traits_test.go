@@ -1,0 +1,95 @@
+package faults
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/holdfast-go/holdfast/checker"
+)
+
+// A judge that is not told what a fault can do, or whether it has an end, could
+// excuse everything after it.
+func TestEveryFaultSaysWhatItCanDo(t *testing.T) {
+	for _, k := range Vocabulary() {
+		if k.Summary == "" || strings.HasSuffix(k.Summary, ".") {
+			t.Errorf("%s: its summary is %q, not one line without a full stop", k.Name, k.Summary)
+		}
+		if k.Traits == nil {
+			t.Errorf("%s has no traits", k.Name)
+			continue
+		}
+		for what, traits := range map[string]checker.Traits{"no parameters": k.Traits(Spec{Fault: k.Name}), "unknown parameters": k.Possible()} {
+			if !traits.Known() {
+				t.Errorf("%s with %s: traits need exactly one of Instant and Lasts", k.Name, what)
+			}
+			if (traits == checker.Traits{Instant: traits.Instant, Lasts: traits.Lasts}) {
+				t.Errorf("%s with %s does nothing", k.Name, what)
+			}
+		}
+		if s := k.Sweep; s != nil && (s.Param == "" || s.Summary == "" || s.Label == "" || !strings.Contains(s.Noun, "%s") || s.Set == nil) {
+			t.Errorf("%s: its sweep is not whole", k.Name)
+		}
+	}
+}
+
+// What a fault does depends on how it strikes.
+func TestTraitsDependOnParameters(t *testing.T) {
+	for _, tt := range []struct {
+		spec Spec
+		has  func(checker.Traits) bool
+	}{
+		{Spec{Fault: "node-restart", Data: "lose"}, func(t checker.Traits) bool { return t.LosesWrites }},
+		{Spec{Fault: "node-restart", Data: "keep"}, func(t checker.Traits) bool { return !t.LosesWrites }},
+		{Spec{Fault: "failover"}, func(t checker.Traits) bool { return t.StopsNode && !t.Forks }},
+		{Spec{Fault: "failover", Mode: "isolate"}, func(t checker.Traits) bool { return t.Forks && !t.StopsNode }},
+		{Spec{Fault: "failover", Mode: "planned"}, func(t checker.Traits) bool { return !t.Forks && !t.StopsNode }},
+		{Spec{Fault: "partition", Direction: "to-node"}, func(t checker.Traits) bool { return t.HoldsRequests && !t.HoldsReplies }},
+		{Spec{Fault: "delay", Direction: "to-client"}, func(t checker.Traits) bool { return !t.HoldsRequests && t.HoldsReplies }},
+		{Spec{Fault: "clock-jump", By: -sec}, func(t checker.Traits) bool { return t.ClockJump == -int64(sec) }},
+		{Spec{Fault: "clock-drift", Rate: 1.5}, func(t checker.Traits) bool { return t.ClockRate == 1.5 }},
+	} {
+		if traits := TraitsOf(tt.spec); !tt.has(traits) {
+			t.Errorf("%+v: %+v", tt.spec, traits)
+		}
+	}
+}
+
+// Histories that were recorded before histories had traits can still be judged.
+func TestRecall(t *testing.T) {
+	start := func(id int, name, detail string) checker.Event {
+		return checker.Event{Kind: checker.Fault, Fault: &checker.FaultEvent{ID: id, Name: name, Phase: PhaseStart, Detail: detail}}
+	}
+	given := checker.Traits{Lasts: true, Cancels: true}
+	h := checker.Header{Faults: []checker.PlannedFault{
+		{ID: 1, Fault: "failover"}, {ID: 2, Fault: "failover"}, {ID: 3, Fault: "node-restart"}, {ID: 4, Fault: "node-restart"},
+		{ID: 5, Fault: "meteor", Traits: given},
+	}}
+	was := h.Faults[0]
+	if err := Recall(&h, []checker.Event{
+		start(1, "failover", "node-1-replica-1 promoted, node-1 follows it"),
+		start(3, "node-restart", "node-1 restarted with its data"),
+		start(9, "pause", ""),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[int]checker.Traits{
+		1: TraitsOf(Spec{Fault: "failover", Mode: "planned"}),
+		2: {Instant: true, Promotes: true, Forks: true, LosesWrites: true, ForgetsScripts: true, StopsNode: true, Refuses: true},
+		3: TraitsOf(Spec{Fault: "node-restart", Data: "keep"}),
+		4: TraitsOf(Spec{Fault: "node-restart", Data: "lose"}),
+		5: given,
+		9: TraitsOf(Spec{Fault: "pause"}),
+	} {
+		for _, f := range h.Faults {
+			if f.ID == id && f.Traits != want {
+				t.Errorf("fault %d: %+v, want %+v", id, f.Traits, want)
+			}
+		}
+	}
+	if len(h.Faults) != 6 || was.Traits.Known() {
+		t.Errorf("%d faults", len(h.Faults))
+	}
+	if err := Recall(&checker.Header{Faults: []checker.PlannedFault{{ID: 1, Fault: "meteor"}}}, nil); err == nil || !strings.Contains(err.Error(), "meteor") {
+		t.Errorf("a fault that nobody knows: %v", err)
+	}
+}

@@ -1,0 +1,36 @@
+package faults
+
+import (
+	"context"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/checker"
+)
+
+// An empty server takes the place of one that had the lock: its keys and its
+// scripts are gone, and connections go on.
+var _ = register(Kind{
+	Name:    "wipe",
+	Summary: "a server forgets the lock and its scripts",
+	Target:  "node",
+	Plural:  "wipes",
+
+	Traits: func(Spec) checker.Traits {
+		return checker.Traits{Instant: true, LosesWrites: true, DeletesKeys: true, ForgetsScripts: true}
+	},
+	NeedsServers: true,
+	RedisOnly:    func(Spec) string { return "scripts are Redis'" },
+
+	New: func(s Spec, _ Topology, _ uint64) (Fault, error) {
+		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
+			nodes := resolve(s.Target, w) // "primary" becomes a name
+			err := once(nodes, func(node string) error {
+				if err := w.DeleteLock(node); err != nil {
+					return err
+				}
+				return w.FlushScripts(node)
+			})
+			return strings.Join(nodes, ", ") + " is empty", nil, err
+		}), nil
+	},
+})
