@@ -1,6 +1,9 @@
 package checker
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // traitsOf are the traits of the faults that strike in tests: what package
 // faults says of them, which imports this one.
@@ -8,7 +11,7 @@ var traitsOf = map[string]Traits{
 	"cancel":          {Instant: true, Cancels: true},
 	"clock-drift":     {Lasts: true, MovesClock: true},
 	"clock-jump":      {Instant: true, MovesClock: true},
-	"crash":           {Lasts: true, EndsProcess: true},
+	"crash":           {Instant: true, EndsProcess: true},
 	"cut-replication": {Lasts: true, HoldsReplication: true, Cuts: true},
 	"delay":           {Lasts: true, HoldsRequests: true, HoldsReplies: true, Reorders: true},
 	"delete-key":      {Instant: true, DeletesKeys: true},
@@ -61,5 +64,30 @@ func TestFaultsWithoutTraitsAreInvalid(t *testing.T) {
 	h.Header.Faults = nil
 	if _, err := Judge(h, Options{}); err == nil {
 		t.Error("a history was judged in which a fault strikes that its header does not list")
+	}
+}
+
+// A crash is over at once: it does not excuse what happens to others long after.
+func TestACrashIsNoExcuseForOthersLongAfter(t *testing.T) {
+	const crashed = `
+		3    fault start 1 crash c3
+		3    c3 crash
+		`
+	const told = `
+		9000 c1 acquire lease=10000
+		9001 server n1 SET by=c1 holder=c1 ttl=10000
+		9002 c1 ok count=1
+		9100 c1 lost
+		9200 server n1 DEL by=c1
+		9300 end`
+	for what, text := range map[string]string{"no fault": told, "a crash": crashed + told} {
+		h := story(t, leased(func(h *Header) { h.Claims.LostSign = true }), text)
+		r, err := Judge(h, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := r.Verdicts[Errors]; !strings.Contains(v.Reason, "told at 9.100 s") {
+			t.Errorf("%s: errors: %+v", what, v)
+		}
 	}
 }

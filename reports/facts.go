@@ -93,7 +93,7 @@ func newFacts(h *checker.History) *facts {
 		slices.SortFunc(o, natural)
 	}
 	for i := range f.faults {
-		if x := &f.faults[i]; !x.lasted && !x.failed && x.Lasts && !x.EndsProcess {
+		if x := &f.faults[i]; !x.lasted && !x.failed && x.Lasts {
 			x.to, x.lasted, x.open = f.end, true, true
 		}
 	}
