@@ -52,7 +52,7 @@ func withoutServers(h *History) *History {
 func sameOnline(tb testing.TB, h *History) Outcome {
 	tb.Helper()
 	h = withoutServers(h)
-	if err := validate(h); err != nil {
+	if err := Validate(h); err != nil {
 		tb.Fatal(err)
 	}
 	want, err := judgeLinearizable(newTrace(h), Options{Budget: 2 * time.Second})
