@@ -1,31 +1,33 @@
 package checker
 
+import "github.com/holdfast-go/holdfast/history"
+
 // What a judge asks of a fault. Each question is about all of its traits: a
 // fault with a trait that a question does not name is never taken for harmless.
 
 // only says that a fault has no other traits than these.
-func (s *faultSpan) only(t Traits) bool {
+func (s *faultSpan) only(t history.Traits) bool {
 	t.Instant, t.Lasts = s.Instant, s.Lasts
 	return s.Traits == t
 }
 
 // onlyStops says that a fault stops a process for a while, and does nothing else.
-func (s *faultSpan) onlyStops() bool { return s.only(Traits{StopsProcess: true}) }
+func (s *faultSpan) onlyStops() bool { return s.only(history.Traits{StopsProcess: true}) }
 
 // sparesRequests says that a fault disturbs messages to subscribers at most.
 func (s *faultSpan) sparesRequests() bool {
-	return s.only(Traits{LosesNotices: s.LosesNotices, HoldsSubscriptions: s.HoldsSubscriptions})
+	return s.only(history.Traits{LosesNotices: s.LosesNotices, HoldsSubscriptions: s.HoldsSubscriptions})
 }
 
 // cancelsAtMost says that a fault spares requests, or cancels operations.
 func (s *faultSpan) cancelsAtMost() bool {
-	return s.only(Traits{LosesNotices: s.LosesNotices, HoldsSubscriptions: s.HoldsSubscriptions, Cancels: s.Cancels})
+	return s.only(history.Traits{LosesNotices: s.LosesNotices, HoldsSubscriptions: s.HoldsSubscriptions, Cancels: s.Cancels})
 }
 
 // sparesRenewals says that a fault keeps no renewal away: it costs a client a
 // round trip at most.
 func (s *faultSpan) sparesRenewals() bool {
-	return s.only(Traits{
+	return s.only(history.Traits{
 		LosesNotices: s.LosesNotices, HoldsSubscriptions: s.HoldsSubscriptions, Cancels: s.Cancels, ForgetsScripts: s.ForgetsScripts,
 	})
 }
@@ -33,7 +35,7 @@ func (s *faultSpan) sparesRenewals() bool {
 // sparesPrimary says that a fault keeps no request from being executed: it may
 // keep it from the replicas.
 func (s *faultSpan) sparesPrimary() bool {
-	return s.sparesRenewals() || s.only(Traits{HoldsReplication: true, Cuts: s.Cuts})
+	return s.sparesRenewals() || s.only(history.Traits{HoldsReplication: true, Cuts: s.Cuts})
 }
 
 // holdsMessages says that messages between clients and servers arrive late.

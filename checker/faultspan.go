@@ -1,13 +1,14 @@
 package checker
 
 import (
+	"github.com/holdfast-go/holdfast/history"
 	"sort"
 	"strings"
 )
 
 // faultSpan is one strike of a fault.
 type faultSpan struct {
-	Traits
+	history.Traits
 	clients  []string
 	nodes    []string // everything listed that is not a client
 	from, to int64
@@ -17,10 +18,10 @@ type faultSpan struct {
 
 // faultSpans finds when faults struck. settling is how long one that strikes in
 // an instant lasts.
-func faultSpans(h *History, settling int64) []faultSpan {
+func faultSpans(h *history.History, settling int64) []faultSpan {
 	var spans []faultSpan
 	openSpan := map[int]int{} // fault id -> index of its open span
-	traits := map[int]Traits{}
+	traits := map[int]history.Traits{}
 	for _, f := range h.Header.Faults {
 		traits[f.ID] = f.Traits
 	}
@@ -28,11 +29,11 @@ func faultSpans(h *History, settling int64) []faultSpan {
 	for i := range h.Events {
 		e := &h.Events[i]
 		last = e.Time
-		if e.Kind != Fault {
+		if e.Kind != history.Fault {
 			continue
 		}
 		switch e.Fault.Phase {
-		case PhaseStart:
+		case history.PhaseStart:
 			s := faultSpan{Traits: traits[e.Fault.ID], from: e.Time, to: never, open: true}
 			for _, target := range e.Fault.Targets {
 				for _, name := range names(target) {
@@ -45,7 +46,7 @@ func faultSpans(h *History, settling int64) []faultSpan {
 			}
 			openSpan[e.Fault.ID] = len(spans)
 			spans = append(spans, s)
-		case PhaseEnd:
+		case history.PhaseEnd:
 			if j, ok := openSpan[e.Fault.ID]; ok {
 				spans[j].to, spans[j].open = e.Time, false
 				delete(openSpan, e.Fault.ID)

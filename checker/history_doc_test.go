@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"github.com/holdfast-go/holdfast/history"
 	"os"
 	"reflect"
 	"strings"
@@ -13,7 +14,7 @@ func TestEveryTraitIsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[Traits]()) {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[history.Traits]()) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if !strings.Contains(string(guide), "| `"+name+"` |") {
 			t.Errorf("docs/history.md does not have %s", name)

@@ -1,13 +1,14 @@
 package checker
 
 import (
+	"github.com/holdfast-go/holdfast/history"
 	"strings"
 	"testing"
 )
 
 // traitsOf are the traits of the faults that strike in tests: what package
 // faults says of them, which imports this one.
-var traitsOf = map[string]Traits{
+var traitsOf = map[string]history.Traits{
 	"cancel":          {Instant: true, Cancels: true},
 	"clock-drift":     {Lasts: true, MovesClock: true},
 	"clock-jump":      {Instant: true, MovesClock: true},
@@ -30,16 +31,16 @@ var traitsOf = map[string]Traits{
 
 // planned gives the faults of a history their traits, and lists those in its
 // header that struck.
-func planned(h *History) {
+func planned(h *history.History) {
 	listed := map[int]bool{}
-	faults := append([]PlannedFault(nil), h.Header.Faults...)
+	faults := append([]history.PlannedFault(nil), h.Header.Faults...)
 	for _, f := range faults {
 		listed[f.ID] = true
 	}
 	for _, e := range h.Events {
-		if e.Kind == Fault && e.Fault.Phase == PhaseStart && !listed[e.Fault.ID] {
+		if e.Kind == history.Fault && e.Fault.Phase == history.PhaseStart && !listed[e.Fault.ID] {
 			listed[e.Fault.ID] = true
-			faults = append(faults, PlannedFault{ID: e.Fault.ID, Fault: e.Fault.Name})
+			faults = append(faults, history.PlannedFault{ID: e.Fault.ID, Fault: e.Fault.Name})
 		}
 	}
 	for i := range faults {
@@ -50,7 +51,7 @@ func planned(h *History) {
 
 // A judge cannot know what a fault without traits excuses: it must not guess.
 func TestFaultsWithoutTraitsAreInvalid(t *testing.T) {
-	for what, traits := range map[string]Traits{"none": {}, "both ends": {Instant: true, Lasts: true}} {
+	for what, traits := range map[string]history.Traits{"none": {}, "both ends": {Instant: true, Lasts: true}} {
 		h := story(t, leased(nil), "0 c1 acquire\n1 c1 ok count=1\n2 fault start 1 pause c1")
 		h.Header.Faults[0].Traits = traits
 		if _, err := Judge(h, Options{}); err == nil {
@@ -81,7 +82,7 @@ func TestACrashIsNoExcuseForOthersLongAfter(t *testing.T) {
 		9200 server n1 DEL by=c1
 		9300 end`
 	for what, text := range map[string]string{"no fault": told, "a crash": crashed + told} {
-		h := story(t, leased(func(h *Header) { h.Claims.LostSign = true }), text)
+		h := story(t, leased(func(h *history.Header) { h.Claims.LostSign = true }), text)
 		r, err := Judge(h, Options{})
 		if err != nil {
 			t.Fatal(err)

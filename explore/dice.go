@@ -3,8 +3,8 @@ package explore
 import (
 	"time"
 
-	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // dice lets a fault draw its own parameters.
@@ -22,10 +22,10 @@ func (x dice) Replica(of string) string                     { return x.d.replica
 func (x dice) Peers() faults.Names                          { return x.d.peers() }
 
 // traits are what a kind of fault may do, whatever its parameters will be.
-func traits(fault string) checker.Traits {
+func traits(fault string) history.Traits {
 	k, ok := faults.Lookup(fault)
 	if !ok {
-		return checker.Traits{}
+		return history.Traits{}
 	}
 	return k.Possible()
 }

@@ -1,8 +1,8 @@
 package explore
 
 import (
-	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // fault draws one fault, aimed at a phase when one is given. The topology may
@@ -93,8 +93,8 @@ func (d *draw) worksLong() bool {
 
 // harmless says that a fault keeps no renewal away: it disturbs messages to
 // subscribers, replication and the cache of scripts at most.
-func harmless(t checker.Traits) bool {
-	at := checker.Traits{Instant: t.Instant, Lasts: t.Lasts}
+func harmless(t history.Traits) bool {
+	at := history.Traits{Instant: t.Instant, Lasts: t.Lasts}
 	if t.HoldsReplication {
 		at.HoldsReplication, at.Cuts = true, t.Cuts
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -21,19 +21,19 @@ func (d *draw) waits(may []string) []string {
 		return only(may, quick)
 	case d.chance(7) && hears(d.lock):
 		d.prompt()
-		return only(may, func(t checker.Traits) bool { return t.HoldsSubscriptions })
+		return only(may, func(t history.Traits) bool { return t.HoldsSubscriptions })
 	}
 	return may
 }
 
 // quick says that a fault makes no single try of an acquire take long, apart
 // from the time in which its process is stopped.
-func quick(t checker.Traits) bool {
+func quick(t history.Traits) bool {
 	network := t.HoldsRequests || t.HoldsReplies || t.LosesReplies || t.HoldsSubscriptions || t.BreaksConnections
 	return !network && !t.HoldsReplication && !t.StopsNode && !t.Promotes
 }
 
-func only(may []string, these func(checker.Traits) bool) []string {
+func only(may []string, these func(history.Traits) bool) []string {
 	return slices.DeleteFunc(may, func(name string) bool { return !these(traits(name)) })
 }
 

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -13,7 +13,7 @@ import (
 // Where there is no second, it is one fault that belongs to a certain time, and
 // to work of a certain length.
 type pair struct {
-	first, second func(checker.Traits) bool // nil: there is none
+	first, second func(history.Traits) bool // nil: there is none
 	draw          func(d *draw, first, second string) []faults.Spec
 }
 
@@ -33,19 +33,19 @@ var pairs = []pair{
 }
 
 // What the faults of pairs may do.
-func lags(t checker.Traits) bool         { return t.HoldsReplication }
-func promotes(t checker.Traits) bool     { return t.Promotes }
-func cuts(t checker.Traits) bool         { return t.Cuts && t.HoldsRequests }
-func slows(t checker.Traits) bool        { return !t.Cuts && t.HoldsRequests }
-func losesReplies(t checker.Traits) bool { return t.LosesReplies }
-func breaks(t checker.Traits) bool       { return t.BreaksConnections && t.Instant && !t.StopsNode }
-func jumps(t checker.Traits) bool        { return t.MovesClock && t.Instant }
-func deletes(t checker.Traits) bool      { return t.DeletesKeys }
-func forgets(t checker.Traits) bool      { return t.StopsNode && t.LosesWrites && !t.Promotes }
-func stopsServer(t checker.Traits) bool  { return t.StopsNode && !t.LosesWrites }
-func stopsClient(t checker.Traits) bool  { return t.StopsProcess }
-func endsClient(t checker.Traits) bool   { return t.EndsProcess }
-func cancels(t checker.Traits) bool      { return t.Cancels }
+func lags(t history.Traits) bool         { return t.HoldsReplication }
+func promotes(t history.Traits) bool     { return t.Promotes }
+func cuts(t history.Traits) bool         { return t.Cuts && t.HoldsRequests }
+func slows(t history.Traits) bool        { return !t.Cuts && t.HoldsRequests }
+func losesReplies(t history.Traits) bool { return t.LosesReplies }
+func breaks(t history.Traits) bool       { return t.BreaksConnections && t.Instant && !t.StopsNode }
+func jumps(t history.Traits) bool        { return t.MovesClock && t.Instant }
+func deletes(t history.Traits) bool      { return t.DeletesKeys }
+func forgets(t history.Traits) bool      { return t.StopsNode && t.LosesWrites && !t.Promotes }
+func stopsServer(t history.Traits) bool  { return t.StopsNode && !t.LosesWrites }
+func stopsClient(t history.Traits) bool  { return t.StopsProcess }
+func endsClient(t history.Traits) bool   { return t.EndsProcess }
+func cancels(t history.Traits) bool      { return t.Cancels }
 
 // pair draws a pair of which both faults may come, if there is one.
 func (d *draw) pair(may []string) {

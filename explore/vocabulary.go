@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // Vocabulary is what may be drawn.
@@ -22,7 +22,7 @@ type Vocabulary struct {
 // deadly says that a fault takes a granted hold away behind the lock's back, or
 // moves the clock that leases are counted on, whatever its parameters are. A
 // restart need not: the server may keep its data.
-func deadly(t checker.Traits) bool { return t.Promotes || t.DeletesKeys || t.MovesClock }
+func deadly(t history.Traits) bool { return t.Promotes || t.DeletesKeys || t.MovesClock }
 
 // NewVocabulary returns the faults that are named in only, or all when it is
 // empty, but for those named in without. Survivable leaves out what the

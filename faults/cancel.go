@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // cancel ends the context of the operation a client is in: a caller that gives
@@ -13,7 +13,7 @@ var _ = register(Kind{
 	Name:    "cancel",
 	Summary: "the context of the client's current operation is cancelled",
 	Target:  "client",
-	Traits:  func(Spec) checker.Traits { return checker.Traits{Instant: true, Cancels: true} },
+	Traits:  func(Spec) history.Traits { return history.Traits{Instant: true, Cancels: true} },
 	New: func(s Spec, _ Topology, _ uint64) (Fault, error) {
 		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
 			return "the operation of " + strings.Join(s.Target, ", ") + " cancelled", nil, once(resolve(s.Target, w), w.Cancel)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // clockDrift lets the clock of servers run fast or slow. When it ends the clock
@@ -17,8 +17,8 @@ var _ = register(Kind{
 	Target:  "node",
 	Params:  []Param{{Name: "rate"}},
 	Lasts:   true,
-	Traits: func(s Spec) checker.Traits {
-		return checker.Traits{Lasts: true, MovesClock: true, ClockRate: s.Rate}
+	Traits: func(s Spec) history.Traits {
+		return history.Traits{Lasts: true, MovesClock: true, ClockRate: s.Rate}
 	},
 	NeedsServers: true,
 	RedisOnly:    func(Spec) string { return clocksUnknown },

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // clockJump moves the clock of servers, as an operator, a step of NTP or a
@@ -19,8 +19,8 @@ var _ = register(Kind{
 	Target:  "node",
 	Params:  []Param{{Name: "by"}},
 	Plural:  "clock jumps",
-	Traits: func(s Spec) checker.Traits {
-		return checker.Traits{Instant: true, MovesClock: true, ClockJump: int64(s.By)}
+	Traits: func(s Spec) history.Traits {
+		return history.Traits{Instant: true, MovesClock: true, ClockJump: int64(s.By)}
 	},
 	NeedsServers: true,
 	RedisOnly:    func(Spec) string { return clocksUnknown },

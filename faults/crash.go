@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // crash ends client processes as SIGKILL or a power cut does: nothing is
@@ -14,7 +14,7 @@ var _ = register(Kind{
 	Summary: "a client process dies at once, without releasing anything",
 	Target:  "client",
 	Plural:  "crashes",
-	Traits:  func(Spec) checker.Traits { return checker.Traits{Instant: true, EndsProcess: true} },
+	Traits:  func(Spec) history.Traits { return history.Traits{Instant: true, EndsProcess: true} },
 	New: func(s Spec, _ Topology, _ uint64) (Fault, error) {
 		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
 			return strings.Join(s.Target, ", ") + " crashed", nil, once(resolve(s.Target, w), w.Crash)

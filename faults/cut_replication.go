@@ -3,7 +3,7 @@ package faults
 import (
 	"context"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // cutReplication parts replicas from their primary, both ways. The primary
@@ -13,7 +13,7 @@ var _ = register(Kind{
 	Summary:      "a primary and its replicas lose sight of each other",
 	Target:       "node",
 	Lasts:        true,
-	Traits:       func(Spec) checker.Traits { return checker.Traits{Lasts: true, HoldsReplication: true, Cuts: true} },
+	Traits:       func(Spec) history.Traits { return history.Traits{Lasts: true, HoldsReplication: true, Cuts: true} },
 	NeedsServers: true,
 	Draw:         func(d Dice, s *Spec) { s.For = d.Lasts() },
 	Available:    needsReplicas,

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // delay makes links slow; the order of bytes is kept, as TCP keeps it.
@@ -16,9 +16,9 @@ var _ = register(Kind{
 	Target:  "link",
 	Params:  []Param{{Name: "peer"}, {Name: "by"}, {Name: "jitter"}, {Name: "direction", Words: directionWords}},
 	Lasts:   true,
-	Traits: func(s Spec) checker.Traits {
+	Traits: func(s Spec) history.Traits {
 		requests, replies := held(s)
-		return checker.Traits{Lasts: true, HoldsRequests: requests, HoldsReplies: replies, Reorders: requests}
+		return history.Traits{Lasts: true, HoldsRequests: requests, HoldsReplies: replies, Reorders: requests}
 	},
 	Sweep: &Sweep{
 		Param: "delay", Summary: "how late messages are: by of the delay faults, or the latency where there are none",

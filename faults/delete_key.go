@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // deleteKey deletes the lock's keys on servers: an eviction, FLUSHALL, or an
@@ -13,7 +13,7 @@ var _ = register(Kind{
 	Name:    "delete-key",
 	Summary: "the lock's keys are deleted behind the lock's back (eviction, an operator)",
 	Target:  "node",
-	Traits:  func(Spec) checker.Traits { return checker.Traits{Instant: true, DeletesKeys: true} },
+	Traits:  func(Spec) history.Traits { return history.Traits{Instant: true, DeletesKeys: true} },
 	New: func(s Spec, _ Topology, _ uint64) (Fault, error) {
 		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
 			nodes := resolve(s.Target, w)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/Shopify/toxiproxy/v2/stream"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // dropMessage loses pub/sub deliveries. Redis delivers at most once: a
@@ -17,7 +17,7 @@ var _ = register(Kind{
 	Target:    "link",
 	Params:    []Param{{Name: "peer"}},
 	Lasts:     true,
-	Traits:    func(Spec) checker.Traits { return checker.Traits{Lasts: true, LosesNotices: true} },
+	Traits:    func(Spec) history.Traits { return history.Traits{Lasts: true, LosesNotices: true} },
 	RedisOnly: func(Spec) string { return channelsOnly },
 	Draw:      func(d Dice, s *Spec) { s.For = d.Between(500*time.Millisecond, 4*d.Lease()) },
 	Available: func(s Spec, t Topology) error {

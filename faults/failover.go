@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // The modes of a failover; crashes is the default.
@@ -27,9 +27,9 @@ var _ = register(Kind{
 	Params:  []Param{{Name: "to"}, {Name: "mode", Words: []string{crashes, planned, isolate}}},
 	Lasts:   true,
 	Plural:  "failovers",
-	Traits: func(s Spec) checker.Traits {
+	Traits: func(s Spec) history.Traits {
 		stops := s.Mode == "" || s.Mode == crashes || s.Mode == unknown
-		return checker.Traits{
+		return history.Traits{
 			Instant: true, Promotes: true, LosesWrites: true, ForgetsScripts: true, StopsNode: stops, Refuses: stops,
 			Forks: s.Mode == isolate || s.Mode == unknown,
 		}

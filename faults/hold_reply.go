@@ -7,7 +7,7 @@ import (
 
 	"github.com/Shopify/toxiproxy/v2/stream"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // holdReply loses replies: requests arrive and are executed, what comes back
@@ -19,7 +19,7 @@ var _ = register(Kind{
 	Target:  "link",
 	Params:  []Param{{Name: "peer"}},
 	Lasts:   true,
-	Traits:  func(Spec) checker.Traits { return checker.Traits{Lasts: true, LosesReplies: true} },
+	Traits:  func(Spec) history.Traits { return history.Traits{Lasts: true, LosesReplies: true} },
 	Draw: func(d Dice, s *Spec) {
 		s.For = d.Between(100*time.Millisecond, 3000*time.Millisecond)
 		s.Peer = d.Peers()

@@ -3,7 +3,7 @@ package faults
 import (
 	"time"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // Kind is one entry of the vocabulary: all that is known about a fault. No
@@ -17,7 +17,7 @@ type Kind struct {
 	Lasts   bool    // whether For means anything
 
 	// Traits say what the fault can do, in the words that judges understand.
-	Traits func(s Spec) checker.Traits
+	Traits func(s Spec) history.Traits
 	// NeedsServers says that it takes control of the servers themselves: control
 	// of client processes, their links and the lock's own keys is not enough.
 	NeedsServers bool
@@ -88,7 +88,7 @@ type Dice interface {
 const unknown = "?"
 
 // Possible are the traits that the fault may have, whatever its parameters are.
-func (k Kind) Possible() checker.Traits {
+func (k Kind) Possible() history.Traits {
 	return k.Traits(k.unknown())
 }
 
@@ -109,10 +109,10 @@ func (k Kind) unknown() Spec {
 
 // TraitsOf are the traits of a fault as a scenario declares it; none for a
 // fault that does not exist.
-func TraitsOf(s Spec) checker.Traits {
+func TraitsOf(s Spec) history.Traits {
 	k, ok := Lookup(s.Fault)
 	if !ok {
-		return checker.Traits{}
+		return history.Traits{}
 	}
 	return k.Traits(s)
 }

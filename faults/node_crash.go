@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // nodeCrash kills servers; nobody is promoted in their place. When the fault
@@ -15,8 +15,8 @@ var _ = register(Kind{
 	Target:  "node",
 	Lasts:   true,
 	Plural:  "crashes of the server",
-	Traits: func(Spec) checker.Traits {
-		return checker.Traits{Lasts: true, StopsNode: true, Refuses: true, BreaksConnections: true, ForgetsScripts: true}
+	Traits: func(Spec) history.Traits {
+		return history.Traits{Lasts: true, StopsNode: true, Refuses: true, BreaksConnections: true, ForgetsScripts: true}
 	},
 	NeedsServers: true,
 	Draw:         func(d Dice, s *Spec) { s.For = d.Lasts() },

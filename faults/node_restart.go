@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // What a restarted server has of its data.
@@ -24,8 +24,8 @@ var _ = register(Kind{
 	Params:  []Param{{Name: "data", Words: []string{keepData, loseData}}},
 	Lasts:   true,
 	Plural:  "restarts",
-	Traits: func(s Spec) checker.Traits {
-		return checker.Traits{
+	Traits: func(s Spec) history.Traits {
+		return history.Traits{
 			Instant: true, StopsNode: true, Refuses: true, BreaksConnections: true, ForgetsScripts: true, LosesWrites: s.Data != keepData,
 		}
 	},

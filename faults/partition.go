@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // partition cuts links. TCP loses no byte in silence: what is sent meanwhile
@@ -16,9 +16,9 @@ var _ = register(Kind{
 	Params:  []Param{{Name: "peer"}, {Name: "direction", Words: directionWords}},
 	Lasts:   true,
 	Plural:  "partitions",
-	Traits: func(s Spec) checker.Traits {
+	Traits: func(s Spec) history.Traits {
 		requests, replies := held(s)
-		return checker.Traits{Lasts: true, HoldsRequests: requests, HoldsReplies: replies, Cuts: true, Reorders: requests}
+		return history.Traits{Lasts: true, HoldsRequests: requests, HoldsReplies: replies, Cuts: true, Reorders: requests}
 	},
 	Draw: func(d Dice, s *Spec) {
 		s.For = d.Lasts()

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // pause freezes client processes, as a long garbage collection, a suspended
@@ -17,7 +17,7 @@ var _ = register(Kind{
 	Target:  "client",
 	Lasts:   true,
 	Plural:  "pauses",
-	Traits:  func(Spec) checker.Traits { return checker.Traits{Lasts: true, StopsProcess: true} },
+	Traits:  func(Spec) history.Traits { return history.Traits{Lasts: true, StopsProcess: true} },
 	Sweep: &Sweep{
 		Param: "pause", Summary: "how long the pause faults last",
 		Noun: "a pause of %s", Label: "length of the pause",

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // Recall gives the faults of a history their traits where it has none, as
@@ -12,7 +12,7 @@ import (
 // say of their parameters. Of parameters that nobody knows any more it takes
 // the reading that excuses more. A fault that struck and is missing in the
 // header is added. A fault that does not exist is a [*checker.InvalidError].
-func Recall(h *checker.Header, events []checker.Event) error {
+func Recall(h *history.Header, events []history.Event) error {
 	h.Faults = slices.Clone(h.Faults)
 	details := map[int]string{}
 	planned := map[int]bool{}
@@ -24,7 +24,7 @@ func Recall(h *checker.Header, events []checker.Event) error {
 			details[f.ID] = f.Detail
 			if !planned[f.ID] {
 				planned[f.ID] = true
-				h.Faults = append(h.Faults, checker.PlannedFault{ID: f.ID, Fault: f.Name, Targets: f.Targets})
+				h.Faults = append(h.Faults, history.PlannedFault{ID: f.ID, Fault: f.Name, Targets: f.Targets})
 			}
 		}
 	}
@@ -35,7 +35,7 @@ func Recall(h *checker.Header, events []checker.Event) error {
 		}
 		k, ok := Lookup(f.Fault)
 		if !ok {
-			return &checker.InvalidError{Line: 1, Reason: fmt.Sprintf(
+			return &history.InvalidError{Line: 1, Reason: fmt.Sprintf(
 				"fault %d is %q, which this version does not know, and the header does not give its traits; docs/history.md lists them", f.ID, f.Fault)}
 		}
 		s := k.unknown()

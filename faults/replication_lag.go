@@ -8,7 +8,7 @@ import (
 
 	"github.com/Shopify/toxiproxy/v2/stream"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // replicationLag lets replicas fall behind: what the primary has confirmed to
@@ -20,7 +20,7 @@ var _ = register(Kind{
 	Target:       "node",
 	Params:       []Param{{Name: "by"}, {Name: "jitter"}},
 	Lasts:        true,
-	Traits:       func(Spec) checker.Traits { return checker.Traits{Lasts: true, HoldsReplication: true} },
+	Traits:       func(Spec) history.Traits { return history.Traits{Lasts: true, HoldsReplication: true} },
 	NeedsServers: true,
 	Sweep: &Sweep{
 		Param: "lag", Summary: "how late replication is: by of the replication-lag faults, or all of it where there are none",

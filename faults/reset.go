@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // reset breaks connections, as a restarted proxy or an idle timeout in a
@@ -15,7 +15,7 @@ var _ = register(Kind{
 	Summary: "the connections of a link break; new ones can be opened at once",
 	Target:  "link",
 	Params:  []Param{{Name: "peer"}},
-	Traits:  func(Spec) checker.Traits { return checker.Traits{Instant: true, BreaksConnections: true} },
+	Traits:  func(Spec) history.Traits { return history.Traits{Instant: true, BreaksConnections: true} },
 	Draw:    func(d Dice, s *Spec) { s.Peer = d.Peers() },
 	Available: func(s Spec, t Topology) error {
 		return checkLinks(s, t, false)

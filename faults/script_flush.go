@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // scriptFlush empties the script cache of servers, as SCRIPT FLUSH, a restart
@@ -13,7 +13,7 @@ var _ = register(Kind{
 	Name:         "script-flush",
 	Summary:      "a server forgets its Lua scripts",
 	Target:       "node",
-	Traits:       func(Spec) checker.Traits { return checker.Traits{Instant: true, ForgetsScripts: true} },
+	Traits:       func(Spec) history.Traits { return history.Traits{Instant: true, ForgetsScripts: true} },
 	NeedsServers: true,
 	RedisOnly:    func(Spec) string { return "scripts are Redis'" },
 	New: func(s Spec, _ Topology, _ uint64) (Fault, error) {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/Shopify/toxiproxy/v2/stream"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // slowSubscribe delays subscriptions. A lock that subscribes and then waits,
@@ -19,7 +19,7 @@ var _ = register(Kind{
 	Target:    "link",
 	Params:    []Param{{Name: "peer"}, {Name: "by"}},
 	Lasts:     true,
-	Traits:    func(Spec) checker.Traits { return checker.Traits{Lasts: true, HoldsSubscriptions: true} },
+	Traits:    func(Spec) history.Traits { return history.Traits{Lasts: true, HoldsSubscriptions: true} },
 	RedisOnly: func(Spec) string { return channelsOnly },
 	Draw: func(d Dice, s *Spec) {
 		s.By, s.For = d.Between(50*time.Millisecond, 1500*time.Millisecond), d.Between(500*time.Millisecond, 2*d.Lease())

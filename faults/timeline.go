@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // Timeline makes the faults of a scenario strike when their time or their
@@ -41,7 +41,7 @@ type Planned struct {
 	Fault   string
 	Targets []string
 	When    string // in words
-	Traits  checker.Traits
+	Traits  history.Traits
 }
 
 // Strike is one thing that happened to a planned fault.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // A judge that is not told what a fault can do, or whether it has an end, could
@@ -18,11 +18,11 @@ func TestEveryFaultSaysWhatItCanDo(t *testing.T) {
 			t.Errorf("%s has no traits", k.Name)
 			continue
 		}
-		for what, traits := range map[string]checker.Traits{"no parameters": k.Traits(Spec{Fault: k.Name}), "unknown parameters": k.Possible()} {
+		for what, traits := range map[string]history.Traits{"no parameters": k.Traits(Spec{Fault: k.Name}), "unknown parameters": k.Possible()} {
 			if !traits.Known() {
 				t.Errorf("%s with %s: traits need exactly one of Instant and Lasts", k.Name, what)
 			}
-			if (traits == checker.Traits{Instant: traits.Instant, Lasts: traits.Lasts}) {
+			if (traits == history.Traits{Instant: traits.Instant, Lasts: traits.Lasts}) {
 				t.Errorf("%s with %s does nothing", k.Name, what)
 			}
 		}
@@ -36,17 +36,17 @@ func TestEveryFaultSaysWhatItCanDo(t *testing.T) {
 func TestTraitsDependOnParameters(t *testing.T) {
 	for _, tt := range []struct {
 		spec Spec
-		has  func(checker.Traits) bool
+		has  func(history.Traits) bool
 	}{
-		{Spec{Fault: "node-restart", Data: "lose"}, func(t checker.Traits) bool { return t.LosesWrites }},
-		{Spec{Fault: "node-restart", Data: "keep"}, func(t checker.Traits) bool { return !t.LosesWrites }},
-		{Spec{Fault: "failover"}, func(t checker.Traits) bool { return t.StopsNode && !t.Forks }},
-		{Spec{Fault: "failover", Mode: "isolate"}, func(t checker.Traits) bool { return t.Forks && !t.StopsNode }},
-		{Spec{Fault: "failover", Mode: "planned"}, func(t checker.Traits) bool { return !t.Forks && !t.StopsNode }},
-		{Spec{Fault: "partition", Direction: "to-node"}, func(t checker.Traits) bool { return t.HoldsRequests && !t.HoldsReplies }},
-		{Spec{Fault: "delay", Direction: "to-client"}, func(t checker.Traits) bool { return !t.HoldsRequests && t.HoldsReplies }},
-		{Spec{Fault: "clock-jump", By: -sec}, func(t checker.Traits) bool { return t.ClockJump == -int64(sec) }},
-		{Spec{Fault: "clock-drift", Rate: 1.5}, func(t checker.Traits) bool { return t.ClockRate == 1.5 }},
+		{Spec{Fault: "node-restart", Data: "lose"}, func(t history.Traits) bool { return t.LosesWrites }},
+		{Spec{Fault: "node-restart", Data: "keep"}, func(t history.Traits) bool { return !t.LosesWrites }},
+		{Spec{Fault: "failover"}, func(t history.Traits) bool { return t.StopsNode && !t.Forks }},
+		{Spec{Fault: "failover", Mode: "isolate"}, func(t history.Traits) bool { return t.Forks && !t.StopsNode }},
+		{Spec{Fault: "failover", Mode: "planned"}, func(t history.Traits) bool { return !t.Forks && !t.StopsNode }},
+		{Spec{Fault: "partition", Direction: "to-node"}, func(t history.Traits) bool { return t.HoldsRequests && !t.HoldsReplies }},
+		{Spec{Fault: "delay", Direction: "to-client"}, func(t history.Traits) bool { return !t.HoldsRequests && t.HoldsReplies }},
+		{Spec{Fault: "clock-jump", By: -sec}, func(t history.Traits) bool { return t.ClockJump == -int64(sec) }},
+		{Spec{Fault: "clock-drift", Rate: 1.5}, func(t history.Traits) bool { return t.ClockRate == 1.5 }},
 	} {
 		if traits := TraitsOf(tt.spec); !tt.has(traits) {
 			t.Errorf("%+v: %+v", tt.spec, traits)
@@ -56,23 +56,23 @@ func TestTraitsDependOnParameters(t *testing.T) {
 
 // Histories that were recorded before histories had traits can still be judged.
 func TestRecall(t *testing.T) {
-	start := func(id int, name, detail string) checker.Event {
-		return checker.Event{Kind: checker.Fault, Fault: &checker.FaultEvent{ID: id, Name: name, Phase: PhaseStart, Detail: detail}}
+	start := func(id int, name, detail string) history.Event {
+		return history.Event{Kind: history.Fault, Fault: &history.FaultEvent{ID: id, Name: name, Phase: PhaseStart, Detail: detail}}
 	}
-	given := checker.Traits{Lasts: true, Cancels: true}
-	h := checker.Header{Faults: []checker.PlannedFault{
+	given := history.Traits{Lasts: true, Cancels: true}
+	h := history.Header{Faults: []history.PlannedFault{
 		{ID: 1, Fault: "failover"}, {ID: 2, Fault: "failover"}, {ID: 3, Fault: "node-restart"}, {ID: 4, Fault: "node-restart"},
 		{ID: 5, Fault: "meteor", Traits: given},
 	}}
 	was := h.Faults[0]
-	if err := Recall(&h, []checker.Event{
+	if err := Recall(&h, []history.Event{
 		start(1, "failover", "node-1-replica-1 promoted, node-1 follows it"),
 		start(3, "node-restart", "node-1 restarted with its data"),
 		start(9, "pause", ""),
 	}); err != nil {
 		t.Fatal(err)
 	}
-	for id, want := range map[int]checker.Traits{
+	for id, want := range map[int]history.Traits{
 		1: TraitsOf(Spec{Fault: "failover", Mode: "planned"}),
 		2: {Instant: true, Promotes: true, Forks: true, LosesWrites: true, ForgetsScripts: true, StopsNode: true, Refuses: true},
 		3: TraitsOf(Spec{Fault: "node-restart", Data: "keep"}),
@@ -89,7 +89,7 @@ func TestRecall(t *testing.T) {
 	if len(h.Faults) != 6 || was.Traits.Known() {
 		t.Errorf("%d faults", len(h.Faults))
 	}
-	if err := Recall(&checker.Header{Faults: []checker.PlannedFault{{ID: 1, Fault: "meteor"}}}, nil); err == nil || !strings.Contains(err.Error(), "meteor") {
+	if err := Recall(&history.Header{Faults: []history.PlannedFault{{ID: 1, Fault: "meteor"}}}, nil); err == nil || !strings.Contains(err.Error(), "meteor") {
 		t.Errorf("a fault that nobody knows: %v", err)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // An empty server takes the place of one that had the lock: its keys and its
@@ -15,8 +15,8 @@ var _ = register(Kind{
 	Target:  "node",
 	Plural:  "wipes",
 
-	Traits: func(Spec) checker.Traits {
-		return checker.Traits{Instant: true, LosesWrites: true, DeletesKeys: true, ForgetsScripts: true}
+	Traits: func(Spec) history.Traits {
+		return history.Traits{Instant: true, LosesWrites: true, DeletesKeys: true, ForgetsScripts: true}
 	},
 	NeedsServers: true,
 	RedisOnly:    func(Spec) string { return "scripts are Redis'" },

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // Paces of a scenario in real time, when nobody asks for another.
@@ -43,9 +43,9 @@ func (s *Scenario) Pace(l *Subject) float64 {
 // about.
 func (s *Scenario) suitable(l *Subject) float64 {
 	switch {
-	case s.has(func(t checker.Traits) bool { return t.Promotes }):
+	case s.has(func(t history.Traits) bool { return t.Promotes }):
 		return unhurried
-	case l.ownServers() != nil, s.needs(l).replicas && s.has(func(t checker.Traits) bool { return t.StopsNode }):
+	case l.ownServers() != nil, s.needs(l).replicas && s.has(func(t history.Traits) bool { return t.StopsNode }):
 		return asWritten
 	case l.groups > 1 && l.claims(s).Quorum == l.groups:
 		return brisk

@@ -1,4 +1,4 @@
-package checker
+package history
 
 // Traits say what a fault can do to a run. A judge reads these, never the name
 // of a fault, so that a new fault needs no new judge. The traits are about the
