@@ -44,11 +44,11 @@ lint:
 	scripts/lint
 
 unit:
-	env $$(scripts/needs present) go test -timeout 15m ./...
+	env $$(scripts/needs present) go test -timeout 30m ./...
 
 # The race detector is built with a C compiler.
 race:
-	@if scripts/needs present | grep -q _CC=; then set -x; go test -race -short -timeout 15m $(RACE); else echo "race: skipped, there is no C compiler"; fi
+	@if scripts/needs present | grep -q _CC=; then set -x; go test -race -short -vet=off -timeout 30m $(RACE); else echo "race: skipped, there is no C compiler"; fi
 
 # The Go adapters, which are modules of their own.
 guests:

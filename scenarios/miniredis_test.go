@@ -92,10 +92,11 @@ func surprises(s *scenarios.Scenario, lock string, judged map[checker.Property]c
 func playPatiently(t *testing.T, s *scenarios.Scenario, lock string, o scenarios.Live) map[checker.Property]checker.Verdict {
 	t.Helper()
 	const tries = 20
-	for range tries {
+	for n := range tries {
 		p, err := scenarios.PlayLive(t.Context(), s, scenarios.Named(lock), 1, "test", o)
 		var slow *scenarios.SlowMachineError
-		if errors.As(err, &slow) {
+		var setup *scenarios.SetupError
+		if errors.As(err, &slow) || errors.As(err, &setup) && n < 3 {
 			t.Log(err)
 			continue
 		}

@@ -126,7 +126,13 @@ type liveRun struct {
 func (l *liveRun) play(ctx context.Context, version string) (err error) {
 	setup, cancel := context.WithTimeout(ctx, setupLimit)
 	defer cancel()
-	if err := l.setUp(setup); err != nil {
+	beats := startPulse(time.Now)
+	err = l.setUp(setup)
+	late, allowed := beats.stop(), tolerance(l.scenario.scale)
+	switch {
+	case err != nil && late > allowed && ctx.Err() == nil:
+		return &SlowMachineError{Late: late, Allowed: allowed, Err: errors.Join(err, l.takeDown())}
+	case err != nil:
 		return &SetupError{errors.Join(err, l.takeDown())}
 	}
 	defer func() {
@@ -138,7 +144,7 @@ func (l *liveRun) play(ctx context.Context, version string) (err error) {
 	if err != nil {
 		return err
 	}
-	beats := startPulse(time.Now)
+	beats = startPulse(time.Now)
 	l.perform(ctx)
 	l.late = beats.stop()
 	err = errors.Join(l.world.Err(), l.truth.Err(), l.err)

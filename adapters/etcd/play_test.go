@@ -77,7 +77,8 @@ func judged(t *testing.T, s *scenarios.Scenario, l *scenarios.Subject, violated 
 	for n := 0; ; n++ {
 		p, err := scenarios.PlayLive(context.Background(), s, l, 1, "test", how)
 		var slow *scenarios.SlowMachineError
-		if errors.As(err, &slow) && n < tries {
+		var setup *scenarios.SetupError
+		if errors.As(err, &slow) && n < tries || errors.As(err, &setup) && n < 3 {
 			t.Log(err)
 			continue
 		}
