@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/live"
 	"github.com/holdfast-go/holdfast/live/mini"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -114,7 +115,7 @@ func playPatiently(t *testing.T, s *scenarios.Scenario, lock string, o scenarios
 	return nil
 }
 
-func judge(t *testing.T, h *checker.History) map[checker.Property]checker.Verdict {
+func judge(t *testing.T, h *history.History) map[checker.Property]checker.Verdict {
 	t.Helper()
 	judged, err := checker.Judge(h, checker.Options{})
 	if err != nil {
