@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sort"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/english"
 )
 
 // slackOfServers is how far from its lease a hold may end on the server's
@@ -303,7 +305,7 @@ func (t *trace) explain(o *op) Verdict {
 	case o.f == Release && o.kind == OK:
 		left := ""
 		if t.claim.Reentrant || o.res.Count > 0 {
-			left = fmt.Sprintf(" with %s left", plural(o.res.Count, "hold"))
+			left = fmt.Sprintf(" with %s left", english.Count(o.res.Count, "hold"))
 		}
 		switch {
 		case own == nil:

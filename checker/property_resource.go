@@ -3,6 +3,8 @@ package checker
 import (
 	"cmp"
 	"slices"
+
+	"github.com/holdfast-go/holdfast/internal/english"
 )
 
 // judgeResource looks for writes that overwrote something else than what their
@@ -42,7 +44,7 @@ func judgeResource(t *trace) Verdict {
 	}
 	switch {
 	case lost > 1:
-		first.Reason = plural(lost, "update") + " lost; the first: " + first.Reason
+		first.Reason = english.Count(lost, "update") + " lost; the first: " + first.Reason
 	case lost == 1:
 		first.Reason = "1 update lost: " + first.Reason
 	case stale.Outcome != "":

@@ -1,5 +1,7 @@
 package checker
 
+import "github.com/holdfast-go/holdfast/internal/english"
+
 import "fmt"
 
 // substance is what a history must contain to prove anything, collected event
@@ -63,7 +65,7 @@ func (s *substance) missing(h *Header) string {
 		}
 	}
 	if want := max(h.MinGrants, 1); s.grants < want {
-		return fmt.Sprintf("only %s%s; a run means something from %d on", plural(s.grants, "grant"), before, want)
+		return fmt.Sprintf("only %s%s; a run means something from %d on", english.Count(s.grants, "grant"), before, want)
 	}
 	return ""
 }

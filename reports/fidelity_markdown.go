@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/internal/english"
 )
 
 // Markdown writes the same as [Fidelity.Text] as GitHub tables, for the docs.
@@ -34,7 +36,7 @@ func (f Fidelity) Markdown(w io.Writer) error {
 		if i == 0 {
 			fmt.Fprint(b, "Not run in the live world:\n\n")
 		}
-		fmt.Fprintf(b, "- %s, with %s: %s\n", markdown(enumerate(u.Scenarios)), markdown(u.With()), markdown(u.Reason))
+		fmt.Fprintf(b, "- %s, with %s: %s\n", markdown(english.And(u.Scenarios)), markdown(u.With()), markdown(u.Reason))
 	}
 	if len(t.notInLive()) > 0 {
 		fmt.Fprintln(b)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/internal/english"
 )
 
 // Markdown writes the matrix and the verdicts to look at as GitHub tables, for
@@ -18,7 +20,7 @@ func Markdown(w io.Writer, d Document) error {
 	}
 	markdownFindings(b, m)
 	for _, u := range m.unplayed() {
-		fmt.Fprintf(b, "Not run: %s, with %s: %s\n\n", markdown(enumerate(u.Scenarios)), markdown(u.With()), markdown(u.Reason))
+		fmt.Fprintf(b, "Not run: %s, with %s: %s\n\n", markdown(english.And(u.Scenarios)), markdown(u.With()), markdown(u.Reason))
 	}
 	if len(d.Results.Runs) == 1 {
 		markdownStory(b, d, &d.Results.Runs[0])

@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/english"
 )
 
 // Expectation is the verdict that a scenario argues for.
@@ -116,7 +117,7 @@ func (s *Scenario) suits(l *Subject) (ok bool, reason string) {
 // selects is what Only and Except say about a built-in lock.
 func (s *Scenario) selects(lock string) (ok bool, reason string) {
 	if len(s.Only) > 0 && !slices.Contains(s.Only, lock) {
-		return false, "the scenario is played with " + andList(s.Only) + " only"
+		return false, "the scenario is played with " + english.And(s.Only) + " only"
 	}
 	if reason, out := s.Except[lock]; out {
 		return false, reason

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/internal/whole"
 )
@@ -89,7 +90,7 @@ func (x *exploration) play(ctx context.Context, stderr io.Writer) error {
 // now says what is under way.
 func (x *exploration) now() string {
 	spent := time.Since(x.began)
-	text := fmt.Sprintf("exploring: %s, %.0f/s, %d violated", count(x.taken, "run"), float64(x.taken)/spent.Seconds(), x.tally.Violated)
+	text := fmt.Sprintf("exploring: %s, %.0f/s, %d violated", english.Count(x.taken, "run"), float64(x.taken)/spent.Seconds(), x.tally.Violated)
 	if x.flags.time > 0 {
 		text += fmt.Sprintf(", %.0f of %.0f s", spent.Seconds(), x.flags.time.Seconds())
 	}

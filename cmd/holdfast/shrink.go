@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/shrink"
 )
@@ -136,7 +137,7 @@ func runShrink(c *cobra.Command, path string, f shrinkFlags) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.ErrOrStderr(), "wrote %s; %s in %.1f s\n", p.flags.out, count(r.Stats.Runs, "run"), time.Since(began).Seconds())
+	fmt.Fprintf(c.ErrOrStderr(), "wrote %s; %s in %.1f s\n", p.flags.out, english.Count(r.Stats.Runs, "run"), time.Since(began).Seconds())
 	if err := res.print(c.OutOrStdout(), f.format); err != nil {
 		return defect(fmt.Errorf("print result: %w", err))
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -181,7 +182,7 @@ func (s *shrunk) print(w io.Writer, format string) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%s, %s kept.", count(s.Stats.Runs, "run"), count(s.Stats.Kept, "change"))
+	fmt.Fprintf(w, "%s, %s kept.", english.Count(s.Stats.Runs, "run"), english.Count(s.Stats.Kept, "change"))
 	if s.Stats.Steady {
 		fmt.Fprint(w, " Other seeds show it as well.")
 	}
