@@ -119,7 +119,7 @@ func runShrink(c *cobra.Command, path string, f shrinkFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	p := &shrinking{flags: f, workers: pool{exe: testOnlyWorker, workers: f.workers, stall: f.stall}.start()}
+	p := &shrinking{flags: f, workers: pool{exe: testOnlyWorker, workers: f.workers, stall: f.stall}.keeping()}
 	defer p.workers.stop()
 	if err := p.find(c, path); err != nil {
 		return err
@@ -150,7 +150,7 @@ func runShrink(c *cobra.Command, path string, f shrinkFlags) error {
 // shrinking is one run on its way to become smaller.
 type shrinking struct {
 	flags   shrinkFlags
-	workers *rounds
+	workers pool
 	bar     progress
 
 	scenario *scenarios.Scenario
@@ -218,7 +218,7 @@ func (p *shrinking) playNow(ctx context.Context, path string) ([]shown, error) {
 	if ok, reason := s.scenario.Applies(l); !ok {
 		return nil, usage(fmt.Sprintf("%s does not apply to %s: %s", s.scenario.Name, p.flags.lock, reason))
 	}
-	answers, err := p.workers.play(ctx, []job{{Scenario: s.scenario.Name, File: path, Source: string(s.source), Lock: p.flags.lock, Seed: p.flags.seed, Judge: true}})
+	answers, err := p.workers.round(ctx, []job{{Scenario: s.scenario.Name, File: path, Source: string(s.source), Lock: p.flags.lock, Seed: p.flags.seed, Judge: true}})
 	if err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func (p *shrinking) play(ctx context.Context, lock string, all []shrink.Candidat
 	for i, c := range all {
 		jobs[i] = job{Scenario: "candidate", File: "candidate.yaml", Source: string(c.Source), Lock: lock, Seed: c.Seed, Judge: true}
 	}
-	answers, err := p.workers.play(ctx, jobs)
+	answers, err := p.workers.round(ctx, jobs)
 	if err != nil {
 		return nil, err
 	}

@@ -122,7 +122,7 @@ func (p *shrinking) story(ctx context.Context, res *shrunk, s *scenarios.Scenari
 		defer os.RemoveAll(dir)
 		path = filepath.Join(dir, "history.jsonl")
 	}
-	answers, err := p.workers.play(ctx, []job{{Scenario: s.Name, File: p.flags.out, Source: string(src), Lock: p.lock, Seed: res.Seed, History: path, Path: path, Observe: true}})
+	answers, err := p.workers.round(ctx, []job{{Scenario: s.Name, File: p.flags.out, Source: string(src), Lock: p.lock, Seed: res.Seed, History: path, Path: path, Observe: true}})
 	if err != nil {
 		return defect(err)
 	}
