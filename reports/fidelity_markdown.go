@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/holdfast-go/holdfast/internal/english"
 )
@@ -48,24 +47,8 @@ func (f Fidelity) Markdown(w io.Writer) error {
 }
 
 func (t *twoWorlds) markdownMatrix(w *bufio.Writer) {
-	fmt.Fprint(w, "| scenario |")
-	for _, l := range t.all.locks {
-		fmt.Fprintf(w, " %s |", markdown(name(l)))
-	}
-	fmt.Fprint(w, "\n|---|", strings.Repeat(":---:|", len(t.all.locks)), "\n")
-	for _, s := range t.all.scenarios {
-		fmt.Fprintf(w, "| %s |", markdown(name(s)))
-		for _, l := range t.all.locks {
-			fmt.Fprintf(w, " %s |", t.markdownMark(s, l))
-		}
-		fmt.Fprintln(w)
-	}
-	var parts []string
-	for _, k := range legend {
-		parts = append(parts, markdown(looks[k].symbol)+" "+markdown(looks[k].meaning))
-	}
-	fmt.Fprintf(w, "\n%s; two marks: the simulator's and the live world's, where they differ on some property or only the simulator played it; in \\[brackets\\]: not explained.\n\n",
-		strings.Join(parts, "; "))
+	markdownGrid(w, t.all, t.markdownMark)
+	fmt.Fprint(w, "; two marks: the simulator's and the live world's, where they differ on some property or only the simulator played it; in \\[brackets\\]: not explained.\n\n")
 }
 
 func (t *twoWorlds) markdownMark(scenario, lock string) string {

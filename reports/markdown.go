@@ -32,30 +32,37 @@ func Markdown(w io.Writer, d Document) error {
 }
 
 func markdownMatrix(w *bufio.Writer, m *matrix) {
+	markdownGrid(w, m, func(s, l string) string {
+		c := m.cell(s, l)
+		text := markdown(looks[c.mark()].symbol)
+		if !c.expected() {
+			text = `**\[` + text + `\]**`
+		}
+		return text
+	})
+	fmt.Fprint(w, "; in \\[brackets\\]: not as expected.\n\n")
+}
+
+// markdownGrid writes one row for each scenario, one column for each lock, and
+// what the marks mean.
+func markdownGrid(w *bufio.Writer, m *matrix, mark func(scenario, lock string) string) {
 	fmt.Fprint(w, "| scenario |")
 	for _, l := range m.locks {
 		fmt.Fprintf(w, " %s |", markdown(name(l)))
 	}
-	fmt.Fprint(w, "\n|---|")
-	fmt.Fprint(w, strings.Repeat(":---:|", len(m.locks)), "\n")
+	fmt.Fprint(w, "\n|---|", strings.Repeat(":---:|", len(m.locks)), "\n")
 	for _, s := range m.scenarios {
 		fmt.Fprintf(w, "| %s |", markdown(name(s)))
 		for _, l := range m.locks {
-			c := m.cell(s, l)
-			text := markdown(looks[c.mark()].symbol)
-			if !c.expected() {
-				text = `**\[` + text + `\]**`
-			}
-			fmt.Fprintf(w, " %s |", text)
+			fmt.Fprintf(w, " %s |", mark(s, l))
 		}
 		fmt.Fprintln(w)
 	}
-	fmt.Fprintln(w)
 	var parts []string
 	for _, k := range legend {
 		parts = append(parts, markdown(looks[k].symbol)+" "+markdown(looks[k].meaning))
 	}
-	fmt.Fprintf(w, "%s; in \\[brackets\\]: not as expected.\n\n", strings.Join(parts, "; "))
+	fmt.Fprintf(w, "\n%s", strings.Join(parts, "; "))
 }
 
 func markdownFindings(w *bufio.Writer, m *matrix) {

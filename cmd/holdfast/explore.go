@@ -39,7 +39,7 @@ type exploreFlags struct {
 	shards     int
 	image      string
 
-	part, of int // of shard
+	part shard // what shard stands for
 }
 
 func newExploreCmd() *cobra.Command {
@@ -119,7 +119,7 @@ func (f *exploreFlags) check() error {
 	if err != nil {
 		return err
 	}
-	f.part, f.of = part.index, part.of
+	f.part = part
 	if err := checkWorkers(f.workers, f.stall); err != nil {
 		return err
 	}

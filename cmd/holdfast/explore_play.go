@@ -44,7 +44,7 @@ type exploration struct {
 func newExploration(f exploreFlags, v explore.Vocabulary, known []explore.Cause) *exploration {
 	x := &exploration{flags: f, known: known, waiting: map[int]answer{}, steer: make(chan []explore.Cell, 1),
 		tally: explore.NewTally(explore.Results{
-			Version: version, Command: exploreCommand(f), Lock: f.lock, Seed: f.seed, Shard: f.part, Of: f.of, Budget: f.runs, Vocabulary: v,
+			Version: version, Command: exploreCommand(f), Lock: f.lock, Seed: f.seed, Shard: f.part.index, Of: f.part.of, Budget: f.runs, Vocabulary: v,
 		})}
 	x.holes = x.tally.Coverage.Holes(v.Faults)
 	return x
@@ -55,11 +55,7 @@ func (x *exploration) total() int {
 	if x.flags.runs == 0 {
 		return 1 << 40
 	}
-	return (x.flags.runs - x.flags.part + x.flags.of) / x.flags.of
-}
-
-func (x *exploration) seedOf(run int) uint64 {
-	return x.flags.seed + uint64(x.flags.part-1) + uint64(run)*uint64(x.flags.of)
+	return x.flags.part.size(x.flags.runs)
 }
 
 func (x *exploration) play(ctx context.Context, stderr io.Writer) error {
@@ -124,7 +120,7 @@ func (x *exploration) jobs(enough context.Context) iter.Seq[job] {
 }
 
 func (x *exploration) job(run int, holes []explore.Cell) job {
-	seed := x.seedOf(run)
+	seed := x.flags.part.seed(x.flags.seed, run)
 	return job{ID: run, Scenario: fmt.Sprintf("explored-%d", seed), Lock: x.flags.lock, Seed: seed,
 		Explore: &explore.Plan{Vocabulary: x.tally.Vocabulary, Holes: holes}}
 }

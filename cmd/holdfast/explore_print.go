@@ -148,6 +148,6 @@ func exploreCommand(f exploreFlags) string {
 	flag(!f.shrink, "--shrink=false", "")
 	flag(f.catalogue, "--catalogue", "")
 	flag(f.known != "", "--known", f.known)
-	flag(f.of > 1, "--shard", f.shard)
+	flag(f.part.of > 1, "--shard", f.shard)
 	return strings.Join(words, " ")
 }

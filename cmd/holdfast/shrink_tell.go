@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -162,10 +161,7 @@ func runnable(file string) string {
 
 func (s *shrunk) print(w io.Writer, format string) error {
 	if format == "json" {
-		out := json.NewEncoder(w)
-		out.SetIndent("", "  ")
-		out.SetEscapeHTML(false)
-		return out.Encode(s)
+		return printJSON(w, s)
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	before, after := s.Stats.Before, s.Stats.After

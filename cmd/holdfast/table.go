@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -21,10 +20,7 @@ type table interface {
 func printTable(w io.Writer, format string, t table) error {
 	switch format {
 	case "json":
-		out := json.NewEncoder(w)
-		out.SetIndent("", "  ")
-		out.SetEscapeHTML(false)
-		return out.Encode(t)
+		return printJSON(w, t)
 	case "markdown":
 		return t.markdown(w)
 	}
