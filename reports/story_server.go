@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // server tells a change of the lock on a server where it is more than what the
 // clients' own operations already say.
-func (t *teller) server(e *checker.Event) {
+func (t *teller) server(e *history.Event) {
 	s := e.Server
 	if t.held[s.Node] == nil {
 		t.held[s.Node] = map[string]string{}
@@ -59,7 +59,7 @@ func (t *teller) server(e *checker.Event) {
 }
 
 // stores tells what a server has, where nothing is remarkable about it.
-func (t *teller) stores(e *checker.Event) {
+func (t *teller) stores(e *history.Event) {
 	s, held := e.Server, "nobody holds "+name(e.Server.Key)
 	if s.Holder != "" {
 		held = fmt.Sprintf("%s holds %s, count %d", t.f.holder(s.Holder), name(s.Key), s.Count)
@@ -76,7 +76,7 @@ func (t *teller) stores(e *checker.Event) {
 
 // believes says whether an owner believes to hold the lock just then, and does
 // not give it back at that very moment.
-func (t *teller) believes(e *checker.Event, owner string) bool {
+func (t *teller) believes(e *history.Event, owner string) bool {
 	for i := range t.f.claims {
 		c := &t.f.claims[i]
 		if c.From > e.Time {
@@ -98,7 +98,7 @@ func quoteCommand(c string) string {
 
 // notReplicated tells, at a failover, whose hold is not on the replica that
 // takes over.
-func (t *teller) notReplicated(e *checker.Event) {
+func (t *teller) notReplicated(e *history.Event) {
 	old, promoted := t.promotion(e)
 	if old == "" || promoted == "" {
 		return
@@ -121,7 +121,7 @@ func (t *teller) notReplicated(e *checker.Event) {
 // promotion finds out which node lost its role and which took over: the first
 // is the target of the fault, the second is named in its detail, or is the
 // first other node that acts as a primary afterwards, having been a replica.
-func (t *teller) promotion(e *checker.Event) (old, promoted string) {
+func (t *teller) promotion(e *history.Event) (old, promoted string) {
 	if len(e.Fault.Targets) == 0 {
 		return "", ""
 	}
@@ -133,7 +133,7 @@ func (t *teller) promotion(e *checker.Event) (old, promoted string) {
 	replica := map[string]bool{}
 	for i := range t.f.h.Events {
 		x := &t.f.h.Events[i]
-		if x.Kind != checker.Server || x.Server == nil || x.Server.Node == old {
+		if x.Kind != history.Server || x.Server == nil || x.Server.Node == old {
 			continue
 		}
 		if s := x.Server; s.Role == "replica" {

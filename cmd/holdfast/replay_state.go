@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/sim"
@@ -29,7 +29,7 @@ func (r *replayed) writeState(out io.Writer) {
 	fmt.Fprint(out, "\nhistory\n")
 	h := r.stored
 	if !r.Same {
-		h = &checker.History{Header: r.stored.Header, Events: s.Events}
+		h = &history.History{Header: r.stored.Header, Events: s.Events}
 	}
 	told := reports.Narrate(h)
 	for i := max(0, len(s.Events)-lastEvents); i < len(s.Events); i++ {
@@ -45,8 +45,8 @@ func (r *replayed) writeState(out io.Writer) {
 	}
 	fmt.Fprint(out, "\nclients\n")
 	for _, c := range s.Clients {
-		r.writeClient(out, c, func(e checker.Event) string {
-			i := slices.IndexFunc(h.Events, func(o checker.Event) bool { return o.Op == e.Op })
+		r.writeClient(out, c, func(e history.Event) string {
+			i := slices.IndexFunc(h.Events, func(o history.Event) bool { return o.Op == e.Op })
 			return told[i]
 		})
 	}
@@ -131,7 +131,7 @@ func left(ttl time.Duration) string {
 	return "for " + ttl.String()
 }
 
-func (r *replayed) writeClient(out io.Writer, c scenarios.ClientState, told func(checker.Event) string) {
+func (r *replayed) writeClient(out io.Writer, c scenarios.ClientState, told func(history.Event) string) {
 	state := "runs"
 	switch {
 	case c.Crashed:

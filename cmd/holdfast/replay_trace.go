@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/sim"
 )
@@ -24,7 +24,7 @@ type traceLine struct {
 // and the faults between them.
 func (r *replayed) writeTrace(out io.Writer) {
 	var lines []traceLine
-	told := reports.Narrate(&checker.History{Events: r.Faults})
+	told := reports.Narrate(&history.History{Events: r.Faults})
 	for i, e := range r.Faults {
 		if !r.after(time.Duration(e.Time)) {
 			lines = append(lines, traceLine{e.Time, []string{seconds(e.Time), "", "", fmt.Sprintf("fault %d", e.Fault.ID), "", told[i]}})
@@ -126,7 +126,7 @@ func hindered(toxic string) string {
 func (r *replayed) by(t time.Time) string {
 	var names []string
 	for _, e := range r.Faults {
-		if e.Fault.Phase != checker.PhaseFailed && e.Time == int64(t.Sub(r.Start)) {
+		if e.Fault.Phase != history.PhaseFailed && e.Time == int64(t.Sub(r.Start)) {
 			names = append(names, fmt.Sprintf("%s (fault %d)", e.Fault.Name, e.Fault.ID))
 		}
 	}
