@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/holdfast-go/holdfast/internal/english"
 )
 
 // Text writes the report for a terminal: the matrix of scenarios and locks,
@@ -109,7 +111,7 @@ func textUnplayed(w *bufio.Writer, title string, all []unplayed) {
 		if i == 0 {
 			fmt.Fprintf(w, "%s:\n\n", title)
 		}
-		writeWrapped(w, "  ", fmt.Sprintf("%s, with %s: %s", enumerate(u.Scenarios), u.With(), u.Reason))
+		writeWrapped(w, "  ", fmt.Sprintf("%s, with %s: %s", english.And(u.Scenarios), u.With(), u.Reason))
 		fmt.Fprintln(w)
 	}
 }
@@ -165,9 +167,9 @@ func textRun(w *bufio.Writer, d Document, r *Run) {
 		fmt.Fprintf(w, "%s\n\n", absent)
 	}
 	if r.Stats != (Stats{}) {
-		sizes := plural(r.Stats.Ops, "operation")
+		sizes := english.Count(r.Stats.Ops, "operation")
 		if r.Stats.Commands > 0 { // real servers do not count them
-			sizes += ", " + plural(r.Stats.Commands, "command")
+			sizes += ", " + english.Count(r.Stats.Commands, "command")
 		}
 		fmt.Fprintf(w, "%s, %s of run time in %s\n", sizes, length(int64(r.Stats.VirtualMS*1e6)), length(int64(r.Stats.WallMS*1e6)))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -152,7 +153,7 @@ func titleOf(s *scenarios.Scenario, f Finding) string {
 		title += " (" + f.Target.Class + ")"
 	}
 	if kinds := kindsOf(s); len(kinds) > 0 {
-		title += ", with " + list(kinds)
+		title += ", with " + english.And(kinds)
 	} else {
 		title += ", and nothing fails"
 	}
@@ -217,9 +218,9 @@ func howOften(holds, clients int) string {
 
 // faultWords is a fault in a sentence: whom it strikes and when, and what it is.
 func faultWords(f faults.Spec) string {
-	text := f.Fault + " strikes " + list(f.Target)
+	text := f.Fault + " strikes " + english.And(f.Target)
 	if len(f.Peer) > 0 {
-		text = f.Fault + " strikes between " + list(f.Target) + " and " + list(f.Peer)
+		text = f.Fault + " strikes between " + english.And(f.Target) + " and " + english.And(f.Peer)
 	}
 	text += " " + faults.When(f)
 	for _, p := range []struct{ name, is string }{
@@ -248,14 +249,6 @@ func plain(d faults.Duration) string {
 		return ""
 	}
 	return d.String()
-}
-
-// list is "a, b and c".
-func list(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
 // sentence ends with a full stop, on one line.

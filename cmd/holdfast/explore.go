@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -38,7 +39,7 @@ type exploreFlags struct {
 	shards     int
 	image      string
 
-	part, of int // of shard
+	part shard // what shard stands for
 }
 
 func newExploreCmd() *cobra.Command {
@@ -118,7 +119,7 @@ func (f *exploreFlags) check() error {
 	if err != nil {
 		return err
 	}
-	f.part, f.of = part.index, part.of
+	f.part = part
 	if err := checkWorkers(f.workers, f.stall); err != nil {
 		return err
 	}
@@ -192,14 +193,11 @@ func concludeExplore(c *cobra.Command, r explore.Results, dir rundir.Dir) error 
 	finds := finds(r.Causes)
 	switch {
 	case len(r.Defects) > 0:
-		for _, d := range r.Defects {
-			fmt.Fprintf(c.ErrOrStderr(), "defect: %s\n", d)
-		}
-		return defect(fmt.Errorf("%s a defect of holdfast itself", runsShow(len(r.Defects))), "please report it, with the command and the version")
+		return ownDefects(c.ErrOrStderr(), r.Defects)
 	case c.Context().Err() != nil:
-		return &exitError{code: exitInterrupted, msg: "interrupted after " + count(r.Runs, "run")}
+		return &exitError{code: exitInterrupted, msg: "interrupted after " + english.Count(r.Runs, "run")}
 	case len(finds) > 0:
-		return &exitError{code: exitUnexpected, msg: count(len(finds), "hazard") + " found, kept in " + string(dir)}
+		return &exitError{code: exitUnexpected, msg: english.Count(len(finds), "hazard") + " found, kept in " + string(dir)}
 	case r.Runs == r.Unknown+r.Violated && r.Violated == 0:
 		return &exitError{code: exitUnknown, msg: "no run could be judged"}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/internal/whole"
 )
@@ -53,10 +54,7 @@ func mergeExplorations(c *cobra.Command, dirs []string, f mergeFlags) error {
 	case stored != nil:
 		return notStored(stored, f.out)
 	case len(all.Defects) > 0:
-		for _, d := range all.Defects {
-			fmt.Fprintf(c.ErrOrStderr(), "defect: %s\n", d)
-		}
-		return defect(fmt.Errorf("%s a defect of holdfast itself", runsShow(len(all.Defects))), "please report it, with the commands and the version")
+		return ownDefects(c.ErrOrStderr(), all.Defects)
 	}
 	return missingShards(all.Missing, all.Of)
 }
@@ -180,7 +178,7 @@ func (m merged) withShards(w io.Writer, print func(io.Writer) error) error {
 	if err := print(w); err != nil || m.all.Of == 1 {
 		return err
 	}
-	text := fmt.Sprintf("%d of %s.", len(m.all.Shards), count(m.all.Of, "shard"))
+	text := fmt.Sprintf("%d of %s.", len(m.all.Shards), english.Count(m.all.Of, "shard"))
 	if len(m.all.Missing) > 0 {
 		text = missingWords(m.all.Missing, m.all.Of) + "."
 	}

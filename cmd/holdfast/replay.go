@@ -144,13 +144,7 @@ func jobsAgain(dir rundir.Dir, res reports.Results) ([]job, error) {
 
 // playAgain plays the jobs and compares hashes.
 func (f replayFlags) playAgain(ctx context.Context, dir rundir.Dir, res reports.Results, jobs []job, stdout, stderr io.Writer) error {
-	answers := make([]*answer, len(jobs))
-	bar := newProgress(stderr, len(jobs))
-	err := pool{workers: f.workers, stall: time.Minute}.play(ctx, jobs, func(a answer) {
-		answers[a.ID] = &a
-		bar.step()
-	})
-	bar.done()
+	answers, err := pool{workers: f.workers, stall: time.Minute}.gather(ctx, jobs, newProgress(stderr, len(jobs)))
 	if err != nil {
 		return defect(err)
 	}

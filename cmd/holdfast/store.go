@@ -17,12 +17,14 @@ var (
 
 // writeJSON writes a document, whole or not at all.
 func writeJSON(path string, v any) error {
-	return whole.File(path, func(w io.Writer) error {
-		out := json.NewEncoder(w)
-		out.SetIndent("", "  ")
-		out.SetEscapeHTML(false)
-		return out.Encode(v)
-	})
+	return whole.File(path, func(w io.Writer) error { return printJSON(w, v) })
+}
+
+func printJSON(w io.Writer, v any) error {
+	out := json.NewEncoder(w)
+	out.SetIndent("", "  ")
+	out.SetEscapeHTML(false)
+	return out.Encode(v)
 }
 
 // notStored ends a command whose result was printed and could not be kept, as

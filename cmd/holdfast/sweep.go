@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/sweep"
 )
@@ -214,16 +215,13 @@ func sweepCommand(arg string, f sweepFlags) string {
 // conclude says on stderr what went wrong, and how the command ends.
 func (s *sweeping) conclude(c *cobra.Command) error {
 	if len(s.defects) > 0 {
-		for _, d := range s.defects[:min(len(s.defects), 10)] {
-			fmt.Fprintf(s.stderr, "defect: %s\n", d)
-		}
-		return defect(fmt.Errorf("%s a defect of holdfast itself", runsShow(len(s.defects))), "please report it, with the command and the version")
+		return ownDefects(s.stderr, s.defects)
 	}
 	if c.Context().Err() != nil {
 		return &exitError{code: exitInterrupted, msg: "interrupted; the result has what was played"}
 	}
 	if s.killed > 0 {
-		return &exitError{code: exitUnknown, msg: fmt.Sprintf("%s left out: the worker process was killed from outside, twice", count(s.killed, "run")), hints: []string{killedHint}}
+		return &exitError{code: exitUnknown, msg: fmt.Sprintf("%s left out: the worker process was killed from outside, twice", english.Count(s.killed, "run")), hints: []string{killedHint}}
 	}
 	for _, at := range s.result.Points {
 		if at.Overlap.High == 1 && at.Overlap.Low == 0 {

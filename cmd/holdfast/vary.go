@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
@@ -202,13 +203,8 @@ func (v *variations) keep(found []surprise, stderr io.Writer) error {
 
 // concludeVary says on stderr what was found, and how the command ends.
 func concludeVary(c *cobra.Command, t *tally) error {
-	stderr := c.ErrOrStderr()
 	if len(t.Defects) > 0 {
-		for _, d := range t.Defects {
-			fmt.Fprintf(stderr, "defect: %s\n", d)
-		}
-		return defect(fmt.Errorf("%s a defect of holdfast itself", runsShow(len(t.Defects))),
-			"please report it, with the command and the version")
+		return ownDefects(c.ErrOrStderr(), t.Defects)
 	}
 	hint := ""
 	if len(t.Surprises) > 0 {
@@ -219,26 +215,11 @@ func concludeVary(c *cobra.Command, t *tally) error {
 	case c.Context().Err() != nil:
 		return &exitError{code: exitInterrupted, msg: fmt.Sprintf("interrupted after %d of %d seeds", t.Runs, t.Seeds)}
 	case t.FalseAlarms+t.Missed > 0:
-		return &exitError{code: exitUnexpected, msg: fmt.Sprintf("%s and %s", count(t.FalseAlarms, "false alarm"), count(t.Missed, "missed violation")), hints: []string{hint}}
+		return &exitError{code: exitUnexpected, msg: fmt.Sprintf("%s and %s", english.Count(t.FalseAlarms, "false alarm"), english.Count(t.Missed, "missed violation")), hints: []string{hint}}
 	case t.Unknown > 0:
-		return &exitError{code: exitUnknown, msg: count(t.Unknown, "verdict") + " unknown", hints: []string{hint}}
+		return &exitError{code: exitUnknown, msg: english.Count(t.Unknown, "verdict") + " unknown", hints: []string{hint}}
 	}
 	return nil
-}
-
-// count is a number of things, in words.
-func count(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %ss", n, one)
-}
-
-func runsShow(n int) string {
-	if n == 1 {
-		return "1 run shows"
-	}
-	return fmt.Sprintf("%d runs show", n)
 }
 
 // varyCommand is how to do the same again.
