@@ -14,7 +14,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/reports"
@@ -150,7 +150,7 @@ func (d Dir) Edited(res reports.Results) []string {
 // histories of the directory, but for those that were edited.
 func (d Dir) Document(res reports.Results, edited ...string) reports.Document {
 	doc := reports.Document{Results: res, Missing: d.Missing(res)}
-	doc.Histories = func(r reports.Run) (*checker.History, error) {
+	doc.Histories = func(r reports.Run) (*history.History, error) {
 		if r.History == "" || slices.Contains(doc.Missing, r.History) {
 			return nil, nil
 		}
