@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdfast-go/holdfast/sim/keyspace"
+	"github.com/holdfast-go/holdfast/redis/keyspace"
 )
 
 // observer follows one node of redis-server. Everything below shadow is

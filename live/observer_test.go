@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-go/holdfast/sim/keyspace"
+	"github.com/holdfast-go/holdfast/redis/keyspace"
 )
 
 // fakeStream is a node that brings an observer what a test says.

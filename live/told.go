@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/live/mini"
-	"github.com/holdfast-go/holdfast/sim/keyspace"
+	"github.com/holdfast-go/holdfast/redis/keyspace"
 )
 
 // told is the witness of a node of miniredis, which tells itself what it

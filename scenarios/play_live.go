@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/live"
 	"github.com/holdfast-go/holdfast/live/worker"
+	"github.com/holdfast-go/holdfast/redis/keyspace"
 	"github.com/holdfast-go/holdfast/sim"
-	"github.com/holdfast-go/holdfast/sim/keyspace"
 )
 
 // Live is how a scenario is played in the real world.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/redis/keyspace"
 	"github.com/holdfast-go/holdfast/sim"
-	"github.com/holdfast-go/holdfast/sim/keyspace"
 )
 
 // Play plays a scenario against a lock in the simulated world. The same

@@ -14,7 +14,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/request"
-	"github.com/holdfast-go/holdfast/sim/keyspace"
+	"github.com/holdfast-go/holdfast/redis/keyspace"
 )
 
 // framing cuts a stream into messages: RESP between client and server, lines

@@ -16,7 +16,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/request"
-	"github.com/holdfast-go/holdfast/sim/keyspace"
+	"github.com/holdfast-go/holdfast/redis/keyspace"
 )
 
 // The roles of a server.
