@@ -15,8 +15,8 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 
 	"github.com/holdfast-go/holdfast/faults"
-	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/redis/keyspace"
+	"github.com/holdfast-go/holdfast/redis/resp"
 )
 
 // The roles of a server.
@@ -109,7 +109,7 @@ func (n *node) serve(c *pipeConn, process *server.Server, by string) {
 		session.unsubscribe() // as a disconnect does
 	}()
 	for {
-		args, err := request.Read(in)
+		args, err := resp.ReadRequest(in)
 		if err != nil {
 			return
 		}
