@@ -2,9 +2,6 @@ package checker
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"io"
 	"time"
 )
@@ -59,25 +56,6 @@ type Claim struct {
 	Renewed bool  // a watchdog renews it
 }
 
-// InvalidError says that a history cannot be judged. An invalid history is a
-// defect of whoever recorded it; it is never a violation.
-type InvalidError struct {
-	Line   int // in the encoded history; the header is line 1
-	Event  int // counted from 1; 0 for the header
-	Reason string
-	// CutOff says that the history ends too early, and is otherwise right as
-	// far as it was read: [DecodeCutOff] reads what there is. It is not set
-	// when not even the header is there.
-	CutOff bool
-}
-
-func (e *InvalidError) Error() string {
-	if e.Event == 0 {
-		return fmt.Sprintf("invalid history: line %d: %s", e.Line, e.Reason)
-	}
-	return fmt.Sprintf("invalid history: line %d (event %d): %s", e.Line, e.Event, e.Reason)
-}
-
 // Judge checks a history and says, for every property the lock claims,
 // whether it held. The error is an [*InvalidError] when the history is not
 // valid, and a [*DisagreementError], beside a whole report, when the two judges
@@ -88,7 +66,7 @@ func Judge(h *History, o Options) (Report, error) {
 	if o.Budget <= 0 {
 		o.Budget = 20 * time.Second
 	}
-	if err := validate(h); err != nil {
+	if err := Validate(h); err != nil {
 		return Report{}, err
 	}
 	t := newTrace(h)
@@ -126,28 +104,10 @@ func Properties() []PropertyInfo {
 // Claimed returns what every owner believed, in the order in which the holds
 // began. It needs a valid history; of an invalid one it returns nil.
 func Claimed(h *History) []Claim {
-	if validate(h) != nil {
+	if Validate(h) != nil {
 		return nil
 	}
 	return newTrace(h).claims
-}
-
-// Encode writes a history as JSON lines: the header, then one event a line.
-func Encode(w io.Writer, h *History) error { return encode(w, h) }
-
-// Decode reads what [Encode] wrote. It is strict: a field it does not know, a
-// header of another format, a line that was cut off or an end that is missing
-// is an [*InvalidError]; [DecodeCutOff] forgives the last two. Errors of r itself are returned as they are. Decode
-// checks the shape; [Judge] checks whether the events make sense together.
-func Decode(r io.Reader) (*History, error) { return decode(r) }
-
-// Hash is the SHA-256 of the encoded history, in hex.
-func (h *History) Hash() string {
-	sum := sha256.New()
-	if err := encode(sum, h); err != nil {
-		panic(err) // a hash never fails to write, and every field encodes
-	}
-	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // Picture writes porcupine's interactive drawing of a history as HTML: all of

@@ -3,6 +3,8 @@ package checker
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,7 +33,8 @@ func (e *Encoder) Encode(ev *Event) error {
 	return nil
 }
 
-func encode(w io.Writer, h *History) error {
+// Encode writes a history as JSON lines: the header, then one event a line.
+func Encode(w io.Writer, h *History) error {
 	b := bufio.NewWriter(w)
 	e, err := NewEncoder(b, h.Header)
 	if err != nil {
@@ -48,12 +51,26 @@ func encode(w io.Writer, h *History) error {
 	return nil
 }
 
-func decode(r io.Reader) (*History, error) {
+// Decode reads what [Encode] wrote. It is strict: an unknown field, a header of
+// another format, a line that was cut off and a missing end are each an
+// [*InvalidError]; [DecodeCutOff] forgives the last two. Decode returns errors
+// of r as they are. Decode checks the shape; [Validate] checks whether the
+// events make sense together.
+func Decode(r io.Reader) (*History, error) {
 	d, err := NewDecoder(r)
 	if err != nil {
 		return nil, err
 	}
 	return d.rest()
+}
+
+// Hash is the SHA-256 of the encoded history, in hex.
+func (h *History) Hash() string {
+	sum := sha256.New()
+	if err := Encode(sum, h); err != nil {
+		panic(err) // a hash never fails to write, and every field encodes
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // rest reads everything after the header.

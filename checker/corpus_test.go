@@ -2,6 +2,7 @@ package checker
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -63,7 +64,9 @@ func corpus(tb testing.TB) []corpusCase {
 			tb.Fatalf("%s is no file of the corpus", path)
 		}
 		c := corpusCase{name: name, folder: folder, text: text}
-		if err := strict(first, &c.head); err != nil {
+		head := json.NewDecoder(bytes.NewReader(first))
+		head.DisallowUnknownFields()
+		if err := head.Decode(&c.head); err != nil {
 			tb.Fatalf("%s: line 1: %v", path, err)
 		}
 		c.h, c.err = Decode(bytes.NewReader(text))

@@ -99,7 +99,7 @@ func bytesOf(ops []lockOp, r rules) []byte {
 // addCorpus gives the fuzzer the histories of the corpus.
 func addCorpus(f *testing.F) {
 	for _, c := range corpus(f) {
-		if c.err != nil || validate(c.h) != nil {
+		if c.err != nil || Validate(c.h) != nil {
 			continue
 		}
 		t := newTrace(c.h)

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // Whatever Decode accepts encodes to something it accepts again, and Judge
@@ -157,33 +155,4 @@ func BenchmarkJudge(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-}
-
-// What the plain reader accepts, the JSON package reads to the same event.
-func FuzzPlainReader(f *testing.F) {
-	h := longRun{ops: 20, servers: true, resource: true}.history()
-	for _, line := range strings.SplitAfter(encoded(f, h), "\n")[1:40] {
-		f.Add([]byte(line))
-	}
-	for _, line := range []string{
-		`{"t":1,"t":2}`, `{"t":01}`, `{"t":-0}`, `{"t":1.5}`, `{"t":1e3}`, `{"T":1}`, `{"t":null}`, `{"kind":"\u0061"}`, "{\"kind\":\"\xff\"}",
-		`{"t":1} `, `{"t":1}{}`, `{"args":{"lease":1},"args":{"wait":2}}`, `{"args":{"renewed":true}}`, `{"result":{"token":18446744073709551615}}`,
-		`{"t":999999999999999999}`, `{"t":9999999999999999999}`, `{}`, `{,}`, `{"t":1,}`, `{"t":}`, `{"t":-}`, `{"args":null}`, `{"kind":"käse"}`,
-		`{"kind":"log","log":{"server":"n","text":"+sdown"}}`, `{"log":{"text":"a","text":"b"}}`,
-	} {
-		f.Add([]byte(line + "\n"))
-	}
-	p := newPlainReader()
-	f.Fuzz(func(t *testing.T, line []byte) {
-		var got, want Event
-		if bytes.IndexByte(line, '\n') != len(line)-1 || len(line) == 0 || !p.event(line, &got) {
-			return
-		}
-		if err := strict(line, &want); err != nil {
-			t.Fatalf("accepted %q: %v", line, err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Fatalf("%q: %s", line, diff)
-		}
-	})
 }

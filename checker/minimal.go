@@ -130,7 +130,7 @@ func (t *trace) writeDown(e *DisagreementError, lock string, c court) error {
 		Format: Format, Scenario: h.Scenario, Lock: h.Lock, World: h.World, Seed: h.Seed, Version: h.Version, Claims: h.Claims,
 	}
 	e.Minimal.Header.Claims.Lease = true // by what every acquire asked for
-	if validate(e.Minimal) != nil {
+	if Validate(e.Minimal) != nil {
 		e.Minimal = nil
 		return e
 	}

@@ -26,7 +26,7 @@ import (
 type Online struct {
 	header    Header
 	claim     Claims
-	valid     *validator
+	valid     *Validator
 	substance *substance
 	locks     []*onlineLock
 	byName    map[string]*onlineLock
@@ -60,12 +60,12 @@ const maxBehind = 1 << 14
 // NewOnline begins to judge a history with this header. The error is an
 // [*InvalidError].
 func NewOnline(h Header) (*Online, error) {
-	valid, err := newValidator(&h)
+	valid, err := NewValidator(&h)
 	if err != nil {
 		return nil, err
 	}
 	return &Online{
-		header: h, claim: h.Claims.filled(), valid: valid, substance: newSubstance(),
+		header: h, claim: filled(h.Claims), valid: valid, substance: newSubstance(),
 		byName: map[string]*onlineLock{}, open: map[int64]*onlineOp{}, v: Verdict{Outcome: Good},
 	}, nil
 }
@@ -79,7 +79,7 @@ func (o *Online) Add(e Event) (Verdict, error) {
 	if o.err != nil || o.v.Outcome == Violated {
 		return o.v, o.err
 	}
-	if o.err = o.valid.add(&e); o.err != nil {
+	if o.err = o.valid.Add(&e); o.err != nil {
 		o.v = Verdict{}
 		return o.v, o.err
 	}
@@ -123,7 +123,7 @@ func (o *Online) Close() (Verdict, error) {
 	if o.err != nil || o.v.Outcome == Violated {
 		return o.v, o.err
 	}
-	if o.err = o.valid.close(); o.err != nil {
+	if o.err = o.valid.Close(); o.err != nil {
 		o.v = Verdict{}
 		return o.v, o.err
 	}

@@ -3,10 +3,6 @@ package checker
 // worldLive is the world whose measurements are real, and a little off.
 const worldLive = "live"
 
-// largestTimeScale bounds the time scale of a header, far beyond what anyone
-// plays.
-const largestTimeScale = 10
-
 // allowances are what the judges forgive because no lock is instant. They come
 // in two kinds. Those here follow the pace of the run: locks, their clients and
 // the workload wait for shorter times in a run that is played faster, so they
@@ -48,7 +44,7 @@ type allowances struct {
 
 const messagesOfRequest = 13
 
-func (h *Header) allowances() allowances {
+func allowancesOf(h *Header) allowances {
 	scale := h.TimeScale
 	if scale == 0 {
 		scale = 1

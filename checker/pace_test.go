@@ -20,7 +20,7 @@ func TestAllowancesFollowThePace(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := tt.h.allowances(); got != tt.want {
+			if got := allowancesOf(&tt.h); got != tt.want {
 				t.Errorf("got  %+v\nwant %+v", got, tt.want)
 			}
 		})

@@ -15,7 +15,7 @@ const pictureOps = 200
 // none. Porcupine draws the longest orders it found and the operation that
 // fits none of them.
 func picture(h *History, w io.Writer) error {
-	if err := validate(h); err != nil {
+	if err := Validate(h); err != nil {
 		return err
 	}
 	t := newTrace(h)

@@ -60,8 +60,8 @@ func (o *op) returned(e *Event) {
 	}
 }
 
-// filled are the claims with Quorum and Nodes at least 1.
-func (c Claims) filled() Claims {
+// filled returns the claims with Quorum and Nodes at least 1.
+func filled(c Claims) Claims {
 	c.Quorum, c.Nodes = max(c.Quorum, 1), max(c.Nodes, 1)
 	return c
 }
@@ -109,11 +109,11 @@ type ownerLock struct{ owner, lock string }
 
 func newTrace(h *History) *trace {
 	t := &trace{
-		h: h, claim: h.Header.Claims, allow: h.Header.allowances(),
+		h: h, claim: h.Header.Claims, allow: allowancesOf(&h.Header),
 		byOwner: map[ownerLock][]*op{}, byLock: map[string][]*op{}, client: map[string]string{}, crashed: map[string]int64{}, closed: map[string]int64{},
 		ownersOf: map[string][]string{}, notesOf: map[string][]*Event{}, stepsOf: map[ownerLock][]step{},
 	}
-	t.claim = t.claim.filled()
+	t.claim = filled(t.claim)
 	n := 0
 	for i := range h.Events {
 		if h.Events[i].Kind == Invoke {

@@ -5,24 +5,25 @@ import (
 	"strings"
 )
 
-// validate checks that a history makes sense before anyone judges it: a wrong
-// recording must never look like a wrong lock.
-func validate(h *History) error {
-	v, err := newValidator(&h.Header)
+// Validate checks that a history makes sense before a judge reads it: a wrong
+// recording must never look like a wrong lock. Its error is an [*InvalidError].
+func Validate(h *History) error {
+	v, err := NewValidator(&h.Header)
 	if err != nil {
 		return err
 	}
 	for i := range h.Events {
-		if err := v.add(&h.Events[i]); err != nil {
+		if err := v.Add(&h.Events[i]); err != nil {
 			return err
 		}
 	}
-	return v.close()
+	return v.Close()
 }
 
-// validator checks a history event by event. It remembers the open operations,
+// Validator checks a history event by event, as [Validate] checks a whole one.
+// It remembers the open operations,
 // owners, clients that crashed, and which ids were used.
-type validator struct {
+type Validator struct {
 	open     map[int64]*Event  // invocations that have not returned, by operation
 	used     *idSet            // operation ids ever invoked
 	busy     map[string]int64  // owner -> its open operation
@@ -33,22 +34,23 @@ type validator struct {
 	kind     Kind  // of the latest event
 }
 
-func newValidator(h *Header) (*validator, error) {
+// NewValidator begins to check a history with this header.
+func NewValidator(h *Header) (*Validator, error) {
 	if reason := validateHeader(h); reason != "" {
 		return nil, &InvalidError{Line: 1, Reason: reason}
 	}
-	return &validator{
+	return &Validator{
 		open: map[int64]*Event{}, used: newIDSet(), busy: map[string]int64{}, clientOf: map[string]string{}, crashed: map[string]bool{},
 	}, nil
 }
 
 // bad is an error about the latest event.
-func (v *validator) bad(format string, args ...any) error {
+func (v *Validator) bad(format string, args ...any) error {
 	return &InvalidError{Line: v.events + 1, Event: v.events, Reason: fmt.Sprintf(format, args...)}
 }
 
-// close checks that the history is whole.
-func (v *validator) close() error {
+// Close checks that the history is whole.
+func (v *Validator) Close() error {
 	switch {
 	case v.events == 0:
 		return &InvalidError{Line: 2, Event: 1, Reason: fmt.Sprintf("the history has no events; it must at least have the %q event", End)}
@@ -58,8 +60,8 @@ func (v *validator) close() error {
 	return nil
 }
 
-// add checks the next event. The event must not change after that.
-func (v *validator) add(e *Event) error {
+// Add checks the next event. The event must not change after that.
+func (v *Validator) Add(e *Event) error {
 	if v.kind == End {
 		return v.bad("something follows the %q event", End)
 	}
@@ -125,8 +127,11 @@ func (v *validator) add(e *Event) error {
 	return nil
 }
 
+// largestTimeScale bounds the time scale of a header, far beyond any run.
+const largestTimeScale = 10
+
 // longestTime bounds every time and duration, so that sums never overflow.
-const longestTime = forever / 2
+const longestTime int64 = 1 << 59
 
 func validateHeader(h *Header) string {
 	c := &h.Claims
