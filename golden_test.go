@@ -18,8 +18,8 @@ import (
 
 	"github.com/redis/go-redis/v9/logging"
 
-	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -51,7 +51,7 @@ func (g *golden) add(t *testing.T, s *scenarios.Scenario, l *scenarios.Subject, 
 		t.Fatalf("%s: %v", id, err)
 	}
 	var text bytes.Buffer
-	if err := checker.Encode(&text, p.History); err != nil {
+	if err := history.Encode(&text, p.History); err != nil {
 		t.Fatalf("%s: %v", id, err)
 	}
 	header, events, _ := bytes.Cut(text.Bytes(), []byte("\n"))

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"github.com/holdfast-go/holdfast/history"
 	"slices"
 	"strings"
 	"time"
@@ -31,7 +32,7 @@ type DisagreementError struct {
 	Listing []string
 	// Minimal is the same as a history that [Judge] disagrees on again; nil
 	// when the operations cannot be written down as one.
-	Minimal *History
+	Minimal *history.History
 }
 
 func (e *DisagreementError) Error() string {

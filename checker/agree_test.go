@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"github.com/holdfast-go/holdfast/history"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -101,10 +102,10 @@ func TestDisagreement(t *testing.T) {
 		t.Fatal("no history")
 	}
 	var b bytes.Buffer
-	if err := Encode(&b, dispute.Minimal); err != nil {
+	if err := history.Encode(&b, dispute.Minimal); err != nil {
 		t.Fatal(err)
 	}
-	again, err := Decode(&b)
+	again, err := history.Decode(&b)
 	if err != nil {
 		t.Fatal(err)
 	}

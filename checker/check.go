@@ -2,6 +2,7 @@ package checker
 
 import (
 	"cmp"
+	"github.com/holdfast-go/holdfast/history"
 	"io"
 	"time"
 )
@@ -62,11 +63,11 @@ type Claim struct {
 // of linearizability differ; there is no other error. Judge does not change
 // the history, and the same history always gets the same report unless the
 // budget runs out.
-func Judge(h *History, o Options) (Report, error) {
+func Judge(h *history.History, o Options) (Report, error) {
 	if o.Budget <= 0 {
 		o.Budget = 20 * time.Second
 	}
-	if err := Validate(h); err != nil {
+	if err := history.Validate(h); err != nil {
 		return Report{}, err
 	}
 	t := newTrace(h)
@@ -103,8 +104,8 @@ func Properties() []PropertyInfo {
 
 // Claimed returns what every owner believed, in the order in which the holds
 // began. It needs a valid history; of an invalid one it returns nil.
-func Claimed(h *History) []Claim {
-	if Validate(h) != nil {
+func Claimed(h *history.History) []Claim {
+	if history.Validate(h) != nil {
 		return nil
 	}
 	return newTrace(h).claims
@@ -112,7 +113,7 @@ func Claimed(h *History) []Claim {
 
 // Picture writes porcupine's interactive drawing of a history as HTML: all of
 // it up to 200 lock operations, else the operations around the violation.
-func Picture(h *History, w io.Writer) error { return picture(h, w) }
+func Picture(h *history.History, w io.Writer) error { return picture(h, w) }
 
 // maxCause is how many operations a verdict names at most.
 const maxCause = 5
@@ -120,7 +121,7 @@ const maxCause = 5
 // property is a promise and the judge of it.
 type property struct {
 	PropertyInfo
-	claimed func(*Header) bool // nil: every lock promises it
+	claimed func(*history.Header) bool // nil: every lock promises it
 	judge   func(*trace, Options) (Verdict, error)
 }
 
@@ -134,19 +135,19 @@ func init() {
 		{PropertyInfo{Exclusion, "No two owners hold the lock at once."}, nil, plain(judgeExclusion)},
 		{PropertyInfo{Linearizable, "Every outcome is one that a single lock, served one request at a time, would have given."}, nil, judgeLinearizable},
 		{PropertyInfo{ResourceSafe, "The guarded resource loses no update and, when fenced, accepts no stale write."},
-			func(h *Header) bool { return h.Resource != nil }, plain(judgeResource)},
+			func(h *history.Header) bool { return h.Resource != nil }, plain(judgeResource)},
 		{PropertyInfo{Fencing, "Fencing tokens grow from hold to hold and stay the same within one."},
-			func(h *Header) bool { return h.Claims.Fencing }, plain(judgeFencing)},
+			func(h *history.Header) bool { return h.Claims.Fencing }, plain(judgeFencing)},
 		{PropertyInfo{Ownership, "Only its owner releases or renews a hold."},
-			func(h *Header) bool { return !h.Unwatched }, plain(judgeOwnership)},
+			func(h *history.Header) bool { return !h.Unwatched }, plain(judgeOwnership)},
 		{PropertyInfo{Count, "Hold counts are right, and as many releases as acquires leave nothing behind."}, nil, plain(judgeCount)},
 		{PropertyInfo{Lease, "The server never keeps a hold shorter than the lease owed, longer than asked, or for ever."},
-			func(h *Header) bool { return h.Claims.Lease && !h.Unwatched }, plain(judgeLease)},
+			func(h *history.Header) bool { return h.Claims.Lease && !h.Unwatched }, plain(judgeLease)},
 		{PropertyInfo{Renewal, "A renewed hold is renewed in time while it lives, and never after."},
-			func(h *Header) bool { return h.Claims.Renewal && !h.Unwatched }, plain(judgeRenewal)},
+			func(h *history.Header) bool { return h.Claims.Renewal && !h.Unwatched }, plain(judgeRenewal)},
 		{PropertyInfo{Progress, "Every waiter gets the lock or its timeout in time, and none sleeps on a free lock."}, nil, plain(judgeProgress)},
 		{PropertyInfo{Fairness, "Waiters get the lock in the order in which they came."},
-			func(h *Header) bool { return h.Claims.Fairness }, plain(judgeFairness)},
+			func(h *history.Header) bool { return h.Claims.Fairness }, plain(judgeFairness)},
 		{PropertyInfo{Errors, "Every outcome has one error class, the documented one."}, nil, plain(judgeErrors)},
 		{PropertyInfo{Cleanup, "At the end no key, subscription, connection or goroutine remains."}, nil, plain(judgeCleanup)},
 	}

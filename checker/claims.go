@@ -2,6 +2,7 @@ package checker
 
 import (
 	"cmp"
+	"github.com/holdfast-go/holdfast/history"
 	"slices"
 )
 
@@ -43,10 +44,10 @@ func (t *trace) steps(k ownerLock) []step {
 	}
 	var told []step
 	for _, n := range t.notesOf[t.client[k.owner]] {
-		if n.F == Lost && ((n.Owner != "" && n.Owner != k.owner) || (n.Lock != "" && n.Lock != k.lock)) {
+		if n.F == history.Lost && ((n.Owner != "" && n.Owner != k.owner) || (n.Lock != "" && n.Lock != k.lock)) {
 			continue
 		}
-		told = append(told, step{t: n.Time, lost: n.F == Lost})
+		told = append(told, step{t: n.Time, lost: n.F == history.Lost})
 	}
 	ops := t.byOwner[k]
 	out := make([]step, 0, 2*len(ops)+len(told))
@@ -91,7 +92,7 @@ func claimsOf(t *trace, k ownerLock) []Claim {
 			finish(s.t, "lost", 0)
 		case s.o == nil:
 			finish(s.t, "crash", 0)
-		case s.o.f == Acquire && s.ret && s.o.kind == OK:
+		case s.o.f == history.Acquire && s.ret && s.o.kind == history.OK:
 			switch {
 			case cur == nil:
 				begin(s.o)
@@ -102,12 +103,12 @@ func claimsOf(t *trace, k ownerLock) []Claim {
 			default:
 				count++
 			}
-		case s.o.f == Release && !s.ret && cur != nil && count <= 1 && t.left(k, s.o) == 0:
+		case s.o.f == history.Release && !s.ret && cur != nil && count <= 1 && t.left(k, s.o) == 0:
 			finish(s.t, "release", s.o.id)
-		case s.o.f == Release && s.ret && cur != nil && s.o.inv >= cur.From:
+		case s.o.f == history.Release && s.ret && cur != nil && s.o.inv >= cur.From:
 			left := t.left(k, s.o)
 			switch {
-			case s.o.kind == Fail && (s.o.res.Error == ErrNotHeld || s.o.res.Error == ErrLost):
+			case s.o.kind == history.Fail && (s.o.res.Error == history.ErrNotHeld || s.o.res.Error == history.ErrLost):
 				finish(s.t, "lost", s.o.id)
 			case left > 0:
 				count = left
@@ -125,17 +126,17 @@ func claimsOf(t *trace, k ownerLock) []Claim {
 // outcome nobody knows, and that was asked for again, the answer to that counts.
 // It is 0 when no answer tells of any.
 func (t *trace) left(k ownerLock, o *op) int {
-	if !t.claim.Reentrant || o.f != Release {
+	if !t.claim.Reentrant || o.f != history.Release {
 		return 0
 	}
 	ops := t.byOwner[k]
 	i, _ := slices.BinarySearchFunc(ops, o.inv, func(x *op, inv int64) int { return cmp.Compare(x.inv, inv) })
-	for ; i < len(ops) && ops[i].f == Release; i++ {
-		if ops[i].kind != Info {
+	for ; i < len(ops) && ops[i].f == history.Release; i++ {
+		if ops[i].kind != history.Info {
 			break
 		}
 	}
-	if i < len(ops) && ops[i].f == Release && ops[i].kind == OK {
+	if i < len(ops) && ops[i].f == history.Release && ops[i].kind == history.OK {
 		return ops[i].res.Count
 	}
 	return 0

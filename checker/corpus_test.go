@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"github.com/holdfast-go/holdfast/history"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -39,9 +40,9 @@ type expectation struct {
 type corpusCase struct {
 	name, folder string
 	head         caseHeader
-	text         []byte   // of the history
-	h            *History // nil when it cannot be decoded
-	err          error    // of decoding
+	text         []byte           // of the history
+	h            *history.History // nil when it cannot be decoded
+	err          error            // of decoding
 }
 
 func corpus(tb testing.TB) []corpusCase {
@@ -69,7 +70,7 @@ func corpus(tb testing.TB) []corpusCase {
 		if err := head.Decode(&c.head); err != nil {
 			tb.Fatalf("%s: line 1: %v", path, err)
 		}
-		c.h, c.err = Decode(bytes.NewReader(text))
+		c.h, c.err = history.Decode(bytes.NewReader(text))
 		cases = append(cases, c)
 		return nil
 	})
@@ -139,7 +140,7 @@ func checkInvalid(t *testing.T, c corpusCase) {
 	if err == nil {
 		_, err = Judge(c.h, Options{})
 	}
-	var invalid *InvalidError
+	var invalid *history.InvalidError
 	if !errors.As(err, &invalid) {
 		t.Fatalf("got %v, want an InvalidError", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // Wherever the recording is killed after the header, what there is can be
@@ -18,16 +19,16 @@ func TestCutOffAnywhere(t *testing.T) {
 	text := encoded(t, whole)
 	header := strings.IndexByte(text, '\n') + 1
 	for n := header; n < len(text); n++ {
-		h, err := DecodeCutOff(strings.NewReader(text[:n]))
+		h, err := history.DecodeCutOff(strings.NewReader(text[:n]))
 		if err != nil {
 			t.Fatalf("cut off after %d bytes: %v", n, err)
 		}
 		lines := strings.Count(text[header:n], "\n")
-		end := Event{Kind: End, End: &EndEvent{CutOff: true}}
+		end := history.Event{Kind: history.End, End: &history.EndEvent{CutOff: true}}
 		if lines > 0 {
 			end.Time = whole.Events[lines-1].Time
 		}
-		want := append(append([]Event{}, whole.Events[:lines]...), end)
+		want := append(append([]history.Event{}, whole.Events[:lines]...), end)
 		if diff := cmp.Diff(want, h.Events); diff != "" {
 			t.Fatalf("cut off after %d bytes: %s", n, diff)
 		}
@@ -43,7 +44,7 @@ func TestCutOffAnywhere(t *testing.T) {
 		if r.Verdicts[Cleanup].Outcome != Unknown {
 			t.Fatalf("cut off after %d bytes: cleanup is %s", n, r.Verdicts[Cleanup].Outcome)
 		}
-		if _, err := Decode(strings.NewReader(encoded(t, h))); err != nil {
+		if _, err := history.Decode(strings.NewReader(encoded(t, h))); err != nil {
 			t.Fatalf("what was read cannot be written and read again: %v", err)
 		}
 	}
@@ -52,7 +53,7 @@ func TestCutOffAnywhere(t *testing.T) {
 // A whole history is none the worse for it, and one that is wrong is no better.
 func TestCutOffIsStrict(t *testing.T) {
 	text := encoded(t, story(t, leased(nil), handover))
-	h, err := DecodeCutOff(strings.NewReader(text))
+	h, err := history.DecodeCutOff(strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,13 +63,13 @@ func TestCutOffIsStrict(t *testing.T) {
 	for name, bad := range map[string]string{
 		"half a header": text[:20], "nothing": "", "a bad line": strings.Replace(text, `"kind":"ok"`, `"kind":`, 1),
 	} {
-		var invalid *InvalidError
-		if _, err := DecodeCutOff(strings.NewReader(bad)); !errors.As(err, &invalid) || invalid.CutOff {
+		var invalid *history.InvalidError
+		if _, err := history.DecodeCutOff(strings.NewReader(bad)); !errors.As(err, &invalid) || invalid.CutOff {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
 	broken := errors.New("the disk is gone")
-	if _, err := DecodeCutOff(io.MultiReader(strings.NewReader(text[:len(text)-5]), iotest.ErrReader(broken))); !errors.Is(err, broken) {
+	if _, err := history.DecodeCutOff(io.MultiReader(strings.NewReader(text[:len(text)-5]), iotest.ErrReader(broken))); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -79,8 +80,8 @@ func TestDecodeKnowsWhatIsCutOff(t *testing.T) {
 	text := encoded(t, story(t, leased(nil), handover))
 	lines := strings.SplitAfter(text, "\n")
 	for _, cut := range []string{text[:len(text)-3], strings.Join(lines[:4], ""), lines[0]} {
-		var invalid *InvalidError
-		if _, err := Decode(strings.NewReader(cut)); !errors.As(err, &invalid) || !invalid.CutOff {
+		var invalid *history.InvalidError
+		if _, err := history.Decode(strings.NewReader(cut)); !errors.As(err, &invalid) || !invalid.CutOff {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -88,7 +89,7 @@ func TestDecodeKnowsWhatIsCutOff(t *testing.T) {
 
 // What a lock had no chance to take back is not held against it.
 func TestCutOffBeforeItIsTakenBack(t *testing.T) {
-	h := leased(func(h *Header) { h.Claims.TakesBack = true })
+	h := leased(func(h *history.Header) { h.Claims.TakesBack = true })
 	given := func(end string) string {
 		return fmt.Sprintf(`
 		0    c1 acquire lease=1000
@@ -104,7 +105,7 @@ func TestCutOffBeforeItIsTakenBack(t *testing.T) {
 	cut := story(t, h, given("500 end"))
 	cut.Events[len(cut.Events)-1].End.CutOff = true
 	for _, tt := range []struct {
-		h    *History
+		h    *history.History
 		want Outcome
 	}{{whole, Violated}, {cut, Good}} {
 		r, err := Judge(tt.h, Options{})

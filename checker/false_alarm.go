@@ -1,15 +1,18 @@
 package checker
 
-import "sort"
+import (
+	"github.com/holdfast-go/holdfast/history"
+	"sort"
+)
 
 // falseAlarm checks that nobody is told that its hold is lost while the
 // servers keep it: a holder may give its hold up early by a margin, for
 // clocks that do not run at the same pace, but not by a quarter of its lease.
 // A fault since the hold was asked for may have kept from the client what the
 // servers know, or from the servers what it had sent.
-func (t *trace) falseAlarm(n *Event) Verdict {
+func (t *trace) falseAlarm(n *history.Event) Verdict {
 	v := Verdict{Outcome: Good}
-	if n.F != Lost {
+	if n.F != history.Lost {
 		return v
 	}
 	for _, lock := range t.locks {
@@ -53,13 +56,13 @@ func (t *trace) outlivedOuter(c *Claim, told int64) bool {
 		case s.o == nil || s.o.inv < t.op(c.AcquireOp).inv:
 		case s.t > told:
 			continue
-		case s.o.f == Acquire && s.ret && s.o.kind == OK:
+		case s.o.f == history.Acquire && s.ret && s.o.kind == history.OK:
 			end := plus(s.o.ret, t.leaseOf(s.o))
 			if s.o.args.Renewed {
 				end = never
 			}
 			ends = append(ends, end)
-		case s.o.f == Release && !s.ret && len(ends) > 0:
+		case s.o.f == history.Release && !s.ret && len(ends) > 0:
 			ends, releasing = ends[:len(ends)-1], true
 		}
 	}

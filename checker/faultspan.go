@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"github.com/holdfast-go/holdfast/history"
 	"sort"
 	"strings"
 )
@@ -24,18 +25,18 @@ var instant = map[string]bool{
 
 // faultSpans finds when faults struck. settling is how long one that strikes in
 // an instant lasts.
-func faultSpans(h *History, settling int64) []faultSpan {
+func faultSpans(h *history.History, settling int64) []faultSpan {
 	var spans []faultSpan
 	openSpan := map[int]int{} // fault id -> index of its open span
 	var last int64
 	for i := range h.Events {
 		e := &h.Events[i]
 		last = e.Time
-		if e.Kind != Fault {
+		if e.Kind != history.Fault {
 			continue
 		}
 		switch e.Fault.Phase {
-		case PhaseStart:
+		case history.PhaseStart:
 			s := faultSpan{name: e.Fault.Name, from: e.Time, to: never, open: true}
 			for _, target := range e.Fault.Targets {
 				for _, name := range names(target) {
@@ -48,7 +49,7 @@ func faultSpans(h *History, settling int64) []faultSpan {
 			}
 			openSpan[e.Fault.ID] = len(spans)
 			spans = append(spans, s)
-		case PhaseEnd:
+		case history.PhaseEnd:
 			if j, ok := openSpan[e.Fault.ID]; ok {
 				spans[j].to, spans[j].open = e.Time, false
 				delete(openSpan, e.Fault.ID)

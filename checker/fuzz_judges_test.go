@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"github.com/holdfast-go/holdfast/history"
 	"slices"
 	"testing"
 	"time"
@@ -99,7 +100,7 @@ func bytesOf(ops []lockOp, r rules) []byte {
 // addCorpus gives the fuzzer the histories of the corpus.
 func addCorpus(f *testing.F) {
 	for _, c := range corpus(f) {
-		if c.err != nil || Validate(c.h) != nil {
+		if c.err != nil || history.Validate(c.h) != nil {
 			continue
 		}
 		t := newTrace(c.h)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"github.com/holdfast-go/holdfast/history"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -15,7 +16,7 @@ import (
 func FuzzDecode(f *testing.F) {
 	h := story(f, leased(nil), handover)
 	var b bytes.Buffer
-	if err := Encode(&b, h); err != nil {
+	if err := history.Encode(&b, h); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(b.Bytes())
@@ -24,15 +25,15 @@ func FuzzDecode(f *testing.F) {
 		f.Add(c.text)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		h, err := Decode(bytes.NewReader(data))
-		var invalid *InvalidError
+		h, err := history.Decode(bytes.NewReader(data))
+		var invalid *history.InvalidError
 		if err != nil {
 			if !errors.As(err, &invalid) {
 				t.Fatalf("not an InvalidError: %v", err)
 			}
 			return
 		}
-		again, err := Decode(strings.NewReader(encoded(t, h)))
+		again, err := history.Decode(strings.NewReader(encoded(t, h)))
 		if err != nil {
 			t.Fatalf("cannot read back: %v", err)
 		}
@@ -47,52 +48,52 @@ func FuzzDecode(f *testing.F) {
 }
 
 // noise is a random history that is mostly valid.
-func noise(r *rand.Rand) *History {
-	h := &History{Header: Header{Format: Format, Claims: Claims{
+func noise(r *rand.Rand) *history.History {
+	h := &history.History{Header: history.Header{Format: history.Format, Claims: history.Claims{
 		Reentrant: r.IntN(2) == 0, Lease: r.IntN(2) == 0, Renewal: true, Fencing: true, Fairness: true,
 		RenewEvery: 300 * millisecond, Handoff: second, Nodes: 1 + r.IntN(3),
-	}, Resource: &Resource{Initial: 5, Fenced: r.IntN(2) == 0}}}
-	open := map[string]*Event{}
+	}, Resource: &history.Resource{Initial: 5, Fenced: r.IntN(2) == 0}}}
+	open := map[string]*history.Event{}
 	dead := map[string]bool{}
-	classes := []string{ErrBusy, ErrNotHeld, ErrLost, ErrUnknown, ErrCanceled, ErrAcks, ErrOther}
+	classes := []string{history.ErrBusy, history.ErrNotHeld, history.ErrLost, history.ErrUnknown, history.ErrCanceled, history.ErrAcks, history.ErrOther}
 	holders := []string{"", "client-1/1", "client-2/1", "locked"}
 	var now, id int64
 	for range 30 + r.IntN(60) {
 		now += r.Int64N(400 * millisecond)
 		client := fmt.Sprintf("client-%d", 1+r.IntN(3))
 		owner := client + "/1"
-		e := Event{Time: now, Client: client, Owner: owner, Lock: "stock"}
+		e := history.Event{Time: now, Client: client, Owner: owner, Lock: "stock"}
 		switch n := r.IntN(20); {
 		case n == 0:
-			e = Event{Time: now, Kind: Fault, Fault: &FaultEvent{ID: r.IntN(3), Name: []string{"pause", "failover", "clock-jump"}[r.IntN(3)],
-				Phase: []string{PhaseStart, PhaseEnd, PhaseFailed}[r.IntN(3)], Targets: []string{client, "node-1"}[:r.IntN(3)]}}
+			e = history.Event{Time: now, Kind: history.Fault, Fault: &history.FaultEvent{ID: r.IntN(3), Name: []string{"pause", "failover", "clock-jump"}[r.IntN(3)],
+				Phase: []string{history.PhaseStart, history.PhaseEnd, history.PhaseFailed}[r.IntN(3)], Targets: []string{client, "node-1"}[:r.IntN(3)]}}
 		case n <= 6:
-			s := &ServerEvent{Node: []string{"node-1", "node-2", "node-1-replica-1"}[r.IntN(3)], Role: []string{"primary", "replica"}[r.IntN(2)],
+			s := &history.ServerEvent{Node: []string{"node-1", "node-2", "node-1-replica-1"}[r.IntN(3)], Role: []string{"primary", "replica"}[r.IntN(2)],
 				Key: "stock", Cause: []string{"command", "expiry", "replication"}[r.IntN(3)], By: client,
 				Holder: holders[r.IntN(4)], WasHolder: holders[r.IntN(4)], Count: r.IntN(3), WasCount: r.IntN(3),
 				TTL: r.Int64N(2*second) - 1, WasTTL: r.Int64N(2*second) - 1}
-			e = Event{Time: now, Kind: Server, Lock: "stock", Server: s}
+			e = history.Event{Time: now, Kind: history.Server, Lock: "stock", Server: s}
 		case dead[client]:
 			continue
 		case n == 7:
-			e.Kind, e.F = Note, []Func{Lost, Lost, Panic, Crashed}[r.IntN(4)]
-			dead[client] = e.F == Crashed
+			e.Kind, e.F = history.Note, []history.Func{history.Lost, history.Lost, history.Panic, history.Crashed}[r.IntN(4)]
+			dead[client] = e.F == history.Crashed
 		case open[owner] != nil:
-			e.Kind, e.Op, e.F = []Kind{OK, OK, Fail, Info}[r.IntN(4)], open[owner].Op, open[owner].F
-			e.Result = &Result{Count: r.IntN(3), Token: uint64(r.IntN(4)), Value: int64(r.IntN(3))}
-			if e.Kind != OK {
+			e.Kind, e.Op, e.F = []history.Kind{history.OK, history.OK, history.Fail, history.Info}[r.IntN(4)], open[owner].Op, open[owner].F
+			e.Result = &history.Result{Count: r.IntN(3), Token: uint64(r.IntN(4)), Value: int64(r.IntN(3))}
+			if e.Kind != history.OK {
 				e.Result.Error = classes[r.IntN(len(classes))]
 			}
 			open[owner] = nil
 		default:
 			id++
-			e.Kind, e.Op, e.F = Invoke, id, []Func{Acquire, Release, Read, Write, Inspect}[r.IntN(5)]
-			e.Args = &Args{Lease: r.Int64N(2) * second, Wait: r.Int64N(3) - 1, Renewed: r.IntN(2) == 0, Token: uint64(r.IntN(4))}
+			e.Kind, e.Op, e.F = history.Invoke, id, []history.Func{history.Acquire, history.Release, history.Read, history.Write, history.Inspect}[r.IntN(5)]
+			e.Args = &history.Args{Lease: r.Int64N(2) * second, Wait: r.Int64N(3) - 1, Renewed: r.IntN(2) == 0, Token: uint64(r.IntN(4))}
 			open[owner] = &e
 		}
 		h.Events = append(h.Events, e)
 	}
-	h.Events = append(h.Events, Event{Time: now, Kind: End, End: &EndEvent{}})
+	h.Events = append(h.Events, history.Event{Time: now, Kind: history.End, End: &history.EndEvent{}})
 	return h
 }
 
@@ -121,7 +122,7 @@ func TestJudgeOnNoise(t *testing.T) {
 }
 
 // contention is what a correct lock does under load.
-func contention(tb testing.TB, clients, sections int) *History {
+func contention(tb testing.TB, clients, sections int) *history.History {
 	var b strings.Builder
 	now := 0
 	for i := range sections {

@@ -1,11 +1,13 @@
 package checker
 
+import "github.com/holdfast-go/holdfast/history"
+
 // takenBack checks that an acquire which did not end in a grant leaves no hold
 // on a server, where the lock promises that. What is left keeps everybody out
 // until its lease ends, and nobody knows that it is there.
 func (t *trace) takenBack(o *op) Verdict {
 	v := Verdict{Outcome: Good}
-	if _, crashed := t.crashed[o.client]; crashed || !t.claim.TakesBack || o.kind == OK || o.open() {
+	if _, crashed := t.crashed[o.client]; crashed || !t.claim.TakesBack || o.kind == history.OK || o.open() {
 		return v
 	}
 	asked, joined := t.asksAgain(o)
@@ -36,11 +38,11 @@ func (t *trace) asksAgain(o *op) (asked, joined int64) {
 	asked, joined = never, never
 	ops := t.byOwner[ownerLock{o.owner, o.lock}]
 	for _, later := range ops[latest(ops, o.inv)+1:] {
-		if later.f != Acquire {
+		if later.f != history.Acquire {
 			continue
 		}
 		asked = min(asked, later.inv)
-		if later.kind == OK || later.open() || t.claim.Reentrant {
+		if later.kind == history.OK || later.open() || t.claim.Reentrant {
 			joined = min(joined, later.inv)
 		}
 	}

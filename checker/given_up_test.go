@@ -1,11 +1,14 @@
 package checker
 
-import "testing"
+import (
+	"github.com/holdfast-go/holdfast/history"
+	"testing"
+)
 
 // What a lock leaves behind when nobody holds it for certain: each of these was
 // invisible to the judges until a lock of the gallery did it.
 func TestGivenUp(t *testing.T) {
-	takesBack := leased(func(h *Header) { h.Claims.TakesBack = true })
+	takesBack := leased(func(h *history.Header) { h.Claims.TakesBack = true })
 	// Client-1's acquire is cancelled after the server has granted it.
 	orphan := func(fault, until string) string {
 		return `
@@ -27,7 +30,7 @@ func TestGivenUp(t *testing.T) {
 		{"left behind, and not promised otherwise", leased(nil), orphan("", "5101"), Progress, Good, "", "", ""},
 		{"taken back", takesBack, orphan("", "110"), Progress, Good, "", "", ""},
 		{"cut off for long", takesBack, orphan("50 fault start 1 partition c1", "5101"), Progress, Good, "", "", ""},
-		{"left behind, and its owner waits for itself", leased(func(h *Header) { h.Claims.TakesBack, h.Claims.Reentrant = true, false }), `
+		{"left behind, and its owner waits for itself", leased(func(h *history.Header) { h.Claims.TakesBack, h.Claims.Reentrant = true, false }), `
 			0     c1 acquire lease=5000 wait=1000
 			1     server n1 SET by=c1 holder=c1 ttl=5000
 			2     c1 fail err=canceled
@@ -95,7 +98,7 @@ func TestGivenUp(t *testing.T) {
 }
 
 func TestClosed(t *testing.T) {
-	renewed := leased(func(h *Header) { h.Claims.Renewal, h.Claims.RenewEvery = true, int64(second) })
+	renewed := leased(func(h *history.Header) { h.Claims.Renewal, h.Claims.RenewEvery = true, int64(second) })
 	held := `
 		0     c2 acquire lease=3000 renewed
 		1     server n1 EVAL by=c2 holder=c2 ttl=3000
@@ -143,7 +146,7 @@ func TestFalseAlarmsAndNeedlessRefusals(t *testing.T) {
 			9004  server n1 DEL by=c1
 			9005  c1 ok`
 	}
-	group := leased(func(h *Header) { h.Claims.Quorum, h.Claims.Nodes = 3, 3 })
+	group := leased(func(h *history.Header) { h.Claims.Quorum, h.Claims.Nodes = 3, 3 })
 	free := func(other string) string {
 		return `
 			9     c1 acquire lease=1000
@@ -160,7 +163,7 @@ func TestFalseAlarmsAndNeedlessRefusals(t *testing.T) {
 			100   c3 acquire lease=1000
 			101   c3 fail err=busy`
 	}
-	plain := leased(func(h *Header) { h.Claims.Reentrant = false })
+	plain := leased(func(h *history.Header) { h.Claims.Reentrant = false })
 	held := `
 		0     c1 acquire lease=1000
 		1     server n1 SET by=c1 holder=c1 ttl=1000

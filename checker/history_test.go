@@ -8,25 +8,26 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/holdfast-go/holdfast/history"
 )
 
-func encoded(t testing.TB, h *History) string {
+func encoded(t testing.TB, h *history.History) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Encode(&b, h); err != nil {
+	if err := history.Encode(&b, h); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
 }
 
 func TestRoundTrip(t *testing.T) {
-	h := story(t, leased(func(h *Header) {
+	h := story(t, leased(func(h *history.Header) {
 		h.Seed = 1<<64 - 1
-		h.Faults = []PlannedFault{{ID: 1, Fault: "pause", Targets: []string{"client-1"}, When: "at <1 s>"}}
-		h.Resource = &Resource{Initial: 3, Fenced: true}
+		h.Faults = []history.PlannedFault{{ID: 1, Fault: "pause", Targets: []string{"client-1"}, When: "at <1 s>"}}
+		h.Resource = &history.Resource{Initial: 3, Fenced: true}
 	}), handover+"\n 800 fault start 1 pause c1\n 801 c1 lost\n 802 log sentinel-1 +sdown \"master\" <n1>\n 803 log node-1 MASTER MODE enabled\n 900 end keys=a,b subs=1 goroutine=x")
 	text := encoded(t, h)
-	got, err := Decode(strings.NewReader(text))
+	got, err := history.Decode(strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,8 +61,8 @@ func TestDecodeIsStrict(t *testing.T) {
 		{"blank line", good + "\n", "not a JSON object", len(lines)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := Decode(strings.NewReader(tt.text))
-			var invalid *InvalidError
+			_, err := history.Decode(strings.NewReader(tt.text))
+			var invalid *history.InvalidError
 			if !errors.As(err, &invalid) {
 				t.Fatalf("got %v, want an InvalidError", err)
 			}
@@ -73,44 +74,46 @@ func TestDecodeIsStrict(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	base := func() *History { return story(t, leased(nil), handover) }
+	base := func() *history.History { return story(t, leased(nil), handover) }
 	for _, tt := range []struct {
 		name string
-		do   func(*History)
+		do   func(*history.History)
 		line int
 		want string
 	}{
-		{"time goes back", func(h *History) { h.Events[3].Time = 1 }, 5, "time goes back"},
-		{"negative time", func(h *History) { h.Events[0].Time = -1 }, 2, "negative"},
-		{"id used twice", func(h *History) { h.Events[3].Op = 1 }, 5, "invoked twice"},
-		{"returns before it is invoked", func(h *History) { h.Events[2].Op = 99 }, 4, "before it is invoked"},
-		{"returns twice", func(h *History) { h.Events[5].Op, h.Events[5].F = 1, Acquire }, 7, "returns twice"},
-		{"returns as another function", func(h *History) { h.Events[2].F = Read }, 4, "invoked as acquire and returns as read"},
-		{"returns to another owner", func(h *History) { h.Events[2].Owner = "client-1/2" }, 4, "returns to client-1/2"},
-		{"returns on another lock", func(h *History) { h.Events[2].Lock = "x" }, 4, `returns on "x"`},
-		{"two open operations", func(h *History) {
-			h.Events[2] = Event{Time: h.Events[2].Time, Kind: Invoke, F: Read, Op: 50, Client: "client-1", Owner: "client-1/1"}
+		{"time goes back", func(h *history.History) { h.Events[3].Time = 1 }, 5, "time goes back"},
+		{"negative time", func(h *history.History) { h.Events[0].Time = -1 }, 2, "negative"},
+		{"id used twice", func(h *history.History) { h.Events[3].Op = 1 }, 5, "invoked twice"},
+		{"returns before it is invoked", func(h *history.History) { h.Events[2].Op = 99 }, 4, "before it is invoked"},
+		{"returns twice", func(h *history.History) { h.Events[5].Op, h.Events[5].F = 1, history.Acquire }, 7, "returns twice"},
+		{"returns as another function", func(h *history.History) { h.Events[2].F = history.Read }, 4, "invoked as acquire and returns as read"},
+		{"returns to another owner", func(h *history.History) { h.Events[2].Owner = "client-1/2" }, 4, "returns to client-1/2"},
+		{"returns on another lock", func(h *history.History) { h.Events[2].Lock = "x" }, 4, `returns on "x"`},
+		{"two open operations", func(h *history.History) {
+			h.Events[2] = history.Event{Time: h.Events[2].Time, Kind: history.Invoke, F: history.Read, Op: 50, Client: "client-1", Owner: "client-1/1"}
 		}, 4, "is open"},
-		{"owner of two clients", func(h *History) { h.Events[6].Owner = "client-1/1" }, 8, "belongs to client-1"},
-		{"after its crash", func(h *History) {
-			h.Events[1] = Event{Time: h.Events[1].Time, Kind: Note, F: Crashed, Client: "client-1"}
+		{"owner of two clients", func(h *history.History) { h.Events[6].Owner = "client-1/1" }, 8, "belongs to client-1"},
+		{"after its crash", func(h *history.History) {
+			h.Events[1] = history.Event{Time: h.Events[1].Time, Kind: history.Note, F: history.Crashed, Client: "client-1"}
 		}, 4, "crashed before"},
-		{"end too early", func(h *History) { h.Events[1] = Event{Time: h.Events[1].Time, Kind: End, End: &EndEvent{}} }, 3, "follows"},
-		{"no end", func(h *History) { h.Events = h.Events[:4] }, 5, "the last event is of kind"},
-		{"no events", func(h *History) { h.Events = nil }, 2, "no events"},
-		{"unknown kind", func(h *History) { h.Events[1].Kind = "what" }, 3, "not a kind"},
-		{"no result", func(h *History) { h.Events[2].Result = nil }, 4, "no \"result\""},
-		{"no server", func(h *History) { h.Events[1].Server = nil }, 3, "no \"server\""},
-		{"negative count", func(h *History) { h.Events[2].Result.Count = -1 }, 4, "negative"},
-		{"wrong role", func(h *History) { h.Events[1].Server.Role = "master" }, 3, "not a role"},
-		{"wrong format", func(h *History) { h.Header.Format = "x" }, 1, "format"},
-		{"impossible quorum", func(h *History) { h.Header.Claims.Quorum = 2 }, 1, "quorum"},
+		{"end too early", func(h *history.History) {
+			h.Events[1] = history.Event{Time: h.Events[1].Time, Kind: history.End, End: &history.EndEvent{}}
+		}, 3, "follows"},
+		{"no end", func(h *history.History) { h.Events = h.Events[:4] }, 5, "the last event is of kind"},
+		{"no events", func(h *history.History) { h.Events = nil }, 2, "no events"},
+		{"unknown kind", func(h *history.History) { h.Events[1].Kind = "what" }, 3, "not a kind"},
+		{"no result", func(h *history.History) { h.Events[2].Result = nil }, 4, "no \"result\""},
+		{"no server", func(h *history.History) { h.Events[1].Server = nil }, 3, "no \"server\""},
+		{"negative count", func(h *history.History) { h.Events[2].Result.Count = -1 }, 4, "negative"},
+		{"wrong role", func(h *history.History) { h.Events[1].Server.Role = "master" }, 3, "not a role"},
+		{"wrong format", func(h *history.History) { h.Header.Format = "x" }, 1, "format"},
+		{"impossible quorum", func(h *history.History) { h.Header.Claims.Quorum = 2 }, 1, "quorum"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := base()
 			tt.do(h)
 			_, err := Judge(h, Options{})
-			var invalid *InvalidError
+			var invalid *history.InvalidError
 			if !errors.As(err, &invalid) {
 				t.Fatalf("got %v, want an InvalidError", err)
 			}
@@ -125,15 +128,15 @@ func TestValidate(t *testing.T) {
 }
 
 func TestVacuous(t *testing.T) {
-	planned := leased(func(h *Header) { h.Faults = []PlannedFault{{ID: 1, Fault: "pause"}} })
+	planned := leased(func(h *history.Header) { h.Faults = []history.PlannedFault{{ID: 1, Fault: "pause"}} })
 	for _, tt := range []struct {
 		name, text, want string
-		header           Header
+		header           history.Header
 	}{
 		{"fault never struck", handover, "fault 1 (pause) never struck", planned},
 		{"fault failed", handover + "\n 800 fault failed 1 pause c1", "fault 1 (pause) could not strike", planned},
 		{"fault struck", handover + "\n 800 fault start 1 pause c1", "", planned},
-		{"too few grants", handover, "2 grants", leased(func(h *Header) { h.MinGrants = 3 })},
+		{"too few grants", handover, "2 grants", leased(func(h *history.Header) { h.MinGrants = 3 })},
 		{"no release", "0 c1 acquire\n1 c1 ok count=1\n2 c1 release\n3 c1 info err=unknown", "no release succeeded", leased(nil)},
 		{"nothing", "0 end", "0 grants", leased(nil)},
 	} {
@@ -200,7 +203,7 @@ func TestPicture(t *testing.T) {
 		fmt.Fprintf(&long, "%d c1 acquire lease=1000\n%d c1 ok count=1\n%d c1 release\n%d c1 ok\n", 10*i, 10*i+1, 10*i+2, 10*i+3)
 	}
 	long.WriteString("3000 c1 acquire lease=1000\n3001 c1 ok count=1\n3002 c2 acquire lease=1000\n3003 c2 ok count=1\n3004 c1 release\n3005 c1 fail err=lost\n")
-	for name, h := range map[string]*History{"legal": legal, "long and illegal": story(t, leased(nil), long.String())} {
+	for name, h := range map[string]*history.History{"legal": legal, "long and illegal": story(t, leased(nil), long.String())} {
 		var b bytes.Buffer
 		if err := Picture(h, &b); err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -212,7 +215,7 @@ func TestPicture(t *testing.T) {
 			t.Errorf("%s: the picture has %d bytes", name, b.Len())
 		}
 	}
-	if err := Picture(&History{}, &bytes.Buffer{}); err == nil {
+	if err := Picture(&history.History{}, &bytes.Buffer{}); err == nil {
 		t.Error("drew an invalid history")
 	}
 }

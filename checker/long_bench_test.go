@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"github.com/holdfast-go/holdfast/history"
 	"strings"
 	"testing"
 )
@@ -11,7 +12,7 @@ func BenchmarkDecode(b *testing.B) {
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Decode(strings.NewReader(text)); err != nil {
+		if _, err := history.Decode(strings.NewReader(text)); err != nil {
 			b.Fatal(err)
 		}
 	}

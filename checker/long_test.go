@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"github.com/holdfast-go/holdfast/history"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -27,19 +28,19 @@ type longRun struct {
 // history simulates a right lock: one server that serves waiters in the order
 // in which they came, leases with a watchdog, fencing tokens, nested holds,
 // and 20 clients that work without a rest. All judges must find it right.
-func (l longRun) history() *History {
+func (l longRun) history() *history.History {
 	w := &longWorld{
 		longRun: l, r: rand.New(rand.NewPCG(1, 2)), stock: int64(l.ops),
-		h: &History{Header: Header{
-			Format: Format, Scenario: "long", Lock: "simulated", World: "sim", Seed: 1, Version: "test",
-			Claims: Claims{
+		h: &history.History{Header: history.Header{
+			Format: history.Format, Scenario: "long", Lock: "simulated", World: "sim", Seed: 1, Version: "test",
+			Claims: history.Claims{
 				Reentrant: true, Lease: true, Renewal: l.servers, Fencing: true, Fairness: true,
 				RenewEvery: longLease / 3, Handoff: second, Quorum: 1, Nodes: 1,
 			},
 		}},
 	}
 	if l.resource {
-		w.h.Header.Resource = &Resource{Initial: w.stock, Fenced: true}
+		w.h.Header.Resource = &history.Resource{Initial: w.stock, Fenced: true}
 	}
 	for i := range max(l.locks, 1) {
 		w.locks = append(w.locks, &longLock{name: fmt.Sprintf("stock-%d", i+1)})
@@ -54,7 +55,7 @@ func (l longRun) history() *History {
 		w.now = a.t
 		a.do()
 	}
-	w.event(Event{Kind: End, End: &EndEvent{}})
+	w.event(history.Event{Kind: history.End, End: &history.EndEvent{}})
 	return w.h
 }
 
@@ -62,7 +63,7 @@ const longLease = second
 
 type longWorld struct {
 	longRun
-	h     *History
+	h     *history.History
 	r     *rand.Rand
 	now   int64
 	todo  longQueue
@@ -94,24 +95,24 @@ func (w *longWorld) in(d int64, do func()) {
 
 func (w *longWorld) travel() int64 { return 200_000 + w.r.Int64N(300_000) }
 
-func (w *longWorld) event(e Event) {
+func (w *longWorld) event(e history.Event) {
 	e.Time = w.now
 	w.h.Events = append(w.h.Events, e)
 }
 
-func (w *longWorld) invoke(c *longClient, f Func, a Args) {
+func (w *longWorld) invoke(c *longClient, f history.Func, a history.Args) {
 	w.id++
 	c.op = w.id
-	w.event(Event{Kind: Invoke, Op: c.op, F: f, Client: c.name, Owner: c.owner, Lock: c.lock.name, Args: &a})
+	w.event(history.Event{Kind: history.Invoke, Op: c.op, F: f, Client: c.name, Owner: c.owner, Lock: c.lock.name, Args: &a})
 }
 
-func (w *longWorld) reply(c *longClient, kind Kind, f Func, r Result) {
-	w.event(Event{Kind: kind, Op: c.op, F: f, Client: c.name, Owner: c.owner, Lock: c.lock.name, Result: &r})
+func (w *longWorld) reply(c *longClient, kind history.Kind, f history.Func, r history.Result) {
+	w.event(history.Event{Kind: kind, Op: c.op, F: f, Client: c.name, Owner: c.owner, Lock: c.lock.name, Result: &r})
 }
 
 // server changes who holds a lock, and logs it.
 func (w *longWorld) server(l *longLock, by *longClient, command string, holder *longClient, count int) {
-	s := &ServerEvent{Node: "node-1", Role: "primary", Key: l.name, Cause: "command", Command: command, By: by.name}
+	s := &history.ServerEvent{Node: "node-1", Role: "primary", Key: l.name, Cause: "command", Command: command, By: by.name}
 	if l.holder != nil {
 		s.WasHolder, s.WasCount, s.WasTTL = l.holder.owner, l.count, l.ttl-w.now
 	}
@@ -120,7 +121,7 @@ func (w *longWorld) server(l *longLock, by *longClient, command string, holder *
 		s.Holder, s.Count, s.TTL = holder.owner, count, longLease
 	}
 	if w.servers {
-		w.event(Event{Kind: Server, Lock: l.name, Server: s})
+		w.event(history.Event{Kind: history.Server, Lock: l.name, Server: s})
 	}
 }
 
@@ -134,7 +135,7 @@ func (w *longWorld) try(c *longClient) {
 	if w.r.IntN(3) > 0 {
 		wait = 10 * second
 	}
-	w.invoke(c, Acquire, Args{Lease: longLease, Wait: wait, Renewed: w.servers})
+	w.invoke(c, history.Acquire, history.Args{Lease: longLease, Wait: wait, Renewed: w.servers})
 	w.in(w.travel(), func() {
 		switch {
 		case c.lock.holder == nil:
@@ -142,7 +143,7 @@ func (w *longWorld) try(c *longClient) {
 		case wait == 0:
 			w.done--
 			w.in(w.travel(), func() {
-				w.reply(c, Fail, Acquire, Result{Error: ErrBusy})
+				w.reply(c, history.Fail, history.Acquire, history.Result{Error: history.ErrBusy})
 				w.in(w.r.Int64N(4*millisecond), func() { w.try(c) })
 			})
 		default:
@@ -161,12 +162,12 @@ func (w *longWorld) grant(c *longClient, first bool) {
 	}
 	count, token := l.count, l.token
 	w.in(w.travel(), func() {
-		w.reply(c, OK, Acquire, Result{Count: count, Token: token})
+		w.reply(c, history.OK, history.Acquire, history.Result{Count: count, Token: token})
 		switch n := w.r.IntN(50); {
 		case count == 1 && n < 4:
 			w.done += 2
 			w.in(w.travel(), func() {
-				w.invoke(c, Acquire, Args{Lease: longLease, Wait: 0, Renewed: w.servers})
+				w.invoke(c, history.Acquire, history.Args{Lease: longLease, Wait: 0, Renewed: w.servers})
 				w.in(w.travel(), func() { w.grant(c, false) })
 			})
 		case count == 1 && n == 4 && w.servers:
@@ -194,15 +195,15 @@ func (w *longWorld) work(c *longClient) {
 		w.in(w.r.Int64N(2*millisecond), func() { w.release(c) })
 		return
 	}
-	w.invoke(c, Read, Args{})
+	w.invoke(c, history.Read, history.Args{})
 	w.in(w.travel(), func() {
 		base := w.stock
-		w.reply(c, OK, Read, Result{Value: base})
+		w.reply(c, history.OK, history.Read, history.Result{Value: base})
 		w.in(w.r.Int64N(2*millisecond), func() {
 			w.stock--
-			w.invoke(c, Write, Args{Value: base - 1, Base: base, Token: c.lock.token})
+			w.invoke(c, history.Write, history.Args{Value: base - 1, Base: base, Token: c.lock.token})
 			w.in(w.travel(), func() {
-				w.reply(c, OK, Write, Result{Value: base})
+				w.reply(c, history.OK, history.Write, history.Result{Value: base})
 				w.in(w.travel(), func() { w.release(c) })
 			})
 		})
@@ -210,7 +211,7 @@ func (w *longWorld) work(c *longClient) {
 }
 
 func (w *longWorld) release(c *longClient) {
-	w.invoke(c, Release, Args{})
+	w.invoke(c, history.Release, history.Args{})
 	w.in(w.travel(), func() {
 		l, left := c.lock, c.lock.count-1
 		if left > 0 {
@@ -224,7 +225,7 @@ func (w *longWorld) release(c *longClient) {
 			}
 		}
 		w.in(w.travel(), func() {
-			w.reply(c, OK, Release, Result{Count: left})
+			w.reply(c, history.OK, history.Release, history.Result{Count: left})
 			if left > 0 {
 				w.in(w.travel(), func() { w.release(c) })
 				return
@@ -301,9 +302,9 @@ func TestLongHistoryOnDisk(t *testing.T) {
 	zipped := strings.HasSuffix(path, ".gz")
 	if zipped {
 		z := gzip.NewWriter(f)
-		err = errors.Join(Encode(z, h), z.Close(), f.Close())
+		err = errors.Join(history.Encode(z, h), z.Close(), f.Close())
 	} else {
-		err = errors.Join(Encode(f, h), f.Close())
+		err = errors.Join(history.Encode(f, h), f.Close())
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -319,7 +320,7 @@ func TestLongHistoryOnDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := Decode(in)
+	got, err := history.Decode(in)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"github.com/holdfast-go/holdfast/history"
 	"slices"
 	"time"
 )
@@ -70,19 +71,19 @@ func lines(ops []lockOp, who *roster) []string {
 
 // outcomes are the events that stand for kinds of operations.
 var outcomes = map[opKind]struct {
-	f     Func
-	kind  Kind
+	f     history.Func
+	kind  history.Kind
 	class string
 }{
-	gotLock: {Acquire, OK, ""}, foundBusy: {Acquire, Fail, ErrBusy}, tookAndGave: {Acquire, Fail, ErrCanceled},
-	maybeGot: {Acquire, Info, ErrUnknown}, gaveBack: {Release, OK, ""}, heldNothing: {Release, Fail, ErrNotHeld},
-	foundLost: {Release, Fail, ErrLost}, maybeGave: {Release, Info, ErrUnknown}, inspected: {Inspect, OK, ""},
+	gotLock: {history.Acquire, history.OK, ""}, foundBusy: {history.Acquire, history.Fail, history.ErrBusy}, tookAndGave: {history.Acquire, history.Fail, history.ErrCanceled},
+	maybeGot: {history.Acquire, history.Info, history.ErrUnknown}, gaveBack: {history.Release, history.OK, ""}, heldNothing: {history.Release, history.Fail, history.ErrNotHeld},
+	foundLost: {history.Release, history.Fail, history.ErrLost}, maybeGave: {history.Release, history.Info, history.ErrUnknown}, inspected: {history.Inspect, history.OK, ""},
 }
 
 // written writes operations down as events. Not all can be: one that the
 // server log showed to be later than its call, or two of one owner at once.
-func written(ops []lockOp) *History {
-	h := &History{}
+func written(ops []lockOp) *history.History {
+	h := &history.History{}
 	now := map[int32]int64{} // owner -> return of its operation before
 	for i := range ops {
 		o := &ops[i]
@@ -90,15 +91,15 @@ func written(ops []lockOp) *History {
 			return nil
 		}
 		is := outcomes[o.kind]
-		e := Event{Op: int64(i + 1), F: is.f, Client: fmt.Sprintf("client-%d", o.owner), Lock: "lock"}
+		e := history.Event{Op: int64(i + 1), F: is.f, Client: fmt.Sprintf("client-%d", o.owner), Lock: "lock"}
 		e.Owner = e.Client + "/1"
 		inv, ret := e, e
-		inv.Time, inv.Kind, inv.Args = o.call, Invoke, &Args{Renewed: o.renewed}
+		inv.Time, inv.Kind, inv.Args = o.call, history.Invoke, &history.Args{Renewed: o.renewed}
 		if o.lease < forever {
 			inv.Args.Lease = o.lease
 		}
 		h.Events = append(h.Events, inv)
-		ret.Time, ret.Kind, ret.Result = o.ret, is.kind, &Result{Count: int(o.count), Error: is.class}
+		ret.Time, ret.Kind, ret.Result = o.ret, is.kind, &history.Result{Count: int(o.count), Error: is.class}
 		if o.ret >= forever {
 			ret.Time = o.call // when its client gave up does not matter
 		}
@@ -106,12 +107,12 @@ func written(ops []lockOp) *History {
 		if !o.crashed {
 			h.Events = append(h.Events, ret)
 		} else {
-			h.Events = append(h.Events, Event{Time: o.call, Kind: Note, F: Crashed, Client: e.Client})
+			h.Events = append(h.Events, history.Event{Time: o.call, Kind: history.Note, F: history.Crashed, Client: e.Client})
 			now[o.owner] = forever
 		}
 	}
-	slices.SortStableFunc(h.Events, func(a, b Event) int { return int(min(max(a.Time-b.Time, -1), 1)) })
-	end := Event{Kind: End, End: &EndEvent{}}
+	slices.SortStableFunc(h.Events, func(a, b history.Event) int { return int(min(max(a.Time-b.Time, -1), 1)) })
+	end := history.Event{Kind: history.End, End: &history.EndEvent{}}
 	if n := len(h.Events); n > 0 {
 		end.Time = h.Events[n-1].Time
 	}
@@ -126,11 +127,11 @@ func (t *trace) writeDown(e *DisagreementError, lock string, c court) error {
 		return e
 	}
 	h := &t.h.Header
-	e.Minimal.Header = Header{
-		Format: Format, Scenario: h.Scenario, Lock: h.Lock, World: h.World, Seed: h.Seed, Version: h.Version, Claims: h.Claims,
+	e.Minimal.Header = history.Header{
+		Format: history.Format, Scenario: h.Scenario, Lock: h.Lock, World: h.World, Seed: h.Seed, Version: h.Version, Claims: h.Claims,
 	}
 	e.Minimal.Header.Claims.Lease = true // by what every acquire asked for
-	if Validate(e.Minimal) != nil {
+	if history.Validate(e.Minimal) != nil {
 		e.Minimal = nil
 		return e
 	}

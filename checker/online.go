@@ -2,6 +2,7 @@ package checker
 
 import (
 	"cmp"
+	"github.com/holdfast-go/holdfast/history"
 	"maps"
 	"slices"
 )
@@ -24,9 +25,9 @@ import (
 // The history is checked as far as Judge checks it, event by event; ids of
 // operations that do not count up from 1 take memory.
 type Online struct {
-	header    Header
-	claim     Claims
-	valid     *Validator
+	header    history.Header
+	claim     history.Claims
+	valid     *history.Validator
 	substance *substance
 	locks     []*onlineLock
 	byName    map[string]*onlineLock
@@ -59,8 +60,8 @@ const maxBehind = 1 << 14
 
 // NewOnline begins to judge a history with this header. The error is an
 // [*InvalidError].
-func NewOnline(h Header) (*Online, error) {
-	valid, err := NewValidator(&h)
+func NewOnline(h history.Header) (*Online, error) {
+	valid, err := history.NewValidator(&h)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +76,7 @@ func NewOnline(h Header) (*Online, error) {
 // unknown that a lock could not be followed further, and violated is final. The
 // error is an [*InvalidError]. After a violation or an error every call returns
 // the same again.
-func (o *Online) Add(e Event) (Verdict, error) {
+func (o *Online) Add(e history.Event) (Verdict, error) {
 	if o.err != nil || o.v.Outcome == Violated {
 		return o.v, o.err
 	}
@@ -86,25 +87,25 @@ func (o *Online) Add(e Event) (Verdict, error) {
 	o.substance.add(&e)
 	o.pass(e.Time)
 	switch e.Kind {
-	case Invoke:
+	case history.Invoke:
 		p := new(op)
 		if p.begin(&e); p.onLock() {
 			o.invoke(p)
 		}
-	case OK, Fail, Info:
+	case history.OK, history.Fail, history.Info:
 		if p := o.open[e.Op]; p != nil {
 			p.returned(&e)
 			o.finish(p, false)
 		}
-	case Note:
-		if e.F == Crashed {
+	case history.Note:
+		if e.F == history.Crashed {
 			for _, p := range o.stillOpen() {
 				if p.client == e.Client {
 					o.finish(p, true)
 				}
 			}
 		}
-	case End:
+	case history.End:
 		for _, p := range o.stillOpen() {
 			o.finish(p, false)
 		}
@@ -173,7 +174,7 @@ func (o *Online) invoke(p *op) {
 // goOnWithout stops waiting for the outcome of an operation.
 func (o *Online) goOnWithout(p *onlineOp) {
 	l, _ := lockOpOf(p.op, o.claim, p.lock.owners.numberOf(p.owner), false)
-	if p.f != Acquire {
+	if p.f != history.Acquire {
 		p.lock.stream.giveUp("too much happened while an operation was open", &l)
 	} else {
 		p.taken = true

@@ -3,6 +3,7 @@ package checker
 import (
 	"errors"
 	"fmt"
+	"github.com/holdfast-go/holdfast/history"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -13,7 +14,7 @@ import (
 
 // online feeds a history to an Online: the verdict when all is known, the final
 // one, and after which event it was violated, 0 for never.
-func online(tb testing.TB, h *History) (all, final Verdict, early int) {
+func online(tb testing.TB, h *history.History) (all, final Verdict, early int) {
 	tb.Helper()
 	o, err := NewOnline(h.Header)
 	if err != nil {
@@ -35,11 +36,11 @@ func online(tb testing.TB, h *History) (all, final Verdict, early int) {
 
 // withoutServers is a history with the clients' evidence alone, and without
 // tokens that would give the order.
-func withoutServers(h *History) *History {
-	c := &History{Header: h.Header}
+func withoutServers(h *history.History) *history.History {
+	c := &history.History{Header: h.Header}
 	c.Header.Claims.Fencing = false
 	for _, e := range h.Events {
-		if e.Kind != Server {
+		if e.Kind != history.Server {
 			c.Events = append(c.Events, e)
 		}
 	}
@@ -49,10 +50,10 @@ func withoutServers(h *History) *History {
 // sameOnline fails the test unless Online comes to the outcome of Judge, also
 // in what a run proves that contains too little. It returns what Judge would
 // say of one that contains enough.
-func sameOnline(tb testing.TB, h *History) Outcome {
+func sameOnline(tb testing.TB, h *history.History) Outcome {
 	tb.Helper()
 	h = withoutServers(h)
-	if err := Validate(h); err != nil {
+	if err := history.Validate(h); err != nil {
 		tb.Fatal(err)
 	}
 	want, err := judgeLinearizable(newTrace(h), Options{Budget: 2 * time.Second})
@@ -78,14 +79,14 @@ func sameOnline(tb testing.TB, h *History) Outcome {
 // played is a history of at most three clients, two owners each, that play
 // with a lock as the bytes tell: who acts next, how much later, and how. The
 // lock is right, but for what the bytes change.
-func played(data []byte) *History {
+func played(data []byte) *history.History {
 	at := func(i int) byte {
 		if i < len(data) {
 			return data[i]
 		}
 		return 0
 	}
-	h := &History{Header: Header{Format: Format, Claims: Claims{Reentrant: at(0)&1 > 0, Lease: at(0)&2 > 0, Nodes: 1}}}
+	h := &history.History{Header: history.Header{Format: history.Format, Claims: history.Claims{Reentrant: at(0)&1 > 0, Lease: at(0)&2 > 0, Nodes: 1}}}
 	if at(0)&28 == 28 {
 		h.Header.Claims.Nodes, h.Header.Claims.Quorum = 3, 2
 	}
@@ -95,22 +96,22 @@ func played(data []byte) *History {
 		until int64
 	}
 	held := map[string]*hold{}
-	open := map[string]*Event{}
-	effect := map[string]*Event{} // what the open operation will return
+	open := map[string]*history.Event{}
+	effect := map[string]*history.Event{} // what the open operation will return
 	dead := map[string]bool{}
 	now := int64(0)
-	carryOut := func(inv *Event) *Event {
+	carryOut := func(inv *history.Event) *history.Event {
 		l := held[inv.Lock]
 		if l == nil || l.count == 0 || now >= l.until {
 			l = &hold{}
 			held[inv.Lock] = l
 		}
-		e := &Event{Kind: OK, Op: inv.Op, F: inv.F, Client: inv.Client, Owner: inv.Owner, Lock: inv.Lock, Result: &Result{}}
+		e := &history.Event{Kind: history.OK, Op: inv.Op, F: inv.F, Client: inv.Client, Owner: inv.Owner, Lock: inv.Lock, Result: &history.Result{}}
 		mine := l.count > 0 && l.owner == inv.Owner
 		switch inv.F {
-		case Acquire:
+		case history.Acquire:
 			if l.count > 0 && (!mine || !h.Header.Claims.Reentrant) {
-				e.Kind, e.Result.Error = Fail, ErrBusy
+				e.Kind, e.Result.Error = history.Fail, history.ErrBusy
 				break
 			}
 			l.owner, l.count = inv.Owner, l.count+1
@@ -120,14 +121,14 @@ func played(data []byte) *History {
 			}
 			l.until = max(l.until, end)
 			e.Result.Count = l.count
-		case Release:
+		case history.Release:
 			if !mine {
-				e.Kind, e.Result.Error = Fail, ErrNotHeld
+				e.Kind, e.Result.Error = history.Fail, history.ErrNotHeld
 				break
 			}
 			l.count--
 			e.Result.Count = l.count
-		case Inspect:
+		case history.Inspect:
 			if mine {
 				e.Result.Count = l.count
 			}
@@ -154,19 +155,19 @@ func played(data []byte) *History {
 			}
 			switch c {
 			case 0, 1, 2, 3, 4, 5:
-				e.Kind, e.Result = Info, &Result{Error: ErrUnknown}
+				e.Kind, e.Result = history.Info, &history.Result{Error: history.ErrUnknown}
 			case 6:
-				e.Kind, e.Result = Fail, &Result{Error: []string{ErrCanceled, ErrAcks, ErrOther}[int(b>>4)%3]}
+				e.Kind, e.Result = history.Fail, &history.Result{Error: []string{history.ErrCanceled, history.ErrAcks, history.ErrOther}[int(b>>4)%3]}
 			case 7:
-				e.Kind, e.Result = Fail, &Result{Error: []string{ErrBusy, ErrNotHeld, ErrLost}[int(b>>4)%3]}
+				e.Kind, e.Result = history.Fail, &history.Result{Error: []string{history.ErrBusy, history.ErrNotHeld, history.ErrLost}[int(b>>4)%3]}
 			case 8:
-				e.Kind, e.Result = OK, &Result{Count: int(b >> 4)}
+				e.Kind, e.Result = history.OK, &history.Result{Count: int(b >> 4)}
 			case 9:
-				e = &Event{Kind: Note, F: Crashed, Client: client}
+				e = &history.Event{Kind: history.Note, F: history.Crashed, Client: client}
 				dead[client] = true
 			}
-			if inv.F == Inspect && e.Kind == Fail {
-				e.Result.Error = ErrOther
+			if inv.F == history.Inspect && e.Kind == history.Fail {
+				e.Result.Error = history.ErrOther
 			}
 			e.Time = now
 			h.Events = append(h.Events, *e)
@@ -175,12 +176,12 @@ func played(data []byte) *History {
 			continue
 		}
 		id++
-		e := &Event{Time: now, Kind: Invoke, Op: id, F: []Func{Acquire, Release, Acquire, Release, Inspect, Acquire, Release, Release}[c&7], Client: client, Owner: owner,
-			Lock: []string{"stock", "stock", "stock", "price"}[c>>3&3], Args: &Args{Lease: int64(c>>5) * 40 * millisecond, Renewed: b>>4 == 15}}
+		e := &history.Event{Time: now, Kind: history.Invoke, Op: id, F: []history.Func{history.Acquire, history.Release, history.Acquire, history.Release, history.Inspect, history.Acquire, history.Release, history.Release}[c&7], Client: client, Owner: owner,
+			Lock: []string{"stock", "stock", "stock", "price"}[c>>3&3], Args: &history.Args{Lease: int64(c>>5) * 40 * millisecond, Renewed: b>>4 == 15}}
 		open[owner] = e
 		h.Events = append(h.Events, *e)
 	}
-	h.Events = append(h.Events, Event{Time: now + 1, Kind: End, End: &EndEvent{}})
+	h.Events = append(h.Events, history.Event{Time: now + 1, Kind: history.End, End: &history.EndEvent{}})
 	return h
 }
 
@@ -229,7 +230,7 @@ func TestOnlineTellsAtOnce(t *testing.T) {
 		13 server n1 DEL by=c2
 		20 c1 release
 		21 c1 ok`)
-	h.Events = slices.Insert(h.Events, 0, Event{Kind: Invoke, Op: 90, F: Acquire, Client: "client-9", Owner: "client-9/1", Lock: "price", Args: &Args{}})
+	h.Events = slices.Insert(h.Events, 0, history.Event{Kind: history.Invoke, Op: 90, F: history.Acquire, Client: "client-9", Owner: "client-9/1", Lock: "price", Args: &history.Args{}})
 	v, _, early := online(t, h)
 	if v.Outcome != Violated || early != 6 || v.AtMS != 12 || !strings.HasPrefix(v.Reason, "lock stock: ") || !slices.Equal(v.Ops, []int64{2, 1}) {
 		t.Errorf("after event %d: %+v", early, v)
@@ -237,10 +238,10 @@ func TestOnlineTellsAtOnce(t *testing.T) {
 }
 
 func TestOnlineChecksTheHistory(t *testing.T) {
-	for name, do := range map[string]func(*History){
-		"time goes back": func(h *History) { h.Events[3].Time = 1 },
-		"id used twice":  func(h *History) { h.Events[3].Op = 1 },
-		"cut off":        func(h *History) { h.Events = h.Events[:4] },
+	for name, do := range map[string]func(*history.History){
+		"time goes back": func(h *history.History) { h.Events[3].Time = 1 },
+		"id used twice":  func(h *history.History) { h.Events[3].Op = 1 },
+		"cut off":        func(h *history.History) { h.Events = h.Events[:4] },
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := story(t, leased(nil), handover)
@@ -258,13 +259,13 @@ func TestOnlineChecksTheHistory(t *testing.T) {
 			if _, last := o.Close(); err == nil {
 				err = last
 			}
-			var invalid *InvalidError
+			var invalid *history.InvalidError
 			if !errors.As(err, &invalid) || err.Error() != want.Error() {
 				t.Errorf("got %v, want %v", err, want)
 			}
 		})
 	}
-	if _, err := NewOnline(Header{Format: "x"}); err == nil {
+	if _, err := NewOnline(history.Header{Format: "x"}); err == nil {
 		t.Error("took a header of another format")
 	}
 }
@@ -273,52 +274,52 @@ func TestOnlineChecksTheHistory(t *testing.T) {
 // waits for the lock from the start and never gets it, until end.
 func endless(o *Online, sections int, stuck bool, tell func()) error {
 	var err error
-	add := func(e Event) {
+	add := func(e history.Event) {
 		if err == nil {
 			_, err = o.Add(e)
 		}
 	}
 	id, now := int64(0), int64(0)
-	op := func(client string, f Func) func(Kind, Result) {
+	op := func(client string, f history.Func) func(history.Kind, history.Result) {
 		id++
-		e := Event{Time: now, Kind: Invoke, Op: id, F: f, Client: client, Owner: client + "/1", Lock: "stock", Args: &Args{Lease: second}}
+		e := history.Event{Time: now, Kind: history.Invoke, Op: id, F: f, Client: client, Owner: client + "/1", Lock: "stock", Args: &history.Args{Lease: second}}
 		add(e)
-		return func(k Kind, r Result) {
+		return func(k history.Kind, r history.Result) {
 			e.Time, e.Kind, e.Args, e.Result = now, k, nil, &r
 			add(e)
 		}
 	}
-	var wait func(Kind, Result)
+	var wait func(history.Kind, history.Result)
 	if stuck {
-		wait = op("client-9", Acquire)
+		wait = op("client-9", history.Acquire)
 	}
 	for i := range sections {
 		client := fmt.Sprintf("client-%d", i%3)
-		got := op(client, Acquire)
+		got := op(client, history.Acquire)
 		now += millisecond
-		got(OK, Result{Count: 1})
-		busy := op(fmt.Sprintf("client-%d", (i+1)%3), Acquire)
+		got(history.OK, history.Result{Count: 1})
+		busy := op(fmt.Sprintf("client-%d", (i+1)%3), history.Acquire)
 		now += millisecond
-		busy(Fail, Result{Error: ErrBusy})
-		done := op(client, Release)
+		busy(history.Fail, history.Result{Error: history.ErrBusy})
+		done := op(client, history.Release)
 		now += millisecond
-		done(OK, Result{})
+		done(history.OK, history.Result{})
 		now += millisecond
 		if i%1000 == 999 {
 			tell()
 		}
 	}
 	if stuck {
-		wait(OK, Result{Count: 1})
+		wait(history.OK, history.Result{Count: 1})
 	}
-	add(Event{Time: now, Kind: End, End: &EndEvent{}})
+	add(history.Event{Time: now, Kind: history.End, End: &history.EndEvent{}})
 	return err
 }
 
 // What Online keeps does not grow with the run, whatever stays open.
 func TestOnlineKeepsLittle(t *testing.T) {
 	for _, stuck := range []bool{false, true} {
-		o, err := NewOnline(Header{Format: Format, Claims: Claims{Lease: true}})
+		o, err := NewOnline(history.Header{Format: history.Format, Claims: history.Claims{Lease: true}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -344,17 +345,17 @@ func TestOnlineKeepsLittle(t *testing.T) {
 // An acquire that was given up after very many others may have held the lock
 // all that time, longer than a lease.
 func TestOnlineGoesOnWithoutAnAcquireThatFails(t *testing.T) {
-	h := &History{Header: Header{Format: Format, Claims: Claims{Lease: true}}}
+	h := &history.History{Header: history.Header{Format: history.Format, Claims: history.Claims{Lease: true}}}
 	now, id := int64(0), int64(0)
-	add := func(e Event) {
+	add := func(e history.Event) {
 		e.Time, e.Lock, e.Owner = now, "stock", e.Client+"/1"
 		h.Events = append(h.Events, e)
 	}
-	invoke := func(client string) func(Kind, Result) {
+	invoke := func(client string) func(history.Kind, history.Result) {
 		id++
-		e := Event{Kind: Invoke, Op: id, F: Acquire, Client: client, Args: &Args{Lease: second}}
+		e := history.Event{Kind: history.Invoke, Op: id, F: history.Acquire, Client: client, Args: &history.Args{Lease: second}}
 		add(e)
-		return func(k Kind, r Result) {
+		return func(k history.Kind, r history.Result) {
 			e.Kind, e.Args, e.Result = k, nil, &r
 			add(e)
 		}
@@ -364,10 +365,10 @@ func TestOnlineGoesOnWithoutAnAcquireThatFails(t *testing.T) {
 		now += millisecond
 		busy := invoke("client-2")
 		now += millisecond
-		busy(Fail, Result{Error: ErrBusy})
+		busy(history.Fail, history.Result{Error: history.ErrBusy})
 	}
-	slow(Fail, Result{Error: ErrCanceled})
-	h.Events = append(h.Events, Event{Time: now, Kind: End, End: &EndEvent{}})
+	slow(history.Fail, history.Result{Error: history.ErrCanceled})
+	h.Events = append(h.Events, history.Event{Time: now, Kind: history.End, End: &history.EndEvent{}})
 
 	r, err := Judge(h, Options{Judges: FastOnly})
 	if err != nil || r.Verdicts[Linearizable].Outcome == Violated {
@@ -383,7 +384,7 @@ func BenchmarkOnline(b *testing.B) {
 	const sections = 100_000
 	var peak uint64
 	for b.Loop() {
-		o, err := NewOnline(Header{Format: Format, Claims: Claims{Lease: true}})
+		o, err := NewOnline(history.Header{Format: history.Format, Claims: history.Claims{Lease: true}})
 		if err != nil {
 			b.Fatal(err)
 		}

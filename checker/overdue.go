@@ -1,5 +1,7 @@
 package checker
 
+import "github.com/holdfast-go/holdfast/history"
+
 // isCutOff is the reason of verdicts on what a history that was cut off cannot
 // show.
 const isCutOff = "the history is cut off: nobody looked at what remained"
@@ -7,7 +9,7 @@ const isCutOff = "the history is cut off: nobody looked at what remained"
 // overdue checks a bounded wait that was not over when the history was cut
 // off: only one that should have been is the lock's fault.
 func (t *trace) overdue(o *op) Verdict {
-	if o.f != Acquire || o.args.Wait < 0 {
+	if o.f != history.Acquire || o.args.Wait < 0 {
 		return Verdict{Outcome: Good}
 	}
 	excused := t.overlap(o.inv, t.endTime, t.allow.healing, func(f *faultSpan) bool { return f.touchesClient(o.client) })

@@ -1,5 +1,7 @@
 package checker
 
+import "github.com/holdfast-go/holdfast/history"
+
 // worldLive is the world whose measurements are real, and a little off.
 const worldLive = "live"
 
@@ -44,7 +46,7 @@ type allowances struct {
 
 const messagesOfRequest = 13
 
-func allowancesOf(h *Header) allowances {
+func allowancesOf(h *history.Header) allowances {
 	scale := h.TimeScale
 	if scale == 0 {
 		scale = 1

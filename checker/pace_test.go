@@ -1,22 +1,25 @@
 package checker
 
-import "testing"
+import (
+	"github.com/holdfast-go/holdfast/history"
+	"testing"
+)
 
 // A run that is played faster has less to be forgiven, and never so little
 // that the machine it runs on decides.
 func TestAllowancesFollowThePace(t *testing.T) {
 	tests := []struct {
 		name string
-		h    Header
+		h    history.Header
 		want allowances
 	}{
-		{"as written", Header{World: "sim"}, allowances{second, second, 5 * second, second, 3 * second, millisecond, 0, 100 * millisecond}},
-		{"a fifth", Header{World: "live", TimeScale: 0.2},
+		{"as written", history.Header{World: "sim"}, allowances{second, second, 5 * second, second, 3 * second, millisecond, 0, 100 * millisecond}},
+		{"a fifth", history.Header{World: "live", TimeScale: 0.2},
 			allowances{200 * millisecond, 200 * millisecond, second, 200 * millisecond, 600 * millisecond, 5 * millisecond, 150 * millisecond, 100 * millisecond}},
-		{"as fast as it gets", Header{World: "live", TimeScale: 0.01},
+		{"as fast as it gets", history.Header{World: "live", TimeScale: 0.01},
 			allowances{150 * millisecond, 200 * millisecond, 500 * millisecond, 200 * millisecond, 30 * millisecond, 5 * millisecond, 150 * millisecond, 100 * millisecond}},
-		{"over a slow network", Header{World: "sim", Latency: 20 * millisecond}, allowances{second, second, 5 * second, second, 3 * second, millisecond, 0, 260 * millisecond}},
-		{"slowly", Header{World: "live", TimeScale: 2}, allowances{2 * second, 2 * second, 10 * second, 2 * second, 6 * second, 5 * millisecond, 600 * millisecond, 100 * millisecond}},
+		{"over a slow network", history.Header{World: "sim", Latency: 20 * millisecond}, allowances{second, second, 5 * second, second, 3 * second, millisecond, 0, 260 * millisecond}},
+		{"slowly", history.Header{World: "live", TimeScale: 2}, allowances{2 * second, 2 * second, 10 * second, 2 * second, 6 * second, 5 * millisecond, 600 * millisecond, 100 * millisecond}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -30,8 +33,8 @@ func TestAllowancesFollowThePace(t *testing.T) {
 // A renewal that opens a connection and sends its script takes many messages: on
 // a slow network it is late by them, and a broken connection may cost it a pause.
 func TestRenewalMayTakeItsMessages(t *testing.T) {
-	at := func(latency int64) Header {
-		return leased(func(h *Header) {
+	at := func(latency int64) history.Header {
+		return leased(func(h *history.Header) {
 			h.Latency, h.Claims.Renewal, h.Claims.RenewEvery = latency, true, 1000*millisecond
 		})
 	}
@@ -60,8 +63,8 @@ func TestRenewalMayTakeItsMessages(t *testing.T) {
 
 // Waiters are excused for as long after a fault as the pace of the run asks.
 func TestHealingFollowsThePace(t *testing.T) {
-	at := func(scale float64) Header {
-		return leased(func(h *Header) { h.TimeScale, h.Claims.Handoff = scale, 100*millisecond })
+	at := func(scale float64) history.Header {
+		return leased(func(h *history.Header) { h.TimeScale, h.Claims.Handoff = scale, 100*millisecond })
 	}
 	waits := func(server, ok string) string {
 		return `

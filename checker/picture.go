@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // pictureOps is how many operations a picture shows of a history.
@@ -14,8 +15,8 @@ const pictureOps = 200
 // picture draws the lock with the violation, or the first lock when there is
 // none. Porcupine draws the longest orders it found and the operation that
 // fits none of them.
-func picture(h *History, w io.Writer) error {
-	if err := Validate(h); err != nil {
+func picture(h *history.History, w io.Writer) error {
+	if err := history.Validate(h); err != nil {
 		return err
 	}
 	t := newTrace(h)

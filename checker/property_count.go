@@ -1,6 +1,9 @@
 package checker
 
-import "strconv"
+import (
+	"github.com/holdfast-go/holdfast/history"
+	"strconv"
+)
 
 // judgeCount follows every owner's hold count through its own operations, and
 // then asks the server log for counts and holds that nobody asked for.
@@ -31,20 +34,20 @@ func (b bounds) after(s step) bounds {
 	case s.o == nil:
 		b.lo = 0
 	case !s.ret:
-	case s.o.f == Acquire && s.o.kind == OK:
+	case s.o.f == history.Acquire && s.o.kind == history.OK:
 		if c := s.o.res.Count; c > 0 {
 			return bounds{c, c}
 		}
 		return bounds{b.lo + 1, b.hi + 1}
-	case s.o.f == Acquire && (s.o.kind == Info || s.o.res.Error == ErrOther):
+	case s.o.f == history.Acquire && (s.o.kind == history.Info || s.o.res.Error == history.ErrOther):
 		b.hi++
-	case s.o.f == Release && s.o.kind == OK:
+	case s.o.f == history.Release && s.o.kind == history.OK:
 		return bounds{s.o.res.Count, s.o.res.Count}
-	case s.o.f == Release && s.o.kind == Fail && s.o.res.Error == ErrNotHeld:
+	case s.o.f == history.Release && s.o.kind == history.Fail && s.o.res.Error == history.ErrNotHeld:
 		return bounds{}
-	case s.o.f == Release && s.o.kind == Fail && s.o.res.Error == ErrLost:
+	case s.o.f == history.Release && s.o.kind == history.Fail && s.o.res.Error == history.ErrLost:
 		b.lo = 0
-	case s.o.f == Release:
+	case s.o.f == history.Release:
 		b.lo = max(b.lo-1, 0)
 	}
 	return b
@@ -55,33 +58,33 @@ func (t *trace) countsOf(k ownerLock) Verdict {
 	var b bounds
 	var before *op
 	for _, s := range t.steps(k) {
-		if s.ret && s.o.kind == OK {
+		if s.ret && s.o.kind == history.OK {
 			c := s.o.res.Count
 			wrong := false
 			switch s.o.f {
-			case Acquire: // a hold that was lost starts again at 1
+			case history.Acquire: // a hold that was lost starts again at 1
 				wrong = c > b.hi+1 || (c > 1 && c < b.lo+1) || (c == 1 && b.lo > 0 && !t.mayHaveLost(k, before, s.o))
-			case Release: // nothing held: for the other judges to say
+			case history.Release: // nothing held: for the other judges to say
 				wrong = b.hi > 0 && (c > b.hi-1 || c < b.lo-1)
-			case Inspect:
+			case history.Inspect:
 				wrong = c > b.hi || (c < b.lo && c > 0)
 			}
 			if wrong {
 				return violation(s.t, opIDs(before, s.o), "the %s of %s at %s returned count %d; %s", s.o.f, k.owner, at(s.t), c, b.words(s.o.f))
 			}
 		}
-		if b = b.after(s); s.ret && s.o.f != Inspect {
+		if b = b.after(s); s.ret && s.o.f != history.Inspect {
 			before = s.o
 		}
 	}
 	return Verdict{Outcome: Good}
 }
 
-func (b bounds) words(f Func) string {
+func (b bounds) words(f history.Func) string {
 	switch n := b.hi; {
-	case f == Acquire && b.lo == b.hi:
+	case f == history.Acquire && b.lo == b.hi:
 		return "it should have been " + strconv.Itoa(n+1)
-	case f == Release && b.lo == b.hi:
+	case f == history.Release && b.lo == b.hi:
 		return "it should have been " + strconv.Itoa(n-1)
 	}
 	return "the owner can have had " + strconv.Itoa(b.lo) + " to " + strconv.Itoa(b.hi) + " holds before"
@@ -93,7 +96,7 @@ func (t *trace) mayHaveLost(k ownerLock, before, o *op) bool {
 	if !t.claim.Reentrant || before == nil || len(t.changes) == 0 {
 		return true
 	}
-	if lease := t.leaseOf(before); before.f != Acquire || plus(before.inv, lease) <= o.ret+slackOfServers {
+	if lease := t.leaseOf(before); before.f != history.Acquire || plus(before.inv, lease) <= o.ret+slackOfServers {
 		return true
 	}
 	for i := range t.faults {
@@ -126,18 +129,18 @@ func (t *trace) serverCounts(k ownerLock) Verdict {
 		for j < len(steps) && steps[j].t <= c.t {
 			s := steps[j]
 			switch {
-			case s.o != nil && s.o.f == Acquire && !s.ret:
+			case s.o != nil && s.o.f == history.Acquire && !s.ret:
 				open, extra = s.o, 0
 			case s.ret && s.o == open && s.t < c.t:
 				open = nil
-				if s.o.kind == Fail && s.o.res.Error == ErrCanceled {
+				if s.o.kind == history.Fail && s.o.res.Error == history.ErrCanceled {
 					extra = 1
 				}
 			case s.ret && s.o == open:
 				// The change and the return are simultaneous: it may belong to it.
 				extra = 1
 			}
-			if n := b.after(s); s.o != nil && s.ret && s.o.f == Release && s.t == c.t {
+			if n := b.after(s); s.o != nil && s.ret && s.o.f == history.Release && s.t == c.t {
 				b = bounds{n.lo, max(n.hi, b.hi)}
 			} else {
 				b = n
@@ -168,14 +171,14 @@ func (t *trace) ghostHold(k ownerLock) Verdict {
 	var b bounds
 	var last *op
 	for _, s := range t.steps(k) {
-		if s.o == nil || (s.o.f != Inspect && (s.o.unclear() || s.o.res.Error == ErrLost || s.o.res.Error == ErrOther)) {
+		if s.o == nil || (s.o.f != history.Inspect && (s.o.unclear() || s.o.res.Error == history.ErrLost || s.o.res.Error == history.ErrOther)) {
 			return Verdict{Outcome: Good} // who knows what is left
 		}
-		if b = b.after(s); s.ret && s.o.f != Inspect {
+		if b = b.after(s); s.ret && s.o.f != history.Inspect {
 			last = s.o
 		}
 	}
-	if last == nil || last.f != Release || b.hi > 0 {
+	if last == nil || last.f != history.Release || b.hi > 0 {
 		return Verdict{Outcome: Good}
 	}
 	groups := map[string]bool{}

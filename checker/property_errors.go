@@ -1,11 +1,14 @@
 package checker
 
-import "slices"
+import (
+	"github.com/holdfast-go/holdfast/history"
+	"slices"
+)
 
 // documented are the error classes that each outcome of an operation may have.
-var documented = map[Func]map[Kind][]string{
-	Acquire: {Fail: {ErrBusy, ErrCanceled, ErrAcks}, Info: {ErrUnknown}},
-	Release: {Fail: {ErrNotHeld, ErrLost}, Info: {ErrUnknown, ErrCanceled}},
+var documented = map[history.Func]map[history.Kind][]string{
+	history.Acquire: {history.Fail: {history.ErrBusy, history.ErrCanceled, history.ErrAcks}, history.Info: {history.ErrUnknown}},
+	history.Release: {history.Fail: {history.ErrNotHeld, history.ErrLost}, history.Info: {history.ErrUnknown, history.ErrCanceled}},
 }
 
 // judgeErrors checks that every failure has a documented class, and that the
@@ -27,26 +30,26 @@ func judgeErrors(t *trace) Verdict {
 // refusedAsClosed says whether a release failed because the client had closed
 // its lock: what it held is then left to the lease, as it asked for.
 func (t *trace) refusedAsClosed(o *op) bool {
-	return o.f == Release && o.kind == Fail && o.res.Error == ErrCanceled && o.ret >= t.closedAt(o.client)
+	return o.f == history.Release && o.kind == history.Fail && o.res.Error == history.ErrCanceled && o.ret >= t.closedAt(o.client)
 }
 
 func (t *trace) classOf(o *op) Verdict {
-	if o.kind != Fail && o.kind != Info || t.refusedAsClosed(o) {
+	if o.kind != history.Fail && o.kind != history.Info || t.refusedAsClosed(o) {
 		return Verdict{Outcome: Good}
 	}
 	class := o.res.Error
 	allowed, listed := documented[o.f][o.kind]
-	right := class != ErrOther && class != "" && !listed
+	right := class != history.ErrOther && class != "" && !listed
 	for _, a := range allowed {
 		right = right || a == class
 	}
-	if o.f == Acquire && o.kind == Fail && class == ErrLost && t.claim.Reentrant {
+	if o.f == history.Acquire && o.kind == history.Fail && class == history.ErrLost && t.claim.Reentrant {
 		right = t.hadHold(o) // there was something to lose
 	}
 	if right {
 		return Verdict{Outcome: Good}
 	}
-	if o.f == Release && class == ErrCanceled {
+	if o.f == history.Release && class == history.ErrCanceled {
 		return violation(o.ret, opIDs(o), "the release of %s was given up at %s because the context of its caller had ended: nobody gave the hold back", o.owner, at(o.ret))
 	}
 	said := ""
@@ -54,7 +57,7 @@ func (t *trace) classOf(o *op) Verdict {
 		said = ": " + o.res.Message
 	}
 	what := "failed"
-	if o.kind == Info {
+	if o.kind == history.Info {
 		what = "ended unclear"
 	}
 	return violation(o.ret, opIDs(o), "the %s of %s %s at %s with the class %q, which is not documented for it%s", o.f, o.owner, what, at(o.ret), class, said)
@@ -63,7 +66,7 @@ func (t *trace) classOf(o *op) Verdict {
 // contradicted compares an outcome with what the servers did meanwhile.
 func (t *trace) contradicted(o *op) Verdict {
 	switch {
-	case o.f == Release && o.kind == Fail && o.res.Error == ErrNotHeld:
+	case o.f == history.Release && o.kind == history.Fail && o.res.Error == history.ErrNotHeld:
 		var groups []string // where it was released: fewer than a quorum were no hold
 		for _, i := range t.ofOwner(ownerLock{o.owner, o.lock}, o.inv) {
 			c := &t.changes[i]
@@ -78,7 +81,7 @@ func (t *trace) contradicted(o *op) Verdict {
 					"the release of %s was told at %s that it holds nothing; it had released its hold on %s at %s", o.owner, at(o.ret), c.Node, at(c.t)))
 			}
 		}
-	case o.f == Acquire && o.kind == Fail && o.res.Error == ErrBusy:
+	case o.f == history.Acquire && o.kind == history.Fail && o.res.Error == history.ErrBusy:
 		groups := map[string]int64{} // where it was granted and stayed
 		for _, i := range t.ofOwner(ownerLock{o.owner, o.lock}, o.inv) {
 			c := &t.changes[i]
@@ -103,7 +106,7 @@ func (t *trace) contradicted(o *op) Verdict {
 			return byServers(violation(o.ret, opIDs(o), "the acquire of %s was told at %s that the lock is busy; no server held it for anybody else, and nobody else asked",
 				o.owner, at(o.ret)))
 		}
-	case o.f == Release && o.kind == OK && t.claim.Nodes == 1 && t.claim.Quorum <= 1:
+	case o.f == history.Release && o.kind == history.OK && t.claim.Nodes == 1 && t.claim.Quorum <= 1:
 		if c := t.tookAnother(o); c != nil {
 			return byServers(violation(o.ret, opIDs(o, t.grantOf(c.was, o.lock, c.t)),
 				"the release of %s succeeded at %s; what it removed at %s was the hold of %s", o.owner, at(o.ret), at(c.t), c.was))

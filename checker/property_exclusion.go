@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"github.com/holdfast-go/holdfast/history"
 	"slices"
 	"sort"
 )
@@ -175,13 +176,13 @@ func (t *trace) owedByClient(c *Claim, by int64) int64 {
 			continue
 		}
 		switch {
-		case s.o.f == Acquire && s.ret && s.o.kind == OK:
+		case s.o.f == history.Acquire && s.ret && s.o.kind == history.OK:
 			end := int64(0)
 			if lease := t.leaseOf(s.o); lease != never || !t.claim.Lease {
 				end = plus(s.o.inv, lease)
 			}
 			held = append(held, end)
-		case s.o.f == Release && !s.ret && len(held) > 0:
+		case s.o.f == history.Release && !s.ret && len(held) > 0:
 			held = held[:len(held)-1]
 		}
 	}
@@ -202,10 +203,10 @@ func (t *trace) latestEnd(c *Claim, by int64) int64 {
 		if o.inv >= by {
 			break
 		}
-		if o.f == Inspect {
+		if o.f == history.Inspect {
 			continue
 		}
-		if o.args.Renewed || (o.f == Acquire && t.leaseOf(o) == never) {
+		if o.args.Renewed || (o.f == history.Acquire && t.leaseOf(o) == never) {
 			return never
 		}
 		longest, last = max(longest, o.args.Lease), max(last, min(o.ret, by))

@@ -1,6 +1,9 @@
 package checker
 
-import "slices"
+import (
+	"github.com/holdfast-go/holdfast/history"
+	"slices"
+)
 
 // arrivalSlack is how far apart two invocations must be for the servers to be
 // sure to have seen them in that order.
@@ -13,8 +16,8 @@ func judgeFairness(t *trace) Verdict {
 	v := Verdict{Outcome: Good}
 	waiting := map[string][]*op{} // by lock, neither granted nor refused before the acquire at hand came
 	for _, b := range t.ops {
-		granted := b.kind == OK
-		if b.f != Acquire || (!granted && !refused(b)) {
+		granted := b.kind == history.OK
+		if b.f != history.Acquire || (!granted && !refused(b)) {
 			continue
 		}
 		waiting[b.lock] = append(slices.DeleteFunc(waiting[b.lock], func(a *op) bool { return a.ret < b.inv }), b)
@@ -36,7 +39,7 @@ func judgeFairness(t *trace) Verdict {
 }
 
 // refused says that an acquire waited in vain.
-func refused(o *op) bool { return o.kind == Fail && o.res.Error == ErrBusy }
+func refused(o *op) bool { return o.kind == history.Fail && o.res.Error == history.ErrBusy }
 
 // stillWaiting says whether an acquire was in the queue at a time. One that is
 // refused has left the queue before it returns.

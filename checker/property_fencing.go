@@ -1,6 +1,9 @@
 package checker
 
-import "sort"
+import (
+	"github.com/holdfast-go/holdfast/history"
+	"sort"
+)
 
 // judgeFencing checks that tokens grow from hold to hold. Two holds that were
 // granted one after the other must have growing tokens; two whose acquires
@@ -65,7 +68,7 @@ func (t *trace) stableTokens(k ownerLock) Verdict {
 		switch {
 		case s.o == nil:
 			first, count = nil, 0
-		case s.o.f == Acquire && s.ret && s.o.kind == OK:
+		case s.o.f == history.Acquire && s.ret && s.o.kind == history.OK:
 			if first == nil || s.o.res.Count == 1 {
 				first, count = s.o, max(s.o.res.Count, 1)
 				continue
@@ -75,10 +78,10 @@ func (t *trace) stableTokens(k ownerLock) Verdict {
 				return violation(s.t, opIDs(first, s.o), "%s holds the lock with token %d and was given token %d for a nested hold at %s",
 					k.owner, first.res.Token, s.o.res.Token, at(s.t))
 			}
-		case s.o.f == Acquire && s.ret && s.o.kind == Info:
+		case s.o.f == history.Acquire && s.ret && s.o.kind == history.Info:
 			first, count = nil, 0 // who knows what the hold is now
-		case s.o.f == Release && s.ret:
-			if count--; count <= 0 || s.o.kind != OK {
+		case s.o.f == history.Release && s.ret:
+			if count--; count <= 0 || s.o.kind != history.OK {
 				first, count = nil, 0
 			}
 		}

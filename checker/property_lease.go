@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"github.com/holdfast-go/holdfast/history"
 	"slices"
 	"sort"
 )
@@ -74,22 +75,22 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 			switch {
 			case s.o == nil:
 				holds = nil
-			case s.o.f == Acquire && !s.ret:
+			case s.o.f == history.Acquire && !s.ret:
 				if len(holds) == 0 && !releasing {
 					earlierLongest, since = max(earlierLongest, longest), s.o.inv
 					longest = 0
 				}
 				holds = append(holds, heldLease{s.o, map[string]int64{}})
 				longest = max(longest, s.o.args.Lease)
-			case s.o.f == Acquire && s.o.kind == OK && s.o.res.Count == 1 && len(holds) > 1:
+			case s.o.f == history.Acquire && s.o.kind == history.OK && s.o.res.Count == 1 && len(holds) > 1:
 				holds = holds[len(holds)-1:] // the holds before were lost
-			case s.o.f == Acquire && s.ret && s.o.kind != OK && len(holds) > 0:
+			case s.o.f == history.Acquire && s.ret && s.o.kind != history.OK && len(holds) > 0:
 				holds = holds[:len(holds)-1]
-			case s.o.f == Release && !s.ret:
+			case s.o.f == history.Release && !s.ret:
 				holds, releasing = withoutLargest(holds), true
-			case s.o.f == Release:
+			case s.o.f == history.Release:
 				releasing = false
-				if s.o.kind == Fail {
+				if s.o.kind == history.Fail {
 					holds = nil
 				}
 			}
@@ -107,7 +108,7 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 			for _, h := range holds {
 				// A round that failed was given back, and the next one may be
 				// granted; or an acquire that fails takes back what it was granted.
-				if h.o.ret >= c.t && (c.ends() || h.o.kind != OK && c.Count < c.WasCount) {
+				if h.o.ret >= c.t && (c.ends() || h.o.kind != history.OK && c.Count < c.WasCount) {
 					delete(h.granted, c.group)
 				}
 			}

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"github.com/holdfast-go/holdfast/history"
 	"slices"
 	"sort"
 	"time"
@@ -62,7 +63,7 @@ func judgeLinearizable(t *trace, o Options) (Verdict, error) {
 func (t *trace) rules() rules { return rulesOf(t.claim, &t.who) }
 
 // rulesOf wants Nodes to be at least 1.
-func rulesOf(c Claims, who *roster) rules {
+func rulesOf(c history.Claims, who *roster) rules {
 	return rules{who: who, reentrant: c.Reentrant, loose: c.Nodes > 1, slack: slackOfServers}
 }
 
@@ -75,7 +76,7 @@ func (t *trace) lockOps(lock string) (ops []lockOp, ghosts bool) {
 	for _, o := range t.byLock[lock] {
 		_, crashed := t.crashed[o.client]
 		l, known := lockOpOf(o, t.claim, t.who.numberOf(o.owner), crashed)
-		if o.f == Acquire && o.kind != Fail && t.gaveBackWithin(o) {
+		if o.f == history.Acquire && o.kind != history.Fail && t.gaveBackWithin(o) {
 			g := l
 			g.kind, g.ret = tookAndGave, min(o.ret, forever)
 			ops, ghosts = append(ops, g), true
@@ -94,37 +95,37 @@ func (t *trace) lockOps(lock string) (ops []lockOp, ghosts bool) {
 // its outcome says nothing. An operation with unknown outcome may take effect
 // at any time after its invocation: not to happen and to happen after
 // everything else are the same. crashed says that its client is gone.
-func lockOpOf(o *op, claim Claims, owner int32, crashed bool) (l lockOp, known bool) {
+func lockOpOf(o *op, claim history.Claims, owner int32, crashed bool) (l lockOp, known bool) {
 	l = lockOp{
 		id: o.id, owner: owner, call: o.inv, ret: o.ret, asked: o.inv, lease: min(leaseUnder(claim, o), forever),
 		renewed: o.args.Renewed, count: int32(o.res.Count), crashed: crashed && o.open(),
 	}
 	known = true
 	switch o.f {
-	case Acquire:
+	case history.Acquire:
 		switch {
-		case o.kind == OK:
+		case o.kind == history.OK:
 			l.kind = gotLock
-		case o.kind == Fail && o.res.Error == ErrBusy:
+		case o.kind == history.Fail && o.res.Error == history.ErrBusy:
 			l.kind, known = foundBusy, claim.Nodes == 1
-		case o.kind == Fail && o.res.Error != ErrOther:
+		case o.kind == history.Fail && o.res.Error != history.ErrOther:
 			l.kind = tookAndGave
 		default:
 			l.kind, l.ret = maybeGot, forever
 		}
-	case Release:
+	case history.Release:
 		switch {
-		case o.kind == OK:
+		case o.kind == history.OK:
 			l.kind = gaveBack
-		case o.kind == Fail && o.res.Error == ErrNotHeld:
+		case o.kind == history.Fail && o.res.Error == history.ErrNotHeld:
 			l.kind = heldNothing
-		case o.kind == Fail && o.res.Error == ErrLost:
+		case o.kind == history.Fail && o.res.Error == history.ErrLost:
 			l.kind = foundLost
 		default:
 			l.kind, l.ret = maybeGave, forever
 		}
-	case Inspect:
-		l.kind, known = inspected, o.kind == OK && claim.Nodes == 1
+	case history.Inspect:
+		l.kind, known = inspected, o.kind == history.OK && claim.Nodes == 1
 	}
 	return l, known
 }
@@ -178,7 +179,7 @@ func (t *trace) carriedOut(o *op) (when int64, ok bool) {
 		}
 		took := c.holder == o.owner && (c.grants() || c.Count > c.WasCount)
 		gave := c.was == o.owner && (c.ends() || c.Count < c.WasCount)
-		if (o.f == Acquire && gave) || (o.f == Release && took) {
+		if (o.f == history.Acquire && gave) || (o.f == history.Release && took) {
 			return 0, false
 		}
 		if took || gave {
@@ -288,7 +289,7 @@ func (t *trace) explain(o *op) Verdict {
 	cause := opIDs(o, other, otherEnd, own)
 	v := func(format string, args ...any) Verdict { return violation(o.ret, cause, format, args...) }
 	switch {
-	case o.f == Acquire && o.kind == OK && other != nil:
+	case o.f == history.Acquire && o.kind == history.OK && other != nil:
 		held := fmt.Sprintf("%s had taken it at %s", other.owner, at(other.ret))
 		if otherEnd != nil {
 			return v("%s was granted the lock at %s; no order of the operations allows that: %s and let go from %s on",
@@ -296,11 +297,11 @@ func (t *trace) explain(o *op) Verdict {
 		}
 		return v("%s was granted the lock at %s; no order of the operations allows that: %s and was not seen to let go",
 			o.owner, at(o.ret), held)
-	case o.f == Acquire && o.kind == OK:
+	case o.f == history.Acquire && o.kind == history.OK:
 		return v("%s was granted the lock at %s with count %d, which no order of the operations allows", o.owner, at(o.ret), o.res.Count)
-	case o.f == Acquire:
+	case o.f == history.Acquire:
 		return v("%s was refused the lock as busy at %s; nobody else can have held it at any time since its request at %s", o.owner, at(o.ret), at(o.inv))
-	case o.f == Release && o.kind == OK:
+	case o.f == history.Release && o.kind == history.OK:
 		left := ""
 		if t.claim.Reentrant || o.res.Count > 0 {
 			left = fmt.Sprintf(" with %s left", plural(o.res.Count, "hold"))
@@ -316,14 +317,14 @@ func (t *trace) explain(o *op) Verdict {
 				o.owner, at(o.ret), left, at(own.ret), long(t.leaseOf(own)))
 		}
 		return v("%s released the lock at %s%s, which no order of the operations allows: it had taken it at %s", o.owner, at(o.ret), left, at(own.ret))
-	case o.f == Release && own != nil:
+	case o.f == history.Release && own != nil:
 		still := "although nothing had ended its hold"
 		if t.leaseOf(own) != never {
 			still = "while its lease still ran"
 		}
 		return v("%s was told at %s, %s, that it does not hold the lock (%s), which it had taken at %s",
 			o.owner, at(o.ret), still, o.res.Error, at(own.ret))
-	case o.f == Release:
+	case o.f == history.Release:
 		return v("%s was told at %s that it does not hold the lock (%s), which no order of the operations allows", o.owner, at(o.ret), o.res.Error)
 	}
 	return v("%s saw %d holds at %s, which no order of the operations allows", o.owner, o.res.Count, at(o.ret))

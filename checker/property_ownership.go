@@ -1,5 +1,7 @@
 package checker
 
+import "github.com/holdfast-go/holdfast/history"
+
 // judgeOwnership looks in the server log for a command of one client that
 // took, lowered or prolonged the hold of another client's owner while it
 // lived. A hold that the server still had was one whose lease still ran.
@@ -49,7 +51,7 @@ func command(c *change) string {
 
 // openOpOf finds the lock operation a client was in at a time.
 func (t *trace) openOpOf(client, lock string, when int64) *op {
-	for _, f := range []Func{Release, Acquire, Inspect} {
+	for _, f := range []history.Func{history.Release, history.Acquire, history.Inspect} {
 		if o := t.openOp(client, lock, f, when); o != nil {
 			return o
 		}

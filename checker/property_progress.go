@@ -2,6 +2,7 @@ package checker
 
 import (
 	"cmp"
+	"github.com/holdfast-go/holdfast/history"
 	"slices"
 	"sort"
 	"strings"
@@ -16,7 +17,7 @@ const notice = 100 * millisecond
 func judgeProgress(t *trace) Verdict {
 	v := Verdict{Outcome: Good}
 	for _, n := range t.notes {
-		if n.F == Panic {
+		if n.F == history.Panic {
 			msg := ""
 			if n.Result != nil {
 				msg, _, _ = strings.Cut(n.Result.Message, "\n")
@@ -30,7 +31,7 @@ func judgeProgress(t *trace) Verdict {
 	}
 	for _, o := range t.ops {
 		v = earlier(v, t.returned(o))
-		if o.f == Acquire {
+		if o.f == history.Acquire {
 			v = earlier(v, t.heedsCancel(o))
 			v = earlier(v, t.endsWithClose(o))
 			v = earlier(v, t.takenBack(o))
@@ -66,7 +67,7 @@ func (t *trace) inTime(o *op) Verdict {
 	if o.args.Wait < 0 || o.open() {
 		return Verdict{Outcome: Good}
 	}
-	if early := o.inv + o.args.Wait - o.ret; o.kind == Fail && o.res.Error == ErrBusy && early > t.allow.waitSlack {
+	if early := o.inv + o.args.Wait - o.ret; o.kind == history.Fail && o.res.Error == history.ErrBusy && early > t.allow.waitSlack {
 		return violation(o.ret, opIDs(o), "the acquire of %s was to wait %s from %s on and gave up %s early",
 			o.owner, long(o.args.Wait), at(o.inv), long(early))
 	}
@@ -108,7 +109,7 @@ func (t *trace) waiting(lock string) *waiting {
 		w.believed = append(w.believed, [2]int64{t.claims[i].From, t.claims[i].To})
 	}
 	for _, o := range t.byLock[lock] {
-		if when, crashed := t.crashed[o.client]; crashed && o.f == Acquire && o.open() {
+		if when, crashed := t.crashed[o.client]; crashed && o.f == history.Acquire && o.open() {
 			w.believed = append(w.believed, [2]int64{when, when}) // it may have been granted, and leave a lease of its own
 		}
 		if granted, untold := t.untoldSince(o); untold {
@@ -117,7 +118,7 @@ func (t *trace) waiting(lock string) *waiting {
 	}
 	w.believed = merged(w.believed)
 	for _, o := range t.byLock[lock] {
-		if o.f == Acquire && t.claim.Lease {
+		if o.f == history.Acquire && t.claim.Lease {
 			w.lease = max(w.lease, o.args.Lease)
 		}
 	}
@@ -128,7 +129,7 @@ func (t *trace) waiting(lock string) *waiting {
 // client from hearing: it holds the lock, and does not know. False when there is
 // no such thing.
 func (t *trace) untoldSince(o *op) (when int64, untold bool) {
-	if o.f != Acquire || o.open() {
+	if o.f != history.Acquire || o.open() {
 		return 0, false
 	}
 	for _, i := range t.onOwner[ownerLock{o.owner, o.lock}] {

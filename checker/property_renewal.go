@@ -1,5 +1,7 @@
 package checker
 
+import "github.com/holdfast-go/holdfast/history"
+
 // pauseOfClient is how long a Redis client pauses at most before it tries again
 // what has failed on a broken connection.
 const pauseOfClient = 512 * millisecond
@@ -149,11 +151,11 @@ func (t *trace) silent(k ownerLock) Verdict {
 			case s.o == nil && s.lost:
 				from = s.t + t.claim.RenewEvery
 			case s.o == nil:
-			case s.o.f == Acquire && !s.ret:
+			case s.o.f == history.Acquire && !s.ret:
 				from = never
-			case s.o.f == Acquire && s.o.kind != OK && !s.o.unclear() && b.hi == 0 && last != nil:
+			case s.o.f == history.Acquire && s.o.kind != history.OK && !s.o.unclear() && b.hi == 0 && last != nil:
 				from = s.t
-			case s.o.f == Release && s.o.kind == OK && s.ret && b.hi == 0:
+			case s.o.f == history.Release && s.o.kind == history.OK && s.ret && b.hi == 0:
 				from, last = s.t, s.o
 				if t.claim.Nodes > 1 {
 					from += t.claim.RenewEvery // servers beyond the quorum may lag
@@ -166,7 +168,7 @@ func (t *trace) silent(k ownerLock) Verdict {
 		if t.heldUpSince(c.By, from, c.t) {
 			continue // it was sent while there was something to renew
 		}
-		if c.holder == k.owner && (c.raises() || (c.grants() && t.claim.Nodes == 1 && t.openOp(c.By, c.lock, Acquire, c.t) == nil)) {
+		if c.holder == k.owner && (c.raises() || (c.grants() && t.claim.Nodes == 1 && t.openOp(c.By, c.lock, history.Acquire, c.t) == nil)) {
 			return violation(c.t, opIDs(last), "%s renewed the hold of %s on %s at %s, after it had ended", c.By, k.owner, c.Node, at(c.t))
 		}
 	}

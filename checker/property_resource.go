@@ -2,6 +2,7 @@ package checker
 
 import (
 	"cmp"
+	"github.com/holdfast-go/holdfast/history"
 	"slices"
 )
 
@@ -11,7 +12,7 @@ import (
 func judgeResource(t *trace) Verdict {
 	writes := make([]*op, 0, len(t.ops))
 	for _, o := range t.ops {
-		if o.f == Write && o.kind == OK {
+		if o.f == history.Write && o.kind == history.OK {
 			writes = append(writes, o)
 		}
 	}
@@ -84,7 +85,7 @@ func (x writtenTokens) before(when int64) uint64 {
 func (t *trace) lostUpdate(w *op, writes []*op) Verdict {
 	var read, between *op
 	for _, o := range t.ops {
-		if o.f == Read && o.owner == w.owner && o.kind == OK && o.inv < w.inv {
+		if o.f == history.Read && o.owner == w.owner && o.kind == history.OK && o.inv < w.inv {
 			read = o
 		}
 	}

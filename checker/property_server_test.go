@@ -1,6 +1,9 @@
 package checker
 
-import "testing"
+import (
+	"github.com/holdfast-go/holdfast/history"
+	"testing"
+)
 
 func TestOwnershipCountErrors(t *testing.T) {
 	run(t, []propertyTest{
@@ -94,9 +97,9 @@ func TestOwnershipCountErrors(t *testing.T) {
 }
 
 func TestLeaseAndRenewal(t *testing.T) {
-	renewed := leased(func(h *Header) { h.Claims.Renewal = true; h.Claims.RenewEvery = 333 * millisecond })
+	renewed := leased(func(h *history.Header) { h.Claims.Renewal = true; h.Claims.RenewEvery = 333 * millisecond })
 	struck := renewed
-	struck.Faults = []PlannedFault{{ID: 1, Fault: "pause"}}
+	struck.Faults = []history.PlannedFault{{ID: 1, Fault: "pause"}}
 	hold := `
 			0    c1 acquire lease=1000 renewed
 			1    server n1 SET by=c1 holder=c1 ttl=1000
@@ -148,7 +151,7 @@ func TestLeaseAndRenewal(t *testing.T) {
 			3200 c1 release
 			3201 server n1 DEL by=c1
 			3202 c1 ok`, Lease, Good, "", "", ""},
-		{"a server that joins at a nested hold", leased(func(h *Header) { h.Claims.Nodes, h.Claims.Quorum = 3, 2 }), `
+		{"a server that joins at a nested hold", leased(func(h *history.Header) { h.Claims.Nodes, h.Claims.Quorum = 3, 2 }), `
 			0    c1 acquire lease=10000
 			1    server n1 EVAL by=c1 holder=c1 ttl=10000
 			2    server n2 EVAL by=c1 holder=c1 ttl=10000
@@ -162,7 +165,7 @@ func TestLeaseAndRenewal(t *testing.T) {
 			21   c1 ok count=1
 			30   c1 release
 			31   c1 ok`, Lease, Good, "", "", ""},
-		{"a server that joined late gives back what it granted", leased(func(h *Header) { h.Claims.Nodes, h.Claims.Quorum = 3, 2 }), `
+		{"a server that joined late gives back what it granted", leased(func(h *history.Header) { h.Claims.Nodes, h.Claims.Quorum = 3, 2 }), `
 			0    c1 acquire lease=8000
 			1    server n1 EVAL by=c1 holder=c1 ttl=8000
 			2    server n2 EVAL by=c1 holder=c1 ttl=8000
@@ -260,11 +263,11 @@ func TestLeaseAndRenewal(t *testing.T) {
 }
 
 func TestProgressAndFairness(t *testing.T) {
-	fair := leased(func(h *Header) { h.Claims.Fairness = true })
+	fair := leased(func(h *history.Header) { h.Claims.Fairness = true })
 	dropped := leased(nil)
-	dropped.Faults = []PlannedFault{{ID: 1, Fault: "drop-message"}}
+	dropped.Faults = []history.PlannedFault{{ID: 1, Fault: "drop-message"}}
 	cut := leased(nil)
-	cut.Faults = []PlannedFault{{ID: 1, Fault: "partition"}}
+	cut.Faults = []history.PlannedFault{{ID: 1, Fault: "partition"}}
 	sleeper := func(fault string) string {
 		return `
 			0    c1 acquire lease=1000
@@ -289,7 +292,7 @@ func TestProgressAndFairness(t *testing.T) {
 		{"sleeps on a free lock", dropped, sleeper("fault start 1 drop-message c2 n1"), Progress, Violated, "", "slept on a free lock", "server log"},
 		{"cut off meanwhile", cut, sleeper("fault start 1 partition c2 n1"), Progress, Good, "", "", ""},
 		{"waits for nobody", leased(nil), "0 c1 acquire lease=1000 wait=9000\n4000 c1 ok count=1", Progress, Violated, "", "while nobody held the lock", ""},
-		{"waits for a crashed holder", leased(func(h *Header) { h.Claims.Lease = false }),
+		{"waits for a crashed holder", leased(func(h *history.Header) { h.Claims.Lease = false }),
 			"0 c1 acquire\n1 c1 ok count=1\n500 c1 crash\n600 c2 acquire wait=9000\n9600 c2 fail err=busy", Progress, Violated, "",
 			"client-1/1, the last to hold it, was gone at 0.500 s, and the lock has no leases", ""},
 		{"panics", leased(nil), "0 c1 acquire lease=1000\n1 c1 panic msg=nil-map", Progress, Violated, "", "nil-map", ""},
@@ -342,7 +345,7 @@ func TestProgressAndFairness(t *testing.T) {
 
 // A fault excuses a late renewal, but not a watchdog that never comes back.
 func TestRenewalAfterAFault(t *testing.T) {
-	renewed := leased(func(h *Header) { h.Claims.Renewal, h.Claims.RenewEvery = true, int64(second) })
+	renewed := leased(func(h *history.Header) { h.Claims.Renewal, h.Claims.RenewEvery = true, int64(second) })
 	hiccup := `
 		0     c1 acquire lease=6000 renewed
 		1     server n1 EVAL by=c1 holder=c1 ttl=6000

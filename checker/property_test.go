@@ -1,13 +1,14 @@
 package checker
 
 import (
+	"github.com/holdfast-go/holdfast/history"
 	"strings"
 	"testing"
 )
 
 // leased builds the header of a test history.
-func leased(change func(*Header)) Header {
-	h := Header{Claims: Claims{Reentrant: true, Lease: true, Quorum: 1, Nodes: 1, Handoff: int64(second)}}
+func leased(change func(*history.Header)) history.Header {
+	h := history.Header{Claims: history.Claims{Reentrant: true, Lease: true, Quorum: 1, Nodes: 1, Handoff: int64(second)}}
 	if change != nil {
 		change(&h)
 	}
@@ -16,7 +17,7 @@ func leased(change func(*Header)) Header {
 
 type propertyTest struct {
 	name     string
-	header   Header
+	header   history.Header
 	story    string
 	property Property
 	want     Outcome
@@ -72,7 +73,7 @@ const handover = `
 	`
 
 func TestCorrectHandover(t *testing.T) {
-	h := story(t, leased(func(h *Header) { h.Claims.Fencing, h.Claims.Fairness = true, true }), handover)
+	h := story(t, leased(func(h *history.Header) { h.Claims.Fencing, h.Claims.Fairness = true, true }), handover)
 	r, err := Judge(h, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +89,7 @@ func TestCorrectHandover(t *testing.T) {
 }
 
 func TestExclusion(t *testing.T) {
-	quorum := leased(func(h *Header) { h.Claims.Nodes, h.Claims.Quorum, h.Claims.Reentrant = 3, 2, false })
+	quorum := leased(func(h *history.Header) { h.Claims.Nodes, h.Claims.Quorum, h.Claims.Reentrant = 3, 2, false })
 	run(t, []propertyTest{
 		{"second grant during the lease", leased(nil), `
 			0   c1 acquire lease=1000
@@ -248,7 +249,7 @@ func TestLinearizable(t *testing.T) {
 			1101 c2 ok count=1
 			1102 c2 release
 			1103 c2 ok`, Linearizable, Good, "", "", ""},
-		{"nested holds of a lock that has none", leased(func(h *Header) { h.Claims.Reentrant = false }), `
+		{"nested holds of a lock that has none", leased(func(h *history.Header) { h.Claims.Reentrant = false }), `
 			0   c1 acquire lease=1000
 			2   c1 ok count=1
 			100 c1 acquire lease=1000
@@ -302,8 +303,11 @@ func TestLinearizable(t *testing.T) {
 }
 
 func TestResourceAndFencing(t *testing.T) {
-	guarded := leased(func(h *Header) { h.Resource = &Resource{Initial: 10}; h.Claims.Fencing = true })
-	fenced := leased(func(h *Header) { h.Resource = &Resource{Initial: 10, Fenced: true}; h.Claims.Fencing = true })
+	guarded := leased(func(h *history.Header) { h.Resource = &history.Resource{Initial: 10}; h.Claims.Fencing = true })
+	fenced := leased(func(h *history.Header) {
+		h.Resource = &history.Resource{Initial: 10, Fenced: true}
+		h.Claims.Fencing = true
+	})
 	section := func(tokens ...string) string {
 		return `
 			0   c1 acquire lease=1000
@@ -341,16 +345,16 @@ func TestResourceAndFencing(t *testing.T) {
 			15 c2 ok value=10
 			16 c1 write value=8 base=9 token=1
 			17 c1 ok value=9`, ResourceSafe, Violated, "", "token 1 was accepted", ""},
-		{"tokens grow", leased(func(h *Header) { h.Claims.Fencing = true }), section("7", "8"), Fencing, Good, "", "", ""},
-		{"token repeats", leased(func(h *Header) { h.Claims.Fencing = true }), section("7", "7"), Fencing, Violated, "", "token 7", ""},
-		{"token goes back", leased(func(h *Header) { h.Claims.Fencing = true }), section("7", "3"), Fencing, Violated, "", "token 3", ""},
-		{"token behind several", leased(func(h *Header) { h.Claims.Fencing = true }), section("7", "9") + `
+		{"tokens grow", leased(func(h *history.Header) { h.Claims.Fencing = true }), section("7", "8"), Fencing, Good, "", "", ""},
+		{"token repeats", leased(func(h *history.Header) { h.Claims.Fencing = true }), section("7", "7"), Fencing, Violated, "", "token 7", ""},
+		{"token goes back", leased(func(h *history.Header) { h.Claims.Fencing = true }), section("7", "3"), Fencing, Violated, "", "token 3", ""},
+		{"token behind several", leased(func(h *history.Header) { h.Claims.Fencing = true }), section("7", "9") + `
 			8   c3 acquire lease=1000
 			9   c3 ok count=1 token=7
 			10  c3 release
 			11  c3 ok`, Fencing, Violated, "", "with token 7; the highest token before was 9, of client-2/1 at 0.005 s", ""},
-		{"no token", leased(func(h *Header) { h.Claims.Fencing = true }), section("7", "0"), Fencing, Violated, "", "without a token", ""},
-		{"nested holds share it", leased(func(h *Header) { h.Claims.Fencing = true }), `
+		{"no token", leased(func(h *history.Header) { h.Claims.Fencing = true }), section("7", "0"), Fencing, Violated, "", "without a token", ""},
+		{"nested holds share it", leased(func(h *history.Header) { h.Claims.Fencing = true }), `
 			0 c1 acquire lease=1000
 			1 c1 ok count=1 token=5
 			2 c1 acquire lease=1000
@@ -359,7 +363,7 @@ func TestResourceAndFencing(t *testing.T) {
 			5 c1 ok count=1
 			6 c1 release
 			7 c1 ok`, Fencing, Good, "", "", ""},
-		{"nested hold gets a new one", leased(func(h *Header) { h.Claims.Fencing = true }), `
+		{"nested hold gets a new one", leased(func(h *history.Header) { h.Claims.Fencing = true }), `
 			0 c1 acquire lease=1000
 			1 c1 ok count=1 token=5
 			2 c1 acquire lease=1000

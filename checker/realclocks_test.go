@@ -2,6 +2,7 @@ package checker
 
 import (
 	"cmp"
+	"github.com/holdfast-go/holdfast/history"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -39,14 +40,14 @@ func TestServerTimesALittleOff(t *testing.T) {
 
 // aLittleOff moves every server event by up to most, within the operations of
 // its client that were under way.
-func aLittleOff(events []Event, most int64, r *rand.Rand) []Event {
+func aLittleOff(events []history.Event, most int64, r *rand.Rand) []history.Event {
 	out := slices.Clone(events)
-	began, ended := map[int64]*Event{}, map[int64]int64{}
+	began, ended := map[int64]*history.Event{}, map[int64]int64{}
 	for i := range out {
 		switch e := &out[i]; e.Kind {
-		case Invoke:
+		case history.Invoke:
 			began[e.Op] = &events[i]
-		case OK, Fail, Info:
+		case history.OK, history.Fail, history.Info:
 			ended[e.Op] = e.Time
 		}
 	}
@@ -56,7 +57,7 @@ func aLittleOff(events []Event, most int64, r *rand.Rand) []Event {
 	earliest := make([]int64, len(out))
 	for i := len(out) - 1; i >= 0; i-- {
 		e := &out[i]
-		if e.Kind != Server {
+		if e.Kind != history.Server {
 			continue
 		}
 		latest[i] = end
@@ -76,13 +77,13 @@ func aLittleOff(events []Event, most int64, r *rand.Rand) []Event {
 	}
 	last := map[string]int64{}
 	for i := range out {
-		if e := &out[i]; e.Kind == Server {
+		if e := &out[i]; e.Kind == history.Server {
 			t := max(e.Time+r.Int64N(2*most+1)-most, earliest[i], last[e.Server.Node])
 			e.Time = min(t, latest[i])
 			last[e.Server.Node] = e.Time
 		}
 	}
-	slices.SortStableFunc(out[:len(out)-1], func(a, b Event) int { return cmp.Compare(a.Time, b.Time) })
+	slices.SortStableFunc(out[:len(out)-1], func(a, b history.Event) int { return cmp.Compare(a.Time, b.Time) })
 	return out
 }
 

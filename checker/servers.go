@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"github.com/holdfast-go/holdfast/history"
 	"slices"
 	"sort"
 	"strings"
@@ -9,7 +10,7 @@ import (
 // change is a Server event with its names resolved: the lock it concerns, the
 // group of its server, and owners in the place of stored identities.
 type change struct {
-	*ServerEvent
+	*history.ServerEvent
 	t           int64
 	lock, group string
 	holder, was string // owners where known, else as stored
@@ -70,7 +71,7 @@ func (t *trace) indexServers() {
 		known[k.owner] = true
 	}
 	taker := map[[3]string]string{} // group, key, stored identity -> owner
-	resolve := func(s *ServerEvent, stored string) string {
+	resolve := func(s *history.ServerEvent, stored string) string {
 		if stored == "" || known[stored] {
 			return stored
 		}
@@ -81,21 +82,21 @@ func (t *trace) indexServers() {
 	}
 	changes := 0
 	for i := range t.h.Events {
-		if t.h.Events[i].Kind == Server {
+		if t.h.Events[i].Kind == history.Server {
 			changes++
 		}
 	}
 	t.changes = make([]change, 0, changes)
 	for i := range t.h.Events {
 		e := &t.h.Events[i]
-		if e.Kind != Server {
+		if e.Kind != history.Server {
 			continue
 		}
 		s := e.Server
 		c := change{ServerEvent: s, t: e.Time, lock: t.lockOf(e), group: groupOf(s.Node)}
 		c.was = resolve(s, s.WasHolder)
 		if c.command() && s.Holder != "" && !known[s.Holder] && (s.WasHolder != s.Holder) {
-			if o := t.openOp(s.By, c.lock, Acquire, e.Time); o != nil {
+			if o := t.openOp(s.By, c.lock, history.Acquire, e.Time); o != nil {
 				taker[[3]string{c.group, s.Key, s.Holder}] = o.owner
 			}
 		}
@@ -110,7 +111,7 @@ func (t *trace) indexServers() {
 
 // lockOf names the lock a Server event concerns: its own field, else the key
 // when a lock has that name, else the only lock there is.
-func (t *trace) lockOf(e *Event) string {
+func (t *trace) lockOf(e *history.Event) string {
 	name := e.Lock
 	if name == "" {
 		name = e.Server.Key

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"github.com/holdfast-go/holdfast/history"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,12 +23,12 @@ import (
 // Operations get ids from 1 in the order of their invocations, and a final
 // "end" is added when there is none. What a server had before a change is
 // remembered from its last line.
-func story(t testing.TB, h Header, text string) *History {
+func story(t testing.TB, h history.Header, text string) *history.History {
 	t.Helper()
-	h.Format = Format
-	out := &History{Header: h}
-	open := map[string]*Event{}
-	servers := map[string]*Event{}
+	h.Format = history.Format
+	out := &history.History{Header: h}
+	open := map[string]*history.Event{}
+	servers := map[string]*history.Event{}
 	var id int64
 	var last int64
 	for _, line := range strings.Split(text, "\n") {
@@ -38,17 +39,17 @@ func story(t testing.TB, h Header, text string) *History {
 		if len(words) == 1 {
 			t.Fatalf("bad line %q", line)
 		}
-		e := Event{Time: number(t, words[0])}
+		e := history.Event{Time: number(t, words[0])}
 		last = e.Time
 		plain, opts := split(words[1:])
 		num := func(key string) int64 { return number(t, opts[key]) }
 		raw := func(key string) int64 { n, _ := strconv.ParseInt(opts[key], 10, 64); return n }
-		result := func() *Result {
-			return &Result{Count: int(raw("count")), Token: uint64(raw("token")), Value: raw("value"), Error: opts["err"], Message: opts["msg"]}
+		result := func() *history.Result {
+			return &history.Result{Count: int(raw("count")), Token: uint64(raw("token")), Value: raw("value"), Error: opts["err"], Message: opts["msg"]}
 		}
 		switch plain[0] {
 		case "end":
-			e.Kind, e.End = End, &EndEvent{Subscriptions: int(raw("subs")), Connections: int(raw("conns"))}
+			e.Kind, e.End = history.End, &history.EndEvent{Subscriptions: int(raw("subs")), Connections: int(raw("conns"))}
 			if opts["keys"] != "" {
 				e.End.Keys = strings.Split(opts["keys"], ",")
 			}
@@ -56,7 +57,7 @@ func story(t testing.TB, h Header, text string) *History {
 				e.End.Goroutines = []string{opts["goroutine"]}
 			}
 		case "fault":
-			f := &FaultEvent{Phase: plain[1], Name: plain[3]}
+			f := &history.FaultEvent{Phase: plain[1], Name: plain[3]}
 			f.ID, _ = strconv.Atoi(plain[2])
 			for _, target := range plain[4:] {
 				if strings.HasPrefix(target, "c") {
@@ -66,11 +67,11 @@ func story(t testing.TB, h Header, text string) *History {
 				}
 				f.Targets = append(f.Targets, target)
 			}
-			e.Kind, e.Fault = Fault, f
+			e.Kind, e.Fault = history.Fault, f
 		case "log":
-			e.Kind, e.Log = Log, &LogEvent{Server: plain[1], Text: strings.Join(plain[2:], " ")}
+			e.Kind, e.Log = history.Log, &history.LogEvent{Server: plain[1], Text: strings.Join(plain[2:], " ")}
 		case "server":
-			s := &ServerEvent{Node: where(plain[1]), Role: "primary", Key: "stock", Cause: "command"}
+			s := &history.ServerEvent{Node: where(plain[1]), Role: "primary", Key: "stock", Cause: "command"}
 			if len(plain) > 2 {
 				s.Command = plain[2]
 			}
@@ -102,7 +103,7 @@ func story(t testing.TB, h Header, text string) *History {
 					s.WasHolder, s.WasCount = "", 0
 				}
 			}
-			e.Kind, e.Lock, e.Server = Server, "stock", s
+			e.Kind, e.Lock, e.Server = history.Server, "stock", s
 			servers[s.Node] = &e
 		default:
 			e.Client, e.Owner = who(plain[0])
@@ -110,36 +111,36 @@ func story(t testing.TB, h Header, text string) *History {
 			switch verb := plain[1]; verb {
 			case "acquire", "release", "read", "write", "inspect":
 				id++
-				e.Kind, e.F, e.Op = Invoke, Func(verb), id
+				e.Kind, e.F, e.Op = history.Invoke, history.Func(verb), id
 				wait := num("wait")
 				if opts["wait"] == "-1" {
 					wait = -1
 				}
 				_, renewed := opts["renewed"]
-				e.Args = &Args{Lease: num("lease"), Wait: wait, Renewed: renewed, Value: raw("value"), Base: raw("base"), Token: uint64(raw("token"))}
+				e.Args = &history.Args{Lease: num("lease"), Wait: wait, Renewed: renewed, Value: raw("value"), Base: raw("base"), Token: uint64(raw("token"))}
 				open[e.Owner] = &e
 			case "ok", "fail", "info":
 				inv := open[e.Owner]
 				if inv == nil {
 					t.Fatalf("line %q returns nothing", line)
 				}
-				e.Kind, e.F, e.Op, e.Result = Kind(verb), inv.F, inv.Op, result()
+				e.Kind, e.F, e.Op, e.Result = history.Kind(verb), inv.F, inv.Op, result()
 			case "lost":
-				e.Kind, e.F = Note, Lost
+				e.Kind, e.F = history.Note, history.Lost
 			case "crash":
-				e.Kind, e.F, e.Owner, e.Lock = Note, Crashed, "", ""
+				e.Kind, e.F, e.Owner, e.Lock = history.Note, history.Crashed, "", ""
 			case "closed":
-				e.Kind, e.F, e.Owner, e.Lock = Note, Closed, "", ""
+				e.Kind, e.F, e.Owner, e.Lock = history.Note, history.Closed, "", ""
 			case "panic":
-				e.Kind, e.F, e.Result = Note, Panic, result()
+				e.Kind, e.F, e.Result = history.Note, history.Panic, result()
 			default:
 				t.Fatalf("bad line %q", line)
 			}
 		}
 		out.Events = append(out.Events, e)
 	}
-	if n := len(out.Events); n == 0 || out.Events[n-1].Kind != End {
-		out.Events = append(out.Events, Event{Time: last, Kind: End, End: &EndEvent{}})
+	if n := len(out.Events); n == 0 || out.Events[n-1].Kind != history.End {
+		out.Events = append(out.Events, history.Event{Time: last, Kind: history.End, End: &history.EndEvent{}})
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"github.com/holdfast-go/holdfast/history"
 	"math"
 	"slices"
 	"strings"
@@ -18,34 +19,36 @@ const (
 // op is an operation: an invocation and, when it has one, its return.
 type op struct {
 	id                  int64
-	f                   Func
+	f                   history.Func
 	client, owner, lock string
-	args                *Args // of the history, or nothing; never nil
-	inv, ret            int64 // ret is never while the operation is open
-	kind                Kind  // OK, Fail, Info, or Invoke while it is open
-	n                   int32 // its place in the order of invocations
-	res                 *Result
+	args                *history.Args // of the history, or nothing; never nil
+	inv, ret            int64         // ret is never while the operation is open
+	kind                history.Kind  // OK, Fail, Info, or Invoke while it is open
+	n                   int32         // its place in the order of invocations
+	res                 *history.Result
 }
 
 // What an operation without arguments or result has; only ever read.
 var (
-	noArgs   Args
-	noResult Result
+	noArgs   history.Args
+	noResult history.Result
 )
 
-func (o *op) open() bool { return o.kind == Invoke }
+func (o *op) open() bool { return o.kind == history.Invoke }
 
 // onLock says that the operation is one of a lock, not of the resource.
-func (o *op) onLock() bool { return o.f == Acquire || o.f == Release || o.f == Inspect }
+func (o *op) onLock() bool {
+	return o.f == history.Acquire || o.f == history.Release || o.f == history.Inspect
+}
 
 // unclear says that nobody knows whether the operation happened.
-func (o *op) unclear() bool { return o.kind == Info || o.kind == Invoke }
+func (o *op) unclear() bool { return o.kind == history.Info || o.kind == history.Invoke }
 
 // begin makes it the operation that an event begins.
-func (o *op) begin(e *Event) {
+func (o *op) begin(e *history.Event) {
 	*o = op{
 		id: e.Op, f: e.F, client: e.Client, owner: e.Owner, lock: e.Lock, inv: e.Time, ret: never,
-		kind: Invoke, args: &noArgs, res: &noResult,
+		kind: history.Invoke, args: &noArgs, res: &noResult,
 	}
 	if e.Args != nil {
 		o.args = e.Args
@@ -53,7 +56,7 @@ func (o *op) begin(e *Event) {
 }
 
 // returned notes the return of the operation.
-func (o *op) returned(e *Event) {
+func (o *op) returned(e *history.Event) {
 	o.kind, o.ret = e.Kind, e.Time
 	if e.Result != nil {
 		o.res = e.Result
@@ -61,7 +64,7 @@ func (o *op) returned(e *Event) {
 }
 
 // filled returns the claims with Quorum and Nodes at least 1.
-func filled(c Claims) Claims {
+func filled(c history.Claims) history.Claims {
 	c.Quorum, c.Nodes = max(c.Quorum, 1), max(c.Nodes, 1)
 	return c
 }
@@ -69,9 +72,9 @@ func filled(c Claims) Claims {
 // trace is a valid history, indexed for the judges. It is built once and only
 // read after that.
 type trace struct {
-	h       *History
-	who     roster // of owners, as the judges of lock operations number them
-	claim   Claims // with Quorum and Nodes at least 1
+	h       *history.History
+	who     roster         // of owners, as the judges of lock operations number them
+	claim   history.Claims // with Quorum and Nodes at least 1
 	allow   allowances
 	ops     []*op // by invocation
 	byID    opIndex
@@ -82,21 +85,21 @@ type trace struct {
 	locks   []string            // in order of first appearance
 	crashed map[string]int64    // client -> when
 	closed  map[string]int64    // client -> when it had closed its lock handle
-	notes   []*Event
+	notes   []*history.Event
 
-	ownersOf map[string][]string      // client -> owners that used a lock
-	notesOf  map[string][]*Event      // client -> what it learned of lost holds and its crash
-	stepsOf  map[ownerLock][]step     // as they were asked for
-	onLock   map[string][]int32       // lock -> its changes
-	onOwner  map[ownerLock][]int32    // owner and lock -> changes of its holds
-	holding  map[ownerLock]*spanIndex // owner, or "" for anyone, and lock -> spans
-	ended    map[string][]int32       // lock -> its claims by their end
-	asks     map[string]asks          // lock -> its acquires
+	ownersOf map[string][]string         // client -> owners that used a lock
+	notesOf  map[string][]*history.Event // client -> what it learned of lost holds and its crash
+	stepsOf  map[ownerLock][]step        // as they were asked for
+	onLock   map[string][]int32          // lock -> its changes
+	onOwner  map[ownerLock][]int32       // owner and lock -> changes of its holds
+	holding  map[ownerLock]*spanIndex    // owner, or "" for anyone, and lock -> spans
+	ended    map[string][]int32          // lock -> its claims by their end
+	asks     map[string]asks             // lock -> its acquires
 
 	faults  []faultSpan
 	changes []change // of every server, in order of time
 	spans   []span   // who held what on which server, by start
-	end     *EndEvent
+	end     *history.EndEvent
 	endTime int64
 	claims  []Claim
 	// tokens says that fencing tokens give the order of the holds: they grow as
@@ -107,16 +110,16 @@ type trace struct {
 
 type ownerLock struct{ owner, lock string }
 
-func newTrace(h *History) *trace {
+func newTrace(h *history.History) *trace {
 	t := &trace{
 		h: h, claim: h.Header.Claims, allow: allowancesOf(&h.Header),
 		byOwner: map[ownerLock][]*op{}, byLock: map[string][]*op{}, client: map[string]string{}, crashed: map[string]int64{}, closed: map[string]int64{},
-		ownersOf: map[string][]string{}, notesOf: map[string][]*Event{}, stepsOf: map[ownerLock][]step{},
+		ownersOf: map[string][]string{}, notesOf: map[string][]*history.Event{}, stepsOf: map[ownerLock][]step{},
 	}
 	t.claim = filled(t.claim)
 	n := 0
 	for i := range h.Events {
-		if h.Events[i].Kind == Invoke {
+		if h.Events[i].Kind == history.Invoke {
 			n++
 		}
 	}
@@ -127,7 +130,7 @@ func newTrace(h *History) *trace {
 		e := &h.Events[i]
 		t.endTime = e.Time
 		switch e.Kind {
-		case Invoke:
+		case history.Invoke:
 			o := &all[len(t.ops)]
 			o.begin(e)
 			o.n = int32(len(t.ops))
@@ -148,20 +151,20 @@ func newTrace(h *History) *trace {
 				}
 				t.byLock[o.lock] = append(t.byLock[o.lock], o)
 			}
-		case OK, Fail, Info:
+		case history.OK, history.Fail, history.Info:
 			t.op(e.Op).returned(e)
-		case Note:
+		case history.Note:
 			t.notes = append(t.notes, e)
-			if e.F == Lost || e.F == Crashed {
+			if e.F == history.Lost || e.F == history.Crashed {
 				t.notesOf[e.Client] = append(t.notesOf[e.Client], e)
 			}
-			if e.F == Crashed {
+			if e.F == history.Crashed {
 				t.crashed[e.Client] = e.Time
 			}
-			if _, already := t.closed[e.Client]; e.F == Closed && !already {
+			if _, already := t.closed[e.Client]; e.F == history.Closed && !already {
 				t.closed[e.Client] = e.Time
 			}
-		case End:
+		case history.End:
 			t.end = e.End
 		}
 	}
@@ -187,7 +190,7 @@ func (t *trace) needsServers() bool {
 // lock has no lease or none was asked for.
 func (t *trace) leaseOf(o *op) int64 { return leaseUnder(t.claim, o) }
 
-func leaseUnder(c Claims, o *op) int64 {
+func leaseUnder(c history.Claims, o *op) int64 {
 	if !c.Lease || o.args.Lease == 0 {
 		return never
 	}

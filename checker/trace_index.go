@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"github.com/holdfast-go/holdfast/history"
 	"sort"
 )
 
@@ -115,7 +116,7 @@ func latest(ops []*op, when int64) int {
 
 // openOp finds an operation of a client that was open at a time: the one
 // invoked first.
-func (t *trace) openOp(client, lock string, f Func, when int64) *op {
+func (t *trace) openOp(client, lock string, f history.Func, when int64) *op {
 	var found *op
 	for _, owner := range t.ownersOf[client] {
 		ops := t.byOwner[ownerLock{owner, lock}]
@@ -134,7 +135,7 @@ func (t *trace) openOp(client, lock string, f Func, when int64) *op {
 func (t *trace) grantOf(owner, lock string, when int64) *op {
 	ops := t.byOwner[ownerLock{owner, lock}]
 	for i := latest(ops, when); i >= 0; i-- {
-		if o := ops[i]; o.f == Acquire && (o.kind == OK || o.ret >= when) {
+		if o := ops[i]; o.f == history.Acquire && (o.kind == history.OK || o.ret >= when) {
 			return o
 		}
 	}
@@ -202,7 +203,7 @@ func (t *trace) indexAcquires() {
 		var last ask
 		for _, o := range t.byLock[lock] {
 			switch {
-			case o.f != Acquire:
+			case o.f != history.Acquire:
 				continue
 			case last.first == nil || o.ret >= last.first.ret:
 				last.first, last.second = o, last.first

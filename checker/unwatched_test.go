@@ -1,11 +1,14 @@
 package checker
 
-import "testing"
+import (
+	"github.com/holdfast-go/holdfast/history"
+	"testing"
+)
 
 // What only servers could tell must not be called ok, or unknown for want of
 // looking, where there was nothing to look at.
 func TestUnwatched(t *testing.T) {
-	h := story(t, leased(func(h *Header) {
+	h := story(t, leased(func(h *history.Header) {
 		h.Unwatched, h.Claims.Renewal, h.Claims.RenewEvery = true, true, 300*millisecond
 	}), "0 c1 acquire lease=1000\n1 c1 ok count=1\n2 c1 release\n3 c1 ok")
 	r, err := Judge(h, Options{})

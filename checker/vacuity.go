@@ -1,44 +1,47 @@
 package checker
 
-import "fmt"
+import (
+	"fmt"
+	"github.com/holdfast-go/holdfast/history"
+)
 
 // substance is what a history must contain to prove anything, collected event
 // by event. A test in which nothing happened must not count as passed.
 type substance struct {
 	started            map[int]bool   // faults that struck
 	failed             map[int]string // faults that could not, and why
-	invoked, succeeded map[Func]bool
+	invoked, succeeded map[history.Func]bool
 	grants             int
 	cutOff             bool
 }
 
 func newSubstance() *substance {
-	return &substance{map[int]bool{}, map[int]string{}, map[Func]bool{}, map[Func]bool{}, 0, false}
+	return &substance{map[int]bool{}, map[int]string{}, map[history.Func]bool{}, map[history.Func]bool{}, 0, false}
 }
 
-func (s *substance) add(e *Event) {
+func (s *substance) add(e *history.Event) {
 	switch e.Kind {
-	case Fault:
+	case history.Fault:
 		switch e.Fault.Phase {
-		case PhaseStart:
+		case history.PhaseStart:
 			s.started[e.Fault.ID] = true
-		case PhaseFailed:
+		case history.PhaseFailed:
 			s.failed[e.Fault.ID] = e.Fault.Detail
 		}
-	case Invoke:
+	case history.Invoke:
 		s.invoked[e.F] = true
-	case OK:
+	case history.OK:
 		s.succeeded[e.F] = true
-		if e.F == Acquire {
+		if e.F == history.Acquire {
 			s.grants++
 		}
-	case End:
+	case history.End:
 		s.cutOff = e.End.CutOff
 	}
 }
 
 // missing says why the run proves nothing, or "".
-func (s *substance) missing(h *Header) string {
+func (s *substance) missing(h *history.Header) string {
 	before := ""
 	if s.cutOff {
 		before = " before the history was cut off"
@@ -57,7 +60,7 @@ func (s *substance) missing(h *Header) string {
 			return fmt.Sprintf("fault %d (%s) could not strike: %s", f.ID, f.Fault, detail)
 		}
 	}
-	for _, f := range []Func{Acquire, Release, Read, Write} {
+	for _, f := range []history.Func{history.Acquire, history.Release, history.Read, history.Write} {
 		if s.invoked[f] && !s.succeeded[f] {
 			return fmt.Sprintf("no %s succeeded%s", f, before)
 		}
@@ -69,7 +72,7 @@ func (s *substance) missing(h *Header) string {
 }
 
 // vacuous says why a run proves nothing, or "".
-func vacuous(h *History) string {
+func vacuous(h *history.History) string {
 	s := newSubstance()
 	for i := range h.Events {
 		s.add(&h.Events[i])

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -39,7 +40,7 @@ func Hung() Cause { return Cause{Property: checker.Progress, Class: neverEnded, 
 
 // causesOf are the causes of a run, one for every property that is violated,
 // the worst first.
-func causesOf(s *scenarios.Scenario, h *checker.History, verdicts map[checker.Property]checker.Verdict) []Cause {
+func causesOf(s *scenarios.Scenario, h *history.History, verdicts map[checker.Property]checker.Verdict) []Cause {
 	var all []Cause
 	for _, p := range checker.Properties() {
 		v := verdicts[p.Name]
@@ -56,14 +57,14 @@ func causesOf(s *scenarios.Scenario, h *checker.History, verdicts map[checker.Pr
 }
 
 // before are the kinds of fault that had struck by a time.
-func before(s *scenarios.Scenario, h *checker.History, by int64) []string {
+func before(s *scenarios.Scenario, h *history.History, by int64) []string {
 	kinds := []string{}
 	for _, e := range h.Events {
 		switch {
 		case e.Time > by:
-		case e.Kind == checker.Fault && e.Fault.Phase == checker.PhaseStart:
+		case e.Kind == history.Fault && e.Fault.Phase == history.PhaseStart:
 			kinds = append(kinds, label(s.Faults[e.Fault.ID-1]))
-		case e.Kind == checker.Note && e.F == checker.Closed:
+		case e.Kind == history.Note && e.F == history.Closed:
 			kinds = append(kinds, closing)
 		}
 	}

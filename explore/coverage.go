@@ -7,7 +7,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // Cell is a fault that strikes a client in a phase. A fault that names no
@@ -21,13 +21,13 @@ type Cell struct {
 type Coverage map[Cell]int
 
 // Cover says which cells a history hits. Faults that could not strike hit none.
-func Cover(h *checker.History) Coverage {
+func Cover(h *history.History) Coverage {
 	c := Coverage{}
 	r := newReader(h)
 	for r.next < len(h.Events) {
 		e := &h.Events[r.next]
 		r.read()
-		if e.Kind != checker.Fault || e.Fault.Phase != checker.PhaseStart {
+		if e.Kind != history.Fault || e.Fault.Phase != history.PhaseStart {
 			continue
 		}
 		for _, name := range r.struck(e.Fault) {

@@ -4,58 +4,58 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 const msec = int64(1e6)
 
 // story is a history in which client-1 holds the lock and renews it while
 // client-2 waits, and faults strike at each step.
-func story() *checker.History {
-	var events []checker.Event
+func story() *history.History {
+	var events []history.Event
 	at, id := int64(0), 0
-	add := func(e checker.Event) {
+	add := func(e history.Event) {
 		at += 5 * msec
 		e.Time = at
 		events = append(events, e)
 	}
-	op := func(n int64, client string, f checker.Func, k checker.Kind) {
-		e := checker.Event{Kind: k, Op: n, F: f, Client: client, Owner: client + "/1", Lock: "stock"}
-		if k != checker.Invoke {
-			e.Result = &checker.Result{}
+	op := func(n int64, client string, f history.Func, k history.Kind) {
+		e := history.Event{Kind: k, Op: n, F: f, Client: client, Owner: client + "/1", Lock: "stock"}
+		if k != history.Invoke {
+			e.Result = &history.Result{}
 		}
 		add(e)
 	}
 	strike := func(name string, targets ...string) {
 		id++
-		add(checker.Event{Kind: checker.Fault, Fault: &checker.FaultEvent{ID: id, Name: name, Phase: checker.PhaseStart, Targets: targets}})
+		add(history.Event{Kind: history.Fault, Fault: &history.FaultEvent{ID: id, Name: name, Phase: history.PhaseStart, Targets: targets}})
 	}
 	now := func() { at -= 5 * msec } // what follows happens at the same instant
 	server := func(was, is string, wasTTL, ttl int64) {
-		add(checker.Event{Kind: checker.Server, Server: &checker.ServerEvent{Node: "node-1", Role: "primary", Cause: "command", By: "client-1",
+		add(history.Event{Kind: history.Server, Server: &history.ServerEvent{Node: "node-1", Role: "primary", Cause: "command", By: "client-1",
 			WasHolder: was, Holder: is, WasTTL: wasTTL, TTL: ttl}})
 	}
 	strike("reset", "client-2")
-	op(1, "client-1", checker.Acquire, checker.Invoke)
+	op(1, "client-1", history.Acquire, history.Invoke)
 	strike("delay", "client-1")
 	server("", "x", 0, 100)
 	strike("cancel", "client-1")
-	op(1, "client-1", checker.Acquire, checker.OK)
+	op(1, "client-1", history.Acquire, history.OK)
 	now()
 	strike("pause", "client-1")
-	op(2, "client-2", checker.Acquire, checker.Invoke)
+	op(2, "client-2", history.Acquire, history.Invoke)
 	strike("failover", "node-1")
 	server("x", "x", 50, 100)
 	now()
 	strike("hold-reply", "client-1")
-	op(3, "client-1", checker.Release, checker.Invoke)
+	op(3, "client-1", history.Release, history.Invoke)
 	strike("partition", "client-1", "node-1")
 	server("x", "", 100, 0)
 	strike("crash", "client-1")
-	add(checker.Event{Kind: checker.Note, F: checker.Crashed, Client: "client-1"})
+	add(history.Event{Kind: history.Note, F: history.Crashed, Client: "client-1"})
 	strike("script-flush", "node-1")
-	return &checker.History{Events: events}
+	return &history.History{Events: events}
 }
 
 func TestCoverOfAKnownHistory(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -28,21 +29,21 @@ type Seen struct {
 
 // Judged is the history to judge: a fault that found nothing to strike was not
 // part of the run, and the run means something without it.
-func Judged(p *scenarios.Played) *checker.History {
+func Judged(p *scenarios.Played) *history.History {
 	missed := p.Missed()
 	h := *p.History
-	h.Header.Faults = slices.DeleteFunc(slices.Clone(h.Header.Faults), func(f checker.PlannedFault) bool {
-		return slices.ContainsFunc(missed, func(m checker.PlannedFault) bool { return m.ID == f.ID })
+	h.Header.Faults = slices.DeleteFunc(slices.Clone(h.Header.Faults), func(f history.PlannedFault) bool {
+		return slices.ContainsFunc(missed, func(m history.PlannedFault) bool { return m.ID == f.ID })
 	})
 	return &h
 }
 
 // Without is a scenario without some of its faults, and its file.
-func Without(s *scenarios.Scenario, missed []checker.PlannedFault) (*scenarios.Scenario, []byte, error) {
+func Without(s *scenarios.Scenario, missed []history.PlannedFault) (*scenarios.Scenario, []byte, error) {
 	less := *s
 	less.Faults = nil
 	for i, f := range s.Faults {
-		if !slices.ContainsFunc(missed, func(m checker.PlannedFault) bool { return m.ID == i+1 }) {
+		if !slices.ContainsFunc(missed, func(m history.PlannedFault) bool { return m.ID == i+1 }) {
 			less.Faults = append(less.Faults, f)
 		}
 	}
@@ -68,7 +69,7 @@ func (s Seen) CauseOf(p checker.Property) (Cause, bool) {
 }
 
 // Observe says what a run has shown, from its history and the verdicts on it.
-func Observe(s *scenarios.Scenario, h *checker.History, verdicts map[checker.Property]checker.Verdict) Seen {
+func Observe(s *scenarios.Scenario, h *history.History, verdicts map[checker.Property]checker.Verdict) Seen {
 	seen := Seen{Coverage: Cover(h).Counts()}
 	for _, c := range seen.Coverage {
 		seen.Struck = append(seen.Struck, c.Fault)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // Phase is what a client is in the middle of.
@@ -42,7 +42,7 @@ const (
 
 // party is a client as far as a history was read.
 type party struct {
-	f        checker.Func // of the lock operation it is in, "" outside
+	f        history.Func // of the lock operation it is in, "" outside
 	executed bool         // a server has done what the operation asks for
 	held     int
 	replied  int64 // when it was last granted the lock
@@ -52,17 +52,17 @@ type party struct {
 
 // reader reads a history event by event.
 type reader struct {
-	h       *checker.History
+	h       *history.History
 	next    int
 	clients map[string]*party
 	names   []string          // of the clients, sorted
 	holder  map[string]string // server -> the client that took what it has
 }
 
-func newReader(h *checker.History) *reader {
+func newReader(h *history.History) *reader {
 	r := &reader{h: h, clients: map[string]*party{}, holder: map[string]string{}}
 	for _, e := range h.Events {
-		if e.Kind == checker.Invoke && r.clients[e.Client] == nil {
+		if e.Kind == history.Invoke && r.clients[e.Client] == nil {
 			r.clients[e.Client] = &party{replied: -just - 1, refused: -1}
 			r.names = append(r.names, e.Client)
 		}
@@ -75,7 +75,7 @@ func newReader(h *checker.History) *reader {
 func (r *reader) read() {
 	e := &r.h.Events[r.next]
 	r.next++
-	if e.Kind == checker.Server {
+	if e.Kind == history.Server {
 		r.server(e.Server)
 		return
 	}
@@ -84,34 +84,34 @@ func (r *reader) read() {
 		return
 	}
 	switch {
-	case e.Kind == checker.Note && e.F == checker.Crashed:
+	case e.Kind == history.Note && e.F == history.Crashed:
 		p.gone = true
-	case e.Kind == checker.Note && e.F == checker.Lost:
+	case e.Kind == history.Note && e.F == history.Lost:
 		p.held = 0
-	case e.F != checker.Acquire && e.F != checker.Release:
-	case e.Kind == checker.Invoke:
+	case e.F != history.Acquire && e.F != history.Release:
+	case e.Kind == history.Invoke:
 		p.f, p.executed, p.refused = e.F, false, -1
 	default:
 		p.returned(e)
 	}
 }
 
-func (p *party) returned(e *checker.Event) {
+func (p *party) returned(e *history.Event) {
 	p.f = ""
 	switch {
-	case e.F == checker.Acquire && e.Kind == checker.OK:
+	case e.F == history.Acquire && e.Kind == history.OK:
 		p.held++
 		p.replied = e.Time
-	case e.F == checker.Acquire:
+	case e.F == history.Acquire:
 		p.refused = e.Time
-	case e.Kind == checker.OK:
+	case e.Kind == history.OK:
 		p.held = max(0, p.held-1)
 	default:
 		p.held = 0
 	}
 }
 
-func (r *reader) server(s *checker.ServerEvent) {
+func (r *reader) server(s *history.ServerEvent) {
 	p := r.clients[s.By]
 	if s.Holder == "" {
 		delete(r.holder, s.Node)
@@ -123,7 +123,7 @@ func (r *reader) server(s *checker.ServerEvent) {
 	}
 	took := s.Holder != "" && (s.Holder != s.WasHolder || s.Count > s.WasCount)
 	gave := s.WasHolder != "" && (s.Holder == "" || s.Count < s.WasCount)
-	if p.f == checker.Acquire && took || p.f == checker.Release && gave {
+	if p.f == history.Acquire && took || p.f == history.Release && gave {
 		p.executed = true
 	}
 }
@@ -134,15 +134,15 @@ func (r *reader) phase(client string, now int64) Phase {
 	switch {
 	case p.gone:
 		return ""
-	case p.f == checker.Acquire && p.executed:
+	case p.f == history.Acquire && p.executed:
 		return AcquireExecuted
-	case p.f == checker.Acquire && r.taken(client):
+	case p.f == history.Acquire && r.taken(client):
 		return Waiting
-	case p.f == checker.Acquire:
+	case p.f == history.Acquire:
 		return AcquireSent
-	case p.f == checker.Release && p.executed:
+	case p.f == history.Release && p.executed:
 		return ReleaseExecuted
-	case p.f == checker.Release:
+	case p.f == history.Release:
 		return ReleaseSent
 	case p.held > 0 && now-p.replied <= just:
 		return AcquireReplied
@@ -169,9 +169,9 @@ func (r *reader) taken(client string) bool {
 // renewing says whether a command of the client, outside its operations, gives
 // its hold more time just before or after now.
 func (r *reader) renewing(client string, now int64) bool {
-	renews := func(e *checker.Event) bool {
+	renews := func(e *history.Event) bool {
 		s := e.Server
-		return e.Kind == checker.Server && s.By == client && s.Cause == "command" && s.Holder != "" && s.Holder == s.WasHolder && s.TTL > s.WasTTL
+		return e.Kind == history.Server && s.By == client && s.Cause == "command" && s.Holder != "" && s.Holder == s.WasHolder && s.TTL > s.WasTTL
 	}
 	for i := r.next - 1; i >= 0 && r.h.Events[i].Time >= now-just; i-- {
 		if renews(&r.h.Events[i]) {
@@ -187,7 +187,7 @@ func (r *reader) renewing(client string, now int64) bool {
 }
 
 // struck are the clients that a fault touches: those it names, or all.
-func (r *reader) struck(f *checker.FaultEvent) []string {
+func (r *reader) struck(f *history.FaultEvent) []string {
 	var some []string
 	for _, t := range f.Targets {
 		if strings.HasPrefix(t, "client-") && r.clients[t] != nil {

@@ -1,11 +1,13 @@
 package explore
 
-import "github.com/holdfast-go/holdfast/checker"
+import (
+	"github.com/holdfast-go/holdfast/history"
+)
 
 // workedPastLease says that some hold taken by a time, which nobody renews, was
 // wanted for nearly its lease or longer; the time in which its process was
 // paused does not count.
-func workedPastLease(h *checker.History, by int64) bool {
+func workedPastLease(h *history.History, by int64) bool {
 	type hold struct{ from, lease int64 }
 	leases := map[int64]int64{}  // of acquires that are not renewed, by operation
 	holds := map[string][]hold{} // by client
@@ -24,34 +26,34 @@ func workedPastLease(h *checker.History, by int64) bool {
 	}
 	for _, e := range h.Events {
 		switch {
-		case e.Kind == checker.Fault && e.Fault.Name == "pause":
+		case e.Kind == history.Fault && e.Fault.Name == "pause":
 			for _, c := range e.Fault.Targets {
 				since, was := paused[c]
 				switch {
-				case e.Fault.Phase == checker.PhaseStart && !was:
+				case e.Fault.Phase == history.PhaseStart && !was:
 					paused[c] = e.Time
-				case e.Fault.Phase == checker.PhaseEnd && was:
+				case e.Fault.Phase == history.PhaseEnd && was:
 					lost[c] += e.Time - since
 					delete(paused, c)
 				}
 			}
-		case e.Kind == checker.Invoke && e.F == checker.Acquire && e.Args != nil && e.Args.Lease > 0 && !e.Args.Renewed:
+		case e.Kind == history.Invoke && e.F == history.Acquire && e.Args != nil && e.Args.Lease > 0 && !e.Args.Renewed:
 			leases[e.Op] = e.Args.Lease
-		case e.Kind == checker.OK && e.F == checker.Acquire && leases[e.Op] > 0 && e.Time <= by:
+		case e.Kind == history.OK && e.F == history.Acquire && leases[e.Op] > 0 && e.Time <= by:
 			holds[e.Client] = append(holds[e.Client], hold{e.Time - lost[e.Client], leases[e.Op]})
-		case e.Kind == checker.Invoke && (e.F == checker.Write || e.F == checker.Release):
+		case e.Kind == history.Invoke && (e.F == history.Write || e.F == history.Release):
 			if worked(e.Client, e.Time) {
 				return true
 			}
-			if e.F == checker.Release {
+			if e.F == history.Release {
 				holds[e.Client] = nil
 			}
-		case e.Kind == checker.Note && e.F == checker.Crashed:
+		case e.Kind == history.Note && e.F == history.Crashed:
 			if worked(e.Client, e.Time) {
 				return true
 			}
 			holds[e.Client] = nil
-		case e.Kind == checker.Note && e.F == checker.Lost:
+		case e.Kind == history.Note && e.F == history.Lost:
 			holds[e.Client] = nil
 		}
 	}

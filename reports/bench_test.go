@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // BenchmarkHTML renders a report of 348 runs, every one of them drawn, with
 // histories of about 2,000 events.
 func BenchmarkHTML(b *testing.B) {
 	var d Document
-	histories := map[[2]string]*checker.History{}
+	histories := map[[2]string]*history.History{}
 	for i, s := range sampleScenarios {
 		for j, l := range sampleLocks {
 			h, r := contentionStory(l, 8, 25, uint64(i*12+j))
@@ -23,7 +24,7 @@ func BenchmarkHTML(b *testing.B) {
 			d.Results.Runs = append(d.Results.Runs, r)
 		}
 	}
-	d.Histories = func(r Run) (*checker.History, error) { return histories[[2]string{r.Scenario, r.Lock}], nil }
+	d.Histories = func(r Run) (*history.History, error) { return histories[[2]string{r.Scenario, r.Lock}], nil }
 	for b.Loop() {
 		if err := HTML(io.Discard, d); err != nil {
 			b.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // cause is what violations of a run rest on: the operations that prove them.
@@ -107,7 +108,7 @@ func belongs(c *checker.Claim, b *causeBar) bool {
 func answer(f *facts, op *operation) string {
 	what := short(name(string(op.invoke.F)), 16)
 	args, wrote := op.invoke.Args, ""
-	if op.invoke.F == checker.Write && args != nil {
+	if op.invoke.F == history.Write && args != nil {
 		wrote = fmt.Sprintf(" %d", args.Value)
 		if args.Token != 0 {
 			wrote += ", token " + number(args.Token)
@@ -117,19 +118,19 @@ func answer(f *facts, op *operation) string {
 	if e := op.done; e != nil {
 		res := e.Result
 		if res == nil {
-			res = &checker.Result{}
+			res = &history.Result{}
 		}
 		class := ""
 		if res.Error != "" {
 			class = short(clean(res.Error), 20)
 		}
 		switch {
-		case e.Kind == checker.Info:
+		case e.Kind == history.Info:
 			got = "outcome unknown"
-			if class != "" && res.Error != checker.ErrUnknown {
+			if class != "" && res.Error != history.ErrUnknown {
 				got += ", " + class
 			}
-		case e.Kind == checker.Fail:
+		case e.Kind == history.Fail:
 			got = class
 			if class == "" {
 				got = "failed"
@@ -142,10 +143,10 @@ func answer(f *facts, op *operation) string {
 }
 
 // succeeded is what an operation that went well returned.
-func succeeded(f *facts, op *operation, res *checker.Result) string {
+func succeeded(f *facts, op *operation, res *history.Result) string {
 	counted := f.h.Header.Claims.Reentrant || res.Count > 1
 	switch op.invoke.F {
-	case checker.Acquire:
+	case history.Acquire:
 		parts := []string{"granted"}
 		if counted {
 			parts = append(parts, fmt.Sprintf("count %d", res.Count))
@@ -154,19 +155,19 @@ func succeeded(f *facts, op *operation, res *checker.Result) string {
 			parts = append(parts, "token "+number(res.Token))
 		}
 		return strings.Join(parts, ", ")
-	case checker.Release:
+	case history.Release:
 		if counted {
 			return fmt.Sprintf("released, count %d", res.Count)
 		}
 		return "released"
-	case checker.Read:
+	case history.Read:
 		return fmt.Sprint(res.Value)
-	case checker.Write:
+	case history.Write:
 		if a := op.invoke.Args; a != nil && a.Base != res.Value {
 			return fmt.Sprintf("over %d, had read %d", res.Value, a.Base)
 		}
 		return fmt.Sprintf("over %d", res.Value)
-	case checker.Inspect:
+	case history.Inspect:
 		return fmt.Sprintf("count %d", res.Count)
 	}
 	return "ok"

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // The measures of a cause's picture, beside those of a timeline: it has the
@@ -240,7 +241,7 @@ func (p *causePicture) goneIn(b *causeBar) (int64, bool) {
 		return 0, false
 	}
 	for i := p.f.index(b.op.invoke.Time); i < len(p.f.h.Events); i++ {
-		if e := &p.f.h.Events[i]; e.Kind == checker.Note && e.F == checker.Crashed && e.Client == b.op.invoke.Client {
+		if e := &p.f.h.Events[i]; e.Kind == history.Note && e.F == history.Crashed && e.Client == b.op.invoke.Client {
 			return e.Time, true
 		}
 	}
@@ -295,9 +296,9 @@ func (p *causePicture) drawOperation(l *causeLane, b *causeBar) {
 	switch {
 	case !returned:
 		class = "op open"
-	case b.op.done.Kind == checker.Info:
+	case b.op.done.Kind == history.Info:
 		class = "op unclear"
-	case e.F == checker.Acquire:
+	case e.F == history.Acquire:
 		class = "op waits"
 	}
 	if returned {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // violated is a run of which properties are violated, by operations.
@@ -22,35 +23,35 @@ func violated(lock string, atMS float64, ops []int64, properties ...checker.Prop
 
 // nestedStory: a nested acquire returns a count that is one too high, just
 // before the end of the picture, and with labels that are close together.
-func nestedStory() (*checker.History, Run) {
-	r := record("made-up", "nested", checker.Claims{Reentrant: true, Fencing: true, Renewal: true})
+func nestedStory() (*history.History, Run) {
+	r := record("made-up", "nested", history.Claims{Reentrant: true, Fencing: true, Renewal: true})
 	got := func(from, to float64, count int) int64 {
-		return r.call(checker.Acquire, "client-1", from, to, checker.OK, &checker.Args{Wait: -1, Renewed: true}, &checker.Result{Count: count, Token: 1234567})
+		return r.call(history.Acquire, "client-1", from, to, history.OK, &history.Args{Wait: -1, Renewed: true}, &history.Result{Count: count, Token: 1234567})
 	}
 	a, b := got(1, 2, 1), got(900, 900.4, 2)
-	c := r.call(checker.Inspect, "client-1", 901, 901.2, checker.OK, nil, &checker.Result{Count: 2})
-	d, e := got(902, 902.3, 4), r.call(checker.Release, "client-1", 903, 903.5, checker.Info, nil, &checker.Result{Error: checker.ErrCanceled})
+	c := r.call(history.Inspect, "client-1", 901, 901.2, history.OK, nil, &history.Result{Count: 2})
+	d, e := got(902, 902.3, 4), r.call(history.Release, "client-1", 903, 903.5, history.Info, nil, &history.Result{Error: history.ErrCanceled})
 	return r.end(2000), violated("nested", 902.3, []int64{a, b, c, d, e}, checker.Count)
 }
 
 // unansweredStory: a holder is gone, much later another one waits without an
 // answer, and a third one is refused.
-func unansweredStory() (*checker.History, Run) {
-	r := record("made-up", "unanswered", checker.Claims{})
+func unansweredStory() (*history.History, Run) {
+	r := record("made-up", "unanswered", history.Claims{})
 	a := r.acquire("client-1", 0.5, 1, 0)
-	r.note(700, checker.Crashed, "client-1", "")
-	b := r.call(checker.Acquire, "client-2", 60000, 0, "", &checker.Args{Wait: -1}, nil)
-	c := r.call(checker.Acquire, "client-3", 60300, 60900, checker.Fail, &checker.Args{}, &checker.Result{Error: checker.ErrBusy})
+	r.note(700, history.Crashed, "client-1", "")
+	b := r.call(history.Acquire, "client-2", 60000, 0, "", &history.Args{Wait: -1}, nil)
+	c := r.call(history.Acquire, "client-3", 60300, 60900, history.Fail, &history.Args{}, &history.Result{Error: history.ErrBusy})
 	return r.end(120000), violated("unanswered", 60900, []int64{c, b, a}, checker.Linearizable, checker.Progress)
 }
 
 // staleStory: a fenced resource takes a write with an old token.
-func staleStory() (*checker.History, Run) {
-	r := record("made-up", "stale", checker.Claims{Lease: true, Fencing: true})
+func staleStory() (*history.History, Run) {
+	r := record("made-up", "stale", history.Claims{Lease: true, Fencing: true})
 	r.acquire("client-1", 10, 11, 7)
 	r.acquire("client-2", 20, 3500, 8)
 	write := func(client string, from float64, value, base, over int64, token uint64) int64 {
-		return r.call(checker.Write, client, from, from+0.5, checker.OK, &checker.Args{Value: value, Base: base, Token: token}, &checker.Result{Value: over})
+		return r.call(history.Write, client, from, from+0.5, history.OK, &history.Args{Value: value, Base: base, Token: token}, &history.Result{Value: over})
 	}
 	b := write("client-2", 3600, 99, 100, 100, 8)
 	a := write("client-1", 3601, 99, 100, 99, 7)
@@ -60,23 +61,23 @@ func staleStory() (*checker.History, Run) {
 }
 
 // silentStory: a watchdog stops renewing long before the release.
-func silentStory() (*checker.History, Run) {
-	r := record("made-up", "silent", checker.Claims{Lease: true, Renewal: true})
-	a := r.call(checker.Acquire, "client-1", 1, 2, checker.OK, &checker.Args{Lease: ns(30000), Wait: -1, Renewed: true}, &checker.Result{Count: 1})
+func silentStory() (*history.History, Run) {
+	r := record("made-up", "silent", history.Claims{Lease: true, Renewal: true})
+	a := r.call(history.Acquire, "client-1", 1, 2, history.OK, &history.Args{Lease: ns(30000), Wait: -1, Renewed: true}, &history.Result{Count: 1})
 	b := r.release("client-1", 28000, 28001)
 	return r.end(60000), violated("silent", 20001.5, []int64{a, b}, checker.Renewal)
 }
 
 // causeDocument has one run for each way in which a cause is drawn.
 func causeDocument() Document {
-	histories := map[string]*checker.History{}
+	histories := map[string]*history.History{}
 	var d Document
-	for _, story := range []func() (*checker.History, Run){pauseStory, failoverStory, nestedStory, unansweredStory, staleStory, silentStory} {
+	for _, story := range []func() (*history.History, Run){pauseStory, failoverStory, nestedStory, unansweredStory, staleStory, silentStory} {
 		h, r := story()
 		histories[r.Lock] = h
 		d.Results.Runs = append(d.Results.Runs, r)
 	}
-	d.Histories = func(r Run) (*checker.History, error) { return histories[r.Lock], nil }
+	d.Histories = func(r Run) (*history.History, error) { return histories[r.Lock], nil }
 	return d
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // Document is what the renderers draw: the results, and what only people need
@@ -21,7 +22,7 @@ type Document struct {
 	// return nil: the report then says that the history is not there. It is
 	// called at most once for each run, one after the other, and what it
 	// returned is not kept.
-	Histories func(Run) (*checker.History, error)
+	Histories func(Run) (*history.History, error)
 
 	// Reference names the lock whose runs are drawn even when all is well;
 	// empty means "reentrant".
@@ -31,7 +32,7 @@ type Document struct {
 type property = checker.Property
 
 // history loads the history of a run; without one it says why.
-func (d Document) history(r Run) (h *checker.History, absent string) {
+func (d Document) history(r Run) (h *history.History, absent string) {
 	if d.Histories == nil {
 		return nil, "The history of this run is not part of this report."
 	}

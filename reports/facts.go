@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // facts is a history read once: what the story tells, the timeline draws and
 // the numbers count.
 type facts struct {
-	h        *checker.History
+	h        *history.History
 	claims   []checker.Claim // by From
 	overlaps []overlap       // by From
 	lost     []lostUpdate
@@ -27,7 +28,7 @@ type facts struct {
 
 // operation is an invocation and its return, nil when it never returned.
 type operation struct {
-	invoke, done *checker.Event
+	invoke, done *history.Event
 }
 
 // overlap is a time in which two owners believed they held one lock. a was
@@ -39,8 +40,8 @@ type overlap struct {
 
 // lostUpdate is a write that replaced a value its writer never saw.
 type lostUpdate struct {
-	event *checker.Event
-	args  *checker.Args
+	event *history.Event
+	args  *history.Args
 }
 
 // faultSpan is a fault from start to end; to is the end of the run when it
@@ -62,7 +63,7 @@ var untilHealed = map[string]bool{
 	"cut-replication": true, "slow-subscribe": true, "clock-drift": true,
 }
 
-func newFacts(h *checker.History) *facts {
+func newFacts(h *history.History) *facts {
 	f := &facts{h: h, ops: make(map[int64]*operation, len(h.Events)/3), owners: map[string][]string{}}
 	if len(h.Events) > 0 {
 		f.begin, f.end = h.Events[0].Time, h.Events[len(h.Events)-1].Time
@@ -79,9 +80,9 @@ func newFacts(h *checker.History) *facts {
 			}
 		}
 		switch e.Kind {
-		case checker.Invoke:
+		case history.Invoke:
 			f.ops[e.Op] = &operation{invoke: e}
-		case checker.OK, checker.Fail, checker.Info:
+		case history.OK, history.Fail, history.Info:
 			if op := f.ops[e.Op]; op != nil {
 				op.done = e
 			}
@@ -100,8 +101,8 @@ func newFacts(h *checker.History) *facts {
 	}
 	f.claims = slices.Clone(checker.Claimed(h))
 	slices.SortStableFunc(f.claims, func(a, b checker.Claim) int { return cmp.Compare(a.From, b.From) })
-	f.invalid = f.claims == nil && slices.ContainsFunc(h.Events, func(e checker.Event) bool {
-		return e.Kind == checker.OK && e.F == checker.Acquire
+	f.invalid = f.claims == nil && slices.ContainsFunc(h.Events, func(e history.Event) bool {
+		return e.Kind == history.OK && e.F == history.Acquire
 	})
 	f.findOverlaps()
 	f.findHandoffs()
@@ -110,8 +111,8 @@ func newFacts(h *checker.History) *facts {
 
 // update notices a write that overwrote something else than what it was
 // computed from.
-func (f *facts) update(e *checker.Event) {
-	if e.Kind != checker.OK || e.F != checker.Write || e.Result == nil {
+func (f *facts) update(e *history.Event) {
+	if e.Kind != history.OK || e.F != history.Write || e.Result == nil {
 		return
 	}
 	op := f.ops[e.Op]
@@ -121,12 +122,12 @@ func (f *facts) update(e *checker.Event) {
 	f.lost = append(f.lost, lostUpdate{event: e, args: op.invoke.Args})
 }
 
-func (f *facts) fault(e *checker.Event) {
-	if e.Kind != checker.Fault || e.Fault == nil {
+func (f *facts) fault(e *history.Event) {
+	if e.Kind != history.Fault || e.Fault == nil {
 		return
 	}
 	x := e.Fault
-	if x.Phase == checker.PhaseEnd {
+	if x.Phase == history.PhaseEnd {
 		for i := len(f.faults) - 1; i >= 0; i-- {
 			if s := &f.faults[i]; s.id == x.ID && !s.lasted && !s.failed {
 				s.to, s.lasted = e.Time, true
@@ -137,7 +138,7 @@ func (f *facts) fault(e *checker.Event) {
 	}
 	f.faults = append(f.faults, faultSpan{
 		id: x.ID, name: x.Name, targets: x.Targets, detail: x.Detail,
-		from: e.Time, to: e.Time, failed: x.Phase == checker.PhaseFailed,
+		from: e.Time, to: e.Time, failed: x.Phase == history.PhaseFailed,
 	})
 }
 
@@ -165,17 +166,17 @@ func (f *facts) findHandoffs() {
 	for i := range f.h.Events {
 		e := &f.h.Events[i]
 		switch {
-		case e.F == checker.Release && e.Kind == checker.Invoke && count[e.Owner] == 1:
+		case e.F == history.Release && e.Kind == history.Invoke && count[e.Owner] == 1:
 			freeing[e.Lock]++
-		case e.F == checker.Release && e.Kind != checker.Invoke:
+		case e.F == history.Release && e.Kind != history.Invoke:
 			if count[e.Owner] == 1 {
 				freeing[e.Lock] = max(0, freeing[e.Lock]-1)
-				if e.Kind == checker.OK {
+				if e.Kind == history.OK {
 					freed[e.Lock] = e.Time
 				}
 			}
 			count[e.Owner] = max(0, count[e.Owner]-1)
-		case e.F == checker.Acquire && e.Kind == checker.OK:
+		case e.F == history.Acquire && e.Kind == history.OK:
 			count[e.Owner]++
 			if count[e.Owner] > 1 {
 				continue
@@ -190,7 +191,7 @@ func (f *facts) findHandoffs() {
 				f.handoffs = append(f.handoffs, e.Time-at)
 			}
 			delete(freed, e.Lock)
-		case e.Kind == checker.Note && e.F == checker.Lost:
+		case e.Kind == history.Note && e.F == history.Lost:
 			delete(count, e.Owner)
 		}
 	}
@@ -315,6 +316,6 @@ func digit(c byte) bool { return c >= '0' && c <= '9' }
 
 // index is the first event at or after t.
 func (f *facts) index(t int64) int {
-	i, _ := slices.BinarySearchFunc(f.h.Events, t, func(e checker.Event, t int64) int { return cmp.Compare(e.Time, t) })
+	i, _ := slices.BinarySearchFunc(f.h.Events, t, func(e history.Event, t int64) int { return cmp.Compare(e.Time, t) })
 	return i
 }

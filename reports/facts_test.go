@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // TestFixturesAreValid: what the other tests show must be a history that the
@@ -13,7 +13,7 @@ func TestFixturesAreValid(t *testing.T) {
 	failover, _ := failoverStory()
 	pause, _ := pauseStory()
 	contention, _ := contentionStory("reentrant", 5, 8, 3)
-	for name, h := range map[string]*checker.History{"failover": failover, "pause": pause, "contention": contention} {
+	for name, h := range map[string]*history.History{"failover": failover, "pause": pause, "contention": contention} {
 		if newFacts(h).invalid {
 			t.Errorf("%s is not a valid history", name)
 		}
@@ -40,7 +40,7 @@ func TestOverlaps(t *testing.T) {
 }
 
 func TestHandoffs(t *testing.T) {
-	r := record("x", "x", checker.Claims{})
+	r := record("x", "x", history.Claims{})
 	r.acquire("client-1", 1, 2, 0)
 	r.release("client-1", 10, 11)
 	r.acquire("client-2", 5, 12.5, 0) // waited: 1.5 ms
@@ -83,7 +83,7 @@ func TestLongStory(t *testing.T) {
 	r.h.Events = r.h.Events[:len(r.h.Events)-1]
 	at := float64(last) - 1500
 	for i := range 30 {
-		r.fault(at-3000+float64(i)*20, i+1, "delay", checker.PhaseStart, "", "client-1")
+		r.fault(at-3000+float64(i)*20, i+1, "delay", history.PhaseStart, "", "client-1")
 	}
 	r.acquire("client-1", at, at+1, 900)
 	r.acquire("client-2", at+10, at+20, 901)

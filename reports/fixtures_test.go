@@ -7,34 +7,35 @@ import (
 	"slices"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // recorder builds a history by hand, in any order; times are in milliseconds.
 type recorder struct {
-	h  checker.History
+	h  history.History
 	op int64
 }
 
-func record(scenario, lock string, claims checker.Claims) *recorder {
-	return &recorder{h: checker.History{Header: checker.Header{
-		Format: checker.Format, Scenario: scenario, Lock: lock, World: "sim", Seed: 1, Version: "test",
-		Claims: claims, Resource: &checker.Resource{Initial: 100},
+func record(scenario, lock string, claims history.Claims) *recorder {
+	return &recorder{h: history.History{Header: history.Header{
+		Format: history.Format, Scenario: scenario, Lock: lock, World: "sim", Seed: 1, Version: "test",
+		Claims: claims, Resource: &history.Resource{Initial: 100},
 	}}}
 }
 
 func ns(ms float64) int64 { return int64(ms * 1e6) }
 
-func (r *recorder) add(ms float64, e checker.Event) {
+func (r *recorder) add(ms float64, e history.Event) {
 	e.Time = ns(ms)
 	r.h.Events = append(r.h.Events, e)
 }
 
 // op records an invocation and its return and returns the operation's id.
-func (r *recorder) call(f checker.Func, client string, from, to float64, kind checker.Kind, a *checker.Args, res *checker.Result) int64 {
+func (r *recorder) call(f history.Func, client string, from, to float64, kind history.Kind, a *history.Args, res *history.Result) int64 {
 	r.op++
-	e := checker.Event{Op: r.op, F: f, Client: client, Owner: client + "/1", Lock: "stock"}
+	e := history.Event{Op: r.op, F: f, Client: client, Owner: client + "/1", Lock: "stock"}
 	in, out := e, e
-	in.Kind, in.Args = checker.Invoke, a
+	in.Kind, in.Args = history.Invoke, a
 	out.Kind, out.Result = kind, res
 	r.add(from, in)
 	if kind != "" {
@@ -44,53 +45,53 @@ func (r *recorder) call(f checker.Func, client string, from, to float64, kind ch
 }
 
 func (r *recorder) acquire(client string, from, to float64, token uint64) int64 {
-	return r.call(checker.Acquire, client, from, to, checker.OK,
-		&checker.Args{Lease: ns(3000), Wait: -1}, &checker.Result{Count: 1, Token: token})
+	return r.call(history.Acquire, client, from, to, history.OK,
+		&history.Args{Lease: ns(3000), Wait: -1}, &history.Result{Count: 1, Token: token})
 }
 
 func (r *recorder) release(client string, from, to float64) int64 {
-	return r.call(checker.Release, client, from, to, checker.OK, nil, &checker.Result{})
+	return r.call(history.Release, client, from, to, history.OK, nil, &history.Result{})
 }
 
 func (r *recorder) sell(client string, read, write float64, saw, over int64) (int64, int64) {
-	a := r.call(checker.Read, client, read, read+0.4, checker.OK, nil, &checker.Result{Value: saw})
-	b := r.call(checker.Write, client, write, write+0.4, checker.OK, &checker.Args{Value: saw - 1, Base: saw}, &checker.Result{Value: over})
+	a := r.call(history.Read, client, read, read+0.4, history.OK, nil, &history.Result{Value: saw})
+	b := r.call(history.Write, client, write, write+0.4, history.OK, &history.Args{Value: saw - 1, Base: saw}, &history.Result{Value: over})
 	return a, b
 }
 
 func (r *recorder) server(ms float64, node, role, cause, command, by, was, now string) {
-	s := &checker.ServerEvent{Node: node, Role: role, Key: "stock", Cause: cause, Command: command, By: by, WasHolder: was, Holder: now}
+	s := &history.ServerEvent{Node: node, Role: role, Key: "stock", Cause: cause, Command: command, By: by, WasHolder: was, Holder: now}
 	if was != "" {
 		s.WasCount, s.WasTTL = 1, ns(1000)
 	}
 	if now != "" {
 		s.Count, s.TTL = 1, ns(3000)
 	}
-	r.add(ms, checker.Event{Kind: checker.Server, Server: s})
+	r.add(ms, history.Event{Kind: history.Server, Server: s})
 }
 
 func (r *recorder) fault(ms float64, id int, kind, phase, detail string, targets ...string) {
-	r.add(ms, checker.Event{Kind: checker.Fault, Fault: &checker.FaultEvent{ID: id, Name: kind, Phase: phase, Targets: targets, Detail: detail}})
+	r.add(ms, history.Event{Kind: history.Fault, Fault: &history.FaultEvent{ID: id, Name: kind, Phase: phase, Targets: targets, Detail: detail}})
 }
 
-func (r *recorder) note(ms float64, f checker.Func, client, message string) {
-	e := checker.Event{Kind: checker.Note, F: f, Client: client, Result: &checker.Result{Message: message}}
-	if f != checker.Crashed {
+func (r *recorder) note(ms float64, f history.Func, client, message string) {
+	e := history.Event{Kind: history.Note, F: f, Client: client, Result: &history.Result{Message: message}}
+	if f != history.Crashed {
 		e.Owner, e.Lock = client+"/1", "stock"
 	}
 	r.add(ms, e)
 }
 
-func (r *recorder) end(ms float64) *checker.History {
-	r.add(ms, checker.Event{Kind: checker.End, End: &checker.EndEvent{}})
-	slices.SortStableFunc(r.h.Events, func(a, b checker.Event) int { return cmp.Compare(a.Time, b.Time) })
+func (r *recorder) end(ms float64) *history.History {
+	r.add(ms, history.Event{Kind: history.End, End: &history.EndEvent{}})
+	slices.SortStableFunc(r.h.Events, func(a, b history.Event) int { return cmp.Compare(a.Time, b.Time) })
 	return &r.h
 }
 
 // failoverStory: the grant of client-1 does not reach the replica that takes
 // over, client-2 is granted the same lock, and an update is lost.
-func failoverStory() (*checker.History, Run) {
-	r := record("failover-lost-write", "reentrant", checker.Claims{Reentrant: true, Lease: true, Renewal: true, LostSign: true})
+func failoverStory() (*history.History, Run) {
+	r := record("failover-lost-write", "reentrant", history.Claims{Reentrant: true, Lease: true, Renewal: true, LostSign: true})
 	const n, rep = "node-1", "node-1-replica-1"
 	a0 := r.acquire("client-3", 120, 121.2, 0)
 	_ = a0
@@ -101,22 +102,22 @@ func failoverStory() (*checker.History, Run) {
 	r.server(541, rep, "replica", "replication", "", "", "client-3/1", "")
 	r.release("client-3", 540, 541.1)
 	a1 := r.acquire("client-1", 500, 542.6, 0)
-	r.fault(530, 1, "cut-replication", checker.PhaseStart, "node-1-replica-1 receives nothing", n, rep)
+	r.fault(530, 1, "cut-replication", history.PhaseStart, "node-1-replica-1 receives nothing", n, rep)
 	r.server(542, n, "primary", "command", "EVALSHA", "client-1", "", "client-1/1")
 	r.sell("client-1", 544, 4900, 99, 98)
 	for _, t := range []float64{900, 1190} {
 		r.server(t, n, "primary", "command", "EVALSHA", "client-1", "client-1/1", "client-1/1")
 	}
-	r.fault(1204, 2, "failover", checker.PhaseStart, "node-1 crashes and node-1-replica-1 takes over; 3 writes were not replicated", n)
-	a2 := r.call(checker.Acquire, "client-2", 800, 2210.4, checker.OK, &checker.Args{Lease: ns(3000), Wait: -1, Renewed: true}, &checker.Result{Count: 1})
+	r.fault(1204, 2, "failover", history.PhaseStart, "node-1 crashes and node-1-replica-1 takes over; 3 writes were not replicated", n)
+	a2 := r.call(history.Acquire, "client-2", 800, 2210.4, history.OK, &history.Args{Lease: ns(3000), Wait: -1, Renewed: true}, &history.Result{Count: 1})
 	r.server(2209.9, rep, "primary", "command", "EVALSHA", "client-2", "", "client-2/1")
 	for _, t := range []float64{3200, 4200} {
 		r.server(t, rep, "primary", "command", "EVALSHA", "client-2", "client-2/1", "client-2/1")
 	}
 	_, w2 := r.sell("client-2", 2212, 3900, 99, 99)
 	_ = w2
-	r.fault(3000, 1, "cut-replication", checker.PhaseEnd, "", n, rep)
-	r.note(5200, checker.Lost, "client-1", "renewal refused: hold is gone")
+	r.fault(3000, 1, "cut-replication", history.PhaseEnd, "", n, rep)
+	r.note(5200, history.Lost, "client-1", "renewal refused: hold is gone")
 	r.server(5600.5, rep, "primary", "command", "EVALSHA", "client-2", "client-2/1", "")
 	e2 := r.release("client-2", 5600, 5601.2)
 	h := r.end(9000)
@@ -142,13 +143,13 @@ func failoverStory() (*checker.History, Run) {
 
 // pauseStory: a holder sleeps past its lease, and on waking deletes the lock
 // of the next one.
-func pauseStory() (*checker.History, Run) {
-	r := record("holder-pause", "set-px", checker.Claims{Lease: true})
+func pauseStory() (*history.History, Run) {
+	r := record("holder-pause", "set-px", history.Claims{Lease: true})
 	const n = "node-1"
 	a1 := r.acquire("client-1", 100, 101, 0)
 	r.server(100.6, n, "primary", "command", "SET", "client-1", "", "client-1/1")
 	r.sell("client-1", 102, 7050, 100, 99)
-	r.fault(300, 1, "pause", checker.PhaseStart, "client-1 stops between reading and writing", "client-1")
+	r.fault(300, 1, "pause", history.PhaseStart, "client-1 stops between reading and writing", "client-1")
 	a2 := r.acquire("client-2", 200, 3110, 0)
 	r.server(3100.6, n, "primary", "expiry", "", "", "client-1/1", "")
 	r.server(3109.6, n, "primary", "command", "SET", "client-2", "", "client-2/1")
@@ -157,15 +158,15 @@ func pauseStory() (*checker.History, Run) {
 	r.server(3600.5, n, "primary", "command", "DEL", "client-2", "client-2/1", "")
 	a3 := r.acquire("client-2", 6000, 6001, 0)
 	r.server(6000.5, n, "primary", "command", "SET", "client-2", "", "client-2/1")
-	r.fault(7000, 1, "pause", checker.PhaseEnd, "", "client-1")
+	r.fault(7000, 1, "pause", history.PhaseEnd, "", "client-1")
 	e1 := r.release("client-1", 7060, 7061)
 	r.server(7060.5, n, "primary", "command", "DEL", "client-1", "client-2/1", "")
 	r.acquire("client-3", 6500, 7070, 0)
 	r.server(7069.5, n, "primary", "command", "SET", "client-3", "", "client-3/1")
-	r.call(checker.Release, "client-2", 7900, 7901, checker.Fail, nil, &checker.Result{Error: checker.ErrNotHeld, Message: "lock: not held by this owner"})
+	r.call(history.Release, "client-2", 7900, 7901, history.Fail, nil, &history.Result{Error: history.ErrNotHeld, Message: "lock: not held by this owner"})
 	r.release("client-3", 8200, 8201)
 	r.server(8200.5, n, "primary", "command", "DEL", "client-3", "client-3/1", "")
-	r.note(8500, checker.Crashed, "client-3", "")
+	r.note(8500, history.Crashed, "client-3", "")
 	h := r.end(12000)
 	run := Run{Scenario: "holder-pause", Lock: "set-px", World: "sim", Seed: 1, AsExpected: false,
 		Verdicts: map[checker.Property]checker.Verdict{
@@ -183,8 +184,8 @@ func pauseStory() (*checker.History, Run) {
 }
 
 // contentionStory: clients take turns and nothing goes wrong.
-func contentionStory(lock string, clients, rounds int, seed uint64) (*checker.History, Run) {
-	r := record("contention", lock, checker.Claims{Lease: true, Fencing: true})
+func contentionStory(lock string, clients, rounds int, seed uint64) (*history.History, Run) {
+	r := record("contention", lock, history.Claims{Lease: true, Fencing: true})
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	now, stock := 10.0, int64(100)
 	prev := ""
@@ -220,7 +221,7 @@ func sample() Document {
 	h1, r1 := failoverStory()
 	h2, r2 := pauseStory()
 	h3, r3 := contentionStory("reentrant", 3, 3, 1)
-	histories := map[string]*checker.History{r1.Scenario: h1, r2.Scenario: h2, r3.Scenario: h3}
+	histories := map[string]*history.History{r1.Scenario: h1, r2.Scenario: h2, r3.Scenario: h3}
 	return Document{
 		Results: Results{Version: "1.2.3", Command: "holdfast run --seed 1", Runs: []Run{r3, r1, r2},
 			Skipped: []Skip{{Scenario: "contention", Lock: "set-px", Reason: "made up for the example"}}},
@@ -229,7 +230,7 @@ func sample() Document {
 			{Name: "failover-lost-write", Title: "A failover loses the grant", Story: "The primary grants the lock and crashes before the write reaches its replica.\n\nThe replica takes over and grants the lock again."},
 			{Name: "holder-pause", Title: "The holder is paused past its lease", Story: "The process that holds the lock stops for longer than its lease and then goes on."},
 		},
-		Histories: func(r Run) (*checker.History, error) { return histories[r.Scenario], nil },
+		Histories: func(r Run) (*history.History, error) { return histories[r.Scenario], nil },
 	}
 }
 
@@ -251,7 +252,7 @@ func catalogue() Document {
 	h1, bad := failoverStory()
 	h2, late := pauseStory()
 	var d Document
-	histories := map[[2]string]*checker.History{}
+	histories := map[[2]string]*history.History{}
 	for i, s := range sampleScenarios {
 		d.About = append(d.About, About{Name: s, Title: "About " + s, Story: "What is done in " + s + ", and why it matters."})
 		for j, l := range sampleLocks {
@@ -260,7 +261,7 @@ func catalogue() Document {
 				continue
 			}
 			var run Run
-			var h *checker.History
+			var h *history.History
 			switch {
 			case (i*7+j*3)%11 == 0:
 				h, run = h1, bad
@@ -280,6 +281,6 @@ func catalogue() Document {
 		}
 	}
 	d.Results.Version, d.Results.Command = "1.2.3", "holdfast run"
-	d.Histories = func(r Run) (*checker.History, error) { return histories[[2]string{r.Scenario, r.Lock}], nil }
+	d.Histories = func(r Run) (*history.History, error) { return histories[[2]string{r.Scenario, r.Lock}], nil }
 	return d
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -99,10 +99,10 @@ func TestJUnit(t *testing.T) {
 
 // TestStoryAndTimeline keeps the told and drawn form of three small runs.
 func TestStoryAndTimeline(t *testing.T) {
-	for file, story := range map[string]func() (*checker.History, Run){
+	for file, story := range map[string]func() (*history.History, Run){
 		"failover": failoverStory,
 		"pause":    pauseStory,
-		"contention": func() (*checker.History, Run) {
+		"contention": func() (*history.History, Run) {
 			return contentionStory("reentrant", 3, 8, 1)
 		},
 	} {

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // hostile are names that break out of whatever does not escape them.
@@ -24,7 +25,7 @@ var hostile = []string{
 // hostileDocument uses a hostile string wherever one can come from outside.
 func hostileDocument() Document {
 	var d Document
-	histories := map[string]*checker.History{}
+	histories := map[string]*history.History{}
 	for _, s := range hostile {
 		h, r := failoverStory()
 		for i := range h.Events {
@@ -32,7 +33,7 @@ func hostileDocument() Document {
 			if e.Client == "client-1" {
 				e.Client, e.Owner = s+"c", s+"c/1"
 			}
-			if e.Kind == checker.Note && e.Result != nil {
+			if e.Kind == history.Note && e.Result != nil {
 				e.Result.Message = s
 			}
 			if e.Fault != nil {
@@ -48,14 +49,14 @@ func hostileDocument() Document {
 					e.Server.WasHolder, e.Server.By = s, "client-2"
 				}
 			}
-			if e.Kind == checker.End {
+			if e.Kind == history.End {
 				e.End.Keys = []string{s}
 			}
 		}
 		n := len(h.Events) - 1
 		for _, server := range []string{s + "n", "node-1"} {
-			h.Events = slices.Insert(h.Events, n, checker.Event{Time: h.Events[n].Time - 1, Kind: checker.Log,
-				Log: &checker.LogEvent{Server: server, Text: "+switch-master " + s}})
+			h.Events = slices.Insert(h.Events, n, history.Event{Time: h.Events[n].Time - 1, Kind: history.Log,
+				Log: &history.LogEvent{Server: server, Text: "+switch-master " + s}})
 		}
 		r.Scenario, r.Lock, r.World, r.AsExpected = s, s, s, false
 		v := r.Verdicts[checker.Exclusion]
@@ -71,7 +72,7 @@ func hostileDocument() Document {
 		d.About = append(d.About, About{s, s, s})
 	}
 	d.Results.Version, d.Results.Command = hostile[0], hostile[1]
-	d.Histories = func(r Run) (*checker.History, error) {
+	d.Histories = func(r Run) (*history.History, error) {
 		if r.Seed == 2 {
 			return nil, errors.New(r.Scenario)
 		}

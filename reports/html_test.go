@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 func page(t *testing.T, d Document) string {
@@ -47,7 +48,7 @@ func TestLinksLead(t *testing.T) {
 func TestHistoriesAreLoadedOnce(t *testing.T) {
 	d := seeded()
 	load, loaded := d.Histories, map[uint64]int{}
-	d.Histories = func(r Run) (*checker.History, error) {
+	d.Histories = func(r Run) (*history.History, error) {
 		if r.Scenario == "holder-pause" {
 			loaded[r.Seed]++
 		}

@@ -7,14 +7,15 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 func (r *recorder) log(ms float64, server, text string) {
-	r.add(ms, checker.Event{Kind: checker.Log, Log: &checker.LogEvent{Server: server, Text: text}})
+	r.add(ms, history.Event{Kind: history.Log, Log: &history.LogEvent{Server: server, Text: text}})
 }
 
 // liveStory is failoverStory on real servers, which talk about it.
-func liveStory() (*checker.History, Run) {
+func liveStory() (*history.History, Run) {
 	h, run := failoverStory()
 	r := recorder{h: *h}
 	end := r.h.Events[len(r.h.Events)-1]
@@ -36,7 +37,7 @@ func liveStory() (*checker.History, Run) {
 	r.log(2000, "node-1-replica-1", "MASTER MODE enabled (user request from 'id=9 addr=127.0.0.1:5 <b>')")
 	r.log(2100, "sentinel-2", "+promoted-slave slave 127.0.0.1:40002 127.0.0.1 40002 @ node-1 127.0.0.1 40001")
 	r.h.Events = append(r.h.Events, end)
-	slices.SortStableFunc(r.h.Events, func(a, b checker.Event) int { return int(a.Time - b.Time) })
+	slices.SortStableFunc(r.h.Events, func(a, b history.Event) int { return int(a.Time - b.Time) })
 	return &r.h, run
 }
 
@@ -66,7 +67,7 @@ func liveSample() Document {
 			skip("clock-jump", "reentrant"), skip("clock-jump", "fenced"), skip("clock-drift", "reentrant"), skip("clock-drift", "fenced"),
 			{Scenario: "script-flush", Lock: "fenced", Reason: "not run: only in the simulator"},
 		}},
-		Histories: func(r Run) (*checker.History, error) {
+		Histories: func(r Run) (*history.History, error) {
 			if r.Failure != "" {
 				return nil, nil
 			}
@@ -123,7 +124,7 @@ func TestStoryOfServers(t *testing.T) {
 
 // A short story has room for everything that servers say.
 func TestShortStoryKeepsSmallTalk(t *testing.T) {
-	r := record("contention", "reentrant", checker.Claims{})
+	r := record("contention", "reentrant", history.Claims{})
 	r.log(1, "node-1", "Ready to accept connections")
 	story := tell(newFacts(r.end(2)), nil)
 	if len(story) != 1 || story[0].text != "node-1 says: Ready to accept connections" {

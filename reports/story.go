@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // maxSentences is how long a story may get; what surrounds a violation is
@@ -127,7 +128,7 @@ type teller struct {
 	held   map[string]map[string]string // node -> key -> holder, as of now
 }
 
-func (t *teller) say(e *checker.Event, w weight, format string, args ...any) *sentence {
+func (t *teller) say(e *history.Event, w weight, format string, args ...any) *sentence {
 	if w < telling && t.cause[e.Op] {
 		w = telling
 	}
@@ -135,36 +136,36 @@ func (t *teller) say(e *checker.Event, w weight, format string, args ...any) *se
 	return &t.out[len(t.out)-1]
 }
 
-func (t *teller) event(e *checker.Event) {
+func (t *teller) event(e *history.Event) {
 	switch e.Kind {
-	case checker.OK:
+	case history.OK:
 		t.succeeded(e)
-	case checker.Fail, checker.Info:
+	case history.Fail, history.Info:
 		t.refused(e)
-	case checker.Note:
+	case history.Note:
 		t.note(e)
-	case checker.Fault:
+	case history.Fault:
 		t.fault(e)
-	case checker.Server:
+	case history.Server:
 		if e.Server != nil {
 			t.server(e)
 		}
-	case checker.Log:
+	case history.Log:
 		if e.Log != nil {
 			t.says(e)
 		}
-	case checker.End:
+	case history.End:
 		t.end(e)
 	}
 }
 
-func (t *teller) succeeded(e *checker.Event) {
+func (t *teller) succeeded(e *history.Event) {
 	who, op := t.f.who(e.Client, e.Owner), t.f.ops[e.Op]
 	if op == nil || e.Result == nil {
 		return
 	}
 	switch e.F {
-	case checker.Acquire:
+	case history.Acquire:
 		if t.summed[e.Op] {
 			return
 		}
@@ -201,7 +202,7 @@ func (t *teller) succeeded(e *checker.Event) {
 			believe = "believe that they hold"
 		}
 		t.say(e, unmissable, "%s gets the lock%s while %s still %s it: %s from here on.", who, extra, enumerate(names), believe, holders(len(names)+1)).bad = true
-	case checker.Release:
+	case history.Release:
 		if t.summed[e.Op] {
 			return
 		}
@@ -210,7 +211,7 @@ func (t *teller) succeeded(e *checker.Event) {
 			return
 		}
 		t.say(e, ordinary, "%s gives the lock back.", who)
-	case checker.Write:
+	case history.Write:
 		for _, l := range t.f.lost {
 			if l.event == e {
 				t.say(e, unmissable, "%s writes %d: it had read %d and overwrites %d, a value it never saw. One update is lost.",
@@ -221,7 +222,7 @@ func (t *teller) succeeded(e *checker.Event) {
 		if t.cause[e.Op] {
 			t.say(e, telling, "%s writes %d.", who, value(op.invoke.Args))
 		}
-	case checker.Read:
+	case history.Read:
 		if t.cause[e.Op] {
 			t.say(e, telling, "%s reads %d.", who, e.Result.Value)
 		}
@@ -235,7 +236,7 @@ func holders(n int) string {
 	return fmt.Sprintf("%d holders", n)
 }
 
-func value(a *checker.Args) int64 {
+func value(a *history.Args) int64 {
 	if a == nil {
 		return 0
 	}
@@ -243,7 +244,7 @@ func value(a *checker.Args) int64 {
 }
 
 // refused tells an operation that failed, or whose outcome nobody knows.
-func (t *teller) refused(e *checker.Event) {
+func (t *teller) refused(e *history.Event) {
 	who, class, msg := t.f.who(e.Client, e.Owner), "", ""
 	if e.Result != nil {
 		class, msg = clean(e.Result.Error), clean(e.Result.Message)
@@ -256,37 +257,37 @@ func (t *teller) refused(e *checker.Event) {
 	}
 	w := telling
 	switch {
-	case e.Kind == checker.Info:
+	case e.Kind == history.Info:
 		t.say(e, w, "Nobody knows whether %s's %s happened (%s%s).", who, clean(string(e.F)), class, msg)
-	case e.F == checker.Acquire && class == checker.ErrBusy:
+	case e.F == history.Acquire && class == history.ErrBusy:
 		waited := ""
 		if op := t.f.ops[e.Op]; op != nil && e.Time > op.invoke.Time {
 			waited = " within " + length(e.Time-op.invoke.Time)
 		}
 		t.say(e, ordinary, "%s does not get the lock%s (busy).", who, waited)
-	case e.F == checker.Write && class == checker.ErrStale:
+	case e.F == history.Write && class == history.ErrStale:
 		token := ""
 		if op := t.f.ops[e.Op]; op != nil && op.invoke.Args != nil {
 			token = fmt.Sprintf(" with token %d", op.invoke.Args.Token)
 		}
 		t.say(e, decisive, "The resource refuses %s's write%s: it has seen a newer token.", who, token)
-	case e.F == checker.Release && (class == checker.ErrNotHeld || class == checker.ErrLost):
+	case e.F == history.Release && (class == history.ErrNotHeld || class == history.ErrLost):
 		t.say(e, w, "%s wants to give the lock back and is told that it no longer holds it (%s).", who, class)
 	default:
 		t.say(e, w, "%s's %s fails (%s%s).", who, clean(string(e.F)), class, msg)
 	}
 }
 
-func (t *teller) note(e *checker.Event) {
+func (t *teller) note(e *history.Event) {
 	who, msg := t.f.who(e.Client, e.Owner), ""
 	if e.Result != nil && e.Result.Message != "" {
 		first, _, _ := strings.Cut(e.Result.Message, "\n")
 		msg = ": " + short(clean(first), 120)
 	}
 	switch e.F {
-	case checker.Lost:
+	case history.Lost:
 		t.say(e, decisive, "%s learns that its hold is lost%s.", who, msg)
-	case checker.Crashed:
+	case history.Crashed:
 		holding := ""
 		for _, c := range t.f.claims {
 			if c.Client == e.Client && c.EndedBy == "crash" && c.To == e.Time {
@@ -294,16 +295,16 @@ func (t *teller) note(e *checker.Event) {
 			}
 		}
 		t.say(e, decisive, "%s is gone%s%s.", name(e.Client), holding, msg)
-	case checker.Closed:
+	case history.Closed:
 		t.say(e, telling, "%s has closed its lock handle.", name(e.Client))
-	case checker.Panic:
+	case history.Panic:
 		t.say(e, unmissable, "The lock panics in %s%s.", who, msg).bad = true
 	default:
 		t.say(e, telling, "%s notes: %s%s.", who, clean(string(e.F)), msg)
 	}
 }
 
-func (t *teller) fault(e *checker.Event) {
+func (t *teller) fault(e *history.Event) {
 	x := e.Fault
 	if x == nil {
 		return
@@ -314,9 +315,9 @@ func (t *teller) fault(e *checker.Event) {
 		detail = ": " + d
 	}
 	switch x.Phase {
-	case checker.PhaseEnd:
+	case history.PhaseEnd:
 		t.say(e, decisive, "The %s ends%s.", what, detail).fault = true
-	case checker.PhaseFailed:
+	case history.PhaseFailed:
 		if detail == "" {
 			detail = ": could not strike"
 		}
@@ -349,7 +350,7 @@ func faultName(kind string, targets []string) string {
 	return name(kind) + " of " + enumerate(names)
 }
 
-func (t *teller) end(e *checker.Event) {
+func (t *teller) end(e *history.Event) {
 	if e.End == nil {
 		return
 	}

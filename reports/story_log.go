@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // maxLine is how much of a line of a server's log is told.
@@ -13,7 +13,7 @@ const maxLine = 240
 
 // says tells a line of a server's own log. What it says is the server's word:
 // no verdict rests on it.
-func (t *teller) says(e *checker.Event) {
+func (t *teller) says(e *history.Event) {
 	server := name(e.Log.Server)
 	t.out = append(t.out, sentence{
 		at: e.Time, weight: lineWeight(e.Log.Text), said: short(clean(e.Log.Text), maxLine), actor: server,

@@ -4,12 +4,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // server tells a change of the lock on a server where it is more than what the
 // clients' own operations already say.
-func (t *teller) server(e *checker.Event) {
+func (t *teller) server(e *history.Event) {
 	s := e.Server
 	if t.held[s.Node] == nil {
 		t.held[s.Node] = map[string]string{}
@@ -54,7 +54,7 @@ func (t *teller) server(e *checker.Event) {
 
 // believes says whether an owner believes to hold the lock just then, and does
 // not give it back at that very moment.
-func (t *teller) believes(e *checker.Event, owner string) bool {
+func (t *teller) believes(e *history.Event, owner string) bool {
 	for i := range t.f.claims {
 		c := &t.f.claims[i]
 		if c.From > e.Time {
@@ -76,7 +76,7 @@ func quoteCommand(c string) string {
 
 // notReplicated tells, at a failover, whose hold is not on the replica that
 // takes over.
-func (t *teller) notReplicated(e *checker.Event) {
+func (t *teller) notReplicated(e *history.Event) {
 	old, promoted := t.promotion(e)
 	if old == "" || promoted == "" {
 		return
@@ -99,7 +99,7 @@ func (t *teller) notReplicated(e *checker.Event) {
 // promotion finds out which node lost its role and which took over: the first
 // is the target of the fault, the second is named in its detail, or is the
 // first other node that acts as a primary afterwards, having been a replica.
-func (t *teller) promotion(e *checker.Event) (old, promoted string) {
+func (t *teller) promotion(e *history.Event) (old, promoted string) {
 	if len(e.Fault.Targets) == 0 {
 		return "", ""
 	}
@@ -111,7 +111,7 @@ func (t *teller) promotion(e *checker.Event) (old, promoted string) {
 	replica := map[string]bool{}
 	for i := range t.f.h.Events {
 		x := &t.f.h.Events[i]
-		if x.Kind != checker.Server || x.Server == nil || x.Server.Node == old {
+		if x.Kind != history.Server || x.Server == nil || x.Server.Node == old {
 			continue
 		}
 		if s := x.Server; s.Role == "replica" {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // The measures of a timeline, in pixels of its own coordinates.
@@ -81,8 +82,8 @@ func (t *timeline) window() {
 	for i := range f.h.Events {
 		e := &f.h.Events[i]
 		switch e.Kind {
-		case checker.End, checker.Log:
-		case checker.Server:
+		case history.End, history.Log:
+		case history.Server:
 			if e.Server != nil && e.Server.Holder != e.Server.WasHolder {
 				last = e.Time
 			}

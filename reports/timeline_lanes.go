@@ -5,18 +5,19 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // drawClient draws what one owner believed: waiting, holding, paused, gone.
 func (t *timeline) drawClient(l *lane) {
-	mine := func(e *checker.Event) bool {
+	mine := func(e *history.Event) bool {
 		return e.Client == l.client && (e.Owner == l.owner || e.Owner == "" || l.owner == "")
 	}
 	bar, bh := l.y+7, l.height-14
 	waitEnd := 0.0
 	for i := range t.f.h.Events {
 		e := &t.f.h.Events[i]
-		if e.Kind != checker.Invoke || e.F != checker.Acquire || !mine(e) || t.full() {
+		if e.Kind != history.Invoke || e.F != history.Acquire || !mine(e) || t.full() {
 			continue
 		}
 		to, how := t.f.end, "and never returned"
@@ -96,7 +97,7 @@ func (t *timeline) deepest(c *checker.Claim) int {
 		return most
 	}
 	for i := t.f.index(c.From); i < len(t.f.h.Events) && t.f.h.Events[i].Time <= c.To; i++ {
-		if e := &t.f.h.Events[i]; e.Kind == checker.OK && e.F == checker.Acquire && e.Owner == c.Owner && e.Result != nil {
+		if e := &t.f.h.Events[i]; e.Kind == history.OK && e.F == history.Acquire && e.Owner == c.Owner && e.Result != nil {
 			most = max(most, e.Result.Count)
 		}
 	}
@@ -104,23 +105,23 @@ func (t *timeline) deepest(c *checker.Claim) int {
 }
 
 // drawNotes marks what a client learned between operations.
-func (t *timeline) drawNotes(l *lane, mine func(*checker.Event) bool) {
+func (t *timeline) drawNotes(l *lane, mine func(*history.Event) bool) {
 	for i := range t.f.h.Events {
 		e := &t.f.h.Events[i]
-		if e.Kind != checker.Note || !mine(e) || !t.shown(e.Time, e.Time) || t.full() {
+		if e.Kind != history.Note || !mine(e) || !t.shown(e.Time, e.Time) || t.full() {
 			continue
 		}
 		x, y := t.x(e.Time), l.y+l.height/2
 		switch e.F {
-		case checker.Lost:
+		case history.Lost:
 			t.lostMark(x, y, fmt.Sprintf("%s learns at %s that its hold is lost", l.label, instant(e.Time)))
-		case checker.Crashed, checker.Panic:
+		case history.Crashed, history.Panic:
 			what := "is gone"
-			if e.F == checker.Panic {
+			if e.F == history.Panic {
 				what = "panicked in the lock"
 			}
 			t.crashMark(x, y, fmt.Sprintf("%s %s at %s", l.label, what, instant(e.Time)))
-			if e.F == checker.Crashed {
+			if e.F == history.Crashed {
 				t.line("gone", x+8, y, timelineRight, y, "")
 			}
 		}
@@ -160,7 +161,7 @@ func (t *timeline) drawServer(l *lane) {
 	for i := range t.f.h.Events {
 		e := &t.f.h.Events[i]
 		s := e.Server
-		if s == nil || e.Kind != checker.Server || s.Node != l.node || s.Key != l.key {
+		if s == nil || e.Kind != history.Server || s.Node != l.node || s.Key != l.key {
 			continue
 		}
 		if s.Holder == holder && holder != "" {
@@ -189,7 +190,7 @@ func (t *timeline) drawServer(l *lane) {
 func (t *timeline) drawSaid(l *lane) {
 	for i := range t.f.h.Events {
 		e := &t.f.h.Events[i]
-		if e.Kind != checker.Log || e.Log == nil || e.Log.Server != l.node || !t.shown(e.Time, e.Time) || lineWeight(e.Log.Text) < telling || t.full() {
+		if e.Kind != history.Log || e.Log == nil || e.Log.Server != l.node || !t.shown(e.Time, e.Time) || lineWeight(e.Log.Text) < telling || t.full() {
 			continue
 		}
 		x, y := t.x(e.Time), l.y+3
@@ -212,7 +213,7 @@ func (t *timeline) drawDown(l *lane) {
 	}
 }
 
-func ended(s *checker.ServerEvent) string {
+func ended(s *history.ServerEvent) string {
 	switch {
 	case s.Cause == "command" && s.By != "":
 		return "ended by " + s.Command + " of " + s.By

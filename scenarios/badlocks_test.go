@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -60,7 +61,7 @@ otherwise: because
 			defer func() { subjects = old }()
 			subjects = append(subjects[:len(subjects):len(subjects)], &Subject{
 				name: "bad", groups: 1, keeps: keepsNothing,
-				claims: func(s *Scenario) checker.Claims { return textbookClaims(s, false) },
+				claims: func(s *Scenario) history.Claims { return textbookClaims(s, false) },
 				open:   func(Environment) (Session, error) { return badSession{badLock{tt.acquire}}, nil },
 			})
 			p, err := Play(s, Named("bad"), 1, "test")

@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/lock/textbook"
 	"github.com/holdfast-go/holdfast/sim"
@@ -25,7 +25,7 @@ var subjects = []*Subject{
 	textbookLock("set-px-lua", "SET NX PX with the owner's value, compare and delete in a script, spins", true, textbook.NewSetPXLua),
 	{
 		name: "set-px-renew", summary: "set-px-lua, and a scheduler that extends the lease in its last third", groups: 1,
-		claims: func(s *Scenario) checker.Claims {
+		claims: func(s *Scenario) history.Claims {
 			c := textbookClaims(s, true)
 			c.Renewal, c.LostSign = true, true
 			c.RenewEvery = int64(time.Duration(s.Workload.Lease)*2/3 + s.pace(renewScan))
@@ -60,7 +60,7 @@ var subjects = []*Subject{
 	},
 	{
 		name: "fenced", summary: "the reference lock with a fencing token, which the resource checks", groups: 1, fenced: true,
-		claims: func(s *Scenario) checker.Claims {
+		claims: func(s *Scenario) history.Claims {
 			c := referenceClaims(s)
 			c.Fencing = true
 			return c
@@ -95,12 +95,12 @@ func keepsNothing(string, string) bool { return false }
 // The claims of the textbook locks, of the reference lock, and of the locks
 // made of several.
 
-func textbookClaims(s *Scenario, lease bool) checker.Claims {
-	return checker.Claims{Lease: lease, Handoff: s.handoff(defaultPoll), Quorum: 1, Nodes: 1}
+func textbookClaims(s *Scenario, lease bool) history.Claims {
+	return history.Claims{Lease: lease, Handoff: s.handoff(defaultPoll), Quorum: 1, Nodes: 1}
 }
 
-func referenceClaims(s *Scenario) checker.Claims {
-	return checker.Claims{
+func referenceClaims(s *Scenario) history.Claims {
+	return history.Claims{
 		Reentrant: true, Lease: true, Renewal: true, LostSign: true, TakesBack: true,
 		RenewEvery: int64(s.Workload.Lease) / 3, Handoff: s.handoff(defaultSafetyPoll), Quorum: 1, Nodes: 1,
 	}
@@ -117,8 +117,8 @@ func (s *Scenario) handoff(poll time.Duration) int64 {
 	return int64(looks + max(s.pace(handoffMargin), 2*longestOperation))
 }
 
-func quorumClaims(quorum, nodes int) func(*Scenario) checker.Claims {
-	return func(s *Scenario) checker.Claims {
+func quorumClaims(quorum, nodes int) func(*Scenario) history.Claims {
+	return func(s *Scenario) history.Claims {
 		c := referenceClaims(s)
 		c.Quorum, c.Nodes = quorum, nodes
 		return c
@@ -137,7 +137,7 @@ type textbookSession struct {
 func textbookLock(name, summary string, lease bool, make func(redis.UniversalClient, string, string, textbook.Options) lock.Locker) *Subject {
 	return &Subject{
 		name: name, summary: summary, groups: 1,
-		claims: func(s *Scenario) checker.Claims { return textbookClaims(s, lease) },
+		claims: func(s *Scenario) history.Claims { return textbookClaims(s, lease) },
 		open:   func(e Environment) (Session, error) { return textbookSession{e, make}, nil },
 		keeps:  keepsNothing,
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/live/worker"
 )
 
@@ -36,7 +37,7 @@ func NewGuest(d worker.Description, open func(Environment) (Session, error)) (*S
 	}
 	return &Subject{
 		name: d.Name, summary: d.Summary, groups: d.Groups(), fenced: d.Claims.Fencing,
-		claims: func(s *Scenario) checker.Claims { return claimsOfGuest(&d, s) }, open: open,
+		claims: func(s *Scenario) history.Claims { return claimsOfGuest(&d, s) }, open: open,
 		keeps: d.MayStay, like: kin(&d)[0].lock, guest: &d,
 	}, nil
 }
@@ -60,8 +61,8 @@ func (s *Subject) key(name string) string {
 	return s.guest.KeyOf(name)
 }
 
-func claimsOfGuest(d *worker.Description, s *Scenario) checker.Claims {
-	c := checker.Claims{
+func claimsOfGuest(d *worker.Description, s *Scenario) history.Claims {
+	c := history.Claims{
 		Reentrant: d.Claims.Reentrant, Lease: d.Claims.Lease, Renewal: d.Claims.Renewal, Fencing: d.Claims.Fencing,
 		Fairness: d.Claims.Fairness, LostSign: d.Claims.LostSign, TakesBack: d.Claims.TakesBack,
 		RenewEvery: int64(d.RenewEvery * float64(s.Workload.Lease)), Quorum: d.Needs(), Nodes: d.Groups(),

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // journal writes the history of a run to a file while it is played, so that
@@ -27,7 +27,7 @@ const (
 )
 
 // openJournal starts a journal of what r records. An empty path means none.
-func openJournal(path string, h checker.Header, r *recorder) (*journal, error) {
+func openJournal(path string, h history.Header, r *recorder) (*journal, error) {
 	if path == "" {
 		return nil, nil
 	}
@@ -38,7 +38,7 @@ func openJournal(path string, h checker.Header, r *recorder) (*journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
-	e, err := checker.NewEncoder(f, h)
+	e, err := history.NewEncoder(f, h)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -47,7 +47,7 @@ func openJournal(path string, h checker.Header, r *recorder) (*journal, error) {
 	return j, nil
 }
 
-func (j *journal) write(e *checker.Encoder, r *recorder) {
+func (j *journal) write(e *history.Encoder, r *recorder) {
 	tick := time.NewTicker(journalEvery)
 	defer tick.Stop()
 	written, last := 0, int64(0)

@@ -14,15 +14,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
-func journaled(t *testing.T, path string) *checker.History {
+func journaled(t *testing.T, path string) *history.History {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := checker.DecodeCutOff(bytes.NewReader(text))
+	h, err := history.DecodeCutOff(bytes.NewReader(text))
 	if err != nil {
 		t.Fatalf("what is recorded cannot be read: %v\n%s", err, text)
 	}
@@ -32,28 +33,28 @@ func journaled(t *testing.T, path string) *checker.History {
 // hold records that client-1 takes the lock and gives it back, in 200 ms, and
 // what the server tells of it, late.
 func hold(r *recorder, late time.Duration) {
-	server := func(s checker.ServerEvent) {
+	server := func(s history.ServerEvent) {
 		at := time.Now()
 		s.Node, s.Role, s.Key, s.Cause, s.Command, s.By = "node-1", "primary", "stock", "command", "EVALSHA", "client-1"
-		time.AfterFunc(late, func() { r.addAt(checker.Event{Kind: checker.Server, Lock: "stock", Server: &s}, at) })
+		time.AfterFunc(late, func() { r.addAt(history.Event{Kind: history.Server, Lock: "stock", Server: &s}, at) })
 	}
-	about := checker.Event{Client: "client-1", Owner: "client-1/1", Lock: "stock"}
+	about := history.Event{Client: "client-1", Owner: "client-1/1", Lock: "stock"}
 	step := func() { time.Sleep(50 * time.Millisecond) }
 
 	acquire := about
-	acquire.F = checker.Acquire
-	acquire = r.invoke(acquire, &checker.Args{Lease: 1e9, Wait: 1e9})
+	acquire.F = history.Acquire
+	acquire = r.invoke(acquire, &history.Args{Lease: 1e9, Wait: 1e9})
 	step()
-	server(checker.ServerEvent{Holder: "client-1/1", Count: 1, TTL: 1e9})
+	server(history.ServerEvent{Holder: "client-1/1", Count: 1, TTL: 1e9})
 	step()
-	r.finish(acquire, checker.OK, checker.Result{Count: 1})
+	r.finish(acquire, history.OK, history.Result{Count: 1})
 	release := about
-	release.F = checker.Release
+	release.F = history.Release
 	release = r.invoke(release, nil)
 	step()
-	server(checker.ServerEvent{WasHolder: "client-1/1", WasCount: 1, WasTTL: 9e8})
+	server(history.ServerEvent{WasHolder: "client-1/1", WasCount: 1, WasTTL: 9e8})
 	step()
-	r.finish(release, checker.OK, checker.Result{})
+	r.finish(release, history.OK, history.Result{})
 }
 
 // Whenever a harness is killed, what it had recorded until shortly before can
@@ -72,9 +73,9 @@ func TestJournalCanBeJudgedAtAnyTime(t *testing.T) {
 func keepJournal(t *testing.T, path string, late time.Duration) {
 	begin := time.Now()
 	r := newRecorder(begin)
-	header := checker.Header{
-		Format: checker.Format, Scenario: "long", Lock: "simulated", World: "live", Seed: 1, Version: "test",
-		Claims: checker.Claims{Lease: true, Quorum: 1, Nodes: 1, Handoff: 1e9},
+	header := history.Header{
+		Format: history.Format, Scenario: "long", Lock: "simulated", World: "live", Seed: 1, Version: "test",
+		Claims: history.Claims{Lease: true, Quorum: 1, Nodes: 1, Handoff: 1e9},
 	}
 	j, err := openJournal(path, header, r)
 	if err != nil {
@@ -85,7 +86,7 @@ func keepJournal(t *testing.T, path string, late time.Duration) {
 			hold(r, late)
 		}
 	}()
-	before := []checker.Event{}
+	before := []history.Event{}
 	for time.Since(begin) < 6*time.Second {
 		time.Sleep(37 * time.Millisecond)
 		synctest.Wait()
@@ -102,12 +103,12 @@ func keepJournal(t *testing.T, path string, late time.Duration) {
 		if whole < 4*time.Second && seen < whole-100*time.Millisecond {
 			t.Fatalf("at %s the journal ends at %s", time.Since(begin), seen)
 		}
-		var invalid *checker.InvalidError
+		var invalid *history.InvalidError
 		if _, err := checker.Judge(h, checker.Options{}); errors.As(err, &invalid) {
 			t.Fatalf("at %s: %v", time.Since(begin), err)
 		}
 	}
-	r.end(checker.EndEvent{}, time.Since(begin))
+	r.end(history.EndEvent{}, time.Since(begin))
 	if late < journalLag { // it is what the history becomes
 		if d := cmp.Diff(r.events[:len(before)], before); d != "" {
 			t.Errorf("the journal is not the history: %s", d)
@@ -125,7 +126,7 @@ func keepJournal(t *testing.T, path string, late time.Duration) {
 }
 
 func TestNoJournal(t *testing.T) {
-	j, err := openJournal("", checker.Header{}, nil)
+	j, err := openJournal("", history.Header{}, nil)
 	if j != nil || err != nil || j.close() != nil {
 		t.Errorf("%v, %v", j, err)
 	}
@@ -136,7 +137,7 @@ func TestJournalThatCannotBeWritten(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openJournal(filepath.Join(file, "below"), checker.Header{}, nil); err == nil {
+	if _, err := openJournal(filepath.Join(file, "below"), history.Header{}, nil); err == nil {
 		t.Error("a journal below a file was opened")
 	}
 }

@@ -3,7 +3,7 @@ package scenarios
 import (
 	"sync"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -23,7 +23,7 @@ func (c *client) lossOfHold() *loss {
 	if n, ok := c.locker.(lock.LostNotifier); ok && !c.work.Carry {
 		l.signal = n.Lost()
 	}
-	e := checker.Event{Kind: checker.Note, F: checker.Lost, Client: c.proc.Name(), Owner: c.owner, Lock: c.work.Lock}
+	e := history.Event{Kind: history.Note, F: history.Lost, Client: c.proc.Name(), Owner: c.owner, Lock: c.work.Lock}
 	l.note = func() { c.rec.add(e) }
 	return l
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/live"
 	"github.com/holdfast-go/holdfast/live/mini"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -78,7 +79,7 @@ func TestOnMiniredisVerdictsAreAsExpected(t *testing.T) {
 }
 
 // playPatiently plays a run until the machine was quick enough for it.
-func playPatiently(t *testing.T, s *scenarios.Scenario, lock string, o scenarios.Live) *checker.History {
+func playPatiently(t *testing.T, s *scenarios.Scenario, lock string, o scenarios.Live) *history.History {
 	t.Helper()
 	const tries = 20
 	for range tries {
@@ -97,7 +98,7 @@ func playPatiently(t *testing.T, s *scenarios.Scenario, lock string, o scenarios
 	return nil
 }
 
-func judge(t *testing.T, h *checker.History) map[checker.Property]checker.Verdict {
+func judge(t *testing.T, h *history.History) map[checker.Property]checker.Verdict {
 	t.Helper()
 	judged, err := checker.Judge(h, checker.Options{})
 	if err != nil {

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/live/worker"
 )
 
@@ -38,7 +38,7 @@ func Mix(a, b *Subject) (*Subject, error) {
 	}
 	return &Subject{
 		name: d.Name, summary: d.Summary, groups: d.Groups(), fenced: d.Claims.Fencing,
-		claims: func(s *Scenario) checker.Claims { return claimsOfGuest(&d, s) },
+		claims: func(s *Scenario) history.Claims { return claimsOfGuest(&d, s) },
 		keeps:  func(name, key string) bool { return a.keeps(name, key) || b.keeps(name, key) },
 		like:   kin(&d)[0].lock, guest: &d,
 	}, nil

@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/lock/gallery"
 	"github.com/holdfast-go/holdfast/sim"
@@ -29,7 +29,7 @@ func fairQueue() (*Subject, error) {
 	}
 	s := *base
 	s.like, s.name, s.summary = fairBase, gallery.FairQueue, "set-px-lua with a queue, granted in order of arrival"
-	s.claims = func(sc *Scenario) checker.Claims {
+	s.claims = func(sc *Scenario) history.Claims {
 		c := base.claims(sc)
 		c.Fairness = true
 		c.Handoff += int64(gallery.FairPatience(time.Duration(sc.Workload.Poll))) // a waiter that died is waited for

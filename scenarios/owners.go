@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/redis/keyspace"
 )
 
@@ -66,8 +66,8 @@ func (o *owners) of(identity string) string {
 }
 
 // serverEvent turns a change of a lock key into ground truth.
-func (o *owners) serverEvent(c keyspace.Change) checker.Event {
-	s := &checker.ServerEvent{Node: c.Node, Role: c.Role, Key: c.Key, Cause: c.Cause, Command: c.Command, By: c.By}
+func (o *owners) serverEvent(c keyspace.Change) history.Event {
+	s := &history.ServerEvent{Node: c.Node, Role: c.Role, Key: c.Key, Cause: c.Cause, Command: c.Command, By: c.By}
 	before, wasCount := holder(c.Before)
 	after, count := holder(c.After)
 	if after != "" && after != before {
@@ -80,7 +80,7 @@ func (o *owners) serverEvent(c keyspace.Change) checker.Event {
 	s.Holder, s.Count = o.of(after), count
 	s.WasHolder, s.WasCount = o.of(before), wasCount
 	s.TTL, s.WasTTL = ttl(c.After, c.Now), ttl(c.Before, c.Now)
-	return checker.Event{Kind: checker.Server, Lock: o.lock, Server: s}
+	return history.Event{Kind: history.Server, Lock: o.lock, Server: s}
 }
 
 // holder reads a lock key: a string is one hold of the identity it contains, a

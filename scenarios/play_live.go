@@ -10,8 +10,8 @@ import (
 
 	"github.com/Shopify/toxiproxy/v2/stream"
 
-	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/live"
 	"github.com/holdfast-go/holdfast/live/worker"
 	"github.com/holdfast-go/holdfast/redis/keyspace"
@@ -105,7 +105,7 @@ func PlayLive(ctx context.Context, s *Scenario, l *Subject, seed uint64, version
 	if err := run.play(ctx, version); err != nil {
 		return nil, err
 	}
-	return &Played{History: &checker.History{Header: r.header(version), Events: r.rec.events}, Took: r.took, Disturbed: run.late > margin(s.scale)}, nil
+	return &Played{History: &history.History{Header: r.header(version), Events: r.rec.events}, Took: r.took, Disturbed: run.late > margin(s.scale)}, nil
 }
 
 // liveRun is a run in the real world.
@@ -300,7 +300,7 @@ func (l *liveRun) perform(ctx context.Context) {
 func (l *liveRun) mourn(p *live.Process) {
 	<-p.Ended()
 	if err := p.Err(); err != nil {
-		l.rec.add(checker.Event{Kind: checker.Note, F: checker.Panic, Client: p.Name(), Result: &checker.Result{Message: obituary(err, p.Stderr())}})
+		l.rec.add(history.Event{Kind: history.Note, F: history.Panic, Client: p.Name(), Result: &history.Result{Message: obituary(err, p.Stderr())}})
 	}
 }
 
@@ -312,7 +312,7 @@ func (l *liveRun) tellLogs() error {
 	}
 	for _, line := range lines {
 		if line.Text != "" && !line.At.Before(l.rec.start) {
-			l.rec.addAt(checker.Event{Kind: checker.Log, Log: &checker.LogEvent{Server: line.Server, Text: line.Text}}, line.At)
+			l.rec.addAt(history.Event{Kind: history.Log, Log: &history.LogEvent{Server: line.Server, Text: line.Text}}, line.At)
 		}
 	}
 	return nil

@@ -10,8 +10,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/redis/keyspace"
 	"github.com/holdfast-go/holdfast/sim"
 )
@@ -50,7 +50,7 @@ func PlayWatched(s *Scenario, l *Subject, seed uint64, version string, look Watc
 		r.end.Goroutines = nil
 	}
 	r.rec.end(r.end, r.took)
-	h := &checker.History{Header: r.header(version), Events: r.rec.events}
+	h := &history.History{Header: r.header(version), Events: r.rec.events}
 	return &Played{History: h, Took: r.took, Commands: r.commands, Scripts: r.scripts, Seen: r.watch.seen(h)}, nil
 }
 

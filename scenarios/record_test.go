@@ -7,15 +7,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // note is an event that a test knows again.
-func note(text string) checker.Event {
-	return checker.Event{Kind: checker.Log, Log: &checker.LogEvent{Server: "node-1", Text: text}}
+func note(text string) history.Event {
+	return history.Event{Kind: history.Log, Log: &history.LogEvent{Server: "node-1", Text: text}}
 }
 
-func texts(events []checker.Event) []string {
+func texts(events []history.Event) []string {
 	var all []string
 	for _, e := range events {
 		if e.Log != nil {
@@ -40,9 +40,9 @@ func TestLateAccountsComeInTheirPlace(t *testing.T) {
 		r.addAt(note("at 3"), at(3))
 		r.addAt(note("at 7, told later"), at(7))
 		r.crashing("client-1")(nil)
-		r.addAt(checker.Event{Kind: checker.Server, Client: "", Server: &checker.ServerEvent{Node: "node-1", By: "client-1"}}, at(9))
+		r.addAt(history.Event{Kind: history.Server, Client: "", Server: &history.ServerEvent{Node: "node-1", By: "client-1"}}, at(9))
 		r.addAt(note("after the end"), at(40))
-		r.end(checker.EndEvent{}, 30*time.Millisecond)
+		r.end(history.EndEvent{}, 30*time.Millisecond)
 		r.addAt(note("told when it was over"), at(8))
 		if d := cmp.Diff([]string{"before the run", "at 3", "at 7", "at 7, told later", "at 10", "at 10, told later", "after the end"}, texts(r.events)); d != "" {
 			t.Error(d)
@@ -54,7 +54,7 @@ func TestLateAccountsComeInTheirPlace(t *testing.T) {
 			}
 			last = e.Time
 		}
-		if e := r.events[len(r.events)-1]; e.Kind != checker.End || e.Time != int64(40*time.Millisecond) {
+		if e := r.events[len(r.events)-1]; e.Kind != history.End || e.Time != int64(40*time.Millisecond) {
 			t.Errorf("the history ends with %s at %s", e.Kind, time.Duration(e.Time))
 		}
 		if r.events[0].Time != 0 {

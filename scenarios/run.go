@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // Initial is what the stock starts with.
@@ -16,7 +16,7 @@ const Initial = 1000
 
 // Played is a scenario played once.
 type Played struct {
-	History  *checker.History
+	History  *history.History
 	Took     time.Duration // how long it took in the world's time
 	Commands int           // Redis commands that servers executed
 	Scripts  int           // how many of them were scripts
@@ -30,10 +30,10 @@ type Played struct {
 
 // Missed are the planned faults that found nothing to strike, as the history
 // names them.
-func (p *Played) Missed() []checker.PlannedFault {
-	return slices.DeleteFunc(slices.Clone(p.History.Header.Faults), func(f checker.PlannedFault) bool {
-		return slices.ContainsFunc(p.History.Events, func(e checker.Event) bool {
-			return e.Fault != nil && e.Fault.ID == f.ID && e.Fault.Phase == checker.PhaseStart
+func (p *Played) Missed() []history.PlannedFault {
+	return slices.DeleteFunc(slices.Clone(p.History.Header.Faults), func(f history.PlannedFault) bool {
+		return slices.ContainsFunc(p.History.Events, func(e history.Event) bool {
+			return e.Fault != nil && e.Fault.ID == f.ID && e.Fault.Phase == history.PhaseStart
 		})
 	})
 }
@@ -59,7 +59,7 @@ type run struct {
 	watch    *watch // nil when nobody looks
 
 	rec      *recorder
-	end      checker.EndEvent
+	end      history.EndEvent
 	killed   bool // some client process
 	took     time.Duration
 	commands int
@@ -67,12 +67,12 @@ type run struct {
 	err      error
 }
 
-func (r *run) header(version string) checker.Header {
+func (r *run) header(version string) history.Header {
 	s := r.scenario
-	h := checker.Header{
-		Format: checker.Format, Scenario: s.Name, Lock: r.subject.name, World: r.top.World, Seed: r.seed, Version: version,
+	h := history.Header{
+		Format: history.Format, Scenario: s.Name, Lock: r.subject.name, World: r.top.World, Seed: r.seed, Version: version,
 		Claims: r.subject.claims(s), MinGrants: s.Workload.MinGrants,
-		Unwatched: r.subject.ownServers() != nil, Resource: &checker.Resource{Initial: Initial, Fenced: r.subject.fenced},
+		Unwatched: r.subject.ownServers() != nil, Resource: &history.Resource{Initial: Initial, Fenced: r.subject.fenced},
 	}
 	if s.Topology.Latency != defaultLatency {
 		h.Latency = int64(s.Topology.Latency.Max)
@@ -81,7 +81,7 @@ func (r *run) header(version string) checker.Header {
 		h.TimeScale = s.scale
 	}
 	for _, p := range r.timeline.Planned() {
-		h.Faults = append(h.Faults, checker.PlannedFault{ID: p.ID, Fault: p.Fault, Targets: p.Targets, When: p.When})
+		h.Faults = append(h.Faults, history.PlannedFault{ID: p.ID, Fault: p.Fault, Targets: p.Targets, When: p.When})
 	}
 	return h
 }
@@ -90,7 +90,7 @@ func (r *run) header(version string) checker.Header {
 func (r *run) striking() (tell func(faults.Strike)) {
 	fill := r.rec.reserve()
 	return func(e faults.Strike) {
-		fill(checker.Event{Kind: checker.Fault, Fault: &checker.FaultEvent{ID: e.ID, Name: e.Name, Phase: e.Phase, Targets: e.Targets, Detail: e.Detail}})
+		fill(history.Event{Kind: history.Fault, Fault: &history.FaultEvent{ID: e.ID, Name: e.Name, Phase: e.Phase, Targets: e.Targets, Detail: e.Detail}})
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/stacks"
 	"github.com/holdfast-go/holdfast/sim"
 )
@@ -14,7 +15,7 @@ import (
 // State is a simulated run at one moment.
 type State struct {
 	At      time.Duration   `json:"at"`     // since the start of the run
-	Events  []checker.Event `json:"events"` // recorded until then
+	Events  []history.Event `json:"events"` // recorded until then
 	World   sim.State       `json:"world"`
 	Holders []Holder        `json:"holders,omitempty"` // whose the locks are that servers have
 	Clients []ClientState   `json:"clients"`
@@ -37,13 +38,13 @@ type ClientState struct {
 	Paused  bool   `json:"paused,omitempty"`
 	Crashed bool   `json:"crashed,omitempty"`
 	// Doing are its operations that have begun and not returned.
-	Doing []checker.Event `json:"doing,omitempty"`
+	Doing []history.Event `json:"doing,omitempty"`
 	// Believes are the holds that its owners believe to have.
 	Believes []checker.Claim `json:"believes,omitempty"`
 }
 
 // state looks at the run. Nothing may be under way at this moment.
-func (r *run) state(w *sim.World, header checker.Header) State {
+func (r *run) state(w *sim.World, header history.Header) State {
 	s := State{At: time.Since(r.rec.start), World: w.State(), Events: r.rec.soFar(), Goroutines: r.inLock()}
 	lockKey := r.subject.key(r.scenario.Workload.Lock)
 	for _, n := range s.World.Nodes {
@@ -53,8 +54,8 @@ func (r *run) state(w *sim.World, header checker.Header) State {
 			}
 		}
 	}
-	events := append(slices.Clone(s.Events), checker.Event{Time: int64(s.At), Kind: checker.End, End: &checker.EndEvent{CutOff: true}})
-	claims := checker.Claimed(&checker.History{Header: header, Events: events})
+	events := append(slices.Clone(s.Events), history.Event{Time: int64(s.At), Kind: history.End, End: &history.EndEvent{CutOff: true}})
+	claims := checker.Claimed(&history.History{Header: header, Events: events})
 	for i := 1; i <= r.top.Clients; i++ {
 		p := w.Process(fmt.Sprintf("client-%d", i))
 		c := ClientState{Name: p.Name(), Paused: p.Paused(), Crashed: p.Crashed(), Doing: underWay(s.Events, p.Name())}
@@ -69,16 +70,16 @@ func (r *run) state(w *sim.World, header checker.Header) State {
 }
 
 // underWay are the invocations of a client that have not returned.
-func underWay(events []checker.Event, client string) []checker.Event {
-	var open []checker.Event
+func underWay(events []history.Event, client string) []history.Event {
+	var open []history.Event
 	for _, e := range events {
 		if e.Client != client || e.Op == 0 {
 			continue
 		}
-		if e.Kind == checker.Invoke {
+		if e.Kind == history.Invoke {
 			open = append(open, e)
 		} else {
-			open = slices.DeleteFunc(open, func(x checker.Event) bool { return x.Op == e.Op })
+			open = slices.DeleteFunc(open, func(x history.Event) bool { return x.Op == e.Op })
 		}
 	}
 	return open

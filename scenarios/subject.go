@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/live/worker"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/lock/gallery"
@@ -23,7 +23,7 @@ type Subject struct {
 	groups  int  // independent primaries it needs
 	acks    bool // needs a replica to wait for
 	fenced  bool // its token guards the resource
-	claims  func(s *Scenario) checker.Claims
+	claims  func(s *Scenario) history.Claims
 	open    func(e Environment) (Session, error) // nil for one that lives in other processes
 	// checkName says why the lock cannot have a name; nil when it takes any.
 	checkName func(name string) error

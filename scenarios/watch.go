@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/sim"
 )
 
@@ -22,7 +22,7 @@ type Watch struct {
 // Stop is a moment of a run: when an event of its history was recorded, or a
 // time. Everything that happens at that instant of virtual time has happened.
 type Stop struct {
-	Event *checker.Event `json:"event,omitempty"`
+	Event *history.Event `json:"event,omitempty"`
 	At    time.Duration  `json:"at,omitempty"` // since the start of the run; without an Event
 }
 
@@ -30,7 +30,7 @@ type Stop struct {
 type Seen struct {
 	Start    time.Time       `json:"start"`              // what times of the world count from
 	Messages []sim.Message   `json:"messages,omitempty"` // in order of sending
-	Faults   []checker.Event `json:"faults,omitempty"`   // everything that faults did
+	Faults   []history.Event `json:"faults,omitempty"`   // everything that faults did
 	State    *State          `json:"state,omitempty"`    // nil when the moment never came
 }
 
@@ -62,7 +62,7 @@ func newWatch(o Watch) *watch {
 	return w
 }
 
-func encoded(e checker.Event) []byte {
+func encoded(e history.Event) []byte {
 	b, err := json.Marshal(e)
 	if err != nil {
 		panic("scenarios: encode event: " + err.Error()) // numbers and strings: cannot happen
@@ -117,7 +117,7 @@ func (w *watch) begin(r *run, state func() State) {
 func (w *watch) reach() { w.once.Do(func() { close(w.reached) }) }
 
 // recorded notices the event to stop at.
-func (w *watch) recorded(e checker.Event) {
+func (w *watch) recorded(e history.Event) {
 	if e.Time == w.Stop.Event.Time && bytes.Equal(encoded(e), w.want) {
 		w.reach()
 	}
@@ -133,7 +133,7 @@ func (w *watch) end() {
 }
 
 // seen is what there was to see in a run with a history, nil when nobody looked.
-func (w *watch) seen(h *checker.History) *Seen {
+func (w *watch) seen(h *history.History) *Seen {
 	if w == nil {
 		return nil
 	}
@@ -145,7 +145,7 @@ func (w *watch) seen(h *checker.History) *Seen {
 		slices.SortFunc(s.Messages, sim.ByTime)
 	}
 	for _, e := range h.Events {
-		if e.Kind == checker.Fault {
+		if e.Kind == history.Fault {
 			s.Faults = append(s.Faults, e)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/sim"
 )
@@ -57,7 +57,7 @@ func TestLookingChangesNoHistory(t *testing.T) {
 }
 
 // stoppedAt checks that a run was looked at when an event had been recorded.
-func stoppedAt(t *testing.T, p *scenarios.Played, events []checker.Event, i int) {
+func stoppedAt(t *testing.T, p *scenarios.Played, events []history.Event, i int) {
 	t.Helper()
 	state := p.Seen.State
 	if state == nil {
@@ -112,7 +112,7 @@ func TestStateAtATime(t *testing.T) {
 	if !c.Paused || len(c.Believes) != 1 || c.Believes[0].Owner != "client-1/1" {
 		t.Errorf("client-1: %+v, want it paused and believing that it holds the lock", c)
 	}
-	if doing := s.Clients[1].Doing; len(doing) != 1 || doing[0].F != checker.Acquire {
+	if doing := s.Clients[1].Doing; len(doing) != 1 || doing[0].F != history.Acquire {
 		t.Errorf("client-2 does %+v, want an acquire", doing)
 	}
 	if len(s.Holders) == 0 || s.Holders[0].Owner != "client-1/1" {

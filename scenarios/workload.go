@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/stacks"
 	"github.com/holdfast-go/holdfast/lock"
 )
@@ -103,7 +103,7 @@ func (c *client) close() error {
 // shutdown closes the lock handle in the middle of work.
 func (c *client) shutdown() {
 	c.closeSession()
-	c.rec.add(checker.Event{Kind: checker.Note, F: checker.Closed, Client: c.proc.Name()})
+	c.rec.add(history.Event{Kind: history.Note, F: history.Closed, Client: c.proc.Name()})
 }
 
 // run plays all critical sections. It returns early when the process crashes
@@ -111,8 +111,8 @@ func (c *client) shutdown() {
 func (c *client) run(ctx context.Context) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.rec.add(checker.Event{Kind: checker.Note, F: checker.Panic, Client: c.proc.Name(), Owner: c.owner,
-				Result: &checker.Result{Message: fmt.Sprintf("%v\n%s", p, stacks.Plain(strings.TrimRight(string(debug.Stack()), "\n")))}})
+			c.rec.add(history.Event{Kind: history.Note, F: history.Panic, Client: c.proc.Name(), Owner: c.owner,
+				Result: &history.Result{Message: fmt.Sprintf("%v\n%s", p, stacks.Plain(strings.TrimRight(string(debug.Stack()), "\n")))}})
 		}
 	}()
 	c.newOwner()
@@ -198,9 +198,9 @@ const (
 func (c *client) giveBack(ctx context.Context, held int) bool {
 	for end := time.Now().Add(askFor); ; {
 		switch kind := c.release(ctx, held > 1); {
-		case kind == checker.OK:
+		case kind == history.OK:
 			return c.proc.Gate()
-		case kind != checker.Info || held == 1 || !time.Now().Before(end):
+		case kind != history.Info || held == 1 || !time.Now().Before(end):
 			return false
 		}
 		stop := c.listen(c.loss)
@@ -218,12 +218,12 @@ func (c *client) giveBack(ctx context.Context, held int) bool {
 func (c *client) acquire(ctx context.Context, explicit time.Duration) (g lock.Grant, ok bool) {
 	if c.waits {
 		g, kind := c.try(ctx, explicit, time.Duration(c.work.Wait))
-		return g, kind == checker.OK
+		return g, kind == history.OK
 	}
 	for end := time.Now().Add(time.Duration(c.work.Wait)); ; {
 		g, kind := c.try(ctx, explicit, 0)
-		if kind != checker.Fail || ctx.Err() != nil || !c.proc.Gate() || !time.Now().Add(c.poll).Before(end) {
-			return g, kind == checker.OK
+		if kind != history.Fail || ctx.Err() != nil || !c.proc.Gate() || !time.Now().Add(c.poll).Before(end) {
+			return g, kind == history.OK
 		}
 		c.sleep(ctx, c.poll+time.Duration(c.rng.Int64N(int64(time.Millisecond))))
 		if ctx.Err() != nil || !c.proc.Gate() {
@@ -233,12 +233,12 @@ func (c *client) acquire(ctx context.Context, explicit time.Duration) (g lock.Gr
 }
 
 // gone is how an operation ends of a process that is not there any more.
-const gone checker.Kind = ""
+const gone history.Kind = ""
 
 // try is one acquire, and how it ended.
-func (c *client) try(ctx context.Context, explicit, wait time.Duration) (lock.Grant, checker.Kind) {
+func (c *client) try(ctx context.Context, explicit, wait time.Duration) (lock.Grant, history.Kind) {
 	opts := []lock.AcquireOption{lock.Wait(wait)}
-	args := &checker.Args{Wait: int64(wait)}
+	args := &history.Args{Wait: int64(wait)}
 	if c.lease {
 		args.Lease, args.Renewed = int64(c.work.Lease), c.renewed
 		if explicit > 0 {
@@ -248,7 +248,7 @@ func (c *client) try(ctx context.Context, explicit, wait time.Duration) (lock.Gr
 	}
 	ctx, done := c.proc.Begin(ctx, "acquire")
 	defer done()
-	op, ok := c.begin(checker.Acquire, "acquire", args)
+	op, ok := c.begin(history.Acquire, "acquire", args)
 	if !ok {
 		return lock.Grant{}, gone
 	}
@@ -266,26 +266,26 @@ func (c *client) try(ctx context.Context, explicit, wait time.Duration) (lock.Gr
 	moment := faults.Moment{Name: faults.Granted, Client: c.proc.Name(), Op: "acquire"}
 	if err != nil {
 		kind, class := classify(err)
-		c.rec.finish(op, kind, checker.Result{Error: class, Message: err.Error()})
+		c.rec.finish(op, kind, history.Result{Error: class, Message: err.Error()})
 		moment.Name = faults.Refused
 		c.announce(moment)
-		c.unclear = c.unclear || kind == checker.Info
+		c.unclear = c.unclear || kind == history.Info
 		return g, kind
 	}
-	c.rec.finish(op, checker.OK, checker.Result{Count: g.Count, Token: g.Token})
+	c.rec.finish(op, history.OK, history.Result{Count: g.Count, Token: g.Token})
 	c.announce(moment)
 	if !c.proc.Gate() {
 		return g, gone
 	}
-	return g, checker.OK
+	return g, history.OK
 }
 
 // release gives one hold back, and returns how that ended. Whoever keeps outer
 // holds meanwhile wants to know when they are lost.
-func (c *client) release(ctx context.Context, outer bool) checker.Kind {
+func (c *client) release(ctx context.Context, outer bool) history.Kind {
 	ctx, done := c.proc.Begin(ctx, "release")
 	defer done()
-	op, ok := c.begin(checker.Release, "release", nil)
+	op, ok := c.begin(history.Release, "release", nil)
 	if !ok {
 		return gone
 	}
@@ -299,26 +299,26 @@ func (c *client) release(ctx context.Context, outer bool) checker.Kind {
 	if outer {
 		c.loss.heard()
 	}
-	kind, class := checker.OK, ""
+	kind, class := history.OK, ""
 	if err == nil {
-		c.rec.finish(op, checker.OK, checker.Result{Count: left})
+		c.rec.finish(op, history.OK, history.Result{Count: left})
 	} else {
 		kind, class = classify(err)
-		c.rec.finish(op, kind, checker.Result{Error: class, Message: err.Error()})
+		c.rec.finish(op, kind, history.Result{Error: class, Message: err.Error()})
 	}
 	c.announce(faults.Moment{Name: faults.Released, Client: c.proc.Name(), Op: "release"})
-	c.unclear = c.unclear || kind == checker.Info
+	c.unclear = c.unclear || kind == history.Info
 	return kind
 }
 
 // begin announces and records that an operation starts; false means that the
 // process is gone.
-func (c *client) begin(f checker.Func, op string, a *checker.Args) (checker.Event, bool) {
+func (c *client) begin(f history.Func, op string, a *history.Args) (history.Event, bool) {
 	c.announce(faults.Moment{Name: faults.Invoked, Client: c.proc.Name(), Op: op})
 	if !c.proc.Gate() {
-		return checker.Event{}, false
+		return history.Event{}, false
 	}
-	return c.rec.invoke(checker.Event{F: f, Client: c.proc.Name(), Owner: c.owner, Lock: c.work.Lock}, a), true
+	return c.rec.invoke(history.Event{F: f, Client: c.proc.Name(), Owner: c.owner, Lock: c.work.Lock}, a), true
 }
 
 // settler is a locker in another process, which may know of a loss already
@@ -348,20 +348,20 @@ func (c *client) think(ctx context.Context) (heeded bool) {
 }
 
 func (c *client) readStock(ctx context.Context) (int64, bool) {
-	op := c.rec.invoke(checker.Event{F: checker.Read, Client: c.proc.Name(), Owner: c.owner, Lock: c.work.Lock}, nil)
+	op := c.rec.invoke(history.Event{F: history.Read, Client: c.proc.Name(), Owner: c.owner, Lock: c.work.Lock}, nil)
 	c.sleep(ctx, c.hop())
 	v := c.stock.read()
 	c.sleep(ctx, c.hop())
 	if !c.proc.Gate() {
 		return 0, false
 	}
-	c.rec.finish(op, checker.OK, checker.Result{Value: v})
+	c.rec.finish(op, history.OK, history.Result{Value: v})
 	return v, true
 }
 
 func (c *client) writeStock(ctx context.Context, base int64, token uint64) {
-	op := c.rec.invoke(checker.Event{F: checker.Write, Client: c.proc.Name(), Owner: c.owner, Lock: c.work.Lock},
-		&checker.Args{Value: base - 1, Base: base, Token: token})
+	op := c.rec.invoke(history.Event{F: history.Write, Client: c.proc.Name(), Owner: c.owner, Lock: c.work.Lock},
+		&history.Args{Value: base - 1, Base: base, Token: token})
 	c.sleep(ctx, c.hop())
 	if c.proc.Crashed() {
 		return
@@ -372,10 +372,10 @@ func (c *client) writeStock(ctx context.Context, base int64, token uint64) {
 		return
 	}
 	if !ok {
-		c.rec.finish(op, checker.Fail, checker.Result{Value: was, Error: checker.ErrStale, Message: "a newer token was seen"})
+		c.rec.finish(op, history.Fail, history.Result{Value: was, Error: history.ErrStale, Message: "a newer token was seen"})
 		return
 	}
-	c.rec.finish(op, checker.OK, checker.Result{Value: was})
+	c.rec.finish(op, history.OK, history.Result{Value: was})
 }
 
 // hop is the time of one message to or from the resource.
@@ -396,21 +396,21 @@ func (c *client) sleep(ctx context.Context, d time.Duration) {
 
 // classify maps an error of the lock to how the operation ended and to its
 // one error class.
-func classify(err error) (checker.Kind, string) {
+func classify(err error) (history.Kind, string) {
 	switch {
 	case errors.Is(err, lock.ErrUnknown):
-		return checker.Info, checker.ErrUnknown
+		return history.Info, history.ErrUnknown
 	case errors.Is(err, lock.ErrAcks):
-		return checker.Fail, checker.ErrAcks
+		return history.Fail, history.ErrAcks
 	case errors.Is(err, lock.ErrLost):
-		return checker.Fail, checker.ErrLost
+		return history.Fail, history.ErrLost
 	case errors.Is(err, lock.ErrNotHeld):
-		return checker.Fail, checker.ErrNotHeld
+		return history.Fail, history.ErrNotHeld
 	case errors.Is(err, lock.ErrBusy):
-		return checker.Fail, checker.ErrBusy
+		return history.Fail, history.ErrBusy
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, lock.ErrClosed):
-		return checker.Fail, checker.ErrCanceled
+		return history.Fail, history.ErrCanceled
 	default:
-		return checker.Info, checker.ErrOther
+		return history.Info, history.ErrOther
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/shrink"
 )
@@ -67,7 +68,7 @@ func play(t *testing.T, s *scenarios.Scenario, l *scenarios.Subject, seed uint64
 		t.Error(err)
 	}
 	for _, e := range p.History.Events {
-		if e.Kind == checker.Invoke {
+		if e.Kind == history.Invoke {
 			o.Ops++
 		}
 	}

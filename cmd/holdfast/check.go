@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/rundir"
 )
 
@@ -137,7 +138,7 @@ func checkHistories(c *cobra.Command, args []string, f checkFlags) error {
 
 // badHistoryHint says what to do about a history that cannot be judged.
 func badHistoryHint(err error) string {
-	var invalid *checker.InvalidError
+	var invalid *history.InvalidError
 	var damaged *rundir.DamagedError
 	switch {
 	case errors.As(err, &invalid) && invalid.CutOff:
@@ -154,22 +155,22 @@ func badHistoryHint(err error) string {
 	return ""
 }
 
-func openHistory(path string, f checkFlags, c *cobra.Command) (*checker.History, error) {
-	decode := checker.Decode
+func openHistory(path string, f checkFlags, c *cobra.Command) (*history.History, error) {
+	decode := history.Decode
 	if f.cutOff {
-		decode = checker.DecodeCutOff
+		decode = history.DecodeCutOff
 	}
 	if path != "-" {
 		return readHistory(c.Context(), path, decode, c.ErrOrStderr())
 	}
 	bar := newReading(c.ErrOrStderr(), -1)
 	defer bar.done()
-	return unlessInterrupted(c.Context(), func() (*checker.History, error) {
+	return unlessInterrupted(c.Context(), func() (*history.History, error) {
 		return rundir.Decode("stdin", decode, bar.of(c.InOrStdin()))
 	})
 }
 
-func judgeWithBar(ctx context.Context, h *checker.History, f checkFlags, stderr io.Writer) (checker.Report, error) {
+func judgeWithBar(ctx context.Context, h *history.History, f checkFlags, stderr io.Writer) (checker.Report, error) {
 	bar := newJudging(stderr, len(checker.Properties()))
 	defer bar.done()
 	return unlessInterrupted(ctx, func() (checker.Report, error) {
@@ -187,7 +188,7 @@ func printDisagreement(w io.Writer, name string, e *checker.DisagreementError) {
 	}
 	if e.Minimal != nil {
 		fmt.Fprintln(w, "the same as a history:")
-		checker.Encode(w, e.Minimal)
+		history.Encode(w, e.Minimal)
 	}
 }
 
@@ -200,7 +201,7 @@ func worse(a, b int) int {
 }
 
 // printVerdicts prints what was judged and returns the exit code for it.
-func printVerdicts(w io.Writer, path string, h *checker.History, judged checker.Report) int {
+func printVerdicts(w io.Writer, path string, h *history.History, judged checker.Report) int {
 	code := exitOK
 	fmt.Fprintf(w, "%s: %s with %s, seed %d, %s world%s\n", path, h.Header.Scenario, h.Header.Lock, h.Header.Seed, h.Header.World, whereCutOff(h))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -227,7 +228,7 @@ func printVerdicts(w io.Writer, path string, h *checker.History, judged checker.
 }
 
 // whereCutOff says in words that a history was cut off.
-func whereCutOff(h *checker.History) string {
+func whereCutOff(h *history.History) string {
 	last := h.Events[len(h.Events)-1] // every history that was judged has its end
 	if !last.End.CutOff {
 		return ""
@@ -235,7 +236,7 @@ func whereCutOff(h *checker.History) string {
 	return fmt.Sprintf(", cut off at %.3f s", float64(last.Time)/float64(time.Second))
 }
 
-func drawPicture(path string, h *checker.History) error {
+func drawPicture(path string, h *history.History) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return fmt.Errorf("write picture: %w", err)

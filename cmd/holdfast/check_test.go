@@ -15,37 +15,38 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/rundir"
 )
 
 // longHistory is what 20 clients do that take a right lock in turns, each
 // asking for it while the one before has it.
-func longHistory(ops int) *checker.History {
-	h := &checker.History{Header: checker.Header{
-		Format: checker.Format, Scenario: "long", Lock: "simulated", World: "sim", Seed: 1, Version: "test",
-		Claims: checker.Claims{Lease: true, Quorum: 1, Nodes: 1, Handoff: 1e9},
+func longHistory(ops int) *history.History {
+	h := &history.History{Header: history.Header{
+		Format: history.Format, Scenario: "long", Lock: "simulated", World: "sim", Seed: 1, Version: "test",
+		Claims: history.Claims{Lease: true, Quorum: 1, Nodes: 1, Handoff: 1e9},
 	}}
 	const turn = 1e6
 	for i := range int64(ops / 2) {
 		client := fmt.Sprintf("client-%d", 1+i%20)
-		event := func(t int64, kind checker.Kind, op int64, f checker.Func) *checker.Event {
-			h.Events = append(h.Events, checker.Event{Time: t, Kind: kind, Op: op, F: f, Client: client, Owner: client + "/1", Lock: "stock"})
+		event := func(t int64, kind history.Kind, op int64, f history.Func) *history.Event {
+			h.Events = append(h.Events, history.Event{Time: t, Kind: kind, Op: op, F: f, Client: client, Owner: client + "/1", Lock: "stock"})
 			return &h.Events[len(h.Events)-1]
 		}
-		server := func(t int64, s checker.ServerEvent) {
+		server := func(t int64, s history.ServerEvent) {
 			s.Node, s.Role, s.Key, s.Cause, s.Command, s.By = "node-1", "primary", "stock", "command", "EVALSHA", client
-			h.Events = append(h.Events, checker.Event{Time: t, Kind: checker.Server, Lock: "stock", Server: &s})
+			h.Events = append(h.Events, history.Event{Time: t, Kind: history.Server, Lock: "stock", Server: &s})
 		}
 		t := i * turn
-		event(t, checker.Invoke, 2*i+1, checker.Acquire).Args = &checker.Args{Lease: 1e9, Wait: 1e9}
-		server(t+100, checker.ServerEvent{Holder: client + "/1", Count: 1, TTL: 1e9})
-		event(t+200, checker.OK, 2*i+1, checker.Acquire).Result = &checker.Result{Count: 1}
-		event(t+turn/2, checker.Invoke, 2*i+2, checker.Release)
-		server(t+turn/2+100, checker.ServerEvent{WasHolder: client + "/1", WasCount: 1, WasTTL: 1e9 - turn/2})
-		event(t+turn/2+200, checker.OK, 2*i+2, checker.Release)
+		event(t, history.Invoke, 2*i+1, history.Acquire).Args = &history.Args{Lease: 1e9, Wait: 1e9}
+		server(t+100, history.ServerEvent{Holder: client + "/1", Count: 1, TTL: 1e9})
+		event(t+200, history.OK, 2*i+1, history.Acquire).Result = &history.Result{Count: 1}
+		event(t+turn/2, history.Invoke, 2*i+2, history.Release)
+		server(t+turn/2+100, history.ServerEvent{WasHolder: client + "/1", WasCount: 1, WasTTL: 1e9 - turn/2})
+		event(t+turn/2+200, history.OK, 2*i+2, history.Release)
 	}
 	last := h.Events[len(h.Events)-1].Time
-	h.Events = append(h.Events, checker.Event{Time: last, Kind: checker.End, End: &checker.EndEvent{}})
+	h.Events = append(h.Events, history.Event{Time: last, Kind: history.End, End: &history.EndEvent{}})
 	return h
 }
 
@@ -58,10 +59,10 @@ func scriptLongHistory(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	if strings.HasSuffix(args[0], ".gz") {
 		z := gzip.NewWriter(f)
-		ts.Check(errors.Join(checker.Encode(z, longHistory(ops)), z.Close(), f.Close()))
+		ts.Check(errors.Join(history.Encode(z, longHistory(ops)), z.Close(), f.Close()))
 		return
 	}
-	ts.Check(errors.Join(checker.Encode(f, longHistory(ops)), f.Close()))
+	ts.Check(errors.Join(history.Encode(f, longHistory(ops)), f.Close()))
 }
 
 // scriptCut is cut FILE TO: the first half of a file.
@@ -75,14 +76,14 @@ func scriptCut(ts *testscript.TestScript, _ bool, args []string) {
 // smallest history that shows it is printed.
 func TestDisagreementIsADefect(t *testing.T) {
 	h := longHistory(2)
-	judgeHistory = func(*checker.History, checker.Options) (checker.Report, error) {
+	judgeHistory = func(*history.History, checker.Options) (checker.Report, error) {
 		return checker.Report{Verdicts: map[checker.Property]checker.Verdict{checker.Linearizable: {Outcome: checker.Unknown, Reason: "the judges disagree"}}},
 			&checker.DisagreementError{Lock: "stock", Fast: checker.Good, Porcupine: checker.Violated, Listing: []string{"client-1/1: acquire, count 1"}, Minimal: h}
 	}
 	defer func() { judgeHistory = checker.Judge }()
 	path := filepath.Join(t.TempDir(), "h.jsonl")
 	var file bytes.Buffer
-	if err := checker.Encode(&file, h); err != nil {
+	if err := history.Encode(&file, h); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(path, file.Bytes(), 0o644); err != nil {
@@ -110,7 +111,7 @@ func TestDisagreementIsADefect(t *testing.T) {
 // A reader that fails for another reason than damage is not called damaged.
 func TestReadErrorIsItself(t *testing.T) {
 	broken := errors.New("the disk is gone")
-	_, err := rundir.Decode("h", checker.Decode, io.MultiReader(strings.NewReader("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"), &failing{broken}))
+	_, err := rundir.Decode("h", history.Decode, io.MultiReader(strings.NewReader("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"), &failing{broken}))
 	var damaged *rundir.DamagedError
 	if !errors.Is(err, broken) || errors.As(err, &damaged) {
 		t.Errorf("got %v", err)

@@ -5,35 +5,35 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // inWords is an event of a history in a line, without its time.
-func inWords(e checker.Event) string {
+func inWords(e history.Event) string {
 	switch e.Kind {
-	case checker.Invoke:
+	case history.Invoke:
 		return fmt.Sprintf("%s calls %s%s", e.Owner, opName(e), argsInWords(e.Args))
-	case checker.OK:
+	case history.OK:
 		return fmt.Sprintf("%s: %s returned%s", e.Owner, opName(e), resultInWords(e))
-	case checker.Fail:
+	case history.Fail:
 		return fmt.Sprintf("%s: %s failed: %s", e.Owner, opName(e), errorInWords(e.Result))
-	case checker.Info:
+	case history.Info:
 		return fmt.Sprintf("%s: nobody knows whether %s happened: %s", e.Owner, opName(e), errorInWords(e.Result))
-	case checker.Note:
+	case history.Note:
 		return noteInWords(e)
-	case checker.Fault:
+	case history.Fault:
 		return faultInWords(e.Fault)
-	case checker.Server:
+	case history.Server:
 		return serverInWords(e.Server)
-	case checker.Log:
+	case history.Log:
 		return e.Log.Server + " says: " + e.Log.Text
 	}
 	return "the run is over"
 }
 
-func opName(e checker.Event) string { return fmt.Sprintf("%s (op %d)", e.F, e.Op) }
+func opName(e history.Event) string { return fmt.Sprintf("%s (op %d)", e.F, e.Op) }
 
-func argsInWords(a *checker.Args) string {
+func argsInWords(a *history.Args) string {
 	var all []string
 	if a == nil {
 		return ""
@@ -60,17 +60,17 @@ func argsInWords(a *checker.Args) string {
 	return ": " + strings.Join(all, ", ")
 }
 
-func resultInWords(e checker.Event) string {
+func resultInWords(e history.Event) string {
 	if e.Result == nil {
 		return ""
 	}
 	text := ""
 	switch e.F {
-	case checker.Acquire, checker.Release, checker.Inspect:
+	case history.Acquire, history.Release, history.Inspect:
 		text = fmt.Sprintf(": it holds %s %s", e.Lock, times(e.Result.Count))
-	case checker.Read:
+	case history.Read:
 		text = fmt.Sprintf(": it read %d", e.Result.Value)
-	case checker.Write:
+	case history.Write:
 		text = fmt.Sprintf(": it replaced %d", e.Result.Value)
 	}
 	if e.Result.Token != 0 {
@@ -89,7 +89,7 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-func errorInWords(r *checker.Result) string {
+func errorInWords(r *history.Result) string {
 	if r == nil {
 		return "no reason given"
 	}
@@ -97,23 +97,23 @@ func errorInWords(r *checker.Result) string {
 	return fmt.Sprintf("%s (%s)", r.Error, first)
 }
 
-func noteInWords(e checker.Event) string {
+func noteInWords(e history.Event) string {
 	switch e.F {
-	case checker.Lost:
+	case history.Lost:
 		return fmt.Sprintf("%s learns that its hold of %s is lost", e.Owner, e.Lock)
-	case checker.Crashed:
+	case history.Crashed:
 		return e.Client + " has crashed"
-	case checker.Closed:
+	case history.Closed:
 		return e.Client + " has closed its lock handle"
 	}
 	return fmt.Sprintf("%s: %s", e.Client, e.F)
 }
 
 // faultName is a fault with its number, "failover (fault 2)".
-func faultName(f *checker.FaultEvent) string { return fmt.Sprintf("%s (fault %d)", f.Name, f.ID) }
+func faultName(f *history.FaultEvent) string { return fmt.Sprintf("%s (fault %d)", f.Name, f.ID) }
 
-func faultInWords(f *checker.FaultEvent) string {
-	what := map[string]string{checker.PhaseStart: "strikes", checker.PhaseEnd: "ends", checker.PhaseFailed: "failed"}[f.Phase]
+func faultInWords(f *history.FaultEvent) string {
+	what := map[string]string{history.PhaseStart: "strikes", history.PhaseEnd: "ends", history.PhaseFailed: "failed"}[f.Phase]
 	text := faultName(f) + " " + what
 	if f.Detail != "" {
 		return text + ": " + f.Detail
@@ -124,7 +124,7 @@ func faultInWords(f *checker.FaultEvent) string {
 	return text
 }
 
-func serverInWords(s *checker.ServerEvent) string {
+func serverInWords(s *history.ServerEvent) string {
 	why := map[string]string{
 		"command": s.Command + " of " + s.By, "expiry": "its time was over", "replication": "replicated", "fault": "a fault", "restart": "a restart",
 	}[s.Cause]

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -65,7 +65,7 @@ func drawnFor(j job) (*scenarios.Subject, *scenarios.Scenario, []byte, error) {
 
 // observe plays and judges a run, and says what it has shown, and which faults
 // found nothing to strike.
-func observe(run *reports.Run, s *scenarios.Scenario, l *scenarios.Subject, still *standstill) (seen explore.Seen, missed []checker.PlannedFault, err error) {
+func observe(run *reports.Run, s *scenarios.Scenario, l *scenarios.Subject, still *standstill) (seen explore.Seen, missed []history.PlannedFault, err error) {
 	var p *scenarios.Played
 	still.play(func() { p, err = scenarios.Play(s, l, run.Seed, version) })
 	if err != nil {

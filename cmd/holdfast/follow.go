@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/rundir"
 )
 
@@ -57,7 +58,7 @@ func follow(ctx context.Context, path string, stdin io.Reader, stdout io.Writer)
 	defer stop()
 	// Reading may block for as long as the run is silent.
 	done := make(chan error, 1)
-	events := make(chan checker.Event)
+	events := make(chan history.Event)
 	go func() { done <- decodeInto(ctx, in, w, events) }()
 	for {
 		select {
@@ -70,7 +71,7 @@ func follow(ctx context.Context, path string, stdin io.Reader, stdout io.Writer)
 			if v.Outcome == checker.Violated {
 				return w.print(v)
 			}
-			if e.Kind == checker.End {
+			if e.Kind == history.End {
 				v, err := w.online.Close()
 				if err != nil {
 					return w.invalid(err)
@@ -90,12 +91,12 @@ func follow(ctx context.Context, path string, stdin io.Reader, stdout io.Writer)
 
 // decodeInto sends the events of a history until it ends or cannot be read
 // further, which is always an error: the End event is the last that is wanted.
-func decodeInto(ctx context.Context, in io.Reader, w *watcher, events chan<- checker.Event) error {
+func decodeInto(ctx context.Context, in io.Reader, w *watcher, events chan<- history.Event) error {
 	buffered := bufio.NewReader(in)
 	if rundir.Gzipped(buffered) {
 		return errGzipped // its end would wait for more, and keep what was read last
 	}
-	d, err := checker.NewDecoder(buffered)
+	d, err := history.NewDecoder(buffered)
 	if err != nil {
 		return err
 	}
@@ -121,14 +122,14 @@ func decodeInto(ctx context.Context, in io.Reader, w *watcher, events chan<- che
 type watcher struct {
 	path   string
 	out    io.Writer
-	header checker.Header
+	header history.Header
 	online *checker.Online
 	events int
 	last   int64
 }
 
 func (w *watcher) invalid(err error) error {
-	var invalid *checker.InvalidError
+	var invalid *history.InvalidError
 	switch {
 	case errors.As(err, &invalid) && invalid.CutOff:
 		return badInput(fmt.Errorf("%s: %w", w.path, err), "its recording was cut off; without --follow, holdfast check --cut-off judges what there is")

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 const (
@@ -77,7 +78,7 @@ func TestCheckInterrupted(t *testing.T) {
 			ctx, interrupt := context.WithCancel(t.Context())
 			defer interrupt()
 			in, said := io.Pipe()
-			judgeHistory = func(*checker.History, checker.Options) (checker.Report, error) {
+			judgeHistory = func(*history.History, checker.Options) (checker.Report, error) {
 				interrupt()
 				<-judging
 				return checker.Report{}, nil

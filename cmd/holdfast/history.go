@@ -7,23 +7,23 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/rundir"
 )
 
 // decoder is checker.Decode, or checker.DecodeCutOff.
-type decoder func(io.Reader) (*checker.History, error)
+type decoder func(io.Reader) (*history.History, error)
 
 // readHistory reads a stored history, gzipped or not. A bar on stderr shows
 // how far it is.
-func readHistory(ctx context.Context, path string, decode decoder, stderr io.Writer) (*checker.History, error) {
+func readHistory(ctx context.Context, path string, decode decoder, stderr io.Writer) (*history.History, error) {
 	f, size, err := openInput(ctx, path)
 	if err != nil {
 		return nil, err
 	}
 	bar := newReading(stderr, size)
 	defer bar.done()
-	return unlessInterrupted(ctx, func() (*checker.History, error) {
+	return unlessInterrupted(ctx, func() (*history.History, error) {
 		defer f.Close()
 		return rundir.Decode(path, decode, bar.of(f))
 	})

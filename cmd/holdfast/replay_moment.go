@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -52,7 +52,7 @@ func parseMoment(s string) (moment, error) {
 
 // in finds the moment in the stored history of a run, and says in words which
 // it is. An operation stands for its return, or its call if it never returned.
-func (m moment) in(h *checker.History) (stop scenarios.Stop, words string, err error) {
+func (m moment) in(h *history.History) (stop scenarios.Stop, words string, err error) {
 	last := h.Events[len(h.Events)-1]
 	i := -1
 	switch {
@@ -77,13 +77,13 @@ func (m moment) in(h *checker.History) (stop scenarios.Stop, words string, err e
 		return scenarios.Stop{At: m.at}, "at " + m.at.String(), nil
 	}
 	e := h.Events[i]
-	if e.Kind == checker.End {
+	if e.Kind == history.End {
 		return stop, "", usage(fmt.Sprintf("line %d is the end of the run: nothing is left to look at", i+2), "stop at an earlier line")
 	}
 	return scenarios.Stop{Event: &e}, fmt.Sprintf("at line %d", i+2), nil
 }
 
-func lastOp(h *checker.History) (last int64) {
+func lastOp(h *history.History) (last int64) {
 	for _, e := range h.Events {
 		last = max(last, e.Op)
 	}

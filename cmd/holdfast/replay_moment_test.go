@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 func TestParseMoment(t *testing.T) {
@@ -34,11 +34,11 @@ func TestParseMoment(t *testing.T) {
 }
 
 func TestMomentInAHistory(t *testing.T) {
-	h := &checker.History{Events: []checker.Event{
-		{Time: 1, Kind: checker.Invoke, Op: 1, F: checker.Acquire},
-		{Time: 2, Kind: checker.OK, Op: 1, F: checker.Acquire},
-		{Time: 3, Kind: checker.Invoke, Op: 2, F: checker.Acquire},
-		{Time: 9, Kind: checker.End, End: &checker.EndEvent{}},
+	h := &history.History{Events: []history.Event{
+		{Time: 1, Kind: history.Invoke, Op: 1, F: history.Acquire},
+		{Time: 2, Kind: history.OK, Op: 1, F: history.Acquire},
+		{Time: 3, Kind: history.Invoke, Op: 2, F: history.Acquire},
+		{Time: 9, Kind: history.End, End: &history.EndEvent{}},
 	}}
 	for in, want := range map[string]string{
 		"op 1": "at line 3", "op 2": "at line 4", "2": "at line 2", "5ns": "at 5ns",

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -33,7 +33,7 @@ type replayed struct {
 	scenarios.Seen
 
 	words  string           // where it stopped
-	stored *checker.History // the history as it is in the run directory
+	stored *history.History // the history as it is in the run directory
 	hash   string
 }
 
@@ -62,7 +62,7 @@ func (f replayFlags) look(ctx context.Context, dir rundir.Dir, j job, run report
 	if run.History == "" {
 		return badInput(fmt.Errorf("the history of %s with %s was not stored", run.Scenario, run.Lock), "holdfast run stores it")
 	}
-	stored, err := readHistory(ctx, dir.File(filepath.FromSlash(run.History)), checker.Decode, stderr)
+	stored, err := readHistory(ctx, dir.File(filepath.FromSlash(run.History)), history.Decode, stderr)
 	if err != nil {
 		return badInput(err)
 	}
@@ -126,7 +126,7 @@ func (r *replayed) compare(storedHash string) {
 	r.Difference = fmt.Sprintf("lines 2 to %d are the same, something after them is not", len(r.State.Events)+1)
 }
 
-func sameEvent(a, b checker.Event) bool {
+func sameEvent(a, b history.Event) bool {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)
 	return errX == nil && errY == nil && bytes.Equal(x, y)

@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/sim"
 )
 
@@ -124,7 +124,7 @@ func hindered(toxic string) string {
 func (r *replayed) by(t time.Time) string {
 	var names []string
 	for _, e := range r.Faults {
-		if e.Fault.Phase != checker.PhaseFailed && e.Time == int64(t.Sub(r.Start)) {
+		if e.Fault.Phase != history.PhaseFailed && e.Time == int64(t.Sub(r.Start)) {
 			names = append(names, faultName(e.Fault))
 		}
 	}

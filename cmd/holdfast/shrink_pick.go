@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -67,13 +68,13 @@ func variationsOf(dir string) (all []shown, err error) {
 	return all, nil
 }
 
-func readRun(path string) (*checker.History, error) {
+func readRun(path string) (*history.History, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return rundir.Decode(path, checker.Decode, f)
+	return rundir.Decode(path, history.Decode, f)
 }
 
 // choose picks the run to shrink, and its violation: among those that the

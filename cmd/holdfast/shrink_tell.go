@@ -16,6 +16,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -140,7 +141,7 @@ func (p *shrinking) story(ctx context.Context, res *shrunk, s *scenarios.Scenari
 	doc := reports.Document{
 		Results:   reports.Results{Schema: reports.Schema, Version: version, Runs: []reports.Run{a.Run}},
 		About:     []reports.About{{Name: s.Name, Title: s.Title, Story: s.Story}},
-		Histories: func(reports.Run) (*checker.History, error) { return readRun(path) },
+		Histories: func(reports.Run) (*history.History, error) { return readRun(path) },
 	}
 	var b bytes.Buffer
 	if err := reports.Text(&b, doc); err != nil {

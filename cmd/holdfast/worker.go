@@ -12,8 +12,8 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -165,7 +165,7 @@ func play(j job, still *standstill) (a answer) {
 
 // judge judges a history, compares the verdicts with the expected ones, and
 // stores it where the job says.
-func (a *answer) judge(j job, s *scenarios.Scenario, l *scenarios.Subject, h *checker.History) {
+func (a *answer) judge(j job, s *scenarios.Scenario, l *scenarios.Subject, h *history.History) {
 	if err := rundir.Judge(&a.Run, s, l, h); err != nil {
 		a.Defect = err.Error()
 	}

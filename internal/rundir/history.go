@@ -10,28 +10,28 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/whole"
 )
 
 // Store writes a history to a file, whole or not at all.
-func Store(path string, h *checker.History) error {
+func Store(path string, h *history.History) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("store history: %w", err)
 	}
-	if err := whole.File(path, func(w io.Writer) error { return checker.Encode(w, h) }); err != nil {
+	if err := whole.File(path, func(w io.Writer) error { return history.Encode(w, h) }); err != nil {
 		return fmt.Errorf("store history: %w", err)
 	}
 	return nil
 }
 
-func readHistory(path string) (*checker.History, error) {
+func readHistory(path string) (*history.History, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return Decode(path, checker.Decode, f)
+	return Decode(path, history.Decode, f)
 }
 
 // DamagedError says that a Gzipped history cannot be unpacked.
@@ -49,7 +49,7 @@ func (e *DamagedError) Error() string {
 func (e *DamagedError) Unwrap() error { return e.err }
 
 // Decode reads a history from r; name is for errors.
-func Decode(name string, decode func(io.Reader) (*checker.History, error), r io.Reader) (*checker.History, error) {
+func Decode(name string, decode func(io.Reader) (*history.History, error), r io.Reader) (*history.History, error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	var src io.Reader = in
 	if Gzipped(in) {
@@ -58,7 +58,7 @@ func Decode(name string, decode func(io.Reader) (*checker.History, error), r io.
 		src = unpacked
 	}
 	h, err := decode(src)
-	var invalid *checker.InvalidError
+	var invalid *history.InvalidError
 	var damaged *DamagedError
 	switch {
 	case err == nil:

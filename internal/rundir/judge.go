@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
@@ -18,10 +19,10 @@ func Record(r *reports.Run, p *scenarios.Played) {
 	}
 }
 
-func countOps(h *checker.History) int {
+func countOps(h *history.History) int {
 	n := 0
 	for _, e := range h.Events {
-		if e.Kind == checker.Invoke {
+		if e.Kind == history.Invoke {
 			n++
 		}
 	}
@@ -31,7 +32,7 @@ func countOps(h *checker.History) int {
 // Judge judges a history and notes in r the verdicts, beside those that the
 // scenario argues for. An error is a defect of holdfast: the judges disagree, or
 // the history that was recorded is invalid.
-func Judge(r *reports.Run, s *scenarios.Scenario, l *scenarios.Subject, h *checker.History) error {
+func Judge(r *reports.Run, s *scenarios.Scenario, l *scenarios.Subject, h *history.History) error {
 	judged, err := checker.Judge(h, checker.Options{})
 	r.Verdicts = judged.Verdicts
 	expect(r, s, l)

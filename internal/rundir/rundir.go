@@ -14,7 +14,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -126,7 +126,7 @@ func (d Dir) Edited(res reports.Results) []string {
 // Document is what the report draws: the results, with the scenarios and
 // histories of the directory, but for those that were edited.
 func (d Dir) Document(res reports.Results, edited ...string) reports.Document {
-	doc := reports.Document{Results: res, Histories: func(r reports.Run) (*checker.History, error) {
+	doc := reports.Document{Results: res, Histories: func(r reports.Run) (*history.History, error) {
 		if r.History == "" {
 			return nil, nil
 		}

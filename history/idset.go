@@ -1,4 +1,4 @@
-package checker
+package history
 
 // idSet is a set of operation ids. Ids that count from 1, in about the order
 // of their use, take no memory in the long run; others take at most what a map

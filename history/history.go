@@ -7,7 +7,7 @@
 // The rest is evidence: [Note] is what a client learned between operations,
 // [Fault] is what was done to the world, [Server] is the ground truth read
 // from the servers, [Log] is what they say of themselves, [End] is what remained at quiescence.
-package checker
+package history
 
 // Format names the history format this package reads and writes.
 const Format = "holdfast-history/1"
