@@ -7,14 +7,6 @@ import (
 	"github.com/holdfast-go/holdfast/live/worker"
 )
 
-// ownServers are the servers that a lock brings along; nil for one on Redis.
-func (s *Subject) ownServers() *worker.OwnServers {
-	if s.guest == nil {
-		return nil
-	}
-	return s.guest.Servers
-}
-
 // aboutRedis says why servers that are no Redis cannot carry a fault, by name.
 var aboutRedis = map[string]string{
 	"drop-message":   "messages on a channel are Redis'",

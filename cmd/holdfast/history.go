@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/rundir"
 )
 
-// decoder is checker.Decode, or checker.DecodeCutOff.
+// decoder is history.Decode, or history.DecodeCutOff.
 type decoder func(io.Reader) (*history.History, error)
 
 // readHistory reads a stored history, gzipped or not. A bar on stderr shows
