@@ -15,6 +15,9 @@ func Markdown(w io.Writer, d Document) error {
 	b := bufio.NewWriter(w)
 	m := newMatrix(d)
 	fmt.Fprintf(b, "**%s**\n\n", markdown(d.headline()))
+	if words := d.missingWords(); words != "" {
+		fmt.Fprintf(b, "%s\n\n", markdown(words))
+	}
 	if len(m.scenarios) > 0 {
 		markdownMatrix(b, m)
 	}

@@ -13,16 +13,22 @@ import (
 // Text writes the report for a terminal: the matrix of scenarios and locks,
 // then every verdict that is not as expected or unknown with the command that
 // does the run again, then one line that counts. A document with one run is
-// told in full instead.
+// told in full instead. The first line says when the results are interrupted.
 func Text(w io.Writer, d Document) error {
 	b := bufio.NewWriter(w)
 	m := newMatrix(d)
+	if words := d.Results.InterruptedWords(); words != "" {
+		fmt.Fprintf(b, "%s\n\n", words)
+	}
 	if len(d.Results.Runs) == 1 && len(d.Results.Skipped) == 0 {
 		textRun(b, d, &d.Results.Runs[0])
 	} else {
 		textMatrix(b, m)
 		textFindings(b, m)
 		textUnplayed(b, "Not run", m.unplayed())
+	}
+	if words := d.missingWords(); words != "" {
+		fmt.Fprintf(b, "%s\n\n", words)
 	}
 	fmt.Fprintln(b, summaryLine(Summarize(d.Results.Runs)))
 	return b.Flush()

@@ -120,6 +120,14 @@ func seedList(seeds []uint64, most int) string {
 
 // headline is the answer in one sentence.
 func (d Document) headline() string {
+	if words := d.Results.InterruptedWords(); words != "" {
+		return words + " " + d.answer()
+	}
+	return d.answer()
+}
+
+// answer is what the runs of a document came to.
+func (d Document) answer() string {
 	runs := d.Results.Runs
 	s := Summarize(runs)
 	if s.Runs == 0 {

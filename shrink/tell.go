@@ -169,9 +169,18 @@ func storyOf(s *scenarios.Scenario, f Finding) string {
 	parts = append(parts, fmt.Sprintf("What was seen with %s and seed %d: %s", f.Lock, f.Seed,
 		sentence(cmp.Or(f.Reason, broken[f.Target.Property], "it is violated"))))
 	if f.From != "" {
-		parts = append(parts, fmt.Sprintf("This is what is left of %s when all is left out that it does not take.", f.From))
+		parts = append(parts, fmt.Sprintf(leftOf+" %s when all is left out that it does not take.", f.From))
 	}
 	return wrap(strings.Join(parts, " "))
+}
+
+// leftOf begins a sentence in every story that [Tell] writes about another
+// scenario.
+const leftOf = "This is what is left of"
+
+// Wrote says whether [Tell] wrote a scenario.
+func Wrote(s *scenarios.Scenario) bool {
+	return strings.Contains(strings.Join(strings.Fields(s.Story), " "), leftOf+" ")
 }
 
 // wrap breaks a text into lines that are easy to read in a file.

@@ -15,9 +15,9 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/redis/keyspace"
+	"github.com/holdfast-go/holdfast/redis/resp"
 	"github.com/holdfast-go/holdfast/internal/random"
-	"github.com/holdfast-go/holdfast/internal/request"
-	"github.com/holdfast-go/holdfast/sim/keyspace"
 )
 
 // The roles of a server.
@@ -110,7 +110,7 @@ func (n *node) serve(c *pipeConn, process *server.Server, by string) {
 		session.unsubscribe() // as a disconnect does
 	}()
 	for {
-		args, err := request.Read(in)
+		args, err := resp.ReadRequest(in)
 		if err != nil {
 			return
 		}

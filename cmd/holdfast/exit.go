@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/outdir"
 )
 
 // Exit codes. When several apply, the first of defect, interrupted, usage,
@@ -49,6 +50,14 @@ func usage(msg string, hints ...string) error {
 // badInput is an error in something the user gave.
 func badInput(err error, hints ...string) error {
 	return &exitError{code: exitUsage, msg: err.Error(), err: err, hints: hints}
+}
+
+// badOut refuses the directory of --out.
+func badOut(err error) error {
+	if errors.Is(err, outdir.ErrForeign) {
+		return badInput(err, "choose a new directory with --out, or an empty one, or one that holds nothing but such results: holdfast replaces only the files that its own results name")
+	}
+	return badInput(err, "choose another directory with --out")
 }
 
 func defect(err error, hints ...string) error {

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"slices"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/rundir"
-	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -151,10 +149,14 @@ func runExplore(c *cobra.Command, f exploreFlags) error {
 	if err != nil {
 		return badInput(err, "--known takes the explore.json of another exploration")
 	}
-	dir, err := exploreDir(f.out)
-	if err != nil {
-		return badInput(err, "choose another directory with --out")
+	if f.out == "" {
+		f.out = rundir.Unused()
 	}
+	out, err := openOut(f.out, exploreKind)
+	if err != nil {
+		return err
+	}
+	dir := rundir.Dir(f.out)
 	x := newExploration(f, v, known)
 	if err := x.play(c.Context(), c.ErrOrStderr()); err != nil {
 		return defect(err)
@@ -163,7 +165,7 @@ func runExplore(c *cobra.Command, f exploreFlags) error {
 	explore.Know(r.Causes, known)
 	kept := r
 	kept.Causes = slices.Clone(r.Causes)
-	stored := whole.Replace(string(dir), exploreFiles, func() error { return x.keep(c.Context(), dir, &kept, c.ErrOrStderr()) })
+	stored := out.Replace(exploreFiles(r.Causes), func() error { return x.keep(c.Context(), dir, &kept, c.ErrOrStderr()) })
 	if stored == nil {
 		r = kept
 	}
@@ -174,18 +176,6 @@ func runExplore(c *cobra.Command, f exploreFlags) error {
 		return notStored(stored, string(dir))
 	}
 	return concludeExplore(c, r, dir)
-}
-
-// exploreDir makes the directory of the results; an empty path picks one by the
-// time. What another exploration has found there stays until there are results.
-func exploreDir(path string) (rundir.Dir, error) {
-	if path == "" {
-		path = rundir.Unused()
-	}
-	if err := os.MkdirAll(path, 0o755); err != nil {
-		return "", fmt.Errorf("output directory: %w", err)
-	}
-	return rundir.Dir(path), nil
 }
 
 // concludeExplore says on stderr how the command ends.

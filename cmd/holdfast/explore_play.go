@@ -182,10 +182,18 @@ func (x *exploration) lost(a answer) *explore.Seen {
 
 // keep shrinks the finds, and writes the results and the finds: the scenario
 // and the history of the first run of each, which is played once more for that,
-// and what is left of it. It notes in r where they are.
+// and what is left of it. It notes in r where they are. Until all is written,
+// the results say that they are interrupted.
 func (x *exploration) keep(ctx context.Context, dir rundir.Dir, r *explore.Results, stderr io.Writer) error {
-	if err := os.Mkdir(dir.File("finds"), 0o755); err != nil {
-		return fmt.Errorf("write finds: %w", err)
+	if len(r.Causes) > 0 {
+		if err := os.MkdirAll(dir.File("finds"), 0o755); err != nil {
+			return fmt.Errorf("write finds: %w", err)
+		}
+	}
+	early := *r
+	early.Interrupted = true // should somebody kill the command from here on
+	if err := writeJSON(dir.File(exploreResults), early); err != nil {
+		return err
 	}
 	if x.flags.shrink {
 		if err := x.shrinkFinds(ctx, dir, r, stderr); err != nil {
@@ -201,6 +209,7 @@ func (x *exploration) keep(ctx context.Context, dir rundir.Dir, r *explore.Resul
 			return err
 		}
 	}
+	r.Interrupted = r.Interrupted || ctx.Err() != nil
 	return writeJSON(dir.File(exploreResults), r)
 }
 

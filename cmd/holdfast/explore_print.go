@@ -14,6 +14,9 @@ import (
 
 // print writes the result; tables stand between before and after.
 func (e explored) print(w io.Writer, before, after string) error {
+	if e.Interrupted {
+		fmt.Fprintf(w, "Interrupted: not all runs were played, or not all finds made small.\n\n")
+	}
 	if len(e.Causes) > 0 {
 		fmt.Fprintf(w, "what went wrong, and after which faults:\n\n%s", before)
 		if err := e.hazards(w); err != nil {

@@ -69,6 +69,18 @@ func unlessInterrupted[T any](ctx context.Context, work func() (T, error)) (T, e
 	}
 }
 
+// warnMissing names the histories that are not there.
+func warnMissing(stderr io.Writer, d rundir.Dir, paths []string) {
+	for _, path := range paths {
+		fmt.Fprintf(stderr, "missing: %s\n", d.File(path))
+	}
+}
+
+// missingHistories says how many there are.
+func missingHistories(n int) error {
+	return &exitError{code: exitUnknown, msg: "missing histories: " + fmt.Sprint(n), hints: []string{"the verdicts are those of the run; holdfast replay plays the runs of virtual time again"}}
+}
+
 // editedError says so.
 func editedError(d rundir.Dir, paths []string) error {
 	what := fmt.Sprintf("%s and %d more histories", paths[0], len(paths)-1)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/shrink"
 )
@@ -198,7 +200,21 @@ func (p *shrinking) find(c *cobra.Command, path string) error {
 			p.flags.out = filepath.Join(path, "shrunk.yaml")
 		}
 	}
+	if err := replaceable(p.flags.out); err != nil {
+		return err
+	}
 	return p.acquit(c.Context(), list[0].source)
+}
+
+// replaceable refuses a file that is there, unless shrink wrote it.
+func replaceable(path string) error {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if s, err := scenarios.Load(path); err == nil && shrink.Wrote(s) {
+		return nil
+	}
+	return badInput(fmt.Errorf("shrunk scenario: %s is there: %w", path, outdir.ErrForeign), "choose another file with --out, or move this one away")
 }
 
 // playNow plays a scenario that was given in place of a directory.

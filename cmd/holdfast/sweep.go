@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/sweep"
 )
@@ -107,9 +107,10 @@ func runSweep(c *cobra.Command, arg string, f sweepFlags) error {
 	if err != nil {
 		return err
 	}
+	var out *outdir.Dir
 	if f.out != "" {
-		if err := os.MkdirAll(f.out, 0o755); err != nil {
-			return badInput(fmt.Errorf("output directory: %w", err), "choose another directory with --out")
+		if out, err = openOut(f.out, sweepKind); err != nil {
+			return err
 		}
 	}
 	if err := s.play(c.Context()); err != nil {
@@ -120,11 +121,12 @@ func runSweep(c *cobra.Command, arg string, f sweepFlags) error {
 			return defect(err)
 		}
 	}
+	s.result.Interrupted = c.Context().Err() != nil
 	if err := printTable(c.OutOrStdout(), f.format, sweepTable{s.result}); err != nil {
 		return defect(fmt.Errorf("print result: %w", err))
 	}
-	if f.out != "" {
-		if err := storeSweep(f.out, s.result, c.ErrOrStderr()); err != nil {
+	if out != nil {
+		if err := storeSweep(out, f.out, s.result, c.ErrOrStderr()); err != nil {
 			return notStored(err, f.out)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
@@ -57,7 +58,7 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().StringSliceVar(&f.locks, "lock", nil, "locks to play against, by name (default all)")
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "the first seed")
 	c.Flags().IntVar(&f.seeds, "seeds", 1000, "how many seeds to play, counting up from --seed")
-	c.Flags().StringVar(&f.out, "out", "", "directory for what is not as expected (default: it is only reported)")
+	c.Flags().StringVar(&f.out, "out", "", "new or empty directory for what is not as expected (default: it is only reported)")
 	c.Flags().StringVar(&f.format, "format", "text", "what to print: text, json or markdown")
 	c.Flags().IntVar(&f.workers, "workers", runtime.NumCPU(), "worker processes")
 	c.Flags().DurationVar(&f.stall, "stall", time.Minute, "real time after which a run that does not end is given up")
@@ -99,8 +100,11 @@ func runVariations(c *cobra.Command, args []string, f varyFlags) error {
 		return err
 	}
 	if f.out != "" {
+		if err := outdir.Unused(f.out); err != nil {
+			return badInput(err, "choose a new or an empty directory with --out")
+		}
 		if err := os.MkdirAll(f.out, 0o755); err != nil {
-			return badInput(fmt.Errorf("output directory: %w", err), "choose another directory with --out")
+			return badOut(fmt.Errorf("output directory: %w", err))
 		}
 	}
 	v := variations{list: list, cells: cells, flags: f}
