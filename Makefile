@@ -1,15 +1,24 @@
-# Two commands do all the set-up: `go run ./cmd/holdfast run` and `make test`.
+# Nothing but Go is needed: `go run ./cmd/holdfast run` plays the catalogue, `make test` tests everything.
+# `make setup` installs what `make test` says it lacks.
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
 # The packages where the race detector is affordable.
 RACE = ./lock/... ./faults/... ./sim/... ./checker/... ./reports/... ./live/... ./locktest/...
 
-.PHONY: adapters explored findings guests test browser redis compiler lint vuln unit race bench bench-judges bench-locks soak fuzz track-record fidelity sweeps help
+# With REQUIRE=1 whatever is missing on this machine is a failure, as in CI.
+REQUIRE =
+# What was skipped, for the last lines of make test.
+SKIPPED = $(CURDIR)/.skipped
+export STATICCHECK GOVULNCHECK REQUIRE SKIPPED
+
+.NOTPARALLEL:
+.PHONY: test setup needs lint unit race guests vuln adapters explored findings bench bench-judges bench-locks soak fuzz track-record fidelity sweeps help
 
 help:
-	@echo "make test    everything: format, vet, staticcheck, govulncheck, tests, race detector;"
-	@echo "             where there is redis-server, a slice of the catalogue on real servers"
+	@echo "make test    everything: format, vet, staticcheck, tests, race detector, adapters, govulncheck;"
+	@echo "             its last lines say what this machine lacks, and REQUIRE=1 makes that a failure"
+	@echo "make setup   install what the tests use beside Go: a browser, redis-server, a C compiler, node"
 	@echo "make unit    the tests alone"
 	@echo "make bench   the benchmarks, as a table"
 	@echo "make bench-locks   the reference lock beside others on one redis-server, into docs/bench-locks.md"
@@ -22,60 +31,32 @@ help:
 	@echo "make sweeps         measure how likely the hazards are, and write the tables and pictures of docs/sweep.md"
 	@echo "make fidelity       play the catalogue in both worlds, and write the matrix of docs/fidelity.md"
 
-test: browser redis compiler lint vuln unit race guests
+test: needs lint unit race guests vuln
+	@scripts/summary
 
-# A real browser looks at the report. Where there is none and apt-get can
-# install one, it does; elsewhere that test skips, in words.
-browser:
-	@if command -v chromium chromium-browser google-chrome >/dev/null 2>&1; then :; \
-	elif command -v apt-get >/dev/null 2>&1 && [ "$$(id -u)" = 0 ]; then \
-		echo "installing chromium"; (apt-get update && apt-get install -y --no-install-recommends chromium) >/dev/null 2>&1 || echo "chromium could not be installed"; \
-	else echo "no chromium, and no way to install it from here"; fi
+setup:
+	@scripts/setup
 
-# Real servers for the live world, in the same way. The tests start them; a
-# service that the package brings along is not used.
-HAVE_REDIS = { command -v redis-server || command -v valkey-server; } >/dev/null 2>&1
-redis:
-	@if $(HAVE_REDIS); then :; \
-	elif command -v apt-get >/dev/null 2>&1 && [ "$$(id -u)" = 0 ]; then \
-		echo "installing redis-server"; (apt-get update && apt-get install -y --no-install-recommends redis-server redis-sentinel) >/dev/null 2>&1 || echo "redis-server could not be installed"; \
-	else echo "no redis-server, and no way to install it from here"; fi
-
-# The clocks of real servers are moved by a library that is compiled for them.
-compiler:
-	@if { command -v cc || command -v gcc || command -v clang; } >/dev/null 2>&1; then :; \
-	elif command -v apt-get >/dev/null 2>&1 && [ "$$(id -u)" = 0 ]; then \
-		echo "installing gcc"; (apt-get update && apt-get install -y --no-install-recommends gcc libc6-dev) >/dev/null 2>&1 || echo "gcc could not be installed"; \
-	else echo "no C compiler, and no way to install it from here"; fi
+needs:
+	@scripts/check-needs
 
 lint:
-	@test -z "$$(gofmt -l .)" || { echo "not gofmt'ed:"; gofmt -l .; exit 1; }
-	go vet ./...
-	go run $(STATICCHECK) ./...
-
-# The vulnerability database is on the network; without it the check is
-# skipped, in words. A finding fails.
-vuln:
-	@out=$$(go run $(GOVULNCHECK) ./... 2>&1); code=$$?; \
-	if [ $$code -eq 0 ]; then echo "govulncheck: no known vulnerability is reached"; \
-	elif echo "$$out" | grep -qiE 'fetching vulnerabilities|dial tcp|no such host|connection refused|lookup |403 Forbidden|proxyconnect'; then \
-		echo "govulncheck: skipped, its database cannot be reached from here"; \
-	else echo "$$out"; exit $$code; fi
+	scripts/lint
 
 unit:
-	@if command -v chromium chromium-browser google-chrome >/dev/null 2>&1; then export HOLDFAST_REQUIRE_BROWSER=1; fi; \
-	if $(HAVE_REDIS); then export HOLDFAST_REQUIRE_REDIS=1; fi; \
-	echo "go test ./..."; go test -timeout 30m ./...
+	env $$(scripts/needs present) go test -timeout 30m ./...
+
+# The race detector is built with a C compiler.
+race:
+	@if scripts/needs present | grep -q _CC=; then set -x; go test -race -short -vet=off -timeout 30m $(RACE); else echo "race: skipped, there is no C compiler"; fi
 
 # The Go adapters, which are modules of their own.
 guests:
-	@test -z "$$(gofmt -l adapters)" || { echo "not gofmt'ed:"; gofmt -l adapters; exit 1; }
-	@if $(HAVE_REDIS); then export HOLDFAST_REQUIRE_REDIS=1; fi; set -x; \
-	cd adapters && go vet ./... && go run $(STATICCHECK) ./... && go test -timeout 10m ./...
-	cd adapters/etcd && go vet ./... && go run $(STATICCHECK) ./... && go test -timeout 10m ./...
+	cd adapters && ../scripts/lint && env $$(../scripts/needs present) go test -timeout 10m ./...
+	cd adapters/etcd && ../../scripts/lint && env $$(../../scripts/needs present) go test -timeout 10m ./...
 
-race:
-	go test -race -short $(RACE)
+vuln:
+	@scripts/vuln
 
 # One core, as a worker of holdfast has it. The ratio that counts, simulated
 # against bare miniredis, is measured in the same run.
@@ -133,7 +114,7 @@ track-record:
 # Other people's locks, each built where its toolchain is; elsewhere that is said.
 # Go modules have their own, so that nobody else needs them.
 ADAPTERS = adapters/bin/holdfast-golocks adapters/etcd/holdfast-etcd adapters/jvm/holdfast-redisson adapters/node/holdfast-node-redlock adapters/python/holdfast-redis-py
-adapters: redis
+adapters:
 	cd adapters && go build -o bin/ ./cmd/holdfast-golocks
 	cd adapters/etcd && go build -o holdfast-etcd .
 	@if command -v mvn >/dev/null 2>&1 && command -v java >/dev/null 2>&1; then cd adapters/jvm && mvn -q -B package; \
@@ -186,7 +167,7 @@ explored:
 # Redisson's adapter, without which Redisson is not measured.
 BENCH ?=
 REDISSON ?= $(if $(wildcard adapters/jvm/target/holdfast-redisson.jar),$(CURDIR)/adapters/jvm/holdfast-redisson)
-bench-locks: redis
+bench-locks:
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && set -e; \
 	cd adapters && go build -o "$$dir/bench-locks" ./bench && cd ..; \
 	"$$dir/bench-locks" -redisson '$(REDISSON)' $(BENCH) >"$$dir/bench"; cat "$$dir/bench"; \

@@ -12,6 +12,8 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -84,6 +86,8 @@ func (g *golden) add(t *testing.T, s *scenarios.Scenario, l *scenarios.Subject, 
 // simulator, a lock, the workload or a judge behaves differently than before.
 func TestGolden(t *testing.T) {
 	logging.Disable()
+	runtime.GOMAXPROCS(1) // as in a worker process: with more, go-redis' goroutines race within one instant
+	debug.SetGCPercent(800)
 	var g golden
 	for _, s := range scenarios.Catalogue() {
 		for _, name := range scenarios.Locks() {

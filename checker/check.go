@@ -1,3 +1,5 @@
+// Package checker judges recorded lock histories. It knows nothing of locks,
+// worlds or scenarios: a history alone is enough to judge again.
 package checker
 
 import (
@@ -58,7 +60,7 @@ type Claim struct {
 }
 
 // Judge checks a history and says, for every property the lock claims,
-// whether it held. The error is an [*InvalidError] when the history is not
+// whether it held. The error is an [*history.InvalidError] when the history is not
 // valid, and a [*DisagreementError], beside a whole report, when the two judges
 // of linearizability differ; there is no other error. Judge does not change
 // the history, and the same history always gets the same report unless the

@@ -59,7 +59,7 @@ type onlineOp struct {
 const maxBehind = 1 << 14
 
 // NewOnline begins to judge a history with this header. The error is an
-// [*InvalidError].
+// [*history.InvalidError].
 func NewOnline(h history.Header) (*Online, error) {
 	valid, err := history.NewValidator(&h)
 	if err != nil {
@@ -74,7 +74,7 @@ func NewOnline(h history.Header) (*Online, error) {
 // Add takes the next event of the history and returns the verdict on
 // everything that can be judged by now: ok means that nothing is wrong so far,
 // unknown that a lock could not be followed further, and violated is final. The
-// error is an [*InvalidError]. After a violation or an error every call returns
+// error is an [*history.InvalidError]. After a violation or an error every call returns
 // the same again.
 func (o *Online) Add(e history.Event) (Verdict, error) {
 	if o.err != nil || o.v.Outcome == Violated {
@@ -117,7 +117,7 @@ func (o *Online) Add(e history.Event) (Verdict, error) {
 	return o.v, nil
 }
 
-// Close returns the final verdict. A history that ended before its [End] event
+// Close returns the final verdict. A history that ended before its [history.End] event
 // is invalid, unless a violation was found before. A run that proves nothing
 // is never ok, as with [Judge].
 func (o *Online) Close() (Verdict, error) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/internal/english"
 )
 
 // judgeCleanup reads what remained at the end.
@@ -13,16 +15,16 @@ func judgeCleanup(t *trace) Verdict {
 	}
 	var left []string
 	if n := len(t.end.Keys); n > 0 {
-		left = append(left, fmt.Sprintf("%s (%s)", plural(n, "key"), strings.Join(t.end.Keys[:min(n, 3)], ", ")))
+		left = append(left, fmt.Sprintf("%s (%s)", english.Count(n, "key"), strings.Join(t.end.Keys[:min(n, 3)], ", ")))
 	}
 	if n := t.end.Subscriptions; n > 0 {
-		left = append(left, plural(n, "subscription"))
+		left = append(left, english.Count(n, "subscription"))
 	}
 	if n := t.end.Connections; n > 0 {
-		left = append(left, plural(n, "connection"))
+		left = append(left, english.Count(n, "connection"))
 	}
 	if n := len(t.end.Goroutines); n > 0 {
-		left = append(left, fmt.Sprintf("%s (%s)", plural(n, "goroutine"), inWords(t.end.Goroutines[0])))
+		left = append(left, fmt.Sprintf("%s (%s)", english.Count(n, "goroutine"), inWords(t.end.Goroutines[0])))
 	}
 	if len(left) == 0 {
 		return Verdict{Outcome: Good}

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"strconv"
 )
 
@@ -156,7 +157,7 @@ func (t *trace) serverCounts(k ownerLock) Verdict {
 		}
 		if c.Count > allowed {
 			return violation(c.t, opIDs(open, t.grantOf(k.owner, k.lock, c.t)), "%s counted %s of %s at %s; it had asked for %d at most",
-				c.Node, plural(c.Count, "hold"), k.owner, at(c.t), allowed)
+				c.Node, english.Count(c.Count, "hold"), k.owner, at(c.t), allowed)
 		}
 	}
 	return Verdict{Outcome: Good}

@@ -2,10 +2,12 @@ package checker
 
 import (
 	"fmt"
-	"github.com/holdfast-go/holdfast/history"
 	"slices"
 	"sort"
 	"time"
+
+	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/english"
 )
 
 // slackOfServers is how far from its lease a hold may end on the server's
@@ -304,7 +306,7 @@ func (t *trace) explain(o *op) Verdict {
 	case o.f == history.Release && o.kind == history.OK:
 		left := ""
 		if t.claim.Reentrant || o.res.Count > 0 {
-			left = fmt.Sprintf(" with %s left", plural(o.res.Count, "hold"))
+			left = fmt.Sprintf(" with %s left", english.Count(o.res.Count, "hold"))
 		}
 		switch {
 		case own == nil:

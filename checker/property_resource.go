@@ -2,8 +2,10 @@ package checker
 
 import (
 	"cmp"
-	"github.com/holdfast-go/holdfast/history"
 	"slices"
+
+	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/english"
 )
 
 // judgeResource looks for writes that overwrote something else than what their
@@ -43,7 +45,7 @@ func judgeResource(t *trace) Verdict {
 	}
 	switch {
 	case lost > 1:
-		first.Reason = plural(lost, "update") + " lost; the first: " + first.Reason
+		first.Reason = english.Count(lost, "update") + " lost; the first: " + first.Reason
 	case lost == 1:
 		first.Reason = "1 update lost: " + first.Reason
 	case stale.Outcome != "":

@@ -253,11 +253,3 @@ func earlier(a, b Verdict) Verdict {
 	}
 	return a
 }
-
-// plural counts things in words.
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}

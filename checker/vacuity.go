@@ -3,6 +3,7 @@ package checker
 import (
 	"fmt"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/english"
 )
 
 // substance is what a history must contain to prove anything, collected event
@@ -66,7 +67,7 @@ func (s *substance) missing(h *history.Header) string {
 		}
 	}
 	if want := max(h.MinGrants, 1); s.grants < want {
-		return fmt.Sprintf("only %s%s; a run means something from %d on", plural(s.grants, "grant"), before, want)
+		return fmt.Sprintf("only %s%s; a run means something from %d on", english.Count(s.grants, "grant"), before, want)
 	}
 	return ""
 }

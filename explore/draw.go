@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/random"
 	"github.com/holdfast-go/holdfast/scenarios"
-	"github.com/holdfast-go/holdfast/sim"
 )
 
 const (
@@ -26,7 +26,7 @@ const (
 // same arguments give the same scenario. Faults and phases of holes come more
 // often than others; none of them has to. An error is a defect of this package.
 func Draw(l *scenarios.Subject, seed uint64, v Vocabulary, holes []Cell) (*scenarios.Scenario, []byte, error) {
-	d := &draw{rng: sim.Stream(seed, "explore"), lock: l, Vocabulary: v}
+	d := &draw{rng: random.Stream(seed, "explore"), lock: l, Vocabulary: v}
 	d.s = &scenarios.Scenario{
 		Name:      fmt.Sprintf("explored-%d", seed),
 		Title:     fmt.Sprintf("Drawn at random from seed %d", seed),

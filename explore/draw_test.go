@@ -30,18 +30,19 @@ func vocabulary(t *testing.T, survivable bool) explore.Vocabulary {
 // the same one whenever it is drawn.
 func TestDrawIsAnOrdinaryScenario(t *testing.T) {
 	holes := explore.Coverage{}.Holes(explore.Names())
+	v := vocabulary(t, false)
 	for _, name := range scenarios.Locks() {
 		l := subject(t, name)
 		drawn := map[string]int{}
 		for seed := range uint64(500) {
-			s, src, err := explore.Draw(l, seed, vocabulary(t, false), holes)
+			s, src, err := explore.Draw(l, seed, v, holes)
 			if err != nil {
 				t.Fatalf("%s, seed %d: %v", name, seed, err)
 			}
 			if ok, why := s.Applies(l); !ok {
 				t.Fatalf("%s, seed %d: %s\n%s", name, seed, why, src)
 			}
-			_, again, err := explore.Draw(l, seed, vocabulary(t, false), holes)
+			_, again, err := explore.Draw(l, seed, v, holes)
 			if err != nil || !bytes.Equal(src, again) {
 				t.Fatalf("%s, seed %d: drawn twice (%v):\n%s\n%s", name, seed, err, src, again)
 			}

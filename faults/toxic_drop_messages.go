@@ -1,11 +1,12 @@
 package faults
 
 import (
-	"bytes"
 	"time"
 
 	"github.com/Shopify/toxiproxy/v2/stream"
 	"github.com/Shopify/toxiproxy/v2/toxics"
+
+	"github.com/holdfast-go/holdfast/redis/resp"
 )
 
 // DropMessages is a toxic for the way from server to client. It drops the
@@ -17,16 +18,16 @@ type DropMessages struct{ queueing }
 // Pipe implements [toxics.Toxic].
 func (d *DropMessages) Pipe(stub *toxics.ToxicStub) {
 	d.pipe(stub, func() *queue {
-		frames := splitter{decide: isMessage}
+		frames := resp.Splitter{Decide: isMessage}
 		return &queue{
 			admit: func(c *stream.StreamChunk, now time.Time) []queued {
 				if c == nil {
-					return ended(frames.rest(), now)
+					return ended(frames.Rest(), now)
 				}
 				var out []byte
-				for _, p := range frames.split(c.Data) {
-					if !p.taken {
-						out = append(out, p.data...)
+				for _, p := range frames.Split(c.Data) {
+					if !p.Taken {
+						out = append(out, p.Data...)
 					}
 				}
 				if len(out) == 0 {
@@ -34,13 +35,13 @@ func (d *DropMessages) Pipe(stub *toxics.ToxicStub) {
 				}
 				return []queued{{&stream.StreamChunk{Data: out, Timestamp: c.Timestamp}, now}}
 			},
-			rest: frames.rest,
+			rest: frames.Rest,
 		}
 	})
 }
 
 // Drops says whether a whole frame is lost while the toxic is on.
-func (*DropMessages) Drops(frame []byte) bool { return isMessage(frame) == take }
+func (*DropMessages) Drops(frame []byte) bool { return isMessage(frame) == resp.Take }
 
 // ended queues the end of a stream behind the bytes that were still held back.
 func ended(rest []byte, due time.Time) []queued {
@@ -50,20 +51,14 @@ func ended(rest []byte, due time.Time) []queued {
 	return []queued{{&stream.StreamChunk{Data: rest}, due}, {nil, due}}
 }
 
-var deliveries = [][]byte{
-	[]byte("*3\r\n$7\r\nmessage\r\n"), // RESP2
-	[]byte(">3\r\n$7\r\nmessage\r\n"), // RESP3
-}
-
-// isMessage decides by the head of a frame whether it delivers a message.
-func isMessage(head []byte) verdict {
-	for _, d := range deliveries {
-		if bytes.HasPrefix(head, d) {
-			return take
-		}
-		if bytes.HasPrefix(d, head) {
-			return undecided
-		}
+// isMessage decides by the head of a frame whether it delivers a message:
+// "*3 $7 message" in RESP2, ">3 $7 message" in RESP3.
+func isMessage(head []byte) resp.Verdict {
+	switch h, known := resp.ParseHead(head); {
+	case !known:
+		return resp.Undecided
+	case h.Len == 3 && h.First == "message":
+		return resp.Take
 	}
-	return keep
+	return resp.Keep
 }

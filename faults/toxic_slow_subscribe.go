@@ -1,12 +1,13 @@
 package faults
 
 import (
-	"bytes"
 	"strings"
 	"time"
 
 	"github.com/Shopify/toxiproxy/v2/stream"
 	"github.com/Shopify/toxiproxy/v2/toxics"
+
+	"github.com/holdfast-go/holdfast/redis/resp"
 )
 
 // SlowSubscribe is a toxic for the way from client to server. It hands every
@@ -20,7 +21,7 @@ type SlowSubscribe struct {
 // Pipe implements [toxics.Toxic].
 func (s *SlowSubscribe) Pipe(stub *toxics.ToxicStub) {
 	s.pipe(stub, func() *queue {
-		frames := splitter{decide: isSubscribe}
+		frames := resp.Splitter{Decide: isSubscribe}
 		var last time.Time
 		return &queue{
 			admit: func(c *stream.StreamChunk, now time.Time) []queued {
@@ -28,37 +29,31 @@ func (s *SlowSubscribe) Pipe(stub *toxics.ToxicStub) {
 					last = now
 				}
 				if c == nil {
-					return ended(frames.rest(), last)
+					return ended(frames.Rest(), last)
 				}
 				var out []queued
-				for _, p := range frames.split(c.Data) {
-					if due := now.Add(s.By); p.taken && due.After(last) {
+				for _, p := range frames.Split(c.Data) {
+					if due := now.Add(s.By); p.Taken && due.After(last) {
 						last = due
 					}
-					out = append(out, queued{&stream.StreamChunk{Data: p.data, Timestamp: c.Timestamp}, last})
+					out = append(out, queued{&stream.StreamChunk{Data: p.Data, Timestamp: c.Timestamp}, last})
 				}
 				return out
 			},
-			rest: frames.rest,
+			rest: frames.Rest,
 		}
 	})
 }
 
 // isSubscribe decides by the head of a command, "*2 $9 SUBSCRIBE".
-func isSubscribe(head []byte) verdict {
-	if head[0] != '*' {
-		return keep
+func isSubscribe(head []byte) resp.Verdict {
+	h, known := resp.ParseHead(head)
+	if !known {
+		return resp.Undecided
 	}
-	lines := bytes.SplitN(head, []byte("\r\n"), 4)
-	if len(lines) < 4 {
-		if len(head) > 64 {
-			return keep // longer than the head of any subscription
-		}
-		return undecided
-	}
-	switch strings.ToUpper(string(lines[2])) {
+	switch strings.ToUpper(h.First) {
 	case "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE":
-		return take
+		return resp.Take
 	}
-	return keep
+	return resp.Keep
 }

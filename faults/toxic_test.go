@@ -12,6 +12,8 @@ import (
 	"github.com/Shopify/toxiproxy/v2/stream"
 	"github.com/Shopify/toxiproxy/v2/toxics"
 	"pgregory.net/rapid"
+
+	"github.com/holdfast-go/holdfast/redis/resp"
 )
 
 // conn is one direction of one connection with a toxic on it.
@@ -367,12 +369,12 @@ func FuzzDropMessages(f *testing.F) {
 // dropped sends the stream through the toxic's logic in pieces of the sizes
 // given, and the remainder in one.
 func dropped(in []byte, cuts []int) []byte {
-	s := splitter{decide: isMessage}
+	s := resp.Splitter{Decide: isMessage}
 	var out []byte
 	take := func(b []byte) {
-		for _, p := range s.split(b) {
-			if !p.taken {
-				out = append(out, p.data...)
+		for _, p := range s.Split(b) {
+			if !p.Taken {
+				out = append(out, p.Data...)
 			}
 		}
 	}
@@ -382,7 +384,7 @@ func dropped(in []byte, cuts []int) []byte {
 		in = in[n:]
 	}
 	take(in)
-	return append(out, s.rest()...)
+	return append(out, s.Rest()...)
 }
 
 func bulk(s string) string { return fmt.Sprintf("$%d\r\n%s\r\n", len(s), s) }

@@ -1,12 +1,13 @@
-// Package checker judges recorded lock histories. It knows nothing of locks,
-// worlds or scenarios: a history alone is enough to judge again.
+// Package history is the record of a run: its events, its format, the codec and
+// the validation. It imports nothing else of Holdfast.
 //
 // A history is a header and a list of events in time order. Four kinds of
 // event describe operations of the workload, as in Jepsen: [Invoke], then one
 // of [OK], [Fail] (it certainly did not happen) or [Info] (nobody knows).
-// The rest is evidence: [Note] is what a client learned between operations,
-// [Fault] is what was done to the world, [Server] is the ground truth read
-// from the servers, [Log] is what they say of themselves, [End] is what remained at quiescence.
+// The rest is evidence. A [Note] is what a client learned between operations.
+// A [Fault] is what was done to the world. [Server] events are the ground truth
+// read from the servers, and [Log] events are lines of their own logs. [End] is
+// what remained at quiescence.
 package history
 
 // Format names the history format this package reads and writes.

@@ -117,12 +117,10 @@ func TestWithoutACompilerClocksAreUnavailable(t *testing.T) {
 }
 
 // startWithClocks starts servers whose clocks can be moved, where there is a C
-// compiler; like servers, tests must have one where they are required.
+// compiler.
 func startWithClocks(t *testing.T, o Options) *Servers {
 	t.Helper()
-	if _, err := findCompiler(); err != nil {
-		unavailable(t, err)
-	}
+	requireCompiler(t)
 	o.Clocks = true
 	return start(t, o)
 }

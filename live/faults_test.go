@@ -13,9 +13,7 @@ import (
 // client can work afterwards.
 func TestEveryFaultStrikesAndEnds(t *testing.T) {
 	t.Parallel()
-	if _, err := findCompiler(); err != nil {
-		unavailable(t, err)
-	}
+	requireCompiler(t)
 	w, p := startWorld(t, WorldOptions{
 		Options:  Options{Clients: 1, Groups: 1, Replicas: 2, Sentinel: true, Persist: true, Clocks: true},
 		LockKeys: []string{"lock"},

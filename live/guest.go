@@ -2,12 +2,15 @@ package live
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"strings"
 	"time"
+
+	"github.com/holdfast-go/holdfast/redis/resp"
 )
 
 // errNotOurs is why a server of the user's own is not told to do anything that
@@ -102,7 +105,7 @@ func (srv *server) greeting() greeting {
 		if err != nil {
 			return "", err
 		}
-		text, _ := replies[0].(string)
+		text := replies[0].Text
 		from := clientField(text, "addr")
 		if from == "" {
 			return "", fmt.Errorf("%s does not say where a connection comes from: %q", srv.own.addr, text)
@@ -113,7 +116,7 @@ func (srv *server) greeting() greeting {
 
 // say logs in on a new connection, sends commands there, and returns what is
 // answered to them. An error that the server answers is one.
-func (p *place) say(c net.Conn, commands ...[]string) (replies []any, err error) {
+func (p *place) say(c net.Conn, commands ...[]string) (replies []resp.Value, err error) {
 	c.SetDeadline(time.Now().Add(greetLimit))
 	defer c.SetDeadline(time.Time{})
 	if in := p.login.command(); in != nil {
@@ -122,14 +125,11 @@ func (p *place) say(c net.Conn, commands ...[]string) (replies []any, err error)
 	}
 	in := bufio.NewReader(c)
 	for _, command := range commands {
-		if _, err := c.Write(appendRequest(nil, command...)); err != nil {
+		if _, err := c.Write(resp.AppendRequest(nil, command...)); err != nil {
 			return nil, err
 		}
-		reply, err := readRESP(in)
-		if refused, ok := reply.(respError); ok {
-			err = refused
-		}
-		if err != nil {
+		reply, err := resp.Read(in)
+		if err = cmp.Or(err, reply.Err()); err != nil {
 			return nil, err
 		}
 		replies = append(replies, reply)

@@ -85,14 +85,25 @@ func harness(dir string) int {
 func requireRedis(t *testing.T) {
 	t.Helper()
 	if err := (Backend{}).Available(); errors.Is(err, ErrUnavailable) {
-		unavailable(t, err)
+		skip(t, "HOLDFAST_REQUIRE_REDIS", err)
 	}
 }
 
-func unavailable(t *testing.T, why error) {
+// requireCompiler skips a test where no C compiler is installed, unless the
+// environment says that there must be one.
+func requireCompiler(t *testing.T) {
 	t.Helper()
-	if os.Getenv("HOLDFAST_REQUIRE_REDIS") != "" {
-		t.Fatal(why)
+	if _, err := findCompiler(); err != nil {
+		skip(t, "HOLDFAST_REQUIRE_CC", err)
+	}
+}
+
+// skip skips a test that lacks something, unless a variable says that nothing
+// may lack.
+func skip(t *testing.T, required string, why error) {
+	t.Helper()
+	if os.Getenv(required) != "" {
+		t.Fatalf("%s is set: %v", required, why)
 	}
 	t.Skipf("not tried: %v", why)
 }

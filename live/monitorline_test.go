@@ -1,10 +1,7 @@
 package live
 
 import (
-	"bufio"
 	"reflect"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 )
@@ -28,28 +25,5 @@ func TestALineOfMonitorIsReadAsItWasWritten(t *testing.T) {
 		if got, err := parseMonitor(wrong); err == nil {
 			t.Errorf("%q is read as %+v", wrong, got)
 		}
-	}
-}
-
-func TestRepliesAndPushesOfRESP3AreRead(t *testing.T) {
-	t.Parallel()
-	in := bufio.NewReader(strings.NewReader("+OK\r\n-ERR no\r\n:7\r\n$3\r\na\r\n\r\n$-1\r\n_\r\n,1.5\r\n#t\r\n" +
-		"%1\r\n$1\r\nk\r\n*2\r\n:1\r\n_\r\n>3\r\n+message\r\n$1\r\nc\r\n=5\r\ntxt:m\r\n~0\r\n"))
-	want := []any{
-		"OK", respError("ERR no"), 7, "a\r\n", nil, nil, "1.5", "t",
-		[]any{"k", []any{1, nil}}, pushed{"message", "c", "txt:m"}, []any(nil),
-	}
-	for _, w := range want {
-		if got, err := readRESP(in); err != nil || !reflect.DeepEqual(got, w) {
-			t.Errorf("read %#v, %v, want %#v", got, err, w)
-		}
-	}
-	for _, wrong := range []string{"", "+OK", "+OK\n", "?1\r\n", "$x\r\n", "$5\r\nab\r\n", "*2\r\n:1\r\n", "$999999999999\r\n", "*999999999999\r\n"} {
-		if got, err := readRESP(bufio.NewReader(strings.NewReader(wrong))); err == nil {
-			t.Errorf("%q is read as %#v", wrong, got)
-		}
-	}
-	if got := string(appendRequest(nil, "GET", "k")); !slices.Equal(strings.Fields(got), []string{"*2", "$3", "GET", "$1", "k"}) {
-		t.Errorf("a request is written as %q", got)
 	}
 }

@@ -2,6 +2,7 @@ package live
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -9,7 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdfast-go/holdfast/sim/keyspace"
+	"github.com/holdfast-go/holdfast/redis/keyspace"
+	"github.com/holdfast-go/holdfast/redis/resp"
 )
 
 // observer follows one node of redis-server. Everything below shadow is
@@ -82,21 +84,19 @@ func (o *observer) connect(ctx context.Context) (net.Conn, *bufio.Reader, error)
 			return nil, nil, err
 		}
 	}
-	greet := appendRequest(nil, "HELLO", "3")
-	greet = appendRequest(greet, "PING") // refused while it loads its data, the events of which are no changes
-	greet = appendRequest(greet, "PSUBSCRIBE", keyEvents+"*")
-	greet = appendRequest(greet, "MONITOR")
+	greet := resp.AppendRequest(nil, "HELLO", "3")
+	greet = resp.AppendRequest(greet, "PING") // refused while it loads its data, the events of which are no changes
+	greet = resp.AppendRequest(greet, "PSUBSCRIBE", keyEvents+"*")
+	greet = resp.AppendRequest(greet, "MONITOR")
 	conn.SetDeadline(time.Now().Add(limit))
 	in := bufio.NewReader(conn)
 	_, err = conn.Write(greet)
 	for range 4 {
-		var reply any
+		var reply resp.Value
 		if err == nil {
-			reply, err = readRESP(in)
+			reply, err = resp.Read(in)
 		}
-		if refused, ok := reply.(respError); ok {
-			err = refused
-		}
+		err = cmp.Or(err, reply.Err())
 	}
 	if err != nil {
 		conn.Close()
@@ -113,7 +113,7 @@ const keyEvents = "__keyevent@0__:"
 // arrived is an item of the stream, and when it came. With more, the next one
 // has come as well.
 type arrived struct {
-	item any
+	item resp.Value
 	at   time.Time
 	more bool
 }
@@ -124,7 +124,7 @@ func (o *observer) listen(in *bufio.Reader) {
 	go func() {
 		defer close(items)
 		for {
-			item, err := readRESP(in)
+			item, err := resp.Read(in)
 			if err != nil {
 				return
 			}
@@ -165,7 +165,7 @@ func (o *observer) atLull(now time.Time) {
 	name := o.truth.newMark()
 	o.waiting[name] = nil // nobody waits for it; that it is there ends the group
 	o.conn.SetWriteDeadline(now.Add(limit))
-	if _, err := o.conn.Write(appendRequest(nil, "ECHO", name)); err != nil {
+	if _, err := o.conn.Write(resp.AppendRequest(nil, "ECHO", name)); err != nil {
 		o.settle(now) // the stream breaks
 	}
 }
@@ -174,20 +174,18 @@ func (o *observer) atLull(now time.Time) {
 func (o *observer) take(a arrived) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	switch item := a.item.(type) {
-	case respError:
-		return fmt.Errorf("it answers %w", item)
-	case pushed:
-		if len(item) == 4 {
-			channel, _ := item[2].(string)
-			key, _ := item[3].(string)
-			return o.event(strings.TrimPrefix(channel, keyEvents), key, a.at)
+	switch item := a.item; item.Kind {
+	case '-', '!':
+		return fmt.Errorf("it answers %w", item.Err())
+	case '>':
+		if len(item.Items) == 4 {
+			return o.event(strings.TrimPrefix(item.Items[2].Text, keyEvents), item.Items[3].Text, a.at)
 		}
-	case string:
-		if item == "OK" || strings.HasPrefix(item, markPrefix) { // answers to what sync asks
+	case '+', '$':
+		if item.Text == "OK" || strings.HasPrefix(item.Text, markPrefix) { // answers to what sync asks
 			return nil
 		}
-		line, err := parseMonitor(item)
+		line, err := parseMonitor(item.Text)
 		if err != nil {
 			return err
 		}
@@ -244,9 +242,9 @@ func (o *observer) sync(ctx context.Context, last bool) (ended, attached bool, e
 	return o.await(ctx, func(mark string) []byte {
 		var ask []byte
 		if last {
-			ask = appendRequest(ask, "CLIENT", "PAUSE", "1000", "ALL")
+			ask = resp.AppendRequest(ask, "CLIENT", "PAUSE", "1000", "ALL")
 		}
-		return appendRequest(ask, "ECHO", mark)
+		return resp.AppendRequest(ask, "ECHO", mark)
 	})
 }
 

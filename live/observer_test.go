@@ -7,14 +7,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-go/holdfast/sim/keyspace"
+	"github.com/holdfast-go/holdfast/redis/keyspace"
+	"github.com/holdfast-go/holdfast/redis/resp"
 )
 
 // fakeStream is a node that brings an observer what a test says.
 type fakeStream struct {
 	t     *testing.T
 	conn  net.Conn
-	asked chan []any // what the observer asks the node for
+	asked chan []string // what the observer asks the node for
 }
 
 // following lets an observer of its own follow a stream.
@@ -24,7 +25,7 @@ func following(t *testing.T, truth *Truth, srv *server) *fakeStream {
 	check(t, err)
 	ours, theirs := net.Pipe()
 	o.conn, o.multi, o.waiting = theirs, map[string]bool{}, map[string]chan mark{}
-	s := &fakeStream{t: t, conn: ours, asked: make(chan []any, 16)}
+	s := &fakeStream{t: t, conn: ours, asked: make(chan []string, 16)}
 	done := make(chan struct{}, 2)
 	go func() {
 		o.listen(bufio.NewReader(theirs))
@@ -32,11 +33,10 @@ func following(t *testing.T, truth *Truth, srv *server) *fakeStream {
 	}()
 	go func() {
 		for in := bufio.NewReader(ours); ; {
-			request, err := readRESP(in)
+			args, err := resp.ReadRequest(in)
 			if err != nil {
 				break
 			}
-			args, _ := request.([]any)
 			s.asked <- args
 		}
 		done <- struct{}{}
@@ -79,7 +79,7 @@ func (s *fakeStream) answer() {
 			if len(args) != 2 || args[0] != "ECHO" {
 				s.t.Fatalf("the node is asked for %q", args)
 			}
-			s.monitor("127.0.0.1:1", fmt.Sprintf("%q %q", args...))
+			s.monitor("127.0.0.1:1", fmt.Sprintf("%q %q", args[0], args[1]))
 			s.write("+%s\r\n", args[1])
 		case <-time.After(6 * lull):
 			return

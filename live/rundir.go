@@ -107,6 +107,12 @@ func cleanRun(path string) error {
 		if info, err := os.Stat(path); err != nil || time.Since(info.ModTime()) < abandoned {
 			return nil // just made, or just gone
 		}
+		// The run ended before it had the lock, so nothing else is there.
+		os.Remove(filepath.Join(path, lockName+".new"))
+		if err := os.Remove(path); err != nil && !errors.Is(err, syscall.ENOTEMPTY) {
+			return err
+		}
+		return nil
 	case err != nil:
 		return err
 	default:

@@ -11,7 +11,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	redis "github.com/alicebob/miniredis/v2/server"
 
-	"github.com/holdfast-go/holdfast/sim/keyspace"
+	"github.com/holdfast-go/holdfast/redis/keyspace"
 )
 
 // shadow is what a server's lock keys hold, as far as it has told: the

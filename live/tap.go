@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/redis/resp"
 )
 
 // moments is what the taps of a world need to tell of requests and replies.
@@ -38,9 +39,9 @@ type tap struct {
 	receiving bool      // a request counts as received and is not sent
 	abandoned bool      // the client's end broke meanwhile
 
-	requests faults.Frames // used by Write
-	replies  faults.Frames // and this and what follows by Read
-	frames   [][]byte      // that have arrived
+	requests resp.Splitter // used by Write
+	replies  resp.Splitter // and this and what follows by Read
+	frames   []resp.Piece  // that have arrived
 	out      []byte        // announced, to be read
 	ended    error         // what ended the connection
 }
@@ -60,9 +61,9 @@ var errLost = errors.New("the server died before its reply was sent")
 
 // Write sends requests on to the node, whole and one by one.
 func (t *tap) Write(b []byte) (int, error) {
-	for _, frame := range t.requests.Split(b) {
-		abandoned := t.received(command(frame))
-		_, err := t.conn.Write(frame)
+	for _, p := range t.requests.Split(b) {
+		abandoned := t.received(command(p.Data))
+		_, err := t.conn.Write(p.Data)
 		if abandoned && err == nil {
 			err = errors.Join(errAbandoned, t.conn.CloseWrite())
 		}
@@ -119,7 +120,7 @@ func (t *tap) Read(b []byte) (int, error) {
 	for len(t.out) == 0 {
 		switch {
 		case len(t.frames) > 0:
-			t.out, t.frames = t.frames[0], t.frames[1:]
+			t.out, t.frames = t.frames[0].Data, t.frames[1:]
 			t.executed(t.out)
 			if t.process != t.node.running() {
 				return 0, errLost
@@ -175,18 +176,17 @@ func (t *tap) announce(m faults.Moment) {
 	t.moments.announce(m)
 }
 
-// confirms says whether a push is the answer to a subscription.
+// confirms says whether a push, ">3 $9 subscribe", answers a subscription.
 func confirms(push []byte) bool {
-	fields := bytes.SplitN(push, []byte("\r\n"), 4) // >3 $9 subscribe ...
-	return len(fields) == 4 && bytes.HasSuffix(fields[2], []byte("subscribe"))
+	h, _ := resp.ParseHead(push)
+	return strings.HasSuffix(h.First, "subscribe")
 }
 
 // command is the name of the command that a frame requests, upper case.
 func command(frame []byte) string {
-	fields := bytes.SplitN(frame, []byte("\r\n"), 4) // *2 $3 GET ...
-	if len(fields) == 4 && frame[0] == '*' {
-		return strings.ToUpper(string(fields[2]))
+	h, _ := resp.ParseHead(frame)
+	if h.Kind != '*' { // as people type it
+		h.First, _, _ = strings.Cut(string(bytes.TrimSpace(frame)), " ")
 	}
-	word, _, _ := strings.Cut(string(bytes.TrimSpace(frame)), " ") // as people type it
-	return strings.ToUpper(word)
+	return strings.ToUpper(h.First)
 }

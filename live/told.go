@@ -11,7 +11,8 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/live/mini"
-	"github.com/holdfast-go/holdfast/sim/keyspace"
+	"github.com/holdfast-go/holdfast/redis/keyspace"
+	"github.com/holdfast-go/holdfast/redis/resp"
 )
 
 // told is the witness of a node of miniredis, which tells itself what it
@@ -34,7 +35,7 @@ func (w *told) run(ctx context.Context) { w.follow(ctx, w.watch) }
 
 // sync implements [witness].
 func (w *told) sync(ctx context.Context, _ bool) (ended, attached bool, err error) {
-	return w.await(ctx, func(mark string) []byte { return appendRequest(nil, mini.MarkCommand, mark) })
+	return w.await(ctx, func(mark string) []byte { return resp.AppendRequest(nil, mini.MarkCommand, mark) })
 }
 
 func (w *told) patterns() int { return 0 }
@@ -51,7 +52,7 @@ func (w *told) watch(ctx context.Context, pid int) {
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	defer conn.Close()
 	conn.SetWriteDeadline(time.Now().Add(limit))
-	if _, err := conn.Write(appendRequest(nil, mini.TellCommand)); err != nil {
+	if _, err := conn.Write(resp.AppendRequest(nil, mini.TellCommand)); err != nil {
 		return
 	}
 	w.mu.Lock()

@@ -8,9 +8,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/holdfast-go/holdfast/internal/random"
 	"github.com/holdfast-go/holdfast/live/worker"
 	"github.com/holdfast-go/holdfast/scenarios"
-	"github.com/holdfast-go/holdfast/sim"
 )
 
 // Client is one client process: what a lock in it has to work with.
@@ -66,5 +66,5 @@ func (c *Client) Scaled(d time.Duration) time.Duration {
 // process and the names: a run can only be repeated when nothing is drawn from
 // elsewhere.
 func (c *Client) Rand(names ...string) *rand.Rand {
-	return sim.Stream(c.seed, append([]string{"guest", c.ID}, names...)...)
+	return random.Stream(c.seed, append([]string{"guest", c.ID}, names...)...)
 }

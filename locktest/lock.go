@@ -115,7 +115,10 @@ func (l Lock) subject() (*scenarios.Subject, error) {
 	if (l.New == nil) == (l.Open == nil) {
 		return nil, fmt.Errorf("the lock %q needs New or Open, and not both", l.description().Name)
 	}
-	return scenarios.NewGuest(l.description(), l.open)
+	if err := scenarios.CheckKnown(l.description()); err != nil {
+		return nil, err
+	}
+	return scenarios.NewThirdParty(l.description(), l.open)
 }
 
 // open opens the lock in a client process.

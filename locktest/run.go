@@ -57,7 +57,7 @@ func Run(t *testing.T, l Lock, opts ...Option) {
 	}
 	logging.Disable() // broken connections are the point here
 	r := &runner{subject: sub, version: l.Version, options: o}
-	if r.dir, err = directory(t.Name()); err != nil {
+	if r.dir, err = directory(t.Name(), r.plan(t)); err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
 	t.Cleanup(func() { r.finish(t) })
@@ -102,17 +102,28 @@ type runner struct {
 	stored  map[string]bool // scenarios
 }
 
+// plan are the results of a test of which nothing has been played.
+func (r *runner) plan(t *testing.T) reports.Results {
+	res := reports.Results{Version: version.Holdfast, Command: again(t, r.options.seed)}
+	for _, s := range r.options.scenarios {
+		for n := range r.options.seeds {
+			res.Pending = append(res.Pending, filepath.ToSlash(rundir.HistoryPath(s.scenario.Name, r.subject.Name(), r.options.seed+uint64(n))))
+		}
+	}
+	return res
+}
+
 // directory is the run directory of a test.
-func directory(test string) (rundir.Dir, error) {
+func directory(test string, plan reports.Results) (rundir.Dir, error) {
 	name := strings.NewReplacer("/", "-", "\\", "-", " ", "-").Replace(test)
 	if out := os.Getenv(outVar); out != "" {
-		return rundir.Create(filepath.Join(out, name))
+		return rundir.Create(filepath.Join(out, name), plan)
 	}
 	dir, err := os.MkdirTemp("", "holdfast-"+name+"-")
 	if err != nil {
 		return "", fmt.Errorf("make a directory for the report: %w", err)
 	}
-	return rundir.Create(dir)
+	return rundir.Create(dir, plan)
 }
 
 // play plays one scenario once, and fails t when the lock does.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/internal/english"
 )
 
 // live says that a run was played in real time: nothing plays it again the
@@ -85,10 +87,10 @@ func (r *Run) sizes() string {
 		parts = append([]string{clean(r.LockVersion)}, parts...)
 	}
 	if r.Stats.Ops > 0 {
-		parts = append(parts, plural(r.Stats.Ops, "operation"))
+		parts = append(parts, english.Count(r.Stats.Ops, "operation"))
 	}
 	if r.Stats.Commands > 0 {
-		parts = append(parts, plural(r.Stats.Commands, "command"))
+		parts = append(parts, english.Count(r.Stats.Commands, "command"))
 	}
 	if r.Stats.VirtualMS > 0 {
 		parts = append(parts, length(int64(r.Stats.VirtualMS*1e6))+" long")

@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// requireBrowser makes a missing browser a failure instead of a skip; make
-// test sets it once it has installed one.
+// requireBrowser makes a missing browser a failure instead of a skip.
 const requireBrowser = "HOLDFAST_REQUIRE_BROWSER"
 
 // browser finds a Chromium.
@@ -25,7 +24,7 @@ func browser(t *testing.T) string {
 	if os.Getenv(requireBrowser) != "" {
 		t.Fatal("no Chromium on the PATH")
 	}
-	t.Skip("no Chromium on the PATH: the report is not looked at in a browser; make test installs one")
+	t.Skip("no Chromium on the PATH: the report is not looked at in a browser; make setup installs one")
 	return ""
 }
 
@@ -69,6 +68,9 @@ addEventListener("load", () => {
 // cause written over each other, no script that came
 // in with a name.
 func TestBrowserShowsTheReport(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a browser several times")
+	}
 	exe := browser(t)
 	for name, d := range map[string]Document{"sample": sample(), "hostile": hostileDocument(), "causes": causeDocument(), "live": liveSample()} {
 		var page bytes.Buffer

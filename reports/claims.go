@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/english"
 )
 
 // claimRow is one documented promise and how every lock did over all runs.
@@ -73,10 +74,10 @@ func claimOf(m *matrix, p checker.Property, lock string) (c claimCell, exception
 	}
 	var notes []string
 	if len(violated) > 0 {
-		notes = append(notes, "violated in "+enumerate(violated))
+		notes = append(notes, "violated in "+english.And(violated))
 	}
 	if len(unknown) > 0 {
-		notes = append(notes, "unknown in "+enumerate(unknown))
+		notes = append(notes, "unknown in "+english.And(unknown))
 	}
 	if len(notes) > 0 {
 		exception = name(lock) + ": " + strings.Join(notes, "; ")
@@ -91,7 +92,7 @@ func claimOf(m *matrix, p checker.Property, lock string) (c claimCell, exception
 	default:
 		c = claimCell{Class: "good", Symbol: "✓", Text: strconv.Itoa(runs)}
 		exception = ""
-		c.Title = fmt.Sprintf("%s: ok in %s", name(lock), plural(runs, "run"))
+		c.Title = fmt.Sprintf("%s: ok in %s", name(lock), english.Count(runs, "run"))
 	}
 	if c.Title == "" {
 		c.Title = exception

@@ -24,6 +24,9 @@ type Document struct {
 	// returned is not kept.
 	Histories func(Run) (*history.History, error)
 
+	// Missing lists the histories that the results name and that nobody has.
+	Missing []string
+
 	// Reference names the lock whose runs are drawn even when all is well;
 	// empty means "reentrant".
 	Reference string

@@ -3,6 +3,8 @@ package reports
 import (
 	"fmt"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/internal/english"
 )
 
 // maxTail is how many lines that follow a failure's reason are shown: a stack,
@@ -26,7 +28,7 @@ func (r *Run) failed() (reason string, tail []string) {
 		if strings.HasSuffix(tail[0], ":") { // says what the lines are
 			head = tail[:1:1]
 		}
-		tail = append(append(head, fmt.Sprintf("(%s left out)", plural(n-len(head), "line"))), tail[n:]...)
+		tail = append(append(head, fmt.Sprintf("(%s left out)", english.Count(n-len(head), "line"))), tail[n:]...)
 	}
 	for i := range tail {
 		tail[i] = strings.TrimRight(short(tail[i], maxLine), " ")

@@ -5,7 +5,8 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"strings"
+
+	"github.com/holdfast-go/holdfast/internal/english"
 )
 
 // Markdown writes the same as [Fidelity.Text] as GitHub tables, for the docs.
@@ -34,7 +35,7 @@ func (f Fidelity) Markdown(w io.Writer) error {
 		if i == 0 {
 			fmt.Fprint(b, "Not run in the live world:\n\n")
 		}
-		fmt.Fprintf(b, "- %s, with %s: %s\n", markdown(enumerate(u.Scenarios)), markdown(u.With()), markdown(u.Reason))
+		fmt.Fprintf(b, "- %s, with %s: %s\n", markdown(english.And(u.Scenarios)), markdown(u.With()), markdown(u.Reason))
 	}
 	if len(t.notInLive()) > 0 {
 		fmt.Fprintln(b)
@@ -46,24 +47,8 @@ func (f Fidelity) Markdown(w io.Writer) error {
 }
 
 func (t *twoWorlds) markdownMatrix(w *bufio.Writer) {
-	fmt.Fprint(w, "| scenario |")
-	for _, l := range t.all.locks {
-		fmt.Fprintf(w, " %s |", markdown(name(l)))
-	}
-	fmt.Fprint(w, "\n|---|", strings.Repeat(":---:|", len(t.all.locks)), "\n")
-	for _, s := range t.all.scenarios {
-		fmt.Fprintf(w, "| %s |", markdown(name(s)))
-		for _, l := range t.all.locks {
-			fmt.Fprintf(w, " %s |", t.markdownMark(s, l))
-		}
-		fmt.Fprintln(w)
-	}
-	var parts []string
-	for _, k := range legend {
-		parts = append(parts, markdown(looks[k].symbol)+" "+markdown(looks[k].meaning))
-	}
-	fmt.Fprintf(w, "\n%s; two marks: the simulator's and the live world's, where they differ on some property or only the simulator played it; in \\[brackets\\]: not explained.\n\n",
-		strings.Join(parts, "; "))
+	markdownGrid(w, t.all, t.markdownMark)
+	fmt.Fprint(w, "; two marks: the simulator's and the live world's, where they differ on some property or only the simulator played it; in \\[brackets\\]: not explained.\n\n")
 }
 
 func (t *twoWorlds) markdownMark(scenario, lock string) string {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/english"
 )
 
 // Text writes the matrix of both worlds for a terminal, then every difference
@@ -99,5 +100,5 @@ func worldWords(v checker.Verdict) string {
 func (t *twoWorlds) summary() string {
 	n := t.counts()
 	return fmt.Sprintf("%s of scenario and lock in both worlds: %d agree, %d differ and are explained, %d differ unexplained; %d in the simulator only",
-		plural(n[agreed]+n[explained]+n[unexplained], "pair"), n[agreed], n[explained], n[unexplained], n[onlySim])
+		english.Count(n[agreed]+n[explained]+n[unexplained], "pair"), n[agreed], n[explained], n[unexplained], n[onlySim])
 }

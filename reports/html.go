@@ -68,6 +68,7 @@ type headView struct {
 	CSS      template.CSS
 	Headline string
 	Good     bool
+	Missing  string // histories
 	Version  string
 	Command  string
 	Locks    []string
@@ -98,7 +99,8 @@ func (p *pager) head(css string) headView {
 	s := Summarize(p.d.Results.Runs)
 	v := headView{
 		CSS:      template.CSS(css),
-		Headline: p.d.headline(), Good: s.Runs > 0 && s.AsExpected == s.Runs,
+		Headline: p.d.headline(), Good: s.Runs > 0 && s.AsExpected == s.Runs && !p.d.Results.Interrupted,
+		Missing: p.d.missingWords(),
 		Version: clean(p.d.Results.Version), Command: clean(p.d.Results.Command),
 		Claims: claimTable(p.m),
 	}

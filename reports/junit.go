@@ -13,6 +13,7 @@ import (
 // test case for each run. A run with a verdict that is not as expected is a
 // failure, one that could not be judged or has an unknown verdict that was not
 // expected is an error, a scenario that does not apply to a lock is skipped.
+// Interrupted results have one more suite, with an error.
 func JUnit(w io.Writer, res Results) error {
 	m := newMatrix(Document{Results: res})
 	all := junitSuites{Name: "holdfast"}
@@ -33,11 +34,12 @@ func JUnit(w io.Writer, res Results) error {
 			}
 		}
 		suite.Time = seconds(ms)
-		all.Tests += suite.Tests
-		all.Failures += suite.Failures
-		all.Errors += suite.Errors
-		all.Skipped += suite.Skipped
-		all.Suites = append(all.Suites, suite)
+		all.add(suite)
+	}
+	if words := res.InterruptedWords(); words != "" {
+		suite := junitSuite{Name: "holdfast", Time: seconds(0)}
+		suite.add(junitCase{Class: "holdfast", Name: "complete", Time: seconds(0), Error: &junitNote{Message: words, Type: "interrupted"}})
+		all.add(suite)
 	}
 	b := bufio.NewWriter(w)
 	b.WriteString(xml.Header)
@@ -85,6 +87,14 @@ type junitNote struct {
 	Message string `xml:"message,attr"`
 	Type    string `xml:"type,attr,omitempty"`
 	Text    string `xml:",cdata"`
+}
+
+func (a *junitSuites) add(s junitSuite) {
+	a.Tests += s.Tests
+	a.Failures += s.Failures
+	a.Errors += s.Errors
+	a.Skipped += s.Skipped
+	a.Suites = append(a.Suites, s)
 }
 
 func (s *junitSuite) add(c junitCase) {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/internal/english"
 )
 
 // Markdown writes the matrix and the verdicts to look at as GitHub tables, for
@@ -13,12 +15,15 @@ func Markdown(w io.Writer, d Document) error {
 	b := bufio.NewWriter(w)
 	m := newMatrix(d)
 	fmt.Fprintf(b, "**%s**\n\n", markdown(d.headline()))
+	if words := d.missingWords(); words != "" {
+		fmt.Fprintf(b, "%s\n\n", markdown(words))
+	}
 	if len(m.scenarios) > 0 {
 		markdownMatrix(b, m)
 	}
 	markdownFindings(b, m)
 	for _, u := range m.unplayed() {
-		fmt.Fprintf(b, "Not run: %s, with %s: %s\n\n", markdown(enumerate(u.Scenarios)), markdown(u.With()), markdown(u.Reason))
+		fmt.Fprintf(b, "Not run: %s, with %s: %s\n\n", markdown(english.And(u.Scenarios)), markdown(u.With()), markdown(u.Reason))
 	}
 	if len(d.Results.Runs) == 1 {
 		markdownStory(b, d, &d.Results.Runs[0])
@@ -30,30 +35,37 @@ func Markdown(w io.Writer, d Document) error {
 }
 
 func markdownMatrix(w *bufio.Writer, m *matrix) {
+	markdownGrid(w, m, func(s, l string) string {
+		c := m.cell(s, l)
+		text := markdown(looks[c.mark()].symbol)
+		if !c.expected() {
+			text = `**\[` + text + `\]**`
+		}
+		return text
+	})
+	fmt.Fprint(w, "; in \\[brackets\\]: not as expected.\n\n")
+}
+
+// markdownGrid writes one row for each scenario, one column for each lock, and
+// what the marks mean.
+func markdownGrid(w *bufio.Writer, m *matrix, mark func(scenario, lock string) string) {
 	fmt.Fprint(w, "| scenario |")
 	for _, l := range m.locks {
 		fmt.Fprintf(w, " %s |", markdown(name(l)))
 	}
-	fmt.Fprint(w, "\n|---|")
-	fmt.Fprint(w, strings.Repeat(":---:|", len(m.locks)), "\n")
+	fmt.Fprint(w, "\n|---|", strings.Repeat(":---:|", len(m.locks)), "\n")
 	for _, s := range m.scenarios {
 		fmt.Fprintf(w, "| %s |", markdown(name(s)))
 		for _, l := range m.locks {
-			c := m.cell(s, l)
-			text := markdown(looks[c.mark()].symbol)
-			if !c.expected() {
-				text = `**\[` + text + `\]**`
-			}
-			fmt.Fprintf(w, " %s |", text)
+			fmt.Fprintf(w, " %s |", mark(s, l))
 		}
 		fmt.Fprintln(w)
 	}
-	fmt.Fprintln(w)
 	var parts []string
 	for _, k := range legend {
 		parts = append(parts, markdown(looks[k].symbol)+" "+markdown(looks[k].meaning))
 	}
-	fmt.Fprintf(w, "%s; in \\[brackets\\]: not as expected.\n\n", strings.Join(parts, "; "))
+	fmt.Fprintf(w, "\n%s", strings.Join(parts, "; "))
 }
 
 func markdownFindings(w *bufio.Writer, m *matrix) {

@@ -10,12 +10,17 @@ const Schema = "holdfast-results/1"
 
 // Results is everything one invocation of holdfast found out.
 type Results struct {
-	Schema  string  `json:"schema"`
-	Version string  `json:"version"`
-	Command string  `json:"command,omitempty"` // how to do it again
-	Runs    []Run   `json:"runs"`
-	Skipped []Skip  `json:"skipped,omitempty"`
-	Summary Summary `json:"summary"`
+	Schema  string `json:"schema"`
+	Version string `json:"version"`
+	Command string `json:"command,omitempty"` // how to do it again
+	// Interrupted says that the command ended before it had played all of its
+	// runs, and Pending are the histories of the runs that are not here. A part
+	// of such a history may exist.
+	Interrupted bool     `json:"interrupted,omitempty"`
+	Pending     []string `json:"pending,omitempty"`
+	Runs        []Run    `json:"runs"`
+	Skipped     []Skip   `json:"skipped,omitempty"`
+	Summary     Summary  `json:"summary"`
 }
 
 // Run is one scenario played once against one lock.

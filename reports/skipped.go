@@ -3,6 +3,8 @@ package reports
 import (
 	"slices"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/internal/english"
 )
 
 // notRun is how the reason of a skip begins when the scenario does apply to
@@ -31,7 +33,7 @@ func (u *unplayed) With() string {
 	if u.every {
 		return "any lock"
 	}
-	return enumerate(u.Locks)
+	return english.And(u.Locks)
 }
 
 // unplayed groups what could not be played: by reason, then by the locks.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/english"
 )
 
 // maxSentences is how long a story may get; what surrounds a violation is
@@ -41,11 +42,7 @@ type sentence struct {
 // tell puts a run into words, in order of time. The text is clean, but not
 // escaped for any format.
 func tell(f *facts, r *Run) []sentence {
-	t := teller{f: f, held: map[string]map[string]string{}, cause: causeOps(r)}
-	t.claims = make(map[int64]*checker.Claim, len(f.claims))
-	for i := range f.claims {
-		t.claims[f.claims[i].AcquireOp] = &f.claims[i]
-	}
+	t := newTeller(f, r)
 	t.sumOverlaps()
 	for i := range f.h.Events {
 		t.event(&f.h.Events[i])
@@ -65,6 +62,14 @@ func tell(f *facts, r *Run) []sentence {
 		return 1
 	})
 	return shorten(t.out)
+}
+
+func newTeller(f *facts, r *Run) *teller {
+	t := &teller{f: f, held: map[string]map[string]string{}, cause: causeOps(r), claims: make(map[int64]*checker.Claim, len(f.claims))}
+	for i := range f.claims {
+		t.claims[f.claims[i].AcquireOp] = &f.claims[i]
+	}
+	return t
 }
 
 // sumOverlaps puts the grants that one stale holder overlaps with into one
@@ -99,7 +104,7 @@ func (t *teller) sumOverlaps() {
 		t.out = append(t.out, sentence{
 			at: rest[0].from, weight: unmissable, bad: true, actor: who,
 			text: fmt.Sprintf("Until %s: %d more grants, to %s, while %s still believes that it holds the lock; the longest overlap is %s.",
-				instant(until), len(rest), enumerate(names), who, length(longest)),
+				instant(until), len(rest), english.And(names), who, length(longest)),
 		})
 	}
 }
@@ -119,8 +124,28 @@ func causeOps(r *Run) map[int64]bool {
 	return ops
 }
 
+// Narrate puts every event of a history into words, one text for each, without
+// its time. It leaves nothing out, where a story does.
+func Narrate(h *history.History) []string {
+	f := newFacts(h)
+	t := newTeller(f, nil)
+	t.all = true
+	texts := make([]string, len(h.Events))
+	for i := range h.Events {
+		t.out = nil
+		t.event(&h.Events[i])
+		var parts []string
+		for _, s := range t.out {
+			parts = append(parts, s.text)
+		}
+		texts[i] = strings.Join(parts, " ")
+	}
+	return texts
+}
+
 type teller struct {
 	f      *facts
+	all    bool // also what a story has no room for
 	out    []sentence
 	claims map[int64]*checker.Claim
 	cause  map[int64]bool
@@ -138,6 +163,10 @@ func (t *teller) say(e *history.Event, w weight, format string, args ...any) *se
 
 func (t *teller) event(e *history.Event) {
 	switch e.Kind {
+	case history.Invoke:
+		if t.all {
+			t.begins(e)
+		}
 	case history.OK:
 		t.succeeded(e)
 	case history.Fail, history.Info:
@@ -157,6 +186,30 @@ func (t *teller) event(e *history.Event) {
 	case history.End:
 		t.end(e)
 	}
+}
+
+// begins tells what an owner asks for.
+func (t *teller) begins(e *history.Event) {
+	a, about := e.Args, ""
+	if a == nil {
+		a = &history.Args{}
+	}
+	switch {
+	case e.F == history.Write:
+		about = fmt.Sprintf(" %d over %d", a.Value, a.Base)
+	case a.Lease > 0:
+		about = " with a lease of " + length(a.Lease)
+	}
+	if a.Renewed {
+		about += " that is renewed"
+	}
+	if a.Token != 0 {
+		about += ", token " + number(a.Token)
+	}
+	if a.Wait > 0 {
+		about += ", waiting up to " + length(a.Wait)
+	}
+	t.say(e, smallTalk, "%s calls %s%s.", t.f.who(e.Client, e.Owner), clean(string(e.F)), about)
 }
 
 func (t *teller) succeeded(e *history.Event) {
@@ -201,7 +254,7 @@ func (t *teller) succeeded(e *history.Event) {
 		if len(names) > 1 {
 			believe = "believe that they hold"
 		}
-		t.say(e, unmissable, "%s gets the lock%s while %s still %s it: %s from here on.", who, extra, enumerate(names), believe, holders(len(names)+1)).bad = true
+		t.say(e, unmissable, "%s gets the lock%s while %s still %s it: %s from here on.", who, extra, english.And(names), believe, holders(len(names)+1)).bad = true
 	case history.Release:
 		if t.summed[e.Op] {
 			return
@@ -219,12 +272,16 @@ func (t *teller) succeeded(e *history.Event) {
 				return
 			}
 		}
-		if t.cause[e.Op] {
+		if t.all || t.cause[e.Op] {
 			t.say(e, telling, "%s writes %d.", who, value(op.invoke.Args))
 		}
 	case history.Read:
-		if t.cause[e.Op] {
+		if t.all || t.cause[e.Op] {
 			t.say(e, telling, "%s reads %d.", who, e.Result.Value)
+		}
+	default:
+		if t.all {
+			t.say(e, smallTalk, "%s's %s returns: count %d.", who, clean(string(e.F)), e.Result.Count)
 		}
 	}
 }
@@ -347,10 +404,13 @@ func faultName(kind string, targets []string) string {
 	if len(names) == 0 {
 		return name(kind)
 	}
-	return name(kind) + " of " + enumerate(names)
+	return name(kind) + " of " + english.And(names)
 }
 
 func (t *teller) end(e *history.Event) {
+	if t.all {
+		t.say(e, smallTalk, "The run is over.")
+	}
 	if e.End == nil {
 		return
 	}
@@ -367,7 +427,7 @@ func (t *teller) end(e *history.Event) {
 			}
 			keys = append(keys, name(k))
 		}
-		t.say(e, decisive, "When all is quiet, keys that should be gone are still there: %s.", enumerate(keys))
+		t.say(e, decisive, "When all is quiet, keys that should be gone are still there: %s.", english.And(keys))
 	}
 	for _, left := range []struct {
 		n    int
@@ -376,7 +436,7 @@ func (t *teller) end(e *history.Event) {
 		{e.End.Subscriptions, "channel subscription"}, {e.End.Connections, "connection"}, {len(e.End.Goroutines), "goroutine"},
 	} {
 		if left.n > 0 {
-			t.say(e, decisive, "When all is quiet, %s left over.", plural(left.n, left.what))
+			t.say(e, decisive, "When all is quiet, %s left over.", english.Count(left.n, left.what))
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/english"
 )
 
 // maxLine is how much of a line of a server's log is told.
@@ -34,7 +35,7 @@ func inChorus(in []sentence) []sentence {
 			}
 		}
 		if len(actors) > 1 {
-			s.text = fmt.Sprintf("%s say: %s", enumerate(actors), s.said)
+			s.text = fmt.Sprintf("%s say: %s", english.And(actors), s.said)
 		}
 		out = append(out, s)
 	}

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -16,6 +17,9 @@ func (t *teller) server(e *history.Event) {
 	}
 	t.held[s.Node][s.Key] = s.Holder
 	if s.WasHolder == s.Holder || s.WasHolder == "" || s.Role == "replica" {
+		if t.all {
+			t.stores(e)
+		}
 		return
 	}
 	was, node := t.f.holder(s.WasHolder), name(s.Node)
@@ -38,6 +42,8 @@ func (t *teller) server(e *history.Event) {
 				what = "overwrites"
 			}
 			t.say(e, decisive, "%s: %s of %s %s the lock of %s%s.", node, quoteCommand(s.Command), name(by), what, was, still).bad = true
+		} else if t.all {
+			t.stores(e)
 		}
 	case "fault", "restart":
 		what := "no longer has the lock of " + was
@@ -50,6 +56,22 @@ func (t *teller) server(e *history.Event) {
 		// another one and dropped what it had.
 		t.say(e, decisive, "%s drops the lock of %s and takes what its new primary has%s.", node, was, still)
 	}
+}
+
+// stores tells what a server has, where nothing is remarkable about it.
+func (t *teller) stores(e *history.Event) {
+	s, held := e.Server, "nobody holds "+name(e.Server.Key)
+	if s.Holder != "" {
+		held = fmt.Sprintf("%s holds %s, count %d", t.f.holder(s.Holder), name(s.Key), s.Count)
+	}
+	if s.Holder != "" && s.TTL > 0 {
+		held += ", for " + length(s.TTL)
+	}
+	why := clean(s.Cause)
+	if s.Cause == "command" {
+		why = strings.TrimPrefix(quoteCommand(s.Command), "the ") + " of " + name(s.By)
+	}
+	t.say(e, smallTalk, "%s (%s): %s (%s).", name(s.Node), clean(s.Role), held, why)
 }
 
 // believes says whether an owner believes to hold the lock just then, and does

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/internal/english"
 )
 
 // shorten keeps a story within [maxSentences]: first it drops the small talk of
@@ -72,7 +74,7 @@ func sum(in []sentence) sentence {
 	if len(actors) > 5 {
 		actors = append(actors[:4:4], fmt.Sprintf("%d others", len(actors)-4))
 	}
-	who, text := enumerate(actors), ""
+	who, text := english.And(actors), ""
 	switch {
 	case grants == 0:
 		text = fmt.Sprintf("%s go on in the same way (%d steps)", who, len(in))
@@ -128,7 +130,7 @@ func cut(in []sentence) []sentence {
 	next := 0
 	for _, i := range append(keep, len(in)) {
 		if n := i - next; n > 0 {
-			out = append(out, sentence{at: in[next].at, gap: true, text: fmt.Sprintf("(%s left out)", plural(n, "sentence"))})
+			out = append(out, sentence{at: in[next].at, gap: true, text: fmt.Sprintf("(%s left out)", english.Count(n, "sentence"))})
 		}
 		if i < len(in) {
 			out = append(out, in[i])

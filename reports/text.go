@@ -6,21 +6,29 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/holdfast-go/holdfast/internal/english"
 )
 
 // Text writes the report for a terminal: the matrix of scenarios and locks,
 // then every verdict that is not as expected or unknown with the command that
 // does the run again, then one line that counts. A document with one run is
-// told in full instead.
+// told in full instead. The first line says when the results are interrupted.
 func Text(w io.Writer, d Document) error {
 	b := bufio.NewWriter(w)
 	m := newMatrix(d)
+	if words := d.Results.InterruptedWords(); words != "" {
+		fmt.Fprintf(b, "%s\n\n", words)
+	}
 	if len(d.Results.Runs) == 1 && len(d.Results.Skipped) == 0 {
 		textRun(b, d, &d.Results.Runs[0])
 	} else {
 		textMatrix(b, m)
 		textFindings(b, m)
 		textUnplayed(b, "Not run", m.unplayed())
+	}
+	if words := d.missingWords(); words != "" {
+		fmt.Fprintf(b, "%s\n\n", words)
 	}
 	fmt.Fprintln(b, summaryLine(Summarize(d.Results.Runs)))
 	return b.Flush()
@@ -109,7 +117,7 @@ func textUnplayed(w *bufio.Writer, title string, all []unplayed) {
 		if i == 0 {
 			fmt.Fprintf(w, "%s:\n\n", title)
 		}
-		writeWrapped(w, "  ", fmt.Sprintf("%s, with %s: %s", enumerate(u.Scenarios), u.With(), u.Reason))
+		writeWrapped(w, "  ", fmt.Sprintf("%s, with %s: %s", english.And(u.Scenarios), u.With(), u.Reason))
 		fmt.Fprintln(w)
 	}
 }
@@ -165,9 +173,9 @@ func textRun(w *bufio.Writer, d Document, r *Run) {
 		fmt.Fprintf(w, "%s\n\n", absent)
 	}
 	if r.Stats != (Stats{}) {
-		sizes := plural(r.Stats.Ops, "operation")
+		sizes := english.Count(r.Stats.Ops, "operation")
 		if r.Stats.Commands > 0 { // real servers do not count them
-			sizes += ", " + plural(r.Stats.Commands, "command")
+			sizes += ", " + english.Count(r.Stats.Commands, "command")
 		}
 		fmt.Fprintf(w, "%s, %s of run time in %s\n", sizes, length(int64(r.Stats.VirtualMS*1e6)), length(int64(r.Stats.WallMS*1e6)))
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/english"
 )
 
 // The measures of a timeline, in pixels of its own coordinates.
@@ -350,7 +351,7 @@ func (t *timeline) caption() string {
 		parts = append(parts, "The history is not valid, so it is not known what the clients believed.")
 	}
 	if n := len(t.f.lost); n > 0 {
-		parts = append(parts, plural(n, "lost update")+".")
+		parts = append(parts, english.Count(n, "lost update")+".")
 	}
 	if t.elements >= maxElements {
 		parts = append(parts, "Details that no longer fit were left out.")

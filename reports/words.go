@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/english"
 )
 
 // clean makes text from outside safe to print anywhere: no control characters
@@ -79,44 +81,11 @@ func word(s string) string {
 
 func number(n uint64) string { return strconv.FormatUint(n, 10) }
 
-// plural is "1 run", "2 runs".
-func plural(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + one + "s"
-}
-
 // instant is a point of a run, in seconds: "1.204 s".
 func instant(ns int64) string { return strconv.FormatFloat(float64(ns)/1e9, 'f', 3, 64) + " s" }
 
-// length is a duration with three or four digits: "812 ms", "1.20 s", "12.0 s".
-func length(ns int64) string {
-	if ns < 0 {
-		return "-" + length(-ns)
-	}
-	v, unit := float64(ns)/1e9, "s"
-	switch {
-	case ns == 0:
-		return "0 ms"
-	case ns < 1e6:
-		v, unit = float64(ns)/1e3, "µs"
-	case ns < 1e9:
-		v, unit = float64(ns)/1e6, "ms"
-	}
-	digits := 0
-	switch {
-	case v < 9.995:
-		digits = 2
-	case v < 99.95:
-		digits = 1
-	}
-	t := strconv.FormatFloat(v, 'f', digits, 64)
-	if strings.Contains(t, ".") {
-		t = strings.TrimRight(strings.TrimRight(t, "0"), ".")
-	}
-	return t + " " + unit
-}
+// length is a duration: "812 ms", "1.2 s".
+func length(ns int64) string { return english.Span(time.Duration(ns)) }
 
 // milliseconds is a verdict's time or length: "4,213 ms".
 func milliseconds(ms float64) string {
@@ -132,17 +101,6 @@ func thousands(n int64) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
-}
-
-// enumerate is "a", "a and b", "a, b and c".
-func enumerate(s []string) string {
-	switch len(s) {
-	case 0:
-		return ""
-	case 1:
-		return s[0]
-	}
-	return strings.Join(s[:len(s)-1], ", ") + " and " + s[len(s)-1]
 }
 
 func seedList(seeds []uint64, most int) string {
@@ -162,6 +120,14 @@ func seedList(seeds []uint64, most int) string {
 
 // headline is the answer in one sentence.
 func (d Document) headline() string {
+	if words := d.Results.InterruptedWords(); words != "" {
+		return words + " " + d.answer()
+	}
+	return d.answer()
+}
+
+// answer is what the runs of a document came to.
+func (d Document) answer() string {
 	runs := d.Results.Runs
 	s := Summarize(runs)
 	if s.Runs == 0 {
@@ -181,7 +147,7 @@ func (d Document) headline() string {
 		}
 	}
 	var b strings.Builder
-	b.WriteString(plural(s.Runs, "run"))
+	b.WriteString(english.Count(s.Runs, "run"))
 	switch {
 	case s.AsExpected == s.Runs && s.Runs == 1:
 		b.WriteString(", with every verdict as expected")
@@ -218,5 +184,5 @@ func (d Document) headline() string {
 
 // summaryLine counts, for the end of a text report.
 func summaryLine(s Summary) string {
-	return fmt.Sprintf("%s: %d as expected, %d not as expected, %d unknown", plural(s.Runs, "run"), s.AsExpected, s.Unexpected, s.Unknown)
+	return fmt.Sprintf("%s: %d as expected, %d not as expected, %d unknown", english.Count(s.Runs, "run"), s.AsExpected, s.Unexpected, s.Unknown)
 }

@@ -61,7 +61,7 @@ otherwise: because
 			defer func() { subjects = old }()
 			subjects = append(subjects[:len(subjects):len(subjects)], &Subject{
 				name: "bad", groups: 1, keeps: keepsNothing,
-				claims: func(s *Scenario) history.Claims { return textbookClaims(s, false) },
+				claims: func(s Setting) history.Claims { return textbookClaims(s, false) },
 				open:   func(Environment) (Session, error) { return badSession{badLock{tt.acquire}}, nil },
 			})
 			p, err := Play(s, Named("bad"), 1, "test")

@@ -10,9 +10,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/random"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/lock/textbook"
-	"github.com/holdfast-go/holdfast/sim"
 )
 
 // subjects are the built-in locks, in the order reports show them.
@@ -25,14 +25,14 @@ var subjects = []*Subject{
 	textbookLock("set-px-lua", "SET NX PX with the owner's value, compare and delete in a script, spins", true, textbook.NewSetPXLua),
 	{
 		name: "set-px-renew", summary: "set-px-lua, and a scheduler that extends the lease in its last third", groups: 1,
-		claims: func(s *Scenario) history.Claims {
+		claims: func(s Setting) history.Claims {
 			c := textbookClaims(s, true)
 			c.Renewal, c.LostSign = true, true
-			c.RenewEvery = int64(time.Duration(s.Workload.Lease)*2/3 + s.pace(renewScan))
+			c.RenewEvery = int64(s.Lease*2/3 + s.scaled(renewScan))
 			return c
 		},
 		open: func(e Environment) (Session, error) {
-			return renewSession{textbookSession{e, nil}, textbook.NewRenewer(e.Clients[0], textbook.Options{Lease: e.Lease, Scan: paced(renewScan, e.Scale), Extensions: renewExtensions})}, nil
+			return renewSession{textbookSession{e, nil}, textbook.NewRenewer(e.Clients[0], textbook.Options{Lease: e.Lease, Scan: Scaled(renewScan, e.Scale), Extensions: renewExtensions})}, nil
 		},
 		keeps: keepsNothing,
 	},
@@ -43,7 +43,7 @@ var subjects = []*Subject{
 	{
 		name: "reentrant-wait", summary: "the reference lock, and WAIT for one replica; given back when it does not confirm", groups: 1, acks: true,
 		claims: referenceClaims, open: openReference(func(e Environment) lock.Option {
-			return lock.WithReplicaAcks(max(1, e.Acks), paced(ackTimeout, e.Scale))
+			return lock.WithReplicaAcks(max(1, e.Acks), Scaled(ackTimeout, e.Scale))
 		}), checkName: lock.CheckName, keeps: keepsNothing,
 	},
 	{
@@ -60,7 +60,7 @@ var subjects = []*Subject{
 	},
 	{
 		name: "fenced", summary: "the reference lock with a fencing token, which the resource checks", groups: 1, fenced: true,
-		claims: func(s *Scenario) history.Claims {
+		claims: func(s Setting) history.Claims {
 			c := referenceClaims(s)
 			c.Fencing = true
 			return c
@@ -77,9 +77,9 @@ const (
 	renewExtensions = 10
 	ackTimeout      = time.Second
 	unlockTimeout   = 5 * time.Second // the reference lock's own default
-	// defaultPoll and defaultSafetyPoll are how long a waiter goes without
+	// DefaultPoll and defaultSafetyPoll are how long a waiter goes without
 	// looking by itself, where the scenario does not say.
-	defaultPoll       = 100 * time.Millisecond
+	DefaultPoll       = 100 * time.Millisecond
 	defaultSafetyPoll = time.Second
 	// handoffMargin is for the requests around a look.
 	handoffMargin = 500 * time.Millisecond
@@ -95,30 +95,19 @@ func keepsNothing(string, string) bool { return false }
 // The claims of the textbook locks, of the reference lock, and of the locks
 // made of several.
 
-func textbookClaims(s *Scenario, lease bool) history.Claims {
-	return history.Claims{Lease: lease, Handoff: s.handoff(defaultPoll), Quorum: 1, Nodes: 1}
+func textbookClaims(s Setting, lease bool) history.Claims {
+	return history.Claims{Lease: lease, Handoff: s.handoff(DefaultPoll), Quorum: 1, Nodes: 1}
 }
 
-func referenceClaims(s *Scenario) history.Claims {
+func referenceClaims(s Setting) history.Claims {
 	return history.Claims{
 		Reentrant: true, Lease: true, Renewal: true, LostSign: true, TakesBack: true,
-		RenewEvery: int64(s.Workload.Lease) / 3, Handoff: s.handoff(defaultSafetyPoll), Quorum: 1, Nodes: 1,
+		RenewEvery: int64(s.Lease) / 3, Handoff: s.handoff(defaultSafetyPoll), Quorum: 1, Nodes: 1,
 	}
 }
 
-// handoff is how long a waiter may overlook a free lock: as long as it goes
-// without looking, and half a second for the requests around it, which a real
-// machine does not make in less time because everything else is quicker.
-func (s *Scenario) handoff(poll time.Duration) int64 {
-	if s.Workload.Handoff > 0 {
-		return int64(max(time.Duration(s.Workload.Handoff), 2*longestOperation))
-	}
-	looks := cmp.Or(time.Duration(s.Workload.Poll), s.pace(poll))
-	return int64(looks + max(s.pace(handoffMargin), 2*longestOperation))
-}
-
-func quorumClaims(quorum, nodes int) func(*Scenario) history.Claims {
-	return func(s *Scenario) history.Claims {
+func quorumClaims(quorum, nodes int) func(Setting) history.Claims {
+	return func(s Setting) history.Claims {
 		c := referenceClaims(s)
 		c.Quorum, c.Nodes = quorum, nodes
 		return c
@@ -137,7 +126,7 @@ type textbookSession struct {
 func textbookLock(name, summary string, lease bool, make func(redis.UniversalClient, string, string, textbook.Options) lock.Locker) *Subject {
 	return &Subject{
 		name: name, summary: summary, groups: 1,
-		claims: func(s *Scenario) history.Claims { return textbookClaims(s, lease) },
+		claims: func(s Setting) history.Claims { return textbookClaims(s, lease) },
 		open:   func(e Environment) (Session, error) { return textbookSession{e, make}, nil },
 		keeps:  keepsNothing,
 	}
@@ -152,9 +141,9 @@ func (s textbookSession) Locker(name, thread string) lock.Locker {
 
 func (s textbookSession) options(thread string) textbook.Options {
 	return textbook.Options{
-		Lease: s.env.Lease, Poll: cmp.Or(s.env.Poll, paced(defaultPoll, s.env.Scale)),
-		Scan: paced(renewScan, s.env.Scale), Extensions: renewExtensions,
-		Rand: sim.Stream(s.env.Seed, "poll", s.env.Process, thread),
+		Lease: s.env.Lease, Poll: cmp.Or(s.env.Poll, Scaled(DefaultPoll, s.env.Scale)),
+		Scan: Scaled(renewScan, s.env.Scale), Extensions: renewExtensions,
+		Rand: random.Stream(s.env.Seed, "poll", s.env.Process, thread),
 	}
 }
 
@@ -192,9 +181,9 @@ func openQuorum(combine func(Environment, string, []lock.Locker) lock.Locker) fu
 func newReferenceSession(e Environment, combine func(Environment, string, []lock.Locker) lock.Locker, opts ...lock.Option) (Session, error) {
 	s := &referenceSession{env: e, combine: combine}
 	for i, rdb := range e.Clients {
-		rng := sim.Stream(e.Seed, "lock", e.Process, fmt.Sprint(i))
+		rng := random.Stream(e.Seed, "lock", e.Process, fmt.Sprint(i))
 		c, err := lock.New(rdb, append([]lock.Option{lock.WithID(e.Process), lock.WithWatchdogTimeout(e.Lease),
-			lock.WithSafetyPoll(cmp.Or(e.Poll, paced(defaultSafetyPoll, e.Scale))), lock.WithUnlockTimeout(paced(unlockTimeout, e.Scale)),
+			lock.WithSafetyPoll(cmp.Or(e.Poll, Scaled(defaultSafetyPoll, e.Scale))), lock.WithUnlockTimeout(Scaled(unlockTimeout, e.Scale)),
 			lock.WithRand(rng)}, slices.Concat(opts, e.options)...)...)
 		if err != nil {
 			return nil, err
@@ -218,7 +207,7 @@ func (s *referenceSession) Locker(name, thread string) lock.Locker {
 }
 
 func groupOptions(e Environment, thread string) lock.GroupOptions {
-	return lock.GroupOptions{Rand: sim.Stream(e.Seed, "rounds", e.Process, thread)}
+	return lock.GroupOptions{Rand: random.Stream(e.Seed, "rounds", e.Process, thread)}
 }
 
 // Close implements [Session].

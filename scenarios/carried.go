@@ -17,7 +17,7 @@ func (s *Scenario) Carried(l *Subject, b live.Backend) (ok bool, reason string) 
 		return s.carriedByForeign()
 	}
 	n := s.needs(l)
-	if g := l.guest; g != nil {
+	if g := l.thirdParty; g != nil {
 		if n.sentinels && !g.CanReach(worker.ThroughSentinels) {
 			return false, "its client does not ask Sentinels"
 		}

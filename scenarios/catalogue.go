@@ -4,6 +4,8 @@ import (
 	"embed"
 	"fmt"
 	"sync"
+
+	"github.com/holdfast-go/holdfast/internal/english"
 )
 
 //go:embed catalogue/*.yaml
@@ -119,7 +121,7 @@ func Source(name string) ([]byte, error) {
 func unknownScenario(name string) error {
 	hint := "holdfast list scenarios shows them all; a file of your own needs its extension or a path, such as ./mine.yaml"
 	if near := Nearest(name, catalogueNames); len(near) > 0 {
-		hint = "did you mean " + orList(near) + "?"
+		hint = "did you mean " + english.Or(near) + "?"
 	}
 	return &UnknownScenarioError{Name: name, Hint: hint}
 }

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -36,6 +38,17 @@ func TestMain(m *testing.M) {
 		return
 	}
 	os.Exit(m.Run())
+}
+
+// asWorker sets what a worker process of holdfast runs with until the end of
+// the test: simulated runs are several times faster.
+func asWorker(t *testing.T) {
+	t.Helper()
+	procs, percent := runtime.GOMAXPROCS(1), debug.SetGCPercent(800)
+	t.Cleanup(func() {
+		runtime.GOMAXPROCS(procs)
+		debug.SetGCPercent(percent)
+	})
 }
 
 // printHashes plays every scenario against every lock once.
@@ -68,7 +81,7 @@ func TestTheSameSeedGivesTheSameHistoryInAnyProcess(t *testing.T) {
 		done := make(chan result, 1)
 		go func() {
 			cmd := exec.Command(exe)
-			cmd.Env = append(os.Environ(), hashesEnv+"=1", "GOMAXPROCS="+procs)
+			cmd.Env = append(os.Environ(), hashesEnv+"=1", "GOMAXPROCS="+procs, "GOGC=800")
 			cmd.Stderr = os.Stderr
 			out, err := cmd.Output()
 			done <- result{out, err}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/english"
 )
 
 // Expectation is the verdict that a scenario argues for.
@@ -41,12 +42,12 @@ func verdictsOf(p checker.Property) []string {
 // Expected returns what the scenario expects of a lock, for all properties.
 // Whether the lock claims them is not asked here. Of a mutant it expects what
 // it does of the lock that the mutant is a variant of. Of a guest it expects
-// no more than of the built-in locks of its kind, see [NewGuest].
+// no more than of the built-in locks of its kind, see [NewThirdParty].
 func (s *Scenario) Expected(l *Subject) map[checker.Property]Expectation {
-	if l.guest != nil {
-		return s.expectedOfGuest(l.guest)
+	if l.thirdParty != nil {
+		return s.expectedOfThirdParty(l.thirdParty)
 	}
-	return s.expectedOf(cmp.Or(l.like, l.name))
+	return s.expectedOf(standIn(l))
 }
 
 // expectedOf is what the scenario expects of a built-in lock.
@@ -105,18 +106,27 @@ func (s *Scenario) check(l *Subject) error {
 	return nil
 }
 
+// standIn is the built-in lock that Only, Except and Expect mean by a lock: the
+// lock itself, the one that it is a variant of, or one of its kind.
+func standIn(l *Subject) string {
+	if l.thirdParty != nil {
+		return kin(l.thirdParty)[0].lock
+	}
+	return cmp.Or(l.like, l.name)
+}
+
 // suits is Applies before the faults are looked at.
 func (s *Scenario) suits(l *Subject) (ok bool, reason string) {
-	if ok, reason := s.selects(cmp.Or(l.like, l.name)); !ok && !(l.guest != nil && l.open != nil && s.aboutCommands()) {
+	if ok, reason := s.selects(standIn(l)); !ok && !(l.thirdParty != nil && l.open != nil && s.aboutCommands()) {
 		return false, reason
 	}
-	return l.suits(s)
+	return s.canDo(l)
 }
 
 // selects is what Only and Except say about a built-in lock.
 func (s *Scenario) selects(lock string) (ok bool, reason string) {
 	if len(s.Only) > 0 && !slices.Contains(s.Only, lock) {
-		return false, "the scenario is played with " + andList(s.Only) + " only"
+		return false, "the scenario is played with " + english.And(s.Only) + " only"
 	}
 	if reason, out := s.Except[lock]; out {
 		return false, reason

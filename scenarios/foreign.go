@@ -7,14 +7,6 @@ import (
 	"github.com/holdfast-go/holdfast/live/worker"
 )
 
-// ownServers are the servers that a lock brings along; nil for one on Redis.
-func (s *Subject) ownServers() *worker.OwnServers {
-	if s.guest == nil {
-		return nil
-	}
-	return s.guest.Servers
-}
-
 // carriedByForeign says whether servers that a lock brings along can carry the
 // scenario, and else why not.
 func (s *Scenario) carriedByForeign() (ok bool, reason string) {

@@ -24,6 +24,7 @@ func verdicts(t *testing.T, s *scenarios.Scenario, lock string, seed uint64) (ma
 
 // A judge or a scenario that has become too weak lets one of these through.
 func TestEveryMutantIsCaught(t *testing.T) {
+	asWorker(t)
 	for _, m := range scenarios.Mutants() {
 		t.Run(m.Name, func(t *testing.T) {
 			k, ok := kills[m.Name]
@@ -51,6 +52,7 @@ func TestEveryMutantIsCaught(t *testing.T) {
 // The lock that a mutant is a variant of keeps the promise where the mutant
 // breaks it: it is the mistake that is caught.
 func TestWhatCatchesAMutantLetsItsBasePass(t *testing.T) {
+	asWorker(t)
 	type cell struct{ scenario, lock string }
 	seen := map[cell]map[checker.Property]checker.Verdict{}
 	for _, m := range scenarios.Mutants() {
@@ -92,6 +94,7 @@ func TestTheGalleryCoversAllCausesAndProperties(t *testing.T) {
 
 // Mutants about fairness are variants of a lock that has to be right itself.
 func TestFairQueueIsRight(t *testing.T) {
+	asWorker(t)
 	played := 0
 	for _, s := range scenarios.Catalogue() {
 		if ok, _ := s.Applies(scenarios.Named(gallery.FairQueue)); !ok {

@@ -3,6 +3,7 @@ package scenarios_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"strings"
@@ -61,14 +62,11 @@ func TestOnMiniredisVerdictsAreAsExpected(t *testing.T) {
 		for _, lock := range []string{"set-px-lua", "reentrant"} {
 			t.Run(scenario+"/"+lock, func(t *testing.T) {
 				s := find(t, scenario)
-				judged := judge(t, playPatiently(t, s, lock, scenarios.Live{
+				judged := playPatiently(t, s, lock, scenarios.Live{
 					Backend: b, Dir: t.TempDir(), Workers: []scenarios.Worker{{Lock: lock, Command: []string{exe, clientRole}}}, Scale: s.Pace(scenarios.Named(lock)),
-				}))
-				for property, v := range judged {
-					want := s.Expected(scenarios.Named(lock))[property]
-					if v.Outcome != want.Outcome || want.Class != "" && v.Class != want.Class {
-						t.Errorf("%s is %s %s (%s), expected %s %s", property, v.Outcome, v.Class, v.Reason, want.Outcome, want.Class)
-					}
+				})
+				for _, wrong := range surprises(s, lock, judged) {
+					t.Error(wrong)
 				}
 				if len(judged) < 5 {
 					t.Errorf("%d properties were judged", len(judged))
@@ -78,21 +76,40 @@ func TestOnMiniredisVerdictsAreAsExpected(t *testing.T) {
 	}
 }
 
-// playPatiently plays a run until the machine was quick enough for it.
-func playPatiently(t *testing.T, s *scenarios.Scenario, lock string, o scenarios.Live) *history.History {
+// surprises are the verdicts that are not as expected.
+func surprises(s *scenarios.Scenario, lock string, judged map[checker.Property]checker.Verdict) []string {
+	var all []string
+	for property, want := range s.Expected(scenarios.Named(lock)) {
+		if v, ok := judged[property]; ok && !want.Met(v) {
+			all = append(all, fmt.Sprintf("%s is %s %s (%s), expected %s %s", property, v.Outcome, v.Class, v.Reason, want.Outcome, want.Class))
+		}
+	}
+	return all
+}
+
+// playPatiently plays and judges a run until the machine was quick enough for
+// it: it did not keep the harness waiting for too long, nor for long enough to
+// explain a verdict that is a surprise.
+func playPatiently(t *testing.T, s *scenarios.Scenario, lock string, o scenarios.Live) map[checker.Property]checker.Verdict {
 	t.Helper()
 	const tries = 20
-	for range tries {
+	for n := range tries {
 		p, err := scenarios.PlayLive(t.Context(), s, scenarios.Named(lock), 1, "test", o)
 		var slow *scenarios.SlowMachineError
-		if errors.As(err, &slow) {
+		var setup *scenarios.SetupError
+		if errors.As(err, &slow) || errors.As(err, &setup) && n < 3 {
 			t.Log(err)
 			continue
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		return p.History
+		judged := judge(t, p.History)
+		if all := surprises(s, lock, judged); p.Disturbed && len(all) > 0 {
+			t.Logf("played again, as the machine was busy: %q", all)
+			continue
+		}
+		return judged
 	}
 	t.Fatalf("the machine was too busy %d times", tries)
 	return nil

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/live/worker"
 )
@@ -38,9 +37,9 @@ func Mix(a, b *Subject) (*Subject, error) {
 	}
 	return &Subject{
 		name: d.Name, summary: d.Summary, groups: d.Groups(), fenced: d.Claims.Fencing,
-		claims: func(s *Scenario) history.Claims { return claimsOfGuest(&d, s) },
-		keeps:  func(name, key string) bool { return a.keeps(name, key) || b.keeps(name, key) },
-		like:   kin(&d)[0].lock, guest: &d,
+		claims:     func(s Setting) history.Claims { return claimsOfThirdParty(&d, s) },
+		keeps:      func(name, key string) bool { return a.keeps(name, key) || b.keeps(name, key) },
+		thirdParty: &d,
 	}, nil
 }
 
@@ -55,11 +54,11 @@ func common(a, b worker.Claims) worker.Claims {
 
 // description is what the lock says of itself, or would if it were a guest.
 func (s *Subject) description() worker.Description {
-	if s.guest != nil {
-		return *s.guest
+	if s.thirdParty != nil {
+		return *s.thirdParty
 	}
 	lease := time.Second
-	c := s.claims((&Scenario{Workload: Workload{Lease: faults.Duration(lease)}}).withDefaults())
+	c := s.claims(Setting{Lease: lease, Scale: 1})
 	return worker.Description{
 		Name: s.name, Summary: s.summary, Primaries: c.Nodes, Quorum: c.Quorum,
 		Claims: worker.Claims{

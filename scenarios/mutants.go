@@ -4,14 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/random"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/lock/gallery"
-	"github.com/holdfast-go/holdfast/sim"
 )
 
 // Mutants returns the locks of the gallery: built-in locks with one mistake
@@ -29,10 +28,10 @@ func fairQueue() (*Subject, error) {
 	}
 	s := *base
 	s.like, s.name, s.summary = fairBase, gallery.FairQueue, "set-px-lua with a queue, granted in order of arrival"
-	s.claims = func(sc *Scenario) history.Claims {
+	s.claims = func(sc Setting) history.Claims {
 		c := base.claims(sc)
 		c.Fairness = true
-		c.Handoff += int64(gallery.FairPatience(time.Duration(sc.Workload.Poll))) // a waiter that died is waited for
+		c.Handoff += int64(gallery.FairPatience(sc.Poll)) // a waiter that died is waited for
 		return c
 	}
 	s.open = func(e Environment) (Session, error) {
@@ -85,7 +84,7 @@ func (e Environment) asProcess(open func(Environment) (Session, error)) gallery.
 	return gallery.Process{
 		ID: e.Process, Lease: e.Lease, Poll: e.Poll, Clients: e.Clients,
 		Stream: func(name ...string) *rand.Rand {
-			return sim.Stream(e.Seed, append([]string{"gallery", e.Process}, name...)...)
+			return random.Stream(e.Seed, append([]string{"gallery", e.Process}, name...)...)
 		},
 		Base: func(clients []redis.UniversalClient, opts ...lock.Option) (gallery.Locks, error) {
 			e := e

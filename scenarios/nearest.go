@@ -3,6 +3,8 @@ package scenarios
 import (
 	"slices"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/internal/english"
 )
 
 // Nearest returns the words of from that word is probably a slip for, the
@@ -65,18 +67,7 @@ func distance(a, b string) int {
 // of them when nothing is near.
 func didYouMean(word string, allowed []string) string {
 	if near := Nearest(word, allowed); len(near) > 0 {
-		return "did you mean " + orList(near) + "?"
+		return "did you mean " + english.Or(near) + "?"
 	}
 	return "allowed: " + strings.Join(allowed, ", ")
-}
-
-// orList joins words as in "a, b or c", andList as in "a, b and c".
-func orList(words []string) string  { return list(words, " or ") }
-func andList(words []string) string { return list(words, " and ") }
-
-func list(words []string, last string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:len(words)-1], ", ") + last + words[len(words)-1]
 }

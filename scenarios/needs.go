@@ -19,7 +19,7 @@ type needs struct {
 }
 
 func (s *Scenario) needs(sub *Subject) needs {
-	n := needs{replicas: sub.acks || s.Topology.Cluster || sub.guest != nil && sub.guest.Acks && s.Topology.Replicas > 0}
+	n := needs{replicas: sub.acks || s.Topology.Cluster || sub.thirdParty != nil && sub.thirdParty.Acks && s.Topology.Replicas > 0}
 	for _, f := range s.Faults {
 		t := faults.TraitsOf(f)
 		n.replicas = n.replicas || t.Promotes || t.HoldsReplication
@@ -43,7 +43,7 @@ func (s *Scenario) needs(sub *Subject) needs {
 func (s *Scenario) liveTopology(sub *Subject, n needs, own *live.Own) faults.Topology {
 	t := s.topologyFor(sub)
 	t.World = "live"
-	if sub.ownServers() != nil {
+	if sub.Bundled() != nil {
 		return t
 	}
 	if own != nil && own.Cluster() {
@@ -61,7 +61,7 @@ func (s *Scenario) topologyFor(sub *Subject) faults.Topology {
 		World: "sim", Clients: s.Topology.Clients, Groups: max(1, s.Topology.Groups, sub.groups),
 		Replicas: s.Topology.Replicas, Cluster: s.Topology.Cluster,
 	}
-	if own := sub.ownServers(); own != nil && !t.Cluster {
+	if own := sub.Bundled(); own != nil && !t.Cluster {
 		return placeForeign(t, own)
 	}
 	return t

@@ -3,7 +3,6 @@ package scenarios
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -26,16 +25,11 @@ const (
 	unhurried = 1.5
 )
 
-// longestOperation is what one request takes at most on loopback on a machine
-// that is busy. A lease has to be four times as long, or it ends under holders
-// that nothing but the machine is slow for.
-const longestOperation = 100 * time.Millisecond
-
 // Pace is how the scenario's times are scaled in real time unless somebody
 // asks for another scale: 0.2 plays 10 s in 2 s. It is one that [Scenario.CheckPace]
 // allows.
 func (s *Scenario) Pace(l *Subject) float64 {
-	bearable := float64(4*longestOperation) / float64(s.shortestLease())
+	bearable := float64(4*LongestOperation) / float64(s.shortestLease())
 	return max(s.suitable(l), bearable)
 }
 
@@ -45,9 +39,9 @@ func (s *Scenario) suitable(l *Subject) float64 {
 	switch {
 	case s.has(func(t history.Traits) bool { return t.Promotes }):
 		return unhurried
-	case l.ownServers() != nil, s.needs(l).replicas && s.has(func(t history.Traits) bool { return t.StopsNode }):
+	case l.Bundled() != nil, s.needs(l).replicas && s.has(func(t history.Traits) bool { return t.StopsNode }):
 		return asWritten
-	case l.groups > 1 && l.claims(s).Quorum == l.groups:
+	case l.groups > 1 && l.claims(s.setting()).Quorum == l.groups:
 		return brisk
 	}
 	return quick
@@ -56,9 +50,9 @@ func (s *Scenario) suitable(l *Subject) float64 {
 // CheckPace says why a scenario cannot be played at a scale.
 func (s *Scenario) CheckPace(scale float64) error {
 	shortest := s.shortestLease()
-	if at := paced(shortest, scale); at < 4*longestOperation {
+	if at := Scaled(shortest, scale); at < 4*LongestOperation {
 		return fmt.Errorf("at a time scale of %g the lease of %s lasts %s: it must be at least %s, four times the longest operation",
-			scale, shortest, at, 4*longestOperation)
+			scale, shortest, at, 4*LongestOperation)
 	}
 	return nil
 }
@@ -82,11 +76,6 @@ func (s *Scenario) shortestLease() time.Duration {
 	return time.Duration(shortest)
 }
 
-// paced is a duration of the scenario in the time of a run.
-func paced(d time.Duration, scale float64) time.Duration {
-	return time.Duration(math.Round(float64(d) * scale))
-}
-
 // atScale is the scenario with every time of it longer or shorter.
 func (s *Scenario) atScale(scale float64) *Scenario {
 	c := *s
@@ -97,7 +86,7 @@ func (s *Scenario) atScale(scale float64) *Scenario {
 	by := func(ds ...*faults.Duration) {
 		for _, d := range ds {
 			if d != nil {
-				*d = faults.Duration(paced(time.Duration(*d), scale))
+				*d = faults.Duration(Scaled(time.Duration(*d), scale))
 			}
 		}
 	}

@@ -12,10 +12,10 @@ import (
 
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/random"
 	"github.com/holdfast-go/holdfast/live"
 	"github.com/holdfast-go/holdfast/live/worker"
-	"github.com/holdfast-go/holdfast/sim"
-	"github.com/holdfast-go/holdfast/sim/keyspace"
+	"github.com/holdfast-go/holdfast/redis/keyspace"
 )
 
 // Live is how a scenario is played in the real world.
@@ -126,7 +126,13 @@ type liveRun struct {
 func (l *liveRun) play(ctx context.Context, version string) (err error) {
 	setup, cancel := context.WithTimeout(ctx, setupLimit)
 	defer cancel()
-	if err := l.setUp(setup); err != nil {
+	beats := startPulse(time.Now)
+	err = l.setUp(setup)
+	late, allowed := beats.stop(), tolerance(l.scenario.scale)
+	switch {
+	case err != nil && late > allowed && ctx.Err() == nil:
+		return &SlowMachineError{Late: late, Allowed: allowed, Err: errors.Join(err, l.takeDown())}
+	case err != nil:
 		return &SetupError{errors.Join(err, l.takeDown())}
 	}
 	defer func() {
@@ -138,7 +144,7 @@ func (l *liveRun) play(ctx context.Context, version string) (err error) {
 	if err != nil {
 		return err
 	}
-	beats := startPulse(time.Now)
+	beats = startPulse(time.Now)
 	l.perform(ctx)
 	l.late = beats.stop()
 	err = errors.Join(l.world.Err(), l.truth.Err(), l.err)
@@ -171,12 +177,12 @@ func (l *liveRun) setUp(ctx context.Context) (err error) {
 			Backend: backend, Clients: l.top.Clients, Groups: l.top.Groups, Replicas: l.top.Replicas, Cluster: l.top.Cluster,
 			Sentinel: l.needs.sentinels, Persist: l.needs.persist, Clocks: l.needs.clocks, Detect: detect, Dir: l.opts.Dir,
 		},
-		LockKeys: []string{l.subject.key(s.Workload.Lock)}, OnMoment: l.moments(), Changed: func(node, from, command string) bool { return l.truth.Changed(node, from, command) },
+		LockKeys: []string{l.subject.Key(s.Workload.Lock)}, OnMoment: l.moments(), Changed: func(node, from, command string) bool { return l.truth.Changed(node, from, command) },
 	})
 	if err != nil {
 		return err
 	}
-	l.truth, err = l.world.Observe(func(key string) bool { return key == l.subject.key(s.Workload.Lock) }, l.changed)
+	l.truth, err = l.world.Observe(func(key string) bool { return key == l.subject.Key(s.Workload.Lock) }, l.changed)
 	if err != nil {
 		return err
 	}
@@ -199,7 +205,7 @@ func (l *liveRun) setUp(ctx context.Context) (err error) {
 	l.recording.Unlock()
 	shared := &stock{fenced: l.subject.fenced, value: Initial}
 	for i, p := range l.procs {
-		l.clients = append(l.clients, l.newClient(i+1, p.Process, sessions[i], shared, sim.Stream(l.seed, "workload", p.Name())))
+		l.clients = append(l.clients, l.newClient(i+1, p.Process, sessions[i], shared, random.Stream(l.seed, "workload", p.Name())))
 	}
 	return nil
 }

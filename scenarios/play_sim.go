@@ -12,8 +12,9 @@ import (
 
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/random"
+	"github.com/holdfast-go/holdfast/redis/keyspace"
 	"github.com/holdfast-go/holdfast/sim"
-	"github.com/holdfast-go/holdfast/sim/keyspace"
 )
 
 // Play plays a scenario against a lock in the simulated world. The same
@@ -44,7 +45,7 @@ func PlayWatched(s *Scenario, l *Subject, seed uint64, version string, look Watc
 	if errors.As(bubble, &be) && len(r.end.Goroutines) == 0 {
 		r.end.Goroutines = []string{be.Reason}
 	}
-	if r.subject.guest != nil && r.killed {
+	if r.subject.thirdParty != nil && r.killed {
 		// A process that is killed takes its goroutines along. Here they cannot
 		// be told from those of the others.
 		r.end.Goroutines = nil
@@ -67,7 +68,7 @@ func (r *run) simulate(version string, look Watch) {
 		return
 	}
 	r.owners, r.watch = newOwners(s.Workload.Lock), newWatch(look)
-	lockKey := r.subject.key(s.Workload.Lock)
+	lockKey := r.subject.Key(s.Workload.Lock)
 	var rec *recorder // nil while the world settles
 	w := sim.New(sim.Options{
 		Seed: r.seed, Clients: r.top.Clients, Groups: r.top.Groups, Replicas: r.top.Replicas, Cluster: r.top.Cluster,
@@ -96,7 +97,7 @@ func (r *run) simulate(version string, look Watch) {
 	var redis []redis.UniversalClient
 	for i := 1; i <= r.top.Clients; i++ {
 		p := w.Process(fmt.Sprintf("client-%d", i))
-		rng := sim.Stream(r.seed, "workload", p.Name())
+		rng := random.Stream(r.seed, "workload", p.Name())
 		time.Sleep(time.Duration(1 + rng.Int64N(int64(10*time.Microsecond)))) // no two processes start at one instant
 		env := r.environment(i, p.Name())
 		for g := 1; g <= r.subject.groups; g++ {

@@ -42,7 +42,7 @@ func (p *Played) Missed() []history.PlannedFault {
 // fault of the scenario waits for: then the scenario is not about it.
 func (s *Scenario) NothingToStrike(l *Subject, p *Played) (bool, string) {
 	missed := p.Missed()
-	if l.guest == nil || len(missed) == 0 || !s.aboutCommands() {
+	if l.thirdParty == nil || len(missed) == 0 || !s.aboutCommands() {
 		return false, ""
 	}
 	return true, fmt.Sprintf("%s found nothing to strike: %s", missed[0].Fault, missed[0].When)
@@ -71,8 +71,8 @@ func (r *run) header(version string) history.Header {
 	s := r.scenario
 	h := history.Header{
 		Format: history.Format, Scenario: s.Name, Lock: r.subject.name, World: r.top.World, Seed: r.seed, Version: version,
-		Claims: r.subject.claims(s), MinGrants: s.Workload.MinGrants,
-		Unwatched: r.subject.ownServers() != nil, Resource: &history.Resource{Initial: Initial, Fenced: r.subject.fenced},
+		Claims: r.subject.claims(s.setting()), MinGrants: s.Workload.MinGrants,
+		Unwatched: r.subject.Bundled() != nil, Resource: &history.Resource{Initial: Initial, Fenced: r.subject.fenced},
 	}
 	if s.Topology.Latency != defaultLatency {
 		h.Latency = int64(s.Topology.Latency.Max)

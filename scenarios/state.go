@@ -46,7 +46,7 @@ type ClientState struct {
 // state looks at the run. Nothing may be under way at this moment.
 func (r *run) state(w *sim.World, header history.Header) State {
 	s := State{At: time.Since(r.rec.start), World: w.State(), Events: r.rec.soFar(), Goroutines: r.inLock()}
-	lockKey := r.subject.key(r.scenario.Workload.Lock)
+	lockKey := r.subject.Key(r.scenario.Workload.Lock)
 	for _, n := range s.World.Nodes {
 		for _, k := range n.Keys {
 			if identity, count := holder(k.Value); k.Key == lockKey && identity != "" {

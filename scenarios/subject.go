@@ -1,8 +1,10 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"net"
 	"slices"
 	"time"
@@ -16,14 +18,14 @@ import (
 )
 
 // Subject is a lock under test: a built-in one, see [FindSubject], or one of
-// somebody else's, see [NewGuest].
+// somebody else's, see [NewThirdParty].
 type Subject struct {
 	name    string
 	summary string
 	groups  int  // independent primaries it needs
 	acks    bool // needs a replica to wait for
 	fenced  bool // its token guards the resource
-	claims  func(s *Scenario) history.Claims
+	claims  func(s Setting) history.Claims
 	open    func(e Environment) (Session, error) // nil for one that lives in other processes
 	// checkName says why the lock cannot have a name; nil when it takes any.
 	checkName func(name string) error
@@ -32,8 +34,8 @@ type Subject struct {
 	// like is the built-in lock whose expectations hold for it, empty for its
 	// own name.
 	like string
-	// guest is what a lock that is not built in says of itself.
-	guest *worker.Description
+	// thirdParty is what a lock that is not built in says of itself.
+	thirdParty *worker.Description
 }
 
 // Name is the lock's in reports.
@@ -56,6 +58,36 @@ type Environment struct {
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	options []lock.Option // of the reference lock, besides those of the subject
+}
+
+// Setting is what the promises of a lock depend on in a run.
+type Setting struct {
+	Lease   time.Duration // that the workload asks for
+	Poll    time.Duration // how long a waiter goes without looking; 0 for the lock's default
+	Handoff time.Duration // how long a waiter may overlook a free lock; 0 for what follows from Poll
+	Scale   float64       // what the times of the run are scaled by
+}
+
+// LongestOperation is how long one request takes at most over loopback on a busy
+// machine.
+const LongestOperation = 100 * time.Millisecond
+
+// Scaled is a duration of the scenario in the time of a run.
+func Scaled(d time.Duration, scale float64) time.Duration {
+	return time.Duration(math.Round(float64(d) * scale))
+}
+
+func (s Setting) scaled(d time.Duration) time.Duration { return Scaled(d, s.Scale) }
+
+// handoff is how long a waiter may overlook a free lock: the time between two
+// looks, and half a second for the requests around a look. A real machine needs
+// a part of that however fast the run is played.
+func (s Setting) handoff(poll time.Duration) int64 {
+	if s.Handoff > 0 {
+		return int64(max(s.Handoff, 2*LongestOperation))
+	}
+	looks := cmp.Or(s.Poll, s.scaled(poll))
+	return int64(looks + max(s.scaled(handoffMargin), 2*LongestOperation))
 }
 
 // Session is a lock under test in one client process.
@@ -93,27 +125,4 @@ func FindSubject(name string) (*Subject, error) {
 		return mutantOf(m)
 	}
 	return nil, fmt.Errorf("unknown lock %q", name)
-}
-
-// suits says whether a lock can be played in a scenario at all.
-func (s *Subject) suits(sc *Scenario) (ok bool, reason string) {
-	switch {
-	case s.acks && sc.Topology.Replicas == 0:
-		return false, "there is no replica to wait for"
-	case s.acks && sc.Topology.Replicas < sc.Workload.Acks:
-		return false, fmt.Sprintf("it waits for %d replicas, and there are %d", sc.Workload.Acks, sc.Topology.Replicas)
-	case s.groups > 1 && sc.Topology.Cluster:
-		return false, "it needs independent primaries, not the slots of one cluster"
-	case len(sc.Workload.Nested) > 0 && !s.claims(sc).Reentrant:
-		return false, "it is not reentrant"
-	}
-	if s.checkName != nil {
-		if err := s.checkName(sc.withDefaults().Workload.Lock); err != nil {
-			return false, err.Error()
-		}
-	}
-	if s.guest != nil {
-		return suitsGuest(s.guest, sc)
-	}
-	return true, ""
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
-	"github.com/holdfast-go/holdfast/sim"
+	"github.com/holdfast-go/holdfast/internal/random"
 )
 
 // Vary returns a variation of a scenario: the same story with other numbers,
@@ -24,7 +24,7 @@ import (
 // which faults there are, whom they strike, which moment they are anchored to,
 // and the topology but for its clients.
 func Vary(s *Scenario, seed uint64) *Scenario {
-	v := &variation{Scenario: s.copy(), rng: sim.Stream(seed, "vary", s.Name)}
+	v := &variation{Scenario: s.copy(), rng: random.Stream(seed, "vary", s.Name)}
 	v.latency(3*time.Millisecond, 40*time.Millisecond)
 	// A scenario that has only kept the name of one is another scenario.
 	if more := variations[s.Name]; more != nil && reflect.DeepEqual(s, parsed()[s.Name]) {

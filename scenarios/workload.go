@@ -78,11 +78,11 @@ type client struct {
 
 // newClient is client n of a run, in its process and with its lock.
 func (r *run) newClient(n int, p *faults.Process, s Session, shared *stock, rng *rand.Rand) *client {
-	claims := r.subject.claims(r.scenario)
+	claims := r.subject.claims(r.scenario.setting())
 	return &client{
 		work: r.scenario.workloadOf(n), proc: p, session: s, rec: r.rec, owners: r.owners, announce: r.timeline.Moment, stock: shared,
 		rng: rng, renewed: claims.Renewal, lease: claims.Lease, nests: claims.Reentrant,
-		waits: r.subject.waits(), poll: cmp.Or(time.Duration(r.scenario.Workload.Poll), r.scenario.pace(defaultPoll)),
+		waits: r.subject.Waits(), poll: cmp.Or(time.Duration(r.scenario.Workload.Poll), r.scenario.pace(DefaultPoll)),
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -152,7 +153,7 @@ func titleOf(s *scenarios.Scenario, f Finding) string {
 		title += " (" + f.Target.Class + ")"
 	}
 	if kinds := kindsOf(s); len(kinds) > 0 {
-		title += ", with " + list(kinds)
+		title += ", with " + english.And(kinds)
 	} else {
 		title += ", and nothing fails"
 	}
@@ -168,9 +169,18 @@ func storyOf(s *scenarios.Scenario, f Finding) string {
 	parts = append(parts, fmt.Sprintf("What was seen with %s and seed %d: %s", f.Lock, f.Seed,
 		sentence(cmp.Or(f.Reason, broken[f.Target.Property], "it is violated"))))
 	if f.From != "" {
-		parts = append(parts, fmt.Sprintf("This is what is left of %s when all is left out that it does not take.", f.From))
+		parts = append(parts, fmt.Sprintf(leftOf+" %s when all is left out that it does not take.", f.From))
 	}
 	return wrap(strings.Join(parts, " "))
+}
+
+// leftOf begins a sentence in every story that [Tell] writes about another
+// scenario.
+const leftOf = "This is what is left of"
+
+// Wrote says whether [Tell] wrote a scenario.
+func Wrote(s *scenarios.Scenario) bool {
+	return strings.Contains(strings.Join(strings.Fields(s.Story), " "), leftOf+" ")
 }
 
 // wrap breaks a text into lines that are easy to read in a file.
@@ -217,9 +227,9 @@ func howOften(holds, clients int) string {
 
 // faultWords is a fault in a sentence: whom it strikes and when, and what it is.
 func faultWords(f faults.Spec) string {
-	text := f.Fault + " strikes " + list(f.Target)
+	text := f.Fault + " strikes " + english.And(f.Target)
 	if len(f.Peer) > 0 {
-		text = f.Fault + " strikes between " + list(f.Target) + " and " + list(f.Peer)
+		text = f.Fault + " strikes between " + english.And(f.Target) + " and " + english.And(f.Peer)
 	}
 	text += " " + faults.When(f)
 	for _, p := range []struct{ name, is string }{
@@ -248,14 +258,6 @@ func plain(d faults.Duration) string {
 		return ""
 	}
 	return d.String()
-}
-
-// list is "a, b and c".
-func list(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
 // sentence ends with a full stop, on one line.

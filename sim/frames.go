@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/sha1"
 	"encoding/hex"
@@ -12,21 +11,23 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/holdfast-go/holdfast/faults"
-	"github.com/holdfast-go/holdfast/internal/request"
-	"github.com/holdfast-go/holdfast/sim/keyspace"
+	"github.com/holdfast-go/holdfast/redis/keyspace"
+	"github.com/holdfast-go/holdfast/redis/resp"
 )
 
 // framing cuts a stream into messages: RESP between client and server, lines
 // between servers.
 type framing struct {
-	resp faults.Frames
-	line []byte
+	frames resp.Splitter
+	line   []byte
 }
 
 func (f *framing) split(lines bool, data []byte) (whole [][]byte) {
 	if !lines {
-		return f.resp.Split(data)
+		for _, p := range f.frames.Split(data) {
+			whole = append(whole, p.Data)
+		}
+		return whole
 	}
 	f.line = append(f.line, data...)
 	for {
@@ -74,7 +75,7 @@ func (f *flow) describe(frame []byte) (kind, text string) {
 	case f.link.replicates:
 		return Effect, effectText(frame)
 	case f.up:
-		args, err := request.Read(bufio.NewReader(bytes.NewReader(frame)))
+		args, err := resp.ParseRequest(frame)
 		if err != nil {
 			return Request, short(string(frame), 40)
 		}
@@ -83,21 +84,23 @@ func (f *flow) describe(frame []byte) (kind, text string) {
 		}
 		return Request, requestText(args)
 	}
-	if frame[0] == '>' || pushed(frame) {
-		return Push, replyText(frame)
+	text = replyText(frame)
+	if pushed(frame) {
+		return Push, text
 	}
 	if cmd := f.asked.next(); cmd != "" {
-		return Reply, replyText(frame) + " to " + cmd
+		text += " to " + cmd
 	}
-	return Reply, replyText(frame)
+	return Reply, text
 }
 
-// pushed says whether an array is a delivery or a confirmation of pub/sub, as
-// RESP2 has them.
+// pubsub are the first words of what a server sends for a subscription.
+var pubsub = []string{"message", "pmessage", "subscribe", "unsubscribe", "psubscribe", "punsubscribe"}
+
+// pushed says whether a frame is a push, or what RESP2 has instead of one.
 func pushed(frame []byte) bool {
-	lines := bytes.SplitN(frame, []byte("\r\n"), 4)
-	return len(lines) == 4 && lines[0][0] == '*' &&
-		slices.Contains([]string{"message", "pmessage", "subscribe", "unsubscribe", "psubscribe", "punsubscribe"}, string(lines[2]))
+	h, _ := resp.ParseHead(frame)
+	return h.Kind == '>' || slices.Contains(pubsub, h.First)
 }
 
 // Lengths, in bytes, up to which messages are shown.
@@ -144,50 +147,37 @@ func short(s string, n int) string {
 
 // replyText is a reply, in a line.
 func replyText(frame []byte) string {
-	text, _ := value(frame)
-	return short(text, longestText)
+	v, err := resp.Parse(frame)
+	if err != nil {
+		return "?"
+	}
+	return short(text(v), longestText)
 }
 
-// value is the value that b begins with, and what follows it.
-func value(b []byte) (text string, rest []byte) {
-	head, rest, ok := bytes.Cut(b, []byte("\r\n"))
-	if !ok || len(head) == 0 {
-		return "?", nil
+func text(v resp.Value) string {
+	switch {
+	case v.Null:
+		return "nil"
+	case v.Err() != nil:
+		return "error " + v.Text
 	}
-	body := string(head[1:])
-	n, _ := strconv.Atoi(body)
-	switch head[0] {
-	case '-', '!':
-		return "error " + body, rest
+	switch v.Kind {
 	case '$', '=':
-		if n < 0 {
-			return "nil", rest
-		}
-		if len(rest) < n+2 {
-			return "?", nil
-		}
-		return word(string(rest[:n])), rest[n+2:]
-	case '_':
-		return "nil", rest
+		return word(v.Text)
 	case '%':
-		return values(2*n, rest, "{", "}")
+		return "{" + texts(v.Items) + "}"
 	case '*', '~', '>':
-		if n < 0 {
-			return "nil", rest
-		}
-		return values(n, rest, "[", "]")
+		return "[" + texts(v.Items) + "]"
 	}
-	return body, rest
+	return v.Text
 }
 
-func values(n int, rest []byte, open, end string) (string, []byte) {
-	var all []string
-	for range n {
-		var text string
-		text, rest = value(rest)
-		all = append(all, text)
+func texts(items []resp.Value) string {
+	all := make([]string, len(items))
+	for i, item := range items {
+		all[i] = text(item)
 	}
-	return open + strings.Join(all, " ") + end, rest
+	return strings.Join(all, " ")
 }
 
 // effectText is a change on its way to a replica.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/Shopify/toxiproxy/v2/stream"
 	"github.com/Shopify/toxiproxy/v2/toxics"
+	"github.com/holdfast-go/holdfast/internal/random"
 )
 
 // link is the path between two parties, over which connections are opened.
@@ -64,8 +65,8 @@ func (l *link) open(ctx context.Context, owner *Process, from, to net.Addr, acce
 	number := l.opened
 	n := strconv.Itoa(number)
 	l.mu.Unlock()
-	up := Stream(l.seed, "link", l.from, l.to, n, "up")
-	down := Stream(l.seed, "link", l.from, l.to, n, "down")
+	up := random.Stream(l.seed, "link", l.from, l.to, n, "up")
+	down := random.Stream(l.seed, "link", l.from, l.to, n, "down")
 	for {
 		l.mu.Lock()
 		changed, blocked := l.changed, l.isBlocked()

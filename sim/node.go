@@ -15,8 +15,9 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 
 	"github.com/holdfast-go/holdfast/faults"
-	"github.com/holdfast-go/holdfast/internal/request"
-	"github.com/holdfast-go/holdfast/sim/keyspace"
+	"github.com/holdfast-go/holdfast/redis/keyspace"
+	"github.com/holdfast-go/holdfast/redis/resp"
+	"github.com/holdfast-go/holdfast/internal/random"
 )
 
 // The roles of a server.
@@ -55,7 +56,7 @@ type node struct {
 func newNode(w *World, name string, group int, addr *net.TCPAddr, role string) *node {
 	// No two servers' clocks agree to the nanosecond, or a primary and its
 	// replica would drop a key at the same instant, in any order.
-	off := time.Duration(Stream(w.opts.Seed, "clock", name).Int64N(int64(500 * time.Microsecond)))
+	off := time.Duration(random.Stream(w.opts.Seed, "clock", name).Int64N(int64(500 * time.Microsecond)))
 	n := &node{name: name, group: group, addr: addr, world: w, role: role, clock: newClock(off), acks: make(chan struct{})}
 	n.boot(nil)
 	return n
@@ -109,7 +110,7 @@ func (n *node) serve(c *pipeConn, process *server.Server, by string) {
 		session.unsubscribe() // as a disconnect does
 	}()
 	for {
-		args, err := request.Read(in)
+		args, err := resp.ReadRequest(in)
 		if err != nil {
 			return
 		}

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/holdfast-go/holdfast/sim/keyspace"
+	"github.com/holdfast-go/holdfast/redis/keyspace"
 )
 
 // effect is one change on its way to a replica. Effects, not commands: what a

@@ -6,7 +6,7 @@ import (
 
 	"github.com/Shopify/toxiproxy/v2/stream"
 
-	"github.com/holdfast-go/holdfast/sim/keyspace"
+	"github.com/holdfast-go/holdfast/redis/keyspace"
 )
 
 // State is what a world looks like at one moment.

@@ -12,8 +12,8 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/redis/keyspace"
 	"github.com/holdfast-go/holdfast/sim"
-	"github.com/holdfast-go/holdfast/sim/keyspace"
 )
 
 func TestMain(m *testing.M) {

@@ -27,6 +27,7 @@ func Merge(results ...*Result) (*Result, error) {
 				return nil, err
 			}
 		}
+		all.Interrupted = all.Interrupted && r.Interrupted // what one left out, another may have
 		all.Command = min(all.Command, r.Command)
 		if compareBoundaries(r.Boundaries, all.Boundaries) > 0 {
 			all.Boundaries = slices.Clone(r.Boundaries)

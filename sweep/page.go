@@ -17,10 +17,14 @@ var page = template.Must(template.New("page").Parse(pageSource))
 func (r *Result) Page(picture []byte) ([]byte, error) {
 	table := r.Table()
 	var b bytes.Buffer
+	interrupted := ""
+	if r.Interrupted {
+		interrupted = InterruptedWords
+	}
 	err := page.Execute(&b, map[string]any{
 		"Title": r.plan.Scenario.Title, "Name": r.Scenario, "Lock": r.Lock, "Story": r.plan.Scenario.Story,
 		"Sentences": r.Sentences(), "Picture": template.HTML(picture), "Head": table[0], "Rows": table[1:],
-		"Command": r.Command, "Version": r.Version, "Source": r.Source,
+		"Interrupted": interrupted, "Command": r.Command, "Version": r.Version, "Source": r.Source,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("write page: %w", err)

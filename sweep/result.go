@@ -33,6 +33,9 @@ type Result struct {
 	Parts  []Part `json:"parts"`
 	// Missing are the shards that were not played, or not to their end.
 	Missing []int `json:"missing,omitempty"`
+	// Interrupted says that the command ended before it had played everything,
+	// or before it had found where overlaps begin.
+	Interrupted bool `json:"interrupted,omitempty"`
 	// Points add the parts up; they follow from the rest.
 	Points []ResultPoint `json:"points"`
 	// Boundaries are where overlaps begin, one for each value of the second
@@ -77,6 +80,9 @@ func chanceOf(p proportion) Chance {
 	low, high := p.interval()
 	return Chance{p.share(), low, high}
 }
+
+// InterruptedWords say that a result is interrupted.
+const InterruptedWords = "Interrupted: not everything was played, or where overlaps begin was not found"
 
 // NewResult is the result of a plan in which nothing has been played.
 func NewResult(p *Plan, lock, version, command string, over []string, seed uint64, seeds, shards int) (*Result, error) {

@@ -3,19 +3,16 @@ package sweep
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
 // plain is a value for people: "5 ms", "30 s", "2 replicas".
 func (p Param) plain(v Value) string {
 	if p.Count {
-		if v == 1 {
-			return "1 replica"
-		}
-		return fmt.Sprintf("%d replicas", v)
+		return english.Count(int(v), "replica")
 	}
 	return span(time.Duration(v))
 }
@@ -47,11 +44,7 @@ func (p *Plan) words(at Point, first ...string) string {
 	for i, a := range p.Axes {
 		all = append(all, a.Param.with(at[i]))
 	}
-	last := len(all) - 1
-	if last == 0 {
-		return all[0]
-	}
-	return strings.Join(all[:last], ", ") + " and " + all[last]
+	return english.And(all)
 }
 
 // setting is a point in a sentence, with the lease that holds there.

@@ -26,6 +26,10 @@ const handoff = 2 * time.Second
 const late = "a session counts its lease from when the answer to a keepalive arrives, not from when it was asked for, " +
 	"and looks once in a second whether it is over"
 
+// unnoticed is why a release of what is lost may succeed.
+const unnoticed = "Mutex.Unlock does not look whether it deleted anything, and a holder that wakes up after its lease " +
+	"may release before its session has noticed the end"
+
 // locks describes what the process has. A lease is kept alive every third of it,
 // or at the next of the looks that the client takes twice in a second. That it
 // is so nobody can judge, as it changes no key; what is known of a hold follows
@@ -40,6 +44,7 @@ func locks() []worker.Description {
 		Known: []worker.Known{
 			{Scenario: "partitioned-holder", Property: "exclusion", Because: late},
 			{Scenario: "slow-link-then-cut", Property: "exclusion", Because: late},
+			{Scenario: "holder-pause", Property: "linearizable", Because: unnoticed},
 		},
 		Servers: &worker.OwnServers{Args: []string{serveRole}, Members: members},
 	}

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"mvdan.cc/sh/v3/shell"
+	"github.com/mattn/go-shellwords"
 
 	"github.com/holdfast-go/holdfast/live"
 	protocol "github.com/holdfast-go/holdfast/live/worker"
@@ -23,7 +23,12 @@ var adapterStart = 30 * time.Second
 // adapterCommand splits the command of an adapter into words, as a shell does.
 // The program is made absolute, as processes run in directories of their own.
 func adapterCommand(command string) ([]string, error) {
-	argv, err := shell.Fields(command, nil)
+	words := shellwords.NewParser()
+	words.ParseEnv = true
+	argv, err := words.Parse(command)
+	if err == nil && words.Position >= 0 {
+		err = fmt.Errorf("an adapter is one program: no %q", []rune(command)[words.Position])
+	}
 	if err != nil {
 		return nil, usage(fmt.Sprintf("--adapter %s: %v", command, err), "quote as in a shell")
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -202,10 +201,7 @@ func summaryOf(r conform.Report) checkSummary {
 }
 
 func printCheck(w io.Writer, command []string, r conform.Report) error {
-	out := json.NewEncoder(w)
-	out.SetIndent("", "  ")
-	out.SetEscapeHTML(false)
-	return out.Encode(checkDocument{adapterCheckSchema, version, command, r, summaryOf(r)})
+	return printJSON(w, checkDocument{adapterCheckSchema, version, command, r, summaryOf(r)})
 }
 
 // checkPage is the result for people, printed as it is known.

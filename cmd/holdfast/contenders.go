@@ -116,7 +116,10 @@ func adapterLocks(ctx context.Context, adapters []string) ([]contender, error) {
 			return nil, badInput(fmt.Errorf("adapter %s: %w", a, err), "docs/worker-protocol.md says what a worker process answers; holdfast adapter check -- "+a+" tries it")
 		}
 		for _, d := range locks {
-			l, err := scenarios.NewGuest(d, nil)
+			if err := scenarios.CheckKnown(d); err != nil {
+				return nil, badInput(fmt.Errorf("adapter %s: %w", a, err))
+			}
+			l, err := scenarios.NewThirdParty(d, nil)
 			if err != nil {
 				return nil, badInput(fmt.Errorf("adapter %s: %w", a, err))
 			}

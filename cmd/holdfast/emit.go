@@ -2,8 +2,11 @@ package main
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,6 +15,9 @@ import (
 	"text/template"
 
 	"github.com/spf13/cobra"
+
+	"github.com/holdfast-go/holdfast/internal/outdir"
+	"github.com/holdfast-go/holdfast/internal/whole"
 )
 
 // The templates have holes for names out of fixed vocabularies, for numbers and
@@ -86,7 +92,7 @@ func emitExplore(c *cobra.Command, f exploreFlags) error {
 	}
 	paths, err := m.save(f.out, e)
 	if err != nil {
-		return badInput(err, "choose another directory with --out")
+		return badInput(err, "choose another directory with --out", "--emit replaces only files that it wrote")
 	}
 	_, err = fmt.Fprintln(c.OutOrStdout(), strings.Join(paths, "\n"))
 	return err
@@ -155,8 +161,12 @@ func (m emission) write(w io.Writer, file string) error {
 	return t.Execute(w, m)
 }
 
-// save writes what the engine needs into a directory, over what was there of
-// the same names, and returns the paths.
+// emittedLine is a line of every file that --emit writes.
+var emittedLine = regexp.MustCompile(`(?m)^# (Written by: holdfast explore |The image that plays the shards of an exploration)`)
+
+// save writes what the engine needs into a directory, and returns the paths. The
+// directory may hold anything; of files of the same names save replaces only what
+// --emit wrote.
 func (m emission) save(dir string, e engine) ([]string, error) {
 	var text strings.Builder
 	if err := m.write(&text, e.file); err != nil {
@@ -174,13 +184,21 @@ func (m emission) save(dir string, e engine) ([]string, error) {
 		return nil, fmt.Errorf("output directory: %w", err)
 	}
 	var paths []string
-	for name, content := range files {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-			return nil, fmt.Errorf("write %s: %w", name, err)
+		old, err := os.ReadFile(path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		if err == nil && !emittedLine.Match(old) {
+			return nil, fmt.Errorf("output directory: %s is there: %w", path, outdir.ErrForeign)
 		}
 		paths = append(paths, path)
 	}
-	slices.Sort(paths)
+	for _, path := range paths {
+		if err := whole.Bytes(path, []byte(files[filepath.Base(path)])); err != nil {
+			return nil, err
+		}
+	}
 	return paths, nil
 }

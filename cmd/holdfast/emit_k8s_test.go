@@ -39,6 +39,30 @@ func TestTheJobKeepsTheRulesOfIndexedJobs(t *testing.T) {
 	if !slices.Equal(mounts, volumes) {
 		t.Errorf("mounts %v of volumes %v", mounts, volumes)
 	}
+	if id := j.APIVersion + " " + j.Kind; id != "batch/v1 Job" {
+		t.Errorf("it is a %s, not a Job of batch/v1", id)
+	}
+	if c := pod.Containers[0].SecurityContext; !pod.SecurityContext.RunAsNonRoot || c.AllowPrivilegeEscalation || !c.ReadOnlyRootFilesystem {
+		t.Errorf("a restricted name space refuses the pod: %+v, %+v", pod.SecurityContext, c)
+	}
+}
+
+// A workflow that anybody may start by hand, and that may only read.
+func TestTheWorkflowIsStartedByHandAndReads(t *testing.T) {
+	w := read[emittedWorkflow](t, emitted(t, "--lock=reentrant", "--emit=github"))
+	if w.On != "workflow_dispatch" || w.Permissions.Contents != "read" {
+		t.Errorf("it is started by %s and may %s", w.On, w.Permissions.Contents)
+	}
+	if merge := w.Jobs["merge"]; merge.Needs != "explore" || merge.RunsOn == "" || w.Jobs["explore"].RunsOn == "" {
+		t.Errorf("the merge waits for %q on %q, the shards run on %q", merge.Needs, merge.RunsOn, w.Jobs["explore"].RunsOn)
+	}
+	for name, j := range w.Jobs {
+		for _, s := range j.Steps {
+			if (s.Uses == "") == (s.Run == "") {
+				t.Errorf("a step of %s uses %q and runs %q: GitHub wants one of them", name, s.Uses, s.Run)
+			}
+		}
+	}
 }
 
 // There may be no docker where this runs: at least the image is made of what is
@@ -95,19 +119,14 @@ func TestTheManifestsOfTheGuide(t *testing.T) {
 	}
 	claimed := emitted(t, "--lock=reentrant", "--emit=k8s")
 	for _, b := range blocks {
-		kind := read[struct {
-			Kind     string
-			Metadata struct{ Name string }
-		}](t, b[1])
-		part := jobSchema
-		if kind.Kind == "PersistentVolumeClaim" {
-			part = "#/$defs/io.k8s.api.core.v1.PersistentVolumeClaim"
-			if !strings.Contains(claimed, "claimName: "+kind.Metadata.Name+"\n") {
-				t.Errorf("the claim %s is not that of the emitted job", kind.Metadata.Name)
+		if !strings.Contains(b[1], "kind: PersistentVolumeClaim\n") {
+			if j := read[emittedJob](t, b[1]); j.Kind != "Job" || j.Spec.Template.Spec.RestartPolicy != "Never" {
+				t.Errorf("this is no job that runs once:\n%s", b[1])
 			}
+			continue
 		}
-		if err := holds(published(t, "kubernetes.json", part), b[1]); err != nil {
-			t.Errorf("%v in\n%s", err, b[1])
+		if name := read[claim](t, b[1]).Metadata.Name; !strings.Contains(claimed, "claimName: "+name+"\n") {
+			t.Errorf("the claim %s is not that of the emitted job", name)
 		}
 	}
 }

@@ -44,6 +44,9 @@ func onKubernetes(t *testing.T, index int, dir string, args ...string) script {
 func onGitHub(t *testing.T, job, step string, index int, dir string, args ...string) script {
 	t.Helper()
 	if _, err := exec.LookPath("bash"); err != nil {
+		if os.Getenv("HOLDFAST_REQUIRE_BASH") != "" {
+			t.Fatal(err)
+		}
 		t.Skip("no bash here, which GitHub runs steps with")
 	}
 	w := read[emittedWorkflow](t, emitted(t, append(args, "--emit=github")...))

@@ -10,6 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/outdir"
 )
 
 // Exit codes. When several apply, the first of defect, interrupted, usage,
@@ -49,8 +52,37 @@ func badInput(err error, hints ...string) error {
 	return &exitError{code: exitUsage, msg: err.Error(), err: err, hints: hints}
 }
 
+// badOut refuses the directory of --out.
+func badOut(err error) error {
+	if errors.Is(err, outdir.ErrForeign) {
+		return badInput(err, "choose a new directory with --out, or an empty one, or one that holds nothing but such results: holdfast replaces only the files that its own results name")
+	}
+	return badInput(err, "choose another directory with --out")
+}
+
 func defect(err error, hints ...string) error {
 	return &exitError{code: exitDefect, msg: err.Error(), err: err, hints: hints}
+}
+
+// printSome prints the first of many lines of one kind, and how many follow.
+func printSome(stderr io.Writer, kind string, all []string, most int) {
+	for _, text := range all[:min(len(all), most)] {
+		fmt.Fprintf(stderr, "%s: %s\n", kind, text)
+	}
+	if more := len(all) - most; more > 0 {
+		fmt.Fprintf(stderr, "and %d more\n", more)
+	}
+}
+
+// ownDefects ends a command of which some runs show defects of holdfast.
+func ownDefects(stderr io.Writer, all []string) error {
+	printSome(stderr, "defect", all, 10)
+	show := "show"
+	if len(all) == 1 {
+		show = "shows"
+	}
+	return defect(fmt.Errorf("%s %s a defect of holdfast itself", english.Count(len(all), "run"), show),
+		"please report it, with the command and the version")
 }
 
 // result ends the command with a code when the output has already said why.

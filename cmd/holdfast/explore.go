@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"slices"
 	"time"
@@ -11,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/rundir"
-	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -38,7 +37,7 @@ type exploreFlags struct {
 	shards     int
 	image      string
 
-	part, of int // of shard
+	part shard // what shard stands for
 }
 
 func newExploreCmd() *cobra.Command {
@@ -118,7 +117,7 @@ func (f *exploreFlags) check() error {
 	if err != nil {
 		return err
 	}
-	f.part, f.of = part.index, part.of
+	f.part = part
 	if err := checkWorkers(f.workers, f.stall); err != nil {
 		return err
 	}
@@ -150,10 +149,14 @@ func runExplore(c *cobra.Command, f exploreFlags) error {
 	if err != nil {
 		return badInput(err, "--known takes the explore.json of another exploration")
 	}
-	dir, err := exploreDir(f.out)
-	if err != nil {
-		return badInput(err, "choose another directory with --out")
+	if f.out == "" {
+		f.out = rundir.Unused()
 	}
+	out, err := openOut(f.out, exploreKind)
+	if err != nil {
+		return err
+	}
+	dir := rundir.Dir(f.out)
 	x := newExploration(f, v, known)
 	if err := x.play(c.Context(), c.ErrOrStderr()); err != nil {
 		return defect(err)
@@ -162,7 +165,7 @@ func runExplore(c *cobra.Command, f exploreFlags) error {
 	explore.Know(r.Causes, known)
 	kept := r
 	kept.Causes = slices.Clone(r.Causes)
-	stored := whole.Replace(string(dir), exploreFiles, func() error { return x.keep(c.Context(), dir, &kept, c.ErrOrStderr()) })
+	stored := out.Replace(exploreFiles(r.Causes), func() error { return x.keep(c.Context(), dir, &kept, c.ErrOrStderr()) })
 	if stored == nil {
 		r = kept
 	}
@@ -175,31 +178,16 @@ func runExplore(c *cobra.Command, f exploreFlags) error {
 	return concludeExplore(c, r, dir)
 }
 
-// exploreDir makes the directory of the results; an empty path picks one by the
-// time. What another exploration has found there stays until there are results.
-func exploreDir(path string) (rundir.Dir, error) {
-	if path == "" {
-		path = rundir.Unused()
-	}
-	if err := os.MkdirAll(path, 0o755); err != nil {
-		return "", fmt.Errorf("output directory: %w", err)
-	}
-	return rundir.Dir(path), nil
-}
-
 // concludeExplore says on stderr how the command ends.
 func concludeExplore(c *cobra.Command, r explore.Results, dir rundir.Dir) error {
 	finds := finds(r.Causes)
 	switch {
 	case len(r.Defects) > 0:
-		for _, d := range r.Defects {
-			fmt.Fprintf(c.ErrOrStderr(), "defect: %s\n", d)
-		}
-		return defect(fmt.Errorf("%s a defect of holdfast itself", runsShow(len(r.Defects))), "please report it, with the command and the version")
+		return ownDefects(c.ErrOrStderr(), r.Defects)
 	case c.Context().Err() != nil:
-		return &exitError{code: exitInterrupted, msg: "interrupted after " + count(r.Runs, "run")}
+		return &exitError{code: exitInterrupted, msg: "interrupted after " + english.Count(r.Runs, "run")}
 	case len(finds) > 0:
-		return &exitError{code: exitUnexpected, msg: count(len(finds), "hazard") + " found, kept in " + string(dir)}
+		return &exitError{code: exitUnexpected, msg: english.Count(len(finds), "hazard") + " found, kept in " + string(dir)}
 	case r.Runs == r.Unknown+r.Violated && r.Violated == 0:
 		return &exitError{code: exitUnknown, msg: "no run could be judged"}
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/internal/whole"
 )
@@ -43,7 +44,7 @@ type exploration struct {
 func newExploration(f exploreFlags, v explore.Vocabulary, known []explore.Cause) *exploration {
 	x := &exploration{flags: f, known: known, waiting: map[int]answer{}, steer: make(chan []explore.Cell, 1),
 		tally: explore.NewTally(explore.Results{
-			Version: version, Command: exploreCommand(f), Lock: f.lock, Seed: f.seed, Shard: f.part, Of: f.of, Budget: f.runs, Vocabulary: v,
+			Version: version, Command: exploreCommand(f), Lock: f.lock, Seed: f.seed, Shard: f.part.index, Of: f.part.of, Budget: f.runs, Vocabulary: v,
 		})}
 	x.holes = x.tally.Coverage.Holes(v.Faults)
 	return x
@@ -54,11 +55,7 @@ func (x *exploration) total() int {
 	if x.flags.runs == 0 {
 		return 1 << 40
 	}
-	return (x.flags.runs - x.flags.part + x.flags.of) / x.flags.of
-}
-
-func (x *exploration) seedOf(run int) uint64 {
-	return x.flags.seed + uint64(x.flags.part-1) + uint64(run)*uint64(x.flags.of)
+	return x.flags.part.size(x.flags.runs)
 }
 
 func (x *exploration) play(ctx context.Context, stderr io.Writer) error {
@@ -89,7 +86,7 @@ func (x *exploration) play(ctx context.Context, stderr io.Writer) error {
 // now says what is under way.
 func (x *exploration) now() string {
 	spent := time.Since(x.began)
-	text := fmt.Sprintf("exploring: %s, %.0f/s, %d violated", count(x.taken, "run"), float64(x.taken)/spent.Seconds(), x.tally.Violated)
+	text := fmt.Sprintf("exploring: %s, %.0f/s, %d violated", english.Count(x.taken, "run"), float64(x.taken)/spent.Seconds(), x.tally.Violated)
 	if x.flags.time > 0 {
 		text += fmt.Sprintf(", %.0f of %.0f s", spent.Seconds(), x.flags.time.Seconds())
 	}
@@ -123,7 +120,7 @@ func (x *exploration) jobs(enough context.Context) iter.Seq[job] {
 }
 
 func (x *exploration) job(run int, holes []explore.Cell) job {
-	seed := x.seedOf(run)
+	seed := x.flags.part.seed(x.flags.seed, run)
 	return job{ID: run, Scenario: fmt.Sprintf("explored-%d", seed), Lock: x.flags.lock, Seed: seed,
 		Explore: &explore.Plan{Vocabulary: x.tally.Vocabulary, Holes: holes}}
 }
@@ -185,10 +182,18 @@ func (x *exploration) lost(a answer) *explore.Seen {
 
 // keep shrinks the finds, and writes the results and the finds: the scenario
 // and the history of the first run of each, which is played once more for that,
-// and what is left of it. It notes in r where they are.
+// and what is left of it. It notes in r where they are. Until all is written,
+// the results say that they are interrupted.
 func (x *exploration) keep(ctx context.Context, dir rundir.Dir, r *explore.Results, stderr io.Writer) error {
-	if err := os.Mkdir(dir.File("finds"), 0o755); err != nil {
-		return fmt.Errorf("write finds: %w", err)
+	if len(r.Causes) > 0 {
+		if err := os.MkdirAll(dir.File("finds"), 0o755); err != nil {
+			return fmt.Errorf("write finds: %w", err)
+		}
+	}
+	early := *r
+	early.Interrupted = true // should somebody kill the command from here on
+	if err := writeJSON(dir.File(exploreResults), early); err != nil {
+		return err
 	}
 	if x.flags.shrink {
 		if err := x.shrinkFinds(ctx, dir, r, stderr); err != nil {
@@ -204,6 +209,7 @@ func (x *exploration) keep(ctx context.Context, dir rundir.Dir, r *explore.Resul
 			return err
 		}
 	}
+	r.Interrupted = r.Interrupted || ctx.Err() != nil
 	return writeJSON(dir.File(exploreResults), r)
 }
 

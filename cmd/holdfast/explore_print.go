@@ -9,10 +9,14 @@ import (
 	"text/tabwriter"
 
 	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/internal/english"
 )
 
 // print writes the result; tables stand between before and after.
 func (e explored) print(w io.Writer, before, after string) error {
+	if e.Interrupted {
+		fmt.Fprintf(w, "Interrupted: not all runs were played, or not all finds made small.\n\n")
+	}
 	if len(e.Causes) > 0 {
 		fmt.Fprintf(w, "what went wrong, and after which faults:\n\n%s", before)
 		if err := e.hazards(w); err != nil {
@@ -89,7 +93,7 @@ func smallest(c explore.Found) string {
 	if c.Shrunk == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s, %s", count(c.Shrunk.Size.Clients, "client"), count(c.Shrunk.Size.Ops, "operation"))
+	return fmt.Sprintf("%s, %s", english.Count(c.Shrunk.Size.Clients, "client"), english.Count(c.Shrunk.Size.Ops, "operation"))
 }
 
 // where is the file of the smallest scenario that is kept of a find.
@@ -113,7 +117,7 @@ func (e explored) worth() string {
 		struck = append(struck, fmt.Sprintf("%s %d", s.Fault, s.Runs))
 	}
 	return fmt.Sprintf("No violation in %s: with 95 %% confidence fewer than 1 in %.0f runs like these has one. Runs in which each fault struck: %s.",
-		count(judged, "run"), 1/explore.UpperBound(judged), strings.Join(struck, ", "))
+		english.Count(judged, "run"), 1/explore.UpperBound(judged), strings.Join(struck, ", "))
 }
 
 func (e explored) sentence() string {
@@ -122,8 +126,8 @@ func (e explored) sentence() string {
 		rate = float64(e.Runs) / e.WallMS * 1000
 	}
 	text := fmt.Sprintf("%s of %s: %d violated a promise, by %s; %d proved nothing. %s of virtual time and %s in %s, %.0f runs/s.",
-		count(e.Runs, "run"), e.Lock, e.Violated, count(len(explore.Distinct(e.Causes)), "hazard"), e.Unknown,
-		span(e.VirtualMS), count(e.Ops, "operation"), span(e.WallMS), rate)
+		english.Count(e.Runs, "run"), e.Lock, e.Violated, english.Count(len(explore.Distinct(e.Causes)), "hazard"), e.Unknown,
+		spanMS(e.VirtualMS), english.Count(e.Ops, "operation"), spanMS(e.WallMS), rate)
 	if e.Of > 1 && e.Shard > 0 {
 		text = fmt.Sprintf("shard %d of %d: ", e.Shard, e.Of) + text
 	}
@@ -147,6 +151,6 @@ func exploreCommand(f exploreFlags) string {
 	flag(!f.shrink, "--shrink=false", "")
 	flag(f.catalogue, "--catalogue", "")
 	flag(f.known != "", "--known", f.known)
-	flag(f.of > 1, "--shard", f.shard)
+	flag(f.part.of > 1, "--shard", f.shard)
 	return strings.Join(words, " ")
 }

@@ -24,7 +24,7 @@ const shrinkRuns = 1000
 // others. Only those that nothing explains are shrunk. When ctx ends it leaves
 // the rest as they are.
 func (x *exploration) shrinkFinds(ctx context.Context, dir rundir.Dir, r *explore.Results, stderr io.Writer) error {
-	workers := x.pool().start()
+	workers := x.pool().keeping()
 	defer workers.stop()
 	tried := map[string]bool{}
 	bar := startProgress(stderr, -1, "shrinking")
@@ -63,7 +63,7 @@ func small(s shrink.Size) bool { return s.Clients <= 2 && s.Faults <= 2 && s.Ops
 // shrinkFind makes one find small, and writes what is left into finds/: the
 // scenario, the history, and the story. Where that is still much, it tries other
 // runs of the same cause, and takes the one of which the least is left.
-func (x *exploration) shrinkFind(ctx context.Context, workers *rounds, dir rundir.Dir, f explore.Found) (*explore.Shrunk, error) {
+func (x *exploration) shrinkFind(ctx context.Context, workers pool, dir rundir.Dir, f explore.Found) (*explore.Shrunk, error) {
 	var best *shrinking
 	var least shrink.Result
 	for _, sample := range x.tally.Samples(f.Key) {

@@ -4,12 +4,12 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/live"
 	"github.com/holdfast-go/holdfast/reports"
@@ -102,9 +102,9 @@ func runFidelity(c *cobra.Command, args []string, f fidelityFlags) error {
 			return err
 		}
 	}
-	dir, err := createFidelityDir(f.out)
+	dir, err := fidelityDir(f.out, worlds)
 	if err != nil {
-		return badInput(err, "choose another directory with --out")
+		return badOut(err)
 	}
 	var halves []*playedList
 	for _, world := range worlds {
@@ -143,18 +143,22 @@ func (f fidelityFlags) in(world string) runFlags {
 	return flags
 }
 
-// createFidelityDir makes a directory for the run directories of both worlds.
-func createFidelityDir(path string) (rundir.Dir, error) {
-	dir, err := rundir.Create(path)
-	if err != nil {
-		return "", err
+// fidelityDir is the directory for the run directories of both worlds. It is new
+// or empty, or it holds those of another comparison.
+func fidelityDir(path string, worlds []string) (rundir.Dir, error) {
+	if path == "" {
+		path = rundir.Unused()
 	}
-	for _, own := range []string{"results.json", "scenarios"} { // each world has its own
-		if err := os.Remove(dir.File(own)); err != nil {
-			return "", fmt.Errorf("output directory: %w", err)
+	dir := rundir.Dir(path)
+	for _, world := range worlds {
+		if err := rundir.Usable(dir.File(world)); err != nil {
+			return "", err
 		}
 	}
-	return dir, nil
+	if rundir.Holds(dir.File(worlds[0])) {
+		return dir, nil
+	}
+	return dir, outdir.Unused(path)
 }
 
 func showFidelity(w io.Writer, f reports.Fidelity, format string) error {

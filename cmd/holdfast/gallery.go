@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/lock/gallery"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
@@ -162,22 +163,12 @@ func pickMutants(args []string) ([]gallery.Mutant, error) {
 // concludeGallery says on stderr what was not caught, and how the command ends.
 func concludeGallery(c *cobra.Command, r *trackRecord) error {
 	stderr := c.ErrOrStderr()
-	for i, why := range r.NoVerdict {
-		if i == 5 {
-			fmt.Fprintf(stderr, "and %d more\n", len(r.NoVerdict)-i)
-			break
-		}
-		fmt.Fprintf(stderr, "no verdict: %s\n", why)
-	}
+	printSome(stderr, "no verdict", r.NoVerdict, 5)
 	if len(r.Defects) > 0 {
-		for _, d := range r.Defects {
-			fmt.Fprintf(stderr, "defect: %s\n", d)
-		}
-		return defect(fmt.Errorf("%s a defect of holdfast itself", runsShow(len(r.Defects))),
-			"please report it, with the command and the version")
+		return ownDefects(stderr, r.Defects)
 	}
 	if c.Context().Err() != nil {
-		return &exitError{code: exitInterrupted, msg: fmt.Sprintf("interrupted with %s of %d caught", count(r.Summary.Caught, "mutant"), r.Summary.Mutants)}
+		return &exitError{code: exitInterrupted, msg: fmt.Sprintf("interrupted with %s of %d caught", english.Count(r.Summary.Caught, "mutant"), r.Summary.Mutants)}
 	}
 	if r.Summary.Survived == 0 {
 		return nil
@@ -193,7 +184,7 @@ func concludeGallery(c *cobra.Command, r *trackRecord) error {
 		}
 	}
 	hints = append(hints, "a mutant that survives is a hole in the catalogue or in a property; more --seeds may show a rare one")
-	return &exitError{code: exitUnexpected, msg: fmt.Sprintf("%s survived: %s", count(len(survivors), "mutant"), strings.Join(survivors, ", ")), hints: hints}
+	return &exitError{code: exitUnexpected, msg: fmt.Sprintf("%s survived: %s", english.Count(len(survivors), "mutant"), strings.Join(survivors, ", ")), hints: hints}
 }
 
 // galleryCommand is how to do the same again.

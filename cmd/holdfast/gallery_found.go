@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/lock/gallery"
 )
 
@@ -188,7 +189,7 @@ func (m searchRow) cells() []string {
 	}
 	by := m.Causes[0].String()
 	if n := len(m.Causes) - 1; n > 0 {
-		by += fmt.Sprintf("; %s", count(n, "other"))
+		by += fmt.Sprintf("; %s", english.Count(n, "other"))
 	}
 	runs := "more"
 	if m.Runs > 0 {
@@ -201,28 +202,19 @@ func (r *searchRecord) sentence() string {
 	s := r.Summary
 	text := fmt.Sprintf("%d of %d found", s.Found, s.Mutants)
 	if s.Median > 0 {
-		text += fmt.Sprintf("; the median mutant after %s, the hardest after %d", count(s.Median, "run"), s.Highest)
+		text += fmt.Sprintf("; the median mutant after %s, the hardest after %d", english.Count(s.Median, "run"), s.Highest)
 	}
-	return text + fmt.Sprintf(". %s in %s.", count(s.Runs, "run"), span(r.WallMS))
+	return text + fmt.Sprintf(". %s in %s.", english.Count(s.Runs, "run"), spanMS(r.WallMS))
 }
 
 // concludeSearch says on stderr what was not found, and how the command ends.
 func concludeSearch(c *cobra.Command, r *searchRecord) error {
-	for i, why := range r.NoVerdict {
-		if i == 5 {
-			fmt.Fprintf(c.ErrOrStderr(), "and %d more\n", len(r.NoVerdict)-i)
-			break
-		}
-		fmt.Fprintf(c.ErrOrStderr(), "no verdict: %s\n", why)
-	}
-	for _, d := range r.Defects {
-		fmt.Fprintf(c.ErrOrStderr(), "defect: %s\n", d)
-	}
+	printSome(c.ErrOrStderr(), "no verdict", r.NoVerdict, 5)
 	switch {
 	case len(r.Defects) > 0:
-		return defect(fmt.Errorf("%s a defect of holdfast itself", runsShow(len(r.Defects))), "please report it, with the command and the version")
+		return ownDefects(c.ErrOrStderr(), r.Defects)
 	case c.Context().Err() != nil:
-		return &exitError{code: exitInterrupted, msg: fmt.Sprintf("interrupted with %s of %d found", count(r.Summary.Found, "mutant"), r.Summary.Mutants)}
+		return &exitError{code: exitInterrupted, msg: fmt.Sprintf("interrupted with %s of %d found", english.Count(r.Summary.Found, "mutant"), r.Summary.Mutants)}
 	case r.Summary.NotFound == 0:
 		return nil
 	}
@@ -234,5 +226,5 @@ func concludeSearch(c *cobra.Command, r *searchRecord) error {
 		}
 	}
 	hints = append(hints, "a mutant that is not found is a hole in what is drawn; more --runs may show a rare one")
-	return &exitError{code: exitUnexpected, msg: fmt.Sprintf("%s not found: %s", count(len(names), "mutant"), strings.Join(names, ", ")), hints: hints}
+	return &exitError{code: exitUnexpected, msg: fmt.Sprintf("%s not found: %s", english.Count(len(names), "mutant"), strings.Join(names, ", ")), hints: hints}
 }

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/lock/gallery"
 )
 
@@ -190,7 +191,7 @@ func (m mutantRow) cells() []string {
 	if m.Seeds == 0 {
 		return []string{by, others, "more", "", ""}
 	}
-	return []string{by, others, fmt.Sprint(m.Seeds), span(m.VirtualMS), span(m.WallMS)}
+	return []string{by, others, fmt.Sprint(m.Seeds), spanMS(m.VirtualMS), spanMS(m.WallMS)}
 }
 
 // markdown implements [table]: one table per class.
@@ -226,7 +227,7 @@ func (r *trackRecord) sentence() string {
 	if r.Summary.KillRate != nil {
 		s += fmt.Sprintf(", %s %%", strings.TrimSuffix(fmt.Sprintf("%.1f", floor(100**r.Summary.KillRate)), ".0"))
 	}
-	return s + fmt.Sprintf(". %s in %s.", count(r.Summary.Runs, "run"), span(r.WallMS))
+	return s + fmt.Sprintf(". %s in %s.", english.Count(r.Summary.Runs, "run"), spanMS(r.WallMS))
 }
 
 // floor rounds down to a tenth, so that 100 means all.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/lock/gallery"
 )
 
@@ -84,7 +85,7 @@ func playSearches(ctx context.Context, all []*search, f galleryFlags, stderr io.
 		if len(jobs) == 0 || ctx.Err() != nil {
 			return nil
 		}
-		bar := startProgress(stderr, int64(len(jobs)), fmt.Sprintf("searching, %s to go", count(len(parts), "trial")))
+		bar := startProgress(stderr, int64(len(jobs)), fmt.Sprintf("searching, %s to go", english.Count(len(parts), "trial")))
 		answers, err := pool{exe: testOnlyWorker, workers: f.workers, stall: f.stall}.gather(ctx, jobs, bar)
 		if err != nil {
 			return err

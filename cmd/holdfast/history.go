@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/rundir"
 )
 
-// decoder is checker.Decode, or checker.DecodeCutOff.
+// decoder is history.Decode, or history.DecodeCutOff.
 type decoder func(io.Reader) (*history.History, error)
 
 // readHistory reads a stored history, gzipped or not. A bar on stderr shows
@@ -67,6 +67,18 @@ func unlessInterrupted[T any](ctx context.Context, work func() (T, error)) (T, e
 		var none T
 		return none, ctx.Err()
 	}
+}
+
+// warnMissing names the histories that are not there.
+func warnMissing(stderr io.Writer, d rundir.Dir, paths []string) {
+	for _, path := range paths {
+		fmt.Fprintf(stderr, "missing: %s\n", d.File(path))
+	}
+}
+
+// missingHistories says how many there are.
+func missingHistories(n int) error {
+	return &exitError{code: exitUnknown, msg: "missing histories: " + fmt.Sprint(n), hints: []string{"the verdicts are those of the run; holdfast replay plays the runs of virtual time again"}}
 }
 
 // editedError says so.

@@ -40,7 +40,8 @@ and fit together.
 
 Run directories: the same run (scenario, lock, world and seed) in two of them
 counts once; that it is not the same in both is an error, as are directories that
-are not whole. Histories and scenarios are copied; logs of servers are not.
+are not whole. Histories and scenarios are copied; logs of servers are not. When
+one of the directories was interrupted, the result is interrupted.
 
 Shards of an exploration or of a sweep: the same shard twice counts once; when it
 was interrupted and played again, the one with more runs. That it is not the same
@@ -50,8 +51,8 @@ later. A directory without results, as a killed shard leaves it, is left out. Of
 cause that several shards have seen, the files of the lowest seed are
 copied.
 
-Exit codes: 0 joined; 2 bad usage or bad input; 3 joined, and a shard is missing
-or was interrupted; 4 a defect of holdfast itself.`,
+Exit codes: 0 joined; 2 bad usage or bad input; 3 joined, and a shard is missing,
+or something was interrupted; 4 a defect of holdfast itself.`,
 		Example: `  holdfast run contention --seed 1 --seeds 50 --out first
   holdfast run contention --seed 51 --seeds 50 --out second
   holdfast merge first second --out both
@@ -62,7 +63,7 @@ or was interrupted; 4 a defect of holdfast itself.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return merge(c, args, f) },
 	}
-	c.Flags().StringVar(&f.out, "out", "", "directory to write; results that are there already are made anew")
+	c.Flags().StringVar(&f.out, "out", "", "directory to write: new, empty, or with results that holdfast may replace")
 	c.Flags().StringVar(&f.format, "format", "text", "what to print of explorations and sweeps: text, json or markdown")
 	complete(c, "format", tableFormats)
 	return c
@@ -147,10 +148,14 @@ func resultsOf(dir string) (string, error) {
 // mergeRuns joins run directories.
 func mergeRuns(c *cobra.Command, dirs []string, out string) error {
 	var whole rundir.Part
+	var interrupted []string
 	for i, d := range dirs {
 		p, err := rundir.ReadPart(rundir.Dir(d))
 		if err != nil {
 			return badInput(err, "a run directory is what holdfast run writes; run it again, or leave it out")
+		}
+		if p.Results.Interrupted {
+			interrupted = append(interrupted, d)
 		}
 		if i == 0 {
 			whole = p
@@ -158,16 +163,21 @@ func mergeRuns(c *cobra.Command, dirs []string, out string) error {
 			return badInput(err)
 		}
 	}
-	dir, err := rundir.Create(out)
+	dir, err := whole.Create(out)
 	if err != nil {
-		return badInput(err)
+		return badOut(err)
 	}
 	if err := whole.Write(dir); err != nil {
 		return defect(fmt.Errorf("write run directory %s: %w", dir, err), "the directories to join are as they were; "+out+" is not whole")
 	}
 	fmt.Fprintf(c.ErrOrStderr(), "directories: %d, runs: %d\n", len(dirs), len(whole.Results.Runs))
-	_, err = fmt.Fprintln(c.OutOrStdout(), dir.File("report.html"))
-	return err
+	if _, err = fmt.Fprintln(c.OutOrStdout(), dir.File("report.html")); err != nil {
+		return err
+	}
+	if len(interrupted) > 0 {
+		return &exitError{code: exitUnknown, msg: "joined, but not complete: interrupted was " + strings.Join(interrupted, ", ")}
+	}
+	return nil
 }
 
 // missingShards is how the command ends when shards are missing; nil when none

@@ -14,8 +14,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/internal/whole"
+	"github.com/holdfast-go/holdfast/scenarios"
 )
 
 // explorationPart is a directory that an exploration, or a merge, has written.
@@ -34,10 +36,16 @@ func mergeExplorations(c *cobra.Command, dirs []string, f mergeFlags) error {
 	if err != nil {
 		return badInput(err, "the directory was changed since it was written: play it again, or leave it out")
 	}
+	to, err := openOut(f.out, exploreKind)
+	if err != nil {
+		return err
+	}
 	out := rundir.Dir(f.out)
-	stored := whole.Replace(f.out, exploreFiles, func() error {
-		if err := os.Mkdir(out.File("finds"), 0o755); err != nil {
-			return err
+	stored := to.Replace(exploreFiles(all.Causes), func() error {
+		if len(copies) > 0 {
+			if err := os.MkdirAll(out.File("finds"), 0o755); err != nil {
+				return err
+			}
 		}
 		for _, from := range copies {
 			if err := whole.Copy(from, out.File("finds", filepath.Base(from))); err != nil {
@@ -53,10 +61,7 @@ func mergeExplorations(c *cobra.Command, dirs []string, f mergeFlags) error {
 	case stored != nil:
 		return notStored(stored, f.out)
 	case len(all.Defects) > 0:
-		for _, d := range all.Defects {
-			fmt.Fprintf(c.ErrOrStderr(), "defect: %s\n", d)
-		}
-		return defect(fmt.Errorf("%s a defect of holdfast itself", runsShow(len(all.Defects))), "please report it, with the commands and the version")
+		return ownDefects(c.ErrOrStderr(), all.Defects)
 	}
 	return missingShards(all.Missing, all.Of)
 }
@@ -101,13 +106,17 @@ func copiesOf(parts []explorationPart, causes []explore.Found) ([]string, error)
 			return slices.ContainsFunc(p.Causes, func(f explore.Found) bool { return explore.SameFind(f, c) })
 		})
 		dir := parts[i].dir
-		files, err := filesOf(dir, c.Key)
-		if err != nil {
-			return nil, err
-		}
+		files := filesOf(dir, c)
 		for _, name := range named {
 			if !slices.Contains(files, dir.File(filepath.FromSlash(name))) {
 				return nil, fmt.Errorf("%s: %s is missing", dir, name)
+			}
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, ".yaml") {
+				if _, err := scenarios.Load(file); err != nil {
+					return nil, err
+				}
 			}
 		}
 		if c.History != "" {
@@ -129,19 +138,15 @@ func filesNamed(f explore.Found) []string {
 	return slices.DeleteFunc(named, func(name string) bool { return name == "" })
 }
 
-// filesOf are the files of a find.
-func filesOf(dir rundir.Dir, key string) ([]string, error) {
-	all, err := os.ReadDir(dir.File("finds"))
-	if err != nil {
-		return nil, err
-	}
+// filesOf are the files of a find that are there.
+func filesOf(dir rundir.Dir, f explore.Found) []string {
 	var files []string
-	for _, e := range all {
-		if strings.HasPrefix(e.Name(), key+".") {
-			files = append(files, dir.File("finds", e.Name()))
+	for _, name := range exploreFiles([]explore.Found{f}) {
+		if file := dir.File(filepath.FromSlash(name)); rundir.Exists(file) {
+			files = append(files, file)
 		}
 	}
-	return files, nil
+	return files
 }
 
 // unchanged compares a file with its hash.
@@ -180,7 +185,7 @@ func (m merged) withShards(w io.Writer, print func(io.Writer) error) error {
 	if err := print(w); err != nil || m.all.Of == 1 {
 		return err
 	}
-	text := fmt.Sprintf("%d of %s.", len(m.all.Shards), count(m.all.Of, "shard"))
+	text := fmt.Sprintf("%d of %s.", len(m.all.Shards), english.Count(m.all.Of, "shard"))
 	if len(m.all.Missing) > 0 {
 		text = missingWords(m.all.Missing, m.all.Of) + "."
 	}

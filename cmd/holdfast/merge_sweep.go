@@ -24,13 +24,20 @@ func mergeSweeps(c *cobra.Command, dirs []string, f mergeFlags) error {
 	if err != nil {
 		return badInput(err, "a shard that was played twice and differs: keep the one that you trust; runs are the same on every machine, but for those that --stall gives up")
 	}
+	out, err := openOut(f.out, sweepKind)
+	if err != nil {
+		return err
+	}
 	if err := printTable(c.OutOrStdout(), f.format, sweepTable{r}); err != nil {
 		return defect(fmt.Errorf("print result: %w", err))
 	}
-	if err := storeSweep(f.out, r, c.ErrOrStderr()); err != nil {
+	if err := storeSweep(out, f.out, r, c.ErrOrStderr()); err != nil {
 		return notStored(err, f.out)
 	}
-	return missingShards(r.Missing, r.Shards)
+	if err := missingShards(r.Missing, r.Shards); err != nil || !r.Interrupted {
+		return err
+	}
+	return &exitError{code: exitUnknown, msg: "joined, but not complete: " + sweep.InterruptedWords, hints: []string{"play it again: " + r.Command}}
 }
 
 func readSweep(dir string) (*sweep.Result, error) {

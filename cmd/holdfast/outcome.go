@@ -10,6 +10,7 @@ import (
 
 // outcome is what came of all jobs.
 type outcome struct {
+	planned []string // the histories of all jobs
 	runs    []reports.Run
 	defects []string // of holdfast itself
 	output  string   // the first history that could not be written, and why
@@ -23,10 +24,14 @@ func execute(ctx context.Context, jobs []job, dir rundir.Dir, f runFlags, stderr
 		jobs[i].Path = rundir.HistoryPath(jobs[i].Scenario, jobs[i].Lock, jobs[i].Seed)
 		jobs[i].History = dir.File(jobs[i].Path)
 	}
+	var o outcome
 	if f.world == worldLive {
-		return executeLive(ctx, jobs, dir, f, stderr)
+		o = executeLive(ctx, jobs, dir, f, stderr)
+	} else {
+		o = executeSim(ctx, jobs, f, stderr)
 	}
-	return executeSim(ctx, jobs, f, stderr)
+	o.planned = histories(jobs)
+	return o
 }
 
 // take adds what came of one job.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,6 +28,39 @@ type pool struct {
 	// only when everybody waits, so a run that takes minutes spins without
 	// waiting or is deadlocked where the simulation cannot see it.
 	stall time.Duration
+	// kept are the processes that wait for the next play; nil when they end
+	// with each play.
+	kept chan *worker
+}
+
+// keeping is a pool whose processes live on from play to play, until stop.
+func (p pool) keeping() pool {
+	p.kept = make(chan *worker, p.workers)
+	return p
+}
+
+// stop ends the processes that are kept; nothing may be played any more.
+func (p pool) stop() {
+	close(p.kept)
+	for w := range p.kept {
+		w.close()
+	}
+}
+
+// round plays jobs, and returns what came of each, in their order.
+func (p pool) round(ctx context.Context, jobs []job) ([]answer, error) {
+	for i := range jobs {
+		jobs[i].ID = i
+	}
+	played, err := p.gather(ctx, jobs, progress{})
+	if err = cmp.Or(ctx.Err(), err); err != nil {
+		return nil, fmt.Errorf("play round: %w", err)
+	}
+	answers := make([]answer, len(jobs))
+	for i, a := range played {
+		answers[i] = *a
+	}
+	return answers, nil
 }
 
 // play plays every job, in order as far as workers are free, and gives each
@@ -103,8 +137,16 @@ func (p pool) stream(ctx context.Context, n int, jobs iter.Seq[job], got func(an
 // more.
 func (p pool) serve(ctx context.Context, exe string, queue <-chan job, answers chan<- answer) error {
 	var w *worker
+	select {
+	case w = <-p.kept:
+	default:
+	}
 	defer func() {
-		if w != nil {
+		switch {
+		case w == nil:
+		case p.kept != nil:
+			p.kept <- w
+		default:
 			w.close()
 		}
 	}()

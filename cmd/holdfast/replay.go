@@ -35,7 +35,8 @@ func newReplayCmd() *cobra.Command {
 the hash of the new history with the stored one. They are the same, to the bit,
 for the same version of holdfast; exit code 4 when one is not. Exit code 2 when
 a stored history is no longer what its run wrote, or was recorded on real
-servers; 3 when the process that played a run was killed from outside.
+servers; 3 when a stored history is missing, or the process that played a run was
+killed from outside.
 
 Of one run, --trace shows every message on every link, and --stop-at what every
 server, client and link was in at one moment: when a line of the history was
@@ -91,11 +92,19 @@ func (f replayFlags) replay(ctx context.Context, dir rundir.Dir, stdout, stderr 
 	if err != nil {
 		return err
 	}
+	if words := res.InterruptedWords(); words != "" {
+		fmt.Fprintf(stderr, "warning: %s\n", words)
+	}
+	missing := dir.Missing(res)
+	warnMissing(stderr, dir, missing)
 	if res.Version != version {
 		fmt.Fprintf(stderr, "warning: stored by version %s, this is %s: histories may differ\n", res.Version, version)
 	}
 	if !inside {
-		return f.playAgain(ctx, dir, res, jobs, stdout, stderr)
+		if err := f.playAgain(ctx, dir, res, jobs, stdout, stderr); err != nil || len(missing) == 0 {
+			return err
+		}
+		return missingHistories(len(missing))
 	}
 	if edited := dir.Edited(res); len(edited) > 0 {
 		return editedError(dir, edited)
@@ -144,13 +153,7 @@ func jobsAgain(dir rundir.Dir, res reports.Results) ([]job, error) {
 
 // playAgain plays the jobs and compares hashes.
 func (f replayFlags) playAgain(ctx context.Context, dir rundir.Dir, res reports.Results, jobs []job, stdout, stderr io.Writer) error {
-	answers := make([]*answer, len(jobs))
-	bar := newProgress(stderr, len(jobs))
-	err := pool{workers: f.workers, stall: time.Minute}.play(ctx, jobs, func(a answer) {
-		answers[a.ID] = &a
-		bar.step()
-	})
-	bar.done()
+	answers, err := pool{workers: f.workers, stall: time.Minute}.gather(ctx, jobs, newProgress(stderr, len(jobs)))
 	if err != nil {
 		return defect(err)
 	}

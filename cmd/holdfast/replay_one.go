@@ -144,10 +144,7 @@ func (r *replayed) print(f replayFlags, stdout, stderr io.Writer) error {
 		r.Messages = nil
 	}
 	if f.format == "json" {
-		out := json.NewEncoder(stdout)
-		out.SetIndent("", "  ")
-		out.SetEscapeHTML(false)
-		return out.Encode(r)
+		return printJSON(stdout, r)
 	}
 	same := stdout
 	if f.trace == "-" {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/sim"
 )
@@ -25,8 +27,17 @@ func (r *replayed) writeState(out io.Writer) {
 		fmt.Fprintf(out, "not the stored history: %s\n", r.Difference)
 	}
 	fmt.Fprint(out, "\nhistory\n")
+	h := r.stored
+	if !r.Same {
+		h = &history.History{Header: r.stored.Header, Events: s.Events}
+	}
+	told := reports.Narrate(h)
 	for i := max(0, len(s.Events)-lastEvents); i < len(s.Events); i++ {
-		fmt.Fprintf(out, "  %4d  %s  %s\n", i+2, seconds(s.Events[i].Time), inWords(s.Events[i]))
+		op := ""
+		if s.Events[i].Op != 0 {
+			op = fmt.Sprintf("op %d", s.Events[i].Op)
+		}
+		fmt.Fprintf(out, "  %4d  %s  %-6s  %s\n", i+2, seconds(s.Events[i].Time), op, told[i])
 	}
 	fmt.Fprint(out, "\nservers\n")
 	for _, n := range s.World.Nodes {
@@ -34,7 +45,10 @@ func (r *replayed) writeState(out io.Writer) {
 	}
 	fmt.Fprint(out, "\nclients\n")
 	for _, c := range s.Clients {
-		r.writeClient(out, c)
+		r.writeClient(out, c, func(e history.Event) string {
+			i := slices.IndexFunc(h.Events, func(o history.Event) bool { return o.Op == e.Op })
+			return told[i]
+		})
 	}
 	r.writeLinks(out)
 	if len(s.Goroutines) > 0 {
@@ -101,7 +115,7 @@ func (r *replayed) behind(n sim.NodeState, x sim.ReplicaState) string {
 func (r *replayed) heldBy(node, key string) string {
 	for _, h := range r.State.Holders {
 		if h.Node == node && h.Key == key {
-			return fmt.Sprintf(", held by %s %s", h.Owner, times(h.Count))
+			return fmt.Sprintf(", held by %s, count %d", h.Owner, h.Count)
 		}
 	}
 	return ""
@@ -117,7 +131,7 @@ func left(ttl time.Duration) string {
 	return "for " + ttl.String()
 }
 
-func (r *replayed) writeClient(out io.Writer, c scenarios.ClientState) {
+func (r *replayed) writeClient(out io.Writer, c scenarios.ClientState, told func(history.Event) string) {
 	state := "runs"
 	switch {
 	case c.Crashed:
@@ -138,7 +152,7 @@ func (r *replayed) writeClient(out io.Writer, c scenarios.ClientState) {
 	}
 	for _, e := range c.Doing {
 		since := int64(r.State.At) - e.Time
-		fmt.Fprintf(out, "    %s: %s since %s, for %s%s\n", e.Owner, opName(e), seconds(e.Time), time.Duration(since), argsInWords(e.Args))
+		fmt.Fprintf(out, "    op %d since %s, for %s: %s\n", e.Op, seconds(e.Time), time.Duration(since), told(e))
 	}
 }
 

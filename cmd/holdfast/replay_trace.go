@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/sim"
 )
 
@@ -23,9 +24,10 @@ type traceLine struct {
 // and the faults between them.
 func (r *replayed) writeTrace(out io.Writer) {
 	var lines []traceLine
-	for _, e := range r.Faults {
+	told := reports.Narrate(&history.History{Events: r.Faults})
+	for i, e := range r.Faults {
 		if !r.after(time.Duration(e.Time)) {
-			lines = append(lines, traceLine{e.Time, []string{seconds(e.Time), "", "", "fault", "", inWords(e)}})
+			lines = append(lines, traceLine{e.Time, []string{seconds(e.Time), "", "", fmt.Sprintf("fault %d", e.Fault.ID), "", told[i]}})
 		}
 	}
 	for _, m := range r.Messages {
@@ -125,7 +127,7 @@ func (r *replayed) by(t time.Time) string {
 	var names []string
 	for _, e := range r.Faults {
 		if e.Fault.Phase != history.PhaseFailed && e.Time == int64(t.Sub(r.Start)) {
-			names = append(names, faultName(e.Fault))
+			names = append(names, fmt.Sprintf("%s (fault %d)", e.Fault.Name, e.Fault.ID))
 		}
 	}
 	if len(names) == 0 {

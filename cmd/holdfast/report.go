@@ -2,12 +2,27 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/internal/rundir"
+	"github.com/holdfast-go/holdfast/reports"
 )
+
+// incomplete ends a command whose output shows all that a run directory holds,
+// where that is not everything.
+func incomplete(stderr io.Writer, dir rundir.Dir, doc reports.Document) error {
+	warnMissing(stderr, dir, doc.Missing)
+	switch n := len(doc.Missing); {
+	case doc.Results.Interrupted:
+		return &exitError{code: exitUnknown, msg: dir.File(runResults) + ": " + doc.Results.InterruptedWords(), hints: []string{"to play all of it: " + doc.Results.Command}}
+	case n > 0:
+		return missingHistories(n)
+	}
+	return nil
+}
 
 func newReportCmd() *cobra.Command {
 	var format string
@@ -17,7 +32,11 @@ func newReportCmd() *cobra.Command {
 		Short: "Render the results of a run directory again",
 		Long: `Renders what a run directory holds: as HTML into RUNDIR/report.html, or in
 another format to stdout. Nothing is played or judged again. A history that was
-changed since the run is left out, with exit code 2.`,
+changed since the run is left out.
+
+Exit codes: 0 rendered; 2 bad usage, bad input, or a history was changed; 3
+rendered, but a history is missing or the run was interrupted; 4 a defect of
+holdfast itself.`,
 		Example: `  holdfast report holdfast-runs/20260102-150405
   holdfast report holdfast-runs/20260102-150405 --format markdown`,
 		Args: cobra.ExactArgs(1),
@@ -39,10 +58,14 @@ changed since the run is left out, with exit code 2.`,
 			} else {
 				_, err = fmt.Fprintln(c.OutOrStdout(), dir.File("report.html"))
 			}
-			if err == nil && len(edited) > 0 {
-				err = editedError(dir, edited)
+			if err != nil {
+				return err
 			}
-			return err
+			if len(edited) > 0 {
+				warnMissing(c.ErrOrStderr(), dir, doc.Missing)
+				return editedError(dir, edited)
+			}
+			return incomplete(c.ErrOrStderr(), dir, doc)
 		},
 	}
 	c.Flags().StringVar(&format, "format", "html", "html, text, json, junit or markdown")

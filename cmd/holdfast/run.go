@@ -137,9 +137,10 @@ func playList(c *cobra.Command, list []played, args []string, f runFlags) (*play
 	if err != nil {
 		return nil, err
 	}
-	dir, err := rundir.Create(f.out)
+	plan := results(args, f, outcome{planned: histories(jobs)}, skipped)
+	dir, err := rundir.Create(f.out, plan)
 	if err != nil {
-		return nil, badInput(err, "choose another directory with --out")
+		return nil, badOut(err)
 	}
 	for _, p := range list {
 		if err := dir.WriteScenario(p.scenario.Name, p.source); err != nil {
@@ -156,8 +157,19 @@ func playList(c *cobra.Command, list []played, args []string, f runFlags) (*play
 // results is what came of a command, as a document.
 func results(args []string, f runFlags, o outcome, skipped []reports.Skip) reports.Results {
 	res := reports.Results{Schema: reports.Schema, Version: version, Command: commandLine(args, f), Runs: o.runs, Skipped: skipped}
+	res.Interrupted, res.Pending = o.stopped, rundir.Pending(o.planned, o.runs)
+	res.Interrupted = res.Interrupted || len(res.Pending) > 0
 	res.Summary = reports.Summarize(res.Runs)
 	return res
+}
+
+// histories are the paths of the histories of some jobs.
+func histories(jobs []job) []string {
+	var paths []string
+	for _, j := range jobs {
+		paths = append(paths, rundir.HistoryPath(j.Scenario, j.Lock, j.Seed))
+	}
+	return paths
 }
 
 // withDefaults fills in what depends on other flags.

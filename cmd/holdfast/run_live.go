@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9/logging"
@@ -143,7 +145,7 @@ func (l livePlayer) once(ctx context.Context, j job) (a answer) {
 		how.Scale = s.Pace(c.subject)
 	}
 	a.Run.TimeScale = how.Scale
-	how.Journal = journalPath(j.History)
+	how.Journal = rundir.JournalPath(j.History)
 	ctx, cancel := context.WithTimeout(ctx, liveLimit)
 	defer cancel()
 	p, err := scenarios.PlayLive(ctx, s, c.subject, j.Seed, version, how)
@@ -166,9 +168,6 @@ func (l livePlayer) once(ctx context.Context, j job) (a answer) {
 	return a
 }
 
-// journalPath is where a history is written to while it is recorded.
-func journalPath(history string) string { return history + ".part" }
-
 // serversDir is where the servers of a run directory run.
 type serversDir string
 
@@ -182,7 +181,10 @@ func openServers(d rundir.Dir) (serversDir, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, dir := range append(left, own) {
+	if info, err := os.Lstat(own); err == nil && info.IsDir() && !slices.Contains(left, own) {
+		left = append(left, own)
+	}
+	for _, dir := range left {
 		if err := live.Clean(dir); err != nil {
 			return "", err
 		}
@@ -190,8 +192,11 @@ func openServers(d rundir.Dir) (serversDir, error) {
 			os.Remove(dir) // if it is empty now
 		}
 	}
-	if err := os.MkdirAll(own, 0o755); err != nil {
+	if err := os.Mkdir(own, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", fmt.Errorf("make a place for servers: %w", err)
+	}
+	if info, err := os.Lstat(own); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("make a place for servers: %s is not a directory", own)
 	}
 	return serversDir(own), nil
 }
@@ -211,7 +216,8 @@ func serversBeside(d rundir.Dir) ([]string, error) {
 		}
 		for _, e := range entries {
 			for _, run := range []string{filepath.Join(parent, e.Name()), filepath.Join(parent, e.Name(), worldLive)} {
-				if servers := filepath.Join(run, serversName); rundir.Exists(filepath.Join(run, "results.json")) && rundir.Exists(servers) {
+				servers := filepath.Join(run, serversName)
+				if info, err := os.Lstat(servers); err == nil && info.IsDir() && rundir.Holds(run) {
 					found = append(found, servers)
 				}
 			}
@@ -220,4 +226,10 @@ func serversBeside(d rundir.Dir) ([]string, error) {
 	return found, nil
 }
 
-func (s serversDir) close() error { return os.RemoveAll(string(s)) }
+// close removes the directory when the servers have left nothing in it.
+func (s serversDir) close() error {
+	if err := os.Remove(string(s)); err != nil && !errors.Is(err, syscall.ENOTEMPTY) {
+		return err
+	}
+	return nil
+}

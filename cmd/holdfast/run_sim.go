@@ -23,7 +23,6 @@ func executeSim(ctx context.Context, jobs []job, f runFlags, stderr io.Writer) o
 	}
 	bar := newProgress(stderr, len(jobs))
 	defer bar.done()
-
 	answers := make([]*answer, 2*first)
 	var o outcome
 	o.err = pool{exe: testOnlyWorker, workers: f.workers, stall: f.stall}.play(ctx, jobs, func(a answer) {

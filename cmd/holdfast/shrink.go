@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -12,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/shrink"
 )
@@ -118,7 +121,7 @@ func runShrink(c *cobra.Command, path string, f shrinkFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	p := &shrinking{flags: f, workers: pool{exe: testOnlyWorker, workers: f.workers, stall: f.stall}.start()}
+	p := &shrinking{flags: f, workers: pool{exe: testOnlyWorker, workers: f.workers, stall: f.stall}.keeping()}
 	defer p.workers.stop()
 	if err := p.find(c, path); err != nil {
 		return err
@@ -136,7 +139,7 @@ func runShrink(c *cobra.Command, path string, f shrinkFlags) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.ErrOrStderr(), "wrote %s; %s in %.1f s\n", p.flags.out, count(r.Stats.Runs, "run"), time.Since(began).Seconds())
+	fmt.Fprintf(c.ErrOrStderr(), "wrote %s; %s in %.1f s\n", p.flags.out, english.Count(r.Stats.Runs, "run"), time.Since(began).Seconds())
 	if err := res.print(c.OutOrStdout(), f.format); err != nil {
 		return defect(fmt.Errorf("print result: %w", err))
 	}
@@ -149,7 +152,7 @@ func runShrink(c *cobra.Command, path string, f shrinkFlags) error {
 // shrinking is one run on its way to become smaller.
 type shrinking struct {
 	flags   shrinkFlags
-	workers *rounds
+	workers pool
 	bar     progress
 
 	scenario *scenarios.Scenario
@@ -197,7 +200,21 @@ func (p *shrinking) find(c *cobra.Command, path string) error {
 			p.flags.out = filepath.Join(path, "shrunk.yaml")
 		}
 	}
+	if err := replaceable(p.flags.out); err != nil {
+		return err
+	}
 	return p.acquit(c.Context(), list[0].source)
+}
+
+// replaceable refuses a file that is there, unless shrink wrote it.
+func replaceable(path string) error {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if s, err := scenarios.Load(path); err == nil && shrink.Wrote(s) {
+		return nil
+	}
+	return badInput(fmt.Errorf("shrunk scenario: %s is there: %w", path, outdir.ErrForeign), "choose another file with --out, or move this one away")
 }
 
 // playNow plays a scenario that was given in place of a directory.
@@ -217,7 +234,7 @@ func (p *shrinking) playNow(ctx context.Context, path string) ([]shown, error) {
 	if ok, reason := s.scenario.Applies(l); !ok {
 		return nil, usage(fmt.Sprintf("%s does not apply to %s: %s", s.scenario.Name, p.flags.lock, reason))
 	}
-	answers, err := p.workers.play(ctx, []job{{Scenario: s.scenario.Name, File: path, Source: string(s.source), Lock: p.flags.lock, Seed: p.flags.seed, Judge: true}})
+	answers, err := p.workers.round(ctx, []job{{Scenario: s.scenario.Name, File: path, Source: string(s.source), Lock: p.flags.lock, Seed: p.flags.seed, Judge: true}})
 	if err != nil {
 		return nil, err
 	}

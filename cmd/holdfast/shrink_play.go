@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/lock/gallery"
 	"github.com/holdfast-go/holdfast/shrink"
 )
@@ -38,7 +39,7 @@ func (p *shrinking) shrink(ctx context.Context) (shrink.Result, error) {
 		return outcomes, err
 	}
 	return shrink.Shrink(ctx, p.scenario, p.seed, p.target, player, shrink.Options{Runs: p.flags.runs, Moved: func(_ int, now shrink.Size) error {
-		p.bar.now(fmt.Sprintf("%s, %s, %s", count(now.Clients, "client"), count(now.Ops, "operation"), count(now.Faults, "fault")))
+		p.bar.now(fmt.Sprintf("%s, %s, %s", english.Count(now.Clients, "client"), english.Count(now.Ops, "operation"), english.Count(now.Faults, "fault")))
 		return nil
 	}})
 }
@@ -49,7 +50,7 @@ func (p *shrinking) play(ctx context.Context, lock string, all []shrink.Candidat
 	for i, c := range all {
 		jobs[i] = job{Scenario: "candidate", File: "candidate.yaml", Source: string(c.Source), Lock: lock, Seed: c.Seed, Judge: true}
 	}
-	answers, err := p.workers.play(ctx, jobs)
+	answers, err := p.workers.round(ctx, jobs)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +16,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -122,7 +122,7 @@ func (p *shrinking) story(ctx context.Context, res *shrunk, s *scenarios.Scenari
 		defer os.RemoveAll(dir)
 		path = filepath.Join(dir, "history.jsonl")
 	}
-	answers, err := p.workers.play(ctx, []job{{Scenario: s.Name, File: p.flags.out, Source: string(src), Lock: p.lock, Seed: res.Seed, History: path, Path: path, Observe: true}})
+	answers, err := p.workers.round(ctx, []job{{Scenario: s.Name, File: p.flags.out, Source: string(src), Lock: p.lock, Seed: res.Seed, History: path, Path: path, Observe: true}})
 	if err != nil {
 		return defect(err)
 	}
@@ -162,10 +162,7 @@ func runnable(file string) string {
 
 func (s *shrunk) print(w io.Writer, format string) error {
 	if format == "json" {
-		out := json.NewEncoder(w)
-		out.SetIndent("", "  ")
-		out.SetEscapeHTML(false)
-		return out.Encode(s)
+		return printJSON(w, s)
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	before, after := s.Stats.Before, s.Stats.After
@@ -182,7 +179,7 @@ func (s *shrunk) print(w io.Writer, format string) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%s, %s kept.", count(s.Stats.Runs, "run"), count(s.Stats.Kept, "change"))
+	fmt.Fprintf(w, "%s, %s kept.", english.Count(s.Stats.Runs, "run"), english.Count(s.Stats.Kept, "change"))
 	if s.Stats.Steady {
 		fmt.Fprint(w, " Other seeds show it as well.")
 	}

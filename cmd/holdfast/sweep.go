@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -11,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/sweep"
 )
@@ -106,9 +107,10 @@ func runSweep(c *cobra.Command, arg string, f sweepFlags) error {
 	if err != nil {
 		return err
 	}
+	var out *outdir.Dir
 	if f.out != "" {
-		if err := os.MkdirAll(f.out, 0o755); err != nil {
-			return badInput(fmt.Errorf("output directory: %w", err), "choose another directory with --out")
+		if out, err = openOut(f.out, sweepKind); err != nil {
+			return err
 		}
 	}
 	if err := s.play(c.Context()); err != nil {
@@ -119,11 +121,12 @@ func runSweep(c *cobra.Command, arg string, f sweepFlags) error {
 			return defect(err)
 		}
 	}
+	s.result.Interrupted = c.Context().Err() != nil
 	if err := printTable(c.OutOrStdout(), f.format, sweepTable{s.result}); err != nil {
 		return defect(fmt.Errorf("print result: %w", err))
 	}
-	if f.out != "" {
-		if err := storeSweep(f.out, s.result, c.ErrOrStderr()); err != nil {
+	if out != nil {
+		if err := storeSweep(out, f.out, s.result, c.ErrOrStderr()); err != nil {
 			return notStored(err, f.out)
 		}
 	}
@@ -214,16 +217,13 @@ func sweepCommand(arg string, f sweepFlags) string {
 // conclude says on stderr what went wrong, and how the command ends.
 func (s *sweeping) conclude(c *cobra.Command) error {
 	if len(s.defects) > 0 {
-		for _, d := range s.defects[:min(len(s.defects), 10)] {
-			fmt.Fprintf(s.stderr, "defect: %s\n", d)
-		}
-		return defect(fmt.Errorf("%s a defect of holdfast itself", runsShow(len(s.defects))), "please report it, with the command and the version")
+		return ownDefects(s.stderr, s.defects)
 	}
 	if c.Context().Err() != nil {
 		return &exitError{code: exitInterrupted, msg: "interrupted; the result has what was played"}
 	}
 	if s.killed > 0 {
-		return &exitError{code: exitUnknown, msg: fmt.Sprintf("%s left out: the worker process was killed from outside, twice", count(s.killed, "run")), hints: []string{killedHint}}
+		return &exitError{code: exitUnknown, msg: fmt.Sprintf("%s left out: the worker process was killed from outside, twice", english.Count(s.killed, "run")), hints: []string{killedHint}}
 	}
 	for _, at := range s.result.Points {
 		if at.Overlap.High == 1 && at.Overlap.Low == 0 {

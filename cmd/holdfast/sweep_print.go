@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/sweep"
 )
@@ -21,6 +22,9 @@ func (t sweepTable) MarshalJSON() ([]byte, error) { return json.Marshal(t.result
 
 // text implements [table].
 func (t sweepTable) text(w io.Writer) error {
+	if t.result.Interrupted {
+		fmt.Fprintf(w, "%s.\n\n", sweep.InterruptedWords)
+	}
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range t.result.Table() {
 		fmt.Fprintln(tw, strings.Join(row, "\t"))
@@ -34,6 +38,9 @@ func (t sweepTable) text(w io.Writer) error {
 
 // markdown implements [table].
 func (t sweepTable) markdown(w io.Writer) error {
+	if t.result.Interrupted {
+		fmt.Fprintf(w, "**%s.**\n\n", sweep.InterruptedWords)
+	}
 	fmt.Fprintf(w, "    %s\n\n", t.result.Command)
 	for i, row := range t.result.Table() {
 		fmt.Fprintf(w, "| %s |\n", strings.Join(row, " | "))
@@ -47,7 +54,7 @@ func (t sweepTable) markdown(w io.Writer) error {
 
 // storeSweep writes the result, the picture and the page, or leaves the directory
 // as it was.
-func storeSweep(dir string, r *sweep.Result, stderr io.Writer) error {
+func storeSweep(out *outdir.Dir, dir string, r *sweep.Result, stderr io.Writer) error {
 	var doc bytes.Buffer
 	if err := printTable(&doc, "json", sweepTable{r}); err != nil {
 		return err
@@ -60,7 +67,7 @@ func storeSweep(dir string, r *sweep.Result, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	err = whole.Replace(dir, sweepFiles, func() error {
+	err = out.Replace(sweepFiles, func() error {
 		for _, f := range []struct {
 			name string
 			data []byte

@@ -1,12 +1,13 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/english"
 )
 
 // table is a result that is one table: it prints itself for people, and is a
@@ -19,14 +20,16 @@ type table interface {
 func printTable(w io.Writer, format string, t table) error {
 	switch format {
 	case "json":
-		out := json.NewEncoder(w)
-		out.SetIndent("", "  ")
-		out.SetEscapeHTML(false)
-		return out.Encode(t)
+		return printJSON(w, t)
 	case "markdown":
 		return t.markdown(w)
 	}
 	return t.text(w)
+}
+
+// spanMS is a span of milliseconds in words.
+func spanMS(ms float64) string {
+	return english.Span(time.Duration(ms * float64(time.Millisecond)))
 }
 
 // What the flags that several commands have must be.

@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
@@ -56,7 +58,7 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().StringSliceVar(&f.locks, "lock", nil, "locks to play against, by name (default all)")
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "the first seed")
 	c.Flags().IntVar(&f.seeds, "seeds", 1000, "how many seeds to play, counting up from --seed")
-	c.Flags().StringVar(&f.out, "out", "", "directory for what is not as expected (default: it is only reported)")
+	c.Flags().StringVar(&f.out, "out", "", "new or empty directory for what is not as expected (default: it is only reported)")
 	c.Flags().StringVar(&f.format, "format", "text", "what to print: text, json or markdown")
 	c.Flags().IntVar(&f.workers, "workers", runtime.NumCPU(), "worker processes")
 	c.Flags().DurationVar(&f.stall, "stall", time.Minute, "real time after which a run that does not end is given up")
@@ -98,8 +100,11 @@ func runVariations(c *cobra.Command, args []string, f varyFlags) error {
 		return err
 	}
 	if f.out != "" {
+		if err := outdir.Unused(f.out); err != nil {
+			return badInput(err, "choose a new or an empty directory with --out")
+		}
 		if err := os.MkdirAll(f.out, 0o755); err != nil {
-			return badInput(fmt.Errorf("output directory: %w", err), "choose another directory with --out")
+			return badOut(fmt.Errorf("output directory: %w", err))
 		}
 	}
 	v := variations{list: list, cells: cells, flags: f}
@@ -202,13 +207,8 @@ func (v *variations) keep(found []surprise, stderr io.Writer) error {
 
 // concludeVary says on stderr what was found, and how the command ends.
 func concludeVary(c *cobra.Command, t *tally) error {
-	stderr := c.ErrOrStderr()
 	if len(t.Defects) > 0 {
-		for _, d := range t.Defects {
-			fmt.Fprintf(stderr, "defect: %s\n", d)
-		}
-		return defect(fmt.Errorf("%s a defect of holdfast itself", runsShow(len(t.Defects))),
-			"please report it, with the command and the version")
+		return ownDefects(c.ErrOrStderr(), t.Defects)
 	}
 	hint := ""
 	if len(t.Surprises) > 0 {
@@ -219,26 +219,11 @@ func concludeVary(c *cobra.Command, t *tally) error {
 	case c.Context().Err() != nil:
 		return &exitError{code: exitInterrupted, msg: fmt.Sprintf("interrupted after %d of %d seeds", t.Runs, t.Seeds)}
 	case t.FalseAlarms+t.Missed > 0:
-		return &exitError{code: exitUnexpected, msg: fmt.Sprintf("%s and %s", count(t.FalseAlarms, "false alarm"), count(t.Missed, "missed violation")), hints: []string{hint}}
+		return &exitError{code: exitUnexpected, msg: fmt.Sprintf("%s and %s", english.Count(t.FalseAlarms, "false alarm"), english.Count(t.Missed, "missed violation")), hints: []string{hint}}
 	case t.Unknown > 0:
-		return &exitError{code: exitUnknown, msg: count(t.Unknown, "verdict") + " unknown", hints: []string{hint}}
+		return &exitError{code: exitUnknown, msg: english.Count(t.Unknown, "verdict") + " unknown", hints: []string{hint}}
 	}
 	return nil
-}
-
-// count is a number of things, in words.
-func count(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %ss", n, one)
-}
-
-func runsShow(n int) string {
-	if n == 1 {
-		return "1 run shows"
-	}
-	return fmt.Sprintf("%d runs show", n)
 }
 
 // varyCommand is how to do the same again.

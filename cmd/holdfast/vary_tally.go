@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strconv"
 	"text/tabwriter"
-	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/english"
 )
 
 // tally is what came of the variations, and the JSON that is printed of it.
@@ -246,23 +246,7 @@ func (t *tally) rows() [][]string {
 
 func (t *tally) sentence() string {
 	return fmt.Sprintf("%s: variations of %s, played with %s. %s, %s, %d unknown in %s; %s of virtual time in %s.",
-		count(t.Runs, "seed"), count(t.Scenarios, "scenario"), count(t.Locks, "lock"),
-		count(t.FalseAlarms, "false alarm"), count(t.Missed, "missed violation"), t.Unknown, count(t.Verdicts, "verdict"),
-		span(t.VirtualMS), span(t.WallMS))
-}
-
-// span is a time for people, to about two digits.
-func span(ms float64) string {
-	d := time.Duration(ms * float64(time.Millisecond))
-	switch {
-	case d >= 48*time.Hour:
-		return fmt.Sprintf("%.1f days", d.Hours()/24)
-	case d >= 2*time.Hour:
-		return fmt.Sprintf("%.1f hours", d.Hours())
-	case d >= 2*time.Minute:
-		return fmt.Sprintf("%.1f minutes", d.Minutes())
-	case d >= time.Second:
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	}
-	return fmt.Sprintf("%.0f ms", ms)
+		english.Count(t.Runs, "seed"), english.Count(t.Scenarios, "scenario"), english.Count(t.Locks, "lock"),
+		english.Count(t.FalseAlarms, "false alarm"), english.Count(t.Missed, "missed violation"), t.Unknown, english.Count(t.Verdicts, "verdict"),
+		spanMS(t.VirtualMS), spanMS(t.WallMS))
 }

@@ -14,8 +14,13 @@ const version = numbers.Holdfast
 func newVersionCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		Long: "Print the version that histories carry, then the build: the module's version or revision,\nwhere the Go toolchain recorded one, and the Go version.",
 		RunE: func(c *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(c.OutOrStdout(), "holdfast %s %s\n", version, runtime.Version())
+			build := ""
+			if b := numbers.Build(); b != "" {
+				build = " (" + b + ")"
+			}
+			_, err := fmt.Fprintf(c.OutOrStdout(), "holdfast %s%s %s\n", version, build, runtime.Version())
 			return err
 		},
 	}

@@ -52,22 +52,39 @@ func ReadPart(d Dir) (Part, error) {
 	if edited := d.Edited(res); len(edited) > 0 {
 		return Part{}, fmt.Errorf("%s: %s changed since the run: the hash is not the one in results.json", d, edited[0])
 	}
+	if missing := d.Missing(res); len(missing) > 0 {
+		return Part{}, fmt.Errorf("%s: %s is missing", d, strings.Join(missing, ", "))
+	}
+	res.Pending = nil // no run of another directory is pending in the joined one
 	p := Part{Results: res, scenarios: map[string]string{}, from: map[runID]Dir{}}
 	for _, r := range res.Runs {
 		if _, twice := p.from[idOf(r)]; twice {
 			return Part{}, fmt.Errorf("%s holds %s twice", d, idOf(r))
 		}
 		p.from[idOf(r)] = d
-		if r.History != "" && !Exists(d.File(filepath.FromSlash(r.History))) {
-			return Part{}, fmt.Errorf("%s: %s is missing", d, r.History)
-		}
-		src, err := os.ReadFile(d.File("scenarios", r.Scenario+".yaml"))
+		src, err := readScenario(d.File("scenarios", r.Scenario+".yaml"), r.Scenario)
 		if err != nil {
 			return Part{}, err
 		}
-		p.scenarios[r.Scenario] = string(src)
+		p.scenarios[r.Scenario] = src
 	}
 	return p.ordered(), nil
+}
+
+// readScenario reads the source of a scenario, and refuses what is none.
+func readScenario(path, name string) (string, error) {
+	src, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	s, err := scenarios.Parse(path, src)
+	if err != nil {
+		return "", err
+	}
+	if s.Name != name {
+		return "", fmt.Errorf("%s: the scenario is called %s", path, s.Name)
+	}
+	return string(src), nil
 }
 
 // Join joins two parts. The same run in both counts once; that it is not the
@@ -79,6 +96,7 @@ func Join(a, b Part) (Part, error) {
 	}
 	out := Part{Results: a.Results, scenarios: maps.Clone(a.scenarios), from: maps.Clone(a.from)}
 	out.Results.Command = joinCommands(a.Results.Command, b.Results.Command)
+	out.Results.Interrupted = a.Results.Interrupted || b.Results.Interrupted
 	out.Results.Skipped = slices.Concat(a.Results.Skipped, b.Results.Skipped)
 	for _, name := range slices.Sorted(maps.Keys(b.scenarios)) {
 		if src, known := out.scenarios[name]; known && src != b.scenarios[name] {
@@ -181,7 +199,16 @@ func place(list []string, name string) int {
 	return len(list)
 }
 
-// Write makes a run directory of a part: histories and scenarios are copied, the
+// Create makes the run directory for a part, as [Create] does.
+func (p Part) Create(path string) (Dir, error) {
+	plan := p.Results
+	for _, r := range p.Results.Runs {
+		plan.Pending = append(plan.Pending, filepath.ToSlash(historyOf(r)))
+	}
+	return Create(path, plan)
+}
+
+// Write fills a run directory with a part: histories and scenarios are copied, the
 // report is drawn again, the results come last. What else the directories hold,
 // such as the logs of servers, stays where it is.
 func (p Part) Write(out Dir) error {

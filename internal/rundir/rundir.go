@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -28,27 +29,33 @@ import (
 //	histories/NAME/LOCK-seed-N.jsonl           what happened
 type Dir string
 
-// Create makes a new run directory; an empty path picks one by the time.
-// A run directory that is there already is made anew.
-func Create(path string) (Dir, error) {
+// Create makes a run directory for what plan names: its pending histories, and
+// the scenarios of these and of its skips. An empty path picks a directory by
+// the time. Create reuses a run directory that is there and removes the files
+// which its results name; it refuses any other directory that is not empty.
+//
+// Until the caller writes the results, results.json says that the run was
+// interrupted.
+func Create(path string, plan reports.Results) (Dir, error) {
 	if path == "" {
 		path = Unused()
 	}
-	if Exists(filepath.Join(path, "results.json")) { // a run directory: what it holds is of another run
-		for _, old := range []string{"scenarios", "histories", "report.html"} {
-			if err := os.RemoveAll(filepath.Join(path, old)); err != nil {
-				return "", fmt.Errorf("output directory: %w", err)
-			}
-		}
+	plan.Runs, plan.Interrupted = nil, true
+	out, err := outdir.Open(path, kind)
+	if err != nil {
+		return "", err
 	}
-	if err := os.MkdirAll(filepath.Join(path, "scenarios"), 0o755); err != nil {
+	if err := out.Allow(files(plan)...); err != nil {
+		return "", err
+	}
+	if err := out.Clear(); err != nil {
 		return "", fmt.Errorf("output directory: %w", err)
 	}
-	probe := filepath.Join(path, "results.json")
-	if err := os.WriteFile(probe, nil, 0o644); err != nil {
+	d := Dir(path)
+	if err := errors.Join(os.MkdirAll(d.File("scenarios"), 0o755), d.WriteResults(plan)); err != nil {
 		return "", fmt.Errorf("output directory: %w", err)
 	}
-	return Dir(path), nil
+	return d, nil
 }
 
 // Unused is the path of a directory that is not there yet, named by the time.
@@ -99,7 +106,23 @@ func (d Dir) ReadResults() (reports.Results, error) {
 	if err != nil {
 		return res, fmt.Errorf("%s: %w", d.File("results.json"), err)
 	}
+	for _, name := range files(res) {
+		if err := kind.Check(name); err != nil {
+			return res, fmt.Errorf("%s: %w", d, err)
+		}
+	}
 	return res, nil
+}
+
+// Missing lists the histories that the results name and that are not there.
+func (d Dir) Missing(res reports.Results) []string {
+	var paths []string
+	for _, r := range res.Runs {
+		if r.History != "" && !Exists(d.File(filepath.FromSlash(r.History))) {
+			paths = append(paths, r.History)
+		}
+	}
+	return paths
 }
 
 // Edited lists the stored histories that are not what the run wrote: their
@@ -112,7 +135,7 @@ func (d Dir) Edited(res reports.Results) []string {
 		}
 		f, err := os.Open(d.File(filepath.FromSlash(r.History)))
 		if err != nil {
-			continue // the report says that it is not there
+			continue // see [Dir.Missing]
 		}
 		sum := sha256.New()
 		_, err = io.Copy(sum, f)
@@ -126,15 +149,16 @@ func (d Dir) Edited(res reports.Results) []string {
 // Document is what the report draws: the results, with the scenarios and
 // histories of the directory, but for those that were edited.
 func (d Dir) Document(res reports.Results, edited ...string) reports.Document {
-	doc := reports.Document{Results: res, Histories: func(r reports.Run) (*history.History, error) {
-		if r.History == "" {
+	doc := reports.Document{Results: res, Missing: d.Missing(res)}
+	doc.Histories = func(r reports.Run) (*history.History, error) {
+		if r.History == "" || slices.Contains(doc.Missing, r.History) {
 			return nil, nil
 		}
 		if slices.Contains(edited, r.History) {
 			return nil, errors.New("it was changed since the run")
 		}
 		return readHistory(d.File(filepath.FromSlash(r.History)))
-	}}
+	}
 	seen := map[string]bool{}
 	about := func(name string) {
 		if seen[name] {

@@ -1,6 +1,5 @@
-// Package whole writes files, and what belongs together in a directory, whole
-// or not at all: what is at a path is what was there before, or all of what is
-// new. That is so when the writer is killed and when the disk is full; it is not
+// Package whole writes files whole or not at all: what is at a path is what was
+// there before, or all of what is new. That is so when the writer is killed and when the disk is full; it is not
 // about the power going.
 package whole
 

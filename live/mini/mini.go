@@ -24,7 +24,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 
-	"github.com/holdfast-go/holdfast/sim/keyspace"
+	"github.com/holdfast-go/holdfast/redis/keyspace"
 )
 
 // Serve runs a server on 127.0.0.1 until ctx ends, which is no error. conf is

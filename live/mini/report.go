@@ -5,7 +5,7 @@ import (
 	"net"
 	"time"
 
-	"github.com/holdfast-go/holdfast/sim/keyspace"
+	"github.com/holdfast-go/holdfast/redis/keyspace"
 )
 
 // Commands that a Redis does not have.

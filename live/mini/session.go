@@ -11,7 +11,7 @@ import (
 
 	redis "github.com/alicebob/miniredis/v2/server"
 
-	"github.com/holdfast-go/holdfast/internal/request"
+	"github.com/holdfast-go/holdfast/redis/resp"
 )
 
 // session is one connection.
@@ -30,7 +30,7 @@ func newSession(s *server, c net.Conn) *session {
 // serve executes the requests of the connection until it breaks.
 func (s *session) serve() {
 	for {
-		args, err := request.Read(s.in)
+		args, err := resp.ReadRequest(s.in)
 		if err != nil || !s.execute(args) {
 			break
 		}

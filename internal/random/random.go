@@ -1,8 +1,8 @@
-package sim
+// Package random gives every purpose of a run a seeded source of its own.
+package random
 
 import (
 	"hash/fnv"
-	oldrand "math/rand"
 	"math/rand/v2"
 )
 
@@ -17,12 +17,4 @@ func Stream(seed uint64, labels ...string) *rand.Rand {
 		h.Write([]byte{0})
 	}
 	return rand.New(rand.NewPCG(seed, h.Sum64()))
-}
-
-// seedGlobal seeds math/rand's global source, from which go-redis draws its
-// retry back-off and which node of a cluster it asks. It has an effect only
-// where GODEBUG has randseednop=0, as this module's go.mod says.
-func seedGlobal(seed uint64) {
-	//lint:ignore SA1019 nothing else reaches the source that go-redis uses
-	oldrand.Seed(int64(seed))
 }

@@ -1,0 +1,230 @@
+// Package outdir decides which files a command may replace in the directory
+// that its user names with --out.
+//
+// A command may use a directory that does not exist or is empty. It may reuse a
+// directory only when the results document in it carries Holdfast's schema. It
+// then replaces the files that this document names, and no others. The package
+// refuses everything else with [ErrForeign].
+package outdir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// ErrForeign says that a directory holds files which Holdfast must not replace.
+var ErrForeign = errors.New("holdfast did not write it")
+
+// Kind is a kind of results.
+type Kind struct {
+	// Index is the file of the results document, such as results.json.
+	Index string
+	// Patterns match all other files that the command ever writes, with slashes,
+	// as in [path.Match].
+	Patterns []string
+	// Names reads a results document and lists the other files that it names. It
+	// fails for a document without Holdfast's schema.
+	Names func(doc []byte) ([]string, error)
+}
+
+// Check refuses the name of a file that the command never writes. Such a name
+// may lead out of the directory.
+func (k Kind) Check(name string) error {
+	if filepath.IsLocal(filepath.FromSlash(name)) && path.Clean(name) == name && !strings.Contains(name, `\`) {
+		if name == k.Index {
+			return nil
+		}
+		for _, p := range k.Patterns {
+			if ok, err := path.Match(p, name); ok && err == nil {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("%s names %q, which is no file of such results", k.Index, name)
+}
+
+// Dir is a directory that a command may write to.
+type Dir struct {
+	path string
+	kind Kind
+	old  []string // the files that its results name
+}
+
+// Unused refuses a directory that holds anything.
+func Unused(dir string) error {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("output directory: %w", err)
+	case len(entries) > 0:
+		return fmt.Errorf("output directory %s: %w: it is not empty", dir, ErrForeign)
+	}
+	return nil
+}
+
+// Open checks a directory, and changes nothing.
+func Open(dir string, k Kind) (*Dir, error) {
+	d := &Dir{path: dir, kind: k}
+	if err := Unused(dir); err == nil || !errors.Is(err, ErrForeign) {
+		return d, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("output directory: %w", err)
+	}
+	defer root.Close()
+	if info, err := root.Lstat(k.Index); err != nil || !info.Mode().IsRegular() {
+		return nil, d.foreign("it is not empty, and has no %s", k.Index)
+	}
+	doc, err := root.ReadFile(k.Index)
+	if err != nil {
+		return nil, fmt.Errorf("output directory: %w", err)
+	}
+	names, err := k.Names(doc)
+	if err != nil {
+		return nil, d.foreign("%s: %w", k.Index, err)
+	}
+	for _, name := range append(names, k.Index) {
+		if err := errors.Join(k.Check(name), plain(root, name)); err != nil {
+			return nil, d.foreign("%w", err)
+		}
+	}
+	d.old = unique(append(names, k.Index))
+	return d, nil
+}
+
+func (d *Dir) foreign(format string, args ...any) error {
+	return fmt.Errorf("output directory %s: %w: %w", d.path, ErrForeign, fmt.Errorf(format, args...))
+}
+
+// plain refuses a name that is there and is not a regular file, or that leads
+// through anything but directories, such as a symbolic link.
+func plain(root *os.Root, name string) error {
+	for i, c := range name + "/" {
+		if c != '/' {
+			continue
+		}
+		part := name[:i]
+		info, err := root.Lstat(part)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case part == name && !info.Mode().IsRegular(), part != name && !info.IsDir():
+			return fmt.Errorf("%s is a %s", part, kindOf(info.Mode()))
+		}
+	}
+	return nil
+}
+
+func kindOf(m fs.FileMode) string {
+	switch {
+	case m&fs.ModeSymlink != 0:
+		return "symbolic link"
+	case m.IsDir():
+		return "directory"
+	case m.IsRegular():
+		return "file"
+	}
+	return "special file"
+}
+
+// Allow refuses files that the command is going to write when they are there
+// and the results do not name them: they are the user's.
+func (d *Dir) Allow(names ...string) error {
+	root, err := os.OpenRoot(d.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		root, err = nil, nil
+	}
+	if err != nil {
+		return fmt.Errorf("output directory: %w", err)
+	}
+	if root != nil {
+		defer root.Close()
+	}
+	for _, name := range names {
+		if err := d.kind.Check(name); err != nil {
+			return d.foreign("%w", err)
+		}
+		if root == nil {
+			continue
+		}
+		if err := plain(root, name); err != nil {
+			return d.foreign("%w", err)
+		}
+		if _, err := root.Lstat(name); err == nil && !d.owns(name) {
+			return d.foreign("%s is there, and %s does not name it", name, d.kind.Index)
+		}
+	}
+	return nil
+}
+
+func (d *Dir) owns(name string) bool {
+	_, found := slices.BinarySearch(d.old, name)
+	return found
+}
+
+// Clear removes the files that the results name, the results last. It also
+// removes the directories that become empty.
+func (d *Dir) Clear() error {
+	if len(d.old) == 0 {
+		return nil
+	}
+	return remove(d.path, last(d.old, d.kind.Index))
+}
+
+// remove removes files from a directory, and what becomes empty.
+func remove(dir string, names []string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, name := range names {
+		if err := plain(root, name); err != nil {
+			return err
+		}
+		if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	prune(root, names)
+	return nil
+}
+
+// prune removes the directories of files that are gone, where they are empty.
+func prune(root *os.Root, names []string) {
+	dirs := map[string]bool{}
+	for _, name := range names {
+		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+			dirs[dir] = true
+		}
+	}
+	var all []string
+	for dir := range dirs {
+		all = append(all, dir)
+	}
+	slices.SortFunc(all, func(a, b string) int { return strings.Compare(b, a) }) // inner ones first
+	for _, dir := range all {
+		_ = root.Remove(dir) // a directory that holds something stays
+	}
+}
+
+// last puts one of some names at the end.
+func last(names []string, name string) []string {
+	return append(slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == name }), name)
+}
+
+func unique(names []string) []string {
+	slices.Sort(names)
+	return slices.Compact(names)
+}

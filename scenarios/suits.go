@@ -1,0 +1,81 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/live/worker"
+)
+
+// canDo says whether a lock can do what the workload of the scenario asks.
+func (s *Scenario) canDo(l *Subject) (ok bool, reason string) {
+	switch {
+	case l.acks && s.Topology.Replicas == 0:
+		return false, "there is no replica to wait for"
+	case l.acks && s.Topology.Replicas < s.Workload.Acks:
+		return false, fmt.Sprintf("it waits for %d replicas, and there are %d", s.Workload.Acks, s.Topology.Replicas)
+	case l.groups > 1 && s.Topology.Cluster:
+		return false, "it needs independent primaries, not the slots of one cluster"
+	case len(s.Workload.Nested) > 0 && !l.claims(s.setting()).Reentrant:
+		return false, "it is not reentrant"
+	}
+	if l.checkName != nil {
+		if err := l.checkName(s.withDefaults().Workload.Lock); err != nil {
+			return false, err.Error()
+		}
+	}
+	if l.thirdParty != nil {
+		return s.thirdPartyCanDo(l.thirdParty)
+	}
+	return true, ""
+}
+
+// thirdPartyCanDo says whether a third-party lock claims what the scenario needs.
+func (s *Scenario) thirdPartyCanDo(d *worker.Description) (ok bool, reason string) {
+	switch {
+	case s.Topology.Cluster && !d.CanReach(worker.ThroughCluster):
+		return false, "its client is not one for a cluster"
+	case s.has(func(t history.Traits) bool { return t.Cancels }) && !d.Claims.Cancels:
+		return false, "it does not claim that an operation can be cancelled"
+	case s.has(func(t history.Traits) bool { return t.LosesNotices || t.HoldsSubscriptions }) && !d.Claims.Messages:
+		return false, "its waiters are not woken by messages"
+	case s.closes() && !d.Claims.Closes:
+		return false, "it does not claim that it can be closed while it is in use"
+	case s.explicit() && d.Claims.Lease && !d.Claims.Explicit:
+		return false, "it does not claim that an acquire can have a lease of its own"
+	}
+	return true, ""
+}
+
+// has says whether there is a fault with certain traits.
+func (s *Scenario) has(traits func(history.Traits) bool) bool {
+	return slices.ContainsFunc(s.Faults, func(f faults.Spec) bool { return traits(faults.TraitsOf(f)) })
+}
+
+// aboutCommands says that a fault of the scenario waits for a command of Redis,
+// which only some locks send. Whether a third-party lock does shows when it is played.
+func (s *Scenario) aboutCommands() bool {
+	return slices.ContainsFunc(s.Faults, func(f faults.Spec) bool { return f.On != nil && f.On.Command != "" })
+}
+
+// closes says whether a client closes its lock handle in the middle of work.
+func (s *Scenario) closes() bool {
+	for _, o := range s.Override {
+		if o.Close != nil && *o.Close > 0 {
+			return true
+		}
+	}
+	return s.Workload.Close > 0
+}
+
+// explicit says whether any acquire asks for a lease of its own.
+func (s *Scenario) explicit() bool {
+	for _, o := range s.Override {
+		if o.Explicit != nil && *o.Explicit {
+			return true
+		}
+	}
+	return s.Workload.Explicit || slices.ContainsFunc(s.Workload.Nested, func(d faults.Duration) bool { return d > 0 })
+}
