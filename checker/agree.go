@@ -2,54 +2,23 @@ package checker
 
 import (
 	"fmt"
-	"github.com/holdfast-go/holdfast/history"
 	"slices"
-	"strings"
 	"time"
 )
 
-// Judges says who decides on linearizability.
-type Judges string
+// Choice says which judges decide on linearizability.
+type Choice string
 
 // The choices of judges. The empty string means [BothJudges].
 const (
-	BothJudges    Judges = "both"      // the fast one decides, porcupine confirms
-	FastOnly      Judges = "fast"      // the one made for locks
-	PorcupineOnly Judges = "porcupine" // the general one
+	BothJudges    Choice = "both"      // the fast one decides, porcupine confirms
+	FastOnly      Choice = "fast"      // the one made for locks
+	PorcupineOnly Choice = "porcupine" // the general one
 )
-
-// DisagreementError says that the two judges of linearizability decided
-// differently about the same operations. One of them is wrong: it is a defect
-// of this package, never a word on the lock.
-type DisagreementError struct {
-	Lock            string
-	Fast, Porcupine Outcome
-	Ops             []int64 // at most five of what the illegal finding rests on
-	Why             string  // the fast judge's reason, in one line
-
-	// Listing has the smallest history found on which they disagree, one
-	// operation a line: owner, what it did, from when to when, and its id.
-	Listing []string
-	// Minimal is the same as a history that [Judge] disagrees on again; nil
-	// when the operations cannot be written down as one.
-	Minimal *history.History
-}
-
-func (e *DisagreementError) Error() string {
-	s := fmt.Sprintf("the judges disagree on lock %q: fast says %s, porcupine %s", e.Lock, e.Fast, e.Porcupine)
-	if len(e.Ops) > 0 {
-		s += fmt.Sprintf(", operations %v", e.Ops)
-	}
-	if e.Why != "" {
-		s += ": " + e.Why
-	}
-	return s
-}
 
 // decision is what the judges that were asked decided together.
 type decision struct {
 	ruling
-	at   int64  // when Violated: the return that nothing allows, 0 when not known
 	note string // who decided, where it was not both
 }
 
@@ -59,18 +28,6 @@ const (
 	byPorcupineAlone = "decided by porcupine alone: the fast judge ran out of time or memory"
 )
 
-// noted adds to a verdict who decided it, where that was not both judges.
-func noted(v Verdict, d decision) Verdict {
-	switch {
-	case d.note == "" || strings.Contains(v.Reason, d.note):
-	case v.Reason == "":
-		v.Reason = d.note
-	default:
-		v.Reason += " (" + d.note + ")"
-	}
-	return v
-}
-
 // find says where operations that a judge found illegal became so.
 func (d *decision) find(ops []lockOp, r rules, j judge, deadline time.Time) {
 	if d.outcome == Violated {
@@ -78,44 +35,33 @@ func (d *decision) find(ops []lockOp, r rules, j judge, deadline time.Time) {
 	}
 }
 
-// disputed is the verdict while the judges disagree.
-func (d decision) disputed() Verdict {
-	return Verdict{Outcome: Unknown, Ops: d.ops, Reason: "the judges disagree, which is a defect of the checker"}
-}
-
 // confirmBudget is how long porcupine may look at what the fast judge called
 // illegal: once at the cause, and once at all that came before.
 const confirmBudget = 2 * time.Second
 
-// court has the judges of linearizability decide.
+// court has the judges of linearizability decide on one history, within a
+// budget that begins when they are appointed.
 type court struct {
-	judges    Judges
-	fast      func([]lockOp, rules, time.Duration) ruling
+	choice    Choice
+	fast      func([]lockOp, rules, time.Duration) ruling // tests put another judge here
 	porcupine judge
-	budget    time.Duration
 	deadline  time.Time
 }
 
-func newCourt(o Options) court {
-	c := court{o.Judges, o.fast, o.porcupine, o.Budget, time.Now().Add(o.Budget)}
-	if c.fast == nil {
-		c.fast = fastRuling
-	}
-	if c.porcupine == nil {
-		c.porcupine = frugalPorcupine
-	}
-	return c
+// newCourt appoints judges. The budget is for everything they are asked.
+func newCourt(choice Choice, budget time.Duration) *court {
+	return &court{choice, fastRuling, frugalPorcupine, time.Now().Add(budget)}
 }
 
-func (c court) left() time.Duration { return time.Until(c.deadline) }
+func (c *court) left() time.Duration { return time.Until(c.deadline) }
 
-func (c court) byFast(ops []lockOp, r rules, budget time.Duration) Outcome {
+func (c *court) byFast(ops []lockOp, r rules, budget time.Duration) Outcome {
 	return c.fast(ops, r, budget).outcome
 }
 
 // decide asks about the operations of one lock.
-func (c court) decide(ops []lockOp, r rules) (decision, *DisagreementError) {
-	switch c.judges {
+func (c *court) decide(ops []lockOp, r rules) (decision, *DisagreementError) {
+	switch c.choice {
 	case FastOnly:
 		d := decision{ruling: c.fast(ops, r, c.left())}
 		d.find(ops, r, c.byFast, c.deadline)
@@ -149,7 +95,7 @@ func (c court) decide(ops []lockOp, r rules) (decision, *DisagreementError) {
 }
 
 // alone has porcupine decide. An illegal beginning makes the whole illegal.
-func (c court) alone(ops []lockOp, r rules) decision {
+func (c *court) alone(ops []lockOp, r rules) decision {
 	look := ops
 	if len(ops) > porcupineOps {
 		look = beginning(ops, porcupineOps)
@@ -168,7 +114,7 @@ func (c court) alone(ops []lockOp, r rules) decision {
 // confirmIllegal shows porcupine what the fast judge called illegal: always
 // the few operations that prove it, and all up to the return that nothing
 // allows, unless they are too many or too hard for it.
-func (c court) confirmIllegal(d decision, ops []lockOp, r rules) (decision, *DisagreementError) {
+func (c *court) confirmIllegal(d decision, ops []lockOp, r rules) (decision, *DisagreementError) {
 	d.find(ops, r, c.byFast, c.deadline)
 	look := prefix(ops, d.at)
 	cause := slices.Clone(d.ops)
@@ -202,29 +148,13 @@ func beginning(ops []lockOp, n int) []lockOp {
 }
 
 // differ says whether the judges quickly come to different ends.
-func (c court) differ(ops []lockOp, r rules) bool {
+func (c *court) differ(ops []lockOp, r rules) bool {
 	f, p := c.byFast(ops, r, time.Second/4), c.porcupine(ops, r, time.Second/4)
 	return f != Unknown && p != Unknown && f != p
 }
 
-// open is the verdict on operations that no judge could decide.
-func (c court) open(d decision) Verdict {
-	return Verdict{Outcome: Unknown, Ops: d.ops, Reason: fmt.Sprintf("%s not decide within %s: %s", c.did(), c.budget, d.why)}
-}
-
-// did is the beginning of a sentence about the judges.
-func (c court) did() string {
-	switch c.judges {
-	case FastOnly:
-		return "the fast judge did"
-	case PorcupineOnly:
-		return "porcupine did"
-	}
-	return "the judges did"
-}
-
 // dispute finds the smallest history on which the judges disagree.
-func (c court) dispute(ops []lockOp, r rules, d decision, p Outcome) *DisagreementError {
+func (c *court) dispute(ops []lockOp, r rules, d decision, p Outcome) *DisagreementError {
 	few := minimal(ops, func(ops []lockOp) bool { return c.differ(ops, r) })
 	return &DisagreementError{Fast: d.outcome, Porcupine: p, Ops: d.ops, Why: d.why, Listing: lines(few, r.who), Minimal: written(few)}
 }

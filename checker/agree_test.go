@@ -1,10 +1,7 @@
 package checker
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"github.com/holdfast-go/holdfast/history"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -26,7 +23,7 @@ func ruled(j judge) func([]lockOp, rules, time.Duration) ruling {
 func TestTwoJudges(t *testing.T) {
 	ops := busyLock(20, forever, false)
 	for _, c := range []struct {
-		judges                Judges
+		choice                Choice
 		fast, porcupine, want Outcome
 		dispute               bool
 		note                  string
@@ -46,71 +43,22 @@ func TestTwoJudges(t *testing.T) {
 		{PorcupineOnly, Good, Unknown, Unknown, false, ""},
 		{PorcupineOnly, Good, Violated, Violated, false, ""},
 	} {
-		o := Options{Judges: c.judges, Budget: time.Minute, fast: ruled(says(c.fast)), porcupine: says(c.porcupine)}
-		called := func(j judge) judge {
-			return func([]lockOp, rules, time.Duration) Outcome {
-				t.Errorf("%+v: the other judge was asked", c)
-				return Unknown
-			}
+		j := newCourt(c.choice, time.Minute)
+		j.fast, j.porcupine = ruled(says(c.fast)), says(c.porcupine)
+		called := func([]lockOp, rules, time.Duration) Outcome {
+			t.Errorf("%+v: the other judge was asked", c)
+			return Unknown
 		}
-		switch c.judges {
+		switch c.choice {
 		case FastOnly:
-			o.porcupine = called(o.porcupine)
+			j.porcupine = called
 		case PorcupineOnly:
-			o.fast = ruled(called(nil))
+			j.fast = ruled(called)
 		}
-		d, dispute := newCourt(o).decide(ops, rules{})
+		d, dispute := j.decide(ops, rules{})
 		if (dispute != nil) != c.dispute || d.outcome != c.want || d.note != c.note {
 			t.Errorf("%+v: got %s %q, %v", c, d.outcome, d.note, dispute)
 		}
-	}
-}
-
-// A wrong judge is found out, and the error has a history that shows it.
-func TestDisagreement(t *testing.T) {
-	// This judge takes every release for the end of all holds.
-	blind := func(ops []lockOp, r rules, budget time.Duration) ruling {
-		ops = slices.Clone(ops)
-		for i := range ops {
-			if ops[i].kind == gotLock {
-				ops[i].count = 1
-			}
-		}
-		return fastRuling(ops, r, budget)
-	}
-	h := longRun{ops: 2_000}.history()
-	r, err := Judge(h, Options{fast: blind})
-	var dispute *DisagreementError
-	if !errors.As(err, &dispute) {
-		t.Fatalf("got %v", err)
-	}
-	if v := r.Verdicts[Linearizable]; v.Outcome != Unknown || v.Reason == "" {
-		t.Errorf("disputed verdict %+v", v)
-	}
-	if dispute.Fast != Violated || dispute.Porcupine != Good || dispute.Lock != "stock-1" || len(dispute.Ops) == 0 {
-		t.Errorf("%+v", dispute)
-	}
-	if want := `the judges disagree on lock "stock-1": fast says violated, porcupine ok, operations [`; !strings.HasPrefix(err.Error(), want) {
-		t.Errorf("got %s", err)
-	}
-	// A nested acquire shows it; without one before it, it is illegal, and then
-	// it is this judge that does not mind.
-	if len(dispute.Listing) != 1 || !strings.Contains(dispute.Listing[0], "acquire, count 2, lease 1000000000 ns; called ") {
-		t.Errorf("listing:\n%s", strings.Join(dispute.Listing, "\n"))
-	}
-	if dispute.Minimal == nil {
-		t.Fatal("no history")
-	}
-	var b bytes.Buffer
-	if err := history.Encode(&b, dispute.Minimal); err != nil {
-		t.Fatal(err)
-	}
-	again, err := history.Decode(&b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Judge(again, Options{fast: blind}); !errors.As(err, &dispute) {
-		t.Errorf("the minimal history shows nothing: %v", err)
 	}
 }
 
@@ -120,14 +68,15 @@ func TestBothDecideLongIllegal(t *testing.T) {
 	for _, lease := range []int64{forever, 3600 * second} {
 		began := time.Now()
 		var asked []int
-		o := Options{Budget: 20 * time.Second, porcupine: func(ops []lockOp, r rules, budget time.Duration) Outcome {
+		j := newCourt(BothJudges, 20*time.Second)
+		j.porcupine = func(ops []lockOp, r rules, budget time.Duration) Outcome {
 			got := frugalPorcupine(ops, r, budget)
 			if got != Unknown {
 				asked = append(asked, len(ops))
 			}
 			return got
-		}}
-		d, err := newCourt(o).decide(busyLock(20_000, lease, true), rules{})
+		}
+		d, err := j.decide(busyLock(20_000, lease, true), rules{})
 		if err != nil || d.outcome != Violated || len(d.ops) == 0 || d.note != "" {
 			t.Errorf("got %+v, %v", d, err)
 		}
@@ -144,14 +93,14 @@ func TestBothDecideLongIllegal(t *testing.T) {
 // says so.
 func TestPorcupineLooksAtABeginning(t *testing.T) {
 	ops := busyLock(porcupineOps+5_000, forever, false)
-	c := newCourt(Options{Budget: time.Minute})
-	d, err := c.decide(ops, rules{})
+	j := newCourt(BothJudges, time.Minute)
+	d, err := j.decide(ops, rules{})
 	want := fmt.Sprintf("; porcupine looked at the first %d of %d operations", len(beginning(ops, porcupineOps)), len(ops))
 	if err != nil || d.outcome != Good || d.note != "decided by the fast judge"+want {
 		t.Errorf("got %+v, %v", d, err)
 	}
-	c.judges = PorcupineOnly
-	if d, _ := c.decide(ops, rules{}); d.outcome != Unknown || !strings.Contains(d.why, "porcupine takes 20000 operations at once") {
+	j = newCourt(PorcupineOnly, time.Minute)
+	if d, _ := j.decide(ops, rules{}); d.outcome != Unknown || !strings.Contains(d.why, "porcupine takes 20000 operations at once") {
 		t.Errorf("got %+v", d)
 	}
 }
@@ -169,7 +118,7 @@ func TestSlicesOfLegalAreLegal(t *testing.T) {
 		}
 		legal++
 		s := newSlicer(ops, m.rules())
-		c := choice{map[int32]bool{}, map[int]bool{}}
+		c := selection{map[int32]bool{}, map[int]bool{}}
 		for i := range ops {
 			switch {
 			case r.IntN(3) > 0:

@@ -76,15 +76,15 @@ func newSlicer(ops []lockOp, r rules) *slicer {
 	return s
 }
 
-// choice is what a slice is to keep: units, and by their index refusals and
+// selection is what a slice is to keep: units, and by their index refusals and
 // inspections.
-type choice struct {
+type selection struct {
 	units map[int32]bool
 	alone map[int]bool
 }
 
-// build makes the slice of a choice, with all that it cannot do without.
-func (s *slicer) build(c choice) []lockOp {
+// build makes the slice of a selection, with all that it cannot do without.
+func (s *slicer) build(c selection) []lockOp {
 	units, owners := map[int32]bool{}, map[int32]bool{}
 	for u := range c.units {
 		units[u] = true
@@ -133,14 +133,14 @@ func (s *slicer) build(c choice) []lockOp {
 // longer before the end. j is the judge that called the history illegal.
 func causeSlice(ops []lockOp, r rules, cause []int64, j judge) []lockOp {
 	s := newSlicer(ops, r)
-	illegal := func(c choice) bool { return j(s.build(c), r, time.Second) == Violated }
+	illegal := func(c selection) bool { return j(s.build(c), r, time.Second) == Violated }
 	rets := make([]int64, 0, len(ops))
 	for i := range ops {
 		rets = append(rets, min(ops[i].ret, forever))
 	}
 	slices.Sort(rets)
 	for n := 0; n < len(ops); n = max(4*n, 16) {
-		c := choice{map[int32]bool{}, map[int]bool{}}
+		c := selection{map[int32]bool{}, map[int]bool{}}
 		from := forever
 		if n > 0 {
 			from = rets[len(rets)-n]
@@ -162,8 +162,8 @@ func causeSlice(ops []lockOp, r rules, cause []int64, j judge) []lockOp {
 	return ops
 }
 
-// shrink leaves out of a choice what it is illegal without, for a second.
-func (s *slicer) shrink(c choice, illegal func(choice) bool) choice {
+// shrink leaves out of a selection what it is illegal without, for a second.
+func (s *slicer) shrink(c selection, illegal func(selection) bool) selection {
 	limit := time.Now().Add(time.Second)
 	var alone []int
 	for i := range c.alone {

@@ -16,13 +16,11 @@ type Options struct {
 	// more to explain and confirm.
 	Budget time.Duration
 	// Judges says which judges decide on linearizability.
-	Judges Judges
+	Judges Choice
 	// Begin is told of every property before it is judged; it may be nil.
 	Begin func(Property)
 
-	// Tests put other judges here.
-	fast      func([]lockOp, rules, time.Duration) ruling
-	porcupine judge
+	fast func([]lockOp, rules, time.Duration) ruling // tests put another judge here
 }
 
 // Report is what the judges say about one history.
@@ -116,9 +114,6 @@ func Claimed(h *history.History) []Claim {
 // Picture writes porcupine's interactive drawing of a history as HTML: all of
 // it up to 200 lock operations, else the operations around the violation.
 func Picture(h *history.History, w io.Writer) error { return picture(h, w) }
-
-// maxCause is how many operations a verdict names at most.
-const maxCause = 5
 
 // property is a promise and the judge of it.
 type property struct {

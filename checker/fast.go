@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"fmt"
 	"slices"
 	"time"
 )
@@ -16,13 +15,6 @@ import (
 // and has a budget.
 //
 // It decides or it says Unknown; it never guesses.
-
-// ruling is an answer with its reason.
-type ruling struct {
-	outcome Outcome
-	ops     []int64 // what proves it, or what keeps it open; at most maxCause
-	why     string  // one line; empty when Good
-}
 
 // byFast is the fast judge.
 func byFast(ops []lockOp, r rules, budget time.Duration) Outcome {
@@ -65,33 +57,4 @@ func sorted(ops []lockOp) []lockOp {
 		}
 	}
 	return ops
-}
-
-func good() ruling { return ruling{outcome: Good} }
-
-// undecided is the ruling of a step that leaves the question to the next.
-func undecided(why string, ops ...*lockOp) ruling {
-	return ruling{outcome: Unknown, ops: idsOf(ops...), why: why}
-}
-
-func contradiction(ops []*lockOp, format string, args ...any) ruling {
-	return ruling{outcome: Violated, ops: idsOf(ops...), why: fmt.Sprintf(format, args...)}
-}
-
-// idsOf lists at most maxCause ids, without nil and repetitions.
-func idsOf(ops ...*lockOp) []int64 {
-	var ids []int64
-next:
-	for _, o := range ops {
-		if o == nil || len(ids) == maxCause {
-			continue
-		}
-		for _, id := range ids {
-			if id == o.id {
-				continue next
-			}
-		}
-		ids = append(ids, o.id)
-	}
-	return ids
 }

@@ -15,7 +15,6 @@ type stream struct {
 	pending []*entry // called and not yet searched, by call
 	returns []*entry // searched up to their call, by return
 	v       ruling
-	at      int64 // the return at which v became Violated
 }
 
 type entry struct {
@@ -44,13 +43,10 @@ func (s *stream) invoke(call int64) *entry {
 }
 
 // finish says what became of an operation at time now, which is when it
-// returned unless o says that nobody knows, and judges on. The ruling is about
-// everything before the oldest call still open, and stays what it is once it
-// is not Good.
-func (s *stream) finish(e *entry, o lockOp, now int64) ruling {
+// returned unless o says that nobody knows, and judges on.
+func (s *stream) finish(e *entry, o lockOp, now int64) {
 	e.op, e.done = o, true
 	s.advance(now)
-	return s.v
 }
 
 // drop says that an operation proved to say nothing.
@@ -74,6 +70,16 @@ func (s *stream) oldest() *entry {
 	return nil
 }
 
+// behind is how many operations were called since the oldest open one, with it.
+func (s *stream) behind() int { return len(s.pending) }
+
+// waits says that a return is judged only when time has passed it.
+func (s *stream) waits() bool { return len(s.returns) > 0 && len(s.pending) == 0 }
+
+// ruling is about everything before the oldest call that is still open. It
+// stays what it is once it is not Good.
+func (s *stream) ruling() ruling { return s.v }
+
 // giveUp ends the judging without a decision.
 func (s *stream) giveUp(why string, o *lockOp) {
 	s.v = undecided(why, o)
@@ -81,10 +87,7 @@ func (s *stream) giveUp(why string, o *lockOp) {
 }
 
 // close judges what is left. Operations still open must be finished first.
-func (s *stream) close() ruling {
-	s.advance(forever)
-	return s.v
-}
+func (s *stream) close() { s.advance(forever) }
 
 // follow takes every event that nothing still unknown can precede: calls come
 // before returns at the same time, so a return waits until its time is over.
@@ -110,7 +113,8 @@ func (s *stream) follow(now int64) {
 		case Unknown:
 			s.v = s.search.gaveUp(&e.op)
 		case Violated:
-			s.v, s.at = s.search.stuck(&e.op, before), e.op.ret
+			s.v = s.search.stuck(&e.op, before)
+			s.v.at = e.op.ret
 		}
 	}
 	s.pending, s.returns = nil, nil

@@ -42,7 +42,8 @@ func streamed(ops []lockOp, r rules, leased bool) (v ruling, peak int) {
 		}
 		peak = max(peak, len(s.pending)+len(s.returns))
 	}
-	return s.close(), peak
+	s.close()
+	return s.ruling(), peak
 }
 
 func timed(ops []lockOp) bool {

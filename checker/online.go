@@ -162,7 +162,7 @@ func (o *Online) invoke(p *op) {
 		o.locks = append(o.locks, l)
 	}
 	o.open[p.id] = &onlineOp{op: p, lock: l, entry: l.stream.invoke(p.inv)}
-	if oldest := l.stream.oldest(); oldest != nil && len(l.stream.pending) > maxBehind {
+	if oldest := l.stream.oldest(); oldest != nil && l.stream.behind() > maxBehind {
 		for _, p := range o.stillOpen() {
 			if p.entry == oldest {
 				o.goOnWithout(p)
@@ -203,20 +203,20 @@ func (o *Online) finish(p *onlineOp, gone bool) {
 
 // take takes over what the stream of a lock says.
 func (o *Online) take(l *onlineLock) {
-	s := l.stream
-	if len(s.returns) > 0 && s.oldest() == nil && !slices.Contains(o.waiting, l) {
+	if l.stream.waits() && !slices.Contains(o.waiting, l) {
 		o.waiting = append(o.waiting, l)
 	}
-	if s.v.outcome == Good || o.v.Outcome == Violated || (s.v.outcome == Unknown && o.v.Outcome == Unknown) {
+	d := l.stream.ruling()
+	if d.outcome == Good || o.v.Outcome == Violated || (d.outcome == Unknown && o.v.Outcome == Unknown) {
 		return
 	}
-	why := s.v.why
+	why := d.why
 	if len(o.locks) > 1 {
 		why = "lock " + l.name + ": " + why
 	}
-	o.v = Verdict{Outcome: s.v.outcome, Reason: why, Ops: s.v.ops}
-	if s.v.outcome == Violated {
-		o.v.AtMS = ms(s.at)
+	o.v = Verdict{Outcome: d.outcome, Reason: why, Ops: d.ops}
+	if d.outcome == Violated {
+		o.v.AtMS = ms(d.at)
 	}
 }
 

@@ -189,7 +189,11 @@ func played(data []byte) *history.History {
 func TestOnlineAgainstJudge(t *testing.T) {
 	r := rand.New(rand.NewPCG(12, 13))
 	n := map[Outcome]int{}
-	for i := range rounds(t, 4000) {
+	rounds := 4000
+	if testing.Short() {
+		rounds /= 10
+	}
+	for i := range rounds {
 		h := noise(r)
 		if i%4 > 0 {
 			data := make([]byte, 1+3*r.IntN(30))

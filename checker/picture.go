@@ -3,14 +3,9 @@ package checker
 import (
 	"fmt"
 	"io"
-	"time"
 
-	"github.com/anishathalye/porcupine"
 	"github.com/holdfast-go/holdfast/history"
 )
-
-// pictureOps is how many operations a picture shows of a history.
-const pictureOps = 200
 
 // picture draws the lock with the violation, or the first lock when there is
 // none. Porcupine draws the longest orders it found and the operation that
@@ -24,33 +19,18 @@ func picture(h *history.History, w io.Writer) error {
 	var ops []lockOp
 	for i, lock := range t.locks {
 		l, _ := t.lockOps(lock)
-		j := judge(byFast)
-		if j(l, r, 5*time.Second) == Unknown {
-			j = byPorcupine
-		}
-		bad := j(l, r, 5*time.Second) == Violated
+		at, bad := violationOf(l, r)
 		if bad || i == 0 {
 			ops = l
 		}
 		if bad {
 			if len(l) > pictureOps {
-				ops = t.around(l, t.illegal(l, firstIllegal(l, r, j, time.Now().Add(10*time.Second))).Ops)
+				ops = t.around(l, t.illegal(l, at).Ops)
 			}
 			break
 		}
 	}
-	if len(ops) > pictureOps {
-		ops = ops[:pictureOps]
-	}
-	// Porcupine wants finite times: what never returned is drawn to the end.
-	drawn := make([]lockOp, len(ops))
-	for i, o := range ops {
-		o.ret = min(o.ret, max(t.endTime, o.call)+1)
-		drawn[i] = o
-	}
-	model := r.porcupine(newMemory(pictureOps))
-	_, info := porcupine.CheckOperationsVerbose(model, operations(drawn), 5*time.Second)
-	if err := porcupine.Visualize(model, info, w); err != nil {
+	if err := draw(ops, r, t.endTime, w); err != nil {
 		return fmt.Errorf("draw history: %w", err)
 	}
 	return nil

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"github.com/holdfast-go/holdfast/history"
 	"slices"
-	"sort"
-	"time"
 )
 
 // slackOfServers is how far from its lease a hold may end on the server's
@@ -18,14 +16,14 @@ const slackOfServers = 5 * millisecond
 // the instants at which the servers carried them out, the verdict is violated
 // by the server log. The error is a [*DisagreementError].
 func judgeLinearizable(t *trace, o Options) (Verdict, error) {
-	c := newCourt(o)
+	c := judgesOf(o)
 	verdict := Verdict{Outcome: Good}
 	r := t.rules()
 	for _, lock := range t.locks {
 		ops, ghosts := t.lockOps(lock)
 		d, dispute := c.decide(ops, r)
 		if dispute != nil {
-			return d.disputed(), t.writeDown(dispute, lock, c)
+			return disputed(d), t.writeDown(dispute, lock, c)
 		}
 		switch d.outcome {
 		case Violated:
@@ -35,18 +33,18 @@ func judgeLinearizable(t *trace, o Options) (Verdict, error) {
 			}
 			return v, nil
 		case Unknown:
-			verdict = c.open(d)
+			verdict = undecidable(d, o)
 		case Good:
 			if pinned := t.pin(ops); pinned != nil {
 				d, dispute := c.decide(pinned, r)
 				if dispute != nil {
-					return byServers(d.disputed()), t.writeDown(dispute, lock, c)
+					return byServers(disputed(d)), t.writeDown(dispute, lock, c)
 				}
 				switch d.outcome {
 				case Violated:
 					return byServers(noted(t.illegal(pinned, d.at), d)), nil
 				case Unknown:
-					verdict = byServers(c.open(d))
+					verdict = byServers(undecidable(d, o))
 				}
 			}
 			if verdict.Outcome == Good {
@@ -220,56 +218,6 @@ func (t *trace) illegal(ops []lockOp, at int64) Verdict {
 		return violation(0, nil, "the operations contradict each other")
 	}
 	return t.explain(last)
-}
-
-// firstIllegal is the return that ends the shortest illegal prefix, 0 when
-// there is none.
-func firstIllegal(ops []lockOp, r rules, j judge, deadline time.Time) int64 {
-	rets := make([]int64, 0, len(ops))
-	for i := range ops {
-		if ops[i].ret < forever {
-			rets = append(rets, ops[i].ret)
-		}
-	}
-	slices.Sort(rets)
-	if len(rets) == 0 {
-		return 0
-	}
-	lo := sort.Search(len(rets)-1, func(i int) bool {
-		budget := min(time.Until(deadline), 2*time.Second)
-		return j(prefix(ops, rets[i]), r, budget) == Violated
-	})
-	return rets[lo]
-}
-
-// prefix is what had happened by a time: operations that had not returned by
-// then have an unknown outcome.
-func prefix(ops []lockOp, by int64) []lockOp {
-	n := 0
-	for i := range ops {
-		if ops[i].call <= by {
-			n++
-		}
-	}
-	out := make([]lockOp, 0, n)
-	for _, o := range ops {
-		if o.call > by {
-			continue
-		}
-		if o.ret > by {
-			switch o.kind {
-			case gotLock, maybeGot:
-				o.kind, o.ret = maybeGot, forever
-			case foundBusy, inspected:
-				continue
-			case tookAndGave:
-			default:
-				o.kind, o.ret = maybeGave, forever
-			}
-		}
-		out = append(out, o)
-	}
-	return out
 }
 
 // explain names what the last operation of the shortest illegal prefix

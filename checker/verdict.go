@@ -19,16 +19,6 @@ const (
 	Cleanup      Property = "cleanup"
 )
 
-// Outcome is what a judge decided.
-type Outcome string
-
-// The outcomes. Unknown is never counted as ok.
-const (
-	Good     Outcome = "ok"
-	Violated Outcome = "violated"
-	Unknown  Outcome = "unknown"
-)
-
 // Classes of an exclusion violation.
 const (
 	// ContractBroken: a second owner was granted the lock while the first

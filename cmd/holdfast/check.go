@@ -175,7 +175,7 @@ func judgeWithBar(ctx context.Context, h *history.History, f checkFlags, stderr 
 	defer bar.done()
 	return unlessInterrupted(ctx, func() (checker.Report, error) {
 		return judgeHistory(h, checker.Options{
-			Budget: f.budget, Judges: checker.Judges(f.judges), Begin: func(checker.Property) { bar.step() },
+			Budget: f.budget, Judges: checker.Choice(f.judges), Begin: func(checker.Property) { bar.step() },
 		})
 	})
 }

@@ -1,0 +1,38 @@
+package checker
+
+import (
+	"io"
+	"slices"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// pictureOps is how many operations a picture shows at most.
+const pictureOps = 200
+
+// violationOf finds the return that no order of the operations allows, quickly
+// and for a picture alone: illegal is false where it cannot tell.
+func violationOf(ops []lockOp, r rules) (at int64, illegal bool) {
+	j := judge(byFast)
+	if j(ops, r, 5*time.Second) == Unknown {
+		j = byPorcupine
+	}
+	if j(ops, r, 5*time.Second) != Violated {
+		return 0, false
+	}
+	return firstIllegal(ops, r, j, time.Now().Add(10*time.Second)), true
+}
+
+// draw writes porcupine's drawing of the first pictureOps operations, as HTML.
+// Operations that never return are drawn until end.
+func draw(ops []lockOp, r rules, end int64, w io.Writer) error {
+	drawn := slices.Clone(ops[:min(len(ops), pictureOps)])
+	for i := range drawn {
+		o := &drawn[i]
+		o.ret = min(o.ret, max(end, o.call)+1) // porcupine wants finite times
+	}
+	model := r.porcupine(newMemory(pictureOps))
+	_, info := porcupine.CheckOperationsVerbose(model, operations(drawn), 5*time.Second)
+	return porcupine.Visualize(model, info, w)
+}
