@@ -65,7 +65,7 @@ func TestTwoJudges(t *testing.T) {
 // A long illegal history, on which porcupine alone would not end, is decided,
 // and porcupine confirms it on the cause.
 func TestBothDecideLongIllegal(t *testing.T) {
-	for _, lease := range []int64{forever, 3600 * second} {
+	for _, lease := range []int64{forever, 3600 * ls} {
 		began := time.Now()
 		var asked []int
 		j := newCourt(BothJudges, 20*time.Second)

@@ -9,6 +9,11 @@ import (
 	"time"
 )
 
+const (
+	lms = int64(time.Millisecond)
+	ls  = int64(time.Second)
+)
+
 // lossy says what becomes of the owners whose replies are lost.
 type lossy string
 
@@ -47,8 +52,8 @@ func (l load) ops() []lockOp {
 	ops, flips := make([]lockOp, 0, l.n), []int(nil)
 	var holder int32
 	who, end := -1, forever // the client that holds, unless it has gone on as another owner
-	for now := int64(millisecond); len(ops) < l.n; {
-		now += 1 + r.Int64N(millisecond)
+	for now := int64(lms); len(ops) < l.n; {
+		now += 1 + r.Int64N(lms)
 		if now >= end {
 			holder, who, end = 0, -1, forever
 		}
@@ -61,8 +66,8 @@ func (l load) ops() []lockOp {
 			continue
 		}
 		o := lockOp{id: int64(len(ops) + 1), owner: c.owner, lease: l.lease}
-		o.call = max(c.free+1, now-r.Int64N(2*millisecond))
-		o.asked, o.ret = o.call, now+r.Int64N(2*millisecond)
+		o.call = max(c.free+1, now-r.Int64N(2*lms))
+		o.asked, o.ret = o.call, now+r.Int64N(2*lms)
 		lost := l.lost != noneLost && w%2 == 0 && r.IntN(cmp.Or(l.every, 50)) == 0
 		// Without leases nobody would give back what an owner that stops holds.
 		kept := l.lost == ownersStop && l.lease == forever
@@ -94,7 +99,7 @@ func (l load) ops() []lockOp {
 		c.unsure, c.free = lost && l.lost == ownersGoOn, o.ret
 		if lost {
 			c.lossy = l.lost == ownersGoOn
-			c.free = o.call + 5*millisecond
+			c.free = o.call + 5*lms
 			if l.lost == ownersStop {
 				if owners++; who == w {
 					who = -1
@@ -126,7 +131,7 @@ const porcupineLimit = 10_000
 // within five seconds counts as "unknown"; the fast judge may not have any.
 func BenchmarkJudges(b *testing.B) {
 	for _, bad := range []bool{false, true} {
-		for _, lease := range []int64{forever, second / 5} {
+		for _, lease := range []int64{forever, ls / 5} {
 			for _, lost := range []lossy{noneLost, ownersStop, ownersGoOn} {
 				for _, n := range []int{1_000, 10_000, 100_000, 1_000_000} {
 					words := map[bool]string{false: "legal", true: "illegal"}[bad] +
@@ -174,7 +179,7 @@ func judgeBeside(b *testing.B, name string, l load) {
 // The search alone, on what the steps before it decide much faster.
 func BenchmarkSearch(b *testing.B) {
 	for _, bad := range []bool{false, true} {
-		ops := busyLock(20_000, 3600*second, bad)
+		ops := busyLock(20_000, 3600*ls, bad)
 		b.Run(map[bool]string{false: "legal", true: "illegal"}[bad], func(b *testing.B) {
 			for b.Loop() {
 				if v := bySearch(ops, rules{}, time.Minute); (v.outcome == Good) == bad || v.outcome == Unknown {

@@ -1,5 +1,7 @@
 package checker
 
+import "github.com/holdfast-go/holdfast/history"
+
 // order checks that the sessions fit one after the other.
 //
 // Every session T begins at or before takes(T), and every session S ends at or
@@ -38,7 +40,7 @@ func (s *sessions) overlap(a, b *session) ruling {
 	}
 	x, y := op(a.first), op(b.first)
 	return contradiction([]*lockOp{x, op(a.end), y, op(b.end)},
-		"%s held the lock from %s to %s at least, and %s from %s", s.name(x), at(a.takes), after(a.core), s.name(y), at(b.takes))
+		"%s held the lock from %s to %s at least, and %s from %s", s.name(x), history.At(a.takes), after(a.core), s.name(y), history.At(b.takes))
 }
 
 // refusals checks that somebody can have held the lock when an acquire was
@@ -122,14 +124,14 @@ func (s *sessions) idle(f *refusal) ruling {
 		if c.end >= 0 {
 			cause = append(cause, &s.ops[c.end])
 		}
-		held = "the last hold before was over by " + at(s.until(int(f.gap)-1))
+		held = "the last hold before was over by " + history.At(s.until(int(f.gap)-1))
 	}
 	next := "nobody took it after"
 	if int(f.gap) < len(s.list) {
 		c := &s.list[f.gap]
 		cause = append(cause, &s.ops[c.first])
-		next = "the next began no earlier than " + at(s.from(int(f.gap)))
+		next = "the next began no earlier than " + history.At(s.from(int(f.gap)))
 	}
 	return contradiction(cause, "%s was refused the lock as busy between %s and %s, and it was free: %s, %s",
-		s.name(o), at(o.call), at(o.ret), held, next)
+		s.name(o), history.At(o.call), history.At(o.ret), held, next)
 }

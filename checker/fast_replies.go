@@ -1,5 +1,7 @@
 package checker
 
+import "github.com/holdfast-go/holdfast/history"
+
 // reply takes one reply into account. With every reply of the owner known, the
 // count before it is either what the replies so far add up to, or 0 because
 // the lease has ended; only one of the two can explain it.
@@ -116,7 +118,7 @@ func (s *sessions) alive(i int32, o *lockOp, w *ownerRun) ruling {
 	v := good()
 	if o.call > w.latest {
 		v = contradiction([]*lockOp{&s.ops[c.first], &s.ops[w.refresh], o},
-			"%s still held the lock at %s, and its lease was over by %s", s.name(o), at(o.call), at(w.latest))
+			"%s still held the lock at %s, and its lease was over by %s", s.name(o), history.At(o.call), history.At(w.latest))
 	}
 	w.lastCall = o.call
 	switch o.kind {
@@ -166,7 +168,7 @@ func (s *sessions) ended(i int32, o *lockOp, w *ownerRun) ruling {
 	c.end, c.core, c.last, c.soonest = i, max(w.lastCall, soonest), min(o.ret, w.latest), soonest
 	if c.core > o.ret {
 		return contradiction([]*lockOp{&s.ops[c.first], &s.ops[w.refresh], o},
-			"%s no longer held the lock at %s, and nothing ended its hold before %s", s.name(o), at(o.ret), after(c.core))
+			"%s no longer held the lock at %s, and nothing ended its hold before %s", s.name(o), history.At(o.ret), after(c.core))
 	}
 	return good()
 }

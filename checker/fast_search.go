@@ -6,6 +6,8 @@ import (
 	"math/bits"
 	"slices"
 	"time"
+
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // The search goes through the history in order of time and keeps every
@@ -291,7 +293,7 @@ func (s *search) stuck(o *lockOp, before []situation) ruling {
 		if cause = append(cause, took); len(cause) == maxCause {
 			break
 		}
-		held += fmt.Sprintf("; %s, called at %s", took.describe(s.r.who), at(took.call))
+		held += fmt.Sprintf("; %s, called at %s", took.describe(s.r.who), history.At(took.call))
 	}
-	return contradiction(cause, "no order of the operations allows this at %s: %s%s", at(o.ret), o.describe(s.r.who), held)
+	return contradiction(cause, "no order of the operations allows this at %s: %s%s", history.At(o.ret), o.describe(s.r.who), held)
 }

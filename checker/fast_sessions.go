@@ -3,6 +3,8 @@ package checker
 import (
 	"cmp"
 	"slices"
+
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // A session is one owner's hold from the acquire that takes the count from 0
@@ -159,7 +161,7 @@ func after(t int64) string {
 	if t >= forever {
 		return "the end"
 	}
-	return at(t)
+	return history.At(t)
 }
 
 // close ends the sessions that are still running.

@@ -3,6 +3,8 @@ package checker
 import (
 	"cmp"
 	"slices"
+
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // Fencing tokens grow from hold to hold, so where every hold shows its token,
@@ -39,7 +41,7 @@ func (s *sessions) byTokens() ruling {
 		case now > c.takes:
 			return contradiction([]*lockOp{&s.ops[c.first], &s.ops[b.first], s.ender(b)},
 				"%s was granted the lock with token %d by %s, and the hold with the smaller token %d of %s lasted until %s at least",
-				s.name(&s.ops[c.first]), c.token, at(c.takes), b.token, s.name(&s.ops[b.first]), at(now))
+				s.name(&s.ops[c.first]), c.token, history.At(c.takes), b.token, s.name(&s.ops[b.first]), history.At(now))
 		}
 		if t := max(c.calls, c.core); c.core >= c.takes && t > now {
 			now, latest = t, i

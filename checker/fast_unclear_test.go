@@ -11,7 +11,7 @@ import (
 // explode.
 func TestLostReplies(t *testing.T) {
 	for _, every := range []int{50, 10, 5, 3} {
-		for _, lease := range []int64{forever, 200 * millisecond} {
+		for _, lease := range []int64{forever, 200 * lms} {
 			for _, lost := range []lossy{ownersStop, ownersGoOn} {
 				for _, bad := range []bool{false, true} {
 					ops := load{n: 2000, lease: lease, lost: lost, every: every, bad: bad}.ops()
@@ -31,7 +31,7 @@ func TestLostReplies(t *testing.T) {
 // The guess at what became of lost replies leaves the history as it was.
 func TestJudgingChangesNothing(t *testing.T) {
 	for _, bad := range []bool{false, true} {
-		ops := load{n: 2000, lease: 200 * millisecond, lost: ownersGoOn, every: 5, bad: bad}.ops()
+		ops := load{n: 2000, lease: 200 * lms, lost: ownersGoOn, every: 5, bad: bad}.ops()
 		before := slices.Clone(ops)
 		fastRuling(ops, rules{}, time.Second)
 		if !slices.Equal(ops, before) {
@@ -42,7 +42,7 @@ func TestJudgingChangesNothing(t *testing.T) {
 
 // A search that would take too long ends, and says where it stood.
 func TestSearchEndsUndecided(t *testing.T) {
-	ops := load{n: 600, lease: 200 * millisecond, lost: ownersGoOn, every: 5, bad: true}.ops()
+	ops := load{n: 600, lease: 200 * lms, lost: ownersGoOn, every: 5, bad: true}.ops()
 	v := bySearch(ops, rules{}, time.Millisecond)
 	if v.outcome != Unknown || v.why == "" || len(v.ops) == 0 || len(v.ops) > maxCause {
 		t.Errorf("got %+v", v)
@@ -156,19 +156,19 @@ func TestGhostDoesNotSpanAHold(t *testing.T) {
 func TestNestedAcquireOfAShorterLease(t *testing.T) {
 	history := func(nested int64) []lockOp {
 		ops := []lockOp{
-			{kind: gotLock, count: 1, call: 1, ret: 2, lease: 1000 * millisecond},
-			{kind: maybeGot, call: 10 * millisecond, ret: forever, lease: nested},
-			{kind: gotLock, count: 3, call: 20 * millisecond, ret: 21 * millisecond, lease: 1000 * millisecond},
-			{kind: foundLost, call: 200 * millisecond, ret: 210 * millisecond, lease: forever},
+			{kind: gotLock, count: 1, call: 1, ret: 2, lease: 1000 * lms},
+			{kind: maybeGot, call: 10 * lms, ret: forever, lease: nested},
+			{kind: gotLock, count: 3, call: 20 * lms, ret: 21 * lms, lease: 1000 * lms},
+			{kind: foundLost, call: 200 * lms, ret: 210 * lms, lease: forever},
 		}
 		for i := range ops {
 			ops[i].id, ops[i].owner, ops[i].asked = int64(i+1), 1, ops[i].call
 		}
 		return ops
 	}
-	r := rules{reentrant: true, slack: slackOfServers}
-	agree(t, history(100*millisecond), r, Good)
-	agree(t, history(1000*millisecond), r, Violated)
+	r := rules{reentrant: true, slack: 5 * lms}
+	agree(t, history(100*lms), r, Good)
+	agree(t, history(1000*lms), r, Violated)
 }
 
 // agree wants one verdict of the fast judge, its search alone and porcupine.

@@ -3,6 +3,8 @@ package checker
 import (
 	"fmt"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // The sequential lock that the linearizability judge compares with: who holds
@@ -357,7 +359,7 @@ func describeStates(states []lockState, who *roster) string {
 		case s.endHi >= forever || s.renewed:
 			words = append(words, fmt.Sprintf("%s holds %d", who.name(s.holder), s.count))
 		default:
-			words = append(words, fmt.Sprintf("%s holds %d until %s", who.name(s.holder), s.count, at(s.endHi)))
+			words = append(words, fmt.Sprintf("%s holds %d until %s", who.name(s.holder), s.count, history.At(s.endHi)))
 		}
 	}
 	return strings.Join(words, " or ")

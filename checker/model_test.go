@@ -161,7 +161,7 @@ func hasPartial(ops []lockOp) bool {
 // Equal states have equal hashes, and the model keeps no more states than a
 // handful for a long history with unclear operations.
 func TestModelStatesStayFew(t *testing.T) {
-	r := rules{reentrant: true, slack: slackOfServers}
+	r := rules{reentrant: true, slack: 5 * lms}
 	states := []lockState{{}}
 	for i := range int64(200) {
 		o := lockOp{owner: int32(i%3 + 1), call: i * 100, ret: i*100 + 50, lease: 1000, kind: []opKind{maybeGot, maybeGave, tookAndGave}[i%3]}

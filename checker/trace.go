@@ -205,11 +205,7 @@ func plus(a, b int64) int64 {
 	return a + b
 }
 
-// at tells a time in words, rounded to the millisecond as reports do.
-func at(ns int64) string {
-	ns += millisecond / 2
-	return fmt.Sprintf("%d.%03d s", ns/second, ns%second/millisecond)
-}
+func at(ns int64) string { return history.At(ns) }
 
 // long tells a duration in words.
 func long(ns int64) string {
