@@ -8,9 +8,6 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// pictureOps is how many operations a picture shows at most.
-const pictureOps = 200
-
 // violationOf finds the return that no order of the operations allows, quickly
 // and for a picture alone: illegal is false where it cannot tell.
 func violationOf(ops []lockOp, r rules) (at int64, illegal bool) {
@@ -24,15 +21,16 @@ func violationOf(ops []lockOp, r rules) (at int64, illegal bool) {
 	return firstIllegal(ops, r, j, time.Now().Add(10*time.Second)), true
 }
 
-// draw writes porcupine's drawing of the first pictureOps operations, as HTML.
-// Operations that never return are drawn until end.
-func draw(ops []lockOp, r rules, end int64, w io.Writer) error {
-	drawn := slices.Clone(ops[:min(len(ops), pictureOps)])
+// draw writes porcupine's drawing of operations, as HTML: the longest orders
+// that it found, and the operation that fits none of them. Operations that never
+// return are drawn until end.
+func draw(w io.Writer, ops []lockOp, r rules, end int64) error {
+	drawn := slices.Clone(ops)
 	for i := range drawn {
 		o := &drawn[i]
 		o.ret = min(o.ret, max(end, o.call)+1) // porcupine wants finite times
 	}
-	model := r.porcupine(newMemory(pictureOps))
+	model := r.porcupine(newMemory(len(drawn)))
 	_, info := porcupine.CheckOperationsVerbose(model, operations(drawn), 5*time.Second)
 	return porcupine.Visualize(model, info, w)
 }

@@ -328,7 +328,7 @@ func TestOnlineKeepsLittle(t *testing.T) {
 			t.Fatal(err)
 		}
 		most := 0
-		if err := endless(o, 20_000, stuck, func() { most = max(most, len(o.locks[0].stream.pending)) }); err != nil {
+		if err := endless(o, 20_000, stuck, func() { most = max(most, o.locks[0].stream.behind()) }); err != nil {
 			t.Fatal(err)
 		}
 		limit, want := 10, Good

@@ -7,9 +7,11 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
+// pictureOps is how many operations a picture shows of a history.
+const pictureOps = 200
+
 // picture draws the lock with the violation, or the first lock when there is
-// none. Porcupine draws the longest orders it found and the operation that
-// fits none of them.
+// none.
 func picture(h *history.History, w io.Writer) error {
 	if err := history.Validate(h); err != nil {
 		return err
@@ -30,7 +32,7 @@ func picture(h *history.History, w io.Writer) error {
 			break
 		}
 	}
-	if err := draw(ops, r, t.endTime, w); err != nil {
+	if err := draw(w, ops[:min(len(ops), pictureOps)], r, t.endTime); err != nil {
 		return fmt.Errorf("draw history: %w", err)
 	}
 	return nil
