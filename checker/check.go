@@ -4,6 +4,7 @@ package checker
 
 import (
 	"cmp"
+	"github.com/holdfast-go/holdfast/checker/linear"
 	"github.com/holdfast-go/holdfast/history"
 	"io"
 	"time"
@@ -16,11 +17,11 @@ type Options struct {
 	// more to explain and confirm.
 	Budget time.Duration
 	// Judges says which judges decide on linearizability.
-	Judges Choice
+	Judges linear.Choice
 	// Begin is told of every property before it is judged; it may be nil.
 	Begin func(Property)
 
-	fast func([]lockOp, rules, time.Duration) ruling // tests put another judge here
+	fast func([]linear.Op, linear.Rules, time.Duration) linear.Ruling // tests put another judge here
 }
 
 // Report is what the judges say about one history.
@@ -82,8 +83,8 @@ func Judge(h *history.History, o Options) (Report, error) {
 		}
 		v, err := p.judge(t, o)
 		disagreement = cmp.Or(disagreement, err)
-		if len(v.Ops) > maxCause {
-			v.Ops = v.Ops[:maxCause]
+		if len(v.Ops) > linear.MaxCause {
+			v.Ops = v.Ops[:linear.MaxCause]
 		}
 		if r.Vacuous != "" && v.Outcome == Good {
 			v = Verdict{Outcome: Unknown, Reason: r.Vacuous}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"github.com/holdfast-go/holdfast/checker/linear"
 	"github.com/holdfast-go/holdfast/history"
 	"io/fs"
 	"os"
@@ -209,8 +210,8 @@ func checkJudges(t *testing.T, c corpusCase) {
 	for _, lock := range tr.locks {
 		ops, _ := tr.lockOps(lock)
 		pinned := tr.pin(ops)
-		for _, o := range [][]lockOp{ops, pinned} {
-			fast, slow, search := fastRuling(o, tr.rules(), time.Minute).outcome, byPorcupine(o, tr.rules(), time.Minute), bySearch(o, tr.rules(), time.Minute).outcome
+		for _, o := range [][]linear.Op{ops, pinned} {
+			fast, slow, search := linear.Fast(o, tr.rules(), time.Minute).Outcome, linear.Porcupine(o, tr.rules(), time.Minute), linear.Search(o, tr.rules(), time.Minute).Outcome
 			if fast == Unknown || fast != slow || fast != search {
 				t.Errorf("lock %s: fast %s, search alone %s, porcupine %s", lock, fast, search, slow)
 			}

@@ -4,49 +4,50 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/holdfast-go/holdfast/checker/linear"
 	"github.com/holdfast-go/holdfast/history"
 )
 
 // judgesOf appoints the judges that the options ask for.
-func judgesOf(o Options) *court {
-	c := newCourt(o.Judges, o.Budget)
+func judgesOf(o Options) *linear.Judges {
+	c := linear.NewJudges(o.Judges, o.Budget)
 	if o.fast != nil {
-		c.fast = o.fast
+		c.Fast = o.fast
 	}
 	return c
 }
 
 // noted adds to a verdict who decided it, where that was not both judges.
-func noted(v Verdict, d decision) Verdict {
+func noted(v Verdict, d linear.Decision) Verdict {
 	switch {
-	case d.note == "" || strings.Contains(v.Reason, d.note):
+	case d.Note == "" || strings.Contains(v.Reason, d.Note):
 	case v.Reason == "":
-		v.Reason = d.note
+		v.Reason = d.Note
 	default:
-		v.Reason += " (" + d.note + ")"
+		v.Reason += " (" + d.Note + ")"
 	}
 	return v
 }
 
 // disputed is the verdict while the judges disagree.
-func disputed(d decision) Verdict {
-	return Verdict{Outcome: Unknown, Ops: d.ops, Reason: "the judges disagree, which is a defect of the checker"}
+func disputed(d linear.Decision) Verdict {
+	return Verdict{Outcome: Unknown, Ops: d.Ops, Reason: "the judges disagree, which is a defect of the checker"}
 }
 
 // undecidable is the verdict on operations that no judge could decide.
-func undecidable(d decision, o Options) Verdict {
+func undecidable(d linear.Decision, o Options) Verdict {
 	who := "the judges"
 	switch o.Judges {
-	case FastOnly:
+	case linear.FastOnly:
 		who = "the fast judge"
-	case PorcupineOnly:
+	case linear.PorcupineOnly:
 		who = "porcupine"
 	}
-	return Verdict{Outcome: Unknown, Ops: d.ops, Reason: fmt.Sprintf("%s did not decide within %s: %s", who, o.Budget, d.why)}
+	return Verdict{Outcome: Unknown, Ops: d.Ops, Reason: fmt.Sprintf("%s did not decide within %s: %s", who, o.Budget, d.Why)}
 }
 
 // writeDown completes a disagreement about one lock of a history.
-func (t *trace) writeDown(e *DisagreementError, lock string, c *court) error {
+func (t *trace) writeDown(e *linear.DisagreementError, lock string, c *linear.Judges) error {
 	e.Lock = lock
 	if e.Minimal == nil {
 		return e
@@ -62,7 +63,7 @@ func (t *trace) writeDown(e *DisagreementError, lock string, c *court) error {
 	}
 	again := newTrace(e.Minimal)
 	for _, l := range again.locks {
-		if ops, _ := again.lockOps(l); !c.differ(ops, again.rules()) {
+		if ops, _ := again.lockOps(l); !c.Differ(ops, again.rules()) {
 			e.Minimal = nil
 		}
 	}

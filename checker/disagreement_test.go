@@ -8,24 +8,25 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-go/holdfast/checker/linear"
 	"github.com/holdfast-go/holdfast/history"
 )
 
 // A wrong judge is found out, and the error has a history that shows it.
 func TestDisagreement(t *testing.T) {
 	// This judge takes every release for the end of all holds.
-	blind := func(ops []lockOp, r rules, budget time.Duration) ruling {
+	blind := func(ops []linear.Op, r linear.Rules, budget time.Duration) linear.Ruling {
 		ops = slices.Clone(ops)
 		for i := range ops {
-			if ops[i].kind == gotLock {
-				ops[i].count = 1
+			if ops[i].Kind == linear.GotLock {
+				ops[i].Count = 1
 			}
 		}
-		return fastRuling(ops, r, budget)
+		return linear.Fast(ops, r, budget)
 	}
 	h := longRun{ops: 2_000}.history()
 	r, err := Judge(h, Options{fast: blind})
-	var dispute *DisagreementError
+	var dispute *linear.DisagreementError
 	if !errors.As(err, &dispute) {
 		t.Fatalf("got %v", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"github.com/holdfast-go/holdfast/checker/linear"
 	"github.com/holdfast-go/holdfast/history"
 	"math/rand/v2"
 	"strings"
@@ -110,7 +111,7 @@ func TestJudgeOnNoise(t *testing.T) {
 		valid++
 		b, _ := Judge(h, Options{Budget: 200 * time.Millisecond})
 		for p, v := range a.Verdicts {
-			if v.Outcome != Good && v.Reason == "" || len(v.Ops) > maxCause || strings.Contains(v.Reason, "%!") || strings.ContainsAny(v.Reason, "\n") {
+			if v.Outcome != Good && v.Reason == "" || len(v.Ops) > linear.MaxCause || strings.Contains(v.Reason, "%!") || strings.ContainsAny(v.Reason, "\n") {
 				t.Fatalf("%s: bad verdict %+v", p, v)
 			}
 			if w := b.Verdicts[p]; p != Linearizable && fmt.Sprint(v) != fmt.Sprint(w) {

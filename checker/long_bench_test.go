@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"github.com/holdfast-go/holdfast/checker/linear"
 	"github.com/holdfast-go/holdfast/history"
 	"strings"
 	"testing"
@@ -28,7 +29,7 @@ func BenchmarkHistory(b *testing.B) {
 				h := longRun{ops: n, servers: servers, resource: servers}.history()
 				b.ReportAllocs()
 				for b.Loop() {
-					r, err := Judge(h, Options{Judges: FastOnly})
+					r, err := Judge(h, Options{Judges: linear.FastOnly})
 					if err != nil || r.Verdicts[Exclusion].Outcome != Good || r.Verdicts[Linearizable].Outcome != Good {
 						b.Fatal(r, err)
 					}

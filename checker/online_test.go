@@ -3,6 +3,7 @@ package checker
 import (
 	"errors"
 	"fmt"
+	"github.com/holdfast-go/holdfast/checker/linear"
 	"github.com/holdfast-go/holdfast/history"
 	"math/rand/v2"
 	"runtime"
@@ -67,7 +68,7 @@ func sameOnline(tb testing.TB, h *history.History) Outcome {
 	if got.Outcome != want.Outcome && want.Outcome != Unknown {
 		tb.Fatalf("online says %+v, Judge %+v\n%s", got, want, encoded(tb, h))
 	}
-	if got.Outcome == Violated && (early == 0 || got.Reason == "" || len(got.Ops) == 0 || len(got.Ops) > maxCause || got.AtMS > ms(h.Events[early-1].Time)) {
+	if got.Outcome == Violated && (early == 0 || got.Reason == "" || len(got.Ops) == 0 || len(got.Ops) > linear.MaxCause || got.AtMS > ms(h.Events[early-1].Time)) {
 		tb.Fatalf("bad verdict, known after event %d: %+v\n%s", early, got, encoded(tb, h))
 	}
 	if why := vacuous(h); got.Outcome == Good && why != "" && (final.Outcome != Unknown || final.Reason != why) {
@@ -328,7 +329,7 @@ func TestOnlineKeepsLittle(t *testing.T) {
 			t.Fatal(err)
 		}
 		most := 0
-		if err := endless(o, 20_000, stuck, func() { most = max(most, o.locks[0].stream.behind()) }); err != nil {
+		if err := endless(o, 20_000, stuck, func() { most = max(most, o.locks[0].stream.Behind()) }); err != nil {
 			t.Fatal(err)
 		}
 		limit, want := 10, Good
@@ -374,7 +375,7 @@ func TestOnlineGoesOnWithoutAnAcquireThatFails(t *testing.T) {
 	slow(history.Fail, history.Result{Error: history.ErrCanceled})
 	h.Events = append(h.Events, history.Event{Time: now, Kind: history.End, End: &history.EndEvent{}})
 
-	r, err := Judge(h, Options{Judges: FastOnly})
+	r, err := Judge(h, Options{Judges: linear.FastOnly})
 	if err != nil || r.Verdicts[Linearizable].Outcome == Violated {
 		t.Fatalf("Judge: %+v, %v", r.Verdicts[Linearizable], err)
 	}

@@ -1,11 +1,13 @@
 package checker
 
+import "github.com/holdfast-go/holdfast/checker/linear"
+
 // Outcome is what a judge decided.
-type Outcome string
+type Outcome = linear.Outcome
 
 // The outcomes. Unknown is never counted as ok.
 const (
-	Good     Outcome = "ok"
-	Violated Outcome = "violated"
-	Unknown  Outcome = "unknown"
+	Good     = linear.Good
+	Violated = linear.Violated
+	Unknown  = linear.Unknown
 )

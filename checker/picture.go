@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/holdfast-go/holdfast/checker/linear"
 	"github.com/holdfast-go/holdfast/history"
 )
 
@@ -18,10 +19,10 @@ func picture(h *history.History, w io.Writer) error {
 	}
 	t := newTrace(h)
 	r := t.rules()
-	var ops []lockOp
+	var ops []linear.Op
 	for i, lock := range t.locks {
 		l, _ := t.lockOps(lock)
-		at, bad := violationOf(l, r)
+		at, bad := linear.FirstIllegal(l, r)
 		if bad || i == 0 {
 			ops = l
 		}
@@ -32,7 +33,7 @@ func picture(h *history.History, w io.Writer) error {
 			break
 		}
 	}
-	if err := draw(w, ops[:min(len(ops), pictureOps)], r, t.endTime); err != nil {
+	if err := linear.Draw(w, ops[:min(len(ops), pictureOps)], r, t.endTime); err != nil {
 		return fmt.Errorf("draw history: %w", err)
 	}
 	return nil
@@ -41,19 +42,19 @@ func picture(h *history.History, w io.Writer) error {
 // around cuts out the operations of a cause and those concurrent with it. A
 // release is left out when the acquire it belongs to is: the slice begins with
 // a free lock.
-func (t *trace) around(ops []lockOp, cause []int64) []lockOp {
-	from, to := int64(forever), int64(0)
+func (t *trace) around(ops []linear.Op, cause []int64) []linear.Op {
+	from, to := int64(linear.Forever), int64(0)
 	for _, id := range cause {
 		o := t.op(id)
 		from, to = min(from, o.inv), max(to, min(o.ret, t.endTime))
 	}
-	var out []lockOp
+	var out []linear.Op
 	for _, o := range ops {
-		if o.call > to || o.ret < from || (o.call < from && o.kind != gotLock) {
+		if o.Call > to || o.Return < from || (o.Call < from && o.Kind != linear.GotLock) {
 			continue
 		}
-		if o.kind == maybeGot || o.kind == maybeGave {
-			if o.call < from {
+		if o.Kind == linear.MaybeGot || o.Kind == linear.MaybeGave {
+			if o.Call < from {
 				continue
 			}
 		}

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"github.com/holdfast-go/holdfast/checker/linear"
 	"github.com/holdfast-go/holdfast/history"
 	"strings"
 	"testing"
@@ -50,7 +51,7 @@ func run(t *testing.T, tests []propertyTest) {
 			if tt.evidence != "" && v.Evidence != tt.evidence {
 				t.Errorf("evidence is %q, want %q", v.Evidence, tt.evidence)
 			}
-			if v.Outcome == Violated && v.Reason == "" || len(v.Ops) > maxCause {
+			if v.Outcome == Violated && v.Reason == "" || len(v.Ops) > linear.MaxCause {
 				t.Errorf("bad verdict: %+v", v)
 			}
 		})

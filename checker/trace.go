@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"github.com/holdfast-go/holdfast/checker/linear"
 	"github.com/holdfast-go/holdfast/history"
 	"math"
 	"slices"
@@ -73,7 +74,7 @@ func filled(c history.Claims) history.Claims {
 // read after that.
 type trace struct {
 	h       *history.History
-	who     roster         // of owners, as the judges of lock operations number them
+	who     linear.Roster  // of owners, as the judges of lock operations number them
 	claim   history.Claims // with Quorum and Nodes at least 1
 	allow   allowances
 	ops     []*op // by invocation

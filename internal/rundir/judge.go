@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/checker/linear"
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -36,7 +37,7 @@ func Judge(r *reports.Run, s *scenarios.Scenario, l *scenarios.Subject, h *histo
 	judged, err := checker.Judge(h, checker.Options{})
 	r.Verdicts = judged.Verdicts
 	expect(r, s, l)
-	var disagreement *checker.DisagreementError
+	var disagreement *linear.DisagreementError
 	if err != nil && !errors.As(err, &disagreement) {
 		return fmt.Errorf("the recorded history is invalid: %w", err)
 	}

@@ -1,0 +1,11 @@
+package linear
+
+// Outcome is what a judge decided.
+type Outcome string
+
+// The outcomes. Unknown is never counted as ok.
+const (
+	Good     Outcome = "ok"
+	Violated Outcome = "violated"
+	Unknown  Outcome = "unknown"
+)
