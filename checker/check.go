@@ -1,13 +1,15 @@
-// Package checker judges recorded lock histories. It knows nothing of locks,
-// worlds or scenarios: a history alone is enough to judge again.
+// Package checker judges recorded lock histories: twelve properties, each with a
+// verdict. It knows nothing of locks, worlds or scenarios: a history alone is
+// enough to judge again. Package linear, below it, decides on linearizability.
 package checker
 
 import (
 	"cmp"
-	"github.com/holdfast-go/holdfast/checker/linear"
-	"github.com/holdfast-go/holdfast/history"
 	"io"
 	"time"
+
+	"github.com/holdfast-go/holdfast/checker/linear"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // Options changes how [Judge] works. The zero value is right for most uses.
@@ -60,7 +62,7 @@ type Claim struct {
 
 // Judge checks a history and says, for every property the lock claims,
 // whether it held. The error is an [*history.InvalidError] when the history is not
-// valid, and a [*DisagreementError], beside a whole report, when the two judges
+// valid, and a [*linear.DisagreementError], beside a whole report, when the two judges
 // of linearizability differ; there is no other error. Judge does not change
 // the history, and the same history always gets the same report unless the
 // budget runs out.

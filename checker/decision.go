@@ -10,11 +10,11 @@ import (
 
 // judgesOf appoints the judges that the options ask for.
 func judgesOf(o Options) *linear.Judges {
-	c := linear.NewJudges(o.Judges, o.Budget)
+	j := linear.NewJudges(o.Judges, o.Budget)
 	if o.fast != nil {
-		c.Fast = o.fast
+		j.Fast = o.fast
 	}
-	return c
+	return j
 }
 
 // noted adds to a verdict who decided it, where that was not both judges.
@@ -47,7 +47,7 @@ func undecidable(d linear.Decision, o Options) Verdict {
 }
 
 // writeDown completes a disagreement about one lock of a history.
-func (t *trace) writeDown(e *linear.DisagreementError, lock string, c *linear.Judges) error {
+func (t *trace) writeDown(e *linear.DisagreementError, lock string, j *linear.Judges) error {
 	e.Lock = lock
 	if e.Minimal == nil {
 		return e
@@ -63,7 +63,7 @@ func (t *trace) writeDown(e *linear.DisagreementError, lock string, c *linear.Ju
 	}
 	again := newTrace(e.Minimal)
 	for _, l := range again.locks {
-		if ops, _ := again.lockOps(l); !c.Differ(ops, again.rules()) {
+		if ops, _ := again.lockOps(l); !j.Differ(ops, again.rules()) {
 			e.Minimal = nil
 		}
 	}

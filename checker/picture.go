@@ -22,7 +22,7 @@ func picture(h *history.History, w io.Writer) error {
 	var ops []linear.Op
 	for i, lock := range t.locks {
 		l, _ := t.lockOps(lock)
-		at, bad := linear.FirstIllegal(l, r)
+		at, bad := linear.Violation(l, r)
 		if bad || i == 0 {
 			ops = l
 		}

@@ -12,19 +12,19 @@ import (
 const slackOfServers = 5 * millisecond
 
 // judgeLinearizable asks for every lock name whether the operations could have
-// happened one at a time on the sequential lock of model.go. What the clients
+// happened one at a time on the sequential lock of package linear. What the clients
 // saw comes first. Where that allows an order, but not with the operations at
 // the instants at which the servers carried them out, the verdict is violated
-// by the server log. The error is a [*DisagreementError].
+// by the server log. The error is a [*linear.DisagreementError].
 func judgeLinearizable(t *trace, o Options) (Verdict, error) {
-	c := judgesOf(o)
+	judges := judgesOf(o)
 	verdict := Verdict{Outcome: Good}
 	r := t.rules()
 	for _, lock := range t.locks {
 		ops, ghosts := t.lockOps(lock)
-		d, dispute := c.Decide(ops, r)
+		d, dispute := judges.Decide(ops, r)
 		if dispute != nil {
-			return disputed(d), t.writeDown(dispute, lock, c)
+			return disputed(d), t.writeDown(dispute, lock, judges)
 		}
 		switch d.Outcome {
 		case Violated:
@@ -37,9 +37,9 @@ func judgeLinearizable(t *trace, o Options) (Verdict, error) {
 			verdict = undecidable(d, o)
 		case Good:
 			if pinned := t.pin(ops); pinned != nil {
-				d, dispute := c.Decide(pinned, r)
+				d, dispute := judges.Decide(pinned, r)
 				if dispute != nil {
-					return byServers(disputed(d)), t.writeDown(dispute, lock, c)
+					return byServers(disputed(d)), t.writeDown(dispute, lock, judges)
 				}
 				switch d.Outcome {
 				case Violated:

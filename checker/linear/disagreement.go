@@ -8,10 +8,10 @@ import (
 )
 
 // DisagreementError says that the two judges of linearizability decided
-// differently about the same operations. One of them is wrong: it is a defect
-// of this package, never a word on the lock.
+// differently about the same operations. One of them is wrong: that is a defect
+// of this package, and says nothing of the lock.
 type DisagreementError struct {
-	Lock            string
+	Lock            string // filled in by the caller
 	Fast, Porcupine Outcome
 	Ops             []int64 // at most five of what the illegal finding rests on
 	Why             string  // the fast judge's reason, in one line
@@ -19,8 +19,8 @@ type DisagreementError struct {
 	// Listing has the smallest history found on which they disagree, one
 	// operation a line: owner, what it did, from when to when, and its id.
 	Listing []string
-	// Minimal is the same as a history that [Judge] disagrees on again; nil
-	// when the operations cannot be written down as one.
+	// Minimal is the same as a history on which the judges disagree again. It
+	// is nil when the operations cannot be written down as one.
 	Minimal *history.History
 }
 
@@ -54,7 +54,7 @@ func lines(ops []Op, who *Roster) []string {
 }
 
 // outcomes are the events that stand for kinds of operations.
-var outcomes = map[opKind]struct {
+var outcomes = map[Kind]struct {
 	f     history.Func
 	kind  history.Kind
 	class string

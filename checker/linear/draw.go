@@ -8,9 +8,10 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// violationOf finds the return that no order of the operations allows, quickly
-// and for a picture alone: illegal is false where it cannot tell.
-func FirstIllegal(ops []Op, r Rules) (at int64, illegal bool) {
+// Violation finds the return that no order of the operations allows, within
+// seconds: illegal is false when the operations are legal, and when neither
+// judge can tell.
+func Violation(ops []Op, r Rules) (at int64, illegal bool) {
 	j := judge(byFast)
 	if j(ops, r, 5*time.Second) == Unknown {
 		j = Porcupine

@@ -16,11 +16,11 @@ import (
 //
 // It decides or it says Unknown; it never guesses.
 
-// byFast is the fast judge.
 func byFast(ops []Op, r Rules, budget time.Duration) Outcome {
 	return Fast(ops, r, budget).Outcome
 }
 
+// Fast is the fast judge.
 func Fast(ops []Op, r Rules, budget time.Duration) Ruling {
 	if v := byReplies(ops, r); v.Outcome != Unknown {
 		return v

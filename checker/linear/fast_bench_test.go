@@ -11,7 +11,7 @@ import (
 
 const (
 	millisecond = int64(time.Millisecond)
-	second  = int64(time.Second)
+	second      = int64(time.Second)
 )
 
 // lossy says what becomes of the owners whose replies are lost.

@@ -16,7 +16,7 @@ const parked = math.MaxInt16
 // but for their call. An older one allows whatever a younger one does.
 type likeness struct {
 	owner            int32
-	kind             opKind
+	kind             Kind
 	renewed, crashed bool
 	lease            int64
 }

@@ -61,7 +61,7 @@ func newSearch(r Rules, limit time.Time) *search {
 	}
 }
 
-// bySearch is the exact step of the fast judge. It says Unknown when the
+// Search is the exact step of the fast judge. It says Unknown when the
 // budget ends or too much is open at once.
 func Search(ops []Op, r Rules, budget time.Duration) Ruling {
 	limit := time.Now().Add(budget)

@@ -17,6 +17,7 @@ type Stream struct {
 	v       Ruling
 }
 
+// Entry is an operation that a stream follows.
 type Entry struct {
 	op   Op
 	done bool // the outcome is known

@@ -165,7 +165,7 @@ func simulated(r *rand.Rand, m mix, owners, n, mutations int) []Op {
 				o.Token = uint64(1 + r.IntN(int(token)+1))
 			}
 		case 0:
-			o.Kind, o.Token = []opKind{GotLock, FoundBusy, GaveBack, HeldNothing, Inspected, FoundLost}[r.IntN(6)], 0
+			o.Kind, o.Token = []Kind{GotLock, FoundBusy, GaveBack, HeldNothing, Inspected, FoundLost}[r.IntN(6)], 0
 			if o.Return >= Forever {
 				o.Return = o.Call + 3
 			}

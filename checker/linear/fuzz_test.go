@@ -30,7 +30,7 @@ func opsOf(data []byte) ([]Op, Rules) {
 	for d := data[1:]; len(d) >= opBytes && len(ops) < opsMost; d = d[opBytes:] {
 		call += int64(d[1] & 31)
 		o := Op{
-			ID: int64(len(ops) + 1), Owner: 1 + int32(d[0]&3), Kind: opKind(d[0] >> 2 & 15 % (uint8(Inspected) + 1)),
+			ID: int64(len(ops) + 1), Owner: 1 + int32(d[0]&3), Kind: Kind(d[0] >> 2 & 15 % (uint8(Inspected) + 1)),
 			Crashed: d[0]&64 > 0, Renewed: d[0]&128 > 0, Count: int32(d[1] >> 5 & 3), Lease: int64(d[3]),
 		}
 		if !mayOverlap {

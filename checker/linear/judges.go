@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Choice says which judges decide on linearizability.
+// Choice says which of the judges decide.
 type Choice string
 
-// The choices of judges. The empty string means [BothJudges].
+// The choices of judges. The empty string means [Both].
 const (
-	BothJudges    Choice = "both"      // the fast one decides, porcupine confirms
+	Both          Choice = "both"      // the fast one decides, porcupine confirms
 	FastOnly      Choice = "fast"      // the one made for locks
 	PorcupineOnly Choice = "porcupine" // the general one
 )
@@ -39,51 +39,52 @@ func (d *Decision) find(ops []Op, r Rules, j judge, deadline time.Time) {
 // illegal: once at the cause, and once at all that came before.
 const confirmBudget = 2 * time.Second
 
-// court has the judges of linearizability decide on one history, within a
-// budget that begins when they are appointed.
+// Judges decide on the locks of one history.
 type Judges struct {
+	// Fast is the function [Fast]. A test of a disagreement replaces it.
+	Fast func(ops []Op, r Rules, budget time.Duration) Ruling
+
 	choice    Choice
-	Fast      func([]Op, Rules, time.Duration) Ruling // tests put another judge here
 	porcupine judge
 	deadline  time.Time
 }
 
-// newCourt appoints judges. The budget is for everything they are asked.
+// NewJudges returns judges who share one budget, which begins to run now.
 func NewJudges(choice Choice, budget time.Duration) *Judges {
-	return &Judges{choice, Fast, frugalPorcupine, time.Now().Add(budget)}
+	return &Judges{Fast: Fast, choice: choice, porcupine: frugalPorcupine, deadline: time.Now().Add(budget)}
 }
 
-func (c *Judges) left() time.Duration { return time.Until(c.deadline) }
+func (j *Judges) left() time.Duration { return time.Until(j.deadline) }
 
-func (c *Judges) byFast(ops []Op, r Rules, budget time.Duration) Outcome {
-	return c.Fast(ops, r, budget).Outcome
+func (j *Judges) byFast(ops []Op, r Rules, budget time.Duration) Outcome {
+	return j.Fast(ops, r, budget).Outcome
 }
 
-// Decide asks about the operations of one lock.
-func (c *Judges) Decide(ops []Op, r Rules) (Decision, *DisagreementError) {
-	switch c.choice {
+// Decide judges the operations of one lock.
+func (j *Judges) Decide(ops []Op, r Rules) (Decision, *DisagreementError) {
+	switch j.choice {
 	case FastOnly:
-		d := Decision{Ruling: c.Fast(ops, r, c.left())}
-		d.find(ops, r, c.byFast, c.deadline)
+		d := Decision{Ruling: j.Fast(ops, r, j.left())}
+		d.find(ops, r, j.byFast, j.deadline)
 		return d, nil
 	case PorcupineOnly:
-		return c.alone(ops, r), nil
+		return j.alone(ops, r), nil
 	}
-	d := Decision{Ruling: c.Fast(ops, r, c.left()/4)}
+	d := Decision{Ruling: j.Fast(ops, r, j.left()/4)}
 	if d.Outcome == Violated {
-		return c.confirmIllegal(d, ops, r)
+		return j.confirmIllegal(d, ops, r)
 	}
 	look, part := ops, ""
 	if len(ops) > porcupineOps {
 		look = beginning(ops, porcupineOps)
 		part = fmt.Sprintf("; porcupine looked at the first %d of %d operations", len(look), len(ops))
 	}
-	switch p := c.porcupine(look, r, c.left()); {
+	switch p := j.porcupine(look, r, j.left()); {
 	case p == Violated && d.Outcome == Good:
-		return d, c.dispute(look, r, d, p)
+		return d, j.dispute(look, r, d, p)
 	case p == Violated:
 		d = Decision{Ruling: Ruling{Outcome: p}, Note: byPorcupineAlone}
-		d.find(look, r, c.porcupine, c.deadline)
+		d.find(look, r, j.porcupine, j.deadline)
 	case p == Unknown && d.Outcome == Good:
 		d.Note = byFastAlone + part
 	case d.Outcome == Good && part != "":
@@ -95,13 +96,13 @@ func (c *Judges) Decide(ops []Op, r Rules) (Decision, *DisagreementError) {
 }
 
 // alone has porcupine decide. An illegal beginning makes the whole illegal.
-func (c *Judges) alone(ops []Op, r Rules) Decision {
+func (j *Judges) alone(ops []Op, r Rules) Decision {
 	look := ops
 	if len(ops) > porcupineOps {
 		look = beginning(ops, porcupineOps)
 	}
-	d := Decision{Ruling: Ruling{Outcome: c.porcupine(look, r, c.left())}}
-	d.find(look, r, c.porcupine, c.deadline)
+	d := Decision{Ruling: Ruling{Outcome: j.porcupine(look, r, j.left())}}
+	d.find(look, r, j.porcupine, j.deadline)
 	switch {
 	case d.Outcome == Good && len(look) < len(ops):
 		d.Ruling = undecided(fmt.Sprintf("porcupine takes %d operations at once, and those are in order; the lock has %d", porcupineOps, len(ops)))
@@ -114,8 +115,8 @@ func (c *Judges) alone(ops []Op, r Rules) Decision {
 // confirmIllegal shows porcupine what the fast judge called illegal: always
 // the few operations that prove it, and all up to the return that nothing
 // allows, unless they are too many or too hard for it.
-func (c *Judges) confirmIllegal(d Decision, ops []Op, r Rules) (Decision, *DisagreementError) {
-	d.find(ops, r, c.byFast, c.deadline)
+func (j *Judges) confirmIllegal(d Decision, ops []Op, r Rules) (Decision, *DisagreementError) {
+	d.find(ops, r, j.byFast, j.deadline)
 	look := prefix(ops, d.At)
 	cause := slices.Clone(d.Ops)
 	for i := range look {
@@ -123,15 +124,15 @@ func (c *Judges) confirmIllegal(d Decision, ops []Op, r Rules) (Decision, *Disag
 			cause = append(cause, look[i].ID)
 		}
 	}
-	few := causeSlice(look, r, cause, c.byFast)
-	switch p := c.porcupine(few, r, confirmBudget); {
+	few := causeSlice(look, r, cause, j.byFast)
+	switch p := j.porcupine(few, r, confirmBudget); {
 	case p == Good:
-		return d, c.dispute(few, r, d, p)
+		return d, j.dispute(few, r, d, p)
 	case p == Unknown:
 		d.Note = byFastAlone
 	}
-	if p := c.porcupine(look, r, min(c.left(), confirmBudget)); p == Good {
-		return d, c.dispute(look, r, d, p)
+	if p := j.porcupine(look, r, min(j.left(), confirmBudget)); p == Good {
+		return d, j.dispute(look, r, d, p)
 	}
 	return d, nil
 }
@@ -148,13 +149,13 @@ func beginning(ops []Op, n int) []Op {
 }
 
 // Differ says whether the judges quickly come to different ends.
-func (c *Judges) Differ(ops []Op, r Rules) bool {
-	f, p := c.byFast(ops, r, time.Second/4), c.porcupine(ops, r, time.Second/4)
+func (j *Judges) Differ(ops []Op, r Rules) bool {
+	f, p := j.byFast(ops, r, time.Second/4), j.porcupine(ops, r, time.Second/4)
 	return f != Unknown && p != Unknown && f != p
 }
 
 // dispute finds the smallest history on which the judges disagree.
-func (c *Judges) dispute(ops []Op, r Rules, d Decision, p Outcome) *DisagreementError {
-	few := minimal(ops, func(ops []Op) bool { return c.Differ(ops, r) })
+func (j *Judges) dispute(ops []Op, r Rules, d Decision, p Outcome) *DisagreementError {
+	few := minimal(ops, func(ops []Op) bool { return j.Differ(ops, r) })
 	return &DisagreementError{Fast: d.Outcome, Porcupine: p, Ops: d.Ops, Why: d.Why, Listing: lines(few, r.Owners), Minimal: written(few)}
 }

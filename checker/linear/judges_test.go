@@ -30,15 +30,15 @@ func TestTwoJudges(t *testing.T) {
 		dispute               bool
 		note                  string
 	}{
-		{BothJudges, Good, Good, Good, false, ""},
-		{BothJudges, Good, Unknown, Good, false, byFastAlone},
-		{BothJudges, Violated, Violated, Violated, false, ""},
-		{BothJudges, Violated, Unknown, Violated, false, byFastAlone},
-		{BothJudges, Unknown, Good, Good, false, byPorcupineAlone},
-		{BothJudges, Unknown, Violated, Violated, false, byPorcupineAlone},
-		{BothJudges, Unknown, Unknown, Unknown, false, ""},
-		{BothJudges, Good, Violated, Good, true, ""},
-		{BothJudges, Violated, Good, Violated, true, ""},
+		{Both, Good, Good, Good, false, ""},
+		{Both, Good, Unknown, Good, false, byFastAlone},
+		{Both, Violated, Violated, Violated, false, ""},
+		{Both, Violated, Unknown, Violated, false, byFastAlone},
+		{Both, Unknown, Good, Good, false, byPorcupineAlone},
+		{Both, Unknown, Violated, Violated, false, byPorcupineAlone},
+		{Both, Unknown, Unknown, Unknown, false, ""},
+		{Both, Good, Violated, Good, true, ""},
+		{Both, Violated, Good, Violated, true, ""},
 		{FastOnly, Violated, Good, Violated, false, ""},
 		{FastOnly, Unknown, Good, Unknown, false, ""},
 		{PorcupineOnly, Violated, Good, Good, false, ""},
@@ -70,7 +70,7 @@ func TestBothDecideLongIllegal(t *testing.T) {
 	for _, lease := range []int64{Forever, 3600 * second} {
 		began := time.Now()
 		var asked []int
-		j := NewJudges(BothJudges, 20*time.Second)
+		j := NewJudges(Both, 20*time.Second)
 		j.porcupine = func(ops []Op, r Rules, budget time.Duration) Outcome {
 			got := frugalPorcupine(ops, r, budget)
 			if got != Unknown {
@@ -95,7 +95,7 @@ func TestBothDecideLongIllegal(t *testing.T) {
 // says so.
 func TestPorcupineLooksAtABeginning(t *testing.T) {
 	ops := busyLock(porcupineOps+5_000, Forever, false)
-	j := NewJudges(BothJudges, time.Minute)
+	j := NewJudges(Both, time.Minute)
 	d, err := j.Decide(ops, Rules{})
 	want := fmt.Sprintf("; porcupine looked at the first %d of %d operations", len(beginning(ops, porcupineOps)), len(ops))
 	if err != nil || d.Outcome != Good || d.Note != "decided by the fast judge"+want {

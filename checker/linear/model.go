@@ -14,31 +14,31 @@ import (
 // out. All constraints are differences (ends - now <= c and the like), for
 // which keeping the tightest bounds loses nothing.
 
-// opKind is what a lock operation tells the model.
-type opKind uint8
+// Kind is what a lock operation tells the model.
+type Kind uint8
 
 const (
-	GotLock     opKind = iota // acquire OK
-	FoundBusy                 // acquire refused
-	TookAndGave               // acquire failed; it may have held the lock for a while and given it back
-	MaybeGot                  // acquire with unknown outcome
-	GaveBack                  // release OK
-	HeldNothing               // release refused: not held
-	FoundLost                 // release refused: lost
-	MaybeGave                 // release with unknown outcome
-	Inspected                 // inspect OK
+	GotLock     Kind = iota // acquire OK
+	FoundBusy               // acquire refused
+	TookAndGave             // acquire failed; it may have held the lock for a while and given it back
+	MaybeGot                // acquire with unknown outcome
+	GaveBack                // release OK
+	HeldNothing             // release refused: not held
+	FoundLost               // release refused: lost
+	MaybeGave               // release with unknown outcome
+	Inspected               // inspect OK
 )
 
-// lockOp is one operation on one lock, as the judges see it.
+// Op is one operation on one lock, as the judges see it.
 type Op struct {
 	ID           int64
 	Call, Return int64
 	Asked        int64  // the invocation; call is later where the server log says so
 	Token        uint64 // the fencing token granted; 0 when it did not say, or says nothing
-	Lease        int64  // forever when the hold does not end by itself
-	Owner        int32  // numbered from 1, see roster; 0 for what never happens
-	Count        int32  // replied; 0 on gotLock means it did not say
-	Kind         opKind
+	Lease        int64  // Forever when the hold does not end by itself
+	Owner        int32  // numbered from 1, see Roster; 0 for what never happens
+	Count        int32  // replied; 0 on GotLock means it did not say
+	Kind         Kind
 	Renewed      bool
 	Crashed      bool // the client is gone and cannot clean up after itself
 	stray        bool // of unknown outcome, and on its own: its owner's other operations mind it no more

@@ -93,7 +93,7 @@ func randomOps(r *rand.Rand, flat, pending bool) []Op {
 			o := Op{Owner: owner, Call: now + int64(r.IntN(2)), Lease: int64(2 + r.IntN(4))}
 			o.Return = o.Call + int64(r.IntN(4))
 			now = o.Return + 1
-			switch o.Kind = []opKind{GotLock, GotLock, FoundBusy, GaveBack, GaveBack, HeldNothing}[r.IntN(6)]; o.Kind {
+			switch o.Kind = []Kind{GotLock, GotLock, FoundBusy, GaveBack, GaveBack, HeldNothing}[r.IntN(6)]; o.Kind {
 			case GotLock:
 				o.Count = 1
 				if !flat && r.IntN(4) == 0 {
@@ -105,7 +105,7 @@ func randomOps(r *rand.Rand, flat, pending bool) []Op {
 				}
 			}
 			if pending && n == 1 && r.IntN(3) == 0 {
-				o.Kind, o.Return, o.Crashed = []opKind{MaybeGot, MaybeGave}[r.IntN(2)], Forever, true
+				o.Kind, o.Return, o.Crashed = []Kind{MaybeGot, MaybeGave}[r.IntN(2)], Forever, true
 			}
 			o.ID, o.Asked = int64(len(ops)+1), o.Call
 			ops = append(ops, o)
@@ -164,7 +164,7 @@ func TestModelStatesStayFew(t *testing.T) {
 	r := Rules{Reentrant: true, Slack: 5 * millisecond}
 	states := []lockState{{}}
 	for i := range int64(200) {
-		o := Op{Owner: int32(i%3 + 1), Call: i * 100, Return: i*100 + 50, Lease: 1000, Kind: []opKind{MaybeGot, MaybeGave, TookAndGave}[i%3]}
+		o := Op{Owner: int32(i%3 + 1), Call: i * 100, Return: i*100 + 50, Lease: 1000, Kind: []Kind{MaybeGot, MaybeGave, TookAndGave}[i%3]}
 		var next []lockState
 		for _, s := range states {
 			next = r.step(next, s, &o)

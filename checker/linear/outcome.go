@@ -3,7 +3,7 @@ package linear
 // Outcome is what a judge decided.
 type Outcome string
 
-// The outcomes. Unknown is never counted as ok.
+// The outcomes. Unknown never counts as ok.
 const (
 	Good     Outcome = "ok"
 	Violated Outcome = "violated"

@@ -13,7 +13,7 @@ import (
 // out. Several judges may stand behind this type; they must agree.
 type judge func(ops []Op, r Rules, budget time.Duration) Outcome
 
-// byPorcupine is the general judge: exact, quick on legal histories, and
+// Porcupine is the general judge: exact, quick on legal histories, and
 // sometimes out of budget on illegal ones.
 func Porcupine(ops []Op, r Rules, budget time.Duration) Outcome {
 	return porcupineWithin(ops, r, budget, nil)
@@ -27,7 +27,7 @@ const porcupineOps = 20_000
 // porcupineMemory is about how many bytes porcupine may remember.
 const porcupineMemory = 256 << 20
 
-// frugalPorcupine is byPorcupine in bounded memory: it says Unknown when that
+// frugalPorcupine is Porcupine in bounded memory: it says Unknown when that
 // is spent, and of more than porcupineOps operations.
 func frugalPorcupine(ops []Op, r Rules, budget time.Duration) Outcome {
 	if len(ops) > porcupineOps {

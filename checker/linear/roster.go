@@ -8,6 +8,7 @@ type Roster struct {
 	names  []string
 }
 
+// Number returns the number of an owner, a new one for a new owner.
 func (r *Roster) Number(owner string) int32 {
 	n, ok := r.number[owner]
 	if !ok {

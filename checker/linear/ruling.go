@@ -7,7 +7,7 @@ import (
 // Ruling is an answer with its reason.
 type Ruling struct {
 	Outcome Outcome
-	Ops     []int64 // what proves it, or what keeps it open; at most maxCause
+	Ops     []int64 // what proves it, or what keeps it open; at most MaxCause
 	Why     string  // one line; empty when Good
 	At      int64   // when Violated: the return that nothing allows, 0 when not known
 }
@@ -26,7 +26,7 @@ func contradiction(ops []*Op, format string, args ...any) Ruling {
 	return Ruling{Outcome: Violated, Ops: idsOf(ops...), Why: fmt.Sprintf(format, args...)}
 }
 
-// idsOf lists at most maxCause ids, without nil and repetitions.
+// idsOf lists at most MaxCause ids, without nil and repetitions.
 func idsOf(ops ...*Op) []int64 {
 	var ids []int64
 next:

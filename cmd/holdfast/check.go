@@ -30,7 +30,7 @@ type checkFlags struct {
 	cutOff  bool
 }
 
-var judgeNames = []string{string(linear.BothJudges), string(linear.FastOnly), string(linear.PorcupineOnly)}
+var judgeNames = []string{string(linear.Both), string(linear.FastOnly), string(linear.PorcupineOnly)}
 
 func newCheckCmd() *cobra.Command {
 	var f checkFlags
