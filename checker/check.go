@@ -88,7 +88,7 @@ func Judge(h *history.History, o Options) (Report, error) {
 		if len(v.Ops) > linear.MaxCause {
 			v.Ops = v.Ops[:linear.MaxCause]
 		}
-		if r.Vacuous != "" && v.Outcome == Good {
+		if r.Vacuous != "" && v.Outcome == OutcomeOK {
 			v = Verdict{Outcome: Unknown, Reason: r.Vacuous}
 		}
 		r.Verdicts[p.Name] = v

@@ -107,7 +107,7 @@ func TestCorpus(t *testing.T) {
 			case c.folder == "vacuous" && r.Vacuous != "" || c.folder == "undecided" && anyUnknown(r):
 			case judged && r.Vacuous == "" && v.Outcome == Violated && !saysLegal:
 				illegal[p]++
-			case judged && r.Vacuous == "" && v.Outcome == Good && saysLegal:
+			case judged && r.Vacuous == "" && v.Outcome == OutcomeOK && saysLegal:
 				legal[p]++
 			default:
 				t.Errorf("wrong folder or name: %s is %q here, vacuous %q", c.folder, v.Outcome, r.Vacuous)
@@ -185,7 +185,7 @@ func checkVerdicts(t *testing.T, c corpusCase) Report {
 		case !listed && r.Vacuous != "":
 			want = expectation{Verdict: Unknown, Because: r.Vacuous}
 		case !listed:
-			want = expectation{Verdict: Good}
+			want = expectation{Verdict: OutcomeOK}
 		}
 		if want.Verdict != Violated {
 			got.Evidence = "" // says nothing when nothing was found

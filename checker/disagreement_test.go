@@ -33,7 +33,7 @@ func TestDisagreement(t *testing.T) {
 	if v := r.Verdicts[Linearizable]; v.Outcome != Unknown || v.Reason == "" {
 		t.Errorf("disputed verdict %+v", v)
 	}
-	if dispute.Fast != Violated || dispute.Porcupine != Good || dispute.Lock != "stock-1" || len(dispute.Ops) == 0 {
+	if dispute.Fast != Violated || dispute.Porcupine != OutcomeOK || dispute.Lock != "stock-1" || len(dispute.Ops) == 0 {
 		t.Errorf("%+v", dispute)
 	}
 	if want := `the judges disagree on lock "stock-1": fast says violated, porcupine ok, operations [`; !strings.HasPrefix(err.Error(), want) {

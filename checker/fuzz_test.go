@@ -111,7 +111,7 @@ func TestJudgeOnNoise(t *testing.T) {
 		valid++
 		b, _ := Judge(h, Options{Budget: 200 * time.Millisecond})
 		for p, v := range a.Verdicts {
-			if v.Outcome != Good && v.Reason == "" || len(v.Ops) > linear.MaxCause || strings.Contains(v.Reason, "%!") || strings.ContainsAny(v.Reason, "\n") {
+			if v.Outcome != OutcomeOK && v.Reason == "" || len(v.Ops) > linear.MaxCause || strings.Contains(v.Reason, "%!") || strings.ContainsAny(v.Reason, "\n") {
 				t.Fatalf("%s: bad verdict %+v", p, v)
 			}
 			if w := b.Verdicts[p]; p != Linearizable && fmt.Sprint(v) != fmt.Sprint(w) {
@@ -143,7 +143,7 @@ func TestContentionIsFine(t *testing.T) {
 		t.Fatal(err)
 	}
 	for p, v := range r.Verdicts {
-		if v.Outcome != Good {
+		if v.Outcome != OutcomeOK {
 			t.Errorf("%s: %+v", p, v)
 		}
 	}

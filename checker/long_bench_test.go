@@ -30,7 +30,7 @@ func BenchmarkHistory(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					r, err := Judge(h, Options{Judges: linear.FastOnly})
-					if err != nil || r.Verdicts[Exclusion].Outcome != Good || r.Verdicts[Linearizable].Outcome != Good {
+					if err != nil || r.Verdicts[Exclusion].Outcome != OutcomeOK || r.Verdicts[Linearizable].Outcome != OutcomeOK {
 						b.Fatal(r, err)
 					}
 				}

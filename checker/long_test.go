@@ -271,7 +271,7 @@ func TestLongHistoryIsRight(t *testing.T) {
 				if !l.servers && v.Reason == noServerLog {
 					continue
 				}
-				if ok && v.Outcome != Good {
+				if ok && v.Outcome != OutcomeOK {
 					t.Errorf("%s: %+v", p.Name, v)
 				}
 			}

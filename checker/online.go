@@ -68,7 +68,7 @@ func NewOnline(h history.Header) (*Online, error) {
 	}
 	return &Online{
 		header: h, claim: filled(h.Claims), valid: valid, substance: newSubstance(),
-		byName: map[string]*onlineLock{}, open: map[int64]*onlineOp{}, v: Verdict{Outcome: Good},
+		byName: map[string]*onlineLock{}, open: map[int64]*onlineOp{}, v: Verdict{Outcome: OutcomeOK},
 	}, nil
 }
 
@@ -129,11 +129,11 @@ func (o *Online) Close() (Verdict, error) {
 		o.v = Verdict{}
 		return o.v, o.err
 	}
-	if why := o.substance.missing(&o.header); why != "" && o.v.Outcome == Good {
+	if why := o.substance.missing(&o.header); why != "" && o.v.Outcome == OutcomeOK {
 		o.v = Verdict{Outcome: Unknown, Reason: why}
 	}
 	for _, l := range o.locks {
-		if l.doubt != nil && o.v.Outcome == Good {
+		if l.doubt != nil && o.v.Outcome == OutcomeOK {
 			o.v = Verdict{Outcome: Unknown, Ops: opIDs(l.doubt), Reason: "an acquire was open for so long that its outcome was no longer waited for"}
 		}
 	}
@@ -208,7 +208,7 @@ func (o *Online) take(l *onlineLock) {
 		o.waiting = append(o.waiting, l)
 	}
 	d := l.stream.Ruling()
-	if d.Outcome == Good || o.v.Outcome == Violated || (d.Outcome == Unknown && o.v.Outcome == Unknown) {
+	if d.Outcome == OutcomeOK || o.v.Outcome == Violated || (d.Outcome == Unknown && o.v.Outcome == Unknown) {
 		return
 	}
 	why := d.Why

@@ -71,7 +71,7 @@ func sameOnline(tb testing.TB, h *history.History) Outcome {
 	if got.Outcome == Violated && (early == 0 || got.Reason == "" || len(got.Ops) == 0 || len(got.Ops) > linear.MaxCause || got.AtMS > ms(h.Events[early-1].Time)) {
 		tb.Fatalf("bad verdict, known after event %d: %+v\n%s", early, got, encoded(tb, h))
 	}
-	if why := vacuous(h); got.Outcome == Good && why != "" && (final.Outcome != Unknown || final.Reason != why) {
+	if why := vacuous(h); got.Outcome == OutcomeOK && why != "" && (final.Outcome != Unknown || final.Reason != why) {
 		tb.Fatalf("vacuous (%s), and the final verdict is %+v", why, final)
 	}
 	return want.Outcome
@@ -206,7 +206,7 @@ func TestOnlineAgainstJudge(t *testing.T) {
 		n[sameOnline(t, h)]++
 	}
 	t.Logf("%v", n)
-	if all := n[Good] + n[Violated] + n[Unknown]; n[Good] < all/10 || n[Violated] < all/10 || n[Unknown] > all/100 {
+	if all := n[OutcomeOK] + n[Violated] + n[Unknown]; n[OutcomeOK] < all/10 || n[Violated] < all/10 || n[Unknown] > all/100 {
 		t.Error("too few histories of one kind: the test proves little")
 	}
 }
@@ -332,7 +332,7 @@ func TestOnlineKeepsLittle(t *testing.T) {
 		if err := endless(o, 20_000, stuck, func() { most = max(most, o.locks[0].stream.Behind()) }); err != nil {
 			t.Fatal(err)
 		}
-		limit, want := 10, Good
+		limit, want := 10, OutcomeOK
 		if stuck {
 			// It returned after it had been given up: ok would be too much.
 			limit, want = maxBehind, Unknown
@@ -399,7 +399,7 @@ func BenchmarkOnline(b *testing.B) {
 				peak = m.HeapAlloc
 			}
 		})
-		if v, last := o.Close(); err != nil || last != nil || v.Outcome != Good {
+		if v, last := o.Close(); err != nil || last != nil || v.Outcome != OutcomeOK {
 			b.Fatal(v, err, last)
 		}
 	}

@@ -7,7 +7,7 @@ type Outcome = linear.Outcome
 
 // The outcomes. Unknown is never counted as ok.
 const (
-	Good     = linear.Good
-	Violated = linear.Violated
-	Unknown  = linear.Unknown
+	OutcomeOK = linear.OutcomeOK
+	Violated  = linear.Violated
+	Unknown   = linear.Unknown
 )

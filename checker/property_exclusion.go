@@ -44,7 +44,7 @@ func judgeExclusion(t *trace) Verdict {
 		}
 	}
 	if longest == nil {
-		return Verdict{Outcome: Good}
+		return Verdict{Outcome: OutcomeOK}
 	}
 	v := worst.verdict(t)
 	v.OverlapMS = ms(longest.length)

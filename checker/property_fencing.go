@@ -9,7 +9,7 @@ import (
 // granted one after the other must have growing tokens; two whose acquires
 // overlapped in time must at least differ.
 func judgeFencing(t *trace) Verdict {
-	v := Verdict{Outcome: Good}
+	v := Verdict{Outcome: OutcomeOK}
 	for _, k := range t.owners {
 		v = earlier(v, t.stableTokens(k))
 	}
@@ -86,5 +86,5 @@ func (t *trace) stableTokens(k ownerLock) Verdict {
 			}
 		}
 	}
-	return Verdict{Outcome: Good}
+	return Verdict{Outcome: OutcomeOK}
 }

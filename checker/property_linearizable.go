@@ -18,7 +18,7 @@ const slackOfServers = 5 * millisecond
 // by the server log. The error is a [*linear.DisagreementError].
 func judgeLinearizable(t *trace, o Options) (Verdict, error) {
 	judges := judgesOf(o)
-	verdict := Verdict{Outcome: Good}
+	verdict := Verdict{Outcome: OutcomeOK}
 	r := t.rules()
 	for _, lock := range t.locks {
 		ops, ghosts := t.lockOps(lock)
@@ -35,7 +35,7 @@ func judgeLinearizable(t *trace, o Options) (Verdict, error) {
 			return v, nil
 		case Unknown:
 			verdict = undecidable(d, o)
-		case Good:
+		case OutcomeOK:
 			if pinned := t.pin(ops); pinned != nil {
 				d, dispute := judges.Decide(pinned, r)
 				if dispute != nil {
@@ -48,7 +48,7 @@ func judgeLinearizable(t *trace, o Options) (Verdict, error) {
 					verdict = byServers(undecidable(d, o))
 				}
 			}
-			if verdict.Outcome == Good {
+			if verdict.Outcome == OutcomeOK {
 				verdict = noted(verdict, d)
 				if ghosts {
 					verdict = byServers(verdict)

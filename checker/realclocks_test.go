@@ -102,5 +102,5 @@ func TestAskedForAtTheSameInstant(t *testing.T) {
 		12   c1 ok count=1
 		20   c1 release
 		21   server n1 DEL by=c1
-		22   c1 ok`, Lease, Good, "", "", ""}})
+		22   c1 ok`, Lease, OutcomeOK, "", "", ""}})
 }

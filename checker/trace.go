@@ -174,7 +174,7 @@ func newTrace(h *history.History) *trace {
 	t.indexServers()
 	t.claims = claims(t)
 	t.indexClaims()
-	t.tokens = t.claim.Fencing && judgeFencing(t).Outcome == Good
+	t.tokens = t.claim.Fencing && judgeFencing(t).Outcome == OutcomeOK
 	return t
 }
 

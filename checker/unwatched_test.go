@@ -20,7 +20,7 @@ func TestUnwatched(t *testing.T) {
 			t.Errorf("%s is judged, %v", p, v)
 		}
 	}
-	if v := r.Verdicts[Exclusion]; v.Outcome != Good {
+	if v := r.Verdicts[Exclusion]; v.Outcome != OutcomeOK {
 		t.Errorf("exclusion: %v", v)
 	}
 }

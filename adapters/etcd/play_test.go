@@ -38,7 +38,7 @@ func TestPlayed(t *testing.T) {
 			}
 			r := judged(t, s, subjects[tt.lock])
 			for p, v := range r.Verdicts {
-				want := checker.Good
+				want := checker.OutcomeOK
 				if slices.Contains(tt.violated, p) {
 					want = checker.Violated
 				}

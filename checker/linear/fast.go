@@ -38,7 +38,7 @@ func byReplies(ops []Op, r Rules) Ruling {
 	undo := guess(ops, r)
 	likely := bySessions(ops, r)
 	undo()
-	if likely.Outcome == Good {
+	if likely.Outcome == OutcomeOK {
 		return good()
 	}
 	if w := bySessions(certain(ops, r), r); w.Outcome == Violated {

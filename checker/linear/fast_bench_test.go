@@ -145,7 +145,7 @@ func BenchmarkJudges(b *testing.B) {
 
 func judgeBeside(b *testing.B, name string, l load) {
 	var ops []Op
-	want := Good
+	want := OutcomeOK
 	if l.bad {
 		want = Violated
 	}
@@ -182,7 +182,7 @@ func BenchmarkSearch(b *testing.B) {
 		ops := busyLock(20_000, 3600*second, bad)
 		b.Run(map[bool]string{false: "legal", true: "illegal"}[bad], func(b *testing.B) {
 			for b.Loop() {
-				if v := Search(ops, Rules{}, time.Minute); (v.Outcome == Good) == bad || v.Outcome == Unknown {
+				if v := Search(ops, Rules{}, time.Minute); (v.Outcome == OutcomeOK) == bad || v.Outcome == Unknown {
 					b.Fatalf("%+v", v)
 				}
 			}

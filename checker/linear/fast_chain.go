@@ -12,7 +12,7 @@ import (
 // not go through, some other placement may, and the search has to tell.
 func (s *sessions) chain() Ruling {
 	lines, v := s.places()
-	if v.Outcome != Good {
+	if v.Outcome != OutcomeOK {
 		return v
 	}
 	states, spare := []lockState{{}}, []lockState(nil)

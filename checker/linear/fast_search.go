@@ -251,7 +251,7 @@ func (s *search) finish(slot int) Outcome {
 	}
 	s.now = essential(s.now[:0], out, s.known())
 	s.unpark()
-	return Good
+	return OutcomeOK
 }
 
 // known are the open operations that certainly take effect.

@@ -69,17 +69,17 @@ func bySessions(ops []Op, r Rules) Ruling {
 		return undecided("several servers: a refusal may come from another owner's failed try")
 	}
 	s := &sessions{r: r, ops: ops}
-	if v := s.read(); v.Outcome != Good {
+	if v := s.read(); v.Outcome != OutcomeOK {
 		return s.safe(v)
 	}
 	s.close()
-	if v := s.byTokens(); v.Outcome != Good {
+	if v := s.byTokens(); v.Outcome != OutcomeOK {
 		return s.safe(v)
 	}
-	if v := s.order(); v.Outcome != Good {
+	if v := s.order(); v.Outcome != OutcomeOK {
 		return s.safe(v)
 	}
-	if v := s.refusals(); v.Outcome != Good {
+	if v := s.refusals(); v.Outcome != OutcomeOK {
 		return s.safe(v)
 	}
 	if s.leased || len(s.ghosts) > 0 || s.open != "" {
@@ -147,7 +147,7 @@ func (s *sessions) read() Ruling {
 		if v.Outcome == Unknown {
 			return v
 		}
-		if v.Outcome == Violated && found.Outcome == Good {
+		if v.Outcome == Violated && found.Outcome == OutcomeOK {
 			found = v // read on: a doubt may follow that speaks against it
 		}
 		w.last = int32(i)

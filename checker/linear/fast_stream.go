@@ -37,7 +37,7 @@ func NewStream(r Rules, leased bool) *Stream {
 // the next.
 func (s *Stream) Invoke(call int64) *Entry {
 	e := &Entry{op: Op{Call: call}}
-	if s.v.Outcome == Good {
+	if s.v.Outcome == OutcomeOK {
 		s.pending = append(s.pending, e)
 	}
 	return e
@@ -58,7 +58,7 @@ func (s *Stream) Drop(e *Entry, now int64) {
 
 // Advance judges what can be judged when time has come to now.
 func (s *Stream) Advance(now int64) {
-	if s.v.Outcome == Good {
+	if s.v.Outcome == OutcomeOK {
 		s.follow(now)
 	}
 }
@@ -78,7 +78,7 @@ func (s *Stream) Behind() int { return len(s.pending) }
 func (s *Stream) Waits() bool { return len(s.returns) > 0 && len(s.pending) == 0 }
 
 // Ruling is about everything before the oldest call that is still open. It
-// stays what it is once it is not Good.
+// stays what it is once it is not OutcomeOK.
 func (s *Stream) Ruling() Ruling { return s.v }
 
 // GiveUp ends the judging without a decision.
@@ -93,7 +93,7 @@ func (s *Stream) Close() { s.Advance(Forever) }
 // follow takes every event that nothing still unknown can precede: calls come
 // before returns at the same time, so a return waits until its time is over.
 func (s *Stream) follow(now int64) {
-	for s.v.Outcome == Good {
+	for s.v.Outcome == OutcomeOK {
 		until := now // returns before this may be taken
 		if len(s.pending) > 0 {
 			e := s.pending[0]

@@ -83,7 +83,7 @@ func TestStreamAgainstSearch(t *testing.T) {
 func TestStreamKeepsLittle(t *testing.T) {
 	for _, n := range []int{2_000, 20_000} {
 		v, peak := streamed(busyLock(n, Forever, false), Rules{}, false)
-		if v.Outcome != Good || peak > 100 {
+		if v.Outcome != OutcomeOK || peak > 100 {
 			t.Errorf("%d operations: %s, kept %d", n, v.Outcome, peak)
 		}
 	}

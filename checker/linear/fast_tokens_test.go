@@ -25,9 +25,9 @@ func TestTokensGiveTheOrder(t *testing.T) {
 		first, second uint64
 		want          Outcome
 	}{
-		{0, 0, Good},
+		{0, 0, OutcomeOK},
 		{1, 2, Violated},
-		{2, 1, Good},
+		{2, 1, OutcomeOK},
 		{3, 3, Violated},
 	} {
 		ops := twoShortHolds(c.first, c.second)
@@ -48,7 +48,7 @@ func TestTokensGiveTheOrder(t *testing.T) {
 func TestTokensDecideShortLeases(t *testing.T) {
 	ops := shortLeases(4000)
 	start := time.Now()
-	if v := Fast(ops, Rules{}, time.Minute); v.Outcome != Good {
+	if v := Fast(ops, Rules{}, time.Minute); v.Outcome != OutcomeOK {
 		t.Fatalf("got %+v", v)
 	}
 	t.Logf("%d operations in %s", len(ops), time.Since(start))

@@ -15,7 +15,7 @@ func TestLostReplies(t *testing.T) {
 			for _, lost := range []lossy{ownersStop, ownersGoOn} {
 				for _, bad := range []bool{false, true} {
 					ops := load{n: 2000, lease: lease, lost: lost, every: every, bad: bad}.ops()
-					want := Good
+					want := OutcomeOK
 					if bad {
 						want = Violated
 					}
@@ -65,9 +65,9 @@ func TestFastJudgeAgainstEnumeration(t *testing.T) {
 			t.Fatalf("undecided: %s%s", got.Why, listing(ops))
 		}
 		// The model accepts any lease after a partial release.
-		if (got.Outcome == Good) != want && (want || !hasPartial(ops)) {
+		if (got.Outcome == OutcomeOK) != want && (want || !hasPartial(ops)) {
 			few := smallest(ops, func(o []Op) bool {
-				return (byFast(o, Rules{Reentrant: reentrant}, time.Minute) == Good) != exhaustive(o, reentrant, 40)
+				return (byFast(o, Rules{Reentrant: reentrant}, time.Minute) == OutcomeOK) != exhaustive(o, reentrant, 40)
 			})
 			t.Fatalf("fast judge says %s, enumeration legal=%t, at first; of%s", got.Outcome, want, listing(few))
 		}
@@ -85,7 +85,7 @@ func TestOrderOfOneInstant(t *testing.T) {
 		{ID: 2, Owner: 2, Kind: GotLock, Call: 3, Return: 5, Asked: 3, Lease: 2, Count: 1},
 		{ID: 3, Owner: 2, Kind: FoundBusy, Call: 7, Return: 9, Asked: 7, Lease: 2},
 	}
-	if v := Fast(ops, Rules{Reentrant: true}, time.Minute); v.Outcome != Good {
+	if v := Fast(ops, Rules{Reentrant: true}, time.Minute); v.Outcome != OutcomeOK {
 		t.Errorf("got %+v", v)
 	}
 }
@@ -115,8 +115,8 @@ func TestGhostServesOneGap(t *testing.T) {
 	}{
 		{false, nil, Violated},
 		{false, []int64{5}, Violated},
-		{false, []int64{5, 6}, Good},
-		{false, []int64{5, 31}, Good},
+		{false, []int64{5, 6}, OutcomeOK},
+		{false, []int64{5, 31}, OutcomeOK},
 		{false, []int64{5, 33}, Violated},
 		{false, []int64{13, 14}, Violated},
 		{true, []int64{5, 6}, Violated},
@@ -147,7 +147,7 @@ func TestGhostDoesNotSpanAHold(t *testing.T) {
 	}
 	agree(t, ops, Rules{Reentrant: true}, Violated)
 	ops[1].Call, ops[1].Return = 10, 12
-	agree(t, ops, Rules{Reentrant: true}, Good)
+	agree(t, ops, Rules{Reentrant: true}, OutcomeOK)
 }
 
 // To guess that a nested acquire of unknown outcome happened allows nothing
@@ -167,7 +167,7 @@ func TestNestedAcquireOfAShorterLease(t *testing.T) {
 		return ops
 	}
 	r := Rules{Reentrant: true, Slack: 5 * millisecond}
-	agree(t, history(100*millisecond), r, Good)
+	agree(t, history(100*millisecond), r, OutcomeOK)
 	agree(t, history(1000*millisecond), r, Violated)
 }
 
@@ -197,7 +197,7 @@ func TestGhostMindsItsOwner(t *testing.T) {
 	for i := range ops {
 		ops[i].ID, ops[i].Asked, ops[i].Lease = int64(i+1), ops[i].Call, Forever
 	}
-	for n, want := range map[int]Outcome{3: Good, 4: Violated} {
+	for n, want := range map[int]Outcome{3: OutcomeOK, 4: Violated} {
 		if got := Porcupine(ops[:n], Rules{}, time.Minute); got != want {
 			t.Errorf("the first %d: porcupine says %s", n, got)
 		}

@@ -80,16 +80,16 @@ func (j *Judges) Decide(ops []Op, r Rules) (Decision, *DisagreementError) {
 		part = fmt.Sprintf("; porcupine looked at the first %d of %d operations", len(look), len(ops))
 	}
 	switch p := j.porcupine(look, r, j.left()); {
-	case p == Violated && d.Outcome == Good:
+	case p == Violated && d.Outcome == OutcomeOK:
 		return d, j.dispute(look, r, d, p)
 	case p == Violated:
 		d = Decision{Ruling: Ruling{Outcome: p}, Note: byPorcupineAlone}
 		d.find(look, r, j.porcupine, j.deadline)
-	case p == Unknown && d.Outcome == Good:
+	case p == Unknown && d.Outcome == OutcomeOK:
 		d.Note = byFastAlone + part
-	case d.Outcome == Good && part != "":
+	case d.Outcome == OutcomeOK && part != "":
 		d.Note = "decided by the fast judge" + part
-	case p == Good && part == "" && d.Outcome == Unknown:
+	case p == OutcomeOK && part == "" && d.Outcome == Unknown:
 		d = Decision{Ruling: Ruling{Outcome: p}, Note: byPorcupineAlone}
 	}
 	return d, nil
@@ -104,7 +104,7 @@ func (j *Judges) alone(ops []Op, r Rules) Decision {
 	d := Decision{Ruling: Ruling{Outcome: j.porcupine(look, r, j.left())}}
 	d.find(look, r, j.porcupine, j.deadline)
 	switch {
-	case d.Outcome == Good && len(look) < len(ops):
+	case d.Outcome == OutcomeOK && len(look) < len(ops):
 		d.Ruling = undecided(fmt.Sprintf("porcupine takes %d operations at once, and those are in order; the lock has %d", porcupineOps, len(ops)))
 	case d.Outcome == Unknown:
 		d.Why = "porcupine ran out of time or memory"
@@ -126,12 +126,12 @@ func (j *Judges) confirmIllegal(d Decision, ops []Op, r Rules) (Decision, *Disag
 	}
 	few := causeSlice(look, r, cause, j.byFast)
 	switch p := j.porcupine(few, r, confirmBudget); {
-	case p == Good:
+	case p == OutcomeOK:
 		return d, j.dispute(few, r, d, p)
 	case p == Unknown:
 		d.Note = byFastAlone
 	}
-	if p := j.porcupine(look, r, min(j.left(), confirmBudget)); p == Good {
+	if p := j.porcupine(look, r, min(j.left(), confirmBudget)); p == OutcomeOK {
 		return d, j.dispute(look, r, d, p)
 	}
 	return d, nil

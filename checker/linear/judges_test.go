@@ -30,20 +30,20 @@ func TestTwoJudges(t *testing.T) {
 		dispute               bool
 		note                  string
 	}{
-		{Both, Good, Good, Good, false, ""},
-		{Both, Good, Unknown, Good, false, byFastAlone},
+		{Both, OutcomeOK, OutcomeOK, OutcomeOK, false, ""},
+		{Both, OutcomeOK, Unknown, OutcomeOK, false, byFastAlone},
 		{Both, Violated, Violated, Violated, false, ""},
 		{Both, Violated, Unknown, Violated, false, byFastAlone},
-		{Both, Unknown, Good, Good, false, byPorcupineAlone},
+		{Both, Unknown, OutcomeOK, OutcomeOK, false, byPorcupineAlone},
 		{Both, Unknown, Violated, Violated, false, byPorcupineAlone},
 		{Both, Unknown, Unknown, Unknown, false, ""},
-		{Both, Good, Violated, Good, true, ""},
-		{Both, Violated, Good, Violated, true, ""},
-		{FastOnly, Violated, Good, Violated, false, ""},
-		{FastOnly, Unknown, Good, Unknown, false, ""},
-		{PorcupineOnly, Violated, Good, Good, false, ""},
-		{PorcupineOnly, Good, Unknown, Unknown, false, ""},
-		{PorcupineOnly, Good, Violated, Violated, false, ""},
+		{Both, OutcomeOK, Violated, OutcomeOK, true, ""},
+		{Both, Violated, OutcomeOK, Violated, true, ""},
+		{FastOnly, Violated, OutcomeOK, Violated, false, ""},
+		{FastOnly, Unknown, OutcomeOK, Unknown, false, ""},
+		{PorcupineOnly, Violated, OutcomeOK, OutcomeOK, false, ""},
+		{PorcupineOnly, OutcomeOK, Unknown, Unknown, false, ""},
+		{PorcupineOnly, OutcomeOK, Violated, Violated, false, ""},
 	} {
 		j := NewJudges(c.choice, time.Minute)
 		j.Fast, j.porcupine = ruled(says(c.fast)), says(c.porcupine)
@@ -98,7 +98,7 @@ func TestPorcupineLooksAtABeginning(t *testing.T) {
 	j := NewJudges(Both, time.Minute)
 	d, err := j.Decide(ops, Rules{})
 	want := fmt.Sprintf("; porcupine looked at the first %d of %d operations", len(beginning(ops, porcupineOps)), len(ops))
-	if err != nil || d.Outcome != Good || d.Note != "decided by the fast judge"+want {
+	if err != nil || d.Outcome != OutcomeOK || d.Note != "decided by the fast judge"+want {
 		t.Errorf("got %+v, %v", d, err)
 	}
 	j = NewJudges(PorcupineOnly, time.Minute)
@@ -115,7 +115,7 @@ func TestSlicesOfLegalAreLegal(t *testing.T) {
 		m := randomMix(r)
 		ops := simulated(r, m, 1+r.IntN(5), 1+r.IntN(6), 0)
 		slices.SortStableFunc(ops, byCall)
-		if len(ops) == 0 || Search(ops, m.rules(), time.Second).Outcome != Good {
+		if len(ops) == 0 || Search(ops, m.rules(), time.Second).Outcome != OutcomeOK {
 			continue
 		}
 		legal++

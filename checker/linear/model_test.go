@@ -131,12 +131,12 @@ func TestModelAgainstEnumeration(t *testing.T) {
 		if want {
 			legal++
 		}
-		if (got == Good) == want {
+		if (got == OutcomeOK) == want {
 			continue
 		}
 		// A partial release may set the lease of what remains anew; the model
 		// accepts what the enumeration, which keeps the lease, does not.
-		if got == Good && hasPartial(ops) {
+		if got == OutcomeOK && hasPartial(ops) {
 			continue
 		}
 		for _, o := range ops {

@@ -5,7 +5,7 @@ type Outcome string
 
 // The outcomes. Unknown never counts as ok.
 const (
-	Good     Outcome = "ok"
-	Violated Outcome = "violated"
-	Unknown  Outcome = "unknown"
+	OutcomeOK Outcome = "ok"
+	Violated  Outcome = "violated"
+	Unknown   Outcome = "unknown"
 )

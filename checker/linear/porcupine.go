@@ -9,7 +9,7 @@ import (
 )
 
 // judge decides whether the operations of one lock could have happened on the
-// sequential lock of model.go: Good, Violated, or Unknown when the budget ran
+// sequential lock of model.go: OutcomeOK, Violated, or Unknown when the budget ran
 // out. Several judges may stand behind this type; they must agree.
 type judge func(ops []Op, r Rules, budget time.Duration) Outcome
 
@@ -42,7 +42,7 @@ func porcupineWithin(ops []Op, r Rules, budget time.Duration, m *memory) Outcome
 	}
 	switch porcupine.CheckOperationsTimeout(r.porcupine(m), operations(ops), budget) {
 	case porcupine.Ok:
-		return Good
+		return OutcomeOK
 	case porcupine.Illegal:
 		if m == nil || !m.spent.Load() {
 			return Violated

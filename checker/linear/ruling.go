@@ -8,14 +8,14 @@ import (
 type Ruling struct {
 	Outcome Outcome
 	Ops     []int64 // what proves it, or what keeps it open; at most MaxCause
-	Why     string  // one line; empty when Good
+	Why     string  // one line; empty when OutcomeOK
 	At      int64   // when Violated: the return that nothing allows, 0 when not known
 }
 
 // MaxCause is how many operations a ruling or a verdict names at most.
 const MaxCause = 5
 
-func good() Ruling { return Ruling{Outcome: Good} }
+func good() Ruling { return Ruling{Outcome: OutcomeOK} }
 
 // undecided is the ruling of a step that leaves the question to the next.
 func undecided(why string, ops ...*Op) Ruling {

@@ -69,7 +69,7 @@ func compare(ops []Op, r Rules, budget time.Duration) (n tally, difference strin
 			})
 			return n, fmt.Sprintf("%s says %s, porcupine %s, of (%+v)%s\n%s", step.name, step.by(few, r).Outcome, Porcupine(few, r, time.Second), r, listing(few), v.Why)
 		}
-		if v.Outcome != Good && (v.Why == "" || len(v.Ops) > MaxCause || strings.Contains(v.Why, "%!")) {
+		if v.Outcome != OutcomeOK && (v.Why == "" || len(v.Ops) > MaxCause || strings.Contains(v.Why, "%!")) {
 			return n, fmt.Sprintf("%s gives no good reason: %+v%s", step.name, v, listing(ops))
 		}
 	}
@@ -97,7 +97,7 @@ func compare(ops []Op, r Rules, budget time.Duration) (n tally, difference strin
 		n.streamedLess++
 	}
 	switch verdict {
-	case Good:
+	case OutcomeOK:
 		n.legal++
 	case Violated:
 		n.illegal++
@@ -138,7 +138,7 @@ func enumerate(ops []Op, r Rules) (n tally, difference string) {
 	differ := func(o []Op, legal bool) bool {
 		// After a partial release the model accepts any lease.
 		fast := Fast(o, r, time.Minute).Outcome
-		return fast == Unknown || (fast == Good) != legal && (legal || !hasPartial(o))
+		return fast == Unknown || (fast == OutcomeOK) != legal && (legal || !hasPartial(o))
 	}
 	if !differ(ops, legal) {
 		return n, ""

@@ -79,7 +79,7 @@ func TestDisagreementIsADefect(t *testing.T) {
 	h := longHistory(2)
 	judgeHistory = func(*history.History, checker.Options) (checker.Report, error) {
 		return checker.Report{Verdicts: map[checker.Property]checker.Verdict{checker.Linearizable: {Outcome: checker.Unknown, Reason: "the judges disagree"}}},
-			&linear.DisagreementError{Lock: "stock", Fast: checker.Good, Porcupine: checker.Violated, Listing: []string{"client-1/1: acquire, count 1"}, Minimal: h}
+			&linear.DisagreementError{Lock: "stock", Fast: checker.OutcomeOK, Porcupine: checker.Violated, Listing: []string{"client-1/1: acquire, count 1"}, Minimal: h}
 	}
 	defer func() { judgeHistory = checker.Judge }()
 	path := filepath.Join(t.TempDir(), "h.jsonl")

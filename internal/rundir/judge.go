@@ -55,7 +55,7 @@ func expect(r *reports.Run, s *scenarios.Scenario, l *scenarios.Subject) {
 	for property, e := range s.Expected(l) {
 		v, judged := r.Verdicts[property]
 		if !judged {
-			if e.Outcome != checker.Good && !e.OrBetter { // an expectation of something the lock does not claim
+			if e.Outcome != checker.OutcomeOK && !e.OrBetter { // an expectation of something the lock does not claim
 				r.AsExpected = false
 				r.Failure = fmt.Sprintf("the scenario expects a verdict on %s, which %s does not claim", property, r.Lock)
 			}
