@@ -1,5 +1,7 @@
 package checker
 
+import "github.com/holdfast-go/holdfast/checker/linear"
+
 // Property names one promise of a lock.
 type Property string
 
@@ -17,6 +19,16 @@ const (
 	Fairness     Property = "fairness"
 	Errors       Property = "errors"
 	Cleanup      Property = "cleanup"
+)
+
+// Outcome is what a judge decided.
+type Outcome = linear.Outcome
+
+// The outcomes. Unknown is never counted as ok.
+const (
+	OutcomeOK = linear.OutcomeOK
+	Violated  = linear.Violated
+	Unknown   = linear.Unknown
 )
 
 // Classes of an exclusion violation.
