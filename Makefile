@@ -61,7 +61,7 @@ vuln:
 # One core, as a worker of holdfast has it. The ratio that counts, simulated
 # against bare miniredis, is measured in the same run.
 bench: bench-judges
-	@GOMAXPROCS=1 GOGC=800 go test -run '^$$' -bench . -skip BenchmarkJudges -benchtime 2s ./scenarios ./lock ./checker ./reports | awk ' \
+	@GOMAXPROCS=1 GOGC=800 go test -run '^$$' -bench . -skip BenchmarkJudges -benchtime 2s ./scenarios ./lock ./checker/... ./reports | awk ' \
 	/^Benchmark/ { name = $$1; sub(/^Benchmark/, "", name); sub(/-[0-9]+$$/, "", name); \
 	  for (i = 3; i < NF; i += 2) if ($$(i) != 0) { printf "%-36s %14s  %s\n", name, $$(i), $$(i+1); \
 	    if ($$(i+1) == "scripts/s") rate[name] = $$(i) } } \
@@ -70,7 +70,7 @@ bench: bench-judges
 
 # Both judges on the same histories, in millions of operations per second.
 bench-judges:
-	@GOMAXPROCS=1 GOGC=800 go test -run '^$$' -bench BenchmarkJudges -benchtime 1s -timeout 30m ./checker | awk ' \
+	@GOMAXPROCS=1 GOGC=800 go test -run '^$$' -bench BenchmarkJudges -benchtime 1s -timeout 30m ./checker/linear | awk ' \
 	function of(key, by) { k = key SUBSEP by; return !(k in rate) ? "not run" : unknown[k] ? "unknown in 5 s" : sprintf("%.3f M ops/s", rate[k] / 1e6) } \
 	BEGIN { printf "%-46s %16s %16s\n", "history / leases / lost replies / operations", "fast judge", "porcupine" } \
 	/^BenchmarkJudges/ { sub(/-[0-9]+$$/, "", $$1); split($$1, p, "/"); key = p[2] "/" p[3] "/" p[4] "/" p[5]; \
@@ -85,14 +85,16 @@ bench-judges:
 HISTORIES ?= 2000000
 SEED ?= 0
 soak:
-	HOLDFAST_ROUNDS=$(HISTORIES) HOLDFAST_SEED=$(SEED) go test ./checker -run '^TestSoak$$' -v -count 1 -timeout 6h
+	HOLDFAST_ROUNDS=$(HISTORIES) HOLDFAST_SEED=$(SEED) go test ./checker/linear -run '^TestSoak$$' -v -count 1 -timeout 6h
 
 # go test fuzzes one target at a time. What it finds becomes a file in testdata/fuzz.
 FUZZTIME ?= 30s
 fuzz:
-	@for target in $$(go test ./checker -list '^Fuzz' | grep '^Fuzz'); do \
-		echo "$$target for $(FUZZTIME)"; \
-		go test ./checker -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) || exit 1; \
+	@for package in ./checker ./checker/linear; do \
+		for target in $$(go test $$package -list '^Fuzz' | grep '^Fuzz'); do \
+			echo "$$target for $(FUZZTIME)"; \
+			go test $$package -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) || exit 1; \
+		done; \
 	done
 
 # What commands print, in the pages of docs: between the marks of a page, which

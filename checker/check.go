@@ -1,12 +1,15 @@
-// Package checker judges recorded lock histories. It knows nothing of locks,
-// worlds or scenarios: a history alone is enough to judge again.
+// Package checker judges recorded lock histories: twelve properties, each with a
+// verdict. It knows nothing of locks, worlds or scenarios: a history alone is
+// enough to judge again. Package linear, below it, decides on linearizability.
 package checker
 
 import (
 	"cmp"
-	"github.com/holdfast-go/holdfast/history"
 	"io"
 	"time"
+
+	"github.com/holdfast-go/holdfast/checker/linear"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // Options changes how [Judge] works. The zero value is right for most uses.
@@ -16,13 +19,11 @@ type Options struct {
 	// more to explain and confirm.
 	Budget time.Duration
 	// Judges says which judges decide on linearizability.
-	Judges Judges
+	Judges linear.Choice
 	// Begin is told of every property before it is judged; it may be nil.
 	Begin func(Property)
 
-	// Tests put other judges here.
-	fast      func([]lockOp, rules, time.Duration) ruling
-	porcupine judge
+	fast func([]linear.Op, linear.Rules, time.Duration) linear.Ruling // tests put another judge here
 }
 
 // Report is what the judges say about one history.
@@ -61,7 +62,7 @@ type Claim struct {
 
 // Judge checks a history and says, for every property the lock claims,
 // whether it held. The error is an [*history.InvalidError] when the history is not
-// valid, and a [*DisagreementError], beside a whole report, when the two judges
+// valid, and a [*linear.DisagreementError], beside a whole report, when the two judges
 // of linearizability differ; there is no other error. Judge does not change
 // the history, and the same history always gets the same report unless the
 // budget runs out.
@@ -84,10 +85,10 @@ func Judge(h *history.History, o Options) (Report, error) {
 		}
 		v, err := p.judge(t, o)
 		disagreement = cmp.Or(disagreement, err)
-		if len(v.Ops) > maxCause {
-			v.Ops = v.Ops[:maxCause]
+		if len(v.Ops) > linear.MaxCause {
+			v.Ops = v.Ops[:linear.MaxCause]
 		}
-		if r.Vacuous != "" && v.Outcome == Good {
+		if r.Vacuous != "" && v.Outcome == OutcomeOK {
 			v = Verdict{Outcome: Unknown, Reason: r.Vacuous}
 		}
 		r.Verdicts[p.Name] = v
@@ -116,9 +117,6 @@ func Claimed(h *history.History) []Claim {
 // Picture writes porcupine's interactive drawing of a history as HTML: all of
 // it up to 200 lock operations, else the operations around the violation.
 func Picture(h *history.History, w io.Writer) error { return picture(h, w) }
-
-// maxCause is how many operations a verdict names at most.
-const maxCause = 5
 
 // property is a promise and the judge of it.
 type property struct {

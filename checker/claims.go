@@ -2,8 +2,9 @@ package checker
 
 import (
 	"cmp"
-	"github.com/holdfast-go/holdfast/history"
 	"slices"
+
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // claims derives what every owner believed from its operations and notes

@@ -17,12 +17,12 @@ func (t *trace) closedAt(client string) int64 {
 func (t *trace) endsWithClose(o *op) Verdict {
 	closed := t.closedAt(o.client)
 	if closed == never || o.inv > closed || o.ret <= plus(closed, t.allow.waitSlack) {
-		return Verdict{Outcome: Good}
+		return Verdict{Outcome: OutcomeOK}
 	}
 	end := t.waitEnd(o)
 	excused := t.overlap(closed, end, t.allow.healing, func(f *faultSpan) bool { return f.touchesClient(o.client) })
 	if end-closed-excused <= t.allow.waitSlack {
-		return Verdict{Outcome: Good}
+		return Verdict{Outcome: OutcomeOK}
 	}
 	return violation(closed+t.allow.waitSlack, opIDs(o), "%s closed its lock at %s; the acquire of %s, begun at %s, went on for %s",
 		o.client, at(closed), o.owner, at(o.inv), long(end-closed))
@@ -34,7 +34,7 @@ func (t *trace) silentWhenClosed(k ownerLock) Verdict {
 	client := t.client[k.owner]
 	closed := t.closedAt(client)
 	if closed == never {
-		return Verdict{Outcome: Good}
+		return Verdict{Outcome: OutcomeOK}
 	}
 	for _, i := range t.ofOwner(k, closed+closingSlack+t.allow.machine) {
 		if c := &t.changes[i]; c.command() && c.By == client && c.holder == k.owner && c.raises() {
@@ -42,5 +42,5 @@ func (t *trace) silentWhenClosed(k ownerLock) Verdict {
 				client, k.owner, c.Node, at(c.t), at(closed))
 		}
 	}
-	return Verdict{Outcome: Good}
+	return Verdict{Outcome: OutcomeOK}
 }

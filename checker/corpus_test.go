@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"github.com/holdfast-go/holdfast/history"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +11,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/holdfast-go/holdfast/checker/linear"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // caseHeader is the first line of a file of the corpus; testdata/corpus/README.md
@@ -106,7 +108,7 @@ func TestCorpus(t *testing.T) {
 			case c.folder == "vacuous" && r.Vacuous != "" || c.folder == "undecided" && anyUnknown(r):
 			case judged && r.Vacuous == "" && v.Outcome == Violated && !saysLegal:
 				illegal[p]++
-			case judged && r.Vacuous == "" && v.Outcome == Good && saysLegal:
+			case judged && r.Vacuous == "" && v.Outcome == OutcomeOK && saysLegal:
 				legal[p]++
 			default:
 				t.Errorf("wrong folder or name: %s is %q here, vacuous %q", c.folder, v.Outcome, r.Vacuous)
@@ -184,7 +186,7 @@ func checkVerdicts(t *testing.T, c corpusCase) Report {
 		case !listed && r.Vacuous != "":
 			want = expectation{Verdict: Unknown, Because: r.Vacuous}
 		case !listed:
-			want = expectation{Verdict: Good}
+			want = expectation{Verdict: OutcomeOK}
 		}
 		if want.Verdict != Violated {
 			got.Evidence = "" // says nothing when nothing was found
@@ -209,8 +211,8 @@ func checkJudges(t *testing.T, c corpusCase) {
 	for _, lock := range tr.locks {
 		ops, _ := tr.lockOps(lock)
 		pinned := tr.pin(ops)
-		for _, o := range [][]lockOp{ops, pinned} {
-			fast, slow, search := byFast(o, tr.rules(), time.Minute), byPorcupine(o, tr.rules(), time.Minute), bySearch(o, tr.rules(), time.Minute).outcome
+		for _, o := range [][]linear.Op{ops, pinned} {
+			fast, slow, search := linear.Fast(o, tr.rules(), time.Minute).Outcome, linear.Porcupine(o, tr.rules(), time.Minute), linear.Search(o, tr.rules(), time.Minute).Outcome
 			if fast == Unknown || fast != slow || fast != search {
 				t.Errorf("lock %s: fast %s, search alone %s, porcupine %s", lock, fast, search, slow)
 			}

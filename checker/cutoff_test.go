@@ -111,7 +111,7 @@ func TestCutOffBeforeItIsTakenBack(t *testing.T) {
 	for _, tt := range []struct {
 		h    *history.History
 		want Outcome
-	}{{whole, Violated}, {cut, Good}} {
+	}{{whole, Violated}, {cut, OutcomeOK}} {
 		r, err := Judge(tt.h, Options{})
 		if err != nil {
 			t.Fatal(err)

@@ -1,8 +1,9 @@
 package checker
 
 import (
-	"github.com/holdfast-go/holdfast/history"
 	"sort"
+
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // falseAlarm checks that nobody is told that its hold is lost while the
@@ -11,7 +12,7 @@ import (
 // A fault since the hold was asked for may have kept from the client what the
 // servers know, or from the servers what it had sent.
 func (t *trace) falseAlarm(n *history.Event) Verdict {
-	v := Verdict{Outcome: Good}
+	v := Verdict{Outcome: OutcomeOK}
 	if n.F != history.Lost {
 		return v
 	}
@@ -36,11 +37,11 @@ func (t *trace) falseAlarm(n *history.Event) Verdict {
 func (t *trace) kept(c *Claim, told int64) Verdict {
 	o := t.op(c.AcquireOp)
 	if c.Lease == 0 || t.overlap(o.inv, told, t.allow.settling, func(f *faultSpan) bool { return f.lasted || f.from >= o.inv }) > 0 || t.outlivedOuter(c, told) {
-		return Verdict{Outcome: Good}
+		return Verdict{Outcome: OutcomeOK}
 	}
 	owed, ok := t.owedByServers(c, told)
 	if !ok || owed == never || owed-told <= c.Lease/4+t.allow.rounding || t.groupsHolding(c.Lock, c.Owner, told, told, false) < t.claim.Quorum {
-		return Verdict{Outcome: Good}
+		return Verdict{Outcome: OutcomeOK}
 	}
 	return byServers(violation(told, opIDs(o), "%s was told at %s that its hold is lost; the servers kept it until %s", c.Owner, at(told), at(owed)))
 }

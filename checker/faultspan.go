@@ -1,9 +1,10 @@
 package checker
 
 import (
-	"github.com/holdfast-go/holdfast/history"
 	"sort"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // faultSpan is one strike of a fault.

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"github.com/holdfast-go/holdfast/history"
 	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/holdfast-go/holdfast/checker/linear"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // Whatever Decode accepts encodes to something it accepts again, and Judge
@@ -111,7 +113,7 @@ func TestJudgeOnNoise(t *testing.T) {
 		valid++
 		b, _ := Judge(h, Options{Budget: 200 * time.Millisecond})
 		for p, v := range a.Verdicts {
-			if v.Outcome != Good && v.Reason == "" || len(v.Ops) > maxCause || strings.Contains(v.Reason, "%!") || strings.ContainsAny(v.Reason, "\n") {
+			if v.Outcome != OutcomeOK && v.Reason == "" || len(v.Ops) > linear.MaxCause || strings.Contains(v.Reason, "%!") || strings.ContainsAny(v.Reason, "\n") {
 				t.Fatalf("%s: bad verdict %+v", p, v)
 			}
 			if w := b.Verdicts[p]; p != Linearizable && fmt.Sprint(v) != fmt.Sprint(w) {
@@ -143,7 +145,7 @@ func TestContentionIsFine(t *testing.T) {
 		t.Fatal(err)
 	}
 	for p, v := range r.Verdicts {
-		if v.Outcome != Good {
+		if v.Outcome != OutcomeOK {
 			t.Errorf("%s: %+v", p, v)
 		}
 	}

@@ -6,7 +6,7 @@ import "github.com/holdfast-go/holdfast/history"
 // on a server, where the lock promises that. What is left keeps everybody out
 // until its lease ends, and nobody knows that it is there.
 func (t *trace) takenBack(o *op) Verdict {
-	v := Verdict{Outcome: Good}
+	v := Verdict{Outcome: OutcomeOK}
 	if _, crashed := t.crashed[o.client]; crashed || !t.claim.TakesBack || o.kind == history.OK || o.open() {
 		return v
 	}
@@ -26,7 +26,7 @@ func (t *trace) takenBack(o *op) Verdict {
 		return false
 	})
 	if v.Outcome == Violated && t.hadHold(o) {
-		return Verdict{Outcome: Good}
+		return Verdict{Outcome: OutcomeOK}
 	}
 	return v
 }
@@ -109,5 +109,5 @@ func (t *trace) heedsCancel(o *op) Verdict {
 				o.f, o.owner, at(f.from), long(end-f.from))
 		}
 	}
-	return Verdict{Outcome: Good}
+	return Verdict{Outcome: OutcomeOK}
 }

@@ -1,8 +1,9 @@
 package checker
 
 import (
-	"github.com/holdfast-go/holdfast/history"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // What a lock leaves behind when nobody holds it for certain: each of these was
@@ -27,9 +28,9 @@ func TestGivenUp(t *testing.T) {
 	}
 	run(t, []propertyTest{
 		{"left behind", takesBack, orphan("", "5101"), Progress, Violated, "", "node-1 held the lock for it until 5.101 s", "server log"},
-		{"left behind, and not promised otherwise", leased(nil), orphan("", "5101"), Progress, Good, "", "", ""},
-		{"taken back", takesBack, orphan("", "110"), Progress, Good, "", "", ""},
-		{"cut off for long", takesBack, orphan("50 fault start 1 partition c1", "5101"), Progress, Good, "", "", ""},
+		{"left behind, and not promised otherwise", leased(nil), orphan("", "5101"), Progress, OutcomeOK, "", "", ""},
+		{"taken back", takesBack, orphan("", "110"), Progress, OutcomeOK, "", "", ""},
+		{"cut off for long", takesBack, orphan("50 fault start 1 partition c1", "5101"), Progress, OutcomeOK, "", "", ""},
 		{"left behind, and its owner waits for itself", leased(func(h *history.Header) { h.Claims.TakesBack, h.Claims.Reentrant = true, false }), `
 			0     c1 acquire lease=5000 wait=1000
 			1     server n1 SET by=c1 holder=c1 ttl=5000
@@ -48,7 +49,7 @@ func TestGivenUp(t *testing.T) {
 			4000  c1 release
 			4001  server n1 DEL by=c1
 			4002  c1 ok
-			9000  end`, Progress, Good, "", "", ""},
+			9000  end`, Progress, OutcomeOK, "", "", ""},
 		{"a nested acquire leaves the outer hold", takesBack, `
 			0     c1 acquire lease=5000
 			1     server n1 EVAL by=c1 holder=c1 ttl=5000
@@ -57,7 +58,7 @@ func TestGivenUp(t *testing.T) {
 			11    c1 info err=unknown
 			2000  c1 release
 			2001  server n1 DEL by=c1
-			2002  c1 ok`, Progress, Good, "", "", ""},
+			2002  c1 ok`, Progress, OutcomeOK, "", "", ""},
 		{"refused for want of replicas", takesBack, `
 			0     c2 acquire lease=5000
 			1     server n1 SET by=c2 holder=c2 ttl=5000
@@ -87,13 +88,13 @@ func TestGivenUp(t *testing.T) {
 			100   fault start 1 cancel c1
 			101   c1 fail err=canceled
 			2000  c2 release
-			2001  c2 ok`, Progress, Good, "", "", ""},
+			2001  c2 ok`, Progress, OutcomeOK, "", "", ""},
 		{"a release carries on", leased(nil), `
 			0     c2 acquire lease=5000
 			1     c2 ok count=1
 			10    c2 release
 			11    fault start 1 cancel c2
-			2001  c2 ok`, Progress, Good, "", "", ""},
+			2001  c2 ok`, Progress, OutcomeOK, "", "", ""},
 	})
 }
 
@@ -113,7 +114,7 @@ func TestClosed(t *testing.T) {
 		`
 	run(t, []propertyTest{
 		{"renewed after close", renewed, held + "1101 server n1 EVAL by=c1 holder=c1 ttl=3000\n2000 c1 crash\n9000 end", Renewal, Violated, "", "after it had closed its lock", "server log"},
-		{"silent after close", renewed, held + "2000 c1 crash\n3101 server n1 cause=expiry\n9000 end", Renewal, Good, "", "", "server log"},
+		{"silent after close", renewed, held + "2000 c1 crash\n3101 server n1 cause=expiry\n9000 end", Renewal, OutcomeOK, "", "", "server log"},
 		{"waits on after close", leased(nil), `
 			0     c2 acquire lease=5000
 			1     c2 ok count=1
@@ -131,7 +132,7 @@ func TestClosed(t *testing.T) {
 			500   c1 closed
 			501   c1 fail err=canceled
 			2000  c2 release
-			2001  c2 ok`, Progress, Good, "", "", ""},
+			2001  c2 ok`, Progress, OutcomeOK, "", "", ""},
 	})
 }
 
@@ -175,10 +176,10 @@ func TestFalseAlarmsAndNeedlessRefusals(t *testing.T) {
 		32    c1 ok`
 	run(t, []propertyTest{
 		{"told too early", leased(nil), hold("5000 c1 lost"), Errors, Violated, "", "was told at 5.000 s that its hold is lost", "server log"},
-		{"told a margin early", leased(nil), hold("9000 c1 lost"), Errors, Good, "", "", ""},
-		{"told while cut off", leased(nil), hold("10 fault start 1 partition c1\n5000 c1 lost"), Errors, Good, "", "", ""},
+		{"told a margin early", leased(nil), hold("9000 c1 lost"), Errors, OutcomeOK, "", "", ""},
+		{"told while cut off", leased(nil), hold("10 fault start 1 partition c1\n5000 c1 lost"), Errors, OutcomeOK, "", "", ""},
 		{"refused by nobody", group, free(""), Errors, Violated, "", "nobody else asked", "server log"},
-		{"refused for its own hold", plain, held, Errors, Good, "", "", ""},
+		{"refused for its own hold", plain, held, Errors, OutcomeOK, "", "", ""},
 		{"refused for its own hold, and reentrant", leased(nil), held, Errors, Violated, "", "nobody else asked", "server log"},
 		{"refused as a lease ran out", leased(nil), `
 			0     c1 acquire lease=1000
@@ -186,7 +187,7 @@ func TestFalseAlarmsAndNeedlessRefusals(t *testing.T) {
 			2     c1 ok count=1
 			1003  c2 acquire lease=1000
 			1004  c2 fail err=busy
-			1005  server n1 cause=expiry`, Errors, Good, "", "", ""},
-		{"refused while another asks", group, free("90 c2 acquire lease=1000 wait=500\n95 server n1 EVAL by=c2 holder=c2 ttl=1000"), Errors, Good, "", "", ""},
+			1005  server n1 cause=expiry`, Errors, OutcomeOK, "", "", ""},
+		{"refused while another asks", group, free("90 c2 acquire lease=1000 wait=500\n95 server n1 EVAL by=c2 holder=c2 ttl=1000"), Errors, OutcomeOK, "", "", ""},
 	})
 }

@@ -1,11 +1,12 @@
 package checker
 
 import (
-	"github.com/holdfast-go/holdfast/history"
 	"os"
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // Whoever records histories of their own finds every trait in the guide.

@@ -149,7 +149,7 @@ func TestVacuous(t *testing.T) {
 				t.Fatalf("vacuous: %q, want %q", r.Vacuous, tt.want)
 			}
 			for p, v := range r.Verdicts {
-				if r.Vacuous != "" && v.Outcome == Good {
+				if r.Vacuous != "" && v.Outcome == OutcomeOK {
 					t.Errorf("%s is ok in a vacuous run", p)
 				}
 			}

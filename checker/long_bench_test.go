@@ -2,9 +2,11 @@ package checker
 
 import (
 	"fmt"
-	"github.com/holdfast-go/holdfast/history"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/checker/linear"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 func BenchmarkDecode(b *testing.B) {
@@ -28,8 +30,8 @@ func BenchmarkHistory(b *testing.B) {
 				h := longRun{ops: n, servers: servers, resource: servers}.history()
 				b.ReportAllocs()
 				for b.Loop() {
-					r, err := Judge(h, Options{Judges: FastOnly})
-					if err != nil || r.Verdicts[Exclusion].Outcome != Good || r.Verdicts[Linearizable].Outcome != Good {
+					r, err := Judge(h, Options{Judges: linear.FastOnly})
+					if err != nil || r.Verdicts[Exclusion].Outcome != OutcomeOK || r.Verdicts[Linearizable].Outcome != OutcomeOK {
 						b.Fatal(r, err)
 					}
 				}

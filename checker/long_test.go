@@ -7,7 +7,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"github.com/holdfast-go/holdfast/history"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -15,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // longRun says what a long history contains.
@@ -271,7 +272,7 @@ func TestLongHistoryIsRight(t *testing.T) {
 				if !l.servers && v.Reason == noServerLog {
 					continue
 				}
-				if ok && v.Outcome != Good {
+				if ok && v.Outcome != OutcomeOK {
 					t.Errorf("%s: %+v", p.Name, v)
 				}
 			}

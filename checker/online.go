@@ -2,9 +2,11 @@ package checker
 
 import (
 	"cmp"
-	"github.com/holdfast-go/holdfast/history"
 	"maps"
 	"slices"
+
+	"github.com/holdfast-go/holdfast/checker/linear"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // Online judges the linearizability of a run while it goes on, lock name by
@@ -41,8 +43,8 @@ type Online struct {
 // onlineLock is one lock name.
 type onlineLock struct {
 	name   string
-	stream *stream
-	owners roster
+	stream *linear.Stream
+	owners linear.Roster
 	doubt  *op // was taken as unknown, and returned after all
 }
 
@@ -50,7 +52,7 @@ type onlineLock struct {
 type onlineOp struct {
 	*op
 	lock  *onlineLock
-	entry *entry
+	entry *linear.Entry
 	taken bool // as one of unknown outcome
 }
 
@@ -67,7 +69,7 @@ func NewOnline(h history.Header) (*Online, error) {
 	}
 	return &Online{
 		header: h, claim: filled(h.Claims), valid: valid, substance: newSubstance(),
-		byName: map[string]*onlineLock{}, open: map[int64]*onlineOp{}, v: Verdict{Outcome: Good},
+		byName: map[string]*onlineLock{}, open: map[int64]*onlineOp{}, v: Verdict{Outcome: OutcomeOK},
 	}, nil
 }
 
@@ -110,7 +112,7 @@ func (o *Online) Add(e history.Event) (Verdict, error) {
 			o.finish(p, false)
 		}
 		for _, l := range o.locks {
-			l.stream.close()
+			l.stream.Close()
 			o.take(l)
 		}
 	}
@@ -128,11 +130,11 @@ func (o *Online) Close() (Verdict, error) {
 		o.v = Verdict{}
 		return o.v, o.err
 	}
-	if why := o.substance.missing(&o.header); why != "" && o.v.Outcome == Good {
+	if why := o.substance.missing(&o.header); why != "" && o.v.Outcome == OutcomeOK {
 		o.v = Verdict{Outcome: Unknown, Reason: why}
 	}
 	for _, l := range o.locks {
-		if l.doubt != nil && o.v.Outcome == Good {
+		if l.doubt != nil && o.v.Outcome == OutcomeOK {
 			o.v = Verdict{Outcome: Unknown, Ops: opIDs(l.doubt), Reason: "an acquire was open for so long that its outcome was no longer waited for"}
 		}
 	}
@@ -148,7 +150,7 @@ func (o *Online) pass(now int64) {
 	waiting := o.waiting
 	o.waiting = o.waiting[:0]
 	for _, l := range waiting {
-		l.stream.advance(now)
+		l.stream.Advance(now)
 		o.take(l)
 	}
 }
@@ -157,12 +159,12 @@ func (o *Online) invoke(p *op) {
 	l := o.byName[p.lock]
 	if l == nil {
 		l = &onlineLock{name: p.lock}
-		l.stream = newStream(rulesOf(o.claim, &l.owners), o.claim.Lease)
+		l.stream = linear.NewStream(rulesOf(o.claim, &l.owners), o.claim.Lease)
 		o.byName[p.lock] = l
 		o.locks = append(o.locks, l)
 	}
-	o.open[p.id] = &onlineOp{op: p, lock: l, entry: l.stream.invoke(p.inv)}
-	if oldest := l.stream.oldest(); oldest != nil && len(l.stream.pending) > maxBehind {
+	o.open[p.id] = &onlineOp{op: p, lock: l, entry: l.stream.Invoke(p.inv)}
+	if oldest := l.stream.Oldest(); oldest != nil && l.stream.Behind() > maxBehind {
 		for _, p := range o.stillOpen() {
 			if p.entry == oldest {
 				o.goOnWithout(p)
@@ -173,13 +175,13 @@ func (o *Online) invoke(p *op) {
 
 // goOnWithout stops waiting for the outcome of an operation.
 func (o *Online) goOnWithout(p *onlineOp) {
-	l, _ := lockOpOf(p.op, o.claim, p.lock.owners.numberOf(p.owner), false)
+	l, _ := lockOpOf(p.op, o.claim, p.lock.owners.Number(p.owner), false)
 	if p.f != history.Acquire {
-		p.lock.stream.giveUp("too much happened while an operation was open", &l)
+		p.lock.stream.GiveUp("too much happened while an operation was open", &l)
 	} else {
 		p.taken = true
-		l.lease = forever // should it fail in the end, it may have held the lock for all that time
-		p.lock.stream.finish(p.entry, l, o.now)
+		l.Lease = linear.Forever // should it fail in the end, it may have held the lock for all that time
+		p.lock.stream.Finish(p.entry, l, o.now)
 	}
 	o.take(p.lock)
 }
@@ -187,36 +189,36 @@ func (o *Online) goOnWithout(p *onlineOp) {
 // finish says what became of an operation. gone says that its client crashed.
 func (o *Online) finish(p *onlineOp, gone bool) {
 	delete(o.open, p.id)
-	l, known := lockOpOf(p.op, o.claim, p.lock.owners.numberOf(p.owner), gone)
+	l, known := lockOpOf(p.op, o.claim, p.lock.owners.Number(p.owner), gone)
 	switch {
 	case p.taken:
-		if l.kind != maybeGot || l.crashed {
+		if l.Kind != linear.MaybeGot || l.Crashed {
 			p.lock.doubt = cmp.Or(p.lock.doubt, p.op)
 		}
 	case known:
-		p.lock.stream.finish(p.entry, l, o.now)
+		p.lock.stream.Finish(p.entry, l, o.now)
 	default:
-		p.lock.stream.drop(p.entry, o.now)
+		p.lock.stream.Drop(p.entry, o.now)
 	}
 	o.take(p.lock)
 }
 
 // take takes over what the stream of a lock says.
 func (o *Online) take(l *onlineLock) {
-	s := l.stream
-	if len(s.returns) > 0 && s.oldest() == nil && !slices.Contains(o.waiting, l) {
+	if l.stream.Waits() && !slices.Contains(o.waiting, l) {
 		o.waiting = append(o.waiting, l)
 	}
-	if s.v.outcome == Good || o.v.Outcome == Violated || (s.v.outcome == Unknown && o.v.Outcome == Unknown) {
+	d := l.stream.Ruling()
+	if d.Outcome == OutcomeOK || o.v.Outcome == Violated || (d.Outcome == Unknown && o.v.Outcome == Unknown) {
 		return
 	}
-	why := s.v.why
+	why := d.Why
 	if len(o.locks) > 1 {
 		why = "lock " + l.name + ": " + why
 	}
-	o.v = Verdict{Outcome: s.v.outcome, Reason: why, Ops: s.v.ops}
-	if s.v.outcome == Violated {
-		o.v.AtMS = ms(s.at)
+	o.v = Verdict{Outcome: d.Outcome, Reason: why, Ops: d.Ops}
+	if d.Outcome == Violated {
+		o.v.AtMS = ms(d.At)
 	}
 }
 

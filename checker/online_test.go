@@ -3,13 +3,15 @@ package checker
 import (
 	"errors"
 	"fmt"
-	"github.com/holdfast-go/holdfast/history"
 	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/holdfast-go/holdfast/checker/linear"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // online feeds a history to an Online: the verdict when all is known, the final
@@ -67,10 +69,10 @@ func sameOnline(tb testing.TB, h *history.History) Outcome {
 	if got.Outcome != want.Outcome && want.Outcome != Unknown {
 		tb.Fatalf("online says %+v, Judge %+v\n%s", got, want, encoded(tb, h))
 	}
-	if got.Outcome == Violated && (early == 0 || got.Reason == "" || len(got.Ops) == 0 || len(got.Ops) > maxCause || got.AtMS > ms(h.Events[early-1].Time)) {
+	if got.Outcome == Violated && (early == 0 || got.Reason == "" || len(got.Ops) == 0 || len(got.Ops) > linear.MaxCause || got.AtMS > ms(h.Events[early-1].Time)) {
 		tb.Fatalf("bad verdict, known after event %d: %+v\n%s", early, got, encoded(tb, h))
 	}
-	if why := vacuous(h); got.Outcome == Good && why != "" && (final.Outcome != Unknown || final.Reason != why) {
+	if why := vacuous(h); got.Outcome == OutcomeOK && why != "" && (final.Outcome != Unknown || final.Reason != why) {
 		tb.Fatalf("vacuous (%s), and the final verdict is %+v", why, final)
 	}
 	return want.Outcome
@@ -189,7 +191,11 @@ func played(data []byte) *history.History {
 func TestOnlineAgainstJudge(t *testing.T) {
 	r := rand.New(rand.NewPCG(12, 13))
 	n := map[Outcome]int{}
-	for i := range rounds(t, 4000) {
+	rounds := 4000
+	if testing.Short() {
+		rounds /= 10
+	}
+	for i := range rounds {
 		h := noise(r)
 		if i%4 > 0 {
 			data := make([]byte, 1+3*r.IntN(30))
@@ -201,7 +207,7 @@ func TestOnlineAgainstJudge(t *testing.T) {
 		n[sameOnline(t, h)]++
 	}
 	t.Logf("%v", n)
-	if all := n[Good] + n[Violated] + n[Unknown]; n[Good] < all/10 || n[Violated] < all/10 || n[Unknown] > all/100 {
+	if all := n[OutcomeOK] + n[Violated] + n[Unknown]; n[OutcomeOK] < all/10 || n[Violated] < all/10 || n[Unknown] > all/100 {
 		t.Error("too few histories of one kind: the test proves little")
 	}
 }
@@ -324,10 +330,10 @@ func TestOnlineKeepsLittle(t *testing.T) {
 			t.Fatal(err)
 		}
 		most := 0
-		if err := endless(o, 20_000, stuck, func() { most = max(most, len(o.locks[0].stream.pending)) }); err != nil {
+		if err := endless(o, 20_000, stuck, func() { most = max(most, o.locks[0].stream.Behind()) }); err != nil {
 			t.Fatal(err)
 		}
-		limit, want := 10, Good
+		limit, want := 10, OutcomeOK
 		if stuck {
 			// It returned after it had been given up: ok would be too much.
 			limit, want = maxBehind, Unknown
@@ -370,7 +376,7 @@ func TestOnlineGoesOnWithoutAnAcquireThatFails(t *testing.T) {
 	slow(history.Fail, history.Result{Error: history.ErrCanceled})
 	h.Events = append(h.Events, history.Event{Time: now, Kind: history.End, End: &history.EndEvent{}})
 
-	r, err := Judge(h, Options{Judges: FastOnly})
+	r, err := Judge(h, Options{Judges: linear.FastOnly})
 	if err != nil || r.Verdicts[Linearizable].Outcome == Violated {
 		t.Fatalf("Judge: %+v, %v", r.Verdicts[Linearizable], err)
 	}
@@ -394,7 +400,7 @@ func BenchmarkOnline(b *testing.B) {
 				peak = m.HeapAlloc
 			}
 		})
-		if v, last := o.Close(); err != nil || last != nil || v.Outcome != Good {
+		if v, last := o.Close(); err != nil || last != nil || v.Outcome != OutcomeOK {
 			b.Fatal(v, err, last)
 		}
 	}

@@ -1,8 +1,9 @@
 package checker
 
 import (
-	"github.com/holdfast-go/holdfast/history"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // A run that is played faster has less to be forgiven, and never so little
@@ -53,10 +54,10 @@ func TestRenewalMayTakeItsMessages(t *testing.T) {
 		1   fault start 1 reset c1 n1
 		1   fault end 1 reset c1 n1`
 	run(t, []propertyTest{
-		{"in time", at(0), renewed("", "2100"), Renewal, Good, "", "", ""},
+		{"in time", at(0), renewed("", "2100"), Renewal, OutcomeOK, "", "", ""},
 		{"late", at(0), renewed("", "2170"), Renewal, Violated, "", "was not renewed", "server log"},
-		{"late by its messages", at(20 * millisecond), renewed("", "2170"), Renewal, Good, "", "", ""},
-		{"late by a broken connection", at(0), renewed(reset, "2500"), Renewal, Good, "", "", ""},
+		{"late by its messages", at(20 * millisecond), renewed("", "2170"), Renewal, OutcomeOK, "", "", ""},
+		{"late by a broken connection", at(0), renewed(reset, "2500"), Renewal, OutcomeOK, "", "", ""},
 		{"later than that", at(0), renewed(reset, "2630"), Renewal, Violated, "", "was not renewed", "server log"},
 	})
 }
@@ -81,8 +82,8 @@ func TestHealingFollowsThePace(t *testing.T) {
 		` + ok + ` c2 ok count=1`
 	}
 	run(t, []propertyTest{
-		{"as written", at(0), waits("1500", "1501"), Progress, Good, "", "", ""},
+		{"as written", at(0), waits("1500", "1501"), Progress, OutcomeOK, "", "", ""},
 		{"played fast", at(0.1), waits("1500", "1501"), Progress, Violated, "", "slept on a free lock", "server log"},
-		{"played fast, in time", at(0.1), waits("950", "951"), Progress, Good, "", "", ""},
+		{"played fast, in time", at(0.1), waits("950", "951"), Progress, OutcomeOK, "", "", ""},
 	})
 }

@@ -3,9 +3,8 @@ package checker
 import (
 	"fmt"
 	"io"
-	"time"
 
-	"github.com/anishathalye/porcupine"
+	"github.com/holdfast-go/holdfast/checker/linear"
 	"github.com/holdfast-go/holdfast/history"
 )
 
@@ -13,44 +12,28 @@ import (
 const pictureOps = 200
 
 // picture draws the lock with the violation, or the first lock when there is
-// none. Porcupine draws the longest orders it found and the operation that
-// fits none of them.
+// none.
 func picture(h *history.History, w io.Writer) error {
 	if err := history.Validate(h); err != nil {
 		return err
 	}
 	t := newTrace(h)
 	r := t.rules()
-	var ops []lockOp
+	var ops []linear.Op
 	for i, lock := range t.locks {
 		l, _ := t.lockOps(lock)
-		j := judge(byFast)
-		if j(l, r, 5*time.Second) == Unknown {
-			j = byPorcupine
-		}
-		bad := j(l, r, 5*time.Second) == Violated
+		at, bad := linear.Violation(l, r)
 		if bad || i == 0 {
 			ops = l
 		}
 		if bad {
 			if len(l) > pictureOps {
-				ops = t.around(l, t.illegal(l, firstIllegal(l, r, j, time.Now().Add(10*time.Second))).Ops)
+				ops = t.around(l, t.illegal(l, at).Ops)
 			}
 			break
 		}
 	}
-	if len(ops) > pictureOps {
-		ops = ops[:pictureOps]
-	}
-	// Porcupine wants finite times: what never returned is drawn to the end.
-	drawn := make([]lockOp, len(ops))
-	for i, o := range ops {
-		o.ret = min(o.ret, max(t.endTime, o.call)+1)
-		drawn[i] = o
-	}
-	model := r.porcupine(newMemory(pictureOps))
-	_, info := porcupine.CheckOperationsVerbose(model, operations(drawn), 5*time.Second)
-	if err := porcupine.Visualize(model, info, w); err != nil {
+	if err := linear.Draw(w, ops[:min(len(ops), pictureOps)], r, t.endTime); err != nil {
 		return fmt.Errorf("draw history: %w", err)
 	}
 	return nil
@@ -59,19 +42,19 @@ func picture(h *history.History, w io.Writer) error {
 // around cuts out the operations of a cause and those concurrent with it. A
 // release is left out when the acquire it belongs to is: the slice begins with
 // a free lock.
-func (t *trace) around(ops []lockOp, cause []int64) []lockOp {
-	from, to := int64(forever), int64(0)
+func (t *trace) around(ops []linear.Op, cause []int64) []linear.Op {
+	from, to := int64(linear.Forever), int64(0)
 	for _, id := range cause {
 		o := t.op(id)
 		from, to = min(from, o.inv), max(to, min(o.ret, t.endTime))
 	}
-	var out []lockOp
+	var out []linear.Op
 	for _, o := range ops {
-		if o.call > to || o.ret < from || (o.call < from && o.kind != gotLock) {
+		if o.Call > to || o.Return < from || (o.Call < from && o.Kind != linear.GotLock) {
 			continue
 		}
-		if o.kind == maybeGot || o.kind == maybeGave {
-			if o.call < from {
+		if o.Kind == linear.MaybeGot || o.Kind == linear.MaybeGave {
+			if o.Call < from {
 				continue
 			}
 		}

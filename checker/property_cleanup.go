@@ -27,7 +27,7 @@ func judgeCleanup(t *trace) Verdict {
 		left = append(left, fmt.Sprintf("%s (%s)", english.Count(n, "goroutine"), inWords(t.end.Goroutines[0])))
 	}
 	if len(left) == 0 {
-		return Verdict{Outcome: Good}
+		return Verdict{Outcome: OutcomeOK}
 	}
 	return violation(t.endTime, nil, "left behind at the end: %s", strings.Join(left, ", "))
 }

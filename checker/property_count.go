@@ -1,15 +1,16 @@
 package checker
 
 import (
+	"strconv"
+
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/english"
-	"strconv"
 )
 
 // judgeCount follows every owner's hold count through its own operations, and
 // then asks the server log for counts and holds that nobody asked for.
 func judgeCount(t *trace) Verdict {
-	v := Verdict{Outcome: Good}
+	v := Verdict{Outcome: OutcomeOK}
 	for _, k := range t.owners {
 		v = earlier(v, t.countsOf(k))
 	}
@@ -78,7 +79,7 @@ func (t *trace) countsOf(k ownerLock) Verdict {
 			before = s.o
 		}
 	}
-	return Verdict{Outcome: Good}
+	return Verdict{Outcome: OutcomeOK}
 }
 
 func (b bounds) words(f history.Func) string {
@@ -160,27 +161,27 @@ func (t *trace) serverCounts(k ownerLock) Verdict {
 				c.Node, english.Count(c.Count, "hold"), k.owner, at(c.t), allowed)
 		}
 	}
-	return Verdict{Outcome: Good}
+	return Verdict{Outcome: OutcomeOK}
 }
 
 // ghostHold checks that an owner which gave everything back holds nothing on
 // the servers. Servers that a fault may have cut off or set back are excused.
 func (t *trace) ghostHold(k ownerLock) Verdict {
 	if _, crashed := t.crashed[t.client[k.owner]]; crashed {
-		return Verdict{Outcome: Good}
+		return Verdict{Outcome: OutcomeOK}
 	}
 	var b bounds
 	var last *op
 	for _, s := range t.steps(k) {
 		if s.o == nil || (s.o.f != history.Inspect && (s.o.unclear() || s.o.res.Error == history.ErrLost || s.o.res.Error == history.ErrOther)) {
-			return Verdict{Outcome: Good} // who knows what is left
+			return Verdict{Outcome: OutcomeOK} // who knows what is left
 		}
 		if b = b.after(s); s.ret && s.o.f != history.Inspect {
 			last = s.o
 		}
 	}
 	if last == nil || last.f != history.Release || b.hi > 0 {
-		return Verdict{Outcome: Good}
+		return Verdict{Outcome: OutcomeOK}
 	}
 	groups := map[string]bool{}
 	t.heldAt(k, last.ret, last.ret, func(s *span) bool {
@@ -190,7 +191,7 @@ func (t *trace) ghostHold(k ownerLock) Verdict {
 		return false
 	})
 	if len(groups) <= t.claim.Nodes-max(t.claim.Quorum, 1) {
-		return Verdict{Outcome: Good}
+		return Verdict{Outcome: OutcomeOK}
 	}
 	return violation(last.ret, opIDs(last, t.grantOf(k.owner, k.lock, last.ret)), "%s had given back all its holds by %s, and the servers still have it as the holder",
 		k.owner, at(last.ret))

@@ -1,8 +1,9 @@
 package checker
 
 import (
-	"github.com/holdfast-go/holdfast/history"
 	"slices"
+
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // documented are the error classes that each outcome of an operation may have.
@@ -14,7 +15,7 @@ var documented = map[history.Func]map[history.Kind][]string{
 // judgeErrors checks that every failure has a documented class, and that the
 // server log does not contradict it, nor what a holder was told of a loss.
 func judgeErrors(t *trace) Verdict {
-	v := Verdict{Outcome: Good}
+	v := Verdict{Outcome: OutcomeOK}
 	for _, o := range t.ops {
 		v = earlier(v, t.classOf(o))
 		if len(t.changes) > 0 {
@@ -35,7 +36,7 @@ func (t *trace) refusedAsClosed(o *op) bool {
 
 func (t *trace) classOf(o *op) Verdict {
 	if o.kind != history.Fail && o.kind != history.Info || t.refusedAsClosed(o) {
-		return Verdict{Outcome: Good}
+		return Verdict{Outcome: OutcomeOK}
 	}
 	class := o.res.Error
 	allowed, listed := documented[o.f][o.kind]
@@ -47,7 +48,7 @@ func (t *trace) classOf(o *op) Verdict {
 		right = t.hadHold(o) // there was something to lose
 	}
 	if right {
-		return Verdict{Outcome: Good}
+		return Verdict{Outcome: OutcomeOK}
 	}
 	if o.f == history.Release && class == history.ErrCanceled {
 		return violation(o.ret, opIDs(o), "the release of %s was given up at %s because the context of its caller had ended: nobody gave the hold back", o.owner, at(o.ret))
@@ -116,7 +117,7 @@ func (t *trace) contradicted(o *op) Verdict {
 				"the release of %s succeeded at %s, although no server held the lock for it any more", o.owner, at(o.ret)))
 		}
 	}
-	return Verdict{Outcome: Good}
+	return Verdict{Outcome: OutcomeOK}
 }
 
 // nobodyElse says that during an acquire no server had a hold that may keep it

@@ -2,9 +2,10 @@ package checker
 
 import (
 	"fmt"
-	"github.com/holdfast-go/holdfast/history"
 	"slices"
 	"sort"
+
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // overlapOf is a pair of beliefs that contradict each other.
@@ -44,7 +45,7 @@ func judgeExclusion(t *trace) Verdict {
 		}
 	}
 	if longest == nil {
-		return Verdict{Outcome: Good}
+		return Verdict{Outcome: OutcomeOK}
 	}
 	v := worst.verdict(t)
 	v.OverlapMS = ms(longest.length)

@@ -1,8 +1,9 @@
 package checker
 
 import (
-	"github.com/holdfast-go/holdfast/history"
 	"slices"
+
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // arrivalSlack is how far apart two invocations must be for the servers to be
@@ -13,7 +14,7 @@ const arrivalSlack = 50 * millisecond
 // already waiting when it came, be that one granted later or refused at the end
 // of its wait. Waiters whose client a fault touched may have lost their place.
 func judgeFairness(t *trace) Verdict {
-	v := Verdict{Outcome: Good}
+	v := Verdict{Outcome: OutcomeOK}
 	waiting := map[string][]*op{} // by lock, neither granted nor refused before the acquire at hand came
 	for _, b := range t.ops {
 		granted := b.kind == history.OK

@@ -1,15 +1,16 @@
 package checker
 
 import (
-	"github.com/holdfast-go/holdfast/history"
 	"sort"
+
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // judgeFencing checks that tokens grow from hold to hold. Two holds that were
 // granted one after the other must have growing tokens; two whose acquires
 // overlapped in time must at least differ.
 func judgeFencing(t *trace) Verdict {
-	v := Verdict{Outcome: Good}
+	v := Verdict{Outcome: OutcomeOK}
 	for _, k := range t.owners {
 		v = earlier(v, t.stableTokens(k))
 	}
@@ -86,5 +87,5 @@ func (t *trace) stableTokens(k ownerLock) Verdict {
 			}
 		}
 	}
-	return Verdict{Outcome: Good}
+	return Verdict{Outcome: OutcomeOK}
 }

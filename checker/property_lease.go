@@ -1,9 +1,10 @@
 package checker
 
 import (
-	"github.com/holdfast-go/holdfast/history"
 	"slices"
 	"sort"
+
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // unbounded is how long a key may be without an expiry: between the two
@@ -54,7 +55,7 @@ func judgeLease(t *trace) Verdict {
 	if t.needsServers() {
 		return Verdict{Outcome: Unknown, Reason: noServerLog}
 	}
-	v := Verdict{Outcome: Good}
+	v := Verdict{Outcome: OutcomeOK}
 	for _, k := range t.owners {
 		v = earlier(v, t.leasesOf(k))
 	}
@@ -133,7 +134,7 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 			}
 		}
 	}
-	return Verdict{Outcome: Good}
+	return Verdict{Outcome: OutcomeOK}
 }
 
 // withoutLargest takes away the hold with the longest lease, the one whose
@@ -162,21 +163,21 @@ func withoutLargest(holds []heldLease) []heldLease {
 func (t *trace) leaseAt(k ownerLock, c *change, i int, holds []heldLease, longest int64) Verdict {
 	ops := func() []int64 { return opIDs(t.openOpOf(c.By, c.lock, c.t), t.grantOf(k.owner, k.lock, c.t)) }
 	if longest == 0 {
-		return Verdict{Outcome: Good} // nothing known to have been asked for
+		return Verdict{Outcome: OutcomeOK} // nothing known to have been asked for
 	}
 	if c.TTL == -1 {
 		if t.staysUnbounded(i) {
 			return violation(c.t, ops(), "%s left the hold of %s on %s without an expiry at %s; a lease of %s was asked for",
 				command(c), k.owner, c.Node, at(c.t), long(longest))
 		}
-		return Verdict{Outcome: Good}
+		return Verdict{Outcome: OutcomeOK}
 	}
 	if (c.grants() || c.WasTTL == -1 || c.TTL > c.WasTTL) && c.TTL > longest+t.allow.rounding {
 		return violation(c.t, ops(), "%s gave the hold of %s on %s a TTL of %s at %s; at most %s was asked for",
 			command(c), k.owner, c.Node, long(c.TTL), at(c.t), long(longest))
 	}
 	if t.clockFault(c.group, c.t) {
-		return Verdict{Outcome: Good} // the server counts time differently since
+		return Verdict{Outcome: OutcomeOK} // the server counts time differently since
 	}
 	for _, h := range holds {
 		// A server owes what it granted itself, and what it is granting now. What
@@ -189,7 +190,7 @@ func (t *trace) leaseAt(k ownerLock, c *change, i int, holds []heldLease, longes
 				command(c), k.owner, c.Node, long(c.TTL), at(c.t), long(owed))
 		}
 	}
-	return Verdict{Outcome: Good}
+	return Verdict{Outcome: OutcomeOK}
 }
 
 // staysUnbounded says whether the endless TTL that a change left was still

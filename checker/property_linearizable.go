@@ -3,9 +3,8 @@ package checker
 import (
 	"fmt"
 	"slices"
-	"sort"
-	"time"
 
+	"github.com/holdfast-go/holdfast/checker/linear"
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/english"
 )
@@ -15,43 +14,43 @@ import (
 const slackOfServers = 5 * millisecond
 
 // judgeLinearizable asks for every lock name whether the operations could have
-// happened one at a time on the sequential lock of model.go. What the clients
+// happened one at a time on the sequential lock of package linear. What the clients
 // saw comes first. Where that allows an order, but not with the operations at
 // the instants at which the servers carried them out, the verdict is violated
-// by the server log. The error is a [*DisagreementError].
+// by the server log. The error is a [*linear.DisagreementError].
 func judgeLinearizable(t *trace, o Options) (Verdict, error) {
-	c := newCourt(o)
-	verdict := Verdict{Outcome: Good}
+	judges := judgesOf(o)
+	verdict := Verdict{Outcome: OutcomeOK}
 	r := t.rules()
 	for _, lock := range t.locks {
 		ops, ghosts := t.lockOps(lock)
-		d, dispute := c.decide(ops, r)
+		d, dispute := judges.Decide(ops, r)
 		if dispute != nil {
-			return d.disputed(), t.writeDown(dispute, lock, c)
+			return disputed(d), t.writeDown(dispute, lock, judges)
 		}
-		switch d.outcome {
+		switch d.Outcome {
 		case Violated:
-			v := noted(t.illegal(ops, d.at), d)
+			v := noted(t.illegal(ops, d.At), d)
 			if ghosts {
 				v = byServers(v)
 			}
 			return v, nil
 		case Unknown:
-			verdict = c.open(d)
-		case Good:
+			verdict = undecidable(d, o)
+		case OutcomeOK:
 			if pinned := t.pin(ops); pinned != nil {
-				d, dispute := c.decide(pinned, r)
+				d, dispute := judges.Decide(pinned, r)
 				if dispute != nil {
-					return byServers(d.disputed()), t.writeDown(dispute, lock, c)
+					return byServers(disputed(d)), t.writeDown(dispute, lock, judges)
 				}
-				switch d.outcome {
+				switch d.Outcome {
 				case Violated:
-					return byServers(noted(t.illegal(pinned, d.at), d)), nil
+					return byServers(noted(t.illegal(pinned, d.At), d)), nil
 				case Unknown:
-					verdict = byServers(c.open(d))
+					verdict = byServers(undecidable(d, o))
 				}
 			}
-			if verdict.Outcome == Good {
+			if verdict.Outcome == OutcomeOK {
 				verdict = noted(verdict, d)
 				if ghosts {
 					verdict = byServers(verdict)
@@ -62,29 +61,29 @@ func judgeLinearizable(t *trace, o Options) (Verdict, error) {
 	return verdict, nil
 }
 
-func (t *trace) rules() rules { return rulesOf(t.claim, &t.who) }
+func (t *trace) rules() linear.Rules { return rulesOf(t.claim, &t.who) }
 
 // rulesOf wants Nodes to be at least 1.
-func rulesOf(c history.Claims, who *roster) rules {
-	return rules{who: who, reentrant: c.Reentrant, loose: c.Nodes > 1, slack: slackOfServers}
+func rulesOf(c history.Claims, who *linear.Roster) linear.Rules {
+	return linear.Rules{Owners: who, Reentrant: c.Reentrant, Loose: c.Nodes > 1, Slack: slackOfServers}
 }
 
 // lockOps translates the operations on one lock. An acquire that, by the server
 // log, held the lock for a while and gave it back before it returned counts as
 // one more operation, because others were rightly refused in the meantime;
 // ghosts says whether there are such.
-func (t *trace) lockOps(lock string) (ops []lockOp, ghosts bool) {
-	ops = make([]lockOp, 0, len(t.byLock[lock]))
+func (t *trace) lockOps(lock string) (ops []linear.Op, ghosts bool) {
+	ops = make([]linear.Op, 0, len(t.byLock[lock]))
 	for _, o := range t.byLock[lock] {
 		_, crashed := t.crashed[o.client]
-		l, known := lockOpOf(o, t.claim, t.who.numberOf(o.owner), crashed)
+		l, known := lockOpOf(o, t.claim, t.who.Number(o.owner), crashed)
 		if o.f == history.Acquire && o.kind != history.Fail && t.gaveBackWithin(o) {
 			g := l
-			g.kind, g.ret = tookAndGave, min(o.ret, forever)
+			g.Kind, g.Return = linear.TookAndGave, min(o.ret, linear.Forever)
 			ops, ghosts = append(ops, g), true
 		}
-		if t.tokens && l.kind == gotLock {
-			l.token = o.res.Token
+		if t.tokens && l.Kind == linear.GotLock {
+			l.Token = o.res.Token
 		}
 		if known {
 			ops = append(ops, l)
@@ -97,37 +96,37 @@ func (t *trace) lockOps(lock string) (ops []lockOp, ghosts bool) {
 // its outcome says nothing. An operation with unknown outcome may take effect
 // at any time after its invocation: not to happen and to happen after
 // everything else are the same. crashed says that its client is gone.
-func lockOpOf(o *op, claim history.Claims, owner int32, crashed bool) (l lockOp, known bool) {
-	l = lockOp{
-		id: o.id, owner: owner, call: o.inv, ret: o.ret, asked: o.inv, lease: min(leaseUnder(claim, o), forever),
-		renewed: o.args.Renewed, count: int32(o.res.Count), crashed: crashed && o.open(),
+func lockOpOf(o *op, claim history.Claims, owner int32, crashed bool) (l linear.Op, known bool) {
+	l = linear.Op{
+		ID: o.id, Owner: owner, Call: o.inv, Return: o.ret, Asked: o.inv, Lease: min(leaseUnder(claim, o), linear.Forever),
+		Renewed: o.args.Renewed, Count: int32(o.res.Count), Crashed: crashed && o.open(),
 	}
 	known = true
 	switch o.f {
 	case history.Acquire:
 		switch {
 		case o.kind == history.OK:
-			l.kind = gotLock
+			l.Kind = linear.GotLock
 		case o.kind == history.Fail && o.res.Error == history.ErrBusy:
-			l.kind, known = foundBusy, claim.Nodes == 1
+			l.Kind, known = linear.FoundBusy, claim.Nodes == 1
 		case o.kind == history.Fail && o.res.Error != history.ErrOther:
-			l.kind = tookAndGave
+			l.Kind = linear.TookAndGave
 		default:
-			l.kind, l.ret = maybeGot, forever
+			l.Kind, l.Return = linear.MaybeGot, linear.Forever
 		}
 	case history.Release:
 		switch {
 		case o.kind == history.OK:
-			l.kind = gaveBack
+			l.Kind = linear.GaveBack
 		case o.kind == history.Fail && o.res.Error == history.ErrNotHeld:
-			l.kind = heldNothing
+			l.Kind = linear.HeldNothing
 		case o.kind == history.Fail && o.res.Error == history.ErrLost:
-			l.kind = foundLost
+			l.Kind = linear.FoundLost
 		default:
-			l.kind, l.ret = maybeGave, forever
+			l.Kind, l.Return = linear.MaybeGave, linear.Forever
 		}
 	case history.Inspect:
-		l.kind, known = inspected, o.kind == history.OK && claim.Nodes == 1
+		l.Kind, known = linear.Inspected, o.kind == history.OK && claim.Nodes == 1
 	}
 	return l, known
 }
@@ -135,7 +134,7 @@ func lockOpOf(o *op, claim history.Claims, owner int32, crashed bool) (l lockOp,
 // pin moves operations to the instant at which the server log shows them, when
 // it shows exactly one command that can be meant. It returns nil when there is
 // nothing to move, or several servers have a say.
-func (t *trace) pin(ops []lockOp) []lockOp {
+func (t *trace) pin(ops []linear.Op) []linear.Op {
 	if len(t.changes) == 0 || t.claim.Nodes > 1 {
 		return nil
 	}
@@ -143,12 +142,12 @@ func (t *trace) pin(ops []lockOp) []lockOp {
 	moved := false
 	for i := range pinned {
 		p := &pinned[i]
-		o := t.op(p.id)
-		if p.kind != gotLock && p.kind != maybeGot && p.kind != gaveBack {
+		o := t.op(p.ID)
+		if p.Kind != linear.GotLock && p.Kind != linear.MaybeGot && p.Kind != linear.GaveBack {
 			continue
 		}
 		if when, ok := t.carriedOut(o); ok {
-			p.call, p.ret = when, when
+			p.Call, p.Return = when, when
 			moved = true
 		}
 	}
@@ -211,67 +210,17 @@ func (t *trace) gaveBackWithin(o *op) bool {
 
 // illegal explains why operations are not linearizable: it names the operation
 // that ends the shortest illegal prefix, and those it contradicts.
-func (t *trace) illegal(ops []lockOp, at int64) Verdict {
+func (t *trace) illegal(ops []linear.Op, at int64) Verdict {
 	var last *op
 	for i := range ops {
-		if ops[i].ret == at {
-			last = t.op(ops[i].id)
+		if ops[i].Return == at {
+			last = t.op(ops[i].ID)
 		}
 	}
 	if last == nil { // cannot be: pending operations alone are always legal
 		return violation(0, nil, "the operations contradict each other")
 	}
 	return t.explain(last)
-}
-
-// firstIllegal is the return that ends the shortest illegal prefix, 0 when
-// there is none.
-func firstIllegal(ops []lockOp, r rules, j judge, deadline time.Time) int64 {
-	rets := make([]int64, 0, len(ops))
-	for i := range ops {
-		if ops[i].ret < forever {
-			rets = append(rets, ops[i].ret)
-		}
-	}
-	slices.Sort(rets)
-	if len(rets) == 0 {
-		return 0
-	}
-	lo := sort.Search(len(rets)-1, func(i int) bool {
-		budget := min(time.Until(deadline), 2*time.Second)
-		return j(prefix(ops, rets[i]), r, budget) == Violated
-	})
-	return rets[lo]
-}
-
-// prefix is what had happened by a time: operations that had not returned by
-// then have an unknown outcome.
-func prefix(ops []lockOp, by int64) []lockOp {
-	n := 0
-	for i := range ops {
-		if ops[i].call <= by {
-			n++
-		}
-	}
-	out := make([]lockOp, 0, n)
-	for _, o := range ops {
-		if o.call > by {
-			continue
-		}
-		if o.ret > by {
-			switch o.kind {
-			case gotLock, maybeGot:
-				o.kind, o.ret = maybeGot, forever
-			case foundBusy, inspected:
-				continue
-			case tookAndGave:
-			default:
-				o.kind, o.ret = maybeGave, forever
-			}
-		}
-		out = append(out, o)
-	}
-	return out
 }
 
 // explain names what the last operation of the shortest illegal prefix

@@ -31,7 +31,7 @@ func judgeOwnership(t *trace) Verdict {
 		return byServers(violation(c.t, opIDs(t.openOpOf(c.By, c.lock, c.t), t.grantOf(c.was, c.lock, c.t)),
 			"%s %s the hold of %s on %s at %s with %s", c.By, what, c.was, c.Node, at(c.t), command(c)))
 	}
-	return t.withLog(Verdict{Outcome: Good})
+	return t.withLog(Verdict{Outcome: OutcomeOK})
 }
 
 // withLog marks a verdict as resting on the server log, if there is one.

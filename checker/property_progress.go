@@ -2,10 +2,11 @@ package checker
 
 import (
 	"cmp"
-	"github.com/holdfast-go/holdfast/history"
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // notice is what the promised hand-off may overrun.
@@ -15,7 +16,7 @@ const notice = 100 * millisecond
 // that no waiter waits for nobody, that none sleeps on a free lock, and that
 // nobody is kept out by an acquire that was given up.
 func judgeProgress(t *trace) Verdict {
-	v := Verdict{Outcome: Good}
+	v := Verdict{Outcome: OutcomeOK}
 	for _, n := range t.notes {
 		if n.F == history.Panic {
 			msg := ""
@@ -45,17 +46,17 @@ func judgeProgress(t *trace) Verdict {
 
 func (t *trace) returned(o *op) Verdict {
 	if !o.open() {
-		return Verdict{Outcome: Good}
+		return Verdict{Outcome: OutcomeOK}
 	}
 	if _, crashed := t.crashed[o.client]; crashed {
-		return Verdict{Outcome: Good}
+		return Verdict{Outcome: OutcomeOK}
 	}
 	if t.end.CutOff {
 		return t.overdue(o)
 	}
 	for i := range t.faults {
 		if f := &t.faults[i]; f.open && f.touchesClient(o.client) && !f.sparesRequests() {
-			return Verdict{Outcome: Good} // never healed
+			return Verdict{Outcome: OutcomeOK} // never healed
 		}
 	}
 	return violation(o.inv, opIDs(o), "the %s of %s, begun at %s, never returned", o.f, o.owner, at(o.inv))
@@ -65,7 +66,7 @@ func (t *trace) returned(o *op) Verdict {
 // excuses, and not given up long before its end.
 func (t *trace) inTime(o *op) Verdict {
 	if o.args.Wait < 0 || o.open() {
-		return Verdict{Outcome: Good}
+		return Verdict{Outcome: OutcomeOK}
 	}
 	if early := o.inv + o.args.Wait - o.ret; o.kind == history.Fail && o.res.Error == history.ErrBusy && early > t.allow.waitSlack {
 		return violation(o.ret, opIDs(o), "the acquire of %s was to wait %s from %s on and gave up %s early",
@@ -76,7 +77,7 @@ func (t *trace) inTime(o *op) Verdict {
 		return violation(o.inv+o.args.Wait, opIDs(o), "the acquire of %s was to wait at most %s from %s on and returned %s late",
 			o.owner, long(o.args.Wait), at(o.inv), long(late))
 	}
-	return Verdict{Outcome: Good}
+	return Verdict{Outcome: OutcomeOK}
 }
 
 // waitEnd is the end of an acquire's wait as far as it is known.
@@ -163,10 +164,10 @@ func (t *trace) waitsForSomebody(o *op, w *waiting) Verdict {
 	bound := w.lease + t.claim.Handoff + t.allow.waitSlack
 	from, to, idle := t.longestGap(w.believed, o, t.waitEnd(o))
 	if idle <= bound {
-		return Verdict{Outcome: Good}
+		return Verdict{Outcome: OutcomeOK}
 	}
 	if late := t.renewedLate(o.lock, from); late > from && to-late-t.overlap(late, to, t.allow.healing, disturbs(o.client)) <= bound {
-		return Verdict{Outcome: Good}
+		return Verdict{Outcome: OutcomeOK}
 	}
 	leases := "the lock has no leases"
 	if w.lease > 0 {
@@ -197,11 +198,11 @@ func (t *trace) renewedLate(lock string, letGo int64) int64 {
 // servers were free for the lock to be taken.
 func (t *trace) notOnFree(o *op, w *waiting) Verdict {
 	if t.claim.Handoff <= 0 || len(t.changes) == 0 {
-		return Verdict{Outcome: Good}
+		return Verdict{Outcome: OutcomeOK}
 	}
 	from, to, idle := t.longestGap(w.taken, o, t.waitEnd(o))
 	if idle <= t.claim.Handoff+notice+t.allow.machine {
-		return Verdict{Outcome: Good}
+		return Verdict{Outcome: OutcomeOK}
 	}
 	return byServers(violation(from+t.claim.Handoff, opIDs(o, t.lastHolder(o.lock, from)),
 		"%s slept on a free lock from %s to %s; it is to notice within %s", o.owner, at(from), at(to), long(t.claim.Handoff)))

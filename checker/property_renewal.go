@@ -25,7 +25,7 @@ func judgeRenewal(t *trace) Verdict {
 	if t.needsServers() {
 		return Verdict{Outcome: Unknown, Reason: noServerLog}
 	}
-	v := Verdict{Outcome: Good}
+	v := Verdict{Outcome: OutcomeOK}
 	for i := range t.claims {
 		if c := &t.claims[i]; c.Renewed && t.claim.RenewEvery > 0 {
 			v = earlier(v, t.renewedInTime(c))
@@ -92,9 +92,9 @@ func (t *trace) renewedInTime(c *Claim) Verdict {
 		}
 	}
 	if len(bad) <= t.claim.Nodes-t.claim.Quorum {
-		return Verdict{Outcome: Good}
+		return Verdict{Outcome: OutcomeOK}
 	}
-	v := Verdict{Outcome: Good}
+	v := Verdict{Outcome: OutcomeOK}
 	for _, group := range order {
 		if b, ok := bad[group]; ok {
 			v = earlier(v, b)
@@ -172,7 +172,7 @@ func (t *trace) silent(k ownerLock) Verdict {
 			return violation(c.t, opIDs(last), "%s renewed the hold of %s on %s at %s, after it had ended", c.By, k.owner, c.Node, at(c.t))
 		}
 	}
-	return Verdict{Outcome: Good}
+	return Verdict{Outcome: OutcomeOK}
 }
 
 // heldUpSince says whether faults held back what a client sends all the time

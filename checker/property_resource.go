@@ -51,7 +51,7 @@ func judgeResource(t *trace) Verdict {
 	case stale.Outcome != "":
 		return stale
 	default:
-		return Verdict{Outcome: Good}
+		return Verdict{Outcome: OutcomeOK}
 	}
 	return first
 }

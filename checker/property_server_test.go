@@ -1,8 +1,9 @@
 package checker
 
 import (
-	"github.com/holdfast-go/holdfast/history"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/history"
 )
 
 func TestOwnershipCountErrors(t *testing.T) {
@@ -33,7 +34,7 @@ func TestOwnershipCountErrors(t *testing.T) {
 			1012 c2 ok count=1
 			1020 c2 release
 			1021 server n1 DEL by=c2
-			1022 c2 ok`, Ownership, Good, "", "", "server log"},
+			1022 c2 ok`, Ownership, OutcomeOK, "", "", "server log"},
 		{"no log", leased(nil), "0 c1 acquire lease=1000\n1 c1 ok count=1\n2 c1 release\n3 c1 ok", Ownership, Unknown, "", noServerLog, ""},
 		{"first acquire counts 2", leased(nil), `
 			0    c1 acquire lease=1000
@@ -48,7 +49,7 @@ func TestOwnershipCountErrors(t *testing.T) {
 			4    c1 release
 			5    c1 ok count=1
 			6    c1 release
-			7    c1 ok`, Count, Good, "", "", ""},
+			7    c1 ok`, Count, OutcomeOK, "", "", ""},
 		{"balanced and yet held", leased(nil), `
 			0    c1 acquire lease=5000
 			1    server n1 EVAL by=c1 holder=c1 ttl=5000
@@ -58,7 +59,7 @@ func TestOwnershipCountErrors(t *testing.T) {
 			11   server n1 EVAL by=c1 holder=c1 ttl=5000
 			12   c1 ok
 			3000 end`, Count, Violated, "", "", "server log"},
-		{"handed over", leased(nil), handover, Count, Good, "", "", ""},
+		{"handed over", leased(nil), handover, Count, OutcomeOK, "", "", ""},
 		{"undocumented class", leased(nil), "0 c1 acquire lease=1\n1 c1 fail err=other msg=boom", Errors, Violated, "", "boom", ""},
 		{"released, and told otherwise", leased(nil), `
 			0    c1 acquire lease=1000
@@ -91,7 +92,7 @@ func TestOwnershipCountErrors(t *testing.T) {
 			1101 c1 ok
 			1200 c2 release
 			1201 c2 fail err=not-held`, Errors, Violated, "", "was the hold of client-2/1", "server log"},
-		{"all in order", leased(nil), handover, Errors, Good, "", "", ""},
+		{"all in order", leased(nil), handover, Errors, OutcomeOK, "", "", ""},
 		{"keys remain", leased(nil), handover + "\n 900 end keys=stock subs=1", Cleanup, Violated, "", "1 key (stock), 1 subscription", ""},
 	})
 }
@@ -106,7 +107,7 @@ func TestLeaseAndRenewal(t *testing.T) {
 			2    c1 ok count=1
 			`
 	run(t, []propertyTest{
-		{"as asked", leased(nil), handover, Lease, Good, "", "", "server log"},
+		{"as asked", leased(nil), handover, Lease, OutcomeOK, "", "", "server log"},
 		{"without end", leased(nil), `
 			0    c1 acquire lease=1000
 			1    server n1 SETNX by=c1 holder=c1 ttl=-1
@@ -121,7 +122,7 @@ func TestLeaseAndRenewal(t *testing.T) {
 			3    c1 ok count=1
 			100  c1 release
 			101  server n1 DEL by=c1
-			102  c1 ok`, Lease, Good, "", "", ""},
+			102  c1 ok`, Lease, OutcomeOK, "", "", ""},
 		{"longer than asked", leased(nil), `
 			0    c1 acquire lease=1000
 			1    server n1 SET by=c1 holder=c1 ttl=30000
@@ -150,7 +151,7 @@ func TestLeaseAndRenewal(t *testing.T) {
 			3101 c1 ok count=1
 			3200 c1 release
 			3201 server n1 DEL by=c1
-			3202 c1 ok`, Lease, Good, "", "", ""},
+			3202 c1 ok`, Lease, OutcomeOK, "", "", ""},
 		{"a server that joins at a nested hold", leased(func(h *history.Header) { h.Claims.Nodes, h.Claims.Quorum = 3, 2 }), `
 			0    c1 acquire lease=10000
 			1    server n1 EVAL by=c1 holder=c1 ttl=10000
@@ -164,7 +165,7 @@ func TestLeaseAndRenewal(t *testing.T) {
 			20   c1 release
 			21   c1 ok count=1
 			30   c1 release
-			31   c1 ok`, Lease, Good, "", "", ""},
+			31   c1 ok`, Lease, OutcomeOK, "", "", ""},
 		{"a server that joined late gives back what it granted", leased(func(h *history.Header) { h.Claims.Nodes, h.Claims.Quorum = 3, 2 }), `
 			0    c1 acquire lease=8000
 			1    server n1 EVAL by=c1 holder=c1 ttl=8000
@@ -182,7 +183,7 @@ func TestLeaseAndRenewal(t *testing.T) {
 			24   c1 ok count=3
 			30   c1 release
 			31   server n3 EVAL by=c1 holder=c1 ttl=2980
-			32   c1 ok count=2`, Lease, Good, "", "", ""},
+			32   c1 ok count=2`, Lease, OutcomeOK, "", "", ""},
 		{"renewed while a nested acquire is on its way", leased(nil), `
 			0    c1 acquire lease=1000
 			1    server n1 EVAL by=c1 holder=c1 ttl=1000
@@ -190,7 +191,7 @@ func TestLeaseAndRenewal(t *testing.T) {
 			330  c1 acquire lease=10000
 			340  server n1 PEXPIRE by=c1 holder=c1 ttl=1000
 			350  server n1 EVAL by=c1 holder=c1 count=2 ttl=10000
-			360  c1 ok count=2`, Lease, Good, "", "", ""},
+			360  c1 ok count=2`, Lease, OutcomeOK, "", "", ""},
 		{"a nested release gives back its own lease", leased(nil), `
 			0    c1 acquire lease=1000
 			1    server n1 EVAL by=c1 holder=c1 ttl=1000
@@ -203,7 +204,7 @@ func TestLeaseAndRenewal(t *testing.T) {
 			22   c1 ok count=1
 			30   c1 release
 			31   server n1 EVAL by=c1
-			32   c1 ok`, Lease, Good, "", "", ""},
+			32   c1 ok`, Lease, OutcomeOK, "", "", ""},
 		{"a nested release gives back what is owed since the send", leased(nil), `
 			0    c1 acquire lease=1000
 			40   server n1 EVAL by=c1 holder=c1 ttl=1000
@@ -213,7 +214,7 @@ func TestLeaseAndRenewal(t *testing.T) {
 			52   c1 ok count=2
 			60   c1 release
 			61   server n1 EVAL by=c1 holder=c1 count=1 ttl=940
-			62   c1 ok count=1`, Lease, Good, "", "", ""},
+			62   c1 ok count=1`, Lease, OutcomeOK, "", "", ""},
 		{"a nested release after a wait gives back much less than is owed", leased(nil), `
 			0    c1 acquire lease=1000 wait=5000
 			3000 server n1 EVAL by=c1 holder=c1 ttl=1000
@@ -229,7 +230,7 @@ func TestLeaseAndRenewal(t *testing.T) {
 			700  server n1 PEXPIRE by=c1 holder=c1 ttl=1000
 			900  c1 release
 			901  server n1 DEL by=c1
-			902  c1 ok`, Renewal, Good, "", "", "server log"},
+			902  c1 ok`, Renewal, OutcomeOK, "", "", "server log"},
 		{"too late", renewed, hold + `
 			450  server n1 PEXPIRE by=c1 holder=c1 ttl=1000
 			500  c1 release
@@ -247,14 +248,14 @@ func TestLeaseAndRenewal(t *testing.T) {
 			1202 c1 ok count=1
 			1300 c1 release
 			1301 server n1 DEL by=c1
-			1302 c1 ok`, Renewal, Good, "", "", ""},
+			1302 c1 ok`, Renewal, OutcomeOK, "", "", ""},
 		{"too late because paused", struck, hold + `
 			300  fault start 1 pause c1
 			800  fault end 1 pause c1
 			900  server n1 PEXPIRE by=c1 holder=c1 ttl=1000
 			950  c1 release
 			951  server n1 DEL by=c1
-			952  c1 ok`, Renewal, Good, "", "", ""},
+			952  c1 ok`, Renewal, OutcomeOK, "", "", ""},
 		{"after the release", renewed, hold + `
 			100  c1 release
 			101  c1 ok
@@ -286,11 +287,11 @@ func TestProgressAndFairness(t *testing.T) {
 	}
 	run(t, []propertyTest{
 		{"never returns", leased(nil), "0 c1 acquire lease=1000\n9000 end", Progress, Violated, "", "never returned", ""},
-		{"crashed, so need not return", leased(nil), "0 c1 acquire lease=1000\n1 c1 crash\n9000 c2 acquire lease=1000\n9001 c2 ok count=1\n9100 c2 release\n9101 c2 ok", Progress, Good, "", "", ""},
+		{"crashed, so need not return", leased(nil), "0 c1 acquire lease=1000\n1 c1 crash\n9000 c2 acquire lease=1000\n9001 c2 ok count=1\n9100 c2 release\n9101 c2 ok", Progress, OutcomeOK, "", "", ""},
 		{"overruns its wait", leased(nil), "0 c1 acquire lease=1000 wait=100\n1101 c1 fail err=canceled", Progress, Violated, "", "returned 1.001 s late", ""},
-		{"just in time", leased(nil), "0 c1 acquire lease=1000 wait=100\n1100 c1 ok count=1\n1101 c1 release\n1102 c1 ok", Progress, Good, "", "", ""},
+		{"just in time", leased(nil), "0 c1 acquire lease=1000 wait=100\n1100 c1 ok count=1\n1101 c1 release\n1102 c1 ok", Progress, OutcomeOK, "", "", ""},
 		{"sleeps on a free lock", dropped, sleeper("fault start 1 drop-message c2 n1"), Progress, Violated, "", "slept on a free lock", "server log"},
-		{"cut off meanwhile", cut, sleeper("fault start 1 partition c2 n1"), Progress, Good, "", "", ""},
+		{"cut off meanwhile", cut, sleeper("fault start 1 partition c2 n1"), Progress, OutcomeOK, "", "", ""},
 		{"waits for nobody", leased(nil), "0 c1 acquire lease=1000 wait=9000\n4000 c1 ok count=1", Progress, Violated, "", "while nobody held the lock", ""},
 		{"waits for a crashed holder", leased(func(h *history.Header) { h.Claims.Lease = false }),
 			"0 c1 acquire\n1 c1 ok count=1\n500 c1 crash\n600 c2 acquire wait=9000\n9600 c2 fail err=busy", Progress, Violated, "",
@@ -328,7 +329,7 @@ func TestProgressAndFairness(t *testing.T) {
 			201 c3 ok count=1
 			205 c2 fail err=busy
 			911 c3 release
-			912 c3 ok`, Fairness, Good, "", "", ""},
+			912 c3 ok`, Fairness, OutcomeOK, "", "", ""},
 		{"in order", fair, `
 			0   c1 acquire lease=1000
 			1   c1 ok count=1
@@ -339,7 +340,7 @@ func TestProgressAndFairness(t *testing.T) {
 			202 c3 ok count=1
 			203 c3 release
 			204 c3 ok
-			205 c2 ok count=1`, Fairness, Good, "", "", ""},
+			205 c2 ok count=1`, Fairness, OutcomeOK, "", "", ""},
 	})
 }
 
@@ -358,7 +359,7 @@ func TestRenewalAfterAFault(t *testing.T) {
 			2500  server n1 EVAL by=c1 holder=c1 ttl=6000
 			3000  c1 release
 			3001  server n1 DEL by=c1
-			3002  c1 ok`, Renewal, Good, "", "", "server log"},
+			3002  c1 ok`, Renewal, OutcomeOK, "", "", "server log"},
 		{"never comes back", renewed, hiccup + `
 			3500  c1 release
 			3501  server n1 DEL by=c1

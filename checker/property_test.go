@@ -1,9 +1,11 @@
 package checker
 
 import (
-	"github.com/holdfast-go/holdfast/history"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/checker/linear"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // leased builds the header of a test history.
@@ -41,7 +43,7 @@ func run(t *testing.T, tests []propertyTest) {
 			if !ok {
 				t.Fatalf("no verdict; have %v", r.Verdicts)
 			}
-			if r.Vacuous != "" && tt.want == Good {
+			if r.Vacuous != "" && tt.want == OutcomeOK {
 				t.Fatalf("vacuous: %s", r.Vacuous)
 			}
 			if v.Outcome != tt.want || v.Class != tt.class || !strings.Contains(v.Reason, tt.reason) {
@@ -50,7 +52,7 @@ func run(t *testing.T, tests []propertyTest) {
 			if tt.evidence != "" && v.Evidence != tt.evidence {
 				t.Errorf("evidence is %q, want %q", v.Evidence, tt.evidence)
 			}
-			if v.Outcome == Violated && v.Reason == "" || len(v.Ops) > maxCause {
+			if v.Outcome == Violated && v.Reason == "" || len(v.Ops) > linear.MaxCause {
 				t.Errorf("bad verdict: %+v", v)
 			}
 		})
@@ -79,7 +81,7 @@ func TestCorrectHandover(t *testing.T) {
 		t.Fatal(err)
 	}
 	for p, v := range r.Verdicts {
-		if v.Outcome != Good {
+		if v.Outcome != OutcomeOK {
 			t.Errorf("%s: %+v", p, v)
 		}
 	}
@@ -167,7 +169,7 @@ func TestExclusion(t *testing.T) {
 			500  c2 acquire lease=1000
 			502  c2 ok count=1
 			600  c2 release
-			601  c2 ok`, Exclusion, Good, "", "", ""},
+			601  c2 ok`, Exclusion, OutcomeOK, "", "", ""},
 		{"told in time", leased(nil), `
 			0    c1 acquire lease=1000
 			2    c1 ok count=1
@@ -175,7 +177,7 @@ func TestExclusion(t *testing.T) {
 			1500 c2 acquire lease=1000
 			1502 c2 ok count=1
 			1600 c2 release
-			1601 c2 ok`, Exclusion, Good, "", "", ""},
+			1601 c2 ok`, Exclusion, OutcomeOK, "", "", ""},
 		{"no server log, lease still owed", leased(nil), `
 			0    c1 acquire lease=1000
 			2    c1 ok count=1
@@ -208,7 +210,7 @@ func TestLinearizable(t *testing.T) {
 			30 c3 acquire lease=1000
 			31 c3 ok count=1
 			40 c3 release
-			41 c3 ok`, Linearizable, Good, "", "", ""},
+			41 c3 ok`, Linearizable, OutcomeOK, "", "", ""},
 		{"lease ran out", leased(nil), `
 			0    c1 acquire lease=1000
 			2    c1 ok count=1
@@ -217,7 +219,7 @@ func TestLinearizable(t *testing.T) {
 			1100 c1 release
 			1101 c1 fail err=not-held
 			1200 c2 release
-			1201 c2 ok`, Linearizable, Good, "", "", ""},
+			1201 c2 ok`, Linearizable, OutcomeOK, "", "", ""},
 		{"expired too early", leased(nil), `
 			0   c1 acquire lease=1000
 			2   c1 ok count=1
@@ -232,7 +234,7 @@ func TestLinearizable(t *testing.T) {
 			0    c1 acquire lease=1000 renewed
 			2    c1 ok count=1
 			9100 c1 release
-			9101 c1 ok`, Linearizable, Good, "", "", ""},
+			9101 c1 ok`, Linearizable, OutcomeOK, "", "", ""},
 		{"told lost early", leased(nil), `
 			0    c1 acquire lease=1000
 			2    c1 ok count=1
@@ -248,7 +250,7 @@ func TestLinearizable(t *testing.T) {
 			1100 c2 acquire lease=1000
 			1101 c2 ok count=1
 			1102 c2 release
-			1103 c2 ok`, Linearizable, Good, "", "", ""},
+			1103 c2 ok`, Linearizable, OutcomeOK, "", "", ""},
 		{"nested holds of a lock that has none", leased(func(h *history.Header) { h.Claims.Reentrant = false }), `
 			0   c1 acquire lease=1000
 			2   c1 ok count=1
@@ -265,7 +267,7 @@ func TestLinearizable(t *testing.T) {
 			1100 c2 acquire lease=1000
 			1101 c2 ok count=1
 			1102 c2 release
-			1103 c2 ok`, Linearizable, Good, "", "", ""},
+			1103 c2 ok`, Linearizable, OutcomeOK, "", "", ""},
 		{"a try that took it for a while", leased(nil), `
 			0  c1 acquire lease=1000
 			5  c2 acquire lease=1000
@@ -274,7 +276,7 @@ func TestLinearizable(t *testing.T) {
 			11 c3 acquire lease=1000
 			12 c3 ok count=1
 			13 c3 release
-			14 c3 ok`, Linearizable, Good, "", "", ""},
+			14 c3 ok`, Linearizable, OutcomeOK, "", "", ""},
 		{"legal for the clients, not by the servers", leased(nil), `
 			0   c1 acquire lease=1000
 			1   server n1 SET by=c1 holder=c1 ttl=1000
@@ -298,7 +300,7 @@ func TestLinearizable(t *testing.T) {
 			10 c2 acquire lease=1000
 			12 c2 ok count=1
 			13 c2 release
-			14 c2 ok`, Linearizable, Good, "", "", ""},
+			14 c2 ok`, Linearizable, OutcomeOK, "", "", ""},
 	})
 }
 
@@ -337,7 +339,7 @@ func TestResourceAndFencing(t *testing.T) {
 			14 c1 write value=9 base=10 token=1
 			15 c1 ok value=10
 			16 c2 write value=8 base=9 token=2
-			17 c2 ok value=9`, ResourceSafe, Good, "", "", ""},
+			17 c2 ok value=9`, ResourceSafe, OutcomeOK, "", "", ""},
 		{"stale write accepted", fenced, section("1", "2") + `
 			10 c1 read
 			11 c1 ok value=10
@@ -345,7 +347,7 @@ func TestResourceAndFencing(t *testing.T) {
 			15 c2 ok value=10
 			16 c1 write value=8 base=9 token=1
 			17 c1 ok value=9`, ResourceSafe, Violated, "", "token 1 was accepted", ""},
-		{"tokens grow", leased(func(h *history.Header) { h.Claims.Fencing = true }), section("7", "8"), Fencing, Good, "", "", ""},
+		{"tokens grow", leased(func(h *history.Header) { h.Claims.Fencing = true }), section("7", "8"), Fencing, OutcomeOK, "", "", ""},
 		{"token repeats", leased(func(h *history.Header) { h.Claims.Fencing = true }), section("7", "7"), Fencing, Violated, "", "token 7", ""},
 		{"token goes back", leased(func(h *history.Header) { h.Claims.Fencing = true }), section("7", "3"), Fencing, Violated, "", "token 3", ""},
 		{"token behind several", leased(func(h *history.Header) { h.Claims.Fencing = true }), section("7", "9") + `
@@ -362,7 +364,7 @@ func TestResourceAndFencing(t *testing.T) {
 			4 c1 release
 			5 c1 ok count=1
 			6 c1 release
-			7 c1 ok`, Fencing, Good, "", "", ""},
+			7 c1 ok`, Fencing, OutcomeOK, "", "", ""},
 		{"nested hold gets a new one", leased(func(h *history.Header) { h.Claims.Fencing = true }), `
 			0 c1 acquire lease=1000
 			1 c1 ok count=1 token=5

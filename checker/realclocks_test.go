@@ -2,10 +2,11 @@ package checker
 
 import (
 	"cmp"
-	"github.com/holdfast-go/holdfast/history"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // Real servers note a little late, or early, when they did something, each by
@@ -102,5 +103,5 @@ func TestAskedForAtTheSameInstant(t *testing.T) {
 		12   c1 ok count=1
 		20   c1 release
 		21   server n1 DEL by=c1
-		22   c1 ok`, Lease, Good, "", "", ""}})
+		22   c1 ok`, Lease, OutcomeOK, "", "", ""}})
 }

@@ -1,10 +1,11 @@
 package checker
 
 import (
-	"github.com/holdfast-go/holdfast/history"
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // change is a Server event with its names resolved: the lock it concerns, the

@@ -2,10 +2,11 @@ package checker
 
 import (
 	"fmt"
-	"github.com/holdfast-go/holdfast/history"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // story writes a history from lines such as

@@ -2,10 +2,12 @@ package checker
 
 import (
 	"fmt"
-	"github.com/holdfast-go/holdfast/history"
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/checker/linear"
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // never is the time of what does not happen.
@@ -73,7 +75,7 @@ func filled(c history.Claims) history.Claims {
 // read after that.
 type trace struct {
 	h       *history.History
-	who     roster         // of owners, as the judges of lock operations number them
+	who     linear.Roster  // of owners, as the judges of lock operations number them
 	claim   history.Claims // with Quorum and Nodes at least 1
 	allow   allowances
 	ops     []*op // by invocation
@@ -173,7 +175,7 @@ func newTrace(h *history.History) *trace {
 	t.indexServers()
 	t.claims = claims(t)
 	t.indexClaims()
-	t.tokens = t.claim.Fencing && judgeFencing(t).Outcome == Good
+	t.tokens = t.claim.Fencing && judgeFencing(t).Outcome == OutcomeOK
 	return t
 }
 
@@ -205,11 +207,8 @@ func plus(a, b int64) int64 {
 	return a + b
 }
 
-// at tells a time in words, rounded to the millisecond as reports do.
-func at(ns int64) string {
-	ns += millisecond / 2
-	return fmt.Sprintf("%d.%03d s", ns/second, ns%second/millisecond)
-}
+// at tells an instant in words.
+func at(ns int64) string { return history.At(ns) }
 
 // long tells a duration in words.
 func long(ns int64) string {

@@ -2,8 +2,9 @@ package checker
 
 import (
 	"fmt"
-	"github.com/holdfast-go/holdfast/history"
 	"sort"
+
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // The judges ask the same few questions of a trace again and again: what was

@@ -1,9 +1,10 @@
 package checker
 
 import (
-	"github.com/holdfast-go/holdfast/history"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // traitsOf are the traits of the faults that strike in tests: what package

@@ -1,8 +1,9 @@
 package checker
 
 import (
-	"github.com/holdfast-go/holdfast/history"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // What only servers could tell must not be called ok, or unknown for want of
@@ -20,7 +21,7 @@ func TestUnwatched(t *testing.T) {
 			t.Errorf("%s is judged, %v", p, v)
 		}
 	}
-	if v := r.Verdicts[Exclusion]; v.Outcome != Good {
+	if v := r.Verdicts[Exclusion]; v.Outcome != OutcomeOK {
 		t.Errorf("exclusion: %v", v)
 	}
 }

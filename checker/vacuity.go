@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/english"
 )

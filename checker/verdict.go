@@ -1,5 +1,7 @@
 package checker
 
+import "github.com/holdfast-go/holdfast/checker/linear"
+
 // Property names one promise of a lock.
 type Property string
 
@@ -20,13 +22,13 @@ const (
 )
 
 // Outcome is what a judge decided.
-type Outcome string
+type Outcome = linear.Outcome
 
 // The outcomes. Unknown is never counted as ok.
 const (
-	Good     Outcome = "ok"
-	Violated Outcome = "violated"
-	Unknown  Outcome = "unknown"
+	OutcomeOK = linear.OutcomeOK
+	Violated  = linear.Violated
+	Unknown   = linear.Unknown
 )
 
 // Classes of an exclusion violation.

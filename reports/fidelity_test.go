@@ -18,7 +18,7 @@ func twoResults() Fidelity {
 			checker.Exclusion: exclusion, checker.Progress: progress,
 		}}
 	}
-	good := checker.Verdict{Outcome: checker.Good}
+	good := checker.Verdict{Outcome: checker.OutcomeOK}
 	broken := checker.Verdict{Outcome: checker.Violated, Class: checker.ContractBroken, Reason: "client-2 was granted the lock during the lease of client-1"}
 	late := checker.Verdict{Outcome: checker.Violated, Class: checker.LeaseOutlived, Reason: "client-1 went on after its lease"}
 	slow := checker.Verdict{Outcome: checker.Violated, Reason: "client-3 slept on a free lock | <for long>"}
@@ -99,7 +99,7 @@ func TestHostileFidelity(t *testing.T) {
 	f := Fidelity{Sim: d, Live: Results{Runs: d.Runs[:4]}, Explained: map[string]string{}}
 	for i := range f.Live.Runs {
 		r := &f.Live.Runs[i]
-		r.Failure, r.Verdicts = "", map[checker.Property]checker.Verdict{checker.Exclusion: {Outcome: checker.Good}}
+		r.Failure, r.Verdicts = "", map[checker.Property]checker.Verdict{checker.Exclusion: {Outcome: checker.OutcomeOK}}
 	}
 	for _, s := range hostile {
 		f.Explained[s+"/"+s+"/exclusion"] = s

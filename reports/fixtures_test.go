@@ -130,12 +130,12 @@ func failoverStory() (*history.History, Run) {
 			checker.Exclusion: {Outcome: checker.Violated, Class: checker.ContractBroken, AtMS: 2210.4, OverlapMS: 2989.6, Ops: []int64{a1, a2, e2},
 				Reason: "client-2 was granted the lock while client-1's lease was still owed"},
 			checker.ResourceSafe: {Outcome: checker.Violated, AtMS: 4900.4, Reason: "client-1 wrote 98 over 98, and had read 99"},
-			checker.Progress:     {Outcome: checker.Good},
-			checker.Cleanup:      {Outcome: checker.Good},
+			checker.Progress:     {Outcome: checker.OutcomeOK},
+			checker.Cleanup:      {Outcome: checker.OutcomeOK},
 		},
 		Expected: map[checker.Property]checker.Outcome{
 			checker.Exclusion: checker.Violated, checker.ResourceSafe: checker.Violated,
-			checker.Progress: checker.Good, checker.Cleanup: checker.Good,
+			checker.Progress: checker.OutcomeOK, checker.Cleanup: checker.OutcomeOK,
 		},
 		ExpectedClass: map[checker.Property]string{checker.Exclusion: checker.ContractBroken},
 		Because:       map[checker.Property]string{checker.Exclusion: "replication is asynchronous: the replica that takes over never saw the grant"},
@@ -180,7 +180,7 @@ func pauseStory() (*history.History, Run) {
 				Reason: "client-1 released the hold of client-2", Evidence: "server log"},
 			checker.Progress: {Outcome: checker.Unknown, Reason: "too few operations"},
 		},
-		Expected: map[checker.Property]checker.Outcome{checker.Exclusion: checker.Violated, checker.Ownership: checker.Good, checker.Progress: checker.Good},
+		Expected: map[checker.Property]checker.Outcome{checker.Exclusion: checker.Violated, checker.Ownership: checker.OutcomeOK, checker.Progress: checker.OutcomeOK},
 		Because:  map[checker.Property]string{checker.Exclusion: "a paused process cannot notice that its lease ends"},
 		Stats:    Stats{Ops: 14, VirtualMS: 12000, WallMS: 2, Commands: 30},
 	}
@@ -214,8 +214,8 @@ func contentionStory(lock string, clients, rounds int, seed uint64) (*history.Hi
 		Stats: Stats{Ops: len(h.Events) / 2, VirtualMS: now + 3000, WallMS: 1, Commands: 4 * clients * rounds},
 	}
 	for _, p := range checker.Properties() {
-		run.Verdicts[p.Name] = checker.Verdict{Outcome: checker.Good}
-		run.Expected[p.Name] = checker.Good
+		run.Verdicts[p.Name] = checker.Verdict{Outcome: checker.OutcomeOK}
+		run.Expected[p.Name] = checker.OutcomeOK
 	}
 	return h, run
 }

@@ -175,7 +175,7 @@ func (r *Run) inWords() string {
 	}
 	var bad []string
 	for _, p := range r.properties() {
-		if v := r.Verdicts[p]; v.Outcome != checker.Good {
+		if v := r.Verdicts[p]; v.Outcome != checker.OutcomeOK {
 			bad = append(bad, clean(string(p))+" "+verdictWords(v.Outcome, v.Class))
 		}
 	}

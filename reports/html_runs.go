@@ -144,12 +144,12 @@ func (r *Run) verdictView(p checker.Property) verdictView {
 		Property: clean(string(p)), Outcome: verdictWords(v.Outcome, v.Class), Expected: r.expectedWords(p),
 		Reason: clean(v.Reason), Unexpected: !r.Matches(p),
 	}
-	if v.Outcome != checker.Good || out.Unexpected {
+	if v.Outcome != checker.OutcomeOK || out.Unexpected {
 		out.Facts = verdictFacts(v)
 		out.Because = clean(r.Because[p])
 	}
 	switch v.Outcome {
-	case checker.Good:
+	case checker.OutcomeOK:
 		out.Symbol, out.Class = "✓", "ok"
 	case checker.Violated:
 		out.Symbol, out.Class = "✗", "broken"

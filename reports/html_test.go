@@ -99,14 +99,14 @@ func TestEmptyReport(t *testing.T) {
 
 func TestHeadline(t *testing.T) {
 	broken := func(expected bool) Run {
-		want := checker.Good
+		want := checker.OutcomeOK
 		if expected {
 			want = checker.Violated
 		}
 		return Run{AsExpected: expected, Verdicts: map[checker.Property]checker.Verdict{checker.Exclusion: {Outcome: checker.Violated}},
 			Expected: map[checker.Property]checker.Outcome{checker.Exclusion: want}}
 	}
-	good := Run{AsExpected: true, Verdicts: map[checker.Property]checker.Verdict{checker.Exclusion: {Outcome: checker.Good}}}
+	good := Run{AsExpected: true, Verdicts: map[checker.Property]checker.Verdict{checker.Exclusion: {Outcome: checker.OutcomeOK}}}
 	failed := Run{Failure: "it span"}
 	for want, runs := range map[string][]Run{
 		"Nothing was run.": nil,

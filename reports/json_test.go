@@ -155,7 +155,7 @@ func TestSchemaKnowsEveryProperty(t *testing.T) {
 
 func TestSummarize(t *testing.T) {
 	unknown := Run{Verdicts: map[checker.Property]checker.Verdict{checker.Exclusion: {Outcome: checker.Unknown}},
-		Expected: map[checker.Property]checker.Outcome{checker.Exclusion: checker.Good}}
+		Expected: map[checker.Property]checker.Outcome{checker.Exclusion: checker.OutcomeOK}}
 	foreseen := unknown
 	foreseen.AsExpected = true
 	foreseen.Expected = map[checker.Property]checker.Outcome{checker.Exclusion: checker.Unknown}

@@ -53,7 +53,7 @@ func liveSample() Document {
 			checker.Exclusion: {Outcome: checker.Unknown, Reason: "the run could not be set up"},
 			checker.Progress:  {Outcome: checker.Unknown, Reason: "the run could not be set up"},
 		},
-		Expected: map[checker.Property]checker.Outcome{checker.Exclusion: checker.Violated, checker.Progress: checker.Good},
+		Expected: map[checker.Property]checker.Outcome{checker.Exclusion: checker.Violated, checker.Progress: checker.OutcomeOK},
 		Stats:    Stats{WallMS: 5120},
 	}
 	other := good

@@ -74,7 +74,7 @@ otherwise: because
 			}
 			v := r.Verdicts[tt.property]
 			if tt.says == "" {
-				if v.Outcome == checker.Good {
+				if v.Outcome == checker.OutcomeOK {
 					t.Errorf("%s: %+v, want anything but ok", tt.property, v)
 				}
 				return

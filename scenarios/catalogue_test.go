@@ -97,10 +97,10 @@ func TestExpected(t *testing.T) {
 		{"set-px", checker.Exclusion, checker.Violated, checker.LeaseOutlived},
 		{"set-px", checker.ResourceSafe, checker.Violated, ""},
 		{"set-px", checker.Errors, checker.Violated, ""},
-		{"set-px-lua", checker.Errors, checker.Good, ""},
+		{"set-px-lua", checker.Errors, checker.OutcomeOK, ""},
 		{"fenced", checker.Exclusion, checker.Violated, checker.LeaseOutlived},
-		{"fenced", checker.ResourceSafe, checker.Good, ""},
-		{"setnx", checker.Exclusion, checker.Good, ""},
+		{"fenced", checker.ResourceSafe, checker.OutcomeOK, ""},
+		{"setnx", checker.Exclusion, checker.OutcomeOK, ""},
 	} {
 		all := s.Expected(scenarios.Named(tt.lock))
 		if len(all) != len(checker.Properties()) {

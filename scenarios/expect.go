@@ -32,7 +32,7 @@ func propertyNames() []string {
 
 // verdictsOf are the words a scenario may expect for a property.
 func verdictsOf(p checker.Property) []string {
-	words := []string{string(checker.Good), string(checker.Violated), string(checker.Unknown)}
+	words := []string{string(checker.OutcomeOK), string(checker.Violated), string(checker.Unknown)}
 	if p == checker.Exclusion {
 		words = append(words, checker.ContractBroken, checker.LeaseOutlived)
 	}
@@ -54,7 +54,7 @@ func (s *Scenario) Expected(l *Subject) map[checker.Property]Expectation {
 func (s *Scenario) expectedOf(lock string) map[checker.Property]Expectation {
 	all := make(map[checker.Property]Expectation)
 	for _, p := range propertyNames() {
-		all[checker.Property(p)] = Expectation{Outcome: checker.Good, Because: s.Otherwise}
+		all[checker.Property(p)] = Expectation{Outcome: checker.OutcomeOK, Because: s.Otherwise}
 	}
 	for _, e := range s.Expect {
 		if !slices.Contains(e.Locks, lock) {
@@ -73,7 +73,7 @@ func (s *Scenario) expectedOf(lock string) map[checker.Property]Expectation {
 
 // Met says whether a verdict is the one that is expected.
 func (e Expectation) Met(v checker.Verdict) bool {
-	if e.OrBetter && v.Outcome == checker.Good {
+	if e.OrBetter && v.Outcome == checker.OutcomeOK {
 		return true
 	}
 	if e.unwatched && e.Class == checker.LeaseOutlived && v.Class == "" {

@@ -64,7 +64,7 @@ func kin(d *worker.Description) []relative {
 func (s *Scenario) expectedOfThirdParty(d *worker.Description) map[checker.Property]Expectation {
 	all := make(map[checker.Property]Expectation)
 	for _, p := range propertyNames() {
-		all[checker.Property(p)] = Expectation{Outcome: checker.Good, OrBetter: true,
+		all[checker.Property(p)] = Expectation{Outcome: checker.OutcomeOK, OrBetter: true,
 			Because: "What the lock promises can be kept under these faults: the reference lock keeps it."}
 	}
 	for _, r := range kin(d) {
@@ -73,7 +73,7 @@ func (s *Scenario) expectedOfThirdParty(d *worker.Description) map[checker.Prope
 			continue
 		}
 		for p, e := range of {
-			if e.Outcome != checker.Good && !(r.overlaps && p == checker.ResourceSafe && d.Claims.Fencing) {
+			if e.Outcome != checker.OutcomeOK && !(r.overlaps && p == checker.ResourceSafe && d.Claims.Fencing) {
 				e.Because = fmt.Sprintf("As %s, on which the scenario says: %s", cmp.Or(r.why, "a lock of its kind, such as "+r.lock), e.Because)
 				all[p] = worse(all[p], e)
 			}
@@ -102,7 +102,7 @@ func (s *Scenario) expectedOfThirdParty(d *worker.Description) map[checker.Prope
 func worse(a, b Expectation) Expectation {
 	b.OrBetter = true
 	switch {
-	case a.Outcome == checker.Good:
+	case a.Outcome == checker.OutcomeOK:
 		return b
 	case a.Class == checker.LeaseOutlived && b.Class != checker.LeaseOutlived:
 		return b

@@ -35,7 +35,7 @@ func TestEveryMutantIsCaught(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if e := s.Expected(scenarios.Named(m.Name))[k.property]; e.Outcome != checker.Good {
+			if e := s.Expected(scenarios.Named(m.Name))[k.property]; e.Outcome != checker.OutcomeOK {
 				t.Fatalf("%s expects %s to be %s: that proves nothing", s.Name, k.property, e.Outcome)
 			}
 			v, hash := verdicts(t, s, m.Name, 1)
@@ -65,7 +65,7 @@ func TestWhatCatchesAMutantLetsItsBasePass(t *testing.T) {
 		if seen[at] == nil {
 			seen[at], _ = verdicts(t, s, m.Of, 1)
 		}
-		if v := seen[at][k.property]; v.Outcome != checker.Good {
+		if v := seen[at][k.property]; v.Outcome != checker.OutcomeOK {
 			t.Errorf("%s, %s, with %s: %+v, want ok", m.Name, k.scenario, m.Of, v)
 		}
 	}

@@ -90,7 +90,7 @@ func (f *search) keeps(o Outcome) bool {
 		return false
 	}
 	for p, v := range o.Verdicts {
-		if v.Outcome != checker.Good && v.Outcome != f.first[p].Outcome {
+		if v.Outcome != checker.OutcomeOK && v.Outcome != f.first[p].Outcome {
 			return false
 		}
 	}

@@ -145,7 +145,7 @@ func shows(f func(c shrink.Candidate) bool) shrink.Player {
 	return func(_ context.Context, all []shrink.Candidate) ([]shrink.Outcome, error) {
 		outcomes := make([]shrink.Outcome, len(all))
 		for i, c := range all {
-			v := checker.Verdict{Outcome: checker.Good}
+			v := checker.Verdict{Outcome: checker.OutcomeOK}
 			if f(c) {
 				v.Outcome = checker.Violated
 			}

@@ -67,7 +67,7 @@ func Tell(s *scenarios.Scenario, f Finding, all []Played) *scenarios.Scenario {
 func notOK(verdicts map[checker.Property]checker.Verdict) map[string]string {
 	words := map[string]string{}
 	for p, v := range verdicts {
-		if v.Outcome != checker.Good {
+		if v.Outcome != checker.OutcomeOK {
 			words[string(p)] = cmp.Or(v.Class, string(v.Outcome))
 		}
 	}
@@ -95,7 +95,7 @@ func expectOf(group []Played) scenarios.Expect {
 	var reasons []string
 	for _, p := range checker.Properties() {
 		v := first.Verdicts[p.Name]
-		if reason := sentence(v.Reason); v.Outcome != checker.Good && v.Reason != "" && !slices.Contains(reasons, reason) {
+		if reason := sentence(v.Reason); v.Outcome != checker.OutcomeOK && v.Reason != "" && !slices.Contains(reasons, reason) {
 			reasons = append(reasons, reason)
 		}
 	}

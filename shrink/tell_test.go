@@ -17,7 +17,7 @@ type verdicts = map[checker.Property]checker.Verdict
 // What is told is a scenario, and expects of each lock what it showed.
 func TestTellExpectsWhatWasSeen(t *testing.T) {
 	s := load(t, "testdata/bloated-pause.yaml")
-	good := checker.Verdict{Outcome: checker.Good}
+	good := checker.Verdict{Outcome: checker.OutcomeOK}
 	over := checker.Verdict{Outcome: checker.Violated, Class: checker.LeaseOutlived, Reason: "client-2/1 came at 1 s: too early"}
 	lost := checker.Verdict{Outcome: checker.Violated, Reason: "1 update lost."}
 	told := shrink.Tell(s, shrink.Finding{Lock: "set-px-lua", Seed: 3, Target: shrink.Target{Property: checker.Exclusion}, Reason: over.Reason, From: "mine"}, []shrink.Played{

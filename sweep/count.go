@@ -27,7 +27,7 @@ func tally(v checker.Verdict, violated, unknown *int) {
 	switch v.Outcome {
 	case checker.Violated:
 		*violated++
-	case checker.Good:
+	case checker.OutcomeOK:
 	default:
 		*unknown++
 	}

@@ -192,7 +192,7 @@ func TestPlanErrors(t *testing.T) {
 // Unknown is neither ok nor violated, whatever it is unknown for.
 func TestUnknownIsCountedApart(t *testing.T) {
 	var c Count
-	good, bad, unknown := checker.Verdict{Outcome: checker.Good}, checker.Verdict{Outcome: checker.Violated}, checker.Verdict{Outcome: checker.Unknown}
+	good, bad, unknown := checker.Verdict{Outcome: checker.OutcomeOK}, checker.Verdict{Outcome: checker.Violated}, checker.Verdict{Outcome: checker.Unknown}
 	for _, v := range []map[checker.Property]checker.Verdict{
 		{checker.Exclusion: good, checker.ResourceSafe: good},
 		{checker.Exclusion: bad, checker.ResourceSafe: good},

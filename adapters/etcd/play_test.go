@@ -17,7 +17,7 @@ import (
 func TestPlayed(t *testing.T) {
 	subjects := map[string]*scenarios.Subject{}
 	for _, d := range locks() {
-		l, err := scenarios.NewGuest(d, nil)
+		l, err := scenarios.NewThirdParty(d, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +99,7 @@ func judged(t *testing.T, s *scenarios.Scenario, l *scenarios.Subject, violated 
 
 // What has no meaning on servers that are no Redis is not played, in words.
 func TestNotPlayed(t *testing.T) {
-	l, err := scenarios.NewGuest(locks()[0], nil)
+	l, err := scenarios.NewThirdParty(locks()[0], nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/checker/linear"
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/rundir"
 )
@@ -29,7 +30,7 @@ type checkFlags struct {
 	cutOff  bool
 }
 
-var judgeNames = []string{string(checker.BothJudges), string(checker.FastOnly), string(checker.PorcupineOnly)}
+var judgeNames = []string{string(linear.Both), string(linear.FastOnly), string(linear.PorcupineOnly)}
 
 func newCheckCmd() *cobra.Command {
 	var f checkFlags
@@ -111,7 +112,7 @@ func checkHistories(c *cobra.Command, args []string, f checkFlags) error {
 		if c.Context().Err() != nil && len(defects) == 0 {
 			return c.Context().Err()
 		}
-		var disagreement *checker.DisagreementError
+		var disagreement *linear.DisagreementError
 		if errors.As(err, &disagreement) {
 			printDisagreement(c.ErrOrStderr(), name, disagreement)
 			defects = append(defects, err)
@@ -175,13 +176,13 @@ func judgeWithBar(ctx context.Context, h *history.History, f checkFlags, stderr 
 	defer bar.done()
 	return unlessInterrupted(ctx, func() (checker.Report, error) {
 		return judgeHistory(h, checker.Options{
-			Budget: f.budget, Judges: checker.Judges(f.judges), Begin: func(checker.Property) { bar.step() },
+			Budget: f.budget, Judges: linear.Choice(f.judges), Begin: func(checker.Property) { bar.step() },
 		})
 	})
 }
 
 // printDisagreement shows the smallest history on which the judges disagree.
-func printDisagreement(w io.Writer, name string, e *checker.DisagreementError) {
+func printDisagreement(w io.Writer, name string, e *linear.DisagreementError) {
 	fmt.Fprintf(w, "%s: the judges disagree on these operations of lock %q:\n", name, e.Lock)
 	for _, line := range e.Listing {
 		fmt.Fprintf(w, "  %s\n", line)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/checker/linear"
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/rundir"
@@ -27,7 +28,7 @@ func followOne(c *cobra.Command, args []string, f checkFlags) error {
 	switch {
 	case f.picture != "" || len(args) != 1:
 		return usage("--follow takes one history at a time, and draws no picture")
-	case c.Flags().Changed("judge") && f.judges != string(checker.FastOnly):
+	case c.Flags().Changed("judge") && f.judges != string(linear.FastOnly):
 		return usage("only the fast judge can follow a run", "judge the whole history when the run is over")
 	case f.cutOff:
 		return usage("--follow reads a history that is still being written, --cut-off one that never will be")

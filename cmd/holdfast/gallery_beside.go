@@ -140,7 +140,7 @@ func inside(some, all explore.Coverage) bool {
 // mutant.
 func shows(original, mutant checker.Verdict) bool {
 	worse := mutant.Class == checker.ContractBroken && original.Class == checker.LeaseOutlived
-	return original.Outcome != checker.Good && !worse
+	return original.Outcome != checker.OutcomeOK && !worse
 }
 
 // drawnRun is what a drawn scenario has shown.

@@ -146,7 +146,7 @@ func (p *pass) judge() {
 			continue
 		}
 		for property, v := range a.Run.Verdicts {
-			if a.Run.Expected[property] != checker.Good {
+			if a.Run.Expected[property] != checker.OutcomeOK {
 				continue
 			}
 			switch v.Outcome {

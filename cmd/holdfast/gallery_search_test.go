@@ -64,7 +64,7 @@ func TestWhatAnOriginalShowsIsNoFind(t *testing.T) {
 		original, mutant checker.Verdict
 		shows            bool
 	}{
-		{"the original keeps its promise", checker.Verdict{Outcome: checker.Good}, broken, false},
+		{"the original keeps its promise", checker.Verdict{Outcome: checker.OutcomeOK}, broken, false},
 		{"both break the contract", broken, broken, true},
 		{"only the mutant breaks the contract", outlived, broken, false},
 		{"the mutant does better", broken, outlived, true},

@@ -15,15 +15,15 @@ func TestKindsOfSurprise(t *testing.T) {
 		class   string
 		kind    string
 	}{
-		{checker.Verdict{Outcome: checker.Good}, checker.Good, "", ""},
+		{checker.Verdict{Outcome: checker.OutcomeOK}, checker.OutcomeOK, "", ""},
 		{checker.Verdict{Outcome: checker.Violated}, checker.Violated, "", ""},
 		{checker.Verdict{Outcome: checker.Unknown}, checker.Unknown, "", ""},
 		{checker.Verdict{Outcome: checker.Violated, Class: checker.ContractBroken}, checker.Violated, "", ""},
-		{checker.Verdict{Outcome: checker.Violated}, checker.Good, "", falseAlarm},
+		{checker.Verdict{Outcome: checker.Violated}, checker.OutcomeOK, "", falseAlarm},
 		{checker.Verdict{Outcome: checker.Violated, Class: checker.ContractBroken}, checker.Violated, checker.LeaseOutlived, falseAlarm},
 		{checker.Verdict{Outcome: checker.Violated, Class: checker.LeaseOutlived}, checker.Violated, checker.ContractBroken, missed},
-		{checker.Verdict{Outcome: checker.Good}, checker.Violated, "", missed},
-		{checker.Verdict{Outcome: checker.Unknown}, checker.Good, "", unknown},
+		{checker.Verdict{Outcome: checker.OutcomeOK}, checker.Violated, "", missed},
+		{checker.Verdict{Outcome: checker.Unknown}, checker.OutcomeOK, "", unknown},
 		{checker.Verdict{Outcome: checker.Unknown}, checker.Violated, "", unknown},
 	} {
 		if got := kindOf(tt.verdict, tt.want, tt.class); got != tt.kind {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/checker/linear"
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -36,7 +37,7 @@ func Judge(r *reports.Run, s *scenarios.Scenario, l *scenarios.Subject, h *histo
 	judged, err := checker.Judge(h, checker.Options{})
 	r.Verdicts = judged.Verdicts
 	expect(r, s, l)
-	var disagreement *checker.DisagreementError
+	var disagreement *linear.DisagreementError
 	if err != nil && !errors.As(err, &disagreement) {
 		return fmt.Errorf("the recorded history is invalid: %w", err)
 	}
@@ -54,7 +55,7 @@ func expect(r *reports.Run, s *scenarios.Scenario, l *scenarios.Subject) {
 	for property, e := range s.Expected(l) {
 		v, judged := r.Verdicts[property]
 		if !judged {
-			if e.Outcome != checker.Good && !e.OrBetter { // an expectation of something the lock does not claim
+			if e.Outcome != checker.OutcomeOK && !e.OrBetter { // an expectation of something the lock does not claim
 				r.AsExpected = false
 				r.Failure = fmt.Sprintf("the scenario expects a verdict on %s, which %s does not claim", property, r.Lock)
 			}

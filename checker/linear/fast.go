@@ -1,0 +1,60 @@
+package linear
+
+import (
+	"slices"
+	"time"
+)
+
+// The fast judge answers the same question as porcupine, about the same
+// model, in steps. The first reads the holds off the replies, puts them in
+// the one order they can have and looks for what does not fit: near-linear,
+// and enough for most histories. When owners go on after operations of unknown
+// outcome, it looks at two histories that have none: one that is legal only if
+// the given one is, and one that is illegal only if the given one is. What
+// is then still open goes to a search over the open operations, which is exact
+// and has a budget.
+//
+// It decides or it says Unknown; it never guesses.
+
+func byFast(ops []Op, r Rules, budget time.Duration) Outcome {
+	return Fast(ops, r, budget).Outcome
+}
+
+// Fast is the fast judge.
+func Fast(ops []Op, r Rules, budget time.Duration) Ruling {
+	if v := byReplies(ops, r); v.Outcome != Unknown {
+		return v
+	}
+	return Search(ops, r, budget)
+}
+
+// byReplies is the near-linear part of the fast judge.
+func byReplies(ops []Op, r Rules) Ruling {
+	v := bySessions(ops, r)
+	if v.Outcome != Unknown || r.Loose {
+		return v
+	}
+	ops = sorted(ops)
+	undo := guess(ops, r)
+	likely := bySessions(ops, r)
+	undo()
+	if likely.Outcome == OutcomeOK {
+		return good()
+	}
+	if w := bySessions(certain(ops, r), r); w.Outcome == Violated {
+		return w
+	}
+	return v
+}
+
+// sorted is the operations by call: a copy, unless they are so already.
+func sorted(ops []Op) []Op {
+	for i := 1; i < len(ops); i++ {
+		if ops[i].Call < ops[i-1].Call {
+			ops = slices.Clone(ops)
+			slices.SortStableFunc(ops, byCall)
+			break
+		}
+	}
+	return ops
+}
