@@ -25,6 +25,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew; a commit that does so says why")
@@ -45,7 +46,7 @@ type golden struct {
 }
 
 // add plays a scenario, judges the history and notes both.
-func (g *golden) add(t *testing.T, s *scenarios.Scenario, l *scenarios.Subject, seed uint64, catalogue bool) {
+func (g *golden) add(t *testing.T, s *scenarios.Scenario, l *subject.Subject, seed uint64, catalogue bool) {
 	t.Helper()
 	id := fmt.Sprintf("%s %s %d", s.Name, l.Name(), seed)
 	p, err := scenarios.Play(s, l, seed, "golden")
@@ -90,8 +91,8 @@ func TestGolden(t *testing.T) {
 	debug.SetGCPercent(800)
 	var g golden
 	for _, s := range scenarios.Catalogue() {
-		for _, name := range scenarios.Locks() {
-			l, err := scenarios.FindSubject(name)
+		for _, name := range subject.Locks() {
+			l, err := subject.FindSubject(name)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -104,12 +105,12 @@ func TestGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	locks := scenarios.Locks()
+	locks := subject.Locks()
 	for seed := range uint64(explored + len(unsteady)) {
 		if slices.Contains(unsteady, seed) {
 			continue
 		}
-		l, err := scenarios.FindSubject(locks[seed%uint64(len(locks))])
+		l, err := subject.FindSubject(locks[seed%uint64(len(locks))])
 		if err != nil {
 			t.Fatal(err)
 		}

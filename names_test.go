@@ -26,9 +26,10 @@ var otherMeanings = []struct{ in, word, means string }{
 	{"sim/message.go", "reset", "how a connection ended"},
 	{"live/cluster.go", "failover", "a command of Redis"},
 	{"live/sentinel.go", "failover", "a command of Sentinel"},
-	{"live/worker/", "cancel", "a request of the worker protocol"},
-	{"live/worker/", "pause", "a check of the worker protocol"},
-	{"internal/testworker/", "cancel", "a request of the worker protocol"},
+	{"subject/adapter/", "cancel", "a request of the adapter protocol"},
+	{"live/conform/", "cancel", "a request of the adapter protocol"},
+	{"live/conform/", "pause", "a check of the adapter protocol"},
+	{"internal/testworker/", "cancel", "a request of the adapter protocol"},
 	{"scenarios/catalogue.go", "", "names of scenarios"},
 	{"scenarios/vary_catalogue.go", "", "names of scenarios"},
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/random"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 const (
@@ -25,7 +26,7 @@ const (
 // Draw returns a random scenario that applies to the lock, and its file. The
 // same arguments give the same scenario. Faults and phases of holes come more
 // often than others; none of them has to. An error is a defect of this package.
-func Draw(l *scenarios.Subject, seed uint64, v Vocabulary, holes []Cell) (*scenarios.Scenario, []byte, error) {
+func Draw(l *subject.Subject, seed uint64, v Vocabulary, holes []Cell) (*scenarios.Scenario, []byte, error) {
 	d := &draw{rng: random.Stream(seed, "explore"), lock: l, Vocabulary: v}
 	d.s = &scenarios.Scenario{
 		Name:      fmt.Sprintf("explored-%d", seed),
@@ -55,7 +56,7 @@ func Draw(l *scenarios.Subject, seed uint64, v Vocabulary, holes []Cell) (*scena
 type draw struct {
 	Vocabulary
 	rng  *rand.Rand
-	lock *scenarios.Subject
+	lock *subject.Subject
 	s    *scenarios.Scenario
 	top  faults.Topology // of s with the lock
 }

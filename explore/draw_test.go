@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/explore"
-	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
-func subject(t *testing.T, name string) *scenarios.Subject {
+func find(t *testing.T, name string) *subject.Subject {
 	t.Helper()
-	l, err := scenarios.FindSubject(name)
+	l, err := subject.FindSubject(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,8 +31,8 @@ func vocabulary(t *testing.T, survivable bool) explore.Vocabulary {
 func TestDrawIsAnOrdinaryScenario(t *testing.T) {
 	holes := explore.Coverage{}.Holes(explore.Names())
 	v := vocabulary(t, false)
-	for _, name := range scenarios.Locks() {
-		l := subject(t, name)
+	for _, name := range subject.Locks() {
+		l := find(t, name)
 		drawn := map[string]int{}
 		for seed := range uint64(500) {
 			s, src, err := explore.Draw(l, seed, v, holes)
@@ -60,7 +60,7 @@ func TestDrawIsAnOrdinaryScenario(t *testing.T) {
 
 // A survivable scenario must not have what the reference lock cannot survive.
 func TestDrawSurvivable(t *testing.T) {
-	l := subject(t, "reentrant")
+	l := find(t, "reentrant")
 	for seed := range uint64(500) {
 		s, src, err := explore.Draw(l, seed, vocabulary(t, true), nil)
 		if err != nil {

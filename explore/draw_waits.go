@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // notice is how long a waiter may take, whose lock is woken by messages, from
@@ -92,12 +93,12 @@ func (d *draw) allow() {
 
 // hears says whether the waiters of a lock are woken by messages: then the
 // catalogue has a scenario about that.
-func hears(l *scenarios.Subject) bool { return has(l, "woken-by-message") }
+func hears(l *subject.Subject) bool { return has(l, "woken-by-message") }
 
 // closes says whether a lock has something to close, in the same way.
-func closes(l *scenarios.Subject) bool { return has(l, "shutdown") }
+func closes(l *subject.Subject) bool { return has(l, "shutdown") }
 
-func has(l *scenarios.Subject, scenario string) bool {
+func has(l *subject.Subject, scenario string) bool {
 	s, err := scenarios.Find(scenario)
 	if err != nil {
 		return false

@@ -15,7 +15,7 @@ import (
 func play(t *testing.T, lock string, v explore.Vocabulary, runs uint64) explore.Results {
 	t.Helper()
 	logging.Disable()
-	l := subject(t, lock)
+	l := find(t, lock)
 	tally := explore.NewTally(explore.Results{Vocabulary: v})
 	for seed := range runs {
 		s, src, err := explore.Draw(l, seed, v, nil)

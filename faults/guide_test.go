@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 const wiped = `
@@ -33,7 +34,7 @@ func TestTheFaultOfTheGuidePlays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lock, err := scenarios.FindSubject("reentrant")
+	lock, err := subject.FindSubject("reentrant")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,11 +3,11 @@ package live
 import (
 	"fmt"
 
-	"github.com/holdfast-go/holdfast/live/worker"
+	"github.com/holdfast-go/holdfast/subject/adapter"
 )
 
 // Access is how one client process reaches the servers, over links of its own.
-type Access = worker.Access
+type Access = adapter.Access
 
 // Access is how a client reaches the servers.
 func (s *Servers) Access(client string) (Access, error) {

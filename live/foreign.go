@@ -8,7 +8,7 @@ import (
 
 // ForeignServers are servers that are no Redis: the lock under test brings
 // them along. They serve as one, "node-1" and its replicas, of which one leads
-// as a primary does. docs/worker-protocol.md has what each is told and asked.
+// as a primary does. docs/adapter-protocol.md has what each is told and asked.
 type ForeignServers struct {
 	// Command starts a server. The path of the program is absolute.
 	Command []string

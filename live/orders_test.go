@@ -13,7 +13,7 @@ import (
 
 // Whoever brings servers along has nothing but the page.
 func TestOrdersDocs(t *testing.T) {
-	b, err := os.ReadFile("../docs/worker-protocol.md")
+	b, err := os.ReadFile("../docs/adapter-protocol.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
-	"github.com/holdfast-go/holdfast/live/worker"
+	"github.com/holdfast-go/holdfast/subject/adapter"
 )
 
 // Process is a client process: an OS process that speaks the protocol of
@@ -21,7 +21,7 @@ import (
 // and the kernel kills it when the harness dies.
 type Process struct {
 	*faults.Process
-	conversation *worker.Conversation
+	conversation *adapter.Conversation
 	cmd          *exec.Cmd
 	stderr       tail
 	done         chan struct{} // closed when it has ended
@@ -121,7 +121,7 @@ func startProcess(client, dir string, argv, env []string) (*Process, error) {
 	if err = errors.Join(err, stdout.Close()); err != nil {
 		return nil, errors.Join(err, in.Close(), out.Close())
 	}
-	p.conversation = worker.New(client, in, out)
+	p.conversation = adapter.New(client, in, out)
 	pidErr := writePid(dir, p.cmd.Process.Pid)
 	go p.watch()
 	if pidErr != nil && !errors.Is(pidErr, os.ErrProcessDone) { // one that ended at once is told of by Ended
@@ -152,7 +152,7 @@ func (p *Process) watch() {
 	status := p.wait()
 	close(exited)
 	within(grace, p.conversation.Ended()) // what it said last is being read
-	p.conversation.End(errors.Join(worker.ErrEnded, status))
+	p.conversation.End(errors.Join(adapter.ErrEnded, status))
 	p.mu.Lock()
 	if !p.wanted {
 		p.err = &ProcessError{Process: p.Name(), Stderr: p.Stderr(), Err: p.cause(status)}
@@ -164,14 +164,14 @@ func (p *Process) watch() {
 // cause is why a process that was not told to end did: what it said wrong, or
 // how it exited.
 func (p *Process) cause(status error) error {
-	var wrong *worker.ProtocolError
+	var wrong *adapter.ProtocolError
 	switch err := p.conversation.Err(); {
 	case errors.As(err, &wrong):
 		return wrong
 	case status != nil:
-		return fmt.Errorf("%w: %w", worker.ErrEnded, status)
+		return fmt.Errorf("%w: %w", adapter.ErrEnded, status)
 	default:
-		return fmt.Errorf("%w: exit status 0", worker.ErrEnded)
+		return fmt.Errorf("%w: exit status 0", adapter.ErrEnded)
 	}
 }
 
@@ -201,7 +201,7 @@ func (p *Process) signal(sig syscall.Signal) error {
 }
 
 // Conversation is what the harness talks to the process with.
-func (p *Process) Conversation() *worker.Conversation { return p.conversation }
+func (p *Process) Conversation() *adapter.Conversation { return p.conversation }
 
 // Pause stops the process. When it returns, the gate is closed and no thread
 // of the process and its children runs. When that cannot be had, the process

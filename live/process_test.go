@@ -14,8 +14,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/faults"
-	"github.com/holdfast-go/holdfast/live/worker"
 	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/subject/adapter"
 )
 
 // workerRole makes the test binary a client process with the reference lock,
@@ -35,7 +35,7 @@ func playClient(how string) int {
 		fmt.Fprintln(os.Stderr, strings.Repeat("words\n", 30000)+"panic: out of luck")
 		return 3
 	}
-	err := worker.Serve(context.Background(), os.Stdin, os.Stdout, worker.Program{Open: func(h worker.Hello) (worker.Lock, error) {
+	err := adapter.Serve(context.Background(), os.Stdin, os.Stdout, adapter.Program{Open: func(h adapter.Hello) (adapter.Lock, error) {
 		rdb := h.Redis.Client(1)
 		c, err := lock.New(rdb, lock.WithID(h.Process), lock.WithWatchdogTimeout(time.Duration(h.LeaseNS)))
 		return reference{c, rdb, h.Process}, err
@@ -76,7 +76,7 @@ func openWorker(t *testing.T, s *Servers, client string, lease time.Duration) *P
 	p := startWorker(t, s, client, "reference")
 	a, err := s.Access(client)
 	check(t, err)
-	_, err = p.Conversation().Hello(shortly(t), worker.Hello{Process: client, Lock: "reentrant", LeaseNS: lease.Nanoseconds(), Redis: a})
+	_, err = p.Conversation().Hello(shortly(t), adapter.Hello{Process: client, Lock: "reentrant", LeaseNS: lease.Nanoseconds(), Redis: a})
 	check(t, err)
 	return p
 }
@@ -197,7 +197,7 @@ func TestKilledProcess(t *testing.T) {
 	check(t, waiter.Pause())
 	check(t, waiter.Kill())
 	check(t, waiter.Kill())
-	if err := <-got; !errors.Is(err, worker.ErrEnded) || !errors.Is(err, lock.ErrUnknown) {
+	if err := <-got; !errors.Is(err, adapter.ErrEnded) || !errors.Is(err, lock.ErrUnknown) {
 		t.Errorf("the operation under way: %v", err)
 	}
 	if err := waiter.Wait(shortly(t)); err != nil || !waiter.Crashed() || waiter.Gate() {
@@ -212,7 +212,7 @@ func TestKilledProcess(t *testing.T) {
 func TestProcessThatDies(t *testing.T) {
 	t.Parallel()
 	p := startWorker(t, bare(t), "client-1", "dies")
-	if _, err := p.Conversation().Hello(shortly(t), worker.Hello{}); !errors.Is(err, worker.ErrEnded) {
+	if _, err := p.Conversation().Hello(shortly(t), adapter.Hello{}); !errors.Is(err, adapter.ErrEnded) {
 		t.Errorf("hello: %v", err)
 	}
 	var died *ProcessError
@@ -231,7 +231,7 @@ func TestProcessThatDies(t *testing.T) {
 func TestProcessThatTalksNonsense(t *testing.T) {
 	t.Parallel()
 	p := startWorker(t, bare(t), "client-1", "greets")
-	var wrong *worker.ProtocolError
+	var wrong *adapter.ProtocolError
 	if err := p.Wait(shortly(t)); !errors.As(err, &wrong) || wrong.Line != "hello" {
 		t.Errorf("got %v", err)
 	}
@@ -240,7 +240,7 @@ func TestProcessThatTalksNonsense(t *testing.T) {
 func TestProcessThatClosesItsOutput(t *testing.T) {
 	t.Parallel()
 	p := startWorker(t, bare(t), "client-1", "deaf")
-	if err := p.Wait(shortly(t)); !errors.Is(err, worker.ErrEnded) {
+	if err := p.Wait(shortly(t)); !errors.Is(err, adapter.ErrEnded) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/internal/random"
-	"github.com/holdfast-go/holdfast/live/worker"
-	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/subject/adapter"
 )
 
 // Client is one client process: what a lock in it has to work with.
@@ -31,13 +31,13 @@ type Client struct {
 	Addrs []string
 	Dial  func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Access is how to reach real servers; nil in virtual time.
-	Access *worker.Access
+	Access *adapter.Access
 
 	seed  uint64
 	scale float64
 }
 
-func newClient(e scenarios.Environment) *Client {
+func newClient(e subject.Environment) *Client {
 	return &Client{
 		ID: e.Process, Redis: e.Clients[0], Primaries: e.Clients, Lease: e.Lease, Poll: e.Poll, Addrs: e.Addrs, Dial: e.Dial,
 		seed: e.Seed, scale: e.Scale,

@@ -28,9 +28,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/holdfast-go/holdfast/live/worker"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // Lock is a lock under test. New or Open is required.
@@ -93,13 +93,13 @@ type Session interface {
 }
 
 // description is what the lock says of itself.
-func (l Lock) description() worker.Description {
-	d := worker.Description{
-		Name: l.Name, Summary: l.Summary, Version: l.Version, Claims: worker.Claims(l.Claims), RenewEvery: l.RenewEvery, HandoffNS: int64(l.Handoff),
+func (l Lock) description() subject.Description {
+	d := subject.Description{
+		Name: l.Name, Summary: l.Summary, Version: l.Version, Claims: subject.Claims(l.Claims), RenewEvery: l.RenewEvery, HandoffNS: int64(l.Handoff),
 		Primaries: l.Primaries, Quorum: l.Quorum, Key: l.Key, Keeps: l.Keeps, Reaches: l.Reaches,
 	}
 	for _, k := range l.Known {
-		d.Known = append(d.Known, worker.Known(k))
+		d.Known = append(d.Known, subject.Known(k))
 	}
 	if d.Name == "" {
 		d.Name = "mine"
@@ -111,22 +111,22 @@ func (l Lock) description() worker.Description {
 }
 
 // subject is the lock as scenarios play it.
-func (l Lock) subject() (*scenarios.Subject, error) {
+func (l Lock) subject() (*subject.Subject, error) {
 	if (l.New == nil) == (l.Open == nil) {
 		return nil, fmt.Errorf("the lock %q needs New or Open, and not both", l.description().Name)
 	}
 	if err := scenarios.CheckKnown(l.description()); err != nil {
 		return nil, err
 	}
-	return scenarios.NewThirdParty(l.description(), l.open)
+	return subject.NewThirdParty(l.description(), l.open)
 }
 
 // open opens the lock in a client process.
-func (l Lock) open(e scenarios.Environment) (scenarios.Session, error) {
+func (l Lock) open(e subject.Environment) (subject.Session, error) {
 	return l.openIn(newClient(e))
 }
 
-func (l Lock) openIn(c *Client) (scenarios.Session, error) {
+func (l Lock) openIn(c *Client) (subject.Session, error) {
 	if l.New != nil {
 		return session{fresh{l.New, c}, &l, c}, nil
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // What a run of the tests can be told from outside.
@@ -93,7 +94,7 @@ func (r *runner) notPlayed() string {
 
 // runner plays one lock, and keeps what comes of it.
 type runner struct {
-	subject *scenarios.Subject
+	subject *subject.Subject
 	version string // of the lock
 	options options
 	dir     rundir.Dir

@@ -11,34 +11,35 @@ import (
 
 	"github.com/redis/go-redis/v9/logging"
 
-	"github.com/holdfast-go/holdfast/live/worker"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/subject/adapter"
 )
 
 // Serve makes of this process a client of the live world that has these locks:
-// it speaks the protocol of docs/worker-protocol.md on in and out, the
+// it speaks the protocol of docs/adapter-protocol.md on in and out, the
 // process's standard input and output, to which nothing else may write. It
 // returns nil when it is told to stop. Build such a program, and give it to
 // holdfast run --world live --adapter.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, locks ...Lock) error {
 	logging.Disable()
-	p := worker.Program{Open: func(h worker.Hello) (worker.Lock, error) { return openFor(h, locks) }}
+	p := adapter.Program{Open: func(h adapter.Hello) (adapter.Lock, error) { return openFor(h, locks) }}
 	for _, l := range locks {
 		if _, err := l.subject(); err != nil {
 			return err
 		}
 		p.Locks = append(p.Locks, l.description())
 	}
-	return worker.Serve(ctx, in, out, p)
+	return adapter.Serve(ctx, in, out, p)
 }
 
 // openFor opens the lock that a hello names over connections of its own.
-func openFor(h worker.Hello, locks []Lock) (worker.Lock, error) {
+func openFor(h adapter.Hello, locks []Lock) (adapter.Lock, error) {
 	i := slices.IndexFunc(locks, func(l Lock) bool { return l.description().Name == h.Lock })
 	if i < 0 {
 		return nil, fmt.Errorf("there is no lock %q here, only %s", h.Lock, strings.Join(names(locks), ", "))
 	}
-	e := scenarios.Environment{
+	e := subject.Environment{
 		Process: h.Process, Seed: h.Seed, Lease: time.Duration(h.LeaseNS), Poll: time.Duration(h.PollNS), Replicas: h.Replicas,
 		Scale: cmp.Or(h.Redis.TimeScale, 1), Dial: h.Redis.Dial,
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // badLock is a lock under test that misbehaves as its functions say.
@@ -57,14 +57,12 @@ otherwise: because
 		{"returns an error of its own", func(context.Context) error { return errors.New("full moon") }, checker.Errors, "full moon"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			old := subjects
-			defer func() { subjects = old }()
-			subjects = append(subjects[:len(subjects):len(subjects)], &Subject{
-				name: "bad", groups: 1, keeps: keepsNothing,
-				claims: func(s Setting) history.Claims { return textbookClaims(s, false) },
-				open:   func(Environment) (Session, error) { return badSession{badLock{tt.acquire}}, nil },
-			})
-			p, err := Play(s, Named("bad"), 1, "test")
+			bad, err := subject.NewThirdParty(subject.Description{Name: "bad", Claims: subject.Claims{Waits: true}, HandoffNS: int64(100 * time.Millisecond)},
+				func(subject.Environment) (subject.Session, error) { return badSession{badLock{tt.acquire}}, nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := Play(s, bad, 1, "test")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // fiveTimesTen is the workload that speed is measured with: five clients that
@@ -42,7 +43,7 @@ func BenchmarkSpeed(b *testing.B) {
 		seed := uint64(0)
 		for b.Loop() {
 			seed++
-			p, err := scenarios.Play(s, scenarios.Named("reentrant"), seed, "bench")
+			p, err := scenarios.Play(s, subject.MustFind("reentrant"), seed, "bench")
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -57,7 +58,7 @@ func BenchmarkSpeed(b *testing.B) {
 		b.ReportMetric(0, "ns/op")
 	})
 	b.Run("explored", func(b *testing.B) {
-		l := scenarios.Named("reentrant")
+		l := subject.MustFind("reentrant")
 		v, err := explore.NewVocabulary(nil, nil, false)
 		if err != nil {
 			b.Fatal(err)

@@ -4,12 +4,12 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/live"
-	"github.com/holdfast-go/holdfast/live/worker"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // Carried says whether servers of a backend can carry the scenario for a lock
 // that it applies to, on this machine, and else why not. It starts nothing.
-func (s *Scenario) Carried(l *Subject, b live.Backend) (ok bool, reason string) {
+func (s *Scenario) Carried(l *subject.Subject, b live.Backend) (ok bool, reason string) {
 	if b.Own != nil {
 		return s.carriedBy(b.Own, l)
 	}
@@ -17,8 +17,8 @@ func (s *Scenario) Carried(l *Subject, b live.Backend) (ok bool, reason string) 
 		return s.carriedByForeign()
 	}
 	n := s.needs(l)
-	if g := l.thirdParty; g != nil {
-		if n.sentinels && !g.CanReach(worker.ThroughSentinels) {
+	if g := l.ThirdParty; g != nil {
+		if n.sentinels && !g.CanReach(subject.ThroughSentinels) {
 			return false, "its client does not ask Sentinels"
 		}
 	}

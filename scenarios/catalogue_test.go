@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 func TestCatalogueIsWhole(t *testing.T) {
@@ -63,8 +64,8 @@ func clientName(i int) string { return "client-" + string(rune('1'+i)) }
 func TestCatalogueExpectsNothingInVain(t *testing.T) {
 	for _, s := range scenarios.Catalogue() {
 		played := 0
-		for _, lock := range scenarios.Locks() {
-			if ok, reason := s.Applies(scenarios.Named(lock)); ok {
+		for _, lock := range subject.Locks() {
+			if ok, reason := s.Applies(subject.MustFind(lock)); ok {
 				played++
 			} else if reason == "" {
 				t.Errorf("%s leaves out %s without a reason", s.Name, lock)
@@ -75,7 +76,7 @@ func TestCatalogueExpectsNothingInVain(t *testing.T) {
 		}
 		for _, e := range s.Expect {
 			for _, lock := range e.Locks {
-				if ok, reason := s.Applies(scenarios.Named(lock)); !ok {
+				if ok, reason := s.Applies(subject.MustFind(lock)); !ok {
 					t.Errorf("%s expects something of %s: %s", s.Name, lock, reason)
 				}
 			}
@@ -102,7 +103,7 @@ func TestExpected(t *testing.T) {
 		{"fenced", checker.ResourceSafe, checker.OutcomeOK, ""},
 		{"setnx", checker.Exclusion, checker.OutcomeOK, ""},
 	} {
-		all := s.Expected(scenarios.Named(tt.lock))
+		all := s.Expected(subject.MustFind(tt.lock))
 		if len(all) != len(checker.Properties()) {
 			t.Errorf("%s: %d expectations, want one for each property", tt.lock, len(all))
 		}
@@ -136,8 +137,8 @@ func TestCatalogueShowsWhatItIsKnownFor(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, lock := range scenarios.Locks() {
-			if ok, _ := s.Applies(scenarios.Named(lock)); ok && s.Expected(scenarios.Named(lock))[tt.property].Outcome == checker.Violated {
+		for _, lock := range subject.Locks() {
+			if ok, _ := s.Applies(subject.MustFind(lock)); ok && s.Expected(subject.MustFind(lock))[tt.property].Outcome == checker.Violated {
 				got = append(got, lock)
 			}
 		}
@@ -153,10 +154,10 @@ func TestAppliesAsksTheFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ok, reason := s.Applies(scenarios.Named("multi")); !ok {
+	if ok, reason := s.Applies(subject.MustFind("multi")); !ok {
 		t.Errorf("multi, which has node-2: %s", reason)
 	}
-	if ok, reason := s.Applies(scenarios.Named("reentrant")); ok || !strings.Contains(reason, "node-2") {
+	if ok, reason := s.Applies(subject.MustFind("reentrant")); ok || !strings.Contains(reason, "node-2") {
 		t.Errorf("reentrant, which has no node-2: %t, %q", ok, reason)
 	}
 }

@@ -8,12 +8,12 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/live"
-	"github.com/holdfast-go/holdfast/live/worker"
+	"github.com/holdfast-go/holdfast/subject/adapter"
 )
 
 // greet says hello to a client process. An error says what the process did
 // instead of opening the lock.
-func (l *liveRun) greet(ctx context.Context, p *live.Process, h worker.Hello) error {
+func (l *liveRun) greet(ctx context.Context, p *live.Process, h adapter.Hello) error {
 	limit := cmp.Or(l.opts.Greeting, setupLimit)
 	greeting, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

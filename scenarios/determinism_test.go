@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // hashesEnv makes the test binary play the catalogue and print the hashes,
@@ -54,11 +55,11 @@ func asWorker(t *testing.T) {
 // printHashes plays every scenario against every lock once.
 func printHashes(w io.Writer) error {
 	for _, s := range scenarios.Catalogue() {
-		for _, l := range scenarios.Locks() {
-			if ok, _ := s.Applies(scenarios.Named(l)); !ok {
+		for _, l := range subject.Locks() {
+			if ok, _ := s.Applies(subject.MustFind(l)); !ok {
 				continue
 			}
-			p, err := scenarios.Play(s, scenarios.Named(l), 7, "test")
+			p, err := scenarios.Play(s, subject.MustFind(l), 7, "test")
 			if err != nil {
 				return err
 			}
@@ -101,7 +102,7 @@ func TestTheSameSeedGivesTheSameHistoryInAnyProcess(t *testing.T) {
 		// Locks that ask several servers at once may have go-redis draw two
 		// back-offs at one instant: in whose order is up to the scheduler,
 		// unless there is one thread, as in the workers of holdfast.
-		if as.Text() != cs.Text() || as.Text() != bs.Text() && scenarios.Named(f[1]).Groups() == 1 {
+		if as.Text() != cs.Text() || as.Text() != bs.Text() && subject.MustFind(f[1]).Groups == 1 {
 			t.Errorf("%s with %s: one process gave another history than the other", f[0], f[1])
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // Expectation is the verdict that a scenario argues for.
@@ -43,9 +44,9 @@ func verdictsOf(p checker.Property) []string {
 // Whether the lock claims them is not asked here. Of a mutant it expects what
 // it does of the lock that the mutant is a variant of. Of a guest it expects
 // no more than of the built-in locks of its kind, see [NewThirdParty].
-func (s *Scenario) Expected(l *Subject) map[checker.Property]Expectation {
-	if l.thirdParty != nil {
-		return s.expectedOfThirdParty(l.thirdParty)
+func (s *Scenario) Expected(l *subject.Subject) map[checker.Property]Expectation {
+	if l.ThirdParty != nil {
+		return s.expectedOfThirdParty(l.ThirdParty)
 	}
 	return s.expectedOf(standIn(l))
 }
@@ -88,7 +89,7 @@ func (e Expectation) Met(v checker.Verdict) bool {
 // Applies says whether the scenario is played with a lock, and if not, why: it
 // is not about that lock, the lock cannot do what the workload asks, or a fault
 // finds nothing to strike in the lock's world.
-func (s *Scenario) Applies(l *Subject) (ok bool, reason string) {
+func (s *Scenario) Applies(l *subject.Subject) (ok bool, reason string) {
 	if ok, reason := s.suits(l); !ok {
 		return false, reason
 	}
@@ -99,25 +100,25 @@ func (s *Scenario) Applies(l *Subject) (ok bool, reason string) {
 }
 
 // check is Applies for who is about to play the lock.
-func (s *Scenario) check(l *Subject) error {
+func (s *Scenario) check(l *subject.Subject) error {
 	if ok, reason := s.Applies(l); !ok {
-		return fmt.Errorf("scenario %s does not apply to %s: %s", s.Name, l.name, reason)
+		return fmt.Errorf("scenario %s does not apply to %s: %s", s.Name, l.Name(), reason)
 	}
 	return nil
 }
 
 // standIn is the built-in lock that Only, Except and Expect mean by a lock: the
 // lock itself, the one that it is a variant of, or one of its kind.
-func standIn(l *Subject) string {
-	if l.thirdParty != nil {
-		return kin(l.thirdParty)[0].lock
+func standIn(l *subject.Subject) string {
+	if l.ThirdParty != nil {
+		return kin(l.ThirdParty)[0].lock
 	}
-	return cmp.Or(l.like, l.name)
+	return cmp.Or(l.Like, l.Name())
 }
 
 // suits is Applies before the faults are looked at.
-func (s *Scenario) suits(l *Subject) (ok bool, reason string) {
-	if ok, reason := s.selects(standIn(l)); !ok && !(l.thirdParty != nil && l.open != nil && s.aboutCommands()) {
+func (s *Scenario) suits(l *subject.Subject) (ok bool, reason string) {
+	if ok, reason := s.selects(standIn(l)); !ok && !(l.ThirdParty != nil && l.Open != nil && s.aboutCommands()) {
 		return false, reason
 	}
 	return s.canDo(l)

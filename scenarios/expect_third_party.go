@@ -6,12 +6,12 @@ import (
 	"slices"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/live/worker"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // CheckKnown says what is wrong with the violations that a third-party lock is
 // known for: an unknown scenario or an unknown property.
-func CheckKnown(d worker.Description) error {
+func CheckKnown(d subject.Description) error {
 	for _, k := range d.Known {
 		if !slices.Contains(Names(), k.Scenario) {
 			return fmt.Errorf("%s is known for something in an unknown scenario, %q: %s", d.Name, k.Scenario, didYouMean(k.Scenario, Names()))
@@ -34,7 +34,7 @@ type relative struct {
 
 // kin are the built-in locks whose violations are held to be those of a kind,
 // the one that is most like the guest first.
-func kin(d *worker.Description) []relative {
+func kin(d *subject.Description) []relative {
 	var all []relative
 	switch c := d.Claims; {
 	case d.Groups() > 1 && d.Needs() == d.Groups():
@@ -61,7 +61,7 @@ func kin(d *worker.Description) []relative {
 // expectedOfThirdParty is what the scenario expects of a third-party lock: what it
 // expects of the built-in locks of its kind, or better. The scenario excuses what
 // a lock of that kind cannot avoid, and what the lock is known for.
-func (s *Scenario) expectedOfThirdParty(d *worker.Description) map[checker.Property]Expectation {
+func (s *Scenario) expectedOfThirdParty(d *subject.Description) map[checker.Property]Expectation {
 	all := make(map[checker.Property]Expectation)
 	for _, p := range propertyNames() {
 		all[checker.Property(p)] = Expectation{Outcome: checker.OutcomeOK, OrBetter: true,

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/holdfast-go/holdfast/faults"
-	"github.com/holdfast-go/holdfast/live/worker"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // carriedByForeign says whether servers that a lock brings along can carry the
@@ -25,7 +25,7 @@ func (s *Scenario) carriedByForeign() (ok bool, reason string) {
 }
 
 // placeForeign makes a topology that of the servers that a lock brings along.
-func placeForeign(t faults.Topology, own *worker.OwnServers) faults.Topology {
+func placeForeign(t faults.Topology, own *subject.OwnServers) faults.Topology {
 	t.Groups, t.Replicas = 1, own.Members-1
 	return t
 }

@@ -4,14 +4,15 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/lock/gallery"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/subject/gallery"
 )
 
 // verdicts plays and judges a run.
 func verdicts(t *testing.T, s *scenarios.Scenario, lock string, seed uint64) (map[checker.Property]checker.Verdict, string) {
 	t.Helper()
-	p, err := scenarios.Play(s, scenarios.Named(lock), seed, "test")
+	p, err := scenarios.Play(s, subject.MustFind(lock), seed, "test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +26,7 @@ func verdicts(t *testing.T, s *scenarios.Scenario, lock string, seed uint64) (ma
 // A judge or a scenario that has become too weak lets one of these through.
 func TestEveryMutantIsCaught(t *testing.T) {
 	asWorker(t)
-	for _, m := range scenarios.Mutants() {
+	for _, m := range subject.Mutants() {
 		t.Run(m.Name, func(t *testing.T) {
 			k, ok := kills[m.Name]
 			if !ok {
@@ -35,7 +36,7 @@ func TestEveryMutantIsCaught(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if e := s.Expected(scenarios.Named(m.Name))[k.property]; e.Outcome != checker.OutcomeOK {
+			if e := s.Expected(subject.MustFind(m.Name))[k.property]; e.Outcome != checker.OutcomeOK {
 				t.Fatalf("%s expects %s to be %s: that proves nothing", s.Name, k.property, e.Outcome)
 			}
 			v, hash := verdicts(t, s, m.Name, 1)
@@ -55,7 +56,7 @@ func TestWhatCatchesAMutantLetsItsBasePass(t *testing.T) {
 	asWorker(t)
 	type cell struct{ scenario, lock string }
 	seen := map[cell]map[checker.Property]checker.Verdict{}
-	for _, m := range scenarios.Mutants() {
+	for _, m := range subject.Mutants() {
 		k := kills[m.Name]
 		s, err := scenarios.Find(k.scenario)
 		if err != nil {
@@ -73,7 +74,7 @@ func TestWhatCatchesAMutantLetsItsBasePass(t *testing.T) {
 
 func TestTheGalleryCoversAllCausesAndProperties(t *testing.T) {
 	causes, properties := map[int]int{}, map[checker.Property]int{}
-	for _, m := range scenarios.Mutants() {
+	for _, m := range subject.Mutants() {
 		causes[m.Class]++
 		properties[kills[m.Name].property]++
 	}
@@ -87,7 +88,7 @@ func TestTheGalleryCoversAllCausesAndProperties(t *testing.T) {
 			t.Errorf("no mutant is caught by %s", p.Name)
 		}
 	}
-	if n := len(scenarios.Mutants()); n < 45 || n != len(kills) {
+	if n := len(subject.Mutants()); n < 45 || n != len(kills) {
 		t.Errorf("%d mutants, %d of them known to be caught", n, len(kills))
 	}
 }
@@ -97,7 +98,7 @@ func TestFairQueueIsRight(t *testing.T) {
 	asWorker(t)
 	played := 0
 	for _, s := range scenarios.Catalogue() {
-		if ok, _ := s.Applies(scenarios.Named(gallery.FairQueue)); !ok {
+		if ok, _ := s.Applies(subject.MustFind(gallery.FairQueue)); !ok {
 			continue
 		}
 		played++
@@ -105,7 +106,7 @@ func TestFairQueueIsRight(t *testing.T) {
 		if _, judged := v[checker.Fairness]; !judged {
 			t.Fatalf("%s: fairness is not judged", s.Name)
 		}
-		for property, e := range s.Expected(scenarios.Named(gallery.FairQueue)) {
+		for property, e := range s.Expected(subject.MustFind(gallery.FairQueue)) {
 			if got, judged := v[property]; judged && (got.Outcome != e.Outcome || e.Class != "" && got.Class != e.Class) {
 				t.Errorf("%s: %s is %+v, want %s", s.Name, property, got, e.Outcome)
 			}
@@ -117,21 +118,21 @@ func TestFairQueueIsRight(t *testing.T) {
 }
 
 func TestMutantsAreExpectedToBeTheirBase(t *testing.T) {
-	locks := scenarios.Locks()
-	for _, m := range scenarios.Mutants() {
+	locks := subject.Locks()
+	for _, m := range subject.Mutants() {
 		for _, l := range locks {
 			if m.Name == l {
 				t.Errorf("%s is the name of a built-in lock", m.Name)
 			}
 		}
 		for _, s := range scenarios.Catalogue() {
-			of, reason := s.Applies(scenarios.Named(m.Of))
-			if ok, why := s.Applies(scenarios.Named(m.Name)); ok != of || why != reason {
+			of, reason := s.Applies(subject.MustFind(m.Of))
+			if ok, why := s.Applies(subject.MustFind(m.Name)); ok != of || why != reason {
 				t.Errorf("%s applies to %s: %t %q, to %s: %t %q", s.Name, m.Name, ok, why, m.Of, of, reason)
 			}
 		}
-		if scenarios.Named(m.Name).Summary() != m.Mistake || scenarios.Named(m.Name).Groups() != scenarios.Named(m.Of).Groups() {
-			t.Errorf("%s: %q on %d servers", m.Name, scenarios.Named(m.Name).Summary(), scenarios.Named(m.Name).Groups())
+		if subject.MustFind(m.Name).Summary() != m.Mistake || subject.MustFind(m.Name).Groups != subject.MustFind(m.Of).Groups {
+			t.Errorf("%s: %q on %d servers", m.Name, subject.MustFind(m.Name).Summary(), subject.MustFind(m.Name).Groups)
 		}
 	}
 }

@@ -17,7 +17,7 @@ const farewell = 10 * time.Second
 // once more, should it go on.
 func (l *liveRun) rest(ctx context.Context) {
 	longest := time.Now().Add(longestLease(l.clients)*3/2 + l.scenario.pace(5*time.Second))
-	once := time.Duration(l.subject.claims(l.scenario.setting()).RenewEvery)
+	once := time.Duration(l.subject.Claims(l.scenario.setting()).RenewEvery)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for begin := time.Now(); ctx.Err() == nil; <-tick.C {
@@ -46,7 +46,7 @@ func (l *liveRun) remaining(ctx context.Context) ([]string, error) {
 	var left []string
 	for _, k := range keys {
 		ends := k.Name != l.subject.Key(name) && k.TTL > 0 && k.TTL <= bookkeeping
-		if !ends && !l.subject.keeps(name, k.Name) {
+		if !ends && !l.subject.Keeps(name, k.Name) {
 			left = append(left, k.Node+" "+k.Name)
 		}
 	}

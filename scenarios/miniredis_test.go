@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/live"
 	"github.com/holdfast-go/holdfast/live/mini"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // Words that make the test binary a client process or a server.
@@ -63,7 +64,7 @@ func TestOnMiniredisVerdictsAreAsExpected(t *testing.T) {
 			t.Run(scenario+"/"+lock, func(t *testing.T) {
 				s := find(t, scenario)
 				judged := playPatiently(t, s, lock, scenarios.Live{
-					Backend: b, Dir: t.TempDir(), Workers: []scenarios.Worker{{Lock: lock, Command: []string{exe, clientRole}}}, Scale: s.Pace(scenarios.Named(lock)),
+					Backend: b, Dir: t.TempDir(), Workers: []scenarios.Worker{{Lock: lock, Command: []string{exe, clientRole}}}, Scale: s.Pace(subject.MustFind(lock)),
 				})
 				for _, wrong := range surprises(s, lock, judged) {
 					t.Error(wrong)
@@ -79,7 +80,7 @@ func TestOnMiniredisVerdictsAreAsExpected(t *testing.T) {
 // surprises are the verdicts that are not as expected.
 func surprises(s *scenarios.Scenario, lock string, judged map[checker.Property]checker.Verdict) []string {
 	var all []string
-	for property, want := range s.Expected(scenarios.Named(lock)) {
+	for property, want := range s.Expected(subject.MustFind(lock)) {
 		if v, ok := judged[property]; ok && !want.Met(v) {
 			all = append(all, fmt.Sprintf("%s is %s %s (%s), expected %s %s", property, v.Outcome, v.Class, v.Reason, want.Outcome, want.Class))
 		}
@@ -94,7 +95,7 @@ func playPatiently(t *testing.T, s *scenarios.Scenario, lock string, o scenarios
 	t.Helper()
 	const tries = 20
 	for n := range tries {
-		p, err := scenarios.PlayLive(t.Context(), s, scenarios.Named(lock), 1, "test", o)
+		p, err := scenarios.PlayLive(t.Context(), s, subject.MustFind(lock), 1, "test", o)
 		var slow *scenarios.SlowMachineError
 		var setup *scenarios.SetupError
 		if errors.As(err, &slow) || errors.As(err, &setup) && n < 3 {
@@ -147,7 +148,7 @@ func TestWhatAMachineCannotCarryIsSaidBeforehand(t *testing.T) {
 		{"clock-drift", "reentrant", redis, "servers' clocks need a C compiler, and none of cc, gcc, clang is on the PATH"},
 		{"redlock-clock-jump", "redlock", redis, "servers' clocks need a C compiler, and none of cc, gcc, clang is on the PATH"},
 	} {
-		ok, reason := find(t, tt.scenario).Carried(scenarios.Named(tt.lock), tt.on)
+		ok, reason := find(t, tt.scenario).Carried(subject.MustFind(tt.lock), tt.on)
 		if ok != (tt.reason == "") || reason != tt.reason {
 			t.Errorf("%s with %s on %s: %v, %q, want %q", tt.scenario, tt.lock, tt.on.Name(), ok, reason, tt.reason)
 		}
@@ -160,11 +161,11 @@ func TestMiniredisCarriesMostOfTheCatalogue(t *testing.T) {
 	b, _ := onMiniredis(t)
 	carried, refused := 0, 0
 	for _, s := range scenarios.Catalogue() {
-		for _, lock := range scenarios.Locks() {
-			if ok, _ := s.Applies(scenarios.Named(lock)); !ok {
+		for _, lock := range subject.Locks() {
+			if ok, _ := s.Applies(subject.MustFind(lock)); !ok {
 				continue
 			}
-			if ok, reason := s.Carried(scenarios.Named(lock), b); ok {
+			if ok, reason := s.Carried(subject.MustFind(lock), b); ok {
 				carried++
 			} else if refused++; strings.TrimSpace(reason) == "" {
 				t.Errorf("%s with %s is refused without a reason", s.Name, lock)

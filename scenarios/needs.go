@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // needs is what a scenario takes in a real world, where every server costs
@@ -18,8 +19,8 @@ type needs struct {
 	moments   bool // a fault waits for a request at a server
 }
 
-func (s *Scenario) needs(sub *Subject) needs {
-	n := needs{replicas: sub.acks || s.Topology.Cluster || sub.thirdParty != nil && sub.thirdParty.Acks && s.Topology.Replicas > 0}
+func (s *Scenario) needs(sub *subject.Subject) needs {
+	n := needs{replicas: sub.Acks || s.Topology.Cluster || sub.ThirdParty != nil && sub.ThirdParty.Acks && s.Topology.Replicas > 0}
 	for _, f := range s.Faults {
 		t := faults.TraitsOf(f)
 		n.replicas = n.replicas || t.Promotes || t.HoldsReplication
@@ -40,7 +41,7 @@ func (s *Scenario) needs(sub *Subject) needs {
 
 // liveTopology is what the real world must be made of for a lock, or, on
 // servers of the user's own, what of it faults can strike.
-func (s *Scenario) liveTopology(sub *Subject, n needs, own *live.Own) faults.Topology {
+func (s *Scenario) liveTopology(sub *subject.Subject, n needs, own *live.Own) faults.Topology {
 	t := s.topologyFor(sub)
 	t.World = "live"
 	if sub.Bundled() != nil {
@@ -56,9 +57,9 @@ func (s *Scenario) liveTopology(sub *Subject, n needs, own *live.Own) faults.Top
 }
 
 // topologyFor is what the simulated world must be made of for a lock.
-func (s *Scenario) topologyFor(sub *Subject) faults.Topology {
+func (s *Scenario) topologyFor(sub *subject.Subject) faults.Topology {
 	t := faults.Topology{
-		World: "sim", Clients: s.Topology.Clients, Groups: max(1, s.Topology.Groups, sub.groups),
+		World: "sim", Clients: s.Topology.Clients, Groups: max(1, s.Topology.Groups, sub.Groups),
 		Replicas: s.Topology.Replicas, Cluster: s.Topology.Cluster,
 	}
 	if own := sub.Bundled(); own != nil && !t.Cluster {

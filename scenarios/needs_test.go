@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"github.com/holdfast-go/holdfast/subject"
 	"reflect"
 	"strings"
 	"testing"
@@ -45,21 +46,22 @@ var calls = map[string]string{
 // makes its faults fail.
 func TestScenariosGetWhatTheyNeedAndNoMore(t *testing.T) {
 	for _, s := range Catalogue() {
-		for _, sub := range subjects {
+		for _, name := range subject.Locks() {
+			sub := subject.MustFind(name)
 			want := calls[s.Name]
-			if sub.acks && !strings.Contains(want, "replicas") { // there must be one to wait for
+			if sub.Acks && !strings.Contains(want, "replicas") { // there must be one to wait for
 				want = strings.TrimSpace("replicas " + want)
 			}
 			n := s.needs(sub)
 			if got := n.words(); got != want {
-				t.Errorf("%s with %s needs %q, want %q", s.Name, sub.name, got, want)
+				t.Errorf("%s with %s needs %q, want %q", s.Name, sub.Name(), got, want)
 			}
 			replicas := s.Topology.Replicas
 			if !strings.Contains(want, "replicas") {
 				replicas = 0
 			}
-			if top := s.liveTopology(sub, n, nil); top.Replicas != replicas || top.World != "live" || top.Groups != max(sub.groups, s.Topology.Groups) {
-				t.Errorf("%s with %s gets %+v", s.Name, sub.name, top)
+			if top := s.liveTopology(sub, n, nil); top.Replicas != replicas || top.World != "live" || top.Groups != max(sub.Groups, s.Topology.Groups) {
+				t.Errorf("%s with %s gets %+v", s.Name, sub.Name(), top)
 			}
 		}
 	}
@@ -77,7 +79,7 @@ func TestFaultsOnReplicasNeedThem(t *testing.T) {
 		"{fault: crash, target: client-1, on: {moment: received, node: node-1}}",
 	} {
 		s := parse(t, "10s", "faults: ["+fault+"]")
-		sub, err := FindSubject("reentrant")
+		sub, err := subject.FindSubject("reentrant")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,14 +96,14 @@ func TestFaultsOnReplicasNeedThem(t *testing.T) {
 // A lock that waits for more replicas than there are would never be granted.
 func TestAcksNeedReplicas(t *testing.T) {
 	s := &Scenario{Topology: Topology{Clients: 1, Replicas: 1}, Workload: Workload{Acks: 2}}
-	if ok, why := s.Applies(builtIn("reentrant-wait")); ok || why != "it waits for 2 replicas, and there are 1" {
+	if ok, why := s.Applies(subject.MustFind("reentrant-wait")); ok || why != "it waits for 2 replicas, and there are 1" {
 		t.Errorf("%v, %q", ok, why)
 	}
-	if ok, why := s.Applies(builtIn("reentrant")); !ok {
+	if ok, why := s.Applies(subject.MustFind("reentrant")); !ok {
 		t.Errorf("a lock that does not wait: %s", why)
 	}
 	s.Topology.Replicas = 2
-	if ok, why := s.Applies(builtIn("reentrant-wait")); !ok {
+	if ok, why := s.Applies(subject.MustFind("reentrant-wait")); !ok {
 		t.Errorf("with two replicas: %s", why)
 	}
 }

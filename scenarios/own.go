@@ -10,24 +10,25 @@ import (
 
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // carriedBy says whether the scenario can be played with a lock on servers of
 // the user's own, and else why not.
-func (s *Scenario) carriedBy(own *live.Own, sub *Subject) (ok bool, reason string) {
+func (s *Scenario) carriedBy(own *live.Own, sub *subject.Subject) (ok bool, reason string) {
 	groups := s.topologyFor(sub).Groups
 	switch {
 	case s.Topology.Cluster && !own.Cluster():
 		return false, "it is about a Redis Cluster, and the servers given with --redis are none"
-	case sub.groups > 1 && own.Cluster():
+	case sub.Groups > 1 && own.Cluster():
 		return false, fmt.Sprintf("it needs %d independent primaries, and a cluster is one key space", groups)
 	case own.Cluster() && groups > own.Groups():
 		return false, fmt.Sprintf("it needs a cluster of %d primaries, and the one given with --redis has %d", groups, own.Groups())
 	case groups > own.Groups():
 		return false, fmt.Sprintf("it needs %d independent primaries, and --redis gives %d: give it once for each, as redis://", groups, own.Groups())
-	case sub.acks && own.Replicas(groups) == 0:
+	case sub.Acks && own.Replicas(groups) == 0:
 		return false, "it waits for a replica, and the server given with --redis has none that is online"
-	case sub.acks && own.Replicas(groups) < s.Workload.Acks:
+	case sub.Acks && own.Replicas(groups) < s.Workload.Acks:
 		return false, fmt.Sprintf("it waits for %d replicas, and the server given with --redis has %d that are online", s.Workload.Acks, own.Replicas(groups))
 	}
 	if i := slices.IndexFunc(s.Faults, func(f faults.Spec) bool { k, _ := faults.Lookup(f.Fault); return k.NeedsServers }); i >= 0 {

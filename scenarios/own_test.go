@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // ownServer starts a server as a user would have it, and finds it.
@@ -82,7 +83,7 @@ func TestOneServerCarriesWhatNeedsNoControlOfIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ok, reason := s.Carried(Named(tt.lock), live.Backend{Own: own}); ok != (tt.want == "") || reason != tt.want {
+		if ok, reason := s.Carried(subject.MustFind(tt.lock), live.Backend{Own: own}); ok != (tt.want == "") || reason != tt.want {
 			t.Errorf("%s with %s: %q, want %q", tt.scenario, tt.lock, reason, tt.want)
 		}
 	}
@@ -107,7 +108,7 @@ func TestARunThatFailsLeavesNoKeyOnTheServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = PlayLive(ctx, s, Named("reentrant"), 1, "test", Live{Dir: t.TempDir(), Workers: []Worker{{Lock: "reentrant", Command: []string{"/bin/false"}}}, Scale: 0.2, Backend: live.Backend{Own: own}})
+	_, err = PlayLive(ctx, s, subject.MustFind("reentrant"), 1, "test", Live{Dir: t.TempDir(), Workers: []Worker{{Lock: "reentrant", Command: []string{"/bin/false"}}}, Scale: 0.2, Backend: live.Backend{Own: own}})
 	if err == nil {
 		t.Error("a run without clients has a history")
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // Paces of a scenario in real time, when nobody asks for another.
@@ -28,20 +29,20 @@ const (
 // Pace is how the scenario's times are scaled in real time unless somebody
 // asks for another scale: 0.2 plays 10 s in 2 s. It is one that [Scenario.CheckPace]
 // allows.
-func (s *Scenario) Pace(l *Subject) float64 {
-	bearable := float64(4*LongestOperation) / float64(s.shortestLease())
+func (s *Scenario) Pace(l *subject.Subject) float64 {
+	bearable := float64(4*subject.LongestOperation) / float64(s.shortestLease())
 	return max(s.suitable(l), bearable)
 }
 
 // suitable is the pace at which real servers get done what the scenario is
 // about.
-func (s *Scenario) suitable(l *Subject) float64 {
+func (s *Scenario) suitable(l *subject.Subject) float64 {
 	switch {
 	case s.has(func(t history.Traits) bool { return t.Promotes }):
 		return unhurried
 	case l.Bundled() != nil, s.needs(l).replicas && s.has(func(t history.Traits) bool { return t.StopsNode }):
 		return asWritten
-	case l.groups > 1 && l.claims(s.setting()).Quorum == l.groups:
+	case l.Groups > 1 && l.Claims(s.setting()).Quorum == l.Groups:
 		return brisk
 	}
 	return quick
@@ -50,9 +51,9 @@ func (s *Scenario) suitable(l *Subject) float64 {
 // CheckPace says why a scenario cannot be played at a scale.
 func (s *Scenario) CheckPace(scale float64) error {
 	shortest := s.shortestLease()
-	if at := Scaled(shortest, scale); at < 4*LongestOperation {
+	if at := subject.Scaled(shortest, scale); at < 4*subject.LongestOperation {
 		return fmt.Errorf("at a time scale of %g the lease of %s lasts %s: it must be at least %s, four times the longest operation",
-			scale, shortest, at, 4*LongestOperation)
+			scale, shortest, at, 4*subject.LongestOperation)
 	}
 	return nil
 }
@@ -86,7 +87,7 @@ func (s *Scenario) atScale(scale float64) *Scenario {
 	by := func(ds ...*faults.Duration) {
 		for _, d := range ds {
 			if d != nil {
-				*d = faults.Duration(Scaled(time.Duration(*d), scale))
+				*d = faults.Duration(subject.Scaled(time.Duration(*d), scale))
 			}
 		}
 	}

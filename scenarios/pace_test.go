@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // visit calls f with everything in v that has no parts, by its path. What is
@@ -140,17 +141,17 @@ func TestPaceSuitsWhatServersHaveToDo(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := parse(t, c.lease, c.more)
-			if got := s.Pace(Named(c.lock)); got != c.want {
+			if got := s.Pace(subject.MustFind(c.lock)); got != c.want {
 				t.Errorf("the pace is %g, want %g", got, c.want)
 			}
-			if err := s.CheckPace(s.Pace(Named(c.lock))); err != nil {
+			if err := s.CheckPace(s.Pace(subject.MustFind(c.lock))); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	for _, s := range Catalogue() {
-		for _, lock := range Locks() {
-			if err := s.CheckPace(s.Pace(Named(lock))); err != nil {
+		for _, lock := range subject.Locks() {
+			if err := s.CheckPace(s.Pace(subject.MustFind(lock))); err != nil {
 				t.Errorf("%s with %s: %v", s.Name, lock, err)
 			}
 		}

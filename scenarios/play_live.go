@@ -14,8 +14,9 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/random"
 	"github.com/holdfast-go/holdfast/live"
-	"github.com/holdfast-go/holdfast/live/worker"
 	"github.com/holdfast-go/holdfast/redis/keyspace"
+	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/subject/adapter"
 )
 
 // Live is how a scenario is played in the real world.
@@ -84,7 +85,7 @@ const (
 // PlayLive plays a scenario against a lock on real servers, with real client
 // processes, in real time. Errors are a [*SetupError] or a [*SlowMachineError]
 // when the run says nothing about the lock.
-func PlayLive(ctx context.Context, s *Scenario, l *Subject, seed uint64, version string, o Live) (*Played, error) {
+func PlayLive(ctx context.Context, s *Scenario, l *subject.Subject, seed uint64, version string, o Live) (*Played, error) {
 	if err := s.check(l); err != nil {
 		return nil, err
 	}
@@ -203,7 +204,7 @@ func (l *liveRun) setUp(ctx context.Context) (err error) {
 	l.recording.Lock()
 	l.rec = newRecorder(time.Now())
 	l.recording.Unlock()
-	shared := &stock{fenced: l.subject.fenced, value: Initial}
+	shared := &stock{fenced: l.subject.Fenced, value: Initial}
 	for i, p := range l.procs {
 		l.clients = append(l.clients, l.newClient(i+1, p.Process, sessions[i], shared, random.Stream(l.seed, "workload", p.Name())))
 	}
@@ -273,7 +274,7 @@ func (l *liveRun) startClient(ctx context.Context, n int) (*live.Process, *remot
 	if own := l.opts.Backend.Own; own != nil {
 		env.Replicas = own.Replicas(l.top.Groups)
 	}
-	err = l.greet(ctx, p, worker.Hello{
+	err = l.greet(ctx, p, adapter.Hello{
 		Process: name, Lock: runs.Lock, Seed: l.seed, LeaseNS: int64(env.Lease), PollNS: int64(env.Poll),
 		Replicas: env.Replicas, Acks: env.Acks, Redis: access,
 	})

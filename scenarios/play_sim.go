@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/random"
 	"github.com/holdfast-go/holdfast/redis/keyspace"
 	"github.com/holdfast-go/holdfast/sim"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // Play plays a scenario against a lock in the simulated world. The same
@@ -22,13 +23,13 @@ import (
 // long as no other Play runs in it at the same time. An error means that the
 // run is worthless through a fault of the scenario or of the harness; whatever
 // the lock under test does wrong is in the history.
-func Play(s *Scenario, l *Subject, seed uint64, version string) (*Played, error) {
+func Play(s *Scenario, l *subject.Subject, seed uint64, version string) (*Played, error) {
 	return PlayWatched(s, l, seed, version, Watch{})
 }
 
 // PlayWatched is [Play], and looks at what goes on meanwhile. The history is
 // that of Play.
-func PlayWatched(s *Scenario, l *Subject, seed uint64, version string, look Watch) (*Played, error) {
+func PlayWatched(s *Scenario, l *subject.Subject, seed uint64, version string, look Watch) (*Played, error) {
 	if err := s.check(l); err != nil {
 		return nil, err
 	}
@@ -36,16 +37,16 @@ func PlayWatched(s *Scenario, l *Subject, seed uint64, version string, look Watc
 	r := &run{scenario: s, subject: l, seed: seed, top: s.topologyFor(l)}
 	bubble := sim.Bubble(func() { r.simulate(version, look) })
 	if r.err != nil {
-		return nil, fmt.Errorf("scenario %s with %s, seed %d: %w", s.Name, l.name, seed, r.err)
+		return nil, fmt.Errorf("scenario %s with %s, seed %d: %w", s.Name, l.Name(), seed, r.err)
 	}
 	if r.rec == nil {
-		return nil, fmt.Errorf("scenario %s with %s, seed %d: %w", s.Name, l.name, seed, bubble)
+		return nil, fmt.Errorf("scenario %s with %s, seed %d: %w", s.Name, l.Name(), seed, bubble)
 	}
 	var be *sim.BubbleError
 	if errors.As(bubble, &be) && len(r.end.Goroutines) == 0 {
 		r.end.Goroutines = []string{be.Reason}
 	}
-	if r.subject.thirdParty != nil && r.killed {
+	if r.subject.ThirdParty != nil && r.killed {
 		// A process that is killed takes its goroutines along. Here they cannot
 		// be told from those of the others.
 		r.end.Goroutines = nil
@@ -92,7 +93,7 @@ func (r *run) simulate(version string, look Watch) {
 
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	shared := &stock{fenced: r.subject.fenced, value: Initial}
+	shared := &stock{fenced: r.subject.Fenced, value: Initial}
 	var clients []*client
 	var redis []redis.UniversalClient
 	for i := 1; i <= r.top.Clients; i++ {
@@ -100,14 +101,14 @@ func (r *run) simulate(version string, look Watch) {
 		rng := random.Stream(r.seed, "workload", p.Name())
 		time.Sleep(time.Duration(1 + rng.Int64N(int64(10*time.Microsecond)))) // no two processes start at one instant
 		env := r.environment(i, p.Name())
-		for g := 1; g <= r.subject.groups; g++ {
+		for g := 1; g <= r.subject.Groups; g++ {
 			env.Clients = append(env.Clients, w.Client(p, g))
 		}
 		if !r.top.Cluster {
-			env.Addrs, env.Dial = w.Addresses(r.subject.groups), w.Dialer(p)
+			env.Addrs, env.Dial = w.Addresses(r.subject.Groups), w.Dialer(p)
 		}
 		redis = append(redis, env.Clients...)
-		sess, err := r.subject.open(env)
+		sess, err := r.subject.Open(env)
 		if err != nil {
 			r.err = fmt.Errorf("open lock for %s: %w", p.Name(), err)
 			break
@@ -146,7 +147,7 @@ func (r *run) simulate(version string, look Watch) {
 func (r *run) quiesce(w *sim.World, clients []*client) {
 	time.Sleep(max(longestLease(clients)*3/2, bookkeeping) + 5*time.Second)
 	for _, k := range w.Keys() {
-		if _, key, _ := strings.Cut(k, " "); !r.subject.keeps(r.scenario.Workload.Lock, key) {
+		if _, key, _ := strings.Cut(k, " "); !r.subject.Keeps(r.scenario.Workload.Lock, key) {
 			r.end.Keys = append(r.end.Keys, k)
 		}
 	}

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"github.com/holdfast-go/holdfast/subject"
 	"sync"
 	"time"
 )
@@ -20,14 +21,14 @@ const beat = 10 * time.Millisecond
 // tolerance is how late a beat may be in a run at a scale: as much as the
 // judges allow a machine.
 func tolerance(scale float64) time.Duration {
-	return max(Scaled(300*time.Millisecond, scale), 150*time.Millisecond)
+	return max(subject.Scaled(300*time.Millisecond, scale), 150*time.Millisecond)
 }
 
 // margin is what a lock can make good: the reference lock tells its holder of
 // the end of a lease a hundredth of it before. A verdict that is not as
 // expected means nothing when more than that was taken away.
 func margin(scale float64) time.Duration {
-	return max(Scaled(100*time.Millisecond, scale), 20*time.Millisecond)
+	return max(subject.Scaled(100*time.Millisecond, scale), 20*time.Millisecond)
 }
 
 // startPulse starts one that goes by a clock, such as [time.Now].

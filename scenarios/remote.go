@@ -10,12 +10,13 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/holdfast-go/holdfast/live/worker"
 	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/subject/adapter"
 )
 
 // remoteSession is a lock under test in a client process of its own.
-type remoteSession struct{ process *worker.Conversation }
+type remoteSession struct{ process *adapter.Conversation }
 
 // Locker implements [Session].
 func (s *remoteSession) Locker(name, thread string) lock.Locker {
@@ -41,20 +42,20 @@ func (s *remoteSession) Close() error {
 // ServeWorker is a client process: it opens the lock that it is told to, and
 // does with it what it is asked, until it is told to stop.
 func ServeWorker(ctx context.Context, in io.Reader, out io.Writer) error {
-	return worker.Serve(ctx, in, out, worker.Program{Open: openWorker})
+	return adapter.Serve(ctx, in, out, adapter.Program{Open: openWorker})
 }
 
 // openWorker opens a built-in lock over connections of its own.
-func openWorker(h worker.Hello) (worker.Lock, error) {
-	sub, err := FindSubject(h.Lock)
+func openWorker(h adapter.Hello) (adapter.Lock, error) {
+	sub, err := subject.FindSubject(h.Lock)
 	if err != nil {
 		return nil, err
 	}
-	env := Environment{
+	env := subject.Environment{
 		Process: h.Process, Seed: h.Seed, Lease: time.Duration(h.LeaseNS), Poll: time.Duration(h.PollNS),
 		Replicas: h.Replicas, Acks: h.Acks, Scale: cmp.Or(h.Redis.TimeScale, 1),
 	}
-	for g := 1; g <= sub.groups; g++ {
+	for g := 1; g <= sub.Groups; g++ {
 		c := h.Redis.Client(g)
 		env.Clients = append(env.Clients, c)
 		// A process that has been up for a while is connected.
@@ -62,7 +63,7 @@ func openWorker(h worker.Hello) (worker.Lock, error) {
 			return nil, fmt.Errorf("reach group %d: %w", g, err)
 		}
 	}
-	s, err := sub.open(env)
+	s, err := sub.Open(env)
 	if err != nil {
 		return nil, err
 	}
@@ -71,22 +72,22 @@ func openWorker(h worker.Hello) (worker.Lock, error) {
 
 // workerLock is a lock in a client process, with its connections.
 type workerLock struct {
-	Session
+	subject.Session
 	clients []redis.UniversalClient
 }
 
 // NewWorkerLock makes what a client process serves of a lock that is open, and
 // of its connections, which are closed after it.
-func NewWorkerLock(s Session, clients []redis.UniversalClient) worker.Lock {
+func NewWorkerLock(s subject.Session, clients []redis.UniversalClient) adapter.Lock {
 	return &workerLock{s, clients}
 }
 
-// Locker implements [worker.Lock].
+// Locker implements [adapter.Lock].
 func (l *workerLock) Locker(name, thread string) (lock.Locker, error) {
 	return l.Session.Locker(name, thread), nil
 }
 
-// Disconnect implements [worker.Lock].
+// Disconnect implements [adapter.Lock].
 func (l *workerLock) Disconnect() error {
 	var errs []error
 	for _, c := range l.clients {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // Initial is what the stock starts with.
@@ -40,9 +41,9 @@ func (p *Played) Missed() []history.PlannedFault {
 
 // NothingToStrike says that a guest does not send the command of Redis that a
 // fault of the scenario waits for: then the scenario is not about it.
-func (s *Scenario) NothingToStrike(l *Subject, p *Played) (bool, string) {
+func (s *Scenario) NothingToStrike(l *subject.Subject, p *Played) (bool, string) {
 	missed := p.Missed()
-	if l.thirdParty == nil || len(missed) == 0 || !s.aboutCommands() {
+	if l.ThirdParty == nil || len(missed) == 0 || !s.aboutCommands() {
 		return false, ""
 	}
 	return true, fmt.Sprintf("%s found nothing to strike: %s", missed[0].Fault, missed[0].When)
@@ -51,7 +52,7 @@ func (s *Scenario) NothingToStrike(l *Subject, p *Played) (bool, string) {
 // run is one play under way, in either world.
 type run struct {
 	scenario *Scenario
-	subject  *Subject
+	subject  *subject.Subject
 	seed     uint64
 	top      faults.Topology
 	timeline *faults.Timeline
@@ -70,9 +71,9 @@ type run struct {
 func (r *run) header(version string) history.Header {
 	s := r.scenario
 	h := history.Header{
-		Format: history.Format, Scenario: s.Name, Lock: r.subject.name, World: r.top.World, Seed: r.seed, Version: version,
-		Claims: r.subject.claims(s.setting()), MinGrants: s.Workload.MinGrants,
-		Unwatched: r.subject.Bundled() != nil, Resource: &history.Resource{Initial: Initial, Fenced: r.subject.fenced},
+		Format: history.Format, Scenario: s.Name, Lock: r.subject.Name(), World: r.top.World, Seed: r.seed, Version: version,
+		Claims: r.subject.Claims(s.setting()), MinGrants: s.Workload.MinGrants,
+		Unwatched: r.subject.Bundled() != nil, Resource: &history.Resource{Initial: Initial, Fenced: r.subject.Fenced},
 	}
 	if s.Topology.Latency != defaultLatency {
 		h.Latency = int64(s.Topology.Latency.Max)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // Scenario is one YAML file: topology, workload, fault timeline, expectations.
@@ -39,12 +40,12 @@ type Scenario struct {
 
 // pace is a time that the scenario does not name, such as a lock's own
 // timeout, in the time of the run.
-func (s *Scenario) pace(d time.Duration) time.Duration { return Scaled(d, cmp.Or(s.scale, 1)) }
+func (s *Scenario) pace(d time.Duration) time.Duration { return subject.Scaled(d, cmp.Or(s.scale, 1)) }
 
 // setting is what the promises of a lock depend on.
-func (s *Scenario) setting() Setting {
+func (s *Scenario) setting() subject.Setting {
 	w := &s.Workload
-	return Setting{Lease: time.Duration(w.Lease), Poll: time.Duration(w.Poll), Handoff: time.Duration(w.Handoff), Scale: cmp.Or(s.scale, 1)}
+	return subject.Setting{Lease: time.Duration(w.Lease), Poll: time.Duration(w.Poll), Handoff: time.Duration(w.Handoff), Scale: cmp.Or(s.scale, 1)}
 }
 
 // Topology is what the world is made of. How many independent primaries there

@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 func compiled(t *testing.T) *jsonschema.Schema {
@@ -97,7 +98,7 @@ func TestSchemaKnowsAllWords(t *testing.T) {
 		known = append(known, k.Name)
 	}
 	for what, diff := range map[string]string{
-		"locks":   cmp.Diff(scenarios.Locks(), doc.Defs.Lock.Enum),
+		"locks":   cmp.Diff(subject.Locks(), doc.Defs.Lock.Enum),
 		"faults":  cmp.Diff(known, doc.Defs.Fault.Properties.Fault.Enum),
 		"moments": cmp.Diff(faults.Moments(), doc.Defs.Anchor.Properties.Moment.Enum),
 	} {

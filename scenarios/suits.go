@@ -6,36 +6,36 @@ import (
 
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/history"
-	"github.com/holdfast-go/holdfast/live/worker"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // canDo says whether a lock can do what the workload of the scenario asks.
-func (s *Scenario) canDo(l *Subject) (ok bool, reason string) {
+func (s *Scenario) canDo(l *subject.Subject) (ok bool, reason string) {
 	switch {
-	case l.acks && s.Topology.Replicas == 0:
+	case l.Acks && s.Topology.Replicas == 0:
 		return false, "there is no replica to wait for"
-	case l.acks && s.Topology.Replicas < s.Workload.Acks:
+	case l.Acks && s.Topology.Replicas < s.Workload.Acks:
 		return false, fmt.Sprintf("it waits for %d replicas, and there are %d", s.Workload.Acks, s.Topology.Replicas)
-	case l.groups > 1 && s.Topology.Cluster:
+	case l.Groups > 1 && s.Topology.Cluster:
 		return false, "it needs independent primaries, not the slots of one cluster"
-	case len(s.Workload.Nested) > 0 && !l.claims(s.setting()).Reentrant:
+	case len(s.Workload.Nested) > 0 && !l.Claims(s.setting()).Reentrant:
 		return false, "it is not reentrant"
 	}
-	if l.checkName != nil {
-		if err := l.checkName(s.withDefaults().Workload.Lock); err != nil {
+	if l.CheckName != nil {
+		if err := l.CheckName(s.withDefaults().Workload.Lock); err != nil {
 			return false, err.Error()
 		}
 	}
-	if l.thirdParty != nil {
-		return s.thirdPartyCanDo(l.thirdParty)
+	if l.ThirdParty != nil {
+		return s.thirdPartyCanDo(l.ThirdParty)
 	}
 	return true, ""
 }
 
 // thirdPartyCanDo says whether a third-party lock claims what the scenario needs.
-func (s *Scenario) thirdPartyCanDo(d *worker.Description) (ok bool, reason string) {
+func (s *Scenario) thirdPartyCanDo(d *subject.Description) (ok bool, reason string) {
 	switch {
-	case s.Topology.Cluster && !d.CanReach(worker.ThroughCluster):
+	case s.Topology.Cluster && !d.CanReach(subject.ThroughCluster):
 		return false, "its client is not one for a cluster"
 	case s.has(func(t history.Traits) bool { return t.Cancels }) && !d.Claims.Cancels:
 		return false, "it does not claim that an operation can be cancelled"

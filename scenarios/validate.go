@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // Limits of a scenario.
@@ -227,8 +228,8 @@ func (v validator) selection() error {
 	}
 	for _, lock := range slices.Sorted(maps.Keys(v.s.Except)) {
 		path := "except." + lock
-		if !slices.Contains(Locks(), lock) {
-			return v.atKey(path, didYouMean(lock, Locks()), "unknown lock %q", lock)
+		if !slices.Contains(subject.Locks(), lock) {
+			return v.atKey(path, didYouMean(lock, subject.Locks()), "unknown lock %q", lock)
 		}
 		if len(v.s.Only) > 0 && !slices.Contains(v.s.Only, lock) {
 			return v.atKey(path, "", "only leaves %s out already", lock)
@@ -238,7 +239,7 @@ func (v validator) selection() error {
 		}
 	}
 	for i, lock := range v.s.Only {
-		if ok, reason := v.s.suits(builtIn(lock)); !ok && v.s.Except[lock] == "" {
+		if ok, reason := v.s.suits(subject.MustFind(lock)); !ok && v.s.Except[lock] == "" {
 			return v.at(fmt.Sprintf("only[%d]", i), "", "the scenario cannot be played with %s: %s", lock, reason)
 		}
 	}
@@ -252,8 +253,8 @@ func (v validator) selection() error {
 func (v validator) lockList(path string, locks []string) error {
 	for i, lock := range locks {
 		at := fmt.Sprintf("%s[%d]", path, i)
-		if !slices.Contains(Locks(), lock) {
-			return v.at(at, didYouMean(lock, Locks()), "unknown lock %q", lock)
+		if !slices.Contains(subject.Locks(), lock) {
+			return v.at(at, didYouMean(lock, subject.Locks()), "unknown lock %q", lock)
 		}
 		if slices.Index(locks, lock) < i {
 			return v.at(at, "", "%s is listed twice", lock)
@@ -272,7 +273,7 @@ func (v validator) expectations() error {
 			return err
 		}
 		for j, lock := range e.Locks {
-			if ok, reason := v.s.Applies(builtIn(lock)); !ok {
+			if ok, reason := v.s.Applies(subject.MustFind(lock)); !ok {
 				return v.at(fmt.Sprintf("%s.locks[%d]", path, j), "expect nothing of it",
 					"the scenario is not played with %s: %s", lock, reason)
 			}
@@ -299,8 +300,8 @@ func (v validator) expectations() error {
 
 // locks are the locks that the scenario is played with.
 func (v validator) locks() []string {
-	return slices.DeleteFunc(Locks(), func(lock string) bool {
-		ok, _ := v.s.suits(builtIn(lock))
+	return slices.DeleteFunc(subject.Locks(), func(lock string) bool {
+		ok, _ := v.s.suits(subject.MustFind(lock))
 		return !ok
 	})
 }

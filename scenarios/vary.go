@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/random"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // Vary returns a variation of a scenario: the same story with other numbers,
@@ -111,7 +112,7 @@ func (v *variation) think(lo, hi time.Duration) time.Duration {
 // patience gives waiters time for all critical sections of everybody, each
 // with the hand-off before it, twice, and for one lease of a dead holder.
 func (v *variation) patience() {
-	poll := cmp.Or(time.Duration(v.Workload.Poll), defaultSafetyPoll)
+	poll := cmp.Or(time.Duration(v.Workload.Poll), subject.DefaultSafetyPoll)
 	each := time.Duration(v.Workload.Think) + poll + 2*time.Duration(v.Topology.Lag) + 100*time.Millisecond
 	all := time.Duration(v.Topology.Clients*v.Workload.Holds) * each
 	v.Workload.Wait = faults.Duration((2*all + time.Duration(v.Workload.Lease) + 5*time.Second).Truncate(time.Millisecond))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 const manyVariations = 15
@@ -93,9 +94,9 @@ func TestAVariationTellsTheSameStory(t *testing.T) {
 					t.Fatalf("%s, variation %d: another fault: %+v", name, seed, f)
 				}
 			}
-			for _, lock := range Locks() {
-				was, _ := fresh.Applies(Named(lock))
-				if is, why := varied.Applies(Named(lock)); is != was {
+			for _, lock := range subject.Locks() {
+				was, _ := fresh.Applies(subject.MustFind(lock))
+				if is, why := varied.Applies(subject.MustFind(lock)); is != was {
 					t.Fatalf("%s, variation %d, with %s: applies %v, was %v %s", name, seed, lock, is, was, why)
 				}
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/sim"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 func watched(t *testing.T, scenario, lock string, look scenarios.Watch) *scenarios.Played {
@@ -18,7 +19,7 @@ func watched(t *testing.T, scenario, lock string, look scenarios.Watch) *scenari
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := scenarios.PlayWatched(s, scenarios.Named(lock), 1, "test", look)
+	p, err := scenarios.PlayWatched(s, subject.MustFind(lock), 1, "test", look)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/stacks"
 	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // stock is the guarded resource: a register on a machine of its own that
@@ -52,7 +53,7 @@ func (s *stock) write(v int64, token uint64) (was int64, ok bool) {
 type client struct {
 	work     Workload
 	proc     *faults.Process
-	session  Session
+	session  subject.Session
 	rec      *recorder
 	owners   *owners
 	announce func(faults.Moment)
@@ -77,12 +78,12 @@ type client struct {
 }
 
 // newClient is client n of a run, in its process and with its lock.
-func (r *run) newClient(n int, p *faults.Process, s Session, shared *stock, rng *rand.Rand) *client {
-	claims := r.subject.claims(r.scenario.setting())
+func (r *run) newClient(n int, p *faults.Process, s subject.Session, shared *stock, rng *rand.Rand) *client {
+	claims := r.subject.Claims(r.scenario.setting())
 	return &client{
 		work: r.scenario.workloadOf(n), proc: p, session: s, rec: r.rec, owners: r.owners, announce: r.timeline.Moment, stock: shared,
 		rng: rng, renewed: claims.Renewal, lease: claims.Lease, nests: claims.Reentrant,
-		waits: r.subject.Waits(), poll: cmp.Or(time.Duration(r.scenario.Workload.Poll), r.scenario.pace(DefaultPoll)),
+		waits: r.subject.Waits(), poll: cmp.Or(time.Duration(r.scenario.Workload.Poll), r.scenario.pace(subject.DefaultPoll)),
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/shrink"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 func TestMain(m *testing.M) {
@@ -36,7 +37,7 @@ func load(t *testing.T, path string) *scenarios.Scenario {
 // playWith plays candidates here, one after the other. Every candidate has to
 // be a scenario.
 func playWith(t *testing.T, lock string) shrink.Player {
-	l, err := scenarios.FindSubject(lock)
+	l, err := subject.FindSubject(lock)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +57,7 @@ func playWith(t *testing.T, lock string) shrink.Player {
 	}
 }
 
-func play(t *testing.T, s *scenarios.Scenario, l *scenarios.Subject, seed uint64) (o shrink.Outcome) {
+func play(t *testing.T, s *scenarios.Scenario, l *subject.Subject, seed uint64) (o shrink.Outcome) {
 	t.Helper()
 	p, err := scenarios.Play(s, l, seed, "test")
 	if err != nil {
@@ -115,7 +116,7 @@ func TestShrinkLeavesWhatTheViolationTakes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			l, err := scenarios.FindSubject(tt.lock)
+			l, err := subject.FindSubject(tt.lock)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,9 +15,9 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/random"
 	"github.com/holdfast-go/holdfast/redis/keyspace"
 	"github.com/holdfast-go/holdfast/redis/resp"
-	"github.com/holdfast-go/holdfast/internal/random"
 )
 
 // The roles of a server.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // load reads a scenario that is made to be swept.
@@ -28,7 +29,7 @@ func load(t *testing.T, name string) *scenarios.Scenario {
 // playAt plays some seeds at a point, in this process.
 func playAt(t *testing.T, p *Plan, lock string, at Point, seeds int) Count {
 	t.Helper()
-	l, err := scenarios.FindSubject(lock)
+	l, err := subject.FindSubject(lock)
 	if err != nil {
 		t.Fatal(err)
 	}

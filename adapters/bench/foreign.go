@@ -9,14 +9,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-go/holdfast/live/worker"
+	"github.com/holdfast-go/holdfast/subject/adapter"
 )
 
 // foreignClient is a lock in another runtime, behind the pipes of a process
 // that speaks the worker protocol.
 type foreignClient struct {
 	cmd     *exec.Cmd
-	c       *worker.Conversation
+	c       *adapter.Conversation
 	version string
 }
 
@@ -50,12 +50,12 @@ func startForeign(ctx context.Context, command, name, addr string, lease time.Du
 	if err := start(cmd); err != nil {
 		return nil, fmt.Errorf("start its adapter: %w", err)
 	}
-	f := &foreignClient{cmd: cmd, c: worker.New(name, in, out)}
+	f := &foreignClient{cmd: cmd, c: adapter.New(name, in, out)}
 	hello, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	ready, err := f.c.Hello(hello, worker.Hello{
+	ready, err := f.c.Hello(hello, adapter.Hello{
 		Process: "bench", Lock: name, Seed: 1, LeaseNS: lease.Nanoseconds(),
-		Redis: worker.Access{Primaries: []string{addr}, Map: map[string]string{}},
+		Redis: adapter.Access{Primaries: []string{addr}, Map: map[string]string{}},
 	})
 	if err != nil {
 		return nil, errors.Join(err, f.close())

@@ -3,9 +3,8 @@ package main
 import (
 	"time"
 
+	"github.com/holdfast-go/holdfast/subject"
 	"go.etcd.io/etcd/api/v3/version"
-
-	"github.com/holdfast-go/holdfast/live/worker"
 )
 
 // The locks, which differ in whether the resource is shown a token.
@@ -34,21 +33,21 @@ const unnoticed = "Mutex.Unlock does not look whether it deleted anything, and a
 // or at the next of the looks that the client takes twice in a second. That it
 // is so nobody can judge, as it changes no key; what is known of a hold follows
 // from it all the same.
-func locks() []worker.Description {
-	d := worker.Description{
+func locks() []subject.Description {
+	d := subject.Description{
 		Name: plain, Summary: "etcd's concurrency.Mutex, a session for each owner, on three members", Version: version.Version,
-		Claims: worker.Claims{
+		Claims: subject.Claims{
 			Waits: true, Cancels: true, Lease: true, Renewal: true, LostSign: true, Fairness: true, TakesBack: true,
 		},
 		RenewEvery: 0.4, HandoffNS: handoff.Nanoseconds(),
-		Known: []worker.Known{
+		Known: []subject.Known{
 			{Scenario: "partitioned-holder", Property: "exclusion", Because: late},
 			{Scenario: "slow-link-then-cut", Property: "exclusion", Because: late},
 			{Scenario: "holder-pause", Property: "linearizable", Because: unnoticed},
 		},
-		Servers: &worker.OwnServers{Args: []string{serveRole}, Members: members},
+		Servers: &subject.OwnServers{Args: []string{serveRole}, Members: members},
 	}
 	f := d
 	f.Name, f.Summary, f.Claims.Fencing = fenced, "the same, with the revision of the grant as a token that the resource checks", true
-	return []worker.Description{d, f}
+	return []subject.Description{d, f}
 }

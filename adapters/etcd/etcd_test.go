@@ -11,8 +11,8 @@ import (
 
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/live"
-	"github.com/holdfast-go/holdfast/live/worker"
 	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/subject/adapter"
 )
 
 // asAdapter makes the test binary the adapter.
@@ -39,7 +39,7 @@ func self(t *testing.T) string {
 }
 
 // start starts the members, and so many clients of a lock.
-func start(t *testing.T, lockName string, clients int) (*live.World, []*worker.Conversation) {
+func start(t *testing.T, lockName string, clients int) (*live.World, []*adapter.Conversation) {
 	t.Helper()
 	foreign := &live.ForeignServers{Command: []string{self(t), serveRole}, Members: members}
 	w, err := live.NewWorld(t.Context(), live.WorldOptions{
@@ -54,7 +54,7 @@ func start(t *testing.T, lockName string, clients int) (*live.World, []*worker.C
 			t.Error(err)
 		}
 	})
-	var all []*worker.Conversation
+	var all []*adapter.Conversation
 	for n := 1; n <= clients; n++ {
 		name := fmt.Sprintf("client-%d", n)
 		access, err := w.Access(name)
@@ -68,7 +68,7 @@ func start(t *testing.T, lockName string, clients int) (*live.World, []*worker.C
 		if err := w.Add(name, p); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := p.Conversation().Hello(t.Context(), worker.Hello{Process: name, Lock: lockName, LeaseNS: int64(2 * time.Second), Redis: access}); err != nil {
+		if _, err := p.Conversation().Hello(t.Context(), adapter.Hello{Process: name, Lock: lockName, LeaseNS: int64(2 * time.Second), Redis: access}); err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, p.Conversation())

@@ -12,8 +12,8 @@ import (
 	"go.etcd.io/etcd/client/v3/concurrency"
 	"go.uber.org/zap"
 
-	"github.com/holdfast-go/holdfast/live/worker"
 	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/subject/adapter"
 )
 
 // The settings of the client, in the time of a world where a second is one.
@@ -44,7 +44,7 @@ type mutexes struct {
 	revokes sync.WaitGroup
 }
 
-func open(h worker.Hello) (worker.Lock, error) {
+func open(h adapter.Hello) (adapter.Lock, error) {
 	if h.Lock != plain && h.Lock != fenced {
 		return nil, fmt.Errorf("there is no lock %q here", h.Lock)
 	}
@@ -70,16 +70,16 @@ func wholeSeconds(d time.Duration) int {
 	return max(1, int((d+time.Second-1)/time.Second))
 }
 
-// Describe implements [worker.Described].
+// Describe implements [adapter.Described].
 func (m *mutexes) Describe() (name, ver string) {
 	return "go.etcd.io/etcd/client/v3/concurrency", version.Version
 }
 
-// Identity implements [worker.Lock]: what stands for an owner on the servers
+// Identity implements [adapter.Lock]: what stands for an owner on the servers
 // is the lease of its session, which nobody knows before there is one.
 func (m *mutexes) Identity(string) string { return "" }
 
-// Locker implements [worker.Lock].
+// Locker implements [adapter.Lock].
 func (m *mutexes) Locker(name, _ string) (lock.Locker, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -89,7 +89,7 @@ func (m *mutexes) Locker(name, _ string) (lock.Locker, error) {
 	return o, nil
 }
 
-// Close implements [worker.Lock]: it ends every session, and with it whatever
+// Close implements [adapter.Lock]: it ends every session, and with it whatever
 // the session holds.
 func (m *mutexes) Close() error {
 	m.mu.Lock()
@@ -132,7 +132,7 @@ func (m *mutexes) end(s *concurrency.Session) {
 	})
 }
 
-// Disconnect implements [worker.Lock].
+// Disconnect implements [adapter.Lock].
 func (m *mutexes) Disconnect() error {
 	m.revokes.Wait()
 	return m.client.Close()

@@ -1,6 +1,6 @@
 // Command holdfast-etcd puts etcd's concurrency.Mutex to the test of Holdfast.
 // Without an argument it is a client process, which speaks the protocol of
-// docs/worker-protocol.md; with the argument "serve" it is a member of an etcd
+// docs/adapter-protocol.md; with the argument "serve" it is a member of an etcd
 // cluster, as the same page has it under "Servers of its own".
 package main
 
@@ -11,7 +11,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/holdfast-go/holdfast/live/worker"
+	"github.com/holdfast-go/holdfast/subject/adapter"
 )
 
 const serveRole = "serve"
@@ -28,7 +28,7 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	switch {
 	case len(args) == 0:
-		return worker.Serve(ctx, os.Stdin, os.Stdout, worker.Program{Locks: locks(), Open: open})
+		return adapter.Serve(ctx, os.Stdin, os.Stdout, adapter.Program{Locks: locks(), Open: open})
 	case len(args) == 1 && args[0] == serveRole:
 		return serve(ctx, os.Stdin, os.Stdout)
 	}

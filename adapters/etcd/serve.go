@@ -20,7 +20,7 @@ import (
 // etcd grants none that is shorter than one and a half elections.
 const tickMS, electionMS = 50, 500
 
-// settings come with the first order, see docs/worker-protocol.md.
+// settings come with the first order, see docs/adapter-protocol.md.
 type settings struct {
 	Name    string            `json:"name"`
 	Data    string            `json:"data"`

@@ -1,4 +1,4 @@
-// The classes of docs/worker-protocol.md for the errors of node-redlock.
+// The classes of docs/adapter-protocol.md for the errors of node-redlock.
 
 import { ExecutionError, ResourceLockedError } from "redlock";
 

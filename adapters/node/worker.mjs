@@ -1,5 +1,5 @@
 // node-redlock as a worker: it speaks holdfast-worker/1 on its standard input
-// and output, as docs/worker-protocol.md has it.
+// and output, as docs/adapter-protocol.md has it.
 
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,5 +1,5 @@
 class Failure(Exception):
-    """An error with its class in docs/worker-protocol.md."""
+    """An error with its class in docs/adapter-protocol.md."""
 
     def __init__(self, kind, message):
         super().__init__(message)

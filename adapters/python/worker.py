@@ -1,5 +1,5 @@
 """redis-py's Lock as a worker: it speaks holdfast-worker/1 on its standard input
-and output, as docs/worker-protocol.md has it."""
+and output, as docs/adapter-protocol.md has it."""
 
 import json
 import os

@@ -9,7 +9,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/redis/rueidis/rueidislock"
 
-	"github.com/holdfast-go/holdfast/live/worker"
+	"github.com/holdfast-go/holdfast/subject/adapter"
 )
 
 // open makes the lock of a process as rueidislock's README does for one Redis
@@ -17,7 +17,7 @@ import (
 // writes. The timeouts are rueidis' defaults, in the time of the run. 20 ms
 // for a request that takes a lock, the default, stay 20 ms: what a request
 // takes here does not shrink with the time of the run.
-func open(a worker.Access, lease time.Duration) (rueidislock.Locker, error) {
+func open(a adapter.Access, lease time.Duration) (rueidislock.Locker, error) {
 	o := rueidis.ClientOption{
 		InitAddress: a.Primaries,
 		DialCtxFn: func(ctx context.Context, addr string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {

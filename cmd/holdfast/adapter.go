@@ -13,7 +13,7 @@ import (
 	"github.com/mattn/go-shellwords"
 
 	"github.com/holdfast-go/holdfast/live"
-	protocol "github.com/holdfast-go/holdfast/live/worker"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // adapterStart is how long a process of an adapter may take to answer what it
@@ -66,7 +66,7 @@ func isFileThere(path string) bool {
 }
 
 // describe starts an adapter, asks it what it has, and stops it.
-func describe(ctx context.Context, argv []string) (locks []protocol.Description, err error) {
+func describe(ctx context.Context, argv []string) (locks []subject.Description, err error) {
 	dir, err := os.MkdirTemp("", "holdfast-adapter-")
 	if err != nil {
 		return nil, err

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/live"
-	protocol "github.com/holdfast-go/holdfast/live/worker"
-	"github.com/holdfast-go/holdfast/live/worker/conform"
+	"github.com/holdfast-go/holdfast/live/conform"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 func newAdapterCmd() *cobra.Command {
@@ -22,7 +22,7 @@ func newAdapterCmd() *cobra.Command {
 		Use:   "adapter",
 		Short: "Check a worker process that has locks of its own",
 		Long: `An adapter is a worker process: it has locks, in any language, and speaks
-docs/worker-protocol.md on its standard input and output.
+docs/adapter-protocol.md on its standard input and output.
 
 holdfast adapter check tells whether it speaks it right; then
 holdfast run --world live --adapter 'CMD' plays scenarios against its locks.`,
@@ -58,7 +58,7 @@ func newAdapterCheckCmd() *cobra.Command {
 		Use:   "check [flags] -- CMD [ARG ...]",
 		Short: "Check a worker process against the worker protocol",
 		Long: `Starts processes of CMD and servers for them, asks what a run would ask, and
-says of every sentence of docs/worker-protocol.md that it tries whether the
+says of every sentence of docs/adapter-protocol.md that it tries whether the
 worker keeps to it:
 
   ok      it does
@@ -218,7 +218,7 @@ func (p *checkPage) printf(format string, args ...any) {
 	}
 }
 
-func (p *checkPage) result(lock *protocol.Description, r conform.Result) {
+func (p *checkPage) result(lock *subject.Description, r conform.Result) {
 	switch {
 	case lock == nil && !p.any:
 		p.printf("the worker\n")
@@ -246,7 +246,7 @@ func (p *checkPage) end(r conform.Report) error {
 	s := summaryOf(r)
 	p.printf("\n%d ok, %d failed, %d not claimed, %d not tried\n", s.OK, s.Failed, s.NotClaimed, s.NotTried)
 	if s.Failed > 0 {
-		p.printf("the contract is docs/worker-protocol.md\n")
+		p.printf("the contract is docs/adapter-protocol.md\n")
 	}
 	return p.err
 }

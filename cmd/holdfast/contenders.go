@@ -8,11 +8,12 @@ import (
 
 	"github.com/holdfast-go/holdfast/live"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // contender is a lock to play against.
 type contender struct {
-	subject  *scenarios.Subject
+	subject  *subject.Subject
 	version  string   // of a lock that is not built in
 	adapters []string // the commands that have it, as they were given
 	// workers are what its client processes run, in turns; one without a command
@@ -48,7 +49,7 @@ func contend(ctx context.Context, names, adapters []string) ([]contender, error)
 		for _, g := range guests {
 			all = append(all, g.subject.Name())
 		}
-		names = slices.Concat(names[:max(i, 0)], scenarios.Locks(), all, names[min(i+1, len(names)):])
+		names = slices.Concat(names[:max(i, 0)], subject.Locks(), all, names[min(i+1, len(names)):])
 	}
 	var list []contender
 	for _, name := range names {
@@ -73,7 +74,7 @@ func find(name string, guests []contender) (contender, error) {
 			return g, nil
 		}
 	}
-	l, err := scenarios.FindSubject(name)
+	l, err := subject.FindSubject(name)
 	if err != nil {
 		own := make([]string, len(guests))
 		for i, g := range guests {
@@ -93,7 +94,7 @@ func mix(first, second string, guests []contender) (contender, error) {
 	if err != nil {
 		return contender{}, err
 	}
-	l, err := scenarios.Mix(a.subject, b.subject)
+	l, err := subject.Mix(a.subject, b.subject)
 	if err != nil {
 		return contender{}, usage(err.Error())
 	}
@@ -113,13 +114,13 @@ func adapterLocks(ctx context.Context, adapters []string) ([]contender, error) {
 		}
 		locks, err := describe(ctx, argv)
 		if err != nil {
-			return nil, badInput(fmt.Errorf("adapter %s: %w", a, err), "docs/worker-protocol.md says what a worker process answers; holdfast adapter check -- "+a+" tries it")
+			return nil, badInput(fmt.Errorf("adapter %s: %w", a, err), "docs/adapter-protocol.md says what a worker process answers; holdfast adapter check -- "+a+" tries it")
 		}
 		for _, d := range locks {
 			if err := scenarios.CheckKnown(d); err != nil {
 				return nil, badInput(fmt.Errorf("adapter %s: %w", a, err))
 			}
-			l, err := scenarios.NewThirdParty(d, nil)
+			l, err := subject.NewThirdParty(d, nil)
 			if err != nil {
 				return nil, badInput(fmt.Errorf("adapter %s: %w", a, err))
 			}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/sweep"
 )
 
@@ -17,7 +17,7 @@ func TestTheTrackRecordIsWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range scenarios.Mutants() {
+	for _, m := range subject.Mutants() {
 		_, row, ok := strings.Cut(string(page), "\n| "+m.Name+" | "+m.Of+" | ")
 		row, _, _ = strings.Cut(row, "\n")
 		if !ok || strings.Contains(row, "| "+survived+" |") {

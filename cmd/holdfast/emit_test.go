@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 var update = flag.Bool("update", false, "write the examples anew")
@@ -66,8 +66,8 @@ func (w emittedWorkflow) step(t fataler, job, name string) string {
 // Whatever is explored, Kubernetes and GitHub can read what is written, it has
 // as many shards as asked for, and they explore what was asked for.
 func TestWhatIsEmittedIsReadAsItWasMeant(t *testing.T) {
-	locks := scenarios.Locks()
-	for _, m := range scenarios.Mutants() {
+	locks := subject.Locks()
+	for _, m := range subject.Mutants() {
 		locks = append(locks, m.Name)
 	}
 	rapid.Check(t, func(t *rapid.T) {

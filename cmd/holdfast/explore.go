@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/rundir"
-	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // exploreFlags are the flags of "holdfast explore".
@@ -92,7 +92,7 @@ run could be judged; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().StringVar(&f.emit, "emit", "", "play nothing, but write what plays the shards elsewhere: k8s (an Indexed Job) or github (a workflow); with --out into that directory")
 	c.Flags().IntVar(&f.shards, "shards", 8, "how many shards --emit writes")
 	c.Flags().StringVar(&f.image, "image", "holdfast:"+version, "the image of --emit k8s")
-	complete(c, "lock", scenarios.Locks())
+	complete(c, "lock", subject.Locks())
 	complete(c, "emit", engineNames())
 	complete(c, "faults", explore.Names())
 	complete(c, "without", explore.Names())
@@ -128,8 +128,8 @@ func runExplore(c *cobra.Command, f exploreFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	if _, err := scenarios.FindSubject(f.lock); err != nil {
-		return usage(err.Error(), didYouMean(f.lock, scenarios.Locks()), "holdfast list locks shows which there are")
+	if _, err := subject.FindSubject(f.lock); err != nil {
+		return usage(err.Error(), didYouMean(f.lock, subject.Locks()), "holdfast list locks shows which there are")
 	}
 	v, err := explore.NewVocabulary(f.faults, f.without, f.survivable)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/holdfast-go/holdfast/explore"
-	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // recall plays the catalogue, and says of each hazard that it shows of the lock
@@ -19,7 +19,7 @@ func (x *exploration) recall(ctx context.Context, causes []explore.Found) ([]exp
 	if err != nil {
 		return nil, err
 	}
-	l, err := scenarios.FindSubject(x.flags.lock)
+	l, err := subject.FindSubject(x.flags.lock)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // playDrawn draws, plays and judges one run of an exploration.
@@ -54,8 +55,8 @@ func playDrawn(j job, a answer, still *standstill) answer {
 
 // drawnFor is what a job asks to play: the lock, and the scenario that is drawn
 // for it, with its file.
-func drawnFor(j job) (*scenarios.Subject, *scenarios.Scenario, []byte, error) {
-	l, err := scenarios.FindSubject(j.Lock)
+func drawnFor(j job) (*subject.Subject, *scenarios.Scenario, []byte, error) {
+	l, err := subject.FindSubject(j.Lock)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -65,7 +66,7 @@ func drawnFor(j job) (*scenarios.Subject, *scenarios.Scenario, []byte, error) {
 
 // observe plays and judges a run, and says what it has shown, and which faults
 // found nothing to strike.
-func observe(run *reports.Run, s *scenarios.Scenario, l *scenarios.Subject, still *standstill) (seen explore.Seen, missed []history.PlannedFault, err error) {
+func observe(run *reports.Run, s *scenarios.Scenario, l *subject.Subject, still *standstill) (seen explore.Seen, missed []history.PlannedFault, err error) {
 	var p *scenarios.Played
 	still.play(func() { p, err = scenarios.Play(s, l, run.Seed, version) })
 	if err != nil {

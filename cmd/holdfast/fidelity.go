@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/live"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // fidelityFlags are the flags of "holdfast fidelity".
@@ -52,7 +53,7 @@ itself; 130 interrupted.`,
 	c.Flags().StringVar(&f.format, "format", "text", "what to print: text or markdown")
 	c.Flags().Float64Var(&f.scale, "time-scale", 0, "as in holdfast run")
 	c.Flags().IntVar(&f.workers, "workers", 0, "as in holdfast run")
-	complete(c, "lock", scenarios.Locks())
+	complete(c, "lock", subject.Locks())
 	complete(c, "format", fidelityFormats)
 	return c
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/lock/gallery"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/subject/gallery"
 )
 
 // galleryFlags are the flags of "holdfast gallery".
@@ -65,7 +66,7 @@ holdfast itself; 130 interrupted.`,
   holdfast gallery --format markdown`,
 		RunE: func(c *cobra.Command, args []string) error { return runGallery(c, args, f) },
 	}
-	for _, m := range scenarios.Mutants() {
+	for _, m := range subject.Mutants() {
 		c.ValidArgs = append(c.ValidArgs, m.Name)
 	}
 	c.Flags().StringSliceVar(&f.scenarios, "scenario", nil, "scenarios to play, by name or file (default all)")
@@ -138,7 +139,7 @@ func runGallery(c *cobra.Command, args []string, f galleryFlags) error {
 
 // pickMutants finds the mutants named on the command line; none means all.
 func pickMutants(args []string) ([]gallery.Mutant, error) {
-	all := scenarios.Mutants()
+	all := subject.Mutants()
 	if len(args) == 0 {
 		return all, nil
 	}

@@ -8,9 +8,10 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore"
-	"github.com/holdfast-go/holdfast/lock/gallery"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/subject/gallery"
 )
 
 // A mutant sends other messages than its original, or takes other times for
@@ -37,7 +38,7 @@ func playBeside(j job, a answer, still *standstill) answer {
 	if !ok {
 		return fail(fmt.Errorf("%s is no mutant", j.Lock))
 	}
-	originals, err := scenarios.Originals(m)
+	originals, err := subject.Originals(m)
 	if err != nil {
 		return fail(err)
 	}
@@ -70,8 +71,8 @@ func playBeside(j job, a answer, still *standstill) answer {
 type beside struct {
 	scenario  *scenarios.Scenario
 	seed      uint64
-	mutant    *scenarios.Subject
-	originals []*scenarios.Subject
+	mutant    *subject.Subject
+	originals []*subject.Subject
 	still     *standstill
 }
 
@@ -150,7 +151,7 @@ type drawnRun struct {
 }
 
 // play plays the scenario with the nth seed.
-func (b beside) play(l *scenarios.Subject, n int) (drawnRun, error) {
+func (b beside) play(l *subject.Subject, n int) (drawnRun, error) {
 	run := reports.Run{Lock: l.Name(), Seed: b.seed + uint64(n)}
 	seen, _, err := observe(&run, b.scenario, l, b.still)
 	if err != nil {

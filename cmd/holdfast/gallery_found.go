@@ -12,7 +12,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/lock/gallery"
+	"github.com/holdfast-go/holdfast/subject/gallery"
 )
 
 // searchRecord is what the searches have shown, and the JSON that is printed of

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/lock/gallery"
-	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/subject/gallery"
 )
 
 // hunt is the search for what catches one mutant.
@@ -55,7 +55,7 @@ func planHunts(mutants []gallery.Mutant, list []played, f galleryFlags) ([]*hunt
 	var all []*hunt
 	for _, m := range mutants {
 		h := &hunt{mutant: m, caught: map[catcher]int{}, unknown: map[catcher]int{}}
-		l, err := scenarios.FindSubject(m.Name)
+		l, err := subject.FindSubject(m.Name)
 		if err != nil {
 			return nil, defect(err)
 		}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/lock/gallery"
+	"github.com/holdfast-go/holdfast/subject/gallery"
 )
 
 // trackRecord is what the hunts have shown, and the JSON that is printed of

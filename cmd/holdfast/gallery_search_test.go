@@ -7,9 +7,9 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore"
-	"github.com/holdfast-go/holdfast/lock/gallery"
 	"github.com/holdfast-go/holdfast/reports"
-	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/subject/gallery"
 )
 
 // The correct lock, seen as a mutant of its own, breaks promises under faults
@@ -20,7 +20,7 @@ func TestTheCorrectLockIsNeverFound(t *testing.T) {
 	if !ok {
 		t.Fatal("the mutant is gone")
 	}
-	originals, err := scenarios.Originals(m)
+	originals, err := subject.Originals(m)
 	if err != nil {
 		t.Fatal(err)
 	}

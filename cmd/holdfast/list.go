@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 var listable = []string{"scenarios", "locks", "mutants", "faults", "properties"}
@@ -39,8 +40,8 @@ func newListCmd() *cobra.Command {
 					fmt.Fprintf(w, "%s\t%s\n", s.Name, s.Title)
 				}
 			case "locks":
-				for _, l := range scenarios.Locks() {
-					sub, err := scenarios.FindSubject(l)
+				for _, l := range subject.Locks() {
+					sub, err := subject.FindSubject(l)
 					if err != nil {
 						return defect(err)
 					}
@@ -48,7 +49,7 @@ func newListCmd() *cobra.Command {
 				}
 			case "mutants":
 				fmt.Fprintln(w, "mutant\tof\tclass\tmistake\tshipped by")
-				for _, m := range scenarios.Mutants() {
+				for _, m := range subject.Mutants() {
 					fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", m.Name, m.Of, m.Class, m.Mistake, m.Shipped)
 				}
 			case "faults":

@@ -18,6 +18,7 @@ import (
 	"github.com/holdfast-go/holdfast/live"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // requireRedis skips a test where no server is installed, unless the
@@ -121,7 +122,7 @@ func notCarried(t *testing.T, scenario, lock string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := scenarios.FindSubject(lock)
+	l, err := subject.FindSubject(lock)
 	if err != nil {
 		t.Fatal(err)
 	}

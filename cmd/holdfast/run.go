@@ -14,9 +14,10 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/live"
-	"github.com/holdfast-go/holdfast/lock/gallery"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/subject/gallery"
 )
 
 // runFlags are the flags of "holdfast run".
@@ -83,7 +84,7 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().StringVar(&f.format, "format", "text", "what to print: text, json, junit or markdown")
 	c.Flags().IntVar(&f.workers, "workers", 0, "runs at a time (default one per core; live: three per core)")
 	c.Flags().DurationVar(&f.stall, "stall", time.Minute, "sim: real time after which a run that does not end is given up")
-	complete(c, "lock", scenarios.Locks())
+	complete(c, "lock", subject.Locks())
 	complete(c, "world", []string{worldSim, worldLive})
 	complete(c, "backend", backends)
 	complete(c, "format", runFormats)
@@ -217,8 +218,8 @@ func (f runFlags) check() error {
 // playable are the locks that can be asked for by name: the built-in ones, and
 // those of the gallery.
 func playable() []string {
-	names := append(scenarios.Locks(), gallery.FairQueue)
-	for _, m := range scenarios.Mutants() {
+	names := append(subject.Locks(), gallery.FairQueue)
+	for _, m := range subject.Mutants() {
 		names = append(names, m.Name)
 	}
 	return names

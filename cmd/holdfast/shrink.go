@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/shrink"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // shrinkFlags are the flags of "holdfast shrink".
@@ -108,7 +109,7 @@ func (f shrinkFlags) check() error {
 			return usage(fmt.Sprintf("unknown property %q", f.property), didYouMean(f.property, properties()), "holdfast list properties shows them")
 		}
 	}
-	if _, err := scenarios.FindSubject(f.lock); f.lock != "" && err != nil {
+	if _, err := subject.FindSubject(f.lock); f.lock != "" && err != nil {
 		return usage(err.Error(), didYouMean(f.lock, playable()), "holdfast list locks and holdfast list mutants show the locks")
 	}
 	if err := checkWorkers(f.workers, f.stall); err != nil {
@@ -227,7 +228,7 @@ func (p *shrinking) playNow(ctx context.Context, path string) ([]shown, error) {
 		return nil, err
 	}
 	s := list[0]
-	l, err := scenarios.FindSubject(p.flags.lock)
+	l, err := subject.FindSubject(p.flags.lock)
 	if err != nil {
 		return nil, usage(err.Error())
 	}

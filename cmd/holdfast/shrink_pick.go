@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/reports"
-	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/shrink"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // shown is a run that may show a violation, and what was played.
@@ -143,7 +143,7 @@ func (f shrinkFlags) worst(r reports.Run) (worst checker.Property, bad int) {
 // cannotReplay says why a run cannot be played again here.
 func cannotReplay(r reports.Run) error {
 	what := fmt.Sprintf("%s with %s, seed %d, ", r.Scenario, r.Lock, r.Seed)
-	switch _, err := scenarios.FindSubject(r.Lock); {
+	switch _, err := subject.FindSubject(r.Lock); {
 	case r.Test != "":
 		return badInput(errors.New(what+"was played by a go test, which has the lock"), "shrink a run of the built-in lock of its kind, and play the result in the test")
 	case r.World != worldSim:

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/lock/gallery"
 	"github.com/holdfast-go/holdfast/shrink"
+	"github.com/holdfast-go/holdfast/subject/gallery"
 )
 
 // acquit looks whether the lock that a mutant is a variant of shows the

@@ -21,6 +21,7 @@ import (
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/shrink"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // shrunk is what is left of a run. It is an object of the JSON.
@@ -80,8 +81,8 @@ func (p *shrinking) others(ctx context.Context, r shrink.Result) ([]shrink.Playe
 		return nil, defect(err)
 	}
 	var locks []string
-	for _, name := range scenarios.Locks() {
-		l, err := scenarios.FindSubject(name)
+	for _, name := range subject.Locks() {
+		l, err := subject.FindSubject(name)
 		if err != nil {
 			return nil, defect(err)
 		}
@@ -134,7 +135,7 @@ func (p *shrinking) story(ctx context.Context, res *shrunk, s *scenarios.Scenari
 		return defect(errors.New(a.Defect))
 	case a.Output != "":
 		return defect(errors.New(a.Output))
-	case !p.target.Met(a.Run.Verdicts), !a.Run.AsExpected && slices.Contains(scenarios.Locks(), p.lock):
+	case !p.target.Met(a.Run.Verdicts), !a.Run.AsExpected && slices.Contains(subject.Locks(), p.lock):
 		return defect(fmt.Errorf("%s does not show what it was shrunk to", p.flags.out), "please report it, with the file")
 	}
 	res.cause, _ = a.Drawn.CauseOf(p.target.Property)

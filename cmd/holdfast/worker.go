@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // Runs are played by worker processes, one per core and each on one core: that
@@ -135,7 +136,7 @@ func play(j job, still *standstill) (a answer) {
 		a.Defect = err.Error()
 		return a
 	}
-	l, err := scenarios.FindSubject(j.Lock)
+	l, err := subject.FindSubject(j.Lock)
 	if err != nil {
 		a.Defect = err.Error()
 		return a
@@ -165,7 +166,7 @@ func play(j job, still *standstill) (a answer) {
 
 // judge judges a history, compares the verdicts with the expected ones, and
 // stores it where the job says.
-func (a *answer) judge(j job, s *scenarios.Scenario, l *scenarios.Subject, h *history.History) {
+func (a *answer) judge(j job, s *scenarios.Scenario, l *subject.Subject, h *history.History) {
 	if err := rundir.Judge(&a.Run, s, l, h); err != nil {
 		a.Defect = err.Error()
 	}

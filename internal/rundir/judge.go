@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // Record notes in r what was played.
@@ -33,7 +34,7 @@ func countOps(h *history.History) int {
 // Judge judges a history and notes in r the verdicts, beside those that the
 // scenario argues for. An error is a defect of holdfast: the judges disagree, or
 // the history that was recorded is invalid.
-func Judge(r *reports.Run, s *scenarios.Scenario, l *scenarios.Subject, h *history.History) error {
+func Judge(r *reports.Run, s *scenarios.Scenario, l *subject.Subject, h *history.History) error {
 	judged, err := checker.Judge(h, checker.Options{})
 	r.Verdicts = judged.Verdicts
 	expect(r, s, l)
@@ -47,7 +48,7 @@ func Judge(r *reports.Run, s *scenarios.Scenario, l *scenarios.Subject, h *histo
 // expect fills in what the scenario argues for, and compares. Where another
 // verdict will do as well, and is the one that was found, it is noted as the
 // expected one.
-func expect(r *reports.Run, s *scenarios.Scenario, l *scenarios.Subject) {
+func expect(r *reports.Run, s *scenarios.Scenario, l *subject.Subject) {
 	r.Expected = map[checker.Property]checker.Outcome{}
 	r.ExpectedClass = map[checker.Property]string{}
 	r.Because = map[checker.Property]string{}

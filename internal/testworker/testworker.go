@@ -13,17 +13,18 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/holdfast-go/holdfast/live/worker"
 	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/subject/adapter"
 )
 
 // Lock is what the worker calls its lock.
 const Lock = "golock"
 
-func description() worker.Description {
-	return worker.Description{
+func description() subject.Description {
+	return subject.Description{
 		Name: Lock, Version: "1.0", Summary: "the reference lock in a process of its own",
-		Claims: worker.Claims{
+		Claims: subject.Claims{
 			Waits: true, Cancels: true, Closes: true, Reentrant: true, Lease: true, Explicit: true, Renewal: true,
 			LostSign: true, Fencing: true, TakesBack: true, Messages: true,
 		},
@@ -58,7 +59,7 @@ func Main(mistake string) int {
 		relay(out, os.Stdout, m.answer)
 		close(written)
 	}()
-	err := worker.Serve(context.Background(), fromHarness, toHarness, worker.Program{Locks: []worker.Description{d}, Open: open})
+	err := adapter.Serve(context.Background(), fromHarness, toHarness, adapter.Program{Locks: []subject.Description{d}, Open: open})
 	toHarness.Close()
 	<-written
 	if m.end != nil {
@@ -98,7 +99,7 @@ func relay(from io.Reader, to io.Writer, edit func(line) []line) {
 	}
 }
 
-func open(h worker.Hello) (worker.Lock, error) {
+func open(h adapter.Hello) (adapter.Lock, error) {
 	rdb := h.Redis.Client(1)
 	poll := h.Redis.Scaled(time.Second)
 	if h.PollNS > 0 {

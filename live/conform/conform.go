@@ -1,0 +1,178 @@
+// Package conform checks a worker against docs/adapter-protocol.md: every check
+// is a sentence of that page. It starts the worker's processes in a small world
+// of its own, on healthy servers, and asks them what a run would ask, and some
+// of what only a later version would.
+//
+// What it finds is about the worker, and about promises that the lock makes for
+// good days. What a lock is worth on bad ones is for a run to show.
+package conform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/subject"
+)
+
+// Options say what is checked, and where.
+type Options struct {
+	// Command is that of the worker. It is started in directories of its own:
+	// names of files must be absolute.
+	Command []string
+	// Backend is what the servers are.
+	Backend live.Backend
+	// Dir is where servers and processes run; it must exist.
+	Dir string
+	// Locks are those to check, by name; none means all that it describes.
+	Locks []string
+	// Checks are those to carry out, by name, beside those without which nothing
+	// can be told; none means all.
+	Checks []string
+	// Lease is what locks are opened with, [DefaultLease] when 0.
+	Lease time.Duration
+	// Patience is how long the worker may take for an answer that has to wait
+	// for nothing, [DefaultPatience] when 0. Its start may take three times that.
+	Patience time.Duration
+	// Heard is told of every result, when it is not nil. lock is nil for those
+	// of the worker itself.
+	Heard func(lock *subject.Description, r Result)
+}
+
+// What Options mean when they say nothing.
+const (
+	DefaultLease    = 2 * time.Second
+	DefaultPatience = 10 * time.Second
+)
+
+// Status is what came of a check.
+type Status string
+
+// What can come of a check.
+const (
+	OK         Status = "ok"
+	Failed     Status = "failed"
+	NotClaimed Status = "not claimed" // the lock does not promise it
+	NotTried   Status = "not tried"   // what it needs has failed
+)
+
+// Result is what came of one check.
+type Result struct {
+	Check  string `json:"check"`
+	Status Status `json:"status"`
+	// Reason says why it has failed or was not tried, or what is worth knowing
+	// about a success.
+	Reason string `json:"reason,omitempty"`
+	// Contract is the sentence of docs/adapter-protocol.md that it is about.
+	Contract string `json:"contract"`
+}
+
+// LockReport is what came of the checks of a lock.
+type LockReport struct {
+	Name    string   `json:"name"`
+	Version string   `json:"version,omitempty"`
+	Results []Result `json:"results"`
+}
+
+// Report is what came of all checks: of the worker itself, and of its locks.
+type Report struct {
+	Worker []Result     `json:"worker"`
+	Locks  []LockReport `json:"locks"`
+}
+
+// Count is how many checks came out so.
+func (r Report) Count(s Status) int {
+	n := 0
+	for _, list := range append([][]Result{r.Worker}, lists(r.Locks)...) {
+		for _, one := range list {
+			if one.Status == s {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func lists(locks []LockReport) [][]Result {
+	var all [][]Result
+	for _, l := range locks {
+		all = append(all, l.Results)
+	}
+	return all
+}
+
+// UnknownLockError says that a lock is to be checked which the worker does not
+// describe.
+type UnknownLockError struct {
+	Lock string
+	Has  []string // what it describes
+}
+
+func (e *UnknownLockError) Error() string {
+	return fmt.Sprintf("the worker has no lock %q", e.Lock)
+}
+
+// Check checks a worker. Whatever the worker does is in the report; an error is
+// an [*UnknownLockError], the end of ctx, or means that the checks themselves
+// could not be carried out.
+func Check(ctx context.Context, o Options) (Report, error) {
+	if o.Lease == 0 {
+		o.Lease = DefaultLease
+	}
+	if o.Patience == 0 {
+		o.Patience = DefaultPatience
+	}
+	var report Report
+	locks, results, err := checkWorker(ctx, o)
+	report.Worker = results
+	if err != nil {
+		return report, err
+	}
+	if locks, err = pick(locks, o.Locks); err != nil {
+		return report, err
+	}
+	for _, d := range locks {
+		l, err := checkLock(ctx, o, d)
+		report.Locks = append(report.Locks, l)
+		if err != nil {
+			return report, err
+		}
+	}
+	return report, nil
+}
+
+// pick finds the locks that are named; none means all.
+func pick(locks []subject.Description, names []string) ([]subject.Description, error) {
+	if len(names) == 0 || len(locks) == 0 {
+		return locks, nil
+	}
+	var picked []subject.Description
+	for _, name := range names {
+		i := slices.IndexFunc(locks, func(d subject.Description) bool { return d.Name == name })
+		if i < 0 {
+			unknown := &UnknownLockError{Lock: name}
+			for _, d := range locks {
+				unknown.Has = append(unknown.Has, d.Name)
+			}
+			return nil, unknown
+		}
+		picked = append(picked, locks[i])
+	}
+	return picked, nil
+}
+
+// checkLock checks one lock in a world of its own.
+func checkLock(ctx context.Context, o Options, d subject.Description) (report LockReport, err error) {
+	report = LockReport{Name: d.Name, Version: d.Version}
+	world, err := live.Start(ctx, live.Options{Backend: o.Backend, Clients: mostProcesses, Groups: d.Groups(), Dir: o.Dir})
+	if err != nil {
+		return report, fmt.Errorf("start servers: %w", err)
+	}
+	defer func() { err = errors.Join(err, world.Close()) }()
+	s := &stage{ctx: ctx, opts: o, lock: d, world: world}
+	report.Results = s.play()
+	return report, errors.Join(ctx.Err(), s.err, world.Err())
+}

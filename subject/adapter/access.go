@@ -1,0 +1,98 @@
+package adapter
+
+import (
+	"context"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// Access is how one client process reaches the servers, over links of its own.
+type Access struct {
+	// Primaries are the addresses of the groups' primaries; in a cluster they
+	// are those of its nodes. Empty where Sentinels say who is primary.
+	Primaries []string `json:"primaries,omitempty"`
+	Cluster   bool     `json:"cluster,omitempty"`
+	// Sentinels are their addresses, and Masters what they call the groups.
+	Sentinels []string `json:"sentinels,omitempty"`
+	Masters   []string `json:"masters,omitempty"`
+	// Map says where to connect for an address that Sentinel or the cluster
+	// announces.
+	Map map[string]string `json:"map"`
+	// TimeScale is how long a second of the scenario takes here, in seconds:
+	// at 0.2 whatever a client waits for, it waits a fifth of the time. 0 is 1.
+	TimeScale float64 `json:"time_scale,omitempty"`
+}
+
+// Scaled is a duration of the scenario's, or of a library's defaults, in this
+// world.
+func (a Access) Scaled(d time.Duration) time.Duration {
+	if a.TimeScale == 0 {
+		return d
+	}
+	return time.Duration(float64(d) * a.TimeScale)
+}
+
+// Dial connects to an address, or to what it is mapped to: to the client's own
+// listener for the server that announces it.
+func (a Access) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	if to, ok := a.Map[addr]; ok {
+		addr = to
+	}
+	d := net.Dialer{Timeout: a.Scaled(defaults().DialTimeout)}
+	return d.DialContext(ctx, network, addr)
+}
+
+// clusterReload is how old a cluster client's map of the slots may become.
+// go-redis' default is a minute, and nothing but a redirection makes it look
+// sooner: not even an owner that is dead.
+const clusterReload = time.Second
+
+// Client is a go-redis client for a group, with go-redis' own defaults: a
+// failover client where Sentinels watch, one for all groups in a cluster. Its
+// timeouts and back-offs are the defaults times TimeScale. The exception is
+// how often a cluster client reads the map of the slots, once in a second
+// instead of once in a minute.
+func (a Access) Client(group int) redis.UniversalClient {
+	d := defaults()
+	switch {
+	case a.Cluster:
+		return redis.NewClusterClient(&redis.ClusterOptions{
+			Addrs: a.Primaries, Dialer: a.Dial, DisableIdentity: true, ClusterStateReloadInterval: a.Scaled(clusterReload),
+			DialTimeout: a.Scaled(d.DialTimeout), DialerRetryTimeout: a.Scaled(d.DialerRetryTimeout),
+			ReadTimeout: a.Scaled(d.ReadTimeout), WriteTimeout: a.Scaled(d.WriteTimeout), PoolTimeout: a.Scaled(d.PoolTimeout),
+			MinRetryBackoff: a.Scaled(d.MinRetryBackoff), MaxRetryBackoff: a.Scaled(d.MaxRetryBackoff),
+			FailingTimeoutSeconds:    max(1, int(a.Scaled(failingTimeout).Seconds())),
+			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+		})
+	case len(a.Sentinels) > 0:
+		return redis.NewFailoverClient(&redis.FailoverOptions{
+			MasterName: a.Masters[group-1], SentinelAddrs: a.Sentinels, Dialer: a.Dial, DisableIdentity: true,
+			DialTimeout: a.Scaled(d.DialTimeout), DialerRetryTimeout: a.Scaled(d.DialerRetryTimeout),
+			ReadTimeout: a.Scaled(d.ReadTimeout), WriteTimeout: a.Scaled(d.WriteTimeout), PoolTimeout: a.Scaled(d.PoolTimeout),
+			MinRetryBackoff: a.Scaled(d.MinRetryBackoff), MaxRetryBackoff: a.Scaled(d.MaxRetryBackoff),
+		})
+	}
+	return redis.NewClient(&redis.Options{
+		Addr: a.Primaries[group-1], Dialer: a.Dial, DisableIdentity: true,
+		DialTimeout: a.Scaled(d.DialTimeout), DialerRetryTimeout: a.Scaled(d.DialerRetryTimeout),
+		ReadTimeout: a.Scaled(d.ReadTimeout), WriteTimeout: a.Scaled(d.WriteTimeout), PoolTimeout: a.Scaled(d.PoolTimeout),
+		MinRetryBackoff: a.Scaled(d.MinRetryBackoff), MaxRetryBackoff: a.Scaled(d.MaxRetryBackoff),
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	})
+}
+
+// failingTimeout is how long a cluster client avoids a node that failed, by
+// go-redis' default.
+const failingTimeout = 15 * time.Second
+
+// defaults are what go-redis makes of options that say nothing, which differs
+// from version to version. The simulator's clients have them as they are.
+var defaults = sync.OnceValue(func() redis.Options {
+	c := redis.NewClient(new(redis.Options))
+	defer c.Close()
+	return *c.Options()
+})

@@ -1,0 +1,217 @@
+package subject
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/random"
+	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/subject/textbook"
+)
+
+// subjects are the built-in locks, in the order reports show them.
+var subjects = []*Subject{
+	textbookLock("setnx", "SETNX without expiry, plain DEL", false, textbook.NewSetNX),
+	textbookLock("setnx-expire", "SETNX, then PEXPIRE as a second command, plain DEL", true, textbook.NewSetNXExpire),
+	textbookLock("set-px", "SET NX PX, plain DEL by anyone", true, textbook.NewSetPX),
+	textbookLock("set-px-check", "SET NX PX with the owner's value, GET then DEL", true, textbook.NewSetPXCheck),
+	textbookLock("set-px-watch", "SET NX PX with the owner's value, WATCH, MULTI, DEL, EXEC", true, textbook.NewSetPXWatch),
+	textbookLock("set-px-lua", "SET NX PX with the owner's value, compare and delete in a script, spins", true, textbook.NewSetPXLua),
+	{
+		name: "set-px-renew", summary: "set-px-lua, and a scheduler that extends the lease in its last third", Groups: 1,
+		Claims: func(s Setting) history.Claims {
+			c := textbookClaims(s, true)
+			c.Renewal, c.LostSign = true, true
+			c.RenewEvery = int64(s.Lease*2/3 + s.scaled(renewScan))
+			return c
+		},
+		Open: func(e Environment) (Session, error) {
+			return renewSession{textbookSession{e, nil}, textbook.NewRenewer(e.Clients[0], textbook.Options{Lease: e.Lease, Scan: Scaled(renewScan, e.Scale), Extensions: renewExtensions})}, nil
+		},
+		Keeps: keepsNothing,
+	},
+	{
+		name: "reentrant", summary: "the reference lock: reentrant, watchdog, pub/sub waits, Redisson's wire format", Groups: 1,
+		Claims: referenceClaims, Open: openReference(), CheckName: lock.CheckName, Keeps: keepsNothing,
+	},
+	{
+		name: "reentrant-wait", summary: "the reference lock, and WAIT for one replica; given back when it does not confirm", Groups: 1, Acks: true,
+		Claims: referenceClaims, Open: openReference(func(e Environment) lock.Option {
+			return lock.WithReplicaAcks(max(1, e.Acks), Scaled(ackTimeout, e.Scale))
+		}), CheckName: lock.CheckName, Keeps: keepsNothing,
+	},
+	{
+		name: "multi", summary: "the reference lock on all of three independent primaries", Groups: 3,
+		Claims: quorumClaims(3, 3), Open: openQuorum(func(e Environment, thread string, members []lock.Locker) lock.Locker {
+			return lock.NewMultiLockWith(groupOptions(e, thread), members...)
+		}), CheckName: lock.CheckName, Keeps: keepsNothing,
+	},
+	{
+		name: "redlock", summary: "the reference lock on a majority of five independent primaries", Groups: 5,
+		Claims: quorumClaims(3, 5), Open: openQuorum(func(e Environment, thread string, members []lock.Locker) lock.Locker {
+			return lock.NewRedLockWith(groupOptions(e, thread), members...)
+		}), CheckName: lock.CheckName, Keeps: keepsNothing,
+	},
+	{
+		name: "fenced", summary: "the reference lock with a fencing token, which the resource checks", Groups: 1, Fenced: true,
+		Claims: func(s Setting) history.Claims {
+			c := referenceClaims(s)
+			c.Fencing = true
+			return c
+		},
+		Open: openReference(func(Environment) lock.Option { return lock.WithFencing() }), CheckName: lock.CheckName,
+		Keeps: func(name, key string) bool { // the counter outlives the hold, on purpose
+			return strings.HasPrefix(key, "redisson_lock_token:")
+		},
+	},
+}
+
+const (
+	renewScan       = 2 * time.Second
+	renewExtensions = 10
+	ackTimeout      = time.Second
+	unlockTimeout   = 5 * time.Second // the reference lock's own default
+	// DefaultPoll and defaultSafetyPoll are how long a waiter goes without
+	// looking by itself, where the scenario does not say.
+	DefaultPoll       = 100 * time.Millisecond
+	DefaultSafetyPoll = time.Second
+	// handoffMargin is for the requests around a look.
+	handoffMargin = 500 * time.Millisecond
+)
+
+func keepsNothing(string, string) bool { return false }
+
+// The claims of the textbook locks, of the reference lock, and of the locks
+// made of several.
+
+func textbookClaims(s Setting, lease bool) history.Claims {
+	return history.Claims{Lease: lease, Handoff: s.handoff(DefaultPoll), Quorum: 1, Nodes: 1}
+}
+
+func referenceClaims(s Setting) history.Claims {
+	return history.Claims{
+		Reentrant: true, Lease: true, Renewal: true, LostSign: true, TakesBack: true,
+		RenewEvery: int64(s.Lease) / 3, Handoff: s.handoff(DefaultSafetyPoll), Quorum: 1, Nodes: 1,
+	}
+}
+
+func quorumClaims(quorum, nodes int) func(Setting) history.Claims {
+	return func(s Setting) history.Claims {
+		c := referenceClaims(s)
+		c.Quorum, c.Nodes = quorum, nodes
+		return c
+	}
+}
+
+// identityOf is what every built-in lock stores for an owner, in Redisson's
+// form: the client's id and the thread.
+func identityOf(process, thread string) string { return process + ":" + thread }
+
+type textbookSession struct {
+	env  Environment
+	make func(rdb redis.UniversalClient, name, owner string, o textbook.Options) lock.Locker
+}
+
+func textbookLock(name, summary string, lease bool, make func(redis.UniversalClient, string, string, textbook.Options) lock.Locker) *Subject {
+	return &Subject{
+		name: name, summary: summary, Groups: 1,
+		Claims: func(s Setting) history.Claims { return textbookClaims(s, lease) },
+		Open:   func(e Environment) (Session, error) { return textbookSession{e, make}, nil },
+		Keeps:  keepsNothing,
+	}
+}
+
+func (s textbookSession) Identity(thread string) string { return identityOf(s.env.Process, thread) }
+func (s textbookSession) Close() error                  { return nil }
+
+func (s textbookSession) Locker(name, thread string) lock.Locker {
+	return s.make(s.env.Clients[0], name, s.Identity(thread), s.options(thread))
+}
+
+func (s textbookSession) options(thread string) textbook.Options {
+	return textbook.Options{
+		Lease: s.env.Lease, Poll: cmp.Or(s.env.Poll, Scaled(DefaultPoll, s.env.Scale)),
+		Scan: Scaled(renewScan, s.env.Scale), Extensions: renewExtensions,
+		Rand: random.Stream(s.env.Seed, "poll", s.env.Process, thread),
+	}
+}
+
+type renewSession struct {
+	textbookSession
+	renewer *textbook.Renewer
+}
+
+func (s renewSession) Locker(name, thread string) lock.Locker {
+	return s.renewer.NewLock(name, s.Identity(thread), s.options(thread))
+}
+func (s renewSession) Close() error { return s.renewer.Close() }
+
+// referenceSession is one or several clients of the reference lock.
+type referenceSession struct {
+	env     Environment
+	members []*lock.Client
+	combine func(e Environment, thread string, members []lock.Locker) lock.Locker // nil for a single one
+}
+
+func openReference(with ...func(Environment) lock.Option) func(Environment) (Session, error) {
+	return func(e Environment) (Session, error) {
+		var opts []lock.Option
+		for _, w := range with {
+			opts = append(opts, w(e))
+		}
+		return newReferenceSession(e, nil, opts...)
+	}
+}
+
+func openQuorum(combine func(Environment, string, []lock.Locker) lock.Locker) func(Environment) (Session, error) {
+	return func(e Environment) (Session, error) { return newReferenceSession(e, combine) }
+}
+
+func newReferenceSession(e Environment, combine func(Environment, string, []lock.Locker) lock.Locker, opts ...lock.Option) (Session, error) {
+	s := &referenceSession{env: e, combine: combine}
+	for i, rdb := range e.Clients {
+		rng := random.Stream(e.Seed, "lock", e.Process, fmt.Sprint(i))
+		c, err := lock.New(rdb, append([]lock.Option{lock.WithID(e.Process), lock.WithWatchdogTimeout(e.Lease),
+			lock.WithSafetyPoll(cmp.Or(e.Poll, Scaled(DefaultSafetyPoll, e.Scale))), lock.WithUnlockTimeout(Scaled(unlockTimeout, e.Scale)),
+			lock.WithRand(rng)}, slices.Concat(opts, e.options)...)...)
+		if err != nil {
+			return nil, err
+		}
+		s.members = append(s.members, c)
+	}
+	return s, nil
+}
+
+func (s *referenceSession) Identity(thread string) string { return identityOf(s.env.Process, thread) }
+
+func (s *referenceSession) Locker(name, thread string) lock.Locker {
+	members := make([]lock.Locker, len(s.members))
+	for i, c := range s.members {
+		members[i] = c.NewLock(name, thread)
+	}
+	if s.combine == nil {
+		return members[0]
+	}
+	return s.combine(s.env, thread, members)
+}
+
+func groupOptions(e Environment, thread string) lock.GroupOptions {
+	return lock.GroupOptions{Rand: random.Stream(e.Seed, "rounds", e.Process, thread)}
+}
+
+// Close implements [Session].
+func (s *referenceSession) Close() error {
+	var first error
+	for _, c := range s.members {
+		if err := c.Close(); err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}

@@ -1,0 +1,545 @@
+package textbook_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/subject/textbook"
+)
+
+const (
+	name  = "stock"
+	lease = 9 * time.Second
+	a, b  = "client-1:1", "client-2:1"
+)
+
+// server is a miniredis whose leases follow the bubble's clock.
+type server struct {
+	*testing.T
+	*miniredis.Miniredis
+}
+
+// inBubble runs f with a server and virtual time. Nothing may be left running.
+func inBubble(t *testing.T, f func(s server)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		m := miniredis.NewMiniRedis()
+		m.ClockTTL(true)
+		t.Cleanup(m.Close)
+		f(server{t, m})
+	})
+}
+
+// client returns a client of the server. Around each command of it stands
+// around, if not nil, which calls next to send it.
+func (s server) client(around func(cmd redis.Cmder, next func() error) error) *redis.Client {
+	rdb := redis.NewClient(&redis.Options{
+		Addr:                     "10.0.0.1:6379",
+		Dialer:                   func(context.Context, string, string) (net.Conn, error) { return s.Dial() },
+		MaxRetries:               -1,
+		PoolSize:                 100,
+		DisableIdentity:          true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	})
+	if around != nil {
+		rdb.AddHook(hook(around))
+	}
+	s.Cleanup(func() { _ = rdb.Close() })
+	return rdb
+}
+
+type hook func(cmd redis.Cmder, next func() error) error
+
+func (hook) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := h(cmd, func() error { return next(ctx, cmd) })
+		cmd.SetErr(err)
+		return err
+	}
+}
+
+func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		return h(cmds[len(cmds)-1], func() error { return next(ctx, cmds) })
+	}
+}
+
+// before calls f once, before the first command of that name is sent.
+func before(command string, f func()) func(redis.Cmder, func() error) error {
+	return func(cmd redis.Cmder, next func() error) error {
+		if f != nil && cmd.Name() == command {
+			run := f
+			f = nil
+			run()
+		}
+		return next()
+	}
+}
+
+// loseReply carries out every command of that name and loses the reply.
+func loseReply(command string) func(redis.Cmder, func() error) error {
+	return func(cmd redis.Cmder, next func() error) error {
+		err := next()
+		if cmd.Name() == command {
+			return io.ErrUnexpectedEOF
+		}
+		return err
+	}
+}
+
+// loseRequest never sends a command of that name.
+func loseRequest(command string) func(redis.Cmder, func() error) error {
+	return func(cmd redis.Cmder, next func() error) error {
+		if cmd.Name() == command {
+			return io.ErrUnexpectedEOF
+		}
+		return next()
+	}
+}
+
+// holder is who the server says holds the lock.
+func (s server) holder() string {
+	v, err := s.Get(name)
+	if err != nil {
+		return ""
+	}
+	return v
+}
+
+func (s server) wantHolder(want string) {
+	s.Helper()
+	if got := s.holder(); got != want {
+		s.Errorf("the lock is held by %q, want %q", got, want)
+	}
+}
+
+func (s server) take(l lock.Locker) lock.Grant {
+	s.Helper()
+	g, err := l.TryLock(s.Context())
+	if err != nil {
+		s.Fatalf("acquire: %v", err)
+	}
+	return g
+}
+
+func (s server) release(l lock.Locker) {
+	s.Helper()
+	if n, err := l.Unlock(s.Context()); n != 0 || err != nil {
+		s.Fatalf("release: %d, %v", n, err)
+	}
+}
+
+func (s server) wantErr(err, want error) {
+	s.Helper()
+	if !errors.Is(err, want) {
+		s.Errorf("error %v, want %v", err, want)
+	}
+}
+
+// rung is one of the locks.
+type rung struct {
+	name    string
+	leased  bool
+	checks  bool // the release looks at the owner
+	release string
+	make    func(rdb redis.UniversalClient, name, owner string, o textbook.Options) lock.Locker
+}
+
+var rungs = []rung{
+	{"setnx", false, false, "del", textbook.NewSetNX},
+	{"setnx-expire", true, false, "del", textbook.NewSetNXExpire},
+	{"set-px", true, false, "del", textbook.NewSetPX},
+	{"set-px-check", true, true, "del", textbook.NewSetPXCheck},
+	{"set-px-watch", true, true, "exec", textbook.NewSetPXWatch},
+	{"set-px-lua", true, true, "eval", textbook.NewSetPXLua},
+	{"set-px-renew", true, true, "eval", nil},
+}
+
+func (r rung) open(s server, rdb redis.UniversalClient, owner string) lock.Locker {
+	o := textbook.Options{Lease: lease, Rand: rand.New(rand.NewPCG(1, uint64(len(owner))))}
+	if r.make != nil {
+		return r.make(rdb, name, owner, o)
+	}
+	renewer := textbook.NewRenewer(rdb, o)
+	s.Cleanup(func() { _ = renewer.Close() })
+	return renewer.NewLock(name, owner, o)
+}
+
+// onEach runs f for every rung that is wanted.
+func onEach(t *testing.T, wanted func(rung) bool, f func(s server, r rung)) {
+	for _, r := range rungs {
+		if wanted == nil || wanted(r) {
+			t.Run(r.name, func(t *testing.T) { inBubble(t, func(s server) { f(s, r) }) })
+		}
+	}
+}
+
+func TestTakeAndRelease(t *testing.T) {
+	onEach(t, nil, func(s server, r rung) {
+		first, second := r.open(s, s.client(nil), a), r.open(s, s.client(nil), b)
+		g := s.take(first)
+		want := lock.Grant{Count: 1, Lease: lease, Renewed: r.name == "set-px-renew"}
+		ttl := lease
+		if !r.leased {
+			want.Lease, ttl = 0, 0
+		}
+		if g != want || s.TTL(name) != ttl {
+			s.Errorf("grant %+v with TTL %v, want %+v", g, s.TTL(name), want)
+		}
+		s.wantHolder(a)
+
+		for _, l := range []lock.Locker{first, second} { // not reentrant
+			_, err := l.TryLock(s.Context())
+			s.wantErr(err, lock.ErrBusy)
+		}
+		start := time.Now()
+		_, err := second.TryLock(s.Context(), lock.Wait(450*time.Millisecond))
+		s.wantErr(err, lock.ErrBusy)
+		if waited := time.Since(start); waited != 450*time.Millisecond {
+			s.Errorf("waited %v", waited)
+		}
+
+		granted := make(chan error)
+		go func() {
+			_, err := second.Lock(s.Context())
+			granted <- err
+		}()
+		time.Sleep(time.Second)
+		s.release(first)
+		if err := <-granted; err != nil {
+			s.Fatal(err)
+		}
+		s.wantHolder(b)
+		s.release(second)
+		s.wantHolder("")
+	})
+}
+
+func TestLeaseAskedFor(t *testing.T) {
+	onEach(t, func(r rung) bool { return r.leased }, func(s server, r rung) {
+		l := r.open(s, s.client(nil), a)
+		g, err := l.TryLock(s.Context(), lock.Lease(700*time.Millisecond))
+		if err != nil || g.Lease != 700*time.Millisecond || g.Renewed {
+			s.Errorf("%+v, %v", g, err)
+		}
+		time.Sleep(700 * time.Millisecond)
+		s.wantHolder("")
+		if _, err := l.TryLock(s.Context(), lock.Lease(time.Microsecond)); err == nil {
+			s.Error("a lease that Redis cannot count was accepted")
+		}
+	})
+}
+
+func TestReleaseOfNothing(t *testing.T) {
+	onEach(t, nil, func(s server, r rung) {
+		l := r.open(s, s.client(nil), a)
+		var want error
+		if r.checks {
+			want = lock.ErrNotHeld
+		}
+		_, err := l.Unlock(s.Context()) // nobody holds it
+		if !errors.Is(err, want) {
+			s.Errorf("release of a free lock: %v", err)
+		}
+		s.take(r.open(s, s.client(nil), b))
+		if _, err = l.Unlock(s.Context()); !errors.Is(err, want) {
+			s.Errorf("release of another owner's lock: %v", err)
+		}
+		// What is wrong with a plain DEL: anybody releases.
+		if r.checks {
+			s.wantHolder(b)
+		} else {
+			s.wantHolder("")
+		}
+	})
+}
+
+func TestContextEnds(t *testing.T) {
+	onEach(t, nil, func(s server, r rung) {
+		s.take(r.open(s, s.client(nil), b))
+		l := r.open(s, s.client(nil), a)
+		ctx, cancel := context.WithTimeout(s.Context(), 123*time.Millisecond)
+		defer cancel()
+		_, err := l.Lock(ctx)
+		s.wantErr(err, context.DeadlineExceeded)
+		if errors.Is(err, lock.ErrUnknown) {
+			s.Error("nothing was under way")
+		}
+	})
+}
+
+// Textbook code releases with the caller's context.
+func TestReleaseGivesUpWhenCancelled(t *testing.T) {
+	onEach(t, nil, func(s server, r rung) {
+		l := r.open(s, s.client(nil), a)
+		s.take(l)
+		ctx, cancel := context.WithCancel(s.Context())
+		cancel()
+		_, err := l.Unlock(ctx)
+		s.wantErr(err, context.Canceled)
+		s.wantHolder(a)
+	})
+}
+
+// A lost reply leaves a lock that even its owner finds busy.
+func TestLostReplies(t *testing.T) {
+	onEach(t, nil, func(s server, r rung) {
+		command := "set"
+		if !strings.HasPrefix(r.name, "set-px") {
+			command = "setnx"
+		}
+		l := r.open(s, s.client(loseReply(command)), a)
+		_, err := l.TryLock(s.Context())
+		s.wantErr(err, lock.ErrUnknown)
+		s.wantErr(err, io.ErrUnexpectedEOF)
+		s.wantHolder(a)
+		_, err = r.open(s, s.client(nil), a).TryLock(s.Context())
+		s.wantErr(err, lock.ErrBusy)
+		s.FlushAll()
+
+		l = r.open(s, s.client(loseReply(r.release)), a)
+		s.take(l)
+		_, err = l.Unlock(s.Context())
+		s.wantErr(err, lock.ErrUnknown)
+		s.wantHolder("")
+	})
+}
+
+// What is wrong with setnx: a crashed holder keeps the lock for ever.
+func TestSetNXNeverExpires(t *testing.T) {
+	inBubble(t, func(s server) {
+		s.take(textbook.NewSetNX(s.client(nil), name, a, textbook.Options{}))
+		time.Sleep(10 * 365 * 24 * time.Hour)
+		_, err := textbook.NewSetNX(s.client(nil), name, b, textbook.Options{}).TryLock(s.Context())
+		s.wantErr(err, lock.ErrBusy)
+	})
+}
+
+// What is wrong with setnx-expire: dying between the commands has the same end.
+func TestSetNXExpireCutBetweenCommands(t *testing.T) {
+	inBubble(t, func(s server) {
+		l := textbook.NewSetNXExpire(s.client(loseRequest("pexpire")), name, a, textbook.Options{})
+		_, err := l.TryLock(s.Context())
+		s.wantErr(err, lock.ErrUnknown)
+		time.Sleep(24 * time.Hour)
+		s.wantHolder(a)
+	})
+}
+
+// What is wrong with set-px: one slow holder starts a chain of wrong releases.
+func TestSetPXDeletesTheNextLock(t *testing.T) {
+	inBubble(t, func(s server) {
+		make := func(owner string) lock.Locker {
+			return textbook.NewSetPX(s.client(nil), name, owner, textbook.Options{Lease: time.Second})
+		}
+		first, second, third := make(a), make(b), make("client-3:1")
+		s.take(first)
+		time.Sleep(time.Second)
+		s.take(second)
+		s.release(first) // not its own any more
+		s.take(third)    // while the second still holds it
+		s.release(second)
+		s.wantHolder("")
+	})
+}
+
+// What is wrong with set-px-check: the lock changes hands between look and DEL.
+func TestSetPXCheckRace(t *testing.T) {
+	inBubble(t, func(s server) {
+		second := textbook.NewSetPXCheck(s.client(nil), name, b, textbook.Options{})
+		first := textbook.NewSetPXCheck(s.client(before("del", func() {
+			time.Sleep(lease)
+			s.take(second)
+		})), name, a, textbook.Options{Lease: lease})
+		s.take(first)
+		s.release(first)
+		s.wantHolder("") // the second's lock
+	})
+}
+
+// The same moment does no harm to the transaction and to the script.
+func TestWatchAndScriptAreSafeAtThatMoment(t *testing.T) {
+	for _, r := range rungs[4:6] {
+		t.Run(r.name, func(t *testing.T) {
+			inBubble(t, func(s server) {
+				second := r.open(s, s.client(nil), b)
+				first := r.open(s, s.client(before(r.release, func() {
+					time.Sleep(lease)
+					s.take(second)
+				})), a)
+				s.take(first)
+				_, err := first.Unlock(s.Context())
+				s.wantErr(err, lock.ErrNotHeld)
+				s.wantHolder(b)
+			})
+		})
+	}
+}
+
+// What is wrong with set-px-watch: what a release costs.
+func TestSetPXWatchRoundTrips(t *testing.T) {
+	inBubble(t, func(s server) {
+		var sent []string
+		l := textbook.NewSetPXWatch(s.client(func(cmd redis.Cmder, next func() error) error {
+			sent = append(sent, cmd.Name())
+			return next()
+		}), name, a, textbook.Options{})
+		s.take(l)
+		sent = nil
+		s.release(l)
+		if got, want := fmt.Sprint(sent), "[watch get exec]"; got != want {
+			s.Errorf("sent %s, want %s", got, want)
+		}
+	})
+}
+
+// What is wrong with set-px-lua: a long piece of work outlives its lease, and
+// nobody says so.
+func TestSetPXLuaLeaseOutlived(t *testing.T) {
+	inBubble(t, func(s server) {
+		first, second := rungs[5].open(s, s.client(nil), a), rungs[5].open(s, s.client(nil), b)
+		s.take(first)
+		time.Sleep(lease)
+		s.take(second) // while the first still works
+		if _, ok := first.(lock.LostNotifier); ok {
+			s.Error("set-px-lua tells its holder")
+		}
+		_, err := first.Unlock(s.Context())
+		s.wantErr(err, lock.ErrNotHeld)
+		s.wantHolder(b)
+	})
+}
+
+// renewing returns a lock of a renewer of its own.
+func (s server) renewing(owner string, o textbook.Options, around func(redis.Cmder, func() error) error) (lock.Locker, *textbook.Renewer) {
+	rdb := s.client(around)
+	r := textbook.NewRenewer(rdb, o)
+	s.Cleanup(func() { _ = r.Close() })
+	return r.NewLock(name, owner, o), r
+}
+
+func lost(l lock.Locker) bool {
+	select {
+	case <-l.(lock.LostNotifier).Lost():
+		return true
+	default:
+		return false
+	}
+}
+
+// The scheduler extends in the last third, three times, and then interrupts.
+func TestRenewExtendsThenInterrupts(t *testing.T) {
+	inBubble(t, func(s server) {
+		var extended []time.Duration
+		start := time.Now()
+		l, _ := s.renewing(a, textbook.Options{Lease: lease}, func(cmd redis.Cmder, next func() error) error {
+			if cmd.Name() == "pexpire" {
+				extended = append(extended, time.Since(start))
+			}
+			return next()
+		})
+		if l.(lock.LostNotifier).Lost() != nil {
+			s.Error("a channel while nothing is held")
+		}
+		s.take(l)
+		time.Sleep(19 * time.Second)
+		if lost(l) {
+			s.Error("interrupted before the scan after the last extension")
+		}
+		time.Sleep(time.Second + time.Millisecond)
+		if !lost(l) {
+			s.Error("not interrupted at the scan after the last extension")
+		}
+		s.wantHolder(a) // to the end of its lease
+		time.Sleep(7 * time.Second)
+		s.wantHolder("")
+		synctest.Wait()
+		if got, want := fmt.Sprint(extended), "[6s 12s 18s]"; got != want {
+			s.Errorf("extended at %s, want %s", got, want)
+		}
+	})
+}
+
+// What is wrong with set-px-renew: a lease under 6 s falls between two scans.
+func TestRenewMissesAShortLease(t *testing.T) {
+	inBubble(t, func(s server) {
+		l, _ := s.renewing(a, textbook.Options{Lease: 3500 * time.Millisecond}, nil)
+		s.take(l) // the scan at 2s comes before the last third, and the next one after the end
+		time.Sleep(3600 * time.Millisecond)
+		s.wantHolder("")
+		time.Sleep(10 * time.Second)
+		if lost(l) {
+			s.Error("the holder was told")
+		}
+	})
+}
+
+// What is wrong with set-px-renew: it extends whoever holds the lock.
+func TestRenewExtendsAnotherOwnersLock(t *testing.T) {
+	inBubble(t, func(s server) {
+		first, _ := s.renewing(a, textbook.Options{Lease: lease}, nil)
+		second := textbook.NewSetPXLua(s.client(nil), name, b, textbook.Options{Lease: lease})
+		s.take(first)
+		s.client(nil).Del(context.Background(), name) // lost, as by an eviction
+		s.take(second)                                // before a scan has found no key
+		time.Sleep(lease + time.Second)
+		s.wantHolder(b) // which asked for 9 s and never renewed
+	})
+}
+
+// What is wrong with set-px-renew: one failed extension is not tried again.
+func TestRenewDoesNotRetry(t *testing.T) {
+	inBubble(t, func(s server) {
+		failed := false
+		l, _ := s.renewing(a, textbook.Options{Lease: lease}, func(cmd redis.Cmder, next func() error) error {
+			if cmd.Name() == "pexpire" && !failed {
+				failed = true
+				return io.ErrUnexpectedEOF
+			}
+			return next()
+		})
+		s.take(l)
+		time.Sleep(lease)
+		s.wantHolder("")
+		if lost(l) {
+			s.Error("the holder was told")
+		}
+	})
+}
+
+// A hold that was released, and not taken by anybody, is dropped from the list.
+func TestRenewStopsAfterRelease(t *testing.T) {
+	inBubble(t, func(s server) {
+		var sent atomic.Int64
+		l, r := s.renewing(a, textbook.Options{Lease: lease}, func(_ redis.Cmder, next func() error) error {
+			sent.Add(1)
+			return next()
+		})
+		s.take(l)
+		s.release(l)
+		time.Sleep(2*time.Second + time.Millisecond)
+		before := sent.Load()
+		time.Sleep(time.Minute)
+		if n := sent.Load() - before; n != 0 {
+			s.Errorf("%d more requests after the release", n)
+		}
+		_ = r.Close()
+		_ = r.Close()
+	})
+}

@@ -1,0 +1,64 @@
+package subject
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/holdfast-go/holdfast/history"
+)
+
+// NewThirdParty makes a lock that is not built in one that can be played: it is
+// judged by its own description. open opens it in this process, for the
+// simulated world; open is nil for a lock that lives in processes of its own.
+func NewThirdParty(d Description, open func(Environment) (Session, error)) (*Subject, error) {
+	if err := d.Check(); err != nil {
+		return nil, err
+	}
+	if _, err := FindSubject(d.Name); err == nil {
+		return nil, fmt.Errorf("the name %q is that of a built-in lock", d.Name)
+	}
+	return &Subject{
+		name: d.Name, summary: d.Summary, Groups: d.Groups(), Fenced: d.Claims.Fencing,
+		Claims: func(s Setting) history.Claims { return claimsOfThirdParty(&d, s) }, Open: open,
+		Keeps: d.MayStay, ThirdParty: &d,
+	}, nil
+}
+
+// Description is what a third-party lock says of itself; false for a built-in lock.
+func (s *Subject) Description() (Description, bool) {
+	if s.ThirdParty == nil {
+		return Description{}, false
+	}
+	return *s.ThirdParty, true
+}
+
+// Waits says whether an acquire of the lock waits.
+func (s *Subject) Waits() bool { return s.ThirdParty == nil || s.ThirdParty.Claims.Waits }
+
+// Key is the key of a lock with a name.
+func (s *Subject) Key(name string) string {
+	if s.ThirdParty == nil {
+		return name
+	}
+	return s.ThirdParty.KeyOf(name)
+}
+
+func claimsOfThirdParty(d *Description, s Setting) history.Claims {
+	c := history.Claims{
+		Reentrant: d.Claims.Reentrant, Lease: d.Claims.Lease, Renewal: d.Claims.Renewal, Fencing: d.Claims.Fencing,
+		Fairness: d.Claims.Fairness, LostSign: d.Claims.LostSign, TakesBack: d.Claims.TakesBack,
+		RenewEvery: int64(d.RenewEvery * float64(s.Lease)), Quorum: d.Needs(), Nodes: d.Groups(),
+	}
+	if d.Claims.Waits && d.HandoffNS > 0 {
+		c.Handoff = int64(s.scaled(time.Duration(d.HandoffNS)) + max(s.scaled(handoffMargin), 2*LongestOperation))
+	}
+	return c
+}
+
+// Bundled are the servers that a lock brings along; nil for a lock on Redis.
+func (s *Subject) Bundled() *OwnServers {
+	if s.ThirdParty == nil {
+		return nil
+	}
+	return s.ThirdParty.Servers
+}
