@@ -1,0 +1,43 @@
+//go:build !js
+
+package holdfast_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestGoldenUnderWasm runs TestGolden under js/wasm in node. A difference means
+// that a seed gives another history on another kind of machine: integers have 32
+// bits of pointer there, there is one thread, and the scheduler is another build.
+func TestGoldenUnderWasm(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes minutes")
+	}
+	node, err := exec.LookPath("node")
+	if err != nil {
+		if os.Getenv("HOLDFAST_REQUIRE_NODE") != "" {
+			t.Fatal("HOLDFAST_REQUIRE_NODE is set, and node is not on the PATH: install Node.js 18 or later")
+		}
+		t.Skip("node is not on the PATH; HOLDFAST_REQUIRE_NODE=1 makes this a failure")
+	}
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatalf("find the Go installation: %v", err)
+	}
+	runner := filepath.Join(strings.TrimSpace(string(root)), "lib", "wasm", "wasm_exec_node.js")
+	program := filepath.Join(t.TempDir(), "golden.wasm")
+	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", program, ".")
+	build.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build the test for js/wasm: %v\n%s", err, out)
+	}
+	// The stack is as large as Go's own runner makes it.
+	out, err := exec.CommandContext(t.Context(), node, "--stack-size=8192", runner, program, "-test.run=^TestGolden$", "-test.v").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS: TestGolden ") {
+		t.Fatalf("TestGolden under js/wasm in node: %v\n%s", err, out)
+	}
+}
