@@ -10,9 +10,8 @@ import (
 	"testing"
 )
 
-// TestGoldenUnderWasm runs TestGolden under js/wasm in node. A difference means
-// that a seed gives another history on another kind of machine: integers have 32
-// bits of pointer there, there is one thread, and the scheduler is another build.
+// TestGoldenUnderWasm plays the catalogue of TestGolden under js/wasm in node. A
+// difference means that a seed gives another history on another kind of machine.
 func TestGoldenUnderWasm(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes minutes")
@@ -35,8 +34,10 @@ func TestGoldenUnderWasm(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the test for js/wasm: %v\n%s", err, out)
 	}
-	// The stack is as large as Go's own runner makes it.
-	out, err := exec.CommandContext(t.Context(), node, "--stack-size=8192", runner, program, "-test.run=^TestGolden$", "-test.v").CombinedOutput()
+	// Go's own runner gives node this stack size.
+	play := exec.CommandContext(t.Context(), node, "--stack-size=8192", runner, program, "-test.run=^TestGolden$", "-test.short", "-test.v")
+	play.Env = append(os.Environ(), "GOGC=800")
+	out, err := play.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "--- PASS: TestGolden ") {
 		t.Fatalf("TestGolden under js/wasm in node: %v\n%s", err, out)
 	}
