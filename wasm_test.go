@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// TestGoldenUnderWasm plays the catalogue of TestGolden under js/wasm in node. A
-// difference means that a seed gives another history on another kind of machine.
+// TestGoldenUnderWasm runs TestGolden under js/wasm in node. A difference
+// means that a seed gives another history on another kind of machine.
 func TestGoldenUnderWasm(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes minutes")
+		t.Skip("it takes a minute")
 	}
 	node, err := exec.LookPath("node")
 	if err != nil {
@@ -35,7 +35,7 @@ func TestGoldenUnderWasm(t *testing.T) {
 		t.Fatalf("build the test for js/wasm: %v\n%s", err, out)
 	}
 	// Go's own runner gives node this stack size.
-	play := exec.CommandContext(t.Context(), node, "--stack-size=8192", runner, program, "-test.run=^TestGolden$", "-test.short", "-test.v")
+	play := exec.CommandContext(t.Context(), node, "--stack-size=8192", runner, program, "-test.run=^TestGolden$", "-test.v")
 	play.Env = append(os.Environ(), "GOGC=800")
 	out, err := play.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "--- PASS: TestGolden ") {
