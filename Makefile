@@ -174,3 +174,13 @@ bench-locks:
 	cd adapters && go build -o "$$dir/bench-locks" ./bench && cd ..; \
 	"$$dir/bench-locks" -redisson '$(REDISSON)' $(BENCH) >"$$dir/bench"; cat "$$dir/bench"; \
 	case '$(BENCH)' in '') $(FILL) docs/bench-locks.md >"$$dir/page" && cp "$$dir/page" docs/bench-locks.md;; esac
+
+# Everything but the live world works on these systems too: see docs/portability.md.
+PORTABLE = windows/amd64 darwin/arm64 freebsd/amd64 js/wasm
+.PHONY: portable
+portable:
+	@for target in $(PORTABLE); do \
+		echo "$$target"; \
+		export GOOS=$${target%/*} GOARCH=$${target#*/}; \
+		go build -o /dev/null ./cmd/holdfast && go vet ./... || exit 1; \
+	done

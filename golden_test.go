@@ -36,7 +36,7 @@ const explored = 500
 // unsteady are seeds whose history is not the same every time: several
 // goroutines of the Redis client race within one instant. They are defects of
 // the simulator, and left out here until it is mended.
-var unsteady = []uint64{234, 430}
+var unsteady = []uint64{67, 140, 234, 430}
 
 // golden is what the gate remembers, a line for each run.
 type golden struct {
@@ -87,8 +87,8 @@ func (g *golden) add(t *testing.T, s *scenarios.Scenario, l *subject.Subject, se
 // simulator, a lock, the workload or a judge behaves differently than before.
 func TestGolden(t *testing.T) {
 	logging.Disable()
-	runtime.GOMAXPROCS(1) // as in a worker process: with more, go-redis' goroutines race within one instant
-	debug.SetGCPercent(800)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // as a worker process has it; with more, more seeds are unsteady
+	defer debug.SetGCPercent(debug.SetGCPercent(800))
 	var g golden
 	for _, s := range scenarios.Catalogue() {
 		for _, name := range subject.Locks() {

@@ -49,6 +49,19 @@ func (b Backend) mini() bool { return len(b.Miniredis) > 0 }
 // around it says why.
 var ErrUnavailable = errors.New("no real servers on this machine")
 
+// ErrNotLinux says that the operating system lacks what the live world is made
+// of.
+var ErrNotLinux = errors.New("only Linux ends every process of a run when the harness dies, and shows which threads have stopped")
+
+// Supported is [ErrNotLinux], within [ErrUnavailable], where no process of the
+// live world can run, and nil elsewhere.
+func Supported() error {
+	if !tied {
+		return fmt.Errorf("%w: %w", ErrUnavailable, ErrNotLinux)
+	}
+	return nil
+}
+
 // Available says why this machine cannot run servers of the backend, with
 // [ErrUnavailable], or nil. It starts nothing.
 func (b Backend) Available() error {
@@ -75,8 +88,8 @@ func (b Backend) MovesClocks() error {
 
 // command is what starts a server, which is its own Sentinel.
 func (b Backend) command() ([]string, error) {
-	if !tied {
-		return nil, fmt.Errorf("%w: this is not Linux, where servers die with a harness that is killed", ErrUnavailable)
+	if err := Supported(); err != nil {
+		return nil, err
 	}
 	switch {
 	case b.Foreign != nil:

@@ -124,10 +124,10 @@ func (srv *server) forget() error {
 
 // Suspend freezes a server's process, Continue lets it go on. Its connections
 // stay open meanwhile.
-func (s *Servers) Suspend(name string) error { return s.send(name, syscall.SIGSTOP) }
+func (s *Servers) Suspend(name string) error { return s.send(name, stopSignal) }
 
 // Continue lets a server that was suspended go on.
-func (s *Servers) Continue(name string) error { return s.send(name, syscall.SIGCONT) }
+func (s *Servers) Continue(name string) error { return s.send(name, continueSignal) }
 
 func (s *Servers) send(name string, sig syscall.Signal) error {
 	srv, err := s.server(name)

@@ -180,7 +180,7 @@ func (p *Process) wait() error {
 	awaitExit(p.cmd.Process.Pid)
 	p.mu.Lock()
 	// Its children go with it; the pid is the group's as long as it is a zombie.
-	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+	_ = signalGroup(p.cmd.Process.Pid, syscall.SIGKILL)
 	p.waited = true
 	p.mu.Unlock()
 	return p.cmd.Wait()
@@ -194,7 +194,7 @@ func (p *Process) signal(sig syscall.Signal) error {
 	if p.waited {
 		return nil
 	}
-	if err := syscall.Kill(-p.cmd.Process.Pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+	if err := signalGroup(p.cmd.Process.Pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return fmt.Errorf("send %v to %s: %w", sig, p.Name(), err)
 	}
 	return nil
@@ -211,7 +211,7 @@ func (p *Process) Pause() error {
 		return fmt.Errorf("%s has ended", p.Name())
 	}
 	p.SetPaused(true)
-	err := p.signal(syscall.SIGSTOP)
+	err := p.signal(stopSignal)
 	if err == nil {
 		err = p.awaitStop()
 	}
@@ -260,7 +260,7 @@ func (p *Process) Cancel() error {
 
 // Resume lets the process go on, and then opens the gate.
 func (p *Process) Resume() error {
-	err := p.signal(syscall.SIGCONT)
+	err := p.signal(continueSignal)
 	p.SetPaused(false)
 	if err != nil {
 		return fmt.Errorf("resume: %w", err)

@@ -37,7 +37,7 @@ func newRunDir(parent string) (*runDir, error) {
 	// Locked before it has its name: whoever sees it unlocked sees a dead run.
 	f, err := os.Create(filepath.Join(path, lockName+".new"))
 	if err == nil {
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		err = lockFile(f)
 	}
 	if err == nil {
 		err = os.Rename(f.Name(), filepath.Join(path, lockName))
@@ -117,7 +117,7 @@ func cleanRun(path string) error {
 		return err
 	default:
 		defer f.Close()
-		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		if err := lockFile(f); err != nil {
 			return nil // its harness lives
 		}
 	}
@@ -143,8 +143,7 @@ func ownedByUs(path string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(stat.Uid) == os.Getuid(), nil
+	return isOurs(info), nil
 }
 
 // killRecorded kills the process that a pid file names, if that is still the

@@ -40,6 +40,25 @@ func spawn(cmd *exec.Cmd) error {
 	return <-done
 }
 
+// The signals that suspend a process and let it go on.
+const (
+	stopSignal     = syscall.SIGSTOP
+	continueSignal = syscall.SIGCONT
+)
+
+// signalGroup sends a signal to the process group that a spawned process leads.
+func signalGroup(pid int, sig syscall.Signal) error { return syscall.Kill(-pid, sig) }
+
+// lockFile locks a file for as long as it is open, and fails at once when
+// another process holds the lock.
+func lockFile(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
+
+// isOurs says whether a file belongs to the user of this process.
+func isOurs(info os.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(stat.Uid) == os.Getuid()
+}
+
 // identity tells a process apart from a later one with the same pid: when it
 // started, and in which boot of the machine. A process that has ended, but
 // that nobody has waited for, has none.

@@ -2,16 +2,26 @@
 
 package live
 
-import "os/exec"
+import (
+	"os"
+	"os/exec"
+	"syscall"
+)
 
 const tied = false
 
-func spawn(*exec.Cmd) error        { return ErrUnavailable }
-func identity(int) (string, error) { return "", ErrUnavailable }
-func workDir(int) (string, error)  { return "", ErrUnavailable }
-func ephemeral() int               { return 32768 }
-func stopped(int) error            { return ErrUnavailable }
-func awaitExit(int)                {}
+// No process is ever spawned here, so no signal is ever sent.
+const stopSignal, continueSignal = syscall.SIGTERM, syscall.SIGTERM
+
+func spawn(*exec.Cmd) error                 { return ErrNotLinux }
+func signalGroup(int, syscall.Signal) error { return ErrNotLinux }
+func lockFile(*os.File) error               { return ErrNotLinux }
+func isOurs(os.FileInfo) bool               { return false }
+func identity(int) (string, error)          { return "", ErrNotLinux }
+func workDir(int) (string, error)           { return "", ErrNotLinux }
+func ephemeral() int                        { return 32768 }
+func stopped(int) error                     { return ErrNotLinux }
+func awaitExit(int)                         {}
 
 // Remotes lists what the process is connected to, on Linux.
-func (p *Process) Remotes() ([]string, error) { return nil, ErrUnavailable }
+func (p *Process) Remotes() ([]string, error) { return nil, ErrNotLinux }

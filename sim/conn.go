@@ -6,7 +6,6 @@ import (
 	"net"
 	"os"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/Shopify/toxiproxy/v2/stream"
@@ -62,7 +61,7 @@ func (c *pipeConn) Close() error {
 
 // reset breaks both ends at once; what was under way is lost.
 func (c *pipeConn) reset() {
-	err := &net.OpError{Op: "read", Net: "tcp", Addr: c.remote, Err: syscall.ECONNRESET}
+	err := &net.OpError{Op: "read", Net: "tcp", Addr: c.remote, Err: errReset}
 	c.log(Broken)
 	for _, p := range []*pipe{c.in, c.out} {
 		p.fail(err)
@@ -166,7 +165,7 @@ func (p *pipe) setDeadline(t time.Time) {
 func (p *pipe) write(b []byte, frozen bool) (int, error) {
 	chunk := &stream.StreamChunk{Data: append([]byte(nil), b...), Timestamp: time.Now()}
 	if !p.send(chunk, frozen) {
-		return 0, &net.OpError{Op: "write", Net: "tcp", Err: syscall.EPIPE}
+		return 0, &net.OpError{Op: "write", Net: "tcp", Err: errPipe}
 	}
 	return len(b), nil
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -87,7 +86,7 @@ func (n *node) accept(c *pipeConn, by string) error {
 	n.exec.Lock()
 	defer n.exec.Unlock()
 	if !n.up {
-		return &net.OpError{Op: "dial", Net: "tcp", Addr: n.addr, Err: syscall.ECONNREFUSED}
+		return &net.OpError{Op: "dial", Net: "tcp", Addr: n.addr, Err: errRefused}
 	}
 	n.conns = append(n.conns, c)
 	go n.serve(c, n.mr.Server(), by)

@@ -10,14 +10,15 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/live"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // What a consensus store does not change: a holder that is stopped past its
 // lease overlaps with the next. What helps is a token that the resource checks.
 func TestPlayed(t *testing.T) {
-	subjects := map[string]*scenarios.Subject{}
+	subjects := map[string]*subject.Subject{}
 	for _, d := range locks() {
-		l, err := scenarios.NewThirdParty(d, nil)
+		l, err := subject.NewThirdParty(d, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +51,7 @@ func TestPlayed(t *testing.T) {
 
 // surprises are the verdicts that the lock's description does not explain, and
 // the violations that have to be seen and are not.
-func surprises(s *scenarios.Scenario, l *scenarios.Subject, violated []checker.Property, r checker.Report) []string {
+func surprises(s *scenarios.Scenario, l *subject.Subject, violated []checker.Property, r checker.Report) []string {
 	var all []string
 	expected := s.Expected(l)
 	for p, v := range r.Verdicts {
@@ -68,7 +69,7 @@ const tries = 20
 // judged plays a scenario at half its length. It does so again where the
 // machine kept the harness waiting: for too long, or for long enough to explain
 // a verdict that is a surprise.
-func judged(t *testing.T, s *scenarios.Scenario, l *scenarios.Subject, violated []checker.Property) checker.Report {
+func judged(t *testing.T, s *scenarios.Scenario, l *subject.Subject, violated []checker.Property) checker.Report {
 	t.Helper()
 	how := scenarios.Live{
 		Backend: live.Backend{Foreign: &live.ForeignServers{Command: []string{self(t), serveRole}, Members: members}},
@@ -99,7 +100,7 @@ func judged(t *testing.T, s *scenarios.Scenario, l *scenarios.Subject, violated 
 
 // What has no meaning on servers that are no Redis is not played, in words.
 func TestNotPlayed(t *testing.T) {
-	l, err := scenarios.NewThirdParty(locks()[0], nil)
+	l, err := subject.NewThirdParty(locks()[0], nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,6 +33,7 @@ holdfast run --world live --adapter 'CMD' plays scenarios against its locks.`,
 			return c.Help()
 		},
 	}
+	c.PersistentPreRunE = func(*cobra.Command, []string) error { return needLinux("holdfast adapter") }
 	c.AddCommand(newAdapterCheckCmd(), newAdapterDescribeCmd())
 	return c
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"syscall"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -43,7 +42,11 @@ func (k killer) Write(b []byte) (int, error) {
 		pid = os.Getppid()
 	}
 	k.to.Write(b[:len(b)/2])
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+	p, err := os.FindProcess(pid)
+	if err == nil {
+		err = p.Kill()
+	}
+	if err != nil {
 		return 0, err
 	}
 	if k.who == "parent" {

@@ -85,6 +85,10 @@ func (p pool) gather(ctx context.Context, jobs []job, bar progress) ([]*answer, 
 // stream is play for so many jobs that come one by one, when a worker is free
 // for the next.
 func (p pool) stream(ctx context.Context, n int, jobs iter.Seq[job], got func(answer)) error {
+	if !startsProcesses {
+		playHere(ctx, jobs, got)
+		return nil
+	}
 	exe := p.exe
 	if exe == "" {
 		var err error
@@ -189,8 +193,8 @@ type worker struct {
 func startWorker(exe string) (*worker, error) {
 	cmd := exec.Command(exe, "worker")
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GOGC=800", "GOTRACEBACK=all")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is ours to handle
-	cmd.WaitDelay = 2 * time.Second                       // whatever else holds its streams
+	cmd.SysProcAttr = ownGroup      // Ctrl-C is ours to handle
+	cmd.WaitDelay = 2 * time.Second // whatever else holds its streams
 	w := &worker{cmd: cmd, lines: make(chan answer), stderr: &tail{max: 64 << 10}}
 	cmd.Stderr = w.stderr
 	var err error
@@ -313,7 +317,7 @@ func (w *worker) wait() (how string, killed bool) {
 }
 
 // end kills the process and what it started.
-func (w *worker) end() { syscall.Kill(-w.cmd.Process.Pid, syscall.SIGKILL) }
+func (w *worker) end() { killGroup(w.cmd.Process) }
 
 func (w *worker) kill() {
 	w.end()

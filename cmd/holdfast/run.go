@@ -188,6 +188,11 @@ func (f runFlags) check() error {
 	if f.world != worldSim && f.world != worldLive {
 		return usage(fmt.Sprintf("unknown world %q", f.world), "the worlds are sim and live")
 	}
+	if f.world == worldLive {
+		if err := needLinux("--world live"); err != nil {
+			return err
+		}
+	}
 	if f.scale < 0 || f.scale > 10 {
 		return usage("--time-scale must be above 0 and at most 10")
 	}

@@ -6,7 +6,6 @@ import (
 	"os"
 	"runtime/pprof"
 	"sync/atomic"
-	"syscall"
 	"time"
 )
 
@@ -34,12 +33,17 @@ func (s *standstill) play(run func()) {
 // watch ends the process, with the stacks of its goroutines on stderr, once a
 // run has used no processor for a second. On a busy machine as well: that
 // watch gets its turn ten times, and nobody else has used theirs, means that
-// nobody else has anything to do.
+// nobody else has anything to do. Where the system does not tell the processor
+// time, watch returns, and only the pool's stall ends such a run.
 func (s *standstill) watch(stderr io.Writer) {
 	const looks, idle = 10, 3 * time.Millisecond
 	run, since, used := int64(0), 0, time.Duration(0)
 	for range time.Tick(100 * time.Millisecond) {
-		now, cpu := s.playing.Load(), processorTime()
+		cpu, err := processorTime()
+		if err != nil {
+			return
+		}
+		now := s.playing.Load()
 		if since++; now == 0 || now != run || cpu-used > idle {
 			run, since, used = now, 0, cpu
 			continue
@@ -51,13 +55,4 @@ func (s *standstill) watch(stderr io.Writer) {
 		pprof.Lookup("goroutine").WriteTo(stderr, 2)
 		os.Exit(exitStandstill)
 	}
-}
-
-// processorTime is how long this process has had a processor.
-func processorTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -2,11 +2,14 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
+	"runtime"
 	"time"
 
 	"github.com/redis/go-redis/v9/logging"
@@ -118,6 +121,21 @@ func work(stdin io.Reader, stdout io.Writer) error {
 		if err := out.Encode(play(j, still)); err != nil {
 			return defect(fmt.Errorf("write answer: %w", err))
 		}
+	}
+}
+
+// startsProcesses says whether this system can start worker processes.
+const startsProcesses = runtime.GOOS != "js"
+
+// playHere plays jobs in this process, one after the other. A lock under test
+// that crashes or never ends takes the whole command with it.
+func playHere(ctx context.Context, jobs iter.Seq[job], got func(answer)) {
+	logging.Disable()
+	for j := range jobs {
+		if ctx.Err() != nil {
+			return
+		}
+		got(play(j, &standstill{}))
 	}
 }
 

@@ -1,0 +1,16 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/holdfast-go/holdfast/live"
+)
+
+// needLinux is an error of usage where the live world cannot run. what is the
+// flag or command that asks for it.
+func needLinux(what string) error {
+	if live.Supported() == nil {
+		return nil
+	}
+	return badInput(fmt.Errorf("%s needs Linux: %w", what, live.ErrNotLinux), "--world sim works here")
+}

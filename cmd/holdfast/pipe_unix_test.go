@@ -1,0 +1,60 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
+)
+
+// A pipe by name may have nobody who writes to it, and a pipe nothing to say.
+func TestCheckInterrupted(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	judging := make(chan struct{})
+	for _, tt := range []struct {
+		name, stdin string
+		args        []string
+	}{
+		{"opening, to follow", "", []string{"check", "--follow", pipe}},
+		{"opening", "", []string{"check", pipe}},
+		{"reading", followHeader, []string{"check", "-"}},
+		{"judging", followHeader + `{"t":1,"kind":"end","end":{}}` + "\n", []string{"check", "-"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			ctx, interrupt := context.WithCancel(t.Context())
+			defer interrupt()
+			in, said := io.Pipe()
+			judgeHistory = func(*history.History, checker.Options) (checker.Report, error) {
+				interrupt()
+				<-judging
+				return checker.Report{}, nil
+			}
+			defer func() { judgeHistory = checker.Judge }()
+			go func() {
+				if tt.stdin != "" {
+					io.WriteString(said, tt.stdin)
+				}
+				if tt.name == "judging" {
+					said.Close()
+				} else {
+					interrupt()
+				}
+			}()
+			var stdout, stderr bytes.Buffer
+			if code := run(ctx, tt.args, in, &stdout, &stderr); code != exitInterrupted || stderr.String() != "holdfast: interrupted\n" || stdout.Len() > 0 {
+				t.Errorf("exit %d, stdout %q, stderr %q", code, &stdout, &stderr)
+			}
+		})
+	}
+	close(judging)
+}
