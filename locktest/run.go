@@ -136,7 +136,7 @@ func (r *runner) play(t *testing.T, s source, seed uint64) {
 	if err != nil {
 		t.Fatalf("the run is worthless: %v", err)
 	}
-	if nothing, reason := s.scenario.NothingToStrike(r.subject, played); nothing {
+	if nothing, reason := scenarios.NothingToStrike(s.scenario, r.subject, played); nothing {
 		defer t.Skipf("the scenario is not about this lock: %s", reason)
 		r.skipped = append(r.skipped, reports.Skip{Scenario: run.Scenario, Lock: run.Lock, Reason: reason})
 		return

@@ -7,16 +7,16 @@ import (
 	"github.com/holdfast-go/holdfast/subject"
 )
 
-// Carried says whether servers of a backend can carry the scenario for a lock
+// Carries says whether servers of a backend can carry the scenario for a lock
 // that it applies to, on this machine, and else why not. It starts nothing.
-func (s *Scenario) Carried(l *subject.Subject, b live.Backend) (ok bool, reason string) {
+func Carries(s *Scenario, l *subject.Subject, b live.Backend) (ok bool, reason string) {
 	if b.Own != nil {
-		return s.carriedBy(b.Own, l)
+		return carriedByExternal(s, b.Own, l)
 	}
 	if b.Foreign != nil {
-		return s.carriedByForeign()
+		return carriedByBundled(s)
 	}
-	n := s.needs(l)
+	n := needsOf(s, l)
 	if g := l.ThirdParty; g != nil {
 		if n.sentinels && !g.CanReach(subject.ThroughSentinels) {
 			return false, "its client does not ask Sentinels"

@@ -4,12 +4,11 @@ import (
 	"slices"
 
 	"github.com/holdfast-go/holdfast/faults"
-	"github.com/holdfast-go/holdfast/subject"
 )
 
-// carriedByForeign says whether servers that a lock brings along can carry the
+// carriedByBundled says whether servers that a lock brings along can carry the
 // scenario, and else why not.
-func (s *Scenario) carriedByForeign() (ok bool, reason string) {
+func carriedByBundled(s *Scenario) (ok bool, reason string) {
 	if s.Topology.Cluster {
 		return false, "it is about a Redis Cluster, and the lock brings its own servers along"
 	}
@@ -22,10 +21,4 @@ func (s *Scenario) carriedByForeign() (ok bool, reason string) {
 		}
 	}
 	return true, ""
-}
-
-// placeForeign makes a topology that of the servers that a lock brings along.
-func placeForeign(t faults.Topology, own *subject.OwnServers) faults.Topology {
-	t.Groups, t.Replicas = 1, own.Members-1
-	return t
 }

@@ -64,7 +64,7 @@ func TestOnMiniredisVerdictsAreAsExpected(t *testing.T) {
 			t.Run(scenario+"/"+lock, func(t *testing.T) {
 				s := find(t, scenario)
 				judged := playPatiently(t, s, lock, scenarios.Live{
-					Backend: b, Dir: t.TempDir(), Workers: []scenarios.Worker{{Lock: lock, Command: []string{exe, clientRole}}}, Scale: s.Pace(subject.MustFind(lock)),
+					Backend: b, Dir: t.TempDir(), Workers: []scenarios.Worker{{Lock: lock, Command: []string{exe, clientRole}}}, Scale: scenarios.Pace(s, subject.MustFind(lock)),
 				})
 				for _, wrong := range surprises(s, lock, judged) {
 					t.Error(wrong)
@@ -148,7 +148,7 @@ func TestWhatAMachineCannotCarryIsSaidBeforehand(t *testing.T) {
 		{"clock-drift", "reentrant", redis, "servers' clocks need a C compiler, and none of cc, gcc, clang is on the PATH"},
 		{"redlock-clock-jump", "redlock", redis, "servers' clocks need a C compiler, and none of cc, gcc, clang is on the PATH"},
 	} {
-		ok, reason := find(t, tt.scenario).Carried(subject.MustFind(tt.lock), tt.on)
+		ok, reason := scenarios.Carries(find(t, tt.scenario), subject.MustFind(tt.lock), tt.on)
 		if ok != (tt.reason == "") || reason != tt.reason {
 			t.Errorf("%s with %s on %s: %v, %q, want %q", tt.scenario, tt.lock, tt.on.Name(), ok, reason, tt.reason)
 		}
@@ -165,7 +165,7 @@ func TestMiniredisCarriesMostOfTheCatalogue(t *testing.T) {
 			if ok, _ := s.Applies(subject.MustFind(lock)); !ok {
 				continue
 			}
-			if ok, reason := s.Carried(subject.MustFind(lock), b); ok {
+			if ok, reason := scenarios.Carries(s, subject.MustFind(lock), b); ok {
 				carried++
 			} else if refused++; strings.TrimSpace(reason) == "" {
 				t.Errorf("%s with %s is refused without a reason", s.Name, lock)

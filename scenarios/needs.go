@@ -19,7 +19,7 @@ type needs struct {
 	moments   bool // a fault waits for a request at a server
 }
 
-func (s *Scenario) needs(sub *subject.Subject) needs {
+func needsOf(s *Scenario, sub *subject.Subject) needs {
 	n := needs{replicas: sub.Acks || s.Topology.Cluster || sub.ThirdParty != nil && sub.ThirdParty.Acks && s.Topology.Replicas > 0}
 	for _, f := range s.Faults {
 		t := faults.TraitsOf(f)
@@ -41,7 +41,7 @@ func (s *Scenario) needs(sub *subject.Subject) needs {
 
 // liveTopology is what the real world must be made of for a lock, or, on
 // servers of the user's own, what of it faults can strike.
-func (s *Scenario) liveTopology(sub *subject.Subject, n needs, own *live.Own) faults.Topology {
+func liveTopology(s *Scenario, sub *subject.Subject, n needs, own *live.Own) faults.Topology {
 	t := s.topologyFor(sub)
 	t.World = "live"
 	if sub.Bundled() != nil {
@@ -52,18 +52,6 @@ func (s *Scenario) liveTopology(sub *subject.Subject, n needs, own *live.Own) fa
 	}
 	if !n.replicas || own != nil {
 		t.Replicas = 0
-	}
-	return t
-}
-
-// topologyFor is what the simulated world must be made of for a lock.
-func (s *Scenario) topologyFor(sub *subject.Subject) faults.Topology {
-	t := faults.Topology{
-		World: "sim", Clients: s.Topology.Clients, Groups: max(1, s.Topology.Groups, sub.Groups),
-		Replicas: s.Topology.Replicas, Cluster: s.Topology.Cluster,
-	}
-	if own := sub.Bundled(); own != nil && !t.Cluster {
-		return placeForeign(t, own)
 	}
 	return t
 }

@@ -1,10 +1,11 @@
 package scenarios
 
 import (
-	"github.com/holdfast-go/holdfast/subject"
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // words lists what is needed, in the order of its fields.
@@ -52,7 +53,7 @@ func TestScenariosGetWhatTheyNeedAndNoMore(t *testing.T) {
 			if sub.Acks && !strings.Contains(want, "replicas") { // there must be one to wait for
 				want = strings.TrimSpace("replicas " + want)
 			}
-			n := s.needs(sub)
+			n := needsOf(s, sub)
 			if got := n.words(); got != want {
 				t.Errorf("%s with %s needs %q, want %q", s.Name, sub.Name(), got, want)
 			}
@@ -60,7 +61,7 @@ func TestScenariosGetWhatTheyNeedAndNoMore(t *testing.T) {
 			if !strings.Contains(want, "replicas") {
 				replicas = 0
 			}
-			if top := s.liveTopology(sub, n, nil); top.Replicas != replicas || top.World != "live" || top.Groups != max(sub.Groups, s.Topology.Groups) {
+			if top := liveTopology(s, sub, n, nil); top.Replicas != replicas || top.World != "live" || top.Groups != max(sub.Groups, s.Topology.Groups) {
 				t.Errorf("%s with %s gets %+v", s.Name, sub.Name(), top)
 			}
 		}
@@ -83,7 +84,7 @@ func TestFaultsOnReplicasNeedThem(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := s.needs(sub)
+		n := needsOf(s, sub)
 		if want := strings.Contains(fault, "replica"); n.replicas != want {
 			t.Errorf("%s: replicas are needed: %v", fault, n.replicas)
 		}

@@ -13,9 +13,9 @@ import (
 	"github.com/holdfast-go/holdfast/subject"
 )
 
-// carriedBy says whether the scenario can be played with a lock on servers of
+// carriedByExternal says whether the scenario can be played with a lock on servers of
 // the user's own, and else why not.
-func (s *Scenario) carriedBy(own *live.Own, sub *subject.Subject) (ok bool, reason string) {
+func carriedByExternal(s *Scenario, own *live.Own, sub *subject.Subject) (ok bool, reason string) {
 	groups := s.topologyFor(sub).Groups
 	switch {
 	case s.Topology.Cluster && !own.Cluster():
@@ -60,8 +60,8 @@ func outOfReach(f faults.Spec) string {
 	return ""
 }
 
-// guestName makes the name of a lock that no other run has, and nobody else.
-func guestName(name string) string {
+// privateName makes the name of a lock that no other run has, and nobody else.
+func privateName(name string) string {
 	b := make([]byte, 6)
 	rand.Read(b) // never fails
 	return "holdfast:" + hex.EncodeToString(b) + ":" + name

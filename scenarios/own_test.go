@@ -83,7 +83,7 @@ func TestOneServerCarriesWhatNeedsNoControlOfIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ok, reason := s.Carried(subject.MustFind(tt.lock), live.Backend{Own: own}); ok != (tt.want == "") || reason != tt.want {
+		if ok, reason := Carries(s, subject.MustFind(tt.lock), live.Backend{Own: own}); ok != (tt.want == "") || reason != tt.want {
 			t.Errorf("%s with %s: %q, want %q", tt.scenario, tt.lock, reason, tt.want)
 		}
 	}

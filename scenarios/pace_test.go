@@ -76,7 +76,7 @@ func whole() *Scenario {
 // A time that is not scaled with the others makes another scenario of it.
 func TestScaleIsOfEveryTimeAndOfNothingElse(t *testing.T) {
 	s := whole()
-	scaled := s.atScale(0.5)
+	scaled := s.AtScale(0.5)
 	if d := cmp.Diff(whole(), s, cmp.AllowUnexported(Scenario{})); d != "" {
 		t.Errorf("the scenario itself has changed: %s", d)
 	}
@@ -102,7 +102,7 @@ func TestScaleIsOfEveryTimeAndOfNothingElse(t *testing.T) {
 func TestOwnPaceChangesNothing(t *testing.T) {
 	want := whole()
 	want.scale = 1
-	if d := cmp.Diff(want, whole().atScale(1), cmp.AllowUnexported(Scenario{})); d != "" {
+	if d := cmp.Diff(want, whole().AtScale(1), cmp.AllowUnexported(Scenario{})); d != "" {
 		t.Error(d)
 	}
 }
@@ -141,17 +141,17 @@ func TestPaceSuitsWhatServersHaveToDo(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := parse(t, c.lease, c.more)
-			if got := s.Pace(subject.MustFind(c.lock)); got != c.want {
+			if got := Pace(s, subject.MustFind(c.lock)); got != c.want {
 				t.Errorf("the pace is %g, want %g", got, c.want)
 			}
-			if err := s.CheckPace(s.Pace(subject.MustFind(c.lock))); err != nil {
+			if err := CheckPace(s, Pace(s, subject.MustFind(c.lock))); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	for _, s := range Catalogue() {
 		for _, lock := range subject.Locks() {
-			if err := s.CheckPace(s.Pace(subject.MustFind(lock))); err != nil {
+			if err := CheckPace(s, Pace(s, subject.MustFind(lock))); err != nil {
 				t.Errorf("%s with %s: %v", s.Name, lock, err)
 			}
 		}
@@ -173,7 +173,7 @@ func TestPaceThatIsTooQuickIsRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := parse(t, c.lease, c.more)
-			err := s.CheckPace(c.scale)
+			err := CheckPace(s, c.scale)
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
@@ -181,7 +181,7 @@ func TestPaceThatIsTooQuickIsRefused(t *testing.T) {
 	}
 	nested := parse(t, "10s", "")
 	nested.Workload.Nested = []faults.Duration{0, faults.Duration(3 * time.Second)} // 0 is the workload's
-	if err := nested.CheckPace(0.1); err == nil || !strings.Contains(err.Error(), "the lease of 3s lasts 300ms") {
+	if err := CheckPace(nested, 0.1); err == nil || !strings.Contains(err.Error(), "the lease of 3s lasts 300ms") {
 		t.Errorf("a nested lease of 3s: %v", err)
 	}
 }

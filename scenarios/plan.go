@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
-	"github.com/holdfast-go/holdfast/subject"
 )
 
 // Defaults of a scenario that says nothing else.
@@ -49,14 +48,5 @@ func (s *Scenario) workloadOf(n int) Workload {
 func set[T any](to *T, from *T) {
 	if from != nil {
 		*to = *from
-	}
-}
-
-// Environment is what the lock gets in client n, but for its connections.
-func (r *run) environment(n int, process string) subject.Environment {
-	work := r.scenario.workloadOf(n)
-	return subject.Environment{
-		Process: process, Seed: r.seed, Lease: time.Duration(work.Lease), Poll: time.Duration(work.Poll),
-		Replicas: r.top.Replicas, Acks: work.Acks, Scale: r.scenario.scale,
 	}
 }

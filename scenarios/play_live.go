@@ -22,7 +22,7 @@ import (
 // Live is how a scenario is played in the real world.
 type Live struct {
 	// Backend is what the servers are. It must carry the scenario, see
-	// [Scenario.Carried].
+	// [Carries].
 	Backend live.Backend
 	// Dir is where the servers run; it must exist.
 	Dir string
@@ -90,14 +90,14 @@ func PlayLive(ctx context.Context, s *Scenario, l *subject.Subject, seed uint64,
 		return nil, err
 	}
 	if o.Scale == 0 {
-		o.Scale = s.Pace(l)
+		o.Scale = Pace(s, l)
 	}
-	needs := s.needs(l)
-	s = s.withDefaults().atScale(o.Scale)
+	needs := needsOf(s, l)
+	s = s.withDefaults().AtScale(o.Scale)
 	if o.Backend.Own != nil {
-		s.Workload.Lock = guestName(s.Workload.Lock)
+		s.Workload.Lock = privateName(s.Workload.Lock)
 	}
-	r := &run{scenario: s, subject: l, seed: seed, top: s.liveTopology(l, needs, o.Backend.Own), owners: newOwners(s.Workload.Lock)}
+	r := &run{scenario: s, subject: l, seed: seed, top: liveTopology(s, l, needs, o.Backend.Own), owners: newOwners(s.Workload.Lock)}
 	var err error
 	if r.timeline, err = faults.NewTimeline(s.Faults, r.top, seed); err != nil {
 		return nil, err

@@ -24,23 +24,24 @@ import (
 // run is worthless through a fault of the scenario or of the harness; whatever
 // the lock under test does wrong is in the history.
 func Play(s *Scenario, l *subject.Subject, seed uint64, version string) (*Played, error) {
-	return PlayWatched(s, l, seed, version, Watch{})
+	p, _, err := PlayWatched(s, l, seed, version, Watch{})
+	return p, err
 }
 
 // PlayWatched is [Play], and looks at what goes on meanwhile. The history is
 // that of Play.
-func PlayWatched(s *Scenario, l *subject.Subject, seed uint64, version string, look Watch) (*Played, error) {
+func PlayWatched(s *Scenario, l *subject.Subject, seed uint64, version string, look Watch) (*Played, *Seen, error) {
 	if err := s.check(l); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s = s.withDefaults()
-	r := &run{scenario: s, subject: l, seed: seed, top: s.topologyFor(l)}
+	r := &simRun{run: &run{scenario: s, subject: l, seed: seed, top: s.topologyFor(l)}}
 	bubble := sim.Bubble(func() { r.simulate(version, look) })
 	if r.err != nil {
-		return nil, fmt.Errorf("scenario %s with %s, seed %d: %w", s.Name, l.Name(), seed, r.err)
+		return nil, nil, fmt.Errorf("scenario %s with %s, seed %d: %w", s.Name, l.Name(), seed, r.err)
 	}
 	if r.rec == nil {
-		return nil, fmt.Errorf("scenario %s with %s, seed %d: %w", s.Name, l.Name(), seed, bubble)
+		return nil, nil, fmt.Errorf("scenario %s with %s, seed %d: %w", s.Name, l.Name(), seed, bubble)
 	}
 	var be *sim.BubbleError
 	if errors.As(bubble, &be) && len(r.end.Goroutines) == 0 {
@@ -53,7 +54,13 @@ func PlayWatched(s *Scenario, l *subject.Subject, seed uint64, version string, l
 	}
 	r.rec.end(r.end, r.took)
 	h := &history.History{Header: r.header(version), Events: r.rec.events}
-	return &Played{History: h, Took: r.took, Commands: r.commands, Scripts: r.scripts, Seen: r.watch.seen(h)}, nil
+	return &Played{History: h, Took: r.took, Commands: r.commands, Scripts: r.scripts}, r.watch.seen(h), nil
+}
+
+// simRun is a run in the simulated world.
+type simRun struct {
+	*run
+	watch *watch // nil when nobody looks
 }
 
 // settle is how long the world gets to connect its replicas before the run
@@ -62,7 +69,7 @@ func PlayWatched(s *Scenario, l *subject.Subject, seed uint64, version string, l
 const settle = 100 * time.Millisecond
 
 // simulate is the run itself, inside the bubble.
-func (r *run) simulate(version string, look Watch) {
+func (r *simRun) simulate(version string, look Watch) {
 	s, before := r.scenario, goroutines()
 	// Made in here because its channels must belong to the bubble.
 	if r.timeline, r.err = faults.NewTimeline(s.Faults, r.top, r.seed); r.err != nil {
@@ -144,7 +151,7 @@ func (r *run) simulate(version string, look Watch) {
 }
 
 // quiesce lets every lease run out, and looks at what remains.
-func (r *run) quiesce(w *sim.World, clients []*client) {
+func (r *simRun) quiesce(w *sim.World, clients []*client) {
 	time.Sleep(max(longestLease(clients)*3/2, bookkeeping) + 5*time.Second)
 	for _, k := range w.Keys() {
 		if _, key, _ := strings.Cut(k, " "); !r.subject.Keeps(r.scenario.Workload.Lock, key) {
@@ -152,18 +159,4 @@ func (r *run) quiesce(w *sim.World, clients []*client) {
 		}
 	}
 	r.end.Subscriptions = w.Subscriptions()
-}
-
-// striker is the world as faults see it, with crashes noted in the history.
-type striker struct {
-	faults.World
-	rec *recorder
-}
-
-// Crash implements [faults.World].
-func (s striker) Crash(client string) error {
-	done := s.rec.crashing(client)
-	err := s.World.Crash(client)
-	done(err)
-	return err
 }

@@ -1,9 +1,10 @@
 package scenarios
 
 import (
-	"github.com/holdfast-go/holdfast/subject"
 	"sync"
 	"time"
+
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // pulse finds out whether the machine gave the harness its turn in time while

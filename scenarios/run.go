@@ -25,8 +25,6 @@ type Played struct {
 	// longer than a lock can make good, though not for so long that the judges
 	// would not allow it: what is not as expected may be the machine's doing.
 	Disturbed bool
-	// Seen is what was asked for with [PlayWatched]; nil when nothing was.
-	Seen *Seen
 }
 
 // Missed are the planned faults that found nothing to strike, as the history
@@ -41,7 +39,7 @@ func (p *Played) Missed() []history.PlannedFault {
 
 // NothingToStrike says that a guest does not send the command of Redis that a
 // fault of the scenario waits for: then the scenario is not about it.
-func (s *Scenario) NothingToStrike(l *subject.Subject, p *Played) (bool, string) {
+func NothingToStrike(s *Scenario, l *subject.Subject, p *Played) (bool, string) {
 	missed := p.Missed()
 	if l.ThirdParty == nil || len(missed) == 0 || !s.aboutCommands() {
 		return false, ""
@@ -57,7 +55,6 @@ type run struct {
 	top      faults.Topology
 	timeline *faults.Timeline
 	owners   *owners
-	watch    *watch // nil when nobody looks
 
 	rec      *recorder
 	end      history.EndEvent
@@ -153,4 +150,13 @@ func longestLease(clients []*client) time.Duration {
 		}
 	}
 	return longest
+}
+
+// Environment is what the lock gets in client n, but for its connections.
+func (r *run) environment(n int, process string) subject.Environment {
+	work := r.scenario.workloadOf(n)
+	return subject.Environment{
+		Process: process, Seed: r.seed, Lease: time.Duration(work.Lease), Poll: time.Duration(work.Poll),
+		Replicas: r.top.Replicas, Acks: work.Acks, Scale: r.scenario.scale,
+	}
 }

@@ -44,7 +44,7 @@ type ClientState struct {
 }
 
 // state looks at the run. Nothing may be under way at this moment.
-func (r *run) state(w *sim.World, header history.Header) State {
+func (r *simRun) state(w *sim.World, header history.Header) State {
 	s := State{At: time.Since(r.rec.start), World: w.State(), Events: r.rec.soFar(), Goroutines: r.inLock()}
 	lockKey := r.subject.Key(r.scenario.Workload.Lock)
 	for _, n := range s.World.Nodes {
@@ -89,7 +89,7 @@ func underWay(events []history.Event, client string) []history.Event {
 const lockPackages = "github.com/holdfast-go/holdfast/lock"
 
 // inLock lists the goroutines of this bubble that are in the lock under test.
-func (r *run) inLock() []string {
+func (r *simRun) inLock() []string {
 	var all []string
 	for _, stack := range goroutines() {
 		if s := callsIn(stacks.Plain(stack), lockPackages); s != "" {

@@ -84,7 +84,7 @@ func (w *watch) onMessage() func(sim.Message) {
 
 // begin looks at the run from its start on, and at its state once its moment
 // has come.
-func (w *watch) begin(r *run, state func() State) {
+func (w *watch) begin(r *simRun, state func() State) {
 	if w == nil {
 		return
 	}

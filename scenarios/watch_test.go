@@ -13,17 +13,23 @@ import (
 	"github.com/holdfast-go/holdfast/subject"
 )
 
-func watched(t *testing.T, scenario, lock string, look scenarios.Watch) *scenarios.Played {
+// watchedRun is a run, and what there was to see of it.
+type watchedRun struct {
+	*scenarios.Played
+	Seen *scenarios.Seen
+}
+
+func watched(t *testing.T, scenario, lock string, look scenarios.Watch) watchedRun {
 	t.Helper()
 	s, err := scenarios.Find(scenario)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := scenarios.PlayWatched(s, subject.MustFind(lock), 1, "test", look)
+	p, seen, err := scenarios.PlayWatched(s, subject.MustFind(lock), 1, "test", look)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p
+	return watchedRun{p, seen}
 }
 
 func TestLookingChangesNoHistory(t *testing.T) {

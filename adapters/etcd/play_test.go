@@ -113,7 +113,7 @@ func TestNotPlayed(t *testing.T) {
 		if ok, why := s.Applies(l); !ok {
 			t.Errorf("%s does not apply: %s", name, why)
 		}
-		if ok, why := s.Carried(l, backend); ok || why == "" {
+		if ok, why := scenarios.Carries(s, l, backend); ok || why == "" {
 			t.Errorf("%s is played", name)
 		}
 	}

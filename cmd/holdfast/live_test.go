@@ -126,7 +126,7 @@ func notCarried(t *testing.T, scenario, lock string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ok, why := s.Carried(l, live.Backend{})
+	ok, why := scenarios.Carries(s, l, live.Backend{})
 	if ok || os.Getenv("HOLDFAST_REQUIRE_CC") != "" {
 		return ""
 	}

@@ -289,13 +289,13 @@ func plan(list []played, locks []contender, f runFlags) (jobs []job, skipped []r
 				continue
 			}
 			if f.world == worldLive {
-				if ok, reason := p.scenario.Carried(l, c.backend(f.servers)); !ok {
+				if ok, reason := scenarios.Carries(p.scenario, l, c.backend(f.servers)); !ok {
 					skipped = append(skipped, reports.Skip{Scenario: p.scenario.Name, Lock: l.Name(), Reason: notRun + reason})
 					continue
 				}
 			}
 			if f.world == worldLive && f.scale != 0 {
-				if err := p.scenario.CheckPace(f.scale); err != nil {
+				if err := scenarios.CheckPace(p.scenario, f.scale); err != nil {
 					return nil, nil, usage(fmt.Sprintf("%s: %v", p.scenario.Name, err), "choose a larger --time-scale")
 				}
 			}

@@ -142,7 +142,7 @@ func (l livePlayer) once(ctx context.Context, j job) (a answer) {
 		}
 	}
 	if how.Scale == 0 {
-		how.Scale = s.Pace(c.subject)
+		how.Scale = scenarios.Pace(s, c.subject)
 	}
 	a.Run.TimeScale = how.Scale
 	how.Journal = rundir.JournalPath(j.History)

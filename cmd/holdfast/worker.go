@@ -164,12 +164,11 @@ func play(j job, still *standstill) (a answer) {
 		look = *j.Look
 	}
 	var p *scenarios.Played
-	still.play(func() { p, err = scenarios.PlayWatched(s, l, j.Seed, version, look) })
+	still.play(func() { p, a.Seen, err = scenarios.PlayWatched(s, l, j.Seed, version, look) })
 	if err != nil {
 		a.Defect = err.Error()
 		return a
 	}
-	a.Seen = p.Seen
 	rundir.Record(&a.Run, p)
 	if j.History != "" || j.Judge {
 		a.judge(j, s, l, p.History)
