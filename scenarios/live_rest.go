@@ -16,7 +16,7 @@ const farewell = 10 * time.Second
 // lease is over, and looks at what remains. A watchdog gets the time to renew
 // once more, should it go on.
 func (l *liveRun) rest(ctx context.Context) {
-	longest := time.Now().Add(longestLease(l.clients)*3/2 + l.scenario.pace(5*time.Second))
+	longest := time.Now().Add(longestLease(l.clients)*3/2 + l.scenario.Scaled(5*time.Second))
 	once := time.Duration(l.subject.Claims(l.scenario.setting()).RenewEvery)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

@@ -68,8 +68,8 @@ func (o *owners) of(identity string) string {
 // serverEvent turns a change of a lock key into ground truth.
 func (o *owners) serverEvent(c keyspace.Change) history.Event {
 	s := &history.ServerEvent{Node: c.Node, Role: c.Role, Key: c.Key, Cause: c.Cause, Command: c.Command, By: c.By}
-	before, wasCount := holder(c.Before)
-	after, count := holder(c.After)
+	before, wasCount := holderOf(c.Before)
+	after, count := holderOf(c.After)
 	if after != "" && after != before {
 		at := c.At
 		if at.IsZero() {
@@ -83,9 +83,9 @@ func (o *owners) serverEvent(c keyspace.Change) history.Event {
 	return history.Event{Kind: history.Server, Lock: o.lock, Server: s}
 }
 
-// holder reads a lock key: a string is one hold of the identity it contains, a
+// holderOf reads a lock key: a string is one hold of the identity it contains, a
 // hash has a count per identity.
-func holder(v keyspace.Value) (identity string, count int) {
+func holderOf(v keyspace.Value) (identity string, count int) {
 	switch v.Type {
 	case "string":
 		return v.Str, 1

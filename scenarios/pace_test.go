@@ -80,8 +80,8 @@ func TestScaleIsOfEveryTimeAndOfNothingElse(t *testing.T) {
 	if d := cmp.Diff(whole(), s, cmp.AllowUnexported(Scenario{})); d != "" {
 		t.Errorf("the scenario itself has changed: %s", d)
 	}
-	if scaled.scale != 0.5 || scaled.pace(time.Minute) != 30*time.Second {
-		t.Errorf("the scale is %g, and a minute is %s", scaled.scale, scaled.pace(time.Minute))
+	if scaled.scale != 0.5 || scaled.Scaled(time.Minute) != 30*time.Second {
+		t.Errorf("the scale is %g, and a minute is %s", scaled.scale, scaled.Scaled(time.Minute))
 	}
 	want, times := whole(), 0
 	want.scale = 0.5

@@ -118,7 +118,7 @@ func (r *run) work(ctx context.Context, cancel context.CancelFunc, clients []*cl
 	cancel()
 	select {
 	case <-done:
-	case <-time.After(r.scenario.pace(time.Minute)): // hung for good: what is open stays open
+	case <-time.After(r.scenario.Scaled(time.Minute)): // hung for good: what is open stays open
 	}
 }
 
@@ -127,13 +127,13 @@ func (r *run) horizon() time.Duration {
 	var longest time.Duration
 	for i := 1; i <= r.top.Clients; i++ {
 		w := r.scenario.workloadOf(i)
-		once := time.Duration(w.Wait) + time.Duration(w.Think) + time.Duration(w.Rest) + r.scenario.pace(10*time.Second)
+		once := time.Duration(w.Wait) + time.Duration(w.Think) + time.Duration(w.Rest) + r.scenario.Scaled(10*time.Second)
 		longest = max(longest, time.Duration(w.Start)+time.Duration(w.Holds)*once)
 	}
 	for _, f := range r.scenario.Faults {
 		longest += time.Duration(f.For) + time.Duration(f.After) + time.Duration(f.Within)
 	}
-	return longest + r.scenario.pace(time.Minute)
+	return longest + r.scenario.Scaled(time.Minute)
 }
 
 // bookkeeping is how long what a lock notes beside its key, such as requests

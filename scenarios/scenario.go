@@ -38,9 +38,9 @@ type Scenario struct {
 	scale float64
 }
 
-// pace is a time that the scenario does not name, such as a lock's own
+// Scaled is a time that the scenario does not name, such as a lock's own
 // timeout, in the time of the run.
-func (s *Scenario) pace(d time.Duration) time.Duration { return subject.Scaled(d, cmp.Or(s.scale, 1)) }
+func (s *Scenario) Scaled(d time.Duration) time.Duration { return subject.Scaled(d, cmp.Or(s.scale, 1)) }
 
 // setting is what the promises of a lock depend on.
 func (s *Scenario) setting() subject.Setting {

@@ -49,7 +49,7 @@ func (r *simRun) state(w *sim.World, header history.Header) State {
 	lockKey := r.subject.Key(r.scenario.Workload.Lock)
 	for _, n := range s.World.Nodes {
 		for _, k := range n.Keys {
-			if identity, count := holder(k.Value); k.Key == lockKey && identity != "" {
+			if identity, count := holderOf(k.Value); k.Key == lockKey && identity != "" {
 				s.Holders = append(s.Holders, Holder{Node: n.Name, Key: k.Key, Owner: r.owners.of(identity), Count: count})
 			}
 		}

@@ -64,7 +64,7 @@ func TestLookingChangesNoHistory(t *testing.T) {
 }
 
 // stoppedAt checks that a run was looked at when an event had been recorded.
-func stoppedAt(t *testing.T, p *scenarios.Played, events []history.Event, i int) {
+func stoppedAt(t *testing.T, p watchedRun, events []history.Event, i int) {
 	t.Helper()
 	state := p.Seen.State
 	if state == nil {

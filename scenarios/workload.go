@@ -83,7 +83,7 @@ func (r *run) newClient(n int, p *faults.Process, s subject.Session, shared *sto
 	return &client{
 		work: r.scenario.workloadOf(n), proc: p, session: s, rec: r.rec, owners: r.owners, announce: r.timeline.Moment, stock: shared,
 		rng: rng, renewed: claims.Renewal, lease: claims.Lease, nests: claims.Reentrant,
-		waits: r.subject.Waits(), poll: cmp.Or(time.Duration(r.scenario.Workload.Poll), r.scenario.pace(subject.DefaultPoll)),
+		waits: r.subject.Waits(), poll: cmp.Or(time.Duration(r.scenario.Workload.Poll), r.scenario.Scaled(subject.DefaultPoll)),
 	}
 }
 

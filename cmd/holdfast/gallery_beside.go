@@ -150,7 +150,7 @@ type drawnRun struct {
 	struck   explore.Coverage
 }
 
-// play plays the scenario with the nth seed.
+// playJob plays the scenario with the nth seed.
 func (b beside) play(l *subject.Subject, n int) (drawnRun, error) {
 	run := reports.Run{Lock: l.Name(), Seed: b.seed + uint64(n)}
 	seen, _, err := observe(&run, b.scenario, l, b.still)

@@ -63,7 +63,7 @@ func (p pool) round(ctx context.Context, jobs []job) ([]answer, error) {
 	return answers, nil
 }
 
-// play plays every job, in order as far as workers are free, and gives each
+// playJob plays every job, in order as far as workers are free, and gives each
 // answer to got, one at a time, in the order they come. It returns early when
 // ctx ends; jobs under way are then abandoned.
 func (p pool) play(ctx context.Context, jobs []job, got func(answer)) error {
@@ -225,7 +225,7 @@ func startWorker(exe string) (*worker, error) {
 	return w, nil
 }
 
-// play gives the worker a job and waits for the answer. ok is false when the
+// playJob gives the worker a job and waits for the answer. ok is false when the
 // worker is gone; the answer then says what it left behind.
 func (w *worker) play(ctx context.Context, j job, stall time.Duration) (a answer, ok bool) {
 	if err := json.NewEncoder(w.stdin).Encode(j); err != nil {

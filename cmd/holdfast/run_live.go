@@ -102,7 +102,7 @@ func (l livePlayer) playAll(ctx context.Context, jobs []job, workers int) {
 	all.Wait()
 }
 
-// play plays one run, and again when the machine was too busy for it to mean
+// playJob plays one run, and again when the machine was too busy for it to mean
 // anything: no verdict could be had, or one that is not as expected while the
 // harness itself had to wait for longer than a lock can make good.
 func (l livePlayer) play(ctx context.Context, j job) (a answer) {

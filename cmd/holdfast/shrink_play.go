@@ -44,7 +44,7 @@ func (p *shrinking) shrink(ctx context.Context) (shrink.Result, error) {
 	}})
 }
 
-// play plays candidates with a lock.
+// playJob plays candidates with a lock.
 func (p *shrinking) play(ctx context.Context, lock string, all []shrink.Candidate) ([]shrink.Outcome, error) {
 	jobs := make([]job, len(all))
 	for i, c := range all {

@@ -22,7 +22,7 @@ type standstill struct {
 	runs    int64
 }
 
-// play calls run, which never waits for anything outside the process.
+// playJob calls run, which never waits for anything outside the process.
 func (s *standstill) play(run func()) {
 	s.runs++
 	s.playing.Store(s.runs)

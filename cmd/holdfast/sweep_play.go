@@ -22,7 +22,7 @@ type sweeping struct {
 	killed  int // runs whose worker was, and which are left out
 }
 
-// play plays every point. What an interruption leaves is a part that is not
+// playJob plays every point. What an interruption leaves is a part that is not
 // complete.
 func (s *sweeping) play(ctx context.Context) error {
 	points := s.plan.Points()

@@ -118,7 +118,7 @@ func work(stdin io.Reader, stdout io.Writer) error {
 		} else if err != nil {
 			return defect(fmt.Errorf("read job: %w", err))
 		}
-		if err := out.Encode(play(j, still)); err != nil {
+		if err := out.Encode(playJob(j, still)); err != nil {
 			return defect(fmt.Errorf("write answer: %w", err))
 		}
 	}
@@ -135,12 +135,12 @@ func playHere(ctx context.Context, jobs iter.Seq[job], got func(answer)) {
 		if ctx.Err() != nil {
 			return
 		}
-		got(play(j, &standstill{}))
+		got(playJob(j, &standstill{}))
 	}
 }
 
-// play plays, judges and stores one run.
-func play(j job, still *standstill) (a answer) {
+// playJob plays, judges and stores one run.
+func playJob(j job, still *standstill) (a answer) {
 	a = answer{ID: j.ID, Run: reports.Run{Scenario: j.Scenario, Lock: j.Lock, World: "sim", Seed: j.Seed, File: j.readFrom()}}
 	if j.Beside {
 		return playBeside(j, a, still)
