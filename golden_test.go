@@ -23,6 +23,7 @@ import (
 	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/rundir"
+	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
@@ -49,7 +50,7 @@ type golden struct {
 func (g *golden) add(t *testing.T, s *scenarios.Scenario, l *subject.Subject, seed uint64, catalogue bool) {
 	t.Helper()
 	id := fmt.Sprintf("%s %s %d", s.Name, l.Name(), seed)
-	p, err := scenarios.Play(s, l, seed, "golden")
+	p, err := simplay.Play(s, l, seed, "golden")
 	if err != nil {
 		t.Fatalf("%s: %v", id, err)
 	}

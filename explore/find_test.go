@@ -8,7 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore"
-	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/play/simplay"
 )
 
 // play plays so many drawn runs with a lock.
@@ -22,7 +22,7 @@ func play(t *testing.T, lock string, v explore.Vocabulary, runs uint64) explore.
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := scenarios.Play(s, l, seed, "")
+		p, err := simplay.Play(s, l, seed, "")
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, src)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/play"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -29,7 +30,7 @@ type Seen struct {
 
 // Judged is the history to judge: a fault that found nothing to strike was not
 // part of the run, and the run means something without it.
-func Judged(p *scenarios.Played) *history.History {
+func Judged(p *play.Played) *history.History {
 	missed := p.Missed()
 	h := *p.History
 	h.Header.Faults = slices.DeleteFunc(slices.Clone(h.Header.Faults), func(f history.PlannedFault) bool {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
 )
@@ -38,7 +39,7 @@ func TestTheFaultOfTheGuidePlays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := scenarios.Play(s, lock, 1, "test")
+	p, err := simplay.Play(s, lock, 1, "test")
 	if err != nil {
 		t.Fatal(err)
 	}

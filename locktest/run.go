@@ -15,8 +15,9 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/internal/version"
+	"github.com/holdfast-go/holdfast/play"
+	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/reports"
-	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
 )
 
@@ -136,7 +137,7 @@ func (r *runner) play(t *testing.T, s source, seed uint64) {
 	if err != nil {
 		t.Fatalf("the run is worthless: %v", err)
 	}
-	if nothing, reason := scenarios.NothingToStrike(s.scenario, r.subject, played); nothing {
+	if nothing, reason := play.NothingToStrike(s.scenario, r.subject, played); nothing {
 		defer t.Skipf("the scenario is not about this lock: %s", reason)
 		r.skipped = append(r.skipped, reports.Skip{Scenario: run.Scenario, Lock: run.Lock, Reason: reason})
 		return
@@ -159,7 +160,7 @@ func (r *runner) play(t *testing.T, s source, seed uint64) {
 }
 
 // once plays a run, which panics when it does not end.
-func (r *runner) once(s source, seed uint64) (*scenarios.Played, error) {
+func (r *runner) once(s source, seed uint64) (*play.Played, error) {
 	if err := r.keep(s); err != nil {
 		return nil, err
 	}
@@ -167,7 +168,7 @@ func (r *runner) once(s source, seed uint64) (*scenarios.Played, error) {
 		debug.SetTraceback("all")
 		panic(fmt.Sprintf("locktest: %s with %s, seed %d, made no progress for %v: the lock spins without waiting, or is deadlocked on a mutex", s.scenario.Name, r.subject.Name(), seed, stall))
 	}).Stop()
-	return scenarios.Play(s.scenario, r.subject, seed, version.Holdfast)
+	return simplay.Play(s.scenario, r.subject, seed, version.Holdfast)
 }
 
 func (r *runner) keep(s source) error {

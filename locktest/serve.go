@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9/logging"
 
-	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/play/liveplay"
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/subject/adapter"
 )
@@ -60,5 +60,5 @@ func openFor(h adapter.Hello, locks []Lock) (adapter.Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	return scenarios.NewWorkerLock(s, e.Clients), nil
+	return liveplay.NewWorkerLock(s, e.Clients), nil
 }

@@ -93,14 +93,14 @@ func (s *Scenario) Applies(l *subject.Subject) (ok bool, reason string) {
 	if ok, reason := s.suits(l); !ok {
 		return false, reason
 	}
-	if _, err := faults.NewTimeline(s.Faults, s.topologyFor(l), 0); err != nil {
+	if _, err := faults.NewTimeline(s.Faults, s.TopologyFor(l), 0); err != nil {
 		return false, err.Error()
 	}
 	return true, ""
 }
 
-// check is Applies for who is about to play the lock.
-func (s *Scenario) check(l *subject.Subject) error {
+// Check is Applies for who is about to play the lock.
+func (s *Scenario) Check(l *subject.Subject) error {
 	if ok, reason := s.Applies(l); !ok {
 		return fmt.Errorf("scenario %s does not apply to %s: %s", s.Name, l.Name(), reason)
 	}
@@ -118,7 +118,7 @@ func standIn(l *subject.Subject) string {
 
 // suits is Applies before the faults are looked at.
 func (s *Scenario) suits(l *subject.Subject) (ok bool, reason string) {
-	if ok, reason := s.selects(standIn(l)); !ok && !(l.ThirdParty != nil && l.Open != nil && s.aboutCommands()) {
+	if ok, reason := s.selects(standIn(l)); !ok && !(l.ThirdParty != nil && l.Open != nil && s.AboutCommands()) {
 		return false, reason
 	}
 	return s.canDo(l)

@@ -11,23 +11,23 @@ import (
 // Defaults of a scenario that says nothing else.
 const defaultLock = "stock"
 
-var defaultLatency = Latency{Min: faults.Duration(100 * time.Microsecond), Max: faults.Duration(900 * time.Microsecond)}
+var DefaultLatency = Latency{Min: faults.Duration(100 * time.Microsecond), Max: faults.Duration(900 * time.Microsecond)}
 
-// withDefaults is the scenario with what its file left out.
-func (s *Scenario) withDefaults() *Scenario {
+// WithDefaults is the scenario with what its file left out.
+func (s *Scenario) WithDefaults() *Scenario {
 	c := *s
 	if c.Workload.Lock == "" {
 		c.Workload.Lock = defaultLock
 	}
 	if c.Topology.Latency == (Latency{}) {
-		c.Topology.Latency = defaultLatency
+		c.Topology.Latency = DefaultLatency
 	}
-	c.scale = cmp.Or(c.scale, 1)
+	c.Scale = cmp.Or(c.Scale, 1)
 	return &c
 }
 
-// workloadOf is the workload of client n, with its overrides.
-func (s *Scenario) workloadOf(n int) Workload {
+// WorkloadOf is the workload of client n, with its overrides.
+func (s *Scenario) WorkloadOf(n int) Workload {
 	w := s.Workload
 	w.Start += faults.Duration(time.Duration(n-1) * time.Duration(w.Stagger))
 	o, ok := s.Override[fmt.Sprintf("client-%d", n)]

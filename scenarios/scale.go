@@ -31,7 +31,7 @@ func (s *Scenario) ShortestLease() time.Duration {
 // AtScale is the scenario with every time of it longer or shorter.
 func (s *Scenario) AtScale(scale float64) *Scenario {
 	c := *s
-	c.scale = scale
+	c.Scale = scale
 	if scale == 1 {
 		return &c
 	}
@@ -43,7 +43,7 @@ func (s *Scenario) AtScale(scale float64) *Scenario {
 		}
 	}
 	t, w := &c.Topology, &c.Workload
-	if t.Latency != defaultLatency {
+	if t.Latency != DefaultLatency {
 		by(&t.Latency.Min, &t.Latency.Max)
 	}
 	by(&t.Lag, &w.Lease, &w.Wait, &w.Think, &w.Rest, &w.Start, &w.Stagger, &w.Poll, &w.Handoff, &w.Close)

@@ -34,18 +34,20 @@ type Scenario struct {
 	Expect    []Expect `yaml:"expect" json:"expect,omitempty"`
 	Otherwise string   `yaml:"otherwise" json:"otherwise"`
 
-	// scale is what the times have been multiplied with; 0 is 1.
-	scale float64
+	// Scale is what the times have been multiplied with; 0 is 1.
+	Scale float64
 }
 
 // Scaled is a time that the scenario does not name, such as a lock's own
 // timeout, in the time of the run.
-func (s *Scenario) Scaled(d time.Duration) time.Duration { return subject.Scaled(d, cmp.Or(s.scale, 1)) }
+func (s *Scenario) Scaled(d time.Duration) time.Duration {
+	return subject.Scaled(d, cmp.Or(s.Scale, 1))
+}
 
-// setting is what the promises of a lock depend on.
-func (s *Scenario) setting() subject.Setting {
+// Setting is what the promises of a lock depend on.
+func (s *Scenario) Setting() subject.Setting {
 	w := &s.Workload
-	return subject.Setting{Lease: time.Duration(w.Lease), Poll: time.Duration(w.Poll), Handoff: time.Duration(w.Handoff), Scale: cmp.Or(s.scale, 1)}
+	return subject.Setting{Lease: time.Duration(w.Lease), Poll: time.Duration(w.Poll), Handoff: time.Duration(w.Handoff), Scale: cmp.Or(s.Scale, 1)}
 }
 
 // Topology is what the world is made of. How many independent primaries there

@@ -18,11 +18,11 @@ func (s *Scenario) canDo(l *subject.Subject) (ok bool, reason string) {
 		return false, fmt.Sprintf("it waits for %d replicas, and there are %d", s.Workload.Acks, s.Topology.Replicas)
 	case l.Groups > 1 && s.Topology.Cluster:
 		return false, "it needs independent primaries, not the slots of one cluster"
-	case len(s.Workload.Nested) > 0 && !l.Claims(s.setting()).Reentrant:
+	case len(s.Workload.Nested) > 0 && !l.Claims(s.Setting()).Reentrant:
 		return false, "it is not reentrant"
 	}
 	if l.CheckName != nil {
-		if err := l.CheckName(s.withDefaults().Workload.Lock); err != nil {
+		if err := l.CheckName(s.WithDefaults().Workload.Lock); err != nil {
 			return false, err.Error()
 		}
 	}
@@ -37,9 +37,9 @@ func (s *Scenario) thirdPartyCanDo(d *subject.Description) (ok bool, reason stri
 	switch {
 	case s.Topology.Cluster && !d.CanReach(subject.ThroughCluster):
 		return false, "its client is not one for a cluster"
-	case s.has(func(t history.Traits) bool { return t.Cancels }) && !d.Claims.Cancels:
+	case s.Has(func(t history.Traits) bool { return t.Cancels }) && !d.Claims.Cancels:
 		return false, "it does not claim that an operation can be cancelled"
-	case s.has(func(t history.Traits) bool { return t.LosesNotices || t.HoldsSubscriptions }) && !d.Claims.Messages:
+	case s.Has(func(t history.Traits) bool { return t.LosesNotices || t.HoldsSubscriptions }) && !d.Claims.Messages:
 		return false, "its waiters are not woken by messages"
 	case s.closes() && !d.Claims.Closes:
 		return false, "it does not claim that it can be closed while it is in use"
@@ -49,14 +49,14 @@ func (s *Scenario) thirdPartyCanDo(d *subject.Description) (ok bool, reason stri
 	return true, ""
 }
 
-// has says whether there is a fault with certain traits.
-func (s *Scenario) has(traits func(history.Traits) bool) bool {
+// Has says whether there is a fault with certain traits.
+func (s *Scenario) Has(traits func(history.Traits) bool) bool {
 	return slices.ContainsFunc(s.Faults, func(f faults.Spec) bool { return traits(faults.TraitsOf(f)) })
 }
 
-// aboutCommands says that a fault of the scenario waits for a command of Redis,
+// AboutCommands says that a fault of the scenario waits for a command of Redis,
 // which only some locks send. Whether a third-party lock does shows when it is played.
-func (s *Scenario) aboutCommands() bool {
+func (s *Scenario) AboutCommands() bool {
 	return slices.ContainsFunc(s.Faults, func(f faults.Spec) bool { return f.On != nil && f.On.Command != "" })
 }
 

@@ -114,7 +114,7 @@ func TestAVariationStaysSmall(t *testing.T) {
 			v := Vary(s, seed)
 			ops := 0
 			for n := range v.Topology.Clients {
-				w := v.workloadOf(n + 1)
+				w := v.WorkloadOf(n + 1)
 				ops += w.Holds * (4 + 2*len(w.Nested))
 			}
 			if ops > 150 {

@@ -7,10 +7,10 @@ import (
 
 // World is what the simulated world is made of when the scenario is played
 // with a lock: who writes a scenario needs to know whom its faults can strike.
-func (s *Scenario) World(l *subject.Subject) faults.Topology { return s.topologyFor(l) }
+func (s *Scenario) World(l *subject.Subject) faults.Topology { return s.TopologyFor(l) }
 
-// topologyFor is what the simulated world must be made of for a lock.
-func (s *Scenario) topologyFor(sub *subject.Subject) faults.Topology {
+// TopologyFor is what the simulated world must be made of for a lock.
+func (s *Scenario) TopologyFor(sub *subject.Subject) faults.Topology {
 	t := faults.Topology{
 		World: "sim", Clients: s.Topology.Clients, Groups: max(1, s.Topology.Groups, sub.Groups),
 		Replicas: s.Topology.Replicas, Cluster: s.Topology.Cluster,

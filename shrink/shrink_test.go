@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/shrink"
 	"github.com/holdfast-go/holdfast/subject"
@@ -59,7 +60,7 @@ func playWith(t *testing.T, lock string) shrink.Player {
 
 func play(t *testing.T, s *scenarios.Scenario, l *subject.Subject, seed uint64) (o shrink.Outcome) {
 	t.Helper()
-	p, err := scenarios.Play(s, l, seed, "test")
+	p, err := simplay.Play(s, l, seed, "test")
 	if err != nil {
 		t.Errorf("a candidate cannot be played: %v", err)
 		return o

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
 )
@@ -39,7 +40,7 @@ func playAt(t *testing.T, p *Plan, lock string, at Point, seeds int) Count {
 	}
 	var c Count
 	for seed := range uint64(seeds) {
-		played, err := scenarios.Play(s, l, seed+1, "test")
+		played, err := simplay.Play(s, l, seed+1, "test")
 		if err != nil {
 			t.Fatal(err)
 		}

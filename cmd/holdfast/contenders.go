@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/play/liveplay"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
 )
@@ -18,7 +19,7 @@ type contender struct {
 	adapters []string // the commands that have it, as they were given
 	// workers are what its client processes run, in turns; one without a command
 	// is this program.
-	workers []scenarios.Worker
+	workers []liveplay.Worker
 	// servers are those that it brings along; nil for a lock on Redis.
 	servers *live.ForeignServers
 }
@@ -82,7 +83,7 @@ func find(name string, guests []contender) (contender, error) {
 		}
 		return contender{}, usage(err.Error(), didYouMean(name, slices.Concat(own, playable())), "holdfast list locks shows them all; holdfast list mutants those that are wrong on purpose")
 	}
-	return contender{subject: l, workers: []scenarios.Worker{{Lock: name}}}, nil
+	return contender{subject: l, workers: []liveplay.Worker{{Lock: name}}}, nil
 }
 
 func mix(first, second string, guests []contender) (contender, error) {
@@ -129,7 +130,7 @@ func adapterLocks(ctx context.Context, adapters []string) ([]contender, error) {
 			}
 			c := contender{
 				subject: l, version: d.Version, adapters: []string{a},
-				workers: []scenarios.Worker{{Lock: d.Name, Command: argv}},
+				workers: []liveplay.Worker{{Lock: d.Name, Command: argv}},
 			}
 			if own := d.Servers; own != nil {
 				c.servers = &live.ForeignServers{Command: slices.Concat(argv, own.Args), Members: own.Members}

@@ -16,6 +16,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/play/liveplay"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
@@ -126,7 +127,7 @@ func notCarried(t *testing.T, scenario, lock string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ok, why := scenarios.Carries(s, l, live.Backend{})
+	ok, why := liveplay.Carries(s, l, live.Backend{})
 	if ok || os.Getenv("HOLDFAST_REQUIRE_CC") != "" {
 		return ""
 	}

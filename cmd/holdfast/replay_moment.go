@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/history"
-	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/play/simplay"
 )
 
 // moment is where a replay is to stop: one of a line of the history, an
@@ -52,7 +52,7 @@ func parseMoment(s string) (moment, error) {
 
 // in finds the moment in the stored history of a run, and says in words which
 // it is. An operation stands for its return, or its call if it never returned.
-func (m moment) in(h *history.History) (stop scenarios.Stop, words string, err error) {
+func (m moment) in(h *history.History) (stop simplay.Stop, words string, err error) {
 	last := h.Events[len(h.Events)-1]
 	i := -1
 	switch {
@@ -74,13 +74,13 @@ func (m moment) in(h *history.History) (stop scenarios.Stop, words string, err e
 		if int64(m.at) >= last.Time {
 			return stop, "", usage(fmt.Sprintf("the run is over at %s, before %s", seconds(last.Time), m.at), momentHint)
 		}
-		return scenarios.Stop{At: m.at}, "at " + m.at.String(), nil
+		return simplay.Stop{At: m.at}, "at " + m.at.String(), nil
 	}
 	e := h.Events[i]
 	if e.Kind == history.End {
 		return stop, "", usage(fmt.Sprintf("line %d is the end of the run: nothing is left to look at", i+2), "stop at an earlier line")
 	}
-	return scenarios.Stop{Event: &e}, fmt.Sprintf("at line %d", i+2), nil
+	return simplay.Stop{Event: &e}, fmt.Sprintf("at line %d", i+2), nil
 }
 
 func lastOp(h *history.History) (last int64) {

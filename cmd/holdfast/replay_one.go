@@ -13,8 +13,8 @@ import (
 
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/rundir"
+	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/reports"
-	"github.com/holdfast-go/holdfast/scenarios"
 )
 
 // replaySchema names the format of [replayed] as JSON.
@@ -30,7 +30,7 @@ type replayed struct {
 	// is not.
 	Same       bool   `json:"same"`
 	Difference string `json:"difference,omitempty"`
-	scenarios.Seen
+	simplay.Seen
 
 	words  string           // where it stopped
 	stored *history.History // the history as it is in the run directory
@@ -67,7 +67,7 @@ func (f replayFlags) look(ctx context.Context, dir rundir.Dir, j job, run report
 		return badInput(err)
 	}
 	r := replayed{Schema: replaySchema, Scenario: run.Scenario, Lock: run.Lock, Seed: run.Seed, stored: stored}
-	j.Look = &scenarios.Watch{Messages: f.trace != ""}
+	j.Look = &simplay.Watch{Messages: f.trace != ""}
 	if f.stopAt != "" {
 		m, err := parseMoment(f.stopAt)
 		if err != nil {

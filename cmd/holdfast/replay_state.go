@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/reports"
-	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/sim"
 )
 
@@ -131,7 +131,7 @@ func left(ttl time.Duration) string {
 	return "for " + ttl.String()
 }
 
-func (r *replayed) writeClient(out io.Writer, c scenarios.ClientState, told func(history.Event) string) {
+func (r *replayed) writeClient(out io.Writer, c simplay.ClientState, told func(history.Event) string) {
 	state := "runs"
 	switch {
 	case c.Crashed:

@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/play/liveplay"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
@@ -289,13 +290,13 @@ func plan(list []played, locks []contender, f runFlags) (jobs []job, skipped []r
 				continue
 			}
 			if f.world == worldLive {
-				if ok, reason := scenarios.Carries(p.scenario, l, c.backend(f.servers)); !ok {
+				if ok, reason := liveplay.Carries(p.scenario, l, c.backend(f.servers)); !ok {
 					skipped = append(skipped, reports.Skip{Scenario: p.scenario.Name, Lock: l.Name(), Reason: notRun + reason})
 					continue
 				}
 			}
 			if f.world == worldLive && f.scale != 0 {
-				if err := scenarios.CheckPace(p.scenario, f.scale); err != nil {
+				if err := liveplay.CheckPace(p.scenario, f.scale); err != nil {
 					return nil, nil, usage(fmt.Sprintf("%s: %v", p.scenario.Name, err), "choose a larger --time-scale")
 				}
 			}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/play/liveplay"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
@@ -46,7 +47,7 @@ func executeLive(ctx context.Context, jobs []job, dir rundir.Dir, f runFlags, st
 	defer func() { o.err = errors.Join(o.err, servers.close()) }()
 	bar := newProgress(stderr, len(jobs))
 	defer bar.done()
-	l := livePlayer{how: scenarios.Live{Backend: f.servers, Dir: string(servers), Scale: f.scale}, own: []string{exe, "client"}, locks: f.contenders, bar: bar, answers: make([]*answer, len(jobs))}
+	l := livePlayer{how: liveplay.Live{Backend: f.servers, Dir: string(servers), Scale: f.scale}, own: []string{exe, "client"}, locks: f.contenders, bar: bar, answers: make([]*answer, len(jobs))}
 	l.playAll(ctx, jobs, f.workers)
 	// Runs that the machine was too busy for get it almost to themselves.
 	var again []job
@@ -67,7 +68,7 @@ func executeLive(ctx context.Context, jobs []job, dir rundir.Dir, f runFlags, st
 
 // livePlayer plays runs on real servers.
 type livePlayer struct {
-	how     scenarios.Live
+	how     liveplay.Live
 	own     []string // the command of a client process with a built-in lock
 	locks   []contender
 	bar     progress
@@ -142,15 +143,15 @@ func (l livePlayer) once(ctx context.Context, j job) (a answer) {
 		}
 	}
 	if how.Scale == 0 {
-		how.Scale = scenarios.Pace(s, c.subject)
+		how.Scale = liveplay.Pace(s, c.subject)
 	}
 	a.Run.TimeScale = how.Scale
 	how.Journal = rundir.JournalPath(j.History)
 	ctx, cancel := context.WithTimeout(ctx, liveLimit)
 	defer cancel()
-	p, err := scenarios.PlayLive(ctx, s, c.subject, j.Seed, version, how)
-	var slow *scenarios.SlowMachineError
-	var setup *scenarios.SetupError
+	p, err := liveplay.PlayLive(ctx, s, c.subject, j.Seed, version, how)
+	var slow *liveplay.SlowMachineError
+	var setup *liveplay.SetupError
 	switch {
 	case errors.As(err, &slow):
 		a.Run.Failure, a.disturbed = err.Error(), true

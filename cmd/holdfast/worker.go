@@ -18,6 +18,9 @@ import (
 	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/rundir"
+	"github.com/holdfast-go/holdfast/play"
+	"github.com/holdfast-go/holdfast/play/liveplay"
+	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
@@ -53,7 +56,7 @@ type job struct {
 	// Surprise writes the history only when a verdict is not as expected.
 	Surprise bool `json:"surprise,omitempty"`
 	// Look says what to look at meanwhile; nil for nothing.
-	Look *scenarios.Watch `json:"look,omitempty"`
+	Look *simplay.Watch `json:"look,omitempty"`
 	// Observe asks what a judged run has shown, as of one that was drawn.
 	Observe bool `json:"observe,omitempty"`
 	// Explore asks for a scenario to be drawn from the seed, instead of Source.
@@ -80,7 +83,7 @@ type answer struct {
 	Defect string      `json:"defect,omitempty"` // the run is worthless, through a fault of holdfast's own
 	Output string      `json:"output,omitempty"` // the history could not be written
 	// Seen is what the job has asked to look at.
-	Seen *scenarios.Seen `json:"seen,omitempty"`
+	Seen *simplay.Seen `json:"seen,omitempty"`
 	// Drawn is what a drawn run has shown, or one to observe; with a defect,
 	// the scenario alone.
 	Drawn *explore.Seen `json:"drawn,omitempty"`
@@ -101,7 +104,7 @@ func newClientCmd() *cobra.Command {
 		Use: "client", Short: "Be a client process of a run on real servers (internal)", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			logging.Disable()
-			return scenarios.ServeWorker(c.Context(), c.InOrStdin(), c.OutOrStdout())
+			return liveplay.ServeWorker(c.Context(), c.InOrStdin(), c.OutOrStdout())
 		},
 	}
 }
@@ -159,12 +162,12 @@ func playJob(j job, still *standstill) (a answer) {
 		a.Defect = err.Error()
 		return a
 	}
-	var look scenarios.Watch
+	var look simplay.Watch
 	if j.Look != nil {
 		look = *j.Look
 	}
-	var p *scenarios.Played
-	still.play(func() { p, a.Seen, err = scenarios.PlayWatched(s, l, j.Seed, version, look) })
+	var p *play.Played
+	still.play(func() { p, a.Seen, err = simplay.PlayWatched(s, l, j.Seed, version, look) })
 	if err != nil {
 		a.Defect = err.Error()
 		return a

@@ -8,13 +8,14 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/linear"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/play"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
 )
 
 // Record notes in r what was played.
-func Record(r *reports.Run, p *scenarios.Played) {
+func Record(r *reports.Run, p *play.Played) {
 	r.HistorySHA256 = p.History.Hash()
 	r.Stats = reports.Stats{
 		Ops: countOps(p.History), VirtualMS: float64(p.Took) / float64(time.Millisecond), Commands: p.Commands,

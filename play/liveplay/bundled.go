@@ -1,0 +1,25 @@
+package liveplay
+
+import (
+	"slices"
+
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/scenarios"
+)
+
+// carriedByBundled says whether servers that a lock brings along can carry the
+// scenario, and else why not.
+func carriedByBundled(s *scenarios.Scenario) (ok bool, reason string) {
+	if s.Topology.Cluster {
+		return false, "it is about a Redis Cluster, and the lock brings its own servers along"
+	}
+	for _, f := range s.Faults {
+		if k, _ := faults.Lookup(f.Fault); k.RedisOnly != nil && k.RedisOnly(f) != "" {
+			return false, k.RedisOnly(f)
+		}
+		if f.On != nil && slices.Contains([]string{faults.Received, faults.Executed}, f.On.Moment) {
+			return false, "it waits for a request at a server, and what a request says is known of Redis only"
+		}
+	}
+	return true, ""
+}

@@ -1,0 +1,56 @@
+package liveplay
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/subject/adapter"
+)
+
+// greet says hello to a client process. An error says what the process did
+// instead of opening the lock.
+func (l *liveRun) greet(ctx context.Context, p *live.Process, h adapter.Hello) error {
+	limit := cmp.Or(l.opts.Greeting, setupLimit)
+	greeting, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	_, err := p.Conversation().Hello(greeting, h)
+	switch {
+	case err == nil:
+		return nil
+	case greeting.Err() != nil && ctx.Err() == nil:
+		return fmt.Errorf("it does not answer hello within %s%s", limit, lastWords(p))
+	case p.Conversation().Err() != nil && p.Wait(ctx) != nil: // which knows what it wrote, and how it ended
+		return p.Err()
+	}
+	return err
+}
+
+// lastWords are the end of what a process wrote to its standard error.
+func lastWords(p *live.Process) string {
+	if p.Stderr() == "" {
+		return ""
+	}
+	return "; the end of its stderr:\n" + p.Stderr()
+}
+
+// exitMessage says how a process has ended. Its first line, which may be all that
+// is shown, has the line of its stderr that tells most: what it panicked with,
+// or else what it wrote last.
+func exitMessage(err error, stderr string) string {
+	var ended *live.ProcessError
+	if !errors.As(err, &ended) || stderr == "" {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(stderr), "\n")
+	telling := lines[len(lines)-1]
+	for _, line := range lines {
+		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
+			telling = line
+		}
+	}
+	return fmt.Sprintf("%v: %s; the end of its stderr:\n%s", ended.Err, telling, stderr)
+}

@@ -1,0 +1,58 @@
+package liveplay
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
+)
+
+// needs is what a scenario takes in a real world, where every server costs
+// time: no more than its faults and the lock under test call for.
+type needs struct {
+	replicas  bool // the lock waits for them, or a fault strikes them
+	sentinels bool // somebody has to promote
+	persist   bool // a server comes back with its data
+	clocks    bool // a server's clock is moved
+	moments   bool // a fault waits for a request at a server
+}
+
+func needsOf(s *scenarios.Scenario, sub *subject.Subject) needs {
+	n := needs{replicas: sub.Acks || s.Topology.Cluster || sub.ThirdParty != nil && sub.ThirdParty.Acks && s.Topology.Replicas > 0}
+	for _, f := range s.Faults {
+		t := faults.TraitsOf(f)
+		n.replicas = n.replicas || t.Promotes || t.HoldsReplication
+		n.sentinels = n.sentinels || t.Promotes && !s.Topology.Cluster
+		n.persist = n.persist || t.Promotes || t.StopsNode && !t.LosesWrites
+		n.clocks = n.clocks || t.MovesClock
+		if f.On != nil && (f.On.Moment == faults.Received || f.On.Moment == faults.Executed) {
+			n.moments = true
+		}
+		named := slices.Concat(f.Target, f.Peer, faults.Names{f.To})
+		if f.On != nil {
+			named = append(named, f.On.Node)
+		}
+		n.replicas = n.replicas || slices.ContainsFunc(named, func(name string) bool { return strings.Contains(name, "-replica-") })
+	}
+	return n
+}
+
+// liveTopology is what the real world must be made of for a lock, or, on
+// servers of the user's own, what of it faults can strike.
+func liveTopology(s *scenarios.Scenario, sub *subject.Subject, n needs, own *live.Own) faults.Topology {
+	t := s.TopologyFor(sub)
+	t.World = "live"
+	if sub.Bundled() != nil {
+		return t
+	}
+	if own != nil && own.Cluster() {
+		t.Groups, t.Cluster = own.Groups(), true
+	}
+	if !n.replicas || own != nil {
+		t.Replicas = 0
+	}
+	return t
+}

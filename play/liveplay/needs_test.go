@@ -1,0 +1,111 @@
+package liveplay
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
+)
+
+// words lists what is needed, in the order of its fields.
+func (n needs) words() string {
+	var all []string
+	v := reflect.ValueOf(n)
+	for i := range v.NumField() {
+		if v.Field(i).Bool() {
+			all = append(all, v.Type().Field(i).Name)
+		}
+	}
+	return strings.Join(all, " ")
+}
+
+// calls is what the scenarios of the catalogue call for in the real world with
+// any lock; those that are not here call for one server of a group, and no
+// more.
+var calls = map[string]string{
+	"failover-lost-write":       "replicas sentinels persist",
+	"failover-one-acked-of-two": "replicas sentinels persist",
+	"isolated-primary":          "replicas sentinels persist",
+	"fence-rollback":            "replicas sentinels persist",
+	"cluster-failover":          "replicas persist",
+	"unconfirmed-acquire":       "replicas",
+	"clock-jump":                "clocks",
+	"clock-drift":               "clocks",
+	"redlock-clock-jump":        "clocks",
+	"renewal-hiccup":            "persist",
+	"down-at-release":           "persist",
+	"crash-between-commands":    "moments",
+	"check-then-delete":         "moments",
+	"lost-acquire-reply":        "moments",
+	"lost-nested-reply":         "moments",
+	"lost-release-reply":        "moments",
+	"cancelled-acquire":         "moments",
+}
+
+// Every server costs time to start, and what a scenario needs and does not get
+// makes its faults fail.
+func TestScenariosGetWhatTheyNeedAndNoMore(t *testing.T) {
+	for _, s := range scenarios.Catalogue() {
+		for _, name := range subject.Locks() {
+			sub := subject.MustFind(name)
+			want := calls[s.Name]
+			if sub.Acks && !strings.Contains(want, "replicas") { // there must be one to wait for
+				want = strings.TrimSpace("replicas " + want)
+			}
+			n := needsOf(s, sub)
+			if got := n.words(); got != want {
+				t.Errorf("%s with %s needs %q, want %q", s.Name, sub.Name(), got, want)
+			}
+			replicas := s.Topology.Replicas
+			if !strings.Contains(want, "replicas") {
+				replicas = 0
+			}
+			if top := liveTopology(s, sub, n, nil); top.Replicas != replicas || top.World != "live" || top.Groups != max(sub.Groups, s.Topology.Groups) {
+				t.Errorf("%s with %s gets %+v", s.Name, sub.Name(), top)
+			}
+		}
+	}
+}
+
+// A fault that names a replica needs it, whatever the fault is.
+func TestFaultsOnReplicasNeedThem(t *testing.T) {
+	for _, fault := range []string{
+		"{fault: pause, target: client-1, at: 1s, for: 1s}",
+		"{fault: partition, target: client-1, peer: node-1-replica-1, at: 1s}",
+		"{fault: node-restart, target: node-1-replica-1, data: lose, at: 1s, for: 1s}",
+		"{fault: cut-replication, target: node-1, at: 1s}",
+		"{fault: replication-lag, target: node-1, by: 1s, at: 1s}",
+		"{fault: crash, target: client-1, on: {moment: executed, node: node-1-replica-1}}",
+		"{fault: crash, target: client-1, on: {moment: received, node: node-1}}",
+	} {
+		s := parse(t, "10s", "faults: ["+fault+"]")
+		sub, err := subject.FindSubject("reentrant")
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := needsOf(s, sub)
+		if want := strings.Contains(fault, "replica"); n.replicas != want {
+			t.Errorf("%s: replicas are needed: %v", fault, n.replicas)
+		}
+		if want := strings.Contains(fault, "executed") || strings.Contains(fault, "received"); n.moments != want {
+			t.Errorf("%s: moments are needed: %v", fault, n.moments)
+		}
+	}
+}
+
+// A lock that waits for more replicas than there are would never be granted.
+func TestAcksNeedReplicas(t *testing.T) {
+	s := &scenarios.Scenario{Topology: scenarios.Topology{Clients: 1, Replicas: 1}, Workload: scenarios.Workload{Acks: 2}}
+	if ok, why := s.Applies(subject.MustFind("reentrant-wait")); ok || why != "it waits for 2 replicas, and there are 1" {
+		t.Errorf("%v, %q", ok, why)
+	}
+	if ok, why := s.Applies(subject.MustFind("reentrant")); !ok {
+		t.Errorf("a lock that does not wait: %s", why)
+	}
+	s.Topology.Replicas = 2
+	if ok, why := s.Applies(subject.MustFind("reentrant-wait")); !ok {
+		t.Errorf("with two replicas: %s", why)
+	}
+}

@@ -1,0 +1,56 @@
+package liveplay
+
+import (
+	"fmt"
+
+	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
+)
+
+// Paces of a scenario in real time, when nobody asks for another.
+const (
+	// quick suits scenarios in which nothing has a time of its own.
+	quick = 0.2
+	// brisk suits locks that need all of several servers, and wait for each.
+	brisk = 0.5
+	// asWritten suits those in which a replica has to find its primary again:
+	// it tries once in a second. And it suits servers of which nobody knows
+	// what they do in whole seconds.
+	asWritten = 1
+	// unhurried suits those in which Sentinels or the nodes of a cluster have
+	// to notice a death and to vote, which takes them up to three seconds.
+	unhurried = 1.5
+)
+
+// Pace is how the scenario's times are scaled in real time unless somebody
+// asks for another scale: 0.2 plays 10 s in 2 s. It is one that [CheckPace]
+// allows.
+func Pace(s *scenarios.Scenario, l *subject.Subject) float64 {
+	bearable := float64(4*subject.LongestOperation) / float64(s.ShortestLease())
+	return max(suitable(s, l), bearable)
+}
+
+// suitable is the pace at which real servers get done what the scenario is
+// about.
+func suitable(s *scenarios.Scenario, l *subject.Subject) float64 {
+	switch {
+	case s.Has(func(t history.Traits) bool { return t.Promotes }):
+		return unhurried
+	case l.Bundled() != nil, needsOf(s, l).replicas && s.Has(func(t history.Traits) bool { return t.StopsNode }):
+		return asWritten
+	case l.Groups > 1 && l.Claims(s.Setting()).Quorum == l.Groups:
+		return brisk
+	}
+	return quick
+}
+
+// CheckPace says why a scenario cannot be played at a scale.
+func CheckPace(s *scenarios.Scenario, scale float64) error {
+	shortest := s.ShortestLease()
+	if at := subject.Scaled(shortest, scale); at < 4*subject.LongestOperation {
+		return fmt.Errorf("at a time scale of %g the lease of %s lasts %s: it must be at least %s, four times the longest operation",
+			scale, shortest, at, 4*subject.LongestOperation)
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package liveplay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/holdfast-go/holdfast/play"
+)
+
+// farewell bounds each step of taking leave of a client process.
+const farewell = 10 * time.Second
+
+// rest waits until nothing is left that will go by itself, at most until every
+// lease is over, and looks at what remains. A watchdog gets the time to renew
+// once more, should it go on.
+func (l *liveRun) rest(ctx context.Context) {
+	longest := time.Now().Add(play.LongestLease(l.clients)*3/2 + l.Scenario.Scaled(5*time.Second))
+	once := time.Duration(l.Subject.Claims(l.Scenario.Setting()).RenewEvery)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for begin := time.Now(); ctx.Err() == nil; <-tick.C {
+		keys, err := l.remaining(ctx)
+		if err != nil {
+			l.Err = errors.Join(l.Err, err)
+			return
+		}
+		l.End.Keys = keys
+		if now := time.Now(); (len(keys) == 0 && now.Sub(begin) > once) || now.After(longest) {
+			break
+		}
+	}
+	subscriptions, err := l.world.Subscriptions(ctx)
+	l.End.Subscriptions, l.Err = subscriptions, errors.Join(l.Err, err)
+}
+
+// remaining lists the keys that should be gone: not what a lock keeps on
+// purpose, nor its bookkeeping, which ends by itself.
+func (l *liveRun) remaining(ctx context.Context) ([]string, error) {
+	keys, err := l.world.Keys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	name := l.Scenario.Workload.Lock
+	var left []string
+	for _, k := range keys {
+		ends := k.Name != l.Subject.Key(name) && k.TTL > 0 && k.TTL <= play.Bookkeeping
+		if !ends && !l.Subject.Keeps(name, k.Name) {
+			left = append(left, k.Node+" "+k.Name)
+		}
+	}
+	slices.Sort(left)
+	return left, nil
+}
+
+// finish takes leave of the clients, and returns the goroutines that their
+// locks have left running. A process that does not come to an end has left
+// something behind as well.
+func (l *liveRun) finish(ctx context.Context) []string {
+	left := make([][]string, len(l.procs))
+	var all sync.WaitGroup
+	for i, p := range l.procs {
+		if p.Crashed() || p.Err() != nil {
+			continue
+		}
+		all.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, farewell)
+			defer cancel()
+			var err error
+			if left[i], err = p.Conversation().Finish(ctx); err != nil && p.Err() == nil {
+				left[i] = []string{fmt.Sprintf("%s did not close its lock within %s: %v", p.Name(), farewell, err)}
+			}
+		})
+	}
+	all.Wait()
+	return slices.Concat(left...)
+}
+
+// connections is how many connections of clients are still open after the time
+// that closing one may take.
+func (l *liveRun) connections(ctx context.Context) int {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(time.Second); ; <-tick.C {
+		n := l.world.ClientConnections()
+		if n == 0 || time.Now().After(end) || ctx.Err() != nil {
+			return n
+		}
+	}
+}

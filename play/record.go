@@ -1,0 +1,192 @@
+package play
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/holdfast-go/holdfast/history"
+)
+
+// Recorder writes the history of a run. Nothing of a client is recorded after
+// its crash, and nothing at all after the end: what a dead process still does
+// is not part of what anybody saw.
+type Recorder struct {
+	Start time.Time
+
+	mu     sync.Mutex
+	Events []history.Event
+	lastOp int64
+	dead   map[string]bool
+	closed bool
+	filled map[int64]history.Event // what came into reserved places, by their number
+	places int64                   // reserved so far
+
+	Watcher func(history.Event) // told of every event once it is known; nil for nobody
+}
+
+// reserved is the kind of a place in the history that is kept for an event; its
+// Op is the number of the place.
+const reserved history.Kind = "reserved"
+
+func NewRecorder(start time.Time) *Recorder {
+	return &Recorder{Start: start, dead: map[string]bool{}, filled: map[int64]history.Event{}}
+}
+
+// Add appends an event with the present time.
+func (r *Recorder) Add(e history.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.append(e)
+}
+
+// AddAt appends an event that is known to have happened earlier. The order is
+// made good when the history ends.
+func (r *Recorder) AddAt(e history.Event, at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.closed {
+		e.Time = max(int64(at.Sub(r.Start)), 0)
+		r.Events = append(r.Events, e)
+	}
+}
+
+func (r *Recorder) append(e history.Event) {
+	if r.closed || (e.Client != "" && r.dead[e.Client]) {
+		return
+	}
+	e.Time = int64(time.Since(r.Start))
+	r.Events = append(r.Events, e)
+	if r.Watcher != nil && e.Kind != reserved {
+		r.Watcher(e)
+	}
+}
+
+// reserve keeps the present place in the history for an event, and returns the
+// function that says which.
+func (r *Recorder) reserve() (fill func(history.Event)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.place()
+}
+
+// place is reserve with mu held.
+func (r *Recorder) place() (fill func(history.Event)) {
+	r.places++
+	place, at := r.places, int64(time.Since(r.Start))
+	r.append(history.Event{Kind: reserved, Op: place})
+	return func(e history.Event) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.filled[place] = e
+		if r.Watcher != nil {
+			e.Time = at
+			r.Watcher(e)
+		}
+	}
+}
+
+// SoFar returns the events recorded until now, in their order. They stay where
+// they are.
+func (r *Recorder) SoFar() []history.Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.fill(slices.DeleteFunc(slices.Clone(r.Events), func(e history.Event) bool {
+		_, known := r.filled[e.Op]
+		return e.Kind == reserved && !known
+	}))
+}
+
+// fill puts events into their reserved places. It stops before one whose event
+// is not known yet.
+func (r *Recorder) fill(events []history.Event) []history.Event {
+	for i := range events {
+		if events[i].Kind != reserved {
+			continue
+		}
+		e, known := r.filled[events[i].Op]
+		if !known {
+			return events[:i]
+		}
+		e.Time = events[i].Time
+		events[i] = e
+	}
+	return events
+}
+
+// Settled returns the events after the first n, those that happened before a
+// time, in their order. They stay where they are.
+func (r *Recorder) Settled(n int, before time.Time) []history.Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rest := r.Events[n:]
+	inOrder(rest)
+	until := int64(before.Sub(r.Start))
+	i := slices.IndexFunc(rest, func(e history.Event) bool { return e.Time >= until })
+	if i < 0 {
+		i = len(rest)
+	}
+	return r.fill(slices.Clone(rest[:i]))
+}
+
+// inOrder sorts events by time; those of one instant stay as they were told.
+func inOrder(events []history.Event) {
+	slices.SortStableFunc(events, func(a, b history.Event) int { return cmp.Compare(a.Time, b.Time) })
+}
+
+// Invoke records that an operation begins, and returns the event that its
+// return is made of.
+func (r *Recorder) Invoke(e history.Event, a *history.Args) history.Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lastOp++
+	e.Kind, e.Op, e.Args = history.Invoke, r.lastOp, a
+	r.append(e)
+	e.Args = nil
+	return e
+}
+
+// Finish records how an operation returned.
+func (r *Recorder) Finish(e history.Event, kind history.Kind, res history.Result) {
+	e.Kind, e.Result = kind, &res
+	r.Add(e)
+}
+
+// crashing records that a client is about to be gone: nothing of it is recorded
+// from now on. It may take a while until its process has ended; the function
+// returned is told whether it has, or could not be made to.
+func (r *Recorder) crashing(client string) (done func(error)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	was := r.dead[client]
+	fill := r.place()
+	r.dead[client] = true
+	return func(err error) {
+		if err == nil {
+			fill(history.Event{Kind: history.Note, F: history.Crashed, Client: client})
+			return
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.dead[client] = was
+	}
+}
+
+// End records what remained, and closes the history. In a simulated world it
+// is called when the bubble is gone, so the time is given.
+func (r *Recorder) End(e history.EndEvent, at time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	inOrder(r.Events)
+	r.Events = r.fill(slices.DeleteFunc(r.Events, func(e history.Event) bool {
+		_, known := r.filled[e.Op]
+		return e.Kind == reserved && !known // it never came
+	}))
+	t := int64(at)
+	if n := len(r.Events); n > 0 {
+		t = max(t, r.Events[n-1].Time)
+	}
+	r.Events = append(r.Events, history.Event{Time: t, Kind: history.End, End: &e})
+	r.closed = true
+}

@@ -1,0 +1,163 @@
+package play
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
+)
+
+// Initial is what the stock starts with.
+const Initial = 1000
+
+// Played is a scenario played once.
+type Played struct {
+	History  *history.History
+	Took     time.Duration // how long it took in the world's time
+	Commands int           // Redis commands that servers executed
+	Scripts  int           // how many of them were scripts
+	// Disturbed says that the machine kept the harness of a live run waiting for
+	// longer than a lock can make good, though not for so long that the judges
+	// would not allow it: what is not as expected may be the machine's doing.
+	Disturbed bool
+}
+
+// Missed are the planned faults that found nothing to strike, as the history
+// names them.
+func (p *Played) Missed() []history.PlannedFault {
+	return slices.DeleteFunc(slices.Clone(p.History.Header.Faults), func(f history.PlannedFault) bool {
+		return slices.ContainsFunc(p.History.Events, func(e history.Event) bool {
+			return e.Fault != nil && e.Fault.ID == f.ID && e.Fault.Phase == history.PhaseStart
+		})
+	})
+}
+
+// NothingToStrike says that a guest does not send the command of Redis that a
+// fault of the scenario waits for: then the scenario is not about it.
+func NothingToStrike(s *scenarios.Scenario, l *subject.Subject, p *Played) (bool, string) {
+	missed := p.Missed()
+	if l.ThirdParty == nil || len(missed) == 0 || !s.AboutCommands() {
+		return false, ""
+	}
+	return true, fmt.Sprintf("%s found nothing to strike: %s", missed[0].Fault, missed[0].When)
+}
+
+// Run is one play under way, in either world.
+type Run struct {
+	Scenario *scenarios.Scenario
+	Subject  *subject.Subject
+	Seed     uint64
+	Top      faults.Topology
+	Timeline *faults.Timeline
+	Owners   *owners
+
+	Rec      *Recorder
+	End      history.EndEvent
+	Killed   bool // some client process
+	Took     time.Duration
+	Commands int
+	Scripts  int
+	Err      error
+}
+
+func (r *Run) Header(version string) history.Header {
+	s := r.Scenario
+	h := history.Header{
+		Format: history.Format, Scenario: s.Name, Lock: r.Subject.Name(), World: r.Top.World, Seed: r.Seed, Version: version,
+		Claims: r.Subject.Claims(s.Setting()), MinGrants: s.Workload.MinGrants,
+		Unwatched: r.Subject.Bundled() != nil, Resource: &history.Resource{Initial: Initial, Fenced: r.Subject.Fenced},
+	}
+	if s.Topology.Latency != scenarios.DefaultLatency {
+		h.Latency = int64(s.Topology.Latency.Max)
+	}
+	if s.Scale != 1 {
+		h.TimeScale = s.Scale
+	}
+	for _, p := range r.Timeline.Planned() {
+		h.Faults = append(h.Faults, history.PlannedFault{ID: p.ID, Fault: p.Fault, Targets: p.Targets, When: p.When, Traits: p.Traits})
+	}
+	return h
+}
+
+// Striking records what a fault does, where it begins to.
+func (r *Run) Striking() (tell func(faults.Strike)) {
+	fill := r.Rec.reserve()
+	return func(e faults.Strike) {
+		fill(history.Event{Kind: history.Fault, Fault: &history.FaultEvent{ID: e.ID, Name: e.Name, Phase: e.Phase, Targets: e.Targets, Detail: e.Detail}})
+	}
+}
+
+// Work runs every client to its end, or to the horizon: by then every bounded
+// wait is over, and who has not returned never will.
+func (r *Run) Work(ctx context.Context, cancel context.CancelFunc, clients []*Client) {
+	var all sync.WaitGroup
+	for _, c := range clients {
+		all.Go(func() { c.run(ctx) })
+		if d := time.Duration(c.work.Close); d > 0 {
+			all.Go(func() {
+				c.sleep(ctx, d)
+				c.shutdown()
+			})
+		}
+	}
+	done := make(chan struct{})
+	go func() {
+		all.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return
+	case <-time.After(r.horizon()):
+	}
+	cancel()
+	select {
+	case <-done:
+	case <-time.After(r.Scenario.Scaled(time.Minute)): // hung for good: what is open stays open
+	}
+}
+
+// horizon is the time by which every client must be done.
+func (r *Run) horizon() time.Duration {
+	var longest time.Duration
+	for i := 1; i <= r.Top.Clients; i++ {
+		w := r.Scenario.WorkloadOf(i)
+		once := time.Duration(w.Wait) + time.Duration(w.Think) + time.Duration(w.Rest) + r.Scenario.Scaled(10*time.Second)
+		longest = max(longest, time.Duration(w.Start)+time.Duration(w.Holds)*once)
+	}
+	for _, f := range r.Scenario.Faults {
+		longest += time.Duration(f.For) + time.Duration(f.After) + time.Duration(f.Within)
+	}
+	return longest + r.Scenario.Scaled(time.Minute)
+}
+
+// Bookkeeping is how long what a lock notes beside its key, such as requests
+// that a retry must not repeat, may stay behind.
+const Bookkeeping = time.Minute
+
+// LongestLease is the longest lease that any client asks for.
+func LongestLease(clients []*Client) time.Duration {
+	longest := time.Duration(0)
+	for _, c := range clients {
+		longest = max(longest, time.Duration(c.work.Lease))
+		for _, n := range c.work.Nested {
+			longest = max(longest, time.Duration(n))
+		}
+	}
+	return longest
+}
+
+// Environment is what the lock gets in client n, but for its connections.
+func (r *Run) Environment(n int, process string) subject.Environment {
+	work := r.Scenario.WorkloadOf(n)
+	return subject.Environment{
+		Process: process, Seed: r.Seed, Lease: time.Duration(work.Lease), Poll: time.Duration(work.Poll),
+		Replicas: r.Top.Replicas, Acks: work.Acks, Scale: r.Scenario.Scale,
+	}
+}

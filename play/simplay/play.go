@@ -1,0 +1,164 @@
+package simplay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/random"
+	"github.com/holdfast-go/holdfast/play"
+	"github.com/holdfast-go/holdfast/redis/keyspace"
+	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/sim"
+	"github.com/holdfast-go/holdfast/subject"
+)
+
+// Play plays a scenario against a lock in the simulated world. The same
+// scenario, lock, seed and version give the same history in any process, as
+// long as no other Play runs in it at the same time. An error means that the
+// run is worthless through a fault of the scenario or of the harness; whatever
+// the lock under test does wrong is in the history.
+func Play(s *scenarios.Scenario, l *subject.Subject, seed uint64, version string) (*play.Played, error) {
+	p, _, err := PlayWatched(s, l, seed, version, Watch{})
+	return p, err
+}
+
+// PlayWatched is [Play], and looks at what goes on meanwhile. The history is
+// that of Play.
+func PlayWatched(s *scenarios.Scenario, l *subject.Subject, seed uint64, version string, look Watch) (*play.Played, *Seen, error) {
+	if err := s.Check(l); err != nil {
+		return nil, nil, err
+	}
+	s = s.WithDefaults()
+	r := &simRun{Run: &play.Run{Scenario: s, Subject: l, Seed: seed, Top: s.TopologyFor(l)}}
+	bubble := sim.Bubble(func() { r.simulate(version, look) })
+	if r.Err != nil {
+		return nil, nil, fmt.Errorf("scenario %s with %s, seed %d: %w", s.Name, l.Name(), seed, r.Err)
+	}
+	if r.Rec == nil {
+		return nil, nil, fmt.Errorf("scenario %s with %s, seed %d: %w", s.Name, l.Name(), seed, bubble)
+	}
+	var be *sim.BubbleError
+	if errors.As(bubble, &be) && len(r.End.Goroutines) == 0 {
+		r.End.Goroutines = []string{be.Reason}
+	}
+	if r.Subject.ThirdParty != nil && r.Killed {
+		// A process that is killed takes its goroutines along. Here they cannot
+		// be told from those of the others.
+		r.End.Goroutines = nil
+	}
+	r.Rec.End(r.End, r.Took)
+	h := &history.History{Header: r.Header(version), Events: r.Rec.Events}
+	return &play.Played{History: h, Took: r.Took, Commands: r.Commands, Scripts: r.Scripts}, r.watch.seen(h), nil
+}
+
+// simRun is a run in the simulated world.
+type simRun struct {
+	*play.Run
+	watch *watch // nil when nobody looks
+}
+
+// settle is how long the world gets to connect its replicas before the run
+// starts, besides the time that the lag of replication takes: two ways there
+// and back.
+const settle = 100 * time.Millisecond
+
+// simulate is the run itself, inside the bubble.
+func (r *simRun) simulate(version string, look Watch) {
+	s, before := r.Scenario, play.Goroutines()
+	// Made in here because its channels must belong to the bubble.
+	if r.Timeline, r.Err = faults.NewTimeline(s.Faults, r.Top, r.Seed); r.Err != nil {
+		return
+	}
+	r.Owners, r.watch = play.NewOwners(s.Workload.Lock), newWatch(look)
+	lockKey := r.Subject.Key(s.Workload.Lock)
+	var rec *play.Recorder // nil while the world settles
+	w := sim.New(sim.Options{
+		Seed: r.Seed, Clients: r.Top.Clients, Groups: r.Top.Groups, Replicas: r.Top.Replicas, Cluster: r.Top.Cluster,
+		LatencyMin: time.Duration(s.Topology.Latency.Min), LatencyMax: time.Duration(s.Topology.Latency.Max),
+		Lag:     time.Duration(s.Topology.Lag),
+		LockKey: func(key string) bool { return key == lockKey },
+		OnChange: func(c keyspace.Change) {
+			if rec != nil && c.Key == lockKey {
+				rec.Add(r.Owners.ServerEvent(c))
+			}
+		},
+		OnMoment:  func(m faults.Moment) { r.Timeline.Moment(m) },
+		OnMessage: r.watch.onMessage(),
+	})
+	defer w.Close()
+	time.Sleep(settle + 4*time.Duration(s.Topology.Lag))
+	start := time.Now()
+	rec = play.NewRecorder(start)
+	r.Rec = rec
+	r.watch.begin(r, func() State { return r.state(w, r.Header(version)) })
+
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	shared := &play.Stock{Fenced: r.Subject.Fenced, Value: play.Initial}
+	var clients []*play.Client
+	var redis []redis.UniversalClient
+	for i := 1; i <= r.Top.Clients; i++ {
+		p := w.Process(fmt.Sprintf("client-%d", i))
+		rng := random.Stream(r.Seed, "workload", p.Name())
+		time.Sleep(time.Duration(1 + rng.Int64N(int64(10*time.Microsecond)))) // no two processes start at one instant
+		env := r.Environment(i, p.Name())
+		for g := 1; g <= r.Subject.Groups; g++ {
+			env.Clients = append(env.Clients, w.Client(p, g))
+		}
+		if !r.Top.Cluster {
+			env.Addrs, env.Dial = w.Addresses(r.Subject.Groups), w.Dialer(p)
+		}
+		redis = append(redis, env.Clients...)
+		sess, err := r.Subject.Open(env)
+		if err != nil {
+			r.Err = fmt.Errorf("open lock for %s: %w", p.Name(), err)
+			break
+		}
+		clients = append(clients, r.NewClient(i, p.Process, sess, shared, rng))
+	}
+	if r.Err == nil {
+		r.Timeline.Start(ctx, play.Striker{World: w, Rec: rec}, r.Striking)
+		r.Work(ctx, cancel, clients)
+		r.Timeline.Stop()
+		r.quiesce(w, clients)
+	}
+	for _, c := range clients {
+		r.Killed = r.Killed || c.Proc.Crashed()
+		if err := c.Close(); err != nil && r.Err == nil {
+			r.Err = err
+		}
+	}
+	for _, rdb := range redis {
+		rdb.Close() // connections of a crashed process are broken already
+	}
+	time.Sleep(time.Second) // connections close
+	r.End.Connections = w.Connections()
+	r.Took = time.Since(start)
+	r.Commands, r.Scripts = w.Served()
+	if err := w.Err(); err != nil && r.Err == nil {
+		r.Err = err
+	}
+	w.Close()
+	r.watch.end()
+	synctest.Wait()
+	r.End.Goroutines = play.Leftover(before)
+}
+
+// quiesce lets every lease run out, and looks at what remains.
+func (r *simRun) quiesce(w *sim.World, clients []*play.Client) {
+	time.Sleep(max(play.LongestLease(clients)*3/2, play.Bookkeeping) + 5*time.Second)
+	for _, k := range w.Keys() {
+		if _, key, _ := strings.Cut(k, " "); !r.Subject.Keeps(r.Scenario.Workload.Lock, key) {
+			r.End.Keys = append(r.End.Keys, k)
+		}
+	}
+	r.End.Subscriptions = w.Subscriptions()
+}

@@ -1,0 +1,153 @@
+package simplay
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"sync"
+	"testing/synctest"
+	"time"
+
+	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/sim"
+)
+
+// Watch says what to look at while a run is played in the simulated world. The
+// run is the same, to the bit, whatever is looked at.
+type Watch struct {
+	Messages bool  `json:"messages,omitempty"` // what every link carries
+	Stop     *Stop `json:"stop,omitempty"`     // look at the world at one moment
+}
+
+// Stop is a moment of a run: when an event of its history was recorded, or a
+// time. Everything that happens at that instant of virtual time has happened.
+type Stop struct {
+	Event *history.Event `json:"event,omitempty"`
+	At    time.Duration  `json:"at,omitempty"` // since the start of the run; without an Event
+}
+
+// Seen is what a [Watch] has seen.
+type Seen struct {
+	Start    time.Time       `json:"start"`              // what times of the world count from
+	Messages []sim.Message   `json:"messages,omitempty"` // in order of sending
+	Faults   []history.Event `json:"faults,omitempty"`   // everything that faults did
+	State    *State          `json:"state,omitempty"`    // nil when the moment never came
+}
+
+// watch is a Watch at work.
+type watch struct {
+	Watch
+	start time.Time
+
+	mu       sync.Mutex
+	messages []sim.Message
+	state    *State
+
+	want    []byte        // the event to stop at, encoded
+	once    sync.Once     // closes reached
+	reached chan struct{} // closed when the moment has come
+	over    chan struct{} // closed when the run is over
+	idle    sync.WaitGroup
+}
+
+// newWatch is nil when there is nothing to look at. Call it in the bubble.
+func newWatch(o Watch) *watch {
+	if !o.Messages && o.Stop == nil {
+		return nil
+	}
+	w := &watch{Watch: o, reached: make(chan struct{}), over: make(chan struct{})}
+	if o.Stop != nil && o.Stop.Event != nil {
+		w.want = encoded(*o.Stop.Event)
+	}
+	return w
+}
+
+func encoded(e history.Event) []byte {
+	b, err := json.Marshal(e)
+	if err != nil {
+		panic("scenarios: encode event: " + err.Error()) // numbers and strings: cannot happen
+	}
+	return b
+}
+
+// onMessage is what the world is to tell, nil when nobody looks.
+func (w *watch) onMessage() func(sim.Message) {
+	if w == nil {
+		return nil
+	}
+	return func(m sim.Message) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.messages = append(w.messages, m)
+	}
+}
+
+// begin looks at the run from its start on, and at its state once its moment
+// has come.
+func (w *watch) begin(r *simRun, state func() State) {
+	if w == nil {
+		return
+	}
+	w.start = r.Rec.Start
+	if w.Stop == nil {
+		return
+	}
+	var alarm *time.Timer
+	if w.want == nil {
+		alarm = time.AfterFunc(time.Until(w.start.Add(w.Stop.At)), w.reach)
+	} else {
+		r.Rec.Watcher = w.recorded
+	}
+	w.idle.Go(func() {
+		select {
+		case <-w.reached:
+			synctest.Wait() // time stands still until everybody else has done what there is to do
+			s := state()
+			w.mu.Lock()
+			w.state = &s
+			w.mu.Unlock()
+		case <-w.over:
+			if alarm != nil {
+				alarm.Stop()
+			}
+		}
+	})
+}
+
+func (w *watch) reach() { w.once.Do(func() { close(w.reached) }) }
+
+// recorded notices the event to stop at.
+func (w *watch) recorded(e history.Event) {
+	if e.Time == w.Stop.Event.Time && bytes.Equal(encoded(e), w.want) {
+		w.reach()
+	}
+}
+
+// end is called before the run looks at which goroutines remain.
+func (w *watch) end() {
+	if w == nil {
+		return
+	}
+	close(w.over)
+	w.idle.Wait()
+}
+
+// seen is what there was to see in a run with a history, nil when nobody looked.
+func (w *watch) seen(h *history.History) *Seen {
+	if w == nil {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := &Seen{Start: w.start, State: w.state}
+	if w.Messages {
+		s.Messages = w.messages
+		slices.SortFunc(s.Messages, sim.ByTime)
+	}
+	for _, e := range h.Events {
+		if e.Kind == history.Fault {
+			s.Faults = append(s.Faults, e)
+		}
+	}
+	return s
+}
