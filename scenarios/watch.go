@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"slices"
 	"sync"
-	"testing/synctest"
 	"time"
 
 	"github.com/holdfast-go/holdfast/history"
@@ -84,7 +83,7 @@ func (w *watch) onMessage() func(sim.Message) {
 
 // begin looks at the run from its start on, and at its state once its moment
 // has come.
-func (w *watch) begin(r *run, state func() State) {
+func (w *watch) begin(r *run, settle func(), state func() State) {
 	if w == nil {
 		return
 	}
@@ -101,7 +100,7 @@ func (w *watch) begin(r *run, state func() State) {
 	w.idle.Go(func() {
 		select {
 		case <-w.reached:
-			synctest.Wait() // time stands still until everybody else has done what there is to do
+			settle()
 			s := state()
 			w.mu.Lock()
 			w.state = &s
