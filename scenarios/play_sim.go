@@ -88,7 +88,8 @@ func (r *run) simulate(version string, look Watch) {
 	start := time.Now()
 	rec = newRecorder(start)
 	r.rec = rec
-	r.watch.begin(r, w.Settle, func() State { return r.state(w, r.header(version)) })
+	r.settle = w.Settle
+	r.watch.begin(r, func() State { return r.state(w, r.header(version)) })
 
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

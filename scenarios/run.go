@@ -56,7 +56,8 @@ type run struct {
 	top      faults.Topology
 	timeline *faults.Timeline
 	owners   *owners
-	watch    *watch // nil when nobody looks
+	watch    *watch           // nil when nobody looks
+	settle   func(who string) // lets all else of an instant happen first; nil in real time
 
 	rec      *recorder
 	end      history.EndEvent
@@ -103,6 +104,9 @@ func (r *run) work(ctx context.Context, cancel context.CancelFunc, clients []*cl
 		if d := time.Duration(c.work.Close); d > 0 {
 			all.Go(func() {
 				c.sleep(ctx, d)
+				if r.settle != nil { // a fault may strike at this very time
+					r.settle(c.proc.Name())
+				}
 				c.shutdown()
 			})
 		}

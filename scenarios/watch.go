@@ -83,7 +83,7 @@ func (w *watch) onMessage() func(sim.Message) {
 
 // begin looks at the run from its start on, and at its state once its moment
 // has come.
-func (w *watch) begin(r *run, settle func(), state func() State) {
+func (w *watch) begin(r *run, state func() State) {
 	if w == nil {
 		return
 	}
@@ -100,7 +100,7 @@ func (w *watch) begin(r *run, settle func(), state func() State) {
 	w.idle.Go(func() {
 		select {
 		case <-w.reached:
-			settle()
+			r.settle("watch")
 			s := state()
 			w.mu.Lock()
 			w.state = &s

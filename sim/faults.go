@@ -71,7 +71,7 @@ func (w *World) Cancel(client string) error {
 		return err
 	}
 	err = p.Cancel()
-	w.Settle() // whoever returns now does so before anything else is recorded
+	w.Settle(client) // whoever returns now does so before anything else is recorded
 	return err
 }
 

@@ -331,7 +331,8 @@ func (w *World) dial(ctx context.Context, p *Process, n *node) (net.Conn, error)
 
 // Settle returns when everything has happened that happens at this instant of
 // virtual time. In a world it takes the place of [synctest.Wait], which only
-// one goroutine may call at a time.
-func (w *World) Settle() { w.turns.take(turnKey{last: true}) }
+// one goroutine may call at a time. Several callers at one instant return one
+// after the other, by their names.
+func (w *World) Settle(who string) { w.turns.take(turnKey{last: true, from: who}) }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
