@@ -56,6 +56,7 @@ type Run struct {
 	Top      faults.Topology
 	Timeline *faults.Timeline
 	Owners   *owners
+	Settle   func(who string) // lets all else of an instant happen first; nil in real time
 
 	Rec      *Recorder
 	End      history.EndEvent

@@ -13,7 +13,9 @@ import (
 
 // poolSize is more connections than one process ever waits for: go-redis keeps
 // the timers of callers that queue for a connection in a pool of the whole
-// program, and a timer of one bubble must not be used in another.
+// program, and a timer of one bubble must not be used in another. It also starts
+// a probe of its own when so many dials have failed, at the very instant at
+// which the next caller dials.
 const poolSize = 256
 
 // Client returns a go-redis client of a process for a group, with go-redis'
@@ -34,6 +36,7 @@ func (w *World) Client(p *Process, group int) redis.UniversalClient {
 				return w.dial(ctx, p, n)
 			},
 			PoolSize:                 poolSize,
+			PipelinePoolSize:         poolSize,
 			DisableIdentity:          true,
 			MaintNotificationsConfig: off,
 		})
@@ -44,6 +47,7 @@ func (w *World) Client(p *Process, group int) redis.UniversalClient {
 			return w.dial(ctx, p, w.routeOf(p.Name(), group))
 		},
 		PoolSize:                 poolSize,
+		PipelinePoolSize:         poolSize,
 		DisableIdentity:          true,
 		MaintNotificationsConfig: off,
 	})

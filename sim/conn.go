@@ -1,11 +1,13 @@
 package sim
 
 import (
+	"errors"
 	"io"
 	"math/rand/v2"
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/Shopify/toxiproxy/v2/stream"
@@ -18,16 +20,18 @@ type pipeConn struct {
 	local, remote net.Addr
 	in, out       *pipe
 	owner         *Process // whose pause freezes this end; nil for servers
+	number        int      // which connection of its link, from 1
 	peer          *pipeConn
+	lost          atomic.Bool // something was written after the connection broke
 	close         sync.Once
 	onClose       func()
 }
 
 // connect makes a connection and returns both ends. up carries what the
 // dialling end writes.
-func connect(l *link, owner *Process, up, down *rand.Rand, from, to net.Addr) (client, server *pipeConn) {
+func connect(l *link, n int, owner *Process, up, down *rand.Rand, from, to net.Addr) (client, server *pipeConn) {
 	u, d := newPipe(l, up), newPipe(l, down)
-	client = &pipeConn{local: from, remote: to, in: d, out: u, owner: owner}
+	client = &pipeConn{local: from, remote: to, in: d, out: u, owner: owner, number: n}
 	server = &pipeConn{local: to, remote: from, in: u, out: d}
 	client.peer, server.peer = server, client
 	d.reader, u.reader = client, server
@@ -36,16 +40,44 @@ func connect(l *link, owner *Process, up, down *rand.Rand, from, to net.Addr) (c
 
 func (c *pipeConn) frozen() bool { return c.owner != nil && c.owner.Paused() }
 
-func (c *pipeConn) Read(b []byte) (int, error) { return c.in.read(b, c.frozen) }
+// Read returns what has arrived. In a client process it takes a turn before it
+// returns an error: a fault may break several connections at one instant, and
+// each reader then draws its pause from the same source.
+func (c *pipeConn) Read(b []byte) (int, error) {
+	n, thawed, err := 0, false, c.lostWrite()
+	if err == nil {
+		n, thawed, err = c.in.read(b, c.frozen)
+	}
+	if c.owner != nil && (err != nil || thawed) {
+		c.in.link.turns.take(turnKey{from: c.in.link.from, to: c.in.link.to, n: c.number})
+		if thawed {
+			c.owner.follow()
+		}
+	}
+	return n, err
+}
 
 // Write never waits, not even in a paused process: go-redis holds mutexes while
 // it writes, and a goroutine that waits for a mutex stops virtual time. What a
-// paused process writes leaves when it resumes.
+// paused process writes leaves when it resumes. What is written to a broken
+// connection is lost, and the next Read says so, in its turn.
 func (c *pipeConn) Write(b []byte) (int, error) {
-	if c.owner != nil && c.owner.Crashed() {
-		return 0, &net.OpError{Op: "write", Net: "tcp", Addr: c.remote, Err: errCrashed}
+	if c.owner != nil && (c.owner.Crashed() || c.out.wasReset()) {
+		c.lost.Store(true)
+		return len(b), nil
 	}
 	return c.out.write(b, c.frozen())
+}
+
+// lostWrite is the error of a write that was lost, nil for none.
+func (c *pipeConn) lostWrite() error {
+	switch {
+	case !c.lost.Load():
+		return nil
+	case c.owner.Crashed():
+		return &net.OpError{Op: "write", Net: "tcp", Addr: c.remote, Err: errCrashed}
+	}
+	return errWrite
 }
 
 // Close ends this end; the other end reads what was sent before, then EOF.
@@ -106,28 +138,35 @@ type pipe struct {
 	parked   []*stream.StreamChunk // written while the writer was paused
 }
 
+// errWrite is what comes of writing to a broken connection.
+var errWrite = &net.OpError{Op: "write", Net: "tcp", Err: errPipe}
+
 func newPipe(l *link, rng *rand.Rand) *pipe {
 	p := &pipe{link: l, rng: rng}
 	p.arrived = sync.NewCond(&p.mu)
 	return p
 }
 
-func (p *pipe) read(b []byte, frozen func() bool) (int, error) {
+// read reports besides whether it had to wait for the end of a pause.
+func (p *pipe) read(b []byte, frozen func() bool) (n int, thawed bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for {
 		switch {
 		case p.broken:
-			return 0, p.err
+			return 0, thawed, p.err
 		case frozen(): // neither data nor a deadline reaches a paused process
+			thawed = true
 		case len(p.buf) > 0:
 			n := copy(b, p.buf)
 			p.buf = p.buf[n:]
-			return n, nil
+			return n, thawed, nil
 		case p.err != nil:
-			return 0, p.err
+			return 0, thawed, p.err
 		case p.expired:
-			return 0, os.ErrDeadlineExceeded
+			return 0, thawed, os.ErrDeadlineExceeded
+		default:
+			thawed = false // it waits for the other side from now on
 		}
 		p.arrived.Wait()
 	}
@@ -165,7 +204,7 @@ func (p *pipe) setDeadline(t time.Time) {
 func (p *pipe) write(b []byte, frozen bool) (int, error) {
 	chunk := &stream.StreamChunk{Data: append([]byte(nil), b...), Timestamp: time.Now()}
 	if !p.send(chunk, frozen) {
-		return 0, &net.OpError{Op: "write", Net: "tcp", Err: errPipe}
+		return 0, errWrite
 	}
 	return len(b), nil
 }
@@ -209,6 +248,13 @@ func (p *pipe) unpark() {
 		p.parked = p.parked[1:]
 		p.mu.Unlock()
 	}
+}
+
+// wasReset reports whether the connection broke, and neither end closed it.
+func (p *pipe) wasReset() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.broken && !errors.Is(p.err, net.ErrClosed)
 }
 
 // first is the first toxic, or nil. Called with the lock held.

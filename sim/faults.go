@@ -70,7 +70,9 @@ func (w *World) Cancel(client string) error {
 	if err != nil {
 		return err
 	}
-	return p.Cancel()
+	err = p.Cancel()
+	w.Settle(client) // whoever returns now does so before anything else is recorded
+	return err
 }
 
 // Attach implements [faults.World].

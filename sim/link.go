@@ -21,10 +21,12 @@ type link struct {
 	seed     uint64
 	min, max time.Duration
 	watch    *observer // nil unless somebody watches
+	turns    *turns
 	// replicates says that the link is a replica's, to its primary.
 	replicates bool
 
 	mu      sync.Mutex
+	dialled int         // calls to open a connection
 	opened  int         // connections ever opened
 	conns   []*pipeConn // the dialling ends, oldest first
 	toxics  []*attached
@@ -85,7 +87,7 @@ func (l *link) open(ctx context.Context, owner *Process, from, to net.Addr, acce
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	client, server := connect(l, owner, up, down, from, to)
+	client, server := connect(l, number, owner, up, down, from, to)
 	l.watch.opened(l, number, client)
 	l.mu.Lock()
 	l.conns = append(l.conns, client)
@@ -103,6 +105,14 @@ func (l *link) open(ctx context.Context, owner *Process, from, to net.Addr, acce
 		return nil, err
 	}
 	return client, nil
+}
+
+// knock counts a call to open a connection, and returns its turn.
+func (l *link) knock() turnKey {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.dialled++
+	return turnKey{from: l.from, to: l.to, n: l.dialled}
 }
 
 func (l *link) forget(c *pipeConn) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
 )
@@ -21,6 +22,9 @@ type Process struct {
 	mu    sync.Mutex
 	conns []*pipeConn // open ones, oldest first
 	left  []*pipeConn // closed during a pause: what they wrote and the end of it leave after it
+
+	resumed time.Time // when a call last came out of a pause
+	behind  int       // how many did at that instant
 }
 
 func newProcess(name string) *Process { return &Process{Process: faults.NewProcess(name)} }
@@ -51,6 +55,20 @@ func (p *Process) Crash() {
 		c.out.unpark()
 		c.in.wake()
 	}
+}
+
+// follow puts a call that comes out of a pause a nanosecond behind the one
+// before it. Else they would act at one instant for as long as both do the
+// same, such as to dial every 100 ms. The caller has taken its turn.
+func (p *Process) follow() {
+	p.mu.Lock()
+	if now := time.Now(); !now.Equal(p.resumed) {
+		p.resumed, p.behind = now, 0
+	}
+	wait := time.Duration(p.behind)
+	p.behind++
+	p.mu.Unlock()
+	time.Sleep(wait)
 }
 
 func (p *Process) open() []*pipeConn {

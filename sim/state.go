@@ -68,7 +68,7 @@ type LinkState struct {
 }
 
 // State looks at the world. Nothing may be under way at this moment: call it
-// after synctest.Wait.
+// after [World.Settle].
 func (w *World) State() State {
 	s := State{InFlight: w.watch.inFlight()}
 	links := w.allLinks()

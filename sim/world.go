@@ -56,6 +56,7 @@ type World struct {
 	opts    Options
 	cluster *cluster // nil without Cluster
 	watch   *observer
+	turns   *turns
 
 	nodes map[string]*node
 	order []string // node names, in order of making
@@ -75,7 +76,7 @@ var _ faults.World = (*World)(nil)
 func New(o Options) *World {
 	w := &World{
 		opts: o, nodes: map[string]*node{}, procs: map[string]*Process{},
-		links: map[[2]string]*link{}, routes: map[string][]string{},
+		links: map[[2]string]*link{}, routes: map[string][]string{}, turns: newTurns(),
 	}
 	if o.OnMessage != nil {
 		w.watch = &observer{tell: o.OnMessage}
@@ -188,6 +189,7 @@ func (w *World) Close() {
 	w.closed = true
 	w.mu.Unlock()
 	w.watch.over()
+	w.turns.close()
 	for _, name := range w.order {
 		w.nodes[name].unfollow()
 	}
@@ -257,7 +259,7 @@ func (w *World) link(from, to string) *link {
 			lo, hi = w.opts.Lag, w.opts.Lag+w.opts.Lag/4
 		}
 		l = newLink(from, to, w.opts.Seed, lo, hi)
-		l.watch, l.replicates = w.watch, w.nodes[from] != nil
+		l.watch, l.turns, l.replicates = w.watch, w.turns, w.nodes[from] != nil
 		w.links[id] = l
 	}
 	return l
@@ -301,8 +303,16 @@ func (w *World) dial(ctx context.Context, p *Process, n *node) (net.Conn, error)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	l := w.link(p.Name(), n.name)
+	key := l.knock()
+	paused := p.Paused()
 	if !p.Gate() {
+		w.turns.take(key)
 		return nil, errCrashed
+	}
+	if paused {
+		w.turns.take(key)
+		p.follow()
 	}
 	w.mu.Lock()
 	closed := w.closed
@@ -311,11 +321,18 @@ func (w *World) dial(ctx context.Context, p *Process, n *node) (net.Conn, error)
 		return nil, net.ErrClosed
 	}
 	from := &net.TCPAddr{IP: net.IPv4(10, 1, 0, 1), Port: 40000}
-	c, err := w.link(p.Name(), n.name).open(ctx, p, from, n.addr, func(server *pipeConn) error { return n.accept(server, p.Name()) })
+	c, err := l.open(ctx, p, from, n.addr, func(server *pipeConn) error { return n.accept(server, p.Name()) })
 	if err != nil {
+		w.turns.take(key)
 		return nil, err
 	}
 	return c, nil
 }
+
+// Settle returns when everything has happened that happens at this instant of
+// virtual time. In a world it takes the place of [synctest.Wait], which only
+// one goroutine may call at a time. Several callers at one instant return one
+// after the other, by their names.
+func (w *World) Settle(who string) { w.turns.take(turnKey{last: true, from: who}) }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -94,6 +94,7 @@ func (r *simRun) simulate(version string, look Watch) {
 		OnMessage: r.watch.onMessage(),
 	})
 	defer w.Close()
+	r.Settle = w.Settle
 	time.Sleep(settle + 4*time.Duration(s.Topology.Lag))
 	start := time.Now()
 	rec = play.NewRecorder(start)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"slices"
 	"sync"
-	"testing/synctest"
 	"time"
 
 	"github.com/holdfast-go/holdfast/history"
@@ -101,7 +100,7 @@ func (w *watch) begin(r *simRun, state func() State) {
 	w.idle.Go(func() {
 		select {
 		case <-w.reached:
-			synctest.Wait() // time stands still until everybody else has done what there is to do
+			r.Settle("watch")
 			s := state()
 			w.mu.Lock()
 			w.state = &s

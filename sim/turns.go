@@ -1,0 +1,118 @@
+package sim
+
+import (
+	"cmp"
+	"sync"
+	"testing/synctest"
+)
+
+// turns lets goroutines that reach a point at the same instant pass it one
+// after the other, in an order that does not depend on the scheduler. The next
+// one passes when all others, those that passed before it included, are
+// blocked. No virtual time passes meanwhile.
+//
+// Nobody may wait for a turn while holding a mutex that others may want: a
+// goroutine that waits for a mutex does not count as blocked.
+type turns struct {
+	mu      sync.Mutex
+	waiting []*turn
+	closed  bool
+	arrived chan struct{} // capacity 1: somebody waits, or it is closed
+	done    chan struct{} // closed when the goroutine has ended
+}
+
+// turn is one goroutine that waits.
+type turn struct {
+	key  turnKey
+	pass chan struct{}
+}
+
+// turnKey orders those who wait at one instant.
+type turnKey struct {
+	last     bool   // after everybody else
+	from, to string // of the link
+	n        int    // of the connection
+}
+
+func (k turnKey) before(o turnKey) bool {
+	if k.last != o.last {
+		return o.last
+	}
+	return cmp.Or(cmp.Compare(k.from, o.from), cmp.Compare(k.to, o.to), cmp.Compare(k.n, o.n)) < 0
+}
+
+func newTurns() *turns {
+	t := &turns{arrived: make(chan struct{}, 1), done: make(chan struct{})}
+	go t.run()
+	return t
+}
+
+// take returns when it is the caller's turn, at once after close.
+func (t *turns) take(k turnKey) {
+	t.mu.Lock()
+	if t.closed {
+		t.mu.Unlock()
+		return
+	}
+	own := &turn{key: k, pass: make(chan struct{})}
+	t.waiting = append(t.waiting, own)
+	t.mu.Unlock()
+	t.signal()
+	<-own.pass
+}
+
+func (t *turns) signal() {
+	select {
+	case t.arrived <- struct{}{}:
+	default:
+	}
+}
+
+// close lets everybody pass from now on.
+func (t *turns) close() {
+	t.mu.Lock()
+	t.closed = true
+	t.mu.Unlock()
+	t.signal()
+	<-t.done
+}
+
+func (t *turns) run() {
+	defer close(t.done)
+	for range t.arrived {
+		for t.some() {
+			synctest.Wait()
+			close(t.next().pass)
+		}
+		if t.over() {
+			return
+		}
+	}
+}
+
+func (t *turns) some() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.waiting) > 0
+}
+
+func (t *turns) over() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.closed && len(t.waiting) == 0
+}
+
+// next takes the first off the list.
+func (t *turns) next() *turn {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	first := 0
+	for i, x := range t.waiting {
+		if x.key.before(t.waiting[first].key) {
+			first = i
+		}
+	}
+	x := t.waiting[first]
+	t.waiting = append(t.waiting[:first], t.waiting[first+1:]...)
+	return x
+}

@@ -1,0 +1,125 @@
+package sim_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/sim"
+)
+
+// order notes who came first.
+type order struct {
+	mu    sync.Mutex
+	names []string
+}
+
+func (o *order) add(name string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.names = append(o.names, name)
+}
+
+// reading opens connections to every group and reads from each until it fails.
+func reading(ctx context.Context, t *testing.T, w *sim.World, groups, each int, failed func(conn string)) (wait func()) {
+	t.Helper()
+	dial := w.Dialer(w.Process("client-1"))
+	var readers sync.WaitGroup
+	for g, addr := range w.Addresses(groups) {
+		for n := range each {
+			c, err := dial(ctx, "tcp", addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			readers.Go(func() {
+				if _, err := c.Read(make([]byte, 1)); err == nil {
+					t.Error("nobody sends anything: want an error")
+				}
+				failed(fmt.Sprintf("node-%d/%d", g+1, n+1))
+			})
+		}
+	}
+	return readers.Wait
+}
+
+func TestConnectionsThatBreakTogetherAreNoticedInOrder(t *testing.T) {
+	want := []string{"node-1/1", "node-1/2", "node-2/1", "node-2/2", "node-3/1", "node-3/2"}
+	for range 50 { // the scheduler gets it right now and then
+		var noticed order
+		in(t, sim.Options{Seed: 1, Clients: 1, Groups: 3}, func(ctx context.Context, w *sim.World) {
+			wait := reading(ctx, t, w, 3, 2, noticed.add)
+			for g := 3; g >= 1; g-- {
+				if err := w.Reset(faults.Link{From: "client-1", To: fmt.Sprintf("node-%d", g)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			wait()
+		})
+		if !slices.Equal(noticed.names, want) {
+			t.Fatalf("broken connections were noticed in the order %v, want %v", noticed.names, want)
+		}
+	}
+}
+
+func TestDialsThatAPauseHeldUpNeverMeet(t *testing.T) {
+	var at []time.Time
+	in(t, sim.Options{Seed: 1, Clients: 1, Groups: 1}, func(ctx context.Context, w *sim.World) {
+		dial, addr := w.Dialer(w.Process("client-1")), w.Addresses(1)[0]
+		if err := w.StopNode("node-1"); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Pause("client-1"); err != nil {
+			t.Fatal(err)
+		}
+		var mu sync.Mutex
+		var dials sync.WaitGroup
+		for range 3 {
+			time.Sleep(time.Millisecond)
+			dials.Go(func() {
+				spent, cancel := context.WithCancel(ctx)
+				time.AfterFunc(time.Second, cancel)
+				if _, err := dial(spent, "tcp", addr); err == nil {
+					t.Error("the server is down: want an error")
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				at = append(at, time.Now())
+			})
+		}
+		time.Sleep(2 * time.Second)
+		if err := w.Resume("client-1"); err != nil {
+			t.Fatal(err)
+		}
+		dials.Wait()
+	})
+	for i := range at[1:] {
+		if at[i].Equal(at[i+1]) {
+			t.Errorf("dials %d and %d of a resumed process failed at one instant, and will retry at one", i+1, i+2)
+		}
+	}
+}
+
+func TestSettleWaitsForWhatACancellationWakes(t *testing.T) {
+	in(t, sim.Options{Seed: 1, Clients: 1, Groups: 1}, func(ctx context.Context, w *sim.World) {
+		op, done := w.Process("client-1").Begin(ctx, "acquire")
+		defer done()
+		var noticed order
+		var waiter sync.WaitGroup
+		waiter.Go(func() {
+			<-op.Done()
+			noticed.add("the operation")
+		})
+		if err := w.Cancel("client-1"); err != nil {
+			t.Fatal(err)
+		}
+		noticed.add("who cancelled it")
+		waiter.Wait()
+		if want := []string{"the operation", "who cancelled it"}; !slices.Equal(noticed.names, want) {
+			t.Errorf("after a cancellation came %v, want %v", noticed.names, want)
+		}
+	})
+}
