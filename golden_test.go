@@ -24,7 +24,7 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/play/simplay"
-	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
 )
@@ -62,7 +62,7 @@ func (g *golden) add(t *testing.T, s *scenarios.Scenario, l *subject.Subject, se
 	if !catalogue {
 		judged = explore.Judged(p)
 	}
-	run := reports.Run{Scenario: s.Name, Lock: l.Name(), World: "sim", Seed: seed}
+	run := results.Run{Scenario: s.Name, Lock: l.Name(), World: "sim", Seed: seed}
 	if err := rundir.Judge(&run, s, l, judged); err != nil {
 		t.Fatalf("%s: %v", id, err)
 	}

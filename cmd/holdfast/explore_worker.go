@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/play"
 	"github.com/holdfast-go/holdfast/play/simplay"
-	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
 )
@@ -68,7 +68,7 @@ func drawnFor(j job) (*subject.Subject, *scenarios.Scenario, []byte, error) {
 
 // observe plays and judges a run, and says what it has shown, and which faults
 // found nothing to strike.
-func observe(run *reports.Run, s *scenarios.Scenario, l *subject.Subject, still *standstill) (seen explore.Seen, missed []history.PlannedFault, err error) {
+func observe(run *results.Run, s *scenarios.Scenario, l *subject.Subject, still *standstill) (seen explore.Seen, missed []history.PlannedFault, err error) {
 	var p *play.Played
 	still.play(func() { p, err = simplay.Play(s, l, run.Seed, version) })
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore"
-	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/subject/gallery"
@@ -152,7 +152,7 @@ type drawnRun struct {
 
 // playJob plays the scenario with the nth seed.
 func (b beside) play(l *subject.Subject, n int) (drawnRun, error) {
-	run := reports.Run{Lock: l.Name(), Seed: b.seed + uint64(n)}
+	run := results.Run{Lock: l.Name(), Seed: b.seed + uint64(n)}
 	seen, _, err := observe(&run, b.scenario, l, b.still)
 	if err != nil {
 		return drawnRun{}, fmt.Errorf("%s, seed %d: %w", l.Name(), run.Seed, err)

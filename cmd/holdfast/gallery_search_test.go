@@ -7,7 +7,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore"
-	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/subject/gallery"
 )
@@ -35,7 +35,7 @@ func TestTheCorrectLockIsNeverFound(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			run := reports.Run{Seed: seed}
+			run := results.Run{Seed: seed}
 			still := &standstill{}
 			if seen, _, err := observe(&run, s, innocent, still); err != nil {
 				t.Fatalf("seed %d: %v\n%s", seed, err, src)

@@ -18,6 +18,7 @@ import (
 	"github.com/holdfast-go/holdfast/live"
 	"github.com/holdfast-go/holdfast/play/liveplay"
 	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
 )
@@ -183,7 +184,7 @@ func TestLiveSlice(t *testing.T) {
 }
 
 // surprises are the verdicts of a run that nobody expected, or why it has none.
-func surprises(r reports.Run) string {
+func surprises(r results.Run) string {
 	all := []string{r.Failure}
 	for p, v := range r.Verdicts {
 		if want := r.Expected[p]; v.Outcome != want || (r.ExpectedClass[p] != "" && r.ExpectedClass[p] != v.Class) {
@@ -195,8 +196,8 @@ func surprises(r reports.Run) string {
 
 // twoHolders says what a failover that loses a grant shows: who held the lock
 // at once, and how it came to that in the Sentinels' own words.
-func twoHolders(t *testing.T, dir rundir.Dir, all reports.Results) {
-	all.Runs = slices.DeleteFunc(all.Runs, func(r reports.Run) bool { return r.Scenario != "failover-lost-write" || r.Lock != "reentrant" })
+func twoHolders(t *testing.T, dir rundir.Dir, all results.Results) {
+	all.Runs = slices.DeleteFunc(all.Runs, func(r results.Run) bool { return r.Scenario != "failover-lost-write" || r.Lock != "reentrant" })
 	all.Skipped = nil // the text of one run alone tells its story
 	if len(all.Runs) != 1 || all.Runs[0].Failure != "" {
 		t.Fatalf("failover-lost-write was not played with reentrant: %+v", all.Runs)

@@ -5,13 +5,13 @@ import (
 	"io"
 
 	"github.com/holdfast-go/holdfast/internal/rundir"
-	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/results"
 )
 
 // outcome is what came of all jobs.
 type outcome struct {
 	planned []string // the histories of all jobs
-	runs    []reports.Run
+	runs    []results.Run
 	defects []string // of holdfast itself
 	output  string   // the first history that could not be written, and why
 	err     error    // the workers could not be run at all

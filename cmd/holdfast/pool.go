@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/results"
 )
 
 // pool plays jobs on worker processes.
@@ -286,7 +286,7 @@ const killedHint = "where memory is short the kernel kills what needs most of it
 
 // withoutEnd is the answer for a job of whose run nobody saw the end.
 func withoutEnd(j job, failure string, progress checker.Verdict) answer {
-	return answer{ID: j.ID, Run: reports.Run{Scenario: j.Scenario, Lock: j.Lock, World: "sim", Seed: j.Seed, File: j.readFrom(), Failure: failure,
+	return answer{ID: j.ID, Run: results.Run{Scenario: j.Scenario, Lock: j.Lock, World: "sim", Seed: j.Seed, File: j.readFrom(), Failure: failure,
 		Verdicts: map[checker.Property]checker.Verdict{checker.Progress: progress},
 		Expected: map[checker.Property]checker.Outcome{checker.Progress: checker.OutcomeOK},
 	}}

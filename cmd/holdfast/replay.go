@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/internal/rundir"
-	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -128,7 +128,7 @@ func (f replayFlags) check() error {
 }
 
 // jobsAgain makes a job of every run, in order.
-func jobsAgain(dir rundir.Dir, res reports.Results) ([]job, error) {
+func jobsAgain(dir rundir.Dir, res results.Results) ([]job, error) {
 	var jobs []job
 	for i, r := range res.Runs {
 		if r.Test != "" {
@@ -152,7 +152,7 @@ func jobsAgain(dir rundir.Dir, res reports.Results) ([]job, error) {
 }
 
 // playAgain plays the jobs and compares hashes.
-func (f replayFlags) playAgain(ctx context.Context, dir rundir.Dir, res reports.Results, jobs []job, stdout, stderr io.Writer) error {
+func (f replayFlags) playAgain(ctx context.Context, dir rundir.Dir, res results.Results, jobs []job, stdout, stderr io.Writer) error {
 	answers, err := pool{workers: f.workers, stall: time.Minute}.gather(ctx, jobs, newProgress(stderr, len(jobs)))
 	if err != nil {
 		return defect(err)

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/play/simplay"
-	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/results"
 )
 
 // replaySchema names the format of [replayed] as JSON.
@@ -38,7 +38,7 @@ type replayed struct {
 }
 
 // chosen says whether the flags ask for a run.
-func (f replayFlags) chosen(r reports.Run) bool {
+func (f replayFlags) chosen(r results.Run) bool {
 	return (f.scenario == "" || f.scenario == r.Scenario) && (f.lock == "" || f.lock == r.Lock) && (!f.seeded || f.seed == r.Seed)
 }
 
@@ -46,7 +46,7 @@ func (f replayFlags) chosen(r reports.Run) bool {
 const shownChoices = 8
 
 // choices is a hint that lists runs to choose from.
-func choices(runs []reports.Run) string {
+func choices(runs []results.Run) string {
 	var all []string
 	for _, r := range runs {
 		all = append(all, fmt.Sprintf("--scenario %s --lock %s --seed %d", r.Scenario, r.Lock, r.Seed))
@@ -58,7 +58,7 @@ func choices(runs []reports.Run) string {
 }
 
 // look plays the only run of jobs again, looks at it, and prints what it saw.
-func (f replayFlags) look(ctx context.Context, dir rundir.Dir, j job, run reports.Run, stdout, stderr io.Writer) error {
+func (f replayFlags) look(ctx context.Context, dir rundir.Dir, j job, run results.Run, stdout, stderr io.Writer) error {
 	if run.History == "" {
 		return badInput(fmt.Errorf("the history of %s with %s was not stored", run.Scenario, run.Lock), "holdfast run stores it")
 	}

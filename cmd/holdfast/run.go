@@ -16,6 +16,7 @@ import (
 	"github.com/holdfast-go/holdfast/live"
 	"github.com/holdfast-go/holdfast/play/liveplay"
 	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/subject/gallery"
@@ -116,7 +117,7 @@ func runScenarios(c *cobra.Command, args []string, f runFlags) error {
 // playedList is what came of playing scenarios against locks.
 type playedList struct {
 	dir     rundir.Dir
-	results reports.Results
+	results results.Results
 	doc     reports.Document
 	outcome outcome
 	saved   error // of writing the run directory
@@ -139,7 +140,7 @@ func playList(c *cobra.Command, list []played, args []string, f runFlags) (*play
 	if err != nil {
 		return nil, err
 	}
-	plan := results(args, f, outcome{planned: histories(jobs)}, skipped)
+	plan := asResults(args, f, outcome{planned: histories(jobs)}, skipped)
 	dir, err := rundir.Create(f.out, plan)
 	if err != nil {
 		return nil, badOut(err)
@@ -150,18 +151,18 @@ func playList(c *cobra.Command, list []played, args []string, f runFlags) (*play
 		}
 	}
 	p := &playedList{dir: dir, outcome: execute(c.Context(), jobs, dir, f, c.ErrOrStderr())}
-	p.results = results(args, f, p.outcome, skipped)
+	p.results = asResults(args, f, p.outcome, skipped)
 	p.doc = dir.Document(p.results)
 	p.saved = dir.Save(p.results, p.doc)
 	return p, nil
 }
 
-// results is what came of a command, as a document.
-func results(args []string, f runFlags, o outcome, skipped []reports.Skip) reports.Results {
-	res := reports.Results{Schema: reports.Schema, Version: version, Command: commandLine(args, f), Runs: o.runs, Skipped: skipped}
+// asResults is what came of a command, as a document.
+func asResults(args []string, f runFlags, o outcome, skipped []results.Skip) results.Results {
+	res := results.Results{Schema: results.Schema, Version: version, Command: commandLine(args, f), Runs: o.runs, Skipped: skipped}
 	res.Interrupted, res.Pending = o.stopped, rundir.Pending(o.planned, o.runs)
 	res.Interrupted = res.Interrupted || len(res.Pending) > 0
-	res.Summary = reports.Summarize(res.Runs)
+	res.Summary = results.Summarize(res.Runs)
 	return res
 }
 
@@ -281,17 +282,17 @@ func unknownScenario(err error) error {
 const notRun = "not run: "
 
 // plan lists the runs to play, and what does not apply or cannot be played.
-func plan(list []played, locks []contender, f runFlags) (jobs []job, skipped []reports.Skip, err error) {
+func plan(list []played, locks []contender, f runFlags) (jobs []job, skipped []results.Skip, err error) {
 	for _, p := range list {
 		for _, c := range locks {
 			l := c.subject
 			if ok, reason := p.scenario.Applies(l); !ok {
-				skipped = append(skipped, reports.Skip{Scenario: p.scenario.Name, Lock: l.Name(), Reason: reason})
+				skipped = append(skipped, results.Skip{Scenario: p.scenario.Name, Lock: l.Name(), Reason: reason})
 				continue
 			}
 			if f.world == worldLive {
 				if ok, reason := liveplay.Carries(p.scenario, l, c.backend(f.servers)); !ok {
-					skipped = append(skipped, reports.Skip{Scenario: p.scenario.Name, Lock: l.Name(), Reason: notRun + reason})
+					skipped = append(skipped, results.Skip{Scenario: p.scenario.Name, Lock: l.Name(), Reason: notRun + reason})
 					continue
 				}
 			}
@@ -369,7 +370,7 @@ func (p *playedList) failure(stderr io.Writer) error {
 func show(w io.Writer, d reports.Document, format string) error {
 	switch format {
 	case "json":
-		return reports.JSON(w, d.Results)
+		return results.JSON(w, d.Results)
 	case "junit":
 		return reports.JUnit(w, d.Results)
 	case "markdown":

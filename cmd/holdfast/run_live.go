@@ -18,7 +18,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/live"
 	"github.com/holdfast-go/holdfast/play/liveplay"
-	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -124,7 +124,7 @@ func (l livePlayer) play(ctx context.Context, j job) (a answer) {
 // once plays and judges one run.
 func (l livePlayer) once(ctx context.Context, j job) (a answer) {
 	c := l.locks[slices.IndexFunc(l.locks, func(c contender) bool { return c.subject.Name() == j.Lock })]
-	a = answer{ID: j.ID, Run: reports.Run{Scenario: j.Scenario, Lock: j.Lock, World: worldLive, Backend: c.backend(l.how.Backend).Name(), Seed: j.Seed, File: j.readFrom(),
+	a = answer{ID: j.ID, Run: results.Run{Scenario: j.Scenario, Lock: j.Lock, World: worldLive, Backend: c.backend(l.how.Backend).Name(), Seed: j.Seed, File: j.readFrom(),
 		LockVersion: c.version, Adapters: c.adapters}}
 	s, err := scenarios.Parse(j.File, []byte(j.Source))
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/shrink"
 	"github.com/holdfast-go/holdfast/subject"
@@ -140,9 +141,9 @@ func (p *shrinking) story(ctx context.Context, res *shrunk, s *scenarios.Scenari
 	}
 	res.cause, _ = a.Drawn.CauseOf(p.target.Property)
 	doc := reports.Document{
-		Results:   reports.Results{Schema: reports.Schema, Version: version, Runs: []reports.Run{a.Run}},
+		Results:   results.Results{Schema: results.Schema, Version: version, Runs: []results.Run{a.Run}},
 		About:     []reports.About{{Name: s.Name, Title: s.Title, Story: s.Story}},
-		Histories: func(reports.Run) (*history.History, error) { return readRun(path) },
+		Histories: func(results.Run) (*history.History, error) { return readRun(path) },
 	}
 	var b bytes.Buffer
 	if err := reports.Text(&b, doc); err != nil {

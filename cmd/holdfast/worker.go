@@ -21,7 +21,7 @@ import (
 	"github.com/holdfast-go/holdfast/play"
 	"github.com/holdfast-go/holdfast/play/liveplay"
 	"github.com/holdfast-go/holdfast/play/simplay"
-	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
 )
@@ -79,7 +79,7 @@ func (j job) readFrom() string {
 // answer is what came of a job.
 type answer struct {
 	ID     int         `json:"id"`
-	Run    reports.Run `json:"run"`
+	Run    results.Run `json:"run"`
 	Defect string      `json:"defect,omitempty"` // the run is worthless, through a fault of holdfast's own
 	Output string      `json:"output,omitempty"` // the history could not be written
 	// Seen is what the job has asked to look at.
@@ -144,7 +144,7 @@ func playHere(ctx context.Context, jobs iter.Seq[job], got func(answer)) {
 
 // playJob plays, judges and stores one run.
 func playJob(j job, still *standstill) (a answer) {
-	a = answer{ID: j.ID, Run: reports.Run{Scenario: j.Scenario, Lock: j.Lock, World: "sim", Seed: j.Seed, File: j.readFrom()}}
+	a = answer{ID: j.ID, Run: results.Run{Scenario: j.Scenario, Lock: j.Lock, World: "sim", Seed: j.Seed, File: j.readFrom()}}
 	if j.Beside {
 		return playBeside(j, a, still)
 	}

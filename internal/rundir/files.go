@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/holdfast-go/holdfast/internal/outdir"
-	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/results"
 )
 
 // kind is what a run directory holds.
@@ -15,7 +15,7 @@ var kind = outdir.Kind{
 	Index:    "results.json",
 	Patterns: []string{"report.html", "scenarios/*.yaml", "histories/*/*.jsonl", "histories/*/*.jsonl.part"},
 	Names: func(doc []byte) ([]string, error) {
-		res, err := reports.ReadJSON(bytes.NewReader(doc))
+		res, err := results.ReadJSON(bytes.NewReader(doc))
 		return files(res), err
 	},
 }
@@ -36,7 +36,7 @@ func JournalPath(history string) string { return history + ".part" }
 
 // files are the files beside results.json that results name, with slashes. A run
 // that was interrupted or failed may have left a history that it does not name.
-func files(res reports.Results) []string {
+func files(res results.Results) []string {
 	names := []string{"report.html"}
 	scenario := func(name string) { names = append(names, "scenarios/"+name+".yaml") }
 	history := func(name string) {
@@ -62,7 +62,7 @@ func files(res reports.Results) []string {
 }
 
 // Pending lists the histories of a plan that no run has.
-func Pending(plan []string, runs []reports.Run) []string {
+func Pending(plan []string, runs []results.Run) []string {
 	played := map[string]bool{}
 	for _, r := range runs {
 		played[HistoryPath(r.Scenario, r.Lock, r.Seed)] = true

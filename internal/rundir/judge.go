@@ -9,15 +9,15 @@ import (
 	"github.com/holdfast-go/holdfast/checker/linear"
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/play"
-	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
 )
 
 // Record notes in r what was played.
-func Record(r *reports.Run, p *play.Played) {
+func Record(r *results.Run, p *play.Played) {
 	r.HistorySHA256 = p.History.Hash()
-	r.Stats = reports.Stats{
+	r.Stats = results.Stats{
 		Ops: countOps(p.History), VirtualMS: float64(p.Took) / float64(time.Millisecond), Commands: p.Commands,
 	}
 }
@@ -35,7 +35,7 @@ func countOps(h *history.History) int {
 // Judge judges a history and notes in r the verdicts, beside those that the
 // scenario argues for. An error is a defect of holdfast: the judges disagree, or
 // the history that was recorded is invalid.
-func Judge(r *reports.Run, s *scenarios.Scenario, l *subject.Subject, h *history.History) error {
+func Judge(r *results.Run, s *scenarios.Scenario, l *subject.Subject, h *history.History) error {
 	judged, err := checker.Judge(h, checker.Options{})
 	r.Verdicts = judged.Verdicts
 	expect(r, s, l)
@@ -49,7 +49,7 @@ func Judge(r *reports.Run, s *scenarios.Scenario, l *subject.Subject, h *history
 // expect fills in what the scenario argues for, and compares. Where another
 // verdict will do as well, and is the one that was found, it is noted as the
 // expected one.
-func expect(r *reports.Run, s *scenarios.Scenario, l *subject.Subject) {
+func expect(r *results.Run, s *scenarios.Scenario, l *subject.Subject) {
 	r.Expected = map[checker.Property]checker.Outcome{}
 	r.ExpectedClass = map[checker.Property]string{}
 	r.Because = map[checker.Property]string{}

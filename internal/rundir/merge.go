@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/internal/whole"
-	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
 )
@@ -21,7 +21,7 @@ import (
 // Part is a run directory that is to be joined with others, or what some of
 // them came to when joined.
 type Part struct {
-	Results reports.Results
+	Results results.Results
 	// scenarios are the sources, by name; from says in which directory a run
 	// and its history are, by the run.
 	scenarios map[string]string
@@ -34,7 +34,7 @@ type runID struct {
 	seed                  uint64
 }
 
-func idOf(r reports.Run) runID { return runID{r.Scenario, r.Lock, r.World, r.Seed} }
+func idOf(r results.Run) runID { return runID{r.Scenario, r.Lock, r.World, r.Seed} }
 
 func (id runID) String() string {
 	return fmt.Sprintf("%s with %s in %s, seed %d", id.scenario, id.lock, id.world, id.seed)
@@ -134,8 +134,8 @@ func Join(a, b Part) (Part, error) {
 // differ names the first field in which two plays of one run differ. Not looked
 // at is what need not be the same: how long it took, where the scenario was read
 // from, and where the history is.
-func differ(a, b reports.Run) string {
-	fields := func(r reports.Run) map[string]json.RawMessage {
+func differ(a, b results.Run) string {
+	fields := func(r results.Run) map[string]json.RawMessage {
 		r.Stats.WallMS, r.File, r.History = 0, "", ""
 		all := map[string]json.RawMessage{}
 		raw, err := json.Marshal(r)
@@ -177,18 +177,18 @@ func (p Part) ordered() Part {
 		return cmp.Or(place(names, s1)-place(names, s2), strings.Compare(s1, s2), place(locks, l1)-place(locks, l2), strings.Compare(l1, l2))
 	}
 	runs := slices.Clone(p.Results.Runs)
-	slices.SortFunc(runs, func(a, b reports.Run) int {
+	slices.SortFunc(runs, func(a, b results.Run) int {
 		return cmp.Or(compare(a.Scenario, a.Lock, b.Scenario, b.Lock), strings.Compare(a.World, b.World), cmp.Compare(a.Seed, b.Seed))
 	})
-	skipped := slices.DeleteFunc(slices.Clone(p.Results.Skipped), func(s reports.Skip) bool {
-		return slices.ContainsFunc(runs, func(r reports.Run) bool { return r.Scenario == s.Scenario && r.Lock == s.Lock })
+	skipped := slices.DeleteFunc(slices.Clone(p.Results.Skipped), func(s results.Skip) bool {
+		return slices.ContainsFunc(runs, func(r results.Run) bool { return r.Scenario == s.Scenario && r.Lock == s.Lock })
 	})
-	slices.SortFunc(skipped, func(a, b reports.Skip) int {
+	slices.SortFunc(skipped, func(a, b results.Skip) int {
 		return cmp.Or(compare(a.Scenario, a.Lock, b.Scenario, b.Lock), strings.Compare(a.Reason, b.Reason))
 	})
 	p.Results.Runs, p.Results.Skipped = runs, slices.Compact(skipped)
 	p.Results.Command = joinCommands(p.Results.Command, "")
-	p.Results.Summary = reports.Summarize(runs)
+	p.Results.Summary = results.Summarize(runs)
 	return p
 }
 
@@ -239,7 +239,7 @@ func (p Part) Write(out Dir) error {
 
 // historyOf is where the history of a run goes in a directory that may hold
 // runs of both worlds.
-func historyOf(r reports.Run) string {
+func historyOf(r results.Run) string {
 	path := HistoryPath(r.Scenario, r.Lock, r.Seed)
 	if r.World == "sim" {
 		return path

@@ -8,16 +8,16 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/results"
 )
 
 // drawPart draws a part of a world in which a run is the same wherever it was
 // played, but for what need not be.
 func drawPart(t *rapid.T, dir string) Part {
-	p := Part{Results: reports.Results{Version: "1"}, scenarios: map[string]string{}, from: map[runID]Dir{}}
+	p := Part{Results: results.Results{Version: "1"}, scenarios: map[string]string{}, from: map[runID]Dir{}}
 	p.Results.Command = rapid.SampledFrom([]string{"holdfast run", "holdfast run x --seed 5", ""}).Draw(t, "command")
 	for _, id := range rapid.SliceOfNDistinct(rapid.IntRange(0, 23), 0, 8, rapid.ID).Draw(t, "runs") {
-		r := reports.Run{
+		r := results.Run{
 			Scenario: []string{"holder-pause", "contention", "mine"}[id%3], Lock: []string{"reentrant", "own"}[id/3%2],
 			World: []string{"sim", "live"}[id/6%2], Seed: uint64(id / 12), HistorySHA256: fmt.Sprint(id),
 		}
@@ -30,7 +30,7 @@ func drawPart(t *rapid.T, dir string) Part {
 		p.scenarios[r.Scenario], p.from[idOf(r)] = "source of "+r.Scenario, Dir(dir)
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "skips") {
-		p.Results.Skipped = append(p.Results.Skipped, reports.Skip{
+		p.Results.Skipped = append(p.Results.Skipped, results.Skip{
 			Scenario: rapid.SampledFrom([]string{"contention", "mine"}).Draw(t, "skipped"), Lock: "own", Reason: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "why"),
 		})
 	}
@@ -68,8 +68,8 @@ func TestJoinIsAssociativeCommutativeAndIdempotent(t *testing.T) {
 
 func TestJoinRefusesWhatDoesNotFit(t *testing.T) {
 	part := func(change func(*Part)) Part {
-		r := reports.Run{Scenario: "contention", Lock: "setnx", World: "sim", Seed: 1, HistorySHA256: "a"}
-		p := Part{Results: reports.Results{Version: "1", Runs: []reports.Run{r}}, scenarios: map[string]string{"contention": "x"}, from: map[runID]Dir{idOf(r): "d"}}
+		r := results.Run{Scenario: "contention", Lock: "setnx", World: "sim", Seed: 1, HistorySHA256: "a"}
+		p := Part{Results: results.Results{Version: "1", Runs: []results.Run{r}}, scenarios: map[string]string{"contention": "x"}, from: map[runID]Dir{idOf(r): "d"}}
 		change(&p)
 		return p
 	}

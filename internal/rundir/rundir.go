@@ -18,6 +18,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -36,7 +37,7 @@ type Dir string
 //
 // Until the caller writes the results, results.json says that the run was
 // interrupted.
-func Create(path string, plan reports.Results) (Dir, error) {
+func Create(path string, plan results.Results) (Dir, error) {
 	if path == "" {
 		path = Unused()
 	}
@@ -91,18 +92,18 @@ func (d Dir) WriteScenario(name string, source []byte) error {
 }
 
 // WriteResults writes the verdicts.
-func (d Dir) WriteResults(res reports.Results) error {
-	return whole.File(d.File("results.json"), func(w io.Writer) error { return reports.JSON(w, res) })
+func (d Dir) WriteResults(res results.Results) error {
+	return whole.File(d.File("results.json"), func(w io.Writer) error { return results.JSON(w, res) })
 }
 
 // ReadResults reads results.json again.
-func (d Dir) ReadResults() (reports.Results, error) {
+func (d Dir) ReadResults() (results.Results, error) {
 	f, err := os.Open(d.File("results.json"))
 	if err != nil {
-		return reports.Results{}, err
+		return results.Results{}, err
 	}
 	defer f.Close()
-	res, err := reports.ReadJSON(f)
+	res, err := results.ReadJSON(f)
 	if err != nil {
 		return res, fmt.Errorf("%s: %w", d.File("results.json"), err)
 	}
@@ -115,7 +116,7 @@ func (d Dir) ReadResults() (reports.Results, error) {
 }
 
 // Missing lists the histories that the results name and that are not there.
-func (d Dir) Missing(res reports.Results) []string {
+func (d Dir) Missing(res results.Results) []string {
 	var paths []string
 	for _, r := range res.Runs {
 		if r.History != "" && !Exists(d.File(filepath.FromSlash(r.History))) {
@@ -127,7 +128,7 @@ func (d Dir) Missing(res reports.Results) []string {
 
 // Edited lists the stored histories that are not what the run wrote: their
 // hash is not the one in the results.
-func (d Dir) Edited(res reports.Results) []string {
+func (d Dir) Edited(res results.Results) []string {
 	var paths []string
 	for _, r := range res.Runs {
 		if r.History == "" || r.HistorySHA256 == "" {
@@ -148,9 +149,9 @@ func (d Dir) Edited(res reports.Results) []string {
 
 // Document is what the report draws: the results, with the scenarios and
 // histories of the directory, but for those that were edited.
-func (d Dir) Document(res reports.Results, edited ...string) reports.Document {
+func (d Dir) Document(res results.Results, edited ...string) reports.Document {
 	doc := reports.Document{Results: res, Missing: d.Missing(res)}
-	doc.Histories = func(r reports.Run) (*history.History, error) {
+	doc.Histories = func(r results.Run) (*history.History, error) {
 		if r.History == "" || slices.Contains(doc.Missing, r.History) {
 			return nil, nil
 		}
@@ -185,7 +186,7 @@ func (d Dir) Document(res reports.Results, edited ...string) reports.Document {
 }
 
 // Save writes the verdicts and the report.
-func (d Dir) Save(res reports.Results, doc reports.Document) error {
+func (d Dir) Save(res results.Results, doc reports.Document) error {
 	return errors.Join(d.WriteResults(res), d.WriteReport(doc))
 }
 

@@ -1,7 +1,6 @@
-// Package reports renders the results of runs for people and for other
-// programs: text, JSON, JUnit, Markdown and HTML. It reads results and
-// histories only; it judges nothing and runs nothing.
-package reports
+// Package results is the document that a run writes and a report reads: every
+// run with its verdicts, as JSON.
+package results
 
 import "github.com/holdfast-go/holdfast/checker"
 
@@ -92,11 +91,4 @@ type Summary struct {
 	AsExpected int `json:"as_expected"`
 	Unexpected int `json:"unexpected"`
 	Unknown    int `json:"unknown"`
-}
-
-// About describes a scenario for the report.
-type About struct {
-	Name  string
-	Title string
-	Story string // what is done, in a paragraph
 }
