@@ -121,8 +121,16 @@ func (x *exploration) jobs(enough context.Context) iter.Seq[job] {
 
 func (x *exploration) job(run int, holes []explore.Cell) job {
 	seed := x.flags.part.seed(x.flags.seed, run)
-	return job{ID: run, Scenario: fmt.Sprintf("explored-%d", seed), Lock: x.flags.lock, Seed: seed,
-		Explore: &explore.Plan{Vocabulary: x.tally.Vocabulary, Holes: holes}}
+	return drawnJob(run, x.flags.lock, seed, explore.Plan{Vocabulary: x.tally.Vocabulary, Holes: holes})
+}
+
+// drawnJob is a job that draws its scenario from the seed.
+func drawnJob(id int, lock string, seed uint64, plan explore.Plan) job {
+	raw, err := json.Marshal(plan)
+	if err != nil {
+		panic(err) // names and numbers: cannot happen
+	}
+	return job{ID: id, Scenario: fmt.Sprintf("explored-%d", seed), Lock: lock, Seed: seed, Kind: drawnKind, Args: raw}
 }
 
 // take takes in the answers whose turn has come. What comes after the find that
@@ -149,7 +157,7 @@ func (x *exploration) add(a answer) {
 		x.tally.Defects = append(x.tally.Defects, fmt.Sprintf("seed %d: %s", a.Run.Seed, a.Defect))
 		return
 	}
-	seen := a.Drawn
+	seen := seenIn(a)
 	if seen == nil { // the worker is gone
 		seen = x.lost(a)
 	}

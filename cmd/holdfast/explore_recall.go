@@ -26,17 +26,16 @@ func (x *exploration) recall(ctx context.Context, causes []explore.Found) ([]exp
 	var jobs []job
 	for _, p := range list {
 		if ok, _ := p.scenario.Applies(l); ok {
-			jobs = append(jobs, job{ID: len(jobs), Scenario: p.scenario.Name, File: p.file, Source: string(p.source), Lock: x.flags.lock, Seed: 1, Judge: true, Observe: true})
+			jobs = append(jobs, job{ID: len(jobs), Scenario: p.scenario.Name, File: p.file, Source: string(p.source), Lock: x.flags.lock, Seed: 1, Judge: true, Kind: observedKind})
 		}
 	}
 	shown := make([]*explore.Listed, len(jobs))
 	var failed error
 	err = x.pool().play(ctx, jobs, func(a answer) {
-		switch {
-		case a.Defect != "":
+		if a.Defect != "" {
 			failed = errors.Join(failed, errors.New(a.Defect))
-		case a.Drawn != nil && a.Drawn.Cause != nil:
-			shown[a.ID] = &explore.Listed{Scenario: a.Run.Scenario, Cause: *a.Drawn.Cause}
+		} else if seen := seenIn(a); seen != nil && seen.Cause != nil {
+			shown[a.ID] = &explore.Listed{Scenario: a.Run.Scenario, Cause: *seen.Cause}
 		}
 	})
 	if err = errors.Join(err, failed); err != nil {

@@ -14,8 +14,41 @@ import (
 	"github.com/holdfast-go/holdfast/subject"
 )
 
+// Kinds of job. A drawn run has its [explore.Plan] as Args; an observed one is a
+// run of Source. Both give an [explore.Seen].
+const (
+	drawnKind    = "drawn"
+	observedKind = "observed"
+)
+
+func init() {
+	registerKind(drawnKind, playDrawn)
+	registerKind(observedKind, playObserved)
+}
+
+// playObserved plays and judges a run, and says what it has shown.
+func playObserved(j job, a answer, g guard) answer {
+	s, p := a.play(j, g, func(s *scenarios.Scenario, l *subject.Subject) (*play.Played, error) {
+		return simplay.Play(s, l, j.Seed, version)
+	})
+	if p != nil {
+		a.give(explore.Observe(s, p.History, a.Run.Verdicts))
+	}
+	return a
+}
+
+// seenIn is what a drawn or an observed run has shown; nil where the worker is
+// gone. Only a defect of this program makes it unreadable.
+func seenIn(a answer) *explore.Seen {
+	seen, err := decodeAs[explore.Seen](a.Out)
+	if err != nil {
+		panic(err)
+	}
+	return seen
+}
+
 // playDrawn draws, plays and judges one run of an exploration.
-func playDrawn(j job, a answer, still *standstill) answer {
+func playDrawn(j job, a answer, g guard) answer {
 	began := time.Now()
 	fail := func(err error) answer {
 		a.Defect = err.Error()
@@ -25,8 +58,9 @@ func playDrawn(j job, a answer, still *standstill) answer {
 	if err != nil {
 		return fail(err)
 	}
-	a.Run.Scenario, a.Drawn = s.Name, &explore.Seen{Source: string(src)}
-	seen, missed, err := observe(&a.Run, s, l, still)
+	a.Run.Scenario = s.Name
+	a.give(explore.Seen{Source: string(src)})
+	seen, missed, err := observe(&a.Run, s, l, g)
 	if err != nil {
 		return fail(err)
 	}
@@ -38,7 +72,7 @@ func playDrawn(j job, a answer, still *standstill) answer {
 			return fail(err)
 		}
 		run := a.Run
-		again, missed, err := observe(&run, less, l, still)
+		again, missed, err := observe(&run, less, l, g)
 		if err != nil {
 			return fail(err)
 		}
@@ -49,7 +83,7 @@ func playDrawn(j job, a answer, still *standstill) answer {
 	if seen.Cause != nil {
 		seen.Source, seen.HistorySHA256 = string(src), a.Run.HistorySHA256
 	}
-	a.Drawn = &seen
+	a.give(seen)
 	a.Run.Verdicts, a.Run.Expected, a.Run.ExpectedClass, a.Run.Because = nil, nil, nil, nil // seen has it all
 	a.Run.Stats.WallMS = float64(time.Since(began).Microseconds()) / 1000
 	return a
@@ -62,15 +96,19 @@ func drawnFor(j job) (*subject.Subject, *scenarios.Scenario, []byte, error) {
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	s, src, err := explore.Draw(l, j.Seed, j.Explore.Vocabulary, j.Explore.Holes)
+	plan, err := decodeAs[explore.Plan](j.Args)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	s, src, err := explore.Draw(l, j.Seed, plan.Vocabulary, plan.Holes)
 	return l, s, src, err
 }
 
 // observe plays and judges a run, and says what it has shown, and which faults
 // found nothing to strike.
-func observe(run *results.Run, s *scenarios.Scenario, l *subject.Subject, still *standstill) (seen explore.Seen, missed []history.PlannedFault, err error) {
+func observe(run *results.Run, s *scenarios.Scenario, l *subject.Subject, g guard) (seen explore.Seen, missed []history.PlannedFault, err error) {
 	var p *play.Played
-	still.play(func() { p, err = simplay.Play(s, l, run.Seed, version) })
+	g(func() { p, err = simplay.Play(s, l, run.Seed, version) })
 	if err != nil {
 		return seen, nil, err
 	}

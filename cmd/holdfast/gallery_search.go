@@ -65,7 +65,7 @@ func playSearches(ctx context.Context, all []*search, f galleryFlags, stderr io.
 	if err != nil {
 		return err
 	}
-	plan := &explore.Plan{Vocabulary: v, Holes: explore.Coverage{}.Holes(v.Faults)}
+	plan := explore.Plan{Vocabulary: v, Holes: explore.Coverage{}.Holes(v.Faults)}
 	for {
 		var jobs []job
 		var parts []*part
@@ -78,7 +78,9 @@ func playSearches(ctx context.Context, all []*search, f galleryFlags, stderr io.
 				parts = append(parts, p)
 				for i := range p.runs {
 					seed := t.FirstSeed + uint64(t.Runs+i)
-					jobs = append(jobs, job{ID: len(jobs), Scenario: fmt.Sprintf("explored-%d", seed), Lock: s.mutant.Name, Beside: true, Seed: seed, Explore: plan})
+					j := drawnJob(len(jobs), s.mutant.Name, seed, plan)
+					j.Kind = besideKind
+					jobs = append(jobs, j)
 				}
 			}
 		}
@@ -123,8 +125,8 @@ func (p *part) take() {
 		case a.Run.Failure != "":
 			why, _, _ := strings.Cut(a.Run.Failure, "\n") // the stacks come after
 			p.search.noVerdict = append(p.search.noVerdict, which+why)
-		case a.Drawn != nil && a.Drawn.Cause != nil:
-			t.Found, t.Seed, t.Cause = true, a.Run.Seed, a.Drawn.Cause
+		case seenIn(*a) != nil && seenIn(*a).Cause != nil:
+			t.Found, t.Seed, t.Cause = true, a.Run.Seed, seenIn(*a).Cause
 		}
 	}
 }

@@ -36,13 +36,13 @@ func TestTheCorrectLockIsNeverFound(t *testing.T) {
 				t.Fatal(err)
 			}
 			run := results.Run{Seed: seed}
-			still := &standstill{}
+			still := (&standstill{}).play
 			if seen, _, err := observe(&run, s, innocent, still); err != nil {
 				t.Fatalf("seed %d: %v\n%s", seed, err, src)
 			} else if seen.Cause != nil {
 				violated++
 			}
-			b := beside{scenario: s, seed: seed, mutant: innocent, originals: originals, still: still}
+			b := beside{scenario: s, seed: seed, mutant: innocent, originals: originals, guard: still}
 			if err := b.keepMistakes(run.Verdicts); err != nil {
 				t.Fatal(err)
 			}

@@ -67,7 +67,7 @@ func (f replayFlags) look(ctx context.Context, dir rundir.Dir, j job, run result
 		return badInput(err)
 	}
 	r := replayed{Schema: replaySchema, Scenario: run.Scenario, Lock: run.Lock, Seed: run.Seed, stored: stored}
-	j.Look = &simplay.Watch{Messages: f.trace != ""}
+	look := simplay.Watch{Messages: f.trace != ""}
 	if f.stopAt != "" {
 		m, err := parseMoment(f.stopAt)
 		if err != nil {
@@ -77,8 +77,12 @@ func (f replayFlags) look(ctx context.Context, dir rundir.Dir, j job, run result
 		if err != nil {
 			return err
 		}
-		j.Look.Stop, r.words = &stop, words
+		look.Stop, r.words = &stop, words
 	}
+	if j.Args, err = json.Marshal(look); err != nil {
+		return defect(err)
+	}
+	j.Kind = watchedKind
 	var a *answer
 	if err := (pool{workers: 1, stall: time.Minute}).play(ctx, []job{j}, func(x answer) { a = &x }); err != nil {
 		return defect(err)
@@ -90,10 +94,14 @@ func (f replayFlags) look(ctx context.Context, dir rundir.Dir, j job, run result
 		return defect(fmt.Errorf("%s with %s, seed %d: %s", r.Scenario, r.Lock, r.Seed, a.Defect))
 	case a.killed:
 		return &exitError{code: exitUnknown, msg: fmt.Sprintf("%s with %s, seed %d: %s", r.Scenario, r.Lock, r.Seed, a.Run.Failure), hints: []string{killedHint}}
-	case a.Seen == nil:
+	case a.Out == nil:
 		return defect(fmt.Errorf("%s with %s, seed %d: %s", r.Scenario, r.Lock, r.Seed, a.Run.Failure))
 	}
-	r.Seen, r.hash = *a.Seen, a.Run.HistorySHA256
+	seen, err := decodeAs[simplay.Seen](a.Out)
+	if err != nil {
+		return defect(err)
+	}
+	r.Seen, r.hash = *seen, a.Run.HistorySHA256
 	r.compare(run.HistorySHA256)
 	if err := r.print(f, stdout, stderr); err != nil {
 		return err

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/rundir"
+	"github.com/holdfast-go/holdfast/play"
+	"github.com/holdfast-go/holdfast/play/simplay"
+	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
+)
+
+// job is one run to play.
+type job struct {
+	ID       int    `json:"id"`
+	Scenario string `json:"scenario"` // its name
+	File     string `json:"file"`     // the scenario's file, for error messages
+	Source   string `json:"source"`   // the scenario itself
+	Lock     string `json:"lock"`
+	Seed     uint64 `json:"seed"`
+	// History is where to write the history; empty for nowhere, and then only
+	// its hash is asked for and nothing is judged, unless Judge says so.
+	History string `json:"history,omitempty"`
+	Path    string `json:"path,omitempty"` // the same, relative to the run directory
+	Judge   bool   `json:"judge,omitempty"`
+	// Surprise writes the history only when a verdict is not as expected.
+	Surprise bool `json:"surprise,omitempty"`
+	// Kind is how to play the job, see [registerKind]; empty for a run of Source.
+	// Args are the kind's own arguments.
+	Kind string          `json:"kind,omitempty"`
+	Args json.RawMessage `json:"args,omitempty"`
+}
+
+// readFrom is the file that a run's scenario was read from, empty for a
+// built-in one.
+func (j job) readFrom() string {
+	if source, err := scenarios.Source(j.Scenario); err == nil && string(source) == j.Source {
+		return ""
+	}
+	return j.File
+}
+
+// answer is what came of a job.
+type answer struct {
+	ID     int         `json:"id"`
+	Run    results.Run `json:"run"`
+	Defect string      `json:"defect,omitempty"` // the run is worthless, through a fault of holdfast's own
+	Output string      `json:"output,omitempty"` // the history could not be written
+	// Out is what a job of some kind gives besides.
+	Out json.RawMessage `json:"out,omitempty"`
+
+	killed    bool // the worker was, from outside, and again when it was played once more
+	disturbed bool // the machine was too busy for the run to mean anything
+}
+
+// guard runs what never waits for anything outside the process, and may watch
+// whether it goes on.
+type guard func(run func())
+
+// kind plays the jobs of one kind. It fills in the answer, which has the job's
+// identity already.
+type kind func(j job, a answer, g guard) answer
+
+var kinds = map[string]kind{"": playRun}
+
+// registerKind makes a kind of job known to every worker process of a program.
+// Packages call it in init.
+func registerKind(name string, k kind) { kinds[name] = k }
+
+// playJob plays one job.
+func playJob(j job, g guard) answer {
+	a := answer{ID: j.ID, Run: results.Run{Scenario: j.Scenario, Lock: j.Lock, World: "sim", Seed: j.Seed, File: j.readFrom()}}
+	play, known := kinds[j.Kind]
+	if !known {
+		a.Defect = fmt.Sprintf("unknown kind of job %q", j.Kind)
+		return a
+	}
+	return play(j, a, g)
+}
+
+// playRun plays, judges and stores one run.
+func playRun(j job, a answer, g guard) answer {
+	a.play(j, g, func(s *scenarios.Scenario, l *subject.Subject) (*play.Played, error) {
+		return simplay.Play(s, l, j.Seed, version)
+	})
+	return a
+}
+
+// watchedKind plays a run and looks at it; Args is a [simplay.Watch], and Out a
+// [simplay.Seen].
+const watchedKind = "watched"
+
+func init() { registerKind(watchedKind, lookAtRun) }
+
+// lookAtRun plays a run and looks at what goes on meanwhile.
+func lookAtRun(j job, a answer, g guard) answer {
+	look, err := decodeAs[simplay.Watch](j.Args)
+	if err != nil {
+		a.Defect = err.Error()
+		return a
+	}
+	var seen *simplay.Seen
+	a.play(j, g, func(s *scenarios.Scenario, l *subject.Subject) (p *play.Played, err error) {
+		p, seen, err = simplay.PlayWatched(s, l, j.Seed, version, *look)
+		return p, err
+	})
+	if a.Defect == "" {
+		a.give(seen)
+	}
+	return a
+}
+
+// give puts what a kind of job gives besides into the answer.
+func (a *answer) give(out any) {
+	raw, err := json.Marshal(out)
+	if err != nil {
+		a.Defect = fmt.Sprintf("encode answer: %v", err)
+		return
+	}
+	a.Out = raw
+}
+
+// decodeAs reads the arguments of a job, or what it gave; nil where there is
+// nothing.
+func decodeAs[T any](raw json.RawMessage) (*T, error) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	v := new(T)
+	if err := json.Unmarshal(raw, v); err != nil {
+		return nil, fmt.Errorf("decode job: %w", err)
+	}
+	return v, nil
+}
+
+// play plays a job with a player, judges the history where the job asks for it,
+// and stores it. It returns the scenario and the play, nil after a defect.
+func (a *answer) play(j job, g guard, player func(*scenarios.Scenario, *subject.Subject) (*play.Played, error)) (*scenarios.Scenario, *play.Played) {
+	began := time.Now()
+	s, err := scenarios.Parse(j.File, []byte(j.Source))
+	if err != nil {
+		a.Defect = err.Error()
+		return nil, nil
+	}
+	l, err := subject.FindSubject(j.Lock)
+	if err != nil {
+		a.Defect = err.Error()
+		return nil, nil
+	}
+	var p *play.Played
+	g(func() { p, err = player(s, l) })
+	if err != nil {
+		a.Defect = err.Error()
+		return nil, nil
+	}
+	rundir.Record(&a.Run, p)
+	if j.History != "" || j.Judge {
+		a.judge(j, s, l, p.History)
+		a.Run.Stats.WallMS = float64(time.Since(began).Microseconds()) / 1000
+	}
+	return s, p
+}
+
+// judge judges a history, compares the verdicts with the expected ones, and
+// stores it where the job says.
+func (a *answer) judge(j job, s *scenarios.Scenario, l *subject.Subject, h *history.History) {
+	if err := rundir.Judge(&a.Run, s, l, h); err != nil {
+		a.Defect = err.Error()
+	}
+	if j.History == "" || (j.Surprise && a.Run.AsExpected) {
+		return
+	}
+	if err := rundir.Store(j.History, h); err != nil {
+		a.Output = err.Error()
+		return
+	}
+	a.Run.History = j.Path
+}
