@@ -205,7 +205,7 @@ func (r *runner) complaint(t *testing.T, s source, run results.Run) string {
 		said = v.Reason
 		fmt.Fprintf(&b, "%s %s: %s\n", p.Name, what, said)
 	}
-	fmt.Fprintf(&b, "seed:   %d\nagain:  %s\nreport: %s", run.Seed, run.Test, r.dir.File("report.html"))
+	fmt.Fprintf(&b, "seed:   %d\nagain:  %s\nreport: holdfast report %s", run.Seed, run.Test, r.dir)
 	if again, err := r.once(s, run.Seed); err == nil && again.History.Hash() != run.HistorySHA256 {
 		b.WriteString("\nThe same seed gave another history the second time: the lock draws at random from elsewhere than Client.Rand,\n" +
 			"such as crypto/rand, or go.mod of this module lacks the line \"godebug randseednop=0\" that go-redis' own jitter needs.")
@@ -243,7 +243,7 @@ func (r *runner) finish(t *testing.T) {
 	}
 	res := results.Results{Schema: results.Schema, Version: version.Holdfast, Runs: r.runs, Skipped: r.skipped, Command: again(t, r.options.seed)}
 	res.Summary = results.Summarize(res.Runs)
-	if err := r.dir.Save(res, r.dir.Document(res)); err != nil {
+	if err := r.dir.WriteResults(res); err != nil {
 		t.Errorf("write the report: %v", err)
 	}
 }

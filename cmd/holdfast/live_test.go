@@ -206,7 +206,7 @@ func twoHolders(t *testing.T, dir rundir.Dir, all results.Results) {
 		t.Errorf("exclusion is %s %s: %s", v.Outcome, v.Class, v.Reason)
 	}
 	var told bytes.Buffer
-	if err := reports.Text(&told, dir.Document(all)); err != nil {
+	if err := reports.Text(&told, rundir.DocumentOf(dir, all)); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{

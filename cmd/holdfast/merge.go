@@ -167,7 +167,7 @@ func mergeRuns(c *cobra.Command, dirs []string, out string) error {
 	if err != nil {
 		return badOut(err)
 	}
-	if err := whole.Write(dir); err != nil {
+	if err := whole.Write(dir, rundir.Draw); err != nil {
 		return defect(fmt.Errorf("write run directory %s: %w", dir, err), "the directories to join are as they were; "+out+" is not whole")
 	}
 	fmt.Fprintf(c.ErrOrStderr(), "directories: %d, runs: %d\n", len(dirs), len(whole.Results.Runs))

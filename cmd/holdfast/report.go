@@ -50,10 +50,10 @@ holdfast itself.`,
 				return badInput(err, "a run directory is what holdfast run writes; it holds results.json")
 			}
 			edited := dir.Edited(res)
-			doc := dir.Document(res, edited...)
+			doc := rundir.DocumentOf(dir, res, edited...)
 			if format != "html" {
 				err = show(c.OutOrStdout(), doc, format)
-			} else if err = dir.WriteReport(doc); err != nil {
+			} else if err = rundir.WriteReport(dir, doc); err != nil {
 				err = badInput(fmt.Errorf("write report: %w", err))
 			} else {
 				_, err = fmt.Fprintln(c.OutOrStdout(), dir.File("report.html"))

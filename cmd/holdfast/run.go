@@ -152,8 +152,8 @@ func playList(c *cobra.Command, list []played, args []string, f runFlags) (*play
 	}
 	p := &playedList{dir: dir, outcome: execute(c.Context(), jobs, dir, f, c.ErrOrStderr())}
 	p.results = asResults(args, f, p.outcome, skipped)
-	p.doc = dir.Document(p.results)
-	p.saved = dir.Save(p.results, p.doc)
+	p.doc = rundir.DocumentOf(dir, p.results)
+	p.saved = rundir.Save(dir, p.results, p.doc)
 	return p, nil
 }
 

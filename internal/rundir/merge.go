@@ -210,9 +210,9 @@ func (p Part) Create(path string) (Dir, error) {
 }
 
 // Write fills a run directory with a part: histories and scenarios are copied, the
-// report is drawn again, the results come last. What else the directories hold,
+// report comes from draw, the results come last. What else the directories hold,
 // such as the logs of servers, stays where it is.
-func (p Part) Write(out Dir) error {
+func (p Part) Write(out Dir, draw func(Dir, results.Results) error) error {
 	for _, name := range slices.Sorted(maps.Keys(p.scenarios)) {
 		if err := out.WriteScenario(name, []byte(p.scenarios[name])); err != nil {
 			return err
@@ -231,7 +231,7 @@ func (p Part) Write(out Dir) error {
 			return err
 		}
 	}
-	if err := out.WriteReport(out.Document(res)); err != nil {
+	if err := draw(out, res); err != nil {
 		return err
 	}
 	return out.WriteResults(res)

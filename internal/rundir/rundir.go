@@ -11,15 +11,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
-	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/internal/whole"
-	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/results"
-	"github.com/holdfast-go/holdfast/scenarios"
 )
 
 // Dir is the directory of one invocation:
@@ -145,52 +141,4 @@ func (d Dir) Edited(res results.Results) []string {
 		}
 	}
 	return paths
-}
-
-// Document is what the report draws: the results, with the scenarios and
-// histories of the directory, but for those that were edited.
-func (d Dir) Document(res results.Results, edited ...string) reports.Document {
-	doc := reports.Document{Results: res, Missing: d.Missing(res)}
-	doc.Histories = func(r results.Run) (*history.History, error) {
-		if r.History == "" || slices.Contains(doc.Missing, r.History) {
-			return nil, nil
-		}
-		if slices.Contains(edited, r.History) {
-			return nil, errors.New("it was changed since the run")
-		}
-		return readHistory(d.File(filepath.FromSlash(r.History)))
-	}
-	seen := map[string]bool{}
-	about := func(name string) {
-		if seen[name] {
-			return
-		}
-		if s, err := scenarios.Load(d.File("scenarios", name+".yaml")); err == nil {
-			doc.About = append(doc.About, reports.About{Name: s.Name, Title: s.Title, Story: s.Story})
-		}
-		seen[name] = true
-	}
-	inRun := map[string]bool{}
-	for _, r := range res.Runs {
-		inRun[r.Scenario] = true
-	}
-	for _, name := range scenarios.Names() {
-		if inRun[name] {
-			about(name)
-		}
-	}
-	for _, r := range res.Runs {
-		about(r.Scenario)
-	}
-	return doc
-}
-
-// Save writes the verdicts and the report.
-func (d Dir) Save(res results.Results, doc reports.Document) error {
-	return errors.Join(d.WriteResults(res), d.WriteReport(doc))
-}
-
-// WriteReport writes the report.
-func (d Dir) WriteReport(doc reports.Document) error {
-	return whole.File(d.File("report.html"), func(w io.Writer) error { return reports.HTML(w, doc) })
 }
