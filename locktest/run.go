@@ -13,12 +13,12 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/play"
 	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 // What a run of the tests can be told from outside.
@@ -98,7 +98,7 @@ type runner struct {
 	subject *subject.Subject
 	version string // of the lock
 	options options
-	dir     rundir.Dir
+	dir     suite.Dir
 	runs    []results.Run
 	skipped []results.Skip
 	stored  map[string]bool // scenarios
@@ -109,23 +109,23 @@ func (r *runner) plan(t *testing.T) results.Results {
 	res := results.Results{Version: version.Holdfast, Command: again(t, r.options.seed)}
 	for _, s := range r.options.scenarios {
 		for n := range r.options.seeds {
-			res.Pending = append(res.Pending, filepath.ToSlash(rundir.HistoryPath(s.scenario.Name, r.subject.Name(), r.options.seed+uint64(n))))
+			res.Pending = append(res.Pending, filepath.ToSlash(suite.HistoryPath(s.scenario.Name, r.subject.Name(), r.options.seed+uint64(n))))
 		}
 	}
 	return res
 }
 
 // directory is the run directory of a test.
-func directory(test string, plan results.Results) (rundir.Dir, error) {
+func directory(test string, plan results.Results) (suite.Dir, error) {
 	name := strings.NewReplacer("/", "-", "\\", "-", " ", "-").Replace(test)
 	if out := os.Getenv(outVar); out != "" {
-		return rundir.Create(filepath.Join(out, name), plan)
+		return suite.Create(filepath.Join(out, name), plan)
 	}
 	dir, err := os.MkdirTemp("", "holdfast-"+name+"-")
 	if err != nil {
 		return "", fmt.Errorf("make a directory for the report: %w", err)
 	}
-	return rundir.Create(dir, plan)
+	return suite.Create(dir, plan)
 }
 
 // play plays one scenario once, and fails t when the lock does.
@@ -142,13 +142,13 @@ func (r *runner) play(t *testing.T, s source, seed uint64) {
 		r.skipped = append(r.skipped, results.Skip{Scenario: run.Scenario, Lock: run.Lock, Reason: reason})
 		return
 	}
-	rundir.Record(&run, played)
-	if err := rundir.Judge(&run, s.scenario, r.subject, played.History); err != nil {
+	suite.Record(&run, played)
+	if err := suite.Judge(&run, s.scenario, r.subject, played.History); err != nil {
 		t.Fatalf("a defect of holdfast: %v", err)
 	}
 	run.Stats.WallMS = float64(time.Since(began).Microseconds()) / 1000
-	path := rundir.HistoryPath(run.Scenario, run.Lock, seed)
-	if err := rundir.Store(r.dir.File(path), played.History); err != nil {
+	path := suite.HistoryPath(run.Scenario, run.Lock, seed)
+	if err := suite.Store(r.dir.File(path), played.History); err != nil {
 		t.Fatal(err)
 	}
 	run.History = path

@@ -16,8 +16,8 @@ import (
 
 	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/internal/whole"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 // batch is how many runs are steered by the coverage of all that came before
@@ -192,7 +192,7 @@ func (x *exploration) lost(a answer) *explore.Seen {
 // and the history of the first run of each, which is played once more for that,
 // and what is left of it. It notes in r where they are. Until all is written,
 // the results say that they are interrupted.
-func (x *exploration) keep(ctx context.Context, dir rundir.Dir, r *explore.Results, stderr io.Writer) error {
+func (x *exploration) keep(ctx context.Context, dir suite.Dir, r *explore.Results, stderr io.Writer) error {
 	if len(r.Causes) > 0 {
 		if err := os.MkdirAll(dir.File("finds"), 0o755); err != nil {
 			return fmt.Errorf("write finds: %w", err)
@@ -221,7 +221,7 @@ func (x *exploration) keep(ctx context.Context, dir rundir.Dir, r *explore.Resul
 	return writeJSON(dir.File(exploreResults), r)
 }
 
-func (x *exploration) keepFinds(ctx context.Context, dir rundir.Dir, r *explore.Results) error {
+func (x *exploration) keepFinds(ctx context.Context, dir suite.Dir, r *explore.Results) error {
 	var jobs []job
 	for i := range r.Causes {
 		c := &r.Causes[i]

@@ -6,12 +6,12 @@ import (
 
 	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/history"
-	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/play"
 	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 // Kinds of job. A drawn run has its [explore.Plan] as Args; an observed one is a
@@ -112,8 +112,8 @@ func observe(run *results.Run, s *scenarios.Scenario, l *subject.Subject, g guar
 	if err != nil {
 		return seen, nil, err
 	}
-	rundir.Record(run, p)
-	if err := rundir.Judge(run, s, l, explore.Judged(p)); err != nil {
+	suite.Record(run, p)
+	if err := suite.Judge(run, s, l, explore.Judged(p)); err != nil {
 		return seen, nil, fmt.Errorf("%s: %w", s.Name, err)
 	}
 	return explore.Observe(s, p.History, run.Verdicts), p.Missed(), nil

@@ -10,11 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/internal/outdir"
-	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/live"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 // fidelityFlags are the flags of "holdfast fidelity".
@@ -146,17 +146,17 @@ func (f fidelityFlags) in(world string) runFlags {
 
 // fidelityDir is the directory for the run directories of both worlds. It is new
 // or empty, or it holds those of another comparison.
-func fidelityDir(path string, worlds []string) (rundir.Dir, error) {
+func fidelityDir(path string, worlds []string) (suite.Dir, error) {
 	if path == "" {
-		path = rundir.Unused()
+		path = suite.Unused()
 	}
-	dir := rundir.Dir(path)
+	dir := suite.Dir(path)
 	for _, world := range worlds {
-		if err := rundir.Usable(dir.File(world)); err != nil {
+		if err := suite.Usable(dir.File(world)); err != nil {
 			return "", err
 		}
 	}
-	if rundir.Holds(dir.File(worlds[0])) {
+	if suite.Holds(dir.File(worlds[0])) {
 		return dir, nil
 	}
 	return dir, outdir.Unused(path)

@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/history"
-	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/play"
 	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 // job is one run to play.
@@ -157,7 +157,7 @@ func (a *answer) play(j job, g guard, player func(*scenarios.Scenario, *subject.
 		a.Defect = err.Error()
 		return nil, nil
 	}
-	rundir.Record(&a.Run, p)
+	suite.Record(&a.Run, p)
 	if j.History != "" || j.Judge {
 		a.judge(j, s, l, p.History)
 		a.Run.Stats.WallMS = float64(time.Since(began).Microseconds()) / 1000
@@ -168,13 +168,13 @@ func (a *answer) play(j job, g guard, player func(*scenarios.Scenario, *subject.
 // judge judges a history, compares the verdicts with the expected ones, and
 // stores it where the job says.
 func (a *answer) judge(j job, s *scenarios.Scenario, l *subject.Subject, h *history.History) {
-	if err := rundir.Judge(&a.Run, s, l, h); err != nil {
+	if err := suite.Judge(&a.Run, s, l, h); err != nil {
 		a.Defect = err.Error()
 	}
 	if j.History == "" || (j.Surprise && a.Run.AsExpected) {
 		return
 	}
-	if err := rundir.Store(j.History, h); err != nil {
+	if err := suite.Store(j.History, h); err != nil {
 		a.Output = err.Error()
 		return
 	}

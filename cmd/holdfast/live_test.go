@@ -14,13 +14,14 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/live"
 	"github.com/holdfast-go/holdfast/play/liveplay"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/suite/report"
 )
 
 // requireRedis skips a test where no server is installed, unless the
@@ -163,7 +164,7 @@ func onlyFor(t *testing.T, scenario string, locks []string) []byte {
 // their promise and for locks that do not.
 func TestLiveSlice(t *testing.T) {
 	requireRedis(t)
-	dir := rundir.Dir(t.TempDir())
+	dir := suite.Dir(t.TempDir())
 	files, locks, runs := sliceFiles(t)
 	h := command(t, append(append([]string{"run"}, files...), "--world", "live", "--lock", strings.Join(locks, ","), "--out", string(dir))...)
 	code := h.code(t)
@@ -196,7 +197,7 @@ func surprises(r results.Run) string {
 
 // twoHolders says what a failover that loses a grant shows: who held the lock
 // at once, and how it came to that in the Sentinels' own words.
-func twoHolders(t *testing.T, dir rundir.Dir, all results.Results) {
+func twoHolders(t *testing.T, dir suite.Dir, all results.Results) {
 	all.Runs = slices.DeleteFunc(all.Runs, func(r results.Run) bool { return r.Scenario != "failover-lost-write" || r.Lock != "reentrant" })
 	all.Skipped = nil // the text of one run alone tells its story
 	if len(all.Runs) != 1 || all.Runs[0].Failure != "" {
@@ -206,7 +207,7 @@ func twoHolders(t *testing.T, dir rundir.Dir, all results.Results) {
 		t.Errorf("exclusion is %s %s: %s", v.Outcome, v.Class, v.Reason)
 	}
 	var told bytes.Buffer
-	if err := reports.Text(&told, rundir.DocumentOf(dir, all)); err != nil {
+	if err := reports.Text(&told, report.DocumentOf(dir, all)); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{

@@ -4,8 +4,8 @@ import (
 	"context"
 	"io"
 
-	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 // outcome is what came of all jobs.
@@ -19,9 +19,9 @@ type outcome struct {
 }
 
 // execute plays the jobs in the world that is asked for.
-func execute(ctx context.Context, jobs []job, dir rundir.Dir, f runFlags, stderr io.Writer) outcome {
+func execute(ctx context.Context, jobs []job, dir suite.Dir, f runFlags, stderr io.Writer) outcome {
 	for i := range jobs {
-		jobs[i].Path = rundir.HistoryPath(jobs[i].Scenario, jobs[i].Lock, jobs[i].Seed)
+		jobs[i].Path = suite.HistoryPath(jobs[i].Scenario, jobs[i].Lock, jobs[i].Seed)
 		jobs[i].History = dir.File(jobs[i].Path)
 	}
 	var o outcome

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 // replayFlags are the flags of replay.
@@ -48,7 +48,7 @@ recorded (12), an operation returned (op 12), or at a time (12.5s).`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			f.seeded = c.Flags().Changed("seed")
-			return f.replay(c.Context(), rundir.Dir(args[0]), c.OutOrStdout(), c.ErrOrStderr())
+			return f.replay(c.Context(), suite.Dir(args[0]), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
 	c.Flags().StringVar(&f.scenario, "scenario", "", "only runs of this scenario")
@@ -63,7 +63,7 @@ recorded (12), an operation returned (op 12), or at a time (12.5s).`,
 }
 
 // replay plays the chosen runs of a run directory again.
-func (f replayFlags) replay(ctx context.Context, dir rundir.Dir, stdout, stderr io.Writer) error {
+func (f replayFlags) replay(ctx context.Context, dir suite.Dir, stdout, stderr io.Writer) error {
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (f replayFlags) check() error {
 }
 
 // jobsAgain makes a job of every run, in order.
-func jobsAgain(dir rundir.Dir, res results.Results) ([]job, error) {
+func jobsAgain(dir suite.Dir, res results.Results) ([]job, error) {
 	var jobs []job
 	for i, r := range res.Runs {
 		if r.Test != "" {
@@ -152,7 +152,7 @@ func jobsAgain(dir rundir.Dir, res results.Results) ([]job, error) {
 }
 
 // playAgain plays the jobs and compares hashes.
-func (f replayFlags) playAgain(ctx context.Context, dir rundir.Dir, res results.Results, jobs []job, stdout, stderr io.Writer) error {
+func (f replayFlags) playAgain(ctx context.Context, dir suite.Dir, res results.Results, jobs []job, stdout, stderr io.Writer) error {
 	answers, err := pool{workers: f.workers, stall: time.Minute}.gather(ctx, jobs, newProgress(stderr, len(jobs)))
 	if err != nil {
 		return defect(err)

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/history"
-	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 // replaySchema names the format of [replayed] as JSON.
@@ -58,7 +58,7 @@ func choices(runs []results.Run) string {
 }
 
 // look plays the only run of jobs again, looks at it, and prints what it saw.
-func (f replayFlags) look(ctx context.Context, dir rundir.Dir, j job, run results.Run, stdout, stderr io.Writer) error {
+func (f replayFlags) look(ctx context.Context, dir suite.Dir, j job, run results.Run, stdout, stderr io.Writer) error {
 	if run.History == "" {
 		return badInput(fmt.Errorf("the history of %s with %s was not stored", run.Scenario, run.Lock), "holdfast run stores it")
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/live"
 	"github.com/holdfast-go/holdfast/play/liveplay"
 	"github.com/holdfast-go/holdfast/reports"
@@ -20,6 +19,8 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/subject/gallery"
+	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/suite/report"
 )
 
 // runFlags are the flags of "holdfast run".
@@ -116,7 +117,7 @@ func runScenarios(c *cobra.Command, args []string, f runFlags) error {
 
 // playedList is what came of playing scenarios against locks.
 type playedList struct {
-	dir     rundir.Dir
+	dir     suite.Dir
 	results results.Results
 	doc     reports.Document
 	outcome outcome
@@ -141,7 +142,7 @@ func playList(c *cobra.Command, list []played, args []string, f runFlags) (*play
 		return nil, err
 	}
 	plan := asResults(args, f, outcome{planned: histories(jobs)}, skipped)
-	dir, err := rundir.Create(f.out, plan)
+	dir, err := suite.Create(f.out, plan)
 	if err != nil {
 		return nil, badOut(err)
 	}
@@ -152,15 +153,15 @@ func playList(c *cobra.Command, list []played, args []string, f runFlags) (*play
 	}
 	p := &playedList{dir: dir, outcome: execute(c.Context(), jobs, dir, f, c.ErrOrStderr())}
 	p.results = asResults(args, f, p.outcome, skipped)
-	p.doc = rundir.DocumentOf(dir, p.results)
-	p.saved = rundir.Save(dir, p.results, p.doc)
+	p.doc = report.DocumentOf(dir, p.results)
+	p.saved = report.Save(dir, p.results, p.doc)
 	return p, nil
 }
 
 // asResults is what came of a command, as a document.
 func asResults(args []string, f runFlags, o outcome, skipped []results.Skip) results.Results {
 	res := results.Results{Schema: results.Schema, Version: version, Command: commandLine(args, f), Runs: o.runs, Skipped: skipped}
-	res.Interrupted, res.Pending = o.stopped, rundir.Pending(o.planned, o.runs)
+	res.Interrupted, res.Pending = o.stopped, suite.Pending(o.planned, o.runs)
 	res.Interrupted = res.Interrupted || len(res.Pending) > 0
 	res.Summary = results.Summarize(res.Runs)
 	return res
@@ -170,7 +171,7 @@ func asResults(args []string, f runFlags, o outcome, skipped []results.Skip) res
 func histories(jobs []job) []string {
 	var paths []string
 	for _, j := range jobs {
-		paths = append(paths, rundir.HistoryPath(j.Scenario, j.Lock, j.Seed))
+		paths = append(paths, suite.HistoryPath(j.Scenario, j.Lock, j.Seed))
 	}
 	return paths
 }

@@ -15,11 +15,11 @@ import (
 
 	"github.com/redis/go-redis/v9/logging"
 
-	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/live"
 	"github.com/holdfast-go/holdfast/play/liveplay"
 	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 // Real time is spent waiting, so runs are played several at a time, each with
@@ -34,7 +34,7 @@ const attempts = 3
 const liveLimit = 10 * time.Minute
 
 // executeLive plays the jobs on real servers.
-func executeLive(ctx context.Context, jobs []job, dir rundir.Dir, f runFlags, stderr io.Writer) (o outcome) {
+func executeLive(ctx context.Context, jobs []job, dir suite.Dir, f runFlags, stderr io.Writer) (o outcome) {
 	logging.Disable()
 	exe, err := self()
 	if err != nil {
@@ -146,7 +146,7 @@ func (l livePlayer) once(ctx context.Context, j job) (a answer) {
 		how.Scale = liveplay.Pace(s, c.subject)
 	}
 	a.Run.TimeScale = how.Scale
-	how.Journal = rundir.JournalPath(j.History)
+	how.Journal = suite.JournalPath(j.History)
 	ctx, cancel := context.WithTimeout(ctx, liveLimit)
 	defer cancel()
 	p, err := liveplay.PlayLive(ctx, s, c.subject, j.Seed, version, how)
@@ -163,7 +163,7 @@ func (l livePlayer) once(ctx context.Context, j job) (a answer) {
 		a.Defect = err.Error()
 		return a
 	}
-	rundir.Record(&a.Run, p)
+	suite.Record(&a.Run, p)
 	a.judge(j, s, c.subject, p.History)
 	a.disturbed = !a.Run.AsExpected && p.Disturbed
 	return a
@@ -176,7 +176,7 @@ const serversName = "servers"
 
 // openServers makes the place where servers run, and ends what runs that were
 // killed have left: in this run directory, and in those beside it.
-func openServers(d rundir.Dir) (serversDir, error) {
+func openServers(d suite.Dir) (serversDir, error) {
 	own := d.File(serversName)
 	left, err := serversBeside(d)
 	if err != nil {
@@ -204,7 +204,7 @@ func openServers(d rundir.Dir) (serversDir, error) {
 
 // serversBeside lists where servers run in this run directory and those beside
 // it, among them the live halves of comparisons.
-func serversBeside(d rundir.Dir) ([]string, error) {
+func serversBeside(d suite.Dir) ([]string, error) {
 	beside := []string{filepath.Dir(filepath.Clean(string(d)))}
 	if filepath.Base(string(d)) == worldLive { // one itself
 		beside = append(beside, filepath.Dir(beside[0]))
@@ -218,7 +218,7 @@ func serversBeside(d rundir.Dir) ([]string, error) {
 		for _, e := range entries {
 			for _, run := range []string{filepath.Join(parent, e.Name()), filepath.Join(parent, e.Name(), worldLive)} {
 				servers := filepath.Join(run, serversName)
-				if info, err := os.Lstat(servers); err == nil && info.IsDir() && rundir.Holds(run) {
+				if info, err := os.Lstat(servers); err == nil && info.IsDir() && suite.Holds(run) {
 					found = append(found, servers)
 				}
 			}

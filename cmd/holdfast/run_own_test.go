@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/holdfast-go/holdfast/internal/rundir"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 // onesOwn starts a redis-server as a user would have it, with a password and a
@@ -50,7 +50,7 @@ func onesOwn(t *testing.T, password string) (*redis.Client, string) {
 // of the password.
 func TestRunsOnAServerOfOnesOwn(t *testing.T) {
 	c, addr := onesOwn(t, "s3cret")
-	dir := rundir.Dir(t.TempDir())
+	dir := suite.Dir(t.TempDir())
 	h := command(t, "run", "holder-pause", "lost-unlock-message", "clock-jump", "--lock", "set-px-lua,fenced,multi",
 		"--world", "live", "--workers", "1", "--redis", "redis://:s3cret@"+addr, "--out", string(dir))
 	code := h.code(t)

@@ -11,10 +11,10 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/history"
-	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/shrink"
 	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 // shown is a run that may show a violation, and what was played.
@@ -26,7 +26,7 @@ type shown struct {
 // runsOf lists the runs of a directory: a run directory, or one that holds
 // scenarios beside the histories of their runs, as holdfast vary leaves it.
 func runsOf(path string) (all []shown, version string, err error) {
-	dir := rundir.Dir(path)
+	dir := suite.Dir(path)
 	res, err := dir.ReadResults()
 	if errors.Is(err, fs.ErrNotExist) {
 		if all, err := variationsOf(path); err != nil || len(all) > 0 {
@@ -51,7 +51,7 @@ func variationsOf(dir string) (all []shown, err error) {
 	}
 	for _, path := range paths {
 		file := strings.TrimSuffix(path, ".jsonl") + ".yaml"
-		if !rundir.Exists(file) {
+		if !suite.Exists(file) {
 			continue
 		}
 		h, err := readRun(path)
@@ -74,7 +74,7 @@ func readRun(path string) (*history.History, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return rundir.Decode(path, history.Decode, f)
+	return suite.Decode(path, history.Decode, f)
 }
 
 // choose picks the run to shrink, and its violation: among those that the

@@ -14,9 +14,9 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/outdir"
-	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 // varyFlags are the flags of "holdfast vary".
@@ -168,7 +168,7 @@ func (v *variations) jobs() iter.Seq[job] {
 			j.File = fmt.Sprintf("%s (variation %d)", j.File, seed)
 			if v.flags.out != "" {
 				j.Path = variationPath(j.Scenario, j.Lock, seed) + ".jsonl"
-				j.History = rundir.Dir(v.flags.out).File(j.Path)
+				j.History = suite.Dir(v.flags.out).File(j.Path)
 			}
 			if !yield(j) {
 				return
@@ -197,7 +197,7 @@ func (v *variations) keep(found []surprise, stderr io.Writer) error {
 		if err != nil {
 			return err
 		}
-		path := rundir.Dir(v.flags.out).File(variationPath(s.Scenario, s.Lock, s.Seed) + ".yaml")
+		path := suite.Dir(v.flags.out).File(variationPath(s.Scenario, s.Lock, s.Seed) + ".yaml")
 		if err := os.WriteFile(path, src, 0o644); err != nil {
 			return err
 		}

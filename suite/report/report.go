@@ -1,4 +1,4 @@
-package rundir
+package report
 
 import (
 	"errors"
@@ -11,11 +11,12 @@ import (
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 // DocumentOf is what the report draws: the results, with the scenarios and
 // histories of the directory, but for those that were edited.
-func DocumentOf(d Dir, res results.Results, edited ...string) reports.Document {
+func DocumentOf(d suite.Dir, res results.Results, edited ...string) reports.Document {
 	doc := reports.Document{Results: res, Missing: d.Missing(res)}
 	doc.Histories = func(r results.Run) (*history.History, error) {
 		if r.History == "" || slices.Contains(doc.Missing, r.History) {
@@ -24,7 +25,7 @@ func DocumentOf(d Dir, res results.Results, edited ...string) reports.Document {
 		if slices.Contains(edited, r.History) {
 			return nil, errors.New("it was changed since the run")
 		}
-		return readHistory(d.File(filepath.FromSlash(r.History)))
+		return suite.ReadHistory(d.File(filepath.FromSlash(r.History)))
 	}
 	seen := map[string]bool{}
 	about := func(name string) {
@@ -52,14 +53,14 @@ func DocumentOf(d Dir, res results.Results, edited ...string) reports.Document {
 }
 
 // Save writes the verdicts and the report.
-func Save(d Dir, res results.Results, doc reports.Document) error {
+func Save(d suite.Dir, res results.Results, doc reports.Document) error {
 	return errors.Join(d.WriteResults(res), WriteReport(d, doc))
 }
 
 // WriteReport writes the report.
-func WriteReport(d Dir, doc reports.Document) error {
+func WriteReport(d suite.Dir, doc reports.Document) error {
 	return whole.File(d.File("report.html"), func(w io.Writer) error { return reports.HTML(w, doc) })
 }
 
 // Draw renders the report of a run directory.
-func Draw(d Dir, res results.Results) error { return WriteReport(d, DocumentOf(d, res)) }
+func Draw(d suite.Dir, res results.Results) error { return WriteReport(d, DocumentOf(d, res)) }

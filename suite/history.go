@@ -1,4 +1,4 @@
-package rundir
+package suite
 
 import (
 	"bufio"
@@ -26,7 +26,7 @@ func Store(path string, h *history.History) error {
 	return nil
 }
 
-func readHistory(path string) (*history.History, error) {
+func ReadHistory(path string) (*history.History, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err

@@ -1,7 +1,7 @@
 // Package rundir is the directory of one invocation, in which runs and what
 // came of them are stored: each can be played, judged and rendered again from
 // what is in it.
-package rundir
+package suite
 
 import (
 	"crypto/sha256"
