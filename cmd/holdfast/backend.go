@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/live"
 	"github.com/holdfast-go/holdfast/live/mini"
+	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
 // backendAuto is redis where it is installed, and miniredis elsewhere.
@@ -70,7 +71,7 @@ func (f runFlags) withBackend(ctx context.Context, stderr io.Writer) (runFlags, 
 func serversOf(backend string) (live.Backend, error) {
 	var b live.Backend
 	if backend == live.Miniredis {
-		exe, err := self()
+		exe, err := workers.Self()
 		if err != nil {
 			return b, defect(err)
 		}

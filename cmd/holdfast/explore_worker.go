@@ -22,25 +22,25 @@ const (
 )
 
 func init() {
-	registerKind(drawnKind, playDrawn)
-	registerKind(observedKind, playObserved)
+	suite.RegisterKind(drawnKind, playDrawn)
+	suite.RegisterKind(observedKind, playObserved)
 }
 
 // playObserved plays and judges a run, and says what it has shown.
-func playObserved(j job, a answer, g guard) answer {
-	s, p := a.play(j, g, func(s *scenarios.Scenario, l *subject.Subject) (*play.Played, error) {
+func playObserved(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
+	s, p := a.Play(j, g, func(s *scenarios.Scenario, l *subject.Subject) (*play.Played, error) {
 		return simplay.Play(s, l, j.Seed, version)
 	})
 	if p != nil {
-		a.give(explore.Observe(s, p.History, a.Run.Verdicts))
+		a.Give(explore.Observe(s, p.History, a.Run.Verdicts))
 	}
 	return a
 }
 
 // seenIn is what a drawn or an observed run has shown; nil where the worker is
 // gone. Only a defect of this program makes it unreadable.
-func seenIn(a answer) *explore.Seen {
-	seen, err := decodeAs[explore.Seen](a.Out)
+func seenIn(a suite.Answer) *explore.Seen {
+	seen, err := suite.DecodeAs[explore.Seen](a.Out)
 	if err != nil {
 		panic(err)
 	}
@@ -48,9 +48,9 @@ func seenIn(a answer) *explore.Seen {
 }
 
 // playDrawn draws, plays and judges one run of an exploration.
-func playDrawn(j job, a answer, g guard) answer {
+func playDrawn(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 	began := time.Now()
-	fail := func(err error) answer {
+	fail := func(err error) suite.Answer {
 		a.Defect = err.Error()
 		return a
 	}
@@ -59,7 +59,7 @@ func playDrawn(j job, a answer, g guard) answer {
 		return fail(err)
 	}
 	a.Run.Scenario = s.Name
-	a.give(explore.Seen{Source: string(src)})
+	a.Give(explore.Seen{Source: string(src)})
 	seen, missed, err := observe(&a.Run, s, l, g)
 	if err != nil {
 		return fail(err)
@@ -83,7 +83,7 @@ func playDrawn(j job, a answer, g guard) answer {
 	if seen.Cause != nil {
 		seen.Source, seen.HistorySHA256 = string(src), a.Run.HistorySHA256
 	}
-	a.give(seen)
+	a.Give(seen)
 	a.Run.Verdicts, a.Run.Expected, a.Run.ExpectedClass, a.Run.Because = nil, nil, nil, nil // seen has it all
 	a.Run.Stats.WallMS = float64(time.Since(began).Microseconds()) / 1000
 	return a
@@ -91,12 +91,12 @@ func playDrawn(j job, a answer, g guard) answer {
 
 // drawnFor is what a job asks to play: the lock, and the scenario that is drawn
 // for it, with its file.
-func drawnFor(j job) (*subject.Subject, *scenarios.Scenario, []byte, error) {
+func drawnFor(j suite.Job) (*subject.Subject, *scenarios.Scenario, []byte, error) {
 	l, err := subject.FindSubject(j.Lock)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	plan, err := decodeAs[explore.Plan](j.Args)
+	plan, err := suite.DecodeAs[explore.Plan](j.Args)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -106,7 +106,7 @@ func drawnFor(j job) (*subject.Subject, *scenarios.Scenario, []byte, error) {
 
 // observe plays and judges a run, and says what it has shown, and which faults
 // found nothing to strike.
-func observe(run *results.Run, s *scenarios.Scenario, l *subject.Subject, g guard) (seen explore.Seen, missed []history.PlannedFault, err error) {
+func observe(run *results.Run, s *scenarios.Scenario, l *subject.Subject, g suite.Guard) (seen explore.Seen, missed []history.PlannedFault, err error) {
 	var p *play.Played
 	g(func() { p, err = simplay.Play(s, l, run.Seed, version) })
 	if err != nil {

@@ -116,7 +116,7 @@ func runFidelity(c *cobra.Command, args []string, f fidelityFlags) error {
 			return err
 		}
 		halves = append(halves, p)
-		if p.outcome.stopped {
+		if p.outcome.Stopped {
 			return &exitError{code: exitInterrupted, msg: "interrupted in the " + world + " world; its report has what ran"}
 		}
 	}

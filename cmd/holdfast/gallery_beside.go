@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/subject/gallery"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 // A mutant sends other messages than its original, or takes other times for
@@ -31,13 +32,13 @@ const (
 // original does not violate.
 const besideKind = "beside"
 
-func init() { registerKind(besideKind, playBeside) }
+func init() { suite.RegisterKind(besideKind, playBeside) }
 
 // playBeside draws, plays and judges one run of a mutant, and keeps of what it
 // has shown what the lock that it is made from does not.
-func playBeside(j job, a answer, g guard) answer {
+func playBeside(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 	began := time.Now()
-	fail := func(err error) answer {
+	fail := func(err error) suite.Answer {
 		a.Defect = err.Error()
 		return a
 	}
@@ -69,7 +70,7 @@ func playBeside(j job, a answer, g guard) answer {
 			break
 		}
 	}
-	a.give(mistake)
+	a.Give(mistake)
 	a.Run.Verdicts, a.Run.Expected, a.Run.ExpectedClass, a.Run.Because = nil, nil, nil, nil
 	a.Run.Stats.WallMS = float64(time.Since(began).Microseconds()) / 1000
 	return a
@@ -81,7 +82,7 @@ type beside struct {
 	seed      uint64
 	mutant    *subject.Subject
 	originals []*subject.Subject
-	guard     guard
+	guard     suite.Guard
 }
 
 // keepMistakes leaves of the verdicts on the mutant those violations that are

@@ -9,6 +9,8 @@ import (
 	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/subject/gallery"
+	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
 const (
@@ -67,7 +69,7 @@ func playSearches(ctx context.Context, all []*search, f galleryFlags, stderr io.
 	}
 	plan := explore.Plan{Vocabulary: v, Holes: explore.Coverage{}.Holes(v.Faults)}
 	for {
-		var jobs []job
+		var jobs []suite.Job
 		var parts []*part
 		for _, s := range all {
 			for _, t := range s.trials {
@@ -88,7 +90,7 @@ func playSearches(ctx context.Context, all []*search, f galleryFlags, stderr io.
 			return nil
 		}
 		bar := startProgress(stderr, int64(len(jobs)), fmt.Sprintf("searching, %s to go", english.Count(len(parts), "trial")))
-		answers, err := pool{exe: testOnlyWorker, workers: f.workers, stall: f.stall}.gather(ctx, jobs, bar)
+		answers, err := workers.Pool{Exe: testOnlyWorker, Workers: f.workers, Stall: f.stall}.Gather(ctx, jobs, bar.step)
 		if err != nil {
 			return err
 		}
@@ -105,7 +107,7 @@ type part struct {
 	trial   *searchTrial
 	first   int // the job of the first run
 	runs    int
-	answers []*answer // once they are played
+	answers []*suite.Answer // once they are played
 }
 
 // take takes in what was played, up to the first find and as far as nothing was

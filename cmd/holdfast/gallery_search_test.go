@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/subject/gallery"
+	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
 // The correct lock, seen as a mutant of its own, breaks promises under faults
@@ -36,7 +37,7 @@ func TestTheCorrectLockIsNeverFound(t *testing.T) {
 				t.Fatal(err)
 			}
 			run := results.Run{Seed: seed}
-			still := (&standstill{}).play
+			still := (&workers.Standstill{}).Play
 			if seen, _, err := observe(&run, s, innocent, still); err != nil {
 				t.Fatalf("seed %d: %v\n%s", seed, err, src)
 			} else if seen.Cause != nil {

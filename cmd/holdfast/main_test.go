@@ -16,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/holdfast-go/holdfast/internal/testworker"
+	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
 func TestMain(m *testing.M) {
@@ -31,10 +32,10 @@ func TestMain(m *testing.M) {
 		},
 		// standingstill: a worker whose first run waits for a mutex for ever.
 		"standingstill": func() {
-			still, held := &standstill{}, &sync.Mutex{}
+			still, held := &workers.Standstill{}, &sync.Mutex{}
 			held.Lock()
-			go still.watch(os.Stderr)
-			still.play(held.Lock)
+			go still.Watch(os.Stderr)
+			still.Play(held.Lock)
 		},
 		// golock [MISTAKE]: a worker that has a lock, see package testworker.
 		"golock": func() { os.Exit(testworker.Main(strings.Join(os.Args[1:], " "))) },

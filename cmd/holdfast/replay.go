@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
 // replayFlags are the flags of replay.
@@ -128,8 +129,8 @@ func (f replayFlags) check() error {
 }
 
 // jobsAgain makes a job of every run, in order.
-func jobsAgain(dir suite.Dir, res results.Results) ([]job, error) {
-	var jobs []job
+func jobsAgain(dir suite.Dir, res results.Results) ([]suite.Job, error) {
+	var jobs []suite.Job
 	for i, r := range res.Runs {
 		if r.Test != "" {
 			return nil, badInput(fmt.Errorf("%s with %s was played by a go test, which has the lock", r.Scenario, r.Lock), "play it again with: "+r.Test)
@@ -146,14 +147,16 @@ func jobsAgain(dir suite.Dir, res results.Results) ([]job, error) {
 		if _, err := scenarios.Parse(path, src); err != nil {
 			return nil, badInput(err, "the run directory was changed since it was written")
 		}
-		jobs = append(jobs, job{ID: i, Scenario: r.Scenario, File: r.Scenario + ".yaml", Source: string(src), Lock: r.Lock, Seed: r.Seed})
+		jobs = append(jobs, suite.Job{ID: i, Scenario: r.Scenario, File: r.Scenario + ".yaml", Source: string(src), Lock: r.Lock, Seed: r.Seed})
 	}
 	return jobs, nil
 }
 
 // playAgain plays the jobs and compares hashes.
-func (f replayFlags) playAgain(ctx context.Context, dir suite.Dir, res results.Results, jobs []job, stdout, stderr io.Writer) error {
-	answers, err := pool{workers: f.workers, stall: time.Minute}.gather(ctx, jobs, newProgress(stderr, len(jobs)))
+func (f replayFlags) playAgain(ctx context.Context, dir suite.Dir, res results.Results, jobs []suite.Job, stdout, stderr io.Writer) error {
+	bar := newProgress(stderr, len(jobs))
+	answers, err := workers.Pool{Workers: f.workers, Stall: time.Minute}.Gather(ctx, jobs, bar.step)
+	bar.done()
 	if err != nil {
 		return defect(err)
 	}
@@ -166,7 +169,7 @@ func (f replayFlags) playAgain(ctx context.Context, dir suite.Dir, res results.R
 		case a.Defect != "":
 			differ++
 			fmt.Fprintf(stdout, "failed     %s %s seed %d: %s\n", r.Scenario, r.Lock, r.Seed, a.Defect)
-		case a.killed:
+		case a.Killed:
 			killed++
 			fmt.Fprintf(stdout, "killed     %s %s seed %d: %s\n", r.Scenario, r.Lock, r.Seed, a.Run.Failure)
 		case a.Run.HistorySHA256 != r.HistorySHA256:
@@ -183,7 +186,7 @@ func (f replayFlags) playAgain(ctx context.Context, dir suite.Dir, res results.R
 		return defect(fmt.Errorf("%d of %d runs did not give the stored history", differ, len(jobs)))
 	}
 	if killed > 0 {
-		return &exitError{code: exitUnknown, msg: fmt.Sprintf("%d of %d runs could not be played", killed, len(jobs)), hints: []string{killedHint}}
+		return &exitError{code: exitUnknown, msg: fmt.Sprintf("%d of %d runs could not be played", killed, len(jobs)), hints: []string{workers.KilledHint}}
 	}
 	return nil
 }

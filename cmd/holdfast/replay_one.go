@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
 // replaySchema names the format of [replayed] as JSON.
@@ -58,7 +59,7 @@ func choices(runs []results.Run) string {
 }
 
 // look plays the only run of jobs again, looks at it, and prints what it saw.
-func (f replayFlags) look(ctx context.Context, dir suite.Dir, j job, run results.Run, stdout, stderr io.Writer) error {
+func (f replayFlags) look(ctx context.Context, dir suite.Dir, j suite.Job, run results.Run, stdout, stderr io.Writer) error {
 	if run.History == "" {
 		return badInput(fmt.Errorf("the history of %s with %s was not stored", run.Scenario, run.Lock), "holdfast run stores it")
 	}
@@ -82,9 +83,9 @@ func (f replayFlags) look(ctx context.Context, dir suite.Dir, j job, run results
 	if j.Args, err = json.Marshal(look); err != nil {
 		return defect(err)
 	}
-	j.Kind = watchedKind
-	var a *answer
-	if err := (pool{workers: 1, stall: time.Minute}).play(ctx, []job{j}, func(x answer) { a = &x }); err != nil {
+	j.Kind = suite.WatchedKind
+	var a *suite.Answer
+	if err := (workers.Pool{Workers: 1, Stall: time.Minute}).Play(ctx, []suite.Job{j}, func(x suite.Answer) { a = &x }); err != nil {
 		return defect(err)
 	}
 	switch {
@@ -92,12 +93,12 @@ func (f replayFlags) look(ctx context.Context, dir suite.Dir, j job, run results
 		return &exitError{code: exitInterrupted, msg: "interrupted"}
 	case a.Defect != "":
 		return defect(fmt.Errorf("%s with %s, seed %d: %s", r.Scenario, r.Lock, r.Seed, a.Defect))
-	case a.killed:
-		return &exitError{code: exitUnknown, msg: fmt.Sprintf("%s with %s, seed %d: %s", r.Scenario, r.Lock, r.Seed, a.Run.Failure), hints: []string{killedHint}}
+	case a.Killed:
+		return &exitError{code: exitUnknown, msg: fmt.Sprintf("%s with %s, seed %d: %s", r.Scenario, r.Lock, r.Seed, a.Run.Failure), hints: []string{workers.KilledHint}}
 	case a.Out == nil:
 		return defect(fmt.Errorf("%s with %s, seed %d: %s", r.Scenario, r.Lock, r.Seed, a.Run.Failure))
 	}
-	seen, err := decodeAs[simplay.Seen](a.Out)
+	seen, err := suite.DecodeAs[simplay.Seen](a.Out)
 	if err != nil {
 		return defect(err)
 	}

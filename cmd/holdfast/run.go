@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +22,7 @@ import (
 	"github.com/holdfast-go/holdfast/subject/gallery"
 	"github.com/holdfast-go/holdfast/suite"
 	"github.com/holdfast-go/holdfast/suite/report"
+	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
 // runFlags are the flags of "holdfast run".
@@ -115,12 +117,15 @@ func runScenarios(c *cobra.Command, args []string, f runFlags) error {
 	return p.conclude(c, f)
 }
 
+// testOnlyWorker replaces the worker process in tests.
+var testOnlyWorker string
+
 // playedList is what came of playing scenarios against locks.
 type playedList struct {
 	dir     suite.Dir
 	results results.Results
 	doc     reports.Document
-	outcome outcome
+	outcome suite.Outcome
 	saved   error // of writing the run directory
 }
 
@@ -141,7 +146,7 @@ func playList(c *cobra.Command, list []played, args []string, f runFlags) (*play
 	if err != nil {
 		return nil, err
 	}
-	plan := asResults(args, f, outcome{planned: histories(jobs)}, skipped)
+	plan := asResults(args, f, suite.Outcome{Planned: histories(jobs)}, skipped)
 	dir, err := suite.Create(f.out, plan)
 	if err != nil {
 		return nil, badOut(err)
@@ -159,16 +164,16 @@ func playList(c *cobra.Command, list []played, args []string, f runFlags) (*play
 }
 
 // asResults is what came of a command, as a document.
-func asResults(args []string, f runFlags, o outcome, skipped []results.Skip) results.Results {
-	res := results.Results{Schema: results.Schema, Version: version, Command: commandLine(args, f), Runs: o.runs, Skipped: skipped}
-	res.Interrupted, res.Pending = o.stopped, suite.Pending(o.planned, o.runs)
+func asResults(args []string, f runFlags, o suite.Outcome, skipped []results.Skip) results.Results {
+	res := results.Results{Schema: results.Schema, Version: version, Command: commandLine(args, f), Runs: o.Runs, Skipped: skipped}
+	res.Interrupted, res.Pending = o.Stopped, suite.Pending(o.Planned, o.Runs)
 	res.Interrupted = res.Interrupted || len(res.Pending) > 0
 	res.Summary = results.Summarize(res.Runs)
 	return res
 }
 
 // histories are the paths of the histories of some jobs.
-func histories(jobs []job) []string {
+func histories(jobs []suite.Job) []string {
 	var paths []string
 	for _, j := range jobs {
 		paths = append(paths, suite.HistoryPath(j.Scenario, j.Lock, j.Seed))
@@ -278,12 +283,30 @@ func unknownScenario(err error) error {
 	return badInput(err)
 }
 
+// execute plays the jobs in the world that is asked for.
+func execute(ctx context.Context, jobs []suite.Job, dir suite.Dir, f runFlags, stderr io.Writer) suite.Outcome {
+	for i := range jobs {
+		jobs[i].Path = suite.HistoryPath(jobs[i].Scenario, jobs[i].Lock, jobs[i].Seed)
+		jobs[i].History = dir.File(jobs[i].Path)
+	}
+	var o suite.Outcome
+	if f.world == worldLive {
+		o = executeLive(ctx, jobs, dir, f, stderr)
+	} else {
+		bar := newProgress(stderr, suite.Twice(len(jobs)))
+		o = suite.PlaySim(ctx, jobs, workers.Pool{Exe: testOnlyWorker, Workers: f.workers, Stall: f.stall}, bar.step)
+		bar.done()
+	}
+	o.Planned = histories(jobs)
+	return o
+}
+
 // notRun is how the reason of a skip begins when the scenario applies to the
 // lock, and cannot be played here.
 const notRun = "not run: "
 
 // plan lists the runs to play, and what does not apply or cannot be played.
-func plan(list []played, locks []contender, f runFlags) (jobs []job, skipped []results.Skip, err error) {
+func plan(list []played, locks []contender, f runFlags) (jobs []suite.Job, skipped []results.Skip, err error) {
 	for _, p := range list {
 		for _, c := range locks {
 			l := c.subject
@@ -303,7 +326,7 @@ func plan(list []played, locks []contender, f runFlags) (jobs []job, skipped []r
 				}
 			}
 			for i := range f.seeds {
-				jobs = append(jobs, job{ID: len(jobs), Scenario: p.scenario.Name, File: p.file, Source: string(p.source), Lock: l.Name(), Seed: f.seed + uint64(i)})
+				jobs = append(jobs, suite.Job{ID: len(jobs), Scenario: p.scenario.Name, File: p.file, Source: string(p.source), Lock: l.Name(), Seed: f.seed + uint64(i)})
 			}
 		}
 	}
@@ -330,14 +353,14 @@ func (p *playedList) conclude(c *cobra.Command, f runFlags) error {
 		return defect(fmt.Errorf("print result: %w", err))
 	}
 	stderr := c.ErrOrStderr()
-	if p.saved == nil && p.outcome.output == "" {
+	if p.saved == nil && p.outcome.Output == "" {
 		fmt.Fprintf(stderr, "report: %s\n", p.dir.File("report.html"))
 	}
 	if err := p.failure(stderr); err != nil {
 		return err
 	}
 	switch sum := p.results.Summary; {
-	case p.outcome.stopped:
+	case p.outcome.Stopped:
 		return &exitError{code: exitInterrupted, msg: fmt.Sprintf("interrupted after %d runs; the report has what ran", sum.Runs)}
 	case sum.Unexpected > 0:
 		return result(exitUnexpected)
@@ -351,16 +374,16 @@ func (p *playedList) conclude(c *cobra.Command, f runFlags) error {
 // nothing did. Every defect is told on stderr.
 func (p *playedList) failure(stderr io.Writer) error {
 	switch o := p.outcome; {
-	case o.err != nil:
-		return defect(o.err)
-	case len(o.defects) > 0:
-		for _, d := range o.defects {
+	case o.Err != nil:
+		return defect(o.Err)
+	case len(o.Defects) > 0:
+		for _, d := range o.Defects {
 			fmt.Fprintf(stderr, "defect: %s\n", d)
 		}
-		return defect(fmt.Errorf("%d of the runs show a defect of holdfast itself", len(o.defects)),
+		return defect(fmt.Errorf("%d of the runs show a defect of holdfast itself", len(o.Defects)),
 			"please report it, with the command and the version")
-	case o.output != "":
-		return defect(errors.New(o.output), "the verdicts above are complete; the run directory is not")
+	case o.Output != "":
+		return defect(errors.New(o.Output), "the verdicts above are complete; the run directory is not")
 	case p.saved != nil:
 		return defect(fmt.Errorf("write run directory %s: %w", p.dir, p.saved), "the verdicts above are complete; the run directory is not")
 	}

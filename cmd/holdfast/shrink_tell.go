@@ -23,6 +23,8 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/shrink"
 	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
 // shrunk is what is left of a run. It is an object of the JSON.
@@ -124,14 +126,14 @@ func (p *shrinking) story(ctx context.Context, res *shrunk, s *scenarios.Scenari
 		defer os.RemoveAll(dir)
 		path = filepath.Join(dir, "history.jsonl")
 	}
-	answers, err := p.workers.round(ctx, []job{{Scenario: s.Name, File: p.flags.out, Source: string(src), Lock: p.lock, Seed: res.Seed, History: path, Path: path, Kind: observedKind}})
+	answers, err := p.workers.Round(ctx, []suite.Job{{Scenario: s.Name, File: p.flags.out, Source: string(src), Lock: p.lock, Seed: res.Seed, History: path, Path: path, Kind: observedKind}})
 	if err != nil {
 		return defect(err)
 	}
 	a := answers[0]
 	switch {
-	case a.killed:
-		return &exitError{code: exitUnknown, msg: p.flags.out + " is written, and could not be played: " + a.Run.Failure, hints: []string{killedHint}}
+	case a.Killed:
+		return &exitError{code: exitUnknown, msg: p.flags.out + " is written, and could not be played: " + a.Run.Failure, hints: []string{workers.KilledHint}}
 	case a.Defect != "":
 		return defect(errors.New(a.Defect))
 	case a.Output != "":

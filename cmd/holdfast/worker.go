@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/holdfast-go/holdfast/play/liveplay"
+	"github.com/holdfast-go/holdfast/suite/workers"
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
 )
@@ -26,7 +27,7 @@ func newClientCmd() *cobra.Command {
 }
 
 func serveWorker(stdin io.Reader, stdout io.Writer) error {
-	if err := serveJobs(stdin, stdout); err != nil {
+	if err := workers.ServeJobs(stdin, stdout); err != nil {
 		return defect(err)
 	}
 	return nil

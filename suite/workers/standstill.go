@@ -1,4 +1,4 @@
-package main
+package workers
 
 import (
 	"fmt"
@@ -12,30 +12,30 @@ import (
 // exitStandstill is how a worker process ends itself that cannot go on.
 const exitStandstill = 70
 
-// standstill is what is looked for in a worker: simulated time passes when
+// Standstill is what is looked for in a worker: simulated time passes when
 // everybody waits, but not for somebody who waits for a mutex, so a mutex that
 // is held across a wait for the network stops it for good. Nothing then happens
 // in the process any more. (go-redis does so when a cluster client asks for the
 // table of commands.)
-type standstill struct {
+type Standstill struct {
 	playing atomic.Int64 // number of the run under way; 0 for none
 	runs    int64
 }
 
 // playJob calls run, which never waits for anything outside the process.
-func (s *standstill) play(run func()) {
+func (s *Standstill) Play(run func()) {
 	s.runs++
 	s.playing.Store(s.runs)
 	defer s.playing.Store(0)
 	run()
 }
 
-// watch ends the process, with the stacks of its goroutines on stderr, once a
+// Watch ends the process, with the stacks of its goroutines on stderr, once a
 // run has used no processor for a second. On a busy machine as well: that
 // watch gets its turn ten times, and nobody else has used theirs, means that
 // nobody else has anything to do. Where the system does not tell the processor
 // time, watch returns, and only the pool's stall ends such a run.
-func (s *standstill) watch(stderr io.Writer) {
+func (s *Standstill) Watch(stderr io.Writer) {
 	const looks, idle = 10, 3 * time.Millisecond
 	run, since, used := int64(0), 0, time.Duration(0)
 	for range time.Tick(100 * time.Millisecond) {

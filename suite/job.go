@@ -1,4 +1,4 @@
-package main
+package suite
 
 import (
 	"encoding/json"
@@ -6,16 +6,16 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/history"
+	release "github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/play"
 	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
-	"github.com/holdfast-go/holdfast/suite"
 )
 
-// job is one run to play.
-type job struct {
+// Job is one run to play.
+type Job struct {
 	ID       int    `json:"id"`
 	Scenario string `json:"scenario"` // its name
 	File     string `json:"file"`     // the scenario's file, for error messages
@@ -35,17 +35,17 @@ type job struct {
 	Args json.RawMessage `json:"args,omitempty"`
 }
 
-// readFrom is the file that a run's scenario was read from, empty for a
+// ReadFrom is the file that a run's scenario was read from, empty for a
 // built-in one.
-func (j job) readFrom() string {
+func (j Job) ReadFrom() string {
 	if source, err := scenarios.Source(j.Scenario); err == nil && string(source) == j.Source {
 		return ""
 	}
 	return j.File
 }
 
-// answer is what came of a job.
-type answer struct {
+// Answer is what came of a job.
+type Answer struct {
 	ID     int         `json:"id"`
 	Run    results.Run `json:"run"`
 	Defect string      `json:"defect,omitempty"` // the run is worthless, through a fault of holdfast's own
@@ -53,27 +53,27 @@ type answer struct {
 	// Out is what a job of some kind gives besides.
 	Out json.RawMessage `json:"out,omitempty"`
 
-	killed    bool // the worker was, from outside, and again when it was played once more
-	disturbed bool // the machine was too busy for the run to mean anything
+	Killed    bool `json:"-"` // the worker was, from outside, and again when it was played once more
+	Disturbed bool `json:"-"` // the machine was too busy for the run to mean anything
 }
 
-// guard runs what never waits for anything outside the process, and may watch
+// Guard runs what never waits for anything outside the process, and may watch
 // whether it goes on.
-type guard func(run func())
+type Guard func(run func())
 
-// kind plays the jobs of one kind. It fills in the answer, which has the job's
+// player plays the jobs of one kind. It fills in the answer, which has the job's
 // identity already.
-type kind func(j job, a answer, g guard) answer
+type player func(j Job, a Answer, g Guard) Answer
 
-var kinds = map[string]kind{"": playRun}
+var kinds = map[string]player{"": playRun}
 
-// registerKind makes a kind of job known to every worker process of a program.
+// RegisterKind makes a kind of job known to every worker process of a program.
 // Packages call it in init.
-func registerKind(name string, k kind) { kinds[name] = k }
+func RegisterKind(name string, p player) { kinds[name] = p }
 
-// playJob plays one job.
-func playJob(j job, g guard) answer {
-	a := answer{ID: j.ID, Run: results.Run{Scenario: j.Scenario, Lock: j.Lock, World: "sim", Seed: j.Seed, File: j.readFrom()}}
+// PlayJob plays one job.
+func PlayJob(j Job, g Guard) Answer {
+	a := Answer{ID: j.ID, Run: results.Run{Scenario: j.Scenario, Lock: j.Lock, World: "sim", Seed: j.Seed, File: j.ReadFrom()}}
 	play, known := kinds[j.Kind]
 	if !known {
 		a.Defect = fmt.Sprintf("unknown kind of job %q", j.Kind)
@@ -83,39 +83,39 @@ func playJob(j job, g guard) answer {
 }
 
 // playRun plays, judges and stores one run.
-func playRun(j job, a answer, g guard) answer {
-	a.play(j, g, func(s *scenarios.Scenario, l *subject.Subject) (*play.Played, error) {
-		return simplay.Play(s, l, j.Seed, version)
+func playRun(j Job, a Answer, g Guard) Answer {
+	a.Play(j, g, func(s *scenarios.Scenario, l *subject.Subject) (*play.Played, error) {
+		return simplay.Play(s, l, j.Seed, release.Holdfast)
 	})
 	return a
 }
 
-// watchedKind plays a run and looks at it; Args is a [simplay.Watch], and Out a
+// WatchedKind plays a run and looks at it; Args is a [simplay.Watch], and Out a
 // [simplay.Seen].
-const watchedKind = "watched"
+const WatchedKind = "watched"
 
-func init() { registerKind(watchedKind, lookAtRun) }
+func init() { RegisterKind(WatchedKind, lookAtRun) }
 
 // lookAtRun plays a run and looks at what goes on meanwhile.
-func lookAtRun(j job, a answer, g guard) answer {
-	look, err := decodeAs[simplay.Watch](j.Args)
+func lookAtRun(j Job, a Answer, g Guard) Answer {
+	look, err := DecodeAs[simplay.Watch](j.Args)
 	if err != nil {
 		a.Defect = err.Error()
 		return a
 	}
 	var seen *simplay.Seen
-	a.play(j, g, func(s *scenarios.Scenario, l *subject.Subject) (p *play.Played, err error) {
-		p, seen, err = simplay.PlayWatched(s, l, j.Seed, version, *look)
+	a.Play(j, g, func(s *scenarios.Scenario, l *subject.Subject) (p *play.Played, err error) {
+		p, seen, err = simplay.PlayWatched(s, l, j.Seed, release.Holdfast, *look)
 		return p, err
 	})
 	if a.Defect == "" {
-		a.give(seen)
+		a.Give(seen)
 	}
 	return a
 }
 
-// give puts what a kind of job gives besides into the answer.
-func (a *answer) give(out any) {
+// Give puts what a kind of job gives besides into the answer.
+func (a *Answer) Give(out any) {
 	raw, err := json.Marshal(out)
 	if err != nil {
 		a.Defect = fmt.Sprintf("encode answer: %v", err)
@@ -124,9 +124,9 @@ func (a *answer) give(out any) {
 	a.Out = raw
 }
 
-// decodeAs reads the arguments of a job, or what it gave; nil where there is
+// DecodeAs reads the arguments of a job, or what it gave; nil where there is
 // nothing.
-func decodeAs[T any](raw json.RawMessage) (*T, error) {
+func DecodeAs[T any](raw json.RawMessage) (*T, error) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
@@ -137,9 +137,9 @@ func decodeAs[T any](raw json.RawMessage) (*T, error) {
 	return v, nil
 }
 
-// play plays a job with a player, judges the history where the job asks for it,
+// Play plays a job with a player, judges the history where the job asks for it,
 // and stores it. It returns the scenario and the play, nil after a defect.
-func (a *answer) play(j job, g guard, player func(*scenarios.Scenario, *subject.Subject) (*play.Played, error)) (*scenarios.Scenario, *play.Played) {
+func (a *Answer) Play(j Job, g Guard, player func(*scenarios.Scenario, *subject.Subject) (*play.Played, error)) (*scenarios.Scenario, *play.Played) {
 	began := time.Now()
 	s, err := scenarios.Parse(j.File, []byte(j.Source))
 	if err != nil {
@@ -157,24 +157,24 @@ func (a *answer) play(j job, g guard, player func(*scenarios.Scenario, *subject.
 		a.Defect = err.Error()
 		return nil, nil
 	}
-	suite.Record(&a.Run, p)
+	Record(&a.Run, p)
 	if j.History != "" || j.Judge {
-		a.judge(j, s, l, p.History)
+		a.Judge(j, s, l, p.History)
 		a.Run.Stats.WallMS = float64(time.Since(began).Microseconds()) / 1000
 	}
 	return s, p
 }
 
-// judge judges a history, compares the verdicts with the expected ones, and
+// Judge judges a history, compares the verdicts with the expected ones, and
 // stores it where the job says.
-func (a *answer) judge(j job, s *scenarios.Scenario, l *subject.Subject, h *history.History) {
-	if err := suite.Judge(&a.Run, s, l, h); err != nil {
+func (a *Answer) Judge(j Job, s *scenarios.Scenario, l *subject.Subject, h *history.History) {
+	if err := Judge(&a.Run, s, l, h); err != nil {
 		a.Defect = err.Error()
 	}
 	if j.History == "" || (j.Surprise && a.Run.AsExpected) {
 		return
 	}
-	if err := suite.Store(j.History, h); err != nil {
+	if err := Store(j.History, h); err != nil {
 		a.Output = err.Error()
 		return
 	}

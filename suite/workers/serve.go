@@ -1,4 +1,4 @@
-package main
+package workers
 
 import (
 	"bufio"
@@ -11,6 +11,7 @@ import (
 	"os"
 	"runtime"
 
+	"github.com/holdfast-go/holdfast/suite"
 	"github.com/redis/go-redis/v9/logging"
 )
 
@@ -19,8 +20,8 @@ import (
 // test that takes its process down takes one run with it. A worker reads jobs
 // from stdin and writes an answer for each to stdout, as JSON lines.
 
-// self is this program, to be started in another role.
-func self() (string, error) {
+// Self is this program, to be started in another role.
+func Self() (string, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return "", fmt.Errorf("find own executable: %w", err)
@@ -28,21 +29,21 @@ func self() (string, error) {
 	return exe, nil
 }
 
-// serveJobs is a worker process: it reads jobs from stdin and writes an answer for
+// ServeJobs is a worker process: it reads jobs from stdin and writes an answer for
 // each to stdout, as JSON lines.
-func serveJobs(stdin io.Reader, stdout io.Writer) error {
+func ServeJobs(stdin io.Reader, stdout io.Writer) error {
 	logging.Disable()
 	in, out := json.NewDecoder(bufio.NewReader(stdin)), json.NewEncoder(stdout)
-	still := &standstill{}
-	go still.watch(os.Stderr)
+	still := &Standstill{}
+	go still.Watch(os.Stderr)
 	for {
-		var j job
+		var j suite.Job
 		if err := in.Decode(&j); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return fmt.Errorf("read job: %w", err)
 		}
-		if err := out.Encode(playJob(j, still.play)); err != nil {
+		if err := out.Encode(suite.PlayJob(j, still.Play)); err != nil {
 			return fmt.Errorf("write answer: %w", err)
 		}
 	}
@@ -53,12 +54,12 @@ const startsProcesses = runtime.GOOS != "js"
 
 // playHere plays jobs in this process, one after the other. A lock under test
 // that crashes or never ends takes the whole command with it.
-func playHere(ctx context.Context, jobs iter.Seq[job], got func(answer)) {
+func playHere(ctx context.Context, jobs iter.Seq[suite.Job], got func(suite.Answer)) {
 	logging.Disable()
 	for j := range jobs {
 		if ctx.Err() != nil {
 			return
 		}
-		got(playJob(j, func(run func()) { run() }))
+		got(suite.PlayJob(j, func(run func()) { run() }))
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package workers
 
 import (
 	"bytes"
@@ -18,45 +18,46 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
-// pool plays jobs on worker processes.
-type pool struct {
-	exe     string // the program to run as "exe worker"; empty for this one
-	workers int
-	// stall is how long, in real time, a run may take. Simulated time passes
+// Pool plays jobs on worker processes.
+type Pool struct {
+	Exe     string // the program to run as "exe worker"; empty for this one
+	Workers int
+	// Stall is how long, in real time, a run may take. Simulated time passes
 	// only when everybody waits, so a run that takes minutes spins without
 	// waiting or is deadlocked where the simulation cannot see it.
-	stall time.Duration
+	Stall time.Duration
 	// kept are the processes that wait for the next play; nil when they end
 	// with each play.
 	kept chan *worker
 }
 
-// keeping is a pool whose processes live on from play to play, until stop.
-func (p pool) keeping() pool {
-	p.kept = make(chan *worker, p.workers)
+// Keeping is a pool whose processes live on from play to play, until stop.
+func (p Pool) Keeping() Pool {
+	p.kept = make(chan *worker, p.Workers)
 	return p
 }
 
-// stop ends the processes that are kept; nothing may be played any more.
-func (p pool) stop() {
+// Stop ends the processes that are kept; nothing may be played any more.
+func (p Pool) Stop() {
 	close(p.kept)
 	for w := range p.kept {
 		w.close()
 	}
 }
 
-// round plays jobs, and returns what came of each, in their order.
-func (p pool) round(ctx context.Context, jobs []job) ([]answer, error) {
+// Round plays jobs, and returns what came of each, in their order.
+func (p Pool) Round(ctx context.Context, jobs []suite.Job) ([]suite.Answer, error) {
 	for i := range jobs {
 		jobs[i].ID = i
 	}
-	played, err := p.gather(ctx, jobs, progress{})
+	played, err := p.Gather(ctx, jobs, func() {})
 	if err = cmp.Or(ctx.Err(), err); err != nil {
 		return nil, fmt.Errorf("play round: %w", err)
 	}
-	answers := make([]answer, len(jobs))
+	answers := make([]suite.Answer, len(jobs))
 	for i, a := range played {
 		answers[i] = *a
 	}
@@ -66,43 +67,43 @@ func (p pool) round(ctx context.Context, jobs []job) ([]answer, error) {
 // playJob plays every job, in order as far as workers are free, and gives each
 // answer to got, one at a time, in the order they come. It returns early when
 // ctx ends; jobs under way are then abandoned.
-func (p pool) play(ctx context.Context, jobs []job, got func(answer)) error {
-	return p.stream(ctx, len(jobs), slices.Values(jobs), got)
+func (p Pool) Play(ctx context.Context, jobs []suite.Job, got func(suite.Answer)) error {
+	return p.Stream(ctx, len(jobs), slices.Values(jobs), got)
 }
 
-// gather plays jobs, which are numbered from 0 in their order, and returns their
-// answers in that order; nil for those that were not played before ctx ended.
-func (p pool) gather(ctx context.Context, jobs []job, bar progress) ([]*answer, error) {
-	answers := make([]*answer, len(jobs))
-	err := p.play(ctx, jobs, func(a answer) {
+// Gather plays jobs, which are numbered from 0 in their order, and returns their
+// answers in that order; nil for those that were not played before ctx ended. It
+// calls step after each.
+func (p Pool) Gather(ctx context.Context, jobs []suite.Job, step func()) ([]*suite.Answer, error) {
+	answers := make([]*suite.Answer, len(jobs))
+	err := p.Play(ctx, jobs, func(a suite.Answer) {
 		answers[a.ID] = &a
-		bar.step()
+		step()
 	})
-	bar.done()
 	return answers, err
 }
 
-// stream is play for so many jobs that come one by one, when a worker is free
+// Stream is play for so many jobs that come one by one, when a worker is free
 // for the next.
-func (p pool) stream(ctx context.Context, n int, jobs iter.Seq[job], got func(answer)) error {
+func (p Pool) Stream(ctx context.Context, n int, jobs iter.Seq[suite.Job], got func(suite.Answer)) error {
 	if !startsProcesses {
 		playHere(ctx, jobs, got)
 		return nil
 	}
-	exe := p.exe
+	exe := p.Exe
 	if exe == "" {
 		var err error
-		if exe, err = self(); err != nil {
+		if exe, err = Self(); err != nil {
 			return err
 		}
 	}
-	queue := make(chan job)
-	answers := make(chan answer)
-	errs := make(chan error, p.workers)
+	queue := make(chan suite.Job)
+	answers := make(chan suite.Answer)
+	errs := make(chan error, p.Workers)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var all sync.WaitGroup
-	for range min(p.workers, max(1, n)) {
+	for range min(p.Workers, max(1, n)) {
 		all.Go(func() {
 			if err := p.serve(ctx, exe, queue, answers); err != nil {
 				errs <- err
@@ -139,7 +140,7 @@ func (p pool) stream(ctx context.Context, n int, jobs iter.Seq[job], got func(an
 // and its job gets a verdict of its own. One that somebody else killed, such as
 // the kernel when memory is short, is replaced, too, and its job is played once
 // more.
-func (p pool) serve(ctx context.Context, exe string, queue <-chan job, answers chan<- answer) error {
+func (p Pool) serve(ctx context.Context, exe string, queue <-chan suite.Job, answers chan<- suite.Answer) error {
 	var w *worker
 	select {
 	case w = <-p.kept:
@@ -155,7 +156,7 @@ func (p pool) serve(ctx context.Context, exe string, queue <-chan job, answers c
 		}
 	}()
 	for j := range queue {
-		var a answer
+		var a suite.Answer
 		for range 2 {
 			if w == nil {
 				var err error
@@ -164,13 +165,13 @@ func (p pool) serve(ctx context.Context, exe string, queue <-chan job, answers c
 				}
 			}
 			var ok bool
-			if a, ok = w.play(ctx, j, p.stall); !ok {
+			if a, ok = w.play(ctx, j, p.Stall); !ok {
 				w = nil
 			}
 			if ctx.Err() != nil {
 				return nil
 			}
-			if !a.killed {
+			if !a.Killed {
 				break
 			}
 		}
@@ -183,7 +184,7 @@ func (p pool) serve(ctx context.Context, exe string, queue <-chan job, answers c
 type worker struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
-	lines  chan answer // closed when no answer will come any more
+	lines  chan suite.Answer // closed when no answer will come any more
 	stderr *tail
 	// garbage is why what the process wrote was no answer; read it once lines
 	// is closed.
@@ -195,7 +196,7 @@ func startWorker(exe string) (*worker, error) {
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GOGC=800", "GOTRACEBACK=all")
 	cmd.SysProcAttr = ownGroup      // Ctrl-C is ours to handle
 	cmd.WaitDelay = 2 * time.Second // whatever else holds its streams
-	w := &worker{cmd: cmd, lines: make(chan answer), stderr: &tail{max: 64 << 10}}
+	w := &worker{cmd: cmd, lines: make(chan suite.Answer), stderr: &tail{max: 64 << 10}}
 	cmd.Stderr = w.stderr
 	var err error
 	if w.stdin, err = cmd.StdinPipe(); err != nil {
@@ -212,7 +213,7 @@ func startWorker(exe string) (*worker, error) {
 		defer close(w.lines)
 		in := json.NewDecoder(stdout)
 		for {
-			var a answer
+			var a suite.Answer
 			if err := in.Decode(&a); err != nil {
 				if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) { // it ended, maybe halfway
 					w.garbage = err
@@ -227,7 +228,7 @@ func startWorker(exe string) (*worker, error) {
 
 // playJob gives the worker a job and waits for the answer. ok is false when the
 // worker is gone; the answer then says what it left behind.
-func (w *worker) play(ctx context.Context, j job, stall time.Duration) (a answer, ok bool) {
+func (w *worker) play(ctx context.Context, j suite.Job, stall time.Duration) (a suite.Answer, ok bool) {
 	if err := json.NewEncoder(w.stdin).Encode(j); err != nil {
 		return w.ended(j), false
 	}
@@ -249,13 +250,13 @@ func (w *worker) play(ctx context.Context, j job, stall time.Duration) (a answer
 		return w.lost(j, fmt.Sprintf("the lock under test made no progress for %v of real time: it spins without waiting, or is deadlocked on a mutex", stall)), false
 	case <-ctx.Done():
 		w.kill()
-		return answer{}, false
+		return suite.Answer{}, false
 	}
 }
 
 // ended is the answer for a job whose worker is gone by itself, or was killed
 // by somebody else.
-func (w *worker) ended(j job) answer {
+func (w *worker) ended(j suite.Job) suite.Answer {
 	how, killed := w.wait()
 	if killed {
 		return wasKilled(j)
@@ -265,7 +266,7 @@ func (w *worker) ended(j job) answer {
 
 // lost is the answer for a job whose worker is gone: the lock under test
 // failed to make progress, and nothing else can be said.
-func (w *worker) lost(j job, what string) answer {
+func (w *worker) lost(j suite.Job, what string) suite.Answer {
 	if text := w.stderr.String(); text != "" {
 		what += "\n" + text
 	}
@@ -274,19 +275,19 @@ func (w *worker) lost(j job, what string) answer {
 
 // wasKilled is the answer for a job whose worker was killed from outside. That
 // proves nothing about the lock.
-func wasKilled(j job) answer {
+func wasKilled(j suite.Job) suite.Answer {
 	a := withoutEnd(j, "the worker process was killed (SIGKILL), and not by holdfast; played once more, it was killed again",
 		checker.Verdict{Outcome: checker.Unknown, Reason: "the worker process was killed from outside, as the kernel does when memory is short"})
-	a.killed = true
+	a.Killed = true
 	return a
 }
 
-// killedHint is what to do about it.
-const killedHint = "where memory is short the kernel kills what needs most of it: play with fewer --workers, or give it more"
+// KilledHint is what to do about it.
+const KilledHint = "where memory is short the kernel kills what needs most of it: play with fewer --workers, or give it more"
 
 // withoutEnd is the answer for a job of whose run nobody saw the end.
-func withoutEnd(j job, failure string, progress checker.Verdict) answer {
-	return answer{ID: j.ID, Run: results.Run{Scenario: j.Scenario, Lock: j.Lock, World: "sim", Seed: j.Seed, File: j.readFrom(), Failure: failure,
+func withoutEnd(j suite.Job, failure string, progress checker.Verdict) suite.Answer {
+	return suite.Answer{ID: j.ID, Run: results.Run{Scenario: j.Scenario, Lock: j.Lock, World: "sim", Seed: j.Seed, File: j.ReadFrom(), Failure: failure,
 		Verdicts: map[checker.Property]checker.Verdict{checker.Progress: progress},
 		Expected: map[checker.Property]checker.Outcome{checker.Progress: checker.OutcomeOK},
 	}}

@@ -1,7 +1,6 @@
-package main
+package workers
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -11,34 +10,24 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/testworker"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
-// fakeWorker is a worker process that does what a shell script says with every
-// job it reads into $line.
-func fakeWorker(t *testing.T, script string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "worker")
-	text := "#!/bin/sh\nwhile read -r line; do\n" + script + "\ndone\n"
-	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-func jobs(n int) []job {
-	all := make([]job, n)
+func jobs(n int) []suite.Job {
+	all := make([]suite.Job, n)
 	for i := range all {
-		all[i] = job{ID: i, Lock: "reentrant", Seed: uint64(i)}
+		all[i] = suite.Job{ID: i, Lock: "reentrant", Seed: uint64(i)}
 	}
 	return all
 }
 
 func TestALockThatEndsItsProcessCostsOneRun(t *testing.T) {
-	exe := fakeWorker(t, `case "$line" in *'"id":1,'*) echo "panic: in the lock" >&2; exit 2;; esac
+	exe := testworker.Script(t, `case "$line" in *'"id":1,'*) echo "panic: in the lock" >&2; exit 2;; esac
 id=$(printf '%s\n' "$line" | sed 's/{"id":\([0-9]*\),.*/\1/'); echo "{\"id\":$id,\"run\":{\"lock\":\"reentrant\"}}"`)
-	got := map[int]answer{}
-	p := pool{exe: exe, workers: 2, stall: time.Minute}
-	if err := p.play(t.Context(), jobs(6), func(a answer) { got[a.ID] = a }); err != nil {
+	got := map[int]suite.Answer{}
+	p := Pool{Exe: exe, Workers: 2, Stall: time.Minute}
+	if err := p.Play(t.Context(), jobs(6), func(a suite.Answer) { got[a.ID] = a }); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 6 {
@@ -62,10 +51,10 @@ id=$(printf '%s\n' "$line" | sed 's/{"id":\([0-9]*\),.*/\1/'); echo "{\"id\":$id
 }
 
 func TestALockThatSpinsIsGivenUp(t *testing.T) {
-	exe := fakeWorker(t, `exec sleep 600`)
-	var got answer
-	p := pool{exe: exe, workers: 1, stall: 50 * time.Millisecond}
-	if err := p.play(t.Context(), jobs(1), func(a answer) { got = a }); err != nil {
+	exe := testworker.Script(t, `exec sleep 600`)
+	var got suite.Answer
+	p := Pool{Exe: exe, Workers: 1, Stall: 50 * time.Millisecond}
+	if err := p.Play(t.Context(), jobs(1), func(a suite.Answer) { got = a }); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(got.Run.Failure, "made no progress for 50ms of real time") {
@@ -74,9 +63,9 @@ func TestALockThatSpinsIsGivenUp(t *testing.T) {
 }
 
 func TestALockThatStandsStillIsGivenUpAtOnce(t *testing.T) {
-	var got answer
-	p := pool{exe: fakeWorker(t, "exec standingstill"), workers: 1, stall: time.Hour}
-	if err := p.play(t.Context(), jobs(1), func(a answer) { got = a }); err != nil {
+	var got suite.Answer
+	p := Pool{Exe: testworker.Script(t, "exec standingstill"), Workers: 1, Stall: time.Hour}
+	if err := p.Play(t.Context(), jobs(1), func(a suite.Answer) { got = a }); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"deadlocked on a mutex", "sync.(*Mutex).Lock"} {
@@ -89,7 +78,7 @@ func TestALockThatStandsStillIsGivenUpAtOnce(t *testing.T) {
 func TestAnInterruptAbandonsWhatIsUnderWay(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	started := filepath.Join(t.TempDir(), "started")
-	exe := fakeWorker(t, fmt.Sprintf("touch %s\nexec sleep 600", started))
+	exe := testworker.Script(t, fmt.Sprintf("touch %s\nexec sleep 600", started))
 	go func() {
 		for { // the worker has the job once the file is there
 			if _, err := os.Stat(started); err == nil {
@@ -100,7 +89,7 @@ func TestAnInterruptAbandonsWhatIsUnderWay(t *testing.T) {
 		}
 	}()
 	answers := 0
-	if err := (pool{exe: exe, workers: 1, stall: time.Minute}).play(ctx, jobs(3), func(answer) { answers++ }); err != nil {
+	if err := (Pool{Exe: exe, Workers: 1, Stall: time.Minute}).Play(ctx, jobs(3), func(suite.Answer) { answers++ }); err != nil {
 		t.Fatal(err)
 	}
 	if answers != 0 {
@@ -108,21 +97,10 @@ func TestAnInterruptAbandonsWhatIsUnderWay(t *testing.T) {
 	}
 }
 
-func TestARunThatIsNotDeterministicIsADefect(t *testing.T) {
-	t.Cleanup(func() { testOnlyWorker = "" })
-	testOnlyWorker = fakeWorker(t, `n=$((n+1)); id=$(printf '%s\n' "$line" | sed 's/{"id":\([0-9]*\),.*/\1/')
-echo "{\"id\":$id,\"run\":{\"lock\":\"reentrant\",\"as_expected\":true,\"history_sha256\":\"$n-$$\"}}"`)
-	var stdout, stderr bytes.Buffer
-	code := run(t.Context(), []string{"run", "contention", "--lock", "reentrant", "--out", t.TempDir()}, strings.NewReader(""), &stdout, &stderr)
-	if code != exitDefect || !strings.Contains(stderr.String(), "not deterministic: contention with reentrant, seed 1") {
-		t.Errorf("exit %d, stderr:\n%s", code, &stderr)
-	}
-}
-
 func TestAWorkerThatWritesGarbageIsReplaced(t *testing.T) {
-	exe := fakeWorker(t, `echo "no answer"; sleep 600`)
-	var got answer
-	if err := (pool{exe: exe, workers: 1, stall: time.Minute}).play(t.Context(), jobs(1), func(a answer) { got = a }); err != nil {
+	exe := testworker.Script(t, `echo "no answer"; sleep 600`)
+	var got suite.Answer
+	if err := (Pool{Exe: exe, Workers: 1, Stall: time.Minute}).Play(t.Context(), jobs(1), func(a suite.Answer) { got = a }); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(got.Run.Failure, "wrote something that is no answer") {
@@ -142,10 +120,10 @@ func TestAWorkerThatIsKilledCostsNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			mark := filepath.Join(t.TempDir(), "killed")
 			got := map[int]int{}
-			p := pool{exe: fakeWorker(t, strings.ReplaceAll(script, "MARK", mark)), workers: 2, stall: time.Minute}
-			if err := p.play(t.Context(), jobs(6), func(a answer) {
+			p := Pool{Exe: testworker.Script(t, strings.ReplaceAll(script, "MARK", mark)), Workers: 2, Stall: time.Minute}
+			if err := p.Play(t.Context(), jobs(6), func(a suite.Answer) {
 				got[a.ID]++
-				if a.Run.Failure != "" || a.killed {
+				if a.Run.Failure != "" || a.Killed {
 					t.Errorf("job %d: failure %q", a.ID, a.Run.Failure)
 				}
 			}); err != nil {
@@ -164,12 +142,12 @@ func TestAWorkerThatIsKilledCostsNothing(t *testing.T) {
 }
 
 func TestAWorkerThatIsKilledAgainIsNoViolation(t *testing.T) {
-	var got []answer
-	p := pool{exe: fakeWorker(t, `kill -9 0`), workers: 1, stall: time.Minute}
-	if err := p.play(t.Context(), jobs(1), func(a answer) { got = append(got, a) }); err != nil {
+	var got []suite.Answer
+	p := Pool{Exe: testworker.Script(t, `kill -9 0`), Workers: 1, Stall: time.Minute}
+	if err := p.Play(t.Context(), jobs(1), func(a suite.Answer) { got = append(got, a) }); err != nil {
 		t.Fatal(err)
 	}
-	if len(got) != 1 || !got[0].killed || got[0].Run.Verdicts[checker.Progress].Outcome != checker.Unknown || !strings.Contains(got[0].Run.Failure, "killed again") {
+	if len(got) != 1 || !got[0].Killed || got[0].Run.Verdicts[checker.Progress].Outcome != checker.Unknown || !strings.Contains(got[0].Run.Failure, "killed again") {
 		t.Errorf("%+v", got)
 	}
 }

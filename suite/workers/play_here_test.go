@@ -1,4 +1,4 @@
-package main
+package workers
 
 import (
 	"os/exec"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 // A system without worker processes must record the same history as others do.
@@ -19,16 +20,16 @@ func TestPlayHereGivesTheHistoryOfAWorker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := []job{
+	all := []suite.Job{
 		{ID: 0, Scenario: "holder-pause", File: "holder-pause.yaml", Source: string(source), Lock: "reentrant", Seed: 1},
 		{ID: 1, Scenario: "holder-pause", File: "holder-pause.yaml", Source: string(source), Lock: "reentrant", Seed: 2},
 	}
-	want, err := pool{exe: exe, workers: 1, stall: time.Minute}.gather(t.Context(), all, progress{})
+	want, err := Pool{Exe: exe, Workers: 1, Stall: time.Minute}.Gather(t.Context(), all, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got []answer
-	playHere(t.Context(), slices.Values(all), func(a answer) { got = append(got, a) })
+	var got []suite.Answer
+	playHere(t.Context(), slices.Values(all), func(a suite.Answer) { got = append(got, a) })
 	if len(got) != len(all) {
 		t.Fatalf("%d answers, want %d", len(got), len(all))
 	}
