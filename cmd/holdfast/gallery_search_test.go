@@ -37,7 +37,7 @@ func TestTheCorrectLockIsNeverFound(t *testing.T) {
 				t.Fatal(err)
 			}
 			run := results.Run{Seed: seed}
-			still := (&workers.Standstill{}).Play
+			still := (&workers.stallDetector{}).play
 			if seen, _, err := observe(&run, s, innocent, still); err != nil {
 				t.Fatalf("seed %d: %v\n%s", seed, err, src)
 			} else if seen.Cause != nil {

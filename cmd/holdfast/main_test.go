@@ -9,14 +9,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/holdfast-go/holdfast/internal/testworker"
-	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
 func TestMain(m *testing.M) {
@@ -29,13 +27,6 @@ func TestMain(m *testing.M) {
 			code := run(ctx, os.Args[1:], os.Stdin, killing(os.Stdout), os.Stderr)
 			stop()
 			os.Exit(code)
-		},
-		// standingstill: a worker whose first run waits for a mutex for ever.
-		"standingstill": func() {
-			still, held := &workers.Standstill{}, &sync.Mutex{}
-			held.Lock()
-			go still.Watch(os.Stderr)
-			still.Play(held.Lock)
 		},
 		// golock [MISTAKE]: a worker that has a lock, see package testworker.
 		"golock": func() { os.Exit(testworker.Main(strings.Join(os.Args[1:], " "))) },

@@ -311,7 +311,7 @@ func (w *worker) wait() (how string, killed bool) {
 	switch {
 	case err == nil:
 		return "exit status 0", false
-	case w.cmd.ProcessState.ExitCode() == exitStandstill:
+	case w.cmd.ProcessState.ExitCode() == exitStalled:
 		return "it was deadlocked on a mutex", false
 	}
 	return err.Error(), status.Signaled() && status.Signal() == syscall.SIGKILL && !byUs

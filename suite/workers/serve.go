@@ -34,8 +34,8 @@ func Self() (string, error) {
 func ServeJobs(stdin io.Reader, stdout io.Writer) error {
 	logging.Disable()
 	in, out := json.NewDecoder(bufio.NewReader(stdin)), json.NewEncoder(stdout)
-	still := &Standstill{}
-	go still.Watch(os.Stderr)
+	still := &stallDetector{}
+	go still.watch(os.Stderr)
 	for {
 		var j suite.Job
 		if err := in.Decode(&j); errors.Is(err, io.EOF) {
@@ -43,7 +43,7 @@ func ServeJobs(stdin io.Reader, stdout io.Writer) error {
 		} else if err != nil {
 			return fmt.Errorf("read job: %w", err)
 		}
-		if err := out.Encode(suite.PlayJob(j, still.Play)); err != nil {
+		if err := out.Encode(suite.PlayJob(j, still.play)); err != nil {
 			return fmt.Errorf("write answer: %w", err)
 		}
 	}

@@ -9,33 +9,33 @@ import (
 	"time"
 )
 
-// exitStandstill is how a worker process ends itself that cannot go on.
-const exitStandstill = 70
+// exitStalled is how a worker process ends itself that cannot go on.
+const exitStalled = 70
 
-// Standstill is what is looked for in a worker: simulated time passes when
+// stallDetector is what is looked for in a worker: simulated time passes when
 // everybody waits, but not for somebody who waits for a mutex, so a mutex that
 // is held across a wait for the network stops it for good. Nothing then happens
 // in the process any more. (go-redis does so when a cluster client asks for the
 // table of commands.)
-type Standstill struct {
+type stallDetector struct {
 	playing atomic.Int64 // number of the run under way; 0 for none
 	runs    int64
 }
 
 // playJob calls run, which never waits for anything outside the process.
-func (s *Standstill) Play(run func()) {
+func (s *stallDetector) play(run func()) {
 	s.runs++
 	s.playing.Store(s.runs)
 	defer s.playing.Store(0)
 	run()
 }
 
-// Watch ends the process, with the stacks of its goroutines on stderr, once a
+// watch ends the process, with the stacks of its goroutines on stderr, once a
 // run has used no processor for a second. On a busy machine as well: that
 // watch gets its turn ten times, and nobody else has used theirs, means that
 // nobody else has anything to do. Where the system does not tell the processor
 // time, watch returns, and only the pool's stall ends such a run.
-func (s *Standstill) Watch(stderr io.Writer) {
+func (s *stallDetector) watch(stderr io.Writer) {
 	const looks, idle = 10, 3 * time.Millisecond
 	run, since, used := int64(0), 0, time.Duration(0)
 	for range time.Tick(100 * time.Millisecond) {
@@ -53,6 +53,6 @@ func (s *Standstill) Watch(stderr io.Writer) {
 		}
 		fmt.Fprintln(stderr, "nothing happens any more:")
 		pprof.Lookup("goroutine").WriteTo(stderr, 2)
-		os.Exit(exitStandstill)
+		os.Exit(exitStalled)
 	}
 }
