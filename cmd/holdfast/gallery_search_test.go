@@ -10,7 +10,6 @@ import (
 	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/subject/gallery"
-	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
 // The correct lock, seen as a mutant of its own, breaks promises under faults
@@ -37,7 +36,7 @@ func TestTheCorrectLockIsNeverFound(t *testing.T) {
 				t.Fatal(err)
 			}
 			run := results.Run{Seed: seed}
-			still := (&workers.stallDetector{}).play
+			still := func(run func()) { run() }
 			if seen, _, err := observe(&run, s, innocent, still); err != nil {
 				t.Fatalf("seed %d: %v\n%s", seed, err, src)
 			} else if seen.Cause != nil {
