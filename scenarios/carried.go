@@ -3,17 +3,18 @@ package scenarios
 import (
 	"strings"
 
-	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/live/processes"
+	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/subject"
 )
 
 // Carried says whether servers of a backend can carry the scenario for a lock
 // that it applies to, on this machine, and else why not. It starts nothing.
-func (s *Scenario) Carried(l *subject.Subject, b live.Backend) (ok bool, reason string) {
-	if b.Own != nil {
-		return s.carriedBy(b.Own, l)
+func (s *Scenario) Carried(l *subject.Subject, b servers.Backend) (ok bool, reason string) {
+	if b.External != nil {
+		return s.carriedBy(b.External, l)
 	}
-	if b.Foreign != nil {
+	if b.Bundled != nil {
 		return s.carriedByForeign()
 	}
 	n := s.needs(l)
@@ -24,10 +25,10 @@ func (s *Scenario) Carried(l *subject.Subject, b live.Backend) (ok bool, reason 
 	}
 	if n.clocks {
 		if err := b.MovesClocks(); err != nil {
-			return false, strings.TrimPrefix(err.Error(), live.ErrUnavailable.Error()+": ")
+			return false, strings.TrimPrefix(err.Error(), processes.ErrUnavailable.Error()+": ")
 		}
 	}
-	if b.Name() != live.Miniredis {
+	if b.Name() != servers.Miniredis {
 		return true, ""
 	}
 	switch {

@@ -25,7 +25,7 @@ func (s *Scenario) carriedByForeign() (ok bool, reason string) {
 }
 
 // placeForeign makes a topology that of the servers that a lock brings along.
-func placeForeign(t faults.Topology, own *subject.OwnServers) faults.Topology {
+func placeForeign(t faults.Topology, own *subject.BundledServers) faults.Topology {
 	t.Groups, t.Replicas = 1, own.Members-1
 	return t
 }

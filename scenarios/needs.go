@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/faults"
-	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/subject"
 )
 
@@ -41,7 +41,7 @@ func (s *Scenario) needs(sub *subject.Subject) needs {
 
 // liveTopology is what the real world must be made of for a lock, or, on
 // servers of the user's own, what of it faults can strike.
-func (s *Scenario) liveTopology(sub *subject.Subject, n needs, own *live.Own) faults.Topology {
+func (s *Scenario) liveTopology(sub *subject.Subject, n needs, own *servers.External) faults.Topology {
 	t := s.topologyFor(sub)
 	t.World = "live"
 	if sub.Bundled() != nil {

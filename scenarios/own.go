@@ -9,13 +9,13 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/faults"
-	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/subject"
 )
 
 // carriedBy says whether the scenario can be played with a lock on servers of
 // the user's own, and else why not.
-func (s *Scenario) carriedBy(own *live.Own, sub *subject.Subject) (ok bool, reason string) {
+func (s *Scenario) carriedBy(own *servers.External, sub *subject.Subject) (ok bool, reason string) {
 	groups := s.topologyFor(sub).Groups
 	switch {
 	case s.Topology.Cluster && !own.Cluster():
@@ -69,10 +69,10 @@ func guestName(name string) string {
 
 // backend is that of the run, with no more of the user's own servers than the
 // run needs.
-func (l *liveRun) backend(ctx context.Context) (b live.Backend, err error) {
+func (l *liveRun) backend(ctx context.Context) (b servers.Backend, err error) {
 	b = l.opts.Backend
-	if b.Own != nil {
-		b.Own, err = b.Own.Part(ctx, l.scenario.Workload.Lock, l.top.Groups)
+	if b.External != nil {
+		b.External, err = b.External.Part(ctx, l.scenario.Workload.Lock, l.top.Groups)
 	}
 	return b, err
 }

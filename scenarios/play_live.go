@@ -14,6 +14,9 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/random"
 	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/live/observe"
+	"github.com/holdfast-go/holdfast/live/processes"
+	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/redis/keyspace"
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/subject/adapter"
@@ -23,7 +26,7 @@ import (
 type Live struct {
 	// Backend is what the servers are. It must carry the scenario, see
 	// [Scenario.Carried].
-	Backend live.Backend
+	Backend servers.Backend
 	// Dir is where the servers run; it must exist.
 	Dir string
 	// Workers are what client processes run, one after the other, and the first
@@ -94,10 +97,10 @@ func PlayLive(ctx context.Context, s *Scenario, l *subject.Subject, seed uint64,
 	}
 	needs := s.needs(l)
 	s = s.withDefaults().atScale(o.Scale)
-	if o.Backend.Own != nil {
+	if o.Backend.External != nil {
 		s.Workload.Lock = guestName(s.Workload.Lock)
 	}
-	r := &run{scenario: s, subject: l, seed: seed, top: s.liveTopology(l, needs, o.Backend.Own), owners: newOwners(s.Workload.Lock)}
+	r := &run{scenario: s, subject: l, seed: seed, top: s.liveTopology(l, needs, o.Backend.External), owners: newOwners(s.Workload.Lock)}
 	var err error
 	if r.timeline, err = faults.NewTimeline(s.Faults, r.top, seed); err != nil {
 		return nil, err
@@ -115,9 +118,9 @@ type liveRun struct {
 	opts    Live
 	needs   needs
 	world   *live.World
-	truth   *live.Truth
+	truth   *observe.Truth
 	slowed  []func() // what ends the latency of links
-	procs   []*live.Process
+	procs   []*processes.Process
 	clients []*client
 	late    time.Duration // the harness had to wait for its turn
 
@@ -174,7 +177,7 @@ func (l *liveRun) setUp(ctx context.Context) (err error) {
 		return err
 	}
 	l.world, err = live.NewWorld(ctx, live.WorldOptions{
-		Options: live.Options{
+		Options: servers.Options{
 			Backend: backend, Clients: l.top.Clients, Groups: l.top.Groups, Replicas: l.top.Replicas, Cluster: l.top.Cluster,
 			Sentinel: l.needs.sentinels, Persist: l.needs.persist, Clocks: l.needs.clocks, Detect: detect, Dir: l.opts.Dir,
 		},
@@ -191,7 +194,7 @@ func (l *liveRun) setUp(ctx context.Context) (err error) {
 		return err
 	}
 	sessions := make([]*remoteSession, l.top.Clients)
-	l.procs = make([]*live.Process, l.top.Clients)
+	l.procs = make([]*processes.Process, l.top.Clients)
 	errs := make([]error, l.top.Clients)
 	var all sync.WaitGroup
 	for i := range l.top.Clients {
@@ -255,7 +258,7 @@ func (l *liveRun) changed(c keyspace.Change) {
 }
 
 // startClient starts the process of client n and opens the lock in it.
-func (l *liveRun) startClient(ctx context.Context, n int) (*live.Process, *remoteSession, error) {
+func (l *liveRun) startClient(ctx context.Context, n int) (*processes.Process, *remoteSession, error) {
 	name := fmt.Sprintf("client-%d", n)
 	access, err := l.world.Access(name)
 	if err != nil {
@@ -271,7 +274,7 @@ func (l *liveRun) startClient(ctx context.Context, n int) (*live.Process, *remot
 	}
 	env := l.environment(n, name)
 	access.TimeScale = env.Scale
-	if own := l.opts.Backend.Own; own != nil {
+	if own := l.opts.Backend.External; own != nil {
 		env.Replicas = own.Replicas(l.top.Groups)
 	}
 	err = l.greet(ctx, p, adapter.Hello{
@@ -304,7 +307,7 @@ func (l *liveRun) perform(ctx context.Context) {
 
 // mourn waits for the end of a client process and records one that nobody
 // asked for. Every process ends when the world does.
-func (l *liveRun) mourn(p *live.Process) {
+func (l *liveRun) mourn(p *processes.Process) {
 	<-p.Ended()
 	if err := p.Err(); err != nil {
 		l.rec.add(history.Event{Kind: history.Note, F: history.Panic, Client: p.Name(), Result: &history.Result{Message: obituary(err, p.Stderr())}})

@@ -15,7 +15,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/rundir"
-	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
@@ -126,7 +126,7 @@ func notCarried(t *testing.T, scenario, lock string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ok, why := s.Carried(l, live.Backend{})
+	ok, why := s.Carried(l, servers.Backend{})
 	if ok || os.Getenv("HOLDFAST_REQUIRE_CC") != "" {
 		return ""
 	}

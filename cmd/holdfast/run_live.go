@@ -16,7 +16,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/holdfast-go/holdfast/internal/rundir"
-	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/live/processes"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
@@ -185,7 +185,7 @@ func openServers(d rundir.Dir) (serversDir, error) {
 		left = append(left, own)
 	}
 	for _, dir := range left {
-		if err := live.Clean(dir); err != nil {
+		if err := processes.Clean(dir); err != nil {
 			return "", err
 		}
 		if dir != own {
