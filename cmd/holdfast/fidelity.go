@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/internal/outdir"
-	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
@@ -139,7 +139,7 @@ func runFidelity(c *cobra.Command, args []string, f fidelityFlags) error {
 func (f fidelityFlags) in(world string) runFlags {
 	flags := runFlags{locks: f.locks, world: world, seed: f.seed, seeds: 1, format: "text", workers: f.workers, stall: time.Minute}
 	if world == worldLive {
-		flags.scale, flags.backend = f.scale, live.Redis
+		flags.scale, flags.backend = f.scale, servers.Redis
 	}
 	return flags
 }

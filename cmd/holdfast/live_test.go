@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/play/liveplay"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/results"
@@ -129,7 +129,7 @@ func notCarried(t *testing.T, scenario, lock string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ok, why := liveplay.Carries(s, l, live.Backend{})
+	ok, why := liveplay.Carries(s, l, servers.Backend{})
 	if ok || os.Getenv("HOLDFAST_REQUIRE_CC") != "" {
 		return ""
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/play/liveplay"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/results"
@@ -27,19 +27,19 @@ import (
 
 // runFlags are the flags of "holdfast run".
 type runFlags struct {
-	locks   []string
-	world   string
-	backend string
-	seed    uint64
-	seeds   int
-	out     string
-	format  string
-	workers int
-	stall   time.Duration
-	scale   float64
-	own     ownServers
-	adapter []string
-	servers live.Backend // what backend and own stand for, see withBackend
+	locks    []string
+	world    string
+	backend  string
+	seed     uint64
+	seeds    int
+	out      string
+	format   string
+	workers  int
+	stall    time.Duration
+	scale    float64
+	external externalServers
+	adapter  []string
+	servers  servers.Backend // what backend and external stand for, see withBackend
 	// contenders are what locks and adapter stand for, see contend.
 	contenders []contender
 }
@@ -80,7 +80,7 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().StringSliceVar(&f.locks, "lock", nil, "locks to play against, by name; all is the built-in ones (default all, or those of --adapter)")
 	c.Flags().StringVar(&f.world, "world", worldSim, "where to play: sim (virtual time) or live (real servers and processes, real time)")
 	c.Flags().StringVar(&f.backend, "backend", backendAuto, "live: what the servers are, redis (redis-server or valkey-server) or miniredis; auto is redis where it is installed")
-	f.own.flags(c)
+	f.external.flags(c)
 	c.Flags().StringArrayVar(&f.adapter, "adapter", nil, "live: the command of a worker process that has locks of its own, which are then played; may be given several times")
 	c.Flags().Float64Var(&f.scale, "time-scale", 0, "live: what every time of a scenario is multiplied with (default 0.2; 1.5 where servers have to fail over)")
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the first run of each cell")
@@ -413,13 +413,13 @@ func commandLine(args []string, f runFlags) string {
 	if f.world != worldSim {
 		words = append(words, "--world", f.world)
 	}
-	if f.world == worldLive && !f.own.given() {
+	if f.world == worldLive && !f.external.given() {
 		words = append(words, "--backend", f.backend)
 	}
 	if f.scale != 0 {
 		words = append(words, "--time-scale", fmt.Sprint(f.scale))
 	}
-	words = append(words, f.own.words()...)
+	words = append(words, f.external.words()...)
 	for _, a := range f.adapter {
 		words = append(words, "--adapter", "'"+a+"'")
 	}

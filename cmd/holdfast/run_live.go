@@ -15,7 +15,7 @@ import (
 
 	"github.com/redis/go-redis/v9/logging"
 
-	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/live/processes"
 	"github.com/holdfast-go/holdfast/play/liveplay"
 	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -187,7 +187,7 @@ func openServers(d suite.Dir) (serversDir, error) {
 		left = append(left, own)
 	}
 	for _, dir := range left {
-		if err := live.Clean(dir); err != nil {
+		if err := processes.Clean(dir); err != nil {
 			return "", err
 		}
 		if dir != own {
