@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/holdfast-go/holdfast/faults/toxics"
 	"github.com/holdfast-go/holdfast/history"
 )
 
@@ -50,8 +51,8 @@ var _ = register(Kind{
 			if err != nil {
 				return "", nil, err
 			}
-			d := &Delay{By: time.Duration(s.By), Jitter: time.Duration(s.Jitter), Seed: seed}
-			heal, err := d.on(w, links, directions(s), d)
+			d := &toxics.Delay{By: time.Duration(s.By), Jitter: time.Duration(s.Jitter), Seed: seed}
+			heal, err := on(w, links, directions(s), d)
 			return fmt.Sprintf("%s more between %s", s.By, between(links)), heal, err
 		}), nil
 	},

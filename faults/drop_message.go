@@ -6,6 +6,7 @@ import (
 
 	"github.com/Shopify/toxiproxy/v2/stream"
 
+	"github.com/holdfast-go/holdfast/faults/toxics"
 	"github.com/holdfast-go/holdfast/history"
 )
 
@@ -29,8 +30,8 @@ var _ = register(Kind{
 			if err != nil {
 				return "", nil, err
 			}
-			drop := new(DropMessages)
-			heal, err := drop.on(w, links, []stream.Direction{stream.Downstream}, drop)
+			drop := new(toxics.DropMessages)
+			heal, err := on(w, links, []stream.Direction{stream.Downstream}, drop)
 			return "pub/sub messages lost between " + between(links), heal, err
 		}), nil
 	},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/Shopify/toxiproxy/v2/stream"
 
+	"github.com/holdfast-go/holdfast/faults/toxics"
 	"github.com/holdfast-go/holdfast/history"
 )
 
@@ -33,7 +34,7 @@ var _ = register(Kind{
 			if err != nil {
 				return "", nil, err
 			}
-			detach, err := attach(w, links, []stream.Direction{stream.Downstream}, new(Blackhole))
+			detach, err := attach(w, links, []stream.Direction{stream.Downstream}, new(toxics.Blackhole))
 			if err != nil {
 				return "", nil, err
 			}

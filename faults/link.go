@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/Shopify/toxiproxy/v2/stream"
-	"github.com/Shopify/toxiproxy/v2/toxics"
+	toxiproxy "github.com/Shopify/toxiproxy/v2/toxics"
+
+	"github.com/holdfast-go/holdfast/faults/toxics"
 )
 
 // checkLinks says whether every target has a link to a peer. With clientsOnly
@@ -105,7 +108,7 @@ func needsReplicas(_ Spec, t Topology) error {
 }
 
 // attach puts one toxic on all links, in the directions given, or on none.
-func attach(w Attacher, links []Link, dirs []stream.Direction, t toxics.Toxic) (detach func(), err error) {
+func attach(w Attacher, links []Link, dirs []stream.Direction, t toxiproxy.Toxic) (detach func(), err error) {
 	var detaches []func()
 	detach = func() {
 		for _, d := range detaches {
@@ -123,6 +126,29 @@ func attach(w Attacher, links []Link, dirs []stream.Direction, t toxics.Toxic) (
 		}
 	}
 	return detach, nil
+}
+
+// managed is a toxic that hands on what it holds when it is taken off.
+type managed interface {
+	toxiproxy.Toxic
+	Manage(attach func() (detach func(), err error)) (heal func() error, err error)
+}
+
+// on puts a managed toxic on links until heal.
+func on(w Attacher, links []Link, dirs []stream.Direction, t managed) (heal func() error, err error) {
+	return t.Manage(func() (func(), error) { return attach(w, links, dirs, t) })
+}
+
+// Cut holds everything on the links, both ways, until heal, which hands it on
+// in order; whatever other toxics come and go meanwhile. A [Hold] that is
+// attached bare hands on what it holds whenever another toxic is chained.
+func Cut(w Attacher, links []Link) (heal func(), err error) {
+	h := new(toxics.Hold)
+	off, err := on(w, links, []stream.Direction{stream.Upstream, stream.Downstream}, h)
+	if err != nil {
+		return nil, err
+	}
+	return sync.OnceFunc(func() { _ = off() }), nil // a queueing toxic's heal cannot fail
 }
 
 // Values of the parameter direction; both is the default.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/holdfast-go/holdfast/faults/toxics"
 	"github.com/holdfast-go/holdfast/history"
 )
 
@@ -35,8 +36,8 @@ var _ = register(Kind{
 				return "", nil, err
 			}
 			how := map[string]string{"to-node": " (only requests are held)", "to-client": " (only replies are held)"}[s.Direction]
-			hold := new(Hold)
-			heal, err := hold.on(w, links, directions(s), hold)
+			hold := new(toxics.Hold)
+			heal, err := on(w, links, directions(s), hold)
 			return fmt.Sprintf("cut between %s%s", between(links), how), heal, err
 		}), nil
 	},

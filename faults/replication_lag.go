@@ -8,6 +8,7 @@ import (
 
 	"github.com/Shopify/toxiproxy/v2/stream"
 
+	"github.com/holdfast-go/holdfast/faults/toxics"
 	"github.com/holdfast-go/holdfast/history"
 )
 
@@ -41,8 +42,8 @@ var _ = register(Kind{
 	New: func(s Spec, t Topology, seed uint64) (Fault, error) {
 		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
 			links := replication(s, t, w)
-			d := &Delay{By: time.Duration(s.By), Jitter: time.Duration(s.Jitter), Seed: seed}
-			heal, err := d.on(w, links, []stream.Direction{stream.Downstream}, d)
+			d := &toxics.Delay{By: time.Duration(s.By), Jitter: time.Duration(s.Jitter), Seed: seed}
+			heal, err := on(w, links, []stream.Direction{stream.Downstream}, d)
 			return fmt.Sprintf("replication %s late between %s", s.By, between(links)), heal, err
 		}), nil
 	},

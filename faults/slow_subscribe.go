@@ -7,6 +7,7 @@ import (
 
 	"github.com/Shopify/toxiproxy/v2/stream"
 
+	"github.com/holdfast-go/holdfast/faults/toxics"
 	"github.com/holdfast-go/holdfast/history"
 )
 
@@ -36,8 +37,8 @@ var _ = register(Kind{
 			if err != nil {
 				return "", nil, err
 			}
-			slow := &SlowSubscribe{By: time.Duration(s.By)}
-			heal, err := slow.on(w, links, []stream.Direction{stream.Upstream}, slow)
+			slow := &toxics.SlowSubscribe{By: time.Duration(s.By)}
+			heal, err := on(w, links, []stream.Direction{stream.Upstream}, slow)
 			return fmt.Sprintf("subscriptions %s late between %s", s.By, between(links)), heal, err
 		}), nil
 	},

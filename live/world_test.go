@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/faults/toxics"
 	"github.com/holdfast-go/holdfast/live/internal/livetest"
 	"github.com/holdfast-go/holdfast/live/servers"
 )
@@ -220,7 +221,7 @@ func TestAFaultActsOnTheVeryReply(t *testing.T) {
 		var err error
 		struck := make(chan struct{})
 		moments.at(faults.Executed, "INCR", sync.OnceFunc(func() {
-			detach, err = w.Attach(l, stream.Downstream, new(faults.Blackhole))
+			detach, err = w.Attach(l, stream.Downstream, new(toxics.Blackhole))
 			close(struck)
 		}))
 		answer := make(chan error)
@@ -322,7 +323,7 @@ func TestAClientInAPartitionDoesNotReachSentinels(t *testing.T) {
 		return c.GetMasterAddrByName(t.Context(), a.Masters[0]).Err()
 	}
 	check(t, ask("client-1"))
-	replies, err := w.Attach(faults.Link{From: "client-1", To: "node-1"}, stream.Downstream, new(faults.Blackhole))
+	replies, err := w.Attach(faults.Link{From: "client-1", To: "node-1"}, stream.Downstream, new(toxics.Blackhole))
 	check(t, err)
 	check(t, ask("client-1")) // its requests arrive: it is in no partition
 	replies()

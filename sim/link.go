@@ -10,6 +10,7 @@ import (
 
 	"github.com/Shopify/toxiproxy/v2/stream"
 	"github.com/Shopify/toxiproxy/v2/toxics"
+
 	"github.com/holdfast-go/holdfast/internal/random"
 )
 

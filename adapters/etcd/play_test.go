@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/live/servers"
+	"github.com/holdfast-go/holdfast/play/liveplay"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
 )
@@ -71,14 +72,14 @@ const tries = 20
 // a verdict that is a surprise.
 func judged(t *testing.T, s *scenarios.Scenario, l *subject.Subject, violated []checker.Property) checker.Report {
 	t.Helper()
-	how := scenarios.Live{
+	how := liveplay.Live{
 		Backend: servers.Backend{Bundled: &servers.BundledServers{Command: []string{self(t), serveRole}, Members: members}},
-		Dir:     t.TempDir(), Workers: []scenarios.Worker{{Lock: l.Name(), Command: []string{self(t)}}}, Scale: 0.5,
+		Dir:     t.TempDir(), Workers: []liveplay.Worker{{Lock: l.Name(), Command: []string{self(t)}}}, Scale: 0.5,
 	}
 	for n := 0; ; n++ {
-		p, err := scenarios.PlayLive(context.Background(), s, l, 1, "test", how)
-		var slow *scenarios.SlowMachineError
-		var setup *scenarios.SetupError
+		p, err := liveplay.PlayLive(context.Background(), s, l, 1, "test", how)
+		var slow *liveplay.SlowMachineError
+		var setup *liveplay.SetupError
 		if errors.As(err, &slow) && n < tries || errors.As(err, &setup) && n < 3 {
 			t.Log(err)
 			continue
@@ -113,7 +114,7 @@ func TestNotPlayed(t *testing.T) {
 		if ok, why := s.Applies(l); !ok {
 			t.Errorf("%s does not apply: %s", name, why)
 		}
-		if ok, why := scenarios.Carries(s, l, backend); ok || why == "" {
+		if ok, why := liveplay.Carries(s, l, backend); ok || why == "" {
 			t.Errorf("%s is played", name)
 		}
 	}

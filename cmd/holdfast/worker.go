@@ -3,10 +3,11 @@ package main
 import (
 	"io"
 
-	"github.com/holdfast-go/holdfast/play/liveplay"
-	"github.com/holdfast-go/holdfast/suite/workers"
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
+
+	"github.com/holdfast-go/holdfast/play/liveplay"
+	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
 func newWorkerCmd() *cobra.Command {

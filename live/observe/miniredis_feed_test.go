@@ -8,6 +8,7 @@ import (
 	"github.com/Shopify/toxiproxy/v2/stream"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/faults/toxics"
 	"github.com/holdfast-go/holdfast/live/internal/livetest"
 	"github.com/holdfast-go/holdfast/live/servers"
 )
@@ -115,7 +116,7 @@ func TestARequestToMiniredisThatIsHeldIsExecutedLater(t *testing.T) {
 	c := client(t, s, "client-1", 1)
 	ctx := t.Context()
 	check(t, c.Ping(ctx).Err())
-	detach, err := s.Attach(faults.Link{From: "client-1", To: "node-1"}, stream.Upstream, &faults.Delay{By: 200 * time.Millisecond})
+	detach, err := s.Attach(faults.Link{From: "client-1", To: "node-1"}, stream.Upstream, &toxics.Delay{By: 200 * time.Millisecond})
 	check(t, err)
 	begin := time.Now()
 	check(t, c.Set(ctx, "lock", "a", 0).Err())

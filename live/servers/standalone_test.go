@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/faults/toxics"
 	"github.com/holdfast-go/holdfast/live/internal/livetest"
 )
 
@@ -54,10 +55,10 @@ func TestAToxicOfAFaultWorksOnAProxy(t *testing.T) {
 	ctx := t.Context()
 	check(t, c.Ping(ctx).Err())
 	l := faults.Link{From: "client-1", To: "node-1"}
-	detach, err := s.Attach(l, stream.Upstream, &faults.Delay{By: 800 * time.Millisecond})
+	detach, err := s.Attach(l, stream.Upstream, &toxics.Delay{By: 800 * time.Millisecond})
 	check(t, err)
 	// A second toxic behind the first must not free what that one holds.
-	detachSecond, err := s.Attach(l, stream.Upstream, &faults.Delay{By: 700 * time.Millisecond})
+	detachSecond, err := s.Attach(l, stream.Upstream, &toxics.Delay{By: 700 * time.Millisecond})
 	check(t, err)
 	begin := time.Now()
 	check(t, c.Ping(ctx).Err())
@@ -71,7 +72,7 @@ func TestAToxicOfAFaultWorksOnAProxy(t *testing.T) {
 	if took := time.Since(begin); took >= 700*time.Millisecond { // as long as the shorter of the two
 		t.Errorf("with the toxics off a request took %s", took)
 	}
-	if _, err := s.Attach(faults.Link{From: "client-9", To: "node-1"}, stream.Upstream, &faults.Delay{}); err == nil {
+	if _, err := s.Attach(faults.Link{From: "client-9", To: "node-1"}, stream.Upstream, &toxics.Delay{}); err == nil {
 		t.Error("a toxic was attached to a link that does not exist")
 	}
 }
@@ -86,7 +87,7 @@ func TestALostReplyWasExecuted(t *testing.T) {
 	ctx := t.Context()
 	check(t, c.Ping(ctx).Err())
 	l := faults.Link{From: "client-1", To: "node-1"}
-	detach, err := s.Attach(l, stream.Downstream, new(faults.Blackhole))
+	detach, err := s.Attach(l, stream.Downstream, new(toxics.Blackhole))
 	check(t, err)
 	answer := make(chan error)
 	go func() { answer <- c.Incr(ctx, "n").Err() }()

@@ -11,6 +11,7 @@ import (
 	"github.com/Shopify/toxiproxy/v2/stream"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/faults/toxics"
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/random"
 	"github.com/holdfast-go/holdfast/live"
@@ -230,7 +231,7 @@ func (l *liveRun) moments() func(faults.Moment) {
 func (l *liveRun) slowDown() error {
 	t := l.Scenario.Topology
 	slow := func(link faults.Link, dir stream.Direction, least, most faults.Duration) error {
-		off, err := l.world.Attach(link, dir, &faults.Delay{By: time.Duration(least+most) / 2, Jitter: time.Duration(most-least) / 2, Seed: l.Seed})
+		off, err := l.world.Attach(link, dir, &toxics.Delay{By: time.Duration(least+most) / 2, Jitter: time.Duration(most-least) / 2, Seed: l.Seed})
 		if err == nil {
 			l.slowed = append(l.slowed, off)
 		}

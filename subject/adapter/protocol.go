@@ -13,8 +13,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/holdfast-go/holdfast/subject"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // Protocol is the version of the protocol, which both sides must speak.

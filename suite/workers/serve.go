@@ -11,8 +11,9 @@ import (
 	"os"
 	"runtime"
 
-	"github.com/holdfast-go/holdfast/suite"
 	"github.com/redis/go-redis/v9/logging"
+
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 // Runs are played by worker processes, one per core and each on one core: that

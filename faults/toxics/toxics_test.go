@@ -1,4 +1,4 @@
-package faults
+package toxics
 
 import (
 	"bytes"
@@ -123,8 +123,9 @@ func TestHoldKeepsTheEndOfTheStream(t *testing.T) {
 // not leak what it holds.
 func TestManagedToxicSurvivesInterrupt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hold, w := new(Hold), newFakeWorld()
-		heal, err := hold.on(w, []Link{{"client-1", "node-1"}}, directions(Spec{}), hold)
+		hold := new(Hold)
+		var onDetach func()
+		heal, err := hold.Manage(func() (func(), error) { return func() { onDetach() }, nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,7 +137,7 @@ func TestManagedToxicSurvivesInterrupt(t *testing.T) {
 		}
 		c.run()
 		c.send("b")
-		w.onDetach = func() {
+		onDetach = func() {
 			if !closed(c.piped) {
 				c.interrupt()
 			}
@@ -154,7 +155,7 @@ func TestManagedToxicSurvivesInterrupt(t *testing.T) {
 func TestHealEndsForgottenConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hold := new(Hold)
-		heal, _ := hold.on(newFakeWorld(), []Link{{"client-1", "node-1"}}, directions(Spec{}), hold)
+		heal, _ := hold.Manage(func() (func(), error) { return func() {}, nil })
 		read, unread := open(hold), open(hold)
 		unread.close()
 		for _, c := range []*conn{read, unread} {

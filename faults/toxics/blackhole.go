@@ -1,4 +1,4 @@
-package faults
+package toxics
 
 import "github.com/Shopify/toxiproxy/v2/toxics"
 

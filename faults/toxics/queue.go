@@ -1,4 +1,4 @@
-package faults
+package toxics
 
 import (
 	"sync"
@@ -46,12 +46,12 @@ type queued struct {
 // the world has forgotten the connection.
 const orphanTimeout = 5 * time.Second
 
-// on attaches t, whose queueing q is, to the links, and returns what takes it
-// off. After heal no goroutine of the toxic is left, whatever became of the
-// connections.
-func (q *queueing) on(w Attacher, links []Link, dirs []stream.Direction, t toxics.Toxic) (heal func() error, err error) {
+// Manage attaches the toxic with a function that returns what takes it off
+// again, and returns the heal. After heal no goroutine of the toxic is left,
+// whatever became of the connections.
+func (q *queueing) Manage(attach func() (detach func(), err error)) (heal func() error, err error) {
 	q.managed, q.healed = true, make(chan struct{})
-	detach, err := attach(w, links, dirs, t)
+	detach, err := attach()
 	if err != nil {
 		q.healing.Store(true)
 		close(q.healed)
