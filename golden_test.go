@@ -22,11 +22,11 @@ import (
 
 	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/history"
-	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/play/simplay"
-	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew; a commit that does so says why")
@@ -62,8 +62,8 @@ func (g *golden) add(t *testing.T, s *scenarios.Scenario, l *subject.Subject, se
 	if !catalogue {
 		judged = explore.Judged(p)
 	}
-	run := reports.Run{Scenario: s.Name, Lock: l.Name(), World: "sim", Seed: seed}
-	if err := rundir.Judge(&run, s, l, judged); err != nil {
+	run := results.Run{Scenario: s.Name, Lock: l.Name(), World: "sim", Seed: seed}
+	if err := suite.Judge(&run, s, l, judged); err != nil {
 		t.Fatalf("%s: %v", id, err)
 	}
 	fmt.Fprintf(&g.verdicts, "%s as expected: %t\n", id, run.AsExpected)

@@ -7,18 +7,20 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/live/internal/livetest"
+	"github.com/holdfast-go/holdfast/live/servers"
 )
 
 // Every fault that scenarios can name strikes real servers and ends, and a
 // client can work afterwards.
 func TestEveryFaultStrikesAndEnds(t *testing.T) {
 	t.Parallel()
-	requireCompiler(t)
+	livetest.RequireCompiler(t)
 	w, p := startWorld(t, WorldOptions{
-		Options:  Options{Clients: 1, Groups: 1, Replicas: 2, Sentinel: true, Persist: true, Clocks: true},
+		Options:  servers.Options{Clients: 1, Groups: 1, Replicas: 2, Sentinel: true, Persist: true, Clocks: true},
 		LockKeys: []string{"lock"},
 	})
-	c := client(t, w.Servers, "client-1", 1)
+	c := client(t, w, "client-1", 1)
 	topology := faults.Topology{World: "live", Clients: 1, Groups: 1, Replicas: 2}
 	me, primary := faults.Names{"client-1"}, faults.Names{"primary"}
 	ms := faults.Duration(time.Millisecond)

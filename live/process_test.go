@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,27 +12,17 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/live/internal/livetest"
+	"github.com/holdfast-go/holdfast/live/processes"
+	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/subject/adapter"
 )
 
-// workerRole makes the test binary a client process with the reference lock,
-// or one that does what the value says.
+// workerRole makes the test binary a client process with the reference lock.
 const workerRole = "HOLDFAST_LIVE_TEST_WORKER"
 
-func playClient(how string) int {
-	switch how {
-	case "greets":
-		fmt.Println("hello")
-		time.Sleep(time.Minute)
-	case "deaf":
-		os.Stdout.Close()
-		time.Sleep(time.Minute)
-	case "dies":
-		_, _ = io.Copy(io.Discard, io.LimitReader(os.Stdin, 1)) // the hello has come
-		fmt.Fprintln(os.Stderr, strings.Repeat("words\n", 30000)+"panic: out of luck")
-		return 3
-	}
+func playClient(string) int {
 	err := adapter.Serve(context.Background(), os.Stdin, os.Stdout, adapter.Program{Open: func(h adapter.Hello) (adapter.Lock, error) {
 		rdb := h.Redis.Client(1)
 		c, err := lock.New(rdb, lock.WithID(h.Process), lock.WithWatchdogTimeout(time.Duration(h.LeaseNS)))
@@ -61,20 +49,20 @@ func (r reference) Identity(thread string) string { return r.id + ":" + thread }
 func (r reference) Disconnect() error             { return r.rdb.Close() }
 
 // startWorker starts a client's process.
-func startWorker(t *testing.T, s *Servers, client, how string) *Process {
+func startWorker(t *testing.T, w *World, client string) *processes.Process {
 	t.Helper()
 	exe, err := os.Executable()
 	check(t, err)
-	p, err := s.StartProcess(t.Context(), client, []string{exe}, []string{workerRole + "=" + how})
+	p, err := w.StartProcess(t.Context(), client, []string{exe}, []string{workerRole + "=1"})
 	check(t, err)
 	return p
 }
 
 // openWorker starts a process with the reference lock open.
-func openWorker(t *testing.T, s *Servers, client string, lease time.Duration) *Process {
+func openWorker(t *testing.T, w *World, client string, lease time.Duration) *processes.Process {
 	t.Helper()
-	p := startWorker(t, s, client, "reference")
-	a, err := s.Access(client)
+	p := startWorker(t, w, client)
+	a, err := w.Access(client)
 	check(t, err)
 	_, err = p.Conversation().Hello(shortly(t), adapter.Hello{Process: client, Lock: "reentrant", LeaseNS: lease.Nanoseconds(), Redis: a})
 	check(t, err)
@@ -82,29 +70,16 @@ func openWorker(t *testing.T, s *Servers, client string, lease time.Duration) *P
 }
 
 func shortly(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	ctx, cancel := context.WithTimeout(context.Background(), livetest.Limit)
 	t.Cleanup(cancel)
 	return ctx
-}
-
-// bare is a world without servers, for processes that need none.
-func bare(t *testing.T) *Servers {
-	t.Helper()
-	if !tied {
-		t.Skip("not tried: processes are started on Linux only")
-	}
-	dir, err := newRunDir(t.TempDir())
-	check(t, err)
-	s := &Servers{dir: dir, clients: map[string]map[string]*gate{"client-1": {}}, end: func() {}}
-	t.Cleanup(func() { check(t, s.Close()) })
-	return s
 }
 
 // The whole way: two processes, one lock, a real server, and nothing left
 // behind when they have finished.
 func TestProcessesShareALock(t *testing.T) {
 	t.Parallel()
-	s := start(t, Options{Clients: 2, Groups: 1})
+	s := openWorld(t, WorldOptions{Options: servers.Options{Clients: 2, Groups: 1}})
 	one, two := openWorker(t, s, "client-1", 5*time.Second), openWorker(t, s, "client-2", 5*time.Second)
 	first, second := one.Conversation().Locker("stock", "1"), two.Conversation().Locker("stock", "1")
 	g, err := first.TryLock(t.Context())
@@ -133,7 +108,7 @@ func TestProcessesShareALock(t *testing.T) {
 	}
 	_, err = second.Unlock(t.Context())
 	check(t, err)
-	for _, p := range []*Process{one, two} {
+	for _, p := range []*processes.Process{one, two} {
 		left, err := p.Conversation().Finish(shortly(t))
 		check(t, err)
 		if len(left) > 0 {
@@ -153,15 +128,15 @@ func TestProcessesShareALock(t *testing.T) {
 // on that it has lost the lock.
 func TestPausedProcessLosesItsLock(t *testing.T) {
 	t.Parallel()
-	s := start(t, Options{Clients: 1, Groups: 1})
+	s := openWorld(t, WorldOptions{Options: servers.Options{Clients: 1, Groups: 1}})
 	p := openWorker(t, s, "client-1", 600*time.Millisecond)
 	l := p.Conversation().Locker("stock", "1")
 	_, err := l.TryLock(t.Context())
 	check(t, err)
 	lost := l.Lost()
 	check(t, p.Pause())
-	if err := stopped(p.cmd.Process.Pid); err != nil || !p.Paused() {
-		t.Errorf("when Pause returned: %v, the gate is closed: %v", err, p.Paused())
+	if !p.Paused() {
+		t.Error("the gate is open when Pause returned")
 	}
 	eventually(t, "the lease runs out", func() bool { return admin(t, s, "node-1").Exists(t.Context(), "stock").Val() == 0 })
 	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -185,7 +160,7 @@ func TestPausedProcessLosesItsLock(t *testing.T) {
 // open, and must not be taken for the lock's own doing.
 func TestKilledProcess(t *testing.T) {
 	t.Parallel()
-	s := start(t, Options{Clients: 2, Groups: 1})
+	s := openWorld(t, WorldOptions{Options: servers.Options{Clients: 2, Groups: 1}})
 	holder, waiter := openWorker(t, s, "client-1", time.Minute), openWorker(t, s, "client-2", time.Minute)
 	_, err := holder.Conversation().Locker("stock", "1").TryLock(t.Context())
 	check(t, err)
@@ -208,55 +183,12 @@ func TestKilledProcess(t *testing.T) {
 	}
 }
 
-// A process that ends by itself must be noticed, with what it had to say.
-func TestProcessThatDies(t *testing.T) {
+// Only the clients of a world have a process, each one of them, and it ends
+// with the world.
+func TestProcessesOfAWorld(t *testing.T) {
 	t.Parallel()
-	p := startWorker(t, bare(t), "client-1", "dies")
-	if _, err := p.Conversation().Hello(shortly(t), adapter.Hello{}); !errors.Is(err, adapter.ErrEnded) {
-		t.Errorf("hello: %v", err)
-	}
-	var died *ProcessError
-	if err := p.Wait(shortly(t)); !errors.As(err, &died) || !strings.Contains(err.Error(), "exit status 3") {
-		t.Fatalf("got %v", err)
-	}
-	if !strings.HasSuffix(died.Stderr, "words\n\npanic: out of luck") && !strings.HasSuffix(died.Stderr, "panic: out of luck") || len(died.Stderr) > mostTail {
-		t.Errorf("its stderr has %d bytes and ends with %q", len(died.Stderr), died.Stderr[max(0, len(died.Stderr)-50):])
-	}
-	if p.Crashed() {
-		t.Error("it counts as crashed by a fault")
-	}
-}
-
-// A process that does not speak the protocol must not go on alone.
-func TestProcessThatTalksNonsense(t *testing.T) {
-	t.Parallel()
-	p := startWorker(t, bare(t), "client-1", "greets")
-	var wrong *adapter.ProtocolError
-	if err := p.Wait(shortly(t)); !errors.As(err, &wrong) || wrong.Line != "hello" {
-		t.Errorf("got %v", err)
-	}
-}
-
-func TestProcessThatClosesItsOutput(t *testing.T) {
-	t.Parallel()
-	p := startWorker(t, bare(t), "client-1", "deaf")
-	if err := p.Wait(shortly(t)); !errors.Is(err, adapter.ErrEnded) {
-		t.Errorf("got %v", err)
-	}
-}
-
-// A run that is killed must be able to find the processes it had started.
-func TestProcessLeavesItsPid(t *testing.T) {
-	t.Parallel()
-	s := bare(t)
-	p := startWorker(t, s, "client-1", "reference")
-	b, err := os.ReadFile(filepath.Join(s.dir.path, "client-1", pidName))
-	check(t, err)
-	id, err := identity(p.cmd.Process.Pid)
-	check(t, err)
-	if want := fmt.Sprintf("%d %s\n", p.cmd.Process.Pid, id); string(b) != want {
-		t.Errorf("noted %q, want %q", b, want)
-	}
+	s := openWorld(t, WorldOptions{Options: servers.Options{Clients: 1, Groups: 1}})
+	p := startWorker(t, s, "client-1")
 	if _, err := s.StartProcess(t.Context(), "client-1", []string{"true"}, nil); err == nil {
 		t.Error("a client was started twice")
 	}

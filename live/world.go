@@ -1,20 +1,63 @@
+// Package live is the world in real time: real redis-server processes (or
+// valkey-server), real Sentinels, a real Cluster, on loopback, with every
+// connection running through an embedded toxiproxy.
+//
+// What is real: the servers, their replication, their Sentinels' votes and
+// their cluster's gossip, the TCP connections, and go-redis' own failover and
+// cluster clients. What is not: the machine is one, so the network is as fast
+// as loopback is until a toxic slows it; servers are told to notice a death
+// after [servers.Options].Detect instead of half a minute, and Sentinels to look, to
+// ask and to publish more often than they do by default; nothing is written to
+// disk unless [servers.Options].Persist asks for it.
+//
+// Where no such server is installed, [servers.Backend] offers miniredis in processes of
+// its own, for scenarios that need no replicas, no data that outlive a server
+// and no other clock.
+//
+// Package servers runs the servers, package proxy carries their connections,
+// package processes runs the clients, package observe knows what the servers
+// really hold, and a [World] puts them together.
+//
+// A path that a toxic holds still lets TCP connect, as the proxy has answered;
+// nothing that is sent over the connection arrives before the toxic is off.
+//
+// # Moments and clocks
+//
+// A [World] stops every request of a client when the toxics have let it
+// through and before the server gets it, and every reply before the toxics get
+// it, until whoever wants to know has been told. A fault that strikes then
+// strikes between execution and reply, and not about there.
+//
+// # Nothing is left behind
+//
+// The kernel kills the servers when the harness dies, however it dies. What
+// remains then is the directory the servers ran in; [processes.Clean] removes it, which
+// [NewWorld] does for what earlier runs have left.
+//
+// Servers run on Linux only.
 package live
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/Shopify/toxiproxy/v2/stream"
 	"github.com/Shopify/toxiproxy/v2/toxics"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/live/observe"
+	"github.com/holdfast-go/holdfast/live/processes"
+	"github.com/holdfast-go/holdfast/live/proxy"
+	"github.com/holdfast-go/holdfast/live/servers"
+	"github.com/holdfast-go/holdfast/redis/keyspace"
 )
 
 // WorldOptions describe a world: its servers, and what it tells of a run.
 type WorldOptions struct {
-	Options
+	servers.Options
 	// LockKeys are the keys of the lock, for [World.DeleteLock].
 	LockKeys []string
 	// OnMoment is told of what happens to requests at the nodes,
@@ -32,11 +75,13 @@ type WorldOptions struct {
 // as faults see it. It implements [faults.World]; its methods may be called by
 // several goroutines.
 type World struct {
-	*Servers
+	*servers.Servers
 	keys []string
 
 	mu        sync.Mutex
 	processes map[string]clientProcess
+	started   []*processes.Process
+	closed    bool
 
 	sentinels sync.Mutex       // held while clients are cut off from them
 	apart     map[string]apart // clients that are
@@ -55,7 +100,7 @@ type clientProcess interface {
 	Crashed() bool
 }
 
-var _ clientProcess = (*Process)(nil)
+var _ clientProcess = (*processes.Process)(nil)
 
 // apart says why a client is cut off from the Sentinels: how many toxics keep
 // it from a node. heal ends it.
@@ -64,24 +109,66 @@ type apart struct {
 	heal   func()
 }
 
-// NewWorld starts the servers of a world as [Start] does, and fails as it
+// NewWorld starts the servers of a world as [servers.Start] does, and fails as it
 // does. The processes are added to it.
 func NewWorld(ctx context.Context, o WorldOptions) (*World, error) {
 	w := &World{keys: o.LockKeys, processes: map[string]clientProcess{}, apart: map[string]apart{}}
-	var m *moments
+	var m *proxy.Moments
 	if o.OnMoment != nil {
-		m = &moments{announce: o.OnMoment, op: w.op, changed: o.Changed}
+		m = &proxy.Moments{Announce: o.OnMoment, Op: w.op, Changed: o.Changed}
 	}
 	var err error
-	if w.Servers, err = startServers(ctx, o.Options, m); err != nil {
+	if w.Servers, err = servers.Start(ctx, o.Options, m); err != nil {
 		return nil, err
 	}
 	return w, nil
 }
 
+// StartProcess starts the process of a client, as [processes.Start] does, in
+// a directory of its own. Close kills it, should it still run.
+func (w *World) StartProcess(ctx context.Context, client string, argv, env []string) (*processes.Process, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", client, err)
+	}
+	if w.closed {
+		return nil, fmt.Errorf("start %s: the world is closed", client)
+	}
+	dir, err := w.ClientDir(client)
+	if err != nil {
+		return nil, err
+	}
+	p, err := processes.Start(client, dir, argv, env)
+	if err == nil {
+		w.started = append(w.started, p)
+	}
+	return p, err
+}
+
+// Observe begins to tell report of every change of a lock key, see
+// [observe.Start].
+func (w *World) Observe(lockKey func(string) bool, report func(keyspace.Change)) (*observe.Truth, error) {
+	return observe.Start(w.Servers, lockKey, report)
+}
+
+// Close kills every client process, and closes the servers.
+func (w *World) Close() error {
+	w.mu.Lock()
+	w.closed = true
+	started := w.started
+	w.mu.Unlock()
+	var errs []error
+	for _, p := range started {
+		errs = append(errs, p.End())
+		p.Over()
+	}
+	return errors.Join(append(errs, w.Servers.Close())...)
+}
+
 // Add makes a process the one that faults mean by a client's name.
 func (w *World) Add(client string, p clientProcess) error {
-	if w.Servers.clients[client] == nil {
+	if !w.HasClient(client) {
 		return fmt.Errorf("no client %q in this world", client)
 	}
 	w.mu.Lock()
@@ -141,8 +228,8 @@ func (w *World) Crash(client string) error {
 		return err
 	}
 	var errs []error
-	for _, srv := range w.order {
-		errs = append(errs, w.Reset(faults.Link{From: client, To: srv.name}))
+	for _, name := range w.Names() {
+		errs = append(errs, w.Reset(faults.Link{From: client, To: name}))
 	}
 	return errors.Join(errs...)
 }
@@ -159,7 +246,7 @@ func (w *World) Cancel(client string) error {
 // DeleteLock implements [faults.World].
 func (w *World) DeleteLock(node string) error { return w.DeleteKeys(node, w.keys...) }
 
-// Attach implements [faults.World], see [Servers.Attach]. As long as a client's
+// Attach implements [faults.World], see [servers.Servers.Attach]. As long as a client's
 // requests cannot reach a node, it cannot reach the Sentinels either: they
 // would send it to a primary on the other side of the partition it is in.
 func (w *World) Attach(l faults.Link, dir stream.Direction, t toxics.Toxic) (detach func(), err error) {
@@ -180,9 +267,8 @@ func (w *World) Attach(l faults.Link, dir stream.Direction, t toxics.Toxic) (det
 // parts says whether a toxic keeps a client from a node that Sentinels watch.
 func (w *World) parts(l faults.Link, dir stream.Direction, t toxics.Toxic) bool {
 	b, ok := t.(interface{ Blocks() bool })
-	node := w.byName[l.To]
 	return ok && b.Blocks() && dir == stream.Upstream &&
-		w.Servers.clients[l.From] != nil && w.Servers.opts.Sentinel && !node.sentinel
+		w.HasClient(l.From) && slices.Contains(w.Nodes(), l.To)
 }
 
 // part cuts a client off from the Sentinels.
@@ -192,8 +278,10 @@ func (w *World) part(client string) error {
 	a := w.apart[client]
 	if a.toxics == 0 {
 		var links []faults.Link
-		for _, srv := range w.watchers() {
-			links = append(links, faults.Link{From: client, To: srv.name})
+		for _, name := range w.Names() {
+			if !slices.Contains(w.Nodes(), name) {
+				links = append(links, faults.Link{From: client, To: name})
+			}
 		}
 		var err error
 		if a.heal, err = faults.Cut(w.Servers, links); err != nil {

@@ -13,6 +13,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/live/internal/livetest"
+	"github.com/holdfast-go/holdfast/live/servers"
 )
 
 // fakeProcess writes down what is done to it.
@@ -43,18 +45,19 @@ func (p *fakeProcess) Crashed() bool {
 	return p.crashed
 }
 
+// openWorld opens a world for a test, closed with it.
+func openWorld(t *testing.T, o WorldOptions) *World {
+	t.Helper()
+	livetest.RequireRedis(t)
+	o.Dir, o.Detect = t.TempDir(), time.Second
+	return livetest.Open(t, o.Dir, func() (*World, error) { return NewWorld(t.Context(), o) })
+}
+
 // startWorld starts a world for a test, closed with it, where every client has
 // a process that does nothing.
 func startWorld(t *testing.T, o WorldOptions) (*World, *fakeProcess) {
 	t.Helper()
-	var w *World
-	open(t, &o.Options, func() (*Servers, error) {
-		var err error
-		if w, err = NewWorld(t.Context(), o); err != nil {
-			return nil, err
-		}
-		return w.Servers, nil
-	})
+	w := openWorld(t, o)
 	p := &fakeProcess{op: "acquire"}
 	check(t, w.Add("client-1", p))
 	return w, p
@@ -72,7 +75,7 @@ func once(t *testing.T, w *World) *redis.Client {
 
 func TestFaultsReachTheProcess(t *testing.T) {
 	t.Parallel()
-	w, p := startWorld(t, WorldOptions{Options: Options{Clients: 2, Groups: 1}, LockKeys: []string{"lock", "lock:token"}})
+	w, p := startWorld(t, WorldOptions{Options: servers.Options{Clients: 2, Groups: 1}, LockKeys: []string{"lock", "lock:token"}})
 	c := once(t, w)
 	ctx := t.Context()
 	check(t, c.Set(ctx, "lock", "owner", 0).Err())
@@ -144,10 +147,10 @@ func TestMomentsOfRequestsAndReplies(t *testing.T) {
 	var w *World
 	var from sync.Map
 	w, _ = startWorld(t, WorldOptions{
-		Options: Options{Clients: 1, Groups: 1}, OnMoment: moments.add,
+		Options: servers.Options{Clients: 1, Groups: 1}, OnMoment: moments.add,
 		Changed: func(node, addr, _ string) bool {
 			from.Store(addr, node)
-			return w.byName[node].client().Exists(context.Background(), "lock").Val() == 1
+			return admin(t, w, node).Exists(context.Background(), "lock").Val() == 1
 		},
 	})
 	ctx := t.Context()
@@ -172,7 +175,7 @@ func TestMomentsOfRequestsAndReplies(t *testing.T) {
 	if want := (faults.Moment{Name: faults.Executed, Client: "client-1", Node: "node-1", Op: "acquire", Command: "SET", Changed: true}); last != want {
 		t.Errorf("got %+v", last)
 	}
-	list := admin(t, w.Servers, "node-1").ClientList(ctx).Val()
+	list := admin(t, w, "node-1").ClientList(ctx).Val()
 	from.Range(func(addr, _ any) bool {
 		if !strings.Contains(list, "addr="+addr.(string)) {
 			t.Errorf("the node knows no connection from %v:\n%s", addr, list)
@@ -205,10 +208,10 @@ func TestMomentsOfRequestsAndReplies(t *testing.T) {
 func TestAFaultActsOnTheVeryReply(t *testing.T) {
 	t.Parallel()
 	var moments collected
-	w, _ := startWorld(t, WorldOptions{Options: Options{Clients: 1, Groups: 1}, OnMoment: moments.add})
+	w, _ := startWorld(t, WorldOptions{Options: servers.Options{Clients: 1, Groups: 1}, OnMoment: moments.add})
 	ctx := t.Context()
 	l := faults.Link{From: "client-1", To: "node-1"}
-	n := func() string { return admin(t, w.Servers, "node-1").Get(ctx, "n").Val() }
+	n := func() string { return admin(t, w, "node-1").Get(ctx, "n").Val() }
 
 	t.Run("hole", func(t *testing.T) {
 		c := once(t, w)
@@ -277,7 +280,7 @@ func TestAFaultActsOnTheVeryReply(t *testing.T) {
 				err := w.StopNode("node-1")
 				select {
 				case <-broken: // at once, though the moment is not over
-				case <-time.After(limit):
+				case <-time.After(livetest.Limit):
 					err = errors.New("the connection stands")
 				}
 				struck <- errors.Join(err, w.StartNode("node-1", false))
@@ -295,13 +298,45 @@ func TestAFaultActsOnTheVeryReply(t *testing.T) {
 func TestARequestThatWasReceivedIsExecuted(t *testing.T) {
 	t.Parallel()
 	var moments collected
-	w, _ := startWorld(t, WorldOptions{Options: Options{Clients: 1, Groups: 1}, OnMoment: moments.add})
+	w, _ := startWorld(t, WorldOptions{Options: servers.Options{Clients: 1, Groups: 1}, OnMoment: moments.add})
 	c := once(t, w)
 	check(t, c.Ping(t.Context()).Err())
 	moments.at(faults.Received, "INCR", func() { check(t, w.Crash("client-1")) })
 	if err := c.Incr(t.Context(), "n").Err(); err == nil {
 		t.Error("the reply arrived over a broken connection")
 	}
-	eventually(t, "the request is executed", func() bool { return admin(t, w.Servers, "node-1").Get(t.Context(), "n").Val() == "1" })
+	eventually(t, "the request is executed", func() bool { return admin(t, w, "node-1").Get(t.Context(), "n").Val() == "1" })
 	eventually(t, "its end is announced", func() bool { return slices.Contains(moments.words(), "executed INCR") })
+}
+
+// A client in a partition must not learn from a Sentinel on the other side of
+// a primary that it cannot reach.
+func TestAClientInAPartitionDoesNotReachSentinels(t *testing.T) {
+	t.Parallel()
+	w, _ := startWorld(t, WorldOptions{Options: servers.Options{Clients: 2, Groups: 1, Replicas: 1, Sentinel: true}})
+	ask := func(client string) error {
+		a, err := w.Access(client)
+		check(t, err)
+		c := redis.NewSentinelClient(&redis.Options{Addr: a.Sentinels[0], MaxRetries: -1, ReadTimeout: 300 * time.Millisecond, DisableIdentity: true})
+		defer c.Close()
+		return c.GetMasterAddrByName(t.Context(), a.Masters[0]).Err()
+	}
+	check(t, ask("client-1"))
+	replies, err := w.Attach(faults.Link{From: "client-1", To: "node-1"}, stream.Downstream, new(faults.Blackhole))
+	check(t, err)
+	check(t, ask("client-1")) // its requests arrive: it is in no partition
+	replies()
+	heal, err := faults.Cut(w, []faults.Link{{From: "client-1", To: "node-1"}})
+	check(t, err)
+	healOther, err := faults.Cut(w, []faults.Link{{From: "client-1", To: "node-1-replica-1"}})
+	check(t, err)
+	for range 2 {
+		if ask("client-1") == nil {
+			t.Error("the client reaches a Sentinel from behind the partition")
+		}
+		check(t, ask("client-2"))
+		heal() // one of the two cuts
+	}
+	healOther()
+	check(t, ask("client-1"))
 }

@@ -13,12 +13,12 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/play"
 	"github.com/holdfast-go/holdfast/play/simplay"
-	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 // What a run of the tests can be told from outside.
@@ -65,7 +65,7 @@ func Run(t *testing.T, l Lock, opts ...Option) {
 	t.Cleanup(func() { r.finish(t) })
 	for _, s := range o.scenarios {
 		if ok, reason := s.scenario.Applies(sub); !ok {
-			r.skipped = append(r.skipped, reports.Skip{Scenario: s.scenario.Name, Lock: sub.Name(), Reason: reason})
+			r.skipped = append(r.skipped, results.Skip{Scenario: s.scenario.Name, Lock: sub.Name(), Reason: reason})
 			continue
 		}
 		t.Run(s.scenario.Name, func(t *testing.T) {
@@ -98,40 +98,40 @@ type runner struct {
 	subject *subject.Subject
 	version string // of the lock
 	options options
-	dir     rundir.Dir
-	runs    []reports.Run
-	skipped []reports.Skip
+	dir     suite.Dir
+	runs    []results.Run
+	skipped []results.Skip
 	stored  map[string]bool // scenarios
 }
 
 // plan are the results of a test of which nothing has been played.
-func (r *runner) plan(t *testing.T) reports.Results {
-	res := reports.Results{Version: version.Holdfast, Command: again(t, r.options.seed)}
+func (r *runner) plan(t *testing.T) results.Results {
+	res := results.Results{Version: version.Holdfast, Command: again(t, r.options.seed)}
 	for _, s := range r.options.scenarios {
 		for n := range r.options.seeds {
-			res.Pending = append(res.Pending, filepath.ToSlash(rundir.HistoryPath(s.scenario.Name, r.subject.Name(), r.options.seed+uint64(n))))
+			res.Pending = append(res.Pending, filepath.ToSlash(suite.HistoryPath(s.scenario.Name, r.subject.Name(), r.options.seed+uint64(n))))
 		}
 	}
 	return res
 }
 
 // directory is the run directory of a test.
-func directory(test string, plan reports.Results) (rundir.Dir, error) {
+func directory(test string, plan results.Results) (suite.Dir, error) {
 	name := strings.NewReplacer("/", "-", "\\", "-", " ", "-").Replace(test)
 	if out := os.Getenv(outVar); out != "" {
-		return rundir.Create(filepath.Join(out, name), plan)
+		return suite.Create(filepath.Join(out, name), plan)
 	}
 	dir, err := os.MkdirTemp("", "holdfast-"+name+"-")
 	if err != nil {
 		return "", fmt.Errorf("make a directory for the report: %w", err)
 	}
-	return rundir.Create(dir, plan)
+	return suite.Create(dir, plan)
 }
 
 // play plays one scenario once, and fails t when the lock does.
 func (r *runner) play(t *testing.T, s source, seed uint64) {
 	t.Helper()
-	run := reports.Run{Scenario: s.scenario.Name, Lock: r.subject.Name(), World: "sim", Seed: seed, File: s.file, LockVersion: r.version, Test: again(t, seed)}
+	run := results.Run{Scenario: s.scenario.Name, Lock: r.subject.Name(), World: "sim", Seed: seed, File: s.file, LockVersion: r.version, Test: again(t, seed)}
 	began := time.Now()
 	played, err := r.once(s, seed)
 	if err != nil {
@@ -139,16 +139,16 @@ func (r *runner) play(t *testing.T, s source, seed uint64) {
 	}
 	if nothing, reason := play.NothingToStrike(s.scenario, r.subject, played); nothing {
 		defer t.Skipf("the scenario is not about this lock: %s", reason)
-		r.skipped = append(r.skipped, reports.Skip{Scenario: run.Scenario, Lock: run.Lock, Reason: reason})
+		r.skipped = append(r.skipped, results.Skip{Scenario: run.Scenario, Lock: run.Lock, Reason: reason})
 		return
 	}
-	rundir.Record(&run, played)
-	if err := rundir.Judge(&run, s.scenario, r.subject, played.History); err != nil {
+	suite.Record(&run, played)
+	if err := suite.Judge(&run, s.scenario, r.subject, played.History); err != nil {
 		t.Fatalf("a defect of holdfast: %v", err)
 	}
 	run.Stats.WallMS = float64(time.Since(began).Microseconds()) / 1000
-	path := rundir.HistoryPath(run.Scenario, run.Lock, seed)
-	if err := rundir.Store(r.dir.File(path), played.History); err != nil {
+	path := suite.HistoryPath(run.Scenario, run.Lock, seed)
+	if err := suite.Store(r.dir.File(path), played.History); err != nil {
 		t.Fatal(err)
 	}
 	run.History = path
@@ -183,7 +183,7 @@ func (r *runner) keep(s source) error {
 }
 
 // complaint says what is wrong with a run, and how to see it again.
-func (r *runner) complaint(t *testing.T, s source, run reports.Run) string {
+func (r *runner) complaint(t *testing.T, s source, run results.Run) string {
 	var b strings.Builder
 	if run.Failure != "" {
 		fmt.Fprintf(&b, "%s\n", run.Failure)
@@ -205,7 +205,7 @@ func (r *runner) complaint(t *testing.T, s source, run reports.Run) string {
 		said = v.Reason
 		fmt.Fprintf(&b, "%s %s: %s\n", p.Name, what, said)
 	}
-	fmt.Fprintf(&b, "seed:   %d\nagain:  %s\nreport: %s", run.Seed, run.Test, r.dir.File("report.html"))
+	fmt.Fprintf(&b, "seed:   %d\nagain:  %s\nreport: holdfast report %s", run.Seed, run.Test, r.dir)
 	if again, err := r.once(s, run.Seed); err == nil && again.History.Hash() != run.HistorySHA256 {
 		b.WriteString("\nThe same seed gave another history the second time: the lock draws at random from elsewhere than Client.Rand,\n" +
 			"such as crypto/rand, or go.mod of this module lacks the line \"godebug randseednop=0\" that go-redis' own jitter needs.")
@@ -241,9 +241,9 @@ func (r *runner) finish(t *testing.T) {
 		}
 		return
 	}
-	res := reports.Results{Schema: reports.Schema, Version: version.Holdfast, Runs: r.runs, Skipped: r.skipped, Command: again(t, r.options.seed)}
-	res.Summary = reports.Summarize(res.Runs)
-	if err := r.dir.Save(res, r.dir.Document(res)); err != nil {
+	res := results.Results{Schema: results.Schema, Version: version.Holdfast, Runs: r.runs, Skipped: r.skipped, Command: again(t, r.options.seed)}
+	res.Summary = results.Summarize(res.Runs)
+	if err := r.dir.WriteResults(res); err != nil {
 		t.Errorf("write the report: %v", err)
 	}
 }

@@ -7,11 +7,12 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/results"
 )
 
 // live says that a run was played in real time: nothing plays it again the
 // same way.
-func (r *Run) live() bool { return r.World == "live" }
+func isLive(r *results.Run) bool { return r.World == "live" }
 
 // ownServers is the backend of a run on servers that the user runs. Where they
 // are is not stored with a run.
@@ -21,7 +22,7 @@ const ownServers = "own"
 const foreignServers = "foreign"
 
 // replay is the command that does the run again.
-func (r *Run) replay() string {
+func replayCommand(r *results.Run) string {
 	if r.Test != "" {
 		return clean(r.Test)
 	}
@@ -30,7 +31,7 @@ func (r *Run) replay() string {
 		cmd = append(cmd, "--world", word(r.World))
 	}
 	switch {
-	case !r.live() || r.Backend == "":
+	case !isLive(r) || r.Backend == "":
 	case r.Backend == ownServers:
 		cmd = append(cmd, "--redis", "ADDRESS")
 	case r.Backend == foreignServers: // its adapter starts them
@@ -40,7 +41,7 @@ func (r *Run) replay() string {
 	for _, a := range r.Adapters {
 		cmd = append(cmd, "--adapter", word(a))
 	}
-	if r.live() && r.TimeScale != 0 {
+	if isLive(r) && r.TimeScale != 0 {
 		cmd = append(cmd, "--time-scale", scale(r.TimeScale))
 	}
 	return strings.Join(cmd, " ")
@@ -48,8 +49,8 @@ func (r *Run) replay() string {
 
 // again is what to call that command: in the simulator it gives the same
 // history, in real time it only gives another chance.
-func (r *Run) again() string {
-	if r.live() {
+func againWords(r *results.Run) string {
+	if isLive(r) {
 		return "play again"
 	}
 	return "replay"
@@ -57,7 +58,7 @@ func (r *Run) again() string {
 
 // pace tells how a run was played, where that was not simply as written; in
 // parts of a line.
-func (r *Run) pace() []string {
+func paceWords(r *results.Run) []string {
 	var parts []string
 	if r.TimeScale != 0 && r.TimeScale != 1 {
 		parts = append(parts, fmt.Sprintf("time scale %s (a second of the scenario took %s)", scale(r.TimeScale), length(int64(r.TimeScale*1e9))))
@@ -71,7 +72,7 @@ func (r *Run) pace() []string {
 func scale(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // sizes is a run's provenance in a line.
-func (r *Run) sizes() string {
+func sizesOf(r *results.Run) string {
 	world := "world " + name(r.World)
 	switch r.Backend {
 	case "":
@@ -95,5 +96,5 @@ func (r *Run) sizes() string {
 	if r.Stats.VirtualMS > 0 {
 		parts = append(parts, length(int64(r.Stats.VirtualMS*1e6))+" long")
 	}
-	return strings.Join(append(parts, r.pace()...), ", ")
+	return strings.Join(append(parts, paceWords(r)...), ", ")
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/results"
 )
 
 // BenchmarkHTML renders a report of 348 runs, every one of them drawn, with
@@ -24,7 +25,7 @@ func BenchmarkHTML(b *testing.B) {
 			d.Results.Runs = append(d.Results.Runs, r)
 		}
 	}
-	d.Histories = func(r Run) (*history.History, error) { return histories[[2]string{r.Scenario, r.Lock}], nil }
+	d.Histories = func(r results.Run) (*history.History, error) { return histories[[2]string{r.Scenario, r.Lock}], nil }
 	for b.Loop() {
 		if err := HTML(io.Discard, d); err != nil {
 			b.Fatal(err)

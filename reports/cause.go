@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/results"
 )
 
 // cause is what violations of a run rest on: the operations that prove them.
@@ -19,9 +20,9 @@ type cause struct {
 
 // causes lists what proves the violations of a run, in the order in which
 // reports show the properties. A violation that no operation proves is not in it.
-func causes(r *Run) []cause {
+func causes(r *results.Run) []cause {
 	var all []cause
-	for _, p := range r.properties() {
+	for _, p := range propertiesOf(r) {
 		v := r.Verdicts[p]
 		if v.Outcome != checker.Violated || len(v.Ops) == 0 {
 			continue

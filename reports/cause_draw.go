@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/results"
 )
 
 // The measures of a cause's picture, beside those of a timeline: it has the
@@ -24,7 +25,7 @@ const (
 type causePicture struct {
 	drawing
 	f      *facts
-	r      *Run
+	r      *results.Run
 	c      cause
 	axis   brokenAxis
 	lanes  []causeLane
@@ -35,7 +36,7 @@ type causePicture struct {
 
 // drawCause returns the picture of a cause as SVG, "" when the history has none
 // of its operations.
-func drawCause(f *facts, r *Run, c cause) template.HTML {
+func drawCause(f *facts, r *results.Run, c cause) template.HTML {
 	p := &causePicture{f: f, r: r, c: c, lanes: lanesOf(f, c)}
 	if len(p.lanes) == 0 {
 		return ""

@@ -10,11 +10,12 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/results"
 )
 
 // violated is a run of which properties are violated, by operations.
-func violated(lock string, atMS float64, ops []int64, properties ...checker.Property) Run {
-	r := Run{Scenario: "made-up", Lock: lock, World: "sim", Seed: 1, AsExpected: true, Verdicts: map[checker.Property]checker.Verdict{}}
+func violated(lock string, atMS float64, ops []int64, properties ...checker.Property) results.Run {
+	r := results.Run{Scenario: "made-up", Lock: lock, World: "sim", Seed: 1, AsExpected: true, Verdicts: map[checker.Property]checker.Verdict{}}
 	for _, p := range properties {
 		r.Verdicts[p] = checker.Verdict{Outcome: checker.Violated, AtMS: atMS, Ops: ops, Reason: "as drawn"}
 	}
@@ -23,7 +24,7 @@ func violated(lock string, atMS float64, ops []int64, properties ...checker.Prop
 
 // nestedStory: a nested acquire returns a count that is one too high, just
 // before the end of the picture, and with labels that are close together.
-func nestedStory() (*history.History, Run) {
+func nestedStory() (*history.History, results.Run) {
 	r := record("made-up", "nested", history.Claims{Reentrant: true, Fencing: true, Renewal: true})
 	got := func(from, to float64, count int) int64 {
 		return r.call(history.Acquire, "client-1", from, to, history.OK, &history.Args{Wait: -1, Renewed: true}, &history.Result{Count: count, Token: 1234567})
@@ -36,7 +37,7 @@ func nestedStory() (*history.History, Run) {
 
 // unansweredStory: a holder is gone, much later another one waits without an
 // answer, and a third one is refused.
-func unansweredStory() (*history.History, Run) {
+func unansweredStory() (*history.History, results.Run) {
 	r := record("made-up", "unanswered", history.Claims{})
 	a := r.acquire("client-1", 0.5, 1, 0)
 	r.note(700, history.Crashed, "client-1", "")
@@ -46,7 +47,7 @@ func unansweredStory() (*history.History, Run) {
 }
 
 // staleStory: a fenced resource takes a write with an old token.
-func staleStory() (*history.History, Run) {
+func staleStory() (*history.History, results.Run) {
 	r := record("made-up", "stale", history.Claims{Lease: true, Fencing: true})
 	r.acquire("client-1", 10, 11, 7)
 	r.acquire("client-2", 20, 3500, 8)
@@ -61,7 +62,7 @@ func staleStory() (*history.History, Run) {
 }
 
 // silentStory: a watchdog stops renewing long before the release.
-func silentStory() (*history.History, Run) {
+func silentStory() (*history.History, results.Run) {
 	r := record("made-up", "silent", history.Claims{Lease: true, Renewal: true})
 	a := r.call(history.Acquire, "client-1", 1, 2, history.OK, &history.Args{Lease: ns(30000), Wait: -1, Renewed: true}, &history.Result{Count: 1})
 	b := r.release("client-1", 28000, 28001)
@@ -72,12 +73,12 @@ func silentStory() (*history.History, Run) {
 func causeDocument() Document {
 	histories := map[string]*history.History{}
 	var d Document
-	for _, story := range []func() (*history.History, Run){pauseStory, failoverStory, nestedStory, unansweredStory, staleStory, silentStory} {
+	for _, story := range []func() (*history.History, results.Run){pauseStory, failoverStory, nestedStory, unansweredStory, staleStory, silentStory} {
 		h, r := story()
 		histories[r.Lock] = h
 		d.Results.Runs = append(d.Results.Runs, r)
 	}
-	d.Histories = func(r Run) (*history.History, error) { return histories[r.Lock], nil }
+	d.Histories = func(r results.Run) (*history.History, error) { return histories[r.Lock], nil }
 	return d
 }
 

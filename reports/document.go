@@ -1,3 +1,6 @@
+// Package reports renders the results of runs for people and for other
+// programs: text, JSON, JUnit, Markdown and HTML. It reads results and
+// histories only; it judges nothing and runs nothing.
 package reports
 
 import (
@@ -7,12 +10,13 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/results"
 )
 
 // Document is what the renderers draw: the results, and what only people need
 // beside them. Only Results is required.
 type Document struct {
-	Results Results
+	Results results.Results
 
 	// About describes the scenarios, in the order reports show them. Scenarios
 	// that are missing here follow in the order of their first run.
@@ -22,7 +26,7 @@ type Document struct {
 	// return nil: the report then says that the history is not there. It is
 	// called at most once for each run, one after the other, and what it
 	// returned is not kept.
-	Histories func(Run) (*history.History, error)
+	Histories func(results.Run) (*history.History, error)
 
 	// Missing lists the histories that the results name and that nobody has.
 	Missing []string
@@ -35,7 +39,7 @@ type Document struct {
 type property = checker.Property
 
 // history loads the history of a run; without one it says why.
-func (d Document) history(r Run) (h *history.History, absent string) {
+func (d Document) history(r results.Run) (h *history.History, absent string) {
 	if d.Histories == nil {
 		return nil, "The history of this run is not part of this report."
 	}
@@ -47,24 +51,6 @@ func (d Document) history(r Run) (h *history.History, absent string) {
 		return nil, "The history of this run is not there."
 	}
 	return h, ""
-}
-
-// Summarize counts runs. Every run is counted once: as expected; unknown, when
-// all that keeps it from being as expected is that something was not decided;
-// unexpected otherwise.
-func Summarize(runs []Run) Summary {
-	s := Summary{Runs: len(runs)}
-	for i := range runs {
-		switch r := &runs[i]; {
-		case r.expected():
-			s.AsExpected++
-		case r.undecided():
-			s.Unknown++
-		default:
-			s.Unexpected++
-		}
-	}
-	return s
 }
 
 // mark is what one run, or one cell of the matrix, comes down to. Larger is
@@ -102,40 +88,7 @@ var looks = map[mark]look{
 // legend is the order in which marks are explained.
 var legend = []mark{markOK, markBroken, markOverlap, markOutlived, markOther, markUnknown, markSkipped}
 
-// expected says whether a run came out as its scenario argues. A run that
-// failed never did.
-func (r *Run) expected() bool { return r.AsExpected && r.Failure == "" }
-
-// undecided says that a run is not as expected only because something is
-// unknown.
-func (r *Run) undecided() bool {
-	if r.Failure != "" {
-		return true
-	}
-	some := false
-	for p, v := range r.Verdicts {
-		if r.Matches(p) {
-			continue
-		}
-		if v.Outcome != checker.Unknown {
-			return false
-		}
-		some = true
-	}
-	return some
-}
-
-// Matches says whether the verdict on p is the one the scenario argues for.
-func (r *Run) Matches(p checker.Property) bool {
-	v := r.Verdicts[p]
-	if want, ok := r.Expected[p]; ok && want != v.Outcome {
-		return false
-	}
-	class, ok := r.ExpectedClass[p]
-	return !ok || class == "" || class == v.Class
-}
-
-func (r *Run) mark() mark {
+func markOf(r *results.Run) mark {
 	m := markOK
 	if r.Failure != "" || len(r.Verdicts) == 0 {
 		m = markUnknown
@@ -159,7 +112,7 @@ func (r *Run) mark() mark {
 }
 
 // interesting says whether a run deserves to be told and drawn.
-func (r *Run) interesting() bool { return r.mark() != markOK || !r.expected() }
+func isInteresting(r *results.Run) bool { return markOf(r) != markOK || !r.Passed() }
 
 // propertyOrder is the order in which reports show the properties.
 var propertyOrder = func() (order []checker.Property) {
@@ -171,7 +124,7 @@ var propertyOrder = func() (order []checker.Property) {
 
 // properties returns the properties of a run in the order of reports, those
 // that this version does not know last.
-func (r *Run) properties() []checker.Property {
+func propertiesOf(r *results.Run) []checker.Property {
 	var known, other []checker.Property
 	for _, p := range propertyOrder {
 		if _, ok := r.Verdicts[p]; ok {
@@ -196,7 +149,7 @@ func verdictWords(outcome checker.Outcome, class string) string {
 }
 
 // expectedWords is what the scenario argues for, in the same words.
-func (r *Run) expectedWords(p checker.Property) string {
+func expectedWords(r *results.Run, p checker.Property) string {
 	want, ok := r.Expected[p]
 	if !ok {
 		return "-"
@@ -225,4 +178,11 @@ func verdictFacts(v checker.Verdict) string {
 		parts = append(parts, "rests on the "+clean(v.Evidence))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// About describes a scenario for the report.
+type About struct {
+	Name  string
+	Title string
+	Story string // what is done, in a paragraph
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/results"
 )
 
 // maxTail is how many lines that follow a failure's reason are shown: a stack,
@@ -13,7 +14,7 @@ const maxTail = 20
 
 // failed is why the run could not be judged: the first line of Failure is the
 // reason (or the first two, where that ends in a colon), the others, a stack or the end of a server's log, explain it.
-func (r *Run) failed() (reason string, tail []string) {
+func failureOf(r *results.Run) (reason string, tail []string) {
 	first, rest, _ := strings.Cut(strings.TrimSpace(r.Failure), "\n")
 	if strings.HasSuffix(strings.TrimSpace(first), ":") { // it only announces the reason
 		next, more, _ := strings.Cut(rest, "\n")

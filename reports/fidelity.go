@@ -5,13 +5,14 @@ import (
 	"slices"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/results"
 )
 
 // Fidelity compares what the same scenarios and locks came to in the simulator
 // and on real servers. Of several runs of a pair the worst one counts, as in
 // the matrix of a report. It is only read.
 type Fidelity struct {
-	Sim, Live Results
+	Sim, Live results.Results
 	// About gives the order of the scenarios; those that are missing follow.
 	About []About
 	// Explained says why the worlds differ, and who is right, in a paragraph:
@@ -53,7 +54,7 @@ type twoWorlds struct {
 }
 
 func newTwoWorlds(f Fidelity) *twoWorlds {
-	all := Results{Runs: slices.Concat(f.Sim.Runs, f.Live.Runs), Skipped: slices.Concat(f.Sim.Skipped, f.Live.Skipped)}
+	all := results.Results{Runs: slices.Concat(f.Sim.Runs, f.Live.Runs), Skipped: slices.Concat(f.Sim.Skipped, f.Live.Skipped)}
 	return &twoWorlds{
 		all: newMatrix(Document{Results: all, About: f.About}), sim: newMatrix(Document{Results: f.Sim}), live: newMatrix(Document{Results: f.Live}),
 		explained: f.Explained,
@@ -61,7 +62,7 @@ func newTwoWorlds(f Fidelity) *twoWorlds {
 }
 
 // played is the run of a pair that counts, nil when there is none.
-func played(m *matrix, scenario, lock string) *Run {
+func played(m *matrix, scenario, lock string) *results.Run {
 	if c := m.cell(scenario, lock); c != nil {
 		return c.worst()
 	}
@@ -93,18 +94,18 @@ func (t *twoWorlds) differences(scenario, lock string) []Difference {
 
 // asOne is a run as one verdict, for when the other world has nothing to
 // compare it with.
-func asOne(r *Run) checker.Verdict {
+func asOne(r *results.Run) checker.Verdict {
 	switch {
 	case r == nil:
 		return checker.Verdict{Reason: "was not played"}
 	case r.Failure != "":
-		reason, _ := r.failed()
+		reason, _ := failureOf(r)
 		return checker.Verdict{Reason: "could not be judged: " + reason}
 	}
-	return checker.Verdict{Reason: r.inWords()}
+	return checker.Verdict{Reason: inWords(r)}
 }
 
-func verdictOn(r *Run, p checker.Property) checker.Verdict {
+func verdictOn(r *results.Run, p checker.Property) checker.Verdict {
 	if v, ok := r.Verdicts[p]; ok {
 		return v
 	}
@@ -113,14 +114,14 @@ func verdictOn(r *Run, p checker.Property) checker.Verdict {
 
 // bothProperties are those that either run has a verdict on, in the order of
 // reports.
-func bothProperties(a, b *Run) []checker.Property {
-	either := Run{Verdicts: map[checker.Property]checker.Verdict{}}
-	for _, r := range []*Run{a, b} {
+func bothProperties(a, b *results.Run) []checker.Property {
+	either := results.Run{Verdicts: map[checker.Property]checker.Verdict{}}
+	for _, r := range []*results.Run{a, b} {
 		for p, v := range r.Verdicts {
 			either.Verdicts[p] = v
 		}
 	}
-	return either.properties()
+	return propertiesOf(&either)
 }
 
 // agreement is what the two worlds make of one pair.
@@ -177,7 +178,7 @@ func (t *twoWorlds) notInLive() []unplayed {
 			if c == nil || c.skip == nil {
 				return "no reason is given", true
 			}
-			reason, _ = c.skip.cannot()
+			reason, _ = cannotRun(c.skip)
 			return cmp.Or(reason, clean(c.skip.Reason), "no reason is given"), true
 		})
 	})

@@ -7,14 +7,15 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/results"
 )
 
 // twoResults are the same scenarios in both worlds: one pair agrees, one differs on a
 // class, one on two properties, one could not be judged, and some were not
 // played.
 func twoResults() Fidelity {
-	run := func(scenario, lock, world string, exclusion, progress checker.Verdict) Run {
-		return Run{Scenario: scenario, Lock: lock, World: world, Seed: 1, AsExpected: true, Verdicts: map[checker.Property]checker.Verdict{
+	run := func(scenario, lock, world string, exclusion, progress checker.Verdict) results.Run {
+		return results.Run{Scenario: scenario, Lock: lock, World: world, Seed: 1, AsExpected: true, Verdicts: map[checker.Property]checker.Verdict{
 			checker.Exclusion: exclusion, checker.Progress: progress,
 		}}
 	}
@@ -22,24 +23,24 @@ func twoResults() Fidelity {
 	broken := checker.Verdict{Outcome: checker.Violated, Class: checker.ContractBroken, Reason: "client-2 was granted the lock during the lease of client-1"}
 	late := checker.Verdict{Outcome: checker.Violated, Class: checker.LeaseOutlived, Reason: "client-1 went on after its lease"}
 	slow := checker.Verdict{Outcome: checker.Violated, Reason: "client-3 slept on a free lock | <for long>"}
-	failed := Run{Scenario: "cluster-failover", Lock: "reentrant", World: "live", Failure: "start servers: node-2 is not ready\nits log"}
+	failed := results.Run{Scenario: "cluster-failover", Lock: "reentrant", World: "live", Failure: "start servers: node-2 is not ready\nits log"}
 	return Fidelity{
-		Sim: Results{Runs: []Run{
+		Sim: results.Results{Runs: []results.Run{
 			run("contention", "reentrant", "sim", good, good), run("contention", "set-px", "sim", good, good),
 			run("isolated-primary", "reentrant", "sim", broken, good), run("isolated-primary", "set-px", "sim", broken, good),
 			run("cluster-failover", "reentrant", "sim", broken, good),
 			run("clock-jump", "reentrant", "sim", broken, good), run("clock-jump", "set-px", "sim", broken, good),
 			run("script-flush", "reentrant", "sim", good, good),
-		}, Skipped: []Skip{
-			{"cluster-failover", "set-px", "needs a cluster client"}, {"script-flush", "set-px", "has no scripts"},
+		}, Skipped: []results.Skip{
+			{Scenario: "cluster-failover", Lock: "set-px", Reason: "needs a cluster client"}, {Scenario: "script-flush", Lock: "set-px", Reason: "has no scripts"},
 		}},
-		Live: Results{Runs: []Run{
+		Live: results.Results{Runs: []results.Run{
 			run("contention", "reentrant", "live", good, good), run("contention", "set-px", "live", good, slow),
 			run("isolated-primary", "reentrant", "live", late, good), run("isolated-primary", "set-px", "live", good, slow),
 			failed,
-		}, Skipped: []Skip{
-			{"cluster-failover", "set-px", "needs a cluster client"}, {"script-flush", "set-px", "has no scripts"},
-			{"clock-jump", "reentrant", "not run: there is no C compiler"}, {"clock-jump", "set-px", "not run: there is no C compiler"},
+		}, Skipped: []results.Skip{
+			{Scenario: "cluster-failover", Lock: "set-px", Reason: "needs a cluster client"}, {Scenario: "script-flush", Lock: "set-px", Reason: "has no scripts"},
+			{Scenario: "clock-jump", Lock: "reentrant", Reason: "not run: there is no C compiler"}, {Scenario: "clock-jump", Lock: "set-px", Reason: "not run: there is no C compiler"},
 		}},
 		About: []About{{Name: "isolated-primary"}},
 		Explained: map[string]string{
@@ -86,8 +87,8 @@ func TestDifferences(t *testing.T) {
 
 // Two worlds that both could not judge a run do not agree on it.
 func TestFailuresNeverAgree(t *testing.T) {
-	r := Run{Scenario: "contention", Lock: "reentrant", Failure: "no"}
-	f := Fidelity{Sim: Results{Runs: []Run{r}}, Live: Results{Runs: []Run{r}}}
+	r := results.Run{Scenario: "contention", Lock: "reentrant", Failure: "no"}
+	f := Fidelity{Sim: results.Results{Runs: []results.Run{r}}, Live: results.Results{Runs: []results.Run{r}}}
 	if d := f.Differences(); len(d) != 1 || d[0].Property != "run" {
 		t.Errorf("got %+v", d)
 	}
@@ -96,7 +97,7 @@ func TestFailuresNeverAgree(t *testing.T) {
 // Names and reasons from outside stay within their table cells.
 func TestHostileFidelity(t *testing.T) {
 	d := hostileDocument().Results
-	f := Fidelity{Sim: d, Live: Results{Runs: d.Runs[:4]}, Explained: map[string]string{}}
+	f := Fidelity{Sim: d, Live: results.Results{Runs: d.Runs[:4]}, Explained: map[string]string{}}
 	for i := range f.Live.Runs {
 		r := &f.Live.Runs[i]
 		r.Failure, r.Verdicts = "", map[checker.Property]checker.Verdict{checker.Exclusion: {Outcome: checker.OutcomeOK}}

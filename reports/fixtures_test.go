@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/results"
 )
 
 // recorder builds a history by hand, in any order; times are in milliseconds.
@@ -94,7 +95,7 @@ func (r *recorder) end(ms float64) *history.History {
 
 // failoverStory: the grant of client-1 does not reach the replica that takes
 // over, client-2 is granted the same lock, and an update is lost.
-func failoverStory() (*history.History, Run) {
+func failoverStory() (*history.History, results.Run) {
 	r := record("failover-lost-write", "reentrant", history.Claims{Reentrant: true, Lease: true, Renewal: true, LostSign: true})
 	const n, rep = "node-1", "node-1-replica-1"
 	a0 := r.acquire("client-3", 120, 121.2, 0)
@@ -125,7 +126,7 @@ func failoverStory() (*history.History, Run) {
 	r.server(5600.5, rep, "primary", "command", "EVALSHA", "client-2", "client-2/1", "")
 	e2 := r.release("client-2", 5600, 5601.2)
 	h := r.end(9000)
-	run := Run{Scenario: "failover-lost-write", Lock: "reentrant", World: "sim", Seed: 1, AsExpected: true,
+	run := results.Run{Scenario: "failover-lost-write", Lock: "reentrant", World: "sim", Seed: 1, AsExpected: true,
 		Verdicts: map[checker.Property]checker.Verdict{
 			checker.Exclusion: {Outcome: checker.Violated, Class: checker.ContractBroken, AtMS: 2210.4, OverlapMS: 2989.6, Ops: []int64{a1, a2, e2},
 				Reason: "client-2 was granted the lock while client-1's lease was still owed"},
@@ -139,7 +140,7 @@ func failoverStory() (*history.History, Run) {
 		},
 		ExpectedClass: map[checker.Property]string{checker.Exclusion: checker.ContractBroken},
 		Because:       map[checker.Property]string{checker.Exclusion: "replication is asynchronous: the replica that takes over never saw the grant"},
-		Stats:         Stats{Ops: 12, VirtualMS: 9000, WallMS: 3.5, Commands: 61},
+		Stats:         results.Stats{Ops: 12, VirtualMS: 9000, WallMS: 3.5, Commands: 61},
 		HistorySHA256: fmt.Sprintf("%064x", 7),
 	}
 	return h, run
@@ -147,7 +148,7 @@ func failoverStory() (*history.History, Run) {
 
 // pauseStory: a holder sleeps past its lease, and on waking deletes the lock
 // of the next one.
-func pauseStory() (*history.History, Run) {
+func pauseStory() (*history.History, results.Run) {
 	r := record("holder-pause", "set-px", history.Claims{Lease: true})
 	const n = "node-1"
 	a1 := r.acquire("client-1", 100, 101, 0)
@@ -172,7 +173,7 @@ func pauseStory() (*history.History, Run) {
 	r.server(8200.5, n, "primary", "command", "DEL", "client-3", "client-3/1", "")
 	r.note(8500, history.Crashed, "client-3", "")
 	h := r.end(12000)
-	run := Run{Scenario: "holder-pause", Lock: "set-px", World: "sim", Seed: 1, AsExpected: false,
+	run := results.Run{Scenario: "holder-pause", Lock: "set-px", World: "sim", Seed: 1, AsExpected: false,
 		Verdicts: map[checker.Property]checker.Verdict{
 			checker.Exclusion: {Outcome: checker.Violated, Class: checker.LeaseOutlived, AtMS: 3110, OverlapMS: 1059, Ops: []int64{a1, a2},
 				Reason: "client-1 went on for 4,060 ms after its lease"},
@@ -182,13 +183,13 @@ func pauseStory() (*history.History, Run) {
 		},
 		Expected: map[checker.Property]checker.Outcome{checker.Exclusion: checker.Violated, checker.Ownership: checker.OutcomeOK, checker.Progress: checker.OutcomeOK},
 		Because:  map[checker.Property]string{checker.Exclusion: "a paused process cannot notice that its lease ends"},
-		Stats:    Stats{Ops: 14, VirtualMS: 12000, WallMS: 2, Commands: 30},
+		Stats:    results.Stats{Ops: 14, VirtualMS: 12000, WallMS: 2, Commands: 30},
 	}
 	return h, run
 }
 
 // contentionStory: clients take turns and nothing goes wrong.
-func contentionStory(lock string, clients, rounds int, seed uint64) (*history.History, Run) {
+func contentionStory(lock string, clients, rounds int, seed uint64) (*history.History, results.Run) {
 	r := record("contention", lock, history.Claims{Lease: true, Fencing: true})
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	now, stock := 10.0, int64(100)
@@ -209,9 +210,9 @@ func contentionStory(lock string, clients, rounds int, seed uint64) (*history.Hi
 		now += 0.7
 	}
 	h := r.end(now + 3000)
-	run := Run{Scenario: "contention", Lock: lock, World: "sim", Seed: seed, AsExpected: true,
+	run := results.Run{Scenario: "contention", Lock: lock, World: "sim", Seed: seed, AsExpected: true,
 		Verdicts: map[checker.Property]checker.Verdict{}, Expected: map[checker.Property]checker.Outcome{},
-		Stats: Stats{Ops: len(h.Events) / 2, VirtualMS: now + 3000, WallMS: 1, Commands: 4 * clients * rounds},
+		Stats: results.Stats{Ops: len(h.Events) / 2, VirtualMS: now + 3000, WallMS: 1, Commands: 4 * clients * rounds},
 	}
 	for _, p := range checker.Properties() {
 		run.Verdicts[p.Name] = checker.Verdict{Outcome: checker.OutcomeOK}
@@ -227,14 +228,14 @@ func sample() Document {
 	h3, r3 := contentionStory("reentrant", 3, 3, 1)
 	histories := map[string]*history.History{r1.Scenario: h1, r2.Scenario: h2, r3.Scenario: h3}
 	return Document{
-		Results: Results{Version: "1.2.3", Command: "holdfast run --seed 1", Runs: []Run{r3, r1, r2},
-			Skipped: []Skip{{Scenario: "contention", Lock: "set-px", Reason: "made up for the example"}}},
+		Results: results.Results{Version: "1.2.3", Command: "holdfast run --seed 1", Runs: []results.Run{r3, r1, r2},
+			Skipped: []results.Skip{{Scenario: "contention", Lock: "set-px", Reason: "made up for the example"}}},
 		About: []About{
 			{Name: "contention", Title: "Many clients, nothing wrong", Story: "Three clients take the lock in turn.\nNothing fails."},
 			{Name: "failover-lost-write", Title: "A failover loses the grant", Story: "The primary grants the lock and crashes before the write reaches its replica.\n\nThe replica takes over and grants the lock again."},
 			{Name: "holder-pause", Title: "The holder is paused past its lease", Story: "The process that holds the lock stops for longer than its lease and then goes on."},
 		},
-		Histories: func(r Run) (*history.History, error) { return histories[r.Scenario], nil },
+		Histories: func(r results.Run) (*history.History, error) { return histories[r.Scenario], nil },
 	}
 }
 
@@ -261,10 +262,10 @@ func catalogue() Document {
 		d.About = append(d.About, About{Name: s, Title: "About " + s, Story: "What is done in " + s + ", and why it matters."})
 		for j, l := range sampleLocks {
 			if i == 14 && l != "redlock" {
-				d.Results.Skipped = append(d.Results.Skipped, Skip{s, l, "needs several primaries"})
+				d.Results.Skipped = append(d.Results.Skipped, results.Skip{Scenario: s, Lock: l, Reason: "needs several primaries"})
 				continue
 			}
-			var run Run
+			var run results.Run
 			var h *history.History
 			switch {
 			case (i*7+j*3)%11 == 0:
@@ -285,6 +286,6 @@ func catalogue() Document {
 		}
 	}
 	d.Results.Version, d.Results.Command = "1.2.3", "holdfast run"
-	d.Histories = func(r Run) (*history.History, error) { return histories[[2]string{r.Scenario, r.Lock}], nil }
+	d.Histories = func(r results.Run) (*history.History, error) { return histories[[2]string{r.Scenario, r.Lock}], nil }
 	return d
 }

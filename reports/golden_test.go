@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/results"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -52,8 +53,8 @@ func seeded() Document {
 
 func TestText(t *testing.T) {
 	_, bad := failoverStory()
-	one := func(d Document, r Run) Document {
-		d.Results.Runs, d.Results.Skipped = []Run{r}, nil
+	one := func(d Document, r results.Run) Document {
+		d.Results.Runs, d.Results.Skipped = []results.Run{r}, nil
 		return d
 	}
 	wide := Document{}
@@ -99,10 +100,10 @@ func TestJUnit(t *testing.T) {
 
 // TestStoryAndTimeline keeps the told and drawn form of three small runs.
 func TestStoryAndTimeline(t *testing.T) {
-	for file, story := range map[string]func() (*history.History, Run){
+	for file, story := range map[string]func() (*history.History, results.Run){
 		"failover": failoverStory,
 		"pause":    pauseStory,
-		"contention": func() (*history.History, Run) {
+		"contention": func() (*history.History, results.Run) {
 			return contentionStory("reentrant", 3, 8, 1)
 		},
 	} {

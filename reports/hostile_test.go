@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/results"
 )
 
 // hostile are names that break out of whatever does not escape them.
@@ -68,11 +69,11 @@ func hostileDocument() Document {
 		failed := r
 		failed.Seed, failed.Failure = 2, s+"!\n"+s+"\n"+s
 		d.Results.Runs = append(d.Results.Runs, r, failed)
-		d.Results.Skipped = append(d.Results.Skipped, Skip{s, s + "x", s})
+		d.Results.Skipped = append(d.Results.Skipped, results.Skip{Scenario: s, Lock: s + "x", Reason: s})
 		d.About = append(d.About, About{s, s, s})
 	}
 	d.Results.Version, d.Results.Command = hostile[0], hostile[1]
-	d.Histories = func(r Run) (*history.History, error) {
+	d.Histories = func(r results.Run) (*history.History, error) {
 		if r.Seed == 2 {
 			return nil, errors.New(r.Scenario)
 		}
@@ -213,8 +214,8 @@ func TestClean(t *testing.T) {
 }
 
 func TestReplayIsQuoted(t *testing.T) {
-	r := Run{Scenario: "it's; rm -rf", Lock: "a", Seed: 7, World: "live"}
-	if got, want := r.replay(), `holdfast run 'it'\''s; rm -rf' --lock a --seed 7 --world live`; got != want {
+	r := results.Run{Scenario: "it's; rm -rf", Lock: "a", Seed: 7, World: "live"}
+	if got, want := replayCommand(&r), `holdfast run 'it'\''s; rm -rf' --lock a --seed 7 --world live`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

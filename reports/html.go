@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/results"
 )
 
 //go:embed page/*.tmpl page/style.css
@@ -96,7 +97,7 @@ type findingView struct {
 }
 
 func (p *pager) head(css string) headView {
-	s := Summarize(p.d.Results.Runs)
+	s := results.Summarize(p.d.Results.Runs)
 	v := headView{
 		CSS:      template.CSS(css),
 		Headline: p.d.headline(), Good: s.Runs > 0 && s.AsExpected == s.Runs && !p.d.Results.Interrupted,
@@ -121,7 +122,7 @@ func (p *pager) head(css string) headView {
 	for _, f := range p.m.findings() {
 		fv := findingView{
 			Scenario: name(f.run.Scenario), Lock: name(f.run.Lock), Property: f.property, Got: f.got, Want: f.want,
-			Reason: f.reason, Because: f.because, Replay: f.run.replay(),
+			Reason: f.reason, Because: f.because, Replay: replayCommand(f.run),
 			Anchor: p.anchorOf(f.run),
 		}
 		if f.of > 1 {
@@ -144,14 +145,14 @@ func (p *pager) cell(i, j int, c *cell) cellView {
 		return v
 	case markSkipped:
 		v.Title = name(c.scenario) + ", " + name(c.lock) + ": does not apply: " + clean(c.skip.Reason)
-		if reason, cannot := c.skip.cannot(); cannot {
+		if reason, cannot := cannotRun(c.skip); cannot {
 			v.Title = name(c.scenario) + ", " + name(c.lock) + ": " + notRun + reason
 		}
 		return v
 	}
 	r := c.worst()
 	v.Anchor = runAnchor(i, j)
-	v.Title = name(c.scenario) + ", " + name(c.lock) + ": " + r.inWords()
+	v.Title = name(c.scenario) + ", " + name(c.lock) + ": " + inWords(r)
 	if e := r.Verdicts[checker.Exclusion]; e.OverlapMS > 0 {
 		v.Note = overlapNote(e.OverlapMS)
 	}
@@ -168,13 +169,13 @@ func overlapNote(ms float64) string {
 
 // inWords is a run in a line: what is violated or unknown, and whether that
 // was to be expected.
-func (r *Run) inWords() string {
+func inWords(r *results.Run) string {
 	if r.Failure != "" {
-		reason, _ := r.failed()
+		reason, _ := failureOf(r)
 		return "could not be judged: " + short(reason, 200)
 	}
 	var bad []string
-	for _, p := range r.properties() {
+	for _, p := range propertiesOf(r) {
 		if v := r.Verdicts[p]; v.Outcome != checker.OutcomeOK {
 			bad = append(bad, clean(string(p))+" "+verdictWords(v.Outcome, v.Class))
 		}
@@ -182,7 +183,7 @@ func (r *Run) inWords() string {
 	if len(bad) == 0 {
 		bad = []string{"every property holds"}
 	}
-	if r.expected() {
+	if r.Passed() {
 		return strings.Join(bad, ", ") + "; as expected"
 	}
 	return strings.Join(bad, ", ") + "; not as expected"
@@ -201,7 +202,7 @@ func scenarioAnchor(i int) string { return "s" + strconv.Itoa(i+1) }
 func runAnchor(i, j int) string   { return fmt.Sprintf("s%d-%d", i+1, j+1) }
 
 // anchorOf is where a run is told. Anchors are numbers: names may be anything.
-func (p *pager) anchorOf(r *Run) string {
+func (p *pager) anchorOf(r *results.Run) string {
 	for i, s := range p.m.scenarios {
 		for j, l := range p.m.locks {
 			if s == r.Scenario && l == r.Lock {

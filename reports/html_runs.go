@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/results"
 )
 
 // scenarioView is the head of a scenario's section.
@@ -62,7 +63,7 @@ func (p *pager) scenario(i int, s string) error {
 	}
 	for _, l := range p.m.locks {
 		if c := p.m.cell(s, l); c.mark() == markSkipped {
-			if _, cannot := c.skip.cannot(); !cannot {
+			if _, cannot := cannotRun(c.skip); !cannot {
 				v.Skips = append(v.Skips, skipView{name(l), clean(c.skip.Reason)})
 			}
 		}
@@ -87,21 +88,21 @@ func (p *pager) scenario(i int, s string) error {
 
 func (p *pager) run(anchor string, c *cell) runView {
 	r := c.worst()
-	k := r.mark()
+	k := markOf(r)
 	v := runView{
-		Anchor: anchor, Lock: name(c.lock), Class: looks[k].word, Symbol: looks[k].symbol, Words: r.inWords(),
-		Unexpected: !r.expected(), Open: !r.expected() || len(p.d.Results.Runs) <= 3,
-		Facts: r.sizes(), Replay: r.replay(), Hash: clean(r.HistorySHA256),
+		Anchor: anchor, Lock: name(c.lock), Class: looks[k].word, Symbol: looks[k].symbol, Words: inWords(r),
+		Unexpected: !r.Passed(), Open: !r.Passed() || len(p.d.Results.Runs) <= 3,
+		Facts: sizesOf(r), Replay: replayCommand(r), Hash: clean(r.HistorySHA256),
 	}
-	reason, tail := r.failed()
+	reason, tail := failureOf(r)
 	v.Failure, v.Tail = reason, strings.Join(tail, "\n")
-	for _, prop := range r.properties() {
-		v.Verdicts = append(v.Verdicts, r.verdictView(prop))
+	for _, prop := range propertiesOf(r) {
+		v.Verdicts = append(v.Verdicts, viewVerdict(r, prop))
 	}
 	for _, o := range c.runs {
 		if o != r {
-			ok := o.mark()
-			v.Others = append(v.Others, otherView{number(o.Seed), looks[ok].symbol, looks[ok].word, o.inWords(), o.replay()})
+			ok := markOf(o)
+			v.Others = append(v.Others, otherView{number(o.Seed), looks[ok].symbol, looks[ok].word, inWords(o), replayCommand(o)})
 		}
 	}
 	for _, o := range c.runs {
@@ -125,8 +126,8 @@ func (p *pager) run(anchor string, c *cell) runView {
 
 // draws says whether a run gets its story and timeline: when there is
 // something to see, when its lock is the reference, or when there are few.
-func (p *pager) draws(r *Run) bool {
-	return r.interesting() || r.Lock == p.d.Reference || len(p.d.Results.Runs) < drawAllBelow
+func (p *pager) draws(r *results.Run) bool {
+	return isInteresting(r) || r.Lock == p.d.Reference || len(p.d.Results.Runs) < drawAllBelow
 }
 
 func (p *pager) count(lock string, f *facts) {
@@ -138,10 +139,10 @@ func (p *pager) count(lock string, f *facts) {
 	n.add(f)
 }
 
-func (r *Run) verdictView(p checker.Property) verdictView {
+func viewVerdict(r *results.Run, p checker.Property) verdictView {
 	v := r.Verdicts[p]
 	out := verdictView{
-		Property: clean(string(p)), Outcome: verdictWords(v.Outcome, v.Class), Expected: r.expectedWords(p),
+		Property: clean(string(p)), Outcome: verdictWords(v.Outcome, v.Class), Expected: expectedWords(r, p),
 		Reason: clean(v.Reason), Unexpected: !r.Matches(p),
 	}
 	if v.Outcome != checker.OutcomeOK || out.Unexpected {
@@ -164,7 +165,7 @@ func (r *Run) verdictView(p checker.Property) verdictView {
 	return out
 }
 
-func causeViews(f *facts, r *Run) []causeView {
+func causeViews(f *facts, r *results.Run) []causeView {
 	var out []causeView
 	for _, c := range causes(r) {
 		v := causeView{Picture: drawCause(f, r, c)}

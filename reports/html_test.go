@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/results"
 )
 
 func page(t *testing.T, d Document) string {
@@ -48,7 +49,7 @@ func TestLinksLead(t *testing.T) {
 func TestHistoriesAreLoadedOnce(t *testing.T) {
 	d := seeded()
 	load, loaded := d.Histories, map[uint64]int{}
-	d.Histories = func(r Run) (*history.History, error) {
+	d.Histories = func(r results.Run) (*history.History, error) {
 		if r.Scenario == "holder-pause" {
 			loaded[r.Seed]++
 		}
@@ -85,7 +86,7 @@ func TestWhatIsDrawn(t *testing.T) {
 	p := &pager{d: d, m: newMatrix(d)}
 	for i := range d.Results.Runs {
 		r := &d.Results.Runs[i]
-		if got, want := p.draws(r), r.mark() != markOK || r.Lock == "multi"; got != want {
+		if got, want := p.draws(r), markOf(r) != markOK || r.Lock == "multi"; got != want {
 			t.Errorf("%s with %s: drawn %v, want %v", r.Scenario, r.Lock, got, want)
 		}
 	}
@@ -98,24 +99,24 @@ func TestEmptyReport(t *testing.T) {
 }
 
 func TestHeadline(t *testing.T) {
-	broken := func(expected bool) Run {
+	broken := func(expected bool) results.Run {
 		want := checker.OutcomeOK
 		if expected {
 			want = checker.Violated
 		}
-		return Run{AsExpected: expected, Verdicts: map[checker.Property]checker.Verdict{checker.Exclusion: {Outcome: checker.Violated}},
+		return results.Run{AsExpected: expected, Verdicts: map[checker.Property]checker.Verdict{checker.Exclusion: {Outcome: checker.Violated}},
 			Expected: map[checker.Property]checker.Outcome{checker.Exclusion: want}}
 	}
-	good := Run{AsExpected: true, Verdicts: map[checker.Property]checker.Verdict{checker.Exclusion: {Outcome: checker.OutcomeOK}}}
-	failed := Run{Failure: "it span"}
-	for want, runs := range map[string][]Run{
+	good := results.Run{AsExpected: true, Verdicts: map[checker.Property]checker.Verdict{checker.Exclusion: {Outcome: checker.OutcomeOK}}}
+	failed := results.Run{Failure: "it span"}
+	for want, runs := range map[string][]results.Run{
 		"Nothing was run.": nil,
 		"1 run, with every verdict as expected; exclusion was never seen violated.":                                {good},
 		"2 runs, every verdict as expected; exclusion was violated in 1 of them, as the scenarios argue.":          {good, broken(true)},
 		"3 runs: 1 not as expected, 1 unknown; exclusion was violated in 1 of them, which no scenario argues for.": {good, broken(false), failed},
 		"1 run, with every verdict as expected; exclusion was violated, as the scenario argues.":                   {broken(true)},
 	} {
-		if got := (Document{Results: Results{Runs: runs}}).headline(); got != want {
+		if got := (Document{Results: results.Results{Runs: runs}}).headline(); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}

@@ -12,11 +12,12 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/results"
 )
 
 func validate(t *testing.T, doc []byte) error {
 	t.Helper()
-	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(JSONSchema()))
+	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(results.JSONSchema()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,10 +45,10 @@ func TestJSONRoundTrip(t *testing.T) {
 		"sample": sample(), "seeds": seeded(), "empty": {}, "catalogue": catalogue(), "extremes": huge,
 	} {
 		var a, b bytes.Buffer
-		if err := JSON(&a, d.Results); err != nil {
+		if err := results.JSON(&a, d.Results); err != nil {
 			t.Fatal(err)
 		}
-		if err := JSON(&b, d.Results); err != nil {
+		if err := results.JSON(&b, d.Results); err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(a.Bytes(), b.Bytes()) {
@@ -56,19 +57,19 @@ func TestJSONRoundTrip(t *testing.T) {
 		if err := validate(t, a.Bytes()); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		back, err := ReadJSON(bytes.NewReader(a.Bytes()))
+		back, err := results.ReadJSON(bytes.NewReader(a.Bytes()))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
 		var again bytes.Buffer
-		if err := JSON(&again, back); err != nil {
+		if err := results.JSON(&again, back); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(a.String(), again.String()); diff != "" {
 			t.Errorf("%s changes when read and written again:\n%s", name, diff)
 		}
-		if want := Summarize(d.Results.Runs); back.Summary != want {
+		if want := results.Summarize(d.Results.Runs); back.Summary != want {
 			t.Errorf("%s: summary %+v, want %+v", name, back.Summary, want)
 		}
 	}
@@ -77,7 +78,7 @@ func TestJSONRoundTrip(t *testing.T) {
 // TestJSONGolden keeps the document that other programs read.
 func TestJSONGolden(t *testing.T) {
 	var b bytes.Buffer
-	if err := JSON(&b, sample().Results); err != nil {
+	if err := results.JSON(&b, sample().Results); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "results.json", b.Bytes())
@@ -85,7 +86,7 @@ func TestJSONGolden(t *testing.T) {
 
 func TestReadJSONRefuses(t *testing.T) {
 	var b bytes.Buffer
-	if err := JSON(&b, sample().Results); err != nil {
+	if err := results.JSON(&b, sample().Results); err != nil {
 		t.Fatal(err)
 	}
 	good := b.String()
@@ -125,8 +126,8 @@ func TestReadJSONRefuses(t *testing.T) {
 		}), "/runs/0/verdicts/lease"},
 		"no stats": {edit(func(_, r map[string]any) { delete(r, "stats") }), "stats"},
 	} {
-		_, err := ReadJSON(strings.NewReader(c.doc))
-		if !errors.Is(err, ErrResults) {
+		_, err := results.ReadJSON(strings.NewReader(c.doc))
+		if !errors.Is(err, results.ErrResults) {
 			t.Errorf("%s: error %v, want ErrResults", name, err)
 			continue
 		}
@@ -139,7 +140,7 @@ func TestReadJSONRefuses(t *testing.T) {
 func TestJSONRefusesWhatJSONCannotCarry(t *testing.T) {
 	res := sample().Results
 	res.Runs[0].Stats.WallMS = math.NaN()
-	if err := JSON(&bytes.Buffer{}, res); err == nil {
+	if err := results.JSON(&bytes.Buffer{}, res); err == nil {
 		t.Error("a NaN was written")
 	}
 }
@@ -147,24 +148,24 @@ func TestJSONRefusesWhatJSONCannotCarry(t *testing.T) {
 // TestSchemaKnowsEveryProperty holds the published schema to the checker.
 func TestSchemaKnowsEveryProperty(t *testing.T) {
 	for _, p := range checker.Properties() {
-		if !strings.Contains(strings.ReplaceAll(string(JSONSchema()), "|", ")("), "("+string(p.Name)+")") {
+		if !strings.Contains(strings.ReplaceAll(string(results.JSONSchema()), "|", ")("), "("+string(p.Name)+")") {
 			t.Errorf("the schema does not know %s", p.Name)
 		}
 	}
 }
 
 func TestSummarize(t *testing.T) {
-	unknown := Run{Verdicts: map[checker.Property]checker.Verdict{checker.Exclusion: {Outcome: checker.Unknown}},
+	unknown := results.Run{Verdicts: map[checker.Property]checker.Verdict{checker.Exclusion: {Outcome: checker.Unknown}},
 		Expected: map[checker.Property]checker.Outcome{checker.Exclusion: checker.OutcomeOK}}
 	foreseen := unknown
 	foreseen.AsExpected = true
 	foreseen.Expected = map[checker.Property]checker.Outcome{checker.Exclusion: checker.Unknown}
-	wrong := Run{Verdicts: map[checker.Property]checker.Verdict{checker.Exclusion: {Outcome: checker.Violated, Class: checker.LeaseOutlived}},
+	wrong := results.Run{Verdicts: map[checker.Property]checker.Verdict{checker.Exclusion: {Outcome: checker.Violated, Class: checker.LeaseOutlived}},
 		Expected:      map[checker.Property]checker.Outcome{checker.Exclusion: checker.Violated},
 		ExpectedClass: map[checker.Property]string{checker.Exclusion: checker.ContractBroken}}
-	failed := Run{AsExpected: true, Failure: "it span"}
-	got := Summarize([]Run{unknown, foreseen, wrong, failed})
-	if want := (Summary{Runs: 4, AsExpected: 1, Unexpected: 1, Unknown: 2}); got != want {
+	failed := results.Run{AsExpected: true, Failure: "it span"}
+	got := results.Summarize([]results.Run{unknown, foreseen, wrong, failed})
+	if want := (results.Summary{Runs: 4, AsExpected: 1, Unexpected: 1, Unknown: 2}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

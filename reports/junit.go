@@ -7,14 +7,16 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/results"
 )
 
 // JUnit writes results as JUnit XML: one test suite for each scenario, one
 // test case for each run. A run with a verdict that is not as expected is a
 // failure, one that could not be judged or has an unknown verdict that was not
-// expected is an error, a scenario that does not apply to a lock is skipped.
+// Passed is an error, a scenario that does not apply to a lock is skipped.
 // Interrupted results have one more suite, with an error.
-func JUnit(w io.Writer, res Results) error {
+func JUnit(w io.Writer, res results.Results) error {
 	m := newMatrix(Document{Results: res})
 	all := junitSuites{Name: "holdfast"}
 	for _, s := range m.scenarios {
@@ -110,17 +112,17 @@ func (s *junitSuite) add(c junitCase) {
 	s.Cases = append(s.Cases, c)
 }
 
-func junitRun(r *Run, seeded bool) junitCase {
+func junitRun(r *results.Run, seeded bool) junitCase {
 	c := junitCase{Class: name(r.Scenario), Name: name(r.Lock), Time: seconds(r.Stats.WallMS)}
 	if seeded {
 		c.Name += " seed " + number(r.Seed)
 	}
-	if r.expected() {
+	if r.Passed() {
 		return c
 	}
 	var text strings.Builder
 	note := &junitNote{Type: "unexpected"}
-	for _, f := range r.findings() {
+	for _, f := range findingsOf(r) {
 		if f.expected {
 			continue
 		}
@@ -139,14 +141,14 @@ func junitRun(r *Run, seeded bool) junitCase {
 			fmt.Fprintln(&text, "  "+f.facts)
 		}
 	}
-	fmt.Fprintln(&text, r.again()+": "+r.replay())
+	fmt.Fprintln(&text, againWords(r)+": "+replayCommand(r))
 	note.Text = text.String()
 	switch {
 	case r.Failure != "":
 		note.Type = "failed"
-		note.Message, _ = r.failed()
+		note.Message, _ = failureOf(r)
 		c.Error = note
-	case r.undecided():
+	case r.Undecided():
 		note.Type = "unknown"
 		c.Error = note
 	default:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/results"
 )
 
 func (r *recorder) log(ms float64, server, text string) {
@@ -15,7 +16,7 @@ func (r *recorder) log(ms float64, server, text string) {
 }
 
 // liveStory is failoverStory on real servers, which talk about it.
-func liveStory() (*history.History, Run) {
+func liveStory() (*history.History, results.Run) {
 	h, run := failoverStory()
 	r := recorder{h: *h}
 	end := r.h.Events[len(r.h.Events)-1]
@@ -45,7 +46,7 @@ func liveStory() (*history.History, Run) {
 // that could not be played here.
 func liveSample() Document {
 	h, good := liveStory()
-	failed := Run{
+	failed := results.Run{
 		Scenario: "cluster-failover", Lock: "reentrant", World: "live", Seed: 1, TimeScale: 0.2,
 		Failure: "start servers: node-2 is not ready after 5 s\n\nnode-2's log:\n" + strings.Repeat("1:M * Reading the configuration file\n", 50) +
 			"1:M # Could not create server TCP listening socket 127.0.0.1:40001: bind: Address already in use",
@@ -54,20 +55,20 @@ func liveSample() Document {
 			checker.Progress:  {Outcome: checker.Unknown, Reason: "the run could not be set up"},
 		},
 		Expected: map[checker.Property]checker.Outcome{checker.Exclusion: checker.Violated, checker.Progress: checker.OutcomeOK},
-		Stats:    Stats{WallMS: 5120},
+		Stats:    results.Stats{WallMS: 5120},
 	}
 	other := good
 	other.Lock = "fenced"
-	skip := func(s, l string) Skip {
-		return Skip{Scenario: s, Lock: l, Reason: "not run: moving the clock of a real server takes a C compiler, and there is none"}
+	skip := func(s, l string) results.Skip {
+		return results.Skip{Scenario: s, Lock: l, Reason: "not run: moving the clock of a real server takes a C compiler, and there is none"}
 	}
 	return Document{
-		Results: Results{Version: "1.2.3", Command: "holdfast run --world live", Runs: []Run{good, other, failed}, Skipped: []Skip{
+		Results: results.Results{Version: "1.2.3", Command: "holdfast run --world live", Runs: []results.Run{good, other, failed}, Skipped: []results.Skip{
 			{Scenario: "cluster-failover", Lock: "fenced", Reason: "needs one primary"},
 			skip("clock-jump", "reentrant"), skip("clock-jump", "fenced"), skip("clock-drift", "reentrant"), skip("clock-drift", "fenced"),
 			{Scenario: "script-flush", Lock: "fenced", Reason: "not run: only in the simulator"},
 		}},
-		Histories: func(r Run) (*history.History, error) {
+		Histories: func(r results.Run) (*history.History, error) {
 			if r.Failure != "" {
 				return nil, nil
 			}
@@ -135,7 +136,7 @@ func TestShortStoryKeepsSmallTalk(t *testing.T) {
 // Results say how a live run was played, and read back the same.
 func TestLiveResultsAsJSON(t *testing.T) {
 	var b bytes.Buffer
-	if err := JSON(&b, liveSample().Results); err != nil {
+	if err := results.JSON(&b, liveSample().Results); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{`"time_scale": 0.2`, `"attempts": 3`, `node-2's log:\n1:M`} {
@@ -143,7 +144,7 @@ func TestLiveResultsAsJSON(t *testing.T) {
 			t.Errorf("not there: %s", want)
 		}
 	}
-	if _, err := ReadJSON(&b); err != nil {
+	if _, err := results.ReadJSON(&b); err != nil {
 		t.Error(err)
 	}
 }
@@ -173,17 +174,17 @@ func TestLivePage(t *testing.T) {
 func TestARunSaysWhatItsServersWere(t *testing.T) {
 	_, run := liveStory()
 	run.Backend = "miniredis"
-	if got := run.replay(); !strings.Contains(got, "--world live --backend miniredis") {
+	if got := replayCommand(&run); !strings.Contains(got, "--world live --backend miniredis") {
 		t.Errorf("it is played again by %q", got)
 	}
-	if got := run.sizes(); !strings.HasPrefix(got, "world live on miniredis, ") {
+	if got := sizesOf(&run); !strings.HasPrefix(got, "world live on miniredis, ") {
 		t.Errorf("its provenance is %q", got)
 	}
 	var b bytes.Buffer
-	if err := JSON(&b, Results{Runs: []Run{run}}); err != nil {
+	if err := results.JSON(&b, results.Results{Runs: []results.Run{run}}); err != nil {
 		t.Fatal(err)
 	}
-	read, err := ReadJSON(&b)
+	read, err := results.ReadJSON(&b)
 	if err != nil {
 		t.Fatal(err)
 	}

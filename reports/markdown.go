@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/results"
 )
 
 // Markdown writes the matrix and the verdicts to look at as GitHub tables, for
@@ -29,7 +30,7 @@ func Markdown(w io.Writer, d Document) error {
 		markdownStory(b, d, &d.Results.Runs[0])
 	}
 	if len(d.Results.Runs) > 0 {
-		fmt.Fprintf(b, "%s.\n", summaryLine(Summarize(d.Results.Runs)))
+		fmt.Fprintf(b, "%s.\n", summaryLine(results.Summarize(d.Results.Runs)))
 	}
 	return b.Flush()
 }
@@ -73,7 +74,7 @@ func markdownFindings(w *bufio.Writer, m *matrix) {
 	if len(all) == 0 {
 		return
 	}
-	fmt.Fprint(w, "| scenario | lock | property | verdict | expected | reason | "+all[0].run.again()+" |\n|---|---|---|---|---|---|---|\n")
+	fmt.Fprint(w, "| scenario | lock | property | verdict | expected | reason | "+againWords(all[0].run)+" |\n|---|---|---|---|---|---|---|\n")
 	for _, f := range all {
 		reason := markdown(f.reason)
 		if f.facts != "" {
@@ -83,7 +84,7 @@ func markdownFindings(w *bufio.Writer, m *matrix) {
 			reason = strings.TrimSpace(fmt.Sprintf("%s (%d of %d seeds: %s)", reason, len(f.seeds), f.of, seedList(f.seeds, 8)))
 		}
 		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s |\n", markdown(name(f.run.Scenario)), markdown(name(f.run.Lock)),
-			markdown(f.property), markdown(f.got), markdown(f.want), reason, codeSpan(f.run.replay()))
+			markdown(f.property), markdown(f.got), markdown(f.want), reason, codeSpan(replayCommand(f.run)))
 	}
 	fmt.Fprintln(w)
 	for _, f := range all {
@@ -104,7 +105,7 @@ func markdownLines(w *bufio.Writer, lines []string) {
 }
 
 // markdownStory tells what happened in the only run of a document.
-func markdownStory(w *bufio.Writer, d Document, r *Run) {
+func markdownStory(w *bufio.Writer, d Document, r *results.Run) {
 	h, _ := d.history(*r)
 	if h == nil {
 		return

@@ -1,6 +1,10 @@
 package reports
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/holdfast-go/holdfast/results"
+)
 
 // matrix arranges runs by scenario (rows) and lock (columns).
 type matrix struct {
@@ -12,8 +16,8 @@ type matrix struct {
 // cell is everything known about one lock in one scenario.
 type cell struct {
 	scenario, lock string
-	runs           []*Run // one per seed, in the order of the results
-	skip           *Skip
+	runs           []*results.Run // one per seed, in the order of the results
+	skip           *results.Skip
 }
 
 // newMatrix keeps the order of d.About for the scenarios, and the order of
@@ -63,7 +67,7 @@ func newMatrix(d Document) *matrix {
 	return m
 }
 
-func longestLockList(res Results) []string {
+func longestLockList(res results.Results) []string {
 	lists := map[string][]string{}
 	var best []string
 	for i := range res.Runs {
@@ -84,10 +88,10 @@ func (m *matrix) cell(scenario, lock string) *cell { return m.cells[[2]string{sc
 
 // worst returns the run to judge the cell by: one that is not as expected
 // before one that is, then the one with the worse mark, then the first.
-func (c *cell) worst() *Run {
-	var w *Run
+func (c *cell) worst() *results.Run {
+	var w *results.Run
 	for _, r := range c.runs {
-		if w == nil || w.expected() && !r.expected() || w.expected() == r.expected() && r.mark() > w.mark() {
+		if w == nil || w.Passed() && !r.Passed() || w.Passed() == r.Passed() && markOf(r) > markOf(w) {
 			w = r
 		}
 	}
@@ -103,15 +107,15 @@ func (c *cell) mark() mark {
 	case len(c.runs) == 0:
 		return markNone
 	}
-	return c.worst().mark()
+	return markOf(c.worst())
 }
 
-func (c *cell) expected() bool { return c == nil || len(c.runs) == 0 || c.worst().expected() }
+func (c *cell) expected() bool { return c == nil || len(c.runs) == 0 || c.worst().Passed() }
 
 // finding is one verdict that a reader has to look at: not as expected, or
 // unknown. The same finding under several seeds is listed once.
 type finding struct {
-	run      *Run // the first run that shows it
+	run      *results.Run // the first run that shows it
 	property string
 	got      string
 	want     string
@@ -135,7 +139,7 @@ func (m *matrix) findings() []finding {
 			}
 			first := len(out)
 			for _, r := range c.runs {
-				for _, f := range r.findings() {
+				for _, f := range findingsOf(r) {
 					i := slices.IndexFunc(out[first:], func(g finding) bool {
 						return g.property == f.property && g.got == f.got && g.expected == f.expected
 					})
@@ -152,14 +156,14 @@ func (m *matrix) findings() []finding {
 	return out
 }
 
-func (r *Run) findings() []finding {
+func findingsOf(r *results.Run) []finding {
 	var out []finding
 	seeds := []uint64{r.Seed}
 	if r.Failure != "" {
-		reason, tail := r.failed()
+		reason, tail := failureOf(r)
 		out = append(out, finding{run: r, property: "run", got: "failed", want: "a verdict", reason: reason, tail: tail, seeds: seeds})
 	}
-	for _, p := range r.properties() {
+	for _, p := range propertiesOf(r) {
 		v := r.Verdicts[p]
 		if r.Failure != "" && v.Outcome == "unknown" {
 			continue // as the failure says already
@@ -168,12 +172,12 @@ func (r *Run) findings() []finding {
 			continue
 		}
 		out = append(out, finding{
-			run: r, property: clean(string(p)), got: verdictWords(v.Outcome, v.Class), want: r.expectedWords(p),
+			run: r, property: clean(string(p)), got: verdictWords(v.Outcome, v.Class), want: expectedWords(r, p),
 			reason: clean(v.Reason), facts: verdictFacts(v), because: clean(r.Because[p]),
 			expected: r.Matches(p), seeds: seeds,
 		})
 	}
-	if len(out) == 0 && !r.expected() {
+	if len(out) == 0 && !r.Passed() {
 		out = append(out, finding{run: r, property: "run", got: "not as expected", want: "as expected",
 			reason: "the results say so without naming a property", seeds: seeds})
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/results"
 )
 
 // notRun is how the reason of a skip begins when the scenario does apply to
@@ -13,7 +14,7 @@ const notRun = "not run: "
 
 // cannot is why a pair could not be played; ok is false for one that does not
 // apply.
-func (s *Skip) cannot() (reason string, ok bool) {
+func cannotRun(s *results.Skip) (reason string, ok bool) {
 	if reason, ok = strings.CutPrefix(s.Reason, notRun); !ok {
 		return "", false
 	}
@@ -48,7 +49,7 @@ func (m *matrix) unplayedIn(scenario string) []unplayed {
 		if c.mark() != markSkipped {
 			return "", c != nil
 		}
-		return c.skip.cannot()
+		return cannotRun(c.skip)
 	})
 }
 

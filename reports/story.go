@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/results"
 )
 
 // maxSentences is how long a story may get; what surrounds a violation is
@@ -41,7 +42,7 @@ type sentence struct {
 
 // tell puts a run into words, in order of time. The text is clean, but not
 // escaped for any format.
-func tell(f *facts, r *Run) []sentence {
+func tell(f *facts, r *results.Run) []sentence {
 	t := newTeller(f, r)
 	t.sumOverlaps()
 	for i := range f.h.Events {
@@ -64,7 +65,7 @@ func tell(f *facts, r *Run) []sentence {
 	return shorten(t.out)
 }
 
-func newTeller(f *facts, r *Run) *teller {
+func newTeller(f *facts, r *results.Run) *teller {
 	t := &teller{f: f, held: map[string]map[string]string{}, cause: causeOps(r), claims: make(map[int64]*checker.Claim, len(f.claims))}
 	for i := range f.claims {
 		t.claims[f.claims[i].AcquireOp] = &f.claims[i]
@@ -110,7 +111,7 @@ func (t *teller) sumOverlaps() {
 }
 
 // causeOps are the operations that prove a violation.
-func causeOps(r *Run) map[int64]bool {
+func causeOps(r *results.Run) map[int64]bool {
 	ops := map[int64]bool{}
 	if r != nil {
 		for _, v := range r.Verdicts {

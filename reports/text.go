@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/results"
 )
 
 // Text writes the report for a terminal: the matrix of scenarios and locks,
@@ -30,7 +31,7 @@ func Text(w io.Writer, d Document) error {
 	if words := d.missingWords(); words != "" {
 		fmt.Fprintf(b, "%s\n\n", words)
 	}
-	fmt.Fprintln(b, summaryLine(Summarize(d.Results.Runs)))
+	fmt.Fprintln(b, summaryLine(results.Summarize(d.Results.Runs)))
 	return b.Flush()
 }
 
@@ -108,7 +109,7 @@ func textFinding(w *bufio.Writer, f finding) {
 	if f.of > 1 {
 		writeWrapped(w, "    ", fmt.Sprintf("with %d of %d seeds: %s", len(f.seeds), f.of, seedList(f.seeds, 8)))
 	}
-	fmt.Fprintf(w, "    %s: %s\n\n", f.run.again(), f.run.replay())
+	fmt.Fprintf(w, "    %s: %s\n\n", againWords(f.run), replayCommand(f.run))
 }
 
 // textUnplayed says what was not played, and why.
@@ -123,7 +124,7 @@ func textUnplayed(w *bufio.Writer, title string, all []unplayed) {
 }
 
 // textRun tells one run in full: every verdict, and what happened.
-func textRun(w *bufio.Writer, d Document, r *Run) {
+func textRun(w *bufio.Writer, d Document, r *results.Run) {
 	fmt.Fprintf(w, "%s, %s, %s, seed %d\n", name(r.Scenario), name(r.Lock), name(r.World), r.Seed)
 	for _, a := range d.About {
 		if a.Name == r.Scenario && a.Title != "" {
@@ -132,20 +133,20 @@ func textRun(w *bufio.Writer, d Document, r *Run) {
 	}
 	fmt.Fprintln(w)
 	if r.Failure != "" {
-		reason, tail := r.failed()
+		reason, tail := failureOf(r)
 		writeWrapped(w, "", "The run could not be judged: "+reason)
 		writeTail(w, "  ", tail)
 		fmt.Fprintln(w)
 	}
 	if len(r.Verdicts) > 0 {
 		rows := [][]string{{"property", "verdict", "expected", ""}}
-		for _, p := range r.properties() {
+		for _, p := range propertiesOf(r) {
 			v := r.Verdicts[p]
 			note := ""
 			if !r.Matches(p) {
 				note = "[not as expected]"
 			}
-			rows = append(rows, []string{clean(string(p)), verdictWords(v.Outcome, v.Class), r.expectedWords(p), note})
+			rows = append(rows, []string{clean(string(p)), verdictWords(v.Outcome, v.Class), expectedWords(r, p), note})
 		}
 		widths := make([]int, 4)
 		for _, row := range rows {
@@ -156,7 +157,7 @@ func textRun(w *bufio.Writer, d Document, r *Run) {
 		for i, row := range rows {
 			writeRow(w, "  "+pad(row[0], widths[0])+"  "+pad(row[1], widths[1])+"  "+pad(row[2], widths[2])+"  "+row[3])
 			if i > 0 {
-				textReasons(w, r, r.properties()[i-1])
+				textReasons(w, r, propertiesOf(r)[i-1])
 			}
 		}
 		fmt.Fprintln(w)
@@ -172,21 +173,21 @@ func textRun(w *bufio.Writer, d Document, r *Run) {
 	} else if d.Histories != nil {
 		fmt.Fprintf(w, "%s\n\n", absent)
 	}
-	if r.Stats != (Stats{}) {
+	if r.Stats != (results.Stats{}) {
 		sizes := english.Count(r.Stats.Ops, "operation")
 		if r.Stats.Commands > 0 { // real servers do not count them
 			sizes += ", " + english.Count(r.Stats.Commands, "command")
 		}
 		fmt.Fprintf(w, "%s, %s of run time in %s\n", sizes, length(int64(r.Stats.VirtualMS*1e6)), length(int64(r.Stats.WallMS*1e6)))
 	}
-	for _, part := range r.pace() {
+	for _, part := range paceWords(r) {
 		fmt.Fprintln(w, part)
 	}
-	fmt.Fprintf(w, "%s: %s\n", r.again(), r.replay())
+	fmt.Fprintf(w, "%s: %s\n", againWords(r), replayCommand(r))
 }
 
 // textReasons adds what is worth knowing about a verdict under its line.
-func textReasons(w *bufio.Writer, r *Run, p property) {
+func textReasons(w *bufio.Writer, r *results.Run, p property) {
 	const indent = "      "
 	v := r.Verdicts[p]
 	if v.Reason != "" {

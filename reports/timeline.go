@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/results"
 )
 
 // The measures of a timeline, in pixels of its own coordinates.
@@ -55,7 +56,7 @@ type lane struct {
 
 // drawTimeline returns the picture as SVG and a caption in words, which says what part
 // of the run is shown.
-func drawTimeline(f *facts, r *Run) (svg template.HTML, caption string) {
+func drawTimeline(f *facts, r *results.Run) (svg template.HTML, caption string) {
 	t := &timeline{f: f, cause: causeOps(r), colour: map[string]int{}}
 	for i, c := range f.clients {
 		t.colour[c] = i % 8

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/results"
 )
 
 // clean makes text from outside safe to print anywhere: no control characters
@@ -129,7 +130,7 @@ func (d Document) headline() string {
 // answer is what the runs of a document came to.
 func (d Document) answer() string {
 	runs := d.Results.Runs
-	s := Summarize(runs)
+	s := results.Summarize(runs)
 	if s.Runs == 0 {
 		return "Nothing was run."
 	}
@@ -183,6 +184,6 @@ func (d Document) answer() string {
 }
 
 // summaryLine counts, for the end of a text report.
-func summaryLine(s Summary) string {
+func summaryLine(s results.Summary) string {
 	return fmt.Sprintf("%s: %d as expected, %d not as expected, %d unknown", english.Count(s.Runs, "run"), s.AsExpected, s.Unexpected, s.Unknown)
 }

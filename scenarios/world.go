@@ -22,7 +22,7 @@ func (s *Scenario) TopologyFor(sub *subject.Subject) faults.Topology {
 }
 
 // placeForeign makes a topology that of the servers that a lock brings along.
-func placeForeign(t faults.Topology, own *subject.OwnServers) faults.Topology {
+func placeForeign(t faults.Topology, own *subject.BundledServers) faults.Topology {
 	t.Groups, t.Replicas = 1, own.Members-1
 	return t
 }

@@ -47,12 +47,12 @@ type Description struct {
 	Known []Known `json:"known,omitempty"`
 	// Servers, when not nil, are those that the lock lives on instead of Redis,
 	// and brings along.
-	Servers *OwnServers `json:"servers,omitempty"`
+	Servers *BundledServers `json:"servers,omitempty"`
 }
 
-// OwnServers are the servers that a lock lives on and brings along. Each is a
+// BundledServers are the servers that a lock lives on and brings along. Each is a
 // process of the worker's own program, started with other arguments.
-type OwnServers struct {
+type BundledServers struct {
 	Args    []string `json:"args"`    // after the command that started the worker
 	Members int      `json:"members"` // how many serve as one, of which one leads
 }

@@ -23,9 +23,9 @@ func TestDescriptionCheck(t *testing.T) {
 		"handoff":     func(d *Description) { d.HandoffNS = -1 },
 		"{name}":      func(d *Description) { d.Key = "lock" },
 		"primary thr": func(d *Description) { d.Reaches = []string{"dns"} },
-		"args":        func(d *Description) { d.Servers = &OwnServers{Members: 3} },
-		"members":     func(d *Description) { d.Servers = &OwnServers{Args: []string{"serve"}} },
-		"no Redis":    func(d *Description) { d.Servers = &OwnServers{Args: []string{"serve"}, Members: 3} },
+		"args":        func(d *Description) { d.Servers = &BundledServers{Members: 3} },
+		"members":     func(d *Description) { d.Servers = &BundledServers{Args: []string{"serve"}} },
+		"no Redis":    func(d *Description) { d.Servers = &BundledServers{Args: []string{"serve"}, Members: 3} },
 	} {
 		d := good
 		spoil(&d)

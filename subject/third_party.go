@@ -56,7 +56,7 @@ func claimsOfThirdParty(d *Description, s Setting) history.Claims {
 }
 
 // Bundled are the servers that a lock brings along; nil for a lock on Redis.
-func (s *Subject) Bundled() *OwnServers {
+func (s *Subject) Bundled() *BundledServers {
 	if s.ThirdParty == nil {
 		return nil
 	}

@@ -45,7 +45,7 @@ func locks() []subject.Description {
 			{Scenario: "slow-link-then-cut", Property: "exclusion", Because: late},
 			{Scenario: "holder-pause", Property: "linearizable", Because: unnoticed},
 		},
-		Servers: &subject.OwnServers{Args: []string{serveRole}, Members: members},
+		Servers: &subject.BundledServers{Args: []string{serveRole}, Members: members},
 	}
 	f := d
 	f.Name, f.Summary, f.Claims.Fencing = fenced, "the same, with the revision of the grant as a token that the resource checks", true

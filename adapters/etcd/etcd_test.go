@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/subject/adapter"
 )
@@ -41,9 +42,9 @@ func self(t *testing.T) string {
 // start starts the members, and so many clients of a lock.
 func start(t *testing.T, lockName string, clients int) (*live.World, []*adapter.Conversation) {
 	t.Helper()
-	foreign := &live.ForeignServers{Command: []string{self(t), serveRole}, Members: members}
+	bundled := &servers.BundledServers{Command: []string{self(t), serveRole}, Members: members}
 	w, err := live.NewWorld(t.Context(), live.WorldOptions{
-		Options:  live.Options{Backend: live.Backend{Foreign: foreign}, Clients: clients, Dir: t.TempDir()},
+		Options:  servers.Options{Backend: servers.Backend{Bundled: bundled}, Clients: clients, Dir: t.TempDir()},
 		LockKeys: []string{"stock"},
 	})
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
 )
@@ -72,7 +72,7 @@ const tries = 20
 func judged(t *testing.T, s *scenarios.Scenario, l *subject.Subject, violated []checker.Property) checker.Report {
 	t.Helper()
 	how := scenarios.Live{
-		Backend: live.Backend{Foreign: &live.ForeignServers{Command: []string{self(t), serveRole}, Members: members}},
+		Backend: servers.Backend{Bundled: &servers.BundledServers{Command: []string{self(t), serveRole}, Members: members}},
 		Dir:     t.TempDir(), Workers: []scenarios.Worker{{Lock: l.Name(), Command: []string{self(t)}}}, Scale: 0.5,
 	}
 	for n := 0; ; n++ {
@@ -104,7 +104,7 @@ func TestNotPlayed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	backend := live.Backend{Foreign: &live.ForeignServers{Command: []string{"etcd"}, Members: members}}
+	backend := servers.Backend{Bundled: &servers.BundledServers{Command: []string{"etcd"}, Members: members}}
 	for _, name := range []string{"clock-jump", "restart-without-data", "lost-acquire-reply", "crash-between-commands"} {
 		s, err := scenarios.Find(name)
 		if err != nil {

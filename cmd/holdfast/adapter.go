@@ -12,7 +12,7 @@ import (
 
 	"github.com/mattn/go-shellwords"
 
-	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/live/processes"
 	"github.com/holdfast-go/holdfast/subject"
 )
 
@@ -74,7 +74,7 @@ func describe(ctx context.Context, argv []string) (locks []subject.Description, 
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	ctx, cancel := context.WithTimeout(ctx, adapterStart)
 	defer cancel()
-	p, err := live.StartProcess("adapter", dir, argv)
+	p, err := processes.Start("adapter", dir, argv, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-go/holdfast/live"
 	"github.com/holdfast-go/holdfast/live/conform"
+	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/subject"
 )
 
@@ -161,9 +161,9 @@ func checkAdapter(c *cobra.Command, args []string, f adapterCheckFlags) (err err
 }
 
 // servedBy are the servers that the flags mean.
-func (f runFlags) servedBy(c *cobra.Command) (live.Backend, error) {
+func (f runFlags) servedBy(c *cobra.Command) (servers.Backend, error) {
 	if err := f.checkBackend(); err != nil {
-		return live.Backend{}, err
+		return servers.Backend{}, err
 	}
 	f, err := f.withBackend(c.Context(), c.ErrOrStderr())
 	return f.servers, err

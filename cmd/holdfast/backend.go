@@ -10,28 +10,30 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-go/holdfast/live"
-	"github.com/holdfast-go/holdfast/live/mini"
+	"github.com/holdfast-go/holdfast/live/processes"
+	"github.com/holdfast-go/holdfast/live/servers"
+	"github.com/holdfast-go/holdfast/live/servers/miniredis"
+	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
 // backendAuto is redis where it is installed, and miniredis elsewhere.
 const backendAuto = "auto"
 
 // backends are what --backend takes.
-var backends = []string{backendAuto, live.Redis, live.Miniredis}
+var backends = []string{backendAuto, servers.Redis, servers.Miniredis}
 
 func newMiniredisCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "miniredis CONF", Short: "Be a server of a run in real time (internal)", Hidden: true, Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return mini.Serve(c.Context(), args[0], c.OutOrStdout())
+			return miniredis.Serve(c.Context(), args[0], c.OutOrStdout())
 		},
 	}
 }
 
 // checkBackend says what is wrong with --backend.
 func (f runFlags) checkBackend() error {
-	if err := f.own.check(f); err != nil {
+	if err := f.external.check(f); err != nil {
 		return err
 	}
 	switch {
@@ -49,15 +51,15 @@ func (f runFlags) withBackend(ctx context.Context, stderr io.Writer) (runFlags, 
 	if f.world != worldLive {
 		return f, nil
 	}
-	if f.own.given() {
-		own, err := f.own.discover(ctx)
-		f.servers.Own = own
+	if f.external.given() {
+		own, err := f.external.discover(ctx)
+		f.servers.External = own
 		return f, err
 	}
 	if f.backend == backendAuto {
-		f.backend = live.Redis
-		if err := (live.Backend{}).Available(); errors.Is(err, live.ErrUnavailable) {
-			f.backend = live.Miniredis
+		f.backend = servers.Redis
+		if err := (servers.Backend{}).Available(); errors.Is(err, processes.ErrUnavailable) {
+			f.backend = servers.Miniredis
 			fmt.Fprintln(stderr, "no redis-server or valkey-server is on the PATH: playing on miniredis, which cannot carry every scenario")
 		}
 	}
@@ -67,10 +69,10 @@ func (f runFlags) withBackend(ctx context.Context, stderr io.Writer) (runFlags, 
 }
 
 // serversOf are the servers of a backend, if this machine has them.
-func serversOf(backend string) (live.Backend, error) {
-	var b live.Backend
-	if backend == live.Miniredis {
-		exe, err := self()
+func serversOf(backend string) (servers.Backend, error) {
+	var b servers.Backend
+	if backend == servers.Miniredis {
+		exe, err := workers.Self()
 		if err != nil {
 			return b, defect(err)
 		}
@@ -80,7 +82,7 @@ func serversOf(backend string) (live.Backend, error) {
 	if err == nil {
 		return b, nil
 	}
-	if mini := (live.Backend{Miniredis: []string{"miniredis"}}); mini.Available() != nil { // nor would any other work
+	if mini := (servers.Backend{Miniredis: []string{"miniredis"}}); mini.Available() != nil { // nor would any other work
 		return b, badInput(err, "--world sim needs no servers")
 	}
 	return b, badInput(err, "install one: apt-get install redis-server, dnf install valkey, apk add redis",

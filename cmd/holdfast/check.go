@@ -18,7 +18,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/linear"
 	"github.com/holdfast-go/holdfast/history"
-	"github.com/holdfast-go/holdfast/internal/rundir"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 // checkFlags are the flags of "holdfast check".
@@ -140,7 +140,7 @@ func checkHistories(c *cobra.Command, args []string, f checkFlags) error {
 // badHistoryHint says what to do about a history that cannot be judged.
 func badHistoryHint(err error) string {
 	var invalid *history.InvalidError
-	var damaged *rundir.DamagedError
+	var damaged *suite.DamagedError
 	switch {
 	case errors.As(err, &invalid) && invalid.CutOff:
 		return "its recording was cut off; holdfast check --cut-off judges what there is"
@@ -167,7 +167,7 @@ func openHistory(path string, f checkFlags, c *cobra.Command) (*history.History,
 	bar := newReading(c.ErrOrStderr(), -1)
 	defer bar.done()
 	return unlessInterrupted(c.Context(), func() (*history.History, error) {
-		return rundir.Decode("stdin", decode, bar.of(c.InOrStdin()))
+		return suite.Decode("stdin", decode, bar.of(c.InOrStdin()))
 	})
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/linear"
 	"github.com/holdfast-go/holdfast/history"
-	"github.com/holdfast-go/holdfast/internal/rundir"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 // longHistory is what 20 clients do that take a right lock in turns, each
@@ -112,8 +112,8 @@ func TestDisagreementIsADefect(t *testing.T) {
 // A reader that fails for another reason than damage is not called damaged.
 func TestReadErrorIsItself(t *testing.T) {
 	broken := errors.New("the disk is gone")
-	_, err := rundir.Decode("h", history.Decode, io.MultiReader(strings.NewReader("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"), &failing{broken}))
-	var damaged *rundir.DamagedError
+	_, err := suite.Decode("h", history.Decode, io.MultiReader(strings.NewReader("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"), &failing{broken}))
+	var damaged *suite.DamagedError
 	if !errors.Is(err, broken) || errors.As(err, &damaged) {
 		t.Errorf("got %v", err)
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/play/liveplay"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
@@ -21,13 +21,13 @@ type contender struct {
 	// is this program.
 	workers []liveplay.Worker
 	// servers are those that it brings along; nil for a lock on Redis.
-	servers *live.ForeignServers
+	servers *servers.BundledServers
 }
 
 // backend is what its servers are, where others have those of the backend.
-func (c contender) backend(b live.Backend) live.Backend {
+func (c contender) backend(b servers.Backend) servers.Backend {
 	if c.servers != nil {
-		return live.Backend{Foreign: c.servers}
+		return servers.Backend{Bundled: c.servers}
 	}
 	return b
 }
@@ -133,7 +133,7 @@ func adapterLocks(ctx context.Context, adapters []string) ([]contender, error) {
 				workers: []liveplay.Worker{{Lock: d.Name, Command: argv}},
 			}
 			if own := d.Servers; own != nil {
-				c.servers = &live.ForeignServers{Command: slices.Concat(argv, own.Args), Members: own.Members}
+				c.servers = &servers.BundledServers{Command: slices.Concat(argv, own.Args), Members: own.Members}
 			}
 			all = append(all, c)
 		}

@@ -93,8 +93,8 @@ func result(code int) error {
 	return &exitError{code: code}
 }
 
-// report prints an error by the rules and returns the exit code.
-func report(stderr io.Writer, err error) int {
+// exitCode prints an error by the rules and returns the exit code.
+func exitCode(stderr io.Writer, err error) int {
 	if err == nil {
 		return exitOK
 	}

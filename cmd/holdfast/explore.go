@@ -11,8 +11,8 @@ import (
 
 	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 // exploreFlags are the flags of "holdfast explore".
@@ -150,13 +150,13 @@ func runExplore(c *cobra.Command, f exploreFlags) error {
 		return badInput(err, "--known takes the explore.json of another exploration")
 	}
 	if f.out == "" {
-		f.out = rundir.Unused()
+		f.out = suite.Unused()
 	}
 	out, err := openOut(f.out, exploreKind)
 	if err != nil {
 		return err
 	}
-	dir := rundir.Dir(f.out)
+	dir := suite.Dir(f.out)
 	x := newExploration(f, v, known)
 	if err := x.play(c.Context(), c.ErrOrStderr()); err != nil {
 		return defect(err)
@@ -179,7 +179,7 @@ func runExplore(c *cobra.Command, f exploreFlags) error {
 }
 
 // concludeExplore says on stderr how the command ends.
-func concludeExplore(c *cobra.Command, r explore.Results, dir rundir.Dir) error {
+func concludeExplore(c *cobra.Command, r explore.Results, dir suite.Dir) error {
 	finds := finds(r.Causes)
 	switch {
 	case len(r.Defects) > 0:
@@ -209,7 +209,7 @@ func finds(causes []explore.Found) []explore.Found {
 // explored prints what an exploration has shown.
 type explored struct {
 	explore.Results
-	dir  rundir.Dir
+	dir  suite.Dir
 	tell bool // the story of the find, if there is one
 }
 

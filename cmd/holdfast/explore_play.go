@@ -16,8 +16,9 @@ import (
 
 	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/internal/whole"
+	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
 // batch is how many runs are steered by the coverage of all that came before
@@ -34,15 +35,15 @@ type exploration struct {
 	known []explore.Cause
 
 	began   time.Time
-	holes   []explore.Cell      // that the present batch is steered to
-	steer   chan []explore.Cell // those of the next batch
-	waiting map[int]answer      // for earlier runs
-	taken   int                 // runs taken in
-	over    bool                // by a find
+	holes   []explore.Cell       // that the present batch is steered to
+	steer   chan []explore.Cell  // those of the next batch
+	waiting map[int]suite.Answer // for earlier runs
+	taken   int                  // runs taken in
+	over    bool                 // by a find
 }
 
 func newExploration(f exploreFlags, v explore.Vocabulary, known []explore.Cause) *exploration {
-	x := &exploration{flags: f, known: known, waiting: map[int]answer{}, steer: make(chan []explore.Cell, 1),
+	x := &exploration{flags: f, known: known, waiting: map[int]suite.Answer{}, steer: make(chan []explore.Cell, 1),
 		tally: explore.NewTally(explore.Results{
 			Version: version, Command: exploreCommand(f), Lock: f.lock, Seed: f.seed, Shard: f.part.index, Of: f.part.of, Budget: f.runs, Vocabulary: v,
 		})}
@@ -68,7 +69,7 @@ func (x *exploration) play(ctx context.Context, stderr io.Writer) error {
 		known = int64(x.total())
 	}
 	bar := startProgress(stderr, known, "exploring")
-	err := x.pool().stream(ctx, min(x.total(), 1<<20), x.jobs(enough), func(a answer) {
+	err := x.pool().Stream(ctx, min(x.total(), 1<<20), x.jobs(enough), func(a suite.Answer) {
 		x.waiting[a.ID] = a
 		x.take()
 		if x.over {
@@ -93,13 +94,13 @@ func (x *exploration) now() string {
 	return text
 }
 
-func (x *exploration) pool() pool {
-	return pool{exe: testOnlyWorker, workers: x.flags.workers, stall: x.flags.stall}
+func (x *exploration) pool() workers.Pool {
+	return workers.Pool{Exe: testOnlyWorker, Workers: x.flags.workers, Stall: x.flags.stall}
 }
 
 // jobs are the runs, until there is enough.
-func (x *exploration) jobs(enough context.Context) iter.Seq[job] {
-	return func(yield func(job) bool) {
+func (x *exploration) jobs(enough context.Context) iter.Seq[suite.Job] {
+	return func(yield func(suite.Job) bool) {
 		var holes []explore.Cell
 		for run := range x.total() {
 			if run%batch == 0 {
@@ -119,10 +120,18 @@ func (x *exploration) jobs(enough context.Context) iter.Seq[job] {
 	}
 }
 
-func (x *exploration) job(run int, holes []explore.Cell) job {
+func (x *exploration) job(run int, holes []explore.Cell) suite.Job {
 	seed := x.flags.part.seed(x.flags.seed, run)
-	return job{ID: run, Scenario: fmt.Sprintf("explored-%d", seed), Lock: x.flags.lock, Seed: seed,
-		Explore: &explore.Plan{Vocabulary: x.tally.Vocabulary, Holes: holes}}
+	return drawnJob(run, x.flags.lock, seed, explore.Plan{Vocabulary: x.tally.Vocabulary, Holes: holes})
+}
+
+// drawnJob is a job that draws its scenario from the seed.
+func drawnJob(id int, lock string, seed uint64, plan explore.Plan) suite.Job {
+	raw, err := json.Marshal(plan)
+	if err != nil {
+		panic(err) // names and numbers: cannot happen
+	}
+	return suite.Job{ID: id, Scenario: fmt.Sprintf("explored-%d", seed), Lock: lock, Seed: seed, Kind: drawnKind, Args: raw}
 }
 
 // take takes in the answers whose turn has come. What comes after the find that
@@ -144,12 +153,12 @@ func (x *exploration) take() {
 	}
 }
 
-func (x *exploration) add(a answer) {
+func (x *exploration) add(a suite.Answer) {
 	if a.Defect != "" {
 		x.tally.Defects = append(x.tally.Defects, fmt.Sprintf("seed %d: %s", a.Run.Seed, a.Defect))
 		return
 	}
-	seen := a.Drawn
+	seen := seenIn(a)
 	if seen == nil { // the worker is gone
 		seen = x.lost(a)
 	}
@@ -165,8 +174,8 @@ func (x *exploration) add(a answer) {
 // lost is what a run has shown whose worker process ended or was ended. Where
 // somebody waits for a mutex that is held across a wait for the network, virtual
 // time stands still: nobody knows what would have come of it.
-func (x *exploration) lost(a answer) *explore.Seen {
-	if a.killed {
+func (x *exploration) lost(a suite.Answer) *explore.Seen {
+	if a.Killed {
 		return &explore.Seen{Unknown: "the worker process was killed from outside, as the kernel does when memory is short"}
 	}
 	if strings.Contains(a.Run.Failure, "Mutex.Lock, synctest bubble") {
@@ -184,7 +193,7 @@ func (x *exploration) lost(a answer) *explore.Seen {
 // and the history of the first run of each, which is played once more for that,
 // and what is left of it. It notes in r where they are. Until all is written,
 // the results say that they are interrupted.
-func (x *exploration) keep(ctx context.Context, dir rundir.Dir, r *explore.Results, stderr io.Writer) error {
+func (x *exploration) keep(ctx context.Context, dir suite.Dir, r *explore.Results, stderr io.Writer) error {
 	if len(r.Causes) > 0 {
 		if err := os.MkdirAll(dir.File("finds"), 0o755); err != nil {
 			return fmt.Errorf("write finds: %w", err)
@@ -213,8 +222,8 @@ func (x *exploration) keep(ctx context.Context, dir rundir.Dir, r *explore.Resul
 	return writeJSON(dir.File(exploreResults), r)
 }
 
-func (x *exploration) keepFinds(ctx context.Context, dir rundir.Dir, r *explore.Results) error {
-	var jobs []job
+func (x *exploration) keepFinds(ctx context.Context, dir suite.Dir, r *explore.Results) error {
+	var jobs []suite.Job
 	for i := range r.Causes {
 		c := &r.Causes[i]
 		if c.Under != "" || c.Known {
@@ -229,15 +238,15 @@ func (x *exploration) keepFinds(ctx context.Context, dir rundir.Dir, r *explore.
 			continue // it never ended
 		}
 		history := path.Join("finds", c.Key+".jsonl")
-		jobs = append(jobs, job{ID: i, Scenario: c.Key, File: c.Scenario, Source: source, Lock: x.flags.lock, Seed: c.FirstSeed, History: dir.File(history), Path: history})
+		jobs = append(jobs, suite.Job{ID: i, Scenario: c.Key, File: c.Scenario, Source: source, Lock: x.flags.lock, Seed: c.FirstSeed, History: dir.File(history), Path: history})
 	}
 	var failed error
-	err := x.pool().play(ctx, jobs, func(a answer) {
+	err := x.pool().Play(ctx, jobs, func(a suite.Answer) {
 		c := &r.Causes[a.ID]
 		c.History = a.Run.History
 		switch {
-		case a.killed:
-			failed = &exitError{code: exitUnknown, msg: a.Run.Failure, hints: []string{killedHint}}
+		case a.Killed:
+			failed = &exitError{code: exitUnknown, msg: a.Run.Failure, hints: []string{workers.KilledHint}}
 		case a.Output != "":
 			failed = errors.New(a.Output)
 		case a.Defect != "":

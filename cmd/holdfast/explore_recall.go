@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 // recall plays the catalogue, and says of each hazard that it shows of the lock
@@ -23,20 +24,19 @@ func (x *exploration) recall(ctx context.Context, causes []explore.Found) ([]exp
 	if err != nil {
 		return nil, err
 	}
-	var jobs []job
+	var jobs []suite.Job
 	for _, p := range list {
 		if ok, _ := p.scenario.Applies(l); ok {
-			jobs = append(jobs, job{ID: len(jobs), Scenario: p.scenario.Name, File: p.file, Source: string(p.source), Lock: x.flags.lock, Seed: 1, Judge: true, Observe: true})
+			jobs = append(jobs, suite.Job{ID: len(jobs), Scenario: p.scenario.Name, File: p.file, Source: string(p.source), Lock: x.flags.lock, Seed: 1, Judge: true, Kind: observedKind})
 		}
 	}
 	shown := make([]*explore.Listed, len(jobs))
 	var failed error
-	err = x.pool().play(ctx, jobs, func(a answer) {
-		switch {
-		case a.Defect != "":
+	err = x.pool().Play(ctx, jobs, func(a suite.Answer) {
+		if a.Defect != "" {
 			failed = errors.Join(failed, errors.New(a.Defect))
-		case a.Drawn != nil && a.Drawn.Cause != nil:
-			shown[a.ID] = &explore.Listed{Scenario: a.Run.Scenario, Cause: *a.Drawn.Cause}
+		} else if seen := seenIn(a); seen != nil && seen.Cause != nil {
+			shown[a.ID] = &explore.Listed{Scenario: a.Run.Scenario, Cause: *seen.Cause}
 		}
 	})
 	if err = errors.Join(err, failed); err != nil {

@@ -9,10 +9,11 @@ import (
 	"slices"
 
 	"github.com/holdfast-go/holdfast/explore"
-	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/shrink"
+	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
 // shrinkRuns is how many runs one find may take to become small. Most take a
@@ -23,9 +24,9 @@ const shrinkRuns = 1000
 // folds the causes again each time: what is left of a find often explains
 // others. Only those that nothing explains are shrunk. When ctx ends it leaves
 // the rest as they are.
-func (x *exploration) shrinkFinds(ctx context.Context, dir rundir.Dir, r *explore.Results, stderr io.Writer) error {
-	workers := x.pool().keeping()
-	defer workers.stop()
+func (x *exploration) shrinkFinds(ctx context.Context, dir suite.Dir, r *explore.Results, stderr io.Writer) error {
+	workers := x.pool().Keeping()
+	defer workers.Stop()
 	tried := map[string]bool{}
 	bar := startProgress(stderr, -1, "shrinking")
 	defer bar.done()
@@ -63,7 +64,7 @@ func small(s shrink.Size) bool { return s.Clients <= 2 && s.Faults <= 2 && s.Ops
 // shrinkFind makes one find small, and writes what is left into finds/: the
 // scenario, the history, and the story. Where that is still much, it tries other
 // runs of the same cause, and takes the one of which the least is left.
-func (x *exploration) shrinkFind(ctx context.Context, workers pool, dir rundir.Dir, f explore.Found) (*explore.Shrunk, error) {
+func (x *exploration) shrinkFind(ctx context.Context, workers workers.Pool, dir suite.Dir, f explore.Found) (*explore.Shrunk, error) {
 	var best *shrinking
 	var least shrink.Result
 	for _, sample := range x.tally.Samples(f.Key) {

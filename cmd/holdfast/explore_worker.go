@@ -6,18 +6,51 @@ import (
 
 	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/history"
-	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/play"
 	"github.com/holdfast-go/holdfast/play/simplay"
-	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
+// Kinds of job. A drawn run has its [explore.Plan] as Args; an observed one is a
+// run of Source. Both give an [explore.Seen].
+const (
+	drawnKind    = "drawn"
+	observedKind = "observed"
+)
+
+func init() {
+	suite.RegisterKind(drawnKind, playDrawn)
+	suite.RegisterKind(observedKind, playObserved)
+}
+
+// playObserved plays and judges a run, and says what it has shown.
+func playObserved(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
+	s, p := a.Play(j, g, func(s *scenarios.Scenario, l *subject.Subject) (*play.Played, error) {
+		return simplay.Play(s, l, j.Seed, version)
+	})
+	if p != nil {
+		a.Give(explore.Observe(s, p.History, a.Run.Verdicts))
+	}
+	return a
+}
+
+// seenIn is what a drawn or an observed run has shown; nil where the worker is
+// gone. Only a defect of this program makes it unreadable.
+func seenIn(a suite.Answer) *explore.Seen {
+	seen, err := suite.DecodeAs[explore.Seen](a.Out)
+	if err != nil {
+		panic(err)
+	}
+	return seen
+}
+
 // playDrawn draws, plays and judges one run of an exploration.
-func playDrawn(j job, a answer, still *standstill) answer {
+func playDrawn(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 	began := time.Now()
-	fail := func(err error) answer {
+	fail := func(err error) suite.Answer {
 		a.Defect = err.Error()
 		return a
 	}
@@ -25,8 +58,9 @@ func playDrawn(j job, a answer, still *standstill) answer {
 	if err != nil {
 		return fail(err)
 	}
-	a.Run.Scenario, a.Drawn = s.Name, &explore.Seen{Source: string(src)}
-	seen, missed, err := observe(&a.Run, s, l, still)
+	a.Run.Scenario = s.Name
+	a.Give(explore.Seen{Source: string(src)})
+	seen, missed, err := observe(&a.Run, s, l, g)
 	if err != nil {
 		return fail(err)
 	}
@@ -38,7 +72,7 @@ func playDrawn(j job, a answer, still *standstill) answer {
 			return fail(err)
 		}
 		run := a.Run
-		again, missed, err := observe(&run, less, l, still)
+		again, missed, err := observe(&run, less, l, g)
 		if err != nil {
 			return fail(err)
 		}
@@ -49,7 +83,7 @@ func playDrawn(j job, a answer, still *standstill) answer {
 	if seen.Cause != nil {
 		seen.Source, seen.HistorySHA256 = string(src), a.Run.HistorySHA256
 	}
-	a.Drawn = &seen
+	a.Give(seen)
 	a.Run.Verdicts, a.Run.Expected, a.Run.ExpectedClass, a.Run.Because = nil, nil, nil, nil // seen has it all
 	a.Run.Stats.WallMS = float64(time.Since(began).Microseconds()) / 1000
 	return a
@@ -57,25 +91,29 @@ func playDrawn(j job, a answer, still *standstill) answer {
 
 // drawnFor is what a job asks to play: the lock, and the scenario that is drawn
 // for it, with its file.
-func drawnFor(j job) (*subject.Subject, *scenarios.Scenario, []byte, error) {
+func drawnFor(j suite.Job) (*subject.Subject, *scenarios.Scenario, []byte, error) {
 	l, err := subject.FindSubject(j.Lock)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	s, src, err := explore.Draw(l, j.Seed, j.Explore.Vocabulary, j.Explore.Holes)
+	plan, err := suite.DecodeAs[explore.Plan](j.Args)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	s, src, err := explore.Draw(l, j.Seed, plan.Vocabulary, plan.Holes)
 	return l, s, src, err
 }
 
 // observe plays and judges a run, and says what it has shown, and which faults
 // found nothing to strike.
-func observe(run *reports.Run, s *scenarios.Scenario, l *subject.Subject, still *standstill) (seen explore.Seen, missed []history.PlannedFault, err error) {
+func observe(run *results.Run, s *scenarios.Scenario, l *subject.Subject, g suite.Guard) (seen explore.Seen, missed []history.PlannedFault, err error) {
 	var p *play.Played
-	still.play(func() { p, err = simplay.Play(s, l, run.Seed, version) })
+	g(func() { p, err = simplay.Play(s, l, run.Seed, version) })
 	if err != nil {
 		return seen, nil, err
 	}
-	rundir.Record(run, p)
-	if err := rundir.Judge(run, s, l, explore.Judged(p)); err != nil {
+	suite.Record(run, p)
+	if err := suite.Judge(run, s, l, explore.Judged(p)); err != nil {
 		return seen, nil, fmt.Errorf("%s: %w", s.Name, err)
 	}
 	return explore.Observe(s, p.History, run.Verdicts), p.Missed(), nil

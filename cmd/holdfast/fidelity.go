@@ -10,11 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/internal/outdir"
-	"github.com/holdfast-go/holdfast/internal/rundir"
-	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 // fidelityFlags are the flags of "holdfast fidelity".
@@ -116,7 +116,7 @@ func runFidelity(c *cobra.Command, args []string, f fidelityFlags) error {
 			return err
 		}
 		halves = append(halves, p)
-		if p.outcome.stopped {
+		if p.outcome.Stopped {
 			return &exitError{code: exitInterrupted, msg: "interrupted in the " + world + " world; its report has what ran"}
 		}
 	}
@@ -139,24 +139,24 @@ func runFidelity(c *cobra.Command, args []string, f fidelityFlags) error {
 func (f fidelityFlags) in(world string) runFlags {
 	flags := runFlags{locks: f.locks, world: world, seed: f.seed, seeds: 1, format: "text", workers: f.workers, stall: time.Minute}
 	if world == worldLive {
-		flags.scale, flags.backend = f.scale, live.Redis
+		flags.scale, flags.backend = f.scale, servers.Redis
 	}
 	return flags
 }
 
 // fidelityDir is the directory for the run directories of both worlds. It is new
 // or empty, or it holds those of another comparison.
-func fidelityDir(path string, worlds []string) (rundir.Dir, error) {
+func fidelityDir(path string, worlds []string) (suite.Dir, error) {
 	if path == "" {
-		path = rundir.Unused()
+		path = suite.Unused()
 	}
-	dir := rundir.Dir(path)
+	dir := suite.Dir(path)
 	for _, world := range worlds {
-		if err := rundir.Usable(dir.File(world)); err != nil {
+		if err := suite.Usable(dir.File(world)); err != nil {
 			return "", err
 		}
 	}
-	if rundir.Holds(dir.File(worlds[0])) {
+	if suite.Holds(dir.File(worlds[0])) {
 		return dir, nil
 	}
 	return dir, outdir.Unused(path)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-go/holdfast/internal/rundir"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 // Where a simulated world and a real one agree, the command says so, and both
@@ -21,7 +21,7 @@ func TestFidelityOfAFewRuns(t *testing.T) {
 		{[]string{"contention", "--lock", "set-px", "--format", "markdown"}, []string{"| scenario | set-px |\n|---|:---:|\n| contention |"}},
 	} {
 		t.Run(c.args[0], func(t *testing.T) {
-			dir := rundir.Dir(filepath.Join(t.TempDir(), "both"))
+			dir := suite.Dir(filepath.Join(t.TempDir(), "both"))
 			h := command(t, append(append([]string{"fidelity"}, c.args...), "--out", string(dir))...)
 			code := h.code(t)
 			if code != exitOK {
@@ -37,17 +37,17 @@ func TestFidelityOfAFewRuns(t *testing.T) {
 				t.Errorf("the directory has %v, %v", worlds, err)
 			}
 			for _, world := range []string{worldSim, worldLive} {
-				own := rundir.Dir(dir.File(world))
+				own := suite.Dir(dir.File(world))
 				res, err := own.ReadResults()
 				if err != nil || len(res.Runs) == 0 {
 					t.Errorf("%s: %d runs, %v", world, len(res.Runs), err)
 				}
 				for _, r := range res.Runs {
-					if r.World != world || !rundir.Exists(own.File(filepath.FromSlash(r.History))) {
+					if r.World != world || !suite.Exists(own.File(filepath.FromSlash(r.History))) {
 						t.Errorf("%s has a run of the %s world, with the history %s", world, r.World, r.History)
 					}
 				}
-				if !rundir.Exists(own.File("report.html")) || !strings.Contains(h.stderr.String(), own.File("report.html")) {
+				if !suite.Exists(own.File("report.html")) || !strings.Contains(h.stderr.String(), own.File("report.html")) {
 					t.Errorf("%s has no report, or nobody says where: %s", world, &h.stderr)
 				}
 			}
@@ -74,7 +74,7 @@ func TestServersThatAreLeftAreFound(t *testing.T) {
 		}
 	}
 	for _, next := range []string{"d", "d/", "c/live"} {
-		found, err := serversBeside(rundir.Dir(filepath.Join(top, next)))
+		found, err := serversBeside(suite.Dir(filepath.Join(top, next)))
 		if want := []string{filepath.Join(top, "a", "servers"), filepath.Join(top, "b", "live", "servers")}; err != nil || strings.Join(found, " ") != strings.Join(want, " ") {
 			t.Errorf("beside %s: %v, %v", next, found, err)
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker/linear"
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/history"
-	"github.com/holdfast-go/holdfast/internal/rundir"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 // pollEvery is how often a file that is being written is asked for more.
@@ -95,7 +95,7 @@ func follow(ctx context.Context, path string, stdin io.Reader, stdout io.Writer)
 // further, which is always an error: the End event is the last that is wanted.
 func decodeInto(ctx context.Context, in io.Reader, w *watcher, events chan<- history.Event) error {
 	buffered := bufio.NewReader(in)
-	if rundir.Gzipped(buffered) {
+	if suite.Gzipped(buffered) {
 		return errGzipped // its end would wait for more, and keep what was read last
 	}
 	d, err := history.NewDecoder(buffered)

@@ -8,10 +8,11 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore"
-	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/subject/gallery"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 // A mutant sends other messages than its original, or takes other times for
@@ -26,11 +27,18 @@ const (
 	besideMost  = 4
 )
 
+// besideKind is a drawn run with a mutant and with the lock that the mutant is
+// made from, where something is violated. It gives an [explore.Seen] of what the
+// original does not violate.
+const besideKind = "beside"
+
+func init() { suite.RegisterKind(besideKind, playBeside) }
+
 // playBeside draws, plays and judges one run of a mutant, and keeps of what it
 // has shown what the lock that it is made from does not.
-func playBeside(j job, a answer, still *standstill) answer {
+func playBeside(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 	began := time.Now()
-	fail := func(err error) answer {
+	fail := func(err error) suite.Answer {
 		a.Defect = err.Error()
 		return a
 	}
@@ -47,21 +55,22 @@ func playBeside(j job, a answer, still *standstill) answer {
 		return fail(err)
 	}
 	a.Run.Scenario = s.Name
-	seen, _, err := observe(&a.Run, s, l, still)
+	seen, _, err := observe(&a.Run, s, l, g)
 	if err != nil {
 		return fail(err)
 	}
-	b := beside{scenario: s, seed: j.Seed, mutant: l, originals: originals, still: still}
+	b := beside{scenario: s, seed: j.Seed, mutant: l, originals: originals, guard: g}
 	if err := b.keepMistakes(a.Run.Verdicts); err != nil {
 		return fail(err)
 	}
-	a.Drawn = &explore.Seen{}
+	var mistake explore.Seen
 	for _, p := range checker.Properties() { // the worst first
 		if c, violated := seen.CauseOf(p.Name); violated && a.Run.Verdicts[p.Name].Outcome == checker.Violated {
-			a.Drawn.Cause = &c
+			mistake.Cause = &c
 			break
 		}
 	}
+	a.Give(mistake)
 	a.Run.Verdicts, a.Run.Expected, a.Run.ExpectedClass, a.Run.Because = nil, nil, nil, nil
 	a.Run.Stats.WallMS = float64(time.Since(began).Microseconds()) / 1000
 	return a
@@ -73,7 +82,7 @@ type beside struct {
 	seed      uint64
 	mutant    *subject.Subject
 	originals []*subject.Subject
-	still     *standstill
+	guard     suite.Guard
 }
 
 // keepMistakes leaves of the verdicts on the mutant those violations that are
@@ -152,8 +161,8 @@ type drawnRun struct {
 
 // playJob plays the scenario with the nth seed.
 func (b beside) play(l *subject.Subject, n int) (drawnRun, error) {
-	run := reports.Run{Lock: l.Name(), Seed: b.seed + uint64(n)}
-	seen, _, err := observe(&run, b.scenario, l, b.still)
+	run := results.Run{Lock: l.Name(), Seed: b.seed + uint64(n)}
+	seen, _, err := observe(&run, b.scenario, l, b.guard)
 	if err != nil {
 		return drawnRun{}, fmt.Errorf("%s, seed %d: %w", l.Name(), run.Seed, err)
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/subject/gallery"
+	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
 // hunt is the search for what catches one mutant.
@@ -82,7 +84,7 @@ func planHunts(mutants []gallery.Mutant, list []played, f galleryFlags) ([]*hunt
 // nothing yet plays its next seed.
 func playHunts(ctx context.Context, all []*hunt, f galleryFlags, stderr io.Writer) error {
 	for range f.seeds {
-		var jobs []job
+		var jobs []suite.Job
 		var passes []*pass
 		for _, h := range all {
 			for _, t := range h.trials {
@@ -91,7 +93,7 @@ func playHunts(ctx context.Context, all []*hunt, f galleryFlags, stderr io.Write
 				}
 				passes = append(passes, &pass{hunt: h, trial: t, first: len(jobs)})
 				for _, s := range h.list {
-					jobs = append(jobs, job{ID: len(jobs), Scenario: s.scenario.Name, File: s.file, Source: string(s.source),
+					jobs = append(jobs, suite.Job{ID: len(jobs), Scenario: s.scenario.Name, File: s.file, Source: string(s.source),
 						Lock: h.mutant.Name, Seed: t.FirstSeed + uint64(t.Seeds), Judge: true})
 				}
 			}
@@ -99,7 +101,9 @@ func playHunts(ctx context.Context, all []*hunt, f galleryFlags, stderr io.Write
 		if len(jobs) == 0 || ctx.Err() != nil {
 			return nil
 		}
-		answers, err := pool{exe: testOnlyWorker, workers: f.workers, stall: f.stall}.gather(ctx, jobs, newProgress(stderr, len(jobs)))
+		bar := newProgress(stderr, len(jobs))
+		answers, err := workers.Pool{Exe: testOnlyWorker, Workers: f.workers, Stall: f.stall}.Gather(ctx, jobs, bar.step)
+		bar.done()
 		if err != nil {
 			return err
 		}
@@ -116,7 +120,7 @@ type pass struct {
 	hunt    *hunt
 	trial   *trial
 	first   int // the job of the first scenario
-	answers []*answer
+	answers []*suite.Answer
 }
 
 // judge takes over what a pass has shown. One that was interrupted counts for

@@ -9,6 +9,8 @@ import (
 	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/subject/gallery"
+	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
 const (
@@ -65,9 +67,9 @@ func playSearches(ctx context.Context, all []*search, f galleryFlags, stderr io.
 	if err != nil {
 		return err
 	}
-	plan := &explore.Plan{Vocabulary: v, Holes: explore.Coverage{}.Holes(v.Faults)}
+	plan := explore.Plan{Vocabulary: v, Holes: explore.Coverage{}.Holes(v.Faults)}
 	for {
-		var jobs []job
+		var jobs []suite.Job
 		var parts []*part
 		for _, s := range all {
 			for _, t := range s.trials {
@@ -78,7 +80,9 @@ func playSearches(ctx context.Context, all []*search, f galleryFlags, stderr io.
 				parts = append(parts, p)
 				for i := range p.runs {
 					seed := t.FirstSeed + uint64(t.Runs+i)
-					jobs = append(jobs, job{ID: len(jobs), Scenario: fmt.Sprintf("explored-%d", seed), Lock: s.mutant.Name, Beside: true, Seed: seed, Explore: plan})
+					j := drawnJob(len(jobs), s.mutant.Name, seed, plan)
+					j.Kind = besideKind
+					jobs = append(jobs, j)
 				}
 			}
 		}
@@ -86,7 +90,7 @@ func playSearches(ctx context.Context, all []*search, f galleryFlags, stderr io.
 			return nil
 		}
 		bar := startProgress(stderr, int64(len(jobs)), fmt.Sprintf("searching, %s to go", english.Count(len(parts), "trial")))
-		answers, err := pool{exe: testOnlyWorker, workers: f.workers, stall: f.stall}.gather(ctx, jobs, bar)
+		answers, err := workers.Pool{Exe: testOnlyWorker, Workers: f.workers, Stall: f.stall}.Gather(ctx, jobs, bar.step)
 		if err != nil {
 			return err
 		}
@@ -103,7 +107,7 @@ type part struct {
 	trial   *searchTrial
 	first   int // the job of the first run
 	runs    int
-	answers []*answer // once they are played
+	answers []*suite.Answer // once they are played
 }
 
 // take takes in what was played, up to the first find and as far as nothing was
@@ -123,8 +127,8 @@ func (p *part) take() {
 		case a.Run.Failure != "":
 			why, _, _ := strings.Cut(a.Run.Failure, "\n") // the stacks come after
 			p.search.noVerdict = append(p.search.noVerdict, which+why)
-		case a.Drawn != nil && a.Drawn.Cause != nil:
-			t.Found, t.Seed, t.Cause = true, a.Run.Seed, a.Drawn.Cause
+		case seenIn(*a) != nil && seenIn(*a).Cause != nil:
+			t.Found, t.Seed, t.Cause = true, a.Run.Seed, seenIn(*a).Cause
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore"
-	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/subject/gallery"
 )
@@ -35,14 +35,14 @@ func TestTheCorrectLockIsNeverFound(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			run := reports.Run{Seed: seed}
-			still := &standstill{}
+			run := results.Run{Seed: seed}
+			still := func(run func()) { run() }
 			if seen, _, err := observe(&run, s, innocent, still); err != nil {
 				t.Fatalf("seed %d: %v\n%s", seed, err, src)
 			} else if seen.Cause != nil {
 				violated++
 			}
-			b := beside{scenario: s, seed: seed, mutant: innocent, originals: originals, still: still}
+			b := beside{scenario: s, seed: seed, mutant: innocent, originals: originals, guard: still}
 			if err := b.keepMistakes(run.Verdicts); err != nil {
 				t.Fatal(err)
 			}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/testworker"
 )
 
 // answering is a fake worker's script: it answers each job with what verdicts
@@ -29,7 +30,7 @@ echo "{\"id\":$id,\"run\":{\"scenario\":\"$scenario\",\"lock\":\"m\",\"seed\":$s
 func playGallery(t *testing.T, verdicts string, args ...string) (code int, r trackRecord, stderr string) {
 	t.Helper()
 	t.Cleanup(func() { testOnlyWorker = "" })
-	testOnlyWorker = fakeWorker(t, answering(verdicts))
+	testOnlyWorker = testworker.Script(t, answering(verdicts))
 	var stdout, errs bytes.Buffer
 	args = append([]string{"gallery", "set-without-nx", "--scenario", "contention,holder-pause", "--format", "json"}, args...)
 	code = run(t.Context(), args, strings.NewReader(""), &stdout, &errs)
@@ -98,7 +99,7 @@ func TestWhatCatchesNothing(t *testing.T) {
 func TestAnInterruptedGalleryPrintsWhatRan(t *testing.T) {
 	t.Cleanup(func() { testOnlyWorker = "" })
 	started := filepath.Join(t.TempDir(), "started")
-	testOnlyWorker = fakeWorker(t, answering(fmt.Sprintf(`case $seed in 2) touch %s; exec sleep 600;; esac`, started)))
+	testOnlyWorker = testworker.Script(t, answering(fmt.Sprintf(`case $seed in 2) touch %s; exec sleep 600;; esac`, started)))
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		for { // the second seed is under way once the file is there

@@ -8,7 +8,7 @@ import (
 	"syscall"
 
 	"github.com/holdfast-go/holdfast/history"
-	"github.com/holdfast-go/holdfast/internal/rundir"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 // decoder is history.Decode, or history.DecodeCutOff.
@@ -25,7 +25,7 @@ func readHistory(ctx context.Context, path string, decode decoder, stderr io.Wri
 	defer bar.done()
 	return unlessInterrupted(ctx, func() (*history.History, error) {
 		defer f.Close()
-		return rundir.Decode(path, decode, bar.of(f))
+		return suite.Decode(path, decode, bar.of(f))
 	})
 }
 
@@ -70,7 +70,7 @@ func unlessInterrupted[T any](ctx context.Context, work func() (T, error)) (T, e
 }
 
 // warnMissing names the histories that are not there.
-func warnMissing(stderr io.Writer, d rundir.Dir, paths []string) {
+func warnMissing(stderr io.Writer, d suite.Dir, paths []string) {
 	for _, path := range paths {
 		fmt.Fprintf(stderr, "missing: %s\n", d.File(path))
 	}
@@ -82,7 +82,7 @@ func missingHistories(n int) error {
 }
 
 // editedError says so.
-func editedError(d rundir.Dir, paths []string) error {
+func editedError(d suite.Dir, paths []string) error {
 	what := fmt.Sprintf("%s and %d more histories", paths[0], len(paths)-1)
 	if len(paths) == 1 {
 		what = paths[0]

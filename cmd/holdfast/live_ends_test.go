@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/rundir"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 // within is how long after its harness a process may be there.
@@ -167,11 +167,11 @@ func TestLiveRunThatIsInterrupted(t *testing.T) {
 	noneLeft(t, family, dir)
 	empty(t, h.home)
 	empty(t, h.tmp)
-	res, err := rundir.Dir(dir).ReadResults()
+	res, err := suite.Dir(dir).ReadResults()
 	if err != nil || len(res.Runs) != 1 || res.Runs[0].Scenario != "contention" {
 		t.Errorf("the results are %+v, %v", res.Runs, err)
 	}
-	if !rundir.Exists(filepath.Join(dir, "report.html")) || rundir.Exists(filepath.Join(dir, serversName)) || recording(dir, "*", 0) {
+	if !suite.Exists(filepath.Join(dir, "report.html")) || suite.Exists(filepath.Join(dir, serversName)) || recording(dir, "*", 0) {
 		left, _ := filepath.Glob(filepath.Join(dir, "*", "*"))
 		t.Errorf("the run directory has %v", left)
 	}

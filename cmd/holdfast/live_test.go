@@ -14,12 +14,14 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/internal/rundir"
-	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/play/liveplay"
 	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/suite/report"
 )
 
 // requireRedis skips a test where no server is installed, unless the
@@ -127,7 +129,7 @@ func notCarried(t *testing.T, scenario, lock string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ok, why := liveplay.Carries(s, l, live.Backend{})
+	ok, why := liveplay.Carries(s, l, servers.Backend{})
 	if ok || os.Getenv("HOLDFAST_REQUIRE_CC") != "" {
 		return ""
 	}
@@ -162,7 +164,7 @@ func onlyFor(t *testing.T, scenario string, locks []string) []byte {
 // their promise and for locks that do not.
 func TestLiveSlice(t *testing.T) {
 	requireRedis(t)
-	dir := rundir.Dir(t.TempDir())
+	dir := suite.Dir(t.TempDir())
 	files, locks, runs := sliceFiles(t)
 	h := command(t, append(append([]string{"run"}, files...), "--world", "live", "--lock", strings.Join(locks, ","), "--out", string(dir))...)
 	code := h.code(t)
@@ -183,7 +185,7 @@ func TestLiveSlice(t *testing.T) {
 }
 
 // surprises are the verdicts of a run that nobody expected, or why it has none.
-func surprises(r reports.Run) string {
+func surprises(r results.Run) string {
 	all := []string{r.Failure}
 	for p, v := range r.Verdicts {
 		if want := r.Expected[p]; v.Outcome != want || (r.ExpectedClass[p] != "" && r.ExpectedClass[p] != v.Class) {
@@ -195,8 +197,8 @@ func surprises(r reports.Run) string {
 
 // twoHolders says what a failover that loses a grant shows: who held the lock
 // at once, and how it came to that in the Sentinels' own words.
-func twoHolders(t *testing.T, dir rundir.Dir, all reports.Results) {
-	all.Runs = slices.DeleteFunc(all.Runs, func(r reports.Run) bool { return r.Scenario != "failover-lost-write" || r.Lock != "reentrant" })
+func twoHolders(t *testing.T, dir suite.Dir, all results.Results) {
+	all.Runs = slices.DeleteFunc(all.Runs, func(r results.Run) bool { return r.Scenario != "failover-lost-write" || r.Lock != "reentrant" })
 	all.Skipped = nil // the text of one run alone tells its story
 	if len(all.Runs) != 1 || all.Runs[0].Failure != "" {
 		t.Fatalf("failover-lost-write was not played with reentrant: %+v", all.Runs)
@@ -205,7 +207,7 @@ func twoHolders(t *testing.T, dir rundir.Dir, all reports.Results) {
 		t.Errorf("exclusion is %s %s: %s", v.Outcome, v.Class, v.Reason)
 	}
 	var told bytes.Buffer
-	if err := reports.Text(&told, dir.Document(all)); err != nil {
+	if err := reports.Text(&told, report.DocumentOf(dir, all)); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{

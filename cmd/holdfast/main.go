@@ -21,5 +21,5 @@ func main() {
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := newRoot(stdin, stdout, stderr)
 	root.SetArgs(args)
-	return report(stderr, root.ExecuteContext(ctx))
+	return exitCode(stderr, root.ExecuteContext(ctx))
 }

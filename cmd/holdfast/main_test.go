@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -28,13 +27,6 @@ func TestMain(m *testing.M) {
 			code := run(ctx, os.Args[1:], os.Stdin, killing(os.Stdout), os.Stderr)
 			stop()
 			os.Exit(code)
-		},
-		// standingstill: a worker whose first run waits for a mutex for ever.
-		"standingstill": func() {
-			still, held := &standstill{}, &sync.Mutex{}
-			held.Lock()
-			go still.watch(os.Stderr)
-			still.play(held.Lock)
 		},
 		// golock [MISTAKE]: a worker that has a lock, see package testworker.
 		"golock": func() { os.Exit(testworker.Main(strings.Join(os.Args[1:], " "))) },

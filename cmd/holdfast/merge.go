@@ -9,7 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-go/holdfast/internal/rundir"
+	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/suite/report"
 )
 
 // mergeFlags are the flags of "holdfast merge".
@@ -132,7 +133,7 @@ func resultsOf(dir string) (string, error) {
 	}
 	var here []string
 	for _, file := range []string{runResults, exploreResults, sweepResults} {
-		if rundir.Exists(filepath.Join(dir, file)) {
+		if suite.Exists(filepath.Join(dir, file)) {
 			here = append(here, file)
 		}
 	}
@@ -147,10 +148,10 @@ func resultsOf(dir string) (string, error) {
 
 // mergeRuns joins run directories.
 func mergeRuns(c *cobra.Command, dirs []string, out string) error {
-	var whole rundir.Part
+	var whole suite.Part
 	var interrupted []string
 	for i, d := range dirs {
-		p, err := rundir.ReadPart(rundir.Dir(d))
+		p, err := suite.ReadPart(suite.Dir(d))
 		if err != nil {
 			return badInput(err, "a run directory is what holdfast run writes; run it again, or leave it out")
 		}
@@ -159,7 +160,7 @@ func mergeRuns(c *cobra.Command, dirs []string, out string) error {
 		}
 		if i == 0 {
 			whole = p
-		} else if whole, err = rundir.Join(whole, p); err != nil {
+		} else if whole, err = suite.Join(whole, p); err != nil {
 			return badInput(err)
 		}
 	}
@@ -167,7 +168,7 @@ func mergeRuns(c *cobra.Command, dirs []string, out string) error {
 	if err != nil {
 		return badOut(err)
 	}
-	if err := whole.Write(dir); err != nil {
+	if err := whole.Write(dir, report.Draw); err != nil {
 		return defect(fmt.Errorf("write run directory %s: %w", dir, err), "the directories to join are as they were; "+out+" is not whole")
 	}
 	fmt.Fprintf(c.ErrOrStderr(), "directories: %d, runs: %d\n", len(dirs), len(whole.Results.Runs))

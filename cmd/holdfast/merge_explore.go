@@ -15,14 +15,14 @@ import (
 
 	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 // explorationPart is a directory that an exploration, or a merge, has written.
 type explorationPart struct {
-	dir rundir.Dir
+	dir suite.Dir
 	explore.Merged
 }
 
@@ -40,7 +40,7 @@ func mergeExplorations(c *cobra.Command, dirs []string, f mergeFlags) error {
 	if err != nil {
 		return err
 	}
-	out := rundir.Dir(f.out)
+	out := suite.Dir(f.out)
 	stored := to.Replace(exploreFiles(all.Causes), func() error {
 		if len(copies) > 0 {
 			if err := os.MkdirAll(out.File("finds"), 0o755); err != nil {
@@ -69,11 +69,11 @@ func mergeExplorations(c *cobra.Command, dirs []string, f mergeFlags) error {
 // readExplorations reads the directories, and joins what they hold.
 func readExplorations(dirs []string) (parts []explorationPart, all explore.Merged, err error) {
 	for i, d := range dirs {
-		m, err := readExploration(rundir.Dir(d))
+		m, err := readExploration(suite.Dir(d))
 		if err != nil {
 			return nil, all, badInput(fmt.Errorf("%s: %w", d, err), "an exploration is what holdfast explore --out writes; play it again, or leave it out")
 		}
-		parts = append(parts, explorationPart{rundir.Dir(d), m})
+		parts = append(parts, explorationPart{suite.Dir(d), m})
 		if i == 0 {
 			all = m
 		} else if all, err = explore.Merge(all, m); err != nil {
@@ -84,7 +84,7 @@ func readExplorations(dirs []string) (parts []explorationPart, all explore.Merge
 	return parts, all, nil
 }
 
-func readExploration(dir rundir.Dir) (explore.Merged, error) {
+func readExploration(dir suite.Dir) (explore.Merged, error) {
 	file, err := os.Open(dir.File(exploreResults))
 	if err != nil {
 		return explore.Merged{}, err
@@ -139,10 +139,10 @@ func filesNamed(f explore.Found) []string {
 }
 
 // filesOf are the files of a find that are there.
-func filesOf(dir rundir.Dir, f explore.Found) []string {
+func filesOf(dir suite.Dir, f explore.Found) []string {
 	var files []string
 	for _, name := range exploreFiles([]explore.Found{f}) {
-		if file := dir.File(filepath.FromSlash(name)); rundir.Exists(file) {
+		if file := dir.File(filepath.FromSlash(name)); suite.Exists(file) {
 			files = append(files, file)
 		}
 	}

@@ -22,8 +22,8 @@ type process struct {
 	name, dir   string // what it runs, and where
 }
 
-// processes lists those that run now; one that is only waited for does not.
-func processes(t *testing.T) []process {
+// processesOf lists those that run now; one that is only waited for does not.
+func processesOf(t *testing.T) []process {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -53,7 +53,7 @@ func processes(t *testing.T) []process {
 // descendants are the processes that one has started, and those that they have.
 func descendants(t *testing.T, pid int) []process {
 	t.Helper()
-	all := processes(t)
+	all := processesOf(t)
 	family := []int{pid}
 	var found []process
 	for i := 0; i < len(family); i++ {
@@ -70,7 +70,7 @@ func descendants(t *testing.T, pid int) []process {
 // runs below a directory.
 func survivors(t *testing.T, of []process, dir string) []process {
 	t.Helper()
-	return slices.DeleteFunc(processes(t), func(p process) bool {
+	return slices.DeleteFunc(processesOf(t), func(p process) bool {
 		known := slices.ContainsFunc(of, func(o process) bool { return o.pid == p.pid && o.start == p.start })
 		return !known && !strings.HasPrefix(p.dir, dir+"/")
 	})

@@ -10,9 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-go/holdfast/internal/rundir"
-	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
 // replayFlags are the flags of replay.
@@ -48,7 +49,7 @@ recorded (12), an operation returned (op 12), or at a time (12.5s).`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			f.seeded = c.Flags().Changed("seed")
-			return f.replay(c.Context(), rundir.Dir(args[0]), c.OutOrStdout(), c.ErrOrStderr())
+			return f.replay(c.Context(), suite.Dir(args[0]), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
 	c.Flags().StringVar(&f.scenario, "scenario", "", "only runs of this scenario")
@@ -63,7 +64,7 @@ recorded (12), an operation returned (op 12), or at a time (12.5s).`,
 }
 
 // replay plays the chosen runs of a run directory again.
-func (f replayFlags) replay(ctx context.Context, dir rundir.Dir, stdout, stderr io.Writer) error {
+func (f replayFlags) replay(ctx context.Context, dir suite.Dir, stdout, stderr io.Writer) error {
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -128,8 +129,8 @@ func (f replayFlags) check() error {
 }
 
 // jobsAgain makes a job of every run, in order.
-func jobsAgain(dir rundir.Dir, res reports.Results) ([]job, error) {
-	var jobs []job
+func jobsAgain(dir suite.Dir, res results.Results) ([]suite.Job, error) {
+	var jobs []suite.Job
 	for i, r := range res.Runs {
 		if r.Test != "" {
 			return nil, badInput(fmt.Errorf("%s with %s was played by a go test, which has the lock", r.Scenario, r.Lock), "play it again with: "+r.Test)
@@ -146,14 +147,16 @@ func jobsAgain(dir rundir.Dir, res reports.Results) ([]job, error) {
 		if _, err := scenarios.Parse(path, src); err != nil {
 			return nil, badInput(err, "the run directory was changed since it was written")
 		}
-		jobs = append(jobs, job{ID: i, Scenario: r.Scenario, File: r.Scenario + ".yaml", Source: string(src), Lock: r.Lock, Seed: r.Seed})
+		jobs = append(jobs, suite.Job{ID: i, Scenario: r.Scenario, File: r.Scenario + ".yaml", Source: string(src), Lock: r.Lock, Seed: r.Seed})
 	}
 	return jobs, nil
 }
 
 // playAgain plays the jobs and compares hashes.
-func (f replayFlags) playAgain(ctx context.Context, dir rundir.Dir, res reports.Results, jobs []job, stdout, stderr io.Writer) error {
-	answers, err := pool{workers: f.workers, stall: time.Minute}.gather(ctx, jobs, newProgress(stderr, len(jobs)))
+func (f replayFlags) playAgain(ctx context.Context, dir suite.Dir, res results.Results, jobs []suite.Job, stdout, stderr io.Writer) error {
+	bar := newProgress(stderr, len(jobs))
+	answers, err := workers.Pool{Workers: f.workers, Stall: time.Minute}.Gather(ctx, jobs, bar.step)
+	bar.done()
 	if err != nil {
 		return defect(err)
 	}
@@ -166,7 +169,7 @@ func (f replayFlags) playAgain(ctx context.Context, dir rundir.Dir, res reports.
 		case a.Defect != "":
 			differ++
 			fmt.Fprintf(stdout, "failed     %s %s seed %d: %s\n", r.Scenario, r.Lock, r.Seed, a.Defect)
-		case a.killed:
+		case a.Killed:
 			killed++
 			fmt.Fprintf(stdout, "killed     %s %s seed %d: %s\n", r.Scenario, r.Lock, r.Seed, a.Run.Failure)
 		case a.Run.HistorySHA256 != r.HistorySHA256:
@@ -183,7 +186,7 @@ func (f replayFlags) playAgain(ctx context.Context, dir rundir.Dir, res reports.
 		return defect(fmt.Errorf("%d of %d runs did not give the stored history", differ, len(jobs)))
 	}
 	if killed > 0 {
-		return &exitError{code: exitUnknown, msg: fmt.Sprintf("%d of %d runs could not be played", killed, len(jobs)), hints: []string{killedHint}}
+		return &exitError{code: exitUnknown, msg: fmt.Sprintf("%d of %d runs could not be played", killed, len(jobs)), hints: []string{workers.KilledHint}}
 	}
 	return nil
 }

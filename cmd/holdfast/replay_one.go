@@ -12,9 +12,10 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/history"
-	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/play/simplay"
-	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
 // replaySchema names the format of [replayed] as JSON.
@@ -38,7 +39,7 @@ type replayed struct {
 }
 
 // chosen says whether the flags ask for a run.
-func (f replayFlags) chosen(r reports.Run) bool {
+func (f replayFlags) chosen(r results.Run) bool {
 	return (f.scenario == "" || f.scenario == r.Scenario) && (f.lock == "" || f.lock == r.Lock) && (!f.seeded || f.seed == r.Seed)
 }
 
@@ -46,7 +47,7 @@ func (f replayFlags) chosen(r reports.Run) bool {
 const shownChoices = 8
 
 // choices is a hint that lists runs to choose from.
-func choices(runs []reports.Run) string {
+func choices(runs []results.Run) string {
 	var all []string
 	for _, r := range runs {
 		all = append(all, fmt.Sprintf("--scenario %s --lock %s --seed %d", r.Scenario, r.Lock, r.Seed))
@@ -58,7 +59,7 @@ func choices(runs []reports.Run) string {
 }
 
 // look plays the only run of jobs again, looks at it, and prints what it saw.
-func (f replayFlags) look(ctx context.Context, dir rundir.Dir, j job, run reports.Run, stdout, stderr io.Writer) error {
+func (f replayFlags) look(ctx context.Context, dir suite.Dir, j suite.Job, run results.Run, stdout, stderr io.Writer) error {
 	if run.History == "" {
 		return badInput(fmt.Errorf("the history of %s with %s was not stored", run.Scenario, run.Lock), "holdfast run stores it")
 	}
@@ -67,7 +68,7 @@ func (f replayFlags) look(ctx context.Context, dir rundir.Dir, j job, run report
 		return badInput(err)
 	}
 	r := replayed{Schema: replaySchema, Scenario: run.Scenario, Lock: run.Lock, Seed: run.Seed, stored: stored}
-	j.Look = &simplay.Watch{Messages: f.trace != ""}
+	look := simplay.Watch{Messages: f.trace != ""}
 	if f.stopAt != "" {
 		m, err := parseMoment(f.stopAt)
 		if err != nil {
@@ -77,10 +78,14 @@ func (f replayFlags) look(ctx context.Context, dir rundir.Dir, j job, run report
 		if err != nil {
 			return err
 		}
-		j.Look.Stop, r.words = &stop, words
+		look.Stop, r.words = &stop, words
 	}
-	var a *answer
-	if err := (pool{workers: 1, stall: time.Minute}).play(ctx, []job{j}, func(x answer) { a = &x }); err != nil {
+	if j.Args, err = json.Marshal(look); err != nil {
+		return defect(err)
+	}
+	j.Kind = suite.WatchedKind
+	var a *suite.Answer
+	if err := (workers.Pool{Workers: 1, Stall: time.Minute}).Play(ctx, []suite.Job{j}, func(x suite.Answer) { a = &x }); err != nil {
 		return defect(err)
 	}
 	switch {
@@ -88,12 +93,16 @@ func (f replayFlags) look(ctx context.Context, dir rundir.Dir, j job, run report
 		return &exitError{code: exitInterrupted, msg: "interrupted"}
 	case a.Defect != "":
 		return defect(fmt.Errorf("%s with %s, seed %d: %s", r.Scenario, r.Lock, r.Seed, a.Defect))
-	case a.killed:
-		return &exitError{code: exitUnknown, msg: fmt.Sprintf("%s with %s, seed %d: %s", r.Scenario, r.Lock, r.Seed, a.Run.Failure), hints: []string{killedHint}}
-	case a.Seen == nil:
+	case a.Killed:
+		return &exitError{code: exitUnknown, msg: fmt.Sprintf("%s with %s, seed %d: %s", r.Scenario, r.Lock, r.Seed, a.Run.Failure), hints: []string{workers.KilledHint}}
+	case a.Out == nil:
 		return defect(fmt.Errorf("%s with %s, seed %d: %s", r.Scenario, r.Lock, r.Seed, a.Run.Failure))
 	}
-	r.Seen, r.hash = *a.Seen, a.Run.HistorySHA256
+	seen, err := suite.DecodeAs[simplay.Seen](a.Out)
+	if err != nil {
+		return defect(err)
+	}
+	r.Seen, r.hash = *seen, a.Run.HistorySHA256
 	r.compare(run.HistorySHA256)
 	if err := r.print(f, stdout, stderr); err != nil {
 		return err

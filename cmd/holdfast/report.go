@@ -7,13 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/suite/report"
 )
 
 // incomplete ends a command whose output shows all that a run directory holds,
 // where that is not everything.
-func incomplete(stderr io.Writer, dir rundir.Dir, doc reports.Document) error {
+func incomplete(stderr io.Writer, dir suite.Dir, doc reports.Document) error {
 	warnMissing(stderr, dir, doc.Missing)
 	switch n := len(doc.Missing); {
 	case doc.Results.Interrupted:
@@ -44,16 +45,16 @@ holdfast itself.`,
 			if !slices.Contains(formats, format) {
 				return usage(fmt.Sprintf("unknown format %q", format), didYouMean(format, formats))
 			}
-			dir := rundir.Dir(args[0])
+			dir := suite.Dir(args[0])
 			res, err := dir.ReadResults()
 			if err != nil {
 				return badInput(err, "a run directory is what holdfast run writes; it holds results.json")
 			}
 			edited := dir.Edited(res)
-			doc := dir.Document(res, edited...)
+			doc := report.DocumentOf(dir, res, edited...)
 			if format != "html" {
 				err = show(c.OutOrStdout(), doc, format)
-			} else if err = dir.WriteReport(doc); err != nil {
+			} else if err = report.WriteReport(dir, doc); err != nil {
 				err = badInput(fmt.Errorf("write report: %w", err))
 			} else {
 				_, err = fmt.Fprintln(c.OutOrStdout(), dir.File("report.html"))

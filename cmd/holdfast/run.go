@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,30 +13,33 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-go/holdfast/internal/rundir"
-	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/play/liveplay"
 	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/subject/gallery"
+	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/suite/report"
+	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
 // runFlags are the flags of "holdfast run".
 type runFlags struct {
-	locks   []string
-	world   string
-	backend string
-	seed    uint64
-	seeds   int
-	out     string
-	format  string
-	workers int
-	stall   time.Duration
-	scale   float64
-	own     ownServers
-	adapter []string
-	servers live.Backend // what backend and own stand for, see withBackend
+	locks    []string
+	world    string
+	backend  string
+	seed     uint64
+	seeds    int
+	out      string
+	format   string
+	workers  int
+	stall    time.Duration
+	scale    float64
+	external externalServers
+	adapter  []string
+	servers  servers.Backend // what backend and external stand for, see withBackend
 	// contenders are what locks and adapter stand for, see contend.
 	contenders []contender
 }
@@ -76,7 +80,7 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().StringSliceVar(&f.locks, "lock", nil, "locks to play against, by name; all is the built-in ones (default all, or those of --adapter)")
 	c.Flags().StringVar(&f.world, "world", worldSim, "where to play: sim (virtual time) or live (real servers and processes, real time)")
 	c.Flags().StringVar(&f.backend, "backend", backendAuto, "live: what the servers are, redis (redis-server or valkey-server) or miniredis; auto is redis where it is installed")
-	f.own.flags(c)
+	f.external.flags(c)
 	c.Flags().StringArrayVar(&f.adapter, "adapter", nil, "live: the command of a worker process that has locks of its own, which are then played; may be given several times")
 	c.Flags().Float64Var(&f.scale, "time-scale", 0, "live: what every time of a scenario is multiplied with (default 0.2; 1.5 where servers have to fail over)")
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the first run of each cell")
@@ -113,12 +117,15 @@ func runScenarios(c *cobra.Command, args []string, f runFlags) error {
 	return p.conclude(c, f)
 }
 
+// testOnlyWorker replaces the worker process in tests.
+var testOnlyWorker string
+
 // playedList is what came of playing scenarios against locks.
 type playedList struct {
-	dir     rundir.Dir
-	results reports.Results
+	dir     suite.Dir
+	results results.Results
 	doc     reports.Document
-	outcome outcome
+	outcome suite.Outcome
 	saved   error // of writing the run directory
 }
 
@@ -139,8 +146,8 @@ func playList(c *cobra.Command, list []played, args []string, f runFlags) (*play
 	if err != nil {
 		return nil, err
 	}
-	plan := results(args, f, outcome{planned: histories(jobs)}, skipped)
-	dir, err := rundir.Create(f.out, plan)
+	plan := asResults(args, f, suite.Outcome{Planned: histories(jobs)}, skipped)
+	dir, err := suite.Create(f.out, plan)
 	if err != nil {
 		return nil, badOut(err)
 	}
@@ -150,26 +157,26 @@ func playList(c *cobra.Command, list []played, args []string, f runFlags) (*play
 		}
 	}
 	p := &playedList{dir: dir, outcome: execute(c.Context(), jobs, dir, f, c.ErrOrStderr())}
-	p.results = results(args, f, p.outcome, skipped)
-	p.doc = dir.Document(p.results)
-	p.saved = dir.Save(p.results, p.doc)
+	p.results = asResults(args, f, p.outcome, skipped)
+	p.doc = report.DocumentOf(dir, p.results)
+	p.saved = report.Save(dir, p.results, p.doc)
 	return p, nil
 }
 
-// results is what came of a command, as a document.
-func results(args []string, f runFlags, o outcome, skipped []reports.Skip) reports.Results {
-	res := reports.Results{Schema: reports.Schema, Version: version, Command: commandLine(args, f), Runs: o.runs, Skipped: skipped}
-	res.Interrupted, res.Pending = o.stopped, rundir.Pending(o.planned, o.runs)
+// asResults is what came of a command, as a document.
+func asResults(args []string, f runFlags, o suite.Outcome, skipped []results.Skip) results.Results {
+	res := results.Results{Schema: results.Schema, Version: version, Command: commandLine(args, f), Runs: o.Runs, Skipped: skipped}
+	res.Interrupted, res.Pending = o.Stopped, suite.Pending(o.Planned, o.Runs)
 	res.Interrupted = res.Interrupted || len(res.Pending) > 0
-	res.Summary = reports.Summarize(res.Runs)
+	res.Summary = results.Summarize(res.Runs)
 	return res
 }
 
 // histories are the paths of the histories of some jobs.
-func histories(jobs []job) []string {
+func histories(jobs []suite.Job) []string {
 	var paths []string
 	for _, j := range jobs {
-		paths = append(paths, rundir.HistoryPath(j.Scenario, j.Lock, j.Seed))
+		paths = append(paths, suite.HistoryPath(j.Scenario, j.Lock, j.Seed))
 	}
 	return paths
 }
@@ -276,22 +283,40 @@ func unknownScenario(err error) error {
 	return badInput(err)
 }
 
+// execute plays the jobs in the world that is asked for.
+func execute(ctx context.Context, jobs []suite.Job, dir suite.Dir, f runFlags, stderr io.Writer) suite.Outcome {
+	for i := range jobs {
+		jobs[i].Path = suite.HistoryPath(jobs[i].Scenario, jobs[i].Lock, jobs[i].Seed)
+		jobs[i].History = dir.File(jobs[i].Path)
+	}
+	var o suite.Outcome
+	if f.world == worldLive {
+		o = executeLive(ctx, jobs, dir, f, stderr)
+	} else {
+		bar := newProgress(stderr, suite.Twice(len(jobs)))
+		o = suite.PlaySim(ctx, jobs, workers.Pool{Exe: testOnlyWorker, Workers: f.workers, Stall: f.stall}, bar.step)
+		bar.done()
+	}
+	o.Planned = histories(jobs)
+	return o
+}
+
 // notRun is how the reason of a skip begins when the scenario applies to the
 // lock, and cannot be played here.
 const notRun = "not run: "
 
 // plan lists the runs to play, and what does not apply or cannot be played.
-func plan(list []played, locks []contender, f runFlags) (jobs []job, skipped []reports.Skip, err error) {
+func plan(list []played, locks []contender, f runFlags) (jobs []suite.Job, skipped []results.Skip, err error) {
 	for _, p := range list {
 		for _, c := range locks {
 			l := c.subject
 			if ok, reason := p.scenario.Applies(l); !ok {
-				skipped = append(skipped, reports.Skip{Scenario: p.scenario.Name, Lock: l.Name(), Reason: reason})
+				skipped = append(skipped, results.Skip{Scenario: p.scenario.Name, Lock: l.Name(), Reason: reason})
 				continue
 			}
 			if f.world == worldLive {
 				if ok, reason := liveplay.Carries(p.scenario, l, c.backend(f.servers)); !ok {
-					skipped = append(skipped, reports.Skip{Scenario: p.scenario.Name, Lock: l.Name(), Reason: notRun + reason})
+					skipped = append(skipped, results.Skip{Scenario: p.scenario.Name, Lock: l.Name(), Reason: notRun + reason})
 					continue
 				}
 			}
@@ -301,7 +326,7 @@ func plan(list []played, locks []contender, f runFlags) (jobs []job, skipped []r
 				}
 			}
 			for i := range f.seeds {
-				jobs = append(jobs, job{ID: len(jobs), Scenario: p.scenario.Name, File: p.file, Source: string(p.source), Lock: l.Name(), Seed: f.seed + uint64(i)})
+				jobs = append(jobs, suite.Job{ID: len(jobs), Scenario: p.scenario.Name, File: p.file, Source: string(p.source), Lock: l.Name(), Seed: f.seed + uint64(i)})
 			}
 		}
 	}
@@ -328,14 +353,14 @@ func (p *playedList) conclude(c *cobra.Command, f runFlags) error {
 		return defect(fmt.Errorf("print result: %w", err))
 	}
 	stderr := c.ErrOrStderr()
-	if p.saved == nil && p.outcome.output == "" {
+	if p.saved == nil && p.outcome.Output == "" {
 		fmt.Fprintf(stderr, "report: %s\n", p.dir.File("report.html"))
 	}
 	if err := p.failure(stderr); err != nil {
 		return err
 	}
 	switch sum := p.results.Summary; {
-	case p.outcome.stopped:
+	case p.outcome.Stopped:
 		return &exitError{code: exitInterrupted, msg: fmt.Sprintf("interrupted after %d runs; the report has what ran", sum.Runs)}
 	case sum.Unexpected > 0:
 		return result(exitUnexpected)
@@ -349,16 +374,16 @@ func (p *playedList) conclude(c *cobra.Command, f runFlags) error {
 // nothing did. Every defect is told on stderr.
 func (p *playedList) failure(stderr io.Writer) error {
 	switch o := p.outcome; {
-	case o.err != nil:
-		return defect(o.err)
-	case len(o.defects) > 0:
-		for _, d := range o.defects {
+	case o.Err != nil:
+		return defect(o.Err)
+	case len(o.Defects) > 0:
+		for _, d := range o.Defects {
 			fmt.Fprintf(stderr, "defect: %s\n", d)
 		}
-		return defect(fmt.Errorf("%d of the runs show a defect of holdfast itself", len(o.defects)),
+		return defect(fmt.Errorf("%d of the runs show a defect of holdfast itself", len(o.Defects)),
 			"please report it, with the command and the version")
-	case o.output != "":
-		return defect(errors.New(o.output), "the verdicts above are complete; the run directory is not")
+	case o.Output != "":
+		return defect(errors.New(o.Output), "the verdicts above are complete; the run directory is not")
 	case p.saved != nil:
 		return defect(fmt.Errorf("write run directory %s: %w", p.dir, p.saved), "the verdicts above are complete; the run directory is not")
 	}
@@ -369,7 +394,7 @@ func (p *playedList) failure(stderr io.Writer) error {
 func show(w io.Writer, d reports.Document, format string) error {
 	switch format {
 	case "json":
-		return reports.JSON(w, d.Results)
+		return results.JSON(w, d.Results)
 	case "junit":
 		return reports.JUnit(w, d.Results)
 	case "markdown":
@@ -388,13 +413,13 @@ func commandLine(args []string, f runFlags) string {
 	if f.world != worldSim {
 		words = append(words, "--world", f.world)
 	}
-	if f.world == worldLive && !f.own.given() {
+	if f.world == worldLive && !f.external.given() {
 		words = append(words, "--backend", f.backend)
 	}
 	if f.scale != 0 {
 		words = append(words, "--time-scale", fmt.Sprint(f.scale))
 	}
-	words = append(words, f.own.words()...)
+	words = append(words, f.external.words()...)
 	for _, a := range f.adapter {
 		words = append(words, "--adapter", "'"+a+"'")
 	}

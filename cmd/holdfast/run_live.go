@@ -15,11 +15,12 @@ import (
 
 	"github.com/redis/go-redis/v9/logging"
 
-	"github.com/holdfast-go/holdfast/internal/rundir"
-	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/live/processes"
 	"github.com/holdfast-go/holdfast/play/liveplay"
-	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
 // Real time is spent waiting, so runs are played several at a time, each with
@@ -34,33 +35,33 @@ const attempts = 3
 const liveLimit = 10 * time.Minute
 
 // executeLive plays the jobs on real servers.
-func executeLive(ctx context.Context, jobs []job, dir rundir.Dir, f runFlags, stderr io.Writer) (o outcome) {
+func executeLive(ctx context.Context, jobs []suite.Job, dir suite.Dir, f runFlags, stderr io.Writer) (o suite.Outcome) {
 	logging.Disable()
-	exe, err := self()
+	exe, err := workers.Self()
 	if err != nil {
-		return outcome{err: err}
+		return suite.Outcome{Err: err}
 	}
 	servers, err := openServers(dir)
 	if err != nil {
-		return outcome{err: err}
+		return suite.Outcome{Err: err}
 	}
-	defer func() { o.err = errors.Join(o.err, servers.close()) }()
+	defer func() { o.Err = errors.Join(o.Err, servers.close()) }()
 	bar := newProgress(stderr, len(jobs))
 	defer bar.done()
-	l := livePlayer{how: liveplay.Live{Backend: f.servers, Dir: string(servers), Scale: f.scale}, own: []string{exe, "client"}, locks: f.contenders, bar: bar, answers: make([]*answer, len(jobs))}
+	l := livePlayer{how: liveplay.Live{Backend: f.servers, Dir: string(servers), Scale: f.scale}, own: []string{exe, "client"}, locks: f.contenders, bar: bar, answers: make([]*suite.Answer, len(jobs))}
 	l.playAll(ctx, jobs, f.workers)
 	// Runs that the machine was too busy for get it almost to themselves.
-	var again []job
+	var again []suite.Job
 	for i, a := range l.answers {
-		if a != nil && a.disturbed {
+		if a != nil && a.Disturbed {
 			again = append(again, jobs[i])
 		}
 	}
 	l.playAll(ctx, again, min(2, f.workers))
-	o.stopped = ctx.Err() != nil
+	o.Stopped = ctx.Err() != nil
 	for _, a := range l.answers {
 		if a != nil {
-			o.take(*a)
+			o.Take(*a)
 		}
 	}
 	return o
@@ -72,12 +73,12 @@ type livePlayer struct {
 	own     []string // the command of a client process with a built-in lock
 	locks   []contender
 	bar     progress
-	answers []*answer // by job
+	answers []*suite.Answer // by job
 }
 
 // playAll plays so many jobs at a time. What ctx interrupts has no answer.
-func (l livePlayer) playAll(ctx context.Context, jobs []job, workers int) {
-	queue := make(chan job)
+func (l livePlayer) playAll(ctx context.Context, jobs []suite.Job, workers int) {
+	queue := make(chan suite.Job)
 	var all sync.WaitGroup
 	for range min(workers, len(jobs)) {
 		all.Go(func() {
@@ -106,14 +107,14 @@ func (l livePlayer) playAll(ctx context.Context, jobs []job, workers int) {
 // playJob plays one run, and again when the machine was too busy for it to mean
 // anything: no verdict could be had, or one that is not as expected while the
 // harness itself had to wait for longer than a lock can make good.
-func (l livePlayer) play(ctx context.Context, j job) (a answer) {
+func (l livePlayer) play(ctx context.Context, j suite.Job) (a suite.Answer) {
 	began := time.Now()
 	for n := 1; n <= attempts; n++ {
 		a = l.once(ctx, j)
 		if a.Run.Attempts = n; l.answers[j.ID] != nil {
 			a.Run.Attempts += l.answers[j.ID].Run.Attempts
 		}
-		if !a.disturbed || ctx.Err() != nil {
+		if !a.Disturbed || ctx.Err() != nil {
 			break
 		}
 	}
@@ -122,9 +123,9 @@ func (l livePlayer) play(ctx context.Context, j job) (a answer) {
 }
 
 // once plays and judges one run.
-func (l livePlayer) once(ctx context.Context, j job) (a answer) {
+func (l livePlayer) once(ctx context.Context, j suite.Job) (a suite.Answer) {
 	c := l.locks[slices.IndexFunc(l.locks, func(c contender) bool { return c.subject.Name() == j.Lock })]
-	a = answer{ID: j.ID, Run: reports.Run{Scenario: j.Scenario, Lock: j.Lock, World: worldLive, Backend: c.backend(l.how.Backend).Name(), Seed: j.Seed, File: j.readFrom(),
+	a = suite.Answer{ID: j.ID, Run: results.Run{Scenario: j.Scenario, Lock: j.Lock, World: worldLive, Backend: c.backend(l.how.Backend).Name(), Seed: j.Seed, File: j.ReadFrom(),
 		LockVersion: c.version, Adapters: c.adapters}}
 	s, err := scenarios.Parse(j.File, []byte(j.Source))
 	if err != nil {
@@ -146,7 +147,7 @@ func (l livePlayer) once(ctx context.Context, j job) (a answer) {
 		how.Scale = liveplay.Pace(s, c.subject)
 	}
 	a.Run.TimeScale = how.Scale
-	how.Journal = rundir.JournalPath(j.History)
+	how.Journal = suite.JournalPath(j.History)
 	ctx, cancel := context.WithTimeout(ctx, liveLimit)
 	defer cancel()
 	p, err := liveplay.PlayLive(ctx, s, c.subject, j.Seed, version, how)
@@ -154,7 +155,7 @@ func (l livePlayer) once(ctx context.Context, j job) (a answer) {
 	var setup *liveplay.SetupError
 	switch {
 	case errors.As(err, &slow):
-		a.Run.Failure, a.disturbed = err.Error(), true
+		a.Run.Failure, a.Disturbed = err.Error(), true
 		return a
 	case errors.As(err, &setup), err != nil && ctx.Err() != nil:
 		a.Run.Failure = err.Error()
@@ -163,9 +164,9 @@ func (l livePlayer) once(ctx context.Context, j job) (a answer) {
 		a.Defect = err.Error()
 		return a
 	}
-	rundir.Record(&a.Run, p)
-	a.judge(j, s, c.subject, p.History)
-	a.disturbed = !a.Run.AsExpected && p.Disturbed
+	suite.Record(&a.Run, p)
+	a.Judge(j, s, c.subject, p.History)
+	a.Disturbed = !a.Run.AsExpected && p.Disturbed
 	return a
 }
 
@@ -176,7 +177,7 @@ const serversName = "servers"
 
 // openServers makes the place where servers run, and ends what runs that were
 // killed have left: in this run directory, and in those beside it.
-func openServers(d rundir.Dir) (serversDir, error) {
+func openServers(d suite.Dir) (serversDir, error) {
 	own := d.File(serversName)
 	left, err := serversBeside(d)
 	if err != nil {
@@ -186,7 +187,7 @@ func openServers(d rundir.Dir) (serversDir, error) {
 		left = append(left, own)
 	}
 	for _, dir := range left {
-		if err := live.Clean(dir); err != nil {
+		if err := processes.Clean(dir); err != nil {
 			return "", err
 		}
 		if dir != own {
@@ -204,7 +205,7 @@ func openServers(d rundir.Dir) (serversDir, error) {
 
 // serversBeside lists where servers run in this run directory and those beside
 // it, among them the live halves of comparisons.
-func serversBeside(d rundir.Dir) ([]string, error) {
+func serversBeside(d suite.Dir) ([]string, error) {
 	beside := []string{filepath.Dir(filepath.Clean(string(d)))}
 	if filepath.Base(string(d)) == worldLive { // one itself
 		beside = append(beside, filepath.Dir(beside[0]))
@@ -218,7 +219,7 @@ func serversBeside(d rundir.Dir) ([]string, error) {
 		for _, e := range entries {
 			for _, run := range []string{filepath.Join(parent, e.Name()), filepath.Join(parent, e.Name(), worldLive)} {
 				servers := filepath.Join(run, serversName)
-				if info, err := os.Lstat(servers); err == nil && info.IsDir() && rundir.Holds(run) {
+				if info, err := os.Lstat(servers); err == nil && info.IsDir() && suite.Holds(run) {
 					found = append(found, servers)
 				}
 			}

@@ -18,6 +18,8 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/shrink"
 	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
 // shrinkFlags are the flags of "holdfast shrink".
@@ -122,8 +124,8 @@ func runShrink(c *cobra.Command, path string, f shrinkFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	p := &shrinking{flags: f, workers: pool{exe: testOnlyWorker, workers: f.workers, stall: f.stall}.keeping()}
-	defer p.workers.stop()
+	p := &shrinking{flags: f, workers: workers.Pool{Exe: testOnlyWorker, Workers: f.workers, Stall: f.stall}.Keeping()}
+	defer p.workers.Stop()
 	if err := p.find(c, path); err != nil {
 		return err
 	}
@@ -153,7 +155,7 @@ func runShrink(c *cobra.Command, path string, f shrinkFlags) error {
 // shrinking is one run on its way to become smaller.
 type shrinking struct {
 	flags   shrinkFlags
-	workers pool
+	workers workers.Pool
 	bar     progress
 
 	scenario *scenarios.Scenario
@@ -235,12 +237,12 @@ func (p *shrinking) playNow(ctx context.Context, path string) ([]shown, error) {
 	if ok, reason := s.scenario.Applies(l); !ok {
 		return nil, usage(fmt.Sprintf("%s does not apply to %s: %s", s.scenario.Name, p.flags.lock, reason))
 	}
-	answers, err := p.workers.round(ctx, []job{{Scenario: s.scenario.Name, File: path, Source: string(s.source), Lock: p.flags.lock, Seed: p.flags.seed, Judge: true}})
+	answers, err := p.workers.Round(ctx, []suite.Job{{Scenario: s.scenario.Name, File: path, Source: string(s.source), Lock: p.flags.lock, Seed: p.flags.seed, Judge: true}})
 	if err != nil {
 		return nil, err
 	}
-	if answers[0].killed {
-		return nil, &exitError{code: exitUnknown, msg: answers[0].Run.Failure, hints: []string{killedHint}}
+	if answers[0].Killed {
+		return nil, &exitError{code: exitUnknown, msg: answers[0].Run.Failure, hints: []string{workers.KilledHint}}
 	}
 	if answers[0].Defect != "" {
 		return nil, defect(errors.New(answers[0].Defect))

@@ -11,22 +11,22 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/history"
-	"github.com/holdfast-go/holdfast/internal/rundir"
-	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/shrink"
 	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 // shown is a run that may show a violation, and what was played.
 type shown struct {
-	run  reports.Run
+	run  results.Run
 	file string // of the scenario
 }
 
 // runsOf lists the runs of a directory: a run directory, or one that holds
 // scenarios beside the histories of their runs, as holdfast vary leaves it.
 func runsOf(path string) (all []shown, version string, err error) {
-	dir := rundir.Dir(path)
+	dir := suite.Dir(path)
 	res, err := dir.ReadResults()
 	if errors.Is(err, fs.ErrNotExist) {
 		if all, err := variationsOf(path); err != nil || len(all) > 0 {
@@ -51,7 +51,7 @@ func variationsOf(dir string) (all []shown, err error) {
 	}
 	for _, path := range paths {
 		file := strings.TrimSuffix(path, ".jsonl") + ".yaml"
-		if !rundir.Exists(file) {
+		if !suite.Exists(file) {
 			continue
 		}
 		h, err := readRun(path)
@@ -62,8 +62,8 @@ func variationsOf(dir string) (all []shown, err error) {
 		if err != nil {
 			return nil, badInput(fmt.Errorf("%s: %w", path, err))
 		}
-		all = append(all, shown{reports.Run{Scenario: h.Header.Scenario, Lock: h.Header.Lock, World: h.Header.World, Seed: h.Header.Seed,
-			Verdicts: judged.Verdicts, Stats: reports.Stats{Ops: len(h.Events)}}, file})
+		all = append(all, shown{results.Run{Scenario: h.Header.Scenario, Lock: h.Header.Lock, World: h.Header.World, Seed: h.Header.Seed,
+			Verdicts: judged.Verdicts, Stats: results.Stats{Ops: len(h.Events)}}, file})
 	}
 	return all, nil
 }
@@ -74,7 +74,7 @@ func readRun(path string) (*history.History, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return rundir.Decode(path, history.Decode, f)
+	return suite.Decode(path, history.Decode, f)
 }
 
 // choose picks the run to shrink, and its violation: among those that the
@@ -120,7 +120,7 @@ func (f shrinkFlags) choose(all []shown) (shown, shrink.Target, error) {
 
 // worst is the violation of a run that is worth most, and how much: 0 is none.
 // What its scenario did not expect comes before what it did.
-func (f shrinkFlags) worst(r reports.Run) (worst checker.Property, bad int) {
+func (f shrinkFlags) worst(r results.Run) (worst checker.Property, bad int) {
 	for i, info := range checker.Properties() {
 		v, p := r.Verdicts[info.Name], info.Name
 		if v.Outcome != checker.Violated || f.property != "" && f.property != string(p) {
@@ -141,7 +141,7 @@ func (f shrinkFlags) worst(r reports.Run) (worst checker.Property, bad int) {
 }
 
 // cannotReplay says why a run cannot be played again here.
-func cannotReplay(r reports.Run) error {
+func cannotReplay(r results.Run) error {
 	what := fmt.Sprintf("%s with %s, seed %d, ", r.Scenario, r.Lock, r.Seed)
 	switch _, err := subject.FindSubject(r.Lock); {
 	case r.Test != "":

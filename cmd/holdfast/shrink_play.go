@@ -7,6 +7,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/shrink"
 	"github.com/holdfast-go/holdfast/subject/gallery"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 // acquit looks whether the lock that a mutant is a variant of shows the
@@ -46,11 +47,11 @@ func (p *shrinking) shrink(ctx context.Context) (shrink.Result, error) {
 
 // playJob plays candidates with a lock.
 func (p *shrinking) play(ctx context.Context, lock string, all []shrink.Candidate) ([]shrink.Outcome, error) {
-	jobs := make([]job, len(all))
+	jobs := make([]suite.Job, len(all))
 	for i, c := range all {
-		jobs[i] = job{Scenario: "candidate", File: "candidate.yaml", Source: string(c.Source), Lock: lock, Seed: c.Seed, Judge: true}
+		jobs[i] = suite.Job{Scenario: "candidate", File: "candidate.yaml", Source: string(c.Source), Lock: lock, Seed: c.Seed, Judge: true}
 	}
-	answers, err := p.workers.round(ctx, jobs)
+	answers, err := p.workers.Round(ctx, jobs)
 	if err != nil {
 		return nil, err
 	}

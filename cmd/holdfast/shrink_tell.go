@@ -19,9 +19,12 @@ import (
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/shrink"
 	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
 // shrunk is what is left of a run. It is an object of the JSON.
@@ -123,14 +126,14 @@ func (p *shrinking) story(ctx context.Context, res *shrunk, s *scenarios.Scenari
 		defer os.RemoveAll(dir)
 		path = filepath.Join(dir, "history.jsonl")
 	}
-	answers, err := p.workers.round(ctx, []job{{Scenario: s.Name, File: p.flags.out, Source: string(src), Lock: p.lock, Seed: res.Seed, History: path, Path: path, Observe: true}})
+	answers, err := p.workers.Round(ctx, []suite.Job{{Scenario: s.Name, File: p.flags.out, Source: string(src), Lock: p.lock, Seed: res.Seed, History: path, Path: path, Kind: observedKind}})
 	if err != nil {
 		return defect(err)
 	}
 	a := answers[0]
 	switch {
-	case a.killed:
-		return &exitError{code: exitUnknown, msg: p.flags.out + " is written, and could not be played: " + a.Run.Failure, hints: []string{killedHint}}
+	case a.Killed:
+		return &exitError{code: exitUnknown, msg: p.flags.out + " is written, and could not be played: " + a.Run.Failure, hints: []string{workers.KilledHint}}
 	case a.Defect != "":
 		return defect(errors.New(a.Defect))
 	case a.Output != "":
@@ -138,11 +141,11 @@ func (p *shrinking) story(ctx context.Context, res *shrunk, s *scenarios.Scenari
 	case !p.target.Met(a.Run.Verdicts), !a.Run.AsExpected && slices.Contains(subject.Locks(), p.lock):
 		return defect(fmt.Errorf("%s does not show what it was shrunk to", p.flags.out), "please report it, with the file")
 	}
-	res.cause, _ = a.Drawn.CauseOf(p.target.Property)
+	res.cause, _ = seenIn(a).CauseOf(p.target.Property)
 	doc := reports.Document{
-		Results:   reports.Results{Schema: reports.Schema, Version: version, Runs: []reports.Run{a.Run}},
+		Results:   results.Results{Schema: results.Schema, Version: version, Runs: []results.Run{a.Run}},
 		About:     []reports.About{{Name: s.Name, Title: s.Title, Story: s.Story}},
-		Histories: func(reports.Run) (*history.History, error) { return readRun(path) },
+		Histories: func(results.Run) (*history.History, error) { return readRun(path) },
 	}
 	var b bytes.Buffer
 	if err := reports.Text(&b, doc); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/suite/workers"
 	"github.com/holdfast-go/holdfast/sweep"
 )
 
@@ -223,7 +224,7 @@ func (s *sweeping) conclude(c *cobra.Command) error {
 		return &exitError{code: exitInterrupted, msg: "interrupted; the result has what was played"}
 	}
 	if s.killed > 0 {
-		return &exitError{code: exitUnknown, msg: fmt.Sprintf("%s left out: the worker process was killed from outside, twice", english.Count(s.killed, "run")), hints: []string{killedHint}}
+		return &exitError{code: exitUnknown, msg: fmt.Sprintf("%s left out: the worker process was killed from outside, twice", english.Count(s.killed, "run")), hints: []string{workers.KilledHint}}
 	}
 	for _, at := range s.result.Points {
 		if at.Overlap.High == 1 && at.Overlap.Low == 0 {

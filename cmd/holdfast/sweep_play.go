@@ -7,6 +7,8 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/suite/workers"
 	"github.com/holdfast-go/holdfast/sweep"
 )
 
@@ -45,13 +47,13 @@ func (s *sweeping) playPoints(ctx context.Context, points []sweep.Point) ([]swee
 	bar := newProgress(s.stderr, each*len(points))
 	defer bar.done()
 	var failed error
-	err := pool{exe: testOnlyWorker, workers: s.flags.workers, stall: s.flags.stall}.stream(ctx, each*len(points), s.jobs(points, &failed), func(a answer) {
+	err := workers.Pool{Exe: testOnlyWorker, Workers: s.flags.workers, Stall: s.flags.stall}.Stream(ctx, each*len(points), s.jobs(points, &failed), func(a suite.Answer) {
 		bar.step()
 		if a.Defect != "" {
 			s.defects = append(s.defects, fmt.Sprintf("%s with %s, %v, seed %d: %s", a.Run.Scenario, a.Run.Lock, points[a.ID/each], a.Run.Seed, a.Defect))
 			return
 		}
-		if a.killed {
+		if a.Killed {
 			s.killed++
 			return
 		}
@@ -66,8 +68,8 @@ func (s *sweeping) playPoints(ctx context.Context, points []sweep.Point) ([]swee
 
 // jobs are the runs of some points, one point after the other; why one could
 // not be made ends the sequence.
-func (s *sweeping) jobs(points []sweep.Point, failed *error) iter.Seq[job] {
-	return func(yield func(job) bool) {
+func (s *sweeping) jobs(points []sweep.Point, failed *error) iter.Seq[suite.Job] {
+	return func(yield func(suite.Job) bool) {
 		each := s.shard.size(s.flags.seeds)
 		for i, at := range points {
 			scenario, err := s.plan.At(at)
@@ -81,7 +83,7 @@ func (s *sweeping) jobs(points []sweep.Point, failed *error) iter.Seq[job] {
 				return
 			}
 			for n := range each {
-				j := job{ID: i*each + n, Scenario: scenario.Name, File: s.file, Source: string(src), Lock: s.flags.lock,
+				j := suite.Job{ID: i*each + n, Scenario: scenario.Name, File: s.file, Source: string(src), Lock: s.flags.lock,
 					Seed: s.shard.seed(s.flags.seed, n), Judge: true}
 				if !yield(j) {
 					return

@@ -14,9 +14,10 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/outdir"
-	"github.com/holdfast-go/holdfast/internal/rundir"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
 // varyFlags are the flags of "holdfast vary".
@@ -113,7 +114,7 @@ func runVariations(c *cobra.Command, args []string, f varyFlags) error {
 	t.Skipped = len(skipped)
 	bar := newProgress(c.ErrOrStderr(), f.seeds)
 	began := time.Now()
-	err = pool{exe: testOnlyWorker, workers: f.workers, stall: f.stall}.stream(c.Context(), f.seeds, v.jobs(), func(a answer) {
+	err = workers.Pool{Exe: testOnlyWorker, Workers: f.workers, Stall: f.stall}.Stream(c.Context(), f.seeds, v.jobs(), func(a suite.Answer) {
 		t.add(a)
 		bar.step()
 	})
@@ -138,14 +139,14 @@ func runVariations(c *cobra.Command, args []string, f varyFlags) error {
 // variations are the seeds to play.
 type variations struct {
 	list  []played
-	cells []job // one of each scenario and lock
+	cells []suite.Job // one of each scenario and lock
 	flags varyFlags
 	err   error // why a variation could not be made; ends the sequence
 }
 
 // cell is the pair of scenario and lock that a seed plays. It depends on the
 // seed alone, so that a part of the seeds plays the same as all of them do.
-func (v *variations) cell(seed uint64) job { return v.cells[seed%uint64(len(v.cells))] }
+func (v *variations) cell(seed uint64) suite.Job { return v.cells[seed%uint64(len(v.cells))] }
 
 // source is the varied scenario of a seed, as a file.
 func (v *variations) source(seed uint64) ([]byte, error) {
@@ -154,8 +155,8 @@ func (v *variations) source(seed uint64) ([]byte, error) {
 	return scenarios.Vary(v.list[i].scenario, seed).YAML()
 }
 
-func (v *variations) jobs() iter.Seq[job] {
-	return func(yield func(job) bool) {
+func (v *variations) jobs() iter.Seq[suite.Job] {
+	return func(yield func(suite.Job) bool) {
 		for i := range v.flags.seeds {
 			seed := v.flags.seed + uint64(i)
 			j := v.cell(seed)
@@ -168,7 +169,7 @@ func (v *variations) jobs() iter.Seq[job] {
 			j.File = fmt.Sprintf("%s (variation %d)", j.File, seed)
 			if v.flags.out != "" {
 				j.Path = variationPath(j.Scenario, j.Lock, seed) + ".jsonl"
-				j.History = rundir.Dir(v.flags.out).File(j.Path)
+				j.History = suite.Dir(v.flags.out).File(j.Path)
 			}
 			if !yield(j) {
 				return
@@ -197,7 +198,7 @@ func (v *variations) keep(found []surprise, stderr io.Writer) error {
 		if err != nil {
 			return err
 		}
-		path := rundir.Dir(v.flags.out).File(variationPath(s.Scenario, s.Lock, s.Seed) + ".yaml")
+		path := suite.Dir(v.flags.out).File(variationPath(s.Scenario, s.Lock, s.Seed) + ".yaml")
 		if err := os.WriteFile(path, src, 0o644); err != nil {
 			return err
 		}

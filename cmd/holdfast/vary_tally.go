@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 // tally is what came of the variations, and the JSON that is printed of it.
@@ -72,8 +73,8 @@ const (
 func newTally(v variations, args []string) *tally {
 	t := &tally{
 		Schema: "holdfast-vary/1", Version: version, Command: varyCommand(args, v.flags), Seeds: v.flags.seeds,
-		Scenarios: distinct(v.cells, func(j job) string { return j.Scenario }),
-		Locks:     distinct(v.cells, func(j job) string { return j.Lock }),
+		Scenarios: distinct(v.cells, func(j suite.Job) string { return j.Scenario }),
+		Locks:     distinct(v.cells, func(j suite.Job) string { return j.Lock }),
 		Surprises: []surprise{}, files: map[string]string{},
 	}
 	for _, p := range checker.Properties() {
@@ -88,7 +89,7 @@ func newTally(v variations, args []string) *tally {
 	return t
 }
 
-func distinct(jobs []job, key func(job) string) int {
+func distinct(jobs []suite.Job, key func(suite.Job) string) int {
 	seen := map[string]bool{}
 	for _, j := range jobs {
 		seen[key(j)] = true
@@ -98,7 +99,7 @@ func distinct(jobs []job, key func(job) string) int {
 
 // add counts one run. A run that could not be judged is a defect, but for one
 // that never ended, of which progress is violated.
-func (t *tally) add(a answer) {
+func (t *tally) add(a suite.Answer) {
 	r := a.Run
 	t.Runs++
 	t.VirtualMS += r.Stats.VirtualMS

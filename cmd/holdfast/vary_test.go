@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/testworker"
 )
 
 func TestKindsOfSurprise(t *testing.T) {
@@ -48,7 +49,7 @@ func TestVariationsThatSurpriseEndTheCommand(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Cleanup(func() { testOnlyWorker = "" })
-			testOnlyWorker = fakeWorker(t, answering(tt.verdicts))
+			testOnlyWorker = testworker.Script(t, answering(tt.verdicts))
 			var stdout, stderr bytes.Buffer
 			code := run(t.Context(), []string{"vary", "contention", "--lock", "reentrant", "--seeds", "4"}, strings.NewReader(""), &stdout, &stderr)
 			if code != tt.code || !strings.Contains(stderr.String(), tt.says) {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/subject"
 )
 
@@ -24,7 +25,7 @@ type Options struct {
 	// names of files must be absolute.
 	Command []string
 	// Backend is what the servers are.
-	Backend live.Backend
+	Backend servers.Backend
 	// Dir is where servers and processes run; it must exist.
 	Dir string
 	// Locks are those to check, by name; none means all that it describes.
@@ -167,7 +168,7 @@ func pick(locks []subject.Description, names []string) ([]subject.Description, e
 // checkLock checks one lock in a world of its own.
 func checkLock(ctx context.Context, o Options, d subject.Description) (report LockReport, err error) {
 	report = LockReport{Name: d.Name, Version: d.Version}
-	world, err := live.Start(ctx, live.Options{Backend: o.Backend, Clients: mostProcesses, Groups: d.Groups(), Dir: o.Dir})
+	world, err := live.NewWorld(ctx, live.WorldOptions{Options: servers.Options{Backend: o.Backend, Clients: mostProcesses, Groups: d.Groups(), Dir: o.Dir}})
 	if err != nil {
 		return report, fmt.Errorf("start servers: %w", err)
 	}

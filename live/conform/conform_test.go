@@ -15,8 +15,8 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/holdfast-go/holdfast/internal/testworker"
-	"github.com/holdfast-go/holdfast/live"
-	"github.com/holdfast-go/holdfast/live/mini"
+	"github.com/holdfast-go/holdfast/live/servers"
+	"github.com/holdfast-go/holdfast/live/servers/miniredis"
 	"github.com/holdfast-go/holdfast/subject"
 )
 
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 		switch os.Args[1] {
 		case serverRole:
 			ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-			err := mini.Serve(ctx, os.Args[2], os.Stdout)
+			err := miniredis.Serve(ctx, os.Args[2], os.Stdout)
 			stop()
 			if err != nil {
 				fmt.Fprintln(os.Stderr, err)
@@ -54,8 +54,8 @@ func checked(t *testing.T, mistake string, o Options) Report {
 		t.Fatal(err)
 	}
 	o.Command = []string{exe, workerRole, mistake}
-	if o.Backend.Name() != live.Redis || o.Backend.Available() != nil {
-		o.Backend = live.Backend{Miniredis: []string{exe, serverRole}}
+	if o.Backend.Name() != servers.Redis || o.Backend.Available() != nil {
+		o.Backend = servers.Backend{Miniredis: []string{exe, serverRole}}
 	}
 	o.Dir = t.TempDir()
 	r, err := Check(t.Context(), o)
@@ -186,7 +186,7 @@ func TestMistakes(t *testing.T) {
 
 // The sentences are the contract's own.
 func TestSentences(t *testing.T) {
-	b, err := os.ReadFile("../../../docs/adapter-protocol.md")
+	b, err := os.ReadFile("../../docs/adapter-protocol.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/live/processes"
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/subject/adapter"
 )
@@ -27,7 +28,7 @@ type stage struct {
 	ctx   context.Context
 	opts  Options
 	lock  subject.Description // without a name for checks of the worker itself
-	world *live.Servers       // nil for those
+	world *live.World         // nil for those
 
 	casting sync.Mutex // held while a shared process is started
 	shared  [2]*player // what most checks use
@@ -41,7 +42,7 @@ type stage struct {
 
 // player is a process of the worker.
 type player struct {
-	*live.Process
+	*processes.Process
 	access adapter.Access
 }
 
@@ -107,7 +108,7 @@ func (s *stage) enter(number int) (p *player, err error) {
 		if err != nil {
 			return nil, err
 		}
-		p.Process, err = live.StartProcess(name, dir, s.opts.Command)
+		p.Process, err = processes.Start(name, dir, s.opts.Command, nil)
 		return p, err
 	}
 	if p.access, err = s.world.Access(name); err != nil {

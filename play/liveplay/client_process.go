@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/live/processes"
 	"github.com/holdfast-go/holdfast/subject/adapter"
 )
 
 // greet says hello to a client process. An error says what the process did
 // instead of opening the lock.
-func (l *liveRun) greet(ctx context.Context, p *live.Process, h adapter.Hello) error {
+func (l *liveRun) greet(ctx context.Context, p *processes.Process, h adapter.Hello) error {
 	limit := cmp.Or(l.opts.Greeting, setupLimit)
 	greeting, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -30,7 +30,7 @@ func (l *liveRun) greet(ctx context.Context, p *live.Process, h adapter.Hello) e
 }
 
 // lastWords are the end of what a process wrote to its standard error.
-func lastWords(p *live.Process) string {
+func lastWords(p *processes.Process) string {
 	if p.Stderr() == "" {
 		return ""
 	}
@@ -41,7 +41,7 @@ func lastWords(p *live.Process) string {
 // is shown, has the line of its stderr that tells most: what it panicked with,
 // or else what it wrote last.
 func exitMessage(err error, stderr string) string {
-	var ended *live.ProcessError
+	var ended *processes.Error
 	if !errors.As(err, &ended) || stderr == "" {
 		return err.Error()
 	}

@@ -9,14 +9,14 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/faults"
-	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
 )
 
 // carriedByExternal says whether the scenario can be played with a lock on servers of
 // the user's own, and else why not.
-func carriedByExternal(s *scenarios.Scenario, own *live.Own, sub *subject.Subject) (ok bool, reason string) {
+func carriedByExternal(s *scenarios.Scenario, own *servers.External, sub *subject.Subject) (ok bool, reason string) {
 	groups := s.TopologyFor(sub).Groups
 	switch {
 	case s.Topology.Cluster && !own.Cluster():
@@ -70,10 +70,10 @@ func privateName(name string) string {
 
 // backend is that of the run, with no more of the user's own servers than the
 // run needs.
-func (l *liveRun) backend(ctx context.Context) (b live.Backend, err error) {
+func (l *liveRun) backend(ctx context.Context) (b servers.Backend, err error) {
 	b = l.opts.Backend
-	if b.Own != nil {
-		b.Own, err = b.Own.Part(ctx, l.Scenario.Workload.Lock, l.Top.Groups)
+	if b.External != nil {
+		b.External, err = b.External.Part(ctx, l.Scenario.Workload.Lock, l.Top.Groups)
 	}
 	return b, err
 }

@@ -12,13 +12,13 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
 )
 
 // ownServer starts a server as a user would have it, and finds it.
-func ownServer(t *testing.T) (*live.Own, *redis.Client) {
+func ownServer(t *testing.T) (*servers.External, *redis.Client) {
 	t.Helper()
 	binary, err := exec.LookPath("redis-server")
 	if err != nil {
@@ -49,11 +49,11 @@ func ownServer(t *testing.T) (*live.Own, *redis.Client) {
 	if err := c.Ping(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
-	a, err := live.ParseAddress("redis://" + addr)
+	a, err := servers.ParseAddress("redis://" + addr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	own, err := live.Discover(t.Context(), []live.Address{a}, false)
+	own, err := servers.Discover(t.Context(), []servers.Address{a}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestOneServerCarriesWhatNeedsNoControlOfIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ok, reason := Carries(s, subject.MustFind(tt.lock), live.Backend{Own: own}); ok != (tt.want == "") || reason != tt.want {
+		if ok, reason := Carries(s, subject.MustFind(tt.lock), servers.Backend{External: own}); ok != (tt.want == "") || reason != tt.want {
 			t.Errorf("%s with %s: %q, want %q", tt.scenario, tt.lock, reason, tt.want)
 		}
 	}
@@ -109,7 +109,7 @@ func TestARunThatFailsLeavesNoKeyOnTheServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = PlayLive(ctx, s, subject.MustFind("reentrant"), 1, "test", Live{Dir: t.TempDir(), Workers: []Worker{{Lock: "reentrant", Command: []string{"/bin/false"}}}, Scale: 0.2, Backend: live.Backend{Own: own}})
+	_, err = PlayLive(ctx, s, subject.MustFind("reentrant"), 1, "test", Live{Dir: t.TempDir(), Workers: []Worker{{Lock: "reentrant", Command: []string{"/bin/false"}}}, Scale: 0.2, Backend: servers.Backend{External: own}})
 	if err == nil {
 		t.Error("a run without clients has a history")
 	}

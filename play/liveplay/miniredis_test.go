@@ -14,8 +14,8 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/history"
-	"github.com/holdfast-go/holdfast/live"
-	"github.com/holdfast-go/holdfast/live/mini"
+	"github.com/holdfast-go/holdfast/live/servers"
+	"github.com/holdfast-go/holdfast/live/servers/miniredis"
 	"github.com/holdfast-go/holdfast/play/liveplay"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
@@ -43,19 +43,19 @@ func playRole(args []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	if args[0] == serverRole {
-		return mini.Serve(ctx, args[1], os.Stdout)
+		return miniredis.Serve(ctx, args[1], os.Stdout)
 	}
 	return liveplay.ServeWorker(ctx, os.Stdin, os.Stdout)
 }
 
 // onMiniredis is the backend that needs nothing installed.
-func onMiniredis(t *testing.T) (b live.Backend, exe string) {
+func onMiniredis(t *testing.T) (b servers.Backend, exe string) {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return live.Backend{Miniredis: []string{exe, serverRole}}, exe
+	return servers.Backend{Miniredis: []string{exe, serverRole}}, exe
 }
 
 func find(t *testing.T, name string) *scenarios.Scenario {
@@ -142,11 +142,11 @@ func judge(t *testing.T, h *history.History) map[checker.Property]checker.Verdic
 
 func TestWhatAMachineCannotCarryIsSaidBeforehand(t *testing.T) {
 	mini, _ := onMiniredis(t)
-	redis := live.Backend{}
+	redis := servers.Backend{}
 	t.Setenv("PATH", t.TempDir()) // no server and no compiler either
 	for _, tt := range []struct {
 		scenario, lock string
-		on             live.Backend
+		on             servers.Backend
 		reason         string // "" for none
 	}{
 		{"contention", "reentrant", mini, ""},

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/faults"
-	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
 )
@@ -42,7 +42,7 @@ func needsOf(s *scenarios.Scenario, sub *subject.Subject) needs {
 
 // liveTopology is what the real world must be made of for a lock, or, on
 // servers of the user's own, what of it faults can strike.
-func liveTopology(s *scenarios.Scenario, sub *subject.Subject, n needs, own *live.Own) faults.Topology {
+func liveTopology(s *scenarios.Scenario, sub *subject.Subject, n needs, own *servers.External) faults.Topology {
 	t := s.TopologyFor(sub)
 	t.World = "live"
 	if sub.Bundled() != nil {

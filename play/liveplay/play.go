@@ -14,6 +14,9 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/random"
 	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/live/observe"
+	"github.com/holdfast-go/holdfast/live/processes"
+	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/play"
 	"github.com/holdfast-go/holdfast/redis/keyspace"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -25,7 +28,7 @@ import (
 type Live struct {
 	// Backend is what the servers are. It must carry the scenario, see
 	// [Carries].
-	Backend live.Backend
+	Backend servers.Backend
 	// Dir is where the servers run; it must exist.
 	Dir string
 	// Workers are what client processes run, one after the other, and the first
@@ -96,10 +99,10 @@ func PlayLive(ctx context.Context, s *scenarios.Scenario, l *subject.Subject, se
 	}
 	needs := needsOf(s, l)
 	s = s.WithDefaults().AtScale(o.Scale)
-	if o.Backend.Own != nil {
+	if o.Backend.External != nil {
 		s.Workload.Lock = privateName(s.Workload.Lock)
 	}
-	r := &play.Run{Scenario: s, Subject: l, Seed: seed, Top: liveTopology(s, l, needs, o.Backend.Own), Owners: play.NewOwners(s.Workload.Lock)}
+	r := &play.Run{Scenario: s, Subject: l, Seed: seed, Top: liveTopology(s, l, needs, o.Backend.External), Owners: play.NewOwners(s.Workload.Lock)}
 	var err error
 	if r.Timeline, err = faults.NewTimeline(s.Faults, r.Top, seed); err != nil {
 		return nil, err
@@ -117,9 +120,9 @@ type liveRun struct {
 	opts    Live
 	needs   needs
 	world   *live.World
-	truth   *live.Truth
+	truth   *observe.Truth
 	slowed  []func() // what ends the latency of links
-	procs   []*live.Process
+	procs   []*processes.Process
 	clients []*play.Client
 	late    time.Duration // the harness had to wait for its turn
 
@@ -176,7 +179,7 @@ func (l *liveRun) setUp(ctx context.Context) (err error) {
 		return err
 	}
 	l.world, err = live.NewWorld(ctx, live.WorldOptions{
-		Options: live.Options{
+		Options: servers.Options{
 			Backend: backend, Clients: l.Top.Clients, Groups: l.Top.Groups, Replicas: l.Top.Replicas, Cluster: l.Top.Cluster,
 			Sentinel: l.needs.sentinels, Persist: l.needs.persist, Clocks: l.needs.clocks, Detect: detect, Dir: l.opts.Dir,
 		},
@@ -193,7 +196,7 @@ func (l *liveRun) setUp(ctx context.Context) (err error) {
 		return err
 	}
 	sessions := make([]*remoteSession, l.Top.Clients)
-	l.procs = make([]*live.Process, l.Top.Clients)
+	l.procs = make([]*processes.Process, l.Top.Clients)
 	errs := make([]error, l.Top.Clients)
 	var all sync.WaitGroup
 	for i := range l.Top.Clients {
@@ -257,7 +260,7 @@ func (l *liveRun) changed(c keyspace.Change) {
 }
 
 // startClient starts the process of client n and opens the lock in it.
-func (l *liveRun) startClient(ctx context.Context, n int) (*live.Process, *remoteSession, error) {
+func (l *liveRun) startClient(ctx context.Context, n int) (*processes.Process, *remoteSession, error) {
 	name := fmt.Sprintf("client-%d", n)
 	access, err := l.world.Access(name)
 	if err != nil {
@@ -273,7 +276,7 @@ func (l *liveRun) startClient(ctx context.Context, n int) (*live.Process, *remot
 	}
 	env := l.Environment(n, name)
 	access.TimeScale = env.Scale
-	if own := l.opts.Backend.Own; own != nil {
+	if own := l.opts.Backend.External; own != nil {
 		env.Replicas = own.Replicas(l.Top.Groups)
 	}
 	err = l.greet(ctx, p, adapter.Hello{
@@ -306,7 +309,7 @@ func (l *liveRun) perform(ctx context.Context) {
 
 // watchExit waits for the end of a client process and records one that nobody
 // asked for. Every process ends when the world does.
-func (l *liveRun) watchExit(p *live.Process) {
+func (l *liveRun) watchExit(p *processes.Process) {
 	<-p.Ended()
 	if err := p.Err(); err != nil {
 		l.Rec.Add(history.Event{Kind: history.Note, F: history.Panic, Client: p.Name(), Result: &history.Result{Message: exitMessage(err, p.Stderr())}})

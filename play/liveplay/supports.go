@@ -3,18 +3,19 @@ package liveplay
 import (
 	"strings"
 
-	"github.com/holdfast-go/holdfast/live"
+	"github.com/holdfast-go/holdfast/live/processes"
+	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
 )
 
 // Carries says whether servers of a backend can carry the scenario for a lock
 // that it applies to, on this machine, and else why not. It starts nothing.
-func Carries(s *scenarios.Scenario, l *subject.Subject, b live.Backend) (ok bool, reason string) {
-	if b.Own != nil {
-		return carriedByExternal(s, b.Own, l)
+func Carries(s *scenarios.Scenario, l *subject.Subject, b servers.Backend) (ok bool, reason string) {
+	if b.External != nil {
+		return carriedByExternal(s, b.External, l)
 	}
-	if b.Foreign != nil {
+	if b.Bundled != nil {
 		return carriedByBundled(s)
 	}
 	n := needsOf(s, l)
@@ -25,10 +26,10 @@ func Carries(s *scenarios.Scenario, l *subject.Subject, b live.Backend) (ok bool
 	}
 	if n.clocks {
 		if err := b.MovesClocks(); err != nil {
-			return false, strings.TrimPrefix(err.Error(), live.ErrUnavailable.Error()+": ")
+			return false, strings.TrimPrefix(err.Error(), processes.ErrUnavailable.Error()+": ")
 		}
 	}
-	if b.Name() != live.Miniredis {
+	if b.Name() != servers.Miniredis {
 		return true, ""
 	}
 	switch {

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"net"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/suite"
+)
+
+// onesOwn starts a redis-server as a user would have it, with a password and a
+// key of theirs, and returns its address.
+func onesOwn(t *testing.T, password string) (*redis.Client, string) {
+	t.Helper()
+	requireRedis(t)
+	binary, err := exec.LookPath("redis-server")
+	if err != nil {
+		binary = "valkey-server"
+	}
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	_, port, _ := net.SplitHostPort(addr)
+	l.Close() // somebody else may take it now; then the test fails in words
+	server := exec.Command(binary, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir(), "--requirepass", password)
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	c := redis.NewClient(&redis.Options{Addr: addr, Password: password, MaxRetries: 500, MaxRetryBackoff: 20 * time.Millisecond})
+	t.Cleanup(func() {
+		c.Close()
+		server.Process.Kill()
+		server.Wait()
+	})
+	if err := c.Set(t.Context(), "stock", "mine", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	return c, addr
+}
+
+// On a server of one's own what needs no control of it comes out as on any
+// other, the rest is not run for a reason, and nothing is left there or told
+// of the password.
+func TestRunsOnAServerOfOnesOwn(t *testing.T) {
+	c, addr := onesOwn(t, "s3cret")
+	dir := suite.Dir(t.TempDir())
+	h := command(t, "run", "holder-pause", "lost-unlock-message", "clock-jump", "--lock", "set-px-lua,fenced,multi",
+		"--world", "live", "--workers", "1", "--redis", "redis://:s3cret@"+addr, "--out", string(dir))
+	code := h.code(t)
+	res, err := dir.ReadResults()
+	if err != nil || code != exitOK {
+		t.Fatalf("exit %d, %v: %s%s", code, err, &h.stdout, &h.stderr)
+	}
+	for _, r := range res.Runs {
+		if !r.AsExpected || r.Backend != "own" {
+			t.Errorf("%s with %s on %s is not as expected: %s", r.Scenario, r.Lock, r.Backend, surprises(r))
+		}
+	}
+	if len(res.Runs) != 3 {
+		t.Errorf("%d runs", len(res.Runs))
+	}
+	for _, s := range res.Skipped {
+		want := "not run: clock-jump needs control of the servers"
+		switch {
+		case s.Scenario == "lost-unlock-message":
+			continue // it is for fenced alone
+		case s.Lock == "multi":
+			want = "not run: it needs 3 independent primaries, and --redis gives 1"
+		}
+		if !strings.HasPrefix(s.Reason, want) {
+			t.Errorf("%s with %s: %s", s.Scenario, s.Lock, s.Reason)
+		}
+	}
+	if !strings.Contains(res.Command, "--redis redis://***@"+addr) {
+		t.Errorf("the command is told as %s", res.Command)
+	}
+	if out, err := exec.Command("grep", "-rl", "s3cret", string(dir)).Output(); err == nil {
+		t.Errorf("the password is in %s", out)
+	}
+	keys, err := c.Keys(t.Context(), "*").Result()
+	if err != nil || !slices.Equal(keys, []string{"stock"}) || c.Get(t.Context(), "stock").Val() != "mine" {
+		t.Errorf("the server holds %q, %v", keys, err)
+	}
+}

@@ -1,0 +1,238 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/redis/keyspace"
+)
+
+// ask compares the shadow with what the node says that it holds: at first
+// until that has worked, and then from time to time.
+func (o *observer) ask(ctx context.Context, broken <-chan struct{}) {
+	first := true
+	for ctx.Err() == nil {
+		compared, err := o.compare(ctx, first)
+		if err != nil && ctx.Err() == nil {
+			o.truth.doubt(o.srv, err)
+		}
+		first = first && !compared
+		wait := watchEvery
+		if first {
+			wait = reconnectEvery
+		}
+		select {
+		case <-time.After(wait):
+		case <-broken:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// attempts to ask a node between two of its changes.
+const asks = 5
+
+// compare asks the node what it holds and reports what the stream has not
+// told. It returns false when the node does not answer, or does not stand
+// still long enough to be compared.
+func (o *observer) compare(ctx context.Context, first bool) (bool, error) {
+	for range asks {
+		o.mu.Lock()
+		keys := o.shadow.keys()
+		o.mu.Unlock()
+		if o.srv.IsExternal() {
+			keys = []string{o.truth.servers.RunKey()}
+		}
+		found, err := o.inspect(ctx, keys)
+		if err != nil || found == nil {
+			return false, nil // it is down, or about to be
+		}
+		for len(found.unknown) > 0 {
+			if found, err = o.inspect(ctx, append(keys, found.unknown...)); err != nil || found == nil {
+				return false, nil
+			}
+			keys = slices.Sorted(maps.Keys(found.values))
+		}
+		o.mu.Lock()
+		if still := found.begin.changes == found.end.changes && found.end.changes == o.changes && o.group == nil && o.ended == nil; still {
+			err := o.reconcile(found, first)
+			o.mu.Unlock()
+			return true, err
+		}
+		o.mu.Unlock()
+	}
+	return false, nil
+}
+
+// finding is what a node says that it holds.
+type finding struct {
+	replica    bool
+	values     map[string]keyspace.Value // of every key that was asked for
+	unknown    []string                  // lock keys that were not
+	begin, end mark                      // where the stream was before and after
+}
+
+// inspect asks the node for the given keys. It returns nil when the stream
+// breaks meanwhile.
+func (o *observer) inspect(ctx context.Context, keys []string) (*finding, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	before, begin, broken := o.expect()
+	after, end, _ := o.expect()
+	if begin == nil || end == nil {
+		return nil, nil
+	}
+	defer o.forget(before)
+	defer o.forget(after)
+	p := o.srv.Client().Pipeline()
+	if o.srv.InCluster() {
+		p.Do(ctx, "readonly") // a replica answers for itself
+	}
+	p.Echo(ctx, before)
+	role, all := p.Do(ctx, "role"), redis.NewStringSliceCmd(ctx)
+	if !o.srv.IsExternal() { // others would have to wait meanwhile, and it is known which key it is
+		all = p.Keys(ctx, "*")
+	}
+	reads := map[string]read{}
+	for _, k := range keys {
+		reads[k] = read{p.Type(ctx, k), p.Get(ctx, k), p.HGetAll(ctx, k), p.PExpireTime(ctx, k)}
+	}
+	done := p.Echo(ctx, after)
+	_, _ = p.Exec(ctx) // its error is that of any command, and some have to fail
+	if err := errors.Join(done.Err(), role.Err(), all.Err()); err != nil {
+		return nil, err
+	}
+	f := &finding{replica: isReplica(role), values: map[string]keyspace.Value{}}
+	for k, r := range reads {
+		v, err := r.value()
+		if err != nil {
+			return nil, fmt.Errorf("read key %q: %w", k, err)
+		}
+		f.values[k] = v
+	}
+	for _, k := range all.Val() {
+		if _, known := reads[k]; !known && o.truth.lockKey(k) {
+			f.unknown = append(f.unknown, k)
+		}
+	}
+	for _, m := range []struct {
+		seen chan mark
+		to   *mark
+	}{{begin, &f.begin}, {end, &f.end}} {
+		select {
+		case *m.to = <-m.seen:
+		case <-broken:
+			return nil, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return f, nil
+}
+
+func isReplica(role *redis.Cmd) bool {
+	reply, err := role.Slice()
+	return err == nil && len(reply) > 0 && reply[0] == "slave"
+}
+
+// read is everything that may be asked about a key whose type is not known;
+// some of it fails.
+type read struct {
+	kind  *redis.StatusCmd
+	str   *redis.StringCmd
+	hash  *redis.MapStringStringCmd
+	until *redis.DurationCmd // since 1970
+}
+
+func (r read) value() (v keyspace.Value, err error) {
+	switch r.kind.Val() {
+	case "string":
+		v, err = keyspace.Value{Type: "string", Str: r.str.Val()}, r.str.Err()
+	case "hash":
+		v, err = keyspace.Value{Type: "hash", Hash: r.hash.Val()}, r.hash.Err()
+	default:
+		err = r.kind.Err()
+	}
+	if err == nil && v.Exists() && r.until.Val() > 0 {
+		v.ExpireAt = time.UnixMilli(int64(r.until.Val() / time.Millisecond))
+	}
+	if errors.Is(err, redis.Nil) { // gone since it was asked for its type
+		return keyspace.Value{}, nil
+	}
+	return v, errors.Join(err, r.until.Err())
+}
+
+// expiryOff is how far the moment of expiry that the shadow knows may be off.
+// A server counts it from when it begins a command and tells when it has ended
+// it; on a busy machine it may have had to wait in between.
+const expiryOff = 300 * time.Millisecond
+
+func alike(a, b keyspace.Value) bool {
+	if a.ExpireAt.IsZero() == b.ExpireAt.IsZero() && a.ExpireAt.Sub(b.ExpireAt).Abs() <= expiryOff {
+		a.ExpireAt = b.ExpireAt
+	}
+	return a.Equal(b)
+}
+
+// reconcile reports where the node differs from the shadow. That is as it
+// should be when the node was started again, and on a replica, which may have
+// received everything anew; on a primary it means that the stream cannot be
+// believed.
+func (o *observer) reconcile(f *finding, first bool) error {
+	wasReplica := o.replica
+	o.replica, o.attached = f.replica, true
+	role := rolePrimary
+	if f.replica {
+		role = roleReplica
+	}
+	stays := !f.replica && !wasReplica // and is told by nobody what to hold
+	keys := maps.Clone(f.values)
+	for k := range o.shadow.state {
+		if _, asked := keys[k]; !asked {
+			keys[k] = keyspace.Value{}
+		}
+	}
+	var wrong []string
+	for _, k := range slices.Sorted(maps.Keys(keys)) {
+		before, after := o.shadow.state[k], f.values[k]
+		if alike(before, after) {
+			if !o.srv.TellsEvents() {
+				o.shadow.keep(k, after) // which knows to the millisecond when it expires
+			}
+			continue
+		}
+		if !o.srv.TellsEvents() && justOver(before, after, o.shown(f.end.at)) {
+			continue
+		}
+		if stays && !(first && o.restarted) {
+			wrong = append(wrong, fmt.Sprintf("%q is %+v and should be %+v", k, after, before))
+		}
+		c := keyspace.Change{Key: k, Role: role, Cause: "replication", Before: before, After: after, At: f.end.at}
+		if first && o.restarted && (!f.replica || !after.Exists()) {
+			c.Cause = "restart"
+		}
+		o.emit(o.ranOut(c), time.Now())
+		if err := o.shadow.set(k, after); err != nil {
+			return err
+		}
+	}
+	if o.srv.IsExternal() && f.replica {
+		return errors.New("it has become a replica")
+	}
+	if stays && first && !o.restarted {
+		return errors.New("its stream broke while it was running")
+	}
+	if wrong != nil {
+		return errors.New("its stream has not told all: " + strings.Join(wrong, "; "))
+	}
+	return nil
+}

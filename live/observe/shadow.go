@@ -1,0 +1,85 @@
+package observe
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	redis "github.com/alicebob/miniredis/v2/server"
+
+	"github.com/holdfast-go/holdfast/redis/keyspace"
+)
+
+// shadow is what a server's lock keys hold, as far as it has told: the
+// commands that changed them are carried out again, in a server in memory
+// that nobody connects to. No key ends by itself there; the real server says
+// when one does.
+type shadow struct {
+	mr    *miniredis.Miniredis
+	reply bytes.Buffer
+	peer  *redis.Peer
+	state map[string]keyspace.Value
+}
+
+func newShadow() (*shadow, error) {
+	s := &shadow{mr: miniredis.NewMiniRedis(), state: map[string]keyspace.Value{}}
+	c, err := s.mr.Dial() // starts it without a listener
+	if err != nil {
+		return nil, fmt.Errorf("start a shadow: %w", err)
+	}
+	s.peer = redis.NewPeer(bufio.NewWriter(&s.reply))
+	return s, c.Close()
+}
+
+func (s *shadow) close() { s.mr.Close() }
+
+func (s *shadow) keys() []string { return slices.Sorted(maps.Keys(s.state)) }
+
+// replay carries out a command that changed the given keys while the server's
+// clock showed now, from which times to live count.
+func (s *shadow) replay(args, keys []string, now time.Time) error {
+	s.mr.SetTime(now)
+	left := map[string]time.Duration{}
+	for _, k := range keys {
+		if v := s.state[k]; !v.ExpireAt.IsZero() {
+			left[k] = max(v.ExpireAt.Sub(now), 1) // it has not ended, or the server had said so
+			s.mr.SetTTL(k, left[k])
+		}
+	}
+	s.reply.Reset()
+	s.mr.Server().Dispatch(s.peer, args)
+	s.peer.Flush()
+	if bytes.HasPrefix(s.reply.Bytes(), []byte("-")) {
+		return fmt.Errorf("carry out %q again: %s", args, bytes.TrimSpace(s.reply.Bytes()))
+	}
+	for _, k := range keys {
+		v, err := keyspace.Read(s.mr, k, now)
+		if err != nil {
+			return fmt.Errorf("carry out %q again: %w", args, err)
+		}
+		if ttl, had := left[k]; had && v.ExpireAt.Equal(now.Add(ttl)) {
+			v.ExpireAt = s.state[k].ExpireAt
+		}
+		s.keep(k, v)
+	}
+	return nil
+}
+
+// set makes a key hold v, or nothing.
+func (s *shadow) set(key string, v keyspace.Value) error {
+	s.keep(key, v)
+	v.ExpireAt = time.Time{} // only state knows it
+	return keyspace.Write(s.mr, key, v, time.Time{})
+}
+
+func (s *shadow) keep(key string, v keyspace.Value) {
+	if v.Exists() {
+		s.state[key] = v
+	} else {
+		delete(s.state, key)
+	}
+}

@@ -1,0 +1,51 @@
+package processes
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A server that a lock brings cannot be made to connect from an address of its
+// own. The kernel knows which process has the other end of a connection.
+
+// HasSocket says whether a process has a socket, by its number.
+func HasSocket(pid int, inode string) bool {
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	if err != nil {
+		return false
+	}
+	for _, f := range files {
+		if target, err := os.Readlink(f); err == nil && target == "socket:["+inode+"]" {
+			return true
+		}
+	}
+	return false
+}
+
+// SocketInode is the number of the socket at from that is connected to to, as
+// the kernel lists it; "" when there is none.
+func SocketInode(from, to *net.TCPAddr) string {
+	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} { // an IPv4 address ends an IPv6 one
+		text, err := os.ReadFile(table)
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(text)) {
+			f := strings.Fields(line)
+			if len(f) > 9 && strings.HasSuffix(f[1], listed(from)) && strings.HasSuffix(f[2], listed(to)) {
+				return f[9]
+			}
+		}
+	}
+	return ""
+}
+
+// listed is how the kernel writes an address: 0100007F:1F90 is 127.0.0.1:8080
+// where the lowest byte comes first.
+func listed(a *net.TCPAddr) string {
+	return fmt.Sprintf("%08X:%04X", binary.NativeEndian.Uint32(a.IP.To4()), a.Port)
+}

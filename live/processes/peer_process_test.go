@@ -1,0 +1,34 @@
+package processes
+
+import (
+	"net"
+	"os"
+	"testing"
+)
+
+// A connection must be taken for that of the process which has it, and of no
+// other.
+func TestWhoKnocks(t *testing.T) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c, err := net.Dial("tcp4", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	from, to := c.LocalAddr().(*net.TCPAddr), l.Addr().(*net.TCPAddr)
+	inode := SocketInode(from, to)
+	if inode == "" || !HasSocket(os.Getpid(), inode) {
+		t.Errorf("the process is not found that has socket %q", inode)
+	}
+	if HasSocket(os.Getppid(), inode) {
+		t.Error("another process is found")
+	}
+	c.Close()
+	if HasSocket(os.Getpid(), inode) {
+		t.Error("the process is found when it has let go")
+	}
+}

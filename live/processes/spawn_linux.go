@@ -1,0 +1,88 @@
+package processes
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// tied says that what Spawn starts dies with this process.
+const tied = true
+
+// starter runs functions on one thread that lives as long as the process does.
+// Linux ties a child's life to the thread that started it, and Go's other
+// threads may end at any time.
+var starter = sync.OnceValue(func() chan<- func() {
+	work := make(chan func())
+	go startLoop(work)
+	return work
+})
+
+func startLoop(work <-chan func()) {
+	runtime.LockOSThread() // for ever: the thread must not end
+	for f := range work {
+		f()
+	}
+}
+
+// Spawn starts a command that the kernel kills when this process dies, however
+// it dies. It is in a process group of its own: Ctrl-C is for the harness.
+func Spawn(cmd *exec.Cmd) error {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	done := make(chan error)
+	starter() <- func() { done <- cmd.Start() }
+	return <-done
+}
+
+// The signals that suspend a process and let it go on.
+const (
+	StopSignal     = syscall.SIGSTOP
+	ContinueSignal = syscall.SIGCONT
+)
+
+// signalGroup sends a signal to the process group that a spawned process leads.
+func signalGroup(pid int, sig syscall.Signal) error { return syscall.Kill(-pid, sig) }
+
+// lockFile locks a file for as long as it is open, and fails at once when
+// another process holds the lock.
+func lockFile(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
+
+// isOurs says whether a file belongs to the user of this process.
+func isOurs(info os.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(stat.Uid) == os.Getuid()
+}
+
+// identity tells a process apart from a later one with the same pid: when it
+// started, and in which boot of the machine. A process that has ended, but
+// that nobody has waited for, has none.
+func identity(pid int) (string, error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return "", err
+	}
+	// pid (name) state ...: the name may hold anything; the start is field 22.
+	end := bytes.LastIndexByte(stat, ')')
+	fields := strings.Fields(string(stat[end+1:]))
+	if end < 0 || len(fields) < 20 {
+		return "", fmt.Errorf("read the state of process %d: %q", pid, stat)
+	}
+	if state := fields[0]; state == "Z" || state == "X" {
+		return "", fmt.Errorf("process %d: %w", pid, os.ErrProcessDone)
+	}
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "", err
+	}
+	return fields[19] + " " + strings.TrimSpace(string(boot)), nil
+}
+
+// workDir is the directory that a process runs in.
+func workDir(pid int) (string, error) {
+	return os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
+}

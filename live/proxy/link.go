@@ -1,0 +1,186 @@
+// Package proxy carries the connections of the live world: every connection
+// between two parties belongs to a [Link] and runs through toxiproxy's chains
+// of toxics, one for each direction. A [Listener] accepts connections in the
+// place of a server. A tap announces the requests and replies of clients.
+package proxy
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	toxiproxy "github.com/Shopify/toxiproxy/v2"
+	"github.com/Shopify/toxiproxy/v2/stream"
+	"github.com/Shopify/toxiproxy/v2/toxics"
+
+	"github.com/holdfast-go/holdfast/faults"
+)
+
+// Link is the path from one party to a server: the connections between them.
+//
+// toxiproxy's own listener does not do. It can break its connections only by
+// giving up its port, and it cannot tell two parties apart that come through
+// one listener.
+type Link struct {
+	faults.Link
+	toxics  *toxiproxy.ToxicCollection
+	parties *Parties
+
+	// moments, when not nil, is told of the requests over the link. running is
+	// then set.
+	moments *Moments
+	running func() <-chan struct{}
+
+	mu     sync.Mutex
+	opened int
+	conns  map[int]*pair
+	closed bool
+	ending sync.WaitGroup
+}
+
+// pair is a connection: the end of who dialled and the end of the server.
+type pair struct {
+	dialler, server *net.TCPConn
+	tap             *tap // may be nil
+}
+
+func (p *pair) abort() {
+	abort(p.dialler)
+	if p.tap == nil || !p.tap.abandon() {
+		abort(p.server)
+	}
+}
+
+// proxies is what toxiproxy wants to know of the API server that we do not run.
+var proxies = &toxiproxy.ApiServer{Metrics: toxiproxy.NewMetricsContainer(nil)}
+
+// limit bounds the wait for connections to end.
+const limit = 30 * time.Second
+
+// NewLink makes a link without connections. p learns of each connection.
+func NewLink(l faults.Link, p *Parties) *Link {
+	proxy := &toxiproxy.Proxy{Name: l.From + " to " + l.To}
+	return &Link{Link: l, toxics: toxiproxy.NewToxicCollection(proxy), parties: p, conns: map[int]*pair{}}
+}
+
+// Tap announces the requests that come over the link, and their replies.
+// running returns a channel that is closed when the process ends that serves
+// the node now; it returns nil while the node is down.
+func (l *Link) Tap(m *Moments, running func() <-chan struct{}) { l.moments, l.running = m, running }
+
+// join lets bytes run between the two ends, through the toxics of the link.
+// from is the address that the server sees.
+func (l *Link) join(dialler, server *net.TCPConn, from string) {
+	p := &pair{dialler: dialler, server: server}
+	if l.moments != nil {
+		process := l.running()
+		if process == nil { // it died just now
+			p.abort()
+			return
+		}
+		p.tap = &tap{link: l.Link, moments: l.moments, running: l.running, process: process, conn: server, from: from, abort: p.abort}
+	}
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		p.abort()
+		return
+	}
+	l.opened++
+	id := l.opened
+	l.conns[id] = p
+	l.ending.Add(2)
+	l.mu.Unlock()
+	l.parties.add(l.To, from, l.From)
+	left := 2
+	ended := func() {
+		l.mu.Lock()
+		if left--; left == 0 {
+			delete(l.conns, id)
+		}
+		l.mu.Unlock()
+		l.ending.Done()
+	}
+	var requests io.WriteCloser = &sink{conn: server, ended: ended}
+	var replies io.Reader = server
+	if p.tap != nil {
+		requests, replies = newQueue(&sink{conn: p.tap, ended: ended}), p.tap
+	}
+	l.toxics.StartLink(proxies, fmt.Sprint(id, " up"), dialler, requests, stream.Upstream)
+	l.toxics.StartLink(proxies, fmt.Sprint(id, " down"), replies, &sink{conn: dialler, ended: ended}, stream.Downstream)
+}
+
+// sink is the end of a chain. It takes everything, even when the connection
+// behind it is broken: a chain that nobody empties never ends, and neither
+// does the removal of its toxics.
+type sink struct {
+	conn   io.WriteCloser
+	broken bool
+	ended  func()
+}
+
+func (s *sink) Write(b []byte) (int, error) {
+	if !s.broken {
+		_, err := s.conn.Write(b)
+		s.broken = err != nil
+	}
+	return len(b), nil
+}
+
+func (s *sink) Close() error {
+	defer s.ended()
+	return s.conn.Close()
+}
+
+// Attach puts a toxic on every connection of the link, present and future.
+func (l *Link) Attach(dir stream.Direction, t toxics.Toxic) (detach func(), err error) {
+	name, request, forget := carry(dir, t)
+	if _, err := l.toxics.AddToxicJson(strings.NewReader(request)); err != nil {
+		forget()
+		return nil, fmt.Errorf("attach a toxic: %w", err)
+	}
+	return sync.OnceFunc(func() {
+		// It can only fail for a toxic that is not there.
+		_ = l.toxics.RemoveToxic(context.Background(), name)
+		forget()
+	}), nil
+}
+
+// Reset breaks every connection of the link.
+func (l *Link) Reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, p := range l.conns {
+		p.abort()
+	}
+}
+
+// Connections counts the connections that are open.
+func (l *Link) Connections() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.conns)
+}
+
+// Close breaks every connection, and returns when their chains have ended.
+func (l *Link) Close() error {
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	l.Reset()
+	ended := make(chan struct{})
+	go func() {
+		l.ending.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-time.After(limit):
+		return fmt.Errorf("the connections from %s to %s do not end: a toxic holds them", l.From, l.To)
+	}
+}

@@ -1,0 +1,86 @@
+package proxy
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/Shopify/toxiproxy/v2/stream"
+	"github.com/Shopify/toxiproxy/v2/toxics"
+)
+
+// carrier is the one kind of toxic that toxiproxy's registry knows of us: it
+// does what the toxic it carries does. toxiproxy makes toxics from JSON, by
+// the name of their type; a toxic of package faults is a value with a state.
+type carrier struct{ toxic toxics.Toxic }
+
+const carrierType = "holdfast"
+
+var register = sync.OnceFunc(func() { toxics.Register(carrierType, new(carrier)) })
+
+// carried are the toxics that are attached, by the number in their JSON.
+var carried = struct {
+	sync.Mutex
+	last   int
+	toxics map[int]toxics.Toxic
+}{toxics: map[int]toxics.Toxic{}}
+
+// carry makes the request that attaches t, and the name it then has.
+func carry(dir stream.Direction, t toxics.Toxic) (name, request string, forget func()) {
+	register()
+	carried.Lock()
+	defer carried.Unlock()
+	carried.last++
+	id := carried.last
+	carried.toxics[id] = t
+	name = fmt.Sprint("toxic-", id)
+	request = fmt.Sprintf(`{"name":%q,"type":%q,"stream":%q,"attributes":{"id":%d}}`, name, carrierType, dir.String(), id)
+	return name, request, func() {
+		carried.Lock()
+		defer carried.Unlock()
+		delete(carried.toxics, id)
+	}
+}
+
+// UnmarshalJSON finds the toxic to carry.
+func (c *carrier) UnmarshalJSON(b []byte) error {
+	var attributes struct {
+		ID int `json:"id"`
+	}
+	if err := json.Unmarshal(b, &attributes); err != nil {
+		return err
+	}
+	carried.Lock()
+	defer carried.Unlock()
+	c.toxic = carried.toxics[attributes.ID]
+	if c.toxic == nil {
+		return fmt.Errorf("no toxic %d to carry", attributes.ID)
+	}
+	return nil
+}
+
+// Pipe implements [toxics.Toxic].
+func (c *carrier) Pipe(stub *toxics.ToxicStub) { c.toxic.Pipe(stub) }
+
+// Cleanup implements [toxics.CleanupToxic].
+func (c *carrier) Cleanup(stub *toxics.ToxicStub) {
+	if t, ok := c.toxic.(toxics.CleanupToxic); ok {
+		t.Cleanup(stub)
+	}
+	if stub.Closed() {
+		// toxiproxy leaves the chain before it as it is, and what still comes
+		// along it would wait for ever.
+		go func() {
+			for range stub.Input { // ends with the connection
+			}
+		}()
+	}
+}
+
+// NewState implements [toxics.StatefulToxic].
+func (c *carrier) NewState() any {
+	if t, ok := c.toxic.(toxics.StatefulToxic); ok {
+		return t.NewState()
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package servers
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+)
+
+// Address says where servers of the user's own are:
+//
+//	redis://[USER:PASSWORD@]HOST:PORT[/0]
+//	sentinel://[USER:PASSWORD@]HOST:PORT[,HOST:PORT...]/MASTER
+//	cluster://[USER:PASSWORD@]HOST:PORT[,HOST:PORT...]
+//
+// The name and password are those of the servers; a Sentinel is only told them
+// when it asks for some.
+type Address struct {
+	kind   string
+	hosts  []string
+	master string // what Sentinels call the group
+	login  login
+}
+
+// login is how a server is made to answer; empty where it asks for nothing.
+type login struct{ user, password string }
+
+const (
+	kindRedis    = "redis"
+	kindSentinel = "sentinel"
+	kindCluster  = "cluster"
+)
+
+// ParseAddress reads an address. Its errors do not repeat the password.
+func ParseAddress(text string) (Address, error) {
+	kind, rest, ok := strings.Cut(text, "://")
+	if !ok {
+		return Address{}, errors.New("an address of servers begins with redis://, sentinel:// or cluster://")
+	}
+	a := Address{kind: kind}
+	switch kind {
+	case kindRedis, kindSentinel, kindCluster:
+	case "rediss":
+		return Address{}, errors.New("rediss://: TLS is not supported; give an address without TLS, such as that of a local tunnel")
+	default:
+		return Address{}, errors.New("an address of servers begins with redis://, sentinel:// or cluster://, and with nothing else")
+	}
+	if at := strings.LastIndex(rest, "@"); at >= 0 {
+		var err error
+		if a.login, err = parseLogin(rest[:at]); err != nil {
+			return Address{}, fmt.Errorf("%s://: %w", kind, err)
+		}
+		rest = rest[at+1:]
+	}
+	hosts, path, _ := strings.Cut(rest, "/")
+	a.hosts = strings.Split(hosts, ",")
+	for i, h := range a.hosts {
+		host, port, err := net.SplitHostPort(h)
+		if err != nil || host == "" || port == "" {
+			return Address{}, fmt.Errorf("%s://: %q is not HOST:PORT", kind, h)
+		}
+		a.hosts[i] = net.JoinHostPort(host, port)
+	}
+	switch {
+	case kind == kindRedis && len(a.hosts) > 1:
+		return Address{}, errors.New("redis:// is one server; give the address of each by itself, or cluster:// for a cluster")
+	case kind == kindRedis && path != "" && path != "0":
+		return Address{}, fmt.Errorf("redis://: database %q: only database 0 can be used", path)
+	case kind == kindSentinel && (path == "" || strings.Contains(path, "/")):
+		return Address{}, errors.New("sentinel:// ends with what the Sentinels call the primary, such as /mymaster")
+	case kind == kindCluster && path != "":
+		return Address{}, fmt.Errorf("cluster:// is followed by addresses only, not by %q", "/"+path)
+	case kind == kindSentinel:
+		a.master = path
+	}
+	return a, nil
+}
+
+func parseLogin(text string) (login, error) {
+	user, password, both := strings.Cut(text, ":")
+	if !both {
+		return login{}, errors.New("what comes before the @ is USER:PASSWORD; USER may be empty")
+	}
+	user, err1 := url.PathUnescape(user)
+	password, err2 := url.PathUnescape(password)
+	if err1 != nil || err2 != nil {
+		return login{}, errors.New("a % in the name or the password is followed by two hexadecimal digits")
+	}
+	return login{user, password}, nil
+}
+
+// String writes the address without its name and password.
+func (a Address) String() string {
+	s := a.kind + "://"
+	if a.login != (login{}) {
+		s += "***@"
+	}
+	s += strings.Join(a.hosts, ",")
+	if a.master != "" {
+		s += "/" + a.master
+	}
+	return s
+}
+
+// ErrRemote says that a server is on another machine, as far as its address
+// tells.
+var ErrRemote = errors.New("not an address of this machine's loopback")
+
+// onLoopback says whether an address leads to this machine. A name does not,
+// whatever it resolves to, but for localhost.
+func onLoopback(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	ip := net.ParseIP(host)
+	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
+}

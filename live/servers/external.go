@@ -1,0 +1,256 @@
+package servers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// external are servers of the user's own, which run already and go on running: a
+// world uses them as a guest. Nothing of their configuration is changed, none
+// is stopped, and no key is touched but those that contain [Own.Part]'s.
+type External struct {
+	kind     string
+	master   string     // what Sentinels call the group
+	groups   [][]*place // by group - 1, the primary first
+	watchers []*place   // Sentinels
+	key      string     // what all keys that are ours contain
+}
+
+// place is one server that runs already.
+type place struct {
+	addr  string
+	names []string // all addresses that others know it by, addr among them
+	login login
+	id    string   // of the server's, to tell two apart
+	slots [][2]int // of a cluster's primary: first and last
+
+	// What follows is found out of primaries only.
+	replicas int             // that are online
+	events   bool            // it tells the events of keys
+	writes   map[string]bool // the commands that may change a key, in upper case
+	ahead    time.Duration   // what its clock shows before ours does
+}
+
+// Discover finds the servers at addresses: one of a Sentinel's group, one of a
+// cluster, or any number of single servers, each a group of its own. Every
+// primary has to answer, to let itself be monitored and to be Redis 7.0 or
+// newer. Addresses that lead to another machine are an error that wraps
+// [ErrRemote], unless remote allows them.
+func Discover(ctx context.Context, addresses []Address, remote bool) (*External, error) {
+	if len(addresses) == 0 {
+		return nil, errors.New("no address of servers is given")
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	o := &External{kind: addresses[0].kind, master: addresses[0].master}
+	for _, a := range addresses {
+		if len(addresses) > 1 && a.kind != kindRedis {
+			return nil, errors.New("several addresses have to be redis:// each: a cluster, and what Sentinels watch, is used alone")
+		}
+		if err := o.find(ctx, a, remote); err != nil {
+			return nil, fmt.Errorf("%s: %w", a, err)
+		}
+	}
+	ids := map[string]string{}
+	for _, members := range o.groups {
+		p := members[0]
+		if err := p.inspect(ctx, o.kind); err != nil {
+			return nil, fmt.Errorf("%s: %w", p.addr, err)
+		}
+		if first := ids[p.id]; first != "" {
+			return nil, fmt.Errorf("%s and %s are the same server", first, p.addr)
+		}
+		ids[p.id] = p.addr
+	}
+	return o, nil
+}
+
+func (o *External) find(ctx context.Context, a Address, remote bool) error {
+	var found []*place
+	var err error
+	switch a.kind {
+	case kindSentinel:
+		err = o.findWatched(ctx, a, remote)
+		found = o.watchers
+	case kindCluster:
+		err = o.findCluster(ctx, a, remote)
+	default:
+		o.groups = append(o.groups, []*place{newPlace(a.hosts[0], a.login)})
+	}
+	for _, p := range append(slices.Concat(o.groups...), found...) {
+		if err == nil {
+			err = allowed(p.addr, remote)
+		}
+	}
+	return err
+}
+
+func allowed(addr string, remote bool) error {
+	if remote || onLoopback(addr) {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", addr, ErrRemote)
+}
+
+func newPlace(addr string, l login) *place {
+	return &place{addr: addr, names: []string{addr}, login: l}
+}
+
+// client is a connection straight to the server.
+func (p *place) client() *redis.Client { return straightTo(p.addr, p.login) }
+
+// straightTo is a client of the harness' own, that no toxic touches.
+func straightTo(addr string, l login) *redis.Client {
+	return redis.NewClient(&redis.Options{
+		Addr: addr, Username: l.user, Password: l.password, DisableIdentity: true, MaxRetries: -1, PoolSize: 8,
+		DialTimeout: 2 * time.Second, DialerRetries: 1,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	})
+}
+
+// modes are what a server calls itself that an address of a kind leads to.
+var modes = map[string]string{kindRedis: "standalone", kindSentinel: "standalone", kindCluster: "cluster"}
+
+// oldest is the first version that tells when a key expires.
+const oldest = 7
+
+// inspect looks whether a primary is one that a run can use, and how.
+func (p *place) inspect(ctx context.Context, kind string) error {
+	c := p.client()
+	defer c.Close()
+	text, err := c.Info(ctx, "server").Result()
+	if err != nil {
+		return err
+	}
+	info := fields(text)
+	major, _, _ := strings.Cut(info["redis_version"], ".")
+	if n, err := strconv.Atoi(major); err != nil || n < oldest {
+		return fmt.Errorf("it is version %q, and %d.0 or newer is needed", info["redis_version"], oldest)
+	}
+	if mode := info["redis_mode"]; mode != modes[kind] {
+		return fmt.Errorf("it calls itself %s: the address of a single server begins with redis://, of a cluster's nodes with cluster://, of Sentinels with sentinel://", mode)
+	}
+	p.id = info["run_id"]
+	if text, err = c.Info(ctx, "replication").Result(); err != nil {
+		return err
+	}
+	info = fields(text)
+	if info["role"] != "master" {
+		return fmt.Errorf("it is a replica of %s:%s", info["master_host"], info["master_port"])
+	}
+	for name, entry := range info { // slave0:ip=...,port=...,state=online,...
+		if strings.HasPrefix(name, "slave") && strings.Contains(entry, "state=online") {
+			p.replicas++
+		}
+	}
+	if err := p.learn(ctx, c); err != nil {
+		return err
+	}
+	return p.mayMonitor(ctx)
+}
+
+// learn asks a server for what following its keys takes.
+func (p *place) learn(ctx context.Context, c *redis.Client) error {
+	commands, err := c.Command(ctx).Result()
+	if err != nil {
+		return fmt.Errorf("ask for its commands: %w", err)
+	}
+	p.writes = map[string]bool{}
+	for name, info := range commands {
+		if slices.Contains(info.Flags, "write") {
+			p.writes[strings.ToUpper(name)] = true
+		}
+	}
+	// One that does not let itself be asked is taken to tell nothing.
+	config, _ := c.ConfigGet(ctx, "notify-keyspace-events").Result()
+	p.events = tellsAll(config["notify-keyspace-events"])
+	return p.compareClocks(ctx, c)
+}
+
+// tellsAll says whether flags of notify-keyspace-events make a server tell
+// every event of strings and hashes, each for its own channel.
+func tellsAll(flags string) bool {
+	if strings.Contains(flags, "A") {
+		flags += "g$hxe"
+	}
+	return !slices.ContainsFunc([]string{"E", "g", "$", "h", "x", "e"}, func(f string) bool { return !strings.Contains(flags, f) })
+}
+
+// compareClocks finds out by how much the server's clock is ahead, to within
+// half of the quickest of some round trips. Two clocks that may be the same
+// are.
+func (p *place) compareClocks(ctx context.Context, c *redis.Client) error {
+	quickest := time.Duration(-1)
+	for range 8 {
+		sent := time.Now()
+		shown, err := c.Time(ctx).Result()
+		took := time.Since(sent)
+		if err != nil {
+			return fmt.Errorf("ask for its time: %w", err)
+		}
+		if quickest < 0 || took < quickest {
+			quickest, p.ahead = took, shown.Sub(sent.Add(took/2).Round(0))
+		}
+	}
+	if p.ahead.Abs() <= quickest/2+time.Microsecond {
+		p.ahead = 0
+	}
+	return nil
+}
+
+// Groups is how many independent primaries there are; in a cluster, how many
+// share its slots.
+func (o *External) Groups() int { return len(o.groups) }
+
+// Cluster says whether they are a cluster.
+func (o *External) Cluster() bool { return o.kind == kindCluster }
+
+// Replicas is how many replicas that are online each of the primaries of the
+// first groups has, at least; in a cluster, each of all.
+func (o *External) Replicas(groups int) int {
+	if o.Cluster() {
+		groups = len(o.groups)
+	}
+	least := o.groups[0][0].replicas
+	for _, members := range o.groups[:groups] {
+		least = min(least, members[0].replicas)
+	}
+	return least
+}
+
+// Part is what a run with a lock needs of the servers: so many groups, or all
+// of a cluster, whose first group is the one that the key belongs to. All keys
+// that contain key are the run's: they are removed when its world is closed.
+func (o *External) Part(ctx context.Context, key string, groups int) (*External, error) {
+	part := *o
+	part.key = key
+	if !o.Cluster() {
+		if groups > len(o.groups) {
+			return nil, fmt.Errorf("%d independent primaries are needed, and there are %d", groups, len(o.groups))
+		}
+		part.groups = o.groups[:groups]
+		return &part, nil
+	}
+	c := o.groups[0][0].client()
+	defer c.Close()
+	slot, err := c.ClusterKeySlot(ctx, key).Result()
+	if err != nil {
+		return nil, fmt.Errorf("ask for the slot of %q: %w", key, err)
+	}
+	owner := slices.IndexFunc(o.groups, func(members []*place) bool {
+		return slices.ContainsFunc(members[0].slots, func(s [2]int) bool { return s[0] <= int(slot) && int(slot) <= s[1] })
+	})
+	if owner < 0 {
+		return nil, fmt.Errorf("nobody serves the slot of %q", key)
+	}
+	part.groups = slices.Concat(o.groups[owner:], o.groups[:owner])
+	return &part, nil
+}

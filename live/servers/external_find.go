@@ -1,0 +1,186 @@
+package servers
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// findWatched asks the Sentinels at an address for one another, and for the
+// primary and its replicas.
+func (o *External) findWatched(ctx context.Context, a Address, remote bool) error {
+	for _, addr := range a.hosts {
+		if err := allowed(addr, remote); err != nil {
+			return err
+		}
+		if err := o.askSentinel(ctx, addr, a); err != nil {
+			return fmt.Errorf("ask the Sentinel %s: %w", addr, err)
+		}
+	}
+	return nil
+}
+
+func (o *External) askSentinel(ctx context.Context, addr string, a Address) error {
+	p := newPlace(addr, login{})
+	c := p.client()
+	defer func() { c.Close() }()
+	if err := c.Ping(ctx).Err(); redis.HasErrorPrefix(err, "NOAUTH") {
+		c.Close()
+		p.login = a.login
+		c = p.client()
+	}
+	id, err := c.Do(ctx, "sentinel", "myid").Text()
+	if err != nil {
+		return err
+	}
+	p.id = id
+	o.watcher(p)
+	master := redis.NewMapStringStringCmd(ctx, "sentinel", "master", a.master)
+	replicas := redis.NewMapStringStringSliceCmd(ctx, "sentinel", "replicas", a.master)
+	others := redis.NewMapStringStringSliceCmd(ctx, "sentinel", "sentinels", a.master)
+	for _, cmd := range []redis.Cmder{master, replicas, others} {
+		if err := c.Process(ctx, cmd); err != nil {
+			return err
+		}
+	}
+	at := func(m map[string]string) string { return net.JoinHostPort(m["ip"], m["port"]) }
+	for _, m := range others.Val() {
+		p := newPlace(at(m), p.login)
+		p.id = m["runid"]
+		o.watcher(p)
+	}
+	primary := at(master.Val())
+	if o.groups == nil {
+		o.groups = [][]*place{{newPlace(primary, a.login)}}
+	}
+	if was := o.groups[0][0].addr; was != primary {
+		return fmt.Errorf("it names the primary %s, and another one %s", primary, was)
+	}
+	for _, m := range replicas.Val() {
+		if !slices.ContainsFunc(o.groups[0], func(p *place) bool { return p.addr == at(m) }) {
+			o.groups[0] = append(o.groups[0], newPlace(at(m), a.login))
+		}
+	}
+	return nil
+}
+
+// watcher adds a Sentinel, or another address of one that is known.
+func (o *External) watcher(p *place) {
+	i := slices.IndexFunc(o.watchers, func(w *place) bool { return w.id == p.id })
+	if i < 0 {
+		o.watchers = append(o.watchers, p)
+		return
+	}
+	w := o.watchers[i]
+	w.names = append(w.names, p.addr)
+}
+
+// findCluster asks the first of a cluster's nodes that answers for the others.
+func (o *External) findCluster(ctx context.Context, a Address, remote bool) error {
+	var errs []error
+	for _, addr := range a.hosts {
+		if err := allowed(addr, remote); err != nil {
+			return err
+		}
+		c := straightTo(addr, a.login)
+		text, err := c.ClusterNodes(ctx).Result()
+		c.Close()
+		if err == nil {
+			o.groups, err = readCluster(text, addr, a.login)
+			return err
+		}
+		errs = append(errs, fmt.Errorf("%s: %w", addr, err))
+	}
+	return errors.Join(errs...)
+}
+
+// readCluster reads CLUSTER NODES as the node at addr tells it:
+//
+//	id ip:port@bus[,host] flags primary ping pong epoch link slot ...
+//
+// Nodes that are not well are left out.
+func readCluster(text, addr string, l login) ([][]*place, error) {
+	primaries := map[string][]*place{}
+	replicas := map[string][]*place{} // by the id of their primary
+	for line := range strings.Lines(text) {
+		f := strings.Fields(line)
+		if len(f) < 8 {
+			return nil, fmt.Errorf("read CLUSTER NODES: %q", line)
+		}
+		flags := strings.Split(f[2], ",")
+		if slices.ContainsFunc(flags, func(f string) bool { return f == "fail" || f == "handshake" || f == "noaddr" }) {
+			continue
+		}
+		p, err := readNode(f[1], addr, l)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(flags, "slave") {
+			replicas[f[3]] = append(replicas[f[3]], p)
+			continue
+		}
+		if p.slots, err = readSlots(f[8:]); err != nil {
+			return nil, err
+		}
+		if len(p.slots) > 0 {
+			primaries[f[0]] = []*place{p}
+		}
+	}
+	var groups [][]*place
+	for id, members := range primaries {
+		groups = append(groups, append(members, replicas[id]...))
+	}
+	slices.SortFunc(groups, func(a, b []*place) int { return cmp.Compare(a[0].slots[0][0], b[0].slots[0][0]) })
+	if len(groups) == 0 {
+		return nil, errors.New("nobody serves any slot in this cluster")
+	}
+	return groups, nil
+}
+
+// readNode reads "ip:port@bus,host"; a node that does not know its own ip is
+// where it was asked.
+func readNode(text, asked string, l login) (*place, error) {
+	at, host, _ := strings.Cut(text, ",")
+	at, _, _ = strings.Cut(at, "@")
+	colon := strings.LastIndexByte(at, ':')
+	if colon < 0 {
+		return nil, fmt.Errorf("read CLUSTER NODES: %q is no address", text)
+	}
+	ip, port := at[:colon], at[colon+1:]
+	if ip == "" {
+		ip, _, _ = net.SplitHostPort(asked)
+	}
+	p := newPlace(net.JoinHostPort(ip, port), l)
+	if host, _, _ = strings.Cut(host, ","); host != "" {
+		p.names = append(p.names, net.JoinHostPort(host, port))
+	}
+	return p, nil
+}
+
+// readSlots reads "0-100", "7", and leaves out slots that move, "[7->-id]".
+func readSlots(words []string) ([][2]int, error) {
+	var slots [][2]int
+	for _, w := range words {
+		if strings.HasPrefix(w, "[") {
+			continue
+		}
+		first, last, ranged := strings.Cut(w, "-")
+		if !ranged {
+			last = first
+		}
+		a, err1 := strconv.Atoi(first)
+		b, err2 := strconv.Atoi(last)
+		if err1 != nil || err2 != nil {
+			return nil, fmt.Errorf("read CLUSTER NODES: %q are no slots", w)
+		}
+		slots = append(slots, [2]int{a, b})
+	}
+	return slots, nil
+}

@@ -1,0 +1,174 @@
+package servers
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast/live/proxy"
+	"github.com/holdfast-go/holdfast/redis/resp"
+)
+
+// errExternal is why a server of the user's own is not told to do anything that
+// others would notice.
+var errExternal = errors.New("the servers are not ours: they are the user's own")
+
+func (srv *Server) mayControl() error {
+	if srv.external != nil {
+		return fmt.Errorf("%s: %w", srv.Name, errExternal)
+	}
+	return nil
+}
+
+// externalPID is the process of a server of the user's own, which nobody knows.
+const externalPID = -1
+
+// options are those of a world that uses the servers.
+func (o *External) options(base Options) Options {
+	return Options{
+		Backend: base.Backend, Clients: base.Clients, Groups: len(o.groups), Cluster: o.Cluster(), Sentinel: o.kind == kindSentinel,
+		Detect: base.Detect, Dir: base.Dir,
+	}
+}
+
+// external are the servers of the user's own that the world uses; nil for ours.
+func (s *Servers) external() *External { return s.opts.Backend.External }
+
+// layExternal makes a server of every place.
+func (s *Servers) layExternal() {
+	add := func(name string, group, rank int, p *place) {
+		srv := &Server{
+			world: s, Name: name, group: group, rank: rank, sentinel: group == 0, external: p,
+			proc: &process{done: make(chan struct{})}, // it never ends, as far as we know
+		}
+		s.order = append(s.order, srv)
+		s.byName[name] = srv
+	}
+	o := s.external()
+	for i, members := range o.groups {
+		add(fmt.Sprintf("node-%d", i+1), i+1, 0, members[0])
+		s.primary = append(s.primary, fmt.Sprintf("node-%d", i+1))
+	}
+	for i, members := range o.groups {
+		for r, p := range members[1:] {
+			add(fmt.Sprintf("node-%d-replica-%d", i+1, r+1), i+1, r+1, p)
+		}
+	}
+	for i, p := range o.watchers {
+		add(fmt.Sprintf("sentinel-%d", i+1), 0, i+1, p)
+	}
+}
+
+// announced are the addresses by which others know a server.
+func (srv *Server) announced() []string {
+	if srv.external != nil {
+		return srv.external.names
+	}
+	if srv.world.bundled() != nil {
+		return nil // nobody tells clients of its door
+	}
+	return []string{srv.door.Addr().String()}
+}
+
+// master is what Sentinels call a group.
+func (s *Servers) master(group int) string {
+	if s.external() != nil {
+		return s.external().master
+	}
+	return watched(group)
+}
+
+func (srv *Server) login() login {
+	if srv.external == nil {
+		return login{}
+	}
+	return srv.external.login
+}
+
+// greetLimit is how long a server may take to greet a connection.
+const greetLimit = 5 * time.Second
+
+// greeting is how the proxy greets a server for a client: servers of the
+// user's own may ask for a password, which the client need not know, and what
+// they see need not be the address that the proxy has, as with servers in
+// containers.
+func (srv *Server) greeting() proxy.Greeting {
+	if srv.external == nil || srv.sentinel && srv.external.login == (login{}) {
+		return nil
+	}
+	return func(c net.Conn) (string, error) {
+		replies, err := srv.external.say(c, []string{"CLIENT", "INFO"})
+		if err != nil {
+			return "", err
+		}
+		text := replies[0].Text
+		from := clientField(text, "addr")
+		if from == "" {
+			return "", fmt.Errorf("%s does not say where a connection comes from: %q", srv.external.addr, text)
+		}
+		return from, nil
+	}
+}
+
+// say logs in on a new connection, sends commands there, and returns what is
+// answered to them. An error that the server answers is one.
+func (p *place) say(c net.Conn, commands ...[]string) (replies []resp.Value, err error) {
+	c.SetDeadline(time.Now().Add(greetLimit))
+	defer c.SetDeadline(time.Time{})
+	if in := p.login.command(); in != nil {
+		commands = append([][]string{in}, commands...)
+		defer func() { replies = replies[min(1, len(replies)):] }()
+	}
+	in := bufio.NewReader(c)
+	for _, command := range commands {
+		if _, err := c.Write(resp.AppendRequest(nil, command...)); err != nil {
+			return nil, err
+		}
+		reply, err := resp.Read(in)
+		if err = cmp.Or(err, reply.Err()); err != nil {
+			return nil, err
+		}
+		replies = append(replies, reply)
+	}
+	return replies, nil
+}
+
+// command logs in; nil where nothing is asked for.
+func (l login) command() []string {
+	switch {
+	case l == login{}:
+		return nil
+	case l.user == "":
+		return []string{"AUTH", l.password}
+	}
+	return []string{"AUTH", l.user, l.password}
+}
+
+// mayMonitor says why a server does not let itself be used as a run has to, or
+// nil.
+func (p *place) mayMonitor(ctx context.Context) error {
+	c, err := new(net.Dialer).DialContext(ctx, "tcp", p.addr)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if _, err := p.say(c, []string{"CLIENT", "INFO"}, []string{"MONITOR"}); err != nil {
+		return fmt.Errorf("CLIENT INFO and MONITOR have to be allowed: %w", err)
+	}
+	return nil
+}
+
+// clientField is a field of CLIENT INFO or of a line of CLIENT LIST.
+func clientField(line, name string) string {
+	for _, f := range strings.Fields(line) {
+		if value, ok := strings.CutPrefix(f, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}

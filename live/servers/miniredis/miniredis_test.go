@@ -1,0 +1,308 @@
+package miniredis_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/gob"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+	"go.uber.org/goleak"
+
+	"github.com/holdfast-go/holdfast/live/servers/miniredis"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// limit bounds every wait.
+const limit = 10 * time.Second
+
+// serve runs a server that ends with the test.
+func serve(t *testing.T) (addr string) {
+	t.Helper()
+	for range 20 { // until the port is still free when it is wanted
+		l, err := net.Listen("tcp4", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		addr = l.Addr().String()
+		_, port, _ := net.SplitHostPort(addr)
+		l.Close()
+		ctx, stop := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		conf := write(t, "bind 127.0.0.1\nport "+port+"\nmaxclients 1000\n")
+		go func() { ended <- miniredis.Serve(ctx, conf, t.Output()) }()
+		if !answers(addr, ended) {
+			stop()
+			continue
+		}
+		t.Cleanup(func() {
+			stop()
+			select {
+			case err := <-ended:
+				if err != nil {
+					t.Error(err)
+				}
+			case <-time.After(limit):
+				t.Error("it does not end")
+			}
+		})
+		return addr
+	}
+	t.Fatal("no port stays free")
+	return ""
+}
+
+func write(t *testing.T, conf string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "redis.conf")
+	if err := os.WriteFile(path, []byte(conf), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func answers(addr string, ended <-chan error) bool {
+	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		if c, err := net.Dial("tcp4", addr); err == nil {
+			c.Close()
+			return true
+		}
+		select {
+		case <-ended:
+			return false
+		default:
+		}
+	}
+	return false
+}
+
+// client is a client whose connection is greeted.
+func client(t *testing.T, addr string) *redis.Client {
+	t.Helper()
+	c := redis.NewClient(&redis.Options{Addr: addr, DisableIdentity: true, PoolSize: 1,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
+	t.Cleanup(func() { c.Close() })
+	check(t, c.Ping(t.Context()).Err())
+	return c
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// listener is a connection that is told.
+type listener struct {
+	t    *testing.T
+	conn net.Conn
+	in   *gob.Decoder
+}
+
+func listen(t *testing.T, addr string) listener {
+	t.Helper()
+	conn, err := net.Dial("tcp4", addr)
+	check(t, err)
+	t.Cleanup(func() { conn.Close() })
+	conn.SetDeadline(time.Now().Add(limit))
+	_, err = fmt.Fprintf(conn, "*1\r\n$%d\r\n%s\r\n", len(miniredis.TellCommand), miniredis.TellCommand)
+	check(t, err)
+	return listener{t, conn, gob.NewDecoder(conn)}
+}
+
+func (l listener) next() miniredis.Report {
+	l.t.Helper()
+	var r miniredis.Report
+	if err := l.in.Decode(&r); err != nil {
+		l.t.Fatal(err)
+	}
+	return r
+}
+
+// until collects what is told before a mark.
+func (l listener) until(mark string) (reports []miniredis.Report) {
+	l.t.Helper()
+	_, err := fmt.Fprintf(l.conn, "*2\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n", len(miniredis.MarkCommand), miniredis.MarkCommand, len(mark), mark)
+	check(l.t, err)
+	for {
+		r := l.next()
+		if r.Mark == mark {
+			return reports
+		}
+		reports = append(reports, r)
+	}
+}
+
+func TestEveryRequestIsToldWithWhatItChanged(t *testing.T) {
+	addr := serve(t)
+	c := client(t, addr)
+	ctx := t.Context()
+	check(t, c.Set(ctx, "before", "x\x00\xff", 0).Err())
+	l := listen(t, addr)
+	if first := l.next(); len(first.Holds) != 1 || first.Holds["before"].Str != "x\x00\xff" {
+		t.Errorf("the first report is %+v", first)
+	}
+	begin := time.Now()
+	check(t, c.SetNX(ctx, "lock", "a", time.Minute).Err())
+	check(t, c.SetNX(ctx, "lock", "b", time.Minute).Err())
+	end := time.Now()
+	check(t, c.Eval(ctx, "redis.call('del', KEYS[1]) redis.call('hset', KEYS[2], 'f', '1') return 1", []string{"lock", "hash"}).Err())
+	_, err := c.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		p.Del(ctx, "hash")
+		p.Set(ctx, "before", "y", 0)
+		return nil
+	})
+	check(t, err)
+	var got []string
+	for i, r := range l.until("here") {
+		if _, _, err := net.SplitHostPort(r.From); err != nil {
+			t.Errorf("report %d comes from %q", i, r.From)
+		}
+		if r.Command == "HELLO" { // of the connection for transactions
+			continue
+		}
+		var what []string
+		for _, c := range r.Changes {
+			what = append(what, c.Key+":"+c.Before.Type+c.Before.Str+">"+c.After.Type+c.After.Str)
+			if c.Cause != "command" || !c.At.Equal(r.At) || !c.Now.Equal(r.At) {
+				t.Errorf("report %d tells of %+v", i, c)
+			}
+		}
+		if i == 0 && (r.At.Before(begin.Round(0)) || r.At.After(end.Round(0)) || r.Changes[0].After.ExpireAt.Sub(r.At) != time.Minute) {
+			t.Errorf("a key that is taken for a minute between %s and %s is told as %+v", begin, end, r)
+		}
+		got = append(got, r.Command+" "+strings.Join(what, " "))
+	}
+	want := []string{
+		"SET lock:>stringa", "SET ", "EVAL lock:stringa> hash:>hash",
+		"MULTI ", "DEL ", "SET ", "EXEC hash:hash> before:stringx\x00\xff>stringy",
+	}
+	if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
+		t.Errorf("told are\n%q, want\n%q", got, want)
+	}
+}
+
+// A waiter that looks again at the very moment must find what the truth says.
+func TestAKeyEndsAtItsInstantThoughNobodyAsks(t *testing.T) {
+	addr := serve(t)
+	c := client(t, addr)
+	l := listen(t, addr)
+	l.next()
+	check(t, c.Set(t.Context(), "long", "a", 80*time.Millisecond).Err())
+	check(t, c.Set(t.Context(), "short", "a", 40*time.Millisecond).Err())
+	ends := map[string]time.Time{}
+	for len(ends) < 4 {
+		r := l.next()
+		for _, c := range r.Changes {
+			if c.After.Exists() {
+				ends[c.Key] = c.After.ExpireAt
+				continue
+			}
+			if c.Cause != "expiry" || r.From != "" || !c.At.Equal(ends[c.Key]) || r.At.Before(c.At) {
+				t.Errorf("%q was to end at %s, and is told as %+v", c.Key, ends[c.Key], r)
+			}
+			ends[c.Key+" ended"] = c.At
+		}
+	}
+	if !ends["short ended"].Before(ends["long ended"]) {
+		t.Errorf("they ended at %v", ends)
+	}
+}
+
+func TestAReplyComesAfterItWasTold(t *testing.T) {
+	addr := serve(t)
+	c := client(t, addr)
+	l := listen(t, addr)
+	l.next()
+	for i := range 50 {
+		check(t, c.Set(t.Context(), "lock", i, 0).Err())
+		if r := l.next(); len(r.Changes) != 1 || r.Changes[0].After.Str != fmt.Sprint(i) {
+			t.Fatalf("write %d is told as %+v", i, r)
+		}
+	}
+}
+
+// One request at a time is executed: one that waits would stop the server.
+func TestWhatBlocksIsRefused(t *testing.T) {
+	c := client(t, serve(t))
+	ctx := t.Context()
+	for _, err := range []error{
+		c.BLPop(ctx, 0, "list").Err(), c.BLMove(ctx, "a", "b", "LEFT", "RIGHT", 0).Err(), c.BZPopMin(ctx, 0, "z").Err(),
+		c.XRead(ctx, &redis.XReadArgs{Streams: []string{"s", "0"}, Block: time.Hour}).Err(),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "may block") {
+			t.Errorf("it is not refused: %v", err)
+		}
+	}
+	check(t, c.Ping(ctx).Err())
+}
+
+func TestAKeyThatCannotBeFollowedIsToldOf(t *testing.T) {
+	addr := serve(t)
+	c := client(t, addr)
+	l := listen(t, addr)
+	l.next()
+	check(t, c.RPush(t.Context(), "list", "a").Err())
+	if r := l.next(); !strings.Contains(r.Wrong, `"list"`) {
+		t.Errorf("a list is told of as %+v", r)
+	}
+}
+
+func TestItSaysWhichProcessAnswers(t *testing.T) {
+	c := client(t, serve(t))
+	info, err := c.Info(t.Context(), "server").Result()
+	check(t, err)
+	if want := fmt.Sprintf("process_id:%d\r\n", os.Getpid()); !strings.Contains(info, want) {
+		t.Errorf("INFO is %q, want %q in it", info, want)
+	}
+}
+
+func TestWhoeverBreaksTheProtocolIsThrownOut(t *testing.T) {
+	addr := serve(t)
+	for _, sent := range []string{"+OK\r\n", "*1\r\n:1\r\n", "*0\r\n", "GET k\r\n"} {
+		conn, err := net.Dial("tcp4", addr)
+		check(t, err)
+		conn.SetDeadline(time.Now().Add(limit))
+		_, err = conn.Write([]byte(sent))
+		check(t, err)
+		if n, err := conn.Read(make([]byte, 1)); n != 0 || os.IsTimeout(err) {
+			t.Errorf("%q is answered: %d, %v", sent, n, err)
+		}
+		conn.Close()
+	}
+	check(t, client(t, addr).Ping(t.Context()).Err())
+}
+
+func TestAConfigurationWithoutAUsablePortIsRefused(t *testing.T) {
+	for conf, want := range map[string]string{
+		"bind 127.0.0.1\n": "names no port", "port x\n": `port "x"`, "port 70000\n": `port "70000"`, "port 0\n": `port "0"`,
+	} {
+		err := miniredis.Serve(t.Context(), write(t, conf), t.Output())
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", conf, err)
+		}
+	}
+	if err := miniredis.Serve(t.Context(), filepath.Join(t.TempDir(), "none"), t.Output()); err == nil {
+		t.Error("a file that is not there is read")
+	}
+}
+
+// Whoever starts servers looks for these words to try another port.
+func TestAPortThatIsTakenIsSaidToBeInUse(t *testing.T) {
+	_, port, err := net.SplitHostPort(serve(t))
+	check(t, err)
+	var log bytes.Buffer
+	err = miniredis.Serve(t.Context(), write(t, "port "+port+"\n"), &log)
+	if err == nil || !strings.Contains(err.Error(), "in use") || log.Len() > 0 {
+		t.Errorf("a second server at one port: %v, %q", err, &log)
+	}
+}

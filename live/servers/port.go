@@ -1,0 +1,57 @@
+package servers
+
+import (
+	"errors"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// freePort hands out ports for servers, which cannot be told to take any free
+// one. They lie below those that the kernel gives to outgoing connections, so
+// that a server that is down finds its port free when it starts again. Nobody
+// in this process gets the same port twice, before all had their turn; a
+// server that finds its port taken by somebody else has to ask again.
+func freePort() (int, error) {
+	portMu.Lock()
+	defer portMu.Unlock()
+	low, high := 10000, ephemeral()
+	if high-low < 1000 { // an unusual machine: the upper ports must do
+		low, high = 20000, 65536
+	}
+	if nextPort == 0 {
+		nextPort = os.Getpid() * 64 // two harnesses start apart
+	}
+	for range high - low {
+		port := low + nextPort%(high-low)
+		nextPort++
+		l, err := net.Listen("tcp4", loopback(port))
+		if err != nil {
+			continue
+		}
+		return port, l.Close()
+	}
+	return 0, errors.New("no free port on 127.0.0.1")
+}
+
+var (
+	portMu   sync.Mutex
+	nextPort int
+)
+
+func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+
+// ephemeral is the first port that the kernel gives to outgoing connections.
+func ephemeral() int {
+	b, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
+	if err == nil {
+		if f := strings.Fields(string(b)); len(f) == 2 {
+			if low, err := strconv.Atoi(f[0]); err == nil {
+				return low
+			}
+		}
+	}
+	return 32768
+}

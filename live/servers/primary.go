@@ -1,0 +1,295 @@
+package servers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// belief is which node a server takes for the primary of a group, and since
+// which election.
+type belief struct {
+	who   *Server
+	name  string
+	epoch int
+	err   error
+}
+
+// beliefs asks all who know who is primary, as far as they run: Sentinels, or
+// the nodes of a cluster; nobody where nobody is ever replaced. Should a server
+// of the user's own be, that breaks the stream of the [Truth] about it.
+func (s *Servers) beliefs(ctx context.Context, group int) []belief {
+	if s.external() != nil {
+		return nil
+	}
+	var all []belief
+	for _, srv := range s.order {
+		if (srv.sentinel || s.opts.Cluster || s.bundled() != nil) && srv.up() {
+			all = append(all, belief{who: srv})
+		}
+	}
+	var asking sync.WaitGroup
+	for i := range all {
+		asking.Go(func() {
+			b := &all[i]
+			switch {
+			case s.bundled() != nil:
+				b.name, b.epoch, b.err = b.who.follower(ctx)
+			case b.who.sentinel:
+				b.name, b.epoch, b.err = b.who.elected(ctx, group)
+			default:
+				b.name, b.epoch, b.err = b.who.owner(ctx, group)
+			}
+		})
+	}
+	asking.Wait()
+	return all
+}
+
+// Primary names the node that serves a group now, as the Sentinels or the
+// nodes of the cluster say; those with the latest election are believed. Where
+// nobody can be asked it is the last one known. Groups are counted from 1.
+func (s *Servers) Primary(group int) string {
+	ctx, cancel := context.WithTimeout(s.ctx, time.Second)
+	defer cancel()
+	latest := belief{epoch: -1}
+	for _, b := range s.beliefs(ctx, group) {
+		if b.err == nil && b.epoch > latest.epoch {
+			latest = b
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if latest.who != nil {
+		s.primary[group-1] = latest.name
+	}
+	return s.primary[group-1]
+}
+
+// AwaitPrimary waits until a group has another primary than old, and all who
+// can be asked agree: after a crash, Sentinels or the cluster promote a
+// replica by themselves.
+func (s *Servers) AwaitPrimary(ctx context.Context, group int, old string) (string, error) {
+	return s.awaitAgreement(ctx, group, old, func(name string) error {
+		if name == old {
+			return fmt.Errorf("%s is still the primary", old)
+		}
+		return nil
+	})
+}
+
+// awaitAgreement waits until everybody but apart names the same primary, one
+// that fits, and that one knows it is.
+func (s *Servers) awaitAgreement(ctx context.Context, group int, apart string, fits func(name string) error) (string, error) {
+	var name string
+	var slow *Server // who keeps the others waiting
+	err := until(ctx, "wait for a new primary of "+watched(group), func(ctx context.Context) error {
+		name = ""
+		for _, b := range s.beliefs(ctx, group) {
+			if b.who.Name == apart {
+				continue
+			}
+			slow = b.who
+			switch {
+			case b.err != nil:
+				return b.err
+			case name != "" && b.name != name:
+				return fmt.Errorf("some say %s, some say %s", name, b.name)
+			}
+			if err := fits(b.name); err != nil {
+				return err
+			}
+			name = b.name
+		}
+		if name == "" {
+			return errors.New("nobody is there to promote one")
+		}
+		slow = s.byName[name]
+		if s.bundled() != nil {
+			return nil // it is among those who say so
+		}
+		info, err := slow.info(ctx, "replication")
+		if err == nil && info["role"] != "master" {
+			err = fmt.Errorf("it is a %s", info["role"])
+		}
+		return err
+	})
+	if err != nil && slow != nil {
+		return "", slow.wrong(err)
+	}
+	if err != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.primary[group-1] = name
+	return name, nil
+}
+
+// canReplace says why no primary can ever be replaced here, or nil.
+func (s *Servers) canReplace() error {
+	switch {
+	case s.external() != nil:
+		return errExternal
+	case s.opts.Replicas == 0:
+		return errors.New("there is no replica that could take over")
+	case !s.opts.Cluster && !s.opts.Sentinel && s.bundled() == nil:
+		return errors.New("no Sentinel watches that could promote a replica: the servers were started without them")
+	}
+	return nil
+}
+
+// replacing checks that a replica can take over, and finds who it replaces.
+func (s *Servers) replacing(replica string) (to, old *Server, err error) {
+	if to, err = s.node(replica); err != nil {
+		return nil, nil, err
+	}
+	if err := s.canReplace(); err != nil {
+		return nil, nil, err
+	}
+	old = s.byName[s.Primary(to.group)]
+	switch {
+	case to == old:
+		return nil, nil, fmt.Errorf("%s is already the primary", replica)
+	case !to.up():
+		return nil, nil, fmt.Errorf("%s is down", replica)
+	}
+	return to, old, nil
+}
+
+// Prefer makes a replica the one that Sentinels promote when its primary dies,
+// and returns when they know. A cluster's replicas agree among themselves, and
+// so do foreign servers; there it does nothing.
+func (s *Servers) Prefer(replica string) error {
+	to, old, err := s.replacing(replica)
+	if err == nil && s.opts.Sentinel {
+		err = s.prefer(s.ctx, to, old)
+	}
+	if err != nil {
+		return fmt.Errorf("prefer %s: %w", replica, err)
+	}
+	return nil
+}
+
+// Promote makes a replica the primary of its group, and returns when the
+// Sentinels or the nodes of the cluster agree. What had not reached it is
+// lost. A primary that runs is cut off from them first, and left as it is: it
+// goes on serving whoever still reaches it until [Servers.Follow]. To them it
+// is dead, and is replaced as they always do it, once they have noticed.
+func (s *Servers) Promote(replica string) error {
+	ctx := s.ctx
+	to, old, err := s.replacing(replica)
+	if err != nil {
+		return err
+	}
+	if s.bundled() != nil {
+		if err := s.promoteBundled(to, old); err != nil {
+			s.heal(old.Name)
+			return fmt.Errorf("promote %s: %w", replica, err)
+		}
+		return nil
+	}
+	alive := old.up()
+	if !s.opts.Cluster {
+		if alive {
+			err = s.awaitSettled(ctx, to.group)
+		}
+		if err == nil {
+			err = s.prefer(ctx, to, old) // while they can still learn of it
+		}
+	}
+	if err == nil && alive {
+		err = s.isolate(old)
+	}
+	if err == nil && s.opts.Cluster {
+		// The other primaries vote, whether or not they have noticed.
+		err = to.takeOver(ctx, "force")
+	}
+	if err == nil {
+		_, err = s.awaitAgreement(ctx, to.group, old.Name, mustBe(replica, old.Name))
+	}
+	if err != nil {
+		s.heal(old.Name)
+		return fmt.Errorf("promote %s: %w", replica, err)
+	}
+	return nil
+}
+
+// HandOver lets a replica take over in order: Sentinel, or the replica itself
+// in a cluster, replaces a primary that runs, which then follows it.
+func (s *Servers) HandOver(replica string) error {
+	ctx := s.ctx
+	to, old, err := s.replacing(replica)
+	if err != nil {
+		return err
+	}
+	if s.bundled() != nil {
+		if err := s.letLead(ctx, to, ""); err != nil {
+			return fmt.Errorf("hand over to %s: %w", replica, err)
+		}
+		return nil
+	}
+	if s.opts.Cluster {
+		err = to.takeOver(ctx)
+	} else if err = s.awaitSettled(ctx, to.group); err != nil {
+		return fmt.Errorf("hand over to %s: %w", replica, err)
+	} else if err = s.prefer(ctx, to, old); err == nil {
+		err = s.orderFailover(ctx, to.group)
+	}
+	if err == nil {
+		_, err = s.awaitAgreement(ctx, to.group, old.Name, mustBe(replica, old.Name))
+	}
+	if err == nil {
+		err = old.awaitFollows(ctx, to)
+	}
+	if err != nil {
+		return fmt.Errorf("hand over to %s: %w", replica, err)
+	}
+	return nil
+}
+
+// mustBe waits for one replica to follow old, and gives up when another did.
+func mustBe(want, old string) func(string) error {
+	return func(name string) error {
+		switch name {
+		case want:
+			return nil
+		case old:
+			return fmt.Errorf("%s is the primary", name)
+		}
+		return fmt.Errorf("%w: %s took over", errVain, name)
+	}
+}
+
+// Follow ends a node's isolation and waits until it is a replica of the
+// current primary of its group, to which Sentinel or the cluster tells it: it
+// drops its own data and takes the primary's.
+func (s *Servers) Follow(name string) error {
+	node, err := s.node(name)
+	if err != nil {
+		return err
+	}
+	if err := s.canReplace(); err != nil {
+		return err
+	}
+	s.heal(name)
+	if s.bundled() != nil {
+		if err := s.followBundled(node); err != nil {
+			return fmt.Errorf("let %s follow: %w", name, err)
+		}
+		return nil
+	}
+	err = node.until(s.ctx, "to follow", func(ctx context.Context) error {
+		primary := s.byName[s.Primary(node.group)] // which may change once more
+		if primary == node {
+			return fmt.Errorf("%w: %s is the primary itself", errVain, name)
+		}
+		return node.follows(ctx, primary)
+	})
+	if err != nil {
+		return fmt.Errorf("let %s follow: %w", name, err)
+	}
+	return nil
+}

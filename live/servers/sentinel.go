@@ -1,0 +1,241 @@
+package servers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// pace is how often Sentinels do things. Their own 10 s between looks and 2 s
+// between announcements would make every run wait.
+type pace struct{ info, publish time.Duration }
+
+var (
+	// meeting is the pace until Sentinels know everybody.
+	meeting = pace{info: 100 * time.Millisecond, publish: 50 * time.Millisecond}
+	// watching is their pace afterwards. A Sentinel that hears nothing of a
+	// failover for four announcements undoes it, so these are no faster.
+	watching = pace{info: 300 * time.Millisecond, publish: 250 * time.Millisecond}
+)
+
+const (
+	// sentinelPing: a replica that has told nothing of itself for five pings is
+	// not promoted, and during a failover Sentinels ask only once in a second.
+	sentinelPing = 300 * time.Millisecond
+	// sentinelAsk is how often Sentinels that miss a primary ask the others.
+	sentinelAsk = 100 * time.Millisecond
+	// sentinelElection is how long one that was not elected waits.
+	sentinelElection = time.Second
+	// sentinelTilt is how long a Sentinel does nothing after it was not
+	// scheduled for two seconds. Its own 30 s are as long as a whole run.
+	sentinelTilt = time.Second
+)
+
+// hurry makes a Sentinel work faster. One that is too old to be told does its
+// work all the same, later.
+func (srv *Server) hurry(ctx context.Context, p pace) {
+	args := []any{"sentinel", "debug"}
+	for _, x := range []struct {
+		name string
+		is   time.Duration
+	}{
+		{"info-period", p.info}, {"publish-period", p.publish}, {"ping-period", sentinelPing},
+		{"ask-period", sentinelAsk}, {"election-timeout", sentinelElection}, {"tilt-period", sentinelTilt},
+	} {
+		args = append(args, x.name, x.is.Milliseconds())
+	}
+	_ = srv.Client().Do(ctx, args...).Err()
+}
+
+// view is what a Sentinel knows of a group.
+type view struct {
+	master   map[string]string
+	replicas []map[string]string
+}
+
+func (srv *Server) view(ctx context.Context, group int) (view, error) {
+	master := redis.NewMapStringStringCmd(ctx, "sentinel", "master", watched(group))
+	replicas := redis.NewMapStringStringSliceCmd(ctx, "sentinel", "replicas", watched(group))
+	for _, cmd := range []redis.Cmder{master, replicas} {
+		if err := srv.Client().Process(ctx, cmd); err != nil {
+			return view{}, err
+		}
+	}
+	return view{master.Val(), replicas.Val()}, nil
+}
+
+// awaitSentinels waits until every Sentinel knows the others and every node,
+// and finds all of them well.
+func (s *Servers) awaitSentinels(ctx context.Context) error {
+	for _, srv := range s.watchers() {
+		for g := 1; g <= s.opts.Groups; g++ {
+			if err := srv.until(ctx, "to know the others", func(ctx context.Context) error { return srv.knows(ctx, g) }); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (srv *Server) knows(ctx context.Context, group int) error {
+	v, err := srv.view(ctx, group)
+	if err != nil {
+		return err
+	}
+	if v.master["flags"] != "master" {
+		return fmt.Errorf("it finds %s %s", watched(group), v.master["flags"])
+	}
+	if v.master["num-other-sentinels"] != strconv.Itoa(sentinels-1) {
+		return fmt.Errorf("it knows %s other Sentinels", v.master["num-other-sentinels"])
+	}
+	healthy := 0
+	for _, r := range v.replicas {
+		if r["flags"] == "slave" && r["master-link-status"] == "ok" {
+			healthy++
+		}
+	}
+	if healthy != srv.world.opts.Replicas {
+		return fmt.Errorf("it knows %d of %d replicas", healthy, srv.world.opts.Replicas)
+	}
+	return nil
+}
+
+// elected asks a Sentinel which node it sends the clients of a group to, and
+// since which election. A failover may not be over yet: the other replicas
+// still have to follow.
+func (srv *Server) elected(ctx context.Context, group int) (name string, epoch int, err error) {
+	at := redis.NewStringSliceCmd(ctx, "sentinel", "get-master-addr-by-name", watched(group))
+	if err := srv.Client().Process(ctx, at); err != nil {
+		return "", 0, err
+	}
+	v, err := srv.view(ctx, group)
+	if err != nil {
+		return "", 0, err
+	}
+	if len(at.Val()) != 2 {
+		return "", 0, fmt.Errorf("%s names no primary: %q", srv.Name, at.Val())
+	}
+	addr := at.Val()[0] + ":" + at.Val()[1]
+	node, ok := srv.world.behind(addr)
+	if !ok {
+		return "", 0, fmt.Errorf("%s names a primary that is none of ours: %s", srv.Name, addr)
+	}
+	epoch, err = strconv.Atoi(v.master["config-epoch"])
+	return node.Name, epoch, err
+}
+
+// awaitSettled waits until no Sentinel is in the middle of a failover: it would
+// refuse to start another.
+func (s *Servers) awaitSettled(ctx context.Context, group int) error {
+	for _, srv := range s.watchers() {
+		if !srv.up() {
+			continue
+		}
+		err := srv.until(ctx, "to end a failover", func(ctx context.Context) error {
+			v, err := srv.view(ctx, group)
+			if err == nil && strings.Contains(v.master["flags"], "failover_in_progress") {
+				err = errors.New("a failover is under way")
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prefer makes a replica the one that Sentinels promote next, and returns when
+// they know.
+func (s *Servers) prefer(ctx context.Context, to, old *Server) error {
+	var rivals []*Server
+	for _, srv := range s.members(to.group) {
+		if srv != to && srv != old && srv.up() {
+			rivals = append(rivals, srv)
+		}
+	}
+	mine, err := to.priorityNow(ctx)
+	if err != nil {
+		return err
+	}
+	first := true
+	for _, srv := range rivals {
+		p, err := srv.priorityNow(ctx)
+		if err != nil {
+			return err
+		}
+		first = first && mine < p
+	}
+	if first {
+		return nil
+	}
+	for _, srv := range append(rivals, to) {
+		priority := srv.priority()
+		if srv == to {
+			priority = 1
+		}
+		if err := srv.Client().ConfigSet(ctx, "replica-priority", strconv.Itoa(priority)).Err(); err != nil {
+			return srv.wrong(fmt.Errorf("set its priority: %w", err))
+		}
+	}
+	for _, srv := range s.watchers() {
+		if !srv.up() {
+			continue
+		}
+		err := srv.until(ctx, "to prefer "+to.Name, func(ctx context.Context) error {
+			switch name, _, err := srv.elected(ctx, to.group); {
+			case err != nil:
+				return err
+			case name == to.Name:
+				return nil // they were quick
+			case name != old.Name:
+				return fmt.Errorf("%w: %s took over", errVain, name)
+			}
+			v, err := srv.view(ctx, to.group)
+			if err != nil {
+				return err
+			}
+			port := strconv.Itoa(to.door.Addr().Port)
+			i := slices.IndexFunc(v.replicas, func(r map[string]string) bool { return r["port"] == port })
+			if i < 0 || v.replicas[i]["slave-priority"] != "1" {
+				return errors.New("it does not know the new priority")
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (srv *Server) priorityNow(ctx context.Context) (int, error) {
+	m, err := srv.Client().ConfigGet(ctx, "replica-priority").Result()
+	if err != nil {
+		return 0, srv.wrong(fmt.Errorf("read its priority: %w", err))
+	}
+	return strconv.Atoi(m["replica-priority"])
+}
+
+// orderFailover tells a Sentinel to replace the primary now.
+func (s *Servers) orderFailover(ctx context.Context, group int) error {
+	for _, srv := range s.watchers() {
+		if !srv.up() {
+			continue
+		}
+		return srv.until(ctx, "to start a failover", func(ctx context.Context) error {
+			err := srv.Client().Do(ctx, "sentinel", "failover", watched(group)).Err()
+			if err != nil && strings.HasPrefix(err.Error(), "INPROG") {
+				return nil // it is at it
+			}
+			return err
+		})
+	}
+	return errors.New("no Sentinel is up to order a failover")
+}

@@ -1,0 +1,122 @@
+package results
+
+import (
+	"bytes"
+	_ "embed" // the schema
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/holdfast-go/holdfast/checker"
+)
+
+//go:embed results.schema.json
+var schemaJSON []byte
+
+// ErrResults is returned for a document that is not a holdfast-results/1
+// document.
+var ErrResults = errors.New("reports: not a valid results document")
+
+// JSONSchema returns the published JSON Schema (draft 2020-12) of [Results].
+func JSONSchema() []byte { return bytes.Clone(schemaJSON) }
+
+// JSON writes results as one document that [JSONSchema] accepts. The same
+// results give the same bytes. Schema and Summary are filled in: they follow
+// from the rest.
+func JSON(w io.Writer, res Results) error {
+	res.Schema = Schema
+	res.Summary = Summarize(res.Runs)
+	runs := make([]Run, len(res.Runs))
+	copy(runs, res.Runs)
+	for i := range runs {
+		// A run that could not be judged has no verdicts; null would force
+		// every reader to know that.
+		if runs[i].Verdicts == nil {
+			runs[i].Verdicts = map[checker.Property]checker.Verdict{}
+		}
+		if runs[i].Expected == nil {
+			runs[i].Expected = map[checker.Property]checker.Outcome{}
+		}
+	}
+	res.Runs = runs
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(res); err != nil {
+		return fmt.Errorf("write results: %w", err)
+	}
+	return nil
+}
+
+// ReadJSON reads a document that [JSON] wrote. Anything else, also a document
+// with an unknown or misspelled field or with text after it, is refused with an
+// error that is [ErrResults] and names the place.
+func ReadJSON(r io.Reader) (Results, error) {
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return Results{}, fmt.Errorf("read results: %w", err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		return Results{}, fmt.Errorf("%w: %w", ErrResults, err)
+	}
+	if m, ok := doc.(map[string]any); ok {
+		if s, ok := m["schema"].(string); ok && s != Schema {
+			return Results{}, fmt.Errorf("%w: its schema is %q, this version reads %q", ErrResults, s, Schema)
+		}
+	}
+	schema, err := compiledSchema()
+	if err != nil {
+		return Results{}, err
+	}
+	if err := schema.Validate(doc); err != nil {
+		return Results{}, fmt.Errorf("%w: %s", ErrResults, firstProblem(err))
+	}
+	var res Results
+	if err := json.Unmarshal(data, &res); err != nil {
+		return Results{}, fmt.Errorf("%w: %w", ErrResults, err)
+	}
+	return res, nil
+}
+
+var compiledSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schemaJSON))
+	if err != nil {
+		return nil, fmt.Errorf("read the results schema: %w", err)
+	}
+	const at = "results.schema.json"
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource(at, doc); err != nil {
+		return nil, fmt.Errorf("read the results schema: %w", err)
+	}
+	return c.Compile(at)
+})
+
+// firstProblem is the first cause of a validation error that has no causes of
+// its own: "/runs/0/seed: got string, want integer".
+func firstProblem(err error) string {
+	var v *jsonschema.ValidationError
+	if !errors.As(err, &v) {
+		return err.Error()
+	}
+	for len(v.Causes) > 0 {
+		v = slices.MinFunc(v.Causes, func(a, b *jsonschema.ValidationError) int {
+			return slices.Compare(a.InstanceLocation, b.InstanceLocation)
+		})
+	}
+	at := "/" + strings.Join(v.InstanceLocation, "/")
+	out := v.BasicOutput()
+	for len(out.Errors) > 0 {
+		out = &out.Errors[0]
+	}
+	if out.Error == nil {
+		return at
+	}
+	return at + ": " + out.Error.String()
+}

@@ -1,0 +1,77 @@
+package suite
+
+import (
+	"bytes"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"github.com/holdfast-go/holdfast/internal/outdir"
+	"github.com/holdfast-go/holdfast/results"
+)
+
+// kind is what a run directory holds.
+var kind = outdir.Kind{
+	Index:    "results.json",
+	Patterns: []string{"report.html", "scenarios/*.yaml", "histories/*/*.jsonl", "histories/*/*.jsonl.part"},
+	Names: func(doc []byte) ([]string, error) {
+		res, err := results.ReadJSON(bytes.NewReader(doc))
+		return files(res), err
+	},
+}
+
+// Usable says whether [Create] may use a directory for some runs.
+func Usable(dir string) error {
+	_, err := outdir.Open(dir, kind)
+	return err
+}
+
+// Holds says whether a directory holds the results of runs.
+func Holds(dir string) bool {
+	return Exists(filepath.Join(dir, kind.Index)) && Usable(dir) == nil
+}
+
+// JournalPath is where a history goes while it is recorded.
+func JournalPath(history string) string { return history + ".part" }
+
+// files are the files beside results.json that results name, with slashes. A run
+// that was interrupted or failed may have left a history that it does not name.
+func files(res results.Results) []string {
+	names := []string{"report.html"}
+	scenario := func(name string) { names = append(names, "scenarios/"+name+".yaml") }
+	history := func(name string) {
+		name = filepath.ToSlash(name)
+		names = append(names, name, JournalPath(name))
+	}
+	for _, r := range res.Runs {
+		scenario(r.Scenario)
+		history(HistoryPath(r.Scenario, r.Lock, r.Seed))
+		if r.History != "" {
+			history(r.History)
+		}
+	}
+	for _, s := range res.Skipped {
+		scenario(s.Scenario)
+	}
+	for _, name := range res.Pending {
+		scenario(path.Base(path.Dir(name)))
+		history(name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Pending lists the histories of a plan that no run has.
+func Pending(plan []string, runs []results.Run) []string {
+	played := map[string]bool{}
+	for _, r := range runs {
+		played[HistoryPath(r.Scenario, r.Lock, r.Seed)] = true
+	}
+	var pending []string
+	for _, history := range plan {
+		if !played[history] {
+			pending = append(pending, filepath.ToSlash(history))
+		}
+	}
+	return pending
+}

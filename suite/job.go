@@ -1,0 +1,182 @@
+package suite
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/holdfast-go/holdfast/history"
+	release "github.com/holdfast-go/holdfast/internal/version"
+	"github.com/holdfast-go/holdfast/play"
+	"github.com/holdfast-go/holdfast/play/simplay"
+	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
+)
+
+// Job is one run to play.
+type Job struct {
+	ID       int    `json:"id"`
+	Scenario string `json:"scenario"` // its name
+	File     string `json:"file"`     // the scenario's file, for error messages
+	Source   string `json:"source"`   // the scenario itself
+	Lock     string `json:"lock"`
+	Seed     uint64 `json:"seed"`
+	// History is where to write the history; empty for nowhere, and then only
+	// its hash is asked for and nothing is judged, unless Judge says so.
+	History string `json:"history,omitempty"`
+	Path    string `json:"path,omitempty"` // the same, relative to the run directory
+	Judge   bool   `json:"judge,omitempty"`
+	// Surprise writes the history only when a verdict is not as expected.
+	Surprise bool `json:"surprise,omitempty"`
+	// Kind is how to play the job, see [registerKind]; empty for a run of Source.
+	// Args are the kind's own arguments.
+	Kind string          `json:"kind,omitempty"`
+	Args json.RawMessage `json:"args,omitempty"`
+}
+
+// ReadFrom is the file that a run's scenario was read from, empty for a
+// built-in one.
+func (j Job) ReadFrom() string {
+	if source, err := scenarios.Source(j.Scenario); err == nil && string(source) == j.Source {
+		return ""
+	}
+	return j.File
+}
+
+// Answer is what came of a job.
+type Answer struct {
+	ID     int         `json:"id"`
+	Run    results.Run `json:"run"`
+	Defect string      `json:"defect,omitempty"` // the run is worthless, through a fault of holdfast's own
+	Output string      `json:"output,omitempty"` // the history could not be written
+	// Out is what a job of some kind gives besides.
+	Out json.RawMessage `json:"out,omitempty"`
+
+	Killed    bool `json:"-"` // the worker was, from outside, and again when it was played once more
+	Disturbed bool `json:"-"` // the machine was too busy for the run to mean anything
+}
+
+// Guard runs what never waits for anything outside the process, and may watch
+// whether it goes on.
+type Guard func(run func())
+
+// player plays the jobs of one kind. It fills in the answer, which has the job's
+// identity already.
+type player func(j Job, a Answer, g Guard) Answer
+
+var kinds = map[string]player{"": playRun}
+
+// RegisterKind makes a kind of job known to every worker process of a program.
+// Packages call it in init.
+func RegisterKind(name string, p player) { kinds[name] = p }
+
+// PlayJob plays one job.
+func PlayJob(j Job, g Guard) Answer {
+	a := Answer{ID: j.ID, Run: results.Run{Scenario: j.Scenario, Lock: j.Lock, World: "sim", Seed: j.Seed, File: j.ReadFrom()}}
+	play, known := kinds[j.Kind]
+	if !known {
+		a.Defect = fmt.Sprintf("unknown kind of job %q", j.Kind)
+		return a
+	}
+	return play(j, a, g)
+}
+
+// playRun plays, judges and stores one run.
+func playRun(j Job, a Answer, g Guard) Answer {
+	a.Play(j, g, func(s *scenarios.Scenario, l *subject.Subject) (*play.Played, error) {
+		return simplay.Play(s, l, j.Seed, release.Holdfast)
+	})
+	return a
+}
+
+// WatchedKind plays a run and looks at it; Args is a [simplay.Watch], and Out a
+// [simplay.Seen].
+const WatchedKind = "watched"
+
+func init() { RegisterKind(WatchedKind, lookAtRun) }
+
+// lookAtRun plays a run and looks at what goes on meanwhile.
+func lookAtRun(j Job, a Answer, g Guard) Answer {
+	look, err := DecodeAs[simplay.Watch](j.Args)
+	if err != nil {
+		a.Defect = err.Error()
+		return a
+	}
+	var seen *simplay.Seen
+	a.Play(j, g, func(s *scenarios.Scenario, l *subject.Subject) (p *play.Played, err error) {
+		p, seen, err = simplay.PlayWatched(s, l, j.Seed, release.Holdfast, *look)
+		return p, err
+	})
+	if a.Defect == "" {
+		a.Give(seen)
+	}
+	return a
+}
+
+// Give puts what a kind of job gives besides into the answer.
+func (a *Answer) Give(out any) {
+	raw, err := json.Marshal(out)
+	if err != nil {
+		a.Defect = fmt.Sprintf("encode answer: %v", err)
+		return
+	}
+	a.Out = raw
+}
+
+// DecodeAs reads the arguments of a job, or what it gave; nil where there is
+// nothing.
+func DecodeAs[T any](raw json.RawMessage) (*T, error) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	v := new(T)
+	if err := json.Unmarshal(raw, v); err != nil {
+		return nil, fmt.Errorf("decode job: %w", err)
+	}
+	return v, nil
+}
+
+// Play plays a job with a player, judges the history where the job asks for it,
+// and stores it. It returns the scenario and the play, nil after a defect.
+func (a *Answer) Play(j Job, g Guard, player func(*scenarios.Scenario, *subject.Subject) (*play.Played, error)) (*scenarios.Scenario, *play.Played) {
+	began := time.Now()
+	s, err := scenarios.Parse(j.File, []byte(j.Source))
+	if err != nil {
+		a.Defect = err.Error()
+		return nil, nil
+	}
+	l, err := subject.FindSubject(j.Lock)
+	if err != nil {
+		a.Defect = err.Error()
+		return nil, nil
+	}
+	var p *play.Played
+	g(func() { p, err = player(s, l) })
+	if err != nil {
+		a.Defect = err.Error()
+		return nil, nil
+	}
+	Record(&a.Run, p)
+	if j.History != "" || j.Judge {
+		a.Judge(j, s, l, p.History)
+		a.Run.Stats.WallMS = float64(time.Since(began).Microseconds()) / 1000
+	}
+	return s, p
+}
+
+// Judge judges a history, compares the verdicts with the expected ones, and
+// stores it where the job says.
+func (a *Answer) Judge(j Job, s *scenarios.Scenario, l *subject.Subject, h *history.History) {
+	if err := Judge(&a.Run, s, l, h); err != nil {
+		a.Defect = err.Error()
+	}
+	if j.History == "" || (j.Surprise && a.Run.AsExpected) {
+		return
+	}
+	if err := Store(j.History, h); err != nil {
+		a.Output = err.Error()
+		return
+	}
+	a.Run.History = j.Path
+}

@@ -1,0 +1,78 @@
+package suite
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/checker/linear"
+	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/play"
+	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
+)
+
+// Record notes in r what was played.
+func Record(r *results.Run, p *play.Played) {
+	r.HistorySHA256 = p.History.Hash()
+	r.Stats = results.Stats{
+		Ops: countOps(p.History), VirtualMS: float64(p.Took) / float64(time.Millisecond), Commands: p.Commands,
+	}
+}
+
+func countOps(h *history.History) int {
+	n := 0
+	for _, e := range h.Events {
+		if e.Kind == history.Invoke {
+			n++
+		}
+	}
+	return n
+}
+
+// Judge judges a history and notes in r the verdicts, beside those that the
+// scenario argues for. An error is a defect of holdfast: the judges disagree, or
+// the history that was recorded is invalid.
+func Judge(r *results.Run, s *scenarios.Scenario, l *subject.Subject, h *history.History) error {
+	judged, err := checker.Judge(h, checker.Options{})
+	r.Verdicts = judged.Verdicts
+	expect(r, s, l)
+	var disagreement *linear.DisagreementError
+	if err != nil && !errors.As(err, &disagreement) {
+		return fmt.Errorf("the recorded history is invalid: %w", err)
+	}
+	return err
+}
+
+// expect fills in what the scenario argues for, and compares. Where another
+// verdict will do as well, and is the one that was found, it is noted as the
+// expected one.
+func expect(r *results.Run, s *scenarios.Scenario, l *subject.Subject) {
+	r.Expected = map[checker.Property]checker.Outcome{}
+	r.ExpectedClass = map[checker.Property]string{}
+	r.Because = map[checker.Property]string{}
+	r.AsExpected = len(r.Verdicts) > 0
+	for property, e := range s.Expected(l) {
+		v, judged := r.Verdicts[property]
+		if !judged {
+			if e.Outcome != checker.OutcomeOK && !e.OrBetter { // an expectation of something the lock does not claim
+				r.AsExpected = false
+				r.Failure = fmt.Sprintf("the scenario expects a verdict on %s, which %s does not claim", property, r.Lock)
+			}
+			continue
+		}
+		met := e.Met(v)
+		if met && e.OrBetter {
+			e.Outcome, e.Class = v.Outcome, v.Class
+		}
+		r.Expected[property], r.Because[property] = e.Outcome, e.Because
+		if e.Class != "" {
+			r.ExpectedClass[property] = e.Class
+		}
+		if !met {
+			r.AsExpected = false
+		}
+	}
+}

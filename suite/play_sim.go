@@ -1,0 +1,49 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+)
+
+// Runner plays jobs in virtual time, in order as far as it can, and gives each
+// answer to got, one at a time, in the order they come. It returns early when ctx
+// ends; jobs under way are then abandoned.
+type Runner interface {
+	Play(ctx context.Context, jobs []Job, got func(Answer)) error
+}
+
+// resampled is how many of the runs are played a second time to see that they
+// are deterministic: one in so many.
+const resampled = 12
+
+// Twice is how many jobs [playSim] plays for so many runs.
+func Twice(runs int) int { return runs + (runs-1)/resampled + 1 }
+
+// PlaySim plays the jobs in virtual time, and a sample of them once more. It
+// calls step after each.
+func PlaySim(ctx context.Context, jobs []Job, r Runner, step func()) Outcome {
+	first := len(jobs)
+	for i := (first - 1) % resampled; i < first; i += resampled { // at least one
+		again := jobs[i]
+		again.ID, again.History, again.Path = first+i, "", ""
+		jobs = append(jobs, again)
+	}
+	answers := make([]*Answer, 2*first)
+	var o Outcome
+	o.Err = r.Play(ctx, jobs, func(a Answer) {
+		answers[a.ID] = &a
+		step()
+	})
+	o.Stopped = ctx.Err() != nil
+	for i, a := range answers[:first] {
+		if a == nil {
+			continue // interrupted before it was played
+		}
+		o.Take(*a)
+		if b := answers[first+i]; b != nil && !a.Killed && !b.Killed && b.Run.HistorySHA256 != a.Run.HistorySHA256 {
+			o.Defects = append(o.Defects, fmt.Sprintf("not deterministic: %s with %s, seed %d gave two histories, %.12s and %.12s",
+				jobs[i].Scenario, jobs[i].Lock, jobs[i].Seed, a.Run.HistorySHA256, b.Run.HistorySHA256))
+		}
+	}
+	return o
+}

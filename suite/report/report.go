@@ -1,0 +1,66 @@
+package report
+
+import (
+	"errors"
+	"io"
+	"path/filepath"
+	"slices"
+
+	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/whole"
+	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/suite"
+)
+
+// DocumentOf is what the report draws: the results, with the scenarios and
+// histories of the directory, but for those that were edited.
+func DocumentOf(d suite.Dir, res results.Results, edited ...string) reports.Document {
+	doc := reports.Document{Results: res, Missing: d.Missing(res)}
+	doc.Histories = func(r results.Run) (*history.History, error) {
+		if r.History == "" || slices.Contains(doc.Missing, r.History) {
+			return nil, nil
+		}
+		if slices.Contains(edited, r.History) {
+			return nil, errors.New("it was changed since the run")
+		}
+		return suite.ReadHistory(d.File(filepath.FromSlash(r.History)))
+	}
+	seen := map[string]bool{}
+	about := func(name string) {
+		if seen[name] {
+			return
+		}
+		if s, err := scenarios.Load(d.File("scenarios", name+".yaml")); err == nil {
+			doc.About = append(doc.About, reports.About{Name: s.Name, Title: s.Title, Story: s.Story})
+		}
+		seen[name] = true
+	}
+	inRun := map[string]bool{}
+	for _, r := range res.Runs {
+		inRun[r.Scenario] = true
+	}
+	for _, name := range scenarios.Names() {
+		if inRun[name] {
+			about(name)
+		}
+	}
+	for _, r := range res.Runs {
+		about(r.Scenario)
+	}
+	return doc
+}
+
+// Save writes the verdicts and the report.
+func Save(d suite.Dir, res results.Results, doc reports.Document) error {
+	return errors.Join(d.WriteResults(res), WriteReport(d, doc))
+}
+
+// WriteReport writes the report.
+func WriteReport(d suite.Dir, doc reports.Document) error {
+	return whole.File(d.File("report.html"), func(w io.Writer) error { return reports.HTML(w, doc) })
+}
+
+// Draw renders the report of a run directory.
+func Draw(d suite.Dir, res results.Results) error { return WriteReport(d, DocumentOf(d, res)) }

@@ -1,0 +1,144 @@
+// Package rundir is the directory of one invocation, in which runs and what
+// came of them are stored: each can be played, judged and rendered again from
+// what is in it.
+package suite
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/outdir"
+	"github.com/holdfast-go/holdfast/internal/whole"
+	"github.com/holdfast-go/holdfast/results"
+)
+
+// Dir is the directory of one invocation:
+//
+//	results.json                               the verdicts
+//	report.html                                the report
+//	scenarios/NAME.yaml                        what was played
+//	histories/NAME/LOCK-seed-N.jsonl           what happened
+type Dir string
+
+// Create makes a run directory for what plan names: its pending histories, and
+// the scenarios of these and of its skips. An empty path picks a directory by
+// the time. Create reuses a run directory that is there and removes the files
+// which its results name; it refuses any other directory that is not empty.
+//
+// Until the caller writes the results, results.json says that the run was
+// interrupted.
+func Create(path string, plan results.Results) (Dir, error) {
+	if path == "" {
+		path = Unused()
+	}
+	plan.Runs, plan.Interrupted = nil, true
+	out, err := outdir.Open(path, kind)
+	if err != nil {
+		return "", err
+	}
+	if err := out.Allow(files(plan)...); err != nil {
+		return "", err
+	}
+	if err := out.Clear(); err != nil {
+		return "", fmt.Errorf("output directory: %w", err)
+	}
+	d := Dir(path)
+	if err := errors.Join(os.MkdirAll(d.File("scenarios"), 0o755), d.WriteResults(plan)); err != nil {
+		return "", fmt.Errorf("output directory: %w", err)
+	}
+	return d, nil
+}
+
+// Unused is the path of a directory that is not there yet, named by the time.
+func Unused() string {
+	now := filepath.Join("holdfast-runs", time.Now().Format("20060102-150405"))
+	path := now
+	for i := 2; Exists(path); i++ {
+		path = fmt.Sprintf("%s-%d", now, i)
+	}
+	return path
+}
+
+// Exists says whether there is something at a path.
+func Exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// File is the path of a file in the directory.
+func (d Dir) File(parts ...string) string {
+	return filepath.Join(append([]string{string(d)}, parts...)...)
+}
+
+// HistoryPath is where a run's history goes, relative to the directory. Names
+// of scenarios and locks are safe as file names by their own rules.
+func HistoryPath(scenario, lock string, seed uint64) string {
+	return filepath.Join("histories", scenario, fmt.Sprintf("%s-seed-%d.jsonl", lock, seed))
+}
+
+// WriteScenario stores the source of a scenario that is played.
+func (d Dir) WriteScenario(name string, source []byte) error {
+	return whole.Bytes(d.File("scenarios", name+".yaml"), source)
+}
+
+// WriteResults writes the verdicts.
+func (d Dir) WriteResults(res results.Results) error {
+	return whole.File(d.File("results.json"), func(w io.Writer) error { return results.JSON(w, res) })
+}
+
+// ReadResults reads results.json again.
+func (d Dir) ReadResults() (results.Results, error) {
+	f, err := os.Open(d.File("results.json"))
+	if err != nil {
+		return results.Results{}, err
+	}
+	defer f.Close()
+	res, err := results.ReadJSON(f)
+	if err != nil {
+		return res, fmt.Errorf("%s: %w", d.File("results.json"), err)
+	}
+	for _, name := range files(res) {
+		if err := kind.Check(name); err != nil {
+			return res, fmt.Errorf("%s: %w", d, err)
+		}
+	}
+	return res, nil
+}
+
+// Missing lists the histories that the results name and that are not there.
+func (d Dir) Missing(res results.Results) []string {
+	var paths []string
+	for _, r := range res.Runs {
+		if r.History != "" && !Exists(d.File(filepath.FromSlash(r.History))) {
+			paths = append(paths, r.History)
+		}
+	}
+	return paths
+}
+
+// Edited lists the stored histories that are not what the run wrote: their
+// hash is not the one in the results.
+func (d Dir) Edited(res results.Results) []string {
+	var paths []string
+	for _, r := range res.Runs {
+		if r.History == "" || r.HistorySHA256 == "" {
+			continue
+		}
+		f, err := os.Open(d.File(filepath.FromSlash(r.History)))
+		if err != nil {
+			continue // see [Dir.Missing]
+		}
+		sum := sha256.New()
+		_, err = io.Copy(sum, f)
+		if f.Close(); err != nil || hex.EncodeToString(sum.Sum(nil)) != r.HistorySHA256 {
+			paths = append(paths, r.History)
+		}
+	}
+	return paths
+}

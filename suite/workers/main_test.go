@@ -1,0 +1,29 @@
+package workers
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		// holdfast is a worker process.
+		"holdfast": func() {
+			if err := ServeJobs(os.Stdin, os.Stdout); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+		},
+		// standingstill is a worker whose first run waits for a mutex for ever.
+		"standingstill": func() {
+			still, held := &stallDetector{}, &sync.Mutex{}
+			held.Lock()
+			go still.watch(os.Stderr)
+			still.play(held.Lock)
+		},
+	})
+}

@@ -1,0 +1,65 @@
+package workers
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"runtime"
+
+	"github.com/holdfast-go/holdfast/suite"
+	"github.com/redis/go-redis/v9/logging"
+)
+
+// Runs are played by worker processes, one per core and each on one core: that
+// is several times faster than one process on all of them, and a lock under
+// test that takes its process down takes one run with it. A worker reads jobs
+// from stdin and writes an answer for each to stdout, as JSON lines.
+
+// Self is this program, to be started in another role.
+func Self() (string, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find own executable: %w", err)
+	}
+	return exe, nil
+}
+
+// ServeJobs is a worker process: it reads jobs from stdin and writes an answer for
+// each to stdout, as JSON lines.
+func ServeJobs(stdin io.Reader, stdout io.Writer) error {
+	logging.Disable()
+	in, out := json.NewDecoder(bufio.NewReader(stdin)), json.NewEncoder(stdout)
+	still := &stallDetector{}
+	go still.watch(os.Stderr)
+	for {
+		var j suite.Job
+		if err := in.Decode(&j); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("read job: %w", err)
+		}
+		if err := out.Encode(suite.PlayJob(j, still.play)); err != nil {
+			return fmt.Errorf("write answer: %w", err)
+		}
+	}
+}
+
+// startsProcesses says whether this system can start worker processes.
+const startsProcesses = runtime.GOOS != "js"
+
+// playHere plays jobs in this process, one after the other. A lock under test
+// that crashes or never ends takes the whole command with it.
+func playHere(ctx context.Context, jobs iter.Seq[suite.Job], got func(suite.Answer)) {
+	logging.Disable()
+	for j := range jobs {
+		if ctx.Err() != nil {
+			return
+		}
+		got(suite.PlayJob(j, func(run func()) { run() }))
+	}
+}
