@@ -132,26 +132,20 @@ func directory(test string, plan results.Results) (suite.Dir, error) {
 func (r *runner) play(t *testing.T, s source, seed uint64) {
 	t.Helper()
 	run := results.Run{Scenario: s.scenario.Name, Lock: r.subject.Name(), World: "sim", Seed: seed, File: s.file, LockVersion: r.version, Test: again(t, seed)}
-	began := time.Now()
-	played, err := r.once(s, seed)
-	if err != nil {
+	path := suite.HistoryPath(run.Scenario, run.Lock, seed)
+	played, err := suite.Once(&run, s.scenario, r.subject, func() (*play.Played, error) { return r.once(s, seed) },
+		suite.Keep{File: r.dir.File(path), Path: path})
+	switch {
+	case played == nil:
 		t.Fatalf("the run is worthless: %v", err)
+	case err != nil:
+		t.Fatalf("a defect of holdfast: %v", err)
 	}
 	if nothing, reason := play.NothingToStrike(s.scenario, r.subject, played); nothing {
 		defer t.Skipf("the scenario is not about this lock: %s", reason)
 		r.skipped = append(r.skipped, results.Skip{Scenario: run.Scenario, Lock: run.Lock, Reason: reason})
 		return
 	}
-	suite.Record(&run, played)
-	if err := suite.Judge(&run, s.scenario, r.subject, played.History); err != nil {
-		t.Fatalf("a defect of holdfast: %v", err)
-	}
-	run.Stats.WallMS = float64(time.Since(began).Microseconds()) / 1000
-	path := suite.HistoryPath(run.Scenario, run.Lock, seed)
-	if err := suite.Store(r.dir.File(path), played.History); err != nil {
-		t.Fatal(err)
-	}
-	run.History = path
 	r.runs = append(r.runs, run)
 	if run.AsExpected {
 		return

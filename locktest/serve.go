@@ -11,7 +11,6 @@ import (
 
 	"github.com/redis/go-redis/v9/logging"
 
-	"github.com/holdfast-go/holdfast/play/liveplay"
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/subject/adapter"
 )
@@ -60,5 +59,5 @@ func openFor(h adapter.Hello, locks []Lock) (adapter.Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	return liveplay.NewWorkerLock(s, e.Clients), nil
+	return adapter.SessionLock(s, e.Clients), nil
 }

@@ -2,8 +2,8 @@ package suite
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
-	"time"
 
 	"github.com/holdfast-go/holdfast/history"
 	release "github.com/holdfast-go/holdfast/internal/version"
@@ -140,7 +140,6 @@ func DecodeAs[T any](raw json.RawMessage) (*T, error) {
 // Play plays a job with a player, judges the history where the job asks for it,
 // and stores it. It returns the scenario and the play, nil after a defect.
 func (a *Answer) Play(j Job, g Guard, player func(*scenarios.Scenario, *subject.Subject) (*play.Played, error)) (*scenarios.Scenario, *play.Played) {
-	began := time.Now()
 	s, err := scenarios.Parse(j.File, []byte(j.Source))
 	if err != nil {
 		a.Defect = err.Error()
@@ -151,18 +150,23 @@ func (a *Answer) Play(j Job, g Guard, player func(*scenarios.Scenario, *subject.
 		a.Defect = err.Error()
 		return nil, nil
 	}
-	var p *play.Played
-	g(func() { p, err = player(s, l) })
-	if err != nil {
-		a.Defect = err.Error()
-		return nil, nil
-	}
-	Record(&a.Run, p)
-	if j.History != "" || j.Judge {
-		a.Judge(j, s, l, p.History)
-		a.Run.Stats.WallMS = float64(time.Since(began).Microseconds()) / 1000
-	}
+	p, err := Once(&a.Run, s, l, func() (p *play.Played, err error) {
+		g(func() { p, err = player(s, l) })
+		return p, err
+	}, Keep{Judge: j.Judge, File: j.History, Path: j.Path, Surprise: j.Surprise})
+	a.Took(err)
 	return s, p
+}
+
+// Took notes what went wrong with a run.
+func (a *Answer) Took(err error) {
+	var unkept *StoreError
+	switch {
+	case errors.As(err, &unkept):
+		a.Output = err.Error()
+	case err != nil:
+		a.Defect = err.Error()
+	}
 }
 
 // Judge judges a history, compares the verdicts with the expected ones, and

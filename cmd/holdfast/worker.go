@@ -6,7 +6,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-go/holdfast/play/liveplay"
+	"github.com/holdfast-go/holdfast/subject/adapter"
 	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
@@ -22,7 +22,7 @@ func newClientCmd() *cobra.Command {
 		Use: "client", Short: "Be a client process of a run on real servers (internal)", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			logging.Disable()
-			return liveplay.ServeWorker(c.Context(), c.InOrStdin(), c.OutOrStdout())
+			return adapter.ServeBuiltIn(c.Context(), c.InOrStdin(), c.OutOrStdout())
 		},
 	}
 }

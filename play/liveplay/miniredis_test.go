@@ -19,6 +19,7 @@ import (
 	"github.com/holdfast-go/holdfast/play/liveplay"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/subject/adapter"
 )
 
 // Words that make the test binary a client process or a server.
@@ -45,7 +46,7 @@ func playRole(args []string) error {
 	if args[0] == serverRole {
 		return miniredis.Serve(ctx, args[1], os.Stdout)
 	}
-	return liveplay.ServeWorker(ctx, os.Stdin, os.Stdout)
+	return adapter.ServeBuiltIn(ctx, os.Stdin, os.Stdout)
 }
 
 // onMiniredis is the backend that needs nothing installed.

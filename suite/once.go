@@ -1,0 +1,57 @@
+package suite
+
+import (
+	"time"
+
+	"github.com/holdfast-go/holdfast/play"
+	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
+)
+
+// Keep says what becomes of the history of a run.
+type Keep struct {
+	// Judge asks for verdicts also where the history is not stored.
+	Judge bool
+	// File is where to write the history, empty for nowhere; Path is the same,
+	// relative to the run directory.
+	File, Path string
+	// Surprise writes the history only when a verdict is not as expected.
+	Surprise bool
+}
+
+// StoreError says that a history could not be written. The verdicts stand.
+type StoreError struct{ Err error }
+
+// Error implements error.
+func (e *StoreError) Error() string { return e.Err.Error() }
+
+// Unwrap returns what the writing failed with.
+func (e *StoreError) Unwrap() error { return e.Err }
+
+// Once plays a scenario with a lock once, judges the history, compares the
+// verdicts with the expected ones, and stores the history. Every run of every
+// command and test comes about here. Once notes all that in run. Its error is a
+// [*StoreError], or a defect of the scenario or of holdfast. Once returns the
+// play also beside an error that came after it.
+func Once(run *results.Run, s *scenarios.Scenario, l *subject.Subject, player func() (*play.Played, error), keep Keep) (*play.Played, error) {
+	began := time.Now()
+	p, err := player()
+	if err != nil {
+		return nil, err
+	}
+	Record(run, p)
+	if keep.File == "" && !keep.Judge {
+		return p, nil
+	}
+	err = Judge(run, s, l, p.History)
+	if keep.File != "" && !(keep.Surprise && run.AsExpected) {
+		if failed := Store(keep.File, p.History); failed == nil {
+			run.History = keep.Path
+		} else if err == nil {
+			err = &StoreError{failed}
+		}
+	}
+	run.Stats.WallMS = float64(time.Since(began).Microseconds()) / 1000
+	return p, err
+}
