@@ -1,6 +1,3 @@
-// Package holdfast_test holds the gate of every change that is meant to leave
-// behaviour as it is: what the catalogue and the exploration give, as hashes,
-// headers and verdicts.
 package holdfast_test
 
 import (

@@ -1,0 +1,67 @@
+package holdfast_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/checker"
+)
+
+// What a user of the package does: run, read a history, judge it, replay.
+func TestRunJudgeReplay(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	res, err := holdfast.Run(t.Context(), holdfast.Options{Scenarios: []string{"holder-pause"}, Locks: []string{"reentrant", "set-px"}, Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(res.Runs) != 2 || res.Interrupted || res.Summary.AsExpected != 2 {
+		t.Fatalf("summary %+v, interrupted %t", res.Summary, res.Interrupted)
+	}
+	for _, r := range res.Runs {
+		h, err := holdfast.ReadHistory(filepath.Join(dir, filepath.FromSlash(r.History)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := holdfast.Judge(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := v.Verdicts[checker.Exclusion].Outcome, r.Verdicts[checker.Exclusion].Outcome; got != want {
+			t.Errorf("%s: judged again exclusion is %s, was %s", r.Lock, got, want)
+		}
+	}
+	again, err := holdfast.Replay(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range again {
+		if !r.Same() {
+			t.Errorf("%s gave another history: %.12s, stored %.12s", r.Run.Lock, r.Hash, r.Run.HistorySHA256)
+		}
+	}
+	if len(again) != 2 {
+		t.Errorf("replayed %d runs, want 2", len(again))
+	}
+}
+
+func TestRunRefusesWhatItDoesNotKnow(t *testing.T) {
+	for _, o := range []holdfast.Options{{Scenarios: []string{"no-such"}}, {Locks: []string{"no-such"}}, {Scenarios: []string{"no/such.yaml"}}} {
+		if _, err := holdfast.Run(t.Context(), o); err == nil {
+			t.Errorf("%+v: no error", o)
+		}
+	}
+}
+
+func ExampleRun() {
+	res, err := holdfast.Run(context.Background(), holdfast.Options{Scenarios: []string{"failover-lost-write"}, Locks: []string{"reentrant"}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	v := res.Runs[0].Verdicts[checker.Exclusion]
+	fmt.Println(v.Outcome, v.Class)
+	// Output: violated contract broken
+}

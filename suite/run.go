@@ -1,0 +1,139 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/holdfast-go/holdfast/internal/version"
+	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/subject"
+)
+
+// Here is a [Runner] that plays jobs in this process, one after the other. A lock
+// under test that crashes or never ends takes the process with it.
+type Here struct{}
+
+// Play implements [Runner].
+func (Here) Play(ctx context.Context, jobs []Job, got func(Answer)) error {
+	for _, j := range jobs {
+		if ctx.Err() != nil {
+			return nil
+		}
+		got(PlayJob(j, func(run func()) { run() }))
+	}
+	return nil
+}
+
+// Options say what [Run] plays.
+type Options struct {
+	// Scenarios are names of built-in scenarios, and files; all built-in ones when
+	// it is empty.
+	Scenarios []string
+	// Locks are names of built-in locks; all when it is empty.
+	Locks []string
+	// Seed is the first seed, by default 1; Seeds is how many are played, by
+	// default 1.
+	Seed  uint64
+	Seeds int
+	// Dir is the run directory to write; empty for none.
+	Dir string
+	// Runner plays the jobs; by default [Here].
+	Runner Runner
+}
+
+// Run plays scenarios against locks in virtual time, judges the histories and
+// compares the verdicts with the expected ones. The error is about the arguments,
+// or [ErrNothing], or a defect of holdfast. After a defect, and where ctx has
+// ended early, the results have what was played.
+func Run(ctx context.Context, o Options) (results.Results, error) {
+	list, err := Pick(o.Scenarios)
+	if err != nil {
+		return results.Results{}, err
+	}
+	names := o.Locks
+	if len(names) == 0 {
+		names = subject.Locks()
+	}
+	var locks []*subject.Subject
+	for _, name := range names {
+		l, err := subject.FindSubject(name)
+		if err != nil {
+			return results.Results{}, err
+		}
+		locks = append(locks, l)
+	}
+	jobs, skipped := Plan(list, locks, max(o.Seed, 1), max(o.Seeds, 1), nil)
+	res := results.Results{Schema: results.Schema, Version: version.Holdfast, Skipped: skipped, Pending: Histories(jobs)}
+	if len(jobs) == 0 {
+		return res, ErrNothing
+	}
+	var dir Dir
+	if o.Dir == "" {
+		for i := range jobs {
+			jobs[i].Judge = true
+		}
+	} else {
+		if dir, err = Create(o.Dir, res); err != nil {
+			return res, err
+		}
+		for _, s := range list {
+			if err := dir.WriteScenario(s.Scenario.Name, s.Text); err != nil {
+				return res, err
+			}
+		}
+		Into(dir, jobs)
+	}
+	runner := o.Runner
+	if runner == nil {
+		runner = Here{}
+	}
+	out := PlaySim(ctx, jobs, runner, func() {})
+	res.Runs, res.Pending = out.Runs, Pending(res.Pending, out.Runs)
+	res.Interrupted = len(res.Pending) > 0
+	res.Summary = results.Summarize(res.Runs)
+	err = out.Err
+	for _, d := range out.Defects {
+		err = errors.Join(err, fmt.Errorf("a defect of holdfast: %s", d))
+	}
+	if o.Dir != "" {
+		err = errors.Join(err, dir.WriteResults(res))
+	}
+	return res, err
+}
+
+// Replayed is a run that was played again.
+type Replayed struct {
+	Run  results.Run // as it was stored
+	Hash string      // of the history that came of it now
+}
+
+// Same says whether the same history came of it, to the bit.
+func (r Replayed) Same() bool { return r.Hash == r.Run.HistorySHA256 }
+
+// Replay plays the runs of a run directory again, in virtual time.
+func Replay(ctx context.Context, d Dir, r Runner) ([]Replayed, error) {
+	res, err := d.ReadResults()
+	if err != nil {
+		return nil, err
+	}
+	var all []Replayed
+	for _, run := range res.Runs {
+		path := d.File("scenarios", run.Scenario+".yaml")
+		list, err := Pick([]string{path})
+		if err != nil {
+			return nil, err
+		}
+		j := Job{ID: 0, Scenario: run.Scenario, File: run.Scenario + ".yaml", Source: string(list[0].Text), Lock: run.Lock, Seed: run.Seed}
+		var a Answer
+		if err := r.Play(ctx, []Job{j}, func(x Answer) { a = x }); err != nil {
+			return nil, err
+		}
+		if a.Defect != "" {
+			return nil, fmt.Errorf("replay %s with %s, seed %d: %s", run.Scenario, run.Lock, run.Seed, a.Defect)
+		}
+		all = append(all, Replayed{Run: run, Hash: a.Run.HistorySHA256})
+	}
+	return slices.Clip(all), ctx.Err()
+}
