@@ -61,7 +61,7 @@ func (w *fakeWorld) Crash(c string) error  { return w.call("crash", c) }
 func (w *fakeWorld) Cancel(c string) error { return w.call("cancel", c) }
 
 func (w *fakeWorld) Attach(l Link, dir stream.Direction, t toxics.Toxic) (func(), error) {
-	name := strings.TrimPrefix(fmt.Sprintf("%T", t), "*faults.")
+	name := strings.TrimPrefix(fmt.Sprintf("%T", t), "*toxics.")
 	if err := w.call("attach", name, l.From, l.To, dir); err != nil {
 		return nil, err
 	}

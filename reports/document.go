@@ -4,6 +4,7 @@
 package reports
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -185,4 +186,12 @@ type About struct {
 	Name  string
 	Title string
 	Story string // what is done, in a paragraph
+}
+
+// missingWords lists the histories that are not there; empty when all are.
+func (d Document) missingWords() string {
+	if len(d.Missing) == 0 {
+		return ""
+	}
+	return clean(fmt.Sprintf("Missing: %s.", strings.Join(d.Missing, ", ")))
 }
