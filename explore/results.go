@@ -145,6 +145,11 @@ func Distinct(causes []Found) []Found {
 	return some
 }
 
+// Finds are the distinct causes that were not known before.
+func Finds(causes []Found) []Found {
+	return slices.DeleteFunc(Distinct(causes), func(c Found) bool { return c.Known })
+}
+
 // ByFaults are the distinct causes, those after the same faults together. The
 // faults that were seen most often to do harm come first.
 func ByFaults(causes []Found) [][]Found {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/reports"
@@ -55,6 +57,17 @@ type Output struct {
 	// Kind is how to play the run that the story tells, see [suite.Job]. Its answer
 	// is in the report.
 	Kind string
+}
+
+// CheckOutput refuses a file that is there, unless a report wrote it.
+func CheckOutput(file string) error {
+	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if s, err := scenarios.Load(file); err == nil && Wrote(s) {
+		return nil
+	}
+	return &OutputError{fmt.Errorf("%s is there: %w", file, outdir.ErrForeign)}
 }
 
 // OutputError says that the scenario could not be written.

@@ -225,7 +225,7 @@ func mergeExplorations(c *cobra.Command, dirs []string, f mergeFlags) error {
 
 // concludeExplore says on stderr how the command ends.
 func concludeExplore(c *cobra.Command, r explore.Results, dir suite.Dir) error {
-	finds := finds(r.Causes)
+	finds := explore.Finds(r.Causes)
 	switch {
 	case len(r.Defects) > 0:
 		return ownDefects(c.ErrOrStderr(), r.Defects)
@@ -237,16 +237,4 @@ func concludeExplore(c *cobra.Command, r explore.Results, dir suite.Dir) error {
 		return &exitError{code: exitUnknown, msg: "no run could be judged"}
 	}
 	return nil
-}
-
-// finds are the causes to report: no simpler one explains them, and they are
-// not known.
-func finds(causes []explore.Found) []explore.Found {
-	var some []explore.Found
-	for _, c := range explore.Distinct(causes) {
-		if !c.Known {
-			some = append(some, c)
-		}
-	}
-	return some
 }

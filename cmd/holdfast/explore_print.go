@@ -45,10 +45,7 @@ func (e explored) print(w io.Writer, before, after string) error {
 	if err := e.recalled(w, before, after); err != nil {
 		return err
 	}
-	if e.Violated == 0 {
-		fmt.Fprintln(w, e.worth())
-	}
-	if _, err := fmt.Fprintln(w, e.sentence()); err != nil {
+	if _, err := fmt.Fprintln(w, strings.Join(e.Sentences(), "\n")); err != nil {
 		return err
 	}
 	return e.story(w, before, after)
@@ -122,31 +119,6 @@ func (e explored) where(c explore.Found) string {
 		return e.dir.File(c.Shrunk.Scenario)
 	}
 	return e.dir.File(c.Scenario)
-}
-
-// worth says what it means that nothing was found.
-func (e explored) worth() string {
-	judged := e.Runs - e.Unknown
-	var struck []string
-	for _, s := range e.Strikes {
-		struck = append(struck, fmt.Sprintf("%s %d", s.Fault, s.Runs))
-	}
-	return fmt.Sprintf("No violation in %s: with 95 %% confidence fewer than 1 in %.0f runs like these has one. Runs in which each fault struck: %s.",
-		english.Count(judged, "run"), 1/explore.UpperBound(judged), strings.Join(struck, ", "))
-}
-
-func (e explored) sentence() string {
-	rate := 0.0
-	if e.WallMS > 0 {
-		rate = float64(e.Runs) / e.WallMS * 1000
-	}
-	text := fmt.Sprintf("%s of %s: %d violated a promise, by %s; %d proved nothing. %s of virtual time and %s in %s, %.0f runs/s.",
-		english.Count(e.Runs, "run"), e.Lock, e.Violated, english.Count(len(explore.Distinct(e.Causes)), "hazard"), e.Unknown,
-		spanMS(e.VirtualMS), english.Count(e.Ops, "operation"), spanMS(e.WallMS), rate)
-	if e.Of > 1 && e.Shard > 0 {
-		text = fmt.Sprintf("shard %d of %d: ", e.Shard, e.Of) + text
-	}
-	return text
 }
 
 // exploreCommand is how to do the same again.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -14,8 +13,6 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/internal/outdir"
-	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/shrink"
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/suite"
@@ -136,8 +133,8 @@ func runShrink(c *cobra.Command, path string, f shrinkFlags) error {
 			f.out = filepath.Join(path, f.out)
 		}
 	}
-	if err := replaceable(f.out); err != nil {
-		return err
+	if err := shrink.CheckOutput(f.out); err != nil {
+		return badInput(err, "choose another file with --out, or move this one away")
 	}
 	bar := newProgress(c.ErrOrStderr(), f.runs)
 	ctx, cancel := context.WithTimeout(c.Context(), f.limit)
@@ -203,17 +200,6 @@ func (f shrinkFlags) find(c *cobra.Command, path string, pool workers.Pool) (run
 func isDir(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
-}
-
-// replaceable refuses a file that is there, unless shrink wrote it.
-func replaceable(path string) error {
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if s, err := scenarios.Load(path); err == nil && shrink.Wrote(s) {
-		return nil
-	}
-	return badInput(fmt.Errorf("shrunk scenario: %s is there: %w", path, outdir.ErrForeign), "choose another file with --out, or move this one away")
 }
 
 // playNow plays a scenario that was given in place of a directory.
