@@ -43,7 +43,7 @@ func Read(from io.Reader) (Merged, error) {
 			return m, errors.New("read exploration: its shards are not shards of one exploration")
 		}
 	}
-	return together(m.Shards), nil
+	return sum(m.Shards), nil
 }
 
 // check refuses what no exploration writes.
@@ -85,7 +85,7 @@ func Merge(a, b Merged) (Merged, error) {
 		}
 		shards[i] = whole
 	}
-	return together(shards), nil
+	return sum(shards), nil
 }
 
 // differs says in what two explorations are not the same one; "" when they are.

@@ -1,5 +1,15 @@
 package explore
 
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/suite"
+)
+
 // Listed is a hazard that a scenario of the catalogue shows of a lock, and
 // whether exploring has come upon it by itself.
 type Listed struct {
@@ -21,4 +31,57 @@ func Recall(listed []Listed, causes []Found) {
 			}
 		}
 	}
+}
+
+// playCatalogue plays the catalogue, and says of each hazard that it shows of the
+// lock whether it is among the causes. Of a scenario only the worst counts.
+func (x *Exploration) playCatalogue(ctx context.Context, causes []Found) ([]Listed, error) {
+	jobs, err := x.catalogueJobs()
+	if err != nil {
+		return nil, fmt.Errorf("play catalogue: %w", err)
+	}
+	shown := make([]*Listed, len(jobs))
+	var failed error
+	err = x.Runner.Play(ctx, jobs, func(a suite.Answer) {
+		if a.Defect != "" {
+			failed = errors.Join(failed, errors.New(a.Defect))
+		} else if seen := SeenIn(a); seen != nil && seen.Cause != nil {
+			shown[a.ID] = &Listed{Scenario: a.Run.Scenario, Cause: *seen.Cause}
+		}
+	})
+	if err = errors.Join(err, failed); err != nil {
+		return nil, fmt.Errorf("play catalogue: %w", err)
+	}
+	listed := []Listed{}
+	for _, s := range shown {
+		if s != nil {
+			listed = append(listed, *s)
+		}
+	}
+	Recall(listed, causes)
+	return listed, nil
+}
+
+// catalogueJobs are the scenarios that apply to the lock.
+func (x *Exploration) catalogueJobs() ([]suite.Job, error) {
+	l, err := subject.FindSubject(x.Lock)
+	if err != nil {
+		return nil, err
+	}
+	var jobs []suite.Job
+	for _, name := range scenarios.Names() {
+		file := name + ".yaml"
+		src, err := scenarios.Source(name)
+		if err != nil {
+			return nil, err
+		}
+		s, err := scenarios.Parse(file, src)
+		if err != nil {
+			return nil, err
+		}
+		if ok, _ := s.Applies(l); ok {
+			jobs = append(jobs, suite.Job{ID: len(jobs), Scenario: name, File: file, Source: string(src), Lock: x.Lock, Seed: 1, Judge: true, Kind: observedKind})
+		}
+	}
+	return jobs, nil
 }

@@ -58,7 +58,7 @@ type Found struct {
 	// HistorySHA256 is the hash of that history; empty for a run that never
 	// ended.
 	HistorySHA256 string `json:"history_sha256,omitempty"`
-	// Known says that it was found before, see [Know].
+	// Known says that it was found before, see [MarkKnown].
 	Known bool `json:"known,omitempty"`
 	// Shrunk is what is left of that run when it is made as small as it can be;
 	// nil when nobody has tried, or it was in vain.
@@ -92,10 +92,10 @@ type Strikes struct {
 	Runs  int    `json:"runs"`
 }
 
-// Fold says of every cause which simpler one explains it: the same went wrong
+// Subsume says of every cause which simpler one explains it: the same went wrong
 // after some of the same faults. It sorts the causes, simple ones first, and of
 // those the ones of which the least is left.
-func Fold(causes []Found) {
+func Subsume(causes []Found) {
 	slices.SortFunc(causes, func(a, b Found) int {
 		return cmp.Or(simpler(a.Least(), b.Least()), smaller(a.Shrunk, b.Shrunk), simpler(a.Cause, b.Cause))
 	})
@@ -120,8 +120,8 @@ func smaller(a, b *Shrunk) int {
 	return 0
 }
 
-// Know marks the causes that a known one explains.
-func Know(causes []Found, known []Cause) {
+// MarkKnown marks the causes that a known one explains.
+func MarkKnown(causes []Found, known []Cause) {
 	for i := range causes {
 		causes[i].Known = slices.ContainsFunc(known, func(k Cause) bool { return k.Explains(causes[i].Cause) })
 	}
@@ -143,6 +143,11 @@ func Distinct(causes []Found) []Found {
 	}
 	slices.SortStableFunc(some, func(a, b Found) int { return b.Count - a.Count })
 	return some
+}
+
+// Finds are the distinct causes that were not known before.
+func Finds(causes []Found) []Found {
+	return slices.DeleteFunc(Distinct(causes), func(c Found) bool { return c.Known })
 }
 
 // ByFaults are the distinct causes, those after the same faults together. The
@@ -236,7 +241,7 @@ func (t *Tally) Finish() Results {
 	for _, f := range t.causes {
 		r.Causes = append(r.Causes, *f)
 	}
-	Fold(r.Causes)
+	Subsume(r.Causes)
 	for _, f := range r.Vocabulary.Faults {
 		r.Strikes = append(r.Strikes, Strikes{f, t.strikes[f]})
 	}

@@ -81,6 +81,11 @@ func (f *search) playAll(ctx context.Context, all []Candidate) ([]Outcome, error
 		err = fmt.Errorf("%d candidates were played, and %d came back", len(all), len(outcomes))
 	}
 	f.stats.Runs += len(all)
+	if f.options.Step != nil {
+		for range all {
+			f.options.Step()
+		}
+	}
 	return outcomes, err
 }
 

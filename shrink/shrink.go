@@ -54,6 +54,7 @@ type Player func(context.Context, []Candidate) ([]Outcome, error)
 type Options struct {
 	Runs  int                            // at most so many runs; 0 for 2000
 	Moved func(runs int, now Size) error // told of every change that is kept; may be nil
+	Step  func()                         // called after every run; may be nil
 }
 
 const defaultRuns = 2000

@@ -5,13 +5,6 @@ import (
 	"fmt"
 )
 
-// Runner plays jobs in virtual time, in order as far as it can, and gives each
-// answer to got, one at a time, in the order they come. It returns early when ctx
-// ends; jobs under way are then abandoned.
-type Runner interface {
-	Play(ctx context.Context, jobs []Job, got func(Answer)) error
-}
-
 // resampled is how many of the runs are played a second time to see that they
 // are deterministic: one in so many.
 const resampled = 12

@@ -78,7 +78,7 @@ func abs(v Value) Value { return max(v, -v) }
 // Boundary finds where overlaps begin, for every value of the second axis:
 // between which of the values that were played, and then by bisection.
 // Resolution 0 is half a percent.
-func (r *Result) Boundary(resolution Value, play func(Point) (Count, error)) ([]Boundary, error) {
+func (r *Result) boundaries(resolution Value, play func(Point) (Count, error)) ([]Boundary, error) {
 	first := r.plan.Axes[0]
 	var found []Boundary
 	points := r.plan.Points()

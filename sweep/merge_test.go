@@ -38,7 +38,7 @@ func TestMergeIsAssociativeCommutativeAndIdempotent(t *testing.T) {
 			for range rapid.IntRange(1, 3).Draw(t, "parts") {
 				r := *of
 				r.Command = rapid.SampledFrom([]string{"holdfast sweep a", "holdfast sweep ./a"}).Draw(t, "command")
-				r.Take(drawPart())
+				r.take(drawPart())
 				if of == single {
 					r.Boundaries = []Boundary{{Without: 5, With: Value(rapid.IntRange(6, 8).Draw(t, "with"))}}[:rapid.IntRange(0, 1).Draw(t, "bounds")]
 				}

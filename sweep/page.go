@@ -12,9 +12,9 @@ var pageSource string
 
 var page = template.Must(template.New("page").Parse(pageSource))
 
-// Page is the sweep as one HTML file that needs nothing else, with a picture
-// of [Result.Picture].
-func (r *Result) Page(picture []byte) ([]byte, error) {
+// page is the sweep as one HTML file that needs nothing else, with a picture
+// of [Result.picture].
+func (r *Result) page(picture []byte) ([]byte, error) {
 	table := r.Table()
 	var b bytes.Buffer
 	interrupted := ""

@@ -15,9 +15,9 @@ import (
 // red is the colour of what is not the plot's first subject.
 var red = color.NRGBA{R: 0xb6, G: 0x3b, B: 0x3b, A: 0xff}
 
-// Picture is the sweep as an SVG file: a curve with its intervals, or a heat
+// picture is the sweep as an SVG file: a curve with its intervals, or a heat
 // map.
-func (r *Result) Picture() ([]byte, error) {
+func (r *Result) picture() ([]byte, error) {
 	drawing := r.curve
 	if len(r.plan.Axes) == 2 {
 		drawing = r.heatMap

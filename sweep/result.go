@@ -84,8 +84,8 @@ func chanceOf(p proportion) Chance {
 // InterruptedWords say that a result is interrupted.
 const InterruptedWords = "Interrupted: not everything was played, or where overlaps begin was not found"
 
-// NewResult is the result of a plan in which nothing has been played.
-func NewResult(p *Plan, lock, version, command string, over []string, seed uint64, seeds, shards int) (*Result, error) {
+// newResult is the result of a plan in which nothing has been played.
+func newResult(p *Plan, lock, version, command string, over []string, seed uint64, seeds, shards int) (*Result, error) {
 	src, err := p.Scenario.YAML()
 	if err != nil {
 		return nil, err
@@ -99,8 +99,8 @@ func NewResult(p *Plan, lock, version, command string, over []string, seed uint6
 	return r, nil
 }
 
-// Take adds what one shard has played.
-func (r *Result) Take(part Part) {
+// take adds what one shard has played.
+func (r *Result) take(part Part) {
 	r.Parts = append(r.Parts, part)
 	r.add()
 }
@@ -138,8 +138,8 @@ func ReadResult(from io.Reader) (*Result, error) {
 	if err := json.NewDecoder(from).Decode(&r); err != nil {
 		return nil, fmt.Errorf("read sweep: %w", err)
 	}
-	if r.Schema != Schema {
-		return nil, fmt.Errorf("read sweep: its schema is %q, not %s", r.Schema, Schema)
+	if err := checkSchema(r.Schema); err != nil {
+		return nil, fmt.Errorf("read sweep: %w", err)
 	}
 	s, err := scenarios.Parse(r.Scenario+".yaml", []byte(r.Source))
 	if err != nil {

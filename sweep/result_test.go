@@ -19,12 +19,12 @@ func made(t *testing.T, shards int, over []string, parts ...Part) *Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := NewResult(p, "reentrant", "test", "holdfast sweep pause-at-random", over, 1, 30, shards)
+	r, err := newResult(p, "reentrant", "test", "holdfast sweep pause-at-random", over, 1, 30, shards)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, part := range parts {
-		r.Take(part)
+		r.take(part)
 	}
 	return r
 }
@@ -89,7 +89,7 @@ func TestMerge(t *testing.T) {
 func TestResultIsReadAgain(t *testing.T) {
 	r := made(t, 1, []string{"pause=5s,8s,10s", "lease=8s,10s"}, part(1, 0, 3, 9, 0, 1, 10))
 	var err error
-	r.Boundaries, err = r.Boundary(0, func(Point) (Count, error) { return Count{Runs: 10}, nil })
+	r.Boundaries, err = r.boundaries(0, func(Point) (Count, error) { return Count{Runs: 10}, nil })
 	if err != nil || len(r.Boundaries) != 2 {
 		t.Fatalf("%+v, %v", r.Boundaries, err)
 	}
@@ -105,7 +105,7 @@ func TestResultIsReadAgain(t *testing.T) {
 		t.Errorf("%+v, want %+v", again, r)
 	}
 	for text, want := range map[string]string{
-		"{}":   `its schema is "", not holdfast-sweep/1`,
+		"{}":   `schema is "", not "holdfast-sweep/1"`,
 		"x":    "read sweep: ",
 		"":     "read sweep: ",
 		`[{"]`: "read sweep: ",
@@ -134,7 +134,7 @@ func TestPictures(t *testing.T) {
 		"row":           made(t, 1, []string{"pause=5s,8s", "lease=8s"}, part(1, 0, 3)),
 		"heat map of ?": made(t, 1, []string{"pause=5s", "lease=8s,9s"}, nobodyKnows),
 	} {
-		picture, err := r.Picture()
+		picture, err := r.picture()
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -149,11 +149,11 @@ func TestPictures(t *testing.T) {
 		if bytes.Contains(picture, []byte("NaN")) || bytes.Contains(picture, []byte("Inf")) {
 			t.Errorf("%s: a place that is none", name)
 		}
-		again, _ := r.Picture()
+		again, _ := r.picture()
 		if !bytes.Equal(picture, again) {
 			t.Errorf("%s differs when drawn again", name)
 		}
-		page, err := r.Page(picture)
+		page, err := r.page(picture)
 		if err != nil || !bytes.Contains(page, []byte(r.Command)) || bytes.Contains(page, []byte("http://")) && !bytes.Contains(page, []byte("http://www.w3.org")) {
 			t.Errorf("%s: page: %v", name, err)
 		}

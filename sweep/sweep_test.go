@@ -60,7 +60,7 @@ func swept(t *testing.T, s *scenarios.Scenario, lock string, seeds int, over ...
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := NewResult(p, lock, "test", "holdfast sweep", over, 1, seeds, 1)
+	r, err := newResult(p, lock, "test", "holdfast sweep", over, 1, seeds, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func swept(t *testing.T, s *scenarios.Scenario, lock string, seeds int, over ...
 	for _, at := range p.Points() {
 		part.Counts = append(part.Counts, playAt(t, p, lock, at, seeds))
 	}
-	r.Take(part)
+	r.take(part)
 	return r
 }
 
@@ -94,7 +94,7 @@ func TestOverlapsBeginAtTheLease(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := swept(t, s, "reentrant", 3, "pause=500ms..8s:6", "lease=2s,3s,5s")
-	r.Boundaries, err = r.Boundary(0, func(at Point) (Count, error) { return playAt(t, r.plan, "reentrant", at, 3), nil })
+	r.Boundaries, err = r.boundaries(0, func(at Point) (Count, error) { return playAt(t, r.plan, "reentrant", at, 3), nil })
 	if err != nil {
 		t.Fatal(err)
 	}

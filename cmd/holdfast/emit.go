@@ -18,6 +18,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/internal/whole"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 // The templates have holes for names out of fixed vocabularies, for numbers and
@@ -37,7 +38,7 @@ type engine struct {
 }
 
 var engines = []engine{
-	{name: "k8s", file: "job.yaml", image: true, most: maxShards},
+	{name: "k8s", file: "job.yaml", image: true, most: suite.MaxShards},
 	{name: "github", file: "workflow.yaml", most: 256},
 }
 

@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 var update = flag.Bool("update", false, "write the examples anew")
@@ -81,7 +82,7 @@ func TestWhatIsEmittedIsReadAsItWasMeant(t *testing.T) {
 				t.Fatalf("%d completions, %d in parallel, want %d", j.Spec.Completions, j.Spec.Parallelism, shards)
 			}
 			// Kubernetes makes a host name of the name and the index.
-			if host := fmt.Sprintf("%s-%d", j.Metadata.Name, maxShards-1); len(host) > 63 || !dnsLabel.MatchString(host) {
+			if host := fmt.Sprintf("%s-%d", j.Metadata.Name, suite.MaxShards-1); len(host) > 63 || !dnsLabel.MatchString(host) {
 				t.Fatalf("%s is no host name", host)
 			}
 			script = j.Spec.Template.Spec.Containers[0].Command[2]

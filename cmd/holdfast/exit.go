@@ -13,6 +13,8 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/outdir"
+	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
 // Exit codes. When several apply, the first of defect, interrupted, usage,
@@ -83,6 +85,11 @@ func ownDefects(stderr io.Writer, all []string) error {
 	}
 	return defect(fmt.Errorf("%s %s a defect of holdfast itself", english.Count(len(all), "run"), show),
 		"please report it, with the command and the version")
+}
+
+// wasKilled ends a command of which somebody killed the worker processes.
+func wasKilled(err *suite.KilledError) error {
+	return &exitError{code: exitUnknown, msg: err.Error(), err: err, hints: []string{workers.KilledHint}}
 }
 
 // result ends the command with a code when the output has already said why.

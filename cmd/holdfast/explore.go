@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"runtime"
 	"slices"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
 // exploreFlags are the flags of "holdfast explore".
@@ -37,7 +37,7 @@ type exploreFlags struct {
 	shards     int
 	image      string
 
-	part shard // what shard stands for
+	part suite.Shard // what shard stands for
 }
 
 func newExploreCmd() *cobra.Command {
@@ -145,42 +145,87 @@ func runExplore(c *cobra.Command, f exploreFlags) error {
 	if emits(c) {
 		return emitExplore(c, f)
 	}
-	known, err := readKnown(f.known)
-	if err != nil {
-		return badInput(err, "--known takes the explore.json of another exploration")
+	o := explore.Options{
+		Lock: f.lock, Seed: f.seed, Runs: f.runs, Time: f.time, All: f.all, Shard: f.part, Vocabulary: v, Shrink: f.shrink, Catalogue: f.catalogue, Command: exploreCommand(f),
+	}
+	if f.known != "" {
+		if o.Known, err = explore.ReadKnown(f.known); err != nil {
+			return badInput(err, "--known takes the explore.json of another exploration")
+		}
 	}
 	if f.out == "" {
 		f.out = suite.Unused()
 	}
-	out, err := openOut(f.out, exploreKind)
+	return playExplore(c, f, o)
+}
+
+func playExplore(c *cobra.Command, f exploreFlags, o explore.Options) error {
+	out, err := openOut(f.out, explore.Directory)
 	if err != nil {
 		return err
 	}
-	dir := suite.Dir(f.out)
-	x := newExploration(f, v, known)
-	if err := x.play(c.Context(), c.ErrOrStderr()); err != nil {
+	pool := workers.Pool{Exe: testOnlyWorker, Workers: f.workers, Stall: f.stall}.Keeping()
+	defer pool.Stop()
+	o.Runner = pool
+	x, dir := explore.New(o), suite.Dir(f.out)
+	total := -1 // without --runs nobody knows
+	if f.runs > 0 {
+		total = x.Total()
+	}
+	progress, done := watchExplore(c, total, "exploring")
+	r, err := x.Play(c.Context(), progress)
+	done()
+	if err != nil {
 		return defect(err)
 	}
-	r := x.tally.Finish()
-	explore.Know(r.Causes, known)
-	kept := r
-	kept.Causes = slices.Clone(r.Causes)
-	stored := out.Replace(exploreFiles(r.Causes), func() error { return x.keep(c.Context(), dir, &kept, c.ErrOrStderr()) })
-	if stored == nil {
-		r = kept
-	}
+	progress, done = watchExplore(c, -1, "shrinking")
+	r, stored := x.Store(c.Context(), out, dir, r, progress)
+	done()
 	if err := printTable(c.OutOrStdout(), f.format, explored{r, dir, !f.all}); err != nil {
 		return defect(fmt.Errorf("print result: %w", err))
 	}
 	if stored != nil {
-		return notStored(stored, string(dir))
+		return notStored(stored, f.out)
 	}
 	return concludeExplore(c, r, dir)
 }
 
+// watchExplore shows what is under way.
+func watchExplore(c *cobra.Command, total int, what string) (progress func(string), done func()) {
+	bar := startProgress(c.ErrOrStderr(), int64(total), what)
+	return func(now string) {
+		bar.now(now)
+		bar.step()
+	}, bar.done
+}
+
+// mergeExplorations joins shards of an exploration.
+func mergeExplorations(c *cobra.Command, dirs []string, f mergeFlags) error {
+	all, err := explore.MergeDirs(dirs)
+	if err != nil {
+		return badInput(err)
+	}
+	out, err := openOut(f.out, explore.Directory)
+	if err != nil {
+		return err
+	}
+	dir := suite.Dir(f.out)
+	stored := all.Store(out, dir)
+	if err := printTable(c.OutOrStdout(), f.format, merged{explored{all.Results, dir, false}, all.Merged}); err != nil {
+		return defect(fmt.Errorf("print result: %w", err))
+	}
+	switch {
+	case stored != nil:
+		return notStored(stored, f.out)
+	case len(all.Defects) > 0:
+		return ownDefects(c.ErrOrStderr(), all.Defects)
+	}
+	return missingShards(all.Missing, all.Of)
+}
+
 // concludeExplore says on stderr how the command ends.
 func concludeExplore(c *cobra.Command, r explore.Results, dir suite.Dir) error {
-	finds := finds(r.Causes)
+	finds := explore.Finds(r.Causes)
 	switch {
 	case len(r.Defects) > 0:
 		return ownDefects(c.ErrOrStderr(), r.Defects)
@@ -193,28 +238,3 @@ func concludeExplore(c *cobra.Command, r explore.Results, dir suite.Dir) error {
 	}
 	return nil
 }
-
-// finds are the causes to report: no simpler one explains them, and they are
-// not known.
-func finds(causes []explore.Found) []explore.Found {
-	var some []explore.Found
-	for _, c := range explore.Distinct(causes) {
-		if !c.Known {
-			some = append(some, c)
-		}
-	}
-	return some
-}
-
-// explored prints what an exploration has shown.
-type explored struct {
-	explore.Results
-	dir  suite.Dir
-	tell bool // the story of the find, if there is one
-}
-
-// text implements [table].
-func (e explored) text(w io.Writer) error { return e.print(w, "", "") }
-
-// markdown implements [table].
-func (e explored) markdown(w io.Writer) error { return e.print(w, "```\n", "```\n") }

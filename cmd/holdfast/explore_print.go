@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -10,7 +11,21 @@ import (
 
 	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/suite"
 )
+
+// explored prints what an exploration has shown.
+type explored struct {
+	explore.Results
+	dir  suite.Dir
+	tell bool // the story of the find, if there is one
+}
+
+// text implements [table].
+func (e explored) text(w io.Writer) error { return e.print(w, "", "") }
+
+// markdown implements [table].
+func (e explored) markdown(w io.Writer) error { return e.print(w, "```\n", "```\n") }
 
 // print writes the result; tables stand between before and after.
 func (e explored) print(w io.Writer, before, after string) error {
@@ -30,10 +45,7 @@ func (e explored) print(w io.Writer, before, after string) error {
 	if err := e.recalled(w, before, after); err != nil {
 		return err
 	}
-	if e.Violated == 0 {
-		fmt.Fprintln(w, e.worth())
-	}
-	if _, err := fmt.Fprintln(w, e.sentence()); err != nil {
+	if _, err := fmt.Fprintln(w, strings.Join(e.Sentences(), "\n")); err != nil {
 		return err
 	}
 	return e.story(w, before, after)
@@ -109,31 +121,6 @@ func (e explored) where(c explore.Found) string {
 	return e.dir.File(c.Scenario)
 }
 
-// worth says what it means that nothing was found.
-func (e explored) worth() string {
-	judged := e.Runs - e.Unknown
-	var struck []string
-	for _, s := range e.Strikes {
-		struck = append(struck, fmt.Sprintf("%s %d", s.Fault, s.Runs))
-	}
-	return fmt.Sprintf("No violation in %s: with 95 %% confidence fewer than 1 in %.0f runs like these has one. Runs in which each fault struck: %s.",
-		english.Count(judged, "run"), 1/explore.UpperBound(judged), strings.Join(struck, ", "))
-}
-
-func (e explored) sentence() string {
-	rate := 0.0
-	if e.WallMS > 0 {
-		rate = float64(e.Runs) / e.WallMS * 1000
-	}
-	text := fmt.Sprintf("%s of %s: %d violated a promise, by %s; %d proved nothing. %s of virtual time and %s in %s, %.0f runs/s.",
-		english.Count(e.Runs, "run"), e.Lock, e.Violated, english.Count(len(explore.Distinct(e.Causes)), "hazard"), e.Unknown,
-		spanMS(e.VirtualMS), english.Count(e.Ops, "operation"), spanMS(e.WallMS), rate)
-	if e.Of > 1 && e.Shard > 0 {
-		text = fmt.Sprintf("shard %d of %d: ", e.Shard, e.Of) + text
-	}
-	return text
-}
-
 // exploreCommand is how to do the same again.
 func exploreCommand(f exploreFlags) string {
 	words := []string{"holdfast explore --lock", f.lock, "--seed", fmt.Sprint(f.seed)}
@@ -151,6 +138,57 @@ func exploreCommand(f exploreFlags) string {
 	flag(!f.shrink, "--shrink=false", "")
 	flag(f.catalogue, "--catalogue", "")
 	flag(f.known != "", "--known", f.known)
-	flag(f.part.of > 1, "--shard", f.shard)
+	flag(f.part.Of > 1, "--shard", f.shard)
 	return strings.Join(words, " ")
+}
+
+// recalled is a table of the hazards of the catalogue.
+func (e explored) recalled(w io.Writer, before, after string) error {
+	if len(e.Catalogue) == 0 {
+		return nil
+	}
+	came := 0
+	fmt.Fprintf(w, "which hazards of the catalogue came by themselves:\n\n%s", before)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "scenario\tviolated\tafter\tfirst seed\tit takes")
+	for _, l := range e.Catalogue {
+		seed, takes := "-", "not found"
+		if i := slices.IndexFunc(e.Causes, func(c explore.Found) bool { return c.Key == l.By }); i >= 0 {
+			seed, takes = fmt.Sprint(e.Causes[i].FirstSeed), e.Causes[i].Least().After()
+			came++
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", l.Scenario, l.Violation(), l.After(), seed, takes)
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "%s\n%d of %d\n\n", after, came, len(e.Catalogue))
+	return err
+}
+
+// merged prints what shards of an exploration have shown together.
+type merged struct {
+	explored
+	all explore.Merged
+}
+
+// MarshalJSON makes the results themselves the document.
+func (m merged) MarshalJSON() ([]byte, error) { return json.Marshal(m.all) }
+
+// text implements [table].
+func (m merged) text(w io.Writer) error { return m.withShards(w, m.explored.text) }
+
+// markdown implements [table].
+func (m merged) markdown(w io.Writer) error { return m.withShards(w, m.explored.markdown) }
+
+func (m merged) withShards(w io.Writer, print func(io.Writer) error) error {
+	if err := print(w); err != nil || m.all.Of == 1 {
+		return err
+	}
+	text := fmt.Sprintf("%d of %s.", len(m.all.Shards), english.Count(m.all.Of, "shard"))
+	if len(m.all.Missing) > 0 {
+		text = missingWords(m.all.Missing, m.all.Of) + "."
+	}
+	_, err := fmt.Fprintln(w, strings.ToUpper(text[:1])+text[1:])
+	return err
 }

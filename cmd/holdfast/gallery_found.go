@@ -152,7 +152,7 @@ func folded(causes []explore.Found) []explore.Found {
 		}
 		some = append(some, c)
 	}
-	explore.Fold(some)
+	explore.Subsume(some)
 	return some
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -14,8 +13,6 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/internal/outdir"
-	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/shrink"
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/suite"
@@ -124,26 +121,44 @@ func runShrink(c *cobra.Command, path string, f shrinkFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	p := &shrinking{flags: f, workers: workers.Pool{Exe: testOnlyWorker, Workers: f.workers, Stall: f.stall}.Keeping()}
-	defer p.workers.Stop()
-	if err := p.find(c, path); err != nil {
+	pool := workers.Pool{Exe: testOnlyWorker, Workers: f.workers, Stall: f.stall}.Keeping()
+	defer pool.Stop()
+	run, another, err := f.find(c, path, pool)
+	if err != nil {
 		return err
 	}
-	p.bar = newProgress(c.ErrOrStderr(), f.runs)
+	if f.out == "" {
+		f.out = "shrunk.yaml"
+		if isDir(path) {
+			f.out = filepath.Join(path, f.out)
+		}
+	}
+	if err := shrink.CheckOutput(f.out); err != nil {
+		return badInput(err, "choose another file with --out, or move this one away")
+	}
+	bar := newProgress(c.ErrOrStderr(), f.runs)
 	ctx, cancel := context.WithTimeout(c.Context(), f.limit)
 	defer cancel()
 	began := time.Now()
-	r, err := p.shrink(ctx)
-	p.bar.done()
+	least, err := run.Shrink(ctx, shrink.Options{Runs: f.runs, Step: bar.step, Moved: func(_ int, now shrink.Size) error {
+		bar.now(fmt.Sprintf("%s, %s, %s", english.Count(now.Clients, "client"), english.Count(now.Ops, "operation"), english.Count(now.Faults, "fault")))
+		return nil
+	}})
+	bar.done()
 	if err != nil {
-		return p.failed(err)
+		return notShrunk(run, another, err)
 	}
-	res, err := p.tell(context.WithoutCancel(ctx), r)
+	told, err := run.Report(context.WithoutCancel(ctx), least, shrink.Output{Scenario: f.out})
 	if err != nil {
-		return err
+		return notReported(err)
 	}
-	fmt.Fprintf(c.ErrOrStderr(), "wrote %s; %s in %.1f s\n", p.flags.out, english.Count(r.Stats.Runs, "run"), time.Since(began).Seconds())
-	if err := res.print(c.OutOrStdout(), f.format); err != nil {
+	fmt.Fprintf(c.ErrOrStderr(), "wrote %s; %s in %.1f s\n", f.out, english.Count(least.Stats.Runs, "run"), time.Since(began).Seconds())
+	if f.format == "json" {
+		err = printJSON(c.OutOrStdout(), told)
+	} else {
+		err = told.Text(c.OutOrStdout())
+	}
+	if err != nil {
 		return defect(fmt.Errorf("print result: %w", err))
 	}
 	if c.Context().Err() != nil {
@@ -152,77 +167,44 @@ func runShrink(c *cobra.Command, path string, f shrinkFlags) error {
 	return nil
 }
 
-// shrinking is one run on its way to become smaller.
-type shrinking struct {
-	flags   shrinkFlags
-	workers workers.Pool
-	bar     progress
-
-	scenario *scenarios.Scenario
-	lock     string
-	seed     uint64
-	target   shrink.Target
-	another  bool // the run was stored by another version
-	// history is where the history of what is left is kept; empty for nowhere.
-	history string
-
-	// innocent is the lock that a lock of the gallery is a variant of, when it
-	// does not show the violation: what it shows as well is not the mistake's.
-	innocent string
-}
-
-// find finds the run, and what it violates.
-func (p *shrinking) find(c *cobra.Command, path string) error {
-	info, err := os.Stat(path)
-	dir := err == nil && info.IsDir()
-	var all []shown
-	if dir {
+// find finds the run to shrink. It says whether another version of holdfast has
+// stored that run.
+func (f shrinkFlags) find(c *cobra.Command, path string, pool workers.Pool) (run *shrink.Run, another bool, err error) {
+	var all []shrink.Shown
+	if isDir(path) {
 		var stored string
-		if all, stored, err = runsOf(path); err != nil {
-			return err
+		if all, stored, err = shrink.ReadRuns(path); err != nil {
+			return nil, false, badInput(err)
 		}
-		if p.another = stored != "" && stored != version; p.another {
+		if another = stored != "" && stored != version; another {
 			fmt.Fprintf(c.ErrOrStderr(), "warning: stored by version %s, this is %s: histories may differ\n", stored, version)
 		}
-	} else if all, err = p.playNow(c.Context(), path); err != nil {
-		return err
+	} else if all, err = f.playNow(c.Context(), path, pool); err != nil {
+		return nil, false, err
 	}
-	run, target, err := p.flags.choose(all)
+	which := shrink.Filter{Lock: f.lock, Scenario: f.scenario, Property: f.property}
+	if f.seeded {
+		which.Seed = &f.seed
+	}
+	worst, target, err := which.Choose(all)
 	if err != nil {
-		return err
+		return nil, false, badInput(err)
 	}
-	p.lock, p.seed, p.target = run.run.Lock, run.run.Seed, target
-	list, err := pick([]string{run.file})
+	list, err := pick([]string{worst.File})
 	if err != nil {
-		return err
+		return nil, false, err
 	}
-	p.scenario = list[0].scenario
-	if p.flags.out == "" {
-		p.flags.out = "shrunk.yaml"
-		if dir {
-			p.flags.out = filepath.Join(path, "shrunk.yaml")
-		}
-	}
-	if err := replaceable(p.flags.out); err != nil {
-		return err
-	}
-	return p.acquit(c.Context(), list[0].source)
+	return &shrink.Run{Scenario: list[0].scenario, Source: list[0].source, Lock: worst.Run.Lock, Seed: worst.Run.Seed, Target: target, Runner: pool}, another, nil
 }
 
-// replaceable refuses a file that is there, unless shrink wrote it.
-func replaceable(path string) error {
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if s, err := scenarios.Load(path); err == nil && shrink.Wrote(s) {
-		return nil
-	}
-	return badInput(fmt.Errorf("shrunk scenario: %s is there: %w", path, outdir.ErrForeign), "choose another file with --out, or move this one away")
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // playNow plays a scenario that was given in place of a directory.
-func (p *shrinking) playNow(ctx context.Context, path string) ([]shown, error) {
-	if p.flags.lock == "" {
+func (f shrinkFlags) playNow(ctx context.Context, path string, pool workers.Pool) ([]shrink.Shown, error) {
+	if f.lock == "" {
 		return nil, usage("a scenario is shrunk with one lock: give --lock", "or give a run directory")
 	}
 	list, err := pick([]string{path})
@@ -230,41 +212,53 @@ func (p *shrinking) playNow(ctx context.Context, path string) ([]shown, error) {
 		return nil, err
 	}
 	s := list[0]
-	l, err := subject.FindSubject(p.flags.lock)
+	l, err := subject.FindSubject(f.lock)
 	if err != nil {
 		return nil, usage(err.Error())
 	}
 	if ok, reason := s.scenario.Applies(l); !ok {
-		return nil, usage(fmt.Sprintf("%s does not apply to %s: %s", s.scenario.Name, p.flags.lock, reason))
+		return nil, usage(fmt.Sprintf("%s does not apply to %s: %s", s.scenario.Name, f.lock, reason))
 	}
-	answers, err := p.workers.Round(ctx, []suite.Job{{Scenario: s.scenario.Name, File: path, Source: string(s.source), Lock: p.flags.lock, Seed: p.flags.seed, Judge: true}})
-	if err != nil {
+	answers, err := suite.Round(ctx, pool, []suite.Job{{Scenario: s.scenario.Name, File: path, Source: string(s.source), Lock: f.lock, Seed: f.seed, Judge: true}})
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if answers[0].Killed {
-		return nil, &exitError{code: exitUnknown, msg: answers[0].Run.Failure, hints: []string{workers.KilledHint}}
-	}
-	if answers[0].Defect != "" {
+	case answers[0].Killed:
+		return nil, wasKilled(&suite.KilledError{What: answers[0].Run.Failure})
+	case answers[0].Defect != "":
 		return nil, defect(errors.New(answers[0].Defect))
 	}
-	return []shown{{answers[0].Run, path}}, nil
+	return []shrink.Shown{{Run: answers[0].Run, File: path}}, nil
 }
 
-// failed says why there is no result.
-func (p *shrinking) failed(err error) error {
-	what := fmt.Sprintf("%s with %s, seed %d", p.scenario.Name, p.lock, p.seed)
+// notShrunk says why there is no result.
+func notShrunk(r *shrink.Run, another bool, err error) error {
+	what := fmt.Sprintf("%s with %s, seed %d", r.Scenario.Name, r.Lock, r.Seed)
 	var flaky *shrink.FlakyError
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return usage("the time was over before anything could be shrunk", "give it more with --time")
 	case errors.Is(err, context.Canceled):
 		return err
-	case errors.Is(err, shrink.ErrNotViolated) && p.another:
-		return badInput(fmt.Errorf("%s does not violate %s any more", what, p.target), "it was stored by another version of holdfast")
+	case errors.Is(err, shrink.ErrNotViolated) && another:
+		return badInput(fmt.Errorf("%s does not violate %s any more", what, r.Target), "it was stored by another version of holdfast")
 	case errors.Is(err, shrink.ErrNotViolated):
-		return defect(fmt.Errorf("%s violated %s, and played again it does not", what, p.target), "holdfast replay RUNDIR compares the histories")
+		return defect(fmt.Errorf("%s violated %s, and played again it does not", what, r.Target), "holdfast replay RUNDIR compares the histories")
 	case errors.As(err, &flaky):
 		return defect(fmt.Errorf("%s: %w", what, err), "please report it, with the command and the version")
+	}
+	return defect(err)
+}
+
+// notReported says why a result could not be written or told.
+func notReported(err error) error {
+	var killed *suite.KilledError
+	var output *shrink.OutputError
+	switch {
+	case errors.As(err, &killed):
+		return wasKilled(killed)
+	case errors.As(err, &output):
+		return badInput(err, "choose another file with --out")
 	}
 	return defect(err)
 }

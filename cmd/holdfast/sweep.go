@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -104,77 +105,105 @@ func (f sweepFlags) check() error {
 }
 
 func runSweep(c *cobra.Command, arg string, f sweepFlags) error {
-	s, err := newSweep(c, arg, f)
+	o, err := f.options(c, arg)
 	if err != nil {
 		return err
 	}
 	var out *outdir.Dir
 	if f.out != "" {
-		if out, err = openOut(f.out, sweepKind); err != nil {
+		if out, err = openOut(f.out, sweep.Directory); err != nil {
 			return err
 		}
 	}
-	if err := s.play(c.Context()); err != nil {
+	p, err := sweep.Play(c.Context(), o)
+	if err != nil {
 		return defect(err)
 	}
-	if f.bisect && s.shard.of == 1 && len(s.defects) == 0 && c.Context().Err() == nil {
-		if err := s.boundaries(c.Context()); err != nil {
-			return defect(err)
-		}
+	if err := showSweep(c, f.format, p.Result, out, f.out); err != nil {
+		return err
 	}
-	s.result.Interrupted = c.Context().Err() != nil
-	if err := printTable(c.OutOrStdout(), f.format, sweepTable{s.result}); err != nil {
-		return defect(fmt.Errorf("print result: %w", err))
-	}
-	if out != nil {
-		if err := storeSweep(out, f.out, s.result, c.ErrOrStderr()); err != nil {
-			return notStored(err, f.out)
-		}
-	}
-	return s.conclude(c)
+	return concludeSweep(c, p)
 }
 
-// newSweep is a sweep as the command line asks for it.
-func newSweep(c *cobra.Command, arg string, f sweepFlags) (*sweeping, error) {
+// showSweep prints a result, and stores it where there is a directory for it.
+func showSweep(c *cobra.Command, format string, r *sweep.Result, out *outdir.Dir, dir string) error {
+	if err := printTable(c.OutOrStdout(), format, sweepTable{r}); err != nil {
+		return defect(fmt.Errorf("print result: %w", err))
+	}
+	if out == nil {
+		return nil
+	}
+	if err := r.Store(out, dir); err != nil {
+		return notStored(err, dir)
+	}
+	fmt.Fprintf(c.ErrOrStderr(), "page: %s\n", filepath.Join(dir, sweep.PageFile))
+	return nil
+}
+
+// mergeSweeps joins shards of a sweep.
+func mergeSweeps(c *cobra.Command, dirs []string, f mergeFlags) error {
+	r, err := sweep.MergeDirs(dirs)
+	if err != nil {
+		return badInput(err)
+	}
+	out, err := openOut(f.out, sweep.Directory)
+	if err != nil {
+		return err
+	}
+	if err := showSweep(c, f.format, r, out, f.out); err != nil {
+		return err
+	}
+	if err := missingShards(r.Missing, r.Shards); err != nil || !r.Interrupted {
+		return err
+	}
+	return &exitError{code: exitUnknown, msg: "joined, but not complete: " + sweep.InterruptedWords, hints: []string{"play it again: " + r.Command}}
+}
+
+// options are what the command line asks for.
+func (f sweepFlags) options(c *cobra.Command, arg string) (o sweep.Options, err error) {
 	if err := f.check(); err != nil {
-		return nil, err
+		return o, err
 	}
 	part, err := parseShard(f.shard)
 	if err != nil {
-		return nil, err
+		return o, err
 	}
-	if part.size(f.seeds) < 1 {
-		return nil, usage(fmt.Sprintf("--shard %s has no seed: there are %d", f.shard, f.seeds), "play more with --seeds, or split them into fewer parts")
+	if part.Size(f.seeds) < 1 {
+		return o, usage(fmt.Sprintf("--shard %s has no seed: there are %d", f.shard, f.seeds), "play more with --seeds, or split them into fewer parts")
 	}
 	p, err := pickSwept(arg)
 	if err != nil {
-		return nil, err
+		return o, err
 	}
 	locks, err := contend(c.Context(), []string{f.lock}, nil)
 	if err != nil {
-		return nil, err
+		return o, err
 	}
 	if len(locks) != 1 {
-		return nil, usage("--lock takes one lock", "sweep them one after the other")
+		return o, usage("--lock takes one lock", "sweep them one after the other")
 	}
 	plan, err := sweep.NewPlan(p.scenario, f.over)
 	if err != nil {
-		return nil, badInput(err)
+		return o, badInput(err)
 	}
 	for _, at := range plan.Points() {
 		s, err := plan.At(at)
 		if err != nil {
-			return nil, badInput(err)
+			return o, badInput(err)
 		}
 		if ok, why := s.Applies(locks[0].subject); !ok {
-			return nil, usage(fmt.Sprintf("%s cannot be played with %s: %s", s.Name, f.lock, why))
+			return o, usage(fmt.Sprintf("%s cannot be played with %s: %s", s.Name, f.lock, why))
 		}
 	}
-	r, err := sweep.NewResult(plan, f.lock, version, sweepCommand(arg, f), f.over, f.seed, f.seeds, part.of)
-	if err != nil {
-		return nil, defect(err)
-	}
-	return &sweeping{plan: plan, result: r, file: p.file, shard: part, flags: f, stderr: c.ErrOrStderr()}, nil
+	return sweep.Options{
+		Plan: plan, File: p.file, Over: f.over, Lock: f.lock, Seed: f.seed, Seeds: f.seeds, Shard: part,
+		Bisect: f.bisect, Resolution: sweep.Value(f.resolution), Command: sweepCommand(arg, f),
+		Runner: workers.Pool{Exe: testOnlyWorker, Workers: f.workers, Stall: f.stall},
+		Watch: func(runs int) (step, done func()) {
+			bar := newProgress(c.ErrOrStderr(), runs)
+			return bar.step, bar.done
+		},
+	}, nil
 }
 
 // pickSwept finds the scenario named on the command line.
@@ -215,18 +244,18 @@ func sweepCommand(arg string, f sweepFlags) string {
 	return strings.Join(append(words, "--seeds", fmt.Sprint(f.seeds)), " ")
 }
 
-// conclude says on stderr what went wrong, and how the command ends.
-func (s *sweeping) conclude(c *cobra.Command) error {
-	if len(s.defects) > 0 {
-		return ownDefects(s.stderr, s.defects)
+// concludeSweep says on stderr what went wrong, and how the command ends.
+func concludeSweep(c *cobra.Command, p *sweep.Played) error {
+	if len(p.Defects) > 0 {
+		return ownDefects(c.ErrOrStderr(), p.Defects)
 	}
 	if c.Context().Err() != nil {
 		return &exitError{code: exitInterrupted, msg: "interrupted; the result has what was played"}
 	}
-	if s.killed > 0 {
-		return &exitError{code: exitUnknown, msg: fmt.Sprintf("%s left out: the worker process was killed from outside, twice", english.Count(s.killed, "run")), hints: []string{workers.KilledHint}}
+	if p.Killed > 0 {
+		return &exitError{code: exitUnknown, msg: fmt.Sprintf("%s left out: the worker process was killed from outside, twice", english.Count(p.Killed, "run")), hints: []string{workers.KilledHint}}
 	}
-	for _, at := range s.result.Points {
+	for _, at := range p.Points {
 		if at.Overlap.High == 1 && at.Overlap.Low == 0 {
 			return &exitError{code: exitUnknown, msg: "no run could be judged at " + strings.Join(at.At, ", "),
 				hints: []string{"to see why, play one of them with holdfast run: a fault that does not strike, or a lock that is never granted"}}

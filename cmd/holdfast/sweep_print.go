@@ -1,16 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 	"text/tabwriter"
 
-	"github.com/holdfast-go/holdfast/internal/outdir"
-	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/sweep"
 )
 
@@ -50,37 +46,4 @@ func (t sweepTable) markdown(w io.Writer) error {
 	}
 	_, err := fmt.Fprintf(w, "\n- %s\n", strings.Join(t.result.Sentences(), "\n- "))
 	return err
-}
-
-// storeSweep writes the result, the picture and the page, or leaves the directory
-// as it was.
-func storeSweep(out *outdir.Dir, dir string, r *sweep.Result, stderr io.Writer) error {
-	var doc bytes.Buffer
-	if err := printTable(&doc, "json", sweepTable{r}); err != nil {
-		return err
-	}
-	picture, err := r.Picture()
-	if err != nil {
-		return err
-	}
-	page, err := r.Page(picture)
-	if err != nil {
-		return err
-	}
-	err = out.Replace(sweepFiles, func() error {
-		for _, f := range []struct {
-			name string
-			data []byte
-		}{{"sweep.svg", picture}, {"sweep.html", page}, {sweepResults, doc.Bytes()}} {
-			if err := whole.Bytes(filepath.Join(dir, f.name), f.data); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(stderr, "page: %s\n", filepath.Join(dir, "sweep.html"))
-	return nil
 }

@@ -2,7 +2,6 @@ package workers
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -48,23 +47,7 @@ func (p Pool) Stop() {
 	}
 }
 
-// Round plays jobs, and returns what came of each, in their order.
-func (p Pool) Round(ctx context.Context, jobs []suite.Job) ([]suite.Answer, error) {
-	for i := range jobs {
-		jobs[i].ID = i
-	}
-	played, err := p.Gather(ctx, jobs, func() {})
-	if err = cmp.Or(ctx.Err(), err); err != nil {
-		return nil, fmt.Errorf("play round: %w", err)
-	}
-	answers := make([]suite.Answer, len(jobs))
-	for i, a := range played {
-		answers[i] = *a
-	}
-	return answers, nil
-}
-
-// playJob plays every job, in order as far as workers are free, and gives each
+// Play plays every job, in order as far as workers are free, and gives each
 // answer to got, one at a time, in the order they come. It returns early when
 // ctx ends; jobs under way are then abandoned.
 func (p Pool) Play(ctx context.Context, jobs []suite.Job, got func(suite.Answer)) error {

@@ -7,29 +7,29 @@ import (
 	"strings"
 )
 
-// together adds shards up, which are in order and of one exploration.
-func together(shards []Results) Merged {
+// sum adds shards up, which are in order and of one exploration.
+func sum(shards []Results) Merged {
 	first := shards[0]
-	sum := Results{Schema: first.Schema, Version: first.Version, Lock: first.Lock, Seed: first.Seed, Of: first.Of, Budget: first.Budget,
+	all := Results{Schema: first.Schema, Version: first.Version, Lock: first.Lock, Seed: first.Seed, Of: first.Of, Budget: first.Budget,
 		Vocabulary: first.Vocabulary, Reasons: map[string]int{}, Causes: []Found{}, Strikes: []Strikes{}}
 	coverage, strikes := Coverage{}, map[string]int{}
 	var commands []string
 	for _, s := range shards {
 		commands = append(commands, s.Command)
-		sum.Interrupted = sum.Interrupted || s.Interrupted
-		sum.Runs += s.Runs
-		sum.Unknown += s.Unknown
-		sum.Violated += s.Violated
-		sum.Ops += s.Ops
-		sum.Commands += s.Commands
-		sum.VirtualMS += s.VirtualMS
-		sum.WallMS += s.WallMS
-		sum.Defects = append(sum.Defects, s.Defects...)
-		if sum.Catalogue == nil {
-			sum.Catalogue = slices.Clone(s.Catalogue)
+		all.Interrupted = all.Interrupted || s.Interrupted
+		all.Runs += s.Runs
+		all.Unknown += s.Unknown
+		all.Violated += s.Violated
+		all.Ops += s.Ops
+		all.Commands += s.Commands
+		all.VirtualMS += s.VirtualMS
+		all.WallMS += s.WallMS
+		all.Defects = append(all.Defects, s.Defects...)
+		if all.Catalogue == nil {
+			all.Catalogue = slices.Clone(s.Catalogue)
 		}
 		for why, n := range s.Reasons {
-			sum.Reasons[why] += n
+			all.Reasons[why] += n
 		}
 		for _, c := range s.Coverage {
 			coverage[c.Cell] += c.Hits
@@ -38,17 +38,17 @@ func together(shards []Results) Merged {
 			strikes[f.Fault] += f.Runs
 		}
 		for _, c := range s.Causes {
-			sum.Causes = add(sum.Causes, c)
+			all.Causes = add(all.Causes, c)
 		}
 	}
-	sum.Command = strings.Join(commands, " && ")
+	all.Command = strings.Join(commands, " && ")
 	for _, f := range first.Vocabulary.Faults {
-		sum.Strikes = append(sum.Strikes, Strikes{f, strikes[f]})
+		all.Strikes = append(all.Strikes, Strikes{f, strikes[f]})
 	}
-	sum.Coverage = coverage.Counts()
-	Fold(sum.Causes)
-	Recall(sum.Catalogue, sum.Causes)
-	return Merged{Results: sum, Shards: shards, Missing: missing(shards)}
+	all.Coverage = coverage.Counts()
+	Subsume(all.Causes)
+	Recall(all.Catalogue, all.Causes)
+	return Merged{Results: all, Shards: shards, Missing: missing(shards)}
 }
 
 // add counts in a cause that another shard has seen, too, or not.

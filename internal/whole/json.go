@@ -1,0 +1,19 @@
+package whole
+
+import (
+	"encoding/json"
+	"io"
+)
+
+// JSON writes a document to a file.
+func JSON(path string, doc any) error {
+	return File(path, func(w io.Writer) error { return EncodeJSON(w, doc) })
+}
+
+// EncodeJSON writes a document for people to read, too.
+func EncodeJSON(w io.Writer, doc any) error {
+	out := json.NewEncoder(w)
+	out.SetIndent("", "  ")
+	out.SetEscapeHTML(false)
+	return out.Encode(doc)
+}
