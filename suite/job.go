@@ -29,7 +29,7 @@ type Job struct {
 	Judge   bool   `json:"judge,omitempty"`
 	// Surprise writes the history only when a verdict is not as expected.
 	Surprise bool `json:"surprise,omitempty"`
-	// Kind is how to play the job, see [registerKind]; empty for a run of Source.
+	// Kind is how to play the job, see [RegisterKind]; empty for a run of Source.
 	// Args are the kind's own arguments.
 	Kind string          `json:"kind,omitempty"`
 	Args json.RawMessage `json:"args,omitempty"`
