@@ -9,14 +9,19 @@ import (
 
 // GoTest is a regression test in Go, to paste: the functions, and above them in
 // a comment what they import. The scenario is to be in testdata, under its
-// name. The test is about a lock that holdfast brings along, or with an empty
+// name. The hash is that of the history, empty where it is not to be compared.
+// The test is about a lock that holdfast brings along, or with an empty
 // lock about one of the reader's own, called mine.
-func GoTest(s *scenarios.Scenario, lock string, seed uint64) string {
+func GoTest(s *scenarios.Scenario, lock string, seed uint64, hash string) string {
 	name, path := testName(s.Name), "testdata/"+s.Name+".yaml"
 	if lock == "" {
 		return fmt.Sprintf(ownTest, name, seed, path)
 	}
-	return fmt.Sprintf(builtInTest, name, oneLine(s.Title), path, lock, seed)
+	same := ""
+	if hash != "" {
+		same = fmt.Sprintf(" || res.Runs[0].HistorySHA256 != %q", hash)
+	}
+	return fmt.Sprintf(builtInTest, name, oneLine(s.Title), path, lock, seed, same)
 }
 
 const ownTest = `// import "testing"; "github.com/holdfast-go/holdfast/locktest"
@@ -28,30 +33,13 @@ func Test%s(t *testing.T) {
 }
 `
 
-const builtInTest = `// import "testing"; "github.com/holdfast-go/holdfast/checker"; "github.com/holdfast-go/holdfast/scenarios"
+const builtInTest = `// import "testing"; "github.com/holdfast-go/holdfast"
 
 // Test%[1]s shows this: %[2]s.
 func Test%[1]s(t *testing.T) {
-	s, err := scenarios.Load(%[3]q)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := scenarios.FindSubject(%[4]q)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := scenarios.Play(s, l, %[5]d, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	judged, err := checker.Judge(p.History, checker.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for property, want := range s.Expected(l) {
-		if v, ok := judged.Verdicts[property]; ok && !want.Met(v) {
-			t.Errorf("%%s is %%s %%s, expected %%s %%s: %%s", property, v.Outcome, v.Class, want.Outcome, want.Class, v.Reason)
-		}
+	res, err := holdfast.Run(t.Context(), holdfast.Options{Scenarios: []string{%[3]q}, Locks: []string{%[4]q}, Seed: %[5]d})
+	if err != nil || !res.Runs[0].AsExpected%[6]s {
+		t.Errorf("%%v, %%+v", err, res.Runs)
 	}
 }
 `

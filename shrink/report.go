@@ -101,10 +101,15 @@ func (r *Run) Report(ctx context.Context, left Result, out Output) (*Report, err
 	told := &Report{Schema: "holdfast-shrink/1", Scenario: s.Name, Title: s.Title, From: r.Scenario.Name, File: out.Scenario, Lock: r.Lock, Seed: left.Seed,
 		Property: r.Target.Property, Class: r.Target.Class, Reason: reason, Stats: left.Stats,
 		Command: fmt.Sprintf("holdfast run %s --lock %s --seed %d", quoteFile(out.Scenario), r.Lock, left.Seed),
-		Test:    GoTest(s, cmp.Or(r.baseline, r.Lock), left.Seed), OwnTest: GoTest(s, "", left.Seed), baseline: r.baseline}
+		OwnTest: GoTest(s, "", left.Seed, ""), baseline: r.baseline}
 	if err := r.playStory(ctx, told, s, src, out); err != nil {
 		return nil, err
 	}
+	hash := "" // a mutant's history is not that of its baseline
+	if r.baseline == "" {
+		hash = told.Answer.Run.HistorySHA256
+	}
+	told.Test = GoTest(s, cmp.Or(r.baseline, r.Lock), left.Seed, hash)
 	return told, nil
 }
 

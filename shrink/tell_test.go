@@ -61,8 +61,8 @@ func TestTellExpectsWhatWasSeen(t *testing.T) {
 func TestGoTestIsGo(t *testing.T) {
 	s := load(t, "testdata/bloated-pause.yaml")
 	s.Title = "Two\nlines"
-	for lock, says := range map[string]string{"set-px": `FindSubject("set-px")`, "": `locktest.Files("testdata/bloated-pause.yaml")`} {
-		src := shrink.GoTest(s, lock, 7)
+	for lock, says := range map[string]string{"set-px": `Locks: []string{"set-px"}, Seed: 7}`, "": `locktest.Files("testdata/bloated-pause.yaml")`} {
+		src := shrink.GoTest(s, lock, 7, "abc")
 		if _, err := parser.ParseFile(token.NewFileSet(), "x_test.go", "package x\n"+src, 0); err != nil {
 			t.Errorf("%v\n%s", err, src)
 		}
