@@ -122,16 +122,7 @@ func (x *exploration) jobs(enough context.Context) iter.Seq[suite.Job] {
 
 func (x *exploration) job(run int, holes []explore.Cell) suite.Job {
 	seed := x.flags.part.seed(x.flags.seed, run)
-	return drawnJob(run, x.flags.lock, seed, explore.Plan{Vocabulary: x.tally.Vocabulary, Holes: holes})
-}
-
-// drawnJob is a job that draws its scenario from the seed.
-func drawnJob(id int, lock string, seed uint64, plan explore.Plan) suite.Job {
-	raw, err := json.Marshal(plan)
-	if err != nil {
-		panic(err) // names and numbers: cannot happen
-	}
-	return suite.Job{ID: id, Scenario: fmt.Sprintf("explored-%d", seed), Lock: lock, Seed: seed, Kind: drawnKind, Args: raw}
+	return explore.DrawnJob(run, x.flags.lock, seed, explore.Plan{Vocabulary: x.tally.Vocabulary, Holes: holes})
 }
 
 // take takes in the answers whose turn has come. What comes after the find that
@@ -158,7 +149,7 @@ func (x *exploration) add(a suite.Answer) {
 		x.tally.Defects = append(x.tally.Defects, fmt.Sprintf("seed %d: %s", a.Run.Seed, a.Defect))
 		return
 	}
-	seen := seenIn(a)
+	seen := explore.SeenIn(a)
 	if seen == nil { // the worker is gone
 		seen = x.lost(a)
 	}
@@ -182,7 +173,7 @@ func (x *exploration) lost(a suite.Answer) *explore.Seen {
 		return &explore.Seen{Unknown: "a mutex is held across a wait for the network, which the simulated world cannot play"}
 	}
 	cause := explore.Hung()
-	_, _, source, err := drawnFor(x.job(a.ID, x.holes))
+	_, _, source, err := explore.DrawnFor(x.job(a.ID, x.holes))
 	if err != nil {
 		x.tally.Defects = append(x.tally.Defects, fmt.Sprintf("seed %d: %v", a.Run.Seed, err))
 	}

@@ -27,7 +27,7 @@ func (x *exploration) recall(ctx context.Context, causes []explore.Found) ([]exp
 	var jobs []suite.Job
 	for _, p := range list {
 		if ok, _ := p.scenario.Applies(l); ok {
-			jobs = append(jobs, suite.Job{ID: len(jobs), Scenario: p.scenario.Name, File: p.file, Source: string(p.source), Lock: x.flags.lock, Seed: 1, Judge: true, Kind: observedKind})
+			jobs = append(jobs, suite.Job{ID: len(jobs), Scenario: p.scenario.Name, File: p.file, Source: string(p.source), Lock: x.flags.lock, Seed: 1, Judge: true, Kind: explore.ObservedKind})
 		}
 	}
 	shown := make([]*explore.Listed, len(jobs))
@@ -35,7 +35,7 @@ func (x *exploration) recall(ctx context.Context, causes []explore.Found) ([]exp
 	err = x.pool().Play(ctx, jobs, func(a suite.Answer) {
 		if a.Defect != "" {
 			failed = errors.Join(failed, errors.New(a.Defect))
-		} else if seen := seenIn(a); seen != nil && seen.Cause != nil {
+		} else if seen := explore.SeenIn(a); seen != nil && seen.Cause != nil {
 			shown[a.ID] = &explore.Listed{Scenario: a.Run.Scenario, Cause: *seen.Cause}
 		}
 	})

@@ -50,12 +50,12 @@ func playBeside(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 	if err != nil {
 		return fail(err)
 	}
-	l, s, _, err := drawnFor(j)
+	l, s, _, err := explore.DrawnFor(j)
 	if err != nil {
 		return fail(err)
 	}
 	a.Run.Scenario = s.Name
-	seen, _, err := observe(&a.Run, s, l, g)
+	seen, _, err := explore.PlayAndJudge(&a.Run, s, l, g)
 	if err != nil {
 		return fail(err)
 	}
@@ -162,7 +162,7 @@ type drawnRun struct {
 // playJob plays the scenario with the nth seed.
 func (b beside) play(l *subject.Subject, n int) (drawnRun, error) {
 	run := results.Run{Lock: l.Name(), Seed: b.seed + uint64(n)}
-	seen, _, err := observe(&run, b.scenario, l, b.guard)
+	seen, _, err := explore.PlayAndJudge(&run, b.scenario, l, b.guard)
 	if err != nil {
 		return drawnRun{}, fmt.Errorf("%s, seed %d: %w", l.Name(), run.Seed, err)
 	}

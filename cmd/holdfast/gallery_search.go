@@ -80,7 +80,7 @@ func playSearches(ctx context.Context, all []*search, f galleryFlags, stderr io.
 				parts = append(parts, p)
 				for i := range p.runs {
 					seed := t.FirstSeed + uint64(t.Runs+i)
-					j := drawnJob(len(jobs), s.mutant.Name, seed, plan)
+					j := explore.DrawnJob(len(jobs), s.mutant.Name, seed, plan)
 					j.Kind = besideKind
 					jobs = append(jobs, j)
 				}
@@ -127,8 +127,8 @@ func (p *part) take() {
 		case a.Run.Failure != "":
 			why, _, _ := strings.Cut(a.Run.Failure, "\n") // the stacks come after
 			p.search.noVerdict = append(p.search.noVerdict, which+why)
-		case seenIn(*a) != nil && seenIn(*a).Cause != nil:
-			t.Found, t.Seed, t.Cause = true, a.Run.Seed, seenIn(*a).Cause
+		case explore.SeenIn(*a) != nil && explore.SeenIn(*a).Cause != nil:
+			t.Found, t.Seed, t.Cause = true, a.Run.Seed, explore.SeenIn(*a).Cause
 		}
 	}
 }

@@ -126,7 +126,7 @@ func (p *shrinking) story(ctx context.Context, res *shrunk, s *scenarios.Scenari
 		defer os.RemoveAll(dir)
 		path = filepath.Join(dir, "history.jsonl")
 	}
-	answers, err := p.workers.Round(ctx, []suite.Job{{Scenario: s.Name, File: p.flags.out, Source: string(src), Lock: p.lock, Seed: res.Seed, History: path, Path: path, Kind: observedKind}})
+	answers, err := p.workers.Round(ctx, []suite.Job{{Scenario: s.Name, File: p.flags.out, Source: string(src), Lock: p.lock, Seed: res.Seed, History: path, Path: path, Kind: explore.ObservedKind}})
 	if err != nil {
 		return defect(err)
 	}
@@ -141,7 +141,7 @@ func (p *shrinking) story(ctx context.Context, res *shrunk, s *scenarios.Scenari
 	case !p.target.Met(a.Run.Verdicts), !a.Run.AsExpected && slices.Contains(subject.Locks(), p.lock):
 		return defect(fmt.Errorf("%s does not show what it was shrunk to", p.flags.out), "please report it, with the file")
 	}
-	res.cause, _ = seenIn(a).CauseOf(p.target.Property)
+	res.cause, _ = explore.SeenIn(a).CauseOf(p.target.Property)
 	doc := reports.Document{
 		Results:   results.Results{Schema: results.Schema, Version: version, Runs: []results.Run{a.Run}},
 		About:     []reports.About{{Name: s.Name, Title: s.Title, Story: s.Story}},

@@ -1,11 +1,12 @@
-package main
+package explore
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
-	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/history"
+	numbers "github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/play"
 	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/results"
@@ -14,33 +15,42 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
-// Kinds of job. A drawn run has its [explore.Plan] as Args; an observed one is a
-// run of Source. Both give an [explore.Seen].
+// Kinds of job. A drawn run has its [Plan] as Args; an observed one is a
+// run of Source. Both give an [Seen].
 const (
 	drawnKind    = "drawn"
-	observedKind = "observed"
+	ObservedKind = "observed"
 )
 
 func init() {
 	suite.RegisterKind(drawnKind, playDrawn)
-	suite.RegisterKind(observedKind, playObserved)
+	suite.RegisterKind(ObservedKind, playObserved)
+}
+
+// DrawnJob is a job that draws its scenario from the seed.
+func DrawnJob(id int, lock string, seed uint64, plan Plan) suite.Job {
+	raw, err := json.Marshal(plan)
+	if err != nil {
+		panic(err) // names and numbers: cannot happen
+	}
+	return suite.Job{ID: id, Scenario: fmt.Sprintf("explored-%d", seed), Lock: lock, Seed: seed, Kind: drawnKind, Args: raw}
 }
 
 // playObserved plays and judges a run, and says what it has shown.
 func playObserved(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 	s, p := a.Play(j, g, func(s *scenarios.Scenario, l *subject.Subject) (*play.Played, error) {
-		return simplay.Play(s, l, j.Seed, version)
+		return simplay.Play(s, l, j.Seed, numbers.Holdfast)
 	})
 	if p != nil {
-		a.Give(explore.Observe(s, p.History, a.Run.Verdicts))
+		a.Give(Observe(s, p.History, a.Run.Verdicts))
 	}
 	return a
 }
 
-// seenIn is what a drawn or an observed run has shown; nil where the worker is
+// SeenIn is what a drawn or an observed run has shown; nil where the worker is
 // gone. Only a defect of this program makes it unreadable.
-func seenIn(a suite.Answer) *explore.Seen {
-	seen, err := suite.DecodeAs[explore.Seen](a.Out)
+func SeenIn(a suite.Answer) *Seen {
+	seen, err := suite.DecodeAs[Seen](a.Out)
 	if err != nil {
 		panic(err)
 	}
@@ -54,25 +64,25 @@ func playDrawn(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 		a.Defect = err.Error()
 		return a
 	}
-	l, s, src, err := drawnFor(j)
+	l, s, src, err := DrawnFor(j)
 	if err != nil {
 		return fail(err)
 	}
 	a.Run.Scenario = s.Name
-	a.Give(explore.Seen{Source: string(src)})
-	seen, missed, err := observe(&a.Run, s, l, g)
+	a.Give(Seen{Source: string(src)})
+	seen, missed, err := PlayAndJudge(&a.Run, s, l, g)
 	if err != nil {
 		return fail(err)
 	}
 	if seen.Cause != nil && len(missed) > 0 {
 		// Faults that found nothing to strike are left out, if it is still a find
 		// then: who plays it as it is kept gets verdicts that mean something.
-		less, short, err := explore.Without(s, missed)
+		less, short, err := Without(s, missed)
 		if err != nil {
 			return fail(err)
 		}
 		run := a.Run
-		again, missed, err := observe(&run, less, l, g)
+		again, missed, err := PlayAndJudge(&run, less, l, g)
 		if err != nil {
 			return fail(err)
 		}
@@ -89,32 +99,32 @@ func playDrawn(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 	return a
 }
 
-// drawnFor is what a job asks to play: the lock, and the scenario that is drawn
+// DrawnFor is what a job asks to play: the lock, and the scenario that is drawn
 // for it, with its file.
-func drawnFor(j suite.Job) (*subject.Subject, *scenarios.Scenario, []byte, error) {
+func DrawnFor(j suite.Job) (*subject.Subject, *scenarios.Scenario, []byte, error) {
 	l, err := subject.FindSubject(j.Lock)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	plan, err := suite.DecodeAs[explore.Plan](j.Args)
+	plan, err := suite.DecodeAs[Plan](j.Args)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	s, src, err := explore.Draw(l, j.Seed, plan.Vocabulary, plan.Holes)
+	s, src, err := Draw(l, j.Seed, plan.Vocabulary, plan.Holes)
 	return l, s, src, err
 }
 
 // observe plays and judges a run, and says what it has shown, and which faults
 // found nothing to strike.
-func observe(run *results.Run, s *scenarios.Scenario, l *subject.Subject, g suite.Guard) (seen explore.Seen, missed []history.PlannedFault, err error) {
+func PlayAndJudge(run *results.Run, s *scenarios.Scenario, l *subject.Subject, g suite.Guard) (seen Seen, missed []history.PlannedFault, err error) {
 	var p *play.Played
-	g(func() { p, err = simplay.Play(s, l, run.Seed, version) })
+	g(func() { p, err = simplay.Play(s, l, run.Seed, numbers.Holdfast) })
 	if err != nil {
 		return seen, nil, err
 	}
 	suite.Record(run, p)
-	if err := suite.Judge(run, s, l, explore.Judged(p)); err != nil {
+	if err := suite.Judge(run, s, l, Judged(p)); err != nil {
 		return seen, nil, fmt.Errorf("%s: %w", s.Name, err)
 	}
-	return explore.Observe(s, p.History, run.Verdicts), p.Missed(), nil
+	return Observe(s, p.History, run.Verdicts), p.Missed(), nil
 }
