@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/selftest"
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/suite"
 	"github.com/holdfast-go/holdfast/suite/workers"
@@ -152,7 +153,7 @@ func (v *variations) cell(seed uint64) suite.Job { return v.cells[seed%uint64(le
 func (v *variations) source(seed uint64) ([]byte, error) {
 	name := v.cell(seed).Scenario
 	i := slices.IndexFunc(v.list, func(p played) bool { return p.scenario.Name == name })
-	return scenarios.Vary(v.list[i].scenario, seed).YAML()
+	return selftest.Vary(v.list[i].scenario, seed).YAML()
 }
 
 func (v *variations) jobs() iter.Seq[suite.Job] {
