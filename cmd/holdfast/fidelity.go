@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
-// fidelityFlags are the flags of "holdfast fidelity".
+// fidelityFlags are the flags of "holdfast selftest fidelity".
 type fidelityFlags struct {
 	locks   []string
 	seed    uint64
@@ -41,9 +41,9 @@ directory has the runs and a report of each world, in sim/ and live/.
 Exit codes: 0 the worlds agree, or every difference is explained; 1 they do not;
 2 bad usage or bad input; 3 some run has no verdict; 4 a defect of holdfast
 itself; 130 interrupted.`,
-		Example: `  holdfast fidelity
-  holdfast fidelity holder-pause --lock reentrant,redlock
-  holdfast fidelity --format markdown`,
+		Example: `  holdfast selftest fidelity
+  holdfast selftest fidelity holder-pause --lock reentrant,redlock
+  holdfast selftest fidelity --format markdown`,
 		RunE: func(c *cobra.Command, args []string) error { return runFidelity(c, args, f) },
 	}
 	c.ValidArgs = scenarios.Names()
