@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/history"
-	numbers "github.com/holdfast-go/holdfast/internal/version"
+	"github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/play"
 	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/results"
@@ -27,19 +27,10 @@ func init() {
 	suite.RegisterKind(ObservedKind, playObserved)
 }
 
-// DrawnJob is a job that draws its scenario from the seed.
-func DrawnJob(id int, lock string, seed uint64, plan Plan) suite.Job {
-	raw, err := json.Marshal(plan)
-	if err != nil {
-		panic(err) // names and numbers: cannot happen
-	}
-	return suite.Job{ID: id, Scenario: fmt.Sprintf("explored-%d", seed), Lock: lock, Seed: seed, Kind: drawnKind, Args: raw}
-}
-
 // playObserved plays and judges a run, and says what it has shown.
 func playObserved(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 	s, p := a.Play(j, g, func(s *scenarios.Scenario, l *subject.Subject) (*play.Played, error) {
-		return simplay.Play(s, l, j.Seed, numbers.Holdfast)
+		return simplay.Play(s, l, j.Seed, version.Holdfast)
 	})
 	if p != nil {
 		a.Give(Observe(s, p.History, a.Run.Verdicts))
@@ -57,6 +48,15 @@ func SeenIn(a suite.Answer) *Seen {
 	return seen
 }
 
+// DrawnJob is a job that draws its scenario from the seed.
+func DrawnJob(id int, lock string, seed uint64, plan Plan) suite.Job {
+	raw, err := json.Marshal(plan)
+	if err != nil {
+		panic(err) // names and numbers: cannot happen
+	}
+	return suite.Job{ID: id, Scenario: fmt.Sprintf("explored-%d", seed), Lock: lock, Seed: seed, Kind: drawnKind, Args: raw}
+}
+
 // playDrawn draws, plays and judges one run of an exploration.
 func playDrawn(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 	began := time.Now()
@@ -64,13 +64,13 @@ func playDrawn(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 		a.Defect = err.Error()
 		return a
 	}
-	l, s, src, err := DrawnFor(j)
+	l, s, src, err := DrawFor(j)
 	if err != nil {
 		return fail(err)
 	}
 	a.Run.Scenario = s.Name
 	a.Give(Seen{Source: string(src)})
-	seen, missed, err := PlayAndJudge(&a.Run, s, l, g)
+	seen, missed, err := PlayObserved(&a.Run, s, l, g)
 	if err != nil {
 		return fail(err)
 	}
@@ -82,7 +82,7 @@ func playDrawn(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 			return fail(err)
 		}
 		run := a.Run
-		again, missed, err := PlayAndJudge(&run, less, l, g)
+		again, missed, err := PlayObserved(&run, less, l, g)
 		if err != nil {
 			return fail(err)
 		}
@@ -99,9 +99,9 @@ func playDrawn(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 	return a
 }
 
-// DrawnFor is what a job asks to play: the lock, and the scenario that is drawn
+// DrawFor is what a job asks to play: the lock, and the scenario that is drawn
 // for it, with its file.
-func DrawnFor(j suite.Job) (*subject.Subject, *scenarios.Scenario, []byte, error) {
+func DrawFor(j suite.Job) (*subject.Subject, *scenarios.Scenario, []byte, error) {
 	l, err := subject.FindSubject(j.Lock)
 	if err != nil {
 		return nil, nil, nil, err
@@ -114,11 +114,11 @@ func DrawnFor(j suite.Job) (*subject.Subject, *scenarios.Scenario, []byte, error
 	return l, s, src, err
 }
 
-// observe plays and judges a run, and says what it has shown, and which faults
+// PlayObserved plays and judges a run, and says what it has shown, and which faults
 // found nothing to strike.
-func PlayAndJudge(run *results.Run, s *scenarios.Scenario, l *subject.Subject, g suite.Guard) (seen Seen, missed []history.PlannedFault, err error) {
+func PlayObserved(run *results.Run, s *scenarios.Scenario, l *subject.Subject, g suite.Guard) (seen Seen, missed []history.PlannedFault, err error) {
 	var p *play.Played
-	g(func() { p, err = simplay.Play(s, l, run.Seed, numbers.Holdfast) })
+	g(func() { p, err = simplay.Play(s, l, run.Seed, version.Holdfast) })
 	if err != nil {
 		return seen, nil, err
 	}

@@ -50,12 +50,12 @@ func playDifferential(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 	if err != nil {
 		return fail(err)
 	}
-	l, s, _, err := explore.DrawnFor(j)
+	l, s, _, err := explore.DrawFor(j)
 	if err != nil {
 		return fail(err)
 	}
 	a.Run.Scenario = s.Name
-	seen, _, err := explore.PlayAndJudge(&a.Run, s, l, g)
+	seen, _, err := explore.PlayObserved(&a.Run, s, l, g)
 	if err != nil {
 		return fail(err)
 	}
@@ -162,7 +162,7 @@ type drawnRun struct {
 // play plays the scenario with the nth seed.
 func (d differential) play(l *subject.Subject, n int) (drawnRun, error) {
 	run := results.Run{Lock: l.Name(), Seed: d.seed + uint64(n)}
-	seen, _, err := explore.PlayAndJudge(&run, d.scenario, l, d.guard)
+	seen, _, err := explore.PlayObserved(&run, d.scenario, l, d.guard)
 	if err != nil {
 		return drawnRun{}, fmt.Errorf("%s, seed %d: %w", l.Name(), run.Seed, err)
 	}

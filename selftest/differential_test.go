@@ -37,7 +37,7 @@ func TestTheCorrectLockIsNeverFound(t *testing.T) {
 			}
 			run := results.Run{Seed: seed}
 			still := func(run func()) { run() }
-			if seen, _, err := explore.PlayAndJudge(&run, s, innocent, still); err != nil {
+			if seen, _, err := explore.PlayObserved(&run, s, innocent, still); err != nil {
 				t.Fatalf("seed %d: %v\n%s", seed, err, src)
 			} else if seen.Cause != nil {
 				violated++

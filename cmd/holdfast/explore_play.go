@@ -173,7 +173,7 @@ func (x *exploration) lost(a suite.Answer) *explore.Seen {
 		return &explore.Seen{Unknown: "a mutex is held across a wait for the network, which the simulated world cannot play"}
 	}
 	cause := explore.Hung()
-	_, _, source, err := explore.DrawnFor(x.job(a.ID, x.holes))
+	_, _, source, err := explore.DrawFor(x.job(a.ID, x.holes))
 	if err != nil {
 		x.tally.Defects = append(x.tally.Defects, fmt.Sprintf("seed %d: %v", a.Run.Seed, err))
 	}

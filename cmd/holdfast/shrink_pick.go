@@ -24,7 +24,7 @@ type shown struct {
 }
 
 // runsOf lists the runs of a directory: a run directory, or one that holds
-// scenarios beside the histories of their runs, as holdfast selftest vary leaves it.
+// scenarios beside the histories of their runs, as holdfast vary leaves it.
 func runsOf(path string) (all []shown, version string, err error) {
 	dir := suite.Dir(path)
 	res, err := dir.ReadResults()
