@@ -16,26 +16,24 @@ import (
 )
 
 // A mutant sends other messages than its original, or takes other times for
-// them, so a fault that is aimed at a message strikes something else, and a
-// scenario may be a matter of luck for both: what one of them does with one
-// seed proves nothing. So both play a scenario again with other seeds, in all
-// differentialSeeds times. What the mutant does wrong at least differentialLeast times, with
-// faults that struck in the same phases as with the original, and what the
-// original never does, is the mutant's mistake.
+// them. So a fault that is aimed at a message strikes something else, and what
+// one of the two does with one seed proves nothing. Both play a scenario again
+// with other seeds, in all differentialSeeds times. A violation is the mutant's
+// mistake when the mutant shows it at least differentialLeast times, with faults
+// that struck in the same phases as with the original, which never shows it.
 const (
 	differentialSeeds = 8
 	differentialLeast = 4
 )
 
-// differentialKind is a drawn run with a mutant and with the lock that the mutant is
-// made from, where something is violated. It gives an [explore.Seen] of what the
-// original does not violate.
-const differentialKind = "beside"
+// differentialKind is a drawn run with a mutant and with the lock that the mutant
+// is made from. It gives an [explore.Seen] of what the original does not violate.
+const differentialKind = "differential"
 
 func init() { suite.RegisterKind(differentialKind, playDifferential) }
 
-// playDifferential draws, plays and judges one run of a mutant, and keeps of what it
-// has shown what the lock that it is made from does not.
+// playDifferential draws, plays and judges one run of a mutant, and keeps of what
+// it has shown what the lock that it is made from does not.
 func playDifferential(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 	began := time.Now()
 	fail := func(err error) suite.Answer {
