@@ -48,7 +48,7 @@ type CauseRow struct {
 }
 
 const (
-	Found    = "found"
+	found    = "found"
 	NotFound = "not found"
 )
 
@@ -60,7 +60,7 @@ func newSearchRecord(searches []*search) *SearchRecord {
 		r.Mutants = append(r.Mutants, m)
 		r.Summary.Mutants++
 		switch m.Status {
-		case Found:
+		case found:
 			r.Summary.Found++
 		case NotFound:
 			r.Summary.NotFound++
@@ -98,9 +98,9 @@ func (s *search) row() SearchRow {
 	}
 	switch {
 	case m.Found > 0:
-		m.Status = Found
+		m.Status = found
 	case !over:
-		m.Status = Unfinished
+		m.Status = unfinished
 	}
 	slices.Sort(runs) // the trials without a find are longer than all of these
 	if at := midpoint(len(s.trials)); over && at < len(runs) {

@@ -59,9 +59,9 @@ type KillRow struct {
 }
 
 const (
-	Killed     = "caught" // as older records have it
+	killed     = "caught" // as older records have it
 	Survived   = "survived"
-	Unfinished = "unfinished"
+	unfinished = "unfinished"
 )
 
 func newTrackRecord(hunts []*hunt) *TrackRecord {
@@ -72,7 +72,7 @@ func newTrackRecord(hunts []*hunt) *TrackRecord {
 		r.Summary.Mutants++
 		r.Summary.Runs += m.Runs
 		switch m.Status {
-		case Killed:
+		case killed:
 			r.Summary.Killed++
 		case Survived:
 			r.Summary.Survived++
@@ -89,7 +89,7 @@ func newTrackRecord(hunts []*hunt) *TrackRecord {
 func (h *hunt) row() MutantRow {
 	m := MutantRow{
 		Name: h.mutant.Name, Of: h.mutant.Of, Class: h.mutant.Class, Cause: gallery.Causes[h.mutant.Class],
-		Mistake: h.mutant.Mistake, Shipped: h.mutant.Shipped, Status: Unfinished,
+		Mistake: h.mutant.Mistake, Shipped: h.mutant.Shipped, Status: unfinished,
 		Passes: h.passes, Runs: h.passes * len(h.pass), Killers: []KillRow{}, Trials: h.trials,
 	}
 	for _, c := range h.ordered(h.kills) {
@@ -99,7 +99,7 @@ func (h *hunt) row() MutantRow {
 		m.Unknown = append(m.Unknown, c.String())
 	}
 	if len(m.Killers) > 0 {
-		m.Status = Killed
+		m.Status = killed
 	} else if !slices.ContainsFunc(h.trials, func(t *Trial) bool { return !t.done() }) {
 		m.Status = Survived
 	}

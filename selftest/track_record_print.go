@@ -34,7 +34,7 @@ func (r *TrackRecord) Text(w io.Writer) error {
 
 // cells are what killed the mutant, how many others did, and the medians.
 func (m MutantRow) cells() []string {
-	if m.Status != Killed {
+	if m.Status != killed {
 		return []string{m.Status, "", "", "", ""}
 	}
 	best := m.Killers[0]

@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/subject"
 )
 
-// Vary returns a variation of a scenario: the same story with other numbers,
+// vary returns a variation of a scenario: the same story with other numbers,
 // of which every expectation still holds. The same scenario and seed give the
 // same variation; s is not changed.
 //
@@ -25,7 +25,7 @@ import (
 // entry in [variations] says. What never varies is what the story is made of:
 // which faults there are, whom they strike, which moment they are anchored to,
 // and the topology but for its clients.
-func Vary(s *scenarios.Scenario, seed uint64) *scenarios.Scenario {
+func vary(s *scenarios.Scenario, seed uint64) *scenarios.Scenario {
 	v := &variation{Scenario: clone(s), rng: random.Stream(seed, "vary", s.Name)}
 	v.latency(3*time.Millisecond, 40*time.Millisecond)
 	// A scenario that has only kept the name of one is another scenario.

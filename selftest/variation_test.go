@@ -17,7 +17,7 @@ const manyVariations = 15
 func TestAVariationIsAFile(t *testing.T) {
 	for _, s := range scenarios.Catalogue() {
 		for seed := range uint64(manyVariations) {
-			varied := Vary(s, seed)
+			varied := vary(s, seed)
 			src, err := varied.YAML()
 			if err != nil {
 				t.Fatal(err)
@@ -36,10 +36,10 @@ func TestAVariationIsAFile(t *testing.T) {
 // The seed alone makes a variation, and other seeds make others.
 func TestAVariationFollowsFromItsSeed(t *testing.T) {
 	for _, s := range scenarios.Catalogue() {
-		if !reflect.DeepEqual(Vary(s, 7), Vary(s, 7)) {
+		if !reflect.DeepEqual(vary(s, 7), vary(s, 7)) {
 			t.Errorf("%s: two variations of one seed", s.Name)
 		}
-		if reflect.DeepEqual(Vary(s, 7), Vary(s, 8)) {
+		if reflect.DeepEqual(vary(s, 7), vary(s, 8)) {
 			t.Errorf("%s: one variation of two seeds", s.Name)
 		}
 	}
@@ -53,7 +53,7 @@ func TestVariationsOfContention(t *testing.T) {
 	}
 	clients, leases := map[int]bool{}, map[faults.Duration]bool{}
 	for seed := range uint64(200) {
-		v := Vary(s, seed)
+		v := vary(s, seed)
 		clients[v.Topology.Clients], leases[v.Workload.Lease] = true, true
 		if v.Workload.Lease < 4*v.Workload.Think {
 			t.Errorf("variation %d: a lease of %v for work of %v", seed, v.Workload.Lease, v.Workload.Think)
@@ -81,8 +81,8 @@ func TestAVariationTellsTheSameStory(t *testing.T) {
 			t.Fatal(err)
 		}
 		for seed := range uint64(manyVariations) {
-			varied := Vary(shared, seed)
-			if !reflect.DeepEqual(varied, Vary(fresh, seed)) {
+			varied := vary(shared, seed)
+			if !reflect.DeepEqual(varied, vary(fresh, seed)) {
 				t.Fatalf("%s, variation %d: not the one of the scenario's file", name, seed)
 			}
 			if !reflect.DeepEqual(varied.Expect, fresh.Expect) || !reflect.DeepEqual(varied.Only, fresh.Only) ||
@@ -112,7 +112,7 @@ func TestAVariationTellsTheSameStory(t *testing.T) {
 func TestAVariationStaysSmall(t *testing.T) {
 	for _, s := range scenarios.Catalogue() {
 		for seed := range uint64(manyVariations) {
-			v := Vary(s, seed)
+			v := vary(s, seed)
 			ops := 0
 			for n := range v.Topology.Clients {
 				w := v.WorkloadOf(n + 1)
@@ -147,7 +147,7 @@ func TestAnUnknownScenarioVariesInLatencyOnly(t *testing.T) {
 	}
 	mine := clone(s)
 	mine.Faults = nil // under the old name
-	v := Vary(mine, 3)
+	v := vary(mine, 3)
 	if v.Topology.Latency == mine.Topology.Latency || v.Topology.Lag == 0 {
 		t.Errorf("its latencies are the same: %+v", v.Topology)
 	}

@@ -58,7 +58,7 @@ func (v Variations) cell(seed uint64) suite.Job { return v.Cells[seed%uint64(len
 
 // source is the varied scenario of a seed, as a file.
 func (v Variations) source(seed uint64) ([]byte, error) {
-	return Vary(v.scenarios[v.cell(seed).Scenario], seed).YAML()
+	return vary(v.scenarios[v.cell(seed).Scenario], seed).YAML()
 }
 
 func (v Variations) jobs(failed *error) iter.Seq[suite.Job] {
