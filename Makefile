@@ -105,11 +105,11 @@ FILL = awk -v dir="$$dir" ' \
 	/^<!-- end .* -->$$/ { skip = 0 } !skip && !/^<!-- begin / { print }'
 BUILT = dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && set -e && go build -o "$$dir/holdfast" ./cmd/holdfast
 
-VARY = vary --seeds 12000
+VARY = selftest vary --seeds 12000
 track-record:
 	@$(BUILT); \
-	"$$dir/holdfast" gallery --format markdown >"$$dir/track record"; \
-	"$$dir/holdfast" gallery --explore --format markdown >"$$dir/exploration"; \
+	"$$dir/holdfast" selftest gallery --format markdown >"$$dir/track record"; \
+	"$$dir/holdfast" selftest gallery --explore --format markdown >"$$dir/exploration"; \
 	{ printf '    holdfast %s\n\n' '$(VARY)'; "$$dir/holdfast" $(VARY) --format markdown; } >"$$dir/false alarms"; \
 	$(FILL) docs/gallery.md >"$$dir/page" && cp "$$dir/page" docs/gallery.md
 
@@ -140,7 +140,7 @@ findings: adapters
 # all the same; so does a run without a verdict. Anything else is no matrix.
 fidelity:
 	@$(BUILT); code=0; \
-	"$$dir/holdfast" fidelity --format markdown >"$$dir/matrix" || code=$$?; \
+	"$$dir/holdfast" selftest fidelity --format markdown >"$$dir/matrix" || code=$$?; \
 	case $$code in 0|1|3) $(FILL) docs/fidelity.md >"$$dir/page" && cp "$$dir/page" docs/fidelity.md;; esac; exit $$code
 
 # How likely the hazards are, in docs/sweep.md, with a picture for each.

@@ -1,23 +1,19 @@
 package main
 
 import (
-	_ "embed"
 	"fmt"
-	"io"
 	"time"
 
-	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/selftest"
 	"github.com/holdfast-go/holdfast/subject"
-	"github.com/holdfast-go/holdfast/suite"
 )
 
-// fidelityFlags are the flags of "holdfast fidelity".
+// fidelityFlags are the flags of "holdfast selftest fidelity".
 type fidelityFlags struct {
 	locks   []string
 	seed    uint64
@@ -41,9 +37,9 @@ directory has the runs and a report of each world, in sim/ and live/.
 Exit codes: 0 the worlds agree, or every difference is explained; 1 they do not;
 2 bad usage or bad input; 3 some run has no verdict; 4 a defect of holdfast
 itself; 130 interrupted.`,
-		Example: `  holdfast fidelity
-  holdfast fidelity holder-pause --lock reentrant,redlock
-  holdfast fidelity --format markdown`,
+		Example: `  holdfast selftest fidelity
+  holdfast selftest fidelity holder-pause --lock reentrant,redlock
+  holdfast selftest fidelity --format markdown`,
 		RunE: func(c *cobra.Command, args []string) error { return runFidelity(c, args, f) },
 	}
 	c.ValidArgs = scenarios.Names()
@@ -60,27 +56,9 @@ itself; 130 interrupted.`,
 
 var fidelityFormats = []string{"text", "markdown"}
 
-// knownDifferences explains where the worlds differ, and who is right.
-//
-//go:embed fidelity.yaml
-var knownDifferences []byte
-
-// explanations reads them: scenario/lock/property -> paragraph.
-func explanations() (map[string]string, error) {
-	var known map[string]string
-	if err := yaml.Unmarshal(knownDifferences, &known); err != nil {
-		return nil, fmt.Errorf("read the known differences: %w", err)
-	}
-	return known, nil
-}
-
 func runFidelity(c *cobra.Command, args []string, f fidelityFlags) error {
 	if err := checkFormat(f.format, fidelityFormats); err != nil {
 		return err
-	}
-	known, err := explanations()
-	if err != nil {
-		return defect(err)
 	}
 	list, err := pick(args)
 	if err != nil {
@@ -103,7 +81,7 @@ func runFidelity(c *cobra.Command, args []string, f fidelityFlags) error {
 			return err
 		}
 	}
-	dir, err := fidelityDir(f.out, worlds)
+	dir, err := selftest.FidelityDir(f.out, worlds)
 	if err != nil {
 		return badOut(err)
 	}
@@ -120,9 +98,12 @@ func runFidelity(c *cobra.Command, args []string, f fidelityFlags) error {
 			return &exitError{code: exitInterrupted, msg: "interrupted in the " + world + " world; its report has what ran"}
 		}
 	}
-	both := reports.Fidelity{Sim: halves[0].results, Live: halves[1].results, About: halves[0].doc.About, Explained: known}
-	if err := showFidelity(c.OutOrStdout(), both, f.format); err != nil {
-		return defect(fmt.Errorf("print result: %w", err))
+	both, err := selftest.Compare(halves[0].results, halves[1].results, halves[0].doc.About)
+	if err != nil {
+		return defect(err)
+	}
+	if err := printSelftest(c.OutOrStdout(), f.format, both); err != nil {
+		return err
 	}
 	for _, p := range halves {
 		fmt.Fprintf(c.ErrOrStderr(), "report: %s\n", p.dir.File("report.html"))
@@ -144,41 +125,13 @@ func (f fidelityFlags) in(world string) runFlags {
 	return flags
 }
 
-// fidelityDir is the directory for the run directories of both worlds. It is new
-// or empty, or it holds those of another comparison.
-func fidelityDir(path string, worlds []string) (suite.Dir, error) {
-	if path == "" {
-		path = suite.Unused()
-	}
-	dir := suite.Dir(path)
-	for _, world := range worlds {
-		if err := suite.Usable(dir.File(world)); err != nil {
-			return "", err
-		}
-	}
-	if suite.Holds(dir.File(worlds[0])) {
-		return dir, nil
-	}
-	return dir, outdir.Unused(path)
-}
-
-func showFidelity(w io.Writer, f reports.Fidelity, format string) error {
-	if format == "markdown" {
-		return f.Markdown(w)
-	}
-	return f.Text(w)
-}
-
 // agreement is the exit code for a comparison.
 func agreement(f reports.Fidelity) int {
-	code := exitOK
-	for _, d := range f.Differences() {
-		if d.Explanation == "" {
-			code = exitUnexpected
-		}
-	}
-	if code == exitOK && f.Sim.Summary.Unknown+f.Live.Summary.Unknown > 0 {
+	switch {
+	case !selftest.Explained(f):
+		return exitUnexpected
+	case f.Sim.Summary.Unknown+f.Live.Summary.Unknown > 0:
 		return exitUnknown
 	}
-	return code
+	return exitOK
 }

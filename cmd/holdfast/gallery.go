@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"slices"
 	"strings"
@@ -11,11 +13,14 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/selftest"
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/subject/gallery"
+	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
-// galleryFlags are the flags of "holdfast gallery".
+// galleryFlags are the flags of "holdfast selftest gallery".
 type galleryFlags struct {
 	scenarios []string
 	explore   bool
@@ -32,20 +37,20 @@ func newGalleryCmd() *cobra.Command {
 	var f galleryFlags
 	c := &cobra.Command{
 		Use:   "gallery [MUTANT ...]",
-		Short: "Play locks that are wrong on purpose, and show what catches each",
+		Short: "Play locks that are wrong on purpose, and show what kills each",
 		Long: `Plays the locks of the gallery (or those named), each a built-in lock with one
 mistake, against every scenario that the lock it is made from is played with. A
-mutant is caught when a property comes out violated that the scenario expects
-its original to keep. Unknown catches nothing.
+violated property kills a mutant where the scenario expects its original to keep
+it. Unknown kills nothing. The mutation score is the share of mutants killed.
 
 A seed is one pass over the scenarios, and it is always played to its end, so
-that the numbers of every catcher count. A trial plays seed after seed until
-one has a catch, or --seeds are played. Trials have different seeds. The table
-has, for each mutant, the scenario and property that caught it in most seeds,
-how many others did, the median number of seeds until the first catch, and the
-median virtual and real time until then, counted run by run in the order of the
+that the numbers of every killer count. A trial plays seed after seed until one
+has a kill, or --seeds are played. Trials have different seeds. The table has,
+for each mutant, the scenario and property that killed it in most seeds, how
+many others did, the median number of seeds until the first kill, and the median
+virtual and real time until then, counted run by run in the order of the
 catalogue on one core. A run that never ends, or takes its process down, gives
-no verdict and catches nothing.
+no verdict and kills nothing.
 
 With --explore nothing of the catalogue is used: scenarios are drawn as
 holdfast explore draws them. A mutant is found when it violates a property that
@@ -56,14 +61,14 @@ run k has seed S + k, and S is different for each trial. The table has how many
 trials had a find, the median number of runs until then, and what was violated
 after which faults.
 
-Exit codes: 0 every mutant caught or found; 1 one was not; 2 bad usage; 4 a defect of
+Exit codes: 0 every mutant killed or found; 1 one was not; 2 bad usage; 4 a defect of
 holdfast itself; 130 interrupted.`,
-		Example: `  holdfast gallery
-  holdfast gallery set-without-nx --trials 20
-  holdfast gallery --scenario contention,reentrancy
-  holdfast gallery --explore
-  holdfast gallery --explore no-safety-poll --trials 20 --runs 5000
-  holdfast gallery --format markdown`,
+		Example: `  holdfast selftest gallery
+  holdfast selftest gallery set-without-nx --trials 20
+  holdfast selftest gallery --scenario contention,reentrancy
+  holdfast selftest gallery --explore
+  holdfast selftest gallery --explore no-safety-poll --trials 20 --runs 5000
+  holdfast selftest gallery --format markdown`,
 		RunE: func(c *cobra.Command, args []string) error { return runGallery(c, args, f) },
 	}
 	for _, m := range subject.Mutants() {
@@ -97,7 +102,7 @@ func (f galleryFlags) check(c *cobra.Command) error {
 	if f.seeds < 1 || f.seeds > 1_000_000 {
 		return usage("--seeds must be from 1 to 1000000")
 	}
-	if f.runs < 1 || f.runs > farApart {
+	if f.runs < 1 || f.runs > selftest.FarApart {
 		return usage("--runs must be from 1 to 1000000")
 	}
 	if err := checkWorkers(f.workers, f.stall); err != nil {
@@ -114,27 +119,48 @@ func runGallery(c *cobra.Command, args []string, f galleryFlags) error {
 	if err != nil {
 		return err
 	}
+	pool := workers.Pool{Exe: testOnlyWorker, Workers: f.workers, Stall: f.stall}
 	if f.explore {
-		return searchGallery(c, args, mutants, f)
+		search := selftest.Searches{Mutants: mutants, Trials: f.trials, Runs: f.runs, Seed: f.seed}
+		r, err := search.Play(c.Context(), pool, rounds(c.ErrOrStderr(), "searching"))
+		if err != nil {
+			return defect(err)
+		}
+		r.Command = galleryCommand(args, f)
+		if err := printSelftest(c.OutOrStdout(), f.format, r); err != nil {
+			return err
+		}
+		return concludeSearch(c, r)
 	}
 	list, err := pick(f.scenarios)
 	if err != nil {
 		return err
 	}
-	hunts, err := planHunts(mutants, list, f)
-	if err != nil {
-		return err
+	hunts := selftest.Hunts{Mutants: mutants, Trials: f.trials, Seeds: f.seeds, Seed: f.seed}
+	for _, p := range list {
+		hunts.Scenarios = append(hunts.Scenarios, suite.Job{Scenario: p.scenario.Name, File: p.file, Source: string(p.source)})
 	}
-	began := time.Now()
-	if err := playHunts(c.Context(), hunts, f, c.ErrOrStderr()); err != nil {
+	r, err := hunts.Play(c.Context(), pool, rounds(c.ErrOrStderr(), "playing"))
+	var nothing *selftest.NothingToPlayError
+	switch {
+	case errors.As(err, &nothing):
+		return usage(err.Error(), nothing.Why)
+	case err != nil:
 		return defect(err)
 	}
-	r := newRecord(hunts, galleryCommand(args, f))
-	r.WallMS = float64(time.Since(began).Milliseconds())
-	if err := printTable(c.OutOrStdout(), f.format, r); err != nil {
-		return defect(fmt.Errorf("print result: %w", err))
+	r.Command = galleryCommand(args, f)
+	if err := printSelftest(c.OutOrStdout(), f.format, r); err != nil {
+		return err
 	}
 	return concludeGallery(c, r)
+}
+
+// rounds shows the progress of each round.
+func rounds(stderr io.Writer, what string) selftest.Progress {
+	return func(runs, trials int) (step, done func()) {
+		bar := startProgress(stderr, int64(runs), fmt.Sprintf("%s, %s to go", what, english.Count(trials, "trial")))
+		return bar.step, bar.done
+	}
 }
 
 // pickMutants finds the mutants named on the command line; none means all.
@@ -161,36 +187,63 @@ func pickMutants(args []string) ([]gallery.Mutant, error) {
 	return list, nil
 }
 
-// concludeGallery says on stderr what was not caught, and how the command ends.
-func concludeGallery(c *cobra.Command, r *trackRecord) error {
-	stderr := c.ErrOrStderr()
-	printSome(stderr, "no verdict", r.NoVerdict, 5)
-	if len(r.Defects) > 0 {
-		return ownDefects(stderr, r.Defects)
-	}
-	if c.Context().Err() != nil {
-		return &exitError{code: exitInterrupted, msg: fmt.Sprintf("interrupted with %s of %d caught", english.Count(r.Summary.Caught, "mutant"), r.Summary.Mutants)}
-	}
-	if r.Summary.Survived == 0 {
-		return nil
+// concludeGallery says on stderr what survived, and how the command ends.
+func concludeGallery(c *cobra.Command, r *selftest.TrackRecord) error {
+	if over, err := flawed(c, r.Flaws, fmt.Sprintf("interrupted with %s of %d killed", english.Count(r.Summary.Killed, "mutant"), r.Summary.Mutants)); over {
+		return err
 	}
 	var survivors, hints []string
 	for _, m := range r.Mutants {
-		if m.Status == survived {
+		if m.Status == selftest.Survived {
 			survivors = append(survivors, m.Name)
 			hints = append(hints, fmt.Sprintf("no scenario shows what is wrong with %s: %s", m.Name, m.Mistake))
 			if len(m.Unknown) > 0 {
-				hints = append(hints, fmt.Sprintf("of %s, %s came out unknown, which catches nothing", m.Name, m.Unknown[0]))
+				hints = append(hints, fmt.Sprintf("of %s, %s came out unknown, which kills nothing", m.Name, m.Unknown[0]))
 			}
 		}
 	}
-	hints = append(hints, "a mutant that survives is a hole in the catalogue or in a property; more --seeds may show a rare one")
-	return &exitError{code: exitUnexpected, msg: fmt.Sprintf("%s survived: %s", english.Count(len(survivors), "mutant"), strings.Join(survivors, ", ")), hints: hints}
+	return alive(survivors, "survived", append(hints, "a mutant that survives is a hole in the catalogue or in a property; more --seeds may show a rare one"))
+}
+
+// concludeSearch says on stderr what was not found, and how the command ends.
+func concludeSearch(c *cobra.Command, r *selftest.SearchRecord) error {
+	if over, err := flawed(c, r.Flaws, fmt.Sprintf("interrupted with %s of %d found", english.Count(r.Summary.Found, "mutant"), r.Summary.Mutants)); over {
+		return err
+	}
+	var names, hints []string
+	for _, m := range r.Mutants {
+		if m.Status == selftest.NotFound {
+			names = append(names, m.Name)
+			hints = append(hints, fmt.Sprintf("no drawn scenario shows what is wrong with %s: %s", m.Name, m.Mistake))
+		}
+	}
+	return alive(names, "not found", append(hints, "a mutant that is not found is a hole in what is drawn; more --runs may show a rare one"))
+}
+
+// flawed says on stderr which runs have no verdict, and whether the command ends
+// for a defect or an interrupt.
+func flawed(c *cobra.Command, f selftest.Flaws, interrupted string) (over bool, err error) {
+	printSome(c.ErrOrStderr(), "no verdict", f.NoVerdict, 5)
+	switch {
+	case len(f.Defects) > 0:
+		return true, ownDefects(c.ErrOrStderr(), f.Defects)
+	case c.Context().Err() != nil:
+		return true, &exitError{code: exitInterrupted, msg: interrupted}
+	}
+	return false, nil
+}
+
+// alive ends the command, unless there is no mutant that is still alive.
+func alive(mutants []string, how string, hints []string) error {
+	if len(mutants) == 0 {
+		return nil
+	}
+	return &exitError{code: exitUnexpected, msg: fmt.Sprintf("%s %s: %s", english.Count(len(mutants), "mutant"), how, strings.Join(mutants, ", ")), hints: hints}
 }
 
 // galleryCommand is how to do the same again.
 func galleryCommand(args []string, f galleryFlags) string {
-	words := append([]string{"holdfast", "gallery"}, args...)
+	words := append([]string{"holdfast", "selftest", "gallery"}, args...)
 	if len(f.scenarios) > 0 {
 		words = append(words, "--scenario", strings.Join(f.scenarios, ","))
 	}

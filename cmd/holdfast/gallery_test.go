@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/testworker"
+	"github.com/holdfast-go/holdfast/selftest"
 )
 
 // answering is a fake worker's script: it answers each job with what verdicts
@@ -25,14 +26,14 @@ verdicts='"exclusion":{"verdict":"ok"}'; more=
 echo "{\"id\":$id,\"run\":{\"scenario\":\"$scenario\",\"lock\":\"m\",\"seed\":$seed,\"verdicts\":{$verdicts},\"expected\":{\"exclusion\":\"ok\",\"progress\":\"ok\",\"lease\":\"violated\"},\"stats\":{\"virtual_ms\":1000,\"wall_ms\":2}}$more}"`
 }
 
-// playGallery runs "holdfast gallery" with two scenarios, one mutant and a
+// playGallery runs "holdfast selftest gallery" with two scenarios, one mutant and a
 // fake worker.
-func playGallery(t *testing.T, verdicts string, args ...string) (code int, r trackRecord, stderr string) {
+func playGallery(t *testing.T, verdicts string, args ...string) (code int, r selftest.TrackRecord, stderr string) {
 	t.Helper()
 	t.Cleanup(func() { testOnlyWorker = "" })
 	testOnlyWorker = testworker.Script(t, answering(verdicts))
 	var stdout, errs bytes.Buffer
-	args = append([]string{"gallery", "set-without-nx", "--scenario", "contention,holder-pause", "--format", "json"}, args...)
+	args = append([]string{"selftest", "gallery", "set-without-nx", "--scenario", "contention,holder-pause", "--format", "json"}, args...)
 	code = run(t.Context(), args, strings.NewReader(""), &stdout, &errs)
 	if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {
 		t.Fatalf("exit %d, %v: %s %s", code, err, &stdout, &errs)
@@ -40,7 +41,7 @@ func playGallery(t *testing.T, verdicts string, args ...string) (code int, r tra
 	return code, r, errs.String()
 }
 
-func TestATrialEndsWithTheFirstSeedThatCatches(t *testing.T) {
+func TestATrialEndsWithTheFirstSeedThatKills(t *testing.T) {
 	code, r, _ := playGallery(t, `case $seed in 3|14|15|25) verdicts='"exclusion":{"verdict":"violated"}';; esac
 case $scenario in contention) verdicts='"exclusion":{"verdict":"ok"}';; esac`, "--trials", "3", "--seeds", "10")
 	if code != exitOK {
@@ -54,32 +55,32 @@ case $scenario in contention) verdicts='"exclusion":{"verdict":"ok"}';; esac`, "
 	if fmt.Sprint(seeds) != "[3 4 5]" || m.Seeds != 4 || m.Passes != 12 || m.Runs != 24 {
 		t.Errorf("trials took %v seeds, median %d, %d passes, %d runs; want [3 4 5], 4, 12, 24", seeds, m.Seeds, m.Passes, m.Runs)
 	}
-	if len(m.Catchers) != 1 || m.Catchers[0] != (catchRow{"holder-pause", checker.Exclusion, 3}) {
-		t.Errorf("caught by %+v", m.Catchers)
+	if len(m.Killers) != 1 || m.Killers[0] != (selftest.KillRow{Scenario: "holder-pause", Property: checker.Exclusion, Passes: 3}) {
+		t.Errorf("killed by %+v", m.Killers)
 	}
 	if m.VirtualMS != 8000 || m.WallMS != 16 { // four seeds of two runs
-		t.Errorf("caught after %v ms of virtual and %v ms of real time", m.VirtualMS, m.WallMS)
+		t.Errorf("killed after %v ms of virtual and %v ms of real time", m.VirtualMS, m.WallMS)
 	}
 }
 
-// The scenario that catches in most seeds comes first, not the one that was
-// first to catch.
-func TestTheBestCatcherIsTheSurest(t *testing.T) {
+// The scenario that kills in most seeds comes first, not the one that was
+// first to kill.
+func TestTheBestKillerIsTheSurest(t *testing.T) {
 	_, r, _ := playGallery(t, `case $scenario$seed in contention1|holder-pause*) verdicts='"exclusion":{"verdict":"violated"},"lease":{"verdict":"violated"}';; esac`, "--trials", "2", "--seeds", "5")
-	want := []catchRow{{"holder-pause", checker.Exclusion, 2}, {"contention", checker.Exclusion, 1}}
-	if got := r.Mutants[0].Catchers; fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("caught by %v, want %v", got, want)
+	want := []selftest.KillRow{{Scenario: "holder-pause", Property: checker.Exclusion, Passes: 2}, {Scenario: "contention", Property: checker.Exclusion, Passes: 1}}
+	if got := r.Mutants[0].Killers; fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("killed by %v, want %v", got, want)
 	}
 }
 
-func TestWhatCatchesNothing(t *testing.T) {
+func TestWhatKillsNothing(t *testing.T) {
 	for _, tt := range []struct {
 		name, verdicts string
 		code           int
 		says           string
 	}{
 		{"ok", ``, exitUnexpected, "1 mutant survived: set-without-nx"},
-		{"unknown", `verdicts='"exclusion":{"verdict":"unknown"}'`, exitUnexpected, "exclusion in contention came out unknown, which catches nothing"},
+		{"unknown", `verdicts='"exclusion":{"verdict":"unknown"}'`, exitUnexpected, "exclusion in contention came out unknown, which kills nothing"},
 		{"expected to be violated", `verdicts='"lease":{"verdict":"violated"}'`, exitUnexpected, "survived"},
 		{"the worker died", `echo "panic: oh" >&2; exit 2`, exitUnexpected, "no verdict: contention with set-without-nx, seed 1: the process running the lock under test ended: exit status 2\n"},
 		{"the judges disagree", `more=',"defect":"the judges disagree"'; verdicts='"exclusion":{"verdict":"violated"}'`, exitDefect, "defect: contention with m, seed 1: the judges disagree"},
@@ -89,7 +90,7 @@ func TestWhatCatchesNothing(t *testing.T) {
 			if code != tt.code || !strings.Contains(stderr, tt.says) {
 				t.Errorf("exit %d, want %d and %q in:\n%s", code, tt.code, tt.says, stderr)
 			}
-			if r.Summary.Caught != 0 || r.Summary.Survived != 1 || r.Summary.KillRate == nil || *r.Summary.KillRate != 0 {
+			if r.Summary.Killed != 0 || r.Summary.Survived != 1 || r.Summary.Score == nil || *r.Summary.Score != 0 {
 				t.Errorf("counted as %+v", r.Summary)
 			}
 		})
@@ -111,22 +112,11 @@ func TestAnInterruptedGalleryPrintsWhatRan(t *testing.T) {
 		}
 	}()
 	var stdout, stderr bytes.Buffer
-	code := run(ctx, []string{"gallery", "set-without-nx", "--scenario", "contention", "--trials", "1"}, strings.NewReader(""), &stdout, &stderr)
-	if code != exitInterrupted || !strings.Contains(stderr.String(), "interrupted with 0 mutants of 1 caught") {
+	code := run(ctx, []string{"selftest", "gallery", "set-without-nx", "--scenario", "contention", "--trials", "1"}, strings.NewReader(""), &stdout, &stderr)
+	if code != exitInterrupted || !strings.Contains(stderr.String(), "interrupted with 0 mutants of 1 killed") {
 		t.Errorf("exit %d, stderr %s", code, &stderr)
 	}
-	if !strings.Contains(stdout.String(), "unfinished") || !strings.Contains(stdout.String(), "0 of 1 caught. 1 run in") {
+	if !strings.Contains(stdout.String(), "unfinished") || !strings.Contains(stdout.String(), "0 of 1 killed. 1 run in") {
 		t.Errorf("stdout:\n%s", &stdout)
-	}
-}
-
-// One caught and one that was not looked for to the end is not 100 %.
-func TestNoKillRateBeforeTheEnd(t *testing.T) {
-	hit := &hunt{caught: map[catcher]int{{"contention", checker.Exclusion}: 1}}
-	if r := newRecord([]*hunt{hit}, ""); r.Summary.KillRate == nil || *r.Summary.KillRate != 1 {
-		t.Errorf("all caught: %+v", r.Summary)
-	}
-	if r := newRecord([]*hunt{hit, {trials: []*trial{{given: 1}}}}, ""); r.Summary.Caught != 1 || r.Summary.KillRate != nil {
-		t.Errorf("one is open: %+v", r.Summary)
 	}
 }

@@ -38,7 +38,8 @@ virtual time, and a seed gives the same history every time.`,
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return flagError(c, err) })
-	root.AddCommand(newRunCmd(), newFidelityCmd(), newVaryCmd(), newExploreCmd(), newShrinkCmd(), newSweepCmd(), newGalleryCmd(), newAdapterCmd(), newListCmd(), newShowCmd(), newCheckCmd(), newReportCmd(), newReplayCmd(), newMergeCmd(), newVersionCmd(), newWorkerCmd(), newClientCmd(), newMiniredisCmd())
+	root.AddCommand(newRunCmd(), newExploreCmd(), newShrinkCmd(), newSweepCmd(), newSelftestCmd(), newAdapterCmd(), newListCmd(), newShowCmd(), newCheckCmd(), newReportCmd(), newReplayCmd(), newMergeCmd(), newVersionCmd(), newWorkerCmd(), newClientCmd(), newMiniredisCmd())
+	root.AddCommand(oldSelftests()...)
 	for _, c := range root.Commands() {
 		if c.Args == nil {
 			c.Args = cobra.ArbitraryArgs
@@ -67,7 +68,7 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 			if _, ok := err.(*exitError); ok {
 				return err
 			}
-			return usage(err.Error(), "holdfast "+c.Name()+" --help shows how it is used")
+			return usage(err.Error(), c.CommandPath()+" --help shows how it is used")
 		}
 		return nil
 	}
@@ -76,10 +77,7 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 // flagError adds the nearest flags to what the flag parser says.
 func flagError(c *cobra.Command, err error) error {
 	msg := err.Error()
-	hint := "holdfast " + c.Name() + " --help lists the flags"
-	if c.Name() == "holdfast" {
-		hint = "holdfast --help lists the flags"
-	}
+	hint := c.CommandPath() + " --help lists the flags"
 	if _, name, ok := strings.Cut(msg, "unknown flag: --"); ok {
 		return usage(msg, didYouMean("--"+name, flagNames(c)), hint)
 	}

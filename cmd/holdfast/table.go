@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/holdfast-go/holdfast/internal/english"
 )
 
 // table is a result that is one table: it prints itself for people, and is a
@@ -25,11 +23,6 @@ func printTable(w io.Writer, format string, t table) error {
 		return t.markdown(w)
 	}
 	return t.text(w)
-}
-
-// spanMS is a span of milliseconds in words.
-func spanMS(ms float64) string {
-	return english.Span(time.Duration(ms * float64(time.Millisecond)))
 }
 
 // What the flags that several commands have must be.

@@ -2,11 +2,8 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"iter"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -15,12 +12,12 @@ import (
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/selftest"
 	"github.com/holdfast-go/holdfast/subject"
-	"github.com/holdfast-go/holdfast/suite"
 	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
-// varyFlags are the flags of "holdfast vary".
+// varyFlags are the flags of "holdfast selftest vary".
 type varyFlags struct {
 	locks   []string
 	seed    uint64
@@ -51,9 +48,9 @@ and the history of each such seed are written to a directory.
 
 Exit codes: 0 every verdict as expected; 1 some verdict not; 2 bad usage or bad
 input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
-		Example: `  holdfast vary --seeds 10000
-  holdfast vary contention --lock reentrant,fenced --seeds 500
-  holdfast vary wait-runs-out --lock set-without-nx --seed 1 --seeds 1 --out found`,
+		Example: `  holdfast selftest vary --seeds 10000
+  holdfast selftest vary contention --lock reentrant,fenced --seeds 500
+  holdfast selftest vary wait-runs-out --lock set-without-nx --seed 1 --seeds 1 --out found`,
 		RunE: func(c *cobra.Command, args []string) error { return runVariations(c, args, f) },
 	}
 	c.ValidArgs = scenarios.Names()
@@ -109,113 +106,36 @@ func runVariations(c *cobra.Command, args []string, f varyFlags) error {
 			return badOut(fmt.Errorf("output directory: %w", err))
 		}
 	}
-	v := variations{list: list, cells: cells, flags: f}
-	t := newTally(v, args)
-	t.Skipped = len(skipped)
+	v := selftest.Variations{Cells: cells, Seed: f.seed, Seeds: f.seeds, Out: f.out}
 	bar := newProgress(c.ErrOrStderr(), f.seeds)
-	began := time.Now()
-	err = workers.Pool{Exe: testOnlyWorker, Workers: f.workers, Stall: f.stall}.Stream(c.Context(), f.seeds, v.jobs(), func(a suite.Answer) {
-		t.add(a)
-		bar.step()
-	})
+	t, err := v.Play(c.Context(), workers.Pool{Exe: testOnlyWorker, Workers: f.workers, Stall: f.stall}, bar.step)
 	bar.done()
-	t.WallMS = float64(time.Since(began).Milliseconds())
-	t.finish()
-	if err == nil {
-		err = v.err
-	}
 	if err != nil {
 		return defect(err)
 	}
-	if err := v.keep(t.Surprises, c.ErrOrStderr()); err != nil {
-		return defect(fmt.Errorf("write variation: %w", err))
+	t.Command, t.Skipped = varyCommand(args, f), len(skipped)
+	switch {
+	case f.out == "":
+	case len(t.Surprises) == 0:
+		fmt.Fprintf(c.ErrOrStderr(), "nothing to keep in %s\n", f.out)
+	default:
+		fmt.Fprintf(c.ErrOrStderr(), "kept in %s: %d variations and their histories\n", f.out, len(t.Surprises))
 	}
-	if err := printTable(c.OutOrStdout(), f.format, t); err != nil {
-		return defect(fmt.Errorf("print result: %w", err))
+	if err := printSelftest(c.OutOrStdout(), f.format, t); err != nil {
+		return err
 	}
 	return concludeVary(c, t)
 }
 
-// variations are the seeds to play.
-type variations struct {
-	list  []played
-	cells []suite.Job // one of each scenario and lock
-	flags varyFlags
-	err   error // why a variation could not be made; ends the sequence
-}
-
-// cell is the pair of scenario and lock that a seed plays. It depends on the
-// seed alone, so that a part of the seeds plays the same as all of them do.
-func (v *variations) cell(seed uint64) suite.Job { return v.cells[seed%uint64(len(v.cells))] }
-
-// source is the varied scenario of a seed, as a file.
-func (v *variations) source(seed uint64) ([]byte, error) {
-	name := v.cell(seed).Scenario
-	i := slices.IndexFunc(v.list, func(p played) bool { return p.scenario.Name == name })
-	return scenarios.Vary(v.list[i].scenario, seed).YAML()
-}
-
-func (v *variations) jobs() iter.Seq[suite.Job] {
-	return func(yield func(suite.Job) bool) {
-		for i := range v.flags.seeds {
-			seed := v.flags.seed + uint64(i)
-			j := v.cell(seed)
-			src, err := v.source(seed)
-			if err != nil {
-				v.err = err
-				return
-			}
-			j.ID, j.Seed, j.Source, j.Judge, j.Surprise = i, seed, string(src), true, true
-			j.File = fmt.Sprintf("%s (variation %d)", j.File, seed)
-			if v.flags.out != "" {
-				j.Path = variationPath(j.Scenario, j.Lock, seed) + ".jsonl"
-				j.History = suite.Dir(v.flags.out).File(j.Path)
-			}
-			if !yield(j) {
-				return
-			}
-		}
-	}
-}
-
-func variationPath(scenario, lock string, seed uint64) string {
-	return fmt.Sprintf("%s-%s-seed-%d", scenario, lock, seed)
-}
-
-// keep writes the varied scenarios of the seeds that surprised, and says so. A
-// directory in which nothing was put is taken away again.
-func (v *variations) keep(found []surprise, stderr io.Writer) error {
-	if v.flags.out == "" {
-		return nil
-	}
-	if len(found) == 0 {
-		_ = os.Remove(v.flags.out) // unless something else is in it
-		fmt.Fprintf(stderr, "nothing to keep in %s\n", v.flags.out)
-		return nil
-	}
-	for _, s := range found {
-		src, err := v.source(s.Seed)
-		if err != nil {
-			return err
-		}
-		path := suite.Dir(v.flags.out).File(variationPath(s.Scenario, s.Lock, s.Seed) + ".yaml")
-		if err := os.WriteFile(path, src, 0o644); err != nil {
-			return err
-		}
-	}
-	fmt.Fprintf(stderr, "kept in %s: %d variations and their histories\n", v.flags.out, len(found))
-	return nil
-}
-
 // concludeVary says on stderr what was found, and how the command ends.
-func concludeVary(c *cobra.Command, t *tally) error {
+func concludeVary(c *cobra.Command, t *selftest.Tally) error {
 	if len(t.Defects) > 0 {
 		return ownDefects(c.ErrOrStderr(), t.Defects)
 	}
 	hint := ""
 	if len(t.Surprises) > 0 {
 		s := t.Surprises[0]
-		hint = fmt.Sprintf("to have a closer look: holdfast vary %s --lock %s --seed %d --seeds 1 --out found", s.file, s.Lock, s.Seed)
+		hint = fmt.Sprintf("to have a closer look: holdfast selftest vary %s --lock %s --seed %d --seeds 1 --out found", s.File, s.Lock, s.Seed)
 	}
 	switch {
 	case c.Context().Err() != nil:
@@ -230,7 +150,7 @@ func concludeVary(c *cobra.Command, t *tally) error {
 
 // varyCommand is how to do the same again.
 func varyCommand(args []string, f varyFlags) string {
-	words := append([]string{"holdfast", "vary"}, args...)
+	words := append([]string{"holdfast", "selftest", "vary"}, args...)
 	if len(f.locks) > 0 {
 		words = append(words, "--lock", strings.Join(f.locks, ","))
 	}

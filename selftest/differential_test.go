@@ -1,4 +1,4 @@
-package main
+package selftest
 
 import (
 	"testing"
@@ -42,7 +42,7 @@ func TestTheCorrectLockIsNeverFound(t *testing.T) {
 			} else if seen.Cause != nil {
 				violated++
 			}
-			b := beside{scenario: s, seed: seed, mutant: innocent, originals: originals, guard: still}
+			b := differential{scenario: s, seed: seed, mutant: innocent, originals: originals, guard: still}
 			if err := b.keepMistakes(run.Verdicts); err != nil {
 				t.Fatal(err)
 			}

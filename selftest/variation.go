@@ -1,4 +1,4 @@
-package scenarios
+package selftest
 
 import (
 	"cmp"
@@ -11,10 +11,11 @@ import (
 
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/random"
+	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
 )
 
-// Vary returns a variation of a scenario: the same story with other numbers,
+// vary returns a variation of a scenario: the same story with other numbers,
 // of which every expectation still holds. The same scenario and seed give the
 // same variation; s is not changed.
 //
@@ -24,24 +25,26 @@ import (
 // entry in [variations] says. What never varies is what the story is made of:
 // which faults there are, whom they strike, which moment they are anchored to,
 // and the topology but for its clients.
-func Vary(s *Scenario, seed uint64) *Scenario {
-	v := &variation{Scenario: s.copy(), rng: random.Stream(seed, "vary", s.Name)}
+func vary(s *scenarios.Scenario, seed uint64) *scenarios.Scenario {
+	v := &variation{Scenario: clone(s), rng: random.Stream(seed, "vary", s.Name)}
 	v.latency(3*time.Millisecond, 40*time.Millisecond)
 	// A scenario that has only kept the name of one is another scenario.
-	if more := variations[s.Name]; more != nil && reflect.DeepEqual(s, parsed()[s.Name]) {
-		more(v)
+	if original, err := scenarios.Find(s.Name); err == nil && reflect.DeepEqual(s, original) {
+		if more := variations[s.Name]; more != nil {
+			more(v)
+		}
 	}
 	return v.Scenario
 }
 
 // variation is a scenario on its way to being another one.
 type variation struct {
-	*Scenario
+	*scenarios.Scenario
 	rng *rand.Rand
 }
 
-// copy copies whatever a variation may change.
-func (s *Scenario) copy() *Scenario {
+// clone copies whatever a variation may change.
+func clone(s *scenarios.Scenario) *scenarios.Scenario {
 	c := *s
 	c.Override = maps.Clone(s.Override)
 	c.Faults = slices.Clone(s.Faults)
@@ -73,19 +76,19 @@ func (v *variation) latency(spread, lag time.Duration) {
 	}
 	least := 20*time.Microsecond + v.upTo(time.Millisecond).Truncate(time.Microsecond)
 	most := least + 100*time.Microsecond + v.upTo(spread).Truncate(time.Microsecond)
-	v.Topology.Latency = Latency{Min: faults.Duration(least), Max: faults.Duration(most)}
+	v.Topology.Latency = scenarios.Latency{Min: faults.Duration(least), Max: faults.Duration(most)}
 	if v.Topology.Replicas > 0 {
 		v.Topology.Lag = v.between(time.Millisecond, lag)
 	}
 }
 
 // override changes the workload of one client.
-func (v *variation) override(client int, change func(*Override)) {
+func (v *variation) override(client int, change func(*scenarios.Override)) {
 	name := fmt.Sprintf("client-%d", client)
 	o := v.Override[name]
 	change(&o)
 	if v.Override == nil {
-		v.Override = map[string]Override{}
+		v.Override = map[string]scenarios.Override{}
 	}
 	v.Override[name] = o
 }
@@ -93,14 +96,14 @@ func (v *variation) override(client int, change func(*Override)) {
 // thinks draws the think time of one client.
 func (v *variation) thinks(client int, lo, hi time.Duration) time.Duration {
 	d := v.between(lo, hi)
-	v.override(client, func(o *Override) { o.Think = &d })
+	v.override(client, func(o *scenarios.Override) { o.Think = &d })
 	return time.Duration(d)
 }
 
 // starts draws when one client starts.
 func (v *variation) starts(client int, lo, hi time.Duration) {
 	d := v.between(lo, hi)
-	v.override(client, func(o *Override) { o.Start = &d })
+	v.override(client, func(o *scenarios.Override) { o.Start = &d })
 }
 
 // think draws the think time of the clients that have none of their own.

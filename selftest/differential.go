@@ -1,4 +1,4 @@
-package main
+package selftest
 
 import (
 	"fmt"
@@ -16,27 +16,25 @@ import (
 )
 
 // A mutant sends other messages than its original, or takes other times for
-// them, so a fault that is aimed at a message strikes something else, and a
-// scenario may be a matter of luck for both: what one of them does with one
-// seed proves nothing. So both play a scenario again with other seeds, in all
-// besideSeeds times. What the mutant does wrong at least besideMost times, with
-// faults that struck in the same phases as with the original, and what the
-// original never does, is the mutant's mistake.
+// them. So a fault that is aimed at a message strikes something else, and what
+// one of the two does with one seed proves nothing. Both play a scenario again
+// with other seeds, in all differentialSeeds times. A violation is the mutant's
+// mistake when the mutant shows it at least differentialLeast times, with faults
+// that struck in the same phases as with the original, which never shows it.
 const (
-	besideSeeds = 8
-	besideMost  = 4
+	differentialSeeds = 8
+	differentialLeast = 4
 )
 
-// besideKind is a drawn run with a mutant and with the lock that the mutant is
-// made from, where something is violated. It gives an [explore.Seen] of what the
-// original does not violate.
-const besideKind = "beside"
+// differentialKind is a drawn run with a mutant and with the lock that the mutant
+// is made from. It gives an [explore.Seen] of what the original does not violate.
+const differentialKind = "differential"
 
-func init() { suite.RegisterKind(besideKind, playBeside) }
+func init() { suite.RegisterKind(differentialKind, playDifferential) }
 
-// playBeside draws, plays and judges one run of a mutant, and keeps of what it
-// has shown what the lock that it is made from does not.
-func playBeside(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
+// playDifferential draws, plays and judges one run of a mutant, and keeps of what
+// it has shown what the lock that it is made from does not.
+func playDifferential(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 	began := time.Now()
 	fail := func(err error) suite.Answer {
 		a.Defect = err.Error()
@@ -59,8 +57,8 @@ func playBeside(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 	if err != nil {
 		return fail(err)
 	}
-	b := beside{scenario: s, seed: j.Seed, mutant: l, originals: originals, guard: g}
-	if err := b.keepMistakes(a.Run.Verdicts); err != nil {
+	d := differential{scenario: s, seed: j.Seed, mutant: l, originals: originals, guard: g}
+	if err := d.keepMistakes(a.Run.Verdicts); err != nil {
 		return fail(err)
 	}
 	var mistake explore.Seen
@@ -76,8 +74,8 @@ func playBeside(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 	return a
 }
 
-// beside is a drawn scenario, to be played with a mutant and its originals.
-type beside struct {
+// differential is a drawn scenario, to be played with a mutant and its originals.
+type differential struct {
 	scenario  *scenarios.Scenario
 	seed      uint64
 	mutant    *subject.Subject
@@ -89,17 +87,17 @@ type beside struct {
 // its mistake. What comes out unknown with an original counts as violated there,
 // and so does any violation of exclusion where the mutant's is that of a lease
 // outlived.
-func (b beside) keepMistakes(verdicts map[checker.Property]checker.Verdict) error {
+func (d differential) keepMistakes(verdicts map[checker.Property]checker.Verdict) error {
 	drop := func(when func(checker.Property, checker.Verdict) bool) { maps.DeleteFunc(verdicts, when) }
 	drop(func(_ checker.Property, v checker.Verdict) bool { return v.Outcome != checker.Violated })
 	struck := explore.Coverage{} // with the originals
 	var runs []drawnRun          // of the mutant
-	for n := range besideSeeds {
-		for _, l := range b.originals {
+	for n := range differentialSeeds {
+		for _, l := range d.originals {
 			if len(verdicts) == 0 {
 				return nil
 			}
-			r, err := b.play(l, n)
+			r, err := d.play(l, n)
 			if err != nil {
 				return err
 			}
@@ -109,18 +107,18 @@ func (b beside) keepMistakes(verdicts map[checker.Property]checker.Verdict) erro
 		if len(verdicts) == 0 {
 			return nil
 		}
-		r, err := b.play(b.mutant, n)
+		r, err := d.play(d.mutant, n)
 		if err != nil {
 			return err
 		}
 		runs = append(runs, r)
 		drop(func(p checker.Property, v checker.Verdict) bool {
-			return len(again(runs, p, v))+besideSeeds-len(runs) < besideMost
+			return len(again(runs, p, v))+differentialSeeds-len(runs) < differentialLeast
 		})
 	}
 	drop(func(p checker.Property, v checker.Verdict) bool {
 		alike := slices.DeleteFunc(again(runs, p, v), func(r drawnRun) bool { return !inside(r.struck, struck) })
-		return len(alike) < besideMost
+		return len(alike) < differentialLeast
 	})
 	return nil
 }
@@ -159,10 +157,10 @@ type drawnRun struct {
 	struck   explore.Coverage
 }
 
-// playJob plays the scenario with the nth seed.
-func (b beside) play(l *subject.Subject, n int) (drawnRun, error) {
-	run := results.Run{Lock: l.Name(), Seed: b.seed + uint64(n)}
-	seen, _, err := explore.PlayObserved(&run, b.scenario, l, b.guard)
+// play plays the scenario with the nth seed.
+func (d differential) play(l *subject.Subject, n int) (drawnRun, error) {
+	run := results.Run{Lock: l.Name(), Seed: d.seed + uint64(n)}
+	seen, _, err := explore.PlayObserved(&run, d.scenario, l, d.guard)
 	if err != nil {
 		return drawnRun{}, fmt.Errorf("%s, seed %d: %w", l.Name(), run.Seed, err)
 	}

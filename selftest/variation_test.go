@@ -1,4 +1,4 @@
-package scenarios
+package selftest
 
 import (
 	"reflect"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
 )
 
@@ -14,14 +15,14 @@ const manyVariations = 15
 // A variation is a scenario like any other: what is written of it can be read,
 // and is the same scenario again, so that a finding can be played again.
 func TestAVariationIsAFile(t *testing.T) {
-	for _, s := range Catalogue() {
+	for _, s := range scenarios.Catalogue() {
 		for seed := range uint64(manyVariations) {
-			varied := Vary(s, seed)
+			varied := vary(s, seed)
 			src, err := varied.YAML()
 			if err != nil {
 				t.Fatal(err)
 			}
-			again, err := Parse("varied.yaml", src)
+			again, err := scenarios.Parse("varied.yaml", src)
 			if err != nil {
 				t.Fatalf("%s, variation %d: %v\n%s", s.Name, seed, err, src)
 			}
@@ -34,11 +35,11 @@ func TestAVariationIsAFile(t *testing.T) {
 
 // The seed alone makes a variation, and other seeds make others.
 func TestAVariationFollowsFromItsSeed(t *testing.T) {
-	for _, s := range Catalogue() {
-		if !reflect.DeepEqual(Vary(s, 7), Vary(s, 7)) {
+	for _, s := range scenarios.Catalogue() {
+		if !reflect.DeepEqual(vary(s, 7), vary(s, 7)) {
 			t.Errorf("%s: two variations of one seed", s.Name)
 		}
-		if reflect.DeepEqual(Vary(s, 7), Vary(s, 8)) {
+		if reflect.DeepEqual(vary(s, 7), vary(s, 8)) {
 			t.Errorf("%s: one variation of two seeds", s.Name)
 		}
 	}
@@ -46,13 +47,13 @@ func TestAVariationFollowsFromItsSeed(t *testing.T) {
 
 // The workload varies, not only the network.
 func TestVariationsOfContention(t *testing.T) {
-	s, err := Find("contention")
+	s, err := scenarios.Find("contention")
 	if err != nil {
 		t.Fatal(err)
 	}
 	clients, leases := map[int]bool{}, map[faults.Duration]bool{}
 	for seed := range uint64(200) {
-		v := Vary(s, seed)
+		v := vary(s, seed)
 		clients[v.Topology.Clients], leases[v.Workload.Lease] = true, true
 		if v.Workload.Lease < 4*v.Workload.Think {
 			t.Errorf("variation %d: a lease of %v for work of %v", seed, v.Workload.Lease, v.Workload.Think)
@@ -66,22 +67,22 @@ func TestVariationsOfContention(t *testing.T) {
 // What the story is made of stays: other numbers, no other scenario. The
 // catalogue itself is shared and must not change.
 func TestAVariationTellsTheSameStory(t *testing.T) {
-	for _, name := range Names() {
-		src, err := Source(name)
+	for _, name := range scenarios.Names() {
+		src, err := scenarios.Source(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		fresh, err := Parse(name+".yaml", src)
+		fresh, err := scenarios.Parse(name+".yaml", src)
 		if err != nil {
 			t.Fatal(err)
 		}
-		shared, err := Find(name)
+		shared, err := scenarios.Find(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for seed := range uint64(manyVariations) {
-			varied := Vary(shared, seed)
-			if !reflect.DeepEqual(varied, Vary(fresh, seed)) {
+			varied := vary(shared, seed)
+			if !reflect.DeepEqual(varied, vary(fresh, seed)) {
 				t.Fatalf("%s, variation %d: not the one of the scenario's file", name, seed)
 			}
 			if !reflect.DeepEqual(varied.Expect, fresh.Expect) || !reflect.DeepEqual(varied.Only, fresh.Only) ||
@@ -109,9 +110,9 @@ func TestAVariationTellsTheSameStory(t *testing.T) {
 
 // A judge decides a run of this size, and a lease is long beside a request.
 func TestAVariationStaysSmall(t *testing.T) {
-	for _, s := range Catalogue() {
+	for _, s := range scenarios.Catalogue() {
 		for seed := range uint64(manyVariations) {
-			v := Vary(s, seed)
+			v := vary(s, seed)
 			ops := 0
 			for n := range v.Topology.Clients {
 				w := v.WorkloadOf(n + 1)
@@ -131,7 +132,7 @@ func TestAVariationStaysSmall(t *testing.T) {
 // The table is about scenarios that there are.
 func TestVariationsAreOfTheCatalogue(t *testing.T) {
 	for name := range variations {
-		if _, err := Find(name); err != nil {
+		if _, err := scenarios.Find(name); err != nil {
 			t.Error(err)
 		}
 	}
@@ -140,17 +141,17 @@ func TestVariationsAreOfTheCatalogue(t *testing.T) {
 // A scenario of somebody else varies in its latencies, and nothing more: its
 // author has not said what else may.
 func TestAnUnknownScenarioVariesInLatencyOnly(t *testing.T) {
-	s, err := Find("holder-pause")
+	s, err := scenarios.Find("holder-pause")
 	if err != nil {
 		t.Fatal(err)
 	}
-	mine := s.copy()
+	mine := clone(s)
 	mine.Faults = nil // under the old name
-	v := Vary(mine, 3)
+	v := vary(mine, 3)
 	if v.Topology.Latency == mine.Topology.Latency || v.Topology.Lag == 0 {
 		t.Errorf("its latencies are the same: %+v", v.Topology)
 	}
-	v.Topology.Latency, v.Topology.Lag = Latency{}, faults.Duration(0)
+	v.Topology.Latency, v.Topology.Lag = scenarios.Latency{}, faults.Duration(0)
 	if !reflect.DeepEqual(v, mine) {
 		t.Errorf("more has changed: %+v, was %+v", v, mine)
 	}

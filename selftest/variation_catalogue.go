@@ -1,9 +1,10 @@
-package scenarios
+package selftest
 
 import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/scenarios"
 )
 
 const ms = time.Millisecond
@@ -328,7 +329,7 @@ var variations = map[string]func(v *variation){
 	"shutdown": func(v *variation) {
 		v.think(200*ms, 1500*ms)
 		closes := v.between(1700*ms, 3000*ms)
-		v.override(1, func(o *Override) { o.Close = &closes })
+		v.override(1, func(o *scenarios.Override) { o.Close = &closes })
 	},
 }
 

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+func newSelftestCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "selftest",
+		Short: "Test holdfast itself: that it finds what is wrong, and accuses nothing that is right",
+		Long: `Tests holdfast itself. gallery plays locks that are wrong on purpose, and counts
+those that survive. vary plays variations of scenarios, and looks for false
+alarms and missed violations. fidelity compares the simulator with real servers.`,
+		Example: `  holdfast selftest gallery
+  holdfast selftest vary --seeds 10000
+  holdfast selftest fidelity holder-pause`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage("unknown command "+quote(args[0])+" of holdfast selftest", didYouMean(args[0], []string{"gallery", "vary", "fidelity"}), "holdfast selftest --help lists the commands")
+			}
+			return c.Help()
+		},
+	}
+	c.AddCommand(selftests()...)
+	return c
+}
+
+// selftests are the commands that test holdfast itself.
+func selftests() []*cobra.Command {
+	return []*cobra.Command{newGalleryCmd(), newVaryCmd(), newFidelityCmd()}
+}
+
+// oldSelftests are the same commands under the names that they had before.
+func oldSelftests() []*cobra.Command {
+	old := selftests()
+	for _, c := range old {
+		c.Hidden = true
+	}
+	return old
+}
+
+// writesItself is a result that renders itself. Its fields are a JSON document.
+type writesItself interface {
+	Text(w io.Writer) error
+	Markdown(w io.Writer) error
+}
+
+func printSelftest(w io.Writer, format string, r writesItself) (err error) {
+	switch format {
+	case "json":
+		err = printJSON(w, r)
+	case "markdown":
+		err = r.Markdown(w)
+	default:
+		err = r.Text(w)
+	}
+	if err != nil {
+		return defect(fmt.Errorf("print result: %w", err))
+	}
+	return nil
+}

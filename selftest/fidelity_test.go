@@ -1,0 +1,55 @@
+package selftest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
+)
+
+func compared(t *testing.T, sim, live checker.Outcome) (explained bool) {
+	t.Helper()
+	world := func(name string, o checker.Outcome) results.Results {
+		return results.Results{Runs: []results.Run{{Scenario: "contention", Lock: "set-px", World: name, Seed: 1,
+			Verdicts: map[checker.Property]checker.Verdict{checker.Exclusion: {Outcome: o}}}}}
+	}
+	f, err := Compare(world("sim", sim), world("live", live), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Explained(f)
+}
+
+// A difference that nobody has explained must end the command with an error.
+func TestADifferenceNeedsAnExplanation(t *testing.T) {
+	if !compared(t, checker.OutcomeOK, checker.OutcomeOK) {
+		t.Error("worlds that agree: something is not explained")
+	}
+	if compared(t, checker.OutcomeOK, checker.Violated) {
+		t.Error("worlds that differ: everything is explained")
+	}
+}
+
+// An explanation under a name that nothing has would never be printed.
+func TestKnownDifferencesNameScenariosAndLocks(t *testing.T) {
+	f, err := Compare(results.Results{}, results.Results{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, why := range f.Explained {
+		parts := strings.Split(key, "/")
+		if len(parts) != 3 || why == "" {
+			t.Errorf("%q: want scenario/lock/property and a paragraph", key)
+			continue
+		}
+		if _, err := scenarios.Find(parts[0]); err != nil {
+			t.Errorf("%s: %v", key, err)
+		}
+		if _, err := subject.FindSubject(parts[1]); err != nil {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+}

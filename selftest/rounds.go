@@ -1,0 +1,111 @@
+package selftest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/subject/gallery"
+	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/suite/workers"
+)
+
+// Progress is told of every round, before it starts: how many runs it has, and
+// how many trials are not over. It returns what to call after each run, and
+// after the last.
+type Progress func(runs, trials int) (step, done func())
+
+// trial is one attempt at a mutant, with seeds of its own.
+type trial interface {
+	// done says whether the trial has played all that it is going to.
+	done() bool
+	// next are the runs of the trial's next round. Which those are depends on
+	// the trial alone, so that any number of workers gives the same result.
+	next() []suite.Job
+	// take takes in the answers to them, nil where a run was interrupted.
+	take(answers []*suite.Answer)
+}
+
+// playRounds plays round after round, until every trial is over or ctx ends. In
+// each, every trial that is not over plays its next runs.
+func playRounds(ctx context.Context, pool workers.Pool, trials []trial, p Progress) error {
+	for {
+		trials = slices.DeleteFunc(trials, trial.done)
+		if len(trials) == 0 || ctx.Err() != nil {
+			return nil
+		}
+		var jobs []suite.Job
+		var ends []int // of each trial's jobs
+		for _, t := range trials {
+			jobs = append(jobs, t.next()...)
+			ends = append(ends, len(jobs))
+		}
+		for i := range jobs {
+			jobs[i].ID = i
+		}
+		step, done := p(len(jobs), len(trials))
+		answers, err := pool.Gather(ctx, jobs, step)
+		done()
+		if err != nil {
+			return err
+		}
+		first := 0
+		for i, t := range trials {
+			t.take(answers[first:ends[i]])
+			first = ends[i]
+		}
+	}
+}
+
+// campaign is what both ways to look for a mutant have in common. It counts
+// what shows nothing: runs that ended without a verdict, and defects of holdfast.
+type campaign struct {
+	mutant    gallery.Mutant
+	noVerdict []string
+	defects   []string
+}
+
+// useless notes a run that shows nothing, and says whether it is one.
+func (c *campaign) useless(a *suite.Answer, which string) bool {
+	switch {
+	case a.Defect != "":
+		c.defects = append(c.defects, which+": "+a.Defect)
+	case a.Run.Failure != "":
+		why, _, _ := strings.Cut(a.Run.Failure, "\n") // the stacks come after
+		c.noVerdict = append(c.noVerdict, which+": "+why)
+	default:
+		return false
+	}
+	return true
+}
+
+// Header is what the records of both ways begin and end with.
+type Header struct {
+	Schema  string `json:"schema"`
+	Version string `json:"version"`
+	Command string `json:"command"`
+}
+
+// Flaws are the runs that show nothing about a mutant.
+type Flaws struct {
+	Defects []string `json:"defects,omitempty"`
+	// NoVerdict are the runs that never ended or took their process down.
+	NoVerdict []string `json:"no_verdict,omitempty"`
+	WallMS    float64  `json:"wall_ms"` // of everything, on all cores
+}
+
+// collect adds those of one mutant.
+func (f *Flaws) collect(c campaign) {
+	f.Defects = append(f.Defects, c.defects...)
+	f.NoVerdict = append(f.NoVerdict, c.noVerdict...)
+}
+
+// midpoint is the index of the median of n values: the lower one of an even
+// number.
+func midpoint(n int) int { return (n - 1) / 2 }
+
+// which names a run.
+func which(scenario, lock string, seed uint64) string {
+	return fmt.Sprintf("%s with %s, seed %d", scenario, lock, seed)
+}

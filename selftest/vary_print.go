@@ -1,0 +1,103 @@
+package selftest
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/english"
+)
+
+// shownSurprises is how many verdicts that are not as expected are printed in
+// full; JSON has all of them.
+const shownSurprises = 20
+
+// Text writes a table per property, the first verdicts that are not as expected,
+// and a summary.
+func (t *Tally) Text(w io.Writer) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(tw, "property\tverdicts\tok\tviolated, as expected\tfalse alarms\tmissed\tunknown\t\n")
+	for _, r := range t.rows() {
+		for i, cell := range r {
+			if i > 0 {
+				fmt.Fprint(tw, "\t")
+			}
+			fmt.Fprint(tw, cell)
+		}
+		fmt.Fprint(tw, "\t\n")
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	for i, s := range t.Surprises {
+		if i == shownSurprises {
+			fmt.Fprintf(w, "and %d more; --format json has all of them\n", len(t.Surprises)-i)
+			break
+		}
+		fmt.Fprintf(w, "seed %d, %s with %s: %s is %s, expected %s: %s\n", s.Seed, s.Scenario, s.Lock, s.Property,
+			verdictWords(s.Verdict.Outcome, s.Verdict.Class), verdictWords(s.Expected, s.Class), s.Verdict.Reason)
+	}
+	_, err := fmt.Fprintln(w, t.sentence())
+	return err
+}
+
+func verdictWords(o checker.Outcome, class string) string {
+	if class != "" {
+		return fmt.Sprintf("%s (%s)", o, class)
+	}
+	return string(o)
+}
+
+// Markdown writes the table and the summary.
+func (t *Tally) Markdown(w io.Writer) error {
+	fmt.Fprintf(w, "| property | verdicts | ok | violated, as expected | false alarms | missed | unknown |\n|---|---:|---:|---:|---:|---:|---:|\n")
+	for _, r := range t.rows() {
+		fmt.Fprint(w, "|")
+		for _, cell := range r {
+			fmt.Fprintf(w, " %s |", cell)
+		}
+		fmt.Fprintln(w)
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n", t.sentence())
+	return err
+}
+
+// rows is the table in words, with the sums last.
+func (t *Tally) rows() [][]string {
+	sum := TallyRow{Property: "all"}
+	var all [][]string
+	row := func(r TallyRow) {
+		cells := []string{string(r.Property)}
+		for _, n := range []int{r.Verdicts, r.OK, r.Violated, r.FalseAlarms, r.Missed, r.Unknown} {
+			cells = append(cells, strconv.Itoa(n))
+		}
+		all = append(all, cells)
+	}
+	for _, r := range t.Property {
+		row(r)
+		sum.Verdicts += r.Verdicts
+		sum.OK += r.OK
+		sum.Violated += r.Violated
+		sum.FalseAlarms += r.FalseAlarms
+		sum.Missed += r.Missed
+		sum.Unknown += r.Unknown
+	}
+	row(sum)
+	return all
+}
+
+func (t *Tally) sentence() string {
+	return fmt.Sprintf("%s: variations of %s, played with %s. %s, %s, %d unknown in %s; %s of virtual time in %s.",
+		english.Count(t.Runs, "seed"), english.Count(t.Scenarios, "scenario"), english.Count(t.Locks, "lock"),
+		english.Count(t.FalseAlarms, "false alarm"), english.Count(t.Missed, "missed violation"), t.Unknown, english.Count(t.Verdicts, "verdict"),
+		span(t.VirtualMS), span(t.WallMS))
+}
+
+// span is a span of milliseconds in words.
+func span(ms float64) string {
+	return english.Span(time.Duration(ms * float64(time.Millisecond)))
+}
