@@ -31,7 +31,7 @@ var otherMeanings = []struct{ in, word, means string }{
 	{"live/conform/", "pause", "a check of the adapter protocol"},
 	{"internal/testworker/", "cancel", "a request of the adapter protocol"},
 	{"scenarios/catalogue.go", "", "names of scenarios"},
-	{"scenarios/vary_catalogue.go", "", "names of scenarios"},
+	{"selftest/variation_catalogue.go", "", "names of scenarios"},
 }
 
 // A package that knows a fault by its name is a list that the author of the next
