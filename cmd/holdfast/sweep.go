@@ -166,7 +166,7 @@ func newSweep(c *cobra.Command, arg string, f sweepFlags) (*sweeping, error) {
 		if err != nil {
 			return nil, badInput(err)
 		}
-		if ok, why := s.Applies(locks[0].subject); !ok {
+		if ok, why := s.Applies(locks[0].Subject); !ok {
 			return nil, usage(fmt.Sprintf("%s cannot be played with %s: %s", s.Name, f.lock, why))
 		}
 	}
