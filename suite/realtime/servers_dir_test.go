@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/suite"
 )
 
@@ -13,15 +14,13 @@ import (
 // whichever command played it; and nobody else's folder of that name is.
 func TestServersThatAreLeftAreFound(t *testing.T) {
 	top := filepath.Join(t.TempDir(), "runs [of today]")
-	for _, file := range []string{
-		"a/results.json", "a/servers/x", "b/live/results.json", "b/live/servers/x",
-		"mine/servers/x", "c/live/results.json", "c/sim/results.json",
-	} {
-		path := filepath.Join(top, filepath.FromSlash(file))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	for _, run := range []string{"a", "b/live", "c/live", "c/sim"} {
+		if _, err := suite.Create(filepath.Join(top, filepath.FromSlash(run)), results.Results{Schema: results.Schema}); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, nil, 0o644); err != nil {
+	}
+	for _, servers := range []string{"a/servers", "b/live/servers", "mine/servers"} {
+		if err := os.MkdirAll(filepath.Join(top, filepath.FromSlash(servers)), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
