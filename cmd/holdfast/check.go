@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/linear"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/suite"
 )
 
@@ -114,13 +114,18 @@ func checkHistories(c *cobra.Command, args []string, f checkFlags) error {
 		}
 		var disagreement *linear.DisagreementError
 		if errors.As(err, &disagreement) {
-			printDisagreement(c.ErrOrStderr(), name, disagreement)
+			reports.Disagreement(c.ErrOrStderr(), name, disagreement)
 			defects = append(defects, err)
 		} else if err != nil {
 			bad = append(bad, err)
 			continue
 		}
-		code = worse(code, printVerdicts(c.OutOrStdout(), name, h, judged))
+		if err := reports.Verdicts(c.OutOrStdout(), name, h, judged); err != nil {
+			return defect(fmt.Errorf("print result: %w", err))
+		}
+		for _, v := range judged.Verdicts {
+			code = worse(code, codeOf(v))
+		}
 		if f.picture != "" {
 			if err := drawPicture(f.picture, h); err != nil {
 				return badInput(err)
@@ -199,18 +204,6 @@ func judgeWithBar(ctx context.Context, h *history.History, f checkFlags, stderr 
 	})
 }
 
-// printDisagreement shows the smallest history on which the judges disagree.
-func printDisagreement(w io.Writer, name string, e *linear.DisagreementError) {
-	fmt.Fprintf(w, "%s: the judges disagree on these operations of lock %q:\n", name, e.Lock)
-	for _, line := range e.Listing {
-		fmt.Fprintf(w, "  %s\n", line)
-	}
-	if e.Minimal != nil {
-		fmt.Fprintln(w, "the same as a history:")
-		history.Encode(w, e.Minimal)
-	}
-}
-
 // worse of two exit codes of check: violated, then unknown, then ok.
 func worse(a, b int) int {
 	if a == exitUnexpected || b == exitUnexpected {
@@ -219,40 +212,15 @@ func worse(a, b int) int {
 	return max(a, b)
 }
 
-// printVerdicts prints what was judged and returns the exit code for it.
-func printVerdicts(w io.Writer, path string, h *history.History, judged checker.Report) int {
-	code := exitOK
-	fmt.Fprintf(w, "%s: %s with %s, seed %d, %s world%s\n", path, h.Header.Scenario, h.Header.Lock, h.Header.Seed, h.Header.World, whereCutOff(h))
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, p := range checker.Properties() {
-		v, ok := judged.Verdicts[p.Name]
-		if !ok {
-			fmt.Fprintf(t, "  %s\tnot claimed\t\n", p.Name)
-			continue
-		}
-		words := string(v.Outcome)
-		if v.Class != "" {
-			words += " (" + v.Class + ")"
-		}
-		fmt.Fprintf(t, "  %s\t%s\t%s\n", p.Name, words, v.Reason)
-		switch v.Outcome {
-		case checker.Violated:
-			code = worse(code, exitUnexpected)
-		case checker.Unknown:
-			code = worse(code, exitUnknown)
-		}
+// codeOf is the exit code for a verdict.
+func codeOf(v checker.Verdict) int {
+	switch v.Outcome {
+	case checker.Violated:
+		return exitUnexpected
+	case checker.Unknown:
+		return exitUnknown
 	}
-	t.Flush()
-	return code
-}
-
-// whereCutOff says in words that a history was cut off.
-func whereCutOff(h *history.History) string {
-	last := h.Events[len(h.Events)-1] // every history that was judged has its end
-	if !last.End.CutOff {
-		return ""
-	}
-	return fmt.Sprintf(", cut off at %.3f s", float64(last.Time)/float64(time.Second))
+	return exitOK
 }
 
 func drawPicture(path string, h *history.History) error {
@@ -337,11 +305,5 @@ func printFollowed(out io.Writer, path string, r suite.Followed) error {
 		fmt.Fprintf(out, "%s%d", sep, id)
 	}
 	fmt.Fprintf(out, "\n  after %d events, at %.3f s\n", r.Events, float64(r.Last)/float64(time.Second))
-	switch v.Outcome {
-	case checker.Violated:
-		return result(exitUnexpected)
-	case checker.Unknown:
-		return result(exitUnknown)
-	}
-	return nil
+	return result(codeOf(v))
 }
