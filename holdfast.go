@@ -49,5 +49,5 @@ func ReadHistory(path string) (*history.History, error) { return suite.ReadHisto
 // Replay plays the runs of a run directory again, in this process and in virtual
 // time, and says of each whether the same history came of it.
 func Replay(ctx context.Context, dir string) ([]Replayed, error) {
-	return suite.Replay(ctx, suite.Dir(dir), suite.Here{})
+	return suite.Dir(dir).Replay(ctx, suite.Here{})
 }

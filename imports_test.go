@@ -23,8 +23,8 @@ var layers = []string{
 	"scenarios",
 	"play", "play/simplay", "play/liveplay",
 	"results", "reports",
-	"suite", "suite/workers", "suite/report", "suite/realtime",
-	"shrink", "explore", "sweep", "selftest",
+	"suite", "suite/workers", "suite/report", "suite/realtime", "reports/inside",
+	"shrink", "explore", "explore/emit", "sweep", "selftest",
 	"locktest", "", "cmd/holdfast",
 	"examples", "examples/own-lock",
 }

@@ -90,30 +90,6 @@ func playRun(j Job, a Answer, g Guard) Answer {
 	return a
 }
 
-// WatchedKind plays a run and looks at it; Args is a [simplay.Watch], and Out a
-// [simplay.Seen].
-const WatchedKind = "watched"
-
-func init() { RegisterKind(WatchedKind, lookAtRun) }
-
-// lookAtRun plays a run and looks at what goes on meanwhile.
-func lookAtRun(j Job, a Answer, g Guard) Answer {
-	look, err := DecodeAs[simplay.Watch](j.Args)
-	if err != nil {
-		a.Defect = err.Error()
-		return a
-	}
-	var seen *simplay.Seen
-	a.Play(j, g, func(s *scenarios.Scenario, l *subject.Subject) (p *play.Played, err error) {
-		p, seen, err = simplay.PlayWatched(s, l, j.Seed, release.Holdfast, *look)
-		return p, err
-	})
-	if a.Defect == "" {
-		a.Give(seen)
-	}
-	return a
-}
-
 // Give puts what a kind of job gives besides into the answer.
 func (a *Answer) Give(out any) {
 	raw, err := json.Marshal(out)

@@ -131,6 +131,26 @@ func Join(a, b Part) (Part, error) {
 	return out.ordered(), nil
 }
 
+// JoinDirs reads run directories and joins them. It also lists those whose runs
+// were interrupted.
+func JoinDirs(dirs []string) (whole Part, interrupted []string, err error) {
+	for i, d := range dirs {
+		p, err := ReadPart(Dir(d))
+		if err != nil {
+			return Part{}, nil, err
+		}
+		if p.Results.Interrupted {
+			interrupted = append(interrupted, d)
+		}
+		if i == 0 {
+			whole = p
+		} else if whole, err = Join(whole, p); err != nil {
+			return Part{}, nil, err
+		}
+	}
+	return whole, interrupted, nil
+}
+
 // differ names the first field in which two plays of one run differ. Not looked
 // at is what need not be the same: how long it took, where the scenario was read
 // from, and where the history is.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/holdfast-go/holdfast/internal/version"
+	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/subject"
 )
@@ -103,37 +103,15 @@ func Run(ctx context.Context, o Options) (results.Results, error) {
 	return res, err
 }
 
-// Replayed is a run that was played again.
-type Replayed struct {
-	Run  results.Run // as it was stored
-	Hash string      // of the history that came of it now
-}
-
-// Same says whether the same history came of it, to the bit.
-func (r Replayed) Same() bool { return r.Hash == r.Run.HistorySHA256 }
-
-// Replay plays the runs of a run directory again, in virtual time.
-func Replay(ctx context.Context, d Dir, r Runner) ([]Replayed, error) {
+// Replay plays every run of the directory again and compares the histories.
+func (d Dir) Replay(ctx context.Context, r Runner) ([]Replayed, error) {
 	res, err := d.ReadResults()
 	if err != nil {
 		return nil, err
 	}
-	var all []Replayed
-	for _, run := range res.Runs {
-		path := d.File("scenarios", run.Scenario+".yaml")
-		list, err := Pick([]string{path})
-		if err != nil {
-			return nil, err
-		}
-		j := Job{ID: 0, Scenario: run.Scenario, File: run.Scenario + ".yaml", Source: string(list[0].Text), Lock: run.Lock, Seed: run.Seed}
-		var a Answer
-		if err := r.Play(ctx, []Job{j}, func(x Answer) { a = x }); err != nil {
-			return nil, err
-		}
-		if a.Defect != "" {
-			return nil, fmt.Errorf("replay %s with %s, seed %d: %s", run.Scenario, run.Lock, run.Seed, a.Defect)
-		}
-		all = append(all, Replayed{Run: run, Hash: a.Run.HistorySHA256})
+	jobs, err := d.ReplayJobs(res.Runs, simplay.Watch{})
+	if err != nil {
+		return nil, err
 	}
-	return slices.Clip(all), ctx.Err()
+	return Replay(ctx, jobs, res.Runs, r, func() {})
 }

@@ -1,92 +1,193 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
-	"github.com/mattn/go-shellwords"
+	"github.com/redis/go-redis/v9/logging"
+	"github.com/spf13/cobra"
 
-	"github.com/holdfast-go/holdfast/live/processes"
-	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/live/conform"
+	"github.com/holdfast-go/holdfast/live/servers"
+	"github.com/holdfast-go/holdfast/suite/realtime"
 )
 
-// adapterStart is how long a process of an adapter may take to answer what it
-// is asked first: a virtual machine may have to come up. Tests are less patient.
-var adapterStart = 30 * time.Second
+func newAdapterCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "adapter",
+		Short: "Check a worker process that has locks of its own",
+		Long: `An adapter is a worker process: it has locks, in any language, and speaks
+docs/adapter-protocol.md on its standard input and output.
 
-// adapterCommand splits the command of an adapter into words, as a shell does.
-// The program is made absolute, as processes run in directories of their own.
-func adapterCommand(command string) ([]string, error) {
-	words := shellwords.NewParser()
-	words.ParseEnv = true
-	argv, err := words.Parse(command)
-	if err == nil && words.Position >= 0 {
-		err = fmt.Errorf("an adapter is one program: no %q", []rune(command)[words.Position])
+holdfast adapter check tells whether it speaks it right; then
+holdfast run --world live --adapter 'CMD' plays scenarios against its locks.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage("unknown command "+quote(args[0])+" of holdfast adapter", didYouMean(args[0], []string{"check", "describe"}), "holdfast adapter --help lists the commands")
+			}
+			return c.Help()
+		},
 	}
-	if err != nil {
-		return nil, usage(fmt.Sprintf("--adapter %s: %v", command, err), "quote as in a shell")
-	}
-	if len(argv) == 0 {
-		return nil, usage("--adapter needs a command")
-	}
-	if argv, err = absolute(argv); err != nil {
-		return nil, badInput(fmt.Errorf("adapter %s: %w", command, err), "it may have to be built first: see adapters/README.md")
-	}
-	return argv, nil
+	c.PersistentPreRunE = func(*cobra.Command, []string) error { return needLinux("holdfast adapter") }
+	c.AddCommand(newAdapterCheckCmd(), newAdapterDescribeCmd())
+	return c
 }
 
-// absolute makes names of files in a command absolute: the program's, and those
-// of files that are there, which are meant as files.
-func absolute(argv []string) ([]string, error) {
-	argv = slices.Clone(argv)
-	program, err := exec.LookPath(argv[0])
-	if err != nil {
-		return nil, err
+// adapterCheckFlags are the flags of "holdfast adapter check".
+type adapterCheckFlags struct {
+	locks    []string
+	checks   []string
+	backend  string
+	format   string
+	lease    time.Duration
+	patience time.Duration
+}
+
+var adapterCheckFormats = []string{"text", "json"}
+
+func newAdapterCheckCmd() *cobra.Command {
+	var f adapterCheckFlags
+	c := &cobra.Command{
+		Use:   "check [flags] -- CMD [ARG ...]",
+		Short: "Check a worker process against the worker protocol",
+		Long: `Starts processes of CMD and servers for them, asks what a run would ask, and
+says of every sentence of docs/adapter-protocol.md that it tries whether the
+worker keeps to it:
+
+  ok      it does
+  FAILED  it does not; the reason, and the sentence, are below
+  -       the lock does not claim it, or what it needs has failed
+
+All waits are bounded: a worker that dies, writes garbage or never answers fails
+a check. CMD is one word per argument, or all of it in one, as for --adapter.
+
+Exit codes: 0 nothing failed; 1 something did; 2 bad usage or bad input; 4 a
+defect of holdfast itself; 130 interrupted.`,
+		Example: `  holdfast adapter check -- adapters/node/holdfast-node-redlock
+  holdfast adapter check --lock mine --check cancel,waits -- python3 worker.py --verbose
+  holdfast adapter check --backend miniredis --format json -- ./worker`,
+		Args: usageArgs(func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage("adapter check needs a command", "holdfast adapter check -- CMD [ARG ...]")
+			}
+			return nil
+		}),
+		RunE: func(c *cobra.Command, args []string) error { return checkAdapter(c, args, f) },
 	}
-	if argv[0], err = filepath.Abs(program); err != nil {
-		return nil, err
+	c.Flags().SetInterspersed(false) // what comes after the command is its own
+	c.Flags().StringSliceVar(&f.locks, "lock", nil, "locks to check, by name (default all that it describes)")
+	c.Flags().StringSliceVar(&f.checks, "check", nil, "checks to carry out, by name, beside those without which nothing can be told (default all)")
+	c.Flags().StringVar(&f.backend, "backend", realtime.AutoBackend, "what the servers are, redis (redis-server or valkey-server) or miniredis; auto is redis where it is installed")
+	c.Flags().StringVar(&f.format, "format", "text", "what to print: text or json")
+	c.Flags().DurationVar(&f.lease, "lease", conform.DefaultLease, "lease that the locks are opened with")
+	c.Flags().DurationVar(&f.patience, "patience", conform.DefaultPatience, "how long an answer may take that has to wait for nothing; the start of a process, three times as long")
+	complete(c, "check", conform.Names())
+	complete(c, "backend", realtime.Backends())
+	complete(c, "format", adapterCheckFormats)
+	return c
+}
+
+func (f adapterCheckFlags) check() error {
+	if err := checkFormat(f.format, adapterCheckFormats); err != nil {
+		return err
 	}
-	for i, word := range argv[1:] {
-		if abs, err := filepath.Abs(word); err == nil && !filepath.IsAbs(word) && isFileThere(word) {
-			argv[i+1] = abs
+	for _, name := range f.checks {
+		if !slices.Contains(conform.Names(), name) {
+			return usage("unknown check "+quote(name), didYouMean(name, conform.Names()), "the checks are "+strings.Join(conform.Names(), ", "))
 		}
 	}
-	return argv, nil
+	if f.lease < 500*time.Millisecond || f.lease > time.Minute {
+		return usage("--lease must be from 500ms to 1m")
+	}
+	if f.patience < 100*time.Millisecond || f.patience > 10*time.Minute {
+		return usage("--patience must be from 100ms to 10m")
+	}
+	return nil
 }
 
-func isFileThere(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
-}
-
-// describe starts an adapter, asks it what it has, and stops it.
-func describe(ctx context.Context, argv []string) (locks []subject.Description, err error) {
+func checkAdapter(c *cobra.Command, args []string, f adapterCheckFlags) (err error) {
+	if err := f.check(); err != nil {
+		return err
+	}
+	argv, err := realtime.Command(args...)
+	if err != nil {
+		return lockError(err)
+	}
+	servers, err := runFlags{world: worldLive, backend: f.backend}.servedBy(c)
+	if err != nil {
+		return err
+	}
+	logging.Disable()
 	dir, err := os.MkdirTemp("", "holdfast-adapter-")
 	if err != nil {
-		return nil, err
+		return defect(err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	ctx, cancel := context.WithTimeout(ctx, adapterStart)
-	defer cancel()
-	p, err := processes.Start("adapter", dir, argv, nil)
+	page := conform.NewPage(c.OutOrStdout())
+	o := conform.Options{Command: argv, Backend: servers, Dir: dir, Locks: f.locks, Checks: f.checks, Lease: f.lease, Patience: f.patience}
+	if f.format == "text" {
+		o.Heard = page.Result
+	}
+	report, err := conform.Check(c.Context(), o)
+	var unknown *conform.UnknownLockError
+	switch {
+	case errors.As(err, &unknown):
+		return usage(unknown.Error(), didYouMean(unknown.Lock, unknown.Has), "it has "+strings.Join(unknown.Has, ", "))
+	case c.Context().Err() != nil:
+		return &exitError{code: exitInterrupted, msg: "interrupted"}
+	case err != nil:
+		return defect(err)
+	}
+	if f.format == "json" {
+		err = printJSON(c.OutOrStdout(), report.Document(version, args))
+	} else {
+		err = page.End(report)
+	}
 	if err != nil {
-		return nil, err
+		return defect(fmt.Errorf("print result: %w", err))
 	}
-	locks, err = p.Conversation().Describe(ctx)
-	if err == nil {
-		return locks, p.Stop(ctx)
+	if report.Count(conform.Failed) > 0 {
+		return result(exitUnexpected)
 	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("it does not answer describe within %s", adapterStart)
+	return nil
+}
+
+// servedBy are the servers that the flags mean.
+func (f runFlags) servedBy(c *cobra.Command) (servers.Backend, error) {
+	if err := f.checkBackend(); err != nil {
+		return servers.Backend{}, err
 	}
-	if err = errors.Join(err, p.Kill()); p.Stderr() != "" {
-		err = fmt.Errorf("%w; the end of its stderr:\n%s", err, p.Stderr())
+	f, err := f.withBackend(c.Context(), c.ErrOrStderr())
+	return f.servers, err
+}
+
+func newAdapterDescribeCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:     "describe -- CMD [ARG ...]",
+		Short:   "Print what a worker process says of its locks, as JSON",
+		Example: `  holdfast adapter describe -- adapters/python/holdfast-redis-py`,
+		Args: usageArgs(func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage("adapter describe needs a command", "holdfast adapter describe -- CMD [ARG ...]")
+			}
+			return nil
+		}),
+		RunE: func(c *cobra.Command, args []string) error {
+			locks, err := realtime.AdapterLocks(c.Context(), []string{strings.Join(args, " ")}, adapterStart)
+			if err != nil {
+				return lockError(err)
+			}
+			for _, l := range locks {
+				d, _ := l.Subject.Description()
+				if err := printJSON(c.OutOrStdout(), d); err != nil {
+					return defect(err)
+				}
+			}
+			return nil
+		},
 	}
-	return nil, err
 }

@@ -7,20 +7,14 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-go/holdfast/live/processes"
 	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/live/servers/miniredis"
-	"github.com/holdfast-go/holdfast/suite/workers"
+	"github.com/holdfast-go/holdfast/suite/realtime"
 )
-
-// backendAuto is redis where it is installed, and miniredis elsewhere.
-const backendAuto = "auto"
-
-// backends are what --backend takes.
-var backends = []string{backendAuto, servers.Redis, servers.Miniredis}
 
 func newMiniredisCmd() *cobra.Command {
 	return &cobra.Command{
@@ -37,10 +31,10 @@ func (f runFlags) checkBackend() error {
 		return err
 	}
 	switch {
-	case f.world != worldLive && f.backend != backendAuto && f.backend != "":
+	case f.world != worldLive && f.backend != realtime.AutoBackend && f.backend != "":
 		return usage("--backend is for --world live; the simulator has servers of its own")
-	case f.world == worldLive && !slices.Contains(backends, f.backend):
-		return usage("unknown backend "+quote(f.backend), didYouMean(f.backend, backends), "the backends are "+strings.Join(backends, ", "))
+	case f.world == worldLive && !slices.Contains(realtime.Backends(), f.backend):
+		return usage("unknown backend "+quote(f.backend), didYouMean(f.backend, realtime.Backends()), "the backends are "+strings.Join(realtime.Backends(), ", "))
 	}
 	return nil
 }
@@ -51,40 +45,51 @@ func (f runFlags) withBackend(ctx context.Context, stderr io.Writer) (runFlags, 
 	if f.world != worldLive {
 		return f, nil
 	}
+	var err error
 	if f.external.given() {
-		own, err := f.external.discover(ctx)
-		f.servers.External = own
+		f.servers.External, err = f.external.discover(ctx)
 		return f, err
 	}
-	if f.backend == backendAuto {
-		f.backend = servers.Redis
-		if err := (servers.Backend{}).Available(); errors.Is(err, processes.ErrUnavailable) {
-			f.backend = servers.Miniredis
+	if f.servers, err = realtime.FindBackend(f.backend); err != nil {
+		return f, noServers(err)
+	}
+	if f.backend == realtime.AutoBackend {
+		if f.backend = f.servers.Name(); f.backend == servers.Miniredis {
 			fmt.Fprintln(stderr, "no redis-server or valkey-server is on the PATH: playing on miniredis, which cannot carry every scenario")
 		}
 	}
-	var err error
-	f.servers, err = serversOf(f.backend)
-	return f, err
+	return f, nil
 }
 
-// serversOf are the servers of a backend, if this machine has them.
-func serversOf(backend string) (servers.Backend, error) {
-	var b servers.Backend
-	if backend == servers.Miniredis {
-		exe, err := workers.Self()
-		if err != nil {
-			return b, defect(err)
-		}
-		b.Miniredis = []string{exe, "miniredis"}
-	}
-	err := b.Available()
-	if err == nil {
-		return b, nil
-	}
+func noServers(err error) error {
 	if mini := (servers.Backend{Miniredis: []string{"miniredis"}}); mini.Available() != nil { // nor would any other work
-		return b, badInput(err, "--world sim needs no servers")
+		return badInput(err, "--world sim needs no servers")
 	}
-	return b, badInput(err, "install one: apt-get install redis-server, dnf install valkey, apk add redis",
+	return badInput(err, "install one: apt-get install redis-server, dnf install valkey, apk add redis",
 		"or play on what needs no installation: --world live --backend miniredis")
+}
+
+// adapterStart is how long a process of an adapter may take to answer what it
+// is asked first: a virtual machine may have to come up. Tests are less patient.
+var adapterStart = 30 * time.Second
+
+// contend finds the locks that are named, and those of adapters.
+func contend(ctx context.Context, names, adapters []string) ([]realtime.Lock, error) {
+	locks, err := realtime.Choose(ctx, names, adapters, adapterStart)
+	return locks, lockError(err)
+}
+
+// lockError maps an error of the choice of locks; nil stays nil.
+func lockError(err error) error {
+	var unknown *realtime.UnknownLockError
+	var adapter *realtime.AdapterError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &unknown):
+		return usage(err.Error(), didYouMean(unknown.Name, slices.Concat(unknown.Adapters, playable())), "holdfast list locks shows them all; holdfast list mutants those that are wrong on purpose")
+	case errors.As(err, &adapter):
+		return badInput(err, adapter.Hint)
+	}
+	return badInput(err)
 }

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/linear"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/suite"
 )
 
@@ -114,13 +114,18 @@ func checkHistories(c *cobra.Command, args []string, f checkFlags) error {
 		}
 		var disagreement *linear.DisagreementError
 		if errors.As(err, &disagreement) {
-			printDisagreement(c.ErrOrStderr(), name, disagreement)
+			reports.Disagreement(c.ErrOrStderr(), name, disagreement)
 			defects = append(defects, err)
 		} else if err != nil {
 			bad = append(bad, err)
 			continue
 		}
-		code = worse(code, printVerdicts(c.OutOrStdout(), name, h, judged))
+		if err := reports.Verdicts(c.OutOrStdout(), name, h, judged); err != nil {
+			return defect(fmt.Errorf("print result: %w", err))
+		}
+		for _, v := range judged.Verdicts {
+			code = worse(code, codeOf(v))
+		}
 		if f.picture != "" {
 			if err := drawPicture(f.picture, h); err != nil {
 				return badInput(err)
@@ -166,31 +171,37 @@ func openHistory(path string, f checkFlags, c *cobra.Command) (*history.History,
 	}
 	bar := newReading(c.ErrOrStderr(), -1)
 	defer bar.done()
-	return unlessInterrupted(c.Context(), func() (*history.History, error) {
+	return suite.UnlessInterrupted(c.Context(), func() (*history.History, error) {
 		return suite.Decode("stdin", decode, bar.of(c.InOrStdin()))
+	})
+}
+
+// decoder is history.Decode, or history.DecodeCutOff.
+type decoder func(io.Reader) (*history.History, error)
+
+// readHistory reads a stored history, gzipped or not. A bar on stderr shows
+// how far it is.
+func readHistory(ctx context.Context, path string, decode decoder, stderr io.Writer) (*history.History, error) {
+	f, size, err := suite.OpenInput(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	bar := newReading(stderr, size)
+	defer bar.done()
+	return suite.UnlessInterrupted(ctx, func() (*history.History, error) {
+		defer f.Close()
+		return suite.Decode(path, decode, bar.of(f))
 	})
 }
 
 func judgeWithBar(ctx context.Context, h *history.History, f checkFlags, stderr io.Writer) (checker.Report, error) {
 	bar := newJudging(stderr, len(checker.Properties()))
 	defer bar.done()
-	return unlessInterrupted(ctx, func() (checker.Report, error) {
+	return suite.UnlessInterrupted(ctx, func() (checker.Report, error) {
 		return judgeHistory(h, checker.Options{
 			Budget: f.budget, Judges: linear.Choice(f.judges), Begin: func(checker.Property) { bar.step() },
 		})
 	})
-}
-
-// printDisagreement shows the smallest history on which the judges disagree.
-func printDisagreement(w io.Writer, name string, e *linear.DisagreementError) {
-	fmt.Fprintf(w, "%s: the judges disagree on these operations of lock %q:\n", name, e.Lock)
-	for _, line := range e.Listing {
-		fmt.Fprintf(w, "  %s\n", line)
-	}
-	if e.Minimal != nil {
-		fmt.Fprintln(w, "the same as a history:")
-		history.Encode(w, e.Minimal)
-	}
 }
 
 // worse of two exit codes of check: violated, then unknown, then ok.
@@ -201,40 +212,15 @@ func worse(a, b int) int {
 	return max(a, b)
 }
 
-// printVerdicts prints what was judged and returns the exit code for it.
-func printVerdicts(w io.Writer, path string, h *history.History, judged checker.Report) int {
-	code := exitOK
-	fmt.Fprintf(w, "%s: %s with %s, seed %d, %s world%s\n", path, h.Header.Scenario, h.Header.Lock, h.Header.Seed, h.Header.World, whereCutOff(h))
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, p := range checker.Properties() {
-		v, ok := judged.Verdicts[p.Name]
-		if !ok {
-			fmt.Fprintf(t, "  %s\tnot claimed\t\n", p.Name)
-			continue
-		}
-		words := string(v.Outcome)
-		if v.Class != "" {
-			words += " (" + v.Class + ")"
-		}
-		fmt.Fprintf(t, "  %s\t%s\t%s\n", p.Name, words, v.Reason)
-		switch v.Outcome {
-		case checker.Violated:
-			code = worse(code, exitUnexpected)
-		case checker.Unknown:
-			code = worse(code, exitUnknown)
-		}
+// codeOf is the exit code for a verdict.
+func codeOf(v checker.Verdict) int {
+	switch v.Outcome {
+	case checker.Violated:
+		return exitUnexpected
+	case checker.Unknown:
+		return exitUnknown
 	}
-	t.Flush()
-	return code
-}
-
-// whereCutOff says in words that a history was cut off.
-func whereCutOff(h *history.History) string {
-	last := h.Events[len(h.Events)-1] // every history that was judged has its end
-	if !last.End.CutOff {
-		return ""
-	}
-	return fmt.Sprintf(", cut off at %.3f s", float64(last.Time)/float64(time.Second))
+	return exitOK
 }
 
 func drawPicture(path string, h *history.History) error {
@@ -243,4 +229,81 @@ func drawPicture(path string, h *history.History) error {
 		return fmt.Errorf("write picture: %w", err)
 	}
 	return errors.Join(checker.Picture(h, f), f.Close())
+}
+
+// followOne is "holdfast check --follow".
+func followOne(c *cobra.Command, args []string, f checkFlags) error {
+	switch {
+	case f.picture != "" || len(args) != 1:
+		return usage("--follow takes one history at a time, and draws no picture")
+	case c.Flags().Changed("judge") && f.judges != string(linear.FastOnly):
+		return usage("only the fast judge can follow a run", "judge the whole history when the run is over")
+	case f.cutOff:
+		return usage("--follow reads a history that is still being written, --cut-off one that never will be")
+	case c.Flags().Changed("budget"):
+		return usage("--follow has no budget: it judges as fast as the run goes on")
+	}
+	return follow(c.Context(), args[0], c.InOrStdin(), c.OutOrStdout())
+}
+
+// follow judges a history while it is being written.
+func follow(ctx context.Context, path string, stdin io.Reader, stdout io.Writer) error {
+	in := stdin
+	if path == "-" {
+		path = "stdin"
+	} else {
+		f, _, err := suite.OpenInput(ctx, path)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			return badInput(err, badHistoryHint(err))
+		}
+		defer f.Close()
+		in = suite.Growing(ctx, f)
+	}
+	r, err := suite.Follow(ctx, in)
+	switch {
+	case err == nil:
+		return printFollowed(stdout, path, r)
+	case ctx.Err() == nil:
+		return cannotFollow(path, err)
+	case r.Events > 0:
+		r.Verdict = checker.Verdict{Outcome: checker.Unknown, Reason: "interrupted; nothing was wrong until then"}
+		printFollowed(stdout, path, r)
+	}
+	return ctx.Err()
+}
+
+func cannotFollow(path string, err error) error {
+	var invalid *history.InvalidError
+	named := fmt.Errorf("%s: %w", path, err)
+	switch {
+	case errors.As(err, &invalid) && invalid.CutOff:
+		return badInput(named, "its recording was cut off; without --follow, holdfast check --cut-off judges what there is")
+	case errors.As(err, &invalid):
+		return badInput(named, "a history that is not whole, or of another version, proves nothing of its lock")
+	case errors.Is(err, suite.ErrGzipped):
+		return badInput(named, "zcat HISTORY | holdfast check --follow -", "without --follow it is read as it is")
+	}
+	return badInput(fmt.Errorf("read %w", named))
+}
+
+// printFollowed prints the verdict and returns the exit code as an error.
+func printFollowed(out io.Writer, path string, r suite.Followed) error {
+	h, v := r.Header, r.Verdict
+	fmt.Fprintf(out, "%s: %s with %s, seed %d, %s world\n", path, h.Scenario, h.Lock, h.Seed, h.World)
+	fmt.Fprintf(out, "  %s  %s", checker.Linearizable, v.Outcome)
+	if v.Reason != "" {
+		fmt.Fprintf(out, "  %s", v.Reason)
+	}
+	for i, id := range v.Ops {
+		sep := ", "
+		if i == 0 {
+			sep = "; operations "
+		}
+		fmt.Fprintf(out, "%s%d", sep, id)
+	}
+	fmt.Fprintf(out, "\n  after %d events, at %.3f s\n", r.Events, float64(r.Last)/float64(time.Second))
+	return result(codeOf(v))
 }

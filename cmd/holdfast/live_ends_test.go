@@ -125,7 +125,7 @@ func TestLiveRunThatIsKilled(t *testing.T) {
 		}
 	})
 	t.Run("cleared up", func(t *testing.T) {
-		servers := filepath.Join(dir, serversName)
+		servers := filepath.Join(dir, "servers")
 		if left, err := os.ReadDir(servers); err != nil || len(left) == 0 {
 			t.Fatalf("nothing is left of the servers in %s: %v, %v", servers, left, err)
 		}
@@ -133,7 +133,7 @@ func TestLiveRunThatIsKilled(t *testing.T) {
 		if code := next.code(t); code != exitOK {
 			t.Errorf("exit %d: %s", code, &next.stderr)
 		}
-		for _, gone := range []string{servers, filepath.Join(runs, "next", serversName)} {
+		for _, gone := range []string{servers, filepath.Join(runs, "next", "servers")} {
 			if _, err := os.Stat(gone); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("%s is still there: %v", gone, err)
 			}
@@ -171,7 +171,7 @@ func TestLiveRunThatIsInterrupted(t *testing.T) {
 	if err != nil || len(res.Runs) != 1 || res.Runs[0].Scenario != "contention" {
 		t.Errorf("the results are %+v, %v", res.Runs, err)
 	}
-	if !suite.Exists(filepath.Join(dir, "report.html")) || suite.Exists(filepath.Join(dir, serversName)) || recording(dir, "*", 0) {
+	if !suite.Exists(filepath.Join(dir, "report.html")) || suite.Exists(filepath.Join(dir, "servers")) || recording(dir, "*", 0) {
 		left, _ := filepath.Glob(filepath.Join(dir, "*", "*"))
 		t.Errorf("the run directory has %v", left)
 	}

@@ -148,21 +148,9 @@ func resultsOf(dir string) (string, error) {
 
 // mergeRuns joins run directories.
 func mergeRuns(c *cobra.Command, dirs []string, out string) error {
-	var whole suite.Part
-	var interrupted []string
-	for i, d := range dirs {
-		p, err := suite.ReadPart(suite.Dir(d))
-		if err != nil {
-			return badInput(err, "a run directory is what holdfast run writes; run it again, or leave it out")
-		}
-		if p.Results.Interrupted {
-			interrupted = append(interrupted, d)
-		}
-		if i == 0 {
-			whole = p
-		} else if whole, err = suite.Join(whole, p); err != nil {
-			return badInput(err)
-		}
+	whole, interrupted, err := suite.JoinDirs(dirs)
+	if err != nil {
+		return badInput(err, "a run directory is what holdfast run writes; run it again, or leave it out")
 	}
 	dir, err := whole.Create(out)
 	if err != nil {

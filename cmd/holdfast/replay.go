@@ -1,17 +1,24 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/play/simplay"
+	looked "github.com/holdfast-go/holdfast/reports/inside"
 	"github.com/holdfast-go/holdfast/results"
-	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/suite"
 	"github.com/holdfast-go/holdfast/suite/workers"
 )
@@ -76,12 +83,7 @@ func (f replayFlags) replay(ctx context.Context, dir suite.Dir, stdout, stderr i
 		return badInput(fmt.Errorf("%s holds no runs", dir))
 	}
 	all := res.Runs
-	res.Runs = nil
-	for _, r := range all {
-		if f.chosen(r) {
-			res.Runs = append(res.Runs, r)
-		}
-	}
+	res.Runs = slices.DeleteFunc(slices.Clone(all), func(r results.Run) bool { return !f.chosen(r) })
 	if len(res.Runs) == 0 {
 		return badInput(fmt.Errorf("%s holds no such run", dir), choices(all))
 	}
@@ -89,9 +91,9 @@ func (f replayFlags) replay(ctx context.Context, dir suite.Dir, stdout, stderr i
 	if inside && len(res.Runs) > 1 {
 		return badInput(fmt.Errorf("--trace and --stop-at look at one run, and these are %d", len(res.Runs)), choices(res.Runs))
 	}
-	jobs, err := jobsAgain(dir, res)
+	jobs, err := dir.ReplayJobs(res.Runs, simplay.Watch{})
 	if err != nil {
-		return err
+		return notReplayable(err, res.Command)
 	}
 	if words := res.InterruptedWords(); words != "" {
 		fmt.Fprintf(stderr, "warning: %s\n", words)
@@ -110,74 +112,75 @@ func (f replayFlags) replay(ctx context.Context, dir suite.Dir, stdout, stderr i
 	if edited := dir.Edited(res); len(edited) > 0 {
 		return editedError(dir, edited)
 	}
-	return f.look(ctx, dir, jobs[0], res.Runs[0], stdout, stderr)
+	return f.look(ctx, dir, res.Runs[0], stdout, stderr)
 }
 
 // check refuses flags that cannot be.
 func (f replayFlags) check() error {
-	if f.format != "text" && f.format != "json" {
-		return usage("unknown format "+quote(f.format), didYouMean(f.format, []string{"text", "json"}), "formats are text and json")
+	if err := checkFormat(f.format, []string{"text", "json"}); err != nil {
+		return err
 	}
 	if f.format == "json" && f.stopAt == "" && f.trace != "-" {
 		return usage("--format json is about what --stop-at and --trace - show")
 	}
 	if f.stopAt != "" {
-		_, err := parseMoment(f.stopAt)
-		return err
+		_, err := suite.ParseMoment(f.stopAt)
+		return momentError(err)
 	}
 	return nil
 }
 
-// jobsAgain makes a job of every run, in order.
-func jobsAgain(dir suite.Dir, res results.Results) ([]suite.Job, error) {
-	var jobs []suite.Job
-	for i, r := range res.Runs {
-		if r.Test != "" {
-			return nil, badInput(fmt.Errorf("%s with %s was played by a go test, which has the lock", r.Scenario, r.Lock), "play it again with: "+r.Test)
-		}
-		if r.World != worldSim {
-			return nil, badInput(fmt.Errorf("%s with %s was played in the %s world, where nothing happens twice", r.Scenario, r.Lock, r.World),
-				"holdfast check judges its history again", "to play it once more: "+res.Command)
-		}
-		path := dir.File("scenarios", r.Scenario+".yaml")
-		src, err := os.ReadFile(path)
-		if err != nil {
-			return nil, badInput(err)
-		}
-		if _, err := scenarios.Parse(path, src); err != nil {
-			return nil, badInput(err, "the run directory was changed since it was written")
-		}
-		jobs = append(jobs, suite.Job{ID: i, Scenario: r.Scenario, File: r.Scenario + ".yaml", Source: string(src), Lock: r.Lock, Seed: r.Seed})
+// momentError maps an error about --stop-at; nil stays nil.
+func momentError(err error) error {
+	var moment *suite.MomentError
+	if errors.As(err, &moment) {
+		return usage("--stop-at "+err.Error(), moment.Hint)
 	}
-	return jobs, nil
+	return err
+}
+
+// notReplayable says how else to play a run that cannot be played again here.
+func notReplayable(err error, command string) error {
+	var not *suite.NotReplayableError
+	switch {
+	case !errors.As(err, &not):
+		return badInput(err, "the run directory was changed since it was written")
+	case not.Run.Test != "":
+		return badInput(err, "play it again with: "+not.Run.Test)
+	}
+	return badInput(err, "holdfast check judges its history again", "to play it once more: "+command)
 }
 
 // playAgain plays the jobs and compares hashes.
 func (f replayFlags) playAgain(ctx context.Context, dir suite.Dir, res results.Results, jobs []suite.Job, stdout, stderr io.Writer) error {
 	bar := newProgress(stderr, len(jobs))
-	answers, err := workers.Pool{Workers: f.workers, Stall: time.Minute}.Gather(ctx, jobs, bar.step)
+	all, err := suite.Replay(ctx, jobs, res.Runs, workers.Pool{Workers: f.workers, Stall: time.Minute}, bar.step)
 	bar.done()
 	if err != nil {
 		return defect(err)
 	}
 	differ, killed := 0, 0
-	for i, a := range answers {
-		r := res.Runs[i]
-		switch {
-		case a == nil:
+	for _, r := range all {
+		what := ""
+		switch r.Sameness {
+		case suite.Unplayed:
 			return &exitError{code: exitInterrupted, msg: "interrupted"}
-		case a.Defect != "":
+		case suite.Failed:
 			differ++
-			fmt.Fprintf(stdout, "failed     %s %s seed %d: %s\n", r.Scenario, r.Lock, r.Seed, a.Defect)
-		case a.Killed:
+			what = r.Reason
+		case suite.Killed:
 			killed++
-			fmt.Fprintf(stdout, "killed     %s %s seed %d: %s\n", r.Scenario, r.Lock, r.Seed, a.Run.Failure)
-		case a.Run.HistorySHA256 != r.HistorySHA256:
+			what = r.Reason
+		case suite.Different:
 			differ++
-			fmt.Fprintf(stdout, "different  %s %s seed %d: %.12s, stored %.12s\n", r.Scenario, r.Lock, r.Seed, a.Run.HistorySHA256, r.HistorySHA256)
+			what = fmt.Sprintf("%.12s, stored %.12s", r.Hash, r.Run.HistorySHA256)
+		case suite.SameEvents:
+			r.Sameness = suite.Same
+			what = fmt.Sprintf("%.12s: the same events; the header is of an older release", r.Run.HistorySHA256)
 		default:
-			fmt.Fprintf(stdout, "same       %s %s seed %d: %.12s\n", r.Scenario, r.Lock, r.Seed, r.HistorySHA256)
+			what = fmt.Sprintf("%.12s", r.Hash)
 		}
+		fmt.Fprintf(stdout, "%-10s %s %s seed %d: %s\n", r.Sameness, r.Run.Scenario, r.Run.Lock, r.Run.Seed, what)
 	}
 	if edited := dir.Edited(res); len(edited) > 0 && differ == 0 {
 		return editedError(dir, edited)
@@ -189,4 +192,104 @@ func (f replayFlags) playAgain(ctx context.Context, dir suite.Dir, res results.R
 		return &exitError{code: exitUnknown, msg: fmt.Sprintf("%d of %d runs could not be played", killed, len(jobs)), hints: []string{workers.KilledHint}}
 	}
 	return nil
+}
+
+// look plays a run again, looks at it, and prints what it saw.
+func (f replayFlags) look(ctx context.Context, dir suite.Dir, run results.Run, stdout, stderr io.Writer) error {
+	name := fmt.Sprintf("%s with %s, seed %d", run.Scenario, run.Lock, run.Seed)
+	if run.History == "" {
+		return badInput(fmt.Errorf("the history of %s with %s was not stored", run.Scenario, run.Lock), "holdfast run stores it")
+	}
+	stored, err := readHistory(ctx, dir.File(filepath.FromSlash(run.History)), history.Decode, stderr)
+	if err != nil {
+		return badInput(err)
+	}
+	look, words := simplay.Watch{Messages: f.trace != ""}, ""
+	if f.stopAt != "" {
+		m, err := suite.ParseMoment(f.stopAt)
+		if err != nil {
+			return momentError(err)
+		}
+		var stop simplay.Stop
+		if stop, words, err = m.In(stored); err != nil {
+			return momentError(err)
+		}
+		look.Stop = &stop
+	}
+	jobs, err := dir.ReplayJobs([]results.Run{run}, look)
+	if err != nil {
+		return defect(err)
+	}
+	all, err := suite.Replay(ctx, jobs, []results.Run{run}, workers.Pool{Workers: 1, Stall: time.Minute}, func() {})
+	if err != nil {
+		return defect(err)
+	}
+	switch r := all[0]; {
+	case r.Sameness == suite.Unplayed:
+		return &exitError{code: exitInterrupted, msg: "interrupted"}
+	case r.Sameness == suite.Killed:
+		return &exitError{code: exitUnknown, msg: name + ": " + r.Reason, hints: []string{workers.KilledHint}}
+	case r.Seen == nil:
+		return defect(fmt.Errorf("%s: %s", name, r.Reason))
+	}
+	seen := looked.Look(all[0], stored, words)
+	if err := f.print(seen, fmt.Sprintf("%.12s", all[0].Hash), stdout, stderr); err != nil {
+		return err
+	}
+	if seen.Difference != "" {
+		return defect(fmt.Errorf("%s did not give the stored history: %s", name, seen.Difference))
+	}
+	return nil
+}
+
+// print writes what was seen: the trace where the flags say, the state to
+// stdout.
+func (f replayFlags) print(r *looked.Run, hash string, stdout, stderr io.Writer) error {
+	if f.trace != "" && f.trace != "-" {
+		var b bytes.Buffer
+		r.WriteTrace(&b)
+		if err := os.WriteFile(f.trace, b.Bytes(), 0o644); err != nil {
+			return badInput(fmt.Errorf("write trace: %w", err))
+		}
+		r.Messages = nil
+	}
+	if f.format == "json" {
+		return printJSON(stdout, r)
+	}
+	same := stdout
+	if f.trace == "-" {
+		r.WriteTrace(stdout)
+		same = stderr
+	}
+	if r.State != nil {
+		if f.trace == "-" {
+			fmt.Fprintln(stdout)
+		}
+		r.WriteState(stdout)
+		return nil
+	}
+	if r.Same {
+		fmt.Fprintf(same, "same       %s %s seed %d: %s\n", r.Scenario, r.Lock, r.Seed, hash)
+	}
+	return nil
+}
+
+// chosen says whether the flags ask for a run.
+func (f replayFlags) chosen(r results.Run) bool {
+	return (f.scenario == "" || f.scenario == r.Scenario) && (f.lock == "" || f.lock == r.Lock) && (!f.seeded || f.seed == r.Seed)
+}
+
+// shownChoices is how many runs an error offers.
+const shownChoices = 8
+
+// choices is a hint that lists runs to choose from.
+func choices(runs []results.Run) string {
+	var all []string
+	for _, r := range runs {
+		all = append(all, fmt.Sprintf("--scenario %s --lock %s --seed %d", r.Scenario, r.Lock, r.Seed))
+	}
+	if more := len(all) - shownChoices; more > 0 {
+		all = append(all[:shownChoices], fmt.Sprintf("or one of %d more", more))
+	}
+	return "it holds\n  " + strings.Join(all, "\n  ")
 }

@@ -72,3 +72,25 @@ holdfast itself.`,
 	c.Flags().StringVar(&format, "format", "html", "html, text, json, junit or markdown")
 	return c
 }
+
+// warnMissing names the histories that are not there.
+func warnMissing(stderr io.Writer, d suite.Dir, paths []string) {
+	for _, path := range paths {
+		fmt.Fprintf(stderr, "missing: %s\n", d.File(path))
+	}
+}
+
+// missingHistories says how many there are.
+func missingHistories(n int) error {
+	return &exitError{code: exitUnknown, msg: "missing histories: " + fmt.Sprint(n), hints: []string{"the verdicts are those of the run; holdfast replay plays the runs of virtual time again"}}
+}
+
+// editedError says so.
+func editedError(d suite.Dir, paths []string) error {
+	what := fmt.Sprintf("%s and %d more histories", paths[0], len(paths)-1)
+	if len(paths) == 1 {
+		what = paths[0]
+	}
+	return badInput(fmt.Errorf("%s: %s changed since the run: the hash is not the one in results.json", d, what),
+		"the verdicts are about the histories as they were; holdfast check judges one as it is now")
+}

@@ -21,6 +21,7 @@ import (
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/subject/gallery"
 	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/suite/realtime"
 	"github.com/holdfast-go/holdfast/suite/report"
 	"github.com/holdfast-go/holdfast/suite/workers"
 )
@@ -41,7 +42,7 @@ type runFlags struct {
 	adapter  []string
 	servers  servers.Backend // what backend and external stand for, see withBackend
 	// contenders are what locks and adapter stand for, see contend.
-	contenders []contender
+	contenders []realtime.Lock
 }
 
 // The worlds that a scenario can be played in.
@@ -79,7 +80,7 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.ValidArgs = scenarios.Names()
 	c.Flags().StringSliceVar(&f.locks, "lock", nil, "locks to play against, by name; all is the built-in ones (default all, or those of --adapter)")
 	c.Flags().StringVar(&f.world, "world", worldSim, "where to play: sim (virtual time) or live (real servers and processes, real time)")
-	c.Flags().StringVar(&f.backend, "backend", backendAuto, "live: what the servers are, redis (redis-server or valkey-server) or miniredis; auto is redis where it is installed")
+	c.Flags().StringVar(&f.backend, "backend", realtime.AutoBackend, "live: what the servers are, redis (redis-server or valkey-server) or miniredis; auto is redis where it is installed")
 	f.external.flags(c)
 	c.Flags().StringArrayVar(&f.adapter, "adapter", nil, "live: the command of a worker process that has locks of its own, which are then played; may be given several times")
 	c.Flags().Float64Var(&f.scale, "time-scale", 0, "live: what every time of a scenario is multiplied with (default 0.2; 1.5 where servers have to fail over)")
@@ -91,7 +92,7 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().DurationVar(&f.stall, "stall", time.Minute, "sim: real time after which a run that does not end is given up")
 	complete(c, "lock", subject.Locks())
 	complete(c, "world", []string{worldSim, worldLive})
-	complete(c, "backend", backends)
+	complete(c, "backend", realtime.Backends())
 	complete(c, "format", runFormats)
 	return c
 }
@@ -291,7 +292,15 @@ func execute(ctx context.Context, jobs []suite.Job, dir suite.Dir, f runFlags, s
 	}
 	var o suite.Outcome
 	if f.world == worldLive {
-		o = executeLive(ctx, jobs, dir, f, stderr)
+		exe, err := workers.Self()
+		if err != nil {
+			return suite.Outcome{Err: err}
+		}
+		bar := newProgress(stderr, len(jobs))
+		o = realtime.Player{
+			Locks: f.contenders, Backend: f.servers, Scale: f.scale, Client: []string{exe, "client"}, Workers: f.workers, Now: bar.now, Step: bar.step,
+		}.Play(ctx, jobs, dir)
+		bar.done()
 	} else {
 		bar := newProgress(stderr, suite.Twice(len(jobs)))
 		o = suite.PlaySim(ctx, jobs, workers.Pool{Exe: testOnlyWorker, Workers: f.workers, Stall: f.stall}, bar.step)
@@ -306,16 +315,16 @@ func execute(ctx context.Context, jobs []suite.Job, dir suite.Dir, f runFlags, s
 const notRun = "not run: "
 
 // plan lists the runs to play, and what does not apply or cannot be played.
-func plan(list []played, locks []contender, f runFlags) (jobs []suite.Job, skipped []results.Skip, err error) {
+func plan(list []played, locks []realtime.Lock, f runFlags) (jobs []suite.Job, skipped []results.Skip, err error) {
 	for _, p := range list {
 		for _, c := range locks {
-			l := c.subject
+			l := c.Subject
 			if ok, reason := p.scenario.Applies(l); !ok {
 				skipped = append(skipped, results.Skip{Scenario: p.scenario.Name, Lock: l.Name(), Reason: reason})
 				continue
 			}
 			if f.world == worldLive {
-				if ok, reason := liveplay.Carries(p.scenario, l, c.backend(f.servers)); !ok {
+				if ok, reason := liveplay.Carries(p.scenario, l, c.Backend(f.servers)); !ok {
 					skipped = append(skipped, results.Skip{Scenario: p.scenario.Name, Lock: l.Name(), Reason: notRun + reason})
 					continue
 				}

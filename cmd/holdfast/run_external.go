@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/live/servers"
+	"github.com/holdfast-go/holdfast/suite/realtime"
 )
 
 // externalServers say where servers of the user's own are, if runs are to be played
@@ -43,7 +44,7 @@ func (o externalServers) check(f runFlags) error {
 	switch {
 	case o.given() && f.world != worldLive:
 		return usage("--redis is for --world live; the simulator has servers of its own")
-	case o.given() && f.backend != backendAuto:
+	case o.given() && f.backend != realtime.AutoBackend:
 		return usage("--backend says what servers to start, and --redis to start none: leave one of them out")
 	case o.remote && !o.given():
 		return usage("--allow-remote is about the servers of --redis, and there are none")

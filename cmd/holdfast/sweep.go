@@ -191,7 +191,7 @@ func (f sweepFlags) options(c *cobra.Command, arg string) (o sweep.Options, err 
 		if err != nil {
 			return o, badInput(err)
 		}
-		if ok, why := s.Applies(locks[0].subject); !ok {
+		if ok, why := s.Applies(locks[0].Subject); !ok {
 			return o, usage(fmt.Sprintf("%s cannot be played with %s: %s", s.Name, f.lock, why))
 		}
 	}

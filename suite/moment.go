@@ -1,4 +1,4 @@
-package main
+package suite
 
 import (
 	"fmt"
@@ -10,20 +10,26 @@ import (
 	"github.com/holdfast-go/holdfast/play/simplay"
 )
 
-// moment is where a replay is to stop: one of a line of the history, an
+// Moment is where a replay is to stop: one of a line of the history, an
 // operation, and a time.
-type moment struct {
+type Moment struct {
 	line int
 	op   int64
 	at   time.Duration
 }
 
+// MomentError says that a text is no moment, or none of a run.
+type MomentError struct{ msg, Hint string }
+
+// Error implements error.
+func (e *MomentError) Error() string { return e.msg }
+
 const momentHint = "give a line of the history (12), an operation (op 12) or a time (12.5s)"
 
-// parseMoment reads what --stop-at was given.
-func parseMoment(s string) (moment, error) {
-	bad := func(why string) (moment, error) {
-		return moment{}, usage(fmt.Sprintf("--stop-at %s: %s", quote(s), why), momentHint)
+// ParseMoment reads a moment. Its error is a [*MomentError].
+func ParseMoment(s string) (Moment, error) {
+	bad := func(why string) (Moment, error) {
+		return Moment{}, &MomentError{fmt.Sprintf("%q: %s", s, why), momentHint}
 	}
 	word := strings.TrimSpace(s)
 	if rest, ok := strings.CutPrefix(word, "op"); ok {
@@ -31,14 +37,14 @@ func parseMoment(s string) (moment, error) {
 		if err != nil || op < 1 {
 			return bad("not the number of an operation")
 		}
-		return moment{op: op}, nil
+		return Moment{op: op}, nil
 	}
 	number := strings.TrimSpace(strings.TrimPrefix(word, "line"))
 	if line, err := strconv.Atoi(number); err == nil {
 		if line < 2 {
 			return bad("events begin on line 2, after the header")
 		}
-		return moment{line: line}, nil
+		return Moment{line: line}, nil
 	}
 	at, err := time.ParseDuration(word)
 	switch {
@@ -47,12 +53,13 @@ func parseMoment(s string) (moment, error) {
 	case at < 0:
 		return bad("a run begins at 0s")
 	}
-	return moment{at: at}, nil
+	return Moment{at: at}, nil
 }
 
-// in finds the moment in the stored history of a run, and says in words which
+// In finds the moment in the stored history of a run, and says in words which
 // it is. An operation stands for its return, or its call if it never returned.
-func (m moment) in(h *history.History) (stop simplay.Stop, words string, err error) {
+// Its error is a [*MomentError].
+func (m Moment) In(h *history.History) (stop simplay.Stop, words string, err error) {
 	last := h.Events[len(h.Events)-1]
 	i := -1
 	switch {
@@ -63,22 +70,22 @@ func (m moment) in(h *history.History) (stop simplay.Stop, words string, err err
 			}
 		}
 		if i < 0 {
-			return stop, "", usage(fmt.Sprintf("the history has no operation %d", m.op), fmt.Sprintf("its last one is op %d", lastOp(h)))
+			return stop, "", &MomentError{fmt.Sprintf("the history has no operation %d", m.op), fmt.Sprintf("its last one is op %d", lastOp(h))}
 		}
 	case m.line > 0:
 		i = m.line - 2
 		if i >= len(h.Events) {
-			return stop, "", usage(fmt.Sprintf("the history has no line %d", m.line), fmt.Sprintf("its last one is %d", len(h.Events)+1))
+			return stop, "", &MomentError{fmt.Sprintf("the history has no line %d", m.line), fmt.Sprintf("its last one is %d", len(h.Events)+1)}
 		}
 	default:
 		if int64(m.at) >= last.Time {
-			return stop, "", usage(fmt.Sprintf("the run is over at %s, before %s", seconds(last.Time), m.at), momentHint)
+			return stop, "", &MomentError{fmt.Sprintf("the run is over at %s, before %s", time.Duration(last.Time), m.at), momentHint}
 		}
 		return simplay.Stop{At: m.at}, "at " + m.at.String(), nil
 	}
 	e := h.Events[i]
 	if e.Kind == history.End {
-		return stop, "", usage(fmt.Sprintf("line %d is the end of the run: nothing is left to look at", i+2), "stop at an earlier line")
+		return stop, "", &MomentError{fmt.Sprintf("line %d is the end of the run: nothing is left to look at", i+2), "stop at an earlier line"}
 	}
 	return simplay.Stop{Event: &e}, fmt.Sprintf("at line %d", i+2), nil
 }
@@ -89,7 +96,3 @@ func lastOp(h *history.History) (last int64) {
 	}
 	return last
 }
-
-// seconds is a time of a run as its trace and its state show it: seconds, to
-// the nanosecond.
-func seconds(ns int64) string { return fmt.Sprintf("%.9fs", float64(ns)/1e9) }

@@ -1,4 +1,4 @@
-package main
+package realtime
 
 import (
 	"os"
@@ -27,7 +27,7 @@ func TestTheWordsOfAnAdapterCommand(t *testing.T) {
 		{"$ADAPTER 'open", nil},
 		{" ", nil},
 	} {
-		got, err := adapterCommand(tt.command)
+		got, err := Command(tt.command)
 		switch {
 		case tt.want == nil && err == nil:
 			t.Errorf("%s: read as %q, want an error", tt.command, got)

@@ -1,4 +1,4 @@
-package main
+package suite
 
 import (
 	"strings"
@@ -11,24 +11,24 @@ import (
 func TestParseMoment(t *testing.T) {
 	for _, c := range []struct {
 		in   string
-		want moment
+		want Moment
 	}{
-		{"12", moment{line: 12}},
-		{"line 12", moment{line: 12}},
-		{" 2 ", moment{line: 2}},
-		{"op 3", moment{op: 3}},
-		{"op3", moment{op: 3}},
-		{"12.5s", moment{at: 12500 * time.Millisecond}},
-		{"0s", moment{}},
-		{"4.003060048s", moment{at: 4003060048}},
+		{"12", Moment{line: 12}},
+		{"line 12", Moment{line: 12}},
+		{" 2 ", Moment{line: 2}},
+		{"op 3", Moment{op: 3}},
+		{"op3", Moment{op: 3}},
+		{"12.5s", Moment{at: 12500 * time.Millisecond}},
+		{"0s", Moment{}},
+		{"4.003060048s", Moment{at: 4003060048}},
 	} {
-		if got, err := parseMoment(c.in); err != nil || got != c.want {
-			t.Errorf("parseMoment(%q) = %+v, %v, want %+v", c.in, got, err, c.want)
+		if got, err := ParseMoment(c.in); err != nil || got != c.want {
+			t.Errorf("ParseMoment(%q) = %+v, %v, want %+v", c.in, got, err, c.want)
 		}
 	}
 	for _, bad := range []string{"", "x", "op", "op x", "op 0", "1", "0", "-3", "line", "-2s", "12.5"} {
-		if got, err := parseMoment(bad); err == nil {
-			t.Errorf("parseMoment(%q) = %+v, want an error", bad, got)
+		if got, err := ParseMoment(bad); err == nil {
+			t.Errorf("ParseMoment(%q) = %+v, want an error", bad, got)
 		}
 	}
 }
@@ -44,11 +44,11 @@ func TestMomentInAHistory(t *testing.T) {
 		"op 1": "at line 3", "op 2": "at line 4", "2": "at line 2", "5ns": "at 5ns",
 		"5": "line 5 is the end of the run", "6": "the history has no line 6", "op 3": "the history has no operation 3", "9ns": "the run is over at",
 	} {
-		m, err := parseMoment(in)
+		m, err := ParseMoment(in)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, got, err := m.in(h)
+		_, got, err := m.In(h)
 		if err != nil {
 			got = err.Error()
 		}

@@ -1,4 +1,4 @@
-package main
+package inside
 
 import (
 	"cmp"
@@ -17,8 +17,8 @@ import (
 // lastEvents is how many events a state shows of the history.
 const lastEvents = 8
 
-// writeState writes the state at the moment of the stop.
-func (r *replayed) writeState(out io.Writer) {
+// WriteState writes the state at the moment of the stop.
+func (r *Run) WriteState(out io.Writer) {
 	s := r.State
 	fmt.Fprintf(out, "%s with %s, seed %d, stopped %s: virtual time %s\n", r.Scenario, r.Lock, r.Seed, r.words, seconds(int64(s.At)))
 	if r.Same {
@@ -59,7 +59,7 @@ func (r *replayed) writeState(out io.Writer) {
 	}
 }
 
-func (r *replayed) writeNode(out io.Writer, n sim.NodeState) {
+func (r *Run) writeNode(out io.Writer, n sim.NodeState) {
 	about := []string{n.Role, "up"}
 	if !n.Up {
 		about[1] = "DOWN"
@@ -95,7 +95,7 @@ func (r *replayed) writeNode(out io.Writer, n sim.NodeState) {
 }
 
 // behind says what a replica has not got yet.
-func (r *replayed) behind(n sim.NodeState, x sim.ReplicaState) string {
+func (r *Run) behind(n sim.NodeState, x sim.ReplicaState) string {
 	text := fmt.Sprintf("%s has confirmed up to %d", x.Name, x.Acked)
 	if x.Acked < 0 {
 		text = x.Name + " has confirmed nothing"
@@ -112,7 +112,7 @@ func (r *replayed) behind(n sim.NodeState, x sim.ReplicaState) string {
 	return text + "; on its way to it: " + strings.Join(missing, "; ")
 }
 
-func (r *replayed) heldBy(node, key string) string {
+func (r *Run) heldBy(node, key string) string {
 	for _, h := range r.State.Holders {
 		if h.Node == node && h.Key == key {
 			return fmt.Sprintf(", held by %s, count %d", h.Owner, h.Count)
@@ -131,7 +131,7 @@ func left(ttl time.Duration) string {
 	return "for " + ttl.String()
 }
 
-func (r *replayed) writeClient(out io.Writer, c simplay.ClientState, told func(history.Event) string) {
+func (r *Run) writeClient(out io.Writer, c simplay.ClientState, told func(history.Event) string) {
 	state := "runs"
 	switch {
 	case c.Crashed:
@@ -158,7 +158,7 @@ func (r *replayed) writeClient(out io.Writer, c simplay.ClientState, told func(h
 
 // writeLinks writes the links that have something on them, and what is on its
 // way.
-func (r *replayed) writeLinks(out io.Writer) {
+func (r *Run) writeLinks(out io.Writer) {
 	head := "\nlinks\n"
 	for _, l := range r.State.World.Links {
 		for _, way := range []struct {

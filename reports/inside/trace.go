@@ -1,4 +1,4 @@
-package main
+package inside
 
 import (
 	"cmp"
@@ -20,9 +20,9 @@ type traceLine struct {
 	cells []string
 }
 
-// writeTrace writes every message up to the moment of the stop, one line each,
+// WriteTrace writes every message up to the moment of the stop, one line each,
 // and the faults between them.
-func (r *replayed) writeTrace(out io.Writer) {
+func (r *Run) WriteTrace(out io.Writer) {
 	var lines []traceLine
 	told := reports.Narrate(&history.History{Events: r.Faults})
 	for i, e := range r.Faults {
@@ -53,10 +53,10 @@ func (r *replayed) writeTrace(out io.Writer) {
 }
 
 // after says that a time of the run is after the moment of the stop.
-func (r *replayed) after(at time.Duration) bool { return r.State != nil && at > r.State.At }
+func (r *Run) after(at time.Duration) bool { return r.State != nil && at > r.State.At }
 
 // cells are the columns of a message.
-func (r *replayed) cells(m sim.Message) []string {
+func (r *Run) cells(m sim.Message) []string {
 	what := m.Text
 	if notes := r.notes(m); notes != "" {
 		what = strings.TrimSpace(what + "  [" + notes + "]")
@@ -78,7 +78,7 @@ func isMessage(m sim.Message) bool {
 }
 
 // notes say what was out of the ordinary with a message, and by which fault.
-func (r *replayed) notes(m sim.Message) string {
+func (r *Run) notes(m sim.Message) string {
 	var all []string
 	if m.Paused {
 		all = append(all, m.From+" is paused")
@@ -123,7 +123,7 @@ func hindered(toxic string) string {
 
 // by names the faults that began or ended at an instant: virtual time is exact,
 // so what happened at that instant is their doing. It is "" when there are none.
-func (r *replayed) by(t time.Time) string {
+func (r *Run) by(t time.Time) string {
 	var names []string
 	for _, e := range r.Faults {
 		if e.Fault.Phase != history.PhaseFailed && e.Time == int64(t.Sub(r.Start)) {

@@ -1,0 +1,30 @@
+package conform
+
+// documentSchema names the format of a [Document].
+const documentSchema = "holdfast-adapter-check/1"
+
+// Document is a report as JSON.
+type Document struct {
+	Schema  string   `json:"schema"`
+	Version string   `json:"version"`
+	Command []string `json:"command"`
+	Report
+	Summary Summary `json:"summary"`
+}
+
+// Summary counts the checks by what came of them.
+type Summary struct {
+	OK         int `json:"ok"`
+	Failed     int `json:"failed"`
+	NotClaimed int `json:"not_claimed"`
+	NotTried   int `json:"not_tried"`
+}
+
+// Document is the report as JSON, of a command.
+func (r Report) Document(version string, command []string) Document {
+	return Document{documentSchema, version, command, r, r.summary()}
+}
+
+func (r Report) summary() Summary {
+	return Summary{r.Count(OK), r.Count(Failed), r.Count(NotClaimed), r.Count(NotTried)}
+}

@@ -1,0 +1,141 @@
+package suite
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/history"
+)
+
+// pollEvery is how often a file that is being written is asked for more.
+const pollEvery = 50 * time.Millisecond
+
+// ErrGzipped says that a history cannot be followed because it is gzipped.
+var ErrGzipped = errors.New("it is gzipped, and cannot be followed")
+
+// Followed is how far a history was judged while somebody wrote it.
+type Followed struct {
+	Header  history.Header
+	Verdict checker.Verdict // on [checker.Linearizable]
+	Events  int
+	Last    int64 // time of the last of them
+}
+
+// Follow judges the linearizability of every lock in a history while it is
+// being written. It stops at the first violation, and returns what it knows
+// also with an error: the history cannot be read further, or ctx has ended.
+func Follow(ctx context.Context, in io.Reader) (Followed, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var f follower
+	// Reading may block for as long as the run is silent.
+	done := make(chan error, 1)
+	events := make(chan history.Event)
+	go func() { done <- f.decode(ctx, in, events) }()
+	known := Followed{}
+	for {
+		select {
+		case e := <-events:
+			known.Header = f.header
+			v, err := f.online.Add(e)
+			if err != nil {
+				return known, err
+			}
+			known.Verdict, known.Events, known.Last = v, known.Events+1, e.Time
+			if v.Outcome == checker.Violated {
+				return known, nil
+			}
+			if e.Kind == history.End {
+				known.Verdict, err = f.online.Close()
+				return known, err
+			}
+		case err := <-done:
+			if ctx.Err() != nil {
+				err = ctx.Err()
+			}
+			return known, err
+		case <-ctx.Done():
+			return known, ctx.Err()
+		}
+	}
+}
+
+// follower reads the history. It sets its fields before it sends the first
+// event.
+type follower struct {
+	header history.Header
+	online *checker.Online
+}
+
+// decode sends the events of a history until it ends or cannot be read
+// further, which is always an error: the End event is the last that is wanted.
+func (f *follower) decode(ctx context.Context, in io.Reader, events chan<- history.Event) error {
+	buffered := bufio.NewReader(in)
+	if Gzipped(buffered) {
+		return ErrGzipped // its end would wait for more, and keep what was read last
+	}
+	d, err := history.NewDecoder(buffered)
+	if err != nil {
+		return err
+	}
+	f.header = d.Header()
+	if err := faults.Recall(&f.header, nil); err != nil {
+		return err
+	}
+	if f.online, err = checker.NewOnline(f.header); err != nil {
+		return err
+	}
+	for {
+		e, err := d.Next()
+		if err != nil {
+			return err
+		}
+		select {
+		case events <- e:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Growing reads a file that is still being written: at its end it waits for
+// more, until ctx ends. A pipe by name ends like any other.
+func Growing(ctx context.Context, f *os.File) io.Reader { return &growing{ctx: ctx, f: f} }
+
+type growing struct {
+	ctx  context.Context
+	f    *os.File
+	read int64
+}
+
+func (g *growing) Read(p []byte) (int, error) {
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for {
+		n, err := g.f.Read(p)
+		g.read += int64(n)
+		if n > 0 || !errors.Is(err, io.EOF) {
+			return n, err
+		}
+		info, err := g.f.Stat()
+		switch {
+		case err != nil:
+			return 0, err
+		case !info.Mode().IsRegular():
+			return 0, io.EOF
+		case info.Size() < g.read:
+			return 0, errors.New("the file became shorter while it was read")
+		}
+		select {
+		case <-tick.C:
+		case <-g.ctx.Done():
+			return 0, g.ctx.Err()
+		}
+	}
+}
