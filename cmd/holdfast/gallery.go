@@ -138,7 +138,7 @@ func runGallery(c *cobra.Command, args []string, f galleryFlags) error {
 	}
 	hunts := selftest.Hunts{Mutants: mutants, Trials: f.trials, Seeds: f.seeds, Seed: f.seed}
 	for _, p := range list {
-		hunts.Scenarios = append(hunts.Scenarios, suite.Job{Scenario: p.scenario.Name, File: p.file, Source: string(p.source)})
+		hunts.Scenarios = append(hunts.Scenarios, suite.Job{Scenario: p.Scenario.Name, File: p.File, Source: string(p.Text)})
 	}
 	r, err := hunts.Play(c.Context(), pool, rounds(c.ErrOrStderr(), "playing"))
 	var nothing *selftest.NothingToPlayError

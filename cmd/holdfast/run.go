@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"io/fs"
 	"runtime"
 	"slices"
 	"strings"
@@ -99,13 +99,6 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 
 var runFormats = []string{"text", "json", "junit", "markdown"}
 
-// played is a scenario with the file it came from.
-type played struct {
-	scenario *scenarios.Scenario
-	file     string
-	source   []byte
-}
-
 func runScenarios(c *cobra.Command, args []string, f runFlags) error {
 	list, err := pick(args)
 	if err != nil {
@@ -131,7 +124,7 @@ type playedList struct {
 }
 
 // playList plays scenarios as the flags say, and writes the run directory.
-func playList(c *cobra.Command, list []played, args []string, f runFlags) (*playedList, error) {
+func playList(c *cobra.Command, list []suite.Source, args []string, f runFlags) (*playedList, error) {
 	f = f.withDefaults()
 	if err := f.check(); err != nil {
 		return nil, err
@@ -147,13 +140,13 @@ func playList(c *cobra.Command, list []played, args []string, f runFlags) (*play
 	if err != nil {
 		return nil, err
 	}
-	plan := asResults(args, f, suite.Outcome{Planned: histories(jobs)}, skipped)
+	plan := asResults(args, f, suite.Outcome{Planned: suite.Histories(jobs)}, skipped)
 	dir, err := suite.Create(f.out, plan)
 	if err != nil {
 		return nil, badOut(err)
 	}
 	for _, p := range list {
-		if err := dir.WriteScenario(p.scenario.Name, p.source); err != nil {
+		if err := dir.WriteScenario(p.Scenario.Name, p.Text); err != nil {
 			return nil, badInput(fmt.Errorf("output directory: %w", err))
 		}
 	}
@@ -171,15 +164,6 @@ func asResults(args []string, f runFlags, o suite.Outcome, skipped []results.Ski
 	res.Interrupted = res.Interrupted || len(res.Pending) > 0
 	res.Summary = results.Summarize(res.Runs)
 	return res
-}
-
-// histories are the paths of the histories of some jobs.
-func histories(jobs []suite.Job) []string {
-	var paths []string
-	for _, j := range jobs {
-		paths = append(paths, suite.HistoryPath(j.Scenario, j.Lock, j.Seed))
-	}
-	return paths
 }
 
 // withDefaults fills in what depends on other flags.
@@ -240,40 +224,19 @@ func playable() []string {
 }
 
 // pick finds the scenarios named on the command line; none means all.
-func pick(args []string) ([]played, error) {
-	if len(args) == 0 {
-		args = scenarios.Names()
-	}
-	var list []played
-	for _, arg := range args {
-		var p played
-		var err error
-		if isFile(arg) {
-			p.file = arg
-			if p.source, err = os.ReadFile(arg); err != nil {
-				return nil, badInput(fmt.Errorf("read scenario: %w", err), "a scenario is a built-in name, or a file; holdfast list scenarios shows the names")
-			}
-		} else {
-			p.file = arg + ".yaml"
-			if p.source, err = scenarios.Source(arg); err != nil {
-				return nil, unknownScenario(err)
-			}
-		}
-		if p.scenario, err = scenarios.Parse(p.file, p.source); err != nil {
-			return nil, badInput(err)
-		}
-		for _, q := range list {
-			if q.scenario.Name == p.scenario.Name {
-				return nil, usage(fmt.Sprintf("scenario %s is given twice (%s and %s)", p.scenario.Name, q.file, p.file))
-			}
-		}
-		list = append(list, p)
+func pick(args []string) ([]suite.Source, error) {
+	list, err := suite.Pick(args)
+	var twice *suite.TwiceError
+	var unread *fs.PathError
+	switch {
+	case errors.As(err, &twice):
+		return nil, usage(err.Error())
+	case errors.As(err, &unread):
+		return nil, badInput(err, "a scenario is a built-in name, or a file; holdfast list scenarios shows the names")
+	case err != nil:
+		return nil, unknownScenario(err)
 	}
 	return list, nil
-}
-
-func isFile(arg string) bool {
-	return strings.ContainsAny(arg, "/\\") || strings.HasSuffix(arg, ".yaml") || strings.HasSuffix(arg, ".yml")
 }
 
 func unknownScenario(err error) error {
@@ -286,10 +249,7 @@ func unknownScenario(err error) error {
 
 // execute plays the jobs in the world that is asked for.
 func execute(ctx context.Context, jobs []suite.Job, dir suite.Dir, f runFlags, stderr io.Writer) suite.Outcome {
-	for i := range jobs {
-		jobs[i].Path = suite.HistoryPath(jobs[i].Scenario, jobs[i].Lock, jobs[i].Seed)
-		jobs[i].History = dir.File(jobs[i].Path)
-	}
+	suite.Into(dir, jobs)
 	var o suite.Outcome
 	if f.world == worldLive {
 		exe, err := workers.Self()
@@ -306,43 +266,35 @@ func execute(ctx context.Context, jobs []suite.Job, dir suite.Dir, f runFlags, s
 		o = suite.PlaySim(ctx, jobs, workers.Pool{Exe: testOnlyWorker, Workers: f.workers, Stall: f.stall}, bar.step)
 		bar.done()
 	}
-	o.Planned = histories(jobs)
+	o.Planned = suite.Histories(jobs)
 	return o
 }
 
-// notRun is how the reason of a skip begins when the scenario applies to the
-// lock, and cannot be played here.
-const notRun = "not run: "
-
 // plan lists the runs to play, and what does not apply or cannot be played.
-func plan(list []played, locks []realtime.Lock, f runFlags) (jobs []suite.Job, skipped []results.Skip, err error) {
-	for _, p := range list {
-		for _, c := range locks {
-			l := c.Subject
-			if ok, reason := p.scenario.Applies(l); !ok {
-				skipped = append(skipped, results.Skip{Scenario: p.scenario.Name, Lock: l.Name(), Reason: reason})
-				continue
-			}
-			if f.world == worldLive {
-				if ok, reason := liveplay.Carries(p.scenario, l, c.Backend(f.servers)); !ok {
-					skipped = append(skipped, results.Skip{Scenario: p.scenario.Name, Lock: l.Name(), Reason: notRun + reason})
-					continue
+func plan(list []suite.Source, locks []realtime.Lock, f runFlags) (jobs []suite.Job, skipped []results.Skip, err error) {
+	var subjects []*subject.Subject
+	for _, l := range locks {
+		subjects = append(subjects, l.Subject)
+	}
+	var carries func(*scenarios.Scenario, *subject.Subject) (bool, string)
+	if f.world == worldLive {
+		carries = func(s *scenarios.Scenario, l *subject.Subject) (bool, string) {
+			if f.scale != 0 && err == nil {
+				if slow := liveplay.CheckPace(s, f.scale); slow != nil {
+					err = usage(fmt.Sprintf("%s: %v", s.Name, slow), "choose a larger --time-scale")
 				}
 			}
-			if f.world == worldLive && f.scale != 0 {
-				if err := liveplay.CheckPace(p.scenario, f.scale); err != nil {
-					return nil, nil, usage(fmt.Sprintf("%s: %v", p.scenario.Name, err), "choose a larger --time-scale")
-				}
-			}
-			for i := range f.seeds {
-				jobs = append(jobs, suite.Job{ID: len(jobs), Scenario: p.scenario.Name, File: p.file, Source: string(p.source), Lock: l.Name(), Seed: f.seed + uint64(i)})
-			}
+			return liveplay.Carries(s, l, locks[slices.Index(subjects, l)].Backend(f.servers))
 		}
+	}
+	jobs, skipped = suite.Plan(list, subjects, f.seed, f.seeds, carries)
+	if err != nil {
+		return nil, nil, err
 	}
 	if len(jobs) == 0 {
 		hints := []string{}
 		for _, s := range skipped {
-			if why, ok := strings.CutPrefix(s.Reason, notRun); ok {
+			if why, ok := strings.CutPrefix(s.Reason, suite.NotRun); ok {
 				hints = append(hints, fmt.Sprintf("%s cannot be run with %s here: %s", s.Scenario, s.Lock, why))
 			} else {
 				hints = append(hints, fmt.Sprintf("%s does not apply to %s: %s", s.Scenario, s.Lock, s.Reason))
@@ -351,7 +303,7 @@ func plan(list []played, locks []realtime.Lock, f runFlags) (jobs []suite.Job, s
 				break
 			}
 		}
-		return nil, nil, usage("there is nothing to run", hints...)
+		return nil, nil, usage(suite.ErrNothing.Error(), hints...)
 	}
 	return jobs, skipped, nil
 }

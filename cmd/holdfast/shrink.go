@@ -96,7 +96,7 @@ func (f shrinkFlags) check() error {
 	if f.limit < time.Second {
 		return usage("--time must be at least 1s")
 	}
-	if f.out != "" && !isFile(f.out) {
+	if f.out != "" && !suite.IsFile(f.out) {
 		return usage(fmt.Sprintf("--out %s would not be taken for a file by holdfast run", f.out), "end it in .yaml")
 	}
 	if f.property != "" {
@@ -194,7 +194,7 @@ func (f shrinkFlags) find(c *cobra.Command, path string, pool workers.Pool) (run
 	if err != nil {
 		return nil, false, err
 	}
-	return &shrink.Run{Scenario: list[0].scenario, Source: list[0].source, Lock: worst.Run.Lock, Seed: worst.Run.Seed, Target: target, Runner: pool}, another, nil
+	return &shrink.Run{Scenario: list[0].Scenario, Source: list[0].Text, Lock: worst.Run.Lock, Seed: worst.Run.Seed, Target: target, Runner: pool}, another, nil
 }
 
 func isDir(path string) bool {
@@ -216,10 +216,10 @@ func (f shrinkFlags) playNow(ctx context.Context, path string, pool workers.Pool
 	if err != nil {
 		return nil, usage(err.Error())
 	}
-	if ok, reason := s.scenario.Applies(l); !ok {
-		return nil, usage(fmt.Sprintf("%s does not apply to %s: %s", s.scenario.Name, f.lock, reason))
+	if ok, reason := s.Scenario.Applies(l); !ok {
+		return nil, usage(fmt.Sprintf("%s does not apply to %s: %s", s.Scenario.Name, f.lock, reason))
 	}
-	answers, err := suite.Round(ctx, pool, []suite.Job{{Scenario: s.scenario.Name, File: path, Source: string(s.source), Lock: f.lock, Seed: f.seed, Judge: true}})
+	answers, err := suite.Round(ctx, pool, []suite.Job{{Scenario: s.Scenario.Name, File: path, Source: string(s.Text), Lock: f.lock, Seed: f.seed, Judge: true}})
 	switch {
 	case err != nil:
 		return nil, err

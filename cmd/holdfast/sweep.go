@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/suite"
 	"github.com/holdfast-go/holdfast/suite/workers"
 	"github.com/holdfast-go/holdfast/sweep"
 )
@@ -182,7 +183,7 @@ func (f sweepFlags) options(c *cobra.Command, arg string) (o sweep.Options, err 
 	if len(locks) != 1 {
 		return o, usage("--lock takes one lock", "sweep them one after the other")
 	}
-	plan, err := sweep.NewPlan(p.scenario, f.over)
+	plan, err := sweep.NewPlan(p.Scenario, f.over)
 	if err != nil {
 		return o, badInput(err)
 	}
@@ -196,7 +197,7 @@ func (f sweepFlags) options(c *cobra.Command, arg string) (o sweep.Options, err 
 		}
 	}
 	return sweep.Options{
-		Plan: plan, File: p.file, Over: f.over, Lock: f.lock, Seed: f.seed, Seeds: f.seeds, Shard: part,
+		Plan: plan, File: p.File, Over: f.over, Lock: f.lock, Seed: f.seed, Seeds: f.seeds, Shard: part,
 		Bisect: f.bisect, Resolution: sweep.Value(f.resolution), Command: sweepCommand(arg, f),
 		Runner: workers.Pool{Exe: testOnlyWorker, Workers: f.workers, Stall: f.stall},
 		Watch: func(runs int) (step, done func()) {
@@ -207,24 +208,24 @@ func (f sweepFlags) options(c *cobra.Command, arg string) (o sweep.Options, err 
 }
 
 // pickSwept finds the scenario named on the command line.
-func pickSwept(arg string) (played, error) {
+func pickSwept(arg string) (suite.Source, error) {
 	if slices.Contains(sweep.Names(), arg) {
 		src, err := sweep.Source(arg)
 		if err != nil {
-			return played{}, defect(err)
+			return suite.Source{}, defect(err)
 		}
 		s, err := scenarios.Parse(arg+".yaml", src)
 		if err != nil {
-			return played{}, defect(err)
+			return suite.Source{}, defect(err)
 		}
-		return played{scenario: s, file: arg + ".yaml", source: src}, nil
+		return suite.Source{Scenario: s, File: arg + ".yaml", Text: src}, nil
 	}
 	list, err := pick([]string{arg})
 	if err != nil {
 		if near := scenarios.Nearest(arg, sweep.Names()); len(near) > 0 {
-			return played{}, badInput(errors.New(err.Error()), "did you mean "+strings.Join(near, ", ")+"?")
+			return suite.Source{}, badInput(errors.New(err.Error()), "did you mean "+strings.Join(near, ", ")+"?")
 		}
-		return played{}, err
+		return suite.Source{}, err
 	}
 	return list[0], nil
 }
