@@ -42,7 +42,9 @@ func goList(t *testing.T, args ...string) []string {
 
 // Imports point one way, or the tree explains nothing.
 func TestImportsPointDown(t *testing.T) {
-	rank := func(pkg string) int { return slices.Index(layers, strings.TrimPrefix(strings.TrimPrefix(pkg, module), "/")) }
+	rank := func(pkg string) int {
+		return slices.Index(layers, strings.TrimPrefix(strings.TrimPrefix(pkg, module), "/"))
+	}
 	for _, line := range goList(t, "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...") {
 		pkgs := strings.Fields(line)
 		if rank(pkgs[0]) < 0 {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/holdfast-go/holdfast/history"
 	release "github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/play"
 	"github.com/holdfast-go/holdfast/play/simplay"
@@ -143,20 +142,4 @@ func (a *Answer) Took(err error) {
 	case err != nil:
 		a.Defect = err.Error()
 	}
-}
-
-// Judge judges a history, compares the verdicts with the expected ones, and
-// stores it where the job says.
-func (a *Answer) Judge(j Job, s *scenarios.Scenario, l *subject.Subject, h *history.History) {
-	if err := Judge(&a.Run, s, l, h); err != nil {
-		a.Defect = err.Error()
-	}
-	if j.History == "" || (j.Surprise && a.Run.AsExpected) {
-		return
-	}
-	if err := Store(j.History, h); err != nil {
-		a.Output = err.Error()
-		return
-	}
-	a.Run.History = j.Path
 }

@@ -11,6 +11,7 @@ import (
 
 	release "github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/live/servers"
+	"github.com/holdfast-go/holdfast/play"
 	"github.com/holdfast-go/holdfast/play/liveplay"
 	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -137,7 +138,9 @@ func (p Player) once(ctx context.Context, j suite.Job) suite.Answer {
 	a.Run.TimeScale = how.Scale
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	played, err := liveplay.PlayLive(ctx, s, l.Subject, j.Seed, release.Holdfast, how)
+	played, err := suite.Once(&a.Run, s, l.Subject, func() (*play.Played, error) {
+		return liveplay.PlayLive(ctx, s, l.Subject, j.Seed, release.Holdfast, how)
+	}, suite.Keep{File: j.History, Path: j.Path})
 	var slow *liveplay.SlowMachineError
 	var setup *liveplay.SetupError
 	switch {
@@ -148,11 +151,11 @@ func (p Player) once(ctx context.Context, j suite.Job) suite.Answer {
 		a.Run.Failure = err.Error()
 		return a
 	case err != nil:
-		a.Defect = err.Error()
+		a.Took(err)
+	}
+	if played == nil {
 		return a
 	}
-	suite.Record(&a.Run, played)
-	a.Judge(j, s, l.Subject, played.History)
 	a.Disturbed = !a.Run.AsExpected && played.Disturbed
 	return a
 }
