@@ -207,7 +207,7 @@ func plus(a, b int64) int64 {
 	return a + b
 }
 
-// at tells an instant in words.
+// at formats an instant, as [history.At] does.
 func at(ns int64) string { return history.At(ns) }
 
 // long tells a duration in words.

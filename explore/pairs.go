@@ -13,7 +13,7 @@ import (
 // Where there is no second, it is one fault that belongs to a certain time, and
 // to work of a certain length.
 type pair struct {
-	first, second func(history.Traits) bool // nil: there is none
+	first, second func(history.Traits) bool // second is nil where one fault is enough
 	draw          func(d *draw, first, second string) []faults.Spec
 }
 

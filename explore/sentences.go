@@ -41,5 +41,5 @@ func (r Results) totals() string {
 	return text
 }
 
-// span is a number of milliseconds in words.
+// span formats a number of milliseconds.
 func span(ms float64) string { return english.Span(time.Duration(ms * float64(time.Millisecond))) }

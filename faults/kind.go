@@ -32,8 +32,8 @@ type Kind struct {
 	Recall func(detail string, s *Spec)
 	// Sweep is the parameter that a sweep can vary, or nil.
 	Sweep *Sweep
-	// Draw draws the parameters for a run that nobody has thought of, apart
-	// from target and time; nil: it has none.
+	// Draw draws the parameters of the fault for an explored run, apart from
+	// target and time; nil for a fault without parameters.
 	Draw func(d Dice, s *Spec)
 
 	// Available says why a topology cannot carry the fault, or nil.

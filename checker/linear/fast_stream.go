@@ -63,7 +63,7 @@ func (s *Stream) Advance(now int64) {
 	}
 }
 
-// Oldest is the oldest operation that is open, nil when there is none.
+// Oldest is the oldest open operation; nil when every operation has returned.
 func (s *Stream) Oldest() *Entry {
 	if len(s.pending) > 0 {
 		return s.pending[0]

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// firstIllegal is the return that ends the shortest illegal prefix, 0 when
-// there is none.
+// firstIllegal is the return that ends the shortest illegal prefix; 0 when every
+// prefix is legal.
 func firstIllegal(ops []Op, r Rules, j judge, deadline time.Time) int64 {
 	rets := make([]int64, 0, len(ops))
 	for i := range ops {
