@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/holdfast-go/holdfast"
@@ -53,6 +54,24 @@ func TestRunRefusesWhatItDoesNotKnow(t *testing.T) {
 		if _, err := holdfast.Run(t.Context(), o); err == nil {
 			t.Errorf("%+v: no error", o)
 		}
+	}
+}
+
+// fullDisk is a runner whose histories cannot be written.
+type fullDisk struct{}
+
+func (fullDisk) Play(_ context.Context, jobs []suite.Job, got func(suite.Answer)) error {
+	for _, j := range jobs {
+		got(suite.Answer{ID: j.ID, Output: "store history: no space left"})
+	}
+	return nil
+}
+
+// A caller must hear that the run directory lacks a history.
+func TestRunSaysThatAHistoryIsNotStored(t *testing.T) {
+	_, err := holdfast.Run(t.Context(), holdfast.Options{Scenarios: []string{"contention"}, Locks: []string{"setnx"}, Dir: filepath.Join(t.TempDir(), "run"), Runner: fullDisk{}})
+	if err == nil || !strings.Contains(err.Error(), "no space left") {
+		t.Errorf("the error is %v", err)
 	}
 }
 

@@ -235,8 +235,7 @@ func (r *runner) finish(t *testing.T) {
 		}
 		return
 	}
-	res := results.Results{Schema: results.Schema, Version: version.Holdfast, Runs: r.runs, Skipped: r.skipped, Command: again(t, r.options.seed)}
-	res.Summary = results.Summarize(res.Runs)
+	res := suite.Outcome{Runs: r.runs}.Results(again(t, r.options.seed), r.skipped)
 	if err := r.dir.WriteResults(res); err != nil {
 		t.Errorf("write the report: %v", err)
 	}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	release "github.com/holdfast-go/holdfast/internal/version"
+	"github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/play"
 	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/results"
@@ -84,7 +84,7 @@ func PlayJob(j Job, g Guard) Answer {
 // playRun plays, judges and stores one run.
 func playRun(j Job, a Answer, g Guard) Answer {
 	a.Play(j, g, func(s *scenarios.Scenario, l *subject.Subject) (*play.Played, error) {
-		return simplay.Play(s, l, j.Seed, release.Holdfast)
+		return simplay.Play(s, l, j.Seed, version.Holdfast)
 	})
 	return a
 }

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/results"
 )
 
@@ -12,6 +13,16 @@ type Outcome struct {
 	Output  string   // the first history that could not be written, and why
 	Err     error    // the workers could not be run at all
 	Stopped bool     // interrupted
+}
+
+// Results is the outcome as a document; command is how to do it again. What was
+// planned and has no run is pending.
+func (o Outcome) Results(command string, skipped []results.Skip) results.Results {
+	res := results.Results{Schema: results.Schema, Version: version.Holdfast, Command: command, Runs: o.Runs, Skipped: skipped}
+	res.Pending = Pending(o.Planned, o.Runs)
+	res.Interrupted = o.Stopped || len(res.Pending) > 0
+	res.Summary = results.Summarize(res.Runs)
+	return res
 }
 
 // Take adds what came of one job.

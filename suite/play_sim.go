@@ -9,7 +9,7 @@ import (
 // are deterministic: one in so many.
 const resampled = 12
 
-// Twice is how many jobs [playSim] plays for so many runs.
+// Twice is how many jobs [PlaySim] plays for so many runs.
 func Twice(runs int) int { return runs + (runs-1)/resampled + 1 }
 
 // PlaySim plays the jobs in virtual time, and a sample of them once more. It
@@ -18,7 +18,7 @@ func PlaySim(ctx context.Context, jobs []Job, r Runner, step func()) Outcome {
 	first := len(jobs)
 	for i := (first - 1) % resampled; i < first; i += resampled { // at least one
 		again := jobs[i]
-		again.ID, again.History, again.Path = first+i, "", ""
+		again.ID, again.History, again.Path, again.Judge = first+i, "", "", false // only its hash counts
 		jobs = append(jobs, again)
 	}
 	answers := make([]*Answer, 2*first)

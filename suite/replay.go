@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/holdfast-go/holdfast/history"
-	release "github.com/holdfast-go/holdfast/internal/version"
+	"github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/play"
 	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/results"
@@ -76,7 +76,7 @@ func replayRun(j Job, a Answer, g Guard) Answer {
 	}
 	var out replayOut
 	_, p := a.Play(j, g, func(s *scenarios.Scenario, l *subject.Subject) (p *play.Played, err error) {
-		p, out.Seen, err = simplay.PlayWatched(s, l, j.Seed, release.Holdfast, args.Watch)
+		p, out.Seen, err = simplay.PlayWatched(s, l, j.Seed, version.Holdfast, args.Watch)
 		return p, err
 	})
 	if p == nil {

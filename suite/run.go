@@ -4,20 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
 
-	"github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/subject"
 )
 
-// Here is a [Runner] that plays jobs in this process, one after the other. A lock
-// under test that crashes or never ends takes the process with it.
+// Here is a [Streamer] that plays jobs in this process, one after the other. A
+// lock under test that crashes or never ends takes the process with it.
 type Here struct{}
 
 // Play implements [Runner].
-func (Here) Play(ctx context.Context, jobs []Job, got func(Answer)) error {
-	for _, j := range jobs {
+func (h Here) Play(ctx context.Context, jobs []Job, got func(Answer)) error {
+	return h.Stream(ctx, len(jobs), slices.Values(jobs), got)
+}
+
+// Stream implements [Streamer].
+func (Here) Stream(ctx context.Context, _ int, jobs iter.Seq[Job], got func(Answer)) error {
+	for j := range jobs {
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -65,7 +71,8 @@ func Run(ctx context.Context, o Options) (results.Results, error) {
 		locks = append(locks, l)
 	}
 	jobs, skipped := Plan(list, locks, max(o.Seed, 1), max(o.Seeds, 1), nil)
-	res := results.Results{Schema: results.Schema, Version: version.Holdfast, Skipped: skipped, Pending: Histories(jobs)}
+	planned := Histories(jobs)
+	res := Outcome{Planned: planned}.Results("", skipped)
 	if len(jobs) == 0 {
 		return res, ErrNothing
 	}
@@ -90,10 +97,12 @@ func Run(ctx context.Context, o Options) (results.Results, error) {
 		runner = Here{}
 	}
 	out := PlaySim(ctx, jobs, runner, func() {})
-	res.Runs, res.Pending = out.Runs, Pending(res.Pending, out.Runs)
-	res.Interrupted = len(res.Pending) > 0
-	res.Summary = results.Summarize(res.Runs)
+	out.Planned = planned
+	res = out.Results("", skipped)
 	err = out.Err
+	if out.Output != "" {
+		err = errors.Join(err, errors.New(out.Output))
+	}
 	for _, d := range out.Defects {
 		err = errors.Join(err, fmt.Errorf("a defect of holdfast: %s", d))
 	}

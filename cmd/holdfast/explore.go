@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"runtime"
 	"slices"
 	"time"
@@ -181,8 +180,8 @@ func playExplore(c *cobra.Command, f exploreFlags, o explore.Options) error {
 	progress, done = watchExplore(c, -1, "shrinking")
 	r, stored := x.Store(c.Context(), out, dir, r, progress)
 	done()
-	if err := printTable(c.OutOrStdout(), f.format, explored{r, dir, !f.all}); err != nil {
-		return defect(fmt.Errorf("print result: %w", err))
+	if err := printDocument(c.OutOrStdout(), f.format, explored{r, dir, !f.all}); err != nil {
+		return err
 	}
 	if stored != nil {
 		return notStored(stored, f.out)
@@ -211,8 +210,8 @@ func mergeExplorations(c *cobra.Command, dirs []string, f mergeFlags) error {
 	}
 	dir := suite.Dir(f.out)
 	stored := all.Store(out, dir)
-	if err := printTable(c.OutOrStdout(), f.format, merged{explored{all.Results, dir, false}, all.Merged}); err != nil {
-		return defect(fmt.Errorf("print result: %w", err))
+	if err := printDocument(c.OutOrStdout(), f.format, merged{explored{all.Results, dir, false}, all.Merged}); err != nil {
+		return err
 	}
 	switch {
 	case stored != nil:

@@ -21,11 +21,11 @@ type explored struct {
 	tell bool // the story of the find, if there is one
 }
 
-// text implements [table].
-func (e explored) text(w io.Writer) error { return e.print(w, "", "") }
+// Text implements [document].
+func (e explored) Text(w io.Writer) error { return e.print(w, "", "") }
 
-// markdown implements [table].
-func (e explored) markdown(w io.Writer) error { return e.print(w, "```\n", "```\n") }
+// Markdown implements [document].
+func (e explored) Markdown(w io.Writer) error { return e.print(w, "```\n", "```\n") }
 
 // print writes the result; tables stand between before and after.
 func (e explored) print(w io.Writer, before, after string) error {
@@ -175,11 +175,11 @@ type merged struct {
 // MarshalJSON makes the results themselves the document.
 func (m merged) MarshalJSON() ([]byte, error) { return json.Marshal(m.all) }
 
-// text implements [table].
-func (m merged) text(w io.Writer) error { return m.withShards(w, m.explored.text) }
+// Text implements [document].
+func (m merged) Text(w io.Writer) error { return m.withShards(w, m.explored.Text) }
 
-// markdown implements [table].
-func (m merged) markdown(w io.Writer) error { return m.withShards(w, m.explored.markdown) }
+// Markdown implements [document].
+func (m merged) Markdown(w io.Writer) error { return m.withShards(w, m.explored.Markdown) }
 
 func (m merged) withShards(w io.Writer, print func(io.Writer) error) error {
 	if err := print(w); err != nil || m.all.Of == 1 {

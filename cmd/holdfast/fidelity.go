@@ -102,7 +102,7 @@ func runFidelity(c *cobra.Command, args []string, f fidelityFlags) error {
 	if err != nil {
 		return defect(err)
 	}
-	if err := printSelftest(c.OutOrStdout(), f.format, both); err != nil {
+	if err := printDocument(c.OutOrStdout(), f.format, both); err != nil {
 		return err
 	}
 	for _, p := range halves {

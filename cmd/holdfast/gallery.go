@@ -127,7 +127,7 @@ func runGallery(c *cobra.Command, args []string, f galleryFlags) error {
 			return defect(err)
 		}
 		r.Command = galleryCommand(args, f)
-		if err := printSelftest(c.OutOrStdout(), f.format, r); err != nil {
+		if err := printDocument(c.OutOrStdout(), f.format, r); err != nil {
 			return err
 		}
 		return concludeSearch(c, r)
@@ -149,7 +149,7 @@ func runGallery(c *cobra.Command, args []string, f galleryFlags) error {
 		return defect(err)
 	}
 	r.Command = galleryCommand(args, f)
-	if err := printSelftest(c.OutOrStdout(), f.format, r); err != nil {
+	if err := printDocument(c.OutOrStdout(), f.format, r); err != nil {
 		return err
 	}
 	return concludeGallery(c, r)

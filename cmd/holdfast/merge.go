@@ -9,8 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/suite"
 	"github.com/holdfast-go/holdfast/suite/report"
+	"github.com/holdfast-go/holdfast/sweep"
 )
 
 // mergeFlags are the flags of "holdfast merge".
@@ -22,8 +24,8 @@ type mergeFlags struct {
 // A directory of results is what the file says that it holds.
 const (
 	runResults     = "results.json"
-	exploreResults = "explore.json"
-	sweepResults   = "sweep.json"
+	exploreResults = explore.Index
+	sweepResults   = sweep.Index
 )
 
 // writers are the commands that write such a file.

@@ -44,21 +44,26 @@ func openOut(path string, kind outdir.Kind) (*outdir.Dir, error) {
 	return out, nil
 }
 
-// table is a result that is one table: it prints itself for people, and is a
-// JSON document by its fields.
-type table interface {
-	text(w io.Writer) error
-	markdown(w io.Writer) error
+// document is a result that renders itself. Its fields are a JSON document.
+type document interface {
+	Text(w io.Writer) error
+	Markdown(w io.Writer) error
 }
 
-func printTable(w io.Writer, format string, t table) error {
+// printDocument prints a result in a format of documents.
+func printDocument(w io.Writer, format string, d document) (err error) {
 	switch format {
 	case "json":
-		return printJSON(w, t)
+		err = printJSON(w, d)
 	case "markdown":
-		return t.markdown(w)
+		err = d.Markdown(w)
+	default:
+		err = d.Text(w)
 	}
-	return t.text(w)
+	if err != nil {
+		return defect(fmt.Errorf("print result: %w", err))
+	}
+	return nil
 }
 
 // What the flags that several commands have must be.

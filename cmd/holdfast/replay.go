@@ -17,7 +17,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/play/simplay"
-	looked "github.com/holdfast-go/holdfast/reports/inside"
+	"github.com/holdfast-go/holdfast/reports/inside"
 	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/suite"
 	"github.com/holdfast-go/holdfast/suite/workers"
@@ -232,7 +232,7 @@ func (f replayFlags) look(ctx context.Context, dir suite.Dir, run results.Run, s
 	case r.Seen == nil:
 		return defect(fmt.Errorf("%s: %s", name, r.Reason))
 	}
-	seen := looked.Look(all[0], stored, words)
+	seen := inside.Look(all[0], stored, words)
 	if err := f.print(seen, fmt.Sprintf("%.12s", all[0].Hash), stdout, stderr); err != nil {
 		return err
 	}
@@ -244,7 +244,7 @@ func (f replayFlags) look(ctx context.Context, dir suite.Dir, run results.Run, s
 
 // print writes what was seen: the trace where the flags say, the state to
 // stdout.
-func (f replayFlags) print(r *looked.Run, hash string, stdout, stderr io.Writer) error {
+func (f replayFlags) print(r *inside.Run, hash string, stdout, stderr io.Writer) error {
 	if f.trace != "" && f.trace != "-" {
 		var b bytes.Buffer
 		r.WriteTrace(&b)

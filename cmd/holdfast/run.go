@@ -140,7 +140,7 @@ func playList(c *cobra.Command, list []suite.Source, args []string, f runFlags) 
 	if err != nil {
 		return nil, err
 	}
-	plan := asResults(args, f, suite.Outcome{Planned: suite.Histories(jobs)}, skipped)
+	plan := suite.Outcome{Planned: suite.Histories(jobs)}.Results(commandLine(args, f), skipped)
 	dir, err := suite.Create(f.out, plan)
 	if err != nil {
 		return nil, badOut(err)
@@ -151,19 +151,10 @@ func playList(c *cobra.Command, list []suite.Source, args []string, f runFlags) 
 		}
 	}
 	p := &playedList{dir: dir, outcome: execute(c.Context(), jobs, dir, f, c.ErrOrStderr())}
-	p.results = asResults(args, f, p.outcome, skipped)
+	p.results = p.outcome.Results(plan.Command, skipped)
 	p.doc = report.DocumentOf(dir, p.results)
 	p.saved = report.Save(dir, p.results, p.doc)
 	return p, nil
-}
-
-// asResults is what came of a command, as a document.
-func asResults(args []string, f runFlags, o suite.Outcome, skipped []results.Skip) results.Results {
-	res := results.Results{Schema: results.Schema, Version: version, Command: commandLine(args, f), Runs: o.Runs, Skipped: skipped}
-	res.Interrupted, res.Pending = o.Stopped, suite.Pending(o.Planned, o.Runs)
-	res.Interrupted = res.Interrupted || len(res.Pending) > 0
-	res.Summary = results.Summarize(res.Runs)
-	return res
 }
 
 // withDefaults fills in what depends on other flags.

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"io"
-
 	"github.com/spf13/cobra"
 )
 
@@ -40,25 +37,4 @@ func oldSelftests() []*cobra.Command {
 		c.Hidden = true
 	}
 	return old
-}
-
-// writesItself is a result that renders itself. Its fields are a JSON document.
-type writesItself interface {
-	Text(w io.Writer) error
-	Markdown(w io.Writer) error
-}
-
-func printSelftest(w io.Writer, format string, r writesItself) (err error) {
-	switch format {
-	case "json":
-		err = printJSON(w, r)
-	case "markdown":
-		err = r.Markdown(w)
-	default:
-		err = r.Text(w)
-	}
-	if err != nil {
-		return defect(fmt.Errorf("print result: %w", err))
-	}
-	return nil
 }

@@ -128,8 +128,8 @@ func runSweep(c *cobra.Command, arg string, f sweepFlags) error {
 
 // showSweep prints a result, and stores it where there is a directory for it.
 func showSweep(c *cobra.Command, format string, r *sweep.Result, out *outdir.Dir, dir string) error {
-	if err := printTable(c.OutOrStdout(), format, sweepTable{r}); err != nil {
-		return defect(fmt.Errorf("print result: %w", err))
+	if err := printDocument(c.OutOrStdout(), format, sweepTable{r}); err != nil {
+		return err
 	}
 	if out == nil {
 		return nil

@@ -16,8 +16,8 @@ type sweepTable struct{ result *sweep.Result }
 // MarshalJSON makes the result itself the document.
 func (t sweepTable) MarshalJSON() ([]byte, error) { return json.Marshal(t.result) }
 
-// text implements [table].
-func (t sweepTable) text(w io.Writer) error {
+// Text implements [document].
+func (t sweepTable) Text(w io.Writer) error {
 	if t.result.Interrupted {
 		fmt.Fprintf(w, "%s.\n\n", sweep.InterruptedWords)
 	}
@@ -32,8 +32,8 @@ func (t sweepTable) text(w io.Writer) error {
 	return err
 }
 
-// markdown implements [table].
-func (t sweepTable) markdown(w io.Writer) error {
+// Markdown implements [document].
+func (t sweepTable) Markdown(w io.Writer) error {
 	if t.result.Interrupted {
 		fmt.Fprintf(w, "**%s.**\n\n", sweep.InterruptedWords)
 	}

@@ -121,7 +121,7 @@ func runVariations(c *cobra.Command, args []string, f varyFlags) error {
 	default:
 		fmt.Fprintf(c.ErrOrStderr(), "kept in %s: %d variations and their histories\n", f.out, len(t.Surprises))
 	}
-	if err := printSelftest(c.OutOrStdout(), f.format, t); err != nil {
+	if err := printDocument(c.OutOrStdout(), f.format, t); err != nil {
 		return err
 	}
 	return concludeVary(c, t)

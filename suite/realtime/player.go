@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9/logging"
 
-	release "github.com/holdfast-go/holdfast/internal/version"
+	"github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/play"
 	"github.com/holdfast-go/holdfast/play/liveplay"
@@ -139,7 +139,7 @@ func (p Player) once(ctx context.Context, j suite.Job) suite.Answer {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	played, err := suite.Once(&a.Run, s, l.Subject, func() (*play.Played, error) {
-		return liveplay.PlayLive(ctx, s, l.Subject, j.Seed, release.Holdfast, how)
+		return liveplay.PlayLive(ctx, s, l.Subject, j.Seed, version.Holdfast, how)
 	}, suite.Keep{File: j.History, Path: j.Path})
 	var slow *liveplay.SlowMachineError
 	var setup *liveplay.SetupError

@@ -2,7 +2,6 @@ package workers
 
 import (
 	"os/exec"
-	"slices"
 	"testing"
 	"time"
 
@@ -29,7 +28,9 @@ func TestPlayHereGivesTheHistoryOfAWorker(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []suite.Answer
-	playHere(t.Context(), slices.Values(all), func(a suite.Answer) { got = append(got, a) })
+	if err := (suite.Here{}).Play(t.Context(), all, func(a suite.Answer) { got = append(got, a) }); err != nil {
+		t.Fatal(err)
+	}
 	if len(got) != len(all) {
 		t.Fatalf("%d answers, want %d", len(got), len(all))
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/suite"
+	"github.com/redis/go-redis/v9/logging"
 )
 
 // Pool plays jobs on worker processes.
@@ -70,8 +71,8 @@ func (p Pool) Gather(ctx context.Context, jobs []suite.Job, step func()) ([]*sui
 // for the next.
 func (p Pool) Stream(ctx context.Context, n int, jobs iter.Seq[suite.Job], got func(suite.Answer)) error {
 	if !startsProcesses {
-		playHere(ctx, jobs, got)
-		return nil
+		logging.Disable()
+		return suite.Here{}.Stream(ctx, n, jobs, got)
 	}
 	exe := p.Exe
 	if exe == "" {

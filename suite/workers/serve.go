@@ -2,12 +2,10 @@ package workers
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"os"
 	"runtime"
 
@@ -52,15 +50,3 @@ func ServeJobs(stdin io.Reader, stdout io.Writer) error {
 
 // startsProcesses says whether this system can start worker processes.
 const startsProcesses = runtime.GOOS != "js"
-
-// playHere plays jobs in this process, one after the other. A lock under test
-// that crashes or never ends takes the whole command with it.
-func playHere(ctx context.Context, jobs iter.Seq[suite.Job], got func(suite.Answer)) {
-	logging.Disable()
-	for j := range jobs {
-		if ctx.Err() != nil {
-			return
-		}
-		got(suite.PlayJob(j, func(run func()) { run() }))
-	}
-}
