@@ -37,6 +37,17 @@ type Header struct {
 	// has no Server events, and what only they could tell is not judged.
 	Unwatched bool `json:"unwatched,omitempty"`
 
+	// Order is [TotalOrder] when one recorder stamped every event, in the order in
+	// which they happened: then no fault is missing, and the order of lines counts
+	// where times are equal. Empty: events of one time may have happened in any
+	// order, and others than those recorded may have happened as well.
+	Order string `json:"order,omitempty"`
+
+	// User is the kind of user that plays the run, [Careful] or [Careless]. Empty
+	// is how histories were recorded before there were kinds: a user who works for
+	// as long as the work takes, and stops when the lock tells of a loss.
+	User string `json:"user,omitempty"`
+
 	// Claims is what the lock under test promises; a property that the lock
 	// does not claim is not judged.
 	Claims Claims `json:"claims"`
@@ -52,6 +63,15 @@ type Header struct {
 	// Resource describes the guarded resource; nil when the workload has none.
 	Resource *Resource `json:"resource,omitempty"`
 }
+
+// TotalOrder is the order of a history that one recorder has written.
+const TotalOrder = "total"
+
+// The kinds of user. A lease is a contract with two sides, and this is the other.
+const (
+	Careful  = "careful"  // stops when the validity of its hold is over
+	Careless = "careless" // works for as long as the work takes
+)
 
 // Claims is what a lock promises. All durations are in nanoseconds.
 type Claims struct {
@@ -72,6 +92,26 @@ type Claims struct {
 	// Quorum is on how many of Nodes servers a hold must live. At least 1.
 	Quorum int `json:"quorum,omitempty"`
 	Nodes  int `json:"nodes,omitempty"`
+	// Acks is how many replicas of a server have confirmed a hold when it is
+	// granted; 0 for none.
+	Acks int `json:"acks,omitempty"`
+
+	// Drift is how far the clocks of servers may drift during a lease; nil for
+	// not at all. Redlock allows for 1 % and 2 ms.
+	Drift *Drift `json:"drift,omitempty"`
+	// LeaseUnit is what the lock rounds a lease up to, LeaseMin its shortest
+	// lease, and LeaseSlack how much longer than asked it keeps one.
+	LeaseUnit  int64 `json:"lease_unit,omitempty"`
+	LeaseMin   int64 `json:"lease_min,omitempty"`
+	LeaseSlack int64 `json:"lease_slack,omitempty"`
+	// Margin is how long before the end of its lease a holder is told of its loss.
+	Margin int64 `json:"margin,omitempty"`
+}
+
+// Drift is an allowance for clocks: a part of the lease, and so much more.
+type Drift struct {
+	Rate  float64 `json:"rate,omitempty"`
+	Const int64   `json:"const,omitempty"` // in nanoseconds
 }
 
 // PlannedFault is a fault the scenario asked for.
@@ -121,6 +161,7 @@ const (
 	Lost    Func = "lost"    // note: the client was told, or saw, that its hold is gone
 	Crashed Func = "crashed" // note: the client process is gone; nothing of it follows
 	Closed  Func = "closed"  // note: the client has closed its lock handle
+	Stopped Func = "stopped" // note: the user stopped its work, because the validity of its hold was over
 	Panic   Func = "panic"   // note: the lock under test panicked; Result.Message has the stack
 )
 
@@ -177,6 +218,7 @@ const (
 type Result struct {
 	Count   int    `json:"count,omitempty"`   // acquire, release, inspect: holds of this owner now
 	Token   uint64 `json:"token,omitempty"`   // acquire: fencing token, 0 for none
+	Until   int64  `json:"until,omitempty"`   // acquire: the end of the validity that the grant names, 0 where it names none
 	Value   int64  `json:"value,omitempty"`   // read: the value; write: the value overwritten
 	Error   string `json:"error,omitempty"`   // class, on Fail and Info
 	Message string `json:"message,omitempty"` // the error's own words
