@@ -256,7 +256,7 @@ func (t *trace) inherentWrite(w *op) string {
 			return ""
 		}
 	}
-	if !b.overlap || t.h.Header.Resource.Fenced && t.inherentToken(w.inv) == "" {
+	if r := t.h.Header.Resource; !b.overlap || r.Fenced && r.FencesReads && t.inherentToken(w.inv) == "" {
 		return ""
 	}
 	return b.why

@@ -43,11 +43,6 @@ type Header struct {
 	// order, and others than those recorded may have happened as well.
 	Order string `json:"order,omitempty"`
 
-	// User is the kind of user that plays the run, [Careful] or [Careless]. Empty
-	// is how histories were recorded before there were kinds: a user who works for
-	// as long as the work takes, and stops when the lock tells of a loss.
-	User string `json:"user,omitempty"`
-
 	// Claims is what the lock under test promises; a property that the lock
 	// does not claim is not judged.
 	Claims Claims `json:"claims"`
@@ -62,15 +57,24 @@ type Header struct {
 
 	// Resource describes the guarded resource; nil when the workload has none.
 	Resource *Resource `json:"resource,omitempty"`
+
+	// User is the kind of user that the clients are: [Careful], [Careless], or
+	// "" for one who works for as long as the work takes, and stops when told
+	// that the hold is lost.
+	User string `json:"user,omitempty"`
 }
 
 // TotalOrder is the order of a history that one recorder has written.
 const TotalOrder = "total"
 
-// The kinds of user. A lease is a contract with two sides, and this is the other.
+// The kinds of user that a header names.
 const (
-	Careful  = "careful"  // stops when the validity of its hold is over
-	Careless = "careless" // works for as long as the work takes
+	// Careful: stops when the validity of the hold is over, or when told that
+	// the hold is lost.
+	Careful = "careful"
+	// Careless: works for as long as the work takes, also when told that the
+	// hold is lost.
+	Careless = "careless"
 )
 
 // Claims is what a lock promises. All durations are in nanoseconds.
@@ -129,6 +133,8 @@ type PlannedFault struct {
 type Resource struct {
 	Initial int64 `json:"initial"`
 	Fenced  bool  `json:"fenced,omitempty"`
+	// FencesReads: it refuses such reads as well, as a transaction would.
+	FencesReads bool `json:"fences_reads,omitempty"`
 }
 
 // Kind says what an event is.
@@ -159,9 +165,9 @@ const (
 	Inspect Func = "inspect" // ask the lock how often this owner holds it
 
 	Lost    Func = "lost"    // note: the client was told, or saw, that its hold is gone
+	Stopped Func = "stopped" // note: the client stopped its work, because its hold's validity was over
 	Crashed Func = "crashed" // note: the client process is gone; nothing of it follows
 	Closed  Func = "closed"  // note: the client has closed its lock handle
-	Stopped Func = "stopped" // note: the user stopped its work, because the validity of its hold was over
 	Panic   Func = "panic"   // note: the lock under test panicked; Result.Message has the stack
 )
 
@@ -196,7 +202,8 @@ type Args struct {
 	// Wait is how long an acquire may wait: 0 for one try, -1 without bound.
 	Wait int64 `json:"wait,omitempty"`
 	// Value is what a write writes, Base the value that the client read
-	// before and computed it from, Token the fencing token sent with it.
+	// before and computed it from. Token is the fencing token sent with a
+	// write, and with a read where the resource asks for it.
 	Value int64  `json:"value,omitempty"`
 	Base  int64  `json:"base,omitempty"`
 	Token uint64 `json:"token,omitempty"`
@@ -209,7 +216,7 @@ const (
 	ErrLost     = "lost"     // the hold was there and is gone: its lease ended
 	ErrUnknown  = "unknown"  // transport: nobody knows whether it happened
 	ErrCanceled = "canceled" // the caller's context ended
-	ErrStale    = "stale"    // write refused by the resource: a newer token was seen
+	ErrStale    = "stale"    // read or write refused by the resource: a newer token was seen
 	ErrAcks     = "no-acks"  // acquire: taken, but not enough replicas confirmed it; given back
 	ErrOther    = "other"    // an error the contract does not document
 )
@@ -218,7 +225,7 @@ const (
 type Result struct {
 	Count   int    `json:"count,omitempty"`   // acquire, release, inspect: holds of this owner now
 	Token   uint64 `json:"token,omitempty"`   // acquire: fencing token, 0 for none
-	Until   int64  `json:"until,omitempty"`   // acquire: the end of the validity that the grant names, 0 where it names none
+	Until   int64  `json:"until,omitempty"`   // acquire: end of the validity that the grant names, 0 for none
 	Value   int64  `json:"value,omitempty"`   // read: the value; write: the value overwritten
 	Error   string `json:"error,omitempty"`   // class, on Fail and Info
 	Message string `json:"message,omitempty"` // the error's own words

@@ -47,7 +47,7 @@ func (s *Scenario) Scaled(d time.Duration) time.Duration {
 // Setting is what the promises of a lock depend on.
 func (s *Scenario) Setting() subject.Setting {
 	w := &s.Workload
-	return subject.Setting{Lease: time.Duration(w.Lease), Poll: time.Duration(w.Poll), Handoff: time.Duration(w.Handoff), Scale: cmp.Or(s.Scale, 1)}
+	return subject.Setting{Lease: time.Duration(w.Lease), Poll: time.Duration(w.Poll), Handoff: time.Duration(w.Handoff), Acks: w.Acks, Scale: cmp.Or(s.Scale, 1)}
 }
 
 // Topology is what the world is made of. How many independent primaries there
@@ -99,6 +99,9 @@ type Workload struct {
 	Explicit bool `yaml:"explicit" json:"explicit,omitempty"`
 	// Carry makes holders carry on when they are told that their hold is lost.
 	Carry bool `yaml:"carry" json:"carry,omitempty"`
+	// User is the kind of user that the clients are, "careful" or "careless"; see
+	// [Workload.UserOf]. By default careless.
+	User string `yaml:"user" json:"user,omitempty"`
 	// Close closes a client's lock handle while it still waits or holds, this
 	// long after the run began: an orderly shutdown in the middle of work.
 	Close faults.Duration `yaml:"close" json:"close,omitempty"`
@@ -129,4 +132,7 @@ type Expect struct {
 	// implies violated.
 	Verdicts map[string]string `yaml:"verdicts" json:"verdicts"`
 	Because  string            `yaml:"because" json:"because"`
+	// Defect says that the violations are the lock's own fault: another lock with
+	// the same claims avoids them. Without it they are inherent.
+	Defect bool `yaml:"defect" json:"defect,omitempty"`
 }

@@ -64,6 +64,7 @@ type Setting struct {
 	Lease   time.Duration // that the workload asks for
 	Poll    time.Duration // how long a waiter goes without looking; 0 for the lock's default
 	Handoff time.Duration // how long a waiter may overlook a free lock; 0 for what follows from Poll
+	Acks    int           // how many replicas must confirm a grant, with a lock that waits for them; 0 is 1
 	Scale   float64       // what the times of the run are scaled by
 }
 
@@ -87,6 +88,13 @@ func (s Setting) handoff(poll time.Duration) int64 {
 	}
 	looks := cmp.Or(s.Poll, s.scaled(poll))
 	return int64(looks + max(s.scaled(handoffMargin), 2*LongestOperation))
+}
+
+// HasCarefulUser says whether a user of the lock can know when the validity of its
+// hold is over: it has a lease to count, or the lock tells of a loss.
+func (s *Subject) HasCarefulUser(in Setting) bool {
+	c := s.Claims(in)
+	return c.Lease || c.LostSign
 }
 
 // Session is a lock under test in one client process.
