@@ -104,7 +104,7 @@ func (t *trace) lossOf(c *Claim, by int64) lossOfHold {
 	o := t.op(c.AcquireOp)
 	k := ownerLock{c.Owner, c.Lock}
 	had := map[string]int64{}    // node -> when its hold was to end, by its last change
-	since := map[string]int64{}  // node -> since when it has had the hold
+	ended := map[string]string{} // node -> what ended its hold, "" while it has it
 	granted := map[string]bool{} // groups
 	lost := map[string]int64{}   // group -> when
 	l := lossOfHold{}
@@ -130,14 +130,12 @@ func (t *trace) lossOf(c *Claim, by int64) lossOfHold {
 					delete(lost, s.group)
 				}
 			}
-			if _, known := had[s.Node]; !known {
-				since[s.Node] = s.t
-			}
-			had[s.Node] = s.expires()
+			had[s.Node], ended[s.Node] = s.expires(), ""
 			continue
 		}
 		due, known := had[s.Node]
 		delete(had, s.Node)
+		ended[s.Node] = s.Cause
 		switch {
 		case !known || s.was != c.Owner:
 		case s.Cause == "fault":
@@ -156,8 +154,7 @@ func (t *trace) lossOf(c *Claim, by int64) lossOfHold {
 		if !s.command() || s.holder == "" || s.holder == c.Owner || !s.grants() || !granted[s.group] {
 			continue
 		}
-		from, has := since[s.Node]
-		if _, still := had[s.Node]; (!has || from > s.t || !still) && t.replaced(s.group, s.t) && t.ownedElsewhere(k, s) {
+		if cause, has := ended[s.Node]; (!has || cause == "replication") && t.replaced(s.group, s.t) && t.ownedElsewhere(k, s) {
 			lose(s.group, s.t, "%s, which answers in the place of another server, did not have the hold when it was asked at %s", s.Node, at(s.t))
 			l.forked = l.forked || t.forked(s.group, s.t)
 		}
