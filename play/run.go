@@ -85,7 +85,7 @@ func (r *Run) Header(version string) history.Header {
 	h := history.Header{
 		Format: history.Format, Scenario: s.Name, Lock: r.Subject.Name(), World: r.Top.World, Seed: r.Seed, Version: version,
 		Claims: r.Subject.Claims(s.Setting()), MinGrants: s.Workload.MinGrants,
-		Unwatched: r.Subject.Bundled() != nil, Resource: &history.Resource{Initial: Initial, Fenced: r.Subject.Fenced},
+		Unwatched: r.Subject.Bundled() != nil, Resource: &history.Resource{Initial: Initial, Fenced: r.fenced()},
 		User: s.Workload.UserOf(),
 	}
 	if s.Topology.Latency != scenarios.DefaultLatency {
