@@ -85,11 +85,7 @@ func (r *Run) Header(version string) history.Header {
 	h := history.Header{
 		Format: history.Format, Scenario: s.Name, Lock: r.Subject.Name(), World: r.Top.World, Seed: r.Seed, Version: version,
 		Claims: r.Subject.Claims(s.Setting()), MinGrants: s.Workload.MinGrants,
-<<<<<<< HEAD
-		Unwatched: r.Subject.Bundled() != nil, Resource: &history.Resource{Initial: Initial, Fenced: r.Subject.Fenced, FencesReads: r.fencesReads()},
-=======
-		Unwatched: r.Subject.Bundled() != nil, Resource: &history.Resource{Initial: Initial, Fenced: r.fenced()},
->>>>>>> workload
+		Unwatched: r.Subject.Bundled() != nil, Resource: &history.Resource{Initial: Initial, Fenced: r.fenced(), FencesReads: r.fencesReads()},
 		User: s.Workload.UserOf(),
 	}
 	if r.Top.World == sim {
@@ -163,21 +159,9 @@ func (r *Run) horizon() time.Duration {
 // that a retry must not repeat, may stay behind.
 const Bookkeeping = time.Minute
 
-<<<<<<< HEAD
-// NewStock is the guarded resource of the run. It checks the tokens of reads
-// for locks that are not built in: the histories of the others are as they
-// always were.
-func (r *Run) NewStock() *Stock {
-	return &Stock{Fenced: r.Subject.Fenced, FencesReads: r.fencesReads(), Value: Initial}
-}
-
-func (r *Run) fencesReads() bool { return r.Subject.Fenced && r.Subject.ThirdParty != nil }
-
 // sim is the world in which one recorder stamps every event.
 const sim = "sim"
 
-=======
->>>>>>> workload
 // LongestLease is the longest lease that any client asks for.
 func LongestLease(clients []*Client) time.Duration {
 	longest := time.Duration(0)

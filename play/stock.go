@@ -47,13 +47,17 @@ func (s *Stock) write(v int64, token uint64) (was int64, ok bool) {
 // there is no check.
 func (r *Run) fenced() bool { return r.Subject.Fenced && len(r.Scenario.Workload.Names()) == 1 }
 
+// fencesReads says whether the stock looks at the tokens of reads: for locks that
+// are not built in, as the histories of the others are as they always were.
+func (r *Run) fencesReads() bool { return r.fenced() && r.Subject.ThirdParty != nil }
+
 // NewStocks are the guarded resources of the run, one for each lock, by its name.
 // They check the tokens of reads for locks that are not built in: the histories of
 // the others are as they always were.
 func (r *Run) NewStocks() map[string]*Stock {
 	all := map[string]*Stock{}
 	for _, name := range r.Scenario.Workload.Names() {
-		all[name] = &Stock{Fenced: r.fenced(), FencesReads: r.fenced() && r.Subject.ThirdParty != nil, Value: Initial}
+		all[name] = &Stock{Fenced: r.fenced(), FencesReads: r.fencesReads(), Value: Initial}
 	}
 	return all
 }
