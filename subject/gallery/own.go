@@ -113,9 +113,8 @@ func evalTrue(ctx context.Context, s *small, script string, args ...any) (bool, 
 }
 
 // owned is a mutant that is a small lock. build says how it takes and gives.
-func owned(m Mutant, build func(s *small)) Mutant {
-	m.open = func(p Process) (Locks, error) { return smallLocks{p, build}, nil }
-	return m
+func owned(build func(s *small)) opening {
+	return func(p Process) (Locks, error) { return smallLocks{p, build}, nil }
 }
 
 // smallLocks makes the small locks of a process.
