@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -96,14 +97,8 @@ func (f shrinkFlags) check() error {
 	if f.out != "" && !suite.IsFile(f.out) {
 		return usage(fmt.Sprintf("--out %s would not be taken for a file by holdfast run", f.out), "end it in .yaml")
 	}
-	if f.property != "" {
-		known := false
-		for _, p := range properties() {
-			known = known || p == f.property
-		}
-		if !known {
-			return usage(fmt.Sprintf("unknown property %q", f.property), didYouMean(f.property, properties()), "holdfast list properties shows them")
-		}
+	if f.property != "" && !slices.Contains(properties(), f.property) {
+		return usage(fmt.Sprintf("unknown property %q", f.property), didYouMean(f.property, properties()), "holdfast list properties shows them")
 	}
 	if _, err := subject.FindSubject(f.lock); f.lock != "" && err != nil {
 		return usage(err.Error(), didYouMean(f.lock, playable()), "holdfast list locks and holdfast list mutants show the locks")

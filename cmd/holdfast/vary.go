@@ -72,10 +72,7 @@ func (f varyFlags) check() error {
 	if err := f.pool.check(); err != nil {
 		return err
 	}
-	if err := checkFormat(f.format, tableFormats); err != nil {
-		return err
-	}
-	return nil
+	return checkFormat(f.format, tableFormats)
 }
 
 func runVariations(c *cobra.Command, args []string, f varyFlags) error {
