@@ -3,8 +3,10 @@
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
-# The packages where the race detector is affordable.
-RACE = ./lock/... ./faults/... ./sim/... ./checker/... ./reports/... ./live/... ./locktest/...
+# The packages with goroutines of their own, as far as the race detector is affordable.
+RACE = ./lock/... ./faults/... ./sim/... ./live/... ./locktest/...
+# A test that may run beside others mostly waits: two for each core.
+PARALLEL = -parallel $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
 
 # With REQUIRE=1 whatever is missing on this machine is a failure, as in CI.
 REQUIRE =
@@ -12,8 +14,7 @@ REQUIRE =
 SKIPPED = $(CURDIR)/.skipped
 export STATICCHECK GOVULNCHECK REQUIRE SKIPPED
 
-.NOTPARALLEL:
-.PHONY: test setup needs lint unit race guests vuln adapters explored findings bench bench-judges bench-locks soak fuzz track-record fidelity sweeps help
+.PHONY: test tests setup lint unit race guests vuln adapters explored findings bench bench-judges bench-locks soak fuzz track-record fidelity sweeps help
 
 help:
 	@echo "make test    everything: format, vet, staticcheck, tests, race detector, adapters, govulncheck;"
@@ -31,29 +32,33 @@ help:
 	@echo "make sweeps         measure how likely the hazards are, and write the tables and pictures of docs/sweep.md"
 	@echo "make fidelity       play the catalogue in both worlds, and write the matrix of docs/fidelity.md"
 
-test: needs lint unit race guests vuln
+# Two groups of tests at a time: while one waits or links, the other has its core.
+test:
+	@scripts/check-needs
+	scripts/lint
+	@$(MAKE) --no-print-directory --jobs=2 tests
 	@scripts/summary
+
+tests: unit race guests vuln
 
 setup:
 	@scripts/setup
 
-needs:
-	@scripts/check-needs
-
 lint:
 	scripts/lint
 
+# lint has vetted what the tests of unit, race and guests are made of.
 unit:
-	env $$(scripts/needs present) go test -timeout 30m ./...
+	env $$(scripts/needs present) go test -vet=off $(PARALLEL) -timeout 30m ./...
 
 # The race detector is built with a C compiler.
 race:
-	@if scripts/needs present | grep -q _CC=; then set -x; go test -race -short -vet=off -timeout 30m $(RACE); else echo "race: skipped, there is no C compiler"; fi
+	@if scripts/needs present | grep -q _CC=; then set -x; go test -race -short -vet=off $(PARALLEL) -timeout 30m $(RACE); else echo "race: skipped, there is no C compiler"; fi
 
 # The Go adapters, which are modules of their own.
 guests:
-	cd adapters && ../scripts/lint && env $$(../scripts/needs present) go test -timeout 10m ./...
-	cd adapters/etcd && ../../scripts/lint && env $$(../../scripts/needs present) go test -timeout 10m ./...
+	cd adapters && ../scripts/lint && env $$(../scripts/needs present) go test -vet=off -timeout 10m ./...
+	cd adapters/etcd && ../../scripts/lint && env $$(../../scripts/needs present) go test -vet=off -timeout 10m ./...
 
 vuln:
 	@scripts/vuln

@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// TestGoldenUnderWasm runs TestGolden under js/wasm in node. A difference
-// means that a seed gives another history on another kind of machine.
+// TestGoldenUnderWasm runs TestGolden under js/wasm in node, as a short test: the
+// whole catalogue, and some of the drawn scenarios. A difference means that a
+// seed gives another history on another kind of machine.
 func TestGoldenUnderWasm(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes a minute")
@@ -35,7 +36,7 @@ func TestGoldenUnderWasm(t *testing.T) {
 		t.Fatalf("build the test for js/wasm: %v\n%s", err, out)
 	}
 	// Go's own runner gives node this stack size.
-	play := exec.CommandContext(t.Context(), node, "--stack-size=8192", runner, program, "-test.run=^TestGolden$", "-test.v")
+	play := exec.CommandContext(t.Context(), node, "--stack-size=8192", runner, program, "-test.run=^TestGolden$", "-test.short", "-test.v")
 	play.Env = append(os.Environ(), "GOGC=800")
 	out, err := play.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "--- PASS: TestGolden ") {

@@ -42,9 +42,11 @@ func TestDrawIsAnOrdinaryScenario(t *testing.T) {
 			if ok, why := s.Applies(l); !ok {
 				t.Fatalf("%s, seed %d: %s\n%s", name, seed, why, src)
 			}
-			_, again, err := explore.Draw(l, seed, v, holes)
-			if err != nil || !bytes.Equal(src, again) {
-				t.Fatalf("%s, seed %d: drawn twice (%v):\n%s\n%s", name, seed, err, src, again)
+			if seed%10 == 0 {
+				_, again, err := explore.Draw(l, seed, v, holes)
+				if err != nil || !bytes.Equal(src, again) {
+					t.Fatalf("%s, seed %d: drawn twice (%v):\n%s\n%s", name, seed, err, src, again)
+				}
 			}
 			for _, f := range s.Faults {
 				drawn[f.Fault]++

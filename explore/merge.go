@@ -10,6 +10,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 // Merged is what shards of one exploration have shown together.
@@ -155,31 +157,14 @@ func (r Results) exceeds(o Results) string {
 // looked at is what need not be the same: how long it took, how it was asked
 // for and ended, and what was made of the finds.
 func unlike(a, b Results) string {
-	fields := func(r Results) map[string]json.RawMessage {
+	for _, r := range []*Results{&a, &b} {
 		r.Command, r.Interrupted, r.WallMS, r.Catalogue, r.Causes = "", false, 0, nil, slices.Clone(r.Causes)
 		for i, c := range r.Causes {
 			r.Causes[i] = Found{Key: c.Key, Cause: c.Cause, Count: c.Count, FirstSeed: c.FirstSeed, HistorySHA256: c.HistorySHA256}
 		}
 		slices.SortFunc(r.Causes, func(x, y Found) int { return strings.Compare(x.Key, y.Key) })
-		all := map[string]json.RawMessage{}
-		if err := json.Unmarshal(encoded(r), &all); err != nil {
-			panic("explore: read results: " + err.Error()) // they were written just now
-		}
-		return all
 	}
-	x, y := fields(a), fields(b)
-	var names []string
-	for _, all := range []map[string]json.RawMessage{x, y} {
-		for name := range all {
-			if !bytes.Equal(x[name], y[name]) {
-				names = append(names, name)
-			}
-		}
-	}
-	if len(names) == 0 {
-		return ""
-	}
-	return slices.Min(names)
+	return suite.Difference(a, b)
 }
 
 func encoded(r Results) []byte {

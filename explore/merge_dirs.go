@@ -1,10 +1,7 @@
 package explore
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -107,8 +104,12 @@ func copiesOf(parts []mergedDir, causes []Found) ([]string, error) {
 			}
 		}
 		if c.History != "" {
-			if err := unchanged(dir.File(filepath.FromSlash(c.History)), c.HistorySHA256); err != nil {
+			path := dir.File(filepath.FromSlash(c.History))
+			switch hash, err := suite.HashOf(path); {
+			case err != nil:
 				return nil, err
+			case hash != c.HistorySHA256:
+				return nil, fmt.Errorf("%s changed since the run: the hash is not the one in %s", path, Index)
 			}
 		}
 		copies = append(copies, there...)
@@ -134,21 +135,4 @@ func filesOf(dir suite.Dir, f Found) []string {
 		}
 	}
 	return there
-}
-
-// unchanged compares a file with its hash.
-func unchanged(path, hash string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, f); err != nil {
-		return err
-	}
-	if hex.EncodeToString(sum.Sum(nil)) != hash {
-		return fmt.Errorf("%s changed since the run: the hash is not the one in %s", path, Index)
-	}
-	return nil
 }

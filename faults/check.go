@@ -178,6 +178,17 @@ func positive(param string, d Duration, example string) error {
 	return nil
 }
 
+// checkJitter says what is wrong with the times of a delay.
+func checkJitter(s Spec, example string) error {
+	if err := positive("by", s.By, example); err != nil {
+		return err
+	}
+	if s.Jitter < 0 || s.Jitter > s.By {
+		return errors.New(`"jitter" must lie between 0 and "by"`)
+	}
+	return nil
+}
+
 // resolve replaces "primary" by the node it means now, and names each party once.
 func resolve(names []string, w World) []string {
 	var out []string

@@ -1,8 +1,6 @@
 package faults
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -37,20 +35,13 @@ var _ = register(Kind{
 		s.Direction = drawDirection(d)
 	},
 	Available: func(s Spec, t Topology) error {
-		if err := positive("by", s.By, "200ms"); err != nil {
+		if err := checkJitter(s, "200ms"); err != nil {
 			return err
-		}
-		if s.Jitter < 0 || s.Jitter > s.By {
-			return errors.New(`"jitter" must lie between 0 and "by"`)
 		}
 		return checkLinks(s, t, false)
 	},
 	New: func(s Spec, t Topology, seed uint64) (Fault, error) {
-		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
-			links, err := linksOf(s, t, w)
-			if err != nil {
-				return "", nil, err
-			}
+		return strikeLinks(s, t, func(w World, links []Link) (string, func() error, error) {
 			d := &toxics.Delay{By: time.Duration(s.By), Jitter: time.Duration(s.Jitter), Seed: seed}
 			heal, err := on(w, links, directions(s), d)
 			return fmt.Sprintf("%s more between %s", s.By, between(links)), heal, err

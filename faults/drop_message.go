@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"context"
 	"time"
 
 	"github.com/Shopify/toxiproxy/v2/stream"
@@ -21,15 +20,9 @@ var _ = register(Kind{
 	Traits:    func(Spec) history.Traits { return history.Traits{Lasts: true, LosesNotices: true} },
 	RedisOnly: func(Spec) string { return channelsOnly },
 	Draw:      func(d Dice, s *Spec) { s.For = d.Between(500*time.Millisecond, 4*d.Lease()) },
-	Available: func(s Spec, t Topology) error {
-		return checkLinks(s, t, true)
-	},
+	Available: func(s Spec, t Topology) error { return checkLinks(s, t, true) },
 	New: func(s Spec, t Topology, _ uint64) (Fault, error) {
-		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
-			links, err := linksOf(s, t, w)
-			if err != nil {
-				return "", nil, err
-			}
+		return strikeLinks(s, t, func(w World, links []Link) (string, func() error, error) {
 			drop := new(toxics.DropMessages)
 			heal, err := on(w, links, []stream.Direction{stream.Downstream}, drop)
 			return "pub/sub messages lost between " + between(links), heal, err

@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -25,15 +24,9 @@ var _ = register(Kind{
 		s.For = d.Between(100*time.Millisecond, 3000*time.Millisecond)
 		s.Peer = d.Peers()
 	},
-	Available: func(s Spec, t Topology) error {
-		return checkLinks(s, t, true)
-	},
+	Available: func(s Spec, t Topology) error { return checkLinks(s, t, true) },
 	New: func(s Spec, t Topology, _ uint64) (Fault, error) {
-		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
-			links, err := linksOf(s, t, w)
-			if err != nil {
-				return "", nil, err
-			}
+		return strikeLinks(s, t, func(w World, links []Link) (string, func() error, error) {
 			detach, err := attach(w, links, []stream.Direction{stream.Downstream}, new(toxics.Blackhole))
 			if err != nil {
 				return "", nil, err

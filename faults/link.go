@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -52,6 +53,17 @@ func linked(x, y string) bool {
 		return isClient(x) != isClient(y)
 	}
 	return x != y && groupOf(x) == groupOf(y)
+}
+
+// strikeLinks is a fault that strikes the links of a spec.
+func strikeLinks(s Spec, t Topology, strike func(w World, links []Link) (string, func() error, error)) Fault {
+	return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
+		links, err := linksOf(s, t, w)
+		if err != nil {
+			return "", nil, err
+		}
+		return strike(w, links)
+	})
 }
 
 // linksOf lists the links between targets and peers, as roles are now: two

@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/holdfast-go/holdfast/faults/toxics"
@@ -26,15 +25,9 @@ var _ = register(Kind{
 		s.Peer = d.Peers()
 		s.Direction = drawDirection(d)
 	},
-	Available: func(s Spec, t Topology) error {
-		return checkLinks(s, t, false)
-	},
+	Available: func(s Spec, t Topology) error { return checkLinks(s, t, false) },
 	New: func(s Spec, t Topology, _ uint64) (Fault, error) {
-		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
-			links, err := linksOf(s, t, w)
-			if err != nil {
-				return "", nil, err
-			}
+		return strikeLinks(s, t, func(w World, links []Link) (string, func() error, error) {
 			how := map[string]string{"to-node": " (only requests are held)", "to-client": " (only replies are held)"}[s.Direction]
 			hold := new(toxics.Hold)
 			heal, err := on(w, links, directions(s), hold)

@@ -2,7 +2,6 @@ package faults
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -31,11 +30,8 @@ var _ = register(Kind{
 		s.By, s.For = d.Between(20*time.Millisecond, 2000*time.Millisecond), d.Lasts()
 	},
 	Available: func(s Spec, t Topology) error {
-		if err := positive("by", s.By, "500ms"); err != nil {
+		if err := checkJitter(s, "500ms"); err != nil {
 			return err
-		}
-		if s.Jitter < 0 || s.Jitter > s.By {
-			return errors.New(`"jitter" must lie between 0 and "by"`)
 		}
 		return needsReplicas(s, t)
 	},

@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -11,21 +10,15 @@ import (
 // reset breaks connections, as a restarted proxy or an idle timeout in a
 // firewall does. New ones can be opened at once.
 var _ = register(Kind{
-	Name:    "reset",
-	Summary: "the connections of a link break; new ones can be opened at once",
-	Target:  "link",
-	Params:  []Param{{Name: "peer"}},
-	Traits:  func(Spec) history.Traits { return history.Traits{Instant: true, BreaksConnections: true} },
-	Draw:    func(d Dice, s *Spec) { s.Peer = d.Peers() },
-	Available: func(s Spec, t Topology) error {
-		return checkLinks(s, t, false)
-	},
+	Name:      "reset",
+	Summary:   "the connections of a link break; new ones can be opened at once",
+	Target:    "link",
+	Params:    []Param{{Name: "peer"}},
+	Traits:    func(Spec) history.Traits { return history.Traits{Instant: true, BreaksConnections: true} },
+	Draw:      func(d Dice, s *Spec) { s.Peer = d.Peers() },
+	Available: func(s Spec, t Topology) error { return checkLinks(s, t, false) },
 	New: func(s Spec, t Topology, _ uint64) (Fault, error) {
-		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
-			links, err := linksOf(s, t, w)
-			if err != nil {
-				return "", nil, err
-			}
+		return strikeLinks(s, t, func(w World, links []Link) (string, func() error, error) {
 			return "connections broken between " + between(links), nil, resetAll(w, links)
 		}), nil
 	},

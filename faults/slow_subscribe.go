@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -32,11 +31,7 @@ var _ = register(Kind{
 		return checkLinks(s, t, true)
 	},
 	New: func(s Spec, t Topology, _ uint64) (Fault, error) {
-		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
-			links, err := linksOf(s, t, w)
-			if err != nil {
-				return "", nil, err
-			}
+		return strikeLinks(s, t, func(w World, links []Link) (string, func() error, error) {
 			slow := &toxics.SlowSubscribe{By: time.Duration(s.By)}
 			heal, err := on(w, links, []stream.Direction{stream.Upstream}, slow)
 			return fmt.Sprintf("subscriptions %s late between %s", s.By, between(links)), heal, err

@@ -14,6 +14,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/whole"
 )
 
 //go:embed results.schema.json
@@ -45,10 +46,7 @@ func JSON(w io.Writer, res Results) error {
 		}
 	}
 	res.Runs = runs
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(res); err != nil {
+	if err := whole.EncodeJSON(w, res); err != nil {
 		return fmt.Errorf("write results: %w", err)
 	}
 	return nil

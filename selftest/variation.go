@@ -22,7 +22,7 @@ import (
 // In every variation the latency of messages and the lag of replication are
 // drawn anew, from a range that stays far below the distances in time that
 // scenarios argue with. A scenario of the catalogue may vary more, as its
-// entry in [variations] says. What never varies is what the story is made of:
+// entry in variations.yaml or [related] says. What never varies is what the story is made of:
 // which faults there are, whom they strike, which moment they are anchored to,
 // and the topology but for its clients.
 func vary(s *scenarios.Scenario, seed uint64) *scenarios.Scenario {
@@ -30,7 +30,10 @@ func vary(s *scenarios.Scenario, seed uint64) *scenarios.Scenario {
 	v.latency(3*time.Millisecond, 40*time.Millisecond)
 	// A scenario that has only kept the name of one is another scenario.
 	if original, err := scenarios.Find(s.Name); err == nil && reflect.DeepEqual(s, original) {
-		if more := variations[s.Name]; more != nil {
+		for _, line := range ranged[s.Name] {
+			v.draw(fmt.Sprint(line.Key), fmt.Sprint(line.Value))
+		}
+		if more := related[s.Name]; more != nil {
 			more(v)
 		}
 	}

@@ -1,7 +1,9 @@
 package selftest
 
 import (
+	"maps"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -131,7 +133,7 @@ func TestAVariationStaysSmall(t *testing.T) {
 
 // The table is about scenarios that there are.
 func TestVariationsAreOfTheCatalogue(t *testing.T) {
-	for name := range variations {
+	for _, name := range slices.Concat(slices.Collect(maps.Keys(ranged)), slices.Collect(maps.Keys(related))) {
 		if _, err := scenarios.Find(name); err != nil {
 			t.Error(err)
 		}

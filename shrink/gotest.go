@@ -47,7 +47,7 @@ func Test%[1]s(t *testing.T) {
 // testName is the name of a scenario as Go writes names.
 func testName(name string) string {
 	var b strings.Builder
-	for _, part := range strings.Split(name, "-") {
+	for part := range strings.SplitSeq(name, "-") {
 		if part != "" {
 			b.WriteString(strings.ToUpper(part[:1]) + part[1:])
 		}

@@ -187,7 +187,7 @@ func Wrote(s *scenarios.Scenario) bool {
 func wrap(text string) string {
 	var lines []string
 	line := ""
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		if line != "" && len(line)+1+len(word) > 110 {
 			lines = append(lines, line)
 			line = ""

@@ -1,10 +1,7 @@
 package suite
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -159,27 +156,10 @@ func JoinDirs(dirs []string) (whole Part, interrupted []string, err error) {
 // at is what need not be the same: how long it took, where the scenario was read
 // from, and where the history is.
 func differ(a, b results.Run) string {
-	fields := func(r results.Run) map[string]json.RawMessage {
+	for _, r := range []*results.Run{&a, &b} {
 		r.Stats.WallMS, r.File, r.History = 0, "", ""
-		all := map[string]json.RawMessage{}
-		raw, err := json.Marshal(r)
-		if err = errors.Join(err, json.Unmarshal(raw, &all)); err != nil {
-			panic("rundir: encode run: " + err.Error()) // it was read from JSON
-		}
-		return all
 	}
-	x, y := fields(a), fields(b)
-	for _, name := range slices.Sorted(maps.Keys(x)) {
-		if !bytes.Equal(x[name], y[name]) {
-			return name
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(y)) {
-		if _, both := x[name]; !both {
-			return name
-		}
-	}
-	return ""
+	return Difference(a, b)
 }
 
 // andThen is between the commands of results that were joined.

@@ -1,6 +1,6 @@
-// Package rundir is the directory of one invocation, in which runs and what
-// came of them are stored: each can be played, judged and rendered again from
-// what is in it.
+// Package suite plans runs, plays and judges them, compares the verdicts with the
+// expected ones, and stores all that in a run directory. From what is in it each
+// run can be played, judged and rendered again.
 package suite
 
 import (
@@ -134,15 +134,24 @@ func (d Dir) Edited(res results.Results) []string {
 		if r.History == "" || r.HistorySHA256 == "" {
 			continue
 		}
-		f, err := os.Open(d.File(filepath.FromSlash(r.History)))
-		if err != nil {
-			continue // see [Dir.Missing]
-		}
-		sum := sha256.New()
-		_, err = io.Copy(sum, f)
-		if f.Close(); err != nil || hex.EncodeToString(sum.Sum(nil)) != r.HistorySHA256 {
+		path := d.File(filepath.FromSlash(r.History))
+		if hash, err := HashOf(path); hash != r.HistorySHA256 && (err == nil || Exists(path)) { // else see [Dir.Missing]
 			paths = append(paths, r.History)
 		}
 	}
 	return paths
+}
+
+// HashOf is the SHA-256 of a file, in hexadecimal digits.
+func HashOf(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
 }

@@ -78,13 +78,13 @@ func (f *exploreFlags) engine(given func(flag string) bool) (emit.Engine, error)
 func newEmission(f exploreFlags, e emit.Engine, given func(flag string) bool) emit.Exploration {
 	words := []string{exploreCommand(f)}
 	if given("stall") {
-		words = append(words, "--stall", f.stall.String())
+		words = append(words, "--stall", f.pool.stall.String())
 	}
 	switch {
 	case given("workers"):
-		words = append(words, "--workers", fmt.Sprint(f.workers))
+		words = append(words, "--workers", fmt.Sprint(f.pool.workers))
 	case e.Image: // a pod sees all cores of its node, whatever it has asked for
-		f.workers = 1
+		f.pool.workers = 1
 		words = append(words, "--workers 1")
 	}
 	explore := strings.Join(words, " ")
@@ -95,6 +95,6 @@ func newEmission(f exploreFlags, e emit.Engine, given func(flag string) bool) em
 	return emit.Exploration{
 		Engine: e,
 		By:     by, Explore: explore, Name: fmt.Sprintf("%s-%d", f.lock, f.seed), Lock: f.lock, Shards: f.shards,
-		Image: f.image, CPUs: f.workers, MemoryMiB: 128 + 128*f.workers, // about twice of what was seen
+		Image: f.image, CPUs: f.pool.workers, MemoryMiB: 128 + 128*f.pool.workers, // about twice of what was seen
 	}
 }

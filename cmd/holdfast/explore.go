@@ -1,7 +1,6 @@
 package main
 
 import (
-	"runtime"
 	"slices"
 	"time"
 
@@ -11,7 +10,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/suite"
-	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
 // exploreFlags are the flags of "holdfast explore".
@@ -30,8 +28,7 @@ type exploreFlags struct {
 	shard      string
 	out        string
 	format     string
-	workers    int
-	stall      time.Duration
+	pool       poolFlags
 	emit       string
 	shards     int
 	image      string
@@ -86,8 +83,7 @@ run could be judged; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().StringVar(&f.shard, "shard", "1/1", "which part of the runs to play, as I/N")
 	c.Flags().StringVar(&f.out, "out", "", "directory for the results and the finds (default holdfast-runs/TIME)")
 	c.Flags().StringVar(&f.format, "format", "text", "what to print: text, json or markdown")
-	c.Flags().IntVar(&f.workers, "workers", runtime.NumCPU(), "worker processes")
-	c.Flags().DurationVar(&f.stall, "stall", 20*time.Second, "real time after which a run that does not end is given up")
+	f.pool.flags(c, 20*time.Second)
 	c.Flags().StringVar(&f.emit, "emit", "", "play nothing, but write what plays the shards elsewhere: k8s (an Indexed Job) or github (a workflow); with --out into that directory")
 	c.Flags().IntVar(&f.shards, "shards", 8, "how many shards --emit writes")
 	c.Flags().StringVar(&f.image, "image", "holdfast:"+version, "the image of --emit k8s")
@@ -117,7 +113,7 @@ func (f *exploreFlags) check() error {
 		return err
 	}
 	f.part = part
-	if err := checkWorkers(f.workers, f.stall); err != nil {
+	if err := f.pool.check(); err != nil {
 		return err
 	}
 	return checkFormat(f.format, tableFormats)
@@ -163,7 +159,7 @@ func playExplore(c *cobra.Command, f exploreFlags, o explore.Options) error {
 	if err != nil {
 		return err
 	}
-	pool := workers.Pool{Exe: testOnlyWorker, Workers: f.workers, Stall: f.stall}.Keeping()
+	pool := f.pool.pool().Keeping()
 	defer pool.Stop()
 	o.Runner = pool
 	x, dir := explore.New(o), suite.Dir(f.out)

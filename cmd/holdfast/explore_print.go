@@ -123,23 +123,18 @@ func (e explored) where(c explore.Found) string {
 
 // exploreCommand is how to do the same again.
 func exploreCommand(f exploreFlags) string {
-	words := []string{"holdfast explore --lock", f.lock, "--seed", fmt.Sprint(f.seed)}
-	flag := func(given bool, name, value string) {
-		if given {
-			words = append(words, strings.TrimSpace(name+" "+value))
-		}
-	}
-	flag(f.runs > 0, "--runs", fmt.Sprint(f.runs))
-	flag(f.time > 0, "--time", f.time.String())
-	flag(f.all, "--all", "")
-	flag(len(f.faults) > 0, "--faults", strings.Join(f.faults, ","))
-	flag(len(f.without) > 0, "--without", strings.Join(f.without, ","))
-	flag(f.survivable, "--survivable", "")
-	flag(!f.shrink, "--shrink=false", "")
-	flag(f.catalogue, "--catalogue", "")
-	flag(f.known != "", "--known", f.known)
-	flag(f.part.Of > 1, "--shard", f.shard)
-	return strings.Join(words, " ")
+	again := commandLine{"holdfast", "explore", "--lock", f.lock, "--seed", fmt.Sprint(f.seed)}
+	again.flag(f.runs > 0, "--runs", fmt.Sprint(f.runs))
+	again.flag(f.time > 0, "--time", f.time.String())
+	again.flag(f.all, "--all")
+	again.flag(len(f.faults) > 0, "--faults", strings.Join(f.faults, ","))
+	again.flag(len(f.without) > 0, "--without", strings.Join(f.without, ","))
+	again.flag(f.survivable, "--survivable")
+	again.flag(!f.shrink, "--shrink=false")
+	again.flag(f.catalogue, "--catalogue")
+	again.flag(f.known != "", "--known", f.known)
+	again.flag(f.part.Of > 1, "--shard", f.shard)
+	return again.String()
 }
 
 // recalled is a table of the hazards of the catalogue.

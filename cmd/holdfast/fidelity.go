@@ -118,7 +118,7 @@ func runFidelity(c *cobra.Command, args []string, f fidelityFlags) error {
 
 // in is what to play in a world.
 func (f fidelityFlags) in(world string) runFlags {
-	flags := runFlags{locks: f.locks, world: world, seed: f.seed, seeds: 1, format: "text", workers: f.workers, stall: time.Minute}
+	flags := runFlags{locks: f.locks, world: world, seed: f.seed, seeds: 1, format: "text", pool: poolFlags{f.workers, time.Minute}}
 	if world == worldLive {
 		flags.scale, flags.backend = f.scale, servers.Redis
 	}

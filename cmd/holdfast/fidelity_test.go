@@ -12,6 +12,7 @@ import (
 // Where a simulated world and a real one agree, the command says so, and both
 // have their run directory.
 func TestFidelityOfAFewRuns(t *testing.T) {
+	t.Parallel()
 	requireRedis(t)
 	for _, c := range []struct {
 		args []string

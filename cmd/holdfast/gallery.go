@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -17,7 +16,6 @@ import (
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/subject/gallery"
 	"github.com/holdfast-go/holdfast/suite"
-	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
 // galleryFlags are the flags of "holdfast selftest gallery".
@@ -29,8 +27,7 @@ type galleryFlags struct {
 	runs      int
 	seed      uint64
 	format    string
-	workers   int
-	stall     time.Duration
+	pool      poolFlags
 }
 
 func newGalleryCmd() *cobra.Command {
@@ -81,8 +78,7 @@ holdfast itself; 130 interrupted.`,
 	c.Flags().IntVar(&f.runs, "runs", 2000, "with --explore: runs after which a trial gives up")
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "the first seed")
 	c.Flags().StringVar(&f.format, "format", "text", "what to print: text, json or markdown")
-	c.Flags().IntVar(&f.workers, "workers", runtime.NumCPU(), "worker processes")
-	c.Flags().DurationVar(&f.stall, "stall", 20*time.Second, "real time after which a run that does not end is given up")
+	f.pool.flags(c, 20*time.Second)
 	complete(c, "scenario", scenarios.Names())
 	complete(c, "format", tableFormats)
 	return c
@@ -105,7 +101,7 @@ func (f galleryFlags) check(c *cobra.Command) error {
 	if f.runs < 1 || f.runs > selftest.FarApart {
 		return usage("--runs must be from 1 to 1000000")
 	}
-	if err := checkWorkers(f.workers, f.stall); err != nil {
+	if err := f.pool.check(); err != nil {
 		return err
 	}
 	return checkFormat(f.format, tableFormats)
@@ -119,7 +115,7 @@ func runGallery(c *cobra.Command, args []string, f galleryFlags) error {
 	if err != nil {
 		return err
 	}
-	pool := workers.Pool{Exe: testOnlyWorker, Workers: f.workers, Stall: f.stall}
+	pool := f.pool.pool()
 	if f.explore {
 		search := selftest.Searches{Mutants: mutants, Trials: f.trials, Runs: f.runs, Seed: f.seed}
 		r, err := search.Play(c.Context(), pool, rounds(c.ErrOrStderr(), "searching"))
@@ -189,9 +185,6 @@ func pickMutants(args []string) ([]gallery.Mutant, error) {
 
 // concludeGallery says on stderr what survived, and how the command ends.
 func concludeGallery(c *cobra.Command, r *selftest.TrackRecord) error {
-	if over, err := flawed(c, r.Flaws, fmt.Sprintf("interrupted with %s of %d killed", english.Count(r.Summary.Killed, "mutant"), r.Summary.Mutants)); over {
-		return err
-	}
 	var survivors, hints []string
 	for _, m := range r.Mutants {
 		if m.Status == selftest.Survived {
@@ -202,14 +195,12 @@ func concludeGallery(c *cobra.Command, r *selftest.TrackRecord) error {
 			}
 		}
 	}
-	return alive(survivors, "survived", append(hints, "a mutant that survives is a hole in the catalogue or in a property; more --seeds may show a rare one"))
+	hints = append(hints, "a mutant that survives is a hole in the catalogue or in a property; more --seeds may show a rare one")
+	return alive(c, r.Flaws, fmt.Sprintf("%s of %d killed", english.Count(r.Summary.Killed, "mutant"), r.Summary.Mutants), survivors, selftest.Survived, hints)
 }
 
 // concludeSearch says on stderr what was not found, and how the command ends.
 func concludeSearch(c *cobra.Command, r *selftest.SearchRecord) error {
-	if over, err := flawed(c, r.Flaws, fmt.Sprintf("interrupted with %s of %d found", english.Count(r.Summary.Found, "mutant"), r.Summary.Mutants)); over {
-		return err
-	}
 	var names, hints []string
 	for _, m := range r.Mutants {
 		if m.Status == selftest.NotFound {
@@ -217,38 +208,33 @@ func concludeSearch(c *cobra.Command, r *selftest.SearchRecord) error {
 			hints = append(hints, fmt.Sprintf("no drawn scenario shows what is wrong with %s: %s", m.Name, m.Mistake))
 		}
 	}
-	return alive(names, "not found", append(hints, "a mutant that is not found is a hole in what is drawn; more --runs may show a rare one"))
+	hints = append(hints, "a mutant that is not found is a hole in what is drawn; more --runs may show a rare one")
+	return alive(c, r.Flaws, fmt.Sprintf("%s of %d found", english.Count(r.Summary.Found, "mutant"), r.Summary.Mutants), names, selftest.NotFound, hints)
 }
 
-// flawed says on stderr which runs have no verdict, and whether the command ends
-// for a defect or an interrupt.
-func flawed(c *cobra.Command, f selftest.Flaws, interrupted string) (over bool, err error) {
+// alive says on stderr which runs have no verdict. It ends the command for a
+// defect, an interrupt, or mutants that are still alive.
+func alive(c *cobra.Command, f selftest.Flaws, sofar string, mutants []string, how string, hints []string) error {
 	printSome(c.ErrOrStderr(), "no verdict", f.NoVerdict, 5)
 	switch {
 	case len(f.Defects) > 0:
-		return true, ownDefects(c.ErrOrStderr(), f.Defects)
+		return ownDefects(c.ErrOrStderr(), f.Defects)
 	case c.Context().Err() != nil:
-		return true, &exitError{code: exitInterrupted, msg: interrupted}
+		return &exitError{code: exitInterrupted, msg: "interrupted with " + sofar}
+	case len(mutants) > 0:
+		return &exitError{code: exitUnexpected, msg: fmt.Sprintf("%s %s: %s", english.Count(len(mutants), "mutant"), how, strings.Join(mutants, ", ")), hints: hints}
 	}
-	return false, nil
-}
-
-// alive ends the command, unless there is no mutant that is still alive.
-func alive(mutants []string, how string, hints []string) error {
-	if len(mutants) == 0 {
-		return nil
-	}
-	return &exitError{code: exitUnexpected, msg: fmt.Sprintf("%s %s: %s", english.Count(len(mutants), "mutant"), how, strings.Join(mutants, ", ")), hints: hints}
+	return nil
 }
 
 // galleryCommand is how to do the same again.
 func galleryCommand(args []string, f galleryFlags) string {
-	words := append([]string{"holdfast", "selftest", "gallery"}, args...)
-	if len(f.scenarios) > 0 {
-		words = append(words, "--scenario", strings.Join(f.scenarios, ","))
-	}
-	if f.explore {
-		return strings.Join(append(words, "--explore", "--trials", fmt.Sprint(f.trials), "--runs", fmt.Sprint(f.runs), "--seed", fmt.Sprint(f.seed)), " ")
-	}
-	return strings.Join(append(words, "--trials", fmt.Sprint(f.trials), "--seeds", fmt.Sprint(f.seeds), "--seed", fmt.Sprint(f.seed)), " ")
+	again := append(commandLine{"holdfast", "selftest", "gallery"}, args...)
+	again.flag(len(f.scenarios) > 0, "--scenario", strings.Join(f.scenarios, ","))
+	again.flag(f.explore, "--explore")
+	again.flag(true, "--trials", fmt.Sprint(f.trials))
+	again.flag(f.explore, "--runs", fmt.Sprint(f.runs))
+	again.flag(!f.explore, "--seeds", fmt.Sprint(f.seeds))
+	again.flag(true, "--seed", fmt.Sprint(f.seed))
+	return again.String()
 }

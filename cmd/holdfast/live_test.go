@@ -163,6 +163,7 @@ func onlyFor(t *testing.T, scenario string, locks []string) []byte {
 // On real servers the scenarios come out as they argue, for locks that keep
 // their promise and for locks that do not.
 func TestLiveSlice(t *testing.T) {
+	t.Parallel()
 	requireRedis(t)
 	dir := suite.Dir(t.TempDir())
 	files, locks, runs := sliceFiles(t)

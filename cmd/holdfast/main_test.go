@@ -35,6 +35,7 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs the command as a user would; one script per subject.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		// BARE is a PATH on which nothing is installed.

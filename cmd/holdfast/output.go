@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/internal/whole"
@@ -66,21 +65,9 @@ func printDocument(w io.Writer, format string, d document) (err error) {
 	return nil
 }
 
-// What the flags that several commands have must be.
-
 func checkFormat(format string, formats []string) error {
 	if !slices.Contains(formats, format) {
 		return usage(fmt.Sprintf("unknown format %q", format), didYouMean(format, formats), "formats: "+strings.Join(formats, ", "))
-	}
-	return nil
-}
-
-func checkWorkers(workers int, stall time.Duration) error {
-	if workers < 1 || workers > 256 {
-		return usage("--workers must be from 1 to 256")
-	}
-	if stall < time.Second {
-		return usage("--stall must be at least 1s")
 	}
 	return nil
 }

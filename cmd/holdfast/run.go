@@ -36,8 +36,7 @@ type runFlags struct {
 	seeds    int
 	out      string
 	format   string
-	workers  int
-	stall    time.Duration
+	pool     poolFlags
 	scale    float64
 	external externalServers
 	adapter  []string
@@ -91,8 +90,8 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().IntVar(&f.seeds, "seeds", 1, "how many seeds to play, counting up from --seed")
 	c.Flags().StringVar(&f.out, "out", "", "run directory (default holdfast-runs/TIME)")
 	c.Flags().StringVar(&f.format, "format", "text", "what to print: text, json, junit or markdown")
-	c.Flags().IntVar(&f.workers, "workers", 0, "runs at a time (default one per core; live: three per core)")
-	c.Flags().DurationVar(&f.stall, "stall", time.Minute, "sim: real time after which a run that does not end is given up")
+	c.Flags().IntVar(&f.pool.workers, "workers", 0, "runs at a time (default one per core; live: three per core)")
+	c.Flags().DurationVar(&f.pool.stall, "stall", time.Minute, "sim: real time after which a run that does not end is given up")
 	complete(c, "lock", subject.Locks())
 	complete(c, "world", []string{worldSim, worldLive})
 	complete(c, "user", suite.UserChoices())
@@ -114,9 +113,6 @@ func runScenarios(c *cobra.Command, args []string, f runFlags) error {
 	}
 	return p.conclude(c, f)
 }
-
-// testOnlyWorker replaces the worker process in tests.
-var testOnlyWorker string
 
 // playedList is what came of playing scenarios against locks.
 type playedList struct {
@@ -144,7 +140,7 @@ func playList(c *cobra.Command, list []suite.Source, args []string, f runFlags) 
 	if err != nil {
 		return nil, err
 	}
-	plan := suite.Outcome{Planned: suite.Histories(jobs)}.Results(commandLine(args, f), skipped)
+	plan := suite.Outcome{Planned: suite.Histories(jobs)}.Results(runCommand(args, f), skipped)
 	dir, err := suite.Create(f.out, plan)
 	if err != nil {
 		return nil, badOut(err)
@@ -164,10 +160,10 @@ func playList(c *cobra.Command, list []suite.Source, args []string, f runFlags) 
 // withDefaults fills in what depends on other flags.
 func (f runFlags) withDefaults() runFlags {
 	f.user = cmp.Or(f.user, suite.BothUsers)
-	if f.workers == 0 {
-		f.workers = runtime.NumCPU()
+	if f.pool.workers == 0 {
+		f.pool.workers = runtime.NumCPU()
 		if f.world == worldLive { // which mostly waits
-			f.workers *= 3
+			f.pool.workers *= 3
 		}
 	}
 	return f
@@ -194,7 +190,7 @@ func (f runFlags) check() error {
 	if f.seeds < 1 || f.seeds > 1_000_000 {
 		return usage("--seeds must be from 1 to 1000000")
 	}
-	if err := checkWorkers(f.workers, f.stall); err != nil {
+	if err := f.pool.check(); err != nil {
 		return err
 	}
 	if err := checkFormat(f.format, runFormats); err != nil {
@@ -260,12 +256,12 @@ func execute(ctx context.Context, jobs []suite.Job, dir suite.Dir, f runFlags, s
 		}
 		bar := newProgress(stderr, len(jobs))
 		o = realtime.Player{
-			Locks: f.contenders, Backend: f.servers, Scale: f.scale, Client: []string{exe, "client"}, Workers: f.workers, Now: bar.now, Step: bar.step,
+			Locks: f.contenders, Backend: f.servers, Scale: f.scale, Client: []string{exe, "client"}, Workers: f.pool.workers, Now: bar.now, Step: bar.step,
 		}.Play(ctx, jobs, dir)
 		bar.done()
 	} else {
 		bar := newProgress(stderr, suite.Twice(len(jobs)))
-		o = suite.PlaySim(ctx, jobs, workers.Pool{Exe: testOnlyWorker, Workers: f.workers, Stall: f.stall}, bar.step)
+		o = suite.PlaySim(ctx, jobs, f.pool.pool(), bar.step)
 		bar.done()
 	}
 	o.Planned = suite.Histories(jobs)
@@ -367,31 +363,19 @@ func show(w io.Writer, d reports.Document, format string) error {
 	}
 }
 
-// commandLine is how to do the same again.
-func commandLine(args []string, f runFlags) string {
-	words := append([]string{"holdfast", "run"}, args...)
-	if len(f.locks) > 0 {
-		words = append(words, "--lock", strings.Join(f.locks, ","))
-	}
-	if f.world != worldSim {
-		words = append(words, "--world", f.world)
-	}
-	if f.world == worldLive && !f.external.given() {
-		words = append(words, "--backend", f.backend)
-	}
-	if f.scale != 0 {
-		words = append(words, "--time-scale", fmt.Sprint(f.scale))
-	}
-	words = append(words, f.external.words()...)
+// runCommand is how to do the same again.
+func runCommand(args []string, f runFlags) string {
+	again := append(commandLine{"holdfast", "run"}, args...)
+	again.flag(len(f.locks) > 0, "--lock", strings.Join(f.locks, ","))
+	again.flag(f.world != worldSim, "--world", f.world)
+	again.flag(f.world == worldLive && !f.external.given(), "--backend", f.backend)
+	again.flag(f.scale != 0, "--time-scale", fmt.Sprint(f.scale))
+	again = append(again, f.external.words()...)
 	for _, a := range f.adapter {
-		words = append(words, "--adapter", "'"+a+"'")
+		again.flag(true, "--adapter", "'"+a+"'")
 	}
-	if f.user != suite.BothUsers {
-		words = append(words, "--user", f.user)
-	}
-	words = append(words, "--seed", fmt.Sprint(f.seed))
-	if f.seeds > 1 {
-		words = append(words, "--seeds", fmt.Sprint(f.seeds))
-	}
-	return strings.Join(words, " ")
+	again.flag(f.user != suite.BothUsers, "--user", f.user)
+	again.flag(true, "--seed", fmt.Sprint(f.seed))
+	again.flag(f.seeds > 1, "--seeds", fmt.Sprint(f.seeds))
+	return again.String()
 }

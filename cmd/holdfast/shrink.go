@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,8 +30,7 @@ type shrinkFlags struct {
 	limit    time.Duration
 	out      string
 	format   string
-	workers  int
-	stall    time.Duration
+	pool     poolFlags
 }
 
 var shrinkFormats = []string{"text", "json"}
@@ -74,8 +73,7 @@ Exit codes: 0 it was shrunk; 2 bad usage or bad input, or nothing to shrink;
 	c.Flags().DurationVar(&f.limit, "time", 10*time.Minute, "how long to go on at most, in real time")
 	c.Flags().StringVar(&f.out, "out", "", "the scenario file to write (default RUNDIR/shrunk.yaml)")
 	c.Flags().StringVar(&f.format, "format", "text", "what to print: text or json")
-	c.Flags().IntVar(&f.workers, "workers", runtime.NumCPU(), "worker processes")
-	c.Flags().DurationVar(&f.stall, "stall", time.Minute, "real time after which a run that does not end is given up")
+	f.pool.flags(c, time.Minute)
 	complete(c, "lock", playable())
 	complete(c, "property", properties())
 	complete(c, "format", shrinkFormats)
@@ -99,19 +97,13 @@ func (f shrinkFlags) check() error {
 	if f.out != "" && !suite.IsFile(f.out) {
 		return usage(fmt.Sprintf("--out %s would not be taken for a file by holdfast run", f.out), "end it in .yaml")
 	}
-	if f.property != "" {
-		known := false
-		for _, p := range properties() {
-			known = known || p == f.property
-		}
-		if !known {
-			return usage(fmt.Sprintf("unknown property %q", f.property), didYouMean(f.property, properties()), "holdfast list properties shows them")
-		}
+	if f.property != "" && !slices.Contains(properties(), f.property) {
+		return usage(fmt.Sprintf("unknown property %q", f.property), didYouMean(f.property, properties()), "holdfast list properties shows them")
 	}
 	if _, err := subject.FindSubject(f.lock); f.lock != "" && err != nil {
 		return usage(err.Error(), didYouMean(f.lock, playable()), "holdfast list locks and holdfast list mutants show the locks")
 	}
-	if err := checkWorkers(f.workers, f.stall); err != nil {
+	if err := f.pool.check(); err != nil {
 		return err
 	}
 	return checkFormat(f.format, shrinkFormats)
@@ -121,7 +113,7 @@ func runShrink(c *cobra.Command, path string, f shrinkFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	pool := workers.Pool{Exe: testOnlyWorker, Workers: f.workers, Stall: f.stall}.Keeping()
+	pool := f.pool.pool().Keeping()
 	defer pool.Stop()
 	run, another, err := f.find(c, path, pool)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -30,8 +29,7 @@ type sweepFlags struct {
 	resolution time.Duration
 	out        string
 	format     string
-	workers    int
-	stall      time.Duration
+	pool       poolFlags
 }
 
 func newSweepCmd() *cobra.Command {
@@ -77,8 +75,7 @@ could be judged, or a run that could not be played; 4 a defect of holdfast itsel
 	c.Flags().DurationVar(&f.resolution, "resolution", 0, "how close to look, for a parameter that is a time (default half a percent)")
 	c.Flags().StringVar(&f.out, "out", "", "directory for the result, the picture and the page (default: the result is only printed)")
 	c.Flags().StringVar(&f.format, "format", "text", "what to print: text, json or markdown")
-	c.Flags().IntVar(&f.workers, "workers", runtime.NumCPU(), "worker processes")
-	c.Flags().DurationVar(&f.stall, "stall", time.Minute, "real time after which a run that does not end is given up")
+	f.pool.flags(c, time.Minute)
 	complete(c, "lock", playable())
 	complete(c, "format", tableFormats)
 	return c
@@ -99,7 +96,7 @@ func (f sweepFlags) check() error {
 	if f.resolution < 0 {
 		return usage("--resolution must be above 0")
 	}
-	if err := checkWorkers(f.workers, f.stall); err != nil {
+	if err := f.pool.check(); err != nil {
 		return err
 	}
 	return checkFormat(f.format, tableFormats)
@@ -199,7 +196,7 @@ func (f sweepFlags) options(c *cobra.Command, arg string) (o sweep.Options, err 
 	return sweep.Options{
 		Plan: plan, File: p.File, Over: f.over, Lock: f.lock, Seed: f.seed, Seeds: f.seeds, Shard: part,
 		Bisect: f.bisect, Resolution: sweep.Value(f.resolution), Command: sweepCommand(arg, f),
-		Runner: workers.Pool{Exe: testOnlyWorker, Workers: f.workers, Stall: f.stall},
+		Runner: f.pool.pool(),
 		Watch: func(runs int) (step, done func()) {
 			bar := newProgress(c.ErrOrStderr(), runs)
 			return bar.step, bar.done
@@ -232,17 +229,14 @@ func pickSwept(arg string) (suite.Source, error) {
 
 // sweepCommand is how to do the same again, all of it.
 func sweepCommand(arg string, f sweepFlags) string {
-	words := []string{"holdfast", "sweep", arg, "--lock", f.lock}
+	again := commandLine{"holdfast", "sweep", arg, "--lock", f.lock}
 	for _, o := range f.over {
-		words = append(words, "--over", o)
+		again.flag(true, "--over", o)
 	}
-	if f.resolution > 0 {
-		words = append(words, "--resolution", f.resolution.String())
-	}
-	if f.seed != 1 {
-		words = append(words, "--seed", fmt.Sprint(f.seed))
-	}
-	return strings.Join(append(words, "--seeds", fmt.Sprint(f.seeds)), " ")
+	again.flag(f.resolution > 0, "--resolution", f.resolution.String())
+	again.flag(f.seed != 1, "--seed", fmt.Sprint(f.seed))
+	again.flag(true, "--seeds", fmt.Sprint(f.seeds))
+	return again.String()
 }
 
 // concludeSweep says on stderr what went wrong, and how the command ends.

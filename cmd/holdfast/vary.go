@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"runtime"
 	"strings"
 	"time"
 
@@ -14,18 +13,16 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/selftest"
 	"github.com/holdfast-go/holdfast/subject"
-	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
 // varyFlags are the flags of "holdfast selftest vary".
 type varyFlags struct {
-	locks   []string
-	seed    uint64
-	seeds   int
-	out     string
-	format  string
-	workers int
-	stall   time.Duration
+	locks  []string
+	seed   uint64
+	seeds  int
+	out    string
+	format string
+	pool   poolFlags
 }
 
 func newVaryCmd() *cobra.Command {
@@ -59,8 +56,7 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().IntVar(&f.seeds, "seeds", 1000, "how many seeds to play, counting up from --seed")
 	c.Flags().StringVar(&f.out, "out", "", "new or empty directory for what is not as expected (default: it is only reported)")
 	c.Flags().StringVar(&f.format, "format", "text", "what to print: text, json or markdown")
-	c.Flags().IntVar(&f.workers, "workers", runtime.NumCPU(), "worker processes")
-	c.Flags().DurationVar(&f.stall, "stall", time.Minute, "real time after which a run that does not end is given up")
+	f.pool.flags(c, time.Minute)
 	complete(c, "lock", subject.Locks())
 	complete(c, "format", tableFormats)
 	return c
@@ -73,13 +69,10 @@ func (f varyFlags) check() error {
 	if f.seeds < 1 || f.seeds > 100_000_000 {
 		return usage("--seeds must be from 1 to 100000000")
 	}
-	if err := checkWorkers(f.workers, f.stall); err != nil {
+	if err := f.pool.check(); err != nil {
 		return err
 	}
-	if err := checkFormat(f.format, tableFormats); err != nil {
-		return err
-	}
-	return nil
+	return checkFormat(f.format, tableFormats)
 }
 
 func runVariations(c *cobra.Command, args []string, f varyFlags) error {
@@ -108,7 +101,7 @@ func runVariations(c *cobra.Command, args []string, f varyFlags) error {
 	}
 	v := selftest.Variations{Cells: cells, Seed: f.seed, Seeds: f.seeds, Out: f.out}
 	bar := newProgress(c.ErrOrStderr(), f.seeds)
-	t, err := v.Play(c.Context(), workers.Pool{Exe: testOnlyWorker, Workers: f.workers, Stall: f.stall}, bar.step)
+	t, err := v.Play(c.Context(), f.pool.pool(), bar.step)
 	bar.done()
 	if err != nil {
 		return defect(err)
@@ -150,9 +143,8 @@ func concludeVary(c *cobra.Command, t *selftest.Tally) error {
 
 // varyCommand is how to do the same again.
 func varyCommand(args []string, f varyFlags) string {
-	words := append([]string{"holdfast", "selftest", "vary"}, args...)
-	if len(f.locks) > 0 {
-		words = append(words, "--lock", strings.Join(f.locks, ","))
-	}
-	return strings.Join(append(words, "--seed", fmt.Sprint(f.seed), "--seeds", fmt.Sprint(f.seeds)), " ")
+	again := append(commandLine{"holdfast", "selftest", "vary"}, args...)
+	again.flag(len(f.locks) > 0, "--lock", strings.Join(f.locks, ","))
+	again.flag(true, "--seed", fmt.Sprint(f.seed), "--seeds", fmt.Sprint(f.seeds))
+	return again.String()
 }

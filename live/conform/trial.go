@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -124,9 +125,7 @@ func stderrOf(p *player) string {
 
 func (t *trial) owner(do, thread string, with message) message {
 	m := message{"do": do, "lock": t.name, "thread": thread}
-	for k, v := range with {
-		m[k] = v
-	}
+	maps.Copy(m, with)
 	return m
 }
 

@@ -39,8 +39,8 @@ func (b *background) Close() error {
 
 // active is a base with a background, hooks and faces. set is called once in
 // each process; either of what it returns may be nil.
-func active(m Mutant, set func(p Process, b *background) (newWire func(Process) *wire, mask func(f *face))) Mutant {
-	m.open = func(p Process) (Locks, error) {
+func active(set func(p Process, b *background) (newWire func(Process) *wire, mask func(f *face))) opening {
+	return func(p Process) (Locks, error) {
 		b := newBackground()
 		newWire, mask := set(p, b)
 		if newWire != nil {
@@ -55,7 +55,6 @@ func active(m Mutant, set func(p Process, b *background) (newWire func(Process) 
 		}
 		return b, nil
 	}
-	return m
 }
 
 // perHold calls begin when f's owner has got its first hold, and what begin

@@ -80,14 +80,13 @@ func asked(ctx context.Context, l lock.Locker, a lock.Acquire, forever bool) (lo
 	return l.TryLock(ctx, opts...)
 }
 
-// faced is the base behind a face. newMask is called once in each process, and
-// the mask it returns once for each locker, to replace some of its functions.
-func faced(m Mutant, newMask func(p Process) func(f *face)) Mutant {
-	m.open = func(p Process) (Locks, error) {
+// faced is the base behind a face. mask is called once for each locker, to
+// replace some of its functions.
+func faced(mask func(f *face)) opening {
+	return func(p Process) (Locks, error) {
 		base, err := p.Base(p.Clients)
-		return masked{base, newMask(p)}, err
+		return masked{base, mask}, err
 	}
-	return m
 }
 
 // masked are the lockers of a process behind faces.
@@ -101,11 +100,6 @@ func (m masked) Locker(name, thread string) lock.Locker {
 	f := &face{base: m.Locks.Locker(name, thread)}
 	m.mask(f)
 	return f
-}
-
-// every is a mask that is the same in all processes.
-func every(mask func(f *face)) func(Process) func(*face) {
-	return func(Process) func(*face) { return mask }
 }
 
 // as replaces err when it is one that is asked about.

@@ -77,40 +77,11 @@ func fairLocks(p Process, take string) smallLocks {
 	}}
 }
 
-// unfair are the mistakes of fair locks.
-func unfair() []Mutant {
-	return []Mutant{
-		queued(Mutant{
-			Name: "newcomer-overtakes", Of: FairQueue, Class: 8,
-			Mistake: "Who finds the lock free takes it, without a look at the queue.",
-			Shipped: "fair locks whose first try is that of the plain lock; Redisson's FairLock evicted waiters that were alive (#3004), with the same effect",
-		}, "and (not first or first == ARGV[1])", ""),
-		queued(Mutant{
-			Name: "last-come-first-served", Of: FairQueue, Class: 8,
-			Mistake: "The queue is read from its end.",
-			Shipped: "no library we know of; LPUSH with LPOP, or RPUSH with RPOP, makes a stack",
-		}, "t < came", "t > came"),
-		queued(Mutant{
-			Name: "patience-is-not-renewed", Of: FairQueue, Class: 8,
-			Mistake: "A waiter's patience counts from when it came and not from when it last asked: who waits long loses its place.",
-			Shipped: "Redisson's FairLock: a live waiter older than threadWaitTime was evicted (#3004)",
-		}, "redis.call('hset', KEYS[3]", "redis.call('hsetnx', KEYS[3]"),
-		queued(Mutant{
-			Name: "queue-by-the-second", Of: FairQueue, Class: 9,
-			Mistake: "The time of arrival is kept in whole seconds, and within one the order is that of the names.",
-			Shipped: "jefferyjob/go-redislock's fair lock before 1.1.4 (#44)",
-		}, "redis.call('hsetnx', KEYS[2], ARGV[1], string.format('%.0f', now))", "redis.call('hsetnx', KEYS[2], ARGV[1], clock[1])"),
-		queued(Mutant{
-			Name: "dead-waiter-keeps-place", Of: FairQueue, Class: 10,
-			Mistake: "A waiter that died stays the first of the queue, and nobody gets the lock any more.",
-			Shipped: "Redisson's FairLock: one dead waiter blocked all (#1104, #2099, #2883)",
-		}, "if tonumber(places[i + 1]) <= now then", "if false then"),
+// queued is the fair lock with its script edited.
+func queued(p Process) (Locks, error) {
+	take := fairTake
+	for _, e := range p.edits {
+		take = e.apply(take)
 	}
-}
-
-// queued is a fair lock with a piece of its script replaced.
-func queued(m Mutant, old, by string) Mutant {
-	take := edit{FairQueue, old, by}.apply(fairTake)
-	m.open = func(p Process) (Locks, error) { return fairLocks(p, take), nil }
-	return m
+	return fairLocks(p, take), nil
 }

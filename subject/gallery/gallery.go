@@ -9,30 +9,51 @@
 package gallery
 
 import (
+	_ "embed"
+	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/goccy/go-yaml"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// Mutant is a lock with one mistake.
+// Mutant is a lock with one mistake, see mutants.yaml.
 type Mutant struct {
 	Name    string
 	Of      string // the lock that it is a variant of: a built-in one, or [FairQueue]
-	Class   int    // of the root cause, see [Causes]
+	Class   int    `yaml:"-"` // of the root cause, see [Causes]
 	Mistake string // what is wrong, in a sentence
 	Shipped string // who shipped it
 
-	edits []edit // of the scripts that the lock sends, if it is made that way
-	open  func(p Process) (Locks, error)
+	edits []edit // of the scripts that the lock sends
 }
 
+// opening opens a mutant in one client process.
+type opening = func(p Process) (Locks, error)
+
+// openings are those of some mutants, by name.
+type openings map[string]opening
+
+// behaviours are the mutants that do more than to send edited scripts.
+var behaviours = []openings{retried, interrupted, renewals, survivors, counting, shared, waiting, sentinels, several, validities, owners}
+
 // Open opens the lock in one client process.
-func (m Mutant) Open(p Process) (Locks, error) { return m.open(p) }
+func (m Mutant) Open(p Process) (Locks, error) {
+	p.edits = m.edits
+	for _, o := range behaviours {
+		if open := o[m.Name]; open != nil {
+			return open(p)
+		}
+	}
+	if m.Of == FairQueue {
+		return queued(p)
+	}
+	return edited(p)
+}
 
 // Process is one client process, in which a lock is opened.
 type Process struct {
@@ -45,6 +66,8 @@ type Process struct {
 	// Base opens the lock that a mutant is a variant of on other clients.
 	// Options are for the reference lock.
 	Base func(clients []redis.UniversalClient, opts ...lock.Option) (Locks, error)
+
+	edits []edit // of the mutant
 }
 
 // Locks makes the lockers of one process.
@@ -54,41 +77,41 @@ type Locks interface {
 	Close() error
 }
 
+//go:embed mutants.yaml
+var source []byte
+
 // Causes are the root causes of the mistakes; the class of a mutant is an
 // index, from 1.
-var Causes = []string{
-	1:  "an acquire that is sent twice counts twice",
-	2:  "the reply to a release is lost",
-	3:  "the caller gives up between request and reply",
-	4:  "the renewal stops after one error",
-	5:  "the renewal outlives the hold",
-	6:  "renewals and holds are counted apart",
-	7:  "lease, token or count is shared where it is not common",
-	8:  "subscribing and looking in the wrong order",
-	9:  "sentinel values and units",
-	10: "locks of several: what was begun is not cleaned up",
-	11: "validity measured from the wrong instant",
-	12: "the owner is not checked",
+var Causes, all = read()
+
+// read reads the mutants, which are sorted by class and then by name.
+func read() (causes []string, all []Mutant) {
+	var classes []struct {
+		Cause   string
+		Mutants []struct {
+			Mutant `yaml:",inline"`
+			Edits  []edit
+		}
+	}
+	if err := yaml.UnmarshalWithOptions(source, &classes, yaml.Strict()); err != nil {
+		panic(fmt.Sprintf("gallery: read mutants.yaml: %v", err)) // a mistake in this program
+	}
+	causes = []string{""}
+	for _, c := range classes {
+		for _, m := range c.Mutants {
+			m.Class, m.edits = len(causes), m.Edits
+			all = append(all, m.Mutant)
+		}
+		causes = append(causes, c.Cause)
+	}
+	return causes, all
 }
 
 // All returns the mutants, by class and then by name.
-func All() []Mutant {
-	all := slices.Concat(
-		retried(), interrupted(), renewals(), survivors(), counting(), shared(),
-		waiting(), unfair(), sentinels(), several(), validities(), owners(),
-	)
-	slices.SortStableFunc(all, func(a, b Mutant) int {
-		if a.Class != b.Class {
-			return a.Class - b.Class
-		}
-		return strings.Compare(a.Name, b.Name)
-	})
-	return all
-}
+func All() []Mutant { return slices.Clone(all) }
 
 // Find returns the mutant with a name.
 func Find(name string) (Mutant, bool) {
-	all := All()
 	if i := slices.IndexFunc(all, func(m Mutant) bool { return m.Name == name }); i >= 0 {
 		return all[i], true
 	}

@@ -17,7 +17,10 @@ func TestEveryMutantSaysWhatItIs(t *testing.T) {
 			t.Errorf("%q is no name, or not the only one", m.Name)
 		}
 		seen[m.Name] = true
-		if m.Of == "" || m.open == nil || m.Class < 1 || m.Class >= len(Causes) {
+		if behaves := slices.ContainsFunc(behaviours, func(o openings) bool { return o[m.Name] != nil }); !behaves && len(m.edits) == 0 {
+			t.Errorf("%s is as its original", m.Name)
+		}
+		if m.Of == "" || m.Class < 1 || m.Class >= len(Causes) {
 			t.Errorf("%s: incomplete: %+v", m.Name, m)
 		}
 		for what, text := range map[string]string{"mistake": m.Mistake, "shipped": m.Shipped} {
@@ -27,6 +30,13 @@ func TestEveryMutantSaysWhatItIs(t *testing.T) {
 		}
 		if found, ok := Find(m.Name); !ok || found.Name != m.Name {
 			t.Errorf("Find(%q) finds %q", m.Name, found.Name)
+		}
+	}
+	for _, o := range behaviours {
+		for name := range o {
+			if !seen[name] {
+				t.Errorf("mutants.yaml has no %s", name)
+			}
 		}
 	}
 	if _, ok := Find("reentrant"); ok {
@@ -56,7 +66,7 @@ func TestEveryEditChangesItsScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	source := map[string]string{}
+	source := map[string]string{FairQueue: fairTake}
 	for _, file := range append(files, more...) {
 		b, err := os.ReadFile(file)
 		if err != nil {
@@ -66,12 +76,12 @@ func TestEveryEditChangesItsScript(t *testing.T) {
 	}
 	for _, m := range All() {
 		for _, e := range m.edits {
-			src, ok := source[e.script]
+			src, ok := source[scriptNames[e.Script]]
 			if !ok {
-				t.Fatalf("%s: no script begins with %q", m.Name, e.script)
+				t.Fatalf("%s: no script begins with %q", m.Name, e.Script)
 			}
 			if code(e.apply(src)) == code(src) { // panics when the piece is not there
-				t.Errorf("%s leaves %q as it is", m.Name, e.script)
+				t.Errorf("%s leaves %q as it is", m.Name, e.Script)
 			}
 		}
 	}

@@ -3,76 +3,42 @@ package gallery
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/subject/textbook"
 )
 
 // small is a lock of the gallery's own, in the manner of package textbook: it
 // polls, has one command or a few for each thing, and stores the owner in the
 // key.
 type small struct {
+	textbook.Spin
 	rdb         redis.UniversalClient
 	name, owner string
-	lease, poll time.Duration
-	rand        *rand.Rand
 
 	take func(ctx context.Context, s *small, lease time.Duration) (bool, error)
 	give func(ctx context.Context, s *small) (bool, error)
 	quit func(s *small) // a wait was given up; nil: nothing to do
 }
 
-// smallPoll is how long a small lock goes without looking by default.
-const smallPoll = 100 * time.Millisecond
-
 // Lock implements [lock.Locker].
 func (s *small) Lock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
-	return s.acquire(ctx, lock.NewAcquire(opts), true)
+	return s.quitting(s.Spin.Lock(ctx, opts...))
 }
 
 // TryLock implements [lock.Locker].
 func (s *small) TryLock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
-	return s.acquire(ctx, lock.NewAcquire(opts), false)
+	return s.quitting(s.Spin.TryLock(ctx, opts...))
 }
 
-func (s *small) acquire(ctx context.Context, a lock.Acquire, forever bool) (g lock.Grant, err error) {
-	lease := a.Lease
-	if lease == 0 {
-		lease = s.lease
+func (s *small) quitting(g lock.Grant, err error) (lock.Grant, error) {
+	if err != nil && s.quit != nil {
+		s.quit(s)
 	}
-	defer func() {
-		if err != nil && s.quit != nil {
-			s.quit(s)
-		}
-	}()
-	end := time.Now().Add(a.Wait)
-	for {
-		if err := ctx.Err(); err != nil {
-			return g, err
-		}
-		switch ok, err := s.take(ctx, s, lease); {
-		case err != nil:
-			return g, errors.Join(ctx.Err(), lock.ErrUnknown, err)
-		case ok:
-			return lock.Grant{Count: 1, Lease: lease}, nil
-		}
-		pause := s.poll - time.Duration(s.rand.Int64N(int64(s.poll)/2+1))
-		if !forever {
-			left := time.Until(end)
-			if left <= 0 {
-				return g, lock.ErrBusy
-			}
-			pause = min(pause, left)
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return g, ctx.Err()
-		}
-	}
+	return g, err
 }
 
 // Unlock implements [lock.Locker].
@@ -113,9 +79,8 @@ func evalTrue(ctx context.Context, s *small, script string, args ...any) (bool, 
 }
 
 // owned is a mutant that is a small lock. build says how it takes and gives.
-func owned(m Mutant, build func(s *small)) Mutant {
-	m.open = func(p Process) (Locks, error) { return smallLocks{p, build}, nil }
-	return m
+func owned(build func(s *small)) opening {
+	return func(p Process) (Locks, error) { return smallLocks{p, build}, nil }
 }
 
 // smallLocks makes the small locks of a process.
@@ -126,14 +91,10 @@ type smallLocks struct {
 
 // Locker implements [Locks].
 func (l smallLocks) Locker(name, thread string) lock.Locker {
-	s := &small{
-		rdb: l.p.Clients[0], name: name, owner: l.p.ID + ":" + thread, lease: l.p.Lease, poll: l.p.Poll,
-		rand: l.p.Stream("poll", thread), take: setNX, give: compareAndDelete,
-	}
-	if s.poll == 0 {
-		s.poll = smallPoll
-	}
+	s := &small{rdb: l.p.Clients[0], name: name, owner: l.p.ID + ":" + thread, take: setNX, give: compareAndDelete}
+	s.Spin = textbook.NewSpin(s.rdb, name, s.owner, textbook.Options{Lease: l.p.Lease, Poll: l.p.Poll, Rand: l.p.Stream("poll", thread)})
 	l.build(s)
+	s.Take = func(ctx context.Context, lease time.Duration) (bool, error) { return s.take(ctx, s, lease) }
 	return s
 }
 

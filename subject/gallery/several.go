@@ -42,14 +42,14 @@ func (c combined) Close() error {
 
 // grouped is the base with its members behind faces. newMask is called for
 // each locker, and the mask it returns for each member in turn.
-func grouped(m Mutant, newMask func(p Process) func(f *face)) Mutant {
-	m.open = func(p Process) (Locks, error) {
+func grouped(all bool, newMask func(p Process) func(f *face)) opening {
+	return func(p Process) (Locks, error) {
 		clients, err := openMembers(p)
 		if err != nil {
 			return nil, err
 		}
 		masks := map[string]func(f *face){}
-		return combined{p: p, all: m.Of == "multi", close: clients.close, member: func(i int, name, thread string) lock.Locker {
+		return combined{p: p, all: all, close: clients.close, member: func(i int, name, thread string) lock.Locker {
 			if i == 0 {
 				masks[thread] = newMask(p)
 			}
@@ -58,7 +58,6 @@ func grouped(m Mutant, newMask func(p Process) func(f *face)) Mutant {
 			return f
 		}}, nil
 	}
-	return m
 }
 
 // members are the clients of the reference lock on all servers.
@@ -89,68 +88,46 @@ func (m members) close() error {
 }
 
 // several are the mistakes of locks that are made of several.
-func several() []Mutant {
-	return []Mutant{
-		grouped(Mutant{
-			Name: "multi-unlock-stops-at-first-error", Of: "multi", Class: 10,
-			Mistake: "The first member that cannot be released ends the loop: the members after it stay locked, and are renewed.",
-			Shipped: "Redisson's RedissonMultiLock.unlock() to this day: locks.forEach(unlock)",
-		}, func(Process) func(f *face) {
-			var stopped error
-			i := 0
-			return func(f *face) {
-				first := i == 0
-				i++
-				f.unlock = func(ctx context.Context) (int, error) {
-					if first {
-						stopped = nil
-					}
-					if stopped != nil {
-						return 0, stopped
-					}
-					n, err := f.base.Unlock(ctx)
-					stopped = err
-					return n, err
+var several = openings{
+	"multi-unlock-stops-at-first-error": grouped(true, func(Process) func(f *face) {
+		var stopped error
+		i := 0
+		return func(f *face) {
+			first := i == 0
+			i++
+			f.unlock = func(ctx context.Context) (int, error) {
+				if first {
+					stopped = nil
 				}
-			}
-		}),
-		inRound(Mutant{
-			Name: "multi-keeps-what-it-took", Of: "multi", Class: 10,
-			Mistake: "A round that fails does not release the members that it has taken already.",
-			Shipped: "Redisson's MultiLock released only what it believed it had (#1606, #4456)",
-		}),
-		inRound(Mutant{
-			Name: "redlock-keeps-minority", Of: "redlock", Class: 10,
-			Mistake: "A round that gets no majority does not release the minority that it has got.",
-			Shipped: "the step of Redlock that ports forget: unlock all instances when the lock was not acquired",
-		}),
-		grouped(Mutant{
-			Name: "redlock-unlocks-majority-only", Of: "redlock", Class: 10,
-			Mistake: "Unlock stops when a majority is released: the other members stay locked, and are renewed.",
-			Shipped: "locks that return at the first quorum of answers and cancel the rest, as redsync's fail-fast does for acquires (#133)",
-		}, func(Process) func(f *face) {
-			i := 0
-			return func(f *face) {
-				i++
-				if i > 3 {
-					f.unlock = func(context.Context) (int, error) { return 0, nil }
+				if stopped != nil {
+					return 0, stopped
 				}
+				n, err := f.base.Unlock(ctx)
+				stopped = err
+				return n, err
 			}
-		}),
-		quorumOf(Mutant{
-			Name: "redlock-majority-off-by-one", Of: "redlock", Class: 9,
-			Mistake: "Half of the servers, rounded down, counts as a majority: two of five.",
-			Shipped: "no library we know of; n/2 for n/2+1 is the classic slip",
-		}, 2),
-	}
+		}
+	}),
+	"multi-keeps-what-it-took": inRound(true),
+	"redlock-keeps-minority":   inRound(false),
+	"redlock-unlocks-majority-only": grouped(false, func(Process) func(f *face) {
+		i := 0
+		return func(f *face) {
+			i++
+			if i > 3 {
+				f.unlock = func(context.Context) (int, error) { return 0, nil }
+			}
+		}
+	}),
+	"redlock-majority-off-by-one": quorumOf(2),
 }
 
 // round is in the context of what is done within an acquire.
 type round struct{}
 
 // inRound is a base whose members are not released within an acquire.
-func inRound(m Mutant) Mutant {
-	m = grouped(m, func(Process) func(f *face) {
+func inRound(all bool) opening {
+	open := grouped(all, func(Process) func(f *face) {
 		return func(f *face) {
 			f.unlock = func(ctx context.Context) (int, error) {
 				if ctx.Value(round{}) != nil {
@@ -160,8 +137,7 @@ func inRound(m Mutant) Mutant {
 			}
 		}
 	})
-	open := m.open
-	m.open = func(p Process) (Locks, error) {
+	return func(p Process) (Locks, error) {
 		base, err := open(p)
 		return masked{base, func(f *face) {
 			f.acquire = func(ctx context.Context, a lock.Acquire, forever bool) (lock.Grant, error) {
@@ -169,13 +145,12 @@ func inRound(m Mutant) Mutant {
 			}
 		}}, err
 	}
-	return m
 }
 
 // quorumOf is a RedLock that is content with fewer members than a majority:
 // the rest are phantoms that grant whatever they are asked.
-func quorumOf(m Mutant, phantoms int) Mutant {
-	m.open = func(p Process) (Locks, error) {
+func quorumOf(phantoms int) opening {
+	return func(p Process) (Locks, error) {
 		clients, err := openMembers(p)
 		if err != nil {
 			return nil, err
@@ -188,7 +163,6 @@ func quorumOf(m Mutant, phantoms int) Mutant {
 		}
 		return c, nil
 	}
-	return m
 }
 
 // phantom is a member that is always granted.

@@ -11,38 +11,12 @@ import (
 )
 
 // waiting are the mistakes of waiters and of those who should wake them.
-func waiting() []Mutant {
-	const publish = "redis.call('publish', KEYS[2], ARGV[1])"
-	return []Mutant{
-		wired(Mutant{
-			Name: "no-try-after-subscribe", Of: "reentrant", Class: 8,
-			Mistake: "A waiter subscribes and sleeps. It does not look once more when the subscription stands, so a release in between is missed.",
-			Shipped: "Redisson (#1763, #5070, #5761): waiters that slept until the lease ended",
-		}, blindAfterBusy),
-		edited(Mutant{
-			Name: "release-tells-nobody", Of: "reentrant", Class: 8,
-			Mistake: "A release deletes the lock and publishes nothing: waiters find out by their safety poll.",
-			Shipped: "rueidislock lost its notifications once the key had been extended (#669)",
-		}, edit{releaseScript, publish, ""}),
-		edited(Mutant{
-			Name: "release-tells-another-channel", Of: "reentrant", Class: 8,
-			Mistake: "A release is published on a channel with a slightly different name from the one that waiters subscribe to.",
-			Shipped: "cheerego/go-redisson: a misplaced brace in the name of the channel",
-		}, edit{releaseScript, "redis.call('publish', KEYS[2],", "redis.call('publish', KEYS[2] .. '}',"}),
-		with(Mutant{
-			Name: "no-safety-poll", Of: "reentrant", Class: 8,
-			Mistake: "A waiter trusts the message: when it is lost, nothing wakes the waiter before the lease would have ended.",
-			Shipped: "Redisson: a missed message costs 30 to 35 s (#3891)",
-		}, lock.WithSafetyPoll(time.Hour)),
-		{
-			Name: "subscription-never-closed", Of: "reentrant", Class: 8,
-			Mistake: "Every wait opens a subscription on a connection of its own, and nobody closes it.",
-			Shipped: "Redisson leaked entries when it ran out of connections (#3577); me-cs/goRedisson subscribes before every lock",
-			open: func(p Process) (Locks, error) {
-				return p.Base([]redis.UniversalClient{leakySubscriber{p.Clients[0]}})
-			},
-		},
-	}
+var waiting = openings{
+	"no-try-after-subscribe": wired(blindAfterBusy),
+	"no-safety-poll":         with(lock.WithSafetyPoll(time.Hour)),
+	"subscription-never-closed": func(p Process) (Locks, error) {
+		return p.Base([]redis.UniversalClient{leakySubscriber{p.Clients[0]}})
+	},
 }
 
 // blindAfterBusy is a wire on which a waiter's first look after the one that

@@ -22,16 +22,21 @@ const (
 	textbookScript = "-- Deletes the lock if the owner"
 )
 
+// scriptNames are the scripts whose edits mutants.yaml has, by its names for them.
+var scriptNames = map[string]string{
+	"acquire": acquireScript, "release": releaseScript, "take-back": cancelScript, "renew": renewScript, FairQueue: FairQueue,
+}
+
 // edit replaces a piece of a script, everywhere in it.
-type edit struct{ script, old, new string }
+type edit struct{ Script, Old, New string }
 
 // apply returns the edited source. A piece that is not there is a mistake of
 // the gallery: the mutant would be none.
 func (e edit) apply(source string) string {
-	if !strings.Contains(source, e.old) {
-		panic(fmt.Sprintf("gallery: the script %q does not say %q any more", e.script, e.old))
+	if !strings.Contains(source, e.Old) {
+		panic(fmt.Sprintf("gallery: the script %q does not say %q any more", e.Script, e.Old))
 	}
-	return strings.ReplaceAll(source, e.old, e.new)
+	return strings.ReplaceAll(source, e.Old, e.New)
 }
 
 // wire is a go-redis hook between a lock and Redis. It stands before go-redis'
@@ -152,7 +157,7 @@ func (w *wire) admit(ctx context.Context, cmd redis.Cmder) (*request, bool) {
 		edited := src
 		r.script = scriptOf(src)
 		for _, e := range w.edits {
-			if e.script == r.script {
+			if scriptNames[e.Script] == r.script {
 				edited = e.apply(edited)
 			}
 		}
@@ -196,19 +201,15 @@ func scriptOf(src string) string {
 }
 
 // edited is the base with changed scripts.
-func edited(m Mutant, edits ...edit) Mutant {
-	m.edits = edits
-	return wired(m, func(Process) *wire { return &wire{edits: edits} })
-}
+var edited = wired(func(p Process) *wire { return &wire{edits: p.edits} })
 
 // wired is the base with hooks between it and its servers, one each. newWire is
 // called once for every server.
-func wired(m Mutant, newWire func(p Process) *wire) Mutant {
-	m.open = func(p Process) (Locks, error) {
+func wired(newWire func(p Process) *wire) opening {
+	return func(p Process) (Locks, error) {
 		hook(p, newWire)
 		return p.Base(p.Clients)
 	}
-	return m
 }
 
 func hook(p Process, newWire func(p Process) *wire) {
@@ -225,7 +226,6 @@ func Overhear(clients []redis.UniversalClient) {
 }
 
 // with is the base with other options.
-func with(m Mutant, opts ...lock.Option) Mutant {
-	m.open = func(p Process) (Locks, error) { return p.Base(p.Clients, opts...) }
-	return m
+func with(opts ...lock.Option) opening {
+	return func(p Process) (Locks, error) { return p.Base(p.Clients, opts...) }
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-type setPX struct{ spin }
+type setPX struct{ Spin }
 
 // NewSetPX takes the lock with SET NX PX, one atomic command, and releases it
 // with DEL.
@@ -17,8 +17,8 @@ type setPX struct{ spin }
 // the next one, which lets in a third, whose lock the second deletes, and so
 // on: one slow holder starts a chain of releases that are not theirs.
 func NewSetPX(rdb redis.UniversalClient, name, owner string, o Options) lock.Locker {
-	l := &setPX{newSpin(rdb, name, owner, o)}
-	l.take = l.setNX
+	l := &setPX{NewSpin(rdb, name, owner, o)}
+	l.Take = l.setNX
 	return l
 }
 

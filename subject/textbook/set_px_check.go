@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-type setPXCheck struct{ spin }
+type setPXCheck struct{ Spin }
 
 // NewSetPXCheck stores the owner in the lock and releases it only after a look
 // at who holds it.
@@ -18,8 +18,8 @@ type setPXCheck struct{ spin }
 // ends and another owner takes the lock between them, the DEL still deletes
 // the other owner's lock.
 func NewSetPXCheck(rdb redis.UniversalClient, name, owner string, o Options) lock.Locker {
-	l := &setPXCheck{newSpin(rdb, name, owner, o)}
-	l.take = l.setNX
+	l := &setPXCheck{NewSpin(rdb, name, owner, o)}
+	l.Take = l.setNX
 	return l
 }
 

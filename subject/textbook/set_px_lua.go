@@ -14,7 +14,7 @@ var releaseSource string
 
 var release = redis.NewScript(releaseSource)
 
-type setPXLua struct{ spin }
+type setPXLua struct{ Spin }
 
 // NewSetPXLua compares and deletes in one script. This is where most tutorials
 // stop, and what the Redis documentation shows for a single server.
@@ -23,8 +23,8 @@ type setPXLua struct{ spin }
 // than its lease loses the lock without being told, and nothing renews it.
 // Waiters poll. The lock is not reentrant.
 func NewSetPXLua(rdb redis.UniversalClient, name, owner string, o Options) lock.Locker {
-	l := &setPXLua{newSpin(rdb, name, owner, o)}
-	l.take = l.setNX
+	l := &setPXLua{NewSpin(rdb, name, owner, o)}
+	l.Take = l.setNX
 	return l
 }
 
@@ -33,7 +33,7 @@ func NewSetPXLua(rdb redis.UniversalClient, name, owner string, o Options) lock.
 // its lease.
 func (l *setPXLua) Unlock(ctx context.Context) (int, error) { return 0, l.compareAndDelete(ctx) }
 
-func (s *spin) compareAndDelete(ctx context.Context) error {
+func (s *Spin) compareAndDelete(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

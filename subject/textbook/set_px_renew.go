@@ -138,7 +138,7 @@ func (r *Renewer) drop(h *hold) {
 }
 
 type setPXRenew struct {
-	spin
+	Spin
 	renewer *Renewer
 
 	held sync.Mutex
@@ -151,20 +151,20 @@ var _ lock.LostNotifier = (*setPXRenew)(nil)
 // acquire asks for a lease. It uses o.Lease, o.Poll and o.Rand. See [Renewer]
 // for what is wrong with it.
 func (r *Renewer) NewLock(name, owner string, o Options) lock.Locker {
-	l := &setPXRenew{spin: newSpin(r.rdb, name, owner, o), renewer: r}
-	l.take = l.setNX
+	l := &setPXRenew{Spin: NewSpin(r.rdb, name, owner, o), renewer: r}
+	l.Take = l.setNX
 	return l
 }
 
 // Lock implements [lock.Locker].
 func (l *setPXRenew) Lock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
-	g, err := l.spin.Lock(ctx, opts...)
+	g, err := l.Spin.Lock(ctx, opts...)
 	return l.granted(g, err, opts)
 }
 
 // TryLock implements [lock.Locker].
 func (l *setPXRenew) TryLock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
-	g, err := l.spin.TryLock(ctx, opts...)
+	g, err := l.Spin.TryLock(ctx, opts...)
 	return l.granted(g, err, opts)
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-type setPXWatch struct{ spin }
+type setPXWatch struct{ Spin }
 
 // NewSetPXWatch makes the look and the DEL one transaction: WATCH the key,
 // GET it, and MULTI / DEL / EXEC, which does nothing when the key changed
@@ -20,8 +20,8 @@ type setPXWatch struct{ spin }
 // over when the key changed. Nothing is done about a holder that outlives its
 // lease.
 func NewSetPXWatch(rdb redis.UniversalClient, name, owner string, o Options) lock.Locker {
-	l := &setPXWatch{newSpin(rdb, name, owner, o)}
-	l.take = l.setNX
+	l := &setPXWatch{NewSpin(rdb, name, owner, o)}
+	l.Take = l.setNX
 	return l
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-type setnx struct{ spin }
+type setnx struct{ Spin }
 
 // NewSetNX is the first rung: SETNX to take, DEL to release.
 //
@@ -17,14 +17,14 @@ type setnx struct{ spin }
 // DEL is lost, the lock is taken for ever. And anybody's DEL releases it. A
 // lease asked for is ignored.
 func NewSetNX(rdb redis.UniversalClient, name, owner string, o Options) lock.Locker {
-	l := &setnx{newSpin(rdb, name, owner, o)}
+	l := &setnx{NewSpin(rdb, name, owner, o)}
 	l.forever = true
-	l.take = func(ctx context.Context, _ time.Duration) (bool, error) { return l.setnx(ctx) }
+	l.Take = func(ctx context.Context, _ time.Duration) (bool, error) { return l.setnx(ctx) }
 	return l
 }
 
 // setnx sends SETNX itself; go-redis's method of that name sends SET NX.
-func (s *spin) setnx(ctx context.Context) (bool, error) {
+func (s *Spin) setnx(ctx context.Context) (bool, error) {
 	cmd := redis.NewBoolCmd(ctx, "setnx", s.name, s.owner)
 	_ = s.rdb.Process(ctx, cmd) // the error is the command's
 	return result(cmd.Result())

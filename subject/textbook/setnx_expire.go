@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-type setnxExpire struct{ spin }
+type setnxExpire struct{ Spin }
 
 // NewSetNXExpire takes the lock with SETNX and then gives it an expiry, in two
 // commands.
@@ -18,8 +18,8 @@ type setnxExpire struct{ spin }
 // between the two leaves a lock that never expires. And DEL releases whoever
 // holds the lock: a holder that outlives its lease deletes the next one's.
 func NewSetNXExpire(rdb redis.UniversalClient, name, owner string, o Options) lock.Locker {
-	l := &setnxExpire{newSpin(rdb, name, owner, o)}
-	l.take = func(ctx context.Context, lease time.Duration) (bool, error) {
+	l := &setnxExpire{NewSpin(rdb, name, owner, o)}
+	l.Take = func(ctx context.Context, lease time.Duration) (bool, error) {
 		if ok, err := l.setnx(ctx); !ok || err != nil {
 			return false, err
 		}

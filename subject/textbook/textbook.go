@@ -76,37 +76,38 @@ func (o Options) withDefaults(name, owner string) Options {
 	return o
 }
 
-// spin is what all rungs share: try, wait a little, try again.
-type spin struct {
+// Spin is what all rungs share: try, wait a little, try again.
+type Spin struct {
 	rdb         redis.UniversalClient
 	name, owner string
 	opts        Options
 
-	// take makes one try and says whether it got the lock.
-	take func(ctx context.Context, lease time.Duration) (bool, error)
+	// Take makes one try and says whether it got the lock.
+	Take func(ctx context.Context, lease time.Duration) (bool, error)
 	// forever says that the hold has no lease.
 	forever bool
 
 	mu sync.Mutex // guards opts.Rand
 }
 
-func newSpin(rdb redis.UniversalClient, name, owner string, o Options) spin {
-	return spin{rdb: rdb, name: name, owner: owner, opts: o.withDefaults(name, owner)}
+// NewSpin is a lock without Take and Unlock.
+func NewSpin(rdb redis.UniversalClient, name, owner string, o Options) Spin {
+	return Spin{rdb: rdb, name: name, owner: owner, opts: o.withDefaults(name, owner)}
 }
 
 // Lock implements [lock.Locker].
-func (s *spin) Lock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
+func (s *Spin) Lock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
 	return s.acquire(ctx, lock.NewAcquire(opts), -1)
 }
 
 // TryLock implements [lock.Locker]. It makes its last try when the wait is over.
-func (s *spin) TryLock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
+func (s *Spin) TryLock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
 	a := lock.NewAcquire(opts)
 	return s.acquire(ctx, a, max(0, a.Wait))
 }
 
 // acquire polls until wait is over, or without end when it is negative.
-func (s *spin) acquire(ctx context.Context, a lock.Acquire, wait time.Duration) (lock.Grant, error) {
+func (s *Spin) acquire(ctx context.Context, a lock.Acquire, wait time.Duration) (lock.Grant, error) {
 	lease := a.Lease
 	if lease == 0 {
 		lease = s.opts.Lease
@@ -119,7 +120,7 @@ func (s *spin) acquire(ctx context.Context, a lock.Acquire, wait time.Duration) 
 		if err := ctx.Err(); err != nil {
 			return lock.Grant{}, err
 		}
-		switch ok, err := s.take(ctx, lease); {
+		switch ok, err := s.Take(ctx, lease); {
 		case err != nil:
 			return lock.Grant{}, unknown(ctx, err)
 		case ok && s.forever:
@@ -144,7 +145,7 @@ func (s *spin) acquire(ctx context.Context, a lock.Acquire, wait time.Duration) 
 }
 
 // pause draws the time to the next try.
-func (s *spin) pause() time.Duration {
+func (s *Spin) pause() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	half := int64(s.opts.Poll) / 2
@@ -153,7 +154,7 @@ func (s *spin) pause() time.Duration {
 
 // setNX is SET key owner NX PX lease, one atomic command: no crash can leave a
 // lock without expiry.
-func (s *spin) setNX(ctx context.Context, lease time.Duration) (bool, error) {
+func (s *Spin) setNX(ctx context.Context, lease time.Duration) (bool, error) {
 	cmd := redis.NewBoolCmd(ctx, "set", s.name, s.owner, "nx", "px", lease.Milliseconds())
 	_ = s.rdb.Process(ctx, cmd) // the error is the command's
 	return result(cmd.Result())
@@ -173,7 +174,7 @@ func result(ok bool, err error) (bool, error) {
 // Like all textbook releases it uses the caller's context: when that is
 // already cancelled, nothing is sent and the lock stays taken until its lease
 // ends, or for ever when it has none.
-func (s *spin) plainDel(ctx context.Context) error {
+func (s *Spin) plainDel(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
