@@ -109,6 +109,8 @@ func (p *plainReader) readResult(r *Result) bool {
 			return 3, p.text(&r.Error)
 		case "message":
 			return 4, p.text(&r.Message)
+		case "until":
+			return 5, p.int(&r.Until)
 		}
 		return 0, false
 	})

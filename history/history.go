@@ -51,7 +51,22 @@ type Header struct {
 
 	// Resource describes the guarded resource; nil when the workload has none.
 	Resource *Resource `json:"resource,omitempty"`
+
+	// User is the kind of user that the clients are: [Careful], [Careless], or
+	// "" for one who works for as long as the work takes, and stops when told
+	// that the hold is lost.
+	User string `json:"user,omitempty"`
 }
+
+// The kinds of user that a header names.
+const (
+	// Careful: stops when the validity of the hold is over, or when told that
+	// the hold is lost.
+	Careful = "careful"
+	// Careless: works for as long as the work takes, also when told that the
+	// hold is lost.
+	Careless = "careless"
+)
 
 // Claims is what a lock promises. All durations are in nanoseconds.
 type Claims struct {
@@ -119,6 +134,7 @@ const (
 	Inspect Func = "inspect" // ask the lock how often this owner holds it
 
 	Lost    Func = "lost"    // note: the client was told, or saw, that its hold is gone
+	Stopped Func = "stopped" // note: the client stopped its work, because its hold's validity was over
 	Crashed Func = "crashed" // note: the client process is gone; nothing of it follows
 	Closed  Func = "closed"  // note: the client has closed its lock handle
 	Panic   Func = "panic"   // note: the lock under test panicked; Result.Message has the stack
@@ -155,7 +171,8 @@ type Args struct {
 	// Wait is how long an acquire may wait: 0 for one try, -1 without bound.
 	Wait int64 `json:"wait,omitempty"`
 	// Value is what a write writes, Base the value that the client read
-	// before and computed it from, Token the fencing token sent with it.
+	// before and computed it from. Token is the fencing token sent with a
+	// write, and with a read where the resource asks for it.
 	Value int64  `json:"value,omitempty"`
 	Base  int64  `json:"base,omitempty"`
 	Token uint64 `json:"token,omitempty"`
@@ -168,7 +185,7 @@ const (
 	ErrLost     = "lost"     // the hold was there and is gone: its lease ended
 	ErrUnknown  = "unknown"  // transport: nobody knows whether it happened
 	ErrCanceled = "canceled" // the caller's context ended
-	ErrStale    = "stale"    // write refused by the resource: a newer token was seen
+	ErrStale    = "stale"    // read or write refused by the resource: a newer token was seen
 	ErrAcks     = "no-acks"  // acquire: taken, but not enough replicas confirmed it; given back
 	ErrOther    = "other"    // an error the contract does not document
 )
@@ -177,6 +194,7 @@ const (
 type Result struct {
 	Count   int    `json:"count,omitempty"`   // acquire, release, inspect: holds of this owner now
 	Token   uint64 `json:"token,omitempty"`   // acquire: fencing token, 0 for none
+	Until   int64  `json:"until,omitempty"`   // acquire: end of the validity that the grant names, 0 for none
 	Value   int64  `json:"value,omitempty"`   // read: the value; write: the value overwritten
 	Error   string `json:"error,omitempty"`   // class, on Fail and Info
 	Message string `json:"message,omitempty"` // the error's own words

@@ -149,6 +149,8 @@ func validateHeader(h *Header) string {
 		return fmt.Sprintf("format is %q, not %q", h.Format, Format)
 	case c.RenewEvery < 0 || c.Handoff < 0 || c.Quorum < 0 || c.Nodes < 0 || h.MinGrants < 0 || h.Latency < 0:
 		return "a number in the header is negative"
+	case h.User != "" && h.User != Careful && h.User != Careless:
+		return fmt.Sprintf("%q is not a kind of user", h.User)
 	case h.TimeScale < 0 || h.TimeScale > largestTimeScale:
 		return fmt.Sprintf("time_scale is %v; it must be above 0 and at most %d", h.TimeScale, largestTimeScale)
 	case c.RenewEvery > longestTime || c.Handoff > longestTime || h.Latency > longestTime:
@@ -180,12 +182,15 @@ func validateShape(e *Event) string {
 	if r := e.Result; r != nil && r.Count < 0 {
 		return "the count of the result is negative"
 	}
+	if r := e.Result; r != nil && (r.Until < 0 || r.Until > longestTime) {
+		return "the validity of the result ends before the run, or more than 18 years after its start"
+	}
 	switch e.Kind {
 	case Invoke, OK, Fail, Info:
 		return validateOp(e)
 	case Note:
 		switch {
-		case e.F != Lost && e.F != Crashed && e.F != Closed && e.F != Panic:
+		case e.F != Lost && e.F != Stopped && e.F != Crashed && e.F != Closed && e.F != Panic:
 			return fmt.Sprintf("%q is not a note", e.F)
 		case e.Client == "":
 			return "the note names no client"

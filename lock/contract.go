@@ -76,6 +76,10 @@ type Grant struct {
 	Lease time.Duration
 	// Renewed says that a watchdog renews the hold.
 	Renewed bool
+	// Until is the end of the hold's validity by the holder's clock, where the
+	// lock names one: from then on another may hold the lock. Zero means that
+	// the lock names none.
+	Until time.Time
 }
 
 // AcquireOption changes one call of Lock or TryLock.

@@ -2,59 +2,117 @@ package play
 
 import (
 	"sync"
+	"time"
 
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// loss is what tells a client that its present hold is lost. It is recorded
-// once, whoever hears of it first.
+// loss is what ends a client's work with its present hold: the lock tells that
+// the hold is lost, or its validity is over. It is recorded once, whoever
+// notices it first.
 type loss struct {
 	signal <-chan struct{} // nil where the lock has none, or the workload does not heed it
-	note   func()
+	note   func(history.Func)
 
-	mu   sync.Mutex
-	told bool
+	mu    sync.Mutex
+	until time.Time // the end of the validity; zero for a user who does not care, or has a sign to wait for
+	told  bool
 }
 
 // lossOfHold is the loss of the hold that was just granted.
-func (c *Client) lossOfHold() *loss {
-	l := &loss{}
+func (c *Client) lossOfHold(g lock.Grant) *loss {
+	l := &loss{until: g.Until}
 	if n, ok := c.locker.(lock.LostNotifier); ok && !c.work.Carry {
 		l.signal = n.Lost()
 	}
-	e := history.Event{Kind: history.Note, F: history.Lost, Client: c.Proc.Name(), Owner: c.owner, Lock: c.work.Lock}
-	l.note = func() { c.rec.Add(e) }
+	e := history.Event{Kind: history.Note, Client: c.Proc.Name(), Owner: c.owner, Lock: c.work.Lock}
+	l.note = func(f history.Func) {
+		e.F = f
+		c.rec.Add(e)
+	}
 	return l
 }
 
-// heard says whether the hold is known to be lost, and records that.
-func (l *loss) heard() bool {
-	select {
-	case <-l.signal:
-	default:
-		return false
-	}
+// nested notes what a grant within the hold says of the hold's validity.
+func (l *loss) nested(until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.told {
-		l.told = true
-		l.note()
+	if !until.IsZero() && !l.told { // who has stopped does not begin again
+		l.until = until
 	}
+}
+
+// over is what to wait for until the validity is over, nil where it has no end.
+func (l *loss) over() (after <-chan time.Time, stop func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.until.IsZero() {
+		return nil, func() {}
+	}
+	t := time.NewTimer(time.Until(l.until))
+	return t.C, func() { t.Stop() }
+}
+
+// heard says whether the work has to end, and records why.
+func (l *loss) heard() bool { return l.heardBefore(0) }
+
+// heardBefore is heard for work that needs so much time.
+func (l *loss) heardBefore(need time.Duration) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	select {
+	case <-l.signal:
+		l.tell(history.Lost)
+		return true
+	default:
+		return l.expired(need)
+	}
+}
+
+// overstayed says whether the validity is over, and records that. It does not ask
+// for the lock's sign.
+func (l *loss) overstayed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.expired(0)
+}
+
+// expired says whether less than so much of the validity is left, and records
+// that. It needs mu.
+func (l *loss) expired(need time.Duration) bool {
+	if l.until.IsZero() || time.Until(l.until) > need {
+		return false
+	}
+	l.tell(history.Stopped)
 	return true
 }
 
-// listen records a loss at once that is told while the client waits for an
+// tell records why the work ends, with mu held.
+func (l *loss) tell(why history.Func) {
+	if !l.told {
+		l.told = true
+		l.note(why)
+	}
+}
+
+// listen records the end of the work at once while the client waits for an
 // operation on its hold. What the client records after that operation comes
-// after the loss, at the same instant too: call heard before.
+// after it, at the same instant too: call heard before.
 func (c *Client) listen(l *loss) (stop func()) {
-	if l.signal == nil {
-		return func() {}
+	over, done := l.over()
+	if l.signal == nil && over == nil {
+		return done
 	}
 	quit := make(chan struct{})
 	go func() {
+		defer done()
 		select {
 		case <-l.signal:
+			if c.Proc.Gate() {
+				l.heard()
+			}
+		case <-over:
 			if c.Proc.Gate() {
 				l.heard()
 			}

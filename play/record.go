@@ -153,6 +153,14 @@ func (r *Recorder) Finish(e history.Event, kind history.Kind, res history.Result
 	r.Add(e)
 }
 
+// sinceStart is a time as the history has it, and 0 for none.
+func (r *Recorder) sinceStart(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return max(int64(t.Sub(r.Start)), 1)
+}
+
 // crashing records that a client is about to be gone: nothing of it is recorded
 // from now on. It may take a while until its process has ended; the function
 // returned is told whether it has, or could not be made to.

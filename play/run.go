@@ -73,6 +73,7 @@ func (r *Run) Header(version string) history.Header {
 		Format: history.Format, Scenario: s.Name, Lock: r.Subject.Name(), World: r.Top.World, Seed: r.Seed, Version: version,
 		Claims: r.Subject.Claims(s.Setting()), MinGrants: s.Workload.MinGrants,
 		Unwatched: r.Subject.Bundled() != nil, Resource: &history.Resource{Initial: Initial, Fenced: r.Subject.Fenced},
+		User: s.Workload.UserOf(),
 	}
 	if s.Topology.Latency != scenarios.DefaultLatency {
 		h.Latency = int64(s.Topology.Latency.Max)
@@ -141,6 +142,13 @@ func (r *Run) horizon() time.Duration {
 // Bookkeeping is how long what a lock notes beside its key, such as requests
 // that a retry must not repeat, may stay behind.
 const Bookkeeping = time.Minute
+
+// NewStock is the guarded resource of the run. It checks the tokens of reads
+// for locks that are not built in: the histories of the others are as they
+// always were.
+func (r *Run) NewStock() *Stock {
+	return &Stock{Fenced: r.Subject.Fenced, FencesReads: r.Subject.Fenced && r.Subject.ThirdParty != nil, Value: Initial}
+}
 
 // LongestLease is the longest lease that any client asks for.
 func LongestLease(clients []*Client) time.Duration {

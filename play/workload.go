@@ -21,30 +21,39 @@ import (
 
 // Stock is the guarded resource: a register on a machine of its own that
 // every critical section takes one from. Fenced, it refuses a write whose
-// token is older than one it has seen.
+// token is older than one it has seen, and FencesReads a read as well: as a
+// transaction would, it sees the token with the first access.
 type Stock struct {
-	Fenced bool
+	Fenced      bool
+	FencesReads bool
 
 	mu    sync.Mutex
 	Value int64
 	token uint64
 }
 
-func (s *Stock) read() int64 {
+// read returns the stock; false means refused.
+func (s *Stock) read(token uint64) (is int64, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.Value
+	return s.Value, !s.FencesReads || s.admits(token)
+}
+
+// admits says whether no newer token was seen.
+func (s *Stock) admits(token uint64) bool {
+	if token < s.token {
+		return false
+	}
+	s.token = token
+	return true
 }
 
 // write stores v and returns what it overwrote; false means refused.
 func (s *Stock) write(v int64, token uint64) (was int64, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.Fenced {
-		if token < s.token {
-			return s.Value, false
-		}
-		s.token = token
+	if s.Fenced && !s.admits(token) {
+		return s.Value, false
 	}
 	was, s.Value = s.Value, v
 	return was, true
@@ -63,6 +72,8 @@ type Client struct {
 	renewed  bool          // whether a hold without an explicit lease is renewed
 	lease    bool          // whether the lock has leases at all
 	nests    bool          // whether the lock is reentrant
+	lostSign bool          // whether the lock tells of a loss
+	named    bool          // whether a grant has named its validity
 	waits    bool          // whether an acquire waits
 	poll     time.Duration // between two tries of one that does not
 
@@ -83,7 +94,7 @@ func (r *Run) NewClient(n int, p *faults.Process, s subject.Session, shared *Sto
 	claims := r.Subject.Claims(r.Scenario.Setting())
 	return &Client{
 		work: r.Scenario.WorkloadOf(n), Proc: p, session: s, rec: r.Rec, owners: r.Owners, announce: r.Timeline.Moment, stock: shared,
-		rng: rng, renewed: claims.Renewal, lease: claims.Lease, nests: claims.Reentrant,
+		rng: rng, renewed: claims.Renewal, lease: claims.Lease, nests: claims.Reentrant, lostSign: claims.LostSign,
 		waits: r.Subject.Waits(), poll: cmp.Or(time.Duration(r.Scenario.Workload.Poll), r.Scenario.Scaled(subject.DefaultPoll)),
 	}
 }
@@ -151,15 +162,23 @@ func (c *Client) critical(ctx context.Context) {
 	if !ok {
 		return
 	}
-	c.loss = c.lossOfHold()
+	c.loss = c.lossOfHold(grant)
 	defer func() { c.loss = nil }()
-	base, read := c.readStock(ctx)
+	base, read := int64(0), false
+	if !c.loss.overstayed() {
+		base, read = c.readStock(ctx, grant.Token)
+	}
 	held := 1
 	if c.nests {
 		for _, l := range c.work.Nested {
-			if _, ok := c.acquire(ctx, time.Duration(l)); !ok {
+			if c.loss.overstayed() {
 				break
 			}
+			inner, ok := c.acquire(ctx, time.Duration(l))
+			if !ok {
+				break
+			}
+			c.loss.nested(inner.Until)
 			held++
 		}
 	}
@@ -178,6 +197,7 @@ func (c *Client) critical(ctx context.Context) {
 			return
 		}
 		c.writeStock(ctx, base, grant.Token)
+		c.loss.overstayed()
 	}
 	for ; held > 0; held-- {
 		if !c.giveBack(ctx, held) {
@@ -218,7 +238,7 @@ func (c *Client) giveBack(ctx context.Context, held int) bool {
 // lock whose acquires do not wait it tries until the wait is over, as users of
 // such a lock do.
 func (c *Client) acquire(ctx context.Context, explicit time.Duration) (g lock.Grant, ok bool) {
-	if c.waits {
+	if !c.polls() {
 		g, kind := c.try(ctx, explicit, time.Duration(c.work.Wait))
 		return g, kind == history.OK
 	}
@@ -254,6 +274,7 @@ func (c *Client) try(ctx context.Context, explicit, wait time.Duration) (lock.Gr
 	if !ok {
 		return lock.Grant{}, gone
 	}
+	called := time.Now()
 	nested := c.loss // of the hold that this one is to be within
 	if nested != nil {
 		defer c.listen(nested)()
@@ -274,7 +295,9 @@ func (c *Client) try(ctx context.Context, explicit, wait time.Duration) (lock.Gr
 		c.unclear = c.unclear || kind == history.Info
 		return g, kind
 	}
-	c.rec.Finish(op, history.OK, history.Result{Count: g.Count, Token: g.Token})
+	c.rec.Finish(op, history.OK, history.Result{Count: g.Count, Token: g.Token, Until: c.rec.sinceStart(g.Until)})
+	c.named = c.named || !g.Until.IsZero()
+	g.Until = c.validity(g, called, time.Duration(args.Lease))
 	c.announce(moment)
 	if !c.Proc.Gate() {
 		return g, gone
@@ -334,9 +357,12 @@ type settler interface {
 func (c *Client) think(ctx context.Context) (heeded bool) {
 	t := time.NewTimer(time.Duration(c.work.Think) + time.Duration(c.rng.Int64N(int64(time.Millisecond))))
 	defer t.Stop()
+	over, stop := c.loss.over()
+	defer stop()
 	select {
 	case <-t.C:
 	case <-c.loss.signal:
+	case <-over:
 	case <-ctx.Done():
 	case <-c.Proc.Dead().Done():
 	}
@@ -346,15 +372,23 @@ func (c *Client) think(ctx context.Context) (heeded bool) {
 	if p, ok := c.locker.(settler); ok {
 		_ = p.Settle(ctx) // who cannot answer fails the next operation as well
 	}
-	return c.loss.heard() // a pause may have hidden the signal
+	return c.loss.heardBefore(2 * longestHop) // a pause may have hidden the signal
 }
 
-func (c *Client) readStock(ctx context.Context) (int64, bool) {
-	op := c.rec.Invoke(history.Event{F: history.Read, Client: c.Proc.Name(), Owner: c.owner, Lock: c.work.Lock}, nil)
+func (c *Client) readStock(ctx context.Context, token uint64) (int64, bool) {
+	var args *history.Args
+	if c.stock.FencesReads {
+		args = &history.Args{Token: token}
+	}
+	op := c.rec.Invoke(history.Event{F: history.Read, Client: c.Proc.Name(), Owner: c.owner, Lock: c.work.Lock}, args)
 	c.sleep(ctx, c.hop())
-	v := c.stock.read()
+	v, ok := c.stock.read(token)
 	c.sleep(ctx, c.hop())
 	if !c.Proc.Gate() {
+		return 0, false
+	}
+	if !ok {
+		c.rec.Finish(op, history.Fail, stale(v))
 		return 0, false
 	}
 	c.rec.Finish(op, history.OK, history.Result{Value: v})
@@ -374,15 +408,20 @@ func (c *Client) writeStock(ctx context.Context, base int64, token uint64) {
 		return
 	}
 	if !ok {
-		c.rec.Finish(op, history.Fail, history.Result{Value: was, Error: history.ErrStale, Message: "a newer token was seen"})
+		c.rec.Finish(op, history.Fail, stale(was))
 		return
 	}
 	c.rec.Finish(op, history.OK, history.Result{Value: was})
 }
 
+// stale is the refusal of who has an old token.
+func stale(value int64) history.Result {
+	return history.Result{Value: value, Error: history.ErrStale, Message: "a newer token was seen"}
+}
+
 // hop is the time of one message to or from the resource.
 func (c *Client) hop() time.Duration {
-	return 100*time.Microsecond + time.Duration(c.rng.Int64N(int64(400*time.Microsecond)))
+	return 100*time.Microsecond + time.Duration(c.rng.Int64N(int64(longestHop-100*time.Microsecond)))
 }
 
 // sleep waits d, or until the process crashes or ctx ends.

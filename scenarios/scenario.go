@@ -99,6 +99,9 @@ type Workload struct {
 	Explicit bool `yaml:"explicit" json:"explicit,omitempty"`
 	// Carry makes holders carry on when they are told that their hold is lost.
 	Carry bool `yaml:"carry" json:"carry,omitempty"`
+	// User is the kind of user that the clients are, "careful" or "careless"; see
+	// [Workload.UserOf]. By default careless.
+	User string `yaml:"user" json:"user,omitempty"`
 	// Close closes a client's lock handle while it still waits or holds, this
 	// long after the run began: an orderly shutdown in the middle of work.
 	Close faults.Duration `yaml:"close" json:"close,omitempty"`

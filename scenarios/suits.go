@@ -20,6 +20,8 @@ func (s *Scenario) canDo(l *subject.Subject) (ok bool, reason string) {
 		return false, "it needs independent primaries, not the slots of one cluster"
 	case len(s.Workload.Nested) > 0 && !l.Claims(s.Setting()).Reentrant:
 		return false, "it is not reentrant"
+	case s.Workload.User == history.Careful && !l.HasCarefulUser(s.Setting()):
+		return false, "no user of it can be careful: it claims neither a lease nor a sign of loss"
 	}
 	if l.CheckName != nil {
 		if err := l.CheckName(s.WithDefaults().Workload.Lock); err != nil {

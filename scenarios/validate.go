@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/subject"
 )
 
@@ -171,6 +172,12 @@ func (v validator) workload() error {
 				return err
 			}
 		}
+	}
+	switch users := []string{history.Careful, history.Careless}; {
+	case v.d.has("workload.user") && !slices.Contains(users, w.User):
+		return v.at("workload.user", didYouMean(w.User, users), "%q is not a kind of user", w.User)
+	case w.User == history.Careful && w.Carry:
+		return v.at("workload.user", "leave carry out", "a careful user does not carry on when told that its hold is lost")
 	}
 	if w.Acks < 0 || w.Acks > maxReplicas {
 		return v.at("workload.acks", "", "workload.acks is %d: must be 0 to %d", w.Acks, maxReplicas)

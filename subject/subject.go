@@ -89,6 +89,13 @@ func (s Setting) handoff(poll time.Duration) int64 {
 	return int64(looks + max(s.scaled(handoffMargin), 2*LongestOperation))
 }
 
+// HasCarefulUser says whether a user of the lock can know when the validity of its
+// hold is over: it has a lease to count, or the lock tells of a loss.
+func (s *Subject) HasCarefulUser(in Setting) bool {
+	c := s.Claims(in)
+	return c.Lease || c.LostSign
+}
+
 // Session is a lock under test in one client process.
 type Session interface {
 	// Locker is one owner's view of one lock; a thread is an owner.

@@ -210,7 +210,7 @@ func (l *liveRun) setUp(ctx context.Context) (err error) {
 	l.recording.Lock()
 	l.Rec = play.NewRecorder(time.Now())
 	l.recording.Unlock()
-	shared := &play.Stock{Fenced: l.Subject.Fenced, Value: play.Initial}
+	shared := l.NewStock()
 	for i, p := range l.procs {
 		l.clients = append(l.clients, l.NewClient(i+1, p.Process, sessions[i], shared, random.Stream(l.Seed, "workload", p.Name())))
 	}

@@ -103,7 +103,7 @@ func (r *simRun) simulate(version string, look Watch) {
 
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	shared := &play.Stock{Fenced: r.Subject.Fenced, Value: play.Initial}
+	shared := r.NewStock()
 	var clients []*play.Client
 	var redis []redis.UniversalClient
 	for i := 1; i <= r.Top.Clients; i++ {
