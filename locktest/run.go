@@ -78,19 +78,27 @@ func Run(t *testing.T, l Lock, opts ...Option) {
 		t.Errorf("none of the scenarios applies to the lock: %s", r.skipped[0].Reason)
 	}
 	if len(r.skipped) > 0 {
-		t.Logf("%d of %d scenarios are not about such a lock: %s", len(r.skipped), len(o.scenarios), r.notPlayed())
+		t.Logf("%d of %d scenarios are not played:%s", len(r.skipped), len(o.scenarios), r.notPlayed())
 	}
 }
 
-// notPlayed are the scenarios that were not played.
+// notPlayed are the scenarios that were not played, a line for each reason.
 func (r *runner) notPlayed() string {
-	var names []string
+	var reasons []string
+	names := map[string][]string{}
 	for _, s := range r.skipped {
-		if !slices.Contains(names, s.Scenario) {
-			names = append(names, s.Scenario)
+		if !slices.Contains(reasons, s.Reason) {
+			reasons = append(reasons, s.Reason)
+		}
+		if !slices.Contains(names[s.Reason], s.Scenario) {
+			names[s.Reason] = append(names[s.Reason], s.Scenario)
 		}
 	}
-	return strings.Join(names, ", ")
+	var b strings.Builder
+	for _, reason := range reasons {
+		fmt.Fprintf(&b, "\nnot played: %s: %s", reason, strings.Join(names[reason], ", "))
+	}
+	return b.String()
 }
 
 // runner plays one lock, and keeps what comes of it.
