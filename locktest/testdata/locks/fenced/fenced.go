@@ -15,6 +15,7 @@ import (
 // The errors of a Mutex, for errors.Is.
 var (
 	ErrTaken   = errors.New("somebody else has the lock")
+	ErrUnclear = errors.New("the server may have granted the lock")
 	ErrNotHeld = errors.New("the lock is not held any more")
 )
 
@@ -67,10 +68,10 @@ func (m *Mutex) Lock(ctx context.Context) error {
 	for {
 		token, err := m.try(ctx)
 		switch {
-		case err != nil && ctx.Err() != nil:
+		case err != nil && errors.Is(ctx.Err(), context.Canceled):
 			return fmt.Errorf("lock %s: %w", m.Name, ctx.Err())
 		case err != nil:
-			return fmt.Errorf("lock %s: %w", m.Name, err)
+			return fmt.Errorf("lock %s: %w: %v", m.Name, ErrUnclear, err)
 		case token > 0:
 			if m.Mistake != "first-token" || m.token == 0 {
 				m.token = token

@@ -80,7 +80,7 @@ func (m *Mutex) Lock(ctx context.Context) error {
 		if m.Mistake == "counted-from-reply" {
 			asked = time.Now()
 		}
-		if yes >= m.quorum() && (time.Now().Before(m.valid(asked)) || m.Mistake == "no-validity") {
+		if yes >= m.quorum() && time.Now().Before(m.valid(asked)) {
 			m.start(value, m.valid(asked))
 			return nil
 		}

@@ -79,10 +79,6 @@ func (m *Mutex) Lock(ctx context.Context) error {
 		}
 		undone := m.undo(ctx, granted)
 		doubtful = doubtful || len(m.Servers)-len(undone.yes)-len(undone.no) >= m.quorum()
-		delay := Delay/3 + time.Duration(m.Rand.Int64N(int64(Delay*2/3)))
-		if m.Mistake == "same-delay" {
-			delay = Delay
-		}
 		select {
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.Canceled) {
@@ -92,7 +88,7 @@ func (m *Mutex) Lock(ctx context.Context) error {
 				return fmt.Errorf("lock %s: %w", m.Name, ErrUnclear)
 			}
 			return fmt.Errorf("lock %s: %w", m.Name, ErrTaken)
-		case <-time.After(delay):
+		case <-time.After(Delay/3 + time.Duration(m.Rand.Int64N(int64(Delay*2/3)))):
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 // The errors of a Mutex, for errors.Is.
 var (
 	ErrTaken   = errors.New("somebody else has the lock")
+	ErrUnclear = errors.New("the server may have granted the lock")
 	ErrNotHeld = errors.New("the lock is not held")
 	ErrLost    = errors.New("the lock was lost")
 )
@@ -69,6 +70,10 @@ var (
 			redis.call("hset", KEYS[1], ARGV[1], ARGV[2])
 			redis.call("pexpire", KEYS[1], ARGV[3])
 		end
+		return 1`)
+	lowering = redis.NewScript(`
+		if redis.call("hexists", KEYS[1], ARGV[1]) == 0 then return 0 end
+		if redis.call("hincrby", KEYS[1], ARGV[1], -1) <= 0 then redis.call("del", KEYS[1]) end
 		return 1`)
 	unchecked = redis.NewScript(`redis.call("del", KEYS[1]) return 1`)
 	extend    = redis.NewScript(`
@@ -123,14 +128,17 @@ func (m *Mutex) lock(ctx context.Context, lease time.Duration, renewed bool) err
 		sent := time.Now()
 		got, err := m.acquire(ctx, held+1, lease)
 		switch {
-		case err != nil && ctx.Err() != nil:
+		case err != nil && errors.Is(ctx.Err(), context.Canceled):
 			return fmt.Errorf("lock %s: %w", m.Name, ctx.Err())
 		case err != nil:
-			return fmt.Errorf("lock %s: %w", m.Name, err)
+			return fmt.Errorf("lock %s: %w: %v", m.Name, ErrUnclear, err)
+		case got == 1 && held == 0 && time.Since(sent) >= lease && m.Mistake != "stale-grant":
+			continue // over before it was told
 		case got == 1:
 			m.granted(sent, lease, renewed)
 			return nil
 		case held > 0 && m.Mistake != "loss-unnoticed":
+			m.lose()
 			return fmt.Errorf("lock %s: %w", m.Name, ErrLost)
 		}
 		select {
@@ -170,11 +178,22 @@ func (m *Mutex) granted(sent time.Time, lease time.Duration, renewed bool) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	m.stop, m.ended = stop, make(chan struct{})
-	go m.watch(ctx, m.field(), m.lost, m.ended)
+	go m.watch(ctx, m.field(), m.ended)
 }
 
-// watch renews the holds until ctx ends. It closes lost, and ends, when they are lost.
-func (m *Mutex) watch(ctx context.Context, field string, lost, ended chan struct{}) {
+// lose tells that the present holds are lost.
+func (m *Mutex) lose() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	select {
+	case <-m.lost:
+	default:
+		close(m.lost)
+	}
+}
+
+// watch renews the holds until ctx ends, or they are lost.
+func (m *Mutex) watch(ctx context.Context, field string, ended chan struct{}) {
 	defer close(ended)
 	margin, next := m.Lease/20, m.Lease/3
 	for {
@@ -182,7 +201,7 @@ func (m *Mutex) watch(ctx context.Context, field string, lost, ended chan struct
 		left := time.Until(m.until) - margin
 		m.mu.Unlock()
 		if left <= 0 {
-			close(lost)
+			m.lose()
 			return
 		}
 		select {
@@ -192,8 +211,8 @@ func (m *Mutex) watch(ctx context.Context, field string, lost, ended chan struct
 		}
 		m.mu.Lock()
 		renewed := false
-		for i, r := range m.holds {
-			renewed = renewed || r && (m.Mistake != "outer-not-renewed" || i == len(m.holds)-1)
+		for _, r := range m.holds {
+			renewed = renewed || r
 		}
 		within := max(time.Millisecond, min(request, time.Until(m.until)-margin))
 		m.mu.Unlock()
@@ -211,7 +230,7 @@ func (m *Mutex) watch(ctx context.Context, field string, lost, ended chan struct
 		case err != nil:
 			next = again
 		case n == 0:
-			close(lost)
+			m.lose()
 			return
 		default:
 			next = m.Lease / 3
@@ -279,6 +298,8 @@ func (m *Mutex) released(ctx context.Context, left int) (int, error) {
 	switch m.Mistake {
 	case "partial-release-renews":
 		script = renewing
+	case "relative-count":
+		script = lowering
 	case "release-unchecked":
 		script = unchecked
 	case "last-but-one":

@@ -33,9 +33,6 @@ func Whole(lease time.Duration) int { return int((lease + time.Second - 1) / tim
 
 // value is different for each hold.
 func (m *Mutex) value() string {
-	if m.Mistake == "one-value" {
-		return m.Owner
-	}
 	return fmt.Sprintf("%s#%d", m.Owner, m.holds)
 }
 
@@ -83,8 +80,6 @@ func (m *Mutex) Unlock(ctx context.Context) error {
 		return err
 	}, m.watched()...)
 	switch {
-	case errors.Is(err, redis.TxFailedErr) && m.Mistake == "failed-transaction-is-release":
-		return nil
 	case errors.Is(err, redis.TxFailedErr): // the key changed: it had ended
 		err = ErrNotHeld
 	case err == nil:

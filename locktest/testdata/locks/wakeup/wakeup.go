@@ -18,6 +18,7 @@ import (
 // The errors of a Mutex, for errors.Is.
 var (
 	ErrTaken   = errors.New("somebody else has the lock")
+	ErrUnclear = errors.New("the server may have granted the lock")
 	ErrNotHeld = errors.New("the lock is not held any more")
 )
 
@@ -166,8 +167,10 @@ func (m *Mutex) end(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case ctx.Err() != nil:
+	case errors.Is(ctx.Err(), context.Canceled):
 		err = ctx.Err()
+	default:
+		err = fmt.Errorf("%w: %v", ErrUnclear, err)
 	}
 	return fmt.Errorf("lock %s: %w", m.name, err)
 }

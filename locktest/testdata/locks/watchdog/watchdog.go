@@ -16,8 +16,9 @@ import (
 
 // The errors of a Mutex, for errors.Is.
 var (
-	ErrTaken = errors.New("somebody else has the lock")
-	ErrLost  = errors.New("the lock was lost")
+	ErrTaken   = errors.New("somebody else has the lock")
+	ErrUnclear = errors.New("the server may have granted the lock")
+	ErrLost    = errors.New("the lock was lost")
 )
 
 const (
@@ -66,10 +67,10 @@ func (m *Mutex) Lock(ctx context.Context) error {
 			sent = time.Now()
 		}
 		switch {
-		case err != nil && ctx.Err() != nil:
+		case err != nil && errors.Is(ctx.Err(), context.Canceled):
 			return fmt.Errorf("lock %s: %w", m.Name, ctx.Err())
 		case err != nil:
-			return fmt.Errorf("lock %s: %w", m.Name, err)
+			return fmt.Errorf("lock %s: %w: %v", m.Name, ErrUnclear, err)
 		case ok && time.Since(sent) >= m.Lease && m.Mistake != "stale-grant":
 			continue // over before it was told
 		case ok:
@@ -105,7 +106,7 @@ func (m *Mutex) start(ctx context.Context, value string, sent time.Time) {
 // renew renews a hold until ctx ends. It returns early, with true, when the hold
 // is lost: nobody has it on the server, or its lease may have ended.
 func (m *Mutex) renew(ctx context.Context, h *hold, until time.Time) (lost bool) {
-	margin, every := m.Lease/20, m.Lease/3
+	margin, every := m.Lease/50, m.Lease/3
 	if m.Mistake == "renewed-too-late" {
 		every = m.Lease
 	}
@@ -189,11 +190,7 @@ func (m *Mutex) Unlock(ctx context.Context) error {
 	m.mu.Lock()
 	h := m.hold
 	m.mu.Unlock()
-	switch m.Mistake {
-	case "renews-on":
-	case "stops-after-release":
-		defer h.stop()
-	default:
+	if m.Mistake != "renews-after-failed-release" {
 		h.stop()
 		<-h.ended
 	}
@@ -205,14 +202,17 @@ func (m *Mutex) Unlock(ctx context.Context) error {
 		switch {
 		case err == nil && first != nil:
 			return fmt.Errorf("unlock %s: asked twice: %w", m.Name, first)
-		case err == nil && n == 1, err != nil && m.Mistake == "swallowed-release":
+		case err == nil && n == 1:
+			h.stop()
+			return nil
+		case err != nil && m.Mistake == "swallowed-release":
 			return nil
 		case err == nil:
 			return fmt.Errorf("unlock %s: %w", m.Name, ErrLost)
 		case first == nil:
 			first = err
 		}
-		if m.Mistake == "asks-once" {
+		if m.Mistake == "renews-after-failed-release" {
 			return fmt.Errorf("unlock %s: %w", m.Name, err)
 		}
 		select {
