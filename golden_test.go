@@ -17,6 +17,7 @@ import (
 
 	"github.com/redis/go-redis/v9/logging"
 
+	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/play/simplay"
@@ -64,6 +65,12 @@ func (g *golden) add(t *testing.T, s *scenarios.Scenario, l *subject.Subject, se
 		t.Fatalf("%s: %v", id, err)
 	}
 	fmt.Fprintf(&g.verdicts, "%s as expected: %t\n", id, run.AsExpected)
+	for property, e := range s.Expected(l) {
+		if v := run.Verdicts[property]; catalogue && v.Outcome == checker.Violated && v.Faulty() != e.Defect {
+			t.Errorf("%s: the scenario and the table of expectations differ about %s: the scenario argues defect: %t, the table says %q (%s)",
+				id, property, e.Defect, v.Inherent, v.Reason)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(run.Verdicts)) {
 		v, err := json.Marshal(run.Verdicts[name])
 		if err != nil {

@@ -53,7 +53,8 @@ type Claim struct {
 	AcquireOp, EndOp int64
 	// EndedBy is "release" (To is the invocation of the release that takes
 	// the count to 0), "lost" (the client was told, or was refused or
-	// restarted at count 1 and so knows), "crash" or "end".
+	// restarted at count 1 and so knows), "stopped" (the user stopped its work at
+	// the end of the validity), "crash" or "end".
 	EndedBy string
 	Token   uint64
 	Lease   int64 // asked for by AcquireOp, 0 for none

@@ -87,7 +87,16 @@ func claimsOf(t *trace, k ownerLock) []Claim {
 		}
 		cur, count = nil, 0
 	}
+	stops := t.stops[t.client[k.owner]]
+	stopped := func(by int64) {
+		for ; len(stops) > 0 && stops[0].Time <= by; stops = stops[1:] {
+			if stops[0].Owner == k.owner && stops[0].Lock == k.lock {
+				finish(stops[0].Time, "stopped", 0)
+			}
+		}
+	}
 	for _, s := range t.steps(k) {
+		stopped(s.t)
 		switch {
 		case s.o == nil && s.lost:
 			finish(s.t, "lost", 0)
@@ -118,6 +127,7 @@ func claimsOf(t *trace, k ownerLock) []Claim {
 			}
 		}
 	}
+	stopped(t.endTime)
 	finish(t.endTime, "end", 0)
 	return all
 }

@@ -1,6 +1,8 @@
 package checker
 
 import (
+	"maps"
+	"slices"
 	"sort"
 
 	"github.com/holdfast-go/holdfast/history"
@@ -36,14 +38,49 @@ func (t *trace) falseAlarm(n *history.Event) Verdict {
 // it is lost.
 func (t *trace) kept(c *Claim, told int64) Verdict {
 	o := t.op(c.AcquireOp)
-	if c.Lease == 0 || t.overlap(o.inv, told, t.allow.settling, func(f *faultSpan) bool { return f.lasted || f.from >= o.inv }) > 0 || t.outlivedOuter(c, told) {
+	if c.Lease == 0 || t.outlivedOuter(c, told) || t.groupsHolding(c.Lock, c.Owner, told, told, false) < t.claim.Quorum {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	owed, ok := t.owedByServers(c, told)
-	if !ok || owed == never || owed-told <= c.Lease/4+t.allow.rounding || t.groupsHolding(c.Lock, c.Owner, told, told, false) < t.claim.Quorum {
+	if !ok || owed == never || owed-told <= t.margin(c)+t.allow.rounding {
 		return Verdict{Outcome: OutcomeOK}
 	}
+	if t.overlap(o.inv, told, t.allow.settling, func(f *faultSpan) bool { return f.lasted || f.from >= o.inv }) > 0 {
+		if known := t.knownLease(c, told); told >= known-t.margin(c) {
+			return Verdict{Outcome: OutcomeOK}
+		}
+	}
 	return byServers(violation(told, opIDs(o), "%s was told at %s that its hold is lost; the servers kept it until %s", c.Owner, at(told), at(owed)))
+}
+
+// margin is how early a holder may give up its hold.
+func (t *trace) margin(c *Claim) int64 { return max(t.claim.Margin, c.Lease/4) }
+
+// knownLease is until when a client must know that its hold lasts: by its latest
+// grant or renewal that no fault can have kept from it.
+func (t *trace) knownLease(c *Claim, by int64) int64 {
+	heard := map[string]int64{} // group -> when
+	for _, i := range t.ofOwner(ownerLock{c.Owner, c.Lock}, t.op(c.AcquireOp).inv) {
+		s := &t.changes[i]
+		if s.t >= by {
+			break
+		}
+		if s.command() && s.By == c.Client && s.holder == c.Owner && !t.disturbedAround(c.Client, s.t) {
+			heard[s.group] = s.t
+		}
+	}
+	times := slices.Sorted(maps.Values(heard))
+	if len(times) < t.claim.Quorum {
+		return 0
+	}
+	return times[len(times)-t.claim.Quorum] + c.Lease - t.allow.underway - t.allow.machine
+}
+
+// disturbedAround says whether a fault may have touched a request that a server
+// executed at a time, or its reply.
+func (t *trace) disturbedAround(client string, when int64) bool {
+	near := t.allow.underway + t.allow.machine
+	return t.overlap(max(0, when-near), when+near, pauseOfClient, func(f *faultSpan) bool { return f.touchesClient(client) && !f.sparesRenewals() }) > 0
 }
 
 // outlivedOuter says whether a claim's owner had begun to give back a nested

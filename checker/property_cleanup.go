@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,7 +30,11 @@ func judgeCleanup(t *trace) Verdict {
 	if len(left) == 0 {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	return violation(t.endTime, nil, "left behind at the end: %s", strings.Join(left, ", "))
+	v := violation(t.endTime, nil, "left behind at the end: %s", strings.Join(left, ", "))
+	if len(t.end.Keys) > 0 && len(left) == 1 {
+		v = inherently(v, t.inherentKeys())
+	}
+	return v
 }
 
 // inWords is a stack in a few words: where the goroutine is, in the first
@@ -47,4 +52,14 @@ func inWords(stack string) string {
 		}
 	}
 	return lines[0]
+}
+
+// inherentKeys is why the keys that remain are inherent: a lock without a lease
+// keeps what its dead owners held.
+func (t *trace) inherentKeys() string {
+	why := ""
+	for _, lock := range t.locks {
+		why = cmp.Or(why, t.inherentSilence(lock, t.endTime))
+	}
+	return why
 }

@@ -14,15 +14,15 @@ func judgeCount(t *trace) Verdict {
 	for _, k := range t.owners {
 		v = earlier(v, t.countsOf(k))
 	}
-	if v.Outcome == Violated {
+	if v.Faulty() {
 		return v
 	}
 	for _, k := range t.owners {
-		v = earlier(v, t.serverCounts(k))
-		v = earlier(v, t.ghostHold(k))
-	}
-	if v.Outcome == Violated {
-		return byServers(v)
+		for _, x := range []Verdict{t.serverCounts(k), t.ghostHold(k)} {
+			if x.Outcome == Violated {
+				v = earlier(v, byServers(x))
+			}
+		}
 	}
 	return v
 }
@@ -57,9 +57,13 @@ func (b bounds) after(s step) bounds {
 
 // countsOf checks the counts that an owner's operations returned.
 func (t *trace) countsOf(k ownerLock) Verdict {
+	v := Verdict{Outcome: OutcomeOK}
 	var b bounds
-	var before *op
+	var before, first *op
 	for _, s := range t.steps(k) {
+		if s.o != nil && s.o.f == history.Acquire && !s.ret && b.hi == 0 {
+			first = s.o
+		}
 		if s.ret && s.o.kind == history.OK {
 			c := s.o.res.Count
 			wrong := false
@@ -72,14 +76,21 @@ func (t *trace) countsOf(k ownerLock) Verdict {
 				wrong = c > b.hi || (c < b.lo && c > 0)
 			}
 			if wrong {
-				return violation(s.t, opIDs(before, s.o), "the %s of %s at %s returned count %d; %s", s.o.f, k.owner, at(s.t), c, b.words(s.o.f))
+				x := violation(s.t, opIDs(before, s.o), "the %s of %s at %s returned count %d; %s", s.o.f, k.owner, at(s.t), c, b.words(s.o.f))
+				from := s.o.inv
+				if first != nil {
+					from = first.inv
+				}
+				if v = earlier(v, inherently(x, t.setBack(k, from, s.t))); v.Faulty() {
+					return v
+				}
 			}
 		}
 		if b = b.after(s); s.ret && s.o.f != history.Inspect {
 			before = s.o
 		}
 	}
-	return Verdict{Outcome: OutcomeOK}
+	return v
 }
 
 func (b bounds) words(f history.Func) string {

@@ -20,6 +20,7 @@ func judgeErrors(t *trace) Verdict {
 		v = earlier(v, t.classOf(o))
 		if len(t.changes) > 0 {
 			v = earlier(v, t.contradicted(o))
+			v = earlier(v, t.hadNoEffect(o))
 		}
 	}
 	for _, n := range t.notes {
@@ -47,6 +48,16 @@ func (t *trace) classOf(o *op) Verdict {
 	if o.f == history.Acquire && o.kind == history.Fail && class == history.ErrLost && t.claim.Reentrant {
 		right = t.hadHold(o) // there was something to lose
 	}
+	if o.f == history.Release && o.kind == history.Fail && class == history.ErrLost && !t.hadHold(o) {
+		return violation(o.ret, opIDs(o), "the release of %s was told at %s that its hold is lost; it held nothing", o.owner, at(o.ret))
+	}
+	if right && class == history.ErrUnknown && o.onLock() && t.h.Header.Order == history.TotalOrder && !t.mayEndUnknown(o) {
+		return violation(o.ret, opIDs(o), "the %s of %s ended at %s with an unknown outcome, although nothing was wrong", o.f, o.owner, at(o.ret))
+	}
+	if right && class == history.ErrCanceled && o.f == history.Acquire && o.kind == history.Fail && t.gaveUpByItself(o) {
+		return violation(o.ret, opIDs(o), "the acquire of %s was to wait %s from %s on and gave up at %s with a context that ended; nobody had cancelled it",
+			o.owner, long(o.args.Wait), at(o.inv), at(o.ret))
+	}
 	if right {
 		return Verdict{Outcome: OutcomeOK}
 	}
@@ -62,6 +73,50 @@ func (t *trace) classOf(o *op) Verdict {
 		what = "ended unclear"
 	}
 	return violation(o.ret, opIDs(o), "the %s of %s %s at %s with the class %q, which is not documented for it%s", o.f, o.owner, what, at(o.ret), class, said)
+}
+
+// gaveUpByItself says that an acquire ended long before its wait was over, with
+// an error that its caller's context explains, although nobody had ended that.
+func (t *trace) gaveUpByItself(o *op) bool {
+	return t.h.Header.Order == history.TotalOrder && o.args.Wait > 0 && o.inv+o.args.Wait-o.ret > t.allow.waitSlack && t.closedAt(o.client) > o.ret &&
+		!slices.ContainsFunc(t.faults, func(f faultSpan) bool { return f.Cancels && f.from >= o.inv && f.from <= o.ret })
+}
+
+// hadNoEffect checks that a release which succeeded has ended the hold: on a
+// single server when it returns, and on each of several when nothing keeps it
+// from there any more.
+func (t *trace) hadNoEffect(o *op) Verdict {
+	v := Verdict{Outcome: OutcomeOK}
+	if o.f != history.Release || o.kind != history.OK || o.res.Count > 0 {
+		return v
+	}
+	k := ownerLock{o.owner, o.lock}
+	ops := t.byOwner[k]
+	again := int64(never)
+	if i := latest(ops, o.inv) + 1; i < len(ops) {
+		again = ops[i].inv
+	}
+	t.heldAt(k, o.ret, o.ret, func(s *span) bool {
+		if s.replica || s.from >= o.inv || s.to <= o.ret+t.allow.rounding || again <= o.ret || t.replaced(s.group, o.ret) {
+			return false
+		}
+		from := o.ret
+		if t.claim.Nodes > 1 {
+			for i := range t.faults {
+				if f := &t.faults[i]; !f.sparesPrimary() && f.from <= s.to && (f.touchesClient(o.client) || f.touchesGroup(s.group)) {
+					from = max(from, plus(f.to, t.allow.settling))
+				}
+			}
+			from = plus(from, t.allow.takingBack)
+		}
+		if until := min(s.to, again, t.endTime); until > from {
+			x := byServers(violation(o.ret, opIDs(o, t.grantOf(o.owner, o.lock, o.inv)),
+				"the release of %s succeeded at %s; %s held the lock for it until %s", o.owner, at(o.ret), s.node, at(until)))
+			v = earlier(v, inherently(x, t.setBack(k, o.inv, until)))
+		}
+		return false
+	})
+	return v
 }
 
 // contradicted compares an outcome with what the servers did meanwhile.

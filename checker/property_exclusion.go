@@ -13,14 +13,54 @@ type overlapOf struct {
 	a, b   *Claim // a was granted first
 	length int64
 	class  string
-	owed   int64 // when a's lease ended, where known
-	server bool  // judged by the server log
+	owed   int64  // when a's lease ended, where known
+	server bool   // judged by the server log
+	why    string // it is inherent; empty where it is the lock's fault
 }
 
 // judgeExclusion looks for two owners that both believed to hold the same
 // lock, and says whose fault it is.
 func judgeExclusion(t *trace) Verdict {
-	var worst, longest *overlapOf
+	if t.claim.Nodes > 1 && 2*t.claim.Quorum <= t.claim.Nodes {
+		return violation(0, nil, "a hold needs %d of %d servers, so two owners can have one each at once", t.claim.Quorum, t.claim.Nodes)
+	}
+	var worst *overlapOf
+	var longest int64
+	excused := 0
+	t.overlaps(func(p *overlapOf) {
+		longest = max(longest, p.length)
+		if p.why != "" {
+			excused++
+		}
+		// Claims are in the order of their grants, so the first of the worst is
+		// where it began.
+		if worst == nil || p.badness() > worst.badness() {
+			worst = p
+		}
+	})
+	if worst == nil {
+		return Verdict{Outcome: OutcomeOK}
+	}
+	v := inherently(worst.verdict(t), worst.why)
+	v.OverlapMS, v.Excused = ms(longest), excused
+	return v
+}
+
+// badness orders overlaps: what is the lock's fault first, then by class.
+func (p *overlapOf) badness() int {
+	n := 0
+	if p.why == "" {
+		n = 2
+	}
+	if p.class == ContractBroken {
+		n++
+	}
+	return n
+}
+
+// overlaps classifies every pair of beliefs that contradict each other, in the
+// order in which the later ones began.
+func (t *trace) overlaps(do func(*overlapOf)) {
 	live := map[string][]*Claim{} // by lock, not over before the claim at hand
 	for i := range t.claims {
 		b := &t.claims[i]
@@ -34,22 +74,45 @@ func judgeExclusion(t *trace) Verdict {
 				continue
 			}
 			t.classify(p)
-			if longest == nil || p.length > longest.length {
-				longest = p
-			}
-			// Claims are in the order of their grants, so the first of the
-			// worse class is where it began.
-			if worst == nil || (p.class == ContractBroken && worst.class != ContractBroken) {
-				worst = p
-			}
+			p.why = t.inherentOverlap(p)
+			do(p)
 		}
 	}
-	if longest == nil {
-		return Verdict{Outcome: OutcomeOK}
+}
+
+// blame says of a claim whether it overlaps others, and why that is inherent.
+type blame struct {
+	claim   *Claim
+	overlap bool
+	why     string // empty where an overlap is the lock's fault
+}
+
+// blameOf is the blame for the belief under which an owner acted at a time.
+func (t *trace) blameOf(k ownerLock, when int64) blame {
+	if t.blamed == nil {
+		t.blamed = map[ownerLock][]blame{}
+		place := map[*Claim]int{}
+		for i := range t.claims {
+			c := &t.claims[i]
+			k := ownerLock{c.Owner, c.Lock}
+			place[c] = len(t.blamed[k])
+			t.blamed[k] = append(t.blamed[k], blame{claim: c})
+		}
+		t.overlaps(func(p *overlapOf) {
+			for _, c := range []*Claim{p.a, p.b} {
+				b := &t.blamed[ownerLock{c.Owner, c.Lock}][place[c]]
+				if !b.overlap || b.why != "" {
+					b.why = p.why
+				}
+				b.overlap = true
+			}
+		})
 	}
-	v := worst.verdict(t)
-	v.OverlapMS = ms(longest.length)
-	return v
+	all := t.blamed[k]
+	if i := sort.Search(len(all), func(i int) bool { return all[i].claim.From > when }); i > 0 {
+		return all[i-1]
+	}
+	return blame{}
 }
 
 func (p *overlapOf) verdict(t *trace) Verdict {

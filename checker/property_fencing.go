@@ -27,8 +27,11 @@ func judgeFencing(t *trace) Verdict {
 			seen[a.Lock] = s
 		}
 		if b := s.above(a, ao.inv); b != nil {
-			return earlier(v, violation(a.From, opIDs(t.op(b.AcquireOp), ao), "%s was granted the lock at %s with token %d; the highest token before was %d, of %s at %s",
-				a.Owner, at(a.From), a.Token, b.Token, b.Owner, at(b.From)))
+			x := violation(a.From, opIDs(t.op(b.AcquireOp), ao), "%s was granted the lock at %s with token %d; the highest token before was %d, of %s at %s",
+				a.Owner, at(a.From), a.Token, b.Token, b.Owner, at(b.From))
+			if v = earlier(v, inherently(x, t.inherentToken(a.From))); v.Faulty() {
+				return v
+			}
 		}
 		s.add(a)
 	}

@@ -59,10 +59,14 @@ func judgeLease(t *trace) Verdict {
 	for _, k := range t.owners {
 		v = earlier(v, t.leasesOf(k))
 	}
+	for i := range t.claims {
+		v = earlier(v, t.grantedInTime(&t.claims[i]))
+	}
 	return t.withLog(v)
 }
 
 func (t *trace) leasesOf(k ownerLock) Verdict {
+	v := Verdict{Outcome: OutcomeOK}
 	steps := t.steps(k)
 	var holds []heldLease
 	var longest int64               // asked for in this session
@@ -100,8 +104,8 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 			for _, h := range holds {
 				_, granted := h.granted[c.group]
 				if owed := h.owed(c); granted && owed > 2*t.allow.rounding && t.groupsHolding(k.lock, k.owner, c.t+1, c.t+1, false) < t.claim.Quorum {
-					return violation(c.t, opIDs(h.o), "the hold of %s on %s expired at %s; %s of its lease were still owed",
-						k.owner, c.Node, at(c.t), long(owed))
+					v = earlier(v, inherently(violation(c.t, opIDs(h.o), "the hold of %s on %s expired at %s; %s of its lease were still owed",
+						k.owner, c.Node, at(c.t), long(owed)), t.inherentLease(c, h.o.args.Lease)))
 				}
 			}
 		}
@@ -121,9 +125,7 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 		if earlierLongest > asked && t.heldUpSince(c.By, since, c.t) { // a renewal of then, held back until now
 			asked = earlierLongest
 		}
-		if v := t.leaseAt(k, c, int(i), holds, asked); v.Outcome == Violated {
-			return v
-		}
+		v = earlier(v, t.leaseAt(k, c, int(i), holds, asked))
 		for _, h := range holds {
 			_, known := h.granted[c.group]
 			switch {
@@ -134,7 +136,7 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 			}
 		}
 	}
-	return Verdict{Outcome: OutcomeOK}
+	return v
 }
 
 // withoutLargest takes away the hold with the longest lease, the one whose
@@ -172,12 +174,15 @@ func (t *trace) leaseAt(k ownerLock, c *change, i int, holds []heldLease, longes
 		}
 		return Verdict{Outcome: OutcomeOK}
 	}
-	if (c.grants() || c.WasTTL == -1 || c.TTL > c.WasTTL) && c.TTL > longest+t.allow.rounding {
+	if (c.grants() || c.WasTTL == -1 || c.TTL > c.WasTTL) && c.TTL > t.onServer(longest)+t.allow.rounding {
 		return violation(c.t, ops(), "%s gave the hold of %s on %s a TTL of %s at %s; at most %s was asked for",
 			command(c), k.owner, c.Node, long(c.TTL), at(c.t), long(longest))
 	}
 	if t.clockFault(c.group, c.t) {
 		return Verdict{Outcome: OutcomeOK} // the server counts time differently since
+	}
+	if v := t.renewedInFull(k, c, holds); v.Outcome == Violated {
+		return v
 	}
 	for _, h := range holds {
 		// A server owes what it granted itself, and what it is granting now. What
@@ -204,4 +209,65 @@ func (t *trace) staysUnbounded(i int) bool {
 		}
 	}
 	return t.endTime > c.t+unbounded+t.allow.machine
+}
+
+// onServer is the longest lease that a server may keep for one that was asked
+// for, in the units that the lock declares.
+func (t *trace) onServer(lease int64) int64 {
+	if u := t.claim.LeaseUnit; u > 0 {
+		lease = (lease + u - 1) / u * u
+	}
+	return max(lease, t.claim.LeaseMin) + t.claim.LeaseSlack
+}
+
+// renewedInFull checks that a renewal promises a whole lease, as an acquire does.
+func (t *trace) renewedInFull(k ownerLock, c *change, holds []heldLease) Verdict {
+	renews := c.was == k.owner && c.Count == c.WasCount && c.By == t.client[k.owner] && (c.raises() || c.TTL < c.WasTTL-t.allow.rounding)
+	if !renews || len(holds) == 0 || t.openOp(c.By, c.lock, history.Acquire, c.t) != nil || t.openOp(c.By, c.lock, history.Release, c.t) != nil {
+		return Verdict{Outcome: OutcomeOK}
+	}
+	least := int64(never)
+	for _, h := range holds {
+		if !h.o.args.Renewed {
+			return Verdict{Outcome: OutcomeOK}
+		}
+		least = min(least, h.o.args.Lease)
+	}
+	disturbed := t.overlap(holds[0].o.inv, c.t, pauseOfClient, func(f *faultSpan) bool { return f.touchesClient(c.By) })
+	if c.TTL >= least-2*t.allow.rounding-t.allow.underway-t.allow.machine-disturbed {
+		return Verdict{Outcome: OutcomeOK}
+	}
+	return violation(c.t, opIDs(holds[0].o), "%s renewed the hold of %s on %s at %s for %s; a renewal promises a lease of %s",
+		command(c), k.owner, c.Node, at(c.t), long(c.TTL), long(least))
+}
+
+// grantedInTime checks that a grant returns while the servers still owe the hold,
+// and names no validity beyond that. A process that was stopped meanwhile could
+// not look once more.
+func (t *trace) grantedInTime(c *Claim) Verdict {
+	o := t.op(c.AcquireOp)
+	stopped := t.overlap(o.inv, o.ret, 0, func(f *faultSpan) bool { return f.StopsProcess && f.touchesClient(c.Client) }) > 0
+	if !t.claim.Lease || stopped {
+		return Verdict{Outcome: OutcomeOK}
+	}
+	if until := o.res.Until; until != 0 && until <= o.ret {
+		return violation(o.ret, opIDs(o), "%s was granted the lock at %s; the validity that the grant names was over at %s", c.Owner, at(o.ret), at(until))
+	}
+	owed, known := t.owedByServers(c, o.ret)
+	if !known || t.clockMoved(o.ret) {
+		return Verdict{Outcome: OutcomeOK}
+	}
+	if owed+t.allow.rounding <= o.ret {
+		return byServers(violation(o.ret, opIDs(o), "%s was granted the lock at %s; the lease had ended on the servers at %s", c.Owner, at(o.ret), at(owed)))
+	}
+	if until := o.res.Until; until > plus(owed, t.allow.rounding) {
+		return byServers(violation(o.ret, opIDs(o), "%s was granted the lock at %s with a validity until %s; the servers owe the hold until %s",
+			c.Owner, at(o.ret), at(until), at(owed)))
+	}
+	return Verdict{Outcome: OutcomeOK}
+}
+
+// clockMoved says whether the clock of any server was moved by then.
+func (t *trace) clockMoved(by int64) bool {
+	return slices.ContainsFunc(t.faults, func(f faultSpan) bool { return f.from <= by && f.MovesClock })
 }

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -21,44 +22,129 @@ const slackOfServers = 5 * millisecond
 func judgeLinearizable(t *trace, o Options) (Verdict, error) {
 	judges := judgesOf(o)
 	verdict := Verdict{Outcome: OutcomeOK}
-	r := t.rules()
 	for _, lock := range t.locks {
 		ops, ghosts := t.lockOps(lock)
-		d, dispute := judges.Decide(ops, r)
-		if dispute != nil {
-			return disputed(d), t.writeDown(dispute, lock, judges)
+		v, err := t.orderOf(lock, ops, ghosts, judges, o)
+		if err != nil {
+			return v, err
 		}
-		switch d.Outcome {
-		case Violated:
-			v := noted(t.illegal(ops, d.At), d)
-			if ghosts {
-				v = byServers(v)
+		if v.Outcome == Violated {
+			if forgiven, why := t.forgive(lock, ops); why != "" {
+				again, err := t.orderOf(lock, forgiven, true, judges, o)
+				if err != nil {
+					return again, err
+				}
+				if again.Outcome != Violated {
+					v = inherently(v, why)
+				} else {
+					v = again
+				}
 			}
+		}
+		if v.Faulty() {
 			return v, nil
-		case Unknown:
-			verdict = undecidable(d, o)
-		case OutcomeOK:
-			if pinned := t.pin(ops); pinned != nil {
-				d, dispute := judges.Decide(pinned, r)
-				if dispute != nil {
-					return byServers(disputed(d)), t.writeDown(dispute, lock, judges)
-				}
-				switch d.Outcome {
-				case Violated:
-					return byServers(noted(t.illegal(pinned, d.At), d)), nil
-				case Unknown:
-					verdict = byServers(undecidable(d, o))
-				}
-			}
-			if verdict.Outcome == OutcomeOK {
-				verdict = noted(verdict, d)
-				if ghosts {
-					verdict = byServers(verdict)
-				}
-			}
+		}
+		if v.Outcome == Violated || verdict.Outcome == OutcomeOK {
+			verdict = v
 		}
 	}
 	return verdict, nil
+}
+
+// orderOf asks whether there is an order for the operations on one lock.
+func (t *trace) orderOf(lock string, ops []linear.Op, ghosts bool, judges *linear.Judges, o Options) (Verdict, error) {
+	r := t.rules()
+	d, dispute := judges.Decide(ops, r)
+	if dispute != nil {
+		return disputed(d), t.writeDown(dispute, lock, judges)
+	}
+	switch d.Outcome {
+	case Violated:
+		v := noted(t.illegal(ops, d.At), d)
+		if ghosts {
+			v = byServers(v)
+		}
+		return v, nil
+	case Unknown:
+		return undecidable(d, o), nil
+	}
+	if pinned := t.pin(ops); pinned != nil {
+		p, dispute := judges.Decide(pinned, r)
+		if dispute != nil {
+			return byServers(disputed(p)), t.writeDown(dispute, lock, judges)
+		}
+		switch p.Outcome {
+		case Violated:
+			return byServers(noted(t.illegal(pinned, p.At), p)), nil
+		case Unknown:
+			return byServers(undecidable(p, o)), nil
+		}
+	}
+	v := noted(Verdict{Outcome: OutcomeOK}, d)
+	if ghosts {
+		v = byServers(v)
+	}
+	return v, nil
+}
+
+// forgive takes what faults did to single holds into the operations: a hold that
+// the servers lost ends there, and a release that they undid may not have
+// happened. why is the first of those; empty when there is none.
+func (t *trace) forgive(lock string, ops []linear.Op) (forgiven []linear.Op, why string) {
+	place := make(map[int64]int, len(ops))
+	for i := range ops {
+		place[ops[i].ID] = i
+	}
+	forgiven = slices.Clone(ops)
+	for i := range t.claims {
+		c := &t.claims[i]
+		if c.Lock != lock {
+			continue
+		}
+		k, until := ownerLock{c.Owner, c.Lock}, c.To
+		if end := t.op(c.EndOp); end != nil && end.kind != history.OK {
+			until = max(until, min(end.ret, t.endTime)) // it may have been lost before the release arrived
+		}
+		l := t.lossOf(c, until)
+		if l.groups >= l.needed && !l.unconfirmed {
+			why = cmp.Or(why, l.how)
+			mine := t.byOwner[k]
+			for _, o := range mine[max(0, latest(mine, t.op(c.AcquireOp).inv)):] {
+				if o.inv > min(until, l.at) {
+					break
+				}
+				if p, ok := place[o.id]; ok && forgiven[p].Kind == linear.GotLock {
+					forgiven[p].Renewed, forgiven[p].Lease = false, min(forgiven[p].Lease, max(1, l.at-o.ret))
+				}
+			}
+		}
+		end := t.op(c.EndOp)
+		if l.forked && end != nil {
+			if p, ok := place[end.id]; ok && forgiven[p].Kind == linear.GaveBack {
+				forgiven[p].Kind, forgiven[p].Return = linear.MaybeGave, linear.Forever // to the server that still had it
+			}
+			continue
+		}
+		if end == nil || end.f != history.Release || end.kind != history.OK {
+			continue
+		}
+		if p, ok := place[end.id]; ok && t.undone(k, end) {
+			why = cmp.Or(why, t.setBack(k, end.inv, plus(end.ret, t.allow.settling)))
+			forgiven[p].Kind, forgiven[p].Return = linear.MaybeGave, linear.Forever
+		}
+	}
+	return forgiven, why
+}
+
+// undone says that a server which took the place of another has a hold that had
+// been released.
+func (t *trace) undone(k ownerLock, release *op) bool {
+	found := false
+	t.heldAt(k, release.ret+1, plus(release.ret, t.allow.settling), func(s *span) bool {
+		found = !s.replica && s.from < release.ret || s.replica && t.replaced(s.group, plus(release.ret, t.allow.settling))
+		return found
+	})
+	return found && t.setBack(k, release.inv, plus(release.ret, t.allow.settling)) != ""
 }
 
 func (t *trace) rules() linear.Rules { return rulesOf(t.claim, &t.who) }

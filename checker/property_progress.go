@@ -163,7 +163,10 @@ func merged(times [][2]int64) [][2]int64 {
 func (t *trace) waitsForSomebody(o *op, w *waiting) Verdict {
 	bound := w.lease + t.claim.Handoff + t.allow.waitSlack
 	from, to, idle := t.longestGap(w.believed, o, t.waitEnd(o))
-	if idle <= bound {
+	if t.claim.Handoff > 0 && t.claim.Nodes == 1 && idle > t.claim.Handoff+t.allow.waitSlack && !t.mayLinger(o.lock, from, to) {
+		bound = t.claim.Handoff + t.allow.waitSlack // every hold before was given back
+	}
+	if idle <= bound || t.cannotConfirm(to) {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	if late := t.renewedLate(o.lock, from); late > from && to-late-t.overlap(late, to, t.allow.healing, disturbs(o.client)) <= bound {
@@ -173,8 +176,37 @@ func (t *trace) waitsForSomebody(o *op, w *waiting) Verdict {
 	if w.lease > 0 {
 		leases = "no lease is longer than " + long(w.lease)
 	}
-	return violation(from+bound, opIDs(o, t.lastHolder(o.lock, from)), "%s waited from %s to %s while nobody held the lock: %s, and %s",
+	v := violation(from+bound, opIDs(o, t.lastHolder(o.lock, from)), "%s waited from %s to %s while nobody held the lock: %s, and %s",
 		o.owner, at(from), at(to), t.lastHeld(o.lock, from), leases)
+	return inherently(v, t.inherentSilence(o.lock, to))
+}
+
+// mayLinger says whether a hold that nobody believed in may have kept others out
+// between two times: one that was not given back, or one that nobody heard of.
+func (t *trace) mayLinger(lock string, from, to int64) bool {
+	if t.overlap(0, to, t.allow.settling, func(*faultSpan) bool { return true }) > 0 {
+		return true
+	}
+	for _, o := range t.byLock[lock] {
+		if o.inv > to {
+			break
+		}
+		refused := o.f == history.Acquire && o.kind == history.Fail && o.res.Error == history.ErrBusy
+		if o.kind != history.OK && !refused && o.ret > from-min(from, t.leaseOf(o)) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(t.claims, func(c Claim) bool {
+		return c.Lock == lock && c.From <= to && c.To <= from && c.EndedBy != "release"
+	})
+}
+
+// cannotConfirm says whether too few replicas may have been left by then for a
+// lock that waits for them.
+func (t *trace) cannotConfirm(by int64) bool {
+	return t.claim.Acks > 0 && slices.ContainsFunc(t.faults, func(f faultSpan) bool {
+		return f.from <= by && (f.Promotes || f.StopsNode || f.HoldsReplication || f.Forks)
+	})
 }
 
 // renewedLate is when the last holder's last renewal arrived that it had sent
@@ -201,7 +233,7 @@ func (t *trace) notOnFree(o *op, w *waiting) Verdict {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	from, to, idle := t.longestGap(w.taken, o, t.waitEnd(o))
-	if idle <= t.claim.Handoff+notice+t.allow.machine {
+	if idle <= t.claim.Handoff+notice+t.allow.machine || t.cannotConfirm(to) {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	return byServers(violation(from+t.claim.Handoff, opIDs(o, t.lastHolder(o.lock, from)),
@@ -233,7 +265,8 @@ func (t *trace) taken(lock string) [][2]int64 {
 		if s.replica && s.to <= failed {
 			continue
 		}
-		edges = append(edges, edge{s.from, s.group, 1}, edge{s.to, s.group, -1})
+		from := min(t.heard(s), s.to)
+		edges = append(edges, edge{from, s.group, 1}, edge{s.to, s.group, -1})
 	}
 	sort.SliceStable(edges, func(i, j int) bool { return edges[i].t < edges[j].t })
 	spare := t.claim.Nodes - t.claim.Quorum
@@ -261,6 +294,26 @@ func (t *trace) taken(lock string) [][2]int64 {
 		out = append(out, [2]int64{since, never})
 	}
 	return out
+}
+
+// heard is from when on a hold on a server counts as one: a lock that was handed
+// to a waiter which nobody tells, although nothing is wrong, is a free lock.
+func (t *trace) heard(s *span) int64 {
+	client, known := t.client[s.holder]
+	if !known || t.claim.Nodes > 1 || t.claim.Acks > 0 {
+		return s.from
+	}
+	ops := t.byOwner[ownerLock{s.holder, s.lock}]
+	i := latest(ops, s.from)
+	if i < 0 || ops[i].f != history.Acquire || ops[i].ret <= s.from {
+		return s.from
+	}
+	told := min(ops[i].ret, t.endTime)
+	disturbed := t.overlap(s.from, told, t.allow.healing, func(f *faultSpan) bool { return f.touchesClient(client) }) > 0
+	if _, crashed := t.crashed[client]; disturbed || crashed || t.closedAt(client) <= told || told-s.from <= t.allow.underway+t.allow.machine {
+		return s.from
+	}
+	return told
 }
 
 // longestGap finds the longest stretch of a wait that no busy time covers, not

@@ -29,6 +29,7 @@ func judgeRenewal(t *trace) Verdict {
 	for i := range t.claims {
 		if c := &t.claims[i]; c.Renewed && t.claim.RenewEvery > 0 {
 			v = earlier(v, t.renewedInTime(c))
+			v = earlier(v, t.toldInTime(c))
 		}
 	}
 	for _, k := range t.owners {
@@ -101,6 +102,28 @@ func (t *trace) renewedInTime(c *Claim) Verdict {
 		}
 	}
 	return v
+}
+
+// toldInTime checks that the holder of a renewed hold is told when the servers do
+// not have it any more: by the next renewal where they lost it, and by the
+// client's own clock where its lease has ended.
+func (t *trace) toldInTime(c *Claim) Verdict {
+	if !t.claim.LostSign || !t.careful() || c.EndedBy == "crash" || t.closedAt(c.Client) <= c.To {
+		return Verdict{Outcome: OutcomeOK}
+	}
+	if l := t.lossOf(c, c.To); l.groups >= l.needed && t.toldTooLate(c, l, c.To) {
+		return violation(l.at+t.claim.RenewEvery, opIDs(t.op(c.AcquireOp), t.op(c.EndOp)),
+			"%s went on until %s and was not told that its hold is lost: %s", c.Owner, at(c.To), l.how)
+	}
+	owed, known := t.owedByServers(c, c.To)
+	if !known || owed >= c.To || t.clockMoved(c.To) || t.groupsHolding(c.Lock, c.Owner, c.To, c.To, false) >= t.claim.Quorum {
+		return Verdict{Outcome: OutcomeOK}
+	}
+	stopped := t.overlap(owed-min(owed, c.Lease), c.To, t.allow.healing, func(f *faultSpan) bool { return f.StopsProcess && f.touchesClient(c.Client) })
+	if c.To-owed-stopped <= t.allow.waitSlack {
+		return Verdict{Outcome: OutcomeOK}
+	}
+	return violation(owed, opIDs(t.op(c.AcquireOp), t.op(c.EndOp)), "%s went on until %s and was not told that its lease had ended at %s", c.Owner, at(c.To), at(owed))
 }
 
 // delays says whether a fault may keep a client from renewing in time. A script

@@ -18,42 +18,46 @@ func judgeResource(t *trace) Verdict {
 			writes = append(writes, o)
 		}
 	}
-	var lost int
-	var firstLost *op
-	var stale Verdict
+	v := Verdict{Outcome: OutcomeOK}
+	var worst *op
+	lost, excused := 0, 0
+	for _, w := range writes {
+		if w.res.Value == w.args.Base {
+			continue
+		}
+		lost++
+		why := t.inherentWrite(w)
+		if why != "" {
+			excused++
+		}
+		first := worst == nil || why == "" && v.Inherent != "" || (why == "") == (v.Inherent == "") && ms(w.ret) < ms(worst.ret)
+		if first {
+			worst, v.Inherent = w, why
+		}
+	}
+	if worst != nil {
+		v = inherently(t.lostUpdate(worst, writes), v.Inherent)
+		v.Excused = excused
+		if lost > 1 {
+			v.Reason = english.Count(lost, "update") + " lost; the first: " + v.Reason
+		} else {
+			v.Reason = "1 update lost: " + v.Reason
+		}
+		return v
+	}
 	tokens := newWrittenTokens(writes)
 	for _, w := range writes {
-		if w.res.Value != w.args.Base {
-			if lost++; firstLost == nil || ms(w.ret) < ms(firstLost.ret) {
-				firstLost = w
-			}
-		}
-		if !t.h.Header.Resource.Fenced || stale.Outcome != "" || tokens.before(w.inv) <= w.args.Token {
+		if !t.h.Header.Resource.Fenced || tokens.before(w.inv) <= w.args.Token {
 			continue
 		}
 		for _, before := range writes {
 			if before.ret < w.inv && before.args.Token > w.args.Token {
-				stale = violation(w.ret, opIDs(w, before), "the write of %s with token %d was accepted at %s, after one of %s with token %d at %s",
+				return violation(w.ret, opIDs(w, before), "the write of %s with token %d was accepted at %s, after one of %s with token %d at %s",
 					w.owner, w.args.Token, at(w.ret), before.owner, before.args.Token, at(before.ret))
-				break
 			}
 		}
 	}
-	var first Verdict
-	if firstLost != nil {
-		first = t.lostUpdate(firstLost, writes)
-	}
-	switch {
-	case lost > 1:
-		first.Reason = english.Count(lost, "update") + " lost; the first: " + first.Reason
-	case lost == 1:
-		first.Reason = "1 update lost: " + first.Reason
-	case stale.Outcome != "":
-		return stale
-	default:
-		return Verdict{Outcome: OutcomeOK}
-	}
-	return first
+	return v
 }
 
 // writtenTokens are the tokens of writes, by return: how great any was so far.

@@ -128,6 +128,8 @@ func story(t testing.TB, h history.Header, text string) *history.History {
 				e.Kind, e.F, e.Op, e.Result = history.Kind(verb), inv.F, inv.Op, result()
 			case "lost":
 				e.Kind, e.F = history.Note, history.Lost
+			case "stopped":
+				e.Kind, e.F = history.Note, history.Stopped
 			case "crash":
 				e.Kind, e.F, e.Owner, e.Lock = history.Note, history.Crashed, "", ""
 			case "closed":

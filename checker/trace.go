@@ -91,6 +91,7 @@ type trace struct {
 
 	ownersOf map[string][]string         // client -> owners that used a lock
 	notesOf  map[string][]*history.Event // client -> what it learned of lost holds and its crash
+	stops    map[string][]*history.Event // client -> when it stopped its work
 	stepsOf  map[ownerLock][]step        // as they were asked for
 	onLock   map[string][]int32          // lock -> its changes
 	onOwner  map[ownerLock][]int32       // owner and lock -> changes of its holds
@@ -104,6 +105,7 @@ type trace struct {
 	end     *history.EndEvent
 	endTime int64
 	claims  []Claim
+	blamed  map[ownerLock][]blame // in order of time; nil until somebody asks
 	// tokens says that fencing tokens give the order of the holds: they grow as
 	// far as clients saw. Where they do not, fencing is violated, and
 	// linearizability is judged without them.
@@ -116,7 +118,7 @@ func newTrace(h *history.History) *trace {
 	t := &trace{
 		h: h, claim: h.Header.Claims, allow: allowancesOf(&h.Header),
 		byOwner: map[ownerLock][]*op{}, byLock: map[string][]*op{}, client: map[string]string{}, crashed: map[string]int64{}, closed: map[string]int64{},
-		ownersOf: map[string][]string{}, notesOf: map[string][]*history.Event{}, stepsOf: map[ownerLock][]step{},
+		ownersOf: map[string][]string{}, notesOf: map[string][]*history.Event{}, stepsOf: map[ownerLock][]step{}, stops: map[string][]*history.Event{},
 	}
 	t.claim = filled(t.claim)
 	n := 0
@@ -159,6 +161,9 @@ func newTrace(h *history.History) *trace {
 			t.notes = append(t.notes, e)
 			if e.F == history.Lost || e.F == history.Crashed {
 				t.notesOf[e.Client] = append(t.notesOf[e.Client], e)
+			}
+			if e.F == history.Stopped {
+				t.stops[e.Client] = append(t.stops[e.Client], e)
 			}
 			if e.F == history.Crashed {
 				t.crashed[e.Client] = e.Time
@@ -245,10 +250,15 @@ func opIDs(ops ...*op) []int64 {
 	return ids
 }
 
-// earlier returns the violation that began first; either may be ok.
+// earlier returns the worse of two verdicts, which may be ok: a violation that is
+// the lock's fault before one that is inherent, then the one that began first.
 func earlier(a, b Verdict) Verdict {
-	if a.Outcome != Violated || (b.Outcome == Violated && b.AtMS < a.AtMS) {
-		return b
+	first := b
+	switch {
+	case a.Outcome != Violated:
+	case b.Outcome != Violated, a.Faulty() && !b.Faulty(), a.Faulty() == b.Faulty() && a.AtMS <= b.AtMS:
+		first = a
 	}
-	return a
+	first.Excused = a.Excused + b.Excused
+	return first
 }

@@ -55,4 +55,12 @@ type Verdict struct {
 	// Evidence is "server log" when the verdict rests on Server events,
 	// empty when the clients' own operations are enough.
 	Evidence string `json:"evidence,omitempty"`
+	// Inherent says why no lock with the same claims could have avoided the
+	// violation; empty where it is the lock's fault.
+	Inherent string `json:"inherent,omitempty"`
+	// Excused counts the violations of the property that are inherent.
+	Excused int `json:"excused,omitempty"`
 }
+
+// Faulty says that the lock broke its promise, and could have kept it.
+func (v Verdict) Faulty() bool { return v.Outcome == Violated && v.Inherent == "" }

@@ -37,6 +37,12 @@ type Header struct {
 	// has no Server events, and what only they could tell is not judged.
 	Unwatched bool `json:"unwatched,omitempty"`
 
+	// Order is [TotalOrder] when one recorder stamped every event, in the order in
+	// which they happened: then no fault is missing, and the order of lines counts
+	// where times are equal. Empty: events of one time may have happened in any
+	// order, and others than those recorded may have happened as well.
+	Order string `json:"order,omitempty"`
+
 	// Claims is what the lock under test promises; a property that the lock
 	// does not claim is not judged.
 	Claims Claims `json:"claims"`
@@ -57,6 +63,9 @@ type Header struct {
 	// that the hold is lost.
 	User string `json:"user,omitempty"`
 }
+
+// TotalOrder is the order of a history that one recorder has written.
+const TotalOrder = "total"
 
 // The kinds of user that a header names.
 const (
@@ -87,6 +96,26 @@ type Claims struct {
 	// Quorum is on how many of Nodes servers a hold must live. At least 1.
 	Quorum int `json:"quorum,omitempty"`
 	Nodes  int `json:"nodes,omitempty"`
+	// Acks is how many replicas of a server have confirmed a hold when it is
+	// granted; 0 for none.
+	Acks int `json:"acks,omitempty"`
+
+	// Drift is how far the clocks of servers may drift during a lease; nil for
+	// not at all. Redlock allows for 1 % and 2 ms.
+	Drift *Drift `json:"drift,omitempty"`
+	// LeaseUnit is what the lock rounds a lease up to, LeaseMin its shortest
+	// lease, and LeaseSlack how much longer than asked it keeps one.
+	LeaseUnit  int64 `json:"lease_unit,omitempty"`
+	LeaseMin   int64 `json:"lease_min,omitempty"`
+	LeaseSlack int64 `json:"lease_slack,omitempty"`
+	// Margin is how long before the end of its lease a holder is told of its loss.
+	Margin int64 `json:"margin,omitempty"`
+}
+
+// Drift is an allowance for clocks: a part of the lease, and so much more.
+type Drift struct {
+	Rate  float64 `json:"rate,omitempty"`
+	Const int64   `json:"const,omitempty"` // in nanoseconds
 }
 
 // PlannedFault is a fault the scenario asked for.
@@ -104,6 +133,8 @@ type PlannedFault struct {
 type Resource struct {
 	Initial int64 `json:"initial"`
 	Fenced  bool  `json:"fenced,omitempty"`
+	// FencesReads: it refuses such reads as well, as a transaction would.
+	FencesReads bool `json:"fences_reads,omitempty"`
 }
 
 // Kind says what an event is.

@@ -72,8 +72,11 @@ func (r *Run) Header(version string) history.Header {
 	h := history.Header{
 		Format: history.Format, Scenario: s.Name, Lock: r.Subject.Name(), World: r.Top.World, Seed: r.Seed, Version: version,
 		Claims: r.Subject.Claims(s.Setting()), MinGrants: s.Workload.MinGrants,
-		Unwatched: r.Subject.Bundled() != nil, Resource: &history.Resource{Initial: Initial, Fenced: r.Subject.Fenced},
+		Unwatched: r.Subject.Bundled() != nil, Resource: &history.Resource{Initial: Initial, Fenced: r.Subject.Fenced, FencesReads: r.fencesReads()},
 		User: s.Workload.UserOf(),
+	}
+	if r.Top.World == sim {
+		h.Order = history.TotalOrder
 	}
 	if s.Topology.Latency != scenarios.DefaultLatency {
 		h.Latency = int64(s.Topology.Latency.Max)
@@ -147,8 +150,13 @@ const Bookkeeping = time.Minute
 // for locks that are not built in: the histories of the others are as they
 // always were.
 func (r *Run) NewStock() *Stock {
-	return &Stock{Fenced: r.Subject.Fenced, FencesReads: r.Subject.Fenced && r.Subject.ThirdParty != nil, Value: Initial}
+	return &Stock{Fenced: r.Subject.Fenced, FencesReads: r.fencesReads(), Value: Initial}
 }
+
+func (r *Run) fencesReads() bool { return r.Subject.Fenced && r.Subject.ThirdParty != nil }
+
+// sim is the world in which one recorder stamps every event.
+const sim = "sim"
 
 // LongestLease is the longest lease that any client asks for.
 func LongestLease(clients []*Client) time.Duration {

@@ -16,11 +16,11 @@ type Expectation struct {
 	Outcome checker.Outcome
 	Class   string // of an exclusion violation; empty when any will do
 	Because string
-	// OrBetter says that a verdict that is less bad will do as well.
-	OrBetter bool
-	// unwatched says that nobody sees what the servers do, who alone could tell
-	// whether a lease that was renewed had ended.
-	unwatched bool
+	// OrBetter says that ok will do as well, and OrInherent that a violation will
+	// that no lock with the same claims could have avoided.
+	OrBetter, OrInherent bool
+	// Defect says that the violation is the lock's own fault.
+	Defect bool
 }
 
 func propertyNames() []string {
@@ -42,8 +42,8 @@ func verdictsOf(p checker.Property) []string {
 
 // Expected returns what the scenario expects of a lock, for all properties.
 // Whether the lock claims them is not asked here. Of a mutant it expects what
-// it does of the lock that the mutant is a variant of. Of a guest it expects
-// no more than of the built-in locks of its kind, see [NewThirdParty].
+// it does of the lock that the mutant is a variant of. Of a third-party lock it
+// expects whatever that claims, see [subject.NewThirdParty].
 func (s *Scenario) Expected(l *subject.Subject) map[checker.Property]Expectation {
 	if l.ThirdParty != nil {
 		return s.expectedOfThirdParty(l.ThirdParty)
@@ -62,7 +62,7 @@ func (s *Scenario) expectedOf(lock string) map[checker.Property]Expectation {
 			continue
 		}
 		for property, verdict := range e.Verdicts {
-			x := Expectation{Outcome: checker.Outcome(verdict), Because: e.Because}
+			x := Expectation{Outcome: checker.Outcome(verdict), Because: e.Because, Defect: e.Defect}
 			if verdict == checker.ContractBroken || verdict == checker.LeaseOutlived {
 				x.Outcome, x.Class = checker.Violated, verdict
 			}
@@ -74,13 +74,7 @@ func (s *Scenario) expectedOf(lock string) map[checker.Property]Expectation {
 
 // Met says whether a verdict is the one that is expected.
 func (e Expectation) Met(v checker.Verdict) bool {
-	if e.OrBetter && v.Outcome == checker.OutcomeOK {
-		return true
-	}
-	if e.unwatched && e.Class == checker.LeaseOutlived && v.Class == "" {
-		return v.Outcome == e.Outcome
-	}
-	if e.OrBetter && e.Class == checker.ContractBroken && v.Class == checker.LeaseOutlived {
+	if e.OrBetter && v.Outcome == checker.OutcomeOK || e.OrInherent && v.Inherent != "" {
 		return true
 	}
 	return v.Outcome == e.Outcome && (e.Class == "" || v.Class == e.Class)
@@ -111,7 +105,7 @@ func (s *Scenario) Check(l *subject.Subject) error {
 // lock itself, the one that it is a variant of, or one of its kind.
 func standIn(l *subject.Subject) string {
 	if l.ThirdParty != nil {
-		return kin(l.ThirdParty)[0].lock
+		return kin(l.ThirdParty)
 	}
 	return cmp.Or(l.Like, l.Name())
 }

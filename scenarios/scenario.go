@@ -50,7 +50,7 @@ func (s *Scenario) Scaled(d time.Duration) time.Duration {
 // Setting is what the promises of a lock depend on.
 func (s *Scenario) Setting() subject.Setting {
 	w := &s.Workload
-	return subject.Setting{Lease: time.Duration(w.Lease), Poll: time.Duration(w.Poll), Handoff: time.Duration(w.Handoff), Scale: cmp.Or(s.Scale, 1)}
+	return subject.Setting{Lease: time.Duration(w.Lease), Poll: time.Duration(w.Poll), Handoff: time.Duration(w.Handoff), Acks: w.Acks, Scale: cmp.Or(s.Scale, 1)}
 }
 
 // Topology is what the world is made of. How many independent primaries there
@@ -135,4 +135,7 @@ type Expect struct {
 	// implies violated.
 	Verdicts map[string]string `yaml:"verdicts" json:"verdicts"`
 	Because  string            `yaml:"because" json:"because"`
+	// Defect says that the violations are the lock's own fault: another lock with
+	// the same claims avoids them. Without it they are inherent.
+	Defect bool `yaml:"defect" json:"defect,omitempty"`
 }

@@ -45,7 +45,12 @@ var subjects = []*Subject{
 	{
 		name: "reentrant-wait", summary: "the reference lock, and WAIT for one replica; given back when it does not confirm", Groups: 1, Acks: true,
 		Closes: true, Messages: true, Habits: Habits{Scripts: true},
-		Claims: referenceClaims, Open: openReference(func(e Environment) lock.Option {
+		Claims: func(s Setting) history.Claims {
+			c := referenceClaims(s)
+			c.Acks = max(1, s.Acks)
+			return c
+		},
+		Open: openReference(func(e Environment) lock.Option {
 			return lock.WithReplicaAcks(max(1, e.Acks), Scaled(ackTimeout, e.Scale))
 		}), CheckName: lock.CheckName, Keeps: keepsNothing,
 	},

@@ -25,6 +25,18 @@ type Description struct {
 	// time between two looks. 0 says that nothing is promised.
 	HandoffNS int64 `json:"handoff_ns,omitempty"`
 
+	// Drift is how far servers' clocks may drift during a lease before the lock
+	// may break; nil for not at all.
+	Drift *Drift `json:"drift,omitempty"`
+	// LeaseUnitNS is what the lock rounds a lease up to, LeaseMinNS its shortest
+	// lease, LeaseSlackNS how much longer than asked it keeps one, and MarginNS how
+	// long before the end of its lease a holder is told of its loss. All are in
+	// nanoseconds, in the time of the run.
+	LeaseUnitNS  int64 `json:"lease_unit_ns,omitempty"`
+	LeaseMinNS   int64 `json:"lease_min_ns,omitempty"`
+	LeaseSlackNS int64 `json:"lease_slack_ns,omitempty"`
+	MarginNS     int64 `json:"margin_ns,omitempty"`
+
 	// Primaries is how many independent primaries the lock lives on, by default
 	// one, and Quorum on how many of them a hold must be, by default all.
 	Primaries int `json:"primaries,omitempty"`
@@ -48,6 +60,13 @@ type Description struct {
 	// Servers, when not nil, are those that the lock lives on instead of Redis,
 	// and brings along.
 	Servers *BundledServers `json:"servers,omitempty"`
+}
+
+// Drift is an allowance for the clocks of servers: a part of the lease, and so
+// much more. Redlock's is 0.01 and 2 ms.
+type Drift struct {
+	Rate    float64 `json:"rate,omitempty"`
+	ConstNS int64   `json:"const_ns,omitempty"`
 }
 
 // BundledServers are the servers that a lock lives on and brings along. Each is a
@@ -149,6 +168,10 @@ func (d Description) Check() error {
 		return wrong(`"renew_every" is a part of the lease, above 0 and below 1`)
 	case d.HandoffNS < 0 || d.HandoffNS > int64(maxHandoff):
 		return wrong(`"handoff_ns" must be from 0 to an hour`)
+	case d.LeaseUnitNS < 0 || d.LeaseMinNS < 0 || d.LeaseSlackNS < 0 || d.MarginNS < 0:
+		return wrong(`"lease_unit_ns", "lease_min_ns", "lease_slack_ns" and "margin_ns" must not be negative`)
+	case d.Drift != nil && (d.Drift.Rate < 0 || d.Drift.Rate >= 1 || d.Drift.ConstNS < 0):
+		return wrong(`"drift" needs a "rate" from 0 to below 1 and a "const_ns" of at least 0`)
 	case d.Key != "" && !strings.Contains(d.Key, "{name}"):
 		return wrong(`"key" must contain {name}`)
 	}

@@ -69,6 +69,7 @@ type Setting struct {
 	Lease   time.Duration // that the workload asks for
 	Poll    time.Duration // how long a waiter goes without looking; 0 for the lock's default
 	Handoff time.Duration // how long a waiter may overlook a free lock; 0 for what follows from Poll
+	Acks    int           // how many replicas must confirm a grant, with a lock that waits for them; 0 is 1
 	Scale   float64       // what the times of the run are scaled by
 }
 

@@ -49,6 +49,13 @@ func claimsOfThirdParty(d *Description, s Setting) history.Claims {
 		Fairness: d.Claims.Fairness, LostSign: d.Claims.LostSign, TakesBack: d.Claims.TakesBack,
 		RenewEvery: int64(d.RenewEvery * float64(s.Lease)), Quorum: d.Needs(), Nodes: d.Groups(),
 	}
+	if d.Acks {
+		c.Acks = max(1, s.Acks)
+	}
+	if x := d.Drift; x != nil {
+		c.Drift = &history.Drift{Rate: x.Rate, Const: x.ConstNS}
+	}
+	c.LeaseUnit, c.LeaseMin, c.LeaseSlack, c.Margin = d.LeaseUnitNS, d.LeaseMinNS, d.LeaseSlackNS, d.MarginNS
 	if d.Claims.Waits && d.HandoffNS > 0 {
 		c.Handoff = int64(s.scaled(time.Duration(d.HandoffNS)) + max(s.scaled(handoffMargin), 2*LongestOperation))
 	}

@@ -64,8 +64,11 @@ func expect(r *results.Run, s *scenarios.Scenario, l *subject.Subject) {
 			continue
 		}
 		met := e.Met(v)
-		if met && e.OrBetter {
+		if met && (e.OrBetter || e.OrInherent) {
 			e.Outcome, e.Class = v.Outcome, v.Class
+		}
+		if e.OrInherent && v.Inherent != "" {
+			e.Because = "No lock with these claims could have avoided it: " + v.Inherent + "."
 		}
 		r.Expected[property], r.Because[property] = e.Outcome, e.Because
 		if e.Class != "" {

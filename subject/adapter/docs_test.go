@@ -48,7 +48,7 @@ func TestDocs(t *testing.T) {
 	for c := range classes {
 		words = append(words, c)
 	}
-	for _, v := range []any{request{}, Hello{}, Access{}, reply{}, Ready{}, subject.Description{}, subject.Claims{}, subject.Known{}, subject.BundledServers{}} {
+	for _, v := range []any{request{}, Hello{}, Access{}, reply{}, Ready{}, subject.Description{}, subject.Claims{}, subject.Known{}, subject.BundledServers{}, subject.Drift{}} {
 		typ := reflect.TypeOf(v)
 		for i := range typ.NumField() {
 			if name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ","); name != "" {

@@ -1,0 +1,375 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/holdfast-go/holdfast/history"
+)
+
+// This file is the table of violations that no lock with the same claims could
+// have avoided. Three things decide: what the lock claims, what the faults did to
+// this very hold, and what its user did. docs/expectations.md argues each line
+// and names its source.
+//
+// A line returns why a violation is inherent, or "" where it is the lock's fault.
+
+// inherently marks a violation that the lock could not have avoided; with an
+// empty reason it is the lock's fault.
+func inherently(v Verdict, why string) Verdict {
+	if v.Outcome == Violated && why != "" {
+		v.Inherent, v.Excused = why, 1
+	}
+	return v
+}
+
+// careful says that the user of the run stops work when its hold's validity is
+// over. Histories without a kind of user heed the sign of a lock that has one.
+func (t *trace) careful() bool {
+	switch t.h.Header.User {
+	case history.Careful:
+		return true
+	case history.Careless:
+		return false
+	}
+	return t.claim.LostSign
+}
+
+// inherentOverlap is the line of exclusion.
+func (t *trace) inherentOverlap(p *overlapOf) string {
+	if t.claim.Nodes > 1 && 2*t.claim.Quorum <= t.claim.Nodes {
+		return "" // two owners can have such a quorum at once
+	}
+	if p.class == LeaseOutlived {
+		return t.inherentlyOutlived(p)
+	}
+	got, seen := t.arrival(p.b)
+	if !seen {
+		got = p.b.From
+	}
+	l := t.lossOf(p.a, got)
+	switch {
+	case l.groups < l.needed:
+	case l.unconfirmed:
+	case t.toldTooLate(p.a, l, min(p.a.To, p.b.To)):
+	default:
+		return l.how
+	}
+	if p.class == "" { // nobody saw whether the lease had ended
+		return t.inherentlyOutlived(p)
+	}
+	return ""
+}
+
+// inherentlyOutlived is the line of a holder that works on after its lease.
+func (t *trace) inherentlyOutlived(p *overlapOf) string {
+	a, until := p.a, min(p.a.To, p.b.To)
+	due := max(p.owed, p.b.From)
+	for i := range t.faults {
+		if f := &t.faults[i]; f.StopsProcess && f.touchesClient(a.Client) && f.from <= due && until <= plus(f.to, t.allow.healing+t.allow.machine) {
+			return fmt.Sprintf("%s was stopped from %s to %s, and could not notice that its lease had ended", a.Client, at(f.from), at(f.to))
+		}
+	}
+	if t.careful() {
+		return ""
+	}
+	if !a.Renewed || !t.claim.Renewal {
+		return fmt.Sprintf("%s worked for longer than its lease, which nobody renews", a.Owner)
+	}
+	for i := range t.faults {
+		if f := &t.faults[i]; f.delays(a.Client) && f.from <= due && plus(f.to, t.allow.healing) >= a.From {
+			return fmt.Sprintf("a fault at %s kept renewals from the servers, and %s does not heed a sign", at(f.from), a.Owner)
+		}
+	}
+	return ""
+}
+
+// lossOfHold is what became of a hold on the servers that had granted it,
+// through no doing of the lock.
+type lossOfHold struct {
+	groups, needed int    // that lost it, and that had to for another owner to be granted
+	at             int64  // when the last of those did
+	unconfirmed    bool   // fewer replicas had it than the lock promises to wait for
+	forked         bool   // the server that its client talks to may still have it
+	how            string // in words
+}
+
+// lossOf asks which servers had lost a claim by the time another was granted:
+// they forgot it, another server answers in their place that never had it, or
+// their clock ended its lease early. A group is lost once.
+func (t *trace) lossOf(c *Claim, by int64) lossOfHold {
+	if len(t.changes) == 0 {
+		return t.lossByTraits(by)
+	}
+	o := t.op(c.AcquireOp)
+	k := ownerLock{c.Owner, c.Lock}
+	had := map[string]int64{}    // node -> when its hold was to end, by its last change
+	ended := map[string]string{} // node -> what ended its hold, "" while it has it
+	granted := map[string]bool{} // groups
+	lost := map[string]int64{}   // group -> when
+	l := lossOfHold{}
+	lose := func(group string, when int64, format string, args ...any) {
+		if _, already := lost[group]; already || !granted[group] {
+			return
+		}
+		lost[group] = when
+		l.at = max(l.at, when)
+		if l.how == "" {
+			l.how = fmt.Sprintf(format, args...)
+		}
+	}
+	for _, i := range t.ofOwner(k, o.inv) {
+		s := &t.changes[i]
+		if s.t > by {
+			break
+		}
+		if s.holder == c.Owner {
+			if s.command() {
+				granted[s.group] = true
+				if s.grants() {
+					delete(lost, s.group)
+				}
+			}
+			had[s.Node], ended[s.Node] = s.expires(), ""
+			continue
+		}
+		due, known := had[s.Node]
+		delete(had, s.Node)
+		ended[s.Node] = s.Cause
+		switch {
+		case !known || s.was != c.Owner:
+		case s.Cause == "fault":
+			lose(s.group, s.t, "the hold was deleted from %s at %s, from outside", s.Node, at(s.t))
+		case s.Cause == "restart":
+			lose(s.group, s.t, "%s came back without the hold at %s", s.Node, at(s.t))
+		case s.Cause == "expiry" && due-s.t > t.drift(c.Lease) && t.clockFault(s.group, s.t):
+			lose(s.group, s.t, "the clock of %s ended the lease %s early, at %s", s.Node, long(due-s.t), at(s.t))
+		}
+	}
+	for _, i := range t.since(t.onLock[c.Lock], o.inv) {
+		s := &t.changes[i]
+		if s.t > by {
+			break
+		}
+		if !s.command() || s.holder == "" || s.holder == c.Owner || !s.grants() || !granted[s.group] {
+			continue
+		}
+		if cause, has := ended[s.Node]; (!has || cause == "replication") && t.replaced(s.group, s.t) && t.ownedElsewhere(k, s) {
+			lose(s.group, s.t, "%s, which answers in the place of another server, did not have the hold when it was asked at %s", s.Node, at(s.t))
+			l.forked = l.forked || t.forked(s.group, s.t)
+		}
+	}
+	l.groups, l.needed = len(lost), max(1, len(granted)-(t.claim.Nodes-t.claim.Quorum))
+	for group := range lost {
+		if t.claim.Acks > 0 && t.confirmed(k, group, o) < t.claim.Acks {
+			l.unconfirmed = true
+		}
+	}
+	return l
+}
+
+// forked says that two servers of a group may have answered at once by then.
+func (t *trace) forked(group string, by int64) bool {
+	return slices.ContainsFunc(t.faults, func(f faultSpan) bool { return f.Forks && f.from <= by && f.touchesGroup(group) })
+}
+
+// drift is how far a server's clock may run ahead during a lease before a lock
+// that allows for drift may break.
+func (t *trace) drift(lease int64) int64 {
+	allowed := t.allow.rounding
+	if d := t.claim.Drift; d != nil {
+		allowed += d.Const + int64(d.Rate*float64(lease))
+	}
+	return allowed
+}
+
+// ownedElsewhere says that another server of a group than the one of a change
+// had granted a hold.
+func (t *trace) ownedElsewhere(k ownerLock, s *change) bool {
+	return slices.ContainsFunc(t.onOwner[k], func(i int32) bool {
+		c := &t.changes[i]
+		return c.t <= s.t && c.command() && c.holder == k.owner && c.group == s.group && c.Node != s.Node
+	})
+}
+
+// confirmed counts the replicas of a group that had a hold when its acquire
+// returned.
+func (t *trace) confirmed(k ownerLock, group string, o *op) int {
+	var nodes []string
+	t.heldAt(k, o.ret, o.ret, func(s *span) bool {
+		if s.group == group && s.node != group && !slices.Contains(nodes, s.node) {
+			nodes = append(nodes, s.node)
+		}
+		return false
+	})
+	return len(nodes)
+}
+
+// lossByTraits is lossOf where nobody saw what the servers did: every group that
+// a fault which can lose a hold has struck counts.
+func (t *trace) lossByTraits(by int64) lossOfHold {
+	l := lossOfHold{needed: max(1, 2*t.claim.Quorum-t.claim.Nodes)}
+	groups := map[string]bool{}
+	for i := range t.faults {
+		f := &t.faults[i]
+		if f.from > by || !(f.LosesWrites || f.Promotes || f.Forks || f.DeletesKeys || f.MovesClock || f.StopsNode) {
+			continue
+		}
+		l.at, l.forked = max(l.at, f.from), l.forked || f.Forks
+		l.how = fmt.Sprintf("a fault at %s may have cost the servers the hold", at(f.from))
+		for _, n := range f.nodes {
+			groups[groupOf(n)] = true
+		}
+		if len(f.nodes) == 0 {
+			l.groups = t.claim.Nodes
+		}
+	}
+	l.groups = max(l.groups, len(groups))
+	return l
+}
+
+// toldTooLate says that a holder went on for longer than the next renewal takes
+// to find its hold gone, although its lock renews and tells of a loss.
+func (t *trace) toldTooLate(c *Claim, l lossOfHold, until int64) bool {
+	if !t.claim.LostSign || !t.claim.Renewal || !c.Renewed || l.forked || t.h.Header.User == history.Careless {
+		return false
+	}
+	bound := t.claim.RenewEvery + t.renewalSlack(c.Client, l.at) + t.allow.waitSlack
+	excused := t.overlap(l.at, until, t.allow.settling, func(f *faultSpan) bool { return f.delays(c.Client) && !f.onlyForgets() })
+	return until-l.at-excused > bound
+}
+
+// onlyForgets says that a fault has cost servers data, and does nothing else.
+func (s *faultSpan) onlyForgets() bool {
+	return s.only(history.Traits{DeletesKeys: s.DeletesKeys, MovesClock: s.MovesClock, ClockJump: s.ClockJump, ClockRate: s.ClockRate})
+}
+
+// inherentWrite is the line of the guarded resource: it lost an update because
+// two owners held the lock inherently, and no token could tell them apart.
+func (t *trace) inherentWrite(w *op) string {
+	b := t.blameOf(ownerLock{w.owner, w.lock}, w.inv)
+	if b.overlap && b.why != "" {
+		if l := t.lossOf(b.claim, w.inv); l.groups >= l.needed && t.toldTooLate(b.claim, l, w.inv) {
+			return ""
+		}
+	}
+	if r := t.h.Header.Resource; !b.overlap || r.Fenced && r.FencesReads && t.inherentToken(w.inv) == "" {
+		return ""
+	}
+	return b.why
+}
+
+// inherentToken is the line of fencing: the servers lost the counter. A key that
+// was deleted is that of a hold, not the counter.
+func (t *trace) inherentToken(by int64) string {
+	groups := map[string]bool{}
+	why := ""
+	for i := range t.faults {
+		f := &t.faults[i]
+		if f.from > by || !(f.LosesWrites || f.Promotes || f.Forks) {
+			continue
+		}
+		why = fmt.Sprintf("the servers lost the counter of the tokens in the fault at %s", at(f.from))
+		for _, n := range f.nodes {
+			groups[groupOf(n)] = true
+		}
+		if len(f.nodes) == 0 {
+			return why
+		}
+	}
+	if len(groups) > t.claim.Nodes-t.claim.Quorum {
+		return why
+	}
+	return ""
+}
+
+// inherentLease is the line of leases on a server: its clock was moved by more
+// than the lock allows for, or it answers in the place of another.
+func (t *trace) inherentLease(c *change, lease int64) string {
+	for i := range t.faults {
+		f := &t.faults[i]
+		if f.from > c.t || !f.touchesGroup(c.group) {
+			continue
+		}
+		moved := f.ClockJump
+		if f.ClockRate != 0 {
+			moved = int64((f.ClockRate - 1) * float64(min(lease, c.t-f.from)))
+		}
+		switch {
+		case f.MovesClock && (moved == 0 || max(moved, -moved) > t.drift(lease)):
+			return fmt.Sprintf("a fault moved the clock of %s at %s", c.Node, at(f.from))
+		case f.replacesServer():
+			return fmt.Sprintf("a fault at %s may have cost %s what it was told of the lease", at(f.from), c.Node)
+		}
+	}
+	return ""
+}
+
+// setBack is the line of counts and of contradicted answers: the servers lost
+// or undid something of an owner's between two times.
+func (t *trace) setBack(k ownerLock, from, to int64) string {
+	for _, i := range t.ofOwner(k, from) {
+		c := &t.changes[i]
+		if c.t > to {
+			break
+		}
+		if c.Role == "primary" && (c.Cause == "restart" || c.Cause == "fault") {
+			return fmt.Sprintf("%s lost what it had of %s at %s", c.Node, k.owner, at(c.t))
+		}
+	}
+	for i := range t.faults {
+		if f := &t.faults[i]; f.from <= to && plus(f.to, t.allow.settling) >= from && (f.Promotes || f.LosesWrites) {
+			return fmt.Sprintf("a fault at %s may have undone what the servers had confirmed to %s", at(f.from), k.owner)
+		}
+	}
+	return ""
+}
+
+// inherentSilence is the line of progress and of keys that remain: without a
+// lease nothing ends the hold of an owner that died, or whose release never
+// reached a server.
+func (t *trace) inherentSilence(lock string, by int64) string {
+	if t.claim.Lease {
+		return ""
+	}
+	for _, o := range t.byLock[lock] {
+		if o.inv > by {
+			break
+		}
+		when, crashed := t.crashed[o.client]
+		switch {
+		case crashed && when <= by && (o.f == history.Acquire && o.kind == history.OK || o.open()):
+			if !t.gaveBackBy(o, when) {
+				return fmt.Sprintf("%s died at %s with the lock, which has no lease", o.client, at(when))
+			}
+		case o.f == history.Release && o.kind == history.Info && t.mayEndUnknown(o):
+			return fmt.Sprintf("the release of %s got lost at %s, and the lock has no lease", o.owner, at(o.ret))
+		}
+	}
+	return ""
+}
+
+// gaveBackBy says that an owner had released what it took by a time.
+func (t *trace) gaveBackBy(o *op, by int64) bool {
+	ops := t.byOwner[ownerLock{o.owner, o.lock}]
+	return slices.ContainsFunc(ops, func(r *op) bool {
+		return r.f == history.Release && r.kind == history.OK && r.inv >= o.inv && r.ret <= by
+	})
+}
+
+// mayEndUnknown is the line of outcomes that nobody knows: something kept the
+// request or its reply, stopped the server or the process, or cancelled it.
+func (t *trace) mayEndUnknown(o *op) bool {
+	to := min(o.ret, t.endTime)
+	return t.closedAt(o.client) <= to || slices.ContainsFunc(t.faults, func(f faultSpan) bool {
+		if f.from > to || !f.touchesClient(o.client) {
+			return false
+		}
+		until := plus(f.to, t.allow.settling)
+		if f.BreaksConnections || f.StopsNode || f.Promotes {
+			until = never // a connection is found broken when it is next used
+		}
+		return until >= o.inv && (f.holdsMessages() || f.LosesReplies || f.BreaksConnections || f.Refuses || f.StopsNode || f.Promotes ||
+			f.StopsProcess || f.EndsProcess || f.Cancels || f.HoldsReplication || f.Forks || f.HoldsSubscriptions)
+	})
+}

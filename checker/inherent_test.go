@@ -1,0 +1,191 @@
+package checker
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/holdfast-go/holdfast/history"
+)
+
+// Each line of the table has a witness, in which a lock that does what it can
+// shows a violation, and a counter-witness, in which another lock shows much the
+// same and could have avoided it.
+func TestInherent(t *testing.T) {
+	plain := leased(nil)
+	of := func(change func(*history.Header)) history.Header { return leased(change) }
+	telling := of(func(h *history.Header) {
+		h.Claims.Renewal, h.Claims.LostSign, h.Claims.RenewEvery = true, true, 333*millisecond
+	})
+	total := of(func(h *history.Header) { h.Order = history.TotalOrder })
+	careful := of(func(h *history.Header) { h.User = history.Careful })
+	quorum := of(func(h *history.Header) { h.Claims.Quorum, h.Claims.Nodes = 2, 3 })
+	acks := of(func(h *history.Header) { h.Claims.Acks = 1 })
+	forever := of(func(h *history.Header) { h.Claims.Lease = false })
+	guarded := of(func(h *history.Header) { h.Resource = &history.Resource{Initial: 10} })
+	fenced := of(func(h *history.Header) {
+		h.Claims.Fencing = true
+		h.Resource = &history.Resource{Initial: 10, Fenced: true, FencesReads: true}
+	})
+	drifting := of(func(h *history.Header) { h.Claims.Drift = &history.Drift{Rate: 0.5} })
+	const take = `
+		0    c1 acquire lease=1000
+		1    server n1 SET by=c1 holder=c1 ttl=1000
+		2    c1 ok count=1
+		`
+	const takeRenewed = `
+		0    c1 acquire lease=1000 renewed
+		1    server n1 SET by=c1 holder=c1 ttl=1000
+		2    c1 ok count=1
+		`
+	const second = `
+		200  c2 acquire lease=1000
+		201  server n1 SET by=c2 holder=c2 ttl=1000
+		202  c2 ok count=1
+		`
+	const bothDone = `
+		300  c1 release
+		301  c1 fail err=lost
+		310  c2 release
+		311  server n1 DEL by=c2
+		312  c2 ok`
+	const onThree = `
+		0    c1 acquire lease=1000
+		1    server n1 SET by=c1 holder=c1 ttl=1000
+		1    server n2 SET by=c1 holder=c1 ttl=1000
+		2    c1 ok count=1
+		`
+	const promoted = `
+		100  fault start 1 failover n1
+		200  c2 acquire lease=1000
+		201  server n1r1 SET by=c2 holder=c2 ttl=1000 role=primary
+		202  c2 ok count=1
+		300  c1 release
+		301  c1 fail err=lost
+		310  c2 release
+		311  server n1r1 DEL by=c2 role=primary
+		312  c2 ok`
+	const outlived = take + `
+		1001 server n1 cause=expiry
+		1100 c2 acquire lease=1000
+		1101 server n1 SET by=c2 holder=c2 ttl=1000
+		1102 c2 ok count=1
+		`
+	for _, tt := range []struct {
+		line             string
+		property         Property
+		right            history.Header
+		witness, because string // inherent
+		wrong            history.Header
+		counter          string // the lock's fault
+	}{
+		{"a server forgot the hold", Exclusion, plain,
+			take + "100 fault start 1 delete-key n1\n100 server n1 cause=fault" + second + bothDone, "deleted from node-1 at 0.100 s, from outside",
+			plain, take + "100 server n1 DEL by=c2" + second + bothDone},
+		{"enough of a quorum forgot the hold", Exclusion, quorum,
+			onThree + `
+			100  fault start 1 delete-key n2
+			100  server n2 cause=fault
+			200  c2 acquire lease=1000
+			201  server n2 SET by=c2 holder=c2 ttl=1000
+			201  server n3 SET by=c2 holder=c2 ttl=1000
+			202  c2 ok count=1
+			300  c1 release
+			301  c1 fail err=lost`, "deleted from node-2",
+			quorum, strings.Replace(onThree, "2    c1 ok", "1    server n3 SET by=c1 holder=c1 ttl=1000\n2    c1 ok", 1) + `
+			100  fault start 1 delete-key n2
+			100  server n2 cause=fault
+			200  c2 acquire lease=1000
+			201  server n2 SET by=c2 holder=c2 ttl=1000
+			202  c2 ok count=1
+			300  c1 release
+			301  c1 fail err=lost`},
+		{"a promoted replica did not have the hold", Exclusion, plain, take + promoted, "node-1-replica-1, which answers in the place",
+			plain, take + "3 server n1r1 cause=replication holder=c1 ttl=997\n" + promoted},
+		{"a replica confirmed the hold, another was promoted", Exclusion, acks,
+			strings.Replace(take, "2    c1 ok", "1.5 server n1r2 cause=replication holder=c1 ttl=999\n2    c1 ok", 1) + promoted, "node-1-replica-1",
+			acks, take + promoted},
+		{"a clock ended the lease", Exclusion, plain,
+			take + "100 fault start 1 clock-jump n1\n101 server n1 cause=expiry" + second + bothDone, "the clock of node-1 ended the lease",
+			drifting, take + "100 fault start 1 clock-jump n1\n600 server n1 cause=expiry" + strings.NewReplacer("200 ", "700 ", "201 ", "701 ", "202 ", "702 ").Replace(second) +
+				strings.NewReplacer("300 ", "800 ", "301 ", "801 ", "310 ", "810 ", "311 ", "811 ", "312 ", "812 ").Replace(bothDone)},
+		{"told by the next renewal", Exclusion, telling,
+			takeRenewed + "100 fault start 1 delete-key n1\n100 server n1 cause=fault" + second + "340 c1 lost\n350 c2 release\n351 server n1 DEL by=c2\n352 c2 ok", "from outside",
+			telling, takeRenewed + "100 fault start 1 delete-key n1\n100 server n1 cause=fault" + second + `
+			1100 server n1 SET by=c2 holder=c2 ttl=1000
+			2000 server n1 SET by=c2 holder=c2 ttl=1000
+			2500 c1 release
+			2501 c1 fail err=lost
+			2510 c2 release
+			2511 server n1 DEL by=c2
+			2512 c2 ok`},
+		{"a careless user works on after the lease", Exclusion, plain, outlived + "1300 c1 release\n1301 c1 fail err=lost", "for longer than its lease, which nobody renews",
+			careful, outlived + "1300 c1 release\n1301 c1 fail err=lost"},
+		{"a stopped process cannot notice", Exclusion, careful,
+			take + "500 fault start 1 pause c1\n" + strings.TrimPrefix(outlived, take) + "1300 fault end 1 pause c1\n1301 c1 stopped\n1310 c1 release\n1311 c1 fail err=lost", "was stopped from 0.500 s",
+			careful, take + "500 fault start 1 pause c1\n" + strings.TrimPrefix(outlived, take) + "1300 fault end 1 pause c1\n1400 c2 release\n1401 c2 ok\n1500 c2 acquire lease=9000\n1502 c2 ok count=1\n3301 c1 release\n3311 c1 fail err=lost"},
+		{"the resource without tokens", ResourceSafe, guarded,
+			take + `
+			3    c1 read
+			4    c1 ok value=10
+			100  fault start 1 delete-key n1
+			100  server n1 cause=fault` + second + `
+			203  c2 read
+			204  c2 ok value=10
+			205  c2 write value=9 base=10
+			206  c2 ok value=10
+			290  c1 write value=9 base=10
+			291  c1 ok value=9` + bothDone, "from outside",
+			guarded, take + `
+			3    c1 read
+			4    c1 ok value=10
+			100  server n1 DEL by=c2` + second + `
+			203  c2 read
+			204  c2 ok value=10
+			205  c2 write value=9 base=10
+			206  c2 ok value=10
+			290  c1 write value=9 base=10
+			291  c1 ok value=9` + bothDone},
+		{"the counter of the tokens was lost", Fencing, fenced,
+			"0 c1 acquire lease=1000\n2 c1 ok count=1 token=7\n3 c1 release\n4 c1 ok\n10 fault start 1 failover n1\n20 c2 acquire lease=1000\n21 c2 ok count=1 token=1\n22 c2 release\n23 c2 ok", "lost the counter",
+			fenced, "0 c1 acquire lease=1000\n2 c1 ok count=1 token=7\n3 c1 release\n4 c1 ok\n10 fault start 1 delete-key n1\n20 c2 acquire lease=1000\n21 c2 ok count=1 token=1\n22 c2 release\n23 c2 ok"},
+		{"a clock ended the lease early", Lease, plain,
+			take + "100 fault start 1 clock-jump n1\n101 server n1 cause=expiry\n300 c1 release\n301 c1 fail err=lost", "moved the clock of node-1",
+			plain, take + "101 server n1 cause=expiry\n300 c1 release\n301 c1 fail err=lost"},
+		{"a hold that a server lost is free", Linearizable, plain,
+			take + "100 fault start 1 delete-key n1\n100 server n1 cause=fault" + second + bothDone, "from outside",
+			plain, take + "100 fault start 1 delete-key n1\n100 server n1 cause=fault" + second + strings.Replace(bothDone, "c1 fail err=lost", "c1 ok", 1)},
+		{"without a lease a dead holder holds for ever", Progress, forever,
+			"0 c1 acquire\n1 server n1 SET by=c1 holder=c1 ttl=-1\n2 c1 ok count=1\n3 fault start 1 crash c1\n3 c1 crash\n10 c2 acquire wait=9000\n9010 c2 fail err=busy\n9011 end keys=stock", "died at 0.003 s with the lock, which has no lease",
+			plain, "0 c1 acquire lease=1000\n1 server n1 SET by=c1 holder=c1 ttl=-1\n2 c1 ok count=1\n3 fault start 1 crash c1\n3 c1 crash\n10 c2 acquire lease=1000 wait=9000\n9010 c2 fail err=busy\n9011 end keys=stock"},
+		{"a count that a server lost", Count, plain,
+			take + "10 c1 acquire lease=1000\n12 c1 ok count=2\n20 fault start 1 failover n1\n30 c1 release\n31 c1 ok", "may have undone",
+			plain, take + "10 c1 acquire lease=1000\n12 c1 ok count=2\n20 fault start 1 delete-key n2\n30 c1 release\n31 c1 ok"},
+		{"an unknown outcome", Errors, total, // not a violation at all: the witness has another
+			take + "10 fault start 1 partition c1 n1\n20 c1 release\n30 c1 info err=unknown\n40 fault end 1 partition c1 n1\n50 c1 release\n51 server n1 DEL by=c1\n52 c1 ok", "ok",
+			total, take + "20 c1 release\n30 c1 info err=unknown\n50 c1 release\n51 server n1 DEL by=c1\n52 c1 ok"},
+	} {
+		t.Run(tt.line, func(t *testing.T) {
+			v := verdictOn(t, tt.property, tt.right, tt.witness)
+			switch {
+			case tt.because == "ok":
+				if v.Outcome != OutcomeOK {
+					t.Errorf("witness: got %+v, want ok", v)
+				}
+			case v.Outcome != Violated || !strings.Contains(v.Inherent, tt.because):
+				t.Errorf("witness: got %+v, want it to be inherent because %q", v, tt.because)
+			}
+			if v := verdictOn(t, tt.property, tt.wrong, tt.counter); !v.Faulty() {
+				t.Errorf("counter-witness: got %+v, want a violation that is the lock's fault", v)
+			}
+		})
+	}
+}
+
+func verdictOn(t *testing.T, p Property, h history.Header, text string) Verdict {
+	t.Helper()
+	r, err := Judge(story(t, h, text), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Verdicts[p]
+}
