@@ -3,6 +3,7 @@ package faults
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -17,15 +18,20 @@ type Process struct {
 	changed *sync.Cond
 	paused  bool
 	crashed bool
-	op      string
-	cancel  context.CancelFunc // of the operation under way
+	ops     []*operation // under way, in the order in which they began
 	dead    context.Context
 	kill    context.CancelFunc
 }
 
+// operation is one that is under way.
+type operation struct {
+	name   string
+	cancel context.CancelFunc
+}
+
 // NewProcess returns a process that runs.
 func NewProcess(name string) *Process {
-	p := &Process{name: name, op: "background"}
+	p := &Process{name: name}
 	p.changed = sync.NewCond(&p.mu)
 	p.dead, p.kill = context.WithCancel(context.Background())
 	return p
@@ -62,37 +68,49 @@ func (p *Process) Paused() bool {
 }
 
 // Begin says which operation the process is in from now on, and returns a
-// context for it that [Process.Cancel] ends. done ends both.
+// context for it that [Process.Cancel] ends. done ends both. Several may be
+// under way.
 func (p *Process) Begin(ctx context.Context, op string) (_ context.Context, done func()) {
 	ctx, cancel := context.WithCancel(ctx)
+	o := &operation{op, cancel}
 	p.mu.Lock()
-	p.op, p.cancel = op, cancel
+	p.ops = append(p.ops, o)
 	p.mu.Unlock()
 	return ctx, func() {
 		p.mu.Lock()
-		p.op, p.cancel = "background", nil
+		p.ops = slices.DeleteFunc(p.ops, func(x *operation) bool { return x == o })
 		p.mu.Unlock()
 		cancel()
 	}
 }
 
-// Op is the operation the process is in, "background" while it is in none.
-func (p *Process) Op() string {
+// latest is the operation under way that began last, nil without one.
+func (p *Process) latest() *operation {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.op
+	if len(p.ops) == 0 {
+		return nil
+	}
+	return p.ops[len(p.ops)-1]
 }
 
-// Cancel ends the context of the operation under way; it is an error when
-// there is none.
+// Op is the operation the process is in, "background" while it is in none; of
+// several the one that began last.
+func (p *Process) Op() string {
+	if o := p.latest(); o != nil {
+		return o.name
+	}
+	return "background"
+}
+
+// Cancel ends the context of the operation under way, of several the one that
+// began last; it is an error when there is none.
 func (p *Process) Cancel() error {
-	p.mu.Lock()
-	cancel := p.cancel
-	p.mu.Unlock()
-	if cancel == nil {
+	o := p.latest()
+	if o == nil {
 		return fmt.Errorf("%s is in no operation that could be cancelled", p.name)
 	}
-	cancel()
+	o.cancel()
 	return nil
 }
 

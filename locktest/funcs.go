@@ -30,6 +30,9 @@ type Funcs struct {
 	// LostSign is closed when the hold is lost; it goes with Claims.LostSign. It
 	// is asked for after each grant.
 	LostSign func() <-chan struct{}
+	// Until is the end of the hold's validity by this process's clock, for a lock
+	// that names one. It is asked for after each grant.
+	Until func() time.Time
 
 	once bool // an acquire does not wait anyway
 
@@ -88,6 +91,9 @@ func (f *Funcs) granted(err error) (lock.Grant, error) {
 	g := lock.Grant{Count: f.held}
 	if f.Token != nil {
 		g.Token = f.Token()
+	}
+	if f.Until != nil {
+		g.Until = f.Until()
 	}
 	if f.LostSign != nil {
 		f.lost = f.LostSign()

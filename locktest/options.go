@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 // Option changes what [Run] plays.
@@ -18,6 +19,7 @@ type options struct {
 	scenarios []source
 	seed      uint64
 	seeds     int
+	users     string // one of [suite.UserChoices]
 }
 
 // source is a scenario with the text that it was made from.
@@ -69,8 +71,18 @@ func Seeds(n int) Option {
 	}
 }
 
+// User plays the lock with one kind of user only: "careful", who stops when the
+// validity of the hold is over, or "careless", who works for as long as the work
+// takes. By default, "both", every scenario that names no user is played with both.
+func User(kind string) Option {
+	return func(o *options) error {
+		o.users = kind
+		return suite.CheckUsers(kind)
+	}
+}
+
 func newOptions(opts []Option) (options, error) {
-	o := options{seed: 1, seeds: 1}
+	o := options{seed: 1, seeds: 1, users: suite.BothUsers}
 	for _, opt := range opts {
 		if err := opt(&o); err != nil {
 			return o, fmt.Errorf("locktest: %w", err)

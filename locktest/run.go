@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/play"
 	"github.com/holdfast-go/holdfast/play/simplay"
@@ -63,30 +64,64 @@ func Run(t *testing.T, l Lock, opts ...Option) {
 		t.Fatalf("locktest: %v", err)
 	}
 	t.Cleanup(func() { r.finish(t) })
+	careless := "" // why no user is careful
 	for _, s := range o.scenarios {
 		if ok, reason := s.scenario.Applies(sub); !ok {
 			r.skipped = append(r.skipped, results.Skip{Scenario: s.scenario.Name, Lock: sub.Name(), Reason: reason})
 			continue
 		}
-		t.Run(s.scenario.Name, func(t *testing.T) {
-			for n := range o.seeds {
-				r.play(t, s, o.seed+uint64(n))
-			}
-		})
+		users, missing := suite.UsersOf(s.scenario, sub, o.users)
+		if missing != "" {
+			r.skipped = append(r.skipped, results.Skip{Scenario: s.scenario.Name, Lock: sub.Name(), User: history.Careful, Reason: missing})
+			careless = missing
+		}
+		for _, user := range users {
+			t.Run(subtest(s, user), func(t *testing.T) {
+				for n := range o.seeds {
+					r.play(t, s, user, o.seed+uint64(n))
+				}
+			})
+		}
 	}
-	if len(r.skipped) == len(o.scenarios) {
+	other := r.notPlayed()
+	if len(other) == len(o.scenarios) {
 		t.Errorf("none of the scenarios applies to the lock: %s", r.skipped[0].Reason)
 	}
-	if len(r.skipped) > 0 {
-		t.Logf("%d of %d scenarios are not played:%s", len(r.skipped), len(o.scenarios), r.notPlayed())
+	if len(other) > 0 {
+		t.Logf("%d of %d scenarios are not played:%s", len(other), len(o.scenarios), r.reasons())
+	}
+	if careless != "" {
+		t.Logf("the lock is played with careless users only: %s", careless)
 	}
 }
 
-// notPlayed are the scenarios that were not played, a line for each reason.
-func (r *runner) notPlayed() string {
+// subtest is the name of the test of a scenario with a kind of user.
+func subtest(s source, user string) string {
+	if user == "" {
+		return s.scenario.Name
+	}
+	return s.scenario.Name + "-" + user
+}
+
+// notPlayed are the scenarios that were not played.
+func (r *runner) notPlayed() []string {
+	var names []string
+	for _, s := range r.skipped {
+		if s.User == "" && !slices.Contains(names, s.Scenario) {
+			names = append(names, s.Scenario)
+		}
+	}
+	return names
+}
+
+// reasons say why scenarios were not played, a line for each reason.
+func (r *runner) reasons() string {
 	var reasons []string
 	names := map[string][]string{}
 	for _, s := range r.skipped {
+		if s.User != "" {
+			continue
+		}
 		if !slices.Contains(reasons, s.Reason) {
 			reasons = append(reasons, s.Reason)
 		}
@@ -116,8 +151,11 @@ type runner struct {
 func (r *runner) plan(t *testing.T) results.Results {
 	res := results.Results{Version: version.Holdfast, Command: again(t, r.options.seed)}
 	for _, s := range r.options.scenarios {
-		for n := range r.options.seeds {
-			res.Pending = append(res.Pending, filepath.ToSlash(suite.HistoryPath(s.scenario.Name, r.subject.Name(), r.options.seed+uint64(n))))
+		users, _ := suite.UsersOf(s.scenario, r.subject, r.options.users)
+		for _, user := range users {
+			for n := range r.options.seeds {
+				res.Pending = append(res.Pending, filepath.ToSlash(suite.HistoryPath(s.scenario.Name, r.subject.Name(), r.options.seed+uint64(n), user)))
+			}
 		}
 	}
 	return res
@@ -137,10 +175,14 @@ func directory(test string, plan results.Results) (suite.Dir, error) {
 }
 
 // play plays one scenario once, and fails t when the lock does.
-func (r *runner) play(t *testing.T, s source, seed uint64) {
+func (r *runner) play(t *testing.T, s source, user string, seed uint64) {
 	t.Helper()
-	run := results.Run{Scenario: s.scenario.Name, Lock: r.subject.Name(), World: "sim", Seed: seed, File: s.file, LockVersion: r.version, Test: again(t, seed)}
-	path := suite.HistoryPath(run.Scenario, run.Lock, seed)
+	if err := r.keep(s); err != nil {
+		t.Fatalf("keep the scenario: %v", err)
+	}
+	s.scenario = s.scenario.PlayedBy(user)
+	run := results.Run{Scenario: s.scenario.Name, Lock: r.subject.Name(), World: "sim", Seed: seed, User: user, File: s.file, LockVersion: r.version, Test: again(t, seed)}
+	path := suite.HistoryPath(run.Scenario, run.Lock, seed, user)
 	played, err := suite.Once(&run, s.scenario, r.subject, func() (*play.Played, error) { return r.once(s, seed) },
 		suite.Keep{File: r.dir.File(path), Path: path})
 	switch {
@@ -151,7 +193,7 @@ func (r *runner) play(t *testing.T, s source, seed uint64) {
 	}
 	if nothing, reason := play.NothingToStrike(s.scenario, r.subject, played); nothing {
 		defer t.Skipf("the scenario is not about this lock: %s", reason)
-		r.skipped = append(r.skipped, results.Skip{Scenario: run.Scenario, Lock: run.Lock, Reason: reason})
+		r.skipped = append(r.skipped, results.Skip{Scenario: run.Scenario, Lock: run.Lock, User: user, Reason: reason})
 		return
 	}
 	r.runs = append(r.runs, run)
@@ -163,9 +205,6 @@ func (r *runner) play(t *testing.T, s source, seed uint64) {
 
 // once plays a run, which panics when it does not end.
 func (r *runner) once(s source, seed uint64) (*play.Played, error) {
-	if err := r.keep(s); err != nil {
-		return nil, err
-	}
 	defer time.AfterFunc(stall, func() {
 		debug.SetTraceback("all")
 		panic(fmt.Sprintf("locktest: %s with %s, seed %d, made no progress for %v: the lock spins without waiting, or is deadlocked on a mutex", s.scenario.Name, r.subject.Name(), seed, stall))

@@ -21,12 +21,12 @@ type loss struct {
 }
 
 // lossOfHold is the loss of the hold that was just granted.
-func (c *Client) lossOfHold(g lock.Grant) *loss {
+func (c *worker) lossOfHold(g lock.Grant) *loss {
 	l := &loss{until: g.Until}
 	if n, ok := c.locker.(lock.LostNotifier); ok && !c.work.Carry {
 		l.signal = n.Lost()
 	}
-	e := history.Event{Kind: history.Note, Client: c.Proc.Name(), Owner: c.owner, Lock: c.work.Lock}
+	e := history.Event{Kind: history.Note, Client: c.Proc.Name(), Owner: c.owner, Lock: c.lock}
 	l.note = func(f history.Func) {
 		e.F = f
 		c.rec.Add(e)
@@ -99,7 +99,7 @@ func (l *loss) tell(why history.Func) {
 // listen records the end of the work at once while the client waits for an
 // operation on its hold. What the client records after that operation comes
 // after it, at the same instant too: call heard before.
-func (c *Client) listen(l *loss) (stop func()) {
+func (c *worker) listen(l *loss) (stop func()) {
 	over, done := l.over()
 	if l.signal == nil && over == nil {
 		return done

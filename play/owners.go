@@ -1,6 +1,9 @@
 package play
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -8,11 +11,15 @@ import (
 
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/redis/keyspace"
+	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // owners maps what a lock stores on a server to the owner it stands for.
 type owners struct {
-	lock string // its name, as clients know it
+	locks map[string]string // their names, as clients know them, by the key
+	// crowded says that several owners of a client work concurrently.
+	crowded bool
 
 	mu   sync.Mutex
 	name map[string]string
@@ -20,6 +27,15 @@ type owners struct {
 	// tenures are the owners of each client. Of a lock that does not tell what
 	// it stores, whose a value is can be seen from who stored it.
 	tenures map[string][]tenure
+	// unclaimed is when a client stored an identity that any of its owners may
+	// have made.
+	unclaimed map[string]stored
+}
+
+// stored is who stored an identity, on which lock, and when.
+type stored struct {
+	client, lock string
+	at           time.Time
 }
 
 // tenure is the time from which on an owner is the one of its client.
@@ -28,9 +44,26 @@ type tenure struct {
 	from  time.Time
 }
 
-func NewOwners(lock string) *owners {
-	return &owners{lock: lock, name: map[string]string{}, told: map[string]bool{}, tenures: map[string][]tenure{}}
+// NewOwners are those of a scenario that is played with a lock.
+func NewOwners(s *scenarios.Scenario, l *subject.Subject) *owners {
+	o := &owners{
+		locks: map[string]string{}, crowded: s.Workload.AtOnce() > 1,
+		name: map[string]string{}, told: map[string]bool{}, tenures: map[string][]tenure{}, unclaimed: map[string]stored{},
+	}
+	for _, name := range s.Workload.Names() {
+		o.locks[l.Key(name)] = name
+	}
+	return o
 }
+
+// IsLock says whether a key is that of a lock.
+func (o *owners) IsLock(key string) bool {
+	_, is := o.locks[key]
+	return is
+}
+
+// Keys are the keys of the locks, in order.
+func (o *owners) Keys() []string { return slices.Sorted(maps.Keys(o.locks)) }
 
 // began notes that an owner begins its work in a client process. identity is
 // what the lock stores for it, "" when that is not known.
@@ -44,10 +77,16 @@ func (o *owners) began(client, owner, identity string) {
 }
 
 // stored notes that a client has stored an identity that was not there before.
-func (o *owners) stored(client, identity string, at time.Time) {
+func (o *owners) stored(client, lock, identity string, at time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.told[identity] {
+		return
+	}
+	if o.crowded {
+		if _, known := o.unclaimed[identity]; !known && client != "" {
+			o.unclaimed[identity] = stored{client, lock, at}
+		}
 		return
 	}
 	all := o.tenures[client]
@@ -75,12 +114,53 @@ func (o *owners) ServerEvent(c keyspace.Change) history.Event {
 		if at.IsZero() {
 			at = time.Now()
 		}
-		o.stored(c.By, after, at)
+		o.stored(c.By, o.locks[c.Key], after, at)
 	}
 	s.Holder, s.Count = o.Of(after), count
 	s.WasHolder, s.WasCount = o.Of(before), wasCount
 	s.TTL, s.WasTTL = ttl(c.After, c.Now), ttl(c.Before, c.Now)
-	return history.Event{Kind: history.Server, Lock: o.lock, Server: s}
+	return history.Event{Kind: history.Server, Lock: o.locks[c.Key], Server: s}
+}
+
+// claim finds whose the identities are that any owner of a client may have stored,
+// and names them in the events of the run. An identity belongs to the owner whose
+// acquire was under way when the identity was stored, and was granted first.
+func (o *owners) claim(start time.Time, events []history.Event) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for identity, s := range o.unclaimed {
+		if owner := asking(events, s, int64(s.at.Sub(start))); owner != "" {
+			o.name[identity] = owner
+		}
+	}
+	for i := range events {
+		if e := events[i].Server; e != nil {
+			named := *e
+			named.Holder, named.WasHolder = cmp.Or(o.name[e.Holder], e.Holder), cmp.Or(o.name[e.WasHolder], e.WasHolder)
+			events[i].Server = &named
+		}
+	}
+}
+
+// asking is whose acquire of a lock was under way at a time and was granted first;
+// without a grant, whose acquire was invoked last.
+func asking(events []history.Event, s stored, at int64) (owner string) {
+	open := map[int64]string{}
+	for _, e := range events {
+		switch {
+		case e.Client != s.client || e.Lock != s.lock || e.F != history.Acquire || e.Op == 0:
+		case e.Kind == history.Invoke && e.Time <= at:
+			open[e.Op], owner = e.Owner, e.Owner
+		case e.Time < at:
+			delete(open, e.Op)
+		case e.Kind == history.OK && open[e.Op] != "":
+			return e.Owner
+		}
+	}
+	if len(open) == 0 {
+		return ""
+	}
+	return owner
 }
 
 // HolderOf reads a lock key: a string is one hold of the identity it contains, a

@@ -67,12 +67,25 @@ type Run struct {
 	Err      error
 }
 
+// EndRecord closes the history.
+func (r *Run) EndRecord() {
+	r.Rec.End(r.End, r.Took)
+	if r.Owners.crowded {
+		r.Owners.claim(r.Rec.Start, r.Rec.Events)
+	}
+}
+
+// Keeps says whether a key may remain when everybody has let go of its lock.
+func (r *Run) Keeps(key string) bool {
+	return slices.ContainsFunc(r.Scenario.Workload.Names(), func(name string) bool { return r.Subject.Keeps(name, key) })
+}
+
 func (r *Run) Header(version string) history.Header {
 	s := r.Scenario
 	h := history.Header{
 		Format: history.Format, Scenario: s.Name, Lock: r.Subject.Name(), World: r.Top.World, Seed: r.Seed, Version: version,
 		Claims: r.Subject.Claims(s.Setting()), MinGrants: s.Workload.MinGrants,
-		Unwatched: r.Subject.Bundled() != nil, Resource: &history.Resource{Initial: Initial, Fenced: r.Subject.Fenced, FencesReads: r.fencesReads()},
+		Unwatched: r.Subject.Bundled() != nil, Resource: &history.Resource{Initial: Initial, Fenced: r.fenced(), FencesReads: r.fencesReads()},
 		User: s.Workload.UserOf(),
 	}
 	if r.Top.World == sim {
@@ -145,15 +158,6 @@ func (r *Run) horizon() time.Duration {
 // Bookkeeping is how long what a lock notes beside its key, such as requests
 // that a retry must not repeat, may stay behind.
 const Bookkeeping = time.Minute
-
-// NewStock is the guarded resource of the run. It checks the tokens of reads
-// for locks that are not built in: the histories of the others are as they
-// always were.
-func (r *Run) NewStock() *Stock {
-	return &Stock{Fenced: r.Subject.Fenced, FencesReads: r.fencesReads(), Value: Initial}
-}
-
-func (r *Run) fencesReads() bool { return r.Subject.Fenced && r.Subject.ThirdParty != nil }
 
 // sim is the world in which one recorder stamps every event.
 const sim = "sim"

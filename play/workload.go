@@ -1,159 +1,93 @@
 package play
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/stacks"
 	"github.com/holdfast-go/holdfast/lock"
-	"github.com/holdfast-go/holdfast/scenarios"
-	"github.com/holdfast-go/holdfast/subject"
 )
 
-// Stock is the guarded resource: a register on a machine of its own that
-// every critical section takes one from. Fenced, it refuses a write whose
-// token is older than one it has seen, and FencesReads a read as well: as a
-// transaction would, it sees the token with the first access.
-type Stock struct {
-	Fenced      bool
-	FencesReads bool
-
-	mu    sync.Mutex
-	Value int64
-	token uint64
-}
-
-// read returns the stock; false means refused.
-func (s *Stock) read(token uint64) (is int64, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.Value, !s.FencesReads || s.admits(token)
-}
-
-// admits says whether no newer token was seen.
-func (s *Stock) admits(token uint64) bool {
-	if token < s.token {
-		return false
-	}
-	s.token = token
-	return true
-}
-
-// write stores v and returns what it overwrote; false means refused.
-func (s *Stock) write(v int64, token uint64) (was int64, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.Fenced && !s.admits(token) {
-		return s.Value, false
-	}
-	was, s.Value = s.Value, v
-	return was, true
-}
-
-// Client plays the workload of one client process.
-type Client struct {
-	work     scenarios.Workload
-	Proc     *faults.Process
-	session  subject.Session
-	rec      *Recorder
-	owners   *owners
-	announce func(faults.Moment)
-	stock    *Stock
-	rng      *rand.Rand    // latencies of the resource, and a little unevenness
-	renewed  bool          // whether a hold without an explicit lease is renewed
-	lease    bool          // whether the lock has leases at all
-	nests    bool          // whether the lock is reentrant
-	lostSign bool          // whether the lock tells of a loss
-	named    bool          // whether a grant has named its validity
-	waits    bool          // whether an acquire waits
-	poll     time.Duration // between two tries of one that does not
-
-	closing  sync.Once
-	closeErr error // of closing the lock handle
+// worker plays the workload of one owner at a time. Several of one client work
+// concurrently, on the same lock handle.
+type worker struct {
+	*Client
+	number int        // from 1, within the client
+	rng    *rand.Rand // latencies of the resource, and a little unevenness
+	named  bool       // whether a grant has named its validity
 
 	thread int // of the present owner
 	// unclear is set by an outcome that nobody knows: the next critical section
 	// begins with a new owner, as the old one may still hold something.
 	unclear bool
 	owner   string
-	locker  lock.Locker
-	loss    *loss // of the present hold, nil without one
-}
+	lockers map[string]lock.Locker // by the lock's name
 
-// NewClient is client n of a run, in its process and with its lock.
-func (r *Run) NewClient(n int, p *faults.Process, s subject.Session, shared *Stock, rng *rand.Rand) *Client {
-	claims := r.Subject.Claims(r.Scenario.Setting())
-	return &Client{
-		work: r.Scenario.WorkloadOf(n), Proc: p, session: s, rec: r.Rec, owners: r.Owners, announce: r.Timeline.Moment, stock: shared,
-		rng: rng, renewed: claims.Renewal, lease: claims.Lease, nests: claims.Reentrant, lostSign: claims.LostSign,
-		waits: r.Subject.Waits(), poll: cmp.Or(time.Duration(r.Scenario.Workload.Poll), r.Scenario.Scaled(subject.DefaultPoll)),
-	}
-}
-
-// closeSession closes the lock handle once.
-func (c *Client) closeSession() {
-	c.closing.Do(func() { c.closeErr = c.session.Close() })
-}
-
-// Close closes the lock handle, if that has not been done.
-func (c *Client) Close() error {
-	c.closeSession()
-	if c.closeErr != nil {
-		return fmt.Errorf("close lock of %s: %w", c.Proc.Name(), c.closeErr)
-	}
-	return nil
-}
-
-// shutdown closes the lock handle in the middle of work.
-func (c *Client) shutdown() {
-	c.closeSession()
-	c.rec.Add(history.Event{Kind: history.Note, F: history.Closed, Client: c.Proc.Name()})
+	// Of the present critical section.
+	lock   string
+	locker lock.Locker
+	stock  *Stock
+	loss   *loss // of the present hold, nil without one
 }
 
 // run plays all critical sections. It returns early when the process crashes
 // or ctx ends.
-func (c *Client) run(ctx context.Context) {
+func (c *worker) run(ctx context.Context) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.rec.Add(history.Event{Kind: history.Note, F: history.Panic, Client: c.Proc.Name(), Owner: c.owner,
 				Result: &history.Result{Message: fmt.Sprintf("%v\n%s", p, stacks.Plain(strings.TrimRight(string(debug.Stack()), "\n")))}})
 		}
 	}()
-	c.newOwner()
 	c.sleep(ctx, time.Duration(c.work.Start)+time.Duration(c.rng.Int64N(int64(time.Millisecond))))
-	for range c.work.Holds {
+	for hold := range c.work.Holds {
 		if ctx.Err() != nil || !c.Proc.Gate() {
 			return
 		}
 		if c.unclear {
 			c.newOwner()
 		}
+		c.turnTo(hold)
 		c.critical(ctx)
-		c.sleep(ctx, time.Duration(c.work.Rest)+time.Duration(c.rng.Int64N(int64(time.Millisecond))))
+		if !c.work.Herd {
+			c.sleep(ctx, time.Duration(c.work.Rest)+time.Duration(c.rng.Int64N(int64(time.Millisecond))))
+		}
 	}
 }
 
-// newOwner begins a new thread of work.
-func (c *Client) newOwner() {
+// newOwner begins a new thread of work. No two workers of a client have the same.
+func (c *worker) newOwner() {
 	c.unclear = false
-	c.thread++
+	if c.thread == 0 {
+		c.thread = c.number
+	} else {
+		c.thread += c.work.AtOnce()
+	}
 	c.owner = fmt.Sprintf("%s/%d", c.Proc.Name(), c.thread)
 	thread := fmt.Sprint(c.thread)
 	c.owners.began(c.Proc.Name(), c.owner, c.session.Identity(thread))
-	c.locker = c.session.Locker(c.work.Lock, thread)
+	c.lockers = map[string]lock.Locker{}
+	for _, name := range c.work.Names() {
+		c.lockers[name] = c.session.Locker(name, thread)
+	}
+}
+
+// turnTo takes the lock of a critical section: they are used in turn.
+func (c *worker) turnTo(hold int) {
+	names := c.work.Names()
+	c.lock = names[hold%len(names)]
+	c.locker, c.stock = c.lockers[c.lock], c.stocks[c.lock]
 }
 
 // critical is one critical section: lock, read, think, write, unlock.
-func (c *Client) critical(ctx context.Context) {
+func (c *worker) critical(ctx context.Context) {
 	lease := time.Duration(0)
 	if c.work.Explicit {
 		lease = time.Duration(c.work.Lease)
@@ -216,13 +150,13 @@ const (
 // giveBack gives back the innermost of so many holds; false means that the
 // owner is done for. While there are outer holds an outcome that nobody knows
 // is not the end of it: who walked away would leave them held, and a watchdog
-// renewing them for ever.
-func (c *Client) giveBack(ctx context.Context, held int) bool {
+// renewing them for ever. Of the outermost it is, unless the workload asks again.
+func (c *worker) giveBack(ctx context.Context, held int) bool {
 	for end := time.Now().Add(askFor); ; {
 		switch kind := c.release(ctx, held > 1); {
 		case kind == history.OK:
 			return c.Proc.Gate()
-		case kind != history.Info || held == 1 || !time.Now().Before(end):
+		case kind != history.Info || held == 1 && !c.work.RetryRelease || !time.Now().Before(end):
 			return false
 		}
 		stop := c.listen(c.loss)
@@ -237,7 +171,7 @@ func (c *Client) giveBack(ctx context.Context, held int) bool {
 // acquire takes the lock once; ok is false when it was not granted. With a
 // lock whose acquires do not wait it tries until the wait is over, as users of
 // such a lock do.
-func (c *Client) acquire(ctx context.Context, explicit time.Duration) (g lock.Grant, ok bool) {
+func (c *worker) acquire(ctx context.Context, explicit time.Duration) (g lock.Grant, ok bool) {
 	if !c.polls() {
 		g, kind := c.try(ctx, explicit, time.Duration(c.work.Wait))
 		return g, kind == history.OK
@@ -258,7 +192,7 @@ func (c *Client) acquire(ctx context.Context, explicit time.Duration) (g lock.Gr
 const gone history.Kind = ""
 
 // try is one acquire, and how it ended.
-func (c *Client) try(ctx context.Context, explicit, wait time.Duration) (lock.Grant, history.Kind) {
+func (c *worker) try(ctx context.Context, explicit, wait time.Duration) (lock.Grant, history.Kind) {
 	opts := []lock.AcquireOption{lock.Wait(wait)}
 	args := &history.Args{Wait: int64(wait)}
 	if c.lease {
@@ -307,7 +241,7 @@ func (c *Client) try(ctx context.Context, explicit, wait time.Duration) (lock.Gr
 
 // release gives one hold back, and returns how that ended. Whoever keeps outer
 // holds meanwhile wants to know when they are lost.
-func (c *Client) release(ctx context.Context, outer bool) history.Kind {
+func (c *worker) release(ctx context.Context, outer bool) history.Kind {
 	ctx, done := c.Proc.Begin(ctx, "release")
 	defer done()
 	op, ok := c.begin(history.Release, "release", nil)
@@ -338,12 +272,12 @@ func (c *Client) release(ctx context.Context, outer bool) history.Kind {
 
 // begin announces and records that an operation starts; false means that the
 // process is gone.
-func (c *Client) begin(f history.Func, op string, a *history.Args) (history.Event, bool) {
+func (c *worker) begin(f history.Func, op string, a *history.Args) (history.Event, bool) {
 	c.announce(faults.Moment{Name: faults.Invoked, Client: c.Proc.Name(), Op: op})
 	if !c.Proc.Gate() {
 		return history.Event{}, false
 	}
-	return c.rec.Invoke(history.Event{F: f, Client: c.Proc.Name(), Owner: c.owner, Lock: c.work.Lock}, a), true
+	return c.rec.Invoke(history.Event{F: f, Client: c.Proc.Name(), Owner: c.owner, Lock: c.lock}, a), true
 }
 
 // settler is a locker in another process, which may know of a loss already
@@ -354,7 +288,7 @@ type settler interface {
 
 // think works for the think time, or until the hold is known to be lost, which
 // it then reports.
-func (c *Client) think(ctx context.Context) (heeded bool) {
+func (c *worker) think(ctx context.Context) (heeded bool) {
 	t := time.NewTimer(time.Duration(c.work.Think) + time.Duration(c.rng.Int64N(int64(time.Millisecond))))
 	defer t.Stop()
 	over, stop := c.loss.over()
@@ -375,12 +309,12 @@ func (c *Client) think(ctx context.Context) (heeded bool) {
 	return c.loss.heardBefore(2 * longestHop) // a pause may have hidden the signal
 }
 
-func (c *Client) readStock(ctx context.Context, token uint64) (int64, bool) {
+func (c *worker) readStock(ctx context.Context, token uint64) (int64, bool) {
 	var args *history.Args
 	if c.stock.FencesReads {
 		args = &history.Args{Token: token}
 	}
-	op := c.rec.Invoke(history.Event{F: history.Read, Client: c.Proc.Name(), Owner: c.owner, Lock: c.work.Lock}, args)
+	op := c.rec.Invoke(history.Event{F: history.Read, Client: c.Proc.Name(), Owner: c.owner, Lock: c.lock}, args)
 	c.sleep(ctx, c.hop())
 	v, ok := c.stock.read(token)
 	c.sleep(ctx, c.hop())
@@ -395,8 +329,8 @@ func (c *Client) readStock(ctx context.Context, token uint64) (int64, bool) {
 	return v, true
 }
 
-func (c *Client) writeStock(ctx context.Context, base int64, token uint64) {
-	op := c.rec.Invoke(history.Event{F: history.Write, Client: c.Proc.Name(), Owner: c.owner, Lock: c.work.Lock},
+func (c *worker) writeStock(ctx context.Context, base int64, token uint64) {
+	op := c.rec.Invoke(history.Event{F: history.Write, Client: c.Proc.Name(), Owner: c.owner, Lock: c.lock},
 		&history.Args{Value: base - 1, Base: base, Token: token})
 	c.sleep(ctx, c.hop())
 	if c.Proc.Crashed() {
@@ -420,19 +354,8 @@ func stale(value int64) history.Result {
 }
 
 // hop is the time of one message to or from the resource.
-func (c *Client) hop() time.Duration {
+func (c *worker) hop() time.Duration {
 	return 100*time.Microsecond + time.Duration(c.rng.Int64N(int64(longestHop-100*time.Microsecond)))
-}
-
-// sleep waits d, or until the process crashes or ctx ends.
-func (c *Client) sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	case <-c.Proc.Dead().Done():
-	}
 }
 
 // classify maps an error of the lock to how the operation ended and to its

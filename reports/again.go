@@ -44,6 +44,9 @@ func replayCommand(r *results.Run) string {
 	if isLive(r) && r.TimeScale != 0 {
 		cmd = append(cmd, "--time-scale", scale(r.TimeScale))
 	}
+	if r.User != "" {
+		cmd = append(cmd, "--user", word(r.User))
+	}
 	return strings.Join(cmd, " ")
 }
 

@@ -121,7 +121,7 @@ func (p *pager) head(css string) headView {
 	}
 	for _, f := range p.m.findings() {
 		fv := findingView{
-			Scenario: name(f.run.Scenario), Lock: name(f.run.Lock), Property: f.property, Got: f.got, Want: f.want,
+			Scenario: name(f.run.Scenario), Lock: name(f.run.Column()), Property: f.property, Got: f.got, Want: f.want,
 			Reason: f.reason, Because: f.because, Replay: replayCommand(f.run),
 			Anchor: p.anchorOf(f.run),
 		}
@@ -205,7 +205,7 @@ func runAnchor(i, j int) string   { return fmt.Sprintf("s%d-%d", i+1, j+1) }
 func (p *pager) anchorOf(r *results.Run) string {
 	for i, s := range p.m.scenarios {
 		for j, l := range p.m.locks {
-			if s == r.Scenario && l == r.Lock {
+			if s == r.Scenario && l == r.Column() {
 				return runAnchor(i, j)
 			}
 		}

@@ -113,7 +113,7 @@ func (s *junitSuite) add(c junitCase) {
 }
 
 func junitRun(r *results.Run, seeded bool) junitCase {
-	c := junitCase{Class: name(r.Scenario), Name: name(r.Lock), Time: seconds(r.Stats.WallMS)}
+	c := junitCase{Class: name(r.Scenario), Name: name(r.Column()), Time: seconds(r.Stats.WallMS)}
 	if seeded {
 		c.Name += " seed " + number(r.Seed)
 	}

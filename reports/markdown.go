@@ -83,13 +83,13 @@ func markdownFindings(w *bufio.Writer, m *matrix) {
 		if f.of > 1 {
 			reason = strings.TrimSpace(fmt.Sprintf("%s (%d of %d seeds: %s)", reason, len(f.seeds), f.of, seedList(f.seeds, 8)))
 		}
-		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s |\n", markdown(name(f.run.Scenario)), markdown(name(f.run.Lock)),
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s |\n", markdown(name(f.run.Scenario)), markdown(name(f.run.Column())),
 			markdown(f.property), markdown(f.got), markdown(f.want), reason, codeSpan(replayCommand(f.run)))
 	}
 	fmt.Fprintln(w)
 	for _, f := range all {
 		if len(f.tail) > 0 {
-			fmt.Fprintf(w, "%s, %s: %s\n\n", markdown(name(f.run.Scenario)), markdown(name(f.run.Lock)), markdown(f.reason))
+			fmt.Fprintf(w, "%s, %s: %s\n\n", markdown(name(f.run.Scenario)), markdown(name(f.run.Column())), markdown(f.reason))
 			markdownLines(w, f.tail)
 		}
 	}

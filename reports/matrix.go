@@ -50,12 +50,12 @@ func newMatrix(d Document) *matrix {
 	}
 	for i := range d.Results.Runs {
 		r := &d.Results.Runs[i]
-		c := at(r.Scenario, r.Lock)
+		c := at(r.Scenario, r.Column())
 		c.runs = append(c.runs, r)
 	}
 	for i := range d.Results.Skipped {
 		s := &d.Results.Skipped[i]
-		at(s.Scenario, s.Lock).skip = s
+		at(s.Scenario, s.Column()).skip = s
 	}
 	rank := map[string]int{}
 	for i, a := range d.About {
@@ -72,10 +72,10 @@ func longestLockList(res results.Results) []string {
 	var best []string
 	for i := range res.Runs {
 		r := &res.Runs[i]
-		if slices.Contains(lists[r.Scenario], r.Lock) {
+		if slices.Contains(lists[r.Scenario], r.Column()) {
 			continue
 		}
-		lists[r.Scenario] = append(lists[r.Scenario], r.Lock)
+		lists[r.Scenario] = append(lists[r.Scenario], r.Column())
 		if l := lists[r.Scenario]; len(l) > len(best) {
 			best = l
 		}

@@ -329,6 +329,8 @@ func (t *teller) refused(e *history.Event) {
 			token = fmt.Sprintf(" with token %d", op.invoke.Args.Token)
 		}
 		t.say(e, decisive, "The resource refuses %s's write%s: it has seen a newer token.", who, token)
+	case e.F == history.Read && class == history.ErrStale:
+		t.say(e, decisive, "The resource refuses %s's read: it has seen a newer token.", who)
 	case e.F == history.Release && (class == history.ErrNotHeld || class == history.ErrLost):
 		t.say(e, w, "%s wants to give the lock back and is told that it no longer holds it (%s).", who, class)
 	default:
@@ -345,6 +347,8 @@ func (t *teller) note(e *history.Event) {
 	switch e.F {
 	case history.Lost:
 		t.say(e, decisive, "%s learns that its hold is lost%s.", who, msg)
+	case history.Stopped:
+		t.say(e, decisive, "%s stops its work: the validity of its hold is over.", who)
 	case history.Crashed:
 		holding := ""
 		for _, c := range t.f.claims {

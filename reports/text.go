@@ -91,7 +91,7 @@ func textFindings(w *bufio.Writer, m *matrix) {
 }
 
 func textFinding(w *bufio.Writer, f finding) {
-	fmt.Fprintf(w, "  %s, %s: %s %s", name(f.run.Scenario), name(f.run.Lock), f.property, f.got)
+	fmt.Fprintf(w, "  %s, %s: %s %s", name(f.run.Scenario), name(f.run.Column()), f.property, f.got)
 	if !f.expected {
 		fmt.Fprintf(w, ", expected %s", f.want)
 	}
@@ -125,7 +125,7 @@ func textUnplayed(w *bufio.Writer, title string, all []unplayed) {
 
 // textRun tells one run in full: every verdict, and what happened.
 func textRun(w *bufio.Writer, d Document, r *results.Run) {
-	fmt.Fprintf(w, "%s, %s, %s, seed %d\n", name(r.Scenario), name(r.Lock), name(r.World), r.Seed)
+	fmt.Fprintf(w, "%s, %s, %s, seed %d\n", name(r.Scenario), name(r.Column()), name(r.World), r.Seed)
 	for _, a := range d.About {
 		if a.Name == r.Scenario && a.Title != "" {
 			fmt.Fprintln(w, clean(a.Title))

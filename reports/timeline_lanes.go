@@ -115,6 +115,8 @@ func (t *timeline) drawNotes(l *lane, mine func(*history.Event) bool) {
 		switch e.F {
 		case history.Lost:
 			t.lostMark(x, y, fmt.Sprintf("%s learns at %s that its hold is lost", l.label, instant(e.Time)))
+		case history.Stopped:
+			t.lostMark(x, y, fmt.Sprintf("%s stops its work at %s: the validity of its hold is over", l.label, instant(e.Time)))
 		case history.Crashed, history.Panic:
 			what := "is gone"
 			if e.F == history.Panic {

@@ -28,6 +28,9 @@ type Run struct {
 	Lock     string `json:"lock"`
 	World    string `json:"world"`
 	Seed     uint64 `json:"seed"`
+	// User is "careful" for a run of a lock with a careful user, which the
+	// scenario does not ask for; empty for the user of the scenario.
+	User string `json:"user,omitempty"`
 	// Backend is what the servers of a run in the live world were: "redis"
 	// (redis-server or valkey-server), "miniredis", "own" for servers that
 	// the user runs, or "foreign" for those that a lock brings along.
@@ -82,6 +85,7 @@ type Stats struct {
 type Skip struct {
 	Scenario string `json:"scenario"`
 	Lock     string `json:"lock"`
+	User     string `json:"user,omitempty"` // that of the runs that are missing, as in [Run]
 	Reason   string `json:"reason"`
 }
 

@@ -75,7 +75,7 @@ var bad = []struct {
 	// Keys.
 	{"unknown key", "title:", "titel:", "2:1", `unknown key "titel"`, "did you mean title?", true},
 	{"unknown key, nothing near", "title:", "xyzzy:", "2:1", `unknown key "xyzzy"`, "allowed: scenario, title,", true},
-	{"unknown key inside", "  wait: 15s", "  timeout: 15s", "12:3", `unknown key "timeout" in workload`, "allowed: lock, holds, lease", true},
+	{"unknown key inside", "  wait: 15s", "  timeout: 15s", "12:3", `unknown key "timeout" in workload`, "allowed: lock, locks, holds", true},
 	{"unknown key in flow style", "{start: 2s}", "{begin: 1s, start: 2s}", "16:14", `unknown key "begin" in override.client-2`, "allowed:", true},
 	{"unknown key of an anchor", "nth: 2", "nht: 2", "20:45", `unknown key "nht" in faults[0].on`, "did you mean nth?", true},
 	{"key given twice", "  wait: 15s", "  wait: 15s\n  wait: 16s", "13:3", `not valid YAML: mapping key "wait" already defined`, "", false},
@@ -158,6 +158,16 @@ var bad = []struct {
 	{"length of a fault without", "fault: pause", "fault: crash", "21:5", "crash happens at once and does not last", "leave for out", false},
 	{"what the fault itself refuses", "fault: partition", "fault: delay", "22:12", `delay cannot strike here: needs "by"`, "holdfast list faults", false},
 	{"failover without a replica", "  replicas: 1\n", "", "", "", "", false}, // see TestFailoverNeedsAReplica
+
+	// The words of a workload.
+	{"unknown user", "  wait: 15s", "  user: carefull", "12:9", `"carefull" is not a kind of user`, "did you mean careful?", true},
+	{"careful and carrying on", "  wait: 15s", "  user: careful\n  carry: true", "12:9", "a careful user does not carry on", "leave carry out", false},
+	{"no owner", "  wait: 15s", "  owners: 0", "12:11", "workload.owners is 0: must be 1 to 20", "", true},
+	{"a herd that rests", "  wait: 15s", "  rest: 1s\n  herd: true", "13:9", "a herd does not rest", "leave rest out", false},
+	{"lock and locks", "  wait: 15s", "  locks: [b]", "12:3", "there are both lock and locks", "leave lock out", false},
+	{"no lock", "  lock: stock", "  locks: []", "9:10", "workload.locks names no lock", "", true},
+	{"a lock twice", "  lock: stock", "  locks: [a, a]", "9:14", `lock "a" is listed twice`, "", true},
+	{"a name too long", "  lock: stock", "  lock: " + strings.Repeat("x", 513), "9:9", "the name of a lock has at most 512 bytes, this one 513", "", true},
 
 	// YAML.
 	{"tab", "  wait: 15s", "\twait: 15s", "12:1", "not valid YAML: a tab where a key should begin", "indent with spaces", false},

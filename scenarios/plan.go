@@ -16,9 +16,6 @@ var DefaultLatency = Latency{Min: faults.Duration(100 * time.Microsecond), Max: 
 // WithDefaults is the scenario with what its file left out.
 func (s *Scenario) WithDefaults() *Scenario {
 	c := *s
-	if c.Workload.Lock == "" {
-		c.Workload.Lock = defaultLock
-	}
 	if c.Topology.Latency == (Latency{}) {
 		c.Topology.Latency = DefaultLatency
 	}

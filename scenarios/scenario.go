@@ -75,12 +75,15 @@ type Latency struct {
 // take the lock, read the stock, think, write stock - 1, give the lock back,
 // and rest.
 type Workload struct {
-	Lock  string          `yaml:"lock" json:"lock,omitempty"` // the lock's name; default "stock"
-	Holds int             `yaml:"holds" json:"holds"`         // critical sections per client
-	Lease faults.Duration `yaml:"lease" json:"lease"`         // lease, and watchdog timeout
-	Wait  faults.Duration `yaml:"wait" json:"wait"`           // how long an acquire waits
-	Think faults.Duration `yaml:"think" json:"think"`         // between read and write
-	Rest  faults.Duration `yaml:"rest" json:"rest"`           // between critical sections
+	Lock string `yaml:"lock" json:"lock,omitempty"` // the lock's name; default "stock"
+	// Locks are the names of several locks, in the place of Lock. Each guards a
+	// stock of its own, and the critical sections of an owner use them in turn.
+	Locks []string        `yaml:"locks" json:"locks,omitempty"`
+	Holds int             `yaml:"holds" json:"holds"` // critical sections per client
+	Lease faults.Duration `yaml:"lease" json:"lease"` // lease, and watchdog timeout
+	Wait  faults.Duration `yaml:"wait" json:"wait"`   // how long an acquire waits
+	Think faults.Duration `yaml:"think" json:"think"` // between read and write
+	Rest  faults.Duration `yaml:"rest" json:"rest"`   // between critical sections
 	// Start is when the first client starts; client n starts (n-1)*Stagger later.
 	Start   faults.Duration `yaml:"start" json:"start,omitempty"`
 	Stagger faults.Duration `yaml:"stagger" json:"stagger,omitempty"`
@@ -91,6 +94,14 @@ type Workload struct {
 	// Unnest gives the nested holds back before the think time instead of
 	// after it, so that the work is done under the first hold alone.
 	Unnest bool `yaml:"unnest" json:"unnest,omitempty"`
+	// Owners is how many owners of each client play the holds, concurrently and on
+	// one lock handle; default 1.
+	Owners int `yaml:"owners" json:"owners,omitempty"`
+	// Herd takes the lock again with no rest at all.
+	Herd bool `yaml:"herd" json:"herd,omitempty"`
+	// RetryRelease asks again for a release of which nobody knows what came of it,
+	// also of the last hold.
+	RetryRelease bool `yaml:"retry_release" json:"retry_release,omitempty"`
 	// Poll is how long a waiter goes without looking by itself: between two
 	// tries of a lock that polls (default 100ms), and as the safety net of one
 	// that waits for messages (default 1s).
@@ -114,6 +125,17 @@ type Workload struct {
 	// MinGrants is how many grants a run must have to mean anything.
 	MinGrants int `yaml:"min_grants" json:"min_grants,omitempty"`
 }
+
+// Names are the locks that the workload uses.
+func (w *Workload) Names() []string {
+	if len(w.Locks) > 0 {
+		return w.Locks
+	}
+	return []string{cmp.Or(w.Lock, defaultLock)}
+}
+
+// AtOnce is how many owners of a client work concurrently, 1 or more.
+func (w *Workload) AtOnce() int { return max(1, w.Owners) }
 
 // Override changes some of a client's workload; nil fields stay.
 type Override struct {

@@ -24,8 +24,10 @@ func (s *Scenario) canDo(l *subject.Subject) (ok bool, reason string) {
 		return false, "no user of it can be careful: it claims neither a lease nor a sign of loss"
 	}
 	if l.CheckName != nil {
-		if err := l.CheckName(s.WithDefaults().Workload.Lock); err != nil {
-			return false, err.Error()
+		for _, name := range s.Workload.Names() {
+			if err := l.CheckName(name); err != nil {
+				return false, err.Error()
+			}
 		}
 	}
 	if l.ThirdParty != nil {

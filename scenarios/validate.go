@@ -19,6 +19,8 @@ const (
 	maxClients  = 20
 	maxGroups   = 9
 	maxReplicas = 3
+	maxOwners   = 20 // of each client
+	maxName     = 512
 	minLease    = 100 * time.Millisecond
 )
 
@@ -138,10 +140,44 @@ func (v validator) holds(path string, n int) error {
 	return nil
 }
 
+// names checks the names of locks. Any text will do that is not too long.
+func (v validator) names() error {
+	w := v.s.Workload
+	if v.d.has("workload.lock") && v.d.has("workload.locks") {
+		return v.atKey("workload.locks", "leave lock out", "there are both lock and locks")
+	}
+	if v.d.has("workload.locks") && len(w.Locks) == 0 {
+		return v.at("workload.locks", "such as locks: [stock, till]", "workload.locks names no lock")
+	}
+	if v.d.has("workload.lock") {
+		return v.lockName("workload.lock", w.Lock)
+	}
+	for i, name := range w.Locks {
+		path := fmt.Sprintf("workload.locks[%d]", i)
+		if err := v.lockName(path, name); err != nil {
+			return err
+		}
+		if slices.Index(w.Locks, name) < i {
+			return v.at(path, "", "lock %q is listed twice", name)
+		}
+	}
+	return nil
+}
+
+func (v validator) lockName(path, name string) error {
+	switch {
+	case name == "":
+		return v.at(path, "any other text will do, such as stock", "a lock needs a name: this one is empty")
+	case len(name) > maxName:
+		return v.at(path, "", "the name of a lock has at most %d bytes, this one %d", maxName, len(name))
+	}
+	return nil
+}
+
 func (v validator) workload() error {
 	w := v.s.Workload
-	if v.d.has("workload.lock") && w.Lock == "" {
-		return v.at("workload.lock", "any other text will do, such as stock", "a lock needs a name: this one is empty")
+	if err := v.names(); err != nil {
+		return err
 	}
 	if !v.d.has("workload.holds") {
 		return v.at("workload.holds", "how often each client takes the lock, such as holds: 3", "workload.holds is missing")
@@ -179,6 +215,12 @@ func (v validator) workload() error {
 	case w.User == history.Careful && w.Carry:
 		return v.at("workload.user", "leave carry out", "a careful user does not carry on when told that its hold is lost")
 	}
+	if v.d.has("workload.owners") && (w.Owners < 1 || w.Owners > maxOwners) {
+		return v.at("workload.owners", "", "workload.owners is %d: must be 1 to %d", w.Owners, maxOwners)
+	}
+	if w.Herd && w.Rest != 0 {
+		return v.at("workload.herd", "leave rest out", "a herd does not rest")
+	}
 	if w.Acks < 0 || w.Acks > maxReplicas {
 		return v.at("workload.acks", "", "workload.acks is %d: must be 0 to %d", w.Acks, maxReplicas)
 	}
@@ -188,7 +230,7 @@ func (v validator) workload() error {
 		if o := v.s.Override[clientName(i+1)]; o.Holds != nil {
 			holds = *o.Holds
 		}
-		most += holds * (1 + len(w.Nested))
+		most += holds * w.AtOnce() * (1 + len(w.Nested))
 	}
 	if w.MinGrants < 0 || w.MinGrants > most {
 		return v.at("workload.min_grants", "", "workload.min_grants is %d: these clients can have 0 to %d grants", w.MinGrants, most)

@@ -45,7 +45,7 @@ func files(res results.Results) []string {
 	}
 	for _, r := range res.Runs {
 		scenario(r.Scenario)
-		history(HistoryPath(r.Scenario, r.Lock, r.Seed))
+		history(HistoryPath(r.Scenario, r.Lock, r.Seed, r.User))
 		if r.History != "" {
 			history(r.History)
 		}
@@ -65,7 +65,7 @@ func files(res results.Results) []string {
 func Pending(plan []string, runs []results.Run) []string {
 	played := map[string]bool{}
 	for _, r := range runs {
-		played[HistoryPath(r.Scenario, r.Lock, r.Seed)] = true
+		played[HistoryPath(r.Scenario, r.Lock, r.Seed, r.User)] = true
 	}
 	var pending []string
 	for _, history := range plan {

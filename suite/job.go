@@ -21,6 +21,8 @@ type Job struct {
 	Source   string `json:"source"`   // the scenario itself
 	Lock     string `json:"lock"`
 	Seed     uint64 `json:"seed"`
+	// User is the kind of user, where it is another than the scenario's.
+	User string `json:"user,omitempty"`
 	// History is where to write the history; empty for nowhere, and then only
 	// its hash is asked for and nothing is judged, unless Judge says so.
 	History string `json:"history,omitempty"`
@@ -72,7 +74,7 @@ func RegisterKind(name string, p player) { kinds[name] = p }
 
 // PlayJob plays one job.
 func PlayJob(j Job, g Guard) Answer {
-	a := Answer{ID: j.ID, Run: results.Run{Scenario: j.Scenario, Lock: j.Lock, World: "sim", Seed: j.Seed, File: j.ReadFrom()}}
+	a := Answer{ID: j.ID, Run: results.Run{Scenario: j.Scenario, Lock: j.Lock, World: "sim", Seed: j.Seed, User: j.User, File: j.ReadFrom()}}
 	play, known := kinds[j.Kind]
 	if !known {
 		a.Defect = fmt.Sprintf("unknown kind of job %q", j.Kind)
@@ -120,6 +122,7 @@ func (a *Answer) Play(j Job, g Guard, player func(*scenarios.Scenario, *subject.
 		a.Defect = err.Error()
 		return nil, nil
 	}
+	s = s.PlayedBy(j.User)
 	l, err := subject.FindSubject(j.Lock)
 	if err != nil {
 		a.Defect = err.Error()

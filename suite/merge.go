@@ -30,14 +30,18 @@ type Part struct {
 
 // runID is what makes two runs the same run.
 type runID struct {
-	scenario, lock, world string
-	seed                  uint64
+	scenario, lock, world, user string
+	seed                        uint64
 }
 
-func idOf(r results.Run) runID { return runID{r.Scenario, r.Lock, r.World, r.Seed} }
+func idOf(r results.Run) runID { return runID{r.Scenario, r.Lock, r.World, r.User, r.Seed} }
 
 func (id runID) String() string {
-	return fmt.Sprintf("%s with %s in %s, seed %d", id.scenario, id.lock, id.world, id.seed)
+	by := ""
+	if id.user != "" {
+		by = ", a " + id.user + " user"
+	}
+	return fmt.Sprintf("%s with %s in %s, seed %d%s", id.scenario, id.lock, id.world, id.seed, by)
 }
 
 // ReadPart reads a run directory whole: what is missing in it or was edited is
@@ -198,13 +202,13 @@ func (p Part) ordered() Part {
 	}
 	runs := slices.Clone(p.Results.Runs)
 	slices.SortFunc(runs, func(a, b results.Run) int {
-		return cmp.Or(compare(a.Scenario, a.Lock, b.Scenario, b.Lock), strings.Compare(a.World, b.World), cmp.Compare(a.Seed, b.Seed))
+		return cmp.Or(compare(a.Scenario, a.Lock, b.Scenario, b.Lock), strings.Compare(a.User, b.User), strings.Compare(a.World, b.World), cmp.Compare(a.Seed, b.Seed))
 	})
 	skipped := slices.DeleteFunc(slices.Clone(p.Results.Skipped), func(s results.Skip) bool {
-		return slices.ContainsFunc(runs, func(r results.Run) bool { return r.Scenario == s.Scenario && r.Lock == s.Lock })
+		return slices.ContainsFunc(runs, func(r results.Run) bool { return r.Scenario == s.Scenario && r.Lock == s.Lock && r.User == s.User })
 	})
 	slices.SortFunc(skipped, func(a, b results.Skip) int {
-		return cmp.Or(compare(a.Scenario, a.Lock, b.Scenario, b.Lock), strings.Compare(a.Reason, b.Reason))
+		return cmp.Or(compare(a.Scenario, a.Lock, b.Scenario, b.Lock), strings.Compare(a.User, b.User), strings.Compare(a.Reason, b.Reason))
 	})
 	p.Results.Runs, p.Results.Skipped = runs, slices.Compact(skipped)
 	p.Results.Command = joinCommands(p.Results.Command, "")
@@ -260,7 +264,7 @@ func (p Part) Write(out Dir, draw func(Dir, results.Results) error) error {
 // historyOf is where the history of a run goes in a directory that may hold
 // runs of both worlds.
 func historyOf(r results.Run) string {
-	path := HistoryPath(r.Scenario, r.Lock, r.Seed)
+	path := HistoryPath(r.Scenario, r.Lock, r.Seed, r.User)
 	if r.World == "sim" {
 		return path
 	}

@@ -24,7 +24,7 @@ func drawPart(t *rapid.T, dir string) Part {
 		r.Stats.WallMS = rapid.Float64Range(0, 3).Draw(t, "wall")
 		r.File = rapid.SampledFrom([]string{"", "a.yaml", "b.yaml"}).Draw(t, "file")
 		if rapid.Bool().Draw(t, "stored") {
-			r.History = HistoryPath(r.Scenario, r.Lock, r.Seed)
+			r.History = HistoryPath(r.Scenario, r.Lock, r.Seed, r.User)
 		}
 		p.Results.Runs = append(p.Results.Runs, r)
 		p.scenarios[r.Scenario], p.from[idOf(r)] = "source of "+r.Scenario, Dir(dir)

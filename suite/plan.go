@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
@@ -70,9 +71,10 @@ func Pick(args []string) ([]Source, error) {
 }
 
 // Plan lists the runs of scenarios with locks, seeds of them from seed on, and
-// what is left out. carries says whether a world can carry a scenario that
+// what is left out. users is with which kinds of user locks are played that are
+// not built in, one of [UserChoices]. carries says whether a world can carry a scenario that
 // applies to a lock, and else why not; nil when it carries all.
-func Plan(list []Source, locks []*subject.Subject, seed uint64, seeds int, carries func(*scenarios.Scenario, *subject.Subject) (ok bool, reason string)) (jobs []Job, skipped []results.Skip) {
+func Plan(list []Source, locks []*subject.Subject, seed uint64, seeds int, users string, carries func(*scenarios.Scenario, *subject.Subject) (ok bool, reason string)) (jobs []Job, skipped []results.Skip) {
 	for _, p := range list {
 		for _, l := range locks {
 			ok, reason := p.Scenario.Applies(l)
@@ -85,8 +87,14 @@ func Plan(list []Source, locks []*subject.Subject, seed uint64, seeds int, carri
 				skipped = append(skipped, results.Skip{Scenario: p.Scenario.Name, Lock: l.Name(), Reason: reason})
 				continue
 			}
-			for i := range seeds {
-				jobs = append(jobs, Job{ID: len(jobs), Scenario: p.Scenario.Name, File: p.File, Source: string(p.Text), Lock: l.Name(), Seed: seed + uint64(i)})
+			play, missing := UsersOf(p.Scenario, l, users)
+			if missing != "" {
+				skipped = append(skipped, results.Skip{Scenario: p.Scenario.Name, Lock: l.Name(), User: history.Careful, Reason: missing})
+			}
+			for _, user := range play {
+				for i := range seeds {
+					jobs = append(jobs, Job{ID: len(jobs), Scenario: p.Scenario.Name, File: p.File, Source: string(p.Text), Lock: l.Name(), Seed: seed + uint64(i), User: user})
+				}
 			}
 		}
 	}
@@ -104,7 +112,7 @@ var ErrNothing = errors.New("there is nothing to run")
 func Histories(jobs []Job) []string {
 	var paths []string
 	for _, j := range jobs {
-		paths = append(paths, HistoryPath(j.Scenario, j.Lock, j.Seed))
+		paths = append(paths, HistoryPath(j.Scenario, j.Lock, j.Seed, j.User))
 	}
 	return paths
 }
@@ -112,7 +120,7 @@ func Histories(jobs []Job) []string {
 // Into says that jobs store their histories in a run directory.
 func Into(d Dir, jobs []Job) {
 	for i := range jobs {
-		jobs[i].Path = filepath.ToSlash(HistoryPath(jobs[i].Scenario, jobs[i].Lock, jobs[i].Seed))
+		jobs[i].Path = filepath.ToSlash(HistoryPath(jobs[i].Scenario, jobs[i].Lock, jobs[i].Seed, jobs[i].User))
 		jobs[i].History = d.File(jobs[i].Path)
 	}
 }

@@ -39,7 +39,7 @@ func TestReplayComparesTheEventsWhenTheHeaderIsOlder(t *testing.T) {
 		if err := dir.WriteScenario("contention", source); err != nil {
 			t.Fatal(err)
 		}
-		path := HistoryPath("contention", "reentrant", 1)
+		path := HistoryPath("contention", "reentrant", 1, "")
 		j := Job{Scenario: "contention", File: "contention.yaml", Source: string(source), Lock: "reentrant", Seed: 1, History: dir.File(path), Path: path}
 		a := PlayJob(j, func(run func()) { run() })
 		h, err := ReadHistory(j.History)

@@ -70,7 +70,7 @@ func Run(ctx context.Context, o Options) (results.Results, error) {
 		}
 		locks = append(locks, l)
 	}
-	jobs, skipped := Plan(list, locks, max(o.Seed, 1), max(o.Seeds, 1), nil)
+	jobs, skipped := Plan(list, locks, max(o.Seed, 1), max(o.Seeds, 1), BothUsers, nil)
 	planned := Histories(jobs)
 	res := Outcome{Planned: planned}.Results("", skipped)
 	if len(jobs) == 0 {

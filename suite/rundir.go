@@ -77,9 +77,13 @@ func (d Dir) File(parts ...string) string {
 }
 
 // HistoryPath is where a run's history goes, relative to the directory. Names
-// of scenarios and locks are safe as file names by their own rules.
-func HistoryPath(scenario, lock string, seed uint64) string {
-	return filepath.Join("histories", scenario, fmt.Sprintf("%s-seed-%d.jsonl", lock, seed))
+// of scenarios and locks are safe as file names by their own rules. user is that of
+// the run, "" for the user of the scenario.
+func HistoryPath(scenario, lock string, seed uint64, user string) string {
+	if user != "" {
+		user = "-" + user
+	}
+	return filepath.Join("histories", scenario, fmt.Sprintf("%s-seed-%d%s.jsonl", lock, seed, user))
 }
 
 // WriteScenario stores the source of a scenario that is played.

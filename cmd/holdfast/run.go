@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,6 +41,7 @@ type runFlags struct {
 	scale    float64
 	external externalServers
 	adapter  []string
+	user     string
 	servers  servers.Backend // what backend and external stand for, see withBackend
 	// contenders are what locks and adapter stand for, see contend.
 	contenders []realtime.Lock
@@ -83,6 +85,7 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().StringVar(&f.backend, "backend", realtime.AutoBackend, "live: what the servers are, redis (redis-server or valkey-server) or miniredis; auto is redis where it is installed")
 	f.external.flags(c)
 	c.Flags().StringArrayVar(&f.adapter, "adapter", nil, "live: the command of a worker process that has locks of its own, which are then played; may be given several times")
+	c.Flags().StringVar(&f.user, "user", suite.BothUsers, "with --adapter: the kind of user, careful, careless or both, in scenarios that name none")
 	c.Flags().Float64Var(&f.scale, "time-scale", 0, "live: what every time of a scenario is multiplied with (default 0.2; 1.5 where servers have to fail over)")
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the first run of each cell")
 	c.Flags().IntVar(&f.seeds, "seeds", 1, "how many seeds to play, counting up from --seed")
@@ -92,6 +95,7 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().DurationVar(&f.stall, "stall", time.Minute, "sim: real time after which a run that does not end is given up")
 	complete(c, "lock", subject.Locks())
 	complete(c, "world", []string{worldSim, worldLive})
+	complete(c, "user", suite.UserChoices())
 	complete(c, "backend", realtime.Backends())
 	complete(c, "format", runFormats)
 	return c
@@ -159,6 +163,7 @@ func playList(c *cobra.Command, list []suite.Source, args []string, f runFlags) 
 
 // withDefaults fills in what depends on other flags.
 func (f runFlags) withDefaults() runFlags {
+	f.user = cmp.Or(f.user, suite.BothUsers)
 	if f.workers == 0 {
 		f.workers = runtime.NumCPU()
 		if f.world == worldLive { // which mostly waits
@@ -197,6 +202,12 @@ func (f runFlags) check() error {
 	}
 	if len(f.adapter) > 0 && f.world != worldLive {
 		return usage("--adapter is for --world live: virtual time has no other processes", "a lock in Go runs in virtual time with package locktest: see docs/test-your-own-lock.md")
+	}
+	if err := suite.CheckUsers(f.user); err != nil {
+		return usage(err.Error())
+	}
+	if f.user != suite.BothUsers && len(f.adapter) == 0 {
+		return usage("--user is for locks of --adapter: built-in locks are played with the user of the scenario")
 	}
 	if i := slices.IndexFunc(f.locks, func(l string) bool { return strings.Contains(l, "+") }); i >= 0 && f.world != worldLive {
 		return usage(fmt.Sprintf("--lock %s: two locks are mixed in --world live only, in processes of their own", f.locks[i]))
@@ -278,7 +289,7 @@ func plan(list []suite.Source, locks []realtime.Lock, f runFlags) (jobs []suite.
 			return liveplay.Carries(s, l, locks[slices.Index(subjects, l)].Backend(f.servers))
 		}
 	}
-	jobs, skipped = suite.Plan(list, subjects, f.seed, f.seeds, carries)
+	jobs, skipped = suite.Plan(list, subjects, f.seed, f.seeds, f.user, carries)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -374,6 +385,9 @@ func commandLine(args []string, f runFlags) string {
 	words = append(words, f.external.words()...)
 	for _, a := range f.adapter {
 		words = append(words, "--adapter", "'"+a+"'")
+	}
+	if f.user != suite.BothUsers {
+		words = append(words, "--user", f.user)
 	}
 	words = append(words, "--seed", fmt.Sprint(f.seed))
 	if f.seeds > 1 {

@@ -27,6 +27,8 @@ func carriedByExternal(s *scenarios.Scenario, own *servers.External, sub *subjec
 		return false, fmt.Sprintf("it needs a cluster of %d primaries, and the one given with --redis has %d", groups, own.Groups())
 	case groups > own.Groups():
 		return false, fmt.Sprintf("it needs %d independent primaries, and --redis gives %d: give it once for each, as redis://", groups, own.Groups())
+	case len(s.Workload.Names()) > 1:
+		return false, "it is about several locks, and the keys of one are watched and removed on servers given with --redis"
 	case sub.Acks && own.Replicas(groups) == 0:
 		return false, "it waits for a replica, and the server given with --redis has none that is online"
 	case sub.Acks && own.Replicas(groups) < s.Workload.Acks:
@@ -73,7 +75,7 @@ func privateName(name string) string {
 func (l *liveRun) backend(ctx context.Context) (b servers.Backend, err error) {
 	b = l.opts.Backend
 	if b.External != nil {
-		b.External, err = b.External.Part(ctx, l.Scenario.Workload.Lock, l.Top.Groups)
+		b.External, err = b.External.Part(ctx, l.Scenario.Workload.Names()[0], l.Top.Groups)
 	}
 	return b, err
 }

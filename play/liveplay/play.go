@@ -101,9 +101,9 @@ func PlayLive(ctx context.Context, s *scenarios.Scenario, l *subject.Subject, se
 	needs := needsOf(s, l)
 	s = s.WithDefaults().AtScale(o.Scale)
 	if o.Backend.External != nil {
-		s.Workload.Lock = privateName(s.Workload.Lock)
+		s.Workload.Lock, s.Workload.Locks = privateName(s.Workload.Names()[0]), nil
 	}
-	r := &play.Run{Scenario: s, Subject: l, Seed: seed, Top: liveTopology(s, l, needs, o.Backend.External), Owners: play.NewOwners(s.Workload.Lock)}
+	r := &play.Run{Scenario: s, Subject: l, Seed: seed, Top: liveTopology(s, l, needs, o.Backend.External), Owners: play.NewOwners(s, l)}
 	var err error
 	if r.Timeline, err = faults.NewTimeline(s.Faults, r.Top, seed); err != nil {
 		return nil, err
@@ -167,14 +167,13 @@ func (l *liveRun) play(ctx context.Context, version string) (err error) {
 	}
 	if err == nil {
 		err = l.tellLogs()
-		l.Rec.End(l.End, l.Took)
+		l.EndRecord()
 	}
 	return errors.Join(err, j.close())
 }
 
 // setUp starts the servers, looks at their keys, and starts the clients.
 func (l *liveRun) setUp(ctx context.Context) (err error) {
-	s := l.Scenario
 	backend, err := l.backend(ctx)
 	if err != nil {
 		return err
@@ -184,12 +183,12 @@ func (l *liveRun) setUp(ctx context.Context) (err error) {
 			Backend: backend, Clients: l.Top.Clients, Groups: l.Top.Groups, Replicas: l.Top.Replicas, Cluster: l.Top.Cluster,
 			Sentinel: l.needs.sentinels, Persist: l.needs.persist, Clocks: l.needs.clocks, Detect: detect, Dir: l.opts.Dir,
 		},
-		LockKeys: []string{l.Subject.Key(s.Workload.Lock)}, OnMoment: l.moments(), Changed: func(node, from, command string) bool { return l.truth.Changed(node, from, command) },
+		LockKeys: l.Owners.Keys(), OnMoment: l.moments(), Changed: func(node, from, command string) bool { return l.truth.Changed(node, from, command) },
 	})
 	if err != nil {
 		return err
 	}
-	l.truth, err = l.world.Observe(func(key string) bool { return key == l.Subject.Key(s.Workload.Lock) }, l.changed)
+	l.truth, err = l.world.Observe(l.Owners.IsLock, l.changed)
 	if err != nil {
 		return err
 	}
@@ -210,7 +209,7 @@ func (l *liveRun) setUp(ctx context.Context) (err error) {
 	l.recording.Lock()
 	l.Rec = play.NewRecorder(time.Now())
 	l.recording.Unlock()
-	shared := l.NewStock()
+	shared := l.NewStocks()
 	for i, p := range l.procs {
 		l.clients = append(l.clients, l.NewClient(i+1, p.Process, sessions[i], shared, random.Stream(l.Seed, "workload", p.Name())))
 	}

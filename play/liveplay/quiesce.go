@@ -44,11 +44,10 @@ func (l *liveRun) remaining(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := l.Scenario.Workload.Lock
 	var left []string
 	for _, k := range keys {
-		ends := k.Name != l.Subject.Key(name) && k.TTL > 0 && k.TTL <= play.Bookkeeping
-		if !ends && !l.Subject.Keeps(name, k.Name) {
+		ends := !l.Owners.IsLock(k.Name) && k.TTL > 0 && k.TTL <= play.Bookkeeping
+		if !ends && !l.Keeps(k.Name) {
 			left = append(left, k.Node+" "+k.Name)
 		}
 	}

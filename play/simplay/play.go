@@ -54,7 +54,7 @@ func PlayWatched(s *scenarios.Scenario, l *subject.Subject, seed uint64, version
 		// be told from those of the others.
 		r.End.Goroutines = nil
 	}
-	r.Rec.End(r.End, r.Took)
+	r.EndRecord()
 	h := &history.History{Header: r.Header(version), Events: r.Rec.Events}
 	return &play.Played{History: h, Took: r.Took, Commands: r.Commands, Scripts: r.Scripts}, r.watch.seen(h), nil
 }
@@ -77,16 +77,15 @@ func (r *simRun) simulate(version string, look Watch) {
 	if r.Timeline, r.Err = faults.NewTimeline(s.Faults, r.Top, r.Seed); r.Err != nil {
 		return
 	}
-	r.Owners, r.watch = play.NewOwners(s.Workload.Lock), newWatch(look)
-	lockKey := r.Subject.Key(s.Workload.Lock)
+	r.Owners, r.watch = play.NewOwners(s, r.Subject), newWatch(look)
 	var rec *play.Recorder // nil while the world settles
 	w := sim.New(sim.Options{
 		Seed: r.Seed, Clients: r.Top.Clients, Groups: r.Top.Groups, Replicas: r.Top.Replicas, Cluster: r.Top.Cluster,
 		LatencyMin: time.Duration(s.Topology.Latency.Min), LatencyMax: time.Duration(s.Topology.Latency.Max),
 		Lag:     time.Duration(s.Topology.Lag),
-		LockKey: func(key string) bool { return key == lockKey },
+		LockKey: r.Owners.IsLock,
 		OnChange: func(c keyspace.Change) {
-			if rec != nil && c.Key == lockKey {
+			if rec != nil && r.Owners.IsLock(c.Key) {
 				rec.Add(r.Owners.ServerEvent(c))
 			}
 		},
@@ -103,7 +102,7 @@ func (r *simRun) simulate(version string, look Watch) {
 
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	shared := r.NewStock()
+	shared := r.NewStocks()
 	var clients []*play.Client
 	var redis []redis.UniversalClient
 	for i := 1; i <= r.Top.Clients; i++ {
@@ -157,7 +156,7 @@ func (r *simRun) simulate(version string, look Watch) {
 func (r *simRun) quiesce(w *sim.World, clients []*play.Client) {
 	time.Sleep(max(play.LongestLease(clients)*3/2, play.Bookkeeping) + 5*time.Second)
 	for _, k := range w.Keys() {
-		if _, key, _ := strings.Cut(k, " "); !r.Subject.Keeps(r.Scenario.Workload.Lock, key) {
+		if _, key, _ := strings.Cut(k, " "); !r.Keeps(key) {
 			r.End.Keys = append(r.End.Keys, k)
 		}
 	}

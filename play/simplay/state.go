@@ -47,10 +47,9 @@ type ClientState struct {
 // state looks at the run. Nothing may be under way at this moment.
 func (r *simRun) state(w *sim.World, header history.Header) State {
 	s := State{At: time.Since(r.Rec.Start), World: w.State(), Events: r.Rec.SoFar(), Goroutines: r.inLock()}
-	lockKey := r.Subject.Key(r.Scenario.Workload.Lock)
 	for _, n := range s.World.Nodes {
 		for _, k := range n.Keys {
-			if identity, count := play.HolderOf(k.Value); k.Key == lockKey && identity != "" {
+			if identity, count := play.HolderOf(k.Value); r.Owners.IsLock(k.Key) && identity != "" {
 				s.Holders = append(s.Holders, Holder{Node: n.Name, Key: k.Key, Owner: r.Owners.Of(identity), Count: count})
 			}
 		}

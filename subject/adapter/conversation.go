@@ -37,6 +37,7 @@ type Conversation struct {
 // call is a request under way.
 type call struct {
 	request
+	sent  time.Time
 	owner *holds     // whom it is for, nil for none
 	done  chan reply // has room for the reply
 
@@ -174,7 +175,7 @@ func (c *Conversation) sendLine(r request, owner *holds, encode func(id int64) (
 	if err != nil {
 		return nil, c.wrap(fmt.Errorf("encode a request: %w", err))
 	}
-	k := &call{request: r, owner: owner, done: make(chan reply, 1)}
+	k := &call{request: r, sent: time.Now(), owner: owner, done: make(chan reply, 1)}
 	c.open[r.ID] = k
 	c.box.put(append(line, '\n'))
 	return k, nil
@@ -382,6 +383,7 @@ func (c *Conversation) deliver(m message) error {
 			return err
 		}
 	}
+	m.sent = k.sent
 	k.done <- m.reply
 	return nil
 }

@@ -51,7 +51,20 @@ func (l *Locker) acquire(ctx context.Context, wait, lease time.Duration) (lock.G
 	if err != nil {
 		return lock.Grant{}, err
 	}
-	return lock.Grant{Count: a.Count, Token: a.Token, Lease: time.Duration(a.LeaseNS), Renewed: a.Renewed}, nil
+	return lock.Grant{Count: a.Count, Token: a.Token, Lease: time.Duration(a.LeaseNS), Renewed: a.Renewed, Until: a.until()}, nil
+}
+
+// until is the end of the validity that a grant names. The reply may have been
+// under way for a while: what is left counts from the request on, and the time
+// that the process took is added.
+func (a reply) until() time.Time {
+	switch {
+	case a.ValidNS == 0:
+		return time.Time{}
+	case a.EndedNS <= 0:
+		return time.Now().Add(time.Duration(a.ValidNS))
+	}
+	return a.sent.Add(time.Duration(a.EndedNS - a.BeganNS + a.ValidNS))
 }
 
 // Unlock implements [lock.Locker].

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,8 +59,12 @@ func (o *owner) acquire(ctx context.Context, r request) (a reply, after func()) 
 	if err != nil {
 		return failure(err), nil
 	}
+	valid := int64(0)
+	if !g.Until.IsZero() {
+		valid = cmp.Or(int64(time.Until(g.Until)), -1) // 0 names none
+	}
 	h, fresh := o.granted(r.ID, g)
-	a = reply{OK: true, Count: g.Count, Token: g.Token, LeaseNS: g.Lease.Nanoseconds(), Renewed: g.Renewed, Hold: h.id}
+	a = reply{OK: true, Count: g.Count, Token: g.Token, LeaseNS: g.Lease.Nanoseconds(), Renewed: g.Renewed, ValidNS: valid, Hold: h.id}
 	if fresh && h.lost != nil {
 		after = func() { o.watch(h) } // its event must not overtake the reply
 	}

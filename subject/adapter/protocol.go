@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/holdfast-go/holdfast/subject"
 )
@@ -102,8 +103,9 @@ type reply struct {
 	Token      uint64                `json:"token,omitempty"`
 	LeaseNS    int64                 `json:"lease_ns,omitempty"`
 	Renewed    bool                  `json:"renewed,omitempty"`
-	Hold       int64                 `json:"hold,omitempty"` // the acquire that began the present hold
-	Lost       bool                  `json:"lost,omitempty"` // the present hold is known to be lost
+	ValidNS    int64                 `json:"valid_ns,omitempty"` // of the hold's validity that is left; below 0 when it is over
+	Hold       int64                 `json:"hold,omitempty"`     // the acquire that began the present hold
+	Lost       bool                  `json:"lost,omitempty"`     // the present hold is known to be lost
 	Goroutines []string              `json:"goroutines,omitempty"`
 	Locks      []subject.Description `json:"locks,omitempty"`
 
@@ -112,7 +114,8 @@ type reply struct {
 	BeganNS int64 `json:"began_ns,omitempty"`
 	EndedNS int64 `json:"ended_ns,omitempty"`
 
-	line []byte // as it was read
+	line []byte    // as it was read
+	sent time.Time // when its request was
 }
 
 // eventLost tells that a hold is lost.

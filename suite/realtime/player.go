@@ -125,13 +125,14 @@ func (p Player) once(ctx context.Context, j suite.Job) suite.Answer {
 			how.Workers[i].Command = p.Client
 		}
 	}
-	a := suite.Answer{ID: j.ID, Run: results.Run{Scenario: j.Scenario, Lock: j.Lock, World: "live", Backend: how.Backend.Name(), Seed: j.Seed, File: j.ReadFrom(),
+	a := suite.Answer{ID: j.ID, Run: results.Run{Scenario: j.Scenario, Lock: j.Lock, World: "live", Backend: how.Backend.Name(), Seed: j.Seed, User: j.User, File: j.ReadFrom(),
 		LockVersion: l.version, Adapters: l.adapters}}
 	s, err := scenarios.Parse(j.File, []byte(j.Source))
 	if err != nil {
 		a.Defect = err.Error()
 		return a
 	}
+	s = s.PlayedBy(j.User)
 	if how.Scale == 0 {
 		how.Scale = liveplay.Pace(s, l.Subject)
 	}

@@ -271,7 +271,7 @@ const KilledHint = "where memory is short the kernel kills what needs most of it
 
 // withoutEnd is the answer for a job of whose run nobody saw the end.
 func withoutEnd(j suite.Job, failure string, progress checker.Verdict) suite.Answer {
-	return suite.Answer{ID: j.ID, Run: results.Run{Scenario: j.Scenario, Lock: j.Lock, World: "sim", Seed: j.Seed, File: j.ReadFrom(), Failure: failure,
+	return suite.Answer{ID: j.ID, Run: results.Run{Scenario: j.Scenario, Lock: j.Lock, World: "sim", Seed: j.Seed, User: j.User, File: j.ReadFrom(), Failure: failure,
 		Verdicts: map[checker.Property]checker.Verdict{checker.Progress: progress},
 		Expected: map[checker.Property]checker.Outcome{checker.Progress: checker.OutcomeOK},
 	}}

@@ -1,0 +1,99 @@
+package play
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/random"
+	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
+)
+
+// Client plays the workload of one client process.
+type Client struct {
+	work     scenarios.Workload
+	Proc     *faults.Process
+	session  subject.Session
+	rec      *Recorder
+	owners   *owners
+	announce func(faults.Moment)
+	stocks   map[string]*Stock // by the name of the lock that guards each
+	renewed  bool              // whether a hold without an explicit lease is renewed
+	lease    bool              // whether the lock has leases at all
+	nests    bool              // whether the lock is reentrant
+	lostSign bool              // whether the lock tells of a loss
+	waits    bool              // whether an acquire waits
+	poll     time.Duration     // between two tries of one that does not
+	workers  []*worker
+
+	closing  sync.Once
+	closeErr error // of closing the lock handle
+}
+
+// NewClient is client n of a run, in its process and with its lock. The first of
+// its workers draws from rng.
+func (r *Run) NewClient(n int, p *faults.Process, s subject.Session, stocks map[string]*Stock, rng *rand.Rand) *Client {
+	claims := r.Subject.Claims(r.Scenario.Setting())
+	c := &Client{
+		work: r.Scenario.WorkloadOf(n), Proc: p, session: s, rec: r.Rec, owners: r.Owners, announce: r.Timeline.Moment, stocks: stocks,
+		renewed: claims.Renewal, lease: claims.Lease, nests: claims.Reentrant, lostSign: claims.LostSign,
+		waits: r.Subject.Waits(), poll: cmp.Or(time.Duration(r.Scenario.Workload.Poll), r.Scenario.Scaled(subject.DefaultPoll)),
+	}
+	for i := range c.work.AtOnce() {
+		if i > 0 {
+			rng = random.Stream(r.Seed, "workload", p.Name(), fmt.Sprint(i+1))
+		}
+		c.workers = append(c.workers, &worker{Client: c, number: i + 1, rng: rng})
+	}
+	return c
+}
+
+// run plays the workload of all workers.
+func (c *Client) run(ctx context.Context) {
+	for _, w := range c.workers { // one after the other: a lock may draw at random for each
+		w.newOwner()
+	}
+	var all sync.WaitGroup
+	for _, w := range c.workers[1:] {
+		all.Go(func() { w.run(ctx) })
+	}
+	c.workers[0].run(ctx)
+	all.Wait()
+}
+
+// closeSession closes the lock handle once.
+func (c *Client) closeSession() {
+	c.closing.Do(func() { c.closeErr = c.session.Close() })
+}
+
+// Close closes the lock handle, if that has not been done.
+func (c *Client) Close() error {
+	c.closeSession()
+	if c.closeErr != nil {
+		return fmt.Errorf("close lock of %s: %w", c.Proc.Name(), c.closeErr)
+	}
+	return nil
+}
+
+// shutdown closes the lock handle in the middle of work.
+func (c *Client) shutdown() {
+	c.closeSession()
+	c.rec.Add(history.Event{Kind: history.Note, F: history.Closed, Client: c.Proc.Name()})
+}
+
+// sleep waits d, or until the process crashes or ctx ends.
+func (c *Client) sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	case <-c.Proc.Dead().Done():
+	}
+}

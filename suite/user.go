@@ -1,0 +1,48 @@
+package suite
+
+import (
+	"fmt"
+
+	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
+)
+
+// BothUsers plays a lock with a careful and with a careless user.
+const BothUsers = "both"
+
+// UserChoices are what can be asked for.
+func UserChoices() []string { return []string{history.Careful, history.Careless, BothUsers} }
+
+// CheckUsers says that a choice of users is none.
+func CheckUsers(choice string) error {
+	switch choice {
+	case history.Careful, history.Careless, BothUsers:
+		return nil
+	}
+	return fmt.Errorf("unknown kind of user %q: it is careful, careless or both", choice)
+}
+
+// noCarefulUser is why a lock is played with careless users only.
+const noCarefulUser = "no user of it can be careful: it claims neither a lease nor a sign of loss"
+
+// UsersOf are the users that a lock which is not built in is played with, as runs
+// name them: "" is the user of the scenario, who is careless unless the scenario
+// says otherwise. A built-in lock, and a scenario that names its user, have only
+// that one. missing is why there is none that was asked for, "" when there is.
+func UsersOf(s *scenarios.Scenario, l *subject.Subject, choice string) (users []string, missing string) {
+	if l.ThirdParty == nil || s.NamesUser() {
+		return []string{""}, ""
+	}
+	if choice != history.Careful {
+		users = append(users, "")
+	}
+	if choice != history.Careless {
+		if l.HasCarefulUser(s.Setting()) {
+			users = append(users, history.Careful)
+		} else {
+			missing = noCarefulUser
+		}
+	}
+	return users, missing
+}

@@ -1,0 +1,69 @@
+package suite
+
+import (
+	"testing"
+
+	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/subject"
+)
+
+// thirdParty is a lock of somebody else's with these claims.
+func thirdParty(t *testing.T, c subject.Claims) *subject.Subject {
+	t.Helper()
+	l, err := subject.NewThirdParty(subject.Description{Name: "mine", Claims: c}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// A lock that is not built in is played with both kinds of user, whose runs must
+// not take each other's place; built-in locks as their scenarios say.
+func TestPlanUsers(t *testing.T) {
+	list, err := Pick([]string{"contention"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	builtIn, err := subject.FindSubject("reentrant")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine := thirdParty(t, subject.Claims{Lease: true})
+	for _, c := range []struct {
+		choice string
+		lock   *subject.Subject
+		want   []string
+	}{
+		{BothUsers, mine, []string{"", history.Careful}},
+		{history.Careful, mine, []string{history.Careful}},
+		{history.Careless, mine, []string{""}},
+		{BothUsers, builtIn, []string{""}},
+	} {
+		jobs, skipped := Plan(list, []*subject.Subject{c.lock}, 1, 1, c.choice, nil)
+		if len(skipped) != 0 || len(jobs) != len(c.want) {
+			t.Fatalf("%s, %s: %d jobs, skipped %v", c.lock.Name(), c.choice, len(jobs), skipped)
+		}
+		paths := map[string]bool{}
+		for i, j := range jobs {
+			if j.User != c.want[i] || j.Seed != 1 {
+				t.Errorf("%s, %s: job %d has user %q and seed %d", c.lock.Name(), c.choice, i, j.User, j.Seed)
+			}
+			paths[Histories(jobs)[i]] = true
+		}
+		if len(paths) != len(jobs) {
+			t.Errorf("two runs have one history: %v", paths)
+		}
+	}
+}
+
+// Whose lock has no careful user is told so.
+func TestPlanWithoutCarefulUser(t *testing.T) {
+	list, err := Pick([]string{"contention"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs, skipped := Plan(list, []*subject.Subject{thirdParty(t, subject.Claims{})}, 1, 1, BothUsers, nil)
+	if len(jobs) != 1 || jobs[0].User != "" || len(skipped) != 1 || skipped[0].User != history.Careful || skipped[0].Reason == "" {
+		t.Errorf("jobs %v, skipped %v", jobs, skipped)
+	}
+}
