@@ -88,7 +88,7 @@ func Run(t *testing.T, l Lock, opts ...Option) {
 		t.Errorf("none of the scenarios applies to the lock: %s", r.skipped[0].Reason)
 	}
 	if len(other) > 0 {
-		t.Logf("%d of %d scenarios are not about such a lock: %s", len(other), len(o.scenarios), strings.Join(other, ", "))
+		t.Logf("%d of %d scenarios are not played:%s", len(other), len(o.scenarios), r.reasons())
 	}
 	if careless != "" {
 		t.Logf("the lock is played with careless users only: %s", careless)
@@ -112,6 +112,28 @@ func (r *runner) notPlayed() []string {
 		}
 	}
 	return names
+}
+
+// reasons say why scenarios were not played, a line for each reason.
+func (r *runner) reasons() string {
+	var reasons []string
+	names := map[string][]string{}
+	for _, s := range r.skipped {
+		if s.User != "" {
+			continue
+		}
+		if !slices.Contains(reasons, s.Reason) {
+			reasons = append(reasons, s.Reason)
+		}
+		if !slices.Contains(names[s.Reason], s.Scenario) {
+			names[s.Reason] = append(names[s.Reason], s.Scenario)
+		}
+	}
+	var b strings.Builder
+	for _, reason := range reasons {
+		fmt.Fprintf(&b, "\nnot played: %s: %s", reason, strings.Join(names[reason], ", "))
+	}
+	return b.String()
 }
 
 // runner plays one lock, and keeps what comes of it.

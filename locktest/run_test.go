@@ -43,6 +43,22 @@ func TestReferenceLock(t *testing.T) {
 	locktest.Run(t, reference)
 }
 
+// What is not played is printed, with the claim that is missing.
+func TestNotPlayedIsSaid(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestRun$", "-test.v").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v:\n%s", err, out)
+	}
+	for _, want := range []string{
+		"not played: needs messages, which it does not claim: woken-by-message, ",
+		"not played: needs reentrant, which it does not claim: reentrancy, inner-release, ",
+	} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("it does not say %q:\n%s", want, out)
+		}
+	}
+}
+
 // wrong is the environment variable that makes this program a test with a lock
 // that is wrong.
 const wrong = "LOCKTEST_MISTAKE"

@@ -112,7 +112,10 @@ func standIn(l *subject.Subject) string {
 
 // suits is Applies before the faults are looked at.
 func (s *Scenario) suits(l *subject.Subject) (ok bool, reason string) {
-	if ok, reason := s.selects(standIn(l)); !ok && !(l.ThirdParty != nil && l.Open != nil && s.AboutCommands()) {
+	if ok, reason := s.meets(l); !ok {
+		return false, reason
+	}
+	if ok, reason := s.selects(standIn(l)); !ok {
 		return false, reason
 	}
 	return s.canDo(l)

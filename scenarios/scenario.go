@@ -24,8 +24,11 @@ type Scenario struct {
 
 	Faults []faults.Spec `yaml:"faults" json:"faults,omitempty"`
 
+	// Needs says what a lock must claim, or do, for the scenario to be about it.
+	Needs []string `yaml:"needs" json:"needs,omitempty"`
 	// Only names the locks this scenario is about; empty means all. Except
-	// names locks it leaves out, each with the reason.
+	// names locks it leaves out, each with the reason. Needs says more, as it speaks of every
+	// lock and not only of the built-in ones.
 	Only   []string          `yaml:"only" json:"only,omitempty"`
 	Except map[string]string `yaml:"except" json:"except,omitempty"`
 

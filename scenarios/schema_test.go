@@ -115,3 +115,20 @@ func TestSchemaKnowsAllWords(t *testing.T) {
 		t.Errorf("the schema has %d properties, want %d", n, len(checker.Properties()))
 	}
 }
+
+// An editor offers the words for needs that the loader knows.
+func TestSchemaKnowsNeeds(t *testing.T) {
+	var doc struct {
+		Defs struct {
+			Need struct {
+				Enum []string `json:"enum"`
+			} `json:"need"`
+		} `json:"$defs"`
+	}
+	if err := json.Unmarshal(scenarios.Schema(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(scenarios.NeedWords(), doc.Defs.Need.Enum); d != "" {
+		t.Errorf("the loader knows -, the schema +:\n%s", d)
+	}
+}

@@ -19,7 +19,7 @@ func (s *Scenario) canDo(l *subject.Subject) (ok bool, reason string) {
 	case l.Groups > 1 && s.Topology.Cluster:
 		return false, "it needs independent primaries, not the slots of one cluster"
 	case len(s.Workload.Nested) > 0 && !l.Claims(s.Setting()).Reentrant:
-		return false, "it is not reentrant"
+		return false, lacks("reentrant")
 	case s.Workload.User == history.Careful && !l.HasCarefulUser(s.Setting()):
 		return false, "no user of it can be careful: it claims neither a lease nor a sign of loss"
 	}
@@ -42,13 +42,13 @@ func (s *Scenario) thirdPartyCanDo(d *subject.Description) (ok bool, reason stri
 	case s.Topology.Cluster && !d.CanReach(subject.ThroughCluster):
 		return false, "its client is not one for a cluster"
 	case s.Has(func(t history.Traits) bool { return t.Cancels }) && !d.Claims.Cancels:
-		return false, "it does not claim that an operation can be cancelled"
+		return false, lacks("cancels")
 	case s.Has(func(t history.Traits) bool { return t.LosesNotices || t.HoldsSubscriptions }) && !d.Claims.Messages:
-		return false, "its waiters are not woken by messages"
+		return false, lacks("messages")
 	case s.closes() && !d.Claims.Closes:
-		return false, "it does not claim that it can be closed while it is in use"
+		return false, lacks("closes")
 	case s.explicit() && d.Claims.Lease && !d.Claims.Explicit:
-		return false, "it does not claim that an acquire can have a lease of its own"
+		return false, lacks("explicit")
 	}
 	return true, ""
 }

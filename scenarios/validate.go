@@ -270,8 +270,17 @@ func (v validator) overrides() error {
 	return nil
 }
 
-// selection checks only and except.
+// selection checks needs, only and except.
 func (v validator) selection() error {
+	for i, word := range v.s.Needs {
+		at := fmt.Sprintf("needs[%d]", i)
+		if !slices.Contains(NeedWords(), word) {
+			return v.at(at, didYouMean(word, NeedWords()), "unknown claim %q", word)
+		}
+		if slices.Index(v.s.Needs, word) < i {
+			return v.at(at, "", "%s is listed twice", word)
+		}
+	}
 	if err := v.lockList("only", v.s.Only); err != nil {
 		return err
 	}
@@ -293,7 +302,7 @@ func (v validator) selection() error {
 		}
 	}
 	if len(v.locks()) == 0 {
-		return v.atKey("except", "", "no lock is left to play the scenario with")
+		return v.atKey("except", "", "no built-in lock is left to play the scenario with")
 	}
 	return nil
 }

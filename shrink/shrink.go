@@ -134,7 +134,7 @@ func Shrink(ctx context.Context, s *scenarios.Scenario, seed uint64, target Targ
 // strip is a copy of s without what the search does not keep true.
 func strip(s *scenarios.Scenario) *scenarios.Scenario {
 	c := clone(s)
-	c.Expect, c.Only, c.Except, c.Workload.MinGrants = nil, nil, nil, 0
+	c.Expect, c.Needs, c.Only, c.Except, c.Workload.MinGrants = nil, nil, nil, nil, 0
 	c.Otherwise = "Nothing is expected."
 	return c
 }

@@ -37,7 +37,7 @@ type Finding struct {
 func Tell(s *scenarios.Scenario, f Finding, all []Played) *scenarios.Scenario {
 	c := clone(s)
 	c.Name, c.Title, c.Story = nameOf(c, f.Target), titleOf(c, f), storyOf(c, f)
-	c.Expect, c.Only, c.Except = nil, nil, nil
+	c.Expect, c.Needs, c.Only, c.Except = nil, nil, nil, nil
 	groups := map[string][]Played{}
 	var keys []string
 	for _, p := range all {

@@ -20,11 +20,12 @@ var subjects = []*Subject{
 	textbookLock("setnx", "SETNX without expiry, plain DEL", false, textbook.NewSetNX),
 	textbookLock("setnx-expire", "SETNX, then PEXPIRE as a second command, plain DEL", true, textbook.NewSetNXExpire),
 	textbookLock("set-px", "SET NX PX, plain DEL by anyone", true, textbook.NewSetPX),
-	textbookLock("set-px-check", "SET NX PX with the owner's value, GET then DEL", true, textbook.NewSetPXCheck),
-	textbookLock("set-px-watch", "SET NX PX with the owner's value, WATCH, MULTI, DEL, EXEC", true, textbook.NewSetPXWatch),
-	textbookLock("set-px-lua", "SET NX PX with the owner's value, compare and delete in a script, spins", true, textbook.NewSetPXLua),
+	textbookLock("set-px-check", "SET NX PX with the owner's value, GET then DEL", true, textbook.NewSetPXCheck).with(Habits{Looks: true}),
+	textbookLock("set-px-watch", "SET NX PX with the owner's value, WATCH, MULTI, DEL, EXEC", true, textbook.NewSetPXWatch).with(Habits{Looks: true}),
+	textbookLock("set-px-lua", "SET NX PX with the owner's value, compare and delete in a script, spins", true, textbook.NewSetPXLua).with(Habits{Scripts: true}),
 	{
 		name: "set-px-renew", summary: "set-px-lua, and a scheduler that extends the lease in its last third", Groups: 1,
+		Closes: true, Habits: Habits{Scripts: true},
 		Claims: func(s Setting) history.Claims {
 			c := textbookClaims(s, true)
 			c.Renewal, c.LostSign = true, true
@@ -38,10 +39,12 @@ var subjects = []*Subject{
 	},
 	{
 		name: "reentrant", summary: "the reference lock: reentrant, watchdog, pub/sub waits, Redisson's wire format", Groups: 1,
+		Closes: true, Messages: true, Habits: Habits{Scripts: true},
 		Claims: referenceClaims, Open: openReference(), CheckName: lock.CheckName, Keeps: keepsNothing,
 	},
 	{
 		name: "reentrant-wait", summary: "the reference lock, and WAIT for one replica; given back when it does not confirm", Groups: 1, Acks: true,
+		Closes: true, Messages: true, Habits: Habits{Scripts: true},
 		Claims: func(s Setting) history.Claims {
 			c := referenceClaims(s)
 			c.Acks = max(1, s.Acks)
@@ -53,18 +56,21 @@ var subjects = []*Subject{
 	},
 	{
 		name: "multi", summary: "the reference lock on all of three independent primaries", Groups: 3,
+		Closes: true, Habits: Habits{Scripts: true},
 		Claims: quorumClaims(3, 3), Open: openQuorum(func(e Environment, thread string, members []lock.Locker) lock.Locker {
 			return lock.NewMultiLockWith(groupOptions(e, thread), members...)
 		}), CheckName: lock.CheckName, Keeps: keepsNothing,
 	},
 	{
 		name: "redlock", summary: "the reference lock on a majority of five independent primaries", Groups: 5,
+		Closes: true, Habits: Habits{Scripts: true},
 		Claims: quorumClaims(3, 5), Open: openQuorum(func(e Environment, thread string, members []lock.Locker) lock.Locker {
 			return lock.NewRedLockWith(groupOptions(e, thread), members...)
 		}), CheckName: lock.CheckName, Keeps: keepsNothing,
 	},
 	{
 		name: "fenced", summary: "the reference lock with a fencing token, which the resource checks", Groups: 1, Fenced: true,
+		Closes: true, Messages: true, Habits: Habits{Scripts: true},
 		Claims: func(s Setting) history.Claims {
 			c := referenceClaims(s)
 			c.Fencing = true
@@ -130,6 +136,12 @@ func textbookLock(name, summary string, lease bool, make func(redis.UniversalCli
 		Open:   func(e Environment) (Session, error) { return textbookSession{e, make}, nil },
 		Keeps:  keepsNothing,
 	}
+}
+
+// with says what the lock does besides its claims.
+func (s *Subject) with(h Habits) *Subject {
+	s.Habits = h
+	return s
 }
 
 func (s textbookSession) Identity(thread string) string { return identityOf(s.env.Process, thread) }

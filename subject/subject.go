@@ -24,8 +24,13 @@ type Subject struct {
 	Groups  int  // independent primaries it needs
 	Acks    bool // needs a replica to wait for
 	Fenced  bool // its token guards the resource
-	Claims  func(s Setting) history.Claims
-	Open    func(e Environment) (Session, error) // nil for one that lives in other processes
+	// Closes, Messages and Habits are what a built-in lock does besides its
+	// claims: it can be closed while it is in use, and its waiters are woken by a
+	// message on one server.
+	Closes, Messages bool
+	Habits           Habits
+	Claims           func(s Setting) history.Claims
+	Open             func(e Environment) (Session, error) // nil for one that lives in other processes
 	// CheckName says why the lock cannot have a name; nil when it takes any.
 	CheckName func(name string) error
 	// Keeps says whether a key may remain when everybody has let go.

@@ -1,0 +1,147 @@
+// Package single is the lock of Redis' documentation for one server ("Correct
+// implementation with a single instance"): SET NX PX with a random value, and a
+// script that deletes the key only if it still has that value.
+package single
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// The errors of a Mutex, for errors.Is.
+var (
+	ErrTaken   = errors.New("somebody else has the lock")
+	ErrUnclear = errors.New("the server may have granted the lock")
+	ErrNotHeld = errors.New("the lock is not held any more")
+)
+
+// Poll is the time between two looks of a waiter.
+const Poll = 50 * time.Millisecond
+
+var release = redis.NewScript(`if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) end return 0`)
+
+// Mutex is one owner's view of a lock. Its client must not send a command twice.
+type Mutex struct {
+	Redis   *redis.Client
+	Name    string
+	Lease   time.Duration
+	Rand    *rand.Rand
+	Mistake string // a defect for tests; a right lock has none
+
+	value string
+}
+
+// Lock takes the lock, and waits for it until ctx ends. It then returns [ErrTaken].
+func (m *Mutex) Lock(ctx context.Context) error {
+	m.value = fmt.Sprintf("%016x%016x", m.Rand.Uint64(), m.Rand.Uint64())
+	if m.Mistake == "constant-value" {
+		m.value = "locked"
+	}
+	if m.Mistake == "leaked-connection" {
+		m.Redis = redis.NewClient(m.Redis.Options())
+	}
+	for tries := 1; ; tries++ {
+		ok, err := m.try(ctx)
+		switch {
+		case err != nil && errors.Is(ctx.Err(), context.Canceled):
+			return fmt.Errorf("lock %s: %w", m.Name, ctx.Err())
+		case err != nil && m.Mistake == "error-is-grant":
+			return nil
+		case err != nil && m.Mistake == "error-is-busy":
+			return ErrTaken
+		case err != nil:
+			return fmt.Errorf("lock %s: %w: %v", m.Name, ErrUnclear, err)
+		case ok:
+			return nil
+		case m.Mistake == "three-tries" && tries == 3:
+			return ErrTaken
+		}
+		wait, ended := Poll, ctx.Done()
+		switch m.Mistake {
+		case "long-sleep":
+			wait = Poll * 1000
+		case "waits-on":
+			ctx, ended = context.WithoutCancel(ctx), nil
+		}
+		select {
+		case <-ended:
+			return fmt.Errorf("lock %s: %w", m.Name, ErrTaken)
+		case <-time.After(wait):
+		}
+	}
+}
+
+func (m *Mutex) try(ctx context.Context) (bool, error) {
+	switch m.Mistake {
+	case "no-expiry":
+		return m.Redis.SetNX(ctx, m.Name, m.value, 0).Result()
+	case "expiry-second":
+		ok, err := m.Redis.SetNX(ctx, m.Name, m.value, 0).Result()
+		if ok {
+			err = m.Redis.PExpire(ctx, m.Name, m.Lease).Err()
+		}
+		return ok, err
+	case "wrong-unit":
+		return m.Redis.SetNX(ctx, m.Name, m.value, m.Lease/10).Result()
+	case "long-lease":
+		return m.Redis.SetNX(ctx, m.Name, m.value, m.Lease*10).Result()
+	case "no-nx":
+		return true, m.Redis.Set(ctx, m.Name, m.value, m.Lease).Err()
+	case "exists-then-set":
+		if n, err := m.Redis.Exists(ctx, m.Name).Result(); err != nil || n > 0 {
+			return false, err
+		}
+		return true, m.Redis.Set(ctx, m.Name, m.value, m.Lease).Err()
+	}
+	return m.Redis.SetNX(ctx, m.Name, m.value, m.Lease).Result()
+}
+
+// Unlock gives the lock back, also when ctx has ended.
+func (m *Mutex) Unlock(ctx context.Context) error {
+	if m.Mistake != "callers-context" {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), m.Lease)
+		defer cancel()
+	}
+	n, err := m.delete(ctx)
+	switch {
+	case err != nil && m.Mistake == "swallowed-release":
+		return nil
+	case err != nil:
+		return fmt.Errorf("unlock %s: %w", m.Name, err)
+	case n == 0 && m.Mistake != "always-released":
+		return fmt.Errorf("unlock %s: %w", m.Name, ErrNotHeld)
+	case m.Mistake == "double-release":
+		_ = m.Redis.Del(ctx, m.Name).Err()
+	}
+	return nil
+}
+
+func (m *Mutex) delete(ctx context.Context) (int64, error) {
+	switch m.Mistake {
+	case "plain-delete":
+		return m.Redis.Del(ctx, m.Name).Result()
+	case "get-then-delete":
+		if v, err := m.Redis.Get(ctx, m.Name).Result(); err != nil || v != m.value {
+			return 0, ignoreNil(err)
+		}
+		return m.Redis.Del(ctx, m.Name).Result()
+	case "no-release":
+		return 1, nil
+	case "other-key":
+		return 1, release.Run(ctx, m.Redis, []string{m.Name + ":lock"}, m.value).Err()
+	}
+	return release.Run(ctx, m.Redis, []string{m.Name}, m.value).Int64()
+}
+
+func ignoreNil(err error) error {
+	if errors.Is(err, redis.Nil) {
+		return nil
+	}
+	return err
+}
