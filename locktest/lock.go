@@ -63,6 +63,9 @@ type Lock struct {
 	// Reaches limits what the lock finds its primary through on real servers:
 	// "address", "sentinels", "cluster"; by default all.
 	Reaches []string
+	// CheckName says why the lock cannot have a name; nil when it takes any. A
+	// scenario with such a name is left out, with the reason.
+	CheckName func(name string) error
 	// Known are the violations that the lock is known for.
 	Known []Known
 
@@ -118,7 +121,12 @@ func (l Lock) subject() (*subject.Subject, error) {
 	if err := scenarios.CheckKnown(l.description()); err != nil {
 		return nil, err
 	}
-	return subject.NewThirdParty(l.description(), l.open)
+	s, err := subject.NewThirdParty(l.description(), l.open)
+	if err != nil {
+		return nil, err
+	}
+	s.CheckName = l.CheckName
+	return s, nil
 }
 
 // open opens the lock in a client process.

@@ -91,7 +91,7 @@ func Run(t *testing.T, l Lock, opts ...Option) {
 		t.Logf("%d of %d scenarios are not played:%s", len(other), len(o.scenarios), r.reasons())
 	}
 	if careless != "" {
-		t.Logf("the lock is played with careless users only: %s", careless)
+		t.Logf("not every scenario has a careful user: %s", careless)
 	}
 }
 

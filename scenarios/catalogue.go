@@ -16,6 +16,10 @@ var catalogueFiles embed.FS
 // data, clocks, Redlock's own, lost messages, lost replies, and the end.
 var catalogueNames = []string{
 	"contention",
+	"several-owners",
+	"awkward-names",
+	"two-locks",
+	"herd",
 	"reentrancy",
 	"inner-release",
 	"wait-runs-out",
@@ -28,6 +32,7 @@ var catalogueNames = []string{
 	"holder-and-waiter-die",
 	"newcomer-after-expiry",
 	"slow-holder",
+	"careful-user",
 	"late-release",
 	"check-then-delete",
 	"pause-in-acquire",

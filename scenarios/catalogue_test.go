@@ -46,7 +46,7 @@ func TestCatalogueIsSmall(t *testing.T) {
 			if o := s.Override[clientName(i)]; o.Holds != nil {
 				holds = *o.Holds
 			}
-			ops += holds * (4 + 2*len(s.Workload.Nested))
+			ops += holds * s.Workload.AtOnce() * (4 + 2*len(s.Workload.Nested))
 		}
 		if ops > 150 || s.Topology.Clients > 5 {
 			t.Errorf("%s: %d clients, %d operations", s.Name, s.Topology.Clients, ops)

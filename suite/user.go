@@ -26,6 +26,10 @@ func CheckUsers(choice string) error {
 // noCarefulUser is why a lock is played with careless users only.
 const noCarefulUser = "no user of it can be careful: it claims neither a lease nor a sign of loss"
 
+// nothingToCancel is why a lock without a sign of loss has no careful user in a
+// scenario that cancels an operation.
+const nothingToCancel = "a careful user of it asks without waiting, and has no wait that could be cancelled"
+
 // UsersOf are the users that a lock which is not built in is played with, as runs
 // name them: "" is the user of the scenario, who is careless unless the scenario
 // says otherwise. A built-in lock, and a scenario that names its user, have only
@@ -38,10 +42,13 @@ func UsersOf(s *scenarios.Scenario, l *subject.Subject, choice string) (users []
 		users = append(users, "")
 	}
 	if choice != history.Careless {
-		if l.HasCarefulUser(s.Setting()) {
-			users = append(users, history.Careful)
-		} else {
+		switch {
+		case !l.HasCarefulUser(s.Setting()):
 			missing = noCarefulUser
+		case s.Has(func(t history.Traits) bool { return t.Cancels }) && !l.Claims(s.Setting()).LostSign:
+			missing = nothingToCancel
+		default:
+			users = append(users, history.Careful)
 		}
 	}
 	return users, missing

@@ -53,6 +53,15 @@ func (m *Mutex) Lock(ctx context.Context) error {
 	}
 }
 
+// TryLock takes the lock if it is free, and returns [ErrTaken] if it is not.
+func (m *Mutex) TryLock(ctx context.Context) error {
+	taken, err := m.try(ctx)
+	if err == nil && !taken {
+		err = fmt.Errorf("lock %s: %w", m.name, ErrTaken)
+	}
+	return err
+}
+
 // try takes the lock if it is free.
 func (m *Mutex) try(ctx context.Context) (bool, error) {
 	set, err := m.rdb.SetNX(ctx, m.name, m.owner, m.lease).Result()

@@ -22,12 +22,13 @@ func TestMutex(t *testing.T) {
 		Busy:        ownlock.ErrTaken,
 		NotHeld:     ownlock.ErrNotMine,
 		Known: []locktest.Known{
+			{Scenario: "lost-acquire-reply", Property: "progress", Because: "go-redis waits for a late reply longer than a try is to last"},
 			{Scenario: "lost-release-reply", Property: "errors", Because: resent},
 			{Scenario: "lost-release-reply", Property: "linearizable", Because: resent},
 		},
 		New: func(c *locktest.Client, name, owner string) lock.Locker {
 			m := ownlock.New(c.Redis, name, owner, c.Lease)
-			return &locktest.Funcs{Acquire: m.Lock, Release: m.Unlock}
+			return &locktest.Funcs{Acquire: m.Lock, Try: m.TryLock, Release: m.Unlock}
 		},
 	})
 }
