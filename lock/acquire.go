@@ -59,6 +59,8 @@ func (s *state) acquire(ctx context.Context, a Acquire, forever bool) (Grant, er
 				f(s.key.name, s.key.owner, t.grant.Count, time.Since(start))
 			}
 			return t.grant, nil
+		case t.again:
+			continue
 		case t.acks:
 			refusal = ErrAcks
 			t.pttl = -time.Millisecond
@@ -136,16 +138,20 @@ func (c *Client) failed(ctx, op context.Context, refusal, err error) error {
 	return why
 }
 
-// tried is what came of one try. At most one of granted, busy, acks and err
-// is set.
+// tried is what came of one try. At most one of granted, busy, acks,
+// again and err is set.
 type tried struct {
 	granted bool
 	grant   Grant
 	busy    bool
 	pttl    time.Duration // of the holder's lease
 	acks    bool          // granted, not confirmed, and given back
+	again   bool          // nothing was done; to be tried with a greater serial
 	err     error
 }
+
+// errTooLate: the lease of a hold had run out when the answer came.
+var errTooLate = fmt.Errorf("acquire lock: the answer came after the lease: %w", ErrUnknown)
 
 // try asks the server once.
 func (s *state) try(ctx context.Context, lease time.Duration, renewed bool) tried {
@@ -169,40 +175,49 @@ func (s *state) try(ctx context.Context, lease time.Duration, renewed bool) trie
 		after()
 		s.c.mu.Lock()
 	}
-	held, cur := len(s.holds), s.cur
+	held, cur, serial := len(s.holds), s.cur, s.newSerial()
+	var id uint64
+	if held > 0 {
+		id = cur.id
+	}
 	s.c.mu.Unlock()
 
-	h := hold{req: s.c.newRequest(), lease: lease, renewed: renewed}
 	sent := time.Now()
-	h.until = sent.Add(lease)
-	reply, err := s.c.sendAcquire(ctx, s.names, s.field, h.req, lease, held)
+	h := hold{lease: lease, renewed: renewed, until: sent.Add(lease)}
+	reply, err := s.sendAcquire(ctx, serial, id, lease, held)
 	switch {
 	case err != nil:
 		handedOn = true
-		s.compensate(ctx, h)
+		s.compensate(ctx, undo{serial, lease})
 		return tried{err: unknown("acquire lock", err)}
+	case reply.kind == replyStale:
+		// A process with the same id was here before, and its clock was ahead.
+		s.c.overtake(reply.serial)
+		return tried{again: true}
 	case reply.kind == replyBusy:
 		return tried{busy: true, pttl: reply.pttl}
-	case reply.kind == replyGone:
+	case reply.kind == replyGone && held > 0:
 		return tried{err: s.gone(cur)}
+	case reply.kind == replyGone:
+		return tried{err: errTooLate}
 	case reply.kind == replyCancelled:
 		// Only a request that was given up is cancelled, and this one was not.
 		return tried{err: fmt.Errorf("acquire lock: %w", ErrUnknown)}
 	}
 	if s.c.cfg.acks > reply.acked {
 		handedOn = true
-		s.compensate(ctx, h)
+		s.compensate(ctx, undo{serial, lease})
 		return tried{acks: true}
 	}
 
-	grant, ok := s.granted(h, reply, sent, held, cur)
+	grant, ok := s.granted(h, serial, reply, sent, held, cur)
 	if !ok {
 		handedOn = true
-		s.compensate(ctx, h)
+		s.compensate(ctx, undo{serial, lease})
 		if held > 0 {
 			return tried{err: fmt.Errorf("acquire lock again: %w", ErrLost)}
 		}
-		return tried{err: fmt.Errorf("acquire lock: the answer came after the lease: %w", ErrUnknown)}
+		return tried{err: errTooLate}
 	}
 	return tried{granted: true, grant: grant}
 }
@@ -210,7 +225,7 @@ func (s *state) try(ctx context.Context, lease time.Duration, renewed bool) trie
 // granted enters a hold that the server gave. It returns false when the hold
 // is worth nothing: its lease has run out on the way, or the holds below it
 // were lost meanwhile.
-func (s *state) granted(h hold, reply acquireReply, sent time.Time, held int, cur *holding) (Grant, bool) {
+func (s *state) granted(h hold, serial uint64, reply acquireReply, sent time.Time, held int, cur *holding) (Grant, bool) {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	if held > 0 && (s.cur != cur || s.lost) {
@@ -227,7 +242,7 @@ func (s *state) granted(h hold, reply acquireReply, sent time.Time, held int, cu
 		return Grant{}, false
 	}
 	if held == 0 {
-		s.cur = &holding{token: reply.token, since: time.Now(), lost: make(chan struct{})}
+		s.cur = &holding{id: serial, token: reply.token, since: time.Now(), lost: make(chan struct{})}
 		s.lost = false
 	}
 	s.settle()

@@ -12,8 +12,11 @@ type names struct {
 	lock    string // the hash itself: owner's field -> hold count
 	channel string // where a release is announced
 	token   string // the fencing counter
-	latch   string // start of the keys that remember requests
+	notes   string // start of the keys that remember requests, one for each owner
 }
+
+// note is the key that remembers the last request of an owner.
+func (n names) note(field string) string { return n.notes + field }
 
 // newNames derives the keys by Redisson's rule: a plain name is wrapped in
 // braces, a name that brings a hash tag of its own is used as it is. Names
@@ -36,7 +39,7 @@ func newNames(name string) (names, error) {
 		lock:    name,
 		channel: "redisson_lock__channel:" + tagged,
 		token:   "redisson_lock_token:" + tagged,
-		latch:   "redisson_unlock_latch:" + tagged + ":",
+		notes:   "redisson_unlock_latch:" + tagged + ":",
 	}, nil
 }
 

@@ -85,7 +85,7 @@ func WithFencing() Option { return func(c *config) { c.fencing = true } }
 // The default is a random UUID.
 func WithID(id string) Option { return func(c *config) { c.id = id } }
 
-// WithRand sets the source of request ids and of jitter. It is read in New
+// WithRand sets the source of jitter. It is read in New
 // only, so it may be shared afterwards.
 // The default is seeded from crypto/rand.
 func WithRand(r *rand.Rand) Option { return func(c *config) { c.rand = r } }

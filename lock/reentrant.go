@@ -30,8 +30,12 @@ import (
 //
 // # Unknown outcomes
 //
-// Every request carries an id under which the server remembers it for a while,
-// so one that the network or the Redis client repeats has one effect. An
+// Every request carries a serial and the hold that it is about, and the server
+// remembers the last request of each owner until ten seconds after the hold. So
+// one that the network or the Redis client repeats has one effect, and one that
+// arrives after a later request of its owner has none. What is left: an acquire
+// that arrives when it was given up, nobody has the lock, and the server has
+// forgotten its owner, takes the lock for one lease, without renewal. An
 // acquire without an answer is taken back before the call returns, or in the
 // background if that is not answered either; if nothing arrives the lease
 // bounds the damage, as the hold is not renewed. An Unlock without an answer
@@ -102,7 +106,7 @@ func (l *Reentrant) Unlock(ctx context.Context) (remaining int, err error) {
 		return 0, err
 	}
 	defer s.leave()
-	return s.release(ctx)
+	return s.release(ctx, 1)
 }
 
 // Lost returns a channel that is closed when the current hold is lost. It is

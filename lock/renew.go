@@ -70,10 +70,14 @@ func (w *watchdog) arm(c *Client, t time.Time) {
 type renewal struct {
 	s     *state
 	cur   *holding
+	last  uint64        // serial of the owner's last request
 	lease time.Duration // to set on the server
 	err   error
 	held  bool
 }
+
+// errOvertaken: a later request of the owner came before its renewal.
+var errOvertaken = errors.New("a later request came before it")
 
 // renewDue renews what is due, and what will be soon, in one go.
 func (c *Client) renewDue() {
@@ -88,7 +92,7 @@ func (c *Client) renewDue() {
 	var batch []*renewal
 	for _, s := range c.states {
 		if s.watched && !s.due.After(now.Add(interval/2)) {
-			batch = append(batch, &renewal{s: s, cur: s.cur, lease: s.owed(now)})
+			batch = append(batch, &renewal{s: s, cur: s.cur, last: s.last, lease: s.owed(now)})
 			s.renews = make(chan struct{})
 		}
 	}
@@ -131,8 +135,12 @@ func (c *Client) renewed(batch []*renewal, sent time.Time) {
 			// Released or lost meanwhile: the answer is about the past.
 		case r.err != nil:
 			s.due = now.Add(c.cfg.lease / 10)
-			if redis.HasErrorPrefix(r.err, "CROSSSLOT") {
+			switch {
+			case redis.HasErrorPrefix(r.err, "CROSSSLOT"):
 				c.oneName, s.due = true, now
+			case errors.Is(r.err, errOvertaken):
+				s.due = now
+				continue
 			}
 			if f := c.cfg.observer.RenewalFailed; f != nil {
 				after = append(after, func() { f(s.key.name, s.key.owner, r.err) })
@@ -180,8 +188,8 @@ func (c *Client) sendRenewals(ctx context.Context, batch []*renewal, oneName boo
 	}
 	chunks := slices.Collect(slices.Chunk(batch, size))
 	type outcome struct {
-		held []bool
-		err  error
+		answers []any
+		err     error
 	}
 	outcomes, err := call(ctx, c, func(ctx context.Context) ([]outcome, error) {
 		keys := make([][]string, len(chunks))
@@ -189,9 +197,10 @@ func (c *Client) sendRenewals(ctx context.Context, batch []*renewal, oneName boo
 		cmds := make([]*redis.Cmd, len(chunks))
 		pipe := c.rdb.Pipeline()
 		for i, chunk := range chunks {
+			args[i] = append(args[i], millis(noteTime))
 			for _, r := range chunk {
-				keys[i] = append(keys[i], r.s.names.lock)
-				args[i] = append(args[i], r.s.field, millis(r.lease))
+				keys[i] = append(keys[i], r.s.names.lock, r.s.names.note(r.s.field))
+				args[i] = append(args[i], r.s.field, r.last, r.cur.id, millis(r.lease))
 			}
 			cmds[i] = renewScript.EvalSha(ctx, pipe, keys[i], args[i]...)
 		}
@@ -207,7 +216,7 @@ func (c *Client) sendRenewals(ctx context.Context, batch []*renewal, oneName boo
 		}
 		outcomes := make([]outcome, len(chunks))
 		for i, cmd := range cmds {
-			outcomes[i].held, outcomes[i].err = parseRenew(cmd, len(chunks[i]))
+			outcomes[i].answers, outcomes[i].err = parseRenew(cmd, len(chunks[i]))
 		}
 		return outcomes, nil
 	})
@@ -218,24 +227,19 @@ func (c *Client) sendRenewals(ctx context.Context, batch []*renewal, oneName boo
 				r.err = fmt.Errorf("renew lock: %w", err)
 			case outcomes[i].err != nil:
 				r.err = fmt.Errorf("renew lock: %w", outcomes[i].err)
+			case outcomes[i].answers[j] == int64(2):
+				r.err = fmt.Errorf("renew lock: %w", errOvertaken)
 			default:
-				r.held = outcomes[i].held[j]
+				r.held = outcomes[i].answers[j] == int64(1)
 			}
 		}
 	}
 }
 
-func parseRenew(cmd *redis.Cmd, n int) ([]bool, error) {
-	val, err := cmd.Slice()
-	if err != nil {
-		return nil, err
+func parseRenew(cmd *redis.Cmd, n int) ([]any, error) {
+	answers, err := cmd.Slice()
+	if err == nil && len(answers) != n {
+		err = errors.New("answer has the wrong length")
 	}
-	if len(val) != n {
-		return nil, errors.New("answer has the wrong length")
-	}
-	held := make([]bool, n)
-	for i, v := range val {
-		held[i] = v == int64(1)
-	}
-	return held, nil
+	return answers, err
 }

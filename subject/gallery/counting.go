@@ -9,11 +9,18 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
+// nestedCount is how acquire.lua counts a hold within holds, innerCount how
+// release.lua does.
+const (
+	nestedCount = "redis.call('hset', KEYS[1], ARGV[2], ARGV[5])"
+	innerCount  = "redis.call('hset', KEYS[1], ARGV[2], count)"
+)
+
 // counting are the mistakes about holds within holds.
 func counting() []Mutant {
 	const (
-		inner   = "count = redis.call('hincrby', KEYS[1], ARGV[2], 1)"
-		shorter = "if redis.call('pttl', KEYS[1]) < tonumber(ARGV[1]) then"
+		shorter = "if pttl < tonumber(ARGV[1]) then"
+		owed    = "if lasts < 0 or lasts > tonumber(ARGV[6]) then\n    redis.call('pexpire', KEYS[1], ARGV[6])"
 	)
 	return []Mutant{
 		wired(Mutant{
@@ -37,12 +44,12 @@ func counting() []Mutant {
 			Name: "inner-release-frees-lock", Of: "reentrant", Class: 6,
 			Mistake: "The release of an inner hold deletes the lock, whatever the count says.",
 			Shipped: "locks with an owner but without a count (bsm/redislock #71: obtaining again with the same token)",
-		}, edit{releaseScript, "if count > 0 then", "if false then"}),
+		}, edit{releaseScript, "if count > 0 and tonumber(ARGV[6]) > 0 then", "if false then"}),
 		edited(Mutant{
 			Name: "nested-acquire-counts-two", Of: "reentrant", Class: 6,
 			Mistake: "The hash is incremented twice for one nested acquire.",
 			Shipped: "Redisson 3.52 when it sends an acquire again (#7367); its unlock retries count down twice",
-		}, edit{acquireScript, inner, "count = redis.call('hincrby', KEYS[1], ARGV[2], 2)"}),
+		}, edit{acquireScript, nestedCount, "redis.call('hincrby', KEYS[1], ARGV[2], 2)"}),
 		edited(Mutant{
 			Name: "nested-acquire-shortens-lease", Of: "reentrant", Class: 6,
 			Mistake: "A nested acquire sets the expiry to its own lease, also when the outer hold is owed more.",
@@ -52,23 +59,23 @@ func counting() []Mutant {
 			Name: "inner-release-sets-default-lease", Of: "reentrant", Class: 6,
 			Mistake: "The release of an inner hold sets the expiry to the library's default of 30 s, whatever was asked for.",
 			Shipped: "Redisson's partial unlock expires to internalLockLeaseTime",
-		}, edit{releaseScript, "redis.call('pexpire', KEYS[1], ARGV[3])", "redis.call('pexpire', KEYS[1], 30000)"}),
+		}, edit{releaseScript, owed, "do\n    redis.call('pexpire', KEYS[1], 30000)"}),
 		edited(Mutant{
 			Name: "inner-release-sets-own-lease", Of: "reentrant", Class: 6,
 			Mistake: "The release of an inner hold leaves half of what the outer ones are owed.",
 			Shipped: "Redisson, where leases are mixed: an unlock expires to whatever lease was asked for last",
-		}, edit{releaseScript, "redis.call('pexpire', KEYS[1], ARGV[3])", "redis.call('pexpire', KEYS[1], math.floor(tonumber(ARGV[3]) / 2))"}),
+		}, edit{releaseScript, owed, "do\n    redis.call('pexpire', KEYS[1], math.floor(tonumber(ARGV[6]) / 2))"}),
 		wired(Mutant{
 			Name: "renewal-shortens-longer-lease", Of: "reentrant", Class: 6,
 			Mistake: "A renewal sets the expiry to the watchdog's lease, also when an inner hold is owed more.",
 			Shipped: "Redisson, where lock() and lock(10, SECONDS) are mixed",
 		}, func(p Process) *wire {
 			return &wire{
-				edits: []edit{{renewScript, "if redis.call('pttl', key) < tonumber(ARGV[2 * i]) then", "do"}},
+				edits: []edit{{renewScript, "if redis.call('pttl', key) < lease then", "do"}},
 				before: func(_ context.Context, r *request) bool {
-					for i := range r.keys {
-						if r.script == renewScript {
-							r.setArg(2*i+2, p.Lease.Milliseconds())
+					if r.script == renewScript {
+						for i := range r.keys / 2 {
+							r.setArg(4*i+5, p.Lease.Milliseconds())
 						}
 					}
 					return true
@@ -160,8 +167,8 @@ func shared() []Mutant {
 			Shipped: "no library we know of; Redisson keeps the counter for ever for this reason (#6510)",
 		}, edit{acquireScript, "redis.call('incr', KEYS[3])", "redis.call('hincrby', KEYS[1], 'token', 1)"},
 			edit{acquireScript, "redis.call('get', KEYS[3])", "redis.call('hget', KEYS[1], 'token')"},
-			edit{acquireScript, "redis.call('pexpire', KEYS[3], ARGV[5])", ""},
-			edit{releaseScript, "redis.call('hdel', KEYS[1], ARGV[2]) == 0", "redis.call('hexists', KEYS[1], ARGV[2]) == 0 or redis.call('del', KEYS[1]) == 0"}),
+			edit{acquireScript, "redis.call('pexpire', KEYS[3], ARGV[7])", ""},
+			edit{releaseScript, "redis.call('hdel', KEYS[1], ARGV[2])", "redis.call('del', KEYS[1])"}),
 		edited(Mutant{
 			Name: "token-does-not-grow", Of: "fenced", Class: 7,
 			Mistake: "The counter is set when it is missing and never incremented: all holds have token 1.",
@@ -190,7 +197,7 @@ func minted() Mutant {
 		Mistake: "A nested acquire gets a new token, and the resource then refuses what the outer hold still has to write.",
 		Shipped: "Redisson's RFencedLock increments on every acquire, reentrant ones included (#4684)",
 	}
-	edits := []edit{{acquireScript, "count = redis.call('hincrby', KEYS[1], ARGV[2], 1)", "count = redis.call('hincrby', KEYS[1], ARGV[2], 1)\n" +
+	edits := []edit{{acquireScript, nestedCount, nestedCount + "\n" +
 		"  if KEYS[3] then redis.call('incr', KEYS[3]) end"}}
 	m.edits = edits
 	return active(m, func(Process, *background) (func(Process) *wire, func(*face)) {

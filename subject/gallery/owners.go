@@ -10,13 +10,19 @@ import (
 
 // owners are the mistakes about whose lock it is.
 func owners() []Mutant {
-	const notOwner = "if redis.call('hexists', KEYS[1], ARGV[2]) == 0 then\n  return {'none'}"
+	const (
+		otherHold = "if hold ~= ARGV[4] or tonumber(serial) > tonumber(ARGV[3]) then"
+		notOwner  = "redis.pcall('hexists', KEYS[1], ARGV[2]) ~= 1"
+		field     = "redis.call('hdel', KEYS[1], ARGV[2])"
+		whole     = "redis.call('del', KEYS[1])"
+	)
 	return []Mutant{
 		edited(Mutant{
 			Name: "release-by-anyone", Of: "reentrant", Class: 12,
 			Mistake: "A release deletes the lock without a look at whose it is.",
 			Shipped: "ShedLock by default (safeUpdate=false): a task that overran its lock deleted the next one's",
-		}, edit{releaseScript, "redis.call('hdel', KEYS[1], ARGV[2])", "redis.call('del', KEYS[1])"}),
+		}, edit{releaseScript, otherHold, "if not serial then"},
+			edit{releaseScript, notOwner, "redis.call('exists', KEYS[1]) == 0"}, edit{releaseScript, field, whole}),
 		edited(Mutant{
 			Name: "release-of-nothing-succeeds", Of: "reentrant", Class: 12,
 			Mistake: "A release by somebody who does not hold the lock changes nothing and reports success.",
@@ -26,12 +32,13 @@ func owners() []Mutant {
 			Name: "renewal-by-anyone", Of: "reentrant", Class: 12,
 			Mistake: "A renewal prolongs the lock without a look at whose it is.",
 			Shipped: "ShedLock by default (SET XX); Redisson's read locks before 4.4 kept the holds of dead instances alive",
-		}, edit{renewScript, "if redis.call('hexists', key, ARGV[2 * i - 1]) == 1 then", "if redis.call('exists', key) == 1 then"}),
+		}, edit{renewScript, renewed, "  if serial and redis.call('exists', key) == 1 then"}),
 		edited(Mutant{
 			Name: "take-back-by-anyone", Of: "reentrant", Class: 12,
 			Mistake: "Taking back an acquire of unknown outcome deletes the lock without a look at whose it is.",
 			Shipped: "etcd's Unlock without a Lock could delete a key of others (2022)",
-		}, edit{cancelScript, notOwner, "if false then\n  return {'none'}"}),
+		}, edit{cancelScript, "hold and redis.pcall('hexists', KEYS[1], ARGV[2]) == 1", "redis.call('exists', KEYS[1]) == 1"},
+			edit{cancelScript, field, whole}),
 		owned(Mutant{
 			Name: "set-without-nx", Of: "set-px-lua", Class: 12,
 			Mistake: "SET PX without NX: whoever comes takes the lock, from whoever has it.",
@@ -85,11 +92,10 @@ return 0`, s.owner)
 			Name: "renewal-takes-lock-over", Of: "reentrant", Class: 12,
 			Mistake: "A renewal stores the owner whatever is there, and so takes the lock from whoever has it by then.",
 			Shipped: "ShedLock's Redis provider by default (safeUpdate=false): extend is SET XX",
-		}, edit{renewScript, "result[i] = 0\n", "result[i] = 0\n" +
-			"  if redis.call('exists', key) == 1 and redis.call('hexists', key, ARGV[2 * i - 1]) == 0 then\n" +
+		}, edit{renewScript, renewed, "  if redis.call('exists', key) == 1 and redis.call('hexists', key, field) == 0 then\n" +
 			"    redis.call('del', key)\n" +
-			"    redis.call('hset', key, ARGV[2 * i - 1], 1)\n" +
-			"    redis.call('pexpire', key, ARGV[2 * i])\n" +
-			"  end\n"}),
+			"    redis.call('hset', key, field, 1)\n" +
+			"    redis.call('pexpire', key, lease)\n" +
+			"  end\n" + renewed}),
 	}
 }

@@ -112,12 +112,15 @@ func failed(r *request) bool { return r.Err() != nil && !redis.HasErrorPrefix(r.
 
 // renewedAll is the answer of a server that renewed all of a batch.
 func renewedAll(r *request) []any {
-	all := make([]any, r.keys)
+	all := make([]any, r.keys/2)
 	for i := range all {
 		all[i] = int64(1)
 	}
 	return all
 }
+
+// renewed is where renew.lua looks for the hold.
+const renewed = "  if hold == ARGV[4 * i] and redis.call('hexists', key, field) == 1 then"
 
 // survivors are the mistakes of watchdogs that live too long.
 func survivors() []Mutant {
@@ -140,11 +143,10 @@ func survivors() []Mutant {
 			Name: "renewal-revives-lock", Of: "reentrant", Class: 5,
 			Mistake: "A renewal that finds the lock free takes it again, and its owner never learns that others were in between.",
 			Shipped: "redsync WithSetNXOnExtend (#149); redlock-rb lock(extend:) (#36)",
-		}, edit{renewScript, "result[i] = 0\n", "result[i] = 0\n" +
-			"  if redis.call('exists', key) == 0 then\n" +
-			"    redis.call('hset', key, ARGV[2 * i - 1], 1)\n" +
-			"    redis.call('pexpire', key, ARGV[2 * i])\n" +
-			"  end\n"}),
+		}, edit{renewScript, renewed, "  if redis.call('exists', key) == 0 then\n" +
+			"    redis.call('hset', key, field, 1)\n" +
+			"    redis.call('pexpire', key, lease)\n" +
+			"  end\n" + renewed}),
 		edited(Mutant{
 			Name: "renewal-ignores-answer", Of: "reentrant", Class: 5,
 			Mistake: "Whatever a renewal answers counts as renewed: a lock that is gone is renewed for ever, and its owner is not told.",

@@ -9,18 +9,24 @@ import (
 // retried are the mistakes about requests that arrive twice: an acquire that
 // counts twice, and a release that is told off the second time.
 func retried() []Mutant {
+	// A lock that says by how much, and not what the count is to be.
+	const (
+		oneMore = "redis.call('hincrby', KEYS[1], ARGV[2], 1)"
+		oneLess = "count = redis.call('hincrby', KEYS[1], ARGV[2], -1)"
+	)
+	forgets := edit{acquireScript, "local again = serial == ARGV[3]", "local again = false"}
 	return []Mutant{
 		edited(Mutant{
 			Name: "nested-acquire-forgets-request", Of: "reentrant", Class: 1,
 			Mistake: "An acquire does not look whether the server has seen it before, so a nested one that is sent twice counts twice.",
 			Shipped: "Redisson 3.52 on replicated servers (#7367, #6025); every reentrant lock on go-redis that leaves its three retries on (go-redis #2985)",
-		}, edit{acquireScript, "local latch = redis.call('get', KEYS[2])", "local latch = false"}),
+		}, forgets, edit{acquireScript, nestedCount, oneMore}, edit{releaseScript, innerCount, oneLess}),
 		edited(Mutant{
 			Name: "retried-acquire-counts-two", Of: "reentrant", Class: 1,
 			Mistake: "The second sending of a first acquire takes the reentrant branch: one call, two holds.",
 			Shipped: "Redisson 3.52 (#7367): one unlock left a hold that the watchdog kept alive for ever",
-		}, edit{acquireScript, "local latch = redis.call('get', KEYS[2])", "local latch = false"},
-			edit{acquireScript, "elseif first then", "elseif false then"}),
+		}, forgets, edit{acquireScript, "  if first then", "  if not held then"},
+			edit{acquireScript, nestedCount, oneMore}, edit{releaseScript, innerCount, oneLess}),
 		wired(Mutant{
 			Name: "unconfirmed-acquire-kept", Of: "reentrant-wait", Class: 1,
 			Mistake: "An acquire that too few replicas confirmed is reported as failed and not taken back.",
@@ -30,17 +36,17 @@ func retried() []Mutant {
 			Name: "release-forgets-request", Of: "reentrant", Class: 2,
 			Mistake: "A release does not look whether the server has seen it before: the second sending finds nothing to release.",
 			Shipped: "Redisson before 3.24.1 (#4871): IllegalMonitorStateException for an unlock that had worked",
-		}, edit{releaseScript, "local latch = redis.call('get', KEYS[3])", "local latch = false"}),
+		}, edit{releaseScript, "if serial == ARGV[3] then", "if false then"}),
 		edited(Mutant{
 			Name: "release-notes-wrong-request", Of: "reentrant", Class: 2,
 			Mistake: "A release is remembered under another id than the one that its second sending looks for.",
 			Shipped: "Redisson before 3.52 made a new request id for each retry (#6651), and 4.3 took the wrong variable for it (#6844)",
-		}, edit{releaseScript, "redis.call('set', KEYS[3], count,", "redis.call('set', KEYS[3] .. ':id', count,"}),
+		}, edit{releaseScript, "redis.call('set', KEYS[3],", "redis.call('set', KEYS[3] .. ':id',"}),
 		edited(Mutant{
 			Name: "release-note-never-expires", Of: "reentrant", Class: 2,
 			Mistake: "The note that a request was carried out has no expiry: one key for every release stays behind.",
 			Shipped: "Redisson before 4.3 deleted another key than the latch it had made (#6844)",
-		}, edit{releaseScript, "redis.call('set', KEYS[3], count, 'px', ARGV[4])", "redis.call('set', KEYS[3], count)"}),
+		}, edit{releaseScript, ", 'px', lasts + ARGV[7])", ")"}),
 		faced(Mutant{
 			Name: "second-release-refused", Of: "set-px-watch", Class: 2,
 			Mistake: "A release without an answer is reported as not held, as if the server had refused it.",

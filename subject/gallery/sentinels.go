@@ -11,7 +11,7 @@ import (
 // sentinels are the mistakes about numbers and errors that mean something
 // else: units, zero, -1 and nil.
 func sentinels() []Mutant {
-	const first = "redis.call('hset', KEYS[1], ARGV[2], 1)\n  redis.call('pexpire', KEYS[1], ARGV[1])\n  local token"
+	const first = "redis.call('hset', KEYS[1], ARGV[2], 1)\n    redis.call('pexpire', KEYS[1], ARGV[1])"
 	return []Mutant{
 		edited(Mutant{
 			Name: "lease-times-thousand", Of: "reentrant", Class: 9,
@@ -34,7 +34,7 @@ func sentinels() []Mutant {
 			Name: "no-expiry-on-first-hold", Of: "reentrant", Class: 9,
 			Mistake: "A first hold is taken without an expiry; the first renewal sets one, if its owner lives to send it.",
 			Shipped: "redis-py by default: timeout=None is a lock without expiry",
-		}, edit{acquireScript, first, "redis.call('hset', KEYS[1], ARGV[2], 1)\n  local token"}),
+		}, edit{acquireScript, first, "redis.call('hset', KEYS[1], ARGV[2], 1)"}),
 		faced(Mutant{
 			Name: "error-means-granted", Of: "reentrant", Class: 9,
 			Mistake: "An error is returned as 0, and 0 milliseconds to wait means that the lock is taken.",
@@ -62,9 +62,9 @@ func sentinels() []Mutant {
 			Name: "no-seconds-left-means-granted", Of: "reentrant", Class: 9,
 			Mistake: "The holder's remaining lease is read in whole seconds, and 0 means that the lock is taken.",
 			Shipped: "locks that return the remaining lease as a number and nil or 0 for granted, as Redisson and its ports do",
-		}, edit{acquireScript, "return {'busy', redis.call('pttl', KEYS[1])}",
-			"if redis.call('pttl', KEYS[1]) < 1000 then return {'granted', 1, '0', tonumber(ARGV[1])} end\n" +
-				"  return {'busy', redis.call('pttl', KEYS[1])}"}),
+		}, edit{acquireScript, "return {'busy', pttl}",
+			"if pttl < 1000 then return {'granted', 1, '0', tonumber(ARGV[1])} end\n" +
+				"    return {'busy', pttl}"}),
 		faced(Mutant{
 			Name: "wait-divided-by-thousand", Of: "reentrant", Class: 9,
 			Mistake: "A wait in seconds is taken for milliseconds: waiters give up at once.",
@@ -100,12 +100,12 @@ func sentinels() []Mutant {
 			Name: "request-forgotten-at-once", Of: "reentrant", Class: 9,
 			Mistake: "The note of a request lasts for timeout times retries, and with no retries configured that is nothing.",
 			Shipped: "Redisson 3.24.1 to 3.24.2 (#5392)",
-		}, edit{acquireScript, "'px', ARGV[4]", "'px', 1"}),
+		}, edit{acquireScript, "'px', pttl + ARGV[6]", "'px', 1"}),
 		edited(Mutant{
 			Name: "request-remembered-for-hours", Of: "reentrant", Class: 9,
 			Mistake: "The note of a request lasts 10,000 seconds instead of 10,000 milliseconds.",
 			Shipped: "Redisson's fencing counters and latches that outlive their locks (#6510, #6844)",
-		}, edit{releaseScript, "'px', ARGV[4]", "'ex', ARGV[4]"}),
+		}, edit{releaseScript, "'px', lasts + ARGV[7]", "'ex', lasts + ARGV[7]"}),
 		faced(Mutant{
 			Name: "token-is-a-clock", Of: "fenced", Class: 9,
 			Mistake: "The fencing token is the time in seconds: two holds within a second have the same.",
