@@ -10,14 +10,15 @@
 --
 -- KEYS[1]  the lock, a hash: field of the owner -> hold count
 -- KEYS[2]  the note of this owner
--- KEYS[3]  the fencing counter; left out when no token is wanted
+-- KEYS[3]  the last fencing token; left out when none is wanted
 -- ARGV[1]  lease of this hold in ms
 -- ARGV[2]  field of the owner
 -- ARGV[3]  serial of this request
 -- ARGV[4]  the hold that the owner knows it has; 0 makes this a first hold
 -- ARGV[5]  how often the owner has it then
 -- ARGV[6]  how long the note outlives the hold in ms
--- ARGV[7]  how long the fencing counter is kept in ms
+-- ARGV[7]  how long the last token is kept in ms; 0: for ever, as a plain
+--          counter that Redisson has, too
 --
 -- Returns {'granted', count, token as a string, pttl}
 --       | {'busy', pttl}       another owner has the lock
@@ -61,9 +62,15 @@ if not again then
     redis.call('hset', KEYS[1], ARGV[2], 1)
     redis.call('pexpire', KEYS[1], ARGV[1])
     pttl = tonumber(ARGV[1])
-    if KEYS[3] then
+    if KEYS[3] and ARGV[7] == '0' then
       redis.call('incr', KEYS[3])
-      redis.call('pexpire', KEYS[3], ARGV[7])
+    elseif KEYS[3] then
+      -- The clock keeps tokens growing when the last one has expired, or was
+      -- lost in a failover.
+      local clock = redis.call('time')
+      local last = tonumber(redis.call('get', KEYS[3]) or '0')
+      local token = math.max(last + 1, clock[1] * 1000000 + clock[2])
+      redis.call('set', KEYS[3], string.format('%.0f', token), 'px', ARGV[7])
     end
   else
     redis.call('hset', KEYS[1], ARGV[2], ARGV[5])

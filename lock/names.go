@@ -11,8 +11,10 @@ import (
 type names struct {
 	lock    string // the hash itself: owner's field -> hold count
 	channel string // where a release is announced
-	token   string // the fencing counter
 	notes   string // start of the keys that remember requests, one for each owner
+	token   string // the last fencing token
+
+	redissonToken string // Redisson's counter of them
 }
 
 // note is the key that remembers the last request of an owner.
@@ -38,8 +40,10 @@ func newNames(name string) (names, error) {
 	return names{
 		lock:    name,
 		channel: "redisson_lock__channel:" + tagged,
-		token:   "redisson_lock_token:" + tagged,
 		notes:   "redisson_unlock_latch:" + tagged + ":",
+		token:   "holdfast_lock_token:" + tagged,
+
+		redissonToken: "redisson_lock_token:" + tagged,
 	}, nil
 }
 

@@ -241,7 +241,7 @@ func TestReentrant_fencing(t *testing.T) {
 				}
 			}
 		}
-		if ttl := w.server.TTL("redisson_lock_token:{orders}"); ttl <= 6*24*time.Hour {
+		if ttl := w.server.TTL("holdfast_lock_token:{orders}"); ttl <= 6*24*time.Hour {
 			t.Errorf("the counter is kept for %v", ttl)
 		}
 	})

@@ -33,7 +33,8 @@ var (
 const (
 	// unlockMessage is what Redisson publishes when a lock is freed.
 	unlockMessage = "0"
-	// tokenRetention is how long an unused fencing counter is kept.
+	// tokenRetention is how long the last fencing token is kept. While it is,
+	// tokens grow whatever the server's clock does.
 	tokenRetention = 7 * 24 * time.Hour
 	// noteTime is how long the last request of an owner is remembered when its
 	// hold has ended. It covers the retries of the Redis client and requests that
@@ -79,10 +80,14 @@ func cancelNote(lease time.Duration) time.Duration {
 func (s *state) sendAcquire(ctx context.Context, serial, hold uint64, lease time.Duration, held int) (acquireReply, error) {
 	c, k := s.c, s.names
 	keys := []string{k.lock, k.note(s.field)}
-	if c.cfg.fencing {
+	retention := tokenRetention
+	switch c.cfg.fencing {
+	case fencingOwn:
 		keys = append(keys, k.token)
+	case fencingRedisson:
+		keys, retention = append(keys, k.redissonToken), 0
 	}
-	args := []any{millis(lease), s.field, serial, hold, held + 1, millis(noteTime), millis(tokenRetention)}
+	args := []any{millis(lease), s.field, serial, hold, held + 1, millis(noteTime), millis(retention)}
 	return call(ctx, c, func(ctx context.Context) (acquireReply, error) {
 		if c.cfg.acks == 0 {
 			val, err := acquireScript.Run(ctx, c.rdb, keys, args...).Slice()

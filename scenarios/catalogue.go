@@ -56,6 +56,7 @@ var catalogueNames = []string{
 	"stolen-between-renewals",
 	"cluster-failover",
 	"fence-rollback",
+	"fence-rollback-clock-behind",
 	"shutdown",
 }
 

@@ -324,6 +324,11 @@ var variations = map[string]func(v *variation){
 		v.Workload.Rest = v.between(400*ms, 900*ms)
 		v.Workload.Lease = v.between(6000*ms, 15000*ms)
 	},
+	"fence-rollback-clock-behind": func(v *variation) {
+		v.think(200*ms, 900*ms)
+		v.Workload.Rest = v.between(400*ms, 900*ms)
+		v.Workload.Lease = v.between(6000*ms, 15000*ms)
+	},
 	// Both close before client-1's first renewal, at 3.3 s, and its process
 	// ends after it.
 	"shutdown": func(v *variation) {

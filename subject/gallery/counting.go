@@ -165,15 +165,19 @@ func shared() []Mutant {
 			Name: "token-dies-with-lock", Of: "fenced", Class: 7,
 			Mistake: "The token counter is a field of the lock itself, so it starts from 1 with every hold.",
 			Shipped: "no library we know of; Redisson keeps the counter for ever for this reason (#6510)",
-		}, edit{acquireScript, "redis.call('incr', KEYS[3])", "redis.call('hincrby', KEYS[1], 'token', 1)"},
-			edit{acquireScript, "redis.call('get', KEYS[3])", "redis.call('hget', KEYS[1], 'token')"},
-			edit{acquireScript, "redis.call('pexpire', KEYS[3], ARGV[7])", ""},
+		}, edit{acquireScript, "redis.call('set', KEYS[3], string.format('%.0f', token), 'px', ARGV[7])", "redis.call('hincrby', KEYS[1], 'token', 1)"},
+			edit{acquireScript, "token = redis.call('get', KEYS[3])", "token = redis.call('hget', KEYS[1], 'token')"},
 			edit{releaseScript, "redis.call('hdel', KEYS[1], ARGV[2])", "redis.call('del', KEYS[1])"}),
 		edited(Mutant{
 			Name: "token-does-not-grow", Of: "fenced", Class: 7,
 			Mistake: "The counter is set when it is missing and never incremented: all holds have token 1.",
 			Shipped: "no library we know of; a random or constant lock value used as a fencing token is as common in tutorials",
-		}, edit{acquireScript, "redis.call('incr', KEYS[3])", "redis.call('set', KEYS[3], 1)"}),
+		}, edit{acquireScript, "string.format('%.0f', token)", "1"}),
+		edited(Mutant{
+			Name: "token-is-a-counter", Of: "fenced", Class: 7,
+			Mistake: "The fencing token is a counter in the Redis that also holds the lock, and nothing else: a failover takes it back.",
+			Shipped: "Redisson's RFencedLock; advice on fencing with INCR",
+		}, edit{acquireScript, "math.max(last + 1, clock[1] * 1000000 + clock[2])", "last + 1"}),
 		faced(Mutant{
 			Name: "lost-signal-of-first-hold", Of: "reentrant", Class: 7,
 			Mistake: "The channel that tells of a loss is made once for the lock: after one loss every later hold is told at once that it is lost.",
@@ -198,7 +202,7 @@ func minted() Mutant {
 		Shipped: "Redisson's RFencedLock increments on every acquire, reentrant ones included (#4684)",
 	}
 	edits := []edit{{acquireScript, nestedCount, nestedCount + "\n" +
-		"  if KEYS[3] then redis.call('incr', KEYS[3]) end"}}
+		"    if KEYS[3] then redis.call('incr', KEYS[3]) end"}}
 	m.edits = edits
 	return active(m, func(Process, *background) (func(Process) *wire, func(*face)) {
 		var mu sync.Mutex
