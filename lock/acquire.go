@@ -50,6 +50,7 @@ func (s *state) acquire(ctx context.Context, a Acquire, forever bool) (Grant, er
 		}
 	}()
 	refusal := ErrBusy // what a wait that runs out reports
+	refused := false
 	for {
 		t := s.try(op, lease, renewed)
 		switch {
@@ -70,8 +71,12 @@ func (s *state) acquire(ctx context.Context, a Acquire, forever bool) (Grant, er
 				f(s.key.name, s.key.owner)
 			}
 		default:
+			if t.undone && (refused || ctx.Err() != nil || s.c.life.Err() != nil) && op.Err() != nil {
+				t.err = nil // what became of the request is known
+			}
 			return Grant{}, s.c.failed(ctx, op, refusal, t.err)
 		}
+		refused = true
 		if once {
 			return Grant{}, refusal
 		}
@@ -147,8 +152,12 @@ type tried struct {
 	pttl    time.Duration // of the holder's lease
 	acks    bool          // granted, not confirmed, and given back
 	again   bool          // nothing was done; to be tried with a greater serial
+	undone  bool          // the acquire that err is about was taken back
 	err     error
 }
+
+// errStillLost: an earlier hold was lost, and Unlock has not said so yet.
+var errStillLost = fmt.Errorf("acquire lock again: %w", ErrLost)
 
 // errTooLate: the lease of a hold had run out when the answer came.
 var errTooLate = fmt.Errorf("acquire lock: the answer came after the lease: %w", ErrUnknown)
@@ -175,6 +184,10 @@ func (s *state) try(ctx context.Context, lease time.Duration, renewed bool) trie
 		after()
 		s.c.mu.Lock()
 	}
+	if s.lost {
+		s.c.mu.Unlock()
+		return tried{err: errStillLost}
+	}
 	held, cur, serial := len(s.holds), s.cur, s.newSerial()
 	var id uint64
 	if held > 0 {
@@ -188,8 +201,8 @@ func (s *state) try(ctx context.Context, lease time.Duration, renewed bool) trie
 	switch {
 	case err != nil:
 		handedOn = true
-		s.compensate(ctx, undo{serial, lease})
-		return tried{err: unknown("acquire lock", err)}
+		undone := s.compensate(ctx, undo{serial, lease})
+		return tried{err: unknown("acquire lock", err), undone: undone}
 	case reply.kind == replyStale:
 		// A process with the same id was here before, and its clock was ahead.
 		s.c.overtake(reply.serial)
@@ -215,7 +228,7 @@ func (s *state) try(ctx context.Context, lease time.Duration, renewed bool) trie
 		handedOn = true
 		s.compensate(ctx, undo{serial, lease})
 		if held > 0 {
-			return tried{err: fmt.Errorf("acquire lock again: %w", ErrLost)}
+			return tried{err: errStillLost}
 		}
 		return tried{err: errTooLate}
 	}
@@ -243,7 +256,6 @@ func (s *state) granted(h hold, serial uint64, reply acquireReply, sent time.Tim
 	}
 	if held == 0 {
 		s.cur = &holding{id: serial, token: reply.token, since: time.Now(), lost: make(chan struct{})}
-		s.lost = false
 	}
 	s.settle()
 	return Grant{Count: held + 1, Token: s.cur.token, Lease: h.lease, Renewed: h.renewed}, true
@@ -259,7 +271,7 @@ func (s *state) gone(cur *holding) error {
 	}
 	s.c.mu.Unlock()
 	after()
-	return fmt.Errorf("acquire lock again: %w", ErrLost)
+	return errStillLost
 }
 
 // unknown wraps the reason why an outcome is not known. The end of a context

@@ -26,7 +26,8 @@ import (
 // has run out by its own clock, counted from the moment the last successful
 // acquire or renewal was sent, less 1% and 2ms. That needs no answer from the
 // server. [Reentrant.Lost] and [Reentrant.Context] tell; the next Unlock
-// returns [ErrLost], once for all holds.
+// returns [ErrLost], once for all holds. Until then an acquire returns it, too:
+// who acquires within a lost hold must not take it for held.
 //
 // # Unknown outcomes
 //
@@ -106,7 +107,18 @@ func (l *Reentrant) Unlock(ctx context.Context) (remaining int, err error) {
 		return 0, err
 	}
 	defer s.leave()
-	return s.release(ctx, 1)
+	return s.release(ctx, 0)
+}
+
+// unlockAlso gives levels more holds back, besides those whose release was not
+// answered.
+func (l *Reentrant) unlockAlso(ctx context.Context, levels int) (remaining int, err error) {
+	s, err := l.enter()
+	if err != nil {
+		return 0, err
+	}
+	defer s.leave()
+	return s.release(ctx, levels)
 }
 
 // Lost returns a channel that is closed when the current hold is lost. It is

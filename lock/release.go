@@ -34,14 +34,14 @@ func retry(ctx context.Context, f func() error) error {
 }
 
 // compensate takes back an acquire, detached from whoever asked for it. It
-// returns when that is done or after undoGrace. The gate is held until the
-// compensation ends and then opened.
-func (s *state) compensate(ctx context.Context, u undo) {
+// returns when that is done or after undoGrace, and says whether the server has
+// confirmed it. The gate is held until the compensation ends and then opened.
+func (s *state) compensate(ctx context.Context, u undo) (confirmed bool) {
 	s.c.mu.Lock()
 	s.undo = &u
 	s.refs++
 	s.c.mu.Unlock()
-	done := make(chan struct{})
+	done := make(chan bool, 1)
 	s.c.ops.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), s.c.cfg.unlockTimeout)
 		defer cancel()
@@ -63,17 +63,18 @@ func (s *state) compensate(ctx context.Context, u undo) {
 		s.drop()
 		s.c.mu.Unlock()
 		s.leaveGate()
-		close(done)
+		done <- err == nil
 	})
 	if ctx.Value(noGrace{}) != nil {
-		return
+		return false
 	}
 	timer := time.NewTimer(s.c.cfg.undoGrace())
 	defer timer.Stop()
 	select {
-	case <-done:
+	case confirmed = <-done:
 	case <-timer.C:
 	}
+	return confirmed
 }
 
 // sendUndo asks the server once to take back the acquire in s.undo. The gate
@@ -113,8 +114,8 @@ func (s *state) resolve(ctx context.Context) error {
 	return nil
 }
 
-// release gives the innermost holds back, as many as levels says, those included
-// whose release was not answered; see [Locker].
+// release gives the innermost holds back: those whose release was not answered,
+// and so many more, but one at least; see [Locker].
 func (s *state) release(ctx context.Context, levels int) (int, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.c.cfg.unlockTimeout)
 	defer cancel()
@@ -126,6 +127,7 @@ func (s *state) release(ctx context.Context, levels int) (int, error) {
 	s.expire() // what is over by the clock is over, though its timer may run only later
 	s.c.mu.Lock()
 	n, undo := len(s.holds), s.undo
+	levels = max(s.giving.levels+levels, 1)
 	if s.lost {
 		defer s.c.mu.Unlock()
 		return 0, s.over()

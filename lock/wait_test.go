@@ -2,6 +2,7 @@ package lock_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -237,6 +238,35 @@ func TestSubscription_closedWhenUnused(t *testing.T) {
 		}
 		if n := w.count("PING") + w.count("ping"); n == 0 {
 			t.Error("a silent connection was not pinged")
+		}
+	})
+}
+
+// A waiter whose wait ends while its request is under way has been refused
+// before, and its request is taken back: that is a known outcome.
+func TestWait_thatEndsDuringATryIsBusy(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		c := w.client()
+		must[lock.Grant](t)(c.NewLock("orders", "holder").Lock(ctx))
+		w.latency = 3 * time.Millisecond
+		for try := range 4 {
+			errs := make(chan error)
+			for i := range 8 {
+				time.Sleep(time.Millisecond)
+				go func() {
+					_, err := c.NewLock("orders", string(rune('a'+i))).TryLock(ctx, lock.Wait(3*time.Second))
+					errs <- err
+				}()
+			}
+			for range 8 {
+				if err := <-errs; !errors.Is(err, lock.ErrBusy) || errors.Is(err, lock.ErrUnknown) {
+					t.Errorf("try %d: %v, want busy", try, err)
+				}
+			}
+		}
+		if n := must[int](t)(c.NewLock("orders", "holder").Unlock(ctx)); n != 0 {
+			t.Errorf("%d holds remain", n)
 		}
 	})
 }
