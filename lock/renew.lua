@@ -15,9 +15,10 @@ local result = {}
 for i = 1, #KEYS / 2 do
   result[i] = 0
   local key, field, lease = KEYS[2 * i - 1], ARGV[4 * i - 2], tonumber(ARGV[4 * i + 1])
-  local note = redis.call('get', KEYS[2 * i])
-  local serial, hold = string.match(note or '', '^(%d+):(%d+):%w+$')
-  if hold == ARGV[4 * i] and redis.call('hexists', key, field) == 1 then
+  -- A key of another type is nobody's hold, and must not fail the others.
+  local note = redis.pcall('get', KEYS[2 * i])
+  local serial, hold = string.match(type(note) == 'string' and note or '', '^(%d+):(%d+):%w+$')
+  if hold == ARGV[4 * i] and redis.pcall('hexists', key, field) == 1 then
     if tonumber(serial) > tonumber(ARGV[4 * i - 1]) then
       result[i] = 2
     else

@@ -120,7 +120,7 @@ func renewedAll(r *request) []any {
 }
 
 // renewed is where renew.lua looks for the hold.
-const renewed = "  if hold == ARGV[4 * i] and redis.call('hexists', key, field) == 1 then"
+const renewed = "  if hold == ARGV[4 * i] and redis.pcall('hexists', key, field) == 1 then"
 
 // survivors are the mistakes of watchdogs that live too long.
 func survivors() []Mutant {
