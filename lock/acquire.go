@@ -179,7 +179,7 @@ func (s *state) try(ctx context.Context, lease time.Duration, renewed bool) trie
 
 	s.c.mu.Lock()
 	if len(s.holds) > 0 && !time.Now().Before(s.deadline()) {
-		after := s.lose()
+		after := s.loseByClock()
 		s.c.mu.Unlock()
 		after()
 		s.c.mu.Lock()

@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"time"
@@ -198,10 +199,31 @@ func (s *state) expire() {
 		s.c.mu.Unlock()
 		return
 	}
-	after := s.lose()
+	after := s.loseByClock()
 	s.drop()
 	s.c.mu.Unlock()
 	after()
+}
+
+// loseByClock ends the holding as lost before the server has said so, and tells
+// the server, once and in the background: nobody is under the lock any more.
+// Called under mu; what it returns is to be called without.
+func (s *state) loseByClock() (after func()) {
+	cur, serial := s.cur, s.newSerial()
+	tell := s.lose()
+	if !s.lost || s.c.closed {
+		return tell
+	}
+	s.c.ops.Add(1)
+	return func() {
+		tell()
+		go func() {
+			defer s.c.ops.Done()
+			ctx, cancel := context.WithTimeout(s.c.life, s.c.cfg.unlockTimeout)
+			defer cancel()
+			_, _ = s.sendRelease(ctx, serial, cur.id, 0, 0) // else the lease frees it
+		}()
+	}
 }
 
 // lose ends the holding as lost; a last release that was sent and never
