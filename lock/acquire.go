@@ -71,7 +71,7 @@ func (s *state) acquire(ctx context.Context, a Acquire, forever bool) (Grant, er
 				f(s.key.name, s.key.owner)
 			}
 		default:
-			if t.undone && (refused || ctx.Err() != nil || s.c.life.Err() != nil) && op.Err() != nil {
+			if (t.undone || errors.Is(t.err, ErrRefused)) && (refused || ctx.Err() != nil || s.c.life.Err() != nil) && op.Err() != nil {
 				t.err = nil // what became of the request is known
 			}
 			return Grant{}, s.c.failed(ctx, op, refusal, t.err)
@@ -130,7 +130,7 @@ func (c *Client) failed(ctx, op context.Context, refusal, err error) error {
 	case c.life.Err() != nil:
 		why = ErrClosed
 	case op.Err() != nil:
-		if errors.Is(err, ErrUnknown) {
+		if errors.Is(err, ErrUnknown) || errors.Is(err, ErrRefused) {
 			return err
 		}
 		return refusal
@@ -199,6 +199,8 @@ func (s *state) try(ctx context.Context, lease time.Duration, renewed bool) trie
 	h := hold{lease: lease, renewed: renewed, until: sent.Add(lease)}
 	reply, err := s.sendAcquire(ctx, serial, id, lease, held)
 	switch {
+	case errors.Is(err, ErrRefused):
+		return tried{err: fmt.Errorf("acquire lock: %w", err)}
 	case err != nil:
 		handedOn = true
 		undone := s.compensate(ctx, undo{serial, lease})

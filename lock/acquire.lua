@@ -58,10 +58,7 @@ if not again then
   if first then
     -- A field that is there is left over from a hold that its owner gave up on.
     -- It still keeps everybody else out, so this is a new hold, with a new token.
-    hold = ARGV[3]
-    redis.call('hset', KEYS[1], ARGV[2], 1)
-    redis.call('pexpire', KEYS[1], ARGV[1])
-    pttl = tonumber(ARGV[1])
+    -- The token comes first: an error must come before anything is done.
     if KEYS[3] and ARGV[7] == '0' then
       redis.call('incr', KEYS[3])
     elseif KEYS[3] then
@@ -72,6 +69,10 @@ if not again then
       local token = math.max(last + 1, clock[1] * 1000000 + clock[2])
       redis.call('set', KEYS[3], string.format('%.0f', token), 'px', ARGV[7])
     end
+    hold = ARGV[3]
+    redis.call('hset', KEYS[1], ARGV[2], 1)
+    redis.call('pexpire', KEYS[1], ARGV[1])
+    pttl = tonumber(ARGV[1])
   else
     redis.call('hset', KEYS[1], ARGV[2], ARGV[5])
     if pttl < tonumber(ARGV[1]) then

@@ -30,6 +30,9 @@ var (
 	ErrLost = errors.New("lock: lost")
 	// ErrUnknown: the request may or may not have been carried out.
 	ErrUnknown = errors.New("lock: outcome unknown")
+	// ErrRefused: no server could be reached, or it answered with an error; the
+	// request was not carried out.
+	ErrRefused = errors.New("lock: refused by the server")
 	// ErrAcks: taken, but fewer replicas than asked confirmed it in time, so
 	// it was given back.
 	ErrAcks = errors.New("lock: not enough replicas confirmed")

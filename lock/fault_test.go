@@ -3,6 +3,9 @@ package lock_test
 import (
 	"context"
 	"errors"
+	"net"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -266,6 +269,77 @@ func TestReplicaAcks(t *testing.T) {
 		}
 		if n := w.count("wait 1 50") + w.count("WAIT 1 50"); n < 3 {
 			t.Errorf("%d tries, want more within the wait", n)
+		}
+	})
+}
+
+// A server that cannot be reached, or that answers with an error, has not taken
+// the lock. The caller is told so, as fast as by any other command, and nothing
+// has to be taken back.
+func TestLock_refused(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		l := w.client(lock.WithFencing()).NewLock("orders", "a")
+		w.server.Set("orders", "something else")
+		_, err := l.TryLock(ctx)
+		wantErr(t, "a key of another type", err, lock.ErrRefused)
+		if n := w.count("EVAL"); n != 2 {
+			t.Errorf("%d scripts were sent, want the acquire by its SHA and its source", n)
+		}
+		w.server.Del("orders")
+		w.server.Lpush("holdfast_lock_token:{orders}", "something else")
+		_, err = l.TryLock(ctx)
+		wantErr(t, "a token of another type", err, lock.ErrRefused)
+		if w.server.Exists("orders") {
+			t.Error("an acquire that failed has taken the lock")
+		}
+
+		down := w.redis(func(o *redis.Options) {
+			o.Dialer = func(context.Context, string, string) (net.Conn, error) {
+				return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+			}
+		})
+		start := time.Now()
+		down.Set(ctx, "x", 1, 0)
+		asFast := time.Since(start) + 50*time.Millisecond
+		other := w.clientOn(down).NewLock("orders", "a")
+		for range 2 {
+			start = time.Now()
+			_, err = other.TryLock(ctx)
+			wantErr(t, "connection refused", err, lock.ErrRefused)
+			if d := time.Since(start); d > asFast {
+				t.Errorf("took %v, want %v as a SET", d, asFast)
+			}
+		}
+	})
+}
+
+// A request that was lost, and whose repetition is refused, may have been
+// carried out.
+func TestLock_refusedTheSecondTime(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		var down atomic.Bool
+		rdb := w.redis(func(o *redis.Options) {
+			dial := o.Dialer
+			o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+				if down.Load() {
+					return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+				}
+				return dial(ctx, network, addr)
+			}
+		})
+		l := w.clientOn(rdb).NewLock("orders", "a")
+		must[lock.Grant](t)(l.TryLock(ctx))
+		must[int](t)(l.Unlock(ctx))
+		w.dropReply("orders", 1)
+		time.AfterFunc(500*time.Microsecond, func() { down.Store(true) })
+		_, err := l.TryLock(ctx)
+		wantErr(t, "lost, then refused", err, lock.ErrUnknown)
+		down.Store(false)
+		time.Sleep(time.Second)
+		if locked := must[bool](t)(l.IsLocked(ctx)); locked {
+			t.Error("it was not taken back")
 		}
 	})
 }

@@ -77,13 +77,13 @@ func (l *Reentrant) Name() string { return l.key.name }
 func (l *Reentrant) Owner() string { return l.key.owner }
 
 // Lock waits until the lock is granted or ctx ends. It returns sooner when the
-// server fails: [ErrUnknown] and the cause.
+// server fails: [ErrUnknown] or [ErrRefused] and the cause.
 func (l *Reentrant) Lock(ctx context.Context, opts ...AcquireOption) (Grant, error) {
 	return l.acquire(ctx, opts, true)
 }
 
 // TryLock waits at most as long as [Wait] says and then returns [ErrBusy], or
-// [ErrUnknown] when the server did not answer. Without Wait it asks once, and
+// [ErrUnknown] or [ErrRefused] when the server did not answer. Without Wait it asks once, and
 // gives the server as long as an unlock to answer.
 func (l *Reentrant) TryLock(ctx context.Context, opts ...AcquireOption) (Grant, error) {
 	return l.acquire(ctx, opts, false)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -87,22 +88,64 @@ func (s *state) sendAcquire(ctx context.Context, serial, hold uint64, lease time
 	case fencingRedisson:
 		keys, retention = append(keys, k.redissonToken), 0
 	}
-	args := []any{millis(lease), s.field, serial, hold, held + 1, millis(noteTime), millis(retention)}
+	sent := &sending{serial: serial}
+	args := []any{millis(lease), s.field, sent, hold, held + 1, millis(noteTime), millis(retention)}
 	return call(ctx, c, func(ctx context.Context) (acquireReply, error) {
-		if c.cfg.acks == 0 {
-			val, err := acquireScript.Run(ctx, c.rdb, keys, args...).Slice()
-			if err != nil {
-				return acquireReply{}, err
-			}
-			return parseAcquire(val)
+		if c.cfg.acks > 0 {
+			reply, err := c.acquireAndWait(ctx, keys, args, sent)
+			return reply, sent.judge(err)
 		}
-		return c.acquireAndWait(ctx, keys, args)
+		cmd := sent.answered(acquireScript.EvalSha(ctx, c.rdb, keys, args...))
+		if noScript(cmd.Err()) {
+			cmd = sent.answered(acquireScript.Eval(ctx, c.rdb, keys, args...))
+		}
+		reply, err := parseAcquire(cmd)
+		return reply, sent.judge(err)
 	})
+}
+
+// sending is the serial of an acquire on its way. It counts how often the Redis
+// client has written it to a connection, retries included, without getting an
+// error of the server for an answer.
+type sending struct {
+	serial uint64
+	open   atomic.Int32
+	done   bool // a script was carried out
+}
+
+// MarshalBinary implements [encoding.BinaryMarshaler].
+func (s *sending) MarshalBinary() ([]byte, error) {
+	s.open.Add(1)
+	return strconv.AppendUint(nil, s.serial, 10), nil
+}
+
+// String implements [fmt.Stringer], for hooks that print commands.
+func (s *sending) String() string { return strconv.FormatUint(s.serial, 10) }
+
+// judge adds ErrRefused to an error after which it is certain that nothing was
+// done. A request that ended with a context may have been given up anywhere.
+func (s *sending) judge(err error) error {
+	if err == nil || s.done || s.open.Load() > 0 || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return errors.Join(ErrRefused, err)
+}
+
+// answered notes the answer to the last time that it was written.
+func (s *sending) answered(cmd *redis.Cmd) *redis.Cmd {
+	var refusal redis.Error
+	switch err := cmd.Err(); {
+	case err == nil:
+		s.done = true
+	case errors.As(err, &refusal):
+		s.open.Add(-1)
+	}
+	return cmd
 }
 
 // acquireAndWait sends the script and WAIT down one connection, as WAIT is
 // about the writes of its own connection.
-func (c *Client) acquireAndWait(ctx context.Context, keys []string, args []any) (acquireReply, error) {
+func (c *Client) acquireAndWait(ctx context.Context, keys []string, args []any, sent *sending) (acquireReply, error) {
 	var node redis.Cmdable = c.rdb
 	if cluster, ok := c.rdb.(*redis.ClusterClient); ok {
 		// WAIT has no key: left to itself it would go to any node.
@@ -117,11 +160,7 @@ func (c *Client) acquireAndWait(ctx context.Context, keys []string, args []any) 
 		cmd := eval(pipe)
 		wait := pipe.Do(ctx, "wait", c.cfg.acks, millis(c.cfg.acksTimeout))
 		_, _ = pipe.Exec(ctx) // each command has its own error
-		val, err := cmd.Slice()
-		if err != nil {
-			return acquireReply{}, err
-		}
-		reply, err := parseAcquire(val)
+		reply, err := parseAcquire(sent.answered(cmd))
 		if err != nil || reply.kind != replyGranted {
 			return reply, err
 		}
@@ -139,8 +178,12 @@ func noScript(err error) bool {
 	return err != nil && (errors.Is(err, redis.ErrNoScript) || redis.HasErrorPrefix(err, "NOSCRIPT"))
 }
 
-func parseAcquire(val []any) (acquireReply, error) {
+func parseAcquire(cmd *redis.Cmd) (acquireReply, error) {
 	var r acquireReply
+	val, err := cmd.Slice()
+	if err != nil {
+		return r, err
+	}
 	bad := func() (acquireReply, error) { return r, fmt.Errorf("lock: acquire answered %v", val) }
 	if len(val) == 0 {
 		return bad()
