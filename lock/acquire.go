@@ -67,6 +67,9 @@ func (s *state) acquire(ctx context.Context, a Acquire, forever bool) (Grant, er
 			t.pttl = -time.Millisecond
 		case t.busy:
 			refusal = ErrBusy
+			if w != nil {
+				w.woken = false
+			}
 			if f := s.c.cfg.observer.Busy; f != nil {
 				f(s.key.name, s.key.owner)
 			}
@@ -99,23 +102,36 @@ func (s *state) sleep(op context.Context, w *waiter, pttl time.Duration) bool {
 	s.draws++
 	n := s.draws
 	s.c.mu.Unlock()
-	d := s.c.jitter(s.key, n, s.c.cfg.safetyPoll)
-	if pttl >= 0 {
-		// The server's clock counts in milliseconds: one more, and the key is
-		// gone for sure. -1 and -2 say nothing about when to look again.
-		d = min(d, pttl+time.Millisecond)
+	poll := s.c.jitter(s.key, n, s.c.cfg.safetyPoll)
+	// The server's clock counts in milliseconds: one more, and the key is gone for
+	// sure. -1 and -2 say nothing about when to look again.
+	gone := time.Now().Add(pttl + time.Millisecond)
+	next := func() time.Duration {
+		if pttl < 0 {
+			return poll
+		}
+		return min(poll, time.Until(gone))
 	}
-	timer := time.NewTimer(d)
+	timer := time.NewTimer(next())
 	defer timer.Stop()
-	var wake chan struct{}
+	look := timer.C
+	var wake, first chan struct{}
 	if w != nil {
-		wake = w.wake
+		wake, first, look = w.wake, w.first, nil
 	}
-	select {
-	case <-wake:
-	case <-timer.C:
-	case <-op.Done():
-	case <-s.c.life.Done():
+	for {
+		select {
+		case <-first: // from now on it looks for all that wait here
+			timer.Reset(next())
+			first, look = nil, timer.C
+			continue
+		case <-wake:
+			w.woken = true
+		case <-look:
+		case <-op.Done():
+		case <-s.c.life.Done():
+		}
+		break
 	}
 	return op.Err() == nil && s.c.life.Err() == nil
 }

@@ -75,7 +75,8 @@ type Grant struct {
 	// Token is the fencing token of the hold: greater than that of every hold
 	// before, the same for every grant within one hold. 0 means none.
 	Token uint64
-	// Lease is how long the hold lasts unless renewed; 0 means for ever.
+	// Lease is how long the hold lasts unless renewed; 0 means for ever. That
+	// of several locks is what is left when the last one was granted.
 	Lease time.Duration
 	// Renewed says that a watchdog renews the hold.
 	Renewed bool

@@ -301,14 +301,14 @@ func TestLock_refused(t *testing.T) {
 		})
 		start := time.Now()
 		down.Set(ctx, "x", 1, 0)
-		asFast := time.Since(start) + 50*time.Millisecond
+		asFast := 2 * time.Since(start) // the pauses between retries are random
 		other := w.clientOn(down).NewLock("orders", "a")
 		for range 2 {
 			start = time.Now()
 			_, err = other.TryLock(ctx)
 			wantErr(t, "connection refused", err, lock.ErrRefused)
 			if d := time.Since(start); d > asFast {
-				t.Errorf("took %v, want %v as a SET", d, asFast)
+				t.Errorf("took %v, want at most %v, as a SET", d, asFast)
 			}
 		}
 	})

@@ -101,6 +101,9 @@ func (g *group) acquire(ctx context.Context, opts []AcquireOption, forever bool,
 			lease, renewed := combine(has, grants)
 			if from.IsZero() || lease-time.Since(from)-drift(lease) > 0 {
 				if count, ok := g.granted(w, has); ok {
+					if !from.IsZero() && !renewed {
+						lease -= time.Since(from) + drift(lease)
+					}
 					return Grant{Count: count, Lease: lease, Renewed: renewed}, nil
 				}
 			}

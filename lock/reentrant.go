@@ -25,7 +25,9 @@ import (
 // The owner takes its hold as lost when the server says so, or when the lease
 // has run out by its own clock, counted from the moment the last successful
 // acquire or renewal was sent, less 1% and 2ms. That needs no answer from the
-// server. [Reentrant.Lost] and [Reentrant.Context] tell; the next Unlock
+// server. Its clock is the monotonic one, which on Linux stands still while a
+// virtual machine is suspended: who may be suspended guards the resource with
+// the fencing token. [Reentrant.Lost] and [Reentrant.Context] tell; the next Unlock
 // returns [ErrLost], once for all holds. Until then an acquire returns it, too:
 // who acquires within a lost hold must not take it for held.
 //
@@ -145,16 +147,26 @@ func (l *Reentrant) Token() uint64 {
 
 // Context returns a context for work under the current hold. It ends with
 // parent, when the hold is lost, with [ErrLost] as its cause, and when it is
-// released, with [ErrNotHeld]. Without a hold it has ended already.
+// released, with [ErrNotHeld]. Without a hold it has ended already. The lock
+// keeps it until then; where many pieces of work are done under one hold, take
+// [Reentrant.ContextWithCancel].
 func (l *Reentrant) Context(parent context.Context) context.Context {
+	ctx, _ := l.ContextWithCancel(parent)
+	return ctx
+}
+
+// ContextWithCancel is [Reentrant.Context] with a function that ends the context
+// when its work is done. After that the lock keeps nothing of it.
+func (l *Reentrant) ContextWithCancel(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
+	end := func() { cancel(context.Canceled) }
 	remove, cause := l.onEnd(cancel)
 	if cause != nil {
 		cancel(cause)
-		return ctx
+		return ctx, end
 	}
 	context.AfterFunc(ctx, remove)
-	return ctx
+	return ctx, end
 }
 
 // onEnd registers f for the end of the current hold.
@@ -215,7 +227,11 @@ func (l *Reentrant) ForceUnlock(ctx context.Context) (bool, error) {
 		n, err := forceScript.Run(ctx, l.c.rdb, []string{s.names.lock, s.names.channel}, unlockMessage).Int()
 		return n == 1, err
 	})
-	if err != nil {
+	var refusal redis.Error
+	switch {
+	case errors.As(err, &refusal):
+		return false, errors.Join(err, ErrRefused)
+	case err != nil:
 		return false, errors.Join(err, ErrUnknown)
 	}
 	if freed {
