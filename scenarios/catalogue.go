@@ -40,6 +40,7 @@ var catalogueNames = []string{
 	"redlock-node-restart-delayed",
 	"redlock-slow-replies",
 	"member-out-of-reach",
+	"unanswered-inner-release",
 	"lost-unlock-message",
 	"slow-subscribe",
 	"lost-acquire-reply",

@@ -324,6 +324,12 @@ var variations = map[string]func(v *variation){
 		v.Workload.Rest = v.between(400*ms, 900*ms)
 		v.Workload.Lease = v.between(6000*ms, 15000*ms)
 	},
+	// The replies come back after the first release was given up, at 5 s, and
+	// within the lease.
+	"unanswered-inner-release": func(v *variation) {
+		v.think(200*ms, 1500*ms)
+		v.Workload.Lease = v.between(10000*ms, 15000*ms)
+	},
 	"fence-rollback-clock-behind": func(v *variation) {
 		v.think(200*ms, 900*ms)
 		v.Workload.Rest = v.between(400*ms, 900*ms)
