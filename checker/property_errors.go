@@ -8,7 +8,7 @@ import (
 
 // documented are the error classes that each outcome of an operation may have.
 var documented = map[history.Func]map[history.Kind][]string{
-	history.Acquire: {history.Fail: {history.ErrBusy, history.ErrCanceled, history.ErrAcks}, history.Info: {history.ErrUnknown}},
+	history.Acquire: {history.Fail: {history.ErrBusy, history.ErrCanceled, history.ErrAcks, history.ErrRefused}, history.Info: {history.ErrUnknown}},
 	history.Release: {history.Fail: {history.ErrNotHeld, history.ErrLost}, history.Info: {history.ErrUnknown, history.ErrCanceled}},
 }
 

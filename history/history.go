@@ -215,6 +215,7 @@ const (
 	ErrNotHeld  = "not-held" // release: this owner holds nothing
 	ErrLost     = "lost"     // the hold was there and is gone: its lease ended
 	ErrUnknown  = "unknown"  // transport: nobody knows whether it happened
+	ErrRefused  = "refused"  // acquire: no server could be reached, or it answered with an error; nothing was done
 	ErrCanceled = "canceled" // the caller's context ended
 	ErrStale    = "stale"    // read or write refused by the resource: a newer token was seen
 	ErrAcks     = "no-acks"  // acquire: taken, but not enough replicas confirmed it; given back

@@ -50,6 +50,7 @@ func (s *state) acquire(ctx context.Context, a Acquire, forever bool) (Grant, er
 		}
 	}()
 	refusal := ErrBusy // what a wait that runs out reports
+	refused := false
 	for {
 		t := s.try(op, lease, renewed)
 		switch {
@@ -59,17 +60,26 @@ func (s *state) acquire(ctx context.Context, a Acquire, forever bool) (Grant, er
 				f(s.key.name, s.key.owner, t.grant.Count, time.Since(start))
 			}
 			return t.grant, nil
+		case t.again:
+			continue
 		case t.acks:
 			refusal = ErrAcks
 			t.pttl = -time.Millisecond
 		case t.busy:
 			refusal = ErrBusy
+			if w != nil {
+				w.woken = false
+			}
 			if f := s.c.cfg.observer.Busy; f != nil {
 				f(s.key.name, s.key.owner)
 			}
 		default:
+			if (t.undone || errors.Is(t.err, ErrRefused)) && (refused || ctx.Err() != nil || s.c.life.Err() != nil) && op.Err() != nil {
+				t.err = nil // what became of the request is known
+			}
 			return Grant{}, s.c.failed(ctx, op, refusal, t.err)
 		}
+		refused = true
 		if once {
 			return Grant{}, refusal
 		}
@@ -92,23 +102,36 @@ func (s *state) sleep(op context.Context, w *waiter, pttl time.Duration) bool {
 	s.draws++
 	n := s.draws
 	s.c.mu.Unlock()
-	d := s.c.jitter(s.key, n, s.c.cfg.safetyPoll)
-	if pttl >= 0 {
-		// The server's clock counts in milliseconds: one more, and the key is
-		// gone for sure. -1 and -2 say nothing about when to look again.
-		d = min(d, pttl+time.Millisecond)
+	poll := s.c.jitter(s.key, n, s.c.cfg.safetyPoll)
+	// The server's clock counts in milliseconds: one more, and the key is gone for
+	// sure. -1 and -2 say nothing about when to look again.
+	gone := time.Now().Add(pttl + time.Millisecond)
+	next := func() time.Duration {
+		if pttl < 0 {
+			return poll
+		}
+		return min(poll, time.Until(gone))
 	}
-	timer := time.NewTimer(d)
+	timer := time.NewTimer(next())
 	defer timer.Stop()
-	var wake chan struct{}
+	look := timer.C
+	var wake, first chan struct{}
 	if w != nil {
-		wake = w.wake
+		wake, first, look = w.wake, w.first, nil
 	}
-	select {
-	case <-wake:
-	case <-timer.C:
-	case <-op.Done():
-	case <-s.c.life.Done():
+	for {
+		select {
+		case <-first: // from now on it looks for all that wait here
+			timer.Reset(next())
+			first, look = nil, timer.C
+			continue
+		case <-wake:
+			w.woken = true
+		case <-look:
+		case <-op.Done():
+		case <-s.c.life.Done():
+		}
+		break
 	}
 	return op.Err() == nil && s.c.life.Err() == nil
 }
@@ -123,7 +146,7 @@ func (c *Client) failed(ctx, op context.Context, refusal, err error) error {
 	case c.life.Err() != nil:
 		why = ErrClosed
 	case op.Err() != nil:
-		if errors.Is(err, ErrUnknown) {
+		if errors.Is(err, ErrUnknown) || errors.Is(err, ErrRefused) {
 			return err
 		}
 		return refusal
@@ -136,16 +159,24 @@ func (c *Client) failed(ctx, op context.Context, refusal, err error) error {
 	return why
 }
 
-// tried is what came of one try. At most one of granted, busy, acks and err
-// is set.
+// tried is what came of one try. At most one of granted, busy, acks,
+// again and err is set.
 type tried struct {
 	granted bool
 	grant   Grant
 	busy    bool
 	pttl    time.Duration // of the holder's lease
 	acks    bool          // granted, not confirmed, and given back
+	again   bool          // nothing was done; to be tried with a greater serial
+	undone  bool          // the acquire that err is about was taken back
 	err     error
 }
+
+// errStillLost: an earlier hold was lost, and Unlock has not said so yet.
+var errStillLost = fmt.Errorf("acquire lock again: %w", ErrLost)
+
+// errTooLate: the lease of a hold had run out when the answer came.
+var errTooLate = fmt.Errorf("acquire lock: the answer came after the lease: %w", ErrUnknown)
 
 // try asks the server once.
 func (s *state) try(ctx context.Context, lease time.Duration, renewed bool) tried {
@@ -164,45 +195,60 @@ func (s *state) try(ctx context.Context, lease time.Duration, renewed bool) trie
 
 	s.c.mu.Lock()
 	if len(s.holds) > 0 && !time.Now().Before(s.deadline()) {
-		after := s.lose()
+		after := s.loseByClock()
 		s.c.mu.Unlock()
 		after()
 		s.c.mu.Lock()
 	}
-	held, cur := len(s.holds), s.cur
+	if s.lost {
+		s.c.mu.Unlock()
+		return tried{err: errStillLost}
+	}
+	held, cur, serial := len(s.holds), s.cur, s.newSerial()
+	var id uint64
+	if held > 0 {
+		id = cur.id
+	}
 	s.c.mu.Unlock()
 
-	h := hold{req: s.c.newRequest(), lease: lease, renewed: renewed}
 	sent := time.Now()
-	h.until = sent.Add(lease)
-	reply, err := s.c.sendAcquire(ctx, s.names, s.field, h.req, lease, held)
+	h := hold{lease: lease, renewed: renewed, until: sent.Add(lease)}
+	reply, err := s.sendAcquire(ctx, serial, id, lease, held)
 	switch {
+	case errors.Is(err, ErrRefused):
+		return tried{err: fmt.Errorf("acquire lock: %w", err)}
 	case err != nil:
 		handedOn = true
-		s.compensate(ctx, h)
-		return tried{err: unknown("acquire lock", err)}
+		undone := s.compensate(ctx, undo{serial, lease})
+		return tried{err: unknown("acquire lock", err), undone: undone}
+	case reply.kind == replyStale:
+		// A process with the same id was here before, and its clock was ahead.
+		s.c.overtake(reply.serial)
+		return tried{again: true}
 	case reply.kind == replyBusy:
 		return tried{busy: true, pttl: reply.pttl}
-	case reply.kind == replyGone:
+	case reply.kind == replyGone && held > 0:
 		return tried{err: s.gone(cur)}
+	case reply.kind == replyGone:
+		return tried{err: errTooLate}
 	case reply.kind == replyCancelled:
 		// Only a request that was given up is cancelled, and this one was not.
 		return tried{err: fmt.Errorf("acquire lock: %w", ErrUnknown)}
 	}
 	if s.c.cfg.acks > reply.acked {
 		handedOn = true
-		s.compensate(ctx, h)
+		s.compensate(ctx, undo{serial, lease})
 		return tried{acks: true}
 	}
 
-	grant, ok := s.granted(h, reply, sent, held, cur)
+	grant, ok := s.granted(h, serial, reply, sent, held, cur)
 	if !ok {
 		handedOn = true
-		s.compensate(ctx, h)
+		s.compensate(ctx, undo{serial, lease})
 		if held > 0 {
-			return tried{err: fmt.Errorf("acquire lock again: %w", ErrLost)}
+			return tried{err: errStillLost}
 		}
-		return tried{err: fmt.Errorf("acquire lock: the answer came after the lease: %w", ErrUnknown)}
+		return tried{err: errTooLate}
 	}
 	return tried{granted: true, grant: grant}
 }
@@ -210,7 +256,7 @@ func (s *state) try(ctx context.Context, lease time.Duration, renewed bool) trie
 // granted enters a hold that the server gave. It returns false when the hold
 // is worth nothing: its lease has run out on the way, or the holds below it
 // were lost meanwhile.
-func (s *state) granted(h hold, reply acquireReply, sent time.Time, held int, cur *holding) (Grant, bool) {
+func (s *state) granted(h hold, serial uint64, reply acquireReply, sent time.Time, held int, cur *holding) (Grant, bool) {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	if held > 0 && (s.cur != cur || s.lost) {
@@ -227,8 +273,7 @@ func (s *state) granted(h hold, reply acquireReply, sent time.Time, held int, cu
 		return Grant{}, false
 	}
 	if held == 0 {
-		s.cur = &holding{token: reply.token, since: time.Now(), lost: make(chan struct{})}
-		s.lost = false
+		s.cur = &holding{id: serial, token: reply.token, since: time.Now(), lost: make(chan struct{})}
 	}
 	s.settle()
 	return Grant{Count: held + 1, Token: s.cur.token, Lease: h.lease, Renewed: h.renewed}, true
@@ -244,7 +289,7 @@ func (s *state) gone(cur *holding) error {
 	}
 	s.c.mu.Unlock()
 	after()
-	return fmt.Errorf("acquire lock again: %w", ErrLost)
+	return errStillLost
 }
 
 // unknown wraps the reason why an outcome is not known. The end of a context

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,9 +24,8 @@ import (
 type Client struct {
 	rdb    redis.UniversalClient
 	cfg    config
-	nonce  string        // start of the request ids of this client
 	seed   uint64        // of the jitter
-	serial atomic.Uint64 // end of the request ids
+	serial atomic.Uint64 // of the last request
 	hub    *hub
 
 	life context.Context    // ended by Close
@@ -75,10 +73,11 @@ func New(rdb redis.UniversalClient, opts ...Option) (*Client, error) {
 	c := &Client{
 		rdb:    rdb,
 		cfg:    cfg,
-		nonce:  fmt.Sprintf("%016x", rng.Uint64()),
 		seed:   rng.Uint64(),
 		states: make(map[stateKey]*state),
 	}
+	// Serials go on growing when a process with the same id starts again.
+	c.serial.Store(uint64(time.Now().UnixMicro()))
 	c.life, c.end = context.WithCancel(context.Background())
 	switch rdb := rdb.(type) {
 	case *redis.Client:
@@ -107,10 +106,14 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// newRequest returns an id that no other request on this Redis has.
-func (c *Client) newRequest() string {
-	n := strconv.FormatUint(c.serial.Add(1), 16)
-	return c.cfg.id + ":" + c.nonce + "00000000"[min(len(n), 8):] + n
+// overtake makes the next serial greater than one that the server has seen.
+func (c *Client) overtake(serial uint64) {
+	for {
+		now := c.serial.Load()
+		if now >= serial || c.serial.CompareAndSwap(now, serial) {
+			return
+		}
+	}
 }
 
 // jitter takes up to a quarter off d. The n-th draw of an owner is always the

@@ -30,6 +30,9 @@ var (
 	ErrLost = errors.New("lock: lost")
 	// ErrUnknown: the request may or may not have been carried out.
 	ErrUnknown = errors.New("lock: outcome unknown")
+	// ErrRefused: no server could be reached, or it answered with an error; the
+	// request was not carried out.
+	ErrRefused = errors.New("lock: refused by the server")
 	// ErrAcks: taken, but fewer replicas than asked confirmed it in time, so
 	// it was given back.
 	ErrAcks = errors.New("lock: not enough replicas confirmed")
@@ -72,7 +75,8 @@ type Grant struct {
 	// Token is the fencing token of the hold: greater than that of every hold
 	// before, the same for every grant within one hold. 0 means none.
 	Token uint64
-	// Lease is how long the hold lasts unless renewed; 0 means for ever.
+	// Lease is how long the hold lasts unless renewed; 0 means for ever. That
+	// of several locks is what is left when the last one was granted.
 	Lease time.Duration
 	// Renewed says that a watchdog renews the hold.
 	Renewed bool

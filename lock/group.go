@@ -34,6 +34,7 @@ type group struct {
 
 	mu     sync.Mutex // never held while a member is called
 	levels []level    // innermost last
+	open   []int      // releases of each member that were not answered
 	watch  *groupWatch
 }
 
@@ -66,7 +67,7 @@ func newGroup(members []Locker, opts GroupOptions, need int) group {
 		_, _ = crand.Read(seed[:]) // never fails
 		opts.Rand = rand.New(rand.NewChaCha8(seed))
 	}
-	return group{members: members, opts: opts, need: need}
+	return group{members: members, opts: opts, need: need, open: make([]int, len(members))}
 }
 
 // round is one attempt at all members; it returns which were granted, and from
@@ -89,14 +90,28 @@ func (g *group) acquire(ctx context.Context, opts []AcquireOption, forever bool,
 		deadline = time.Now().Add(a.Wait)
 	}
 	for {
+		g.mu.Lock()
+		w := g.watch
+		g.mu.Unlock()
+		if g.isLost(w) {
+			return Grant{}, fmt.Errorf("acquire all again: %w", ErrLost)
+		}
 		has, grants, from, err := run(ctx, a, deadline)
 		if err == nil {
 			lease, renewed := combine(has, grants)
 			if from.IsZero() || lease-time.Since(from)-drift(lease) > 0 {
-				return g.granted(has, lease, renewed), nil
+				if count, ok := g.granted(w, has); ok {
+					if !from.IsZero() && !renewed {
+						lease -= time.Since(from) + drift(lease)
+					}
+					return Grant{Count: count, Lease: lease, Renewed: renewed}, nil
+				}
 			}
 			// It took so long that what came first may be gone already.
 			err = fmt.Errorf("acquire all: the lease ran out: %w", ErrBusy)
+			if g.isLost(w) {
+				err = fmt.Errorf("acquire all again: %w", ErrLost)
+			}
 			err = errors.Join(err, g.giveBack(ctx, has))
 		}
 		if ctx.Err() != nil {
@@ -145,24 +160,40 @@ func combine(has []bool, grants []Grant) (lease time.Duration, renewed bool) {
 	return lease, renewed
 }
 
-// granted enters a level.
-func (g *group) granted(has []bool, lease time.Duration, renewed bool) Grant {
-	g.mu.Lock()
-	if g.watch != nil && g.watch.ended { // what was held before is lost: this is a new hold
-		g.levels = nil
-	}
-	g.levels = append(g.levels, level{has})
-	count := len(g.levels)
-	first := count == 1
+// granted enters a level within the holding w, or within a new one. It returns
+// false when the group is lost already, or the holding has ended meanwhile.
+func (g *group) granted(w *groupWatch, has []bool) (count int, ok bool) {
+	first := w == nil
 	if first {
-		g.watch = &groupWatch{held: len(g.members), lost: make(chan struct{})}
-	}
-	w := g.watch
-	g.mu.Unlock()
-	if first {
+		w = &groupWatch{held: len(g.members), lost: make(chan struct{})}
 		g.follow(w, has)
+		g.mu.Lock()
+		if ok = !w.ended && g.watch == nil; ok {
+			g.watch = w
+		}
+	} else {
+		g.mu.Lock()
+		ok = !w.ended && g.watch == w
 	}
-	return Grant{Count: count, Lease: lease, Renewed: renewed}
+	if ok {
+		g.levels = append(g.levels, level{has})
+	}
+	count = len(g.levels)
+	stops := w.stops
+	g.mu.Unlock()
+	if first && !ok {
+		for _, stop := range stops {
+			stop()
+		}
+	}
+	return count, ok
+}
+
+// isLost says whether a holding of the group was lost.
+func (g *group) isLost(w *groupWatch) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return w != nil && w.ended && errors.Is(w.cause, ErrLost)
 }
 
 // ended is a member that tells when its hold ends. It also takes back its own
@@ -275,26 +306,91 @@ func (g *group) Lost() <-chan struct{} {
 	return g.watch.lost
 }
 
+// deep is a member that knows which of its releases were not answered, and can
+// give more holds back besides.
+type deep interface {
+	unlockAlso(ctx context.Context, levels int) (remaining int, err error)
+}
+
+// unlockMember gives so many holds of a member back.
+func (g *group) unlockMember(ctx context.Context, i, levels int) error {
+	if m, ok := g.members[i].(deep); ok {
+		_, err := m.unlockAlso(ctx, levels)
+		return err
+	}
+	g.mu.Lock()
+	levels += g.open[i]
+	g.open[i] = 0
+	g.mu.Unlock()
+	for ; levels > 0; levels-- {
+		switch _, err := g.members[i].Unlock(ctx); {
+		case errors.Is(err, ErrUnknown):
+			g.mu.Lock()
+			g.open[i] = levels
+			g.mu.Unlock()
+			return err
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+// each runs f for every member at once and waits for all.
+func (g *group) each(f func(i int, m Locker)) {
+	var wg sync.WaitGroup
+	for i, m := range g.members {
+		wg.Go(func() { f(i, m) })
+	}
+	wg.Wait()
+}
+
+// unlockAll gives holds back, levels[i] of member i, all members at once.
+func (g *group) unlockAll(ctx context.Context, levels []int) []error {
+	errs := make([]error, len(g.members))
+	g.each(func(i int, _ Locker) {
+		if levels[i] > 0 {
+			errs[i] = g.unlockMember(ctx, i, levels[i])
+		}
+	})
+	return errs
+}
+
 // giveBack releases the members in has after a failed round, all of them
 // whatever happens, and returns the outcomes that are unknown.
 func (g *group) giveBack(ctx context.Context, has []bool) error {
-	var errs []error
-	for i, m := range g.members {
-		if !has[i] {
-			continue
-		}
-		if _, err := m.Unlock(ctx); errors.Is(err, ErrUnknown) {
-			errs = append(errs, err)
+	var unclear []error
+	for _, err := range g.unlockAll(ctx, count([]level{{has}})) {
+		if errors.Is(err, ErrUnknown) {
+			unclear = append(unclear, err)
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(unclear...)
+}
+
+// count adds up levels for each member.
+func count(levels []level) []int {
+	var n []int
+	for _, l := range levels {
+		if n == nil {
+			n = make([]int, len(l.has))
+		}
+		for i, has := range l.has {
+			if has {
+				n[i]++
+			}
+		}
+	}
+	return n
 }
 
 // orphan says whether a member may have to be released although its acquire
-// failed: its outcome is unknown, and nobody else takes it back. A member that
-// an outer level holds is left alone, lest that hold is given back instead.
+// failed: its outcome is unknown, and nobody else takes it back, or it was lost
+// before and has not said so. A member that an outer level holds is left alone,
+// lest that hold is given back instead.
 func (g *group) orphan(i int, err error) bool {
-	if _, ok := g.members[i].(ended); ok || !errors.Is(err, ErrUnknown) {
+	_, own := g.members[i].(ended)
+	if !errors.Is(err, ErrLost) && (own || !errors.Is(err, ErrUnknown)) {
 		return false
 	}
 	g.mu.Lock()
@@ -307,27 +403,65 @@ func (g *group) orphan(i int, err error) bool {
 	return true
 }
 
-// pop removes the innermost level.
-func (g *group) pop() (l level, remaining int, ok bool) {
+// groupRelease is what came of an Unlock of the group.
+type groupRelease struct {
+	remaining int
+	levels    []int   // how many holds of each member were to be given back
+	errs      []error // of each member
+	lost      bool    // the group was lost, so that all levels were given back
+}
+
+// unlock gives the innermost level back, or all of them when the group is lost:
+// its holder is told once, for all holds. ok is false when there is none.
+func (g *group) unlock(ctx context.Context) (r groupRelease, ok bool) {
 	g.mu.Lock()
 	n := len(g.levels)
 	if n == 0 {
 		g.mu.Unlock()
-		return level{}, 0, false
+		return groupRelease{}, false
 	}
-	l = g.levels[n-1]
-	g.levels = g.levels[:n-1]
-	after := func() {}
-	var stops []func()
-	if n == 1 {
-		after = g.watch.end(ErrNotHeld)
-		stops = g.watch.stops
-		g.watch = nil
+	w := g.watch
+	r.lost = w.ended
+	r.remaining = n - 1
+	if r.lost {
+		r.remaining = 0
 	}
+	after := g.leave(r.remaining, &r)
 	g.mu.Unlock()
-	for _, stop := range stops {
-		stop()
-	}
 	after()
-	return l, n - 1, true
+	r.errs = g.unlockAll(ctx, r.levels)
+	if r.remaining == 0 || !g.isLost(w) {
+		return r, true
+	}
+	rest := groupRelease{lost: true}
+	g.mu.Lock()
+	after = g.leave(0, &rest)
+	g.mu.Unlock()
+	after()
+	rest.errs = g.unlockAll(ctx, rest.levels)
+	for i, err := range r.errs {
+		rest.levels[i] += r.levels[i]
+		if err != nil {
+			rest.errs[i] = err
+		}
+	}
+	return rest, true
+}
+
+// leave removes the levels above the first remaining ones, and notes in r what
+// of each member that is. Called under mu; after is called without.
+func (g *group) leave(remaining int, r *groupRelease) (after func()) {
+	r.levels = count(g.levels[remaining:])
+	g.levels = g.levels[:remaining]
+	if remaining > 0 {
+		return func() {}
+	}
+	end, stops := g.watch.end(ErrNotHeld), g.watch.stops
+	g.watch = nil
+	return func() {
+		for _, stop := range stops {
+			stop()
+		}
+		end()
+	}
 }

@@ -277,3 +277,16 @@ func TestRedLock_contention(t *testing.T) {
 		}
 	})
 }
+
+// The grant names what is left of the lease when the last member was granted.
+func TestRedLock_grantNamesTheValidity(t *testing.T) {
+	inBubbles(t, 3, func(t *testing.T, s *servers) {
+		for _, w := range s.worlds {
+			w.latency = 20 * time.Millisecond
+		}
+		g := must[lock.Grant](t)(s.red("a", 1).TryLock(t.Context(), lock.Lease(10*time.Second)))
+		if want := 10*time.Second - 100*time.Millisecond - 2*time.Millisecond; g.Lease > want-20*time.Millisecond || g.Lease < want-200*time.Millisecond {
+			t.Errorf("a lease of %v, want %v less the time that it took", g.Lease, want)
+		}
+	})
+}

@@ -205,3 +205,45 @@ func TestLock_nestedArrivesOnceMore(t *testing.T) {
 		}
 	})
 }
+
+// The caller of an inner function must not be let in when the hold around it is
+// lost, nor the outer one be told that there never was any.
+func TestLost_staysUntilUnlockHasSaidSo(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		l := w.clientOn(w.redis(noRetries), lock.WithUnlockTimeout(time.Second)).NewLock("orders", "a")
+		must[lock.Grant](t)(l.Lock(ctx, lock.Lease(3*time.Second)))
+		lost := l.Lost()
+		w.hung.Store(true)
+		<-lost
+		w.hung.Store(false)
+		time.Sleep(5 * time.Second)
+		_, err := l.TryLock(ctx)
+		wantErr(t, "inner acquire", err, lock.ErrLost)
+		if l.Lost() != lost {
+			t.Error("Lost is another channel before Unlock has said so")
+		}
+		_, err = l.Unlock(ctx)
+		wantErr(t, "outer unlock", err, lock.ErrLost)
+		must[lock.Grant](t)(l.TryLock(ctx))
+		must[int](t)(l.Unlock(ctx))
+	})
+}
+
+// A key of another type is nobody's lock: that is an answer, and no reason to
+// ask again.
+func TestUnlock_ofAKeyOfAnotherType(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		l := w.client().NewLock("orders", "a")
+		must[lock.Grant](t)(l.Lock(ctx))
+		w.server.Del("orders")
+		w.server.Set("orders", "something else")
+		start := time.Now()
+		_, err := l.Unlock(ctx)
+		wantErr(t, "unlock", err, lock.ErrLost)
+		if d := time.Since(start); d > 100*time.Millisecond {
+			t.Errorf("took %v", d)
+		}
+	})
+}

@@ -73,21 +73,22 @@ func (m *MultiLock) round(ctx context.Context, a Acquire, deadline time.Time) (_
 	return has, grants, from, nil
 }
 
-// Unlock gives one hold of every member back. All members are tried; their
-// errors are joined, so errors.Is finds each.
+// Unlock gives one hold of every member back, all at once. Their errors are
+// joined, so errors.Is finds each. When the group was lost it gives all holds
+// back and returns [ErrLost], once.
 func (m *MultiLock) Unlock(ctx context.Context) (remaining int, err error) {
-	l, remaining, ok := m.pop()
+	r, ok := m.unlock(ctx)
 	if !ok {
 		return 0, fmt.Errorf("release all: %w", ErrNotHeld)
 	}
 	var errs []error
-	for i, member := range m.members {
-		if !l.has[i] {
-			continue
-		}
-		if _, err := member.Unlock(ctx); err != nil {
+	if r.lost {
+		errs = append(errs, fmt.Errorf("release all: %w", ErrLost))
+	}
+	for i, err := range r.errs {
+		if err != nil && !(r.lost && errors.Is(err, ErrNotHeld)) {
 			errs = append(errs, fmt.Errorf("release member %d: %w", i, err))
 		}
 	}
-	return remaining, errors.Join(errs...)
+	return r.remaining, errors.Join(errs...)
 }

@@ -11,9 +11,14 @@ import (
 type names struct {
 	lock    string // the hash itself: owner's field -> hold count
 	channel string // where a release is announced
-	token   string // the fencing counter
-	latch   string // start of the keys that remember requests
+	notes   string // start of the keys that remember requests, one for each owner
+	token   string // the last fencing token
+
+	redissonToken string // Redisson's counter of them
 }
+
+// note is the key that remembers the last request of an owner.
+func (n names) note(field string) string { return n.notes + field }
 
 // newNames derives the keys by Redisson's rule: a plain name is wrapped in
 // braces, a name that brings a hash tag of its own is used as it is. Names
@@ -35,8 +40,10 @@ func newNames(name string) (names, error) {
 	return names{
 		lock:    name,
 		channel: "redisson_lock__channel:" + tagged,
-		token:   "redisson_lock_token:" + tagged,
-		latch:   "redisson_unlock_latch:" + tagged + ":",
+		notes:   "redisson_unlock_latch:" + tagged + ":",
+		token:   "holdfast_lock_token:" + tagged,
+
+		redissonToken: "redisson_lock_token:" + tagged,
 	}, nil
 }
 

@@ -17,7 +17,7 @@ type config struct {
 	lease         time.Duration // the watchdog's timeout
 	acks          int
 	acksTimeout   time.Duration
-	fencing       bool
+	fencing       fencing
 	rand          *rand.Rand
 	observer      Observer
 	safetyPoll    time.Duration
@@ -75,17 +75,34 @@ func WithReplicaAcks(n int, timeout time.Duration) Option {
 // included. The default is none.
 func WithKeyPrefix(prefix string) Option { return func(c *config) { c.prefix = prefix } }
 
-// WithFencing mints a token for every hold; see [Grant]. The counter is kept
-// for seven days after the last hold, then it starts from 1 again.
+// fencing is where tokens come from.
+type fencing int
+
+const (
+	fencingOff fencing = iota
+	fencingOwn
+	fencingRedisson
+)
+
+// WithFencing mints a token for every hold; see [Grant]. It is the time of the
+// server in microseconds, or one more than the last token where that is greater.
+// So tokens also grow when the last one was lost in a failover, unless the clock
+// of the new primary is behind that of the old one. The server keeps the last
+// token for seven days.
 // The default is no token.
-func WithFencing() Option { return func(c *config) { c.fencing = true } }
+func WithFencing() Option { return func(c *config) { c.fencing = fencingOwn } }
+
+// WithRedissonFencing mints tokens from the counter of Redisson's RFencedLock, so
+// that a Go service and a Java service can share one resource. The counter
+// never expires, and a failover can take it back: then tokens come twice.
+func WithRedissonFencing() Option { return func(c *config) { c.fencing = fencingRedisson } }
 
 // WithID sets the client's part of the owner field, "<id>:<owner>". No two
 // clients that are alive at the same time may share one.
 // The default is a random UUID.
 func WithID(id string) Option { return func(c *config) { c.id = id } }
 
-// WithRand sets the source of request ids and of jitter. It is read in New
+// WithRand sets the source of jitter. It is read in New
 // only, so it may be shared afterwards.
 // The default is seeded from crypto/rand.
 func WithRand(r *rand.Rand) Option { return func(c *config) { c.rand = r } }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 )
 
@@ -89,11 +88,8 @@ func (r *RedLock) round(ctx context.Context, a Acquire, deadline time.Time) (_ [
 	for i, err := range errs {
 		has[i] = has[i] || r.orphan(i, err)
 	}
-	undone := r.unlockAll(ctx, has)
-	for i, err := range undone {
-		if has[i] && errors.Is(err, ErrUnknown) {
-			errs = append(errs, err)
-		}
+	if err := r.giveBack(ctx, has); err != nil {
+		errs = append(errs, err)
 	}
 	if granted+taken >= r.need {
 		return nil, nil, from, ErrBusy
@@ -101,39 +97,19 @@ func (r *RedLock) round(ctx context.Context, a Acquire, deadline time.Time) (_ [
 	return nil, nil, from, fmt.Errorf("acquire majority: %w", errors.Join(errs...))
 }
 
-// each runs f for every member at once and waits for all.
-func (r *RedLock) each(f func(i int, m Locker)) {
-	var wg sync.WaitGroup
-	for i, m := range r.members {
-		wg.Go(func() { f(i, m) })
-	}
-	wg.Wait()
-}
-
-func (r *RedLock) unlockAll(ctx context.Context, has []bool) []error {
-	errs := make([]error, len(r.members))
-	r.each(func(i int, m Locker) {
-		if has[i] {
-			_, errs[i] = m.Unlock(ctx)
-		}
-	})
-	return errs
-}
-
 // Unlock gives one hold of every member back, all at once. It succeeds when so
 // many members are free that another owner can have a majority. It returns
 // [ErrLost] when the majority had been lost, and [ErrUnknown] when too few
 // members answered; there the lease frees the rest.
 func (r *RedLock) Unlock(ctx context.Context) (remaining int, err error) {
-	l, remaining, ok := r.pop()
+	u, ok := r.unlock(ctx)
 	if !ok {
 		return 0, fmt.Errorf("release majority: %w", ErrNotHeld)
 	}
-	errs := r.unlockAll(ctx, l.has)
 	held, lost, stuck := 0, 0, 0
-	for i, err := range errs {
+	for i, err := range u.errs {
 		switch {
-		case !l.has[i]:
+		case u.levels[i] == 0:
 		case err == nil:
 			held++
 		case errors.Is(err, ErrLost) || errors.Is(err, ErrNotHeld):
@@ -144,10 +120,10 @@ func (r *RedLock) Unlock(ctx context.Context) (remaining int, err error) {
 		}
 	}
 	switch {
-	case held < r.need:
-		return remaining, fmt.Errorf("release majority: %d of %d members had lost it: %w", lost, held+lost, ErrLost)
+	case u.lost || held < r.need:
+		return u.remaining, fmt.Errorf("release majority: %d of %d members had lost it: %w", lost, held+lost, ErrLost)
 	case len(r.members)-stuck < r.need:
-		return remaining, fmt.Errorf("release majority: %w", errors.Join(errs...))
+		return u.remaining, fmt.Errorf("release majority: %w", errors.Join(u.errs...))
 	}
-	return remaining, nil
+	return u.remaining, nil
 }

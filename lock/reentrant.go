@@ -25,13 +25,20 @@ import (
 // The owner takes its hold as lost when the server says so, or when the lease
 // has run out by its own clock, counted from the moment the last successful
 // acquire or renewal was sent, less 1% and 2ms. That needs no answer from the
-// server. [Reentrant.Lost] and [Reentrant.Context] tell; the next Unlock
-// returns [ErrLost], once for all holds.
+// server. Its clock is the monotonic one, which on Linux stands still while a
+// virtual machine is suspended: who may be suspended guards the resource with
+// the fencing token. [Reentrant.Lost] and [Reentrant.Context] tell; the next Unlock
+// returns [ErrLost], once for all holds. Until then an acquire returns it, too:
+// who acquires within a lost hold must not take it for held.
 //
 // # Unknown outcomes
 //
-// Every request carries an id under which the server remembers it for a while,
-// so one that the network or the Redis client repeats has one effect. An
+// Every request carries a serial and the hold that it is about, and the server
+// remembers the last request of each owner until ten seconds after the hold. So
+// one that the network or the Redis client repeats has one effect, and one that
+// arrives after a later request of its owner has none. What is left: an acquire
+// that arrives when it was given up, nobody has the lock, and the server has
+// forgotten its owner, takes the lock for one lease, without renewal. An
 // acquire without an answer is taken back before the call returns, or in the
 // background if that is not answered either; if nothing arrives the lease
 // bounds the damage, as the hold is not renewed. An Unlock without an answer
@@ -72,13 +79,13 @@ func (l *Reentrant) Name() string { return l.key.name }
 func (l *Reentrant) Owner() string { return l.key.owner }
 
 // Lock waits until the lock is granted or ctx ends. It returns sooner when the
-// server fails: [ErrUnknown] and the cause.
+// server fails: [ErrUnknown] or [ErrRefused] and the cause.
 func (l *Reentrant) Lock(ctx context.Context, opts ...AcquireOption) (Grant, error) {
 	return l.acquire(ctx, opts, true)
 }
 
 // TryLock waits at most as long as [Wait] says and then returns [ErrBusy], or
-// [ErrUnknown] when the server did not answer. Without Wait it asks once, and
+// [ErrUnknown] or [ErrRefused] when the server did not answer. Without Wait it asks once, and
 // gives the server as long as an unlock to answer.
 func (l *Reentrant) TryLock(ctx context.Context, opts ...AcquireOption) (Grant, error) {
 	return l.acquire(ctx, opts, false)
@@ -102,7 +109,18 @@ func (l *Reentrant) Unlock(ctx context.Context) (remaining int, err error) {
 		return 0, err
 	}
 	defer s.leave()
-	return s.release(ctx)
+	return s.release(ctx, 0)
+}
+
+// unlockAlso gives levels more holds back, besides those whose release was not
+// answered.
+func (l *Reentrant) unlockAlso(ctx context.Context, levels int) (remaining int, err error) {
+	s, err := l.enter()
+	if err != nil {
+		return 0, err
+	}
+	defer s.leave()
+	return s.release(ctx, levels)
 }
 
 // Lost returns a channel that is closed when the current hold is lost. It is
@@ -129,16 +147,26 @@ func (l *Reentrant) Token() uint64 {
 
 // Context returns a context for work under the current hold. It ends with
 // parent, when the hold is lost, with [ErrLost] as its cause, and when it is
-// released, with [ErrNotHeld]. Without a hold it has ended already.
+// released, with [ErrNotHeld]. Without a hold it has ended already. The lock
+// keeps it until then; where many pieces of work are done under one hold, take
+// [Reentrant.ContextWithCancel].
 func (l *Reentrant) Context(parent context.Context) context.Context {
+	ctx, _ := l.ContextWithCancel(parent)
+	return ctx
+}
+
+// ContextWithCancel is [Reentrant.Context] with a function that ends the context
+// when its work is done. After that the lock keeps nothing of it.
+func (l *Reentrant) ContextWithCancel(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
+	end := func() { cancel(context.Canceled) }
 	remove, cause := l.onEnd(cancel)
 	if cause != nil {
 		cancel(cause)
-		return ctx
+		return ctx, end
 	}
 	context.AfterFunc(ctx, remove)
-	return ctx
+	return ctx, end
 }
 
 // onEnd registers f for the end of the current hold.
@@ -199,7 +227,11 @@ func (l *Reentrant) ForceUnlock(ctx context.Context) (bool, error) {
 		n, err := forceScript.Run(ctx, l.c.rdb, []string{s.names.lock, s.names.channel}, unlockMessage).Int()
 		return n == 1, err
 	})
-	if err != nil {
+	var refusal redis.Error
+	switch {
+	case errors.As(err, &refusal):
+		return false, errors.Join(err, ErrRefused)
+	case err != nil:
 		return false, errors.Join(err, ErrUnknown)
 	}
 	if freed {

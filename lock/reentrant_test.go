@@ -3,7 +3,9 @@ package lock_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -241,7 +243,7 @@ func TestReentrant_fencing(t *testing.T) {
 				}
 			}
 		}
-		if ttl := w.server.TTL("redisson_lock_token:{orders}"); ttl <= 6*24*time.Hour {
+		if ttl := w.server.TTL("holdfast_lock_token:{orders}"); ttl <= 6*24*time.Hour {
 			t.Errorf("the counter is kept for %v", ttl)
 		}
 	})
@@ -295,6 +297,47 @@ func TestReentrant_cost(t *testing.T) {
 		wantErr(t, "try", err, lock.ErrBusy)
 		if n := w.count("SUBSCRIBE"); n != 0 {
 			t.Error("a try without wait subscribed")
+		}
+	})
+}
+
+// A key of another type is somebody else's data.
+func TestReentrant_forceUnlockSparesOtherKeys(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.server.Set("orders", "something else")
+		_, err := w.client().NewLock("orders", "a").ForceUnlock(t.Context())
+		wantErr(t, "force", err, lock.ErrRefused)
+		if !w.server.Exists("orders") {
+			t.Error("it was deleted")
+		}
+	})
+}
+
+// A leader starts a piece of work a second under one hold: what is done must
+// not pile up.
+func TestReentrant_contextWithCancel(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		l := w.client().NewLock("orders", "a")
+		must[lock.Grant](t)(l.Lock(ctx))
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		for range 10_000 {
+			_, cancel := l.ContextWithCancel(context.Background())
+			cancel()
+		}
+		synctest.Wait()
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 1<<20 {
+			t.Errorf("10,000 contexts that have ended keep %d bytes", grown)
+		}
+		work, cancel := l.ContextWithCancel(ctx)
+		defer cancel()
+		must[int](t)(l.Unlock(ctx))
+		if cause := context.Cause(work); cause != lock.ErrNotHeld {
+			t.Errorf("the work ended with %v", cause)
 		}
 	})
 }

@@ -34,14 +34,14 @@ func retry(ctx context.Context, f func() error) error {
 }
 
 // compensate takes back an acquire, detached from whoever asked for it. It
-// returns when that is done or after undoGrace. The gate is held until the
-// compensation ends and then opened.
-func (s *state) compensate(ctx context.Context, h hold) {
+// returns when that is done or after undoGrace, and says whether the server has
+// confirmed it. The gate is held until the compensation ends and then opened.
+func (s *state) compensate(ctx context.Context, u undo) (confirmed bool) {
 	s.c.mu.Lock()
-	s.undo = &undo{req: h.req, lease: h.lease}
+	s.undo = &u
 	s.refs++
 	s.c.mu.Unlock()
-	done := make(chan struct{})
+	done := make(chan bool, 1)
 	s.c.ops.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), s.c.cfg.unlockTimeout)
 		defer cancel()
@@ -63,29 +63,30 @@ func (s *state) compensate(ctx context.Context, h hold) {
 		s.drop()
 		s.c.mu.Unlock()
 		s.leaveGate()
-		close(done)
+		done <- err == nil
 	})
 	if ctx.Value(noGrace{}) != nil {
-		return
+		return false
 	}
 	timer := time.NewTimer(s.c.cfg.undoGrace())
 	defer timer.Stop()
 	select {
-	case <-done:
+	case confirmed = <-done:
 	case <-timer.C:
 	}
+	return confirmed
 }
 
 // sendUndo asks the server once to take back the acquire in s.undo. The gate
 // is held.
 func (s *state) sendUndo(ctx context.Context) error {
 	s.c.mu.Lock()
-	u, owed := s.undo, s.owed(time.Now())
+	u, held, owed := s.undo, len(s.holds), s.owed(time.Now())
 	s.c.mu.Unlock()
 	if u == nil {
 		return nil
 	}
-	if _, _, err := s.c.sendGiveBack(ctx, cancelScript, s.names, s.field, u.req, owed, latchFor(u.lease, 0)); err != nil {
+	if err := s.sendCancel(ctx, *u, held, owed); err != nil {
 		return unknown("take back acquire", err)
 	}
 	s.c.mu.Lock()
@@ -101,21 +102,21 @@ func (s *state) resolve(ctx context.Context) error {
 		return err
 	}
 	s.c.mu.Lock()
-	n := len(s.holds)
-	open := n > 0 && s.holds[n-1].releasing
+	open := s.giving.levels
 	s.c.mu.Unlock()
-	if !open {
+	if open == 0 {
 		return nil
 	}
-	_, err := s.giveBack(ctx, false)
+	_, err := s.giveBack(ctx, open, false)
 	if errors.Is(err, ErrUnknown) {
 		return err
 	}
 	return nil
 }
 
-// release gives one hold back; see [Locker].
-func (s *state) release(ctx context.Context) (int, error) {
+// release gives the innermost holds back: those whose release was not answered,
+// and so many more, but one at least; see [Locker].
+func (s *state) release(ctx context.Context, levels int) (int, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.c.cfg.unlockTimeout)
 	defer cancel()
 	if err := s.enterGate(ctx); err != nil {
@@ -126,6 +127,7 @@ func (s *state) release(ctx context.Context) (int, error) {
 	s.expire() // what is over by the clock is over, though its timer may run only later
 	s.c.mu.Lock()
 	n, undo := len(s.holds), s.undo
+	levels = max(s.giving.levels+levels, 1)
 	if s.lost {
 		defer s.c.mu.Unlock()
 		return 0, s.over()
@@ -141,7 +143,7 @@ func (s *state) release(ctx context.Context) (int, error) {
 	if n == 0 {
 		return 0, fmt.Errorf("release lock: %w", ErrNotHeld)
 	}
-	return s.giveBack(ctx, true)
+	return s.giveBack(ctx, min(levels, n), true)
 }
 
 // over is the outcome of a release that finds no hold: a loss is told once.
@@ -154,43 +156,34 @@ func (s *state) over() error {
 	return fmt.Errorf("release lock: %w", ErrLost)
 }
 
-// giveBack releases the innermost hold. The hold is off the watchdog before
-// the request is sent, and no renewal is under way meanwhile, so none can
-// reach the server after it. A request without an answer leaves the hold as
-// it is, not renewed; the next call sends the same request again. The gate is
-// held.
-func (s *state) giveBack(ctx context.Context, persist bool) (int, error) {
+// giveBack releases the innermost holds, as many as levels says. They are off
+// the watchdog before the request is sent, and no renewal is under way
+// meanwhile, so none can reach the server after it. A request without an answer
+// leaves the holds as they are, not renewed; the next call sends the same
+// request again, or one that gives more back in its place. The gate is held.
+func (s *state) giveBack(ctx context.Context, levels int, persist bool) (int, error) {
 	s.c.mu.Lock()
 	n := len(s.holds)
 	if n == 0 { // its lease has ended since the caller looked
 		defer s.c.mu.Unlock()
 		return 0, s.over()
 	}
-	top, cur, renews := s.holds[n-1], s.cur, s.renews
-	again := top.releasing
-	if !again {
-		s.holds[n-1].releasing, s.holds[n-1].asked = true, time.Now()
-	} else if n > 1 && time.Since(top.asked) >= latchTimeMax/2 {
-		// The server may have forgotten that release by the time it gets this
-		// one, and would take an outer hold for it. Nobody knows what is left.
-		after := s.lose()
-		err := s.over()
-		s.c.mu.Unlock()
-		after()
-		return 0, err
+	left, cur, renews := n-levels, s.cur, s.renews
+	again := s.giving.levels > 0
+	if s.giving.levels != levels {
+		s.giving = giving{s.newSerial(), levels}
+		for i := left; i < n; i++ {
+			s.holds[i].releasing = true
+		}
 	}
-	asked := s.holds[n-1].asked
-	latch := latchTime
-	if n > 1 {
-		latch = latchTimeMax
-	}
+	serial := s.giving.serial
 	after := func() {}
 	var outer time.Time // when outer holds that are lost by now end on the server
-	if n > 1 && !time.Now().Before(s.deadline()) {
-		// The outer holds have outlived their leases, and only this one has
+	if left > 0 && !time.Now().Before(s.deadline()) {
+		// The outer holds have outlived their leases, and only these have
 		// kept the lock: they are lost from here on. The server is told of what
 		// may be left of their leases, so that nobody has the lock before.
-		for _, h := range s.holds[:n-1] {
+		for _, h := range s.holds[:left] {
 			if h.until.After(outer) {
 				outer = h.until
 			}
@@ -216,7 +209,7 @@ func (s *state) giveBack(ctx context.Context, persist bool) (int, error) {
 		owed = max(s.owed(sent), outer.Sub(sent))
 		s.c.mu.Unlock()
 		var err error
-		found, _, err = s.c.sendGiveBack(ctx, releaseScript, s.names, s.field, top.req, owed, latch)
+		found, err = s.sendRelease(ctx, serial, cur.id, left, owed)
 		return err
 	}
 	var err error
@@ -227,47 +220,50 @@ func (s *state) giveBack(ctx context.Context, persist bool) (int, error) {
 	}
 
 	s.c.mu.Lock()
-	remaining, ended, err := s.released(cur, n, found, again, owed, asked, err)
+	ended, err := s.released(cur, n, left, found, again, owed, err)
 	s.drop()
 	s.c.mu.Unlock()
 	ended()
-	return remaining, err
+	if err != nil && !errors.Is(err, ErrUnknown) {
+		left = 0
+	}
+	return left, err
 }
 
-// released takes over the outcome of a release of the n-th hold. Called under
-// mu; after is to be called without.
-func (s *state) released(cur *holding, n int, found, again bool, owed time.Duration, asked time.Time, err error) (remaining int, after func(), _ error) {
+// released takes over the outcome of a release that leaves so many of n holds.
+// Called under mu; after is to be called without.
+func (s *state) released(cur *holding, n, left int, found, again bool, owed time.Duration, err error) (after func(), _ error) {
 	after = func() {}
 	current := s.cur == cur && len(s.holds) == n && !s.lost
 	switch {
 	case err != nil:
-		if current && n == 1 {
+		if current && left == 0 {
 			after = cur.end(ErrUnknown)
 		}
-		return n - 1, after, unknown("release lock", err)
+		return after, unknown("release lock", err)
 	case !current && found:
-		return n - 1, after, nil // the lease ended while it was being released
+		return after, nil // the lease ended while it was being released
 	case !current:
 		if s.lost && s.cur == cur {
 			s.lost, s.cur = false, nil
 		}
-		return 0, after, fmt.Errorf("release lock: %w", ErrLost)
+		return after, fmt.Errorf("release lock: %w", ErrLost)
 	case !found && again:
 		// An earlier try of this release has arrived, or the lease has ended.
 		after = s.lose()
 		if s.lost {
 			s.lost, s.cur = false, nil
 		}
-		return 0, after, fmt.Errorf("release lock: %w", ErrNotHeld)
+		return after, fmt.Errorf("release lock: %w", ErrNotHeld)
 	case !found:
-		s.holds[n-1].releasing = false
+		s.holds[0].releasing = false
 		after = s.lose()
 		s.lost, s.cur = false, nil
-		return 0, after, fmt.Errorf("release lock: %w", ErrLost)
+		return after, fmt.Errorf("release lock: %w", ErrLost)
 	}
-	s.holds = s.holds[:n-1]
+	s.holds, s.giving = s.holds[:left], giving{}
 	switch {
-	case n == 1:
+	case left == 0:
 		s.settle()
 		s.cur = nil
 		end := cur.end(ErrNotHeld)
@@ -281,10 +277,7 @@ func (s *state) released(cur *holding, n int, found, again bool, owed time.Durat
 		// The outer holds had outlived their leases: the lock is free now.
 		after = s.lose()
 	default:
-		if until := asked.Add(s.c.cfg.lease); s.kept() && until.After(s.renewed) {
-			s.renewed = until // of several tries the first may have set it
-		}
 		s.settle()
 	}
-	return n - 1, after, nil
+	return after, nil
 }

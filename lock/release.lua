@@ -1,37 +1,44 @@
--- Gives one hold back; the last one deletes the lock and tells the waiters.
--- The result is kept in the latch, so running it again returns the same.
+-- Gives holds back; the last one deletes the lock and tells the waiters. The
+-- note keeps how many are left, so running it again returns the same. See
+-- acquire.lua for notes and serials.
 --
 -- KEYS[1]  the lock
 -- KEYS[2]  the channel of the lock
--- KEYS[3]  the latch of the request that took this hold
+-- KEYS[3]  the note of this owner
 -- ARGV[1]  unlock message
 -- ARGV[2]  field of the owner
--- ARGV[3]  what the owner's other holds are still owed in ms; 0 or less: this
---          was the last hold, and the lock is freed whatever the count says
--- ARGV[4]  how long the latch lasts in ms, from the last time that this was run
+-- ARGV[3]  serial of this request
+-- ARGV[4]  the hold that this is about
+-- ARGV[5]  how often the owner has it afterwards
+-- ARGV[6]  what the owner's other holds are still owed in ms; 0 or less: the
+--          lock is freed. The lease is never lengthened.
+-- ARGV[7]  how long the note outlives the hold in ms
 --
--- Returns {'released', count left} | {'none'} when the owner holds nothing
-local latch = redis.call('get', KEYS[3])
-if latch and latch ~= 'a' then
-  redis.call('pexpire', KEYS[3], ARGV[4])
-  return {'released', tonumber(latch)}
+-- Returns {'released', count left} | {'none'} when the owner has no such hold
+local note = redis.call('get', KEYS[3])
+local serial, hold, what = string.match(note or '', '^(%d+):(%d+):(%w+)$')
+if serial == ARGV[3] then
+  return {'released', tonumber(what)}
 end
-local count = 0
-if tonumber(ARGV[3]) > 0 then
-  if redis.call('hexists', KEYS[1], ARGV[2]) == 0 then
-    return {'none'}
+if hold ~= ARGV[4] or tonumber(serial) > tonumber(ARGV[3]) then
+  return {'none'}
+end
+if redis.pcall('hexists', KEYS[1], ARGV[2]) ~= 1 then
+  return {'none'}
+end
+local count, lasts = tonumber(ARGV[5]), 0
+if count > 0 and tonumber(ARGV[6]) > 0 then
+  redis.call('hset', KEYS[1], ARGV[2], count)
+  lasts = redis.call('pttl', KEYS[1])
+  if lasts < 0 or lasts > tonumber(ARGV[6]) then
+    redis.call('pexpire', KEYS[1], ARGV[6])
+    lasts = tonumber(ARGV[6])
   end
-  count = redis.call('hincrby', KEYS[1], ARGV[2], -1)
-end
-if count > 0 then
-  redis.call('pexpire', KEYS[1], ARGV[3])
 else
   count = 0
   -- The owner's is the only field, so the lock goes with it.
-  if redis.call('hdel', KEYS[1], ARGV[2]) == 0 then
-    return {'none'}
-  end
+  redis.call('hdel', KEYS[1], ARGV[2])
   redis.call('publish', KEYS[2], ARGV[1])
 end
-redis.call('set', KEYS[3], count, 'px', ARGV[4])
+redis.call('set', KEYS[3], ARGV[3] .. ':' .. hold .. ':' .. count, 'px', lasts + ARGV[7])
 return {'released', count}

@@ -18,13 +18,13 @@ const renewBatch = 100
 // watchdog renews every hold that was taken without a lease of its own, three
 // times per lease. It is one timer per client, which runs only while there is
 // something to renew. A renewal that fails is tried again after a tenth of the
-// lease, until the lease has run out. Guarded by Client.mu.
+// lease, until the lease has run out. In a cluster the nodes are asked each by
+// itself. Guarded by Client.mu.
 type watchdog struct {
-	count   int // states to renew
-	timer   *time.Timer
-	armed   bool
-	next    time.Time // when timer fires, if armed
-	ticking bool      // a renewal is under way; it arms the timer when done
+	count int // states to renew
+	timer *time.Timer
+	armed bool
+	next  time.Time // when timer fires, if armed
 }
 
 // watch adds a state to the watchdog or takes it off.
@@ -55,7 +55,7 @@ func (w *watchdog) stop() {
 
 // arm makes the timer fire no later than at t.
 func (w *watchdog) arm(c *Client, t time.Time) {
-	if w.ticking || c.closed || (w.armed && !t.Before(w.next)) {
+	if c.closed || (w.armed && !t.Before(w.next)) {
 		return
 	}
 	w.next, w.armed = t, true
@@ -70,15 +70,20 @@ func (w *watchdog) arm(c *Client, t time.Time) {
 type renewal struct {
 	s     *state
 	cur   *holding
+	node  string        // of a cluster, which has the lock
+	last  uint64        // serial of the owner's last request
 	lease time.Duration // to set on the server
 	err   error
 	held  bool
 }
 
-// renewDue renews what is due, and what will be soon, in one go.
+// errOvertaken: a later request of the owner came before its renewal.
+var errOvertaken = errors.New("a later request came before it")
+
+// renewDue renews what is due, and what will be soon, in one go for each server.
 func (c *Client) renewDue() {
 	c.mu.Lock()
-	if c.closed || c.dog.ticking {
+	if c.closed {
 		c.mu.Unlock()
 		return
 	}
@@ -87,21 +92,19 @@ func (c *Client) renewDue() {
 	interval := c.cfg.lease / 3
 	var batch []*renewal
 	for _, s := range c.states {
-		if s.watched && !s.due.After(now.Add(interval/2)) {
-			batch = append(batch, &renewal{s: s, cur: s.cur, lease: s.owed(now)})
+		if s.watched && s.renews == nil && !s.due.After(now.Add(interval/2)) {
+			batch = append(batch, &renewal{s: s, cur: s.cur, last: s.last, lease: s.owed(now)})
 			s.renews = make(chan struct{})
 		}
 	}
-	if len(batch) == 0 {
-		c.rearm()
-		c.mu.Unlock()
-		return
-	}
-	c.dog.ticking = true
+	c.rearm()
 	oneName := c.oneName
 	c.ops.Add(1)
 	c.mu.Unlock()
 	defer c.ops.Done()
+	if len(batch) == 0 {
+		return
+	}
 
 	// The order of a map must not show on the wire.
 	slices.SortFunc(batch, func(a, b *renewal) int {
@@ -110,11 +113,43 @@ func (c *Client) renewDue() {
 		}
 		return strings.Compare(a.s.field, b.s.field)
 	})
-	sent := time.Now()
+	var last *renewal
+	var node []*renewal
+	renew := func(node []*renewal) func() {
+		sent := time.Now()
+		return func() {
+			ctx, cancel := context.WithTimeout(c.life, c.cfg.lease/6)
+			c.sendRenewals(ctx, node, oneName)
+			cancel()
+			c.renewed(node, sent)
+		}
+	}
+	c.assign(batch)
+	for _, r := range batch {
+		if last != nil && r.node != last.node {
+			c.ops.Go(renew(node))
+			node = nil
+		}
+		node, last = append(node, r), r
+	}
+	renew(node)()
+}
+
+// assign finds the master of each lock in a cluster, and sorts the batch by it:
+// the outcome of one node says nothing about another.
+func (c *Client) assign(batch []*renewal) {
+	cluster, ok := c.rdb.(*redis.ClusterClient)
+	if !ok {
+		return
+	}
 	ctx, cancel := context.WithTimeout(c.life, c.cfg.lease/6)
-	c.sendRenewals(ctx, batch, oneName)
-	cancel()
-	c.renewed(batch, sent)
+	defer cancel()
+	for _, r := range batch {
+		if master, err := cluster.MasterForKey(ctx, r.s.names.lock); err == nil {
+			r.node = master.Options().Addr
+		}
+	}
+	slices.SortStableFunc(batch, func(a, b *renewal) int { return strings.Compare(a.node, b.node) })
 }
 
 // renewed takes over the outcome of a batch that was sent at sent.
@@ -131,8 +166,12 @@ func (c *Client) renewed(batch []*renewal, sent time.Time) {
 			// Released or lost meanwhile: the answer is about the past.
 		case r.err != nil:
 			s.due = now.Add(c.cfg.lease / 10)
-			if redis.HasErrorPrefix(r.err, "CROSSSLOT") {
+			switch {
+			case redis.HasErrorPrefix(r.err, "CROSSSLOT"):
 				c.oneName, s.due = true, now
+			case errors.Is(r.err, errOvertaken):
+				s.due = now
+				continue
 			}
 			if f := c.cfg.observer.RenewalFailed; f != nil {
 				after = append(after, func() { f(s.key.name, s.key.owner, r.err) })
@@ -149,7 +188,6 @@ func (c *Client) renewed(batch []*renewal, sent time.Time) {
 			s.drop()
 		}
 	}
-	c.dog.ticking = false
 	c.rearm()
 	c.mu.Unlock()
 	for _, f := range after {
@@ -161,7 +199,7 @@ func (c *Client) renewed(batch []*renewal, sent time.Time) {
 func (c *Client) rearm() {
 	var next time.Time
 	for _, s := range c.states {
-		if s.watched && (next.IsZero() || s.due.Before(next)) {
+		if s.watched && s.renews == nil && (next.IsZero() || s.due.Before(next)) {
 			next = s.due
 		}
 	}
@@ -180,8 +218,8 @@ func (c *Client) sendRenewals(ctx context.Context, batch []*renewal, oneName boo
 	}
 	chunks := slices.Collect(slices.Chunk(batch, size))
 	type outcome struct {
-		held []bool
-		err  error
+		answers []any
+		err     error
 	}
 	outcomes, err := call(ctx, c, func(ctx context.Context) ([]outcome, error) {
 		keys := make([][]string, len(chunks))
@@ -189,9 +227,10 @@ func (c *Client) sendRenewals(ctx context.Context, batch []*renewal, oneName boo
 		cmds := make([]*redis.Cmd, len(chunks))
 		pipe := c.rdb.Pipeline()
 		for i, chunk := range chunks {
+			args[i] = append(args[i], millis(noteTime))
 			for _, r := range chunk {
-				keys[i] = append(keys[i], r.s.names.lock)
-				args[i] = append(args[i], r.s.field, millis(r.lease))
+				keys[i] = append(keys[i], r.s.names.lock, r.s.names.note(r.s.field))
+				args[i] = append(args[i], r.s.field, r.last, r.cur.id, millis(r.lease))
 			}
 			cmds[i] = renewScript.EvalSha(ctx, pipe, keys[i], args[i]...)
 		}
@@ -207,7 +246,7 @@ func (c *Client) sendRenewals(ctx context.Context, batch []*renewal, oneName boo
 		}
 		outcomes := make([]outcome, len(chunks))
 		for i, cmd := range cmds {
-			outcomes[i].held, outcomes[i].err = parseRenew(cmd, len(chunks[i]))
+			outcomes[i].answers, outcomes[i].err = parseRenew(cmd, len(chunks[i]))
 		}
 		return outcomes, nil
 	})
@@ -218,24 +257,19 @@ func (c *Client) sendRenewals(ctx context.Context, batch []*renewal, oneName boo
 				r.err = fmt.Errorf("renew lock: %w", err)
 			case outcomes[i].err != nil:
 				r.err = fmt.Errorf("renew lock: %w", outcomes[i].err)
+			case outcomes[i].answers[j] == int64(2):
+				r.err = fmt.Errorf("renew lock: %w", errOvertaken)
 			default:
-				r.held = outcomes[i].held[j]
+				r.held = outcomes[i].answers[j] == int64(1)
 			}
 		}
 	}
 }
 
-func parseRenew(cmd *redis.Cmd, n int) ([]bool, error) {
-	val, err := cmd.Slice()
-	if err != nil {
-		return nil, err
+func parseRenew(cmd *redis.Cmd, n int) ([]any, error) {
+	answers, err := cmd.Slice()
+	if err == nil && len(answers) != n {
+		err = errors.New("answer has the wrong length")
 	}
-	if len(val) != n {
-		return nil, errors.New("answer has the wrong length")
-	}
-	held := make([]bool, n)
-	for i, v := range val {
-		held[i] = v == int64(1)
-	}
-	return held, nil
+	return answers, err
 }

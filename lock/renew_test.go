@@ -3,10 +3,14 @@ package lock_test
 import (
 	"context"
 	"fmt"
+	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/holdfast-go/holdfast/lock"
 )
@@ -186,6 +190,99 @@ func TestWatchdog_batches(t *testing.T) {
 				t.Errorf("%s has %v left", l.Name(), ttl)
 			}
 			must[int](t)(l.Unlock(ctx))
+		}
+	})
+}
+
+// One key that somebody has overwritten must not cost the client its other
+// locks.
+func TestWatchdog_keyOfAnotherType(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		c := w.client()
+		names := []string{"job-1", "job-2", "job-3"}
+		for _, name := range names {
+			must[lock.Grant](t)(c.NewLock(name, "a").Lock(ctx))
+		}
+		w.server.Del("job-2")
+		w.server.Set("job-2", "something else")
+		time.Sleep(time.Minute)
+		for _, name := range names {
+			if lost := closed(c.NewLock(name, "a").Lost()); lost != (name == "job-2") {
+				t.Errorf("%s: lost %v", name, lost)
+			}
+		}
+	})
+}
+
+// One node of a cluster that does not answer takes only its own locks.
+func TestWatchdog_aHungNodeOfACluster(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		other := newWorld(t)
+		defer other.server.Close()
+		rdb := redis.NewClusterClient(&redis.ClusterOptions{
+			Addrs: []string{"one:1"},
+			ClusterSlots: func(context.Context) ([]redis.ClusterSlot, error) {
+				return []redis.ClusterSlot{
+					{Start: 0, End: 8191, Nodes: []redis.ClusterNode{{Addr: "one:1"}}},
+					{Start: 8192, End: 16383, Nodes: []redis.ClusterNode{{Addr: "two:1"}}},
+				}, nil
+			},
+			Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+				if addr == "one:1" {
+					return w.dial(ctx, network, addr)
+				}
+				return other.dial(ctx, network, addr)
+			},
+			DisableIdentity:          true,
+			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+		})
+		defer rdb.Close()
+		c := w.clientOn(rdb)
+		onOther := map[string]bool{}
+		for i := range 6 {
+			name := fmt.Sprintf("job-%d", i)
+			must[lock.Grant](t)(c.NewLock(name, "a").Lock(ctx))
+			if other.server.Exists(name) {
+				onOther[name] = true
+			}
+		}
+		if len(onOther) == 0 || len(onOther) == 6 {
+			t.Fatal("all locks are on one node")
+		}
+		time.Sleep(5 * time.Second)
+		w.hung.Store(true)
+		time.Sleep(2 * time.Minute)
+		for i := range 6 {
+			name := fmt.Sprintf("job-%d", i)
+			if lost := closed(c.NewLock(name, "a").Lost()); lost == onOther[name] {
+				t.Errorf("%s: lost %v, on the node that answers %v", name, lost, onOther[name])
+			}
+		}
+		w.hung.Store(false)
+		time.Sleep(time.Minute)
+		c.Close()
+	})
+}
+
+// A holder that has lost the lock by its own clock tells the server, so that
+// nobody waits for a lease that nobody is under.
+func TestLost_isGivenBack(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		l := w.client(lock.WithWatchdogTimeout(time.Minute)).NewLock("orders", "a")
+		must[lock.Grant](t)(l.Lock(ctx))
+		must[int](t)(l.Unlock(ctx))
+		must[lock.Grant](t)(l.Lock(ctx))
+		lost := l.Lost()
+		start := time.Now()
+		fail := func(cmd string, args []string) bool { return strings.Contains(strings.Join(args, " "), "60000") }
+		w.drop.Store(&fail) // renewals arrive, and no answer does
+		<-lost
+		time.Sleep(100 * time.Millisecond)
+		if w.server.Exists("orders") {
+			t.Errorf("lost after %v, and the key lasts %v more", time.Since(start), w.server.TTL("orders"))
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -33,14 +34,15 @@ var (
 const (
 	// unlockMessage is what Redisson publishes when a lock is freed.
 	unlockMessage = "0"
-	// tokenRetention is how long an unused fencing counter is kept.
+	// tokenRetention is how long the last fencing token is kept. While it is,
+	// tokens grow whatever the server's clock does.
 	tokenRetention = 7 * 24 * time.Hour
-	// latchTime is how long a finished request is remembered. It covers the
-	// retries of the Redis client and requests that the network held back.
-	latchTime = 10 * time.Second
-	// latchTimeMax bounds how long a request is remembered while its hold
-	// lasts.
-	latchTimeMax = time.Minute
+	// noteTime is how long the last request of an owner is remembered when its
+	// hold has ended. It covers the retries of the Redis client and requests that
+	// the network held back.
+	noteTime = 10 * time.Second
+	// noteTimeMax bounds how long an acquire that was taken back is remembered.
+	noteTimeMax = time.Minute
 )
 
 // What acquire.lua answers.
@@ -49,16 +51,18 @@ const (
 	replyBusy      = "busy"
 	replyGone      = "gone"
 	replyCancelled = "cancelled"
+	replyStale     = "stale"
 )
 
 // acquireReply is the answer to one acquire. Granted and busy differ by kind,
 // never by the value of a number.
 type acquireReply struct {
-	kind  string
-	count int
-	token uint64
-	pttl  time.Duration // -1ms: no expiry
-	acked int           // replicas that confirmed, where asked for
+	kind   string
+	count  int
+	token  uint64
+	pttl   time.Duration // -1ms: no expiry
+	serial uint64        // of the later request that the server has seen
+	acked  int           // replicas that confirmed, where asked for
 }
 
 // millis rounds up: a lease is never shorter than asked.
@@ -66,38 +70,82 @@ func millis(d time.Duration) int64 {
 	return int64((d + time.Millisecond - 1) / time.Millisecond)
 }
 
-// latchFor is how long an acquire with this lease is remembered. A nested one
-// that is carried out twice is counted twice, so it is remembered for as long as
-// it may be sent again.
-func latchFor(lease time.Duration, held int) time.Duration {
-	if held > 0 {
-		return latchTimeMax
-	}
-	return min(max(lease, latchTime), latchTimeMax)
+// cancelNote is how long an acquire that was taken back is remembered: one that
+// arrives later takes a free lock, for a lease.
+func cancelNote(lease time.Duration) time.Duration {
+	return min(max(lease, noteTime), noteTimeMax)
 }
 
-// sendAcquire runs the acquire script: one round trip, WAIT included.
-func (c *Client) sendAcquire(ctx context.Context, k names, field, req string, lease time.Duration, held int) (acquireReply, error) {
-	keys := []string{k.lock, k.latch + req}
-	if c.cfg.fencing {
+// sendAcquire runs the acquire script: one round trip, WAIT included. hold is
+// the hold that the owner has, held times; 0 for a first one.
+func (s *state) sendAcquire(ctx context.Context, serial, hold uint64, lease time.Duration, held int) (acquireReply, error) {
+	c, k := s.c, s.names
+	keys := []string{k.lock, k.note(s.field)}
+	retention := tokenRetention
+	switch c.cfg.fencing {
+	case fencingOwn:
 		keys = append(keys, k.token)
+	case fencingRedisson:
+		keys, retention = append(keys, k.redissonToken), 0
 	}
-	args := []any{millis(lease), field, held, millis(latchFor(lease, held)), millis(tokenRetention)}
+	sent := &sending{serial: serial}
+	args := []any{millis(lease), s.field, sent, hold, held + 1, millis(noteTime), millis(retention)}
 	return call(ctx, c, func(ctx context.Context) (acquireReply, error) {
-		if c.cfg.acks == 0 {
-			val, err := acquireScript.Run(ctx, c.rdb, keys, args...).Slice()
-			if err != nil {
-				return acquireReply{}, err
-			}
-			return parseAcquire(val)
+		if c.cfg.acks > 0 {
+			reply, err := c.acquireAndWait(ctx, keys, args, sent)
+			return reply, sent.judge(err)
 		}
-		return c.acquireAndWait(ctx, keys, args)
+		cmd := sent.answered(acquireScript.EvalSha(ctx, c.rdb, keys, args...))
+		if noScript(cmd.Err()) {
+			cmd = sent.answered(acquireScript.Eval(ctx, c.rdb, keys, args...))
+		}
+		reply, err := parseAcquire(cmd)
+		return reply, sent.judge(err)
 	})
+}
+
+// sending is the serial of an acquire on its way. It counts how often the Redis
+// client has written it to a connection, retries included, without getting an
+// error of the server for an answer.
+type sending struct {
+	serial uint64
+	open   atomic.Int32
+	done   bool // a script was carried out
+}
+
+// MarshalBinary implements [encoding.BinaryMarshaler].
+func (s *sending) MarshalBinary() ([]byte, error) {
+	s.open.Add(1)
+	return strconv.AppendUint(nil, s.serial, 10), nil
+}
+
+// String implements [fmt.Stringer], for hooks that print commands.
+func (s *sending) String() string { return strconv.FormatUint(s.serial, 10) }
+
+// judge adds ErrRefused to an error after which it is certain that nothing was
+// done. A request that ended with a context may have been given up anywhere.
+func (s *sending) judge(err error) error {
+	if err == nil || s.done || s.open.Load() > 0 || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return errors.Join(ErrRefused, err)
+}
+
+// answered notes the answer to the last time that it was written.
+func (s *sending) answered(cmd *redis.Cmd) *redis.Cmd {
+	var refusal redis.Error
+	switch err := cmd.Err(); {
+	case err == nil:
+		s.done = true
+	case errors.As(err, &refusal):
+		s.open.Add(-1)
+	}
+	return cmd
 }
 
 // acquireAndWait sends the script and WAIT down one connection, as WAIT is
 // about the writes of its own connection.
-func (c *Client) acquireAndWait(ctx context.Context, keys []string, args []any) (acquireReply, error) {
+func (c *Client) acquireAndWait(ctx context.Context, keys []string, args []any, sent *sending) (acquireReply, error) {
 	var node redis.Cmdable = c.rdb
 	if cluster, ok := c.rdb.(*redis.ClusterClient); ok {
 		// WAIT has no key: left to itself it would go to any node.
@@ -112,11 +160,7 @@ func (c *Client) acquireAndWait(ctx context.Context, keys []string, args []any) 
 		cmd := eval(pipe)
 		wait := pipe.Do(ctx, "wait", c.cfg.acks, millis(c.cfg.acksTimeout))
 		_, _ = pipe.Exec(ctx) // each command has its own error
-		val, err := cmd.Slice()
-		if err != nil {
-			return acquireReply{}, err
-		}
-		reply, err := parseAcquire(val)
+		reply, err := parseAcquire(sent.answered(cmd))
 		if err != nil || reply.kind != replyGranted {
 			return reply, err
 		}
@@ -134,8 +178,12 @@ func noScript(err error) bool {
 	return err != nil && (errors.Is(err, redis.ErrNoScript) || redis.HasErrorPrefix(err, "NOSCRIPT"))
 }
 
-func parseAcquire(val []any) (acquireReply, error) {
+func parseAcquire(cmd *redis.Cmd) (acquireReply, error) {
 	var r acquireReply
+	val, err := cmd.Slice()
+	if err != nil {
+		return r, err
+	}
 	bad := func() (acquireReply, error) { return r, fmt.Errorf("lock: acquire answered %v", val) }
 	if len(val) == 0 {
 		return bad()
@@ -157,6 +205,13 @@ func parseAcquire(val []any) (acquireReply, error) {
 			return bad()
 		}
 		r.pttl = time.Duration(pttl) * time.Millisecond
+	case r.kind == replyStale && len(val) == 2:
+		text, _ := val[1].(string)
+		serial, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			return bad()
+		}
+		r.serial = serial
 	case (r.kind == replyGone || r.kind == replyCancelled) && len(val) == 1:
 	default:
 		return bad()
@@ -164,28 +219,37 @@ func parseAcquire(val []any) (acquireReply, error) {
 	return r, nil
 }
 
-// sendGiveBack runs release.lua or cancel.lua. found is false when the server
-// knows no hold of this owner.
-func (c *Client) sendGiveBack(ctx context.Context, script *redis.Script, k names, field, req string, owed, latch time.Duration) (found bool, count int, err error) {
-	type answer struct {
-		found bool
-		count int
-	}
-	a, err := call(ctx, c, func(ctx context.Context) (answer, error) {
-		val, err := script.Run(ctx, c.rdb, []string{k.lock, k.channel, k.latch + req},
-			unlockMessage, field, millis(owed), millis(latch)).Slice()
-		if err != nil {
-			return answer{}, err
+// sendRelease gives back what the owner has of a hold but left, which are still
+// owed so much. found is false when the server knows no such hold.
+func (s *state) sendRelease(ctx context.Context, serial, hold uint64, left int, owed time.Duration) (found bool, err error) {
+	return s.c.sendGiveBack(ctx, releaseScript, "released", s.giveBackKeys(),
+		unlockMessage, s.field, serial, hold, left, millis(owed), millis(noteTime))
+}
+
+// sendCancel takes an acquire back; the owner has held others, which are still
+// owed so much.
+func (s *state) sendCancel(ctx context.Context, u undo, held int, owed time.Duration) error {
+	_, err := s.c.sendGiveBack(ctx, cancelScript, "undone", s.giveBackKeys(),
+		unlockMessage, s.field, u.serial, held, millis(owed), millis(cancelNote(u.lease)))
+	return err
+}
+
+func (s *state) giveBackKeys() []string {
+	return []string{s.names.lock, s.names.channel, s.names.note(s.field)}
+}
+
+// sendGiveBack runs release.lua or cancel.lua, which answers done, or none.
+func (c *Client) sendGiveBack(ctx context.Context, script *redis.Script, done string, keys []string, args ...any) (found bool, err error) {
+	return call(ctx, c, func(ctx context.Context) (bool, error) {
+		val, err := script.Run(ctx, c.rdb, keys, args...).Slice()
+		switch {
+		case err != nil:
+			return false, err
+		case len(val) == 1 && val[0] == "none":
+			return false, nil
+		case len(val) == 2 && val[0] == done:
+			return true, nil
 		}
-		if len(val) == 1 && val[0] == "none" {
-			return answer{}, nil
-		}
-		if len(val) == 2 && (val[0] == "released" || val[0] == "undone") {
-			if n, ok := val[1].(int64); ok {
-				return answer{true, int(n)}, nil
-			}
-		}
-		return answer{}, fmt.Errorf("lock: release answered %v", val)
+		return false, fmt.Errorf("lock: release answered %v", val)
 	})
-	return a.found, a.count, err
 }

@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +21,7 @@ type state struct {
 	names names
 	field string // the owner's field in the hash
 	draws int    // jitter drawn so far
+	last  uint64 // serial of the owner's last request
 
 	// gate lets one request of this owner through at a time. It is a channel,
 	// because it is held while waiting for Redis.
@@ -27,6 +29,7 @@ type state struct {
 	refs int // operations that use the state
 
 	holds   []hold   // innermost last
+	giving  giving   // the release that is under way or was not answered
 	cur     *holding // the holding from 0 -> 1; nil when there is none
 	lost    bool     // cur was lost, and Unlock has not said so yet
 	renewed time.Time
@@ -40,23 +43,28 @@ type state struct {
 
 // hold is one level of a reentrant lock.
 type hold struct {
-	req       string // the request that took it
 	lease     time.Duration
 	renewed   bool      // by the watchdog
 	until     time.Time // end of the lease, counted from the send; not for renewed
 	releasing bool      // a release was sent and not answered yet
-	asked     time.Time // when that release was sent first
+}
+
+// giving is a release of the innermost holds.
+type giving struct {
+	serial uint64
+	levels int // how many holds it gives back; 0 for no release
 }
 
 // undo is an acquire whose outcome nobody knows and whose compensation was
 // not answered. It is forgotten when its lease has run out.
 type undo struct {
-	req   string
-	lease time.Duration
+	serial uint64
+	lease  time.Duration
 }
 
 // holding is the span from the first hold to the last release.
 type holding struct {
+	id      uint64 // serial of the acquire that began it
 	token   uint64
 	since   time.Time
 	lost    chan struct{}
@@ -102,6 +110,13 @@ func (s *state) leave() {
 	s.drop()
 	s.c.mu.Unlock()
 	s.c.ops.Done()
+}
+
+// newSerial returns the serial of the owner's next request, greater than those
+// of all before. Called under mu.
+func (s *state) newSerial() uint64 {
+	s.last = s.c.serial.Add(1)
+	return s.last
 }
 
 // drop forgets a state that says nothing any more. Called under mu.
@@ -184,10 +199,31 @@ func (s *state) expire() {
 		s.c.mu.Unlock()
 		return
 	}
-	after := s.lose()
+	after := s.loseByClock()
 	s.drop()
 	s.c.mu.Unlock()
 	after()
+}
+
+// loseByClock ends the holding as lost before the server has said so, and tells
+// the server, once and in the background: nobody is under the lock any more.
+// Called under mu; what it returns is to be called without.
+func (s *state) loseByClock() (after func()) {
+	cur, serial := s.cur, s.newSerial()
+	tell := s.lose()
+	if !s.lost || s.c.closed {
+		return tell
+	}
+	s.c.ops.Add(1)
+	return func() {
+		tell()
+		go func() {
+			defer s.c.ops.Done()
+			ctx, cancel := context.WithTimeout(s.c.life, s.c.cfg.unlockTimeout)
+			defer cancel()
+			_, _ = s.sendRelease(ctx, serial, cur.id, 0, 0) // else the lease frees it
+		}()
+	}
 }
 
 // lose ends the holding as lost; a last release that was sent and never
@@ -195,7 +231,7 @@ func (s *state) expire() {
 // called without.
 func (s *state) lose() (after func()) {
 	released := len(s.holds) > 0 && s.holds[0].releasing
-	s.holds = nil
+	s.holds, s.giving = nil, giving{}
 	s.settle()
 	cur := s.cur
 	if cur == nil {

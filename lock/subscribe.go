@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// hubLinger is how long an unused subscription connection is kept.
+	// hubLinger is how long an unused subscription is kept, and then the
+	// connection: a lock that is handed on would otherwise cost two commands more.
 	hubLinger = time.Second
 	// hubQuiet is how long the connection may be silent before it is pinged,
 	// and how long an answer may take before it counts as broken.
@@ -27,8 +28,9 @@ const (
 // connection is opened for the first waiter and closed shortly after the last.
 //
 // A message wakes one waiter: a free lock has room for one. Waiters are woken
-// first come, first served. A confirmed subscription wakes all of its waiters,
-// the first time and after every reconnect, as messages before it are lost.
+// first come, first served. The first of a channel also looks by itself, for all
+// of them: now and then, and when the subscription is confirmed, the first time
+// and after every reconnect, as messages before it are lost.
 //
 // One goroutine writes to the connection, one reads. The writer has no more
 // than one command under way, and reconnects by itself: go-redis would do so
@@ -43,6 +45,7 @@ type hub struct {
 	running bool
 	waiters map[string][]*waiter // by channel, in order of arrival
 	acked   map[string]bool      // channels confirmed on the current connection
+	idle    map[string]time.Time // since when nobody waits on a channel
 	conn    *subConn
 }
 
@@ -50,6 +53,8 @@ type hub struct {
 type waiter struct {
 	channel string
 	wake    chan struct{} // holds one wake-up
+	first   chan struct{} // closed when all that came before it have left
+	woken   bool          // the caller's: a wake-up was taken, and no look has followed
 }
 
 // subConn is one connection. Guarded by hub.mu, but for ps and ended.
@@ -82,17 +87,22 @@ func newHub(c *Client) *hub {
 		kick:    make(chan struct{}, 1),
 		waiters: make(map[string][]*waiter),
 		acked:   make(map[string]bool),
+		idle:    make(map[string]time.Time),
 	}
 }
 
-// join adds a waiter to a channel. ready says that the subscription is already
-// confirmed; otherwise the waiter is woken when it is. In both cases the lock
-// has to be tried again after join. The caller is counted by Client.begin.
+// join adds a waiter to a channel. ready says that it has to look once more now:
+// it is the first, and the subscription is confirmed already; else the first is
+// woken when it is. The caller is counted by Client.begin.
 func (h *hub) join(channel string) (w *waiter, ready bool) {
-	w = &waiter{channel: channel, wake: make(chan struct{}, 1)}
+	w = &waiter{channel: channel, wake: make(chan struct{}, 1), first: make(chan struct{})}
 	h.mu.Lock()
 	h.waiters[channel] = append(h.waiters[channel], w)
-	ready = h.acked[channel]
+	delete(h.idle, channel)
+	if len(h.waiters[channel]) == 1 {
+		close(w.first)
+		ready = h.acked[channel]
+	}
 	if !h.running {
 		h.running = true
 		h.c.ops.Go(h.run)
@@ -102,19 +112,23 @@ func (h *hub) join(channel string) (w *waiter, ready bool) {
 	return w, ready
 }
 
-// leave removes a waiter. One that leaves without the lock may have taken a
-// wake-up with it, so the next one looks in its place.
+// leave removes a waiter. One that leaves without the lock, and with a wake-up
+// after which it has not looked, hands that on.
 func (h *hub) leave(w *waiter, granted bool) {
 	h.mu.Lock()
 	rest := h.waiters[w.channel]
 	if i := slices.Index(rest, w); i >= 0 {
 		rest = slices.Delete(rest, i, i+1)
+		if i == 0 && len(rest) > 0 {
+			close(rest[0].first)
+		}
 	}
 	if len(rest) == 0 {
 		delete(h.waiters, w.channel)
+		h.idle[w.channel] = time.Now()
 	} else {
 		h.waiters[w.channel] = rest
-		if !granted {
+		if !granted && (w.woken || len(w.wake) > 0) {
 			h.wake(w.channel, 1)
 		}
 	}
@@ -184,8 +198,12 @@ func (h *hub) run() {
 
 		switch {
 		case conn != nil:
-			if h.update(conn) != nil {
+			linger, err := h.update(conn)
+			if err != nil {
 				continue
+			}
+			if linger > 0 {
+				next = min(next, linger)
 			}
 		case idle:
 		case now.Before(retryAt):
@@ -248,6 +266,7 @@ func (h *hub) hangUp() {
 	conn := h.conn
 	h.conn = nil
 	clear(h.acked)
+	clear(h.idle)
 	h.mu.Unlock()
 	if conn != nil {
 		conn.ps.Close()
@@ -256,8 +275,9 @@ func (h *hub) hangUp() {
 }
 
 // update sends the next command that is needed, if the last one has been
-// answered. A connection that does not answer is marked broken.
-func (h *hub) update(conn *subConn) error {
+// answered. A connection that does not answer is marked broken. linger is when
+// to look again for subscriptions that nobody uses; 0 when there are none.
+func (h *hub) update(conn *subConn) (linger time.Duration, _ error) {
 	h.mu.Lock()
 	quiet := time.Since(conn.heard) >= hubQuiet
 	if len(conn.pending) > 0 {
@@ -265,9 +285,9 @@ func (h *hub) update(conn *subConn) error {
 		broken := conn.broken
 		h.mu.Unlock()
 		if broken {
-			return errBroken
+			return 0, errBroken
 		}
-		return nil
+		return 0, nil
 	}
 	var add, remove []string
 	for _, ch := range sortedKeys(h.waiters) {
@@ -278,10 +298,18 @@ func (h *hub) update(conn *subConn) error {
 	}
 	if len(add) == 0 {
 		for _, ch := range sortedKeys(conn.sent) {
-			if _, ok := h.waiters[ch]; !ok {
+			if _, ok := h.waiters[ch]; ok {
+				continue
+			}
+			if left := hubLinger - time.Since(h.idle[ch]); left > 0 {
+				if linger == 0 || left < linger {
+					linger = left
+				}
+			} else {
 				remove = append(remove, ch)
 				delete(conn.sent, ch)
 				delete(h.acked, ch)
+				delete(h.idle, ch)
 				conn.pending[ch] = true
 			}
 		}
@@ -309,7 +337,7 @@ func (h *hub) update(conn *subConn) error {
 		conn.broken = true
 		h.mu.Unlock()
 	}
-	return err
+	return linger, err
 }
 
 // read is the reader of one connection. It ends with the connection.
@@ -335,7 +363,7 @@ func (h *hub) read(conn *subConn) {
 			delete(conn.pending, msg.Channel)
 			if msg.Kind == "subscribe" && h.conn == conn {
 				h.acked[msg.Channel] = true
-				h.wake(msg.Channel, -1)
+				h.wake(msg.Channel, 1)
 			}
 			answered = len(conn.pending) == 0
 		}

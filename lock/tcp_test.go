@@ -79,7 +79,7 @@ func TestTCP_serverDown(t *testing.T) {
 	}
 	defer c.Close()
 	_, err = c.NewLock("orders", "a").Lock(t.Context())
-	wantErr(t, "lock", err, lock.ErrUnknown)
+	wantErr(t, "lock", err, lock.ErrRefused)
 }
 
 func TestNew_refuses(t *testing.T) {

@@ -76,7 +76,7 @@ func (c *classified) Extend(ctx context.Context, lease time.Duration) error {
 }
 
 // classes are the errors that an outcome is told apart by.
-var classes = []error{lock.ErrBusy, lock.ErrNotHeld, lock.ErrLost, lock.ErrUnknown, lock.ErrAcks, lock.ErrClosed}
+var classes = []error{lock.ErrBusy, lock.ErrNotHeld, lock.ErrLost, lock.ErrUnknown, lock.ErrAcks, lock.ErrRefused, lock.ErrClosed}
 
 // class gives an error of the lock its class; one that nobody knows is left as
 // it is.

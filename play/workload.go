@@ -372,6 +372,8 @@ func classify(err error) (history.Kind, string) {
 		return history.Fail, history.ErrNotHeld
 	case errors.Is(err, lock.ErrBusy):
 		return history.Fail, history.ErrBusy
+	case errors.Is(err, lock.ErrRefused):
+		return history.Fail, history.ErrRefused
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, lock.ErrClosed):
 		return history.Fail, history.ErrCanceled
 	default:

@@ -61,6 +61,7 @@ var catalogueNames = []string{
 	"minority-emptied",
 	"two-cut-at-release",
 	"majority-cut-at-release",
+	"unanswered-inner-release",
 	"lost-unlock-message",
 	"slow-subscribe",
 	"broken-subscribe",
@@ -84,6 +85,7 @@ var catalogueNames = []string{
 	"stolen-between-renewals",
 	"cluster-failover",
 	"fence-rollback",
+	"fence-rollback-clock-behind",
 	"shutdown",
 }
 

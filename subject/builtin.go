@@ -77,8 +77,8 @@ var subjects = []*Subject{
 			return c
 		},
 		Open: openReference(func(Environment) lock.Option { return lock.WithFencing() }), CheckName: lock.CheckName,
-		Keeps: func(name, key string) bool { // the counter outlives the hold, on purpose
-			return strings.HasPrefix(key, "redisson_lock_token:")
+		Keeps: func(name, key string) bool { // the last token outlives the hold, on purpose
+			return strings.HasPrefix(key, "holdfast_lock_token:")
 		},
 	},
 }

@@ -28,7 +28,7 @@ func description() subject.Description {
 			Waits: true, Cancels: true, Closes: true, Reentrant: true, Lease: true, Explicit: true, Renewal: true,
 			LostSign: true, Fencing: true, TakesBack: true, Messages: true,
 		},
-		RenewEvery: 0.34, HandoffNS: int64(time.Second), Keeps: []string{"redisson_lock_token:{{name}}"},
+		RenewEvery: 0.34, HandoffNS: int64(time.Second), Keeps: []string{"holdfast_lock_token:{{name}}"},
 	}
 }
 

@@ -82,6 +82,7 @@ var kills = map[string]kill{
 	"set-without-nx":                     {"contention", checker.Exclusion},
 	"subscription-never-closed":          {"woken-by-message", checker.Cleanup},
 	"take-back-by-anyone":                {"renewal-hiccup", checker.Ownership},
+	"token-is-a-counter":                 {"fence-rollback", checker.Fencing},
 	"token-cached-in-lock":               {"contention", checker.Fencing},
 	"token-dies-with-lock":               {"contention", checker.Fencing},
 	"token-does-not-grow":                {"holder-pause", checker.ResourceSafe},

@@ -18,6 +18,7 @@ var classes = map[string]error{
 	"unknown":     lock.ErrUnknown,
 	"no-acks":     lock.ErrAcks,
 	"lost":        lock.ErrLost,
+	"refused":     lock.ErrRefused,
 	"not-held":    lock.ErrNotHeld,
 	"busy":        lock.ErrBusy,
 	"canceled":    context.Canceled,
@@ -27,7 +28,7 @@ var classes = map[string]error{
 }
 
 // classOrder puts the class that tells most first.
-var classOrder = []string{"unknown", "no-acks", "lost", "not-held", "busy", "canceled", "closed", "unsupported"}
+var classOrder = []string{"unknown", "no-acks", "lost", "not-held", "busy", "refused", "canceled", "closed", "unsupported"}
 
 // classify lists all classes that an error has.
 func classify(err error) []string {

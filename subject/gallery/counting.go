@@ -28,9 +28,9 @@ var counting = openings{
 		return &wire{
 			edits: p.edits,
 			before: func(_ context.Context, r *request) bool {
-				for i := range r.keys {
-					if r.script == renewScript {
-						r.setArg(2*i+2, p.Lease.Milliseconds())
+				if r.script == renewScript {
+					for i := range r.keys / 2 {
+						r.setArg(4*i+5, p.Lease.Milliseconds())
 					}
 				}
 				return true

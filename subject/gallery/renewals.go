@@ -90,7 +90,7 @@ func failed(r *request) bool { return r.Err() != nil && !redis.HasErrorPrefix(r.
 
 // renewedAll is the answer of a server that renewed all of a batch.
 func renewedAll(r *request) []any {
-	all := make([]any, r.keys)
+	all := make([]any, r.keys/2)
 	for i := range all {
 		all[i] = int64(1)
 	}

@@ -16,7 +16,7 @@ import (
 // The scripts that locks send, by what their first line begins with.
 const (
 	acquireScript  = "-- Takes one hold."
-	releaseScript  = "-- Gives one hold back;"
+	releaseScript  = "-- Gives holds back;"
 	cancelScript   = "-- Takes back an acquire"
 	renewScript    = "-- Renews many locks"
 	textbookScript = "-- Deletes the lock if the owner"

@@ -1,0 +1,187 @@
+package lock_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// freeAfter fails the test if a member is still locked when every lease would
+// have ended.
+func (s *servers) freeAfter(t *testing.T, d time.Duration) {
+	t.Helper()
+	time.Sleep(d)
+	for i, w := range s.worlds {
+		if w.server.Exists("orders") {
+			t.Errorf("member %d is still locked after %v", i, d)
+		}
+	}
+}
+
+func nested(t *testing.T, ctx context.Context, l lock.Locker) {
+	t.Helper()
+	for range 2 {
+		must[lock.Grant](t)(l.Lock(ctx))
+	}
+}
+
+// The release of an inner hold is not answered, and the outer one is released
+// after it: no member may be left with a hold that is renewed for ever.
+func TestGroup_unknownInnerRelease(t *testing.T) {
+	for name, group := range groups {
+		t.Run(name, func(t *testing.T) {
+			inBubbles(t, 3, func(t *testing.T, s *servers) {
+				ctx := t.Context()
+				g := group(s.locks("a"))
+				nested(t, ctx, g)
+				s.worlds[0].hung.Store(true)
+				_, _ = g.Unlock(ctx)
+				s.worlds[0].hung.Store(false)
+				if n, err := g.Unlock(ctx); n != 0 || err != nil {
+					t.Errorf("%d holds remain: %v", n, err)
+				}
+				s.freeAfter(t, time.Minute)
+			})
+		})
+	}
+}
+
+// The server is away until after the last release: the lease frees the member.
+func TestGroup_unknownReleases(t *testing.T) {
+	for name, group := range groups {
+		t.Run(name, func(t *testing.T) {
+			inBubbles(t, 3, func(t *testing.T, s *servers) {
+				ctx := t.Context()
+				g := group(s.locks("a"))
+				nested(t, ctx, g)
+				s.worlds[0].hung.Store(true)
+				_, _ = g.Unlock(ctx)
+				_, _ = g.Unlock(ctx)
+				s.worlds[0].hung.Store(false)
+				s.freeAfter(t, time.Minute)
+			})
+		})
+	}
+}
+
+var groups = map[string]func(members []lock.Locker) lock.Locker{
+	"multi":   func(m []lock.Locker) lock.Locker { return lock.NewMultiLock(m...) },
+	"redlock": func(m []lock.Locker) lock.Locker { return lock.NewRedLock(m...) },
+}
+
+// ErrLost is for all holds, so the one Unlock that says it gives all of them
+// back, on every member.
+func TestGroup_lossEndsAllHolds(t *testing.T) {
+	for name, group := range groups {
+		t.Run(name, func(t *testing.T) {
+			inBubbles(t, 3, func(t *testing.T, s *servers) {
+				ctx := t.Context()
+				g := group(s.locks("a"))
+				nested(t, ctx, g)
+				s.worlds[0].server.Del("orders")
+				s.worlds[1].server.Del("orders")
+				<-g.(lock.LostNotifier).Lost()
+				_, err := g.TryLock(ctx)
+				wantErr(t, "acquire after the loss", err, lock.ErrLost)
+				n, err := g.Unlock(ctx)
+				wantErr(t, "unlock", err, lock.ErrLost)
+				if n != 0 || s.held() != 0 {
+					t.Errorf("%d holds remain, %d members are locked", n, s.held())
+				}
+				_, err = g.Unlock(ctx)
+				wantErr(t, "second unlock", err, lock.ErrNotHeld)
+				must[lock.Grant](t)(g.TryLock(ctx))
+				must[int](t)(g.Unlock(ctx))
+				s.freeAfter(t, time.Minute)
+			})
+		})
+	}
+}
+
+// late is a member that is granted late.
+type late struct {
+	*lock.Reentrant
+	before func()
+}
+
+func (l late) TryLock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
+	g, err := l.Reentrant.TryLock(ctx, opts...)
+	l.before()
+	return g, err
+}
+
+// A member is lost while the group waits for the next one: the group was never
+// held, whatever its members said.
+func TestMultiLock_lostBeforeItIsGranted(t *testing.T) {
+	inBubbles(t, 2, func(t *testing.T, s *servers) {
+		ctx := t.Context()
+		members := s.locks("a")
+		first := true
+		members[1] = late{members[1].(*lock.Reentrant), func() {
+			if first {
+				first = false
+				s.worlds[0].server.Del("orders")
+				time.Sleep(11 * time.Second)
+			}
+		}}
+		m := lock.NewMultiLock(members...)
+		_, err := m.TryLock(ctx)
+		if err == nil {
+			t.Fatal("granted without its first member")
+		}
+		if s.held() != 0 {
+			t.Errorf("%d members are locked", s.held())
+		}
+		must[lock.Grant](t)(m.TryLock(ctx))
+		must[int](t)(m.Unlock(ctx))
+	})
+}
+
+// The same within a hold of the group.
+func TestMultiLock_lostWhileItIsTakenAgain(t *testing.T) {
+	inBubbles(t, 2, func(t *testing.T, s *servers) {
+		ctx := t.Context()
+		members := s.locks("a")
+		count := 0
+		members[1] = late{members[1].(*lock.Reentrant), func() {
+			if count++; count == 2 {
+				s.worlds[0].server.Del("orders")
+				time.Sleep(11 * time.Second)
+			}
+		}}
+		m := lock.NewMultiLock(members...)
+		must[lock.Grant](t)(m.TryLock(ctx))
+		_, err := m.TryLock(ctx)
+		wantErr(t, "acquire again", err, lock.ErrLost)
+		_, err = m.Unlock(ctx)
+		wantErr(t, "unlock", err, lock.ErrLost)
+		if s.held() != 0 {
+			t.Errorf("%d members are locked", s.held())
+		}
+	})
+}
+
+// A member that does not answer costs its own time, not that of each.
+func TestMultiLock_givesBackAtOnce(t *testing.T) {
+	inBubbles(t, 4, func(t *testing.T, s *servers) {
+		ctx := t.Context()
+		other := s.clients[3].NewLock("orders", "b")
+		must[lock.Grant](t)(other.Lock(ctx))
+		m := lock.NewMultiLock(s.locks("a")...)
+		start := time.Now()
+		time.AfterFunc(time.Second, func() {
+			for _, w := range s.worlds[:3] {
+				w.hung.Store(true)
+			}
+		})
+		_, err := m.TryLock(ctx, lock.Wait(2*time.Second))
+		if err == nil {
+			t.Fatal("granted")
+		}
+		if d := time.Since(start); d > 7500*time.Millisecond {
+			t.Errorf("a wait of 2s took %v; the unlock timeout is 5s", d)
+		}
+	})
+}

@@ -1,0 +1,251 @@
+package lock_test
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// copyOf returns the last request so far that ran the script whose first line
+// contains part, to be sent once more.
+func (w *world) copyOf(part string) []any {
+	w.t.Helper()
+	var found []any
+	scripts := map[string]bool{}
+	for _, e := range w.arrived() {
+		switch strings.ToLower(e.cmd) {
+		case "eval":
+			title, _, _ := strings.Cut(e.args[0], "\n")
+			if !strings.Contains(title, part) {
+				continue
+			}
+			sum := sha1.Sum([]byte(e.args[0]))
+			scripts[hex.EncodeToString(sum[:])] = true
+		case "evalsha":
+			if !scripts[e.args[0]] {
+				continue
+			}
+		default:
+			continue
+		}
+		found = []any{e.cmd}
+		for _, a := range e.args {
+			found = append(found, a)
+		}
+	}
+	if found == nil {
+		w.t.Fatalf("no request ran a script about %q", part)
+	}
+	return found
+}
+
+// again sends a copy of a request.
+func (w *world) again(request []any) {
+	w.t.Helper()
+	if err := w.redis().Do(w.t.Context(), request...).Err(); err != nil && err != redis.Nil {
+		w.t.Fatal(err)
+	}
+}
+
+// A compensation goes out in several copies, by the client's retries and its
+// own. One that arrives when the owner has the lock again must leave it alone.
+func TestCopy_ofACompensation(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		l := w.clientOn(w.redis(noRetries)).NewLock("orders", "a")
+		w.dropReply("orders", 1)
+		_, err := l.TryLock(ctx)
+		wantErr(t, "lost reply", err, lock.ErrUnknown)
+		late := w.copyOf("Takes back an acquire")
+		must[lock.Grant](t)(l.TryLock(ctx))
+		w.again(late)
+		if n := must[int](t)(l.HoldCount(ctx)); n != 1 {
+			t.Fatalf("the server counts %d holds, want 1", n)
+		}
+		must[lock.Grant](t)(l.TryLock(ctx))
+		w.again(late)
+		if n := must[int](t)(l.HoldCount(ctx)); n != 2 {
+			t.Errorf("the server counts %d holds, want 2", n)
+		}
+	})
+}
+
+// A release that the network kept for longer than the server remembers it must
+// not end a later hold.
+func TestCopy_ofARelease(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		l := w.client().NewLock("orders", "a")
+		must[lock.Grant](t)(l.Lock(ctx))
+		must[int](t)(l.Unlock(ctx))
+		late := w.copyOf("back")
+		for _, wait := range []time.Duration{0, 11 * time.Second, 2 * time.Minute} {
+			time.Sleep(wait)
+			must[lock.Grant](t)(l.Lock(ctx))
+			w.again(late)
+			if n := must[int](t)(l.HoldCount(ctx)); n != 1 {
+				t.Fatalf("after %v the server counts %d holds, want 1", wait, n)
+			}
+			must[int](t)(l.Unlock(ctx))
+		}
+	})
+}
+
+// The first acquire arrives once more while its hold lasts: it is still the
+// same hold, with the same token, and nested as deep.
+func TestCopy_ofAFirstAcquire(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		l := w.client(lock.WithFencing()).NewLock("orders", "a")
+		g := must[lock.Grant](t)(l.Lock(ctx))
+		late := w.copyOf("Takes one hold")
+		must[lock.Grant](t)(l.Lock(ctx))
+		time.Sleep(3 * time.Minute)
+		w.again(late)
+		if n := must[int](t)(l.HoldCount(ctx)); n != 2 {
+			t.Errorf("the server counts %d holds, want 2", n)
+		}
+		for range 2 {
+			must[int](t)(l.Unlock(ctx))
+		}
+		if next := must[lock.Grant](t)(l.Lock(ctx)); next.Token == g.Token+2 {
+			t.Errorf("tokens %d, then %d: the copy has minted one in between", g.Token, next.Token)
+		}
+	})
+}
+
+// A renewal names its hold: one of an earlier hold does not prolong a later one.
+func TestCopy_ofARenewal(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		l := w.client().NewLock("orders", "a")
+		must[lock.Grant](t)(l.Lock(ctx))
+		time.Sleep(15 * time.Second)
+		late := w.copyOf("Renews")
+		must[int](t)(l.Unlock(ctx))
+		must[lock.Grant](t)(l.Lock(ctx, lock.Lease(5*time.Second)))
+		w.again(late)
+		if ttl := must[time.Duration](t)(l.TTL(ctx)); ttl > 5*time.Second {
+			t.Errorf("the hold lasts %v more, its lease was 5s", ttl)
+		}
+	})
+}
+
+// A renewal that arrives after the release of the hold that was renewed does
+// not keep the outer one, which has a lease of its own.
+func TestCopy_ofARenewalOfAnInnerHold(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		l := w.client().NewLock("orders", "a")
+		must[lock.Grant](t)(l.Lock(ctx, lock.Lease(20*time.Second)))
+		must[lock.Grant](t)(l.Lock(ctx))
+		time.Sleep(15 * time.Second)
+		late := w.copyOf("Renews")
+		must[int](t)(l.Unlock(ctx))
+		w.again(late)
+		if ttl := must[time.Duration](t)(l.TTL(ctx)); ttl > 5*time.Second {
+			t.Errorf("the outer hold lasts %v more, its lease has 5s left", ttl)
+		}
+	})
+}
+
+// The serials of a client that has started again go on where those of the one
+// before ended, also when the clock of its machine was set back meanwhile.
+func TestCopy_ofAnEarlierProcess(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		before := w.client(lock.WithID("worker"))
+		a := before.NewLock("orders", "a")
+		must[lock.Grant](t)(a.Lock(ctx))
+		must[int](t)(a.Unlock(ctx))
+		late := w.copyOf("back")
+		before.Close()
+		time.Sleep(time.Millisecond)
+		l := w.client(lock.WithID("worker")).NewLock("orders", "a")
+		must[lock.Grant](t)(l.TryLock(ctx))
+		w.again(late)
+		if n := must[int](t)(l.HoldCount(ctx)); n != 1 {
+			t.Errorf("the server counts %d holds, want 1", n)
+		}
+	})
+}
+
+func TestSerial_behindThatOfTheServer(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		l := w.client().NewLock("orders", "a")
+		w.redis().Set(ctx, "redisson_unlock_latch:{orders}:client-1:a", "9000000000000000:8999999999999999:0", time.Minute)
+		must[lock.Grant](t)(l.TryLock(ctx))
+		if n := must[int](t)(l.Unlock(ctx)); n != 0 || must[bool](t)(l.IsLocked(ctx)) {
+			t.Errorf("%d holds remain, or the lock is locked", n)
+		}
+	})
+}
+
+// A release that the network held back does not lengthen the lease of the
+// outer hold: its owner counts from when it was granted.
+func TestUnlock_neverLengthens(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		l := w.client().NewLock("orders", "a")
+		must[lock.Grant](t)(l.Lock(ctx))
+		must[int](t)(l.Unlock(ctx)) // the server has the scripts from here on
+		for range 2 {
+			must[lock.Grant](t)(l.Lock(ctx, lock.Lease(10*time.Second)))
+		}
+		w.latency = 2 * time.Second
+		must[int](t)(l.Unlock(ctx))
+		w.latency = time.Millisecond
+		if ttl := must[time.Duration](t)(l.TTL(ctx)); ttl > 8*time.Second {
+			t.Errorf("the outer hold lasts %v more, 2s after it was taken for 10s", ttl)
+		}
+	})
+}
+
+// The same for an acquire within a hold that is taken back.
+func TestLock_takenBackNeverLengthens(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		l := w.clientOn(w.redis(noRetries)).NewLock("orders", "a")
+		w.dropReply("orders", 1)
+		_, err := l.TryLock(ctx)
+		wantErr(t, "lost reply", err, lock.ErrUnknown) // the server has the scripts from here on
+		must[lock.Grant](t)(l.Lock(ctx, lock.Lease(10*time.Second)))
+		w.dropReply("orders", 1)
+		time.AfterFunc(1500*time.Microsecond, func() { w.latency = 2 * time.Second })
+		_, err = l.TryLock(ctx, lock.Lease(time.Second))
+		wantErr(t, "lost reply", err, lock.ErrUnknown)
+		time.Sleep(2 * time.Second)
+		w.latency = time.Millisecond
+		if ttl := w.server.TTL("orders"); ttl > 8*time.Second {
+			t.Errorf("the outer hold lasts %v more, 2s after it was taken for 10s", ttl)
+		}
+	})
+}
+
+// What a renewed hold knows about its lease never runs ahead of the server.
+func TestUnlock_ofAnInnerHoldIsNoRenewal(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		l := w.clientOn(w.redis(noRetries)).NewLock("orders", "a")
+		for range 2 {
+			must[lock.Grant](t)(l.Lock(ctx))
+		}
+		lost := l.Lost()
+		time.Sleep(9 * time.Second)
+		must[int](t)(l.Unlock(ctx))
+		w.hung.Store(true) // no renewal arrives
+		for w.server.Exists("orders") {
+			time.Sleep(10 * time.Millisecond)
+		}
+		if !closed(lost) {
+			t.Error("the lease has ended on the server, and its holder was not told")
+		}
+	})
+}
