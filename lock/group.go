@@ -32,9 +32,10 @@ type group struct {
 	opts    GroupOptions
 	need    int // members that make the group held
 
-	mu     sync.Mutex // never held while a member is called
-	levels []level    // innermost last
-	open   []int      // releases of each member that were not answered
+	mu     sync.Mutex    // never held while a member is called
+	levels []level       // innermost last
+	open   []int         // releases of each member that were not answered
+	again  *groupRelease // what Unlock gives back when it is called again
 	watch  *groupWatch
 }
 
@@ -177,6 +178,7 @@ func (g *group) granted(w *groupWatch, has []bool) (count int, ok bool) {
 	}
 	if ok {
 		g.levels = append(g.levels, level{has})
+		g.again = nil // the members have cleared that up
 	}
 	count = len(g.levels)
 	stops := w.stops
@@ -412,30 +414,41 @@ type groupRelease struct {
 }
 
 // unlock gives the innermost level back, or all of them when the group is lost:
-// its holder is told once, for all holds. ok is false when there is none.
+// its holder is told once, for all holds. After a release of unknown outcome it
+// means the same level again. ok is false when there is nothing to give back.
 func (g *group) unlock(ctx context.Context) (r groupRelease, ok bool) {
 	g.mu.Lock()
-	n := len(g.levels)
-	if n == 0 {
+	n, w, again := len(g.levels), g.watch, g.again
+	g.again = nil
+	switch {
+	case again != nil:
+		g.mu.Unlock()
+		r = *again
+		g.each(func(i int, _ Locker) {
+			if errors.Is(r.errs[i], ErrUnknown) {
+				r.errs[i] = g.unlockMember(ctx, i, 0)
+			}
+		})
+	case n == 0:
 		g.mu.Unlock()
 		return groupRelease{}, false
+	default:
+		r.lost = w.ended
+		r.remaining = n - 1
+		if r.lost {
+			r.remaining = 0
+		}
+		after := g.leave(r.remaining, &r)
+		g.mu.Unlock()
+		after()
+		r.errs = g.unlockAll(ctx, r.levels)
 	}
-	w := g.watch
-	r.lost = w.ended
-	r.remaining = n - 1
-	if r.lost {
-		r.remaining = 0
-	}
-	after := g.leave(r.remaining, &r)
-	g.mu.Unlock()
-	after()
-	r.errs = g.unlockAll(ctx, r.levels)
 	if r.remaining == 0 || !g.isLost(w) {
 		return r, true
 	}
 	rest := groupRelease{lost: true}
 	g.mu.Lock()
-	after = g.leave(0, &rest)
+	after := g.leave(0, &rest)
 	g.mu.Unlock()
 	after()
 	rest.errs = g.unlockAll(ctx, rest.levels)
@@ -446,6 +459,17 @@ func (g *group) unlock(ctx context.Context) (r groupRelease, ok bool) {
 		}
 	}
 	return rest, true
+}
+
+// settle notes what came of a release: one of unknown outcome may be asked for
+// again.
+func (g *group) settle(r groupRelease, err error) (int, error) {
+	if errors.Is(err, ErrUnknown) && !r.lost {
+		g.mu.Lock()
+		g.again = &r
+		g.mu.Unlock()
+	}
+	return r.remaining, err
 }
 
 // leave removes the levels above the first remaining ones, and notes in r what

@@ -74,7 +74,8 @@ func (m *MultiLock) round(ctx context.Context, a Acquire, deadline time.Time) (_
 }
 
 // Unlock gives one hold of every member back, all at once. Their errors are
-// joined, so errors.Is finds each. When the group was lost it gives all holds
+// joined, so errors.Is finds each. After [ErrUnknown] it may be called again, and
+// means the same hold. When the group was lost it gives all holds
 // back and returns [ErrLost], once.
 func (m *MultiLock) Unlock(ctx context.Context) (remaining int, err error) {
 	r, ok := m.unlock(ctx)
@@ -90,5 +91,5 @@ func (m *MultiLock) Unlock(ctx context.Context) (remaining int, err error) {
 			errs = append(errs, fmt.Errorf("release member %d: %w", i, err))
 		}
 	}
-	return r.remaining, errors.Join(errs...)
+	return m.settle(r, errors.Join(errs...))
 }

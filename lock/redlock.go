@@ -100,7 +100,7 @@ func (r *RedLock) round(ctx context.Context, a Acquire, deadline time.Time) (_ [
 // Unlock gives one hold of every member back, all at once. It succeeds when so
 // many members are free that another owner can have a majority. It returns
 // [ErrLost] when the majority had been lost, and [ErrUnknown] when too few
-// members answered; there the lease frees the rest.
+// members answered: then it may be called again, and means the same hold.
 func (r *RedLock) Unlock(ctx context.Context) (remaining int, err error) {
 	u, ok := r.unlock(ctx)
 	if !ok {
@@ -123,7 +123,7 @@ func (r *RedLock) Unlock(ctx context.Context) (remaining int, err error) {
 	case u.lost || held < r.need:
 		return u.remaining, fmt.Errorf("release majority: %d of %d members had lost it: %w", lost, held+lost, ErrLost)
 	case len(r.members)-stuck < r.need:
-		return u.remaining, fmt.Errorf("release majority: %w", errors.Join(u.errs...))
+		return r.settle(u, fmt.Errorf("release majority: %w", errors.Join(u.errs...)))
 	}
 	return u.remaining, nil
 }

@@ -113,13 +113,19 @@ func (l *Reentrant) Unlock(ctx context.Context) (remaining int, err error) {
 }
 
 // unlockAlso gives levels more holds back, besides those whose release was not
-// answered.
+// answered. It does nothing when that makes none.
 func (l *Reentrant) unlockAlso(ctx context.Context, levels int) (remaining int, err error) {
 	s, err := l.enter()
 	if err != nil {
 		return 0, err
 	}
 	defer s.leave()
+	l.c.mu.Lock()
+	n, open := len(s.holds), s.giving.levels
+	l.c.mu.Unlock()
+	if levels+open == 0 {
+		return n, nil
+	}
 	return s.release(ctx, levels)
 }
 
