@@ -1,18 +1,21 @@
 package play
 
 import (
+	"fmt"
+	"slices"
 	"sort"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/redis/keyspace"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // owners maps what a lock stores on a server to the owner it stands for.
 type owners struct {
-	lock string // its name, as clients know it
+	lock string         // its name, as clients know it
+	how  subject.Holder // its key tells who holds it
 
 	mu   sync.Mutex
 	name map[string]string
@@ -20,6 +23,7 @@ type owners struct {
 	// tenures are the owners of each client. Of a lock that does not tell what
 	// it stores, whose a value is can be seen from who stored it.
 	tenures map[string][]tenure
+	unclear string // the first value seen that does not tell who holds the lock
 }
 
 // tenure is the time from which on an owner is the one of its client.
@@ -28,8 +32,9 @@ type tenure struct {
 	from  time.Time
 }
 
-func NewOwners(lock string) *owners {
-	return &owners{lock: lock, name: map[string]string{}, told: map[string]bool{}, tenures: map[string][]tenure{}}
+// NewOwners knows nobody yet. how says how the key of the lock tells who holds it.
+func NewOwners(lock string, how subject.Holder) *owners {
+	return &owners{lock: lock, how: how, name: map[string]string{}, told: map[string]bool{}, tenures: map[string][]tenure{}}
 }
 
 // began notes that an owner begins its work in a client process. identity is
@@ -68,14 +73,18 @@ func (o *owners) Of(identity string) string {
 // ServerEvent turns a change of a lock key into ground truth.
 func (o *owners) ServerEvent(c keyspace.Change) history.Event {
 	s := &history.ServerEvent{Node: c.Node, Role: c.Role, Key: c.Key, Cause: c.Cause, Command: c.Command, By: c.By}
-	before, wasCount := HolderOf(c.Before)
-	after, count := HolderOf(c.After)
-	if after != "" && after != before {
-		at := c.At
-		if at.IsZero() {
-			at = time.Now()
-		}
-		o.stored(c.By, after, at)
+	before, wasCount, _ := HolderOf(c.Before, o.how)
+	after, count, clear := HolderOf(c.After, o.how)
+	if !clear && c.After.Exists() {
+		s.Holds = c.After.Type + ": " + c.After.String()
+		o.cannotRead(c)
+	}
+	at := c.At
+	if at.IsZero() {
+		at = time.Now()
+	}
+	for _, identity := range newcomers(c, before, after) {
+		o.stored(c.By, identity, at)
 	}
 	s.Holder, s.Count = o.Of(after), count
 	s.WasHolder, s.WasCount = o.Of(before), wasCount
@@ -83,31 +92,42 @@ func (o *owners) ServerEvent(c keyspace.Change) history.Event {
 	return history.Event{Kind: history.Server, Lock: o.lock, Server: s}
 }
 
-// HolderOf reads a lock key: a string is one hold of the identity it contains, a
-// hash has a count per identity.
-func HolderOf(v keyspace.Value) (identity string, count int) {
-	switch v.Type {
-	case "string":
-		return v.Str, 1
-	case "hash":
-		for identity, count := range v.Hash { // a lock has one holder; other fields do not count holds
-			if n, ok := holdCount(count); ok && strings.Contains(identity, ":") {
-				return identity, n
-			}
-		}
+// newcomers are the identities that a change has stored. In a queue those are
+// the ones that wait; who holds the lock next has stood there before.
+func newcomers(c keyspace.Change, before, after string) []string {
+	if c.After.Items != nil {
+		return slices.DeleteFunc(slices.Clone(c.After.Items), func(x string) bool { return slices.Contains(c.Before.Items, x) })
 	}
-	return "", 0
+	if after == "" || after == before {
+		return nil
+	}
+	return []string{after}
 }
 
-func holdCount(s string) (int, bool) {
-	n := 0
-	for _, c := range s {
-		if c < '0' || c > '9' || n > 1e6 {
-			return 0, false
-		}
-		n = n*10 + int(c-'0')
+// cannotRead notes that a change left a value that does not tell who holds the
+// lock.
+func (o *owners) cannotRead(c keyspace.Change) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.unclear == "" {
+		o.unclear = c.After.Type
 	}
-	return n, s != ""
+}
+
+// unseen says why nobody can see on the servers who holds the lock; "" where
+// that can be seen.
+func (o *owners) unseen() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case o.how == subject.HolderNone:
+		return "the lock declares that its key does not tell who holds it"
+	case o.unclear == "":
+		return ""
+	case o.how == subject.HolderValue:
+		return fmt.Sprintf("the key of the lock is a %s, and the lock does not declare how that tells who holds it", o.unclear)
+	}
+	return fmt.Sprintf("the lock declares %q as its holder, and its key is a %s that does not tell one", o.how, o.unclear)
 }
 
 func ttl(v keyspace.Value, now time.Time) int64 {

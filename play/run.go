@@ -72,7 +72,10 @@ func (r *Run) Header(version string) history.Header {
 	h := history.Header{
 		Format: history.Format, Scenario: s.Name, Lock: r.Subject.Name(), World: r.Top.World, Seed: r.Seed, Version: version,
 		Claims: r.Subject.Claims(s.Setting()), MinGrants: s.Workload.MinGrants,
-		Unwatched: r.Subject.Bundled() != nil, Resource: &history.Resource{Initial: Initial, Fenced: r.Subject.Fenced},
+		Resource: &history.Resource{Initial: Initial, Fenced: r.Subject.Fenced},
+	}
+	if h.Unseen = r.Owners.unseen(); h.Unseen != "" || r.Subject.Bundled() != nil {
+		h.Unwatched = true
 	}
 	if s.Topology.Latency != scenarios.DefaultLatency {
 		h.Latency = int64(s.Topology.Latency.Max)

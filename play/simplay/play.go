@@ -77,7 +77,7 @@ func (r *simRun) simulate(version string, look Watch) {
 	if r.Timeline, r.Err = faults.NewTimeline(s.Faults, r.Top, r.Seed); r.Err != nil {
 		return
 	}
-	r.Owners, r.watch = play.NewOwners(s.Workload.Lock), newWatch(look)
+	r.Owners, r.watch = play.NewOwners(s.Workload.Lock, r.Subject.Holder()), newWatch(look)
 	lockKey := r.Subject.Key(s.Workload.Lock)
 	var rec *play.Recorder // nil while the world settles
 	w := sim.New(sim.Options{
