@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -77,6 +78,9 @@ func Run(t *testing.T, l Lock, opts ...Option) {
 	if len(r.skipped) == len(o.scenarios) {
 		t.Errorf("none of the scenarios applies to the lock: %s", r.skipped[0].Reason)
 	}
+	if r.unseen != "" {
+		t.Logf("ownership, lease and renewal are not judged, and the others by what clients saw alone: %s; see Lock.Holder", r.unseen)
+	}
 	if len(r.skipped) > 0 {
 		t.Logf("%d of %d scenarios are not about such a lock: %s", len(r.skipped), len(o.scenarios), r.notPlayed())
 	}
@@ -102,6 +106,7 @@ type runner struct {
 	runs    []results.Run
 	skipped []results.Skip
 	stored  map[string]bool // scenarios
+	unseen  string          // why nobody could see on the servers who holds the lock
 }
 
 // plan are the results of a test of which nothing has been played.
@@ -146,6 +151,7 @@ func (r *runner) play(t *testing.T, s source, seed uint64) {
 		r.skipped = append(r.skipped, results.Skip{Scenario: run.Scenario, Lock: run.Lock, Reason: reason})
 		return
 	}
+	r.unseen = cmp.Or(r.unseen, played.History.Header.Unseen)
 	r.runs = append(r.runs, run)
 	if run.AsExpected {
 		return
