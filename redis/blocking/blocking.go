@@ -84,12 +84,15 @@ func Pin(args []string, last func(stream string) (id string)) []string {
 }
 
 // Queued is a request that may wait as it stands in a transaction, where it
-// never does. miniredis has no BLMPOP, which is an LMPOP that waits.
+// never does. miniredis has no BLMPOP, and its BLMOVE passes on a time to live.
 func Queued(args []string) []string {
-	if !strings.EqualFold(args[0], "BLMPOP") {
-		return args
+	switch cmd := strings.ToUpper(args[0]); {
+	case cmd == "BLMPOP":
+		return append([]string{"LMPOP"}, args[min(2, len(args)):]...)
+	case cmd == "BLMOVE" && len(args) == 6:
+		return append([]string{"LMOVE"}, args[1:5]...)
 	}
-	return append([]string{"LMPOP"}, args[min(2, len(args)):]...)
+	return args
 }
 
 // Try carries out a request that may wait, without waiting. found is

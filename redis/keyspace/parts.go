@@ -10,9 +10,9 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// formatScore writes a score such that it reads back as the same number.
+// FormatScore writes a score such that it reads back as the same number.
 // JSON has no words for an infinite one.
-func formatScore(score float64) string { return strconv.FormatFloat(score, 'g', -1, 64) }
+func FormatScore(score float64) string { return strconv.FormatFloat(score, 'g', -1, 64) }
 
 func parseScore(s string) (float64, error) {
 	score, err := strconv.ParseFloat(s, 64)

@@ -109,7 +109,7 @@ func (v *Value) read(mr *miniredis.Miniredis, key string) (err error) {
 			return cmp.Or(cmp.Compare(scores[a], scores[b]), strings.Compare(a, b))
 		})
 		for _, m := range v.Items {
-			v.Scores = append(v.Scores, formatScore(scores[m]))
+			v.Scores = append(v.Scores, FormatScore(scores[m]))
 		}
 	case "stream":
 		var entries []miniredis.StreamEntry
