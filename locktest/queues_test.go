@@ -48,6 +48,17 @@ func played(t *testing.T, l locktest.Lock, scenario string) *history.History {
 	return h
 }
 
+// Who waits in Redis is woken in an order that the seed gives.
+func TestQueuesRepeat(t *testing.T) {
+	for _, l := range []locktest.Lock{queues.OfList, queues.OfSortedSet} {
+		for _, scenario := range []string{"contention", "restart-without-data", "failover-lost-write"} {
+			if first, again := played(t, l, scenario).Hash(), played(t, l, scenario).Hash(); first != again {
+				t.Errorf("%s with %s gives another history the second time", scenario, l.Name)
+			}
+		}
+	}
+}
+
 // Where a lock declares how its key tells who holds it, verdicts rest on what
 // the server has.
 func TestTheHolderOfASortedSetIsSeen(t *testing.T) {

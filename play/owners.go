@@ -73,8 +73,8 @@ func (o *owners) Of(identity string) string {
 // ServerEvent turns a change of a lock key into ground truth.
 func (o *owners) ServerEvent(c keyspace.Change) history.Event {
 	s := &history.ServerEvent{Node: c.Node, Role: c.Role, Key: c.Key, Cause: c.Cause, Command: c.Command, By: c.By}
-	before, wasCount, _ := HolderOf(c.Before, o.how)
-	after, count, clear := HolderOf(c.After, o.how)
+	before, wasCount, _ := o.how.Of(c.Before)
+	after, count, clear := o.how.Of(c.After)
 	if !clear && c.After.Exists() {
 		s.Holds = c.After.Type + ": " + c.After.String()
 		o.cannotRead(c)

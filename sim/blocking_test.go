@@ -146,9 +146,10 @@ func TestWhoIsGoneTakesNothing(t *testing.T) {
 		"restart": func(w *sim.World, _ redis.UniversalClient) error {
 			return errors.Join(w.StopNode("node-1"), w.StartNode("node-1", true))
 		},
+		"failover": func(w *sim.World, _ redis.UniversalClient) error { return w.HandOver("node-1-replica-1") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			in(t, sim.Options{Seed: 1, Clients: 2, Groups: 1}, func(ctx context.Context, w *sim.World) {
+			in(t, sim.Options{Seed: 1, Clients: 2, Groups: 1, Replicas: 1}, func(ctx context.Context, w *sim.World) {
 				a := redis.NewClient(&redis.Options{Addr: w.Addresses(1)[0], Dialer: w.Dialer(w.Process("client-1")), MaxRetries: -1})
 				b := w.Client(w.Process("client-2"), 1)
 				defer b.Close()

@@ -50,7 +50,7 @@ func (r *simRun) state(w *sim.World, header history.Header) State {
 	lockKey := r.Subject.Key(r.Scenario.Workload.Lock)
 	for _, n := range s.World.Nodes {
 		for _, k := range n.Keys {
-			if identity, count, _ := play.HolderOf(k.Value, r.Subject.Holder()); k.Key == lockKey && identity != "" {
+			if identity, count, _ := r.Subject.Holder().Of(k.Value); k.Key == lockKey && identity != "" {
 				s.Holders = append(s.Holders, Holder{Node: n.Name, Key: k.Key, Owner: r.Owners.Of(identity), Count: count})
 			}
 		}
