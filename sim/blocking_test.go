@@ -9,8 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/Shopify/toxiproxy/v2/stream"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/faults/toxics"
 	"github.com/holdfast-go/holdfast/redis/keyspace"
 	"github.com/holdfast-go/holdfast/sim"
 )
@@ -176,6 +179,37 @@ func TestWhoIsGoneTakesNothing(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A server does not know that a client is cut off: what it takes for it arrives
+// when the link is back.
+func TestABlockedClientThatIsCutOffGetsItsReplyLater(t *testing.T) {
+	in(t, sim.Options{Seed: 1, Clients: 2, Groups: 1}, func(ctx context.Context, w *sim.World) {
+		a, b := w.Client(w.Process("client-1"), 1), w.Client(w.Process("client-2"), 1)
+		defer a.Close()
+		defer b.Close()
+		got := make(chan string, 1)
+		go func() {
+			all, err := a.BLPop(ctx, 0, "k").Result()
+			got <- fmt.Sprint(all, err)
+		}()
+		time.Sleep(time.Second)
+		start := time.Now()
+		heal, err := w.Attach(faults.Link{From: "client-1", To: "node-1"}, stream.Downstream, new(toxics.Hold))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.RPush(ctx, "k", "x").Err(); err != nil {
+			t.Error(err)
+		}
+		if n := b.LLen(ctx, "k").Val(); n != 0 {
+			t.Errorf("the list has %d elements, want none", n)
+		}
+		time.AfterFunc(2*time.Second, heal)
+		if reply := <-got; reply != "[k x] <nil>" || !near(time.Since(start), 2*time.Second) {
+			t.Errorf("the reply is %s after %v", reply, time.Since(start))
+		}
+	})
 }
 
 // A transaction never waits.

@@ -35,24 +35,25 @@ type node struct {
 
 	// exec is held while a request executes. Nothing waits for time or for
 	// another party while holding it.
-	exec     sync.Mutex
-	mr       *miniredis.Miniredis
-	clock    clock
-	data     keyspace.Data // what every key held when last looked at
-	expiry   *time.Timer   // when it will look for expired keys
-	next     time.Time     // the earliest expiry, by its clock; zero for none
-	role     string
-	up       bool
-	offset   int64 // changes ever made here, what WAIT counts
-	streams  []*replicaStream
-	acks     chan struct{} // closed when a replica confirms something, and when the server stops
-	conns    []*pipeConn   // the server's ends
-	follow   *follower     // not nil while a replica
-	served   int           // commands executed
-	scripts  int           // of these, scripts
-	blocked  []*blocked    // requests that wait for others, oldest first
-	inScript bool          // what executes is a script, or a transaction
-	refused  []string      // commands that cannot be followed, and have been asked for
+	exec    sync.Mutex
+	mr      *miniredis.Miniredis
+	clock   clock
+	data    keyspace.Data // what every key held when last looked at
+	expiry  *time.Timer   // when it will look for expired keys
+	next    time.Time     // the earliest expiry, by its clock; zero for none
+	role    string
+	up      bool
+	offset  int64 // changes ever made here, what WAIT counts
+	streams []*replicaStream
+	acks    chan struct{} // closed when a replica confirms something, and when the server stops
+	conns   []*pipeConn   // the server's ends
+	follow  *follower     // not nil while a replica
+	served  int           // commands executed
+	scripts int           // of these, scripts
+
+	blocked  []*blocked // requests that wait for others, oldest first
+	inScript bool       // what executes is a script, or a transaction
+	refused  []string   // commands that cannot be followed, and have been asked for
 }
 
 func newNode(w *World, name string, group int, addr *net.TCPAddr, role string) *node {
@@ -197,8 +198,8 @@ func (s *session) run(cmd string, args []string) (changed, ok bool) {
 		s.peer.WriteError(refusal)
 		return false, true
 	}
-	before := n.offset
 	s.dispatch(cmd, args)
+	before := n.offset
 	changed = n.observe("command", cmd, s.by)
 	if n.offset != before {
 		s.offset = n.offset

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/redis/blocking"
-	"github.com/holdfast-go/holdfast/redis/keyspace"
 )
 
 // A server shows a request that waits, such as BLPOP, when it begins to wait.
@@ -38,54 +37,62 @@ func (o *observer) begins(l monitorLine) {
 }
 
 // serveBlocked carries out the requests that something has come for since the
-// last command. by is the true time.
+// latest line, oldest first. by is the true time.
 func (o *observer) serveBlocked(by time.Time) error {
-	for i := 0; i < len(o.blocked); i++ {
-		if len(o.popped) == 0 && o.srv.TellsEvents() {
-			return nil
-		}
+	o.blocked = slices.DeleteFunc(o.blocked, func(b monitorLine) bool {
+		d := blocking.Timeout(b.args)
+		return d > 0 && o.latest.After(b.at.Add(d))
+	})
+	for i := 0; i < len(o.blocked) && (len(o.popped) > 0 || !o.srv.TellsEvents()); i++ {
 		b := o.blocked[i]
-		if d := blocking.Timeout(b.args); d > 0 && o.latest.After(b.at.Add(d)) {
-			o.blocked = slices.Delete(o.blocked, i, i+1)
-			i--
-			continue
-		}
-		keys := slices.DeleteFunc(slices.Clone(b.args[1:]), func(a string) bool { return !o.truth.lockKey(a) })
-		slices.Sort(keys)
-		keys = slices.Compact(keys)
-		before := map[string]keyspace.Value{}
-		for _, k := range keys {
-			before[k] = o.shadow.state[k]
-		}
-		if !slices.ContainsFunc(keys, func(k string) bool { return before[k].Exists() }) {
-			continue
-		}
-		command := strings.ToUpper(b.args[0])
-		if err := o.cannotFollow(command, b.args); err != nil {
+		g, err := o.serve(b)
+		if err != nil {
 			return err
 		}
-		if err := o.shadow.replay(b.args, keys, o.latest.Truncate(time.Millisecond)); err != nil {
-			return err
-		}
-		g := newGroup(b, command)
-		g.end = o.latest
-		for _, k := range keys {
-			if !before[k].Equal(o.shadow.state[k]) {
-				g.keys, g.before[k] = append(g.keys, k), before[k]
-			}
-			if at := slices.Index(o.popped, k); at >= 0 && len(o.shadow.state[k].Items) < len(before[k].Items) {
-				o.popped = slices.Delete(o.popped, at, at+1)
-			}
-		}
-		if len(g.keys) == 0 {
-			continue // what was taken, another command has taken
+		if g == nil {
+			continue
 		}
 		o.blocked = slices.Delete(o.blocked, i, i+1)
-		i = -1 // it may have passed something on
+		i = -1 // it may have passed something on to one before it
 		o.group = g
 		o.closeGroup(by)
 	}
 	return nil
+}
+
+// serve carries out a request that waits. It returns what that changed, nil when
+// the request goes on waiting.
+func (o *observer) serve(b monitorLine) (*group, error) {
+	keys := slices.DeleteFunc(slices.Clone(b.args[1:]), func(a string) bool { return !o.truth.lockKey(a) })
+	keys = slices.Compact(slices.Sorted(slices.Values(keys)))
+	if !slices.ContainsFunc(keys, func(k string) bool { return o.shadow.state[k].Exists() }) {
+		return nil, nil
+	}
+	g := newGroup(b, strings.ToUpper(b.args[0]))
+	g.end = o.latest
+	for _, k := range keys {
+		g.before[k] = o.shadow.state[k]
+	}
+	if err := o.cannotFollow(g.command, b.args); err != nil {
+		return nil, err
+	}
+	if err := o.shadow.replay(b.args, keys, o.latest.Truncate(time.Millisecond)); err != nil {
+		return nil, err
+	}
+	for _, k := range keys {
+		before, after := g.before[k], o.shadow.state[k]
+		if before.Equal(after) {
+			continue
+		}
+		g.keys = append(g.keys, k)
+		if at := slices.Index(o.popped, k); at >= 0 && len(after.Items) < len(before.Items) {
+			o.popped = slices.Delete(o.popped, at, at+1)
+		}
+	}
+	if g.keys == nil {
+		return nil, nil
+	}
+	return g, nil
 }
 
 // fromElsewhere are the commands that take what they store from another key.
