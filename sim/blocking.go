@@ -64,7 +64,7 @@ func (n *node) serveBlocked() {
 		if b.session.conn.in.ended() {
 			continue // it takes itself off the list
 		}
-		reply, found := blocking.Try(n.mr, b.args, b.session.peer.Resp3)
+		reply, found := blocking.Retry(n.mr, b.args, b.session.peer.Resp3)
 		if !found {
 			continue
 		}

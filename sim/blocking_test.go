@@ -140,6 +140,29 @@ func TestBlockedClientsAreServedInOrder(t *testing.T) {
 	}
 }
 
+// A key that becomes one of another type does not end a wait.
+func TestAKeyOfAnotherTypeDoesNotEndAWait(t *testing.T) {
+	in(t, sim.Options{Seed: 1, Clients: 2, Groups: 1}, func(ctx context.Context, w *sim.World) {
+		a, b := w.Client(w.Process("client-1"), 1), w.Client(w.Process("client-2"), 1)
+		defer a.Close()
+		defer b.Close()
+		got := make(chan string, 1)
+		go func() {
+			all, err := a.BLPop(ctx, 0, "k").Result()
+			got <- fmt.Sprint(all, err)
+		}()
+		time.Sleep(time.Second)
+		for _, args := range [][]any{{"set", "k", "x"}, {"del", "k"}, {"rpush", "k", "y"}} {
+			if err := b.Do(ctx, args...).Err(); err != nil {
+				t.Error(err)
+			}
+		}
+		if reply := <-got; reply != "[k y] <nil>" {
+			t.Errorf("the reply is %s", reply)
+		}
+	})
+}
+
 // Whoever is gone takes nothing, and whoever waits at a server that stops
 // learns that its connection broke.
 func TestWhoIsGoneTakesNothing(t *testing.T) {

@@ -73,8 +73,10 @@ func (s *shadow) replay(args, keys []string, now time.Time) error {
 // carryOut carries out a command, which never waits, and returns the reply.
 func (s *shadow) carryOut(args []string) string {
 	if blocking.Waits(args) {
-		reply, _ := blocking.Try(s.mr, args, false)
-		return reply
+		if reply, found := blocking.Retry(s.mr, args, false); found {
+			return reply
+		}
+		return ""
 	}
 	s.reply.Reset()
 	s.mr.Server().Dispatch(s.peer, args)

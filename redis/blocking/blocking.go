@@ -115,3 +115,10 @@ func Try(mr *miniredis.Miniredis, args []string, resp3 bool) (reply string, foun
 	reply = strings.TrimPrefix(ask("EXEC"), "*1\r\n")
 	return reply, reply != Nothing && reply != "$-1\r\n" && reply != "_\r\n"
 }
+
+// Retry is [Try] for a request that waits already. A key that has become one of
+// another type does not end the wait.
+func Retry(mr *miniredis.Miniredis, args []string, resp3 bool) (reply string, found bool) {
+	reply, found = Try(mr, args, resp3)
+	return reply, found && !strings.HasPrefix(reply, "-WRONGTYPE")
+}

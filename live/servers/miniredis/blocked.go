@@ -73,7 +73,7 @@ func (s *server) lastEntry(stream string) string {
 // which they came. Called with exec held.
 func (s *server) serveBlocked(now time.Time) {
 	for i, b := range s.blocked {
-		reply, found := blocking.Try(s.mr, b.args, b.session.peer.Resp3)
+		reply, found := blocking.Retry(s.mr, b.args, b.session.peer.Resp3)
 		if !found {
 			continue
 		}
