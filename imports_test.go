@@ -15,7 +15,7 @@ var layers = []string{
 	"internal/random", "internal/english", "internal/stacks", "internal/version", "internal/chart", "internal/whole", "internal/outdir",
 	"history", "checker/linear", "checker",
 	"lock",
-	"redis/resp", "redis/keyspace",
+	"redis/resp", "redis/blocking", "redis/keyspace",
 	"faults/toxics", "faults",
 	"sim",
 	"subject/textbook", "subject/gallery", "subject", "subject/adapter", "internal/testworker",

@@ -67,6 +67,9 @@ func groupOf(node string) string {
 // one that belongs to no owner, is resolved by who took it: the owner whose
 // acquire was open when its client's command made the holder appear.
 func (t *trace) indexServers() {
+	if t.h.Header.Unwatched {
+		return
+	}
 	known := map[string]bool{}
 	for k := range t.byOwner {
 		known[k.owner] = true

@@ -33,9 +33,11 @@ type Header struct {
 	// 0: too little to matter.
 	Latency int64 `json:"latency,omitempty"`
 
-	// Unwatched says that nobody could see what the servers did: the history
-	// has no Server events, and what only they could tell is not judged.
+	// Unwatched says that nobody could see on the servers who holds the lock:
+	// no judge reads Server events, and what only they could tell is not judged.
 	Unwatched bool `json:"unwatched,omitempty"`
+	// Unseen says why, of a lock on Redis.
+	Unseen string `json:"unseen,omitempty"`
 
 	// Order is [TotalOrder] when one recorder stamped every event, in the order in
 	// which they happened: then no fault is missing, and the order of lines counts
@@ -273,6 +275,10 @@ type ServerEvent struct {
 	// clock: -1 for a key that never expires, 0 for no key.
 	TTL    int64 `json:"ttl,omitempty"`
 	WasTTL int64 `json:"was_ttl,omitempty"`
+
+	// Holds is what the key holds after the change, in words, where that does
+	// not tell who holds the lock.
+	Holds string `json:"holds,omitempty"`
 }
 
 // LogEvent is a line of a server's own log. It proves nothing: it is the word

@@ -51,9 +51,11 @@ type Lock struct {
 	// one, and Quorum on how many of them a hold must be, by default all.
 	Primaries, Quorum int
 	// Key is the key of a lock on a server, with {name} for the name of the lock,
-	// by default {name}. It holds a string that stands for the owner, or a hash
-	// of owners and their counts.
+	// by default {name}.
 	Key string
+	// Holder is how that key tells who holds the lock. By default it is a string
+	// that stands for the owner, or a hash of owners and their counts.
+	Holder Holder
 	// StoresOwner says that what the lock stores for an owner is the string that
 	// New or Locker is given. Otherwise whose a value is, is found out from which
 	// process stored it.
@@ -99,7 +101,7 @@ type Session interface {
 func (l Lock) description() subject.Description {
 	d := subject.Description{
 		Name: l.Name, Summary: l.Summary, Version: l.Version, Claims: subject.Claims(l.Claims), RenewEvery: l.RenewEvery, HandoffNS: int64(l.Handoff),
-		Primaries: l.Primaries, Quorum: l.Quorum, Key: l.Key, Keeps: l.Keeps, Reaches: l.Reaches,
+		Primaries: l.Primaries, Quorum: l.Quorum, Key: l.Key, Holder: subject.Holder(l.Holder), Keeps: l.Keeps, Reaches: l.Reaches,
 	}
 	for _, k := range l.Known {
 		d.Known = append(d.Known, subject.Known(k))

@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -93,6 +94,9 @@ func Run(t *testing.T, l Lock, opts ...Option) {
 	if careless != "" {
 		t.Logf("not every scenario has a careful user: %s", careless)
 	}
+	if r.unseen != "" {
+		t.Logf("ownership, lease and renewal are not judged, and the others by what clients saw alone: %s; see Lock.Holder", r.unseen)
+	}
 }
 
 // subtest is the name of the test of a scenario with a kind of user.
@@ -145,6 +149,7 @@ type runner struct {
 	runs    []results.Run
 	skipped []results.Skip
 	stored  map[string]bool // scenarios
+	unseen  string          // why nobody could see on the servers who holds the lock
 }
 
 // plan are the results of a test of which nothing has been played.
@@ -196,6 +201,7 @@ func (r *runner) play(t *testing.T, s source, user string, seed uint64) {
 		r.skipped = append(r.skipped, results.Skip{Scenario: run.Scenario, Lock: run.Lock, User: user, Reason: reason})
 		return
 	}
+	r.unseen = cmp.Or(r.unseen, played.History.Header.Unseen)
 	r.runs = append(r.runs, run)
 	if run.AsExpected {
 		return

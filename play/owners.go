@@ -2,10 +2,10 @@ package play
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"sort"
-	"strings"
 	"sync"
 	"time"
 
@@ -20,6 +20,7 @@ type owners struct {
 	locks map[string]string // their names, as clients know them, by the key
 	// crowded says that several owners of a client work concurrently.
 	crowded bool
+	how     subject.Holder // the key tells who holds the lock
 
 	mu   sync.Mutex
 	name map[string]string
@@ -30,6 +31,7 @@ type owners struct {
 	// unclaimed is when a client stored an identity that any of its owners may
 	// have made.
 	unclaimed map[string]stored
+	unclear   string // the first value seen that does not tell who holds the lock
 }
 
 // stored is who stored an identity, on which lock, and when.
@@ -47,7 +49,7 @@ type tenure struct {
 // NewOwners are those of a scenario that is played with a lock.
 func NewOwners(s *scenarios.Scenario, l *subject.Subject) *owners {
 	o := &owners{
-		locks: map[string]string{}, crowded: s.Workload.AtOnce() > 1,
+		locks: map[string]string{}, crowded: s.Workload.AtOnce() > 1, how: l.Holder(),
 		name: map[string]string{}, told: map[string]bool{}, tenures: map[string][]tenure{}, unclaimed: map[string]stored{},
 	}
 	for _, name := range s.Workload.Names() {
@@ -107,14 +109,18 @@ func (o *owners) Of(identity string) string {
 // ServerEvent turns a change of a lock key into ground truth.
 func (o *owners) ServerEvent(c keyspace.Change) history.Event {
 	s := &history.ServerEvent{Node: c.Node, Role: c.Role, Key: c.Key, Cause: c.Cause, Command: c.Command, By: c.By}
-	before, wasCount := HolderOf(c.Before)
-	after, count := HolderOf(c.After)
-	if after != "" && after != before {
-		at := c.At
-		if at.IsZero() {
-			at = time.Now()
-		}
-		o.stored(c.By, o.locks[c.Key], after, at)
+	before, wasCount, _ := o.how.Of(c.Before)
+	after, count, clear := o.how.Of(c.After)
+	if !clear && c.After.Exists() {
+		s.Holds = c.After.Type + ": " + c.After.String()
+		o.cannotRead(c)
+	}
+	at := c.At
+	if at.IsZero() {
+		at = time.Now()
+	}
+	for _, identity := range newcomers(c, before, after) {
+		o.stored(c.By, o.locks[c.Key], identity, at)
 	}
 	s.Holder, s.Count = o.Of(after), count
 	s.WasHolder, s.WasCount = o.Of(before), wasCount
@@ -163,31 +169,42 @@ func asking(events []history.Event, s stored, at int64) (owner string) {
 	return owner
 }
 
-// HolderOf reads a lock key: a string is one hold of the identity it contains, a
-// hash has a count per identity.
-func HolderOf(v keyspace.Value) (identity string, count int) {
-	switch v.Type {
-	case "string":
-		return v.Str, 1
-	case "hash":
-		for identity, count := range v.Hash { // a lock has one holder; other fields do not count holds
-			if n, ok := holdCount(count); ok && strings.Contains(identity, ":") {
-				return identity, n
-			}
-		}
+// newcomers are the identities that a change has stored. In a queue those are
+// the ones that wait; who holds the lock next has stood there before.
+func newcomers(c keyspace.Change, before, after string) []string {
+	if c.After.Items != nil {
+		return slices.DeleteFunc(slices.Clone(c.After.Items), func(x string) bool { return slices.Contains(c.Before.Items, x) })
 	}
-	return "", 0
+	if after == "" || after == before {
+		return nil
+	}
+	return []string{after}
 }
 
-func holdCount(s string) (int, bool) {
-	n := 0
-	for _, c := range s {
-		if c < '0' || c > '9' || n > 1e6 {
-			return 0, false
-		}
-		n = n*10 + int(c-'0')
+// cannotRead notes that a change left a value that does not tell who holds the
+// lock.
+func (o *owners) cannotRead(c keyspace.Change) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.unclear == "" {
+		o.unclear = c.After.Type
 	}
-	return n, s != ""
+}
+
+// unseen says why nobody can see on the servers who holds the lock; "" where
+// that can be seen.
+func (o *owners) unseen() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case o.how == subject.HolderNone:
+		return "the lock declares that its key does not tell who holds it"
+	case o.unclear == "":
+		return ""
+	case o.how == subject.HolderValue:
+		return fmt.Sprintf("the key of the lock is a %s, and the lock does not declare how that tells who holds it", o.unclear)
+	}
+	return fmt.Sprintf("the lock declares %q as its holder, and its key is a %s that does not tell one", o.how, o.unclear)
 }
 
 func ttl(v keyspace.Value, now time.Time) int64 {

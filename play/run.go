@@ -85,8 +85,11 @@ func (r *Run) Header(version string) history.Header {
 	h := history.Header{
 		Format: history.Format, Scenario: s.Name, Lock: r.Subject.Name(), World: r.Top.World, Seed: r.Seed, Version: version,
 		Claims: r.Subject.Claims(s.Setting()), MinGrants: s.Workload.MinGrants,
-		Unwatched: r.Subject.Bundled() != nil, Resource: &history.Resource{Initial: Initial, Fenced: r.fenced(), FencesReads: r.fencesReads()},
-		User: s.Workload.UserOf(),
+		Resource: &history.Resource{Initial: Initial, Fenced: r.fenced(), FencesReads: r.fencesReads()},
+		User:     s.Workload.UserOf(),
+	}
+	if h.Unseen = r.Owners.unseen(); h.Unseen != "" || r.Subject.Bundled() != nil {
+		h.Unwatched = true
 	}
 	if r.Top.World == sim {
 		h.Order = history.TotalOrder

@@ -65,6 +65,9 @@ func (t *teller) stores(e *history.Event) {
 	if s.Holder != "" {
 		held = fmt.Sprintf("%s holds %s, count %d", t.f.holder(s.Holder), name(s.Key), s.Count)
 	}
+	if s.Holds != "" {
+		held = name(s.Key) + " is a " + short(clean(s.Holds), maxLine)
+	}
 	if s.Holder != "" && s.TTL > 0 {
 		held += ", for " + length(s.TTL)
 	}

@@ -39,29 +39,3 @@ func slotOf(key string) int {
 	}
 	return int(crc) % slots
 }
-
-// keyed lists the commands whose first argument is a key, and whether they
-// write. Scripts name their first key after the number of keys.
-var keyed = map[string]bool{
-	"SET": true, "SETNX": true, "SETEX": true, "PSETEX": true, "GETSET": true, "GETDEL": true, "DEL": true, "UNLINK": true,
-	"INCR": true, "INCRBY": true, "DECR": true, "DECRBY": true, "EXPIRE": true, "PEXPIRE": true, "EXPIREAT": true, "PEXPIREAT": true, "PERSIST": true,
-	"HSET": true, "HSETNX": true, "HINCRBY": true, "HDEL": true, "MSETNX": true, "MSET": true,
-	"GET": false, "EXISTS": false, "TTL": false, "PTTL": false, "TYPE": false, "WATCH": false,
-	"HGET": false, "HEXISTS": false, "HGETALL": false, "HLEN": false, "STRLEN": false,
-}
-
-// keyOf is the key that decides a command's slot, "" for commands without one,
-// and whether the command writes. A script is taken to write.
-func keyOf(cmd string, args []string) (key string, write bool) {
-	if cmd == "EVAL" || cmd == "EVALSHA" {
-		if len(args) > 3 && args[2] != "0" {
-			key = args[3]
-		}
-		return key, true
-	}
-	write, known := keyed[cmd]
-	if !known || len(args) < 2 {
-		return "", false
-	}
-	return args[1], write
-}

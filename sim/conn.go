@@ -257,6 +257,14 @@ func (p *pipe) wasReset() bool {
 	return p.broken && !errors.Is(p.err, net.ErrClosed)
 }
 
+// ended reports whether nothing more arrives: the connection broke, or the
+// writer has closed it.
+func (p *pipe) ended() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err != nil
+}
+
 // first is the first toxic, or nil. Called with the lock held.
 func (p *pipe) first() *stage {
 	if len(p.stages) == 0 {

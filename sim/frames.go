@@ -196,8 +196,12 @@ func effectText(line []byte) string {
 
 // valueText is what a key holds.
 func valueText(v keyspace.Value) string {
-	if v.Type != "hash" {
+	switch v.Type {
+	case "", "string":
 		return word(v.Str)
+	case "hash":
+	default:
+		return short(v.Type+" ["+v.String()+"]", longestText)
 	}
 	var all []string
 	for _, f := range sortedKeys(v.Hash) {

@@ -50,6 +50,10 @@ type node struct {
 	follow  *follower     // not nil while a replica
 	served  int           // commands executed
 	scripts int           // of these, scripts
+
+	blocked  []*blocked // requests that wait for others, oldest first
+	inScript bool       // what executes is a script, or a transaction
+	refused  []string   // commands that cannot be followed, and have been asked for
 }
 
 func newNode(w *World, name string, group int, addr *net.TCPAddr, role string) *node {
@@ -72,6 +76,7 @@ func (n *node) boot(data keyspace.Data) {
 	now := n.clock.now()
 	mr.SetTime(now)
 	mr.ClockTTL(true)
+	n.refuseUnfollowed(mr.Server())
 	n.data = keyspace.Data{}
 	for _, k := range sortedKeys(data) {
 		if err := keyspace.Write(mr, k, data[k], now); err != nil {
@@ -109,11 +114,15 @@ func (n *node) serve(c *pipeConn, process *server.Server, by string) {
 		session.unsubscribe() // as a disconnect does
 	}()
 	for {
+		if session.watched != nil {
+			<-session.watched
+			session.watched = nil
+		}
 		args, err := resp.ReadRequest(in)
 		if err != nil {
 			return
 		}
-		if !session.execute(args) {
+		if !session.execute(args, in) {
 			return
 		}
 	}
@@ -127,6 +136,10 @@ type session struct {
 	peer   *server.Peer
 	server *server.Server // the server process it talks to
 	offset int64          // the node's offset after this connection's last write
+
+	multi   bool            // it is within a transaction
+	blocked *blocked        // the request that has begun to wait
+	watched <-chan struct{} // closed when nobody reads from the connection any more; nil for nobody did
 }
 
 func (s *session) unsubscribe() {
@@ -136,7 +149,7 @@ func (s *session) unsubscribe() {
 }
 
 // execute runs one request and sends the reply; false ends the connection.
-func (s *session) execute(args []string) bool {
+func (s *session) execute(args []string, in *bufio.Reader) bool {
 	n, w := s.node, s.node.world
 	cmd := strings.ToUpper(args[0])
 	m := faults.Moment{Name: faults.Received, Client: s.by, Node: n.name, Command: cmd, Op: w.opOf(s.by)}
@@ -145,9 +158,12 @@ func (s *session) execute(args []string) bool {
 	}
 	changed, ok := false, false
 	if cmd == "WAIT" {
-		ok = s.wait(args)
+		ok = s.waitForReplicas(args)
 	} else {
 		changed, ok = s.run(cmd, args)
+	}
+	if ok && s.blocked != nil {
+		changed, ok = s.wait(in)
 	}
 	if !ok {
 		return false
@@ -173,7 +189,7 @@ func (s *session) run(cmd string, args []string) (changed, ok bool) {
 		return false, false // it died, perhaps as this request arrived; another has taken its place
 	}
 	n.served++
-	if cmd == "EVAL" || cmd == "EVALSHA" {
+	if isScript(cmd) {
 		n.scripts++
 	}
 	n.mr.SetTime(n.clock.now())
@@ -182,7 +198,7 @@ func (s *session) run(cmd string, args []string) (changed, ok bool) {
 		s.peer.WriteError(refusal)
 		return false, true
 	}
-	s.server.Dispatch(s.peer, args)
+	s.dispatch(cmd, args)
 	before := n.offset
 	changed = n.observe("command", cmd, s.by)
 	if n.offset != before {
@@ -212,13 +228,14 @@ func (n *node) refuse(cmd string, args []string) string {
 func (n *node) observe(cause, cmd, by string) (lockChanged bool) {
 	changes, err := n.data.Update(n.mr, n.clock.now())
 	if err != nil {
-		n.world.fail(err)
+		n.cannotFollow(cmd, err.Error())
 	}
 	for _, c := range changes {
 		c.Cause, c.Command, c.By = cause, cmd, by
 		lockChanged = n.report(c) || lockChanged
 	}
 	n.schedule()
+	n.serveBlocked()
 	return lockChanged
 }
 
@@ -290,6 +307,7 @@ func (n *node) stop() error {
 		return fmt.Errorf("%s is already down", n.name)
 	}
 	n.up = false
+	n.blocked = nil
 	n.unschedule()
 	conns := slices.Clone(n.conns)
 	n.streams = nil

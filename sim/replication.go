@@ -179,10 +179,10 @@ func (n *node) apply(ctx context.Context, e effect) bool {
 	return true
 }
 
-// wait is the WAIT command: it answers once enough replicas have confirmed
+// waitForReplicas is the WAIT command: it answers once enough replicas have confirmed
 // this connection's last write, or the timeout is over, with how many have.
 // false means that the server is down.
-func (s *session) wait(args []string) bool {
+func (s *session) waitForReplicas(args []string) bool {
 	n := s.node
 	n.exec.Lock()
 	n.served++

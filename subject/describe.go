@@ -42,9 +42,10 @@ type Description struct {
 	Primaries int `json:"primaries,omitempty"`
 	Quorum    int `json:"quorum,omitempty"`
 	// Key is the key of a lock on a server, with {name} for the lock's name; by
-	// default {name} alone. It is a string that holds whatever stands for the
-	// owner, or a hash of owners and their counts, as Redisson's.
+	// default {name} alone.
 	Key string `json:"key,omitempty"`
+	// Holder is how that key tells who holds the lock.
+	Holder Holder `json:"holder,omitempty"`
 	// Keeps are keys that may stay behind when everybody has let go, with
 	// {name} for the lock's name.
 	Keeps []string `json:"keeps,omitempty"`
@@ -174,6 +175,8 @@ func (d Description) Check() error {
 		return wrong(`"drift" needs a "rate" from 0 to below 1 and a "const_ns" of at least 0`)
 	case d.Key != "" && !strings.Contains(d.Key, "{name}"):
 		return wrong(`"key" must contain {name}`)
+	case !d.Holder.known():
+		return wrong(`"holder" must be "first" or "last" of a list, "lowest" of a sorted set, the only "member" of a set, or "none"`)
 	}
 	if o := d.Servers; o != nil {
 		switch {

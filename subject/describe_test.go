@@ -22,6 +22,7 @@ func TestDescriptionCheck(t *testing.T) {
 		"part of":     func(d *Description) { d.RenewEvery = 5 },
 		"handoff":     func(d *Description) { d.HandoffNS = -1 },
 		"{name}":      func(d *Description) { d.Key = "lock" },
+		"lowest":      func(d *Description) { d.Holder = "highest" },
 		"primary thr": func(d *Description) { d.Reaches = []string{"dns"} },
 		"args":        func(d *Description) { d.Servers = &BundledServers{Members: 3} },
 		"members":     func(d *Description) { d.Servers = &BundledServers{Args: []string{"serve"}} },

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/holdfast-go/holdfast/redis/keyspace"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // kept is the lock's key on a server.
@@ -13,6 +16,7 @@ type kept struct {
 	kind string            // as TYPE says
 	text string            // of a string
 	hash map[string]string // of a hash
+	list []string          // of a list, a set or a sorted set
 	ttl  time.Duration     // 0 for ever
 }
 
@@ -45,6 +49,12 @@ func (t *trial) read(node, key string) (kept, error) {
 		k.text, err = c.Get(t.ctx, key).Result()
 	case "hash":
 		k.hash, err = c.HGetAll(t.ctx, key).Result()
+	case "list":
+		k.list, err = c.LRange(t.ctx, key, 0, -1).Result()
+	case "set":
+		k.list, err = c.SMembers(t.ctx, key).Result()
+	case "zset":
+		k.list, err = c.ZRange(t.ctx, key, 0, -1).Result()
 	}
 	ttl, ttlErr := c.PTTL(t.ctx, key).Result()
 	k.ttl = max(ttl, 0)
@@ -56,12 +66,12 @@ func tryKey(t *trial) {
 	t.take(p, "1", nil)
 	key := t.lock.KeyOf(t.name)
 	copies := t.copies()
-	if len(copies) < t.lock.Needs() {
+	if len(copies) < t.lock.Needs() && t.lock.Holder != subject.HolderNone {
 		t.fail("the lock is held, and %d of %d servers have the key %q; they have%s", len(copies), t.lock.Groups(), key, t.names())
 	}
 	identity := t.ask(p, message{"do": "identity", "thread": "1"}).Identity
 	for _, k := range copies {
-		if wrong := k.unreadable(identity); wrong != "" {
+		if wrong := k.unreadable(t.lock.Holder, identity); wrong != "" {
 			t.fail("the key %q on %s %s", key, k.node, wrong)
 		}
 	}
@@ -73,7 +83,20 @@ func tryKey(t *trial) {
 
 // unreadable says why a key does not tell who holds the lock, "" when it does.
 // identity is what the worker says that it stores, "" when it does not.
-func (k kept) unreadable(identity string) string {
+func (k kept) unreadable(how subject.Holder, identity string) string {
+	switch {
+	case how == subject.HolderNone:
+		return ""
+	case how != subject.HolderValue:
+		holder, _, clear := how.Of(keyspace.Value{Type: k.kind, Items: k.list})
+		if !clear {
+			return fmt.Sprintf("is a %s, and the lock declares its holder as %q", k.kind, how)
+		}
+		if identity != "" && holder != identity {
+			return fmt.Sprintf("tells of %q, and the holder says that its identity is %q", holder, identity)
+		}
+		return ""
+	}
 	switch k.kind {
 	case "string":
 		if identity != "" && k.text != identity {
@@ -91,7 +114,7 @@ func (k kept) unreadable(identity string) string {
 		}
 		return fmt.Sprintf("is a hash in which no field has a colon, as those of owners have: %v", k.hash)
 	}
-	return fmt.Sprintf("is a %s, neither a string nor a hash", k.kind)
+	return fmt.Sprintf("is a %s, neither a string nor a hash, and the lock declares no \"holder\"", k.kind)
 }
 
 // names are those of all keys on the servers, for words.

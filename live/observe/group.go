@@ -46,6 +46,13 @@ func (o *observer) line(l monitorLine, at time.Time) error {
 	if o.group != nil && o.group.script && l.from != fromScript {
 		o.closeGroup(at)
 	}
+	if o.group == nil {
+		if err := o.serveBlocked(at); err != nil {
+			return err
+		}
+	}
+	o.latest = l.at
+	o.replied(l)
 	if !o.srv.TellsEvents() && o.group == nil {
 		if err := o.runOut(l.at, at); err != nil {
 			return err
@@ -82,6 +89,7 @@ func (o *observer) line(l monitorLine, at time.Time) error {
 		o.group.script = slices.Contains(scripts, command)
 	}
 	err := o.execute(command, l)
+	o.begins(l)
 	if g := o.group; !g.script && g.command != "EXEC" {
 		o.closeGroup(at)
 	}
@@ -100,8 +108,8 @@ func (o *observer) finish(l monitorLine, command string, at time.Time) {
 // execute lets the shadow do what the node has done. What had no event has
 // changed nothing, on a node that tells of events.
 func (o *observer) execute(command string, l monitorLine) error {
-	keys := o.events
-	o.events = nil
+	keys := slices.DeleteFunc(o.events, func(k string) bool { return !slices.Contains(l.args, k) }) // what was served had no line
+	o.events, o.popped = nil, nil
 	if !o.srv.TellsEvents() {
 		keys = o.mayChange(command, l.args)
 	}
@@ -111,6 +119,9 @@ func (o *observer) execute(command string, l monitorLine) error {
 	o.group.end = l.at
 	if len(keys) == 0 {
 		return nil
+	}
+	if err := o.cannotFollow(command, l.args); err != nil {
+		return err
 	}
 	for _, k := range keys {
 		if !o.group.touched(k) {

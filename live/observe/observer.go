@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -23,6 +24,9 @@ type observer struct {
 
 	replica bool              // when last asked
 	events  []string          // lock keys with events that no command has claimed yet
+	popped  []string          // those of them from which something was taken
+	blocked []monitorLine     // requests that wait for others, oldest first
+	latest  time.Time         // of the latest line, by the server's clock
 	group   *group            // what is being executed as one
 	ended   []keyspace.Change // keys that have expired; a line that follows bounds when
 	multi   map[string]bool
@@ -55,7 +59,7 @@ func (o *observer) watch(ctx context.Context, pid int) {
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	defer conn.Close()
 	o.mu.Lock()
-	o.multi = map[string]bool{}
+	o.multi, o.blocked = map[string]bool{}, nil
 	broken := o.open(conn, pid)
 	o.mu.Unlock()
 
@@ -66,7 +70,7 @@ func (o *observer) watch(ctx context.Context, pid int) {
 	stop()
 	o.mu.Lock()
 	o.settle(time.Now())
-	o.events = nil
+	o.events, o.popped = nil, nil
 	o.shut()
 	o.mu.Unlock()
 	asked.Wait()
@@ -195,6 +199,9 @@ func (o *observer) event(name, key string, at time.Time) error {
 	}
 	if name != "expired" && name != "evicted" {
 		o.events = append(o.events, key)
+		if slices.Contains(pops, name) {
+			o.popped = append(o.popped, key)
+		}
 		return nil
 	}
 	if g := o.group; g != nil && g.touched(key) {

@@ -104,7 +104,7 @@ func (o *observer) inspect(ctx context.Context, keys []string) (*finding, error)
 	}
 	reads := map[string]read{}
 	for _, k := range keys {
-		reads[k] = read{p.Type(ctx, k), p.Get(ctx, k), p.HGetAll(ctx, k), p.PExpireTime(ctx, k)}
+		reads[k] = ask(ctx, p, k)
 	}
 	done := p.Echo(ctx, after)
 	_, _ = p.Exec(ctx) // its error is that of any command, and some have to fail
@@ -144,43 +144,24 @@ func isReplica(role *redis.Cmd) bool {
 	return err == nil && len(reply) > 0 && reply[0] == "slave"
 }
 
-// read is everything that may be asked about a key whose type is not known;
-// some of it fails.
-type read struct {
-	kind  *redis.StatusCmd
-	str   *redis.StringCmd
-	hash  *redis.MapStringStringCmd
-	until *redis.DurationCmd // since 1970
-}
-
-func (r read) value() (v keyspace.Value, err error) {
-	switch r.kind.Val() {
-	case "string":
-		v, err = keyspace.Value{Type: "string", Str: r.str.Val()}, r.str.Err()
-	case "hash":
-		v, err = keyspace.Value{Type: "hash", Hash: r.hash.Val()}, r.hash.Err()
-	default:
-		err = r.kind.Err()
-	}
-	if err == nil && v.Exists() && r.until.Val() > 0 {
-		v.ExpireAt = time.UnixMilli(int64(r.until.Val() / time.Millisecond))
-	}
-	if errors.Is(err, redis.Nil) { // gone since it was asked for its type
-		return keyspace.Value{}, nil
-	}
-	return v, errors.Join(err, r.until.Err())
-}
-
 // expiryOff is how far the moment of expiry that the shadow knows may be off.
 // A server counts it from when it begins a command and tells when it has ended
 // it; on a busy machine it may have had to wait in between.
 const expiryOff = 300 * time.Millisecond
 
+// alike says whether two values are the same as far as the shadow can know. A
+// server makes up the ids of a stream's entries from its clock.
 func alike(a, b keyspace.Value) bool {
 	if a.ExpireAt.IsZero() == b.ExpireAt.IsZero() && a.ExpireAt.Sub(b.ExpireAt).Abs() <= expiryOff {
 		a.ExpireAt = b.ExpireAt
 	}
-	return a.Equal(b)
+	return slices.EqualFunc(a.Entries, b.Entries, func(x, y keyspace.Entry) bool { return slices.Equal(x.Fields, y.Fields) }) &&
+		withoutEntries(a).Equal(withoutEntries(b))
+}
+
+func withoutEntries(v keyspace.Value) keyspace.Value {
+	v.Entries = nil
+	return v
 }
 
 // reconcile reports where the node differs from the shadow. That is as it

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	redis "github.com/alicebob/miniredis/v2/server"
 
+	"github.com/holdfast-go/holdfast/redis/blocking"
 	"github.com/holdfast-go/holdfast/redis/keyspace"
 )
 
@@ -50,11 +52,10 @@ func (s *shadow) replay(args, keys []string, now time.Time) error {
 			s.mr.SetTTL(k, left[k])
 		}
 	}
-	s.reply.Reset()
-	s.mr.Server().Dispatch(s.peer, args)
-	s.peer.Flush()
-	if bytes.HasPrefix(s.reply.Bytes(), []byte("-")) {
-		return fmt.Errorf("carry out %q again: %s", args, bytes.TrimSpace(s.reply.Bytes()))
+	if reply := s.carryOut(args); strings.HasPrefix(reply, "-ERR unknown command") {
+		return fmt.Errorf("cannot follow %s", strings.ToUpper(args[0]))
+	} else if strings.HasPrefix(reply, "-") {
+		return fmt.Errorf("carry out %q again: %s", args, strings.TrimSpace(reply))
 	}
 	for _, k := range keys {
 		v, err := keyspace.Read(s.mr, k, now)
@@ -67,6 +68,20 @@ func (s *shadow) replay(args, keys []string, now time.Time) error {
 		s.keep(k, v)
 	}
 	return nil
+}
+
+// carryOut carries out a command, which never waits, and returns the reply.
+func (s *shadow) carryOut(args []string) string {
+	if blocking.Waits(args) {
+		if reply, found := blocking.Retry(s.mr, args, false); found {
+			return reply
+		}
+		return ""
+	}
+	s.reply.Reset()
+	s.mr.Server().Dispatch(s.peer, args)
+	s.peer.Flush()
+	return s.reply.String()
 }
 
 // set makes a key hold v, or nothing.

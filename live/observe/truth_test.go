@@ -112,7 +112,7 @@ func (v *seen) compare(node string, held map[string]keyspace.Value) {
 	names, err := c.Keys(ctx, "lock*").Result()
 	check(v.t, err)
 	for _, k := range slices.Concat(names, slices.Sorted(maps.Keys(held))) {
-		got, err := read{c.Type(ctx, k), c.Get(ctx, k), c.HGetAll(ctx, k), c.PExpireTime(ctx, k)}.value()
+		got, err := ask(ctx, c, k).value()
 		if err != nil || !alike(got, held[k]) && got.Exists() { // what has just expired is no difference
 			v.t.Errorf("%s holds %+v for %q, %v, and the changes say %+v", node, got, k, err, held[k])
 		}
@@ -135,6 +135,9 @@ func held(v keyspace.Value) string {
 	}
 	if v.Type == "hash" {
 		s = fmt.Sprint(v.Hash)
+	}
+	if v.Items != nil || v.Entries != nil {
+		s = v.Type + " " + v.String()
 	}
 	if !v.ExpireAt.IsZero() {
 		s += " for a time"

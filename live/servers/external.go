@@ -176,12 +176,12 @@ func (p *place) learn(ctx context.Context, c *redis.Client) error {
 }
 
 // tellsAll says whether flags of notify-keyspace-events make a server tell
-// every event of strings and hashes, each for its own channel.
+// every event of every type of key, each for its own channel.
 func tellsAll(flags string) bool {
 	if strings.Contains(flags, "A") {
-		flags += "g$hxe"
+		flags += "g$lshztxe"
 	}
-	return !slices.ContainsFunc([]string{"E", "g", "$", "h", "x", "e"}, func(f string) bool { return !strings.Contains(flags, f) })
+	return !slices.ContainsFunc([]string{"E", "g", "$", "l", "s", "h", "z", "t", "x", "e"}, func(f string) bool { return !strings.Contains(flags, f) })
 }
 
 // compareClocks finds out by how much the server's clock is ahead, to within

@@ -92,5 +92,7 @@ func newServer() (*server, error) {
 	}
 	c.Close()
 	mr.ClockTTL(true)
-	return &server{mr: mr, data: keyspace.Data{}, conns: map[net.Conn]bool{}, told: map[net.Conn]*gob.Encoder{}}, nil
+	s := &server{mr: mr, data: keyspace.Data{}, conns: map[net.Conn]bool{}, told: map[net.Conn]*gob.Encoder{}}
+	mr.Server().SetPreHook(s.refuse)
+	return s, nil
 }

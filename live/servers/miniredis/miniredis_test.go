@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/gob"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -231,19 +232,59 @@ func TestAReplyComesAfterItWasTold(t *testing.T) {
 	}
 }
 
-// One request at a time is executed: one that waits would stop the server.
-func TestWhatBlocksIsRefused(t *testing.T) {
-	c := client(t, serve(t))
-	ctx := t.Context()
-	for _, err := range []error{
-		c.BLPop(ctx, 0, "list").Err(), c.BLMove(ctx, "a", "b", "LEFT", "RIGHT", 0).Err(), c.BZPopMin(ctx, 0, "z").Err(),
-		c.XRead(ctx, &redis.XReadArgs{Streams: []string{"s", "0"}, Block: time.Hour}).Err(),
-	} {
-		if err == nil || !strings.Contains(err.Error(), "may block") {
-			t.Errorf("it is not refused: %v", err)
+// Who waits gets what another sends; who is gone takes nothing, and nobody waits
+// longer than asked.
+func TestWhoWaitsIsServed(t *testing.T) {
+	addr := serve(t)
+	one, two, ctx := client(t, addr), client(t, addr), t.Context()
+	l := listen(t, addr)
+	l.next()
+	begun := func(command string) {
+		t.Helper()
+		for l.next().Command != command {
 		}
 	}
-	check(t, c.Ping(ctx).Err())
+	if err := one.Do(ctx, "blpop", "list", 0.01).Err(); !errors.Is(err, redis.Nil) {
+		t.Errorf("a wait of 10 ms ends with %v", err)
+	}
+	begun("BLPOP")
+	gone, err := net.Dial("tcp4", addr)
+	check(t, err)
+	_, err = gone.Write([]byte("*3\r\n$5\r\nBLPOP\r\n$4\r\nlist\r\n$1\r\n0\r\n"))
+	check(t, err)
+	begun("BLPOP")
+	check(t, gone.Close())
+	got := make(chan []string, 1)
+	go func() {
+		all, err := one.BLPop(ctx, limit, "list").Result()
+		if err != nil {
+			t.Error(err)
+		}
+		got <- all
+	}()
+	begun("BLPOP")
+	check(t, two.RPush(ctx, "list", "a").Err())
+	if all := <-got; len(all) != 2 || all[1] != "a" {
+		t.Errorf("who waits gets %q", all)
+	}
+	if r := l.next(); r.Command != "RPUSH" || len(r.Changes) != 1 {
+		t.Errorf("the push is told as %+v", r)
+	}
+	if r := l.next(); r.Command != "BLPOP" || len(r.Changes) != 1 || r.Changes[0].After.Exists() {
+		t.Errorf("the reply is told as %+v", r)
+	}
+}
+
+// A script that waits would wait for ever.
+func TestAScriptThatWaitsIsRefused(t *testing.T) {
+	addr := serve(t)
+	c := client(t, addr)
+	l := listen(t, addr)
+	l.next()
+	err := c.Eval(t.Context(), "return redis.call('BLPOP', 'list', 0)", nil).Err()
+	if r := l.next(); err == nil || !strings.Contains(r.Wrong, "cannot follow BLPOP") {
+		t.Errorf("it ends with %v, and is told as %+v", err, r)
+	}
 }
 
 func TestAKeyThatCannotBeFollowedIsToldOf(t *testing.T) {
@@ -251,9 +292,9 @@ func TestAKeyThatCannotBeFollowedIsToldOf(t *testing.T) {
 	c := client(t, addr)
 	l := listen(t, addr)
 	l.next()
-	check(t, c.RPush(t.Context(), "list", "a").Err())
-	if r := l.next(); !strings.Contains(r.Wrong, `"list"`) {
-		t.Errorf("a list is told of as %+v", r)
+	check(t, c.PFAdd(t.Context(), "estimate", "a").Err())
+	if r := l.next(); !strings.Contains(r.Wrong, `"estimate"`) {
+		t.Errorf("an estimate is told of as %+v", r)
 	}
 }
 

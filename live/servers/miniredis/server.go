@@ -2,6 +2,7 @@ package miniredis
 
 import (
 	"encoding/gob"
+	"errors"
 	"net"
 	"sync"
 	"time"
@@ -24,6 +25,10 @@ type server struct {
 	conns  map[net.Conn]bool
 	told   map[net.Conn]*gob.Encoder // those that are told of every request
 	closed bool
+
+	blocked  []*blocked // requests that wait for others, oldest first
+	inScript bool       // what executes is a script, or a transaction
+	wrong    error      // what the request that executes cannot be followed for
 }
 
 // accept serves every connection of a listener until that is closed.
@@ -87,12 +92,14 @@ func (s *server) observe(now time.Time, from, command string) {
 	}
 	if command != "" || len(changes) > 0 {
 		r := Report{At: now, From: from, Command: command, Changes: changes}
-		if err != nil {
+		if err = errors.Join(s.wrong, err); err != nil {
 			r.Wrong = err.Error()
 		}
+		s.wrong = nil
 		s.tell(r)
 	}
 	s.schedule()
+	s.serveBlocked(now)
 }
 
 // expire notices the keys that have run out by now. Called with exec held,

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +20,10 @@ type session struct {
 	in     *bufio.Reader
 	peer   *redis.Peer
 	from   string
+
+	multi   bool            // it is within a transaction
+	blocked *blocked        // the request that has begun to wait
+	watched <-chan struct{} // closed when nobody reads from in any more; nil for nobody did
 }
 
 func newSession(s *server, c net.Conn) *session {
@@ -30,8 +33,12 @@ func newSession(s *server, c net.Conn) *session {
 // serve executes the requests of the connection until it breaks.
 func (s *session) serve() {
 	for {
+		if s.watched != nil {
+			<-s.watched
+			s.watched = nil
+		}
 		args, err := resp.ReadRequest(s.in)
-		if err != nil || !s.execute(args) {
+		if err != nil || !s.execute(args) || s.blocked != nil && !s.wait() {
 			break
 		}
 		s.peer.Flush()
@@ -68,25 +75,11 @@ func (s *session) execute(args []string) bool {
 		return true
 	case srv.told[s.conn] != nil: // replies would come between the reports
 		return false
-	case blocks(command, args):
-		s.peer.WriteError(fmt.Sprintf("ERR %s may block, and this server executes one request at a time", command))
-		return true
 	case command == "INFO" && len(args) == 2 && strings.EqualFold(args[1], "server"):
 		s.peer.WriteBulk(fmt.Sprintf("# Server\r\nserver_name:miniredis\r\nredis_mode:standalone\r\nprocess_id:%d\r\n", os.Getpid()))
 		return true
 	}
-	srv.mr.Server().Dispatch(s.peer, args)
+	s.dispatch(command, args)
 	srv.observe(now, s.from, command)
 	return true
-}
-
-// blocking are the commands that wait for others; with a BLOCK among their
-// arguments, so do those that read streams.
-var blocking = []string{"BLPOP", "BRPOP", "BRPOPLPUSH", "BLMOVE", "BLMPOP", "BZPOPMIN", "BZPOPMAX", "BZMPOP"}
-
-func blocks(command string, args []string) bool {
-	if command == "XREAD" || command == "XREADGROUP" {
-		return slices.ContainsFunc(args, func(a string) bool { return strings.EqualFold(a, "BLOCK") })
-	}
-	return slices.Contains(blocking, command)
 }

@@ -1,0 +1,34 @@
+// Package queues declares the locks whose waiters queue in Redis, for both worlds.
+package queues
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/locktest"
+	"github.com/holdfast-go/holdfast/locktest/testdata/locks/listtoken"
+	"github.com/holdfast-go/holdfast/locktest/testdata/locks/zsetqueue"
+)
+
+// OfList passes a token on through a list. Its hold is a string.
+var OfList = locktest.Lock{
+	Name:   "listtoken",
+	Claims: locktest.Claims{Waits: true, Lease: true}, Handoff: time.Second,
+	Busy: listtoken.ErrTaken, NotHeld: listtoken.ErrNotHeld,
+	New: func(c *locktest.Client, name, owner string) lock.Locker {
+		m := &listtoken.Mutex{Redis: c.Redis, Name: name, Owner: owner, Lease: c.Lease, Poll: cmp.Or(c.Poll, c.Scaled(time.Second))}
+		return &locktest.Funcs{Acquire: m.Lock, Release: m.Unlock}
+	},
+}
+
+// OfSortedSet queues in a sorted set, whose first member holds the lock.
+var OfSortedSet = locktest.Lock{
+	Name: "zsetqueue", Holder: locktest.HolderLowest,
+	Claims: locktest.Claims{Waits: true, Cancels: true, Lease: true}, Handoff: 100 * time.Millisecond,
+	Busy: zsetqueue.ErrTaken, NotHeld: zsetqueue.ErrNotHeld,
+	New: func(c *locktest.Client, name, owner string) lock.Locker {
+		m := &zsetqueue.Mutex{Redis: c.Redis, Name: name, Owner: owner, Lease: c.Lease, Poll: cmp.Or(c.Poll, c.Scaled(100*time.Millisecond))}
+		return &locktest.Funcs{Acquire: m.Lock, Release: m.Unlock}
+	},
+}

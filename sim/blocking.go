@@ -1,0 +1,128 @@
+package sim
+
+import (
+	"bufio"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast/redis/blocking"
+)
+
+// blocked is a request that waits for others, such as a BLPOP of an empty list.
+type blocked struct {
+	session *session
+	args    []string
+	served  chan struct{} // closed when there is a reply
+	reply   string
+	changed bool // a lock key
+}
+
+// dispatch lets the server process execute a request. One that has to wait is in
+// s.blocked then, and has no reply. Called with exec held.
+func (s *session) dispatch(cmd string, args []string) {
+	n := s.node
+	switch cmd {
+	case "MULTI":
+		s.multi = true
+	case "EXEC", "DISCARD":
+		s.multi = false
+	}
+	n.inScript = isScript(cmd) || cmd == "EXEC" // which may contain one
+	defer func() { n.inScript = false }()
+	if !blocking.Waits(args) {
+		s.server.Dispatch(s.peer, args)
+		return
+	}
+	args = blocking.Pin(args, n.lastEntry)
+	if s.multi {
+		s.server.Dispatch(s.peer, blocking.Queued(args))
+		return
+	}
+	reply, found := blocking.Try(n.mr, args, s.peer.Resp3)
+	if found {
+		s.peer.WriteRaw(reply)
+		return
+	}
+	s.blocked = &blocked{session: s, args: args, served: make(chan struct{})}
+	n.blocked = append(n.blocked, s.blocked)
+}
+
+// lastEntry is the id of the last entry of a stream.
+func (n *node) lastEntry(stream string) string {
+	if all := n.data[stream].Entries; len(all) > 0 {
+		return all[len(all)-1].ID
+	}
+	return "0-0"
+}
+
+// serveBlocked gives what has come to those that wait for it, in the order in
+// which they came. Called with exec held.
+func (n *node) serveBlocked() {
+	for i, b := range n.blocked {
+		if b.session.conn.in.ended() {
+			continue // it takes itself off the list
+		}
+		reply, found := blocking.Retry(n.mr, b.args, b.session.peer.Resp3)
+		if !found {
+			continue
+		}
+		n.blocked = slices.Delete(n.blocked, i, i+1)
+		before := n.offset
+		b.reply = reply
+		b.changed = n.observe("command", strings.ToUpper(b.args[0]), b.session.by) // serves those behind it
+		if n.offset != before {
+			b.session.offset = n.offset
+		}
+		close(b.served)
+		return
+	}
+}
+
+// wait returns when the request of the session that is blocked has a reply, by
+// what others did or because its time is over. ok is false when the connection
+// or the server process is no more.
+func (s *session) wait(in *bufio.Reader) (changed, ok bool) {
+	b, n := s.blocked, s.node
+	s.blocked = nil
+	var over <-chan time.Time
+	if d := blocking.Timeout(b.args); d > 0 {
+		t := time.NewTimer(d)
+		defer t.Stop()
+		over = t.C
+	}
+	gone := s.watch(in)
+	select {
+	case <-b.served:
+		c := s.conn.peer // several connections may be served at one instant
+		n.world.turns.take(turnKey{from: c.out.link.from, to: c.out.link.to, n: c.number})
+	case <-over:
+	case <-gone:
+	}
+	n.exec.Lock()
+	defer n.exec.Unlock()
+	n.blocked = slices.DeleteFunc(n.blocked, func(x *blocked) bool { return x == b })
+	if !n.up || n.mr.Server() != s.server || s.conn.in.ended() {
+		return b.changed, false
+	}
+	if b.reply == "" {
+		b.reply = blocking.Nothing
+	}
+	s.peer.WriteRaw(b.reply)
+	return b.changed, true
+}
+
+// watch looks whether the client goes away while it waits, until it sends
+// something. Nobody may read from in before s.watched is closed.
+func (s *session) watch(in *bufio.Reader) (gone <-chan struct{}) {
+	left, watched := make(chan struct{}), make(chan struct{})
+	s.watched = watched
+	go func() {
+		defer close(watched)
+		if _, err := in.Peek(in.Buffered() + 1); err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			close(left)
+		}
+	}()
+	return left
+}

@@ -1,0 +1,72 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/alicebob/miniredis/v2/server"
+
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/redis/blocking"
+)
+
+// unfollowed are commands that the server has, and whose effects the world
+// neither sees nor replicates, with the reason.
+var unfollowed = map[string]string{
+	"XGROUP": groups, "XREADGROUP": groups, "XACK": groups, "XCLAIM": groups, "XAUTOCLAIM": groups,
+	"HEXPIRE": fields, "HSETEX": fields,
+	"PFADD": estimates, "PFMERGE": estimates,
+	"SELECT": databases, "SWAPDB": databases, "MOVE": databases,
+}
+
+const (
+	groups    = "it does not replicate consumer groups"
+	fields    = "it does not see when a field of a hash runs out"
+	estimates = "it does not replicate HyperLogLogs"
+	databases = "it sees database 0 alone"
+)
+
+// refuseUnfollowed makes a server process refuse requests, of scripts as well,
+// that the world cannot follow: the run is worthless then, which no lock is to
+// be blamed for.
+func (n *node) refuseUnfollowed(process *server.Server) {
+	process.SetPreHook(func(c *server.Peer, cmd string, args ...string) (done bool) {
+		why := n.notFollowed(process, cmd, args)
+		if why == "" {
+			return false
+		}
+		n.cannotFollow(cmd, why)
+		c.WriteError("ERR cannot follow " + cmd)
+		return true
+	})
+}
+
+// notFollowed says why the world cannot follow a request; "" where it can.
+// Called with exec held.
+func (n *node) notFollowed(process *server.Server, cmd string, args []string) string {
+	switch {
+	case cmd == "SELECT" && len(args) == 1 && args[0] == "0", faults.Quiet(cmd) && cmd != "SELECT":
+		return ""
+	case !process.IsRegisteredCommand(cmd):
+		return "its servers do not know the command"
+	case n.inScript && blocking.Waits(append([]string{cmd}, args...)):
+		return "its servers have no commands that wait in scripts"
+	}
+	return unfollowed[cmd]
+}
+
+// cannotFollow makes the run worthless, once for each command. Called with exec
+// held.
+func (n *node) cannotFollow(cmd, why string) {
+	if cmd == "" {
+		cmd = "a change"
+	}
+	if !slices.Contains(n.refused, cmd) {
+		n.refused = append(n.refused, cmd)
+		n.world.fail(fmt.Errorf("cannot follow %s in the simulated world: %s; real servers, with --world live, have it", cmd, why))
+	}
+}
+
+// isScript says whether a command runs a script.
+func isScript(cmd string) bool { return strings.HasPrefix(cmd, "EVAL") }
