@@ -141,8 +141,11 @@ func (m *Mutex) wait(ctx context.Context) (bool, error) {
 
 // sleep is how long the waiter may sleep when no message comes.
 func (m *Mutex) sleep(ctx context.Context) (time.Duration, error) {
-	if m.c.Mistake == "messages-alone" {
+	switch m.c.Mistake {
+	case "messages-alone":
 		return 10 * time.Minute, nil
+	case "sleeps-at-once", "message-unheeded":
+		return m.c.Poll, nil
 	}
 	left, err := m.c.Redis.PTTL(ctx, m.name).Result()
 	if err != nil {
@@ -158,7 +161,11 @@ func (m *Mutex) sleep(ctx context.Context) (time.Duration, error) {
 }
 
 func (m *Mutex) try(ctx context.Context) (bool, error) {
+	sent := time.Now()
 	ok, err := m.c.Redis.SetNX(ctx, m.name, m.value, m.c.Lease).Result()
+	if ok && time.Since(sent) >= m.c.Lease {
+		return false, fmt.Errorf("lock %s: the lease was over before it was told: %w", m.name, ErrUnclear)
+	}
 	return ok, m.end(ctx, err)
 }
 
@@ -193,8 +200,6 @@ func (m *Mutex) Unlock(ctx context.Context) error {
 			return fmt.Errorf("unlock %s: %w", m.name, err)
 		}
 		script = releaseInSilence
-	case "published-by-own-command":
-		script = releaseInSilence
 	}
 	n, err := script.Run(ctx, m.c.Redis, []string{m.name}, m.value, channel).Int()
 	switch {
@@ -202,8 +207,6 @@ func (m *Mutex) Unlock(ctx context.Context) error {
 		return fmt.Errorf("unlock %s: %w", m.name, err)
 	case n == 0:
 		return fmt.Errorf("unlock %s: %w", m.name, ErrNotHeld)
-	case m.c.Mistake == "published-by-own-command":
-		_ = m.c.Redis.Publish(ctx, channel, "1").Err()
 	}
 	return nil
 }
@@ -233,7 +236,9 @@ func (c *Client) leave(name string, ch *channel) {
 		return
 	}
 	close(ch.stop)
-	c.forget(name, ch)
+	if _, failed := ch.next(); !failed || c.Mistake != "poisoned" {
+		c.forget(name, ch)
+	}
 }
 
 // forget makes the next waiter subscribe anew. c.mu is held.
