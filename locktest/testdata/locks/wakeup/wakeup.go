@@ -147,7 +147,9 @@ func (m *Mutex) sleep(ctx context.Context) (time.Duration, error) {
 	case "sleeps-at-once", "message-unheeded":
 		return m.c.Poll, nil
 	}
-	left, err := m.c.Redis.PTTL(ctx, m.name).Result()
+	request, done := answered(ctx)
+	defer done()
+	left, err := m.c.Redis.PTTL(request, m.name).Result()
 	if err != nil {
 		return 0, err
 	}
@@ -162,7 +164,9 @@ func (m *Mutex) sleep(ctx context.Context) (time.Duration, error) {
 
 func (m *Mutex) try(ctx context.Context) (bool, error) {
 	sent := time.Now()
-	ok, err := m.c.Redis.SetNX(ctx, m.name, m.value, m.c.Lease).Result()
+	request, done := answered(ctx)
+	defer done()
+	ok, err := m.c.Redis.SetNX(request, m.name, m.value, m.c.Lease).Result()
 	if ok && time.Since(sent) >= m.c.Lease {
 		return false, fmt.Errorf("lock %s: the lease was over before it was told: %w", m.name, ErrUnclear)
 	}
@@ -315,4 +319,23 @@ func (ch *channel) tell(last bool) {
 	defer ch.mu.Unlock()
 	close(ch.told)
 	ch.told, ch.failed = make(chan struct{}), last
+}
+
+// grace is what a request that is on its way when the wait ends has left for its
+// answer: without one nobody knows whether the lock was granted.
+const grace = 200 * time.Millisecond
+
+// answered is ctx for one request: the end of the wait does not cut it off.
+func answered(ctx context.Context) (context.Context, context.CancelFunc) {
+	until, bounded := ctx.Deadline()
+	if !bounded {
+		return context.WithCancel(ctx)
+	}
+	longer, cancel := context.WithDeadline(context.WithoutCancel(ctx), until.Add(grace))
+	stop := context.AfterFunc(ctx, func() {
+		if errors.Is(ctx.Err(), context.Canceled) {
+			cancel()
+		}
+	})
+	return longer, func() { stop(); cancel() }
 }
