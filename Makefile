@@ -14,7 +14,7 @@ REQUIRE =
 SKIPPED = $(CURDIR)/.skipped
 export STATICCHECK GOVULNCHECK REQUIRE SKIPPED
 
-.PHONY: test tests setup lint unit race guests vuln adapters explored findings bench bench-judges bench-locks soak fuzz track-record fidelity sweeps help
+.PHONY: test tests setup lint unit race guests vuln adapters explored findings bench bench-judges bench-locks soak fuzz track-record fidelity sweeps outsiders help
 
 help:
 	@echo "make test    everything: format, vet, staticcheck, tests, race detector, adapters, govulncheck;"
@@ -26,6 +26,7 @@ help:
 	@echo "make soak    the judges of lock histories against one another, HISTORIES=2000000 of them"
 	@echo "make fuzz    every fuzz target for FUZZTIME=30s"
 	@echo "make track-record   play the gallery, with the catalogue and without, and the variations, and write the tables of docs/gallery.md"
+	@echo "make outsiders      play the locks of locktest/testdata/locks, right and faulty, with SEEDS=1000 seeds, and print what survives"
 	@echo "make adapters       build the adapters of other people's locks, as far as their toolchains are here"
 	@echo "make findings       play every lock in every scenario on real servers, and write the table of docs/findings.md"
 	@echo "make explored       explore four locks for a minute each, and write the tables of docs/exploring.md"
@@ -59,6 +60,12 @@ race:
 guests:
 	cd adapters && ../scripts/lint && env $$(../scripts/needs present) go test -vet=off -timeout 10m ./...
 	cd adapters/etcd && ../../scripts/lint && env $$(../../scripts/needs present) go test -vet=off -timeout 10m ./...
+
+# Other people's locks: the right ones in every scenario over many seeds, which
+# shows false alarms, and each mistake in its scenario.
+SEEDS ?= 1000
+outsiders:
+	go test -timeout 12h ./locktest -run 'TestRightLocks|TestFaultyLocks' -v -outsiders.seeds $(SEEDS) | grep -v '^=== RUN'
 
 vuln:
 	@scripts/vuln

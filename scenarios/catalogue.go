@@ -36,6 +36,7 @@ var catalogueNames = []string{
 	"late-release",
 	"check-then-delete",
 	"pause-in-acquire",
+	"pause-between-commands",
 	"holder-pause",
 	"partitioned-holder",
 	"slow-link-then-cut",

@@ -66,12 +66,15 @@ func Counter(name string) string { return name + ":token" }
 func (m *Mutex) Lock(ctx context.Context) error {
 	m.value = fmt.Sprintf("%016x", m.Rand.Uint64())
 	for {
+		sent := time.Now()
 		token, err := m.try(ctx)
 		switch {
 		case err != nil && errors.Is(ctx.Err(), context.Canceled):
 			return fmt.Errorf("lock %s: %w", m.Name, ctx.Err())
 		case err != nil:
 			return fmt.Errorf("lock %s: %w: %v", m.Name, ErrUnclear, err)
+		case token > 0 && time.Since(sent) >= m.Lease && m.Mistake != "token-of-its-own-command":
+			continue // over before it was told
 		case token > 0:
 			if m.Mistake != "first-token" || m.token == 0 {
 				m.token = token

@@ -77,9 +77,6 @@ func (m *Mutex) Lock(ctx context.Context) error {
 		value := fmt.Sprintf("%016x", m.Rand.Uint64())
 		asked := time.Now()
 		yes, no := m.ask(ctx, m.Servers, request, acquire, value, m.Lease.Milliseconds())
-		if m.Mistake == "counted-from-reply" {
-			asked = time.Now()
-		}
 		if yes >= m.quorum() && time.Now().Before(m.valid(asked)) {
 			m.start(value, m.valid(asked))
 			return nil

@@ -27,7 +27,7 @@ const (
 	// Request bounds a request to one server; it is small beside a lease.
 	Request = 100 * time.Millisecond
 	// undone bounds a release.
-	undone = time.Second
+	undone = 800 * time.Millisecond
 )
 
 var release = redis.NewScript(`if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) end return 0`)
@@ -94,7 +94,8 @@ func (m *Mutex) Lock(ctx context.Context) error {
 }
 
 func (m *Mutex) deadline(d time.Duration) time.Duration {
-	if m.Mistake == "patient" {
+	switch m.Mistake {
+	case "patient", "no-validity", "validity-from-last-reply":
 		return time.Minute
 	}
 	return d

@@ -15,6 +15,7 @@ import (
 // The errors of a Mutex, for errors.Is.
 var (
 	ErrTaken   = errors.New("somebody else has the lock")
+	ErrUnclear = errors.New("the server may have granted the lock")
 	ErrNotHeld = errors.New("the lock is not held any more")
 )
 
@@ -50,6 +51,7 @@ func (m *Mutex) TryLock(ctx context.Context) error {
 	case "no-nx":
 		args = args[:5]
 	}
+	sent := time.Now()
 	err := m.Redis.Do(ctx, args...).Err()
 	switch {
 	case errors.Is(err, redis.Nil) && m.Mistake == "nil-is-grant":
@@ -58,6 +60,8 @@ func (m *Mutex) TryLock(ctx context.Context) error {
 		return fmt.Errorf("lock %s: %w", m.Name, ErrTaken)
 	case err != nil:
 		return fmt.Errorf("lock %s: %w", m.Name, err)
+	case time.Since(sent) >= time.Duration(m.Seconds)*time.Second:
+		return fmt.Errorf("lock %s: the lease was over before it was told: %w", m.Name, ErrUnclear)
 	}
 	return nil
 }

@@ -46,6 +46,7 @@ func (m *Mutex) Lock(ctx context.Context) error {
 		m.Redis = redis.NewClient(m.Redis.Options())
 	}
 	for tries := 1; ; tries++ {
+		sent := time.Now()
 		ok, err := m.try(ctx)
 		switch {
 		case err != nil && errors.Is(ctx.Err(), context.Canceled):
@@ -56,6 +57,8 @@ func (m *Mutex) Lock(ctx context.Context) error {
 			return ErrTaken
 		case err != nil:
 			return fmt.Errorf("lock %s: %w: %v", m.Name, ErrUnclear, err)
+		case ok && time.Since(sent) >= m.Lease && m.Mistake != "stale-grant":
+			continue // over before it was told
 		case ok:
 			return nil
 		case m.Mistake == "three-tries" && tries == 3:

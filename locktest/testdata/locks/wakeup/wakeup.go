@@ -141,10 +141,15 @@ func (m *Mutex) wait(ctx context.Context) (bool, error) {
 
 // sleep is how long the waiter may sleep when no message comes.
 func (m *Mutex) sleep(ctx context.Context) (time.Duration, error) {
-	if m.c.Mistake == "messages-alone" {
+	switch m.c.Mistake {
+	case "messages-alone":
 		return 10 * time.Minute, nil
+	case "sleeps-at-once", "message-unheeded":
+		return m.c.Poll, nil
 	}
-	left, err := m.c.Redis.PTTL(ctx, m.name).Result()
+	request, done := answered(ctx)
+	defer done()
+	left, err := m.c.Redis.PTTL(request, m.name).Result()
 	if err != nil {
 		return 0, err
 	}
@@ -158,7 +163,13 @@ func (m *Mutex) sleep(ctx context.Context) (time.Duration, error) {
 }
 
 func (m *Mutex) try(ctx context.Context) (bool, error) {
-	ok, err := m.c.Redis.SetNX(ctx, m.name, m.value, m.c.Lease).Result()
+	sent := time.Now()
+	request, done := answered(ctx)
+	defer done()
+	ok, err := m.c.Redis.SetNX(request, m.name, m.value, m.c.Lease).Result()
+	if ok && time.Since(sent) >= m.c.Lease {
+		return false, fmt.Errorf("lock %s: the lease was over before it was told: %w", m.name, ErrUnclear)
+	}
 	return ok, m.end(ctx, err)
 }
 
@@ -193,8 +204,6 @@ func (m *Mutex) Unlock(ctx context.Context) error {
 			return fmt.Errorf("unlock %s: %w", m.name, err)
 		}
 		script = releaseInSilence
-	case "published-by-own-command":
-		script = releaseInSilence
 	}
 	n, err := script.Run(ctx, m.c.Redis, []string{m.name}, m.value, channel).Int()
 	switch {
@@ -202,8 +211,6 @@ func (m *Mutex) Unlock(ctx context.Context) error {
 		return fmt.Errorf("unlock %s: %w", m.name, err)
 	case n == 0:
 		return fmt.Errorf("unlock %s: %w", m.name, ErrNotHeld)
-	case m.c.Mistake == "published-by-own-command":
-		_ = m.c.Redis.Publish(ctx, channel, "1").Err()
 	}
 	return nil
 }
@@ -233,7 +240,9 @@ func (c *Client) leave(name string, ch *channel) {
 		return
 	}
 	close(ch.stop)
-	c.forget(name, ch)
+	if _, failed := ch.next(); !failed || c.Mistake != "poisoned" {
+		c.forget(name, ch)
+	}
 }
 
 // forget makes the next waiter subscribe anew. c.mu is held.
@@ -310,4 +319,23 @@ func (ch *channel) tell(last bool) {
 	defer ch.mu.Unlock()
 	close(ch.told)
 	ch.told, ch.failed = make(chan struct{}), last
+}
+
+// grace is what a request that is on its way when the wait ends has left for its
+// answer: without one nobody knows whether the lock was granted.
+const grace = 200 * time.Millisecond
+
+// answered is ctx for one request: the end of the wait does not cut it off.
+func answered(ctx context.Context) (context.Context, context.CancelFunc) {
+	until, bounded := ctx.Deadline()
+	if !bounded {
+		return context.WithCancel(ctx)
+	}
+	longer, cancel := context.WithDeadline(context.WithoutCancel(ctx), until.Add(grace))
+	stop := context.AfterFunc(ctx, func() {
+		if errors.Is(ctx.Err(), context.Canceled) {
+			cancel()
+		}
+	})
+	return longer, func() { stop(); cancel() }
 }

@@ -62,7 +62,9 @@ func (m *Mutex) Lock(ctx context.Context) error {
 	value := fmt.Sprintf("%016x", m.Rand.Uint64())
 	for {
 		sent := time.Now()
-		ok, err := m.Redis.SetNX(ctx, m.Name, value, m.Lease).Result()
+		request, done := answered(ctx)
+		ok, err := m.Redis.SetNX(request, m.Name, value, m.Lease).Result()
+		done()
 		if m.Mistake == "counted-from-reply" {
 			sent = time.Now()
 		}
@@ -227,4 +229,23 @@ func (m *Mutex) released(ctx context.Context, h *hold) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, request)
 	defer cancel()
 	return release.Run(ctx, m.Redis, []string{m.Name}, h.value).Int64()
+}
+
+// grace is what a request that is on its way when the wait ends has left for its
+// answer: without one nobody knows whether the lock was granted.
+const grace = 200 * time.Millisecond
+
+// answered is ctx for one request: the end of the wait does not cut it off.
+func answered(ctx context.Context) (context.Context, context.CancelFunc) {
+	until, bounded := ctx.Deadline()
+	if !bounded {
+		return context.WithCancel(ctx)
+	}
+	longer, cancel := context.WithDeadline(context.WithoutCancel(ctx), until.Add(grace))
+	stop := context.AfterFunc(ctx, func() {
+		if errors.Is(ctx.Err(), context.Canceled) {
+			cancel()
+		}
+	})
+	return longer, func() { stop(); cancel() }
 }
