@@ -358,11 +358,25 @@ func (g *group) unlockAll(ctx context.Context, levels []int) []error {
 	return errs
 }
 
+// giveBackGrace is how long a round that has failed waits for its members to be
+// given back; that itself carries on.
+const giveBackGrace = 500 * time.Millisecond
+
 // giveBack releases the members in has after a failed round, all of them
 // whatever happens, and returns the outcomes that are unknown.
 func (g *group) giveBack(ctx context.Context, has []bool) error {
+	done := make(chan []error, 1)
+	go func() { done <- g.unlockAll(context.WithoutCancel(ctx), count([]level{{has}})) }()
+	timer := time.NewTimer(giveBackGrace)
+	defer timer.Stop()
+	var errs []error
+	select {
+	case errs = <-done:
+	case <-timer.C:
+		return fmt.Errorf("give members back: no answer in time: %w", ErrUnknown)
+	}
 	var unclear []error
-	for _, err := range g.unlockAll(ctx, count([]level{{has}})) {
+	for _, err := range errs {
 		if errors.Is(err, ErrUnknown) {
 			unclear = append(unclear, err)
 		}
