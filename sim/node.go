@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/random"
 	"github.com/holdfast-go/holdfast/redis/keyspace"
 	"github.com/holdfast-go/holdfast/redis/resp"
+	"github.com/holdfast-go/holdfast/sim/script"
 )
 
 // The roles of a server.
@@ -37,6 +38,7 @@ type node struct {
 	// another party while holding it.
 	exec    sync.Mutex
 	mr      *miniredis.Miniredis
+	engine  *script.Engine // executes the requests of mr
 	clock   clock
 	data    keyspace.Data // what every key held when last looked at
 	expiry  *time.Timer   // when it will look for expired keys
@@ -68,7 +70,7 @@ func (n *node) boot(data keyspace.Data) {
 	if c, err := mr.Dial(); err == nil { // starts it without a listener
 		c.Close()
 	}
-	n.mr, n.up = mr, true
+	n.mr, n.engine, n.up = mr, script.New(mr), true
 	now := n.clock.now()
 	mr.SetTime(now)
 	mr.ClockTTL(true)
@@ -89,16 +91,16 @@ func (n *node) accept(c *pipeConn, by string) error {
 		return &net.OpError{Op: "dial", Net: "tcp", Addr: n.addr, Err: errRefused}
 	}
 	n.conns = append(n.conns, c)
-	go n.serve(c, n.mr.Server(), by)
+	go n.serve(c, n.engine, by)
 	return nil
 }
 
 // serve executes the requests of one connection to a server process until it
 // breaks.
-func (n *node) serve(c *pipeConn, process *server.Server, by string) {
+func (n *node) serve(c *pipeConn, process *script.Engine, by string) {
 	peer := server.NewPeer(bufio.NewWriter(c))
 	in := bufio.NewReader(c)
-	session := &session{node: n, by: by, conn: c, peer: peer, server: process}
+	session := &session{node: n, by: by, conn: c, peer: peer, process: process, requests: process.Session(peer)}
 	defer func() {
 		c.Close()
 		n.exec.Lock()
@@ -121,18 +123,18 @@ func (n *node) serve(c *pipeConn, process *server.Server, by string) {
 
 // session is one client connection on a server.
 type session struct {
-	node   *node
-	by     string
-	conn   *pipeConn
-	peer   *server.Peer
-	server *server.Server // the server process it talks to
-	offset int64          // the node's offset after this connection's last write
+	node     *node
+	by       string
+	conn     *pipeConn
+	peer     *server.Peer
+	process  *script.Engine // the server process it talks to
+	requests *script.Session
+	offset   int64 // the node's offset after this connection's last write
 }
 
 func (s *session) unsubscribe() {
-	quiet := func(cmd string) { s.server.Dispatch(s.peer, []string{cmd}) }
-	quiet("UNSUBSCRIBE")
-	quiet("PUNSUBSCRIBE")
+	s.requests.Execute([]string{"UNSUBSCRIBE"})
+	s.requests.Execute([]string{"PUNSUBSCRIBE"})
 }
 
 // execute runs one request and sends the reply; false ends the connection.
@@ -169,7 +171,7 @@ func (s *session) run(cmd string, args []string) (changed, ok bool) {
 	n := s.node
 	n.exec.Lock()
 	defer n.exec.Unlock()
-	if !n.up || n.mr.Server() != s.server {
+	if !n.up || n.engine != s.process {
 		return false, false // it died, perhaps as this request arrived; another has taken its place
 	}
 	n.served++
@@ -182,9 +184,9 @@ func (s *session) run(cmd string, args []string) (changed, ok bool) {
 		s.peer.WriteError(refusal)
 		return false, true
 	}
-	s.server.Dispatch(s.peer, args)
+	keys := s.requests.Execute(args)
 	before := n.offset
-	changed = n.observe("command", cmd, s.by)
+	changed = n.observeKeys(keys, "command", cmd, s.by)
 	if n.offset != before {
 		s.offset = n.offset
 	}
@@ -211,6 +213,12 @@ func (n *node) refuse(cmd string, args []string) string {
 // with exec held, after the server's clock was set.
 func (n *node) observe(cause, cmd, by string) (lockChanged bool) {
 	changes, err := n.data.Update(n.mr, n.clock.now())
+	return n.noteChanges(changes, err, cause, cmd, by)
+}
+
+// noteChanges reports and replicates changes, and says whether a lock key was
+// among them.
+func (n *node) noteChanges(changes []keyspace.Change, err error, cause, cmd, by string) (lockChanged bool) {
 	if err != nil {
 		n.world.fail(err)
 	}
@@ -220,6 +228,18 @@ func (n *node) observe(cause, cmd, by string) (lockChanged bool) {
 	}
 	n.schedule()
 	return lockChanged
+}
+
+// observeKeys is observe where no other keys can have changed.
+func (n *node) observeKeys(keys script.Keys, cause, cmd, by string) (lockChanged bool) {
+	if keys.Any {
+		return n.observe(cause, cmd, by)
+	}
+	if len(keys.Names) == 0 {
+		return false
+	}
+	changes, err := n.data.UpdateKeys(n.mr, n.clock.now(), keys.Names)
+	return n.noteChanges(changes, err, cause, cmd, by)
 }
 
 func (n *node) report(c keyspace.Change) bool {
