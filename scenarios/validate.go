@@ -15,7 +15,7 @@ import (
 
 // Limits of a scenario.
 const (
-	maxClients  = 20
+	maxClients  = 200
 	maxGroups   = 9
 	maxReplicas = 3
 	minLease    = 100 * time.Millisecond
