@@ -57,7 +57,11 @@ func (s *Session) Execute(args []string) Keys {
 	}
 	e.keys.add(e.srv, cmd, args[1:])
 	switch cmd {
-	case "EVALSHA", "EVAL_RO", "EVALSHA_RO", "SCRIPT", "EXEC":
+	case "EVALSHA":
+		if len(args) > 1 && e.known[args[1]] != nil {
+			e.tell()
+		}
+	case "EVALSHA_RO", "SCRIPT", "EXEC":
 		e.tell()
 	}
 	e.srv.Dispatch(s.peer, args)
@@ -85,7 +89,7 @@ func (s *Session) note(cmd string, args []string) {
 		if len(args) > 1 {
 			return // an error, which ends nothing
 		}
-		if s.queued {
+		if s.queued && cmd == "EXEC" {
 			e.forget()
 		}
 		s.queueing, s.queued = false, false
