@@ -190,16 +190,8 @@ func (p *pipe) wait(frozen bool) {
 	if p.alarm == nil {
 		p.alarm = time.NewTimer(0)
 	}
-	next := p.deadline
-	if len(p.line) > 0 && (next.IsZero() || p.line[0].at.Before(next)) {
-		next = p.line[0].at
-	}
-	if frozen || next.IsZero() {
-		p.alarm.Stop()
-	} else {
-		p.alarm.Reset(time.Until(next))
-	}
 	p.waiting++
+	p.arm(frozen)
 	p.mu.Unlock()
 	select {
 	case <-p.alarm.C:
@@ -208,6 +200,23 @@ func (p *pipe) wait(frozen bool) {
 	p.mu.Lock()
 	if p.waiting--; p.waiting > 0 {
 		p.look() // the next reader too
+	}
+}
+
+// arm sets the alarm for those who wait, and a frozen one needs none. Called with
+// the lock held.
+func (p *pipe) arm(frozen bool) {
+	if p.waiting == 0 {
+		return // who reads later looks first
+	}
+	next := p.deadline
+	if len(p.line) > 0 && (next.IsZero() || p.line[0].at.Before(next)) {
+		next = p.line[0].at
+	}
+	if frozen || next.IsZero() {
+		p.alarm.Stop()
+	} else {
+		p.alarm.Reset(time.Until(next))
 	}
 }
 
@@ -244,7 +253,7 @@ func (p *pipe) setDeadline(t time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.deadline = t
-	p.look()
+	p.arm(p.reader.frozen())
 }
 
 func (p *pipe) write(b []byte, frozen bool) (int, error) {
@@ -331,7 +340,7 @@ func (p *pipe) forward(s *stage, c *stream.StreamChunk) {
 	p.last = at
 	p.line = append(p.line, arrival{at, c})
 	if len(p.line) == 1 {
-		p.look() // for the time of the next arrival
+		p.arm(p.reader.frozen())
 	}
 	if p.flow != nil { // somebody wants to know when it arrives, even if nobody reads
 		time.AfterFunc(time.Until(at), func() {

@@ -30,7 +30,7 @@ type Engine struct {
 
 // New returns the engine of a server that has just started.
 func New(mr *miniredis.Miniredis) *Engine {
-	contexts() // its goroutines end before anything else happens
+	probed() // its goroutines end before anything else happens
 	return &Engine{mr: mr, srv: mr.Server(), known: map[string]*program{}}
 }
 

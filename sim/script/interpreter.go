@@ -25,7 +25,7 @@ type interpreter struct {
 	engine      *Engine
 	peer        *server.Peer // of the client
 	sha         string
-	call, pcall any // the contexts of its commands
+	call, pcall any // the contexts of its commands, nil before the first
 }
 
 // interpreters are those that no script runs in. They are as newInterpreter
@@ -63,7 +63,6 @@ func newInterpreter() *interpreter {
 func (in *interpreter) run(e *Engine, peer *server.Peer, p *program, keys, args []string) bool {
 	l := in.lua
 	in.engine, in.peer, in.sha = e, peer, p.sha
-	in.call, in.pcall = contexts()
 	defer func() { in.engine, in.peer, in.call, in.pcall = nil, nil, nil, nil }()
 	in.setList("KEYS", keys)
 	in.setList("ARGV", args)
@@ -156,14 +155,17 @@ var probed = sync.OnceValue(func() (seen []any) {
 	return seen
 })
 
-// contexts returns new contexts for the commands of one script: a command may
-// change its context, as SELECT does.
-func contexts() (call, pcall any) {
-	fresh := func(ctx any) any {
-		c := reflect.New(reflect.TypeOf(ctx).Elem())
-		c.Elem().Set(reflect.ValueOf(ctx).Elem())
-		return c.Interface()
+// context returns the context of redis.call, and of redis.pcall where protected.
+// Each script has its own, because a command may change it, as SELECT does.
+func (in *interpreter) context(protected bool) any {
+	own, seen := &in.call, probed()[0]
+	if protected {
+		own, seen = &in.pcall, probed()[1]
 	}
-	seen := probed()
-	return fresh(seen[0]), fresh(seen[1])
+	if *own == nil {
+		c := reflect.New(reflect.TypeOf(seen).Elem())
+		c.Elem().Set(reflect.ValueOf(seen).Elem())
+		*own = c.Interface()
+	}
+	return *own
 }

@@ -73,10 +73,7 @@ func (in *interpreter) dispatch(args []string, protected bool) (any, error) {
 	in.buf.Reset()
 	in.out.Reset(&in.buf)
 	peer := server.NewPeer(in.out)
-	peer.Ctx = in.call
-	if protected {
-		peer.Ctx = in.pcall
-	}
+	peer.Ctx = in.context(protected)
 	e.srv.Dispatch(peer, args)
 	peer.Flush()
 	in.in.Reset(&in.buf)
