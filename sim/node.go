@@ -226,7 +226,7 @@ func (n *node) noteChanges(changes []keyspace.Change, err error, cause, cmd, by 
 		c.Cause, c.Command, c.By = cause, cmd, by
 		lockChanged = n.report(c) || lockChanged
 	}
-	n.schedule()
+	n.schedule(changes)
 	return lockChanged
 }
 
@@ -263,9 +263,15 @@ func (n *node) expire() {
 	}
 }
 
-// schedule looks again when the next key expires: Redis removes it then, or
-// behaves as if it had.
-func (n *node) schedule() {
+// schedule looks again when the next key expires, after some have changed: Redis
+// removes it then, or behaves as if it had.
+func (n *node) schedule(changes []keyspace.Change) {
+	concerned := func(c keyspace.Change) bool {
+		return c.Before.ExpireAt.Equal(n.next) || !c.After.ExpireAt.IsZero() && c.After.ExpireAt.Before(n.next)
+	}
+	if n.expiry != nil && !slices.ContainsFunc(changes, concerned) {
+		return
+	}
 	next := n.data.NextExpiry()
 	if next.Equal(n.next) && n.expiry != nil {
 		return
