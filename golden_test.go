@@ -117,7 +117,7 @@ func TestGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, _, err := explore.Draw(l, seed, v, nil)
+		s, err := explore.Draw(l, seed, v, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,7 @@ var layers = []string{
 	"lock",
 	"redis/resp", "redis/blocking", "redis/keyspace",
 	"faults/toxics", "faults",
-	"sim",
+	"sim/script", "sim",
 	"subject/textbook", "subject/gallery", "subject", "subject/adapter", "internal/testworker",
 	"live/proxy", "live/processes", "live/servers/miniredis", "live/servers", "live/observe", "live", "live/internal/livetest", "live/conform",
 	"scenarios",

@@ -23,10 +23,11 @@ const (
 	attempts = 12
 )
 
-// Draw returns a random scenario that applies to the lock, and its file. The
-// same arguments give the same scenario. Faults and phases of holes come more
-// often than others; none of them has to. An error is a defect of this package.
-func Draw(l *subject.Subject, seed uint64, v Vocabulary, holes []Cell) (*scenarios.Scenario, []byte, error) {
+// Draw returns a random scenario that applies to the lock. Its file reads as the
+// same scenario. The same arguments give the same scenario. Faults and phases of
+// holes come more often than others; none of them has to. An error is a defect
+// of this package.
+func Draw(l *subject.Subject, seed uint64, v Vocabulary, holes []Cell) (*scenarios.Scenario, error) {
 	d := &draw{rng: random.Stream(seed, "explore"), lock: l, Vocabulary: v}
 	d.s = &scenarios.Scenario{
 		Name:      fmt.Sprintf("explored-%d", seed),
@@ -35,21 +36,12 @@ func Draw(l *subject.Subject, seed uint64, v Vocabulary, holes []Cell) (*scenari
 		Otherwise: "A lock keeps its promises whatever happens; what does not come out ok is a find.",
 	}
 	if err := d.world(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	d.overrides()
 	d.faults(holes)
 	d.allow()
-	src, err := d.s.YAML()
-	if err != nil {
-		return nil, nil, err
-	}
-	// What is played is what the file says.
-	s, err := scenarios.Parse(d.s.Name+".yaml", src)
-	if err != nil {
-		return nil, nil, fmt.Errorf("draw scenario: %w", err)
-	}
-	return s, src, nil
+	return d.s, nil
 }
 
 // draw is a scenario on its way.

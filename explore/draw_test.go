@@ -1,10 +1,12 @@
 package explore_test
 
 import (
-	"bytes"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
 )
 
@@ -26,6 +28,15 @@ func vocabulary(t *testing.T, survivable bool) explore.Vocabulary {
 	return v
 }
 
+func file(t *testing.T, s *scenarios.Scenario) []byte {
+	t.Helper()
+	src, err := s.YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return src
+}
+
 // Whatever is drawn must be a file that holdfast run takes with the lock, and
 // the same one whenever it is drawn.
 func TestDrawIsAnOrdinaryScenario(t *testing.T) {
@@ -35,17 +46,28 @@ func TestDrawIsAnOrdinaryScenario(t *testing.T) {
 		l := find(t, name)
 		drawn := map[string]int{}
 		for seed := range uint64(500) {
-			s, src, err := explore.Draw(l, seed, v, holes)
+			s, err := explore.Draw(l, seed, v, holes)
 			if err != nil {
 				t.Fatalf("%s, seed %d: %v", name, seed, err)
+			}
+			src := file(t, s)
+			read, err := scenarios.Parse(s.Name+".yaml", src)
+			if err != nil {
+				t.Fatalf("%s, seed %d: %v\n%s", name, seed, err, src)
+			}
+			if diff := cmp.Diff(s, read); diff != "" {
+				t.Fatalf("%s, seed %d: its file reads as another scenario:\n%s", name, seed, diff)
 			}
 			if ok, why := s.Applies(l); !ok {
 				t.Fatalf("%s, seed %d: %s\n%s", name, seed, why, src)
 			}
 			if seed%10 == 0 {
-				_, again, err := explore.Draw(l, seed, v, holes)
-				if err != nil || !bytes.Equal(src, again) {
-					t.Fatalf("%s, seed %d: drawn twice (%v):\n%s\n%s", name, seed, err, src, again)
+				again, err := explore.Draw(l, seed, v, holes)
+				if err != nil {
+					t.Fatalf("%s, seed %d: %v", name, seed, err)
+				}
+				if diff := cmp.Diff(s, again); diff != "" {
+					t.Fatalf("%s, seed %d: drawn twice:\n%s", name, seed, diff)
 				}
 			}
 			for _, f := range s.Faults {
@@ -64,7 +86,7 @@ func TestDrawIsAnOrdinaryScenario(t *testing.T) {
 func TestDrawSurvivable(t *testing.T) {
 	l := find(t, "reentrant")
 	for seed := range uint64(500) {
-		s, src, err := explore.Draw(l, seed, vocabulary(t, true), nil)
+		s, err := explore.Draw(l, seed, vocabulary(t, true), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +94,7 @@ func TestDrawSurvivable(t *testing.T) {
 			switch {
 			case f.Fault == "failover", f.Fault == "clock-jump", f.Fault == "clock-drift", f.Fault == "delete-key", f.Data == "lose",
 				f.Fault == "pause" && f.For > s.Workload.Lease/2:
-				t.Fatalf("seed %d has %s:\n%s", seed, f.Fault, src)
+				t.Fatalf("seed %d has %s:\n%s", seed, f.Fault, file(t, s))
 			}
 		}
 	}

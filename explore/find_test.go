@@ -18,17 +18,17 @@ func play(t *testing.T, lock string, v explore.Vocabulary, runs uint64) explore.
 	l := find(t, lock)
 	tally := explore.NewTally(explore.Results{Vocabulary: v})
 	for seed := range runs {
-		s, src, err := explore.Draw(l, seed, v, nil)
+		s, err := explore.Draw(l, seed, v, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		p, err := simplay.Play(s, l, seed, "")
 		if err != nil {
-			t.Fatalf("seed %d: %v\n%s", seed, err, src)
+			t.Fatalf("%s: %v", s.Name, err)
 		}
 		judged, err := checker.Judge(explore.Judged(p), checker.Options{})
 		if err != nil {
-			t.Fatalf("seed %d: %v\n%s", seed, err, src)
+			t.Fatalf("%s: %v", s.Name, err)
 		}
 		tally.Add(seed, explore.Observe(s, p.History, judged.Verdicts))
 	}

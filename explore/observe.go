@@ -39,8 +39,8 @@ func Judged(p *play.Played) *history.History {
 	return &h
 }
 
-// Without is a scenario without some of its faults, and its file.
-func Without(s *scenarios.Scenario, missed []history.PlannedFault) (*scenarios.Scenario, []byte, error) {
+// without is a scenario without some of its faults.
+func without(s *scenarios.Scenario, missed []history.PlannedFault) *scenarios.Scenario {
 	less := *s
 	less.Faults = nil
 	for i, f := range s.Faults {
@@ -48,12 +48,7 @@ func Without(s *scenarios.Scenario, missed []history.PlannedFault) (*scenarios.S
 			less.Faults = append(less.Faults, f)
 		}
 	}
-	src, err := less.YAML()
-	if err != nil {
-		return nil, nil, err
-	}
-	again, err := scenarios.Parse(s.Name+".yaml", src)
-	return again, src, err
+	return &less
 }
 
 // CauseOf is the cause of the violation of a property; false when it is not

@@ -173,7 +173,11 @@ func (x *Exploration) lost(a suite.Answer) *Seen {
 		return &Seen{Unknown: "a mutex is held across a wait for the network, which the simulated world cannot play"}
 	}
 	cause := Hung()
-	_, _, source, err := DrawFor(x.job(a.ID, x.holes))
+	var source []byte
+	_, s, err := DrawFor(x.job(a.ID, x.holes))
+	if err == nil {
+		source, err = s.YAML()
+	}
 	if err != nil {
 		x.tally.Defects = append(x.tally.Defects, fmt.Sprintf("seed %d: %v", a.Run.Seed, err))
 	}

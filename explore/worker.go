@@ -64,33 +64,34 @@ func playDrawn(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 		a.Defect = err.Error()
 		return a
 	}
-	l, s, src, err := DrawFor(j)
+	l, s, err := DrawFor(j)
 	if err != nil {
 		return fail(err)
 	}
 	a.Run.Scenario = s.Name
-	a.Give(Seen{Source: string(src)})
 	seen, missed, err := PlayObserved(&a.Run, s, l, g)
 	if err != nil {
 		return fail(err)
 	}
+	played := s
 	if seen.Cause != nil && len(missed) > 0 {
 		// Faults that found nothing to strike are left out, if it is still a find
 		// then: who plays it as it is kept gets verdicts that mean something.
-		less, short, err := Without(s, missed)
-		if err != nil {
-			return fail(err)
-		}
+		less := without(s, missed)
 		run := a.Run
 		again, missed, err := PlayObserved(&run, less, l, g)
 		if err != nil {
 			return fail(err)
 		}
 		if again.Cause != nil && again.Cause.Key() == seen.Cause.Key() && len(missed) == 0 {
-			a.Run, src = run, short
+			a.Run, played = run, less
 		}
 	}
 	if seen.Cause != nil {
+		src, err := played.YAML()
+		if err != nil {
+			return fail(err)
+		}
 		seen.Source, seen.HistorySHA256 = string(src), a.Run.HistorySHA256
 	}
 	a.Give(seen)
@@ -100,18 +101,18 @@ func playDrawn(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 }
 
 // DrawFor is what a job asks to play: the lock, and the scenario that is drawn
-// for it, with its file.
-func DrawFor(j suite.Job) (*subject.Subject, *scenarios.Scenario, []byte, error) {
+// for it.
+func DrawFor(j suite.Job) (*subject.Subject, *scenarios.Scenario, error) {
 	l, err := subject.FindSubject(j.Lock)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	plan, err := suite.DecodeAs[Plan](j.Args)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	s, src, err := Draw(l, j.Seed, plan.Vocabulary, plan.Holes)
-	return l, s, src, err
+	s, err := Draw(l, j.Seed, plan.Vocabulary, plan.Holes)
+	return l, s, err
 }
 
 // PlayObserved plays and judges a run, and says what it has shown, and which faults

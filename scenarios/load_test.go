@@ -107,9 +107,9 @@ var bad = []struct {
 	{"latency backwards", "{min: 1ms, max: 2ms}", "{min: 3ms, max: 2ms}", "7:28", "topology.latency.max is 2ms, below min, which is 3ms", "", false},
 
 	// Bounds.
-	{"no clients", "clients: 3", "clients: 0", "5:12", "topology.clients is 0: must be 1 to 20", "", true},
-	{"many clients", "clients: 3", "clients: 21", "5:12", "topology.clients is 21: must be 1 to 20", "", true},
-	{"negative clients", "clients: 3", "clients: -1", "5:12", "topology.clients is -1: must be 1 to 20", "", true},
+	{"no clients", "clients: 3", "clients: 0", "5:12", "topology.clients is 0: must be 1 to 200", "", true},
+	{"many clients", "clients: 3", "clients: 201", "5:12", "topology.clients is 201: must be 1 to 200", "", true},
+	{"negative clients", "clients: 3", "clients: -1", "5:12", "topology.clients is -1: must be 1 to 200", "", true},
 	{"many replicas", "replicas: 1", "replicas: 4", "6:13", "topology.replicas is 4: must be 0 to 3", "", true},
 	{"small cluster", "replicas: 1", "cluster: true", "6:12", "a cluster has at least 3 groups, topology.groups is 0", "groups: 3", true},
 	{"no holds", "holds: 2", "holds: 0", "10:10", "workload.holds is 0: must be at least 1", "", true},

@@ -57,7 +57,7 @@ func (s *Scenario) Setting() subject.Setting {
 // are is the lock's affair (one, or several for multi and redlock); Groups
 // raises it to at least that many.
 type Topology struct {
-	Clients  int             `yaml:"clients" json:"clients"`                     // processes, 1 to 20
+	Clients  int             `yaml:"clients" json:"clients"`                     // processes, 1 to 200
 	Groups   int             `yaml:"groups" json:"groups,omitempty"`             // at least so many independent primaries
 	Replicas int             `yaml:"replicas" json:"replicas,omitempty"`         // of each primary, 0 to 3
 	Cluster  bool            `yaml:"cluster" json:"cluster,omitempty"`           // the groups share one key space by slots

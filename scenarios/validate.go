@@ -16,7 +16,7 @@ import (
 
 // Limits of a scenario.
 const (
-	maxClients  = 20
+	maxClients  = 200
 	maxGroups   = 9
 	maxReplicas = 3
 	maxOwners   = 20 // of each client

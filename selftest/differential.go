@@ -48,7 +48,7 @@ func playDifferential(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 	if err != nil {
 		return fail(err)
 	}
-	l, s, _, err := explore.DrawFor(j)
+	l, s, err := explore.DrawFor(j)
 	if err != nil {
 		return fail(err)
 	}

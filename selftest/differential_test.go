@@ -31,14 +31,14 @@ func TestTheCorrectLockIsNeverFound(t *testing.T) {
 	violated := 0
 	for seed := range uint64(25) {
 		for _, innocent := range originals {
-			s, src, err := explore.Draw(innocent, seed, v, nil)
+			s, err := explore.Draw(innocent, seed, v, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			run := results.Run{Seed: seed}
 			still := func(run func()) { run() }
 			if seen, _, err := explore.PlayObserved(&run, s, innocent, still); err != nil {
-				t.Fatalf("seed %d: %v\n%s", seed, err, src)
+				t.Fatalf("%s: %v", s.Name, err)
 			} else if seen.Cause != nil {
 				violated++
 			}
@@ -47,7 +47,7 @@ func TestTheCorrectLockIsNeverFound(t *testing.T) {
 				t.Fatal(err)
 			}
 			for p, v := range run.Verdicts {
-				t.Errorf("seed %d: %s %s\n%s", seed, p, v.Reason, src)
+				t.Errorf("%s: %s %s", s.Name, p, v.Reason)
 			}
 		}
 	}

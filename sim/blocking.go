@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/redis/blocking"
+	"github.com/holdfast-go/holdfast/sim/script"
 )
 
 // blocked is a request that waits for others, such as a BLPOP of an empty list.
@@ -19,9 +20,10 @@ type blocked struct {
 	changed bool // a lock key
 }
 
-// dispatch lets the server process execute a request. One that has to wait is in
-// s.blocked then, and has no reply. Called with exec held.
-func (s *session) dispatch(cmd string, args []string) {
+// dispatch lets the server process execute a request, and returns the keys that
+// it may have changed. One that has to wait is in s.blocked then, and has no
+// reply. Called with exec held.
+func (s *session) dispatch(cmd string, args []string) script.Keys {
 	n := s.node
 	switch cmd {
 	case "MULTI":
@@ -32,21 +34,20 @@ func (s *session) dispatch(cmd string, args []string) {
 	n.inScript = isScript(cmd) || cmd == "EXEC" // which may contain one
 	defer func() { n.inScript = false }()
 	if !blocking.Waits(args) {
-		s.server.Dispatch(s.peer, args)
-		return
+		return s.requests.Execute(args)
 	}
 	args = blocking.Pin(args, n.lastEntry)
 	if s.multi {
-		s.server.Dispatch(s.peer, blocking.Queued(args))
-		return
+		return s.requests.Execute(blocking.Queued(args))
 	}
 	reply, found := blocking.Try(n.mr, args, s.peer.Resp3)
 	if found {
 		s.peer.WriteRaw(reply)
-		return
+		return script.Keys{Any: true}
 	}
 	s.blocked = &blocked{session: s, args: args, served: make(chan struct{})}
 	n.blocked = append(n.blocked, s.blocked)
+	return script.Keys{}
 }
 
 // lastEntry is the id of the last entry of a stream.
@@ -103,7 +104,7 @@ func (s *session) wait(in *bufio.Reader) (changed, ok bool) {
 	n.exec.Lock()
 	defer n.exec.Unlock()
 	n.blocked = slices.DeleteFunc(n.blocked, func(x *blocked) bool { return x == b })
-	if !n.up || n.mr.Server() != s.server || s.conn.in.ended() {
+	if !n.up || n.engine != s.process || s.conn.in.ended() {
 		return b.changed, false
 	}
 	if b.reply == "" {

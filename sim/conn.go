@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -118,7 +119,9 @@ func (c *pipeConn) SetReadDeadline(t time.Time) error { c.in.setDeadline(t); ret
 func (c *pipeConn) SetWriteDeadline(time.Time) error  { return nil } // writes never wait for the peer
 func (c *pipeConn) SetDeadline(t time.Time) error     { return c.SetReadDeadline(t) }
 
-// pipe is one direction of a connection.
+// pipe is one direction of a connection. Messages wait in line with the time of
+// their arrival. The reader looks when its time has come, so that a message
+// needs neither a timer nor a goroutine of its own.
 type pipe struct {
 	link   *link
 	rng    *rand.Rand
@@ -126,25 +129,31 @@ type pipe struct {
 	flow   *flow // nil unless somebody watches
 
 	mu       sync.Mutex
-	arrived  *sync.Cond
+	line     []arrival // on their way, first to last
 	buf      []byte
-	err      error // what read returns once buf is empty
-	broken   bool  // err is returned even when buf is not
-	expired  bool  // the read deadline has passed
-	deadline *time.Timer
+	err      error                 // what read returns once buf is empty
+	broken   bool                  // err is returned even when buf is not
+	deadline time.Time             // of a read, zero for none
+	waiting  int                   // readers
+	again    chan struct{}         // capacity 1: a reader looks again
+	alarm    *time.Timer           // when a reader looks again; nil until one had to wait
 	last     time.Time             // when the last message arrives
 	sent     bool                  // the writer has closed
 	stages   []*stage              // toxics, first to last
 	parked   []*stream.StreamChunk // written while the writer was paused
 }
 
+// arrival is a chunk on its way, nil for the end of the stream.
+type arrival struct {
+	at    time.Time
+	chunk *stream.StreamChunk
+}
+
 // errWrite is what comes of writing to a broken connection.
 var errWrite = &net.OpError{Op: "write", Net: "tcp", Err: errPipe}
 
 func newPipe(l *link, rng *rand.Rand) *pipe {
-	p := &pipe{link: l, rng: rng}
-	p.arrived = sync.NewCond(&p.mu)
-	return p
+	return &pipe{link: l, rng: rng, again: make(chan struct{}, 1)}
 }
 
 // read reports besides whether it had to wait for the end of a pause.
@@ -152,10 +161,13 @@ func (p *pipe) read(b []byte, frozen func() bool) (n int, thawed bool, err error
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for {
+		now := time.Now()
+		p.receive(now)
+		still := frozen()
 		switch {
 		case p.broken:
 			return 0, thawed, p.err
-		case frozen(): // neither data nor a deadline reaches a paused process
+		case still: // neither data nor a deadline reaches a paused process
 			thawed = true
 		case len(p.buf) > 0:
 			n := copy(b, p.buf)
@@ -163,42 +175,85 @@ func (p *pipe) read(b []byte, frozen func() bool) (n int, thawed bool, err error
 			return n, thawed, nil
 		case p.err != nil:
 			return 0, thawed, p.err
-		case p.expired:
+		case !p.deadline.IsZero() && !p.deadline.After(now):
 			return 0, thawed, os.ErrDeadlineExceeded
 		default:
 			thawed = false // it waits for the other side from now on
 		}
-		p.arrived.Wait()
+		p.wait(still)
+	}
+}
+
+// wait returns when there may be something to read. A frozen reader waits until
+// somebody wakes it. Called with the lock held.
+func (p *pipe) wait(frozen bool) {
+	if p.alarm == nil {
+		p.alarm = time.NewTimer(0)
+	}
+	p.waiting++
+	p.arm(frozen)
+	p.mu.Unlock()
+	select {
+	case <-p.alarm.C:
+	case <-p.again:
+	}
+	p.mu.Lock()
+	if p.waiting--; p.waiting > 0 {
+		p.look() // the next reader too
+	}
+}
+
+// arm sets the alarm for those who wait, and a frozen one needs none. Called with
+// the lock held.
+func (p *pipe) arm(frozen bool) {
+	if p.waiting == 0 {
+		return // who reads later looks first
+	}
+	next := p.deadline
+	if len(p.line) > 0 && (next.IsZero() || p.line[0].at.Before(next)) {
+		next = p.line[0].at
+	}
+	if frozen || next.IsZero() {
+		p.alarm.Stop()
+	} else {
+		p.alarm.Reset(time.Until(next))
+	}
+}
+
+// look has a reader that waits look again. Called with the lock held.
+func (p *pipe) look() {
+	if p.waiting == 0 {
+		return // who reads later looks first
+	}
+	select {
+	case p.again <- struct{}{}:
+	default:
+	}
+}
+
+// receive takes what has arrived by now. Called with the lock held.
+func (p *pipe) receive(now time.Time) {
+	for len(p.line) > 0 && !p.line[0].at.After(now) {
+		c := p.line[0].chunk
+		p.line = p.line[1:]
+		if c == nil {
+			p.err = io.EOF
+			continue
+		}
+		if len(p.buf) == 0 {
+			p.buf = c.Data
+		} else {
+			p.buf = append(slices.Clip(p.buf), c.Data...)
+		}
+		p.flow.arrived(c.Data)
 	}
 }
 
 func (p *pipe) setDeadline(t time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.deadline != nil {
-		p.deadline.Stop()
-		p.deadline = nil
-	}
-	p.expired = false
-	if t.IsZero() {
-		return
-	}
-	d := time.Until(t)
-	if d <= 0 {
-		p.expired = true
-		p.arrived.Broadcast()
-		return
-	}
-	var timer *time.Timer
-	timer = time.AfterFunc(d, func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if p.deadline == timer {
-			p.expired = true
-			p.arrived.Broadcast()
-		}
-	})
-	p.deadline = timer
+	p.deadline = t
+	p.arm(p.reader.frozen())
 }
 
 func (p *pipe) write(b []byte, frozen bool) (int, error) {
@@ -291,21 +346,18 @@ func (p *pipe) forward(s *stage, c *stream.StreamChunk) {
 		at = p.last.Add(1)
 	}
 	p.last = at
-	time.AfterFunc(time.Until(at), func() { p.deliver(c) })
-}
-
-func (p *pipe) deliver(c *stream.StreamChunk) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if c == nil {
-		if p.err == nil {
-			p.err = io.EOF
-		}
-	} else if !p.broken {
-		p.buf = append(p.buf, c.Data...)
-		p.flow.arrived(c.Data)
+	p.line = append(p.line, arrival{at, c})
+	if len(p.line) == 1 {
+		p.arm(p.reader.frozen())
 	}
-	p.arrived.Broadcast()
+	if p.flow != nil { // somebody wants to know when it arrives, even if nobody reads
+		time.AfterFunc(time.Until(at), func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.receive(time.Now())
+			p.look()
+		})
+	}
 }
 
 func (p *pipe) fail(err error) {
@@ -315,17 +367,14 @@ func (p *pipe) fail(err error) {
 		p.broken, p.err = true, err
 		p.flow.broke(err)
 	}
-	if p.deadline != nil {
-		p.deadline.Stop()
-		p.deadline = nil
-	}
-	p.arrived.Broadcast()
+	p.line = nil
+	p.look()
 }
 
 func (p *pipe) wake() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.arrived.Broadcast()
+	p.look()
 }
 
 // cutOff stops the toxics of a broken pipe.

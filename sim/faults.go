@@ -1,15 +1,12 @@
 package sim
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/Shopify/toxiproxy/v2/stream"
 	"github.com/Shopify/toxiproxy/v2/toxics"
 	"github.com/alicebob/miniredis/v2"
-	"github.com/alicebob/miniredis/v2/server"
 
 	"github.com/holdfast-go/holdfast/faults"
 )
@@ -209,9 +206,7 @@ func (w *World) FlushScripts(name string) error {
 	if err != nil {
 		return err
 	}
-	return n.edit(func(mr *miniredis.Miniredis) {
-		mr.Server().Dispatch(server.NewPeer(bufio.NewWriter(io.Discard)), []string{"SCRIPT", "FLUSH"})
-	})
+	return n.edit(func(*miniredis.Miniredis) { n.engine.FlushScripts() })
 }
 
 // DeleteLock implements [faults.World].

@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/random"
 	"github.com/holdfast-go/holdfast/redis/keyspace"
 	"github.com/holdfast-go/holdfast/redis/resp"
+	"github.com/holdfast-go/holdfast/sim/script"
 )
 
 // The roles of a server.
@@ -37,6 +38,7 @@ type node struct {
 	// another party while holding it.
 	exec    sync.Mutex
 	mr      *miniredis.Miniredis
+	engine  *script.Engine // executes the requests of mr
 	clock   clock
 	data    keyspace.Data // what every key held when last looked at
 	expiry  *time.Timer   // when it will look for expired keys
@@ -72,7 +74,7 @@ func (n *node) boot(data keyspace.Data) {
 	if c, err := mr.Dial(); err == nil { // starts it without a listener
 		c.Close()
 	}
-	n.mr, n.up = mr, true
+	n.mr, n.engine, n.up = mr, script.New(mr), true
 	now := n.clock.now()
 	mr.SetTime(now)
 	mr.ClockTTL(true)
@@ -94,16 +96,16 @@ func (n *node) accept(c *pipeConn, by string) error {
 		return &net.OpError{Op: "dial", Net: "tcp", Addr: n.addr, Err: errRefused}
 	}
 	n.conns = append(n.conns, c)
-	go n.serve(c, n.mr.Server(), by)
+	go n.serve(c, n.engine, by)
 	return nil
 }
 
 // serve executes the requests of one connection to a server process until it
 // breaks.
-func (n *node) serve(c *pipeConn, process *server.Server, by string) {
+func (n *node) serve(c *pipeConn, process *script.Engine, by string) {
 	peer := server.NewPeer(bufio.NewWriter(c))
 	in := bufio.NewReader(c)
-	session := &session{node: n, by: by, conn: c, peer: peer, server: process}
+	session := &session{node: n, by: by, conn: c, peer: peer, process: process, requests: process.Session(peer)}
 	defer func() {
 		c.Close()
 		n.exec.Lock()
@@ -130,12 +132,13 @@ func (n *node) serve(c *pipeConn, process *server.Server, by string) {
 
 // session is one client connection on a server.
 type session struct {
-	node   *node
-	by     string
-	conn   *pipeConn
-	peer   *server.Peer
-	server *server.Server // the server process it talks to
-	offset int64          // the node's offset after this connection's last write
+	node     *node
+	by       string
+	conn     *pipeConn
+	peer     *server.Peer
+	process  *script.Engine // the server process it talks to
+	requests *script.Session
+	offset   int64 // the node's offset after this connection's last write
 
 	multi   bool            // it is within a transaction
 	blocked *blocked        // the request that has begun to wait
@@ -143,9 +146,8 @@ type session struct {
 }
 
 func (s *session) unsubscribe() {
-	quiet := func(cmd string) { s.server.Dispatch(s.peer, []string{cmd}) }
-	quiet("UNSUBSCRIBE")
-	quiet("PUNSUBSCRIBE")
+	s.requests.Execute([]string{"UNSUBSCRIBE"})
+	s.requests.Execute([]string{"PUNSUBSCRIBE"})
 }
 
 // execute runs one request and sends the reply; false ends the connection.
@@ -185,7 +187,7 @@ func (s *session) run(cmd string, args []string) (changed, ok bool) {
 	n := s.node
 	n.exec.Lock()
 	defer n.exec.Unlock()
-	if !n.up || n.mr.Server() != s.server {
+	if !n.up || n.engine != s.process {
 		return false, false // it died, perhaps as this request arrived; another has taken its place
 	}
 	n.served++
@@ -198,9 +200,9 @@ func (s *session) run(cmd string, args []string) (changed, ok bool) {
 		s.peer.WriteError(refusal)
 		return false, true
 	}
-	s.dispatch(cmd, args)
+	keys := s.dispatch(cmd, args)
 	before := n.offset
-	changed = n.observe("command", cmd, s.by)
+	changed = n.observeKeys(keys, "command", cmd, s.by)
 	if n.offset != before {
 		s.offset = n.offset
 	}
@@ -227,6 +229,12 @@ func (n *node) refuse(cmd string, args []string) string {
 // with exec held, after the server's clock was set.
 func (n *node) observe(cause, cmd, by string) (lockChanged bool) {
 	changes, err := n.data.Update(n.mr, n.clock.now())
+	return n.noteChanges(changes, err, cause, cmd, by)
+}
+
+// noteChanges reports and replicates changes, and says whether a lock key was
+// among them.
+func (n *node) noteChanges(changes []keyspace.Change, err error, cause, cmd, by string) (lockChanged bool) {
 	if err != nil {
 		n.cannotFollow(cmd, err.Error())
 	}
@@ -234,9 +242,21 @@ func (n *node) observe(cause, cmd, by string) (lockChanged bool) {
 		c.Cause, c.Command, c.By = cause, cmd, by
 		lockChanged = n.report(c) || lockChanged
 	}
-	n.schedule()
+	n.schedule(changes)
 	n.serveBlocked()
 	return lockChanged
+}
+
+// observeKeys is observe where no other keys can have changed.
+func (n *node) observeKeys(keys script.Keys, cause, cmd, by string) (lockChanged bool) {
+	if keys.Any {
+		return n.observe(cause, cmd, by)
+	}
+	if len(keys.Names) == 0 {
+		return false
+	}
+	changes, err := n.data.UpdateKeys(n.mr, n.clock.now(), keys.Names)
+	return n.noteChanges(changes, err, cause, cmd, by)
 }
 
 func (n *node) report(c keyspace.Change) bool {
@@ -260,9 +280,15 @@ func (n *node) expire() {
 	}
 }
 
-// schedule looks again when the next key expires: Redis removes it then, or
-// behaves as if it had.
-func (n *node) schedule() {
+// schedule looks again when the next key expires, after some have changed: Redis
+// removes it then, or behaves as if it had.
+func (n *node) schedule(changes []keyspace.Change) {
+	concerned := func(c keyspace.Change) bool {
+		return c.Before.ExpireAt.Equal(n.next) || !c.After.ExpireAt.IsZero() && c.After.ExpireAt.Before(n.next)
+	}
+	if n.expiry != nil && !slices.ContainsFunc(changes, concerned) {
+		return
+	}
 	next := n.data.NextExpiry()
 	if next.Equal(n.next) && n.expiry != nil {
 		return

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/redis/keyspace"
+	"github.com/holdfast-go/holdfast/sim/script"
 )
 
 // effect is one change on its way to a replica. Effects, not commands: what a
@@ -172,10 +173,13 @@ func (n *node) apply(ctx context.Context, e effect) bool {
 				n.world.fail(err)
 			}
 		}
-	} else if err := keyspace.Write(n.mr, e.Key, e.Value, now); err != nil {
+		n.observe("replication", "", "")
+		return true
+	}
+	if err := keyspace.Write(n.mr, e.Key, e.Value, now); err != nil {
 		n.world.fail(err)
 	}
-	n.observe("replication", "", "")
+	n.observeKeys(script.Keys{Names: []string{e.Key}}, "replication", "", "")
 	return true
 }
 

@@ -68,7 +68,7 @@ func BenchmarkSpeed(b *testing.B) {
 		for b.Loop() {
 			for range 10 {
 				runs++
-				s, _, err := explore.Draw(l, uint64(runs), v, nil)
+				s, err := explore.Draw(l, uint64(runs), v, nil)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -40,6 +40,28 @@ func (d Data) Update(mr *miniredis.Miniredis, now time.Time) ([]Change, error) {
 	return changes, errors.Join(errs...)
 }
 
+// UpdateKeys is Update where no other keys can differ. The keys are sorted, and
+// each is there once.
+func (d Data) UpdateKeys(mr *miniredis.Miniredis, now time.Time, keys []string) ([]Change, error) {
+	var gone, changes []Change
+	var errs []error
+	for _, k := range keys {
+		v, err := Read(mr, k, now)
+		switch {
+		case err != nil:
+			errs = append(errs, err)
+		case v.Equal(d[k]):
+		case v.Exists():
+			changes = append(changes, Change{Key: k, Before: d[k], After: v, Now: now})
+			d[k] = v
+		default:
+			gone = append(gone, Change{Key: k, Before: d[k], Now: now})
+			delete(d, k)
+		}
+	}
+	return append(gone, changes...), errors.Join(errs...)
+}
+
 // NextExpiry is the earliest moment at which a key runs out, zero for never.
 func (d Data) NextExpiry() time.Time {
 	var next time.Time
