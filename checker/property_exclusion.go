@@ -33,13 +33,15 @@ func judgeExclusion(t *trace) Verdict {
 			if p.length <= 0 {
 				continue
 			}
-			t.classify(p)
 			if longest == nil || p.length > longest.length {
 				longest = p
 			}
 			// Claims are in the order of their grants, so the first of the
 			// worse class is where it began.
-			if worst == nil || (p.class == ContractBroken && worst.class != ContractBroken) {
+			if worst != nil && worst.class == ContractBroken {
+				continue
+			}
+			if t.classify(p); worst == nil || p.class == ContractBroken {
 				worst = p
 			}
 		}
