@@ -89,11 +89,14 @@ func (t *trace) disturbedAround(client string, when int64) bool {
 func (t *trace) outlivedOuter(c *Claim, told int64) bool {
 	var ends []int64 // of the leases held, innermost last
 	releasing := false
-	for _, s := range t.steps(ownerLock{c.Owner, c.Lock}) {
+	inv := t.op(c.AcquireOp).inv
+	steps := t.steps(ownerLock{c.Owner, c.Lock})
+	for _, s := range steps[sort.Search(len(steps), func(i int) bool { return steps[i].t >= inv }):] {
+		if s.t > told {
+			break
+		}
 		switch {
-		case s.o == nil || s.o.inv < t.op(c.AcquireOp).inv:
-		case s.t > told:
-			continue
+		case s.o == nil || s.o.inv < inv:
 		case s.o.f == history.Acquire && s.ret && s.o.kind == history.OK:
 			end := plus(s.o.ret, t.leaseOf(s.o))
 			if s.o.args.Renewed {

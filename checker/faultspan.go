@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"slices"
 	"sort"
 	"strings"
 
@@ -108,7 +109,7 @@ func (s *faultSpan) touchesGroup(group string) bool {
 // lasting extra longer than it did.
 func (t *trace) overlap(from, to, extra int64, pick func(*faultSpan) bool) int64 {
 	var parts [][2]int64
-	for i := range t.faults {
+	for i := t.healed.before(t.faultsBefore(to), from-extra); i >= 0; i = t.healed.before(i, from-extra) {
 		s := &t.faults[i]
 		if a, b := max(s.from, from), min(plus(s.to, extra), to); a < b && pick(s) {
 			parts = append(parts, [2]int64{a, b})
@@ -128,11 +129,28 @@ func (t *trace) overlap(from, to, extra int64, pick func(*faultSpan) bool) int64
 
 // clockFault says whether the clock of a group's servers was moved by then.
 func (t *trace) clockFault(group string, by int64) bool {
-	for i := range t.faults {
-		s := &t.faults[i]
-		if s.from <= by && s.MovesClock && s.touchesGroup(group) {
-			return true
+	return t.firstStrike("clock", group, func(s *faultSpan) bool { return s.MovesClock && s.touchesGroup(group) }) <= by
+}
+
+// faultsBefore counts the faults that struck before a time.
+func (t *trace) faultsBefore(when int64) int {
+	return sort.Search(len(t.faults), func(i int) bool { return t.faults[i].from >= when })
+}
+
+// strike names a kind of faults, and the client or group that they touch.
+type strike struct{ kind, target string }
+
+// firstStrike is when the first fault of a kind struck, never when none did.
+// The same kind and target always come with the same pick.
+func (t *trace) firstStrike(kind, target string, pick func(*faultSpan) bool) int64 {
+	k := strike{kind, target}
+	when, known := t.struck[k]
+	if !known {
+		when = never
+		if i := slices.IndexFunc(t.faults, func(s faultSpan) bool { return pick(&s) }); i >= 0 {
+			when = t.faults[i].from
 		}
+		t.struck[k] = when
 	}
-	return false
+	return when
 }

@@ -1,6 +1,11 @@
 package checker
 
-import "github.com/holdfast-go/holdfast/history"
+import (
+	"slices"
+	"sort"
+
+	"github.com/holdfast-go/holdfast/history"
+)
 
 // takenBack checks that an acquire which did not end in a grant leaves no hold
 // on a server, where the lock promises that. What is left keeps everybody out
@@ -10,12 +15,12 @@ func (t *trace) takenBack(o *op) Verdict {
 	if _, crashed := t.crashed[o.client]; crashed || !t.claim.TakesBack || o.kind == history.OK || o.open() {
 		return v
 	}
-	asked, joined := t.asksAgain(o)
-	t.heldAt(ownerLock{o.owner, o.lock}, o.ret+1, never, func(s *span) bool {
-		if s.replica || s.from >= asked || t.replaced(s.group, o.ret) {
+	again := t.asksAgain(o)
+	t.heldAt(ownerLock{o.owner, o.lock}, o.ret+1, again.asked-1, func(s *span) bool {
+		if s.replica || t.replaced(s.group, o.ret) {
 			return false
 		}
-		to := min(s.to, joined)
+		to := min(s.to, again.joined)
 		if t.end.CutOff { // what was still to come is not known
 			to = min(to, t.endTime)
 		}
@@ -31,46 +36,58 @@ func (t *trace) takenBack(o *op) Verdict {
 	return v
 }
 
-// asksAgain says when an owner asked for the lock again after an acquire had
-// ended: holds that begin later may be due to that. joined is when it may have
-// made an earlier hold its own, by taking it once more.
-func (t *trace) asksAgain(o *op) (asked, joined int64) {
-	asked, joined = never, never
-	ops := t.byOwner[ownerLock{o.owner, o.lock}]
-	for _, later := range ops[latest(ops, o.inv)+1:] {
-		if later.f != history.Acquire {
-			continue
+// askedAgain is when an owner asked for the lock again after an operation:
+// holds that begin later may be due to that. joined is when it may have made an
+// earlier hold its own, by taking it once more.
+type askedAgain struct{ asked, joined int64 }
+
+func (t *trace) asksAgain(o *op) askedAgain {
+	k := ownerLock{o.owner, o.lock}
+	ops := t.byOwner[k]
+	after := t.asked[k] // the i-th operation and all later ones
+	if after == nil {
+		after = make([]askedAgain, len(ops)+1)
+		after[len(ops)] = askedAgain{never, never}
+		for i, o := range slices.Backward(ops) {
+			after[i] = after[i+1]
+			if o.f != history.Acquire {
+				continue
+			}
+			after[i].asked = o.inv
+			if o.kind == history.OK || o.open() || t.claim.Reentrant {
+				after[i].joined = o.inv
+			}
 		}
-		asked = min(asked, later.inv)
-		if later.kind == history.OK || later.open() || t.claim.Reentrant {
-			joined = min(joined, later.inv)
-		}
+		t.asked[k] = after
 	}
-	return asked, joined
+	return after[latest(ops, o.inv)+1]
 }
 
 // hadHold says whether an owner had a hold when it asked for another.
 func (t *trace) hadHold(o *op) bool {
-	var b bounds
-	for _, s := range t.steps(ownerLock{o.owner, o.lock}) {
-		if s.o == o && !s.ret {
-			return b.hi > 0
+	k := ownerLock{o.owner, o.lock}
+	had := t.had[k]
+	if had == nil {
+		var b bounds
+		for _, s := range t.steps(k) {
+			if s.o != nil && !s.ret {
+				had = append(had, b.hi > 0)
+			}
+			b = b.after(s)
 		}
-		b = b.after(s)
+		t.had[k] = had
 	}
-	return false
+	ops := t.byOwner[k]
+	return had[sort.Search(len(ops), func(i int) bool { return ops[i].n >= o.n })]
 }
 
 // free is from when on nothing kept an owner from taking its acquire back on a
 // server; excused when that was too late.
 func (t *trace) free(o *op, s *span) (from int64, excused bool) {
 	from = o.ret
-	for i := range t.faults {
+	for i := t.healed.before(t.faultsBefore(plus(s.to, 1)), o.ret+1); i >= 0; i = t.healed.before(i, o.ret+1) {
 		f := &t.faults[i]
-		if f.sparesPrimary() {
-			continue
-		}
-		if f.from > s.to || f.to <= o.ret || (!f.touchesClient(o.client) && !f.touchesGroup(s.group)) {
+		if f.sparesPrimary() || (!f.touchesClient(o.client) && !f.touchesGroup(s.group)) {
 			continue
 		}
 		if f.open || f.to > o.ret+t.allow.takenBackLater {
@@ -84,20 +101,15 @@ func (t *trace) free(o *op, s *span) (from int64, excused bool) {
 // replaced says whether another server may have taken the place of one of a
 // group by then.
 func (t *trace) replaced(group string, by int64) bool {
-	for i := range t.faults {
-		if f := &t.faults[i]; f.from <= by && f.touchesGroup(group) && f.replacesServer() {
-			return true
-		}
-	}
-	return false
+	return t.firstStrike("replaces", group, func(f *faultSpan) bool { return f.touchesGroup(group) && f.replacesServer() }) <= by
 }
 
 // heedsCancel checks that an acquire returns soon after its context was
 // cancelled. (A release has to carry on.)
 func (t *trace) heedsCancel(o *op) Verdict {
-	for i := range t.faults {
+	for i := t.faultsBefore(o.inv); i < len(t.faults) && t.faults[i].from < o.ret; i++ {
 		f := &t.faults[i]
-		if !f.Cancels || f.from < o.inv || f.from >= o.ret || !f.touchesClient(o.client) {
+		if !f.Cancels || !f.touchesClient(o.client) {
 			continue
 		}
 		end := t.waitEnd(o)

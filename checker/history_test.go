@@ -60,6 +60,16 @@ func TestDecodeIsStrict(t *testing.T) {
 		{"two objects in a line", strings.Replace(good, "}\n{\"t\":0", "}\n{} {\"t\":0", 1), "follows the JSON object", 2},
 		{"wrong type", strings.Replace(good, `"t":0`, `"t":"0"`, 1), `field "t" cannot be a string`, 2},
 		{"blank line", good + "\n", "not a JSON object", len(lines)},
+		{"a key twice", strings.Replace(good, `"t":0,`, `"t":0,"t":0,`, 1), `the key "t" comes twice`, 2},
+		{"a key twice, further in", strings.Replace(good, `"args":{`, `"args":{"lease":1,"lease":2,`, 1), `the key "lease" comes twice`, 2},
+		{"a key twice in the header", strings.Replace(good, `"seed"`, `"seed":2,"seed"`, 1), `the key "seed" comes twice`, 1},
+		{"a key in another case", strings.Replace(good, `"kind"`, `"Kind"`, 1), `the key "Kind" is written "kind"`, 2},
+		{"a key of the header in another case", strings.Replace(good, `"seed"`, `"SEED"`, 1), `the key "SEED" is written "seed"`, 1},
+		{"null for an object", strings.Replace(good, `"args":{`, `"result":null,"args":{`, 1), "null is no value", 2},
+		{"null for a text", strings.Replace(good, `"client":"client-1"`, `"client":null`, 1), "null is no value", 2},
+		{"invalid UTF-8", strings.Replace(good, `"client-1"`, "\"client-\xff\"", 1), "not UTF-8", 2},
+		{"invalid UTF-8 in the header", strings.Replace(good, `"version":"`, "\"version\":\"\xff", 1), "not UTF-8", 1},
+		{"a text that is too much to repeat", strings.Replace(good, "history/1", strings.Repeat("x\u202e", 1_000), 1), `"...; this version reads "holdfast-history/1"`, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := history.Decode(strings.NewReader(tt.text))
@@ -69,6 +79,9 @@ func TestDecodeIsStrict(t *testing.T) {
 			}
 			if invalid.Line != tt.line || !strings.Contains(invalid.Reason, tt.want) {
 				t.Errorf("got line %d: %s; want line %d: %s", invalid.Line, invalid.Reason, tt.line, tt.want)
+			}
+			if len(err.Error()) > 1_500 {
+				t.Errorf("the message has %d bytes", len(err.Error()))
 			}
 		})
 	}

@@ -112,10 +112,8 @@ func (t *trace) mayHaveLost(k ownerLock, before, o *op) bool {
 	if lease := t.leaseOf(before); before.f != history.Acquire || plus(before.inv, lease) <= o.ret+slackOfServers {
 		return true
 	}
-	for i := range t.faults {
-		if t.faults[i].from <= o.ret && !t.faults[i].onlyStops() {
-			return true
-		}
+	if t.firstStrike("does more than stop", "", func(f *faultSpan) bool { return !f.onlyStops() }) <= o.ret {
+		return true
 	}
 	for _, i := range t.ofOwner(k, before.inv) {
 		c := &t.changes[i]
@@ -211,12 +209,7 @@ func (t *trace) ghostHold(k ownerLock) Verdict {
 // disturbed says whether a server of a group may have missed commands or have
 // been replaced by then.
 func (t *trace) disturbed(group string, by int64) bool {
-	for i := range t.faults {
-		s := &t.faults[i]
-		if s.from <= by && s.touchesGroup(group) &&
-			(s.replacesServer() || s.Cuts || s.HoldsReplication || s.MovesClock) {
-			return true
-		}
-	}
-	return false
+	return t.firstStrike("disturbs", group, func(s *faultSpan) bool {
+		return s.touchesGroup(group) && (s.replacesServer() || s.Cuts || s.HoldsReplication || s.MovesClock)
+	}) <= by
 }

@@ -29,6 +29,10 @@ func judgeExclusion(t *trace) Verdict {
 	excused := 0
 	t.overlaps(func(p *overlapOf) {
 		longest = max(longest, p.length)
+		if worst != nil && worst.badness() == worstOverlap {
+			return
+		}
+		t.assign(p)
 		if p.why != "" {
 			excused++
 		}
@@ -58,8 +62,17 @@ func (p *overlapOf) badness() int {
 	return n
 }
 
-// overlaps classifies every pair of beliefs that contradict each other, in the
-// order in which the later ones began.
+// worstOverlap is the badness of a broken contract that is the lock's fault.
+const worstOverlap = 3
+
+// assign says what class an overlap is of, and whether it is inherent.
+func (t *trace) assign(p *overlapOf) {
+	t.classify(p)
+	p.why = t.inherentOverlap(p)
+}
+
+// overlaps finds every pair of beliefs that contradict each other, in the order
+// in which the later ones began.
 func (t *trace) overlaps(do func(*overlapOf)) {
 	live := map[string][]*Claim{} // by lock, not over before the claim at hand
 	for i := range t.claims {
@@ -73,8 +86,6 @@ func (t *trace) overlaps(do func(*overlapOf)) {
 			if p.length <= 0 {
 				continue
 			}
-			t.classify(p)
-			p.why = t.inherentOverlap(p)
 			do(p)
 		}
 	}
@@ -99,6 +110,7 @@ func (t *trace) blameOf(k ownerLock, when int64) blame {
 			t.blamed[k] = append(t.blamed[k], blame{claim: c})
 		}
 		t.overlaps(func(p *overlapOf) {
+			t.assign(p)
 			for _, c := range []*Claim{p.a, p.b} {
 				b := &t.blamed[ownerLock{c.Owner, c.Lock}][place[c]]
 				if !b.overlap || b.why != "" {

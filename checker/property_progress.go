@@ -133,9 +133,12 @@ func (t *trace) untoldSince(o *op) (when int64, untold bool) {
 	if o.f != history.Acquire || o.open() {
 		return 0, false
 	}
-	for _, i := range t.onOwner[ownerLock{o.owner, o.lock}] {
+	for _, i := range t.ofOwner(ownerLock{o.owner, o.lock}, o.inv+1) {
 		c := &t.changes[i]
-		if c.t > o.inv && c.t < o.ret && c.grants() && c.holder == o.owner {
+		if c.t >= o.ret {
+			break
+		}
+		if c.grants() && c.holder == o.owner {
 			return c.t, t.overlap(c.t, o.ret, t.allow.healing, func(f *faultSpan) bool {
 				return f.touchesClient(o.client) && (f.holdsMessages() || f.LosesReplies || f.StopsProcess)
 			}) > 0

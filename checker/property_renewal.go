@@ -11,10 +11,8 @@ const pauseOfClient = 512 * millisecond
 // found broken only when a renewal is sent on it, long after.
 func (t *trace) renewalSlack(client string, after int64) int64 {
 	slack := t.allow.underway + t.allow.machine
-	for i := range t.faults {
-		if f := &t.faults[i]; f.from <= after && f.touchesClient(client) && f.BreaksConnections {
-			return slack + pauseOfClient
-		}
+	if t.firstStrike("breaks connections", client, func(f *faultSpan) bool { return f.touchesClient(client) && f.BreaksConnections }) <= after {
+		return slack + pauseOfClient
 	}
 	return slack
 }
@@ -136,8 +134,8 @@ func (s *faultSpan) delays(client string) bool {
 // over; the first of the two when there was none.
 func (t *trace) lastHealed(client string, from, to int64) int64 {
 	healed := from
-	for i := range t.faults {
-		if f := &t.faults[i]; f.from < to && f.to > from && f.delays(client) {
+	for i := t.healed.before(t.faultsBefore(to), from+1); i >= 0; i = t.healed.before(i, from+1) {
+		if f := &t.faults[i]; f.delays(client) {
 			healed = max(healed, min(f.to, to))
 		}
 	}

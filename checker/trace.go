@@ -3,7 +3,6 @@ package checker
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker/linear"
@@ -89,17 +88,21 @@ type trace struct {
 	closed  map[string]int64    // client -> when it had closed its lock handle
 	notes   []*history.Event
 
-	ownersOf map[string][]string         // client -> owners that used a lock
-	notesOf  map[string][]*history.Event // client -> what it learned of lost holds and its crash
-	stops    map[string][]*history.Event // client -> when it stopped its work
-	stepsOf  map[ownerLock][]step        // as they were asked for
-	onLock   map[string][]int32          // lock -> its changes
-	onOwner  map[ownerLock][]int32       // owner and lock -> changes of its holds
-	holding  map[ownerLock]*spanIndex    // owner, or "" for anyone, and lock -> spans
-	ended    map[string][]int32          // lock -> its claims by their end
-	asks     map[string]asks             // lock -> its acquires
+	calls   map[clientCall]*calls       // lock operations only
+	notesOf map[string][]*history.Event // client -> what it learned of lost holds and its crash
+	stops   map[string][]*history.Event // client -> when it stopped its work
+	stepsOf map[ownerLock][]step        // as they were asked for
+	asked   map[ownerLock][]askedAgain  // the same, by operation
+	had     map[ownerLock][]bool        // the same: whether it may have had a hold
+	onLock  map[string][]int32          // lock -> its changes
+	onOwner map[ownerLock][]int32       // owner and lock -> changes of its holds
+	holding map[ownerLock]*spanIndex    // owner, or "" for anyone, and lock -> spans
+	ended   map[string][]int32          // lock -> its claims by their end
+	asks    map[string]asks             // lock -> its acquires
 
-	faults  []faultSpan
+	faults  []faultSpan // by start
+	healed  ends        // of faults
+	struck  map[strike]int64
 	changes []change // of every server, in order of time
 	spans   []span   // who held what on which server, by start
 	end     *history.EndEvent
@@ -118,7 +121,8 @@ func newTrace(h *history.History) *trace {
 	t := &trace{
 		h: h, claim: h.Header.Claims, allow: allowancesOf(&h.Header),
 		byOwner: map[ownerLock][]*op{}, byLock: map[string][]*op{}, client: map[string]string{}, crashed: map[string]int64{}, closed: map[string]int64{},
-		ownersOf: map[string][]string{}, notesOf: map[string][]*history.Event{}, stepsOf: map[ownerLock][]step{}, stops: map[string][]*history.Event{},
+		notesOf: map[string][]*history.Event{}, stepsOf: map[ownerLock][]step{}, stops: map[string][]*history.Event{}, struck: map[strike]int64{},
+		asked: map[ownerLock][]askedAgain{}, had: map[ownerLock][]bool{},
 	}
 	t.claim = filled(t.claim)
 	n := 0
@@ -145,9 +149,6 @@ func newTrace(h *history.History) *trace {
 				k := ownerLock{o.owner, o.lock}
 				if t.byOwner[k] == nil {
 					t.owners = append(t.owners, k)
-					if !slices.Contains(t.ownersOf[o.client], o.owner) {
-						t.ownersOf[o.client] = append(t.ownersOf[o.client], o.owner)
-					}
 				}
 				t.byOwner[k] = append(t.byOwner[k], o)
 				if t.byLock[o.lock] == nil {
@@ -176,7 +177,11 @@ func newTrace(h *history.History) *trace {
 		}
 	}
 	t.faults = faultSpans(h, t.allow.settling)
+	for i := range t.faults {
+		t.healed.add(t.faults[i].to)
+	}
 	t.indexAcquires()
+	t.indexCalls()
 	t.indexServers()
 	t.claims = claims(t)
 	t.indexClaims()

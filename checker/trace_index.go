@@ -68,10 +68,10 @@ func (t *trace) since(list []int32, from int64) []int32 {
 // it with the owner, or took it away.
 func (t *trace) ofOwner(k ownerLock, from int64) []int32 { return t.since(t.onOwner[k], from) }
 
-// spanIndex lists spans by their start. reach is the latest end so far.
+// spanIndex lists spans by their start.
 type spanIndex struct {
 	spans []int32
-	reach []int64
+	ends  ends
 }
 
 func (t *trace) indexHolding() {
@@ -82,10 +82,8 @@ func (t *trace) indexHolding() {
 			x = &spanIndex{}
 			t.holding[k] = x
 		}
-		if n := len(x.reach); n > 0 {
-			to = max(to, x.reach[n-1])
-		}
-		x.spans, x.reach = append(x.spans, i), append(x.reach, to)
+		x.spans = append(x.spans, i)
+		x.ends.add(to)
 	}
 	for i := range t.spans {
 		s := &t.spans[i]
@@ -102,8 +100,8 @@ func (t *trace) heldAt(k ownerLock, from, to int64, do func(*span) (enough bool)
 		return
 	}
 	n := sort.Search(len(x.spans), func(i int) bool { return t.spans[x.spans[i]].from > to })
-	for i := n - 1; i >= 0 && x.reach[i] >= from; i-- {
-		if s := &t.spans[x.spans[i]]; s.to >= from && do(s) {
+	for i := x.ends.before(n, from); i >= 0; i = x.ends.before(i, from) {
+		if do(&t.spans[x.spans[i]]) {
 			return
 		}
 	}
@@ -115,20 +113,45 @@ func latest(ops []*op, when int64) int {
 	return sort.Search(len(ops), func(i int) bool { return ops[i].inv > when }) - 1
 }
 
+// calls are the operations of one kind that a client asked of a lock, by
+// invocation.
+type calls struct {
+	ops  []*op
+	ends ends
+}
+
+type clientCall struct {
+	client, lock string
+	f            history.Func
+}
+
+func (t *trace) indexCalls() {
+	t.calls = map[clientCall]*calls{}
+	for _, o := range t.ops {
+		if !o.onLock() {
+			continue
+		}
+		k := clientCall{o.client, o.lock, o.f}
+		if t.calls[k] == nil {
+			t.calls[k] = &calls{}
+		}
+		t.calls[k].ops = append(t.calls[k].ops, o)
+		t.calls[k].ends.add(o.ret)
+	}
+}
+
 // openOp finds an operation of a client that was open at a time: the one
 // invoked first.
 func (t *trace) openOp(client, lock string, f history.Func, when int64) *op {
-	var found *op
-	for _, owner := range t.ownersOf[client] {
-		ops := t.byOwner[ownerLock{owner, lock}]
-		// An owner has one operation open at a time.
-		for i := latest(ops, when); i >= 0 && ops[i].ret >= when; i-- {
-			if o := ops[i]; o.f == f && (found == nil || o.n < found.n) {
-				found = o
-			}
-		}
+	c := t.calls[clientCall{client, lock, f}]
+	if c == nil {
+		return nil
 	}
-	return found
+	var first *op
+	for i := c.ends.before(latest(c.ops, when)+1, when); i >= 0; i = c.ends.before(i, when) {
+		first = c.ops[i]
+	}
+	return first
 }
 
 // grantOf finds the acquire behind what a server had for an owner at a time:

@@ -58,7 +58,8 @@ type Verdict struct {
 	// Inherent says why no lock with the same claims could have avoided the
 	// violation; empty where it is the lock's fault.
 	Inherent string `json:"inherent,omitempty"`
-	// Excused counts the violations of the property that are inherent.
+	// Excused counts the inherent violations of the property. Of exclusion it counts
+	// those before the first that is the worst that can be.
 	Excused int `json:"excused,omitempty"`
 }
 

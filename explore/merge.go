@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-go/holdfast/internal/input"
 	"github.com/holdfast-go/holdfast/suite"
 )
 
@@ -31,7 +32,11 @@ type Merged struct {
 // lowest seed is kept, among those that were written to files.
 func Read(from io.Reader) (Merged, error) {
 	var m Merged
-	if err := json.NewDecoder(from).Decode(&m); err != nil {
+	doc, err := input.ReadAll(from, input.MaxDocument)
+	if err == nil {
+		err = documents.Unmarshal(doc, &m)
+	}
+	if err != nil {
 		return m, fmt.Errorf("read exploration: %w", err)
 	}
 	if len(m.Shards) == 0 {
@@ -52,13 +57,13 @@ func Read(from io.Reader) (Merged, error) {
 func (r Results) check() error {
 	switch {
 	case r.Schema != Schema:
-		return fmt.Errorf("its schema is %q, not %s", r.Schema, Schema)
+		return errors.New(input.Sprintf("its schema is %q, not %s", r.Schema, Schema))
 	case r.Of < 1 || r.Shard < 1 || r.Shard > r.Of:
 		return fmt.Errorf("shard %d of %d is none", r.Shard, r.Of)
 	}
 	for _, c := range r.Causes {
 		if c.Key != c.Cause.Key() || strings.ContainsAny(c.Key, `/\`) {
-			return fmt.Errorf("%q is not the key of %s", c.Key, c.Cause)
+			return errors.New(input.Sprintf("%q is not the key of %s", c.Key, c.Cause.Key()))
 		}
 	}
 	return nil

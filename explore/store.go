@@ -3,13 +3,13 @@ package explore
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path"
 	"slices"
 
+	"github.com/holdfast-go/holdfast/internal/input"
 	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/suite"
@@ -39,20 +39,24 @@ func files(causes []Found) []string {
 	return names
 }
 
+// documents says how strictly results are read again: a later version may have
+// written more.
+var documents = input.JSON{Unknown: true, Null: true}
+
 func decode(doc []byte) (Results, error) {
 	var r Results
-	if err := json.Unmarshal(doc, &r); err != nil {
+	if err := documents.Unmarshal(doc, &r); err != nil {
 		return r, err
 	}
 	if r.Schema != Schema {
-		return Results{}, fmt.Errorf("the schema is %q, not %q", r.Schema, Schema)
+		return Results{}, errors.New(input.Sprintf("the schema is %q, not %q", r.Schema, Schema))
 	}
 	return r, nil
 }
 
 // ReadKnown reads the causes of another exploration from its [Index].
 func ReadKnown(path string) ([]Cause, error) {
-	doc, err := os.ReadFile(path)
+	doc, err := input.ReadFile(path, input.MaxDocument)
 	if err != nil {
 		return nil, err
 	}

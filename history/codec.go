@@ -10,6 +10,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unsafe"
+
+	"github.com/holdfast-go/holdfast/internal/input"
 )
 
 // Encoder writes a history event by event, as it happens.
@@ -52,8 +55,9 @@ func Encode(w io.Writer, h *History) error {
 }
 
 // Decode reads what [Encode] wrote. It is strict: an unknown field, a header of
-// another format, a line that was cut off and a missing end are each an
-// [*InvalidError]; [DecodeCutOff] forgives the last two. Decode returns errors
+// another format, a key that comes twice, null, text that is not UTF-8, a line
+// of more than 16 MiB, events of more than 4 GiB, a line that was cut off and a
+// missing end are each an [*InvalidError]; [DecodeCutOff] forgives the last two. Decode returns errors
 // of r as they are. Decode checks the shape; [Validate] checks whether the
 // events make sense together.
 func Decode(r io.Reader) (*History, error) {
@@ -84,6 +88,9 @@ func (d *Decoder) rest() (*History, error) {
 		if err != nil {
 			return nil, err
 		}
+		if d.room -= int64(unsafe.Sizeof(Event{})) + int64(len(raw)); d.room < 0 {
+			return nil, d.invalid("the history takes more than %d MiB of memory; this version reads no longer ones", maxMemory>>20)
+		}
 		var e *Event
 		h.Events, e = more(h.Events)
 		if err := d.decode(raw, e); err != nil {
@@ -92,14 +99,22 @@ func (d *Decoder) rest() (*History, error) {
 	}
 }
 
-// lineReader reads lines of any length.
+// Bounds of what somebody else's history may cost to read.
+const (
+	maxLine   = 16 << 20 // bytes of a line
+	maxMemory = 4 << 30  // bytes that all events may take, as [Decoder.rest] counts them
+)
+
+var errLongLine = fmt.Errorf("the line is longer than %d MiB", maxLine>>20)
+
+// lineReader reads lines of up to maxLine bytes.
 type lineReader struct {
 	*bufio.Reader
 	long []byte
 }
 
 // line reads up to the next newline. What it returns is overwritten by the
-// next call.
+// next call. The error is errLongLine when there is no newline in reach.
 func (b *lineReader) line() ([]byte, error) {
 	raw, err := b.ReadSlice('\n')
 	if !errors.Is(err, bufio.ErrBufferFull) {
@@ -107,6 +122,9 @@ func (b *lineReader) line() ([]byte, error) {
 	}
 	b.long = append(b.long[:0], raw...)
 	for errors.Is(err, bufio.ErrBufferFull) {
+		if len(b.long) > maxLine {
+			return nil, errLongLine
+		}
 		raw, err = b.ReadSlice('\n')
 		b.long = append(b.long, raw...)
 	}
@@ -125,20 +143,12 @@ func more(events []Event) ([]Event, *Event) {
 	return events, &events[n]
 }
 
-// strict reads exactly one JSON object from a line.
+// strict reads exactly one JSON object from a line, and guesses nothing.
 func strict(raw []byte, v any) error {
 	if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 || trimmed[0] != '{' {
 		return errors.New("not a JSON object")
 	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		return err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("something follows the JSON object on its line")
-	}
-	return nil
+	return input.JSON{}.Unmarshal(raw, v)
 }
 
 // plainJSON puts an error of the JSON package in a user's words.

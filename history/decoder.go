@@ -7,13 +7,16 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/internal/input"
 )
 
 // Decoder reads a history one event at a time, as strictly as [Decode].
 type Decoder struct {
 	b      lineReader
 	plain  *plainReader
-	n      int // of the line that was read last
+	n      int   // of the line that was read last
+	room   int64 // bytes of memory left for events
 	header Header
 	ended  bool // the last event was the End event
 	cutOff bool // to end too early is no error
@@ -22,7 +25,7 @@ type Decoder struct {
 
 // NewDecoder reads the header. Its errors are those of [Decode].
 func NewDecoder(r io.Reader) (*Decoder, error) {
-	d := &Decoder{b: lineReader{Reader: bufio.NewReaderSize(r, 256<<10)}, plain: newPlainReader()}
+	d := &Decoder{b: lineReader{Reader: bufio.NewReaderSize(r, 256<<10)}, plain: newPlainReader(), room: maxMemory}
 	d.ended = true // to have nothing at all is for the header to tell
 	raw, err := d.line()
 	if errors.Is(err, io.EOF) {
@@ -85,6 +88,8 @@ func (d *Decoder) line() ([]byte, error) {
 		return nil, io.EOF
 	case errors.Is(err, io.EOF):
 		return nil, d.endsEarly("the history is cut off: its last event must be of kind %q", End)
+	case errors.Is(err, errLongLine):
+		return nil, d.invalid("%s", err)
 	case err != nil:
 		return nil, fmt.Errorf("read history: line %d: %w", d.n, err)
 	}
@@ -104,5 +109,5 @@ func (d *Decoder) decode(raw []byte, e *Event) error {
 }
 
 func (d *Decoder) invalid(format string, args ...any) error {
-	return &InvalidError{Line: d.n, Event: d.n - 1, Reason: fmt.Sprintf(format, args...)}
+	return &InvalidError{Line: d.n, Event: d.n - 1, Reason: input.Sprintf(format, args...)}
 }

@@ -1,5 +1,5 @@
 // Package history is the record of a run: its events, its format, the codec and
-// the validation. It imports nothing else of Holdfast.
+// the validation. Of Holdfast it imports the reading of input alone.
 //
 // A history is a header and a list of events in time order. Four kinds of
 // event describe operations of the workload, as in Jepsen: [Invoke], then one

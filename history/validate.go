@@ -1,8 +1,9 @@
 package history
 
 import (
-	"fmt"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/internal/input"
 )
 
 // Validate checks that a history makes sense before a judge reads it: a wrong
@@ -51,14 +52,14 @@ func NewValidator(h *Header) (*Validator, error) {
 
 // bad is an error about the latest event.
 func (v *Validator) bad(format string, args ...any) error {
-	return &InvalidError{Line: v.events + 1, Event: v.events, Reason: fmt.Sprintf(format, args...)}
+	return &InvalidError{Line: v.events + 1, Event: v.events, Reason: input.Sprintf(format, args...)}
 }
 
 // Close checks that the history is whole.
 func (v *Validator) Close() error {
 	switch {
 	case v.events == 0:
-		return &InvalidError{Line: 2, Event: 1, Reason: fmt.Sprintf("the history has no events; it must at least have the %q event", End)}
+		return &InvalidError{Line: 2, Event: 1, Reason: input.Sprintf("the history has no events; it must at least have the %q event", End)}
 	case v.kind != End:
 		return v.bad("the last event is of kind %q, not %q", v.kind, End)
 	}
@@ -146,26 +147,26 @@ func validateHeader(h *Header) string {
 	c := &h.Claims
 	switch {
 	case h.Format != Format:
-		return fmt.Sprintf("format is %q, not %q", h.Format, Format)
+		return input.Sprintf("format is %q, not %q", h.Format, Format)
 	case c.RenewEvery < 0 || c.Handoff < 0 || c.Quorum < 0 || c.Nodes < 0 || h.MinGrants < 0 || h.Latency < 0:
 		return "a number in the header is negative"
 	case h.User != "" && h.User != Careful && h.User != Careless:
-		return fmt.Sprintf("%q is not a kind of user", h.User)
+		return input.Sprintf("%q is not a kind of user", h.User)
 	case h.TimeScale < 0 || h.TimeScale > largestTimeScale:
-		return fmt.Sprintf("time_scale is %v; it must be above 0 and at most %d", h.TimeScale, largestTimeScale)
+		return input.Sprintf("time_scale is %v; it must be above 0 and at most %d", h.TimeScale, largestTimeScale)
 	case c.RenewEvery > longestTime || c.Handoff > longestTime || h.Latency > longestTime:
 		return "a duration in the header is more than 18 years"
 	case c.Quorum > max(c.Nodes, 1):
-		return fmt.Sprintf("a quorum of %d is impossible on %d nodes", c.Quorum, max(c.Nodes, 1))
+		return input.Sprintf("a quorum of %d is impossible on %d nodes", c.Quorum, max(c.Nodes, 1))
 	}
 	ids := map[int]bool{}
 	for _, f := range h.Faults {
 		if ids[f.ID] {
-			return fmt.Sprintf("two planned faults have the id %d", f.ID)
+			return input.Sprintf("two planned faults have the id %d", f.ID)
 		}
 		ids[f.ID] = true
 		if !f.Traits.Known() {
-			return fmt.Sprintf("fault %d (%q) has no traits, or both instant and lasts: they say what a judge may excuse; docs/history.md lists them", f.ID, f.Fault)
+			return input.Sprintf("fault %d (%q) has no traits, or both instant and lasts: they say what a judge may excuse; docs/history.md lists them", f.ID, f.Fault)
 		}
 	}
 	return ""
@@ -191,7 +192,7 @@ func validateShape(e *Event) string {
 	case Note:
 		switch {
 		case e.F != Lost && e.F != Stopped && e.F != Crashed && e.F != Closed && e.F != Panic:
-			return fmt.Sprintf("%q is not a note", e.F)
+			return input.Sprintf("%q is not a note", e.F)
 		case e.Client == "":
 			return "the note names no client"
 		}
@@ -200,7 +201,7 @@ func validateShape(e *Event) string {
 		case e.Fault == nil:
 			return "the event has no \"fault\""
 		case e.Fault.Phase != PhaseStart && e.Fault.Phase != PhaseEnd && e.Fault.Phase != PhaseFailed:
-			return fmt.Sprintf("%q is not a phase of a fault", e.Fault.Phase)
+			return input.Sprintf("%q is not a phase of a fault", e.Fault.Phase)
 		}
 	case Server:
 		return validateServer(e.Server)
@@ -221,7 +222,7 @@ func validateShape(e *Event) string {
 			return "what remained is counted with a negative number"
 		}
 	default:
-		return fmt.Sprintf("%q is not a kind of event", e.Kind)
+		return input.Sprintf("%q is not a kind of event", e.Kind)
 	}
 	return ""
 }
@@ -234,7 +235,7 @@ func validateOp(e *Event) string {
 		}
 	case Read, Write:
 	default:
-		return fmt.Sprintf("%q is not an operation", e.F)
+		return input.Sprintf("%q is not an operation", e.F)
 	}
 	switch {
 	case e.Op <= 0:
@@ -258,13 +259,13 @@ func validateServer(s *ServerEvent) string {
 	switch s.Cause {
 	case "command", "expiry", "replication", "fault", "restart":
 	default:
-		return fmt.Sprintf("%q is not a cause of a change", s.Cause)
+		return input.Sprintf("%q is not a cause of a change", s.Cause)
 	}
 	switch {
 	case s.Node == "" || s.Key == "":
 		return "the change names no node or no key"
 	case s.Role != "primary" && s.Role != "replica":
-		return fmt.Sprintf("%q is not a role of a server", s.Role)
+		return input.Sprintf("%q is not a role of a server", s.Role)
 	case s.Count < 0 || s.WasCount < 0:
 		return "a hold count is negative"
 	case s.TTL < -1 || s.WasTTL < -1:

@@ -46,7 +46,7 @@ func Scenarios(names ...string) Option {
 func Files(paths ...string) Option {
 	return func(o *options) error {
 		for _, path := range paths {
-			text, err := os.ReadFile(path)
+			text, err := scenarios.ReadSource(path)
 			if err != nil {
 				return fmt.Errorf("read scenario: %w", err)
 			}

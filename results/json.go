@@ -3,7 +3,6 @@ package results
 import (
 	"bytes"
 	_ "embed" // the schema
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/input"
 	"github.com/holdfast-go/holdfast/internal/whole"
 )
 
@@ -56,17 +56,17 @@ func JSON(w io.Writer, res Results) error {
 // with an unknown or misspelled field or with text after it, is refused with an
 // error that is [ErrResults] and names the place.
 func ReadJSON(r io.Reader) (Results, error) {
-	data, err := io.ReadAll(r)
+	data, err := input.ReadAll(r, input.MaxDocument)
 	if err != nil {
 		return Results{}, fmt.Errorf("read results: %w", err)
 	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
 	if err != nil {
-		return Results{}, fmt.Errorf("%w: %w", ErrResults, err)
+		return Results{}, fmt.Errorf("%w: %s", ErrResults, input.Plain(err.Error()))
 	}
 	if m, ok := doc.(map[string]any); ok {
 		if s, ok := m["schema"].(string); ok && s != Schema {
-			return Results{}, fmt.Errorf("%w: its schema is %q, this version reads %q", ErrResults, s, Schema)
+			return Results{}, fmt.Errorf("%w: its schema is %s, this version reads %q", ErrResults, input.Quote(s), Schema)
 		}
 	}
 	schema, err := compiledSchema()
@@ -74,10 +74,10 @@ func ReadJSON(r io.Reader) (Results, error) {
 		return Results{}, err
 	}
 	if err := schema.Validate(doc); err != nil {
-		return Results{}, fmt.Errorf("%w: %s", ErrResults, firstProblem(err))
+		return Results{}, fmt.Errorf("%w: %s", ErrResults, input.Plain(firstProblem(err)))
 	}
 	var res Results
-	if err := json.Unmarshal(data, &res); err != nil {
+	if err := (input.JSON{Null: true}).Unmarshal(data, &res); err != nil {
 		return Results{}, fmt.Errorf("%w: %w", ErrResults, err)
 	}
 	return res, nil

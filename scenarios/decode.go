@@ -10,10 +10,12 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/input"
 )
 
 // decoder fills Go values from parsed YAML. It does what a YAML library's own
@@ -29,8 +31,13 @@ type decoder struct {
 	keys   map[string]*token.Position
 }
 
-// maxSource bounds a scenario file; the longest in the catalogue is 4 KiB.
-const maxSource = 1 << 20
+// Bounds of a scenario file: its bytes, and how deep lists and sets of keys may
+// be nested on one line. The longest in the catalogue has 4 KiB, and the format
+// nests six deep. The YAML parser takes time and memory by the square of either.
+const (
+	maxSource  = 64 << 10
+	maxNesting = 50
+)
 
 // maxDuration bounds every time in a scenario, so that sums cannot overflow.
 const maxDuration = 24 * time.Hour
@@ -62,7 +69,11 @@ func decode(file string, src []byte, into any) (*decoder, error) {
 		}
 		i, rest = i+n, rest[n:]
 	}
-	file1, err := parser.ParseBytes(src, 0)
+	tokens := lexer.Tokenize(string(src))
+	if deep := tooDeep(tokens); deep != nil {
+		return nil, d.errorf(deep.Position, "a scenario is a few lists and sets of keys", "nested more than %d deep", maxNesting)
+	}
+	file1, err := parser.Parse(tokens, 0)
 	if err != nil {
 		return nil, d.syntaxError(err)
 	}
@@ -80,6 +91,29 @@ func decode(file string, src []byte, into any) (*decoder, error) {
 		return nil, d.errorf(start, "start from one that works: holdfast show contention > mine.yaml", "the file has no scenario")
 	}
 	return d, d.value(body, reflect.ValueOf(into).Elem(), "")
+}
+
+// tooDeep finds the token that begins one list or set of keys too many inside
+// others, by brackets or by dashes on one line; nil when there is none.
+func tooDeep(tokens token.Tokens) *token.Token {
+	open, dashes, line := 0, 0, 0
+	for _, t := range tokens {
+		if t.Position.Line != line {
+			dashes, line = 0, t.Position.Line
+		}
+		switch t.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			open++
+		case token.SequenceEndType, token.MappingEndType:
+			open = max(open-1, 0)
+		case token.SequenceEntryType, token.MappingKeyType:
+			dashes++
+		}
+		if open > maxNesting || dashes > maxNesting {
+			return t
+		}
+	}
+	return nil
 }
 
 // value stores the node into v.
@@ -305,7 +339,7 @@ func (d *decoder) resolve(n ast.Node) (ast.Node, error) {
 		if target, ok := d.anchors[name]; ok {
 			return target, nil
 		}
-		return nil, d.errorf(position(n), "an anchor &"+name+" must come before it", "unknown alias *%s", name)
+		return nil, d.errorf(position(n), input.Sprintf("an anchor &%s must come before it", name), "unknown alias *%s", name)
 	}
 	return n, nil
 }
@@ -322,7 +356,7 @@ func (d *decoder) syntaxError(err error) error {
 }
 
 func (d *decoder) errorf(at *token.Position, hint, format string, args ...any) *SourceError {
-	return &SourceError{File: d.file, Line: at.Line, Column: at.Column, Message: fmt.Sprintf(format, args...), Hint: hint}
+	return &SourceError{File: d.file, Line: at.Line, Column: at.Column, Message: input.Sprintf(format, args...), Hint: hint}
 }
 
 // has says whether the file gives the key at path.

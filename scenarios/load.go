@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/holdfast-go/holdfast/internal/input"
 )
 
 // SourceError is what is wrong with a scenario file, and where. Lines and
@@ -55,9 +57,13 @@ func Load(path string) (*Scenario, error) {
 	if info.IsDir() {
 		return nil, fmt.Errorf("read scenario: %s is a folder, not a file", path)
 	}
-	src, err := os.ReadFile(path)
+	src, err := ReadSource(path)
 	if err != nil {
 		return nil, fmt.Errorf("read scenario: %w", err)
 	}
 	return Parse(filepath.ToSlash(path), src)
 }
+
+// ReadSource reads the text of a scenario, for [Parse]. It reads no more of a
+// file than a scenario may have.
+func ReadSource(path string) ([]byte, error) { return input.ReadFile(path, maxSource) }

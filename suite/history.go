@@ -82,17 +82,53 @@ func Gzipped(in *bufio.Reader) bool {
 	return err == nil && magic[0] == 0x1f && magic[1] == 0x8b
 }
 
+// A history shrinks to a tenth or a twentieth. What swells to swell times its
+// size, beyond a start that may be empty talk, was made to fill a disk.
+const (
+	swell     = 200
+	swellFrom = 32 << 20
+)
+
+var errSwells = fmt.Errorf("it swells to more than %d times its size", swell)
+
+// counter counts what was read of packed data.
+type counter struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// swelling passes unpacked data on, until it is too much for what was packed.
+type swelling struct {
+	w      io.Writer
+	packed *counter
+	n      int64
+}
+
+func (s *swelling) Write(p []byte) (int, error) {
+	if s.n += int64(len(p)); s.n > swellFrom && s.n > swell*s.packed.n {
+		return 0, errSwells
+	}
+	return s.w.Write(p)
+}
+
 // Unpack unzips on the side, while the reader works on what it has. The reader
 // closes it when done.
 func Unpack(r io.Reader) io.ReadCloser {
 	out, in := io.Pipe()
 	go func() {
-		z, err := gzip.NewReader(r)
+		packed := &counter{r: r}
+		z, err := gzip.NewReader(packed)
 		if err == nil {
-			_, err = io.CopyBuffer(in, z, make([]byte, 256<<10))
+			_, err = io.CopyBuffer(&swelling{w: in, packed: packed}, z, make([]byte, 256<<10))
 		}
 		var corrupt flate.CorruptInputError
-		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader) || errors.As(err, &corrupt) {
+		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader) || errors.Is(err, errSwells) || errors.As(err, &corrupt) {
 			err = &DamagedError{err}
 		}
 		in.CloseWithError(err)

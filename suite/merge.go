@@ -75,7 +75,7 @@ func ReadPart(d Dir) (Part, error) {
 
 // readScenario reads the source of a scenario, and refuses what is none.
 func readScenario(path, name string) (string, error) {
-	src, err := os.ReadFile(path)
+	src, err := scenarios.ReadSource(path)
 	if err != nil {
 		return "", err
 	}

@@ -3,7 +3,6 @@ package suite
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -46,7 +45,7 @@ func Pick(args []string) ([]Source, error) {
 		s := Source{File: arg}
 		var err error
 		if IsFile(arg) {
-			s.Text, err = os.ReadFile(arg)
+			s.Text, err = scenarios.ReadSource(arg)
 			if err != nil {
 				err = fmt.Errorf("read scenario: %w", err)
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/holdfast-go/holdfast/history"
@@ -101,7 +100,7 @@ func (d Dir) ReplayJobs(runs []results.Run, look simplay.Watch) ([]Job, error) {
 			return nil, &NotReplayableError{r}
 		}
 		path := d.File("scenarios", r.Scenario+".yaml")
-		src, err := os.ReadFile(path)
+		src, err := scenarios.ReadSource(path)
 		if err != nil {
 			return nil, err
 		}

@@ -1,11 +1,11 @@
 package sweep
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 
+	"github.com/holdfast-go/holdfast/internal/input"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -135,7 +135,11 @@ func (r *Result) missing() []int {
 // ReadResult reads a result again. What follows from the rest is made anew.
 func ReadResult(from io.Reader) (*Result, error) {
 	var r Result
-	if err := json.NewDecoder(from).Decode(&r); err != nil {
+	doc, err := input.ReadAll(from, input.MaxDocument)
+	if err == nil {
+		err = (input.JSON{Unknown: true, Null: true}).Unmarshal(doc, &r)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("read sweep: %w", err)
 	}
 	if err := checkSchema(r.Schema); err != nil {

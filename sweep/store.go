@@ -1,12 +1,13 @@
 package sweep
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 
+	"github.com/holdfast-go/holdfast/internal/input"
 	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/internal/whole"
 )
@@ -28,7 +29,7 @@ var Directory = outdir.Kind{
 		var head struct {
 			Schema string `json:"schema"`
 		}
-		if err := json.Unmarshal(doc, &head); err != nil {
+		if err := (input.JSON{Unknown: true, Null: true}).Unmarshal(doc, &head); err != nil {
 			return nil, err
 		}
 		return slices.Clone(beside), checkSchema(head.Schema)
@@ -37,7 +38,7 @@ var Directory = outdir.Kind{
 
 func checkSchema(schema string) error {
 	if schema != Schema {
-		return fmt.Errorf("the schema is %q, not %q", schema, Schema)
+		return errors.New(input.Sprintf("the schema is %q, not %q", schema, Schema))
 	}
 	return nil
 }

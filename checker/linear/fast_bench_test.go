@@ -21,6 +21,7 @@ const (
 	noneLost   lossy = "all-known"
 	ownersStop lossy = "owners-stop"  // the client goes on under a new owner
 	ownersGoOn lossy = "owners-go-on" // it cleans up, and goes on as it was
+	ownersTry  lossy = "owners-try"   // it goes on as if it held nothing, and cleans up later or never
 )
 
 // load is a history of 20 clients that try again and again on a correct lock.
@@ -42,6 +43,8 @@ func (l load) ops() []Op {
 		owner  int32
 		free   int64 // when it may go on
 		unsure bool  // its last outcome is unknown
+		knows  bool  // of owners that try: it was granted the lock, and has not asked to give it back
+		maybe  bool  // of owners that try: it lost the reply to an acquire since then
 		lossy  bool  // it has lost a reply
 	}
 	var clients [loadClients]client
@@ -73,7 +76,7 @@ func (l load) ops() []Op {
 		kept := l.lost == ownersStop && l.lease == Forever
 		executed := !lost || r.IntN(2) == 0
 		switch {
-		case holder == c.owner || c.unsure:
+		case l.lost != ownersTry && holder == c.owner || c.knows || c.unsure:
 			o.Kind = HeldNothing
 			if executed = executed || kept; holder == c.owner && executed {
 				o.Kind, holder, who, end = GaveBack, 0, -1, Forever
@@ -97,8 +100,13 @@ func (l load) ops() []Op {
 			}
 		}
 		c.unsure, c.free = lost && l.lost == ownersGoOn, o.Return
+		if l.lost == ownersTry {
+			c.knows = o.Kind == GotLock
+			c.maybe = o.Kind == MaybeGot || c.maybe && o.Kind != GaveBack && o.Kind != HeldNothing && o.Kind != MaybeGave
+			c.unsure = c.maybe && r.IntN(2) == 0
+		}
 		if lost {
-			c.lossy = l.lost == ownersGoOn
+			c.lossy = l.lost == ownersGoOn || l.lost == ownersTry
 			c.free = o.Call + 5*millisecond
 			if l.lost == ownersStop {
 				if owners++; who == w {

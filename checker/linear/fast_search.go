@@ -28,8 +28,12 @@ import (
 //     are kept open; the others wait until one of these has taken effect in
 //     every situation. See parking.
 
-// maxSituations bounds the memory of the search.
-const maxSituations = 50_000
+// Bounds of the memory of a search: the situations that it looks at before one
+// return. A stream has no budget, and gives up sooner.
+const (
+	maxSituations = 1_000_000
+	maxStreamed   = 50_000
+)
 
 type search struct {
 	r        Rules
@@ -40,6 +44,9 @@ type search struct {
 	optional opSet // of them, those that may never take effect
 	eager    opSet // of them, refusals
 	now      []situation
+	most     int  // situations before one return
+	width    int  // how many situations are kept from one return to the next; 0 for all
+	narrowed bool // some were not
 	reached  frontier
 	out      []situation // reused
 	scratch  []lockState
@@ -56,7 +63,7 @@ type search struct {
 // told otherwise.
 func newSearch(r Rules, limit time.Time) *search {
 	return &search{
-		r: r, timeless: true, now: []situation{{}}, limit: limit, parking: parking{room: keptOpen},
+		r: r, timeless: true, now: []situation{{}}, limit: limit, most: maxSituations, parking: parking{room: keptOpen},
 		took: map[int32]*Op{},
 	}
 }
@@ -66,10 +73,20 @@ func newSearch(r Rules, limit time.Time) *search {
 func Search(ops []Op, r Rules, budget time.Duration) Ruling {
 	limit := time.Now().Add(budget)
 	ops = strays(ops, r)
-	order := tokenOrder(ops)
+	tokens := tokenOrder(ops)
+	for _, width := range witnessWidths {
+		if byWitness(ops, r, tokens, width, limit.Add(-budget/2)) {
+			return good()
+		}
+	}
+	return byAll(ops, r, tokens, limit)
+}
+
+// byAll keeps every situation.
+func byAll(ops []Op, r Rules, tokens map[uint64]uint64, limit time.Time) Ruling {
 	for room := keptOpen; ; room *= 2 {
 		s := newSearch(r, limit)
-		s.parking.room, s.tokens = room, order
+		s.parking.room, s.tokens = room, tokens
 		if v := s.all(ops); v.Outcome != Unknown || !s.parking.missed || room > 64*openWords {
 			return v
 		}
@@ -221,18 +238,29 @@ func (s *search) finish(slot int) Outcome {
 		if !mandatory {
 			out = append(out, c) // what did nothing needs no place
 		}
-		if i > maxSituations || s.steps&1023 < 32 && !s.limit.IsZero() && time.Now().After(s.limit) {
+		if s.width > 0 && (len(out) > s.width*witnessSpread || i > s.width*witnessSpread*witnessSpread) {
+			s.narrowed = true
+			break
+		}
+		if i > s.most || s.steps&1023 < 32 && !s.limit.IsZero() && time.Now().After(s.limit) {
 			return Unknown
 		}
-		for _, n := range s.step(c.state, last) {
+		next := s.step(c.state, last)
+		for _, n := range next {
 			d := situation{n, c.done}
 			d.done.add(slot)
 			s.settle(&d)
 			out = append(out, d)
 		}
+		direct := s.width > 0 && len(next) > 0 // a witness needs no more than that
 		for w := range s.open {
 			for left := s.open[w] &^ c.done[w]; left != 0; left &= left - 1 {
-				if k := w*64 + bits.TrailingZeros64(left); k != slot && s.useful(k, &c) {
+				k := w*64 + bits.TrailingZeros64(left)
+				if direct && s.ops[k].unclear() {
+					s.narrowed = true
+					continue
+				}
+				if k != slot && s.useful(k, &c) {
 					s.use(k, &c)
 				}
 			}
@@ -244,12 +272,13 @@ func (s *search) finish(slot int) Outcome {
 	s.remove(slot)
 	s.out = out
 	if len(out) == 0 {
-		if s.parking.missed {
+		if s.parking.missed || s.narrowed {
 			return Unknown
 		}
 		return Violated
 	}
 	s.now = essential(s.now[:0], out, s.known())
+	s.narrow()
 	s.unpark()
 	return OutcomeOK
 }

@@ -28,7 +28,7 @@ type Entry struct {
 // NewStream begins with the free lock. leased says that holds may have a lease.
 func NewStream(r Rules, leased bool) *Stream {
 	s := &Stream{search: newSearch(r, time.Time{}), v: good()}
-	s.search.timeless = !leased
+	s.search.timeless, s.search.most = !leased, maxStreamed
 	s.search.parking.room = 2 * keptOpen // it cannot begin anew with more
 	return s
 }

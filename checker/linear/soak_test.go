@@ -21,6 +21,21 @@ func narrow(ops []Op, r Rules) Ruling {
 	return s.all(strays(ops, r))
 }
 
+// whole is a search that keeps every situation.
+func whole(ops []Op, r Rules) Ruling {
+	ops = strays(ops, r)
+	return byAll(ops, r, tokenOrder(ops), time.Now().Add(2*time.Second))
+}
+
+// witness is a search that keeps one situation.
+func witness(ops []Op, r Rules) Ruling {
+	ops = strays(ops, r)
+	if byWitness(ops, r, tokenOrder(ops), 1, time.Now().Add(2*time.Second)) {
+		return good()
+	}
+	return undecided("one situation is not enough")
+}
+
 // steps are what must agree with porcupine where it decides.
 var steps = []struct {
 	name string
@@ -29,6 +44,8 @@ var steps = []struct {
 	{"replies", byReplies},
 	{"search", func(ops []Op, r Rules) Ruling { return Search(ops, r, 2*time.Second) }},
 	{"narrow search", narrow},
+	{"whole search", whole},
+	{"witness", witness},
 	{"stream", func(ops []Op, r Rules) Ruling { v, _ := streamed(ops, r, timed(ops)); return v }},
 }
 
@@ -93,7 +110,7 @@ func compare(ops []Op, r Rules, budget time.Duration) (n tally, difference strin
 			}
 		}
 	}
-	if said[3] == Unknown && said[1] != Unknown {
+	if said[len(said)-1] == Unknown && said[1] != Unknown {
 		n.streamedLess++
 	}
 	switch verdict {

@@ -16,6 +16,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/internal/input"
 )
 
 // ErrForeign says that a directory holds files which Holdfast must not replace.
@@ -84,7 +86,7 @@ func Open(dir string, k Kind) (*Dir, error) {
 	if info, err := root.Lstat(k.Index); err != nil || !info.Mode().IsRegular() {
 		return nil, d.foreign("it is not empty, and has no %s", k.Index)
 	}
-	doc, err := root.ReadFile(k.Index)
+	doc, err := readIndex(root, k.Index)
 	if err != nil {
 		return nil, fmt.Errorf("output directory: %w", err)
 	}
@@ -99,6 +101,15 @@ func Open(dir string, k Kind) (*Dir, error) {
 	}
 	d.old = unique(append(names, k.Index))
 	return d, nil
+}
+
+func readIndex(root *os.Root, name string) ([]byte, error) {
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return input.ReadAll(f, input.MaxDocument)
 }
 
 func (d *Dir) foreign(format string, args ...any) error {

@@ -336,7 +336,7 @@ func (c *Conversation) read() {
 		line, err := in.next()
 		switch {
 		case errors.Is(err, errTooLong), errors.Is(err, io.ErrUnexpectedEOF):
-			c.End(&ProtocolError{Line: shorten(line), Err: err})
+			c.End(&ProtocolError{Line: string(line), Err: err})
 			return
 		case err != nil:
 			c.End(errors.Join(ErrEnded, unlessEOF(err)))
@@ -347,7 +347,7 @@ func (c *Conversation) read() {
 			err = c.deliver(m)
 		}
 		if err != nil {
-			c.End(&ProtocolError{Line: shorten(line), Err: err})
+			c.End(&ProtocolError{Line: string(line), Err: err})
 			return
 		}
 	}

@@ -3,8 +3,8 @@ package adapter
 import (
 	"context"
 	"errors"
-	"fmt"
 
+	"github.com/holdfast-go/holdfast/internal/input"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -87,12 +87,12 @@ var ErrEnded = errors.New("the process has ended")
 
 // ProtocolError is why calls fail when the process does not speak the protocol.
 type ProtocolError struct {
-	Line string // what it wrote, shortened
+	Line string // what it wrote
 	Err  error
 }
 
 func (e *ProtocolError) Error() string {
-	return fmt.Sprintf("its output is not %s: %v: %q", Protocol, e.Err, e.Line)
+	return input.Sprintf("its output is not %s: %v: %q", Protocol, e.Err, e.Line)
 }
 
 func (e *ProtocolError) Unwrap() error { return e.Err }

@@ -10,12 +10,11 @@ package adapter
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/input"
 	"github.com/holdfast-go/holdfast/subject"
 )
 
@@ -130,11 +129,15 @@ type message struct {
 	reply
 }
 
+// messages says how strictly messages are read: a key that comes twice may mean
+// a grant or not. Fields of later versions are let pass.
+var messages = input.JSON{Unknown: true, Null: true}
+
 // decode reads a line from the process. Whatever is wrong with it, it is an
 // error: nothing is guessed from a message that may mean a grant.
 func decode(line []byte) (message, error) {
 	var m message
-	if err := json.Unmarshal(line, &m); err != nil {
+	if err := messages.Unmarshal(line, &m); err != nil {
 		return message{}, fmt.Errorf("it is no message: %w", err)
 	}
 	m.line = bytes.Clone(line)
@@ -166,21 +169,11 @@ func (m message) check() error {
 	return nil
 }
 
-// shorten makes a line fit into an error message.
-func shorten(line []byte) string {
-	const most = 200
-	s := strings.ToValidUTF8(string(line[:min(len(line), most)]), "?")
-	if len(line) > most {
-		s += "..."
-	}
-	return s
-}
-
 // decodeRequest reads a line from the harness. Fields that this version does
 // not know are left alone.
 func decodeRequest(line []byte) (request, error) {
 	var r request
-	if err := json.Unmarshal(line, &r); err != nil {
+	if err := messages.Unmarshal(line, &r); err != nil {
 		return request{}, fmt.Errorf("it is no request: %w", err)
 	}
 	if r.ID <= 0 || r.Do == "" {

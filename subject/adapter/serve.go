@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/input"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/subject"
 )
@@ -97,7 +98,7 @@ func (s *server) read(in *lines) error {
 		}
 		r, err := decodeRequest(line)
 		if err != nil {
-			return fmt.Errorf("read requests: %w: %q", err, shorten(line))
+			return fmt.Errorf("read requests: %w: %s", err, input.Quote(string(line)))
 		}
 		switch {
 		case r.Do == doHello:
