@@ -1,0 +1,107 @@
+package mutation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast/subject"
+)
+
+// Options say what to measure, and how.
+type Options struct {
+	Choice
+	Source  string // a directory of the module
+	Locks   []*subject.Subject
+	Drawn   int    // random scenarios for each lock
+	Record  string // directory that keeps the results; empty for none
+	Workers int
+	Stall   time.Duration
+	// Progress is told of each stage before it starts, with how many steps it
+	// has. It returns what to call after each, and after the last.
+	Progress func(what string, steps int) (step, done func())
+}
+
+// Measure finds, builds and plays mutants. When ctx ends, the report has what was
+// played until then.
+func (o Options) Measure(ctx context.Context) (*Report, error) {
+	dir, err := os.MkdirTemp("", "holdfast-mutants-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	_, built := o.Progress("building the mutants", 1)
+	source, err := Load(ctx, o.Source)
+	if err != nil {
+		return nil, err
+	}
+	h := Hunt{Workers: o.Workers, Stall: o.Stall}
+	if h.Exe, err = source.Build(ctx, dir); err != nil {
+		return nil, err
+	}
+	built()
+	if h.Catalogue, err = Catalogue(o.Locks, o.Seed); err != nil {
+		return nil, err
+	}
+	if h.Drawn, err = Draw(o.Locks, o.Seed, o.Drawn); err != nil {
+		return nil, err
+	}
+	if o.Record == "" {
+		o.Record = dir
+	}
+	kept, err := OpenRecord(o.Record, h, o.Shard)
+	if err != nil {
+		return nil, err
+	}
+	defer kept.Close()
+	step, done := o.Progress("playing the original", len(h.Catalogue)+len(h.Drawn))
+	ground, err := h.Ground(ctx, step)
+	if err != nil {
+		return nil, err
+	}
+	done()
+	chosen := o.Choose(source.Mutants)
+	missing := kept.Missing(chosen)
+	step, done = o.Progress("playing the mutants", len(missing))
+	err = ground.Play(ctx, missing, func(r *Result) error {
+		step()
+		return kept.Keep(r)
+	})
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return nil, err
+	}
+	done()
+	r, err := NewReport(source, chosen, kept.Results(chosen), ground.Left)
+	if err == nil {
+		r.Command = o.command()
+	}
+	return r, err
+}
+
+// command is how to do the same again.
+func (o Options) command() string {
+	words := []string{"holdfast", "selftest", "mutation", "--seed", fmt.Sprint(o.Seed), "--drawn", fmt.Sprint(o.Drawn)}
+	if len(o.Files) > 0 {
+		words = append(words, "--file", strings.Join(o.Files, ","))
+	}
+	if len(o.Operators) > 0 {
+		words = append(words, "--operator", strings.Join(o.Operators, ","))
+	}
+	if len(o.Locks) < len(subject.Locks()) {
+		var names []string
+		for _, l := range o.Locks {
+			names = append(names, l.Name())
+		}
+		words = append(words, "--lock", strings.Join(names, ","))
+	}
+	if o.Sample > 0 {
+		words = append(words, "--sample", fmt.Sprint(o.Sample))
+	}
+	if o.Shard.Of > 1 {
+		words = append(words, "--shard", fmt.Sprintf("%d/%d", o.Shard.Index, o.Shard.Of))
+	}
+	return strings.Join(words, " ")
+}
