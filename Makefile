@@ -13,7 +13,7 @@ SKIPPED = $(CURDIR)/.skipped
 export STATICCHECK GOVULNCHECK REQUIRE SKIPPED
 
 .NOTPARALLEL:
-.PHONY: test setup needs lint unit race guests vuln adapters explored findings bench bench-judges bench-locks soak fuzz track-record fidelity sweeps help
+.PHONY: test setup needs lint unit race guests vuln adapters explored findings bench bench-judges bench-locks soak fuzz track-record mutation fidelity sweeps help
 
 help:
 	@echo "make test    everything: format, vet, staticcheck, tests, race detector, adapters, govulncheck;"
@@ -25,6 +25,7 @@ help:
 	@echo "make soak    the judges of lock histories against one another, HISTORIES=2000000 of them"
 	@echo "make fuzz    every fuzz target for FUZZTIME=30s"
 	@echo "make track-record   play the gallery, with the catalogue and without, and the variations, and write the tables of docs/gallery.md"
+	@echo "make mutation       change the locks by rule, play every mutant, and write the tables and survivors of docs/mutation.md"
 	@echo "make adapters       build the adapters of other people's locks, as far as their toolchains are here"
 	@echo "make findings       play every lock in every scenario on real servers, and write the table of docs/findings.md"
 	@echo "make explored       explore four locks for a minute each, and write the tables of docs/exploring.md"
@@ -112,6 +113,16 @@ track-record:
 	"$$dir/holdfast" selftest gallery --explore --format markdown >"$$dir/exploration"; \
 	{ printf '    holdfast %s\n\n' '$(VARY)'; "$$dir/holdfast" $(VARY) --format markdown; } >"$$dir/false alarms"; \
 	$(FILL) docs/gallery.md >"$$dir/page" && cp "$$dir/page" docs/gallery.md
+
+# Every mutant of the locks, in docs/mutation.md. What was played is kept in
+# RECORD, so that an interrupted make goes on; MUTATION are flags, as --sample 300.
+# Exit code 1 is that some survive.
+RECORD ?= holdfast-runs/mutation
+MUTATION ?= --drawn 10
+mutation:
+	@$(BUILT); code=0; \
+	"$$dir/holdfast" selftest mutation $(MUTATION) --out $(RECORD) --format markdown >"$$dir/mutants" || code=$$?; \
+	case $$code in 0|1) $(FILL) docs/mutation.md >"$$dir/page" && cp "$$dir/page" docs/mutation.md;; *) exit $$code;; esac
 
 # Other people's locks, each built where its toolchain is; elsewhere that is said.
 # Go modules have their own, so that nobody else needs them.

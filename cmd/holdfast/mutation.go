@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,6 +37,11 @@ Exit codes: 0 every mutant killed or called equivalent; 1 one survived; 2 bad us
 		RunE: func(c *cobra.Command, _ []string) (err error) {
 			if err := errors.Join(checkWorkers(f.Workers, f.Stall), checkFormat(format, tableFormats)); err != nil {
 				return err
+			}
+			for _, name := range f.Operators {
+				if names := mutation.OperatorNames(); !slices.Contains(names, name) {
+					return usage("unknown operator "+quote(name), didYouMean(name, names), "operators: "+strings.Join(names, ", "))
+				}
 			}
 			if f.Shard, err = parseShard(shard); err != nil {
 				return err

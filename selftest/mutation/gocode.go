@@ -348,7 +348,8 @@ func (f *goFile) constantInteger(e ast.Expr, value types.TypeAndValue) {
 		call(d.numbers[0])
 		return
 	}
-	call(f.mutate(e, "constant", value.Value.ExactString()+" + 1"))
+	next := constant.BinaryOp(value.Value, token.ADD, constant.MakeInt64(1))
+	call(f.mutate(e, "constant", next.ExactString()))
 }
 
 // script switches the scripts: where the text of one is used, and where what was

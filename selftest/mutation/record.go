@@ -154,6 +154,7 @@ func (r *Record) Results(all []*Mutant) []*Result {
 	var some []*Result
 	for _, m := range all {
 		if one := r.done[m.ID]; one != nil {
+			one.Mutant = m // a record has no places
 			some = append(some, one)
 		}
 	}
