@@ -118,7 +118,7 @@ track-record:
 # RECORD, so that an interrupted make goes on; MUTATION are flags, as --sample 300.
 # Exit code 1 is that some survive.
 RECORD ?= holdfast-runs/mutation
-MUTATION ?= --drawn 10
+MUTATION ?=
 mutation:
 	@$(BUILT); code=0; \
 	"$$dir/holdfast" selftest mutation $(MUTATION) --out $(RECORD) --format markdown >"$$dir/mutants" || code=$$?; \

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"runtime"
 	"slices"
 	"time"
@@ -117,10 +118,7 @@ func (f *exploreFlags) check() error {
 		return err
 	}
 	f.part = part
-	if err := checkWorkers(f.workers, f.stall); err != nil {
-		return err
-	}
-	return checkFormat(f.format, tableFormats)
+	return cmp.Or(checkWorkers(f.workers, f.stall), checkFormat(f.format, tableFormats))
 }
 
 func runExplore(c *cobra.Command, f exploreFlags) error {

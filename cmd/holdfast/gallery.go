@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -105,10 +105,7 @@ func (f galleryFlags) check(c *cobra.Command) error {
 	if f.runs < 1 || f.runs > selftest.FarApart {
 		return usage("--runs must be from 1 to 1000000")
 	}
-	if err := checkWorkers(f.workers, f.stall); err != nil {
-		return err
-	}
-	return checkFormat(f.format, tableFormats)
+	return cmp.Or(checkWorkers(f.workers, f.stall), checkFormat(f.format, tableFormats))
 }
 
 func runGallery(c *cobra.Command, args []string, f galleryFlags) error {
@@ -165,24 +162,13 @@ func rounds(stderr io.Writer, what string) selftest.Progress {
 
 // pickMutants finds the mutants named on the command line; none means all.
 func pickMutants(args []string) ([]gallery.Mutant, error) {
-	all := subject.Mutants()
-	if len(args) == 0 {
-		return all, nil
-	}
-	var names []string
-	for _, m := range all {
-		names = append(names, m.Name)
-	}
-	var list []gallery.Mutant
-	for i, arg := range args {
-		j := slices.Index(names, arg)
-		if j < 0 {
-			return nil, usage(fmt.Sprintf("unknown mutant %q", arg), didYouMean(arg, names), "holdfast list mutants shows them all")
-		}
-		if slices.Index(args, arg) < i {
-			return nil, usage(fmt.Sprintf("mutant %s is given twice", arg))
-		}
-		list = append(list, all[j])
+	list, err := selftest.PickMutants(args)
+	var unknown *selftest.UnknownMutantError
+	switch {
+	case errors.As(err, &unknown):
+		return nil, usage(err.Error(), didYouMean(unknown.Name, unknown.Known), "holdfast list mutants shows them all")
+	case err != nil:
+		return nil, badInput(err)
 	}
 	return list, nil
 }
@@ -192,16 +178,7 @@ func concludeGallery(c *cobra.Command, r *selftest.TrackRecord) error {
 	if over, err := flawed(c, r.Flaws, fmt.Sprintf("interrupted with %s of %d killed", english.Count(r.Summary.Killed, "mutant"), r.Summary.Mutants)); over {
 		return err
 	}
-	var survivors, hints []string
-	for _, m := range r.Mutants {
-		if m.Status == selftest.Survived {
-			survivors = append(survivors, m.Name)
-			hints = append(hints, fmt.Sprintf("no scenario shows what is wrong with %s: %s", m.Name, m.Mistake))
-			if len(m.Unknown) > 0 {
-				hints = append(hints, fmt.Sprintf("of %s, %s came out unknown, which kills nothing", m.Name, m.Unknown[0]))
-			}
-		}
-	}
+	survivors, hints := r.Survivors()
 	return alive(survivors, "survived", append(hints, "a mutant that survives is a hole in the catalogue or in a property; more --seeds may show a rare one"))
 }
 
@@ -210,13 +187,7 @@ func concludeSearch(c *cobra.Command, r *selftest.SearchRecord) error {
 	if over, err := flawed(c, r.Flaws, fmt.Sprintf("interrupted with %s of %d found", english.Count(r.Summary.Found, "mutant"), r.Summary.Mutants)); over {
 		return err
 	}
-	var names, hints []string
-	for _, m := range r.Mutants {
-		if m.Status == selftest.NotFound {
-			names = append(names, m.Name)
-			hints = append(hints, fmt.Sprintf("no drawn scenario shows what is wrong with %s: %s", m.Name, m.Mistake))
-		}
-	}
+	names, hints := r.Missed()
 	return alive(names, "not found", append(hints, "a mutant that is not found is a hole in what is drawn; more --runs may show a rare one"))
 }
 

@@ -1,32 +1,31 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/selftest"
 	"github.com/holdfast-go/holdfast/selftest/mutation"
 	"github.com/holdfast-go/holdfast/subject"
 )
 
 func newMutationCmd() *cobra.Command {
-	var f mutation.Options
-	var locks []string
+	f := mutation.Options{Source: "."}
 	var shard, format string
 	c := &cobra.Command{
 		Use:   "mutation",
 		Short: "Change the locks by rule, one place at a time, and show what nothing tells from the original",
-		Long: `Makes mutants of the reference lock and of the textbook locks, each with one small
-change, and plays each until a verdict is not as expected, or a run does not end,
-or one seed gives two histories. First come the scenarios of the catalogue that
-reach the change, then --drawn random ones for each lock. With --out the results
-are kept: the same command goes on where it ended, and shards with one directory
+		Long: `Plays mutants of the reference lock and of the textbook locks, each with one small
+change, until a verdict is not as expected, a run does not end, or one seed gives
+two histories: in the catalogue, then in --drawn random scenarios for each lock.
+With --out the same command goes on where it ended, and shards with one directory
 come together. Run it in the source of holdfast; it needs the Go toolchain.
 
 Exit codes: 0 every mutant killed or called equivalent; 1 one survived; 2 bad usage;
@@ -35,30 +34,24 @@ Exit codes: 0 every mutant killed or called equivalent; 1 one survived; 2 bad us
   holdfast selftest mutation --file lock/release.go --operator drop,negate`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
-			if err := errors.Join(checkWorkers(f.Workers, f.Stall), checkFormat(format, tableFormats)); err != nil {
+			if err := cmp.Or(checkWorkers(f.Workers, f.Stall), checkFormat(format, tableFormats)); err != nil {
 				return err
-			}
-			for _, name := range f.Operators {
-				if names := mutation.OperatorNames(); !slices.Contains(names, name) {
-					return usage("unknown operator "+quote(name), didYouMean(name, names), "operators: "+strings.Join(names, ", "))
-				}
 			}
 			if f.Shard, err = parseShard(shard); err != nil {
 				return err
 			}
-			chosen, err := contend(c.Context(), locks, nil)
-			if err != nil {
+			if _, err := contend(c.Context(), f.Locks, nil); err != nil {
 				return err
-			}
-			for _, l := range chosen {
-				f.Locks = append(f.Locks, l.Subject)
 			}
 			f.Progress = func(what string, steps int) (step, done func()) {
 				bar := startProgress(c.ErrOrStderr(), int64(steps), what)
 				return bar.step, bar.done
 			}
 			r, err := f.Measure(c.Context())
+			var unknown *mutation.UnknownOperatorError
 			switch {
+			case errors.As(err, &unknown):
+				return usage(err.Error(), didYouMean(unknown.Name, mutation.OperatorNames()))
 			case errors.Is(err, mutation.ErrNoSource):
 				return usage(err.Error(), "install Go, and run the command in a clone of the repository")
 			case err != nil:
@@ -67,22 +60,21 @@ Exit codes: 0 every mutant killed or called equivalent; 1 one survived; 2 bad us
 			if err := printDocument(c.OutOrStdout(), format, r); err != nil {
 				return err
 			}
-			if c.Context().Err() != nil {
-				return &exitError{code: exitInterrupted, msg: fmt.Sprintf("interrupted with %d of %d played", r.Played, r.Chosen)}
+			if over, err := flawed(c, selftest.Flaws{}, fmt.Sprintf("interrupted with %d of %d played", r.Played, r.Chosen)); over {
+				return err
 			}
-			if n := len(r.Survivors()); n > 0 {
+			if n := r.Survivors(); n > 0 {
 				return &exitError{code: exitUnexpected, msg: english.Count(n, "mutant") + " survived"}
 			}
 			return nil
 		},
 	}
-	c.Flags().StringVar(&f.Source, "source", ".", "a directory of the source of holdfast")
-	c.Flags().StringSliceVar(&locks, "lock", nil, "locks to play, by name (default all)")
+	c.Flags().StringSliceVar(&f.Locks, "lock", nil, "locks to play, by name (default all)")
 	c.Flags().StringSliceVar(&f.Files, "file", nil, "files to change, as lock/release.go (default all)")
 	c.Flags().StringSliceVar(&f.Operators, "operator", nil, "what to change: "+strings.Join(mutation.OperatorNames(), ", ")+" (default all)")
 	c.Flags().IntVar(&f.Sample, "sample", 0, "play so many mutants, drawn by --seed (default all)")
 	c.Flags().Uint64Var(&f.Seed, "seed", 1, "the seed of the sample and of every run")
-	c.Flags().IntVar(&f.Drawn, "drawn", 20, "random scenarios for each lock")
+	c.Flags().IntVar(&f.Drawn, "drawn", 10, "random scenarios for each lock")
 	c.Flags().StringVar(&shard, "shard", "", "part I of N of the mutants, as I/N")
 	c.Flags().StringVar(&f.Record, "out", "", "directory that keeps the results")
 	c.Flags().StringVar(&format, "format", "text", "what to print: text, json or markdown")

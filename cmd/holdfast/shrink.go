@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -111,10 +112,7 @@ func (f shrinkFlags) check() error {
 	if _, err := subject.FindSubject(f.lock); f.lock != "" && err != nil {
 		return usage(err.Error(), didYouMean(f.lock, playable()), "holdfast list locks and holdfast list mutants show the locks")
 	}
-	if err := checkWorkers(f.workers, f.stall); err != nil {
-		return err
-	}
-	return checkFormat(f.format, shrinkFormats)
+	return cmp.Or(checkWorkers(f.workers, f.stall), checkFormat(f.format, shrinkFormats))
 }
 
 func runShrink(c *cobra.Command, path string, f shrinkFlags) error {

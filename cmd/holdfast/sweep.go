@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -99,10 +100,7 @@ func (f sweepFlags) check() error {
 	if f.resolution < 0 {
 		return usage("--resolution must be above 0")
 	}
-	if err := checkWorkers(f.workers, f.stall); err != nil {
-		return err
-	}
-	return checkFormat(f.format, tableFormats)
+	return cmp.Or(checkWorkers(f.workers, f.stall), checkFormat(f.format, tableFormats))
 }
 
 func runSweep(c *cobra.Command, arg string, f sweepFlags) error {

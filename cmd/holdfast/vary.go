@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"runtime"
@@ -73,13 +74,7 @@ func (f varyFlags) check() error {
 	if f.seeds < 1 || f.seeds > 100_000_000 {
 		return usage("--seeds must be from 1 to 100000000")
 	}
-	if err := checkWorkers(f.workers, f.stall); err != nil {
-		return err
-	}
-	if err := checkFormat(f.format, tableFormats); err != nil {
-		return err
-	}
-	return nil
+	return cmp.Or(checkWorkers(f.workers, f.stall), checkFormat(f.format, tableFormats))
 }
 
 func runVariations(c *cobra.Command, args []string, f varyFlags) error {

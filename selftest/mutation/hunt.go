@@ -1,6 +1,7 @@
 package mutation
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -114,10 +115,56 @@ func (h Hunt) Ground(ctx context.Context, step func()) (*Ground, error) {
 			g.runs = append(g.runs, r)
 		}
 	}
-	for _, some := range [][]groundRun{g.runs, g.drawn} {
-		slices.SortStableFunc(some, func(a, b groundRun) int { return a.answer.Run.Stats.Commands - b.answer.Run.Stats.Commands })
-	}
+	sortByCost(g.runs)
+	sortByCost(g.drawn)
 	return g, nil
+}
+
+// sortByCost puts the locks that are cheap to play first, and of each the short
+// runs.
+func sortByCost(all []groundRun) {
+	commands := func(r groundRun) int { return r.answer.Run.Stats.Commands }
+	whole := map[string]int{}
+	for _, r := range all {
+		whole[r.job.Lock] += commands(r)
+	}
+	slices.SortStableFunc(all, func(a, b groundRun) int {
+		return cmp.Or(whole[a.job.Lock]-whole[b.job.Lock], strings.Compare(a.job.Lock, b.job.Lock), commands(a)-commands(b))
+	})
+}
+
+// samples are the runs with which a mutant is played that never made a
+// difference with its first lock: those of each lock that reach most.
+const samples = 3
+
+// sampled leaves the samples of each lock. The order stays.
+func sampled(all []groundRun) []groundRun {
+	best := map[string][]int{} // by lock, how much the best runs reach
+	for _, r := range all {
+		best[r.job.Lock] = append(best[r.job.Lock], len(r.reaches))
+	}
+	for _, reach := range best {
+		slices.SortFunc(reach, func(a, b int) int { return b - a })
+	}
+	var some []groundRun
+	taken := map[string]int{}
+	for _, r := range all {
+		reach := best[r.job.Lock]
+		if taken[r.job.Lock] < samples && len(r.reaches) >= reach[min(samples, len(reach))-1] {
+			some = append(some, r)
+			taken[r.job.Lock]++
+		}
+	}
+	return some
+}
+
+// first is how many of the runs, which are sorted, are of the first lock.
+func first(all []groundRun) int {
+	n := 0
+	for n < len(all) && all[n].job.Lock == all[0].job.Lock {
+		n++
+	}
+	return n
 }
 
 // which names a run.
@@ -170,7 +217,8 @@ func (g *Ground) Play(ctx context.Context, mutants []*Mutant, took func(*Result)
 }
 
 // play plays one mutant: the catalogue, then the runs of it that went another way
-// once more, then what was drawn.
+// once more, then what was drawn. A change that makes no difference with the
+// first lock gets samples of the others.
 func (g *Ground) play(ctx context.Context, m *Mutant, original workers.Pool) (*Result, error) {
 	p := &played{Result: &Result{Mutant: m, Status: NotReached}, ctx: ctx, original: original, mutant: g.hunt.pool(m.number, 1).Keeping()}
 	defer p.mutant.Stop()
@@ -180,8 +228,15 @@ func (g *Ground) play(ctx context.Context, m *Mutant, original workers.Pool) (*R
 		return p.Result, nil
 	}
 	p.Status = Survived
+	n := first(runs)
 	for _, step := range []func() error{
-		func() error { return p.catalogue(runs) },
+		func() error { return p.catalogue(runs[:n]) },
+		func() error {
+			if runs = runs[n:]; p.Changed == 0 {
+				runs, drawn = sampled(runs), sampled(drawn)
+			}
+			return p.catalogue(runs)
+		},
 		func() error { return p.again() },
 		func() error { return p.explore(drawn) },
 	} {

@@ -39,7 +39,7 @@ func (r *Report) Text(w io.Writer) error {
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	for _, m := range r.Survivors() {
+	for _, m := range r.survivors() {
 		fmt.Fprintf(w, "\n%s in %s: %s\n%s", m.ID, m.Func, r.fate(m), m.Diff)
 	}
 	for _, m := range r.Mutants {
@@ -82,7 +82,7 @@ func (r *Report) Markdown(w io.Writer) error {
 			fmt.Fprintf(w, "| %s | %s |\n", row.Name, strings.Join(row.cells(), " | "))
 		}
 	}
-	some := r.Survivors()
+	some := r.survivors()
 	for _, by := range r.remedies(some) {
 		text := by
 		if by == "" {

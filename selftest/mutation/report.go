@@ -116,8 +116,10 @@ func count(rows *[]Row, name string, one *Result) {
 	(*rows)[len(*rows)-1].add(one)
 }
 
-// Survivors are the mutants that nothing killed and nobody calls equivalent.
-func (r *Report) Survivors() []*Result {
+// Survivors counts the mutants that nothing killed and nobody calls equivalent.
+func (r *Report) Survivors() int { return len(r.survivors()) }
+
+func (r *Report) survivors() []*Result {
 	var some []*Result
 	for _, one := range r.Mutants {
 		if (one.Status == Survived || one.Status == NotReached) && one.Equivalent == "" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,10 +15,10 @@ import (
 // Options say what to measure, and how.
 type Options struct {
 	Choice
-	Source  string // a directory of the module
-	Locks   []*subject.Subject
-	Drawn   int    // random scenarios for each lock
-	Record  string // directory that keeps the results; empty for none
+	Source  string   // a directory of the module
+	Locks   []string // empty for all that are built in
+	Drawn   int      // random scenarios for each lock
+	Record  string   // directory that keeps the results; empty for none
 	Workers int
 	Stall   time.Duration
 	// Progress is told of each stage before it starts, with how many steps it
@@ -28,6 +29,13 @@ type Options struct {
 // Measure finds, builds and plays mutants. When ctx ends, the report has what was
 // played until then.
 func (o Options) Measure(ctx context.Context) (*Report, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	locks, err := o.subjects()
+	if err != nil {
+		return nil, err
+	}
 	dir, err := os.MkdirTemp("", "holdfast-mutants-")
 	if err != nil {
 		return nil, err
@@ -43,10 +51,10 @@ func (o Options) Measure(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	built()
-	if h.Catalogue, err = Catalogue(o.Locks, o.Seed); err != nil {
+	if h.Catalogue, err = Catalogue(locks, o.Seed); err != nil {
 		return nil, err
 	}
-	if h.Drawn, err = Draw(o.Locks, o.Seed, o.Drawn); err != nil {
+	if h.Drawn, err = Draw(locks, o.Seed, o.Drawn); err != nil {
 		return nil, err
 	}
 	if o.Record == "" {
@@ -81,6 +89,38 @@ func (o Options) Measure(ctx context.Context) (*Report, error) {
 	return r, err
 }
 
+// UnknownOperatorError says that there is no such operator.
+type UnknownOperatorError struct{ Name string }
+
+// Error implements error.
+func (e *UnknownOperatorError) Error() string { return fmt.Sprintf("unknown operator %q", e.Name) }
+
+func (o Options) check() error {
+	for _, name := range o.Operators {
+		if !slices.Contains(OperatorNames(), name) {
+			return &UnknownOperatorError{name}
+		}
+	}
+	return nil
+}
+
+// subjects are the locks to play.
+func (o Options) subjects() ([]*subject.Subject, error) {
+	names := o.Locks
+	if len(names) == 0 {
+		names = subject.Locks()
+	}
+	var all []*subject.Subject
+	for _, name := range names {
+		l, err := subject.FindSubject(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, l)
+	}
+	return all, nil
+}
+
 // command is how to do the same again.
 func (o Options) command() string {
 	words := []string{"holdfast", "selftest", "mutation", "--seed", fmt.Sprint(o.Seed), "--drawn", fmt.Sprint(o.Drawn)}
@@ -90,12 +130,8 @@ func (o Options) command() string {
 	if len(o.Operators) > 0 {
 		words = append(words, "--operator", strings.Join(o.Operators, ","))
 	}
-	if len(o.Locks) < len(subject.Locks()) {
-		var names []string
-		for _, l := range o.Locks {
-			names = append(names, l.Name())
-		}
-		words = append(words, "--lock", strings.Join(names, ","))
+	if len(o.Locks) > 0 {
+		words = append(words, "--lock", strings.Join(o.Locks, ","))
 	}
 	if o.Sample > 0 {
 		words = append(words, "--sample", fmt.Sprint(o.Sample))
