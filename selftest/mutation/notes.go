@@ -17,6 +17,7 @@ var Reasons = map[string]string{
 	"no-equal":  "the two sides are never equal, or equality comes to the same",
 	"elsewhere": "another check, or a cleanup that follows, comes to the same",
 	"words":     "only the text of an error changes",
+	"unread":    "nobody reads the value that changes",
 	"speed":     "only time or memory of this process changes, not what is sent or when",
 }
 
