@@ -54,6 +54,8 @@ Exit codes: 0 every mutant killed or called equivalent; 1 one survived; 2 bad us
 				return usage(err.Error(), didYouMean(unknown.Name, mutation.OperatorNames()))
 			case errors.Is(err, mutation.ErrNoSource):
 				return usage(err.Error(), "install Go, and run the command in a clone of the repository")
+			case err != nil && c.Context().Err() != nil:
+				return c.Context().Err()
 			case err != nil:
 				return defect(err)
 			}
@@ -79,7 +81,7 @@ Exit codes: 0 every mutant killed or called equivalent; 1 one survived; 2 bad us
 	c.Flags().StringVar(&f.Record, "out", "", "directory that keeps the results")
 	c.Flags().StringVar(&format, "format", "text", "what to print: text, json or markdown")
 	c.Flags().IntVar(&f.Workers, "workers", runtime.NumCPU(), "worker processes")
-	c.Flags().DurationVar(&f.Stall, "stall", 20*time.Second, "real time after which a run that does not end is given up")
+	c.Flags().DurationVar(&f.Stall, "stall", time.Minute, "real time after which a run that does not end is given up")
 	complete(c, "lock", subject.Locks())
 	complete(c, "format", tableFormats)
 	return c

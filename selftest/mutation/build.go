@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 )
 
-// Build builds the program that plays the mutants, in dir. It returns its path.
+// build builds the program that plays the mutants, in dir. It returns its path.
 // The source of the module stays as it is.
-func (s *Source) Build(ctx context.Context, dir string) (exe string, err error) {
+func (s *source) build(ctx context.Context, dir string) (exe string, err error) {
 	var overlay struct{ Replace map[string]string }
 	overlay.Replace = map[string]string{}
 	for name, f := range s.files {

@@ -3,7 +3,7 @@
 // textbook locks by rule, in one place at a time, and counts the mutants that no
 // run tells from the original.
 //
-// All mutants live in one binary. [Load] finds them and [Build] rewrites a copy
-// of the locks so that an environment variable switches one on. [Hunt] plays
-// them, and a [Report] has the score and every survivor.
+// All mutants live in one binary. a copy of the locks is rewritten so that an
+// environment variable switches one on. [Options.Measure] plays them, and a
+// [Report] has the score and every survivor.
 package mutation

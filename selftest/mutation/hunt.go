@@ -16,15 +16,15 @@ import (
 	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
-// Hunt says what mutants are played with. The same hunt of the same source gives
+// hunt says what mutants are played with. The same hunt of the same source gives
 // the same result on any number of workers, but for timeouts.
-type Hunt struct {
-	Exe     string // what [Source.Build] built
-	Workers int
-	Stall   time.Duration // real time after which a run is given up
-	// Catalogue is one run for each scenario, lock and seed; Drawn is the same
+type hunt struct {
+	exe     string // what [source.build] built
+	workers int
+	stall   time.Duration // real time after which a run is given up
+	// catalogue is one run for each scenario, lock and seed; drawn is the same
 	// for scenarios that were drawn at random.
-	Catalogue, Drawn []suite.Job
+	catalogue, drawn []suite.Job
 }
 
 // A violation in a drawn scenario kills when the mutant shows it in drawnLeast of
@@ -37,10 +37,10 @@ const (
 
 // Statuses of a mutant that was played.
 const (
-	Killed     = "killed"
-	Survived   = "survived"
-	TimedOut   = "timed out"
-	NotReached = "not reached" // by any run, so nothing was played
+	killed     = "killed"
+	survived   = "survived"
+	timedOut   = "timed out"
+	notReached = "not reached" // by any run, so nothing was played
 )
 
 // Result is what came of one mutant.
@@ -58,14 +58,14 @@ type Result struct {
 	Equivalent string `json:"equivalent,omitempty"`
 }
 
-// Ground is how the original plays: what it shows and which mutants it reaches.
-type Ground struct {
-	hunt  Hunt
+// ground is how the original plays: what it shows and which mutants it reaches.
+type ground struct {
+	hunt  hunt
 	drawn []groundRun
 	runs  []groundRun // of the catalogue, the short ones first
-	// Left are the runs of the catalogue that are not as expected with the
+	// left are the runs of the catalogue that are not as expected with the
 	// original, and so are left out.
-	Left []string
+	left []string
 }
 
 // groundRun is a run of the original.
@@ -76,24 +76,24 @@ type groundRun struct {
 }
 
 // pool plays one mutant; 0 is the original.
-func (h Hunt) pool(mutant, workersAtMost int) workers.Pool {
-	return workers.Pool{Exe: h.Exe, Workers: workersAtMost, Stall: h.Stall, Env: []string{fmt.Sprintf("%s=%d", schemata.Variable, mutant)}}
+func (h hunt) pool(mutant, workersAtMost int) workers.Pool {
+	return workers.Pool{Exe: h.exe, Workers: workersAtMost, Stall: h.stall, Env: []string{fmt.Sprintf("%s=%d", schemata.Variable, mutant)}}
 }
 
-// Ground plays the original once. It calls step after each run.
-func (h Hunt) Ground(ctx context.Context, step func()) (*Ground, error) {
-	jobs := slices.Concat(h.Catalogue, h.Drawn)
+// playOriginal plays the original once. It calls step after each run.
+func (h hunt) playOriginal(ctx context.Context, step func()) (*ground, error) {
+	jobs := slices.Concat(h.catalogue, h.drawn)
 	for i := range jobs {
 		jobs[i].ID, jobs[i].Kind, jobs[i].Judge = i, schemata.Kind, true
 	}
-	answers, err := h.pool(0, h.Workers).Gather(ctx, jobs, step)
+	answers, err := h.pool(0, h.workers).Gather(ctx, jobs, step)
 	if err == nil {
 		err = ctx.Err()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("play original: %w", err)
 	}
-	g := &Ground{hunt: h}
+	g := &ground{hunt: h}
 	for i, a := range answers {
 		r := groundRun{job: jobs[i], answer: a}
 		reached, err := suite.DecodeAs[[]int](a.Out)
@@ -106,11 +106,11 @@ func (h Hunt) Ground(ctx context.Context, step func()) (*Ground, error) {
 		}
 		switch {
 		case a.Defect != "" || a.Run.Failure != "" || reached == nil:
-			g.Left = append(g.Left, which(r.job))
-		case i >= len(h.Catalogue):
+			g.left = append(g.left, which(r.job))
+		case i >= len(h.catalogue):
 			g.drawn = append(g.drawn, r)
 		case !a.Run.AsExpected:
-			g.Left = append(g.Left, which(r.job))
+			g.left = append(g.left, which(r.job))
 		default:
 			g.runs = append(g.runs, r)
 		}
@@ -170,16 +170,16 @@ func first(all []groundRun) int {
 // which names a run.
 func which(j suite.Job) string { return fmt.Sprintf("%s with %s, seed %d", j.Scenario, j.Lock, j.Seed) }
 
-// Play plays mutants, each until something kills it. It gives each result to
+// playAll plays mutants, each until something kills it. It gives each result to
 // took, one at a time, in the order in which they end. It ends early when ctx
 // does.
-func (g *Ground) Play(ctx context.Context, mutants []*Mutant, took func(*Result) error) error {
+func (g *ground) playAll(ctx context.Context, mutants []*Mutant, took func(*Result) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	queue := make(chan *Mutant)
 	results := make(chan *Result)
 	var all sync.WaitGroup
-	for range g.hunt.Workers {
+	for range g.hunt.workers {
 		all.Go(func() {
 			original := g.hunt.pool(0, 1).Keeping()
 			defer original.Stop()
@@ -219,15 +219,15 @@ func (g *Ground) Play(ctx context.Context, mutants []*Mutant, took func(*Result)
 // play plays one mutant: the catalogue, then the runs of it that went another way
 // once more, then what was drawn. A change that makes no difference with the
 // first lock gets samples of the others.
-func (g *Ground) play(ctx context.Context, m *Mutant, original workers.Pool) (*Result, error) {
-	p := &played{Result: &Result{Mutant: m, Status: NotReached}, ctx: ctx, original: original, mutant: g.hunt.pool(m.number, 1).Keeping()}
+func (g *ground) play(ctx context.Context, m *Mutant, original workers.Pool) (*Result, error) {
+	p := &played{Result: &Result{Mutant: m, Status: notReached}, ctx: ctx, original: original, mutant: g.hunt.pool(m.number, 1).Keeping()}
 	defer p.mutant.Stop()
 	runs, drawn := reaching(g.runs, m.number), reaching(g.drawn, m.number)
 	p.Locks = locks(runs, drawn)
 	if len(runs)+len(drawn) == 0 {
 		return p.Result, nil
 	}
-	p.Status = Survived
+	p.Status = survived
 	n := first(runs)
 	for _, step := range []func() error{
 		func() error { return p.catalogue(runs[:n]) },
@@ -240,7 +240,7 @@ func (g *Ground) play(ctx context.Context, m *Mutant, original workers.Pool) (*R
 		func() error { return p.again() },
 		func() error { return p.explore(drawn) },
 	} {
-		if err := step(); err != nil || p.Status != Survived {
+		if err := step(); err != nil || p.Status != survived {
 			return p.Result, err
 		}
 	}
@@ -291,11 +291,11 @@ func (p *played) run(j suite.Job) (*suite.Answer, error) {
 	p.Runs++
 	switch failure, _, _ := strings.Cut(a.Run.Failure, "\n"); {
 	case a.Killed || strings.Contains(failure, "made no progress for"):
-		p.settle(TimedOut, which(j))
+		p.settle(timedOut, which(j))
 	case a.Defect != "":
-		p.settle(Killed, "no valid history in "+which(j))
+		p.settle(killed, "no verdict on "+which(j))
 	case failure != "":
-		p.settle(Killed, "no end of "+which(j))
+		p.settle(killed, "no end of "+which(j))
 	default:
 		return a, nil
 	}
@@ -324,7 +324,7 @@ func (p *played) catalogue(runs []groundRun) error {
 		for _, property := range checker.Properties() {
 			v, judged := a.Run.Verdicts[property.Name]
 			if judged && v.Outcome != checker.Unknown && !a.Run.Matches(property.Name) {
-				p.settle(Killed, verdict(property.Name, v)+" in "+which(r.job))
+				p.settle(killed, verdict(property.Name, v)+" in "+which(r.job))
 				return nil
 			}
 		}
@@ -353,7 +353,7 @@ func (p *played) again() error {
 			return err
 		}
 		if a.Run.HistorySHA256 != o.hash {
-			p.settle(Killed, "two histories of "+which(o.job))
+			p.settle(killed, "two histories of "+which(o.job))
 			return nil
 		}
 	}
@@ -378,11 +378,11 @@ func (p *played) explore(runs []groundRun) error {
 				continue
 			}
 			mistake, err := p.mistake(r.job, property.Name, v)
-			if err != nil || p.Status != Survived {
+			if err != nil || p.Status != survived {
 				return err
 			}
 			if mistake {
-				p.settle(Killed, verdict(property.Name, v)+" in "+which(r.job))
+				p.settle(killed, verdict(property.Name, v)+" in "+which(r.job))
 				return nil
 			}
 		}

@@ -28,7 +28,7 @@ func TestMutantsOfAScript(t *testing.T) {
 		"end",
 		"if latch then return n > 0 end",
 	}, "\n")}
-	if err := s.find(&goPackage{source: &Source{}}); err != nil {
+	if err := s.find(&goPackage{source: &source{}}); err != nil {
 		t.Fatal(err)
 	}
 	var got []string

@@ -23,8 +23,8 @@ type Mutant struct {
 	at     edit
 }
 
-// Operators are the rules by which mutants are made, with what each does.
-var Operators = []struct{ Name, Does string }{
+// operators are the rules by which mutants are made, with what each does.
+var operators = []struct{ name, does string }{
 	{"negate", "negates a condition, or an operand of `&&` and `||`"},
 	{"boundary", "adds equality to a comparison of order, or takes it away"},
 	{"drop", "drops a statement"},
@@ -42,10 +42,20 @@ var Operators = []struct{ Name, Does string }{
 // OperatorNames are the names of all operators.
 func OperatorNames() []string {
 	var names []string
-	for _, o := range Operators {
-		names = append(names, o.Name)
+	for _, o := range operators {
+		names = append(names, o.name)
 	}
 	return names
+}
+
+// does is what an operator does.
+func does(operator string) string {
+	for _, o := range operators {
+		if o.name == operator {
+			return strings.ReplaceAll(o.does, "|", `\|`)
+		}
+	}
+	return ""
 }
 
 // edit replaces the bytes of a text from pos to end.

@@ -11,8 +11,8 @@ import (
 //go:embed notes.yaml
 var notesFile []byte
 
-// Reasons are why a mutant may be called equivalent.
-var Reasons = map[string]string{
+// reasons are why a mutant may be called equivalent.
+var reasons = map[string]string{
 	"same":      "the changed code gives the same values and the same requests",
 	"no-equal":  "the two sides are never equal, or equality comes to the same",
 	"elsewhere": "another check, or a cleanup that follows, comes to the same",
@@ -35,7 +35,7 @@ type notes struct {
 type equivalence struct {
 	Mutant string `yaml:"mutant"` // its id; the number of the line may have changed
 	Line   string `yaml:"line"`
-	Reason string `yaml:"reason"` // of [Reasons]
+	Reason string `yaml:"reason"` // of [reasons]
 }
 
 // remedy is what it would take to kill the survivors of a place.
@@ -52,7 +52,7 @@ func readNotes(text []byte) (*notes, error) {
 		return nil, fmt.Errorf("read notes on mutants: %w", err)
 	}
 	for _, e := range n.Equivalent {
-		if Reasons[e.Reason] == "" {
+		if reasons[e.Reason] == "" {
 			return nil, fmt.Errorf("read notes on mutants: %s has no reason %q", e.Mutant, e.Reason)
 		}
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
-// Catalogue is one run of each built-in scenario with each of the locks that it
+// catalogueJobs are one run of each built-in scenario with each of the locks that it
 // applies to.
-func Catalogue(locks []*subject.Subject, seed uint64) ([]suite.Job, error) {
+func catalogueJobs(locks []*subject.Subject, seed uint64) ([]suite.Job, error) {
 	list, err := suite.Pick(nil)
 	if err != nil {
 		return nil, err
@@ -21,10 +21,10 @@ func Catalogue(locks []*subject.Subject, seed uint64) ([]suite.Job, error) {
 	return jobs, nil
 }
 
-// Draw is one run of so many random scenarios for each of the locks. Every second
+// drawJobs are one run of so many random scenarios for each of the locks. Every second
 // has only faults that the reference lock survives, where each violation is the
 // mutant's.
-func Draw(locks []*subject.Subject, seed uint64, each int) ([]suite.Job, error) {
+func drawJobs(locks []*subject.Subject, seed uint64, each int) ([]suite.Job, error) {
 	var jobs []suite.Job
 	for _, survivable := range []bool{true, false} {
 		v, err := explore.NewVocabulary(nil, nil, survivable)

@@ -43,7 +43,7 @@ func (r *Report) Text(w io.Writer) error {
 		fmt.Fprintf(w, "\n%s in %s: %s\n%s", m.ID, m.Func, r.fate(m), m.Diff)
 	}
 	for _, m := range r.Mutants {
-		if m.Status == TimedOut {
+		if m.Status == timedOut {
 			fmt.Fprintf(w, "\n%s in %s: timed out in %s\n%s", m.ID, m.Func, m.By, m.Diff)
 		}
 	}
@@ -60,7 +60,7 @@ func (r *Report) Text(w io.Writer) error {
 // fate is how a mutant survived, and what it would take to kill it.
 func (r *Report) fate(m *Result) string {
 	text := "no run reaches it"
-	if m.Status == Survived {
+	if m.Status == survived {
 		text = fmt.Sprintf("survived %s with %s", english.Count(m.Runs, "run"), m.Locks)
 		if m.Changed == 0 {
 			text += ", which all went as with the original"
@@ -73,14 +73,16 @@ func (r *Report) fate(m *Result) string {
 // diff, grouped by what it would take.
 func (r *Report) Markdown(w io.Writer) error {
 	fmt.Fprintf(w, "%s\n", r.sentence())
-	for _, t := range []struct {
-		of   string
-		rows []Row
-	}{{"file", r.Files}, {"operator", r.Operators}} {
-		fmt.Fprintf(w, "\n| %s | %s |\n|---|%s\n", t.of, strings.Join(columns, " | "), strings.Repeat("---:|", len(columns)))
-		for _, row := range t.rows {
-			fmt.Fprintf(w, "| %s | %s |\n", row.Name, strings.Join(row.cells(), " | "))
-		}
+	head := func(of string) {
+		fmt.Fprintf(w, "\n| %s | %s |\n|---|%s\n", of, strings.Join(columns, " | "), strings.Repeat("---:|", len(columns)))
+	}
+	head("file")
+	for _, row := range r.Files {
+		fmt.Fprintf(w, "| %s | %s |\n", row.Name, strings.Join(row.cells(), " | "))
+	}
+	head("operator")
+	for _, row := range r.Operators {
+		fmt.Fprintf(w, "| `%s` %s | %s |\n", row.Name, does(row.Name), strings.Join(row.cells(), " | "))
 	}
 	some := r.survivors()
 	for _, by := range r.remedies(some) {
@@ -96,12 +98,12 @@ func (r *Report) Markdown(w io.Writer) error {
 		}
 	}
 	r.aside(w, "Timed out", func(m *Result) string {
-		if m.Status == TimedOut {
+		if m.Status == timedOut {
 			return m.By
 		}
 		return ""
 	})
-	r.aside(w, "Called equivalent", func(m *Result) string { return Reasons[m.Equivalent] })
+	r.aside(w, "Called equivalent", func(m *Result) string { return reasons[m.Equivalent] })
 	_, err := fmt.Fprintln(w)
 	return err
 }

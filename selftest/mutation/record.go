@@ -16,10 +16,10 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
-// Record keeps results in a directory, so that a hunt that was interrupted goes
+// record keeps results in a directory, so that a hunt that was interrupted goes
 // on where it ended, and the shards of one come together. Each shard writes a
 // file of its own.
-type Record struct {
+type record struct {
 	file *os.File
 	done map[string]*Result // by the id of the mutant
 }
@@ -31,9 +31,9 @@ type recordHead struct {
 
 // identity is what makes two hunts the same: the program with the mutants, and
 // all runs.
-func (h Hunt) identity() (string, error) {
+func (h hunt) identity() (string, error) {
 	sum := sha256.New()
-	exe, err := os.Open(h.Exe)
+	exe, err := os.Open(h.exe)
 	if err != nil {
 		return "", fmt.Errorf("identify hunt: %w", err)
 	}
@@ -41,15 +41,15 @@ func (h Hunt) identity() (string, error) {
 	if _, err := io.Copy(sum, exe); err != nil {
 		return "", fmt.Errorf("identify hunt: %w", err)
 	}
-	if err := json.NewEncoder(sum).Encode([][]suite.Job{h.Catalogue, h.Drawn}); err != nil {
+	if err := json.NewEncoder(sum).Encode([][]suite.Job{h.catalogue, h.drawn}); err != nil {
 		return "", fmt.Errorf("identify hunt: %w", err)
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// OpenRecord opens the record of a hunt in dir, which it makes when it is not
+// openRecord opens the record of a hunt in dir, which it makes when it is not
 // there.
-func OpenRecord(dir string, h Hunt, shard suite.Shard) (*Record, error) {
+func openRecord(dir string, h hunt, shard suite.Shard) (*record, error) {
 	id, err := h.identity()
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func OpenRecord(dir string, h Hunt, shard suite.Shard) (*Record, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("open record: %w", err)
 	}
-	r := &Record{done: map[string]*Result{}}
+	r := &record{done: map[string]*Result{}}
 	files, err := filepath.Glob(filepath.Join(dir, "mutants-*.jsonl"))
 	if err != nil {
 		return nil, fmt.Errorf("open record: %w", err)
@@ -90,7 +90,7 @@ func OpenRecord(dir string, h Hunt, shard suite.Shard) (*Record, error) {
 
 // read takes the results of a file, and returns how many bytes of it are whole
 // lines; none of another hunt.
-func (r *Record) read(path, id string) (int64, error) {
+func (r *record) read(path, id string) (int64, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
@@ -121,7 +121,7 @@ func (r *Record) read(path, id string) (int64, error) {
 	}
 }
 
-func (r *Record) write(v any) error {
+func (r *record) write(v any) error {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("write record: %w", err)
@@ -132,14 +132,14 @@ func (r *Record) write(v any) error {
 	return nil
 }
 
-// Keep adds a result.
-func (r *Record) Keep(one *Result) error {
+// keep adds a result.
+func (r *record) keep(one *Result) error {
 	r.done[one.ID] = one
 	return r.write(one)
 }
 
-// Missing are the mutants without a result.
-func (r *Record) Missing(all []*Mutant) []*Mutant {
+// missing are the mutants without a result.
+func (r *record) missing(all []*Mutant) []*Mutant {
 	var some []*Mutant
 	for _, m := range all {
 		if r.done[m.ID] == nil {
@@ -149,8 +149,8 @@ func (r *Record) Missing(all []*Mutant) []*Mutant {
 	return some
 }
 
-// Results are those of mutants, in the order of the mutants.
-func (r *Record) Results(all []*Mutant) []*Result {
+// results are those of mutants, in the order of the mutants.
+func (r *record) results(all []*Mutant) []*Result {
 	var some []*Result
 	for _, m := range all {
 		if one := r.done[m.ID]; one != nil {
@@ -161,5 +161,5 @@ func (r *Record) Results(all []*Mutant) []*Result {
 	return some
 }
 
-// Close closes the file of the record.
-func (r *Record) Close() error { return r.file.Close() }
+// close closes the file of the record.
+func (r *record) close() error { return r.file.Close() }

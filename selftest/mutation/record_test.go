@@ -12,35 +12,35 @@ import (
 // of another binary begins anew; and shards see the results of one another.
 func TestAHuntGoesOnWhereItEnded(t *testing.T) {
 	dir := t.TempDir()
-	hunt := Hunt{Exe: filepath.Join(dir, "exe")}
+	h := hunt{exe: filepath.Join(dir, "exe")}
 	write := func(path, text string) {
 		t.Helper()
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	open := func(shard suite.Shard) *Record {
+	open := func(shard suite.Shard) *record {
 		t.Helper()
-		r, err := OpenRecord(filepath.Join(dir, "out"), hunt, shard)
+		r, err := openRecord(filepath.Join(dir, "out"), h, shard)
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { r.Close() })
+		t.Cleanup(func() { r.close() })
 		return r
 	}
 	mutants := []*Mutant{{ID: "a"}, {ID: "b"}, {ID: "c"}}
-	missing := func(r *Record) (ids string) {
-		for _, m := range r.Missing(mutants) {
+	missing := func(r *record) (ids string) {
+		for _, m := range r.missing(mutants) {
 			ids += m.ID
 		}
 		return ids
 	}
 
-	write(hunt.Exe, "one")
+	write(h.exe, "one")
 	first := suite.Shard{Index: 1, Of: 2}
 	r := open(first)
 	for _, m := range mutants[:2] {
-		if err := r.Keep(&Result{Mutant: m, Status: Killed}); err != nil {
+		if err := r.keep(&Result{Mutant: m, Status: killed}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -57,13 +57,13 @@ func TestAHuntGoesOnWhereItEnded(t *testing.T) {
 	if got := missing(r); got != "bc" {
 		t.Errorf("after a line that was cut off, %q are to be played", got)
 	}
-	if err := r.Keep(&Result{Mutant: mutants[1], Status: Survived}); err != nil {
+	if err := r.keep(&Result{Mutant: mutants[1], Status: survived}); err != nil {
 		t.Fatal(err)
 	}
-	if got := open(first).Results(mutants); len(got) != 2 || got[1].Status != Survived {
+	if got := open(first).results(mutants); len(got) != 2 || got[1].Status != survived {
 		t.Errorf("results: %+v", got)
 	}
-	write(hunt.Exe, "another")
+	write(h.exe, "another")
 	if got := missing(open(first)); got != "abc" {
 		t.Errorf("with another binary, %q are to be played", got)
 	}

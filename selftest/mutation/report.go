@@ -46,13 +46,13 @@ type Counts struct {
 func (c *Counts) add(r *Result) {
 	c.Played++
 	switch r.Status {
-	case Killed:
+	case killed:
 		c.Killed++
-	case Survived:
+	case survived:
 		c.Survived++
-	case NotReached:
+	case notReached:
 		c.NotReached++
-	case TimedOut:
+	case timedOut:
 		c.TimedOut++
 	}
 	if r.Equivalent != "" {
@@ -75,9 +75,9 @@ func share(part, of int) string {
 	return fmt.Sprintf("%d.%d %%", tenths/10, tenths%10)
 }
 
-// NewReport sums up the results of those mutants of a source that were chosen. It
+// newReport sums up the results of those mutants of a source that were chosen. It
 // fails when the notes call too many mutants equivalent.
-func NewReport(s *Source, chosen []*Mutant, results []*Result, left []string) (*Report, error) {
+func newReport(s *source, chosen []*Mutant, results []*Result, left []string) (*Report, error) {
 	n, err := readNotes(notesFile)
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func NewReport(s *Source, chosen []*Mutant, results []*Result, left []string) (*
 		Left: left, Stale: n.stale(s.Mutants), Mutants: results, notes: n}
 	for _, one := range results {
 		if reason := n.reason(one.Mutant, s.Mutants); reason != "" {
-			if one.Status == Killed {
+			if one.Status == killed {
 				r.Wrong = append(r.Wrong, one.ID)
 			} else {
 				one.Equivalent = reason
@@ -98,10 +98,10 @@ func NewReport(s *Source, chosen []*Mutant, results []*Result, left []string) (*
 		r.add(one)
 		count(&r.Files, one.File, one)
 	}
-	for _, o := range Operators {
+	for _, o := range operators {
 		for _, one := range results {
-			if one.Operator == o.Name {
-				count(&r.Operators, o.Name, one)
+			if one.Operator == o.name {
+				count(&r.Operators, o.name, one)
 			}
 		}
 	}
@@ -122,7 +122,7 @@ func (r *Report) Survivors() int { return len(r.survivors()) }
 func (r *Report) survivors() []*Result {
 	var some []*Result
 	for _, one := range r.Mutants {
-		if (one.Status == Survived || one.Status == NotReached) && one.Equivalent == "" {
+		if (one.Status == survived || one.Status == notReached) && one.Equivalent == "" {
 			some = append(some, one)
 		}
 	}

@@ -32,7 +32,7 @@ func (o Options) Measure(ctx context.Context) (*Report, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	locks, err := o.subjects()
+	under, err := o.subjects()
 	if err != nil {
 		return nil, err
 	}
@@ -42,47 +42,47 @@ func (o Options) Measure(ctx context.Context) (*Report, error) {
 	}
 	defer os.RemoveAll(dir)
 	_, built := o.Progress("building the mutants", 1)
-	source, err := Load(ctx, o.Source)
+	locks, err := loadSource(ctx, o.Source)
 	if err != nil {
 		return nil, err
 	}
-	h := Hunt{Workers: o.Workers, Stall: o.Stall}
-	if h.Exe, err = source.Build(ctx, dir); err != nil {
+	h := hunt{workers: o.Workers, stall: o.Stall}
+	if h.exe, err = locks.build(ctx, dir); err != nil {
 		return nil, err
 	}
 	built()
-	if h.Catalogue, err = Catalogue(locks, o.Seed); err != nil {
+	if h.catalogue, err = catalogueJobs(under, o.Seed); err != nil {
 		return nil, err
 	}
-	if h.Drawn, err = Draw(locks, o.Seed, o.Drawn); err != nil {
+	if h.drawn, err = drawJobs(under, o.Seed, o.Drawn); err != nil {
 		return nil, err
 	}
 	if o.Record == "" {
 		o.Record = dir
 	}
-	kept, err := OpenRecord(o.Record, h, o.Shard)
+	kept, err := openRecord(o.Record, h, o.Shard)
 	if err != nil {
 		return nil, err
 	}
-	defer kept.Close()
-	step, done := o.Progress("playing the original", len(h.Catalogue)+len(h.Drawn))
-	ground, err := h.Ground(ctx, step)
+	defer kept.close()
+	step, done := o.Progress("playing the original", len(h.catalogue)+len(h.drawn))
+	original, err := h.playOriginal(ctx, step)
 	if err != nil {
 		return nil, err
 	}
 	done()
-	chosen := o.Choose(source.Mutants)
-	missing := kept.Missing(chosen)
+	chosen := o.Choose(locks.Mutants)
+	missing := kept.missing(chosen)
 	step, done = o.Progress("playing the mutants", len(missing))
-	err = ground.Play(ctx, missing, func(r *Result) error {
+	err = original.playAll(ctx, missing, func(r *Result) error {
 		step()
-		return kept.Keep(r)
+		return kept.keep(r)
 	})
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return nil, err
 	}
 	done()
-	r, err := NewReport(source, chosen, kept.Results(chosen), ground.Left)
+	r, err := newReport(locks, chosen, kept.results(chosen), original.left)
 	if err == nil {
 		r.Command = o.command()
 	}

@@ -25,16 +25,16 @@ const module = "github.com/holdfast-go/holdfast"
 // ErrNoSource says that there is no Go toolchain, or no source to build from.
 var ErrNoSource = errors.New("mutants are built from the source of " + module + " with the Go toolchain")
 
-// Source is the locks with all of their mutants.
-type Source struct {
+// source is the locks with all of their mutants.
+type source struct {
 	Mutants []*Mutant // by file and place
 	root    string    // of the module
 	files   map[string]*goFile
 }
 
-// Load finds the mutants of the module that dir is in. It returns [ErrNoSource]
+// loadSource finds the mutants of the module that dir is in. It returns [ErrNoSource]
 // when there is no Go toolchain, or dir is elsewhere.
-func Load(ctx context.Context, dir string) (*Source, error) {
+func loadSource(ctx context.Context, dir string) (*source, error) {
 	root, err := findModule(ctx, dir)
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func Load(ctx context.Context, dir string) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Source{root: root, files: map[string]*goFile{}}
+	s := &source{root: root, files: map[string]*goFile{}}
 	set := token.NewFileSet()
 	for _, l := range listed {
 		if l.ours() {
@@ -122,7 +122,7 @@ func list(ctx context.Context, root string) ([]listedPackage, error) {
 
 // goPackage is a package of which mutants are made.
 type goPackage struct {
-	source     *Source
+	source     *source
 	info       *types.Info
 	constants  map[types.Object]*declaration
 	scripts    map[types.Object]*script // by the variable that has the text
@@ -173,7 +173,7 @@ func (p *goPackage) declared(e ast.Expr) *declaration {
 }
 
 // load finds the mutants of a package.
-func (s *Source) load(set *token.FileSet, l listedPackage, all []listedPackage) error {
+func (s *source) load(set *token.FileSet, l listedPackage, all []listedPackage) error {
 	exports := map[string]string{}
 	for _, p := range all {
 		exports[p.ImportPath] = p.Export

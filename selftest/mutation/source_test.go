@@ -13,9 +13,9 @@ import (
 	"testing"
 )
 
-var loaded = sync.OnceValues(func() (*Source, error) { return Load(context.Background(), ".") })
+var loaded = sync.OnceValues(func() (*source, error) { return loadSource(context.Background(), ".") })
 
-func load(t *testing.T) *Source {
+func load(t *testing.T) *source {
 	t.Helper()
 	s, err := loaded()
 	if err != nil {
@@ -85,11 +85,11 @@ func TestTheCoreOfAReleaseIsChanged(t *testing.T) {
 
 // Who has a binary alone must be told what is missing.
 func TestNoSource(t *testing.T) {
-	if _, err := Load(t.Context(), t.TempDir()); !errors.Is(err, ErrNoSource) {
+	if _, err := loadSource(t.Context(), t.TempDir()); !errors.Is(err, ErrNoSource) {
 		t.Errorf("outside of the module: %v", err)
 	}
 	t.Setenv("PATH", t.TempDir())
-	if _, err := Load(t.Context(), "."); !errors.Is(err, ErrNoSource) {
+	if _, err := loadSource(t.Context(), "."); !errors.Is(err, ErrNoSource) {
 		t.Errorf("without go: %v", err)
 	}
 }
