@@ -69,10 +69,10 @@ func (r *Report) fate(m *Result) string {
 	return text
 }
 
-// Markdown writes the tables of files and operators, and every survivor with its
+// Markdown writes the command, the tables of files and operators, and every survivor with its
 // diff, grouped by what it would take.
 func (r *Report) Markdown(w io.Writer) error {
-	fmt.Fprintf(w, "%s\n", r.sentence())
+	fmt.Fprintf(w, "    %s\n\n%s\n", r.Command, r.sentence())
 	head := func(of string) {
 		fmt.Fprintf(w, "\n| %s | %s |\n|---|%s\n", of, strings.Join(columns, " | "), strings.Repeat("---:|", len(columns)))
 	}
