@@ -14,7 +14,7 @@ REQUIRE =
 SKIPPED = $(CURDIR)/.skipped
 export STATICCHECK GOVULNCHECK REQUIRE SKIPPED
 
-.PHONY: test tests setup lint unit race guests vuln adapters explored findings bench bench-judges bench-locks soak fuzz track-record fidelity sweeps outsiders help
+.PHONY: test tests setup lint unit race guests vuln adapters explored findings bench bench-judges bench-locks soak fuzz track-record fidelity sweeps outsiders mutation help
 
 help:
 	@echo "make test    everything: format, vet, staticcheck, tests, race detector, adapters, govulncheck;"
@@ -27,6 +27,7 @@ help:
 	@echo "make fuzz    every fuzz target for FUZZTIME=30s"
 	@echo "make track-record   play the gallery, with the catalogue and without, and the variations, and write the tables of docs/gallery.md"
 	@echo "make outsiders      play the locks of locktest/testdata/locks, right and faulty, with SEEDS=1000 seeds, and print what survives"
+	@echo "make mutation       change the locks by rule, play every mutant, and write the tables and survivors of docs/mutation.md"
 	@echo "make adapters       build the adapters of other people's locks, as far as their toolchains are here"
 	@echo "make findings       play every lock in every scenario on real servers, and write the table of docs/findings.md"
 	@echo "make explored       explore four locks for a minute each, and write the tables of docs/exploring.md"
@@ -126,6 +127,16 @@ track-record:
 	"$$dir/holdfast" selftest gallery --explore --format markdown >"$$dir/exploration"; \
 	{ printf '    holdfast %s\n\n' '$(VARY)'; "$$dir/holdfast" $(VARY) --format markdown; } >"$$dir/false alarms"; \
 	$(FILL) docs/gallery.md >"$$dir/page" && cp "$$dir/page" docs/gallery.md
+
+# Every mutant of the locks, in docs/mutation.md. What was played is kept in
+# RECORD, so that an interrupted make goes on; MUTATION are flags, as --sample 300.
+# Exit code 1 is that some survive.
+RECORD ?= holdfast-runs/mutation
+MUTATION ?=
+mutation:
+	@$(BUILT); code=0; \
+	"$$dir/holdfast" selftest mutation $(MUTATION) --out $(RECORD) --format markdown >"$$dir/mutants" || code=$$?; \
+	case $$code in 0|1) $(FILL) docs/mutation.md >"$$dir/page" && cp "$$dir/page" docs/mutation.md;; *) exit $$code;; esac
 
 # Other people's locks, each built where its toolchain is; elsewhere that is said.
 # Go modules have their own, so that nobody else needs them.

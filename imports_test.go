@@ -12,7 +12,7 @@ const module = "github.com/holdfast-go/holdfast"
 // layers are the packages from the lowest to the highest: a package imports only
 // those that stand before it. ARCHITECTURE.md says what each is.
 var layers = []string{
-	"internal/input", "internal/random", "internal/english", "internal/stacks", "internal/version", "internal/chart", "internal/whole", "internal/outdir",
+	"internal/input", "internal/random", "internal/english", "internal/stacks", "internal/version", "internal/chart", "internal/whole", "internal/outdir", "internal/schemata",
 	"history", "checker/linear", "checker",
 	"lock",
 	"redis/resp", "redis/blocking", "redis/keyspace",
@@ -24,7 +24,7 @@ var layers = []string{
 	"play", "play/simplay", "play/liveplay",
 	"results", "reports",
 	"suite", "suite/workers", "suite/report", "suite/realtime", "reports/inside",
-	"shrink", "explore", "explore/emit", "sweep", "selftest",
+	"shrink", "explore", "explore/emit", "sweep", "selftest", "selftest/mutation", "selftest/mutation/player",
 	"locktest", "", "cmd/holdfast",
 	"examples", "examples/own-lock",
 }

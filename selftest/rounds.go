@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/subject/gallery"
 	"github.com/holdfast-go/holdfast/suite"
 	"github.com/holdfast-go/holdfast/suite/workers"
@@ -108,4 +109,37 @@ func midpoint(n int) int { return (n - 1) / 2 }
 // which names a run.
 func which(scenario, lock string, seed uint64) string {
 	return fmt.Sprintf("%s with %s, seed %d", scenario, lock, seed)
+}
+
+// UnknownMutantError says that the gallery has no such mutant, and what it has.
+type UnknownMutantError struct {
+	Name  string
+	Known []string
+}
+
+// Error implements error.
+func (e *UnknownMutantError) Error() string { return fmt.Sprintf("unknown mutant %q", e.Name) }
+
+// PickMutants finds mutants of the gallery by name; none means all.
+func PickMutants(names []string) ([]gallery.Mutant, error) {
+	all := subject.Mutants()
+	if len(names) == 0 {
+		return all, nil
+	}
+	var known []string
+	for _, m := range all {
+		known = append(known, m.Name)
+	}
+	var list []gallery.Mutant
+	for i, name := range names {
+		j := slices.Index(known, name)
+		if j < 0 {
+			return nil, &UnknownMutantError{name, known}
+		}
+		if slices.Index(names, name) < i {
+			return nil, fmt.Errorf("mutant %s is given twice", name)
+		}
+		list = append(list, all[j])
+	}
+	return list, nil
 }

@@ -1,6 +1,7 @@
 package selftest
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/holdfast-go/holdfast/explore"
@@ -125,4 +126,15 @@ func folded(causes []explore.Found) []explore.Found {
 	}
 	explore.Subsume(some)
 	return some
+}
+
+// Missed names the mutants that were not found, and says what is wrong with each.
+func (r *SearchRecord) Missed() (names, hints []string) {
+	for _, m := range r.Mutants {
+		if m.Status == NotFound {
+			names = append(names, m.Name)
+			hints = append(hints, fmt.Sprintf("no drawn scenario shows what is wrong with %s: %s", m.Name, m.Mistake))
+		}
+	}
+	return names, hints
 }

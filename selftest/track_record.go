@@ -2,6 +2,7 @@ package selftest
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -145,4 +146,19 @@ func (h *hunt) ordered(counts map[killer]int) []killer {
 	return slices.SortedFunc(maps.Keys(counts), func(a, b killer) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(place(a), place(b)))
 	})
+}
+
+// Survivors names the mutants that survived, and says what is wrong with each.
+func (r *TrackRecord) Survivors() (names, hints []string) {
+	for _, m := range r.Mutants {
+		if m.Status != Survived {
+			continue
+		}
+		names = append(names, m.Name)
+		hints = append(hints, fmt.Sprintf("no scenario shows what is wrong with %s: %s", m.Name, m.Mistake))
+		if len(m.Unknown) > 0 {
+			hints = append(hints, fmt.Sprintf("of %s, %s came out unknown, which kills nothing", m.Name, m.Unknown[0]))
+		}
+	}
+	return names, hints
 }

@@ -185,29 +185,14 @@ func pickMutants(args []string) ([]gallery.Mutant, error) {
 
 // concludeGallery says on stderr what survived, and how the command ends.
 func concludeGallery(c *cobra.Command, r *selftest.TrackRecord) error {
-	var survivors, hints []string
-	for _, m := range r.Mutants {
-		if m.Status == selftest.Survived {
-			survivors = append(survivors, m.Name)
-			hints = append(hints, fmt.Sprintf("no scenario shows what is wrong with %s: %s", m.Name, m.Mistake))
-			if len(m.Unknown) > 0 {
-				hints = append(hints, fmt.Sprintf("of %s, %s came out unknown, which kills nothing", m.Name, m.Unknown[0]))
-			}
-		}
-	}
+	survivors, hints := r.Survivors()
 	hints = append(hints, "a mutant that survives is a hole in the catalogue or in a property; more --seeds may show a rare one")
 	return alive(c, r.Flaws, fmt.Sprintf("%s of %d killed", english.Count(r.Summary.Killed, "mutant"), r.Summary.Mutants), survivors, selftest.Survived, hints)
 }
 
 // concludeSearch says on stderr what was not found, and how the command ends.
 func concludeSearch(c *cobra.Command, r *selftest.SearchRecord) error {
-	var names, hints []string
-	for _, m := range r.Mutants {
-		if m.Status == selftest.NotFound {
-			names = append(names, m.Name)
-			hints = append(hints, fmt.Sprintf("no drawn scenario shows what is wrong with %s: %s", m.Name, m.Mistake))
-		}
-	}
+	names, hints := r.Missed()
 	hints = append(hints, "a mutant that is not found is a hole in what is drawn; more --runs may show a rare one")
 	return alive(c, r.Flaws, fmt.Sprintf("%s of %d found", english.Count(r.Summary.Found, "mutant"), r.Summary.Mutants), names, selftest.NotFound, hints)
 }

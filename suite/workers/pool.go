@@ -25,6 +25,7 @@ import (
 type Pool struct {
 	Exe     string // the program to run as "exe worker"; empty for this one
 	Workers int
+	Env     []string // added to the environment of the processes
 	// Stall is how long, in real time, a run may take. Simulated time passes
 	// only when everybody waits, so a run that takes minutes spins without
 	// waiting or is deadlocked where the simulation cannot see it.
@@ -144,7 +145,7 @@ func (p Pool) serve(ctx context.Context, exe string, queue <-chan suite.Job, ans
 		for range 2 {
 			if w == nil {
 				var err error
-				if w, err = startWorker(exe); err != nil {
+				if w, err = startWorker(exe, p.Env); err != nil {
 					return err
 				}
 			}
@@ -175,9 +176,9 @@ type worker struct {
 	garbage error
 }
 
-func startWorker(exe string) (*worker, error) {
+func startWorker(exe string, env []string) (*worker, error) {
 	cmd := exec.Command(exe, "worker")
-	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GOGC=800", "GOTRACEBACK=all")
+	cmd.Env = append(append(os.Environ(), "GOMAXPROCS=1", "GOGC=800", "GOTRACEBACK=all"), env...)
 	cmd.SysProcAttr = ownGroup      // Ctrl-C is ours to handle
 	cmd.WaitDelay = 2 * time.Second // whatever else holds its streams
 	w := &worker{cmd: cmd, lines: make(chan suite.Answer), stderr: &tail{max: 64 << 10}}

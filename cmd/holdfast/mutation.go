@@ -1,0 +1,87 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/selftest/mutation"
+	"github.com/holdfast-go/holdfast/subject"
+)
+
+func newMutationCmd() *cobra.Command {
+	f := mutation.Options{Source: "."}
+	var shard, format string
+	var pool poolFlags
+	c := &cobra.Command{
+		Use:   "mutation",
+		Short: "Change the locks by rule, one place at a time, and show what nothing tells from the original",
+		Long: `Plays mutants of the reference lock and of the textbook locks, each with one small
+change, until a verdict is not as expected, a run does not end, or one seed gives
+two histories: in the catalogue, then in --drawn random scenarios for each lock.
+With --out the same command goes on where it ended, and shards with one directory
+come together. Run it in the source of holdfast; it needs the Go toolchain.
+
+Exit codes: 0 every mutant killed or called equivalent; 1 one survived; 2 bad usage;
+4 a defect of holdfast itself; 130 interrupted.`,
+		Example: `  holdfast selftest mutation --sample 200 --out mutants
+  holdfast selftest mutation --file lock/release.go --operator drop,negate`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) (err error) {
+			if err := cmp.Or(pool.check(), checkFormat(format, tableFormats)); err != nil {
+				return err
+			}
+			f.Workers, f.Stall = pool.workers, pool.stall
+			if f.Shard, err = parseShard(shard); err != nil {
+				return err
+			}
+			if _, err := contend(c.Context(), f.Locks, nil); err != nil {
+				return err
+			}
+			f.Progress = func(what string, steps int) (step, done func()) {
+				bar := startProgress(c.ErrOrStderr(), int64(steps), what)
+				return bar.step, bar.done
+			}
+			r, err := f.Measure(c.Context())
+			var unknown *mutation.UnknownOperatorError
+			switch {
+			case errors.As(err, &unknown):
+				return usage(err.Error(), didYouMean(unknown.Name, mutation.OperatorNames()))
+			case errors.Is(err, mutation.ErrNoSource):
+				return usage(err.Error(), "install Go, and run the command in a clone of the repository")
+			case err != nil && c.Context().Err() != nil:
+				return c.Context().Err()
+			case err != nil:
+				return defect(err)
+			}
+			if err := printDocument(c.OutOrStdout(), format, r); err != nil {
+				return err
+			}
+			if c.Context().Err() != nil {
+				return &exitError{code: exitInterrupted, msg: fmt.Sprintf("interrupted with %d of %d played", r.Played, r.Chosen)}
+			}
+			if n := r.Survivors(); n > 0 {
+				return &exitError{code: exitUnexpected, msg: english.Count(n, "mutant") + " survived"}
+			}
+			return nil
+		},
+	}
+	c.Flags().StringSliceVar(&f.Locks, "lock", nil, "locks to play, by name (default all)")
+	c.Flags().StringSliceVar(&f.Files, "file", nil, "files to change, as lock/release.go (default all)")
+	c.Flags().StringSliceVar(&f.Operators, "operator", nil, "what to change: "+strings.Join(mutation.OperatorNames(), ", ")+" (default all)")
+	c.Flags().IntVar(&f.Sample, "sample", 0, "play so many mutants, drawn by --seed (default all)")
+	c.Flags().Uint64Var(&f.Seed, "seed", 1, "the seed of the sample and of every run")
+	c.Flags().IntVar(&f.Drawn, "drawn", 10, "random scenarios for each lock")
+	c.Flags().StringVar(&shard, "shard", "", "part I of N of the mutants, as I/N")
+	c.Flags().StringVar(&f.Record, "out", "", "directory that keeps the results")
+	c.Flags().StringVar(&format, "format", "text", "what to print: text, json or markdown")
+	pool.flags(c, time.Minute)
+	complete(c, "lock", subject.Locks())
+	complete(c, "format", tableFormats)
+	return c
+}

@@ -1,0 +1,119 @@
+// Package schemata is the switch of mutants that live in one binary. The code
+// that "holdfast selftest mutation" rewrites calls it wherever a mutant differs
+// from the original. At most one mutant is on, for the life of the process.
+package schemata
+
+import (
+	"cmp"
+	"os"
+	"strconv"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// Variable is the environment variable with the number of the mutant that is
+	// on. Without it, or with 0, the code is the original.
+	Variable = "HOLDFAST_MUTANT"
+	// Kind is the kind of job that a binary with mutants plays. It gives the
+	// mutants that the run has reached.
+	Kind = "schemata"
+	// Most is how many mutants a binary can have.
+	Most = 1 << 14
+)
+
+// on is the number of the mutant that is on; 0 is the original.
+var on = func() int {
+	n, _ := strconv.Atoi(os.Getenv(Variable)) // a missing variable means the original
+	return n
+}()
+
+// met are the mutants whose code the original has reached.
+var met [Most]atomic.Bool
+
+// Reached returns the mutants whose code has run since the last call, in
+// ascending order. Only the original knows; a mutant returns nothing.
+func Reached() []int {
+	var all []int
+	for n := range met {
+		if met[n].Swap(false) {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+// On says whether mutant n is on.
+func On(n int) bool {
+	if on == 0 {
+		met[n].Store(true)
+	}
+	return on == n
+}
+
+// Less is a < b, and a <= b when mutant n is on.
+func Less[T cmp.Ordered](n int, a, b T) bool {
+	if On(n) {
+		return a <= b
+	}
+	return a < b
+}
+
+// LessOrEqual is a <= b, and a < b when mutant n is on.
+func LessOrEqual[T cmp.Ordered](n int, a, b T) bool {
+	if On(n) {
+		return a < b
+	}
+	return a <= b
+}
+
+// Greater is a > b, and a >= b when mutant n is on.
+func Greater[T cmp.Ordered](n int, a, b T) bool { return Less(n, b, a) }
+
+// GreaterOrEqual is a >= b, and a > b when mutant n is on.
+func GreaterOrEqual[T cmp.Ordered](n int, a, b T) bool { return LessOrEqual(n, b, a) }
+
+// Integer is any type of whole numbers.
+type Integer interface {
+	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64
+}
+
+// Next is v, and v + 1 when mutant n is on.
+func Next[T Integer](n int, v T) T {
+	if On(n) {
+		return v + 1
+	}
+	return v
+}
+
+// Tenfold is d, and ten times d when mutant n is on.
+func Tenfold(n int, d time.Duration) time.Duration {
+	if On(n) {
+		return 10 * d
+	}
+	return d
+}
+
+// Tenth is d, and a tenth of d when mutant n is on.
+func Tenth(n int, d time.Duration) time.Duration {
+	if On(n) {
+		return d / 10
+	}
+	return d
+}
+
+// Text is the text of the mutant that is on, and text where it has none.
+func Text(text string, mutants map[int]string) string {
+	if m, ok := mutants[on]; ok {
+		return m
+	}
+	return text
+}
+
+// Use is v, which mutants first to last have changed where it was made.
+func Use[T any](first, last int, v T) T {
+	for n := first; on == 0 && n <= last; n++ {
+		met[n].Store(true)
+	}
+	return v
+}

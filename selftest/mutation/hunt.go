@@ -1,0 +1,422 @@
+package mutation
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/random"
+	"github.com/holdfast-go/holdfast/internal/schemata"
+	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/suite/workers"
+)
+
+// hunt says what mutants are played with. The same hunt of the same source gives
+// the same result on any number of workers, but for timeouts.
+type hunt struct {
+	exe     string // what [source.build] built
+	workers int
+	stall   time.Duration // real time after which a run is given up
+	// catalogue is one run for each scenario, lock and seed; drawn is the same
+	// for scenarios that were drawn at random.
+	catalogue, drawn []suite.Job
+}
+
+// A violation in a drawn scenario kills when the mutant shows it in drawnLeast of
+// drawnSeeds runs, and the original in none: other messages at other times make a
+// fault that is aimed at a message strike something else.
+const (
+	drawnSeeds = 8
+	drawnLeast = 4
+)
+
+// Statuses of a mutant that was played.
+const (
+	killed     = "killed"
+	survived   = "survived"
+	timedOut   = "timed out"
+	notReached = "not reached" // by any run, so nothing was played
+)
+
+// Result is what came of one mutant.
+type Result struct {
+	*Mutant
+	Status string `json:"status"`
+	// By is what killed it, or what timed out: a property, a scenario and a lock.
+	By    string `json:"by,omitempty"`
+	Locks string `json:"locks,omitempty"` // that reach it
+	Runs  int    `json:"runs"`
+	// Changed counts the runs whose history is not that of the original.
+	Changed int `json:"changed"`
+	// Equivalent is why the mutant does what the original does, empty where
+	// nobody says so.
+	Equivalent string `json:"equivalent,omitempty"`
+}
+
+// ground is how the original plays: what it shows and which mutants it reaches.
+type ground struct {
+	hunt  hunt
+	drawn []groundRun
+	runs  []groundRun // of the catalogue, the short ones first
+	// left are the runs of the catalogue that are not as expected with the
+	// original, and so are left out.
+	left []string
+}
+
+// groundRun is a run of the original.
+type groundRun struct {
+	job     suite.Job
+	answer  *suite.Answer
+	reaches []int // mutants, ascending
+}
+
+// pool plays one mutant; 0 is the original.
+func (h hunt) pool(mutant, workersAtMost int) workers.Pool {
+	return workers.Pool{Exe: h.exe, Workers: workersAtMost, Stall: h.stall, Env: []string{fmt.Sprintf("%s=%d", schemata.Variable, mutant)}}
+}
+
+// playOriginal plays the original once. It calls step after each run.
+func (h hunt) playOriginal(ctx context.Context, step func()) (*ground, error) {
+	jobs := slices.Concat(h.catalogue, h.drawn)
+	for i := range jobs {
+		jobs[i].ID, jobs[i].Kind, jobs[i].Judge = i, schemata.Kind, true
+	}
+	answers, err := h.pool(0, h.workers).Gather(ctx, jobs, step)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("play original: %w", err)
+	}
+	g := &ground{hunt: h}
+	for i, a := range answers {
+		r := groundRun{job: jobs[i], answer: a}
+		reached, err := suite.DecodeAs[[]int](a.Out)
+		if err != nil {
+			return nil, err
+		}
+		if reached != nil {
+			r.reaches = *reached
+			slices.Sort(r.reaches)
+		}
+		switch {
+		case a.Defect != "" || a.Run.Failure != "" || reached == nil:
+			g.left = append(g.left, which(r.job))
+		case i >= len(h.catalogue):
+			g.drawn = append(g.drawn, r)
+		case !a.Run.AsExpected:
+			g.left = append(g.left, which(r.job))
+		default:
+			g.runs = append(g.runs, r)
+		}
+	}
+	sortByCost(g.runs)
+	sortByCost(g.drawn)
+	return g, nil
+}
+
+// sortByCost puts the locks that are cheap to play first, and of each the short
+// runs.
+func sortByCost(all []groundRun) {
+	commands := func(r groundRun) int { return r.answer.Run.Stats.Commands }
+	whole := map[string]int{}
+	for _, r := range all {
+		whole[r.job.Lock] += commands(r)
+	}
+	slices.SortStableFunc(all, func(a, b groundRun) int {
+		return cmp.Or(whole[a.job.Lock]-whole[b.job.Lock], strings.Compare(a.job.Lock, b.job.Lock), commands(a)-commands(b))
+	})
+}
+
+// samples are the runs with which a mutant is played that never made a
+// difference with its first lock: those of each lock that reach most.
+const samples = 3
+
+// sampled leaves the samples of each lock. The order stays.
+func sampled(all []groundRun) []groundRun {
+	best := map[string][]int{} // by lock, how much the best runs reach
+	for _, r := range all {
+		best[r.job.Lock] = append(best[r.job.Lock], len(r.reaches))
+	}
+	for _, reach := range best {
+		slices.SortFunc(reach, func(a, b int) int { return b - a })
+	}
+	var some []groundRun
+	taken := map[string]int{}
+	for _, r := range all {
+		reach := best[r.job.Lock]
+		if taken[r.job.Lock] < samples && len(r.reaches) >= reach[min(samples, len(reach))-1] {
+			some = append(some, r)
+			taken[r.job.Lock]++
+		}
+	}
+	return some
+}
+
+// first is how many of the runs, which are sorted, are of the first lock.
+func first(all []groundRun) int {
+	n := 0
+	for n < len(all) && all[n].job.Lock == all[0].job.Lock {
+		n++
+	}
+	return n
+}
+
+// which names a run.
+func which(j suite.Job) string { return fmt.Sprintf("%s with %s, seed %d", j.Scenario, j.Lock, j.Seed) }
+
+// playAll plays mutants, each until something kills it. It gives each result to
+// took, one at a time, in the order in which they end. It ends early when ctx
+// does.
+func (g *ground) playAll(ctx context.Context, mutants []*Mutant, took func(*Result) error) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	queue := make(chan *Mutant)
+	results := make(chan *Result)
+	var all sync.WaitGroup
+	for range g.hunt.workers {
+		all.Go(func() {
+			original := g.hunt.pool(0, 1).Keeping()
+			defer original.Stop()
+			for m := range queue {
+				r, err := g.play(ctx, m, original)
+				if err != nil {
+					stop(err)
+				} else if ctx.Err() == nil {
+					results <- r
+				}
+			}
+		})
+	}
+	go func() {
+		defer close(results)
+		defer all.Wait()
+		defer close(queue)
+		for _, m := range mutants {
+			select {
+			case queue <- m:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	for r := range results {
+		if err := took(r); err != nil {
+			stop(err)
+		}
+	}
+	if err := context.Cause(ctx); err != nil {
+		return fmt.Errorf("play mutants: %w", err)
+	}
+	return nil
+}
+
+// play plays one mutant: the catalogue, then the runs of it that went another way
+// once more, then what was drawn. A change that makes no difference with the
+// first lock gets samples of the others.
+func (g *ground) play(ctx context.Context, m *Mutant, original workers.Pool) (*Result, error) {
+	p := &played{Result: &Result{Mutant: m, Status: notReached}, ctx: ctx, original: original, mutant: g.hunt.pool(m.number, 1).Keeping()}
+	defer p.mutant.Stop()
+	runs, drawn := reaching(g.runs, m.number), reaching(g.drawn, m.number)
+	p.Locks = locks(runs, drawn)
+	if len(runs)+len(drawn) == 0 {
+		return p.Result, nil
+	}
+	p.Status = survived
+	n := first(runs)
+	for _, step := range []func() error{
+		func() error { return p.catalogue(runs[:n]) },
+		func() error {
+			if runs = runs[n:]; p.Changed == 0 {
+				runs, drawn = sampled(runs), sampled(drawn)
+			}
+			return p.catalogue(runs)
+		},
+		func() error { return p.again() },
+		func() error { return p.explore(drawn) },
+	} {
+		if err := step(); err != nil || p.Status != survived {
+			return p.Result, err
+		}
+	}
+	return p.Result, nil
+}
+
+// reaching are the runs that reach a mutant.
+func reaching(all []groundRun, number int) []groundRun {
+	var some []groundRun
+	for _, r := range all {
+		if _, ok := slices.BinarySearch(r.reaches, number); ok {
+			some = append(some, r)
+		}
+	}
+	return some
+}
+
+// locks names the locks of runs.
+func locks(some ...[]groundRun) string {
+	var names []string
+	for _, r := range slices.Concat(some...) {
+		names = append(names, r.job.Lock)
+	}
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), ", ")
+}
+
+// played is a mutant that is being played.
+type played struct {
+	*Result
+	ctx              context.Context
+	mutant, original workers.Pool
+	other            []otherway
+}
+
+// otherway is a run that the mutant plays with another history than the original.
+type otherway struct {
+	job  suite.Job
+	hash string
+}
+
+// run plays one job. It returns nil when that settled the mutant, or ctx ended.
+func (p *played) run(j suite.Job) (*suite.Answer, error) {
+	a, err := playOne(p.ctx, p.mutant, j)
+	if err != nil || a == nil {
+		return nil, err
+	}
+	p.Runs++
+	switch failure, _, _ := strings.Cut(a.Run.Failure, "\n"); {
+	case a.Killed || strings.Contains(failure, "made no progress for"):
+		p.settle(timedOut, which(j))
+	case a.Defect != "":
+		p.settle(killed, "no verdict on "+which(j))
+	case failure != "":
+		p.settle(killed, "no end of "+which(j))
+	default:
+		return a, nil
+	}
+	return nil, nil
+}
+
+// playOne plays one job; nil when ctx ended before.
+func playOne(ctx context.Context, pool workers.Pool, j suite.Job) (*suite.Answer, error) {
+	j.ID = 0
+	answers, err := pool.Gather(ctx, []suite.Job{j}, func() {})
+	if err != nil {
+		return nil, fmt.Errorf("play %s: %w", which(j), err)
+	}
+	return answers[0], nil
+}
+
+func (p *played) settle(status, by string) { p.Status, p.By = status, by }
+
+// catalogue plays runs whose verdicts are known, until one is another.
+func (p *played) catalogue(runs []groundRun) error {
+	for _, r := range runs {
+		a, err := p.run(r.job)
+		if a == nil || err != nil {
+			return err
+		}
+		for _, property := range checker.Properties() {
+			v, judged := a.Run.Verdicts[property.Name]
+			if judged && v.Outcome != checker.Unknown && !a.Run.Matches(property.Name) {
+				p.settle(killed, verdict(property.Name, v)+" in "+which(r.job))
+				return nil
+			}
+		}
+		if a.Run.HistorySHA256 != r.answer.Run.HistorySHA256 {
+			p.Changed++
+			p.other = append(p.other, otherway{r.job, a.Run.HistorySHA256})
+		}
+	}
+	return nil
+}
+
+// verdict is a verdict in words.
+func verdict(property checker.Property, v checker.Verdict) string {
+	words := fmt.Sprintf("%s %s", property, v.Outcome)
+	if v.Class != "" {
+		words += fmt.Sprintf(" (%s)", v.Class)
+	}
+	return words
+}
+
+// again plays what went another way once more: one seed must give one history.
+func (p *played) again() error {
+	for _, o := range p.other {
+		a, err := p.run(o.job)
+		if a == nil || err != nil {
+			return err
+		}
+		if a.Run.HistorySHA256 != o.hash {
+			p.settle(killed, "two histories of "+which(o.job))
+			return nil
+		}
+	}
+	return nil
+}
+
+// explore plays drawn scenarios, until one shows a violation that the original
+// never has there.
+func (p *played) explore(runs []groundRun) error {
+	for _, r := range runs {
+		a, err := p.run(r.job)
+		if a == nil || err != nil {
+			return err
+		}
+		if a.Run.HistorySHA256 == r.answer.Run.HistorySHA256 {
+			continue
+		}
+		p.Changed++
+		for _, property := range checker.Properties() {
+			v := a.Run.Verdicts[property.Name]
+			if v.Outcome != checker.Violated || shows(r.answer, property.Name, v) {
+				continue
+			}
+			mistake, err := p.mistake(r.job, property.Name, v)
+			if err != nil || p.Status != survived {
+				return err
+			}
+			if mistake {
+				p.settle(killed, verdict(property.Name, v)+" in "+which(r.job))
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// shows says that a run of the original takes the meaning from a violation.
+func shows(original *suite.Answer, property checker.Property, v checker.Verdict) bool {
+	o := original.Run.Verdicts[property]
+	worse := v.Class == checker.ContractBroken && o.Class == checker.LeaseOutlived
+	return o.Outcome != checker.OutcomeOK && !worse
+}
+
+// mistake says whether a violation is the mutant's: with other seeds, too, the
+// mutant shows it, and the original never does.
+func (p *played) mistake(j suite.Job, property checker.Property, v checker.Verdict) (bool, error) {
+	first, seen := j.Seed, 1
+	for n := 1; n < drawnSeeds && seen+drawnSeeds-n >= drawnLeast; n++ {
+		j.Seed = random.Stream(first, "drawn", fmt.Sprint(n)).Uint64()
+		o, err := playOne(p.ctx, p.original, j)
+		if err != nil || o == nil {
+			return false, err
+		}
+		if o.Run.Failure != "" || shows(o, property, v) {
+			return false, nil
+		}
+		a, err := p.run(j)
+		if a == nil || err != nil {
+			return false, err
+		}
+		if w := a.Run.Verdicts[property]; w.Outcome == checker.Violated && w.Class == v.Class {
+			seen++
+		}
+	}
+	return seen >= drawnLeast, nil
+}

@@ -1,0 +1,118 @@
+package mutation
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+)
+
+//go:embed notes.yaml
+var notesFile []byte
+
+// reasons are why a mutant may be called equivalent.
+var reasons = map[string]string{
+	"same":      "the changed code gives the same values and the same requests",
+	"no-equal":  "the two sides are never equal, or equality comes to the same",
+	"elsewhere": "another check, or a cleanup that follows, comes to the same",
+	"words":     "only the text of an error changes",
+	"unread":    "nobody reads the value that changes",
+	"speed":     "only time or memory of this process changes, not what is sent or when",
+}
+
+// mostEquivalent is how many mutants may be called equivalent: a tenth.
+const mostEquivalent = 10
+
+// notes are what people have found out about survivors.
+type notes struct {
+	Equivalent []equivalence `yaml:"equivalent"`
+	Takes      []remedy      `yaml:"takes"`
+}
+
+// equivalence says that a mutant does what the original does. The line goes with
+// it: when somebody changes the line, the claim is void.
+type equivalence struct {
+	Mutant string `yaml:"mutant"` // its id; the number of the line may have changed
+	Line   string `yaml:"line"`
+	Reason string `yaml:"reason"` // of [reasons]
+}
+
+// remedy is what it would take to kill the survivors of a place.
+type remedy struct {
+	File string   `yaml:"file"`
+	In   []string `yaml:"in"`   // functions; empty for all of the file
+	Line string   `yaml:"line"` // a part of the line; empty for any
+	By   string   `yaml:"by"`   // what kills them
+}
+
+func readNotes(text []byte) (*notes, error) {
+	n := &notes{}
+	if err := yaml.UnmarshalWithOptions(text, n, yaml.Strict()); err != nil {
+		return nil, fmt.Errorf("read notes on mutants: %w", err)
+	}
+	for _, e := range n.Equivalent {
+		if reasons[e.Reason] == "" {
+			return nil, fmt.Errorf("read notes on mutants: %s has no reason %q", e.Mutant, e.Reason)
+		}
+	}
+	return n, nil
+}
+
+// matches says whether the claim is about a mutant. Its line may have moved.
+func (e equivalence) matches(m *Mutant) bool {
+	file, rest, _ := strings.Cut(e.Mutant, ":")
+	_, operator, _ := strings.Cut(rest, ":")
+	own := strings.TrimPrefix(m.ID, fmt.Sprintf("%s:%d:", m.File, m.Line))
+	return file == m.File && operator == own && e.Line == m.Source
+}
+
+// reason is why a mutant is called equivalent, empty when it is not. Of several
+// equal lines in a file, the number of the line decides.
+func (n *notes) reason(m *Mutant, all []*Mutant) string {
+	for _, e := range n.Equivalent {
+		if e.matches(m) && (e.Mutant == m.ID || alone(e, all)) {
+			return e.Reason
+		}
+	}
+	return ""
+}
+
+func alone(e equivalence, all []*Mutant) bool {
+	found := 0
+	for _, m := range all {
+		if e.matches(m) {
+			found++
+		}
+	}
+	return found == 1
+}
+
+// stale are the claims that no mutant fits any more.
+func (n *notes) stale(all []*Mutant) []string {
+	var some []string
+	for _, e := range n.Equivalent {
+		fits := false
+		for _, m := range all {
+			fits = fits || e.matches(m) && (e.Mutant == m.ID || alone(e, all))
+		}
+		if !fits {
+			some = append(some, e.Mutant)
+		}
+	}
+	return some
+}
+
+// takes is what it would take to kill a mutant, empty when nobody has looked.
+func (n *notes) takes(m *Mutant) string {
+	for _, r := range n.Takes {
+		in := len(r.In) == 0
+		for _, where := range r.In {
+			in = in || where == m.Func
+		}
+		if in && r.File == m.File && strings.Contains(m.Source, r.Line) {
+			return r.By
+		}
+	}
+	return ""
+}

@@ -1,0 +1,90 @@
+package mutation
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/internal/random"
+	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/suite"
+)
+
+// catalogueJobs are one run of each built-in scenario with each of the locks that it
+// applies to.
+func catalogueJobs(locks []*subject.Subject, seed uint64) ([]suite.Job, error) {
+	list, err := suite.Pick(nil)
+	if err != nil {
+		return nil, err
+	}
+	jobs, _ := suite.Plan(list, locks, seed, 1, suite.BothUsers, nil)
+	return jobs, nil
+}
+
+// drawJobs are one run of so many random scenarios for each of the locks. Every second
+// has only faults that the reference lock survives, where each violation is the
+// mutant's.
+func drawJobs(locks []*subject.Subject, seed uint64, each int) ([]suite.Job, error) {
+	var jobs []suite.Job
+	for _, survivable := range []bool{true, false} {
+		v, err := explore.NewVocabulary(nil, nil, survivable)
+		if err != nil {
+			return nil, err
+		}
+		holes := explore.Coverage{}.Holes(v.Faults)
+		for _, l := range locks {
+			for i := range each {
+				if (i%2 == 0) != survivable {
+					continue
+				}
+				s, err := explore.Draw(l, seed+uint64(i), v, holes)
+				if err != nil {
+					return nil, err
+				}
+				source, err := s.YAML()
+				if err != nil {
+					return nil, err
+				}
+				jobs = append(jobs, suite.Job{Scenario: s.Name, File: s.Name + ".yaml", Source: string(source), Lock: l.Name(), Seed: seed + uint64(i)})
+			}
+		}
+	}
+	return jobs, nil
+}
+
+// Choice says which mutants are played.
+type Choice struct {
+	Files, Operators []string // empty for all
+	Sample           int      // so many of them, drawn by Seed; 0 for all
+	Seed             uint64
+	Shard            suite.Shard // of those
+}
+
+// Choose returns the chosen mutants, in their order.
+func (c Choice) Choose(all []*Mutant) []*Mutant {
+	var some []*Mutant
+	for _, m := range all {
+		if (len(c.Files) == 0 || slices.Contains(c.Files, m.File)) && (len(c.Operators) == 0 || slices.Contains(c.Operators, m.Operator)) {
+			some = append(some, m)
+		}
+	}
+	if c.Sample > 0 && c.Sample < len(some) {
+		some = sample(some, random.Stream(c.Seed, "mutants"), c.Sample)
+	}
+	var mine []*Mutant
+	for i := c.Shard.Index - 1; i < len(some); i += c.Shard.Of {
+		mine = append(mine, some[i])
+	}
+	return mine
+}
+
+// sample draws n of the mutants, and keeps their order.
+func sample(all []*Mutant, rng *rand.Rand, n int) []*Mutant {
+	drawn := rng.Perm(len(all))[:n]
+	slices.Sort(drawn)
+	some := make([]*Mutant, n)
+	for i, at := range drawn {
+		some[i] = all[at]
+	}
+	return some
+}

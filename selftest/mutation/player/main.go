@@ -1,0 +1,33 @@
+// Command player plays runs for "holdfast selftest mutation", which builds it
+// with mutants in place of the locks. Its protocol is that of a worker of
+// holdfast.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/holdfast-go/holdfast/internal/schemata"
+	"github.com/holdfast-go/holdfast/internal/version"
+	"github.com/holdfast-go/holdfast/play"
+	"github.com/holdfast-go/holdfast/play/simplay"
+	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/suite/workers"
+)
+
+func main() {
+	always := schemata.Reached() // by what ran before main
+	suite.RegisterKind(schemata.Kind, func(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
+		a.Play(j, g, func(s *scenarios.Scenario, l *subject.Subject) (*play.Played, error) {
+			return simplay.Play(s, l, j.Seed, version.Holdfast)
+		})
+		a.Give(append(schemata.Reached(), always...))
+		return a
+	})
+	if err := workers.ServeJobs(os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}

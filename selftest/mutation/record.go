@@ -1,0 +1,165 @@
+package mutation
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/holdfast-go/holdfast/suite"
+)
+
+// record keeps results in a directory, so that a hunt that was interrupted goes
+// on where it ended, and the shards of one come together. Each shard writes a
+// file of its own.
+type record struct {
+	file *os.File
+	done map[string]*Result // by the id of the mutant
+}
+
+// recordHead is the first line of a file: results of another hunt are left out.
+type recordHead struct {
+	Hunt string `json:"hunt"`
+}
+
+// identity is what makes two hunts the same: the program with the mutants, and
+// all runs.
+func (h hunt) identity() (string, error) {
+	sum := sha256.New()
+	exe, err := os.Open(h.exe)
+	if err != nil {
+		return "", fmt.Errorf("identify hunt: %w", err)
+	}
+	defer exe.Close()
+	if _, err := io.Copy(sum, exe); err != nil {
+		return "", fmt.Errorf("identify hunt: %w", err)
+	}
+	if err := json.NewEncoder(sum).Encode([][]suite.Job{h.catalogue, h.drawn}); err != nil {
+		return "", fmt.Errorf("identify hunt: %w", err)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// openRecord opens the record of a hunt in dir, which it makes when it is not
+// there.
+func openRecord(dir string, h hunt, shard suite.Shard) (*record, error) {
+	id, err := h.identity()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("open record: %w", err)
+	}
+	r := &record{done: map[string]*Result{}}
+	files, err := filepath.Glob(filepath.Join(dir, "mutants-*.jsonl"))
+	if err != nil {
+		return nil, fmt.Errorf("open record: %w", err)
+	}
+	mine := filepath.Join(dir, fmt.Sprintf("mutants-%d-of-%d.jsonl", shard.Index, shard.Of))
+	whole := int64(0) // bytes of my file that are good
+	for _, path := range files {
+		n, err := r.read(path, id)
+		if err != nil {
+			return nil, err
+		}
+		if path == mine {
+			whole = n
+		}
+	}
+	if r.file, err = os.OpenFile(mine, os.O_RDWR|os.O_CREATE, 0o644); err != nil {
+		return nil, fmt.Errorf("open record: %w", err)
+	}
+	if err := r.file.Truncate(whole); err != nil {
+		return nil, fmt.Errorf("open record: %w", err)
+	}
+	if _, err := r.file.Seek(whole, io.SeekStart); err != nil {
+		return nil, fmt.Errorf("open record: %w", err)
+	}
+	if whole == 0 {
+		return r, r.write(recordHead{id})
+	}
+	return r, nil
+}
+
+// read takes the results of a file, and returns how many bytes of it are whole
+// lines; none of another hunt.
+func (r *record) read(path, id string) (int64, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read record: %w", err)
+	}
+	in := bufio.NewReader(bytes.NewReader(text))
+	whole := int64(0)
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			return whole, nil // the last line may have been cut off
+		}
+		if whole == 0 {
+			var head recordHead
+			if json.Unmarshal(line, &head) != nil || head.Hunt != id {
+				return 0, nil
+			}
+		} else {
+			var one Result
+			if err := json.Unmarshal(line, &one); err != nil || one.Mutant == nil {
+				return whole, nil
+			}
+			r.done[one.ID] = &one
+		}
+		whole += int64(len(line))
+	}
+}
+
+func (r *record) write(v any) error {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("write record: %w", err)
+	}
+	if _, err := r.file.Write(append(raw, '\n')); err != nil {
+		return fmt.Errorf("write record: %w", err)
+	}
+	return nil
+}
+
+// keep adds a result.
+func (r *record) keep(one *Result) error {
+	r.done[one.ID] = one
+	return r.write(one)
+}
+
+// missing are the mutants without a result.
+func (r *record) missing(all []*Mutant) []*Mutant {
+	var some []*Mutant
+	for _, m := range all {
+		if r.done[m.ID] == nil {
+			some = append(some, m)
+		}
+	}
+	return some
+}
+
+// results are those of mutants, in the order of the mutants.
+func (r *record) results(all []*Mutant) []*Result {
+	var some []*Result
+	for _, m := range all {
+		if one := r.done[m.ID]; one != nil {
+			one.Mutant = m // a record has no places
+			some = append(some, one)
+		}
+	}
+	return some
+}
+
+// close closes the file of the record.
+func (r *record) close() error { return r.file.Close() }

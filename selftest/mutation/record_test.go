@@ -1,0 +1,70 @@
+package mutation
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/holdfast-go/holdfast/suite"
+)
+
+// A hunt that was cut off in the middle of a line goes on with what it has; one
+// of another binary begins anew; and shards see the results of one another.
+func TestAHuntGoesOnWhereItEnded(t *testing.T) {
+	dir := t.TempDir()
+	h := hunt{exe: filepath.Join(dir, "exe")}
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open := func(shard suite.Shard) *record {
+		t.Helper()
+		r, err := openRecord(filepath.Join(dir, "out"), h, shard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { r.close() })
+		return r
+	}
+	mutants := []*Mutant{{ID: "a"}, {ID: "b"}, {ID: "c"}}
+	missing := func(r *record) (ids string) {
+		for _, m := range r.missing(mutants) {
+			ids += m.ID
+		}
+		return ids
+	}
+
+	write(h.exe, "one")
+	first := suite.Shard{Index: 1, Of: 2}
+	r := open(first)
+	for _, m := range mutants[:2] {
+		if err := r.keep(&Result{Mutant: m, Status: killed}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := missing(open(suite.Shard{Index: 2, Of: 2})); got != "c" {
+		t.Errorf("the other shard has to play %q", got)
+	}
+	path := filepath.Join(dir, "out", "mutants-1-of-2.jsonl")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(path, string(text[:len(text)-5]))
+	r = open(first)
+	if got := missing(r); got != "bc" {
+		t.Errorf("after a line that was cut off, %q are to be played", got)
+	}
+	if err := r.keep(&Result{Mutant: mutants[1], Status: survived}); err != nil {
+		t.Fatal(err)
+	}
+	if got := open(first).results(mutants); len(got) != 2 || got[1].Status != survived {
+		t.Errorf("results: %+v", got)
+	}
+	write(h.exe, "another")
+	if got := missing(open(first)); got != "abc" {
+		t.Errorf("with another binary, %q are to be played", got)
+	}
+}

@@ -1,0 +1,130 @@
+package mutation
+
+import (
+	"fmt"
+
+	"github.com/holdfast-go/holdfast/internal/version"
+)
+
+// Report is what a hunt has shown, and the JSON that is printed of it.
+type Report struct {
+	Schema  string `json:"schema"`
+	Version string `json:"version"`
+	Command string `json:"command"`
+	Found   int    `json:"found"`  // mutants in the source
+	Chosen  int    `json:"chosen"` // of them, to be played
+	Counts
+	Files     []Row `json:"files"`
+	Operators []Row `json:"operators"`
+	// Left are runs of the catalogue that are not as expected with the original.
+	Left []string `json:"left_out,omitempty"`
+	// Stale are claims of equivalence that no mutant fits, and Wrong are those
+	// about mutants that were killed.
+	Stale   []string  `json:"stale,omitempty"`
+	Wrong   []string  `json:"wrong,omitempty"`
+	Mutants []*Result `json:"mutants"`
+
+	notes *notes
+}
+
+// Row counts the mutants of a file or of an operator.
+type Row struct {
+	Name string `json:"name"`
+	Counts
+}
+
+// Counts sums up mutants. The equivalent ones have survived.
+type Counts struct {
+	Played     int `json:"played"`
+	Killed     int `json:"killed"`
+	Survived   int `json:"survived"`
+	NotReached int `json:"not_reached"`
+	TimedOut   int `json:"timed_out"`
+	Equivalent int `json:"equivalent"`
+}
+
+func (c *Counts) add(r *Result) {
+	c.Played++
+	switch r.Status {
+	case killed:
+		c.Killed++
+	case survived:
+		c.Survived++
+	case notReached:
+		c.NotReached++
+	case timedOut:
+		c.TimedOut++
+	}
+	if r.Equivalent != "" {
+		c.Equivalent++
+	}
+}
+
+// Raw is the share of mutants that were killed, in percent, timeouts apart.
+func (c Counts) Raw() string { return share(c.Killed, c.Played-c.TimedOut) }
+
+// Score is the same without those that are called equivalent.
+func (c Counts) Score() string { return share(c.Killed, c.Played-c.TimedOut-c.Equivalent) }
+
+// share is rounded down, so that 100 means all.
+func share(part, of int) string {
+	if of == 0 {
+		return "-"
+	}
+	tenths := 1000 * part / of
+	return fmt.Sprintf("%d.%d %%", tenths/10, tenths%10)
+}
+
+// newReport sums up the results of those mutants of a source that were chosen. It
+// fails when the notes call too many mutants equivalent.
+func newReport(s *source, chosen []*Mutant, results []*Result, left []string) (*Report, error) {
+	n, err := readNotes(notesFile)
+	if err != nil {
+		return nil, err
+	}
+	if 100*len(n.Equivalent) > mostEquivalent*len(s.Mutants) {
+		return nil, fmt.Errorf("notes on mutants: %d of %d are called equivalent, at most %d %% may be", len(n.Equivalent), len(s.Mutants), mostEquivalent)
+	}
+	r := &Report{Schema: "holdfast-mutation/1", Version: version.Holdfast, Found: len(s.Mutants), Chosen: len(chosen),
+		Left: left, Stale: n.stale(s.Mutants), Mutants: results, notes: n}
+	for _, one := range results {
+		if reason := n.reason(one.Mutant, s.Mutants); reason != "" {
+			if one.Status == killed {
+				r.Wrong = append(r.Wrong, one.ID)
+			} else {
+				one.Equivalent = reason
+			}
+		}
+		r.add(one)
+		count(&r.Files, one.File, one)
+	}
+	for _, o := range operators {
+		for _, one := range results {
+			if one.Operator == o.name {
+				count(&r.Operators, o.name, one)
+			}
+		}
+	}
+	return r, nil
+}
+
+// count adds a result to the row of a name, which is the last one or a new one.
+func count(rows *[]Row, name string, one *Result) {
+	if n := len(*rows); n == 0 || (*rows)[n-1].Name != name {
+		*rows = append(*rows, Row{Name: name})
+	}
+	(*rows)[len(*rows)-1].add(one)
+}
+
+// Survivors counts the mutants that nothing killed and nobody calls equivalent.
+func (r *Report) Survivors() int { return len(r.survivors()) }
+
+func (r *Report) survivors() []*Result {
+	var some []*Result
+	for _, one := range r.Mutants {
+		if (one.Status == survived || one.Status == notReached) && one.Equivalent == "" {
+			some = append(some, one)
+		}
+	}
+	return some
+}

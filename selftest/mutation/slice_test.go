@@ -1,0 +1,38 @@
+package mutation
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/suite"
+)
+
+// A lock that releases without a look at the owner, or does not renew what it
+// holds, must not pass the catalogue: whoever weakens a judge or a scenario
+// learns it here.
+func TestNobodyTakesAnOwnerCheckOrARenewalAway(t *testing.T) {
+	o := Options{
+		Choice:  Choice{Files: []string{"subject/textbook/release.lua", "lock/renew.lua"}, Shard: suite.Shard{Index: 1, Of: 1}, Seed: 1},
+		Source:  ".",
+		Locks:   []string{"set-px-lua", "reentrant"},
+		Workers: runtime.NumCPU(), Stall: time.Minute,
+		Progress: func(string, int) (step, done func()) { return func() {}, func() {} },
+	}
+	r, err := o.Measure(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, left := range r.Left {
+		t.Errorf("the original is not as expected: %s", left)
+	}
+	if r.Played == 0 || r.Played != r.Chosen {
+		t.Errorf("%d of %d played", r.Played, r.Chosen)
+	}
+	for _, m := range r.survivors() {
+		t.Errorf("%s survived %d runs\n%s", m.ID, m.Runs, m.Diff)
+	}
+	if testing.Verbose() {
+		r.Text(t.Output())
+	}
+}

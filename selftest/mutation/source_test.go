@@ -1,0 +1,116 @@
+package mutation
+
+import (
+	"context"
+	"errors"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+var loaded = sync.OnceValues(func() (*source, error) { return loadSource(context.Background(), ".") })
+
+func load(t *testing.T) *source {
+	t.Helper()
+	s, err := loaded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// An id names one mutant, each is made by a listed operator, and every operator
+// makes some: a rule that stops to work would raise the score.
+func TestEveryOperatorMakesMutants(t *testing.T) {
+	made, ids := map[string]int{}, map[string]bool{}
+	for _, m := range load(t).Mutants {
+		made[m.Operator]++
+		if ids[m.ID] {
+			t.Errorf("two mutants are called %s", m.ID)
+		}
+		ids[m.ID] = true
+		if !strings.Contains(m.Diff, "- ") {
+			t.Errorf("%s shows nothing of the original: %q", m.ID, m.Diff)
+		}
+	}
+	for _, name := range OperatorNames() {
+		if made[name] == 0 {
+			t.Errorf("no mutant is made by %s", name)
+		}
+		delete(made, name)
+	}
+	for name := range made {
+		t.Errorf("operator %s is not listed", name)
+	}
+}
+
+// What a diff shows must be what a reader could type: one that does not parse is
+// not the mutant that was played.
+func TestEveryDiffIsGo(t *testing.T) {
+	s := load(t)
+	for _, m := range s.Mutants {
+		f := s.files[m.File]
+		if f == nil {
+			continue // a script, which its parser has read; or a file without a switch
+		}
+		if _, err := parser.ParseFile(token.NewFileSet(), m.File, m.at.apply(f.text), parser.SkipObjectResolution); err != nil {
+			t.Errorf("%s: %v\n%s", m.ID, err, m.Diff)
+		}
+	}
+}
+
+// The core of a release must be among the mutants, or the score is about
+// something else.
+func TestTheCoreOfAReleaseIsChanged(t *testing.T) {
+	for _, want := range []struct{ file, operator, diff string }{
+		{"subject/textbook/release.lua", "lua-flip", "+ if redis.call('get', KEYS[1]) ~= ARGV[1] then\n"},
+		{"subject/textbook/release.lua", "lua-drop", "+ return 0"},
+		{"subject/textbook/set_px_check.go", "negate", "+ case holder == l.owner:\n"},
+		{"subject/textbook/set_px_renew.go", "drop-defer", "- defer close(r.done)\n"},
+		{"subject/textbook/set_px_renew.go", "boundary", "now.Sub(h.modified) > h.lease*2/3"},
+		{"subject/textbook/textbook.go", "tenfold", "+ o.Lease = 10*(10 * time.Second)\n"},
+	} {
+		if !slices.ContainsFunc(load(t).Mutants, func(m *Mutant) bool {
+			return m.File == want.file && m.Operator == want.operator && strings.Contains(m.Diff, strings.TrimSpace(want.diff))
+		}) {
+			t.Errorf("no mutant of %s by %s shows %q", want.file, want.operator, want.diff)
+		}
+	}
+}
+
+// Who has a binary alone must be told what is missing.
+func TestNoSource(t *testing.T) {
+	if _, err := loadSource(t.Context(), t.TempDir()); !errors.Is(err, ErrNoSource) {
+		t.Errorf("outside of the module: %v", err)
+	}
+	t.Setenv("PATH", t.TempDir())
+	if _, err := loadSource(t.Context(), "."); !errors.Is(err, ErrNoSource) {
+		t.Errorf("without go: %v", err)
+	}
+}
+
+// A claim of equivalence is about a line as it is. One about a line that changed
+// takes a mutant out of the score that nobody has looked at.
+func TestNotesAreAboutMutants(t *testing.T) {
+	n, err := readNotes(notesFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := load(t)
+	for _, id := range n.stale(s.Mutants) {
+		t.Errorf("%s is called equivalent, and there is no such mutant of that line", id)
+	}
+	if most := len(s.Mutants) * mostEquivalent / 100; len(n.Equivalent) > most {
+		t.Errorf("%d mutants are called equivalent, at most %d may be", len(n.Equivalent), most)
+	}
+	for _, r := range n.Takes {
+		if _, err := os.Stat(filepath.Join(s.root, filepath.FromSlash(r.File))); err != nil {
+			t.Errorf("a note is about %s: %v", r.File, err)
+		}
+	}
+}
