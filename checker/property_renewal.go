@@ -106,7 +106,7 @@ func (t *trace) renewedInTime(c *Claim) Verdict {
 // not have it any more: by the next renewal where they lost it, and by the
 // client's own clock where its lease has ended.
 func (t *trace) toldInTime(c *Claim) Verdict {
-	if !t.claim.LostSign || !t.careful() || c.EndedBy == "crash" || t.closedAt(c.Client) <= c.To {
+	if !t.claim.LostSign || !t.careful() || t.crashed[c.Client] == c.To || t.closedAt(c.Client) <= c.To {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	if l := t.lossOf(c, c.To); l.groups >= l.needed && t.toldTooLate(c, l, c.To) {
