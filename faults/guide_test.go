@@ -58,7 +58,7 @@ func TestTheFaultOfTheGuidePlays(t *testing.T) {
 		t.Fatal(err)
 	}
 	for seed := range uint64(100) {
-		if s, _, err := explore.Draw(lock, seed, v, nil); err != nil {
+		if s, err := explore.Draw(lock, seed, v, nil); err != nil {
 			t.Fatal(err)
 		} else if len(s.Faults) > 0 {
 			return

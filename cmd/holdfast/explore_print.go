@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/internal/english"
@@ -34,7 +33,7 @@ func (e explored) print(w io.Writer, before, after string) error {
 	}
 	if len(e.Causes) > 0 {
 		fmt.Fprintf(w, "what went wrong, and after which faults:\n\n%s", before)
-		if err := e.hazards(w); err != nil {
+		if err := e.HazardTable(w, e.dir.File); err != nil {
 			return err
 		}
 		fmt.Fprintf(w, "%s\n", after)
@@ -72,53 +71,11 @@ func (e explored) coverage(w io.Writer, before, after string) error {
 		return nil
 	}
 	fmt.Fprintf(w, "how often each fault struck in which phase (a dot is a hole):\n\n%s", before)
-	coverage := explore.Coverage{}
-	for _, c := range e.Coverage {
-		coverage[c.Cell] = c.Hits
-	}
-	if err := coverage.Table(w, e.Vocabulary.Faults); err != nil {
+	if err := e.CoverageTable(w); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "%s\n", after)
 	return err
-}
-
-// hazards is a table of what went wrong, with the hazards of the same faults
-// together.
-func (e explored) hazards(w io.Writer) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "runs\tafter\tviolated\tfirst seed\tsmallest\tscenario")
-	for _, group := range explore.ByFaults(e.Causes) {
-		for i, c := range group {
-			after := ""
-			if i == 0 {
-				after = c.Least().After()
-			}
-			fmt.Fprintf(tw, "%d\t%s\t%s\t%d\t%s\t%s\n", c.Count, after, c.Least().Violation(), c.FirstSeed, smallest(c), e.where(c))
-		}
-	}
-	return tw.Flush()
-}
-
-// smallest is how small a find could be made.
-func smallest(c explore.Found) string {
-	if c.Shrunk == nil {
-		return ""
-	}
-	return fmt.Sprintf("%s, %s", english.Count(c.Shrunk.Size.Clients, "client"), english.Count(c.Shrunk.Size.Ops, "operation"))
-}
-
-// where is the file of the smallest scenario that is kept of a find.
-func (e explored) where(c explore.Found) string {
-	switch {
-	case c.Known:
-		return "(known)"
-	case c.Scenario == "":
-		return ""
-	case c.Shrunk != nil:
-		return e.dir.File(c.Shrunk.Scenario)
-	}
-	return e.dir.File(c.Scenario)
 }
 
 // exploreCommand is how to do the same again.
@@ -142,22 +99,12 @@ func (e explored) recalled(w io.Writer, before, after string) error {
 	if len(e.Catalogue) == 0 {
 		return nil
 	}
-	came := 0
 	fmt.Fprintf(w, "which hazards of the catalogue came by themselves:\n\n%s", before)
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "scenario\tviolated\tafter\tfirst seed\tit takes")
-	for _, l := range e.Catalogue {
-		seed, takes := "-", "not found"
-		if i := slices.IndexFunc(e.Causes, func(c explore.Found) bool { return c.Key == l.By }); i >= 0 {
-			seed, takes = fmt.Sprint(e.Causes[i].FirstSeed), e.Causes[i].Least().After()
-			came++
-		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", l.Scenario, l.Violation(), l.After(), seed, takes)
-	}
-	if err := tw.Flush(); err != nil {
+	came, err := e.RecallTable(w)
+	if err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%s\n%d of %d\n\n", after, came, len(e.Catalogue))
+	_, err = fmt.Fprintf(w, "%s\n%d of %d\n\n", after, came, len(e.Catalogue))
 	return err
 }
 
