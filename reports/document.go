@@ -158,10 +158,16 @@ func expectedWords(r *results.Run, p checker.Property) string {
 	return verdictWords(want, r.ExpectedClass[p])
 }
 
-// verdictFacts is what a verdict says beside its reason, in one line: when,
-// how long, by which operations.
+// verdictFacts is what a verdict says beside its reason, in one line: whose fault
+// it is, when, how long, by which operations.
 func verdictFacts(v checker.Verdict) string {
 	var parts []string
+	switch {
+	case v.Inherent != "":
+		parts = append(parts, "inherent: "+clean(v.Inherent))
+	case v.Faulty():
+		parts = append(parts, "the lock's own fault")
+	}
 	if v.AtMS != 0 {
 		parts = append(parts, "at "+instant(int64(v.AtMS*1e6)))
 	}
@@ -179,6 +185,15 @@ func verdictFacts(v checker.Verdict) string {
 		parts = append(parts, "rests on the "+clean(v.Evidence))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// because is why a verdict is expected; empty where that is what makes it
+// inherent, which its facts say.
+func because(r *results.Run, p checker.Property) string {
+	if v := r.Verdicts[p]; v.Inherent != "" && strings.Contains(r.Because[p], v.Inherent) {
+		return ""
+	}
+	return clean(r.Because[p])
 }
 
 // About describes a scenario for the report.

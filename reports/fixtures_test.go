@@ -129,7 +129,7 @@ func failoverStory() (*history.History, results.Run) {
 	run := results.Run{Scenario: "failover-lost-write", Lock: "reentrant", World: "sim", Seed: 1, AsExpected: true,
 		Verdicts: map[checker.Property]checker.Verdict{
 			checker.Exclusion: {Outcome: checker.Violated, Class: checker.ContractBroken, AtMS: 2210.4, OverlapMS: 2989.6, Ops: []int64{a1, a2, e2},
-				Reason: "client-2 was granted the lock while client-1's lease was still owed"},
+				Reason: "client-2 was granted the lock while client-1's lease was still owed", Inherent: "the servers lost the grant"},
 			checker.ResourceSafe: {Outcome: checker.Violated, AtMS: 4900.4, Reason: "client-1 wrote 98 over 98, and had read 99"},
 			checker.Progress:     {Outcome: checker.OutcomeOK},
 			checker.Cleanup:      {Outcome: checker.OutcomeOK},
@@ -176,7 +176,7 @@ func pauseStory() (*history.History, results.Run) {
 	run := results.Run{Scenario: "holder-pause", Lock: "set-px", World: "sim", Seed: 1, AsExpected: false,
 		Verdicts: map[checker.Property]checker.Verdict{
 			checker.Exclusion: {Outcome: checker.Violated, Class: checker.LeaseOutlived, AtMS: 3110, OverlapMS: 1059, Ops: []int64{a1, a2},
-				Reason: "client-1 went on for 4,060 ms after its lease"},
+				Reason: "client-1 went on for 4,060 ms after its lease", Inherent: "client-1 was stopped when its lease ended"},
 			checker.Ownership: {Outcome: checker.Violated, AtMS: 7060.5, Ops: []int64{e1, a3},
 				Reason: "client-1 released the hold of client-2", Evidence: "server log"},
 			checker.Progress: {Outcome: checker.Unknown, Reason: "too few operations"},

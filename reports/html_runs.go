@@ -147,7 +147,7 @@ func viewVerdict(r *results.Run, p checker.Property) verdictView {
 	}
 	if v.Outcome != checker.OutcomeOK || out.Unexpected {
 		out.Facts = verdictFacts(v)
-		out.Because = clean(r.Because[p])
+		out.Because = because(r, p)
 	}
 	switch v.Outcome {
 	case checker.OutcomeOK:

@@ -173,7 +173,7 @@ func findingsOf(r *results.Run) []finding {
 		}
 		out = append(out, finding{
 			run: r, property: clean(string(p)), got: verdictWords(v.Outcome, v.Class), want: expectedWords(r, p),
-			reason: clean(v.Reason), facts: verdictFacts(v), because: clean(r.Because[p]),
+			reason: clean(v.Reason), facts: verdictFacts(v), because: because(r, p),
 			expected: r.Matches(p), seeds: seeds,
 		})
 	}

@@ -196,7 +196,7 @@ func textReasons(w *bufio.Writer, r *results.Run, p property) {
 	if facts := verdictFacts(v); facts != "" && v.Outcome != "ok" {
 		writeWrapped(w, indent, facts)
 	}
-	b := clean(r.Because[p])
+	b := because(r, p)
 	said := r.Matches(p) && strings.Contains(b, strings.TrimSuffix(clean(v.Reason), ".")) // it repeats the verdict's reason
 	if b != "" && !said && (v.Outcome != "ok" || !r.Matches(p)) {
 		writeWrapped(w, indent, "expected because: "+b)
