@@ -9,8 +9,13 @@ import (
 	"github.com/holdfast-go/holdfast/locktest"
 )
 
-// resent is what the lock is known for.
-const resent = "go-redis sends the script again when its reply is late, and the second one finds nothing to delete"
+// What the lock is known for.
+const (
+	resent  = "go-redis sends the script again when its reply is late, and the second one finds nothing to delete"
+	refused = "go-redis sends the SET again when its reply is lost, and the second one finds the lock of this very owner"
+	patient = "go-redis waits for a late reply longer than a try is to last"
+	stale   = "the lock does not look how old a grant is"
+)
 
 // Every scenario of the catalogue that is about such a lock is a subtest.
 func TestMutex(t *testing.T) {
@@ -22,7 +27,13 @@ func TestMutex(t *testing.T) {
 		Busy:        ownlock.ErrTaken,
 		NotHeld:     ownlock.ErrNotMine,
 		Known: []locktest.Known{
-			{Scenario: "lost-acquire-reply", Property: "progress", Because: "go-redis waits for a late reply longer than a try is to last"},
+			{Scenario: "lost-acquire-reply", Property: "progress", Because: patient},
+			{Scenario: "stale-grant", Property: "progress", Because: patient},
+			{Scenario: "kept-away", Property: "progress", Because: patient},
+			{Scenario: "unheard-grant", Property: "progress", Because: patient},
+			{Scenario: "stale-grant", Property: "lease", Because: stale},
+			{Scenario: "unheard-grant", Property: "linearizable", Because: refused},
+			{Scenario: "unheard-grant", Property: "errors", Because: refused},
 			{Scenario: "lost-release-reply", Property: "errors", Because: resent},
 			{Scenario: "lost-release-reply", Property: "linearizable", Because: resent},
 		},
