@@ -43,6 +43,16 @@ var calls = map[string]string{
 	"lost-nested-reply":           "moments",
 	"lost-release-reply":          "moments",
 	"cancelled-acquire":           "moments",
+	"cancelled-try":               "moments",
+	"pause-in-acquire":            "moments",
+	"broken-acquire":              "moments",
+	"broken-subscribe":            "moments",
+	"lost-inner-release-reply":    "moments",
+	"slow-acquire-then-cut":       "moments",
+	"unheard-grant":               "moments",
+	"many-hiccups":                "persist",
+	"refusals-outlast-lease":      "persist",
+	"pause-between-commands":      "moments",
 }
 
 // Every server costs time to start, and what a scenario needs and does not get

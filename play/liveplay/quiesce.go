@@ -28,13 +28,16 @@ func (l *liveRun) rest(ctx context.Context) {
 			l.Err = errors.Join(l.Err, err)
 			return
 		}
-		l.End.Keys = keys
-		if now := time.Now(); (len(keys) == 0 && now.Sub(begin) > once) || now.After(longest) {
-			break
+		subscriptions, err := l.world.Subscriptions(ctx)
+		if err != nil {
+			l.Err = errors.Join(l.Err, err)
+			return
+		}
+		l.End.Keys, l.End.Subscriptions = keys, subscriptions
+		if now := time.Now(); (len(keys)+subscriptions == 0 && now.Sub(begin) > once) || now.After(longest) {
+			return
 		}
 	}
-	subscriptions, err := l.world.Subscriptions(ctx)
-	l.End.Subscriptions, l.Err = subscriptions, errors.Join(l.Err, err)
 }
 
 // remaining lists the keys that should be gone: not what a lock keeps on
