@@ -103,7 +103,7 @@ func TestOverlapsBeginAtTheLease(t *testing.T) {
 	}
 	for _, b := range r.Boundaries {
 		lease, near := *b.Second, b.resolution()+Value(10*time.Millisecond)
-		if b.Without > lease+near || b.With < lease || b.With > lease+near || b.With-b.Without > b.resolution() {
+		if b.Without > lease+near || b.With < lease || b.With > lease+near || b.With-b.Without > near {
 			t.Errorf("%s", r.plan.boundaryWords(b))
 		}
 	}
