@@ -22,6 +22,11 @@ func Lock() locktest.Lock {
 		Known: []locktest.Known{
 			{Scenario: "lost-release-reply", Property: "errors", Because: sentTwice},
 			{Scenario: "lost-release-reply", Property: "linearizable", Because: sentTwice},
+			{Scenario: "stale-grant", Property: "lease", Because: stale},
+			{Scenario: "stale-grant", Property: "progress", Because: patient},
+			{Scenario: "kept-away", Property: "progress", Because: patient},
+			{Scenario: "unheard-grant", Property: "progress", Because: patient},
+			{Scenario: "lost-acquire-reply", Property: "progress", Because: patient},
 		},
 		New: func(c *locktest.Client, name, owner string) lock.Locker {
 			return &locker{rdb: c.Redis, name: name, settings: settings{lease: c.Lease, backoff: c.Scaled(backoff), rng: c.Rand("redislock", name, owner)}}
@@ -30,5 +35,10 @@ func Lock() locktest.Lock {
 }
 
 // What redislock is known for, with why in its source.
-const sentTwice = "go-redis sends the script again when its reply is lost, and the second finds nothing to delete: " +
-	"Release returns ErrLockNotHeld for a lock that it has released."
+const (
+	sentTwice = "go-redis sends the script again when its reply is lost, and the second finds nothing to delete: " +
+		"Release returns ErrLockNotHeld for a lock that it has released."
+	patient = "Obtain leaves the wait for a reply to go-redis, which does not look at the context and sends again: " +
+		"an acquire returns long after its wait."
+	stale = "Obtain does not look how old the grant is when its reply comes."
+)
