@@ -282,7 +282,7 @@ func TestRedLock_contention(t *testing.T) {
 func TestRedLock_grantNamesTheValidity(t *testing.T) {
 	inBubbles(t, 3, func(t *testing.T, s *servers) {
 		for _, w := range s.worlds {
-			w.latency = 20 * time.Millisecond
+			w.setLatency(20 * time.Millisecond)
 		}
 		g := must[lock.Grant](t)(s.red("a", 1).TryLock(t.Context(), lock.Lease(10*time.Second)))
 		if want := 10*time.Second - 100*time.Millisecond - 2*time.Millisecond; g.Lease > want-20*time.Millisecond || g.Lease < want-200*time.Millisecond {

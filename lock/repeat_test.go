@@ -199,9 +199,9 @@ func TestUnlock_neverLengthens(t *testing.T) {
 		for range 2 {
 			must[lock.Grant](t)(l.Lock(ctx, lock.Lease(10*time.Second)))
 		}
-		w.latency = 2 * time.Second
+		w.setLatency(2 * time.Second)
 		must[int](t)(l.Unlock(ctx))
-		w.latency = time.Millisecond
+		w.setLatency(time.Millisecond)
 		if ttl := must[time.Duration](t)(l.TTL(ctx)); ttl > 8*time.Second {
 			t.Errorf("the outer hold lasts %v more, 2s after it was taken for 10s", ttl)
 		}
@@ -218,11 +218,11 @@ func TestLock_takenBackNeverLengthens(t *testing.T) {
 		wantErr(t, "lost reply", err, lock.ErrUnknown) // the server has the scripts from here on
 		must[lock.Grant](t)(l.Lock(ctx, lock.Lease(10*time.Second)))
 		w.dropReply("orders", 1)
-		time.AfterFunc(1500*time.Microsecond, func() { w.latency = 2 * time.Second })
+		time.AfterFunc(1500*time.Microsecond, func() { w.setLatency(2 * time.Second) })
 		_, err = l.TryLock(ctx, lock.Lease(time.Second))
 		wantErr(t, "lost reply", err, lock.ErrUnknown)
 		time.Sleep(2 * time.Second)
-		w.latency = time.Millisecond
+		w.setLatency(time.Millisecond)
 		if ttl := w.server.TTL("orders"); ttl > 8*time.Second {
 			t.Errorf("the outer hold lasts %v more, 2s after it was taken for 10s", ttl)
 		}
