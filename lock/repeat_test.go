@@ -249,3 +249,30 @@ func TestUnlock_ofAnInnerHoldIsNoRenewal(t *testing.T) {
 		}
 	})
 }
+
+// A copy of an acquire that arrives when the server has forgotten that it was taken
+// back keeps the lock from the others for one lease, and no longer.
+func TestLock_lateAcquireOrphansTheLockForALease(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		rdb := w.redis(noRetries)
+		l := w.clientOn(rdb).NewLock("orders", "a")
+		w.dropReply("orders", 2) // of the script itself, which the server does not know yet
+		_, err := l.TryLock(t.Context(), lock.Lease(3*time.Second))
+		wantErr(t, "lost reply", err, lock.ErrUnknown)
+		late := w.copyOf("Takes one hold")
+		time.Sleep(time.Minute)
+		if w.server.Exists("orders") {
+			t.Fatal("it was not taken back")
+		}
+		if err := rdb.Do(t.Context(), late...).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if !w.server.Exists("orders") {
+			t.Fatal("the late acquire was refused: the package documentation says otherwise")
+		}
+		time.Sleep(3 * time.Second)
+		if w.server.Exists("orders") {
+			t.Error("it is still there after its lease")
+		}
+	})
+}
