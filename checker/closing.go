@@ -1,5 +1,11 @@
 package checker
 
+import (
+	"slices"
+
+	"github.com/holdfast-go/holdfast/history"
+)
+
 // closingSlack is how long what a lock had sent before it was closed may still
 // take to arrive.
 const closingSlack = 100 * millisecond
@@ -10,6 +16,15 @@ func (t *trace) closedAt(client string) int64 {
 		return when
 	}
 	return never
+}
+
+// closing says whether a client may have been closing its lock handle at a time:
+// it had closed it later, and was granted nothing between.
+func (t *trace) closing(client string, when int64) bool {
+	closed := t.closedAt(client)
+	return closed != never && !slices.ContainsFunc(t.ops, func(o *op) bool {
+		return o.client == client && o.f == history.Acquire && o.kind == history.OK && o.ret > when && o.ret <= closed
+	})
 }
 
 // endsWithClose checks that an acquire of a client that closed its lock returns

@@ -127,6 +127,19 @@ func (t *trace) overlap(from, to, extra int64, pick func(*faultSpan) bool) int64
 	return sum
 }
 
+// heldBack is since when a fault may have kept a request from a group of servers
+// that a client had sent and that came at a time; that time when none did.
+func (t *trace) heldBack(client, group string, when int64) int64 {
+	since := when
+	for i := range t.faultsBefore(when) {
+		f := &t.faults[i]
+		if f.HoldsRequests && f.touchesClient(client) && (len(f.nodes) == 0 || f.touchesGroup(group)) && plus(f.to, t.allow.underway) >= when {
+			since = min(since, f.from)
+		}
+	}
+	return since
+}
+
 // clockFault says whether the clock of a group's servers was moved by then.
 func (t *trace) clockFault(group string, by int64) bool {
 	return t.firstStrike("clock", group, func(s *faultSpan) bool { return s.MovesClock && s.touchesGroup(group) }) <= by

@@ -78,7 +78,7 @@ func (t *trace) classOf(o *op) Verdict {
 // gaveUpByItself says that an acquire ended long before its wait was over, with
 // an error that its caller's context explains, although nobody had ended that.
 func (t *trace) gaveUpByItself(o *op) bool {
-	return t.h.Header.Order == history.TotalOrder && o.args.Wait > 0 && o.inv+o.args.Wait-o.ret > t.allow.waitSlack && t.closedAt(o.client) > o.ret &&
+	return t.h.Header.Order == history.TotalOrder && o.args.Wait > 0 && o.inv+o.args.Wait-o.ret > t.allow.waitSlack && !t.closing(o.client, o.ret) &&
 		!slices.ContainsFunc(t.faults, func(f faultSpan) bool { return f.Cancels && f.from >= o.inv && f.from <= o.ret })
 }
 
@@ -107,7 +107,7 @@ func (t *trace) hadNoEffect(o *op) Verdict {
 					from = max(from, plus(f.to, t.allow.settling))
 				}
 			}
-			from = plus(from, t.allow.takingBack)
+			from = max(plus(from, t.allow.takingBack), t.orphanUntil(k, o, s))
 		}
 		if until := min(s.to, again, t.endTime); until > from {
 			x := byServers(violation(o.ret, opIDs(o, t.grantOf(o.owner, o.lock, o.inv)),
@@ -117,6 +117,23 @@ func (t *trace) hadNoEffect(o *op) Verdict {
 		return false
 	})
 	return v
+}
+
+// orphanUntil is how long a hold that a release has not reached may last because
+// of an acquire that came after it: a fault had kept that from the server, where
+// it found its owner's hold and counted as one more for a lease.
+func (t *trace) orphanUntil(k ownerLock, release *op, s *span) int64 {
+	var until int64
+	for _, i := range t.ofOwner(k, release.inv) {
+		c := &t.changes[i]
+		if c.t > s.to {
+			break
+		}
+		if c.group == s.group && c.command() && c.holder == k.owner && c.Count > c.WasCount && t.heldBack(release.client, c.group, c.t) < release.inv {
+			until = max(until, c.expires())
+		}
+	}
+	return until
 }
 
 // contradicted compares an outcome with what the servers did meanwhile.

@@ -10,6 +10,11 @@
 // What no lock with a lease can promise: that a holder which is paused past
 // its lease knows it in time. Guard the resource with the fencing token
 // ([WithFencing]) where that matters.
+//
+// Nor can it take back a request that has not arrived. An acquire that the network
+// keeps until its owner has given it up, and until nothing on the server remembers
+// that, takes a free lock: nobody has the lock then for one lease. It is never
+// renewed. The same may happen to one server of a [RedLock] that was cut off.
 package lock
 
 import (

@@ -76,8 +76,12 @@ func newGroup(members []Locker, opts GroupOptions, need int) group {
 // failure it has given everything back.
 type round func(ctx context.Context, a Acquire, deadline time.Time) (has []bool, grants []Grant, from time.Time, err error)
 
+// errRanOut: a round took longer than the lease that was asked for.
+var errRanOut = fmt.Errorf("acquire all: the lease ran out: %w", ErrBusy)
+
 // acquire runs rounds until one succeeds, ctx ends, or the wait is over.
-// retriable says which failures of a round are worth another.
+// retriable says which failures of a round are worth another, besides that its
+// lease ran out.
 func (g *group) acquire(ctx context.Context, opts []AcquireOption, forever bool, run round, retriable func(error) bool) (Grant, error) {
 	a := NewAcquire(opts)
 	if len(g.members) == 0 {
@@ -109,7 +113,7 @@ func (g *group) acquire(ctx context.Context, opts []AcquireOption, forever bool,
 				}
 			}
 			// It took so long that what came first may be gone already.
-			err = fmt.Errorf("acquire all: the lease ran out: %w", ErrBusy)
+			err = errRanOut
 			if g.isLost(w) {
 				err = fmt.Errorf("acquire all again: %w", ErrLost)
 			}
@@ -121,7 +125,8 @@ func (g *group) acquire(ctx context.Context, opts []AcquireOption, forever bool,
 			}
 			return Grant{}, ctx.Err()
 		}
-		if !retriable(err) || !forever && deadline.IsZero() {
+		again := retriable(err) || errors.Is(err, errRanOut) && !errors.Is(err, ErrUnknown)
+		if !again || !forever && deadline.IsZero() {
 			return Grant{}, err
 		}
 		g.mu.Lock()

@@ -62,7 +62,7 @@ func TestLost_beforeTheReleaseThatFreesTheLock(t *testing.T) {
 		lost := a.Lost()
 		must[lock.Grant](t)(a.Lock(ctx, lock.Lease(time.Minute)))
 		time.Sleep(2 * time.Second)
-		w.latency = time.Second
+		w.setLatency(time.Second)
 		left := make(chan int, 1)
 		go func() { left <- must[int](t)(a.Unlock(ctx)) }()
 		synctest.Wait()
@@ -72,7 +72,7 @@ func TestLost_beforeTheReleaseThatFreesTheLock(t *testing.T) {
 		if n := <-left; n != 1 {
 			t.Errorf("%d holds remain, want the outer one, which is lost", n)
 		}
-		w.latency = time.Millisecond
+		w.setLatency(time.Millisecond)
 		must[lock.Grant](t)(b.TryLock(ctx))
 		_, err := a.Unlock(ctx)
 		wantErr(t, "unlock of the outer hold", err, lock.ErrLost)
@@ -105,7 +105,7 @@ func TestLock_answerAfterTheLease(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
 		l := w.client().NewLock("orders", "a")
-		w.latency = 200 * time.Millisecond
+		w.setLatency(200 * time.Millisecond)
 		_, err := l.TryLock(ctx, lock.Lease(100*time.Millisecond))
 		wantErr(t, "acquire", err, lock.ErrUnknown)
 		if locked := must[bool](t)(l.IsLocked(ctx)); locked {

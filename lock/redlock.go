@@ -41,7 +41,8 @@ func (r *RedLock) Lock(ctx context.Context, opts ...AcquireOption) (Grant, error
 
 // TryLock takes a majority, in rounds while [Wait] lasts. It returns [ErrBusy]
 // when others hold too many members, and what the members said when too many
-// do not answer.
+// do not answer. A round that is under way when the wait ends is not cut off: it
+// may take up to the timeout of a member longer.
 func (r *RedLock) TryLock(ctx context.Context, opts ...AcquireOption) (Grant, error) {
 	return r.acquire(ctx, opts, false, r.round, anyError)
 }
@@ -55,13 +56,9 @@ type noGrace struct{}
 
 // round asks all members at once and waits for all of them, so that the
 // outcome does not depend on which goroutine comes first.
-func (r *RedLock) round(ctx context.Context, a Acquire, deadline time.Time) (_ []bool, _ []Grant, from time.Time, _ error) {
+func (r *RedLock) round(ctx context.Context, a Acquire, _ time.Time) (_ []bool, _ []Grant, from time.Time, _ error) {
 	from = time.Now()
-	timeout := r.opts.NodeTimeout
-	if !deadline.IsZero() {
-		timeout = min(timeout, time.Until(deadline))
-	}
-	node, cancel := context.WithTimeout(context.WithValue(ctx, noGrace{}, true), timeout)
+	node, cancel := context.WithTimeout(context.WithValue(ctx, noGrace{}, true), r.opts.NodeTimeout)
 	defer cancel()
 	has := make([]bool, len(r.members))
 	grants := make([]Grant, len(r.members))

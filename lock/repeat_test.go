@@ -199,9 +199,9 @@ func TestUnlock_neverLengthens(t *testing.T) {
 		for range 2 {
 			must[lock.Grant](t)(l.Lock(ctx, lock.Lease(10*time.Second)))
 		}
-		w.latency = 2 * time.Second
+		w.setLatency(2 * time.Second)
 		must[int](t)(l.Unlock(ctx))
-		w.latency = time.Millisecond
+		w.setLatency(time.Millisecond)
 		if ttl := must[time.Duration](t)(l.TTL(ctx)); ttl > 8*time.Second {
 			t.Errorf("the outer hold lasts %v more, 2s after it was taken for 10s", ttl)
 		}
@@ -218,11 +218,11 @@ func TestLock_takenBackNeverLengthens(t *testing.T) {
 		wantErr(t, "lost reply", err, lock.ErrUnknown) // the server has the scripts from here on
 		must[lock.Grant](t)(l.Lock(ctx, lock.Lease(10*time.Second)))
 		w.dropReply("orders", 1)
-		time.AfterFunc(1500*time.Microsecond, func() { w.latency = 2 * time.Second })
+		time.AfterFunc(1500*time.Microsecond, func() { w.setLatency(2 * time.Second) })
 		_, err = l.TryLock(ctx, lock.Lease(time.Second))
 		wantErr(t, "lost reply", err, lock.ErrUnknown)
 		time.Sleep(2 * time.Second)
-		w.latency = time.Millisecond
+		w.setLatency(time.Millisecond)
 		if ttl := w.server.TTL("orders"); ttl > 8*time.Second {
 			t.Errorf("the outer hold lasts %v more, 2s after it was taken for 10s", ttl)
 		}
@@ -246,6 +246,33 @@ func TestUnlock_ofAnInnerHoldIsNoRenewal(t *testing.T) {
 		}
 		if !closed(lost) {
 			t.Error("the lease has ended on the server, and its holder was not told")
+		}
+	})
+}
+
+// A copy of an acquire that arrives when the server has forgotten that it was taken
+// back keeps the lock from the others for one lease, and no longer.
+func TestLock_lateAcquireOrphansTheLockForALease(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		rdb := w.redis(noRetries)
+		l := w.clientOn(rdb).NewLock("orders", "a")
+		w.dropReply("orders", 2) // of the script itself, which the server does not know yet
+		_, err := l.TryLock(t.Context(), lock.Lease(3*time.Second))
+		wantErr(t, "lost reply", err, lock.ErrUnknown)
+		late := w.copyOf("Takes one hold")
+		time.Sleep(time.Minute)
+		if w.server.Exists("orders") {
+			t.Fatal("it was not taken back")
+		}
+		if err := rdb.Do(t.Context(), late...).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if !w.server.Exists("orders") {
+			t.Fatal("the late acquire was refused: the package documentation says otherwise")
+		}
+		time.Sleep(3 * time.Second)
+		if w.server.Exists("orders") {
+			t.Error("it is still there after its lease")
 		}
 	})
 }

@@ -27,8 +27,8 @@ func TestWait_wakesWithinARoundTrip(t *testing.T) {
 			released <- time.Now()
 		})
 		must[lock.Grant](t)(b.Lock(ctx))
-		if d := time.Since(<-released); d > 2*w.latency {
-			t.Errorf("granted %v after the release, one trip takes %v", d, w.latency)
+		if d := time.Since(<-released); d > 2*w.latency() {
+			t.Errorf("granted %v after the release, one trip takes %v", d, w.latency())
 		}
 		must[int](t)(b.Unlock(ctx))
 	})
@@ -249,7 +249,7 @@ func TestWait_thatEndsDuringATryIsBusy(t *testing.T) {
 		ctx := t.Context()
 		c := w.client()
 		must[lock.Grant](t)(c.NewLock("orders", "holder").Lock(ctx))
-		w.latency = 3 * time.Millisecond
+		w.setLatency(3 * time.Millisecond)
 		for try := range 4 {
 			errs := make(chan error)
 			for i := range 8 {

@@ -29,7 +29,7 @@ import (
 type world struct {
 	t       *testing.T
 	server  *miniredis.Miniredis
-	latency time.Duration
+	trip    atomic.Int64 // the latency
 	clients int
 	dialed  func(*link)
 	mu      sync.Mutex
@@ -57,7 +57,8 @@ func inBubble(t *testing.T, f func(t *testing.T, w *world)) {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, server: miniredis.NewMiniRedis(), latency: time.Millisecond}
+	w := &world{t: t, server: miniredis.NewMiniRedis()}
+	w.setLatency(time.Millisecond)
 	conn, err := w.server.Dial() // starts the server
 	if err != nil {
 		t.Fatal(err)
@@ -72,6 +73,11 @@ func newWorld(t *testing.T) *world {
 	})
 	return w
 }
+
+func (w *world) latency() time.Duration { return time.Duration(w.trip.Load()) }
+
+// setLatency changes how long requests take that are sent from here on.
+func (w *world) setLatency(d time.Duration) { w.trip.Store(int64(d)) }
 
 // redis returns a Redis client of the world.
 func (w *world) redis(change ...func(*redis.Options)) *redis.Client {
@@ -152,7 +158,7 @@ func (l *link) Write(b []byte) (int, error) {
 	select {
 	case <-l.closed:
 		return 0, io.EOF
-	case l.out <- packet{time.Now().Add(l.w.latency), bytes.Clone(b)}:
+	case l.out <- packet{time.Now().Add(l.w.latency()), bytes.Clone(b)}:
 		return len(b), nil
 	}
 }
