@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/explore/draw"
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/suite"
 )
@@ -72,7 +73,7 @@ func (e explored) coverage(w io.Writer, before, after string) error {
 		return nil
 	}
 	fmt.Fprintf(w, "how often each fault struck in which phase (a dot is a hole):\n\n%s", before)
-	coverage := explore.Coverage{}
+	coverage := draw.Coverage{}
 	for _, c := range e.Coverage {
 		coverage[c.Cell] = c.Hits
 	}
