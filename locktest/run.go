@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -74,8 +75,14 @@ func Run(t *testing.T, l Lock, opts ...Option) {
 		}
 		for _, user := range users {
 			t.Run(subtest(s, user), func(t *testing.T) {
+				r.told = map[string]int{}
 				for n := range o.seeds {
 					r.play(t, s, user, o.seed+uint64(n))
+				}
+				for _, what := range slices.Sorted(maps.Keys(r.told)) {
+					if n := r.told[what]; n > 1 {
+						t.Logf("%d of %d seeds: %s", n, o.seeds, what)
+					}
 				}
 			})
 		}
@@ -145,6 +152,7 @@ type runner struct {
 	runs    []results.Run
 	skipped []results.Skip
 	stored  map[string]bool // scenarios
+	told    map[string]int  // how many seeds of a subtest were wrong in a way
 	unseen  string          // why nobody could see on the servers who holds the lock
 }
 
@@ -208,7 +216,10 @@ func (r *runner) play(t *testing.T, s source, user string, seed uint64) {
 	if run.AsExpected {
 		return
 	}
-	t.Error(r.complaint(t, s, run))
+	what := wrongIn(run)
+	if r.told[what]++; r.told[what] == 1 {
+		t.Error(r.complaint(t, s, run))
+	}
 }
 
 // once plays a run. It returns a [*stallError] for one that does not end.
@@ -225,6 +236,20 @@ func (r *runner) keep(s source) error {
 	}
 	r.stored[s.scenario.Name] = true
 	return r.dir.WriteScenario(s.scenario.Name, s.text)
+}
+
+// wrongIn names what is wrong with a run, in the same words for each seed.
+func wrongIn(run results.Run) string {
+	var all []string
+	if run.Failure != "" {
+		all = append(all, "a failure")
+	}
+	for _, p := range checker.Properties() {
+		if v, judged := run.Verdicts[p.Name]; judged && !run.Matches(p.Name) {
+			all = append(all, strings.TrimRight(fmt.Sprintf("%s %s %s", p.Name, v.Outcome, v.Class), " "))
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // complaint says what is wrong with a run, and how to see it again.

@@ -168,3 +168,18 @@ func TestFailureCanBeRepeated(t *testing.T) {
 		t.Errorf("it does not give the same history:\n%s", second)
 	}
 }
+
+// TestWrongSeeds is what TestTheSameViolationIsToldOnce runs.
+func TestWrongSeeds(t *testing.T) {
+	if m, ok := mistakes[os.Getenv(wrong)]; ok {
+		locktest.Run(t, withMistake(m), locktest.Scenarios("late-release"), locktest.Seeds(5), locktest.User("careless"))
+	}
+}
+
+// What several seeds show is told once, with their number.
+func TestTheSameViolationIsToldOnce(t *testing.T) {
+	out := fails(t, "^TestWrongSeeds$", wrong+"=plain-delete", "TMPDIR="+t.TempDir())
+	if n := strings.Count(out, "again:  "); n != 1 || !strings.Contains(out, "5 of 5 seeds: exclusion violated contract broken") {
+		t.Errorf("it is told %d times:\n%s", n, out)
+	}
+}
