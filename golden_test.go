@@ -18,7 +18,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/explore/draw"
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/results"
@@ -61,7 +61,7 @@ func (g *golden) add(t *testing.T, s *scenarios.Scenario, l *subject.Subject, se
 	}
 	judged := p.History
 	if !catalogue {
-		judged = explore.Judged(p)
+		judged = p.Judged()
 	}
 	run := results.Run{Scenario: s.Name, Lock: l.Name(), World: "sim", Seed: seed}
 	if err := suite.Judge(&run, s, l, judged); err != nil {
@@ -104,7 +104,7 @@ func TestGolden(t *testing.T) {
 			}
 		}
 	}
-	v, err := explore.NewVocabulary(nil, nil, false)
+	v, err := draw.NewVocabulary(nil, nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := explore.Draw(l, seed, v, nil)
+		s, err := draw.Scenario(l, seed, v, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -73,6 +73,9 @@ func (t *trace) inTime(o *op) Verdict {
 			o.owner, long(o.args.Wait), at(o.inv), long(early))
 	}
 	paused := t.overlap(o.inv, o.ret, 0, func(f *faultSpan) bool { return f.StopsProcess && f.touchesClient(o.client) })
+	if o.args.Wait == 0 { // a single try has no time to keep to but that of its requests
+		paused = t.overlap(o.inv, o.ret, t.allow.healing, disturbs(o.client))
+	}
 	if late := o.ret - o.inv - o.args.Wait - paused; late > t.allow.waitSlack {
 		return violation(o.inv+o.args.Wait, opIDs(o), "the acquire of %s was to wait at most %s from %s on and returned %s late",
 			o.owner, long(o.args.Wait), at(o.inv), long(late))

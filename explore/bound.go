@@ -1,3 +1,6 @@
+// Package explore looks for what goes wrong with a lock without being told
+// where: it plays scenarios that are drawn at random, and collects violations by
+// what caused them.
 package explore
 
 import "math"

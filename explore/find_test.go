@@ -8,17 +8,22 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/explore/draw"
 	"github.com/holdfast-go/holdfast/play/simplay"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // play plays so many drawn runs with a lock.
-func play(t *testing.T, lock string, v explore.Vocabulary, runs uint64) explore.Results {
+func play(t *testing.T, lock string, v draw.Vocabulary, runs uint64) explore.Results {
 	t.Helper()
 	logging.Disable()
-	l := find(t, lock)
+	l, err := subject.FindSubject(lock)
+	if err != nil {
+		t.Fatal(err)
+	}
 	tally := explore.NewTally(explore.Results{Vocabulary: v})
 	for seed := range runs {
-		s, err := explore.Draw(l, seed, v, nil)
+		s, err := draw.Scenario(l, seed, v, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -26,7 +31,7 @@ func play(t *testing.T, lock string, v explore.Vocabulary, runs uint64) explore.
 		if err != nil {
 			t.Fatalf("%s: %v", s.Name, err)
 		}
-		judged, err := checker.Judge(explore.Judged(p), checker.Options{})
+		judged, err := checker.Judge(p.Judged(), checker.Options{})
 		if err != nil {
 			t.Fatalf("%s: %v", s.Name, err)
 		}

@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/explore/draw"
 )
 
 // TestMain sets what a worker process of holdfast runs with: simulated runs
@@ -13,4 +15,13 @@ func TestMain(m *testing.M) {
 	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(800)
 	os.Exit(m.Run())
+}
+
+func vocabulary(t *testing.T, survivable bool) draw.Vocabulary {
+	t.Helper()
+	v, err := draw.NewVocabulary(nil, nil, survivable)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
 }

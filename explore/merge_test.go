@@ -12,6 +12,8 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/explore/cause"
+	"github.com/holdfast-go/holdfast/explore/draw"
 )
 
 // shards is a world in which every shard shows the same whenever it is played.
@@ -26,11 +28,11 @@ func drawShards(t *rapid.T) shards {
 		for range rapid.IntRange(1, 12).Draw(t, "runs") {
 			seen := explore.Seen{Struck: faults.Draw(t, "struck")}
 			for _, f := range seen.Struck {
-				seen.Coverage = append(seen.Coverage, explore.Count{Cell: explore.Cell{Fault: f, Phase: explore.Phases[0]}, Hits: 1})
+				seen.Coverage = append(seen.Coverage, draw.Count{Cell: draw.Cell{Fault: f, Phase: draw.Phases[0]}, Hits: 1})
 			}
 			switch rapid.IntRange(0, 2).Draw(t, "kind") {
 			case 0:
-				c := explore.Cause{Property: checker.Exclusion, Faults: slices.Sorted(slices.Values(seen.Struck))}
+				c := cause.Cause{Property: checker.Exclusion, Faults: slices.Sorted(slices.Values(seen.Struck))}
 				seen.Cause, seen.HistorySHA256 = &c, fmt.Sprint(shard, len(all[shard]))
 			case 1:
 				seen.Unknown = rapid.SampledFrom([]string{"a budget", "a mutex"}).Draw(t, "why")
@@ -44,7 +46,7 @@ func drawShards(t *rapid.T) shards {
 // play is what the first runs of a shard have shown, as its explore.json says.
 func (s shards) play(t *rapid.T, shard, runs int) explore.Results {
 	tally := explore.NewTally(explore.Results{Version: "1", Lock: "set-px", Seed: 7, Shard: shard, Of: shardCount,
-		Vocabulary: explore.Vocabulary{Faults: []string{"crash", "delay", "pause"}}})
+		Vocabulary: draw.Vocabulary{Faults: []string{"crash", "delay", "pause"}}})
 	for i, seen := range s[shard-1][:runs] {
 		tally.Add(7+uint64(shard-1)+uint64(i)*shardCount, seen)
 		tally.Ops += i
@@ -124,10 +126,10 @@ func TestMergeIsAssociativeCommutativeAndIdempotent(t *testing.T) {
 }
 
 func TestMergeRefusesWhatDoesNotFit(t *testing.T) {
-	pause := explore.Cause{Property: checker.Exclusion, Faults: []string{"pause"}}
-	crash := explore.Cause{Property: checker.Exclusion, Faults: []string{"crash"}}
-	part := func(change func(*explore.Results), causes ...explore.Cause) explore.Merged {
-		about := explore.Results{Version: "1", Lock: "set-px", Seed: 7, Shard: 1, Of: 2, Budget: 10, Vocabulary: explore.Vocabulary{Faults: []string{"crash", "pause"}}}
+	pause := cause.Cause{Property: checker.Exclusion, Faults: []string{"pause"}}
+	crash := cause.Cause{Property: checker.Exclusion, Faults: []string{"crash"}}
+	part := func(change func(*explore.Results), causes ...cause.Cause) explore.Merged {
+		about := explore.Results{Version: "1", Lock: "set-px", Seed: 7, Shard: 1, Of: 2, Budget: 10, Vocabulary: draw.Vocabulary{Faults: []string{"crash", "pause"}}}
 		if change != nil {
 			change(&about)
 		}
@@ -161,7 +163,7 @@ func TestMergeRefusesWhatDoesNotFit(t *testing.T) {
 // Of a cause that two shards have seen the merged results name the files of the
 // lowest seed, or of the only one that has some.
 func TestMergedFindsHaveTheirFiles(t *testing.T) {
-	pause := explore.Cause{Property: checker.Exclusion, Faults: []string{"pause"}}
+	pause := cause.Cause{Property: checker.Exclusion, Faults: []string{"pause"}}
 	shard := func(i int, file string) explore.Merged {
 		tally := explore.NewTally(explore.Results{Shard: i, Of: 3})
 		tally.Add(uint64(i), explore.Seen{Cause: &pause})

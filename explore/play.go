@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-go/holdfast/explore/cause"
+	"github.com/holdfast-go/holdfast/explore/draw"
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/suite"
@@ -27,11 +29,11 @@ type Options struct {
 	Time       time.Duration // real time to play; 0 for as long as it takes
 	All        bool          // do not stop at the first violation
 	Shard      suite.Shard
-	Vocabulary Vocabulary
-	Known      []Cause // they are counted, and are no find
-	Shrink     bool    // make every find small
-	Catalogue  bool    // look which hazards of the catalogue were found
-	Command    string  // how to do it again
+	Vocabulary draw.Vocabulary
+	Known      []cause.Cause // they are counted, and are no find
+	Shrink     bool          // make every find small
+	Catalogue  bool          // look which hazards of the catalogue were found
+	Command    string        // how to do it again
 	Runner     suite.Streamer
 }
 
@@ -42,8 +44,8 @@ type Exploration struct {
 	tally *Tally
 
 	began   time.Time
-	holes   []Cell               // that the present batch is steered to
-	steer   chan []Cell          // those of the next batch
+	holes   []draw.Cell          // that the present batch is steered to
+	steer   chan []draw.Cell     // those of the next batch
 	waiting map[int]suite.Answer // for earlier runs
 	taken   int                  // runs taken in
 	over    bool                 // by a find
@@ -51,7 +53,7 @@ type Exploration struct {
 
 // New is an exploration that has played nothing yet.
 func New(o Options) *Exploration {
-	x := &Exploration{Options: o, waiting: map[int]suite.Answer{}, steer: make(chan []Cell, 1), tally: NewTally(Results{
+	x := &Exploration{Options: o, waiting: map[int]suite.Answer{}, steer: make(chan []draw.Cell, 1), tally: NewTally(Results{
 		Version: version.Holdfast, Command: o.Command, Lock: o.Lock, Seed: o.Seed, Shard: o.Shard.Index, Of: o.Shard.Of, Budget: o.Runs, Vocabulary: o.Vocabulary,
 	})}
 	x.holes = x.tally.Coverage.Holes(o.Vocabulary.Faults)
@@ -101,7 +103,7 @@ func (x *Exploration) now() string {
 // jobs are the runs, until there is enough.
 func (x *Exploration) jobs(enough context.Context) iter.Seq[suite.Job] {
 	return func(yield func(suite.Job) bool) {
-		var holes []Cell
+		var holes []draw.Cell
 		for run := range x.Total() {
 			if run%batch == 0 {
 				select {
@@ -120,7 +122,7 @@ func (x *Exploration) jobs(enough context.Context) iter.Seq[suite.Job] {
 	}
 }
 
-func (x *Exploration) job(run int, holes []Cell) suite.Job {
+func (x *Exploration) job(run int, holes []draw.Cell) suite.Job {
 	seed := x.Shard.Seed(x.Seed, run)
 	return DrawnJob(run, x.Lock, seed, Plan{Vocabulary: x.Vocabulary, Holes: holes})
 }
@@ -157,7 +159,7 @@ func (x *Exploration) add(a suite.Answer) {
 	x.tally.Commands += a.Run.Stats.Commands
 	x.tally.VirtualMS += a.Run.Stats.VirtualMS
 	x.tally.Add(a.Run.Seed, *seen)
-	if seen.Cause != nil && !x.All && !slices.ContainsFunc(x.Known, func(k Cause) bool { return k.Explains(*seen.Cause) }) {
+	if seen.Cause != nil && !x.All && !slices.ContainsFunc(x.Known, func(k cause.Cause) bool { return k.Explains(*seen.Cause) }) {
 		x.over = true
 	}
 }
@@ -172,7 +174,7 @@ func (x *Exploration) lost(a suite.Answer) *Seen {
 	if strings.Contains(a.Run.Failure, "Mutex.Lock, synctest bubble") {
 		return &Seen{Unknown: "a mutex is held across a wait for the network, which the simulated world cannot play"}
 	}
-	cause := Hung()
+	hung := cause.Hung()
 	var source []byte
 	_, s, err := DrawFor(x.job(a.ID, x.holes))
 	if err == nil {
@@ -181,5 +183,5 @@ func (x *Exploration) lost(a suite.Answer) *Seen {
 	if err != nil {
 		x.tally.Defects = append(x.tally.Defects, fmt.Sprintf("seed %d: %v", a.Run.Seed, err))
 	}
-	return &Seen{Cause: &cause, Source: string(source)}
+	return &Seen{Cause: &hung, Source: string(source)}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/holdfast-go/holdfast/explore/cause"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/suite"
@@ -14,7 +15,7 @@ import (
 // whether exploring has come upon it by itself.
 type Listed struct {
 	Scenario string `json:"scenario"`
-	Cause
+	cause.Cause
 	// By is the key of the find that is the same hazard: the same went wrong
 	// after some of the same faults. Empty when there is none.
 	By string `json:"by,omitempty"`

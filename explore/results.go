@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/holdfast-go/holdfast/explore/cause"
+	"github.com/holdfast-go/holdfast/explore/draw"
 	"github.com/holdfast-go/holdfast/shrink"
 )
 
@@ -12,15 +14,15 @@ const Schema = "holdfast-explore/1"
 
 // Results is what one exploration, or one shard of it, has shown.
 type Results struct {
-	Schema     string     `json:"schema"`
-	Version    string     `json:"version"`
-	Command    string     `json:"command"` // how to do it again
-	Lock       string     `json:"lock"`
-	Seed       uint64     `json:"seed"`             // of the first run of the first shard
-	Shard      int        `json:"shard"`            // from 1; 0 for those of [Merged] together
-	Of         int        `json:"of"`               // shards
-	Budget     int        `json:"budget,omitempty"` // runs to play, of all shards together; 0 for as many as time allows
-	Vocabulary Vocabulary `json:"vocabulary"`
+	Schema     string          `json:"schema"`
+	Version    string          `json:"version"`
+	Command    string          `json:"command"` // how to do it again
+	Lock       string          `json:"lock"`
+	Seed       uint64          `json:"seed"`             // of the first run of the first shard
+	Shard      int             `json:"shard"`            // from 1; 0 for those of [Merged] together
+	Of         int             `json:"of"`               // shards
+	Budget     int             `json:"budget,omitempty"` // runs to play, of all shards together; 0 for as many as time allows
+	Vocabulary draw.Vocabulary `json:"vocabulary"`
 	// Interrupted says that it was to go on.
 	Interrupted bool `json:"interrupted,omitempty"`
 
@@ -29,7 +31,7 @@ type Results struct {
 	Reasons  map[string]int `json:"reasons,omitempty"` // why, and how often
 	Violated int            `json:"violated"`          // of them, broke a promise
 	Causes   []Found        `json:"causes"`            // by simplicity
-	Coverage []Count        `json:"coverage"`
+	Coverage []draw.Count   `json:"coverage"`
 	Strikes  []Strikes      `json:"strikes"` // of every fault that might have come
 	Defects  []string       `json:"defects,omitempty"`
 	// Catalogue are the hazards that the catalogue shows of the lock; nil when
@@ -45,7 +47,7 @@ type Results struct {
 // Found is a cause and how often it was seen.
 type Found struct {
 	Key string `json:"key"`
-	Cause
+	cause.Cause
 	Count     int    `json:"count"`
 	FirstSeed uint64 `json:"first_seed"` // the lowest
 	// Under is the key of the simplest cause seen that explains this one; empty
@@ -67,10 +69,10 @@ type Found struct {
 
 // Shrunk is the smallest run of a cause.
 type Shrunk struct {
-	Cause              // that is left: often fewer faults
-	Seed   uint64      `json:"seed"`
-	Size   shrink.Size `json:"size"`
-	Reason string      `json:"reason"` // of the verdict
+	cause.Cause             // that is left: often fewer faults
+	Seed        uint64      `json:"seed"`
+	Size        shrink.Size `json:"size"`
+	Reason      string      `json:"reason"` // of the verdict
 	// Scenario, History and Story are files, relative to the directory of the
 	// results; the last one tells what happens, and has a test to paste.
 	Scenario string `json:"scenario,omitempty"`
@@ -79,7 +81,7 @@ type Shrunk struct {
 }
 
 // Least is the cause with the fewest faults that is known to do.
-func (f Found) Least() Cause {
+func (f Found) Least() cause.Cause {
 	if f.Shrunk != nil {
 		return f.Shrunk.Cause
 	}
@@ -97,7 +99,7 @@ type Strikes struct {
 // those the ones of which the least is left.
 func Subsume(causes []Found) {
 	slices.SortFunc(causes, func(a, b Found) int {
-		return cmp.Or(simpler(a.Least(), b.Least()), smaller(a.Shrunk, b.Shrunk), simpler(a.Cause, b.Cause))
+		return cmp.Or(cause.Simpler(a.Least(), b.Least()), smaller(a.Shrunk, b.Shrunk), cause.Simpler(a.Cause, b.Cause))
 	})
 	for i := range causes {
 		causes[i].Under = ""
@@ -121,9 +123,9 @@ func smaller(a, b *Shrunk) int {
 }
 
 // MarkKnown marks the causes that a known one explains.
-func MarkKnown(causes []Found, known []Cause) {
+func MarkKnown(causes []Found, known []cause.Cause) {
 	for i := range causes {
-		causes[i].Known = slices.ContainsFunc(known, func(k Cause) bool { return k.Explains(causes[i].Cause) })
+		causes[i].Known = slices.ContainsFunc(known, func(k cause.Cause) bool { return k.Explains(causes[i].Cause) })
 	}
 }
 
@@ -175,7 +177,7 @@ func ByFaults(causes []Found) [][]Found {
 // Tally adds up what runs have shown, in any order.
 type Tally struct {
 	Results
-	Coverage Coverage
+	Coverage draw.Coverage
 	causes   map[string]*Found
 	samples  map[string][]Sample // of the first runs of a cause, by its key
 	strikes  map[string]int
@@ -184,7 +186,7 @@ type Tally struct {
 // NewTally begins to add up; about says what the results are of.
 func NewTally(about Results) *Tally {
 	about.Schema, about.Reasons = Schema, map[string]int{}
-	return &Tally{Results: about, Coverage: Coverage{}, causes: map[string]*Found{}, samples: map[string][]Sample{}, strikes: map[string]int{}}
+	return &Tally{Results: about, Coverage: draw.Coverage{}, causes: map[string]*Found{}, samples: map[string][]Sample{}, strikes: map[string]int{}}
 }
 
 // Add adds a run.

@@ -7,17 +7,18 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/explore/cause"
 )
 
-func cause(faults ...string) explore.Cause {
-	return explore.Cause{Property: checker.Exclusion, Class: checker.LeaseOutlived, Faults: faults}
+func caused(faults ...string) cause.Cause {
+	return cause.Cause{Property: checker.Exclusion, Class: checker.LeaseOutlived, Faults: faults}
 }
 
 // Runs in which more faults struck than were needed are the same find, in
 // whatever order they come.
 func TestCausesAreFolded(t *testing.T) {
-	other := explore.Cause{Property: checker.Progress, Faults: []string{"delay", "pause"}}
-	seen := []explore.Cause{cause("crash", "pause"), cause("pause"), other, cause("crash", "delay", "pause"), cause("crash", "reset"), cause("pause")}
+	other := cause.Cause{Property: checker.Progress, Faults: []string{"delay", "pause"}}
+	seen := []cause.Cause{caused("crash", "pause"), caused("pause"), other, caused("crash", "delay", "pause"), caused("crash", "reset"), caused("pause")}
 	for range seen {
 		seen = append(seen[1:], seen[0])
 		tally := explore.NewTally(explore.Results{})

@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/holdfast-go/holdfast/explore/cause"
 	"github.com/holdfast-go/holdfast/internal/input"
 	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/internal/whole"
@@ -55,7 +56,7 @@ func decode(doc []byte) (Results, error) {
 }
 
 // ReadKnown reads the causes of another exploration from its [Index].
-func ReadKnown(path string) ([]Cause, error) {
+func ReadKnown(path string) ([]cause.Cause, error) {
 	doc, err := input.ReadFile(path, input.MaxDocument)
 	if err != nil {
 		return nil, err
@@ -64,7 +65,7 @@ func ReadKnown(path string) ([]Cause, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	var known []Cause
+	var known []cause.Cause
 	for _, c := range r.Causes {
 		known = append(known, c.Cause, c.Least())
 	}

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/explore/draw"
 )
 
 // sum adds shards up, which are in order and of one exploration.
@@ -12,7 +14,7 @@ func sum(shards []Results) Merged {
 	first := shards[0]
 	all := Results{Schema: first.Schema, Version: first.Version, Lock: first.Lock, Seed: first.Seed, Of: first.Of, Budget: first.Budget,
 		Vocabulary: first.Vocabulary, Reasons: map[string]int{}, Causes: []Found{}, Strikes: []Strikes{}}
-	coverage, strikes := Coverage{}, map[string]int{}
+	coverage, strikes := draw.Coverage{}, map[string]int{}
 	var commands []string
 	for _, s := range shards {
 		commands = append(commands, s.Command)

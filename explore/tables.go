@@ -6,6 +6,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
+	"github.com/holdfast-go/holdfast/explore/draw"
 	"github.com/holdfast-go/holdfast/internal/english"
 )
 
@@ -49,7 +50,7 @@ func (f Found) where(file func(...string) string) string {
 
 // CoverageTable writes how often each fault struck in which phase.
 func (r Results) CoverageTable(w io.Writer) error {
-	coverage := Coverage{}
+	coverage := draw.Coverage{}
 	for _, c := range r.Coverage {
 		coverage[c.Cell] = c.Hits
 	}

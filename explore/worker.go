@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/holdfast-go/holdfast/explore/draw"
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/play"
@@ -111,7 +112,7 @@ func DrawFor(j suite.Job) (*subject.Subject, *scenarios.Scenario, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := Draw(l, j.Seed, plan.Vocabulary, plan.Holes)
+	s, err := draw.Scenario(l, j.Seed, plan.Vocabulary, plan.Holes)
 	return l, s, err
 }
 
@@ -124,7 +125,7 @@ func PlayObserved(run *results.Run, s *scenarios.Scenario, l *subject.Subject, g
 		return seen, nil, err
 	}
 	suite.Record(run, p)
-	if err := suite.Judge(run, s, l, Judged(p)); err != nil {
+	if err := suite.Judge(run, s, l, p.Judged()); err != nil {
 		return seen, nil, fmt.Errorf("%s: %w", s.Name, err)
 	}
 	return Observe(s, p.History, run.Verdicts), p.Missed(), nil

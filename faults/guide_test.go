@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/explore/draw"
 	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
@@ -53,12 +53,12 @@ func TestTheFaultOfTheGuidePlays(t *testing.T) {
 	if v := r.Verdicts[checker.Exclusion]; v.Outcome != checker.Violated {
 		t.Errorf("exclusion: %+v; nobody forgot the lock", v)
 	}
-	v, err := explore.NewVocabulary([]string{"wipe"}, nil, false)
+	v, err := draw.NewVocabulary([]string{"wipe"}, nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for seed := range uint64(100) {
-		if s, err := explore.Draw(lock, seed, v, nil); err != nil {
+		if s, err := draw.Scenario(lock, seed, v, nil); err != nil {
 			t.Fatal(err)
 		} else if len(s.Faults) > 0 {
 			return

@@ -11,7 +11,8 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
-// Option changes what [Run] plays.
+// Option changes what [Run] or [Explore] plays. [Scenarios], [Files] and [Seeds]
+// are for Run, [Runs] is for Explore.
 type Option func(*options) error
 
 // options are what Run plays.
@@ -20,6 +21,7 @@ type options struct {
 	seed      uint64
 	seeds     int
 	users     string // one of [suite.UserChoices]
+	runs      int    // of Explore
 }
 
 // source is a scenario with the text that it was made from.
@@ -71,6 +73,17 @@ func Seeds(n int) Option {
 	}
 }
 
+// Runs is how many scenarios [Explore] draws, by default 200.
+func Runs(n int) Option {
+	return func(o *options) error {
+		if n < 1 {
+			return fmt.Errorf("there must be a run, not %d", n)
+		}
+		o.runs = n
+		return nil
+	}
+}
+
 // User plays the lock with one kind of user only: "careful", who stops when the
 // validity of the hold is over, or "careless", who works for as long as the work
 // takes. By default, "both", every scenario that names no user is played with both.
@@ -82,7 +95,7 @@ func User(kind string) Option {
 }
 
 func newOptions(opts []Option) (options, error) {
-	o := options{seed: 1, seeds: 1, users: suite.BothUsers}
+	o := options{seed: 1, seeds: 1, users: suite.BothUsers, runs: 200}
 	for _, opt := range opts {
 		if err := opt(&o); err != nil {
 			return o, fmt.Errorf("locktest: %w", err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
+	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/locktest/testdata/locks/fenced"
@@ -41,10 +42,14 @@ var (
 type clients []*redis.Client
 
 // connect makes clients that send no command twice, and that heed their contexts.
+// They ask for no maintenance notifications: go-redis holds a mutex while it asks.
 func connect(c *Client) clients {
 	var all clients
 	for _, addr := range c.Addrs {
-		all = append(all, redis.NewClient(&redis.Options{Addr: addr, Dialer: c.Dial, MaxRetries: -1, ContextTimeoutEnabled: true, DisableIdentity: true}))
+		all = append(all, redis.NewClient(&redis.Options{
+			Addr: addr, Dialer: c.Dial, MaxRetries: -1, ContextTimeoutEnabled: true, DisableIdentity: true,
+			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+		}))
 	}
 	return all
 }
@@ -151,8 +156,8 @@ var outsiders = []struct {
 		{"patient", "", "", "a client that is cut from one server excuses every wait"},
 		{"error-is-yes", "exclusion", "redlock-node-restart-delayed", ""},
 		{"no-undo", "", "", "the orphans end with their lease, and nothing more is claimed"},
-		{"undo-of-yes", "errors", "lost-acquire-reply", ""},
-		{"undo-on-first", "errors", "lost-acquire-reply", ""},
+		{"undo-of-yes", "", "", "the orphans end with their lease, and nothing more is claimed"},
+		{"undo-on-first", "", "", "the orphans end with their lease, and nothing more is claimed"},
 		{"plain-delete", "exclusion", "contention", ""},
 		{"release-on-minority", "cleanup", "contention", ""},
 		{"release-on-quorum", "", "", "a client that is cut from one server excuses every wait"},
@@ -249,6 +254,7 @@ func reentrantLock(mistake string) Lock {
 func redlockLock(mistake string) Lock {
 	return Lock{
 		Name: "redlock-docs", Claims: Claims{Waits: true, Cancels: true, Lease: true}, Primaries: 5, Quorum: 3,
+		Known:   []Known{{"lost-acquire-reply", "errors", "what a round that was given up left on a minority stays until its lease"}},
 		Handoff: redlock.Delay + 2*redlock.Request, Busy: redlock.ErrTaken, NotHeld: redlock.ErrNotHeld, Classify: unclear(redlock.ErrUnclear),
 		Open: onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
 			m := &redlock.Mutex{Servers: on, Name: name, Lease: c.Lease, Rand: c.Rand(owner), Mistake: mistake}

@@ -16,6 +16,8 @@ import (
 // does that sends a command again.
 func withMistake(m mistake) locktest.Lock {
 	const because = "go-redis sends a command again whose reply it did not get, and the lock does not recognize its own value"
+	const late = "go-redis waits for a late reply longer than an acquire is to last"
+	const gaveUp = "the lock calls the lock busy where its request was never answered"
 	return locktest.Lock{
 		Claims: locktest.Claims{Waits: true, Cancels: true, Lease: true},
 		Busy:   errTaken, NotHeld: errGone,
@@ -24,6 +26,12 @@ func withMistake(m mistake) locktest.Lock {
 			{Scenario: "lost-acquire-reply", Property: "linearizable", Because: because},
 			{Scenario: "lost-acquire-reply", Property: "progress", Because: "go-redis waits for a late reply longer than a try is to last"},
 			{Scenario: "lost-release-reply", Property: "errors", Because: because},
+			{Scenario: "stale-grant", Property: "lease", Because: "the lock believes a grant whose lease may have ended on the way"},
+			{Scenario: "stale-grant", Property: "progress", Because: late},
+			{Scenario: "kept-away", Property: "linearizable", Because: gaveUp},
+			{Scenario: "unheard-grant", Property: "errors", Because: because},
+			{Scenario: "unheard-grant", Property: "linearizable", Because: because},
+			{Scenario: "unheard-grant", Property: "progress", Because: late},
 			{Scenario: "lost-release-reply", Property: "linearizable", Because: because},
 		},
 		New: func(c *locktest.Client, name, owner string) lock.Locker {
@@ -72,6 +80,32 @@ func TestWrong(t *testing.T) {
 		return // not asked for
 	}
 	locktest.Run(t, withMistake(m))
+}
+
+// TestWrongExplored is what TestExploreFindsAMistake runs.
+func TestWrongExplored(t *testing.T) {
+	m, ok := mistakes[os.Getenv(wrong)]
+	if !ok {
+		return // not asked for
+	}
+	locktest.Explore(t, withMistake(m), locktest.Runs(40))
+}
+
+// A mistake is found without a scenario that is about it, told once for all the
+// runs that show it, and the command plays it first.
+func TestExploreFindsAMistake(t *testing.T) {
+	out := fails(t, "^TestWrongExplored$", wrong+"=plain-delete", "TMPDIR="+t.TempDir())
+	const cause = "exclusion (contract broken) after no fault: "
+	if n := strings.Count(out, cause); n > 1 {
+		t.Errorf("%q is told %d times:\n%s", cause, n, out)
+	}
+	m := regexp.MustCompile(`(ownership|exclusion) [^\n]*\n\s+runs:   \d+, the first is seed (\d+)`).FindStringSubmatch(out)
+	if m == nil {
+		t.Fatalf("no find, its count and its seed:\n%s", out)
+	}
+	if again := "again:  HOLDFAST_SEED=" + m[2] + " go test -count 1 -run '^TestWrongExplored$'"; !strings.Contains(out, again) {
+		t.Errorf("it does not say %q:\n%s", again, out)
+	}
 }
 
 // fails runs TestWrong in a process of its own, and returns what it says. env is
@@ -132,5 +166,20 @@ func TestFailureCanBeRepeated(t *testing.T) {
 	}
 	if strings.Contains(second, "another history") {
 		t.Errorf("it does not give the same history:\n%s", second)
+	}
+}
+
+// TestWrongSeeds is what TestTheSameViolationIsToldOnce runs.
+func TestWrongSeeds(t *testing.T) {
+	if m, ok := mistakes[os.Getenv(wrong)]; ok {
+		locktest.Run(t, withMistake(m), locktest.Scenarios("late-release"), locktest.Seeds(5), locktest.User("careless"))
+	}
+}
+
+// What several seeds show is told once, with their number.
+func TestTheSameViolationIsToldOnce(t *testing.T) {
+	out := fails(t, "^TestWrongSeeds$", wrong+"=plain-delete", "TMPDIR="+t.TempDir())
+	if n := strings.Count(out, "again:  "); n != 1 || !strings.Contains(out, "5 of 5 seeds: exclusion violated contract broken") {
+		t.Errorf("it is told %d times:\n%s", n, out)
 	}
 }

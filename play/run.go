@@ -38,6 +38,17 @@ func (p *Played) Missed() []history.PlannedFault {
 	})
 }
 
+// Judged is the history to judge: a fault that found nothing to strike was not
+// part of the run, and the run means something without it.
+func (p *Played) Judged() *history.History {
+	missed := p.Missed()
+	h := *p.History
+	h.Header.Faults = slices.DeleteFunc(slices.Clone(h.Header.Faults), func(f history.PlannedFault) bool {
+		return slices.ContainsFunc(missed, func(m history.PlannedFault) bool { return m.ID == f.ID })
+	})
+	return &h
+}
+
 // NothingToStrike says that a guest does not send the command of Redis that a
 // fault of the scenario waits for: then the scenario is not about it.
 func NothingToStrike(s *scenarios.Scenario, l *subject.Subject, p *Played) (bool, string) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/explore/draw"
 	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
@@ -90,8 +91,8 @@ type differential struct {
 func (d differential) keepMistakes(verdicts map[checker.Property]checker.Verdict) error {
 	drop := func(when func(checker.Property, checker.Verdict) bool) { maps.DeleteFunc(verdicts, when) }
 	drop(func(_ checker.Property, v checker.Verdict) bool { return v.Outcome != checker.Violated })
-	struck := explore.Coverage{} // with the originals
-	var runs []drawnRun          // of the mutant
+	struck := draw.Coverage{} // with the originals
+	var runs []drawnRun       // of the mutant
 	for n := range differentialSeeds {
 		for _, l := range d.originals {
 			if len(verdicts) == 0 {
@@ -135,7 +136,7 @@ func again(runs []drawnRun, p checker.Property, v checker.Verdict) []drawnRun {
 }
 
 // inside says whether all cells of one coverage are hit in the other.
-func inside(some, all explore.Coverage) bool {
+func inside(some, all draw.Coverage) bool {
 	for cell := range some {
 		if all[cell] == 0 {
 			return false
@@ -154,7 +155,7 @@ func shows(original, mutant checker.Verdict) bool {
 // drawnRun is what a drawn scenario has shown.
 type drawnRun struct {
 	verdicts map[checker.Property]checker.Verdict
-	struck   explore.Coverage
+	struck   draw.Coverage
 }
 
 // play plays the scenario with the nth seed.
@@ -164,7 +165,7 @@ func (d differential) play(l *subject.Subject, n int) (drawnRun, error) {
 	if err != nil {
 		return drawnRun{}, fmt.Errorf("%s, seed %d: %w", l.Name(), run.Seed, err)
 	}
-	struck := explore.Coverage{}
+	struck := draw.Coverage{}
 	for _, c := range seen.Coverage {
 		struck[c.Cell] += c.Hits
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/explore/draw"
 	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/subject/gallery"
@@ -24,14 +25,14 @@ func TestTheCorrectLockIsNeverFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := explore.NewVocabulary(nil, nil, false)
+	v, err := draw.NewVocabulary(nil, nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	violated := 0
 	for seed := range uint64(25) {
 		for _, innocent := range originals {
-			s, err := explore.Draw(innocent, seed, v, nil)
+			s, err := draw.Scenario(innocent, seed, v, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/explore/cause"
+	"github.com/holdfast-go/holdfast/explore/draw"
 	"github.com/holdfast-go/holdfast/subject/gallery"
 	"github.com/holdfast-go/holdfast/suite"
 	"github.com/holdfast-go/holdfast/suite/workers"
@@ -31,11 +33,11 @@ type Searches struct {
 // Play plays every trial until it finds its mutant or its runs are over. When
 // ctx ends, the record has what was played until then.
 func (s Searches) Play(ctx context.Context, pool workers.Pool, p Progress) (*SearchRecord, error) {
-	v, err := explore.NewVocabulary(nil, nil, false)
+	v, err := draw.NewVocabulary(nil, nil, false)
 	if err != nil {
 		return nil, err
 	}
-	plan := explore.Plan{Vocabulary: v, Holes: explore.Coverage{}.Holes(v.Faults)}
+	plan := explore.Plan{Vocabulary: v, Holes: draw.Coverage{}.Holes(v.Faults)}
 	var all []*search
 	var trials []trial
 	for _, m := range s.Mutants {
@@ -65,12 +67,12 @@ type search struct {
 
 // SearchTrial is one exploration of a mutant, up to its first find.
 type SearchTrial struct {
-	FirstSeed uint64         `json:"first_seed"`
-	Runs      int            `json:"runs"` // played
-	Found     bool           `json:"found"`
-	Seed      uint64         `json:"seed,omitempty"`  // of the find
-	Cause     *explore.Cause `json:"cause,omitempty"` // of the find
-	VirtualMS float64        `json:"virtual_ms"`      // until then
+	FirstSeed uint64       `json:"first_seed"`
+	Runs      int          `json:"runs"` // played
+	Found     bool         `json:"found"`
+	Seed      uint64       `json:"seed,omitempty"`  // of the find
+	Cause     *cause.Cause `json:"cause,omitempty"` // of the find
+	VirtualMS float64      `json:"virtual_ms"`      // until then
 
 	given  int // how many runs the trial has; it gives up after them
 	search *search

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/explore/cause"
 	"github.com/holdfast-go/holdfast/internal/version"
 )
 
@@ -44,7 +45,7 @@ type SearchRow struct {
 
 // CauseRow is a cause that no simpler one of the mutant explains.
 type CauseRow struct {
-	explore.Cause
+	cause.Cause
 	Trials int `json:"trials"`
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/explore/draw"
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/suite"
@@ -89,8 +90,8 @@ run could be judged; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().StringVar(&f.image, "image", "holdfast:"+version, "the image of --emit k8s")
 	complete(c, "lock", subject.Locks())
 	complete(c, "emit", engineNames())
-	complete(c, "faults", explore.Names())
-	complete(c, "without", explore.Names())
+	complete(c, "faults", draw.Names())
+	complete(c, "without", draw.Names())
 	complete(c, "format", tableFormats)
 	return c
 }
@@ -126,12 +127,12 @@ func runExplore(c *cobra.Command, f exploreFlags) error {
 	if _, err := subject.FindSubject(f.lock); err != nil {
 		return usage(err.Error(), didYouMean(f.lock, subject.Locks()), "holdfast list locks shows which there are")
 	}
-	v, err := explore.NewVocabulary(f.faults, f.without, f.survivable)
+	v, err := draw.NewVocabulary(f.faults, f.without, f.survivable)
 	if err != nil {
 		hint := ""
 		for _, name := range slices.Concat(f.faults, f.without) {
-			if !slices.Contains(explore.Names(), name) {
-				hint = didYouMean(name, explore.Names())
+			if !slices.Contains(draw.Names(), name) {
+				hint = didYouMean(name, draw.Names())
 				break
 			}
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/explore/draw"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -60,7 +61,7 @@ func BenchmarkSpeed(b *testing.B) {
 	})
 	b.Run("explored", func(b *testing.B) {
 		l := subject.MustFind("reentrant")
-		v, err := explore.NewVocabulary(nil, nil, false)
+		v, err := draw.NewVocabulary(nil, nil, false)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -68,7 +69,7 @@ func BenchmarkSpeed(b *testing.B) {
 		for b.Loop() {
 			for range 10 {
 				runs++
-				s, err := explore.Draw(l, uint64(runs), v, nil)
+				s, err := draw.Scenario(l, uint64(runs), v, nil)
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -76,7 +77,7 @@ func BenchmarkSpeed(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				judged, err := checker.Judge(explore.Judged(p), checker.Options{})
+				judged, err := checker.Judge(p.Judged(), checker.Options{})
 				if err != nil {
 					b.Fatal(err)
 				}

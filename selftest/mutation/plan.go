@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/explore/draw"
 	"github.com/holdfast-go/holdfast/internal/random"
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/suite"
@@ -27,17 +27,17 @@ func catalogueJobs(locks []*subject.Subject, seed uint64) ([]suite.Job, error) {
 func drawJobs(locks []*subject.Subject, seed uint64, each int) ([]suite.Job, error) {
 	var jobs []suite.Job
 	for _, survivable := range []bool{true, false} {
-		v, err := explore.NewVocabulary(nil, nil, survivable)
+		v, err := draw.NewVocabulary(nil, nil, survivable)
 		if err != nil {
 			return nil, err
 		}
-		holes := explore.Coverage{}.Holes(v.Faults)
+		holes := draw.Coverage{}.Holes(v.Faults)
 		for _, l := range locks {
 			for i := range each {
 				if (i%2 == 0) != survivable {
 					continue
 				}
-				s, err := explore.Draw(l, seed+uint64(i), v, holes)
+				s, err := draw.Scenario(l, seed+uint64(i), v, holes)
 				if err != nil {
 					return nil, err
 				}

@@ -11,11 +11,33 @@ import (
 	"github.com/holdfast-go/holdfast/locktest/testdata/locks/zsetqueue"
 )
 
+// sendsAgain is what a lock is known for whose client sends a command again when
+// its reply is late.
+var sendsAgain = []locktest.Known{
+	{Scenario: "stale-grant", Property: "lease", Because: "the lock believes a grant whose lease may have ended on the way"},
+	{Scenario: "stale-grant", Property: "progress", Because: late},
+	{Scenario: "kept-away", Property: "linearizable", Because: gaveUp},
+	{Scenario: "unheard-grant", Property: "linearizable", Because: gaveUp},
+	{Scenario: "unheard-grant", Property: "progress", Because: late},
+	{Scenario: "unheard-grant", Property: "errors", Because: gaveUp},
+	{Scenario: "lost-acquire-reply", Property: "linearizable", Because: gaveUp},
+	{Scenario: "lost-acquire-reply", Property: "progress", Because: late},
+	{Scenario: "lost-acquire-reply", Property: "errors", Because: gaveUp},
+}
+
+const (
+	late   = "go-redis waits for a late reply longer than an acquire is to last"
+	gaveUp = "the lock calls the lock busy where its request was never answered"
+	ahead  = "a try is refused while somebody stands ahead in the queue"
+	shared = "Holdfast knows which process queued a value, and not which of its owners"
+)
+
 // OfList passes a token on through a list. Its hold is a string.
 var OfList = locktest.Lock{
 	Name:   "listtoken",
 	Claims: locktest.Claims{Waits: true, Lease: true}, Handoff: time.Second,
-	Busy: listtoken.ErrTaken, NotHeld: listtoken.ErrNotHeld,
+	Known: sendsAgain,
+	Busy:  listtoken.ErrTaken, NotHeld: listtoken.ErrNotHeld,
 	New: func(c *locktest.Client, name, owner string) lock.Locker {
 		m := &listtoken.Mutex{Redis: c.Redis, Name: name, Owner: owner, Lease: c.Lease, Poll: cmp.Or(c.Poll, c.Scaled(time.Second))}
 		return &locktest.Funcs{Acquire: m.Lock, Release: m.Unlock}
@@ -26,6 +48,12 @@ var OfList = locktest.Lock{
 var OfSortedSet = locktest.Lock{
 	Name: "zsetqueue", Holder: locktest.HolderLowest,
 	Claims: locktest.Claims{Waits: true, Cancels: true, Lease: true}, Handoff: 100 * time.Millisecond,
+	Known: append([]locktest.Known{
+		{Scenario: "several-owners", Property: "count", Because: shared},
+		{Scenario: "several-owners", Property: "errors", Because: shared},
+		{Scenario: "several-owners", Property: "linearizable", Because: ahead},
+		{Scenario: "herd", Property: "linearizable", Because: ahead},
+	}, sendsAgain...),
 	Busy: zsetqueue.ErrTaken, NotHeld: zsetqueue.ErrNotHeld,
 	New: func(c *locktest.Client, name, owner string) lock.Locker {
 		m := &zsetqueue.Mutex{Redis: c.Redis, Name: name, Owner: owner, Lease: c.Lease, Poll: cmp.Or(c.Poll, c.Scaled(100*time.Millisecond))}

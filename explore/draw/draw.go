@@ -1,8 +1,6 @@
-// Package explore looks for what goes wrong with a lock without being told
-// where: it draws ordinary scenarios at random, says which faults struck in
-// which phase of which operation and steers towards what has not been tried,
-// and tells violations apart by what caused them.
-package explore
+// Package draw draws ordinary scenarios at random, and says which faults struck
+// in which phase of which operation, to steer towards what has not been tried.
+package draw
 
 import (
 	"fmt"
@@ -23,11 +21,11 @@ const (
 	attempts = 12
 )
 
-// Draw returns a random scenario that applies to the lock. Its file reads as the
+// Scenario returns a random scenario that applies to the lock. Its file reads as the
 // same scenario. The same arguments give the same scenario. Faults and phases of
 // holes come more often than others; none of them has to. An error is a defect
 // of this package.
-func Draw(l *subject.Subject, seed uint64, v Vocabulary, holes []Cell) (*scenarios.Scenario, error) {
+func Scenario(l *subject.Subject, seed uint64, v Vocabulary, holes []Cell) (*scenarios.Scenario, error) {
 	d := &draw{rng: random.Stream(seed, "explore"), lock: l, Vocabulary: v}
 	d.s = &scenarios.Scenario{
 		Name:      fmt.Sprintf("explored-%d", seed),
@@ -184,6 +182,9 @@ func (d *draw) overrides() {
 			continue
 		}
 		d.override(client(n+1), func(old *scenarios.Override) { *old = o })
+		if ok, _ := d.s.Applies(d.lock); !ok {
+			delete(d.s.Override, client(n+1))
+		}
 	}
 }
 
@@ -225,7 +226,12 @@ func (d *draw) add(specs ...faults.Spec) bool {
 	if d.Survivable && !d.survivable(all) {
 		return false
 	}
+	before := d.s.Faults
 	d.s.Faults = all
+	if ok, _ := d.s.Applies(d.lock); !ok {
+		d.s.Faults = before
+		return false
+	}
 	return true
 }
 

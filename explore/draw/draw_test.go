@@ -1,11 +1,11 @@
-package explore_test
+package draw_test
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/explore/draw"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
 )
@@ -19,9 +19,9 @@ func find(t *testing.T, name string) *subject.Subject {
 	return l
 }
 
-func vocabulary(t *testing.T, survivable bool) explore.Vocabulary {
+func vocabulary(t *testing.T, survivable bool) draw.Vocabulary {
 	t.Helper()
-	v, err := explore.NewVocabulary(nil, nil, survivable)
+	v, err := draw.NewVocabulary(nil, nil, survivable)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,13 +40,13 @@ func file(t *testing.T, s *scenarios.Scenario) []byte {
 // Whatever is drawn must be a file that holdfast run takes with the lock, and
 // the same one whenever it is drawn.
 func TestDrawIsAnOrdinaryScenario(t *testing.T) {
-	holes := explore.Coverage{}.Holes(explore.Names())
+	holes := draw.Coverage{}.Holes(draw.Names())
 	v := vocabulary(t, false)
 	for _, name := range subject.Locks() {
 		l := find(t, name)
 		drawn := map[string]int{}
 		for seed := range uint64(500) {
-			s, err := explore.Draw(l, seed, v, holes)
+			s, err := draw.Scenario(l, seed, v, holes)
 			if err != nil {
 				t.Fatalf("%s, seed %d: %v", name, seed, err)
 			}
@@ -62,7 +62,7 @@ func TestDrawIsAnOrdinaryScenario(t *testing.T) {
 				t.Fatalf("%s, seed %d: %s\n%s", name, seed, why, src)
 			}
 			if seed%10 == 0 {
-				again, err := explore.Draw(l, seed, v, holes)
+				again, err := draw.Scenario(l, seed, v, holes)
 				if err != nil {
 					t.Fatalf("%s, seed %d: %v", name, seed, err)
 				}
@@ -74,7 +74,7 @@ func TestDrawIsAnOrdinaryScenario(t *testing.T) {
 				drawn[f.Fault]++
 			}
 		}
-		for _, f := range explore.Names() {
+		for _, f := range draw.Names() {
 			if drawn[f] == 0 {
 				t.Errorf("%s: %s never comes", name, f)
 			}
@@ -86,7 +86,7 @@ func TestDrawIsAnOrdinaryScenario(t *testing.T) {
 func TestDrawSurvivable(t *testing.T) {
 	l := find(t, "reentrant")
 	for seed := range uint64(500) {
-		s, err := explore.Draw(l, seed, vocabulary(t, true), nil)
+		s, err := draw.Scenario(l, seed, vocabulary(t, true), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

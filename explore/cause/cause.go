@@ -1,4 +1,5 @@
-package explore
+// Package cause tells violations apart by what may have led to them.
+package cause
 
 import (
 	"cmp"
@@ -38,9 +39,9 @@ const neverEnded = "never ended"
 // known.
 func Hung() Cause { return Cause{Property: checker.Progress, Class: neverEnded, Faults: []string{}} }
 
-// causesOf are the causes of a run, one for every property that is violated,
+// Of are the causes of a run, one for every property that is violated,
 // the worst first.
-func causesOf(s *scenarios.Scenario, h *history.History, verdicts map[checker.Property]checker.Verdict) []Cause {
+func Of(s *scenarios.Scenario, h *history.History, verdicts map[checker.Property]checker.Verdict) []Cause {
 	var all []Cause
 	for _, p := range checker.Properties() {
 		v := verdicts[p.Name]
@@ -112,7 +113,7 @@ func (c Cause) Explains(o Cause) bool {
 		!slices.ContainsFunc(c.Faults, func(f string) bool { return !slices.Contains(o.Faults, f) })
 }
 
-// simpler orders causes, those with fewer faults first.
-func simpler(a, b Cause) int {
+// Simpler orders causes, those with fewer faults first.
+func Simpler(a, b Cause) int {
 	return cmp.Or(cmp.Compare(len(a.Faults), len(b.Faults)), cmp.Compare(a.Key(), b.Key()))
 }

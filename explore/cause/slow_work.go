@@ -1,4 +1,4 @@
-package explore
+package cause
 
 import (
 	"github.com/holdfast-go/holdfast/history"

@@ -1,10 +1,10 @@
-package explore_test
+package draw_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/explore/draw"
 	"github.com/holdfast-go/holdfast/history"
 )
 
@@ -59,20 +59,20 @@ func story() *history.History {
 }
 
 func TestCoverOfAKnownHistory(t *testing.T) {
-	want := map[explore.Cell]int{
-		{Fault: "reset", Phase: explore.Idle}:             1,
-		{Fault: "delay", Phase: explore.AcquireSent}:      1,
-		{Fault: "cancel", Phase: explore.AcquireExecuted}: 1,
-		{Fault: "pause", Phase: explore.AcquireReplied}:   1,
-		{Fault: "failover", Phase: explore.Holding}:       1,
-		{Fault: "failover", Phase: explore.Waiting}:       1,
-		{Fault: "hold-reply", Phase: explore.Renewing}:    1,
-		{Fault: "partition", Phase: explore.ReleaseSent}:  1,
-		{Fault: "crash", Phase: explore.ReleaseExecuted}:  1,
+	want := map[draw.Cell]int{
+		{Fault: "reset", Phase: draw.Idle}:             1,
+		{Fault: "delay", Phase: draw.AcquireSent}:      1,
+		{Fault: "cancel", Phase: draw.AcquireExecuted}: 1,
+		{Fault: "pause", Phase: draw.AcquireReplied}:   1,
+		{Fault: "failover", Phase: draw.Holding}:       1,
+		{Fault: "failover", Phase: draw.Waiting}:       1,
+		{Fault: "hold-reply", Phase: draw.Renewing}:    1,
+		{Fault: "partition", Phase: draw.ReleaseSent}:  1,
+		{Fault: "crash", Phase: draw.ReleaseExecuted}:  1,
 		// Client-1 is gone, and client-2 waits for a lock that is free.
-		{Fault: "script-flush", Phase: explore.AcquireSent}: 1,
+		{Fault: "script-flush", Phase: draw.AcquireSent}: 1,
 	}
-	got := explore.Cover(story())
+	got := draw.Cover(story())
 	for _, c := range got.Counts() {
 		if want[c.Cell] != c.Hits {
 			t.Errorf("%s struck %d times while %s, not %d", c.Fault, c.Hits, c.Phase, want[c.Cell])

@@ -1,4 +1,4 @@
-package explore
+package draw
 
 import (
 	"github.com/holdfast-go/holdfast/faults"

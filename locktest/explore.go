@@ -1,0 +1,160 @@
+package locktest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9/logging"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/explore/cause"
+	"github.com/holdfast-go/holdfast/explore/draw"
+	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/version"
+	"github.com/holdfast-go/holdfast/play"
+	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/suite"
+)
+
+// Explore plays a lock in scenarios that are drawn at random for what it claims.
+// A subtest fails for each cause of a violation that the lock could have avoided.
+// It tells the cause once, with how many runs showed it, and the first of them.
+//
+// [Runs] says how many scenarios are drawn. HOLDFAST_SEED is the seed of the
+// first, and each run has a seed of its own: the command of a find plays it first.
+// What holds for subtests of [Run] holds for Explore: nothing runs in parallel.
+func Explore(t *testing.T, l Lock, opts ...Option) {
+	t.Helper()
+	o, err := newOptions(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sub, err := l.subject()
+	if err != nil {
+		t.Fatalf("locktest: %v", err)
+	}
+	v, err := draw.NewVocabulary(nil, nil, false)
+	if err != nil {
+		t.Fatalf("locktest: %v", err)
+	}
+	logging.Disable() // broken connections are the point here
+	r := &runner{subject: sub, version: l.Version, options: o}
+	if r.dir, err = directory(t.Name(), results.Results{Version: version.Holdfast, Command: again(t, o.seed)}); err != nil {
+		t.Fatalf("locktest: %v", err)
+	}
+	t.Cleanup(func() { r.finish(t) })
+	found, other := finds{}, 0
+	for n := range o.runs {
+		seed := o.seed + uint64(n)
+		s, err := draw.Scenario(sub, seed, v, nil)
+		if err != nil {
+			t.Fatalf("a defect of holdfast: %v", err)
+		}
+		if ok, _ := s.Applies(sub); !ok {
+			other++
+			continue
+		}
+		text, err := s.YAML()
+		if err != nil {
+			t.Fatalf("a defect of holdfast: %v", err)
+		}
+		users, _ := suite.UsersOf(s, sub, o.users)
+		for _, user := range users {
+			r.explore(t, source{scenario: s, text: text}, user, seed, found)
+		}
+	}
+	if other > 0 {
+		t.Logf("%d of %d scenarios are not played: they need what the lock does not claim", other, o.runs)
+	}
+	for _, f := range found.distinct() {
+		t.Run(f.Key(), func(t *testing.T) { t.Error(f.says(t, r.dir)) })
+	}
+}
+
+// explore plays one drawn scenario, and adds what went wrong to found.
+func (r *runner) explore(t *testing.T, s source, user string, seed uint64, found finds) {
+	t.Helper()
+	if err := r.keep(s); err != nil {
+		t.Fatalf("keep the scenario: %v", err)
+	}
+	s.scenario = s.scenario.PlayedBy(user)
+	run := results.Run{Scenario: s.scenario.Name, Lock: r.subject.Name(), World: "sim", Seed: seed, User: user, LockVersion: r.version, Test: again(t, seed)}
+	path := suite.HistoryPath(run.Scenario, run.Lock, seed, user)
+	// A fault that found nothing to strike was not part of the run.
+	player := func() (*play.Played, error) {
+		p, err := r.once(s, seed)
+		if p != nil {
+			p.History = p.Judged()
+		}
+		return p, err
+	}
+	p, err := suite.Once(&run, s.scenario, r.subject, player, suite.Keep{File: r.dir.File(path), Path: path})
+	switch {
+	case p == nil:
+		t.Fatalf("seed %d: %v\nagain: %s", seed, err, again(t, seed))
+	case err != nil:
+		t.Fatalf("a defect of holdfast, seed %d: %v", seed, err)
+	}
+	if r.runs = append(r.runs, run); run.AsExpected {
+		return
+	}
+	wrong := maps.Clone(run.Verdicts)
+	maps.DeleteFunc(wrong, func(p checker.Property, _ checker.Verdict) bool { return run.Matches(p) })
+	found.add(s, p.History, run, wrong)
+}
+
+// find is a cause, and the first run that showed it.
+type find struct {
+	cause.Cause
+	count  int
+	seed   uint64
+	user   string
+	reason string
+}
+
+// finds are what went wrong, by the key of the cause.
+type finds map[string]*find
+
+// add counts the worst of what went wrong in a run.
+func (all finds) add(s source, h *history.History, run results.Run, wrong map[checker.Property]checker.Verdict) {
+	causes := cause.Of(s.scenario, h, wrong)
+	if len(causes) == 0 {
+		return // an unknown verdict proves nothing
+	}
+	worst := causes[0]
+	f := all[worst.Key()]
+	if f == nil {
+		f = &find{Cause: worst, seed: run.Seed, user: run.User, reason: wrong[worst.Property].Reason}
+		all[worst.Key()] = f
+	}
+	f.count++
+}
+
+// distinct are the finds with the fewest faults first. One that a simpler find
+// explains is counted with that.
+func (all finds) distinct() []*find {
+	sorted := slices.SortedFunc(maps.Values(all), func(a, b *find) int { return cause.Simpler(a.Cause, b.Cause) })
+	var some []*find
+	for _, f := range sorted {
+		if i := slices.IndexFunc(some, func(s *find) bool { return s.Explains(f.Cause) }); i >= 0 {
+			some[i].count += f.count
+			continue
+		}
+		some = append(some, f)
+	}
+	return some
+}
+
+// says tells a find, and how to see it again.
+func (f *find) says(t *testing.T, dir suite.Dir) string {
+	explorer, _, _ := strings.Cut(t.Name(), "/"+f.Key())
+	user := ""
+	if f.user != "" {
+		user = " with a " + f.user + " user"
+	}
+	return fmt.Sprintf("%s: %s\nruns:   %d, the first is seed %d%s\nagain:  %s\nreport: holdfast report %s",
+		f.Cause, f.reason, f.count, f.seed, user, command(explorer, f.seed), dir)
+}

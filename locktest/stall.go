@@ -1,0 +1,99 @@
+package locktest
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/stacks"
+	"github.com/holdfast-go/holdfast/play"
+)
+
+// stall is how long a run may take in real time. Simulated time passes only when
+// everybody waits, so one that takes longer never ends.
+var stall = time.Minute
+
+// stallError says that a run made no progress. The run stays behind: nothing ends
+// goroutines from outside.
+type stallError struct {
+	waiting []string // the stacks that wait for a mutex, or that run
+	holding []string // the stacks that wait for the network, perhaps with the mutex
+}
+
+// Error implements error.
+func (e *stallError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "nothing moved for %v: the lock spins without waiting, or holds a mutex while it waits for the network", stall)
+	for _, s := range e.waiting {
+		fmt.Fprintf(&b, "\n\nwaits for a mutex, or runs:\n%s", s)
+	}
+	for _, s := range e.holding {
+		fmt.Fprintf(&b, "\n\nwaits for the network, and may hold the mutex:\n%s", s)
+	}
+	return b.String()
+}
+
+// ofClient says that the stall is one of go-redis alone: closing a subscription
+// waits for a mutex that its own reconnecting holds across the network.
+func (e *stallError) ofClient() bool {
+	for _, s := range e.waiting {
+		if strings.Contains(s, "go-redis/v9.(*PubSub).Close") {
+			return true
+		}
+	}
+	return false
+}
+
+// guarded plays a run, and leaves it behind when it does not end.
+func guarded(run func() (*play.Played, error)) (*play.Played, error) {
+	type answer struct {
+		played *play.Played
+		err    error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		p, err := run()
+		done <- answer{p, err}
+	}()
+	timer := time.NewTimer(stall)
+	defer timer.Stop()
+	select {
+	case a := <-done:
+		return a.played, a.err
+	case <-timer.C:
+		return nil, stuck(stacks.All())
+	}
+}
+
+// stuck finds in the newest bubble who stands still. Bubbles count upwards, and
+// older ones are runs that were left behind.
+func stuck(all []string) *stallError {
+	newest := 0
+	for _, s := range all {
+		newest = max(newest, bubble(s))
+	}
+	e := &stallError{}
+	for _, s := range all {
+		head, _, _ := strings.Cut(s, "\n")
+		switch {
+		case newest == 0 || bubble(s) != newest:
+		case !strings.Contains(head, "(durable)"):
+			e.waiting = append(e.waiting, stacks.Plain(s))
+		case strings.Contains(s, "holdfast/sim.(*pipe).wait") && !strings.Contains(s, "created by github.com/holdfast-go/holdfast/sim."):
+			e.holding = append(e.holding, stacks.Plain(s))
+		}
+	}
+	return e
+}
+
+// bubble is the number of the bubble that a goroutine is in; 0 for none.
+func bubble(stack string) int {
+	head, _, _ := strings.Cut(stack, "\n")
+	_, number, _ := strings.Cut(head, "synctest bubble ")
+	n, err := strconv.Atoi(strings.TrimRight(number, "]:"))
+	if err != nil {
+		return 0 // in no bubble
+	}
+	return n
+}

@@ -1,0 +1,60 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// deadlocked is the environment variable that makes TestDeadlocked play a lock
+// whose owners share a mutex, and hold it while they wait for the network.
+const deadlocked = "LOCKTEST_DEADLOCKED"
+
+// TestDeadlocked is what TestAStallFailsAlone runs.
+func TestDeadlocked(t *testing.T) {
+	if os.Getenv(deadlocked) == "" {
+		return // not asked for
+	}
+	stall = 2 * time.Second
+	var shared sync.Mutex
+	Run(t, Lock{
+		Claims: Claims{Waits: true, Cancels: true, Lease: true}, Busy: errors.New("taken"),
+		New: func(c *Client, name, owner string) lock.Locker {
+			ask := func(ctx context.Context) error {
+				shared.Lock()
+				defer shared.Unlock()
+				for range 300 {
+					c.Redis.Ping(ctx)
+				}
+				return ctx.Err()
+			}
+			return &Funcs{Acquire: ask, Release: ask}
+		},
+	}, Scenarios("contention", "slow-holder"), User("careless"))
+}
+
+// A lock that deadlocks fails the subtest that shows it, with the stack of who
+// waits for the mutex, and of who holds it. The next subtest is played.
+func TestAStallFailsAlone(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestDeadlocked$", "-test.v")
+	cmd.Env = append(os.Environ(), deadlocked+"=1", "TMPDIR="+t.TempDir())
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		t.Fatalf("nothing failed:\n%s", out)
+	}
+	for _, want := range []string{
+		"--- FAIL: TestDeadlocked/contention", "=== RUN   TestDeadlocked/slow-holder", "waits for a mutex, or runs:\n",
+		"sync.(*Mutex).Lock", "waits for the network, and may hold the mutex:\n", "again:  HOLDFAST_SEED=1",
+	} {
+		if !strings.Contains(strings.ReplaceAll(string(out), "\n        ", "\n"), want) {
+			t.Errorf("it does not say %q:\n%s", want, out)
+		}
+	}
+}
