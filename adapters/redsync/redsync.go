@@ -19,6 +19,11 @@ func Lock() locktest.Lock {
 	l.Known = []locktest.Known{
 		{Scenario: "lost-release-reply", Property: "errors", Because: sentTwice},
 		{Scenario: "lost-release-reply", Property: "linearizable", Because: sentTwice},
+		{Scenario: "stale-grant", Property: "progress", Because: patient},
+		{Scenario: "unheard-grant", Property: "progress", Because: patient},
+		{Scenario: "lost-acquire-reply", Property: "progress", Because: patient},
+		{Scenario: "unheard-grant", Property: "linearizable", Because: askedTwice},
+		{Scenario: "unheard-grant", Property: "errors", Because: askedTwice},
 	}
 	return l
 }
@@ -28,6 +33,10 @@ func Majority() locktest.Lock {
 	l := describe("redsync-5", "redsync on a majority of five primaries", 5)
 	l.Known = []locktest.Known{
 		{Scenario: "lost-release-reply", Property: "errors", Because: sentTwice},
+		{Scenario: "stale-grant", Property: "progress", Because: patient},
+		{Scenario: "unheard-grant", Property: "progress", Because: patient},
+		{Scenario: "lost-acquire-reply", Property: "progress", Because: patient},
+		{Scenario: "redlock-slow-replies", Property: "progress", Because: patient},
 	}
 	return l
 }
@@ -60,4 +69,7 @@ func open(c *locktest.Client, name, owner string) lock.Locker {
 const (
 	sentTwice = "go-redis sends the script again when its reply is lost, and redsync does not tell a value that its own first " +
 		"request has deleted from one that has expired: \"failed to unlock, lock was already expired\" (see redsync #81, #107, #144)."
+	askedTwice = "go-redis sends SET NX again when its reply is lost, and the second one finds the value of this very owner."
+	patient    = "redsync leaves the wait for a reply to go-redis, which does not look at the context and sends again: " +
+		"an acquire returns long after its wait."
 )
