@@ -323,7 +323,7 @@ func (p *played) catalogue(runs []groundRun) error {
 		}
 		for _, property := range checker.Properties() {
 			v, judged := a.Run.Verdicts[property.Name]
-			if judged && v.Outcome != checker.Unknown && !a.Run.Matches(property.Name) {
+			if judged && v.Outcome != checker.Unknown && (!a.Run.Matches(property.Name) || blames(r.answer, property.Name, v)) {
 				p.settle(killed, verdict(property.Name, v)+" in "+which(r.job))
 				return nil
 			}
@@ -394,7 +394,14 @@ func (p *played) explore(runs []groundRun) error {
 func shows(original *suite.Answer, property checker.Property, v checker.Verdict) bool {
 	o := original.Run.Verdicts[property]
 	worse := v.Class == checker.ContractBroken && o.Class == checker.LeaseOutlived
-	return o.Outcome != checker.OutcomeOK && !worse
+	return o.Outcome != checker.OutcomeOK && !worse && !blames(original, property, v)
+}
+
+// blames says that a verdict is a violation by the lock's own fault, where a run
+// of the original has one that no lock could have avoided.
+func blames(original *suite.Answer, property checker.Property, v checker.Verdict) bool {
+	o := original.Run.Verdicts[property]
+	return v.Faulty() && o.Outcome == checker.Violated && !o.Faulty()
 }
 
 // mistake says whether a violation is the mutant's: with other seeds, too, the
@@ -414,7 +421,7 @@ func (p *played) mistake(j suite.Job, property checker.Property, v checker.Verdi
 		if a == nil || err != nil {
 			return false, err
 		}
-		if w := a.Run.Verdicts[property]; w.Outcome == checker.Violated && w.Class == v.Class {
+		if w := a.Run.Verdicts[property]; w.Outcome == checker.Violated && w.Class == v.Class && w.Faulty() == v.Faulty() {
 			seen++
 		}
 	}
