@@ -130,7 +130,7 @@ func (t *trace) overlap(from, to, extra int64, pick func(*faultSpan) bool) int64
 // heldBack is since when a fault may have kept a request from a group of servers
 // that a client had sent and that came at a time; that time when none did.
 func (t *trace) heldBack(client, group string, when int64) int64 {
-	since := when
+	since := when - t.allow.underway - t.allow.machine
 	for i := range t.faultsBefore(when) {
 		f := &t.faults[i]
 		if f.HoldsRequests && f.touchesClient(client) && (len(f.nodes) == 0 || f.touchesGroup(group)) && plus(f.to, t.allow.underway) >= when {
