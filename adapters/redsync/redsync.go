@@ -24,9 +24,13 @@ func Lock() locktest.Lock {
 		{Scenario: "lost-acquire-reply", Property: "progress", Because: patient},
 		{Scenario: "unheard-grant", Property: "linearizable", Because: askedTwice},
 		{Scenario: "unheard-grant", Property: "errors", Because: askedTwice},
+		{Scenario: "pause-in-acquire", Property: "linearizable", Because: lateIsTaken},
 	}
 	return l
 }
+
+// lateIsTaken is why others are refused while nobody holds the lock.
+const lateIsTaken = "A grant that comes when its time is over is reported as \"lock already taken\", though the server had granted it to this very owner."
 
 // Majority is redsync on five independent primaries, of which it needs three.
 func Majority() locktest.Lock {
