@@ -321,12 +321,13 @@ func TestReentrant_contextWithCancel(t *testing.T) {
 		ctx := t.Context()
 		l := w.client().NewLock("orders", "a")
 		must[lock.Grant](t)(l.Lock(ctx))
-		type piece struct{ data [64]byte }
+		type piece [64]byte
+		type key struct{}
 		var pieces []weak.Pointer[piece]
 		for range 100 {
 			p := new(piece)
 			pieces = append(pieces, weak.Make(p))
-			_, cancel := l.ContextWithCancel(context.WithValue(ctx, piece{}, p))
+			_, cancel := l.ContextWithCancel(context.WithValue(ctx, key{}, p))
 			cancel()
 		}
 		synctest.Wait()
