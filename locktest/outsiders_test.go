@@ -43,11 +43,13 @@ type clients []*redis.Client
 
 // connect makes clients that send no command twice, and that heed their contexts.
 // They ask for no maintenance notifications: go-redis holds a mutex while it asks.
+// Their pool never runs out: who waits for a connection takes a channel from a
+// sync.Pool, which may be that of another run.
 func connect(c *Client) clients {
 	var all clients
 	for _, addr := range c.Addrs {
 		all = append(all, redis.NewClient(&redis.Options{
-			Addr: addr, Dialer: c.Dial, MaxRetries: -1, ContextTimeoutEnabled: true, DisableIdentity: true,
+			Addr: addr, Dialer: c.Dial, MaxRetries: -1, ContextTimeoutEnabled: true, DisableIdentity: true, PoolSize: 1000,
 			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 		}))
 	}
