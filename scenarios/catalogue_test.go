@@ -206,3 +206,12 @@ func TestNearest(t *testing.T) {
 		}
 	}
 }
+
+// A report shows the argument of a scenario to its readers.
+func TestEveryScenarioArgues(t *testing.T) {
+	for _, s := range scenarios.Catalogue() {
+		if strings.Contains(s.Otherwise, "TODO") || len(strings.Fields(s.Otherwise)) < 5 {
+			t.Errorf("%s argues %q for what it does not expect", s.Name, s.Otherwise)
+		}
+	}
+}
