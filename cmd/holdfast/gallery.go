@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -161,24 +160,13 @@ func rounds(stderr io.Writer, what string) selftest.Progress {
 
 // pickMutants finds the mutants named on the command line; none means all.
 func pickMutants(args []string) ([]gallery.Mutant, error) {
-	all := subject.Mutants()
-	if len(args) == 0 {
-		return all, nil
-	}
-	var names []string
-	for _, m := range all {
-		names = append(names, m.Name)
-	}
-	var list []gallery.Mutant
-	for i, arg := range args {
-		j := slices.Index(names, arg)
-		if j < 0 {
-			return nil, usage(fmt.Sprintf("unknown mutant %q", arg), didYouMean(arg, names), "holdfast list mutants shows them all")
-		}
-		if slices.Index(args, arg) < i {
-			return nil, usage(fmt.Sprintf("mutant %s is given twice", arg))
-		}
-		list = append(list, all[j])
+	list, err := selftest.PickMutants(args)
+	var unknown *selftest.UnknownMutantError
+	switch {
+	case errors.As(err, &unknown):
+		return nil, usage(err.Error(), didYouMean(unknown.Name, unknown.Known), "holdfast list mutants shows them all")
+	case err != nil:
+		return nil, usage(err.Error())
 	}
 	return list, nil
 }
