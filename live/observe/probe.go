@@ -49,28 +49,46 @@ func (o *observer) compare(ctx context.Context, first bool) (bool, error) {
 		o.mu.Lock()
 		keys := o.shadow.keys()
 		o.mu.Unlock()
-		if o.srv.IsExternal() {
-			keys = []string{o.truth.servers.RunKey()}
+		if k := o.truth.servers.RunKey(); o.srv.IsExternal() && !slices.Contains(keys, k) {
+			keys = append(keys, k)
 		}
-		found, err := o.inspect(ctx, keys)
-		if err != nil || found == nil {
-			return false, nil // it is down, or about to be
+		if answered, compared, err := o.compareKeys(ctx, keys, first); !answered || compared {
+			return compared, err
 		}
-		for len(found.unknown) > 0 {
-			if found, err = o.inspect(ctx, append(keys, found.unknown...)); err != nil || found == nil {
-				return false, nil
-			}
-			keys = slices.Sorted(maps.Keys(found.values))
-		}
-		o.mu.Lock()
-		if still := found.begin.changes == found.end.changes && found.end.changes == o.changes && o.group == nil && o.ended == nil; still {
-			err := o.reconcile(found, first)
-			o.mu.Unlock()
-			return true, err
-		}
-		o.mu.Unlock()
 	}
 	return false, nil
+}
+
+// compareKeys asks the node once for the given keys, and for those that it
+// holds beside them.
+func (o *observer) compareKeys(ctx context.Context, keys []string, first bool) (answered, compared bool, err error) {
+	found, err := o.inspect(ctx, keys)
+	for err == nil && found != nil && len(found.unknown) > 0 {
+		keys = append(slices.Collect(maps.Keys(found.values)), found.unknown...)
+		found, err = o.inspect(ctx, keys)
+	}
+	if err != nil || found == nil {
+		return false, false, nil // it is down, or about to be
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.stoodStill(found) {
+		return true, false, nil
+	}
+	return true, true, o.reconcile(found, first)
+}
+
+// stoodStill says whether a finding can be compared with the shadow: nothing
+// changed meanwhile, and the node was asked for every key of the shadow. A
+// server does not list a key whose time is over, and tells of the expiry only
+// when somebody asks for the key.
+func (o *observer) stoodStill(f *finding) bool {
+	for k := range o.shadow.state {
+		if _, asked := f.values[k]; !asked {
+			return false
+		}
+	}
+	return f.begin.changes == f.end.changes && f.end.changes == o.changes && o.group == nil && o.ended == nil
 }
 
 // finding is what a node says that it holds.
@@ -164,7 +182,8 @@ func withoutEntries(v keyspace.Value) keyspace.Value {
 	return v
 }
 
-// reconcile reports where the node differs from the shadow. That is as it
+// reconcile reports where the node differs from the shadow; the finding has
+// every key of the shadow. That is as it
 // should be when the node was started again, and on a replica, which may have
 // received everything anew; on a primary it means that the stream cannot be
 // believed.
@@ -176,14 +195,8 @@ func (o *observer) reconcile(f *finding, first bool) error {
 		role = roleReplica
 	}
 	stays := !f.replica && !wasReplica // and is told by nobody what to hold
-	keys := maps.Clone(f.values)
-	for k := range o.shadow.state {
-		if _, asked := keys[k]; !asked {
-			keys[k] = keyspace.Value{}
-		}
-	}
 	var wrong []string
-	for _, k := range slices.Sorted(maps.Keys(keys)) {
+	for _, k := range slices.Sorted(maps.Keys(f.values)) {
 		before, after := o.shadow.state[k], f.values[k]
 		if alike(before, after) {
 			if !o.srv.TellsEvents() {

@@ -147,7 +147,20 @@ func held(v keyspace.Value) string {
 
 func (v *seen) want(node string, lines ...string) []keyspace.Change {
 	v.t.Helper()
+	return v.wantLines(node, v.changes(node), lines)
+}
+
+// wantByKey compares the changes key after key, for a test in which those of
+// several keys may come in another order.
+func (v *seen) wantByKey(node string, lines ...string) {
+	v.t.Helper()
 	changes := v.changes(node)
+	slices.SortStableFunc(changes, func(a, b keyspace.Change) int { return strings.Compare(a.Key, b.Key) })
+	v.wantLines(node, changes, lines)
+}
+
+func (v *seen) wantLines(node string, changes []keyspace.Change, lines []string) []keyspace.Change {
+	v.t.Helper()
 	var got []string
 	for _, c := range changes {
 		got = append(got, said(c))
@@ -318,6 +331,26 @@ func TestTheTruthFollowsClientsThatContend(t *testing.T) {
 			t.Errorf("%d grants were told of %d", made, len(grants))
 		}
 	})
+}
+
+func TestANodeIsComparedWhenItStoodStillAndWasAskedForEveryKey(t *testing.T) {
+	holds := keyspace.Value{Type: "string", Str: "a"}
+	for name, c := range map[string]struct {
+		shadow map[string]keyspace.Value
+		now    int // changes by now
+		found  finding
+		want   bool
+	}{
+		"nothing happened":           {map[string]keyspace.Value{"lock": holds}, 1, finding{values: map[string]keyspace.Value{"lock": holds}, begin: mark{changes: 1}, end: mark{changes: 1}}, true},
+		"it changed while asked":     {nil, 2, finding{begin: mark{changes: 1}, end: mark{changes: 2}}, false},
+		"it has changed since":       {nil, 2, finding{begin: mark{changes: 1}, end: mark{changes: 1}}, false},
+		"a key came before the mark": {map[string]keyspace.Value{"lock": holds}, 1, finding{begin: mark{changes: 1}, end: mark{changes: 1}}, false},
+	} {
+		o := &observer{feed: feed{changes: c.now}, shadow: &shadow{state: c.shadow}}
+		if got := o.stoodStill(&c.found); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
 }
 
 func TestTheTruthKnowsWhetherTheLastCommandOfAConnectionChangedTheLock(t *testing.T) {
