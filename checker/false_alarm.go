@@ -34,6 +34,29 @@ func (t *trace) falseAlarm(n *history.Event) Verdict {
 	return v
 }
 
+// wronglyLost checks that an owner whose release says that the hold is lost, or that
+// there is none, has lost it.
+func (t *trace) wronglyLost(c *Claim) Verdict {
+	if c.EndOp == 0 {
+		return Verdict{Outcome: OutcomeOK}
+	}
+	o := t.op(c.EndOp)
+	if o.f != history.Release || o.kind != history.Fail || t.refusedAsClosed(o) || t.mayAnswerElsewhere(o.ret) {
+		return Verdict{Outcome: OutcomeOK}
+	}
+	v := t.kept(c, o.ret)
+	if v.Outcome == Violated {
+		v.Ops = append(v.Ops, o.id)
+	}
+	return v
+}
+
+// mayAnswerElsewhere says that by a time a server may have answered that never had
+// the hold.
+func (t *trace) mayAnswerElsewhere(by int64) bool {
+	return slices.ContainsFunc(t.faults, func(f faultSpan) bool { return f.from <= by && (f.Promotes || f.Forks) })
+}
+
 // kept checks that the servers did not keep a hold whose owner was told that
 // it is lost.
 func (t *trace) kept(c *Claim, told int64) Verdict {

@@ -104,6 +104,13 @@ func (t *trace) replaced(group string, by int64) bool {
 	return t.firstStrike("replaces", group, func(f *faultSpan) bool { return f.touchesGroup(group) && f.replacesServer() }) <= by
 }
 
+// answersElsewhere says whether a server other than the one that was a group's
+// primary may have answered for it by then. One that stopped and came back is the
+// same: its log says what it has carried out.
+func (t *trace) answersElsewhere(group string, by int64) bool {
+	return t.firstStrike("promotes", group, func(f *faultSpan) bool { return f.touchesGroup(group) && (f.Promotes || f.Forks) }) <= by
+}
+
 // heedsCancel checks that an acquire returns soon after its context was
 // cancelled. (A release has to carry on.)
 func (t *trace) heedsCancel(o *op) Verdict {

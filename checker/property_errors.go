@@ -26,6 +26,9 @@ func judgeErrors(t *trace) Verdict {
 	for _, n := range t.notes {
 		v = earlier(v, t.falseAlarm(n))
 	}
+	for i := range t.claims {
+		v = earlier(v, t.wronglyLost(&t.claims[i]))
+	}
 	return v
 }
 
@@ -82,9 +85,10 @@ func (t *trace) gaveUpByItself(o *op) bool {
 		!slices.ContainsFunc(t.faults, func(f faultSpan) bool { return f.Cancels && f.from >= o.inv && f.from <= o.ret })
 }
 
-// hadNoEffect checks that a release which succeeded has ended the hold: on a
-// single server when it returns, and on each of several when nothing keeps it
-// from there any more.
+// hadNoEffect checks that a release which succeeded has ended the hold. When it
+// returns, no more servers have the hold than another owner can do without: on a
+// single server none, whatever kept the request away. Later no server at all has
+// it, once nothing keeps the request from there any more.
 func (t *trace) hadNoEffect(o *op) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
 	if o.f != history.Release || o.kind != history.OK || o.res.Count > 0 {
@@ -96,23 +100,37 @@ func (t *trace) hadNoEffect(o *op) Verdict {
 	if i := latest(ops, o.inv) + 1; i < len(ops) {
 		again = ops[i].inv
 	}
+	if again <= o.ret {
+		return v
+	}
+	kept := map[string]bool{} // groups that have the hold when the release returns
+	tell := func(s *span, until int64) {
+		x := byServers(violation(o.ret, opIDs(o, t.grantOf(o.owner, o.lock, o.inv)),
+			"the release of %s succeeded at %s; %s held the lock for it until %s", o.owner, at(o.ret), s.node, at(until)))
+		v = earlier(v, inherently(x, t.setBack(k, o.inv, until)))
+	}
 	t.heldAt(k, o.ret, o.ret, func(s *span) bool {
-		if s.replica || s.from >= o.inv || s.to <= o.ret+t.allow.rounding || again <= o.ret || t.replaced(s.group, o.ret) {
+		if s.replica || s.from >= o.inv || s.to <= o.ret+t.allow.rounding || t.answersElsewhere(s.group, o.ret) {
+			return false
+		}
+		orphan := t.orphanUntil(k, o, s)
+		if orphan <= o.ret {
+			if kept[s.group] = true; len(kept) > t.claim.Nodes-t.claim.Quorum {
+				tell(s, min(s.to, again, t.endTime))
+			}
+		}
+		if t.claim.Nodes == 1 || t.replaced(s.group, o.ret) {
 			return false
 		}
 		from := o.ret
-		if t.claim.Nodes > 1 {
-			for i := range t.faults {
-				if f := &t.faults[i]; !f.sparesPrimary() && f.from <= s.to && (f.touchesClient(o.client) || f.touchesGroup(s.group)) {
-					from = max(from, plus(f.to, t.allow.settling))
-				}
+		for i := range t.faults {
+			if f := &t.faults[i]; !f.sparesPrimary() && f.from <= s.to && (f.touchesClient(o.client) || f.touchesGroup(s.group)) {
+				from = max(from, plus(f.to, t.allow.settling))
 			}
-			from = max(plus(from, t.allow.takingBack), t.orphanUntil(k, o, s))
 		}
+		from = max(plus(from, t.allow.takingBack), orphan)
 		if until := min(s.to, again, t.endTime); until > from {
-			x := byServers(violation(o.ret, opIDs(o, t.grantOf(o.owner, o.lock, o.inv)),
-				"the release of %s succeeded at %s; %s held the lock for it until %s", o.owner, at(o.ret), s.node, at(until)))
-			v = earlier(v, inherently(x, t.setBack(k, o.inv, until)))
+			tell(s, until)
 		}
 		return false
 	})

@@ -1,0 +1,133 @@
+package checker
+
+import (
+	"testing"
+
+	"github.com/holdfast-go/holdfast/history"
+)
+
+// next is a critical section after everything else.
+const next = `
+	9000 c2 acquire lease=8000
+	9001 server n1 SET by=c2 holder=c2 ttl=8000
+	9001 server n2 SET by=c2 holder=c2 ttl=8000
+	9001 server n3 SET by=c2 holder=c2 ttl=8000
+	9002 c2 ok count=1
+	9100 c2 release
+	9101 server n1 DEL by=c2
+	9101 server n2 DEL by=c2
+	9101 server n3 DEL by=c2
+	9102 c2 ok`
+
+// A release that reports success has ended the hold where it counts, whatever kept
+// its requests away. One of a quorum has done so on so many servers that another
+// owner can be granted the lock.
+func TestASucceededReleaseHasAnEffect(t *testing.T) {
+	down := leased(nil)
+	quorum := leased(func(h *history.Header) { h.Claims.Nodes, h.Claims.Quorum, h.Claims.Reentrant = 5, 3, false })
+	every := leased(func(h *history.Header) { h.Claims.Nodes, h.Claims.Quorum, h.Claims.Reentrant = 3, 3, false })
+	const held = `
+		0    c1 acquire lease=8000
+		1    server n1 SET by=c1 holder=c1 ttl=8000
+		2    c1 ok count=1
+		`
+	const onFive = `
+		0    c1 acquire lease=8000
+		1    server n1 SET by=c1 holder=c1 ttl=8000
+		1    server n2 SET by=c1 holder=c1 ttl=8000
+		1    server n3 SET by=c1 holder=c1 ttl=8000
+		1    server n4 SET by=c1 holder=c1 ttl=8000
+		1    server n5 SET by=c1 holder=c1 ttl=8000
+		2    c1 ok count=1
+		`
+	const gone = `
+		8001 server n1 cause=expiry
+		8001 server n2 cause=expiry
+` + next
+	run(t, []propertyTest{
+		{"while the server was down", down, held + `
+			90   fault start 1 node-restart n1
+			100  c1 release
+			400  c1 ok
+			6000 fault end 1 node-restart n1
+			8001 server n1 cause=expiry
+` + next, Errors, Violated, "", "the release of client-1/1 succeeded at 0.400 s; node-1 held the lock for it until 8.001 s", "server log"},
+		{"unknown while the server was down", down, held + `
+			90   fault start 1 node-restart n1
+			100  c1 release
+			400  c1 info err=unknown
+			6000 fault end 1 node-restart n1
+			8001 server n1 cause=expiry
+` + next, Errors, OutcomeOK, "", "", ""},
+		{"on the server that was promoted", down, held + `
+			2    server n1r1 SET by=c1 holder=c1 ttl=8000
+			90   fault start 1 failover n1
+			100  c1 release
+			101  server n1r1 EVAL by=c1 role=primary
+			102  c1 ok
+			8001 server n1 cause=expiry
+` + next, Errors, OutcomeOK, "", "", ""},
+		{"on two of five", quorum, onFive + `
+			90   fault start 1 partition c1 n1
+			90   fault start 2 partition c1 n2
+			90   fault start 3 partition c1 n3
+			100  c1 release
+			101  server n4 EVAL by=c1
+			101  server n5 EVAL by=c1
+			400  c1 ok
+			8001 server n3 cause=expiry` + gone, Errors, Violated, "", "the release of client-1/1 succeeded at 0.400 s", "server log"},
+		{"on three of five", quorum, onFive + `
+			90   fault start 1 partition c1 n1
+			90   fault start 2 partition c1 n2
+			100  c1 release
+			101  server n3 EVAL by=c1
+			101  server n4 EVAL by=c1
+			101  server n5 EVAL by=c1
+			400  c1 ok` + gone, Errors, OutcomeOK, "", "", ""},
+		{"on two of three that are all needed", every, `
+			0    c1 acquire lease=8000
+			1    server n1 SET by=c1 holder=c1 ttl=8000
+			1    server n2 SET by=c1 holder=c1 ttl=8000
+			1    server n3 SET by=c1 holder=c1 ttl=8000
+			2    c1 ok count=1
+			90   fault start 1 partition c1 n1
+			100  c1 release
+			101  server n2 EVAL by=c1
+			101  server n3 EVAL by=c1
+			400  c1 ok
+			8001 server n1 cause=expiry
+` + next, Errors, Violated, "", "node-1 held the lock for it until 8.001 s", "server log"},
+	})
+}
+
+// Who is told by its release that the hold is lost has lost it.
+func TestAReleaseThatSpeaksOfALoss(t *testing.T) {
+	const held = `
+		0    c1 acquire lease=8000
+		1    server n1 SET by=c1 holder=c1 ttl=8000
+		2    c1 ok count=1
+		`
+	run(t, []propertyTest{
+		{"while the server keeps the hold", leased(nil), held + `
+			100  c1 release
+			101  c1 fail err=lost
+			8001 server n1 cause=expiry
+` + next, Errors, Violated, "", "the servers kept it until 8.001 s", "server log"},
+		{"when it held nothing that anybody saw", leased(nil), held + `
+			100  c1 release
+			101  c1 fail err=not-held
+			8001 server n1 cause=expiry
+` + next, Errors, Violated, "", "the servers kept it until 8.001 s", "server log"},
+		{"when the lease is all but over", leased(nil), held + `
+			7900 c1 release
+			7901 c1 fail err=lost
+			8001 server n1 cause=expiry
+` + next, Errors, OutcomeOK, "", "", ""},
+		{"when the server was out of reach since the grant", leased(nil), held + `
+			3    fault start 1 partition c1 n1
+			7900 c1 release
+			7901 c1 fail err=lost
+			8001 server n1 cause=expiry
+` + next, Errors, OutcomeOK, "", "", ""},
+	})
+}
