@@ -41,5 +41,11 @@ func (s *faultSpan) sparesPrimary() bool {
 // holdsMessages says that messages between clients and servers arrive late.
 func (s *faultSpan) holdsMessages() bool { return s.HoldsRequests || s.HoldsReplies }
 
+// keepsReplies says that a client may not hear what a server has answered it in
+// time: the reply comes late or never, or the client is not there to hear it.
+func (s *faultSpan) keepsReplies() bool {
+	return s.HoldsReplies || s.LosesReplies || s.BreaksConnections || s.StopsProcess
+}
+
 // replacesServer says that another server may answer for a group afterwards.
 func (s *faultSpan) replacesServer() bool { return s.Promotes || s.StopsNode }

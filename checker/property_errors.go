@@ -119,7 +119,7 @@ func (t *trace) hadNoEffect(o *op) Verdict {
 				tell(s, min(s.to, again, t.endTime))
 			}
 		}
-		if t.claim.Nodes == 1 || t.replaced(s.group, o.ret) {
+		if t.claim.Nodes == 1 || t.replaced(s.group, o.ret) || t.unheard(o, s) {
 			return false
 		}
 		from := o.ret
@@ -135,6 +135,15 @@ func (t *trace) hadNoEffect(o *op) Verdict {
 		return false
 	})
 	return v
+}
+
+// unheard says that a hold on one of several servers may come from a try whose
+// reply a fault kept away. A lock that gives every try a value of its own does
+// not know it; only one that promises to take back what it got must end it.
+func (t *trace) unheard(release *op, s *span) bool {
+	return t.claim.Nodes > 1 && !t.claim.TakesBack && slices.ContainsFunc(t.faults, func(f faultSpan) bool {
+		return f.keepsReplies() && f.from <= s.from+t.allow.underway && s.from <= plus(f.to, t.allow.healing) && f.touchesClient(release.client) && (len(f.nodes) == 0 || f.touchesGroup(s.group))
+	})
 }
 
 // orphanUntil is how long a hold that a release has not reached may last because

@@ -163,7 +163,7 @@ func (t *trace) lockOps(lock string) (ops []linear.Op, ghosts bool) {
 	for _, o := range t.byLock[lock] {
 		_, crashed := t.crashed[o.client]
 		l, known := lockOpOf(o, t.claim, t.who.Number(o.owner), crashed)
-		if o.f == history.Acquire && o.kind != history.Fail && t.gaveBackWithin(o) {
+		if o.f == history.Acquire && (o.kind != history.Fail || o.res.Error == history.ErrBusy) && t.gaveBackWithin(o) {
 			g := l
 			g.Kind, g.Return = linear.TookAndGave, min(o.ret, linear.Forever)
 			ops, ghosts = append(ops, g), true

@@ -40,25 +40,26 @@ func judgeRenewal(t *trace) Verdict {
 // renewedInTime measures the gaps between refreshes of a claim on each group
 // of servers. As many groups may fail as the lock can do without.
 func (t *trace) renewedInTime(c *Claim) Verdict {
-	inv := t.op(c.AcquireOp).inv
+	acquire := t.op(c.AcquireOp)
+	inv := acquire.inv
 	end := min(c.To, t.closedAt(c.Client)) // a lock that was closed renews nothing
 	last := map[string]int64{}             // group -> last refresh while held there
 	bad := map[string]Verdict{}
 	order := []string{}
 	gap := func(group string, to int64) {
 		from := last[group]
-		if from >= to {
+		if from >= to || to <= acquire.ret { // what ended before the acquire returned was an earlier try's
 			return
 		}
 		slack := t.renewalSlack(c.Client, from)
 		if healed := t.lastHealed(c.Client, from, to); healed > from && to-healed > t.claim.RenewEvery+slack && bad[group].Outcome == "" {
-			bad[group] = violation(healed+t.claim.RenewEvery, opIDs(t.op(c.AcquireOp), t.op(c.EndOp)),
+			bad[group] = violation(healed+t.claim.RenewEvery, opIDs(acquire, t.op(c.EndOp)),
 				"the hold of %s was not renewed on %s for %s from %s on, although nothing was wrong any more after %s; it is to be renewed every %s",
 				c.Owner, group, long(to-from), at(from), at(healed), long(t.claim.RenewEvery))
 		}
 		excused := t.overlap(from, to, t.claim.RenewEvery, func(f *faultSpan) bool { return f.delays(c.Client) })
 		if late := to - from - excused; late > t.claim.RenewEvery+slack && bad[group].Outcome == "" {
-			bad[group] = violation(from+t.claim.RenewEvery, opIDs(t.op(c.AcquireOp), t.op(c.EndOp)),
+			bad[group] = violation(from+t.claim.RenewEvery, opIDs(acquire, t.op(c.EndOp)),
 				"the hold of %s was not renewed on %s for %s from %s on; it is to be renewed every %s",
 				c.Owner, group, long(to-from), at(from), long(t.claim.RenewEvery))
 		}

@@ -256,7 +256,6 @@ func reentrantLock(mistake string) Lock {
 func redlockLock(mistake string) Lock {
 	return Lock{
 		Name: "redlock-docs", Claims: Claims{Waits: true, Cancels: true, Lease: true}, Primaries: 5, Quorum: 3,
-		Known:   []Known{{"lost-acquire-reply", "errors", "what a round that was given up left on a minority stays until its lease"}},
 		Handoff: redlock.Delay + 2*redlock.Request, Busy: redlock.ErrTaken, NotHeld: redlock.ErrNotHeld, Classify: unclear(redlock.ErrUnclear),
 		Open: onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
 			m := &redlock.Mutex{Servers: on, Name: name, Lease: c.Lease, Rand: c.Rand(owner), Mistake: mistake}
@@ -308,8 +307,7 @@ func wakeupLock(mistake string) Lock {
 func secondsLock(mistake string) Lock {
 	return Lock{
 		Name: "seconds", Claims: Claims{Lease: true}, Reaches: reached,
-		Known: lastsAsItsRequest("lost-acquire-reply", "stale-grant", "kept-away", "unheard-grant"),
-		Busy:  seconds.ErrTaken, NotHeld: seconds.ErrNotHeld, Classify: unclear(seconds.ErrUnclear),
+		Busy: seconds.ErrTaken, NotHeld: seconds.ErrNotHeld, Classify: unclear(seconds.ErrUnclear),
 		Open: onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
 			m := &seconds.Mutex{Redis: on[0], Name: name, Owner: owner, Seconds: seconds.Whole(c.Lease), Mistake: mistake}
 			return &Funcs{Acquire: m.TryLock, Release: m.Unlock}
@@ -317,23 +315,9 @@ func secondsLock(mistake string) Lock {
 	}
 }
 
-// lastsAsItsRequest is what a lock is known for whose acquire neither waits nor can
-// be cancelled.
-func lastsAsItsRequest(scenarios ...string) []Known {
-	var all []Known
-	for _, s := range scenarios {
-		all = append(all, Known{s, "progress", "an acquire that neither waits nor can be cancelled lasts as long as its request"})
-	}
-	return all
-}
-
 func quorumLock(mistake string) Lock {
 	return Lock{
 		Name: "two-of-three", Claims: Claims{Waits: true, Cancels: true, Lease: true, Renewal: true, LostSign: true}, Primaries: 3, Quorum: 2,
-		Known: []Known{
-			{"lost-acquire-reply", "errors", "what a round that was given up left on a minority stays until its lease"},
-			{"pause-between-commands", "renewal", "a majority is renewed; a server whose grant came too late is not"},
-		},
 		Handoff: quorum.Delay, Busy: quorum.ErrTaken, Lost: quorum.ErrLost, Classify: unclear(quorum.ErrUnclear),
 		New: func(c *Client, name, owner string) lock.Locker {
 			m := &quorum.Mutex{Servers: c.Primaries, Name: name, Lease: c.Lease, Rand: c.Rand(owner), Mistake: mistake}

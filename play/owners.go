@@ -130,12 +130,21 @@ func (o *owners) ServerEvent(c keyspace.Change) history.Event {
 
 // claim finds whose the identities are that any owner of a client may have stored,
 // and names them in the events of the run. An identity belongs to the owner whose
-// acquire was under way when the identity was stored, and was granted first.
+// acquire was under way when the identity became the holder, and was granted
+// first. One that stood in a queue became the holder long after it was stored.
 func (o *owners) claim(start time.Time, events []history.Event) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	held := map[string]int64{} // since when
+	for _, e := range events {
+		if e.Kind == history.Server && e.Server.Holder != "" {
+			if _, before := held[e.Server.Holder]; !before {
+				held[e.Server.Holder] = e.Time
+			}
+		}
+	}
 	for identity, s := range o.unclaimed {
-		if owner := asking(events, s, int64(s.at.Sub(start))); owner != "" {
+		if owner := asking(events, s, max(int64(s.at.Sub(start)), held[identity])); owner != "" {
 			o.name[identity] = owner
 		}
 	}
