@@ -157,7 +157,7 @@ const maxLine = 240
 func (t *teller) says(e *history.Event) {
 	server := name(e.Log.Server)
 	t.out = append(t.out, sentence{
-		at: e.Time, weight: lineWeight(e.Log.Text), said: short(clean(e.Log.Text), maxLine), actor: server,
+		at: e.Time, line: t.f.line(e), weight: lineWeight(e.Log.Text), said: short(clean(e.Log.Text), maxLine), actor: server,
 		text: fmt.Sprintf("%s says: %s", server, short(clean(e.Log.Text), maxLine)),
 	})
 }
