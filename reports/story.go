@@ -56,7 +56,25 @@ func tell(f *facts, r *results.Run) []sentence {
 	slices.SortStableFunc(t.out, func(a, b sentence) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.line, b.line))
 	})
+	if allHolds(r) { // then nothing of it went wrong
+		for i := range t.out {
+			t.out[i].bad = false
+		}
+	}
 	return shorten(t.out)
+}
+
+// allHolds says whether every property of a run was judged, and holds.
+func allHolds(r *results.Run) bool {
+	if r == nil || r.Failure != "" || len(r.Verdicts) == 0 {
+		return false
+	}
+	for _, v := range r.Verdicts {
+		if v.Outcome != checker.OutcomeOK {
+			return false
+		}
+	}
+	return true
 }
 
 func newTeller(f *facts, r *results.Run) *teller {
