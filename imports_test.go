@@ -22,7 +22,7 @@ var layers = []string{
 	"live/proxy", "live/processes", "live/servers/miniredis", "live/servers", "live/observe", "live", "live/internal/livetest", "live/conform",
 	"scenarios",
 	"play", "play/simplay", "play/liveplay",
-	"results", "reports",
+	"results", "reports/spacetime", "reports/cards", "reports",
 	"suite", "suite/workers", "suite/report", "suite/realtime", "reports/inside",
 	"explore/draw", "explore/cause", "shrink", "explore", "explore/emit", "sweep", "selftest", "selftest/mutation", "selftest/mutation/player",
 	"locktest", "", "cmd/holdfast",

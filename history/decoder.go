@@ -25,7 +25,7 @@ type Decoder struct {
 
 // NewDecoder reads the header. Its errors are those of [Decode].
 func NewDecoder(r io.Reader) (*Decoder, error) {
-	d := &Decoder{b: lineReader{Reader: bufio.NewReaderSize(r, 256<<10)}, plain: newPlainReader(), room: maxMemory}
+	d := &Decoder{b: lineReader{Reader: bufio.NewReaderSize(r, 64<<10)}, plain: newPlainReader(), room: maxMemory}
 	d.ended = true // to have nothing at all is for the header to tell
 	raw, err := d.line()
 	if errors.Is(err, io.EOF) {

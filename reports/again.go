@@ -74,6 +74,20 @@ func paceWords(r *results.Run) []string {
 
 func scale(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
+// madeWords says when and where results were made.
+func madeWords(m *results.Made) string {
+	if m == nil {
+		return ""
+	}
+	var parts []string
+	for _, p := range []string{m.Date, m.Build, m.Go, m.Host} {
+		if p != "" {
+			parts = append(parts, clean(p))
+		}
+	}
+	return strings.Join(parts, " · ")
+}
+
 // sizes is a run's provenance in a line.
 func sizesOf(r *results.Run) string {
 	world := "world " + name(r.World)

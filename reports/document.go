@@ -32,6 +32,9 @@ type Document struct {
 	// Missing lists the histories that the results name and that nobody has.
 	Missing []string
 
+	// Hazards is the order of the groups that About names.
+	Hazards []string
+
 	// Reference names the lock whose runs are drawn even when all is well;
 	// empty means "reentrant".
 	Reference string
@@ -63,6 +66,7 @@ const (
 	markSkipped              // does not apply
 	markOK                   // every property ok
 	markOther                // another property than exclusion violated
+	markStuck                // progress and cleanup violated: the lock never becomes free
 	markUnknown              // something is unknown, or the run could not be judged
 	markOutlived             // exclusion violated: lease outlived
 	markOverlap              // exclusion violated: nobody can say whose fault it is
@@ -80,6 +84,7 @@ var looks = map[mark]look{
 	markSkipped:  {"-", "–", "skipped", "the scenario does not apply to the lock, or could not be played here"},
 	markOK:       {"ok", "✓", "ok", "every property holds"},
 	markOther:    {"!", "!", "other", "another property is violated"},
+	markStuck:    {"D", "∞", "stuck", "deadlock: nobody uses the lock, and it never becomes free"},
 	markOutlived: {"~", "~", "outlived", "exclusion violated, lease outlived: the holder went on after its lease"},
 	markOverlap:  {"#", "≠", "overlap", "exclusion violated; without a server log nobody can say whether a lease had ended"},
 	markUnknown:  {"?", "?", "unknown", "not decided, or the run could not be judged"},
@@ -87,7 +92,7 @@ var looks = map[mark]look{
 }
 
 // legend is the order in which marks are explained.
-var legend = []mark{markOK, markBroken, markOverlap, markOutlived, markOther, markUnknown, markSkipped}
+var legend = []mark{markOK, markBroken, markOverlap, markOutlived, markStuck, markOther, markUnknown, markSkipped}
 
 func markOf(r *results.Run) mark {
 	m := markOK
@@ -99,6 +104,8 @@ func markOf(r *results.Run) mark {
 		case v.Outcome == checker.Unknown:
 			m = max(m, markUnknown)
 		case v.Outcome != checker.Violated:
+		case p == checker.Progress && r.Verdicts[checker.Cleanup].Outcome == checker.Violated:
+			m = max(m, markStuck)
 		case p == checker.Exclusion && v.Class == checker.LeaseOutlived:
 			m = max(m, markOutlived)
 		case p == checker.Exclusion && v.Class != checker.ContractBroken:
@@ -198,10 +205,17 @@ func because(r *results.Run, p checker.Property) string {
 
 // About describes a scenario for the report.
 type About struct {
-	Name  string
-	Title string
-	Story string // what is done, in a paragraph
+	Name      string
+	Title     string
+	Story     string  // what is done, in a paragraph
+	Hazard    string  // the kind of trouble it is about, by which the report groups scenarios
+	Otherwise string  // the argument why a lock survives it
+	File      string  // the scenario itself, relative to the report; empty where it is not there
+	RoundTrip float64 // how long a request and its reply take on average, in ms; 0 where nobody knows
 }
+
+// otherHazards is the group of scenarios that name no hazard.
+const otherHazards = "scenarios"
 
 // missingWords lists the histories that are not there; empty when all are.
 func (d Document) missingWords() string {

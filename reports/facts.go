@@ -315,3 +315,27 @@ func (f *facts) index(t int64) int {
 	i, _ := slices.BinarySearchFunc(f.h.Events, t, func(e history.Event, t int64) int { return cmp.Compare(e.Time, t) })
 	return i
 }
+
+// line is the place of an event in the history.
+func (f *facts) line(e *history.Event) int {
+	for i := f.index(e.Time); i < len(f.h.Events); i++ {
+		if &f.h.Events[i] == e {
+			return i
+		}
+	}
+	return len(f.h.Events)
+}
+
+// lineOfEnd is the place of the event that ends a claim: the call of its
+// release, or the note that its owner is told or gone.
+func (f *facts) lineOfEnd(c *checker.Claim) int {
+	for i := f.index(c.To); i < len(f.h.Events) && f.h.Events[i].Time == c.To; i++ {
+		switch e := &f.h.Events[i]; {
+		case c.EndOp != 0 && e.Op == c.EndOp && e.Kind == history.Invoke:
+			return i
+		case c.EndOp == 0 && e.Kind == history.Note && e.Client == c.Client && (e.Owner == "" || e.Owner == c.Owner):
+			return i
+		}
+	}
+	return len(f.h.Events)
+}

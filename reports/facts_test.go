@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/history"
 )
 
@@ -89,6 +90,7 @@ func TestLongStory(t *testing.T) {
 	r.acquire("client-2", at+10, at+20, 901)
 	r.release("client-1", at+100, at+101)
 	r.release("client-2", at+200, at+201)
+	run.Verdicts[checker.Exclusion] = checker.Verdict{Outcome: checker.Violated, Class: checker.ContractBroken}
 	story := tell(newFacts(r.end(at+9000)), &run)
 	var gaps, bad int
 	for i, s := range story {

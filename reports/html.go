@@ -2,18 +2,21 @@ package reports
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"embed"
 	"fmt"
 	"html/template"
 	"io"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/results"
 )
 
-//go:embed page/*.tmpl page/style.css
+//go:embed page/*.tmpl page/style.css page/script.js
 var pageFiles embed.FS
 
 // pages are the parts of the HTML report, written one after the other.
@@ -22,25 +25,64 @@ var pages = template.Must(template.ParseFS(pageFiles, "page/*.tmpl"))
 // drawAllBelow is how many runs a report may have for all of them to be drawn.
 const drawAllBelow = 25
 
-// HTML writes the report of a design review: one file that needs nothing else
-// and runs no script. It holds one history at a time.
+// HTML writes the report of a design review: one file that needs nothing else,
+// and that reads as well where no script runs. It holds one history at a time.
 func HTML(w io.Writer, d Document) error {
 	b := bufio.NewWriterSize(w, 64<<10)
 	if d.Reference == "" {
 		d.Reference = "reentrant"
 	}
-	p := &pager{w: b, d: d, m: newMatrix(d), numbers: map[string]*numbers{}}
+	p := newPager(b, d)
 	if err := p.write(); err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}
 	return b.Flush()
 }
 
+// pager writes a report.
 type pager struct {
-	w       *bufio.Writer
+	w       io.Writer
 	d       Document
 	m       *matrix
 	numbers map[string]*numbers
+	anchors map[[2]string]template.URL // of a scenario and a lock; of a scenario where the lock is empty
+}
+
+func newPager(w io.Writer, d Document) *pager {
+	p := &pager{w: w, d: d, m: newMatrix(d), numbers: map[string]*numbers{}, anchors: map[[2]string]template.URL{}}
+	taken := map[string]bool{"findings": true, "cards": true, "matrix": true, "claims": true, "scenarios": true, "numbers": true, "filter": true,
+		"p-wait": true, "p-pause": true, "p-overlap": true, "p-fade": true}
+	anchor := func(words string) template.URL {
+		for i := 1; ; i++ {
+			a := words
+			if i > 1 {
+				a = fmt.Sprintf("%s~%d", words, i)
+			}
+			if !taken[a] {
+				taken[a] = true
+				return template.URL(a)
+			}
+		}
+	}
+	for _, s := range p.m.scenarios {
+		p.anchors[[2]string{s, ""}] = anchor(slug(s))
+		for _, l := range p.m.locks {
+			p.anchors[[2]string{s, l}] = anchor(slug(s) + "/" + slug(l))
+		}
+	}
+	return p
+}
+
+// slug is a name as a part of an anchor. It depends on the name alone, so that a
+// link to a run stays when other runs come and go.
+func slug(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < utf8.RuneSelf && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.' || r == '+') {
+			return r
+		}
+		return '-'
+	}, short(s, 100))
+	return cmp.Or(s, "-")
 }
 
 func (p *pager) write() error {
@@ -48,18 +90,44 @@ func (p *pager) write() error {
 	if err != nil {
 		return err
 	}
+	script, err := pageFiles.ReadFile("page/script.js")
+	if err != nil {
+		return err
+	}
+	// The cards tell numbers of all histories, which are read for what follows.
+	out, body := p.w, &bytes.Buffer{}
+	p.w = body
+	last := ""
+	for _, s := range p.ordered() {
+		if err := p.scenario(s, p.hazard(s) != last && len(p.hazards()) > 1); err != nil {
+			return err
+		}
+		last = p.hazard(s)
+	}
+	p.w = out
 	if err := p.part("head", p.head(string(css))); err != nil {
 		return err
 	}
-	for i, s := range p.m.scenarios {
-		if err := p.scenario(i, s); err != nil {
-			return err
-		}
+	if _, err := body.WriteTo(out); err != nil {
+		return err
 	}
 	if err := p.part("numbers", p.numberView()); err != nil {
 		return err
 	}
-	return p.part("foot", nil)
+	return p.part("foot", template.JS(script))
+}
+
+// ordered are the scenarios, those of one hazard together.
+func (p *pager) ordered() []string {
+	var all []string
+	for _, h := range p.hazards() {
+		for _, s := range p.m.scenarios {
+			if p.hazard(s) == h {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
 }
 
 func (p *pager) part(part string, data any) error { return pages.ExecuteTemplate(p.w, part, data) }
@@ -67,40 +135,52 @@ func (p *pager) part(part string, data any) error { return pages.ExecuteTemplate
 // headView is the top of the page: the answer.
 type headView struct {
 	CSS      template.CSS
+	Question string
 	Headline string
-	Good     bool
+	Tone     string // good, argued or attention
+	Cards    []cardView
+	Made     string
 	Missing  string // histories
 	Version  string
 	Command  string
 	Locks    []string
-	Rows     []rowView
+	Columns  []struct{} // of the matrix
+	Groups   []groupView
 	Legend   []legendView
 	Findings []findingView // not as expected
 	Unknown  []findingView // unknown, as expected
 	Claims   []claimRow
 }
 
+// groupView is the scenarios of one hazard.
+type groupView struct {
+	Hazard string // empty where there is one group only
+	Rows   []rowView
+}
+
 type rowView struct {
-	Name, Title, Anchor string
-	Cells               []cellView
+	Name, Title string
+	Anchor      template.URL
+	Cells       []cellView
 }
 
 type cellView struct {
-	Class, Symbol, Note, Title, Anchor string
-	Unexpected                         bool
+	Class, Symbol, Note, Title string
+	Anchor                     template.URL
+	Unexpected                 bool
 }
 
 type legendView struct{ Class, Symbol, Meaning string }
 
 type findingView struct {
-	Scenario, Lock, Property, Got, Want, Reason, Because, Seeds, Replay, Anchor string
+	Scenario, Lock, Property, Got, Want, Reason, Also, Because, Seeds, Replay string
+	Anchor                                                                    template.URL
 }
 
 func (p *pager) head(css string) headView {
-	s := results.Summarize(p.d.Results.Runs)
 	v := headView{
 		CSS:      template.CSS(css),
-		Headline: p.d.headline(), Good: s.Runs > 0 && s.AsExpected == s.Runs && !p.d.Results.Interrupted,
+		Question: p.question(), Headline: p.d.headline(), Tone: p.tone(), Cards: p.cardViews(), Made: madeWords(p.d.Results.Made),
 		Missing: p.d.missingWords(),
 		Version: clean(p.d.Results.Version), Command: clean(p.d.Results.Command),
 		Claims: claimTable(p.m),
@@ -108,13 +188,25 @@ func (p *pager) head(css string) headView {
 	for _, l := range p.m.locks {
 		v.Locks = append(v.Locks, name(l))
 	}
-	for i, s := range p.m.scenarios {
-		row := rowView{Name: name(s), Anchor: scenarioAnchor(i)}
-		row.Title = clean(p.about(s).Title)
-		for j, l := range p.m.locks {
-			row.Cells = append(row.Cells, p.cell(i, j, p.m.cell(s, l)))
+	v.Columns = make([]struct{}, len(v.Locks)+1)
+	for _, h := range p.hazards() {
+		g := groupView{Hazard: clean(h)}
+		for _, s := range p.m.scenarios {
+			if p.hazard(s) != h {
+				continue
+			}
+			row := rowView{Name: name(s), Anchor: p.anchors[[2]string{s, ""}], Title: clean(p.about(s).Title)}
+			for _, l := range p.m.locks {
+				row.Cells = append(row.Cells, p.cell(p.m.cell(s, l)))
+			}
+			g.Rows = append(g.Rows, row)
 		}
-		v.Rows = append(v.Rows, row)
+		if len(g.Rows) > 0 {
+			v.Groups = append(v.Groups, g)
+		}
+	}
+	if len(v.Groups) == 1 && v.Groups[0].Hazard == otherHazards {
+		v.Groups[0].Hazard = ""
 	}
 	for _, k := range legend {
 		v.Legend = append(v.Legend, legendView{Class: looks[k].word, Symbol: looks[k].symbol, Meaning: looks[k].meaning})
@@ -123,7 +215,7 @@ func (p *pager) head(css string) headView {
 		fv := findingView{
 			Scenario: name(f.run.Scenario), Lock: name(f.run.Column()), Property: f.property, Got: f.got, Want: f.want,
 			Reason: f.reason, Because: f.because, Replay: replayCommand(f.run),
-			Anchor: p.anchorOf(f.run),
+			Anchor: p.anchors[[2]string{f.run.Scenario, f.run.Column()}], Also: f.alsoWords(),
 		}
 		if f.of > 1 {
 			fv.Seeds = fmt.Sprintf("with %d of %d seeds: %s", len(f.seeds), f.of, seedList(f.seeds, 8))
@@ -137,7 +229,7 @@ func (p *pager) head(css string) headView {
 	return v
 }
 
-func (p *pager) cell(i, j int, c *cell) cellView {
+func (p *pager) cell(c *cell) cellView {
 	k := c.mark()
 	v := cellView{Class: looks[k].word, Symbol: looks[k].symbol, Title: looks[k].meaning, Unexpected: !c.expected()}
 	switch k {
@@ -151,10 +243,14 @@ func (p *pager) cell(i, j int, c *cell) cellView {
 		return v
 	}
 	r := c.worst()
-	v.Anchor = runAnchor(i, j)
+	v.Anchor = p.anchors[[2]string{c.scenario, c.lock}]
 	v.Title = name(c.scenario) + ", " + name(c.lock) + ": " + inWords(r)
 	if e := r.Verdicts[checker.Exclusion]; e.OverlapMS > 0 {
 		v.Note = overlapNote(e.OverlapMS)
+	}
+	if share := c.share(); share != "" {
+		v.Note = share
+		v.Title += "; " + share + " seeds"
 	}
 	return v
 }
@@ -196,19 +292,4 @@ func (p *pager) about(scenario string) About {
 		}
 	}
 	return About{Name: scenario}
-}
-
-func scenarioAnchor(i int) string { return "s" + strconv.Itoa(i+1) }
-func runAnchor(i, j int) string   { return fmt.Sprintf("s%d-%d", i+1, j+1) }
-
-// anchorOf is where a run is told. Anchors are numbers: names may be anything.
-func (p *pager) anchorOf(r *results.Run) string {
-	for i, s := range p.m.scenarios {
-		for j, l := range p.m.locks {
-			if s == r.Scenario && l == r.Column() {
-				return runAnchor(i, j)
-			}
-		}
-	}
-	return ""
 }

@@ -5,15 +5,20 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/results"
 )
 
 // scenarioView is the head of a scenario's section.
 type scenarioView struct {
-	Anchor, Name, Title string
-	Story               []string // paragraphs
-	Skips               []skipView
-	Unplayed            []skipView
+	Anchor      template.URL
+	Hazard      string // where a group begins
+	Name, Title string
+	File        string   // the scenario itself
+	Story       []string // paragraphs
+	Quiet       bool     // no run of it is worth printing
+	Skips       []skipView
+	Unplayed    []skipView
 }
 
 type skipView struct{ Lock, Reason string }
@@ -21,13 +26,20 @@ type skipView struct{ Lock, Reason string }
 // runView is one lock in one scenario: its worst run in full, the others as a
 // list.
 type runView struct {
-	Anchor, Lock, Class, Symbol, Words string
-	Unexpected, Open                   bool
-	Failure, Tail                      string // the reason, and the lines that explain it
-	Verdicts                           []verdictView
-	Others                             []otherView
-	Facts                              string
-	Replay, Hash                       string
+	Anchor                     template.URL
+	Lock, Class, Symbol, Words string
+	Unexpected, Open           bool
+	Leads                      bool   // it stands for what goes wrong in its scenario
+	Violated                   string // names of properties, for the filter
+	Holds                      string // the properties that hold
+	Beside                     *besideView
+	DrawnAt                    template.URL // where its picture is, when that is elsewhere
+	DrawnBeside                string
+	Failure, Tail              string // the reason, and the lines that explain it
+	Verdicts                   []verdictView
+	Others                     []otherView
+	Facts                      string
+	Replay, Hash, History      string
 
 	Absent   string // why there is no picture
 	Story    []sentenceView
@@ -49,13 +61,26 @@ type verdictView struct {
 	Unexpected                                                         bool
 }
 
+// besideView is a lock that survives what another does not, on the same axis of
+// time.
+type besideView struct {
+	Lock     string
+	Anchor   template.URL
+	Timeline template.HTML
+	Caption  string
+	Argument string
+}
+
 type otherView struct{ Seed, Symbol, Class, Words, Replay string }
 
 type sentenceView struct{ Class, Time, Text string }
 
-func (p *pager) scenario(i int, s string) error {
+func (p *pager) scenario(s string, begins bool) error {
 	a := p.about(s)
-	v := scenarioView{Anchor: scenarioAnchor(i), Name: name(s), Title: clean(a.Title)}
+	v := scenarioView{Anchor: p.anchors[[2]string{s, ""}], Name: name(s), Title: clean(a.Title), File: clean(a.File)}
+	if begins {
+		v.Hazard = clean(p.hazard(s))
+	}
 	for _, par := range strings.Split(cleanLines(a.Story), "\n\n") {
 		if par = strings.Join(strings.Fields(par), " "); par != "" {
 			v.Story = append(v.Story, par)
@@ -71,34 +96,106 @@ func (p *pager) scenario(i int, s string) error {
 	for _, u := range p.m.unplayedIn(s) {
 		v.Unplayed = append(v.Unplayed, skipView{u.With(), u.Reason})
 	}
+	runs, leads := p.runs(s)
+	v.Quiet = leads < 0
 	if err := p.part("scenario", v); err != nil {
 		return err
 	}
-	for j, l := range p.m.locks {
-		c := p.m.cell(s, l)
-		if c == nil || len(c.runs) == 0 {
-			continue
-		}
-		if err := p.part("run", p.run(runAnchor(i, j), c)); err != nil {
+	for _, r := range runs {
+		if err := p.part("run", r); err != nil {
 			return err
 		}
 	}
 	return p.part("scenario-end", v)
 }
 
-func (p *pager) run(anchor string, c *cell) runView {
+// runs are the locks of a scenario, in the order of the columns. The one that
+// leads stands for what goes wrong, with a lock beside it that survives; -1 when
+// nothing goes wrong.
+func (p *pager) runs(s string) (views []runView, leads int) {
+	var played []*cell
+	for _, l := range p.m.locks {
+		if c := p.m.cell(s, l); c != nil && len(c.runs) > 0 {
+			played = append(played, c)
+		}
+	}
+	views = make([]runView, len(played))
+	leads, beside := p.pair(played)
+	var axis [2]int64
+	if leads >= 0 {
+		views[leads] = p.run(played[leads], &axis, true)
+		views[leads].Leads, views[leads].Open = true, true
+	}
+	for i, c := range played {
+		switch i {
+		case leads:
+		case beside:
+			same := axis
+			r := p.run(c, &same, false)
+			if r.Timeline != "" {
+				views[leads].Beside = &besideView{
+					Lock: r.Lock, Anchor: r.Anchor, Timeline: r.Timeline, Caption: r.Caption, Argument: strings.Join(strings.Fields(clean(p.about(s).Otherwise)), " "),
+				}
+				r.Timeline, r.DrawnAt, r.DrawnBeside = "", views[leads].Anchor, views[leads].Lock
+			}
+			views[i] = r
+		default:
+			views[i] = p.run(c, new([2]int64), false)
+		}
+	}
+	return views, leads
+}
+
+// pair chooses the lock that shows best what goes wrong in a scenario, and one
+// that survives it: the reference where it fails, or where it survives; else the
+// worst, and the first in which every property holds.
+func (p *pager) pair(played []*cell) (leads, beside int) {
+	leads, beside = -1, -1
+	for i, c := range played {
+		r := c.worst()
+		switch k := markOf(r); {
+		case k == markOK && r.Passed():
+			if beside < 0 || c.lock == p.d.Reference {
+				beside = i
+			}
+		case k == markUnknown && r.Passed():
+		case leads < 0 || r.Lock == p.d.Reference && played[leads].worst().Passed() || k > played[leads].mark() && played[leads].lock != p.d.Reference || !r.Passed() && played[leads].worst().Passed():
+			leads = i
+		}
+	}
+	if leads < 0 {
+		beside = -1
+	}
+	return leads, beside
+}
+
+// run is one lock in a scenario. axis is the time axis of its picture: it is set
+// where it is empty. The run that leads gets pictures of what proves it.
+func (p *pager) run(c *cell, axis *[2]int64, leads bool) runView {
 	r := c.worst()
 	k := markOf(r)
 	v := runView{
-		Anchor: anchor, Lock: name(c.lock), Class: looks[k].word, Symbol: looks[k].symbol, Words: inWords(r),
+		Anchor: p.anchors[[2]string{c.scenario, c.lock}], Lock: name(c.lock), Class: looks[k].word, Symbol: looks[k].symbol, Words: inWords(r),
 		Unexpected: !r.Passed(), Open: !r.Passed() || len(p.d.Results.Runs) <= 3,
-		Facts: sizesOf(r), Replay: replayCommand(r), Hash: clean(r.HistorySHA256),
+		Facts: sizesOf(r), Replay: replayCommand(r), Hash: clean(r.HistorySHA256), History: clean(r.History),
+	}
+	if share := c.share(); share != "" {
+		v.Words += "; so with " + share + " seeds"
 	}
 	reason, tail := failureOf(r)
 	v.Failure, v.Tail = reason, strings.Join(tail, "\n")
+	var holds, violated []string
 	for _, prop := range propertiesOf(r) {
+		if verdict := r.Verdicts[prop]; verdict.Outcome == checker.OutcomeOK && r.Matches(prop) && verdict.Reason == "" {
+			holds = append(holds, clean(string(prop)))
+			continue
+		}
 		v.Verdicts = append(v.Verdicts, viewVerdict(r, prop))
+		if r.Verdicts[prop].Outcome == checker.Violated {
+			violated = append(violated, clean(string(prop)))
+		}
 	}
+	v.Holds, v.Violated = english.And(holds), strings.Join(violated, " ")
 	for _, o := range c.runs {
 		if o != r {
 			ok := markOf(o)
@@ -115,10 +212,15 @@ func (p *pager) run(anchor string, c *cell) runView {
 		}
 		f := newFacts(h)
 		p.count(c.lock, f)
-		if o == r && p.draws(r) {
-			v.Timeline, v.Caption = drawTimeline(f, r)
-			v.Story = storyView(tell(f, r))
-			v.Causes = causeViews(f, r)
+		p.numbers[c.lock].cost(f, o.Stats.Commands, p.hazard(c.scenario) == "no fault", p.about(c.scenario).RoundTrip)
+		if o == r && (p.draws(r) || axis[1] != 0) {
+			v.Timeline, v.Caption, axis[0], axis[1] = drawTimelineFrom(f, r, axis[0], axis[1])
+			if isInteresting(r) || len(p.d.Results.Runs) < drawAllBelow {
+				v.Story = storyView(tell(f, r))
+				if leads || !r.Passed() || len(p.d.Results.Runs) < drawAllBelow {
+					v.Causes = causeViews(f, r)
+				}
+			}
 		}
 	}
 	return v

@@ -83,7 +83,7 @@ func TestHistoriesAreLoadedOnce(t *testing.T) {
 func TestWhatIsDrawn(t *testing.T) {
 	d := catalogue()
 	d.Reference = "multi"
-	p := &pager{d: d, m: newMatrix(d)}
+	p := newPager(nil, d)
 	for i := range d.Results.Runs {
 		r := &d.Results.Runs[i]
 		if got, want := p.draws(r), markOf(r) != markOK || r.Lock == "multi"; got != want {

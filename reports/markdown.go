@@ -80,6 +80,9 @@ func markdownFindings(w *bufio.Writer, m *matrix) {
 		if f.facts != "" {
 			reason = strings.TrimSpace(reason + " (" + markdown(f.facts) + ")")
 		}
+		if also := f.alsoWords(); also != "" {
+			reason = strings.TrimSpace(reason + "; " + markdown(also))
+		}
 		if f.of > 1 {
 			reason = strings.TrimSpace(fmt.Sprintf("%s (%d of %d seeds: %s)", reason, len(f.seeds), f.of, seedList(f.seeds, 8)))
 		}

@@ -1,8 +1,11 @@
 package reports
 
 import (
+	"fmt"
 	"slices"
 
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/results"
 )
 
@@ -110,6 +113,20 @@ func (c *cell) mark() mark {
 	return markOf(c.worst())
 }
 
+// share says in how many of several runs a cell is as bad as it is, "3 of 20".
+func (c *cell) share() string {
+	if c == nil || len(c.runs) < 2 || c.mark() == markOK {
+		return ""
+	}
+	n := 0
+	for _, r := range c.runs {
+		if markOf(r) == c.mark() {
+			n++
+		}
+	}
+	return fmt.Sprintf("%d of %d", n, len(c.runs))
+}
+
 func (c *cell) expected() bool { return c == nil || len(c.runs) == 0 || c.worst().Passed() }
 
 // finding is one verdict that a reader has to look at: not as expected, or
@@ -123,6 +140,8 @@ type finding struct {
 	tail     []string // lines that explain the reason
 	facts    string   // when, and by which operations
 	because  string
+	also     []string // other properties of the same runs that are as this one is
+	violated bool
 	expected bool     // an unknown that the scenario argues for
 	seeds    []uint64 // every seed that shows it
 	of       int      // how many seeds were run
@@ -151,9 +170,36 @@ func (m *matrix) findings() []finding {
 					out[first+i].seeds = append(out[first+i].seeds, r.Seed)
 				}
 			}
+			out = append(out[:first], together(out[first:])...)
 		}
 	}
 	return out
+}
+
+// together makes one finding of those that the same runs of a cell show: one
+// mistake of a lock often violates several properties. The first is told, and
+// names the others.
+func together(all []finding) []finding {
+	var out []finding
+	for _, f := range all {
+		i := slices.IndexFunc(out, func(g finding) bool {
+			return f.violated && g.violated && g.expected == f.expected && slices.Equal(g.seeds, f.seeds)
+		})
+		if i < 0 {
+			out = append(out, f)
+			continue
+		}
+		out[i].also = append(out[i].also, f.property+" "+f.got)
+	}
+	return out
+}
+
+// alsoWords names what the same runs show besides.
+func (f *finding) alsoWords() string {
+	if len(f.also) == 0 {
+		return ""
+	}
+	return "also " + english.And(f.also)
 }
 
 func findingsOf(r *results.Run) []finding {
@@ -174,7 +220,7 @@ func findingsOf(r *results.Run) []finding {
 		out = append(out, finding{
 			run: r, property: clean(string(p)), got: verdictWords(v.Outcome, v.Class), want: expectedWords(r, p),
 			reason: clean(v.Reason), facts: verdictFacts(v), because: because(r, p),
-			expected: r.Matches(p), seeds: seeds,
+			violated: v.Outcome == checker.Violated, expected: r.Matches(p), seeds: seeds,
 		})
 	}
 	if len(out) == 0 && !r.Passed() {

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 )
@@ -15,6 +16,35 @@ type numbers struct {
 	total     int64 // ns with at least two holders
 	longest   int64 // ns
 	lost      int
+
+	// Of the runs in which nothing is broken, or of all where there are none.
+	commands, grants int
+	calm             bool
+	roundTrip        float64 // ms; 0 where nobody knows it
+}
+
+// cost counts what a lock asked of its servers in a run. Where nothing is
+// broken, it is the cost of the lock, and not that of a fault.
+func (n *numbers) cost(f *facts, commands int, calm bool, roundTrip float64) {
+	if calm && !n.calm {
+		n.calm, n.commands, n.grants = true, 0, 0
+	}
+	if calm == n.calm && commands > 0 {
+		n.commands += commands
+		n.grants += len(f.claims)
+	}
+	if f.h.Header.World == "sim" {
+		n.roundTrip = cmp.Or(n.roundTrip, roundTrip)
+	}
+}
+
+// handoff is the median hand-off in ms. It sorts.
+func (n *numbers) handoff() (ms float64, ok bool) {
+	if len(n.handoffs) == 0 {
+		return 0, false
+	}
+	slices.Sort(n.handoffs)
+	return n.handoffs[min(len(n.handoffs)/2, len(n.handoffs)-1)], true
 }
 
 // add counts one history.

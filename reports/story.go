@@ -35,7 +35,7 @@ type sentence struct {
 	fault  bool
 	said   string // a server's own words
 	gap    bool   // stands for sentences left out; at is where they began
-	first  bool   // before what else happens at that instant
+	line   int    // of the history; it orders what happens at one instant
 	weight weight
 	actor  string // who, for the collapsed form
 }
@@ -54,15 +54,27 @@ func tell(f *facts, r *results.Run) []sentence {
 		}
 	}
 	slices.SortStableFunc(t.out, func(a, b sentence) int {
-		if c := cmp.Compare(a.at, b.at); c != 0 || a.first == b.first {
-			return c
-		}
-		if a.first {
-			return -1
-		}
-		return 1
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.line, b.line))
 	})
+	if allHolds(r) { // then nothing of it went wrong
+		for i := range t.out {
+			t.out[i].bad = false
+		}
+	}
 	return shorten(t.out)
+}
+
+// allHolds says whether every property of a run was judged, and holds.
+func allHolds(r *results.Run) bool {
+	if r == nil || r.Failure != "" || len(r.Verdicts) == 0 {
+		return false
+	}
+	for _, v := range r.Verdicts {
+		if v.Outcome != checker.OutcomeOK {
+			return false
+		}
+	}
+	return true
 }
 
 func newTeller(f *facts, r *results.Run) *teller {
@@ -103,7 +115,7 @@ func (t *teller) sumOverlaps() {
 		slices.SortFunc(names, natural)
 		who := t.f.who(a.Client, a.Owner)
 		t.out = append(t.out, sentence{
-			at: rest[0].from, weight: unmissable, bad: true, actor: who,
+			at: rest[0].from, line: t.f.line(t.f.ops[rest[0].b.AcquireOp].done), weight: unmissable, bad: true, actor: who,
 			text: fmt.Sprintf("Until %s: %d more grants, to %s, while %s still believes that it holds the lock; the longest overlap is %s.",
 				instant(until), len(rest), english.And(names), who, length(longest)),
 		})
@@ -158,7 +170,7 @@ func (t *teller) say(e *history.Event, w weight, format string, args ...any) *se
 	if w < telling && t.cause[e.Op] {
 		w = telling
 	}
-	t.out = append(t.out, sentence{at: e.Time, text: fmt.Sprintf(format, args...), weight: w, actor: t.f.who(e.Client, e.Owner)})
+	t.out = append(t.out, sentence{at: e.Time, line: t.f.line(e), text: fmt.Sprintf(format, args...), weight: w, actor: t.f.who(e.Client, e.Owner)})
 	return &t.out[len(t.out)-1]
 }
 
@@ -468,7 +480,7 @@ func (t *teller) overlapEnds(o overlap) {
 		other = o.b
 	}
 	t.out = append(t.out, sentence{
-		at: o.to, weight: unmissable, bad: true, actor: who, first: c.EndedBy == "release",
+		at: o.to, line: t.f.lineOfEnd(c), weight: unmissable, bad: true, actor: who,
 		text: fmt.Sprintf("%s: the time of two holders, %s and %s, ends after %s.", upper(how), who, t.f.who(other.Client, other.Owner), length(o.to-o.from)),
 	})
 }

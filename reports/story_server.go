@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/reports/spacetime"
 )
 
 // server tells a change of the lock on a server where it is more than what the
@@ -103,7 +104,7 @@ func quoteCommand(c string) string {
 // notReplicated tells, at a failover, whose hold is not on the replica that
 // takes over.
 func (t *teller) notReplicated(e *history.Event) {
-	old, promoted := t.promotion(e)
+	old, promoted := spacetime.Promotion(t.f.h, e)
 	if old == "" || promoted == "" {
 		return
 	}
@@ -122,33 +123,6 @@ func (t *teller) notReplicated(e *history.Event) {
 	}
 }
 
-// promotion finds out which node lost its role and which took over: the first
-// is the target of the fault, the second is named in its detail, or is the
-// first other node that acts as a primary afterwards, having been a replica.
-func (t *teller) promotion(e *history.Event) (old, promoted string) {
-	if len(e.Fault.Targets) == 0 {
-		return "", ""
-	}
-	old = e.Fault.Targets[0]
-	words := strings.FieldsFunc(e.Fault.Detail, func(r rune) bool { return r == ' ' || r == ',' || r == ';' })
-	if i := slices.Index(words, "promoted"); i > 0 {
-		return old, words[i-1]
-	}
-	replica := map[string]bool{}
-	for i := range t.f.h.Events {
-		x := &t.f.h.Events[i]
-		if x.Kind != history.Server || x.Server == nil || x.Server.Node == old {
-			continue
-		}
-		if s := x.Server; s.Role == "replica" {
-			replica[s.Node] = true
-		} else if x.Time >= e.Time && replica[s.Node] {
-			return old, s.Node
-		}
-	}
-	return old, ""
-}
-
 // maxLine is how much of a line of a server's log is told.
 const maxLine = 240
 
@@ -157,7 +131,7 @@ const maxLine = 240
 func (t *teller) says(e *history.Event) {
 	server := name(e.Log.Server)
 	t.out = append(t.out, sentence{
-		at: e.Time, weight: lineWeight(e.Log.Text), said: short(clean(e.Log.Text), maxLine), actor: server,
+		at: e.Time, line: t.f.line(e), weight: lineWeight(e.Log.Text), said: short(clean(e.Log.Text), maxLine), actor: server,
 		text: fmt.Sprintf("%s says: %s", server, short(clean(e.Log.Text), maxLine)),
 	})
 }

@@ -103,6 +103,9 @@ func textFinding(w *bufio.Writer, f finding) {
 	if f.facts != "" {
 		writeWrapped(w, "    ", f.facts)
 	}
+	if also := f.alsoWords(); also != "" {
+		writeWrapped(w, "    ", also)
+	}
 	if f.because != "" && !f.expected {
 		writeWrapped(w, "    ", "expected because: "+f.because)
 	}

@@ -1,7 +1,9 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
+	"html"
 	"html/template"
 	"math"
 	"slices"
@@ -10,6 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/reports/spacetime"
 	"github.com/holdfast-go/holdfast/results"
 )
 
@@ -19,9 +22,9 @@ const (
 	timelineLeft  = 132.0 // where time begins; lane names stand before it
 	timelineRight = 1104.0
 	labelHeight   = 17.0
-	clientLane    = 30.0
-	nodeLane      = 26.0
-	replicaLane   = 18.0
+	clientLane    = 36.0
+	nodeLane      = 38.0
+	quietLane     = 26.0 // of a server that no replica follows
 	bandTitle     = 22.0
 
 	maxElements = 700 // a timeline never gets more elements than about this
@@ -38,6 +41,7 @@ type timeline struct {
 	to     int64
 	colour map[string]int // client -> palette index
 
+	travelled spacetime.Picture
 	lanes     []lane
 	top       float64 // where the lanes begin
 	bottom    float64
@@ -52,27 +56,37 @@ type lane struct {
 	label         string
 	y, height     float64
 	title         string // heading above the lane, for the first of its kind
+	roles         bool   // it says when the server is a primary and when a replica
 }
 
 // drawTimeline returns the picture as SVG and a caption in words, which says what part
 // of the run is shown.
 func drawTimeline(f *facts, r *results.Run) (svg template.HTML, caption string) {
-	t := &timeline{f: f, cause: causeOps(r), colour: map[string]int{}}
+	svg, caption, _, _ = drawTimelineFrom(f, r, 0, 0)
+	return svg, caption
+}
+
+// drawTimelineFrom is drawTimeline on a time axis that another drawing has, or
+// on one of its own where to is 0. It returns the axis.
+func drawTimelineFrom(f *facts, r *results.Run, from, to int64) (svg template.HTML, caption string, begin, end int64) {
+	t := &timeline{f: f, cause: causeOps(r), colour: map[string]int{}, travelled: spacetime.Of(f.h)}
 	for i, c := range f.clients {
 		t.colour[c] = i % 8
 	}
-	t.window()
+	if t.from, t.to = from, to; to == 0 {
+		t.window()
+	}
 	t.makeLanes()
 	if len(t.lanes) == 0 {
-		return "", "There is nothing to draw: the history has no operations."
+		return "", "There is nothing to draw: the history has no operations.", 0, 0
 	}
 	body := t.body()
 	height := t.bottom + 30
 	var head strings.Builder
-	fmt.Fprintf(&head, `<svg class="timeline" viewBox="0 0 %s %s" role="img" aria-label="Timeline from %s to %s">`+"\n",
-		px(timelineWidth), px(height), instant(t.from), instant(t.to))
+	fmt.Fprintf(&head, `<svg class="timeline" viewBox="0 0 %s %s" role="img" aria-label="%s" data-from="%d" data-to="%d">`+"\n",
+		px(timelineWidth), px(height), html.EscapeString(clean(t.spoken(r))), t.from, t.to)
 	// Everything in it was escaped when it was drawn.
-	return template.HTML(head.String() + body + "</svg>\n"), t.caption()
+	return template.HTML(head.String() + body + "</svg>\n"), t.caption(), t.from, t.to
 }
 
 // window decides which part of the run is drawn: all of it up to the last
@@ -217,19 +231,34 @@ func (t *timeline) serverLanes() []lane {
 		}
 		primary[k] = primary[k] || s.Role != "replica"
 	}
-	failover := slices.ContainsFunc(t.f.faults, func(x faultSpan) bool { return x.Promotes })
-	slices.SortStableFunc(all, func(a, b at) int { return natural(a.node, b.node) })
+	failover := slices.ContainsFunc(t.f.faults, func(x faultSpan) bool { return x.Promotes || x.HoldsReplication })
+	if failover { // a replica that never heard of the lock is what the picture is about
+		seen := slices.Clone(all)
+		for node := range t.travelled.Roles { // sorted below
+			if keys[node] > 0 {
+				continue
+			}
+			for _, k := range seen {
+				if spacetime.SameGroup(k.node, node) && primary[k] {
+					primary[at{node, k.key}] = false
+					all = append(all, at{node, k.key})
+					keys[node]++
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b at) int { return cmp.Or(natural(a.node, b.node), cmp.Compare(a.key, b.key)) })
 	var out []lane
 	for _, k := range all {
 		if !primary[k] && !failover {
 			continue
 		}
-		l := lane{node: k.node, key: k.key, replica: !primary[k], label: name(k.node), height: nodeLane}
+		l := lane{node: k.node, key: k.key, replica: !primary[k], label: name(k.node), height: quietLane, roles: failover}
 		if keys[k.node] > 1 {
 			l.label += " " + name(k.key)
 		}
-		if l.replica {
-			l.height = replicaLane
+		if failover {
+			l.height = nodeLane
 		}
 		out = append(out, l)
 	}
@@ -278,6 +307,7 @@ func (t *timeline) body() string {
 			t.drawServer(l)
 		}
 	}
+	t.drawArrows()
 	t.drawOverlaps(marks)
 	t.drawLost()
 	return t.b.String()

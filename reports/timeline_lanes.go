@@ -13,7 +13,7 @@ func (t *timeline) drawClient(l *lane) {
 	mine := func(e *history.Event) bool {
 		return e.Client == l.client && (e.Owner == l.owner || e.Owner == "" || l.owner == "")
 	}
-	bar, bh := l.y+7, l.height-14
+	bar, bh := l.bar(), l.barHeight()
 	waitEnd := 0.0
 	for i := range t.f.h.Events {
 		e := &t.f.h.Events[i]
@@ -40,14 +40,15 @@ func (t *timeline) drawClient(l *lane) {
 		c := &t.f.claims[i]
 		if c.Client == l.client && (c.Owner == l.owner || l.owner == "") && t.shown(c.From, c.To) && !t.full() {
 			t.drawClaim(l, c, bar, bh)
+			t.drawLease(l, c)
 		}
 	}
 	for _, x := range t.f.pauses(l.client) {
 		if t.shown(x.from, x.to) {
 			x1, x2 := t.x(x.from), t.x(x.to)
-			t.rect("paused", x1, l.y+3, x2-x1, l.height-6, fmt.Sprintf("%s is paused from %s, %s", l.label, instant(x.from), length(x.to-x.from)))
+			t.rect("paused", x1, l.bar()-2, x2-x1, l.barHeight()+4, fmt.Sprintf("%s is paused from %s, %s", l.label, instant(x.from), length(x.to-x.from)))
 			if x2-x1 > 50 {
-				t.text("halo", (x1+x2)/2, l.y+l.height/2+4, "paused")
+				t.text("halo", (x1+x2)/2, l.bar()+13, "paused")
 			}
 		}
 	}
@@ -111,7 +112,7 @@ func (t *timeline) drawNotes(l *lane, mine func(*history.Event) bool) {
 		if e.Kind != history.Note || !mine(e) || !t.shown(e.Time, e.Time) || t.full() {
 			continue
 		}
-		x, y := t.x(e.Time), l.y+l.height/2
+		x, y := t.x(e.Time), l.bar()+l.barHeight()/2
 		switch e.F {
 		case history.Lost:
 			t.lostMark(x, y, fmt.Sprintf("%s learns at %s that its hold is lost", l.label, instant(e.Time)))
@@ -134,7 +135,8 @@ func (t *timeline) drawNotes(l *lane, mine func(*history.Event) bool) {
 // and other commands that touched it.
 func (t *timeline) drawServer(l *lane) {
 	t.drawDown(l)
-	y, h := l.y+5, l.height-10
+	t.drawRoles(l)
+	y, h := l.bar(), l.barHeight()
 	var (
 		holder  string
 		count   int
@@ -143,6 +145,9 @@ func (t *timeline) drawServer(l *lane) {
 		lastX   = -2.0
 	)
 	flush := func(to int64, how string) {
+		if holder == "" && t.shown(since, to) && !t.full() {
+			t.drawNoKey(l, since, to)
+		}
 		to = min(to, t.stopped(l.node, since))
 		if holder == "" || !t.shown(since, to) || t.full() {
 			return
@@ -156,7 +161,7 @@ func (t *timeline) drawServer(l *lane) {
 		who := t.f.holder(holder)
 		t.rect(class, x1, y, max(x2-x1, 1.5), h, fmt.Sprintf("%s: %s is the holder from %s, %s, count %d; %s",
 			l.label, who, instant(since), length(to-since), count, how))
-		if !l.replica && textWidth(who)+10 <= x2-x1 {
+		if textWidth(who)+10 <= x2-x1 {
 			t.text("in", x1+5, y+h/2+4, who)
 		}
 	}
@@ -195,7 +200,7 @@ func (t *timeline) drawSaid(l *lane) {
 		if e.Kind != history.Log || e.Log == nil || e.Log.Server != l.node || !t.shown(e.Time, e.Time) || lineWeight(e.Log.Text) < telling || t.full() {
 			continue
 		}
-		x, y := t.x(e.Time), l.y+3
+		x, y := t.x(e.Time), l.bar()-2
 		t.path("said", fmt.Sprintf("M%s %sl-4 -5h8Z", px(x), px(y+3)),
 			fmt.Sprintf("%s says at %s: %s", l.label, instant(e.Time), short(clean(e.Log.Text), maxLine)))
 	}
@@ -208,9 +213,9 @@ func (t *timeline) drawDown(l *lane) {
 			continue
 		}
 		x1, x2 := t.x(d.from), t.x(d.to)
-		t.rect("paused", x1, l.y+3, x2-x1, l.height-6, fmt.Sprintf("%s is down from %s, %s", l.label, instant(d.from), length(d.to-d.from)))
-		if x2-x1 > 40 && !l.replica {
-			t.text("halo", (x1+x2)/2, l.y+l.height/2+4, "down")
+		t.rect("paused", x1, l.bar()-1, x2-x1, l.barHeight()+2, fmt.Sprintf("%s is down from %s, %s", l.label, instant(d.from), length(d.to-d.from)))
+		if x2-x1 > 40 {
+			t.text("halo", (x1+x2)/2, l.bar()+12, "down")
 		}
 	}
 }

@@ -166,7 +166,7 @@ func (t *timeline) drawLost() {
 		if l == nil || !t.shown(u.event.Time, u.event.Time) || t.full() {
 			continue
 		}
-		x, y := t.x(u.event.Time), l.y+l.height-2
+		x, y := t.x(u.event.Time), l.barBottom()+3
 		t.path("lostupdate", "M"+px(x)+" "+px(y-9)+"l5 9h-10Z", fmt.Sprintf("lost update at %s: %s writes %d over %d, and had read %d",
 			instant(u.event.Time), l.label, u.args.Value, u.event.Result.Value, u.args.Base))
 	}

@@ -12,6 +12,8 @@ type Results struct {
 	Schema  string `json:"schema"`
 	Version string `json:"version"`
 	Command string `json:"command,omitempty"` // how to do it again
+	// Made says when, by which build and where; nil where nobody noted it.
+	Made *Made `json:"made,omitempty"`
 	// Interrupted says that the command ended before it had played all of its
 	// runs, and Pending are the histories of the runs that are not here. A part
 	// of such a history may exist.
@@ -20,6 +22,14 @@ type Results struct {
 	Runs        []Run    `json:"runs"`
 	Skipped     []Skip   `json:"skipped,omitempty"`
 	Summary     Summary  `json:"summary"`
+}
+
+// Made is where results come from.
+type Made struct {
+	Date  string `json:"date,omitempty"`  // when the command began, in UTC: 2026-01-02T15:04:05Z
+	Build string `json:"build,omitempty"` // the module version of the program, which names the commit
+	Go    string `json:"go,omitempty"`    // the Go version that built it
+	Host  string `json:"host,omitempty"`  // operating system, architecture and cores
 }
 
 // Run is one scenario played once against one lock.

@@ -1,9 +1,14 @@
 package sweep
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
 
-// Boundary is where overlaps begin: between the last value of the first axis
-// without one and the next with one. With more seeds it may begin earlier.
+	"github.com/holdfast-go/holdfast/faults"
+)
+
+// Boundary is where overlaps begin: between a value of the first axis at which
+// no run has one, and the next, at which every run has one.
 type Boundary struct {
 	Second  *Value `json:"second,omitempty"` // the value of the second axis
 	Without Value  `json:"without"`
@@ -13,16 +18,28 @@ type Boundary struct {
 	CountWith    Count `json:"count_with"`
 }
 
-// bracket looks for two neighbours, one without an overlap and one with, among
-// the counts of an axis. ok is false when there are none: it overlaps nowhere,
-// or everywhere.
+// always says that every run had an overlap.
+func (c Count) always() bool { return c.Overlaps > 0 && c.Overlaps == c.overlap().Of }
+
+// never says that runs were judged and none had an overlap.
+func (c Count) never() bool { return c.Overlaps == 0 && c.overlap().Of > 0 }
+
+// random says whether the seed draws when a fault strikes. Then a value without
+// overlaps only has too few seeds, and no boundary exists to be found.
+func (p *Plan) random() bool {
+	return slices.ContainsFunc(p.Scenario.Faults, func(f faults.Spec) bool { return f.Within > 0 })
+}
+
+// bracket looks for two neighbours, one without any overlap and one with nothing
+// else, among the counts of an axis. ok is false when there are none: it
+// overlaps nowhere, or everywhere, or as chance has it.
 func bracket(values []Value, counts []Count) (b Boundary, ok bool) {
 	for i := 1; i < len(values); i++ {
 		low, high := i-1, i
 		if counts[low].Overlaps > 0 { // a long lease is safer than a short one
 			low, high = high, low
 		}
-		if counts[low].Overlaps == 0 && counts[high].Overlaps > 0 && counts[low].overlap().Of > 0 {
+		if counts[low].never() && counts[high].always() {
 			return Boundary{Without: values[low], With: values[high], CountWithout: counts[low], CountWith: counts[high]}, true
 		}
 	}
@@ -31,7 +48,8 @@ func bracket(values []Value, counts []Count) (b Boundary, ok bool) {
 
 // bisect narrows b until its sides are no farther apart than resolution, or
 // one for a number of things. play plays a value. It assumes that the hazard
-// only grows from one side to the other.
+// only grows from one side to the other. It stops early at a value where only
+// some of the runs overlap, because chance decides from there on.
 func (a Axis) bisect(b Boundary, resolution Value, play func(Value) (Count, error)) (Boundary, error) {
 	if a.Param.Count {
 		resolution = max(resolution, 1)
@@ -46,12 +64,14 @@ func (a Axis) bisect(b Boundary, resolution Value, play func(Value) (Count, erro
 			return b, err
 		}
 		switch {
-		case c.Overlaps > 0:
+		case c.always():
 			b.With, b.CountWith = v, c
+		case c.never():
+			b.Without, b.CountWithout = v, c
 		case c.overlap().Of == 0:
 			return b, fmt.Errorf("no run at %s could be judged", a.Param.format(v))
 		default:
-			b.Without, b.CountWithout = v, c
+			return b, nil
 		}
 	}
 	return b, nil
@@ -77,8 +97,11 @@ func abs(v Value) Value { return max(v, -v) }
 
 // Boundary finds where overlaps begin, for every value of the second axis:
 // between which of the values that were played, and then by bisection.
-// Resolution 0 is half a percent.
+// Resolution 0 is half a percent. Where chance decides there is no boundary.
 func (r *Result) boundaries(resolution Value, play func(Point) (Count, error)) ([]Boundary, error) {
+	if r.plan.random() {
+		return nil, nil
+	}
 	first := r.plan.Axes[0]
 	var found []Boundary
 	points := r.plan.Points()

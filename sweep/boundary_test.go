@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 )
@@ -21,7 +22,7 @@ func TestBisectFindsWhereItBegins(t *testing.T) {
 					played++
 					c := Count{Runs: 100}
 					if (v >= Value(begins)) != falls {
-						c.Overlaps = 1
+						c.Overlaps = c.Runs
 					}
 					return c, nil
 				}
@@ -51,8 +52,8 @@ func TestBisectFindsWhereItBegins(t *testing.T) {
 }
 
 func TestNoBoundary(t *testing.T) {
-	none, some, nobodyKnows := Count{Runs: 9}, Count{Runs: 9, Overlaps: 2}, Count{Runs: 9, OverlapsUnknown: 9}
-	for _, counts := range [][]Count{{none, none}, {some, some}, {nobodyKnows, some}, {some}} {
+	none, some, all, nobodyKnows := Count{Runs: 9}, Count{Runs: 9, Overlaps: 2}, Count{Runs: 9, Overlaps: 9}, Count{Runs: 9, OverlapsUnknown: 9}
+	for _, counts := range [][]Count{{none, none}, {some, some}, {nobodyKnows, all}, {all}, {all, all}, {none, some}, {some, all}} {
 		if b, ok := bracket([]Value{1, 2}[:len(counts)], counts); ok {
 			t.Errorf("%v: %+v", counts, b)
 		}
@@ -70,5 +71,36 @@ func TestBisectStops(t *testing.T) {
 	}
 	if _, err := a.bisect(Boundary{Without: 1, With: 9}, 0, func(Value) (Count, error) { return Count{Runs: 3, OverlapsUnknown: 3}, nil }); err == nil {
 		t.Error("a value of which nothing is known counts as one without an overlap")
+	}
+}
+
+// Where chance decides, the value without an overlap moves with the number of
+// seeds. It is told as a bound, and never as a boundary.
+func TestChanceHasNoBoundary(t *testing.T) {
+	for _, seeds := range []int{60, 2000} {
+		r := made(t, 1, []string{"pause=5s,8s,10s"}, Part{Shard: 1, Complete: true, Counts: []Count{{Runs: seeds}, {Runs: seeds, Overlaps: seeds / 50}, {Runs: seeds, Overlaps: seeds}}})
+		found, err := r.boundaries(0, func(Point) (Count, error) {
+			t.Error("it plays more values")
+			return Count{Runs: seeds}, nil
+		})
+		if err != nil || len(found) > 0 {
+			t.Errorf("%d seeds: boundaries %+v, %v", seeds, found, err)
+		}
+		said := strings.Join(r.Sentences(), "\n")
+		if strings.Contains(said, "begin") || !strings.Contains(said, "a bound and not a safe value") {
+			t.Errorf("%d seeds: %s", seeds, said)
+		}
+	}
+	// Bisection stops where only some of the runs overlap.
+	a, err := parseAxis("pause=1s,12s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	never, always := Count{Runs: 9}, Count{Runs: 9, Overlaps: 9}
+	b, err := a.bisect(Boundary{Without: a.Values[0], With: a.Values[1], CountWithout: never, CountWith: always}, 1, func(Value) (Count, error) {
+		return Count{Runs: 9, Overlaps: 3}, nil
+	})
+	if err != nil || b.CountWith != always || b.With != a.Values[1] {
+		t.Errorf("%+v, %v", b, err)
 	}
 }

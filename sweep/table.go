@@ -45,7 +45,9 @@ func (r *Result) Sentences() []string {
 		all = append(all, r.plan.sentence(points[least], r.Points[least].Count))
 	}
 	all = append(all, r.plan.sentence(points[most], r.Points[most].Count), r.plan.lostSentence(points[most], r.Points[most].Count))
-	if len(r.Points) > 1 && len(r.Boundaries) == 0 && r.everywhere() {
+	if i := r.bounded(); i >= 0 {
+		all = append(all, r.plan.sentence(points[i], r.Points[i].Count)+": a bound and not a safe value, because the seed draws when the fault strikes")
+	} else if len(r.Points) > 1 && len(r.Boundaries) == 0 && !r.plan.random() && r.everywhere() {
 		all = append(all, "there are overlaps at every value that was played: they begin beyond these, or have no such boundary")
 	}
 	for _, b := range r.Boundaries {
@@ -60,4 +62,16 @@ func (r *Result) Sentences() []string {
 // everywhere says whether there were overlaps at every point.
 func (r *Result) everywhere() bool {
 	return !slices.ContainsFunc(r.Points, func(p ResultPoint) bool { return p.Overlaps == 0 })
+}
+
+// bounded is the point without an overlap that the most runs were played at, -1
+// when there is none or nothing is left to chance.
+func (r *Result) bounded() int {
+	best := -1
+	for i, p := range r.Points {
+		if r.plan.random() && p.Count.never() && (best < 0 || p.Count.overlap().Of >= r.Points[best].Count.overlap().Of) {
+			best = i
+		}
+	}
+	return best
 }

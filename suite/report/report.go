@@ -3,9 +3,12 @@ package report
 import (
 	"errors"
 	"io"
+	"path"
 	"path/filepath"
 	"slices"
+	"time"
 
+	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/reports"
@@ -17,7 +20,7 @@ import (
 // DocumentOf is what the report draws: the results, with the scenarios and
 // histories of the directory, but for those that were edited.
 func DocumentOf(d suite.Dir, res results.Results, edited ...string) reports.Document {
-	doc := reports.Document{Results: res, Missing: d.Missing(res)}
+	doc := reports.Document{Results: res, Missing: d.Missing(res), Hazards: faults.Families()}
 	doc.Histories = func(r results.Run) (*history.History, error) {
 		if r.History == "" || slices.Contains(doc.Missing, r.History) {
 			return nil, nil
@@ -33,7 +36,10 @@ func DocumentOf(d suite.Dir, res results.Results, edited ...string) reports.Docu
 			return
 		}
 		if s, err := scenarios.Load(d.File("scenarios", name+".yaml")); err == nil {
-			doc.About = append(doc.About, reports.About{Name: s.Name, Title: s.Title, Story: s.Story})
+			doc.About = append(doc.About, reports.About{
+				Name: s.Name, Title: s.Title, Story: s.Story, Hazard: faults.FamilyOf(s.Faults), Otherwise: s.Otherwise, File: path.Join("scenarios", name+".yaml"),
+				RoundTrip: roundTrip(s),
+			})
 		}
 		seen[name] = true
 	}
@@ -50,6 +56,15 @@ func DocumentOf(d suite.Dir, res results.Results, edited ...string) reports.Docu
 		about(r.Scenario)
 	}
 	return doc
+}
+
+// roundTrip is the assumed latency of a request and its reply, in ms.
+func roundTrip(s *scenarios.Scenario) float64 {
+	l := s.Topology.Latency
+	if l == (scenarios.Latency{}) {
+		l = scenarios.DefaultLatency
+	}
+	return float64(time.Duration(l.Min)+time.Duration(l.Max)) / float64(time.Millisecond)
 }
 
 // Save writes the verdicts and the report.

@@ -1,0 +1,203 @@
+// Package cards sums up each lock of a report: what it survives, what it breaks
+// under and how, what it costs, and what to do about it.
+package cards
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/results"
+)
+
+// Card sums up one lock.
+type Card struct {
+	Lock     string // the column of the report
+	Survives []Survived
+	Breaks   []Break
+	Unknown  []string // hazards of which something was not decided
+	Advice   []string
+}
+
+// Survived is a hazard under which every property holds in every scenario.
+type Survived struct {
+	Hazard    string
+	Scenarios int
+}
+
+// Break is one way in which a lock fails under a hazard.
+type Break struct {
+	Hazard    string
+	How       string // "two holders"
+	Class     string // of the way, for a colour: "broken", "outlived", "stuck" or "other"
+	Scenarios []string
+	Of        int // scenarios of the hazard that were played
+}
+
+// way is a way of breaking, told from what is violated.
+type way struct {
+	how, class, remedy string
+	fits               func(violated map[checker.Property]checker.Verdict) bool
+}
+
+// ways are listed from the worst to the least. A run counts for the first that
+// fits.
+var ways = []way{
+	{"two holders", "broken", "An owner gets the lock while the lease of another lives, so no timeout helps. Let the resource check a fencing token, and keep the lock on more than one server.",
+		func(v map[checker.Property]checker.Verdict) bool {
+			x, ok := v[checker.Exclusion]
+			return ok && x.Class != checker.LeaseOutlived
+		}},
+	{"two holders after the lease of one", "outlived", "A holder works on after its lease. Renew the lease, stop when its validity ends, and let the resource check a fencing token.",
+		func(v map[checker.Property]checker.Verdict) bool { return has(v, checker.Exclusion) }},
+	{"deadlock: the lock never becomes free", "stuck", "A hold never ends by itself. Give every hold a lease, and set key and lease in one command.",
+		func(v map[checker.Property]checker.Verdict) bool {
+			return has(v, checker.Progress) && has(v, checker.Cleanup)
+		}},
+	{"lost updates", "other", "The resource accepts what an owner does without the lock. Let it check a fencing token, for reads as well.",
+		func(v map[checker.Property]checker.Verdict) bool {
+			return has(v, checker.ResourceSafe) || has(v, checker.Fencing)
+		}},
+	{"a waiter overlooks a free lock", "other", "A waiter sleeps for longer than the lock is taken. Let waiters be notified, and try again after a bounded time.",
+		func(v map[checker.Property]checker.Verdict) bool { return has(v, checker.Progress) }},
+	{"the caller is told something else than what happened", "other", "Treat an error of an acquire or of a release as an unknown outcome, and find out who holds the lock.",
+		func(v map[checker.Property]checker.Verdict) bool { return len(v) > 0 }},
+}
+
+func has(violated map[checker.Property]checker.Verdict, p checker.Property) bool {
+	_, ok := violated[p]
+	return ok
+}
+
+// wayOf is how a run breaks, or -1.
+func wayOf(r *results.Run) int {
+	violated := map[checker.Property]checker.Verdict{}
+	for p, v := range r.Verdicts {
+		if v.Outcome == checker.Violated {
+			violated[p] = v
+		}
+	}
+	return slices.IndexFunc(ways, func(w way) bool { return w.fits(violated) })
+}
+
+func undecided(r *results.Run) bool {
+	if r.Failure != "" || len(r.Verdicts) == 0 {
+		return true
+	}
+	for _, v := range r.Verdicts {
+		if v.Outcome == checker.Unknown {
+			return true
+		}
+	}
+	return false
+}
+
+// Of sums up the locks of some runs, in the order in which locks are given.
+// hazard names the hazard of a scenario, and hazards is their order.
+func Of(runs []results.Run, locks, hazards []string, hazard func(scenario string) string) []Card {
+	type at struct{ lock, hazard string }
+	played := map[at][]string{} // scenarios
+	broken := map[at][]string{}
+	unknown := map[at]bool{}
+	worst := map[[2]string]int{} // lock and scenario -> the worst way over all seeds
+	for i := range runs {
+		r := &runs[i]
+		k := at{r.Column(), hazard(r.Scenario)}
+		if !slices.Contains(played[k], r.Scenario) {
+			played[k] = append(played[k], r.Scenario)
+		}
+		cell := [2]string{r.Column(), r.Scenario}
+		w := wayOf(r)
+		if old, seen := worst[cell]; w >= 0 && (!seen || w < old) {
+			worst[cell] = w
+		}
+		if w >= 0 && !slices.Contains(broken[k], r.Scenario) {
+			broken[k] = append(broken[k], r.Scenario)
+		}
+		unknown[k] = unknown[k] || undecided(r)
+	}
+	var all []Card
+	for _, l := range locks {
+		c := Card{Lock: l}
+		remedies := map[int]bool{}
+		for _, h := range hazards {
+			k := at{l, h}
+			switch n := len(played[k]); {
+			case n == 0:
+				continue
+			case len(broken[k]) == 0 && unknown[k]:
+				c.Unknown = append(c.Unknown, h)
+				continue
+			case len(broken[k]) == 0:
+				c.Survives = append(c.Survives, Survived{h, n})
+				continue
+			}
+			for i, w := range ways {
+				b := Break{Hazard: h, How: w.how, Class: w.class, Of: len(played[k])}
+				for _, s := range broken[k] {
+					if worst[[2]string{l, s}] == i {
+						b.Scenarios = append(b.Scenarios, s)
+					}
+				}
+				if len(b.Scenarios) > 0 {
+					c.Breaks = append(c.Breaks, b)
+					remedies[i] = true
+				}
+			}
+			var others []string
+			for _, o := range locks {
+				if o != l && survivesAll(played[at{o, h}], broken[at{o, h}], broken[k]) && !unknown[at{o, h}] {
+					others = append(others, o)
+				}
+			}
+			if len(others) > 0 {
+				c.Advice = append(c.Advice, fmt.Sprintf("%s: %s where it breaks.", upper(h), survive(others)))
+			}
+		}
+		slices.SortStableFunc(c.Breaks, func(a, b Break) int { return rank(a.How) - rank(b.How) })
+		var first []string
+		for i, w := range ways {
+			if remedies[i] {
+				first = append(first, w.remedy)
+			}
+		}
+		c.Advice = append(first, c.Advice...)
+		all = append(all, c)
+	}
+	return all
+}
+
+func rank(how string) int {
+	for i, w := range ways {
+		if w.how == how {
+			return i
+		}
+	}
+	return len(ways)
+}
+
+// survivesAll says whether a lock was played in every scenario of a list and
+// broke in none.
+func survivesAll(played, broken, list []string) bool {
+	for _, s := range list {
+		if !slices.Contains(played, s) || slices.Contains(broken, s) {
+			return false
+		}
+	}
+	return true
+}
+
+func survive(locks []string) string {
+	const most = 4
+	if len(locks) > most {
+		locks = append(slices.Clone(locks[:most]), fmt.Sprintf("%d more", len(locks)-most))
+	}
+	if len(locks) == 1 {
+		return locks[0] + " holds"
+	}
+	return english.And(locks) + " hold"
+}
+
+func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

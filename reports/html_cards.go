@@ -1,0 +1,156 @@
+package reports
+
+import (
+	"fmt"
+	"html/template"
+	"slices"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/reports/cards"
+)
+
+// cardView is the card of a lock on the first screen.
+type cardView struct {
+	Lock, Class, Verdict string
+	Breaks               []breakView
+	Survives             string
+	Unknown              string
+	Costs                string
+	Advice               []string
+}
+
+// breakView is one way of breaking, with the hazards under which it shows.
+type breakView struct {
+	How, Class string
+	Under      []underView
+}
+
+type underView struct {
+	Hazard, Of string
+	Anchor     template.URL // the first run that shows it
+}
+
+// hazards is the order in which the groups of scenarios are shown.
+func (p *pager) hazards() []string {
+	all := slices.Clone(p.d.Hazards)
+	for _, s := range p.m.scenarios {
+		if h := p.hazard(s); !slices.Contains(all, h) {
+			all = append(all, h)
+		}
+	}
+	return all
+}
+
+func (p *pager) hazard(scenario string) string {
+	if h := p.about(scenario).Hazard; h != "" {
+		return h
+	}
+	return otherHazards
+}
+
+func (p *pager) cardViews() []cardView {
+	var all []cardView
+	for _, c := range cards.Of(p.d.Results.Runs, p.m.locks, p.hazards(), p.hazard) {
+		v := cardView{Lock: name(c.Lock), Class: "ok", Verdict: "survives everything that was played", Costs: p.costs(c.Lock)}
+		broken := map[string]bool{}
+		for _, b := range c.Breaks {
+			broken[b.Hazard] = true
+			under := underView{clean(b.Hazard), fmt.Sprintf("%d of %d", len(b.Scenarios), b.Of), p.anchors[[2]string{b.Scenarios[0], c.Lock}]}
+			if n := len(v.Breaks); n == 0 || v.Breaks[n-1].How != b.How {
+				v.Breaks = append(v.Breaks, breakView{How: b.How, Class: b.Class})
+			}
+			last := &v.Breaks[len(v.Breaks)-1]
+			last.Under = append(last.Under, under)
+		}
+		var survives, unknown []string
+		for _, s := range c.Survives {
+			survives = append(survives, fmt.Sprintf("%s (%d)", clean(s.Hazard), s.Scenarios))
+		}
+		for _, h := range c.Unknown {
+			unknown = append(unknown, clean(h))
+		}
+		v.Survives, v.Unknown = english.And(survives), english.And(unknown)
+		if len(broken) > 0 {
+			v.Class = c.Breaks[0].Class
+			v.Verdict = fmt.Sprintf("breaks under %s of %d", english.Count(len(broken), "hazard"), len(broken)+len(c.Survives)+len(c.Unknown))
+		} else if len(c.Unknown) > 0 {
+			v.Class, v.Verdict = "unknown", "not everything was decided"
+		}
+		for _, a := range c.Advice {
+			v.Advice = append(v.Advice, clean(a))
+		}
+		if len(c.Survives)+len(c.Breaks)+len(c.Unknown) > 0 {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// costs are what a lock asks of its servers: simulated milliseconds are assumed
+// latencies, so that hand-offs are told in round trips.
+func (p *pager) costs(lock string) string {
+	n := p.numbers[lock]
+	if n == nil {
+		return ""
+	}
+	words := ""
+	if n.grants > 0 && n.commands > 0 {
+		words = fmt.Sprintf("%.1f requests for each hold", float64(n.commands)/float64(n.grants))
+	}
+	if median, ok := n.handoff(); ok && n.roundTrip > 0 {
+		if words != "" {
+			words += ", "
+		}
+		words += fmt.Sprintf("hand-off in %.1f round trips", median/n.roundTrip)
+	}
+	return words
+}
+
+// passed says for the first screen how the answer is to be read: good, with a
+// violation that was argued for, or in need of attention.
+func (p *pager) tone() string {
+	if p.d.Results.Interrupted || len(p.d.Results.Runs) == 0 {
+		return "attention"
+	}
+	tone := "good"
+	for i := range p.d.Results.Runs {
+		r := &p.d.Results.Runs[i]
+		if !r.Passed() {
+			return "attention"
+		}
+		for _, v := range r.Verdicts {
+			if v.Outcome == checker.Violated {
+				tone = "argued"
+			}
+		}
+	}
+	return tone
+}
+
+// question is what was asked, in one sentence.
+func (p *pager) question() string {
+	count := func(names []string, one string) string {
+		if len(names) == 1 {
+			return name(names[0])
+		}
+		return english.Count(len(names), one)
+	}
+	var scenarios, locks []string
+	for i := range p.d.Results.Runs {
+		r := &p.d.Results.Runs[i]
+		if !slices.Contains(scenarios, r.Scenario) {
+			scenarios = append(scenarios, r.Scenario)
+		}
+		if !slices.Contains(locks, r.Column()) {
+			locks = append(locks, r.Column())
+		}
+	}
+	switch {
+	case len(locks) == 0:
+		return "Nothing was asked"
+	case len(locks) == 1:
+		return fmt.Sprintf("Does %s keep its promises in %s?", count(locks, "lock"), count(scenarios, "scenario"))
+	}
+	return fmt.Sprintf("Which of %s keep their promises in %s?", english.Count(len(locks), "lock"), count(scenarios, "scenario"))
+}

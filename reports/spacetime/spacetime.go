@@ -1,0 +1,320 @@
+// Package spacetime reads out of a history what travelled between processes
+// and servers, which role each server had, and how far each lease reached. It
+// knows nothing of pictures.
+package spacetime
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
+)
+
+// Kind says what an [Arrow] carries.
+type Kind string
+
+// The kinds of arrow.
+const (
+	Request     Kind = "request"
+	Reply       Kind = "reply"
+	Replication Kind = "replication"
+)
+
+// Arrow is something that went from one process to another. A history has no
+// messages, only their effects: a request arrives where a server changed.
+type Arrow struct {
+	Kind          Kind
+	From, To      string // a client or a node
+	Owner         string // of a request or reply, "" where nobody knows
+	Key           string
+	Sent, Arrived int64 // of a lost one, Arrived is when it was known to be lost
+	Lost          bool
+	Grants        string // the holder that the message leaves behind, "" for nobody
+	Op            int64
+}
+
+// Role is what a node was from a moment on.
+type Role struct {
+	From     int64
+	Primary  bool
+	Promoted bool // by a fault, and not from the start
+}
+
+// Picture is what [Of] reads out of a history.
+type Picture struct {
+	Arrows []Arrow // by Sent
+	// Roles has the roles of every node that the history names, in order.
+	Roles map[string][]Role
+	h     *history.History
+}
+
+// Of reads a history. It needs events in time order, as every valid history has.
+func Of(h *history.History) Picture {
+	p := Picture{Roles: map[string][]Role{}, h: h}
+	p.findRoles()
+	p.findRequests()
+	p.findReplication()
+	slices.SortStableFunc(p.Arrows, func(a, b Arrow) int {
+		switch {
+		case a.Sent < b.Sent:
+			return -1
+		case a.Sent > b.Sent:
+			return 1
+		}
+		return 0
+	})
+	return p
+}
+
+// group is what a node and its replicas have in common.
+func group(node string) string {
+	if i := strings.Index(node, "-replica-"); i > 0 {
+		return node[:i]
+	}
+	return node
+}
+
+// SameGroup says whether two nodes are a primary and its replicas.
+func SameGroup(a, b string) bool { return group(a) == group(b) }
+
+// findRoles follows the roles that server events name, and the promotions that
+// faults tell.
+func (p *Picture) findRoles() {
+	promotes := map[int]bool{}
+	for _, f := range p.h.Header.Faults {
+		promotes[f.ID] = f.Traits.Promotes
+	}
+	set := func(node string, at int64, primary, promoted bool) {
+		all := p.Roles[node]
+		if n := len(all); n > 0 && all[n-1].Primary == primary {
+			return
+		}
+		p.Roles[node] = append(all, Role{From: at, Primary: primary, Promoted: promoted})
+	}
+	begin := int64(0)
+	for i := range p.h.Events {
+		e := &p.h.Events[i]
+		switch {
+		case e.Server != nil && e.Kind == history.Server:
+			s := e.Server
+			primary := s.Role != "replica"
+			if len(p.Roles[s.Node]) == 0 {
+				set(s.Node, begin, primary, false)
+			}
+			set(s.Node, e.Time, primary, primary)
+		case e.Fault != nil && e.Kind == history.Fault:
+			for _, t := range e.Fault.Targets {
+				if strings.Contains(t, "-replica-") && len(p.Roles[t]) == 0 {
+					set(t, begin, false, false)
+				}
+			}
+			if !promotes[e.Fault.ID] || e.Fault.Phase != history.PhaseStart {
+				continue
+			}
+			old, promoted := Promotion(p.h, e)
+			if promoted == "" {
+				continue
+			}
+			if len(p.Roles[promoted]) == 0 {
+				set(promoted, begin, false, false)
+			}
+			if len(p.Roles[old]) == 0 {
+				set(old, begin, true, false)
+			}
+			set(promoted, e.Time, true, true)
+		}
+	}
+}
+
+// Promotion says which node a fault that promotes takes the role from, and
+// which node has it afterwards: the first is the target of the fault, the second
+// is named in its detail, or is the first other node that acts as a primary
+// later, having been a replica.
+func Promotion(h *history.History, fault *history.Event) (old, promoted string) {
+	if len(fault.Fault.Targets) == 0 {
+		return "", ""
+	}
+	old = fault.Fault.Targets[0]
+	words := strings.FieldsFunc(fault.Fault.Detail, func(r rune) bool { return r == ' ' || r == ',' || r == ';' })
+	if i := slices.Index(words, "promoted"); i > 0 {
+		return old, words[i-1]
+	}
+	replica := map[string]bool{}
+	for i := range h.Events {
+		x := &h.Events[i]
+		if x.Kind != history.Server || x.Server == nil || x.Server.Node == old {
+			continue
+		}
+		if s := x.Server; s.Role == "replica" {
+			replica[s.Node] = true
+		} else if x.Time >= fault.Time && replica[s.Node] {
+			return old, s.Node
+		}
+	}
+	return old, ""
+}
+
+// ReplicaAt says whether a node was a replica at a time.
+func (p *Picture) ReplicaAt(node string, at int64) bool {
+	replica := false
+	for _, r := range p.Roles[node] {
+		if r.From <= at {
+			replica = !r.Primary
+		}
+	}
+	return replica
+}
+
+// changesHolder says that an event gives the lock to somebody else, or to nobody.
+func changesHolder(s *history.ServerEvent) bool { return s.Holder != s.WasHolder }
+
+// findReplication ties every change on a primary to the same change on each of
+// its replicas. Of a replica that was promoted without it, or that has gone on
+// to another state, the change was lost.
+func (p *Picture) findReplication() {
+	events := p.h.Events
+	for i := range events {
+		e := &events[i]
+		s := e.Server
+		if e.Kind != history.Server || s == nil || s.Role == "replica" || s.Cause != "command" || !changesHolder(s) {
+			continue
+		}
+		for _, node := range p.nodes() {
+			if node == s.Node || !SameGroup(node, s.Node) || !p.ReplicaAt(node, e.Time) {
+				continue
+			}
+			a := Arrow{Kind: Replication, From: s.Node, To: node, Key: s.Key, Sent: e.Time, Grants: s.Holder}
+			at, lost, ok := p.arrives(i, node)
+			if !ok {
+				continue
+			}
+			a.Arrived, a.Lost = at, lost
+			p.Arrows = append(p.Arrows, a)
+		}
+	}
+}
+
+// arrives looks for the change of event i on a replica. ok is false where the
+// history does not say what became of it.
+func (p *Picture) arrives(i int, node string) (at int64, lost, ok bool) {
+	sent := p.h.Events[i].Server
+	promoted := int64(-1)
+	for _, r := range p.Roles[node] {
+		if r.Primary && r.From > p.h.Events[i].Time {
+			promoted = r.From
+			break
+		}
+	}
+	for j := i + 1; j < len(p.h.Events); j++ {
+		e := &p.h.Events[j]
+		if promoted >= 0 && e.Time >= promoted {
+			return promoted, sent.Holder != "", sent.Holder != ""
+		}
+		s := e.Server
+		if e.Kind != history.Server || s == nil || s.Key != sent.Key {
+			continue
+		}
+		switch {
+		case s.Node == node && s.Cause == "replication":
+			return e.Time, false, s.Holder == sent.Holder
+		case s.Node == sent.Node && s.Cause == "command" && changesHolder(s):
+			return 0, false, false // superseded on the way
+		}
+	}
+	return 0, false, false
+}
+
+func (p *Picture) nodes() []string {
+	all := make([]string, 0, len(p.Roles))
+	for n := range p.Roles {
+		all = append(all, n)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// findRequests ties every change that a client's command made to the operation
+// of that client, and the operation's return to its last change.
+func (p *Picture) findRequests() {
+	type call struct {
+		invoke, done *history.Event
+		last         *history.Event // the last change made in it
+	}
+	open := map[string][]*call{} // by client
+	var all []*call
+	byOp := map[int64]*call{}
+	for i := range p.h.Events {
+		e := &p.h.Events[i]
+		switch e.Kind {
+		case history.Invoke:
+			if e.F == history.Acquire || e.F == history.Release {
+				c := &call{invoke: e}
+				open[e.Client] = append(open[e.Client], c)
+				all, byOp[e.Op] = append(all, c), c
+			}
+		case history.OK, history.Fail, history.Info:
+			if c := byOp[e.Op]; c != nil {
+				c.done = e
+				open[e.Client] = slices.DeleteFunc(open[e.Client], func(o *call) bool { return o == c })
+			}
+		case history.Server:
+			s := e.Server
+			if s == nil || s.Cause != "command" || s.By == "" || !changesHolder(s) {
+				continue
+			}
+			a := Arrow{Kind: Request, From: s.By, To: s.Node, Key: s.Key, Sent: max(0, e.Time-p.h.Header.Latency), Arrived: e.Time, Grants: s.Holder}
+			for _, c := range open[s.By] {
+				if who := s.Holder + s.WasHolder; !strings.Contains(who, c.invoke.Owner) {
+					continue
+				}
+				a.Owner, a.Op = c.invoke.Owner, c.invoke.Op
+				a.Sent = max(a.Sent, c.invoke.Time)
+				if c.invoke.F == history.Release || c.invoke.Args == nil || c.invoke.Args.Wait == 0 {
+					a.Sent = c.invoke.Time // it waits for nothing
+				}
+				c.last = e
+			}
+			p.Arrows = append(p.Arrows, a)
+		}
+	}
+	for _, c := range all {
+		if c.last == nil {
+			continue
+		}
+		a := Arrow{Kind: Reply, From: c.last.Server.Node, To: c.invoke.Client, Owner: c.invoke.Owner, Key: c.last.Server.Key, Sent: c.last.Time, Grants: c.last.Server.Holder, Op: c.invoke.Op}
+		switch {
+		case c.done == nil:
+			a.Arrived, a.Lost = p.h.Events[len(p.h.Events)-1].Time, true
+		case c.done.Kind == history.OK:
+			a.Arrived = c.done.Time
+		default: // the caller does not have what the server did
+			a.Arrived, a.Lost = c.done.Time, true
+		}
+		if a.Arrived >= a.Sent {
+			p.Arrows = append(p.Arrows, a)
+		}
+	}
+}
+
+// LeaseEnd is when the lease of a hold ends by the clock of the servers, were it
+// never released: the end that its last renewal gave it. Without a server's word
+// it is what the acquire asked for. 0 for a hold without a lease.
+func (p *Picture) LeaseEnd(c *checker.Claim) int64 {
+	end := int64(0)
+	if c.Lease > 0 {
+		end = c.From + c.Lease
+	}
+	for i := range p.h.Events {
+		e := &p.h.Events[i]
+		if e.Time > c.To {
+			break
+		}
+		s := e.Server
+		if e.Kind != history.Server || s == nil || s.Holder != c.Owner || s.TTL <= 0 || s.Cause != "command" {
+			continue
+		}
+		end = max(end, e.Time+s.TTL)
+	}
+	return end
+}

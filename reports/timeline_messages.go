@@ -1,0 +1,245 @@
+package reports
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/reports/spacetime"
+	"github.com/holdfast-go/holdfast/results"
+)
+
+// manyArrows is how many requests and replies a timeline shows. Of more, it shows
+// those of the holds that overlap and of the operations that prove a violation.
+const manyArrows = 30
+
+// drawArrows draws what travelled between the lanes: requests, replies, and what
+// replicas were told. What never arrived ends in a cross.
+func (t *timeline) drawArrows() {
+	var messages, copies strings.Builder
+	calls := 0
+	for _, a := range t.travelled.Arrows {
+		if a.Kind != spacetime.Replication && t.shown(a.Sent, a.Arrived) {
+			calls++
+		}
+	}
+	for _, a := range t.travelled.Arrows {
+		if !t.shown(a.Sent, a.Sent) || a.Kind != spacetime.Replication && calls > manyArrows && !t.tells(a.Op) || t.full() {
+			continue
+		}
+		x1, y1, x2, y2, ok := t.ends(a)
+		switch {
+		case !ok:
+		case a.Lost:
+			t.drawLostArrow(a, x1, y1, y2)
+		case a.Kind == spacetime.Replication:
+			arrow(&copies, x1, y1, x2, y2)
+		default:
+			arrow(&messages, x1, y1, x2, y2)
+		}
+	}
+	t.path("message", messages.String(), "")
+	t.path("copy", copies.String(), "")
+}
+
+// tells says whether an operation belongs to a hold that overlaps, or proves a
+// violation.
+func (t *timeline) tells(op int64) bool {
+	return t.cause[op] || slices.ContainsFunc(t.f.overlaps, func(o overlap) bool {
+		return op != 0 && (o.a.AcquireOp == op || o.b.AcquireOp == op || o.a.EndOp == op || o.b.EndOp == op)
+	})
+}
+
+// ends are the points between which an arrow is drawn.
+func (t *timeline) ends(a spacetime.Arrow) (x1, y1, x2, y2 float64, ok bool) {
+	from, to := t.laneAt(a.From, a), t.laneAt(a.To, a)
+	if from == nil || to == nil {
+		return 0, 0, 0, 0, false
+	}
+	y1, y2 = from.barBottom(), to.bar()
+	if from.y > to.y {
+		y1, y2 = from.bar(), to.barBottom()
+	}
+	return t.x(a.Sent), y1, t.x(a.Arrived), y2, true
+}
+
+// laneAt is the lane of a client or of a node, as far as an arrow is about it.
+func (t *timeline) laneAt(who string, a spacetime.Arrow) *lane {
+	for i := range t.lanes {
+		switch l := &t.lanes[i]; {
+		case l.node == who && l.node != "" && l.key == a.Key:
+			return l
+		case l.node == "" && l.client == who && (a.Owner == "" || l.owner == "" || l.owner == a.Owner):
+			return l
+		}
+	}
+	return nil
+}
+
+// bar and barBottom are where the bars of a lane begin and end.
+func (l *lane) bar() float64 {
+	if l.roles {
+		return l.y + 17
+	}
+	return l.y + 5
+}
+
+func (l *lane) barHeight() float64 {
+	if l.node == "" {
+		return 18
+	}
+	return 16
+}
+
+func (l *lane) barBottom() float64 { return l.bar() + l.barHeight() }
+
+// arrow adds a line with a head to a path.
+func arrow(b *strings.Builder, x1, y1, x2, y2 float64) {
+	down := 1.0
+	if y2 < y1 {
+		down = -1
+	}
+	fmt.Fprintf(b, "M%s %sL%s %sm-3 %sl3 %sl3 %s", px(x1), px(y1), px(x2), px(y2), px(-5*down), px(5*down), px(-5*down))
+}
+
+// drawLostArrow draws what never arrived: it ends in a cross before its target.
+func (t *timeline) drawLostArrow(a spacetime.Arrow, x, y1, y2 float64) {
+	end := min(x+26, timelineRight-6)
+	stop := y1 + (y2-y1)*0.78
+	title := fmt.Sprintf("The reply of %s to %s at %s is lost: the caller does not learn what was done", name(a.From), name(a.To), instant(a.Sent))
+	label := "reply lost"
+	if a.Kind == spacetime.Replication {
+		title = fmt.Sprintf("The lock of %s, granted on %s at %s, never reaches %s, which is promoted at %s",
+			t.f.holder(a.Grants), name(a.From), instant(a.Sent), name(a.To), instant(a.Arrived))
+		label = "never replicated"
+	}
+	t.path("vanished", fmt.Sprintf("M%s %sL%s %s", px(x), px(y1), px(end), px(stop)), title)
+	t.path("vanishes", fmt.Sprintf("M%s %sl9 9m0 -9l-9 9", px(end-4.5), px(stop-4.5)), title)
+	if end+12+textWidth(label) < timelineRight {
+		t.text("vanishlabel", end+9, stop+4, label)
+	}
+}
+
+// drawLease draws how far the lease of a hold reaches, under its bar: to the end
+// of the hold, and for a hold that overlaps to the end of the lease itself.
+func (t *timeline) drawLease(l *lane, c *checker.Claim) {
+	end := t.travelled.LeaseEnd(c)
+	if end == 0 {
+		return
+	}
+	y := l.barBottom() + 5
+	until := min(end, c.To)
+	if !t.overlaps(c) {
+		t.line("leased", t.x(c.From), y, t.x(until), y, "")
+		return
+	}
+	title := fmt.Sprintf("the lease of %s lasts from %s to %s", l.label, instant(c.From), instant(end))
+	t.line("leased", t.x(c.From), y, t.x(until), y, title)
+	next := t.to + 1
+	for i := range t.f.claims {
+		if o := &t.f.claims[i]; o.Owner == c.Owner && o.From > c.From {
+			next = min(next, o.From)
+		}
+	}
+	if to := min(end, next, t.to); to > until {
+		t.path("leasing", "M"+px(t.x(until))+" "+px(y)+"H"+px(t.x(to)), title)
+	}
+	label, x := "lease to "+instant(end), t.x(min(end, next, t.to))
+	switch {
+	case end < next && end <= t.to:
+		label = "lease ends " + instant(end)
+		t.path("leaseend", "M"+px(x)+" "+px(y-5)+"v9", title)
+		if w := textWidth(label); x+w+12 < timelineRight {
+			x += w + 10
+		}
+	case next > t.to:
+		t.path("leaseend", "M"+px(x-5)+" "+px(y-3)+"l5 3l-5 3", title)
+	}
+	if left := x - textWidth(label) - 8; left > t.x(until)+4 || end < c.To && end <= t.to {
+		t.text("leaselabel", left, y+4, label)
+	}
+}
+
+// overlaps says whether a hold is one of two at a time.
+func (t *timeline) overlaps(c *checker.Claim) bool {
+	return slices.ContainsFunc(t.f.overlaps, func(o overlap) bool { return o.a == c || o.b == c })
+}
+
+// drawRoles says over the bars of a server when it is a primary and when a
+// replica, with a mark where it is promoted.
+func (t *timeline) drawRoles(l *lane) {
+	all := t.travelled.Roles[l.node]
+	for i, r := range all {
+		to := t.f.end
+		if i+1 < len(all) {
+			to = all[i+1].From
+		}
+		if !t.shown(r.From, to) {
+			continue
+		}
+		class, word := "role replica", "replica"
+		if r.Primary {
+			class, word = "role primary", "primary"
+		}
+		x1, x2, y := t.x(r.From), t.x(to), l.y+13
+		t.line(class, x1, y, x2, y, fmt.Sprintf("%s is a %s from %s", l.label, word, instant(max(r.From, 0))))
+		left := x1 + 4
+		if r.Promoted && i > 0 {
+			word = "promoted, primary"
+			left += 8
+			t.path("promoted", fmt.Sprintf("M%s %sl5 8h-10Z", px(x1), px(l.y+3)), fmt.Sprintf("%s is promoted at %s", l.label, instant(r.From)))
+			t.line("promotion", x1, l.y+11, x1, l.barBottom(), "")
+		}
+		if !r.Primary && i+1 < len(all) { // where it ends, beside what follows
+			left = max(left, x2-textWidth(word)-10)
+		}
+		if left+textWidth(word) < x2 {
+			t.text("rolename", left, l.y+10, word)
+		}
+	}
+}
+
+// drawNoKey says that a server has no such key, where a client holds the lock.
+func (t *timeline) drawNoKey(l *lane, from, to int64) {
+	from, to = max(from, t.from), min(to, t.to)
+	for _, d := range t.f.downs(l.node) {
+		if d.from <= to && d.to >= from {
+			if d.from-from > to-d.to {
+				to = d.from
+			} else {
+				from = d.to
+			}
+		}
+	}
+	x1, x2 := t.x(from), t.x(to)
+	held := slices.ContainsFunc(t.f.claims, func(c checker.Claim) bool { return c.From < to && c.To > from })
+	if !l.roles || !held || x2-x1 < textWidth("no such key")+40 {
+		return
+	}
+	t.text("nokey", (x1+x2)/2, l.bar()+12, "no such key")
+}
+
+// spoken is the picture in words, for who cannot see it.
+func (t *timeline) spoken(r *results.Run) string {
+	clients, servers := 0, 0
+	for i := range t.lanes {
+		if t.lanes[i].node == "" {
+			clients++
+		} else {
+			servers++
+		}
+	}
+	words := fmt.Sprintf("Space-time diagram from %s to %s with %s and %s.", instant(t.from), instant(t.to), english.Count(clients, "owner"), english.Count(servers, "server lane"))
+	if r != nil {
+		words = name(r.Column()) + ": " + words
+	}
+	for i, o := range t.f.overlaps {
+		if i == 2 {
+			break
+		}
+		words += " " + t.overlapTitle(o) + "."
+	}
+	return words
+}
