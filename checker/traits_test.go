@@ -19,6 +19,8 @@ var traitsOf = map[string]history.Traits{
 	"delete-key":      {Instant: true, DeletesKeys: true},
 	"drop-message":    {Lasts: true, LosesNotices: true},
 	"failover":        {Instant: true, Promotes: true, Forks: true, LosesWrites: true, ForgetsScripts: true, StopsNode: true, Refuses: true},
+	"hold-request":    {Lasts: true, HoldsRequests: true, Cuts: true, Reorders: true},
+	"refuse":          {Lasts: true, Refuses: true},
 	"hold-reply":      {Lasts: true, LosesReplies: true},
 	"node-crash":      {Lasts: true, StopsNode: true, Refuses: true, BreaksConnections: true, ForgetsScripts: true},
 	"node-restart":    {Instant: true, StopsNode: true, Refuses: true, BreaksConnections: true, ForgetsScripts: true, LosesWrites: true},

@@ -32,6 +32,9 @@ type Spec struct {
 	// For is how long the fault lasts; 0 means to the end of the run for
 	// faults that last, and is required to be 0 for those that do not.
 	For Duration `yaml:"for" json:"for,omitempty"`
+	// Until ends the fault at a moment in the place of For. Moments count from
+	// when the fault struck; one that never comes is the end of the run.
+	Until *Anchor `yaml:"until" json:"until,omitempty"`
 
 	// Parameters; each fault says which it takes.
 	By        Duration `yaml:"by" json:"by,omitempty"`               // delay, replication-lag, clock-jump, slow-subscribe

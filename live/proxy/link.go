@@ -18,6 +18,7 @@ import (
 	"github.com/Shopify/toxiproxy/v2/toxics"
 
 	"github.com/holdfast-go/holdfast/faults"
+	own "github.com/holdfast-go/holdfast/faults/toxics"
 )
 
 // Link is the path from one party to a server: the connections between them.
@@ -35,11 +36,14 @@ type Link struct {
 	moments *Moments
 	running func() <-chan struct{}
 
-	mu     sync.Mutex
-	opened int
-	conns  map[int]*pair
-	closed bool
-	ending sync.WaitGroup
+	requests own.Requests // that faults hold
+
+	mu      sync.Mutex
+	refused int // how many faults refuse new connections
+	opened  int
+	conns   map[int]*pair
+	closed  bool
+	ending  sync.WaitGroup
 }
 
 // pair is a connection: the end of who dialled and the end of the server.
@@ -82,7 +86,7 @@ func (l *Link) join(dialler, server *net.TCPConn, from string) {
 			p.abort()
 			return
 		}
-		p.tap = &tap{link: l.Link, moments: l.moments, running: l.running, process: process, conn: server, from: from, abort: p.abort}
+		p.tap = &tap{link: l.Link, moments: l.moments, running: l.running, process: process, conn: server, from: from, held: l.requests.Held, abort: p.abort}
 	}
 	l.mu.Lock()
 	if l.closed {
@@ -159,6 +163,34 @@ func (l *Link) Reset() {
 	}
 }
 
+// HoldRequest holds one request until release: see [faults.World]. Nobody sees
+// single requests on a link without a tap, and there it fails.
+func (l *Link) HoldRequest() (release func(), err error) {
+	if l.moments == nil {
+		return nil, fmt.Errorf("nobody sees single requests from %s to %s", l.From, l.To)
+	}
+	return l.requests.Hold(), nil
+}
+
+// Refuse lets nobody open a connection until allow. A connection is broken as
+// soon as it has been accepted, as if its server did not listen.
+func (l *Link) Refuse() (allow func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refused++
+	return sync.OnceFunc(func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.refused--
+	})
+}
+
+func (l *Link) refuses() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.refused > 0
+}
+
 // Connections counts the connections that are open.
 func (l *Link) Connections() int {
 	l.mu.Lock()
@@ -171,6 +203,7 @@ func (l *Link) Close() error {
 	l.mu.Lock()
 	l.closed = true
 	l.mu.Unlock()
+	l.requests.Release()
 	l.Reset()
 	ended := make(chan struct{})
 	go func() {
