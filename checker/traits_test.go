@@ -21,6 +21,7 @@ var traitsOf = map[string]history.Traits{
 	"failover":        {Instant: true, Promotes: true, Forks: true, LosesWrites: true, ForgetsScripts: true, StopsNode: true, Refuses: true},
 	"hold-request":    {Lasts: true, HoldsRequests: true, Cuts: true, Reorders: true},
 	"refuse":          {Lasts: true, Refuses: true},
+	"half-open":       {Lasts: true, LosesReplies: true, LosesNotices: true, BreaksConnections: true, Reorders: true},
 	"hold-reply":      {Lasts: true, LosesReplies: true},
 	"node-crash":      {Lasts: true, StopsNode: true, Refuses: true, BreaksConnections: true, ForgetsScripts: true},
 	"node-restart":    {Instant: true, StopsNode: true, Refuses: true, BreaksConnections: true, ForgetsScripts: true, LosesWrites: true},

@@ -35,6 +35,11 @@ type World interface {
 	HoldRequest(l Link) (release func(), err error)
 	// Refuse lets nobody open a connection over a link until allow.
 	Refuse(l Link) (allow func(), err error)
+	// HalfOpen ends the open connections of a link at the end of one of its two
+	// parties, gone, and the other end hears nothing until it is told: then they
+	// break there too. Neither end gets anything from the other any more, except
+	// that a node gets what the client had sent before. New connections work.
+	HalfOpen(l Link, gone string) (tell func(), err error)
 
 	// StopNode kills a server: its connections break and no new one is
 	// accepted. StartNode starts it again, with the data it had or empty.

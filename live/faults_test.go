@@ -33,6 +33,8 @@ func TestEveryFaultStrikesAndEnds(t *testing.T) {
 		{Fault: "hold-reply", Target: me, For: ms},
 		{Fault: "hold-request", Target: me, For: ms},
 		{Fault: "refuse", Target: me, For: ms},
+		{Fault: "half-open", Target: me, For: ms},
+		{Fault: "half-open", Target: me, Mode: "client-gone", For: ms},
 		{Fault: "reset", Target: me},
 		{Fault: "drop-message", Target: me, For: ms},
 		{Fault: "slow-subscribe", Target: me, By: 5 * ms, For: ms},

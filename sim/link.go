@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -207,6 +208,26 @@ func (l *link) refuses() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.refused > 0
+}
+
+// halfOpen ends every open connection at the end of one party. tell ends the
+// other ends.
+func (l *link) halfOpen(gone string) (tell func()) {
+	l.mu.Lock()
+	struck := slices.Clone(l.conns)
+	l.mu.Unlock()
+	for _, c := range struck {
+		if gone == l.to {
+			c.peer.vanish(true)
+		} else {
+			c.vanish(false)
+		}
+	}
+	return func() {
+		for _, c := range struck {
+			c.reset()
+		}
+	}
 }
 
 // reset breaks every connection of the link.

@@ -101,3 +101,81 @@ func TestRefusedConnections(t *testing.T) {
 		}
 	})
 }
+
+// While a connection is half open, nothing that its client sends is executed or
+// answered, and the client does not know. Then it does.
+func TestAConnectionWhoseServerIsGone(t *testing.T) {
+	in(t, sim.Options{Seed: 1, Clients: 1, Groups: 1}, func(ctx context.Context, w *sim.World) {
+		c := impatient(w)
+		defer c.Close()
+		heard := c.Subscribe(ctx, "news")
+		defer heard.Close()
+		if _, err := heard.Receive(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Ping(ctx).Err(); err != nil {
+			t.Fatal(err)
+		}
+		tell, err := w.HalfOpen(toNode1, "node-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		begin := time.Now()
+		if err := c.Incr(ctx, "k").Err(); err == nil || time.Since(begin) < time.Second {
+			t.Errorf("the client knew after %s: %v", time.Since(begin), err)
+		}
+		if n, err := c.Publish(ctx, "news", "lost").Result(); n != 0 || err != nil {
+			t.Errorf("over a new connection %d subscribers got the message, want none: %v", n, err)
+		}
+		quiet := time.Now()
+		if _, err := heard.ReceiveTimeout(ctx, time.Minute); time.Since(quiet) < time.Minute {
+			t.Errorf("the subscriber knew after %s: %v", time.Since(quiet), err)
+		}
+		tell()
+		told := time.Now()
+		if _, err := heard.ReceiveTimeout(ctx, time.Minute); err == nil || time.Since(told) > time.Second {
+			t.Errorf("the subscriber was told after %s: %v", time.Since(told), err)
+		}
+		if n := c.Exists(ctx, "k").Val(); n != 0 {
+			t.Error("the server executed a request from a connection that it has not")
+		}
+	})
+}
+
+// A server keeps the connections of a client that is gone, with its
+// subscriptions, and executes what has been sent to it.
+func TestAConnectionWhoseClientIsGone(t *testing.T) {
+	in(t, sim.Options{Seed: 1, Clients: 1, Groups: 1}, func(ctx context.Context, w *sim.World) {
+		c := impatient(w)
+		defer c.Close()
+		heard := c.Subscribe(ctx, "news")
+		defer heard.Close()
+		if _, err := heard.Receive(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Ping(ctx).Err(); err != nil {
+			t.Fatal(err)
+		}
+		sent := make(chan error)
+		go func() { sent <- c.Incr(ctx, "k").Err() }()
+		time.Sleep(time.Nanosecond) // the request is under way
+		tell, err := w.HalfOpen(toNode1, "client-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := <-sent; err == nil {
+			t.Error("a request was answered to a client that is gone")
+		}
+		if n := c.Publish(ctx, "news", "lost").Val(); n != 1 {
+			t.Errorf("the server has %d subscribers, want the one that is gone", n)
+		}
+		if n := c.Get(ctx, "k").Val(); n != "1" {
+			t.Errorf("what was sent before was executed %q times", n)
+		}
+		tell()
+		time.Sleep(time.Second)
+		if n := c.Publish(ctx, "news", "lost").Val(); n != 0 {
+			t.Errorf("the server has %d subscribers when it was told, want none", n)
+		}
+	})
+}

@@ -3,7 +3,6 @@ package proxy
 import (
 	"bytes"
 	"errors"
-	"net"
 	"strings"
 	"sync"
 
@@ -29,7 +28,7 @@ type tap struct {
 	moments *Moments
 	running func() <-chan struct{} // see Link.Tap
 	process <-chan struct{}        // what it returned when the connection was opened
-	conn    *net.TCPConn
+	conn    *end
 	from    string                 // where the node sees the connection come from
 	held    func() <-chan struct{} // what holds the request that has arrived, or nil
 	abort   func()                 // breaks both ends of the connection
