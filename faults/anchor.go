@@ -43,29 +43,42 @@ func checkAnchor(s Spec, t Topology) error {
 		return errors.New(`takes either "at" or "on", not both`)
 	case s.At != nil && *s.At < 0:
 		return errors.New(`"at" must not be negative`)
-	case s.At != nil:
+	}
+	if s.Until != nil {
+		if err := checkMoment("until", s.Until, t); err != nil {
+			return err
+		}
+	}
+	if s.On == nil {
 		return nil
 	}
-	a := s.On
+	return checkMoment("on", s.On, t)
+}
+
+// checkMoment says what is wrong with an anchor, which is the value of a key.
+func checkMoment(key string, a *Anchor, t Topology) error {
 	if !slices.Contains(Moments(), a.Moment) {
-		return fmt.Errorf("on: %q is not a moment: one of %s", a.Moment, strings.Join(Moments(), ", "))
+		return fmt.Errorf("%s: %q is not a moment: one of %s", key, a.Moment, strings.Join(Moments(), ", "))
 	}
 	if a.Nth < 0 {
-		return errors.New(`on: "nth" counts from 1`)
+		return fmt.Errorf(`%s: "nth" counts from 1`, key)
 	}
 	if a.Client != "" {
 		if err := checkName(a.Client, "client", t); err != nil {
-			return fmt.Errorf("on: %w", err)
+			return fmt.Errorf("%s: %w", key, err)
 		}
 	}
 	if a.Node != "" && !slices.Contains(nodeNames(t), a.Node) {
-		return fmt.Errorf("on: no node %q here: there is %s", a.Node, strings.Join(nodeNames(t), ", "))
+		return fmt.Errorf("%s: no node %q here: there is %s", key, a.Node, strings.Join(nodeNames(t), ", "))
 	}
 	if a.Op != "" {
-		return oneOf("on: op", a.Op, ops...)
+		return oneOf(key+": op", a.Op, ops...)
 	}
 	return nil
 }
+
+// AtServer says whether the moment is about a request at a server.
+func (a *Anchor) AtServer() bool { return a.Moment == Received || a.Moment == Executed }
 
 func (a *Anchor) matches(m Moment) bool {
 	return a.Moment == m.Name &&
@@ -93,8 +106,17 @@ func When(s Spec) string {
 	default:
 		text = s.On.words()
 	}
-	if s.For > 0 {
+	switch {
+	case s.For > 0:
 		text += ", for " + time.Duration(s.For).String()
+	case s.Until != nil:
+		end := s.Until.words()
+		if rest, ok := strings.CutPrefix(end, "after "); ok {
+			end = rest
+		} else {
+			end = "the moment " + end
+		}
+		text += ", until " + end
 	}
 	return text
 }

@@ -32,6 +32,10 @@ func checkCommon(k Kind, s Spec, t Topology) error {
 		return errors.New(`"for" must not be negative`)
 	case s.For > 0 && !k.Lasts:
 		return fmt.Errorf(`%s happens at once and does not last: leave "for" out`, k.Name)
+	case s.Until != nil && !k.Lasts:
+		return fmt.Errorf(`%s happens at once and does not last: leave "until" out`, k.Name)
+	case s.Until != nil && s.For > 0:
+		return errors.New(`takes either "for" or "until", not both`)
 	case s.After < 0:
 		return errors.New(`"after" must not be negative`)
 	case s.Within < 0:

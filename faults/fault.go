@@ -32,6 +32,9 @@ type Spec struct {
 	// For is how long the fault lasts; 0 means to the end of the run for
 	// faults that last, and is required to be 0 for those that do not.
 	For Duration `yaml:"for" json:"for,omitempty"`
+	// Until ends the fault at a moment in the place of For. Moments count from
+	// when the fault struck; one that never comes is the end of the run.
+	Until *Anchor `yaml:"until" json:"until,omitempty"`
 
 	// Parameters; each fault says which it takes.
 	By        Duration `yaml:"by" json:"by,omitempty"`               // delay, replication-lag, clock-jump, slow-subscribe
@@ -40,7 +43,7 @@ type Spec struct {
 	Data      string   `yaml:"data" json:"data,omitempty"`           // restart: "keep" or "lose"
 	Direction string   `yaml:"direction" json:"direction,omitempty"` // partition, delay: "both", "to-node", "to-client"
 	To        string   `yaml:"to" json:"to,omitempty"`               // failover: which replica; default the first
-	Mode      string   `yaml:"mode" json:"mode,omitempty"`           // failover: "crash" (default), "planned" or "isolate"
+	Mode      string   `yaml:"mode" json:"mode,omitempty"`           // failover: "crash" (default), "planned" or "isolate"; half-open: "node-gone" (default) or "client-gone"
 }
 
 // Anchor selects the nth moment that matches; empty fields match anything.

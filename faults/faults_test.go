@@ -71,6 +71,9 @@ func TestStrike(t *testing.T) {
 		{Spec{Fault: "hold-reply", Target: Names{"client-1"}}, one,
 			"attach Blackhole client-1 node-1 downstream", "reset client-1 node-1; detach Blackhole client-1 node-1 downstream"},
 		{Spec{Fault: "reset", Target: Names{"client-1", "client-2"}, Peer: Names{"node-1"}}, pair, "reset client-1 node-1; reset client-2 node-1", "-"},
+		{Spec{Fault: "hold-request", Target: Names{"client-1", "client-2"}}, one,
+			"hold client-1 node-1; hold client-2 node-1", "release client-1 node-1; release client-2 node-1"},
+		{Spec{Fault: "refuse", Target: Names{"client-1"}, Peer: Names{"primary"}}, one, "refuse client-1 node-1", "allow client-1 node-1"},
 		{Spec{Fault: "drop-message", Target: Names{"client-1"}}, one,
 			"attach DropMessages client-1 node-1 downstream", "detach DropMessages client-1 node-1 downstream"},
 		{Spec{Fault: "slow-subscribe", Target: Names{"client-1"}, By: sec}, one,
@@ -170,6 +173,10 @@ func TestRefusals(t *testing.T) {
 		{Spec{Fault: "pause", Target: Names{"client-1"}, For: -sec}, bare, `"for" must not be negative`},
 		{Spec{Fault: "pause", Target: Names{"client-1"}, After: -sec}, bare, `"after" must not be negative`},
 		{Spec{Fault: "crash", Target: Names{"client-1"}, For: sec}, bare, `does not last: leave "for" out`},
+		{Spec{Fault: "crash", Target: Names{"client-1"}, Until: &Anchor{Moment: Granted}}, bare, `does not last: leave "until" out`},
+		{Spec{Fault: "pause", Target: Names{"client-1"}, For: sec, Until: &Anchor{Moment: Granted}}, bare, `either "for" or "until"`},
+		{Spec{Fault: "pause", Target: Names{"client-1"}, Until: &Anchor{Moment: "meteor"}}, bare, `until: "meteor" is not a moment`},
+		{Spec{Fault: "hold-request", Target: Names{"node-1"}}, bare, "the target is a client"},
 		{Spec{Fault: "node-crash", Target: Names{"node-2"}}, bare, `no node "node-2" here: there is node-1, primary`},
 		{Spec{Fault: "node-crash", Target: Names{"node-1-replica-1"}}, bare, `no node "node-1-replica-1" here`},
 		{Spec{Fault: "node-restart", Target: Names{"node-1"}}, bare, `needs "data": keep or lose`},
@@ -234,6 +241,8 @@ func TestPlannedInWords(t *testing.T) {
 	}{
 		{Spec{At: &at, For: 12 * sec}, "at 3s, for 12s"},
 		{Spec{At: &at, After: sec}, "at 4s"},
+		{Spec{At: &at, Until: &Anchor{Moment: Granted, Client: "client-1"}}, "at 3s, until the first grant of client-1"},
+		{Spec{At: &at, Until: &Anchor{Moment: Writing}}, "at 3s, until the moment before the first write"},
 		{Spec{On: &Anchor{Moment: Granted, Client: "client-1", Nth: 2}}, "after the 2nd grant of client-1"},
 		{Spec{On: &Anchor{Moment: Granted}, After: Duration(500 * time.Millisecond)}, "500ms after the first grant"},
 		{Spec{On: &Anchor{Moment: Refused, Nth: 3}}, "after the 3rd refusal"},
@@ -348,6 +357,36 @@ func TestTimelineOnMoments(t *testing.T) {
 			"1s #1 pause end [client-1]",
 			"1m1s #2 script-flush start [node-1]",
 			"2m0s #3 crash failed [client-2]",
+		)
+	})
+}
+
+// A fault that lasts until a moment is over when that moment is announced; what
+// happened before it struck does not count.
+func TestTimelineUntilAMoment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFakeWorld()
+		tl, r := begin(t, w,
+			Spec{Fault: "pause", Target: Names{"client-1"}, On: &Anchor{Moment: Granted}, Until: &Anchor{Moment: Granted, Nth: 2}},
+			Spec{Fault: "refuse", Target: Names{"client-2"}, Peer: Names{"node-1"}, On: &Anchor{Moment: Granted}, Until: &Anchor{Moment: Writing}},
+		)
+		tl.Moment(Moment{Name: Granted})
+		tl.Moment(Moment{Name: Granted})
+		if got, want := w.log(), "pause client-1; refuse client-2 node-1"; got != want {
+			t.Errorf("before the moment: %s, want %s", got, want)
+		}
+		tl.Moment(Moment{Name: Granted})
+		if got, want := w.log(), "resume client-1"; got != want {
+			t.Errorf("when the moment had been announced: %q, want %q", got, want)
+		}
+		tl.Moment(Moment{Name: Granted})
+		time.Sleep(time.Second)
+		tl.Stop()
+		r.want(t,
+			"0s #1 pause start [client-1]",
+			"0s #2 refuse start [client-2 node-1]",
+			"0s #1 pause end [client-1]",
+			"1s #2 refuse end [client-2 node-1]",
 		)
 	})
 }

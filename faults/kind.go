@@ -21,6 +21,9 @@ type Kind struct {
 	// NeedsServers says that it takes control of the servers themselves: control
 	// of client processes, their links and the lock's own keys is not enough.
 	NeedsServers bool
+	// NeedsRequests says that it takes control of single requests at a server,
+	// so the world has to tell them apart.
+	NeedsRequests bool
 	// RedisOnly says why only Redis can carry the fault, or "", for locks that
 	// bring other servers along; nil: others can carry it too.
 	RedisOnly func(s Spec) (why string)

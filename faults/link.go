@@ -193,8 +193,9 @@ func setBy(s *Spec, by Duration) { s.By, s.Jitter = by, min(s.Jitter, by) }
 
 // Why only Redis can carry some faults.
 const (
-	channelsOnly  = "messages on a channel are Redis'"
-	clocksUnknown = "nothing is known of the clocks of servers that the lock brings along"
+	channelsOnly    = "messages on a channel are Redis'"
+	requestsUnknown = "what a request says is known of Redis only"
+	clocksUnknown   = "nothing is known of the clocks of servers that the lock brings along"
 )
 
 // between names the links in words: "client-1 and node-1, client-1 and node-2".

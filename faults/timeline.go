@@ -15,14 +15,14 @@ import (
 // moment has come, and heals them when they are over. Each strikes once.
 //
 // Faults anchored to a moment without delay strike in the caller of
-// [Timeline.Moment], in the order of their ids. All others strike, and all
-// heal, one after the other on a single goroutine, in the order of their times
-// and then their ids. So in a world that does one thing at a time the order of
+// [Timeline.Moment], in the order of their ids, after those that end at that
+// moment have healed there. All others strike and heal one after the other on a
+// single goroutine, in the order of their times and then their ids. So in a world that does one thing at a time the order of
 // what is recorded is the same in every run.
 type Timeline struct {
 	entries []*entry
 
-	waiting atomic.Int32 // faults whose moment has not come, to leave Moment early
+	waiting atomic.Int32 // moments that are awaited, to leave Moment early
 
 	mu      sync.Mutex // guards what follows and the entries; never held while a world is called
 	ctx     context.Context
@@ -90,6 +90,7 @@ type entry struct {
 	struck  bool // Strike was called
 	targets []string
 	heal    func() error // not nil while it lasts
+	passed  int          // moments since it struck that matched its end
 }
 
 // task is something the timeline's goroutine has to do.
@@ -252,16 +253,21 @@ func (tl *Timeline) later(after time.Duration, e *entry, heal bool) {
 }
 
 // Moment tells the timeline that something happened. Faults anchored to it
-// without delay have struck when it returns. A world may call it from several
+// without delay have struck, and those that last until then have ended, when it
+// returns. A world may call it from several
 // goroutines, and again from within a strike.
 func (tl *Timeline) Moment(m Moment) {
 	if tl.waiting.Load() == 0 {
 		return
 	}
-	var now []*entry
+	var over, now []*entry
 	tl.mu.Lock()
 	if tl.running && tl.ctx.Err() == nil {
 		for _, e := range tl.entries {
+			if e.ends(m) {
+				over = append(over, e)
+				continue
+			}
 			if e.begun || e.spec.On == nil || !e.spec.On.matches(m) {
 				continue
 			}
@@ -276,13 +282,27 @@ func (tl *Timeline) Moment(m Moment) {
 				now = append(now, e)
 			}
 		}
-		tl.busy.Add(len(now))
+		tl.busy.Add(len(over) + len(now))
 	}
 	tl.mu.Unlock()
+	for _, e := range over {
+		tl.heal(e)
+		tl.busy.Done()
+	}
 	for _, e := range now {
 		tl.strike(e)
 		tl.busy.Done()
 	}
+}
+
+// ends says whether a fault that lasts is over at a moment. Called with the
+// timeline's mu held.
+func (e *entry) ends(m Moment) bool {
+	if e.heal == nil || e.spec.Until == nil || !e.spec.Until.matches(m) {
+		return false
+	}
+	e.passed++
+	return e.passed == max(1, e.spec.Until.Nth)
 }
 
 // strike carries out one fault and plans its end.
@@ -304,6 +324,9 @@ func (tl *Timeline) strike(e *entry) {
 	tl.mu.Lock()
 	defer tl.mu.Unlock()
 	e.heal = heal
+	if e.spec.Until != nil {
+		tl.waiting.Add(1)
+	}
 	if e.spec.For > 0 {
 		tl.later(time.Duration(e.spec.For), e, true)
 	}
@@ -317,6 +340,9 @@ func (tl *Timeline) heal(e *entry) {
 	tl.mu.Unlock()
 	if heal == nil {
 		return
+	}
+	if e.spec.Until != nil {
+		tl.waiting.Add(-1)
 	}
 	// Told first: whom the end wakes may act, and be recorded, at once.
 	tl.tell(e, PhaseEnd, "")

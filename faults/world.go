@@ -26,6 +26,20 @@ type World interface {
 	Attacher
 	// Reset breaks every connection of a link at once; new ones may be opened.
 	Reset(l Link) error
+	// HoldRequest holds one request over a link from a client, after it has
+	// reached the node and before it is executed, until release; everything
+	// behind it on its connection waits too. Called from within the moment
+	// [Received] of a request over the link it is that request, else the next
+	// one. The node executes it then even if its client has closed the
+	// connection.
+	HoldRequest(l Link) (release func(), err error)
+	// Refuse lets nobody open a connection over a link until allow.
+	Refuse(l Link) (allow func(), err error)
+	// HalfOpen ends the open connections of a link at the end of one of its two
+	// parties, gone, and the other end hears nothing until it is told: then they
+	// break there too. Neither end gets anything from the other any more, except
+	// that a node gets what the client had sent before. New connections work.
+	HalfOpen(l Link, gone string) (tell func(), err error)
 
 	// StopNode kills a server: its connections break and no new one is
 	// accepted. StartNode starts it again, with the data it had or empty.

@@ -73,7 +73,20 @@ func (w *fakeWorld) Attach(l Link, dir stream.Direction, t toxics.Toxic) (func()
 	}, nil
 }
 
-func (w *fakeWorld) Reset(l Link) error                  { return w.call("reset", l.From, l.To) }
+func (w *fakeWorld) Reset(l Link) error                 { return w.call("reset", l.From, l.To) }
+func (w *fakeWorld) HoldRequest(l Link) (func(), error) { return w.undone("hold", "release", l) }
+func (w *fakeWorld) Refuse(l Link) (func(), error)      { return w.undone("refuse", "allow", l) }
+func (w *fakeWorld) HalfOpen(l Link, gone string) (func(), error) {
+	return w.undone("half-open "+gone, "tell", l)
+}
+
+func (w *fakeWorld) undone(what, undo string, l Link) (func(), error) {
+	if err := w.call(what, l.From, l.To); err != nil {
+		return nil, err
+	}
+	return func() { _ = w.call(undo, l.From, l.To) }, nil
+}
+
 func (w *fakeWorld) StopNode(n string) error             { return w.call("stop", n) }
 func (w *fakeWorld) StartNode(n string, keep bool) error { return w.call("start", n, keep) }
 func (w *fakeWorld) Follow(n string) error               { return w.call("follow", n) }

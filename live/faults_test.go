@@ -18,7 +18,7 @@ func TestEveryFaultStrikesAndEnds(t *testing.T) {
 	livetest.RequireCompiler(t)
 	w, p := startWorld(t, WorldOptions{
 		Options:  servers.Options{Clients: 1, Groups: 1, Replicas: 2, Sentinel: true, Persist: true, Clocks: true},
-		LockKeys: []string{"lock"},
+		LockKeys: []string{"lock"}, OnMoment: func(faults.Moment) {},
 	})
 	c := client(t, w, "client-1", 1)
 	topology := faults.Topology{World: "live", Clients: 1, Groups: 1, Replicas: 2}
@@ -31,6 +31,10 @@ func TestEveryFaultStrikesAndEnds(t *testing.T) {
 		{Fault: "partition", Target: me, Peer: primary, For: ms},
 		{Fault: "delay", Target: me, By: 5 * ms, For: ms},
 		{Fault: "hold-reply", Target: me, For: ms},
+		{Fault: "hold-request", Target: me, For: ms},
+		{Fault: "refuse", Target: me, For: ms},
+		{Fault: "half-open", Target: me, For: ms},
+		{Fault: "half-open", Target: me, Mode: "client-gone", For: ms},
 		{Fault: "reset", Target: me},
 		{Fault: "drop-message", Target: me, For: ms},
 		{Fault: "slow-subscribe", Target: me, By: 5 * ms, For: ms},

@@ -99,6 +99,12 @@ func (v validator) when(path string, spec faults.Spec, kind faults.Kind) error {
 	case spec.For > 0 && !kind.Lasts:
 		return v.atKey(path+".for", "leave for out", "%s happens at once and does not last", spec.Fault)
 	}
+	switch {
+	case spec.Until != nil && !kind.Lasts:
+		return v.atKey(path+".until", "leave until out", "%s happens at once and does not last", spec.Fault)
+	case spec.Until != nil && v.d.has(path+".for"):
+		return v.atKey(path+".until", "keep one", "the fault has both for and until")
+	}
 	if err := v.notNegative(path+".after", spec.After); err != nil {
 		return err
 	}
@@ -108,10 +114,15 @@ func (v validator) when(path string, spec faults.Spec, kind faults.Kind) error {
 	if err := v.notNegative(path+".for", spec.For); err != nil {
 		return err
 	}
-	if spec.On == nil {
-		return nil
+	if spec.On != nil {
+		if err := v.anchor(path+".on", *spec.On); err != nil {
+			return err
+		}
 	}
-	return v.anchor(path+".on", *spec.On)
+	if spec.Until != nil {
+		return v.anchor(path+".until", *spec.Until)
+	}
+	return nil
 }
 
 func (v validator) anchor(path string, a faults.Anchor) error {
@@ -129,7 +140,7 @@ func (v validator) anchor(path string, a faults.Anchor) error {
 			return v.at(path+"."+f.key, didYouMean(f.is, f.allowed), "unknown %s %q", f.key, f.is)
 		}
 	}
-	onServer := a.Moment == faults.Received || a.Moment == faults.Executed
+	onServer := a.AtServer()
 	for _, key := range []string{"node", "command", "changed"} {
 		if v.d.has(path+"."+key) && !onServer {
 			return v.atKey(path+"."+key, "only received and executed happen on a server", "%s has no %s", a.Moment, key)

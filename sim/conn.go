@@ -97,11 +97,25 @@ func (c *pipeConn) reset() {
 	err := &net.OpError{Op: "read", Net: "tcp", Addr: c.remote, Err: errReset}
 	c.log(Broken)
 	for _, p := range []*pipe{c.in, c.out} {
+		p.hear()
 		p.fail(err)
 		p.cutOff()
 	}
 	c.close.Do(c.release)
 	c.peer.close.Do(c.peer.release)
+}
+
+// vanish ends this end alone. The other end hears nothing any more, neither bytes
+// nor the end of the stream, and whatever it sends is lost. What this end has sent
+// before still arrives, unless that is lost too.
+func (c *pipeConn) vanish(loseSent bool) {
+	c.in.fail(&net.OpError{Op: "read", Net: "tcp", Addr: c.remote, Err: errReset})
+	c.in.swallow(true)
+	c.out.swallow(loseSent)
+	c.in.cutOff()
+	if loseSent {
+		c.out.cutOff()
+	}
 }
 
 func (c *pipeConn) release() {
@@ -139,6 +153,8 @@ type pipe struct {
 	alarm    *time.Timer           // when a reader looks again; nil until one had to wait
 	last     time.Time             // when the last message arrives
 	sent     bool                  // the writer has closed
+	void     bool                  // whatever is written is lost, and the writer does not know
+	dry      bool                  // nothing arrives, and the reader does not know
 	stages   []*stage              // toxics, first to last
 	parked   []*stream.StreamChunk // written while the writer was paused
 }
@@ -270,6 +286,12 @@ func (p *pipe) closeWrite(frozen bool) { p.send(nil, frozen) }
 // the pipe is closed.
 func (p *pipe) send(c *stream.StreamChunk, frozen bool) bool {
 	p.mu.Lock()
+	if p.void {
+		p.flow.sent(c, false)
+		p.flow.broke(errWrite)
+		p.mu.Unlock()
+		return true
+	}
 	if p.sent || p.broken {
 		p.mu.Unlock()
 		return false
@@ -309,7 +331,7 @@ func (p *pipe) unpark() {
 func (p *pipe) wasReset() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.broken && !errors.Is(p.err, net.ErrClosed)
+	return p.broken && !p.void && !errors.Is(p.err, net.ErrClosed)
 }
 
 // ended reports whether nothing more arrives: the connection broke, or the
@@ -338,7 +360,7 @@ func (p *pipe) forward(s *stage, c *stream.StreamChunk) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.broken {
+	if p.broken || p.dry {
 		return
 	}
 	at := time.Now().Add(p.link.delay(p.rng))
@@ -358,6 +380,25 @@ func (p *pipe) forward(s *stage, c *stream.StreamChunk) {
 			p.look()
 		})
 	}
+}
+
+// swallow loses what is written from now on, and what is under way as well if
+// that is wanted. Neither side is told until hear.
+func (p *pipe) swallow(underWay bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.void = true
+	if underWay {
+		p.dry, p.line = true, nil
+		p.flow.broke(errWrite)
+	}
+}
+
+// hear ends what swallow began.
+func (p *pipe) hear() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.void, p.dry = false, false
 }
 
 func (p *pipe) fail(err error) {

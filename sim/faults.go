@@ -93,6 +93,30 @@ func (w *World) Reset(l faults.Link) error {
 	return nil
 }
 
+// HoldRequest implements [faults.World].
+func (w *World) HoldRequest(l faults.Link) (release func(), err error) {
+	if err := w.known(l); err != nil {
+		return nil, err
+	}
+	return w.link(l.From, l.To).requests.Hold(), nil
+}
+
+// Refuse implements [faults.World].
+func (w *World) Refuse(l faults.Link) (allow func(), err error) {
+	if err := w.known(l); err != nil {
+		return nil, err
+	}
+	return w.link(l.From, l.To).refuse(), nil
+}
+
+// HalfOpen implements [faults.World].
+func (w *World) HalfOpen(l faults.Link, gone string) (tell func(), err error) {
+	if err := w.known(l); err != nil {
+		return nil, err
+	}
+	return w.link(l.From, l.To).halfOpen(gone), nil
+}
+
 func (w *World) known(l faults.Link) error {
 	if w.procs[l.From] == nil && w.nodes[l.From] == nil {
 		return fmt.Errorf("no client or server %q in this world", l.From)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/Shopify/toxiproxy/v2/stream"
 	"github.com/Shopify/toxiproxy/v2/toxics"
 
+	own "github.com/holdfast-go/holdfast/faults/toxics"
 	"github.com/holdfast-go/holdfast/internal/random"
 )
 
@@ -26,11 +28,14 @@ type link struct {
 	// replicates says that the link is a replica's, to its primary.
 	replicates bool
 
+	requests own.Requests // that faults hold
+
 	mu      sync.Mutex
 	dialled int         // calls to open a connection
 	opened  int         // connections ever opened
 	conns   []*pipeConn // the dialling ends, oldest first
 	toxics  []*attached
+	refused int           // how many faults refuse new connections
 	changed chan struct{} // closed when a toxic comes or goes
 }
 
@@ -87,6 +92,9 @@ func (l *link) open(ctx context.Context, owner *Process, from, to net.Addr, acce
 	case <-time.After(l.delay(up) + l.delay(down)):
 	case <-ctx.Done():
 		return nil, ctx.Err()
+	}
+	if l.refuses() {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: to, Err: errRefused}
 	}
 	client, server := connect(l, number, owner, up, down, from, to)
 	l.watch.opened(l, number, client)
@@ -184,6 +192,44 @@ func (l *link) blocked() bool {
 	return l.isBlocked()
 }
 
+// refuse lets nobody open a connection until allow.
+func (l *link) refuse() (allow func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refused++
+	return sync.OnceFunc(func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.refused--
+	})
+}
+
+func (l *link) refuses() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.refused > 0
+}
+
+// halfOpen ends every open connection at the end of one party. tell ends the
+// other ends.
+func (l *link) halfOpen(gone string) (tell func()) {
+	l.mu.Lock()
+	struck := slices.Clone(l.conns)
+	l.mu.Unlock()
+	for _, c := range struck {
+		if gone == l.to {
+			c.peer.vanish(true)
+		} else {
+			c.vanish(false)
+		}
+	}
+	return func() {
+		for _, c := range struck {
+			c.reset()
+		}
+	}
+}
+
 // reset breaks every connection of the link.
 func (l *link) reset() {
 	l.mu.Lock()
@@ -200,8 +246,10 @@ func (l *link) connections() int {
 	return len(l.conns)
 }
 
-// clear takes every toxic off, so that its goroutines end.
+// clear takes every toxic off and lets every request go on, so that their
+// goroutines end.
 func (l *link) clear() {
+	l.requests.Release()
 	l.mu.Lock()
 	all := l.toxics
 	l.toxics = nil

@@ -157,6 +157,7 @@ func (s *session) execute(args []string, in *bufio.Reader) bool {
 	m := faults.Moment{Name: faults.Received, Client: s.by, Node: n.name, Command: cmd, Op: w.opOf(s.by)}
 	if !faults.Quiet(cmd) {
 		w.announce(m)
+		s.waitWhileHeld()
 	}
 	changed, ok := false, false
 	if cmd == "WAIT" {
@@ -179,6 +180,17 @@ func (s *session) execute(args []string, in *bufio.Reader) bool {
 	}
 	s.peer.Flush()
 	return true
+}
+
+// waitWhileHeld returns when no fault holds the request that has arrived.
+func (s *session) waitWhileHeld() {
+	held := s.conn.in.link.requests.Held()
+	if held == nil {
+		return
+	}
+	<-held
+	c := s.conn.peer // several requests may go on at one instant
+	s.node.world.turns.take(turnKey{from: c.out.link.from, to: c.out.link.to, n: c.number})
 }
 
 // run executes one command under the node's lock, and reports whether it

@@ -8,7 +8,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,6 +20,7 @@ import (
 	"github.com/Shopify/toxiproxy/v2/toxics"
 
 	"github.com/holdfast-go/holdfast/faults"
+	own "github.com/holdfast-go/holdfast/faults/toxics"
 )
 
 // Link is the path from one party to a server: the connections between them.
@@ -35,23 +38,33 @@ type Link struct {
 	moments *Moments
 	running func() <-chan struct{}
 
-	mu     sync.Mutex
-	opened int
-	conns  map[int]*pair
-	closed bool
-	ending sync.WaitGroup
+	requests own.Requests // that faults hold
+
+	mu      sync.Mutex
+	refused int // how many faults refuse new connections
+	opened  int
+	conns   map[int]*pair
+	closed  bool
+	ending  sync.WaitGroup
 }
 
 // pair is a connection: the end of who dialled and the end of the server.
 type pair struct {
-	dialler, server *net.TCPConn
+	dialler, server *end
 	tap             *tap // may be nil
+	halves          int  // chains that have not ended
+	half            bool // half open, until it is aborted
 }
 
 func (p *pair) abort() {
-	abort(p.dialler)
+	p.dialler.abort()
+	p.abortServer()
+}
+
+// abortServer breaks the server's end, but for a request that it counts as having.
+func (p *pair) abortServer() {
 	if p.tap == nil || !p.tap.abandon() {
-		abort(p.server)
+		p.server.abort()
 	}
 }
 
@@ -75,14 +88,14 @@ func (l *Link) Tap(m *Moments, running func() <-chan struct{}) { l.moments, l.ru
 // join lets bytes run between the two ends, through the toxics of the link.
 // from is the address that the server sees.
 func (l *Link) join(dialler, server *net.TCPConn, from string) {
-	p := &pair{dialler: dialler, server: server}
+	p := &pair{dialler: &end{TCPConn: dialler}, server: &end{TCPConn: server}, halves: 2}
 	if l.moments != nil {
 		process := l.running()
 		if process == nil { // it died just now
 			p.abort()
 			return
 		}
-		p.tap = &tap{link: l.Link, moments: l.moments, running: l.running, process: process, conn: server, from: from, abort: p.abort}
+		p.tap = &tap{link: l.Link, moments: l.moments, running: l.running, process: process, conn: p.server, from: from, held: l.requests.Held, abort: p.abort}
 	}
 	l.mu.Lock()
 	if l.closed {
@@ -96,22 +109,26 @@ func (l *Link) join(dialler, server *net.TCPConn, from string) {
 	l.ending.Add(2)
 	l.mu.Unlock()
 	l.parties.add(l.To, from, l.From)
-	left := 2
 	ended := func() {
 		l.mu.Lock()
-		if left--; left == 0 {
-			delete(l.conns, id)
-		}
+		p.halves--
+		l.forgetOver()
 		l.mu.Unlock()
 		l.ending.Done()
 	}
-	var requests io.WriteCloser = &sink{conn: server, ended: ended}
-	var replies io.Reader = server
+	var requests io.WriteCloser = &sink{conn: p.server, ended: ended}
+	var replies io.Reader = p.server
 	if p.tap != nil {
 		requests, replies = newQueue(&sink{conn: p.tap, ended: ended}), p.tap
 	}
 	l.toxics.StartLink(proxies, fmt.Sprint(id, " up"), dialler, requests, stream.Upstream)
-	l.toxics.StartLink(proxies, fmt.Sprint(id, " down"), replies, &sink{conn: dialler, ended: ended}, stream.Downstream)
+	l.toxics.StartLink(proxies, fmt.Sprint(id, " down"), replies, &sink{conn: p.dialler, ended: ended}, stream.Downstream)
+}
+
+// forgetOver forgets the connections that are over: both ways have ended, and
+// neither party believes that it has it. Called with the lock held.
+func (l *Link) forgetOver() {
+	maps.DeleteFunc(l.conns, func(_ int, p *pair) bool { return p.halves == 0 && !p.half })
 }
 
 // sink is the end of a chain. It takes everything, even when the connection
@@ -159,11 +176,74 @@ func (l *Link) Reset() {
 	}
 }
 
+// HalfOpen ends every open connection at one party's end, the server's or the
+// dialler's. The other end learns of it from tell.
+func (l *Link) HalfOpen(serverGone bool) (tell func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var struck []*pair
+	for _, id := range slices.Sorted(maps.Keys(l.conns)) {
+		p := l.conns[id]
+		p.half = true
+		struck = append(struck, p)
+		if serverGone {
+			p.dialler.keep(true)
+			p.abortServer()
+		} else {
+			p.server.keep(false)
+			p.dialler.abort()
+		}
+	}
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		for _, p := range struck {
+			p.abort()
+			p.half = false
+		}
+		l.forgetOver()
+	}
+}
+
+// HoldRequest holds one request until release: see [faults.World]. Nobody sees
+// single requests on a link without a tap, and there it fails.
+func (l *Link) HoldRequest() (release func(), err error) {
+	if l.moments == nil {
+		return nil, fmt.Errorf("nobody sees single requests from %s to %s", l.From, l.To)
+	}
+	return l.requests.Hold(), nil
+}
+
+// Refuse lets nobody open a connection until allow. A connection is broken as
+// soon as it has been accepted, as if its server did not listen.
+func (l *Link) Refuse() (allow func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refused++
+	return sync.OnceFunc(func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.refused--
+	})
+}
+
+func (l *Link) refuses() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.refused > 0
+}
+
 // Connections counts the connections that are open.
 func (l *Link) Connections() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.conns)
+	n := 0
+	for _, p := range l.conns {
+		if p.halves > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // Close breaks every connection, and returns when their chains have ended.
@@ -171,6 +251,7 @@ func (l *Link) Close() error {
 	l.mu.Lock()
 	l.closed = true
 	l.mu.Unlock()
+	l.requests.Release()
 	l.Reset()
 	ended := make(chan struct{})
 	go func() {

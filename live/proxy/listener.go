@@ -56,7 +56,7 @@ func (l *Listener) accept() {
 // the server refuses.
 func (l *Listener) serve(c *net.TCPConn) {
 	link := l.link(c.RemoteAddr().(*net.TCPAddr))
-	if link == nil {
+	if link == nil || link.refuses() {
 		abort(c)
 		return
 	}

@@ -3,7 +3,6 @@ package proxy
 import (
 	"bytes"
 	"errors"
-	"net"
 	"strings"
 	"sync"
 
@@ -29,9 +28,10 @@ type tap struct {
 	moments *Moments
 	running func() <-chan struct{} // see Link.Tap
 	process <-chan struct{}        // what it returned when the connection was opened
-	conn    *net.TCPConn
-	from    string // where the node sees the connection come from
-	abort   func() // breaks both ends of the connection
+	conn    *end
+	from    string                 // where the node sees the connection come from
+	held    func() <-chan struct{} // what holds the request that has arrived, or nil
+	abort   func()                 // breaks both ends of the connection
 
 	mu        sync.Mutex
 	awaiting  []request // sent and not answered, in order
@@ -106,8 +106,11 @@ func (t *tap) received(command string) (abandoned bool) {
 	}
 	t.deaf, t.receiving = deaf || subscribes, !deaf
 	t.mu.Unlock()
-	if !deaf {
+	if !deaf && !faults.Quiet(command) {
 		t.announce(faults.Moment{Name: faults.Received, Command: command})
+		if held := t.held(); held != nil {
+			<-held
+		}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

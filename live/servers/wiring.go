@@ -182,6 +182,34 @@ func (s *Servers) Reset(l faults.Link) error {
 	return nil
 }
 
+// HoldRequest implements a part of [faults.World]. Only a world that tells of
+// moments can hold a request.
+func (s *Servers) HoldRequest(l faults.Link) (release func(), err error) {
+	found, err := s.link(l)
+	if err != nil {
+		return nil, err
+	}
+	return found.HoldRequest()
+}
+
+// Refuse implements a part of [faults.World].
+func (s *Servers) Refuse(l faults.Link) (allow func(), err error) {
+	found, err := s.link(l)
+	if err != nil {
+		return nil, err
+	}
+	return found.Refuse(), nil
+}
+
+// HalfOpen implements a part of [faults.World].
+func (s *Servers) HalfOpen(l faults.Link, gone string) (tell func(), err error) {
+	found, err := s.link(l)
+	if err != nil {
+		return nil, err
+	}
+	return found.HalfOpen(gone == l.To), nil
+}
+
 // Connections counts the connections that are open over a link.
 func (s *Servers) Connections(l faults.Link) int {
 	found, err := s.link(l)

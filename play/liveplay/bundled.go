@@ -1,8 +1,6 @@
 package liveplay
 
 import (
-	"slices"
-
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
@@ -17,7 +15,7 @@ func carriedByBundled(s *scenarios.Scenario) (ok bool, reason string) {
 		if k, _ := faults.Lookup(f.Fault); k.RedisOnly != nil && k.RedisOnly(f) != "" {
 			return false, k.RedisOnly(f)
 		}
-		if f.On != nil && slices.Contains([]string{faults.Received, faults.Executed}, f.On.Moment) {
+		if f.On != nil && f.On.AtServer() || f.Until != nil && f.Until.AtServer() {
 			return false, "it waits for a request at a server, and what a request says is known of Redis only"
 		}
 	}

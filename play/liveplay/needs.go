@@ -28,12 +28,14 @@ func needsOf(s *scenarios.Scenario, sub *subject.Subject) needs {
 		n.sentinels = n.sentinels || t.Promotes && !s.Topology.Cluster
 		n.persist = n.persist || t.Promotes || t.StopsNode && !t.LosesWrites
 		n.clocks = n.clocks || t.MovesClock
-		if f.On != nil && (f.On.Moment == faults.Received || f.On.Moment == faults.Executed) {
-			n.moments = true
-		}
+		k, _ := faults.Lookup(f.Fault)
+		n.moments = n.moments || k.NeedsRequests
 		named := slices.Concat(f.Target, f.Peer, faults.Names{f.To})
-		if f.On != nil {
-			named = append(named, f.On.Node)
+		for _, a := range []*faults.Anchor{f.On, f.Until} {
+			if a != nil {
+				n.moments = n.moments || a.AtServer()
+				named = append(named, a.Node)
+			}
 		}
 		n.replicas = n.replicas || slices.ContainsFunc(named, func(name string) bool { return strings.Contains(name, "-replica-") })
 	}

@@ -1,0 +1,50 @@
+package faults
+
+import "github.com/holdfast-go/holdfast/history"
+
+// The sides of a connection that can be gone; the server's is the default.
+const (
+	nodeGone   = "node-gone"
+	clientGone = "client-gone"
+)
+
+// halfOpen ends the connections of a link on one side, and the other side hears
+// nothing of it: a firewall has forgotten them, a machine lost its power, an
+// address moved. Connections that are opened from then on work. When the fault
+// ends, the side that went on learns that its connections are broken.
+var _ = register(Kind{
+	Name:    "half-open",
+	Summary: "the open connections of a link are gone on one side, and the other side does not know; new ones work",
+	Target:  "link",
+	Params:  []Param{{Name: "peer"}, {Name: "mode", Words: []string{nodeGone, clientGone}}},
+	Lasts:   true,
+	Traits: func(s Spec) history.Traits {
+		return history.Traits{
+			Lasts: true, LosesReplies: true, LosesNotices: true, BreaksConnections: true,
+			Reorders: s.Mode == clientGone || s.Mode == unknown,
+		}
+	},
+	Variant: func(s Spec) string {
+		if s.Mode == nodeGone {
+			return ""
+		}
+		return s.Mode
+	},
+	Draw: func(d Dice, s *Spec) {
+		s.For, s.Peer = d.Lasts(), d.Peers()
+		if d.Chance(3) {
+			s.Mode = clientGone
+		}
+	},
+	Available: func(s Spec, t Topology) error { return checkLinks(s, t, true) },
+	New: func(s Spec, t Topology, _ uint64) (Fault, error) {
+		return strikeLinks(s, t, func(w World, links []Link) (string, func() error, error) {
+			gone, whose := func(l Link) string { return l.To }, "server's"
+			if s.Mode == clientGone {
+				gone, whose = func(l Link) string { return l.From }, "client's"
+			}
+			heal, err := eachLink(links, func(l Link) (func(), error) { return w.HalfOpen(l, gone(l)) })
+			return "connections half open between " + between(links) + ": the " + whose + " end is gone", heal, err
+		}), nil
+	},
+})

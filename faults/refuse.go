@@ -1,0 +1,22 @@
+package faults
+
+import "github.com/holdfast-go/holdfast/history"
+
+// refuse turns new connections away, as a server at its limit of clients or a
+// full backlog does. Connections that are open go on.
+var _ = register(Kind{
+	Name:      "refuse",
+	Summary:   "new connections are refused; those that are open go on",
+	Target:    "link",
+	Params:    []Param{{Name: "peer"}},
+	Lasts:     true,
+	Traits:    func(Spec) history.Traits { return history.Traits{Lasts: true, Refuses: true} },
+	Draw:      func(d Dice, s *Spec) { s.For, s.Peer = d.Lasts(), d.Peers() },
+	Available: func(s Spec, t Topology) error { return checkLinks(s, t, true) },
+	New: func(s Spec, t Topology, _ uint64) (Fault, error) {
+		return strikeLinks(s, t, func(w World, links []Link) (string, func() error, error) {
+			heal, err := eachLink(links, w.Refuse)
+			return "new connections refused between " + between(links), heal, err
+		}), nil
+	},
+})

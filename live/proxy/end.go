@@ -1,0 +1,59 @@
+package proxy
+
+import (
+	"net"
+	"sync"
+)
+
+// end is the proxy's end of the connection to one party. While that party must
+// not know that the other one is gone, the connection stays open.
+type end struct {
+	*net.TCPConn
+
+	mu    sync.Mutex
+	kept  bool // open, whoever closes it
+	muted bool // it sends nothing more
+}
+
+// keep keeps the connection open until it is aborted, and sends nothing more over
+// it if mute.
+func (e *end) keep(mute bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.kept, e.muted = true, mute
+}
+
+func (e *end) state() (kept, muted bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.kept, e.muted
+}
+
+func (e *end) Write(b []byte) (int, error) {
+	if _, muted := e.state(); muted {
+		return len(b), nil
+	}
+	return e.TCPConn.Write(b)
+}
+
+func (e *end) Close() error {
+	if kept, _ := e.state(); kept {
+		return nil
+	}
+	return e.TCPConn.Close()
+}
+
+func (e *end) CloseWrite() error {
+	if kept, _ := e.state(); kept {
+		return nil
+	}
+	return e.TCPConn.CloseWrite()
+}
+
+// abort breaks the connection at once, and lets the party know.
+func (e *end) abort() {
+	e.mu.Lock()
+	e.kept, e.muted = false, false
+	e.mu.Unlock()
+	abort(e.TCPConn)
+}

@@ -1,0 +1,181 @@
+package sim_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/sim"
+)
+
+var toNode1 = faults.Link{From: "client-1", To: "node-1"}
+
+// impatient is a client that gives a connection up after a second, and does not
+// ask again.
+func impatient(w *sim.World) *redis.Client {
+	return redis.NewClient(&redis.Options{
+		Addr: w.Addresses(1)[0], Dialer: w.Dialer(w.Process("client-1")),
+		MaxRetries: -1, DialerRetries: 1, ReadTimeout: time.Second, DisableIdentity: true,
+	})
+}
+
+// A request that is held is executed when it is released, after what its client
+// sent later, although the client has closed the connection.
+func TestAHeldRequestOutlivesItsConnection(t *testing.T) {
+	in(t, sim.Options{Seed: 1, Clients: 1, Groups: 1}, func(ctx context.Context, w *sim.World) {
+		c := impatient(w)
+		defer c.Close()
+		release, err := w.HoldRequest(toNode1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.RPush(ctx, "k", "first").Err(); err == nil {
+			t.Error("a request that is held was answered")
+		}
+		if n := w.Connections(); n != 0 {
+			t.Errorf("%d connections, want none: the client has given it up", n)
+		}
+		if err := c.RPush(ctx, "k", "second").Err(); err != nil {
+			t.Errorf("another connection is held as well: %v", err)
+		}
+		time.Sleep(time.Minute)
+		release()
+		time.Sleep(time.Second)
+		if got := c.LRange(ctx, "k", 0, -1).Val(); len(got) != 2 || got[0] != "second" || got[1] != "first" {
+			t.Errorf("executed %v, want second, then first", got)
+		}
+	})
+}
+
+// A fault at the moment at which a request is received holds that request.
+func TestTheRequestOfTheMomentIsHeld(t *testing.T) {
+	var w *sim.World
+	var release func()
+	hold := func(m faults.Moment) {
+		if m.Name == faults.Received && m.Command == "INCR" && release == nil {
+			release, _ = w.HoldRequest(toNode1)
+		}
+	}
+	in(t, sim.Options{Seed: 1, Clients: 1, Groups: 1, OnMoment: hold}, func(ctx context.Context, world *sim.World) {
+		w = world
+		c := impatient(w)
+		defer c.Close()
+		if err := c.Incr(ctx, "k").Err(); err == nil {
+			t.Error("the request was not held")
+		}
+		if err := c.Incr(ctx, "k").Err(); err != nil {
+			t.Error(err)
+		}
+		release()
+		time.Sleep(time.Second)
+		if n := c.Get(ctx, "k").Val(); n != "2" {
+			t.Errorf("executed %s times, want 2", n)
+		}
+	})
+}
+
+func TestRefusedConnections(t *testing.T) {
+	in(t, sim.Options{Seed: 1, Clients: 1, Groups: 1}, func(ctx context.Context, w *sim.World) {
+		old, late := impatient(w), impatient(w)
+		defer old.Close()
+		defer late.Close()
+		if err := old.Ping(ctx).Err(); err != nil {
+			t.Fatal(err)
+		}
+		allow, err := w.Refuse(toNode1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := late.Ping(ctx).Err(); err == nil {
+			t.Error("a connection was opened")
+		}
+		if err := old.Ping(ctx).Err(); err != nil {
+			t.Errorf("an open connection: %v", err)
+		}
+		allow()
+		if err := late.Ping(ctx).Err(); err != nil {
+			t.Errorf("when connections are allowed again: %v", err)
+		}
+	})
+}
+
+// While a connection is half open, nothing that its client sends is executed or
+// answered, and the client does not know. Then it does.
+func TestAConnectionWhoseServerIsGone(t *testing.T) {
+	in(t, sim.Options{Seed: 1, Clients: 1, Groups: 1}, func(ctx context.Context, w *sim.World) {
+		c := impatient(w)
+		defer c.Close()
+		heard := c.Subscribe(ctx, "news")
+		defer heard.Close()
+		if _, err := heard.Receive(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Ping(ctx).Err(); err != nil {
+			t.Fatal(err)
+		}
+		tell, err := w.HalfOpen(toNode1, "node-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		begin := time.Now()
+		if err := c.Incr(ctx, "k").Err(); err == nil || time.Since(begin) < time.Second {
+			t.Errorf("the client knew after %s: %v", time.Since(begin), err)
+		}
+		if n, err := c.Publish(ctx, "news", "lost").Result(); n != 0 || err != nil {
+			t.Errorf("over a new connection %d subscribers got the message, want none: %v", n, err)
+		}
+		quiet := time.Now()
+		if _, err := heard.ReceiveTimeout(ctx, time.Minute); time.Since(quiet) < time.Minute {
+			t.Errorf("the subscriber knew after %s: %v", time.Since(quiet), err)
+		}
+		tell()
+		told := time.Now()
+		if _, err := heard.ReceiveTimeout(ctx, time.Minute); err == nil || time.Since(told) > time.Second {
+			t.Errorf("the subscriber was told after %s: %v", time.Since(told), err)
+		}
+		if n := c.Exists(ctx, "k").Val(); n != 0 {
+			t.Error("the server executed a request from a connection that it has not")
+		}
+	})
+}
+
+// A server keeps the connections of a client that is gone, with its
+// subscriptions, and executes what has been sent to it.
+func TestAConnectionWhoseClientIsGone(t *testing.T) {
+	in(t, sim.Options{Seed: 1, Clients: 1, Groups: 1}, func(ctx context.Context, w *sim.World) {
+		c := impatient(w)
+		defer c.Close()
+		heard := c.Subscribe(ctx, "news")
+		defer heard.Close()
+		if _, err := heard.Receive(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Ping(ctx).Err(); err != nil {
+			t.Fatal(err)
+		}
+		sent := make(chan error)
+		go func() { sent <- c.Incr(ctx, "k").Err() }()
+		time.Sleep(time.Nanosecond) // the request is under way
+		tell, err := w.HalfOpen(toNode1, "client-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := <-sent; err == nil {
+			t.Error("a request was answered to a client that is gone")
+		}
+		if n := c.Publish(ctx, "news", "lost").Val(); n != 1 {
+			t.Errorf("the server has %d subscribers, want the one that is gone", n)
+		}
+		if n := c.Get(ctx, "k").Val(); n != "1" {
+			t.Errorf("what was sent before was executed %q times", n)
+		}
+		tell()
+		time.Sleep(time.Second)
+		if n := c.Publish(ctx, "news", "lost").Val(); n != 0 {
+			t.Errorf("the server has %d subscribers when it was told, want none", n)
+		}
+	})
+}
