@@ -2,6 +2,7 @@ package lock
 
 import (
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"time"
 
@@ -20,6 +21,7 @@ type config struct {
 	fencing       fencing
 	rand          *rand.Rand
 	observer      Observer
+	logger        *slog.Logger
 	safetyPoll    time.Duration
 	unlockTimeout time.Duration
 }
@@ -45,6 +47,9 @@ func newConfig(opts []Option) (config, error) {
 	case c.acks > 0 && c.acksTimeout < time.Millisecond:
 		// WAIT takes 0 for no timeout at all.
 		return c, fmt.Errorf("lock: replica acks timeout %v is below 1ms", c.acksTimeout)
+	}
+	if c.logger != nil {
+		c.observer = logTo(c.logger, c.observer)
 	}
 	if c.id == "" {
 		id, err := uuid.NewRandom()
@@ -110,6 +115,11 @@ func WithRand(r *rand.Rand) Option { return func(c *config) { c.rand = r } }
 // WithObserver sets who is told about grants, renewals and losses.
 // The default is nobody.
 func WithObserver(o Observer) Option { return func(c *config) { c.observer = o } }
+
+// WithLogger logs what happens to locks: at level Warn a loss, a renewal that
+// failed and an outcome that nobody knows, at level Debug grants and releases.
+// The default is no log.
+func WithLogger(l *slog.Logger) Option { return func(c *config) { c.logger = l } }
 
 // WithSafetyPoll sets how long a waiter sleeps at most before it looks again
 // by itself. It bounds what a lost message costs. Up to a quarter is taken off
