@@ -14,7 +14,7 @@ REQUIRE =
 SKIPPED = $(CURDIR)/.skipped
 export STATICCHECK GOVULNCHECK REQUIRE SKIPPED
 
-.PHONY: test tests setup lint unit race guests vuln adapters explored findings bench bench-judges bench-locks soak fuzz track-record fidelity sweeps outsiders mutation help
+.PHONY: test tests setup lint unit race guests oldest vuln adapters explored findings bench bench-judges bench-locks soak fuzz track-record fidelity sweeps outsiders mutation help
 
 help:
 	@echo "make test    everything: format, vet, staticcheck, tests, race detector, adapters, govulncheck;"
@@ -37,21 +37,26 @@ help:
 # Two groups of tests at a time: while one waits or links, the other has its core.
 test:
 	@scripts/check-needs
-	scripts/lint
+	scripts/lint ./... ./lock/...
 	@$(MAKE) --no-print-directory --jobs=2 tests
 	@scripts/summary
 
-tests: unit race guests vuln
+tests: unit race guests oldest vuln
 
 setup:
 	@scripts/setup
 
 lint:
-	scripts/lint
+	scripts/lint ./... ./lock/...
 
 # lint has vetted what the tests of unit, race and guests are made of.
 unit:
-	env $$(scripts/needs present) go test -vet=off $(PARALLEL) -timeout 30m ./...
+	env $$(scripts/needs present) go test -vet=off $(PARALLEL) -timeout 30m ./... ./lock/...
+
+# The lock alone, with the oldest toolchain and the oldest go-redis that its go.mod
+# names: those who import it may have these.
+oldest:
+	@scripts/oldest
 
 # The race detector is built with a C compiler.
 race:
@@ -59,8 +64,8 @@ race:
 
 # The Go adapters, which are modules of their own.
 guests:
-	cd adapters && ../scripts/lint && env $$(../scripts/needs present) go test -vet=off -timeout 10m ./...
-	cd adapters/etcd && ../../scripts/lint && env $$(../../scripts/needs present) go test -vet=off -timeout 10m ./...
+	cd adapters && ../scripts/lint ./... && env $$(../scripts/needs present) go test -vet=off -timeout 10m ./...
+	cd adapters/etcd && ../../scripts/lint ./... && env $$(../../scripts/needs present) go test -vet=off -timeout 10m ./...
 
 # Other people's locks: the right ones in every scenario over many seeds, which
 # shows false alarms, and each mistake in its scenario.
@@ -207,5 +212,5 @@ portable:
 	@for target in $(PORTABLE); do \
 		echo "$$target"; \
 		export GOOS=$${target%/*} GOARCH=$${target#*/}; \
-		go build -o /dev/null ./cmd/holdfast && go vet ./... || exit 1; \
+		go build -o /dev/null ./cmd/holdfast && go vet ./... ./lock/... || exit 1; \
 	done

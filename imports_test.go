@@ -1,7 +1,9 @@
 package holdfast_test
 
 import (
+	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -45,7 +47,7 @@ func TestImportsPointDown(t *testing.T) {
 	rank := func(pkg string) int {
 		return slices.Index(layers, strings.TrimPrefix(strings.TrimPrefix(pkg, module), "/"))
 	}
-	for _, line := range goList(t, "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...") {
+	for _, line := range goList(t, "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...", "./lock/...") {
 		pkgs := strings.Fields(line)
 		if rank(pkgs[0]) < 0 {
 			t.Errorf("%s has no place among the layers: put it into imports_test.go and ARCHITECTURE.md", pkgs[0])
@@ -83,11 +85,45 @@ func TestLocktestIsSmall(t *testing.T) {
 	}
 }
 
-// A program that imports the reference lock alone links no other part.
-func TestLockKnowsNobody(t *testing.T) {
-	for _, p := range goList(t, "-deps", "./lock") {
-		if strings.HasPrefix(p, module) && p != module+"/lock" {
+// A program that imports the reference lock alone links the Redis client, and no
+// other part of Holdfast.
+func TestLockLinksTheRedisClientAlone(t *testing.T) {
+	allowed := []string{
+		module + "/lock", "github.com/redis/go-redis/v9",
+		"github.com/cespare/xxhash/v2", "go.uber.org/atomic", "golang.org/x/sys/cpu", // what go-redis needs
+	}
+	for _, p := range goList(t, "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./lock") {
+		if p != "" && !slices.ContainsFunc(allowed, func(a string) bool { return p == a || strings.HasPrefix(p, a+"/") }) {
 			t.Errorf("lock links %s", p)
+		}
+	}
+}
+
+// What is built in a checkout is what is built by go install. That takes a go.mod
+// without replacements, and a go.work that changes nothing but where lock is.
+func TestWorkspaceIsWhatIsInstalled(t *testing.T) {
+	read := func(name string) string {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	mod, work := read("go.mod"), read("go.work")
+	line := func(text, pattern string) string { return regexp.MustCompile(`(?m)^[ \t]*`+pattern).FindString(text) }
+	if l := line(mod, "replace .*"); l != "" {
+		t.Errorf("go install refuses a go.mod with %q", l)
+	}
+	lock := strings.Fields(line(mod, module+"/lock v.*"))
+	if len(lock) != 2 {
+		t.Fatal("go.mod does not ask for a version of module lock")
+	}
+	if want := "replace " + strings.Join(lock, " ") + " => ./lock"; line(work, "replace .*") != want {
+		t.Errorf("go.work lacks %q: without it nothing builds before that version is published", want)
+	}
+	for _, pattern := range []string{"go .*", "godebug .*"} {
+		if a, b := line(mod, pattern), line(work, pattern); a != b {
+			t.Errorf("go.mod has %q, and go.work %q", a, b)
 		}
 	}
 }

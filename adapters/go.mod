@@ -6,6 +6,8 @@ godebug randseednop=0
 
 replace github.com/holdfast-go/holdfast => ..
 
+replace github.com/holdfast-go/holdfast/lock => ../lock
+
 require (
 	github.com/alicebob/miniredis/v2 v2.40.0
 	github.com/bsm/redislock v0.9.4

@@ -16,13 +16,23 @@ var errWaitOver = errors.New("lock: the wait is over")
 
 // acquire takes one hold, waiting until ctx ends (forever) or as long as a
 // says. A wait is exceeded by no more than undoGrace.
-func (s *state) acquire(ctx context.Context, a Acquire, forever bool) (Grant, error) {
+func (s *state) acquire(ctx context.Context, a Acquire, forever bool) (Grant, *holding, error) {
+	start := time.Now()
+	g, cur, err := s.wait(ctx, a, forever)
+	if f := s.c.cfg.observer.AcquireDone; f != nil {
+		f(ctx, AcquireResult{Name: s.key.name, Owner: s.key.owner, Grant: g, Took: time.Since(start), Err: err})
+	}
+	return g, cur, err
+}
+
+// wait is acquire without its observer.
+func (s *state) wait(ctx context.Context, a Acquire, forever bool) (Grant, *holding, error) {
 	lease, renewed := a.Lease, false
 	switch {
 	case lease == 0:
 		lease, renewed = s.c.cfg.lease, true
 	case lease < time.Millisecond:
-		return Grant{}, fmt.Errorf("lock: lease %v is below 1ms", lease)
+		return Grant{}, nil, fmt.Errorf("lock: lease %v is below 1ms", lease)
 	}
 	start := time.Now()
 	op := ctx
@@ -59,8 +69,8 @@ func (s *state) acquire(ctx context.Context, a Acquire, forever bool) (Grant, er
 			if f := s.c.cfg.observer.Acquired; f != nil {
 				f(s.key.name, s.key.owner, t.grant.Count, time.Since(start))
 			}
-			return t.grant, nil
-		case t.again:
+			return t.grant, t.cur, nil
+		case t.again && s.c.life.Err() == nil:
 			continue
 		case t.acks:
 			refusal = ErrAcks
@@ -77,11 +87,11 @@ func (s *state) acquire(ctx context.Context, a Acquire, forever bool) (Grant, er
 			if (t.undone || errors.Is(t.err, ErrRefused)) && (refused || ctx.Err() != nil || s.c.life.Err() != nil) && op.Err() != nil {
 				t.err = nil // what became of the request is known
 			}
-			return Grant{}, s.c.failed(ctx, op, refusal, t.err)
+			return Grant{}, nil, s.c.failed(ctx, op, refusal, t.err)
 		}
 		refused = true
 		if once {
-			return Grant{}, refusal
+			return Grant{}, nil, refusal
 		}
 		if w == nil && t.busy {
 			var ready bool
@@ -90,7 +100,7 @@ func (s *state) acquire(ctx context.Context, a Acquire, forever bool) (Grant, er
 			}
 		}
 		if !s.sleep(op, w, t.pttl) {
-			return Grant{}, s.c.failed(ctx, op, refusal, nil)
+			return Grant{}, nil, s.c.failed(ctx, op, refusal, nil)
 		}
 	}
 }
@@ -164,6 +174,7 @@ func (c *Client) failed(ctx, op context.Context, refusal, err error) error {
 type tried struct {
 	granted bool
 	grant   Grant
+	cur     *holding
 	busy    bool
 	pttl    time.Duration // of the holder's lease
 	acks    bool          // granted, not confirmed, and given back
@@ -241,7 +252,7 @@ func (s *state) try(ctx context.Context, lease time.Duration, renewed bool) trie
 		return tried{acks: true}
 	}
 
-	grant, ok := s.granted(h, serial, reply, sent, held, cur)
+	grant, cur, ok := s.granted(h, serial, reply, sent, held, cur)
 	if !ok {
 		handedOn = true
 		s.compensate(ctx, undo{serial, lease})
@@ -250,17 +261,17 @@ func (s *state) try(ctx context.Context, lease time.Duration, renewed bool) trie
 		}
 		return tried{err: errTooLate}
 	}
-	return tried{granted: true, grant: grant}
+	return tried{granted: true, grant: grant, cur: cur}
 }
 
 // granted enters a hold that the server gave. It returns false when the hold
 // is worth nothing: its lease has run out on the way, or the holds below it
 // were lost meanwhile.
-func (s *state) granted(h hold, serial uint64, reply acquireReply, sent time.Time, held int, cur *holding) (Grant, bool) {
+func (s *state) granted(h hold, serial uint64, reply acquireReply, sent time.Time, held int, cur *holding) (Grant, *holding, bool) {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	if held > 0 && (s.cur != cur || s.lost) {
-		return Grant{}, false
+		return Grant{}, nil, false
 	}
 	before := s.renewed
 	s.holds = append(s.holds, h)
@@ -270,13 +281,13 @@ func (s *state) granted(h hold, serial uint64, reply acquireReply, sent time.Tim
 	if !time.Now().Before(s.deadline()) {
 		s.holds = s.holds[:held]
 		s.renewed = before
-		return Grant{}, false
+		return Grant{}, nil, false
 	}
 	if held == 0 {
 		s.cur = &holding{id: serial, token: reply.token, since: time.Now(), lost: make(chan struct{})}
 	}
 	s.settle()
-	return Grant{Count: held + 1, Token: s.cur.token, Lease: h.lease, Renewed: h.renewed}, true
+	return Grant{Count: held + 1, Token: s.cur.token, Lease: h.lease, Renewed: h.renewed}, s.cur, true
 }
 
 // gone handles a nested acquire that found the holds below it gone: this owner

@@ -37,6 +37,7 @@ type Client struct {
 	mu      sync.Mutex
 	closed  bool
 	states  map[stateKey]*state
+	calls   calls
 	dog     watchdog
 	oneName bool // renew one name per script call; see renew.go
 
@@ -75,6 +76,7 @@ func New(rdb redis.UniversalClient, opts ...Option) (*Client, error) {
 		cfg:    cfg,
 		seed:   rng.Uint64(),
 		states: make(map[stateKey]*state),
+		calls:  make(calls),
 	}
 	// Serials go on growing when a process with the same id starts again.
 	c.serial.Store(uint64(time.Now().UnixMicro()))

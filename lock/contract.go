@@ -1,11 +1,12 @@
 // Package lock is a distributed lock on Redis, and the contract that such a
 // lock can be held to.
 //
-// The reference lock, [Client.NewLock], is reentrant, is renewed by a watchdog
-// while it is held, waits on pub/sub instead of polling, tells its holder when
-// it is lost, and keeps Redisson's RLock wire format, so that a Go service and
-// a Java service can share one lock. [NewMultiLock] and [NewRedLock] combine
-// several of them on independent servers.
+// The reference lock, [Client.Do] and [Client.Acquire], makes each call an owner.
+// [Client.NewLock] is the same lock for owners with names, which may take it more
+// than once. Both are renewed by a watchdog while they are held, wait on pub/sub
+// instead of polling, tell their holder when they are lost, and keep Redisson's
+// RLock wire format, so that a Go service and a Java service can share one lock.
+// [NewMultiLock] and [NewRedLock] combine several of them on independent servers.
 //
 // What no lock with a lease can promise: that a holder which is paused past
 // its lease knows it in time. Guard the resource with the fencing token
@@ -99,6 +100,8 @@ type AcquireOption func(*Acquire)
 type Acquire struct {
 	Lease time.Duration // 0: the lock's default, renewed where the lock has a watchdog
 	Wait  time.Duration // how long TryLock waits; 0: one try
+
+	bounded bool // by Wait, which may be 0
 }
 
 // NewAcquire applies opts to the zero settings.
@@ -114,5 +117,8 @@ func NewAcquire(opts []AcquireOption) Acquire {
 // millisecond; 0 means the lock's default.
 func Lease(d time.Duration) AcquireOption { return func(a *Acquire) { a.Lease = d } }
 
-// Wait makes TryLock wait up to d for the lock. 0 or less means one try.
-func Wait(d time.Duration) AcquireOption { return func(a *Acquire) { a.Wait = d } }
+// Wait makes TryLock wait up to d for the lock, and [Client.Acquire] no longer than
+// that. 0 or less means one try.
+func Wait(d time.Duration) AcquireOption {
+	return func(a *Acquire) { a.Wait, a.bounded = d, true }
+}

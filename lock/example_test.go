@@ -29,6 +29,21 @@ func start(opts ...lock.Option) (c *lock.Client, stop func()) {
 func Example() {
 	client, stop := start()
 	defer stop()
+
+	err := client.Do(context.Background(), "stock:42", func(ctx context.Context, h *lock.Hold) error {
+		// ctx ends when the lock is lost: give it to everything that works here.
+		fmt.Println("working:", ctx.Err() == nil)
+		return nil
+	})
+	fmt.Println(err)
+	// Output:
+	// working: true
+	// <nil>
+}
+
+func ExampleClient_NewLock() {
+	client, stop := start()
+	defer stop()
 	ctx := context.Background()
 
 	l := client.NewLock("stock:42", "worker-1")

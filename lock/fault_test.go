@@ -193,8 +193,12 @@ func TestWait_isBoundedOnAHungServer(t *testing.T) {
 	for _, tt := range tests {
 		inBothWays(t, tt.name, func(t *testing.T, change func(*redis.Options)) {
 			inBubble(t, func(t *testing.T, w *world) {
+				rdb := w.redis(change)
+				if err := rdb.Ping(t.Context()).Err(); err != nil { // else the request is not even written
+					t.Fatal(err)
+				}
 				w.hung.Store(true)
-				l := w.clientOn(w.redis(change)).NewLock("orders", "a")
+				l := w.clientOn(rdb).NewLock("orders", "a")
 				start := time.Now()
 				err := tt.do(t.Context(), l)
 				if tt.want != nil {

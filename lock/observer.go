@@ -1,6 +1,9 @@
 package lock
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Observer is told what the locks of a client go through; see [WithObserver].
 // Every function may be nil. They are called by the goroutine that did the
@@ -20,6 +23,32 @@ type Observer struct {
 	RenewalFailed func(name, owner string, err error)
 	// Lost: the lease ended, or the server no longer knows the hold.
 	Lost func(name, owner string, held time.Duration)
+
+	// AcquireDone: a call that acquires has ended, granted or not. ctx is the
+	// caller's, which may carry a span.
+	AcquireDone func(ctx context.Context, r AcquireResult)
+	// ReleaseDone: a call that releases has ended. ctx is the caller's.
+	ReleaseDone func(ctx context.Context, r ReleaseResult)
+
+	_ struct{}
+}
+
+// AcquireResult is how a call that acquires has ended.
+type AcquireResult struct {
+	Name, Owner string
+	Grant       Grant         // the zero value without one
+	Took        time.Duration // the call, waiting included
+	Err         error         // nil for a grant; is ErrUnknown when nobody knows the outcome
+
+	_ struct{}
+}
+
+// ReleaseResult is how a call that releases has ended.
+type ReleaseResult struct {
+	Name, Owner string
+	Left        int           // holds of the owner that are left
+	Held        time.Duration // since the first of them; 0 when nothing was held
+	Err         error         // is ErrUnknown when nobody knows the outcome
 
 	_ struct{}
 }

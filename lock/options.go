@@ -1,11 +1,11 @@
 package lock
 
 import (
+	"crypto/rand"
 	"fmt"
-	"math/rand/v2"
+	"log/slog"
+	mathrand "math/rand/v2"
 	"time"
-
-	"github.com/google/uuid"
 )
 
 // Option changes a [Client].
@@ -18,8 +18,9 @@ type config struct {
 	acks          int
 	acksTimeout   time.Duration
 	fencing       fencing
-	rand          *rand.Rand
+	rand          *mathrand.Rand
 	observer      Observer
+	logger        *slog.Logger
 	safetyPoll    time.Duration
 	unlockTimeout time.Duration
 }
@@ -46,14 +47,22 @@ func newConfig(opts []Option) (config, error) {
 		// WAIT takes 0 for no timeout at all.
 		return c, fmt.Errorf("lock: replica acks timeout %v is below 1ms", c.acksTimeout)
 	}
+	if c.logger != nil {
+		c.observer = logTo(c.logger, c.observer)
+	}
 	if c.id == "" {
-		id, err := uuid.NewRandom()
-		if err != nil {
-			return c, fmt.Errorf("make client id: %w", err)
-		}
-		c.id = id.String()
+		c.id = newID()
 	}
 	return c, nil
+}
+
+// newID returns a random UUID, which Redisson has in this place.
+func newID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
 // WithWatchdogTimeout sets the lease of a hold that is taken without [Lease].
@@ -105,11 +114,16 @@ func WithID(id string) Option { return func(c *config) { c.id = id } }
 // WithRand sets the source of jitter. It is read in New
 // only, so it may be shared afterwards.
 // The default is seeded from crypto/rand.
-func WithRand(r *rand.Rand) Option { return func(c *config) { c.rand = r } }
+func WithRand(r *mathrand.Rand) Option { return func(c *config) { c.rand = r } }
 
 // WithObserver sets who is told about grants, renewals and losses.
 // The default is nobody.
 func WithObserver(o Observer) Option { return func(c *config) { c.observer = o } }
+
+// WithLogger logs what happens to locks: at level Warn a loss, a renewal that
+// failed and an outcome that nobody knows, at level Debug grants and releases.
+// The default is no log.
+func WithLogger(l *slog.Logger) Option { return func(c *config) { c.logger = l } }
 
 // WithSafetyPoll sets how long a waiter sleeps at most before it looks again
 // by itself. It bounds what a lost message costs. Up to a quarter is taken off

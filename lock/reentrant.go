@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -59,15 +60,22 @@ var (
 // NewLock returns owner's view of the lock called name. Views of the same name
 // and owner share their holds. It does nothing on the server.
 //
-// Calls fail for an empty name or owner, and for a name with braces that are
-// no hash tag, as "a}b": its keys could not share a slot of a cluster.
+// An owner with a constant name lets every goroutine that uses it in: that is what
+// reentrant means. Where each call is to be an owner, take [Client.Acquire].
+//
+// Calls fail for an empty name, for an owner that is empty or begins with a colon,
+// and for a name with braces that are no hash tag, as "a}b": its keys could not
+// share a slot of a cluster.
 func (c *Client) NewLock(name, owner string) *Reentrant {
 	if name != "" {
 		name = c.cfg.prefix + name
 	}
 	l := &Reentrant{c: c, key: stateKey{name: name, owner: owner}}
-	if l.names, l.invalid = newNames(name); owner == "" {
+	switch l.names, l.invalid = newNames(name); {
+	case owner == "":
 		l.invalid = fmt.Errorf("lock: the owner of %q is empty", name)
+	case strings.HasPrefix(owner, callPrefix):
+		l.invalid = fmt.Errorf("lock: the owner %q of %q begins with %q, as those of Acquire do", owner, name, callPrefix)
 	}
 	return l
 }
@@ -97,7 +105,8 @@ func (l *Reentrant) acquire(ctx context.Context, opts []AcquireOption, forever b
 		return Grant{}, err
 	}
 	defer s.leave()
-	return s.acquire(ctx, NewAcquire(opts), forever)
+	g, _, err := s.acquire(ctx, NewAcquire(opts), forever)
+	return g, err
 }
 
 // Unlock gives the innermost hold back. It returns [ErrNotHeld], [ErrLost], or
@@ -110,6 +119,32 @@ func (l *Reentrant) Unlock(ctx context.Context) (remaining int, err error) {
 	}
 	defer s.leave()
 	return s.release(ctx, 0)
+}
+
+// Extend makes the hold last until d from now at least; it never shortens it. A
+// hold that is renewed stays so. It returns [ErrNotHeld], [ErrLost], or
+// [ErrUnknown] when the server did not answer: then the hold lasts as long as
+// before, or longer.
+func (l *Reentrant) Extend(ctx context.Context, d time.Duration) error {
+	s, err := l.enter()
+	if err != nil {
+		return err
+	}
+	defer s.leave()
+	return s.extend(ctx, d)
+}
+
+// Remaining returns how much of the current hold is left unless it is renewed or
+// extended, by the clock of this process, and 0 without a hold. It does not ask
+// the server.
+func (l *Reentrant) Remaining() time.Duration {
+	l.c.mu.Lock()
+	s := l.c.states[l.key]
+	l.c.mu.Unlock()
+	if s == nil {
+		return 0
+	}
+	return remaining(s.validity(nil))
 }
 
 // unlockAlso gives levels more holds back, besides those whose release was not
@@ -183,7 +218,7 @@ func (l *Reentrant) onEnd(f func(cause error)) (remove func(), cause error) {
 	if s == nil {
 		return nil, ErrNotHeld
 	}
-	return s.onEnd(f)
+	return s.onEnd(nil, f)
 }
 
 // HoldCount asks the server how often this owner holds the lock.

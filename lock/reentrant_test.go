@@ -3,13 +3,12 @@ package lock_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
 	"weak"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-go/holdfast/lock"
 )
@@ -104,8 +103,8 @@ func TestReentrant_wireFormat(t *testing.T) {
 				must[lock.Grant](t)(l.Lock(ctx))
 				must[lock.Grant](t)(l.Lock(ctx))
 				hash := must[map[string]string](t)(w.redis().HGetAll(ctx, tt.name).Result())
-				if diff := cmp.Diff(map[string]string{"uuid:7": "2"}, hash); diff != "" {
-					t.Errorf("the hash is not Redisson's (-want +got):\n%s", diff)
+				if !maps.Equal(hash, map[string]string{"uuid:7": "2"}) {
+					t.Errorf("the hash is %v, and not Redisson's", hash)
 				}
 				must[int](t)(l.Unlock(ctx))
 				must[int](t)(l.Unlock(ctx))

@@ -117,8 +117,24 @@ func (s *state) resolve(ctx context.Context) error {
 // release gives the innermost holds back: those whose release was not answered,
 // and so many more, but one at least; see [Locker].
 func (s *state) release(ctx context.Context, levels int) (int, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.c.cfg.unlockTimeout)
+	s.c.mu.Lock()
+	cur := s.cur
+	s.c.mu.Unlock()
+	op, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.c.cfg.unlockTimeout)
 	defer cancel()
+	left, err := s.releaseWithin(op, levels)
+	if f := s.c.cfg.observer.ReleaseDone; f != nil {
+		r := ReleaseResult{Name: s.key.name, Owner: s.key.owner, Left: left, Err: err}
+		if cur != nil {
+			r.Held = time.Since(cur.since)
+		}
+		f(ctx, r)
+	}
+	return left, err
+}
+
+// releaseWithin is release, tried until ctx ends.
+func (s *state) releaseWithin(ctx context.Context, levels int) (int, error) {
 	if err := s.enterGate(ctx); err != nil {
 		return 0, unknown("release lock", err)
 	}

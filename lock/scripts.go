@@ -175,7 +175,7 @@ func (c *Client) acquireAndWait(ctx context.Context, keys []string, args []any, 
 }
 
 func noScript(err error) bool {
-	return err != nil && (errors.Is(err, redis.ErrNoScript) || redis.HasErrorPrefix(err, "NOSCRIPT"))
+	return redis.HasErrorPrefix(err, "NOSCRIPT")
 }
 
 func parseAcquire(cmd *redis.Cmd) (acquireReply, error) {

@@ -35,6 +35,7 @@ type state struct {
 	renewed time.Time
 	timer   *time.Timer // fires when the lease has run out
 	undo    *undo       // an acquire that is still to be taken back
+	call    int         // the number of an owner that is one call; 0 for an owner with a name
 
 	watched bool // the watchdog has it
 	due     time.Time
@@ -45,7 +46,7 @@ type state struct {
 type hold struct {
 	lease     time.Duration
 	renewed   bool      // by the watchdog
-	until     time.Time // end of the lease, counted from the send; not for renewed
+	until     time.Time // end of the lease, counted from the send; renewals are not in it
 	releasing bool      // a release was sent and not answered yet
 }
 
@@ -93,14 +94,25 @@ func (l *Reentrant) enter() (*state, error) {
 	if c.closed {
 		return nil, ErrClosed
 	}
-	c.ops.Add(1)
 	s := c.states[key]
 	if s == nil {
-		s = &state{c: c, key: key, names: l.names, field: c.cfg.id + ":" + key.owner, gate: make(chan struct{}, 1)}
-		c.states[key] = s
+		s = c.newState(key, l.names)
 	}
-	s.refs++
+	s.use()
 	return s, nil
+}
+
+// newState enters a state of an owner that has none. Called under mu.
+func (c *Client) newState(key stateKey, n names) *state {
+	s := &state{c: c, key: key, names: n, field: c.cfg.id + ":" + key.owner, gate: make(chan struct{}, 1)}
+	c.states[key] = s
+	return s
+}
+
+// use counts one more user, until leave. Called under mu.
+func (s *state) use() {
+	s.c.ops.Add(1)
+	s.refs++
 }
 
 // leave undoes enter.
@@ -121,8 +133,12 @@ func (s *state) newSerial() uint64 {
 
 // drop forgets a state that says nothing any more. Called under mu.
 func (s *state) drop() {
-	if s.refs == 0 && len(s.holds) == 0 && !s.lost && s.undo == nil && s.c.states[s.key] == s {
+	told := !s.lost || s.call > 0 // a loss is kept by the Hold itself
+	if s.refs == 0 && len(s.holds) == 0 && told && s.undo == nil && s.c.states[s.key] == s {
 		delete(s.c.states, s.key)
+		if s.call > 0 {
+			s.c.calls.giveBack(s.key.name, s.call)
+		}
 	}
 }
 
@@ -134,7 +150,7 @@ func (s *state) owed(now time.Time) time.Duration {
 		switch {
 		case h.releasing:
 		case h.renewed:
-			d = max(d, s.c.cfg.lease)
+			d = max(d, s.c.cfg.lease, h.until.Sub(now))
 		default:
 			d = max(d, h.until.Sub(now))
 		}
@@ -152,11 +168,13 @@ func (s *state) deadline() time.Time {
 		if h.releasing && i > 0 {
 			continue
 		}
-		until := h.until
-		if h.renewed {
-			until = s.renewed
+		if until := h.until.Add(-margin(h.lease)); until.After(t) {
+			t = until
 		}
-		if until = until.Add(-margin(h.lease)); until.After(t) {
+		if !h.renewed {
+			continue
+		}
+		if until := s.renewed.Add(-margin(s.c.cfg.lease)); until.After(t) {
 			t = until
 		}
 	}
@@ -270,12 +288,14 @@ func (h *holding) end(cause error) (after func()) {
 	}
 }
 
-// onEnd registers f for the end of the current holding and returns how to take
-// it back. cause is not nil when there is nothing to wait for.
-func (s *state) onEnd(f func(cause error)) (remove func(), cause error) {
+// onEnd registers f for the end of a holding, nil for the current one, and
+// returns how to take it back. cause is not nil when there is nothing to wait for.
+func (s *state) onEnd(cur *holding, f func(cause error)) (remove func(), cause error) {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
-	cur := s.cur
+	if cur == nil {
+		cur = s.cur
+	}
 	if cur == nil {
 		return nil, ErrNotHeld
 	}

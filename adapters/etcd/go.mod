@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/holdfast-go/holdfast v0.0.0
+	github.com/holdfast-go/holdfast/lock v0.1.0
 	go.etcd.io/etcd/api/v3 v3.7.3
 	go.etcd.io/etcd/client/v3 v3.7.3
 	go.etcd.io/etcd/server/v3 v3.7.3
@@ -81,3 +82,5 @@ require (
 )
 
 replace github.com/holdfast-go/holdfast => ../..
+
+replace github.com/holdfast-go/holdfast/lock => ../../lock

@@ -61,11 +61,12 @@ func findModule(ctx context.Context, dir string) (root string, err error) {
 		return "", fmt.Errorf("%w: go is not in PATH", ErrNoSource)
 	}
 	out, err := goCommand(ctx, dir, "list", "-m", "-f", "{{.Path}} {{.Dir}}")
-	path, root, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
-	if err != nil || path != module {
-		return "", fmt.Errorf("%w: %s is not in that module", ErrNoSource, dir)
+	for line := range strings.Lines(string(out)) { // one for each module of a workspace
+		if path, root, _ := strings.Cut(strings.TrimSpace(line), " "); err == nil && path == module {
+			return root, nil
+		}
 	}
-	return root, nil
+	return "", fmt.Errorf("%w: %s is not in that module", ErrNoSource, dir)
 }
 
 // goCommand runs the go command, and returns what it prints. The error has what

@@ -1,0 +1,70 @@
+package lock
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// validity is when a holding, nil for the current one, ends unless it is renewed
+// or extended; zero when it has ended.
+func (s *state) validity(cur *holding) time.Time {
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	if s.cur == nil || s.lost || len(s.holds) == 0 || cur != nil && s.cur != cur {
+		return time.Time{}
+	}
+	return s.deadline()
+}
+
+// extend makes the innermost hold last until d from now at least.
+func (s *state) extend(ctx context.Context, d time.Duration) error {
+	if d < time.Millisecond {
+		return fmt.Errorf("lock: an extension by %v is below 1ms", d)
+	}
+	op, cancel := s.c.withDone(ctx)
+	defer cancel()
+	op, stop := context.WithTimeout(op, s.c.cfg.unlockTimeout)
+	defer stop()
+	if err := s.enterGate(op); err != nil {
+		return s.c.failed(ctx, op, err, err)
+	}
+	defer s.leaveGate()
+	s.expire() // what is over by the clock is over, though its timer may run only later
+	s.c.mu.Lock()
+	n, cur := len(s.holds), s.cur
+	switch {
+	case s.lost:
+		s.c.mu.Unlock()
+		return fmt.Errorf("extend lock: %w", ErrLost)
+	case n == 0 || s.holds[n-1].releasing:
+		s.c.mu.Unlock()
+		return fmt.Errorf("extend lock: %w", ErrNotHeld)
+	}
+	r := &renewal{s: s, cur: cur, last: s.last, lease: d}
+	s.c.mu.Unlock()
+
+	sent := time.Now()
+	s.c.sendRenewals(op, []*renewal{r}, true)
+	if r.err != nil {
+		return s.c.failed(ctx, op, r.err, unknown("extend lock", r.err))
+	}
+	s.c.mu.Lock()
+	if s.cur != cur || s.lost || len(s.holds) != n {
+		s.c.mu.Unlock()
+		return fmt.Errorf("extend lock: %w", ErrLost)
+	}
+	if !r.held {
+		after := s.lose()
+		s.drop()
+		s.c.mu.Unlock()
+		after()
+		return fmt.Errorf("extend lock: %w", ErrLost)
+	}
+	if h := &s.holds[n-1]; sent.Add(d).After(h.until) {
+		h.until, h.lease = sent.Add(d), d
+	}
+	s.settle()
+	s.c.mu.Unlock()
+	return nil
+}

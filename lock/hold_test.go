@@ -1,0 +1,315 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// Two requests of one service are two owners.
+func TestAcquire_isNotReentrant(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		c := w.client()
+		h := must[*lock.Hold](t)(c.Acquire(ctx, "orders"))
+		_, err := c.TryAcquire(ctx, "orders")
+		wantErr(t, "a second call", err, lock.ErrBusy)
+		if err := h.Release(ctx); err != nil {
+			t.Fatal(err)
+		}
+		again := must[*lock.Hold](t)(c.TryAcquire(ctx, "orders"))
+		wantErr(t, "a second release", h.Release(ctx), lock.ErrNotHeld)
+		if again.Remaining() == 0 {
+			t.Error("the release of an old hold has ended a new one")
+		}
+		if err := again.Release(ctx); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// ErrBusy comes only with Wait; even a wait of 0 is one.
+func TestAcquire_waits(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		c := w.client()
+		must[*lock.Hold](t)(c.Acquire(t.Context(), "orders"))
+		for _, wait := range []time.Duration{0, 5 * time.Second} {
+			start := time.Now()
+			_, err := c.Acquire(t.Context(), "orders", lock.Wait(wait))
+			wantErr(t, "a wait that is over", err, lock.ErrBusy)
+			if took := time.Since(start); took < wait || took > wait+100*time.Millisecond {
+				t.Errorf("a wait of %v took %v", wait, took)
+			}
+		}
+		_, err := c.TryAcquire(t.Context(), "orders", lock.Wait(time.Hour))
+		wantErr(t, "one try", err, lock.ErrBusy)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err = c.Acquire(ctx, "orders")
+		wantErr(t, "a wait without a bound", err, context.DeadlineExceeded)
+	})
+}
+
+// Owners that are calls share few notes on the server, however many calls come.
+func TestAcquire_usesNumbersAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		owners := map[string]bool{}
+		c := w.client(lock.WithObserver(lock.Observer{Acquired: func(_, owner string, _ int, _ time.Duration) { owners[owner] = true }}))
+		for range 50 {
+			h := must[*lock.Hold](t)(c.Acquire(ctx, "orders"))
+			if err := h.Release(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		must[*lock.Hold](t)(c.Acquire(ctx, "orders", lock.Lease(time.Second)))
+		time.Sleep(2 * time.Second) // lost, and never released
+		must[*lock.Hold](t)(c.Acquire(ctx, "orders"))
+		if len(owners) != 1 {
+			t.Errorf("calls one after another used the owners %v", owners)
+		}
+		if _, err := c.NewLock("orders", ":1").TryLock(ctx); err == nil || !strings.Contains(err.Error(), "begins with") {
+			t.Errorf("an owner with the name of a call: %v", err)
+		}
+	})
+}
+
+func TestHold_context(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		c := w.client()
+		parent, cancel := context.WithCancel(t.Context())
+		h := must[*lock.Hold](t)(c.Acquire(parent, "a"))
+		cancel()
+		wantErr(t, "the caller's end", h.Context().Err(), context.Canceled)
+
+		h = must[*lock.Hold](t)(c.Acquire(t.Context(), "b", lock.Lease(time.Second)))
+		work := h.Context()
+		if d := h.Remaining(); d <= 900*time.Millisecond || d >= time.Second || !h.Deadline().Equal(time.Now().Add(d)) {
+			t.Errorf("%v remain of a second, until %v", d, h.Deadline())
+		}
+		time.Sleep(h.Remaining() + time.Millisecond)
+		synctest.Wait()
+		wantErr(t, "the end of the lease", context.Cause(work), lock.ErrLost)
+		if !closed(h.Lost()) || h.Remaining() != 0 || !h.Deadline().IsZero() {
+			t.Error("a lost hold says that it lasts")
+		}
+		wantErr(t, "the context of a lost hold", context.Cause(h.Context()), lock.ErrLost)
+		wantErr(t, "release after the loss", h.Release(t.Context()), lock.ErrLost)
+
+		h = must[*lock.Hold](t)(c.Acquire(t.Context(), "b"))
+		work = h.Context()
+		if err := h.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		wantErr(t, "the release", context.Cause(work), lock.ErrNotHeld)
+		wantErr(t, "a context after the release", context.Cause(h.Context()), lock.ErrNotHeld)
+	})
+}
+
+func TestHold_releaseWithoutAnAnswer(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		c := w.clientOn(w.redis(noRetries), lock.WithUnlockTimeout(time.Second))
+		h := must[*lock.Hold](t)(c.Acquire(t.Context(), "orders"))
+		w.hung.Store(true)
+		wantErr(t, "release on a hung server", h.Release(t.Context()), lock.ErrUnknown)
+		w.hung.Store(false)
+		if err := h.Release(t.Context()); err != nil {
+			t.Errorf("release again: %v", err)
+		}
+	})
+}
+
+func TestDo(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		c := w.client()
+		free := func(what string) {
+			t.Helper()
+			h, err := c.TryAcquire(ctx, "orders")
+			if err != nil {
+				t.Fatalf("%s left the lock held: %v", what, err)
+			}
+			if err := h.Release(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := c.Do(ctx, "orders", func(context.Context, *lock.Hold) error { return nil }); err != nil {
+			t.Error(err)
+		}
+		free("success")
+
+		failed := errors.New("work failed")
+		if err := c.Do(ctx, "orders", func(context.Context, *lock.Hold) error { return failed }); err != failed {
+			t.Errorf("work failed, and Do says %v", err)
+		}
+		free("failure")
+
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("a panic was swallowed")
+				}
+			}()
+			_ = c.Do(ctx, "orders", func(context.Context, *lock.Hold) error { panic("work") })
+		}()
+		free("a panic")
+
+		err := c.Do(ctx, "orders", func(ctx context.Context, h *lock.Hold) error {
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}, lock.Lease(time.Second))
+		wantErr(t, "a loss", err, lock.ErrLost)
+		err = c.Do(ctx, "orders", func(context.Context, *lock.Hold) error {
+			time.Sleep(2 * time.Second)
+			return nil
+		}, lock.Lease(time.Second))
+		wantErr(t, "a loss that work did not notice", err, lock.ErrLost)
+
+		if err := c.Do(ctx, "orders", func(ctx context.Context, h *lock.Hold) error { return h.Release(ctx) }); err != nil {
+			t.Errorf("work has released the lock itself: %v", err)
+		}
+		must[*lock.Hold](t)(c.Acquire(ctx, "orders"))
+		err = c.Do(ctx, "orders", func(context.Context, *lock.Hold) error {
+			t.Error("work runs without the lock")
+			return nil
+		}, lock.Wait(time.Second))
+		wantErr(t, "a busy lock", err, lock.ErrBusy)
+	})
+}
+
+func TestExtend(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		c := w.clientOn(w.redis(noRetries), lock.WithUnlockTimeout(time.Second))
+		start := time.Now()
+		h := must[*lock.Hold](t)(c.Acquire(ctx, "orders", lock.Lease(2*time.Second)))
+		if err := h.Extend(ctx, 10*time.Second); err != nil {
+			t.Fatal(err)
+		}
+		if d := h.Remaining(); d < 9*time.Second || d > 10*time.Second {
+			t.Errorf("%v remain of an extension by 10s", d)
+		}
+		if err := h.Extend(ctx, time.Second); err != nil || h.Remaining() < 9*time.Second {
+			t.Errorf("a shorter extension: %v, and %v remain", err, h.Remaining())
+		}
+		time.Sleep(time.Until(start.Add(8 * time.Second)))
+		_, err := c.TryAcquire(ctx, "orders")
+		wantErr(t, "another call in the extension", err, lock.ErrBusy)
+		w.hung.Store(true)
+		wantErr(t, "an extension without an answer", h.Extend(ctx, time.Minute), lock.ErrUnknown)
+		w.hung.Store(false)
+		if h.Remaining() > 2*time.Second {
+			t.Errorf("%v remain after an extension that nobody has confirmed", h.Remaining())
+		}
+		time.Sleep(h.Remaining())
+		wantErr(t, "an extension after the loss", h.Extend(ctx, time.Second), lock.ErrLost)
+		wantErr(t, "release", h.Release(ctx), lock.ErrLost)
+		wantErr(t, "an extension after the release", h.Extend(ctx, time.Second), lock.ErrNotHeld)
+
+		l := c.NewLock("stock", "a")
+		wantErr(t, "an extension of nothing", l.Extend(ctx, time.Second), lock.ErrNotHeld)
+		must[lock.Grant](t)(l.Lock(ctx))
+		w.server.Del("stock")
+		wantErr(t, "an extension of what the server has lost", l.Extend(ctx, time.Second), lock.ErrLost)
+		if !closed(l.Lost()) || l.Remaining() != 0 {
+			t.Error("the holder was not told of the loss")
+		}
+	})
+}
+
+// An extension that is longer than the lease of the watchdog stays, and when it is
+// over the renewals still count.
+func TestExtend_ofARenewedHold(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		c := w.client(lock.WithWatchdogTimeout(3 * time.Second))
+		l := c.NewLock("orders", "a")
+		must[lock.Grant](t)(l.Lock(ctx))
+		if err := l.Extend(ctx, 10*time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		w.hung.Store(true)
+		time.Sleep(time.Minute)
+		w.hung.Store(false)
+		if l.Remaining() < 8*time.Minute {
+			t.Errorf("%v remain of ten minutes", l.Remaining())
+		}
+		time.Sleep(20 * time.Minute)
+		if closed(l.Lost()) {
+			t.Error("the watchdog stopped at the end of the extension")
+		}
+		if _, err := l.Unlock(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestShutdown(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		c, other := w.client(), w.client()
+		h := must[*lock.Hold](t)(c.Acquire(ctx, "orders"))
+		l := c.NewLock("stock", "a")
+		must[lock.Grant](t)(l.Lock(ctx))
+		must[lock.Grant](t)(l.Lock(ctx))
+		must[*lock.Hold](t)(other.Acquire(ctx, "invoices"))
+		waiter := make(chan error, 1)
+		go func() {
+			_, err := c.Acquire(ctx, "invoices")
+			waiter <- err
+		}()
+		synctest.Wait()
+		work := h.Context()
+		if err := c.Shutdown(ctx); err != nil {
+			t.Fatal(err)
+		}
+		wantErr(t, "a waiter", <-waiter, lock.ErrClosed)
+		wantErr(t, "who still works", context.Cause(work), lock.ErrNotHeld)
+		wantErr(t, "release after the shutdown", h.Release(ctx), lock.ErrClosed)
+		for _, name := range []string{"orders", "stock"} {
+			must[*lock.Hold](t)(other.TryAcquire(ctx, name))
+		}
+	})
+}
+
+// A grant that is on its way when the client shuts down is released, too.
+func TestShutdown_whileAGrantIsOnItsWay(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		rdb := w.redis(func(o *redis.Options) { o.ContextTimeoutEnabled = true })
+		c, other := w.clientOn(rdb), w.client()
+		w.setLatency(100 * time.Millisecond)
+		go c.Acquire(ctx, "orders")
+		time.Sleep(50 * time.Millisecond)
+		if err := c.Shutdown(ctx); err != nil {
+			t.Fatal(err)
+		}
+		must[*lock.Hold](t)(other.TryAcquire(ctx, "orders"))
+	})
+}
+
+func TestShutdown_endsWithItsContext(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		c := w.clientOn(w.redis(noRetries), lock.WithUnlockTimeout(time.Minute))
+		must[*lock.Hold](t)(c.Acquire(t.Context(), "orders"))
+		w.hung.Store(true)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		start := time.Now()
+		err := c.Shutdown(ctx)
+		wantErr(t, "shutdown on a hung server", err, lock.ErrUnknown)
+		if !strings.Contains(err.Error(), `"orders"`) {
+			t.Errorf("the error does not name the lock: %v", err)
+		}
+		if took := time.Since(start); took > 6*time.Second { // the read timeout besides
+			t.Errorf("it took %v", took)
+		}
+	})
+}

@@ -1,0 +1,94 @@
+package lock_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+type requestKey struct{}
+
+// The observer is told of every outcome with the context of the caller, and a
+// logger beside it takes nothing from it.
+func TestObserver_outcomes(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		var acquires []lock.AcquireResult
+		var releases []lock.ReleaseResult
+		var out bytes.Buffer
+		lost := 0
+		ctx := context.WithValue(t.Context(), requestKey{}, "r1")
+		c := w.clientOn(w.redis(noRetries), lock.WithUnlockTimeout(time.Second), lock.WithObserver(lock.Observer{
+			AcquireDone: func(ctx context.Context, r lock.AcquireResult) {
+				if ctx.Value(requestKey{}) != "r1" {
+					t.Error("an acquire without the context of its caller")
+				}
+				acquires = append(acquires, r)
+			},
+			ReleaseDone: func(ctx context.Context, r lock.ReleaseResult) {
+				if ctx.Value(requestKey{}) != "r1" {
+					t.Error("a release without the context of its caller")
+				}
+				releases = append(releases, r)
+			},
+			Lost: func(string, string, time.Duration) { lost++ },
+		}), lock.WithLogger(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))))
+
+		h := must[*lock.Hold](t)(c.Acquire(ctx, "orders"))
+		_, err := c.Acquire(ctx, "orders", lock.Wait(3*time.Second))
+		wantErr(t, "a second call", err, lock.ErrBusy)
+		time.Sleep(time.Second)
+		if err := h.Release(ctx); err != nil {
+			t.Fatal(err)
+		}
+		must[*lock.Hold](t)(c.Acquire(ctx, "stock", lock.Lease(time.Second)))
+		time.Sleep(2 * time.Second)
+		w.hung.Store(true)
+		_, err = c.TryAcquire(ctx, "orders")
+		wantErr(t, "a hung server", err, lock.ErrUnknown)
+
+		if len(acquires) != 4 || len(releases) != 1 || lost != 1 {
+			t.Fatalf("told of %d acquires, %d releases, %d losses", len(acquires), len(releases), lost)
+		}
+		wantErr(t, "the result of a busy acquire", acquires[1].Err, lock.ErrBusy)
+		if d := acquires[1].Took; d < 3*time.Second || d > 4*time.Second {
+			t.Errorf("a wait of 3s took %v", d)
+		}
+		wantErr(t, "the result without an answer", acquires[3].Err, lock.ErrUnknown)
+		if r := releases[0]; r.Held < 4*time.Second || r.Held > 5*time.Second || r.Left != 0 || r.Err != nil {
+			t.Errorf("a release after 4s: %+v", r)
+		}
+		for _, line := range []string{
+			`level=DEBUG msg="lock acquired" lock=orders`, `level=DEBUG msg="lock not acquired" lock=orders`,
+			`level=DEBUG msg="lock released" lock=orders`, `level=WARN msg="lock lost" lock=stock`,
+			`level=WARN msg="lock acquire has an unknown outcome" lock=orders`,
+		} {
+			if !strings.Contains(out.String(), line) {
+				t.Errorf("no line %q in\n%s", line, &out)
+			}
+		}
+	})
+}
+
+func TestLogger_renewals(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		var out bytes.Buffer
+		c := w.clientOn(w.redis(noRetries), lock.WithUnlockTimeout(time.Second), lock.WithWatchdogTimeout(3*time.Second),
+			lock.WithLogger(slog.New(slog.NewTextHandler(&out, nil))))
+		h := must[*lock.Hold](t)(c.Acquire(t.Context(), "orders"))
+		w.hung.Store(true)
+		wait := h.Context()
+		time.Sleep(1800 * time.Millisecond)
+		wantErr(t, "release on a hung server", h.Release(t.Context()), lock.ErrUnknown)
+		<-wait.Done()
+		for _, line := range []string{`level=WARN msg="lock renewal failed" lock=orders`, `level=WARN msg="lock release has an unknown outcome" lock=orders`} {
+			if !strings.Contains(out.String(), line) {
+				t.Errorf("no line %q in\n%s", line, &out)
+			}
+		}
+	})
+}
