@@ -18,8 +18,12 @@ import (
 // A lock may use all of Redis: one that waits in BLPOP, and one that lives in a
 // sorted set, keep what they promise.
 func TestQueues(t *testing.T) {
+	var some []locktest.Option
+	if testing.Short() {
+		some = append(some, locktest.Scenarios("contention", "failover-lost-write"))
+	}
 	for _, l := range []locktest.Lock{queues.OfList, queues.OfSortedSet} {
-		t.Run(l.Name, func(t *testing.T) { locktest.Run(t, l) })
+		t.Run(l.Name, func(t *testing.T) { locktest.Run(t, l, some...) })
 	}
 }
 
@@ -51,7 +55,11 @@ func played(t *testing.T, l locktest.Lock, scenario string) *history.History {
 // Who waits in Redis is woken in an order that the seed gives.
 func TestQueuesRepeat(t *testing.T) {
 	for _, l := range []locktest.Lock{queues.OfList, queues.OfSortedSet} {
-		for _, scenario := range []string{"contention", "restart-without-data", "failover-lost-write"} {
+		all := []string{"contention", "restart-without-data", "failover-lost-write"}
+		if testing.Short() {
+			all = all[:1]
+		}
+		for _, scenario := range all {
 			if first, again := played(t, l, scenario).Hash(), played(t, l, scenario).Hash(); first != again {
 				t.Errorf("%s with %s gives another history the second time", scenario, l.Name)
 			}

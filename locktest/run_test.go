@@ -135,7 +135,7 @@ func TestMistakes(t *testing.T) {
 		"grants-always": {"TestWrong/contention", "exclusion violated (contract broken): client-", " was granted the lock at "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out := fails(t, "^TestWrong$", wrong+"="+name, "HOLDFAST_OUT="+t.TempDir())
+			out := fails(t, "^TestWrong$/^"+strings.TrimPrefix(want[0], "TestWrong/"), wrong+"="+name, "HOLDFAST_OUT="+t.TempDir())
 			for _, w := range append(want, "seed:   1\n", "again:  HOLDFAST_SEED=1 go test -count 1 -run '^TestWrong$/^") {
 				if !strings.Contains(out, w) {
 					t.Errorf("it does not say %q:\n%s", w, out)
@@ -150,7 +150,7 @@ var again = regexp.MustCompile(`again:  HOLDFAST_SEED=(\d+) go test -count 1 -ru
 // What a failing subtest says to do does give the same failure, and the report
 // is there, in a run directory that the command reads.
 func TestFailureCanBeRepeated(t *testing.T) {
-	first := fails(t, "^TestWrong$", wrong+"=plain-delete", "HOLDFAST_SEED=7", "TMPDIR="+t.TempDir())
+	first := fails(t, "^TestWrong$/^late-release", wrong+"=plain-delete", "HOLDFAST_SEED=7", "TMPDIR="+t.TempDir())
 	m := again.FindStringSubmatch(first)
 	if m == nil || m[1] != "7" {
 		t.Fatalf("it does not say how to repeat it:\n%s", first)
