@@ -83,7 +83,7 @@ func TestBrowserShowsTheReport(t *testing.T) {
 		if err := os.WriteFile(file, []byte(html), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		for _, width := range []int{1400, 800} {
+		for _, width := range []int{1400, 800, 400} {
 			t.Run(fmt.Sprintf("%s-%d", name, width), func(t *testing.T) { open(t, exe, file, width) })
 		}
 	}

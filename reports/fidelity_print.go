@@ -117,10 +117,10 @@ func (f Fidelity) Markdown(w io.Writer) error {
 		}
 		why := "**unexplained**"
 		if d.Explanation != "" {
-			why = markdown(d.Explanation)
+			why = EscapeMarkdown(d.Explanation)
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", markdown(name(d.Scenario)), markdown(name(d.Lock)), markdown(d.Property),
-			markdown(worldWords(d.Sim)), markdown(worldWords(d.Live)), why)
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", EscapeMarkdown(name(d.Scenario)), EscapeMarkdown(name(d.Lock)), EscapeMarkdown(d.Property),
+			EscapeMarkdown(worldWords(d.Sim)), EscapeMarkdown(worldWords(d.Live)), why)
 	}
 	if len(all) > 0 {
 		fmt.Fprintln(b)
@@ -129,13 +129,13 @@ func (f Fidelity) Markdown(w io.Writer) error {
 		if i == 0 {
 			fmt.Fprint(b, "Not run in the live world:\n\n")
 		}
-		fmt.Fprintf(b, "- %s, with %s: %s\n", markdown(english.And(u.Scenarios)), markdown(u.With()), markdown(u.Reason))
+		fmt.Fprintf(b, "- %s, with %s: %s\n", EscapeMarkdown(english.And(u.Scenarios)), EscapeMarkdown(u.With()), EscapeMarkdown(u.Reason))
 	}
 	if len(t.notInLive()) > 0 {
 		fmt.Fprintln(b)
 	}
 	for _, key := range t.stale(all) {
-		fmt.Fprintf(b, "%s is explained, and there is no such difference.\n\n", markdown(key))
+		fmt.Fprintf(b, "%s is explained, and there is no such difference.\n\n", EscapeMarkdown(key))
 	}
 	return b.Flush()
 }
@@ -147,10 +147,10 @@ func (t *twoWorlds) markdownMatrix(w *bufio.Writer) {
 
 func (t *twoWorlds) markdownMark(scenario, lock string) string {
 	sim, live, a := t.marks(scenario, lock)
-	symbol := func(k mark) string { return cmp.Or(markdown(looks[k].symbol), "–") }
+	symbol := func(k mark) string { return cmp.Or(EscapeMarkdown(looks[k].symbol), "–") }
 	switch a {
 	case nowhere, agreed:
-		return markdown(looks[max(sim, live)].symbol)
+		return EscapeMarkdown(looks[max(sim, live)].symbol)
 	case unexplained:
 		return `**\[` + symbol(sim) + "/" + symbol(live) + `\]**`
 	case onlySim:

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/results"
 )
 
@@ -37,6 +38,30 @@ func HTML(w io.Writer, d Document) error {
 		return fmt.Errorf("write report: %w", err)
 	}
 	return b.Flush()
+}
+
+// Style is the style sheet of the report, for pages beside it.
+func Style() template.CSS {
+	css, err := pageFiles.ReadFile("page/style.css")
+	if err != nil {
+		panic("reports: " + err.Error()) // it is embedded
+	}
+	return template.CSS(css)
+}
+
+// Patterns are the hatchings that drawings refer to, once for each page.
+func Patterns() template.HTML {
+	var b strings.Builder
+	if err := pages.ExecuteTemplate(&b, "patterns", nil); err != nil {
+		panic("reports: " + err.Error()) // it has no data
+	}
+	return template.HTML(b.String())
+}
+
+// Draw is the space-time diagram of a run, for a page with [Style] and
+// [Patterns], and a caption.
+func Draw(h *history.History, r *results.Run) (svg template.HTML, caption string) {
+	return drawTimeline(newFacts(h), r)
 }
 
 // pager writes a report.
@@ -86,10 +111,6 @@ func slug(s string) string {
 }
 
 func (p *pager) write() error {
-	css, err := pageFiles.ReadFile("page/style.css")
-	if err != nil {
-		return err
-	}
 	script, err := pageFiles.ReadFile("page/script.js")
 	if err != nil {
 		return err
@@ -105,7 +126,7 @@ func (p *pager) write() error {
 		last = p.hazard(s)
 	}
 	p.w = out
-	if err := p.part("head", p.head(string(css))); err != nil {
+	if err := p.part("head", p.head()); err != nil {
 		return err
 	}
 	if _, err := body.WriteTo(out); err != nil {
@@ -177,9 +198,9 @@ type findingView struct {
 	Anchor                                                                    template.URL
 }
 
-func (p *pager) head(css string) headView {
+func (p *pager) head() headView {
 	v := headView{
-		CSS:      template.CSS(css),
+		CSS:      Style(),
 		Question: p.question(), Headline: p.d.headline(), Tone: p.tone(), Cards: p.cardViews(), Made: madeWords(p.d.Results.Made),
 		Missing: p.d.missingWords(),
 		Version: clean(p.d.Results.Version), Command: clean(p.d.Results.Command),

@@ -15,16 +15,16 @@ import (
 func Markdown(w io.Writer, d Document) error {
 	b := bufio.NewWriter(w)
 	m := newMatrix(d)
-	fmt.Fprintf(b, "**%s**\n\n", markdown(d.headline()))
+	fmt.Fprintf(b, "**%s**\n\n", EscapeMarkdown(d.headline()))
 	if words := d.missingWords(); words != "" {
-		fmt.Fprintf(b, "%s\n\n", markdown(words))
+		fmt.Fprintf(b, "%s\n\n", EscapeMarkdown(words))
 	}
 	if len(m.scenarios) > 0 {
 		markdownMatrix(b, m)
 	}
 	markdownFindings(b, m)
 	for _, u := range m.unplayed() {
-		fmt.Fprintf(b, "Not run: %s, with %s: %s\n\n", markdown(english.And(u.Scenarios)), markdown(u.With()), markdown(u.Reason))
+		fmt.Fprintf(b, "Not run: %s, with %s: %s\n\n", EscapeMarkdown(english.And(u.Scenarios)), EscapeMarkdown(u.With()), EscapeMarkdown(u.Reason))
 	}
 	if len(d.Results.Runs) == 1 {
 		markdownStory(b, d, &d.Results.Runs[0])
@@ -38,7 +38,7 @@ func Markdown(w io.Writer, d Document) error {
 func markdownMatrix(w *bufio.Writer, m *matrix) {
 	markdownGrid(w, m, func(s, l string) string {
 		c := m.cell(s, l)
-		text := markdown(looks[c.mark()].symbol)
+		text := EscapeMarkdown(looks[c.mark()].symbol)
 		if !c.expected() {
 			text = `**\[` + text + `\]**`
 		}
@@ -52,11 +52,11 @@ func markdownMatrix(w *bufio.Writer, m *matrix) {
 func markdownGrid(w *bufio.Writer, m *matrix, mark func(scenario, lock string) string) {
 	fmt.Fprint(w, "| scenario |")
 	for _, l := range m.locks {
-		fmt.Fprintf(w, " %s |", markdown(name(l)))
+		fmt.Fprintf(w, " %s |", EscapeMarkdown(name(l)))
 	}
 	fmt.Fprint(w, "\n|---|", strings.Repeat(":---:|", len(m.locks)), "\n")
 	for _, s := range m.scenarios {
-		fmt.Fprintf(w, "| %s |", markdown(name(s)))
+		fmt.Fprintf(w, "| %s |", EscapeMarkdown(name(s)))
 		for _, l := range m.locks {
 			fmt.Fprintf(w, " %s |", mark(s, l))
 		}
@@ -64,7 +64,7 @@ func markdownGrid(w *bufio.Writer, m *matrix, mark func(scenario, lock string) s
 	}
 	var parts []string
 	for _, k := range legend {
-		parts = append(parts, markdown(looks[k].symbol)+" "+markdown(looks[k].meaning))
+		parts = append(parts, EscapeMarkdown(looks[k].symbol)+" "+EscapeMarkdown(looks[k].meaning))
 	}
 	fmt.Fprintf(w, "\n%s", strings.Join(parts, "; "))
 }
@@ -76,23 +76,23 @@ func markdownFindings(w *bufio.Writer, m *matrix) {
 	}
 	fmt.Fprint(w, "| scenario | lock | property | verdict | expected | reason | "+againWords(all[0].run)+" |\n|---|---|---|---|---|---|---|\n")
 	for _, f := range all {
-		reason := markdown(f.reason)
+		reason := EscapeMarkdown(f.reason)
 		if f.facts != "" {
-			reason = strings.TrimSpace(reason + " (" + markdown(f.facts) + ")")
+			reason = strings.TrimSpace(reason + " (" + EscapeMarkdown(f.facts) + ")")
 		}
 		if also := f.alsoWords(); also != "" {
-			reason = strings.TrimSpace(reason + "; " + markdown(also))
+			reason = strings.TrimSpace(reason + "; " + EscapeMarkdown(also))
 		}
 		if f.of > 1 {
 			reason = strings.TrimSpace(fmt.Sprintf("%s (%d of %d seeds: %s)", reason, len(f.seeds), f.of, seedList(f.seeds, 8)))
 		}
-		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s |\n", markdown(name(f.run.Scenario)), markdown(name(f.run.Column())),
-			markdown(f.property), markdown(f.got), markdown(f.want), reason, codeSpan(replayCommand(f.run)))
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s |\n", EscapeMarkdown(name(f.run.Scenario)), EscapeMarkdown(name(f.run.Column())),
+			EscapeMarkdown(f.property), EscapeMarkdown(f.got), EscapeMarkdown(f.want), reason, codeSpan(replayCommand(f.run)))
 	}
 	fmt.Fprintln(w)
 	for _, f := range all {
 		if len(f.tail) > 0 {
-			fmt.Fprintf(w, "%s, %s: %s\n\n", markdown(name(f.run.Scenario)), markdown(name(f.run.Column())), markdown(f.reason))
+			fmt.Fprintf(w, "%s, %s: %s\n\n", EscapeMarkdown(name(f.run.Scenario)), EscapeMarkdown(name(f.run.Column())), EscapeMarkdown(f.reason))
 			markdownLines(w, f.tail)
 		}
 	}
@@ -115,7 +115,7 @@ func markdownStory(w *bufio.Writer, d Document, r *results.Run) {
 	}
 	fmt.Fprint(w, "What happened:\n\n")
 	for _, s := range tell(newFacts(h), r) {
-		text := markdown(s.text)
+		text := EscapeMarkdown(s.text)
 		if s.bad {
 			text = "**" + text + "**"
 		}
@@ -127,8 +127,8 @@ func markdownStory(w *bufio.Writer, d Document, r *results.Run) {
 	fmt.Fprintln(w)
 }
 
-// markdown escapes everything that GitHub would read as markup.
-func markdown(s string) string {
+// EscapeMarkdown escapes everything that GitHub would read as markup.
+func EscapeMarkdown(s string) string {
 	s = clean(s)
 	var b strings.Builder
 	for i, r := range s {

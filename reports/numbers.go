@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // numbers are the measurements of one lock over all its histories.
@@ -101,4 +103,25 @@ func quantile(ms []float64, q float64) string {
 	}
 	i := min(int(q*float64(len(ms))), len(ms)-1)
 	return length(int64(ms[i] * 1e6))
+}
+
+// Measures are what a history tells of time, in ns.
+type Measures struct {
+	Overlaps       int   // times with two holders
+	OverlapTotal   int64 // in all
+	OverlapLongest int64
+	Handoffs       int
+	HandoffMedian  int64
+}
+
+// Measure reads a history for [Measures].
+func Measure(h *history.History) Measures {
+	f := newFacts(h)
+	n := numbers{}
+	n.add(f)
+	m := Measures{Overlaps: n.overlaps, OverlapTotal: n.total, OverlapLongest: n.longest, Handoffs: len(n.handoffs)}
+	if ms, ok := n.handoff(); ok {
+		m.HandoffMedian = int64(ms * 1e6)
+	}
+	return m
 }

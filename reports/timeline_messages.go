@@ -117,8 +117,12 @@ func (t *timeline) drawLostArrow(a spacetime.Arrow, x, y1, y2 float64) {
 	}
 	t.path("vanished", fmt.Sprintf("M%s %sL%s %s", px(x), px(y1), px(end), px(stop)), title)
 	t.path("vanishes", fmt.Sprintf("M%s %sl9 9m0 -9l-9 9", px(end-4.5), px(stop-4.5)), title)
-	if end+12+textWidth(label) < timelineRight {
-		t.text("vanishlabel", end+9, stop+4, label)
+	left, w := end+9, textWidth(label)
+	if left+w > timelineRight || a.Kind == spacetime.Replication && t.x(a.Arrived) > x && t.x(a.Arrived) < left+w+4 || t.x(a.Arrived) == x {
+		left = end - w - 18 // what happens to the replica stands on the other side
+	}
+	if left > timelineLeft {
+		t.text("vanishlabel", left, stop+4, label)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/linear"
 	"github.com/holdfast-go/holdfast/history"
-	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/reports/verdicts"
 	"github.com/holdfast-go/holdfast/suite"
 )
 
@@ -28,7 +28,10 @@ type checkFlags struct {
 	budget  time.Duration
 	follow  bool
 	cutOff  bool
+	format  string
 }
+
+var checkFormats = []string{"text", "json", "markdown"}
 
 var judgeNames = []string{string(linear.Both), string(linear.FastOnly), string(linear.PorcupineOnly)}
 
@@ -62,6 +65,7 @@ what remained, is unknown.`,
   zcat history.jsonl.gz | holdfast check -
   holdfast check history.jsonl.gz --judge fast
   holdfast check history.jsonl --picture porcupine.html
+  holdfast check history.jsonl --format json | jq '.histories[].verdicts'
   holdfast check --follow soak.jsonl`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -76,7 +80,9 @@ what remained, is unknown.`,
 	c.Flags().DurationVar(&f.budget, "budget", 20*time.Second, "real time that the judges of --judge may search in one history, together")
 	c.Flags().BoolVar(&f.follow, "follow", false, "judge the linearizability of a history while it is being written, and stop at the first violation")
 	c.Flags().BoolVar(&f.cutOff, "cut-off", false, "judge what there is of a history whose recording was killed, as far as it goes")
+	c.Flags().StringVar(&f.format, "format", "text", "what to print: text, json or markdown")
 	complete(c, "judge", judgeNames)
+	complete(c, "format", checkFormats)
 	return c
 }
 
@@ -84,6 +90,9 @@ what remained, is unknown.`,
 var judgeHistory = checker.Judge
 
 func checkHistories(c *cobra.Command, args []string, f checkFlags) error {
+	if err := checkFormat(f.format, checkFormats); err != nil {
+		return err
+	}
 	if f.picture != "" && len(args) != 1 {
 		return usage("--picture takes one history at a time")
 	}
@@ -97,6 +106,7 @@ func checkHistories(c *cobra.Command, args []string, f checkFlags) error {
 	defer debug.SetGCPercent(debug.SetGCPercent(25))
 	code := exitOK
 	var bad, defects []error
+	all := verdicts.Document{Schema: verdicts.Schema, Histories: []verdicts.History{}}
 	for _, path := range args {
 		name := path
 		if path == "-" {
@@ -114,14 +124,18 @@ func checkHistories(c *cobra.Command, args []string, f checkFlags) error {
 		}
 		var disagreement *linear.DisagreementError
 		if errors.As(err, &disagreement) {
-			reports.Disagreement(c.ErrOrStderr(), name, disagreement)
+			verdicts.Disagreement(c.ErrOrStderr(), name, disagreement)
 			defects = append(defects, err)
 		} else if err != nil {
 			bad = append(bad, err)
 			continue
 		}
-		if err := reports.Verdicts(c.OutOrStdout(), name, h, judged); err != nil {
-			return defect(fmt.Errorf("print result: %w", err))
+		all.Histories = append(all.Histories, verdicts.Of(name, h, judged))
+		if f.format == "text" { // as soon as it is known
+			one := verdicts.Document{Histories: all.Histories[len(all.Histories)-1:]}
+			if err := printDocument(c.OutOrStdout(), f.format, one); err != nil {
+				return err
+			}
 		}
 		for _, v := range judged.Verdicts {
 			code = worse(code, codeOf(v))
@@ -130,6 +144,11 @@ func checkHistories(c *cobra.Command, args []string, f checkFlags) error {
 			if err := drawPicture(f.picture, h); err != nil {
 				return badInput(err)
 			}
+		}
+	}
+	if f.format != "text" && len(all.Histories) > 0 {
+		if err := printDocument(c.OutOrStdout(), f.format, all); err != nil {
+			return err
 		}
 	}
 	if len(defects) > 0 {
@@ -240,6 +259,8 @@ func followOne(c *cobra.Command, args []string, f checkFlags) error {
 		return usage("only the fast judge can follow a run", "judge the whole history when the run is over")
 	case f.cutOff:
 		return usage("--follow reads a history that is still being written, --cut-off one that never will be")
+	case f.format != "text":
+		return usage("--follow prints text")
 	case c.Flags().Changed("budget"):
 		return usage("--follow has no budget: it judges as fast as the run goes on")
 	}

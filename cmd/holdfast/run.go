@@ -150,8 +150,10 @@ func playList(c *cobra.Command, list []suite.Source, args []string, f runFlags) 
 			return nil, badInput(fmt.Errorf("output directory: %w", err))
 		}
 	}
+	made := madeNow()
 	p := &playedList{dir: dir, outcome: execute(c.Context(), jobs, dir, f, c.ErrOrStderr())}
 	p.results = p.outcome.Results(plan.Command, skipped)
+	p.results.Made = made
 	p.doc = report.DocumentOf(dir, p.results)
 	p.saved = report.Save(dir, p.results, p.doc)
 	return p, nil

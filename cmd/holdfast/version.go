@@ -3,10 +3,12 @@ package main
 import (
 	"fmt"
 	"runtime"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	numbers "github.com/holdfast-go/holdfast/internal/version"
+	"github.com/holdfast-go/holdfast/results"
 )
 
 const version = numbers.Holdfast
@@ -23,5 +25,13 @@ func newVersionCmd() *cobra.Command {
 			_, err := fmt.Fprintf(c.OutOrStdout(), "holdfast %s%s %s\n", version, build, runtime.Version())
 			return err
 		},
+	}
+}
+
+// madeNow is where results come from that a command makes from now on.
+func madeNow() *results.Made {
+	return &results.Made{
+		Date: time.Now().UTC().Format(time.RFC3339), Build: numbers.Build(), Go: runtime.Version(),
+		Host: fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
 	}
 }

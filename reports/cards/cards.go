@@ -50,9 +50,9 @@ var ways = []way{
 			x, ok := v[checker.Exclusion]
 			return ok && x.Class != checker.LeaseOutlived
 		}},
-	{"two holders after the lease of one", "outlived", "A holder works on after its lease. Renew the lease, stop when its validity ends, and let the resource check a fencing token.",
+	{"two holders past a lease", "outlived", "A holder works on after its lease. Renew the lease, stop when its validity ends, and let the resource check a fencing token.",
 		func(v map[checker.Property]checker.Verdict) bool { return has(v, checker.Exclusion) }},
-	{"deadlock: the lock never becomes free", "stuck", "A hold never ends by itself. Give every hold a lease, and set key and lease in one command.",
+	{"deadlock", "stuck", "A hold never ends by itself. Give every hold a lease, and set key and lease in one command.",
 		func(v map[checker.Property]checker.Verdict) bool {
 			return has(v, checker.Progress) && has(v, checker.Cleanup)
 		}},
@@ -60,9 +60,9 @@ var ways = []way{
 		func(v map[checker.Property]checker.Verdict) bool {
 			return has(v, checker.ResourceSafe) || has(v, checker.Fencing)
 		}},
-	{"a waiter overlooks a free lock", "other", "A waiter sleeps for longer than the lock is taken. Let waiters be notified, and try again after a bounded time.",
+	{"waits on a free lock", "other", "A waiter sleeps for longer than the lock is taken. Let waiters be notified, and try again after a bounded time.",
 		func(v map[checker.Property]checker.Verdict) bool { return has(v, checker.Progress) }},
-	{"the caller is told something else than what happened", "other", "Treat an error of an acquire or of a release as an unknown outcome, and find out who holds the lock.",
+	{"wrong answer to the caller", "other", "Treat an error of an acquire or of a release as an unknown outcome, and find out who holds the lock.",
 		func(v map[checker.Property]checker.Verdict) bool { return len(v) > 0 }},
 }
 

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-go/holdfast/internal/whole"
+	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/suite/compare"
+)
+
+func newCompareCmd() *cobra.Command {
+	var format, html string
+	formats := []string{"text", "json", "markdown"}
+	c := &cobra.Command{
+		Use:   "compare BEFORE AFTER",
+		Short: "Say what differs between two run directories",
+		Long: `Compares the runs of two run directories, by scenario, lock, world and seed: which
+verdicts changed, at which event two histories part, and by how much the time
+with two holders and the hand-offs changed. Nothing is played or judged again.
+
+Exit codes: 0 nothing is worse; 1 a verdict is worse or no longer as expected,
+or a run is missing; 2 bad usage or bad input.`,
+		Example: `  holdfast run --out before
+  git switch my-change && go install ./cmd/holdfast && holdfast run --out after
+  holdfast compare before after`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkFormat(format, formats); err != nil {
+				return err
+			}
+			d, err := compare.Dirs(suite.Dir(args[0]), suite.Dir(args[1]))
+			if err != nil {
+				return badInput(err, "a run directory is what holdfast run writes; it holds results.json")
+			}
+			if err := printDocument(c.OutOrStdout(), format, d); err != nil {
+				return err
+			}
+			if html != "" {
+				if err := whole.File(html, func(w io.Writer) error { return d.HTML(w) }); err != nil {
+					return badInput(fmt.Errorf("write page: %w", err))
+				}
+			}
+			if d.Regressed() {
+				return result(exitUnexpected)
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&format, "format", "text", "what to print: text, json or markdown")
+	c.Flags().StringVar(&html, "html", "", "also write a page with pictures of both sides to this file")
+	complete(c, "format", formats)
+	return c
+}

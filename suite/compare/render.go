@@ -1,0 +1,122 @@
+package compare
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/input"
+	"github.com/holdfast-go/holdfast/reports"
+)
+
+// answer says in one line what the comparison comes to.
+func (d *Document) answer() string {
+	if len(d.Runs) == 0 {
+		return fmt.Sprintf("Nothing differs: %s, with the same verdicts and the same events.", english.Count(d.Same, "run"))
+	}
+	counts := map[Change]int{}
+	for _, r := range d.Runs {
+		counts[r.Change]++
+	}
+	var parts []string
+	for _, c := range order {
+		if n := counts[c]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, titles[c]))
+		}
+	}
+	return fmt.Sprintf("%s not the same: %s. The same: %d.", english.Count(len(d.Runs), "run"), strings.Join(parts, ", "), d.Same)
+}
+
+var titles = map[Change]string{
+	Regression: "worse", Missing: "missing", Other: "changed", Improvement: "better", New: "new", Events: "with other events and the same verdicts",
+}
+
+func (r *Run) title() string {
+	lock := r.Lock
+	if r.User != "" {
+		lock += " (" + r.User + ")"
+	}
+	return fmt.Sprintf("%s, %s, seed %d", input.Plain(r.Scenario), input.Plain(lock), r.Seed)
+}
+
+// lines says what differs, one thing a line.
+func (r *Run) lines() []string {
+	var all []string
+	for _, v := range r.Verdicts {
+		line := fmt.Sprintf("%s: %s, was %s", v.Property, v.After, v.Before)
+		if v.Reason != "" {
+			line += ": " + input.Plain(v.Reason)
+		}
+		all = append(all, line)
+	}
+	if e := r.First; e != nil {
+		all = append(all, fmt.Sprintf("the histories part at line %d, at %.3f s", e.Line, e.AtMS/1000),
+			"  before: "+input.Plain(e.Before), "  after:  "+input.Plain(e.After))
+	}
+	for _, m := range []struct {
+		name string
+		ms   *[2]float64
+	}{{"time with two holders", r.OverlapMS}, {"median hand-off", r.HandoffMS}} {
+		if m.ms != nil {
+			all = append(all, fmt.Sprintf("%s: %.1f ms, was %.1f ms", m.name, m.ms[1], m.ms[0]))
+		}
+	}
+	if r.Note != "" {
+		all = append(all, input.Plain(r.Note))
+	}
+	return all
+}
+
+func (s *Side) words() string {
+	words := fmt.Sprintf("%s: holdfast %s", input.Plain(s.Dir), input.Plain(s.Version))
+	if s.Made != nil {
+		for _, part := range []string{s.Made.Build, s.Made.Date} {
+			if part != "" {
+				words += ", " + input.Plain(part)
+			}
+		}
+	}
+	return words
+}
+
+// Text prints what differs for a terminal.
+func (d *Document) Text(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "before  %s\nafter   %s\n\n", d.Before.words(), d.After.words())
+	last := Change("")
+	for i := range d.Runs {
+		r := &d.Runs[i]
+		if r.Change != last {
+			fmt.Fprintf(&b, "%s:\n\n", strings.ToUpper(titles[r.Change][:1])+titles[r.Change][1:])
+			last = r.Change
+		}
+		fmt.Fprintf(&b, "  %s\n", r.title())
+		for _, line := range r.lines() {
+			fmt.Fprintf(&b, "    %s\n", line)
+		}
+		b.WriteString("\n")
+	}
+	fmt.Fprintln(&b, d.answer())
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// Markdown prints what differs for a pull request.
+func (d *Document) Markdown(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "**%s**\n\nBefore: %s. After: %s.\n\n", reports.EscapeMarkdown(d.answer()), reports.EscapeMarkdown(d.Before.words()), reports.EscapeMarkdown(d.After.words()))
+	if len(d.Runs) > 0 {
+		b.WriteString("| run | change | what differs |\n|---|---|---|\n")
+	}
+	for i := range d.Runs {
+		r := &d.Runs[i]
+		var lines []string
+		for _, line := range r.lines() {
+			lines = append(lines, reports.EscapeMarkdown(strings.TrimSpace(line)))
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", reports.EscapeMarkdown(r.title()), r.Change, strings.Join(lines, "<br>"))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
