@@ -10,7 +10,7 @@ import (
 
 // Moments lists the names of the moments a fault can be anchored to.
 func Moments() []string {
-	return []string{Invoked, Granted, Refused, Released, Writing, Received, Executed}
+	return []string{Invoked, Granted, Refused, Released, Writing, Received, Executed, Answered, Published, Delivered}
 }
 
 // ops are the operations a moment can belong to.
@@ -77,8 +77,22 @@ func checkMoment(key string, a *Anchor, t Topology) error {
 	return nil
 }
 
-// AtServer says whether the moment is about a request at a server.
-func (a *Anchor) AtServer() bool { return a.Moment == Received || a.Moment == Executed }
+// OfRequest says whether the moment is about one request.
+func (a *Anchor) OfRequest() bool {
+	return a.Moment == Received || a.Moment == Executed || a.Moment == Answered
+}
+
+// OnLink says whether the moment is about what passes between a client and a
+// server: a request, its reply, or a message.
+func (a *Anchor) OnLink() bool {
+	return a.OfRequest() || a.Moment == Published || a.Moment == Delivered
+}
+
+// ToClient says whether the moment is about what a server sends to a client and
+// the client has not read.
+func (a *Anchor) ToClient() bool {
+	return a.Moment == Answered || a.Moment == Published || a.Moment == Delivered
+}
 
 func (a *Anchor) matches(m Moment) bool {
 	return a.Moment == m.Name &&
@@ -142,6 +156,12 @@ func (a *Anchor) words() string {
 		return "before the " + ordinal(nth) + " " + op + of(a.Client)
 	case Received:
 		return "between arrival and execution of " + a.request(nth)
+	case Answered:
+		return "when the reply reaches the client, of " + a.request(nth)
+	case Published:
+		return "before the " + ordinal(nth) + " message leaves" + with("from", a.Node) + with("for", a.Client)
+	case Delivered:
+		return "when the " + ordinal(nth) + " message" + with("from", a.Node) + " arrives" + with("at", a.Client)
 	}
 	return "between execution and reply of " + a.request(nth)
 }
@@ -183,11 +203,14 @@ func (a *Anchor) request(nth int) string {
 
 func client(name string) string { return name + "'s " }
 
-func of(client string) string {
-	if client == "" {
+func of(client string) string { return with("of", client) }
+
+// with is a name behind a word, and nothing without a name.
+func with(word, name string) string {
+	if name == "" {
 		return ""
 	}
-	return " of " + client
+	return " " + word + " " + name
 }
 
 func ordinal(n int) string {

@@ -542,3 +542,27 @@ func TestDurationAndNames(t *testing.T) {
 		}
 	}
 }
+
+// What reaches a client is known by what it asked for; a message answers nothing.
+func TestWhatReachesAClient(t *testing.T) {
+	confirm := func(channel string) string { return ">3\r\n$9\r\nsubscribe\r\n$3\r\n" + channel + "\r\n:1\r\n" }
+	var a Arrivals
+	for _, command := range []string{"HELLO", "GET", "SUBSCRIBE", "EVALSHA", "SUBSCRIBE"} {
+		a.Asked(command)
+	}
+	stream := "%0\r\n" + "$-1\r\n" + confirm("one") + "-ERR no\r\n" + confirm("two") +
+		">3\r\n$7\r\nmessage\r\n$3\r\none\r\n$2\r\nhi\r\n" + "*4\r\n$8\r\npmessage\r\n$1\r\n*\r\n$3\r\none\r\n$2\r\nhi\r\n"
+	for _, step := range []int{1, 7, len(stream)} {
+		a := Arrivals{asked: slices.Clone(a.asked)}
+		var got []string
+		for rest := stream; rest != ""; rest = rest[min(step, len(rest)):] {
+			for _, m := range a.Arrived([]byte(rest[:min(step, len(rest))])) {
+				got = append(got, strings.TrimSpace(m.Name+" "+m.Command))
+			}
+		}
+		want := []string{"answered GET", "answered SUBSCRIBE", "answered EVALSHA", "answered SUBSCRIBE", "delivered", "delivered"}
+		if !slices.Equal(got, want) {
+			t.Errorf("in steps of %d: %q, want %q", step, got, want)
+		}
+	}
+}

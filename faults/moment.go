@@ -7,13 +7,13 @@ package faults
 type Moment struct {
 	Name   string // one of the Moment constants
 	Client string // whose operation, connection or request
-	Node   string // where, for moments on a server
+	Node   string // where, for moments of a request or a message
 
 	// Op is the operation that the client is in: "acquire", "release",
 	// "inspect", or "background" between operations, which is where renewals
 	// and subscriptions happen.
 	Op string
-	// Command is the Redis command, upper case, for moments on a server.
+	// Command is the Redis command, upper case, for moments of a request.
 	Command string
 	// Changed says that the command changed a lock key.
 	Changed bool
@@ -36,6 +36,15 @@ const (
 	Received = "received"
 	// Executed: a server executed a request and has not sent the reply.
 	Executed = "executed"
+	// Answered: the reply to a request has come all the way, and the client has
+	// not read it.
+	Answered = "answered"
+	// Published: a server has a pub/sub message for the client, and has not sent
+	// it.
+	Published = "published"
+	// Delivered: a pub/sub message has come all the way, and the client has not
+	// read it.
+	Delivered = "delivered"
 )
 
 // Quiet says that a Redis command, upper case, is a client's small talk: worlds

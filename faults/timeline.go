@@ -146,6 +146,14 @@ func (tl *Timeline) Planned() []Planned {
 	return out
 }
 
+// WaitsForArrivals says that a fault strikes or ends when something reaches a
+// client. It costs a world something to tell of that.
+func (tl *Timeline) WaitsForArrivals() bool {
+	return slices.ContainsFunc(tl.entries, func(e *entry) bool {
+		return e.spec.On != nil && e.spec.On.ToClient() || e.spec.Until != nil && e.spec.Until.ToClient()
+	})
+}
+
 // targets names who a fault is aimed at: the targets and the peers given.
 func targets(s Spec) []string { return slices.Concat(s.Target, s.Peer) }
 

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -122,4 +123,44 @@ func TestAConnectionWhoseClientIsGone(t *testing.T) {
 func isTimeout(err error) bool {
 	t, ok := err.(interface{ Timeout() bool })
 	return ok && t.Timeout()
+}
+
+// A fault strikes and ends at moments of a real server: the request of the moment
+// is held until another one has been answered.
+func TestAFaultEndsAtAMoment(t *testing.T) {
+	t.Parallel()
+	var timeline *faults.Timeline
+	w, _ := startWorld(t, WorldOptions{
+		Options: servers.Options{Clients: 1, Groups: 1}, OnMoment: func(m faults.Moment) { timeline.Moment(m) },
+	})
+	var err error
+	timeline, err = faults.NewTimeline([]faults.Spec{{
+		Fault: "hold-request", Target: faults.Names{"client-1"},
+		On:    &faults.Anchor{Moment: faults.Received, Command: "RPUSH", Nth: 2},
+		Until: &faults.Anchor{Moment: faults.Answered, Command: "RPUSH"},
+	}, {
+		Fault: "reset", Target: faults.Names{"client-1"},
+		On: &faults.Anchor{Moment: faults.Delivered},
+	}}, faults.Topology{World: "live", Clients: 1, Groups: 1}, 1)
+	check(t, err)
+	timeline.Start(t.Context(), w, func() func(faults.Strike) { return func(faults.Strike) {} })
+	defer timeline.Stop()
+	c, ctx := impatient(t, w), t.Context()
+	check(t, c.RPush(ctx, "k", "first").Err())
+	if err := c.RPush(ctx, "k", "second").Err(); err == nil {
+		t.Error("the request of the moment was answered")
+	}
+	check(t, c.RPush(ctx, "k", "third").Err())
+	eventually(t, "the request is executed", func() bool { return c.LLen(ctx, "k").Val() == 3 })
+	if got := c.LRange(ctx, "k", 0, -1).Val(); !slices.Equal(got, []string{"first", "third", "second"}) {
+		t.Errorf("executed %v", got)
+	}
+	heard := c.Subscribe(ctx, "news")
+	defer heard.Close()
+	_, err = heard.Receive(ctx)
+	check(t, err)
+	_ = c.Publish(ctx, "news", "lost").Err() // the reset breaks this connection too
+	if m, err := heard.ReceiveTimeout(ctx, 30*time.Second); err == nil || isTimeout(err) {
+		t.Errorf("the client has %v from a connection that broke before it could read it: %v", m, err)
+	}
 }

@@ -166,15 +166,18 @@ func TestMomentsOfRequestsAndReplies(t *testing.T) {
 	check(t, err)
 	got := moments.words()
 	slices.Sort(got) // a request may arrive while the reply before it is on its way
-	if want := []string{"executed DEL", "executed GET", "executed SET", "received DEL", "received GET", "received SET"}; !slices.Equal(got, want) {
+	if want := []string{"answered DEL", "answered GET", "answered SET", "executed DEL", "executed GET", "executed SET", "received DEL", "received GET", "received SET"}; !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
 	check(t, c.Set(ctx, "lock", "v", 0).Err())
 	moments.mu.Lock()
-	last := moments.seen[len(moments.seen)-1]
+	before, last := moments.seen[len(moments.seen)-2], moments.seen[len(moments.seen)-1]
 	moments.mu.Unlock()
-	if want := (faults.Moment{Name: faults.Executed, Client: "client-1", Node: "node-1", Op: "acquire", Command: "SET", Changed: true}); last != want {
+	if want := (faults.Moment{Name: faults.Answered, Client: "client-1", Node: "node-1", Op: "acquire", Command: "SET"}); last != want {
 		t.Errorf("got %+v", last)
+	}
+	if want := (faults.Moment{Name: faults.Executed, Client: "client-1", Node: "node-1", Op: "acquire", Command: "SET", Changed: true}); before != want {
+		t.Errorf("got %+v", before)
 	}
 	list := admin(t, w, "node-1").ClientList(ctx).Val()
 	from.Range(func(addr, _ any) bool {
@@ -199,7 +202,9 @@ func TestMomentsOfRequestsAndReplies(t *testing.T) {
 		check(t, sub.Close())
 		got := moments.words()
 		slices.Sort(got)
-		if want := []string{"executed PUBLISH", "executed SUBSCRIBE", "received PUBLISH", "received SUBSCRIBE"}; !slices.Equal(got, want) {
+		if want := []string{
+			"answered PUBLISH", "answered SUBSCRIBE", "delivered ", "executed PUBLISH", "executed SUBSCRIBE", "published ", "received PUBLISH", "received SUBSCRIBE",
+		}; !slices.Equal(got, want) {
 			t.Errorf("RESP%d: got %q", protocol, got)
 		}
 	}

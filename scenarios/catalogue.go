@@ -47,6 +47,7 @@ var catalogueNames = []string{
 	"kept-away",
 	"late-undo",
 	"late-own-release",
+	"half-open-release",
 	"refused-acquire",
 	"failover-lost-write",
 	"failover-one-acked-of-two",

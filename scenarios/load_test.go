@@ -149,7 +149,7 @@ var bad = []struct {
 	{"no moment", "moment: writing, ", "", "20:9", "faults[0].on.moment is missing", "one of: invoked,", true},
 	{"unknown client of an anchor", "client: client-1, nth", "client: client-8, nth", "20:35", `unknown client "client-8"`, "did you mean client-1", false},
 	{"op of a moment that says it", "client: client-1, nth", "op: acquire, nth", "20:27", "writing says already in which operation", "leave op out", true},
-	{"command of a client's moment", "client: client-1, nth", "command: DEL, nth", "20:27", "writing has no command", "only received and executed", true},
+	{"command of a client's moment", "client: client-1, nth", "command: DEL, nth", "20:27", "writing has no command", "only received, executed and answered", true},
 	{"changed before execution", "moment: writing, client: client-1, nth", "moment: received, changed: true, nth", "20:28", "a request that was only received has changed nothing yet", "moment: executed", false},
 	{"lower case command", "moment: writing, client: client-1, nth", "moment: executed, command: del, nth", "20:37", `a command is one word in upper case, not "del"`, "EVALSHA", true},
 	{"nth 0", "nth: 2", "nth: 0", "20:50", "faults[0].on.nth is 0: must be at least 1", "", true},

@@ -140,17 +140,25 @@ func (v validator) anchor(path string, a faults.Anchor) error {
 			return v.at(path+"."+f.key, didYouMean(f.is, f.allowed), "unknown %s %q", f.key, f.is)
 		}
 	}
-	onServer := a.AtServer()
-	for _, key := range []string{"node", "command", "changed"} {
-		if v.d.has(path+"."+key) && !onServer {
-			return v.atKey(path+"."+key, "only received and executed happen on a server", "%s has no %s", a.Moment, key)
+	for _, k := range []struct {
+		key, why string
+		allowed  bool
+	}{
+		{"node", "only requests, replies and messages come from or to a server", a.OnLink()},
+		{"command", "only received, executed and answered are about a request", a.OfRequest()},
+		{"changed", "only executed is about what a request has done", a.OfRequest()},
+	} {
+		if v.d.has(path+"."+k.key) && !k.allowed {
+			return v.atKey(path+"."+k.key, k.why, "%s has no %s", a.Moment, k.key)
 		}
 	}
 	switch {
-	case a.Op != "" && !onServer && a.Moment != faults.Invoked:
+	case a.Op != "" && !a.OnLink() && a.Moment != faults.Invoked:
 		return v.atKey(path+".op", "leave op out", "%s says already in which operation", a.Moment)
 	case a.Op == "background" && a.Moment == faults.Invoked:
 		return v.at(path+".op", "received and executed happen in the background as well", "invoked is about operations of the workload")
+	case a.Changed && a.Moment == faults.Answered:
+		return v.atKey(path+".changed", "use moment: executed", "nobody knows of a reply what its request has changed")
 	case a.Changed && a.Moment == faults.Received:
 		return v.atKey(path+".changed", "use moment: executed", "a request that was only received has changed nothing yet")
 	case a.Command != "" && !commandName.MatchString(a.Command):

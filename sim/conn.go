@@ -36,6 +36,9 @@ func connect(l *link, n int, owner *Process, up, down *rand.Rand, from, to net.A
 	server = &pipeConn{local: to, remote: from, in: u, out: d}
 	client.peer, server.peer = server, client
 	d.reader, u.reader = client, server
+	if l.announce != nil {
+		d.arrivals = new(arrivals)
+	}
 	return client, server
 }
 
@@ -141,6 +144,8 @@ type pipe struct {
 	rng    *rand.Rand
 	reader *pipeConn
 	flow   *flow // nil unless somebody watches
+
+	arrivals *arrivals // nil unless somebody is told of them
 
 	mu       sync.Mutex
 	line     []arrival // on their way, first to last
@@ -303,6 +308,10 @@ func (p *pipe) send(c *stream.StreamChunk, frozen bool) bool {
 		p.mu.Unlock()
 		return true
 	}
+	if p.publishes(c) {
+		p.mu.Unlock()
+		return true
+	}
 	first := p.first()
 	p.mu.Unlock()
 	p.forward(first, c)
@@ -368,6 +377,10 @@ func (p *pipe) forward(s *stage, c *stream.StreamChunk) {
 		at = p.last.Add(1)
 	}
 	p.last = at
+	if p.arrivals != nil {
+		time.AfterFunc(time.Until(at), func() { p.arrive(c) })
+		return
+	}
 	p.line = append(p.line, arrival{at, c})
 	if len(p.line) == 1 {
 		p.arm(p.reader.frozen())

@@ -12,6 +12,7 @@ import (
 	"github.com/Shopify/toxiproxy/v2/stream"
 	"github.com/Shopify/toxiproxy/v2/toxics"
 
+	"github.com/holdfast-go/holdfast/faults"
 	own "github.com/holdfast-go/holdfast/faults/toxics"
 	"github.com/holdfast-go/holdfast/internal/random"
 )
@@ -25,6 +26,10 @@ type link struct {
 	min, max time.Duration
 	watch    *observer // nil unless somebody watches
 	turns    *turns
+	// announce, when not nil, is told of what reaches the client, and op is the
+	// operation that it is in.
+	announce func(faults.Moment)
+	op       func() string
 	// replicates says that the link is a replica's, to its primary.
 	replicates bool
 

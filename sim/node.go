@@ -175,6 +175,9 @@ func (s *session) execute(args []string, in *bufio.Reader) bool {
 		m.Name, m.Changed = faults.Executed, changed
 		w.announce(m)
 	}
+	if a := s.conn.out.arrivals; a != nil {
+		a.seen.Asked(cmd)
+	}
 	if !n.isUp() { // a fault at this moment killed the server: no reply
 		return false
 	}

@@ -2,6 +2,8 @@ package sim_test
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -176,6 +178,99 @@ func TestAConnectionWhoseClientIsGone(t *testing.T) {
 		time.Sleep(time.Second)
 		if n := c.Publish(ctx, "news", "lost").Val(); n != 0 {
 			t.Errorf("the server has %d subscribers when it was told, want none", n)
+		}
+	})
+}
+
+// Moments come in the order in which things happen, and each before its client
+// knows.
+func TestMomentsOfWhatReachesAClient(t *testing.T) {
+	var seen []string
+	in(t, sim.Options{Seed: 1, Clients: 2, Groups: 1, Arrivals: true, OnMoment: func(m faults.Moment) {
+		seen = append(seen, strings.TrimSpace(m.Name+" "+m.Client+" "+m.Command))
+	}}, func(ctx context.Context, w *sim.World) {
+		c := impatient(w)
+		defer c.Close()
+		sub := redis.NewClient(&redis.Options{Addr: w.Addresses(1)[0], Dialer: w.Dialer(w.Process("client-2")), DisableIdentity: true})
+		defer sub.Close()
+		heard := sub.Subscribe(ctx, "news")
+		defer heard.Close()
+		if _, err := heard.Receive(ctx); err != nil {
+			t.Fatal(err)
+		}
+		seen = nil
+		if err := c.Publish(ctx, "news", "hello").Err(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := heard.ReceiveMessage(ctx); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+	})
+	before := func(a, b string) {
+		if i, j := slices.Index(seen, a), slices.Index(seen, b); i < 0 || j < i {
+			t.Errorf("%q is not before %q in %q", a, b, seen)
+		}
+	}
+	before("received client-1 PUBLISH", "executed client-1 PUBLISH")
+	before("executed client-1 PUBLISH", "answered client-1 PUBLISH")
+	before("executed client-1 PUBLISH", "published client-2")
+	before("published client-2", "delivered client-2")
+	if len(seen) != 5 {
+		t.Errorf("got %q", seen)
+	}
+}
+
+// A fault at such a moment strikes before the client has what arrives.
+func TestAFaultStrikesBeforeTheClientReads(t *testing.T) {
+	var w *sim.World
+	strike := map[string]func(){}
+	moment := func(m faults.Moment) {
+		if f := strike[strings.TrimSpace(m.Name+" "+m.Command)]; f != nil {
+			delete(strike, strings.TrimSpace(m.Name+" "+m.Command))
+			f()
+		}
+	}
+	in(t, sim.Options{Seed: 1, Clients: 1, Groups: 1, Arrivals: true, OnMoment: moment}, func(ctx context.Context, world *sim.World) {
+		w = world
+		c := impatient(w)
+		defer c.Close()
+		heard := c.Subscribe(ctx, "news")
+		defer heard.Close()
+		if _, err := heard.Receive(ctx); err != nil {
+			t.Fatal(err)
+		}
+		strike["answered INCR"] = func() { _ = w.Reset(toNode1) }
+		if err := c.Incr(ctx, "k").Err(); err == nil {
+			t.Error("the client has a reply from a connection that broke before it could read it")
+		}
+		if n := c.Get(ctx, "k").Val(); n != "1" {
+			t.Errorf("executed %q times, want once", n)
+		}
+		paused := time.Now()
+		strike["answered GET"] = func() {
+			_ = w.Pause("client-1")
+			time.AfterFunc(10*time.Second, func() { _ = w.Resume("client-1") })
+		}
+		if c.Get(ctx, "k").Val() != "1" || time.Since(paused) < 10*time.Second {
+			t.Errorf("a paused client has read a reply after %s", time.Since(paused))
+		}
+		for _, name := range []string{"published", "delivered"} {
+			for range 3 { // it subscribes anew where it was broken
+				_, _ = heard.ReceiveTimeout(ctx, 2*time.Second)
+			}
+			strike[name] = func() { _ = w.Reset(toNode1) }
+			_ = c.Publish(ctx, "news", "lost").Err()
+			for range 3 {
+				if m, _ := heard.ReceiveTimeout(ctx, 2*time.Second); m != nil {
+					if got, is := m.(*redis.Message); is {
+						t.Errorf("%s: the client has %v from a connection that broke before it could read it", name, got)
+					}
+				}
+			}
+			if strike[name] != nil {
+				t.Errorf("no moment %s", name)
+			}
 		}
 	})
 }

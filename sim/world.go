@@ -44,6 +44,9 @@ type Options struct {
 	// faults.
 	OnChange func(keyspace.Change)
 	OnMoment func(faults.Moment)
+	// Arrivals has OnMoment told as well of what reaches clients: see
+	// [faults.Anchor.ToClient].
+	Arrivals bool
 	// OnMessage is told of every message on every link, once it is known what
 	// became of it. It is called by whoever moves the message, must be safe for
 	// concurrent use and must not call back into the world. nil costs nothing.
@@ -260,6 +263,10 @@ func (w *World) link(from, to string) *link {
 		}
 		l = newLink(from, to, w.opts.Seed, lo, hi)
 		l.watch, l.turns, l.replicates = w.watch, w.turns, w.nodes[from] != nil
+		if w.opts.Arrivals && !l.replicates {
+			l.announce = w.announce
+			l.op = func() string { return w.opOf(from) }
+		}
 		w.links[id] = l
 	}
 	return l

@@ -24,7 +24,17 @@ func (d *draw) when(s *faults.Spec, c string, phase Phase) {
 		on.Moment, on.Op, on.Changed = faults.Executed, "acquire", true
 	case AcquireReplied:
 		on.Moment = faults.Granted
+		if d.chance(4) {
+			on.Moment, on.Op = faults.Answered, "acquire"
+		}
 	case Waiting:
+		if hears(d.lock) && d.chance(3) {
+			on.Moment, on.Nth = faults.Published, 0
+			if d.chance(2) {
+				on.Moment = faults.Delivered
+			}
+			break
+		}
 		// A waiter asks several times, or waits while another client holds.
 		if d.chance(2) {
 			on.Moment, on.Op, on.Nth = faults.Received, "acquire", d.number(2, 6)
@@ -49,6 +59,9 @@ func (d *draw) when(s *faults.Spec, c string, phase Phase) {
 		on.Moment, on.Op = d.sent(), "release"
 	case ReleaseExecuted:
 		on.Moment, on.Op, on.Changed = faults.Executed, "release", true
+		if d.chance(4) {
+			on.Moment, on.Changed = faults.Answered, false
+		}
 	case Idle:
 		on.Moment = faults.Released
 		s.After = d.between(ms, max(time.Duration(d.s.Workload.Rest), 100*ms))

@@ -209,7 +209,7 @@ func (d *draw) faults(holes []Cell) {
 			name, phase = c.Fault, c.Phase
 		}
 		for range attempts {
-			if d.add(d.fault(name, phase)) {
+			if d.add(d.until(d.fault(name, phase))) {
 				break
 			}
 		}

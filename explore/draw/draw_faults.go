@@ -23,6 +23,28 @@ func (d *draw) fault(name string, phase Phase) faults.Spec {
 	return s
 }
 
+// until lets now and then a fault of a link end at a moment.
+func (d *draw) until(s faults.Spec) faults.Spec {
+	if k, _ := faults.Lookup(s.Fault); s.For == 0 || k.Target != "link" || !d.chance(4) {
+		return s
+	}
+	end := &faults.Anchor{Moment: faults.Granted}
+	switch d.number(0, 5) {
+	case 0:
+		end.Moment = faults.Released
+	case 1:
+		end.Moment = faults.Answered
+	case 2:
+		end.Moment, end.Client, end.Nth = faults.Received, s.Target[0], d.number(1, 3)
+	case 3:
+		end.Moment, end.Op, end.Changed = faults.Executed, "acquire", true
+	case 4:
+		end.Client = d.anyClient()
+	}
+	s.For, s.Until = 0, end
+	return s
+}
+
 // lasts draws how long a fault lasts: a moment, a good part of a lease, or past
 // it.
 func (d *draw) lasts() faults.Duration {

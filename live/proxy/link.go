@@ -118,11 +118,13 @@ func (l *Link) join(dialler, server *net.TCPConn, from string) {
 	}
 	var requests io.WriteCloser = &sink{conn: p.server, ended: ended}
 	var replies io.Reader = p.server
+	var dialled io.WriteCloser = &sink{conn: p.dialler, ended: ended}
 	if p.tap != nil {
 		requests, replies = newQueue(&sink{conn: p.tap, ended: ended}), p.tap
+		dialled = newQueue(&sink{conn: arriving{p.tap, p.dialler}, ended: ended})
 	}
 	l.toxics.StartLink(proxies, fmt.Sprint(id, " up"), dialler, requests, stream.Upstream)
-	l.toxics.StartLink(proxies, fmt.Sprint(id, " down"), replies, &sink{conn: p.dialler, ended: ended}, stream.Downstream)
+	l.toxics.StartLink(proxies, fmt.Sprint(id, " down"), replies, dialled, stream.Downstream)
 }
 
 // forgetOver forgets the connections that are over: both ways have ended, and

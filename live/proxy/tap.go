@@ -22,7 +22,8 @@ type Moments struct {
 // the node has not got them, replies when the node has sent them and the
 // toxics have not got them. Both wait for whoever is told.
 //
-//	client -> toxics -> Write: received -> node -> Read: executed -> toxics -> client
+//	client -> toxics -> Write: received -> node -> Read: executed -> toxics -> arriving: answered -> client
+//	                                       node -> Read: published -> toxics -> arriving: delivered -> client
 type tap struct {
 	link    faults.Link
 	moments *Moments
@@ -32,6 +33,8 @@ type tap struct {
 	from    string                 // where the node sees the connection come from
 	held    func() <-chan struct{} // what holds the request that has arrived, or nil
 	abort   func()                 // breaks both ends of the connection
+
+	seen faults.Arrivals // what reaches the client
 
 	mu        sync.Mutex
 	awaiting  []request // sent and not answered, in order
@@ -141,8 +144,12 @@ func (t *tap) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// executed announces the request that a frame answers, if it answers any.
+// executed announces the request that a frame answers, or the message that it is.
 func (t *tap) executed(frame []byte) {
+	if faults.IsMessage(frame) {
+		t.announce(faults.Moment{Name: faults.Published})
+		return
+	}
 	t.mu.Lock()
 	if len(t.awaiting) == 0 || frame[0] == '>' && !(t.awaiting[0].confirmed && confirms(frame)) {
 		t.mu.Unlock()
@@ -151,6 +158,7 @@ func (t *tap) executed(frame []byte) {
 	command := t.awaiting[0].command
 	t.awaiting = t.awaiting[1:]
 	t.mu.Unlock()
+	t.seen.Asked(command)
 	if faults.Quiet(command) {
 		return
 	}
@@ -178,6 +186,21 @@ func (t *tap) announce(m faults.Moment) {
 	m.Client, m.Node, m.Op = t.link.From, t.link.To, t.moments.Op(t.link.From)
 	t.moments.Announce(m)
 }
+
+// arriving announces what reaches the client over its end, before it does.
+type arriving struct {
+	*tap
+	to *end
+}
+
+func (a arriving) Write(b []byte) (int, error) {
+	for _, m := range a.seen.Arrived(b) {
+		a.announce(m)
+	}
+	return a.to.Write(b)
+}
+
+func (a arriving) Close() error { return a.to.Close() }
 
 // confirms says whether a push, ">3 $9 subscribe", answers a subscription.
 func confirms(push []byte) bool {

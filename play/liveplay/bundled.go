@@ -15,7 +15,7 @@ func carriedByBundled(s *scenarios.Scenario) (ok bool, reason string) {
 		if k, _ := faults.Lookup(f.Fault); k.RedisOnly != nil && k.RedisOnly(f) != "" {
 			return false, k.RedisOnly(f)
 		}
-		if f.On != nil && f.On.AtServer() || f.Until != nil && f.Until.AtServer() {
+		if f.On != nil && f.On.OnLink() || f.Until != nil && f.Until.OnLink() {
 			return false, "it waits for a request at a server, and what a request says is known of Redis only"
 		}
 	}

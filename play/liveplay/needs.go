@@ -33,7 +33,7 @@ func needsOf(s *scenarios.Scenario, sub *subject.Subject) needs {
 		named := slices.Concat(f.Target, f.Peer, faults.Names{f.To})
 		for _, a := range []*faults.Anchor{f.On, f.Until} {
 			if a != nil {
-				n.moments = n.moments || a.AtServer()
+				n.moments = n.moments || a.OnLink()
 				named = append(named, a.Node)
 			}
 		}

@@ -1,0 +1,92 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/Shopify/toxiproxy/v2/stream"
+
+	"github.com/holdfast-go/holdfast/faults"
+)
+
+// arrivals is what it takes to tell of what reaches a client over one
+// connection. A chunk waits until everybody has been told of it.
+type arrivals struct {
+	seen       faults.Arrivals
+	publishing []*stream.StreamChunk // messages that have not left, and what came after them
+}
+
+// publishes says that a chunk is a message, or comes after one that has not left:
+// then it leaves when everybody has been told, in a goroutine of its own. Who
+// sends it holds locks of the server. Called with the pipe's lock held.
+func (p *pipe) publishes(c *stream.StreamChunk) bool {
+	if p.arrivals == nil {
+		return false
+	}
+	waiting := len(p.arrivals.publishing) > 0
+	if !waiting && (c == nil || !faults.IsMessage(c.Data)) {
+		return false
+	}
+	p.arrivals.publishing = append(p.arrivals.publishing, c)
+	if !waiting {
+		go p.publish()
+	}
+	return true
+}
+
+// publish sends what waits, in order. Several subscribers get one message at one
+// instant.
+func (p *pipe) publish() {
+	p.link.turns.take(turnKey{from: p.link.from, to: p.link.to, n: p.reader.number})
+	for {
+		p.mu.Lock()
+		c := p.arrivals.publishing[0]
+		p.mu.Unlock()
+		if c != nil && faults.IsMessage(c.Data) {
+			p.tell(faults.Moment{Name: faults.Published})
+		}
+		p.mu.Lock()
+		first := p.first()
+		p.mu.Unlock()
+		p.forward(first, c)
+		p.mu.Lock()
+		p.arrivals.publishing = p.arrivals.publishing[1:]
+		over := len(p.arrivals.publishing) == 0
+		p.mu.Unlock()
+		if over {
+			return
+		}
+	}
+}
+
+// arrive lets the reader have a chunk that has come all the way.
+func (p *pipe) arrive(c *stream.StreamChunk) {
+	if p.lost() {
+		return
+	}
+	if c != nil {
+		for _, m := range p.arrivals.seen.Arrived(c.Data) {
+			p.tell(m)
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.broken || p.dry { // just now, perhaps
+		return
+	}
+	now := time.Now()
+	p.line = append(p.line, arrival{now, c})
+	p.receive(now)
+	p.look()
+}
+
+// lost says that nothing arrives any more.
+func (p *pipe) lost() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.broken || p.dry
+}
+
+func (p *pipe) tell(m faults.Moment) {
+	m.Client, m.Node, m.Op = p.link.from, p.link.to, p.link.op()
+	p.link.announce(m)
+}
