@@ -26,6 +26,7 @@ var catalogueNames = []string{
 	"waiter-leaves",
 	"explicit-lease-ends",
 	"woken-by-message",
+	"handed-over-by-message",
 	"holder-crash",
 	"crash-between-commands",
 	"waiter-crash",
@@ -67,6 +68,7 @@ var catalogueNames = []string{
 	"slow-subscribe",
 	"broken-subscribe",
 	"broken-acquire",
+	"broken-replies",
 	"unheard-grant",
 	"lost-acquire-reply",
 	"lost-nested-reply",
@@ -76,6 +78,7 @@ var catalogueNames = []string{
 	"refusals-outlast-lease",
 	"down-at-release",
 	"cancelled-acquire",
+	"asked-again",
 	"cancelled-try",
 	"cancelled-release",
 	"script-flush",
@@ -87,6 +90,7 @@ var catalogueNames = []string{
 	"cluster-failover",
 	"fence-rollback",
 	"fence-rollback-clock-behind",
+	"closed-while-held",
 	"shutdown",
 }
 
