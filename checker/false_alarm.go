@@ -61,7 +61,7 @@ func (t *trace) mayAnswerElsewhere(by int64) bool {
 // it is lost.
 func (t *trace) kept(c *Claim, told int64) Verdict {
 	o := t.op(c.AcquireOp)
-	if c.Lease == 0 || t.outlivedOuter(c, told) || t.groupsHolding(c.Lock, c.Owner, told, told, false) < t.claim.Quorum {
+	if c.Lease == 0 || t.closedAt(c.Client) <= told || t.outlivedOuter(c, told) || t.groupsHolding(c.Lock, c.Owner, told, told, false) < t.claim.Quorum {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	owed, ok := t.owedByServers(c, told)

@@ -85,15 +85,22 @@ func (t *trace) hadHold(o *op) bool {
 // server; excused when that was too late.
 func (t *trace) free(o *op, s *span) (from int64, excused bool) {
 	from = o.ret
-	for i := t.healed.before(t.faultsBefore(plus(s.to, 1)), o.ret+1); i >= 0; i = t.healed.before(i, o.ret+1) {
+	for i := range t.faults[:t.faultsBefore(plus(s.to, 1))] {
 		f := &t.faults[i]
-		if f.sparesPrimary() || (!f.touchesClient(o.client) && !f.touchesGroup(s.group)) {
+		if f.from > from+t.allow.takingBack {
+			break // there was time enough before it
+		}
+		if f.to <= o.ret || f.sparesPrimary() || (!f.touchesClient(o.client) && !f.touchesGroup(s.group)) {
 			continue
 		}
-		if f.open || f.to > o.ret+t.allow.takenBackLater {
+		to := f.to
+		if f.Instant && f.only(history.Traits{BreaksConnections: true}) {
+			to = f.from + pauseOfClient // the next request finds another connection
+		}
+		if f.open || to > o.ret+t.allow.takenBackLater {
 			return 0, true
 		}
-		from = max(from, f.to)
+		from = max(from, to)
 	}
 	return from, false
 }

@@ -308,14 +308,22 @@ func (t *trace) inherentLease(c *change, lease int64) string {
 // setBack is the line of counts and of contradicted answers: the servers lost
 // or undid something of an owner's between two times.
 func (t *trace) setBack(k ownerLock, from, to int64) string {
-	for _, i := range t.ofOwner(k, from) {
+	type place struct{ node, key string }
+	had := map[place]int{} // the count of the owner's hold, before a change
+	for _, i := range t.onOwner[k] {
 		c := &t.changes[i]
 		if c.t > to {
 			break
 		}
-		if c.Role == "primary" && (c.Cause == "restart" || c.Cause == "fault") {
+		p, count := place{c.Node, c.Key}, 0
+		if c.holder == k.owner {
+			count = c.Count
+		}
+		kept := c.Cause == "restart" && had[p] == count // it came back with its data
+		if c.t >= from && c.Role == "primary" && (c.Cause == "restart" || c.Cause == "fault") && !kept {
 			return fmt.Sprintf("%s lost what it had of %s at %s", c.Node, k.owner, at(c.t))
 		}
+		had[p] = count
 	}
 	for i := range t.faults {
 		if f := &t.faults[i]; f.from <= to && plus(f.to, t.allow.settling) >= from && (f.Promotes || f.LosesWrites) {

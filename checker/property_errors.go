@@ -71,6 +71,9 @@ func (t *trace) classOf(o *op) Verdict {
 	if o.res.Message != "" {
 		said = ": " + o.res.Message
 	}
+	if class == history.ErrOther {
+		said += "; name the errors of the lock in Busy, NotHeld, Lost or Classify of locktest.Lock, or in the answers of its adapter"
+	}
 	what := "failed"
 	if o.kind == history.Info {
 		what = "ended unclear"
@@ -113,13 +116,17 @@ func (t *trace) hadNoEffect(o *op) Verdict {
 		if s.replica || s.from >= o.inv || s.to <= o.ret+t.allow.rounding || t.answersElsewhere(s.group, o.ret) {
 			return false
 		}
+		left := t.leftBehind(k, o, s)
+		if left && !t.claim.TakesBack {
+			return false
+		}
 		orphan := t.orphanUntil(k, o, s)
-		if orphan <= o.ret {
+		if orphan <= o.ret && !left {
 			if kept[s.group] = true; len(kept) > t.claim.Nodes-t.claim.Quorum {
 				tell(s, min(s.to, again, t.endTime))
 			}
 		}
-		if t.claim.Nodes == 1 || t.replaced(s.group, o.ret) || t.unheard(o, s) {
+		if t.claim.Nodes == 1 && !left || t.replaced(s.group, o.ret) || t.unheard(o, s) {
 			return false
 		}
 		from := o.ret
@@ -144,6 +151,19 @@ func (t *trace) unheard(release *op, s *span) bool {
 	return t.claim.Nodes > 1 && !t.claim.TakesBack && slices.ContainsFunc(t.faults, func(f faultSpan) bool {
 		return f.keepsReplies() && f.from <= s.from+t.allow.underway && s.from <= plus(f.to, t.allow.healing) && f.touchesClient(release.client) && (len(f.nodes) == 0 || f.touchesGroup(s.group))
 	})
+}
+
+// leftBehind says that a hold on a server is not the one that a release has given
+// back, but what an acquire of unknown outcome had left there before.
+func (t *trace) leftBehind(k ownerLock, release *op, s *span) bool {
+	ops := t.byOwner[k]
+	i := latest(ops, s.from)
+	for ; i >= 0 && ops[i].f != history.Acquire; i-- {
+	}
+	if i < 0 || ops[i].kind == history.OK {
+		return false
+	}
+	return slices.ContainsFunc(ops[i+1:], func(x *op) bool { return x.f == history.Acquire && x.kind == history.OK && x.ret <= release.inv })
 }
 
 // orphanUntil is how long a hold that a release has not reached may last because

@@ -139,6 +139,9 @@ func (p *overlapOf) verdict(t *trace) Verdict {
 		words = fmt.Sprintf("%s was granted the lock at %s during the lease of %s, %s", b.Owner, at(b.From), a.Owner, lease)
 	case LeaseOutlived:
 		words = fmt.Sprintf("%s was granted the lock at %s; %s went on after its lease had ended at %s", b.Owner, at(b.From), a.Owner, at(p.owed))
+		if t.claim.LostSign && t.h.Header.User != history.Careless {
+			words += ", and had not been told of its loss"
+		}
 	default:
 		words = fmt.Sprintf("%s was granted the lock at %s while %s still held it; without a server log nobody can say whether its lease had ended",
 			b.Owner, at(b.From), a.Owner)

@@ -73,6 +73,7 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 	var earlierLongest, since int64 // what was asked for before it, and since when it is over
 	var releasing bool
 	j := 0
+	refreshed := map[string]int64{} // group -> when the hold was granted or renewed there last
 	for _, i := range t.onOwner[k] {
 		c := &t.changes[i]
 		for ; j < len(steps) && steps[j].t <= c.t; j++ {
@@ -125,7 +126,8 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 		if earlierLongest > asked && t.heldUpSince(c.By, since, c.t) { // a renewal of then, held back until now
 			asked = earlierLongest
 		}
-		v = earlier(v, t.leaseAt(k, c, int(i), holds, asked))
+		v = earlier(v, t.leaseAt(k, c, int(i), holds, asked, refreshed[c.group]))
+		refreshed[c.group] = c.t
 		for _, h := range holds {
 			_, known := h.granted[c.group]
 			switch {
@@ -162,7 +164,7 @@ func withoutLargest(holds []heldLease) []heldLease {
 	return out[:len(out)-1]
 }
 
-func (t *trace) leaseAt(k ownerLock, c *change, i int, holds []heldLease, longest int64) Verdict {
+func (t *trace) leaseAt(k ownerLock, c *change, i int, holds []heldLease, longest, refreshed int64) Verdict {
 	ops := func() []int64 { return opIDs(t.openOpOf(c.By, c.lock, c.t), t.grantOf(k.owner, k.lock, c.t)) }
 	if longest == 0 {
 		return Verdict{Outcome: OutcomeOK} // nothing known to have been asked for
@@ -181,7 +183,7 @@ func (t *trace) leaseAt(k ownerLock, c *change, i int, holds []heldLease, longes
 	if t.clockFault(c.group, c.t) {
 		return Verdict{Outcome: OutcomeOK} // the server counts time differently since
 	}
-	if v := t.renewedInFull(k, c, holds); v.Outcome == Violated {
+	if v := t.renewedInFull(k, c, holds, refreshed); v.Outcome == Violated {
 		return v
 	}
 	for _, h := range holds {
@@ -220,8 +222,10 @@ func (t *trace) onServer(lease int64) int64 {
 	return max(lease, t.claim.LeaseMin) + t.claim.LeaseSlack
 }
 
-// renewedInFull checks that a renewal promises a whole lease, as an acquire does.
-func (t *trace) renewedInFull(k ownerLock, c *change, holds []heldLease) Verdict {
+// renewedInFull checks that a renewal promises a whole lease, as an acquire does. Its
+// client composed it after the grant or renewal before, and only faults since then
+// may have kept it from the server.
+func (t *trace) renewedInFull(k ownerLock, c *change, holds []heldLease, refreshed int64) Verdict {
 	renews := c.was == k.owner && c.Count == c.WasCount && c.By == t.client[k.owner] && (c.raises() || c.TTL < c.WasTTL-t.allow.rounding)
 	if !renews || len(holds) == 0 || t.openOp(c.By, c.lock, history.Acquire, c.t) != nil || t.openOp(c.By, c.lock, history.Release, c.t) != nil {
 		return Verdict{Outcome: OutcomeOK}
@@ -233,7 +237,7 @@ func (t *trace) renewedInFull(k ownerLock, c *change, holds []heldLease) Verdict
 		}
 		least = min(least, h.o.args.Lease)
 	}
-	disturbed := t.overlap(holds[0].o.inv, c.t, pauseOfClient, func(f *faultSpan) bool { return f.touchesClient(c.By) })
+	disturbed := t.overlap(max(holds[0].o.inv, refreshed), c.t, pauseOfClient, func(f *faultSpan) bool { return f.touchesClient(c.By) })
 	if c.TTL >= least-2*t.allow.rounding-t.allow.underway-t.allow.machine-disturbed {
 		return Verdict{Outcome: OutcomeOK}
 	}
@@ -263,6 +267,11 @@ func (t *trace) grantedInTime(c *Claim) Verdict {
 	if until := o.res.Until; until > plus(owed, t.allow.rounding) {
 		return byServers(violation(o.ret, opIDs(o), "%s was granted the lock at %s with a validity until %s; the servers owe the hold until %s",
 			c.Owner, at(o.ret), at(until), at(owed)))
+	}
+	if until := o.res.Until; t.claim.Drift != nil && until > owed-t.drift(c.Lease)+2*t.allow.rounding {
+		return byServers(violation(o.ret, opIDs(o),
+			"%s was granted the lock at %s with a validity until %s; the servers owe the hold until %s, and their clocks may run ahead by %s until then",
+			c.Owner, at(o.ret), at(until), at(owed), long(t.drift(c.Lease))))
 	}
 	return Verdict{Outcome: OutcomeOK}
 }

@@ -45,9 +45,22 @@ func judgeResource(t *trace) Verdict {
 		}
 		return v
 	}
+	if !t.h.Header.Resource.Fenced {
+		return v
+	}
+	for _, lock := range t.locks {
+		v = earlier(v, staleWrite(slices.DeleteFunc(slices.Clone(writes), func(w *op) bool { return w.lock != lock })))
+	}
+	return v
+}
+
+// staleWrite looks for an accepted write whose token is older than one that was
+// accepted before. The writes are those to what one lock guards: tokens of
+// different locks have no order.
+func staleWrite(writes []*op) Verdict {
 	tokens := newWrittenTokens(writes)
 	for _, w := range writes {
-		if !t.h.Header.Resource.Fenced || tokens.before(w.inv) <= w.args.Token {
+		if tokens.before(w.inv) <= w.args.Token {
 			continue
 		}
 		for _, before := range writes {
@@ -57,7 +70,7 @@ func judgeResource(t *trace) Verdict {
 			}
 		}
 	}
-	return v
+	return Verdict{Outcome: OutcomeOK}
 }
 
 // writtenTokens are the tokens of writes, by return: how great any was so far.
@@ -91,12 +104,12 @@ func (x writtenTokens) before(when int64) uint64 {
 func (t *trace) lostUpdate(w *op, writes []*op) Verdict {
 	var read, between *op
 	for _, o := range t.ops {
-		if o.f == history.Read && o.owner == w.owner && o.kind == history.OK && o.inv < w.inv {
+		if o.f == history.Read && o.owner == w.owner && o.lock == w.lock && o.kind == history.OK && o.inv < w.inv {
 			read = o
 		}
 	}
 	for _, o := range writes {
-		if o != w && o.args.Value == w.res.Value && o.inv <= w.ret && (between == nil || o.ret > between.ret) {
+		if o != w && o.lock == w.lock && o.args.Value == w.res.Value && o.inv <= w.ret && (between == nil || o.ret > between.ret) {
 			between = o
 		}
 	}

@@ -52,6 +52,21 @@ func TestASucceededReleaseHasAnEffect(t *testing.T) {
 			6000 fault end 1 node-restart n1
 			8001 server n1 cause=expiry
 ` + next, Errors, Violated, "", "the release of client-1/1 succeeded at 0.400 s; node-1 held the lock for it until 8.001 s", "server log"},
+		{"while the server was down, which came back with it", down, held + `
+			90   fault start 1 node-restart n1
+			100  c1 release
+			400  c1 ok
+			6000 fault end 1 node-restart n1
+			6000 server n1 cause=restart holder=c1 ttl=2001
+			8001 server n1 cause=expiry` + next, Errors, Violated, "", "node-1 held the lock for it until 8.001 s", "server log"},
+		{"carried out by a server that forgot it", down, held + `
+			90   fault start 1 node-crash n1
+			100  c1 release
+			101  server n1 DEL by=c1
+			102  c1 ok
+			6000 fault end 1 node-crash n1
+			6000 server n1 cause=restart holder=c1 ttl=2001
+			8001 server n1 cause=expiry` + next, Errors, OutcomeOK, "", "", ""},
 		{"unknown while the server was down", down, held + `
 			90   fault start 1 node-restart n1
 			100  c1 release
@@ -130,4 +145,32 @@ func TestAReleaseThatSpeaksOfALoss(t *testing.T) {
 			8001 server n1 cause=expiry
 ` + next, Errors, OutcomeOK, "", "", ""},
 	})
+}
+
+// A server that comes back with its data has undone nothing: the release that never
+// reached it is the lock's fault.
+func TestAServerThatKeepsItsDataExcusesNoRelease(t *testing.T) {
+	for kept, inherent := range map[string]bool{
+		"6000 server n1 cause=restart holder=c1 ttl=2001": false,
+		"6000 server n1 cause=restart":                    true,
+	} {
+		h := story(t, leased(nil), `
+			0    c1 acquire lease=8000
+			1    server n1 SET by=c1 holder=c1 ttl=8000
+			2    c1 ok count=1
+			90   fault start 1 node-restart n1
+			100  c1 release
+			400  c1 ok
+			6000 fault end 1 node-restart n1
+			`+kept+next)
+		h.Header.Faults = []history.PlannedFault{{ID: 1, Fault: "node-restart", Targets: []string{"node-1"},
+			Traits: history.Traits{Instant: true, BreaksConnections: true, Refuses: true, StopsNode: true}}}
+		r, err := Judge(h, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := r.Verdicts[Errors]; v.Outcome != Violated || (v.Inherent != "") != inherent {
+			t.Errorf("%s: %+v", kept, v)
+		}
+	}
 }

@@ -14,11 +14,12 @@ type substance struct {
 	failed             map[int]string // faults that could not, and why
 	invoked, succeeded map[history.Func]bool
 	grants             int
+	stopped            bool // a user whose hold was over by itself: it had nothing to release
 	cutOff             bool
 }
 
 func newSubstance() *substance {
-	return &substance{map[int]bool{}, map[int]string{}, map[history.Func]bool{}, map[history.Func]bool{}, 0, false}
+	return &substance{map[int]bool{}, map[int]string{}, map[history.Func]bool{}, map[history.Func]bool{}, 0, false, false}
 }
 
 func (s *substance) add(e *history.Event) {
@@ -37,6 +38,8 @@ func (s *substance) add(e *history.Event) {
 		if e.F == history.Acquire {
 			s.grants++
 		}
+	case history.Note:
+		s.stopped = s.stopped || e.F == history.Stopped
 	case history.End:
 		s.cutOff = e.End.CutOff
 	}
@@ -63,7 +66,7 @@ func (s *substance) missing(h *history.Header) string {
 		}
 	}
 	for _, f := range []history.Func{history.Acquire, history.Release, history.Read, history.Write} {
-		if s.invoked[f] && !s.succeeded[f] {
+		if s.invoked[f] && !s.succeeded[f] && (f != history.Release || !s.stopped) {
 			return fmt.Sprintf("no %s succeeded%s", f, before)
 		}
 	}

@@ -1,5 +1,7 @@
 package locktest
 
+import "time"
+
 // Claims are what a lock promises. What follows from a promise that is not made
 // is not judged.
 type Claims struct {
@@ -15,6 +17,13 @@ type Claims struct {
 	Fairness  bool // who came first is granted first
 	TakesBack bool // an acquire that ends without a grant leaves nothing behind
 	Messages  bool // waiters are woken by a message on a channel of Redis
+}
+
+// Drift is an allowance for the clocks of servers: a part of the lease, and so
+// much more.
+type Drift struct {
+	Rate  float64
+	Const time.Duration
 }
 
 // Known is a violation that a lock is known for: a run that shows it passes.

@@ -15,27 +15,36 @@ import (
 
 // classified is a locker whose errors have the classes of package lock.
 type classified struct {
-	of   lock.Locker
-	lock *Lock
+	of    lock.Locker
+	lock  *Lock
+	lease time.Duration // of an acquire that asks for none
 }
 
 // Lock implements [lock.Locker].
 func (c *classified) Lock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
 	g, err := c.of.Lock(ctx, opts...)
-	return c.counted(g), c.class(ctx, err)
+	return c.completed(g, opts), c.class(ctx, err)
 }
 
 // TryLock implements [lock.Locker].
 func (c *classified) TryLock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
 	g, err := c.of.TryLock(ctx, opts...)
-	return c.counted(g), c.class(ctx, err)
+	return c.completed(g, opts), c.class(ctx, err)
 }
 
-// counted corrects the count of a lock that has only one hold at a time: one
-// whose lease has ended without anybody's noticing is over.
-func (c *classified) counted(g lock.Grant) lock.Grant {
-	if !c.lock.Claims.Reentrant {
+// completed corrects the count of a lock that has only one hold at a time: one
+// whose lease has ended without anybody's noticing is over. A grant that does not
+// name its lease has the one that was asked for.
+func (c *classified) completed(g lock.Grant, opts []lock.AcquireOption) lock.Grant {
+	claims := c.lock.Claims
+	if !claims.Reentrant {
 		g.Count = 1
+	}
+	if claims.Lease && g.Lease == 0 {
+		g.Lease = lock.NewAcquire(opts).Lease
+		if g.Lease == 0 || !claims.Explicit {
+			g.Lease, g.Renewed = c.lease, claims.Renewal
+		}
 	}
 	return g
 }
@@ -46,7 +55,11 @@ func (c *classified) Unlock(ctx context.Context) (remaining int, err error) {
 	if !c.lock.Claims.Reentrant {
 		remaining = 0
 	}
-	return remaining, c.class(ctx, err)
+	err = c.class(ctx, err)
+	if f, ok := c.of.(*Funcs); ok && (errors.Is(err, lock.ErrNotHeld) || errors.Is(err, lock.ErrLost)) {
+		f.dropped()
+	}
+	return remaining, err
 }
 
 // Lost implements [lock.LostNotifier]. It is nil where the lock does not tell.

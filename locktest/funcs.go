@@ -13,7 +13,8 @@ const atOnce = 50 * time.Millisecond
 
 // Funcs makes one owner's view of a lock of functions. Acquire and Release are
 // required. The context of an acquire ends when its wait is over; for a lock that
-// does not claim to wait it has no end of its own.
+// does not claim to wait it has no end of its own. A release is only asked for by
+// an owner that has been granted the lock once.
 type Funcs struct {
 	// Acquire takes the lock, and waits for it as long as ctx lasts if the lock
 	// claims to wait. AcquireFor does with a lease of its own that is not
@@ -106,12 +107,21 @@ func (f *Funcs) Unlock(ctx context.Context) (remaining int, err error) {
 	err = f.Release(ctx)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err != nil {
+	switch {
+	case err == nil:
+		f.held = max(0, f.held-1)
+		return f.held, nil
+	case f.held == 1: // who asks for the last hold and hears nothing begins anew
 		f.held = 0
-		return 0, err
 	}
-	f.held = max(0, f.held-1)
-	return f.held, nil
+	return 0, err
+}
+
+// dropped says that the owner holds nothing any more.
+func (f *Funcs) dropped() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.held = 0
 }
 
 // Lost implements [lock.LostNotifier].

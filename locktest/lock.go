@@ -45,8 +45,17 @@ type Lock struct {
 	RenewEvery float64
 	// Handoff is how long a waiter may overlook a free lock, such as the longest
 	// time between two looks of one that polls. It is given half a second more
-	// for the requests around a look. 0 says that nothing is promised.
+	// for the requests around a look. By default it is a second. It is not asked for
+	// where the lock does not claim to wait.
 	Handoff time.Duration
+	// Drift is how far the clocks of servers may run ahead during a lease before the
+	// lock may break. A lock that names the validity of its grants leaves that out
+	// of it. Redlock's is 0.01 of the lease and 2 ms.
+	Drift Drift
+	// LeaseUnit is what the lock rounds a lease up to, LeaseMin its shortest lease,
+	// and LeaseSlack how much longer than asked it keeps one. Margin is how long
+	// before the end of its lease a holder is told of its loss.
+	LeaseUnit, LeaseMin, LeaseSlack, Margin time.Duration
 	// Primaries is how many independent primaries the lock lives on, by default
 	// one, and Quorum on how many of them a hold must be, by default all.
 	Primaries, Quorum int
@@ -102,6 +111,10 @@ func (l Lock) description() subject.Description {
 	d := subject.Description{
 		Name: l.Name, Summary: l.Summary, Version: l.Version, Claims: subject.Claims(l.Claims), RenewEvery: l.RenewEvery, HandoffNS: int64(l.Handoff),
 		Primaries: l.Primaries, Quorum: l.Quorum, Key: l.Key, Holder: subject.Holder(l.Holder), Keeps: l.Keeps, Reaches: l.Reaches,
+	}
+	d.LeaseUnitNS, d.LeaseMinNS, d.LeaseSlackNS, d.MarginNS = int64(l.LeaseUnit), int64(l.LeaseMin), int64(l.LeaseSlack), int64(l.Margin)
+	if l.Drift != (Drift{}) {
+		d.Drift = &subject.Drift{Rate: l.Drift.Rate, ConstNS: int64(l.Drift.Const)}
 	}
 	for _, k := range l.Known {
 		d.Known = append(d.Known, subject.Known(k))
@@ -172,7 +185,7 @@ func (s session) Locker(name, thread string) lock.Locker {
 	if f, ok := l.(*Funcs); ok {
 		f.once = !s.lock.Claims.Waits
 	}
-	return &classified{l, s.lock}
+	return &classified{l, s.lock, s.c.Lease}
 }
 
 // owner is a string that no other owner has.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
@@ -21,6 +22,7 @@ import (
 	"github.com/holdfast-go/holdfast/locktest/testdata/locks/reentrant"
 	"github.com/holdfast-go/holdfast/locktest/testdata/locks/seconds"
 	"github.com/holdfast-go/holdfast/locktest/testdata/locks/single"
+	"github.com/holdfast-go/holdfast/locktest/testdata/locks/takeback"
 	"github.com/holdfast-go/holdfast/locktest/testdata/locks/wakeup"
 	"github.com/holdfast-go/holdfast/locktest/testdata/locks/watchdog"
 	"github.com/holdfast-go/holdfast/play"
@@ -107,18 +109,19 @@ var outsiders = []struct {
 		{"long-sleep", "progress", "contention", ""},
 		{"waits-on", "progress", "wait-runs-out", ""},
 		{"callers-context", "errors", "cancelled-release", ""},
-		{"swallowed-release", "errors", "failover-lost-write", ""},
+		{"swallowed-release", "errors", "down-at-release", ""},
 		{"always-released", "errors", "late-release", ""},
 		{"double-release", "ownership", "key-deleted", ""},
 		{"no-release", "cleanup", "contention", ""},
 		{"other-key", "cleanup", "contention", ""},
 		{"leaked-connection", "cleanup", "contention", ""},
+		{"cut-name", "errors", "awkward-names", ""},
 	}},
 	{watchdogLock, []mistake{
 		{"recreates", "ownership", "stolen-between-renewals", ""},
 		{"silent-loss", "exclusion", "partitioned-holder", ""},
 		{"swallowed-release", "errors", "failover-lost-write", ""},
-		{"adds-intervals", "", "", "the renewal that finds the key gone tells of the loss, and no judge asks whether the lease was kept"},
+		{"adds-intervals", "lease", "many-hiccups", ""},
 		{"result-ignored", "exclusion", "partitioned-holder", ""},
 		{"one-failure-is-loss", "errors", "renewal-hiccup", ""},
 		{"dies-of-one-error", "renewal", "renewal-hiccup", ""},
@@ -147,6 +150,8 @@ var outsiders = []struct {
 		{"last-stays", "cleanup", "contention", ""},
 		{"own-lease-renewed", "linearizable", "explicit-lease-ends", ""},
 		{"loss-unnoticed", "progress", "nested-after-delete", ""},
+		{"threads-share", "exclusion", "several-owners", ""},
+		{"own-lease-ignored", "lease", "explicit-lease-ends", ""},
 		{"swallowed-release", "errors", "failover-lost-write", ""},
 	}},
 	{redlockLock, []mistake{
@@ -155,6 +160,7 @@ var outsiders = []struct {
 		{"all", "", "", "the harness excuses every wait while a server is cut off"},
 		{"no-validity", "lease", "redlock-slow-replies", ""},
 		{"validity-from-last-reply", "lease", "redlock-slow-replies", ""},
+		{"no-drift", "lease", "contention", ""},
 		{"patient", "", "", "a client that is cut from one server excuses every wait"},
 		{"error-is-yes", "exclusion", "redlock-node-restart-delayed", ""},
 		{"no-undo", "", "", "the orphans end with their lease, and nothing more is claimed"},
@@ -163,7 +169,7 @@ var outsiders = []struct {
 		{"plain-delete", "exclusion", "contention", ""},
 		{"release-on-minority", "cleanup", "contention", ""},
 		{"release-on-quorum", "", "", "a client that is cut from one server excuses every wait"},
-		{"swallowed-release", "", "", "a cut that began before the release excuses it"},
+		{"swallowed-release", "errors", "majority-cut-at-release", ""},
 	}},
 	{fencedLock, []mistake{
 		{"token-of-its-own-command", "linearizable", "pause-in-acquire", ""},
@@ -182,11 +188,22 @@ var outsiders = []struct {
 		{"sleeps-for-the-lease", "progress", "lost-unlock-message", ""},
 		{"hot-loop", "", "", "it looks every millisecond, and no judge counts commands"},
 		{"poisoned", "progress", "broken-subscribe", ""},
+		{"looks-only", "progress", "handed-over-by-message", ""},
 		{"wrong-channel", "progress", "woken-by-message", ""},
 		{"not-published", "progress", "woken-by-message", ""},
 		{"release-unchecked", "exclusion", "late-release", ""},
 		{"published-before", "", "", "it shows only when the waiter is quicker than the release"},
 		{"never-unsubscribes", "cleanup", "contention", ""},
+	}},
+	{takebackLock, []mistake{
+		{"value-of-owner", "exclusion", "asked-again", ""},
+		{"not-after-error", "progress", "broken-replies", ""},
+		{"not-after-cancel", "progress", "cancelled-acquire", ""},
+		{"lease-ignored", "lease", "explicit-lease-ends", ""},
+		{"swallowed-release", "errors", "down-at-release", ""},
+	}},
+	{closingLock, []mistake{
+		{"loss-untold-after-close", "exclusion", "closed-while-held", ""},
 	}},
 	{secondsLock, []mistake{
 		{"seconds-as-milliseconds", "lease", "contention", ""},
@@ -256,10 +273,11 @@ func reentrantLock(mistake string) Lock {
 func redlockLock(mistake string) Lock {
 	return Lock{
 		Name: "redlock-docs", Claims: Claims{Waits: true, Cancels: true, Lease: true}, Primaries: 5, Quorum: 3,
+		Drift:   Drift{Rate: 0.01, Const: 2 * time.Millisecond},
 		Handoff: redlock.Delay + 2*redlock.Request, Busy: redlock.ErrTaken, NotHeld: redlock.ErrNotHeld, Classify: unclear(redlock.ErrUnclear),
 		Open: onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
 			m := &redlock.Mutex{Servers: on, Name: name, Lease: c.Lease, Rand: c.Rand(owner), Mistake: mistake}
-			return &Funcs{Acquire: m.Lock, Release: m.Unlock}
+			return &Funcs{Acquire: m.Lock, Release: m.Unlock, Until: m.Until}
 		}),
 	}
 }
@@ -302,6 +320,64 @@ func wakeupLock(mistake string) Lock {
 			}}, nil
 		},
 	}
+}
+
+func takebackLock(mistake string) Lock {
+	return Lock{
+		Name: "takeback", Claims: Claims{Waits: true, Cancels: true, Lease: true, Explicit: true, TakesBack: true}, Handoff: takeback.Poll, Reaches: reached,
+		Busy: takeback.ErrTaken, NotHeld: takeback.ErrNotHeld, Classify: unclear(takeback.ErrUnclear),
+		Open: onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
+			m := &takeback.Mutex{Redis: on[0], Name: name, Owner: owner, Lease: c.Lease, Rand: c.Rand(owner), Mistake: mistake}
+			return &Funcs{Acquire: m.Lock, AcquireFor: m.LockFor, Release: m.Unlock}
+		}),
+	}
+}
+
+// closingLock is the reference lock, which tells of a loss also when it was closed.
+func closingLock(mistake string) Lock {
+	return Lock{
+		Name: "closing", Claims: Claims{Waits: true, Cancels: true, Closes: true, Lease: true, Renewal: true, LostSign: true}, StoresOwner: true,
+		Open: func(c *Client) (Session, error) {
+			client, err := lock.New(c.Redis, lock.WithWatchdogTimeout(c.Lease), lock.WithID(c.ID), lock.WithRand(c.Rand()))
+			return &closingSession{client, mistake != "", make(chan struct{})}, err
+		},
+	}
+}
+
+type closingSession struct {
+	*lock.Client
+	silent bool // a loss that comes after Close is not told
+	closed chan struct{}
+}
+
+func (s *closingSession) Close() error {
+	close(s.closed)
+	return s.Client.Close()
+}
+
+func (s *closingSession) Locker(name, owner string) lock.Locker {
+	return closingLocker{s.NewLock(name, owner), s}
+}
+
+type closingLocker struct {
+	lock.Locker
+	s *closingSession
+}
+
+func (l closingLocker) Lost() <-chan struct{} {
+	signal := l.Locker.(lock.LostNotifier).Lost()
+	if !l.s.silent {
+		return signal
+	}
+	told := make(chan struct{})
+	go func() {
+		select {
+		case <-signal:
+			close(told)
+		case <-l.s.closed:
+		}
+	}()
+	return told
 }
 
 func secondsLock(mistake string) Lock {

@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/locktest"
 	"github.com/holdfast-go/holdfast/locktest/testdata/locks/queues"
+	"github.com/holdfast-go/holdfast/locktest/testdata/locks/zsetqueue"
 )
 
 // A lock may use all of Redis: one that waits in BLPOP, and one that lives in a
@@ -143,6 +144,11 @@ func TestWrongQueue(t *testing.T) {
 			f.Release = func(ctx context.Context) error { return c.Redis.ZPopMin(context.WithoutCancel(ctx), name).Err() }
 			return f
 		}
+	case "untold":
+		l.New = func(c *locktest.Client, name, owner string) lock.Locker {
+			m := &zsetqueue.Mutex{Redis: c.Redis, Name: name, Owner: owner, Lease: c.Lease, Untold: true}
+			return &locktest.Funcs{Acquire: m.Lock, Release: m.Unlock}
+		}
 	case "estimates":
 		l.New = func(c *locktest.Client, name, owner string) lock.Locker {
 			return &locktest.Funcs{
@@ -160,6 +166,7 @@ func TestWrongQueue(t *testing.T) {
 // said in one line, and not held against the lock.
 func TestAWrongQueueIsCaught(t *testing.T) {
 	for name, want := range map[string]string{
+		"untold":    "slept on a free lock from",
 		"headless":  "ownership violated: client-1 ",
 		"estimates": "cannot follow PFADD in the simulated world",
 	} {

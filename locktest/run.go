@@ -11,11 +11,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/play"
 	"github.com/holdfast-go/holdfast/play/simplay"
@@ -44,8 +46,9 @@ const (
 // test that fails are kept in a directory for temporary files.
 //
 // Subtests run one after the other and must not be made to run in parallel with
-// another Run: a run can only be repeated when it is alone in its process. The
-// log of go-redis is turned off.
+// another Run: a run can only be repeated when it is alone in its process. What
+// package log, log/slog's default and go-redis write during a run is shown with its
+// failure, and not otherwise.
 func Run(t *testing.T, l Lock, opts ...Option) {
 	t.Helper()
 	o, err := newOptions(opts)
@@ -192,17 +195,19 @@ func (r *runner) play(t *testing.T, s source, user string, seed uint64) {
 	s.scenario = s.scenario.PlayedBy(user)
 	run := results.Run{Scenario: s.scenario.Name, Lock: r.subject.Name(), World: "sim", Seed: seed, User: user, File: s.file, LockVersion: r.version, Test: again(t, seed)}
 	path := suite.HistoryPath(run.Scenario, run.Lock, seed, user)
+	said, restore := capture()
 	played, err := suite.Once(&run, s.scenario, r.subject, func() (*play.Played, error) { return r.once(s, seed) },
 		suite.Keep{File: r.dir.File(path), Path: path})
+	restore()
 	var stalled *stallError
 	switch {
 	case errors.As(err, &stalled) && stalled.ofClient():
 		t.Logf("seed %d is left out: go-redis closes a subscription while it connects it again, and stalls", seed)
 		return
 	case errors.As(err, &stalled):
-		t.Fatalf("%v\n\nseed:   %d\nagain:  %s", stalled, seed, run.Test)
+		t.Fatalf("%v\n\nseed:   %d\nagain:  %s\n%s", stalled, seed, run.Test, said)
 	case played == nil:
-		t.Fatalf("the run is worthless: %v", err)
+		t.Fatalf("the run is worthless: %v\n%s", err, said)
 	case err != nil:
 		t.Fatalf("a defect of holdfast: %v", err)
 	}
@@ -218,7 +223,7 @@ func (r *runner) play(t *testing.T, s source, user string, seed uint64) {
 	}
 	what := wrongIn(run)
 	if r.told[what]++; r.told[what] == 1 {
-		t.Error(r.complaint(t, s, run))
+		t.Error(r.complaint(t, s, run, played.History, said))
 	}
 }
 
@@ -253,12 +258,39 @@ func wrongIn(run results.Run) string {
 }
 
 // complaint says what is wrong with a run, and how to see it again.
-func (r *runner) complaint(t *testing.T, s source, run results.Run) string {
+func (r *runner) complaint(t *testing.T, s source, run results.Run, h *history.History, said *logged) string {
 	var b strings.Builder
 	if run.Failure != "" {
 		fmt.Fprintf(&b, "%s\n", run.Failure)
 	}
-	said := ""
+	b.WriteString(wrongVerdicts(run))
+	if slices.ContainsFunc(slices.Collect(maps.Values(run.Verdicts)), func(v checker.Verdict) bool { return v.Outcome == checker.Unknown }) {
+		b.WriteString(firstFailure(h))
+	}
+	fmt.Fprintf(&b, "seed:   %d\nagain:  %s\nreport: holdfast report %s", run.Seed, run.Test, r.dir)
+	if again, err := r.quietly(s, run.Seed); err == nil && again.History.Hash() != run.HistorySHA256 {
+		b.WriteString("\nThe same seed gave another history the second time: the lock draws at random from elsewhere than Client.Rand,\n" +
+			"such as crypto/rand, or go.mod of this module lacks the line \"godebug randseednop=0\" that go-redis' own jitter needs.")
+	}
+	if log := said.String(); log != "" {
+		b.WriteString("\n" + log)
+	}
+	return b.String()
+}
+
+// quietly plays a run once more, and shows nothing of what is logged.
+func (r *runner) quietly(s source, seed uint64) (*play.Played, error) {
+	_, restore := capture()
+	defer restore()
+	return r.once(s, seed)
+}
+
+// wrongVerdicts are the lines of a complaint: one for each reason, with the
+// properties that are violated, or unknown, for it.
+func wrongVerdicts(run results.Run) string {
+	type line struct{ what, reason string }
+	var lines []line
+	names := map[line][]string{}
 	for _, p := range checker.Properties() {
 		v, judged := run.Verdicts[p.Name]
 		if !judged || run.Matches(p.Name) {
@@ -268,19 +300,28 @@ func (r *runner) complaint(t *testing.T, s source, run results.Run) string {
 		if v.Class != "" {
 			what += " (" + v.Class + ")"
 		}
-		if v.Reason == said {
-			fmt.Fprintf(&b, "%s %s, for the same reason\n", p.Name, what)
-			continue
+		l := line{what, v.Reason}
+		if names[l] == nil {
+			lines = append(lines, l)
 		}
-		said = v.Reason
-		fmt.Fprintf(&b, "%s %s: %s\n", p.Name, what, said)
+		names[l] = append(names[l], string(p.Name))
 	}
-	fmt.Fprintf(&b, "seed:   %d\nagain:  %s\nreport: holdfast report %s", run.Seed, run.Test, r.dir)
-	if again, err := r.once(s, run.Seed); err == nil && again.History.Hash() != run.HistorySHA256 {
-		b.WriteString("\nThe same seed gave another history the second time: the lock draws at random from elsewhere than Client.Rand,\n" +
-			"such as crypto/rand, or go.mod of this module lacks the line \"godebug randseednop=0\" that go-redis' own jitter needs.")
+	var b strings.Builder
+	for _, l := range lines {
+		fmt.Fprintf(&b, "%s %s: %s\n", english.And(names[l]), l.what, l.reason)
 	}
 	return b.String()
+}
+
+// firstFailure tells the first error that the lock returned: where nothing can be
+// judged, that is usually why.
+func firstFailure(h *history.History) string {
+	for _, e := range h.Events {
+		if (e.Kind == history.Fail || e.Kind == history.Info) && e.Result != nil && e.Result.Message != "" {
+			return fmt.Sprintf("the first error: the %s of %s ended as %q at %v: %s\n", e.F, e.Owner, e.Result.Error, time.Duration(e.Time), e.Result.Message)
+		}
+	}
+	return ""
 }
 
 // again is the command that plays a test again, from a seed on.

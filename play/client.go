@@ -26,6 +26,7 @@ type Client struct {
 	stocks   map[string]*Stock // by the name of the lock that guards each
 	renewed  bool              // whether a hold without an explicit lease is renewed
 	lease    bool              // whether the lock has leases at all
+	unasked  time.Duration     // the lease of an acquire that asks for none
 	nests    bool              // whether the lock is reentrant
 	lostSign bool              // whether the lock tells of a loss
 	waits    bool              // whether an acquire waits
@@ -42,7 +43,7 @@ func (r *Run) NewClient(n int, p *faults.Process, s subject.Session, stocks map[
 	claims := r.Subject.Claims(r.Scenario.Setting())
 	c := &Client{
 		work: r.Scenario.WorkloadOf(n), Proc: p, session: s, rec: r.Rec, owners: r.Owners, announce: r.Timeline.Moment, stocks: stocks,
-		renewed: claims.Renewal, lease: claims.Lease, nests: claims.Reentrant, lostSign: claims.LostSign,
+		renewed: claims.Renewal, lease: claims.Lease, unasked: r.defaultLease(r.Scenario.WorkloadOf(n)), nests: claims.Reentrant, lostSign: claims.LostSign,
 		waits: r.Subject.Waits(), poll: cmp.Or(time.Duration(r.Scenario.Workload.Poll), r.Scenario.Scaled(subject.DefaultPoll)),
 	}
 	for i := range c.work.AtOnce() {

@@ -188,11 +188,21 @@ func LongestLease(clients []*Client) time.Duration {
 	return longest
 }
 
+// defaultLease is the lease of a client's acquires that ask for none. Where the
+// workload asks for each of them, it is another: a lock that ignores what it was
+// asked for is found out. Built-in locks are known not to.
+func (r *Run) defaultLease(w scenarios.Workload) time.Duration {
+	if w.Explicit && r.Subject.ThirdParty != nil {
+		return 2 * time.Duration(w.Lease)
+	}
+	return time.Duration(w.Lease)
+}
+
 // Environment is what the lock gets in client n, but for its connections.
 func (r *Run) Environment(n int, process string) subject.Environment {
 	work := r.Scenario.WorkloadOf(n)
 	return subject.Environment{
-		Process: process, Seed: r.Seed, Lease: time.Duration(work.Lease), Poll: time.Duration(work.Poll),
+		Process: process, Seed: r.Seed, Lease: r.defaultLease(work), Poll: time.Duration(work.Poll),
 		Replicas: r.Top.Replicas, Acks: work.Acks, Scale: r.Scenario.Scale,
 	}
 }

@@ -42,10 +42,9 @@ func (s *Stock) write(v int64, token uint64) (was int64, ok bool) {
 	return was, true
 }
 
-// fenced says whether the resource checks tokens. Those of several locks cannot be
-// compared, and the header of a history speaks of one resource: with several locks
-// there is no check.
-func (r *Run) fenced() bool { return r.Subject.Fenced && len(r.Scenario.Workload.Names()) == 1 }
+// fenced says whether the resources check tokens. Each lock guards a resource of its
+// own, for tokens of different locks have no order.
+func (r *Run) fenced() bool { return r.Subject.Fenced }
 
 // fencesReads says whether the stock looks at the tokens of reads: for locks that
 // are not built in, as the histories of the others are as they always were.

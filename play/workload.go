@@ -25,7 +25,8 @@ type worker struct {
 
 	thread int // of the present owner
 	// unclear is set by an outcome that nobody knows: the next critical section
-	// begins with a new owner, as the old one may still hold something.
+	// begins with a new owner, as the old one may still hold something, unless the
+	// workload goes on with the same.
 	unclear bool
 	owner   string
 	lockers map[string]lock.Locker // by the lock's name
@@ -51,7 +52,7 @@ func (c *worker) run(ctx context.Context) {
 		if ctx.Err() != nil || !c.Proc.Gate() {
 			return
 		}
-		if c.unclear {
+		if c.unclear && !c.work.SameOwner {
 			c.newOwner()
 		}
 		c.turnTo(hold)
@@ -196,7 +197,7 @@ func (c *worker) try(ctx context.Context, explicit, wait time.Duration) (lock.Gr
 	opts := []lock.AcquireOption{lock.Wait(wait)}
 	args := &history.Args{Wait: int64(wait)}
 	if c.lease {
-		args.Lease, args.Renewed = int64(c.work.Lease), c.renewed
+		args.Lease, args.Renewed = int64(c.unasked), c.renewed
 		if explicit > 0 {
 			opts = append(opts, lock.Lease(explicit))
 			args.Lease, args.Renewed = int64(explicit), false

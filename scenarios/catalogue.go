@@ -26,6 +26,7 @@ var catalogueNames = []string{
 	"waiter-leaves",
 	"explicit-lease-ends",
 	"woken-by-message",
+	"handed-over-by-message",
 	"holder-crash",
 	"crash-between-commands",
 	"waiter-crash",
@@ -71,6 +72,7 @@ var catalogueNames = []string{
 	"slow-subscribe",
 	"broken-subscribe",
 	"broken-acquire",
+	"broken-replies",
 	"unheard-grant",
 	"lost-acquire-reply",
 	"lost-nested-reply",
@@ -80,6 +82,7 @@ var catalogueNames = []string{
 	"refusals-outlast-lease",
 	"down-at-release",
 	"cancelled-acquire",
+	"asked-again",
 	"cancelled-try",
 	"cancelled-release",
 	"script-flush",
@@ -91,6 +94,7 @@ var catalogueNames = []string{
 	"cluster-failover",
 	"fence-rollback",
 	"fence-rollback-clock-behind",
+	"closed-while-held",
 	"shutdown",
 }
 

@@ -102,6 +102,9 @@ type Workload struct {
 	// RetryRelease asks again for a release of which nobody knows what came of it,
 	// also of the last hold.
 	RetryRelease bool `yaml:"retry_release" json:"retry_release,omitempty"`
+	// SameOwner goes on with the same owner after an outcome that nobody knows, as a
+	// thread does that asks again. By default a new owner begins.
+	SameOwner bool `yaml:"same_owner" json:"same_owner,omitempty"`
 	// Poll is how long a waiter goes without looking by itself: between two
 	// tries of a lock that polls (default 100ms), and as the safety net of one
 	// that waits for messages (default 1s).

@@ -22,7 +22,7 @@ type Description struct {
 	RenewEvery float64 `json:"renew_every,omitempty"`
 	// HandoffNS is how long a waiter may overlook a free lock, in nanoseconds
 	// of a world where a second is a second: for a lock that polls, the longest
-	// time between two looks. 0 says that nothing is promised.
+	// time between two looks. 0 is a second.
 	HandoffNS int64 `json:"handoff_ns,omitempty"`
 
 	// Drift is how far servers' clocks may drift during a lease before the lock
@@ -142,8 +142,13 @@ func (d Description) CanReach(through string) bool {
 	return len(d.Reaches) == 0 || slices.Contains(d.Reaches, through)
 }
 
-// maxHandoff bounds what a lock may promise as its hand-off.
-const maxHandoff = time.Hour
+const (
+	// defaultHandoff is what a lock that waits promises as its hand-off where it
+	// does not say.
+	defaultHandoff = time.Second
+	// maxHandoff bounds what a lock may promise.
+	maxHandoff = time.Hour
+)
 
 // Check says what is wrong with a description.
 func (d Description) Check() error {

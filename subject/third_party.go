@@ -1,6 +1,7 @@
 package subject
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -56,10 +57,18 @@ func claimsOfThirdParty(d *Description, s Setting) history.Claims {
 		c.Drift = &history.Drift{Rate: x.Rate, Const: x.ConstNS}
 	}
 	c.LeaseUnit, c.LeaseMin, c.LeaseSlack, c.Margin = d.LeaseUnitNS, d.LeaseMinNS, d.LeaseSlackNS, d.MarginNS
-	if d.Claims.Waits && d.HandoffNS > 0 {
-		c.Handoff = int64(s.scaled(time.Duration(d.HandoffNS)) + max(s.scaled(handoffMargin), 2*LongestOperation))
+	if d.Claims.Waits {
+		c.Handoff = int64(s.scaled(d.handoff()) + max(s.scaled(handoffMargin), 2*LongestOperation))
+		if d.Claims.Messages && s.Handoff > 0 { // the scenario is about the message, and its bound holds however often the lock looks
+			c.Handoff = min(c.Handoff, s.handoff(0))
+		}
 	}
 	return c
+}
+
+// handoff is how long a waiter may overlook a free lock.
+func (d Description) handoff() time.Duration {
+	return cmp.Or(time.Duration(d.HandoffNS), defaultHandoff)
 }
 
 // Bundled are the servers that a lock brings along; nil for a lock on Redis.

@@ -28,7 +28,7 @@ const noCarefulUser = "no user of it can be careful: it claims neither a lease n
 
 // nothingToCancel is why a lock without a sign of loss has no careful user in a
 // scenario that cancels an operation.
-const nothingToCancel = "a careful user of it asks without waiting, and has no wait that could be cancelled"
+const nothingToCancel = "until a grant names its validity, a careful user of it asks without waiting and has no wait that could be cancelled"
 
 // UsersOf are the users that a lock which is not built in is played with, as runs
 // name them: "" is the user of the scenario, who is careless unless the scenario

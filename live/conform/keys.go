@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/holdfast-go/holdfast/redis/keyspace"
 	"github.com/holdfast-go/holdfast/subject"
 )
@@ -58,8 +60,14 @@ func (t *trial) read(node, key string) (kept, error) {
 	}
 	ttl, ttlErr := c.PTTL(t.ctx, key).Result()
 	k.ttl = max(ttl, 0)
+	if err == redis.Nil || ttlErr == nil && ttl == vanished { // between two of these commands
+		return kept{node: node, kind: "none"}, nil
+	}
 	return k, errors.Join(err, ttlErr)
 }
+
+// vanished is what PTTL says of a key that is not there.
+const vanished = -2
 
 func tryKey(t *trial) {
 	p := t.first()

@@ -53,6 +53,8 @@ func tryOwners(t *trial) {
 
 func tryNotHeld(t *trial) {
 	a, b := t.first(), t.second()
+	t.take(b, "2", nil) // who has never held a lock does not release it
+	t.giveBack(b, "2")
 	t.holdsNothing(b, "2") // before anybody has it: a lock may free what is another's
 	t.take(a, "1", nil)
 	t.giveBack(a, "1")

@@ -58,7 +58,12 @@ func (m *Mutex) quorum() int {
 
 // drift is what the clocks of the servers and of this process may differ by
 // during a lease.
-func (m *Mutex) drift() time.Duration { return m.Lease/100 + 2*time.Millisecond }
+func (m *Mutex) drift() time.Duration {
+	if m.Mistake == "no-drift" {
+		return 0
+	}
+	return m.Lease/100 + 2*time.Millisecond
+}
 
 // Until is when the present hold is no longer valid.
 func (m *Mutex) Until() time.Time { return m.until }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -102,8 +103,11 @@ type Mutex struct {
 // field is what stands for the owner: it is different each time the lock is taken
 // anew, so that a request that arrives late finds nothing to change.
 func (m *Mutex) field() string {
-	if m.Mistake == "one-field" {
+	switch m.Mistake {
+	case "one-field":
 		return m.Owner
+	case "threads-share": // what comes before the last colon is the process
+		return m.Owner[:strings.LastIndex(m.Owner, ":")] + ":process"
 	}
 	return fmt.Sprintf("%s#%d", m.Owner, m.times)
 }
@@ -114,6 +118,9 @@ func (m *Mutex) Lock(ctx context.Context) error { return m.lock(ctx, m.Lease, tr
 
 // LockFor takes the lock with a lease of its own.
 func (m *Mutex) LockFor(ctx context.Context, lease time.Duration) error {
+	if m.Mistake == "own-lease-ignored" {
+		lease = m.Lease
+	}
 	return m.lock(ctx, lease, m.Mistake == "own-lease-renewed")
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -41,6 +42,9 @@ func (m *Mutex) Lock(ctx context.Context) error {
 	m.value = fmt.Sprintf("%016x%016x", m.Rand.Uint64(), m.Rand.Uint64())
 	if m.Mistake == "constant-value" {
 		m.value = "locked"
+	}
+	if m.Mistake == "cut-name" {
+		m.Name, _, _ = strings.Cut(m.Name, ":")
 	}
 	if m.Mistake == "leaked-connection" {
 		m.Redis = redis.NewClient(m.Redis.Options())

@@ -120,8 +120,11 @@ func (m *Mutex) wait(ctx context.Context) (bool, error) {
 		if err != nil {
 			return false, m.end(ctx, err)
 		}
-		if m.c.Mistake == "hot-loop" {
+		switch m.c.Mistake {
+		case "hot-loop":
 			left = time.Millisecond
+		case "looks-only":
+			told = nil
 		}
 		select {
 		case <-told:
@@ -155,6 +158,9 @@ func (m *Mutex) sleep(ctx context.Context) (time.Duration, error) {
 	}
 	if m.c.Mistake == "sleeps-for-the-lease" {
 		return max(left, 10*time.Millisecond), nil
+	}
+	if m.c.Mistake == "looks-only" {
+		return SafetyPoll, nil
 	}
 	if left < 0 { // it has just become free
 		left = 10 * time.Millisecond

@@ -60,6 +60,9 @@ type Mutex struct {
 	Owner string // which no other Mutex has
 	Lease time.Duration
 	Poll  time.Duration // between two looks of a waiter
+	// Untold is a defect for tests: a waiter does not look, and nobody tells it that
+	// its turn has come.
+	Untold bool
 
 	attempts int
 	value    string // of the last attempt
@@ -80,13 +83,17 @@ func (m *Mutex) Lock(ctx context.Context) error {
 		if first {
 			return nil
 		}
+		look := time.After(m.Poll)
+		if m.Untold {
+			look = nil
+		}
 		select {
 		case <-ctx.Done():
 			if _, err := m.leave(ctx, "waiting"); err != nil {
 				return fmt.Errorf("give up the place at %s: %w", m.Name, err)
 			}
 			return fmt.Errorf("lock %s: %w", m.Name, ErrTaken)
-		case <-time.After(m.Poll):
+		case <-look:
 		}
 	}
 }

@@ -1,0 +1,114 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/results"
+)
+
+// After the release of an inner hold of which nobody knows what came of it the
+// owner still has the outer one, and after a loss nothing.
+func TestFuncsCountHoldsAfterAnError(t *testing.T) {
+	gone := errors.New("gone")
+	for _, end := range []struct {
+		err  error
+		left int
+	}{{lock.ErrUnknown, 1}, {gone, 0}} {
+		answers := []error{end.err, nil}
+		f := &Funcs{
+			Acquire: func(context.Context) error { return nil },
+			Release: func(context.Context) error {
+				err := answers[0]
+				answers = answers[1:]
+				return err
+			},
+		}
+		l := &classified{f, &Lock{Claims: Claims{Reentrant: true}, Lost: gone}, time.Second}
+		for range 2 {
+			if _, err := l.TryLock(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := l.Unlock(t.Context()); err == nil {
+			t.Fatal("the first release succeeds")
+		}
+		if left, err := l.Unlock(t.Context()); err != nil || left != end.left {
+			t.Errorf("after %v: %d holds are left, %v; want %d", end.err, left, err, end.left)
+		}
+	}
+}
+
+// A grant that names no lease has the one that was asked for, or that of the client.
+func TestGrantsNameTheirLease(t *testing.T) {
+	f := &Funcs{
+		Acquire:    func(context.Context) error { return nil },
+		AcquireFor: func(context.Context, time.Duration) error { return nil },
+	}
+	l := &classified{f, &Lock{Claims: Claims{Lease: true, Explicit: true, Renewal: true}}, time.Second}
+	if g, _ := l.Lock(t.Context()); g.Lease != time.Second || !g.Renewed {
+		t.Errorf("without a lease of its own: %+v", g)
+	}
+	if g, _ := l.Lock(t.Context(), lock.Lease(time.Minute)); g.Lease != time.Minute || g.Renewed {
+		t.Errorf("with a lease of its own: %+v", g)
+	}
+}
+
+// A lock that waits is held to a hand-off, also where it does not say how quick it is.
+func TestHandoffHasADefault(t *testing.T) {
+	for _, waits := range []bool{true, false} {
+		l := Lock{Claims: Claims{Waits: waits}, New: func(*Client, string, string) lock.Locker { return nil }}
+		s, err := l.subject()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := s.Claims(catalogue(t)[0].Setting()); (c.Handoff == int64(1500*time.Millisecond)) != waits {
+			t.Errorf("waits: %t, and the hand-off is %v", waits, time.Duration(c.Handoff))
+		}
+	}
+}
+
+// Each reason is told once, with the properties that it is about.
+func TestEachReasonIsToldOnce(t *testing.T) {
+	run := results.Run{Verdicts: map[checker.Property]checker.Verdict{}, Expected: map[checker.Property]checker.Outcome{}}
+	for _, p := range checker.Properties() {
+		run.Expected[p.Name] = checker.OutcomeOK
+		run.Verdicts[p.Name] = checker.Verdict{Outcome: checker.Unknown, Reason: "no acquire succeeded"}
+	}
+	said := wrongVerdicts(run)
+	if strings.Count(said, "\n") != 1 || !strings.Contains(said, "unknown: no acquire succeeded") || !strings.Contains(said, "exclusion, ") {
+		t.Errorf("it says:\n%s", said)
+	}
+}
+
+// What a library logs is taken while a run is played, and goes where it went before
+// when that is over.
+func TestLogsAreCaptured(t *testing.T) {
+	var outside strings.Builder
+	was := log.Writer()
+	log.SetOutput(&outside)
+	defer log.SetOutput(was)
+	said, restore := capture()
+	log.Print("from log")
+	slog.Warn("from slog", "n", 1)
+	for i := range mostLines {
+		slog.Info(fmt.Sprint("line ", i))
+	}
+	said.Printf(t.Context(), "from %s", "go-redis")
+	restore()
+	log.Print("after")
+	if got := said.String(); !strings.Contains(got, "redis: from go-redis") || !strings.Contains(got, "after 3 more lines") || strings.Contains(got, "from log") {
+		t.Errorf("the end of the log is\n%s", got)
+	}
+	if got := outside.String(); strings.Contains(got, "from") || !strings.Contains(got, "after") {
+		t.Errorf("outside it says %q", got)
+	}
+}
