@@ -24,7 +24,7 @@ var layers = []string{
 	"play", "play/simplay", "play/liveplay",
 	"results", "reports/spacetime", "reports/cards", "reports",
 	"suite", "suite/workers", "suite/report", "suite/realtime", "reports/inside",
-	"explore/draw", "explore/cause", "shrink", "explore", "explore/emit", "sweep", "selftest", "selftest/mutation", "selftest/mutation/player",
+	"explore/draw", "explore/cause", "shrink", "explore", "explore/exhaustive", "explore/emit", "sweep", "selftest", "selftest/mutation", "selftest/mutation/player",
 	"locktest", "", "cmd/holdfast",
 	"examples", "examples/own-lock",
 }

@@ -67,7 +67,18 @@ func checkAnchor(s Spec, t Topology) error {
 	return nil
 }
 
-func (a *Anchor) matches(m Moment) bool {
+// AnchorOf is the anchor that tells a moment from all others as far as names can:
+// it has no number.
+func AnchorOf(m Moment) Anchor {
+	a := Anchor{Moment: m.Name, Client: m.Client, Node: m.Node, Command: m.Command}
+	if m.Node != "" || m.Name == Invoked { // the others imply their operation
+		a.Op = m.Op
+	}
+	return a
+}
+
+// Matches says whether the anchor selects a moment, its number apart.
+func (a *Anchor) Matches(m Moment) bool {
 	return a.Moment == m.Name &&
 		(a.Client == "" || a.Client == m.Client) &&
 		(a.Node == "" || a.Node == m.Node) &&

@@ -23,6 +23,7 @@ type Timeline struct {
 	entries []*entry
 
 	waiting atomic.Int32 // faults whose moment has not come, to leave Moment early
+	observe func(Moment) // set before Start; nil when nobody looks
 
 	mu      sync.Mutex // guards what follows and the entries; never held while a world is called
 	ctx     context.Context
@@ -251,18 +252,25 @@ func (tl *Timeline) later(after time.Duration, e *entry, heal bool) {
 	}
 }
 
+// Observe has f told of every moment that a fault could be anchored to, one after
+// the other. Call it before Start. f must not call the timeline.
+func (tl *Timeline) Observe(f func(Moment)) { tl.observe = f }
+
 // Moment tells the timeline that something happened. Faults anchored to it
 // without delay have struck when it returns. A world may call it from several
 // goroutines, and again from within a strike.
 func (tl *Timeline) Moment(m Moment) {
-	if tl.waiting.Load() == 0 {
+	if tl.waiting.Load() == 0 && tl.observe == nil {
 		return
 	}
 	var now []*entry
 	tl.mu.Lock()
 	if tl.running && tl.ctx.Err() == nil {
+		if tl.observe != nil {
+			tl.observe(m)
+		}
 		for _, e := range tl.entries {
-			if e.begun || e.spec.On == nil || !e.spec.On.matches(m) {
+			if e.begun || e.spec.On == nil || !e.spec.On.Matches(m) {
 				continue
 			}
 			if e.seen++; e.seen < max(1, e.spec.On.Nth) {
