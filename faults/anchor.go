@@ -67,18 +67,22 @@ func checkAnchor(s Spec, t Topology) error {
 	return nil
 }
 
-// AnchorOf is the anchor that tells a moment from all others as far as names can:
-// it has no number.
-func AnchorOf(m Moment) Anchor {
-	a := Anchor{Moment: m.Name, Client: m.Client, Node: m.Node, Command: m.Command}
+// AnchorOf is the anchor that selects a moment alone, after those that came before
+// it.
+func AnchorOf(m Moment, before []Moment) Anchor {
+	a := Anchor{Moment: m.Name, Client: m.Client, Node: m.Node, Command: m.Command, Nth: 1}
 	if m.Node != "" || m.Name == Invoked { // the others imply their operation
 		a.Op = m.Op
+	}
+	for _, earlier := range before {
+		if a.matches(earlier) {
+			a.Nth++
+		}
 	}
 	return a
 }
 
-// Matches says whether the anchor selects a moment, its number apart.
-func (a *Anchor) Matches(m Moment) bool {
+func (a *Anchor) matches(m Moment) bool {
 	return a.Moment == m.Name &&
 		(a.Client == "" || a.Client == m.Client) &&
 		(a.Node == "" || a.Node == m.Node) &&

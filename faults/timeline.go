@@ -270,7 +270,7 @@ func (tl *Timeline) Moment(m Moment) {
 			tl.observe(m)
 		}
 		for _, e := range tl.entries {
-			if e.begun || e.spec.On == nil || !e.spec.On.Matches(m) {
+			if e.begun || e.spec.On == nil || !e.spec.On.matches(m) {
 				continue
 			}
 			if e.seen++; e.seen < max(1, e.spec.On.Nth) {

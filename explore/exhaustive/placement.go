@@ -49,12 +49,7 @@ func momentsOf(announced []faults.Moment) []moment {
 			busy[m.Client] = true
 		}
 		if strings.HasPrefix(m.Client, "client-") {
-			a := faults.AnchorOf(m)
-			for _, earlier := range announced[:i+1] {
-				if a.Matches(earlier) {
-					a.Nth++
-				}
-			}
+			a := faults.AnchorOf(m, announced[:i])
 			now := map[string]bool{}
 			for c := range busy {
 				now[c] = true
