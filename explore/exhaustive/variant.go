@@ -106,10 +106,7 @@ func lasting(k faults.Kind, s faults.Spec) []variant {
 			add(s, c.Name)
 		}
 		s.For = 0
-		switch traits := k.Traits(s); {
-		case traits.StopsProcess:
-			return all // the end of the run would wake it, after its caller's patience
-		case traits.Lasts:
+		if k.Traits(s).Lasts {
 			add(s, forEver)
 			return all
 		}
