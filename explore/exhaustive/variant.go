@@ -20,7 +20,13 @@ var classes = []class{
 	{"longer than the renewal interval", lease/3 + 500*ms},
 	{"longer than the client's timeout", 3500 * ms},
 	{"longer than the lease", lease + 1000*ms},
+	{"longer than any key that the lock writes", longest},
 }
+
+// longest is longer than the minute for which a lock keeps its notes. No pause is
+// that long: the timers of a paused process go on in the simulated world, so that
+// it would wake to timeouts which a real one begins to count only then.
+const longest = 70000 * ms
 
 const (
 	atOnce  = "at once"
@@ -88,6 +94,9 @@ func lasting(k faults.Kind, s faults.Spec) []variant {
 	add := func(s faults.Spec, class string) { all = append(all, variant{s, class}) }
 	if _, by := k.Takes("by"); by {
 		for _, c := range classes {
+			if c.is == longest {
+				continue
+			}
 			s.By, s.For = c.is, 0
 			if k.Lasts {
 				s.For = lease + 1000*ms
@@ -102,11 +111,16 @@ func lasting(k faults.Kind, s faults.Spec) []variant {
 	}
 	if k.Lasts {
 		for _, c := range classes {
-			s.For = c.is
-			add(s, c.Name)
+			if c.is < longest || !k.Traits(s).StopsProcess {
+				s.For = c.is
+				add(s, c.Name)
+			}
 		}
 		s.For = 0
-		if k.Traits(s).Lasts {
+		switch traits := k.Traits(s); {
+		case traits.StopsProcess:
+			return all // see longest
+		case traits.Lasts:
 			add(s, forEver)
 			return all
 		}
