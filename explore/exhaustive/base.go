@@ -1,15 +1,18 @@
-// Package exhaustive plays every single fault at every moment of small workloads.
-// Where it finds nothing, no placement of one fault breaks what a lock claims,
-// for these workloads, faults and durations.
+// Package exhaustive plays every single fault at every moment of small workloads,
+// or every pair of faults. Where it finds nothing, no placement of them breaks
+// what a lock claims, for these workloads, faults and durations.
 package exhaustive
 
 import (
-	"slices"
+	"fmt"
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 const ms = faults.Duration(time.Millisecond)
@@ -30,6 +33,7 @@ type Base struct {
 	work    scenarios.Workload
 	// override is what single clients do otherwise.
 	override map[string]scenarios.Override
+	user     string // who plays it, as [suite.UsersOf] names them
 }
 
 // bases are all of them, for all locks.
@@ -68,24 +72,55 @@ func Names() []string {
 	return names
 }
 
-// BasesOf are the bases that a lock's claims allow.
-func BasesOf(l *subject.Subject) []Base {
+// basesOf are the bases that a lock's claims allow, with each kind of user that a
+// choice of [suite.UserChoices] allows.
+func basesOf(l *subject.Subject, choice string) []Base {
 	var some []Base
 	for _, b := range bases {
-		if ok, _ := b.scenario(l).Applies(l); ok && (!b.several || l.Groups > 1) {
+		s := b.scenario(l)
+		if ok, _ := s.Applies(l); !ok || b.several && l.Groups < 2 {
+			continue
+		}
+		users, _ := suite.UsersOf(s, l, choice)
+		for _, b.user = range users {
 			some = append(some, b)
+			if b.user != "" {
+				some[len(some)-1].Name += "-" + b.user
+			}
 		}
 	}
 	return some
 }
 
-// find is a base by its name.
-func find(name string) (Base, bool) {
-	i := slices.IndexFunc(bases, func(b Base) bool { return b.Name == name })
-	if i < 0 {
-		return Base{}, false
+// find is a base of a lock by its name.
+func find(l *subject.Subject, name string) (Base, error) {
+	for _, b := range bases {
+		if b.Name != name && b.Name+"-"+history.Careful != name {
+			continue
+		}
+		if b.Name != name {
+			b.Name, b.user = name, history.Careful
+		}
+		if ok, _ := b.scenario(l).Applies(l); ok {
+			return b, nil
+		}
 	}
-	return bases[i], true
+	unknown := &BaseError{Base: name, Lock: l.Name()}
+	for _, b := range basesOf(l, suite.BothUsers) {
+		unknown.Known = append(unknown.Known, b.Name)
+	}
+	return Base{}, unknown
+}
+
+// BaseError says that a lock has no base of some name.
+type BaseError struct {
+	Base, Lock string
+	Known      []string // the bases it has
+}
+
+// Error implements error.
+func (e *BaseError) Error() string {
+	return fmt.Sprintf("%s has no base %q: it has %s", e.Lock, e.Base, english.And(e.Known))
 }
 
 // scenario is the base for a lock. One primary has a replica that can take over;
@@ -94,7 +129,7 @@ func (b Base) scenario(l *subject.Subject) *scenarios.Scenario {
 	s := &scenarios.Scenario{
 		Name:      b.Name,
 		Title:     "Exhaustive: " + b.Summary,
-		Story:     "A small workload, and one fault that was placed at one of its moments.",
+		Story:     "A small workload, and faults that were placed at its moments.",
 		Otherwise: "A lock keeps its promises whatever happens; what does not come out ok is a find.",
 		Topology:  scenarios.Topology{Clients: b.clients},
 		Workload:  b.work,
@@ -106,12 +141,12 @@ func (b Base) scenario(l *subject.Subject) *scenarios.Scenario {
 		s.Topology.Replicas = 1
 	}
 	s.Workload.Lease, s.Workload.Wait, s.Workload.Poll = lease, 20000*ms, 1000*ms
-	return s
+	return s.PlayedBy(b.user)
 }
 
-// with is the base with a fault.
-func (b Base) with(l *subject.Subject, name string, f faults.Spec) *scenarios.Scenario {
+// with is the base with faults.
+func (b Base) with(l *subject.Subject, name string, all []faults.Spec) *scenarios.Scenario {
 	s := b.scenario(l)
-	s.Name, s.Faults = name, []faults.Spec{f}
+	s.Name, s.Faults = name, all
 	return s
 }

@@ -65,6 +65,7 @@ func (r Results) print(w io.Writer, table func([][]string) error) error {
 			return err
 		}
 	}
+	fmt.Fprintf(w, "\nFaults: %s.\nDurations: %s.\nNot covered: %s.\n", strings.Join(r.Faults, ", "), strings.Join(r.Durations, "; "), strings.Join(r.NotCovered, "; "))
 	_, err := fmt.Fprintf(w, "\n%s\n", r.sentence())
 	return err
 }
@@ -72,20 +73,37 @@ func (r Results) print(w io.Writer, table func([][]string) error) error {
 // sentence sums the results up.
 func (r Results) sentence() string {
 	t := r.Total()
-	text := fmt.Sprintf("Every single fault of %s: %s, %d played, %d inherent by %s, %d violated by %s, %d proved nothing; %s.",
-		r.Lock, english.Count(len(r.Bases), "base"), t.Played, t.Inherent, english.Count(len(r.Inherent), "cause"),
-		t.Violated, english.Count(len(r.Violated), "cause"), t.Unknown, english.Span(time.Duration(r.WallMS)*time.Millisecond))
-	if r.Of > 1 {
+	what := "single fault"
+	if r.Depth > 1 {
+		what = "pair of faults"
+	}
+	text := fmt.Sprintf("Every %s of %s: %s, %d played, %d inherent by %s, %d violated by %s, %d proved nothing; the audit played %d of those left out, and found %s; %s.",
+		what, r.Lock, english.Count(len(r.Bases), "base"), t.Played, t.Inherent, english.Count(len(r.Inherent), "cause"),
+		t.Violated, english.Count(len(r.Violated), "cause"), t.Unknown, r.Audit.Played, english.Count(len(r.Audit.Differences), "difference"),
+		english.Span(time.Duration(r.WallMS)*time.Millisecond))
+	if r.Of > 1 && r.Shard > 0 {
 		text = fmt.Sprintf("Shard %d of %d. ", r.Shard, r.Of) + text
 	}
 	return text
 }
 
 func (r Results) counts() [][]string {
-	rows := [][]string{{"base", "moments", "placements", "not available", "target absent", "played", "not struck", "unknown", "inherent", "violated"}}
+	rules := []struct{ rule, title string }{{Unavailable, "not available"}, {Absent, "target absent"}}
+	if r.Depth > 1 {
+		rules = append(rules, []struct{ rule, title string }{{OtherOrder, "other order"}, {SameFromThere, "same from there"}}...)
+	}
+	head := []string{"base", "moments", "placements"}
+	for _, rule := range rules {
+		head = append(head, rule.title)
+	}
+	rows := [][]string{append(head, "played", "not struck", "unknown", "inherent", "violated")}
 	for _, b := range r.Bases {
+		numbers := []int{b.Moments, b.Placements}
+		for _, rule := range rules {
+			numbers = append(numbers, b.NotPlayed[rule.rule])
+		}
 		row := []string{b.Name}
-		for _, n := range []int{b.Moments, b.Placements, b.NotPlayed[Unavailable], b.NotPlayed[Absent], b.Played, b.NotStruck, b.Unknown, b.Inherent, b.Violated} {
+		for _, n := range append(numbers, b.Played, b.NotStruck, b.Unknown, b.Inherent, b.Violated) {
 			row = append(row, fmt.Sprint(n))
 		}
 		rows = append(rows, row)
@@ -94,13 +112,36 @@ func (r Results) counts() [][]string {
 }
 
 func causeRows(causes []Cause) [][]string {
-	rows := [][]string{{"runs", "property", "fault", "at", "because", "first"}}
+	rows := [][]string{{"runs", "property", "faults", "at", "because", "first"}}
 	for _, c := range causes {
 		first := c.First
-		if c.File != "" {
+		switch {
+		case c.Shrunk != nil && c.Shrunk.File != "":
+			first = c.Shrunk.File
+		case c.Under != "":
+			first = "see " + c.Under
+		case c.File != "":
 			first = c.File
 		}
-		rows = append(rows, []string{fmt.Sprint(c.Count), string(c.Property), c.Fault, c.Phase, c.Class, first})
+		rows = append(rows, []string{fmt.Sprint(c.Count), string(c.Property), strings.Join(c.Faults, ", "), c.mostlyAt(), c.Class, first})
 	}
 	return rows
+}
+
+// mostlyAt is the kind of moment at which the last fault struck in most runs.
+func (c Cause) mostlyAt() string {
+	kinds := slices.Sorted(maps.Keys(c.At))
+	if len(kinds) == 0 {
+		return "no moment"
+	}
+	most := kinds[0]
+	for _, k := range kinds {
+		if c.At[k] > c.At[most] {
+			most = k
+		}
+	}
+	if len(kinds) > 1 {
+		return fmt.Sprintf("%s, and %d others", most, len(kinds)-1)
+	}
+	return most
 }

@@ -12,59 +12,75 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
-// Directory is what a directory of such results holds: a document, and the
-// scenario of the first run of every cause.
+// Directory is what a directory of such results holds: a document, and of each
+// cause the scenario of the first run and what is left of it.
 var Directory = outdir.Kind{
 	Index:    "exhaustive.json",
-	Patterns: []string{"finds/*.yaml"},
+	Patterns: []string{"finds/*.yaml", "finds/*.txt"},
 	Names: func(doc []byte) ([]string, error) {
 		var r Results
-		if err := (input.JSON{Unknown: true, Null: true}).Unmarshal(doc, &r); err != nil {
+		if err := documents.Unmarshal(doc, &r); err != nil {
 			return nil, err
 		}
 		if r.Schema != Schema {
 			return nil, errors.New(input.Sprintf("the schema is %q, not %q", r.Schema, Schema))
 		}
-		return r.files(), nil
+		var names []string
+		for name := range r.files() {
+			names = append(names, name)
+		}
+		return names, nil
 	},
 }
 
-// files are the files of the causes.
-func (r Results) files() []string {
-	var names []string
-	for _, causes := range [][]Cause{r.Violated, r.Inherent} {
-		for _, c := range causes {
-			if c.File != "" {
-				names = append(names, c.File)
-			}
+// files are the files of the causes, with what is in them. It names them in the
+// results.
+func (r *Results) files() map[string]string {
+	all := map[string]string{}
+	keep := func(name, text string) string {
+		if text == "" {
+			return ""
 		}
+		name = path.Join("finds", name)
+		all[name] = text
+		return name
 	}
-	return names
-}
-
-// Store writes the results to a directory, and says where in them.
-func (r *Results) Store(out *outdir.Dir, dir suite.Dir) error {
-	sources := map[string]string{}
 	for _, causes := range [][]Cause{r.Violated, r.Inherent} {
 		for i := range causes {
-			if c := &causes[i]; c.Source != "" {
-				c.File = path.Join("finds", c.First+".yaml")
-				sources[c.File] = c.Source
+			c := &causes[i]
+			c.File = keep(c.First+".yaml", c.Source)
+			if c.Shrunk != nil {
+				c.Shrunk.File = keep(c.First+".shrunk.yaml", c.Shrunk.Source)
+				keep(c.First+".shrunk.txt", c.Shrunk.Story)
 			}
 		}
 	}
-	names := r.files()
+	return all
+}
+
+// Store writes results to a directory, and says where in them.
+func (r *Results) Store(out *outdir.Dir, dir suite.Dir) error { return r.store(out, dir, r) }
+
+// Store writes joined results to a directory, and says where in them.
+func (m *Merged) Store(out *outdir.Dir, dir suite.Dir) error { return m.Results.store(out, dir, m) }
+
+func (r *Results) store(out *outdir.Dir, dir suite.Dir, doc any) error {
+	files := r.files()
+	var names []string
+	for name := range files {
+		names = append(names, name)
+	}
 	return out.Replace(names, func() error {
 		if len(names) > 0 {
 			if err := os.MkdirAll(dir.File("finds"), 0o755); err != nil {
 				return fmt.Errorf("write finds: %w", err)
 			}
 		}
-		for _, name := range names {
-			if err := whole.Bytes(dir.File(name), []byte(sources[name])); err != nil {
+		for name, text := range files {
+			if err := whole.Bytes(dir.File(name), []byte(text)); err != nil {
 				return fmt.Errorf("write find: %w", err)
 			}
 		}
-		return whole.JSON(dir.File(Directory.Index), r)
+		return whole.JSON(dir.File(Directory.Index), doc)
 	})
 }

@@ -1,12 +1,19 @@
 package exhaustive
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
+	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/explore/cause"
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/play"
 	"github.com/holdfast-go/holdfast/play/simplay"
@@ -15,142 +22,222 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
-// Kinds of job: a base has its name as Args and gives its moments; a placed run
-// has its [Placement] as Args and gives a [seen].
-const (
-	baseKind   = "exhaustive-base"
-	placedKind = "exhaustive-placed"
-)
+// kind is the kind of the jobs: they have an [order] as Args, and give a [seen].
+const kind = "exhaustive"
 
 func init() {
-	suite.RegisterKind(baseKind, playBase)
-	suite.RegisterKind(placedKind, playPlaced)
+	suite.RegisterKind(kind, func(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
+		l, err := subject.FindSubject(j.Lock)
+		if err != nil {
+			a.Defect = err.Error()
+			return a
+		}
+		return Answer(l, j, a, func(play func()) error { g(play); return nil })
+	})
 }
 
 // seed is that of every run.
 const seed = 1
 
+// order is what to play.
+type order struct {
+	Placement
+	Build bool `json:"build,omitempty"` // say what it takes to build upon it
+	// Instead is what the placement is compared with: the rule that left it out says
+	// that both show the same.
+	Instead *Placement `json:"instead,omitempty"`
+}
+
 // seen is what a run has shown.
 type seen struct {
-	Moments []faults.Moment `json:"moments,omitempty"` // of a base
 	// Faulty and Inherent are the violations, worst property first.
 	Faulty   []violation `json:"faulty,omitempty"`
 	Inherent []violation `json:"inherent,omitempty"`
 	Unknown  string      `json:"unknown,omitempty"` // why a run without violation proves nothing
-	Missed   bool        `json:"missed,omitempty"`  // the fault found nothing to strike
+	Missed   bool        `json:"missed,omitempty"`  // a fault found nothing to strike
 	Source   string      `json:"source,omitempty"`  // the scenario of a violation
+	Differs  string      `json:"differs,omitempty"` // in what it shows other than the placement instead of it
+
+	// What it takes to build upon the run.
+	Moments []moment      `json:"moments,omitempty"` // from the last fault on
+	Digest  string        `json:"digest,omitempty"`  // of all that was sent and recorded, the faults apart
+	Struck  time.Duration `json:"struck,omitempty"`  // when the last fault did
+	Ended   time.Duration `json:"ended,omitempty"`   // when the last fault had; never after the run
 }
 
 // violation is a violated property.
 type violation struct {
 	Property checker.Property `json:"property"`
-	Class    string           `json:"class"` // of the reason
+	Class    string           `json:"class"`             // of the reason, without names and numbers
+	Verdict  string           `json:"verdict,omitempty"` // the class of the verdict
 	Reason   string           `json:"reason"`
+	Faults   []string         `json:"faults"` // the kinds that had struck by then, sorted
 }
+
+// never is later than any run ends.
+const never = time.Duration(1<<63 - 1)
 
 // particulars are what differs between two reasons of one class.
 var particulars = regexp.MustCompile(`[0-9]+(\.[0-9]+)?(ns|µs|ms|s|m|h)?`)
 
 // observe says what the verdicts on a run mean.
-func observe(verdicts map[checker.Property]checker.Verdict) seen {
+func observe(s *scenarios.Scenario, h *history.History, verdicts map[checker.Property]checker.Verdict) seen {
 	var out seen
-	for _, p := range checker.Properties() {
-		v := verdicts[p.Name]
-		switch v.Outcome {
-		case checker.Violated:
-			one := violation{p.Name, v.Class, v.Reason}
+	for _, c := range cause.Of(s, h, verdicts) {
+		v := verdicts[c.Property]
+		one := violation{c.Property, v.Class, v.Class, v.Reason, c.Faults}
+		if v.Faulty() {
 			if one.Class == "" {
 				one.Class = particulars.ReplaceAllString(v.Reason, "#")
 			}
-			if v.Faulty() {
-				out.Faulty = append(out.Faulty, one)
-			} else {
-				one.Class = particulars.ReplaceAllString(v.Inherent, "#")
-				out.Inherent = append(out.Inherent, one)
-			}
-		case checker.Unknown:
-			if out.Unknown == "" {
-				out.Unknown = particulars.ReplaceAllString(v.Reason, "#")
-			}
+			out.Faulty = append(out.Faulty, one)
+		} else {
+			one.Class = particulars.ReplaceAllString(v.Inherent, "#")
+			out.Inherent = append(out.Inherent, one)
 		}
 	}
 	if len(out.Faulty)+len(out.Inherent) > 0 {
-		out.Unknown = ""
+		return out
+	}
+	for _, p := range checker.Properties() {
+		if v := verdicts[p.Name]; v.Outcome == checker.Unknown {
+			out.Unknown = particulars.ReplaceAllString(v.Reason, "#")
+			break
+		}
 	}
 	return out
 }
 
-// playBase plays a base, and says which moments it has.
-func playBase(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
-	l, b, err := baseFor(j.Lock, j.Scenario)
+// Answer plays a job of [Options.Play] with a lock, in this process. guard runs
+// what plays one scenario; its error says that the run never ended.
+func Answer(l *subject.Subject, j suite.Job, a suite.Answer, guard func(play func()) error) suite.Answer {
+	o, err := suite.DecodeAs[order](j.Args)
+	if err == nil && o == nil {
+		err = errors.New("there is no placement to play")
+	}
+	var b Base
 	if err == nil {
-		s := b.scenario(l)
-		var p *play.Played
+		b, err = find(l, o.Base)
+	}
+	if err != nil {
+		a.Defect = err.Error()
+		return a
+	}
+	show := func(p Placement, build bool) (out seen, err error) {
+		s := b.with(l, j.Scenario, p.Faults)
+		var played *play.Played
 		var look *simplay.Seen
-		g(func() { p, look, err = simplay.PlayWatched(s, l, seed, version.Holdfast, simplay.Watch{Moments: true}) })
-		if err == nil {
-			err = give(&a, s, l, p, look.Moments)
+		if hung := guard(func() {
+			played, look, err = simplay.PlayWatched(s, l, seed, version.Holdfast, simplay.Watch{Moments: build, Messages: build})
+		}); hung != nil {
+			a.Run.Failure = hung.Error()
+			return hangs(s, hung), nil
 		}
-	}
-	if err != nil {
-		a.Defect = err.Error()
-	}
-	return a
-}
-
-// playPlaced plays a base with one fault.
-func playPlaced(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
-	p, err := suite.DecodeAs[Placement](j.Args)
-	if err == nil && p == nil {
-		err = errors.New("a placed run needs a placement")
-	}
-	if err == nil {
-		var l *subject.Subject
-		var b Base
-		if l, b, err = baseFor(j.Lock, p.Base); err == nil {
-			s := b.with(l, j.Scenario, p.Fault)
-			var played *play.Played
-			g(func() { played, err = simplay.Play(s, l, seed, version.Holdfast) })
-			if err == nil {
-				err = give(&a, s, l, played, nil)
-			}
-		}
-	}
-	if err != nil {
-		a.Defect = err.Error()
-	}
-	return a
-}
-
-// give judges a run, and puts what it has shown into the answer.
-func give(a *suite.Answer, s *scenarios.Scenario, l *subject.Subject, p *play.Played, moments []faults.Moment) error {
-	suite.Record(&a.Run, p)
-	if err := suite.Judge(&a.Run, s, l, p.Judged()); err != nil {
-		return fmt.Errorf("%s: %w", s.Name, err)
-	}
-	out := observe(a.Run.Verdicts)
-	out.Moments, out.Missed = moments, len(p.Missed()) > 0
-	if len(out.Faulty)+len(out.Inherent) > 0 {
-		source, err := s.YAML()
 		if err != nil {
-			return err
+			return out, err
 		}
-		out.Source = string(source)
+		suite.Record(&a.Run, played)
+		if err := suite.Judge(&a.Run, s, l, played.Judged()); err != nil {
+			return out, fmt.Errorf("%s: %w", s.Name, err)
+		}
+		out = observe(s, played.Judged(), a.Run.Verdicts)
+		out.Missed = len(played.Missed()) > 0
+		if len(out.Faulty)+len(out.Inherent) > 0 {
+			source, err := s.YAML()
+			if err != nil {
+				return out, err
+			}
+			out.Source = string(source)
+		}
+		if build {
+			return out, out.describe(p, look, played.History)
+		}
+		return out, nil
+	}
+	out, err := show(o.Placement, o.Build)
+	if err == nil && o.Instead != nil {
+		var other seen
+		if other, err = show(*o.Instead, false); err == nil {
+			out.Differs = differs(out, other)
+		}
+	}
+	if err != nil {
+		a.Defect = err.Error()
+		return a
 	}
 	a.Give(out)
 	a.Run.Verdicts, a.Run.Expected, a.Run.ExpectedClass, a.Run.Because = nil, nil, nil, nil // seen has it all
+	return a
+}
+
+// describe adds what it takes to build upon a run.
+func (out *seen) describe(p Placement, look *simplay.Seen, h *history.History) error {
+	out.Moments = momentsOf(look.Moments)
+	if n := len(p.Faults); n > 0 {
+		out.Moments = from(out.Moments, p.Faults[n-1].On)
+		out.Ended = never
+		for _, e := range h.Events {
+			if e.Fault == nil || e.Fault.ID != n {
+				continue
+			}
+			switch at := time.Duration(e.Time); {
+			case e.Fault.Phase == history.PhaseEnd:
+				out.Ended = at
+			case e.Fault.Phase == history.PhaseStart:
+				out.Struck = at
+				if faults.TraitsOf(p.Faults[n-1]).Instant {
+					out.Ended = at
+				}
+			}
+		}
+	}
+	events := slices.DeleteFunc(slices.Clone(h.Events), func(e history.Event) bool { return e.Kind == history.Fault })
+	raw, err := json.Marshal([]any{events, look.Messages, look.Moments})
+	if err != nil {
+		return fmt.Errorf("compare runs: %w", err)
+	}
+	sum := sha256.Sum256(raw)
+	out.Digest = hex.EncodeToString(sum[:16])
 	return nil
 }
 
-// baseFor finds a lock and a base of it.
-func baseFor(lock, base string) (*subject.Subject, Base, error) {
-	l, err := subject.FindSubject(lock)
-	if err != nil {
-		return nil, Base{}, err
+// differs says what two runs show that are to show the same; "" when they do.
+func differs(a, b seen) string {
+	words := func(s seen) string {
+		text := "unknown: " + s.Unknown
+		for _, v := range slices.Concat(s.Faulty, s.Inherent) {
+			text = fmt.Sprintf("%s violated: %s", v.Property, v.Class)
+			break
+		}
+		if len(s.Faulty)+len(s.Inherent) == 0 && s.Unknown == "" {
+			return "ok"
+		}
+		return text
 	}
-	b, known := find(base)
-	if !known {
-		return nil, Base{}, fmt.Errorf("unknown base %q", base)
+	same := func(x, y []violation) bool {
+		return slices.EqualFunc(x, y, func(a, b violation) bool { return a.Property == b.Property && a.Class == b.Class })
 	}
-	return l, b, nil
+	if same(a.Faulty, b.Faulty) && same(a.Inherent, b.Inherent) && a.Unknown == b.Unknown {
+		return ""
+	}
+	return fmt.Sprintf("%s, and not %s", words(a), words(b))
+}
+
+// hangs is what a run has shown that never ended.
+func hangs(s *scenarios.Scenario, why error) seen {
+	out := seen{Faulty: []violation{{Property: checker.Progress, Class: "never ended", Reason: why.Error(), Faults: hazards(s.Faults)}}}
+	if source, err := s.YAML(); err == nil {
+		out.Source = string(source)
+	}
+	return out
+}
+
+// hazards are the kinds of faults, sorted.
+func hazards(all []faults.Spec) []string {
+	names := []string{}
+	for _, f := range all {
+		names = append(names, faults.Hazard(f))
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }

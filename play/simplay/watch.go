@@ -31,9 +31,15 @@ type Stop struct {
 type Seen struct {
 	Start    time.Time       `json:"start"`              // what times of the world count from
 	Messages []sim.Message   `json:"messages,omitempty"` // in order of sending
-	Moments  []faults.Moment `json:"moments,omitempty"`  // in the order in which they came
+	Moments  []Moment        `json:"moments,omitempty"`  // in the order in which they came
 	Faults   []history.Event `json:"faults,omitempty"`   // everything that faults did
 	State    *State          `json:"state,omitempty"`    // nil when the moment never came
+}
+
+// Moment is a moment that a fault can be anchored to.
+type Moment struct {
+	faults.Moment
+	At time.Duration // since the start of the run
 }
 
 // watch is a Watch at work.
@@ -43,7 +49,7 @@ type watch struct {
 
 	mu       sync.Mutex
 	messages []sim.Message
-	moments  []faults.Moment
+	moments  []Moment
 	state    *State
 
 	want    []byte        // the event to stop at, encoded
@@ -93,7 +99,7 @@ func (w *watch) begin(r *simRun, state func() State) {
 	}
 	w.start = r.Rec.Start
 	if w.Moments {
-		r.Timeline.Observe(func(m faults.Moment) { w.moments = append(w.moments, m) })
+		r.Timeline.Observe(func(m faults.Moment) { w.moments = append(w.moments, Moment{m, time.Since(w.start)}) })
 	}
 	if w.Stop == nil {
 		return
