@@ -108,8 +108,13 @@ func observe(s *scenarios.Scenario, h *history.History, verdicts map[checker.Pro
 	return out
 }
 
+// ErrNoJudgement says that a run never ended, and that nobody knows whether the lock
+// is to blame.
+var ErrNoJudgement = errors.New("nobody knows whether the lock is to blame")
+
 // Answer plays a job of [Options.Play] with a lock, in this process. guard runs
-// what plays one scenario; its error says that the run never ended.
+// what plays one scenario. Its error says that the run never ended, which is the
+// lock's fault unless it is [ErrNoJudgement].
 func Answer(l *subject.Subject, j suite.Job, a suite.Answer, guard func(play func()) error) suite.Answer {
 	o, err := suite.DecodeAs[order](j.Args)
 	if err == nil && o == nil {
@@ -125,16 +130,26 @@ func Answer(l *subject.Subject, j suite.Job, a suite.Answer, guard func(play fun
 	}
 	show := func(p Placement, build bool) (out seen, err error) {
 		s := b.with(l, j.Scenario, p.Faults)
-		var played *play.Played
-		var look *simplay.Seen
-		if hung := guard(func() {
-			played, look, err = simplay.PlayWatched(s, l, seed, version.Holdfast, simplay.Watch{Moments: build, Messages: build})
-		}); hung != nil {
-			a.Run.Failure = hung.Error()
+		type ended struct { // a run that is left behind may end later
+			played *play.Played
+			look   *simplay.Seen
+			err    error
+		}
+		ends := make(chan ended, 1)
+		hung := guard(func() {
+			played, look, err := simplay.PlayWatched(s, l, seed, version.Holdfast, simplay.Watch{Moments: build, Messages: build})
+			ends <- ended{played, look, err}
+		})
+		switch {
+		case errors.Is(hung, ErrNoJudgement):
+			return seen{Unknown: hung.Error()}, nil
+		case hung != nil:
 			return hangs(s, hung), nil
 		}
-		if err != nil {
-			return out, err
+		end := <-ends
+		played, look := end.played, end.look
+		if end.err != nil {
+			return out, end.err
 		}
 		suite.Record(&a.Run, played)
 		if err := suite.Judge(&a.Run, s, l, played.Judged()); err != nil {
