@@ -221,7 +221,17 @@ func (t *trace) forgotten(release *op) string {
 	}
 	for i := range t.faults {
 		f := &t.faults[i]
-		if (f.LosesWrites || f.Promotes) && f.from >= done && f.from <= release.ret && f.touchesGroup(group) {
+		if f.from < done || f.from > release.ret || !f.touchesGroup(group) {
+			continue
+		}
+		lost := f.LosesWrites && !f.Promotes
+		if f.Promotes { // a replica that has seen the release has its record as well
+			t.heldAt(ownerLock{release.owner, release.lock}, f.from, f.from, func(s *span) bool {
+				lost = lost || s.group == group && s.node != node
+				return lost
+			})
+		}
+		if lost {
 			return fmt.Sprintf("%s carried out the release of %s at %s, and the fault at %s made the servers forget it", node, release.owner, at(done), at(f.from))
 		}
 	}

@@ -177,8 +177,8 @@ func (t *trace) contradicted(o *op) Verdict {
 				continue
 			}
 			if groups = append(groups, c.group); len(groups) >= t.claim.Quorum {
-				return byServers(violation(o.ret, opIDs(o, t.grantOf(o.owner, o.lock, o.inv)),
-					"the release of %s was told at %s that it holds nothing; it had released its hold on %s at %s", o.owner, at(o.ret), c.Node, at(c.t)))
+				return inherently(byServers(violation(o.ret, opIDs(o, t.grantOf(o.owner, o.lock, o.inv)),
+					"the release of %s was told at %s that it holds nothing; it had released its hold on %s at %s", o.owner, at(o.ret), c.Node, at(c.t))), t.forgotten(o))
 			}
 		}
 	case o.f == history.Acquire && o.kind == history.Fail && o.res.Error == history.ErrBusy:
