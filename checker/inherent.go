@@ -262,11 +262,11 @@ func (t *trace) ownedElsewhere(k ownerLock, s *change) bool {
 	})
 }
 
-// confirmed counts the replicas of a group that had a hold when its acquire
-// returned.
+// confirmed counts the replicas of a group that had a hold before its acquire
+// returned. A fault may have taken it from them since.
 func (t *trace) confirmed(k ownerLock, group string, o *op) int {
 	var nodes []string
-	t.heldAt(k, o.ret, o.ret, func(s *span) bool {
+	t.heldAt(k, o.inv, o.ret, func(s *span) bool {
 		if s.group == group && s.node != group && !slices.Contains(nodes, s.node) {
 			nodes = append(nodes, s.node)
 		}

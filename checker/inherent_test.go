@@ -104,6 +104,9 @@ func TestInherent(t *testing.T) {
 		{"a replica confirmed the hold, another was promoted", Exclusion, acks,
 			strings.Replace(take, "2    c1 ok", "1.5 server n1r2 cause=replication holder=c1 ttl=999\n2    c1 ok", 1) + promoted, "node-1-replica-1",
 			acks, take + promoted},
+		{"a replica confirmed the hold, and then the fault took it there as well", Exclusion, acks,
+			strings.Replace(take, "2    c1 ok", "1.2 server n1r1 cause=replication holder=c1 ttl=999\n1.4 fault start 1 delete-key n1\n1.4 server n1 cause=fault\n1.8 server n1r1 cause=replication role=replica\n2    c1 ok", 1) + second + bothDone, "from outside",
+			acks, strings.Replace(take, "2    c1 ok", "1.4 fault start 1 delete-key n1\n1.4 server n1 cause=fault\n2    c1 ok", 1) + second + bothDone},
 		{"a clock ended the lease", Exclusion, plain,
 			take + "100 fault start 1 clock-jump n1\n101 server n1 cause=expiry" + second + bothDone, "the clock of node-1 ended the lease",
 			drifting, take + "100 fault start 1 clock-jump n1\n600 server n1 cause=expiry" + strings.NewReplacer("200 ", "700 ", "201 ", "701 ", "202 ", "702 ").Replace(second) +

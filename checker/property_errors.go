@@ -82,7 +82,15 @@ func (t *trace) classOf(o *op) Verdict {
 // an error that its caller's context explains, although nobody had ended that.
 func (t *trace) gaveUpByItself(o *op) bool {
 	return t.h.Header.Order == history.TotalOrder && o.args.Wait > 0 && o.inv+o.args.Wait-o.ret > t.allow.waitSlack && !t.closing(o.client, o.ret) &&
-		!slices.ContainsFunc(t.faults, func(f faultSpan) bool { return f.Cancels && f.from >= o.inv && f.from <= o.ret })
+		!slices.ContainsFunc(t.faults, func(f faultSpan) bool { return f.Cancels && f.from <= o.ret && t.calledBy(o, f.from) })
+}
+
+// calledBy says whether an operation may have been called by then. A process that
+// is stopped as it calls is recorded to invoke when it goes on.
+func (t *trace) calledBy(o *op, when int64) bool {
+	return o.inv <= when || slices.ContainsFunc(t.faults, func(f faultSpan) bool {
+		return f.StopsProcess && f.touchesClient(o.client) && f.from <= when && f.to >= o.inv
+	})
 }
 
 // hadNoEffect checks that a release which succeeded has ended the hold. When it
