@@ -30,6 +30,7 @@ help:
 	@echo "make mutation       change the locks by rule, play every mutant, and write the tables and survivors of docs/mutation.md"
 	@echo "make adapters       build the adapters of other people's locks, as far as their toolchains are here"
 	@echo "make findings       play every lock in every scenario on real servers, and write the table of docs/findings.md"
+	@echo "make placed         place every single fault in each lock, and write the tables of docs/exhaustive.md"
 	@echo "make explored       explore four locks for a minute each, and write the tables of docs/exploring.md"
 	@echo "make sweeps         measure how likely the hazards are, and write the tables and pictures of docs/sweep.md"
 	@echo "make fidelity       play the catalogue in both worlds, and write the matrix of docs/fidelity.md"
@@ -193,6 +194,21 @@ explored:
 		{ printf '    holdfast %s\n\n' "$$*"; "$$bin" "$$@" --format markdown || code=$$?; } >"$$dir/$$lock"; \
 		test $$code = 1; \
 	done; \
+	$(FILL) "$$page" >"$$dir/page" && cp "$$dir/page" "$$page"
+
+# What every single fault shows of each lock on one primary, and parts of what
+# takes longer, in docs/exhaustive.md. Exit code 1 is that it finds something.
+PLACED = reentrant=1/1 set-px-lua=1/1 fenced=1/4 reentrant-wait=1/16 redlock=1/128 multi=1/128 set-px-renew=1/4 set-px=1/4 set-px-check=1/4 set-px-watch=1/4 setnx=1/4 setnx-expire=1/4
+.PHONY: placed
+placed:
+	@$(BUILT); page=$$PWD/docs/exhaustive.md; bin=$$dir/holdfast; mkdir "$$dir/found" && cd "$$dir/found"; \
+	place() { \
+		name=$$1; shift; set -- explore --exhaustive "$$@" --shrink=false --out "$$name"; code=0; \
+		{ printf '    holdfast %s\n\n' "$$*"; "$$bin" "$$@" --format markdown || code=$$?; } >"$$dir/$$name"; \
+		test $$code -le 1; \
+	}; \
+	for part in $(PLACED); do place $${part%=*} --lock $${part%=*} --shard $${part#*=}; done; \
+	place reentrant-pairs --lock reentrant --depth 2 --base nested --shard 1/300; \
 	$(FILL) "$$page" >"$$dir/page" && cp "$$dir/page" "$$page"
 
 # BENCH are its flags, as -quick or -only handoff. REDISSON is the command of

@@ -137,6 +137,8 @@ func (t *trace) lossOf(c *Claim, by int64) lossOfHold {
 		delete(had, s.Node)
 		ended[s.Node] = s.Cause
 		switch {
+		case s.Role != "primary" && s.Cause != "command":
+			ended[s.Node] = "replication" // the hold lives on where clients ask
 		case !known || s.was != c.Owner:
 		case s.Cause == "fault":
 			lose(s.group, s.t, "the hold was deleted from %s at %s, from outside", s.Node, at(s.t))
@@ -168,6 +170,74 @@ func (t *trace) lossOf(c *Claim, by int64) lossOfHold {
 	return l
 }
 
+// leftBehind is what became of a hold on one server when another took its place
+// that never had it, by a time. groups is 0 when there is no such thing.
+func (t *trace) leftBehind(c *Claim, by int64) (l lossOfHold) {
+	if t.claim.Nodes > 1 || len(t.changes) == 0 {
+		return l
+	}
+	k := ownerLock{c.Owner, c.Lock}
+	for _, i := range t.ofOwner(k, t.op(c.AcquireOp).inv) {
+		s := &t.changes[i]
+		if s.t > by || s.holder == c.Owner && l.groups > 0 {
+			break
+		}
+		if !s.command() || s.holder != c.Owner {
+			continue
+		}
+		for j := range t.faults {
+			f := &t.faults[j]
+			if !f.Promotes || f.from < s.t || f.from > by || !slices.Contains(f.nodes, s.Node) {
+				continue
+			}
+			elsewhere := false
+			t.heldAt(k, s.t, by, func(o *span) bool {
+				elsewhere = elsewhere || o.node != s.Node && o.group == s.group && o.to > f.from
+				return elsewhere
+			})
+			if !elsewhere {
+				l = lossOfHold{groups: 1, needed: 1, at: f.from, forked: f.Forks,
+					how: fmt.Sprintf("another server took the place of %s at %s, and never had the hold", s.Node, at(f.from))}
+				break
+			}
+		}
+	}
+	return l
+}
+
+// forgotten says why a server could not know any more that it had carried out a
+// release, when the client asked again; "" when it could.
+func (t *trace) forgotten(release *op) string {
+	done := int64(never)
+	node, group := "", ""
+	for _, i := range t.ofOwner(ownerLock{release.owner, release.lock}, release.inv) {
+		c := &t.changes[i]
+		if c.t > release.ret {
+			break
+		}
+		if t.commandOf(c, release) && c.was == release.owner && c.ends() {
+			done, node, group = c.t, c.Node, c.group
+		}
+	}
+	for i := range t.faults {
+		f := &t.faults[i]
+		if f.from < done || f.from > release.ret || !f.touchesGroup(group) {
+			continue
+		}
+		lost := f.LosesWrites && !f.Promotes
+		if f.Promotes { // a replica that has seen the release has its record as well
+			t.heldAt(ownerLock{release.owner, release.lock}, f.from, f.from, func(s *span) bool {
+				lost = lost || s.group == group && s.node != node
+				return lost
+			})
+		}
+		if lost {
+			return fmt.Sprintf("%s carried out the release of %s at %s, and the fault at %s made the servers forget it", node, release.owner, at(done), at(f.from))
+		}
+	}
+	return ""
+}
+
 // forked says that two servers of a group may have answered at once by then.
 func (t *trace) forked(group string, by int64) bool {
 	return slices.ContainsFunc(t.faults, func(f faultSpan) bool { return f.Forks && f.from <= by && f.touchesGroup(group) })
@@ -192,11 +262,11 @@ func (t *trace) ownedElsewhere(k ownerLock, s *change) bool {
 	})
 }
 
-// confirmed counts the replicas of a group that had a hold when its acquire
-// returned.
+// confirmed counts the replicas of a group that had a hold before its acquire
+// returned. A fault may have taken it from them since.
 func (t *trace) confirmed(k ownerLock, group string, o *op) int {
 	var nodes []string
-	t.heldAt(k, o.ret, o.ret, func(s *span) bool {
+	t.heldAt(k, o.inv, o.ret, func(s *span) bool {
 		if s.group == group && s.node != group && !slices.Contains(nodes, s.node) {
 			nodes = append(nodes, s.node)
 		}

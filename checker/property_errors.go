@@ -85,7 +85,15 @@ func (t *trace) classOf(o *op) Verdict {
 // an error that its caller's context explains, although nobody had ended that.
 func (t *trace) gaveUpByItself(o *op) bool {
 	return t.h.Header.Order == history.TotalOrder && o.args.Wait > 0 && o.inv+o.args.Wait-o.ret > t.allow.waitSlack && !t.closing(o.client, o.ret) &&
-		!slices.ContainsFunc(t.faults, func(f faultSpan) bool { return f.Cancels && f.from >= o.inv && f.from <= o.ret })
+		!slices.ContainsFunc(t.faults, func(f faultSpan) bool { return f.Cancels && f.from <= o.ret && t.calledBy(o, f.from) })
+}
+
+// calledBy says whether an operation may have been called by then. A process that
+// is stopped as it calls is recorded to invoke when it goes on.
+func (t *trace) calledBy(o *op, when int64) bool {
+	return o.inv <= when || slices.ContainsFunc(t.faults, func(f faultSpan) bool {
+		return f.StopsProcess && f.touchesClient(o.client) && f.from <= when && f.to >= o.inv
+	})
 }
 
 // hadNoEffect checks that a release which succeeded has ended the hold. When it
@@ -197,8 +205,8 @@ func (t *trace) contradicted(o *op) Verdict {
 				continue
 			}
 			if groups = append(groups, c.group); len(groups) >= t.claim.Quorum {
-				return byServers(violation(o.ret, opIDs(o, t.grantOf(o.owner, o.lock, o.inv)),
-					"the release of %s was told at %s that it holds nothing; it had released its hold on %s at %s", o.owner, at(o.ret), c.Node, at(c.t)))
+				return inherently(byServers(violation(o.ret, opIDs(o, t.grantOf(o.owner, o.lock, o.inv)),
+					"the release of %s was told at %s that it holds nothing; it had released its hold on %s at %s", o.owner, at(o.ret), c.Node, at(c.t))), t.forgotten(o))
 			}
 		}
 	case o.f == history.Acquire && o.kind == history.Fail && o.res.Error == history.ErrBusy:

@@ -88,14 +88,22 @@ func (t *trace) orderOf(lock string, ops []linear.Op, ghosts bool, judges *linea
 }
 
 // forgive takes what faults did to single holds into the operations: a hold that
-// the servers lost ends there, and a release that they undid may not have
-// happened. why is the first of those; empty when there is none.
+// the servers lost ends there, and a release that they undid or forgot may have
+// happened or not. why is the first of those; empty when there is none.
 func (t *trace) forgive(lock string, ops []linear.Op) (forgiven []linear.Op, why string) {
 	place := make(map[int64]int, len(ops))
 	for i := range ops {
 		place[ops[i].ID] = i
 	}
 	forgiven = slices.Clone(ops)
+	for i := range forgiven {
+		if p := &forgiven[i]; p.Kind == linear.FoundLost || p.Kind == linear.HeldNothing {
+			if forgot := t.forgotten(t.op(p.ID)); forgot != "" {
+				p.Kind, p.Return = linear.MaybeGave, linear.Forever
+				why = cmp.Or(why, forgot)
+			}
+		}
+	}
 	for i := range t.claims {
 		c := &t.claims[i]
 		if c.Lock != lock {
@@ -106,6 +114,11 @@ func (t *trace) forgive(lock string, ops []linear.Op) (forgiven []linear.Op, why
 			until = max(until, min(end.ret, t.endTime)) // it may have been lost before the release arrived
 		}
 		l := t.lossOf(c, until)
+		if l.groups < l.needed {
+			if left := t.leftBehind(c, until); left.groups > 0 {
+				l = left
+			}
+		}
 		if l.groups >= l.needed && !l.unconfirmed {
 			why = cmp.Or(why, l.how)
 			mine := t.byOwner[k]

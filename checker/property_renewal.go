@@ -1,6 +1,10 @@
 package checker
 
-import "github.com/holdfast-go/holdfast/history"
+import (
+	"slices"
+
+	"github.com/holdfast-go/holdfast/history"
+)
 
 // pauseOfClient is how long a Redis client pauses at most before it tries again
 // what has failed on a broken connection.
@@ -43,11 +47,12 @@ func (t *trace) renewedInTime(c *Claim) Verdict {
 	acquire := t.op(c.AcquireOp)
 	inv := acquire.inv
 	end := min(c.To, t.closedAt(c.Client)) // a lock that was closed renews nothing
-	last := map[string]int64{}             // group -> last refresh while held there
+	last := map[string]int64{}             // group -> when its lease was down to the full one, at the latest
+	refreshed := map[string]*change{}      // group -> last refresh while held there
 	bad := map[string]Verdict{}
 	order := []string{}
 	gap := func(group string, to int64) {
-		from := last[group]
+		from := plus(last[group], t.setForth(refreshed[group], to))
 		if from >= to || to <= acquire.ret { // what ended before the acquire returned was an earlier try's
 			return
 		}
@@ -80,7 +85,7 @@ func (t *trace) renewedInTime(c *Claim) Verdict {
 			} else {
 				order = append(order, s.group)
 			}
-			last[s.group] = max(s.t, s.due(c.Lease))
+			last[s.group], refreshed[s.group] = max(s.t, s.due(c.Lease)), s
 		case held && s.was == c.Owner && s.ends():
 			gap(s.group, s.t)
 			delete(last, s.group)
@@ -101,6 +106,30 @@ func (t *trace) renewedInTime(c *Claim) Verdict {
 		}
 	}
 	return v
+}
+
+// setForth is by how much the clock of a server has put off the end of a lease
+// since a refresh; never where that is not known. A renewal that finds more than
+// a lease left changes nothing.
+func (t *trace) setForth(refresh *change, to int64) int64 {
+	from, by := refresh.t-t.allow.underway-t.allow.machine, int64(0)
+	for i := range t.faultsBefore(to) {
+		f := &t.faults[i]
+		if !f.MovesClock || !slices.Contains(f.nodes, refresh.Node) || f.to < from {
+			continue
+		}
+		switch {
+		case f.ClockJump != 0:
+			if f.from >= from {
+				by += max(0, -f.ClockJump)
+			}
+		case f.ClockRate == 0:
+			return never
+		default:
+			by += max(0, int64((1-f.ClockRate)*float64(min(f.to, to)-max(f.from, from))))
+		}
+	}
+	return by
 }
 
 // toldInTime checks that the holder of a renewed hold is told when the servers do

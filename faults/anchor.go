@@ -94,6 +94,21 @@ func (a *Anchor) ToClient() bool {
 	return a.Moment == Answered || a.Moment == Published || a.Moment == Delivered
 }
 
+// AnchorOf is the anchor that selects a moment alone, after those that came before
+// it.
+func AnchorOf(m Moment, before []Moment) Anchor {
+	a := Anchor{Moment: m.Name, Client: m.Client, Node: m.Node, Command: m.Command, Nth: 1}
+	if m.Node != "" || m.Name == Invoked { // the others imply their operation
+		a.Op = m.Op
+	}
+	for _, earlier := range before {
+		if a.matches(earlier) {
+			a.Nth++
+		}
+	}
+	return a
+}
+
 func (a *Anchor) matches(m Moment) bool {
 	return a.Moment == m.Name &&
 		(a.Client == "" || a.Client == m.Client) &&

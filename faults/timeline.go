@@ -23,6 +23,7 @@ type Timeline struct {
 	entries []*entry
 
 	waiting atomic.Int32 // moments that are awaited, to leave Moment early
+	observe func(Moment) // set before Start; nil when nobody looks
 
 	mu      sync.Mutex // guards what follows and the entries; never held while a world is called
 	ctx     context.Context
@@ -260,17 +261,24 @@ func (tl *Timeline) later(after time.Duration, e *entry, heal bool) {
 	}
 }
 
+// Observe has f told of every moment that a fault could be anchored to, one after
+// the other. Call it before Start. f must not call the timeline.
+func (tl *Timeline) Observe(f func(Moment)) { tl.observe = f }
+
 // Moment tells the timeline that something happened. Faults anchored to it
 // without delay have struck, and those that last until then have ended, when it
 // returns. A world may call it from several
 // goroutines, and again from within a strike.
 func (tl *Timeline) Moment(m Moment) {
-	if tl.waiting.Load() == 0 {
+	if tl.waiting.Load() == 0 && tl.observe == nil {
 		return
 	}
 	var over, now []*entry
 	tl.mu.Lock()
 	if tl.running && tl.ctx.Err() == nil {
+		if tl.observe != nil {
+			tl.observe(m)
+		}
 		for _, e := range tl.entries {
 			if e.ends(m) {
 				over = append(over, e)

@@ -22,6 +22,11 @@ type options struct {
 	seeds     int
 	users     string // one of [suite.UserChoices]
 	runs      int    // of Explore
+
+	// Of Exhaust.
+	base   string
+	faults []string
+	part   suite.Shard
 }
 
 // source is a scenario with the text that it was made from.
@@ -84,6 +89,33 @@ func Runs(n int) Option {
 	}
 }
 
+// Base has [Exhaust] place faults in one workload alone. docs/exhaustive.md names
+// them; "-careful" behind a name is that workload with a careful user.
+func Base(name string) Option {
+	return func(o *options) error {
+		o.base = name
+		return nil
+	}
+}
+
+// Faults has [Exhaust] place these kinds of fault alone.
+func Faults(names ...string) Option {
+	return func(o *options) error {
+		o.faults = append(o.faults, names...)
+		return nil
+	}
+}
+
+// Part has [Exhaust] play part i of n, from 1 to n, so that n machines share the
+// work.
+func Part(i, n int) Option {
+	return func(o *options) error {
+		var err error
+		o.part, err = suite.ParseShard(fmt.Sprintf("%d/%d", i, n))
+		return err
+	}
+}
+
 // User plays the lock with one kind of user only: "careful", who stops when the
 // validity of the hold is over, or "careless", who works for as long as the work
 // takes. By default, "both", every scenario that names no user is played with both.
@@ -95,7 +127,7 @@ func User(kind string) Option {
 }
 
 func newOptions(opts []Option) (options, error) {
-	o := options{seed: 1, seeds: 1, users: suite.BothUsers, runs: 200}
+	o := options{seed: 1, seeds: 1, users: suite.BothUsers, runs: 200, part: suite.Shard{Index: 1, Of: 1}}
 	for _, opt := range opts {
 		if err := opt(&o); err != nil {
 			return o, fmt.Errorf("locktest: %w", err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/locktest"
+	"github.com/holdfast-go/holdfast/scenarios"
 )
 
 // withMistake is a lock with a mistake, and known for what any lock of its kind
@@ -106,6 +107,34 @@ func TestExploreFindsAMistake(t *testing.T) {
 	if again := "again:  HOLDFAST_SEED=" + m[2] + " go test -count 1 -run '^TestWrongExplored$'"; !strings.Contains(out, again) {
 		t.Errorf("it does not say %q:\n%s", again, out)
 	}
+}
+
+// TestWrongExhausted is what TestExhaustFindsAMistake runs.
+func TestWrongExhausted(t *testing.T) {
+	m, ok := mistakes[os.Getenv(wrong)]
+	if !ok {
+		return // not asked for
+	}
+	locktest.Exhaust(t, withMistake(m), locktest.Base("holder-and-waiter"), locktest.Faults("pause"))
+}
+
+// Whoever places every fault in a lock that is wrong is told once of each cause,
+// and gets a scenario that shows it again.
+func TestExhaustFindsAMistake(t *testing.T) {
+	dir := t.TempDir()
+	out := fails(t, "^TestWrongExhausted$", wrong+"=plain-delete", "HOLDFAST_OUT="+dir)
+	m := regexp.MustCompile(`(?s)linearizable after pause: .*?runs:   \d+, the first is (\S+): pause of client-\d.*?locktest.Files\("([^"]+)"\)`).FindStringSubmatch(out)
+	if m == nil {
+		t.Fatalf("no find, its count and its file:\n%s", out)
+	}
+	if s, err := scenarios.Load(m[2]); err != nil || s.Name != m[1] {
+		t.Errorf("the find is no scenario: %v", err)
+	}
+}
+
+// A lock that is right passes, and the log says what was not covered.
+func TestExhaustPassesARightLock(t *testing.T) {
+	locktest.Exhaust(t, withMistake(none), locktest.Base("holder-and-waiter"), locktest.Faults("pause", "delete-key"), locktest.Part(2, 3))
 }
 
 // fails runs TestWrong in a process of its own, and returns what it says. env is

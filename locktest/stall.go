@@ -51,18 +51,32 @@ func guarded(run func() (*play.Played, error)) (*play.Played, error) {
 		played *play.Played
 		err    error
 	}
-	done := make(chan answer, 1)
-	go func() {
+	done := make(chan answer, 1) // a run that is left behind may still end
+	if err := watched(func() {
 		p, err := run()
 		done <- answer{p, err}
+	}); err != nil {
+		return nil, err
+	}
+	a := <-done
+	return a.played, a.err
+}
+
+// watched runs what plays a scenario, and leaves it behind when it does not end:
+// then the error is a [*stallError].
+func watched(run func()) error {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		run()
 	}()
 	timer := time.NewTimer(stall)
 	defer timer.Stop()
 	select {
-	case a := <-done:
-		return a.played, a.err
+	case <-done:
+		return nil
 	case <-timer.C:
-		return nil, stuck(stacks.All())
+		return stuck(stacks.All())
 	}
 }
 

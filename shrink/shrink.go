@@ -18,12 +18,14 @@ import (
 type Target struct {
 	Property checker.Property
 	Class    string // of an exclusion violation; empty when any will do
+	// Avoidable asks for a violation that the lock could have avoided.
+	Avoidable bool
 }
 
 // Met says whether the verdicts of a run show the violation.
 func (t Target) Met(verdicts map[checker.Property]checker.Verdict) bool {
 	v := verdicts[t.Property]
-	return v.Outcome == checker.Violated && (t.Class == "" || v.Class == t.Class)
+	return v.Outcome == checker.Violated && (t.Class == "" || v.Class == t.Class) && (!t.Avoidable || v.Faulty())
 }
 
 func (t Target) String() string {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/explore/draw"
+	"github.com/holdfast-go/holdfast/explore/exhaustive"
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/suite"
@@ -30,6 +31,11 @@ type exploreFlags struct {
 	out        string
 	format     string
 	pool       poolFlags
+	exhaustive bool
+	base       string
+	depth      int
+	resume     bool
+	adapter    string
 	emit       string
 	shards     int
 	image      string
@@ -56,6 +62,12 @@ finds/, the scenario and the history of the first run of every find and of what
 is left of it, with the story and a test to paste; holdfast run plays such a
 scenario again with its seed.
 
+With --exhaustive it draws nothing: it plays every single fault at every moment
+of small workloads that follow from what the lock claims, or of --base alone;
+with --depth 2 every pair of faults. Rules leave out what cannot matter, and an
+audit plays 1 in 100 of that: a difference is a defect of holdfast. --resume goes
+on after an interruption.
+
 With --shard I/N it plays every Nth run, so that N machines share the work.
 With --emit it plays nothing, and writes what makes Kubernetes or GitHub play
 --shards of them.
@@ -81,6 +93,11 @@ run could be judged; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().StringVar(&f.known, "known", "", "explore.json whose causes are known: they are counted, and are no find")
 	c.Flags().BoolVar(&f.shrink, "shrink", true, "make every find as small as it can be")
 	c.Flags().BoolVar(&f.catalogue, "catalogue", false, "afterwards, say which hazards of the catalogue came by themselves")
+	c.Flags().BoolVar(&f.exhaustive, "exhaustive", false, "place every single fault at every moment of small workloads")
+	c.Flags().StringVar(&f.base, "base", "", "with --exhaustive: the workload, by name (default all)")
+	c.Flags().IntVar(&f.depth, "depth", 1, "with --exhaustive: how many faults a run has; 2 needs --base")
+	c.Flags().BoolVar(&f.resume, "resume", false, "with --exhaustive: go on with what was interrupted in --out")
+	c.Flags().StringVar(&f.adapter, "adapter", "", "refused: adapters play on real servers, with holdfast run")
 	c.Flags().StringVar(&f.shard, "shard", "1/1", "which part of the runs to play, as I/N")
 	c.Flags().StringVar(&f.out, "out", "", "directory for the results and the finds (default holdfast-runs/TIME)")
 	c.Flags().StringVar(&f.format, "format", "text", "what to print: text, json or markdown")
@@ -89,6 +106,7 @@ run could be judged; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().IntVar(&f.shards, "shards", 8, "how many shards --emit writes")
 	c.Flags().StringVar(&f.image, "image", "holdfast:"+version, "the image of --emit k8s")
 	complete(c, "lock", subject.Locks())
+	complete(c, "base", exhaustive.Names())
 	complete(c, "emit", engineNames())
 	complete(c, "faults", draw.Names())
 	complete(c, "without", draw.Names())
@@ -124,7 +142,15 @@ func runExplore(c *cobra.Command, f exploreFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	if _, err := subject.FindSubject(f.lock); err != nil {
+	if err := f.checkExhaustive(c); err != nil {
+		return err
+	}
+	if f.adapter != "" {
+		return usage("--adapter is for holdfast run: exploring plays in virtual time, which other processes do not have",
+			"a lock in Go is explored with locktest.Explore and locktest.Exhaust: see docs/test-your-own-lock.md")
+	}
+	l, err := subject.FindSubject(f.lock)
+	if err != nil {
 		return usage(err.Error(), didYouMean(f.lock, subject.Locks()), "holdfast list locks shows which there are")
 	}
 	v, err := draw.NewVocabulary(f.faults, f.without, f.survivable)
@@ -152,16 +178,21 @@ func runExplore(c *cobra.Command, f exploreFlags) error {
 	if f.out == "" {
 		f.out = suite.Unused()
 	}
+	if f.exhaustive {
+		pool := f.pool.pool().Keeping()
+		defer pool.Stop()
+		return playExhaustive(c, f, exhaustive.Options{Lock: l, Users: suite.BothUsers, Base: f.base, Depth: f.depth, Faults: v.Faults, Shard: f.part, Runner: pool})
+	}
 	return playExplore(c, f, o)
 }
 
 func playExplore(c *cobra.Command, f exploreFlags, o explore.Options) error {
+	pool := f.pool.pool().Keeping()
+	defer pool.Stop()
 	out, err := openOut(f.out, explore.Directory)
 	if err != nil {
 		return err
 	}
-	pool := f.pool.pool().Keeping()
-	defer pool.Stop()
 	o.Runner = pool
 	x, dir := explore.New(o), suite.Dir(f.out)
 	total := -1 // without --runs nobody knows

@@ -26,10 +26,11 @@ const (
 	runResults     = "results.json"
 	exploreResults = explore.Index
 	sweepResults   = sweep.Index
+	placedResults  = "exhaustive.json"
 )
 
 // writers are the commands that write such a file.
-var writers = map[string]string{runResults: "run", exploreResults: "explore", sweepResults: "sweep"}
+var writers = map[string]string{runResults: "run", exploreResults: "explore", sweepResults: "sweep", placedResults: "explore --exhaustive"}
 
 func newMergeCmd() *cobra.Command {
 	var f mergeFlags
@@ -93,6 +94,8 @@ func merge(c *cobra.Command, dirs []string, f mergeFlags) error {
 		return mergeExplorations(c, dirs, f)
 	case kind == sweepResults:
 		return mergeSweeps(c, dirs, f)
+	case kind == placedResults:
+		return mergeExhaustive(c, dirs, f)
 	case c.Flags().Changed("format"):
 		return usage("--format is for explorations and sweeps", "holdfast report prints a run directory: holdfast report "+f.out+" --format "+f.format)
 	}
@@ -134,7 +137,7 @@ func resultsOf(dir string) (string, error) {
 		return "", err
 	}
 	var here []string
-	for _, file := range []string{runResults, exploreResults, sweepResults} {
+	for _, file := range []string{runResults, exploreResults, sweepResults, placedResults} {
 		if suite.Exists(filepath.Join(dir, file)) {
 			here = append(here, file)
 		}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/sim"
 )
@@ -15,6 +16,7 @@ import (
 // run is the same, to the bit, whatever is looked at.
 type Watch struct {
 	Messages bool  `json:"messages,omitempty"` // what every link carries
+	Moments  bool  `json:"moments,omitempty"`  // what a fault can be anchored to
 	Stop     *Stop `json:"stop,omitempty"`     // look at the world at one moment
 }
 
@@ -29,8 +31,15 @@ type Stop struct {
 type Seen struct {
 	Start    time.Time       `json:"start"`              // what times of the world count from
 	Messages []sim.Message   `json:"messages,omitempty"` // in order of sending
+	Moments  []Moment        `json:"moments,omitempty"`  // in the order in which they came
 	Faults   []history.Event `json:"faults,omitempty"`   // everything that faults did
 	State    *State          `json:"state,omitempty"`    // nil when the moment never came
+}
+
+// Moment is a moment that a fault can be anchored to.
+type Moment struct {
+	faults.Moment
+	At time.Duration // since the start of the run
 }
 
 // watch is a Watch at work.
@@ -40,6 +49,7 @@ type watch struct {
 
 	mu       sync.Mutex
 	messages []sim.Message
+	moments  []Moment
 	state    *State
 
 	want    []byte        // the event to stop at, encoded
@@ -51,7 +61,7 @@ type watch struct {
 
 // newWatch is nil when there is nothing to look at. Call it in the bubble.
 func newWatch(o Watch) *watch {
-	if !o.Messages && o.Stop == nil {
+	if !o.Messages && !o.Moments && o.Stop == nil {
 		return nil
 	}
 	w := &watch{Watch: o, reached: make(chan struct{}), over: make(chan struct{})}
@@ -88,6 +98,9 @@ func (w *watch) begin(r *simRun, state func() State) {
 		return
 	}
 	w.start = r.Rec.Start
+	if w.Moments {
+		r.Timeline.Observe(func(m faults.Moment) { w.moments = append(w.moments, Moment{m, time.Since(w.start)}) })
+	}
 	if w.Stop == nil {
 		return
 	}
@@ -138,7 +151,7 @@ func (w *watch) seen(h *history.History) *Seen {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s := &Seen{Start: w.start, State: w.state}
+	s := &Seen{Start: w.start, Moments: w.moments, State: w.state}
 	if w.Messages {
 		s.Messages = w.messages
 		slices.SortFunc(s.Messages, sim.ByTime)

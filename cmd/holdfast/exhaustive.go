@@ -1,0 +1,130 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-go/holdfast/explore/exhaustive"
+	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/suite"
+)
+
+// exhaustiveOnly are flags that mean something with --exhaustive alone, drawnOnly
+// those that mean nothing with it.
+var (
+	exhaustiveOnly = []string{"base", "depth", "resume"}
+	drawnOnly      = []string{"seed", "runs", "time", "all", "survivable", "known", "catalogue", "emit"}
+)
+
+// checkExhaustive refuses flags that do not go together.
+func (f exploreFlags) checkExhaustive(c *cobra.Command) error {
+	for _, name := range exhaustiveOnly {
+		if !f.exhaustive && c.Flags().Changed(name) {
+			return usage("--" + name + " is for --exhaustive")
+		}
+	}
+	for _, name := range drawnOnly {
+		if f.exhaustive && c.Flags().Changed(name) {
+			return usage("--" + name + " does not go with --exhaustive, which draws nothing")
+		}
+	}
+	if f.depth < 1 || f.depth > 2 {
+		return usage(fmt.Sprintf("--depth %d: must be 1 or 2, the number of faults in a run", f.depth))
+	}
+	if f.depth > 1 && f.base == "" {
+		return usage("--depth 2 needs --base: pairs of faults in all bases take days", "the bases: "+english.And(exhaustive.Names()))
+	}
+	if f.resume && f.out == "" {
+		return usage("--resume needs --out: the directory of what was interrupted")
+	}
+	return nil
+}
+
+func playExhaustive(c *cobra.Command, f exploreFlags, o exhaustive.Options) error {
+	out, err := openOut(f.out, exhaustive.Directory)
+	if err != nil {
+		return err
+	}
+	if f.resume {
+		if o.Before, err = exhaustive.Before(f.out); err != nil {
+			return badInput(err)
+		}
+	}
+	o.Keep = func(r exhaustive.Results) error {
+		if err := r.Store(out, suite.Dir(f.out)); err != nil {
+			return err
+		}
+		out, err = openOut(f.out, exhaustive.Directory)
+		return err
+	}
+	progress, done := watchExplore(c, -1, "placing")
+	r, err := o.Play(c.Context(), progress)
+	done()
+	if unknown := (*exhaustive.BaseError)(nil); errors.As(err, &unknown) {
+		return usage(err.Error())
+	} else if errors.Is(err, exhaustive.ErrOther) {
+		return badInput(err, "--resume goes on with the same lock, base, faults, depth and shard")
+	} else if err != nil && c.Context().Err() == nil {
+		return defect(err)
+	}
+	if f.shrink && !r.Interrupted {
+		progress, done = watchExplore(c, -1, "shrinking")
+		err = r.Shrink(c.Context(), o.Runner, progress)
+		done()
+		if err != nil {
+			return defect(err)
+		}
+	}
+	stored := r.Store(out, suite.Dir(f.out))
+	if err := printDocument(c.OutOrStdout(), f.format, r); err != nil {
+		return err
+	}
+	if stored != nil {
+		return notStored(stored, f.out)
+	}
+	return concludeExhaustive(c, r, f.out)
+}
+
+// concludeExhaustive says on stderr how the command ends.
+func concludeExhaustive(c *cobra.Command, r exhaustive.Results, dir string) error {
+	defects := r.Defects
+	for _, d := range r.Audit.Differences {
+		defects = append(defects, "the audit found a difference: "+d)
+	}
+	switch sum := r.Total(); {
+	case len(defects) > 0:
+		return ownDefects(c.ErrOrStderr(), defects)
+	case r.Interrupted && r.Shard > 0:
+		return &exitError{code: exitInterrupted, msg: "interrupted after " + english.Count(sum.Played, "run"), hints: []string{"the same command with --resume --out " + dir + " goes on"}}
+	case len(r.Violated) > 0:
+		return &exitError{code: exitUnexpected, msg: english.Count(len(r.Violated), "cause") + " found, kept in " + dir}
+	case sum.Played == sum.Unknown:
+		return &exitError{code: exitUnknown, msg: "no run could be judged"}
+	}
+	return nil
+}
+
+// mergeExhaustive joins shards.
+func mergeExhaustive(c *cobra.Command, dirs []string, f mergeFlags) error {
+	all, err := exhaustive.Merge(dirs)
+	if err != nil {
+		return badInput(err)
+	}
+	out, err := openOut(f.out, exhaustive.Directory)
+	if err != nil {
+		return err
+	}
+	stored := all.Store(out, suite.Dir(f.out))
+	if err := printDocument(c.OutOrStdout(), f.format, all); err != nil {
+		return err
+	}
+	switch {
+	case stored != nil:
+		return notStored(stored, f.out)
+	case len(all.Defects)+len(all.Audit.Differences) > 0:
+		return concludeExhaustive(c, all.Results, f.out)
+	}
+	return missingShards(all.Missing, all.Of)
+}

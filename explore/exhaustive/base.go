@@ -1,0 +1,152 @@
+// Package exhaustive plays every single fault at every moment of small workloads,
+// or every pair of faults. Where it finds nothing, no placement of them breaks
+// what a lock claims, for these workloads, faults and durations.
+package exhaustive
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/suite"
+)
+
+const ms = faults.Duration(time.Millisecond)
+
+// lease is that of every base. A third of it, the client's timeout of 3 s and the
+// lease itself are far enough apart to tell one class of durations from another.
+const lease = 6000 * ms
+
+// Base is a small workload without faults.
+type Base struct {
+	Name    string
+	Summary string
+	// needs are claims that a lock must make, in the words of a scenario.
+	needs []string
+	// several says that the base is about locks on several primaries.
+	several bool
+	clients int
+	work    scenarios.Workload
+	// override is what single clients do otherwise.
+	override map[string]scenarios.Override
+	user     string // who plays it, as [suite.UsersOf] names them
+}
+
+// bases are all of them, for all locks.
+var bases = []Base{
+	{Name: "one-holder", Summary: "one client takes the lock twice", clients: 1,
+		work: scenarios.Workload{Holds: 2, Think: 200 * ms, Rest: 300 * ms}},
+	{Name: "holder-and-waiter", Summary: "one client holds, another waits for it", needs: []string{"waits"}, clients: 2,
+		work: scenarios.Workload{Holds: 1, Think: 1500 * ms, Stagger: 400 * ms}},
+	{Name: "two-tries", Summary: "two clients try twice without waiting", clients: 2,
+		work:     scenarios.Workload{Holds: 2, Think: 300 * ms, Rest: 300 * ms, Stagger: 150 * ms},
+		override: map[string]scenarios.Override{"client-1": {Wait: of(0 * ms)}, "client-2": {Wait: of(0 * ms)}}},
+	{Name: "nested", Summary: "one client takes the lock inside its own hold", needs: []string{"reentrant"}, clients: 1,
+		work: scenarios.Workload{Holds: 1, Think: 300 * ms, Nested: []faults.Duration{0}}},
+	{Name: "nested-and-waiter", Summary: "one client takes the lock inside its own hold, another waits", needs: []string{"reentrant", "waits"}, clients: 2,
+		work: scenarios.Workload{Holds: 1, Think: 1000 * ms, Stagger: 400 * ms, Nested: []faults.Duration{0}}},
+	{Name: "renewed", Summary: "one client holds for longer than its lease, another waits", needs: []string{"renewal", "waits"}, clients: 2,
+		work:     scenarios.Workload{Holds: 1, Think: 8000 * ms, Stagger: 6500 * ms},
+		override: map[string]scenarios.Override{"client-2": {Think: of(200 * ms)}}},
+	{Name: "explicit-lease", Summary: "two clients ask for a lease that nobody renews, the second waits", needs: []string{"lease", "explicit", "waits"}, clients: 2,
+		work: scenarios.Workload{Holds: 1, Think: 1500 * ms, Stagger: 400 * ms, Explicit: true}},
+	{Name: "release-and-take-again", Summary: "one client gives the lock back while another waits, and takes it again", needs: []string{"waits"}, clients: 2,
+		work:     scenarios.Workload{Holds: 2, Think: 800 * ms, Stagger: 300 * ms},
+		override: map[string]scenarios.Override{"client-2": {Holds: of(1)}}},
+	{Name: "three", Summary: "one client holds, two wait for it", needs: []string{"waits"}, several: true, clients: 3,
+		work: scenarios.Workload{Holds: 1, Think: 800 * ms, Stagger: 300 * ms}},
+}
+
+func of[T any](v T) *T { return &v }
+
+// Names are the names of all bases.
+func Names() []string {
+	var names []string
+	for _, b := range bases {
+		names = append(names, b.Name)
+	}
+	return names
+}
+
+// basesOf are the bases that a lock's claims allow, with each kind of user that a
+// choice of [suite.UserChoices] allows.
+func basesOf(l *subject.Subject, choice string) []Base {
+	var some []Base
+	for _, b := range bases {
+		s := b.scenario(l)
+		if ok, _ := s.Applies(l); !ok || b.several && l.Groups < 2 {
+			continue
+		}
+		users, _ := suite.UsersOf(s, l, choice)
+		for _, b.user = range users {
+			some = append(some, b)
+			if b.user != "" {
+				some[len(some)-1].Name += "-" + b.user
+			}
+		}
+	}
+	return some
+}
+
+// find is a base of a lock by its name.
+func find(l *subject.Subject, name string) (Base, error) {
+	for _, b := range bases {
+		if b.Name != name && b.Name+"-"+history.Careful != name {
+			continue
+		}
+		if b.Name != name {
+			b.Name, b.user = name, history.Careful
+		}
+		if ok, _ := b.scenario(l).Applies(l); ok {
+			return b, nil
+		}
+	}
+	unknown := &BaseError{Base: name, Lock: l.Name()}
+	for _, b := range basesOf(l, suite.BothUsers) {
+		unknown.Known = append(unknown.Known, b.Name)
+	}
+	return Base{}, unknown
+}
+
+// BaseError says that a lock has no base of some name.
+type BaseError struct {
+	Base, Lock string
+	Known      []string // the bases it has
+}
+
+// Error implements error.
+func (e *BaseError) Error() string {
+	return fmt.Sprintf("%s has no base %q: it has %s", e.Lock, e.Base, english.And(e.Known))
+}
+
+// scenario is the base for a lock. One primary has a replica that can take over;
+// several have none.
+func (b Base) scenario(l *subject.Subject) *scenarios.Scenario {
+	s := &scenarios.Scenario{
+		Name:      b.Name,
+		Title:     "Exhaustive: " + b.Summary,
+		Story:     "A small workload, and faults that were placed at its moments.",
+		Otherwise: "A lock keeps its promises whatever happens; what does not come out ok is a find.",
+		Topology:  scenarios.Topology{Clients: b.clients},
+		Workload:  b.work,
+		Override:  b.override,
+		Needs:     b.needs,
+	}
+	s.Topology.Latency = scenarios.Latency{Min: ms / 10, Max: 9 * ms / 10}
+	if l.Groups == 1 || l.Acks {
+		s.Topology.Replicas = 1
+	}
+	s.Workload.Lease, s.Workload.Wait, s.Workload.Poll = lease, 20000*ms, 1000*ms
+	return s.PlayedBy(b.user)
+}
+
+// with is the base with faults.
+func (b Base) with(l *subject.Subject, name string, all []faults.Spec) *scenarios.Scenario {
+	s := b.scenario(l)
+	s.Name, s.Faults = name, all
+	return s
+}

@@ -1,0 +1,62 @@
+package exhaustive
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/play/simplay"
+)
+
+// moment is a moment of a run that a fault can be placed at.
+type moment struct {
+	// Anchor selects it alone, also in a run that is the same up to there.
+	Anchor faults.Anchor `json:"anchor"`
+	At     time.Duration `json:"at"`             // since the start of the run
+	Busy   []string      `json:"busy,omitempty"` // clients that are in an operation, sorted
+	// Same says that the last fault of the run struck at this very moment.
+	Same bool `json:"same,omitempty"`
+}
+
+// phase is the moment without names and numbers: "executed release".
+func phase(a *faults.Anchor) string { return strings.TrimSpace(a.Moment + " " + a.Op) }
+
+// momentsOf are the moments of clients among those that a run has announced.
+func momentsOf(announced []simplay.Moment) []moment {
+	var all []moment
+	var before []faults.Moment
+	busy := map[string]bool{}
+	for _, m := range announced {
+		if m.Name == faults.Invoked {
+			busy[m.Client] = true
+		}
+		if strings.HasPrefix(m.Client, "client-") {
+			now := moment{Anchor: faults.AnchorOf(m.Moment, before), At: m.At}
+			for c, is := range busy {
+				if is {
+					now.Busy = append(now.Busy, c)
+				}
+			}
+			slices.Sort(now.Busy)
+			all = append(all, now)
+		}
+		if m.Name == faults.Granted || m.Name == faults.Refused || m.Name == faults.Released {
+			busy[m.Client] = false
+		}
+		before = append(before, m.Moment)
+	}
+	return all
+}
+
+// from are the moments from the one on at which a fault has struck; none when that
+// never came.
+func from(all []moment, struck *faults.Anchor) []moment {
+	i := slices.IndexFunc(all, func(m moment) bool { return m.Anchor == *struck })
+	if i < 0 {
+		return nil
+	}
+	rest := slices.Clone(all[i:])
+	rest[0].Same = true
+	return rest
+}

@@ -1,0 +1,161 @@
+package exhaustive
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/subject"
+)
+
+// Rules say why a placement is not played.
+const (
+	// Unavailable: the topology cannot carry the fault, or the fault does not take
+	// these parameters together.
+	Unavailable = "the fault is not available"
+	// Absent: the fault would find nothing to strike at that moment.
+	Absent = "the target is not there"
+	// OtherOrder: two faults of different targets strike at one moment, and were
+	// placed there in the other order.
+	OtherOrder = "the same two faults at one moment, in the other order"
+	// SameFromThere: a run before is the same from there on, and has been built
+	// upon.
+	SameFromThere = "a run before is the same from there on"
+)
+
+// Placement is faults at moments of a base, the earlier one first.
+type Placement struct {
+	Base    string        `json:"base"`
+	Faults  []faults.Spec `json:"faults"`
+	Classes []string      `json:"classes"` // of their durations
+}
+
+// and is the placement with one more fault.
+func (p Placement) and(v variant, at faults.Anchor) Placement {
+	v.Spec.On = &at
+	p.Faults = append(slices.Clip(p.Faults), v.Spec)
+	p.Classes = append(slices.Clip(p.Classes), v.Class)
+	return p
+}
+
+// phase is the kind of the moment of the last fault.
+func (p Placement) phase() string { return phase(p.Faults[len(p.Faults)-1].On) }
+
+// When says where and when the faults strike.
+func (p Placement) When() string {
+	var all []string
+	for _, f := range p.Faults {
+		all = append(all, faults.Hazard(f)+" of "+strings.Join(f.Target, ", ")+" "+faults.When(f))
+	}
+	return strings.Join(all, "; then ")
+}
+
+// built is what faults are placed in: a base, or a run with a placement.
+type built struct {
+	in      *workload
+	under   Placement
+	last    int // the variant of its last fault
+	moments []moment
+	skip    []*Placement // by moment: the run before that is the same from there on
+}
+
+// workload is a base with what can be placed in it.
+type workload struct {
+	Base
+	counts *BaseCounts
+	able   []variant
+	// unable are the ways in which no fault strikes in this topology.
+	unable int
+	pairs  map[[2]int]bool // whether two variants go together
+	lock   *subject.Subject
+}
+
+// newWorkload finds out what can be placed in a base.
+func newWorkload(b Base, l *subject.Subject, kinds []string, counts *BaseCounts) *workload {
+	w := &workload{Base: b, counts: counts, pairs: map[[2]int]bool{}, lock: l}
+	top := b.scenario(l).World(l)
+	for _, name := range kinds {
+		k, _ := faults.Lookup(name)
+		for _, t := range targetsOf(k, top) {
+			for _, v := range variantsOf(k, t) {
+				if w.apply(v) {
+					w.able = append(w.able, v)
+				} else {
+					w.unable++
+				}
+			}
+		}
+	}
+	return w
+}
+
+// apply says whether faults are available together.
+func (w *workload) apply(all ...variant) bool {
+	at := faults.Duration(0)
+	var specs []faults.Spec
+	for _, v := range all {
+		v.Spec.At = &at
+		specs = append(specs, v.Spec)
+	}
+	ok, _ := w.with(w.lock, w.Name, specs).Applies(w.lock)
+	return ok
+}
+
+// together is apply for two variants, remembered.
+func (w *workload) together(a, b int) bool {
+	pair := [2]int{min(a, b), max(a, b)}
+	ok, known := w.pairs[pair]
+	if !known {
+		ok = w.apply(w.able[pair[0]], w.able[pair[1]])
+		w.pairs[pair] = ok
+	}
+	return ok
+}
+
+// rule says why a placement in what is built upon is not played; "" when it is.
+func (b *built) rule(m, v int) string {
+	at, what := &b.moments[m], &b.in.able[v]
+	n := len(b.under.Faults)
+	switch {
+	case n > 0 && !b.in.together(b.last, v):
+		return Unavailable
+	case b.skip != nil && b.skip[m] != nil:
+		return SameFromThere
+	case absent(what.Spec, at):
+		return Absent
+	case at.Same && v < b.last && !touch(b.under.Faults[n-1], what.Spec):
+		return OtherOrder
+	}
+	return ""
+}
+
+// instead is the placement that shows the same as one that a rule leaves out; nil
+// when the rule knows none.
+func (b *built) instead(m, v int, rule string) *Placement {
+	at, what := b.moments[m].Anchor, b.in.able[v]
+	p := b.under
+	switch n := len(p.Faults); rule {
+	case SameFromThere:
+		p = b.skip[m].and(what, at)
+	case Absent:
+	case OtherOrder:
+		p.Faults, p.Classes = p.Faults[:n-1], p.Classes[:n-1]
+		p = p.and(what, at).and(b.in.able[b.last], at)
+	default:
+		return nil
+	}
+	return &p
+}
+
+// touch says whether two faults strike the same party.
+func touch(a, b faults.Spec) bool {
+	mine := slices.Concat(a.Target, a.Peer)
+	return slices.ContainsFunc(slices.Concat(b.Target, b.Peer), func(name string) bool { return slices.Contains(mine, name) })
+}
+
+// absent says that a fault finds nothing to strike: a client in no operation has
+// nothing to cancel, and nobody takes over from a replica.
+func absent(s faults.Spec, m *moment) bool {
+	traits := faults.TraitsOf(s)
+	return traits.Cancels && !slices.Contains(m.Busy, s.Target[0]) || traits.Promotes && strings.Contains(s.Target[0], "-replica-")
+}

@@ -1,0 +1,279 @@
+package exhaustive_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-go/holdfast/explore/draw"
+	"github.com/holdfast-go/holdfast/explore/exhaustive"
+	"github.com/holdfast-go/holdfast/internal/outdir"
+	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/suite"
+)
+
+// late plays jobs in this process. It gives the answers of so many jobs at a time,
+// the last one first, and ends the context after so many.
+type late struct {
+	at  int
+	end func() // nil for never
+	by  int
+}
+
+func (h late) Play(ctx context.Context, jobs []suite.Job, got func(suite.Answer)) error {
+	return late{at: 1}.Stream(ctx, len(jobs), slices.Values(jobs), got)
+}
+
+func (h late) Stream(_ context.Context, _ int, jobs iter.Seq[suite.Job], got func(suite.Answer)) error {
+	var held []suite.Answer
+	flush := func() {
+		for _, a := range slices.Backward(held) {
+			got(a)
+		}
+		held = nil
+	}
+	n := 0
+	for j := range jobs {
+		held = append(held, suite.PlayJob(j, func(run func()) { run() }))
+		if len(held) >= h.at {
+			flush()
+		}
+		if n++; n == h.by && h.end != nil {
+			h.end()
+		}
+	}
+	flush()
+	return nil
+}
+
+// options place some faults in a base.
+func options(t *testing.T, lock, base string, only ...string) exhaustive.Options {
+	t.Helper()
+	v, err := draw.NewVocabulary(only, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return exhaustive.Options{Lock: subject.MustFind(lock), Base: base, Depth: 1, Faults: v.Faults, Shard: suite.Shard{Index: 1, Of: 1}, Runner: late{at: 1}}
+}
+
+// played plays, and wants runs and no defect.
+func played(t *testing.T, o exhaustive.Options) exhaustive.Results {
+	t.Helper()
+	r, err := o.Play(t.Context(), func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Defects)+len(r.Audit.Differences) > 0 {
+		t.Fatalf("defects: %v, differences: %v", r.Defects, r.Audit.Differences)
+	}
+	if sum := r.Total(); sum.Played == 0 {
+		t.Fatal("nothing was played")
+	}
+	r.WallMS = 0
+	return r
+}
+
+func hasFault(causes []exhaustive.Cause, fault string) bool {
+	return slices.ContainsFunc(causes, func(c exhaustive.Cause) bool { return slices.Contains(c.Faults, fault) })
+}
+
+// A lock with a mistake must not pass: one fault at the right moment shows it.
+func TestAMutantIsFound(t *testing.T) {
+	for _, tt := range []struct{ lock, base, fault string }{
+		{"release-by-anyone", "holder-and-waiter", "pause"},
+		{"renewal-stops-after-one-error", "renewed", "hold-reply"},
+	} {
+		t.Run(tt.lock, func(t *testing.T) {
+			r := played(t, options(t, tt.lock, tt.base, tt.fault))
+			if len(r.Violated) == 0 {
+				t.Errorf("nothing found in %d runs", r.Total().Played)
+			}
+		})
+	}
+}
+
+// A lease that nobody renews, on one primary, cannot survive a long pause or a
+// failover: a user who sees these as the lock's fault would blame the wrong part.
+func TestWhatALeaseCannotPreventIsInherent(t *testing.T) {
+	r := played(t, options(t, "set-px-lua", "holder-and-waiter", "pause", "failover"))
+	for _, fault := range []string{"pause", "failover"} {
+		if !hasFault(r.Inherent, fault) {
+			t.Errorf("%s is not among the inherent causes: %v", fault, r.Inherent)
+		}
+		if hasFault(r.Violated, fault) {
+			t.Errorf("%s is held against the lock: %+v", fault, r.Violated)
+		}
+	}
+}
+
+// Whoever reads that the reference lock is sound under one fault relies on this
+// slice of the placements.
+func TestTheReferenceLockKeepsItsPromises(t *testing.T) {
+	o := options(t, "reentrant", "holder-and-waiter")
+	o.Shard = suite.Shard{Index: 1, Of: 15}
+	for _, c := range played(t, o).Violated {
+		t.Errorf("%s after %s (%s): %s", c.Property, c.When, c.First, c.Reason)
+	}
+}
+
+// More workers answer in another order, and must find the same.
+func TestResultsDoNotDependOnTheOrderOfAnswers(t *testing.T) {
+	o := options(t, "set-px-lua", "two-tries")
+	o.Shard = suite.Shard{Index: 3, Of: 100}
+	inOrder := played(t, o)
+	o.Runner = late{at: 7}
+	if diff := cmp.Diff(inOrder, played(t, o)); diff != "" {
+		t.Errorf("answers in another order give another result:\n%s", diff)
+	}
+}
+
+// A find is a file: who plays it by itself must see the violation.
+func TestAFindPlaysByItself(t *testing.T) {
+	r := played(t, options(t, "set-px-lua", "holder-and-waiter", "pause", "failover"))
+	if len(r.Inherent) == 0 {
+		t.Fatal("nothing found")
+	}
+	c := r.Inherent[0]
+	a := suite.PlayJob(suite.Job{Scenario: c.First, File: c.First + ".yaml", Source: c.Source, Lock: "set-px-lua", Seed: 1, Judge: true}, func(run func()) { run() })
+	if a.Defect != "" {
+		t.Fatal(a.Defect)
+	}
+	if v := a.Run.Verdicts[c.Property]; v.Reason != c.Reason {
+		t.Errorf("played by itself: %q, found: %q", v.Reason, c.Reason)
+	}
+}
+
+// Whoever has many machines splits the work, and must get the result of one: the
+// same counts, and of each cause the same first run.
+func TestShardsJoinedAreTheWhole(t *testing.T) {
+	for _, depth := range []int{1, 2} {
+		t.Run(fmt.Sprint(depth), func(t *testing.T) {
+			o := options(t, "set-px-lua", "two-tries", "pause", "reset")
+			if depth == 2 {
+				o = options(t, "set-px", "one-holder", "cancel")
+			}
+			o.Depth = depth
+			whole := played(t, o)
+			var dirs []string
+			for index := range 3 {
+				o.Shard = suite.Shard{Index: index + 1, Of: 3}
+				dirs = append(dirs, stored(t, played(t, o)))
+			}
+			m, err := exhaustive.Merge(append(dirs, dirs[1]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(m.Missing) > 0 {
+				t.Errorf("shards are missing: %v", m.Missing)
+			}
+			got := m.Results
+			got.Of, got.Shard = whole.Of, whole.Shard
+			for _, causes := range [][]exhaustive.Cause{got.Violated, got.Inherent} {
+				for i := range causes {
+					causes[i].File, causes[i].Under = "", ""
+				}
+			}
+			if diff := cmp.Diff(whole, got); diff != "" {
+				t.Errorf("joined shards differ from the whole:\n%s", diff)
+			}
+			if m, err := exhaustive.Merge(dirs[:2]); err != nil || !slices.Equal(m.Missing, []int{3}) {
+				t.Errorf("two of three shards: missing are %v, %v", m.Missing, err)
+			}
+		})
+	}
+}
+
+// stored writes results to a directory.
+func stored(t *testing.T, r exhaustive.Results) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "placed")
+	out, err := outdir.Open(dir, exhaustive.Directory)
+	if err == nil {
+		err = r.Store(out, suite.Dir(dir))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// Whoever interrupts a long search goes on with it later, and must lose nothing
+// and count nothing twice.
+func TestResumedIsTheWhole(t *testing.T) {
+	for _, depth := range []int{1, 2} {
+		t.Run(fmt.Sprint(depth), func(t *testing.T) {
+			o := options(t, "set-px", "one-holder", "cancel")
+			o.Depth = depth
+			whole := played(t, o)
+			sum := whole.Total()
+			ctx, cancel := context.WithCancel(t.Context())
+			cut := o
+			cut.Runner = late{at: 3, end: cancel, by: sum.Played / 2}
+			r, err := cut.Play(ctx, func(string) {})
+			if err != nil || !r.Interrupted || r.Done == 0 {
+				t.Fatalf("interrupted after %d runs: %v, %v", r.Done, r.Interrupted, err)
+			}
+			if o.Before, err = exhaustive.Before(stored(t, r)); err != nil {
+				t.Fatal(err)
+			}
+			got := played(t, o)
+			for _, causes := range [][]exhaustive.Cause{got.Violated, got.Inherent} {
+				for i := range causes {
+					causes[i].File = ""
+				}
+			}
+			if diff := cmp.Diff(whole, got); diff != "" {
+				t.Errorf("a search that was interrupted differs from the whole:\n%s", diff)
+			}
+			o.Shard = suite.Shard{Index: 1, Of: 2}
+			if _, err := o.Play(t.Context(), func(string) {}); !errors.Is(err, exhaustive.ErrOther) {
+				t.Errorf("going on with another shard: %v", err)
+			}
+		})
+	}
+}
+
+// Pairs find what no single fault shows: a find names both, and plays by itself.
+func TestAPairIsBuiltUponASingleFault(t *testing.T) {
+	o := options(t, "set-px-lua", "holder-and-waiter", "reset", "pause")
+	one := played(t, o)
+	o.Depth = 2
+	o.Shard = suite.Shard{Index: 1, Of: 60}
+	two := played(t, o)
+	if !slices.ContainsFunc(two.Inherent, func(c exhaustive.Cause) bool { return len(c.Faults) == 2 }) {
+		t.Errorf("no find names two faults: %+v", two.Inherent)
+	}
+	if a, b := one.Bases[0], two.Bases[0]; b.Placements <= 10*a.Placements || b.NotPlayed[exhaustive.SameFromThere] == 0 || b.NotPlayed[exhaustive.OtherOrder] == 0 {
+		t.Errorf("one fault: %d placements; two: %d, of which are not played %v", a.Placements, b.Placements, b.NotPlayed)
+	}
+	if two.Audit.Played == 0 {
+		t.Error("the audit played nothing of what was left out")
+	}
+}
+
+// What is left of a find is small, plays by itself, and shows a violation that the
+// lock could have avoided.
+func TestFindsAreShrunk(t *testing.T) {
+	r := played(t, options(t, "release-by-anyone", "holder-and-waiter", "pause"))
+	if err := r.Shrink(t.Context(), late{at: 1}, func(string) {}); err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(r.Violated, func(c exhaustive.Cause) bool { return c.Shrunk != nil })
+	if i < 0 || len(r.Defects) > 0 {
+		t.Fatalf("nothing is shrunk; defects: %v", r.Defects)
+	}
+	c := r.Violated[i]
+	if c.Shrunk.Size.Clients > 2 || c.Shrunk.Size.Ops > 12 {
+		t.Errorf("what is left is not small: %+v", c.Shrunk.Size)
+	}
+	a := suite.PlayJob(suite.Job{Scenario: "shrunk", File: "shrunk.yaml", Source: c.Shrunk.Source, Lock: "release-by-anyone", Seed: 1, Judge: true}, func(run func()) { run() })
+	if v := a.Run.Verdicts[c.Property]; !v.Faulty() {
+		t.Errorf("played by itself it shows %+v, %s", v, a.Defect)
+	}
+}

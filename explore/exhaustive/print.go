@@ -1,0 +1,147 @@
+package exhaustive
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/english"
+)
+
+// Text prints the results for people.
+func (r Results) Text(w io.Writer) error {
+	return r.print(w, func(rows [][]string) error {
+		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		for _, row := range rows {
+			fmt.Fprintln(tw, strings.Join(row, "\t"))
+		}
+		return tw.Flush()
+	})
+}
+
+// Markdown prints the results with tables as GitHub shows them.
+func (r Results) Markdown(w io.Writer) error {
+	return r.print(w, func(rows [][]string) error {
+		for i, row := range rows {
+			fmt.Fprintf(w, "| %s |\n", strings.Join(row, " | "))
+			if i == 0 {
+				fmt.Fprintln(w, "|"+strings.Repeat("---|", len(row)))
+			}
+		}
+		return nil
+	})
+}
+
+func (r Results) print(w io.Writer, table func([][]string) error) error {
+	if r.Interrupted {
+		fmt.Fprintf(w, "Interrupted: not all placements were played.\n\n")
+	}
+	if err := table(r.counts()); err != nil {
+		return err
+	}
+	for _, part := range []struct {
+		title  string
+		causes []Cause
+	}{{"violated", r.Violated}, {"inherent: no lock with these claims could have avoided it", r.Inherent}} {
+		if len(part.causes) == 0 {
+			continue
+		}
+		fmt.Fprintf(w, "\n%s:\n\n", part.title)
+		if err := table(causeRows(part.causes)); err != nil {
+			return err
+		}
+	}
+	if len(r.Unknown) > 0 {
+		fmt.Fprintf(w, "\nproved nothing:\n\n")
+		rows := [][]string{{"runs", "because"}}
+		for _, why := range slices.Sorted(maps.Keys(r.Unknown)) {
+			rows = append(rows, []string{fmt.Sprint(r.Unknown[why]), why})
+		}
+		if err := table(rows); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(w, "\nFaults: %s.\nDurations: %s.\nNot covered: %s.\n", strings.Join(r.Faults, ", "), strings.Join(r.Durations, "; "), strings.Join(r.NotCovered, "; "))
+	_, err := fmt.Fprintf(w, "\n%s\n", r.sentence())
+	return err
+}
+
+// sentence sums the results up.
+func (r Results) sentence() string {
+	t := r.Total()
+	what := "single fault"
+	if r.Depth > 1 {
+		what = "pair of faults"
+	}
+	text := fmt.Sprintf("Every %s of %s: %s, %d played, %d inherent by %s, %d violated by %s, %d proved nothing; the audit played %d of those left out, and found %s; %s.",
+		what, r.Lock, english.Count(len(r.Bases), "base"), t.Played, t.Inherent, english.Count(len(r.Inherent), "cause"),
+		t.Violated, english.Count(len(r.Violated), "cause"), t.Unknown, r.Audit.Played, english.Count(len(r.Audit.Differences), "difference"),
+		english.Span(time.Duration(r.WallMS)*time.Millisecond))
+	if r.Of > 1 && r.Shard > 0 {
+		text = fmt.Sprintf("Shard %d of %d. ", r.Shard, r.Of) + text
+	}
+	return text
+}
+
+func (r Results) counts() [][]string {
+	rules := []struct{ rule, title string }{{Unavailable, "not available"}, {Absent, "target absent"}}
+	if r.Depth > 1 {
+		rules = append(rules, []struct{ rule, title string }{{OtherOrder, "other order"}, {SameFromThere, "same from there"}}...)
+	}
+	head := []string{"base", "moments", "placements"}
+	for _, rule := range rules {
+		head = append(head, rule.title)
+	}
+	rows := [][]string{append(head, "played", "not struck", "unknown", "inherent", "violated")}
+	for _, b := range r.Bases {
+		numbers := []int{b.Moments, b.Placements}
+		for _, rule := range rules {
+			numbers = append(numbers, b.NotPlayed[rule.rule])
+		}
+		row := []string{b.Name}
+		for _, n := range append(numbers, b.Played, b.NotStruck, b.Unknown, b.Inherent, b.Violated) {
+			row = append(row, fmt.Sprint(n))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func causeRows(causes []Cause) [][]string {
+	rows := [][]string{{"runs", "property", "faults", "at", "because", "first"}}
+	for _, c := range causes {
+		first := c.First
+		switch {
+		case c.Shrunk != nil && c.Shrunk.File != "":
+			first = c.Shrunk.File
+		case c.Under != "":
+			first = "see " + c.Under
+		case c.File != "":
+			first = c.File
+		}
+		rows = append(rows, []string{fmt.Sprint(c.Count), string(c.Property), strings.Join(c.Faults, ", "), c.mostlyAt(), c.Class, first})
+	}
+	return rows
+}
+
+// mostlyAt is the kind of moment at which the last fault struck in most runs.
+func (c Cause) mostlyAt() string {
+	kinds := slices.Sorted(maps.Keys(c.At))
+	if len(kinds) == 0 {
+		return "no moment"
+	}
+	most := kinds[0]
+	for _, k := range kinds {
+		if c.At[k] > c.At[most] {
+			most = k
+		}
+	}
+	if len(kinds) > 1 {
+		return fmt.Sprintf("%s, and %d others", most, len(kinds)-1)
+	}
+	return most
+}

@@ -1,0 +1,189 @@
+package exhaustive
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/explore/cause"
+	"github.com/holdfast-go/holdfast/shrink"
+)
+
+// Schema names the format of [Results] as JSON.
+const Schema = "holdfast-exhaustive/1"
+
+// Results is what the faults of a lock, or a shard of them, have shown.
+type Results struct {
+	Schema  string `json:"schema"`
+	Version string `json:"version"`
+	Command string `json:"command"` // how to do it again
+	Lock    string `json:"lock"`
+	Depth   int    `json:"depth"`          // faults in a run, at most
+	Base    string `json:"base,omitempty"` // the only base; empty for all
+	Shard   int    `json:"shard"`          // from 1; 0 for several together
+	Of      int    `json:"of"`             // shards
+	// Interrupted says that it was to go on. Done counts the runs of the shard that
+	// were taken in, in their order: whoever goes on begins there.
+	Interrupted bool `json:"interrupted,omitempty"`
+	Done        int  `json:"done"`
+
+	Faults    []string       `json:"faults"`    // the kinds that were placed, sorted
+	Durations []string       `json:"durations"` // the classes, shortest first
+	Bases     []BaseCounts   `json:"bases"`
+	Violated  []Cause        `json:"violated"` // those seen most often first
+	Inherent  []Cause        `json:"inherent"` // likewise
+	Unknown   map[string]int `json:"unknown"`  // why runs proved nothing, and how many
+	Audit     Audit          `json:"audit"`
+	// NotCovered says what the placements leave open.
+	NotCovered []string `json:"not_covered"`
+	Defects    []string `json:"defects,omitempty"`
+
+	Commands  int     `json:"commands"` // Redis commands that servers executed
+	VirtualMS int64   `json:"virtual_ms"`
+	WallMS    float64 `json:"wall_ms"`
+}
+
+// Audit is what came of playing placements that a rule had left out.
+type Audit struct {
+	Played      int      `json:"played"`
+	Differences []string `json:"differences,omitempty"` // of them, a defect each
+}
+
+// notCovered is what no placement covers, whatever the options.
+var notCovered = []string{
+	"more clients, more holds, several locks, other latencies, and closing a lock in the middle of work",
+	"durations a millisecond on either side of a deadline, and a pause that outlasts the timers of its process",
+	"more faults in one run than --depth says",
+	"adapters, whose locks live in other processes",
+}
+
+// BaseCounts counts the placements of a base. Those of the first four fields are
+// of all shards together.
+type BaseCounts struct {
+	Name       string         `json:"name"`
+	Summary    string         `json:"summary"`
+	Moments    int            `json:"moments"`
+	Placements int            `json:"placements"`
+	NotPlayed  map[string]int `json:"not_played"` // by rule
+	Runs
+}
+
+// Runs counts runs. A run that is neither in one of the last four fields nor
+// unknown kept every promise.
+type Runs struct {
+	Played    int `json:"played"`
+	NotStruck int `json:"not_struck"` // a fault found nothing to strike
+	Unknown   int `json:"unknown"`    // proved nothing
+	Inherent  int `json:"inherent"`   // violated only what no lock with these claims keeps
+	Violated  int `json:"violated"`   // broke a promise that the lock could have kept
+}
+
+func (r *Runs) add(o Runs) {
+	r.Played += o.Played
+	r.NotStruck += o.NotStruck
+	r.Unknown += o.Unknown
+	r.Inherent += o.Inherent
+	r.Violated += o.Violated
+}
+
+// Total adds up the runs of all bases.
+func (r Results) Total() Runs {
+	var sum Runs
+	for _, b := range r.Bases {
+		sum.add(b.Runs)
+	}
+	return sum
+}
+
+// Cause is what went wrong, and after which faults.
+type Cause struct {
+	Property checker.Property `json:"property"`
+	Class    string           `json:"class"` // of the reason, without names and numbers
+	Faults   []string         `json:"faults"`
+	Count    int              `json:"count"` // runs
+	// At counts them by the kind of moment of the last fault.
+	At map[string]int `json:"at,omitempty"`
+	// First is the first run in the order of the enumeration, N its number there.
+	// Its scenario plays by itself: Source is the scenario, File where it is kept.
+	First  string `json:"first"`
+	N      int    `json:"n"`
+	Reason string `json:"reason"` // of the first
+	When   string `json:"when,omitempty"`
+	Source string `json:"source"`
+	File   string `json:"file,omitempty"`
+
+	// Verdict is the class of the verdict, where it has one.
+	Verdict string `json:"verdict,omitempty"`
+	// Shrunk is what is left of the first run; nil when nobody has tried, or it was
+	// in vain. Under is the First of the cause that explains this one.
+	Shrunk *Shrunk `json:"shrunk,omitempty"`
+	Under  string  `json:"under,omitempty"`
+}
+
+// Shrunk is the smallest run of a cause.
+type Shrunk struct {
+	Faults []string    `json:"faults"`
+	Size   shrink.Size `json:"size"`
+	Reason string      `json:"reason"`
+	Source string      `json:"source"`
+	Story  string      `json:"story"` // tells what happens, and has a test to paste
+	File   string      `json:"file,omitempty"`
+}
+
+// least is the cause with the fewest faults that is known to do.
+func (c Cause) least() cause.Cause {
+	least := cause.Cause{Property: c.Property, Class: c.Class, Faults: c.Faults}
+	if c.Shrunk != nil {
+		least.Faults = c.Shrunk.Faults
+	}
+	return least
+}
+
+func (c Cause) same(o Cause) bool {
+	return c.Property == o.Property && c.Class == o.Class && slices.Equal(c.Faults, o.Faults)
+}
+
+// add counts runs of a cause among the causes.
+func add(causes []Cause, c Cause) []Cause {
+	i := slices.IndexFunc(causes, c.same)
+	if i < 0 {
+		c.At = maps.Clone(c.At)
+		return append(causes, c)
+	}
+	sum := &causes[i]
+	if c.N < sum.N {
+		c.Count, c.At, *sum = sum.Count+c.Count, both(sum.At, c.At), c
+		sum.At, sum.Count = c.At, c.Count
+		return causes
+	}
+	sum.Count += c.Count
+	sum.At = both(sum.At, c.At)
+	return causes
+}
+
+// both adds up counts.
+func both(a, b map[string]int) map[string]int {
+	sum := maps.Clone(a)
+	for what, n := range b {
+		if sum == nil {
+			sum = map[string]int{}
+		}
+		sum[what] += n
+	}
+	return sum
+}
+
+// causeOf is the cause of a violation in a run.
+func causeOf(v violation, p Placement, run string, n int, source string) Cause {
+	c := Cause{Property: v.Property, Class: v.Class, Verdict: v.Verdict, Faults: v.Faults, Count: 1, First: run, N: n, Reason: v.Reason, Source: source}
+	if len(p.Faults) > 0 {
+		c.When, c.At = p.When(), map[string]int{p.phase(): 1}
+	}
+	return c
+}
+
+// often orders causes, those seen most often first.
+func often(causes []Cause) {
+	slices.SortStableFunc(causes, func(a, b Cause) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.N, b.N)) })
+}

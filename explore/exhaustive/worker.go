@@ -1,0 +1,258 @@
+package exhaustive
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/explore/cause"
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/version"
+	"github.com/holdfast-go/holdfast/play"
+	"github.com/holdfast-go/holdfast/play/simplay"
+	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/suite"
+)
+
+// kind is the kind of the jobs: they have an [order] as Args, and give a [seen].
+const kind = "exhaustive"
+
+func init() {
+	suite.RegisterKind(kind, func(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
+		l, err := subject.FindSubject(j.Lock)
+		if err != nil {
+			a.Defect = err.Error()
+			return a
+		}
+		return Answer(l, j, a, func(play func()) error { g(play); return nil })
+	})
+}
+
+// seed is that of every run.
+const seed = 1
+
+// order is what to play.
+type order struct {
+	Placement
+	Build bool `json:"build,omitempty"` // say what it takes to build upon it
+	// Instead is what the placement is compared with: the rule that left it out says
+	// that both show the same.
+	Instead *Placement `json:"instead,omitempty"`
+}
+
+// seen is what a run has shown.
+type seen struct {
+	// Faulty and Inherent are the violations, worst property first.
+	Faulty   []violation `json:"faulty,omitempty"`
+	Inherent []violation `json:"inherent,omitempty"`
+	Unknown  string      `json:"unknown,omitempty"` // why a run without violation proves nothing
+	Missed   bool        `json:"missed,omitempty"`  // a fault found nothing to strike
+	Source   string      `json:"source,omitempty"`  // the scenario of a violation
+	Differs  string      `json:"differs,omitempty"` // in what it shows other than the placement instead of it
+
+	// What it takes to build upon the run.
+	Moments []moment      `json:"moments,omitempty"` // from the last fault on
+	Digest  string        `json:"digest,omitempty"`  // of all that was sent and recorded, the faults apart
+	Struck  time.Duration `json:"struck,omitempty"`  // when the last fault did
+	Ended   time.Duration `json:"ended,omitempty"`   // when the last fault had; never after the run
+}
+
+// violation is a violated property.
+type violation struct {
+	Property checker.Property `json:"property"`
+	Class    string           `json:"class"`             // of the reason, without names and numbers
+	Verdict  string           `json:"verdict,omitempty"` // the class of the verdict
+	Reason   string           `json:"reason"`
+	Faults   []string         `json:"faults"` // the kinds that had struck by then, sorted
+}
+
+// never is later than any run ends.
+const never = time.Duration(1<<63 - 1)
+
+// particulars are what differs between two reasons of one class.
+var particulars = regexp.MustCompile(`[0-9]+(\.[0-9]+)?(ns|µs|ms|s|m|h)?`)
+
+// observe says what the verdicts on a run mean.
+func observe(s *scenarios.Scenario, h *history.History, verdicts map[checker.Property]checker.Verdict) seen {
+	var out seen
+	for _, c := range cause.Of(s, h, verdicts) {
+		v := verdicts[c.Property]
+		one := violation{c.Property, v.Class, v.Class, v.Reason, c.Faults}
+		if v.Faulty() {
+			if one.Class == "" {
+				one.Class = particulars.ReplaceAllString(v.Reason, "#")
+			}
+			out.Faulty = append(out.Faulty, one)
+		} else {
+			one.Class = particulars.ReplaceAllString(v.Inherent, "#")
+			out.Inherent = append(out.Inherent, one)
+		}
+	}
+	if len(out.Faulty)+len(out.Inherent) > 0 {
+		return out
+	}
+	for _, p := range checker.Properties() {
+		if v := verdicts[p.Name]; v.Outcome == checker.Unknown {
+			out.Unknown = particulars.ReplaceAllString(v.Reason, "#")
+			break
+		}
+	}
+	return out
+}
+
+// ErrNoJudgement says that a run never ended, and that nobody knows whether the lock
+// is to blame.
+var ErrNoJudgement = errors.New("nobody knows whether the lock is to blame")
+
+// Answer plays a job of [Options.Play] with a lock, in this process. guard runs
+// what plays one scenario. Its error says that the run never ended, which is the
+// lock's fault unless it is [ErrNoJudgement].
+func Answer(l *subject.Subject, j suite.Job, a suite.Answer, guard func(play func()) error) suite.Answer {
+	o, err := suite.DecodeAs[order](j.Args)
+	if err == nil && o == nil {
+		err = errors.New("there is no placement to play")
+	}
+	var b Base
+	if err == nil {
+		b, err = find(l, o.Base)
+	}
+	if err != nil {
+		a.Defect = err.Error()
+		return a
+	}
+	show := func(p Placement, build bool) (out seen, err error) {
+		s := b.with(l, j.Scenario, p.Faults)
+		type ended struct { // a run that is left behind may end later
+			played *play.Played
+			look   *simplay.Seen
+			err    error
+		}
+		ends := make(chan ended, 1)
+		hung := guard(func() {
+			played, look, err := simplay.PlayWatched(s, l, seed, version.Holdfast, simplay.Watch{Moments: build, Messages: build})
+			ends <- ended{played, look, err}
+		})
+		switch {
+		case errors.Is(hung, ErrNoJudgement):
+			return seen{Unknown: hung.Error()}, nil
+		case hung != nil:
+			return hangs(s, hung), nil
+		}
+		end := <-ends
+		played, look := end.played, end.look
+		if end.err != nil {
+			return out, end.err
+		}
+		suite.Record(&a.Run, played)
+		if err := suite.Judge(&a.Run, s, l, played.Judged()); err != nil {
+			return out, fmt.Errorf("%s: %w", s.Name, err)
+		}
+		out = observe(s, played.Judged(), a.Run.Verdicts)
+		out.Missed = len(played.Missed()) > 0
+		if len(out.Faulty)+len(out.Inherent) > 0 {
+			source, err := s.YAML()
+			if err != nil {
+				return out, err
+			}
+			out.Source = string(source)
+		}
+		if build {
+			return out, out.describe(p, look, played.History)
+		}
+		return out, nil
+	}
+	out, err := show(o.Placement, o.Build)
+	if err == nil && o.Instead != nil {
+		var other seen
+		if other, err = show(*o.Instead, false); err == nil {
+			out.Differs = differs(out, other)
+		}
+	}
+	if err != nil {
+		a.Defect = err.Error()
+		return a
+	}
+	a.Give(out)
+	a.Run.Verdicts, a.Run.Expected, a.Run.ExpectedClass, a.Run.Because = nil, nil, nil, nil // seen has it all
+	return a
+}
+
+// describe adds what it takes to build upon a run.
+func (out *seen) describe(p Placement, look *simplay.Seen, h *history.History) error {
+	out.Moments = momentsOf(look.Moments)
+	if n := len(p.Faults); n > 0 {
+		out.Moments = from(out.Moments, p.Faults[n-1].On)
+		out.Ended = never
+		for _, e := range h.Events {
+			if e.Fault == nil || e.Fault.ID != n {
+				continue
+			}
+			switch at := time.Duration(e.Time); {
+			case e.Fault.Phase == history.PhaseEnd:
+				out.Ended = at
+			case e.Fault.Phase == history.PhaseStart:
+				out.Struck = at
+				if faults.TraitsOf(p.Faults[n-1]).Instant {
+					out.Ended = at
+				}
+			}
+		}
+	}
+	events := slices.DeleteFunc(slices.Clone(h.Events), func(e history.Event) bool { return e.Kind == history.Fault })
+	raw, err := json.Marshal([]any{events, look.Messages, look.Moments})
+	if err != nil {
+		return fmt.Errorf("compare runs: %w", err)
+	}
+	sum := sha256.Sum256(raw)
+	out.Digest = hex.EncodeToString(sum[:16])
+	return nil
+}
+
+// differs says what two runs show that are to show the same; "" when they do.
+func differs(a, b seen) string {
+	words := func(s seen) string {
+		text := "unknown: " + s.Unknown
+		for _, v := range slices.Concat(s.Faulty, s.Inherent) {
+			text = fmt.Sprintf("%s violated: %s", v.Property, v.Class)
+			break
+		}
+		if len(s.Faulty)+len(s.Inherent) == 0 && s.Unknown == "" {
+			return "ok"
+		}
+		return text
+	}
+	same := func(x, y []violation) bool {
+		return slices.EqualFunc(x, y, func(a, b violation) bool { return a.Property == b.Property && a.Class == b.Class })
+	}
+	if same(a.Faulty, b.Faulty) && same(a.Inherent, b.Inherent) && a.Unknown == b.Unknown {
+		return ""
+	}
+	return fmt.Sprintf("%s, and not %s", words(a), words(b))
+}
+
+// hangs is what a run has shown that never ended.
+func hangs(s *scenarios.Scenario, why error) seen {
+	out := seen{Faulty: []violation{{Property: checker.Progress, Class: "never ended", Reason: why.Error(), Faults: hazards(s.Faults)}}}
+	if source, err := s.YAML(); err == nil {
+		out.Source = string(source)
+	}
+	return out
+}
+
+// hazards are the kinds of faults, sorted.
+func hazards(all []faults.Spec) []string {
+	names := []string{}
+	for _, f := range all {
+		names = append(names, faults.Hazard(f))
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

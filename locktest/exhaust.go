@@ -1,0 +1,121 @@
+package locktest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9/logging"
+
+	"github.com/holdfast-go/holdfast/explore/draw"
+	"github.com/holdfast-go/holdfast/explore/exhaustive"
+	"github.com/holdfast-go/holdfast/internal/outdir"
+	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/suite"
+)
+
+// Exhaust plays every single fault at every moment of small workloads that follow
+// from what a lock claims, some tens of thousands of runs. A subtest fails for each
+// cause of a violation that the lock could have avoided, and when the lock never
+// returns. Where none fails, no placement of one fault breaks the lock, for these
+// workloads, faults and durations; the log says which these are.
+//
+// [Base], [Faults] and [Part] choose some of them. What holds for subtests of
+// [Run] holds for Exhaust: nothing runs in parallel. Each find is a scenario that
+// Run plays with [Files]; HOLDFAST_OUT names a directory that keeps them.
+func Exhaust(t *testing.T, l Lock, opts ...Option) {
+	t.Helper()
+	o, err := newOptions(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sub, err := l.subject()
+	if err != nil {
+		t.Fatalf("locktest: %v", err)
+	}
+	v, err := draw.NewVocabulary(o.faults, nil, false)
+	if err != nil {
+		t.Fatalf("locktest: %v", err)
+	}
+	logging.Disable() // broken connections are the point here
+	play := func(j suite.Job) suite.Answer {
+		a := suite.Answer{ID: j.ID, Run: results.Run{Scenario: j.Scenario, Lock: j.Lock, World: "sim", Seed: j.Seed, LockVersion: l.Version}}
+		return exhaustive.Answer(sub, j, a, func(play func()) error {
+			err := watched(play)
+			if stalled := (*stallError)(nil); errors.As(err, &stalled) && stalled.ofClient() {
+				return fmt.Errorf("%w: go-redis closes a subscription while it connects it again, and stalls", exhaustive.ErrNoJudgement)
+			}
+			return err
+		})
+	}
+	r, err := exhaustive.Options{Lock: sub, Users: o.users, Base: o.base, Depth: 1, Faults: v.Faults, Shard: o.part, Runner: inTurn(play)}.
+		Play(t.Context(), func(string) {})
+	switch {
+	case err != nil:
+		t.Fatalf("locktest: %v", err)
+	case len(r.Defects)+len(r.Audit.Differences) > 0:
+		t.Fatalf("a defect of holdfast: %s", strings.Join(slices.Concat(r.Defects, r.Audit.Differences), "\n"))
+	}
+	r.Command = again(t, o.seed)
+	sum := r.Total()
+	t.Logf("%d runs in %d workloads, with %s; inherent: %d, proved nothing: %d\nnot covered: %s",
+		sum.Played, len(r.Bases), strings.Join(r.Faults, ", "), sum.Inherent, sum.Unknown, strings.Join(r.NotCovered, "; "))
+	if sum.Played == sum.Unknown {
+		t.Errorf("none of %d runs could be judged", sum.Played)
+	}
+	dir := ""
+	if len(r.Violated) > 0 || os.Getenv(outVar) != "" {
+		if dir, err = keepPlaced(t.Name(), &r); err != nil {
+			t.Fatalf("locktest: keep what was found: %v", err)
+		}
+	}
+	for _, c := range r.Violated {
+		t.Run(strings.Join(append([]string{string(c.Property)}, c.Faults...), "_"), func(t *testing.T) {
+			t.Errorf("%s after %s: %s\nruns:   %d, the first is %s: %s\nagain:  locktest.Run with locktest.Files(%q)",
+				c.Property, cmp.Or(strings.Join(c.Faults, ", "), "no fault"), c.Reason, c.Count, c.First, cmp.Or(c.When, "no fault"), filepath.Join(dir, c.File))
+		})
+	}
+}
+
+// keepPlaced writes results to a directory of their own.
+func keepPlaced(test string, r *exhaustive.Results) (string, error) {
+	name := strings.NewReplacer("/", "-", "\\", "-", " ", "-").Replace(test)
+	dir := filepath.Join(os.Getenv(outVar), name)
+	if os.Getenv(outVar) == "" {
+		var err error
+		if dir, err = os.MkdirTemp("", "holdfast-"+name+"-"); err != nil {
+			return "", fmt.Errorf("make a directory for the finds: %w", err)
+		}
+	}
+	out, err := outdir.Open(dir, exhaustive.Directory)
+	if err != nil {
+		return "", err
+	}
+	return dir, r.Store(out, suite.Dir(dir))
+}
+
+// inTurn plays jobs in this process, one after the other.
+type inTurn func(suite.Job) suite.Answer
+
+// Play implements [suite.Runner].
+func (play inTurn) Play(ctx context.Context, jobs []suite.Job, got func(suite.Answer)) error {
+	return play.Stream(ctx, len(jobs), slices.Values(jobs), got)
+}
+
+// Stream implements [suite.Streamer].
+func (play inTurn) Stream(ctx context.Context, _ int, jobs iter.Seq[suite.Job], got func(suite.Answer)) error {
+	for j := range jobs {
+		if ctx.Err() != nil {
+			break
+		}
+		got(play(j))
+	}
+	return ctx.Err()
+}
