@@ -63,9 +63,10 @@ oldest:
 race:
 	@if scripts/needs present | grep -q _CC=; then set -x; go test -race -short -vet=off $(PARALLEL) -timeout 30m $(RACE); else echo "race: skipped, there is no C compiler"; fi
 
-# The Go adapters, which are modules of their own.
+# The Go adapters and the example with a database, which are modules of their own.
 guests:
 	cd adapters && ../scripts/lint ./... && env $$(../scripts/needs present) go test -vet=off -timeout 10m ./...
+	cd examples/service && ../../scripts/lint ./... && go test -vet=off -timeout 10m ./...
 	cd adapters/etcd && ../../scripts/lint ./... && env $$(../../scripts/needs present) go test -vet=off -timeout 10m ./...
 
 # Other people's locks: the right ones in every scenario over many seeds, which

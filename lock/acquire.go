@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,8 +55,16 @@ func (s *state) wait(ctx context.Context, a Acquire, forever bool) (Grant, *hold
 
 	var w *waiter
 	granted := false
+	if s.fair && !once {
+		s.enqueue()
+	}
 	defer func() {
-		if w != nil {
+		switch {
+		case s.fair && granted:
+			s.dequeue()
+		case s.fair:
+			s.quit(ctx, lease)
+		case w != nil:
 			s.c.hub.leave(w, granted)
 		}
 	}()
@@ -63,6 +72,16 @@ func (s *state) wait(ctx context.Context, a Acquire, forever bool) (Grant, *hold
 	refused := false
 	for {
 		t := s.try(op, lease, renewed)
+		if t.busy && s.place != nil {
+			refused = true
+			if f := s.c.cfg.observer.Busy; f != nil {
+				f(s.key.name, s.key.owner)
+			}
+			t = s.turn(op, renewed, t.pttl)
+			if !t.granted && !t.again {
+				return Grant{}, nil, s.c.failed(ctx, op, ErrBusy, nil)
+			}
+		}
 		switch {
 		case t.granted:
 			granted = true
@@ -216,6 +235,7 @@ func (s *state) try(ctx context.Context, lease time.Duration, renewed bool) trie
 		return tried{err: errStillLost}
 	}
 	held, cur, serial := len(s.holds), s.cur, s.newSerial()
+	before := s.place.ask(serial)
 	var id uint64
 	if held > 0 {
 		id = cur.id
@@ -227,6 +247,7 @@ func (s *state) try(ctx context.Context, lease time.Duration, renewed bool) trie
 	reply, err := s.sendAcquire(ctx, serial, id, lease, held)
 	switch {
 	case errors.Is(err, ErrRefused):
+		s.place.refused(before)
 		return tried{err: fmt.Errorf("acquire lock: %w", err)}
 	case err != nil:
 		handedOn = true
@@ -284,7 +305,7 @@ func (s *state) granted(h hold, serial uint64, reply acquireReply, sent time.Tim
 		return Grant{}, nil, false
 	}
 	if held == 0 {
-		s.cur = &holding{id: serial, token: reply.token, since: time.Now(), lost: make(chan struct{})}
+		s.cur = &holding{id: cmp.Or(reply.hold, serial), token: reply.token, since: time.Now(), lost: make(chan struct{})}
 	}
 	s.settle()
 	return Grant{Count: held + 1, Token: s.cur.token, Lease: h.lease, Renewed: h.renewed}, s.cur, true

@@ -57,7 +57,7 @@ func (h *intHeap) Pop() any {
 
 // enterCall returns a state for an owner that is one call, and counts the caller as
 // its user. The call has it alone.
-func (c *Client) enterCall(name string) (*state, error) {
+func (c *Client) enterCall(name string, fair bool) (*state, error) {
 	if name != "" {
 		name = c.cfg.prefix + name
 	}
@@ -72,7 +72,7 @@ func (c *Client) enterCall(name string) (*state, error) {
 	}
 	number := c.calls.take(name)
 	s := c.newState(stateKey{name, callPrefix + strconv.Itoa(number)}, n)
-	s.call = number
+	s.call, s.fair = number, fair
 	s.use()
 	return s, nil
 }

@@ -38,6 +38,7 @@ type Client struct {
 	closed  bool
 	states  map[stateKey]*state
 	calls   calls
+	lines   map[string]*line // by channel
 	dog     watchdog
 	oneName bool // renew one name per script call; see renew.go
 
@@ -77,6 +78,7 @@ func New(rdb redis.UniversalClient, opts ...Option) (*Client, error) {
 		seed:   rng.Uint64(),
 		states: make(map[stateKey]*state),
 		calls:  make(calls),
+		lines:  make(map[string]*line),
 	}
 	// Serials go on growing when a process with the same id starts again.
 	c.serial.Store(uint64(time.Now().UnixMicro()))

@@ -30,7 +30,7 @@ type Hold struct {
 // The hold is renewed until [Hold.Release], unless [Lease] says otherwise.
 func (c *Client) Acquire(ctx context.Context, name string, opts ...AcquireOption) (*Hold, error) {
 	a := NewAcquire(opts)
-	return c.hold(ctx, name, a, !a.bounded)
+	return c.hold(ctx, name, a, !a.bounded, false)
 }
 
 // TryAcquire asks for the lock called name once, whatever [Wait] says, and
@@ -38,7 +38,7 @@ func (c *Client) Acquire(ctx context.Context, name string, opts ...AcquireOption
 func (c *Client) TryAcquire(ctx context.Context, name string, opts ...AcquireOption) (*Hold, error) {
 	a := NewAcquire(opts)
 	a.Wait = 0
-	return c.hold(ctx, name, a, false)
+	return c.hold(ctx, name, a, false, false)
 }
 
 // Do runs work under the lock called name, and releases the lock when work
@@ -78,8 +78,8 @@ func (h *Hold) isReleased(err error) bool {
 }
 
 // hold takes the lock as an owner of its own.
-func (c *Client) hold(ctx context.Context, name string, a Acquire, forever bool) (*Hold, error) {
-	s, err := c.enterCall(name)
+func (c *Client) hold(ctx context.Context, name string, a Acquire, forever, fair bool) (*Hold, error) {
+	s, err := c.enterCall(name, fair)
 	if err != nil {
 		return nil, err
 	}

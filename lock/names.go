@@ -13,9 +13,16 @@ type names struct {
 	channel string // where a release is announced
 	notes   string // start of the keys that remember requests, one for each owner
 	token   string // the last fencing token
+	queue   string // of the fair lock
+	places  string // of those in the queue
+
+	fairChannel string // start of the channels where clients are told of a hand-off
 
 	redissonToken string // Redisson's counter of them
 }
+
+// fairChannelStart begins the channels where clients are told of a hand-off.
+const fairChannelStart = "holdfast_fair:"
 
 // note is the key that remembers the last request of an owner.
 func (n names) note(field string) string { return n.notes + field }
@@ -42,6 +49,10 @@ func newNames(name string) (names, error) {
 		channel: "redisson_lock__channel:" + tagged,
 		notes:   "redisson_unlock_latch:" + tagged + ":",
 		token:   "holdfast_lock_token:" + tagged,
+		queue:   "holdfast_fair_queue:" + tagged,
+		places:  "holdfast_fair_places:" + tagged,
+
+		fairChannel: fairChannelStart + tagged + ":",
 
 		redissonToken: "redisson_lock_token:" + tagged,
 	}, nil

@@ -38,6 +38,9 @@ func retry(ctx context.Context, f func() error) error {
 // confirmed it. The gate is held until the compensation ends and then opened.
 func (s *state) compensate(ctx context.Context, u undo) (confirmed bool) {
 	s.c.mu.Lock()
+	if s.fair { // looks have greater serials than the acquire
+		u.serial = s.newSerial()
+	}
 	s.undo = &u
 	s.refs++
 	s.c.mu.Unlock()
@@ -91,6 +94,9 @@ func (s *state) sendUndo(ctx context.Context) error {
 	}
 	s.c.mu.Lock()
 	s.undo = nil
+	if s.place != nil {
+		s.place.in = false
+	}
 	s.c.mu.Unlock()
 	return nil
 }

@@ -77,6 +77,10 @@ type renewal struct {
 	held  bool
 }
 
+// first says that the hold was handed to its owner, and never renewed: it has no more
+// than the lease of its place.
+func (r *renewal) first() bool { return r.s.renewed.IsZero() }
+
 // errOvertaken: a later request of the owner came before its renewal.
 var errOvertaken = errors.New("a later request came before it")
 
@@ -118,7 +122,11 @@ func (c *Client) renewDue() {
 	renew := func(node []*renewal) func() {
 		sent := time.Now()
 		return func() {
-			ctx, cancel := context.WithTimeout(c.life, c.cfg.lease/6)
+			timeout := c.cfg.lease / 6
+			if slices.ContainsFunc(node, (*renewal).first) {
+				timeout = min(timeout, c.placeLease()/6)
+			}
+			ctx, cancel := context.WithTimeout(c.life, timeout)
 			c.sendRenewals(ctx, node, oneName)
 			cancel()
 			c.renewed(node, sent)
@@ -166,6 +174,9 @@ func (c *Client) renewed(batch []*renewal, sent time.Time) {
 			// Released or lost meanwhile: the answer is about the past.
 		case r.err != nil:
 			s.due = now.Add(c.cfg.lease / 10)
+			if r.first() {
+				s.due = now.Add(min(c.cfg.lease, c.placeLease()) / 10)
+			}
 			switch {
 			case redis.HasErrorPrefix(r.err, "CROSSSLOT"):
 				c.oneName, s.due = true, now

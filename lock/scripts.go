@@ -62,6 +62,7 @@ type acquireReply struct {
 	token  uint64
 	pttl   time.Duration // -1ms: no expiry
 	serial uint64        // of the later request that the server has seen
+	hold   uint64        // of a fair lock: its id
 	acked  int           // replicas that confirmed, where asked for
 }
 
@@ -89,17 +90,28 @@ func (s *state) sendAcquire(ctx context.Context, serial, hold uint64, lease time
 		keys, retention = append(keys, k.redissonToken), 0
 	}
 	sent := &sending{serial: serial}
+	script := acquireScript
 	args := []any{millis(lease), s.field, sent, hold, held + 1, millis(noteTime), millis(retention)}
+	if s.fair {
+		script = fairAcquireScript
+		keys, args = s.fairRequest(sent, lease)
+	}
 	return call(ctx, c, func(ctx context.Context) (acquireReply, error) {
 		if c.cfg.acks > 0 {
-			reply, err := c.acquireAndWait(ctx, keys, args, sent)
+			reply, err := c.acquireAndWait(ctx, script, keys, args, sent)
+			if s.fair {
+				reply.hold, reply.count = uint64(reply.count), 1
+			}
 			return reply, sent.judge(err)
 		}
-		cmd := sent.answered(acquireScript.EvalSha(ctx, c.rdb, keys, args...))
+		cmd := sent.answered(script.EvalSha(ctx, c.rdb, keys, args...))
 		if noScript(cmd.Err()) {
-			cmd = sent.answered(acquireScript.Eval(ctx, c.rdb, keys, args...))
+			cmd = sent.answered(script.Eval(ctx, c.rdb, keys, args...))
 		}
 		reply, err := parseAcquire(cmd)
+		if s.fair {
+			reply.hold, reply.count = uint64(reply.count), 1
+		}
 		return reply, sent.judge(err)
 	})
 }
@@ -145,7 +157,7 @@ func (s *sending) answered(cmd *redis.Cmd) *redis.Cmd {
 
 // acquireAndWait sends the script and WAIT down one connection, as WAIT is
 // about the writes of its own connection.
-func (c *Client) acquireAndWait(ctx context.Context, keys []string, args []any, sent *sending) (acquireReply, error) {
+func (c *Client) acquireAndWait(ctx context.Context, script *redis.Script, keys []string, args []any, sent *sending) (acquireReply, error) {
 	var node redis.Cmdable = c.rdb
 	if cluster, ok := c.rdb.(*redis.ClusterClient); ok {
 		// WAIT has no key: left to itself it would go to any node.
@@ -167,9 +179,9 @@ func (c *Client) acquireAndWait(ctx context.Context, keys []string, args []any, 
 		reply.acked, err = wait.Int()
 		return reply, err
 	}
-	reply, err := send(func(p redis.Pipeliner) *redis.Cmd { return acquireScript.EvalSha(ctx, p, keys, args...) })
+	reply, err := send(func(p redis.Pipeliner) *redis.Cmd { return script.EvalSha(ctx, p, keys, args...) })
 	if noScript(err) {
-		reply, err = send(func(p redis.Pipeliner) *redis.Cmd { return acquireScript.Eval(ctx, p, keys, args...) })
+		reply, err = send(func(p redis.Pipeliner) *redis.Cmd { return script.Eval(ctx, p, keys, args...) })
 	}
 	return reply, err
 }
@@ -222,6 +234,10 @@ func parseAcquire(cmd *redis.Cmd) (acquireReply, error) {
 // sendRelease gives back what the owner has of a hold but left, which are still
 // owed so much. found is false when the server knows no such hold.
 func (s *state) sendRelease(ctx context.Context, serial, hold uint64, left int, owed time.Duration) (found bool, err error) {
+	if s.fair {
+		keys, args := fairKeys(s.names)
+		return s.c.sendGiveBack(ctx, fairReleaseScript, "released", keys, append(args, s.field, serial, hold)...)
+	}
 	return s.c.sendGiveBack(ctx, releaseScript, "released", s.giveBackKeys(),
 		unlockMessage, s.field, serial, hold, left, millis(owed), millis(noteTime))
 }
@@ -229,6 +245,11 @@ func (s *state) sendRelease(ctx context.Context, serial, hold uint64, left int, 
 // sendCancel takes an acquire back; the owner has held others, which are still
 // owed so much.
 func (s *state) sendCancel(ctx context.Context, u undo, held int, owed time.Duration) error {
+	if s.fair {
+		keys, args := fairKeys(s.names)
+		_, err := s.c.sendGiveBack(ctx, fairLeaveScript, "undone", keys, append(args, s.field, u.serial, millis(cancelNote(u.lease)))...)
+		return err
+	}
 	_, err := s.c.sendGiveBack(ctx, cancelScript, "undone", s.giveBackKeys(),
 		unlockMessage, s.field, u.serial, held, millis(owed), millis(cancelNote(u.lease)))
 	return err

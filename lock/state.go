@@ -36,6 +36,8 @@ type state struct {
 	timer   *time.Timer // fires when the lease has run out
 	undo    *undo       // an acquire that is still to be taken back
 	call    int         // the number of an owner that is one call; 0 for an owner with a name
+	fair    bool        // the lock is a fair one
+	place   *place      // in its queue; nil when the owner does not wait
 
 	watched bool // the watchdog has it
 	due     time.Time

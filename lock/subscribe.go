@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -354,9 +355,14 @@ func (h *hub) read(conn *subConn) {
 			h.changed()
 			return
 		}
+		var message *redis.Message
 		switch msg := msg.(type) {
 		case *redis.Message:
-			h.wake(msg.Channel, 1)
+			if strings.HasPrefix(msg.Channel, fairChannelStart) {
+				message = msg
+			} else {
+				h.wake(msg.Channel, 1)
+			}
 		case *redis.Pong:
 			delete(conn.pending, pong)
 		case *redis.Subscription:
@@ -368,6 +374,9 @@ func (h *hub) read(conn *subConn) {
 			answered = len(conn.pending) == 0
 		}
 		h.mu.Unlock()
+		if message != nil {
+			h.c.handed(message.Channel, message.Payload)
+		}
 		if answered {
 			h.changed()
 		}

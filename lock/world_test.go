@@ -141,6 +141,7 @@ type link struct {
 	once   sync.Once
 	lose   atomic.Bool // the next answer is lost, and the connection with it
 	subs   atomic.Bool // it is used for subscriptions
+	mute   atomic.Bool // nothing arrives any more, in both directions
 }
 
 type packet struct {
@@ -176,7 +177,7 @@ func (l *link) carry() {
 			return
 		case p := <-l.out:
 			time.Sleep(time.Until(p.arrives))
-			if l.w.hung.Load() {
+			if l.w.hung.Load() || l.mute.Load() {
 				continue // into the void
 			}
 			if strings.Contains(string(p.data), "subscribe") {
@@ -202,7 +203,7 @@ func reset(err error) error {
 
 func (l *link) Read(b []byte) (int, error) {
 	n, err := l.Conn.Read(b)
-	if err == nil && l.lose.Load() {
+	if err == nil && (l.lose.Load() || l.mute.Load()) {
 		l.Close()
 		return 0, io.EOF
 	}

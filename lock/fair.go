@@ -1,0 +1,376 @@
+package lock
+
+import (
+	"context"
+	_ "embed"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+var (
+	//go:embed fair_queue.lua
+	fairQueueSource string
+	//go:embed fair_acquire.lua
+	fairAcquireSource string
+	//go:embed fair_look.lua
+	fairLookSource string
+	//go:embed fair_release.lua
+	fairReleaseSource string
+	//go:embed fair_leave.lua
+	fairLeaveSource string
+
+	fairAcquireScript = redis.NewScript(fairQueueSource + fairAcquireSource)
+	fairLookScript    = redis.NewScript(fairQueueSource + fairLookSource)
+	fairReleaseScript = redis.NewScript(fairQueueSource + fairReleaseSource)
+	fairLeaveScript   = redis.NewScript(fairQueueSource + fairLeaveSource)
+)
+
+const (
+	// looksPerLease is how often a waiter looks in the lease of its place.
+	looksPerLease = 3
+	// lookBatch is how many places one look is for at most, so that a client with
+	// many waiters does not hold up the server.
+	lookBatch = 1000
+)
+
+// FairLock is a lock that is granted first come, first served, and handed on:
+// whoever releases it gives it to the first of those who wait; make it with
+// [Client.NewFairLock]. Every call is an owner of its own, as with
+// [Client.Acquire].
+//
+// A waiter has a place in a queue on the server. One look each [WithSafetyPoll]
+// keeps all places of a client, for three times as long. A waiter that dies costs
+// nothing, or that time when the lock was handed to it before; so does one that is
+// stopped or cut off, which finds its place at the end of the queue afterwards. A
+// message that is lost costs one look.
+//
+// A failover can lose places, and so the order. It excludes whoever uses
+// [Client.Acquire] or Redisson's RLock on the same name, and is not fair to them.
+// Its holds have fencing tokens whether the client is made with [WithFencing] or
+// not.
+type FairLock struct {
+	c    *Client
+	name string
+}
+
+// NewFairLock returns the fair lock called name. It does nothing on the server.
+func (c *Client) NewFairLock(name string) *FairLock { return &FairLock{c, name} }
+
+// Acquire waits for its turn; see [Client.Acquire].
+func (l *FairLock) Acquire(ctx context.Context, opts ...AcquireOption) (*Hold, error) {
+	a := NewAcquire(opts)
+	return l.c.hold(ctx, l.name, a, !a.bounded, true)
+}
+
+// TryAcquire asks once, and takes no place; see [Client.TryAcquire].
+func (l *FairLock) TryAcquire(ctx context.Context, opts ...AcquireOption) (*Hold, error) {
+	a := NewAcquire(opts)
+	a.Wait = 0
+	return l.c.hold(ctx, l.name, a, false, true)
+}
+
+// Do runs work under the lock; see [Client.Do].
+func (l *FairLock) Do(ctx context.Context, work func(ctx context.Context, h *Hold) error, opts ...AcquireOption) error {
+	h, err := l.Acquire(ctx, opts...)
+	if err != nil {
+		return err
+	}
+	return h.do(ctx, work)
+}
+
+// fairKeys begin the keys and arguments of each script of the fair lock.
+func fairKeys(n names) (keys []string, args []any) {
+	return []string{n.lock, n.channel, n.queue, n.places, n.token},
+		[]any{unlockMessage, n.notes, millis(noteTime), millis(tokenRetention)}
+}
+
+// placeLease is how long a place lasts without another look.
+func (c *Client) placeLease() time.Duration { return looksPerLease * c.cfg.safetyPoll }
+
+// fairChannel is where this client is told what was handed to it.
+func (c *Client) fairChannel(n names) string { return n.fairChannel + c.cfg.id }
+
+// place is what an owner knows of its place in the queue. Guarded by Client.mu,
+// but for the channels.
+type place struct {
+	s     *state
+	first uint64       // serial of the first request
+	looks []look       // the last ones, oldest first
+	asks  bool         // a request of its own is under way
+	in    bool         // it may be on the server
+	told  chan handOff // holds the last one
+	gone  chan struct{}
+}
+
+// look is one request that keeps a place.
+type look struct {
+	serial uint64
+	sent   time.Time
+}
+
+// handOff is what a client is told when one of its places has got the lock.
+type handOff struct {
+	serial uint64 // of the look that counts, which is the id of the hold, too
+	token  uint64
+}
+
+// looked notes a request that keeps the place. Called under mu.
+func (p *place) looked(serial uint64) {
+	if p.first == 0 {
+		p.first = serial
+	}
+	p.looks = append(p.looks, look{serial, time.Now()})
+	if len(p.looks) > looksPerLease+2 {
+		p.looks = slices.Delete(p.looks, 0, 1)
+	}
+}
+
+// ask notes a request of the owner itself, and returns whether the place may be on
+// the server already. Without a place it does nothing. Called under mu.
+func (p *place) ask(serial uint64) (before bool) {
+	if p == nil {
+		return false
+	}
+	before = p.in
+	p.asks, p.in = true, true
+	p.looked(serial)
+	return before
+}
+
+// refused takes back what ask has noted.
+func (p *place) refused(before bool) {
+	if p == nil {
+		return
+	}
+	p.s.c.mu.Lock()
+	p.in = before
+	p.s.c.mu.Unlock()
+}
+
+// line is all places of a client in one queue. Guarded by Client.mu.
+type line struct {
+	c       *Client
+	names   names
+	places  []*place // in order of arrival
+	running bool
+	stop    chan struct{}
+	draws   int
+}
+
+// enqueue enters the place of an owner that is about to ask.
+func (s *state) enqueue() {
+	c, ch := s.c, s.c.fairChannel(s.names)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s.place = &place{s: s, told: make(chan handOff, 1), gone: make(chan struct{}, 1)}
+	l := c.lines[ch]
+	if l == nil {
+		l = &line{c: c, names: s.names, stop: make(chan struct{})}
+		c.lines[ch] = l
+	}
+	l.places = append(l.places, s.place)
+}
+
+// dequeue forgets the place of an owner, and says whether it may be on the server.
+func (s *state) dequeue() (in bool) {
+	c, ch := s.c, s.c.fairChannel(s.names)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p, l := s.place, c.lines[ch]
+	if p == nil {
+		return false
+	}
+	s.place = nil
+	if i := slices.Index(l.places, p); i >= 0 {
+		l.places = slices.Delete(l.places, i, i+1)
+	}
+	if len(l.places) == 0 {
+		delete(c.lines, ch)
+		close(l.stop)
+	}
+	return p.in
+}
+
+// turn waits until the owner has reason to ask, or has been handed the lock. The
+// holder's lease ends in pttl.
+func (s *state) turn(ctx context.Context, renewed bool, pttl time.Duration) tried {
+	c, p := s.c, s.place
+	c.mu.Lock()
+	p.asks = false
+	if l := c.lines[c.fairChannel(s.names)]; !l.running {
+		l.running = true
+		c.ops.Go(func() { l.run(pttl) })
+	}
+	c.mu.Unlock()
+	var h handOff
+	handed := false
+	select {
+	case h = <-p.told:
+		handed = true
+	case <-p.gone:
+	case <-ctx.Done():
+	case <-c.life.Done():
+	}
+	if ctx.Err() != nil || c.life.Err() != nil {
+		return tried{}
+	}
+	if handed && renewed && c.cfg.acks == 0 {
+		if g, cur, ok := s.adopt(h); ok {
+			return tried{granted: true, grant: g, cur: cur}
+		}
+	}
+	return tried{again: true}
+}
+
+// adopt enters a hold that was handed to the owner. It lasts as long as the place
+// would have, counted from the send of the look that the hand-off names. The
+// watchdog renews it at once. ok is false when too little is left for that: then the
+// owner asks.
+func (s *state) adopt(h handOff) (_ Grant, _ *holding, ok bool) {
+	c := s.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.IndexFunc(s.place.looks, func(l look) bool { return l.serial == h.serial })
+	if i < 0 {
+		return Grant{}, nil, false
+	}
+	lease := c.placeLease()
+	until := s.place.looks[i].sent.Add(lease)
+	if time.Until(until) < lease/4 {
+		return Grant{}, nil, false
+	}
+	s.place.in = false
+	s.holds = []hold{{lease: lease, renewed: true, until: until}}
+	s.renewed = time.Time{} // never: so it is due at once
+	s.cur = &holding{id: h.serial, token: h.token, since: time.Now(), lost: make(chan struct{})}
+	s.settle()
+	return Grant{Count: 1, Token: h.token, Lease: c.cfg.lease, Renewed: true}, s.cur, true
+}
+
+// handed takes over a message on a channel of the fair lock, if it is one.
+func (c *Client) handed(channel, message string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l := c.lines[channel]
+	parts := strings.SplitN(message, ":", 3)
+	if l == nil || len(parts) < 3 {
+		return
+	}
+	serial, err1 := strconv.ParseUint(parts[0], 10, 64)
+	token, err2 := strconv.ParseUint(parts[1], 10, 64)
+	i := slices.IndexFunc(l.places, func(p *place) bool { return p.s.field == parts[2] })
+	if err1 != nil || err2 != nil || i < 0 {
+		return
+	}
+	select {
+	case <-l.places[i].told:
+	default:
+	}
+	l.places[i].told <- handOff{serial, token}
+}
+
+// run looks for all places of the line while there are any: now and then, when the
+// holder's lease ends, and when the subscription is confirmed, as messages before
+// are lost.
+func (l *line) run(pttl time.Duration) {
+	w, ready := l.c.hub.join(l.c.fairChannel(l.names))
+	defer l.c.hub.leave(w, true)
+	if ready {
+		w.wake <- struct{}{}
+	}
+	timer := time.NewTimer(l.pause(pttl))
+	defer timer.Stop()
+	for {
+		select {
+		case <-l.stop:
+			return
+		case <-l.c.life.Done():
+			return
+		case <-w.wake:
+		case <-timer.C:
+		}
+		timer.Reset(l.pause(l.look()))
+	}
+}
+
+// pause is how long to wait until the next look.
+func (l *line) pause(pttl time.Duration) time.Duration {
+	l.draws++
+	poll := l.c.jitter(stateKey{name: l.names.lock}, l.draws, l.c.cfg.safetyPoll)
+	if pttl < 0 {
+		return poll
+	}
+	return min(poll, pttl+time.Millisecond)
+}
+
+// look keeps all places of the line, and returns how long the holder's lease lasts;
+// -1ms when that is not known. Owners whose place is no more are told to ask.
+func (l *line) look() (pttl time.Duration) {
+	c := l.c
+	c.mu.Lock()
+	serial := c.serial.Add(1)
+	var places []*place
+	for _, p := range l.places {
+		if !p.asks {
+			p.looked(serial)
+			p.s.last = serial
+			places = append(places, p)
+		}
+	}
+	c.mu.Unlock()
+	pttl = -time.Millisecond
+	for batch := range slices.Chunk(places, lookBatch) {
+		keys, args := fairKeys(l.names)
+		args = append(args, millis(c.placeLease()), c.fairChannel(l.names), serial)
+		for _, p := range batch {
+			args = append(args, p.s.field)
+		}
+		ctx, cancel := context.WithTimeout(c.life, c.cfg.safetyPoll)
+		answers, err := call(ctx, c, func(ctx context.Context) ([]int64, error) {
+			return fairLookScript.Run(ctx, c.rdb, keys, args...).Int64Slice()
+		})
+		cancel()
+		if err != nil || len(answers) != len(batch)+1 {
+			continue // the next look is soon enough
+		}
+		pttl = time.Duration(answers[0]) * time.Millisecond
+		for i, p := range batch {
+			if answers[i+1] == 0 {
+				select {
+				case p.gone <- struct{}{}:
+				default:
+				}
+			}
+		}
+	}
+	return pttl
+}
+
+// quit gives up the place of an owner that was not granted the lock, and whatever
+// it has without knowing it.
+func (s *state) quit(ctx context.Context, lease time.Duration) {
+	s.c.mu.Lock()
+	pending := s.undo != nil
+	s.c.mu.Unlock()
+	if in := s.dequeue(); !in || pending {
+		return
+	}
+	s.gate <- struct{}{} // nobody else asks for a call
+	s.compensate(ctx, undo{lease: lease})
+}
+
+// fairRequest is what an acquire of the fair lock sends.
+func (s *state) fairRequest(sent *sending, lease time.Duration) (keys []string, args []any) {
+	keys, args = fairKeys(s.names)
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	first, place := sent.serial, int64(0)
+	if s.place != nil {
+		first, place = s.place.first, millis(s.c.placeLease())
+	}
+	return keys, append(args, s.field, sent, first, millis(lease), place, s.c.fairChannel(s.names))
+}

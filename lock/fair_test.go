@@ -1,0 +1,382 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// turns records who has a lock, and fails when two have it.
+type turns struct {
+	t    *testing.T
+	mu   sync.Mutex
+	who  []string
+	busy map[*lock.Hold]bool
+}
+
+func newTurns(t *testing.T) *turns { return &turns{t: t, busy: map[*lock.Hold]bool{}} }
+
+// work has the lock for a while, or until it is lost.
+func (r *turns) work(who string, h *lock.Hold, d time.Duration) {
+	r.mu.Lock()
+	r.who = append(r.who, who)
+	r.busy[h] = true
+	if len(r.busy) > 1 {
+		r.t.Errorf("%d have the lock after %v", len(r.busy), r.who)
+	}
+	r.mu.Unlock()
+	select {
+	case <-time.After(d):
+	case <-h.Context().Done():
+	}
+	r.mu.Lock()
+	delete(r.busy, h)
+	r.mu.Unlock()
+}
+
+// queue starts waiters, one after another, each from a client of its own.
+func (w *world) queue(r *turns, wg *sync.WaitGroup, names ...string) {
+	for _, name := range names {
+		c := w.client(lock.WithWatchdogTimeout(10 * time.Second))
+		wg.Go(func() {
+			h, err := c.NewFairLock("orders").Acquire(r.t.Context())
+			if err != nil {
+				r.t.Errorf("%s: %v", name, err)
+				return
+			}
+			r.work(name, h, 100*time.Millisecond)
+			if err := h.Release(r.t.Context()); err != nil {
+				r.t.Errorf("%s releases: %v", name, err)
+			}
+		})
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func TestFair_firstComeFirstServed(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		r := newTurns(t)
+		var wg sync.WaitGroup
+		h := must[*lock.Hold](t)(w.client().NewFairLock("orders").Acquire(ctx))
+		w.queue(r, &wg, "a", "b", "c", "d", "e", "f", "g", "h")
+		time.Sleep(5 * time.Second) // they look
+		_, err := w.client().NewFairLock("orders").TryAcquire(ctx)
+		wantErr(t, "a try of somebody who does not wait", err, lock.ErrBusy)
+		start := time.Now()
+		if err := h.Release(ctx); err != nil {
+			t.Fatal(err)
+		}
+		wg.Wait()
+		if got := strings.Join(r.who, ""); got != "abcdefgh" {
+			t.Errorf("served %s", got)
+		}
+		// Each turn takes 100ms and the way of one release, and nobody waits for a look.
+		if d := time.Since(start); d > 850*time.Millisecond {
+			t.Errorf("8 turns took %v", d)
+		}
+		for _, key := range w.server.Keys() {
+			if strings.HasPrefix(key, "holdfast_fair_") || key == "orders" {
+				t.Errorf("%s is left behind", key)
+			}
+		}
+	})
+}
+
+// A hand-off is one message and one renewal. Waiters that come and wait cost a
+// request each, and one look per client and second.
+func TestFair_requests(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		holder, c := w.client(), w.client()
+		h := must[*lock.Hold](t)(holder.NewFairLock("orders").Acquire(ctx))
+		waits, cancel := context.WithCancel(ctx)
+		var wg sync.WaitGroup
+		for range 300 {
+			wg.Go(func() { _, _ = c.NewFairLock("orders").Acquire(waits) })
+		}
+		time.Sleep(3 * time.Second)
+		before := w.count("evalsha")
+		time.Sleep(10 * time.Second)
+		if n := w.count("evalsha") - before; n > 14 {
+			t.Errorf("300 waiters of one client made %d requests in 10s", n)
+		}
+		cancel()
+		wg.Wait()
+		if err := h.Release(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if n := w.server.Exists("holdfast_fair_queue:{orders}"); n {
+			t.Error("cancelled waiters have left places behind")
+		}
+	})
+}
+
+// Whatever becomes of a waiter, at each place in the queue, the others get the lock
+// in their order, and nobody gets it twice.
+func TestFair_aWaiterFails(t *testing.T) {
+	fates := map[string]struct {
+		fate func(w *world, cut func(), cancel func())
+		most time.Duration // until the last one has got the lock
+	}{
+		"dead":    {func(w *world, cut, cancel func()) { cut() }, 5 * time.Second},
+		"cancels": {func(w *world, cut, cancel func()) { cancel() }, time.Second},
+	}
+	for name, f := range fates {
+		for at := range 4 {
+			for _, early := range []bool{true, false} {
+				t.Run(fmt.Sprint(name, at, early), func(t *testing.T) {
+					inBubble(t, func(t *testing.T, w *world) {
+						ctx, cancel := context.WithCancel(t.Context())
+						defer cancel()
+						r := newTurns(t)
+						var wg sync.WaitGroup
+						h := must[*lock.Hold](t)(w.client().NewFairLock("orders").Acquire(t.Context()))
+						others := []string{"a", "b", "c"}
+						w.queue(r, &wg, others[:at]...)
+						var links []*link
+						dead := false
+						weak := w.clientOn(w.redis(func(o *redis.Options) {
+							o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+								if dead {
+									return nil, io.EOF
+								}
+								conn, err := w.dial(ctx, network, addr)
+								if err == nil {
+									links = append(links, conn.(*link))
+								}
+								return conn, err
+							}
+						}), lock.WithWatchdogTimeout(3*time.Second))
+						failed := make(chan error, 1)
+						go func() {
+							h, err := weak.NewFairLock("orders").Acquire(ctx)
+							if err == nil {
+								r.work("weak", h, time.Millisecond)
+								err = h.Release(t.Context())
+							}
+							failed <- err
+						}()
+						time.Sleep(10 * time.Millisecond)
+						w.queue(r, &wg, others[at:]...)
+						time.Sleep(2500 * time.Millisecond)
+						cut := func() {
+							dead = true
+							for _, l := range links {
+								l.mute.Store(true)
+							}
+						}
+						if early { // before the lock is released
+							f.fate(w, cut, cancel)
+							time.Sleep(100 * time.Millisecond)
+						}
+						start := time.Now()
+						if err := h.Release(t.Context()); err != nil {
+							t.Fatal(err)
+						}
+						if !early { // when it is on its way through the queue
+							time.Sleep(time.Duration(at)*102*time.Millisecond + 500*time.Microsecond)
+							f.fate(w, cut, cancel)
+						}
+						wg.Wait()
+						if d := time.Since(start); d > f.most {
+							t.Errorf("the last one got the lock after %v", d)
+						}
+						served := slices.DeleteFunc(slices.Clone(r.who), func(s string) bool { return s == "weak" })
+						if got := strings.Join(served, ""); got != "abc" {
+							t.Errorf("served %s", got)
+						}
+						cancel()
+						<-failed
+					})
+				})
+			}
+		}
+	}
+}
+
+// A message that is lost costs one look, and not the lock.
+func TestFair_aHandOffIsLost(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		r := newTurns(t)
+		var wg sync.WaitGroup
+		h := must[*lock.Hold](t)(w.client().NewFairLock("orders").Acquire(ctx))
+		var links []*link
+		w.dialed = func(l *link) { links = append(links, l) }
+		w.queue(r, &wg, "a")
+		w.dialed = nil
+		w.queue(r, &wg, "b")
+		time.Sleep(2200 * time.Millisecond)
+		for _, l := range links {
+			if l.subs.Load() {
+				l.Close() // the subscription is gone, and comes again after the message
+			}
+		}
+		start := time.Now()
+		if err := h.Release(ctx); err != nil {
+			t.Fatal(err)
+		}
+		wg.Wait()
+		if got := strings.Join(r.who, ""); got != "ab" {
+			t.Errorf("served %s", got)
+		}
+		if d := time.Since(start); d > 1300*time.Millisecond {
+			t.Errorf("a lost message cost %v", d)
+		}
+	})
+}
+
+// A failover that forgets lock and queue costs the order, and nobody waits for ever.
+func TestFair_aFailoverForgetsTheQueue(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		r := newTurns(t)
+		var wg sync.WaitGroup
+		must[*lock.Hold](t)(w.client().NewFairLock("orders").Acquire(t.Context(), lock.Lease(2*time.Second)))
+		w.queue(r, &wg, "a", "b", "c", "d")
+		time.Sleep(1900 * time.Millisecond)
+		w.server.FlushAll()
+		start := time.Now()
+		wg.Wait()
+		if len(r.who) != 4 {
+			t.Errorf("served %v", r.who)
+		}
+		if d := time.Since(start); d > 2*time.Second {
+			t.Errorf("the last one got the lock after %v", d)
+		}
+	})
+}
+
+// A hold that was handed on lasts no longer than the place would have, unless its
+// first renewal arrives.
+func TestFair_aHandOffThatIsNeverRenewed(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		h := must[*lock.Hold](t)(w.client().NewFairLock("orders").Acquire(ctx))
+		c := w.clientOn(w.redis(noRetries))
+		got := make(chan *lock.Hold, 1)
+		go func() {
+			h, _ := c.NewFairLock("orders").Acquire(ctx)
+			got <- h
+		}()
+		time.Sleep(2200 * time.Millisecond)
+		if err := h.Release(ctx); err != nil {
+			t.Fatal(err)
+		}
+		w.hung.Store(true) // from here on nothing arrives, but what is handed on does
+		h = <-got
+		if h == nil {
+			t.Fatal("not handed on")
+		}
+		if d := h.Remaining(); d > 3*time.Second {
+			t.Errorf("%v remain of a place of 3s", d)
+		}
+		<-h.Context().Done()
+		wantErr(t, "the end of the place's lease", context.Cause(h.Context()), lock.ErrLost)
+		if ttl := w.server.TTL("orders"); ttl <= 0 {
+			t.Error("the server was first")
+		}
+		w.hung.Store(false)
+		_ = h.Release(ctx)
+	})
+}
+
+// The formats exclude each other on one name, and never fail on the other's keys.
+func TestFair_besideTheOtherFormats(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		r := newTurns(t)
+		var wg sync.WaitGroup
+		for i := range 6 {
+			c := w.client()
+			wg.Go(func() {
+				for range 5 {
+					var h *lock.Hold
+					var err error
+					if i%2 == 0 {
+						h, err = c.NewFairLock("orders").Acquire(ctx)
+					} else {
+						h, err = c.Acquire(ctx, "orders")
+					}
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					r.work(fmt.Sprint(i), h, 5*time.Millisecond)
+					if err := h.Release(ctx); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if len(r.who) != 30 {
+			t.Errorf("%d turns of 30", len(r.who))
+		}
+	})
+}
+
+// Many clients with cancelled waits: nobody overlaps, tokens grow, nothing is left.
+func TestFair_herd(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		r := newTurns(t)
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		last := uint64(0)
+		cancelled := 0
+		for i := range 64 {
+			c := w.client(lock.WithWatchdogTimeout(10 * time.Second))
+			rng := rand.New(rand.NewPCG(1, uint64(i)))
+			wg.Go(func() {
+				for range 5 {
+					opts := []lock.AcquireOption{}
+					if rng.IntN(4) == 0 {
+						opts = append(opts, lock.Wait(time.Duration(rng.IntN(300))*time.Millisecond))
+					}
+					h, err := c.NewFairLock("orders").Acquire(t.Context(), opts...)
+					if errors.Is(err, lock.ErrBusy) {
+						mu.Lock()
+						cancelled++
+						mu.Unlock()
+						continue
+					}
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					mu.Lock()
+					if h.Token() <= last {
+						t.Errorf("token %d after %d", h.Token(), last)
+					}
+					last = h.Token()
+					mu.Unlock()
+					r.work("x", h, 5*time.Millisecond)
+					if err := h.Release(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if len(r.who)+cancelled != 320 || cancelled == 0 {
+			t.Errorf("%d turns and %d cancelled waits of 320", len(r.who), cancelled)
+		}
+		synctest.Wait()
+		if w.server.Exists("orders") || w.server.Exists("holdfast_fair_queue:{orders}") {
+			t.Errorf("left behind: %v", w.server.Keys())
+		}
+	})
+}
