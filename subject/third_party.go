@@ -56,6 +56,7 @@ func claimsOfThirdParty(d *Description, s Setting) history.Claims {
 		c.Drift = &history.Drift{Rate: x.Rate, Const: x.ConstNS}
 	}
 	c.LeaseUnit, c.LeaseMin, c.LeaseSlack, c.Margin = d.LeaseUnitNS, d.LeaseMinNS, d.LeaseSlackNS, d.MarginNS
+	c.Session = d.SessionNS
 	if d.Claims.Waits && d.HandoffNS > 0 {
 		c.Handoff = int64(s.scaled(time.Duration(d.HandoffNS)) + max(s.scaled(handoffMargin), 2*LongestOperation))
 	}
