@@ -19,7 +19,7 @@ export STATICCHECK GOVULNCHECK REQUIRE SKIPPED
 help:
 	@echo "make test    everything: format, vet, staticcheck, tests, race detector, adapters, govulncheck;"
 	@echo "             its last lines say what this machine lacks, and REQUIRE=1 makes that a failure"
-	@echo "make setup   install what the tests use beside Go: a browser, redis-server, a C compiler, node"
+	@echo "make setup   install what the tests use beside Go: a browser, redis-server, a C compiler, node, PostgreSQL, MariaDB"
 	@echo "make unit    the tests alone"
 	@echo "make bench   the benchmarks, as a table"
 	@echo "make bench-locks   the reference lock beside others on one redis-server, into docs/bench-locks.md"
@@ -68,6 +68,7 @@ guests:
 	cd adapters && ../scripts/lint ./... && env $$(../scripts/needs present) go test -vet=off -timeout 10m ./...
 	cd examples/service && ../../scripts/lint ./... && go test -vet=off -timeout 10m ./...
 	cd adapters/etcd && ../../scripts/lint ./... && env $$(../../scripts/needs present) go test -vet=off -timeout 10m ./...
+	cd adapters/sql && ../../scripts/lint ./... && env $$(../../scripts/needs present) go test -vet=off -timeout 10m ./...
 
 # Other people's locks: the right ones in every scenario over many seeds, which
 # shows false alarms, and each mistake in its scenario.
@@ -147,10 +148,11 @@ mutation:
 
 # Other people's locks, each built where its toolchain is; elsewhere that is said.
 # Go modules have their own, so that nobody else needs them.
-ADAPTERS = adapters/bin/holdfast-golocks adapters/etcd/holdfast-etcd adapters/jvm/holdfast-redisson adapters/node/holdfast-node-redlock adapters/python/holdfast-redis-py
+ADAPTERS = adapters/bin/holdfast-golocks adapters/etcd/holdfast-etcd adapters/sql/holdfast-sql adapters/jvm/holdfast-redisson adapters/node/holdfast-node-redlock adapters/python/holdfast-redis-py
 adapters:
 	cd adapters && go build -o bin/ ./cmd/holdfast-golocks
 	cd adapters/etcd && go build -o holdfast-etcd .
+	cd adapters/sql && go build -o holdfast-sql .
 	@if command -v mvn >/dev/null 2>&1 && command -v java >/dev/null 2>&1; then cd adapters/jvm && mvn -q -B package; \
 	else echo "adapters/jvm: skipped, it needs a JDK and Maven"; fi
 	@if command -v npm >/dev/null 2>&1; then cd adapters/node && npm ci --silent --no-audit --no-fund; \

@@ -110,7 +110,7 @@ func TestWorkspaceIsWhatIsInstalled(t *testing.T) {
 		return string(text)
 	}
 	mod, work := read("go.mod"), read("go.work")
-	line := func(text, pattern string) string { return regexp.MustCompile(`(?m)^[ \t]*`+pattern).FindString(text) }
+	line := func(text, pattern string) string { return regexp.MustCompile(`(?m)^[ \t]*` + pattern).FindString(text) }
 	if l := line(mod, "replace .*"); l != "" {
 		t.Errorf("go install refuses a go.mod with %q", l)
 	}

@@ -98,6 +98,9 @@ type lossOfHold struct {
 // they forgot it, another server answers in their place that never had it, or
 // their clock ended its lease early. A group is lost once.
 func (t *trace) lossOf(c *Claim, by int64) lossOfHold {
+	if l, lost := t.lossWithSession(c, by); lost {
+		return l
+	}
 	if len(t.changes) == 0 {
 		return t.lossByTraits(by)
 	}
@@ -405,9 +408,9 @@ func (t *trace) setBack(k ownerLock, from, to int64) string {
 
 // inherentSilence is the line of progress and of keys that remain: without a
 // lease nothing ends the hold of an owner that died, or whose release never
-// reached a server.
+// reached a server. A session ends both, once servers can know that it is over.
 func (t *trace) inherentSilence(lock string, by int64) string {
-	if t.claim.Lease {
+	if t.claim.Lease || t.claim.Session > 0 && !t.unheardEnd(by) {
 		return ""
 	}
 	for _, o := range t.byLock[lock] {
@@ -425,6 +428,14 @@ func (t *trace) inherentSilence(lock string, by int64) string {
 		}
 	}
 	return ""
+}
+
+// unheardEnd says that a fault may have kept the end of a connection from the
+// servers, until too late for them to have ended its session by then.
+func (t *trace) unheardEnd(by int64) bool {
+	return slices.ContainsFunc(t.faults, func(f faultSpan) bool {
+		return f.from <= by && f.holdsMessages() && plus(f.to, t.claim.Session+t.allow.settling) >= by
+	})
 }
 
 // gaveBackBy says that an owner had released what it took by a time.

@@ -216,6 +216,9 @@ func (o *Online) take(l *onlineLock) {
 	if len(o.locks) > 1 {
 		why = "lock " + l.name + ": " + why
 	}
+	if d.Outcome == Violated && o.claim.Session > 0 {
+		d.Outcome, why = Unknown, "a session that ended is not seen before the end of the history"
+	}
 	o.v = Verdict{Outcome: d.Outcome, Reason: why, Ops: d.Ops}
 	if d.Outcome == Violated {
 		o.v.AtMS = ms(d.At)

@@ -172,7 +172,7 @@ func rulesOf(c history.Claims, who *linear.Roster) linear.Rules {
 // one more operation, because others were rightly refused in the meantime;
 // ghosts says whether there are such.
 func (t *trace) lockOps(lock string) (ops []linear.Op, ghosts bool) {
-	ops = make([]linear.Op, 0, len(t.byLock[lock]))
+	ops = t.endsOfSessions(lock, make([]linear.Op, 0, len(t.byLock[lock])))
 	for _, o := range t.byLock[lock] {
 		_, crashed := t.crashed[o.client]
 		l, known := lockOpOf(o, t.claim, t.who.Number(o.owner), crashed)

@@ -126,6 +126,9 @@ func (t *trace) waiting(lock string) *waiting {
 			w.lease = max(w.lease, o.args.Lease)
 		}
 	}
+	if !t.claim.Lease {
+		w.lease = t.claim.Session
+	}
 	return w
 }
 
@@ -179,8 +182,11 @@ func (t *trace) waitsForSomebody(o *op, w *waiting) Verdict {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	leases := "the lock has no leases"
-	if w.lease > 0 {
+	switch {
+	case t.claim.Lease:
 		leases = "no lease is longer than " + long(w.lease)
+	case t.claim.Session > 0:
+		leases = "a session ends within " + long(w.lease)
 	}
 	v := violation(from+bound, opIDs(o, t.lastHolder(o.lock, from)), "%s waited from %s to %s while nobody held the lock: %s, and %s",
 		o.owner, at(from), at(to), t.lastHeld(o.lock, from), leases)

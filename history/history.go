@@ -110,6 +110,9 @@ type Claims struct {
 	LeaseUnit  int64 `json:"lease_unit,omitempty"`
 	LeaseMin   int64 `json:"lease_min,omitempty"`
 	LeaseSlack int64 `json:"lease_slack,omitempty"`
+	// Session is how long servers may take to end a hold whose process has died,
+	// or whose connection has ended; 0 for a lock that does not live in a session.
+	Session int64 `json:"session,omitempty"`
 	// Margin is how long before the end of its lease a holder is told of its loss.
 	Margin int64 `json:"margin,omitempty"`
 }

@@ -37,6 +37,11 @@ type Description struct {
 	LeaseSlackNS int64 `json:"lease_slack_ns,omitempty"`
 	MarginNS     int64 `json:"margin_ns,omitempty"`
 
+	// SessionNS says that a hold lasts as long as its session: it is how long
+	// servers may take to end a hold whose process has died, or whose connection
+	// has ended, in the time of the run. 0 says nothing of that.
+	SessionNS int64 `json:"session_ns,omitempty"`
+
 	// Primaries is how many independent primaries the lock lives on, by default
 	// one, and Quorum on how many of them a hold must be, by default all.
 	Primaries int `json:"primaries,omitempty"`
@@ -75,6 +80,13 @@ type Drift struct {
 type BundledServers struct {
 	Args    []string `json:"args"`    // after the command that started the worker
 	Members int      `json:"members"` // how many serve as one, of which one leads
+	// Promoted says that the members elect nobody: the harness promotes one by
+	// name, as an operator does, and lets the others follow it.
+	Promoted bool `json:"promoted,omitempty"`
+	// TwoPeers says that a member listens to the others at two addresses.
+	TwoPeers bool `json:"two_peers,omitempty"`
+	// Missing says what this machine lacks to start them; "" for nothing.
+	Missing string `json:"missing,omitempty"`
 }
 
 // maxMembers bounds how many servers a lock may bring along.
@@ -174,6 +186,8 @@ func (d Description) Check() error {
 		return wrong(`"renew_every" is a part of the lease, above 0 and below 1`)
 	case d.HandoffNS < 0 || d.HandoffNS > int64(maxHandoff):
 		return wrong(`"handoff_ns" must be from 0 to an hour`)
+	case d.SessionNS < 0:
+		return wrong(`"session_ns" must not be negative`)
 	case d.LeaseUnitNS < 0 || d.LeaseMinNS < 0 || d.LeaseSlackNS < 0 || d.MarginNS < 0:
 		return wrong(`"lease_unit_ns", "lease_min_ns", "lease_slack_ns" and "margin_ns" must not be negative`)
 	case d.Drift != nil && (d.Drift.Rate < 0 || d.Drift.Rate >= 1 || d.Drift.ConstNS < 0):

@@ -16,7 +16,9 @@ type check struct {
 	needs    []string // the claims without which it asks too much
 	// essential says that nothing else can be told when it fails.
 	essential bool
-	try       func(*trial)
+	// looks says that it looks at keys of Redis.
+	looks bool
+	try   func(*trial)
 }
 
 // choose are those of the checks that are asked for.
@@ -67,6 +69,10 @@ func (s *stage) one(c check) (r Result) {
 	r = Result{Check: c.name, Status: OK, Contract: c.contract}
 	if claim := c.lacking(s.lock); claim != "" {
 		r.Status, r.Reason = NotClaimed, fmt.Sprintf("it does not claim %q", claim)
+		return r
+	}
+	if c.looks && s.lock.Servers != nil {
+		r.Status, r.Reason = NotTried, "it looks at keys, and the servers are no Redis"
 		return r
 	}
 	if why := s.hopeless(); why != "" {

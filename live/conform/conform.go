@@ -168,6 +168,12 @@ func pick(locks []subject.Description, names []string) ([]subject.Description, e
 // checkLock checks one lock in a world of its own.
 func checkLock(ctx context.Context, o Options, d subject.Description) (report LockReport, err error) {
 	report = LockReport{Name: d.Name, Version: d.Version}
+	if own := d.Servers; own != nil {
+		if own.Missing != "" {
+			return report, errors.New(own.Missing)
+		}
+		o.Backend = servers.Backend{Bundled: servers.Bundle(o.Command, own)}
+	}
 	world, err := live.NewWorld(ctx, live.WorldOptions{Options: servers.Options{Backend: o.Backend, Clients: mostProcesses, Groups: d.Groups(), Dir: o.Dir}})
 	if err != nil {
 		return report, fmt.Errorf("start servers: %w", err)

@@ -11,7 +11,7 @@ var (
 			contract: "how many holds the owner has now; 1 or more in the answer to a successful acquire"},
 		{name: "identity", try: tryIdentity,
 			contract: "tell what the lock stores on servers for a thread of this process"},
-		{name: "key", try: tryKey,
+		{name: "key", looks: true, try: tryKey,
 			contract: "It holds a string that stands for the owner, or a hash of owners and their counts"},
 		{name: "busy", try: tryBusy,
 			contract: "held by another owner until the wait was over"},
@@ -59,13 +59,13 @@ var (
 			contract: "**Exit when standard input ends**"},
 	}
 	leaseChecks = []check{
-		{name: "lease", needs: []string{"lease"}, try: tryLease,
+		{name: "lease", needs: []string{"lease"}, looks: true, try: tryLease,
 			contract: "a hold ends by itself"},
-		{name: "explicit", needs: []string{"lease", "explicit"}, try: tryExplicit,
+		{name: "explicit", needs: []string{"lease", "explicit"}, looks: true, try: tryExplicit,
 			contract: "an acquire can have a lease of its own, which nothing renews"},
 		{name: "renewal", needs: []string{"renewal"}, try: tryRenewal,
 			contract: "a hold without a lease of its own is renewed while the process lives"},
-		{name: "lost-sign", needs: []string{"lease", "lost_sign"}, try: tryLostSign,
+		{name: "lost-sign", needs: []string{"lease", "lost_sign"}, looks: true, try: tryLostSign,
 			contract: "a holder is told when its hold is lost"},
 	}
 	lastChecks = []check{

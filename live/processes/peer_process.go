@@ -6,14 +6,46 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
 // A server that a lock brings cannot be made to connect from an address of its
 // own. The kernel knows which process has the other end of a connection.
 
-// HasSocket says whether a process has a socket, by its number.
+// HasSocket says whether a process, or one that it has started, has a socket, by
+// the socket's number.
 func HasSocket(pid int, inode string) bool {
+	for _, p := range append(descendants(pid), pid) {
+		if owns(p, inode) {
+			return true
+		}
+	}
+	return false
+}
+
+// descendants are the processes that a process has started, and theirs.
+func descendants(pid int) []int {
+	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	if err != nil {
+		return nil
+	}
+	var all []int
+	for _, list := range lists {
+		text, err := os.ReadFile(list)
+		if err != nil {
+			continue // it has ended
+		}
+		for _, f := range strings.Fields(string(text)) {
+			if child, err := strconv.Atoi(f); err == nil {
+				all = append(append(all, child), descendants(child)...)
+			}
+		}
+	}
+	return all
+}
+
+func owns(pid int, inode string) bool {
 	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
 	if err != nil {
 		return false

@@ -3,6 +3,7 @@ package processes
 import (
 	"net"
 	"os"
+	"os/exec"
 	"testing"
 )
 
@@ -24,9 +25,18 @@ func TestWhoKnocks(t *testing.T) {
 	if inode == "" || !HasSocket(os.Getpid(), inode) {
 		t.Errorf("the process is not found that has socket %q", inode)
 	}
-	if HasSocket(os.Getppid(), inode) {
+	if !HasSocket(os.Getppid(), inode) {
+		t.Error("the process is not found that has started the one with the socket")
+	}
+	other := exec.Command("sleep", "60")
+	if err := Spawn(other); err != nil {
+		t.Fatal(err)
+	}
+	if HasSocket(other.Process.Pid, inode) {
 		t.Error("another process is found")
 	}
+	_ = other.Process.Kill() // it ends with this process anyway
+	_ = other.Wait()
 	c.Close()
 	if HasSocket(os.Getpid(), inode) {
 		t.Error("the process is found when it has let go")

@@ -33,7 +33,10 @@ func startLoop(work <-chan func()) {
 // Spawn starts a command that the kernel kills when this process dies, however
 // it dies. It is in a process group of its own: Ctrl-C is for the harness.
 func Spawn(cmd *exec.Cmd) error {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = new(syscall.SysProcAttr)
+	}
+	cmd.SysProcAttr.Pdeathsig, cmd.SysProcAttr.Setpgid = syscall.SIGKILL, true
 	done := make(chan error)
 	starter() <- func() { done <- cmd.Start() }
 	return <-done

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // BundledServers are servers that are no Redis: the lock under test brings
@@ -14,6 +17,17 @@ type BundledServers struct {
 	Command []string
 	// Members is how many there are.
 	Members int
+	// Promoted says that they elect nobody: the first leads, until another is
+	// promoted by name.
+	Promoted bool
+	// TwoPeers says that a member listens to the others at two addresses.
+	TwoPeers bool
+}
+
+// Bundle are the servers that a lock describes, with the command that starts
+// its client processes.
+func Bundle(argv []string, own *subject.BundledServers) *BundledServers {
+	return &BundledServers{Command: slices.Concat(argv, own.Args), Members: own.Members, Promoted: own.Promoted, TwoPeers: own.TwoPeers}
 }
 
 // bundled are the servers that are no Redis; nil where they are.
@@ -37,8 +51,15 @@ func (srv *Server) redis() error {
 	return nil
 }
 
-// startBundled starts all members, and lets the first lead.
+// startBundled starts all members, and lets the first lead. Members that are
+// promoted by name start after the one that they follow.
 func (s *Servers) startBundled(ctx context.Context) error {
+	if s.bundled().Promoted {
+		if err := s.launch(ctx, s.order[0]); err != nil {
+			return err
+		}
+		return s.launchAll(ctx, func(srv *Server) bool { return srv != s.order[0] })
+	}
 	if err := s.launchAll(ctx, func(*Server) bool { return true }); err != nil {
 		return err
 	}
@@ -47,11 +68,20 @@ func (s *Servers) startBundled(ctx context.Context) error {
 
 // settings are what a foreign server is started with.
 func (srv *Server) settings() *settings {
-	members := map[string]string{}
+	own := &settings{Name: srv.Name, Data: dataName, Client: srv.addr(), Peer: srv.busAddr(), Members: map[string]string{}}
 	for _, m := range srv.world.order {
-		members[m.Name] = m.door.Addr().String()
+		own.Members[m.Name] = m.door.Addr().String()
 	}
-	return &settings{Name: srv.Name, Data: dataName, Client: srv.addr(), Peer: srv.busAddr(), Members: members}
+	if srv.world.bundled().TwoPeers {
+		own.Peer2, own.Members2 = srv.peer2Addr(), map[string]string{}
+		for _, m := range srv.world.order {
+			own.Members2[m.Name] = m.busDoor.Addr().String()
+		}
+	}
+	if srv.world.bundled().Promoted {
+		own.Lead = srv.world.Primary(srv.group)
+	}
+	return own
 }
 
 // ask orders a foreign server to do something.
@@ -106,11 +136,63 @@ func (s *Servers) promoteBundled(to, old *Server) error {
 			return err
 		}
 	}
+	if s.bundled().Promoted {
+		return s.promoteByName(to, old)
+	}
 	return s.letLead(s.ctx, to, old.Name)
+}
+
+// promoteByName makes a member lead, and lets all others but apart follow it.
+func (s *Servers) promoteByName(to, apart *Server) error {
+	ctx, cancel := context.WithTimeout(s.ctx, limit)
+	defer cancel()
+	if _, err := to.ask(ctx, order{Do: doPromote}); err != nil {
+		return to.wrong(err)
+	}
+	s.mu.Lock()
+	s.primary[to.group-1] = to.Name
+	s.mu.Unlock()
+	for _, srv := range s.order {
+		if srv == to || srv == apart || !srv.up() {
+			continue
+		}
+		if err := srv.follow(ctx, to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// follow lets a member follow another, with whatever that has.
+func (srv *Server) follow(ctx context.Context, leader *Server) error {
+	_, err := srv.ask(ctx, order{Do: doFollow, To: leader.Name})
+	return srv.wrong(err)
+}
+
+// handOverBundled lets a member lead in the place of one that runs and gives
+// the lead away in order.
+func (s *Servers) handOverBundled(to, old *Server) error {
+	if !s.bundled().Promoted {
+		return s.letLead(s.ctx, to, "")
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, limit)
+	defer cancel()
+	if _, err := old.ask(ctx, order{Do: doLead, To: to.Name}); err != nil {
+		return old.wrong(err)
+	}
+	if err := s.promoteByName(to, old); err != nil {
+		return err
+	}
+	return old.follow(ctx, to)
 }
 
 // followBundled waits until a member knows who leads the others.
 func (s *Servers) followBundled(node *Server) error {
+	if s.bundled().Promoted {
+		ctx, cancel := context.WithTimeout(s.ctx, limit)
+		defer cancel()
+		return node.follow(ctx, s.byName[s.Primary(node.group)])
+	}
 	return node.until(s.ctx, "to follow", func(ctx context.Context) error {
 		leader, _, err := node.follower(ctx)
 		if err == nil && leader != s.Primary(node.group) {

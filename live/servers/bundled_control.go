@@ -13,11 +13,13 @@ import (
 
 // What a foreign server is ordered to do.
 const (
-	doStart  = "start"
-	doStatus = "status"
-	doLead   = "lead"
-	doKeys   = "keys"
-	doDelete = "delete"
+	doStart   = "start"
+	doStatus  = "status"
+	doLead    = "lead"
+	doPromote = "promote"
+	doFollow  = "follow"
+	doKeys    = "keys"
+	doDelete  = "delete"
 )
 
 // order is a line to a foreign server.
@@ -25,17 +27,20 @@ type order struct {
 	ID     int       `json:"id"`
 	Do     string    `json:"do"`
 	Server *settings `json:"server,omitempty"` // start
-	To     string    `json:"to,omitempty"`     // lead
+	To     string    `json:"to,omitempty"`     // lead, follow
 	Lock   string    `json:"lock,omitempty"`   // delete
 }
 
 // settings say who a foreign server is.
 type settings struct {
-	Name    string            `json:"name"`
-	Data    string            `json:"data"`
-	Client  string            `json:"client"`
-	Peer    string            `json:"peer"`
-	Members map[string]string `json:"members"`
+	Name     string            `json:"name"`
+	Data     string            `json:"data"`
+	Client   string            `json:"client"`
+	Peer     string            `json:"peer"`
+	Members  map[string]string `json:"members"`
+	Peer2    string            `json:"peer2,omitempty"`    // with two peers
+	Members2 map[string]string `json:"members2,omitempty"` // the same
+	Lead     string            `json:"lead,omitempty"`     // who leads, where it is promoted by name
 }
 
 // answer is the line that answers an order.

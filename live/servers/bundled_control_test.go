@@ -31,7 +31,7 @@ func TestOrdersDocs(t *testing.T) {
 	if seen == 0 {
 		t.Error("there is no example")
 	}
-	for _, do := range []string{doStart, doStatus, doLead, doKeys, doDelete} {
+	for _, do := range []string{doStart, doStatus, doLead, doPromote, doFollow, doKeys, doDelete} {
 		if !strings.Contains(page, "| `"+do+"`") {
 			t.Errorf("the page does not have the order %q", do)
 		}

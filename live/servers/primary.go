@@ -21,7 +21,7 @@ type belief struct {
 // the nodes of a cluster; nobody where nobody is ever replaced. Should a server
 // of the user's own be, that breaks the stream of the [Truth] about it.
 func (s *Servers) beliefs(ctx context.Context, group int) []belief {
-	if s.external() != nil {
+	if f := s.bundled(); s.external() != nil || f != nil && f.Promoted {
 		return nil
 	}
 	var all []belief
@@ -226,7 +226,7 @@ func (s *Servers) HandOver(replica string) error {
 		return err
 	}
 	if s.bundled() != nil {
-		if err := s.letLead(ctx, to, ""); err != nil {
+		if err := s.handOverBundled(to, old); err != nil {
 			return fmt.Errorf("hand over to %s: %w", replica, err)
 		}
 		return nil

@@ -39,6 +39,7 @@ type Server struct {
 
 	mu        sync.Mutex
 	port, bus int
+	bus2      int      // with two peers
 	proc      *process // nil while it is down
 	admin     *redis.Client
 	observer  Observer // nil while nobody observes
@@ -135,6 +136,12 @@ func (srv *Server) busAddr() string {
 	return loopback(srv.bus)
 }
 
+func (srv *Server) peer2Addr() string {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	return loopback(srv.bus2)
+}
+
 // attempts is how many ports a server tries, should others be quicker.
 const attempts = 5
 
@@ -148,14 +155,22 @@ func (s *Servers) launch(ctx context.Context, srv *Server) error {
 		if err != nil {
 			return err
 		}
-		bus := 0
-		if s.opts.Cluster || s.bundled() != nil {
+		bus, bus2 := 0, 0
+		switch f := s.bundled(); {
+		case f != nil && f.Promoted:
+			bus = port // who follows connects as clients do
+		case s.opts.Cluster || f != nil:
 			if bus, err = freePort(); err != nil {
 				return err
 			}
 		}
+		if f := s.bundled(); f != nil && f.TwoPeers {
+			if bus2, err = freePort(); err != nil {
+				return err
+			}
+		}
 		srv.mu.Lock()
-		srv.port, srv.bus = port, bus
+		srv.port, srv.bus, srv.bus2 = port, bus, bus2
 		srv.mu.Unlock()
 		if err := srv.configure(); err != nil {
 			return err

@@ -44,8 +44,13 @@ func (s *Servers) connect() error {
 		}
 		var err error
 		if s.bundled() != nil { // clients have no need of its door
-			if to.door, err = proxy.Listen(to.busAddr, s.member(to), nil); err != nil {
+			if to.door, err = proxy.Listen(to.busAddr, s.member(to, func() *net.TCPAddr { return to.door.Addr() }), nil); err != nil {
 				return err
+			}
+			if s.bundled().TwoPeers {
+				if to.busDoor, err = proxy.Listen(to.peer2Addr, s.member(to, func() *net.TCPAddr { return to.busDoor.Addr() }), nil); err != nil {
+					return err
+				}
 			}
 			continue
 		}
@@ -107,9 +112,9 @@ func (s *Servers) knocking(to string) proxy.Finder {
 }
 
 // member finds the link of a foreign server that connects to a door.
-func (s *Servers) member(to *Server) proxy.Finder {
+func (s *Servers) member(to *Server, door func() *net.TCPAddr) proxy.Finder {
 	return func(from *net.TCPAddr) *proxy.Link {
-		inode := processes.SocketInode(from, to.door.Addr())
+		inode := processes.SocketInode(from, door())
 		for _, srv := range s.order {
 			if pid := srv.PID(); inode != "" && pid != 0 && processes.HasSocket(pid, inode) {
 				return s.links[faults.Link{From: srv.Name, To: to.Name}]

@@ -3,11 +3,15 @@ package liveplay
 import (
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // carriedByBundled says whether servers that a lock brings along can carry the
 // scenario, and else why not.
-func carriedByBundled(s *scenarios.Scenario) (ok bool, reason string) {
+func carriedByBundled(s *scenarios.Scenario, own *subject.BundledServers) (ok bool, reason string) {
+	if own.Missing != "" {
+		return false, own.Missing
+	}
 	if s.Topology.Cluster {
 		return false, "it is about a Redis Cluster, and the lock brings its own servers along"
 	}

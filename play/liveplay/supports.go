@@ -16,7 +16,7 @@ func Carries(s *scenarios.Scenario, l *subject.Subject, b servers.Backend) (ok b
 		return carriedByExternal(s, b.External, l)
 	}
 	if b.Bundled != nil {
-		return carriedByBundled(s)
+		return carriedByBundled(s, l.Bundled())
 	}
 	n := needsOf(s, l)
 	if g := l.ThirdParty; g != nil {

@@ -149,7 +149,7 @@ func AdapterLocks(ctx context.Context, adapters []string, start time.Duration) (
 			}
 			l := Lock{Subject: s, version: d.Version, adapters: []string{a}, start: start, workers: []liveplay.Worker{{Lock: d.Name, Command: argv}}}
 			if own := d.Servers; own != nil {
-				l.bundled = &servers.BundledServers{Command: slices.Concat(argv, own.Args), Members: own.Members}
+				l.bundled = servers.Bundle(argv, own)
 			}
 			all = append(all, l)
 		}

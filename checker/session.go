@@ -1,0 +1,61 @@
+package checker
+
+import (
+	"fmt"
+
+	"github.com/holdfast-go/holdfast/checker/linear"
+	"github.com/holdfast-go/holdfast/history"
+)
+
+// Some locks live in a session: a connection to the server. Such a hold ends
+// with its connection, and a connection with its process. When exactly, only the
+// server knows; how long it may take is a claim.
+
+// endOfSession is when the connection of a hold may have ended before a time;
+// false when nothing ended it.
+func (t *trace) endOfSession(c *Claim, by int64) (when int64, how string) {
+	if t.claim.Session == 0 {
+		return 0, ""
+	}
+	when = never
+	if crash, crashed := t.crashed[c.Client]; crashed && crash >= c.From {
+		when, how = crash, fmt.Sprintf("the session of %s ended when its process died, at %s", c.Owner, at(crash))
+	}
+	for i := range t.faults {
+		f := &t.faults[i]
+		if !f.BreaksConnections || !f.touchesClient(c.Client) || plus(f.to, t.allow.settling) < c.From || f.from >= when {
+			continue
+		}
+		when, how = max(f.from, c.From), fmt.Sprintf("the session of %s ended with its connection, in the fault at %s", c.Owner, at(f.from))
+	}
+	if when > by {
+		return 0, ""
+	}
+	return when, how
+}
+
+// lossWithSession is the loss of a hold whose connection a fault has ended.
+func (t *trace) lossWithSession(c *Claim, by int64) (lossOfHold, bool) {
+	when, how := t.endOfSession(c, by)
+	return lossOfHold{groups: 1, needed: 1, at: when, how: how}, how != ""
+}
+
+// endsOfSessions adds the ends of sessions to the operations on a lock: each is
+// a release that may be carried out at any time from then on.
+func (t *trace) endsOfSessions(lock string, ops []linear.Op) []linear.Op {
+	if t.claim.Session == 0 {
+		return ops
+	}
+	for i := range t.claims {
+		c := &t.claims[i]
+		if c.Lock != lock {
+			continue
+		}
+		if when, how := t.endOfSession(c, t.endTime); how != "" && t.op(c.AcquireOp).kind == history.OK {
+			ops = append(ops, linear.Op{
+				ID: c.AcquireOp, Owner: t.who.Number(c.Owner), Kind: linear.MaybeGave, Call: when, Return: linear.Forever, Asked: when,
+			})
+		}
+	}
+	return ops
+}
