@@ -124,7 +124,7 @@ func (t *trace) hadNoEffect(o *op) Verdict {
 		if s.replica || s.from >= o.inv || s.to <= o.ret+t.allow.rounding || t.answersElsewhere(s.group, o.ret) {
 			return false
 		}
-		left := t.leftBehind(k, o, s)
+		left := t.notReleased(k, o, s)
 		if left && !t.claim.TakesBack {
 			return false
 		}
@@ -161,9 +161,9 @@ func (t *trace) unheard(release *op, s *span) bool {
 	})
 }
 
-// leftBehind says that a hold on a server is not the one that a release has given
+// notReleased says that a hold on a server is not the one that a release has given
 // back, but what an acquire of unknown outcome had left there before.
-func (t *trace) leftBehind(k ownerLock, release *op, s *span) bool {
+func (t *trace) notReleased(k ownerLock, release *op, s *span) bool {
 	ops := t.byOwner[k]
 	i := latest(ops, s.from)
 	for ; i >= 0 && ops[i].f != history.Acquire; i-- {
