@@ -447,9 +447,14 @@ func (t *trace) gaveBackBy(o *op, by int64) bool {
 }
 
 // mayEndUnknown is the line of outcomes that nobody knows: something kept the
-// request or its reply, stopped the server or the process, or cancelled it.
+// request or its reply, stopped the server or the process, or cancelled it. An
+// acquire may also run out of time before the slowest request could have been
+// answered: then its wait ended, or its only try, while a request was out.
 func (t *trace) mayEndUnknown(o *op) bool {
 	to := min(o.ret, t.endTime)
+	if o.f == history.Acquire && o.ret-(o.inv+o.args.Wait) < messagesOfRequest*min(t.h.Header.Latency, second) {
+		return true
+	}
 	return t.closedAt(o.client) <= to || slices.ContainsFunc(t.faults, func(f faultSpan) bool {
 		if f.from > to || !f.touchesClient(o.client) {
 			return false
