@@ -95,3 +95,59 @@ func TestTheWorkflowKeepsTheReport(t *testing.T) {
 		t.Errorf("the artifact has no report: %v", err)
 	}
 }
+
+// A reader who copies the other workflow has a build that passes with the
+// accepted violations, fails on a new one, and fails when an accepted one is gone.
+// The step runs as it stands.
+func TestTheWorkflowAcceptsWhatIsListed(t *testing.T) {
+	text, err := os.ReadFile("ci/scenarios.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var w workflow
+	if err := yaml.Unmarshal(text, &w); err != nil {
+		t.Fatal(err)
+	}
+	play := ""
+	for _, step := range w.Jobs["play"].Steps {
+		if step.Name == "play" {
+			play = step.Run
+		}
+	}
+	for name, c := range map[string]struct {
+		file, old, new string
+		passes         bool
+		says           string
+	}{
+		"as it stands": {passes: true, says: "3 runs: 3 as expected"},
+		"a regression": {file: "accepted.yaml", old: "property: resource", new: "property: progress", says: "::error title=night-shift%2C set-px-lua::resource violated"},
+		"one is gone":  {file: "night-shift.yaml", old: "think: 8s", new: "think: 3s", says: "::error title=accepted violation is gone::exclusion of set-px-lua in night-shift (lease outlived)"},
+	} {
+		dir := t.TempDir()
+		if err := os.CopyFS(dir, os.DirFS("ci")); err != nil {
+			t.Fatal(err)
+		}
+		if c.file != "" {
+			path := filepath.Join(dir, c.file)
+			src, err := os.ReadFile(path)
+			if err != nil || !strings.Contains(string(src), c.old) {
+				t.Fatalf("%s has no %q: %v", c.file, c.old, err)
+			}
+			if err := os.WriteFile(path, []byte(strings.Replace(string(src), c.old, c.new, 1)), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		step := exec.Command("sh", "-ec", play)
+		step.Dir = dir
+		step.Env = append(os.Environ(), "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"), "GITHUB_ACTIONS=true", "GITHUB_STEP_SUMMARY="+filepath.Join(dir, "summary.md"))
+		out, err := step.CombinedOutput()
+		if (err == nil) != c.passes || !strings.Contains(string(out), c.says) {
+			t.Errorf("%s: %v, passes %v, want %q in\n%s", name, err, c.passes, c.says, out)
+		}
+		for _, file := range []string{"holdfast.xml", "holdfast-run/report.html", "summary.md"} {
+			if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}

@@ -197,6 +197,9 @@ func verdictFacts(v checker.Verdict) string {
 // because is why a verdict is expected; empty where that is what makes it
 // inherent, which its facts say.
 func because(r *results.Run, p checker.Property) string {
+	if reason, ok := r.Accepted[p]; ok {
+		return clean("accepted: " + reason)
+	}
 	if v := r.Verdicts[p]; v.Inherent != "" && strings.Contains(r.Because[p], v.Inherent) {
 		return ""
 	}
@@ -216,6 +219,14 @@ type About struct {
 
 // otherHazards is the group of scenarios that name no hazard.
 const otherHazards = "scenarios"
+
+// goneWords lists the accepted violations that no run shows.
+func (d Document) goneWords() string {
+	if len(d.Results.Gone) == 0 {
+		return ""
+	}
+	return clean(fmt.Sprintf("Accepted, and not seen any more: %s.", strings.Join(d.Results.Gone, ", ")))
+}
 
 // missingWords lists the histories that are not there; empty when all are.
 func (d Document) missingWords() string {

@@ -43,6 +43,16 @@ func JUnit(w io.Writer, res results.Results) error {
 		suite.add(junitCase{Class: "holdfast", Name: "complete", Time: seconds(0), Error: &junitNote{Message: words, Type: "interrupted"}})
 		all.add(suite)
 	}
+	if len(res.Gone) > 0 {
+		suite := junitSuite{Name: "accepted", Time: seconds(0)}
+		for _, g := range res.Gone {
+			suite.add(junitCase{Class: "accepted", Name: clean(g), Time: seconds(0), Failure: &junitNote{
+				Message: "this violation is accepted, and no run shows it any more", Type: "gone",
+				Text: "Take it off the list of accepted violations.\n",
+			}})
+		}
+		all.add(suite)
+	}
 	b := bufio.NewWriter(w)
 	b.WriteString(xml.Header)
 	enc := xml.NewEncoder(b)
@@ -75,12 +85,29 @@ type junitSuite struct {
 }
 
 type junitCase struct {
-	Class   string     `xml:"classname,attr"`
-	Name    string     `xml:"name,attr"`
-	Time    string     `xml:"time,attr"`
-	Failure *junitNote `xml:"failure,omitempty"`
-	Error   *junitNote `xml:"error,omitempty"`
-	Skipped *junitNote `xml:"skipped,omitempty"`
+	Class string `xml:"classname,attr"`
+	Name  string `xml:"name,attr"`
+	Time  string `xml:"time,attr"`
+	// Properties and Out tell a run that passes too, as one with a violation that
+	// its scenario argues for.
+	Properties *junitProperties `xml:"properties,omitempty"`
+	Failure    *junitNote       `xml:"failure,omitempty"`
+	Error      *junitNote       `xml:"error,omitempty"`
+	Skipped    *junitNote       `xml:"skipped,omitempty"`
+	Out        *junitText       `xml:"system-out,omitempty"`
+}
+
+type junitProperties struct {
+	All []junitProperty `xml:"property"`
+}
+
+type junitProperty struct {
+	Name  string `xml:"name,attr"`
+	Value string `xml:"value,attr"`
+}
+
+type junitText struct {
+	Text string `xml:",cdata"`
 }
 
 // junitNote is why a test case did not pass. Its texts have gone through
@@ -117,6 +144,7 @@ func junitRun(r *results.Run, seeded bool) junitCase {
 	if seeded {
 		c.Name += " seed " + number(r.Seed)
 	}
+	c.describe(r)
 	if r.Passed() {
 		return c
 	}
@@ -155,6 +183,39 @@ func junitRun(r *results.Run, seeded bool) junitCase {
 		c.Failure = note
 	}
 	return c
+}
+
+// describe adds where a run comes from, and every verdict that is not ok, with
+// why it was to be expected.
+func (c *junitCase) describe(r *results.Run) {
+	c.Properties = &junitProperties{}
+	for _, p := range [][2]string{{"world", r.World}, {"seed", number(r.Seed)}, {"history", r.History}, {"history_sha256", r.HistorySHA256}} {
+		if p[1] != "" {
+			c.Properties.All = append(c.Properties.All, junitProperty{p[0], clean(p[1])})
+		}
+	}
+	var text strings.Builder
+	for _, p := range propertiesOf(r) {
+		v := r.Verdicts[p]
+		if v.Outcome == "ok" || !r.Matches(p) { // which the failure tells
+			continue
+		}
+		c.Properties.All = append(c.Properties.All, junitProperty{clean(string(p)), verdictWords(v.Outcome, v.Class)})
+		as := "as expected"
+		if _, ok := r.Accepted[p]; ok {
+			as = "accepted"
+		}
+		fmt.Fprintf(&text, "%s %s, %s\n", clean(string(p)), verdictWords(v.Outcome, v.Class), as)
+		for _, line := range []string{clean(v.Reason), because(r, p)} {
+			if line != "" {
+				fmt.Fprintln(&text, "  "+line)
+			}
+		}
+	}
+	if text.Len() > 0 {
+		fmt.Fprintln(&text, againWords(r)+": "+replayCommand(r))
+		c.Out = &junitText{text.String()}
+	}
 }
 
 func seconds(ms float64) string { return strconv.FormatFloat(ms/1000, 'f', 3, 64) }

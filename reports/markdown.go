@@ -16,8 +16,10 @@ func Markdown(w io.Writer, d Document) error {
 	b := bufio.NewWriter(w)
 	m := newMatrix(d)
 	fmt.Fprintf(b, "**%s**\n\n", EscapeMarkdown(d.headline()))
-	if words := d.missingWords(); words != "" {
-		fmt.Fprintf(b, "%s\n\n", EscapeMarkdown(words))
+	for _, words := range []string{d.missingWords(), d.goneWords()} {
+		if words != "" {
+			fmt.Fprintf(b, "%s\n\n", EscapeMarkdown(words))
+		}
 	}
 	if len(m.scenarios) > 0 {
 		markdownMatrix(b, m)

@@ -229,3 +229,29 @@ func findingsOf(r *results.Run) []finding {
 	}
 	return out
 }
+
+// Annotation is one line of a CI job about a verdict that fails it.
+type Annotation struct{ Title, Text string }
+
+// Annotations are the verdicts that are not as expected, and the accepted
+// violations that no run shows.
+func Annotations(d Document) []Annotation {
+	var all []Annotation
+	m := newMatrix(d)
+	for _, f := range m.findings() {
+		if f.expected {
+			continue
+		}
+		text := fmt.Sprintf("%s %s, expected %s", f.property, f.got, f.want)
+		for _, more := range []string{f.reason, f.alsoWords(), replayCommand(f.run)} {
+			if more != "" {
+				text += "\n" + more
+			}
+		}
+		all = append(all, Annotation{name(f.run.Scenario) + ", " + name(f.run.Column()), text})
+	}
+	for _, g := range d.Results.Gone {
+		all = append(all, Annotation{"accepted violation is gone", clean(g)})
+	}
+	return all
+}

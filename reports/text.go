@@ -28,8 +28,11 @@ func Text(w io.Writer, d Document) error {
 		textFindings(b, m)
 		textUnplayed(b, "Not run", m.unplayed())
 	}
-	if words := d.missingWords(); words != "" {
-		fmt.Fprintf(b, "%s\n\n", words)
+	for _, words := range []string{d.missingWords(), d.goneWords()} {
+		if words != "" {
+			writeWrapped(b, "", words)
+			fmt.Fprintln(b)
+		}
 	}
 	fmt.Fprintln(b, summaryLine(results.Summarize(d.Results.Runs)))
 	return b.Flush()
@@ -202,7 +205,10 @@ func textReasons(w *bufio.Writer, r *results.Run, p property) {
 	b := because(r, p)
 	said := r.Matches(p) && strings.Contains(b, strings.TrimSuffix(clean(v.Reason), ".")) // it repeats the verdict's reason
 	if b != "" && !said && (v.Outcome != "ok" || !r.Matches(p)) {
-		writeWrapped(w, indent, "expected because: "+b)
+		if _, accepted := r.Accepted[p]; !accepted {
+			b = "expected because: " + b
+		}
+		writeWrapped(w, indent, b)
 	}
 }
 

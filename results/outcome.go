@@ -30,9 +30,13 @@ func (r *Run) Undecided() bool {
 	return some
 }
 
-// Matches says whether the verdict on p is the one the scenario argues for.
+// Matches says whether the verdict on p is the one the scenario argues for, or
+// accepted.
 func (r *Run) Matches(p checker.Property) bool {
 	v := r.Verdicts[p]
+	if _, accepted := r.Accepted[p]; accepted && v.Outcome == checker.Violated {
+		return true
+	}
 	if want, ok := r.Expected[p]; ok && want != v.Outcome {
 		return false
 	}

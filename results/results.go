@@ -19,9 +19,11 @@ type Results struct {
 	// of such a history may exist.
 	Interrupted bool     `json:"interrupted,omitempty"`
 	Pending     []string `json:"pending,omitempty"`
-	Runs        []Run    `json:"runs"`
-	Skipped     []Skip   `json:"skipped,omitempty"`
-	Summary     Summary  `json:"summary"`
+	// Gone names the accepted violations that no run shows.
+	Gone    []string `json:"gone,omitempty"`
+	Runs    []Run    `json:"runs"`
+	Skipped []Skip   `json:"skipped,omitempty"`
+	Summary Summary  `json:"summary"`
 }
 
 // Made is where results come from.
@@ -68,7 +70,9 @@ type Run struct {
 	Expected      map[checker.Property]checker.Outcome `json:"expected"`
 	ExpectedClass map[checker.Property]string          `json:"expected_class,omitempty"`
 	Because       map[checker.Property]string          `json:"because,omitempty"`
-	// AsExpected says that every verdict is the expected one.
+	// Accepted has the reason why a violation that nobody expects is accepted.
+	Accepted map[checker.Property]string `json:"accepted,omitempty"`
+	// AsExpected says that every verdict is the expected one, or accepted.
 	AsExpected bool `json:"as_expected"`
 	// Failure says why the run could not be judged at all: the lock under
 	// test panicked the process, spun without end, the history is invalid, or

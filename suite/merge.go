@@ -98,6 +98,7 @@ func Join(a, b Part) (Part, error) {
 	}
 	out := Part{Results: a.Results, scenarios: maps.Clone(a.scenarios), from: maps.Clone(a.from)}
 	out.Results.Command = joinCommands(a.Results.Command, b.Results.Command)
+	out.Results.Made = first(a.Results.Made, b.Results.Made)
 	out.Results.Interrupted = a.Results.Interrupted || b.Results.Interrupted
 	out.Results.Skipped = slices.Concat(a.Results.Skipped, b.Results.Skipped)
 	for _, name := range slices.Sorted(maps.Keys(b.scenarios)) {
@@ -257,4 +258,12 @@ func copyFile(from, to string) error {
 		return err
 	}
 	return whole.Copy(from, to)
+}
+
+// first is where the part that was begun first comes from.
+func first(a, b *results.Made) *results.Made {
+	if a == nil || b != nil && cmp.Or(cmp.Compare(b.Date, a.Date), cmp.Compare(b.Build, a.Build), cmp.Compare(b.Go, a.Go), cmp.Compare(b.Host, a.Host)) < 0 {
+		return b
+	}
+	return a
 }

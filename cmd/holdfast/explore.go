@@ -208,7 +208,7 @@ func playExplore(c *cobra.Command, f exploreFlags, o explore.Options) error {
 	progress, done = watchExplore(c, -1, "shrinking")
 	r, stored := x.Store(c.Context(), out, dir, r, progress)
 	done()
-	if err := printDocument(c.OutOrStdout(), f.format, explored{r, dir, !f.all}); err != nil {
+	if err := printDocument(c.OutOrStdout(), f.format, explore.Printed{Results: r, Dir: dir, Tell: !f.all}); err != nil {
 		return err
 	}
 	if stored != nil {
@@ -238,7 +238,7 @@ func mergeExplorations(c *cobra.Command, dirs []string, f mergeFlags) error {
 	}
 	dir := suite.Dir(f.out)
 	stored := all.Store(out, dir)
-	if err := printDocument(c.OutOrStdout(), f.format, merged{explored{all.Results, dir, false}, all.Merged}); err != nil {
+	if err := printDocument(c.OutOrStdout(), f.format, merged{explore.Printed{Results: all.Results, Dir: dir}, all.Merged}); err != nil {
 		return err
 	}
 	switch {

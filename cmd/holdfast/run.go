@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ import (
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/subject/gallery"
 	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/suite/accept"
 	"github.com/holdfast-go/holdfast/suite/realtime"
 	"github.com/holdfast-go/holdfast/suite/report"
 	"github.com/holdfast-go/holdfast/suite/workers"
@@ -41,6 +43,8 @@ type runFlags struct {
 	external externalServers
 	adapter  []string
 	user     string
+	accept   string
+	outputs  report.Outputs
 	servers  servers.Backend // what backend and external stand for, see withBackend
 	// contenders are what locks and adapter stand for, see contend.
 	contenders []realtime.Lock
@@ -74,6 +78,7 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
   holdfast run holder-pause failover-lost-write --lock reentrant,fenced
   holdfast run ./mine.yaml --lock set-px-lua --seeds 100
   holdfast run --format json | jq .summary
+  holdfast run --accept accepted.yaml --junit junit.xml
   holdfast run --world live --redis redis://127.0.0.1:6379 holder-pause
   holdfast run --world live --adapter adapters/node/holdfast-node-redlock`,
 		RunE: func(c *cobra.Command, args []string) error { return runScenarios(c, args, f) },
@@ -90,6 +95,9 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().IntVar(&f.seeds, "seeds", 1, "how many seeds to play, counting up from --seed")
 	c.Flags().StringVar(&f.out, "out", "", "run directory (default holdfast-runs/TIME)")
 	c.Flags().StringVar(&f.format, "format", "text", "what to print: text, json, junit or markdown")
+	c.Flags().StringVar(&f.accept, "accept", "", "a YAML file of accepted violations: one that it does not have fails, and one that no run shows fails too")
+	c.Flags().StringVar(&f.outputs.JUnit, "junit", "", "also write JUnit XML to this file")
+	c.Flags().StringVar(&f.outputs.Markdown, "markdown", "", "also write Markdown to this file")
 	c.Flags().IntVar(&f.pool.workers, "workers", 0, "runs at a time (default one per core; live: three per core)")
 	c.Flags().DurationVar(&f.pool.stall, "stall", time.Minute, "sim: real time after which a run that does not end is given up")
 	complete(c, "lock", subject.Locks())
@@ -136,6 +144,12 @@ func playList(c *cobra.Command, list []suite.Source, args []string, f runFlags) 
 	if f.contenders, err = contend(c.Context(), f.locks, f.adapter); err != nil {
 		return nil, err
 	}
+	var accepted accept.List
+	if f.accept != "" {
+		if accepted, err = accept.Read(f.accept); err != nil {
+			return nil, badInput(err, "docs/ci.md has an example of a list of accepted violations")
+		}
+	}
 	jobs, skipped, err := plan(list, f.contenders, f)
 	if err != nil {
 		return nil, err
@@ -154,6 +168,7 @@ func playList(c *cobra.Command, list []suite.Source, args []string, f runFlags) 
 	p := &playedList{dir: dir, outcome: execute(c.Context(), jobs, dir, f, c.ErrOrStderr())}
 	p.results = p.outcome.Results(plan.Command, skipped)
 	p.results.Made = made
+	accepted.Apply(&p.results)
 	p.doc = report.DocumentOf(dir, p.results)
 	p.saved = report.Save(dir, p.results, p.doc)
 	return p, nil
@@ -314,6 +329,9 @@ func (p *playedList) conclude(c *cobra.Command, f runFlags) error {
 		return defect(fmt.Errorf("print result: %w", err))
 	}
 	stderr := c.ErrOrStderr()
+	if err := f.outputs.GitHub(os.Getenv, stderr).Publish(p.doc); err != nil {
+		return badInput(err, "the run directory is complete: "+string(p.dir))
+	}
 	if p.saved == nil && p.outcome.Output == "" {
 		fmt.Fprintf(stderr, "report: %s\n", p.dir.File("report.html"))
 	}
@@ -323,7 +341,7 @@ func (p *playedList) conclude(c *cobra.Command, f runFlags) error {
 	switch sum := p.results.Summary; {
 	case p.outcome.Stopped:
 		return &exitError{code: exitInterrupted, msg: fmt.Sprintf("interrupted after %d runs; the report has what ran", sum.Runs)}
-	case sum.Unexpected > 0:
+	case sum.Unexpected > 0 || len(p.results.Gone) > 0:
 		return result(exitUnexpected)
 	case sum.Unknown > 0:
 		return result(exitUnknown)
@@ -377,6 +395,7 @@ func runCommand(args []string, f runFlags) string {
 		again.flag(true, "--adapter", "'"+a+"'")
 	}
 	again.flag(f.user != suite.BothUsers, "--user", f.user)
+	again.flag(f.accept != "", "--accept", f.accept)
 	again.flag(true, "--seed", fmt.Sprint(f.seed))
 	again.flag(f.seeds > 1, "--seeds", fmt.Sprint(f.seeds))
 	return again.String()

@@ -125,7 +125,7 @@ func runSweep(c *cobra.Command, arg string, f sweepFlags) error {
 
 // showSweep prints a result, and stores it where there is a directory for it.
 func showSweep(c *cobra.Command, format string, r *sweep.Result, out *outdir.Dir, dir string) error {
-	if err := printDocument(c.OutOrStdout(), format, sweepTable{r}); err != nil {
+	if err := printDocument(c.OutOrStdout(), format, r); err != nil {
 		return err
 	}
 	if out == nil {

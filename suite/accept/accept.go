@@ -1,0 +1,117 @@
+// Package accept sets the violations of results against a list of accepted ones.
+// A violation that is not on the list fails a build, and so does one on the list
+// that no run shows any more.
+package accept
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/input"
+	"github.com/holdfast-go/holdfast/results"
+)
+
+// List is the accepted violations, as a file has them.
+type List struct {
+	Accepted []Violation `yaml:"accepted"`
+}
+
+// Violation is one accepted violation, of any seed.
+type Violation struct {
+	Scenario string           `yaml:"scenario"`
+	Lock     string           `yaml:"lock"`
+	Property checker.Property `yaml:"property"`
+	Class    string           `yaml:"class"` // of an exclusion violation; empty for any
+	Reason   string           `yaml:"reason"`
+}
+
+func (v Violation) String() string {
+	words := fmt.Sprintf("%s of %s in %s", v.Property, v.Lock, v.Scenario)
+	if v.Class != "" {
+		words += " (" + v.Class + ")"
+	}
+	return words
+}
+
+const maxList = 1 << 20
+
+// Read reads a list from a file. It refuses unknown keys, unknown properties and
+// violations without a reason.
+func Read(path string) (List, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return List{}, err
+	}
+	defer f.Close()
+	data, err := input.ReadAll(f, maxList)
+	if err != nil {
+		return List{}, fmt.Errorf("read %s: %w", path, err)
+	}
+	l, err := parse(data)
+	if err != nil {
+		return List{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return l, nil
+}
+
+func parse(data []byte) (List, error) {
+	var l List
+	if err := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict()).Decode(&l); err != nil {
+		return List{}, errors.New(input.Plain(yaml.FormatError(err, false, false)))
+	}
+	for i, v := range l.Accepted {
+		known := slices.ContainsFunc(checker.Properties(), func(p checker.PropertyInfo) bool { return p.Name == v.Property })
+		switch {
+		case v.Scenario == "" || v.Lock == "":
+			return List{}, fmt.Errorf("accepted[%d]: scenario and lock are required", i)
+		case !known:
+			return List{}, fmt.Errorf("accepted[%d]: unknown property %q", i, v.Property)
+		case v.Reason == "":
+			return List{}, fmt.Errorf("accepted[%d]: %s has no reason", i, v)
+		case slices.ContainsFunc(l.Accepted[:i], func(w Violation) bool {
+			v.Reason, w.Reason = "", ""
+			return v == w
+		}):
+			return List{}, fmt.Errorf("accepted[%d]: %s is accepted twice", i, v)
+		}
+	}
+	return l, nil
+}
+
+// Apply marks the violations of results that the list accepts, and names those of
+// the list that no run shows. It changes res.
+func (l List) Apply(res *results.Results) {
+	seen := make([]bool, len(l.Accepted))
+	for i := range res.Runs {
+		r := &res.Runs[i]
+		for j, v := range l.Accepted {
+			got := r.Verdicts[v.Property]
+			if r.Scenario != v.Scenario || r.Column() != v.Lock || got.Outcome != checker.Violated || v.Class != "" && v.Class != got.Class {
+				continue
+			}
+			seen[j] = true
+			if r.Accepted == nil {
+				r.Accepted = map[checker.Property]string{}
+			}
+			r.Accepted[v.Property] = v.Reason
+		}
+		if len(r.Accepted) > 0 && r.Failure == "" {
+			r.AsExpected = true
+			for p := range r.Verdicts {
+				r.AsExpected = r.AsExpected && r.Matches(p)
+			}
+		}
+	}
+	for j, v := range l.Accepted {
+		if !seen[j] {
+			res.Gone = append(res.Gone, v.String())
+		}
+	}
+	res.Summary = results.Summarize(res.Runs)
+}

@@ -1,0 +1,80 @@
+package accept
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/results"
+)
+
+const list = `
+accepted:
+  - {scenario: holder-pause, lock: mine, property: exclusion, class: lease outlived, reason: our resource is fenced}
+  - {scenario: clock-jump, lock: mine, property: lease, reason: our clocks are slewed}
+`
+
+func run(scenario string, violated ...checker.Property) results.Run {
+	r := results.Run{Scenario: scenario, Lock: "mine", Verdicts: map[checker.Property]checker.Verdict{}, Expected: map[checker.Property]checker.Outcome{}}
+	for _, p := range []checker.Property{checker.Exclusion, checker.Lease, checker.Progress} {
+		r.Verdicts[p], r.Expected[p] = checker.Verdict{Outcome: checker.OutcomeOK}, checker.OutcomeOK
+	}
+	for _, p := range violated {
+		v := checker.Verdict{Outcome: checker.Violated}
+		if p == checker.Exclusion {
+			v.Class = checker.LeaseOutlived
+		}
+		r.Verdicts[p] = v
+	}
+	r.AsExpected = len(violated) == 0
+	return r
+}
+
+// An accepted violation passes. A new one does not, nor another property of the
+// same run. One that is gone is named.
+func TestApply(t *testing.T) {
+	l, err := parse([]byte(list))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		runs   []results.Run
+		passed []bool
+		gone   []string
+	}{
+		"as accepted":    {[]results.Run{run("holder-pause", checker.Exclusion), run("clock-jump", checker.Lease)}, []bool{true, true}, nil},
+		"a new one":      {[]results.Run{run("holder-pause", checker.Exclusion, checker.Progress), run("clock-jump", checker.Lease)}, []bool{false, true}, nil},
+		"one is gone":    {[]results.Run{run("holder-pause"), run("clock-jump", checker.Lease)}, []bool{true, true}, []string{"exclusion of mine in holder-pause (lease outlived)"}},
+		"one not played": {[]results.Run{run("holder-pause", checker.Exclusion)}, []bool{true}, []string{"lease of mine in clock-jump"}},
+		"another class": {func() []results.Run {
+			r := run("holder-pause", checker.Exclusion)
+			r.Verdicts[checker.Exclusion] = checker.Verdict{Outcome: checker.Violated, Class: checker.ContractBroken}
+			return []results.Run{r, run("clock-jump", checker.Lease)}
+		}(), []bool{false, true}, []string{"exclusion of mine in holder-pause (lease outlived)"}},
+	} {
+		res := results.Results{Runs: c.runs}
+		l.Apply(&res)
+		var passed []bool
+		for i := range res.Runs {
+			passed = append(passed, res.Runs[i].Passed())
+		}
+		if !slices.Equal(passed, c.passed) || !slices.Equal(res.Gone, c.gone) {
+			t.Errorf("%s: passed %v, want %v; gone %q, want %q", name, passed, c.passed, res.Gone, c.gone)
+		}
+	}
+}
+
+func TestBadLists(t *testing.T) {
+	for src, want := range map[string]string{
+		"accepted: [{scenario: a, lock: b, property: exclusion}]":        "no reason",
+		"accepted: [{scenario: a, lock: b, property: speed, reason: c}]": `unknown property "speed"`,
+		"accepted: [{scenario: a, property: exclusion, reason: c}]":      "required",
+		"acepted: []": "acepted",
+		"accepted: [{scenario: a, lock: b, property: lease, reason: c}, {scenario: a, lock: b, property: lease, reason: d}]": "twice",
+	} {
+		if _, err := parse([]byte(src)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", src, err, want)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/internal/whole"
+	"github.com/holdfast-go/holdfast/reports"
+)
+
+// Outputs are the places beside stdout in which a CI system looks for results.
+type Outputs struct {
+	JUnit, Markdown string // files to write; empty for none
+	Summary         string // a file to which Markdown is added, as GitHub's job summary
+	// Annotations gets a line for each verdict that fails the job, in the words of
+	// GitHub; nil for none.
+	Annotations io.Writer
+}
+
+// GitHub adds what a job of GitHub Actions offers, as its environment says.
+func (o Outputs) GitHub(getenv func(string) string, stderr io.Writer) Outputs {
+	o.Summary = getenv("GITHUB_STEP_SUMMARY")
+	if getenv("GITHUB_ACTIONS") == "true" {
+		o.Annotations = stderr
+	}
+	return o
+}
+
+// Publish writes a document to all places. It tries all of them, and joins the
+// errors.
+func (o Outputs) Publish(doc reports.Document) error {
+	var errs []error
+	if o.JUnit != "" {
+		errs = append(errs, whole.File(o.JUnit, func(w io.Writer) error { return reports.JUnit(w, doc.Results) }))
+	}
+	if o.Markdown != "" {
+		errs = append(errs, whole.File(o.Markdown, func(w io.Writer) error { return reports.Markdown(w, doc) }))
+	}
+	if o.Summary != "" {
+		errs = append(errs, appendTo(o.Summary, doc))
+	}
+	if o.Annotations != nil {
+		for _, a := range reports.Annotations(doc) {
+			_, err := fmt.Fprintf(o.Annotations, "::error title=%s::%s\n", escape(a.Title, true), escape(a.Text, false))
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func appendTo(path string, doc reports.Document) error {
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("write summary: %w", err)
+	}
+	return errors.Join(reports.Markdown(f, doc), f.Close())
+}
+
+// escape keeps text inside one workflow command.
+func escape(s string, property bool) string {
+	s = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
+	if property {
+		s = strings.NewReplacer(":", "%3A", ",", "%2C").Replace(s)
+	}
+	return s
+}
