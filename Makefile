@@ -15,11 +15,12 @@ SKIPPED = $(CURDIR)/.skipped
 export STATICCHECK GOVULNCHECK REQUIRE SKIPPED
 
 .PHONY: test tests setup lint unit race guests oldest vuln adapters explored findings bench bench-judges bench-locks soak fuzz track-record fidelity sweeps outsiders mutation help
+	cd adapters/zookeeper && ../../scripts/lint ./... && env $$(../../scripts/needs present) go test -vet=off -timeout 10m ./...
 
 help:
 	@echo "make test    everything: format, vet, staticcheck, tests, race detector, adapters, govulncheck;"
 	@echo "             its last lines say what this machine lacks, and REQUIRE=1 makes that a failure"
-	@echo "make setup   install what the tests use beside Go: a browser, redis-server, a C compiler, node, PostgreSQL, MariaDB"
+	@echo "make setup   install what the tests use beside Go: a browser, redis-server, a C compiler, node, PostgreSQL, MariaDB, ZooKeeper"
 	@echo "make unit    the tests alone"
 	@echo "make bench   the benchmarks, as a table"
 	@echo "make bench-locks   the reference lock beside others on one redis-server, into docs/bench-locks.md"
@@ -31,6 +32,7 @@ help:
 	@echo "make adapters       build the adapters of other people's locks, as far as their toolchains are here"
 	@echo "make findings       play every lock in every scenario on real servers, and write the table of docs/findings.md"
 	@echo "make placed         place every single fault in each lock, and write the tables of docs/exhaustive.md"
+	cd adapters/zookeeper && ../../scripts/lint ./... && env $$(../../scripts/needs present) go test -vet=off -timeout 10m ./...
 	@echo "make explored       explore four locks for a minute each, and write the tables of docs/exploring.md"
 	@echo "make sweeps         measure how likely the hazards are, and write the tables and pictures of docs/sweep.md"
 	@echo "make fidelity       play the catalogue in both worlds, and write the matrix of docs/fidelity.md"
@@ -69,6 +71,7 @@ guests:
 	cd examples/service && ../../scripts/lint ./... && go test -vet=off -timeout 10m ./...
 	cd adapters/etcd && ../../scripts/lint ./... && env $$(../../scripts/needs present) go test -vet=off -timeout 10m ./...
 	cd adapters/sql && ../../scripts/lint ./... && env $$(../../scripts/needs present) go test -vet=off -timeout 10m ./...
+	cd adapters/zookeeper && ../../scripts/lint ./... && env $$(../../scripts/needs present) go test -vet=off -timeout 10m ./...
 
 # Other people's locks: the right ones in every scenario over many seeds, which
 # shows false alarms, and each mistake in its scenario.
@@ -148,11 +151,12 @@ mutation:
 
 # Other people's locks, each built where its toolchain is; elsewhere that is said.
 # Go modules have their own, so that nobody else needs them.
-ADAPTERS = adapters/bin/holdfast-golocks adapters/etcd/holdfast-etcd adapters/sql/holdfast-sql adapters/jvm/holdfast-redisson adapters/node/holdfast-node-redlock adapters/python/holdfast-redis-py
+ADAPTERS = adapters/bin/holdfast-golocks adapters/etcd/holdfast-etcd adapters/sql/holdfast-sql adapters/zookeeper/holdfast-zookeeper adapters/jvm/holdfast-redisson adapters/node/holdfast-node-redlock adapters/python/holdfast-redis-py
 adapters:
 	cd adapters && go build -o bin/ ./cmd/holdfast-golocks
 	cd adapters/etcd && go build -o holdfast-etcd .
 	cd adapters/sql && go build -o holdfast-sql .
+	cd adapters/zookeeper && go build -o holdfast-zookeeper .
 	@if command -v mvn >/dev/null 2>&1 && command -v java >/dev/null 2>&1; then cd adapters/jvm && mvn -q -B package; \
 	else echo "adapters/jvm: skipped, it needs a JDK and Maven"; fi
 	@if command -v npm >/dev/null 2>&1; then cd adapters/node && npm ci --silent --no-audit --no-fund; \
@@ -169,6 +173,20 @@ findings: adapters
 	done; \
 	"$$dir/holdfast" run --world live --lock all "$$@" --format markdown --out holdfast-runs/findings >"$$dir/table" || code=$$?; \
 	case $$code in 0|1|3) $(FILL) docs/findings.md >"$$dir/page" && cp "$$dir/page" docs/findings.md;; esac; exit $$code
+
+# Locks on other systems beside one on Redis, in docs/systems.md. SYSTEMS chooses
+# locks by name. A system whose servers are not installed is left out, in words.
+HAZARDS ?= holder-crash holder-pause partitioned-holder failover-lost-write isolated-primary key-deleted
+SYSTEMS ?= all
+systems:
+	cd adapters/etcd && go build -o holdfast-etcd .
+	cd adapters/sql && go build -o holdfast-sql .
+	cd adapters/zookeeper && go build -o holdfast-zookeeper .
+	@$(BUILT); code=0; \
+	set -- run $(HAZARDS) --world live --user careless --lock '$(SYSTEMS)' \
+		--adapter adapters/etcd/holdfast-etcd --adapter adapters/sql/holdfast-sql --adapter adapters/zookeeper/holdfast-zookeeper; \
+	{ printf '    holdfast %s\n\n' "$$*"; "$$dir/holdfast" "$$@" --format markdown --out "$$dir/out" || code=$$?; } >"$$dir/systems"; \
+	case $$code in 0|1|3) $(FILL) docs/systems.md >"$$dir/page" && cp "$$dir/page" docs/systems.md;; esac; exit $$code
 
 # A difference that nobody has explained ends the command, and is in the page
 # all the same; so does a run without a verdict. Anything else is no matrix.

@@ -96,11 +96,17 @@ func (srv *Server) ask(ctx context.Context, o order) (answer, error) {
 // follower says who leads, as far as a foreign server knows.
 func (srv *Server) follower(ctx context.Context) (leader string, term int, err error) {
 	a, err := srv.ask(ctx, order{Do: doStatus})
-	if err == nil && a.Lead == "" {
+	switch {
+	case err == nil && a.Follows:
+		err = errUnnamed
+	case err == nil && a.Lead == "":
 		err = errors.New("it knows of nobody who leads")
 	}
 	return a.Lead, a.Term, err
 }
+
+// errUnnamed is what is heard of a member that follows whom it cannot name.
+var errUnnamed = errors.New("it follows a leader that it does not name")
 
 // letLead waits until the members but apart agree on who leads, and makes it
 // to, if it is another.
@@ -195,6 +201,9 @@ func (s *Servers) followBundled(node *Server) error {
 	}
 	return node.until(s.ctx, "to follow", func(ctx context.Context) error {
 		leader, _, err := node.follower(ctx)
+		if errors.Is(err, errUnnamed) {
+			return nil
+		}
 		if err == nil && leader != s.Primary(node.group) {
 			err = fmt.Errorf("it follows %s", leader)
 		}

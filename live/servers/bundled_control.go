@@ -45,12 +45,14 @@ type settings struct {
 
 // answer is the line that answers an order.
 type answer struct {
-	ID    int      `json:"id"`
-	OK    bool     `json:"ok"`
-	Error string   `json:"error"`
-	Lead  string   `json:"lead"` // status: who leads
-	Term  int      `json:"term"` // and since which election
-	Keys  []string `json:"keys"`
+	ID    int    `json:"id"`
+	OK    bool   `json:"ok"`
+	Error string `json:"error"`
+	Lead  string `json:"lead"` // status: who leads
+	Term  int    `json:"term"` // and since which election
+	// Follows, of a status: it follows a leader, and cannot name it.
+	Follows bool     `json:"follows"`
+	Keys    []string `json:"keys"`
 }
 
 // controldControl is the conversation with a foreign server, over its standard input

@@ -93,6 +93,8 @@ func (s *Servers) awaitAgreement(ctx context.Context, group int, apart string, f
 			}
 			slow = b.who
 			switch {
+			case errors.Is(b.err, errUnnamed):
+				continue
 			case b.err != nil:
 				return b.err
 			case name != "" && b.name != name:
