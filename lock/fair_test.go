@@ -240,6 +240,32 @@ func TestFair_aHandOffIsLost(t *testing.T) {
 	})
 }
 
+// A place may last longer than the lease that its owner asks for; the lock may not.
+func TestFair_aHandOffIsNoLongerThanTheLease(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		h := must[*lock.Hold](t)(w.client().NewFairLock("orders").Acquire(ctx))
+		next := make(chan *lock.Hold, 1)
+		c := w.client(lock.WithWatchdogTimeout(time.Second))
+		go func() {
+			h, _ := c.NewFairLock("orders").Acquire(ctx)
+			next <- h
+		}()
+		time.Sleep(10 * time.Millisecond)
+		if err := h.Release(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if ttl := w.server.TTL("orders"); ttl > time.Second {
+			t.Errorf("handed on for %v, and a second was asked for", ttl)
+		}
+		if h := <-next; h == nil || h.Remaining() > time.Second {
+			t.Error("the waiter counts on more than its lease")
+		} else if err := h.Release(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // A failover that forgets lock and queue costs the order, and nobody waits for ever.
 func TestFair_aFailoverForgetsTheQueue(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
