@@ -132,6 +132,26 @@ func TestLeaseAndRenewal(t *testing.T) {
 			`
 	run(t, []propertyTest{
 		{"as asked", leased(nil), handover, Lease, OutcomeOK, "", "", "server log"},
+		{"handed on for what the place of the waiter had left", leased(nil), `
+			0    c1 acquire lease=1000
+			1    server n1 EVAL by=c1 holder=c1 ttl=1000
+			2    c1 ok count=1
+			10   c2 acquire lease=1000 wait=1000
+			20   c1 release
+			21   server n1 EVAL by=c1 holder=c2 ttl=300
+			22   c1 ok
+			22   c2 ok count=1
+			23   server n1 EVAL by=c2 holder=c2 ttl=1000
+			30   c2 release
+			31   server n1 EVAL by=c2
+			32   c2 ok`, Lease, OutcomeOK, "", "", "server log"},
+		{"taken by its owner for less than asked", leased(nil), `
+			0    c2 acquire lease=1000
+			1    server n1 EVAL by=c2 holder=c2 ttl=300
+			2    c2 ok count=1
+			30   c2 release
+			31   server n1 EVAL by=c2
+			32   c2 ok`, Lease, Violated, "", "were still owed", ""},
 		{"without end", leased(nil), `
 			0    c1 acquire lease=1000
 			1    server n1 SETNX by=c1 holder=c1 ttl=-1

@@ -227,8 +227,8 @@ func (s *state) turn(ctx context.Context, renewed bool, pttl time.Duration) trie
 }
 
 // adopt enters a hold that was handed to the owner. It lasts as long as the place
-// would have, counted from the send of the look that the hand-off names. The
-// watchdog renews it at once. ok is false when too little is left for that: then the
+// would have, and no longer than its lease, counted from the send of the look that
+// the hand-off names. The watchdog renews it at once. ok is false when too little is left for that: then the
 // owner asks.
 func (s *state) adopt(h handOff) (_ Grant, _ *holding, ok bool) {
 	c := s.c
@@ -238,7 +238,7 @@ func (s *state) adopt(h handOff) (_ Grant, _ *holding, ok bool) {
 	if i < 0 {
 		return Grant{}, nil, false
 	}
-	lease := c.placeLease()
+	lease := min(c.placeLease(), c.cfg.lease)
 	until := s.place.looks[i].sent.Add(lease)
 	if time.Until(until) < lease/4 {
 		return Grant{}, nil, false
@@ -325,7 +325,7 @@ func (l *line) look() (pttl time.Duration) {
 	pttl = -time.Millisecond
 	for batch := range slices.Chunk(places, lookBatch) {
 		keys, args := fairKeys(l.names)
-		args = append(args, millis(c.placeLease()), c.fairChannel(l.names), serial)
+		args = append(args, millis(c.placeLease()), serial)
 		for _, p := range batch {
 			args = append(args, p.s.field)
 		}

@@ -41,7 +41,7 @@ else
     if ARGV[9] ~= '0' then
       local known = string.match(redis.call('hget', KEYS[4], field) or '', '^(%d+):')
       if not known or tonumber(known) < tonumber(ARGV[6]) then
-        redis.call('hset', KEYS[4], field, ARGV[6] .. ':' .. string.format('%.0f', now + ARGV[9]) .. ':' .. ARGV[10])
+        redis.call('hset', KEYS[4], field, ARGV[6] .. ':' .. string.format('%.0f', now + ARGV[9]) .. ':' .. ARGV[8] .. ':' .. ARGV[10])
       end
       if not redis.call('zscore', KEYS[3], field) then
         local last = redis.call('zrange', KEYS[3], -1, -1, 'withscores')[2] or '0'

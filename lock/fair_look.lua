@@ -1,22 +1,21 @@
 -- Looks for many places of one client at once, and so keeps them.
 --
 -- ARGV[5]       lease of a place in ms
--- ARGV[6]       where to tell the owners
--- ARGV[7]       serial of this look
--- ARGV[7 + i]   field of an owner
+-- ARGV[6]       serial of this look
+-- ARGV[6 + i]   field of an owner
 --
 -- Returns {pttl of the lock, and for each place 1, or 0 when it is no more}
 local result = {}
-local value = ARGV[7] .. ':' .. string.format('%.0f', now + ARGV[5]) .. ':' .. ARGV[6]
-for i = 8, #ARGV do
-  local serial = string.match(redis.call('hget', KEYS[4], ARGV[i]) or '', '^(%d+):')
+local look = ARGV[6] .. ':' .. string.format('%.0f', now + ARGV[5])
+for i = 7, #ARGV do
+  local serial, rest = string.match(redis.call('hget', KEYS[4], ARGV[i]) or '', '^(%d+):%d+(:.*)$')
   if not serial then
-    result[i - 6] = 0
+    result[i - 5] = 0
   else
-    if tonumber(serial) < tonumber(ARGV[7]) then
-      redis.call('hset', KEYS[4], ARGV[i], value)
+    if tonumber(serial) < tonumber(ARGV[6]) then
+      redis.call('hset', KEYS[4], ARGV[i], look .. rest)
     end
-    result[i - 6] = 1
+    result[i - 5] = 1
   end
 end
 redis.call('pexpire', KEYS[3], 2 * ARGV[5])

@@ -3,8 +3,9 @@
 -- A waiter has a place. It keeps the place by looking: each look is a lease on the
 -- place. Whoever frees the lock hands it to the first place whose lease has not
 -- ended, for as long as that lasts, and tells its owner. So the waiter may go in
--- without asking. A place is 'serial:ends:channel': the serial of the owner's last
--- look, the server's time in ms when its lease ends, and where to tell the owner.
+-- without asking, but no longer than the lease that it asks for. A place is
+-- 'serial:ends:lease:channel': the serial of the owner's last look, the server's time
+-- in ms when the place's lease ends, that of the hold, and where to tell the owner.
 --
 -- KEYS[1]  the lock, a hash as Redisson's: field of the owner -> 1
 -- KEYS[2]  the channel of the lock, for waiters who are not in the queue
@@ -30,17 +31,17 @@ local function parse(note)
   return string.match(note or '', '^(%d+):(%d+):(%w+)$')
 end
 
--- next_place returns the owner of the first living place, its serial, when its
--- lease ends, and its channel. Places before it are dropped.
+-- next_place returns the owner of the first living place, its serial, how long the
+-- owner may have the lock, and its channel. Places before it are dropped.
 local function next_place()
   while true do
     local first = redis.call('zrange', KEYS[3], 0, 0)[1]
     if not first then
       return nil
     end
-    local serial, ends, channel = string.match(redis.call('hget', KEYS[4], first) or '', '^(%d+):(%d+):(.*)$')
+    local serial, ends, lease, channel = string.match(redis.call('hget', KEYS[4], first) or '', '^(%d+):(%d+):(%d+):(.*)$')
     if serial and tonumber(ends) > now then
-      return first, serial, ends, channel
+      return first, serial, math.min(ends - now, lease), channel
     end
     redis.call('zrem', KEYS[3], first)
     redis.call('hdel', KEYS[4], first)
@@ -50,11 +51,10 @@ end
 -- hand_on gives a free lock to the first living place, unless that is the owner
 -- who asks. It returns false when there is no other.
 local function hand_on(asks)
-  local first, serial, ends, channel = next_place()
+  local first, serial, left, channel = next_place()
   if not first or first == asks then
     return false
   end
-  local left = ends - now
   local token = mint()
   redis.call('zrem', KEYS[3], first)
   redis.call('hdel', KEYS[4], first)

@@ -147,10 +147,13 @@ func TestFair_aWaiterFails(t *testing.T) {
 						h := must[*lock.Hold](t)(w.client().NewFairLock("orders").Acquire(t.Context()))
 						others := []string{"a", "b", "c"}
 						w.queue(r, &wg, others[:at]...)
+						var conns sync.Mutex
 						var links []*link
 						dead := false
 						weak := w.clientOn(w.redis(func(o *redis.Options) {
 							o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+								conns.Lock()
+								defer conns.Unlock()
 								if dead {
 									return nil, io.EOF
 								}
@@ -174,6 +177,8 @@ func TestFair_aWaiterFails(t *testing.T) {
 						w.queue(r, &wg, others[at:]...)
 						time.Sleep(2500 * time.Millisecond)
 						cut := func() {
+							conns.Lock()
+							defer conns.Unlock()
 							dead = true
 							for _, l := range links {
 								l.mute.Store(true)
@@ -214,18 +219,34 @@ func TestFair_aHandOffIsLost(t *testing.T) {
 		ctx := t.Context()
 		r := newTurns(t)
 		var wg sync.WaitGroup
-		h := must[*lock.Hold](t)(w.client().NewFairLock("orders").Acquire(ctx))
+		var conns sync.Mutex
 		var links []*link
-		w.dialed = func(l *link) { links = append(links, l) }
+		first := false
+		w.dialed = func(l *link) {
+			conns.Lock()
+			defer conns.Unlock()
+			if first {
+				links = append(links, l)
+			}
+		}
+		h := must[*lock.Hold](t)(w.client().NewFairLock("orders").Acquire(ctx))
+		conns.Lock()
+		first = true
+		conns.Unlock()
 		w.queue(r, &wg, "a")
-		w.dialed = nil
+		time.Sleep(100 * time.Millisecond) // a is subscribed
+		conns.Lock()
+		first = false
+		conns.Unlock()
 		w.queue(r, &wg, "b")
 		time.Sleep(2200 * time.Millisecond)
+		conns.Lock()
 		for _, l := range links {
 			if l.subs.Load() {
 				l.Close() // the subscription is gone, and comes again after the message
 			}
 		}
+		conns.Unlock()
 		start := time.Now()
 		if err := h.Release(ctx); err != nil {
 			t.Fatal(err)
@@ -236,6 +257,32 @@ func TestFair_aHandOffIsLost(t *testing.T) {
 		}
 		if d := time.Since(start); d > 1300*time.Millisecond {
 			t.Errorf("a lost message cost %v", d)
+		}
+	})
+}
+
+// A place may last longer than the lease that its owner asks for; the lock may not.
+func TestFair_aHandOffIsNoLongerThanTheLease(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		h := must[*lock.Hold](t)(w.client().NewFairLock("orders").Acquire(ctx))
+		next := make(chan *lock.Hold, 1)
+		c := w.client(lock.WithWatchdogTimeout(time.Second))
+		go func() {
+			h, _ := c.NewFairLock("orders").Acquire(ctx)
+			next <- h
+		}()
+		time.Sleep(10 * time.Millisecond)
+		if err := h.Release(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if ttl := w.server.TTL("orders"); ttl > time.Second {
+			t.Errorf("handed on for %v, and a second was asked for", ttl)
+		}
+		if h := <-next; h == nil || h.Remaining() > time.Second {
+			t.Error("the waiter counts on more than its lease")
+		} else if err := h.Release(ctx); err != nil {
+			t.Error(err)
 		}
 	})
 }
