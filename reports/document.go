@@ -35,6 +35,9 @@ type Document struct {
 	// Hazards is the order of the groups that About names.
 	Hazards []string
 
+	// Width is how wide a line of text may get; 0 for the width of most terminals.
+	Width int
+
 	// Reference names the lock whose runs are drawn even when all is well;
 	// empty means "reentrant".
 	Reference string

@@ -17,7 +17,7 @@ func (f Fidelity) Text(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	t, all := newTwoWorlds(f), f.Differences()
 	if len(t.all.scenarios) > 0 {
-		textGrid(b, t.all, t.textMark)
+		textGrid(b, t.all, lineWidth, t.textMark)
 		t.textLegend(b)
 	}
 	for i, d := range all {

@@ -121,3 +121,104 @@ func TestHeadline(t *testing.T) {
 		}
 	}
 }
+
+// A link to a run names the scenario and the lock, and does not change when other
+// runs come and go.
+func TestAnchorsAreNames(t *testing.T) {
+	d := sample()
+	const want = `id="failover-lost-write/reentrant"`
+	if !strings.Contains(page(t, d), want) {
+		t.Errorf("no %s among all runs", want)
+	}
+	d.Results.Runs = d.Results.Runs[1:2]
+	if !strings.Contains(page(t, d), want) {
+		t.Errorf("no %s in a report of that run", want)
+	}
+	// Names that look alike as anchors do not lead to one place.
+	d.Results.Runs = append(d.Results.Runs, d.Results.Runs[0], d.Results.Runs[0])
+	d.Results.Runs[1].Scenario, d.Results.Runs[2].Scenario = "matrix", "failover lost write"
+	out := page(t, d)
+	for _, want := range []string{`id="matrix~2"`, `id="failover-lost-write~2"`, `id="failover-lost-write/reentrant~2"`} {
+		if strings.Count(out, want) != 1 {
+			t.Errorf("%d of %s", strings.Count(out, want), want)
+		}
+	}
+}
+
+// The picture of a failover shows its cause: the promotion, the roles, the
+// replication that never arrived, and how far the leases reach.
+func TestTheFailoverShowsItsCause(t *testing.T) {
+	h, r := failoverStory()
+	svg, _ := drawTimeline(newFacts(h), &r)
+	for _, want := range []string{`class="promoted"`, "promoted, primary", `class="role replica"`, `class="vanished"`, "never replicated", `class="leased"`, "lease ", `class="message"`} {
+		if !strings.Contains(string(svg), want) {
+			t.Errorf("the picture lacks %s", want)
+		}
+	}
+}
+
+// A run that breaks stands beside one that survives, on one axis of time, with
+// the argument of the scenario.
+func TestFailingStandsBesideSurviving(t *testing.T) {
+	d := sample()
+	survivor, _ := contentionStory("multi", 3, 3, 1)
+	_, run := contentionStory("multi", 3, 3, 1)
+	run.Scenario, run.Lock = "failover-lost-write", "multi"
+	d.Results.Runs = append(d.Results.Runs, run)
+	d.About[1].Otherwise = "multi holds two of three primaries."
+	load := d.Histories
+	d.Histories = func(r results.Run) (*history.History, error) {
+		if r.Lock == "multi" {
+			return survivor, nil
+		}
+		return load(r)
+	}
+	out := page(t, d)
+	_, beside, ok := strings.Cut(out, `<div class="beside">`)
+	if !ok || !strings.Contains(beside, "multi holds two of three primaries.") || !strings.Contains(beside, `>multi</a> survives`) {
+		t.Fatal("the surviving lock does not stand beside the failing one")
+	}
+	axis := regexp.MustCompile(`<svg class="timeline"[^>]*(data-from="\d+" data-to="\d+")`)
+	failing := axis.FindAllStringSubmatch(out[:len(out)-len(beside)], -1)
+	if got, want := axis.FindStringSubmatch(beside)[1], failing[len(failing)-1][1]; got != want {
+		t.Errorf("the axes differ: %s and %s", got, want)
+	}
+}
+
+// No green bar stands over a violation, and no red row over a run in which every
+// property holds.
+func TestColoursSayWhatIsMeant(t *testing.T) {
+	d := sample()
+	d.Results.Runs = d.Results.Runs[1:2] // violated, as expected
+	if out := page(t, d); !strings.Contains(out, `class="answer argued"`) {
+		t.Error("a violation that was argued for reads as good")
+	}
+	h, r := failoverStory()
+	for p, v := range r.Verdicts {
+		v.Outcome = checker.OutcomeOK
+		r.Verdicts[p] = v
+	}
+	for _, s := range tell(newFacts(h), &r) {
+		if s.bad {
+			t.Errorf("every property holds, and yet: %s", s.text)
+		}
+	}
+}
+
+// One mistake that violates several properties is one finding.
+func TestOneMistakeIsOneFinding(t *testing.T) {
+	_, r := failoverStory()
+	r.Expected = map[checker.Property]checker.Outcome{}
+	for p, v := range r.Verdicts {
+		r.Expected[p] = checker.OutcomeOK
+		if p != checker.Progress {
+			v.Outcome = checker.Violated
+			r.Verdicts[p] = v
+		}
+	}
+	r.AsExpected = false
+	all := newMatrix(Document{Results: results.Results{Runs: []results.Run{r}}}).findings()
+	if len(all) != 1 || all[0].property != "exclusion" || len(all[0].also) != len(r.Verdicts)-2 {
+		t.Errorf("%d findings: %+v", len(all), all)
+	}
+}

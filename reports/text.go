@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/reports/grid"
 	"github.com/holdfast-go/holdfast/results"
 )
 
@@ -24,7 +25,7 @@ func Text(w io.Writer, d Document) error {
 	if len(d.Results.Runs) == 1 && len(d.Results.Skipped) == 0 {
 		textRun(b, d, &d.Results.Runs[0])
 	} else {
-		textMatrix(b, m)
+		textMatrix(b, d, m)
 		textFindings(b, m)
 		textUnplayed(b, "Not run", m.unplayed())
 	}
@@ -38,12 +39,35 @@ func Text(w io.Writer, d Document) error {
 	return b.Flush()
 }
 
-func textMatrix(w *bufio.Writer, m *matrix) {
+func textMatrix(w *bufio.Writer, d Document, m *matrix) {
 	if len(m.scenarios) == 0 {
 		return
 	}
-	textGrid(w, m, func(s, l string) string { return textMark(m.cell(s, l)) })
+	textGrid(w, m, d.width(), func(s, l string) string { return textMark(m.cell(s, l)) })
 	textLegend(w, m)
+}
+
+// lineWidth is how wide a line gets where nobody knows the width of the terminal.
+const lineWidth = 80
+
+func (d Document) width() int {
+	if d.Width <= 0 {
+		return lineWidth
+	}
+	return max(d.Width, 40)
+}
+
+// textGrid writes one row for each scenario and one column for each lock, the
+// scenarios of one hazard together.
+func textGrid(w *bufio.Writer, m *matrix, width int, mark func(scenario, lock string) string) {
+	g := grid.Grid{Corner: "scenario", Width: width, Mark: func(r, c int) string { return mark(m.scenarios[r], m.locks[c]) }}
+	for _, s := range m.scenarios {
+		g.Rows = append(g.Rows, name(s))
+	}
+	for _, l := range m.locks {
+		g.Cols = append(g.Cols, name(l))
+	}
+	g.Write(w)
 }
 
 // textLegend explains the marks that occur.
@@ -145,23 +169,25 @@ func textRun(w *bufio.Writer, d Document, r *results.Run) {
 		fmt.Fprintln(w)
 	}
 	if len(r.Verdicts) > 0 {
-		rows := [][]string{{"property", "verdict", "expected", ""}}
+		rows := [][]string{{"property", "verdict", ""}}
 		for _, p := range propertiesOf(r) {
 			v := r.Verdicts[p]
-			note := ""
-			if !r.Matches(p) {
-				note = "[not as expected]"
+			note := "as expected"
+			if _, accepted := r.Accepted[p]; accepted {
+				note = "accepted"
+			} else if !r.Matches(p) {
+				note = "[expected " + expectedWords(r, p) + "]"
 			}
-			rows = append(rows, []string{clean(string(p)), verdictWords(v.Outcome, v.Class), expectedWords(r, p), note})
+			rows = append(rows, []string{clean(string(p)), verdictWords(v.Outcome, v.Class), note})
 		}
-		widths := make([]int, 4)
+		widths := make([]int, 3)
 		for _, row := range rows {
 			for i, c := range row {
 				widths[i] = max(widths[i], utf8.RuneCountInString(c))
 			}
 		}
 		for i, row := range rows {
-			writeRow(w, "  "+pad(row[0], widths[0])+"  "+pad(row[1], widths[1])+"  "+pad(row[2], widths[2])+"  "+row[3])
+			writeRow(w, "  "+pad(row[0], widths[0])+"  "+pad(row[1], widths[1])+"  "+row[2])
 			if i > 0 {
 				textReasons(w, r, propertiesOf(r)[i-1])
 			}
@@ -216,18 +242,13 @@ func pad(s string, n int) string {
 	return s + strings.Repeat(" ", max(0, n-utf8.RuneCountInString(s)))
 }
 
-func center(s string, n int) string {
-	left := max(0, n-utf8.RuneCountInString(s)) / 2
-	return pad(strings.Repeat(" ", left)+s, n)
-}
-
 func writeRow(w *bufio.Writer, row string) { fmt.Fprintln(w, strings.TrimRight(row, " ")) }
 
-// writeWrapped breaks text at spaces so that lines stay near 100 characters.
+// writeWrapped breaks text at spaces so that lines stay within [lineWidth].
 func writeWrapped(w *bufio.Writer, indent, text string) {
 	line := indent
 	for i, word := range strings.Fields(text) {
-		if i > 0 && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > 100 {
+		if i > 0 && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > lineWidth {
 			fmt.Fprintln(w, line)
 			line = indent
 		} else if i > 0 {
@@ -255,5 +276,9 @@ func writeTimed(w *bufio.Writer, s sentence) {
 	if s.bad {
 		flag = "!"
 	}
-	fmt.Fprintf(w, "%12s %s %s\n", head, flag, s.text)
+	var b strings.Builder
+	lines := bufio.NewWriter(&b)
+	writeWrapped(lines, "               ", s.text)
+	lines.Flush()
+	fmt.Fprintf(w, "%12s %s %s", head, flag, strings.TrimPrefix(b.String(), "               "))
 }

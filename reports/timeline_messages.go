@@ -121,9 +121,10 @@ func (t *timeline) drawLostArrow(a spacetime.Arrow, x, y1, y2 float64) {
 	if left+w > timelineRight || a.Kind == spacetime.Replication && t.x(a.Arrived) > x && t.x(a.Arrived) < left+w+4 || t.x(a.Arrived) == x {
 		left = end - w - 18 // what happens to the replica stands on the other side
 	}
-	if left > timelineLeft {
-		t.text("vanishlabel", left, stop+4, label)
+	if left < timelineLeft {
+		left = min(end+9, timelineRight-w)
 	}
+	t.text("vanishlabel", left, stop+4, label)
 }
 
 // drawLease draws how far the lease of a hold reaches, under its bar: to the end

@@ -63,3 +63,16 @@ func (p progress) done() {
 		p.bar.Finish()
 	}
 }
+
+// terminalWidth is how wide a terminal is, 0 for anything else.
+func terminalWidth(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}

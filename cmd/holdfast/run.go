@@ -379,6 +379,7 @@ func show(w io.Writer, d reports.Document, format string) error {
 	case "markdown":
 		return reports.Markdown(w, d)
 	default:
+		d.Width = terminalWidth(w)
 		return reports.Text(w, d)
 	}
 }
