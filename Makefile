@@ -176,7 +176,7 @@ findings: adapters
 # Locks on other systems beside one on Redis, in docs/systems.md. SYSTEMS chooses
 # locks by name. A system whose servers are not installed is left out, in words.
 HAZARDS ?= holder-crash holder-pause partitioned-holder failover-lost-write isolated-primary key-deleted
-SYSTEMS ?= all
+SYSTEMS ?= reentrant,etcd,zookeeper,zookeeper-fenced,postgres-row,postgres-advisory,postgres-advisory-timeout,postgres-advisory-xact,postgres-advisory-xact-timeout,postgres-for-update,postgres-for-update-timeout,mariadb-row,mariadb-get-lock,mariadb-get-lock-timeout,mariadb-for-update,mariadb-for-update-timeout
 systems:
 	cd adapters/etcd && go build -o holdfast-etcd .
 	cd adapters/sql && go build -o holdfast-sql .

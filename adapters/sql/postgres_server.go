@@ -164,10 +164,12 @@ func (s *postgresServer) run(ctx context.Context) error {
 	if s.proc, err = launch(s.command("postgres", args...), s.fails); err != nil {
 		return err
 	}
-	if err := s.proc.until(ctx, "start", s.db.PingContext); err != nil {
-		return err
-	}
-	return s.forgetMemory()
+	return s.proc.until(ctx, "start", func(ctx context.Context) error {
+		if err := s.forgetMemory(); err != nil { // at once: it may be killed while it starts
+			return err
+		}
+		return s.db.PingContext(ctx)
+	})
 }
 
 // A server that is killed leaves a segment of shared memory behind, by which

@@ -30,6 +30,9 @@ const (
 // jar is where Debian puts the server, with what it needs in its manifest.
 const jar = "/usr/share/java/zookeeper.jar"
 
+// logger is what writes the server's log, to its standard error.
+const logger = "/usr/share/java/slf4j-simple.jar"
+
 func missing() string {
 	if _, err := os.Stat(jar); err != nil {
 		return "ZooKeeper's server is not installed (Debian's package zookeeper)"
