@@ -12,7 +12,7 @@ var families = []struct {
 	{"clock", func(t history.Traits) bool { return t.MovesClock }},
 	{"operator", func(t history.Traits) bool { return t.DeletesKeys || t.ForgetsScripts && !t.StopsNode }},
 	{"crash", func(t history.Traits) bool { return t.EndsProcess || t.StopsNode || t.LosesWrites }},
-	{"partition", func(t history.Traits) bool { return t.Cuts || t.HoldsReplication }},
+	{"partition", func(t history.Traits) bool { return t.Cuts || t.HoldsReplication || t.Refuses }},
 	{"lost replies", func(t history.Traits) bool {
 		return t.LosesReplies || t.LosesNotices || t.HoldsSubscriptions || t.BreaksConnections || t.Cancels || t.HoldsReplies || t.HoldsRequests
 	}},

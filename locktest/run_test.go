@@ -19,6 +19,7 @@ func withMistake(m mistake) locktest.Lock {
 	const because = "go-redis sends a command again whose reply it did not get, and the lock does not recognize its own value"
 	const late = "go-redis waits for a late reply longer than an acquire is to last"
 	const gaveUp = "the lock calls the lock busy where its request was never answered"
+	const ownValue = "a release that arrives late finds the next hold of the same owner, which has the same value"
 	return locktest.Lock{
 		Claims: locktest.Claims{Waits: true, Cancels: true, Lease: true},
 		Busy:   errTaken, NotHeld: errGone,
@@ -30,6 +31,10 @@ func withMistake(m mistake) locktest.Lock {
 			{Scenario: "stale-grant", Property: "lease", Because: "the lock believes a grant whose lease may have ended on the way"},
 			{Scenario: "stale-grant", Property: "progress", Because: late},
 			{Scenario: "kept-away", Property: "linearizable", Because: gaveUp},
+			{Scenario: "refused-acquire", Property: "linearizable", Because: gaveUp},
+			{Scenario: "late-own-release", Property: "exclusion", Because: ownValue},
+			{Scenario: "late-own-release", Property: "linearizable", Because: ownValue},
+			{Scenario: "late-own-release", Property: "resource", Because: ownValue},
 			{Scenario: "unheard-grant", Property: "errors", Because: because},
 			{Scenario: "unheard-grant", Property: "linearizable", Because: because},
 			{Scenario: "unheard-grant", Property: "progress", Because: late},

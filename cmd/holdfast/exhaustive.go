@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/explore/exhaustive"
+	"github.com/holdfast-go/holdfast/explore/exhaustive/small"
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/suite"
 )
@@ -71,7 +72,7 @@ func playExhaustive(c *cobra.Command, f exploreFlags, o exhaustive.Options) erro
 	}
 	if f.shrink && !r.Interrupted {
 		progress, done = watchExplore(c, -1, "shrinking")
-		err = r.Shrink(c.Context(), o.Runner, progress)
+		err = r.Shrink(c.Context(), small.Of(r.Lock, o.Runner), progress)
 		done()
 		if err != nil {
 			return defect(err)

@@ -15,6 +15,8 @@ const (
 	refused = "go-redis sends the SET again when its reply is lost, and the second one finds the lock of this very owner"
 	patient = "go-redis waits for a late reply longer than a try is to last"
 	stale   = "the lock does not look how old a grant is"
+	// A value for each hold instead of each owner would mend this.
+	ownValue = "a release that arrives late finds the same owner's next hold, which has the same value"
 )
 
 // Every scenario of the catalogue that is about such a lock is a subtest.
@@ -34,6 +36,9 @@ func TestMutex(t *testing.T) {
 			{Scenario: "stale-grant", Property: "lease", Because: stale},
 			{Scenario: "unheard-grant", Property: "linearizable", Because: refused},
 			{Scenario: "unheard-grant", Property: "errors", Because: refused},
+			{Scenario: "late-own-release", Property: "exclusion", Because: ownValue},
+			{Scenario: "late-own-release", Property: "linearizable", Because: ownValue},
+			{Scenario: "late-own-release", Property: "resource", Because: ownValue},
 			{Scenario: "lost-release-reply", Property: "errors", Because: resent},
 			{Scenario: "lost-release-reply", Property: "linearizable", Because: resent},
 		},

@@ -27,7 +27,7 @@ type item struct {
 func enumerate(all []*built, first int) iter.Seq[item] {
 	return func(yield func(item) bool) {
 		n := first
-		dice := random.Stream(seed, "audit")
+		dice := random.Stream(Seed, "audit")
 		for _, b := range all {
 			for m := range b.moments {
 				for v := range b.in.able {

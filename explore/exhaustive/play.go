@@ -207,7 +207,7 @@ func (p *playing) job(name string, o order) suite.Job {
 	if err != nil {
 		panic(err) // names and numbers: cannot happen
 	}
-	return suite.Job{Scenario: name, Lock: p.Lock.Name(), Seed: seed, Kind: kind, Args: raw}
+	return suite.Job{Scenario: name, Lock: p.Lock.Name(), Seed: Seed, Kind: kind, Args: raw}
 }
 
 func defectOf(a suite.Answer) error {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/explore/draw"
 	"github.com/holdfast-go/holdfast/explore/exhaustive"
+	"github.com/holdfast-go/holdfast/explore/exhaustive/small"
 	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/suite"
@@ -261,7 +262,7 @@ func TestAPairIsBuiltUponASingleFault(t *testing.T) {
 // lock could have avoided.
 func TestFindsAreShrunk(t *testing.T) {
 	r := played(t, options(t, "release-by-anyone", "holder-and-waiter", "pause"))
-	if err := r.Shrink(t.Context(), late{at: 1}, func(string) {}); err != nil {
+	if err := r.Shrink(t.Context(), small.Of(r.Lock, late{at: 1}), func(string) {}); err != nil {
 		t.Fatal(err)
 	}
 	i := slices.IndexFunc(r.Violated, func(c exhaustive.Cause) bool { return c.Shrunk != nil })

@@ -7,7 +7,6 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore/cause"
-	"github.com/holdfast-go/holdfast/shrink"
 )
 
 // Schema names the format of [Results] as JSON.
@@ -123,12 +122,20 @@ type Cause struct {
 
 // Shrunk is the smallest run of a cause.
 type Shrunk struct {
-	Faults []string    `json:"faults"`
-	Size   shrink.Size `json:"size"`
-	Reason string      `json:"reason"`
-	Source string      `json:"source"`
-	Story  string      `json:"story"` // tells what happens, and has a test to paste
-	File   string      `json:"file,omitempty"`
+	Faults []string `json:"faults"`
+	Size   Size     `json:"size"`
+	Reason string   `json:"reason"`
+	Source string   `json:"source"`
+	Story  string   `json:"story"` // tells what happens, and has a test to paste
+	File   string   `json:"file,omitempty"`
+}
+
+// Size is how large a scenario is.
+type Size struct {
+	Clients int `json:"clients"`
+	Holds   int `json:"holds"` // that all clients ask for together
+	Ops     int `json:"ops"`   // operations of the run
+	Faults  int `json:"faults"`
 }
 
 // least is the cause with the fewest faults that is known to do.

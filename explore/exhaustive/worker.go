@@ -36,8 +36,8 @@ func init() {
 	})
 }
 
-// seed is that of every run.
-const seed = 1
+// Seed is that of every run.
+const Seed = 1
 
 // order is what to play.
 type order struct {
@@ -137,7 +137,7 @@ func Answer(l *subject.Subject, j suite.Job, a suite.Answer, guard func(play fun
 		}
 		ends := make(chan ended, 1)
 		hung := guard(func() {
-			played, look, err := simplay.PlayWatched(s, l, seed, version.Holdfast, simplay.Watch{Moments: build, Messages: build})
+			played, look, err := simplay.PlayWatched(s, l, Seed, version.Holdfast, simplay.Watch{Moments: build, Messages: build})
 			ends <- ended{played, look, err}
 		})
 		switch {
@@ -240,15 +240,15 @@ func differs(a, b seen) string {
 
 // hangs is what a run has shown that never ended.
 func hangs(s *scenarios.Scenario, why error) seen {
-	out := seen{Faulty: []violation{{Property: checker.Progress, Class: "never ended", Reason: why.Error(), Faults: hazards(s.Faults)}}}
+	out := seen{Faulty: []violation{{Property: checker.Progress, Class: "never ended", Reason: why.Error(), Faults: Hazards(s.Faults)}}}
 	if source, err := s.YAML(); err == nil {
 		out.Source = string(source)
 	}
 	return out
 }
 
-// hazards are the kinds of faults, sorted.
-func hazards(all []faults.Spec) []string {
+// Hazards are the kinds of faults, sorted.
+func Hazards(all []faults.Spec) []string {
 	names := []string{}
 	for _, f := range all {
 		names = append(names, faults.Hazard(f))

@@ -53,6 +53,10 @@ var calls = map[string]string{
 	"many-hiccups":                "persist",
 	"refusals-outlast-lease":      "persist",
 	"pause-between-commands":      "moments",
+	"late-undo":                   "moments",
+	"late-own-release":            "moments",
+	"broken-replies":              "moments",
+	"asked-again":                 "moments",
 }
 
 // Every server costs time to start, and what a scenario needs and does not get

@@ -17,6 +17,7 @@ var sendsAgain = []locktest.Known{
 	{Scenario: "stale-grant", Property: "lease", Because: "the lock believes a grant whose lease may have ended on the way"},
 	{Scenario: "stale-grant", Property: "progress", Because: late},
 	{Scenario: "kept-away", Property: "linearizable", Because: gaveUp},
+	{Scenario: "refused-acquire", Property: "linearizable", Because: gaveUp},
 	{Scenario: "unheard-grant", Property: "linearizable", Because: gaveUp},
 	{Scenario: "unheard-grant", Property: "progress", Because: late},
 	{Scenario: "unheard-grant", Property: "errors", Because: gaveUp},
