@@ -41,6 +41,7 @@ func Majority() locktest.Lock {
 		{Scenario: "unheard-grant", Property: "progress", Because: patient},
 		{Scenario: "lost-acquire-reply", Property: "progress", Because: patient},
 		{Scenario: "redlock-slow-replies", Property: "progress", Because: patient},
+		{Scenario: "asked-again", Property: "errors", Because: canceled},
 	}
 	return l
 }
@@ -73,6 +74,8 @@ func open(c *locktest.Client, name, owner string) lock.Locker {
 const (
 	sentTwice = "go-redis sends the script again when its reply is lost, and redsync does not tell a value that its own first " +
 		"request has deleted from one that has expired: \"failed to unlock, lock was already expired\" (see redsync #81, #107, #144)."
+	canceled = "what lockContext got before it was canceled it releases with the context of its caller, which has ended: " +
+		"no request is sent, and one server keeps the value until its lease ends."
 	askedTwice = "go-redis sends SET NX again when its reply is lost, and the second one finds the value of this very owner."
 	patient    = "redsync leaves the wait for a reply to go-redis, which does not look at the context and sends again: " +
 		"an acquire returns long after its wait."
