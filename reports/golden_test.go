@@ -63,12 +63,13 @@ func TestText(t *testing.T) {
 		wide.Results.Runs = append(wide.Results.Runs, r)
 	}
 	for file, d := range map[string]Document{
-		"matrix.txt":    sample(),
-		"seeds.txt":     seeded(),
-		"one.txt":       one(sample(), bad),
-		"lettered.txt":  wide,
-		"empty.txt":     {},
-		"catalogue.txt": catalogue(),
+		"matrix.txt":      sample(),
+		"seeds.txt":       seeded(),
+		"one.txt":         one(sample(), bad),
+		"lettered.txt":    wide,
+		"empty.txt":       {},
+		"catalogue.txt":   catalogue(),
+		"interrupted.txt": {Results: results.Results{Interrupted: true, Pending: make([]string, 60)}},
 	} {
 		var b bytes.Buffer
 		if err := Text(&b, d); err != nil {

@@ -157,20 +157,22 @@ func (p *pager) part(part string, data any) error { return pages.ExecuteTemplate
 type headView struct {
 	CSS      template.CSS
 	Question string
-	Headline string
-	Tone     string // good, argued or attention
-	Cards    []cardView
-	Made     string
-	Missing  string // histories
-	Version  string
-	Command  string
-	Locks    []string
-	Columns  []struct{} // of the matrix
-	Groups   []groupView
-	Legend   []legendView
-	Findings []findingView // not as expected
-	Unknown  []findingView // unknown, as expected
-	Claims   []claimRow
+	// Interrupted says that runs are missing; it comes before all else.
+	Interrupted string
+	Answer      string
+	Tone        string // good, argued or attention
+	Cards       []cardView
+	Made        string
+	Missing     string // histories
+	Version     string
+	Command     string
+	Locks       []string
+	Columns     []struct{} // of the matrix
+	Groups      []groupView
+	Legend      []legendView
+	Findings    []findingView // not as expected
+	Unknown     []findingView // unknown, as expected
+	Claims      []claimRow
 }
 
 // groupView is the scenarios of one hazard.
@@ -201,7 +203,7 @@ type findingView struct {
 func (p *pager) head() headView {
 	v := headView{
 		CSS:      Style(),
-		Question: p.question(), Headline: p.d.headline(), Tone: p.tone(), Cards: p.cardViews(), Made: madeWords(p.d.Results.Made),
+		Question: p.question(), Interrupted: p.d.Results.InterruptedWords(), Answer: p.d.answer(), Tone: p.tone(), Cards: p.cardViews(), Made: madeWords(p.d.Results.Made),
 		Missing: p.d.missingWords(),
 		Version: clean(p.d.Results.Version), Command: clean(p.d.Results.Command),
 		Claims: claimTable(p.m),

@@ -122,6 +122,21 @@ func TestHeadline(t *testing.T) {
 	}
 }
 
+// A page without all of its runs begins with that, in place of a question that
+// it cannot answer yet.
+func TestInterruptedComesFirst(t *testing.T) {
+	d := sample()
+	d.Results.Interrupted, d.Results.Pending = true, make([]string, 7)
+	whole := page(t, d)
+	const want = "<h1 class=\"attention\">Interrupted: the command ended before it had played all of its runs; 7 of 10 runs missing.</h1>\n<p class=\"asked\">Which of "
+	if !strings.Contains(whole, want) {
+		t.Errorf("no %s in\n%s", want, whole[strings.Index(whole, "<header>"):strings.Index(whole, "</header>")])
+	}
+	if n := strings.Count(whole, "<h1"); n != 1 {
+		t.Errorf("%d headings of the page", n)
+	}
+}
+
 // A link to a run names the scenario and the lock, and does not change when other
 // runs come and go.
 func TestAnchorsAreNames(t *testing.T) {

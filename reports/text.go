@@ -20,7 +20,8 @@ func Text(w io.Writer, d Document) error {
 	b := bufio.NewWriter(w)
 	m := newMatrix(d)
 	if words := d.Results.InterruptedWords(); words != "" {
-		fmt.Fprintf(b, "%s\n\n", words)
+		writeWrapped(b, "", words)
+		fmt.Fprintln(b)
 	}
 	if len(d.Results.Runs) == 1 && len(d.Results.Skipped) == 0 {
 		textRun(b, d, &d.Results.Runs[0])

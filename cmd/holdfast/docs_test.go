@@ -1,11 +1,15 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/selftest"
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/sweep"
@@ -24,6 +28,30 @@ func TestTheTrackRecordIsWhole(t *testing.T) {
 		if !ok || strings.Contains(row, "| "+selftest.Survived+" |") {
 			t.Errorf("docs/gallery.md does not show %s as killed; make track-record writes it again", m.Name)
 		}
+	}
+}
+
+// README shows the matrix as the command prints it, and counts what it shows.
+// Who adds a scenario or a lock copies the output there.
+func TestTheReadmeShowsTheMatrix(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := command(t, "run", "--out", "run")
+	if code := h.code(t); code != exitOK {
+		t.Fatalf("exit %d\n%s%s", code, &h.stdout, &h.stderr)
+	}
+	_, shown, _ := strings.Cut(string(page), "    $ go run ./cmd/holdfast run\n")
+	shown, _, _ = strings.Cut(shown, "    report: ")
+	printed := regexp.MustCompile(`(?m)^.`).ReplaceAllString(h.stdout.String(), "    $0")
+	if diff := cmp.Diff(shown, printed); diff != "" {
+		t.Errorf("README.md shows (-) something else than holdfast run prints (+):\n%s", diff)
+	}
+	count := fmt.Sprintf(" %d scenarios were played against %d locks ", len(scenarios.Names()), len(subject.Locks()))
+	if !strings.Contains(string(page), count) {
+		t.Errorf("README.md does not say %q", count)
 	}
 }
 

@@ -67,9 +67,10 @@ func (k killer) first() bool {
 }
 
 // scriptSame compares two JSON documents: same [-but KEY] FILE FILE. They must
-// be the same but for wall_ms, and for the key, wherever they stand.
+// be the same but for wall_ms, the date of results, and the key, wherever they
+// stand.
 func scriptSame(ts *testscript.TestScript, neg bool, args []string) {
-	but := []string{"wall_ms"}
+	but := []string{"wall_ms", "date"}
 	for len(args) > 2 && args[0] == "-but" {
 		but, args = append(but, args[1]), args[2:]
 	}
