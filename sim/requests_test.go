@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -185,8 +186,11 @@ func TestAConnectionWhoseClientIsGone(t *testing.T) {
 // Moments come in the order in which things happen, and each before its client
 // knows.
 func TestMomentsOfWhatReachesAClient(t *testing.T) {
+	var mu sync.Mutex // moments come from several goroutines
 	var seen []string
 	in(t, sim.Options{Seed: 1, Clients: 2, Groups: 1, Arrivals: true, OnMoment: func(m faults.Moment) {
+		mu.Lock()
+		defer mu.Unlock()
 		seen = append(seen, strings.TrimSpace(m.Name+" "+m.Client+" "+m.Command))
 	}}, func(ctx context.Context, w *sim.World) {
 		c := impatient(w)
@@ -198,7 +202,9 @@ func TestMomentsOfWhatReachesAClient(t *testing.T) {
 		if _, err := heard.Receive(ctx); err != nil {
 			t.Fatal(err)
 		}
+		mu.Lock()
 		seen = nil
+		mu.Unlock()
 		if err := c.Publish(ctx, "news", "hello").Err(); err != nil {
 			t.Fatal(err)
 		}
@@ -224,11 +230,10 @@ func TestMomentsOfWhatReachesAClient(t *testing.T) {
 // A fault at such a moment strikes before the client has what arrives.
 func TestAFaultStrikesBeforeTheClientReads(t *testing.T) {
 	var w *sim.World
-	strike := map[string]func(){}
+	var strikes sync.Map // moment -> func()
 	moment := func(m faults.Moment) {
-		if f := strike[strings.TrimSpace(m.Name+" "+m.Command)]; f != nil {
-			delete(strike, strings.TrimSpace(m.Name+" "+m.Command))
-			f()
+		if f, waits := strikes.LoadAndDelete(strings.TrimSpace(m.Name + " " + m.Command)); waits {
+			f.(func())()
 		}
 	}
 	in(t, sim.Options{Seed: 1, Clients: 1, Groups: 1, Arrivals: true, OnMoment: moment}, func(ctx context.Context, world *sim.World) {
@@ -240,7 +245,7 @@ func TestAFaultStrikesBeforeTheClientReads(t *testing.T) {
 		if _, err := heard.Receive(ctx); err != nil {
 			t.Fatal(err)
 		}
-		strike["answered INCR"] = func() { _ = w.Reset(toNode1) }
+		strikes.Store("answered INCR", func() { _ = w.Reset(toNode1) })
 		if err := c.Incr(ctx, "k").Err(); err == nil {
 			t.Error("the client has a reply from a connection that broke before it could read it")
 		}
@@ -248,10 +253,10 @@ func TestAFaultStrikesBeforeTheClientReads(t *testing.T) {
 			t.Errorf("executed %q times, want once", n)
 		}
 		paused := time.Now()
-		strike["answered GET"] = func() {
+		strikes.Store("answered GET", func() {
 			_ = w.Pause("client-1")
 			time.AfterFunc(10*time.Second, func() { _ = w.Resume("client-1") })
-		}
+		})
 		if c.Get(ctx, "k").Val() != "1" || time.Since(paused) < 10*time.Second {
 			t.Errorf("a paused client has read a reply after %s", time.Since(paused))
 		}
@@ -259,7 +264,7 @@ func TestAFaultStrikesBeforeTheClientReads(t *testing.T) {
 			for range 3 { // it subscribes anew where it was broken
 				_, _ = heard.ReceiveTimeout(ctx, 2*time.Second)
 			}
-			strike[name] = func() { _ = w.Reset(toNode1) }
+			strikes.Store(name, func() { _ = w.Reset(toNode1) })
 			_ = c.Publish(ctx, "news", "lost").Err()
 			for range 3 {
 				if m, _ := heard.ReceiveTimeout(ctx, 2*time.Second); m != nil {
@@ -268,7 +273,7 @@ func TestAFaultStrikesBeforeTheClientReads(t *testing.T) {
 					}
 				}
 			}
-			if strike[name] != nil {
+			if _, waits := strikes.Load(name); waits {
 				t.Errorf("no moment %s", name)
 			}
 		}
