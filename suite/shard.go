@@ -36,3 +36,12 @@ func (s Shard) Size(seeds int) int { return (seeds - s.Index + s.Of) / s.Of }
 // Seed is number n of the shard's seeds, from 0; first is the first seed of all
 // shards.
 func (s Shard) Seed(first uint64, n int) uint64 { return first + uint64(s.Index-1+n*s.Of) }
+
+// MissingShards says which shards of so many are not there.
+func MissingShards(missing []int, of int) string {
+	var words []string
+	for _, shard := range missing {
+		words = append(words, strconv.Itoa(shard))
+	}
+	return fmt.Sprintf("of %d shards these are missing or not complete: %s", of, strings.Join(words, ", "))
+}

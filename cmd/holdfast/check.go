@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/linear"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/terminal"
 	"github.com/holdfast-go/holdfast/reports/verdicts"
 	"github.com/holdfast-go/holdfast/suite"
 )
@@ -188,10 +189,10 @@ func openHistory(path string, f checkFlags, c *cobra.Command) (*history.History,
 	if path != "-" {
 		return readHistory(c.Context(), path, decode, c.ErrOrStderr())
 	}
-	bar := newReading(c.ErrOrStderr(), -1)
-	defer bar.done()
+	bar := terminal.Bytes(c.ErrOrStderr(), -1, "reading")
+	defer bar.Done()
 	return suite.UnlessInterrupted(c.Context(), func() (*history.History, error) {
-		return suite.Decode("stdin", decode, bar.of(c.InOrStdin()))
+		return suite.Decode("stdin", decode, bar.Of(c.InOrStdin()))
 	})
 }
 
@@ -205,20 +206,20 @@ func readHistory(ctx context.Context, path string, decode decoder, stderr io.Wri
 	if err != nil {
 		return nil, err
 	}
-	bar := newReading(stderr, size)
-	defer bar.done()
+	bar := terminal.Bytes(stderr, size, "reading")
+	defer bar.Done()
 	return suite.UnlessInterrupted(ctx, func() (*history.History, error) {
 		defer f.Close()
-		return suite.Decode(path, decode, bar.of(f))
+		return suite.Decode(path, decode, bar.Of(f))
 	})
 }
 
 func judgeWithBar(ctx context.Context, h *history.History, f checkFlags, stderr io.Writer) (checker.Report, error) {
-	bar := newJudging(stderr, len(checker.Properties()))
-	defer bar.done()
+	bar := terminal.Count(stderr, len(checker.Properties()), "judging")
+	defer bar.Done()
 	return suite.UnlessInterrupted(ctx, func() (checker.Report, error) {
 		return judgeHistory(h, checker.Options{
-			Budget: f.budget, Judges: linear.Choice(f.judges), Begin: func(checker.Property) { bar.step() },
+			Budget: f.budget, Judges: linear.Choice(f.judges), Begin: func(checker.Property) { bar.Step() },
 		})
 	})
 }

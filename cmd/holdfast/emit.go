@@ -10,14 +10,6 @@ import (
 	"github.com/holdfast-go/holdfast/explore/emit"
 )
 
-func engineNames() []string {
-	var names []string
-	for _, e := range emit.Engines {
-		names = append(names, e.Name)
-	}
-	return names
-}
-
 // emits says whether the exploration is for others to play: one of the flags
 // that only that has is given.
 func emits(c *cobra.Command) bool {
@@ -49,11 +41,11 @@ func emitExplore(c *cobra.Command, f exploreFlags) error {
 // engine is what is to play the shards; an error says what it cannot.
 func (f *exploreFlags) engine(given func(flag string) bool) (emit.Engine, error) {
 	if !given("emit") {
-		return emit.Engine{}, usage("--shards and --image go with --emit", "--emit writes what "+strings.Join(engineNames(), " or ")+" needs; --shard I/N plays one of N shards here")
+		return emit.Engine{}, usage("--shards and --image go with --emit", "--emit writes what "+strings.Join(emit.Names(), " or ")+" needs; --shard I/N plays one of N shards here")
 	}
-	i := slices.Index(engineNames(), f.emit)
+	i := slices.Index(emit.Names(), f.emit)
 	if i < 0 {
-		return emit.Engine{}, usage(fmt.Sprintf("--emit %s: must be one of %s", f.emit, strings.Join(engineNames(), ", ")), didYouMean(f.emit, engineNames()))
+		return emit.Engine{}, usage(fmt.Sprintf("--emit %s: must be one of %s", f.emit, strings.Join(emit.Names(), ", ")), didYouMean(f.emit, emit.Names()))
 	}
 	e := emit.Engines[i]
 	switch {

@@ -8,8 +8,10 @@ import (
 
 	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/explore/draw"
+	"github.com/holdfast-go/holdfast/explore/emit"
 	"github.com/holdfast-go/holdfast/explore/exhaustive"
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/terminal"
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/suite"
 )
@@ -107,7 +109,7 @@ run could be judged; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().StringVar(&f.image, "image", "holdfast:"+version, "the image of --emit k8s")
 	complete(c, "lock", subject.Locks())
 	complete(c, "base", exhaustive.Names())
-	complete(c, "emit", engineNames())
+	complete(c, "emit", emit.Names())
 	complete(c, "faults", draw.Names())
 	complete(c, "without", draw.Names())
 	complete(c, "format", tableFormats)
@@ -219,11 +221,11 @@ func playExplore(c *cobra.Command, f exploreFlags, o explore.Options) error {
 
 // watchExplore shows what is under way.
 func watchExplore(c *cobra.Command, total int, what string) (progress func(string), done func()) {
-	bar := startProgress(c.ErrOrStderr(), int64(total), what)
+	bar := terminal.Count(c.ErrOrStderr(), total, what)
 	return func(now string) {
-		bar.now(now)
-		bar.step()
-	}, bar.done
+		bar.Now(now)
+		bar.Step()
+	}, bar.Done
 }
 
 // mergeExplorations joins shards of an exploration.
@@ -238,7 +240,7 @@ func mergeExplorations(c *cobra.Command, dirs []string, f mergeFlags) error {
 	}
 	dir := suite.Dir(f.out)
 	stored := all.Store(out, dir)
-	if err := printDocument(c.OutOrStdout(), f.format, merged{explore.Printed{Results: all.Results, Dir: dir}, all.Merged}); err != nil {
+	if err := printDocument(c.OutOrStdout(), f.format, explore.PrintedShards{Printed: explore.Printed{Results: all.Results, Dir: dir}, All: all.Merged}); err != nil {
 		return err
 	}
 	switch {

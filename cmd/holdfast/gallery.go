@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/terminal"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/selftest"
 	"github.com/holdfast-go/holdfast/subject"
@@ -153,8 +154,8 @@ func runGallery(c *cobra.Command, args []string, f galleryFlags) error {
 // rounds shows the progress of each round.
 func rounds(stderr io.Writer, what string) selftest.Progress {
 	return func(runs, trials int) (step, done func()) {
-		bar := startProgress(stderr, int64(runs), fmt.Sprintf("%s, %s to go", what, english.Count(trials, "trial")))
-		return bar.step, bar.done
+		bar := terminal.Count(stderr, runs, fmt.Sprintf("%s, %s to go", what, english.Count(trials, "trial")))
+		return bar.Step, bar.Done
 	}
 }
 

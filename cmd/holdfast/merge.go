@@ -180,15 +180,7 @@ func missingShards(missing []int, of int) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	return &exitError{code: exitUnknown, msg: missingWords(missing, of), hints: []string{"play them, or play them again, and join their directories with this one"}}
-}
-
-func missingWords(missing []int, of int) string {
-	var words []string
-	for _, shard := range missing {
-		words = append(words, fmt.Sprint(shard))
-	}
-	return fmt.Sprintf("of %d shards these are missing or not complete: %s", of, strings.Join(words, ", "))
+	return &exitError{code: exitUnknown, msg: suite.MissingShards(missing, of), hints: []string{"play them, or play them again, and join their directories with this one"}}
 }
 
 func sameFile(a, b string) bool {

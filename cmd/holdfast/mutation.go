@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/terminal"
 	"github.com/holdfast-go/holdfast/selftest/mutation"
 	"github.com/holdfast-go/holdfast/subject"
 )
@@ -44,8 +45,8 @@ Exit codes: 0 every mutant killed or called equivalent; 1 one survived; 2 bad us
 				return err
 			}
 			f.Progress = func(what string, steps int) (step, done func()) {
-				bar := startProgress(c.ErrOrStderr(), int64(steps), what)
-				return bar.step, bar.done
+				bar := terminal.Count(c.ErrOrStderr(), steps, what)
+				return bar.Step, bar.Done
 			}
 			r, err := f.Measure(c.Context())
 			var unknown *mutation.UnknownOperatorError

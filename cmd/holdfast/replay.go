@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/terminal"
 	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/reports/inside"
 	"github.com/holdfast-go/holdfast/results"
@@ -153,9 +154,9 @@ func notReplayable(err error, command string) error {
 
 // playAgain plays the jobs and compares hashes.
 func (f replayFlags) playAgain(ctx context.Context, dir suite.Dir, res results.Results, jobs []suite.Job, stdout, stderr io.Writer) error {
-	bar := newProgress(stderr, len(jobs))
-	all, err := suite.Replay(ctx, jobs, res.Runs, workers.Pool{Workers: f.workers, Stall: time.Minute}, bar.step)
-	bar.done()
+	bar := terminal.Count(stderr, len(jobs), "playing")
+	all, err := suite.Replay(ctx, jobs, res.Runs, workers.Pool{Workers: f.workers, Stall: time.Minute}, bar.Step)
+	bar.Done()
 	if err != nil {
 		return defect(err)
 	}

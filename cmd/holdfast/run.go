@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-go/holdfast/internal/terminal"
 	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/play/liveplay"
 	"github.com/holdfast-go/holdfast/reports"
@@ -271,15 +272,15 @@ func execute(ctx context.Context, jobs []suite.Job, dir suite.Dir, f runFlags, s
 		if err != nil {
 			return suite.Outcome{Err: err}
 		}
-		bar := newProgress(stderr, len(jobs))
+		bar := terminal.Count(stderr, len(jobs), "playing")
 		o = realtime.Player{
-			Locks: f.contenders, Backend: f.servers, Scale: f.scale, Client: []string{exe, "client"}, Workers: f.pool.workers, Now: bar.now, Step: bar.step,
+			Locks: f.contenders, Backend: f.servers, Scale: f.scale, Client: []string{exe, "client"}, Workers: f.pool.workers, Now: bar.Now, Step: bar.Step,
 		}.Play(ctx, jobs, dir)
-		bar.done()
+		bar.Done()
 	} else {
-		bar := newProgress(stderr, suite.Twice(len(jobs)))
-		o = suite.PlaySim(ctx, jobs, f.pool.pool(), bar.step)
-		bar.done()
+		bar := terminal.Count(stderr, suite.Twice(len(jobs)), "playing")
+		o = suite.PlaySim(ctx, jobs, f.pool.pool(), bar.Step)
+		bar.Done()
 	}
 	o.Planned = suite.Histories(jobs)
 	return o
@@ -379,7 +380,7 @@ func show(w io.Writer, d reports.Document, format string) error {
 	case "markdown":
 		return reports.Markdown(w, d)
 	default:
-		d.Width = terminalWidth(w)
+		d.Width = terminal.Width(w)
 		return reports.Text(w, d)
 	}
 }

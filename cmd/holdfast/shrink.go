@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/terminal"
 	"github.com/holdfast-go/holdfast/shrink"
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/suite"
@@ -128,15 +129,15 @@ func runShrink(c *cobra.Command, path string, f shrinkFlags) error {
 	if err := shrink.CheckOutput(f.out); err != nil {
 		return badInput(err, "choose another file with --out, or move this one away")
 	}
-	bar := newProgress(c.ErrOrStderr(), f.runs)
+	bar := terminal.Count(c.ErrOrStderr(), f.runs, "playing")
 	ctx, cancel := context.WithTimeout(c.Context(), f.limit)
 	defer cancel()
 	began := time.Now()
-	least, err := run.Shrink(ctx, shrink.Options{Runs: f.runs, Step: bar.step, Moved: func(_ int, now shrink.Size) error {
-		bar.now(fmt.Sprintf("%s, %s, %s", english.Count(now.Clients, "client"), english.Count(now.Ops, "operation"), english.Count(now.Faults, "fault")))
+	least, err := run.Shrink(ctx, shrink.Options{Runs: f.runs, Step: bar.Step, Moved: func(_ int, now shrink.Size) error {
+		bar.Now(fmt.Sprintf("%s, %s, %s", english.Count(now.Clients, "client"), english.Count(now.Ops, "operation"), english.Count(now.Faults, "fault")))
 		return nil
 	}})
-	bar.done()
+	bar.Done()
 	if err != nil {
 		return notShrunk(run, another, err)
 	}

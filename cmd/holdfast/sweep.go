@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/outdir"
+	"github.com/holdfast-go/holdfast/internal/terminal"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/suite"
 	"github.com/holdfast-go/holdfast/suite/workers"
@@ -198,8 +199,8 @@ func (f sweepFlags) options(c *cobra.Command, arg string) (o sweep.Options, err 
 		Bisect: f.bisect, Resolution: sweep.Value(f.resolution), Command: sweepCommand(arg, f),
 		Runner: f.pool.pool(),
 		Watch: func(runs int) (step, done func()) {
-			bar := newProgress(c.ErrOrStderr(), runs)
-			return bar.step, bar.done
+			bar := terminal.Count(c.ErrOrStderr(), runs, "playing")
+			return bar.Step, bar.Done
 		},
 	}, nil
 }

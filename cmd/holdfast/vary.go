@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/outdir"
+	"github.com/holdfast-go/holdfast/internal/terminal"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/selftest"
 	"github.com/holdfast-go/holdfast/subject"
@@ -100,9 +101,9 @@ func runVariations(c *cobra.Command, args []string, f varyFlags) error {
 		}
 	}
 	v := selftest.Variations{Cells: cells, Seed: f.seed, Seeds: f.seeds, Out: f.out}
-	bar := newProgress(c.ErrOrStderr(), f.seeds)
-	t, err := v.Play(c.Context(), f.pool.pool(), bar.step)
-	bar.done()
+	bar := terminal.Count(c.ErrOrStderr(), f.seeds, "playing")
+	t, err := v.Play(c.Context(), f.pool.pool(), bar.Step)
+	bar.Done()
 	if err != nil {
 		return defect(err)
 	}

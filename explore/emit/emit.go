@@ -42,6 +42,15 @@ var Engines = []Engine{
 	{Name: "github", file: "workflow.yaml", Most: 256},
 }
 
+// Names are those of the engines.
+func Names() []string {
+	var names []string
+	for _, e := range Engines {
+		names = append(names, e.Name)
+	}
+	return names
+}
+
 // Exploration is an exploration as an engine plays it.
 type Exploration struct {
 	Engine    Engine

@@ -1,6 +1,9 @@
-package faults
+package report
 
-import "github.com/holdfast-go/holdfast/history"
+import (
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/history"
+)
 
 // families are what faults with some traits amount to. The first that fits any
 // fault of a scenario is the family of the scenario, by which reports group it.
@@ -19,26 +22,26 @@ var families = []struct {
 	{"pause", func(t history.Traits) bool { return t.StopsProcess }},
 }
 
-// NoFault is the family of a scenario in which nothing is broken.
-const NoFault = "no fault"
+// noFault is the family of a scenario in which nothing is broken.
+const noFault = "no fault"
 
-// Families lists all of them in the order in which reports show them.
-func Families() []string {
-	all := []string{NoFault}
+// allFamilies lists all of them in the order in which reports show them.
+func allFamilies() []string {
+	all := []string{noFault}
 	for _, h := range families {
 		all = append(all, h.name)
 	}
 	return all
 }
 
-// FamilyOf says what a list of faults amounts to.
-func FamilyOf(specs []Spec) string {
+// familyOf says what a list of faults amounts to.
+func familyOf(specs []faults.Spec) string {
 	for _, h := range families {
 		for _, s := range specs {
-			if k, ok := Lookup(s.Fault); ok && h.fits(k.Traits(s)) {
+			if k, ok := faults.Lookup(s.Fault); ok && h.fits(k.Traits(s)) {
 				return h.name
 			}
 		}
 	}
-	return NoFault
+	return noFault
 }

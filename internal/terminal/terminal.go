@@ -1,0 +1,79 @@
+// Package terminal shows a person how far something is.
+package terminal
+
+import (
+	"io"
+	"os"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+)
+
+// Progress is a bar on a terminal, and nothing elsewhere. The zero value shows
+// nothing.
+type Progress struct{ bar *progressbar.ProgressBar }
+
+// Count counts up to total things; what says what is done with them. A total of
+// -1 is one that nobody knows.
+func Count(w io.Writer, total int, what string) Progress {
+	return start(w, int64(total), what, progressbar.OptionShowCount())
+}
+
+// Bytes counts the bytes of an input; size is -1 when nobody knows it.
+func Bytes(w io.Writer, size int64, what string) Progress {
+	return start(w, size, what, progressbar.OptionShowBytes(true))
+}
+
+func start(w io.Writer, total int64, what string, also ...progressbar.Option) Progress {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return Progress{}
+	}
+	return Progress{progressbar.NewOptions64(total, append(also,
+		progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(what), progressbar.OptionThrottle(65*time.Millisecond),
+		progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30))...)}
+}
+
+// Now says what is under way.
+func (p Progress) Now(what string) {
+	if p.bar != nil {
+		p.bar.Describe(what)
+	}
+}
+
+// Step counts one more.
+func (p Progress) Step() {
+	if p.bar != nil {
+		p.bar.Add(1)
+	}
+}
+
+// Of counts what is read from r.
+func (p Progress) Of(r io.Reader) io.Reader {
+	if p.bar == nil {
+		return r
+	}
+	counted := progressbar.NewReader(r, p.bar)
+	return &counted
+}
+
+// Done takes the bar away.
+func (p Progress) Done() {
+	if p.bar != nil {
+		p.bar.Finish()
+	}
+}
+
+// Width is how many columns a terminal has, 0 for anything else.
+func Width(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
