@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/selftest"
 	"github.com/holdfast-go/holdfast/subject"
@@ -31,27 +32,117 @@ func TestTheTrackRecordIsWhole(t *testing.T) {
 	}
 }
 
-// README shows the matrix as the command prints it, and counts what it shows.
-// Who adds a scenario or a lock copies the output there.
-func TestTheReadmeShowsTheMatrix(t *testing.T) {
+// docs/matrix.md shows the matrix as the command prints it; -update fills it in.
+// README shows some of its rows, the whole legend and the count of runs. Where a
+// row or a count differs, its author copies the line from the output.
+func TestTheMatrixIsWhatRunPrints(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	h := command(t, "run", "--out", "run")
 	if code := h.code(t); code != exitOK {
 		t.Fatalf("exit %d\n%s%s", code, &h.stdout, &h.stderr)
 	}
-	_, shown, _ := strings.Cut(string(page), "    $ go run ./cmd/holdfast run\n")
-	shown, _, _ = strings.Cut(shown, "    report: ")
-	printed := regexp.MustCompile(`(?m)^.`).ReplaceAllString(h.stdout.String(), "    $0")
-	if diff := cmp.Diff(shown, printed); diff != "" {
-		t.Errorf("README.md shows (-) something else than holdfast run prints (+):\n%s", diff)
+	printed, _, _ := strings.Cut(h.stdout.String(), "report: ")
+	printed = regexp.MustCompile(`(?m)^.`).ReplaceAllString(printed, "    $0")
+
+	const page = "../../docs/matrix.md"
+	before, shown, after := matrixOn(t, page, "\nTo see why")
+	if *update {
+		if err := os.WriteFile(page, []byte(before+printed+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if diff := cmp.Diff(shown, printed); diff != "" {
+		t.Errorf("docs/matrix.md shows (-) something else than holdfast run prints (+); -update writes it again:\n%s", diff)
 	}
-	count := fmt.Sprintf(" %d scenarios were played against %d locks ", len(scenarios.Names()), len(subject.Locks()))
-	if !strings.Contains(string(page), count) {
+
+	_, excerpt, _ := matrixOn(t, "../../README.md", "    report: ")
+	for _, miss := range notAnExcerpt(excerpt, printed) {
+		t.Errorf("README.md: %s", miss)
+	}
+}
+
+// matrixOn splits a page into what comes before the output of run, that
+// output, and the rest from its end.
+func matrixOn(t *testing.T, name, end string) (before, shown, after string) {
+	t.Helper()
+	page, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const run = "    $ go run ./cmd/holdfast run\n"
+	before, rest, begins := strings.Cut(string(page), run)
+	shown, after, ends := strings.Cut(rest, end)
+	if !begins || !ends {
+		t.Fatalf("%s has no output of holdfast run between %q and %q", name, run, end)
+	}
+	return before + run, shown, end + after
+}
+
+// notAnExcerpt says where some rows of the matrix differ from the whole one. An
+// excerpt has the heading, rows in their order, and all that follows the rows.
+func notAnExcerpt(excerpt, whole string) (misses []string) {
+	rows, legend, _ := strings.Cut(excerpt, "\n\n")
+	all, wholeLegend, _ := strings.Cut(whole, "\n\n")
+	if diff := cmp.Diff(legend, wholeLegend); diff != "" {
+		misses = append(misses, "the legend or the count (-) differs from what holdfast run prints (+):\n"+diff)
+	}
+	head, left, _ := strings.Cut(all, "\n")
+	lines := strings.Split(rows, "\n")
+	if lines[0] != head {
+		misses = append(misses, fmt.Sprintf("the heading is %q, and holdfast run prints %q", lines[0], head))
+	}
+	if len(lines) < 2 {
+		misses = append(misses, "the excerpt has no row")
+	}
+	left = "\n" + left + "\n"
+	for _, row := range lines[1:] {
+		_, rest, ok := strings.Cut(left, "\n"+row+"\n")
+		if !ok {
+			misses = append(misses, "holdfast run prints no such row here: "+row)
+			continue
+		}
+		left = "\n" + rest
+	}
+	return misses
+}
+
+func TestAnExcerptWithAnotherRowIsSeen(t *testing.T) {
+	const whole = "    scenario a\n    calm     ok\n    storm    X\n    night    ok\n\n       a  one\n\n    3 runs\n"
+	for excerpt, want := range map[string]int{
+		whole: 0,
+		"    scenario a\n    calm     ok\n    night    ok\n\n       a  one\n\n    3 runs\n": 0,
+		"    scenario a\n    storm    ok\n\n       a  one\n\n    3 runs\n":                  1,
+		"    scenario a\n    night    ok\n    calm     ok\n\n       a  one\n\n    3 runs\n": 1,
+		"    scenario b\n    calm     ok\n\n       a  one\n\n    3 runs\n":                  1,
+		"    scenario a\n    calm     ok\n\n       a  one\n\n    2 runs\n":                  1,
+		"    scenario a\n\n       a  one\n\n    3 runs\n":                                   1,
+		"": 3,
+	} {
+		if misses := notAnExcerpt(excerpt, whole); len(misses) != want {
+			t.Errorf("%d misses instead of %d in\n%s\n%q", len(misses), want, excerpt, misses)
+		}
+	}
+}
+
+// README counts the scenarios and locks, and lists the properties in the words
+// of the judges.
+func TestTheReadmeCountsAndLists(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(text)
+	count := fmt.Sprintf(" %d scenarios against %d locks ", len(scenarios.Names()), len(subject.Locks()))
+	if !strings.Contains(page, count) {
 		t.Errorf("README.md does not say %q", count)
+	}
+	var rows strings.Builder
+	for _, p := range checker.Properties() {
+		fmt.Fprintf(&rows, "| `%s` | %s |\n", p.Name, p.Promise)
+	}
+	_, table, _ := strings.Cut(page, "| property | promise |\n|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	if diff := cmp.Diff(table+"\n", rows.String()); diff != "" {
+		t.Errorf("README.md lists (-) other properties than holdfast list properties (+):\n%s", diff)
 	}
 }
 

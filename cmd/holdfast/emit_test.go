@@ -20,7 +20,7 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
-var update = flag.Bool("update", false, "write the examples anew")
+var update = flag.Bool("update", false, "write the examples and the matrix anew")
 
 // emitted is what "holdfast explore" writes.
 func emitted(t fataler, args ...string) string {
