@@ -254,6 +254,7 @@ func TestWhoWaitsIsServed(t *testing.T) {
 	check(t, err)
 	begun("BLPOP")
 	check(t, gone.Close())
+	time.Sleep(200 * time.Millisecond) // until the server knows: it tells nobody
 	got := make(chan []string, 1)
 	go func() {
 		all, err := one.BLPop(ctx, limit, "list").Result()
