@@ -5,6 +5,8 @@ import (
 	"context"
 	"slices"
 	"sync"
+
+	"github.com/holdfast-go/holdfast/history"
 )
 
 // kinds are the faults as their files register them.
@@ -55,4 +57,45 @@ type strikeFunc func(ctx context.Context, w World) (string, func() error, error)
 
 func (f strikeFunc) Strike(ctx context.Context, w World) (string, func() error, error) {
 	return f(ctx, w)
+}
+
+// families are what faults with some traits amount to. The first that fits any
+// fault of a scenario is the family of the scenario, by which reports group it.
+var families = []struct {
+	name string
+	fits func(t history.Traits) bool
+}{
+	{"failover", func(t history.Traits) bool { return t.Promotes }},
+	{"clock", func(t history.Traits) bool { return t.MovesClock }},
+	{"operator", func(t history.Traits) bool { return t.DeletesKeys || t.ForgetsScripts && !t.StopsNode }},
+	{"crash", func(t history.Traits) bool { return t.EndsProcess || t.StopsNode || t.LosesWrites }},
+	{"partition", func(t history.Traits) bool { return t.Cuts || t.HoldsReplication || t.Refuses }},
+	{"lost replies", func(t history.Traits) bool {
+		return t.LosesReplies || t.LosesNotices || t.HoldsSubscriptions || t.BreaksConnections || t.Cancels || t.HoldsReplies || t.HoldsRequests
+	}},
+	{"pause", func(t history.Traits) bool { return t.StopsProcess }},
+}
+
+// NoFault is the family of a scenario in which nothing is broken.
+const NoFault = "no fault"
+
+// Families lists all of them in the order in which reports show them.
+func Families() []string {
+	all := []string{NoFault}
+	for _, h := range families {
+		all = append(all, h.name)
+	}
+	return all
+}
+
+// FamilyOf says what a list of faults amounts to.
+func FamilyOf(specs []Spec) string {
+	for _, h := range families {
+		for _, s := range specs {
+			if k, ok := Lookup(s.Fault); ok && h.fits(k.Traits(s)) {
+				return h.name
+			}
+		}
+	}
+	return NoFault
 }

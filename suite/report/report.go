@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/reports"
@@ -19,7 +20,7 @@ import (
 // DocumentOf is what the report draws: the results, with the scenarios and
 // histories of the directory, but for those that were edited.
 func DocumentOf(d suite.Dir, res results.Results, edited ...string) reports.Document {
-	doc := reports.Document{Results: res, Missing: d.Missing(res), Hazards: allFamilies()}
+	doc := reports.Document{Results: res, Missing: d.Missing(res), Hazards: faults.Families()}
 	doc.Histories = func(r results.Run) (*history.History, error) {
 		if r.History == "" || slices.Contains(doc.Missing, r.History) {
 			return nil, nil
@@ -36,7 +37,7 @@ func DocumentOf(d suite.Dir, res results.Results, edited ...string) reports.Docu
 		}
 		if s, err := scenarios.Load(d.File("scenarios", name+".yaml")); err == nil {
 			doc.About = append(doc.About, reports.About{
-				Name: s.Name, Title: s.Title, Story: s.Story, Hazard: familyOf(s.Faults), Otherwise: s.Otherwise, File: path.Join("scenarios", name+".yaml"),
+				Name: s.Name, Title: s.Title, Story: s.Story, Hazard: faults.FamilyOf(s.Faults), Otherwise: s.Otherwise, File: path.Join("scenarios", name+".yaml"),
 				RoundTrip: roundTrip(s),
 			})
 		}
