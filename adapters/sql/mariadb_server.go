@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/holdfast-go/holdfast/live/processes"
 )
 
 // schema is where the table of the locks is. appUser asks for locks; admin is
@@ -32,33 +34,17 @@ func missingMariaDB() string {
 
 var mariadbVersion = sync.OnceValue(func() string { return versionOf(mariadbTool("mariadbd")) })
 
-// mariadbServer is a member with the data of one directory.
-type mariadbServer struct {
-	settings
-	dir   string
-	leads string // whom it follows; itself where it leads
-	proc  *program
-	db    *sql.DB
-	fails chan error
-}
+// mariadbServer is a member of MariaDB.
+type mariadbServer struct{ member }
 
 func newMariaDBServer(s settings) server {
-	dir, err := filepath.Abs(filepath.Join(s.Data, "mariadb"))
-	if err != nil {
-		dir = filepath.Join(s.Data, "mariadb")
-	}
 	c := mysql.NewConfig()
 	c.User, c.Net, c.Addr, c.Logger, c.InterpolateParams = admin, "tcp", s.Client, &mysql.NopLogger{}, true
 	db, _ := sql.Open("mysql", c.FormatDSN()) // opens nothing yet
-	return &mariadbServer{settings: s, dir: dir, db: db, fails: make(chan error, 1)}
+	return &mariadbServer{newMember(s, "mariadb", db)}
 }
 
-func (s *mariadbServer) failed() <-chan error { return s.fails }
-
-func (s *mariadbServer) stop() {
-	s.proc.end(syscall.SIGKILL)
-	s.db.Close()
-}
+func (s *mariadbServer) stop() { s.end(syscall.SIGKILL) }
 
 // leadFile is the file with the name of whom a member follows.
 func (s *mariadbServer) leadFile() string { return filepath.Join(s.Data, "follows") }
@@ -153,10 +139,10 @@ func (s *mariadbServer) run(ctx context.Context, more ...string) error {
 	}
 	cmd := exec.Command(mariadbTool("mariadbd"), append(args, more...)...)
 	cmd.Dir = s.Data
-	if s.proc, err = launch(cmd, s.fails); err != nil {
+	if s.proc, err = processes.Launch(cmd, s.fails); err != nil {
 		return err
 	}
-	return s.proc.until(ctx, "start", s.db.PingContext)
+	return s.proc.Until(ctx, "start", s.db.PingContext)
 }
 
 // A server that is made anew needs another number: it would take what it had
@@ -185,7 +171,7 @@ func (s *mariadbServer) promote(ctx context.Context) error {
 	if _, err := s.db.ExecContext(ctx, "STOP SLAVE IO_THREAD"); err != nil {
 		return err
 	}
-	err := s.proc.until(ctx, "carry out what has arrived", func(ctx context.Context) error {
+	err := s.proc.Until(ctx, "carry out what has arrived", func(ctx context.Context) error {
 		status, err := s.status(ctx)
 		if err == nil && (status["Master_Log_File"] != status["Relay_Master_Log_File"] || status["Read_Master_Log_Pos"] != status["Exec_Master_Log_Pos"]) {
 			err = errors.New("some of it is to be carried out")
@@ -238,7 +224,7 @@ func (s *mariadbServer) follow(ctx context.Context, leader string) error {
 	if s.leads == leader {
 		return nil
 	}
-	s.proc.end(syscall.SIGKILL)
+	s.proc.End(syscall.SIGKILL)
 	if err := s.initialize(ctx, leader); err != nil {
 		return err
 	}
@@ -254,7 +240,7 @@ func (s *mariadbServer) follow(ctx context.Context, leader string) error {
 			return err
 		}
 	}
-	return s.proc.until(ctx, "follow "+leader, func(ctx context.Context) error {
+	return s.proc.Until(ctx, "follow "+leader, func(ctx context.Context) error {
 		status, err := s.status(ctx)
 		if err == nil && status["Slave_IO_Running"] != "Yes" {
 			err = fmt.Errorf("it is not connected: %s", status["Last_IO_Error"])
@@ -284,7 +270,7 @@ func (s *mariadbServer) retire(ctx context.Context, heir string) error {
 		return errors.Join(fmt.Errorf("%s does not have everything", heir), err)
 	}
 	s.leads = ""
-	s.proc.end(syscall.SIGTERM)
+	s.proc.End(syscall.SIGTERM)
 	return nil
 }
 

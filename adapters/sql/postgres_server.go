@@ -18,6 +18,8 @@ import (
 
 	"github.com/jackc/pgx/v5/stdlib"
 	"golang.org/x/sys/unix"
+
+	"github.com/holdfast-go/holdfast/live/processes"
 )
 
 // superuser is whose servers they are, and who asks for locks.
@@ -34,31 +36,15 @@ func missingPostgres() string {
 
 var postgresVersion = sync.OnceValue(func() string { return versionOf(postgresTool("postgres")) })
 
-// postgresServer is a member with the data of one directory.
-type postgresServer struct {
-	settings
-	dir   string
-	leads string // whom it follows; itself where it leads
-	proc  *program
-	db    *sql.DB
-	fails chan error
-}
+// postgresServer is a member of PostgreSQL.
+type postgresServer struct{ member }
 
 func newPostgresServer(s settings) server {
-	dir, err := filepath.Abs(filepath.Join(s.Data, "postgres"))
-	if err != nil {
-		dir = filepath.Join(s.Data, "postgres")
-	}
 	db, _ := sql.Open("pgx", "postgres://"+superuser+"@"+s.Client+"/postgres?sslmode=disable&application_name=harness") // opens nothing yet
-	return &postgresServer{settings: s, dir: dir, db: db, fails: make(chan error, 1)}
+	return &postgresServer{newMember(s, "postgres", db)}
 }
 
-func (s *postgresServer) failed() <-chan error { return s.fails }
-
-func (s *postgresServer) stop() {
-	s.proc.end(syscall.SIGQUIT)
-	s.db.Close()
-}
+func (s *postgresServer) stop() { s.end(syscall.SIGQUIT) }
 
 // standby is the file by which PostgreSQL knows that it follows another.
 const standby = "standby.signal"
@@ -161,10 +147,10 @@ func (s *postgresServer) run(ctx context.Context) error {
 		}
 		args = append(args, "-c", fmt.Sprintf("primary_conninfo=host=%s port=%s user=%s sslmode=disable application_name=%s", h, p, superuser, s.Name))
 	}
-	if s.proc, err = launch(s.command("postgres", args...), s.fails); err != nil {
+	if s.proc, err = processes.Launch(s.command("postgres", args...), s.fails); err != nil {
 		return err
 	}
-	return s.proc.until(ctx, "start", func(ctx context.Context) error {
+	return s.proc.Until(ctx, "start", func(ctx context.Context) error {
 		if err := s.forgetMemory(); err != nil { // at once: it may be killed while it starts
 			return err
 		}
@@ -233,7 +219,7 @@ func (s *postgresServer) follow(ctx context.Context, leader string) error {
 	if s.leads == leader {
 		return nil
 	}
-	s.proc.end(syscall.SIGQUIT)
+	s.proc.End(syscall.SIGQUIT)
 	if err := s.makeDir(); err != nil {
 		return err
 	}
@@ -259,7 +245,7 @@ func (s *postgresServer) follow(ctx context.Context, leader string) error {
 // replicas all that it has.
 func (s *postgresServer) retire(context.Context, string) error {
 	s.leads = ""
-	s.proc.end(syscall.SIGINT)
+	s.proc.End(syscall.SIGINT)
 	return nil
 }
 

@@ -3,11 +3,16 @@ package main
 import (
 	"bufio"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
+	"syscall"
 	"time"
+
+	"github.com/holdfast-go/holdfast/live/processes"
 )
 
 // settings come with the first order, see docs/adapter-protocol.md.
@@ -54,6 +59,32 @@ type server interface {
 	stop()
 	// failed is where the end of its process is told that nobody asked for.
 	failed() <-chan error
+}
+
+// member is what the servers of both databases have: the data of one directory.
+type member struct {
+	settings
+	dir   string
+	leads string // whom it follows; itself where it leads
+	proc  *processes.Program
+	db    *sql.DB
+	fails chan error
+}
+
+func newMember(s settings, folder string, db *sql.DB) member {
+	dir, err := filepath.Abs(filepath.Join(s.Data, folder))
+	if err != nil {
+		dir = filepath.Join(s.Data, folder)
+	}
+	return member{settings: s, dir: dir, db: db, fails: make(chan error, 1)}
+}
+
+func (m *member) failed() <-chan error { return m.fails }
+
+// end ends its process with a signal.
+func (m *member) end(sig syscall.Signal) {
+	m.proc.End(sig)
+	m.db.Close()
 }
 
 // serve is a member, until its input ends.

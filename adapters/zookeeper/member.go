@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/holdfast-go/holdfast/live/processes"
 )
 
 // tick is a tenth of ZooKeeper's default. A session lasts two ticks at least, a
@@ -26,7 +28,7 @@ const tick = 200 * time.Millisecond
 type member struct {
 	settings
 	dir, conf string
-	proc      *program
+	proc      *processes.Program
 	failed    chan error
 }
 
@@ -106,10 +108,10 @@ func (m *member) launch(ctx context.Context) error {
 		"-Dzookeeper.fastleader.maxNotificationInterval=500",
 		"-Dorg.slf4j.simpleLogger.defaultLogLevel=info", "-Dorg.slf4j.simpleLogger.log.org.apache.zookeeper.server.NIOServerCnxn=warn", "-cp", jar+":"+logger, "org.apache.zookeeper.server.quorum.QuorumPeerMain", m.conf)
 	cmd.Dir = m.dir
-	if m.proc, err = launch(cmd, m.failed); err != nil {
+	if m.proc, err = processes.Launch(cmd, m.failed); err != nil {
 		return err
 	}
-	return m.proc.until(ctx, "take part", func(ctx context.Context) error {
+	return m.proc.Until(ctx, "take part", func(ctx context.Context) error {
 		_, _, err := m.status(ctx)
 		return err
 	})
@@ -140,7 +142,7 @@ func listens(ctx context.Context, addr string) bool {
 	return errors.As(err, &late) && late.Timeout()
 }
 
-func (m *member) stop() { m.proc.end(syscall.SIGKILL) }
+func (m *member) stop() { m.proc.End(syscall.SIGKILL) }
 
 // restart lets others lead: there is no order for that, so the leader goes.
 func (m *member) restart(ctx context.Context) error {

@@ -1,4 +1,4 @@
-package main
+package processes
 
 import (
 	"context"
@@ -10,26 +10,25 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"github.com/holdfast-go/holdfast/live/processes"
 )
 
-// program is the process of a server. It dies with this one.
-type program struct {
+// Program is the process of a server that somebody's lock brings along. It dies
+// with this process. Its methods may be called concurrently.
+type Program struct {
 	done   chan struct{} // closed when it has ended
 	cmd    *exec.Cmd
 	mu     sync.Mutex
 	wanted bool // its end is
 }
 
-// launch starts the process of a server. Its end is told to failed, unless
-// somebody wanted it.
-func launch(cmd *exec.Cmd, failed chan<- error) (*program, error) {
+// Launch starts the process of a server, whose output goes to stderr. It tells
+// failed when the process ends without [Program.End].
+func Launch(cmd *exec.Cmd, failed chan<- error) (*Program, error) {
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
-	if err := processes.Spawn(cmd); err != nil {
+	if err := Spawn(cmd); err != nil {
 		return nil, fmt.Errorf("start %s: %w", filepath.Base(cmd.Path), err)
 	}
-	p := &program{done: make(chan struct{}), cmd: cmd}
+	p := &Program{done: make(chan struct{}), cmd: cmd}
 	go func() {
 		err := cmd.Wait()
 		p.mu.Lock()
@@ -42,8 +41,9 @@ func launch(cmd *exec.Cmd, failed chan<- error) (*program, error) {
 	return p, nil
 }
 
-// end sends a signal that ends the process, and waits for that.
-func (p *program) end(sig syscall.Signal) {
+// End sends a signal that ends the process, and waits for that; after five
+// seconds it kills the process. A nil Program has ended.
+func (p *Program) End(sig syscall.Signal) {
 	if p == nil {
 		return
 	}
@@ -59,8 +59,8 @@ func (p *program) end(sig syscall.Signal) {
 	}
 }
 
-// until asks again until there is no error, or the process has ended.
-func (p *program) until(ctx context.Context, what string, ask func(context.Context) error) error {
+// Until asks again until there is no error, or the process has ended.
+func (p *Program) Until(ctx context.Context, what string, ask func(context.Context) error) error {
 	for {
 		err := ask(ctx)
 		if err == nil {
