@@ -105,6 +105,21 @@ func (s *faultSpan) touchesGroup(group string) bool {
 	return len(s.nodes) == 0 && len(s.clients) == 0
 }
 
+// groups lists the groups of servers that a fault disturbs, each once; nil when
+// it may disturb any.
+func (s *faultSpan) groups() []string {
+	var groups []string
+	for _, n := range s.nodes {
+		if !strings.HasPrefix(n, "node-") {
+			return nil
+		}
+		if g := groupOf(n); !slices.Contains(groups, g) {
+			groups = append(groups, g)
+		}
+	}
+	return groups
+}
+
 // overlap is how much of [from, to] the chosen faults cover, each counted as
 // lasting extra longer than it did.
 func (t *trace) overlap(from, to, extra int64, pick func(*faultSpan) bool) int64 {

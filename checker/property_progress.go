@@ -108,7 +108,7 @@ type waiting struct {
 }
 
 func (t *trace) waiting(lock string) *waiting {
-	w := &waiting{taken: merged(t.taken(lock))}
+	w := &waiting{taken: merged(t.taken(lock, nil))}
 	for _, i := range t.ended[lock] {
 		w.believed = append(w.believed, [2]int64{t.claims[i].From, t.claims[i].To})
 	}
@@ -171,7 +171,7 @@ func merged(times [][2]int64) [][2]int64 {
 // hold the lock, longer than the longest lease that a dead holder may leave.
 func (t *trace) waitsForSomebody(o *op, w *waiting) Verdict {
 	bound := w.lease + t.claim.Handoff + t.allow.waitSlack
-	from, to, idle := t.longestGap(w.believed, o, t.waitEnd(o))
+	from, to, idle := t.longestGap(w.believed, o, t.waitEnd(o), disturbs(o.client))
 	if t.claim.Handoff > 0 && t.claim.Nodes == 1 && idle > t.claim.Handoff+t.allow.waitSlack && !t.mayLinger(o.lock, from, to) {
 		bound = t.claim.Handoff + t.allow.waitSlack // every hold before was given back
 	}
@@ -244,35 +244,67 @@ func (t *trace) notOnFree(o *op, w *waiting) Verdict {
 	if t.claim.Handoff <= 0 || len(t.changes) == 0 {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	from, to, idle := t.longestGap(w.taken, o, t.waitEnd(o))
-	if idle <= t.claim.Handoff+notice+t.allow.machine || t.cannotConfirm(to) {
+	bound := t.claim.Handoff + notice + t.allow.machine
+	taken, excused := w.taken, disturbs(o.client)
+	if t.claim.Nodes > t.claim.Quorum {
+		// A quorum lock copes with servers that are out of reach, and asks each of
+		// them for a small part of a lease.
+		if cuts := t.unreachable(o.client); len(cuts) > 0 {
+			taken = merged(t.taken(o.lock, cuts))
+			excused = func(f *faultSpan) bool { return disturbs(o.client)(f) && f.groups() == nil }
+			bound = plus(bound, t.leaseOf(o)/10)
+		}
+	}
+	from, to, idle := t.longestGap(taken, o, t.waitEnd(o), excused)
+	if idle <= bound || t.cannotConfirm(to) {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	return byServers(violation(from+t.claim.Handoff, opIDs(o, t.lastHolder(o.lock, from)),
 		"%s slept on a free lock from %s to %s; it is to notice within %s", o.owner, at(from), at(to), long(t.claim.Handoff)))
 }
 
+// unreachable lists when faults kept servers from a client, one edge where that
+// begins and one where it ends.
+func (t *trace) unreachable(client string) []edge {
+	var cuts []edge
+	disturbs := disturbs(client)
+	for i := range t.faults {
+		f := &t.faults[i]
+		if !disturbs(f) {
+			continue
+		}
+		for _, group := range f.groups() {
+			cuts = append(cuts, edge{f.from, group, 1}, edge{plus(f.to, t.allow.healing), group, -1})
+		}
+	}
+	return cuts
+}
+
+// edge is a time from which on a group of servers is held, or kept away, once
+// more or once less.
+type edge struct {
+	t     int64
+	group string
+	d     int
+}
+
 // taken lists the times in which too few servers were free to take the lock:
-// more groups held it than the lock can do without. After a failover replicas
-// count as well, for one of them may be what clients are sent to.
-func (t *trace) taken(lock string) [][2]int64 {
+// more groups held it, or were away by cuts, than the lock can do without. After
+// a failover replicas count as well, for one of them may be what clients are
+// sent to.
+func (t *trace) taken(lock string, cuts []edge) [][2]int64 {
 	failed := int64(never)
 	for i := range t.faults {
 		if f := &t.faults[i]; f.replacesServer() {
 			failed = min(failed, f.from)
 		}
 	}
-	type edge struct {
-		t     int64
-		group string
-		d     int
+	edges := slices.Clone(cuts)
+	var spans []int32
+	if x := t.holding[ownerLock{"", lock}]; x != nil {
+		spans = x.spans
 	}
-	var edges []edge
-	x := t.holding[ownerLock{"", lock}]
-	if x == nil {
-		return nil
-	}
-	for _, i := range x.spans {
+	for _, i := range spans {
 		s := &t.spans[i]
 		if s.replica && s.to <= failed {
 			continue
@@ -329,8 +361,8 @@ func (t *trace) heard(s *span) int64 {
 }
 
 // longestGap finds the longest stretch of a wait that no busy time covers, not
-// counting what faults excuse. Busy times are in order and apart.
-func (t *trace) longestGap(busy [][2]int64, o *op, end int64) (from, to, idle int64) {
+// counting what the faults that excuse cover. Busy times are in order and apart.
+func (t *trace) longestGap(busy [][2]int64, o *op, end int64, excuses func(*faultSpan) bool) (from, to, idle int64) {
 	busy = busy[sort.Search(len(busy), func(i int) bool { return busy[i][1] > o.inv }):]
 	reached := o.inv
 	gap := func(until int64) {
@@ -338,7 +370,7 @@ func (t *trace) longestGap(busy [][2]int64, o *op, end int64) (from, to, idle in
 		if until-reached <= idle {
 			return
 		}
-		if n := until - reached - t.overlap(reached, until, t.allow.healing, disturbs(o.client)); n > idle {
+		if n := until - reached - t.overlap(reached, until, t.allow.healing, excuses); n > idle {
 			from, to, idle = reached, until, n
 		}
 	}
