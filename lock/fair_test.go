@@ -47,6 +47,13 @@ func (r *turns) work(who string, h *lock.Hold, d time.Duration) {
 	r.mu.Unlock()
 }
 
+// served lists those who have had the lock, in order, but for one.
+func (r *turns) served(but string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return strings.Join(slices.DeleteFunc(slices.Clone(r.who), func(s string) bool { return s == but }), "")
+}
+
 // queue starts waiters, one after another, each from a client of its own.
 func (w *world) queue(r *turns, wg *sync.WaitGroup, names ...string) {
 	for _, name := range names {
@@ -200,8 +207,7 @@ func TestFair_aWaiterFails(t *testing.T) {
 						if d := time.Since(start); d > f.most {
 							t.Errorf("the last one got the lock after %v", d)
 						}
-						served := slices.DeleteFunc(slices.Clone(r.who), func(s string) bool { return s == "weak" })
-						if got := strings.Join(served, ""); got != "abc" {
+						if got := r.served("weak"); got != "abc" {
 							t.Errorf("served %s", got)
 						}
 						cancel()

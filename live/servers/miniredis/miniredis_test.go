@@ -214,7 +214,8 @@ func TestAKeyEndsAtItsInstantThoughNobodyAsks(t *testing.T) {
 			ends[c.Key+" ended"] = c.At
 		}
 	}
-	if !ends["short ended"].Before(ends["long ended"]) {
+	// On a busy machine the second SET may come when the first key has ended.
+	if ends["short ended"].Before(ends["long ended"]) != ends["short"].Before(ends["long"]) {
 		t.Errorf("they ended at %v", ends)
 	}
 }
