@@ -82,6 +82,7 @@ var catalogueNames = []string{
 	"refusals-outlast-lease",
 	"down-at-release",
 	"cancelled-acquire",
+	"cancelled-inner-acquire",
 	"asked-again",
 	"cancelled-try",
 	"cancelled-release",

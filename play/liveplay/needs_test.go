@@ -43,6 +43,7 @@ var calls = map[string]string{
 	"lost-nested-reply":           "moments",
 	"lost-release-reply":          "moments",
 	"cancelled-acquire":           "moments",
+	"cancelled-inner-acquire":     "moments",
 	"cancelled-try":               "moments",
 	"pause-in-acquire":            "moments",
 	"broken-acquire":              "moments",
