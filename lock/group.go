@@ -260,6 +260,37 @@ func (g *group) memberLost(w *groupWatch) {
 	after := w.end(ErrLost)
 	g.mu.Unlock()
 	after()
+	g.leaveToLease()
+}
+
+// leased is a member whose holds can be left to their leases.
+type leased interface {
+	// stopRenewing renews the owner's holds no more, unless there are more of
+	// them than levels: then somebody else relies on one.
+	stopRenewing(levels int)
+}
+
+// leaveToLease lets what the members still hold of a lost group end with its
+// leases. The owner has been told, and may never come to call Unlock.
+func (g *group) leaveToLease() {
+	g.mu.Lock()
+	levels := count(g.levels)
+	g.mu.Unlock()
+	for i, n := range levels {
+		if m, ok := g.members[i].(leased); ok && n > 0 {
+			m.stopRenewing(n)
+		}
+	}
+}
+
+// stopRenewing leaves a group to its leases that is a member itself.
+func (g *group) stopRenewing(levels int) {
+	g.mu.Lock()
+	more := len(g.levels) > levels
+	g.mu.Unlock()
+	if !more {
+		g.leaveToLease()
+	}
 }
 
 // end marks the holding as over. Called under mu; after is called without.
@@ -371,7 +402,16 @@ const giveBackGrace = 500 * time.Millisecond
 // whatever happens, and returns the outcomes that are unknown.
 func (g *group) giveBack(ctx context.Context, has []bool) error {
 	done := make(chan []error, 1)
-	go func() { done <- g.unlockAll(context.WithoutCancel(ctx), count([]level{{has}})) }()
+	go func() {
+		errs := g.unlockAll(context.WithoutCancel(ctx), count([]level{{has}}))
+		g.mu.Lock()
+		w := g.watch
+		g.mu.Unlock()
+		if g.isLost(w) { // it may have been lost while there was one level more
+			g.leaveToLease()
+		}
+		done <- errs
+	}()
 	timer := time.NewTimer(giveBackGrace)
 	defer timer.Stop()
 	var errs []error
