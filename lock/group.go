@@ -101,7 +101,14 @@ func (g *group) acquire(ctx context.Context, opts []AcquireOption, forever bool,
 		if g.isLost(w) {
 			return Grant{}, fmt.Errorf("acquire all again: %w", ErrLost)
 		}
-		has, grants, from, err := run(ctx, a, deadline)
+		has, grants, from, err := g.run(ctx, w, a, deadline, run)
+		if err != nil && !errors.Is(err, ErrLost) && g.isLost(w) {
+			lost := fmt.Errorf("acquire all again: %w", ErrLost)
+			if errors.Is(err, ErrUnknown) {
+				lost = errors.Join(lost, ErrUnknown)
+			}
+			return Grant{}, lost
+		}
 		if err == nil {
 			lease, renewed := combine(has, grants)
 			if from.IsZero() || lease-time.Since(from)-drift(lease) > 0 {
@@ -143,6 +150,25 @@ func (g *group) acquire(ctx context.Context, opts []AcquireOption, forever bool,
 			return Grant{}, ctx.Err()
 		}
 	}
+}
+
+// run runs a round, which ends when the holding w that it is within is lost: there
+// is nothing to wait for any more.
+func (g *group) run(ctx context.Context, w *groupWatch, a Acquire, deadline time.Time, run round) (has []bool, grants []Grant, from time.Time, err error) {
+	if w != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		remove, cause := g.onEnd(func(cause error) {
+			if errors.Is(cause, ErrLost) {
+				cancel()
+			}
+		})
+		if cause == nil {
+			defer remove()
+		}
+	}
+	return run(ctx, a, deadline)
 }
 
 // drift is Redlock's allowance for clocks that do not run at the same pace.

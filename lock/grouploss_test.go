@@ -130,6 +130,31 @@ func TestGroup_lossEndsRenewal(t *testing.T) {
 	}
 }
 
+// The group is lost while its owner asks for one more hold, of a member that does
+// not answer: neither that acquire nor the members it has got so far may last.
+func TestMultiLock_lossEndsAnAcquire(t *testing.T) {
+	inBubbles(t, 3, func(t *testing.T, s *servers) {
+		ctx := t.Context()
+		m := lock.NewMultiLock(s.locks("a")...)
+		must[lock.Grant](t)(m.Lock(ctx))
+		time.Sleep(8 * time.Second) // the next renewal finds out in two
+		start := time.Now()
+		s.worlds[2].server.Del("orders")
+		s.worlds[1].hung.Store(true)
+		_, err := m.Lock(ctx)
+		if !errors.Is(err, lock.ErrLost) {
+			t.Errorf("acquire again: %v", err)
+		}
+		if d := time.Since(start); d > 3*time.Second {
+			t.Errorf("told after %v", d)
+		}
+		s.worlds[1].hung.Store(false)
+		s.freeAfter(t, 41*time.Second)
+		_, err = m.Unlock(ctx)
+		wantErr(t, "unlock", err, lock.ErrLost)
+	})
+}
+
 // A hold that the same owner has of a member beside the group is not the group's
 // to give up.
 func TestGroup_lossSparesOtherHolds(t *testing.T) {
