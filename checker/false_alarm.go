@@ -121,7 +121,7 @@ func (t *trace) outlivedOuter(c *Claim, told int64) bool {
 		switch {
 		case s.o == nil || s.o.inv < inv:
 		case s.o.f == history.Acquire && s.ret && s.o.kind == history.OK:
-			end := plus(s.o.ret, t.leaseOf(s.o))
+			end := plus(t.sentBy(s.o), t.leaseOf(s.o))
 			if s.o.args.Renewed {
 				end = never
 			}
@@ -136,4 +136,13 @@ func (t *trace) outlivedOuter(c *Claim, told int64) bool {
 		}
 	}
 	return releasing && len(ends) > 0
+}
+
+// sentBy is from when on the owner of a hold may count its lease: from the send of
+// the request that was granted, which a fault may have kept from the server.
+func (t *trace) sentBy(acquire *op) int64 {
+	if t.overlap(acquire.inv, acquire.ret, pauseOfClient, func(f *faultSpan) bool { return f.touchesClient(acquire.client) && !f.sparesRenewals() }) > 0 {
+		return acquire.inv
+	}
+	return acquire.ret
 }

@@ -24,8 +24,8 @@ func (t *trace) takenBack(o *op) Verdict {
 		if t.end.CutOff { // what was still to come is not known
 			to = min(to, t.endTime)
 		}
-		if from, excused := t.free(o, s); !excused && to-from > t.allow.takingBack {
-			v = earlier(v, byServers(violation(from+t.allow.takingBack, opIDs(o), "the acquire of %s ended at %s without a grant; %s held the lock for it until %s",
+		if from, excused := t.free(t.makerOf(s, o), s); !excused && to-max(from, o.ret) > t.allow.takingBack {
+			v = earlier(v, byServers(violation(max(from, o.ret)+t.allow.takingBack, opIDs(o), "the acquire of %s ended at %s without a grant; %s held the lock for it until %s",
 				o.owner, at(o.ret), s.node, at(min(s.to, t.endTime)))))
 		}
 		return false
@@ -34,6 +34,30 @@ func (t *trace) takenBack(o *op) Verdict {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	return v
+}
+
+// makerOf is the acquire that left a hold on a server: the one given, or an earlier
+// one of its owner where that one has sent nothing to there.
+func (t *trace) makerOf(s *span, o *op) *op {
+	if s.from >= o.inv {
+		return o
+	}
+	for _, i := range t.ofOwner(ownerLock{o.owner, o.lock}, o.inv) {
+		c := &t.changes[i]
+		if c.t > o.ret {
+			break
+		}
+		if c.group == s.group && t.commandOf(c, o) {
+			return o
+		}
+	}
+	ops := t.byOwner[ownerLock{o.owner, o.lock}]
+	for i := latest(ops, s.from); i >= 0; i-- {
+		if ops[i].f == history.Acquire && !ops[i].open() {
+			return ops[i]
+		}
+	}
+	return o
 }
 
 // askedAgain is when an owner asked for the lock again after an operation:
@@ -85,6 +109,9 @@ func (t *trace) hadHold(o *op) bool {
 // server; excused when that was too late.
 func (t *trace) free(o *op, s *span) (from int64, excused bool) {
 	from = o.ret
+	if t.claim.Nodes > 1 && s.from > o.ret && s.from-max(o.inv, t.heldBack(o.client, s.group, s.from)) > t.allow.takenBackLater {
+		return 0, true // a request of an early round, which was given up long before
+	}
 	for i := range t.faults[:t.faultsBefore(plus(s.to, 1))] {
 		f := &t.faults[i]
 		if f.from > from+t.allow.takingBack {

@@ -34,6 +34,7 @@ type Online struct {
 	locks     []*onlineLock
 	byName    map[string]*onlineLock
 	open      map[int64]*onlineOp // lock operations that have not returned
+	told      []*onlineOp         // acquires that failed after a loss was told; their owners go on
 	waiting   []*onlineLock       // returns of theirs wait for time to pass
 	now       int64
 	v         Verdict
@@ -54,6 +55,10 @@ type onlineOp struct {
 	lock  *onlineLock
 	entry *linear.Entry
 	taken bool // as one of unknown outcome
+	// told is the place of the release that is to say that the hold is lost, where its
+	// owner was told while this acquire was under way; nil otherwise.
+	told *linear.Entry
+	when int64 // of told
 }
 
 // maxBehind is how many operations may be called on a lock while an older one
@@ -100,6 +105,9 @@ func (o *Online) Add(e history.Event) (Verdict, error) {
 			o.finish(p, false)
 		}
 	case history.Note:
+		if e.F == history.Lost {
+			o.tell(&e)
+		}
 		if e.F == history.Crashed {
 			for _, p := range o.stillOpen() {
 				if p.client == e.Client {
@@ -110,6 +118,9 @@ func (o *Online) Add(e history.Event) (Verdict, error) {
 	case history.End:
 		for _, p := range o.stillOpen() {
 			o.finish(p, false)
+		}
+		for _, p := range o.told {
+			o.forget(p)
 		}
 		for _, l := range o.locks {
 			l.stream.Close()
@@ -163,13 +174,51 @@ func (o *Online) invoke(p *op) {
 		o.byName[p.lock] = l
 		o.locks = append(o.locks, l)
 	}
-	o.open[p.id] = &onlineOp{op: p, lock: l, entry: l.stream.Invoke(p.inv)}
+	next := &onlineOp{op: p, lock: l, entry: l.stream.Invoke(p.inv)}
+	o.open[p.id] = next
+	if i := slices.IndexFunc(o.told, func(a *onlineOp) bool { return a.owner == p.owner && a.lock == l }); i >= 0 {
+		if p.f == history.Release {
+			next.told, next.when = o.told[i].told, o.told[i].when
+		} else {
+			o.forget(o.told[i])
+		}
+		o.told = slices.Delete(o.told, i, i+1)
+	}
 	if oldest := l.stream.Oldest(); oldest != nil && l.stream.Behind() > maxBehind {
 		for _, p := range o.stillOpen() {
 			if p.entry == oldest {
 				o.goOnWithout(p)
 			}
+			if p.told == oldest {
+				o.forget(p)
+			}
 		}
+		o.told = slices.DeleteFunc(o.told, func(p *onlineOp) bool {
+			old := p.told == oldest
+			if old {
+				o.forget(p)
+			}
+			return old
+		})
+	}
+}
+
+// tell makes room for the release of a hold that its owner is told to have lost
+// while it asks for one more.
+func (o *Online) tell(n *history.Event) {
+	for _, p := range o.stillOpen() {
+		if p.f == history.Acquire && p.owner == n.Owner && p.lock.name == n.Lock && p.told == nil {
+			p.told, p.when = p.lock.stream.Invoke(n.Time), n.Time
+		}
+	}
+}
+
+// forget gives the room up again.
+func (o *Online) forget(p *onlineOp) {
+	if p.told != nil {
+		p.lock.stream.Drop(p.told, o.now)
+		p.told = nil
+		o.take(p.lock)
 	}
 }
 
@@ -190,6 +239,17 @@ func (o *Online) goOnWithout(p *onlineOp) {
 func (o *Online) finish(p *onlineOp, gone bool) {
 	delete(o.open, p.id)
 	l, known := lockOpOf(p.op, o.claim, p.lock.owners.Number(p.owner), gone)
+	switch {
+	case p.told == nil:
+	case l.Kind == linear.FoundLost:
+		p.entry, p.told = p.told, p.entry
+		l.Call = p.when
+		o.forget(p)
+	case p.f == history.Acquire && (p.kind == history.Fail || p.kind == history.Info):
+		o.told = append(o.told, p)
+	default:
+		o.forget(p)
+	}
 	switch {
 	case p.taken:
 		if l.Kind != linear.MaybeGot || l.Crashed {

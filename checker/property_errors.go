@@ -134,7 +134,7 @@ func (t *trace) hadNoEffect(o *op) Verdict {
 				tell(s, min(s.to, again, t.endTime))
 			}
 		}
-		if t.claim.Nodes == 1 && !left || t.replaced(s.group, o.ret) || t.unheard(o, s) {
+		if t.claim.Nodes == 1 && !left || t.replaced(s.group, o.ret) || t.unheard(o, s) || t.keptAway(o, s) {
 			return false
 		}
 		from := o.ret
@@ -150,6 +150,22 @@ func (t *trace) hadNoEffect(o *op) Verdict {
 		return false
 	})
 	return v
+}
+
+// keptAway says that a fault kept the first release after a hold on one of several
+// servers from there for so long that a lock need not try any more.
+func (t *trace) keptAway(release *op, s *span) bool {
+	ops := t.byOwner[ownerLock{release.owner, release.lock}]
+	first := release
+	for _, o := range ops[max(0, latest(ops, s.from)):] {
+		if o.n < first.n && o.f == history.Release && o.kind == history.OK && o.res.Count == 0 && o.ret > s.from {
+			first = o
+		}
+	}
+	return t.claim.Nodes > 1 && slices.ContainsFunc(t.faults, func(f faultSpan) bool {
+		return f.from <= first.ret && plus(first.inv, t.allow.takenBackLater) < f.to && f.touchesClient(release.client) &&
+			(len(f.nodes) == 0 || f.touchesGroup(s.group)) && (f.holdsMessages() || f.LosesReplies || f.BreaksConnections || f.Refuses)
+	})
 }
 
 // unheard says that a hold on one of several servers may come from a try whose

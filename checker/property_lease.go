@@ -113,8 +113,9 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 		if c.was == k.owner && c.command() && c.By == t.client[k.owner] {
 			for _, h := range holds {
 				// A round that failed was given back, and the next one may be
-				// granted; or an acquire that fails takes back what it was granted.
-				if h.o.ret >= c.t && (c.ends() || h.o.kind != history.OK && c.Count < c.WasCount) {
+				// granted, as may a hold that too few replicas had confirmed; or an
+				// acquire that fails takes back what it was granted.
+				if h.o.ret >= c.t && (c.ends() || (h.o.kind != history.OK || t.claim.Acks > 0 || t.claim.Nodes > 1) && c.Count < c.WasCount) {
 					delete(h.granted, c.group)
 				}
 			}
@@ -131,7 +132,7 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 		for _, h := range holds {
 			_, known := h.granted[c.group]
 			switch {
-			case !known && h.o.inv < c.t && h.o.ret >= c.t && c.takes():
+			case !known && h.o.inv < c.t && h.o.ret >= c.t && c.takes() && !t.ofEarlier(h.o, c):
 				h.granted[c.group] = c.t
 			case known && c.grants():
 				delete(h.granted, c.group) // this server had lost it
@@ -199,7 +200,7 @@ func (t *trace) leaseAt(k ownerLock, c *change, i int, holds []heldLease, longes
 	for _, h := range holds {
 		// A server owes what it granted itself, and what it is granting now. What
 		// was asked for at this very instant cannot have arrived.
-		if _, known := h.granted[c.group]; h.o.inv == c.t || (h.o.ret < c.t && (!known || c.grants())) || (!known && !c.takes()) {
+		if _, known := h.granted[c.group]; h.o.inv == c.t || (h.o.ret < c.t && (!known || c.grants())) || (!known && (!c.takes() || t.ofEarlier(h.o, c))) {
 			continue
 		}
 		if owed := h.owed(c) - t.onItsWay(&h, c.group); c.TTL < owed-2*t.allow.rounding {
@@ -208,6 +209,17 @@ func (t *trace) leaseAt(k ownerLock, c *change, i int, holds []heldLease, longes
 		}
 	}
 	return Verdict{Outcome: OutcomeOK}
+}
+
+// ofEarlier says that a server granted what an earlier acquire of the owner had
+// asked for: its client went on without the answer, as it does on several servers.
+func (t *trace) ofEarlier(acquire *op, c *change) bool {
+	since := t.heldBack(acquire.client, c.group, c.t)
+	ops := t.byOwner[ownerLock{acquire.owner, acquire.lock}]
+	return slices.ContainsFunc(ops, func(o *op) bool {
+		return o.f == history.Acquire && o.n < acquire.n && o.ret >= since && o.args.Lease != acquire.args.Lease &&
+			max(c.TTL-o.args.Lease, o.args.Lease-c.TTL) <= 2*t.allow.rounding
+	})
 }
 
 // staysUnbounded says whether the endless TTL that a change left was still

@@ -184,11 +184,31 @@ func (t *trace) lockOps(lock string) (ops []linear.Op, ghosts bool) {
 		if t.tokens && l.Kind == linear.GotLock {
 			l.Token = o.res.Token
 		}
+		if l.Kind == linear.FoundLost {
+			l.Call = t.toldLost(o)
+		}
 		if known {
 			ops = append(ops, l)
 		}
 	}
 	return ops, ghosts
+}
+
+// toldLost is when the owner of a release that finds its hold lost was told so. It
+// could not release before, while an acquire of its own was under way.
+func (t *trace) toldLost(release *op) int64 {
+	ops := t.byOwner[ownerLock{release.owner, release.lock}]
+	i := slices.Index(ops, release)
+	if i < 1 || ops[i-1].f != history.Acquire || ops[i-1].kind == history.OK || ops[i-1].open() {
+		return release.inv
+	}
+	asked := ops[i-1]
+	for _, n := range t.notesOf[release.client] {
+		if n.F == history.Lost && n.Owner == release.owner && n.Lock == release.lock && asked.inv <= n.Time && n.Time < asked.ret {
+			return n.Time
+		}
+	}
+	return release.inv
 }
 
 // lockOpOf is an operation on a lock as the judges see it; known is false when

@@ -98,7 +98,7 @@ func (a *Anchor) ToClient() bool {
 // it.
 func AnchorOf(m Moment, before []Moment) Anchor {
 	a := Anchor{Moment: m.Name, Client: m.Client, Node: m.Node, Command: m.Command, Nth: 1}
-	if m.Node != "" || m.Name == Invoked { // the others imply their operation
+	if a.OfRequest() || m.Name == Invoked { // the others imply their operation, or have none
 		a.Op = m.Op
 	}
 	for _, earlier := range before {

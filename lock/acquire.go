@@ -165,11 +165,13 @@ func (s *state) sleep(op context.Context, w *waiter, pttl time.Duration) bool {
 	return op.Err() == nil && s.c.life.Err() == nil
 }
 
-// failed says why an acquire was given up: the caller's context, Close, the
+// failed says why an acquire was given up: a loss, the caller's context, Close, the
 // end of the wait, or err.
 func (c *Client) failed(ctx, op context.Context, refusal, err error) error {
 	var why error
 	switch {
+	case errors.Is(err, ErrLost): // known, whatever has ended since
+		return err
 	case ctx.Err() != nil:
 		why = ctx.Err()
 	case c.life.Err() != nil:

@@ -101,7 +101,14 @@ func (g *group) acquire(ctx context.Context, opts []AcquireOption, forever bool,
 		if g.isLost(w) {
 			return Grant{}, fmt.Errorf("acquire all again: %w", ErrLost)
 		}
-		has, grants, from, err := run(ctx, a, deadline)
+		has, grants, from, err := g.run(ctx, w, a, deadline, run)
+		if err != nil && !errors.Is(err, ErrLost) && g.isLost(w) {
+			lost := fmt.Errorf("acquire all again: %w", ErrLost)
+			if errors.Is(err, ErrUnknown) {
+				lost = errors.Join(lost, ErrUnknown)
+			}
+			return Grant{}, lost
+		}
 		if err == nil {
 			lease, renewed := combine(has, grants)
 			if from.IsZero() || lease-time.Since(from)-drift(lease) > 0 {
@@ -143,6 +150,25 @@ func (g *group) acquire(ctx context.Context, opts []AcquireOption, forever bool,
 			return Grant{}, ctx.Err()
 		}
 	}
+}
+
+// run runs a round, which ends when the holding w that it is within is lost: there
+// is nothing to wait for any more.
+func (g *group) run(ctx context.Context, w *groupWatch, a Acquire, deadline time.Time, run round) (has []bool, grants []Grant, from time.Time, err error) {
+	if w != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		remove, cause := g.onEnd(func(cause error) {
+			if errors.Is(cause, ErrLost) {
+				cancel()
+			}
+		})
+		if cause == nil {
+			defer remove()
+		}
+	}
+	return run(ctx, a, deadline)
 }
 
 // drift is Redlock's allowance for clocks that do not run at the same pace.
@@ -260,6 +286,37 @@ func (g *group) memberLost(w *groupWatch) {
 	after := w.end(ErrLost)
 	g.mu.Unlock()
 	after()
+	g.leaveToLease()
+}
+
+// leased is a member whose holds can be left to their leases.
+type leased interface {
+	// stopRenewing renews the owner's holds no more, unless there are more of
+	// them than levels: then somebody else relies on one.
+	stopRenewing(levels int)
+}
+
+// leaveToLease lets what the members still hold of a lost group end with its
+// leases. The owner has been told, and may never come to call Unlock.
+func (g *group) leaveToLease() {
+	g.mu.Lock()
+	levels := count(g.levels)
+	g.mu.Unlock()
+	for i, n := range levels {
+		if m, ok := g.members[i].(leased); ok && n > 0 {
+			m.stopRenewing(n)
+		}
+	}
+}
+
+// stopRenewing leaves a group to its leases that is a member itself.
+func (g *group) stopRenewing(levels int) {
+	g.mu.Lock()
+	more := len(g.levels) > levels
+	g.mu.Unlock()
+	if !more {
+		g.leaveToLease()
+	}
 }
 
 // end marks the holding as over. Called under mu; after is called without.
@@ -371,7 +428,16 @@ const giveBackGrace = 500 * time.Millisecond
 // whatever happens, and returns the outcomes that are unknown.
 func (g *group) giveBack(ctx context.Context, has []bool) error {
 	done := make(chan []error, 1)
-	go func() { done <- g.unlockAll(context.WithoutCancel(ctx), count([]level{{has}})) }()
+	go func() {
+		errs := g.unlockAll(context.WithoutCancel(ctx), count([]level{{has}}))
+		g.mu.Lock()
+		w := g.watch
+		g.mu.Unlock()
+		if g.isLost(w) { // it may have been lost while there was one level more
+			g.leaveToLease()
+		}
+		done <- errs
+	}()
 	timer := time.NewTimer(giveBackGrace)
 	defer timer.Stop()
 	var errs []error

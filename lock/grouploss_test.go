@@ -106,6 +106,81 @@ func TestGroup_lossEndsAllHolds(t *testing.T) {
 	}
 }
 
+// The owner of a lost group may never come to unlock it, and must not keep the
+// members that are left from everybody else.
+func TestGroup_lossEndsRenewal(t *testing.T) {
+	for name, group := range groups {
+		t.Run(name, func(t *testing.T) {
+			inBubbles(t, 3, func(t *testing.T, s *servers) {
+				ctx := t.Context()
+				g := group(s.locks("a"))
+				nested(t, ctx, g)
+				s.worlds[0].server.Del("orders")
+				s.worlds[1].server.Del("orders")
+				<-g.(lock.LostNotifier).Lost()
+				s.freeAfter(t, 31*time.Second)
+				_, err := g.Unlock(ctx)
+				wantErr(t, "unlock", err, lock.ErrLost)
+				_, err = g.Unlock(ctx)
+				wantErr(t, "second unlock", err, lock.ErrNotHeld)
+				must[lock.Grant](t)(g.TryLock(ctx))
+				must[int](t)(g.Unlock(ctx))
+			})
+		})
+	}
+}
+
+// The group is lost while its owner asks for one more hold, of a member that does
+// not answer: neither that acquire nor the members it has got so far may last.
+func TestMultiLock_lossEndsAnAcquire(t *testing.T) {
+	inBubbles(t, 3, func(t *testing.T, s *servers) {
+		ctx := t.Context()
+		m := lock.NewMultiLock(s.locks("a")...)
+		must[lock.Grant](t)(m.Lock(ctx))
+		time.Sleep(8 * time.Second) // the next renewal finds out in two
+		start := time.Now()
+		s.worlds[2].server.Del("orders")
+		s.worlds[1].hung.Store(true)
+		_, err := m.Lock(ctx)
+		if !errors.Is(err, lock.ErrLost) {
+			t.Errorf("acquire again: %v", err)
+		}
+		if d := time.Since(start); d > 3*time.Second {
+			t.Errorf("told after %v", d)
+		}
+		s.worlds[1].hung.Store(false)
+		s.freeAfter(t, 41*time.Second)
+		_, err = m.Unlock(ctx)
+		wantErr(t, "unlock", err, lock.ErrLost)
+	})
+}
+
+// A hold that the same owner has of a member beside the group is not the group's
+// to give up.
+func TestGroup_lossSparesOtherHolds(t *testing.T) {
+	for name, group := range groups {
+		t.Run(name, func(t *testing.T) {
+			inBubbles(t, 3, func(t *testing.T, s *servers) {
+				ctx := t.Context()
+				members := s.locks("a")
+				must[lock.Grant](t)(members[2].Lock(ctx))
+				g := group(members)
+				must[lock.Grant](t)(g.Lock(ctx))
+				s.worlds[0].server.Del("orders")
+				s.worlds[1].server.Del("orders")
+				<-g.(lock.LostNotifier).Lost()
+				time.Sleep(time.Minute)
+				_, err := g.Unlock(ctx)
+				wantErr(t, "unlock", err, lock.ErrLost)
+				time.Sleep(time.Minute)
+				if n := must[int](t)(members[2].Unlock(ctx)); n != 0 || s.held() != 0 {
+					t.Errorf("%d holds remain, %d members are locked", n, s.held())
+				}
+			})
+		})
+	}
+}
+
 // late is a member that is granted late.
 type late struct {
 	*lock.Reentrant

@@ -13,7 +13,8 @@ import (
 const memberWait = 1500 * time.Millisecond
 
 // MultiLock is held when all of its members are. It is lost when one of them
-// is.
+// is: then the others are no longer renewed, and end with their leases or with
+// Unlock.
 type MultiLock struct{ group }
 
 var (

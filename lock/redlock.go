@@ -9,7 +9,8 @@ import (
 
 // RedLock is held when a majority of its members is, each of which should be
 // on a server of its own, independent of the others. It is lost when fewer
-// than the majority still hold.
+// than the majority still hold: then these are no longer renewed, and end with
+// their leases or with Unlock.
 //
 // As Redlock has it, the members are asked in parallel with a short timeout,
 // and the hold is valid for the lease less the time that took and less 1% and

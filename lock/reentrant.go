@@ -164,6 +164,16 @@ func (l *Reentrant) unlockAlso(ctx context.Context, levels int) (remaining int, 
 	return s.release(ctx, levels)
 }
 
+// stopRenewing leaves the owner's holds to their leases, unless there are more of
+// them than levels. Those that are being released do not count.
+func (l *Reentrant) stopRenewing(levels int) {
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	if s := l.c.states[l.key]; s != nil {
+		s.stopRenewing(levels)
+	}
+}
+
 // Lost returns a channel that is closed when the current hold is lost. It is
 // nil while nothing is held. After a loss it stays closed until Unlock has
 // said so.

@@ -193,6 +193,28 @@ func (s *state) kept() bool {
 	return false
 }
 
+// stopRenewing makes renewed holds last as long as their latest renewal, unless
+// more than levels are held. Called under mu.
+func (s *state) stopRenewing(levels int) {
+	held := 0
+	for _, h := range s.holds {
+		if !h.releasing {
+			held++
+		}
+	}
+	if held > levels {
+		return
+	}
+	for i := range s.holds {
+		h := &s.holds[i]
+		if h.renewed && s.renewed.After(h.until) {
+			h.until = s.renewed
+		}
+		h.renewed = false
+	}
+	s.settle()
+}
+
 // settle brings timer and watchdog in line with the holds. Called under mu
 // after every change of them.
 func (s *state) settle() {

@@ -90,7 +90,7 @@ func (r *simRun) simulate(version string, look Watch) {
 			}
 		},
 		OnMoment:  func(m faults.Moment) { r.Timeline.Moment(m) },
-		Arrivals:  r.Timeline.WaitsForArrivals(),
+		Arrivals:  look.Moments || r.Timeline.WaitsForArrivals(),
 		OnMessage: r.watch.onMessage(),
 	})
 	defer w.Close()

@@ -49,6 +49,9 @@ func TestLookingChangesNoHistory(t *testing.T) {
 			if traced.History.Hash() != want {
 				t.Error("another history with a trace")
 			}
+			if p := watched(t, run[0], run[1], simplay.Watch{Moments: true}); p.History.Hash() != want || len(p.Seen.Moments) == 0 {
+				t.Errorf("another history, or none of the moments, with %d moments", len(p.Seen.Moments))
+			}
 			again := watched(t, run[0], run[1], simplay.Watch{Messages: true})
 			if !slices.Equal(inJSON(t, traced.Seen.Messages), inJSON(t, again.Seen.Messages)) {
 				t.Error("two traces of one run differ")
