@@ -102,25 +102,26 @@ func disturbs(client string) func(*faultSpan) bool {
 
 // waiting is what those who wait for one lock wait for.
 type waiting struct {
-	believed [][2]int64 // when somebody believed to hold it
-	taken    [][2]int64 // when too few servers were free
-	lease    int64      // the longest that was asked for
+	believed busyTimes // when somebody believed to hold it
+	taken    busyTimes // when too few servers were free
+	lease    int64     // the longest that was asked for
 }
 
 func (t *trace) waiting(lock string) *waiting {
 	w := &waiting{taken: merged(t.taken(lock))}
+	believed := make([][2]int64, 0, len(t.ended[lock]))
 	for _, i := range t.ended[lock] {
-		w.believed = append(w.believed, [2]int64{t.claims[i].From, t.claims[i].To})
+		believed = append(believed, [2]int64{t.claims[i].From, t.claims[i].To})
 	}
 	for _, o := range t.byLock[lock] {
 		if when, crashed := t.crashed[o.client]; crashed && o.f == history.Acquire && o.open() {
-			w.believed = append(w.believed, [2]int64{when, when}) // it may have been granted, and leave a lease of its own
+			believed = append(believed, [2]int64{when, when}) // it may have been granted, and leave a lease of its own
 		}
 		if granted, untold := t.untoldSince(o); untold {
-			w.believed = append(w.believed, [2]int64{granted, o.ret})
+			believed = append(believed, [2]int64{granted, o.ret})
 		}
 	}
-	w.believed = merged(w.believed)
+	w.believed = merged(believed)
 	for _, o := range t.byLock[lock] {
 		if o.f == history.Acquire && t.claim.Lease {
 			w.lease = max(w.lease, o.args.Lease)
@@ -139,7 +140,7 @@ func (t *trace) untoldSince(o *op) (when int64, untold bool) {
 	if o.f != history.Acquire || o.open() {
 		return 0, false
 	}
-	for _, i := range t.ofOwner(ownerLock{o.owner, o.lock}, o.inv+1) {
+	for _, i := range t.since(o.own, o.inv+1) {
 		c := &t.changes[i]
 		if c.t >= o.ret {
 			break
@@ -153,8 +154,14 @@ func (t *trace) untoldSince(o *op) (when int64, untold bool) {
 	return 0, false
 }
 
+// busyTimes are in order and apart.
+type busyTimes struct {
+	all  [][2]int64
+	near int // where the last search ended
+}
+
 // merged puts times in order and joins those that touch.
-func merged(times [][2]int64) [][2]int64 {
+func merged(times [][2]int64) busyTimes {
 	slices.SortFunc(times, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
 	out := times[:0]
 	for _, x := range times {
@@ -164,14 +171,14 @@ func merged(times [][2]int64) [][2]int64 {
 		}
 		out = append(out, x)
 	}
-	return out
+	return busyTimes{all: out}
 }
 
 // waitsForSomebody looks for a stretch of a wait in which nobody believed to
 // hold the lock, longer than the longest lease that a dead holder may leave.
 func (t *trace) waitsForSomebody(o *op, w *waiting) Verdict {
 	bound := w.lease + t.claim.Handoff + t.allow.waitSlack
-	from, to, idle := t.longestGap(w.believed, o, t.waitEnd(o))
+	from, to, idle := t.longestGap(&w.believed, o, t.waitEnd(o))
 	if t.claim.Handoff > 0 && t.claim.Nodes == 1 && idle > t.claim.Handoff+t.allow.waitSlack && !t.mayLinger(o.lock, from, to) {
 		bound = t.claim.Handoff + t.allow.waitSlack // every hold before was given back
 	}
@@ -230,7 +237,7 @@ func (t *trace) renewedLate(lock string, letGo int64) int64 {
 		return 0
 	}
 	var late int64
-	for _, i := range t.ofOwner(ownerLock{holder.owner, lock}, letGo) {
+	for _, i := range t.since(holder.own, letGo) {
 		if c := &t.changes[i]; t.commandOf(c, holder) && c.holder == holder.owner && c.raises() && t.heldUpSince(c.By, letGo, c.t) {
 			late = c.t
 		}
@@ -244,7 +251,7 @@ func (t *trace) notOnFree(o *op, w *waiting) Verdict {
 	if t.claim.Handoff <= 0 || len(t.changes) == 0 {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	from, to, idle := t.longestGap(w.taken, o, t.waitEnd(o))
+	from, to, idle := t.longestGap(&w.taken, o, t.waitEnd(o))
 	if idle <= t.claim.Handoff+notice+t.allow.machine || t.cannotConfirm(to) {
 		return Verdict{Outcome: OutcomeOK}
 	}
@@ -268,11 +275,7 @@ func (t *trace) taken(lock string) [][2]int64 {
 		d     int
 	}
 	var edges []edge
-	x := t.holding[ownerLock{"", lock}]
-	if x == nil {
-		return nil
-	}
-	for _, i := range x.spans {
+	for _, i := range t.account(ownerLock{"", lock}).spans.all {
 		s := &t.spans[i]
 		if s.replica && s.to <= failed {
 			continue
@@ -315,8 +318,8 @@ func (t *trace) heard(s *span) int64 {
 	if !known || t.claim.Nodes > 1 || t.claim.Acks > 0 {
 		return s.from
 	}
-	ops := t.byOwner[ownerLock{s.holder, s.lock}]
-	i := latest(ops, s.from)
+	mine := &t.account(ownerLock{s.holder, s.lock}).ops
+	ops, i := mine.all, mine.latest(s.from)
 	if i < 0 || ops[i].f != history.Acquire || ops[i].ret <= s.from {
 		return s.from
 	}
@@ -329,9 +332,9 @@ func (t *trace) heard(s *span) int64 {
 }
 
 // longestGap finds the longest stretch of a wait that no busy time covers, not
-// counting what faults excuse. Busy times are in order and apart.
-func (t *trace) longestGap(busy [][2]int64, o *op, end int64) (from, to, idle int64) {
-	busy = busy[sort.Search(len(busy), func(i int) bool { return busy[i][1] > o.inv }):]
+// counting what faults excuse.
+func (t *trace) longestGap(times *busyTimes, o *op, end int64) (from, to, idle int64) {
+	busy := times.all[search(len(times.all), &times.near, func(i int) bool { return times.all[i][1] > o.inv }):]
 	reached := o.inv
 	gap := func(until int64) {
 		until = min(until, end)
