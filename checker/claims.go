@@ -10,7 +10,13 @@ import (
 // claims derives what every owner believed from its operations and notes
 // alone.
 func claims(t *trace) []Claim {
-	var all []Claim
+	grants := 0
+	for _, o := range t.ops {
+		if o.f == history.Acquire && o.kind == history.OK {
+			grants++
+		}
+	}
+	all := make([]Claim, 0, grants)
 	for _, k := range t.owners {
 		all = claimsOf(t, k, all)
 	}

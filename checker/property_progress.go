@@ -3,7 +3,6 @@ package checker
 import (
 	"cmp"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/holdfast-go/holdfast/history"
@@ -274,8 +273,9 @@ func (t *trace) taken(lock string) [][2]int64 {
 		group string
 		d     int
 	}
-	var edges []edge
-	for _, i := range t.account(ownerLock{"", lock}).spans.all {
+	spans := t.account(ownerLock{"", lock}).spans.all
+	edges := make([]edge, 0, 2*len(spans))
+	for _, i := range spans {
 		s := &t.spans[i]
 		if s.replica && s.to <= failed {
 			continue
@@ -283,11 +283,11 @@ func (t *trace) taken(lock string) [][2]int64 {
 		from := min(t.heard(s), s.to)
 		edges = append(edges, edge{from, s.group, 1}, edge{s.to, s.group, -1})
 	}
-	sort.SliceStable(edges, func(i, j int) bool { return edges[i].t < edges[j].t })
+	slices.SortStableFunc(edges, func(a, b edge) int { return cmp.Compare(a.t, b.t) })
 	spare := t.claim.Nodes - t.claim.Quorum
 	held := map[string]int{}
 	groups, since := 0, int64(-1)
-	var out [][2]int64
+	out := make([][2]int64, 0, len(spans))
 	for _, e := range edges {
 		before := held[e.group]
 		held[e.group] += e.d

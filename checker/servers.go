@@ -173,6 +173,13 @@ func (t *trace) indexSpans() {
 			h.span = -1
 		}
 	}
+	spans := 0
+	for i := range t.changes {
+		if t.changes[i].grants() {
+			spans++
+		}
+	}
+	t.spans = make([]span, 0, spans)
 	places := map[place]*holding{}
 	for i := range t.changes {
 		c := &t.changes[i]

@@ -309,7 +309,13 @@ type ask struct{ o, first, second *op }
 func (t *trace) indexAcquires() {
 	t.asks = map[string]asks{}
 	for _, lock := range t.locks {
-		var all asks
+		n := 0
+		for _, o := range t.byLock[lock] {
+			if o.f == history.Acquire {
+				n++
+			}
+		}
+		all := make(asks, 0, n)
 		var last ask
 		for _, o := range t.byLock[lock] {
 			switch {
