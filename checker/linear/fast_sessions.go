@@ -161,8 +161,6 @@ func (s *sessions) read() Ruling {
 	return found
 }
 
-func byCall(a, b Op) int { return cmp.Compare(a.Call, b.Call) }
-
 func after(t int64) string {
 	if t >= Forever {
 		return "the end"

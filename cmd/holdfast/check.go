@@ -104,7 +104,7 @@ func checkHistories(c *cobra.Command, args []string, f checkFlags) error {
 		return usage("--budget must be more than 0")
 	}
 	// A history is most of the memory and does not change.
-	defer garbage.Rarely(512 << 20)()
+	defer garbage.Rarely(256 << 20)()
 	code := exitOK
 	var bad, defects []error
 	all := verdicts.Document{Schema: verdicts.Schema, Histories: []verdicts.History{}}

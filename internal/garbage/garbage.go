@@ -9,12 +9,12 @@ import (
 	"sync"
 )
 
-// Rarely lets the heap grow by a quarter and by room bytes from one collection to
-// the next, until restore is called. A quarter alone means dozens of collections
-// while the heap grows, each of which looks at all of it.
+// Rarely lets the heap double and grow by room bytes from one collection to the
+// next, until restore is called. Without room there are dozens of collections
+// while a heap grows, each of which looks at all of it.
 func Rarely(room uint64) (restore func()) {
 	p := &pace{room: room}
-	before := debug.SetGCPercent(quarter)
+	before := debug.SetGCPercent(double)
 	p.set()
 	return func() {
 		p.Lock()
@@ -24,7 +24,11 @@ func Rarely(room uint64) (restore func()) {
 	}
 }
 
-const quarter = 25 // percent
+const (
+	double = 100 // percent
+	// least is what the runtime takes the heap for when it is smaller.
+	least = 4 << 20
+)
 
 type pace struct {
 	sync.Mutex
@@ -41,7 +45,7 @@ func (p *pace) set() {
 	}
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
-	debug.SetGCPercent(quarter + int(100*p.room/max(live[0].Value.Uint64(), 1<<20)))
+	debug.SetGCPercent(double + int(100*p.room/max(live[0].Value.Uint64(), least)))
 	runtime.SetFinalizer(&collected{}, func(*collected) { p.set() })
 }
 
