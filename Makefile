@@ -14,7 +14,7 @@ REQUIRE =
 SKIPPED = $(CURDIR)/.skipped
 export STATICCHECK GOVULNCHECK REQUIRE SKIPPED
 
-.PHONY: test tests setup lint unit race guests oldest vuln adapters explored findings bench bench-judges bench-locks soak fuzz track-record fidelity sweeps outsiders mutation systems help
+.PHONY: test tests setup lint unit race guests oldest vuln adapters explored findings bench bench-judges bench-check bench-locks soak fuzz track-record fidelity sweeps outsiders mutation systems help
 
 help:
 	@echo "make test    everything: format, vet, staticcheck, tests, race detector, adapters, govulncheck;"
@@ -22,6 +22,7 @@ help:
 	@echo "make setup   install what the tests use beside Go: a browser, redis-server, a C compiler, node, PostgreSQL, MariaDB, ZooKeeper"
 	@echo "make unit    the tests alone"
 	@echo "make bench   the benchmarks, as a table"
+	@echo "make bench-check   holdfast check of histories of 100,000 to 1,000,000 lock operations"
 	@echo "make bench-locks   the reference lock beside others on one redis-server, into docs/bench-locks.md"
 	@echo "make soak    the judges of lock histories against one another, HISTORIES=2000000 of them"
 	@echo "make fuzz    every fuzz target for FUZZTIME=30s"
@@ -91,7 +92,7 @@ vuln:
 # One core, as a worker of holdfast has it. The ratio that counts, simulated
 # against bare miniredis, is measured in the same run.
 bench: bench-judges
-	@GOMAXPROCS=1 GOGC=800 go test -run '^$$' -bench . -skip BenchmarkJudges -benchtime 2s ./play/simplay ./sim/script ./lock ./checker/... ./reports | awk ' \
+	@GOMAXPROCS=1 GOGC=800 go test -run '^$$' -bench . -skip "BenchmarkJudges|BenchmarkCheck" -benchtime 2s ./play/simplay ./sim/script ./lock ./checker/... ./reports | awk ' \
 	/^Benchmark/ { name = $$1; sub(/^Benchmark/, "", name); sub(/-[0-9]+$$/, "", name); \
 	  for (i = 3; i < NF; i += 2) if ($$(i) != 0) { printf "%-36s %14s  %s\n", name, $$(i), $$(i+1); \
 	    if ($$(i+1) == "us/command") { split(name, p, "/"); if (!(p[2] in least) || $$(i) < least[p[2]]) least[p[2]] = $$(i); if ($$(i) > most[p[2]]) most[p[2]] = $$(i) } \
@@ -110,6 +111,10 @@ bench-judges:
 	  if (key != last) { if (last != "") printf "%-46s %16s %16s\n", last, of(last, "fast"), of(last, "porcupine"); last = key } } \
 	/^(FAIL|panic)/ { print; bad = 1 } \
 	END { printf "%-46s %16s %16s\n", last, of(last, "fast"), of(last, "porcupine"); exit bad }'
+
+# The command on whole histories, on one core: the numbers of docs/judges.md.
+bench-check:
+	go test -run '^$$' -bench '^BenchmarkCheck$$' -benchtime 3x -timeout 30m ./checker
 
 # The judges of lock histories must agree; make test compares a hundredth of it.
 # SEED makes other histories. The last lines are the totals, or the smallest

@@ -10,15 +10,17 @@ import (
 // claims derives what every owner believed from its operations and notes
 // alone.
 func claims(t *trace) []Claim {
-	var all []Claim
+	grants := 0
+	for _, o := range t.ops {
+		if o.f == history.Acquire && o.kind == history.OK {
+			grants++
+		}
+	}
+	all := make([]Claim, 0, grants)
 	for _, k := range t.owners {
-		all = append(all, claimsOf(t, k)...)
+		all = claimsOf(t, k, all)
 	}
-	order := make([]int32, len(all))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortStableFunc(order, func(i, j int32) int { return cmp.Compare(all[i].From, all[j].From) })
+	order := byTime(len(all), func(i int) int64 { return all[i].From })
 	var out []Claim
 	if len(all) > 0 {
 		out = make([]Claim, 0, len(all))
@@ -27,6 +29,24 @@ func claims(t *trace) []Claim {
 		out = append(out, all[i])
 	}
 	return out
+}
+
+// byTime is the order of n things in time. Those of one time keep theirs.
+func byTime(n int, when func(i int) int64) []int32 {
+	type thing struct {
+		t int64
+		i int32
+	}
+	things := make([]thing, n)
+	for i := range things {
+		things[i] = thing{when(i), int32(i)}
+	}
+	slices.SortFunc(things, func(a, b thing) int { return cmp.Or(cmp.Compare(a.t, b.t), cmp.Compare(a.i, b.i)) })
+	order := make([]int32, n)
+	for i := range things {
+		order[i] = things[i].i
+	}
+	return order
 }
 
 // step is something that may change what an owner believes.
@@ -40,8 +60,9 @@ type step struct {
 // steps lists in order what an owner did and was told about one lock. Of what
 // happened at one time, its operations come first.
 func (t *trace) steps(k ownerLock) []step {
-	if out, ok := t.stepsOf[k]; ok {
-		return out
+	a := t.account(k)
+	if a.steps != nil {
+		return a.steps
 	}
 	var told []step
 	for _, n := range t.notesOf[t.client[k.owner]] {
@@ -50,27 +71,26 @@ func (t *trace) steps(k ownerLock) []step {
 		}
 		told = append(told, step{t: n.Time, lost: n.F == history.Lost})
 	}
-	ops := t.byOwner[k]
-	out := make([]step, 0, 2*len(ops)+len(told))
+	out := make([]step, 0, 2*len(a.ops.all)+len(told))
 	add := func(s step) {
 		for len(told) > 0 && told[0].t < s.t {
 			out, told = append(out, told[0]), told[1:]
 		}
 		out = append(out, s)
 	}
-	for _, o := range ops { // one after the other: an owner has one open at a time
+	for _, o := range a.ops.all { // one after the other: an owner has one open at a time
 		add(step{t: o.inv, o: o})
 		if !o.open() {
 			add(step{t: o.ret, o: o, ret: true})
 		}
 	}
 	out = append(out, told...)
-	t.stepsOf[k] = out
+	a.steps = out
 	return out
 }
 
-func claimsOf(t *trace, k ownerLock) []Claim {
-	var all []Claim
+// claimsOf adds what one owner believed of one lock.
+func claimsOf(t *trace, k ownerLock, all []Claim) []Claim {
 	var cur *Claim
 	count := 0
 	begin := func(o *op) {
@@ -113,10 +133,10 @@ func claimsOf(t *trace, k ownerLock) []Claim {
 			default:
 				count++
 			}
-		case s.o.f == history.Release && !s.ret && cur != nil && count <= 1 && t.left(k, s.o) == 0:
+		case s.o.f == history.Release && !s.ret && cur != nil && count <= 1 && t.left(s.o) == 0:
 			finish(s.t, "release", s.o.id)
 		case s.o.f == history.Release && s.ret && cur != nil && s.o.inv >= cur.From:
-			left := t.left(k, s.o)
+			left := t.left(s.o)
 			switch {
 			case s.o.kind == history.Fail && (s.o.res.Error == history.ErrNotHeld || s.o.res.Error == history.ErrLost):
 				finish(s.t, "lost", s.o.id)
@@ -136,12 +156,12 @@ func claimsOf(t *trace, k ownerLock) []Claim {
 // has ended none of its claims, whatever became of those before. Of one whose
 // outcome nobody knows, and that was asked for again, the answer to that counts.
 // It is 0 when no answer tells of any.
-func (t *trace) left(k ownerLock, o *op) int {
+func (t *trace) left(o *op) int {
 	if !t.claim.Reentrant || o.f != history.Release {
 		return 0
 	}
-	ops := t.byOwner[k]
-	i, _ := slices.BinarySearchFunc(ops, o.inv, func(x *op, inv int64) int { return cmp.Compare(x.inv, inv) })
+	ops := o.own.ops.all
+	i := o.own.ops.from(o.inv)
 	for ; i < len(ops) && ops[i].f == history.Release; i++ {
 		if ops[i].kind != history.Info {
 			break

@@ -51,7 +51,7 @@ func (t *trace) silentWhenClosed(k ownerLock) Verdict {
 	if closed == never {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	for _, i := range t.ofOwner(k, closed+closingSlack+t.allow.machine) {
+	for _, i := range t.since(t.account(k), closed+closingSlack+t.allow.machine) {
 		if c := &t.changes[i]; c.command() && c.By == client && c.holder == k.owner && c.raises() {
 			return violation(c.t, opIDs(t.grantOf(k.owner, k.lock, c.t)), "%s renewed the hold of %s on %s at %s, after it had closed its lock at %s",
 				client, k.owner, c.Node, at(c.t), at(closed))

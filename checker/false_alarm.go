@@ -83,7 +83,7 @@ func (t *trace) margin(c *Claim) int64 { return max(t.claim.Margin, c.Lease/4) }
 // grant or renewal that no fault can have kept from it.
 func (t *trace) knownLease(c *Claim, by int64) int64 {
 	heard := map[string]int64{} // group -> when
-	for _, i := range t.ofOwner(ownerLock{c.Owner, c.Lock}, t.op(c.AcquireOp).inv) {
+	for _, i := range t.since(t.op(c.AcquireOp).own, t.op(c.AcquireOp).inv) {
 		s := &t.changes[i]
 		if s.t >= by {
 			break

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 	"strings"
@@ -18,22 +19,16 @@ type faultSpan struct {
 	lasted   bool // it is not one that is over at once
 }
 
-// faultSpans finds when faults struck. settling is how long one that strikes in
-// an instant lasts.
-func faultSpans(h *history.History, settling int64) []faultSpan {
+// faultSpans finds when faults struck. last is the end of the history, and
+// settling how long a fault that strikes in an instant lasts.
+func faultSpans(planned []history.PlannedFault, struck []*history.Event, last, settling int64) []faultSpan {
 	var spans []faultSpan
 	openSpan := map[int]int{} // fault id -> index of its open span
 	traits := map[int]history.Traits{}
-	for _, f := range h.Header.Faults {
+	for _, f := range planned {
 		traits[f.ID] = f.Traits
 	}
-	var last int64
-	for i := range h.Events {
-		e := &h.Events[i]
-		last = e.Time
-		if e.Kind != history.Fault {
-			continue
-		}
+	for _, e := range struck {
 		switch e.Fault.Phase {
 		case history.PhaseStart:
 			s := faultSpan{Traits: traits[e.Fault.ID], from: e.Time, to: never, open: true}
@@ -130,7 +125,7 @@ func (t *trace) overlap(from, to, extra int64, pick func(*faultSpan) bool) int64
 			parts = append(parts, [2]int64{a, b})
 		}
 	}
-	sort.Slice(parts, func(i, j int) bool { return parts[i][0] < parts[j][0] })
+	slices.SortFunc(parts, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
 	var sum, reached int64
 	reached = from
 	for _, p := range parts {

@@ -16,7 +16,7 @@ func (t *trace) takenBack(o *op) Verdict {
 		return v
 	}
 	again := t.asksAgain(o)
-	t.heldAt(ownerLock{o.owner, o.lock}, o.ret+1, again.asked-1, func(s *span) bool {
+	t.heldAt(o.own, o.ret+1, again.asked-1, func(s *span) bool {
 		if s.replica || t.replaced(s.group, o.ret) {
 			return false
 		}
@@ -42,7 +42,7 @@ func (t *trace) makerOf(s *span, o *op) *op {
 	if s.from >= o.inv {
 		return o
 	}
-	for _, i := range t.ofOwner(ownerLock{o.owner, o.lock}, o.inv) {
+	for _, i := range t.since(o.own, o.inv) {
 		c := &t.changes[i]
 		if c.t > o.ret {
 			break
@@ -51,8 +51,8 @@ func (t *trace) makerOf(s *span, o *op) *op {
 			return o
 		}
 	}
-	ops := t.byOwner[ownerLock{o.owner, o.lock}]
-	for i := latest(ops, s.from); i >= 0; i-- {
+	ops := o.own.ops.all
+	for i := o.own.ops.latest(s.from); i >= 0; i-- {
 		if ops[i].f == history.Acquire && !ops[i].open() {
 			return ops[i]
 		}
@@ -66,9 +66,8 @@ func (t *trace) makerOf(s *span, o *op) *op {
 type askedAgain struct{ asked, joined int64 }
 
 func (t *trace) asksAgain(o *op) askedAgain {
-	k := ownerLock{o.owner, o.lock}
-	ops := t.byOwner[k]
-	after := t.asked[k] // the i-th operation and all later ones
+	ops := o.own.ops.all
+	after := o.own.asked // the i-th operation and all later ones
 	if after == nil {
 		after = make([]askedAgain, len(ops)+1)
 		after[len(ops)] = askedAgain{never, never}
@@ -82,26 +81,25 @@ func (t *trace) asksAgain(o *op) askedAgain {
 				after[i].joined = o.inv
 			}
 		}
-		t.asked[k] = after
+		o.own.asked = after
 	}
-	return after[latest(ops, o.inv)+1]
+	return after[o.own.ops.latest(o.inv)+1]
 }
 
 // hadHold says whether an owner had a hold when it asked for another.
 func (t *trace) hadHold(o *op) bool {
-	k := ownerLock{o.owner, o.lock}
-	had := t.had[k]
+	had := o.own.had
 	if had == nil {
 		var b bounds
-		for _, s := range t.steps(k) {
+		for _, s := range t.steps(ownerLock{o.owner, o.lock}) {
 			if s.o != nil && !s.ret {
 				had = append(had, b.hi > 0)
 			}
 			b = b.after(s)
 		}
-		t.had[k] = had
+		o.own.had = had
 	}
-	ops := t.byOwner[k]
+	ops := o.own.ops.all
 	return had[sort.Search(len(ops), func(i int) bool { return ops[i].n >= o.n })]
 }
 

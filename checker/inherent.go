@@ -121,7 +121,7 @@ func (t *trace) lossOf(c *Claim, by int64) lossOfHold {
 			l.how = fmt.Sprintf(format, args...)
 		}
 	}
-	for _, i := range t.ofOwner(k, o.inv) {
+	for _, i := range t.since(o.own, o.inv) {
 		s := &t.changes[i]
 		if s.t > by {
 			break
@@ -151,7 +151,7 @@ func (t *trace) lossOf(c *Claim, by int64) lossOfHold {
 			lose(s.group, s.t, "the clock of %s ended the lease %s early, at %s", s.Node, long(due-s.t), at(s.t))
 		}
 	}
-	for _, i := range t.since(t.onLock[c.Lock], o.inv) {
+	for _, i := range t.since(t.account(ownerLock{"", c.Lock}), o.inv) {
 		s := &t.changes[i]
 		if s.t > by {
 			break
@@ -166,7 +166,7 @@ func (t *trace) lossOf(c *Claim, by int64) lossOfHold {
 	}
 	l.groups, l.needed = len(lost), max(1, len(granted)-(t.claim.Nodes-t.claim.Quorum))
 	for group := range lost {
-		if t.claim.Acks > 0 && t.confirmed(k, group, o) < t.claim.Acks {
+		if t.claim.Acks > 0 && t.confirmed(group, o) < t.claim.Acks {
 			l.unconfirmed = true
 		}
 	}
@@ -179,8 +179,8 @@ func (t *trace) leftBehind(c *Claim, by int64) (l lossOfHold) {
 	if t.claim.Nodes > 1 || len(t.changes) == 0 {
 		return l
 	}
-	k := ownerLock{c.Owner, c.Lock}
-	for _, i := range t.ofOwner(k, t.op(c.AcquireOp).inv) {
+	own := t.op(c.AcquireOp).own
+	for _, i := range t.since(own, t.op(c.AcquireOp).inv) {
 		s := &t.changes[i]
 		if s.t > by || s.holder == c.Owner && l.groups > 0 {
 			break
@@ -194,7 +194,7 @@ func (t *trace) leftBehind(c *Claim, by int64) (l lossOfHold) {
 				continue
 			}
 			elsewhere := false
-			t.heldAt(k, s.t, by, func(o *span) bool {
+			t.heldAt(own, s.t, by, func(o *span) bool {
 				elsewhere = elsewhere || o.node != s.Node && o.group == s.group && o.to > f.from
 				return elsewhere
 			})
@@ -213,7 +213,7 @@ func (t *trace) leftBehind(c *Claim, by int64) (l lossOfHold) {
 func (t *trace) forgotten(release *op) string {
 	done := int64(never)
 	node, group := "", ""
-	for _, i := range t.ofOwner(ownerLock{release.owner, release.lock}, release.inv) {
+	for _, i := range t.since(release.own, release.inv) {
 		c := &t.changes[i]
 		if c.t > release.ret {
 			break
@@ -229,7 +229,7 @@ func (t *trace) forgotten(release *op) string {
 		}
 		lost := f.LosesWrites && !f.Promotes
 		if f.Promotes { // a replica that has seen the release has its record as well
-			t.heldAt(ownerLock{release.owner, release.lock}, f.from, f.from, func(s *span) bool {
+			t.heldAt(release.own, f.from, f.from, func(s *span) bool {
 				lost = lost || s.group == group && s.node != node
 				return lost
 			})
@@ -259,7 +259,7 @@ func (t *trace) drift(lease int64) int64 {
 // ownedElsewhere says that another server of a group than the one of a change
 // had granted a hold.
 func (t *trace) ownedElsewhere(k ownerLock, s *change) bool {
-	return slices.ContainsFunc(t.onOwner[k], func(i int32) bool {
+	return slices.ContainsFunc(t.account(k).changes.all, func(i int32) bool {
 		c := &t.changes[i]
 		return c.t <= s.t && c.command() && c.holder == k.owner && c.group == s.group && c.Node != s.Node
 	})
@@ -267,9 +267,9 @@ func (t *trace) ownedElsewhere(k ownerLock, s *change) bool {
 
 // confirmed counts the replicas of a group that had a hold before its acquire
 // returned. A fault may have taken it from them since.
-func (t *trace) confirmed(k ownerLock, group string, o *op) int {
+func (t *trace) confirmed(group string, o *op) int {
 	var nodes []string
-	t.heldAt(k, o.inv, o.ret, func(s *span) bool {
+	t.heldAt(o.own, o.inv, o.ret, func(s *span) bool {
 		if s.group == group && s.node != group && !slices.Contains(nodes, s.node) {
 			nodes = append(nodes, s.node)
 		}
@@ -383,7 +383,7 @@ func (t *trace) inherentLease(c *change, lease int64) string {
 func (t *trace) setBack(k ownerLock, from, to int64) string {
 	type place struct{ node, key string }
 	had := map[place]int{} // the count of the owner's hold, before a change
-	for _, i := range t.onOwner[k] {
+	for _, i := range t.account(k).changes.all {
 		c := &t.changes[i]
 		if c.t > to {
 			break
@@ -440,8 +440,7 @@ func (t *trace) unheardEnd(by int64) bool {
 
 // gaveBackBy says that an owner had released what it took by a time.
 func (t *trace) gaveBackBy(o *op, by int64) bool {
-	ops := t.byOwner[ownerLock{o.owner, o.lock}]
-	return slices.ContainsFunc(ops, func(r *op) bool {
+	return slices.ContainsFunc(o.own.ops.all, func(r *op) bool {
 		return r.f == history.Release && r.kind == history.OK && r.inv >= o.inv && r.ret <= by
 	})
 }

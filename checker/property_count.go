@@ -115,7 +115,7 @@ func (t *trace) mayHaveLost(k ownerLock, before, o *op) bool {
 	if t.firstStrike("does more than stop", "", func(f *faultSpan) bool { return !f.onlyStops() }) <= o.ret {
 		return true
 	}
-	for _, i := range t.ofOwner(k, before.inv) {
+	for _, i := range t.since(before.own, before.inv) {
 		c := &t.changes[i]
 		if c.t > o.ret {
 			break
@@ -135,7 +135,7 @@ func (t *trace) serverCounts(k ownerLock) Verdict {
 	var extra int // an acquire that failed may still be on its way
 	var open *op
 	j := 0
-	for _, i := range t.onOwner[k] {
+	for _, i := range t.account(k).changes.all {
 		c := &t.changes[i]
 		for j < len(steps) && steps[j].t <= c.t {
 			s := steps[j]
@@ -218,7 +218,7 @@ func (t *trace) ghostHold(k ownerLock) Verdict {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	groups := map[string]bool{}
-	t.heldAt(k, last.ret, last.ret, func(s *span) bool {
+	t.heldAt(last.own, last.ret, last.ret, func(s *span) bool {
 		if !s.replica && s.to > last.ret && !t.disturbed(s.group, last.ret) {
 			groups[s.group] = true
 		}

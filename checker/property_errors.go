@@ -106,10 +106,9 @@ func (t *trace) hadNoEffect(o *op) Verdict {
 		return v
 	}
 	k := ownerLock{o.owner, o.lock}
-	ops := t.byOwner[k]
 	again := int64(never)
-	if i := latest(ops, o.inv) + 1; i < len(ops) {
-		again = ops[i].inv
+	if i := o.own.ops.latest(o.inv) + 1; i < len(o.own.ops.all) {
+		again = o.own.ops.all[i].inv
 	}
 	if again <= o.ret {
 		return v
@@ -120,15 +119,15 @@ func (t *trace) hadNoEffect(o *op) Verdict {
 			"the release of %s succeeded at %s; %s held the lock for it until %s", o.owner, at(o.ret), s.node, at(until)))
 		v = earlier(v, inherently(x, t.setBack(k, o.inv, until)))
 	}
-	t.heldAt(k, o.ret, o.ret, func(s *span) bool {
+	t.heldAt(o.own, o.ret, o.ret, func(s *span) bool {
 		if s.replica || s.from >= o.inv || s.to <= o.ret+t.allow.rounding || t.answersElsewhere(s.group, o.ret) {
 			return false
 		}
-		left := t.notReleased(k, o, s)
+		left := t.notReleased(o, s)
 		if left && !t.claim.TakesBack {
 			return false
 		}
-		orphan := t.orphanUntil(k, o, s)
+		orphan := t.orphanUntil(o, s)
 		if orphan <= o.ret && !left {
 			if kept[s.group] = true; len(kept) > t.claim.Nodes-t.claim.Quorum {
 				tell(s, min(s.to, again, t.endTime))
@@ -155,9 +154,9 @@ func (t *trace) hadNoEffect(o *op) Verdict {
 // keptAway says that a fault kept the first release after a hold on one of several
 // servers from there for so long that a lock need not try any more.
 func (t *trace) keptAway(release *op, s *span) bool {
-	ops := t.byOwner[ownerLock{release.owner, release.lock}]
+	own := &release.own.ops
 	first := release
-	for _, o := range ops[max(0, latest(ops, s.from)):] {
+	for _, o := range own.all[max(0, own.latest(s.from)):] {
 		if o.n < first.n && o.f == history.Release && o.kind == history.OK && o.res.Count == 0 && o.ret > s.from {
 			first = o
 		}
@@ -179,9 +178,9 @@ func (t *trace) unheard(release *op, s *span) bool {
 
 // notReleased says that a hold on a server is not the one that a release has given
 // back, but what an acquire of unknown outcome had left there before.
-func (t *trace) notReleased(k ownerLock, release *op, s *span) bool {
-	ops := t.byOwner[k]
-	i := latest(ops, s.from)
+func (t *trace) notReleased(release *op, s *span) bool {
+	ops := release.own.ops.all
+	i := release.own.ops.latest(s.from)
 	for ; i >= 0 && ops[i].f != history.Acquire; i-- {
 	}
 	if i < 0 || ops[i].kind == history.OK {
@@ -193,14 +192,14 @@ func (t *trace) notReleased(k ownerLock, release *op, s *span) bool {
 // orphanUntil is how long a hold that a release has not reached may last because
 // of an acquire that came after it: a fault had kept that from the server, where
 // it found its owner's hold and counted as one more for a lease.
-func (t *trace) orphanUntil(k ownerLock, release *op, s *span) int64 {
+func (t *trace) orphanUntil(release *op, s *span) int64 {
 	var until int64
-	for _, i := range t.ofOwner(k, release.inv) {
+	for _, i := range t.since(release.own, release.inv) {
 		c := &t.changes[i]
 		if c.t > s.to {
 			break
 		}
-		if c.group == s.group && c.command() && c.holder == k.owner && c.Count > c.WasCount && t.heldBack(release.client, c.group, c.t) < release.inv {
+		if c.group == s.group && c.command() && c.holder == release.owner && c.Count > c.WasCount && t.heldBack(release.client, c.group, c.t) < release.inv {
 			until = max(until, c.expires())
 		}
 	}
@@ -212,7 +211,7 @@ func (t *trace) contradicted(o *op) Verdict {
 	switch {
 	case o.f == history.Release && o.kind == history.Fail && o.res.Error == history.ErrNotHeld:
 		var groups []string // where it was released: fewer than a quorum were no hold
-		for _, i := range t.ofOwner(ownerLock{o.owner, o.lock}, o.inv) {
+		for _, i := range t.since(o.own, o.inv) {
 			c := &t.changes[i]
 			if c.t > o.ret {
 				break
@@ -227,7 +226,7 @@ func (t *trace) contradicted(o *op) Verdict {
 		}
 	case o.f == history.Acquire && o.kind == history.Fail && o.res.Error == history.ErrBusy:
 		groups := map[string]int64{} // where it was granted and stayed
-		for _, i := range t.ofOwner(ownerLock{o.owner, o.lock}, o.inv) {
+		for _, i := range t.since(o.own, o.inv) {
 			c := &t.changes[i]
 			if c.t > o.ret {
 				break
@@ -268,7 +267,7 @@ func (t *trace) contradicted(o *op) Verdict {
 // not reentrant, an earlier hold of the owner's own keeps it out, too.
 func (t *trace) nobodyElse(o *op) bool {
 	held := false
-	t.heldAt(ownerLock{"", o.lock}, o.inv-slackOfServers, o.ret, func(s *span) bool {
+	t.heldAt(t.account(ownerLock{"", o.lock}), o.inv-slackOfServers, o.ret, func(s *span) bool {
 		held = s.holder != o.owner || !t.claim.Reentrant && s.from < o.inv
 		return held
 	})
@@ -279,7 +278,7 @@ func (t *trace) nobodyElse(o *op) bool {
 // away instead of the release's own.
 func (t *trace) tookAnother(o *op) *change {
 	var other *change
-	for _, i := range t.since(t.onLock[o.lock], o.inv) {
+	for _, i := range t.since(t.account(ownerLock{"", o.lock}), o.inv) {
 		c := &t.changes[i]
 		if c.t > o.ret {
 			break

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sort"
@@ -191,15 +192,14 @@ func (t *trace) classify(p *overlapOf) {
 // log says so; without it, the time the client heard of it.
 func (t *trace) arrival(c *Claim) (int64, bool) {
 	o := t.op(c.AcquireOp)
-	groups := map[string]bool{}
-	for _, i := range t.ofOwner(ownerLock{c.Owner, c.Lock}, o.inv) {
+	groups := make([]string, 0, fewServers)
+	for _, i := range t.since(o.own, o.inv) {
 		s := &t.changes[i]
 		if s.t > o.ret {
 			break
 		}
-		if s.command() && s.holder == c.Owner && s.grants() {
-			groups[s.group] = true
-			if len(groups) >= t.claim.Quorum {
+		if s.holder == c.Owner && s.grants() && s.command() && !slices.Contains(groups, s.group) {
+			if groups = append(groups, s.group); len(groups) >= t.claim.Quorum {
 				return s.t, true
 			}
 		}
@@ -212,33 +212,42 @@ func (t *trace) arrival(c *Claim) (int64, bool) {
 // by. A server that later lost the hold, or that another has replaced, owes it
 // all the same: that is what the client was promised.
 func (t *trace) owedByServers(c *Claim, by int64) (int64, bool) {
-	inv := t.op(c.AcquireOp).inv
-	owed := map[string]int64{} // by server
-	group := map[string]string{}
-	for _, i := range t.ofOwner(ownerLock{c.Owner, c.Lock}, inv) {
+	type promise struct {
+		node, group string
+		until       int64
+	}
+	o := t.op(c.AcquireOp)
+	owed := make([]promise, 0, fewServers) // the latest of each server
+	for _, i := range t.since(o.own, o.inv) {
 		s := &t.changes[i]
 		if s.t >= by {
 			break
 		}
-		if s.command() && s.holder == c.Owner {
-			owed[s.Node] = s.expires()
-			group[s.Node] = s.group
+		if s.holder == c.Owner && s.command() {
+			i := slices.IndexFunc(owed, func(p promise) bool { return p.node == s.Node })
+			if i < 0 {
+				i = len(owed)
+				owed = append(owed, promise{})
+			}
+			owed[i] = promise{s.Node, s.group, s.expires()}
 		}
 	}
-	best := map[string]int64{} // by group
-	for node, until := range owed {
-		best[group[node]] = max(best[group[node]], until)
+	slices.SortFunc(owed, func(a, b promise) int { return cmp.Compare(b.until, a.until) })
+	groups := make([]string, 0, fewServers)
+	for _, p := range owed {
+		if slices.Contains(groups, p.group) {
+			continue // it has promised more on another server
+		}
+		if groups = append(groups, p.group); len(groups) == t.claim.Quorum {
+			return p.until, true
+		}
 	}
-	if len(best) < t.claim.Quorum {
-		return 0, false
-	}
-	times := make([]int64, 0, len(best))
-	for _, until := range best {
-		times = append(times, until)
-	}
-	sort.Slice(times, func(i, j int) bool { return times[i] > times[j] })
-	return times[t.claim.Quorum-1], true
+	return 0, false
 }
+
+// fewServers is for how many servers lists have room from the start: most locks
+// have no more.
+const fewServers = 8
 
 // owedByClient is until when a claim was owed its hold at least: every acquire
 // of it that had returned by then and was not given back promised one lease,
@@ -276,9 +285,8 @@ func (t *trace) owedByClient(c *Claim, by int64) int64 {
 // it; never when that cannot be told.
 func (t *trace) latestEnd(c *Claim, by int64) int64 {
 	var longest, last int64
-	inv := t.op(c.AcquireOp).inv
-	ops := t.byOwner[ownerLock{c.Owner, c.Lock}]
-	for _, o := range ops[sort.Search(len(ops), func(i int) bool { return ops[i].inv >= inv }):] {
+	own, inv := t.op(c.AcquireOp).own, t.op(c.AcquireOp).inv
+	for _, o := range own.ops.all[own.ops.from(inv):] {
 		if o.inv >= by {
 			break
 		}

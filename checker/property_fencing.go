@@ -6,10 +6,12 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// judgeFencing checks that tokens grow from hold to hold. Two holds that were
+func judgeFencing(t *trace) Verdict { return t.fencing }
+
+// fencing checks that tokens grow from hold to hold. Two holds that were
 // granted one after the other must have growing tokens; two whose acquires
 // overlapped in time must at least differ.
-func judgeFencing(t *trace) Verdict {
+func fencing(t *trace) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
 	for _, k := range t.owners {
 		v = earlier(v, t.stableTokens(k))
@@ -23,7 +25,7 @@ func judgeFencing(t *trace) Verdict {
 		}
 		s := seen[a.Lock]
 		if s == nil {
-			s = &tokens{first: map[uint64]*Claim{}}
+			s = &tokens{first: make(map[uint64]*Claim, len(t.claims)/len(t.locks))}
 			seen[a.Lock] = s
 		}
 		if b := s.above(a, ao.inv); b != nil {

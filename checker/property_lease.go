@@ -14,7 +14,7 @@ const unbounded = 50 * millisecond
 // heldLease is one hold as the lease judge follows it.
 type heldLease struct {
 	o       *op
-	granted map[string]int64 // group -> when a server granted it
+	granted byGroup[int64] // when a server granted it
 }
 
 // owed is how much of its lease a hold is still owed when a server changes
@@ -23,7 +23,7 @@ func (h *heldLease) owed(c *change) int64 {
 	if h.o.args.Lease == 0 {
 		return 0
 	}
-	granted, ok := h.granted[c.group]
+	granted, ok := h.granted.get(c.group)
 	if !ok {
 		granted = h.o.inv
 	}
@@ -39,7 +39,7 @@ const underway = 100 * millisecond
 // from when the request arrived; what a later request of the client leaves of
 // the lease may be shorter by that.
 func (t *trace) onItsWay(h *heldLease, group string) int64 {
-	granted, ok := h.granted[group]
+	granted, ok := h.granted.get(group)
 	if !ok {
 		return 0
 	}
@@ -73,8 +73,8 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 	var earlierLongest, since int64 // what was asked for before it, and since when it is over
 	var releasing bool
 	j := 0
-	refreshed := map[string]int64{} // group -> when the hold was granted or renewed there last
-	for _, i := range t.onOwner[k] {
+	var refreshed byGroup[int64] // when the hold was granted or renewed there last
+	for _, i := range t.account(k).changes.all {
 		c := &t.changes[i]
 		for ; j < len(steps) && steps[j].t <= c.t; j++ {
 			s := steps[j]
@@ -86,7 +86,7 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 					earlierLongest, since = max(earlierLongest, longest), s.o.inv
 					longest = 0
 				}
-				holds = append(holds, heldLease{s.o, map[string]int64{}})
+				holds = append(holds, heldLease{o: s.o})
 				longest = max(longest, s.o.args.Lease)
 			case s.o.f == history.Acquire && s.o.kind == history.OK && s.o.res.Count == 1 && len(holds) > 1:
 				holds = holds[len(holds)-1:] // the holds before were lost
@@ -103,7 +103,7 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 		}
 		if c.was == k.owner && c.ends() && c.Cause == "expiry" && c.Role == "primary" {
 			for _, h := range holds {
-				_, granted := h.granted[c.group]
+				_, granted := h.granted.get(c.group)
 				if owed := h.owed(c); granted && owed > 2*t.allow.rounding && t.groupsHolding(k.lock, k.owner, c.t+1, c.t+1, false) < t.claim.Quorum {
 					v = earlier(v, inherently(violation(c.t, opIDs(h.o), "the hold of %s on %s expired at %s; %s of its lease were still owed",
 						k.owner, c.Node, at(c.t), long(owed)), t.inherentLease(c, h.o.args.Lease)))
@@ -111,12 +111,13 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 			}
 		}
 		if c.was == k.owner && c.command() && c.By == t.client[k.owner] {
-			for _, h := range holds {
+			for n := range holds {
+				h := &holds[n]
 				// A round that failed was given back, and the next one may be
 				// granted, as may a hold that too few replicas had confirmed; or an
 				// acquire that fails takes back what it was granted.
 				if h.o.ret >= c.t && (c.ends() || (h.o.kind != history.OK || t.claim.Acks > 0 || t.claim.Nodes > 1) && c.Count < c.WasCount) {
-					delete(h.granted, c.group)
+					h.granted.remove(c.group)
 				}
 			}
 		}
@@ -127,15 +128,17 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 		if earlierLongest > asked && t.heldUpSince(c.By, since, c.t) { // a renewal of then, held back until now
 			asked = earlierLongest
 		}
-		v = earlier(v, t.leaseAt(k, c, int(i), holds, asked, refreshed[c.group]))
-		refreshed[c.group] = c.t
-		for _, h := range holds {
-			_, known := h.granted[c.group]
+		before, _ := refreshed.get(c.group)
+		v = earlier(v, t.leaseAt(k, c, int(i), holds, asked, before))
+		refreshed.set(c.group, c.t)
+		for n := range holds {
+			h := &holds[n]
+			_, known := h.granted.get(c.group)
 			switch {
 			case !known && h.o.inv < c.t && h.o.ret >= c.t && c.takes() && !t.ofEarlier(h.o, c):
-				h.granted[c.group] = c.t
+				h.granted.set(c.group, c.t)
 			case known && c.grants():
-				delete(h.granted, c.group) // this server had lost it
+				h.granted.remove(c.group) // this server had lost it
 			}
 		}
 	}
@@ -146,21 +149,20 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 // release excuses most. A server that never granted that one gives back the
 // longest of those that it did.
 func withoutLargest(holds []heldLease) []heldLease {
-	if len(holds) == 0 {
+	if len(holds) <= 1 {
 		return nil
 	}
 	out := append([]heldLease(nil), holds...)
 	sort.SliceStable(out, func(i, j int) bool {
 		return out[i].o.inv+out[i].o.args.Lease < out[j].o.inv+out[j].o.args.Lease
 	})
-	gaveBack := map[string]bool{}
+	var gaveBack byGroup[bool]
 	for i := len(out) - 1; i >= 0; i-- {
-		for group := range out[i].granted {
-			if !gaveBack[group] {
-				gaveBack[group] = true
-				delete(out[i].granted, group)
-			}
-		}
+		out[i].granted = slices.DeleteFunc(out[i].granted, func(g ofGroup[int64]) bool {
+			_, already := gaveBack.get(g.group)
+			gaveBack.set(g.group, true)
+			return !already
+		})
 	}
 	return out[:len(out)-1]
 }
@@ -200,7 +202,7 @@ func (t *trace) leaseAt(k ownerLock, c *change, i int, holds []heldLease, longes
 	for _, h := range holds {
 		// A server owes what it granted itself, and what it is granting now. What
 		// was asked for at this very instant cannot have arrived.
-		if _, known := h.granted[c.group]; h.o.inv == c.t || (h.o.ret < c.t && (!known || c.grants())) || (!known && (!c.takes() || t.ofEarlier(h.o, c))) {
+		if _, known := h.granted.get(c.group); h.o.inv == c.t || (h.o.ret < c.t && (!known || c.grants())) || (!known && (!c.takes() || t.ofEarlier(h.o, c))) {
 			continue
 		}
 		if owed := h.owed(c) - t.onItsWay(&h, c.group); c.TTL < owed-2*t.allow.rounding {
@@ -215,8 +217,7 @@ func (t *trace) leaseAt(k ownerLock, c *change, i int, holds []heldLease, longes
 // asked for: its client went on without the answer, as it does on several servers.
 func (t *trace) ofEarlier(acquire *op, c *change) bool {
 	since := t.heldBack(acquire.client, c.group, c.t)
-	ops := t.byOwner[ownerLock{acquire.owner, acquire.lock}]
-	return slices.ContainsFunc(ops, func(o *op) bool {
+	return slices.ContainsFunc(acquire.own.ops.all, func(o *op) bool {
 		return o.f == history.Acquire && o.n < acquire.n && o.ret >= since && o.args.Lease != acquire.args.Lease &&
 			max(c.TTL-o.args.Lease, o.args.Lease-c.TTL) <= 2*t.allow.rounding
 	})

@@ -121,8 +121,8 @@ func (t *trace) forgive(lock string, ops []linear.Op) (forgiven []linear.Op, why
 		}
 		if l.groups >= l.needed && !l.unconfirmed {
 			why = cmp.Or(why, l.how)
-			mine := t.byOwner[k]
-			for _, o := range mine[max(0, latest(mine, t.op(c.AcquireOp).inv)):] {
+			mine := &t.op(c.AcquireOp).own.ops
+			for _, o := range mine.all[max(0, mine.latest(t.op(c.AcquireOp).inv)):] {
 				if o.inv > min(until, l.at) {
 					break
 				}
@@ -153,7 +153,7 @@ func (t *trace) forgive(lock string, ops []linear.Op) (forgiven []linear.Op, why
 // been released.
 func (t *trace) undone(k ownerLock, release *op) bool {
 	found := false
-	t.heldAt(k, release.ret+1, plus(release.ret, t.allow.settling), func(s *span) bool {
+	t.heldAt(release.own, release.ret+1, plus(release.ret, t.allow.settling), func(s *span) bool {
 		found = !s.replica && s.from < release.ret || s.replica && t.replaced(s.group, plus(release.ret, t.allow.settling))
 		return found
 	})
@@ -197,7 +197,7 @@ func (t *trace) lockOps(lock string) (ops []linear.Op, ghosts bool) {
 // toldLost is when the owner of a release that finds its hold lost was told so. It
 // could not release before, while an acquire of its own was under way.
 func (t *trace) toldLost(release *op) int64 {
-	ops := t.byOwner[ownerLock{release.owner, release.lock}]
+	ops := release.own.ops.all
 	i := slices.Index(ops, release)
 	if i < 1 || ops[i-1].f != history.Acquire || ops[i-1].kind == history.OK || ops[i-1].open() {
 		return release.inv
@@ -284,12 +284,11 @@ func (t *trace) carriedOut(o *op) (when int64, ok bool) {
 	to := o.ret
 	if o.unclear() {
 		to = never
-		ops := t.byOwner[ownerLock{o.owner, o.lock}]
-		if i := latest(ops, o.inv) + 1; i < len(ops) {
-			to = ops[i].inv
+		if i := o.own.ops.latest(o.inv) + 1; i < len(o.own.ops.all) {
+			to = o.own.ops.all[i].inv
 		}
 	}
-	for _, i := range t.ofOwner(ownerLock{o.owner, o.lock}, o.inv) {
+	for _, i := range t.since(o.own, o.inv) {
 		c := &t.changes[i]
 		if c.t > to {
 			break
@@ -315,7 +314,7 @@ func (t *trace) carriedOut(o *op) (when int64, ok bool) {
 // gaveBackWithin says whether the servers saw an acquire's client take the
 // lock for its owner and give it up again while the acquire was under way.
 func (t *trace) gaveBackWithin(o *op) bool {
-	for _, i := range t.ofOwner(ownerLock{o.owner, o.lock}, o.inv) {
+	for _, i := range t.since(o.own, o.inv) {
 		c := &t.changes[i]
 		if c.t > o.ret {
 			break

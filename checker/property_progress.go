@@ -3,7 +3,6 @@ package checker
 import (
 	"cmp"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/holdfast-go/holdfast/history"
@@ -102,25 +101,26 @@ func disturbs(client string) func(*faultSpan) bool {
 
 // waiting is what those who wait for one lock wait for.
 type waiting struct {
-	believed [][2]int64 // when somebody believed to hold it
-	taken    [][2]int64 // when too few servers were free
-	lease    int64      // the longest that was asked for
+	believed busyTimes // when somebody believed to hold it
+	taken    busyTimes // when too few servers were free
+	lease    int64     // the longest that was asked for
 }
 
 func (t *trace) waiting(lock string) *waiting {
 	w := &waiting{taken: merged(t.taken(lock, nil))}
+	believed := make([][2]int64, 0, len(t.ended[lock]))
 	for _, i := range t.ended[lock] {
-		w.believed = append(w.believed, [2]int64{t.claims[i].From, t.claims[i].To})
+		believed = append(believed, [2]int64{t.claims[i].From, t.claims[i].To})
 	}
 	for _, o := range t.byLock[lock] {
 		if when, crashed := t.crashed[o.client]; crashed && o.f == history.Acquire && o.open() {
-			w.believed = append(w.believed, [2]int64{when, when}) // it may have been granted, and leave a lease of its own
+			believed = append(believed, [2]int64{when, when}) // it may have been granted, and leave a lease of its own
 		}
 		if granted, untold := t.untoldSince(o); untold {
-			w.believed = append(w.believed, [2]int64{granted, o.ret})
+			believed = append(believed, [2]int64{granted, o.ret})
 		}
 	}
-	w.believed = merged(w.believed)
+	w.believed = merged(believed)
 	for _, o := range t.byLock[lock] {
 		if o.f == history.Acquire && t.claim.Lease {
 			w.lease = max(w.lease, o.args.Lease)
@@ -139,7 +139,7 @@ func (t *trace) untoldSince(o *op) (when int64, untold bool) {
 	if o.f != history.Acquire || o.open() {
 		return 0, false
 	}
-	for _, i := range t.ofOwner(ownerLock{o.owner, o.lock}, o.inv+1) {
+	for _, i := range t.since(o.own, o.inv+1) {
 		c := &t.changes[i]
 		if c.t >= o.ret {
 			break
@@ -153,8 +153,14 @@ func (t *trace) untoldSince(o *op) (when int64, untold bool) {
 	return 0, false
 }
 
+// busyTimes are in order and apart.
+type busyTimes struct {
+	all  [][2]int64
+	near int // where the last search ended
+}
+
 // merged puts times in order and joins those that touch.
-func merged(times [][2]int64) [][2]int64 {
+func merged(times [][2]int64) busyTimes {
 	slices.SortFunc(times, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
 	out := times[:0]
 	for _, x := range times {
@@ -164,14 +170,14 @@ func merged(times [][2]int64) [][2]int64 {
 		}
 		out = append(out, x)
 	}
-	return out
+	return busyTimes{all: out}
 }
 
 // waitsForSomebody looks for a stretch of a wait in which nobody believed to
 // hold the lock, longer than the longest lease that a dead holder may leave.
 func (t *trace) waitsForSomebody(o *op, w *waiting) Verdict {
 	bound := w.lease + t.claim.Handoff + t.allow.waitSlack
-	from, to, idle := t.longestGap(w.believed, o, t.waitEnd(o), disturbs(o.client))
+	from, to, idle := t.longestGap(&w.believed, o, t.waitEnd(o), disturbs(o.client))
 	if t.claim.Handoff > 0 && t.claim.Nodes == 1 && idle > t.claim.Handoff+t.allow.waitSlack && !t.mayLinger(o.lock, from, to) {
 		bound = t.claim.Handoff + t.allow.waitSlack // every hold before was given back
 	}
@@ -230,7 +236,7 @@ func (t *trace) renewedLate(lock string, letGo int64) int64 {
 		return 0
 	}
 	var late int64
-	for _, i := range t.ofOwner(ownerLock{holder.owner, lock}, letGo) {
+	for _, i := range t.since(holder.own, letGo) {
 		if c := &t.changes[i]; t.commandOf(c, holder) && c.holder == holder.owner && c.raises() && t.heldUpSince(c.By, letGo, c.t) {
 			late = c.t
 		}
@@ -245,12 +251,13 @@ func (t *trace) notOnFree(o *op, w *waiting) Verdict {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	bound := t.claim.Handoff + notice + t.allow.machine
-	taken, excused := w.taken, disturbs(o.client)
+	taken, excused := &w.taken, disturbs(o.client)
 	if t.claim.Nodes > t.claim.Quorum {
 		// A quorum lock copes with servers that are out of reach, and asks each of
 		// them for a small part of a lease.
 		if cuts := t.unreachable(o.client); len(cuts) > 0 {
-			taken = merged(t.taken(o.lock, cuts))
+			reachable := merged(t.taken(o.lock, cuts))
+			taken = &reachable
 			excused = func(f *faultSpan) bool { return disturbs(o.client)(f) && f.groups() == nil }
 			bound = plus(bound, t.leaseOf(o)/10)
 		}
@@ -299,11 +306,9 @@ func (t *trace) taken(lock string, cuts []edge) [][2]int64 {
 			failed = min(failed, f.from)
 		}
 	}
-	edges := slices.Clone(cuts)
-	var spans []int32
-	if x := t.holding[ownerLock{"", lock}]; x != nil {
-		spans = x.spans
-	}
+	spans := t.account(ownerLock{"", lock}).spans.all
+	edges := make([]edge, 0, len(cuts)+2*len(spans))
+	edges = append(edges, cuts...)
 	for _, i := range spans {
 		s := &t.spans[i]
 		if s.replica && s.to <= failed {
@@ -312,11 +317,11 @@ func (t *trace) taken(lock string, cuts []edge) [][2]int64 {
 		from := min(t.heard(s), s.to)
 		edges = append(edges, edge{from, s.group, 1}, edge{s.to, s.group, -1})
 	}
-	sort.SliceStable(edges, func(i, j int) bool { return edges[i].t < edges[j].t })
+	slices.SortStableFunc(edges, func(a, b edge) int { return cmp.Compare(a.t, b.t) })
 	spare := t.claim.Nodes - t.claim.Quorum
 	held := map[string]int{}
 	groups, since := 0, int64(-1)
-	var out [][2]int64
+	out := make([][2]int64, 0, len(spans))
 	for _, e := range edges {
 		before := held[e.group]
 		held[e.group] += e.d
@@ -347,8 +352,8 @@ func (t *trace) heard(s *span) int64 {
 	if !known || t.claim.Nodes > 1 || t.claim.Acks > 0 {
 		return s.from
 	}
-	ops := t.byOwner[ownerLock{s.holder, s.lock}]
-	i := latest(ops, s.from)
+	mine := &t.account(ownerLock{s.holder, s.lock}).ops
+	ops, i := mine.all, mine.latest(s.from)
 	if i < 0 || ops[i].f != history.Acquire || ops[i].ret <= s.from {
 		return s.from
 	}
@@ -361,9 +366,9 @@ func (t *trace) heard(s *span) int64 {
 }
 
 // longestGap finds the longest stretch of a wait that no busy time covers, not
-// counting what the faults that excuse cover. Busy times are in order and apart.
-func (t *trace) longestGap(busy [][2]int64, o *op, end int64, excuses func(*faultSpan) bool) (from, to, idle int64) {
-	busy = busy[sort.Search(len(busy), func(i int) bool { return busy[i][1] > o.inv }):]
+// counting what the faults that excuse cover.
+func (t *trace) longestGap(times *busyTimes, o *op, end int64, excuses func(*faultSpan) bool) (from, to, idle int64) {
+	busy := times.all[search(len(times.all), &times.near, func(i int) bool { return times.all[i][1] > o.inv }):]
 	reached := o.inv
 	gap := func(until int64) {
 		until = min(until, end)

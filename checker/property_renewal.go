@@ -47,29 +47,33 @@ func (t *trace) renewedInTime(c *Claim) Verdict {
 	acquire := t.op(c.AcquireOp)
 	inv := acquire.inv
 	end := min(c.To, t.closedAt(c.Client)) // a lock that was closed renews nothing
-	last := map[string]int64{}             // group -> when its lease was down to the full one, at the latest
-	refreshed := map[string]*change{}      // group -> last refresh while held there
-	bad := map[string]Verdict{}
-	order := []string{}
-	gap := func(group string, to int64) {
-		from := plus(last[group], t.setForth(refreshed[group], to))
+	var groups byGroup[renewals]
+	bad := 0
+	gap := func(group string, r *renewals, to int64) {
+		from := plus(r.last, t.setForth(r.refresh, to))
+		if r.bad.Outcome != "" {
+			return
+		}
 		if from >= to || to <= acquire.ret { // what ended before the acquire returned was an earlier try's
 			return
 		}
 		slack := t.renewalSlack(c.Client, from)
-		if healed := t.lastHealed(c.Client, from, to); healed > from && to-healed > t.claim.RenewEvery+slack && bad[group].Outcome == "" {
-			bad[group] = violation(healed+t.claim.RenewEvery, opIDs(acquire, t.op(c.EndOp)),
+		if healed := t.lastHealed(c.Client, from, to); healed > from && to-healed > t.claim.RenewEvery+slack {
+			bad++
+			r.bad = violation(healed+t.claim.RenewEvery, opIDs(acquire, t.op(c.EndOp)),
 				"the hold of %s was not renewed on %s for %s from %s on, although nothing was wrong any more after %s; it is to be renewed every %s",
 				c.Owner, group, long(to-from), at(from), at(healed), long(t.claim.RenewEvery))
+			return
 		}
 		excused := t.overlap(from, to, t.claim.RenewEvery, func(f *faultSpan) bool { return f.delays(c.Client) })
-		if late := to - from - excused; late > t.claim.RenewEvery+slack && bad[group].Outcome == "" {
-			bad[group] = violation(from+t.claim.RenewEvery, opIDs(acquire, t.op(c.EndOp)),
+		if late := to - from - excused; late > t.claim.RenewEvery+slack {
+			bad++
+			r.bad = violation(from+t.claim.RenewEvery, opIDs(acquire, t.op(c.EndOp)),
 				"the hold of %s was not renewed on %s for %s from %s on; it is to be renewed every %s",
 				c.Owner, group, long(to-from), at(from), long(t.claim.RenewEvery))
 		}
 	}
-	for _, i := range t.ofOwner(ownerLock{c.Owner, c.Lock}, inv) {
+	for _, i := range t.since(acquire.own, inv) {
 		s := &t.changes[i]
 		if s.Role != "primary" {
 			continue
@@ -77,35 +81,42 @@ func (t *trace) renewedInTime(c *Claim) Verdict {
 		if s.t >= end {
 			break
 		}
-		_, held := last[s.group]
+		r := groups.find(s.group)
+		held := r != nil && r.held
 		switch {
 		case s.holder == c.Owner && s.Cause == "command" && (s.grants() || s.raises() || s.Count != s.WasCount):
+			r = groups.at(s.group)
 			if held {
-				gap(s.group, s.t)
-			} else {
-				order = append(order, s.group)
+				gap(s.group, r, s.t)
 			}
-			last[s.group], refreshed[s.group] = max(s.t, s.due(c.Lease)), s
+			r.held, r.last, r.refresh = true, max(s.t, s.due(c.Lease)), s
 		case held && s.was == c.Owner && s.ends():
-			gap(s.group, s.t)
-			delete(last, s.group)
+			gap(s.group, r, s.t)
+			r.held = false
 		}
-	}
-	for _, group := range order {
-		if _, held := last[group]; held {
-			gap(group, end)
-		}
-	}
-	if len(bad) <= t.claim.Nodes-t.claim.Quorum {
-		return Verdict{Outcome: OutcomeOK}
 	}
 	v := Verdict{Outcome: OutcomeOK}
-	for _, group := range order {
-		if b, ok := bad[group]; ok {
-			v = earlier(v, b)
+	for i := range groups {
+		g := &groups[i]
+		if g.is.held {
+			gap(g.group, &g.is, end)
+		}
+		if g.is.bad.Outcome == Violated {
+			v = earlier(v, g.is.bad)
 		}
 	}
+	if bad <= t.claim.Nodes-t.claim.Quorum {
+		return Verdict{Outcome: OutcomeOK}
+	}
 	return v
+}
+
+// renewals are those of a claim on one group of servers.
+type renewals struct {
+	held    bool
+	last    int64   // when its lease was down to the full one, at the latest
+	refresh *change // the last one
+	bad     Verdict // of the first gap that was too long
 }
 
 // setForth is by how much the clock of a server has put off the end of a lease
@@ -193,7 +204,7 @@ func (t *trace) silent(k ownerLock) Verdict {
 	var from int64 = never // renewals from here on are wrong
 	var last *op
 	j := 0
-	for _, i := range t.onOwner[k] {
+	for _, i := range t.account(k).changes.all {
 		c := &t.changes[i]
 		for ; j < len(steps) && steps[j].t < c.t; j++ {
 			s := steps[j]

@@ -2,7 +2,6 @@ package checker
 
 import (
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/holdfast-go/holdfast/history"
@@ -15,7 +14,6 @@ type change struct {
 	t           int64
 	lock, group string
 	holder, was string // owners where known, else as stored
-	byHolder    bool   // the client that sent the command owns holder
 }
 
 func (c *change) command() bool { return c.Cause == "command" && c.Role == "primary" }
@@ -63,15 +61,56 @@ func groupOf(node string) string {
 	return node
 }
 
+// byGroup has something for some of a lock's groups of servers. They are few,
+// and mostly one.
+type byGroup[T any] []ofGroup[T]
+
+type ofGroup[T any] struct {
+	group string
+	is    T
+}
+
+// find is the place of a group, nil for one that has none.
+func (b byGroup[T]) find(group string) *T {
+	for i := range b {
+		if b[i].group == group {
+			return &b[i].is
+		}
+	}
+	return nil
+}
+
+func (b byGroup[T]) get(group string) (is T, ok bool) {
+	if place := b.find(group); place != nil {
+		return *place, true
+	}
+	return is, false
+}
+
+// at is the place of a group, an empty one at first.
+func (b *byGroup[T]) at(group string) *T {
+	if place := b.find(group); place != nil {
+		return place
+	}
+	*b = append(*b, ofGroup[T]{group: group})
+	return &(*b)[len(*b)-1].is
+}
+
+func (b *byGroup[T]) set(group string, is T) { *b.at(group) = is }
+
+func (b *byGroup[T]) remove(group string) {
+	*b = slices.DeleteFunc(*b, func(g ofGroup[T]) bool { return g.group == group })
+}
+
 // indexServers resolves the Server events. A lock that stores no identity, or
 // one that belongs to no owner, is resolved by who took it: the owner whose
 // acquire was open when its client's command made the holder appear.
-func (t *trace) indexServers() {
+func (t *trace) indexServers(logged []*history.Event) {
 	if t.h.Header.Unwatched {
 		return
 	}
 	known := map[string]bool{}
-	for k := range t.byOwner {
+	for _, k := range t.owners {
 		known[k.owner] = true
 	}
 	taker := map[[3]string]string{} // group, key, stored identity -> owner
@@ -84,18 +123,8 @@ func (t *trace) indexServers() {
 		}
 		return stored
 	}
-	changes := 0
-	for i := range t.h.Events {
-		if t.h.Events[i].Kind == history.Server {
-			changes++
-		}
-	}
-	t.changes = make([]change, 0, changes)
-	for i := range t.h.Events {
-		e := &t.h.Events[i]
-		if e.Kind != history.Server {
-			continue
-		}
+	t.changes = make([]change, 0, len(logged))
+	for _, e := range logged {
 		s := e.Server
 		c := change{ServerEvent: s, t: e.Time, lock: t.lockOf(e), group: groupOf(s.Node)}
 		c.was = resolve(s, s.WasHolder)
@@ -105,7 +134,6 @@ func (t *trace) indexServers() {
 			}
 		}
 		c.holder = resolve(s, s.Holder)
-		c.byHolder = t.client[c.holder] == s.By
 		t.changes = append(t.changes, c)
 	}
 	t.indexChanges()
@@ -129,50 +157,66 @@ func (t *trace) lockOf(e *history.Event) string {
 	return e.Server.Key
 }
 
-// indexSpans turns changes into times of holding. A hold ends with the next
+// indexSpans turns changes into times of holding, by their start. A hold ends with the next
 // change that ends it or when its TTL is over, whichever comes first; where a
 // fault moved the server's clock only the change counts.
 func (t *trace) indexSpans() {
 	type place struct{ node, key string }
-	openSpan := map[place]int{}
-	expires := map[place]int64{}
-	closeAt := func(p place, now int64) {
-		if i, ok := openSpan[p]; ok {
-			t.spans[i].to = max(min(now, expires[p]), t.spans[i].from)
-			delete(openSpan, p)
+	type holding struct {
+		span    int // the open one, -1 for none
+		expires int64
+	}
+	closeAt := func(h *holding, now int64) {
+		if h.span >= 0 {
+			s := &t.spans[h.span]
+			s.to = max(min(now, h.expires), s.from)
+			h.span = -1
 		}
 	}
+	spans := 0
+	for i := range t.changes {
+		if t.changes[i].grants() {
+			spans++
+		}
+	}
+	t.spans = make([]span, 0, spans)
+	places := map[place]*holding{}
 	for i := range t.changes {
 		c := &t.changes[i]
 		p := place{c.Node, c.Key}
-		if j, ok := openSpan[p]; ok && (t.spans[j].holder != c.holder || expires[p] < c.t) {
-			closeAt(p, c.t)
+		h := places[p]
+		if h == nil {
+			h = &holding{span: -1}
+			places[p] = h
+		}
+		if h.span >= 0 && (t.spans[h.span].holder != c.holder || h.expires < c.t) {
+			closeAt(h, c.t)
 		}
 		if c.holder == "" {
 			continue
 		}
-		expires[p] = c.expires()
+		h.expires = c.expires()
 		if t.clockFault(c.group, t.endTime) {
-			expires[p] = never
+			h.expires = never
 		}
-		if j, ok := openSpan[p]; ok {
-			t.spans[j].replica = t.spans[j].replica && c.Role == "replica"
+		if h.span >= 0 {
+			s := &t.spans[h.span]
+			s.replica = s.replica && c.Role == "replica"
 			continue
 		}
-		openSpan[p] = len(t.spans)
+		h.span = len(t.spans)
 		t.spans = append(t.spans, span{c.lock, c.Node, c.group, c.Role == "replica", c.holder, c.t, never})
 	}
-	for p := range openSpan {
-		closeAt(p, never)
+	for _, h := range places {
+		closeAt(h, never)
 	}
-	sort.SliceStable(t.spans, func(i, j int) bool { return t.spans[i].from < t.spans[j].from })
 }
 
 // groupsHolding counts the groups on which an owner holds the lock at any
 // instant of [from, to].
 func (t *trace) groupsHolding(lock, owner string, from, to int64, replicas bool) int {
 	var groups []string
-	t.heldAt(ownerLock{owner, lock}, from, to, func(s *span) bool {
+	t.heldAt(t.account(ownerLock{owner, lock}), from, to, func(s *span) bool {
 		if (replicas || !s.replica) && !slices.Contains(groups, s.group) {
 			groups = append(groups, s.group)
 		}

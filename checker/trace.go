@@ -26,6 +26,7 @@ type op struct {
 	inv, ret            int64         // ret is never while the operation is open
 	kind                history.Kind  // OK, Fail, Info, or Invoke while it is open
 	n                   int32         // its place in the order of invocations
+	own                 *account      // of its owner on its lock, nil for one on the resource
 	res                 *history.Result
 }
 
@@ -79,24 +80,18 @@ type trace struct {
 	allow   allowances
 	ops     []*op // by invocation
 	byID    opIndex
-	byOwner map[ownerLock][]*op // lock operations only, by invocation
-	byLock  map[string][]*op    // the same
-	owners  []ownerLock         // in order of first appearance
-	client  map[string]string   // owner -> client
-	locks   []string            // in order of first appearance
-	crashed map[string]int64    // client -> when
-	closed  map[string]int64    // client -> when it had closed its lock handle
+	of      map[ownerLock]*account // owner, or "" for anyone, and lock
+	byLock  map[string][]*op       // lock operations only, by invocation
+	owners  []ownerLock            // in order of first appearance
+	client  map[string]string      // owner -> client
+	locks   []string               // in order of first appearance
+	crashed map[string]int64       // client -> when
+	closed  map[string]int64       // client -> when it had closed its lock handle
 	notes   []*history.Event
 
-	calls   map[clientCall]*calls       // lock operations only
+	calls   map[clientLock]*calls       // lock operations only
 	notesOf map[string][]*history.Event // client -> what it learned of lost holds and its crash
 	stops   map[string][]*history.Event // client -> when it stopped its work
-	stepsOf map[ownerLock][]step        // as they were asked for
-	asked   map[ownerLock][]askedAgain  // the same, by operation
-	had     map[ownerLock][]bool        // the same: whether it may have had a hold
-	onLock  map[string][]int32          // lock -> its changes
-	onOwner map[ownerLock][]int32       // owner and lock -> changes of its holds
-	holding map[ownerLock]*spanIndex    // owner, or "" for anyone, and lock -> spans
 	ended   map[string][]int32          // lock -> its claims by their end
 	asks    map[string]asks             // lock -> its acquires
 
@@ -109,6 +104,7 @@ type trace struct {
 	endTime int64
 	claims  []Claim
 	blamed  map[ownerLock][]blame // in order of time; nil until somebody asks
+	fencing Verdict               // where the lock claims tokens
 	// tokens says that fencing tokens give the order of the holds: they grow as
 	// far as clients saw. Where they do not, fencing is violated, and
 	// linearizability is judged without them.
@@ -120,17 +116,23 @@ type ownerLock struct{ owner, lock string }
 func newTrace(h *history.History) *trace {
 	t := &trace{
 		h: h, claim: h.Header.Claims, allow: allowancesOf(&h.Header),
-		byOwner: map[ownerLock][]*op{}, byLock: map[string][]*op{}, client: map[string]string{}, crashed: map[string]int64{}, closed: map[string]int64{},
-		notesOf: map[string][]*history.Event{}, stepsOf: map[ownerLock][]step{}, stops: map[string][]*history.Event{}, struck: map[strike]int64{},
-		asked: map[ownerLock][]askedAgain{}, had: map[ownerLock][]bool{},
+		of: map[ownerLock]*account{}, byLock: map[string][]*op{}, client: map[string]string{}, crashed: map[string]int64{}, closed: map[string]int64{},
+		notesOf: map[string][]*history.Event{}, stops: map[string][]*history.Event{}, struck: map[strike]int64{},
 	}
 	t.claim = filled(t.claim)
-	n := 0
+	n, servers := 0, 0
 	for i := range h.Events {
-		if h.Events[i].Kind == history.Invoke {
+		switch h.Events[i].Kind {
+		case history.Invoke:
 			n++
+		case history.Server:
+			servers++
 		}
 	}
+	logged := make([]*history.Event, 0, servers)
+	var struck []*history.Event
+	var byLock [][]*op // in the order of locks
+	places := map[string]int{}
 	t.byID = newOpIndex(n)
 	t.ops = make([]*op, 0, n)
 	all := make([]op, n)
@@ -144,18 +146,24 @@ func newTrace(h *history.History) *trace {
 			o.n = int32(len(t.ops))
 			t.ops = append(t.ops, o)
 			t.byID.put(o)
-			t.client[o.owner] = o.client
-			if o.onLock() {
-				k := ownerLock{o.owner, o.lock}
-				if t.byOwner[k] == nil {
-					t.owners = append(t.owners, k)
-				}
-				t.byOwner[k] = append(t.byOwner[k], o)
-				if t.byLock[o.lock] == nil {
-					t.locks = append(t.locks, o.lock)
-				}
-				t.byLock[o.lock] = append(t.byLock[o.lock], o)
+			if !o.onLock() {
+				t.client[o.owner] = o.client
+				continue
 			}
+			k := ownerLock{o.owner, o.lock}
+			if o.own = t.account(k); len(o.own.ops.all) == 0 {
+				t.client[o.owner] = o.client
+				t.owners = append(t.owners, k)
+				at, known := places[o.lock]
+				if !known {
+					at = len(t.locks)
+					places[o.lock] = at
+					t.locks, byLock = append(t.locks, o.lock), append(byLock, nil)
+				}
+				o.own.lock = at
+			}
+			o.own.ops.all = append(o.own.ops.all, o)
+			byLock[o.own.lock] = append(byLock[o.own.lock], o)
 		case history.OK, history.Fail, history.Info:
 			t.op(e.Op).returned(e)
 		case history.Note:
@@ -172,20 +180,30 @@ func newTrace(h *history.History) *trace {
 			if _, already := t.closed[e.Client]; e.F == history.Closed && !already {
 				t.closed[e.Client] = e.Time
 			}
+		case history.Fault:
+			struck = append(struck, e)
+		case history.Server:
+			logged = append(logged, e)
 		case history.End:
 			t.end = e.End
 		}
 	}
-	t.faults = faultSpans(h, t.allow.settling)
+	for i, lock := range t.locks {
+		t.byLock[lock] = byLock[i]
+	}
+	t.faults = faultSpans(h.Header.Faults, struck, t.endTime, t.allow.settling)
 	for i := range t.faults {
 		t.healed.add(t.faults[i].to)
 	}
 	t.indexAcquires()
 	t.indexCalls()
-	t.indexServers()
+	t.indexServers(logged)
 	t.claims = claims(t)
 	t.indexClaims()
-	t.tokens = t.claim.Fencing && judgeFencing(t).Outcome == OutcomeOK
+	if t.claim.Fencing {
+		t.fencing = fencing(t)
+		t.tokens = t.fencing.Outcome == OutcomeOK
+	}
 	return t
 }
 

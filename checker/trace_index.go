@@ -42,48 +42,104 @@ func (x *opIndex) get(id int64) *op {
 // op finds an operation by id, nil when there is none.
 func (t *trace) op(id int64) *op { return t.byID.get(id) }
 
+// account is what the trace has of an owner on a lock, or of a lock.
+type account struct {
+	lock    int        // its place among the locks
+	ops     opList     // none of a lock: see byLock
+	changes changeList // of holds of the owner, or of all
+	spans   spanIndex  // the same
+
+	// As they were asked for.
+	steps []step
+	asked []askedAgain // by operation
+	had   []bool       // by operation: whether it may have had a hold
+}
+
+// account is that of an owner, or of "" for anyone, and a lock.
+func (t *trace) account(k ownerLock) *account {
+	a := t.of[k]
+	if a == nil {
+		a = &account{}
+		t.of[k] = a
+	}
+	return a
+}
+
+// search is sort.Search, and looks around a place first. Judges go through a
+// history in order of time: what they look for is near what they found last, and
+// still in the processor's cache.
+func search(n int, place *int, found func(int) bool) int {
+	if n == 0 {
+		return 0
+	}
+	at := min(*place, n-1)
+	from, to := 0, n
+	if found(at) {
+		to = at
+		for step := 1; step <= at; step *= 2 {
+			if !found(at - step) {
+				from = at - step + 1
+				break
+			}
+			to = at - step
+		}
+	} else {
+		from = at + 1
+		for step := 1; step < n-at; step *= 2 {
+			if found(at + step) {
+				to = at + step
+				break
+			}
+			from = at + step + 1
+		}
+	}
+	*place = from + sort.Search(to-from, func(i int) bool { return found(from + i) })
+	return *place
+}
+
+// changeList are changes in order of time, by their places among all.
+type changeList struct {
+	all  []int32
+	near int // where the last search ended
+}
+
 // indexChanges lists for every lock, and for every owner of it, the changes
 // that concern them, in order of time.
 func (t *trace) indexChanges() {
-	t.onLock, t.onOwner = map[string][]int32{}, map[ownerLock][]int32{}
+	note := func(owner, lock string, i int) {
+		l := &t.account(ownerLock{owner, lock}).changes
+		l.all = append(l.all, int32(i))
+	}
 	for i := range t.changes {
 		c := &t.changes[i]
-		t.onLock[c.lock] = append(t.onLock[c.lock], int32(i))
+		note("", c.lock, i)
 		if c.holder != "" {
-			k := ownerLock{c.holder, c.lock}
-			t.onOwner[k] = append(t.onOwner[k], int32(i))
+			note(c.holder, c.lock, i)
 		}
 		if c.was != "" && c.was != c.holder {
-			k := ownerLock{c.was, c.lock}
-			t.onOwner[k] = append(t.onOwner[k], int32(i))
+			note(c.was, c.lock, i)
 		}
 	}
 }
 
-// since cuts a list of changes to those not before a time.
-func (t *trace) since(list []int32, from int64) []int32 {
-	return list[sort.Search(len(list), func(i int) bool { return t.changes[list[i]].t >= from }):]
-}
-
-// ofOwner lists the changes from a time on that gave a lock to an owner, left
+// since lists the changes from a time on that gave the lock to the owner, left
 // it with the owner, or took it away.
-func (t *trace) ofOwner(k ownerLock, from int64) []int32 { return t.since(t.onOwner[k], from) }
+func (t *trace) since(a *account, from int64) []int32 {
+	all := a.changes.all
+	return all[search(len(all), &a.changes.near, func(i int) bool { return t.changes[all[i]].t >= from }):]
+}
 
 // spanIndex lists spans by their start.
 type spanIndex struct {
-	spans []int32
-	ends  ends
+	all  []int32
+	ends ends
+	near int // where the last search ended
 }
 
 func (t *trace) indexHolding() {
-	t.holding = map[ownerLock]*spanIndex{}
 	add := func(k ownerLock, i int32, to int64) {
-		x := t.holding[k]
-		if x == nil {
-			x = &spanIndex{}
-			t.holding[k] = x
-		}
-		x.spans = append(x.spans, i)
+		x := &t.account(k).spans
+		x.all = append(x.all, i)
 		x.ends.add(to)
 	}
 	for i := range t.spans {
@@ -95,62 +151,87 @@ func (t *trace) indexHolding() {
 
 // heldAt calls do for every span of an owner, or of anyone, that touches
 // [from, to], until do says that it has seen enough.
-func (t *trace) heldAt(k ownerLock, from, to int64, do func(*span) (enough bool)) {
-	x := t.holding[k]
-	if x == nil {
-		return
-	}
-	n := sort.Search(len(x.spans), func(i int) bool { return t.spans[x.spans[i]].from > to })
+func (t *trace) heldAt(a *account, from, to int64, do func(*span) (enough bool)) {
+	x := &a.spans
+	n := search(len(x.all), &x.near, func(i int) bool { return t.spans[x.all[i]].from > to })
 	for i := x.ends.before(n, from); i >= 0; i = x.ends.before(i, from) {
-		if do(&t.spans[x.spans[i]]) {
+		if do(&t.spans[x.all[i]]) {
 			return
 		}
 	}
 }
 
-// latest is the last operation of a list, by invocation, that was invoked by a
-// time; -1 when there is none.
-func latest(ops []*op, when int64) int {
-	return sort.Search(len(ops), func(i int) bool { return ops[i].inv > when }) - 1
+// opList are operations by invocation.
+type opList struct {
+	all  []*op
+	near int // where the last search ended
 }
 
-// calls are the operations of one kind that a client asked of a lock, by
-// invocation.
-type calls struct {
-	ops  []*op
+// latest is the last operation that was invoked by a time; -1 when there is
+// none.
+func (l *opList) latest(when int64) int {
+	return search(len(l.all), &l.near, func(i int) bool { return l.all[i].inv > when }) - 1
+}
+
+// from is the first operation that was invoked at a time or later.
+func (l *opList) from(when int64) int {
+	return search(len(l.all), &l.near, func(i int) bool { return l.all[i].inv >= when })
+}
+
+// calls are the operations that a client asked of a lock, by invocation.
+type calls struct{ acquires, releases, inspects callsOf }
+
+// callsOf are those of one kind.
+type callsOf struct {
+	ops  opList
 	ends ends
 }
 
-type clientCall struct {
-	client, lock string
-	f            history.Func
+func (c *calls) of(f history.Func) *callsOf {
+	switch f {
+	case history.Acquire:
+		return &c.acquires
+	case history.Release:
+		return &c.releases
+	}
+	return &c.inspects
 }
 
+type clientLock struct{ client, lock string }
+
 func (t *trace) indexCalls() {
-	t.calls = map[clientCall]*calls{}
+	t.calls = map[clientLock]*calls{}
+	byAccount := map[*account]*calls{}
 	for _, o := range t.ops {
-		if !o.onLock() {
+		if o.own == nil {
 			continue
 		}
-		k := clientCall{o.client, o.lock, o.f}
-		if t.calls[k] == nil {
-			t.calls[k] = &calls{}
+		all := byAccount[o.own]
+		if all == nil {
+			k := clientLock{o.client, o.lock}
+			if all = t.calls[k]; all == nil {
+				all = &calls{}
+				t.calls[k] = all
+			}
+			byAccount[o.own] = all
 		}
-		t.calls[k].ops = append(t.calls[k].ops, o)
-		t.calls[k].ends.add(o.ret)
+		c := all.of(o.f)
+		c.ops.all = append(c.ops.all, o)
+		c.ends.add(o.ret)
 	}
 }
 
 // openOp finds an operation of a client that was open at a time: the one
 // invoked first.
 func (t *trace) openOp(client, lock string, f history.Func, when int64) *op {
-	c := t.calls[clientCall{client, lock, f}]
-	if c == nil {
+	all := t.calls[clientLock{client, lock}]
+	if all == nil {
 		return nil
 	}
+	c := all.of(f)
 	var first *op
-	for i := c.ends.before(latest(c.ops, when)+1, when); i >= 0; i = c.ends.before(i, when) {
-		first = c.ops[i]
+	for i := c.ends.before(c.ops.latest(when)+1, when); i >= 0; i = c.ends.before(i, when) {
+		first = c.ops.all[i]
 	}
 	return first
 }
@@ -158,9 +239,9 @@ func (t *trace) openOp(client, lock string, f history.Func, when int64) *op {
 // grantOf finds the acquire behind what a server had for an owner at a time:
 // the latest successful or open one invoked before.
 func (t *trace) grantOf(owner, lock string, when int64) *op {
-	ops := t.byOwner[ownerLock{owner, lock}]
-	for i := latest(ops, when); i >= 0; i-- {
-		if o := ops[i]; o.f == history.Acquire && (o.kind == history.OK || o.ret >= when) {
+	ops := &t.account(ownerLock{owner, lock}).ops
+	for i := ops.latest(when); i >= 0; i-- {
+		if o := ops.all[i]; o.f == history.Acquire && (o.kind == history.OK || o.ret >= when) {
 			return o
 		}
 	}
@@ -175,7 +256,11 @@ func (t *trace) indexClaims() {
 		t.ended[l] = append(t.ended[l], int32(i))
 	}
 	for _, list := range t.ended {
-		sort.SliceStable(list, func(i, j int) bool { return t.claims[list[i]].To < t.claims[list[j]].To })
+		ends := byTime(len(list), func(i int) int64 { return t.claims[list[i]].To })
+		for i, at := range ends {
+			ends[i] = list[at]
+		}
+		copy(list, ends)
 	}
 }
 
@@ -224,7 +309,13 @@ type ask struct{ o, first, second *op }
 func (t *trace) indexAcquires() {
 	t.asks = map[string]asks{}
 	for _, lock := range t.locks {
-		var all asks
+		n := 0
+		for _, o := range t.byLock[lock] {
+			if o.f == history.Acquire {
+				n++
+			}
+		}
+		all := make(asks, 0, n)
 		var last ask
 		for _, o := range t.byLock[lock] {
 			switch {

@@ -19,8 +19,8 @@ func Recall(h *history.Header, events []history.Event) error {
 	for _, f := range h.Faults {
 		planned[f.ID] = true
 	}
-	for _, e := range events {
-		if f := e.Fault; f != nil && f.Phase == PhaseStart {
+	for i := range events {
+		if f := events[i].Fault; f != nil && f.Phase == PhaseStart {
 			details[f.ID] = f.Detail
 			if !planned[f.ID] {
 				planned[f.ID] = true

@@ -54,12 +54,17 @@ func Encode(w io.Writer, h *History) error {
 	return nil
 }
 
+// partly is a reader that may know its end: Part is how much of all was read,
+// from 0 to 1, and 0 when that is not known.
+type partly interface{ Part() float64 }
+
 // Decode reads what [Encode] wrote. It is strict: an unknown field, a header of
 // another format, a key that comes twice, null, text that is not UTF-8, a line
 // of more than 16 MiB, events of more than 4 GiB, a line that was cut off and a
 // missing end are each an [*InvalidError]; [DecodeCutOff] forgives the last two. Decode returns errors
 // of r as they are. Decode checks the shape; [Validate] checks whether the
-// events make sense together.
+// events make sense together. Where r has a method Part() float64, the part of all
+// that was read so far, Decode makes room for a long history at once.
 func Decode(r io.Reader) (*History, error) {
 	d, err := NewDecoder(r)
 	if err != nil {
@@ -92,7 +97,7 @@ func (d *Decoder) rest() (*History, error) {
 			return nil, d.invalid("the history takes more than %d MiB of memory; this version reads no longer ones", maxMemory>>20)
 		}
 		var e *Event
-		h.Events, e = more(h.Events)
+		h.Events, e = d.more(h.Events)
 		if err := d.decode(raw, e); err != nil {
 			return nil, err
 		}
@@ -133,15 +138,25 @@ func (b *lineReader) line() ([]byte, error) {
 
 // more makes room for one more event, and returns it, empty. It doubles the
 // room: what is not used yet takes no memory, so this takes less than growing
-// in smaller steps, each of which needs what there is twice.
-func more(events []Event) ([]Event, *Event) {
+// in smaller steps, each of which needs what there is twice. Once it has seen
+// enough of a history whose end it knows, it makes room for the rest.
+func (d *Decoder) more(events []Event) ([]Event, *Event) {
 	n := len(events)
 	if n == cap(events) {
-		events = append(make([]Event, 0, max(2*n, 64)), events...)
+		size := max(2*n, 64)
+		if d.part != nil && n >= enough {
+			if part := d.part.Part(); part > 0 {
+				size = n + int(min(max(1.05*float64(n)/part-float64(n), float64(n)/8), float64(d.room)/float64(unsafe.Sizeof(Event{}))+1))
+			}
+		}
+		events = append(make([]Event, 0, size), events...)
 	}
 	events = events[:n+1]
 	return events, &events[n]
 }
+
+// enough is how many events tell how many there will be.
+const enough = 1 << 18
 
 // strict reads exactly one JSON object from a line, and guesses nothing.
 func strict(raw []byte, v any) error {

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"encoding/binary"
 	"unicode/utf8"
 )
 
@@ -13,6 +14,7 @@ import (
 // accept may still be right, and it leaves the word, and every error, to that.
 type plainReader struct {
 	seen    map[string]string
+	recent  [1 << recentBits]string // of those, one for each hash
 	args    []Args
 	results []Result
 	servers []ServerEvent
@@ -25,6 +27,7 @@ type plainReader struct {
 const (
 	seenStrings = 1 << 16
 	seenLength  = 64
+	recentBits  = 10
 	blockSize   = 1 << 10
 )
 
@@ -170,7 +173,7 @@ func (p *plainReader) object(value func(key []byte) (field uint, ok bool)) bool 
 		return true
 	}
 	for had := uint(0); ; {
-		key, ok := p.quoted()
+		key, ok := p.key()
 		if !ok || !p.byte(':') {
 			return false
 		}
@@ -196,22 +199,60 @@ func (p *plainReader) byte(b byte) bool {
 	return false
 }
 
+// key reads a string in quotes. One with an escape is no key of ours.
+func (p *plainReader) key() ([]byte, bool) {
+	if !p.byte('"') {
+		return nil, false
+	}
+	for i := p.at; i < len(p.line); i++ {
+		if p.line[i] == '"' {
+			key := p.line[p.at:i]
+			p.at = i + 1
+			return key, true
+		}
+	}
+	return nil, false
+}
+
+// What a byte in quotes is: nothing special, or one of these.
+const (
+	endsText = 1 << iota
+	notPlain // an escape, or a byte that has to be one
+	notASCII
+)
+
+var textBytes = func() (special [256]uint8) {
+	for b := range special {
+		switch {
+		case b == '"':
+			special[b] = endsText
+		case b == '\\' || b < ' ':
+			special[b] = notPlain
+		case b >= utf8.RuneSelf:
+			special[b] = notASCII
+		}
+	}
+	return special
+}()
+
 // quoted reads a string in quotes that stands for itself.
 func (p *plainReader) quoted() ([]byte, bool) {
 	if !p.byte('"') {
 		return nil, false
 	}
-	from, ascii := p.at, true
-	for ; p.at < len(p.line); p.at++ {
-		switch b := p.line[p.at]; {
-		case b == '"':
-			s := p.line[from:p.at]
-			p.at++
-			return s, ascii || utf8.Valid(s)
-		case b == '\\' || b < ' ':
+	var had uint8
+	for i := p.at; i < len(p.line); i++ {
+		special := textBytes[p.line[i]]
+		if special == 0 {
+			continue
+		}
+		if had |= special; special == notPlain {
 			return nil, false
-		case b >= utf8.RuneSelf:
-			ascii = false
+		}
+		if special == endsText {
+			s := p.line[p.at:i]
+			p.at = i + 1
+			return s, had&notASCII == 0 || utf8.Valid(s)
 		}
 	}
 	return nil, false
@@ -222,15 +263,36 @@ func (p *plainReader) text(s *string) bool {
 	if !ok {
 		return false
 	}
-	if kept, ok := p.seen[string(b)]; ok {
-		*s = kept
+	recent := &p.recent[p.hash(len(b))]
+	if *recent == string(b) {
+		*s = *recent
 		return true
 	}
-	*s = string(b)
-	if len(b) <= seenLength && len(p.seen) < seenStrings {
-		p.seen[*s] = *s
+	kept, ok := p.seen[string(b)]
+	if !ok {
+		kept = string(b)
+		if len(b) > seenLength || len(p.seen) >= seenStrings {
+			*s = kept
+			return true
+		}
+		p.seen[kept] = kept
 	}
+	*s, *recent = kept, kept
 	return true
+}
+
+// hash is one of the length and the last eight bytes of the string that was just
+// read in quotes.
+func (p *plainReader) hash(n int) uint64 {
+	end := p.at - 1
+	if end < 8 {
+		return 0
+	}
+	last := binary.LittleEndian.Uint64(p.line[end-8:])
+	if n < 8 {
+		last >>= 8 * (8 - n) // a shift by 64 leaves nothing
+	}
+	return (last + uint64(n)) * 0x9e3779b97f4a7c15 >> (64 - recentBits)
 }
 
 // uint reads a number that surely fits.

@@ -17,6 +17,7 @@ type Decoder struct {
 	plain  *plainReader
 	n      int   // of the line that was read last
 	room   int64 // bytes of memory left for events
+	part   partly
 	header Header
 	ended  bool // the last event was the End event
 	cutOff bool // to end too early is no error
@@ -26,6 +27,7 @@ type Decoder struct {
 // NewDecoder reads the header. Its errors are those of [Decode].
 func NewDecoder(r io.Reader) (*Decoder, error) {
 	d := &Decoder{b: lineReader{Reader: bufio.NewReaderSize(r, 64<<10)}, plain: newPlainReader(), room: maxMemory}
+	d.part, _ = r.(partly)
 	d.ended = true // to have nothing at all is for the header to tell
 	raw, err := d.line()
 	if errors.Is(err, io.EOF) {

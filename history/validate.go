@@ -25,15 +25,19 @@ func Validate(h *History) error {
 // It remembers the open operations,
 // owners, clients that crashed, and which ids were used.
 type Validator struct {
-	open     map[int64]*Event  // invocations that have not returned, by operation
-	used     *idSet            // operation ids ever invoked
-	busy     map[string]int64  // owner -> its open operation
-	clientOf map[string]string // owner -> client
-	crashed  map[string]bool   // clients
-	planned  map[int]bool      // ids of the header's faults
-	events   int
-	last     int64 // time of the latest event
-	kind     Kind  // of the latest event
+	owners  map[string]*validOwner
+	used    *idSet          // operation ids ever invoked
+	crashed map[string]bool // clients
+	planned map[int]bool    // ids of the header's faults
+	events  int
+	last    int64 // time of the latest event
+	kind    Kind  // of the latest event
+}
+
+// validOwner is what the validator remembers of an owner.
+type validOwner struct {
+	client string
+	open   *Event // the invocation of its open operation, nil without one
 }
 
 // NewValidator begins to check a history with this header.
@@ -45,9 +49,7 @@ func NewValidator(h *Header) (*Validator, error) {
 	for _, f := range h.Faults {
 		planned[f.ID] = true
 	}
-	return &Validator{
-		planned: planned, open: map[int64]*Event{}, used: newIDSet(), busy: map[string]int64{}, clientOf: map[string]string{}, crashed: map[string]bool{},
-	}, nil
+	return &Validator{planned: planned, owners: map[string]*validOwner{}, used: newIDSet(), crashed: map[string]bool{}}, nil
 }
 
 // bad is an error about the latest event.
@@ -85,16 +87,21 @@ func (v *Validator) Add(e *Event) error {
 	if reason := validateShape(e); reason != "" {
 		return v.bad("%s", reason)
 	}
+	var owner *validOwner
 	switch e.Kind {
 	case Invoke, OK, Fail, Info, Note:
 		if v.crashed[e.Client] {
 			return v.bad("%s crashed before this event", e.Client)
 		}
-		if e.Owner != "" {
-			if c, ok := v.clientOf[e.Owner]; ok && c != e.Client {
-				return v.bad("owner %s belongs to %s, not to %s", e.Owner, c, e.Client)
-			}
-			v.clientOf[e.Owner] = e.Client
+		if e.Owner == "" {
+			break
+		}
+		if owner = v.owners[e.Owner]; owner == nil {
+			owner = &validOwner{client: e.Client}
+			v.owners[e.Owner] = owner
+		}
+		if owner.client != e.Client {
+			return v.bad("owner %s belongs to %s, not to %s", e.Owner, owner.client, e.Client)
 		}
 	}
 	switch e.Kind {
@@ -102,17 +109,20 @@ func (v *Validator) Add(e *Event) error {
 		if v.used.has(e.Op) {
 			return v.bad("operation %d is invoked twice", e.Op)
 		}
-		if id, ok := v.busy[e.Owner]; ok {
-			return v.bad("%s invokes operation %d while its operation %d is open", e.Owner, e.Op, id)
+		if owner.open != nil {
+			return v.bad("%s invokes operation %d while its operation %d is open", e.Owner, e.Op, owner.open.Op)
 		}
 		v.used.add(e.Op)
-		v.open[e.Op], v.busy[e.Owner] = e, e.Op
+		owner.open = e
 	case OK, Fail, Info:
-		inv, ok := v.open[e.Op]
+		inv := owner.open
+		if inv == nil || inv.Op != e.Op {
+			inv = v.invocation(e.Op)
+		}
 		switch {
-		case !ok && v.used.has(e.Op):
+		case inv == nil && v.used.has(e.Op):
 			return v.bad("operation %d returns twice", e.Op)
-		case !ok:
+		case inv == nil:
 			return v.bad("operation %d returns before it is invoked", e.Op)
 		case inv.F != e.F:
 			return v.bad("operation %d was invoked as %s and returns as %s", e.Op, inv.F, e.F)
@@ -123,8 +133,7 @@ func (v *Validator) Add(e *Event) error {
 		case inv.Lock != e.Lock:
 			return v.bad("operation %d was invoked on lock %q and returns on %q", e.Op, inv.Lock, e.Lock)
 		}
-		delete(v.open, e.Op)
-		delete(v.busy, e.Owner)
+		owner.open = nil
 	case Fault:
 		if e.Fault.Phase == PhaseStart && !v.planned[e.Fault.ID] {
 			return v.bad("fault %d (%q) is not among the header's faults, which say what it can do", e.Fault.ID, e.Fault.Name)
@@ -132,6 +141,16 @@ func (v *Validator) Add(e *Event) error {
 	case Note:
 		if e.F == Crashed {
 			v.crashed[e.Client] = true
+		}
+	}
+	return nil
+}
+
+// invocation finds an open operation, nil when there is none of that id.
+func (v *Validator) invocation(op int64) *Event {
+	for _, owner := range v.owners {
+		if owner.open != nil && owner.open.Op == op {
+			return owner.open
 		}
 	}
 	return nil

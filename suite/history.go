@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/history"
@@ -32,7 +33,11 @@ func ReadHistory(path string) (*history.History, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return Decode(path, history.Decode, f)
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return Decode(path, info.Size(), history.Decode, f)
 }
 
 // DamagedError says that a Gzipped history cannot be unpacked.
@@ -49,17 +54,19 @@ func (e *DamagedError) Error() string {
 // Unwrap returns what the unpacking failed with.
 func (e *DamagedError) Unwrap() error { return e.err }
 
-// Decode reads a history from r; name is for errors. The faults of a history of
+// Decode reads a history of size bytes from r; name is for errors. The size is -1
+// where it is not known: then reading takes more memory for a while. The faults of a history of
 // an older version get their traits.
-func Decode(name string, decode func(io.Reader) (*history.History, error), r io.Reader) (*history.History, error) {
-	in := bufio.NewReaderSize(r, 64<<10)
+func Decode(name string, size int64, decode func(io.Reader) (*history.History, error), r io.Reader) (*history.History, error) {
+	all := &counter{r: r}
+	in := bufio.NewReaderSize(all, 64<<10)
 	var src io.Reader = in
 	if Gzipped(in) {
 		unpacked := Unpack(in)
 		defer unpacked.Close()
 		src = unpacked
 	}
-	h, err := decode(src)
+	h, err := decode(partly{src, all, size})
 	if err == nil {
 		err = faults.Recall(&h.Header, h.Events)
 	}
@@ -91,15 +98,29 @@ const (
 
 var errSwells = fmt.Errorf("it swells to more than %d times its size", swell)
 
-// counter counts what was read of packed data.
+// counter counts what was read.
 type counter struct {
 	r io.Reader
-	n int64
+	n atomic.Int64
+}
+
+// partly says how much of size bytes a counter has read.
+type partly struct {
+	io.Reader
+	read *counter
+	size int64
+}
+
+func (p partly) Part() float64 {
+	if p.size <= 0 {
+		return 0
+	}
+	return float64(p.read.n.Load()) / float64(p.size)
 }
 
 func (c *counter) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
-	c.n += int64(n)
+	c.n.Add(int64(n))
 	return n, err
 }
 
@@ -111,7 +132,7 @@ type swelling struct {
 }
 
 func (s *swelling) Write(p []byte) (int, error) {
-	if s.n += int64(len(p)); s.n > swellFrom && s.n > swell*s.packed.n {
+	if s.n += int64(len(p)); s.n > swellFrom && s.n > swell*s.packed.n.Load() {
 		return 0, errSwells
 	}
 	return s.w.Write(p)

@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -51,10 +52,26 @@ func byReplies(ops []Op, r Rules) Ruling {
 func sorted(ops []Op) []Op {
 	for i := 1; i < len(ops); i++ {
 		if ops[i].Call < ops[i-1].Call {
-			ops = slices.Clone(ops)
-			slices.SortStableFunc(ops, byCall)
-			break
+			return inOrder(ops)
 		}
 	}
 	return ops
+}
+
+// inOrder is a copy of the operations by call. Those of one call keep their order.
+func inOrder(ops []Op) []Op {
+	type call struct {
+		t int64
+		i int32
+	}
+	calls := make([]call, len(ops))
+	for i := range ops {
+		calls[i] = call{ops[i].Call, int32(i)}
+	}
+	slices.SortFunc(calls, func(a, b call) int { return cmp.Or(cmp.Compare(a.t, b.t), cmp.Compare(a.i, b.i)) })
+	out := make([]Op, len(ops))
+	for i, c := range calls {
+		out[i] = ops[c.i]
+	}
+	return out
 }

@@ -109,7 +109,13 @@ func (s *sessions) name(o *Op) string { return s.r.Owners.name(o.Owner) }
 func (s *sessions) read() Ruling {
 	s.ops = sorted(s.ops)
 	s.member = make([]int32, len(s.ops))
-	s.list = make([]session, 0, len(s.ops)/4)
+	first := 0
+	for i := range s.ops {
+		if o := &s.ops[i]; o.Kind == GotLock && o.Count <= 1 {
+			first++
+		}
+	}
+	s.list = make([]session, 0, first)
 	s.busy = make([]int32, 0, len(s.ops)/2)
 	found := good()
 	for i := range s.ops {
@@ -154,8 +160,6 @@ func (s *sessions) read() Ruling {
 	}
 	return found
 }
-
-func byCall(a, b Op) int { return cmp.Compare(a.Call, b.Call) }
 
 func after(t int64) string {
 	if t >= Forever {

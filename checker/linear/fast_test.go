@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -236,3 +237,5 @@ func rounds(t *testing.T, def int) int {
 	}
 	return def
 }
+
+func byCall(a, b Op) int { return cmp.Compare(a.Call, b.Call) }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -17,6 +16,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/linear"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/garbage"
 	"github.com/holdfast-go/holdfast/internal/terminal"
 	"github.com/holdfast-go/holdfast/reports/verdicts"
 	"github.com/holdfast-go/holdfast/suite"
@@ -103,8 +103,8 @@ func checkHistories(c *cobra.Command, args []string, f checkFlags) error {
 	if f.budget <= 0 {
 		return usage("--budget must be more than 0")
 	}
-	// A history is most of the memory and does not change: collect sooner.
-	defer debug.SetGCPercent(debug.SetGCPercent(25))
+	// A history is most of the memory and does not change.
+	defer garbage.Rarely(256 << 20)()
 	code := exitOK
 	var bad, defects []error
 	all := verdicts.Document{Schema: verdicts.Schema, Histories: []verdicts.History{}}
@@ -192,7 +192,7 @@ func openHistory(path string, f checkFlags, c *cobra.Command) (*history.History,
 	bar := terminal.Bytes(c.ErrOrStderr(), -1, "reading")
 	defer bar.Done()
 	return suite.UnlessInterrupted(c.Context(), func() (*history.History, error) {
-		return suite.Decode("stdin", decode, bar.Of(c.InOrStdin()))
+		return suite.Decode("stdin", -1, decode, bar.Of(c.InOrStdin()))
 	})
 }
 
@@ -210,7 +210,7 @@ func readHistory(ctx context.Context, path string, decode decoder, stderr io.Wri
 	defer bar.Done()
 	return suite.UnlessInterrupted(ctx, func() (*history.History, error) {
 		defer f.Close()
-		return suite.Decode(path, decode, bar.Of(f))
+		return suite.Decode(path, size, decode, bar.Of(f))
 	})
 }
 

@@ -112,7 +112,7 @@ func TestDisagreementIsADefect(t *testing.T) {
 // A reader that fails for another reason than damage is not called damaged.
 func TestReadErrorIsItself(t *testing.T) {
 	broken := errors.New("the disk is gone")
-	_, err := suite.Decode("h", history.Decode, io.MultiReader(strings.NewReader("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"), &failing{broken}))
+	_, err := suite.Decode("h", -1, history.Decode, io.MultiReader(strings.NewReader("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"), &failing{broken}))
 	var damaged *suite.DamagedError
 	if !errors.Is(err, broken) || errors.As(err, &damaged) {
 		t.Errorf("got %v", err)
