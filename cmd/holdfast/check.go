@@ -313,19 +313,8 @@ func cannotFollow(path string, err error) error {
 
 // printFollowed prints the verdict and returns the exit code as an error.
 func printFollowed(out io.Writer, path string, r suite.Followed) error {
-	h, v := r.Header, r.Verdict
-	fmt.Fprintf(out, "%s: %s with %s, seed %d, %s world\n", path, h.Scenario, h.Lock, h.Seed, h.World)
-	fmt.Fprintf(out, "  %s  %s", checker.Linearizable, v.Outcome)
-	if v.Reason != "" {
-		fmt.Fprintf(out, "  %s", v.Reason)
+	if err := r.Text(out, path); err != nil {
+		return defect(fmt.Errorf("print result: %w", err))
 	}
-	for i, id := range v.Ops {
-		sep := ", "
-		if i == 0 {
-			sep = "; operations "
-		}
-		fmt.Fprintf(out, "%s%d", sep, id)
-	}
-	fmt.Fprintf(out, "\n  after %d events, at %.3f s\n", r.Events, float64(r.Last)/float64(time.Second))
-	return result(codeOf(v))
+	return result(codeOf(r.Verdict))
 }
