@@ -14,7 +14,7 @@ const module = "github.com/holdfast-go/holdfast"
 // layers are the packages from the lowest to the highest: a package imports only
 // those that stand before it. ARCHITECTURE.md says what each is.
 var layers = []string{
-	"internal/input", "internal/terminal", "internal/random", "internal/english", "internal/stacks", "internal/version", "internal/chart", "internal/whole", "internal/outdir", "internal/schemata", "internal/browser",
+	"internal/input", "internal/terminal", "internal/random", "internal/english", "internal/stacks", "internal/version", "internal/chart", "internal/whole", "internal/outdir", "internal/schemata", "internal/browser", "internal/words",
 	"history", "checker/linear", "checker",
 	"lock",
 	"redis/resp", "redis/blocking", "redis/keyspace",

@@ -19,9 +19,9 @@ func newBriefCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "brief RUNDIR [SCENARIO/LOCK]",
 		Short: "Write one page about one run, for a design review",
-		Long: `Writes one page that prints on a sheet of A4: the claim, the diagram beside that
-of a lock that survives, the story in six lines, why, the remedy, the command that
-plays it again, and the hash of the history. The page needs no other file.
+		Long: `Writes one page that prints on a sheet of A4. It has the claim, the diagram beside
+that of a lock that survives, and the story in six lines. The reason, a remedy, the
+command and the hash of the history follow. The page needs no other file.
 
 Without SCENARIO/LOCK the page is about the most telling violation, and names the
 reason for the choice. With --format svg only the diagram is written.

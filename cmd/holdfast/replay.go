@@ -46,9 +46,9 @@ a stored history is no longer what its run wrote, or was recorded on real
 servers; 3 when a stored history is missing, or the process that played a run was
 killed from outside.
 
-Of one run, --trace shows every message on every link, and --stop-at what every
-server, client and link was in at one moment: when a line of the history was
-recorded (12), an operation returned (op 12), or at a time (12.5s).`,
+Of one run, --trace shows every message on every link, and --stop-at the state of
+every server, client and link at one moment. A moment is a line of the history
+(12), the return of an operation (op 12), or a time (12.5s).`,
 		Example: `  holdfast run holder-pause --lock reentrant --out pause
   holdfast replay pause
   holdfast replay pause --trace pause.txt

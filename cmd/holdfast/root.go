@@ -19,8 +19,8 @@ func newRoot(stdin io.Reader, stdout, stderr io.Writer) *cobra.Command {
 		Use:   "holdfast",
 		Short: "Show what a distributed lock on Redis really guarantees",
 		Long: `holdfast plays scenarios of failure against distributed locks on Redis, records
-every operation, and judges the recorded history: did two owners hold the lock
-at once, was an update lost, does a waiter sleep on a free lock?
+every operation, and judges the history. Did two owners hold the lock at once? Was
+an update lost? Does a waiter sleep on a free lock?
 
 With no server and nothing installed, everything runs in a simulated world in
 virtual time, and a seed gives the same history every time.`,

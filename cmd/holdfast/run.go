@@ -62,14 +62,14 @@ func newRunCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run [SCENARIO ...]",
 		Short: "Play scenarios against locks, print the matrix, write the report",
-		Long: `Plays every scenario (or those named) against every built-in lock it applies to
-(or those of --lock), judges the histories, prints the matrix, and writes a run
+		Long: `Plays every scenario (or those named) against every built-in lock it applies to (or
+those of --lock), judges the histories, and prints the matrix. It writes a run
 directory with results.json, report.html, the scenarios and the histories.
 
 A SCENARIO is the name of a built-in one, or a file: anything with a slash, or
 that ends in .yaml or .yml.
 
-A run passes when every verdict is the one its scenario argues for: a textbook
+A run passes when every verdict is the one its scenario argues for. So a textbook
 lock that overlaps under a pause, as expected, is a pass. Some of the runs are
 played twice, in other processes, and must give the same history.
 
