@@ -175,6 +175,9 @@ func (t *timeline) overlaps(c *checker.Claim) bool {
 // drawRoles says over the bars of a server when it is a primary and when a
 // replica, with a mark where it is promoted.
 func (t *timeline) drawRoles(l *lane) {
+	if !l.roles { // there is no room over the bar, and the role never changes
+		return
+	}
 	all := t.travelled.Roles[l.node]
 	for i, r := range all {
 		to := t.f.end
