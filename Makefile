@@ -51,6 +51,7 @@ setup:
 
 lint:
 	scripts/lint ./... ./lock/...
+	go test ./internal/words
 
 # lint has vetted what the tests of unit, race and guests are made of.
 unit:

@@ -21,7 +21,13 @@ const ownServers = "own"
 // foreignServers is the backend of a run on servers that the lock brings along.
 const foreignServers = "foreign"
 
-// replay is the command that does the run again.
+// Replay is the command that plays a run again, safe to print.
+func Replay(r *results.Run) string { return replayCommand(r) }
+
+// Origin says in a line where a run comes from: its world, seed and sizes.
+func Origin(r *results.Run) string { return sizesOf(r) }
+
+// replayCommand is the command that does the run again.
 func replayCommand(r *results.Run) string {
 	if r.Test != "" {
 		return clean(r.Test)

@@ -123,7 +123,7 @@ func TestWindow(t *testing.T) {
 	r.release("client-1", at+100, at+101)
 	r.release("client-2", at+200, at+201)
 	f := newFacts(r.end(at + 9000))
-	tl := &timeline{f: f, cause: map[int64]bool{}, colour: map[string]int{}}
+	tl := &timeline{Axis: &Axis{}, f: f, cause: map[int64]bool{}, colour: map[string]int{}}
 	tl.window()
 	o := f.overlaps[0]
 	if tl.from < ns(at-1500) || tl.from > o.from || tl.to < o.to || tl.to > ns(at+400) {

@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/results"
 )
 
-//go:embed page/*.tmpl page/style.css page/script.js
+//go:embed page/*.tmpl page/*.css page/script.js
 var pageFiles embed.FS
 
 // pages are the parts of the HTML report, written one after the other.
@@ -41,12 +41,14 @@ func HTML(w io.Writer, d Document) error {
 }
 
 // Style is the style sheet of the report, for pages beside it.
-func Style() template.CSS {
-	css, err := pageFiles.ReadFile("page/style.css")
+func Style() template.CSS { return template.CSS(css("drawing") + css("style")) }
+
+func css(sheet string) string {
+	text, err := pageFiles.ReadFile("page/" + sheet + ".css")
 	if err != nil {
 		panic("reports: " + err.Error()) // it is embedded
 	}
-	return template.CSS(css)
+	return string(text)
 }
 
 // Patterns are the hatchings that drawings refer to, once for each page.
@@ -61,7 +63,12 @@ func Patterns() template.HTML {
 // Draw is the space-time diagram of a run, for a page with [Style] and
 // [Patterns], and a caption.
 func Draw(h *history.History, r *results.Run) (svg template.HTML, caption string) {
-	return drawTimeline(newFacts(h), r)
+	return DrawOn(h, r, &Axis{})
+}
+
+// DrawOn is [Draw] on an axis of time that other pictures share.
+func DrawOn(h *history.History, r *results.Run, axis *Axis) (svg template.HTML, caption string) {
+	return drawTimelineOn(newFacts(h), r, axis)
 }
 
 // pager writes a report.

@@ -121,7 +121,7 @@ func (p *pager) runs(s string) (views []runView, leads int) {
 	}
 	views = make([]runView, len(played))
 	leads, beside := p.pair(played)
-	var axis [2]int64
+	var axis Axis
 	if leads >= 0 {
 		views[leads] = p.run(played[leads], &axis, true)
 		views[leads].Leads, views[leads].Open = true, true
@@ -140,7 +140,7 @@ func (p *pager) runs(s string) (views []runView, leads int) {
 			}
 			views[i] = r
 		default:
-			views[i] = p.run(c, new([2]int64), false)
+			views[i] = p.run(c, &Axis{}, false)
 		}
 	}
 	return views, leads
@@ -171,7 +171,7 @@ func (p *pager) pair(played []*cell) (leads, beside int) {
 
 // run is one lock in a scenario. axis is the time axis of its picture: it is set
 // where it is empty. The run that leads gets pictures of what proves it.
-func (p *pager) run(c *cell, axis *[2]int64, leads bool) runView {
+func (p *pager) run(c *cell, axis *Axis, leads bool) runView {
 	r := c.worst()
 	k := markOf(r)
 	v := runView{
@@ -213,8 +213,8 @@ func (p *pager) run(c *cell, axis *[2]int64, leads bool) runView {
 		f := newFacts(h)
 		p.count(c.lock, f)
 		p.numbers[c.lock].cost(f, o.Stats.Commands, p.hazard(c.scenario) == "no fault", p.about(c.scenario).RoundTrip)
-		if o == r && (p.draws(r) || axis[1] != 0) {
-			v.Timeline, v.Caption, axis[0], axis[1] = drawTimelineFrom(f, r, axis[0], axis[1])
+		if o == r && (p.draws(r) || axis.to != 0) {
+			v.Timeline, v.Caption = drawTimelineOn(f, r, axis)
 			if isInteresting(r) || len(p.d.Results.Runs) < drawAllBelow {
 				v.Story = storyView(tell(f, r))
 				if leads || !r.Passed() || len(p.d.Results.Runs) < drawAllBelow {

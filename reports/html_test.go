@@ -172,6 +172,14 @@ func TestTheFailoverShowsItsCause(t *testing.T) {
 	}
 }
 
+// Where no server changes its role, a line for it would strike out the holder.
+func TestRolesStandWhereTheyChange(t *testing.T) {
+	h, r := contentionStory("reentrant", 3, 3, 1)
+	if svg, _ := drawTimeline(newFacts(h), &r); strings.Contains(string(svg), `class="role`) || !strings.Contains(string(svg), `class="server`) {
+		t.Error("a server that stays a primary has a line through its bar")
+	}
+}
+
 // A run that breaks stands beside one that survives, on one axis of time, with
 // the argument of the scenario.
 func TestFailingStandsBesideSurviving(t *testing.T) {

@@ -64,6 +64,22 @@ func tell(f *facts, r *results.Run) []sentence {
 	return shorten(t.out)
 }
 
+// Sentence is one step of a story, safe to print.
+type Sentence struct {
+	Time, Text string
+	Bad        bool // a violation, or what makes it one
+	Fault      bool
+}
+
+// Gist is the story of a run in at most so many sentences.
+func Gist(h *history.History, r *results.Run, most int) []Sentence {
+	var out []Sentence
+	for _, s := range gist(tell(newFacts(h), r), most) {
+		out = append(out, Sentence{Time: instant(s.at), Text: s.text, Bad: s.bad, Fault: s.fault})
+	}
+	return out
+}
+
 // allHolds says whether every property of a run was judged, and holds.
 func allHolds(r *results.Run) bool {
 	if r == nil || r.Failure != "" || len(r.Verdicts) == 0 {

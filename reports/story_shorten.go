@@ -1,7 +1,9 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -136,6 +138,46 @@ func cut(in []sentence) []sentence {
 			out = append(out, in[i])
 		}
 		next = i + 1
+	}
+	return out
+}
+
+// gist keeps the sentences that say most: the first violation, the fault and the
+// grant before it, and what is near and matters. Nothing stands for those left out.
+func gist(in []sentence, most int) []sentence {
+	in = slices.DeleteFunc(in, func(s sentence) bool { return s.gap })
+	center := slices.IndexFunc(in, func(s sentence) bool { return s.bad })
+	fault, grant := -1, -1
+	for i := range in {
+		if center >= 0 && i >= center {
+			break
+		}
+		if in[i].fault {
+			fault = i
+		}
+		if strings.Contains(in[i].text, " gets the lock") {
+			grant = i
+		}
+	}
+	if center < 0 {
+		center = max(fault, 0)
+	}
+	far := func(i int) int {
+		if i == center || i == fault || i == grant {
+			return math.MinInt
+		}
+		return max(i-center, center-i) - 3*int(in[i].weight)
+	}
+	order := make([]int, len(in))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(far(a), far(b)) })
+	order = order[:min(most, len(order))]
+	slices.Sort(order)
+	out := make([]sentence, len(order))
+	for i, j := range order {
+		out[i] = in[j]
 	}
 	return out
 }

@@ -3,10 +3,15 @@ package reports
 import (
 	"fmt"
 	"html"
+	"io"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/results"
 )
 
 // drawing collects SVG elements. Every text that goes in is escaped here, and
@@ -123,4 +128,38 @@ func (l *labelRows) place(x, w float64) (int, bool) {
 	}
 	l.rows = append(l.rows, []stretch{{x, x + w}})
 	return len(l.rows) - 1, true
+}
+
+// SVG writes the space-time diagram of a run as a file of its own, in the colours
+// of paper. It fails when the history has no operations, and when w does.
+func SVG(w io.Writer, h *history.History, r *results.Run) error {
+	svg, _ := Draw(h, r)
+	head, body, ok := strings.Cut(string(svg), ">")
+	if !ok {
+		return fmt.Errorf("draw %s with %s: the history has no operations", name(r.Scenario), name(r.Column()))
+	}
+	box := viewBox.FindStringSubmatch(head)
+	defs := strings.TrimSuffix(strings.SplitN(string(Patterns()), "<defs>", 2)[1], "</svg>")
+	_, err := fmt.Fprintf(w, "%s xmlns=\"http://www.w3.org/2000/svg\" width=\"%s\" height=\"%s\" font-family=\"sans-serif\">\n<style>\n%s</style>\n<defs>%s<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>%s",
+		head, box[1], box[2], paper(css("drawing")), defs, body)
+	return err
+}
+
+var (
+	viewBox  = regexp.MustCompile(`viewBox="0 0 (\S+) (\S+)"`)
+	dark     = regexp.MustCompile(`(?s)@media \(prefers-color-scheme: dark\) \{\n.*?\n\}\n`)
+	root     = regexp.MustCompile(`(?s):root \{\n.*?\n\}\n`)
+	variable = regexp.MustCompile(`--([a-z0-9-]+): ([^;]+);`)
+	used     = regexp.MustCompile(`var\(--([a-z0-9-]+)\)`)
+)
+
+// paper puts the light colours into a style sheet, for programs that know no
+// variables.
+func paper(sheet string) string {
+	sheet = dark.ReplaceAllString(sheet, "")
+	colours := map[string]string{}
+	for _, v := range variable.FindAllStringSubmatch(root.FindString(sheet), -1) {
+		colours[v[1]] = v[2]
+	}
+	return used.ReplaceAllStringFunc(root.ReplaceAllString(sheet, ""), func(v string) string { return colours[used.FindStringSubmatch(v)[1]] })
 }

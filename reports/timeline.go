@@ -35,10 +35,9 @@ const (
 // in time. Window says which part of the run it shows.
 type timeline struct {
 	drawing
-	f      *facts
-	cause  map[int64]bool
-	from   int64
-	to     int64
+	f     *facts
+	cause map[int64]bool
+	*Axis
 	colour map[string]int // client -> palette index
 
 	travelled spacetime.Picture
@@ -59,34 +58,44 @@ type lane struct {
 	roles         bool   // it says when the server is a primary and when a replica
 }
 
+// Axis is an axis of time on which pictures of several runs are drawn. The first
+// of them sets which part of a run all show.
+type Axis struct {
+	Width    float64 // of a picture, in pixels of its own coordinates; 0 for that of the report
+	from, to int64
+}
+
+// right is where time ends.
+func (a *Axis) right() float64 { return a.width() - (timelineWidth - timelineRight) }
+
+func (a *Axis) width() float64 { return cmp.Or(a.Width, timelineWidth) }
+
 // drawTimeline returns the picture as SVG and a caption in words, which says what part
 // of the run is shown.
 func drawTimeline(f *facts, r *results.Run) (svg template.HTML, caption string) {
-	svg, caption, _, _ = drawTimelineFrom(f, r, 0, 0)
-	return svg, caption
+	return drawTimelineOn(f, r, &Axis{})
 }
 
-// drawTimelineFrom is drawTimeline on a time axis that another drawing has, or
-// on one of its own where to is 0. It returns the axis.
-func drawTimelineFrom(f *facts, r *results.Run, from, to int64) (svg template.HTML, caption string, begin, end int64) {
-	t := &timeline{f: f, cause: causeOps(r), colour: map[string]int{}, travelled: spacetime.Of(f.h)}
+// drawTimelineOn is drawTimeline on an axis of time.
+func drawTimelineOn(f *facts, r *results.Run, axis *Axis) (svg template.HTML, caption string) {
+	t := &timeline{f: f, cause: causeOps(r), colour: map[string]int{}, travelled: spacetime.Of(f.h), Axis: axis}
 	for i, c := range f.clients {
 		t.colour[c] = i % 8
 	}
-	if t.from, t.to = from, to; to == 0 {
-		t.window()
-	}
 	t.makeLanes()
 	if len(t.lanes) == 0 {
-		return "", "There is nothing to draw: the history has no operations.", 0, 0
+		return "", "There is nothing to draw: the history has no operations."
+	}
+	if t.to == 0 {
+		t.window()
 	}
 	body := t.body()
 	height := t.bottom + 30
 	var head strings.Builder
 	fmt.Fprintf(&head, `<svg class="timeline" viewBox="0 0 %s %s" role="img" aria-label="%s" data-from="%d" data-to="%d">`+"\n",
-		px(timelineWidth), px(height), html.EscapeString(clean(t.spoken(r))), t.from, t.to)
+		px(t.width()), px(height), html.EscapeString(clean(t.spoken(r))), t.from, t.to)
 	// Everything in it was escaped when it was drawn.
-	return template.HTML(head.String() + body + "</svg>\n"), t.caption(), t.from, t.to
+	return template.HTML(head.String() + body + "</svg>\n"), t.caption()
 }
 
 // window decides which part of the run is drawn: all of it up to the last
@@ -269,7 +278,7 @@ func (t *timeline) serverLanes() []lane {
 // its edge.
 func (t *timeline) x(at int64) float64 {
 	at = min(max(at, t.from), t.to)
-	return timelineLeft + (timelineRight-timelineLeft)*float64(at-t.from)/float64(t.to-t.from)
+	return timelineLeft + (t.right()-timelineLeft)*float64(at-t.from)/float64(t.to-t.from)
 }
 
 // shown says whether an interval touches the window.
@@ -299,7 +308,7 @@ func (t *timeline) body() string {
 		if l.title != "" {
 			t.text("band", 4, l.y-7, l.title)
 		}
-		t.line("rule", timelineLeft, l.y+l.height, timelineRight, l.y+l.height, "")
+		t.line("rule", timelineLeft, l.y+l.height, t.right(), l.y+l.height, "")
 		t.text("lane", 4, l.y+l.height/2+4, fit(l.label, timelineLeft-16))
 		if l.node == "" {
 			t.drawClient(l)
@@ -328,9 +337,9 @@ func (t *timeline) axis() {
 		x := t.x(int64(at))
 		t.line("grid", x, t.top+4, x, t.bottom, "")
 		label := axisLabel(at, step)
-		t.text("tick", min(x, timelineWidth-textWidth(label)/2), t.bottom+16, label)
+		t.text("tick", min(x, t.width()-textWidth(label)/2), t.bottom+16, label)
 	}
-	t.line("axis", timelineLeft, t.bottom, timelineRight, t.bottom, "")
+	t.line("axis", timelineLeft, t.bottom, t.right(), t.bottom, "")
 }
 
 func axisLabel(at, step float64) string {

@@ -125,7 +125,7 @@ func (t *timeline) drawNotes(l *lane, mine func(*history.Event) bool) {
 			}
 			t.crashMark(x, y, fmt.Sprintf("%s %s at %s", l.label, what, instant(e.Time)))
 			if e.F == history.Crashed {
-				t.line("gone", x+8, y, timelineRight, y, "")
+				t.line("gone", x+8, y, t.right(), y, "")
 			}
 		}
 	}

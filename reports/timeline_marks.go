@@ -30,7 +30,7 @@ func (t *timeline) placeFaults() []placed {
 		text = short(text, 60)
 		p := placed{index: i, x: t.x(x.from)}
 		w := textWidth(text) + 4
-		p.x = max(timelineLeft, min(p.x, timelineRight-w))
+		p.x = max(timelineLeft, min(p.x, t.right()-w))
 		if row, ok := t.faultRows.place(p.x, w); ok {
 			p.row, p.text = row, text
 		}
@@ -95,7 +95,7 @@ func (t *timeline) placeOverlaps() []placed {
 		text := "two holders, " + length(o.to-o.from)
 		w := boldWidth(text) + 6
 		mid := (t.x(o.from) + t.x(o.to)) / 2
-		p.x = max(timelineLeft, min(mid-w/2, timelineRight-w))
+		p.x = max(timelineLeft, min(mid-w/2, t.right()-w))
 		if row, ok := t.markRows.place(p.x, w); ok {
 			p.row, p.text = row, text
 		}

@@ -106,7 +106,7 @@ func arrow(b *strings.Builder, x1, y1, x2, y2 float64) {
 
 // drawLostArrow draws what never arrived: it ends in a cross before its target.
 func (t *timeline) drawLostArrow(a spacetime.Arrow, x, y1, y2 float64) {
-	end := min(x+26, timelineRight-6)
+	end := min(x+26, t.right()-6)
 	stop := y1 + (y2-y1)*0.78
 	title := fmt.Sprintf("The reply of %s to %s at %s is lost: the caller does not learn what was done", name(a.From), name(a.To), instant(a.Sent))
 	label := "reply lost"
@@ -118,11 +118,11 @@ func (t *timeline) drawLostArrow(a spacetime.Arrow, x, y1, y2 float64) {
 	t.path("vanished", fmt.Sprintf("M%s %sL%s %s", px(x), px(y1), px(end), px(stop)), title)
 	t.path("vanishes", fmt.Sprintf("M%s %sl9 9m0 -9l-9 9", px(end-4.5), px(stop-4.5)), title)
 	left, w := end+9, textWidth(label)
-	if left+w > timelineRight || a.Kind == spacetime.Replication && t.x(a.Arrived) > x && t.x(a.Arrived) < left+w+4 || t.x(a.Arrived) == x {
+	if left+w > t.right() || a.Kind == spacetime.Replication && t.x(a.Arrived) > x && t.x(a.Arrived) < left+w+4 || t.x(a.Arrived) == x {
 		left = end - w - 18 // what happens to the replica stands on the other side
 	}
 	if left < timelineLeft {
-		left = min(end+9, timelineRight-w)
+		left = min(end+9, t.right()-w)
 	}
 	t.text("vanishlabel", left, stop+4, label)
 }
@@ -156,7 +156,7 @@ func (t *timeline) drawLease(l *lane, c *checker.Claim) {
 	case end < next && end <= t.to:
 		label = "lease ends " + instant(end)
 		t.path("leaseend", "M"+px(x)+" "+px(y-5)+"v9", title)
-		if w := textWidth(label); x+w+12 < timelineRight {
+		if w := textWidth(label); x+w+12 < t.right() {
 			x += w + 10
 		}
 	case next > t.to:
@@ -175,6 +175,9 @@ func (t *timeline) overlaps(c *checker.Claim) bool {
 // drawRoles says over the bars of a server when it is a primary and when a
 // replica, with a mark where it is promoted.
 func (t *timeline) drawRoles(l *lane) {
+	if !l.roles { // there is no room over the bar, and the role never changes
+		return
+	}
 	all := t.travelled.Roles[l.node]
 	for i, r := range all {
 		to := t.f.end

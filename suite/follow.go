@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
@@ -25,6 +27,27 @@ type Followed struct {
 	Verdict checker.Verdict // on [checker.Linearizable]
 	Events  int
 	Last    int64 // time of the last of them
+}
+
+// Text writes the verdict, and how far it reaches. path names the history.
+func (f Followed) Text(w io.Writer, path string) error {
+	h, v := f.Header, f.Verdict
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s with %s, seed %d, %s world\n", path, h.Scenario, h.Lock, h.Seed, h.World)
+	fmt.Fprintf(&b, "  %s  %s", checker.Linearizable, v.Outcome)
+	if v.Reason != "" {
+		fmt.Fprintf(&b, "  %s", v.Reason)
+	}
+	for i, id := range v.Ops {
+		sep := ", "
+		if i == 0 {
+			sep = "; operations "
+		}
+		fmt.Fprintf(&b, "%s%d", sep, id)
+	}
+	fmt.Fprintf(&b, "\n  after %d events, at %.3f s\n", f.Events, float64(f.Last)/float64(time.Second))
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
 // Follow judges the linearizability of every lock in a history while it is

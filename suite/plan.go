@@ -107,6 +107,19 @@ const NotRun = "not run: "
 // ErrNothing says that no scenario applies to any of the locks.
 var ErrNothing = errors.New("there is nothing to run")
 
+// WhyNothing says of the first skips why nothing was played.
+func WhyNothing(skipped []results.Skip) []string {
+	var reasons []string
+	for _, s := range skipped[:min(len(skipped), 5)] {
+		if why, ok := strings.CutPrefix(s.Reason, NotRun); ok {
+			reasons = append(reasons, fmt.Sprintf("%s cannot be run with %s here: %s", s.Scenario, s.Lock, why))
+		} else {
+			reasons = append(reasons, fmt.Sprintf("%s does not apply to %s: %s", s.Scenario, s.Lock, s.Reason))
+		}
+	}
+	return reasons
+}
+
 // Histories are the paths of the histories of jobs in a run directory.
 func Histories(jobs []Job) []string {
 	var paths []string

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/version"
@@ -35,6 +36,21 @@ type Replayed struct {
 	Hash     string        // of the new history
 	Reason   string        // why the run failed, was killed, or did not end
 	Seen     *simplay.Seen // nil when nothing was to be looked at, or the run did not end
+}
+
+// Words is the outcome in a line.
+func (r Replayed) Words() string {
+	what, how := fmt.Sprintf("%.12s", r.Hash), r.Sameness
+	switch how {
+	case Failed, Killed:
+		what = r.Reason
+	case Different:
+		what += fmt.Sprintf(", stored %.12s", r.Run.HistorySHA256)
+	case SameEvents:
+		how = Same
+		what = fmt.Sprintf("%.12s: the same events; the header is of an older release", r.Run.HistorySHA256)
+	}
+	return fmt.Sprintf("%-10s %s %s seed %d: %s", how, r.Run.Scenario, r.Run.Lock, r.Run.Seed, what)
 }
 
 // NotReplayableError says that a run cannot be played again from its directory.
@@ -163,4 +179,19 @@ func (r *Replayed) take(a Answer) error {
 		r.Sameness = Different
 	}
 	return nil
+}
+
+// shownChoices is how many runs an error offers.
+const shownChoices = 8
+
+// Choices is a hint that lists runs to choose from.
+func Choices(runs []results.Run) string {
+	var all []string
+	for _, r := range runs {
+		all = append(all, fmt.Sprintf("--scenario %s --lock %s --seed %d", r.Scenario, r.Lock, r.Seed))
+	}
+	if more := len(all) - shownChoices; more > 0 {
+		all = append(all[:shownChoices], fmt.Sprintf("or one of %d more", more))
+	}
+	return "it holds\n  " + strings.Join(all, "\n  ")
 }

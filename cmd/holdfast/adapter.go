@@ -54,9 +54,9 @@ func newAdapterCheckCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check [flags] -- CMD [ARG ...]",
 		Short: "Check a worker process against the worker protocol",
-		Long: `Starts processes of CMD and servers for them, asks what a run would ask, and
-says of every sentence of docs/adapter-protocol.md that it tries whether the
-worker keeps to it:
+		Long: `Starts processes of CMD and servers for them, and asks what a run would ask. It
+tries sentences of docs/adapter-protocol.md, and says of each whether the worker
+keeps to it:
 
   ok      it does
   FAILED  it does not; the reason, and the sentence, are below

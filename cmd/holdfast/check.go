@@ -41,27 +41,25 @@ func newCheckCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check HISTORY...",
 		Short: "Judge stored histories again",
-		Long: `Judges histories (JSON lines, also gzipped; - for stdin) and prints the verdict
-on every property that the lock claims. Nothing is expected of them: exit code
-0 when all is ok, 1 when something is violated, 3 when something is unknown, 2
-when a history is invalid, which is not a verdict on the lock.
+		Long: `Judges histories (JSON lines, also gzipped; - for stdin) and prints the verdict on
+every property that the lock claims. Nothing is expected of them. Exit codes: 0 all
+is ok; 1 something is violated; 3 something is unknown; 2 a history is invalid,
+which is not a verdict on the lock.
 
 Two judges decide whether a history is linearizable. One is made for locks and
-takes about a second for a million operations. The other is porcupine, which
-knows nothing of locks; it confirms what the first decides: of a violation
-always the few operations that prove it, and of any history as much as it can
-within its time and memory. The verdict says so when only one of them decided.
-When they disagree, one of them is wrong: exit code 4, with the smallest history
-on which they do.
+takes about a second for a million operations. The other is porcupine, which knows
+nothing of locks; it confirms the first. It always confirms the few operations that
+prove a violation, and of any history as much as time and memory allow. The verdict
+says so when only one of them decided. When they disagree, one of them is wrong:
+exit code 4, with the smallest history on which they do.
 
-With --follow it reads a history that is still being written, from a file that
-grows or from a pipe, and judges the linearizability of its locks as events come
-in. It ends at the first violation, or at the end of the run.
+With --follow it reads a history while somebody writes it, from a file that grows
+or from a pipe. It judges linearizability as events come in. It ends at the first
+violation, or at the end of the run.
 
 A history whose recording was killed ends without its last event, maybe in the
-middle of a line, and is invalid. With --cut-off it is judged up to its last
-whole line, as if the run had ended there: what nobody can know then, such as
-what remained, is unknown.`,
+middle of a line, and is invalid. With --cut-off it is judged up to its last whole
+line, as if the run had ended there. The leftovers, for example, are unknown then.`,
 		Example: `  holdfast check holdfast-runs/*/histories/holder-pause/reentrant-seed-1.jsonl
   zcat history.jsonl.gz | holdfast check -
   holdfast check history.jsonl.gz --judge fast
@@ -313,19 +311,8 @@ func cannotFollow(path string, err error) error {
 
 // printFollowed prints the verdict and returns the exit code as an error.
 func printFollowed(out io.Writer, path string, r suite.Followed) error {
-	h, v := r.Header, r.Verdict
-	fmt.Fprintf(out, "%s: %s with %s, seed %d, %s world\n", path, h.Scenario, h.Lock, h.Seed, h.World)
-	fmt.Fprintf(out, "  %s  %s", checker.Linearizable, v.Outcome)
-	if v.Reason != "" {
-		fmt.Fprintf(out, "  %s", v.Reason)
+	if err := r.Text(out, path); err != nil {
+		return defect(fmt.Errorf("print result: %w", err))
 	}
-	for i, id := range v.Ops {
-		sep := ", "
-		if i == 0 {
-			sep = "; operations "
-		}
-		fmt.Fprintf(out, "%s%d", sep, id)
-	}
-	fmt.Fprintf(out, "\n  after %d events, at %.3f s\n", r.Events, float64(r.Last)/float64(time.Second))
-	return result(codeOf(v))
+	return result(codeOf(r.Verdict))
 }

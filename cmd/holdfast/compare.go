@@ -17,9 +17,10 @@ func newCompareCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "compare BEFORE AFTER",
 		Short: "Say what differs between two run directories",
-		Long: `Compares the runs of two run directories, by scenario, lock, world and seed: which
-verdicts changed, at which event two histories part, and by how much the time
-with two holders and the hand-offs changed. Nothing is played or judged again.
+		Long: `Compares the runs of two run directories, by scenario, lock, world and seed. It
+names the verdicts that changed, the event at which two histories part, and the
+change in hand-offs and in the time with two holders. Nothing is played or judged
+again.
 
 Exit codes: 0 nothing is worse; 1 a verdict is worse or no longer as expected,
 or a run is missing; 2 bad usage or bad input.`,

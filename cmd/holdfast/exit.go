@@ -57,7 +57,7 @@ func badInput(err error, hints ...string) error {
 // badOut refuses the directory of --out.
 func badOut(err error) error {
 	if errors.Is(err, outdir.ErrForeign) {
-		return badInput(err, "choose a new directory with --out, or an empty one, or one that holds nothing but such results: holdfast replaces only the files that its own results name")
+		return badInput(err, "choose a new directory with --out, or an empty one, or one that holds nothing but such results", "holdfast replaces only the files that its own results name")
 	}
 	return badInput(err, "choose another directory with --out")
 }

@@ -51,24 +51,24 @@ func newExploreCmd() *cobra.Command {
 		Use:   "explore --lock LOCK",
 		Short: "Draw scenarios at random, and find what goes wrong with a lock",
 		Long: `Draws clients, times, topologies and faults from a seed, plays them in the
-simulated world, and judges what happened. Nobody tells it where to look. Each
-run leaves out a random half of the faults, and aims the others at what happens,
-such as between execution and reply of an acquire, or at a time. Combinations of
-a fault and a phase of an operation that have not come yet are preferred.
+simulated world, and judges what happened. Nobody tells it where to look. Each run
+leaves out a random half of the faults. It aims the others at a time, or at a
+moment such as between execution and reply of an acquire. Combinations of a fault
+and a phase of an operation that have not come yet are preferred.
 
 It stops at the first violation, or with --all at the end of --runs or --time.
 Every find is then made as small as it can be, as holdfast shrink does, and told.
 Finds are told apart by what is violated and by the faults that are left. Run k
-plays seed --seed + k. The directory of the results holds explore.json and, below
-finds/, the scenario and the history of the first run of every find and of what
-is left of it, with the story and a test to paste; holdfast run plays such a
-scenario again with its seed.
+plays seed --seed + k. The directory of the results holds explore.json. Below
+finds/ it has, for each find, scenario and history of the first run and of the
+shrunk one, with story and a test. holdfast run plays such a scenario again with
+its seed.
 
-With --exhaustive it draws nothing: it plays every single fault at every moment
-of small workloads that follow from what the lock claims, or of --base alone;
-with --depth 2 every pair of faults. Rules leave out what cannot matter, and an
-audit plays 1 in 100 of that: a difference is a defect of holdfast. --resume goes
-on after an interruption.
+With --exhaustive it derives small workloads from the claims of the lock, or takes
+--base. It plays every single fault at every moment of them, and with --depth 2
+every pair of faults. Rules leave out what cannot matter, and an audit plays 1 in
+100 of that: a difference is a defect of holdfast. --resume goes on after an
+interruption.
 
 With --shard I/N it plays every Nth run, so that N machines share the work.
 With --emit it plays nothing, and writes what makes Kubernetes or GitHub play

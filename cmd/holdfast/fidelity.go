@@ -28,11 +28,11 @@ func newFidelityCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "fidelity [SCENARIO ...]",
 		Short: "Play scenarios in both worlds, and show where they differ",
-		Long: `Plays every scenario (or those named) against every lock it applies to (or those
-of --lock), first in the simulator and then on real servers, and prints the
-matrix of both: one mark where they agree on every property, both where they do
-not, and below it each difference, with the explanation if there is one. The run
-directory has the runs and a report of each world, in sim/ and live/.
+		Long: `Plays scenarios (default: all) against locks (--lock; default: all),
+first in the simulator and then on real servers. It prints one matrix, with both
+marks where the worlds disagree. Below it stands each difference, with the
+explanation if there is one. The run directory has the runs and a report of each
+world, in sim/ and live/.
 
 Exit codes: 0 the worlds agree, or every difference is explained; 1 they do not;
 2 bad usage or bad input; 3 some run has no verdict; 4 a defect of holdfast

@@ -36,27 +36,25 @@ func newGalleryCmd() *cobra.Command {
 		Use:   "gallery [MUTANT ...]",
 		Short: "Play locks that are wrong on purpose, and show what kills each",
 		Long: `Plays the locks of the gallery (or those named), each a built-in lock with one
-mistake, against every scenario that the lock it is made from is played with. A
-violated property kills a mutant where the scenario expects its original to keep
-it. Unknown kills nothing. The mutation score is the share of mutants killed.
+mistake. It plays each in every scenario of the lock it is made from. A violated
+property kills a mutant where the scenario expects its original to keep it. Unknown
+kills nothing. The mutation score is the share of mutants killed.
 
-A seed is one pass over the scenarios, and it is always played to its end, so
-that the numbers of every killer count. A trial plays seed after seed until one
-has a kill, or --seeds are played. Trials have different seeds. The table has,
-for each mutant, the scenario and property that killed it in most seeds, how
-many others did, the median number of seeds until the first kill, and the median
-virtual and real time until then, counted run by run in the order of the
-catalogue on one core. A run that never ends, or takes its process down, gives
-no verdict and kills nothing.
+A seed is one pass over the scenarios, and it is always played to its end, so that
+the numbers of every killer count. A trial plays seed after seed until one has a
+kill, or --seeds are played. Trials have different seeds. The table names, for each
+mutant, the scenario and property that killed it in most seeds, and how many others
+did. It has the median seeds, virtual time and real time until the first kill, run
+by run in catalogue order on one core. A run that never ends, or takes its process
+down, gives no verdict and kills nothing.
 
-With --explore nothing of the catalogue is used: scenarios are drawn as
-holdfast explore draws them. A mutant is found when it violates a property that
-its original keeps in the very same scenario: the mutant in four of eight seeds
-at least, with the faults striking in the same phases, the original in none. A
-trial plays run after run until one has a find, or --runs are played;
-run k has seed S + k, and S is different for each trial. The table has how many
-trials had a find, the median number of runs until then, and what was violated
-after which faults.
+With --explore nothing of the catalogue is used: scenarios are drawn as holdfast
+explore draws them. A mutant is found when it violates a property that its original
+keeps in the very same scenario. It does so in at least four of eight seeds, with
+faults in the same phases, and the original in none. A trial plays run after run
+until one has a find, or --runs are played; run k has seed S + k, and S is
+different for each trial. The table has how many trials had a find, the median
+number of runs until then, and what was violated after which faults.
 
 Exit codes: 0 every mutant killed or found; 1 one was not; 2 bad usage; 4 a defect of
 holdfast itself; 130 interrupted.`,

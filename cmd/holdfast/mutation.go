@@ -23,10 +23,11 @@ func newMutationCmd() *cobra.Command {
 		Use:   "mutation",
 		Short: "Change the locks by rule, one place at a time, and show what nothing tells from the original",
 		Long: `Plays mutants of the reference lock and of the textbook locks, each with one small
-change, until a verdict is not as expected, a run does not end, or one seed gives
-two histories: in the catalogue, then in --drawn random scenarios for each lock.
-With --out the same command goes on where it ended, and shards with one directory
-come together. Run it in the source of holdfast; it needs the Go toolchain.
+change. It plays the catalogue, then --drawn random scenarios for each lock. A
+mutant dies when a verdict is not as expected, a run does not end, or one seed
+gives two histories. With --out the same command goes on where it ended, and shards
+with one directory come together. Run it in the source of holdfast; it needs the Go
+toolchain.
 
 Exit codes: 0 every mutant killed or called equivalent; 1 one survived; 2 bad usage;
 4 a defect of holdfast itself; 130 interrupted.`,

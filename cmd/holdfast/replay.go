@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -47,9 +46,9 @@ a stored history is no longer what its run wrote, or was recorded on real
 servers; 3 when a stored history is missing, or the process that played a run was
 killed from outside.
 
-Of one run, --trace shows every message on every link, and --stop-at what every
-server, client and link was in at one moment: when a line of the history was
-recorded (12), an operation returned (op 12), or at a time (12.5s).`,
+Of one run, --trace shows every message on every link, and --stop-at the state of
+every server, client and link at one moment. A moment is a line of the history
+(12), the return of an operation (op 12), or a time (12.5s).`,
 		Example: `  holdfast run holder-pause --lock reentrant --out pause
   holdfast replay pause
   holdfast replay pause --trace pause.txt
@@ -86,11 +85,11 @@ func (f replayFlags) replay(ctx context.Context, dir suite.Dir, stdout, stderr i
 	all := res.Runs
 	res.Runs = slices.DeleteFunc(slices.Clone(all), func(r results.Run) bool { return !f.chosen(r) })
 	if len(res.Runs) == 0 {
-		return badInput(fmt.Errorf("%s holds no such run", dir), choices(all))
+		return badInput(fmt.Errorf("%s holds no such run", dir), suite.Choices(all))
 	}
 	inside := f.trace != "" || f.stopAt != ""
 	if inside && len(res.Runs) > 1 {
-		return badInput(fmt.Errorf("--trace and --stop-at look at one run, and these are %d", len(res.Runs)), choices(res.Runs))
+		return badInput(fmt.Errorf("--trace and --stop-at look at one run, and these are %d", len(res.Runs)), suite.Choices(res.Runs))
 	}
 	jobs, err := dir.ReplayJobs(res.Runs, simplay.Watch{})
 	if err != nil {
@@ -162,26 +161,15 @@ func (f replayFlags) playAgain(ctx context.Context, dir suite.Dir, res results.R
 	}
 	differ, killed := 0, 0
 	for _, r := range all {
-		what := ""
 		switch r.Sameness {
 		case suite.Unplayed:
 			return &exitError{code: exitInterrupted, msg: "interrupted"}
-		case suite.Failed:
+		case suite.Failed, suite.Different:
 			differ++
-			what = r.Reason
 		case suite.Killed:
 			killed++
-			what = r.Reason
-		case suite.Different:
-			differ++
-			what = fmt.Sprintf("%.12s, stored %.12s", r.Hash, r.Run.HistorySHA256)
-		case suite.SameEvents:
-			r.Sameness = suite.Same
-			what = fmt.Sprintf("%.12s: the same events; the header is of an older release", r.Run.HistorySHA256)
-		default:
-			what = fmt.Sprintf("%.12s", r.Hash)
 		}
-		fmt.Fprintf(stdout, "%-10s %s %s seed %d: %s\n", r.Sameness, r.Run.Scenario, r.Run.Lock, r.Run.Seed, what)
+		fmt.Fprintln(stdout, r.Words())
 	}
 	if edited := dir.Edited(res); len(edited) > 0 && differ == 0 {
 		return editedError(dir, edited)
@@ -278,19 +266,4 @@ func (f replayFlags) print(r *inside.Run, hash string, stdout, stderr io.Writer)
 // chosen says whether the flags ask for a run.
 func (f replayFlags) chosen(r results.Run) bool {
 	return (f.scenario == "" || f.scenario == r.Scenario) && (f.lock == "" || f.lock == r.Lock) && (!f.seeded || f.seed == r.Seed)
-}
-
-// shownChoices is how many runs an error offers.
-const shownChoices = 8
-
-// choices is a hint that lists runs to choose from.
-func choices(runs []results.Run) string {
-	var all []string
-	for _, r := range runs {
-		all = append(all, fmt.Sprintf("--scenario %s --lock %s --seed %d", r.Scenario, r.Lock, r.Seed))
-	}
-	if more := len(all) - shownChoices; more > 0 {
-		all = append(all[:shownChoices], fmt.Sprintf("or one of %d more", more))
-	}
-	return "it holds\n  " + strings.Join(all, "\n  ")
 }

@@ -12,11 +12,23 @@ import (
 	"github.com/holdfast-go/holdfast/suite/report"
 )
 
-// incomplete ends a command whose output shows all that a run directory holds,
-// where that is not everything.
-func incomplete(stderr io.Writer, dir suite.Dir, doc reports.Document) error {
+// render lets write show what a run directory holds. It ends with an error where
+// that is not everything, or not what the run wrote.
+func render(path string, stderr io.Writer, write func(suite.Dir, reports.Document) error) error {
+	dir := suite.Dir(path)
+	res, err := dir.ReadResults()
+	if err != nil {
+		return badInput(err, "a run directory is what holdfast run writes; it holds results.json")
+	}
+	edited := dir.Edited(res)
+	doc := report.DocumentOf(dir, res, edited...)
+	if err := write(dir, doc); err != nil {
+		return err
+	}
 	warnMissing(stderr, dir, doc.Missing)
 	switch n := len(doc.Missing); {
+	case len(edited) > 0:
+		return editedError(dir, edited)
 	case doc.Results.Interrupted:
 		return &exitError{code: exitUnknown, msg: dir.File(runResults) + ": " + doc.Results.InterruptedWords(), hints: []string{"to play all of it: " + doc.Results.Command}}
 	case n > 0:
@@ -45,28 +57,16 @@ holdfast itself.`,
 			if !slices.Contains(formats, format) {
 				return usage(fmt.Sprintf("unknown format %q", format), didYouMean(format, formats))
 			}
-			dir := suite.Dir(args[0])
-			res, err := dir.ReadResults()
-			if err != nil {
-				return badInput(err, "a run directory is what holdfast run writes; it holds results.json")
-			}
-			edited := dir.Edited(res)
-			doc := report.DocumentOf(dir, res, edited...)
-			if format != "html" {
-				err = show(c.OutOrStdout(), doc, format)
-			} else if err = report.WriteReport(dir, doc); err != nil {
-				err = badInput(fmt.Errorf("write report: %w", err))
-			} else {
-				_, err = fmt.Fprintln(c.OutOrStdout(), dir.File("report.html"))
-			}
-			if err != nil {
+			return render(args[0], c.ErrOrStderr(), func(dir suite.Dir, doc reports.Document) error {
+				if format != "html" {
+					return show(c.OutOrStdout(), doc, format)
+				}
+				if err := report.WriteReport(dir, doc); err != nil {
+					return badInput(fmt.Errorf("write report: %w", err))
+				}
+				_, err := fmt.Fprintln(c.OutOrStdout(), dir.File("report.html"))
 				return err
-			}
-			if len(edited) > 0 {
-				warnMissing(c.ErrOrStderr(), dir, doc.Missing)
-				return editedError(dir, edited)
-			}
-			return incomplete(c.ErrOrStderr(), dir, doc)
+			})
 		},
 	}
 	c.Flags().StringVar(&format, "format", "html", "html, text, json, junit or markdown")

@@ -19,8 +19,8 @@ func newRoot(stdin io.Reader, stdout, stderr io.Writer) *cobra.Command {
 		Use:   "holdfast",
 		Short: "Show what a distributed lock on Redis really guarantees",
 		Long: `holdfast plays scenarios of failure against distributed locks on Redis, records
-every operation, and judges the recorded history: did two owners hold the lock
-at once, was an update lost, does a waiter sleep on a free lock?
+every operation, and judges the history. Did two owners hold the lock at once? Was
+an update lost? Does a waiter sleep on a free lock?
 
 With no server and nothing installed, everything runs in a simulated world in
 virtual time, and a seed gives the same history every time.`,
@@ -38,7 +38,7 @@ virtual time, and a seed gives the same history every time.`,
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return flagError(c, err) })
-	root.AddCommand(newRunCmd(), newExploreCmd(), newShrinkCmd(), newSweepCmd(), newSelftestCmd(), newAdapterCmd(), newListCmd(), newShowCmd(), newCheckCmd(), newReportCmd(), newReplayCmd(), newMergeCmd(), newCompareCmd(), newVersionCmd(), newWorkerCmd(), newClientCmd(), newMiniredisCmd())
+	root.AddCommand(newRunCmd(), newExploreCmd(), newShrinkCmd(), newSweepCmd(), newSelftestCmd(), newAdapterCmd(), newListCmd(), newShowCmd(), newCheckCmd(), newReportCmd(), newBriefCmd(), newReplayCmd(), newMergeCmd(), newCompareCmd(), newVersionCmd(), newWorkerCmd(), newClientCmd(), newMiniredisCmd())
 	root.AddCommand(oldSelftests()...)
 	for _, c := range root.Commands() {
 		if c.Args == nil {

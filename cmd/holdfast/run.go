@@ -62,14 +62,14 @@ func newRunCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run [SCENARIO ...]",
 		Short: "Play scenarios against locks, print the matrix, write the report",
-		Long: `Plays every scenario (or those named) against every built-in lock it applies to
-(or those of --lock), judges the histories, prints the matrix, and writes a run
+		Long: `Plays every scenario (or those named) against every built-in lock it applies to (or
+those of --lock), judges the histories, and prints the matrix. It writes a run
 directory with results.json, report.html, the scenarios and the histories.
 
 A SCENARIO is the name of a built-in one, or a file: anything with a slash, or
 that ends in .yaml or .yml.
 
-A run passes when every verdict is the one its scenario argues for: a textbook
+A run passes when every verdict is the one its scenario argues for. So a textbook
 lock that overlaps under a pause, as expected, is a pass. Some of the runs are
 played twice, in other processes, and must give the same history.
 
@@ -308,18 +308,7 @@ func plan(list []suite.Source, locks []realtime.Lock, f runFlags) (jobs []suite.
 		return nil, nil, err
 	}
 	if len(jobs) == 0 {
-		hints := []string{}
-		for _, s := range skipped {
-			if why, ok := strings.CutPrefix(s.Reason, suite.NotRun); ok {
-				hints = append(hints, fmt.Sprintf("%s cannot be run with %s here: %s", s.Scenario, s.Lock, why))
-			} else {
-				hints = append(hints, fmt.Sprintf("%s does not apply to %s: %s", s.Scenario, s.Lock, s.Reason))
-			}
-			if len(hints) == 5 {
-				break
-			}
-		}
-		return nil, nil, usage(suite.ErrNothing.Error(), hints...)
+		return nil, nil, usage(suite.ErrNothing.Error(), suite.WhyNothing(skipped)...)
 	}
 	return jobs, skipped, nil
 }
@@ -351,17 +340,13 @@ func (p *playedList) conclude(c *cobra.Command, f runFlags) error {
 }
 
 // failure is what went wrong with holdfast itself, or with its output, nil when
-// nothing did. Every defect is told on stderr.
+// nothing did. The first defects are told on stderr.
 func (p *playedList) failure(stderr io.Writer) error {
 	switch o := p.outcome; {
 	case o.Err != nil:
 		return defect(o.Err)
 	case len(o.Defects) > 0:
-		for _, d := range o.Defects {
-			fmt.Fprintf(stderr, "defect: %s\n", d)
-		}
-		return defect(fmt.Errorf("%d of the runs show a defect of holdfast itself", len(o.Defects)),
-			"please report it, with the command and the version")
+		return ownDefects(stderr, o.Defects)
 	case o.Output != "":
 		return defect(errors.New(o.Output), "the verdicts above are complete; the run directory is not")
 	case p.saved != nil:

@@ -49,7 +49,7 @@ what remains as a story, and a regression test in Go to paste.
 RUNDIR is what holdfast run, vary or explore wrote; the worst violation in it is
 taken, unless --lock, --scenario, --seed or --property say which. Or give a
 SCENARIO, as a name or a file, with --lock. The result is a scenario file of the
-ordinary kind. What it expects of every built-in lock is what it showed.
+ordinary kind. It expects of every built-in lock the verdicts that the lock showed.
 
 A violation that the next seeds show as well is kept so.
 

@@ -38,10 +38,10 @@ func newSweepCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sweep SCENARIO",
 		Short: "Measure how likely a hazard is, over a range of one or two parameters",
-		Long: `Plays a scenario with many seeds at every value of a parameter, or of two, and
-prints in how many of the runs two owners held the lock at once and in how many
-an update was lost, with the 95 % interval of the probability. Where overlaps
-begin is then found by bisection.
+		Long: `Plays a scenario with many seeds at every value of a parameter, or of two. It
+counts the runs in which two owners held the lock at once, and those that lost an
+update. It prints each probability with its 95 % interval. Where overlaps begin is
+then found by bisection.
 
 A SCENARIO is the name of a built-in one, or a file. Made for sweeps are
 ` + strings.Join(sweep.Names(), " and ") + `: their fault comes at a moment that the

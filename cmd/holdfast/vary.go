@@ -31,14 +31,14 @@ func newVaryCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "vary [SCENARIO ...]",
 		Short: "Play variations of scenarios, and look for verdicts that are not as expected",
-		Long: `Plays seeded variations of the scenarios (or of those named) against the locks
-they apply to (or those of --lock), and compares every verdict with what the
-scenario argues for. It shows that the judges raise no false alarm and miss
-nothing when latencies, clients, hold times, leases and waits are other ones.
+		Long: `Plays seeded variations of scenarios (default: all) against locks (--lock; default:
+all), and compares every verdict with the one that the scenario argues for. It
+shows that the judges raise no false alarm and miss nothing when latencies,
+clients, hold times, leases and waits are other ones.
 
-A seed is one variation of one scenario, played once with one lock: it chooses
-the numbers of the variation and the latency of every message. The seeds take
-turns through all pairs of a scenario and a lock.
+A seed is one variation of one scenario, played once with one lock. It chooses the
+numbers of the variation and the latency of every message. The seeds take turns
+through all pairs of a scenario and a lock.
 
 A verdict that is not as expected is either a false alarm (violated, or worse
 than expected), a missed violation, or unknown. With --out the varied scenario

@@ -71,6 +71,24 @@ func has(violated map[checker.Property]checker.Verdict, p checker.Property) bool
 	return ok
 }
 
+// Way is how a run breaks, and what to do about it.
+type Way struct {
+	Rank        int    // 0 for the worst
+	How, Remedy string // "two holders"; a sentence or two
+}
+
+// WayOf is the worst way in which a run breaks, false where it breaks in none.
+func WayOf(r *results.Run) (Way, bool) {
+	i := wayOf(r)
+	if i < 0 {
+		return Way{}, false
+	}
+	return Way{i, ways[i].how, ways[i].remedy}, true
+}
+
+// Undecided says that something of a run could not be decided.
+func Undecided(r *results.Run) bool { return undecided(r) }
+
 // wayOf is how a run breaks, or -1.
 func wayOf(r *results.Run) int {
 	violated := map[checker.Property]checker.Verdict{}

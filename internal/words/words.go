@@ -1,0 +1,81 @@
+// Package words holds prose to what a program can see of the rules in
+// CONTRIBUTING.md: no sentence is too long, and none makes a clause its subject.
+// Its test reads README, the pages of docs, help texts and errors; make lint runs
+// it.
+package words
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// most is how many words a sentence may have.
+const most = 25
+
+// Text is prose from one place.
+type Text struct {
+	Line int // where it begins
+	Text string
+}
+
+// ends is where a sentence ends: a full stop or its like, before a space. What a
+// quotation or a bracket closes belongs to the sentence. A semicolon ends one as
+// well, because an idea of its own follows.
+var ends = regexp.MustCompile(`[.?!;][")*_\]]*\s+`)
+
+// clause is how a sentence begins whose subject is a clause: "What it finds is
+// shown". A question may begin so.
+var clause = regexp.MustCompile(`^(?:What|Who|Whoever|How (?:much|many|long|often|far))\b[^?]*$`)
+
+// Findings are what is wrong with a text, a line for each sentence.
+func Findings(text string) []string {
+	var found []string
+	for _, s := range sentences(text) {
+		if n := count(s); n > most {
+			found = append(found, fmt.Sprintf("%d words, at most %d: %s", n, most, s))
+		}
+		if clause.MatchString(s) {
+			found = append(found, "a clause as the subject: "+s)
+		}
+	}
+	return found
+}
+
+func sentences(text string) []string {
+	text = strings.Join(strings.Fields(text), " ")
+	var all []string
+	for {
+		end := next(text)
+		if end < 0 {
+			break
+		}
+		all, text = append(all, strings.TrimSpace(text[:end])), text[end:]
+	}
+	if text != "" {
+		all = append(all, text)
+	}
+	return all
+}
+
+// next is where the next sentence begins, or -1.
+func next(text string) int {
+	for _, at := range ends.FindAllStringIndex(text, -1) {
+		if before := text[:at[0]]; at[1] < len(text) && !strings.HasSuffix(before, "e.g") && !strings.HasSuffix(before, "i.e") {
+			return at[1]
+		}
+	}
+	return -1
+}
+
+// count counts what has a letter or a digit in it.
+func count(sentence string) int {
+	n := 0
+	for _, w := range strings.Fields(sentence) {
+		if strings.ContainsFunc(w, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+			n++
+		}
+	}
+	return n
+}

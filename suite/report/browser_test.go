@@ -1,0 +1,174 @@
+package report_test
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/browser"
+	"github.com/holdfast-go/holdfast/internal/whole"
+	"github.com/holdfast-go/holdfast/reports/brief"
+	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/suite/report"
+)
+
+// draw plays scenarios against locks, all of them where none are named, and
+// returns the report.
+func draw(t *testing.T, scenarios, locks string) (page string, dir suite.Dir, res results.Results) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a browser")
+	}
+	dir = suite.Dir(filepath.Join(t.TempDir(), "run"))
+	res, err := holdfast.Run(t.Context(), holdfast.Options{Scenarios: strings.Fields(scenarios), Locks: strings.Fields(locks), Dir: string(dir)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := report.Draw(dir, res); err != nil {
+		t.Fatal(err)
+	}
+	return dir.File("report.html"), dir, res
+}
+
+// The report of the whole catalogue must be of use on a desk, on a phone, in the
+// dark and on paper: nothing is wider than the window, every link leads
+// somewhere, the console stays quiet, and what is printed can be read in a review.
+func TestTheCatalogueInABrowser(t *testing.T) {
+	b := browser.Start(t)
+	page, dir, _ := draw(t, "", "")
+	if info, err := os.Stat(page); err != nil || info.Size() > 4<<20 {
+		t.Errorf("the report has %d bytes, %v; at most 4 MiB are allowed", info.Size(), err)
+	}
+	for _, v := range browser.Views() {
+		p := b.Open(page, v)
+		var over float64
+		p.Eval(`document.documentElement.scrollWidth - innerWidth`, &over)
+		if over > 0 {
+			t.Errorf("%s: the page is %v px wider than the window", v, over)
+		}
+		for _, e := range p.Errors() {
+			t.Errorf("%s: %s", v, e)
+		}
+		p.Close()
+	}
+	p := b.Open(page, browser.View{Width: 1400})
+	var links struct{ Dead, Files []string }
+	p.Eval(`(() => {
+  const hrefs = [...new Set([...document.querySelectorAll("a")].map(a => a.getAttribute("href")))];
+  return {Dead: hrefs.filter(h => h.startsWith("#") && !document.getElementById(decodeURIComponent(h.slice(1)))), Files: hrefs.filter(h => !h.startsWith("#"))};
+})()`, &links)
+	for _, l := range links.Dead {
+		t.Errorf("the link %s leads nowhere", l)
+	}
+	for _, l := range links.Files {
+		if !suite.Exists(dir.File(filepath.FromSlash(l))) {
+			t.Errorf("the link %s leads to no file", l)
+		}
+	}
+	if len(links.Files) == 0 {
+		t.Error("no link leads to a history")
+	}
+	if n := p.Sheets(os.Getenv("HOLDFAST_REPORT_PDF")); n > 40 {
+		t.Errorf("printed, the report has %d pages; at most 40 are allowed", n)
+	} else {
+		t.Logf("printed, the report has %d pages", n)
+	}
+}
+
+// What the script adds must work as a reader uses it.
+func TestTheReportIsUsed(t *testing.T) {
+	b := browser.Start(t)
+	page, _, _ := draw(t, "contention holder-pause failover-lost-write", "set-px reentrant multi")
+	p := b.Open(page, browser.View{Width: 1400})
+	is := func(want, expression string) {
+		t.Helper()
+		var got string
+		p.Eval("String("+expression+")", &got)
+		if got != want {
+			t.Errorf("%s is %q, want %q", expression, got, want)
+		}
+	}
+	const set = `(name, value) => { const s = document.querySelector("#filter [name=" + name + "]"); s.value = value; s.dispatchEvent(new Event("change", {bubbles: true})); }`
+	const shown = `[...document.querySelectorAll("details.run:not([hidden])")]`
+
+	is("9", shown+".length")
+	p.Eval("("+set+`)("lock", "reentrant")`, nil)
+	is("3", shown+".length")
+	is("true", shown+`.every(r => r.dataset.lock === "reentrant")`)
+	is("3 of 9 runs", `document.querySelector("#filter output").textContent`)
+	p.Eval("("+set+`)("property", "exclusion")`, nil)
+	is("true", shown+`.length > 0 && `+shown+`.every(r => r.dataset.violated.split(" ").includes("exclusion"))`)
+	p.Eval("("+set+`)("mark", "ok")`, nil)
+	is("0", shown+".length")
+
+	// A link shows its run, also when the filter hides it.
+	p.Eval(`new Promise(done => { addEventListener("hashchange", () => setTimeout(done, 50)); location.hash = "#contention/multi"; })`, nil)
+	is("true", `document.getElementById("contention/multi").closest("details").open`)
+	is("9", shown+".length")
+
+	// The keyboard goes from one violation to the next.
+	const here = `document.activeElement.closest("details.run") && document.activeElement.closest("details.run").querySelector(".body").id`
+	const stops = `[...document.querySelectorAll("details.run")].filter(r => r.dataset.violated).map(r => r.querySelector(".body").id)`
+	p.Press("j")
+	is("true", `(`+here+`) === (`+stops+`)[0]`)
+	is("true", `document.activeElement.closest("details.run").open`)
+	p.Press("j")
+	is("true", `(`+here+`) === (`+stops+`)[1]`)
+	p.Press("k")
+	is("true", `(`+here+`) === (`+stops+`)[0]`)
+	p.Press("Enter")
+	is("false", `document.activeElement.closest("details.run").open`)
+	p.Press("Enter")
+	p.Press("Tab")
+	is("true", `document.activeElement.tagName !== "BODY" && document.activeElement.tagName !== "SUMMARY"`)
+
+	// So does the scrubber.
+	p.Eval(`document.querySelector("details.run[open] input.moment").focus()`, nil)
+	is("0", `document.activeElement.value`)
+	p.Press("ArrowRight")
+	is("1", `document.activeElement.value`)
+	is("true", `/^\d+\.\d{3} s/.test(document.activeElement.getAttribute("aria-valuetext"))`)
+	is("true", `document.activeElement.nextElementSibling.children.length > 1`)
+	for _, e := range p.Errors() {
+		t.Error(e)
+	}
+}
+
+// axe is where make setup puts axe-core.
+const axe = "/usr/local/lib/node_modules/axe-core/axe.min.js"
+
+// Readers who see little, or nothing, must be able to use the pages.
+func TestThePagesAreAccessible(t *testing.T) {
+	script, err := os.ReadFile(axe)
+	if err != nil && os.Getenv("HOLDFAST_REQUIRE_AXE") != "" {
+		t.Fatal(err)
+	} else if err != nil {
+		t.Skip("no axe-core in " + axe + ": nobody looks for barriers in the pages; make setup installs it")
+	}
+	b := browser.Start(t)
+	page, dir, res := draw(t, "contention holder-pause failover-lost-write holder-crash", "set-px reentrant multi setnx")
+	about := filepath.Join(t.TempDir(), "brief.html")
+	if err := whole.File(about, func(w io.Writer) error { return brief.HTML(w, report.DocumentOf(dir, res), "") }); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{page, about} {
+		for _, v := range []browser.View{{Width: 1400}, {Width: 1400, Dark: true}, {Width: 400}} {
+			p := b.Open(file, v)
+			p.Eval(string(script), nil)
+			var found []string
+			p.Eval(`(async () => {
+  for (const d of document.querySelectorAll("details")) d.open = true;
+  const {violations} = await axe.run(document, {resultTypes: ["violations"]});
+  return violations.filter(v => ["serious", "critical"].includes(v.impact)).map(v => v.id + ", " + v.nodes.length + " times: " + v.nodes[0].failureSummary + " " + v.nodes[0].html.slice(0, 200));
+})()`, &found)
+			for _, f := range found {
+				t.Errorf("%s, %s: %s", filepath.Base(file), v, f)
+			}
+			p.Close()
+		}
+	}
+}
