@@ -15,6 +15,7 @@ const unbounded = 50 * millisecond
 type heldLease struct {
 	o       *op
 	granted map[string]int64 // group -> when a server granted it
+	short   bool             // it was handed on for less than its lease
 }
 
 // owed is how much of its lease a hold is still owed when a server changes
@@ -40,7 +41,7 @@ const underway = 100 * millisecond
 // the lease may be shorter by that.
 func (t *trace) onItsWay(h *heldLease, group string) int64 {
 	granted, ok := h.granted[group]
-	if !ok {
+	if !ok || h.short {
 		return 0
 	}
 	disturbed := t.overlap(h.o.inv, granted, pauseOfClient, func(f *faultSpan) bool { return f.touchesClient(h.o.client) })
@@ -86,7 +87,7 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 					earlierLongest, since = max(earlierLongest, longest), s.o.inv
 					longest = 0
 				}
-				holds = append(holds, heldLease{s.o, map[string]int64{}})
+				holds = append(holds, heldLease{o: s.o, granted: map[string]int64{}})
 				longest = max(longest, s.o.args.Lease)
 			case s.o.f == history.Acquire && s.o.kind == history.OK && s.o.res.Count == 1 && len(holds) > 1:
 				holds = holds[len(holds)-1:] // the holds before were lost
@@ -128,11 +129,17 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 		}
 		v = earlier(v, t.leaseAt(k, c, int(i), holds, asked, refreshed[c.group]))
 		refreshed[c.group] = c.t
-		for _, h := range holds {
+		for n := range holds {
+			h := &holds[n]
 			_, known := h.granted[c.group]
 			switch {
 			case !known && h.o.inv < c.t && h.o.ret >= c.t && c.takes():
 				h.granted[c.group] = c.t
+				if t.handedOn(k, c) == h.o {
+					h.owesOnly(c)
+				}
+			case known && h.short && c.raises():
+				h.owesOnly(c)
 			case known && c.grants():
 				delete(h.granted, c.group) // this server had lost it
 			}
@@ -164,11 +171,68 @@ func withoutLargest(holds []heldLease) []heldLease {
 	return out[:len(out)-1]
 }
 
-// handsOn says whether a client gave a free lock to the owner of another, who waits
-// for it.
-func (t *trace) handsOn(k ownerLock, c *change) bool {
+// owesOnly notes that a server owes a hold that was handed on no more than it left
+// it. From the change that makes it whole on, that is the lease.
+func (h *heldLease) owesOnly(c *change) {
+	h.short = c.expires() < c.t+h.o.args.Lease
+	h.granted[c.group] = min(c.t, c.expires()-h.o.args.Lease)
+}
+
+// handedOn finds the acquire of an owner that waited when a change gave it the lock:
+// a command of another client, or, where the lock grants in the order of arrival,
+// one of its own client, which looks after the places of all its owners. nil when
+// the owner took the lock itself.
+func (t *trace) handedOn(k ownerLock, c *change) *op {
 	client, ok := t.client[k.owner]
-	return ok && c.grants() && c.By != "" && c.By != client && t.openOp(client, k.lock, history.Acquire, c.t) != nil
+	if !ok || !c.grants() || c.By == "" {
+		return nil
+	}
+	o := t.grantOf(k.owner, k.lock, c.t)
+	if o == nil || o.inv >= c.t || o.ret < c.t {
+		return nil
+	}
+	waited := false
+	t.heldAt(ownerLock{"", k.lock}, o.inv+1, c.t, func(s *span) bool {
+		waited = waited || s.holder != k.owner && s.from < c.t
+		return waited
+	})
+	if c.By != client || t.claim.Fairness && waited {
+		return o
+	}
+	return nil
+}
+
+// madeWhole checks that the owner of a hold that was handed on for less than its
+// lease has a whole one as soon as it can: the place of a waiter is short, and
+// nobody else renews it. Faults may keep its renewal away.
+func (t *trace) madeWhole(k ownerLock, c *change, o *op) Verdict {
+	if o.kind != history.OK || c.TTL >= o.args.Lease-2*t.allow.rounding {
+		return Verdict{Outcome: OutcomeOK}
+	}
+	until := min(t.endTime, t.closedAt(o.client), c.expires())
+	if when, crashed := t.crashed[o.client]; crashed {
+		until = min(until, when)
+	}
+	for _, r := range t.byOwner[k] {
+		if r.f == history.Release && r.inv >= o.ret {
+			until = min(until, r.inv)
+			break
+		}
+	}
+	for _, i := range t.ofOwner(k, c.t+1) {
+		if d := &t.changes[i]; d.Node == c.Node || d.command() {
+			if d.ends() || d.raises() {
+				until = min(until, d.t)
+				break
+			}
+		}
+	}
+	disturbed := t.overlap(c.t, until, pauseOfClient, func(f *faultSpan) bool { return f.touchesClient(o.client) })
+	if late := until - o.ret - disturbed; late <= t.allow.underway+t.allow.machine {
+		return Verdict{Outcome: OutcomeOK}
+	}
+	return violation(c.t, opIDs(o), "%s handed the lock to %s on %s at %s for %s; its owner knew at %s and asked for no more by %s, a lease is %s",
+		c.By, k.owner, c.Node, at(c.t), long(c.TTL), at(o.ret), at(until), long(o.args.Lease))
 }
 
 func (t *trace) leaseAt(k ownerLock, c *change, i int, holds []heldLease, longest, refreshed int64) Verdict {
@@ -193,8 +257,8 @@ func (t *trace) leaseAt(k ownerLock, c *change, i int, holds []heldLease, longes
 	if v := t.renewedInFull(k, c, holds, refreshed); v.Outcome == Violated {
 		return v
 	}
-	if t.handsOn(k, c) {
-		return Verdict{Outcome: OutcomeOK} // as much as the waiter's place had left; its owner makes it whole
+	if o := t.handedOn(k, c); o != nil { // for as much as the waiter's place had left
+		return t.madeWhole(k, c, o)
 	}
 	for _, h := range holds {
 		// A server owes what it granted itself, and what it is granting now. What
