@@ -235,6 +235,32 @@ func (t *trace) madeWhole(k ownerLock, c *change, o *op) Verdict {
 		c.By, k.owner, c.Node, at(c.t), long(c.TTL), at(o.ret), at(until), long(o.args.Lease))
 }
 
+// neverWhole is how long a server left a hold that was handed to an acquire, when
+// that was less than its lease and no renewal arrived while the owner had it; else 0.
+func (t *trace) neverWhole(o *op) (left int64) {
+	k, until := ownerLock{o.owner, o.lock}, int64(never)
+	ops := t.byOwner[k]
+	if i := latest(ops, o.inv) + 1; i < len(ops) {
+		if ops[i].f == history.Release && ops[i].kind == history.OK {
+			return 0 // it lasted until then
+		}
+		until = ops[i].inv
+	}
+	for _, i := range t.ofOwner(k, o.inv) {
+		c := &t.changes[i]
+		switch {
+		case c.t >= until || left > 0 && c.Role == "primary" && c.was == k.owner && c.ends():
+			return left
+		case c.Role != "primary":
+		case left > 0 && c.raises():
+			return 0
+		case c.t <= o.ret && c.command() && c.TTL > 0 && c.TTL < o.args.Lease-2*t.allow.rounding && t.handedOn(k, c) == o:
+			left = c.TTL
+		}
+	}
+	return left
+}
+
 func (t *trace) leaseAt(k ownerLock, c *change, i int, holds []heldLease, longest, refreshed int64) Verdict {
 	ops := func() []int64 { return opIDs(t.openOpOf(c.By, c.lock, c.t), t.grantOf(k.owner, k.lock, c.t)) }
 	if longest == 0 {
