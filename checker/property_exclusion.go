@@ -266,7 +266,9 @@ func (t *trace) owedByClient(c *Claim, by int64) int64 {
 		switch {
 		case s.o.f == history.Acquire && s.ret && s.o.kind == history.OK:
 			end := int64(0)
-			if lease := t.leaseOf(s.o); lease != never || !t.claim.Lease {
+			lease := t.leaseOf(s.o)
+			short := t.claim.Fairness && t.neverWhole(s.o) > 0 // the servers say for how long it was handed on
+			if !short && (lease != never || !t.claim.Lease) {
 				end = plus(s.o.inv, lease)
 			}
 			held = append(held, end)

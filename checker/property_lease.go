@@ -15,6 +15,7 @@ const unbounded = 50 * millisecond
 type heldLease struct {
 	o       *op
 	granted byGroup[int64] // when a server granted it
+	short   bool           // it was handed on for less than its lease
 }
 
 // owed is how much of its lease a hold is still owed when a server changes
@@ -40,7 +41,7 @@ const underway = 100 * millisecond
 // the lease may be shorter by that.
 func (t *trace) onItsWay(h *heldLease, group string) int64 {
 	granted, ok := h.granted.get(group)
-	if !ok {
+	if !ok || h.short {
 		return 0
 	}
 	disturbed := t.overlap(h.o.inv, granted, pauseOfClient, func(f *faultSpan) bool { return f.touchesClient(h.o.client) })
@@ -137,6 +138,11 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 			switch {
 			case !known && h.o.inv < c.t && h.o.ret >= c.t && c.takes() && !t.ofEarlier(h.o, c):
 				h.granted.set(c.group, c.t)
+				if t.handedOn(k, c) == h.o {
+					h.owesOnly(c)
+				}
+			case known && h.short && c.raises():
+				h.owesOnly(c)
 			case known && c.grants():
 				h.granted.remove(c.group) // this server had lost it
 			}
@@ -167,11 +173,94 @@ func withoutLargest(holds []heldLease) []heldLease {
 	return out[:len(out)-1]
 }
 
-// handsOn says whether a client gave a free lock to the owner of another, who waits
-// for it.
-func (t *trace) handsOn(k ownerLock, c *change) bool {
+// owesOnly notes that a server owes a hold that was handed on no more than it left
+// it. From the change that makes it whole on, that is the lease.
+func (h *heldLease) owesOnly(c *change) {
+	h.short = c.expires() < c.t+h.o.args.Lease
+	h.granted.set(c.group, min(c.t, c.expires()-h.o.args.Lease))
+}
+
+// handedOn finds the acquire of an owner that waited when a change gave it the lock:
+// a command of another client, or, where the lock grants in the order of arrival,
+// one of its own client, which looks after the places of all its owners. nil when
+// the owner took the lock itself.
+func (t *trace) handedOn(k ownerLock, c *change) *op {
 	client, ok := t.client[k.owner]
-	return ok && c.grants() && c.By != "" && c.By != client && t.openOp(client, k.lock, history.Acquire, c.t) != nil
+	if !ok || !c.grants() || c.By == "" {
+		return nil
+	}
+	o := t.grantOf(k.owner, k.lock, c.t)
+	if o == nil || o.inv >= c.t || o.ret < c.t {
+		return nil
+	}
+	waited := false
+	t.heldAt(t.account(ownerLock{"", k.lock}), o.inv+1, c.t, func(s *span) bool {
+		waited = waited || s.holder != k.owner && s.from < c.t
+		return waited
+	})
+	if c.By != client || t.claim.Fairness && waited {
+		return o
+	}
+	return nil
+}
+
+// madeWhole checks that the owner of a hold that was handed on for less than its
+// lease has a whole one as soon as it can: the place of a waiter is short, and
+// nobody else renews it. Faults may keep its renewal away.
+func (t *trace) madeWhole(k ownerLock, c *change, o *op) Verdict {
+	if o.kind != history.OK || c.TTL >= o.args.Lease-2*t.allow.rounding {
+		return Verdict{Outcome: OutcomeOK}
+	}
+	until := min(t.endTime, t.closedAt(o.client), c.expires())
+	if when, crashed := t.crashed[o.client]; crashed {
+		until = min(until, when)
+	}
+	for _, r := range o.own.ops.all {
+		if r.f == history.Release && r.inv >= o.ret {
+			until = min(until, r.inv)
+			break
+		}
+	}
+	for _, i := range t.since(o.own, c.t+1) {
+		if d := &t.changes[i]; d.Node == c.Node || d.command() {
+			if d.ends() || d.raises() {
+				until = min(until, d.t)
+				break
+			}
+		}
+	}
+	disturbed := t.overlap(c.t, until, pauseOfClient, func(f *faultSpan) bool { return f.touchesClient(o.client) })
+	if late := until - o.ret - disturbed; late <= t.allow.underway+t.allow.machine {
+		return Verdict{Outcome: OutcomeOK}
+	}
+	return violation(c.t, opIDs(o), "%s handed the lock to %s on %s at %s for %s; its owner knew at %s and asked for no more by %s, a lease is %s",
+		c.By, k.owner, c.Node, at(c.t), long(c.TTL), at(o.ret), at(until), long(o.args.Lease))
+}
+
+// neverWhole is how long a server left a hold that was handed to an acquire, when
+// that was less than its lease and no renewal arrived while the owner had it; else 0.
+func (t *trace) neverWhole(o *op) (left int64) {
+	k, until := ownerLock{o.owner, o.lock}, int64(never)
+	ops := o.own.ops.all
+	if i := o.own.ops.latest(o.inv) + 1; i < len(ops) {
+		if ops[i].f == history.Release && ops[i].kind == history.OK {
+			return 0 // it lasted until then
+		}
+		until = ops[i].inv
+	}
+	for _, i := range t.since(o.own, o.inv) {
+		c := &t.changes[i]
+		switch {
+		case c.t >= until || left > 0 && c.Role == "primary" && c.was == k.owner && c.ends():
+			return left
+		case c.Role != "primary":
+		case left > 0 && c.raises():
+			return 0
+		case c.t <= o.ret && c.command() && c.TTL > 0 && c.TTL < o.args.Lease-2*t.allow.rounding && t.handedOn(k, c) == o:
+			left = c.TTL
+		}
+	}
+	return left
 }
 
 func (t *trace) leaseAt(k ownerLock, c *change, i int, holds []heldLease, longest, refreshed int64) Verdict {
@@ -196,8 +285,8 @@ func (t *trace) leaseAt(k ownerLock, c *change, i int, holds []heldLease, longes
 	if v := t.renewedInFull(k, c, holds, refreshed); v.Outcome == Violated {
 		return v
 	}
-	if t.handsOn(k, c) {
-		return Verdict{Outcome: OutcomeOK} // as much as the waiter's place had left; its owner makes it whole
+	if o := t.handedOn(k, c); o != nil { // for as much as the waiter's place had left
+		return t.madeWhole(k, c, o)
 	}
 	for _, h := range holds {
 		// A server owes what it granted itself, and what it is granting now. What

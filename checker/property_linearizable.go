@@ -170,7 +170,8 @@ func rulesOf(c history.Claims, who *linear.Roster) linear.Rules {
 // lockOps translates the operations on one lock. An acquire that, by the server
 // log, held the lock for a while and gave it back before it returned counts as
 // one more operation, because others were rightly refused in the meantime;
-// ghosts says whether there are such.
+// a hold that was handed on, and never made whole, lasts as long as the servers left
+// it. ghosts says whether the log has a say in that way.
 func (t *trace) lockOps(lock string) (ops []linear.Op, ghosts bool) {
 	ops = t.endsOfSessions(lock, make([]linear.Op, 0, len(t.byLock[lock])))
 	for _, o := range t.byLock[lock] {
@@ -180,6 +181,11 @@ func (t *trace) lockOps(lock string) (ops []linear.Op, ghosts bool) {
 			g := l
 			g.Kind, g.Return = linear.TookAndGave, min(o.ret, linear.Forever)
 			ops, ghosts = append(ops, g), true
+		}
+		if l.Kind == linear.GotLock && t.claim.Fairness {
+			if left := t.neverWhole(o); left > 0 {
+				l.Lease, ghosts = min(l.Lease, left), true
+			}
 		}
 		if t.tokens && l.Kind == linear.GotLock {
 			l.Token = o.res.Token

@@ -228,8 +228,8 @@ func (s *state) turn(ctx context.Context, renewed bool, pttl time.Duration) trie
 
 // adopt enters a hold that was handed to the owner. It lasts as long as the place
 // would have, and no longer than its lease, counted from the send of the look that
-// the hand-off names. The watchdog renews it at once. ok is false when too little is left for that: then the
-// owner asks.
+// the hand-off names. The watchdog renews it at once. ok is false when too little is
+// left for that: then the owner asks.
 func (s *state) adopt(h handOff) (_ Grant, _ *holding, ok bool) {
 	c := s.c
 	c.mu.Lock()

@@ -76,10 +76,12 @@ var subjects = []*Subject{
 			c.Fencing = true
 			return c
 		},
-		Open: openReference(func(Environment) lock.Option { return lock.WithFencing() }), CheckName: lock.CheckName,
-		Keeps: func(name, key string) bool { // the last token outlives the hold, on purpose
-			return strings.HasPrefix(key, "holdfast_lock_token:")
-		},
+		Open: openReference(func(Environment) lock.Option { return lock.WithFencing() }), CheckName: lock.CheckName, Keeps: keepsToken,
+	},
+	{
+		name: "fair", summary: "the reference lock that is fair: granted in order of arrival and handed on, with a fencing token", Groups: 1, Fenced: true,
+		Closes: true, Messages: true, Habits: Habits{Scripts: true},
+		Claims: fairClaims, Open: openFair, CheckName: lock.CheckName, Keeps: keepsToken,
 	},
 }
 
@@ -97,6 +99,9 @@ const (
 )
 
 func keepsNothing(string, string) bool { return false }
+
+// keepsToken says that the last token outlives the hold, on purpose.
+func keepsToken(_, key string) bool { return strings.HasPrefix(key, "holdfast_lock_token:") }
 
 // The claims of the textbook locks, of the reference lock, and of the locks
 // made of several.

@@ -11,32 +11,16 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// fairName is the reference lock that is fair. It is found by its name, and is not
-// in the catalogue: nobody has argued yet what its scenarios expect. In three of
-// them the judge of leases accuses it wrongly, as a process hands the lock to an
-// owner of its own.
-const fairName = "fair"
+// fairClaims are those of the reference lock that is fair. Whoever waits looks now and
+// then, as with the others; a dead waiter has the lock before it is free again.
+func fairClaims(s Setting) history.Claims {
+	c := referenceClaims(s)
+	c.Reentrant, c.Fencing, c.Fairness = false, true, true
+	return c
+}
 
-// fairLock is the reference lock that is fair, with the expectations of the one
-// with fencing tokens.
-func fairLock() (*Subject, error) {
-	base, err := FindSubject("fenced")
-	if err != nil {
-		return nil, err
-	}
-	s := *base
-	s.Like, s.name, s.summary = base.name, fairName, "the reference lock, granted in order of arrival, and handed on"
-	s.Claims = func(in Setting) history.Claims {
-		c := base.Claims(in)
-		c.Reentrant, c.Fairness = false, true
-		looks := cmp.Or(in.Poll, in.scaled(DefaultSafetyPoll))
-		c.Handoff += int64(3 * looks) // a waiter that died is waited for
-		return c
-	}
-	s.Open = func(e Environment) (Session, error) {
-		return &fairSession{env: e, clients: map[string]*lock.Client{}}, nil
-	}
-	return &s, nil
+func openFair(e Environment) (Session, error) {
+	return &fairSession{env: e, clients: map[string]*lock.Client{}}, nil
 }
 
 // fairSession has a client for each thread: so the owner of a thread's calls has
@@ -60,9 +44,9 @@ func (s *fairSession) Locker(name, thread string) lock.Locker {
 	c := s.clients[thread]
 	if c == nil {
 		e := s.env
-		made, err := lock.New(e.Clients[0], lock.WithID(s.id(thread)), lock.WithWatchdogTimeout(e.Lease),
+		made, err := lock.New(e.Clients[0], append([]lock.Option{lock.WithID(s.id(thread)), lock.WithWatchdogTimeout(e.Lease),
 			lock.WithSafetyPoll(cmp.Or(e.Poll, Scaled(DefaultSafetyPoll, e.Scale))), lock.WithUnlockTimeout(Scaled(unlockTimeout, e.Scale)),
-			lock.WithRand(random.Stream(e.Seed, "lock", e.Process, thread)))
+			lock.WithRand(random.Stream(e.Seed, "lock", e.Process, thread))}, e.options...)...)
 		if err != nil {
 			return failedLocker{err}
 		}

@@ -133,9 +133,6 @@ func FindSubject(name string) (*Subject, error) {
 	if name == gallery.FairQueue {
 		return fairQueue()
 	}
-	if name == fairName {
-		return fairLock()
-	}
 	if m, ok := gallery.Find(name); ok {
 		return mutantOf(m)
 	}

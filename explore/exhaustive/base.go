@@ -27,7 +27,8 @@ type Base struct {
 	Summary string
 	// needs are claims that a lock must make, in the words of a scenario.
 	needs []string
-	// several says that the base is about locks on several primaries.
+	// several says that the base is about locks on several primaries, and about those
+	// with a queue.
 	several bool
 	clients int
 	work    scenarios.Workload
@@ -78,7 +79,7 @@ func basesOf(l *subject.Subject, choice string) []Base {
 	var some []Base
 	for _, b := range bases {
 		s := b.scenario(l)
-		if ok, _ := s.Applies(l); !ok || b.several && l.Groups < 2 {
+		if ok, _ := s.Applies(l); !ok || b.several && l.Groups < 2 && !l.Promises().Fairness {
 			continue
 		}
 		users, _ := suite.UsersOf(s, l, choice)

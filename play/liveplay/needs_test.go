@@ -58,6 +58,10 @@ var calls = map[string]string{
 	"late-own-release":            "moments",
 	"broken-replies":              "moments",
 	"asked-again":                 "moments",
+	"paused-waiters":              "moments",
+	"cut-off-waiters":             "moments",
+	"cancelled-waiters":           "moments",
+	"queue-lost-with-primary":     "replicas sentinels persist moments",
 }
 
 // Every server costs time to start, and what a scenario needs and does not get

@@ -7,8 +7,8 @@ import (
 
 // FairQueue is the lock that the mutants about fairness are variants of. It is
 // right: SET NX PX with the owner's value, compare and delete, as set-px-lua,
-// and a queue besides. No lock of package lock grants in the order of arrival,
-// so this one is here to hold the judge of fairness against.
+// and a queue besides. Each try enters the queue or keeps a place in it, so that a
+// mistake is an edit of one script.
 const FairQueue = "fair-queue"
 
 // FairPatience is how long a waiter keeps its place without asking again: for
