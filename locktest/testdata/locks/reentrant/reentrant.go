@@ -258,7 +258,8 @@ func (m *Mutex) Lost() <-chan struct{} {
 }
 
 // Unlock gives the innermost hold back, also when ctx has ended. It asks until it
-// has an answer, or the lease is over.
+// has an answer, or the lease is over. After an inner hold of which nobody knows
+// whether it was given back, it means that hold again.
 func (m *Mutex) Unlock(ctx context.Context) error {
 	m.mu.Lock()
 	left := len(m.holds) - 1
@@ -266,6 +267,7 @@ func (m *Mutex) Unlock(ctx context.Context) error {
 		m.mu.Unlock()
 		return fmt.Errorf("unlock %s: %w", m.Name, ErrNotHeld)
 	}
+	innermost := m.holds[left]
 	m.holds = m.holds[:left]
 	stop, ended := m.stop, m.ended
 	m.mu.Unlock()
@@ -292,6 +294,11 @@ func (m *Mutex) Unlock(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
+			if left > 0 {
+				m.mu.Lock()
+				m.holds = append(m.holds, innermost)
+				m.mu.Unlock()
+			}
 			return fmt.Errorf("unlock %s: %w", m.Name, first)
 		case <-time.After(again):
 		}
