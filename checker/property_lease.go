@@ -306,10 +306,14 @@ func (t *trace) leaseAt(k ownerLock, c *change, i int, holds []heldLease, longes
 // asked for: its client went on without the answer, as it does on several servers.
 func (t *trace) ofEarlier(acquire *op, c *change) bool {
 	since := t.heldBack(acquire.client, c.group, c.t)
-	return slices.ContainsFunc(acquire.own.ops.all, func(o *op) bool {
-		return o.f == history.Acquire && o.n < acquire.n && o.ret >= since && o.args.Lease != acquire.args.Lease &&
-			max(c.TTL-o.args.Lease, o.args.Lease-c.TTL) <= 2*t.allow.rounding
-	})
+	ops := &acquire.own.ops
+	for i := ops.latest(acquire.inv) - 1; i >= 0 && ops.all[i].ret >= since; i-- {
+		o := ops.all[i]
+		if o.f == history.Acquire && o.args.Lease != acquire.args.Lease && max(c.TTL-o.args.Lease, o.args.Lease-c.TTL) <= 2*t.allow.rounding {
+			return true
+		}
+	}
+	return false
 }
 
 // staysUnbounded says whether the endless TTL that a change left was still

@@ -204,7 +204,7 @@ func (t *trace) lockOps(lock string) (ops []linear.Op, ghosts bool) {
 // could not release before, while an acquire of its own was under way.
 func (t *trace) toldLost(release *op) int64 {
 	ops := release.own.ops.all
-	i := slices.Index(ops, release)
+	i := release.own.ops.latest(release.inv)
 	if i < 1 || ops[i-1].f != history.Acquire || ops[i-1].kind == history.OK || ops[i-1].open() {
 		return release.inv
 	}
