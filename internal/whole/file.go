@@ -17,6 +17,9 @@ import (
 // File makes the file at path of what write writes, or leaves what was there.
 // The error names the path.
 func File(path string, write func(io.Writer) error) error {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return fmt.Errorf("write %s: it is a directory; name a file", path)
+	}
 	err := replace(path, write)
 	var of *fs.PathError
 	if errors.As(err, &of) && strings.HasPrefix(filepath.Base(of.Path), beside(path)) { // which nobody knows

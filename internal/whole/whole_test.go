@@ -57,3 +57,14 @@ func TestAFileThatCannotBeFinishedLeavesTheOldOne(t *testing.T) {
 		t.Errorf("%v; %q, beside %s", err, read(t, path), names(t, dir))
 	}
 }
+
+func TestADirectoryIsNoFile(t *testing.T) {
+	dir := t.TempDir()
+	err := whole.Bytes(dir, []byte("x"))
+	if err == nil || !strings.Contains(err.Error(), "it is a directory; name a file") {
+		t.Errorf("the error is %v", err)
+	}
+	if left, _ := os.ReadDir(filepath.Dir(dir)); len(left) != 1 {
+		t.Errorf("beside it are %v", left)
+	}
+}

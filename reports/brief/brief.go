@@ -112,7 +112,7 @@ func (v *view) nothing(res results.Results) {
 	v.Title, v.Tone = "No run violates anything", "good"
 	v.Claim = fmt.Sprintf("%s of %s with %s.", english.Count(len(res.Runs), "run"),
 		count(res.Runs, "scenario", func(r *results.Run) string { return r.Scenario }), count(res.Runs, "lock", (*results.Run).Column))
-	v.Verdict = "Every verdict that was reached is ok."
+	v.Verdict = "Every verdict that was reached is ok"
 	undecided := 0
 	for i := range res.Runs {
 		if cards.Undecided(&res.Runs[i]) {
