@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sort"
+	"strings"
 	"sync"
 	"time"
 
@@ -82,7 +83,7 @@ func (o *owners) began(client, owner, identity string) {
 func (o *owners) stored(client, lock, identity string, at time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.told[identity] {
+	if o.told[identity] || o.told[numbered(identity)] {
 		return
 	}
 	if o.crowded {
@@ -103,7 +104,17 @@ func (o *owners) Of(identity string) string {
 	if name, ok := o.name[identity]; ok {
 		return name
 	}
-	return identity
+	return cmp.Or(o.name[numbered(identity)], identity)
+}
+
+// numbered is what an owner has told of an identity that ends with a number, which
+// is everything up to its last two colons; "" for any other identity.
+func numbered(identity string) string {
+	i := strings.LastIndex(identity, "::")
+	if i < 0 {
+		return ""
+	}
+	return identity[:i+2]
 }
 
 // ServerEvent turns a change of a lock key into ground truth.

@@ -34,8 +34,9 @@ type fairSession struct {
 
 func (s *fairSession) id(thread string) string { return s.env.Process + "/" + thread }
 
-// Identity implements [Session].
-func (s *fairSession) Identity(thread string) string { return s.id(thread) + "::1" }
+// Identity implements [Session]. Each call is an owner with a number of its own,
+// the least that is free: a call that is being taken back keeps its number.
+func (s *fairSession) Identity(thread string) string { return s.id(thread) + "::" }
 
 // Locker implements [Session].
 func (s *fairSession) Locker(name, thread string) lock.Locker {

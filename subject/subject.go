@@ -107,7 +107,7 @@ type Session interface {
 	// Locker is one owner's view of one lock; a thread is an owner.
 	Locker(name, thread string) lock.Locker
 	// Identity is what the lock stores on a server for a thread, "" where that
-	// is not known.
+	// is not known. The lock may add a number to one that ends with "::".
 	Identity(thread string) string
 	// Close closes the lock as its users would, maybe in the middle of work.
 	Close() error

@@ -1,0 +1,22 @@
+package play
+
+import "testing"
+
+// A lock whose calls are owners with a number of their own is the same owner's with
+// each number: also when the server has handed it on, and nobody of its client came
+// to store it.
+func TestAnIdentityMayEndWithANumber(t *testing.T) {
+	o := &owners{name: map[string]string{}, told: map[string]bool{}, tenures: map[string][]tenure{}}
+	o.began("client-2", "client-2/1", "client-2/1::")
+	for identity, want := range map[string]string{
+		"client-2/1::1":  "client-2/1",
+		"client-2/1::22": "client-2/1",
+		"client-3/1::1":  "client-3/1::1",
+		"client-2/1":     "client-2/1",
+		"somebody":       "somebody",
+	} {
+		if got := o.Of(identity); got != want {
+			t.Errorf("%s is %s's, want %s", identity, got, want)
+		}
+	}
+}
