@@ -193,15 +193,21 @@ func (t *trace) handedOn(k ownerLock, c *change) *op {
 	if o == nil || o.inv >= c.t || o.ret < c.t {
 		return nil
 	}
-	waited := false
-	t.heldAt(t.account(ownerLock{"", k.lock}), o.inv+1, c.t, func(s *span) bool {
-		waited = waited || s.holder != k.owner && s.from < c.t
-		return waited
-	})
-	if c.By != client || t.claim.Fairness && waited {
+	if c.By != client {
 		return o
 	}
-	return nil
+	if !t.claim.Fairness {
+		return nil
+	}
+	waited := false
+	t.heldAt(t.account(ownerLock{"", k.lock}), o.inv+1, c.t, func(s *span) bool {
+		waited = s.holder != k.owner && s.from < c.t
+		return waited
+	})
+	if !waited {
+		return nil
+	}
+	return o
 }
 
 // madeWhole checks that the owner of a hold that was handed on for less than its

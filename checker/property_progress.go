@@ -104,10 +104,13 @@ type waiting struct {
 	believed busyTimes // when somebody believed to hold it
 	taken    busyTimes // when too few servers were free
 	lease    int64     // the longest that was asked for
+	// within is taken, by client, with the servers out of its reach as taken ones;
+	// nil for a client that reaches all.
+	within map[string]*busyTimes
 }
 
 func (t *trace) waiting(lock string) *waiting {
-	w := &waiting{taken: merged(t.taken(lock, nil))}
+	w := &waiting{taken: merged(t.taken(lock, nil)), within: map[string]*busyTimes{}}
 	believed := make([][2]int64, 0, len(t.ended[lock]))
 	for _, i := range t.ended[lock] {
 		believed = append(believed, [2]int64{t.claims[i].From, t.claims[i].To})
@@ -255,9 +258,8 @@ func (t *trace) notOnFree(o *op, w *waiting) Verdict {
 	if t.claim.Nodes > t.claim.Quorum {
 		// A quorum lock copes with servers that are out of reach, and asks each of
 		// them for a small part of a lease.
-		if cuts := t.unreachable(o.client); len(cuts) > 0 {
-			reachable := merged(t.taken(o.lock, cuts))
-			taken = &reachable
+		if within := t.withinReach(o, w); within != nil {
+			taken = within
 			excused = func(f *faultSpan) bool { return disturbs(o.client)(f) && f.groups() == nil }
 			bound = plus(bound, t.leaseOf(o)/10)
 		}
@@ -268,6 +270,20 @@ func (t *trace) notOnFree(o *op, w *waiting) Verdict {
 	}
 	return byServers(violation(from+t.claim.Handoff, opIDs(o, t.lastHolder(o.lock, from)),
 		"%s slept on a free lock from %s to %s; it is to notice within %s", o.owner, at(from), at(to), long(t.claim.Handoff)))
+}
+
+// withinReach are the times in which too few of the servers that a client reached
+// were free; nil when no fault kept one from it.
+func (t *trace) withinReach(o *op, w *waiting) *busyTimes {
+	within, known := w.within[o.client]
+	if !known {
+		if cuts := t.unreachable(o.client); len(cuts) > 0 {
+			times := merged(t.taken(o.lock, cuts))
+			within = &times
+		}
+		w.within[o.client] = within
+	}
+	return within
 }
 
 // unreachable lists when faults kept servers from a client, one edge where that
