@@ -77,18 +77,24 @@ var groups = map[string]func(members []lock.Locker) lock.Locker{
 	"redlock": func(m []lock.Locker) lock.Locker { return lock.NewRedLock(m...) },
 }
 
+// lostGroup is a group that holds several times, and has lost two of three members.
+func (s *servers) lostGroup(t *testing.T, group func([]lock.Locker) lock.Locker) lock.Locker {
+	t.Helper()
+	g := group(s.locks("a"))
+	nested(t, t.Context(), g)
+	s.worlds[0].server.Del("orders")
+	s.worlds[1].server.Del("orders")
+	<-g.(lock.LostNotifier).Lost()
+	return g
+}
+
 // ErrLost is for all holds, so the one Unlock that says it gives all of them
 // back, on every member.
 func TestGroup_lossEndsAllHolds(t *testing.T) {
 	for name, group := range groups {
 		t.Run(name, func(t *testing.T) {
 			inBubbles(t, 3, func(t *testing.T, s *servers) {
-				ctx := t.Context()
-				g := group(s.locks("a"))
-				nested(t, ctx, g)
-				s.worlds[0].server.Del("orders")
-				s.worlds[1].server.Del("orders")
-				<-g.(lock.LostNotifier).Lost()
+				ctx, g := t.Context(), s.lostGroup(t, group)
 				_, err := g.TryLock(ctx)
 				wantErr(t, "acquire after the loss", err, lock.ErrLost)
 				n, err := g.Unlock(ctx)
@@ -112,12 +118,7 @@ func TestGroup_lossEndsRenewal(t *testing.T) {
 	for name, group := range groups {
 		t.Run(name, func(t *testing.T) {
 			inBubbles(t, 3, func(t *testing.T, s *servers) {
-				ctx := t.Context()
-				g := group(s.locks("a"))
-				nested(t, ctx, g)
-				s.worlds[0].server.Del("orders")
-				s.worlds[1].server.Del("orders")
-				<-g.(lock.LostNotifier).Lost()
+				ctx, g := t.Context(), s.lostGroup(t, group)
 				s.freeAfter(t, 31*time.Second)
 				_, err := g.Unlock(ctx)
 				wantErr(t, "unlock", err, lock.ErrLost)
