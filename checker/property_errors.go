@@ -157,8 +157,12 @@ func (t *trace) keptAway(release *op, s *span) bool {
 	own := &release.own.ops
 	first := release
 	for _, o := range own.all[max(0, own.latest(s.from)):] {
-		if o.n < first.n && o.f == history.Release && o.kind == history.OK && o.res.Count == 0 && o.ret > s.from {
+		if o.n >= release.n {
+			break
+		}
+		if o.f == history.Release && o.kind == history.OK && o.res.Count == 0 && o.ret > s.from {
 			first = o
+			break
 		}
 	}
 	return t.claim.Nodes > 1 && slices.ContainsFunc(t.faults, func(f faultSpan) bool {

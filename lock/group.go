@@ -79,6 +79,9 @@ type round func(ctx context.Context, a Acquire, deadline time.Time) (has []bool,
 // errRanOut: a round took longer than the lease that was asked for.
 var errRanOut = fmt.Errorf("acquire all: the lease ran out: %w", ErrBusy)
 
+// errLostAgain: the group that was to be acquired once more is lost.
+var errLostAgain = fmt.Errorf("acquire all again: %w", ErrLost)
+
 // acquire runs rounds until one succeeds, ctx ends, or the wait is over.
 // retriable says which failures of a round are worth another, besides that its
 // lease ran out.
@@ -99,15 +102,14 @@ func (g *group) acquire(ctx context.Context, opts []AcquireOption, forever bool,
 		w := g.watch
 		g.mu.Unlock()
 		if g.isLost(w) {
-			return Grant{}, fmt.Errorf("acquire all again: %w", ErrLost)
+			return Grant{}, errLostAgain
 		}
 		has, grants, from, err := g.run(ctx, w, a, deadline, run)
 		if err != nil && !errors.Is(err, ErrLost) && g.isLost(w) {
-			lost := fmt.Errorf("acquire all again: %w", ErrLost)
 			if errors.Is(err, ErrUnknown) {
-				lost = errors.Join(lost, ErrUnknown)
+				return Grant{}, errors.Join(errLostAgain, ErrUnknown)
 			}
-			return Grant{}, lost
+			return Grant{}, errLostAgain
 		}
 		if err == nil {
 			lease, renewed := combine(has, grants)
@@ -122,7 +124,7 @@ func (g *group) acquire(ctx context.Context, opts []AcquireOption, forever bool,
 			// It took so long that what came first may be gone already.
 			err = errRanOut
 			if g.isLost(w) {
-				err = fmt.Errorf("acquire all again: %w", ErrLost)
+				err = errLostAgain
 			}
 			err = errors.Join(err, g.giveBack(ctx, has))
 		}
