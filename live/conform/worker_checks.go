@@ -22,7 +22,7 @@ func checkWorker(ctx context.Context, o Options) (locks []subject.Description, r
 func workerChecks(locks *[]subject.Description) []check {
 	return []check{
 		{name: "describe", essential: true, try: func(t *trial) { *locks = t.describe() },
-			contract: "tell what locks there are. It may come before `hello`, or be all that is asked before `stop`: connect to nothing"},
+			contract: "list its locks. It may come before `hello`, or be the only request before `stop`, so connect to nothing"},
 		{name: "stop-first", try: tryStopFirst,
 			contract: "exit with status 0, after the answer"},
 		{name: "other-protocol", try: tryOtherProtocol,
