@@ -26,16 +26,16 @@ help:
 	@echo "make bench-locks   the reference lock beside others on one redis-server, into docs/bench-locks.md"
 	@echo "make soak    the judges of lock histories against one another, HISTORIES=2000000 of them"
 	@echo "make fuzz    every fuzz target for FUZZTIME=30s"
-	@echo "make track-record   play the gallery, with the catalogue and without, and the variations, and write the tables of docs/gallery.md"
+	@echo "make track-record   play the gallery, with the catalogue and without, and the variations, and write docs/tables/gallery.md and a table of docs/gallery.md"
 	@echo "make outsiders      play the locks of locktest/testdata/locks, right and faulty, with SEEDS=1000 seeds, and print what survives"
 	@echo "make mutation       change the locks by rule, play every mutant, and write the tables and survivors of docs/mutation.md"
 	@echo "make adapters       build the adapters of other people's locks, as far as their toolchains are here"
 	@echo "make findings       play every lock in every scenario on real servers, and write the table of docs/findings.md"
 	@echo "make placed         place every single fault in each lock, and write the tables of docs/exhaustive.md"
 	@echo "make systems        play the locks of other systems in HAZARDS, and write the table of docs/systems.md"
-	@echo "make explored       explore four locks for a minute each, and write the tables of docs/exploring.md"
+	@echo "make explored       explore four locks for a minute each, and write docs/tables/exploring.md"
 	@echo "make sweeps         measure how likely the hazards are, and write the tables and pictures of docs/sweep.md"
-	@echo "make fidelity       play the catalogue in both worlds, and write the matrix of docs/fidelity.md"
+	@echo "make fidelity       play the catalogue in both worlds, and write docs/tables/fidelity.md"
 
 # Two groups of tests at a time: while one waits or links, the other has its core.
 test:
@@ -149,7 +149,7 @@ track-record:
 	"$$dir/holdfast" selftest gallery --format markdown >"$$dir/track record"; \
 	"$$dir/holdfast" selftest gallery --explore --format markdown >"$$dir/exploration"; \
 	{ printf '    holdfast %s\n\n' '$(VARY)'; "$$dir/holdfast" $(VARY) --format markdown; } >"$$dir/false alarms"; \
-	$(FILL) docs/gallery.md >"$$dir/page" && cp "$$dir/page" docs/gallery.md
+	for page in docs/gallery.md docs/tables/gallery.md; do $(FILL) $$page >"$$dir/page" && cp "$$dir/page" $$page; done
 
 # Every mutant of the locks, in docs/mutation.md. What was played is kept in
 # RECORD, so that an interrupted make goes on; MUTATION are flags, as --sample 300.
@@ -205,7 +205,7 @@ systems:
 fidelity:
 	@$(BUILT); code=0; \
 	"$$dir/holdfast" selftest fidelity --format markdown >"$$dir/matrix" || code=$$?; \
-	case $$code in 0|1|3) $(FILL) docs/fidelity.md >"$$dir/page" && cp "$$dir/page" docs/fidelity.md;; esac; exit $$code
+	case $$code in 0|1|3) $(FILL) docs/tables/fidelity.md >"$$dir/page" && cp "$$dir/page" docs/tables/fidelity.md;; esac; exit $$code
 
 # How likely the hazards are, in docs/sweep.md, with a picture for each.
 sweeps:
@@ -218,10 +218,10 @@ sweeps:
 	sweep pause-and-lease pause-at-random --lock reentrant --over pause=4s..16s:7 --over lease=6s..15s:4 --seeds 100; \
 	$(FILL) docs/sweep.md >"$$dir/page" && cp "$$dir/page" docs/sweep.md
 
-# What exploring finds in a minute, in docs/exploring.md. Exit code 1 is that it
+# What exploring finds in a minute, in docs/tables/exploring.md. Exit code 1 is that it
 # finds something, as it should.
 explored:
-	@$(BUILT); page=$$PWD/docs/exploring.md; bin=$$dir/holdfast; mkdir "$$dir/found" && cd "$$dir/found"; \
+	@$(BUILT); page=$$PWD/docs/tables/exploring.md; bin=$$dir/holdfast; mkdir "$$dir/found" && cd "$$dir/found"; \
 	for lock in set-px-lua reentrant redlock reentrant-wait; do \
 		set -- explore --lock $$lock --all --time 60s --catalogue --out $$lock; code=0; \
 		{ printf '    holdfast %s\n\n' "$$*"; "$$bin" "$$@" --format markdown || code=$$?; } >"$$dir/$$lock"; \

@@ -19,7 +19,7 @@ import (
 // The published record has every mutant, killed: who adds one makes the
 // record again.
 func TestTheTrackRecordIsWhole(t *testing.T) {
-	page, err := os.ReadFile("../../docs/gallery.md")
+	page, err := os.ReadFile("../../docs/tables/gallery.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestTheTrackRecordIsWhole(t *testing.T) {
 		_, row, ok := strings.Cut(string(page), "\n| "+m.Name+" | "+m.Of+" | ")
 		row, _, _ = strings.Cut(row, "\n")
 		if !ok || strings.Contains(row, "| "+selftest.Survived+" |") {
-			t.Errorf("docs/gallery.md does not show %s as killed; make track-record writes it again", m.Name)
+			t.Errorf("docs/tables/gallery.md does not show %s as killed; make track-record writes it again", m.Name)
 		}
 	}
 }
