@@ -134,7 +134,7 @@ func init() {
 	}
 	properties = []property{
 		{PropertyInfo{Exclusion, "No two owners hold the lock at once."}, nil, plain(judgeExclusion)},
-		{PropertyInfo{Linearizable, "Every outcome is one that a single lock, served one request at a time, would have given."}, nil, judgeLinearizable},
+		{PropertyInfo{Linearizable, "Every outcome is possible for a single lock that serves one request at a time."}, nil, judgeLinearizable},
 		{PropertyInfo{ResourceSafe, "The guarded resource loses no update and, when fenced, accepts no stale write."},
 			func(h *history.Header) bool { return h.Resource != nil }, plain(judgeResource)},
 		{PropertyInfo{Fencing, "Fencing tokens grow from hold to hold and stay the same within one."},
