@@ -16,11 +16,11 @@ import (
 )
 
 // Client makes locks on one Redis. It renews their leases, and shares one
-// subscription connection among all that wait. It is safe for concurrent use;
-// a process needs one per Redis.
+// subscription connection among all waiters. It is safe for concurrent use; a
+// process needs one client per Redis.
 //
-// It costs nothing while idle: the watchdog runs while something is held, and
-// the subscription connection exists while somebody waits.
+// An idle client costs nothing: the watchdog runs only while a lock is held,
+// and the subscription connection exists only while somebody waits.
 type Client struct {
 	rdb    redis.UniversalClient
 	cfg    config
@@ -30,10 +30,10 @@ type Client struct {
 
 	life context.Context    // ended by Close
 	end  context.CancelFunc // ends life
-	ops  sync.WaitGroup     // calls and goroutines under way
+	ops  sync.WaitGroup     // open calls and running goroutines
 
-	// mu guards everything below and all states. It is never held across I/O
-	// nor while waiting: under virtual time that would stop the clock.
+	// mu guards everything below and all states. Nobody holds it across I/O or
+	// while waiting, because that would stop a virtual clock.
 	mu      sync.Mutex
 	closed  bool
 	states  map[stateKey]*state
@@ -45,14 +45,14 @@ type Client struct {
 	direct bool // rdb ends its I/O at the deadline of a context; see call
 }
 
-// New makes a client on rdb, which stays the caller's to close, after the
-// client. A *redis.Ring is refused: its shards do not share subscriptions.
+// New makes a client on rdb. Close the client before you close rdb. New refuses
+// a *redis.Ring, because its shards do not share subscriptions.
 //
-// Set ContextTimeoutEnabled in the options of rdb where speed counts: then an
-// uncontended lock and unlock take little more than their two requests, else
-// about twice as long on an idle machine. All deadlines are kept either way, but
-// with it a context that is cancelled, and Close, do not cut a request short that
-// a server leaves without an answer: it ends by the timeouts of rdb.
+// For speed, set ContextTimeoutEnabled in the options of rdb. An uncontended
+// lock and unlock then take little more than their two requests, and otherwise
+// about twice as long on an idle machine. The lock keeps all deadlines either
+// way. But with the option, a cancelled context or Close does not interrupt a
+// request that the server leaves unanswered: the timeouts of rdb end it.
 func New(rdb redis.UniversalClient, opts ...Option) (*Client, error) {
 	if rdb == nil {
 		return nil, errors.New("lock: no Redis client")
@@ -80,7 +80,7 @@ func New(rdb redis.UniversalClient, opts ...Option) (*Client, error) {
 		calls:  make(calls),
 		lines:  make(map[string]*line),
 	}
-	// Serials go on growing when a process with the same id starts again.
+	// Serials keep growing after a process with the same id restarts.
 	c.serial.Store(uint64(time.Now().UnixMicro()))
 	c.life, c.end = context.WithCancel(context.Background())
 	switch rdb := rdb.(type) {
@@ -94,12 +94,12 @@ func New(rdb redis.UniversalClient, opts ...Option) (*Client, error) {
 	return c, nil
 }
 
-// Close stops the watchdog and the subscription, and wakes every waiter with
-// [ErrClosed]. Locks that are held stay on the server until their leases end,
-// and their holders are still told when that happens; Redis itself is not
-// closed. Close waits for what is under way: on a server that does not answer
-// that takes up to the unlock timeout and the read timeout of the Redis
-// client. When it returns, no goroutine of the client is left.
+// Close stops the watchdog and the subscription, and ends every wait with
+// [ErrClosed]. Held locks stay on the server until their leases end, and their
+// holders are still notified of that. Close does not close the Redis client. It
+// waits for open calls; if the server does not answer, this takes up to the
+// unlock timeout and the read timeout of the Redis client. When it returns, no
+// goroutine of the client is left.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closed = true
@@ -120,9 +120,9 @@ func (c *Client) overtake(serial uint64) {
 	}
 }
 
-// jitter takes up to a quarter off d. The n-th draw of an owner is always the
-// same for one seed: a stream shared by all owners would depend on the order
-// in which their goroutines happen to run.
+// jitter takes up to a quarter off d. With one seed, the n-th draw of an owner
+// is always the same: a stream shared by all owners would depend on the order
+// in which their goroutines run.
 func (c *Client) jitter(s stateKey, n int, d time.Duration) time.Duration {
 	h := fnv.New64a()
 	h.Write([]byte(s.name))
@@ -135,16 +135,15 @@ func (c *Client) jitter(s stateKey, n int, d time.Duration) time.Duration {
 	return d - time.Duration(off)
 }
 
-// call runs f, which does I/O, and returns when f does or when ctx ends,
-// whichever comes first: the Redis client itself bounds reads by its own
-// timeout only, unless told otherwise. An f that was left behind ends by that
-// timeout, and is waited for by Close. The caller has to be counted in
-// ops.
+// call runs f, which does I/O, and returns when f returns or ctx ends,
+// whichever comes first. The Redis client bounds reads only by its own timeout,
+// unless it has ContextTimeoutEnabled. An f that call leaves behind ends by
+// that timeout, and Close waits for it. The caller must be counted in ops.
 //
-// A Redis client with ContextTimeoutEnabled keeps deadlines by itself, so f runs
-// right here: a goroutine more for each request wakes a thread twice, which is
-// as much as the request takes. The price is that a cancellation is not seen
-// before the answer, or the read timeout.
+// With ContextTimeoutEnabled, f runs in the caller's goroutine: another
+// goroutine for each request wakes a thread twice, which takes as long as the
+// request. The price is that f notices a cancellation only at the answer or the
+// read timeout.
 func call[T any](ctx context.Context, c *Client, f func(context.Context) (T, error)) (T, error) {
 	type result struct {
 		val T

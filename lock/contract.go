@@ -1,21 +1,24 @@
-// Package lock is a distributed lock on Redis, and the contract that such a
-// lock can be held to.
+// Package lock is a distributed lock on Redis, and the contract of such a lock.
 //
-// The reference lock, [Client.Do] and [Client.Acquire], makes each call an owner.
-// [Client.NewLock] is the same lock for owners with names, which may take it more
-// than once. Both are renewed by a watchdog while they are held, wait on pub/sub
-// instead of polling, tell their holder when they are lost, and keep Redisson's
-// RLock wire format, so that a Go service and a Java service can share one lock.
-// [NewMultiLock] and [NewRedLock] combine several of them on independent servers.
+// [Client.Do] and [Client.Acquire] take a lock for one call: each call is an
+// owner, and excludes every other. [Client.NewLock] takes the same lock for a
+// named owner, and is reentrant. In both cases a watchdog renews the lock while
+// it is held, waiters wait for a message instead of polling, and the holder is
+// notified when the lock is lost. The keys have the wire format of Redisson's
+// RLock, so a Go service and a Java service can share a lock. [NewMultiLock]
+// and [NewRedLock] combine locks on independent servers.
 //
-// What no lock with a lease can promise: that a holder which is paused past
-// its lease knows it in time. Guard the resource with the fencing token
-// ([WithFencing]) where that matters.
+// # Limits
 //
-// Nor can it take back a request that has not arrived. An acquire that the network
-// keeps until its owner has given it up, and until nothing on the server remembers
-// that, takes a free lock: nobody has the lock then for one lease. It is never
-// renewed. The same may happen to one server of a [RedLock] that was cut off.
+// A holder that is paused past its lease learns of the loss too late, with this
+// lock as with every lock that has a lease. Guard the resource with the fencing
+// token ([WithFencing]) if that matters.
+//
+// The lock cannot take back a request that has not arrived yet. If the network
+// delays an acquire until its owner has given up and the server has forgotten
+// the owner, the acquire takes a free lock. Then nobody can use the lock for
+// one lease. Nothing renews it. The same can happen to one server of a
+// [RedLock].
 package lock
 
 import (
@@ -24,9 +27,9 @@ import (
 	"time"
 )
 
-// Each outcome of an operation has one error class; test with errors.Is.
-// A context that ended is reported as the context's own error, joined with
-// ErrUnknown when a request was under way whose outcome nobody knows.
+// Every failed operation returns one of these errors; test with errors.Is. If the
+// context of a call ends, the call returns the context's error, joined with
+// ErrUnknown if a request was open whose outcome is unknown.
 var (
 	// ErrBusy: another owner held the lock until the wait was over.
 	ErrBusy = errors.New("lock: busy")
@@ -34,61 +37,59 @@ var (
 	ErrNotHeld = errors.New("lock: not held by this owner")
 	// ErrLost: this owner held the lock and its lease has ended.
 	ErrLost = errors.New("lock: lost")
-	// ErrUnknown: the request may or may not have been carried out.
+	// ErrUnknown: the server may or may not have executed the request.
 	ErrUnknown = errors.New("lock: outcome unknown")
-	// ErrRefused: no server could be reached, or it answered with an error; the
-	// request was not carried out.
+	// ErrRefused: the lock reached no server, or the server answered with an
+	// error; no server executed the request.
 	ErrRefused = errors.New("lock: refused by the server")
-	// ErrAcks: taken, but fewer replicas than asked confirmed it in time, so
-	// it was given back.
+	// ErrAcks: too few replicas confirmed the grant in time, so the lock
+	// released it.
 	ErrAcks = errors.New("lock: not enough replicas confirmed")
-	// ErrClosed: the client has been closed.
+	// ErrClosed: the client is closed.
 	ErrClosed = errors.New("lock: client closed")
 )
 
-// Locker is one owner's view of one named lock. Owners are explicit values: an
-// implementation never derives them from goroutines. The methods are safe for
-// concurrent use, but one owner is one thread of work: two goroutines that
-// share a Locker share its holds.
+// Locker is one owner's view of one named lock. Owners are explicit values, and
+// never derived from goroutines. The methods are safe for concurrent use, but
+// two goroutines that share a Locker are one owner and share its holds.
 type Locker interface {
-	// Lock waits until the lock is granted or ctx ends.
+	// Lock waits until it gets the lock or ctx ends.
 	Lock(ctx context.Context, opts ...AcquireOption) (Grant, error)
-	// TryLock waits at most as long as [Wait] says, by default not at all,
-	// and returns ErrBusy when the lock was not granted by then.
+	// TryLock waits for at most [Wait], by default not at all, and returns
+	// ErrBusy if it did not get the lock by then.
 	TryLock(ctx context.Context, opts ...AcquireOption) (Grant, error)
-	// Unlock gives one hold back and returns how many this owner still has.
-	// It carries on when ctx is already cancelled, with a timeout of its own.
+	// Unlock releases one hold and returns how many this owner still has. If
+	// ctx has ended, it still tries for a timeout of its own.
 	Unlock(ctx context.Context) (remaining int, err error)
 }
 
-// LostNotifier is implemented by lockers that tell their holder when the hold
-// is lost. The channel belongs to the current hold and is closed when the hold
-// is lost, not when it is released. It is nil while nothing is held.
+// LostNotifier is implemented by lockers that notify their holder of a loss.
+// The channel belongs to the current hold. It is closed when the hold is lost,
+// not when it is released, and nil while nothing is held.
 type LostNotifier interface {
 	Lost() <-chan struct{}
 }
 
-// HoldCounter is implemented by lockers that can say how often their owner
-// holds the lock on the server.
+// HoldCounter is implemented by lockers that can ask the server how often their
+// owner holds the lock.
 type HoldCounter interface {
 	HoldCount(ctx context.Context) (int, error)
 }
 
-// Grant is what a successful acquire returns.
+// Grant is the result of a successful acquire.
 type Grant struct {
-	// Count is how often the owner holds the lock now, 1 or more.
+	// Count is the number of holds that the owner has now, 1 or more.
 	Count int
-	// Token is the fencing token of the hold: greater than that of every hold
-	// before, the same for every grant within one hold. 0 means none.
+	// Token is the fencing token of the hold. It is greater than that of every
+	// earlier hold, and the same for every grant within one hold. 0 means none.
 	Token uint64
-	// Lease is how long the hold lasts unless renewed; 0 means for ever. That
-	// of several locks is what is left when the last one was granted.
+	// Lease is the duration of the hold without a renewal; 0 means for ever. A
+	// group of locks states the rest of the lease at its last grant.
 	Lease time.Duration
-	// Renewed says that a watchdog renews the hold.
+	// Renewed is true if a watchdog renews the hold.
 	Renewed bool
-	// Until is the end of the hold's validity by the holder's clock, where the
-	// lock names one: from then on another may hold the lock. Zero means that
-	// the lock names none.
+	// Until is the end of the hold's validity by the holder's clock. After it
+	// another owner may get the lock. Zero means that the lock states none.
 	Until time.Time
 }
 
@@ -98,10 +99,10 @@ type AcquireOption func(*Acquire)
 // Acquire holds the settings of one acquire. Implementations of [Locker] build
 // it with [NewAcquire].
 type Acquire struct {
-	Lease time.Duration // 0: the lock's default, renewed where the lock has a watchdog
-	Wait  time.Duration // how long TryLock waits; 0: one try
+	Lease time.Duration // 0: the lock's default, renewed if the lock has a watchdog
+	Wait  time.Duration // the longest wait of TryLock; 0: one attempt
 
-	bounded bool // by Wait, which may be 0
+	bounded bool // Wait was given, and may be 0
 }
 
 // NewAcquire applies opts to the zero settings.
@@ -113,12 +114,12 @@ func NewAcquire(opts []AcquireOption) Acquire {
 	return a
 }
 
-// Lease asks for a hold that lasts d and is not renewed. d must be at least a
+// Lease requests a hold of duration d without renewal. d must be at least a
 // millisecond; 0 means the lock's default.
 func Lease(d time.Duration) AcquireOption { return func(a *Acquire) { a.Lease = d } }
 
-// Wait makes TryLock wait up to d for the lock, and [Client.Acquire] no longer than
-// that. 0 or less means one try.
+// Wait makes TryLock wait for up to d, and limits the wait of [Client.Acquire]
+// to d. 0 or less means a single attempt.
 func Wait(d time.Duration) AcquireOption {
 	return func(a *Acquire) { a.Wait, a.bounded = d, true }
 }

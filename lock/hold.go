@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Hold is a lock that one call of [Client.Acquire] was granted. Nobody else has
-// it, not even another goroutine of the same client. Its methods are safe for
+// Hold is the grant of one call of [Client.Acquire]. No other call shares it,
+// not even in another goroutine of the client. Its methods are safe for
 // concurrent use.
 type Hold struct {
 	s      *state
@@ -16,25 +16,25 @@ type Hold struct {
 	parent context.Context // of the call
 
 	mu       sync.Mutex
-	ctx      context.Context // nil until somebody asks for it
-	released bool            // by its user, for certain
+	ctx      context.Context // nil until the first use
+	released bool            // by its user, and certainly
 }
 
-// Acquire waits for the lock called name until it is granted, ctx ends, or
-// [Wait] is over. Every call is an owner of its own: the lock is not reentrant,
-// and two calls exclude each other. For owners with names take [Client.NewLock].
+// Acquire waits until it gets the lock called name, ctx ends, or [Wait] is
+// over. Every call is a new owner, so the lock is not reentrant and two calls
+// exclude each other. For named owners use [Client.NewLock].
 //
-// It returns [ErrBusy] only with Wait. When the server fails it returns
+// Acquire returns [ErrBusy] only with Wait. If the server fails, it returns
 // [ErrRefused] or [ErrUnknown] and the cause.
 //
-// The hold is renewed until [Hold.Release], unless [Lease] says otherwise.
+// The watchdog renews the hold until [Hold.Release], unless [Lease] is given.
 func (c *Client) Acquire(ctx context.Context, name string, opts ...AcquireOption) (*Hold, error) {
 	a := NewAcquire(opts)
 	return c.hold(ctx, name, a, !a.bounded, false)
 }
 
-// TryAcquire asks for the lock called name once, whatever [Wait] says, and
-// returns [ErrBusy] when somebody else has it. Otherwise it is [Client.Acquire].
+// TryAcquire makes a single attempt, also with [Wait], and returns [ErrBusy] if
+// somebody else has the lock. Otherwise it is [Client.Acquire].
 func (c *Client) TryAcquire(ctx context.Context, name string, opts ...AcquireOption) (*Hold, error) {
 	a := NewAcquire(opts)
 	a.Wait = 0
@@ -42,12 +42,12 @@ func (c *Client) TryAcquire(ctx context.Context, name string, opts ...AcquireOpt
 }
 
 // Do runs work under the lock called name, and releases the lock when work
-// returns or panics. The context of work ends when the lock is lost, and when
-// ctx does.
+// returns or panics. The context of work ends when the lock is lost or ctx
+// ends.
 //
-// It returns the error of work, joined with that of the release: a nil error
-// says that work succeeded and that the lock was held until then. An error
-// before work has begun is that of [Client.Acquire].
+// Do returns the error of work, joined with that of the release. A nil error
+// means that work succeeded and that the lock was held to its end. An error
+// before work starts is that of [Client.Acquire].
 func (c *Client) Do(ctx context.Context, name string, work func(ctx context.Context, h *Hold) error, opts ...AcquireOption) (err error) {
 	h, err := c.Acquire(ctx, name, opts...)
 	if err != nil {
@@ -70,14 +70,15 @@ func (h *Hold) do(ctx context.Context, work func(context.Context, *Hold) error) 
 	return work(h.Context(), h)
 }
 
-// isReleased says whether err is only that work has released the hold itself.
+// isReleased reports whether err only says that work has released the hold
+// itself.
 func (h *Hold) isReleased(err error) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.released && errors.Is(err, ErrNotHeld)
 }
 
-// hold takes the lock as an owner of its own.
+// hold acquires the lock with a new owner.
 func (c *Client) hold(ctx context.Context, name string, a Acquire, forever, fair bool) (*Hold, error) {
 	s, err := c.enterCall(name, fair)
 	if err != nil {
@@ -91,11 +92,11 @@ func (c *Client) hold(ctx context.Context, name string, a Acquire, forever, fair
 	return &Hold{s: s, cur: cur, parent: ctx}, nil
 }
 
-// Release gives the lock back. It carries on when ctx is already cancelled, with
-// a timeout of its own. It returns [ErrLost] when the hold was lost before,
-// [ErrNotHeld] when it was released before, and [ErrUnknown] when the server did
-// not answer. In the last case the hold is not renewed any more, and Release may
-// be called again.
+// Release releases the lock. If ctx has ended, it still tries for a timeout of
+// its own. It returns [ErrLost] if the hold was lost before, [ErrNotHeld] if it
+// was released before, and [ErrUnknown] if the server did not answer. After
+// ErrUnknown the watchdog no longer renews the hold, and you may call Release
+// again.
 func (h *Hold) Release(ctx context.Context) error {
 	if err := h.s.reenter(); err != nil {
 		return err
@@ -110,10 +111,10 @@ func (h *Hold) Release(ctx context.Context) error {
 	return err
 }
 
-// Extend makes the hold last until d from now at least; it never shortens it. A
-// hold that is renewed stays so. It returns [ErrLost], [ErrNotHeld], or
-// [ErrUnknown] when the server did not answer: then the hold lasts as long as
-// before, or longer.
+// Extend makes the hold last for at least d from now, and never shortens it.
+// The watchdog goes on to renew a renewed hold. Extend returns [ErrLost],
+// [ErrNotHeld], or [ErrUnknown] if the server did not answer: then the hold
+// lasts as long as before, or longer.
 func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	if err := h.s.reenter(); err != nil {
 		return err
@@ -123,7 +124,7 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 }
 
 // Context returns a context for work under the hold. It ends with the context
-// that the hold was acquired with, when the hold is lost, with [ErrLost] as its
+// of the acquire. It also ends when the hold is lost, with [ErrLost] as its
 // cause, and when it is released, with [ErrNotHeld].
 func (h *Hold) Context() context.Context {
 	h.mu.Lock()
@@ -140,21 +141,22 @@ func (h *Hold) Context() context.Context {
 	return h.ctx
 }
 
-// Lost returns a channel that is closed when the hold is lost. It stays open
-// when the hold is released.
+// Lost returns a channel that is closed when the hold is lost, but not when it
+// is released.
 func (h *Hold) Lost() <-chan struct{} { return h.cur.lost }
 
-// Token returns the fencing token of the hold, 0 without [WithFencing]. It is
-// greater than that of every hold of the same lock before.
+// Token returns the fencing token of the hold, or 0 without [WithFencing]. It
+// is greater than that of every earlier hold of the lock.
 func (h *Hold) Token() uint64 { return h.cur.token }
 
-// Deadline returns when the hold ends unless it is renewed or extended, by the
-// clock of this process, and early enough for the server not to be first. It is
-// zero when the hold has ended.
+// Deadline returns the end of the hold without a renewal or extension, by the
+// clock of this process. The server never ends the hold earlier if clocks run
+// at the same rate within 1% and 2ms. Deadline is zero after the end of the
+// hold.
 func (h *Hold) Deadline() time.Time { return h.s.validity(h.cur) }
 
-// Remaining returns how much of the hold is left unless it is renewed or
-// extended, and 0 when it has ended. It does not ask the server.
+// Remaining returns the time to [Hold.Deadline], or 0 after it. It does not ask
+// the server.
 func (h *Hold) Remaining() time.Duration { return remaining(h.Deadline()) }
 
 func remaining(deadline time.Time) time.Duration {

@@ -44,7 +44,7 @@ func newConfig(opts []Option) (config, error) {
 	case c.acks < 0:
 		return c, fmt.Errorf("lock: %d replica acks", c.acks)
 	case c.acks > 0 && c.acksTimeout < time.Millisecond:
-		// WAIT takes 0 for no timeout at all.
+		// WAIT reads 0 as no timeout.
 		return c, fmt.Errorf("lock: replica acks timeout %v is below 1ms", c.acksTimeout)
 	}
 	if c.logger != nil {
@@ -56,7 +56,7 @@ func newConfig(opts []Option) (config, error) {
 	return c, nil
 }
 
-// newID returns a random UUID, which Redisson has in this place.
+// newID returns a random UUID, as Redisson does.
 func newID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
@@ -65,17 +65,15 @@ func newID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// WithWatchdogTimeout sets the lease of a hold that is taken without [Lease].
-// The watchdog renews it three times per lease. At least 10ms.
-// The default is 30s.
+// WithWatchdogTimeout sets the lease of a hold without [Lease]. The watchdog
+// renews it three times per lease. At least 10ms. The default is 30s.
 func WithWatchdogTimeout(d time.Duration) Option { return func(c *config) { c.lease = d } }
 
-// WithReplicaAcks makes a hold count only when n replicas confirmed it within
-// timeout. With fewer the hold is given back and tried again while the call
-// may wait, and then reported as [ErrAcks]. The timeout must be shorter than
-// the read timeout of the Redis client. This narrows the window in which a
-// failover loses the lock; it does not close it.
-// The default is 0: no confirmation.
+// WithReplicaAcks makes a grant count only if n replicas confirm it within
+// timeout. Otherwise the lock releases it and tries again while the call may
+// wait, and then returns [ErrAcks]. The timeout must be shorter than the read
+// timeout of the Redis client. This narrows the window in which a failover
+// loses the lock, but does not close it. The default is 0: no confirmation.
 func WithReplicaAcks(n int, timeout time.Duration) Option {
 	return func(c *config) { c.acks, c.acksTimeout = n, timeout }
 }
@@ -84,7 +82,7 @@ func WithReplicaAcks(n int, timeout time.Duration) Option {
 // included. The default is none.
 func WithKeyPrefix(prefix string) Option { return func(c *config) { c.prefix = prefix } }
 
-// fencing is where tokens come from.
+// fencing is the source of tokens.
 type fencing int
 
 const (
@@ -93,44 +91,39 @@ const (
 	fencingRedisson
 )
 
-// WithFencing mints a token for every hold; see [Grant]. It is the time of the
-// server in microseconds, or one more than the last token where that is greater.
-// So tokens also grow when the last one was lost in a failover, unless the clock
-// of the new primary is behind that of the old one. The server keeps the last
-// token for seven days.
-// The default is no token.
+// WithFencing gives every hold a fencing token; see [Grant]. A token is the
+// time of the server in microseconds, or one more than the last token if that
+// is greater. So tokens grow even if a failover loses the last one, unless the
+// clock of the new primary is behind that of the old one. The server keeps the
+// last token for seven days. The default is no token.
 func WithFencing() Option { return func(c *config) { c.fencing = fencingOwn } }
 
-// WithRedissonFencing mints tokens from the counter of Redisson's RFencedLock, so
-// that a Go service and a Java service can share one resource. The counter
-// never expires, and a failover can take it back: then tokens come twice.
+// WithRedissonFencing takes tokens from the counter of Redisson's RFencedLock,
+// so a Go service and a Java service can share a resource. The counter never
+// expires. A failover can roll it back, and tokens then repeat.
 func WithRedissonFencing() Option { return func(c *config) { c.fencing = fencingRedisson } }
 
-// WithID sets the client's part of the owner field, "<id>:<owner>". No two
-// clients that are alive at the same time may share one.
-// The default is a random UUID.
+// WithID sets the client's part of the owner field, "<id>:<owner>". Two live
+// clients must not share an id. The default is a random UUID.
 func WithID(id string) Option { return func(c *config) { c.id = id } }
 
-// WithRand sets the source of jitter. It is read in New
-// only, so it may be shared afterwards.
-// The default is seeded from crypto/rand.
+// WithRand sets the source of jitter. Only New reads it, so you may share it
+// afterwards. The default is seeded from crypto/rand.
 func WithRand(r *mathrand.Rand) Option { return func(c *config) { c.rand = r } }
 
-// WithObserver sets who is told about grants, renewals and losses.
-// The default is nobody.
+// WithObserver sets the receiver of grants, renewals and losses. The default is
+// none.
 func WithObserver(o Observer) Option { return func(c *config) { c.observer = o } }
 
-// WithLogger logs what happens to locks: at level Warn a loss, a renewal that
-// failed and an outcome that nobody knows, at level Debug grants and releases.
-// The default is no log.
+// WithLogger logs losses, failed renewals and unknown outcomes at level Warn,
+// and grants and releases at level Debug. The default is no log.
 func WithLogger(l *slog.Logger) Option { return func(c *config) { c.logger = l } }
 
-// WithSafetyPoll sets how long a waiter sleeps at most before it looks again
-// by itself. It bounds what a lost message costs. Up to a quarter is taken off
-// at random. At least 1ms. The default is 1s.
+// WithSafetyPoll sets the longest time that a waiter sleeps before it polls the
+// server. It bounds the delay after a lost message. A random part of up to a
+// quarter is taken off. At least 1ms. The default is 1s.
 func WithSafetyPoll(d time.Duration) Option { return func(c *config) { c.safetyPoll = d } }
 
-// WithUnlockTimeout sets how long a release is tried, and how long the
-// compensation of an acquire with an unknown outcome. At least 1ms.
-// The default is 5s.
+// WithUnlockTimeout sets how long the lock tries to release a hold, or to take
+// back an acquire of unknown outcome. At least 1ms. The default is 5s.
 func WithUnlockTimeout(d time.Duration) Option { return func(c *config) { c.unlockTimeout = d } }
