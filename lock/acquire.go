@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// undoGrace is how long an acquire that failed waits for its compensation to
-// be answered before it returns; the compensation itself carries on.
+// undoGrace is how long a failed acquire waits for the answer to its
+// compensation. The compensation itself goes on.
 func (c config) undoGrace() time.Duration { return c.unlockTimeout / 10 }
 
 // errWaitOver ends the context of a bounded wait.
 var errWaitOver = errors.New("lock: the wait is over")
 
-// acquire takes one hold, waiting until ctx ends (forever) or as long as a
-// says. A wait is exceeded by no more than undoGrace.
+// acquire takes one hold. It waits until ctx ends (forever) or for the wait of
+// a, which it exceeds by at most undoGrace.
 func (s *state) acquire(ctx context.Context, a Acquire, forever bool) (Grant, *holding, error) {
 	start := time.Now()
 	g, cur, err := s.wait(ctx, a, forever)
@@ -37,7 +37,7 @@ func (s *state) wait(ctx context.Context, a Acquire, forever bool) (Grant, *hold
 	}
 	start := time.Now()
 	op := ctx
-	if !s.c.direct { // or Close, too, would come through only between requests
+	if !s.c.direct { // otherwise Close would interrupt only between requests
 		var cancel context.CancelFunc
 		op, cancel = s.c.withDone(ctx)
 		defer cancel()
@@ -46,7 +46,7 @@ func (s *state) wait(ctx context.Context, a Acquire, forever bool) (Grant, *hold
 	if !forever {
 		limit := a.Wait
 		if once {
-			limit = s.c.cfg.unlockTimeout // for the server to answer
+			limit = s.c.cfg.unlockTimeout // the server's time to answer
 		}
 		var cancel context.CancelFunc
 		op, cancel = context.WithTimeoutCause(op, limit, errWaitOver)
@@ -68,7 +68,7 @@ func (s *state) wait(ctx context.Context, a Acquire, forever bool) (Grant, *hold
 			s.c.hub.leave(w, granted)
 		}
 	}()
-	refusal := ErrBusy // what a wait that runs out reports
+	refusal := ErrBusy // the error of a wait that runs out
 	refused := false
 	for {
 		t := s.try(op, lease, renewed)
@@ -104,7 +104,7 @@ func (s *state) wait(ctx context.Context, a Acquire, forever bool) (Grant, *hold
 			}
 		default:
 			if (t.undone || errors.Is(t.err, ErrRefused)) && (refused || ctx.Err() != nil || s.c.life.Err() != nil) && op.Err() != nil {
-				t.err = nil // what became of the request is known
+				t.err = nil // the outcome is known
 			}
 			return Grant{}, nil, s.c.failed(ctx, op, refusal, t.err)
 		}
@@ -115,7 +115,7 @@ func (s *state) wait(ctx context.Context, a Acquire, forever bool) (Grant, *hold
 		if w == nil && t.busy {
 			var ready bool
 			if w, ready = s.c.hub.join(s.names.channel); ready {
-				continue // what was released until now was not announced to us
+				continue // earlier releases were not published to us
 			}
 		}
 		if !s.sleep(op, w, t.pttl) {
@@ -124,16 +124,16 @@ func (s *state) wait(ctx context.Context, a Acquire, forever bool) (Grant, *hold
 	}
 }
 
-// sleep waits until there is reason to try again: a message, the end of the
-// holder's lease, or the safety poll. It returns false when op has ended.
+// sleep waits for a reason to try again: a message, the end of the holder's
+// lease, or the safety poll. It returns false if op has ended.
 func (s *state) sleep(op context.Context, w *waiter, pttl time.Duration) bool {
 	s.c.mu.Lock()
 	s.draws++
 	n := s.draws
 	s.c.mu.Unlock()
 	poll := s.c.jitter(s.key, n, s.c.cfg.safetyPoll)
-	// The server's clock counts in milliseconds: one more, and the key is gone for
-	// sure. -1 and -2 say nothing about when to look again.
+	// The server's clock counts in milliseconds: after one more the key has
+	// certainly expired. -1 and -2 give no time.
 	gone := time.Now().Add(pttl + time.Millisecond)
 	next := func() time.Duration {
 		if pttl < 0 {
@@ -150,7 +150,7 @@ func (s *state) sleep(op context.Context, w *waiter, pttl time.Duration) bool {
 	}
 	for {
 		select {
-		case <-first: // from now on it looks for all that wait here
+		case <-first: // from now on it polls for all waiters
 			timer.Reset(next())
 			first, look = nil, timer.C
 			continue
@@ -165,12 +165,12 @@ func (s *state) sleep(op context.Context, w *waiter, pttl time.Duration) bool {
 	return op.Err() == nil && s.c.life.Err() == nil
 }
 
-// failed says why an acquire was given up: a loss, the caller's context, Close, the
-// end of the wait, or err.
+// failed returns the reason of a failed acquire: a loss, the caller's context,
+// Close, the end of the wait, or err.
 func (c *Client) failed(ctx, op context.Context, refusal, err error) error {
 	var why error
 	switch {
-	case errors.Is(err, ErrLost): // known, whatever has ended since
+	case errors.Is(err, ErrLost): // certain, whatever has ended since
 		return err
 	case ctx.Err() != nil:
 		why = ctx.Err()
@@ -190,7 +190,7 @@ func (c *Client) failed(ctx, op context.Context, refusal, err error) error {
 	return why
 }
 
-// tried is what came of one try. At most one of granted, busy, acks,
+// tried is the outcome of one attempt. At most one of granted, busy, acks,
 // again and err is set.
 type tried struct {
 	granted bool
@@ -198,24 +198,24 @@ type tried struct {
 	cur     *holding
 	busy    bool
 	pttl    time.Duration // of the holder's lease
-	acks    bool          // granted, not confirmed, and given back
-	again   bool          // nothing was done; to be tried with a greater serial
-	undone  bool          // the acquire that err is about was taken back
+	acks    bool          // granted, not confirmed, and released
+	again   bool          // without effect; try again with a greater serial
+	undone  bool          // the acquire of err was taken back
 	err     error
 }
 
-// errStillLost: an earlier hold was lost, and Unlock has not said so yet.
+// errStillLost: an earlier hold was lost, and Unlock has not returned ErrLost yet.
 var errStillLost = fmt.Errorf("acquire lock again: %w", ErrLost)
 
-// errTooLate: the lease of a hold had run out when the answer came.
+// errTooLate: the lease of the hold had run out before the answer.
 var errTooLate = fmt.Errorf("acquire lock: the answer came after the lease: %w", ErrUnknown)
 
-// try asks the server once.
+// try makes one attempt.
 func (s *state) try(ctx context.Context, lease time.Duration, renewed bool) tried {
 	if err := s.enterGate(ctx); err != nil {
 		return tried{err: err}
 	}
-	handedOn := false // the gate is now the compensation's to open
+	handedOn := false // the compensation opens the gate
 	defer func() {
 		if !handedOn {
 			s.leaveGate()
@@ -256,7 +256,7 @@ func (s *state) try(ctx context.Context, lease time.Duration, renewed bool) trie
 		undone := s.compensate(ctx, undo{serial, lease})
 		return tried{err: unknown("acquire lock", err), undone: undone}
 	case reply.kind == replyStale:
-		// A process with the same id was here before, and its clock was ahead.
+		// An earlier process with the same id had a clock that was ahead.
 		s.c.overtake(reply.serial)
 		return tried{again: true}
 	case reply.kind == replyBusy:
@@ -266,7 +266,7 @@ func (s *state) try(ctx context.Context, lease time.Duration, renewed bool) trie
 	case reply.kind == replyGone:
 		return tried{err: errTooLate}
 	case reply.kind == replyCancelled:
-		// Only a request that was given up is cancelled, and this one was not.
+		// Cancel is for a request that was given up, and this one was not.
 		return tried{err: fmt.Errorf("acquire lock: %w", ErrUnknown)}
 	}
 	if s.c.cfg.acks > reply.acked {
@@ -287,9 +287,9 @@ func (s *state) try(ctx context.Context, lease time.Duration, renewed bool) trie
 	return tried{granted: true, grant: grant, cur: cur}
 }
 
-// granted enters a hold that the server gave. It returns false when the hold
-// is worth nothing: its lease has run out on the way, or the holds below it
-// were lost meanwhile.
+// granted enters a hold that the server granted. It returns false if the hold
+// is useless: its lease has run out on the way, or the holds below it were
+// lost.
 func (s *state) granted(h hold, serial uint64, reply acquireReply, sent time.Time, held int, cur *holding) (Grant, *holding, bool) {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
@@ -313,8 +313,8 @@ func (s *state) granted(h hold, serial uint64, reply acquireReply, sent time.Tim
 	return Grant{Count: held + 1, Token: s.cur.token, Lease: h.lease, Renewed: h.renewed}, s.cur, true
 }
 
-// gone handles a nested acquire that found the holds below it gone: this owner
-// must learn that it was out of the lock, so nothing is granted.
+// gone handles a nested acquire that found no holds below it. This owner must
+// learn of the loss, so gone grants nothing.
 func (s *state) gone(cur *holding) error {
 	s.c.mu.Lock()
 	after := func() {}
@@ -326,8 +326,8 @@ func (s *state) gone(cur *holding) error {
 	return errStillLost
 }
 
-// unknown wraps the reason why an outcome is not known. The end of a context
-// of ours is told in words only: it is not the end of the caller's.
+// unknown wraps the reason of an unknown outcome. It quotes the end of an
+// internal context as text only, because the caller's context has not ended.
 func unknown(what string, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return fmt.Errorf("%s: no answer in time (%v): %w", what, err, ErrUnknown)
@@ -335,12 +335,12 @@ func unknown(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, errors.Join(ErrUnknown, err))
 }
 
-// enterGate waits for the owner's request under way to end.
+// enterGate waits for the end of the owner's open request.
 func (s *state) enterGate(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	select { // most of the time nobody is there
+	select { // usually the gate is free
 	case s.gate <- struct{}{}:
 		return nil
 	default:

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// validity is when a holding, nil for the current one, ends unless it is renewed
-// or extended; zero when it has ended.
+// validity is the end of a holding, nil for the current one, without a renewal
+// or extension. It is zero after the end.
 func (s *state) validity(cur *holding) time.Time {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
@@ -17,7 +17,7 @@ func (s *state) validity(cur *holding) time.Time {
 	return s.deadline()
 }
 
-// extend makes the innermost hold last until d from now at least.
+// extend makes the innermost hold last for at least d from now.
 func (s *state) extend(ctx context.Context, d time.Duration) error {
 	if d < time.Millisecond {
 		return fmt.Errorf("lock: an extension by %v is below 1ms", d)

@@ -13,33 +13,33 @@ import (
 // GroupOptions are the settings of a [MultiLock] and a [RedLock]. The zero
 // value of each field is its default.
 type GroupOptions struct {
-	// Rand is the source of the pauses between rounds. It must not be shared.
-	// The default is seeded from crypto/rand.
+	// Rand is the source of the pauses between rounds. Do not share it. The
+	// default is seeded from crypto/rand.
 	Rand *rand.Rand
 	// RetryDelay is the mean pause between two rounds. The default is 200ms.
 	RetryDelay time.Duration
-	// NodeTimeout is how long one member of a RedLock may take to answer. It
-	// should be small against the lease. The default is 100ms.
+	// NodeTimeout is the time in which one member of a RedLock must answer.
+	// Keep it small against the lease. The default is 100ms.
 	NodeTimeout time.Duration
 
 	_ struct{}
 }
 
-// group is what MultiLock and RedLock share: the levels held, and who is told
-// when the group as a whole is lost.
+// group is the common part of MultiLock and RedLock: the held levels, and the
+// listeners for the loss of the group.
 type group struct {
 	members []Locker
 	opts    GroupOptions
-	need    int // members that make the group held
+	need    int // members without which the group is not held
 
 	mu     sync.Mutex    // never held while a member is called
 	levels []level       // innermost last
-	open   []int         // releases of each member that were not answered
-	again  *groupRelease // what Unlock gives back when it is called again
+	open   []int         // unanswered releases of each member
+	again  *groupRelease // the release that another Unlock repeats
 	watch  *groupWatch
 }
 
-// level is one hold of the group: which members have it.
+// level is one hold of the group, and the members that have it.
 type level struct {
 	has []bool
 }
@@ -71,9 +71,9 @@ func newGroup(members []Locker, opts GroupOptions, need int) group {
 	return group{members: members, opts: opts, need: need, open: make([]int, len(members))}
 }
 
-// round is one attempt at all members; it returns which were granted, and from
-// when the lease of the hold counts: zero when every member renews its own. On
-// failure it has given everything back.
+// round makes one attempt at all members. It returns the granted members, and
+// the start of the hold's lease: zero if every member renews its own. After a
+// failure it has released everything.
 type round func(ctx context.Context, a Acquire, deadline time.Time) (has []bool, grants []Grant, from time.Time, err error)
 
 // errRanOut: a round took longer than the lease that was asked for.
@@ -83,8 +83,8 @@ var errRanOut = fmt.Errorf("acquire all: the lease ran out: %w", ErrBusy)
 var errLostAgain = fmt.Errorf("acquire all again: %w", ErrLost)
 
 // acquire runs rounds until one succeeds, ctx ends, or the wait is over.
-// retriable says which failures of a round are worth another, besides that its
-// lease ran out.
+// Another round follows if retriable accepts the failure, or if the lease ran
+// out during the round.
 func (g *group) acquire(ctx context.Context, opts []AcquireOption, forever bool, run round, retriable func(error) bool) (Grant, error) {
 	a := NewAcquire(opts)
 	if len(g.members) == 0 {
@@ -121,7 +121,7 @@ func (g *group) acquire(ctx context.Context, opts []AcquireOption, forever bool,
 					return Grant{Count: count, Lease: lease, Renewed: renewed}, nil
 				}
 			}
-			// It took so long that what came first may be gone already.
+			// The round took so long that its first grant may have ended.
 			err = errRanOut
 			if g.isLost(w) {
 				err = errLostAgain
@@ -154,8 +154,8 @@ func (g *group) acquire(ctx context.Context, opts []AcquireOption, forever bool,
 	}
 }
 
-// run runs a round, which ends when the holding w that it is within is lost: there
-// is nothing to wait for any more.
+// run runs a round. The round ends when the enclosing holding w is lost,
+// because another hold of it would be lost as well.
 func (g *group) run(ctx context.Context, w *groupWatch, a Acquire, deadline time.Time, run round) (has []bool, grants []Grant, from time.Time, err error) {
 	if w != nil {
 		var cancel context.CancelFunc
@@ -173,10 +173,10 @@ func (g *group) run(ctx context.Context, w *groupWatch, a Acquire, deadline time
 	return run(ctx, a, deadline)
 }
 
-// drift is Redlock's allowance for clocks that do not run at the same pace.
+// drift is Redlock's allowance for clocks that run at different rates.
 func drift(lease time.Duration) time.Duration { return lease/100 + 2*time.Millisecond }
 
-// combine returns the shortest lease, and whether all are renewed.
+// combine returns the shortest lease, and whether all members are renewed.
 func combine(has []bool, grants []Grant) (lease time.Duration, renewed bool) {
 	renewed = true
 	for i, gr := range grants {
@@ -195,7 +195,7 @@ func combine(has []bool, grants []Grant) (lease time.Duration, renewed bool) {
 }
 
 // granted enters a level within the holding w, or within a new one. It returns
-// false when the group is lost already, or the holding has ended meanwhile.
+// false if the group is already lost, or if the holding has ended meanwhile.
 func (g *group) granted(w *groupWatch, has []bool) (count int, ok bool) {
 	first := w == nil
 	if first {
@@ -211,7 +211,7 @@ func (g *group) granted(w *groupWatch, has []bool) (count int, ok bool) {
 	}
 	if ok {
 		g.levels = append(g.levels, level{has})
-		g.again = nil // the members have cleared that up
+		g.again = nil // the members have resolved it
 	}
 	count = len(g.levels)
 	stops := w.stops
@@ -224,20 +224,20 @@ func (g *group) granted(w *groupWatch, has []bool) (count int, ok bool) {
 	return count, ok
 }
 
-// isLost says whether a holding of the group was lost.
+// isLost reports whether a holding of the group was lost.
 func (g *group) isLost(w *groupWatch) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return w != nil && w.ended && errors.Is(w.cause, ErrLost)
 }
 
-// ended is a member that tells when its hold ends. It also takes back its own
-// acquires of unknown outcome.
+// ended is a member that notifies of the end of its hold. It also takes back
+// its own acquires of unknown outcome.
 type ended interface {
 	onEnd(func(cause error)) (remove func(), cause error)
 }
 
-// follow learns about losses of the members.
+// follow subscribes to the losses of the members.
 func (g *group) follow(w *groupWatch, has []bool) {
 	for i, m := range g.members {
 		if !has[i] {
@@ -268,7 +268,7 @@ func (g *group) follow(w *groupWatch, has []bool) {
 			}()
 			stop = func() { close(quit) }
 		default:
-			continue // nobody can tell
+			continue // it cannot notify
 		}
 		g.mu.Lock()
 		w.stops = append(w.stops, stop)
@@ -276,7 +276,7 @@ func (g *group) follow(w *groupWatch, has []bool) {
 	}
 }
 
-// memberLost counts a member out.
+// memberLost removes a member from the count.
 func (g *group) memberLost(w *groupWatch) {
 	g.mu.Lock()
 	w.held--
@@ -291,15 +291,15 @@ func (g *group) memberLost(w *groupWatch) {
 	g.leaveToLease()
 }
 
-// leased is a member whose holds can be left to their leases.
+// leased is a member that can leave its holds to their leases.
 type leased interface {
-	// stopRenewing renews the owner's holds no more, unless there are more of
-	// them than levels: then somebody else relies on one.
+	// stopRenewing stops the renewal of the owner's holds, unless there are
+	// more than levels: then another user relies on one.
 	stopRenewing(levels int)
 }
 
-// leaveToLease lets what the members still hold of a lost group end with its
-// leases. The owner has been told, and may never come to call Unlock.
+// leaveToLease stops the renewal of the members that a lost group still holds.
+// The owner has been notified, and may never call Unlock.
 func (g *group) leaveToLease() {
 	g.mu.Lock()
 	levels := count(g.levels)
@@ -311,7 +311,7 @@ func (g *group) leaveToLease() {
 	}
 }
 
-// stopRenewing leaves a group to its leases that is a member itself.
+// stopRenewing leaves a group that is itself a member to its leases.
 func (g *group) stopRenewing(levels int) {
 	g.mu.Lock()
 	more := len(g.levels) > levels
@@ -321,7 +321,8 @@ func (g *group) stopRenewing(levels int) {
 	}
 }
 
-// end marks the holding as over. Called under mu; after is called without.
+// end marks the holding as over. The caller holds mu, and calls after without
+// it.
 func (w *groupWatch) end(cause error) (after func()) {
 	if w.ended {
 		return func() {}
@@ -372,13 +373,13 @@ func (g *group) Lost() <-chan struct{} {
 	return g.watch.lost
 }
 
-// deep is a member that knows which of its releases were not answered, and can
-// give more holds back besides.
+// deep is a member that knows its unanswered releases, and can release more
+// holds together with them.
 type deep interface {
 	unlockAlso(ctx context.Context, levels int) (remaining int, err error)
 }
 
-// unlockMember gives so many holds of a member back.
+// unlockMember releases levels holds of a member.
 func (g *group) unlockMember(ctx context.Context, i, levels int) error {
 	if m, ok := g.members[i].(deep); ok {
 		_, err := m.unlockAlso(ctx, levels)
@@ -402,7 +403,7 @@ func (g *group) unlockMember(ctx context.Context, i, levels int) error {
 	return nil
 }
 
-// each runs f for every member at once and waits for all.
+// each runs f for every member concurrently and waits for all.
 func (g *group) each(f func(i int, m Locker)) {
 	var wg sync.WaitGroup
 	for i, m := range g.members {
@@ -411,7 +412,7 @@ func (g *group) each(f func(i int, m Locker)) {
 	wg.Wait()
 }
 
-// unlockAll gives holds back, levels[i] of member i, all members at once.
+// unlockAll releases holds, levels[i] of member i, all members concurrently.
 func (g *group) unlockAll(ctx context.Context, levels []int) []error {
 	errs := make([]error, len(g.members))
 	g.each(func(i int, _ Locker) {
@@ -422,12 +423,12 @@ func (g *group) unlockAll(ctx context.Context, levels []int) []error {
 	return errs
 }
 
-// giveBackGrace is how long a round that has failed waits for its members to be
-// given back; that itself carries on.
+// giveBackGrace is how long a failed round waits for the release of its members.
+// The release itself goes on.
 const giveBackGrace = 500 * time.Millisecond
 
-// giveBack releases the members in has after a failed round, all of them
-// whatever happens, and returns the outcomes that are unknown.
+// giveBack releases all members in has after a failed round, even after errors,
+// and returns the unknown outcomes.
 func (g *group) giveBack(ctx context.Context, has []bool) error {
 	done := make(chan []error, 1)
 	go func() {
@@ -435,7 +436,7 @@ func (g *group) giveBack(ctx context.Context, has []bool) error {
 		g.mu.Lock()
 		w := g.watch
 		g.mu.Unlock()
-		if g.isLost(w) { // it may have been lost while there was one level more
+		if g.isLost(w) { // it may have been lost with one level more
 			g.leaveToLease()
 		}
 		done <- errs
@@ -457,7 +458,7 @@ func (g *group) giveBack(ctx context.Context, has []bool) error {
 	return errors.Join(unclear...)
 }
 
-// count adds up levels for each member.
+// count sums the levels for each member.
 func count(levels []level) []int {
 	var n []int
 	for _, l := range levels {
@@ -473,10 +474,10 @@ func count(levels []level) []int {
 	return n
 }
 
-// orphan says whether a member may have to be released although its acquire
-// failed: its outcome is unknown, and nobody else takes it back, or it was lost
-// before and has not said so. A member that an outer level holds is left alone,
-// lest that hold is given back instead.
+// orphan reports whether a member may need a release although its acquire
+// failed. Either its outcome is unknown and nobody else takes it back, or it
+// was lost before and has not reported that. orphan leaves a member alone that
+// an outer level holds, because the release would take that hold.
 func (g *group) orphan(i int, err error) bool {
 	_, own := g.members[i].(ended)
 	if !errors.Is(err, ErrLost) && (own || !errors.Is(err, ErrUnknown)) {
@@ -492,17 +493,17 @@ func (g *group) orphan(i int, err error) bool {
 	return true
 }
 
-// groupRelease is what came of an Unlock of the group.
+// groupRelease is the outcome of an Unlock of the group.
 type groupRelease struct {
 	remaining int
-	levels    []int   // how many holds of each member were to be given back
+	levels    []int   // holds of each member to release
 	errs      []error // of each member
-	lost      bool    // the group was lost, so that all levels were given back
+	lost      bool    // the group was lost, so all levels were released
 }
 
-// unlock gives the innermost level back, or all of them when the group is lost:
-// its holder is told once, for all holds. After a release of unknown outcome it
-// means the same level again. ok is false when there is nothing to give back.
+// unlock releases the innermost level, or all of them if the group is lost: its
+// holder is notified once for all holds. After a release of unknown outcome it
+// repeats that level. ok is false if there is nothing to release.
 func (g *group) unlock(ctx context.Context) (r groupRelease, ok bool) {
 	g.mu.Lock()
 	n, w, again := len(g.levels), g.watch, g.again
@@ -548,8 +549,8 @@ func (g *group) unlock(ctx context.Context) (r groupRelease, ok bool) {
 	return rest, true
 }
 
-// settle notes what came of a release: one of unknown outcome may be asked for
-// again.
+// settle records the outcome of a release, so that a release of unknown outcome
+// can be repeated.
 func (g *group) settle(r groupRelease, err error) (int, error) {
 	if errors.Is(err, ErrUnknown) && !r.lost {
 		g.mu.Lock()
@@ -559,8 +560,8 @@ func (g *group) settle(r groupRelease, err error) (int, error) {
 	return r.remaining, err
 }
 
-// leave removes the levels above the first remaining ones, and notes in r what
-// of each member that is. Called under mu; after is called without.
+// leave removes the levels above the first remaining ones, and records the
+// holds of each member in r. The caller holds mu, and calls after without it.
 func (g *group) leave(remaining int, r *groupRelease) (after func()) {
 	r.levels = count(g.levels[remaining:])
 	g.levels = g.levels[:remaining]

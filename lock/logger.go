@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// logTo returns an observer that logs, and tells next.
+// logTo returns an observer that logs every event, and passes it to next.
 func logTo(l *slog.Logger, next Observer) Observer {
 	o := next
 	o.Lost = func(name, owner string, held time.Duration) {

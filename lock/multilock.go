@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// memberWait is what a round of [MultiLock.Lock] waits per member before it
-// gives everything back and starts again, so that two owners who take the same
-// locks in another order do not wait for each other for ever.
+// memberWait is how long a round of [MultiLock.Lock] waits per member before it
+// releases everything and starts again. It ends a deadlock of two owners who
+// take the same locks in different order.
 const memberWait = 1500 * time.Millisecond
 
-// MultiLock is held when all of its members are. It is lost when one of them
-// is: then the others are no longer renewed, and end with their leases or with
-// Unlock.
+// MultiLock is held while all of its members are held. If one member is lost,
+// the group is lost: the other members are no longer renewed, and end with
+// their leases or with Unlock.
 type MultiLock struct{ group }
 
 var (
@@ -22,7 +22,7 @@ var (
 	_ LostNotifier = (*MultiLock)(nil)
 )
 
-// NewMultiLock combines locks, which are taken in the order given.
+// NewMultiLock combines locks. It acquires them in the given order.
 func NewMultiLock(locks ...Locker) *MultiLock { return NewMultiLockWith(GroupOptions{}, locks...) }
 
 // NewMultiLockWith is [NewMultiLock] with options.
@@ -30,15 +30,15 @@ func NewMultiLockWith(opts GroupOptions, locks ...Locker) *MultiLock {
 	return &MultiLock{newGroup(locks, opts, len(locks))}
 }
 
-// Lock takes all members or none, in rounds until ctx ends. It returns sooner
-// when a member fails other than by being busy.
+// Lock acquires all members or none, in rounds until ctx ends. It returns early
+// if a member fails with an error other than [ErrBusy].
 func (m *MultiLock) Lock(ctx context.Context, opts ...AcquireOption) (Grant, error) {
 	return m.acquire(ctx, opts, true, func(ctx context.Context, a Acquire, _ time.Time) ([]bool, []Grant, time.Time, error) {
 		return m.round(ctx, a, time.Now().Add(memberWait*time.Duration(len(m.members))))
 	}, busy)
 }
 
-// TryLock takes all members or none. The members share the wait.
+// TryLock acquires all members or none. The members share the wait.
 func (m *MultiLock) TryLock(ctx context.Context, opts ...AcquireOption) (Grant, error) {
 	return m.acquire(ctx, opts, false, m.round, func(error) bool { return false })
 }
@@ -47,9 +47,9 @@ func busy(err error) bool {
 	return (errors.Is(err, ErrBusy) || errors.Is(err, ErrAcks)) && !errors.Is(err, ErrUnknown)
 }
 
-// round takes the members in order until the deadline; none waits without one.
-// The wait for a member may be longer than a lease: those taken before it are
-// renewed meanwhile, or have run out when the lease was asked for.
+// round acquires the members in order until the deadline; without a deadline no
+// member waits. The wait for a member may exceed a lease: earlier members are
+// renewed meanwhile, or run out if the caller gave [Lease].
 func (m *MultiLock) round(ctx context.Context, a Acquire, deadline time.Time) (_ []bool, _ []Grant, from time.Time, _ error) {
 	has := make([]bool, len(m.members))
 	grants := make([]Grant, len(m.members))
@@ -74,10 +74,10 @@ func (m *MultiLock) round(ctx context.Context, a Acquire, deadline time.Time) (_
 	return has, grants, from, nil
 }
 
-// Unlock gives one hold of every member back, all at once. Their errors are
-// joined, so errors.Is finds each. After [ErrUnknown] it may be called again, and
-// means the same hold. When the group was lost it gives all holds
-// back and returns [ErrLost], once.
+// Unlock releases one hold of every member, all of them concurrently. It joins
+// their errors, so errors.Is finds each. After [ErrUnknown] you may call it
+// again, for the same hold. If the group was lost, it releases all holds and
+// returns [ErrLost], once.
 func (m *MultiLock) Unlock(ctx context.Context) (remaining int, err error) {
 	r, ok := m.unlock(ctx)
 	if !ok {

@@ -6,31 +6,31 @@ import (
 	"strings"
 )
 
-// names are the keys and the channel of one lock. All of them live in the
-// lock's own hash slot, as one script uses them together.
+// names are the keys and channels of one lock. All of them are in the lock's
+// own hash slot, because one script uses them together.
 type names struct {
 	lock    string // the hash itself: owner's field -> hold count
-	channel string // where a release is announced
-	notes   string // start of the keys that remember requests, one for each owner
+	channel string // of release messages
+	notes   string // prefix of the keys with the last requests, one for each owner
 	token   string // the last fencing token
 	queue   string // of the fair lock
-	places  string // of those in the queue
+	places  string // of the owners in the queue
 
-	fairChannel string // start of the channels where clients are told of a hand-off
+	fairChannel string // prefix of the clients' channels for hand-offs
 
 	redissonToken string // Redisson's counter of them
 }
 
-// fairChannelStart begins the channels where clients are told of a hand-off.
+// fairChannelStart is the prefix of the clients' channels for hand-offs.
 const fairChannelStart = "holdfast_fair:"
 
-// note is the key that remembers the last request of an owner.
+// note is the key with the last request of an owner.
 func (n names) note(field string) string { return n.notes + field }
 
-// newNames derives the keys by Redisson's rule: a plain name is wrapped in
-// braces, a name that brings a hash tag of its own is used as it is. Names
-// whose braces are no hash tag have no auxiliary key in their slot that
-// Redisson would also use, so they are refused.
+// newNames derives the keys by Redisson's rule: it wraps a plain name in
+// braces, and uses a name with its own hash tag as it is. It refuses a name
+// whose braces are no hash tag, because Redisson's auxiliary keys would be in
+// other slots.
 func newNames(name string) (names, error) {
 	if name == "" {
 		return names{}, errors.New("lock: the name is empty")
@@ -58,8 +58,8 @@ func newNames(name string) (names, error) {
 	}, nil
 }
 
-// CheckName says why a lock cannot have a name, or nil. Operations on a lock
-// with such a name return the same error.
+// CheckName returns nil, or the reason why a lock cannot have this name.
+// Operations on a lock with such a name return the same error.
 func CheckName(name string) error {
 	_, err := newNames(name)
 	return err

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// RedLock is held when a majority of its members is, each of which should be
-// on a server of its own, independent of the others. It is lost when fewer
-// than the majority still hold: then these are no longer renewed, and end with
-// their leases or with Unlock.
+// RedLock is held while a majority of its members is held. Put each member on
+// an independent server. If fewer members than a majority are held, the group
+// is lost: the others are no longer renewed, and end with their leases or with
+// Unlock.
 //
-// As Redlock has it, the members are asked in parallel with a short timeout,
-// and the hold is valid for the lease less the time that took and less 1% and
-// 2ms for drifting clocks. Members keep the renewal of their own.
+// Following the Redlock algorithm, RedLock asks all members in parallel with a
+// short timeout. The hold is valid for the lease less the time of the acquire,
+// 1% and 2ms for drifting clocks. Members renew themselves.
 //
-// It rests on clocks that run at about the same pace, and on servers that do
-// not forget a lock: one that restarts without its data, before the lease has
-// run out, can make a second majority.
+// RedLock needs clocks that run at about the same rate, and servers that do not
+// forget a lock. A server that restarts without its data within the lease can
+// give a second owner a majority.
 type RedLock struct{ group }
 
 var (
@@ -26,7 +26,7 @@ var (
 	_ LostNotifier = (*RedLock)(nil)
 )
 
-// NewRedLock combines locks on independent servers; an odd number is best.
+// NewRedLock combines locks on independent servers; use an odd number.
 func NewRedLock(locks ...Locker) *RedLock { return NewRedLockWith(GroupOptions{}, locks...) }
 
 // NewRedLockWith is [NewRedLock] with options.
@@ -34,29 +34,30 @@ func NewRedLockWith(opts GroupOptions, locks ...Locker) *RedLock {
 	return &RedLock{newGroup(locks, opts, len(locks)/2+1)}
 }
 
-// Lock takes a majority, in rounds until ctx ends. Members that fail do not
+// Lock acquires a majority, in rounds until ctx ends. A failing member does not
 // end it.
 func (r *RedLock) Lock(ctx context.Context, opts ...AcquireOption) (Grant, error) {
 	return r.acquire(ctx, opts, true, r.round, anyError)
 }
 
-// TryLock takes a majority, in rounds while [Wait] lasts. It returns [ErrBusy]
-// when others hold too many members, and what the members said when too many
-// do not answer. A round that is under way when the wait ends is not cut off: it
-// may take up to the timeout of a member longer.
+// TryLock acquires a majority, in rounds while [Wait] lasts. It returns
+// [ErrBusy] if others hold too many members, and the errors of the members if
+// too many do not answer. It does not interrupt an open round at the end of the
+// wait, so it may take up to the timeout of a member longer.
 func (r *RedLock) TryLock(ctx context.Context, opts ...AcquireOption) (Grant, error) {
 	return r.acquire(ctx, opts, false, r.round, anyError)
 }
 
-// anyError: all but a closed client is worth another round.
+// anyError accepts every failure except that of a closed client for another
+// round.
 func anyError(err error) bool { return !errors.Is(err, ErrClosed) }
 
-// noGrace in a context lets an acquire return without waiting for the
-// compensation: it would be taken off the validity.
+// noGrace in a context makes an acquire return without waiting for its
+// compensation, which would shorten the validity.
 type noGrace struct{}
 
-// round asks all members at once and waits for all of them, so that the
-// outcome does not depend on which goroutine comes first.
+// round asks all members concurrently and waits for all of them, so that the
+// outcome does not depend on the order of goroutines.
 func (r *RedLock) round(ctx context.Context, a Acquire, _ time.Time) (_ []bool, _ []Grant, from time.Time, _ error) {
 	from = time.Now()
 	node, cancel := context.WithTimeout(context.WithValue(ctx, noGrace{}, true), r.opts.NodeTimeout)
@@ -75,7 +76,7 @@ func (r *RedLock) round(ctx context.Context, a Acquire, _ time.Time) (_ []bool, 
 			granted++
 		case errors.Is(err, ErrBusy):
 			taken++
-			errs[i] = fmt.Errorf("member %d is busy", i) // in words: it is not why the round failed
+			errs[i] = fmt.Errorf("member %d is busy", i) // as text: it is not the reason of the failed round
 		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 			errs[i] = fmt.Errorf("member %d did not answer: %w", i, ErrUnknown)
 		}
@@ -95,10 +96,10 @@ func (r *RedLock) round(ctx context.Context, a Acquire, _ time.Time) (_ []bool, 
 	return nil, nil, from, fmt.Errorf("acquire majority: %w", errors.Join(errs...))
 }
 
-// Unlock gives one hold of every member back, all at once. It succeeds when so
-// many members are free that another owner can have a majority. It returns
-// [ErrLost] when the majority had been lost, and [ErrUnknown] when too few
-// members answered: then it may be called again, and means the same hold.
+// Unlock releases one hold of every member, all of them concurrently. It
+// succeeds if enough members are free for another owner's majority. It returns
+// [ErrLost] if the majority was lost, and [ErrUnknown] if too few members
+// answered: then you may call it again, for the same hold.
 func (r *RedLock) Unlock(ctx context.Context) (remaining int, err error) {
 	u, ok := r.unlock(ctx)
 	if !ok {

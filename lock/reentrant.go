@@ -12,43 +12,48 @@ import (
 
 // Reentrant is one owner's view of one lock; make it with [Client.NewLock].
 //
-// Its key is a hash from "<client id>:<owner>" to the hold count, and a
-// release is announced on a channel, both as Redisson's RLock does it, so the
-// two can share a lock.
+// Its key is a hash from "<client id>:<owner>" to the hold count, and a release
+// is published on a channel. Redisson's RLock uses the same format, so the two
+// can share a lock.
 //
-// A hold without [Lease] is renewed by the client's watchdog until it is
-// released. A hold with one lasts that long. Nested holds never shorten what
-// an outer one is owed, and the lock lasts as long as the longest of them;
-// a renewed hold keeps its renewal when an inner hold with a lease ends.
+// The watchdog of the client renews a hold without [Lease] until its release. A
+// hold with Lease lasts that long. A nested hold never shortens the lease of an
+// outer one, and the lock lasts as long as the longest hold. When a nested hold
+// with Lease ends, the watchdog still renews the outer hold.
 //
 // # Losing a lock
 //
-// The owner takes its hold as lost when the server says so, or when the lease
-// has run out by its own clock, counted from the moment the last successful
-// acquire or renewal was sent, less 1% and 2ms. That needs no answer from the
-// server. Its clock is the monotonic one, which on Linux stands still while a
-// virtual machine is suspended: who may be suspended guards the resource with
-// the fencing token. [Reentrant.Lost] and [Reentrant.Context] tell; the next Unlock
-// returns [ErrLost], once for all holds. Until then an acquire returns it, too:
-// who acquires within a lost hold must not take it for held.
+// The owner loses its hold when the server says so, or when the lease runs out
+// by the owner's clock. That clock starts when the owner sends the last
+// successful acquire or renewal, and ends 1% and 2ms early, so it needs no
+// answer from the server. It is the monotonic clock, which on Linux stops while
+// a virtual machine is suspended: guard the resource with the fencing token if
+// that can happen.
+//
+// [Reentrant.Lost] and [Reentrant.Context] notify of a loss. The next Unlock
+// returns [ErrLost], once for all holds. Until then an acquire returns it too,
+// because a nested acquire must not take a lost hold for held.
 //
 // # Unknown outcomes
 //
-// Every request carries a serial and the hold that it is about, and the server
-// remembers the last request of each owner until ten seconds after the hold. So
-// one that the network or the Redis client repeats has one effect, and one that
-// arrives after a later request of its owner has none. What is left: an acquire
-// that arrives when it was given up, nobody has the lock, and the server has
-// forgotten its owner, takes the lock for one lease, without renewal. An
-// acquire without an answer is taken back before the call returns, or in the
-// background if that is not answered either; if nothing arrives the lease
-// bounds the damage, as the hold is not renewed. An Unlock without an answer
-// may be called again.
+// Every request carries a serial and its hold, and the server remembers the
+// last request of each owner until ten seconds after the hold. So a request
+// that the network or the Redis client repeats has one effect, and a request
+// that arrives after a later one of its owner has none.
+//
+// The lock takes back an acquire without an answer before the call returns, or
+// in the background if that is not answered either. If no request arrives, the
+// lease bounds the damage, because nothing renews the hold. One case remains:
+// an acquire arrives after the owner gave it up, while the lock is free and the
+// server has forgotten the owner. It takes the lock for one lease, without
+// renewal.
+//
+// You may call Unlock again after an Unlock without an answer.
 type Reentrant struct {
 	c       *Client
 	key     stateKey
 	names   names
-	invalid error // what every call returns
+	invalid error // every call returns it
 }
 
 var (
@@ -58,14 +63,14 @@ var (
 )
 
 // NewLock returns owner's view of the lock called name. Views of the same name
-// and owner share their holds. It does nothing on the server.
+// and owner share their holds. NewLock sends no request.
 //
-// An owner with a constant name lets every goroutine that uses it in: that is what
-// reentrant means. Where each call is to be an owner, take [Client.Acquire].
+// All goroutines that use the same owner can hold the lock at once, because the
+// lock is reentrant. To exclude them from each other, use [Client.Acquire].
 //
-// Calls fail for an empty name, for an owner that is empty or begins with a colon,
-// and for a name with braces that are no hash tag, as "a}b": its keys could not
-// share a slot of a cluster.
+// Every call fails for an empty name, for an owner that is empty or starts with
+// a colon, and for a name with braces that are no hash tag, as "a}b": its keys
+// could not share a slot of a cluster.
 func (c *Client) NewLock(name, owner string) *Reentrant {
 	if name != "" {
 		name = c.cfg.prefix + name
@@ -80,21 +85,21 @@ func (c *Client) NewLock(name, owner string) *Reentrant {
 	return l
 }
 
-// Name returns the key of the lock, prefix included.
+// Name returns the key of the lock, with the prefix.
 func (l *Reentrant) Name() string { return l.key.name }
 
 // Owner returns the owner of this view.
 func (l *Reentrant) Owner() string { return l.key.owner }
 
-// Lock waits until the lock is granted or ctx ends. It returns sooner when the
-// server fails: [ErrUnknown] or [ErrRefused] and the cause.
+// Lock waits until it gets the lock or ctx ends. If the server fails, it
+// returns [ErrUnknown] or [ErrRefused] and the cause.
 func (l *Reentrant) Lock(ctx context.Context, opts ...AcquireOption) (Grant, error) {
 	return l.acquire(ctx, opts, true)
 }
 
-// TryLock waits at most as long as [Wait] says and then returns [ErrBusy], or
-// [ErrUnknown] or [ErrRefused] when the server did not answer. Without Wait it asks once, and
-// gives the server as long as an unlock to answer.
+// TryLock waits for at most [Wait] and then returns [ErrBusy], or [ErrUnknown]
+// or [ErrRefused] if the server did not answer. Without Wait it makes one
+// attempt, and gives the server the unlock timeout to answer.
 func (l *Reentrant) TryLock(ctx context.Context, opts ...AcquireOption) (Grant, error) {
 	return l.acquire(ctx, opts, false)
 }
@@ -109,9 +114,10 @@ func (l *Reentrant) acquire(ctx context.Context, opts []AcquireOption, forever b
 	return g, err
 }
 
-// Unlock gives the innermost hold back. It returns [ErrNotHeld], [ErrLost], or
-// [ErrUnknown] when the server did not answer within the unlock timeout; the
-// hold is then no longer renewed, and Unlock may be called again.
+// Unlock releases the innermost hold. It returns [ErrNotHeld], [ErrLost], or
+// [ErrUnknown] if the server did not answer within the unlock timeout. After
+// ErrUnknown the watchdog no longer renews the hold, and you may call Unlock
+// again.
 func (l *Reentrant) Unlock(ctx context.Context) (remaining int, err error) {
 	s, err := l.enter()
 	if err != nil {
@@ -121,10 +127,10 @@ func (l *Reentrant) Unlock(ctx context.Context) (remaining int, err error) {
 	return s.release(ctx, 0)
 }
 
-// Extend makes the hold last until d from now at least; it never shortens it. A
-// hold that is renewed stays so. It returns [ErrNotHeld], [ErrLost], or
-// [ErrUnknown] when the server did not answer: then the hold lasts as long as
-// before, or longer.
+// Extend makes the hold last for at least d from now, and never shortens it.
+// The watchdog goes on to renew a renewed hold. Extend returns [ErrNotHeld],
+// [ErrLost], or [ErrUnknown] if the server did not answer: then the hold lasts
+// as long as before, or longer.
 func (l *Reentrant) Extend(ctx context.Context, d time.Duration) error {
 	s, err := l.enter()
 	if err != nil {
@@ -134,9 +140,9 @@ func (l *Reentrant) Extend(ctx context.Context, d time.Duration) error {
 	return s.extend(ctx, d)
 }
 
-// Remaining returns how much of the current hold is left unless it is renewed or
-// extended, by the clock of this process, and 0 without a hold. It does not ask
-// the server.
+// Remaining returns the time to the end of the current hold without a renewal
+// or extension, by the clock of this process, or 0 without a hold. It does not
+// ask the server.
 func (l *Reentrant) Remaining() time.Duration {
 	l.c.mu.Lock()
 	s := l.c.states[l.key]
@@ -147,8 +153,8 @@ func (l *Reentrant) Remaining() time.Duration {
 	return remaining(s.validity(nil))
 }
 
-// unlockAlso gives levels more holds back, besides those whose release was not
-// answered. It does nothing when that makes none.
+// unlockAlso releases levels holds, besides those whose release was not
+// answered. It does nothing if that makes none.
 func (l *Reentrant) unlockAlso(ctx context.Context, levels int) (remaining int, err error) {
 	s, err := l.enter()
 	if err != nil {
@@ -164,8 +170,8 @@ func (l *Reentrant) unlockAlso(ctx context.Context, levels int) (remaining int, 
 	return s.release(ctx, levels)
 }
 
-// stopRenewing leaves the owner's holds to their leases, unless there are more of
-// them than levels. Those that are being released do not count.
+// stopRenewing stops the renewal of the owner's holds, unless there are more
+// than levels. Holds that are being released do not count.
 func (l *Reentrant) stopRenewing(levels int) {
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
@@ -176,7 +182,7 @@ func (l *Reentrant) stopRenewing(levels int) {
 
 // Lost returns a channel that is closed when the current hold is lost. It is
 // nil while nothing is held. After a loss it stays closed until Unlock has
-// said so.
+// returned ErrLost.
 func (l *Reentrant) Lost() <-chan struct{} {
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
@@ -186,7 +192,7 @@ func (l *Reentrant) Lost() <-chan struct{} {
 	return nil
 }
 
-// Token returns the fencing token of the current hold, 0 without one.
+// Token returns the fencing token of the current hold, or 0 without a hold.
 func (l *Reentrant) Token() uint64 {
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
@@ -198,16 +204,16 @@ func (l *Reentrant) Token() uint64 {
 
 // Context returns a context for work under the current hold. It ends with
 // parent, when the hold is lost, with [ErrLost] as its cause, and when it is
-// released, with [ErrNotHeld]. Without a hold it has ended already. The lock
-// keeps it until then; where many pieces of work are done under one hold, take
+// released, with [ErrNotHeld]. Without a hold it has already ended. The lock
+// keeps the context until then; for many pieces of work under one hold, use
 // [Reentrant.ContextWithCancel].
 func (l *Reentrant) Context(parent context.Context) context.Context {
 	ctx, _ := l.ContextWithCancel(parent)
 	return ctx
 }
 
-// ContextWithCancel is [Reentrant.Context] with a function that ends the context
-// when its work is done. After that the lock keeps nothing of it.
+// ContextWithCancel is [Reentrant.Context] with a function that ends the
+// context and removes it from the lock.
 func (l *Reentrant) ContextWithCancel(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
 	end := func() { cancel(context.Canceled) }
@@ -250,11 +256,11 @@ func (l *Reentrant) IsLocked(ctx context.Context) (bool, error) {
 	})
 }
 
-// TTL asks the server how long the lock lasts unless renewed, whoever holds
-// it: 0 when it is free, negative when it never ends.
+// TTL asks the server for the rest of the lease, whoever holds the lock: 0 if
+// it is free, negative if it never ends.
 func (l *Reentrant) TTL(ctx context.Context) (time.Duration, error) {
 	return ask(ctx, l, "read lease", func(ctx context.Context, s *state) (time.Duration, error) {
-		// go-redis returns -1 and -2 as they are, in nanoseconds.
+		// go-redis returns -1 and -2 unscaled, in nanoseconds.
 		switch d, err := l.c.rdb.PTTL(ctx, s.names.lock).Result(); {
 		case err != nil || d == -2:
 			return 0, err
@@ -264,9 +270,9 @@ func (l *Reentrant) TTL(ctx context.Context) (time.Duration, error) {
 	})
 }
 
-// ForceUnlock frees the lock whoever holds it, and returns whether it was held.
-// A holder in this client learns at once that its hold is lost, another with
-// its next renewal or release.
+// ForceUnlock frees the lock, whoever holds it, and reports whether it was
+// held. A holder in this client is notified of the loss at once, a holder
+// elsewhere at its next renewal or release.
 func (l *Reentrant) ForceUnlock(ctx context.Context) (bool, error) {
 	s, err := l.enter()
 	if err != nil {
@@ -291,7 +297,7 @@ func (l *Reentrant) ForceUnlock(ctx context.Context) (bool, error) {
 	return freed, nil
 }
 
-// ask runs a request that changes no state of ours, within ctx.
+// ask runs a request within ctx that does not change the client's state.
 func ask[T any](ctx context.Context, l *Reentrant, what string, f func(context.Context, *state) (T, error)) (T, error) {
 	var zero T
 	s, err := l.enter()

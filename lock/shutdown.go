@@ -9,17 +9,16 @@ import (
 	"sync"
 )
 
-// shutdownWorkers is how many locks Shutdown releases at the same time.
+// shutdownWorkers is the number of locks that Shutdown releases concurrently.
 const shutdownWorkers = 16
 
-// Shutdown releases everything that the client holds, and closes it. Call it when
-// the work under the locks is over: whoever still works is told by the end of its
-// context. No call of the client succeeds from here on; waiters return
-// [ErrClosed].
+// Shutdown releases all holds of the client and closes it. Call it after the
+// work under the locks: it ends the contexts of work that still runs. All later
+// calls of the client fail, and waiters return [ErrClosed].
 //
-// It returns when ctx ends at the latest, apart from what [Client.Close] waits
-// for, and then says which locks may be held until their leases end. Each lock is
-// tried for as long as an unlock.
+// Shutdown returns when ctx ends at the latest, apart from the time of
+// [Client.Close]. Its error then names the locks that may be held until their
+// leases end. It tries to release each lock for the unlock timeout.
 func (c *Client) Shutdown(ctx context.Context) error {
 	c.mu.Lock()
 	c.closed = true
@@ -50,7 +49,7 @@ func (c *Client) Shutdown(ctx context.Context) error {
 	return errors.Join(append(errs, c.Close())...)
 }
 
-// shutdown gives back all that the owner has, once its request under way has ended.
+// shutdown releases all holds of the owner, after the end of its open request.
 func (s *state) shutdown(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.c.cfg.unlockTimeout)
 	defer cancel()
