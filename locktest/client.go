@@ -13,24 +13,24 @@ import (
 	"github.com/holdfast-go/holdfast/subject/adapter"
 )
 
-// Client is one client process: what a lock in it has to work with.
+// Client is one client process, with the servers for a lock in it.
 type Client struct {
-	// ID is the name of the process, which no other has.
+	// ID is the unique name of the process.
 	ID string
-	// Redis reaches the primary, and Primaries all of those that the lock lives
-	// on, with go-redis' own settings. They are closed for the lock. For a lock
-	// that takes a *redis.Client there is [Client.Single].
+	// Redis connects to the primary, and Primaries to all primaries of the
+	// lock, with go-redis' defaults. Do not close them. If your lock needs a
+	// *redis.Client, use [Client.Single].
 	Redis     redis.UniversalClient
 	Primaries []redis.UniversalClient
-	// Lease is how long a hold is to last unless it is renewed.
+	// Lease is the duration of a hold without a renewal.
 	Lease time.Duration
-	// Poll is how long a waiter is to go without looking; 0 leaves it to the lock.
+	// Poll is the poll interval of a waiter; 0 means the lock's own.
 	Poll time.Duration
-	// Addrs and Dial are for clients other than go-redis: where the primaries
-	// are, and what connects to them. They are empty in a cluster.
+	// Addrs and Dial are for clients other than go-redis: the addresses of the
+	// primaries, and a dialer for them. They are empty in a cluster.
 	Addrs []string
 	Dial  func(ctx context.Context, network, addr string) (net.Conn, error)
-	// Access is how to reach real servers; nil in virtual time.
+	// Access describes the real servers; nil in virtual time.
 	Access *adapter.Access
 
 	seed  uint64
@@ -44,9 +44,9 @@ func newClient(e subject.Environment) *Client {
 	}
 }
 
-// Single is Redis for a lock that takes a *redis.Client. Such a lock cannot have
-// a cluster: Single panics in the scenarios that are about one, unless
-// [Lock].Reaches leaves "cluster" out.
+// Single returns the Redis client for a lock that needs a *redis.Client. It panics
+// in scenarios with a cluster, which such a lock cannot use. Exclude them with
+// Lock.Reaches without "cluster".
 func (c *Client) Single() *redis.Client {
 	one, ok := c.Redis.(*redis.Client)
 	if !ok {
@@ -55,16 +55,16 @@ func (c *Client) Single() *redis.Client {
 	return one
 }
 
-// Scaled is a duration of the lock's own, such as a timeout or a delay between
-// two tries, in this world: real servers play a scenario faster or slower than
-// it is written. In virtual time it is d.
+// Scaled converts a duration of the lock's own, such as a timeout or a retry
+// delay, to the time of this world: real servers play a scenario faster or slower
+// than it is written. In virtual time it returns d.
 func (c *Client) Scaled(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * c.scale)
 }
 
-// Rand is a source of randomness that follows from the seed of the run, the
-// process and the names: a run can only be repeated when nothing is drawn from
-// elsewhere.
+// Rand returns a source of random numbers that depends on the seed of the run, the
+// process and the names. A run is repeatable only if the lock uses no other
+// source.
 func (c *Client) Rand(names ...string) *rand.Rand {
 	return random.Stream(c.seed, append([]string{"guest", c.ID}, names...)...)
 }

@@ -21,15 +21,15 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
-// Exhaust plays every single fault at every moment of small workloads that follow
-// from what a lock claims, some tens of thousands of runs. A subtest fails for each
-// cause of a violation that the lock could have avoided, and when the lock never
-// returns. Where none fails, no placement of one fault breaks the lock, for these
-// workloads, faults and durations; the log says which these are.
+// Exhaust plays every single fault at every moment of small workloads for the
+// claims of the lock: some tens of thousands of runs. A subtest fails for each
+// cause of a violation that the lock could have avoided, and if the lock never
+// returns. If no subtest fails, no single fault breaks the lock in these
+// workloads; the log lists the workloads, faults and durations.
 //
-// [Base], [Faults] and [Part] choose some of them. What holds for subtests of
-// [Run] holds for Exhaust: nothing runs in parallel. Each find is a scenario that
-// Run plays with [Files]; HOLDFAST_OUT names a directory that keeps them.
+// [Base], [Faults] and [Part] restrict the search. As with [Run], nothing runs in
+// parallel. Each find is a scenario that Run plays with [Files]. HOLDFAST_OUT
+// names a directory that keeps the finds.
 func Exhaust(t *testing.T, l Lock, opts ...Option) {
 	t.Helper()
 	o, err := newOptions(opts)

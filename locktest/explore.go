@@ -19,13 +19,13 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
-// Explore plays a lock in scenarios that are drawn at random for what it claims.
-// A subtest fails for each cause of a violation that the lock could have avoided.
-// It tells the cause once, with how many runs showed it, and the first of them.
+// Explore plays a lock in random scenarios that fit its claims. A subtest fails
+// for each cause of a violation that the lock could have avoided. It reports the
+// cause once, with the number of runs that showed it and the first of them.
 //
-// [Runs] says how many scenarios are drawn. HOLDFAST_SEED is the seed of the
-// first, and each run has a seed of its own: the command of a find plays it first.
-// What holds for subtests of [Run] holds for Explore: nothing runs in parallel.
+// [Runs] sets the number of scenarios. HOLDFAST_SEED is the seed of the first run,
+// and each run has its own seed, so the command of a find plays that run first. As
+// with [Run], nothing runs in parallel.
 func Explore(t *testing.T, l Lock, opts ...Option) {
 	t.Helper()
 	o, err := newOptions(opts)

@@ -11,28 +11,28 @@ import (
 // atOnce is the wait of an acquire that is not to wait: time for a request.
 const atOnce = 50 * time.Millisecond
 
-// Funcs makes one owner's view of a lock of functions. Acquire and Release are
-// required. The context of an acquire ends when its wait is over; for a lock that
-// does not claim to wait it has no end of its own. A release is only asked for by
-// an owner that has been granted the lock once.
+// Funcs makes one owner's view of a lock out of functions. Acquire and Release are
+// required. The context of an acquire ends when its wait is over. If the lock does
+// not claim to wait, the context has no deadline. An owner calls Release only
+// after it was granted the lock.
 type Funcs struct {
-	// Acquire takes the lock, and waits for it as long as ctx lasts if the lock
-	// claims to wait. AcquireFor does with a lease of its own that is not
-	// renewed; it goes with Claims.Explicit.
+	// Acquire acquires the lock. If the lock claims to wait, Acquire waits
+	// until ctx ends. AcquireFor does the same with a lease that nothing
+	// renews; Claims.Explicit requires it.
 	Acquire    func(ctx context.Context) error
 	AcquireFor func(ctx context.Context, lease time.Duration) error
-	// Try takes the lock if it is free, and does not wait. Without it an acquire
-	// that is not to wait is an Acquire of 50 ms.
+	// Try makes a single attempt. Without it, Holdfast calls Acquire with a
+	// wait of 50 ms.
 	Try func(ctx context.Context) error
-	// Release gives one hold back.
+	// Release releases one hold.
 	Release func(ctx context.Context) error
-	// Token is the fencing token of the hold; it goes with Claims.Fencing.
+	// Token returns the fencing token of the hold; Claims.Fencing requires it.
 	Token func() uint64
-	// LostSign is closed when the hold is lost; it goes with Claims.LostSign. It
-	// is asked for after each grant.
+	// LostSign returns a channel that is closed when the hold is lost;
+	// Claims.LostSign requires it. Holdfast calls it after each grant.
 	LostSign func() <-chan struct{}
-	// Until is the end of the hold's validity by this process's clock, for a lock
-	// that names one. It is asked for after each grant.
+	// Until returns the end of the hold's validity by this process's clock, if
+	// the lock states one. Holdfast calls it after each grant.
 	Until func() time.Time
 
 	once bool // an acquire does not wait anyway

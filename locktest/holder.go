@@ -2,10 +2,10 @@ package locktest
 
 import "github.com/holdfast-go/holdfast/subject"
 
-// Holder says how the key of a lock tells who holds it. Declare one of
-// HolderFirst, HolderLast, HolderLowest and HolderMember only where the key's
-// time to live is the rest of the holder's lease. Otherwise say HolderNone: the
-// lock is then judged by what its clients saw alone.
+// Holder declares how the key of a lock shows its holder. Use [HolderFirst],
+// [HolderLast], [HolderLowest] or [HolderMember] only if the key's time to live is
+// the rest of the holder's lease. Otherwise use [HolderNone]: the verdicts then
+// depend on the clients alone.
 type Holder subject.Holder
 
 // The kinds of Holder besides the default.

@@ -1,5 +1,5 @@
-// Package locktest plays failures against a lock in an ordinary go test, and
-// judges what the lock did.
+// Package locktest plays a lock under faults in an ordinary go test, and judges
+// the lock.
 //
 //	func TestLock(t *testing.T) {
 //		locktest.Run(t, locktest.Lock{
@@ -12,15 +12,14 @@
 //		})
 //	}
 //
-// The lock is played as it is, in virtual time: its timers, its goroutines and
-// its Redis client run in a simulated world, where ten minutes take a few
-// milliseconds and a seed gives the same run every time. It must not start
-// goroutines before it is opened, nor talk to anything but the servers it is
-// given.
+// The lock runs unchanged in virtual time: its timers, its goroutines and its
+// Redis client run in a simulated world. Ten minutes take a few milliseconds, and
+// a seed repeats a run. The lock must not start goroutines before it is opened,
+// and must talk only to the servers that it gets.
 //
-// A lock says what it promises, see [Claims], and is judged by that. What a lock
-// of its kind cannot avoid, such as two holders after a failover that lost the
-// grant, is not held against it.
+// A lock declares its promises in [Claims], and is judged by them. A violation
+// that no lock with these claims can avoid does not count, such as two holders
+// after a failover that lost the grant.
 package locktest
 
 import (
@@ -35,72 +34,73 @@ import (
 
 // Lock is a lock under test. New or Open is required.
 type Lock struct {
-	// Name is the lock's in reports: lower case letters, digits and hyphens; by
-	// default "mine". Summary says in a line what it is, Version which.
+	// Name is the lock's name in reports: lower case letters, digits and
+	// hyphens; by default "mine". Summary describes it in a line.
 	Name, Summary, Version string
 	Claims                 Claims
 
 	// RenewEvery is the longest gap between two renewals, as a part of the
-	// lease, by default 0.34 of it. It goes with Claims.Renewal.
+	// lease; by default 0.34. It needs Claims.Renewal.
 	RenewEvery float64
-	// Handoff is how long a waiter may overlook a free lock, such as the longest
-	// time between two looks of one that polls. It is given half a second more
-	// for the requests around a look. By default it is a second. It is not asked for
-	// where the lock does not claim to wait.
+	// Handoff is how long a waiter may overlook a free lock: for a lock that
+	// polls, the longest poll interval. The judges add half a second for the
+	// requests around a poll. The default is a second. It needs Claims.Waits.
 	Handoff time.Duration
-	// Drift is how far the clocks of servers may run ahead during a lease before the
-	// lock may break. A lock that names the validity of its grants leaves that out
-	// of it. Redlock's is 0.01 of the lease and 2 ms.
+	// Drift is the drift of servers' clocks during a lease that the lock
+	// survives. The validity that a lock states must exclude it. Redlock's is
+	// 0.01 of the lease and 2 ms.
 	Drift Drift
-	// LeaseUnit is what the lock rounds a lease up to, LeaseMin its shortest lease,
-	// and LeaseSlack how much longer than asked it keeps one. Margin is how long
-	// before the end of its lease a holder is told of its loss.
+	// LeaseUnit is the unit to which the lock rounds a lease up, LeaseMin its
+	// shortest lease, and LeaseSlack the longest time by which it exceeds a
+	// lease. Margin is the time before the end of its lease at which a holder
+	// is notified of its loss.
 	LeaseUnit, LeaseMin, LeaseSlack, Margin time.Duration
-	// Primaries is how many independent primaries the lock lives on, by default
-	// one, and Quorum on how many of them a hold must be, by default all.
+	// Primaries is the number of independent primaries, by default one, and
+	// Quorum the number of them that a hold needs, by default all.
 	Primaries, Quorum int
 	// Key is the key of a lock on a server, with {name} for the name of the lock,
 	// by default {name}.
 	Key string
-	// Holder is how that key tells who holds the lock. By default it is a string
-	// that stands for the owner, or a hash of owners and their counts.
+	// Holder declares how that key shows the holder. By default the key is a
+	// string that stands for the owner, or a hash of owners and their counts.
 	Holder Holder
-	// StoresOwner says that what the lock stores for an owner is the string that
-	// New or Locker is given. Otherwise whose a value is, is found out from which
-	// process stored it.
+	// StoresOwner is true if the lock stores the owner string of New or Locker.
+	// Otherwise Holdfast finds the owner of a value by the process that stored
+	// it.
 	StoresOwner bool
-	// Keeps are keys that may stay when everybody has let go, with {name}.
+	// Keeps are keys that may remain after all releases, with {name}.
 	Keeps []string
-	// Reaches limits what the lock finds its primary through on real servers:
-	// "address", "sentinels", "cluster"; by default all.
+	// Reaches limits the ways in which the lock finds its primary on real
+	// servers: "address", "sentinels", "cluster"; by default all.
 	Reaches []string
-	// CheckName says why the lock cannot have a name; nil when it takes any. A
-	// scenario with such a name is left out, with the reason.
+	// CheckName returns the reason why the lock cannot have a name; nil accepts
+	// all names. Run skips a scenario with such a name, with the reason.
 	CheckName func(name string) error
-	// Known are the violations that the lock is known for.
+	// Known are the known violations of the lock.
 	Known []Known
 
-	// Busy is the error, for errors.Is, of an acquire of a lock that somebody
-	// else holds; NotHeld that of a release by who does not hold the lock, and
-	// Lost that of one by who did and whose lease has ended.
+	// Busy is the error, for errors.Is, of an acquire if somebody else holds
+	// the lock. NotHeld is that of a release by an owner without a hold, and
+	// Lost that of a release after the lease has ended.
 	Busy, NotHeld, Lost error
-	// Classify tells other errors apart: it returns one of the errors of package
-	// lock, such as lock.ErrUnknown, or nil for an error that it does not know.
-	// Broken connections, timeouts and cancelled contexts are known as such.
+	// Classify maps other errors to the errors of package lock, such as
+	// lock.ErrUnknown. It returns nil for an error that it does not know.
+	// Holdfast recognizes broken connections, timeouts and cancelled contexts
+	// itself.
 	Classify func(error) error
 
-	// New makes one owner's view of one lock. It is called once for each owner
-	// and name; owner is a string that no other owner in any process has, which
-	// the lock may store as its value.
+	// New makes one owner's view of one lock. Holdfast calls it once for each
+	// owner and name. owner is unique among all processes; the lock may store
+	// it as its value.
 	New func(c *Client, name, owner string) lock.Locker
-	// Open opens a lock that has a state of its own in each process, in the
-	// place of New.
+	// Open opens a lock with a state of its own in each process; it replaces
+	// New.
 	Open func(c *Client) (Session, error)
 }
 
-// Session is a lock that has been opened in one process.
+// Session is an open lock in one process.
 type Session interface {
-	// Locker is what New makes.
+	// Locker is like Lock.New.
 	Locker(name, owner string) lock.Locker
 	// Close closes the lock as its users do, which may be in the middle of work.
 	Close() error

@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
-// Option changes what [Run] or [Explore] plays. [Scenarios], [Files] and [Seeds]
-// are for Run, [Runs] is for Explore.
+// Option changes the runs of [Run], [Explore] and [Exhaust]. [Scenarios], [Files]
+// and [Seeds] are for Run, [Runs] is for Explore.
 type Option func(*options) error
 
 // options are what Run plays.
@@ -36,7 +36,7 @@ type source struct {
 	file     string // empty for a built-in one
 }
 
-// Scenarios plays these instead of the whole catalogue: built-in ones, by name.
+// Scenarios selects built-in scenarios by name, instead of the whole catalogue.
 func Scenarios(names ...string) Option {
 	return func(o *options) error {
 		for _, name := range names {
@@ -48,8 +48,8 @@ func Scenarios(names ...string) Option {
 	}
 }
 
-// Files plays scenarios of one's own, in place of the catalogue or beside those
-// that [Scenarios] names.
+// Files adds scenario files of your own. They replace the catalogue, or come
+// beside the scenarios of [Scenarios].
 func Files(paths ...string) Option {
 	return func(o *options) error {
 		for _, path := range paths {
@@ -67,7 +67,7 @@ func Files(paths ...string) Option {
 	}
 }
 
-// Seeds plays every scenario with so many seeds, counting up from the first.
+// Seeds plays every scenario with n seeds, counting up from the first.
 func Seeds(n int) Option {
 	return func(o *options) error {
 		if n < 1 {
@@ -78,7 +78,7 @@ func Seeds(n int) Option {
 	}
 }
 
-// Runs is how many scenarios [Explore] draws, by default 200.
+// Runs sets the number of scenarios that Explore draws, by default 200.
 func Runs(n int) Option {
 	return func(o *options) error {
 		if n < 1 {
@@ -89,8 +89,8 @@ func Runs(n int) Option {
 	}
 }
 
-// Base has [Exhaust] place faults in one workload alone. docs/exhaustive.md names
-// them; "-careful" behind a name is that workload with a careful user.
+// Base limits Exhaust to one workload. docs/exhaustive.md lists the names;
+// "-careful" after a name selects a careful user.
 func Base(name string) Option {
 	return func(o *options) error {
 		o.base = name
@@ -98,7 +98,7 @@ func Base(name string) Option {
 	}
 }
 
-// Faults has [Exhaust] place these kinds of fault alone.
+// Faults limits [Exhaust] to these kinds of fault.
 func Faults(names ...string) Option {
 	return func(o *options) error {
 		o.faults = append(o.faults, names...)
@@ -106,8 +106,8 @@ func Faults(names ...string) Option {
 	}
 }
 
-// Part has [Exhaust] play part i of n, from 1 to n, so that n machines share the
-// work.
+// Part limits Exhaust to part i of n, from 1 to n, so that n machines can share
+// the work.
 func Part(i, n int) Option {
 	return func(o *options) error {
 		var err error
@@ -116,9 +116,9 @@ func Part(i, n int) Option {
 	}
 }
 
-// User plays the lock with one kind of user only: "careful", who stops when the
-// validity of the hold is over, or "careless", who works for as long as the work
-// takes. By default, "both", every scenario that names no user is played with both.
+// User selects one kind of user: "careful", who stops when the validity of the
+// hold is over, or "careless", who works to the end. By default, "both", Run plays
+// every scenario that names no user with both.
 func User(kind string) Option {
 	return func(o *options) error {
 		o.users = kind

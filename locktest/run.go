@@ -35,20 +35,20 @@ const (
 	outVar = "HOLDFAST_OUT"
 )
 
-// Run plays the catalogue of scenarios against a lock, or those that opts
-// choose, each as a subtest of its name. A scenario that does not apply to the
-// lock is named in the log of t, and the report says why. A subtest fails when the lock breaks a promise
-// that a lock of its kind can keep, or when a verdict is unknown.
+// Run plays the catalogue of scenarios against a lock, or the scenarios that opts
+// select, each as a subtest of its name. The log of t names each scenario that
+// does not apply to the lock, with the reason. A subtest fails if the lock breaks
+// a promise that it could have kept, or if a verdict is unknown.
 //
-// What a failing subtest says can be repeated: HOLDFAST_SEED is the seed of the
-// first run. HOLDFAST_OUT names a directory that keeps histories and reports of
-// all runs, in the form that the holdfast command reads; without it those of a
-// test that fails are kept in a directory for temporary files.
+// HOLDFAST_SEED is the seed of the first run, and repeats a failure. HOLDFAST_OUT
+// names a directory for the histories and reports of all runs, which the holdfast
+// command can read. Without it a failing test keeps its own in a directory for
+// temporary files.
 //
-// Subtests run one after the other and must not be made to run in parallel with
-// another Run: a run can only be repeated when it is alone in its process. What
-// package log, log/slog's default and go-redis write during a run is shown with its
-// failure, and not otherwise.
+// Subtests run one after the other. Do not run them in parallel with another Run:
+// a run is repeatable only if it is alone in its process. A failure shows the
+// output of package log, of log/slog's default and of go-redis during the run; a
+// passing test drops it.
 func Run(t *testing.T, l Lock, opts ...Option) {
 	t.Helper()
 	o, err := newOptions(opts)

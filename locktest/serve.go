@@ -15,11 +15,11 @@ import (
 	"github.com/holdfast-go/holdfast/subject/adapter"
 )
 
-// Serve makes of this process a client of the live world that has these locks:
-// it speaks the protocol of docs/adapter-protocol.md on in and out, the
-// process's standard input and output, to which nothing else may write. It
-// returns nil when it is told to stop. Build such a program, and give it to
-// holdfast run --world live --adapter.
+// Serve makes this process a client of the live world with these locks. It speaks
+// the protocol of docs/adapter-protocol.md on in and out, the process's standard
+// input and output. Nothing else may write to out. Serve returns nil after the
+// request stop. Build such a program, and pass it to holdfast run --world live
+// --adapter.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, locks ...Lock) error {
 	logging.Disable()
 	p := adapter.Program{Open: func(h adapter.Hello) (adapter.Lock, error) { return openFor(h, locks) }}
