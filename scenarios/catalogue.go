@@ -11,9 +11,9 @@ import (
 //go:embed catalogue/*.yaml
 var catalogueFiles embed.FS
 
-// catalogueNames is the order in which scenarios are listed and played: the
-// peaceful ones, then crashes and slow holders, pauses and partitions, lost
-// data, clocks, Redlock's own, lost messages, lost replies, and the end.
+// catalogueNames is the order of the catalogue: scenarios without faults, crashes
+// and slow holders, pauses and partitions, lost data, clocks, Redlock, lost
+// messages, lost replies, and the end.
 var catalogueNames = []string{
 	"contention",
 	"several-owners",
@@ -105,8 +105,8 @@ var catalogueNames = []string{
 	"shutdown",
 }
 
-// parsed holds the catalogue, parsed once; the files are part of the program,
-// so one that does not parse is a defect of it.
+// parsed is the parsed catalogue. The files are part of the program, so a parse
+// error is a defect and panics.
 var parsed = sync.OnceValue(func() map[string]*Scenario {
 	all := make(map[string]*Scenario)
 	for _, name := range catalogueNames {
@@ -135,7 +135,7 @@ func Catalogue() []*Scenario {
 	return all
 }
 
-// UnknownScenarioError says that no built-in scenario has a name.
+// UnknownScenarioError reports a name that no built-in scenario has.
 type UnknownScenarioError struct {
 	Name string
 	Hint string // the nearest names
@@ -153,8 +153,8 @@ func Find(name string) (*Scenario, error) {
 	return nil, unknownScenario(name)
 }
 
-// Source returns the file of a built-in scenario as it is, with its comments,
-// or an [UnknownScenarioError].
+// Source returns the file of a built-in scenario, with its comments, or an
+// [UnknownScenarioError].
 func Source(name string) ([]byte, error) {
 	for _, n := range catalogueNames {
 		if n == name {

@@ -18,10 +18,10 @@ import (
 	"github.com/holdfast-go/holdfast/internal/input"
 )
 
-// decoder fills Go values from parsed YAML. It does what a YAML library's own
-// strict decoder does, and in addition speaks the words of the file instead of
-// Go types, offers the nearest allowed key, and remembers where every value
-// stood, so that what is wrong with a value's meaning can be shown in place.
+// decoder fills Go values from parsed YAML. Beyond the strict decoder of a YAML
+// library, it uses the words of the file instead of Go types, suggests the nearest
+// allowed key, and remembers the position of every value, for errors about its
+// meaning.
 type decoder struct {
 	file    string
 	anchors map[string]ast.Node
@@ -93,8 +93,8 @@ func decode(file string, src []byte, into any) (*decoder, error) {
 	return d, d.value(body, reflect.ValueOf(into).Elem(), "")
 }
 
-// tooDeep finds the token that begins one list or set of keys too many inside
-// others, by brackets or by dashes on one line; nil when there is none.
+// tooDeep returns the token at which lists or sets of keys nest too deeply, by
+// brackets or by dashes on one line, or nil.
 func tooDeep(tokens token.Tokens) *token.Token {
 	open, dashes, line := 0, 0, 0
 	for _, t := range tokens {
@@ -167,7 +167,7 @@ func (d *decoder) object(n ast.Node, v reflect.Value, path string) error {
 	})
 }
 
-// table stores a mapping into a map whose keys are names that the user chose.
+// table stores a mapping into a map whose keys the user chose.
 func (d *decoder) table(n ast.Node, v reflect.Value, path string) error {
 	v.Set(reflect.MakeMap(v.Type()))
 	return d.pairs(n, path, func(key string, _ *token.Position, value ast.Node) error {
@@ -180,8 +180,8 @@ func (d *decoder) table(n ast.Node, v reflect.Value, path string) error {
 	})
 }
 
-// pairs calls f for every key of a mapping. Keys that a mapping takes from
-// another one ("<<: *other") come where they stand; a key of its own wins.
+// pairs calls f for every key of a mapping, with the keys of a merge ("<<:
+// *other") in place. The mapping's own keys win.
 func (d *decoder) pairs(n ast.Node, path string, f func(string, *token.Position, ast.Node) error) error {
 	m, ok := n.(ast.MapNode)
 	if !ok {
@@ -359,7 +359,7 @@ func (d *decoder) errorf(at *token.Position, hint, format string, args ...any) *
 	return &SourceError{File: d.file, Line: at.Line, Column: at.Column, Message: input.Sprintf(format, args...), Hint: hint}
 }
 
-// has says whether the file gives the key at path.
+// has reports whether the file has the key at path.
 func (d *decoder) has(path string) bool { return d.values[path] != nil }
 
 // position is where a node starts.
@@ -396,7 +396,7 @@ func called(path string) string {
 	return path
 }
 
-// in says where an unknown key is.
+// in names the place of an unknown key.
 func in(path string) string {
 	if path == "" {
 		return ""
@@ -404,7 +404,7 @@ func in(path string) string {
 	return " in " + path
 }
 
-// describe names what a node is, for "must be ..., not ...".
+// describe names the type of a node, for "must be ..., not ...".
 func describe(n ast.Node) string {
 	switch n.(type) {
 	case *ast.StringNode, *ast.LiteralNode:

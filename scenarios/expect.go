@@ -11,15 +11,15 @@ import (
 	"github.com/holdfast-go/holdfast/subject"
 )
 
-// Expectation is the verdict that a scenario argues for.
+// Expectation is the verdict that a scenario expects.
 type Expectation struct {
 	Outcome checker.Outcome
-	Class   string // of an exclusion violation; empty when any will do
+	Class   string // of an exclusion violation; empty for any
 	Because string
-	// OrBetter says that ok will do as well, and OrInherent that a violation will
-	// that no lock with the same claims could have avoided.
+	// OrBetter accepts ok as well. OrInherent accepts a violation that no lock
+	// with the same claims could have avoided.
 	OrBetter, OrInherent bool
-	// Defect says that the violation is the lock's own fault.
+	// Defect is true if the violation is the lock's own fault.
 	Defect bool
 }
 
@@ -40,10 +40,9 @@ func verdictsOf(p checker.Property) []string {
 	return words
 }
 
-// Expected returns what the scenario expects of a lock, for all properties.
-// Whether the lock claims them is not asked here. Of a mutant it expects what
-// it does of the lock that the mutant is a variant of. Of a third-party lock it
-// expects whatever that claims, see [subject.NewThirdParty].
+// Expected returns the expected verdict of a lock for each property, whether the
+// lock claims it or not. For a mutant it is that of the original. For a
+// third-party lock it follows from the claims, see [subject.NewThirdParty].
 func (s *Scenario) Expected(l *subject.Subject) map[checker.Property]Expectation {
 	if l.ThirdParty != nil {
 		return s.expectedOfThirdParty(l.ThirdParty)
@@ -51,7 +50,7 @@ func (s *Scenario) Expected(l *subject.Subject) map[checker.Property]Expectation
 	return s.expectedOf(standIn(l))
 }
 
-// expectedOf is what the scenario expects of a built-in lock.
+// expectedOf returns the expected verdicts of a built-in lock.
 func (s *Scenario) expectedOf(lock string) map[checker.Property]Expectation {
 	all := make(map[checker.Property]Expectation)
 	for _, p := range propertyNames() {
@@ -72,7 +71,7 @@ func (s *Scenario) expectedOf(lock string) map[checker.Property]Expectation {
 	return all
 }
 
-// Met says whether a verdict is the one that is expected.
+// Met reports whether a verdict is the expected one.
 func (e Expectation) Met(v checker.Verdict) bool {
 	if e.OrBetter && v.Outcome == checker.OutcomeOK || e.OrInherent && v.Inherent != "" {
 		return true
@@ -80,9 +79,9 @@ func (e Expectation) Met(v checker.Verdict) bool {
 	return v.Outcome == e.Outcome && (e.Class == "" || v.Class == e.Class)
 }
 
-// Applies says whether the scenario is played with a lock, and if not, why: it
-// is not about that lock, the lock cannot do what the workload asks, or a fault
-// finds nothing to strike in the lock's world.
+// Applies reports whether the scenario can be played with a lock, or the reason
+// why not: the scenario excludes the lock, the lock cannot do the workload, or a
+// fault has no target in the lock's world.
 func (s *Scenario) Applies(l *subject.Subject) (ok bool, reason string) {
 	if ok, reason := s.suits(l); !ok {
 		return false, reason
@@ -93,7 +92,7 @@ func (s *Scenario) Applies(l *subject.Subject) (ok bool, reason string) {
 	return true, ""
 }
 
-// Check is Applies for who is about to play the lock.
+// Check is Applies as an error.
 func (s *Scenario) Check(l *subject.Subject) error {
 	if ok, reason := s.Applies(l); !ok {
 		return fmt.Errorf("scenario %s does not apply to %s: %s", s.Name, l.Name(), reason)
@@ -101,8 +100,8 @@ func (s *Scenario) Check(l *subject.Subject) error {
 	return nil
 }
 
-// standIn is the built-in lock that Only, Except and Expect mean by a lock: the
-// lock itself, the one that it is a variant of, or one of its kind.
+// standIn is the built-in lock that Only, Except and Expect use for a lock: the
+// lock itself, its original, or one of its kind.
 func standIn(l *subject.Subject) string {
 	if l.ThirdParty != nil {
 		return kin(l.ThirdParty)
@@ -110,7 +109,7 @@ func standIn(l *subject.Subject) string {
 	return cmp.Or(l.Like, l.Name())
 }
 
-// suits is Applies before the faults are looked at.
+// suits is Applies without the faults.
 func (s *Scenario) suits(l *subject.Subject) (ok bool, reason string) {
 	if ok, reason := s.meets(l); !ok {
 		return false, reason
@@ -121,7 +120,7 @@ func (s *Scenario) suits(l *subject.Subject) (ok bool, reason string) {
 	return s.canDo(l)
 }
 
-// selects is what Only and Except say about a built-in lock.
+// selects reports whether Only and Except select a built-in lock.
 func (s *Scenario) selects(lock string) (ok bool, reason string) {
 	if len(s.Only) > 0 && !slices.Contains(s.Only, lock) {
 		return false, "the scenario is played with " + english.And(s.Only) + " only"

@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-go/holdfast/subject"
 )
 
-// CheckKnown says what is wrong with the violations that a third-party lock is
-// known for: an unknown scenario or an unknown property.
+// CheckKnown returns an error if a third-party lock declares a known violation of
+// an unknown scenario or property.
 func CheckKnown(d subject.Description) error {
 	for _, k := range d.Known {
 		if !slices.Contains(Names(), k.Scenario) {
@@ -22,7 +22,7 @@ func CheckKnown(d subject.Description) error {
 	return nil
 }
 
-// kin is the built-in lock that Only and Except mean by a third-party lock.
+// kin is the built-in lock that Only and Except use for a third-party lock.
 func kin(d *subject.Description) string {
 	switch c := d.Claims; {
 	case d.Groups() > 1 && d.Needs() == d.Groups():
@@ -39,9 +39,9 @@ func kin(d *subject.Description) string {
 	return "set-px-lua"
 }
 
-// expectedOfThirdParty is what the scenario expects of a third-party lock: that
-// it keeps what it claims, but for what no lock with these claims could avoid,
-// and for what it is known for. The judges say which violations are inherent.
+// expectedOfThirdParty returns the expected verdicts of a third-party lock: it
+// keeps its claims, except for inherent violations, which the judges recognize,
+// and for its known ones.
 func (s *Scenario) expectedOfThirdParty(d *subject.Description) map[checker.Property]Expectation {
 	all := make(map[checker.Property]Expectation)
 	for _, p := range propertyNames() {

@@ -8,14 +8,14 @@ import (
 	"github.com/holdfast-go/holdfast/internal/input"
 )
 
-// SourceError is what is wrong with a scenario file, and where. Lines and
-// columns count from 1.
+// SourceError is an error in a scenario file, with its position. Lines and columns
+// count from 1.
 type SourceError struct {
 	File    string
 	Line    int
 	Column  int
 	Message string
-	Hint    string // what to do about it; empty when there is nothing to add
+	Hint    string // a correction; may be empty
 }
 
 // Error is one line, "file:line:col: message", with the hint in a second.
@@ -32,10 +32,9 @@ func (e *SourceError) Where() string {
 	return fmt.Sprintf("%s:%d:%d", e.File, e.Line, e.Column)
 }
 
-// Parse reads a scenario. name is the file's name for error messages, which
-// are all of type [*SourceError]: about the first thing that is wrong. Settings
-// that the file leaves out stay zero; what they default to is the runner's
-// affair.
+// Parse reads a scenario. name is the file name for errors. Every error is a
+// [*SourceError] about the first mistake. Settings that the file leaves out stay
+// zero; see [Scenario.WithDefaults].
 func Parse(name string, src []byte) (*Scenario, error) {
 	var s Scenario
 	d, err := decode(name, src, &s)
@@ -64,6 +63,6 @@ func Load(path string) (*Scenario, error) {
 	return Parse(filepath.ToSlash(path), src)
 }
 
-// ReadSource reads the text of a scenario, for [Parse]. It reads no more of a
-// file than a scenario may have.
+// ReadSource reads the text of a scenario, for [Parse]. It reads at most the size
+// limit of a scenario.
 func ReadSource(path string) ([]byte, error) { return input.ReadFile(path, maxSource) }

@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/english"
 )
 
-// Nearest returns the words of from that word is probably a slip for, the
-// likeliest first and at most three, or none when nothing is close.
+// Nearest returns the words of from that word is probably a misspelling of, the
+// likeliest first and at most three, or none if no word is close.
 func Nearest(word string, from []string) []string {
 	type candidate struct {
 		word string
@@ -38,8 +38,8 @@ func Nearest(word string, from []string) []string {
 	return words
 }
 
-// distance counts the letters to insert, delete, replace or swap with their
-// neighbour to turn a into b.
+// distance counts the inserted, deleted, replaced or swapped letters between a and
+// b.
 func distance(a, b string) int {
 	s, t := []rune(a), []rune(b)
 	before, last, row := make([]int, len(t)+1), make([]int, len(t)+1), make([]int, len(t)+1)
@@ -63,8 +63,8 @@ func distance(a, b string) int {
 	return row[len(t)]
 }
 
-// didYouMean is the hint for an unknown word: the nearest allowed ones, or all
-// of them when nothing is near.
+// didYouMean is the hint for an unknown word: the nearest allowed ones, or all of
+// them if none is near.
 func didYouMean(word string, allowed []string) string {
 	if near := Nearest(word, allowed); len(near) > 0 {
 		return "did you mean " + english.Or(near) + "?"

@@ -6,13 +6,12 @@ import (
 	"github.com/holdfast-go/holdfast/subject"
 )
 
-// need is what a scenario can ask of the locks that it is played with.
+// need is a requirement of a scenario for its locks.
 type need struct {
 	word string
-	does bool // it is what a lock does, and not a claim
-	// met says whether a lock has it. What only a habit of a lock can meet is met
-	// by each third-party lock: whether there is anything to strike shows when it
-	// is played.
+	does bool // a habit of a lock, and not a claim
+	// met reports whether a lock meets it. Every third-party lock meets a need
+	// for a habit: the run shows whether the fault finds a target.
 	met func(*subject.Subject) bool
 }
 
@@ -47,7 +46,7 @@ func habit(has func(subject.Habits) bool) func(*subject.Subject) bool {
 	}
 }
 
-// NeedWords are the words that a scenario's needs are made of.
+// NeedWords are the allowed words of a scenario's needs.
 func NeedWords() []string {
 	words := make([]string, len(needs))
 	for i, n := range needs {
@@ -56,7 +55,8 @@ func NeedWords() []string {
 	return words
 }
 
-// meets says whether a lock has what the scenario needs, and if not, what it lacks.
+// meets reports whether a lock meets the needs of the scenario, or the missing
+// one.
 func (s *Scenario) meets(l *subject.Subject) (ok bool, reason string) {
 	for _, n := range needs {
 		if slices.Contains(s.Needs, n.word) && !n.met(l) {
@@ -69,5 +69,5 @@ func (s *Scenario) meets(l *subject.Subject) (ok bool, reason string) {
 	return true, ""
 }
 
-// lacks is why a scenario is not played with a lock that does not make a claim.
+// lacks is the reason why a scenario skips a lock without a claim.
 func lacks(word string) string { return "needs " + word + ", which it does not claim" }

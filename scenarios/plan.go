@@ -13,7 +13,8 @@ const defaultLock = "stock"
 
 var DefaultLatency = Latency{Min: faults.Duration(100 * time.Microsecond), Max: faults.Duration(900 * time.Microsecond)}
 
-// WithDefaults is the scenario with what its file left out.
+// WithDefaults returns the scenario with the default of every setting that the
+// file leaves out.
 func (s *Scenario) WithDefaults() *Scenario {
 	c := *s
 	if c.Topology.Latency == (Latency{}) {

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/subject"
 )
 
-// ShortestLease is the shortest that any client asks for.
+// ShortestLease is the shortest lease that any client requests.
 func (s *Scenario) ShortestLease() time.Duration {
 	shortest := s.Workload.Lease
 	each := func(d faults.Duration) {
@@ -28,7 +28,7 @@ func (s *Scenario) ShortestLease() time.Duration {
 	return time.Duration(shortest)
 }
 
-// AtScale is the scenario with every time of it longer or shorter.
+// AtScale returns the scenario with all times multiplied by scale.
 func (s *Scenario) AtScale(scale float64) *Scenario {
 	c := *s
 	c.Scale = scale

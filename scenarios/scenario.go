@@ -1,6 +1,7 @@
-// Package scenarios plays a scenario: it turns the YAML into a seeded plan,
-// builds the world, runs the workload of every client against the lock under
-// test, lets the faults strike, and records the history.
+// Package scenarios reads scenarios: YAML files with a topology, a workload,
+// faults and expected verdicts. It validates them, holds the built-in catalogue,
+// and decides which scenarios apply to a lock and which verdicts they expect of
+// it. Package play plays them.
 package scenarios
 
 import (
@@ -15,7 +16,7 @@ import (
 type Scenario struct {
 	Name  string `yaml:"scenario" json:"scenario"`
 	Title string `yaml:"title" json:"title"`
-	Story string `yaml:"story" json:"story"` // what is done and why it matters, for the report
+	Story string `yaml:"story" json:"story"` // the course of events and its importance, for the report
 
 	Topology Topology `yaml:"topology" json:"topology"`
 	Workload Workload `yaml:"workload" json:"workload"`
@@ -24,41 +25,41 @@ type Scenario struct {
 
 	Faults []faults.Spec `yaml:"faults" json:"faults,omitempty"`
 
-	// Needs says what a lock must claim, or do, for the scenario to be about it.
+	// Needs lists the claims and habits that a lock needs for this scenario.
 	Needs []string `yaml:"needs" json:"needs,omitempty"`
-	// Only names the locks this scenario is about; empty means all. Except
-	// names locks it leaves out, each with the reason. Needs says more, as it speaks of every
-	// lock and not only of the built-in ones.
+	// Only names the locks of this scenario; empty means all. Except names
+	// locks that it leaves out, each with the reason. Prefer Needs, which
+	// covers all locks and not only built-in ones.
 	Only   []string          `yaml:"only" json:"only,omitempty"`
 	Except map[string]string `yaml:"except" json:"except,omitempty"`
 
-	// Expect lists where the expectation is not ok; later entries win.
-	// Otherwise argues why everything else is ok.
+	// Expect lists the expected verdicts that are not ok; later entries win.
+	// Otherwise argues why all others are ok.
 	Expect    []Expect `yaml:"expect" json:"expect,omitempty"`
 	Otherwise string   `yaml:"otherwise" json:"otherwise"`
 
-	// Scale is what the times have been multiplied with; 0 is 1.
+	// Scale is the factor of all times; 0 is 1.
 	Scale float64
 }
 
-// Scaled is a time that the scenario does not name, such as a lock's own
-// timeout, in the time of the run.
+// Scaled converts a time that the scenario does not contain, such as a lock's own
+// timeout, to the time of the run.
 func (s *Scenario) Scaled(d time.Duration) time.Duration {
 	return subject.Scaled(d, cmp.Or(s.Scale, 1))
 }
 
-// Setting is what the promises of a lock depend on.
+// Setting holds the parameters on which the promises of a lock depend.
 func (s *Scenario) Setting() subject.Setting {
 	w := &s.Workload
 	return subject.Setting{Lease: time.Duration(w.Lease), Poll: time.Duration(w.Poll), Handoff: time.Duration(w.Handoff), Acks: w.Acks, Scale: cmp.Or(s.Scale, 1)}
 }
 
-// Topology is what the world is made of. How many independent primaries there
-// are is the lock's affair (one, or several for multi and redlock); Groups
-// raises it to at least that many.
+// Topology describes the servers, clients and links. The lock determines the
+// number of independent primaries (one, or several for multi and redlock); Groups
+// raises it.
 type Topology struct {
 	Clients  int             `yaml:"clients" json:"clients"`                     // processes, 1 to 200
-	Groups   int             `yaml:"groups" json:"groups,omitempty"`             // at least so many independent primaries
+	Groups   int             `yaml:"groups" json:"groups,omitempty"`             // the least number of independent primaries
 	Replicas int             `yaml:"replicas" json:"replicas,omitempty"`         // of each primary, 0 to 3
 	Cluster  bool            `yaml:"cluster" json:"cluster,omitempty"`           // the groups share one key space by slots
 	Latency  Latency         `yaml:"latency,omitempty" json:"latency,omitempty"` // of a message, one way
@@ -71,13 +72,12 @@ type Latency struct {
 	Max faults.Duration `yaml:"max" json:"max"`
 }
 
-// Workload is what every client does: wait its turn to start, then Holds times
-// take the lock, read the stock, think, write stock - 1, give the lock back,
-// and rest.
+// Workload is the work of every client. It waits for its start, and then repeats
+// Holds times: acquire, read the stock, think, write stock - 1, release, rest.
 type Workload struct {
 	Lock string `yaml:"lock" json:"lock,omitempty"` // the lock's name; default "stock"
-	// Locks are the names of several locks, in the place of Lock. Each guards a
-	// stock of its own, and the critical sections of an owner use them in turn.
+	// Locks are the names of several locks, instead of Lock. Each guards its
+	// own stock, and the critical sections of an owner use them in turn.
 	Locks []string        `yaml:"locks" json:"locks,omitempty"`
 	Holds int             `yaml:"holds" json:"holds"` // critical sections per client
 	Lease faults.Duration `yaml:"lease" json:"lease"` // lease, and watchdog timeout
@@ -87,45 +87,44 @@ type Workload struct {
 	// Start is when the first client starts; client n starts (n-1)*Stagger later.
 	Start   faults.Duration `yaml:"start" json:"start,omitempty"`
 	Stagger faults.Duration `yaml:"stagger" json:"stagger,omitempty"`
-	// Nested lists further acquires inside the first, for reentrant locks:
-	// each takes one more hold before the think time, with the lease given (0:
-	// the default), and gives it back after, in reverse order.
+	// Nested lists the leases of nested holds, for reentrant locks (0: the
+	// default). The client acquires them before the think time, and releases
+	// them after it in reverse order.
 	Nested []faults.Duration `yaml:"nested" json:"nested,omitempty"`
-	// Unnest gives the nested holds back before the think time instead of
-	// after it, so that the work is done under the first hold alone.
+	// Unnest releases the nested holds before the think time instead of after
+	// it, so that only the first hold protects the work.
 	Unnest bool `yaml:"unnest" json:"unnest,omitempty"`
-	// Owners is how many owners of each client play the holds, concurrently and on
-	// one lock handle; default 1.
+	// Owners is the number of concurrent owners of each client, on one lock
+	// handle; default 1.
 	Owners int `yaml:"owners" json:"owners,omitempty"`
-	// Herd takes the lock again with no rest at all.
+	// Herd acquires the lock again without any rest.
 	Herd bool `yaml:"herd" json:"herd,omitempty"`
-	// RetryRelease asks again for a release of which nobody knows what came of it,
-	// also of the last hold.
+	// RetryRelease repeats a release of unknown outcome, also that of the last
+	// hold.
 	RetryRelease bool `yaml:"retry_release" json:"retry_release,omitempty"`
-	// SameOwner goes on with the same owner after an outcome that nobody knows, as a
-	// thread does that asks again. By default a new owner begins.
+	// SameOwner goes on with the same owner after an unknown outcome, as a
+	// thread does that repeats its call. By default a new owner starts.
 	SameOwner bool `yaml:"same_owner" json:"same_owner,omitempty"`
-	// Poll is how long a waiter goes without looking by itself: between two
-	// tries of a lock that polls (default 100ms), and as the safety net of one
-	// that waits for messages (default 1s).
+	// Poll is the poll interval of a waiter. The default is 100ms for a lock
+	// that polls, and 1s for a lock that waits for messages.
 	Poll faults.Duration `yaml:"poll" json:"poll,omitempty"`
-	// Handoff is how long a waiter may overlook a free lock; by default what
-	// follows from Poll.
+	// Handoff is how long a waiter may overlook a free lock. The default is
+	// derived from Poll.
 	Handoff faults.Duration `yaml:"handoff" json:"handoff,omitempty"`
-	// Explicit asks for the lease explicitly, so that no watchdog renews it.
+	// Explicit requests the lease explicitly, so that no watchdog renews it.
 	Explicit bool `yaml:"explicit" json:"explicit,omitempty"`
-	// Carry makes holders carry on when they are told that their hold is lost.
+	// Carry makes holders go on after the notice of a loss.
 	Carry bool `yaml:"carry" json:"carry,omitempty"`
-	// User is the kind of user that the clients are, "careful" or "careless"; see
-	// [Workload.UserOf]. By default careless.
+	// User is the kind of user, "careful" or "careless"; see [Workload.UserOf].
+	// The default is careless.
 	User string `yaml:"user" json:"user,omitempty"`
-	// Close closes a client's lock handle while it still waits or holds, this
-	// long after the run began: an orderly shutdown in the middle of work.
+	// Close is the time after the start of the run at which a client closes its
+	// lock handle, while it still waits or holds.
 	Close faults.Duration `yaml:"close" json:"close,omitempty"`
-	// Acks is how many replicas must confirm a grant, with a lock that waits for
-	// them; default 1.
+	// Acks is the number of replicas that must confirm a grant, for a lock that
+	// waits for them; default 1.
 	Acks int `yaml:"acks" json:"acks,omitempty"`
-	// MinGrants is how many grants a run must have to mean anything.
+	// MinGrants is the number of grants without which a run proves nothing.
 	MinGrants int `yaml:"min_grants" json:"min_grants,omitempty"`
 }
 

@@ -90,17 +90,17 @@ const (
 	renewExtensions = 10
 	ackTimeout      = time.Second
 	unlockTimeout   = 5 * time.Second // the reference lock's own default
-	// DefaultPoll and defaultSafetyPoll are how long a waiter goes without
-	// looking by itself, where the scenario does not say.
+	// DefaultPoll and defaultSafetyPoll are the poll intervals of a waiter, if
+	// the scenario gives none.
 	DefaultPoll       = 100 * time.Millisecond
 	DefaultSafetyPoll = time.Second
-	// handoffMargin is for the requests around a look.
+	// handoffMargin is for the requests around a poll.
 	handoffMargin = 500 * time.Millisecond
 )
 
 func keepsNothing(string, string) bool { return false }
 
-// keepsToken says that the last token outlives the hold, on purpose.
+// keepsToken accepts the last token, which outlives the hold on purpose.
 func keepsToken(_, key string) bool { return strings.HasPrefix(key, "holdfast_lock_token:") }
 
 // The claims of the textbook locks, of the reference lock, and of the locks
@@ -143,7 +143,7 @@ func textbookLock(name, summary string, lease bool, make func(redis.UniversalCli
 	}
 }
 
-// with says what the lock does besides its claims.
+// with sets the habits of the lock.
 func (s *Subject) with(h Habits) *Subject {
 	s.Habits = h
 	return s

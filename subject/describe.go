@@ -8,10 +8,11 @@ import (
 	"time"
 )
 
-// Description is what a lock says of itself: what it promises, which is what
-// it is judged by, and where it lives on servers.
+// Description is what a lock declares: its promises, by which it is judged, and
+// its keys and servers.
 type Description struct {
-	// Name is the lock's in commands and reports: lower case, digits and hyphens.
+	// Name is the lock's name in commands and reports: lower case, digits and
+	// hyphens.
 	Name    string `json:"name"`
 	Summary string `json:"summary,omitempty"` // in a line
 	Version string `json:"version,omitempty"` // of the library
@@ -21,112 +22,112 @@ type Description struct {
 	// lease: a watchdog that renews every third of it has 0.34.
 	RenewEvery float64 `json:"renew_every,omitempty"`
 	// HandoffNS is how long a waiter may overlook a free lock, in nanoseconds
-	// of a world where a second is a second: for a lock that polls, the longest
-	// time between two looks. 0 is a second.
+	// at time scale 1: for a lock that polls, the longest poll interval. 0 is a
+	// second.
 	HandoffNS int64 `json:"handoff_ns,omitempty"`
 
-	// Drift is how far servers' clocks may drift during a lease before the lock
-	// may break; nil for not at all.
+	// Drift is the drift of servers' clocks during a lease that the lock
+	// survives; nil for none.
 	Drift *Drift `json:"drift,omitempty"`
-	// LeaseUnitNS is what the lock rounds a lease up to, LeaseMinNS its shortest
-	// lease, LeaseSlackNS how much longer than asked it keeps one, and MarginNS how
-	// long before the end of its lease a holder is told of its loss. All are in
-	// nanoseconds, in the time of the run.
+	// LeaseUnitNS is the unit to which the lock rounds a lease up, LeaseMinNS
+	// its shortest lease, LeaseSlackNS the longest time by which it exceeds a
+	// lease, and MarginNS the time before the end of its lease at which a
+	// holder is notified of its loss. All are nanoseconds in the time of the
+	// run.
 	LeaseUnitNS  int64 `json:"lease_unit_ns,omitempty"`
 	LeaseMinNS   int64 `json:"lease_min_ns,omitempty"`
 	LeaseSlackNS int64 `json:"lease_slack_ns,omitempty"`
 	MarginNS     int64 `json:"margin_ns,omitempty"`
 
-	// SessionNS says that a hold lasts as long as its session: it is how long
-	// servers may take to end a hold whose process has died, or whose connection
-	// has ended, in the time of the run. 0 says nothing of that.
+	// SessionNS, if not 0, means that a hold lasts as long as its session. It
+	// is the longest time, in nanoseconds of the run, in which servers end a
+	// hold after its process dies or its connection ends.
 	SessionNS int64 `json:"session_ns,omitempty"`
 
-	// Primaries is how many independent primaries the lock lives on, by default
-	// one, and Quorum on how many of them a hold must be, by default all.
+	// Primaries is the number of independent primaries, by default one, and
+	// Quorum the number of them that a hold needs, by default all.
 	Primaries int `json:"primaries,omitempty"`
 	Quorum    int `json:"quorum,omitempty"`
 	// Key is the key of a lock on a server, with {name} for the lock's name; by
 	// default {name} alone.
 	Key string `json:"key,omitempty"`
-	// Holder is how that key tells who holds the lock.
+	// Holder declares how that key shows the holder.
 	Holder Holder `json:"holder,omitempty"`
-	// Keeps are keys that may stay behind when everybody has let go, with
-	// {name} for the lock's name.
+	// Keeps are keys that may remain after all releases, with {name} for the
+	// lock's name.
 	Keeps []string `json:"keeps,omitempty"`
-	// Reaches is through what the lock can find its primary, [ThroughAddress],
-	// [ThroughSentinels] and [ThroughCluster]; by default all of them.
+	// Reaches lists the ways in which the lock can find its primary,
+	// [ThroughAddress], [ThroughSentinels] and [ThroughCluster]; by default all
+	// of them.
 	Reaches []string `json:"reaches,omitempty"`
-	// Acks says that the lock waits for replicas where there are some: it is
-	// given those that a scenario has.
+	// Acks is true if the lock waits for replicas, if there are any: it gets
+	// the replicas of the scenario.
 	Acks bool `json:"acks,omitempty"`
-	// Known are violations that the lock is known for: a run that shows one is
-	// as expected, and so is one that does not.
+	// Known are known violations: a run is as expected with and without them.
 	Known []Known `json:"known,omitempty"`
-	// Servers, when not nil, are those that the lock lives on instead of Redis,
-	// and brings along.
+	// Servers, if not nil, are the lock's own servers instead of Redis.
 	Servers *BundledServers `json:"servers,omitempty"`
 }
 
-// Drift is an allowance for the clocks of servers: a part of the lease, and so
-// much more. Redlock's is 0.01 and 2 ms.
+// Drift is an allowance for the clocks of servers: Rate times the lease, plus
+// ConstNS nanoseconds. Redlock's is 0.01 and 2 ms.
 type Drift struct {
 	Rate    float64 `json:"rate,omitempty"`
 	ConstNS int64   `json:"const_ns,omitempty"`
 }
 
-// BundledServers are the servers that a lock lives on and brings along. Each is a
-// process of the worker's own program, started with other arguments.
+// BundledServers are the servers that a lock brings instead of Redis. Each is a
+// process of the adapter's own program, started with other arguments.
 type BundledServers struct {
 	Args    []string `json:"args"`    // after the command that started the worker
-	Members int      `json:"members"` // how many serve as one, of which one leads
-	// Promoted says that the members elect nobody: the harness promotes one by
-	// name, as an operator does, and lets the others follow it.
+	Members int      `json:"members"` // members of one service, of which one leads
+	// Promoted is true if the members do not elect a leader: the harness
+	// promotes one by name, as an operator does, and lets the others follow it.
 	Promoted bool `json:"promoted,omitempty"`
-	// TwoPeers says that a member listens to the others at two addresses.
+	// TwoPeers is true if a member listens to the others on two addresses.
 	TwoPeers bool `json:"two_peers,omitempty"`
-	// Missing says what this machine lacks to start them; "" for nothing.
+	// Missing names what this machine lacks to start them; "" for nothing.
 	Missing string `json:"missing,omitempty"`
 }
 
-// maxMembers bounds how many servers a lock may bring along.
+// maxMembers bounds the number of bundled servers.
 const maxMembers = 9
 
-// Claims are what a lock promises. Whatever follows from a promise that is not
-// made is not judged.
+// Claims are the promises of a lock. Holdfast does not judge a promise that the
+// lock does not make.
 type Claims struct {
-	Waits     bool `json:"waits,omitempty"`      // an acquire waits until its time is over; without it every acquire is one try
+	Waits     bool `json:"waits,omitempty"`      // an acquire waits until its time is over; without it every acquire is a single attempt
 	Cancels   bool `json:"cancels,omitempty"`    // an operation ends when its caller's context does
 	Closes    bool `json:"closes,omitempty"`     // the lock can be closed while it is in use
-	Reentrant bool `json:"reentrant,omitempty"`  // an owner can take a lock that it has once more
+	Reentrant bool `json:"reentrant,omitempty"`  // an owner can acquire a lock that it holds once more
 	Lease     bool `json:"lease,omitempty"`      // a hold ends by itself
 	Explicit  bool `json:"explicit,omitempty"`   // an acquire can have a lease of its own, which is not renewed
 	Renewal   bool `json:"renewal,omitempty"`    // a hold without a lease of its own is renewed while its process lives
-	LostSign  bool `json:"lost_sign,omitempty"`  // a holder is told when its hold is lost
+	LostSign  bool `json:"lost_sign,omitempty"`  // a holder is notified when its hold is lost
 	Fencing   bool `json:"fencing,omitempty"`    // every hold has a token greater than all before
-	Fairness  bool `json:"fairness,omitempty"`   // who came first is granted first
+	Fairness  bool `json:"fairness,omitempty"`   // waiters get the lock in the order in which they came
 	TakesBack bool `json:"takes_back,omitempty"` // an acquire that ends without a grant leaves nothing behind
 	Messages  bool `json:"messages,omitempty"`   // waiters are woken by a message on a channel of Redis
 }
 
-// Known is a violation that a lock is known for.
+// Known is a known violation of a lock.
 type Known struct {
 	Scenario string `json:"scenario"`
 	Property string `json:"property"`
 	Because  string `json:"because"` // with the tracker's number, where there is one
 }
 
-// What a lock finds its primary through.
+// The ways in which a lock can find its primary.
 const (
 	ThroughAddress   = "address"
 	ThroughSentinels = "sentinels"
 	ThroughCluster   = "cluster"
 )
 
-// Groups is how many independent primaries the lock lives on, 1 or more.
+// Groups is the number of independent primaries of the lock, 1 or more.
 func (d Description) Groups() int { return max(1, d.Primaries) }
 
-// Needs is on how many of the primaries a hold must be, 1 or more.
+// Needs is the number of primaries that a hold needs, 1 or more.
 func (d Description) Needs() int {
 	if d.Quorum > 0 {
 		return d.Quorum
@@ -142,27 +143,27 @@ func (d Description) KeyOf(name string) string {
 	return named(d.Key, name)
 }
 
-// MayStay says whether a key may stay behind when everybody has let go.
+// MayStay reports whether a key may remain after all releases.
 func (d Description) MayStay(name, key string) bool {
 	return slices.ContainsFunc(d.Keeps, func(k string) bool { return named(k, name) == key })
 }
 
 func named(pattern, name string) string { return strings.ReplaceAll(pattern, "{name}", name) }
 
-// CanReach says whether the lock finds its primary through something.
+// CanReach reports whether the lock can find its primary in a way, such as
+// [ThroughSentinels].
 func (d Description) CanReach(through string) bool {
 	return len(d.Reaches) == 0 || slices.Contains(d.Reaches, through)
 }
 
 const (
-	// defaultHandoff is what a lock that waits promises as its hand-off where it
-	// does not say.
+	// defaultHandoff is the hand-off of a waiting lock that declares none.
 	defaultHandoff = time.Second
-	// maxHandoff bounds what a lock may promise.
+	// maxHandoff bounds the declared hand-off.
 	maxHandoff = time.Hour
 )
 
-// Check says what is wrong with a description.
+// Check returns nil, or the first defect of a description.
 func (d Description) Check() error {
 	wrong := func(format string, args ...any) error {
 		return fmt.Errorf("the description of %q: %w", d.Name, fmt.Errorf(format, args...))

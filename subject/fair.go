@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// fairClaims are those of the reference lock that is fair. Whoever waits looks now and
-// then, as with the others; a dead waiter has the lock before it is free again.
+// fairClaims are the claims of the fair reference lock. Its waiters poll like
+// those of the others, and a dead waiter gets the lock before it is free again.
 func fairClaims(s Setting) history.Claims {
 	c := referenceClaims(s)
 	c.Reentrant, c.Fencing, c.Fairness = false, true, true
@@ -23,8 +23,8 @@ func openFair(e Environment) (Session, error) {
 	return &fairSession{env: e, clients: map[string]*lock.Client{}}, nil
 }
 
-// fairSession has a client for each thread: so the owner of a thread's calls has
-// the same name each time.
+// fairSession has a client for each thread, so that the owner of a thread's calls
+// always has the same name.
 type fairSession struct {
 	env     Environment
 	mu      sync.Mutex
@@ -34,8 +34,8 @@ type fairSession struct {
 
 func (s *fairSession) id(thread string) string { return s.env.Process + "/" + thread }
 
-// Identity implements [Session]. Each call is an owner with a number of its own,
-// the least that is free: a call that is being taken back keeps its number.
+// Identity implements [Session]. Each call is an owner with the least free number;
+// a call that is being taken back keeps its number.
 func (s *fairSession) Identity(thread string) string { return s.id(thread) + "::" }
 
 // Locker implements [Session].

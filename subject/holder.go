@@ -7,9 +7,9 @@ import (
 	"github.com/holdfast-go/holdfast/redis/keyspace"
 )
 
-// Holder says how the key of a lock tells who holds the lock. Of every kind the
-// key has at most one holder, and the time to live of the key is the rest of
-// its lease. A lock that keeps either of them otherwise has [HolderNone].
+// Holder declares how the key of a lock shows its holder. Every kind has at most
+// one holder, and the key's time to live is the rest of its lease. A lock that
+// stores either of them otherwise has [HolderNone].
 type Holder string
 
 // The kinds of Holder.
@@ -21,8 +21,8 @@ const (
 	HolderLast   Holder = "last"   // of a list, its last element
 	HolderLowest Holder = "lowest" // of a sorted set, the member with the lowest score
 	HolderMember Holder = "member" // of a set, its only member
-	// HolderNone: the key does not tell. The lock is judged by what its clients
-	// saw alone.
+	// HolderNone: the key does not show the holder. The verdicts depend on the
+	// clients alone.
 	HolderNone Holder = "none"
 )
 
@@ -30,8 +30,9 @@ func (h Holder) known() bool {
 	return slices.Contains([]Holder{HolderValue, HolderFirst, HolderLast, HolderLowest, HolderMember, HolderNone}, h)
 }
 
-// Of reads who holds a lock, and how often, from what its key holds: "" and 0
-// for nobody. clear is false where the key does not tell it in this way.
+// Of reads the holder of a lock and its hold count from the value of the key: ""
+// and 0 for nobody. clear is false if the value does not show the holder in this
+// way.
 func (h Holder) Of(v keyspace.Value) (identity string, count int, clear bool) {
 	if !v.Exists() {
 		return "", 0, h != HolderNone
@@ -72,7 +73,7 @@ func holdCount(s string) (int, bool) {
 	return n, s != ""
 }
 
-// Holder says how the key of the lock tells who holds it.
+// Holder declares how the key of the lock shows its holder.
 func (s *Subject) Holder() Holder {
 	if s.ThirdParty == nil {
 		return HolderValue

@@ -7,10 +7,10 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// Mix makes one lock of two implementations that contend for the same keys: in
-// the live world every other client process runs the second one. It promises
-// what both of them do. Locks that store their holds in different ways cannot
-// be mixed, nor can locks with servers of their own.
+// Mix combines two implementations that contend for the same keys: in the live
+// world every other client process runs the second one. The mix promises what both
+// promise. Mix refuses locks that store their holds in different ways, and locks
+// with bundled servers.
 func Mix(a, b *Subject) (*Subject, error) {
 	x, y := a.description(), b.description()
 	switch {
@@ -51,7 +51,8 @@ func common(a, b Claims) Claims {
 	}
 }
 
-// description is what the lock says of itself, or would if it were a guest.
+// description is the description of the lock, or the one that it would have as a
+// third-party lock.
 func (s *Subject) description() Description {
 	if s.ThirdParty != nil {
 		return *s.ThirdParty

@@ -13,14 +13,14 @@ import (
 	"github.com/holdfast-go/holdfast/subject/gallery"
 )
 
-// Mutants returns the locks of the gallery: built-in locks with one mistake
-// each. They can be played like built-in ones, by their names, with the claims,
-// the world and the expectations of the lock that they are a variant of.
+// Mutants returns the mutants of the gallery: built-in locks with one mistake
+// each. They play by name like built-in locks, with the claims, world and
+// expectations of their originals.
 func Mutants() []gallery.Mutant { return gallery.All() }
 
-// fairQueue is the lock of the gallery that is right, and that mutants about
-// fairness are variants of. It is set-px-lua with a queue, so that is what
-// scenarios expect of it, and fairness besides.
+// fairQueue is a correct lock, the original of mutants about fairness. It is
+// set-px-lua with a queue, so scenarios expect of it what they expect of
+// set-px-lua, and fairness.
 func fairQueue() (*Subject, error) {
 	base, err := FindSubject(fairBase)
 	if err != nil {
@@ -41,10 +41,10 @@ func fairQueue() (*Subject, error) {
 	return &s, nil
 }
 
-// fairBase is what the fair lock is a variant of.
+// fairBase is the base of the fair lock.
 const fairBase = "set-px-lua"
 
-// mutantOf is a mutant as a lock under test.
+// mutantOf returns a mutant as a lock under test.
 func mutantOf(m gallery.Mutant) (*Subject, error) {
 	base, err := FindSubject(m.Of)
 	if err != nil {
@@ -62,9 +62,8 @@ func mutantOf(m gallery.Mutant) (*Subject, error) {
 	return &s, nil
 }
 
-// Originals returns the lock that a mutant is made from, as what the mutant is
-// to be compared with: by itself, and with all that it sends passing the hooks
-// that many mutants have, which here change nothing.
+// Originals returns the locks to compare with a mutant: its original, and the
+// original behind the hooks that many mutants use, which here change nothing.
 func Originals(m gallery.Mutant) ([]*Subject, error) {
 	base, err := FindSubject(m.Of)
 	if err != nil {
@@ -78,8 +77,7 @@ func Originals(m gallery.Mutant) ([]*Subject, error) {
 	return []*Subject{base, &hooked}, nil
 }
 
-// asProcess is the Environment as locks of the gallery see it; open is how
-// their base is opened.
+// asProcess is the Environment for locks of the gallery; open opens their base.
 func (e Environment) asProcess(open func(Environment) (Session, error)) gallery.Process {
 	return gallery.Process{
 		ID: e.Process, Lease: e.Lease, Poll: e.Poll, Clients: e.Clients,

@@ -2,15 +2,15 @@ package subject
 
 import "time"
 
-// Habits are what a lock does without promising it. Of a third-party lock they
-// show when it is played.
+// Habits are features of a lock that are no promises. For a third-party lock they
+// show only in a run.
 type Habits struct {
 	Scripts bool // sends scripts by their hash
-	Looks   bool // reads the key before it sends what deletes it
+	Looks   bool // reads the key before it deletes it
 }
 
-// Promises are the claims of the lock in the words of a [Description], also of a
-// built-in one.
+// Promises are the claims of any lock, also a built-in one, in the form of a
+// [Description].
 func (s *Subject) Promises() Claims {
 	if s.ThirdParty != nil {
 		return s.ThirdParty.Claims
@@ -22,7 +22,7 @@ func (s *Subject) Promises() Claims {
 	}
 }
 
-// Quorum is on how many of its primaries a hold must be.
+// Quorum is the number of primaries that a hold needs.
 func (s *Subject) Quorum() int {
 	if s.ThirdParty != nil {
 		return s.ThirdParty.Needs()

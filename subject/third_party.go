@@ -8,9 +8,9 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// NewThirdParty makes a lock that is not built in one that can be played: it is
-// judged by its own description. open opens it in this process, for the
-// simulated world; open is nil for a lock that lives in processes of its own.
+// NewThirdParty returns a lock that is judged by its own description. open opens
+// it in this process, for the simulated world. open is nil for a lock behind an
+// adapter.
 func NewThirdParty(d Description, open func(Environment) (Session, error)) (*Subject, error) {
 	if err := d.Check(); err != nil {
 		return nil, err
@@ -25,7 +25,7 @@ func NewThirdParty(d Description, open func(Environment) (Session, error)) (*Sub
 	}, nil
 }
 
-// Description is what a third-party lock says of itself; false for a built-in lock.
+// Description is the description of a third-party lock; false for a built-in lock.
 func (s *Subject) Description() (Description, bool) {
 	if s.ThirdParty == nil {
 		return Description{}, false
@@ -72,7 +72,7 @@ func (d Description) handoff() time.Duration {
 	return cmp.Or(time.Duration(d.HandoffNS), defaultHandoff)
 }
 
-// Bundled are the servers that a lock brings along; nil for a lock on Redis.
+// Bundled are the servers that a lock brings; nil for a lock on Redis.
 func (s *Subject) Bundled() *BundledServers {
 	if s.ThirdParty == nil {
 		return nil
