@@ -55,7 +55,7 @@ func checkAnchor(s Spec, t Topology) error {
 	return checkMoment("on", s.On, t)
 }
 
-// checkMoment says what is wrong with an anchor, which is the value of a key.
+// checkMoment returns nil, or the mistake in an anchor, the value of a key.
 func checkMoment(key string, a *Anchor, t Topology) error {
 	if !slices.Contains(Moments(), a.Moment) {
 		return fmt.Errorf("%s: %q is not a moment: one of %s", key, a.Moment, strings.Join(Moments(), ", "))
@@ -77,24 +77,24 @@ func checkMoment(key string, a *Anchor, t Topology) error {
 	return nil
 }
 
-// OfRequest says whether the moment is about one request.
+// OfRequest reports whether the moment belongs to one request.
 func (a *Anchor) OfRequest() bool {
 	return a.Moment == Received || a.Moment == Executed || a.Moment == Answered
 }
 
-// OnLink says whether the moment is about what passes between a client and a
-// server: a request, its reply, or a message.
+// OnLink reports whether the moment belongs to a message between a client and a
+// server: a request, its reply, or a pub/sub message.
 func (a *Anchor) OnLink() bool {
 	return a.OfRequest() || a.Moment == Published || a.Moment == Delivered
 }
 
-// ToClient says whether the moment is about what a server sends to a client and
-// the client has not read.
+// ToClient reports whether the moment belongs to a message that a server sends to
+// a client and that the client has not read.
 func (a *Anchor) ToClient() bool {
 	return a.Moment == Answered || a.Moment == Published || a.Moment == Delivered
 }
 
-// AnchorOf is the anchor that selects a moment alone, after those that came before
+// AnchorOf returns the anchor that selects only m, among m and the moments before
 // it.
 func AnchorOf(m Moment, before []Moment) Anchor {
 	a := Anchor{Moment: m.Name, Client: m.Client, Node: m.Node, Command: m.Command, Nth: 1}
@@ -118,8 +118,8 @@ func (a *Anchor) matches(m Moment) bool {
 		(!a.Changed || m.Changed)
 }
 
-// When says in words when a fault strikes and how long it lasts, such as "after
-// the 2nd grant of client-1, for 15s".
+// When describes the time and duration of a fault, such as "after the 2nd grant of
+// client-1, for 15s".
 func When(s Spec) string {
 	var text string
 	switch {
@@ -150,8 +150,8 @@ func When(s Spec) string {
 	return text
 }
 
-// words says which moment it is: "after the 2nd grant of client-1", "between
-// execution and reply of client-1's release".
+// words describes a moment: "after the 2nd grant of client-1", "between execution
+// and reply of client-1's release".
 func (a *Anchor) words() string {
 	nth := max(1, a.Nth)
 	switch a.Moment {
@@ -181,7 +181,7 @@ func (a *Anchor) words() string {
 	return "between execution and reply of " + a.request(nth)
 }
 
-// request names a request at a server: "client-1's release", "the 2nd EVALSHA
+// request describes a request at a server: "client-1's release", "the 2nd EVALSHA
 // of client-1's acquire at node-1 that changed the lock".
 func (a *Anchor) request(nth int) string {
 	op := a.Op

@@ -7,12 +7,13 @@ import (
 	"strings"
 )
 
-// primaryName is the target that means the primary of the first group at the
-// moment the fault strikes.
+// primaryName is the target that means the primary of the first group at the time
+// of the strike.
 const primaryName = "primary"
 
-// checkCommon refuses what no fault of kind k can do in t: targets that do not
-// exist, a length where the fault has none, parameters it does not take.
+// checkCommon refuses a fault that kind k cannot be in t: with unknown targets,
+// with a duration that the kind does not have, or with parameters that it does not
+// accept.
 func checkCommon(k Kind, s Spec, t Topology) error {
 	if len(s.Target) == 0 {
 		return fmt.Errorf("needs a target: %s", allowed(k.Target, t))
@@ -87,8 +88,8 @@ func checkParams(k Kind, s Spec) error {
 	return nil
 }
 
-// checkName says whether name is a party of the kind "client", "node" or
-// "link" (either).
+// checkName returns an error unless name is a party of the kind "client", "node"
+// or "link" (either).
 func checkName(name, kind string, t Topology) error {
 	names := clientNames(t)
 	switch kind {
@@ -154,7 +155,7 @@ func members(t Topology, group int) []string {
 
 func isClient(name string) bool { return strings.HasPrefix(name, "client-") }
 
-// groupOf says to which group a server belongs; 0 for clients.
+// groupOf returns the group of a server; 0 for clients.
 func groupOf(name string) int {
 	if name == primaryName {
 		return 1
@@ -166,7 +167,7 @@ func groupOf(name string) int {
 	return g
 }
 
-// oneOf checks a parameter that has a few allowed words; "" is the default.
+// oneOf checks a parameter with named values; "" is the default.
 func oneOf(param, value string, words ...string) error {
 	if value == "" || slices.Contains(words, value) {
 		return nil
@@ -182,7 +183,7 @@ func positive(param string, d Duration, example string) error {
 	return nil
 }
 
-// checkJitter says what is wrong with the times of a delay.
+// checkJitter returns nil, or the mistake in the times of a delay.
 func checkJitter(s Spec, example string) error {
 	if err := positive("by", s.By, example); err != nil {
 		return err
@@ -193,7 +194,7 @@ func checkJitter(s Spec, example string) error {
 	return nil
 }
 
-// resolve replaces "primary" by the node it means now, and names each party once.
+// resolve replaces "primary" by its present node, and removes duplicates.
 func resolve(names []string, w World) []string {
 	var out []string
 	for _, name := range names {

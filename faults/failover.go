@@ -104,7 +104,7 @@ var _ = register(Kind{
 	},
 })
 
-// takeOver promotes to in the place of old.
+// takeOver promotes to in place of old.
 func takeOver(w World, old, to, mode string) (detail string, heal func() error, err error) {
 	switch mode {
 	case planned:

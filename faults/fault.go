@@ -1,7 +1,7 @@
-// Package faults is the vocabulary of what can go wrong, and the timeline that
-// makes it go wrong at the right moment. A fault is written once, against
-// [World]; network faults are toxiproxy toxics, which the simulated world
-// attaches to its links and the real one to its proxies.
+// Package faults defines the faults, and the timeline that injects them at the
+// planned moment. Each fault is written once, against [World]. Network faults are
+// toxiproxy toxics, which the simulated world attaches to its links and the live
+// world to its proxies.
 package faults
 
 import (
@@ -9,15 +9,14 @@ import (
 	"time"
 )
 
-// Spec is a fault as a scenario declares it: which, against what, when, for
-// how long. Its fields are the keys of the YAML.
+// Spec is a fault as a scenario declares it: its kind, target, time and duration.
+// Its fields are the keys of the YAML.
 type Spec struct {
 	Fault string `yaml:"fault" json:"fault"`
 
-	// Target is what is struck: a client, a node, or for link faults one side
-	// of the link; Peer is the other side. "primary" means the node that
-	// clients are sent to at that moment. Client targets may be a list, so
-	// may Peer: the fault strikes each.
+	// Target is a client, a node, or for link faults one side of the link; Peer
+	// is the other side. "primary" means the present primary at the time of the
+	// strike. Client targets and Peer may be lists: the fault strikes each.
 	Target Names `yaml:"target" json:"target,omitempty"`
 	Peer   Names `yaml:"peer" json:"peer,omitempty"`
 
@@ -26,17 +25,18 @@ type Spec struct {
 	At    *Duration `yaml:"at" json:"at,omitempty"`
 	On    *Anchor   `yaml:"on" json:"on,omitempty"`
 	After Duration  `yaml:"after" json:"after,omitempty"`
-	// Within makes the moment one that the seed of the run draws: up to so much
-	// later, each time as likely as any other.
+	// Within adds a delay of up to this time, which the seed of the run draws
+	// uniformly.
 	Within Duration `yaml:"within" json:"within,omitempty"`
-	// For is how long the fault lasts; 0 means to the end of the run for
-	// faults that last, and is required to be 0 for those that do not.
+	// For is the duration of the fault; 0 means to the end of the run. An
+	// instant fault requires 0.
 	For Duration `yaml:"for" json:"for,omitempty"`
-	// Until ends the fault at a moment in the place of For. Moments count from
-	// when the fault struck; one that never comes is the end of the run.
+	// Until ends the fault at a moment, instead of For. Moments count from the
+	// strike of the fault. If the moment never comes, the fault lasts to the
+	// end of the run.
 	Until *Anchor `yaml:"until" json:"until,omitempty"`
 
-	// Parameters; each fault says which it takes.
+	// Parameters; each fault declares those that it accepts.
 	By        Duration `yaml:"by" json:"by,omitempty"`               // delay, replication-lag, clock-jump, slow-subscribe
 	Jitter    Duration `yaml:"jitter" json:"jitter,omitempty"`       // delay
 	Rate      float64  `yaml:"rate" json:"rate,omitempty"`           // clock-drift: 1.05 runs 5 % fast
@@ -59,10 +59,10 @@ type Anchor struct {
 
 // Fault is one fault, ready to strike.
 type Fault interface {
-	// Strike does it, and returns what was done in words and how to undo it;
-	// heal is nil for a fault that does not last. It must not block on
-	// anything that needs the struck party to move: the moment it is anchored
-	// to waits for it. ctx ends with the run.
+	// Strike injects the fault. It returns a description and a function that
+	// undoes it; heal is nil for an instant fault. It must not wait for the
+	// struck party, because the anchored moment waits for Strike. ctx ends with
+	// the run.
 	Strike(ctx context.Context, w World) (detail string, heal func() error, err error)
 }
 

@@ -34,7 +34,7 @@ var _ = register(Kind{
 	},
 })
 
-// eachLink strikes all links or none. The heal it returns undoes them in order.
+// eachLink strikes all links or none. The returned heal undoes them in order.
 func eachLink(links []Link, strike func(Link) (undo func(), err error)) (heal func() error, err error) {
 	var undos []func()
 	heal = func() error {

@@ -6,40 +6,41 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// Kind is one entry of the vocabulary: all that is known about a fault. No
-// other package knows a fault by its name.
+// Kind is one entry of the vocabulary, with all knowledge about a fault. No other
+// package knows a fault by its name.
 type Kind struct {
 	Name    string
 	Summary string  // one line, for "holdfast list faults" and the docs
-	Plural  string  // "failovers", where a sweep counts what a scenario is about; "" for a fault that only adds to it
+	Plural  string  // "failovers", for the counts of a sweep; "" for a fault that is never the main one
 	Target  string  // what Target names: "client", "node", "link"
 	Params  []Param // the optional keys of Spec that it understands
 	Lasts   bool    // whether For means anything
 
-	// Traits say what the fault can do, in the words that judges understand.
+	// Traits are the possible effects of the fault, for the judges.
 	Traits func(s Spec) history.Traits
-	// NeedsServers says that it takes control of the servers themselves: control
-	// of client processes, their links and the lock's own keys is not enough.
+	// NeedsServers is true if the fault must control the servers, beyond client
+	// processes, their links and the lock's own keys.
 	NeedsServers bool
-	// NeedsRequests says that it takes control of single requests at a server,
-	// so the world has to tell them apart.
+	// NeedsRequests is true if the fault must control single requests at a
+	// server.
 	NeedsRequests bool
-	// RedisOnly says why only Redis can carry the fault, or "", for locks that
-	// bring other servers along; nil: others can carry it too.
+	// RedisOnly returns the reason why only Redis supports the fault, or "";
+	// nil means that bundled servers support it too.
 	RedisOnly func(s Spec) (why string)
-	// Variant names the way in which a Spec strikes, where that makes another
-	// hazard of it; nil: all its ways are one hazard.
+	// Variant names the variant of a Spec that is a hazard of its own; nil
+	// means that all variants are one hazard.
 	Variant func(s Spec) string
-	// Recall reads parameters back from the words of Strike, for histories
-	// that do not have the traits of their faults; nil: nothing is in them.
+	// Recall reads parameters from the description of Strike, for histories
+	// without traits; nil means that it contains none.
 	Recall func(detail string, s *Spec)
 	// Sweep is the parameter that a sweep can vary, or nil.
 	Sweep *Sweep
-	// Draw draws the parameters of the fault for an explored run, apart from
-	// target and time; nil for a fault without parameters.
+	// Draw draws the parameters of the fault for an explored run, except target
+	// and time; nil for a fault without parameters.
 	Draw func(d Dice, s *Spec)
 
-	// Available says why a topology cannot carry the fault, or nil.
+	// Available returns the reason why a topology does not support the fault,
+	// or nil.
 	Available func(s Spec, t Topology) error
 	// New builds the fault from a Spec that Available has accepted. seed is
 	// the source of any randomness, different for every fault of a run.
@@ -52,7 +53,7 @@ type Param struct {
 	Words []string // those it may be, where it is one of a few
 }
 
-// Sweep is a number of a fault that a sweep can vary.
+// Sweep is a parameter of a fault that a sweep can vary.
 type Sweep struct {
 	Param   string // its name on the command line
 	Summary string // one line, for the help and the docs
@@ -60,8 +61,8 @@ type Sweep struct {
 	Label   string // of an axis
 	Signed  bool   // it may be below 0
 	Set     func(s *Spec, v Duration)
-	// Otherwise is what is set in a scenario without the fault: [Latency],
-	// [Lag], or nothing.
+	// Otherwise is the setting to vary in a scenario without the fault:
+	// [Latency], [Lag], or nothing.
 	Otherwise string
 }
 
@@ -71,8 +72,8 @@ const (
 	Lag     = "lag"
 )
 
-// Dice draw the parameters of a fault. The same numbers in the same order give
-// the same fault.
+// Dice draw the parameters of a fault. The same draws in the same order give the
+// same fault.
 type Dice interface {
 	Number(lo, hi int) int
 	Chance(n int) bool // true once in n times
@@ -87,10 +88,10 @@ type Dice interface {
 	Peers() Names             // the other side of a client's links
 }
 
-// unknown stands for a parameter that nobody knows any more.
+// unknown stands for a lost parameter.
 const unknown = "?"
 
-// Possible are the traits that the fault may have, whatever its parameters are.
+// Possible are all traits that the fault may have, with any parameters.
 func (k Kind) Possible() history.Traits {
 	return k.Traits(k.unknown())
 }
@@ -110,8 +111,7 @@ func (k Kind) unknown() Spec {
 	return s
 }
 
-// TraitsOf are the traits of a fault as a scenario declares it; none for a
-// fault that does not exist.
+// TraitsOf returns the traits of a declared fault; none for an unknown fault.
 func TraitsOf(s Spec) history.Traits {
 	k, ok := Lookup(s.Fault)
 	if !ok {
@@ -120,8 +120,7 @@ func TraitsOf(s Spec) history.Traits {
 	return k.Traits(s)
 }
 
-// Hazard names a fault, and in which of its ways it strikes where that makes
-// another hazard of it.
+// Hazard names a fault, with its variant if that is a hazard of its own.
 func Hazard(s Spec) string {
 	if k, ok := Lookup(s.Fault); ok && k.Variant != nil {
 		if v := k.Variant(s); v != "" {

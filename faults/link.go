@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-go/holdfast/faults/toxics"
 )
 
-// checkLinks says whether every target has a link to a peer. With clientsOnly
-// the targets have to be clients and the peers nodes.
+// checkLinks returns an error unless every target has a link to a peer. With
+// clientsOnly the targets must be clients and the peers nodes.
 func checkLinks(s Spec, t Topology, clientsOnly bool) error {
 	for _, x := range s.Target {
 		if clientsOnly && !isClient(x) {
@@ -40,7 +40,7 @@ func checkLinks(s Spec, t Topology, clientsOnly bool) error {
 	return nil
 }
 
-// peers is the other side of a link fault: all nodes unless the scenario says.
+// peers is the other side of a link fault: by default all nodes.
 func peers(s Spec, t Topology) []string {
 	if len(s.Peer) > 0 {
 		return s.Peer
@@ -66,8 +66,8 @@ func strikeLinks(s Spec, t Topology, strike func(w World, links []Link) (string,
 	})
 }
 
-// linksOf lists the links between targets and peers, as roles are now: two
-// servers are linked when one of them is the primary.
+// linksOf lists the links between targets and peers by their present roles: two
+// servers have a link if one of them is the primary.
 func linksOf(s Spec, t Topology, w World) ([]Link, error) {
 	var links []Link
 	add := func(l Link) {
@@ -96,8 +96,8 @@ func linksOf(s Spec, t Topology, w World) ([]Link, error) {
 	return links, nil
 }
 
-// replication lists the links over which a node replicates now: those of all
-// its replicas for a primary, its own for a replica.
+// replication lists the present replication links of a node: to all its replicas
+// for a primary, its own for a replica.
 func replication(s Spec, t Topology, w World) []Link {
 	var links []Link
 	for _, node := range resolve(s.Target, w) {
@@ -119,7 +119,7 @@ func needsReplicas(_ Spec, t Topology) error {
 	return nil
 }
 
-// attach puts one toxic on all links, in the directions given, or on none.
+// attach adds one toxic to all links, in the given directions, or to none.
 func attach(w Attacher, links []Link, dirs []stream.Direction, t toxiproxy.Toxic) (detach func(), err error) {
 	var detaches []func()
 	detach = func() {
@@ -140,20 +140,20 @@ func attach(w Attacher, links []Link, dirs []stream.Direction, t toxiproxy.Toxic
 	return detach, nil
 }
 
-// managed is a toxic that hands on what it holds when it is taken off.
+// managed is a toxic that forwards the held data when it is removed.
 type managed interface {
 	toxiproxy.Toxic
 	Manage(attach func() (detach func(), err error)) (heal func() error, err error)
 }
 
-// on puts a managed toxic on links until heal.
+// on adds a managed toxic to links until heal.
 func on(w Attacher, links []Link, dirs []stream.Direction, t managed) (heal func() error, err error) {
 	return t.Manage(func() (func(), error) { return attach(w, links, dirs, t) })
 }
 
-// Cut holds everything on the links, both ways, until heal, which hands it on
-// in order; whatever other toxics come and go meanwhile. A [Hold] that is
-// attached bare hands on what it holds whenever another toxic is chained.
+// Cut holds all data on the links, both ways, until heal forwards it in order.
+// Other toxics do not affect it. A bare [Hold] would forward its data whenever
+// another toxic is chained.
 func Cut(w Attacher, links []Link) (heal func(), err error) {
 	h := new(toxics.Hold)
 	off, err := on(w, links, []stream.Direction{stream.Upstream, stream.Downstream}, h)
@@ -182,13 +182,13 @@ func directions(s Spec) []stream.Direction {
 	return []stream.Direction{stream.Upstream, stream.Downstream}
 }
 
-// held says in which directions a fault of that parameter holds messages.
+// held returns the directions in which a fault with this parameter holds messages.
 func held(s Spec) (requests, replies bool) { return s.Direction != toClient, s.Direction != toNode }
 
 // drawDirection draws the parameter of that name, more often both.
 func drawDirection(d Dice) string { return []string{"", "", toNode, toClient}[d.Number(0, 3)] }
 
-// setBy sets how late a fault makes things, and keeps the jitter below that.
+// setBy sets the delay of a fault, and keeps the jitter below it.
 func setBy(s *Spec, by Duration) { s.By, s.Jitter = by, min(s.Jitter, by) }
 
 // Why only Redis can carry some faults.

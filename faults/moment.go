@@ -7,10 +7,9 @@ import (
 	"github.com/holdfast-go/holdfast/redis/resp"
 )
 
-// Moment is something that happens in a run and that a fault can be anchored
-// to. The world announces moments synchronously: what happens next waits until
-// every fault anchored to the moment has struck, and that is what makes a
-// hazard certain instead of likely.
+// Moment is an event of a run to which a fault can be anchored. The world
+// announces moments synchronously: the run waits until every fault of the moment
+// has struck. So a hazard is certain instead of likely.
 type Moment struct {
 	Name   string // one of the Moment constants
 	Client string // whose operation, connection or request
@@ -54,8 +53,8 @@ const (
 	Delivered = "delivered"
 )
 
-// Quiet says that a Redis command, upper case, is a client's small talk: worlds
-// announce no moment for it, and no fault is anchored to it.
+// Quiet reports whether a Redis command, upper case, is connection overhead.
+// Worlds announce no moment for it, and no fault can be anchored to it.
 func Quiet(command string) bool {
 	switch command {
 	case "HELLO", "CLIENT", "AUTH", "SELECT", "PING", "COMMAND", "CLUSTER", "READONLY":
@@ -64,22 +63,22 @@ func Quiet(command string) bool {
 	return false
 }
 
-// Arrivals tells the moments [Answered] and [Delivered] from the bytes that reach
-// a client over one connection. It is safe for concurrent use.
+// Arrivals derives the moments [Answered] and [Delivered] from the bytes that
+// reach a client over one connection. It is safe for concurrent use.
 type Arrivals struct {
 	mu     sync.Mutex
 	asked  []string // commands whose reply has not arrived, in order
 	frames resp.Splitter
 }
 
-// Asked notes a command that the server is about to answer, upper case.
+// Asked records a command that the server is about to answer, upper case.
 func (a *Arrivals) Asked(command string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.asked = append(a.asked, command)
 }
 
-// Arrived returns the moments of the replies and messages that are complete now,
+// Arrived returns the moments of the replies and messages that are now complete,
 // in order, with their names and commands.
 func (a *Arrivals) Arrived(b []byte) []Moment {
 	a.mu.Lock()
@@ -104,10 +103,10 @@ func (a *Arrivals) Arrived(b []byte) []Moment {
 	return moments
 }
 
-// confirms says whether a frame answers a subscription, or the end of one.
+// confirms reports whether a frame confirms a subscription or its end.
 func confirms(h resp.Head) bool { return strings.HasSuffix(h.First, "subscribe") }
 
-// IsMessage says whether a frame delivers a pub/sub message.
+// IsMessage reports whether a frame delivers a pub/sub message.
 func IsMessage(frame []byte) bool {
 	h, known := resp.ParseHead(frame)
 	return known && (h.Kind == '*' || h.Kind == '>') &&

@@ -11,8 +11,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// ParseDuration reads "3s", "250ms", "1m30s"; a length of time always has a
-// unit, except for 0.
+// ParseDuration reads "3s", "250ms", "1m30s". A duration needs a unit, except for
+// 0.
 func ParseDuration(text string) (Duration, error) {
 	d, err := time.ParseDuration(strings.TrimSpace(text))
 	if err != nil {

@@ -7,10 +7,9 @@ import (
 	"sync"
 )
 
-// Process is a client process as its workload and the faults see it: it can be
-// paused, crash, and have the operation it is in cancelled. What a world has
-// to do besides, such as freezing connections or sending signals, it does
-// itself. The methods are safe for concurrent use.
+// Process is a client process for its workload and the faults. It can be paused,
+// crash, and have its operation cancelled. The world adds its own effects, such as
+// frozen connections or signals. The methods are safe for concurrent use.
 type Process struct {
 	name string
 
@@ -23,13 +22,13 @@ type Process struct {
 	kill    context.CancelFunc
 }
 
-// operation is one that is under way.
+// operation is an open operation.
 type operation struct {
 	name   string
 	cancel context.CancelFunc
 }
 
-// NewProcess returns a process that runs.
+// NewProcess returns a running process.
 func NewProcess(name string) *Process {
 	p := &Process{name: name}
 	p.changed = sync.NewCond(&p.mu)
@@ -40,7 +39,8 @@ func NewProcess(name string) *Process {
 // Name is the process's name, "client-1".
 func (p *Process) Name() string { return p.name }
 
-// Gate returns once the process is not paused; false means it has crashed.
+// Gate waits while the process is paused. It returns false if the process has
+// crashed.
 func (p *Process) Gate() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -50,7 +50,7 @@ func (p *Process) Gate() bool {
 	return !p.crashed
 }
 
-// Dead ends when the process crashes, or its world is over.
+// Dead ends when the process crashes or its world ends.
 func (p *Process) Dead() context.Context { return p.dead }
 
 // Crashed reports whether the process has crashed.
@@ -60,16 +60,15 @@ func (p *Process) Crashed() bool {
 	return p.crashed
 }
 
-// Paused reports whether the process is paused. One that has crashed is not.
+// Paused reports whether the process is paused. It is false after a crash.
 func (p *Process) Paused() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.paused && !p.crashed
 }
 
-// Begin says which operation the process is in from now on, and returns a
-// context for it that [Process.Cancel] ends. done ends both. Several may be
-// under way.
+// Begin starts an operation of the process, and returns a context for it that
+// [Process.Cancel] ends. done ends both. Several operations may be open.
 func (p *Process) Begin(ctx context.Context, op string) (_ context.Context, done func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	o := &operation{op, cancel}
@@ -84,7 +83,7 @@ func (p *Process) Begin(ctx context.Context, op string) (_ context.Context, done
 	}
 }
 
-// latest is the operation under way that began last, nil without one.
+// latest is the open operation that started last, or nil.
 func (p *Process) latest() *operation {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,8 +93,7 @@ func (p *Process) latest() *operation {
 	return p.ops[len(p.ops)-1]
 }
 
-// Op is the operation the process is in, "background" while it is in none; of
-// several the one that began last.
+// Op is the open operation that started last, or "background".
 func (p *Process) Op() string {
 	if o := p.latest(); o != nil {
 		return o.name
@@ -103,8 +101,8 @@ func (p *Process) Op() string {
 	return "background"
 }
 
-// Cancel ends the context of the operation under way, of several the one that
-// began last; it is an error when there is none.
+// Cancel ends the context of the open operation that started last. It fails if no
+// operation is open.
 func (p *Process) Cancel() error {
 	o := p.latest()
 	if o == nil {
@@ -122,8 +120,8 @@ func (p *Process) SetPaused(paused bool) {
 	p.changed.Broadcast()
 }
 
-// Crash opens the gate for good, for nothing to go through, and ends
-// [Process.Dead]. Once is as good as twice.
+// Crash ends [Process.Dead], and makes every Gate return false. Further calls do
+// nothing.
 func (p *Process) Crash() {
 	p.mu.Lock()
 	p.crashed = true
@@ -132,6 +130,5 @@ func (p *Process) Crash() {
 	p.kill()
 }
 
-// Over ends [Process.Dead] with the world that the process is in. It is no
-// crash.
+// Over ends [Process.Dead] together with the world of the process. It is no crash.
 func (p *Process) Over() { p.kill() }

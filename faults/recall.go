@@ -7,11 +7,11 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// Recall gives the faults of a history their traits where it has none, as
-// histories of older versions do: from their names, and from what the events
-// say of their parameters. Of parameters that nobody knows any more it takes
-// the reading that excuses more. A fault that struck and is missing in the
-// header is added. A fault that does not exist is a [*checker.InvalidError].
+// Recall adds traits to the faults of a history of an older version. It derives
+// them from the names, and from the descriptions in the events. For a lost
+// parameter it chooses the value that excuses more. It adds a fault that struck
+// and is missing in the header. For an unknown fault it returns a
+// [*checker.InvalidError].
 func Recall(h *history.Header, events []history.Event) error {
 	h.Faults = slices.Clone(h.Faults)
 	details := map[int]string{}

@@ -11,19 +11,19 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// Timeline makes the faults of a scenario strike when their time or their
-// moment has come, and heals them when they are over. Each strikes once.
+// Timeline injects the faults of a scenario at their time or moment, and heals
+// them at their end. Each fault strikes once.
 //
-// Faults anchored to a moment without delay strike in the caller of
-// [Timeline.Moment], in the order of their ids, after those that end at that
-// moment have healed there. All others strike and heal one after the other on a
-// single goroutine, in the order of their times and then their ids. So in a world that does one thing at a time the order of
-// what is recorded is the same in every run.
+// A fault anchored to a moment without delay strikes in the caller of
+// [Timeline.Moment], in the order of ids, after the faults that end at this moment
+// have healed. All others strike and heal one after the other on a single
+// goroutine, in the order of their times and then their ids. So in a world that
+// does one thing at a time, every run records the same order.
 type Timeline struct {
 	entries []*entry
 
-	waiting atomic.Int32 // moments that are awaited, to leave Moment early
-	observe func(Moment) // set before Start; nil when nobody looks
+	waiting atomic.Int32 // awaited moments, to leave Moment early
+	observe func(Moment) // set before Start; may be nil
 
 	mu      sync.Mutex // guards what follows and the entries; never held while a world is called
 	ctx     context.Context
@@ -36,7 +36,7 @@ type Timeline struct {
 	busy    sync.WaitGroup // strikes under way, and the goroutine
 }
 
-// Planned is a fault as the timeline will carry it out.
+// Planned is a fault of the timeline.
 type Planned struct {
 	ID      int
 	Fault   string
@@ -45,7 +45,7 @@ type Planned struct {
 	Traits  history.Traits
 }
 
-// Strike is one thing that happened to a planned fault.
+// Strike is an event of a planned fault.
 type Strike struct {
 	ID      int
 	Name    string
@@ -54,10 +54,10 @@ type Strike struct {
 	Detail  string   // in words
 }
 
-// Record notes that something is about to happen, now, and returns the function
-// to be told what it was. A fault may take a while to strike, as servers that
-// elect a primary do, and those it wakes act before it can be told of: its
-// place in the history is where it began.
+// Record reserves the present place in the history for an event, and returns a
+// function that fills it. A fault may take a while to strike, such as an election,
+// and the parties that it wakes act before its description is known. Its place in
+// the history is its start.
 type Record func() (tell func(Strike))
 
 // The phases of a fault. One that does not last only starts; one that could
@@ -69,7 +69,7 @@ const (
 	PhaseFailed = "failed"
 )
 
-// SpecError says which fault of a scenario cannot be, and why.
+// SpecError names the fault of a scenario that cannot be built, and the reason.
 type SpecError struct {
 	Index int    // in the scenario's list, from 0
 	Fault string // as written there
@@ -94,16 +94,16 @@ type entry struct {
 	passed  int          // moments since it struck that matched its end
 }
 
-// task is something the timeline's goroutine has to do.
+// task is a strike or heal of the timeline's goroutine.
 type task struct {
 	at   time.Time
 	e    *entry
 	heal bool
 }
 
-// NewTimeline builds the faults of specs for a topology. An error is a
-// [*SpecError] for the first fault that cannot be. Every fault gets a source
-// of randomness of its own, derived from seed.
+// NewTimeline builds the faults of specs for a topology. It returns a [*SpecError]
+// for the first fault that cannot be built. Every fault gets its own source of
+// randomness, derived from seed.
 func NewTimeline(specs []Spec, t Topology, seed uint64) (*Timeline, error) {
 	tl := &Timeline{wake: make(chan struct{}, 1), quit: make(chan struct{})}
 	for i, s := range specs {
@@ -121,7 +121,7 @@ func NewTimeline(specs []Spec, t Topology, seed uint64) (*Timeline, error) {
 	return tl, nil
 }
 
-// drawn is a time below d, to the microsecond, that a seed chooses.
+// drawn returns a time below d, in microseconds, that a seed determines.
 func drawn(d Duration, seed uint64) Duration {
 	steps := uint64(d) / uint64(time.Microsecond)
 	if steps == 0 {
@@ -147,20 +147,20 @@ func (tl *Timeline) Planned() []Planned {
 	return out
 }
 
-// WaitsForArrivals says that a fault strikes or ends when something reaches a
-// client. It costs a world something to tell of that.
+// WaitsForArrivals reports whether a fault strikes or ends when a message reaches
+// a client. Worlds skip these costly moments otherwise.
 func (tl *Timeline) WaitsForArrivals() bool {
 	return slices.ContainsFunc(tl.entries, func(e *entry) bool {
 		return e.spec.On != nil && e.spec.On.ToClient() || e.spec.Until != nil && e.spec.Until.ToClient()
 	})
 }
 
-// targets names who a fault is aimed at: the targets and the peers given.
+// targets lists the targets and the peers of a fault.
 func targets(s Spec) []string { return slices.Concat(s.Target, s.Peer) }
 
-// Start begins the run: times count from now on. Faults at 0s strike before
-// it returns. record is told of everything that happens, one call after the
-// other per fault; it must not call the timeline.
+// Start starts the run: times count from now. Faults at 0s strike before it
+// returns. record gets every event, one call after the other per fault; it must
+// not call the timeline.
 func (tl *Timeline) Start(ctx context.Context, w World, record Record) {
 	now := time.Now()
 	var first []*entry
@@ -186,7 +186,7 @@ func (tl *Timeline) Start(ctx context.Context, w World, record Record) {
 	go tl.loop()
 }
 
-// loop carries out tasks as they fall due, until the run ends.
+// loop runs tasks at their times, until the end of the run.
 func (tl *Timeline) loop() {
 	defer tl.busy.Done()
 	for {
@@ -231,8 +231,8 @@ func (tl *Timeline) over() bool {
 	}
 }
 
-// next returns the earliest task and how long it is until then; one that is
-// due is taken off the list, unless the run is over.
+// next returns the earliest task and the time until it. It removes a task that is
+// due, unless the run is over.
 func (tl *Timeline) next() (t task, wait time.Duration, any bool) {
 	tl.mu.Lock()
 	defer tl.mu.Unlock()
@@ -252,7 +252,7 @@ func (tl *Timeline) next() (t task, wait time.Duration, any bool) {
 	return t, wait, true
 }
 
-// later has the goroutine do something after a while. Called with mu held.
+// later schedules a task. The caller holds mu.
 func (tl *Timeline) later(after time.Duration, e *entry, heal bool) {
 	tl.due = append(tl.due, task{time.Now().Add(after), e, heal})
 	select {
@@ -261,14 +261,13 @@ func (tl *Timeline) later(after time.Duration, e *entry, heal bool) {
 	}
 }
 
-// Observe has f told of every moment that a fault could be anchored to, one after
+// Observe passes every moment to which a fault could be anchored to f, one after
 // the other. Call it before Start. f must not call the timeline.
 func (tl *Timeline) Observe(f func(Moment)) { tl.observe = f }
 
-// Moment tells the timeline that something happened. Faults anchored to it
-// without delay have struck, and those that last until then have ended, when it
-// returns. A world may call it from several
-// goroutines, and again from within a strike.
+// Moment announces a moment. When it returns, the faults anchored to it without
+// delay have struck, and the faults that last until it have ended. A world may
+// call it from several goroutines, and from within a strike.
 func (tl *Timeline) Moment(m Moment) {
 	if tl.waiting.Load() == 0 && tl.observe == nil {
 		return
@@ -311,8 +310,8 @@ func (tl *Timeline) Moment(m Moment) {
 	}
 }
 
-// ends says whether a fault that lasts is over at a moment. Called with the
-// timeline's mu held.
+// ends reports whether a lasting fault ends at a moment. The caller holds the
+// timeline's mu.
 func (e *entry) ends(m Moment) bool {
 	if e.heal == nil || e.spec.Until == nil || !e.spec.Until.matches(m) {
 		return false
@@ -321,7 +320,7 @@ func (e *entry) ends(m Moment) bool {
 	return e.passed == max(1, e.spec.Until.Nth)
 }
 
-// strike carries out one fault and plans its end.
+// strike injects one fault and schedules its end.
 func (tl *Timeline) strike(e *entry) {
 	struck := resolve(targets(e.spec), tl.world)
 	tl.mu.Lock()
@@ -348,7 +347,7 @@ func (tl *Timeline) strike(e *entry) {
 	}
 }
 
-// heal ends a fault that lasts; once.
+// heal ends a lasting fault, once.
 func (tl *Timeline) heal(e *entry) {
 	tl.mu.Lock()
 	heal := e.heal
@@ -360,7 +359,7 @@ func (tl *Timeline) heal(e *entry) {
 	if e.spec.Until != nil {
 		tl.waiting.Add(-1)
 	}
-	// Told first: whom the end wakes may act, and be recorded, at once.
+	// Record the end first: the parties that it wakes may act at once.
 	tl.tell(e, PhaseEnd, "")
 	if err := heal(); err != nil {
 		tl.tell(e, PhaseFailed, fmt.Sprintf("could not be healed: %v", err))
@@ -375,10 +374,9 @@ func (e *entry) strike(phase, detail string) Strike {
 	return Strike{ID: e.id, Name: e.spec.Fault, Phase: phase, Targets: e.targets, Detail: detail}
 }
 
-// Stop ends the timeline: nothing strikes any more. It waits for strikes under
-// way, heals what still lasts, in the order of ids, and records the faults that
-// never struck. It must not be called from within a strike. Only the first call
-// after Start does anything.
+// Stop ends the timeline. It waits for running strikes, heals lasting faults in
+// the order of ids, and records the faults that never struck. Do not call it from
+// within a strike. Only the first call after Start has an effect.
 func (tl *Timeline) Stop() {
 	tl.mu.Lock()
 	running := tl.running

@@ -37,7 +37,7 @@ func Lookup(name string) (Kind, bool) {
 	return vocabulary()[i], true
 }
 
-// checked puts the checks that every fault shares before the kind's own.
+// checked adds the checks of every fault before those of the kind.
 func checked(k Kind) Kind {
 	own := k.Available
 	k.Available = func(s Spec, t Topology) error {
@@ -52,15 +52,15 @@ func checked(k Kind) Kind {
 	return k
 }
 
-// strikeFunc is a Fault that needs no state.
+// strikeFunc is a stateless Fault.
 type strikeFunc func(ctx context.Context, w World) (string, func() error, error)
 
 func (f strikeFunc) Strike(ctx context.Context, w World) (string, func() error, error) {
 	return f(ctx, w)
 }
 
-// families are what faults with some traits amount to. The first that fits any
-// fault of a scenario is the family of the scenario, by which reports group it.
+// families are the groups of scenarios in reports, by the traits of their faults.
+// The first one that fits any fault of a scenario counts.
 var families = []struct {
 	name string
 	fits func(t history.Traits) bool
@@ -76,10 +76,10 @@ var families = []struct {
 	{"pause", func(t history.Traits) bool { return t.StopsProcess }},
 }
 
-// NoFault is the family of a scenario in which nothing is broken.
+// NoFault is the family of a scenario without faults.
 const NoFault = "no fault"
 
-// Families lists all of them in the order in which reports show them.
+// Families lists the families in the order of reports.
 func Families() []string {
 	all := []string{NoFault}
 	for _, h := range families {
@@ -88,7 +88,7 @@ func Families() []string {
 	return all
 }
 
-// FamilyOf says what a list of faults amounts to.
+// FamilyOf returns the family of a list of faults.
 func FamilyOf(specs []Spec) string {
 	for _, h := range families {
 		for _, s := range specs {

@@ -9,11 +9,10 @@ import (
 	"github.com/Shopify/toxiproxy/v2/toxics"
 )
 
-// World is the place a scenario runs in, as far as a fault can reach it. The
-// simulated and the real world both implement it. Clients are named
-// "client-1", "client-2", ...; servers "node-1", "node-2", ... for the
-// primaries as they were at the start, "node-1-replica-1", ... for their
-// replicas. Every method returns an error that says why it could not strike.
+// World is the interface of both worlds for faults. Clients are named "client-1",
+// "client-2", ...; servers "node-1", "node-2", ... for the first primaries, and
+// "node-1-replica-1", ... for their replicas. Every method returns an error if it
+// could not strike, with the reason.
 type World interface {
 	// Pause freezes a client process, Resume lets it go on.
 	Pause(client string) error
@@ -26,41 +25,41 @@ type World interface {
 	Attacher
 	// Reset breaks every connection of a link at once; new ones may be opened.
 	Reset(l Link) error
-	// HoldRequest holds one request over a link from a client, after it has
-	// reached the node and before it is executed, until release; everything
-	// behind it on its connection waits too. Called from within the moment
-	// [Received] of a request over the link it is that request, else the next
-	// one. The node executes it then even if its client has closed the
+	// HoldRequest holds one request of a client over a link, after its arrival
+	// at the node and before its execution, until release. All data behind it
+	// on its connection waits too. Within the moment [Received] of a request
+	// over the link, it holds that request, otherwise the next one. After
+	// release the node executes it, even if its client has closed the
 	// connection.
 	HoldRequest(l Link) (release func(), err error)
-	// Refuse lets nobody open a connection over a link until allow.
+	// Refuse rejects new connections over a link until allow.
 	Refuse(l Link) (allow func(), err error)
-	// HalfOpen ends the open connections of a link at the end of one of its two
-	// parties, gone, and the other end hears nothing until it is told: then they
-	// break there too. Neither end gets anything from the other any more, except
-	// that a node gets what the client had sent before. New connections work.
+	// HalfOpen ends the open connections of a link at one of its parties, gone.
+	// The other party learns nothing until tell, which breaks them there too.
+	// No more data passes, except that a node still gets the data that the
+	// client had sent before. New connections work.
 	HalfOpen(l Link, gone string) (tell func(), err error)
 
-	// StopNode kills a server: its connections break and no new one is
-	// accepted. StartNode starts it again, with the data it had or empty.
+	// StopNode kills a server: its connections break and it accepts no new
+	// ones. StartNode starts it again, with its data or empty.
 	StopNode(node string) error
 	StartNode(node string, keepData bool) error
-	// Prefer makes a replica the one that takes over should its primary die,
-	// where others than the fault decide that.
+	// Prefer selects the replica that takes over if its primary dies, for
+	// worlds in which the servers elect it.
 	Prefer(replica string) error
-	// Promote makes a replica the primary of its group. What had not reached
-	// it is lost. Clients are sent to it from now on, unless they are
-	// isolated from it; the old primary is left as it is.
+	// Promote makes a replica the primary of its group. Writes that had not
+	// reached it are lost. Clients are redirected to it from now on, unless
+	// they are isolated from it. The old primary stays as it is.
 	Promote(replica string) error
 	// Follow makes a node a replica of the current primary of its group: it
 	// drops its own data and takes the primary's.
 	Follow(node string) error
-	// HandOver lets a replica take over in order: its primary follows it, and
-	// clients are sent to it from now on. What replication is late with may be
+	// HandOver promotes a replica in a planned way: its primary follows it, and
+	// clients are redirected to it from now on. Delayed replication may be
 	// lost.
 	HandOver(replica string) error
-	// Primary names the node that clients of a group are sent to. Groups are
-	// counted from 1; group n starts with primary "node-n".
+	// Primary names the present primary of a group. Groups count from 1; group
+	// n starts with primary "node-n".
 	Primary(group int) string
 
 	// SetClock moves a server's clock by jump and lets it run at rate times
@@ -73,10 +72,10 @@ type World interface {
 	DeleteLock(node string) error
 }
 
-// Attacher is what toxics can be attached to.
+// Attacher accepts toxics.
 type Attacher interface {
-	// Attach puts a toxic on every connection of a link, present and future,
-	// in one direction, and returns the function that takes it off again.
+	// Attach adds a toxic to every present and future connection of a link, in
+	// one direction, and returns a function that removes it.
 	Attach(l Link, dir stream.Direction, t toxics.Toxic) (detach func(), err error)
 }
 
@@ -85,8 +84,8 @@ type Attacher interface {
 // Upstream runs from From to To.
 type Link struct{ From, To string }
 
-// Topology is what a scenario's world is made of; a fault looks at it to say
-// whether it can strike there.
+// Topology describes the world of a scenario. A fault reads it to decide whether
+// it can strike.
 type Topology struct {
 	World    string // "sim" or "live"
 	Clients  int
@@ -95,9 +94,9 @@ type Topology struct {
 	Cluster  bool
 }
 
-// each strikes the parties in order. When one cannot be struck, those struck
-// before are healed again, so that a fault happens to all or to none. The heal
-// it returns undoes them in the same order and goes on past errors.
+// each strikes the parties in order. If one fails, it heals the earlier ones, so
+// that a fault strikes all or none. The returned heal undoes them in the same
+// order and continues after errors.
 func each(names []string, strike func(name string) (heal func() error, err error)) (heal func() error, err error) {
 	var heals []func() error
 	undo := func() error {
@@ -119,7 +118,7 @@ func each(names []string, strike func(name string) (heal func() error, err error
 	return undo, nil
 }
 
-// once is each for faults that do not last.
+// once is each for instant faults.
 func once(names []string, strike func(name string) error) error {
 	_, err := each(names, func(name string) (func() error, error) { return nil, strike(name) })
 	return err

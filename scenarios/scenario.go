@@ -128,7 +128,7 @@ type Workload struct {
 	MinGrants int `yaml:"min_grants" json:"min_grants,omitempty"`
 }
 
-// Names are the locks that the workload uses.
+// Names are the names of the workload's locks.
 func (w *Workload) Names() []string {
 	if len(w.Locks) > 0 {
 		return w.Locks
@@ -136,10 +136,10 @@ func (w *Workload) Names() []string {
 	return []string{cmp.Or(w.Lock, defaultLock)}
 }
 
-// AtOnce is how many owners of a client work concurrently, 1 or more.
+// AtOnce is the number of concurrent owners of a client, 1 or more.
 func (w *Workload) AtOnce() int { return max(1, w.Owners) }
 
-// Override changes some of a client's workload; nil fields stay.
+// Override changes the workload of a client; nil fields keep their value.
 type Override struct {
 	Holds    *int             `yaml:"holds" json:"holds,omitempty"`
 	Lease    *faults.Duration `yaml:"lease" json:"lease,omitempty"`
@@ -151,7 +151,7 @@ type Override struct {
 	Close    *faults.Duration `yaml:"close" json:"close,omitempty"`
 }
 
-// Expect says which verdicts of which locks are not ok, and why.
+// Expect lists the verdicts of locks that are not ok, with the reason.
 type Expect struct {
 	Locks []string `yaml:"locks" json:"locks"`
 	// Verdicts maps a property to "ok", "violated" or "unknown", or for
@@ -159,7 +159,7 @@ type Expect struct {
 	// implies violated.
 	Verdicts map[string]string `yaml:"verdicts" json:"verdicts"`
 	Because  string            `yaml:"because" json:"because"`
-	// Defect says that the violations are the lock's own fault: another lock with
-	// the same claims avoids them. Without it they are inherent.
+	// Defect is true if another lock with the same claims avoids the
+	// violations. Without it they are inherent.
 	Defect bool `yaml:"defect" json:"defect,omitempty"`
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/holdfast-go/holdfast/subject"
 )
 
-// canDo says whether a lock can do what the workload of the scenario asks.
+// canDo reports whether a lock can do the workload of the scenario, or the reason
+// why not.
 func (s *Scenario) canDo(l *subject.Subject) (ok bool, reason string) {
 	switch {
 	case l.Acks && s.Topology.Replicas == 0:
@@ -36,7 +37,8 @@ func (s *Scenario) canDo(l *subject.Subject) (ok bool, reason string) {
 	return true, ""
 }
 
-// thirdPartyCanDo says whether a third-party lock claims what the scenario needs.
+// thirdPartyCanDo reports whether a third-party lock claims what the workload
+// needs.
 func (s *Scenario) thirdPartyCanDo(d *subject.Description) (ok bool, reason string) {
 	switch {
 	case s.Topology.Cluster && !d.CanReach(subject.ThroughCluster):
@@ -53,18 +55,18 @@ func (s *Scenario) thirdPartyCanDo(d *subject.Description) (ok bool, reason stri
 	return true, ""
 }
 
-// Has says whether there is a fault with certain traits.
+// Has reports whether the scenario has a fault whose traits satisfy a condition.
 func (s *Scenario) Has(traits func(history.Traits) bool) bool {
 	return slices.ContainsFunc(s.Faults, func(f faults.Spec) bool { return traits(faults.TraitsOf(f)) })
 }
 
-// AboutCommands says that a fault of the scenario waits for a command of Redis,
-// which only some locks send. Whether a third-party lock does shows when it is played.
+// AboutCommands reports whether a fault waits for a certain Redis command, which
+// only some locks send. For a third-party lock the run shows whether it does.
 func (s *Scenario) AboutCommands() bool {
 	return slices.ContainsFunc(s.Faults, func(f faults.Spec) bool { return f.On != nil && f.On.Command != "" })
 }
 
-// closes says whether a client closes its lock handle in the middle of work.
+// closes reports whether a client closes its lock handle in the middle of work.
 func (s *Scenario) closes() bool {
 	for _, o := range s.Override {
 		if o.Close != nil && *o.Close > 0 {
@@ -74,7 +76,7 @@ func (s *Scenario) closes() bool {
 	return s.Workload.Close > 0
 }
 
-// explicit says whether any acquire asks for a lease of its own.
+// explicit reports whether any acquire requests its own lease.
 func (s *Scenario) explicit() bool {
 	for _, o := range s.Override {
 		if o.Explicit != nil && *o.Explicit {

@@ -3,12 +3,12 @@ package scenarios
 import "github.com/holdfast-go/holdfast/history"
 
 // There are two kinds of user, because a lease is a contract with two sides. A
-// careful one works until the validity of its hold is over, a careless one for as
-// long as the work takes. Both stop when the lock tells them that the hold is
-// lost; only one that carries on does not.
+// careful user stops when the validity of its hold is over, a careless user
+// works to the end. Both stop at the lock's notice of a loss, unless the
+// workload has Carry.
 
-// UserOf is the kind of user that a history of the workload names. A careless user
-// who heeds the lock's sign has no name: histories say nothing about it.
+// UserOf is the kind of user in the history's header. It is "" for a careless user
+// who stops at the lock's notice of a loss.
 func (w *Workload) UserOf() string {
 	switch {
 	case w.User == history.Careful:
@@ -19,10 +19,10 @@ func (w *Workload) UserOf() string {
 	return ""
 }
 
-// NamesUser says whether the scenario says what kind of user it is about.
+// NamesUser reports whether the scenario selects a kind of user.
 func (s *Scenario) NamesUser() bool { return s.Workload.User != "" || s.Workload.Carry }
 
-// PlayedBy is the scenario with another kind of user; "" leaves it as it is.
+// PlayedBy returns the scenario with another kind of user; "" keeps it.
 func (s *Scenario) PlayedBy(user string) *Scenario {
 	if user == "" {
 		return s

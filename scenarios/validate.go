@@ -27,8 +27,8 @@ const (
 // scenarioName makes a name safe as a file name and in an address.
 var scenarioName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
-// validate says what is wrong with the meaning of a decoded scenario: the
-// first thing, in the order of the fields of [Scenario].
+// validate returns the first mistake in the meaning of a decoded scenario, in the
+// order of the fields of [Scenario].
 func validate(s *Scenario, d *decoder) error {
 	v := validator{s: s, d: d}
 	for _, check := range []func() error{
@@ -46,8 +46,8 @@ type validator struct {
 	d *decoder
 }
 
-// at is an error about the value at a path, or, when the file does not give
-// it, about the value it is missing from.
+// at returns an error about the value at a path. If the file has no such value,
+// the error points to the place where it is missing.
 func (v validator) at(path, hint, format string, args ...any) error {
 	for path != "" && !v.d.has(path) {
 		path = parent(path)
@@ -55,7 +55,7 @@ func (v validator) at(path, hint, format string, args ...any) error {
 	return v.d.errorf(v.d.values[path], hint, format, args...)
 }
 
-// atKey is an error about the key at a path.
+// atKey returns an error about the key at a path.
 func (v validator) atKey(path, hint, format string, args ...any) error {
 	if at := v.d.keys[path]; at != nil {
 		return v.d.errorf(at, hint, format, args...)
@@ -67,7 +67,7 @@ func parent(path string) string {
 	return path[:max(0, strings.LastIndexAny(path, ".["))]
 }
 
-// required says that a text is missing or blank.
+// required returns an error if a text is missing or blank.
 func (v validator) required(path, text, hint string) error {
 	switch {
 	case !v.d.has(path):
@@ -124,7 +124,7 @@ func (v validator) notNegative(path string, x faults.Duration) error {
 	return nil
 }
 
-// lease checks a lease that the file gives.
+// lease checks a lease of the file.
 func (v validator) lease(path string, x faults.Duration) error {
 	if time.Duration(x) < minLease {
 		return v.at(path, "a lease must be long compared with a round trip, which takes about 1ms",
@@ -140,7 +140,7 @@ func (v validator) holds(path string, n int) error {
 	return nil
 }
 
-// names checks the names of locks. Any text will do that is not too long.
+// names checks the names of locks: any text up to the size limit.
 func (v validator) names() error {
 	w := v.s.Workload
 	if v.d.has("workload.lock") && v.d.has("workload.locks") {
@@ -307,7 +307,7 @@ func (v validator) selection() error {
 	return nil
 }
 
-// lockList checks a list of locks: known, and each once.
+// lockList checks that the locks of a list are known and unique.
 func (v validator) lockList(path string, locks []string) error {
 	for i, lock := range locks {
 		at := fmt.Sprintf("%s[%d]", path, i)
@@ -356,7 +356,7 @@ func (v validator) expectations() error {
 	return v.required("otherwise", v.s.Otherwise, "argue why every other verdict is ok")
 }
 
-// locks are the locks that the scenario is played with.
+// locks are the locks with which the scenario is played.
 func (v validator) locks() []string {
 	return slices.DeleteFunc(subject.Locks(), func(lock string) bool {
 		ok, _ := v.s.suits(subject.MustFind(lock))

@@ -19,7 +19,7 @@ var (
 // commandName is a Redis command as the servers know it.
 var commandName = regexp.MustCompile(`^[A-Z][A-Z0-9_.|-]*$`)
 
-// anyPrimary targets the node that clients are sent to when the fault strikes.
+// anyPrimary targets the present primary at the time of the strike.
 const anyPrimary = "primary"
 
 func (v validator) faults() error {
@@ -73,7 +73,7 @@ func (v validator) parties(path string, spec faults.Spec, kind faults.Kind) erro
 	return nil
 }
 
-// name is the error about a name that is not among those allowed.
+// name returns the error about a name that is not allowed.
 func (v validator) name(path string, i int, name, want string, allowed []string) error {
 	if item := fmt.Sprintf("%s[%d]", path, i); v.d.has(item) {
 		path = item
@@ -87,7 +87,7 @@ func (v validator) name(path string, i int, name, want string, allowed []string)
 	return v.at(path, didYouMean(name, allowed), "unknown %s %q", want, name)
 }
 
-// when checks what a fault is anchored to.
+// when checks the anchor of a fault.
 func (v validator) when(path string, spec faults.Spec, kind faults.Kind) error {
 	switch {
 	case spec.At == nil && spec.On == nil:
@@ -171,8 +171,8 @@ func (v validator) anchor(path string, a faults.Anchor) error {
 	return nil
 }
 
-// params checks that a fault takes the parameters that it is given, and the
-// words that are fixed; numbers are the fault's own affair.
+// params checks that a fault accepts its parameters, and that named values are
+// known. The fault itself checks numbers.
 func (v validator) params(path string, spec faults.Spec, kind faults.Kind) error {
 	for _, p := range []struct {
 		key string
@@ -203,7 +203,7 @@ func (v validator) params(path string, spec faults.Spec, kind faults.Kind) error
 	return nil
 }
 
-// world is the largest world that the scenario is played in.
+// world is the largest world in which the scenario is played.
 func (v validator) world() faults.Topology {
 	t := v.s.Topology
 	groups := max(1, t.Groups)
@@ -226,7 +226,7 @@ func (v validator) nodes() []string {
 	return names
 }
 
-// named are the names that a target of a kind may have.
+// named are the allowed names of a kind of target.
 func (v validator) named(target string) []string {
 	switch target {
 	case "client":

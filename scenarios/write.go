@@ -6,8 +6,8 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// YAML writes a scenario as a file that [Parse] reads as the same scenario.
-// Settings that are left out or zero are left out, and so are comments.
+// YAML writes a scenario as a file that [Parse] reads as the same scenario. It
+// omits comments and zero settings.
 func (s *Scenario) YAML() ([]byte, error) {
 	src, err := yaml.MarshalWithOptions(s, yaml.OmitEmpty(), yaml.UseLiteralStyleIfMultiline(true))
 	if err != nil {
