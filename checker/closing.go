@@ -18,8 +18,8 @@ func (t *trace) closedAt(client string) int64 {
 	return never
 }
 
-// closing says whether a client may have been closing its lock handle at a time:
-// it had closed it later, and was granted nothing between.
+// closing reports whether a client may have been closing its lock handle at a
+// time: it had closed it later, and was granted nothing between.
 func (t *trace) closing(client string, when int64) bool {
 	closed := t.closedAt(client)
 	return closed != never && !slices.ContainsFunc(t.ops, func(o *op) bool {

@@ -5,47 +5,48 @@ import "github.com/holdfast-go/holdfast/history"
 // What a judge asks of a fault. Each question is about all of its traits: a
 // fault with a trait that a question does not name is never taken for harmless.
 
-// only says that a fault has no other traits than these.
+// only reports whether a fault has no other traits than these.
 func (s *faultSpan) only(t history.Traits) bool {
 	t.Instant, t.Lasts = s.Instant, s.Lasts
 	return s.Traits == t
 }
 
-// onlyStops says that a fault stops a process for a while, and does nothing else.
+// onlyStops reports whether a fault stops a process for a while, and does nothing
+// else.
 func (s *faultSpan) onlyStops() bool { return s.only(history.Traits{StopsProcess: true}) }
 
-// sparesRequests says that a fault disturbs messages to subscribers at most.
+// sparesRequests reports whether a fault disturbs messages to subscribers at most.
 func (s *faultSpan) sparesRequests() bool {
 	return s.only(history.Traits{LosesNotices: s.LosesNotices, HoldsSubscriptions: s.HoldsSubscriptions})
 }
 
-// cancelsAtMost says that a fault spares requests, or cancels operations.
+// cancelsAtMost reports whether a fault spares requests, or cancels operations.
 func (s *faultSpan) cancelsAtMost() bool {
 	return s.only(history.Traits{LosesNotices: s.LosesNotices, HoldsSubscriptions: s.HoldsSubscriptions, Cancels: s.Cancels})
 }
 
-// sparesRenewals says that a fault keeps no renewal away: it costs a client a
-// round trip at most.
+// sparesRenewals reports whether a fault keeps no renewal away: it costs a client
+// a round trip at most.
 func (s *faultSpan) sparesRenewals() bool {
 	return s.only(history.Traits{
 		LosesNotices: s.LosesNotices, HoldsSubscriptions: s.HoldsSubscriptions, Cancels: s.Cancels, ForgetsScripts: s.ForgetsScripts,
 	})
 }
 
-// sparesPrimary says that a fault keeps no request from being executed: it may
-// keep it from the replicas.
+// sparesPrimary reports whether a fault keeps no request from being executed: it
+// may keep it from the replicas.
 func (s *faultSpan) sparesPrimary() bool {
 	return s.sparesRenewals() || s.only(history.Traits{HoldsReplication: true, Cuts: s.Cuts})
 }
 
-// holdsMessages says that messages between clients and servers arrive late.
+// holdsMessages reports whether messages between clients and servers arrive late.
 func (s *faultSpan) holdsMessages() bool { return s.HoldsRequests || s.HoldsReplies }
 
-// keepsReplies says that a client may not hear what a server has answered it in
-// time: the reply comes late or never, or the client is not there to hear it.
+// keepsReplies reports whether a client may not hear what a server has answered it
+// in time: the reply comes late or never, or the client is not there to hear it.
 func (s *faultSpan) keepsReplies() bool {
 	return s.HoldsReplies || s.LosesReplies || s.BreaksConnections || s.StopsProcess
 }
 
-// replacesServer says that another server may answer for a group afterwards.
+// replacesServer reports whether another server may answer for a group afterwards.
 func (s *faultSpan) replacesServer() bool { return s.Promotes || s.StopsNode }

@@ -51,8 +51,8 @@ func (t *trace) wronglyLost(c *Claim) Verdict {
 	return v
 }
 
-// mayAnswerElsewhere says that by a time a server may have answered that never had
-// the hold.
+// mayAnswerElsewhere reports whether by a time a server may have answered that
+// never had the hold.
 func (t *trace) mayAnswerElsewhere(by int64) bool {
 	return slices.ContainsFunc(t.faults, func(f faultSpan) bool { return f.from <= by && (f.Promotes || f.Forks) })
 }
@@ -99,16 +99,16 @@ func (t *trace) knownLease(c *Claim, by int64) int64 {
 	return times[len(times)-t.claim.Quorum] + c.Lease - t.allow.underway - t.allow.machine
 }
 
-// disturbedAround says whether a fault may have touched a request that a server
+// disturbedAround reports whether a fault may have touched a request that a server
 // executed at a time, or its reply.
 func (t *trace) disturbedAround(client string, when int64) bool {
 	near := t.allow.underway + t.allow.machine
 	return t.overlap(max(0, when-near), when+near, pauseOfClient, func(f *faultSpan) bool { return f.touchesClient(client) && !f.sparesRenewals() }) > 0
 }
 
-// outlivedOuter says whether a claim's owner had begun to give back a nested
-// hold that alone has kept the lock: with its release the lock is free, and
-// what the servers still keep until that arrives is no hold of the owner's.
+// outlivedOuter reports whether a claim's owner had begun to give back a nested
+// hold that alone has kept the lock: with its release the lock is free, and what
+// the servers still keep until that arrives is no hold of the owner's.
 func (t *trace) outlivedOuter(c *Claim, told int64) bool {
 	var ends []int64 // of the leases held, innermost last
 	releasing := false

@@ -75,8 +75,8 @@ func names(target string) []string {
 	return out
 }
 
-// touchesClient says whether a fault may disturb a client: it names the
-// client, or no client at all and so disturbs everyone.
+// touchesClient reports whether a fault may disturb a client: it names the client,
+// or no client at all and so disturbs everyone.
 func (s *faultSpan) touchesClient(client string) bool {
 	if len(s.clients) == 0 {
 		return true
@@ -89,7 +89,7 @@ func (s *faultSpan) touchesClient(client string) bool {
 	return false
 }
 
-// touchesGroup says whether a fault may disturb the servers of a group. A
+// touchesGroup reports whether a fault may disturb the servers of a group. A
 // target that is not a server's own name, such as "primary", may be any.
 func (s *faultSpan) touchesGroup(group string) bool {
 	for _, n := range s.nodes {
@@ -150,7 +150,7 @@ func (t *trace) heldBack(client, group string, when int64) int64 {
 	return since
 }
 
-// clockFault says whether the clock of a group's servers was moved by then.
+// clockFault reports whether the clock of a group's servers was moved by then.
 func (t *trace) clockFault(group string, by int64) bool {
 	return t.firstStrike("clock", group, func(s *faultSpan) bool { return s.MovesClock && s.touchesGroup(group) }) <= by
 }

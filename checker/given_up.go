@@ -86,7 +86,7 @@ func (t *trace) asksAgain(o *op) askedAgain {
 	return after[o.own.ops.latest(o.inv)+1]
 }
 
-// hadHold says whether an owner had a hold when it asked for another.
+// hadHold reports whether an owner had a hold when it asked for another.
 func (t *trace) hadHold(o *op) bool {
 	had := o.own.had
 	if had == nil {
@@ -130,13 +130,13 @@ func (t *trace) free(o *op, s *span) (from int64, excused bool) {
 	return from, false
 }
 
-// replaced says whether another server may have taken the place of one of a
+// replaced reports whether another server may have taken the place of one of a
 // group by then.
 func (t *trace) replaced(group string, by int64) bool {
 	return t.firstStrike("replaces", group, func(f *faultSpan) bool { return f.touchesGroup(group) && f.replacesServer() }) <= by
 }
 
-// answersElsewhere says whether a server other than the one that was a group's
+// answersElsewhere reports whether a server other than the one that was a group's
 // primary may have answered for it by then. One that stopped and came back is the
 // same: its log says what it has carried out.
 func (t *trace) answersElsewhere(group string, by int64) bool {

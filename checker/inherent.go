@@ -23,8 +23,8 @@ func inherently(v Verdict, why string) Verdict {
 	return v
 }
 
-// careful says that the user of the run stops work when its hold's validity is
-// over. Histories without a kind of user heed the sign of a lock that has one.
+// careful reports whether the user of the run stops work when its hold's validity
+// is over. Histories without a kind of user heed the sign of a lock that has one.
 func (t *trace) careful() bool {
 	switch t.h.Header.User {
 	case history.Careful:
@@ -241,7 +241,7 @@ func (t *trace) forgotten(release *op) string {
 	return ""
 }
 
-// forked says that two servers of a group may have answered at once by then.
+// forked reports whether two servers of a group may have answered at once by then.
 func (t *trace) forked(group string, by int64) bool {
 	return slices.ContainsFunc(t.faults, func(f faultSpan) bool { return f.Forks && f.from <= by && f.touchesGroup(group) })
 }
@@ -256,8 +256,8 @@ func (t *trace) drift(lease int64) int64 {
 	return allowed
 }
 
-// ownedElsewhere says that another server of a group than the one of a change
-// had granted a hold.
+// ownedElsewhere reports whether another server of a group than the one of a
+// change had granted a hold.
 func (t *trace) ownedElsewhere(k ownerLock, s *change) bool {
 	return slices.ContainsFunc(t.account(k).changes.all, func(i int32) bool {
 		c := &t.changes[i]
@@ -301,8 +301,8 @@ func (t *trace) lossByTraits(by int64) lossOfHold {
 	return l
 }
 
-// toldTooLate says that a holder went on for longer than the next renewal takes
-// to find its hold gone, although its lock renews and tells of a loss.
+// toldTooLate reports whether a holder went on for longer than the next renewal
+// takes to find its hold gone, although its lock renews and tells of a loss.
 func (t *trace) toldTooLate(c *Claim, l lossOfHold, until int64) bool {
 	if !t.claim.LostSign || !t.claim.Renewal || !c.Renewed || l.forked || t.h.Header.User == history.Careless {
 		return false
@@ -312,7 +312,8 @@ func (t *trace) toldTooLate(c *Claim, l lossOfHold, until int64) bool {
 	return until-l.at-excused > bound
 }
 
-// onlyForgets says that a fault has cost servers data, and does nothing else.
+// onlyForgets reports whether a fault has cost servers data, and does nothing
+// else.
 func (s *faultSpan) onlyForgets() bool {
 	return s.only(history.Traits{DeletesKeys: s.DeletesKeys, MovesClock: s.MovesClock, ClockJump: s.ClockJump, ClockRate: s.ClockRate})
 }
@@ -430,15 +431,15 @@ func (t *trace) inherentSilence(lock string, by int64) string {
 	return ""
 }
 
-// unheardEnd says that a fault may have kept the end of a connection from the
-// servers, until too late for them to have ended its session by then.
+// unheardEnd reports whether a fault may have kept the end of a connection from
+// the servers, until too late for them to have ended its session by then.
 func (t *trace) unheardEnd(by int64) bool {
 	return slices.ContainsFunc(t.faults, func(f faultSpan) bool {
 		return f.from <= by && f.holdsMessages() && plus(f.to, t.claim.Session+t.allow.settling) >= by
 	})
 }
 
-// gaveBackBy says that an owner had released what it took by a time.
+// gaveBackBy reports whether an owner had released what it took by a time.
 func (t *trace) gaveBackBy(o *op, by int64) bool {
 	return slices.ContainsFunc(o.own.ops.all, func(r *op) bool {
 		return r.f == history.Release && r.kind == history.OK && r.inv >= o.inv && r.ret <= by

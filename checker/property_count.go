@@ -103,7 +103,7 @@ func (b bounds) words(f history.Func) string {
 	return "the owner can have had " + strconv.Itoa(b.lo) + " to " + strconv.Itoa(b.hi) + " holds before"
 }
 
-// mayHaveLost says whether a hold may have been gone when an acquire of its
+// mayHaveLost reports whether a hold may have been gone when an acquire of its
 // owner was granted: its lease could have run out, or a server saw it end.
 func (t *trace) mayHaveLost(k ownerLock, before, o *op) bool {
 	if !t.claim.Reentrant || before == nil || len(t.changes) == 0 {
@@ -231,7 +231,7 @@ func (t *trace) ghostHold(k ownerLock) Verdict {
 		k.owner, at(last.ret))
 }
 
-// disturbed says whether a server of a group may have missed commands or have
+// disturbed reports whether a server of a group may have missed commands or have
 // been replaced by then.
 func (t *trace) disturbed(group string, by int64) bool {
 	return t.firstStrike("disturbs", group, func(s *faultSpan) bool {

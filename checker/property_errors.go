@@ -32,7 +32,7 @@ func judgeErrors(t *trace) Verdict {
 	return v
 }
 
-// refusedAsClosed says whether a release failed because the client had closed
+// refusedAsClosed reports whether a release failed because the client had closed
 // its lock: what it held is then left to the lease, as it asked for.
 func (t *trace) refusedAsClosed(o *op) bool {
 	return o.f == history.Release && o.kind == history.Fail && o.res.Error == history.ErrCanceled && o.ret >= t.closedAt(o.client)
@@ -81,15 +81,16 @@ func (t *trace) classOf(o *op) Verdict {
 	return violation(o.ret, opIDs(o), "the %s of %s %s at %s with the class %q, which is not documented for it%s", o.f, o.owner, what, at(o.ret), class, said)
 }
 
-// gaveUpByItself says that an acquire ended long before its wait was over, with
-// an error that its caller's context explains, although nobody had ended that.
+// gaveUpByItself reports whether an acquire ended long before its wait was over,
+// with an error that its caller's context explains, although nobody had ended
+// that.
 func (t *trace) gaveUpByItself(o *op) bool {
 	return t.h.Header.Order == history.TotalOrder && o.args.Wait > 0 && o.inv+o.args.Wait-o.ret > t.allow.waitSlack && !t.closing(o.client, o.ret) &&
 		!slices.ContainsFunc(t.faults, func(f faultSpan) bool { return f.Cancels && f.from <= o.ret && t.calledBy(o, f.from) })
 }
 
-// calledBy says whether an operation may have been called by then. A process that
-// is stopped as it calls is recorded to invoke when it goes on.
+// calledBy reports whether an operation may have been called by then. A process
+// that is stopped as it calls is recorded to invoke when it goes on.
 func (t *trace) calledBy(o *op, when int64) bool {
 	return o.inv <= when || slices.ContainsFunc(t.faults, func(f faultSpan) bool {
 		return f.StopsProcess && f.touchesClient(o.client) && f.from <= when && f.to >= o.inv
@@ -151,8 +152,8 @@ func (t *trace) hadNoEffect(o *op) Verdict {
 	return v
 }
 
-// keptAway says that a fault kept the first release after a hold on one of several
-// servers from there for so long that a lock need not try any more.
+// keptAway reports whether a fault kept the first release after a hold on one of
+// several servers from there for so long that a lock need not try any more.
 func (t *trace) keptAway(release *op, s *span) bool {
 	own := &release.own.ops
 	first := release
@@ -171,17 +172,17 @@ func (t *trace) keptAway(release *op, s *span) bool {
 	})
 }
 
-// unheard says that a hold on one of several servers may come from a try whose
-// reply a fault kept away. A lock that gives every try a value of its own does
-// not know it; only one that promises to take back what it got must end it.
+// unheard reports whether a hold on one of several servers may come from a try
+// whose reply a fault kept away. A lock that gives every try a value of its own
+// does not know it; only one that promises to take back what it got must end it.
 func (t *trace) unheard(release *op, s *span) bool {
 	return t.claim.Nodes > 1 && !t.claim.TakesBack && slices.ContainsFunc(t.faults, func(f faultSpan) bool {
 		return f.keepsReplies() && f.from <= s.from+t.allow.underway && s.from <= plus(f.to, t.allow.healing) && f.touchesClient(release.client) && (len(f.nodes) == 0 || f.touchesGroup(s.group))
 	})
 }
 
-// notReleased says that a hold on a server is not the one that a release has given
-// back, but what an acquire of unknown outcome had left there before.
+// notReleased reports whether a hold on a server is not the one that a release has
+// given back, but what an acquire of unknown outcome had left there before.
 func (t *trace) notReleased(release *op, s *span) bool {
 	ops := release.own.ops.all
 	i := release.own.ops.latest(s.from)
@@ -266,8 +267,8 @@ func (t *trace) contradicted(o *op) Verdict {
 	return Verdict{Outcome: OutcomeOK}
 }
 
-// nobodyElse says that during an acquire no server had a hold that may keep it
-// out, no other acquire was under way, and nothing was wrong. Where a lock is
+// nobodyElse reports whether during an acquire no server had a hold that may keep
+// it out, no other acquire was under way, and nothing was wrong. Where a lock is
 // not reentrant, an earlier hold of the owner's own keeps it out, too.
 func (t *trace) nobodyElse(o *op) bool {
 	held := false
@@ -300,7 +301,7 @@ func (t *trace) tookAnother(o *op) *change {
 	return other
 }
 
-// commandOf says whether a change was made by a command of an operation's
+// commandOf reports whether a change was made by a command of an operation's
 // client on its lock.
 func (t *trace) commandOf(c *change, o *op) bool {
 	return c.command() && c.By == o.client && c.lock == o.lock

@@ -39,10 +39,10 @@ func judgeFairness(t *trace) Verdict {
 	return v
 }
 
-// refused says that an acquire waited in vain.
+// refused reports whether an acquire waited in vain.
 func refused(o *op) bool { return o.kind == history.Fail && o.res.Error == history.ErrBusy }
 
-// stillWaiting says whether an acquire was in the queue at a time. One that is
+// stillWaiting reports whether an acquire was in the queue at a time. One that is
 // refused has left the queue before it returns.
 func stillWaiting(a *op, when int64) bool {
 	if refused(a) {

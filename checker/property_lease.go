@@ -308,8 +308,9 @@ func (t *trace) leaseAt(k ownerLock, c *change, i int, holds []heldLease, longes
 	return Verdict{Outcome: OutcomeOK}
 }
 
-// ofEarlier says that a server granted what an earlier acquire of the owner had
-// asked for: its client went on without the answer, as it does on several servers.
+// ofEarlier reports whether a server granted what an earlier acquire of the owner
+// had asked for: its client went on without the answer, as it does on several
+// servers.
 func (t *trace) ofEarlier(acquire *op, c *change) bool {
 	since := t.heldBack(acquire.client, c.group, c.t)
 	ops := &acquire.own.ops
@@ -322,7 +323,7 @@ func (t *trace) ofEarlier(acquire *op, c *change) bool {
 	return false
 }
 
-// staysUnbounded says whether the endless TTL that a change left was still
+// staysUnbounded reports whether the endless TTL that a change left was still
 // there after the time a second command may take.
 func (t *trace) staysUnbounded(i int) bool {
 	c := &t.changes[i]
@@ -398,7 +399,7 @@ func (t *trace) grantedInTime(c *Claim) Verdict {
 	return Verdict{Outcome: OutcomeOK}
 }
 
-// clockMoved says whether the clock of any server was moved by then.
+// clockMoved reports whether the clock of any server was moved by then.
 func (t *trace) clockMoved(by int64) bool {
 	return slices.ContainsFunc(t.faults, func(f faultSpan) bool { return f.from <= by && f.MovesClock })
 }

@@ -149,8 +149,8 @@ func (t *trace) forgive(lock string, ops []linear.Op) (forgiven []linear.Op, why
 	return forgiven, why
 }
 
-// undone says that a server which took the place of another has a hold that had
-// been released.
+// undone reports whether a server which took the place of another has a hold that
+// had been released.
 func (t *trace) undone(k ownerLock, release *op) bool {
 	found := false
 	t.heldAt(release.own, release.ret+1, plus(release.ret, t.allow.settling), func(s *span) bool {
@@ -317,8 +317,8 @@ func (t *trace) carriedOut(o *op) (when int64, ok bool) {
 	return when, ok
 }
 
-// gaveBackWithin says whether the servers saw an acquire's client take the
-// lock for its owner and give it up again while the acquire was under way.
+// gaveBackWithin reports whether the servers saw an acquire's client take the lock
+// for its owner and give it up again while the acquire was under way.
 func (t *trace) gaveBackWithin(o *op) bool {
 	for _, i := range t.since(o.own, o.inv) {
 		c := &t.changes[i]

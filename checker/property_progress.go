@@ -91,7 +91,7 @@ func (t *trace) waitEnd(o *op) int64 {
 	return end
 }
 
-// disturbs says whether a fault excuses a waiter. Lost and late messages do
+// disturbs reports whether a fault excuses a waiter. Lost and late messages do
 // not: coping with them is what the promised hand-off is about.
 func disturbs(client string) func(*faultSpan) bool {
 	return func(f *faultSpan) bool {
@@ -202,8 +202,8 @@ func (t *trace) waitsForSomebody(o *op, w *waiting) Verdict {
 	return inherently(v, t.inherentSilence(o.lock, to))
 }
 
-// mayLinger says whether a hold that nobody believed in may have kept others out
-// between two times: one that was not given back, or one that nobody heard of.
+// mayLinger reports whether a hold that nobody believed in may have kept others
+// out between two times: one that was not given back, or one that nobody heard of.
 func (t *trace) mayLinger(lock string, from, to int64) bool {
 	if t.overlap(0, to, t.allow.settling, func(*faultSpan) bool { return true }) > 0 {
 		return true
@@ -222,7 +222,7 @@ func (t *trace) mayLinger(lock string, from, to int64) bool {
 	})
 }
 
-// cannotConfirm says whether too few replicas may have been left by then for a
+// cannotConfirm reports whether too few replicas may have been left by then for a
 // lock that waits for them.
 func (t *trace) cannotConfirm(by int64) bool {
 	return t.claim.Acks > 0 && slices.ContainsFunc(t.faults, func(f faultSpan) bool {

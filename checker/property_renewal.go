@@ -165,7 +165,7 @@ func (t *trace) toldInTime(c *Claim) Verdict {
 	return violation(owed, opIDs(t.op(c.AcquireOp), t.op(c.EndOp)), "%s went on until %s and was not told that its lease had ended at %s", c.Owner, at(c.To), at(owed))
 }
 
-// delays says whether a fault may keep a client from renewing in time. A script
+// delays reports whether a fault may keep a client from renewing in time. A script
 // that the server has forgotten costs a round trip, and is no excuse.
 func (s *faultSpan) delays(client string) bool {
 	return s.touchesClient(client) && !s.sparesRenewals()
@@ -237,7 +237,7 @@ func (t *trace) silent(k ownerLock) Verdict {
 	return Verdict{Outcome: OutcomeOK}
 }
 
-// heldUpSince says whether faults held back what a client sends all the time
+// heldUpSince reports whether faults held back what a client sends all the time
 // from one moment to another: what arrives then may have been sent before.
 func (t *trace) heldUpSince(client string, from, to int64) bool {
 	return t.overlap(from, to, t.allow.healing, func(f *faultSpan) bool {

@@ -18,17 +18,17 @@ type change struct {
 
 func (c *change) command() bool { return c.Cause == "command" && c.Role == "primary" }
 
-// ends says that the change took the hold of its former holder away.
+// ends reports whether the change took the hold of its former holder away.
 func (c *change) ends() bool { return c.was != "" && c.holder != c.was }
 
-// grants says that the change made someone the holder.
+// grants reports whether the change made someone the holder.
 func (c *change) grants() bool { return c.holder != "" && c.holder != c.was }
 
-// takes says that the change made someone the holder, or its holder one more
+// takes reports whether the change made someone the holder, or its holder one more
 // time.
 func (c *change) takes() bool { return c.grants() || (c.holder != "" && c.Count > c.WasCount) }
 
-// raises says that the same holder has more time to live than before.
+// raises reports whether the same holder has more time to live than before.
 func (c *change) raises() bool {
 	if c.holder == "" || c.holder != c.was || c.WasTTL == -1 {
 		return false

@@ -38,12 +38,12 @@ var (
 
 func (o *op) open() bool { return o.kind == history.Invoke }
 
-// onLock says that the operation is one of a lock, not of the resource.
+// onLock reports whether the operation is one of a lock, not of the resource.
 func (o *op) onLock() bool {
 	return o.f == history.Acquire || o.f == history.Release || o.f == history.Inspect
 }
 
-// unclear says that nobody knows whether the operation happened.
+// unclear reports whether nobody knows whether the operation happened.
 func (o *op) unclear() bool { return o.kind == history.Info || o.kind == history.Invoke }
 
 // begin makes it the operation that an event begins.
@@ -210,7 +210,7 @@ func newTrace(h *history.History) *trace {
 // noServerLog is the reason of verdicts that need Server events and have none.
 const noServerLog = "no server log"
 
-// needsServers says whether a judge of server events has nothing to judge by
+// needsServers reports whether a judge of server events has nothing to judge by
 // although the lock was granted.
 func (t *trace) needsServers() bool {
 	return len(t.changes) == 0 && len(t.claims) > 0

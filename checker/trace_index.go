@@ -333,7 +333,7 @@ func (t *trace) indexAcquires() {
 	}
 }
 
-// others says whether another acquire was under way during o.
+// others reports whether another acquire was under way during o.
 func (a asks) others(o *op) bool {
 	i := sort.Search(len(a), func(i int) bool { return a[i].o.inv > o.ret }) - 1
 	if i < 0 {

@@ -63,5 +63,5 @@ type Verdict struct {
 	Excused int `json:"excused,omitempty"`
 }
 
-// Faulty says that the lock broke its promise, and could have kept it.
+// Faulty reports whether the lock broke its promise, and could have kept it.
 func (v Verdict) Faulty() bool { return v.Outcome == Violated && v.Inherent == "" }

@@ -50,7 +50,7 @@ func (x *Exploration) shrinkFinds(ctx context.Context, dir suite.Dir, r *Results
 	return nil
 }
 
-// small says whether a find is as small as people can follow.
+// small reports whether a find is as small as people can follow.
 func small(s shrink.Size) bool { return s.Clients <= 2 && s.Faults <= 2 && s.Ops <= 12 }
 
 // shrinkFind makes one find small, and writes what is left into finds/: the

@@ -68,8 +68,8 @@ func add(causes []Found, c Found) []Found {
 	return causes
 }
 
-// SameFind says that two results tell of the same find, from the same play of
-// its run: its files are the same in both.
+// SameFind reports whether two results tell of the same find, from the same play
+// of its run: its files are the same in both.
 func SameFind(a, b Found) bool {
 	alone := func(f Found) Found {
 		f.Count, f.Under, f.Known = 0, "", false

@@ -32,7 +32,7 @@ func DecodeCutOff(r io.Reader) (*History, error) {
 	return h, nil
 }
 
-// cutOffLine says that a reader's error means that its data ends too early.
+// cutOffLine reports whether a reader's error means that its data ends too early.
 func cutOffLine(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
 
 // endsEarly is the error of a history that was cut off, after its header or in

@@ -40,5 +40,5 @@ type Traits struct {
 	Cancels      bool `json:"cancels,omitempty"`       // the context of a client's operation ends
 }
 
-// Known says whether a fault has traits at all: then it has an end, or none.
+// Known reports whether a fault has traits at all: then it has an end, or none.
 func (t Traits) Known() bool { return t.Instant != t.Lasts }

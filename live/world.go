@@ -264,7 +264,7 @@ func (w *World) Attach(l faults.Link, dir stream.Direction, t toxics.Toxic) (det
 	}), nil
 }
 
-// parts says whether a toxic keeps a client from a node that Sentinels watch.
+// parts reports whether a toxic keeps a client from a node that Sentinels watch.
 func (w *World) parts(l faults.Link, dir stream.Direction, t toxics.Toxic) bool {
 	b, ok := t.(interface{ Blocks() bool })
 	return ok && b.Blocks() && dir == stream.Upstream &&

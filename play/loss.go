@@ -54,7 +54,7 @@ func (l *loss) over() (after <-chan time.Time, stop func()) {
 	return t.C, func() { t.Stop() }
 }
 
-// heard says whether the work has to end, and records why.
+// heard reports whether the work has to end, and records why.
 func (l *loss) heard() bool { return l.heardBefore(0) }
 
 // heardBefore is heard for work that needs so much time.
@@ -70,15 +70,15 @@ func (l *loss) heardBefore(need time.Duration) bool {
 	}
 }
 
-// overstayed says whether the validity is over, and records that. It does not ask
-// for the lock's sign.
+// overstayed reports whether the validity is over, and records that. It does not
+// ask for the lock's sign.
 func (l *loss) overstayed() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.expired(0)
 }
 
-// expired says whether less than so much of the validity is left, and records
+// expired reports whether less than so much of the validity is left, and records
 // that. It needs mu.
 func (l *loss) expired(need time.Duration) bool {
 	if l.until.IsZero() || time.Until(l.until) > need {

@@ -59,7 +59,7 @@ func NewOwners(s *scenarios.Scenario, l *subject.Subject) *owners {
 	return o
 }
 
-// IsLock says whether a key is that of a lock.
+// IsLock reports whether a key is that of a lock.
 func (o *owners) IsLock(key string) bool {
 	_, is := o.locks[key]
 	return is

@@ -86,7 +86,7 @@ func (r *Run) EndRecord() {
 	}
 }
 
-// Keeps says whether a key may remain when everybody has let go of its lock.
+// Keeps reports whether a key may remain when everybody has let go of its lock.
 func (r *Run) Keeps(key string) bool {
 	return slices.ContainsFunc(r.Scenario.Workload.Names(), func(name string) bool { return r.Subject.Keeps(name, key) })
 }

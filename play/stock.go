@@ -22,7 +22,7 @@ func (s *Stock) read(token uint64) (is int64, ok bool) {
 	return s.Value, !s.FencesReads || s.admits(token)
 }
 
-// admits says whether no newer token was seen.
+// admits reports whether no newer token was seen.
 func (s *Stock) admits(token uint64) bool {
 	if token < s.token {
 		return false
@@ -42,12 +42,12 @@ func (s *Stock) write(v int64, token uint64) (was int64, ok bool) {
 	return was, true
 }
 
-// fenced says whether the resources check tokens. Each lock guards a resource of its
-// own, for tokens of different locks have no order.
+// fenced reports whether the resources check tokens. Each lock guards a resource
+// of its own, for tokens of different locks have no order.
 func (r *Run) fenced() bool { return r.Subject.Fenced }
 
-// fencesReads says whether the stock looks at the tokens of reads: for locks that
-// are not built in, as the histories of the others are as they always were.
+// fencesReads reports whether the stock looks at the tokens of reads: for locks
+// that are not built in, as the histories of the others are as they always were.
 func (r *Run) fencesReads() bool { return r.fenced() && r.Subject.ThirdParty != nil }
 
 // NewStocks are the guarded resources of the run, one for each lock, by its name.

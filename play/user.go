@@ -10,13 +10,13 @@ import (
 // longestHop is the longest that a message to or from the resource takes.
 const longestHop = 500 * time.Microsecond
 
-// careful says whether the client stops its work when the validity of its hold is
-// over.
+// careful reports whether the client stops its work when the validity of its hold
+// is over.
 func (c *worker) careful() bool { return c.work.UserOf() == history.Careful }
 
-// polls says that an acquire must not wait: a user that counts the lease itself
-// does so from the call on. Whether a lock names the validity of its grants is not
-// known before one.
+// polls reports whether an acquire must not wait: a user that counts the lease
+// itself does so from the call on. Whether a lock names the validity of its grants
+// is not known before one.
 func (c *worker) polls() bool {
 	return !c.waits || c.careful() && c.lease && !c.lostSign && !c.named
 }

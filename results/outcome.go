@@ -7,11 +7,11 @@ import (
 	"github.com/holdfast-go/holdfast/internal/english"
 )
 
-// Passed says whether a run came out as its scenario argues. A run that
-// failed never did.
+// Passed reports whether a run came out as its scenario argues. A run that failed
+// never did.
 func (r *Run) Passed() bool { return r.AsExpected && r.Failure == "" }
 
-// Undecided says that a run is not as expected only because something is
+// Undecided reports whether a run is not as expected only because something is
 // unknown.
 func (r *Run) Undecided() bool {
 	if r.Failure != "" {
@@ -30,7 +30,7 @@ func (r *Run) Undecided() bool {
 	return some
 }
 
-// Matches says whether the verdict on p is the one the scenario argues for, or
+// Matches reports whether the verdict on p is the one the scenario argues for, or
 // accepted.
 func (r *Run) Matches(p checker.Property) bool {
 	v := r.Verdicts[p]

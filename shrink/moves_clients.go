@@ -108,7 +108,7 @@ func without(s *scenarios.Scenario, from, to int) *scenarios.Scenario {
 	})
 }
 
-// renameIn says whether a fault still has whom to strike, and when.
+// renameIn reports whether a fault still has whom to strike, and when.
 func renameIn(f *faults.Spec, rename func(string) string) bool {
 	if len(renamed(f.Target, rename)) == 0 || len(f.Peer) > 0 && len(renamed(f.Peer, rename)) == 0 {
 		return false

@@ -89,7 +89,7 @@ func (f *search) playAll(ctx context.Context, all []Candidate) ([]Outcome, error
 	return outcomes, err
 }
 
-// keeps says whether a candidate may take the place of the present scenario.
+// keeps reports whether a candidate may take the place of the present scenario.
 func (f *search) keeps(o Outcome) bool {
 	if !f.target.Met(o.Verdicts) {
 		return false

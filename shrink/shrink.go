@@ -22,7 +22,7 @@ type Target struct {
 	Avoidable bool
 }
 
-// Met says whether the verdicts of a run show the violation.
+// Met reports whether the verdicts of a run show the violation.
 func (t Target) Met(verdicts map[checker.Property]checker.Verdict) bool {
 	v := verdicts[t.Property]
 	return v.Outcome == checker.Violated && (t.Class == "" || v.Class == t.Class) && (!t.Avoidable || v.Faulty())
@@ -69,8 +69,8 @@ type Size struct {
 	Faults  int `json:"faults"`
 }
 
-// Less says whether there is less to read in s: fewer clients, then fewer faults,
-// then fewer operations.
+// Less reports whether there is less to read in s: fewer clients, then fewer
+// faults, then fewer operations.
 func (s Size) Less(than Size) bool {
 	return cmp.Or(cmp.Compare(s.Clients, than.Clients), cmp.Compare(s.Faults, than.Faults), cmp.Compare(s.Ops, than.Ops)) < 0
 }

@@ -5,15 +5,15 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
-// slips says whether a change would put another hazard in the place of the one
-// that is looked at: work that takes as long as the lease needs no fault to end
-// in a violation, a short fault is another one than a fault without end, and so
-// is a single try than a wait: nothing says how long that may take.
+// slips reports whether a change would put another hazard in the place of the one
+// that is looked at: work that takes as long as the lease needs no fault to end in
+// a violation, a short fault is another one than a fault without end, and so is a
+// single try than a wait: nothing says how long that may take.
 func slips(from, to *scenarios.Scenario) bool {
 	return overworked(to) && !overworked(from) || endless(to) > endless(from) || impatient(to) && !impatient(from)
 }
 
-// impatient says whether some client does not wait for the lock at all.
+// impatient reports whether some client does not wait for the lock at all.
 func impatient(s *scenarios.Scenario) bool {
 	for n := range s.Topology.Clients {
 		if either(s.Override[clientName(n+1)].Wait, s.Workload.Wait) == 0 {
@@ -34,7 +34,7 @@ func endless(s *scenarios.Scenario) int {
 	return n
 }
 
-// overworked says whether some client plans to work for nine tenths of its
+// overworked reports whether some client plans to work for nine tenths of its
 // lease or longer.
 func overworked(s *scenarios.Scenario) bool {
 	for n := range s.Topology.Clients {

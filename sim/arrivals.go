@@ -15,9 +15,9 @@ type arrivals struct {
 	publishing []*stream.StreamChunk // messages that have not left, and what came after them
 }
 
-// publishes says that a chunk is a message, or comes after one that has not left:
-// then it leaves when everybody has been told, in a goroutine of its own. Who
-// sends it holds locks of the server. Called with the pipe's lock held.
+// publishes reports whether a chunk is a message, or comes after one that has not
+// left: then it leaves when everybody has been told, in a goroutine of its own.
+// Who sends it holds locks of the server. Called with the pipe's lock held.
 func (p *pipe) publishes(c *stream.StreamChunk) bool {
 	if p.arrivals == nil {
 		return false
@@ -79,7 +79,7 @@ func (p *pipe) arrive(c *stream.StreamChunk) {
 	p.look()
 }
 
-// lost says that nothing arrives any more.
+// lost reports whether nothing arrives any more.
 func (p *pipe) lost() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

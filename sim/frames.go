@@ -97,7 +97,7 @@ func (f *flow) describe(frame []byte) (kind, text string) {
 // pubsub are the first words of what a server sends for a subscription.
 var pubsub = []string{"message", "pmessage", "subscribe", "unsubscribe", "psubscribe", "punsubscribe"}
 
-// pushed says whether a frame is a push, or what RESP2 has instead of one.
+// pushed reports whether a frame is a push, or what RESP2 has instead of one.
 func pushed(frame []byte) bool {
 	h, _ := resp.ParseHead(frame)
 	return h.Kind == '>' || slices.Contains(pubsub, h.First)

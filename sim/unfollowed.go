@@ -68,5 +68,5 @@ func (n *node) cannotFollow(cmd, why string) {
 	}
 }
 
-// isScript says whether a command runs a script.
+// isScript reports whether a command runs a script.
 func isScript(cmd string) bool { return strings.HasPrefix(cmd, "EVAL") }

@@ -18,13 +18,13 @@ type Boundary struct {
 	CountWith    Count `json:"count_with"`
 }
 
-// always says that every run had an overlap.
+// always reports whether every run had an overlap.
 func (c Count) always() bool { return c.Overlaps > 0 && c.Overlaps == c.overlap().Of }
 
-// never says that runs were judged and none had an overlap.
+// never reports whether runs were judged and none had an overlap.
 func (c Count) never() bool { return c.Overlaps == 0 && c.overlap().Of > 0 }
 
-// random says whether the seed draws when a fault strikes. Then a value without
+// random reports whether the seed draws when a fault strikes. Then a value without
 // overlaps only has too few seeds, and no boundary exists to be found.
 func (p *Plan) random() bool {
 	return slices.ContainsFunc(p.Scenario.Faults, func(f faults.Spec) bool { return f.Within > 0 })

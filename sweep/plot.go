@@ -78,7 +78,7 @@ func (r *Result) curve() ([]byte, error) {
 	return chart.SVG(p, vg.Points(640), vg.Points(320))
 }
 
-// ratios says whether the plot is one of ratios both ways, on which what grows
+// ratios reports whether the plot is one of ratios both ways, on which what grows
 // in proportion is a straight line. It has no place for zero.
 func (r *Result) ratios() bool {
 	for _, p := range r.Points {

@@ -59,7 +59,7 @@ func (r *Result) Sentences() []string {
 	return all
 }
 
-// everywhere says whether there were overlaps at every point.
+// everywhere reports whether there were overlaps at every point.
 func (r *Result) everywhere() bool {
 	return !slices.ContainsFunc(r.Points, func(p ResultPoint) bool { return p.Overlaps == 0 })
 }

@@ -71,7 +71,7 @@ func (g *gaps) forget(t int64) {
 	g.brief = slices.DeleteFunc(g.brief, func(k int32) bool { return g.s.ops[k].Return < t })
 }
 
-// serves says whether a ghost that was called in time serves a refusal.
+// serves reports whether a ghost that was called in time serves a refusal.
 func (g *gaps) serves(ghost int32, f refusal) bool {
 	o, by := g.op(f), &g.s.ops[ghost]
 	return by.Return >= o.Call && !(g.s.r.Reentrant && by.Owner == o.Owner)

@@ -89,7 +89,7 @@ func (g *guesser) next(i int32, o *Op, w *guessed) {
 	w.count, w.open = after, w.open[:0]
 }
 
-// gives says whether an open operation may have been a release.
+// gives reports whether an open operation may have been a release.
 func (g *guesser) gives(w *guessed) bool {
 	return slices.ContainsFunc(w.open, func(k int32) bool { return g.ops[k].Kind == MaybeGave })
 }

@@ -69,7 +69,8 @@ func strays(ops []Op, r Rules) []Op {
 	return ops
 }
 
-// unclear says that nobody knows whether, and when, an operation took effect.
+// unclear reports whether nobody knows whether, and when, an operation took
+// effect.
 func (o *Op) unclear() bool {
 	return (o.Kind == MaybeGot || o.Kind == MaybeGave) && o.Return >= Forever
 }
@@ -92,7 +93,7 @@ type lane struct {
 	waiting []*Op
 }
 
-// enter says whether an operation may be opened now; if not, it waits.
+// enter reports whether an operation may be opened now; if not, it waits.
 func (p *parking) enter(o *Op) bool {
 	if p.lanes == nil {
 		p.lanes = map[likeness]*lane{}

@@ -24,7 +24,7 @@ func (s *opSet) unused() int {
 	return -1
 }
 
-// within says that s has nothing that t has not.
+// within reports whether s has nothing that t has not.
 func (s *opSet) within(t *opSet) bool {
 	for i, w := range s {
 		if w&^t[i] != 0 {
@@ -86,8 +86,8 @@ func (s *search) stepTo(out []lockState, from lockState, o *Op) []lockState {
 	return out
 }
 
-// useful says whether it is worth trying an open operation here: of several
-// of the same kind, the oldest is used first.
+// useful reports whether it is worth trying an open operation here: of several of
+// the same kind, the oldest is used first.
 func (s *search) useful(slot int, c *situation) bool {
 	o := s.ops[slot]
 	if !s.optional.has(slot) || !o.unclear() {
@@ -116,7 +116,7 @@ func (c *situation) class(known *opSet) class {
 	return class{c.state.holder, c.state.count, c.done.and(known)}
 }
 
-// betters says that a situation of the same class allows whatever o allows.
+// betters reports whether a situation of the same class allows whatever o allows.
 func (c *situation) betters(o *situation) bool {
 	return c.done.within(&o.done) && c.state.covers(&o.state)
 }

@@ -74,7 +74,7 @@ func (s *Stream) Oldest() *Entry {
 // Behind is how many operations were called since the oldest open one, with it.
 func (s *Stream) Behind() int { return len(s.pending) }
 
-// Waits says that a return is judged only when time has passed it.
+// Waits reports whether a return is judged only when time has passed it.
 func (s *Stream) Waits() bool { return len(s.returns) > 0 && len(s.pending) == 0 }
 
 // Ruling is about everything before the oldest call that is still open. It

@@ -25,7 +25,7 @@ var witnessWidths = [...]int{8, 64, 512}
 
 const witnessSpread = 4
 
-// byWitness says whether a few situations are enough to reach the end.
+// byWitness reports whether a few situations are enough to reach the end.
 func byWitness(ops []Op, r Rules, tokens map[uint64]uint64, width int, limit time.Time) bool {
 	s := newSearch(r, limit)
 	s.width, s.tokens = width, tokens

@@ -148,7 +148,7 @@ func beginning(ops []Op, n int) []Op {
 	return prefix(ops, calls[n]-1)
 }
 
-// Differ says whether the judges quickly come to different ends.
+// Differ reports whether the judges quickly come to different ends.
 func (j *Judges) Differ(ops []Op, r Rules) bool {
 	f, p := j.byFast(ops, r, time.Second/4), j.porcupine(ops, r, time.Second/4)
 	return f != Unknown && p != Unknown && f != p

@@ -60,7 +60,7 @@ type memory struct {
 
 func newMemory(ops int) *memory { return &memory{left: porcupineMemory, step: ops/8 + 200} }
 
-// take says whether there is room for one more step, to some states. No memory
+// take reports whether there is room for one more step, to some states. No memory
 // at all is one without bounds.
 func (m *memory) take(states int) bool {
 	if m == nil {
@@ -140,7 +140,7 @@ next:
 	return out
 }
 
-// covers says that whatever may follow o may follow s.
+// covers reports whether whatever may follow o may follow s.
 func (s *lockState) covers(o *lockState) bool {
 	return s.holder == o.holder && s.count == o.count && s.extra >= o.extra && (s.renewed || !o.renewed) &&
 		s.now <= o.now && s.endLo <= o.endLo && s.endHi >= o.endHi && s.ahead >= o.ahead &&

@@ -107,7 +107,7 @@ func (c Cause) After() string {
 // String says it in words.
 func (c Cause) String() string { return c.Violation() + " after " + c.After() }
 
-// Explains says that the same went wrong after some of the same faults.
+// Explains reports whether the same went wrong after some of the same faults.
 func (c Cause) Explains(o Cause) bool {
 	return c.Property == o.Property && c.Class == o.Class &&
 		!slices.ContainsFunc(c.Faults, func(f string) bool { return !slices.Contains(o.Faults, f) })

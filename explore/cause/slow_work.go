@@ -4,8 +4,8 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// workedPastLease says that some hold taken by a time, which nobody renews, was
-// wanted for nearly its lease or longer; the time in which its process was
+// workedPastLease reports whether some hold taken by a time, which nobody renews,
+// was wanted for nearly its lease or longer; the time in which its process was
 // paused does not count.
 func workedPastLease(h *history.History, by int64) bool {
 	type hold struct{ from, lease int64 }

@@ -70,10 +70,10 @@ func (d *draw) peers() faults.Names {
 	return nil
 }
 
-// survivable says whether the reference lock should survive these faults
-// together. A short pause eats from what remains of a lease; where something
-// else keeps renewals away, or one pause follows another, nobody knows how much
-// that is.
+// survivable reports whether the reference lock should survive these faults
+// together. A short pause eats from what remains of a lease; where something else
+// keeps renewals away, or one pause follows another, nobody knows how much that
+// is.
 //
 // Nor does a pause go with work that comes near a lease that nobody renews: it
 // may strike when nearly all of the lease is used up.
@@ -94,7 +94,7 @@ func (d *draw) survivable(specs []faults.Spec) bool {
 	return true
 }
 
-// worksLong says whether some client that asks for its lease explicitly works
+// worksLong reports whether some client that asks for its lease explicitly works
 // for half of it or longer.
 func (d *draw) worksLong() bool {
 	for n := range d.s.Topology.Clients {
@@ -113,7 +113,7 @@ func (d *draw) worksLong() bool {
 	return false
 }
 
-// harmless says that a fault keeps no renewal away: it disturbs messages to
+// harmless reports whether a fault keeps no renewal away: it disturbs messages to
 // subscribers, replication and the cache of scripts at most.
 func harmless(t history.Traits) bool {
 	at := history.Traits{Instant: t.Instant, Lasts: t.Lasts}

@@ -27,7 +27,7 @@ func (d *draw) waits(may []string) []string {
 	return may
 }
 
-// quick says that a fault makes no single try of an acquire take long, apart
+// quick reports whether a fault makes no single try of an acquire take long, apart
 // from the time in which its process is stopped.
 func quick(t history.Traits) bool {
 	network := t.HoldsRequests || t.HoldsReplies || t.LosesReplies || t.HoldsSubscriptions || t.BreaksConnections
@@ -91,11 +91,11 @@ func (d *draw) allow() {
 	}
 }
 
-// hears says whether the waiters of a lock are woken by messages: then the
+// hears reports whether the waiters of a lock are woken by messages: then the
 // catalogue has a scenario about that.
 func hears(l *subject.Subject) bool { return has(l, "woken-by-message") }
 
-// closes says whether a lock has something to close, in the same way.
+// closes reports whether a lock has something to close, in the same way.
 func closes(l *subject.Subject) bool { return has(l, "shutdown") }
 
 func has(l *subject.Subject, scenario string) bool {

@@ -27,7 +27,7 @@ const (
 // Phases lists the phases, in the order of an operation's life.
 var Phases = []Phase{AcquireSent, AcquireExecuted, AcquireReplied, Waiting, Holding, Renewing, ReleaseSent, ReleaseExecuted, Idle}
 
-// possible says whether a fault can strike in a phase at all.
+// possible reports whether a fault can strike in a phase at all.
 func possible(fault string, p Phase) bool {
 	// Between operations there is nothing to cancel.
 	return !traits(fault).Cancels || slices.Contains([]Phase{AcquireSent, AcquireExecuted, Waiting, ReleaseSent, ReleaseExecuted}, p)
@@ -156,7 +156,7 @@ func (r *reader) phase(client string, now int64) Phase {
 	return Idle
 }
 
-// taken says whether some server has the lock for another client.
+// taken reports whether some server has the lock for another client.
 func (r *reader) taken(client string) bool {
 	for _, by := range r.holder {
 		if by != client {
@@ -166,7 +166,7 @@ func (r *reader) taken(client string) bool {
 	return false
 }
 
-// renewing says whether a command of the client, outside its operations, gives
+// renewing reports whether a command of the client, outside its operations, gives
 // its hold more time just before or after now.
 func (r *reader) renewing(client string, now int64) bool {
 	renews := func(e *history.Event) bool {

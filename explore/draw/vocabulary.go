@@ -19,8 +19,8 @@ type Vocabulary struct {
 	Survivable bool `json:"survivable,omitempty"`
 }
 
-// deadly says that a fault takes a granted hold away behind the lock's back, or
-// moves the clock that leases are counted on, whatever its parameters are. A
+// deadly reports whether a fault takes a granted hold away behind the lock's back,
+// or moves the clock that leases are counted on, whatever its parameters are. A
 // restart need not: the server may keep its data.
 func deadly(t history.Traits) bool { return t.Promotes || t.DeletesKeys || t.MovesClock }
 

@@ -119,7 +119,7 @@ func mark(s faults.Spec) string {
 	return string(raw)
 }
 
-// visible says that a fault leaves nothing behind once it is over but what
+// visible reports whether a fault leaves nothing behind once it is over but what
 // messages and operations show.
 func visible(t history.Traits) bool {
 	return t == history.Traits{Instant: t.Instant, Lasts: t.Lasts, HoldsRequests: t.HoldsRequests, HoldsReplies: t.HoldsReplies, Cuts: t.Cuts,

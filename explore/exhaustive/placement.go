@@ -89,7 +89,7 @@ func newWorkload(b Base, l *subject.Subject, kinds []string, counts *BaseCounts)
 	return w
 }
 
-// apply says whether faults are available together.
+// apply reports whether faults are available together.
 func (w *workload) apply(all ...variant) bool {
 	at := faults.Duration(0)
 	var specs []faults.Spec
@@ -147,14 +147,14 @@ func (b *built) instead(m, v int, rule string) *Placement {
 	return &p
 }
 
-// touch says whether two faults strike the same party.
+// touch reports whether two faults strike the same party.
 func touch(a, b faults.Spec) bool {
 	mine := slices.Concat(a.Target, a.Peer)
 	return slices.ContainsFunc(slices.Concat(b.Target, b.Peer), func(name string) bool { return slices.Contains(mine, name) })
 }
 
-// absent says that a fault finds nothing to strike: a client in no operation has
-// nothing to cancel, and nobody takes over from a replica.
+// absent reports whether a fault finds nothing to strike: a client in no operation
+// has nothing to cancel, and nobody takes over from a replica.
 func absent(s faults.Spec, m *moment) bool {
 	traits := faults.TraitsOf(s)
 	return traits.Cancels && !slices.Contains(m.Busy, s.Target[0]) || traits.Promotes && strings.Contains(s.Target[0], "-replica-")

@@ -52,7 +52,7 @@ func (a answer) String() string {
 	return a.line
 }
 
-// is says whether the answer is an error of one of the classes.
+// is reports whether the answer is an error of one of the classes.
 func (a answer) is(classes ...string) bool {
 	return slices.ContainsFunc(a.Errors, func(c string) bool { return slices.Contains(classes, c) })
 }

@@ -170,7 +170,7 @@ func (f *feed) expect() (name string, seen chan mark, broken chan struct{}) {
 	return name, seen, f.broken
 }
 
-// expected says whether a command shows a mark that the feed is to show, and
+// expected reports whether a command shows a mark that the feed is to show, and
 // who waits for it, if anybody does. Called with mu held.
 func (f *feed) expected(command string, args []string) (seen chan mark, ok bool) {
 	if command != "ECHO" || len(args) != 2 {

@@ -49,13 +49,13 @@ func (o *observer) mayChange(command string, args []string) []string {
 // longestName is the longest name of a key that a lock is believed to have.
 const longestName = 1 << 10
 
-// concerns says whether a line may be about the run: on a server of the user's
+// concerns reports whether a line may be about the run: on a server of the user's
 // external most are not.
 func (o *observer) concerns(l monitorLine) bool {
 	return !o.srv.IsExternal() || slices.ContainsFunc(l.args, o.ofRun)
 }
 
-// ofRun says whether a name is that of a key of the run.
+// ofRun reports whether a name is that of a key of the run.
 func (o *observer) ofRun(name string) bool { return strings.Contains(name, o.truth.servers.RunKey()) }
 
 // note remembers the names of keys and channels that a line tells and that are
@@ -82,7 +82,7 @@ func (o *observer) Named() []string {
 // it has compared.
 const edge = 10 * time.Millisecond
 
-// justOver says whether two values differ because the time of a key is over to
+// justOver reports whether two values differ because the time of a key is over to
 // within edge, and one of the two knows already.
 func justOver(a, b keyspace.Value, now time.Time) bool {
 	if a.Exists() {

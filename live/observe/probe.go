@@ -78,10 +78,10 @@ func (o *observer) compareKeys(ctx context.Context, keys []string, first bool) (
 	return true, true, o.reconcile(found, first)
 }
 
-// stoodStill says whether a finding can be compared with the shadow: nothing
-// changed meanwhile, and the node was asked for every key of the shadow. A
-// server does not list a key whose time is over, and tells of the expiry only
-// when somebody asks for the key.
+// stoodStill reports whether a finding can be compared with the shadow: nothing
+// changed meanwhile, and the node was asked for every key of the shadow. A server
+// does not list a key whose time is over, and tells of the expiry only when
+// somebody asks for the key.
 func (o *observer) stoodStill(f *finding) bool {
 	for k := range o.shadow.state {
 		if _, asked := f.values[k]; !asked {
@@ -167,7 +167,7 @@ func isReplica(role *redis.Cmd) bool {
 // it; on a busy machine it may have had to wait in between.
 const expiryOff = 300 * time.Millisecond
 
-// alike says whether two values are the same as far as the shadow can know. A
+// alike reports whether two values are the same as far as the shadow can know. A
 // server makes up the ids of a stream's entries from its clock.
 func alike(a, b keyspace.Value) bool {
 	if a.ExpireAt.IsZero() == b.ExpireAt.IsZero() && a.ExpireAt.Sub(b.ExpireAt).Abs() <= expiryOff {

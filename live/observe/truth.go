@@ -108,10 +108,10 @@ func (t *Truth) Sync(ctx context.Context, node string) error {
 	}
 }
 
-// Changed says whether the last command of that name that a connection sent
-// has changed a lock key. addr is the address from which the node sees the
-// connection come, that is of the proxy. It waits until the node has told, and
-// fits WorldOptions.Changed of package live.
+// Changed reports whether the last command of that name that a connection sent has
+// changed a lock key. addr is the address from which the node sees the connection
+// come, that is of the proxy. It waits until the node has told, and fits
+// WorldOptions.Changed of package live.
 func (t *Truth) Changed(node, addr, command string) bool {
 	ctx, cancel := context.WithTimeout(t.servers.Context(), limit)
 	defer cancel()

@@ -13,8 +13,8 @@ import (
 // A server that a lock brings cannot be made to connect from an address of its
 // own. The kernel knows which process has the other end of a connection.
 
-// HasSocket says whether a process, or one that it has started, has a socket, by
-// the socket's number.
+// HasSocket reports whether a process, or one that it has started, has a socket,
+// by the socket's number.
 func HasSocket(pid int, inode string) bool {
 	for _, p := range append(descendants(pid), pid) {
 		if owns(p, inode) {

@@ -55,7 +55,7 @@ func signalGroup(pid int, sig syscall.Signal) error { return syscall.Kill(-pid, 
 // another process holds the lock.
 func lockFile(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
 
-// isOurs says whether a file belongs to the user of this process.
+// isOurs reports whether a file belongs to the user of this process.
 func isOurs(info os.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Getuid()

@@ -77,7 +77,7 @@ func (t *tap) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// abandon says whether the node's end must outlive the client's, because it
+// abandon reports whether the node's end must outlive the client's, because it
 // counts as having received a request that is not sent yet.
 func (t *tap) abandon() bool {
 	t.mu.Lock()
@@ -202,7 +202,7 @@ func (a arriving) Write(b []byte) (int, error) {
 
 func (a arriving) Close() error { return a.to.Close() }
 
-// confirms says whether a push, ">3 $9 subscribe", answers a subscription.
+// confirms reports whether a push, ">3 $9 subscribe", answers a subscription.
 func confirms(push []byte) bool {
 	h, _ := resp.ParseHead(push)
 	return strings.HasSuffix(h.First, "subscribe")

@@ -45,5 +45,5 @@ func (s *Servers) ClientDir(client string) (string, error) {
 	return s.dir.Make(client)
 }
 
-// HasClient says whether a client of that name may use the servers.
+// HasClient reports whether a client of that name may use the servers.
 func (s *Servers) HasClient(client string) bool { return s.clients[client] != nil }

@@ -107,7 +107,7 @@ func (a Address) String() string {
 // tells.
 var ErrRemote = errors.New("not an address of this machine's loopback")
 
-// onLoopback says whether an address leads to this machine. A name does not,
+// onLoopback reports whether an address leads to this machine. A name does not,
 // whatever it resolves to, but for localhost.
 func onLoopback(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)

@@ -175,7 +175,7 @@ func (p *place) learn(ctx context.Context, c *redis.Client) error {
 	return p.compareClocks(ctx, c)
 }
 
-// tellsAll says whether flags of notify-keyspace-events make a server tell
+// tellsAll reports whether flags of notify-keyspace-events make a server tell
 // every event of every type of key, each for its own channel.
 func tellsAll(flags string) bool {
 	if strings.Contains(flags, "A") {
@@ -210,7 +210,7 @@ func (p *place) compareClocks(ctx context.Context, c *redis.Client) error {
 // share its slots.
 func (o *External) Groups() int { return len(o.groups) }
 
-// Cluster says whether they are a cluster.
+// Cluster reports whether they are a cluster.
 func (o *External) Cluster() bool { return o.kind == kindCluster }
 
 // Replicas is how many replicas that are online each of the primaries of the

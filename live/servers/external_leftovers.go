@@ -106,7 +106,7 @@ func literally(s string) string {
 	return b.String()
 }
 
-// elsewhere says that a key is another node's of the cluster.
+// elsewhere reports whether a key is another node's of the cluster.
 func elsewhere(err error) bool {
 	return redis.HasErrorPrefix(err, "MOVED") || redis.HasErrorPrefix(err, "ASK")
 }

@@ -65,19 +65,19 @@ func (srv *Server) observing() Observer {
 	return srv.observer
 }
 
-// external says whether the server is one of the user's own.
+// external reports whether the server is one of the user's own.
 func (srv *Server) IsExternal() bool { return srv.external != nil }
 
-// Miniredis says whether the server tells by itself what it executes.
+// Miniredis reports whether the server tells by itself what it executes.
 func (srv *Server) Miniredis() bool { return srv.world.opts.Backend.mini() }
 
-// InCluster says whether the server is a node of a cluster.
+// InCluster reports whether the server is a node of a cluster.
 func (srv *Server) InCluster() bool { return srv.world.opts.Cluster }
 
-// TellsEvents says whether the server tells the events of its keys.
+// TellsEvents reports whether the server tells the events of its keys.
 func (srv *Server) TellsEvents() bool { return srv.external == nil || srv.external.events }
 
-// writes says whether a command may change a key of an external server.
+// writes reports whether a command may change a key of an external server.
 func (srv *Server) Writes(command string) bool { return srv.external.writes[command] }
 
 // Dial opens a connection that no toxic touches, logged in where the server
@@ -96,7 +96,7 @@ func (srv *Server) Dial(ctx context.Context) (net.Conn, error) {
 // from an address; "" is the harness itself.
 func (srv *Server) Party(from string) string { return srv.world.parties.Of(srv.Name, from) }
 
-// IsPeer says whether an address is one that another server announces.
+// IsPeer reports whether an address is one that another server announces.
 func (srv *Server) IsPeer(addr string) bool {
 	other, ok := srv.world.behind(addr)
 	return ok && other != srv

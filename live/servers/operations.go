@@ -27,7 +27,7 @@ func (s *Servers) Admin(name string) (*redis.Client, error) {
 	return srv.Client(), nil
 }
 
-// Up says whether a server's process runs.
+// Up reports whether a server's process runs.
 func (s *Servers) Up(name string) bool {
 	srv, err := s.server(name)
 	return err == nil && srv.up()
