@@ -1,6 +1,6 @@
 // Package checker judges recorded lock histories: twelve properties, each with a
-// verdict. It knows nothing of locks, worlds or scenarios: a history alone is
-// enough to judge again. Package linear, below it, decides on linearizability.
+// verdict. It needs only the history, and knows no lock, world or scenario.
+// Package linear, below it, decides linearizability.
 package checker
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// Options changes how [Judge] works. The zero value is right for most uses.
+// Options configure [Judge]. The zero value suits most uses.
 type Options struct {
 	// Budget is how long the judges of linearizability may search before their
 	// verdict is unknown. 0 means 20 seconds. A violation may take some seconds
@@ -26,7 +26,7 @@ type Options struct {
 	fast func([]linear.Op, linear.Rules, time.Duration) linear.Ruling // tests put another judge here
 }
 
-// Report is what the judges say about one history.
+// Report is the judgement of one history.
 type Report struct {
 	// Verdicts has an entry for every property that the lock claims, and that
 	// the history can tell anything of.
@@ -43,8 +43,8 @@ type PropertyInfo struct {
 	Promise string // one sentence
 }
 
-// Claim is an interval in which an owner believed to hold a lock: from the
-// return of the acquire that took it from 0 to 1.
+// Claim is an interval in which an owner believed that it held a lock. It starts
+// at the return of the acquire that raised its hold count from 0 to 1.
 type Claim struct {
 	Owner, Client, Lock string
 	From, To            int64
@@ -61,12 +61,13 @@ type Claim struct {
 	Renewed bool  // a watchdog renews it
 }
 
-// Judge checks a history and says, for every property the lock claims,
-// whether it held. The error is an [*history.InvalidError] when the history is not
-// valid, and a [*linear.DisagreementError], beside a whole report, when the two judges
-// of linearizability differ; there is no other error. Judge does not change
-// the history, and the same history always gets the same report unless the
-// budget runs out.
+// Judge returns a verdict on every property that the lock of a history claims. The
+// same history gives the same report, unless the budget runs out. Judge does not
+// change the history.
+//
+// The error is an [*history.InvalidError] for an invalid history. It is a
+// [*linear.DisagreementError], beside a complete report, if the two judges of
+// linearizability contradict each other. There is no other error.
 func Judge(h *history.History, o Options) (Report, error) {
 	if o.Budget <= 0 {
 		o.Budget = 20 * time.Second
@@ -97,7 +98,7 @@ func Judge(h *history.History, o Options) (Report, error) {
 	return r, disagreement
 }
 
-// Properties lists the twelve properties in the order reports show them.
+// Properties lists the twelve properties in the order of reports.
 func Properties() []PropertyInfo {
 	infos := make([]PropertyInfo, len(properties))
 	for i, p := range properties {
@@ -106,8 +107,8 @@ func Properties() []PropertyInfo {
 	return infos
 }
 
-// Claimed returns what every owner believed, in the order in which the holds
-// began. It needs a valid history; of an invalid one it returns nil.
+// Claimed returns the beliefs of all owners, in the order in which their holds
+// started. It returns nil for an invalid history.
 func Claimed(h *history.History) []Claim {
 	if history.Validate(h) != nil {
 		return nil
@@ -115,11 +116,12 @@ func Claimed(h *history.History) []Claim {
 	return newTrace(h).claims
 }
 
-// Picture writes porcupine's interactive drawing of a history as HTML: all of
-// it up to 200 lock operations, else the operations around the violation.
+// Picture writes porcupine's interactive drawing of a history as HTML. It shows up
+// to 200 lock operations: all of a short history, otherwise those around the
+// violation.
 func Picture(h *history.History, w io.Writer) error { return picture(h, w) }
 
-// property is a promise and the judge of it.
+// property is a promise and its judge.
 type property struct {
 	PropertyInfo
 	claimed func(*history.Header) bool // nil: every lock promises it

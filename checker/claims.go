@@ -7,8 +7,7 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// claims derives what every owner believed from its operations and notes
-// alone.
+// claims derives the beliefs of every owner from its operations and notes alone.
 func claims(t *trace) []Claim {
 	grants := 0
 	for _, o := range t.ops {
@@ -31,7 +30,7 @@ func claims(t *trace) []Claim {
 	return out
 }
 
-// byTime is the order of n things in time. Those of one time keep theirs.
+// byTime is the order of n items in time. Items of one time keep their order.
 func byTime(n int, when func(i int) int64) []int32 {
 	type thing struct {
 		t int64
@@ -49,7 +48,7 @@ func byTime(n int, when func(i int) int64) []int32 {
 	return order
 }
 
-// step is something that may change what an owner believes.
+// step is an event that may change an owner's belief.
 type step struct {
 	t    int64
 	o    *op
@@ -57,8 +56,8 @@ type step struct {
 	lost bool // when o is nil: told that the hold is lost, else crashed
 }
 
-// steps lists in order what an owner did and was told about one lock. Of what
-// happened at one time, its operations come first.
+// steps lists an owner's operations and notices about one lock, in order. At one
+// time, its operations come first.
 func (t *trace) steps(k ownerLock) []step {
 	a := t.account(k)
 	if a.steps != nil {
@@ -89,7 +88,7 @@ func (t *trace) steps(k ownerLock) []step {
 	return out
 }
 
-// claimsOf adds what one owner believed of one lock.
+// claimsOf adds an owner's beliefs about one lock.
 func claimsOf(t *trace, k ownerLock, all []Claim) []Claim {
 	var cur *Claim
 	count := 0
@@ -152,10 +151,9 @@ func claimsOf(t *trace, k ownerLock, all []Claim) []Claim {
 	return all
 }
 
-// left is how many holds a release has told that its owner still has: then it
-// has ended none of its claims, whatever became of those before. Of one whose
-// outcome nobody knows, and that was asked for again, the answer to that counts.
-// It is 0 when no answer tells of any.
+// left is the number of holds that remain by the answer to a release, and that it
+// therefore has not ended. For a release of unknown outcome the answer to its
+// repetition counts. It is 0 if no answer reports any.
 func (t *trace) left(o *op) int {
 	if !t.claim.Reentrant || o.f != history.Release {
 		return 0

@@ -6,11 +6,11 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// closingSlack is how long what a lock had sent before it was closed may still
-// take to arrive.
+// closingSlack is how long the requests of a lock may still arrive after its
+// close.
 const closingSlack = 100 * millisecond
 
-// closedAt is when a client had closed its lock handle; never when it did not.
+// closedAt is when a client had closed its lock handle, or never.
 func (t *trace) closedAt(client string) int64 {
 	if when, ok := t.closed[client]; ok {
 		return when
@@ -27,8 +27,8 @@ func (t *trace) closing(client string, when int64) bool {
 	})
 }
 
-// endsWithClose checks that an acquire of a client that closed its lock returns
-// soon, without a grant.
+// endsWithClose checks that an acquire returns soon and without a grant after its
+// client closed the lock.
 func (t *trace) endsWithClose(o *op) Verdict {
 	closed := t.closedAt(o.client)
 	if closed == never || o.inv > closed || o.ret <= plus(closed, t.allow.waitSlack) {
@@ -43,8 +43,7 @@ func (t *trace) endsWithClose(o *op) Verdict {
 		o.client, at(closed), o.owner, at(o.inv), long(end-closed))
 }
 
-// silentWhenClosed checks that a client renews nothing after it has closed its
-// lock.
+// silentWhenClosed checks that a client renews nothing after it closed its lock.
 func (t *trace) silentWhenClosed(k ownerLock) Verdict {
 	client := t.client[k.owner]
 	closed := t.closedAt(client)

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// judgesOf appoints the judges that the options ask for.
+// judgesOf returns the judges that the options select.
 func judgesOf(o Options) *linear.Judges {
 	j := linear.NewJudges(o.Judges, o.Budget)
 	if o.fast != nil {
@@ -17,7 +17,7 @@ func judgesOf(o Options) *linear.Judges {
 	return j
 }
 
-// noted adds to a verdict who decided it, where that was not both judges.
+// noted adds to a verdict the judge that decided it, unless both did.
 func noted(v Verdict, d linear.Decision) Verdict {
 	switch {
 	case d.Note == "" || strings.Contains(v.Reason, d.Note):
@@ -29,12 +29,12 @@ func noted(v Verdict, d linear.Decision) Verdict {
 	return v
 }
 
-// disputed is the verdict while the judges disagree.
+// disputed is the verdict if the judges contradict each other.
 func disputed(d linear.Decision) Verdict {
 	return Verdict{Outcome: Unknown, Ops: d.Ops, Reason: "the judges disagree, which is a defect of the checker"}
 }
 
-// undecidable is the verdict on operations that no judge could decide.
+// undecidable is the verdict if no judge could decide.
 func undecidable(d linear.Decision, o Options) Verdict {
 	who := "the judges"
 	switch o.Judges {

@@ -25,16 +25,16 @@ func (s *faultSpan) cancelsAtMost() bool {
 	return s.only(history.Traits{LosesNotices: s.LosesNotices, HoldsSubscriptions: s.HoldsSubscriptions, Cancels: s.Cancels})
 }
 
-// sparesRenewals reports whether a fault keeps no renewal away: it costs a client
-// a round trip at most.
+// sparesRenewals reports whether a fault blocks no renewal: it costs a client at
+// most a round trip.
 func (s *faultSpan) sparesRenewals() bool {
 	return s.only(history.Traits{
 		LosesNotices: s.LosesNotices, HoldsSubscriptions: s.HoldsSubscriptions, Cancels: s.Cancels, ForgetsScripts: s.ForgetsScripts,
 	})
 }
 
-// sparesPrimary reports whether a fault keeps no request from being executed: it
-// may keep it from the replicas.
+// sparesPrimary reports whether a fault blocks no request from its execution on
+// the primary. It may block replication.
 func (s *faultSpan) sparesPrimary() bool {
 	return s.sparesRenewals() || s.only(history.Traits{HoldsReplication: true, Cuts: s.Cuts})
 }
@@ -42,8 +42,8 @@ func (s *faultSpan) sparesPrimary() bool {
 // holdsMessages reports whether messages between clients and servers arrive late.
 func (s *faultSpan) holdsMessages() bool { return s.HoldsRequests || s.HoldsReplies }
 
-// keepsReplies reports whether a client may not hear what a server has answered it
-// in time: the reply comes late or never, or the client is not there to hear it.
+// keepsReplies reports whether a client may miss the reply of a server: it comes
+// late or never, or the client is stopped.
 func (s *faultSpan) keepsReplies() bool {
 	return s.HoldsReplies || s.LosesReplies || s.BreaksConnections || s.StopsProcess
 }

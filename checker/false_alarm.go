@@ -8,11 +8,10 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// falseAlarm checks that nobody is told that its hold is lost while the
-// servers keep it: a holder may give its hold up early by a margin, for
-// clocks that do not run at the same pace, but not by a quarter of its lease.
-// A fault since the hold was asked for may have kept from the client what the
-// servers know, or from the servers what it had sent.
+// falseAlarm checks that nobody gets a notice of loss while the servers keep the
+// hold. A holder may give up its hold early by a margin for drifting clocks, but
+// not by a quarter of its lease. A fault since the acquire may have hidden the
+// server's state from the client, or the client's requests from the server.
 func (t *trace) falseAlarm(n *history.Event) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
 	if n.F != history.Lost {
@@ -34,8 +33,8 @@ func (t *trace) falseAlarm(n *history.Event) Verdict {
 	return v
 }
 
-// wronglyLost checks that an owner whose release says that the hold is lost, or that
-// there is none, has lost it.
+// wronglyLost checks that an owner has really lost its hold if its release reports
+// a loss or no hold.
 func (t *trace) wronglyLost(c *Claim) Verdict {
 	if c.EndOp == 0 {
 		return Verdict{Outcome: OutcomeOK}
@@ -51,14 +50,14 @@ func (t *trace) wronglyLost(c *Claim) Verdict {
 	return v
 }
 
-// mayAnswerElsewhere reports whether by a time a server may have answered that
-// never had the hold.
+// mayAnswerElsewhere reports whether a server without the hold may have answered
+// by a time.
 func (t *trace) mayAnswerElsewhere(by int64) bool {
 	return slices.ContainsFunc(t.faults, func(f faultSpan) bool { return f.from <= by && (f.Promotes || f.Forks) })
 }
 
-// kept checks that the servers did not keep a hold whose owner was told that
-// it is lost.
+// kept checks that the servers did not keep a hold whose owner was notified of its
+// loss.
 func (t *trace) kept(c *Claim, told int64) Verdict {
 	o := t.op(c.AcquireOp)
 	if c.Lease == 0 || t.closedAt(c.Client) <= told || t.outlivedOuter(c, told) || t.groupsHolding(c.Lock, c.Owner, told, told, false) < t.claim.Quorum {
@@ -76,11 +75,11 @@ func (t *trace) kept(c *Claim, told int64) Verdict {
 	return byServers(violation(told, opIDs(o), "%s was told at %s that its hold is lost; the servers kept it until %s", c.Owner, at(told), at(owed)))
 }
 
-// margin is how early a holder may give up its hold.
+// margin is the time by which a holder may give up its hold early.
 func (t *trace) margin(c *Claim) int64 { return max(t.claim.Margin, c.Lease/4) }
 
-// knownLease is until when a client must know that its hold lasts: by its latest
-// grant or renewal that no fault can have kept from it.
+// knownLease is the end of a hold that its client must know: that of its latest
+// grant or renewal which no fault can have hidden.
 func (t *trace) knownLease(c *Claim, by int64) int64 {
 	heard := map[string]int64{} // group -> when
 	for _, i := range t.since(t.op(c.AcquireOp).own, t.op(c.AcquireOp).inv) {
@@ -106,9 +105,9 @@ func (t *trace) disturbedAround(client string, when int64) bool {
 	return t.overlap(max(0, when-near), when+near, pauseOfClient, func(f *faultSpan) bool { return f.touchesClient(client) && !f.sparesRenewals() }) > 0
 }
 
-// outlivedOuter reports whether a claim's owner had begun to give back a nested
-// hold that alone has kept the lock: with its release the lock is free, and what
-// the servers still keep until that arrives is no hold of the owner's.
+// outlivedOuter reports whether a claim's owner was releasing a nested hold that
+// alone kept the lock. With this release the lock is free, and the servers'
+// remaining hold is no longer the owner's.
 func (t *trace) outlivedOuter(c *Claim, told int64) bool {
 	var ends []int64 // of the leases held, innermost last
 	releasing := false
@@ -138,8 +137,8 @@ func (t *trace) outlivedOuter(c *Claim, told int64) bool {
 	return releasing && len(ends) > 0
 }
 
-// sentBy is from when on the owner of a hold may count its lease: from the send of
-// the request that was granted, which a fault may have kept from the server.
+// sentBy is the start of the owner's lease: the send of the granted request, which
+// a fault may have delayed.
 func (t *trace) sentBy(acquire *op) int64 {
 	if t.overlap(acquire.inv, acquire.ret, pauseOfClient, func(f *faultSpan) bool { return f.touchesClient(acquire.client) && !f.sparesRenewals() }) > 0 {
 		return acquire.inv

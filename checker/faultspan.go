@@ -19,8 +19,8 @@ type faultSpan struct {
 	lasted   bool // it is not one that is over at once
 }
 
-// faultSpans finds when faults struck. last is the end of the history, and
-// settling how long a fault that strikes in an instant lasts.
+// faultSpans finds the strikes of faults. last is the end of the history, and
+// settling the duration of an instant fault.
 func faultSpans(planned []history.PlannedFault, struck []*history.Event, last, settling int64) []faultSpan {
 	var spans []faultSpan
 	openSpan := map[int]int{} // fault id -> index of its open span
@@ -115,8 +115,8 @@ func (s *faultSpan) groups() []string {
 	return groups
 }
 
-// overlap is how much of [from, to] the chosen faults cover, each counted as
-// lasting extra longer than it did.
+// overlap is the part of [from, to] that the selected faults cover, each extended
+// by extra.
 func (t *trace) overlap(from, to, extra int64, pick func(*faultSpan) bool) int64 {
 	var parts [][2]int64
 	for i := t.healed.before(t.faultsBefore(to), from-extra); i >= 0; i = t.healed.before(i, from-extra) {
@@ -137,8 +137,8 @@ func (t *trace) overlap(from, to, extra int64, pick func(*faultSpan) bool) int64
 	return sum
 }
 
-// heldBack is since when a fault may have kept a request from a group of servers
-// that a client had sent and that came at a time; that time when none did.
+// heldBack is since when a fault may have delayed a client's request that reached
+// a group of servers at a time; that time if none did.
 func (t *trace) heldBack(client, group string, when int64) int64 {
 	since := when - t.allow.underway - t.allow.machine
 	for i := range t.faultsBefore(when) {
@@ -160,7 +160,7 @@ func (t *trace) faultsBefore(when int64) int {
 	return sort.Search(len(t.faults), func(i int) bool { return t.faults[i].from >= when })
 }
 
-// strike names a kind of faults, and the client or group that they touch.
+// strike is a kind of faults, and their client or group.
 type strike struct{ kind, target string }
 
 // firstStrike is when the first fault of a kind struck, never when none did.

@@ -7,9 +7,9 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// takenBack checks that an acquire which did not end in a grant leaves no hold
-// on a server, where the lock promises that. What is left keeps everybody out
-// until its lease ends, and nobody knows that it is there.
+// takenBack checks that an acquire without a grant leaves no hold on a server, if
+// the lock promises that. Such a hold excludes everybody until its lease ends, and
+// nobody knows it.
 func (t *trace) takenBack(o *op) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
 	if _, crashed := t.crashed[o.client]; crashed || !t.claim.TakesBack || o.kind == history.OK || o.open() {
@@ -36,8 +36,8 @@ func (t *trace) takenBack(o *op) Verdict {
 	return v
 }
 
-// makerOf is the acquire that left a hold on a server: the one given, or an earlier
-// one of its owner where that one has sent nothing to there.
+// makerOf is the acquire that left a hold on a server: the given one, or an
+// earlier one of its owner if the given one sent nothing there.
 func (t *trace) makerOf(s *span, o *op) *op {
 	if s.from >= o.inv {
 		return o
@@ -60,9 +60,9 @@ func (t *trace) makerOf(s *span, o *op) *op {
 	return o
 }
 
-// askedAgain is when an owner asked for the lock again after an operation:
-// holds that begin later may be due to that. joined is when it may have made an
-// earlier hold its own, by taking it once more.
+// askedAgain is when an owner acquired again after an operation: later holds may
+// come from that acquire. joined is when it may have adopted an earlier hold by a
+// nested acquire.
 type askedAgain struct{ asked, joined int64 }
 
 func (t *trace) asksAgain(o *op) askedAgain {
@@ -86,7 +86,7 @@ func (t *trace) asksAgain(o *op) askedAgain {
 	return after[o.own.ops.latest(o.inv)+1]
 }
 
-// hadHold reports whether an owner had a hold when it asked for another.
+// hadHold reports whether an owner already had a hold at an acquire.
 func (t *trace) hadHold(o *op) bool {
 	had := o.own.had
 	if had == nil {
@@ -103,8 +103,8 @@ func (t *trace) hadHold(o *op) bool {
 	return had[sort.Search(len(ops), func(i int) bool { return ops[i].n >= o.n })]
 }
 
-// free is from when on nothing kept an owner from taking its acquire back on a
-// server; excused when that was too late.
+// free is when the last obstacle to taking an acquire back on a server was gone;
+// excused if that was too late.
 func (t *trace) free(o *op, s *span) (from int64, excused bool) {
 	from = o.ret
 	if t.claim.Nodes > 1 && s.from > o.ret && s.from-max(o.inv, t.heldBack(o.client, s.group, s.from)) > t.allow.takenBackLater {
@@ -143,8 +143,8 @@ func (t *trace) answersElsewhere(group string, by int64) bool {
 	return t.firstStrike("promotes", group, func(f *faultSpan) bool { return f.touchesGroup(group) && (f.Promotes || f.Forks) }) <= by
 }
 
-// heedsCancel checks that an acquire returns soon after its context was
-// cancelled. (A release has to carry on.)
+// heedsCancel checks that an acquire returns soon after the cancellation of its
+// context. (A release goes on.)
 func (t *trace) heedsCancel(o *op) Verdict {
 	for i := t.faultsBefore(o.inv); i < len(t.faults) && t.faults[i].from < o.ret; i++ {
 		f := &t.faults[i]

@@ -14,8 +14,8 @@ import (
 //
 // A line returns why a violation is inherent, or "" where it is the lock's fault.
 
-// inherently marks a violation that the lock could not have avoided; with an
-// empty reason it is the lock's fault.
+// inherently marks a violation as inherent. With an empty reason it is the lock's
+// fault.
 func inherently(v Verdict, why string) Verdict {
 	if v.Outcome == Violated && why != "" {
 		v.Inherent, v.Excused = why, 1
@@ -23,8 +23,8 @@ func inherently(v Verdict, why string) Verdict {
 	return v
 }
 
-// careful reports whether the user of the run stops work when its hold's validity
-// is over. Histories without a kind of user heed the sign of a lock that has one.
+// careful reports whether the user stops work at the end of its hold's validity. A
+// history without a kind of user has one that stops at the notice of a loss.
 func (t *trace) careful() bool {
 	switch t.h.Header.User {
 	case history.Careful:
@@ -35,7 +35,7 @@ func (t *trace) careful() bool {
 	return t.claim.LostSign
 }
 
-// inherentOverlap is the line of exclusion.
+// inherentOverlap decides overlaps of exclusion.
 func (t *trace) inherentOverlap(p *overlapOf) string {
 	if t.claim.Nodes > 1 && 2*t.claim.Quorum <= t.claim.Nodes {
 		return "" // two owners can have such a quorum at once
@@ -61,7 +61,8 @@ func (t *trace) inherentOverlap(p *overlapOf) string {
 	return ""
 }
 
-// inherentlyOutlived is the line of a holder that works on after its lease.
+// inherentlyOutlived decides the overlap of a holder that works on after its
+// lease.
 func (t *trace) inherentlyOutlived(p *overlapOf) string {
 	a, until := p.a, min(p.a.To, p.b.To)
 	due := max(p.owed, p.b.From)
@@ -84,8 +85,8 @@ func (t *trace) inherentlyOutlived(p *overlapOf) string {
 	return ""
 }
 
-// lossOfHold is what became of a hold on the servers that had granted it,
-// through no doing of the lock.
+// lossOfHold describes how the granting servers lost a hold, without the lock's
+// doing.
 type lossOfHold struct {
 	groups, needed int    // that lost it, and that had to for another owner to be granted
 	at             int64  // when the last of those did
@@ -94,9 +95,9 @@ type lossOfHold struct {
 	how            string // in words
 }
 
-// lossOf asks which servers had lost a claim by the time another was granted:
-// they forgot it, another server answers in their place that never had it, or
-// their clock ended its lease early. A group is lost once.
+// lossOf finds the servers that had lost a claim when another one was granted.
+// Such a server forgot the claim, gave way to a server without it, or ended its
+// lease early by its clock. A group counts once.
 func (t *trace) lossOf(c *Claim, by int64) lossOfHold {
 	if l, lost := t.lossWithSession(c, by); lost {
 		return l
@@ -173,8 +174,8 @@ func (t *trace) lossOf(c *Claim, by int64) lossOfHold {
 	return l
 }
 
-// leftBehind is what became of a hold on one server when another took its place
-// that never had it, by a time. groups is 0 when there is no such thing.
+// leftBehind describes the loss of a hold on a server that gave way to one without
+// the hold, by a time. groups is 0 if there was none.
 func (t *trace) leftBehind(c *Claim, by int64) (l lossOfHold) {
 	if t.claim.Nodes > 1 || len(t.changes) == 0 {
 		return l
@@ -208,8 +209,8 @@ func (t *trace) leftBehind(c *Claim, by int64) (l lossOfHold) {
 	return l
 }
 
-// forgotten says why a server could not know any more that it had carried out a
-// release, when the client asked again; "" when it could.
+// forgotten returns the reason why a server had lost its record of a release when
+// the client repeated it, or "".
 func (t *trace) forgotten(release *op) string {
 	done := int64(never)
 	node, group := "", ""
@@ -246,8 +247,8 @@ func (t *trace) forked(group string, by int64) bool {
 	return slices.ContainsFunc(t.faults, func(f faultSpan) bool { return f.Forks && f.from <= by && f.touchesGroup(group) })
 }
 
-// drift is how far a server's clock may run ahead during a lease before a lock
-// that allows for drift may break.
+// drift is how far a server's clock may run ahead during a lease, by the lock's
+// claim.
 func (t *trace) drift(lease int64) int64 {
 	allowed := t.allow.rounding
 	if d := t.claim.Drift; d != nil {
@@ -256,8 +257,8 @@ func (t *trace) drift(lease int64) int64 {
 	return allowed
 }
 
-// ownedElsewhere reports whether another server of a group than the one of a
-// change had granted a hold.
+// ownedElsewhere reports whether another server of a change's group had granted a
+// hold.
 func (t *trace) ownedElsewhere(k ownerLock, s *change) bool {
 	return slices.ContainsFunc(t.account(k).changes.all, func(i int32) bool {
 		c := &t.changes[i]
@@ -265,8 +266,8 @@ func (t *trace) ownedElsewhere(k ownerLock, s *change) bool {
 	})
 }
 
-// confirmed counts the replicas of a group that had a hold before its acquire
-// returned. A fault may have taken it from them since.
+// confirmed counts the replicas of a group that got a hold before its acquire
+// returned. A fault may have removed it since.
 func (t *trace) confirmed(group string, o *op) int {
 	var nodes []string
 	t.heldAt(o.own, o.inv, o.ret, func(s *span) bool {
@@ -278,8 +279,8 @@ func (t *trace) confirmed(group string, o *op) int {
 	return len(nodes)
 }
 
-// lossByTraits is lossOf where nobody saw what the servers did: every group that
-// a fault which can lose a hold has struck counts.
+// lossByTraits is lossOf without a server log: it counts every group that a fault
+// with the power to lose a hold has struck.
 func (t *trace) lossByTraits(by int64) lossOfHold {
 	l := lossOfHold{needed: max(1, 2*t.claim.Quorum-t.claim.Nodes)}
 	groups := map[string]bool{}
@@ -302,7 +303,7 @@ func (t *trace) lossByTraits(by int64) lossOfHold {
 }
 
 // toldTooLate reports whether a holder went on for longer than the next renewal
-// takes to find its hold gone, although its lock renews and tells of a loss.
+// needs to find its hold gone, although its lock renews and notifies of losses.
 func (t *trace) toldTooLate(c *Claim, l lossOfHold, until int64) bool {
 	if !t.claim.LostSign || !t.claim.Renewal || !c.Renewed || l.forked || t.h.Header.User == history.Careless {
 		return false
@@ -312,14 +313,14 @@ func (t *trace) toldTooLate(c *Claim, l lossOfHold, until int64) bool {
 	return until-l.at-excused > bound
 }
 
-// onlyForgets reports whether a fault has cost servers data, and does nothing
-// else.
+// onlyForgets reports whether a fault has only lost data of servers.
 func (s *faultSpan) onlyForgets() bool {
 	return s.only(history.Traits{DeletesKeys: s.DeletesKeys, MovesClock: s.MovesClock, ClockJump: s.ClockJump, ClockRate: s.ClockRate})
 }
 
-// inherentWrite is the line of the guarded resource: it lost an update because
-// two owners held the lock inherently, and no token could tell them apart.
+// inherentWrite decides violations of the guarded resource: it lost an update
+// because two owners held the lock inherently, and it had no token to distinguish
+// them.
 func (t *trace) inherentWrite(w *op) string {
 	b := t.blameOf(ownerLock{w.owner, w.lock}, w.inv)
 	if b.overlap && b.why != "" {
@@ -333,8 +334,8 @@ func (t *trace) inherentWrite(w *op) string {
 	return b.why
 }
 
-// inherentToken is the line of fencing: the servers lost the counter. A key that
-// was deleted is that of a hold, not the counter.
+// inherentToken decides violations of fencing: the servers lost the counter. A
+// deleted key of a hold is not the counter.
 func (t *trace) inherentToken(by int64) string {
 	groups := map[string]bool{}
 	why := ""
@@ -357,8 +358,8 @@ func (t *trace) inherentToken(by int64) string {
 	return ""
 }
 
-// inherentLease is the line of leases on a server: its clock was moved by more
-// than the lock allows for, or it answers in the place of another.
+// inherentLease decides violations of a lease on a server: its clock moved by more
+// than the lock's drift, or it replaced another server.
 func (t *trace) inherentLease(c *change, lease int64) string {
 	for i := range t.faults {
 		f := &t.faults[i]
@@ -379,8 +380,8 @@ func (t *trace) inherentLease(c *change, lease int64) string {
 	return ""
 }
 
-// setBack is the line of counts and of contradicted answers: the servers lost
-// or undid something of an owner's between two times.
+// setBack decides wrong counts and contradicted answers: the servers lost or undid
+// a change of an owner between two times.
 func (t *trace) setBack(k ownerLock, from, to int64) string {
 	type place struct{ node, key string }
 	had := map[place]int{} // the count of the owner's hold, before a change
@@ -407,9 +408,9 @@ func (t *trace) setBack(k ownerLock, from, to int64) string {
 	return ""
 }
 
-// inherentSilence is the line of progress and of keys that remain: without a
-// lease nothing ends the hold of an owner that died, or whose release never
-// reached a server. A session ends both, once servers can know that it is over.
+// inherentSilence decides violations of progress and leftover keys. Without a
+// lease nothing ends the hold of a dead owner, or of one whose release never
+// reached a server. A session ends both, once servers can notice its end.
 func (t *trace) inherentSilence(lock string, by int64) string {
 	if t.claim.Lease || t.claim.Session > 0 && !t.unheardEnd(by) {
 		return ""
@@ -431,25 +432,25 @@ func (t *trace) inherentSilence(lock string, by int64) string {
 	return ""
 }
 
-// unheardEnd reports whether a fault may have kept the end of a connection from
-// the servers, until too late for them to have ended its session by then.
+// unheardEnd reports whether a fault may have hidden the end of a connection from
+// the servers, so that they could not end its session by then.
 func (t *trace) unheardEnd(by int64) bool {
 	return slices.ContainsFunc(t.faults, func(f faultSpan) bool {
 		return f.from <= by && f.holdsMessages() && plus(f.to, t.claim.Session+t.allow.settling) >= by
 	})
 }
 
-// gaveBackBy reports whether an owner had released what it took by a time.
+// gaveBackBy reports whether an owner had released its hold by a time.
 func (t *trace) gaveBackBy(o *op, by int64) bool {
 	return slices.ContainsFunc(o.own.ops.all, func(r *op) bool {
 		return r.f == history.Release && r.kind == history.OK && r.inv >= o.inv && r.ret <= by
 	})
 }
 
-// mayEndUnknown is the line of outcomes that nobody knows: something kept the
-// request or its reply, stopped the server or the process, or cancelled it. An
-// acquire may also run out of time before the slowest request could have been
-// answered: then its wait ended, or its only try, while a request was out.
+// mayEndUnknown decides unknown outcomes. Such an outcome is right if a fault held
+// the request or its reply, stopped the server or the process, or cancelled the
+// operation. It is also right if the acquire's time ended before the slowest
+// request could be answered.
 func (t *trace) mayEndUnknown(o *op) bool {
 	to := min(o.ret, t.endTime)
 	if o.f == history.Acquire && o.ret-(o.inv+o.args.Wait) < messagesOfRequest*min(t.h.Header.Latency, second) {

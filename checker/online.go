@@ -9,23 +9,22 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// Online judges the linearizability of a run while it goes on, lock name by
-// lock name. It comes to the same outcome as [Judge] does on the clients' own
-// evidence without fencing tokens. Where only [Server] events would prove a
-// violation, or only tokens (Judge goes by them when all of a history grow),
-// Judge says violated and Online ok.
+// Online judges the linearizability of a run while it goes on, for each lock name.
+// Its outcome is that of [Judge] on the operations of the clients, without fencing
+// tokens. If only [Server] events or only tokens prove a violation, Judge returns
+// violated and Online ok.
 //
-// A violation is found as soon as it is certain, which is when every operation
-// called before the contradiction has returned. Online keeps the operations
-// that are open, those that overlap an open one, those whose outcome is unknown
-// for good, and a little of every owner and client: the length of the run does
-// not matter. When one acquire stays open while very much happens, it is taken
-// as one of unknown outcome; should it return after all, violations found are
-// still certain, but in the place of ok the verdict is unknown. When it is a
-// release or an inspection that stays open, the verdict is unknown at once.
+// Online reports a violation as soon as it is certain: after the return of every
+// operation that was called before the contradiction. It keeps the open
+// operations, those that overlap an open one, those of lastingly unknown outcome,
+// and a little state for each owner and client. So its memory does not grow with
+// the run. If one acquire stays open for very long, Online assumes an unknown
+// outcome. If it returns after all, violations are still certain, but ok becomes
+// unknown. If a release or an inspection stays open for that long, the verdict is
+// unknown at once.
 //
-// The history is checked as far as Judge checks it, event by event; ids of
-// operations that do not count up from 1 take memory.
+// Online checks the history as Judge does, event by event. Operation ids that do
+// not count up from 1 take memory.
 type Online struct {
 	header    history.Header
 	claim     history.Claims
@@ -49,7 +48,7 @@ type onlineLock struct {
 	doubt  *op // was taken as unknown, and returned after all
 }
 
-// onlineOp is an operation that has not returned.
+// onlineOp is an operation without a return.
 type onlineOp struct {
 	*op
 	lock  *onlineLock
@@ -61,11 +60,11 @@ type onlineOp struct {
 	when int64 // of told
 }
 
-// maxBehind is how many operations may be called on a lock while an older one
-// is open.
+// maxBehind is the number of operations on a lock that may start while an older
+// one is open.
 const maxBehind = 1 << 14
 
-// NewOnline begins to judge a history with this header. The error is an
+// NewOnline starts to judge a history with this header. The error is an
 // [*history.InvalidError].
 func NewOnline(h history.Header) (*Online, error) {
 	valid, err := history.NewValidator(&h)
@@ -78,11 +77,10 @@ func NewOnline(h history.Header) (*Online, error) {
 	}, nil
 }
 
-// Add takes the next event of the history and returns the verdict on
-// everything that can be judged by now: ok means that nothing is wrong so far,
-// unknown that a lock could not be followed further, and violated is final. The
-// error is an [*history.InvalidError]. After a violation or an error every call returns
-// the same again.
+// Add processes the next event and returns the verdict so far. ok means no
+// violation yet, unknown that Online could not follow a lock any further, and
+// violated is final. The error is an [*history.InvalidError]. After a violation or
+// an error every call returns the same.
 func (o *Online) Add(e history.Event) (Verdict, error) {
 	if o.err != nil || o.v.Outcome == Violated {
 		return o.v, o.err
@@ -130,9 +128,9 @@ func (o *Online) Add(e history.Event) (Verdict, error) {
 	return o.v, nil
 }
 
-// Close returns the final verdict. A history that ended before its [history.End] event
-// is invalid, unless a violation was found before. A run that proves nothing
-// is never ok, as with [Judge].
+// Close returns the final verdict. A history without its [history.End] event is
+// invalid, unless a violation was found before. As with [Judge], a run that proves
+// nothing is never ok.
 func (o *Online) Close() (Verdict, error) {
 	if o.err != nil || o.v.Outcome == Violated {
 		return o.v, o.err
@@ -152,7 +150,7 @@ func (o *Online) Close() (Verdict, error) {
 	return o.v, nil
 }
 
-// pass lets time go on for the locks that wait for it.
+// pass advances the time of the locks that wait for it.
 func (o *Online) pass(now int64) {
 	if now == o.now {
 		return
@@ -203,8 +201,8 @@ func (o *Online) invoke(p *op) {
 	}
 }
 
-// tell makes room for the release of a hold that its owner is told to have lost
-// while it asks for one more.
+// tell reserves an entry for the release of a hold whose owner is notified of its
+// loss during another acquire.
 func (o *Online) tell(n *history.Event) {
 	for _, p := range o.stillOpen() {
 		if p.f == history.Acquire && p.owner == n.Owner && p.lock.name == n.Lock && p.told == nil {
@@ -213,7 +211,7 @@ func (o *Online) tell(n *history.Event) {
 	}
 }
 
-// forget gives the room up again.
+// forget frees the reserved entry.
 func (o *Online) forget(p *onlineOp) {
 	if p.told != nil {
 		p.lock.stream.Drop(p.told, o.now)
@@ -222,7 +220,7 @@ func (o *Online) forget(p *onlineOp) {
 	}
 }
 
-// goOnWithout stops waiting for the outcome of an operation.
+// goOnWithout gives up waiting for the outcome of an operation.
 func (o *Online) goOnWithout(p *onlineOp) {
 	l, _ := lockOpOf(p.op, o.claim, p.lock.owners.Number(p.owner), false)
 	if p.f != history.Acquire {
@@ -235,7 +233,7 @@ func (o *Online) goOnWithout(p *onlineOp) {
 	o.take(p.lock)
 }
 
-// finish says what became of an operation. gone says that its client crashed.
+// finish records the outcome of an operation. gone means that its client crashed.
 func (o *Online) finish(p *onlineOp, gone bool) {
 	delete(o.open, p.id)
 	l, known := lockOpOf(p.op, o.claim, p.lock.owners.Number(p.owner), gone)
@@ -263,7 +261,7 @@ func (o *Online) finish(p *onlineOp, gone bool) {
 	o.take(p.lock)
 }
 
-// take takes over what the stream of a lock says.
+// take adopts the verdict on the stream of a lock.
 func (o *Online) take(l *onlineLock) {
 	if l.stream.Waits() && !slices.Contains(o.waiting, l) {
 		o.waiting = append(o.waiting, l)
@@ -285,7 +283,7 @@ func (o *Online) take(l *onlineLock) {
 	}
 }
 
-// stillOpen lists the operations that have not returned, by id.
+// stillOpen lists the operations without a return, by id.
 func (o *Online) stillOpen() []*onlineOp {
 	ids := slices.Sorted(maps.Keys(o.open))
 	open := make([]*onlineOp, len(ids))

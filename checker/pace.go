@@ -2,20 +2,18 @@ package checker
 
 import "github.com/holdfast-go/holdfast/history"
 
-// worldLive is the world whose measurements are real, and a little off.
+// worldLive is the world with real, slightly inaccurate measurements.
 const worldLive = "live"
 
-// allowances are what the judges forgive because no lock is instant. They come
-// in two kinds. Those here follow the pace of the run: locks, their clients and
-// the workload wait for shorter times in a run that is played faster, so they
-// have less to be forgiven. Down to a floor, though: processes must still be
-// scheduled and sockets opened at the pace of the machine.
+// allowances are the judges' tolerances, because no lock is instant. There are two
+// kinds. These follow the pace of the run: in a faster run, locks, clients and the
+// workload wait for shorter times. They have a floor, because the machine still
+// has to schedule processes and open sockets.
 //
-// The other kind is the noise of machines and networks, which no pace changes:
-// slackOfServers, arrivalSlack, closingSlack, notice, unbounded
-// and underway, all but the first two with machine on top. Whatever is a part of a lease, or stands in the header (the
-// promised hand-off, the interval of renewals), is in the time of the run
-// already.
+// The other kind is the noise of machines and networks, which does not depend on
+// the pace: slackOfServers, arrivalSlack, closingSlack, notice, unbounded and
+// underway, all but the first two plus machine. A part of a lease, or a claim in
+// the header, is already in the time of the run.
 type allowances struct {
 	// waitSlack is what a bounded wait may overrun, and how early it may end.
 	waitSlack int64

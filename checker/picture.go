@@ -8,11 +8,10 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// pictureOps is how many operations a picture shows of a history.
+// pictureOps is the number of operations in a picture.
 const pictureOps = 200
 
-// picture draws the lock with the violation, or the first lock when there is
-// none.
+// picture draws the lock with the violation, or the first lock.
 func picture(h *history.History, w io.Writer) error {
 	if err := history.Validate(h); err != nil {
 		return err
@@ -39,9 +38,8 @@ func picture(h *history.History, w io.Writer) error {
 	return nil
 }
 
-// around cuts out the operations of a cause and those concurrent with it. A
-// release is left out when the acquire it belongs to is: the slice begins with
-// a free lock.
+// around selects the operations of a cause and those concurrent with them. It
+// omits a release without its acquire, because the slice starts with a free lock.
 func (t *trace) around(ops []linear.Op, cause []int64) []linear.Op {
 	from, to := int64(linear.Forever), int64(0)
 	for _, id := range cause {

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/english"
 )
 
-// judgeCleanup reads what remained at the end.
+// judgeCleanup judges the leftovers at the end.
 func judgeCleanup(t *trace) Verdict {
 	if t.end.CutOff {
 		return Verdict{Outcome: Unknown, Reason: isCutOff}
@@ -37,8 +37,7 @@ func judgeCleanup(t *trace) Verdict {
 	return v
 }
 
-// inWords is a stack in a few words: where the goroutine is, in the first
-// function that is not one of the language's own.
+// inWords describes a stack by its first function outside of Go's own packages.
 func inWords(stack string) string {
 	lines := strings.Split(stack, "\n")
 	for i := 1; i+1 < len(lines); i += 2 {
@@ -54,8 +53,8 @@ func inWords(stack string) string {
 	return lines[0]
 }
 
-// inherentKeys is why the keys that remain are inherent: a lock without a lease
-// keeps what its dead owners held.
+// inherentKeys returns the reason why leftover keys are inherent: a lock without a
+// lease keeps the holds of its dead owners.
 func (t *trace) inherentKeys() string {
 	why := ""
 	for _, lock := range t.locks {

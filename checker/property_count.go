@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/english"
 )
 
-// judgeCount follows every owner's hold count through its own operations, and
-// then asks the server log for counts and holds that nobody asked for.
+// judgeCount follows every owner's hold count through its operations, and then
+// checks the server log for unexpected counts and holds.
 func judgeCount(t *trace) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
 	for _, k := range t.owners {
@@ -30,7 +30,7 @@ func judgeCount(t *trace) Verdict {
 // bounds of a hold count; operations with unknown outcome spread them.
 type bounds struct{ lo, hi int }
 
-// after is what bounds become when something happened to the owner.
+// after returns the bounds after a step of the owner.
 func (b bounds) after(s step) bounds {
 	switch {
 	case s.o == nil:
@@ -55,7 +55,7 @@ func (b bounds) after(s step) bounds {
 	return b
 }
 
-// countsOf checks the counts that an owner's operations returned.
+// countsOf checks the counts in the results of an owner's operations.
 func (t *trace) countsOf(k ownerLock) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
 	var b bounds
@@ -127,8 +127,8 @@ func (t *trace) mayHaveLost(k ownerLock, before, o *op) bool {
 	return false
 }
 
-// serverCounts checks that no command made a server count more holds of an
-// owner than it has or is about to get.
+// serverCounts checks that no command gave an owner more holds on a server than it
+// has or is acquiring.
 func (t *trace) serverCounts(k ownerLock) Verdict {
 	steps := t.steps(k)
 	var b bounds
@@ -177,8 +177,8 @@ func (t *trace) serverCounts(k ownerLock) Verdict {
 	return Verdict{Outcome: OutcomeOK}
 }
 
-// mostAsked is how many holds an owner had or asked for at most between two
-// times.
+// mostAsked is the largest number of holds that an owner had or requested between
+// two times.
 func mostAsked(steps []step, from, to int64) int {
 	var b bounds
 	most := 0
@@ -198,8 +198,8 @@ func mostAsked(steps []step, from, to int64) int {
 	return max(most, b.hi)
 }
 
-// ghostHold checks that an owner which gave everything back holds nothing on
-// the servers. Servers that a fault may have cut off or set back are excused.
+// ghostHold checks that an owner without holds has none on the servers. It excuses
+// servers that a fault may have cut off or set back.
 func (t *trace) ghostHold(k ownerLock) Verdict {
 	if _, crashed := t.crashed[t.client[k.owner]]; crashed {
 		return Verdict{Outcome: OutcomeOK}

@@ -6,14 +6,14 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// documented are the error classes that each outcome of an operation may have.
+// documented lists the allowed error classes for each outcome of an operation.
 var documented = map[history.Func]map[history.Kind][]string{
 	history.Acquire: {history.Fail: {history.ErrBusy, history.ErrCanceled, history.ErrAcks, history.ErrRefused}, history.Info: {history.ErrUnknown}},
 	history.Release: {history.Fail: {history.ErrNotHeld, history.ErrLost}, history.Info: {history.ErrUnknown, history.ErrCanceled}},
 }
 
-// judgeErrors checks that every failure has a documented class, and that the
-// server log does not contradict it, nor what a holder was told of a loss.
+// judgeErrors checks that every failure has a documented class, and that neither
+// the server log nor a notice of loss contradicts it.
 func judgeErrors(t *trace) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
 	for _, o := range t.ops {
@@ -32,8 +32,8 @@ func judgeErrors(t *trace) Verdict {
 	return v
 }
 
-// refusedAsClosed reports whether a release failed because the client had closed
-// its lock: what it held is then left to the lease, as it asked for.
+// refusedAsClosed reports whether a release failed because its client had closed
+// the lock: the hold then ends with its lease, as intended.
 func (t *trace) refusedAsClosed(o *op) bool {
 	return o.f == history.Release && o.kind == history.Fail && o.res.Error == history.ErrCanceled && o.ret >= t.closedAt(o.client)
 }
@@ -81,26 +81,25 @@ func (t *trace) classOf(o *op) Verdict {
 	return violation(o.ret, opIDs(o), "the %s of %s %s at %s with the class %q, which is not documented for it%s", o.f, o.owner, what, at(o.ret), class, said)
 }
 
-// gaveUpByItself reports whether an acquire ended long before its wait was over,
-// with an error that its caller's context explains, although nobody had ended
-// that.
+// gaveUpByItself reports whether an acquire ended long before the end of its wait
+// with a context error, although nobody had ended its context.
 func (t *trace) gaveUpByItself(o *op) bool {
 	return t.h.Header.Order == history.TotalOrder && o.args.Wait > 0 && o.inv+o.args.Wait-o.ret > t.allow.waitSlack && !t.closing(o.client, o.ret) &&
 		!slices.ContainsFunc(t.faults, func(f faultSpan) bool { return f.Cancels && f.from <= o.ret && t.calledBy(o, f.from) })
 }
 
-// calledBy reports whether an operation may have been called by then. A process
-// that is stopped as it calls is recorded to invoke when it goes on.
+// calledBy reports whether an operation may have been called by then. If its
+// process was stopped at the call, the recorded time is when the process went on.
 func (t *trace) calledBy(o *op, when int64) bool {
 	return o.inv <= when || slices.ContainsFunc(t.faults, func(f faultSpan) bool {
 		return f.StopsProcess && f.touchesClient(o.client) && f.from <= when && f.to >= o.inv
 	})
 }
 
-// hadNoEffect checks that a release which succeeded has ended the hold. When it
-// returns, no more servers have the hold than another owner can do without: on a
-// single server none, whatever kept the request away. Later no server at all has
-// it, once nothing keeps the request from there any more.
+// hadNoEffect checks that a successful release has ended the hold. When it
+// returns, the servers without the hold must suffice for another owner: on a
+// single server no hold may remain, under any fault. Later no server at all may
+// have it, once no fault blocks the request.
 func (t *trace) hadNoEffect(o *op) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
 	if o.f != history.Release || o.kind != history.OK || o.res.Count > 0 {
@@ -152,8 +151,8 @@ func (t *trace) hadNoEffect(o *op) Verdict {
 	return v
 }
 
-// keptAway reports whether a fault kept the first release after a hold on one of
-// several servers from there for so long that a lock need not try any more.
+// keptAway reports whether a fault blocked the first release after a hold from one
+// of several servers for so long that a lock need not try any more.
 func (t *trace) keptAway(release *op, s *span) bool {
 	own := &release.own.ops
 	first := release
@@ -172,17 +171,18 @@ func (t *trace) keptAway(release *op, s *span) bool {
 	})
 }
 
-// unheard reports whether a hold on one of several servers may come from a try
-// whose reply a fault kept away. A lock that gives every try a value of its own
-// does not know it; only one that promises to take back what it got must end it.
+// unheard reports whether a hold on one of several servers may come from an
+// attempt whose reply a fault blocked. A lock with a new value for every attempt
+// does not know that hold, and must end it only if it claims to take acquires
+// back.
 func (t *trace) unheard(release *op, s *span) bool {
 	return t.claim.Nodes > 1 && !t.claim.TakesBack && slices.ContainsFunc(t.faults, func(f faultSpan) bool {
 		return f.keepsReplies() && f.from <= s.from+t.allow.underway && s.from <= plus(f.to, t.allow.healing) && f.touchesClient(release.client) && (len(f.nodes) == 0 || f.touchesGroup(s.group))
 	})
 }
 
-// notReleased reports whether a hold on a server is not the one that a release has
-// given back, but what an acquire of unknown outcome had left there before.
+// notReleased reports whether a hold on a server is not that of a release, but a
+// leftover of an earlier acquire of unknown outcome.
 func (t *trace) notReleased(release *op, s *span) bool {
 	ops := release.own.ops.all
 	i := release.own.ops.latest(s.from)
@@ -194,9 +194,9 @@ func (t *trace) notReleased(release *op, s *span) bool {
 	return slices.ContainsFunc(ops[i+1:], func(x *op) bool { return x.f == history.Acquire && x.kind == history.OK && x.ret <= release.inv })
 }
 
-// orphanUntil is how long a hold that a release has not reached may last because
-// of an acquire that came after it: a fault had kept that from the server, where
-// it found its owner's hold and counted as one more for a lease.
+// orphanUntil is the end of a hold that a release has not reached because of a
+// later acquire: a fault delayed that acquire, which then found its owner's hold
+// and counted as one more for a lease.
 func (t *trace) orphanUntil(release *op, s *span) int64 {
 	var until int64
 	for _, i := range t.since(release.own, release.inv) {
@@ -211,7 +211,7 @@ func (t *trace) orphanUntil(release *op, s *span) int64 {
 	return until
 }
 
-// contradicted compares an outcome with what the servers did meanwhile.
+// contradicted compares an outcome with the changes on the servers meanwhile.
 func (t *trace) contradicted(o *op) Verdict {
 	switch {
 	case o.f == history.Release && o.kind == history.Fail && o.res.Error == history.ErrNotHeld:
@@ -267,9 +267,9 @@ func (t *trace) contradicted(o *op) Verdict {
 	return Verdict{Outcome: OutcomeOK}
 }
 
-// nobodyElse reports whether during an acquire no server had a hold that may keep
-// it out, no other acquire was under way, and nothing was wrong. Where a lock is
-// not reentrant, an earlier hold of the owner's own keeps it out, too.
+// nobodyElse reports whether an acquire had no obstacle: no other hold on a
+// server, no other open acquire, and no fault. If the lock is not reentrant, an
+// earlier hold of its owner is an obstacle too.
 func (t *trace) nobodyElse(o *op) bool {
 	held := false
 	t.heldAt(t.account(ownerLock{"", o.lock}), o.inv-slackOfServers, o.ret, func(s *span) bool {
@@ -279,8 +279,8 @@ func (t *trace) nobodyElse(o *op) bool {
 	return !held && !t.asks[o.lock].others(o) && t.overlap(o.inv, o.ret, t.allow.settling, func(*faultSpan) bool { return true }) == 0
 }
 
-// tookAnother finds the hold of another owner that a release's client took
-// away instead of the release's own.
+// tookAnother finds the hold of another owner that a release's client removed
+// instead of its own.
 func (t *trace) tookAnother(o *op) *change {
 	var other *change
 	for _, i := range t.since(t.account(ownerLock{"", o.lock}), o.inv) {
@@ -301,8 +301,8 @@ func (t *trace) tookAnother(o *op) *change {
 	return other
 }
 
-// commandOf reports whether a change was made by a command of an operation's
-// client on its lock.
+// commandOf reports whether a command of an operation's client made a change on
+// its lock.
 func (t *trace) commandOf(c *change, o *op) bool {
 	return c.command() && c.By == o.client && c.lock == o.lock
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// overlapOf is a pair of beliefs that contradict each other.
+// overlapOf is a pair of contradicting beliefs.
 type overlapOf struct {
 	a, b   *Claim // a was granted first
 	length int64
@@ -19,8 +19,8 @@ type overlapOf struct {
 	why    string // it is inherent; empty where it is the lock's fault
 }
 
-// judgeExclusion looks for two owners that both believed to hold the same
-// lock, and says whose fault it is.
+// judgeExclusion finds two owners that both believed to hold the same lock, and
+// decides whose fault that is.
 func judgeExclusion(t *trace) Verdict {
 	if t.claim.Nodes > 1 && 2*t.claim.Quorum <= t.claim.Nodes {
 		return violation(0, nil, "a hold needs %d of %d servers, so two owners can have one each at once", t.claim.Quorum, t.claim.Nodes)
@@ -51,7 +51,7 @@ func judgeExclusion(t *trace) Verdict {
 	return v
 }
 
-// badness orders overlaps: what is the lock's fault first, then by class.
+// badness orders overlaps: those that are the lock's fault first, then by class.
 func (p *overlapOf) badness() int {
 	n := 0
 	if p.why == "" {
@@ -66,14 +66,14 @@ func (p *overlapOf) badness() int {
 // worstOverlap is the badness of a broken contract that is the lock's fault.
 const worstOverlap = 3
 
-// assign says what class an overlap is of, and whether it is inherent.
+// assign determines the class of an overlap, and whether it is inherent.
 func (t *trace) assign(p *overlapOf) {
 	t.classify(p)
 	p.why = t.inherentOverlap(p)
 }
 
-// overlaps finds every pair of beliefs that contradict each other, in the order
-// in which the later ones began.
+// overlaps finds every pair of contradicting beliefs, in the order in which the
+// later ones started.
 func (t *trace) overlaps(do func(*overlapOf)) {
 	live := map[string][]*Claim{} // by lock, not over before the claim at hand
 	for i := range t.claims {
@@ -92,14 +92,14 @@ func (t *trace) overlaps(do func(*overlapOf)) {
 	}
 }
 
-// blame says of a claim whether it overlaps others, and why that is inherent.
+// blame tells whether a claim overlaps others, and why that is inherent.
 type blame struct {
 	claim   *Claim
 	overlap bool
 	why     string // empty where an overlap is the lock's fault
 }
 
-// blameOf is the blame for the belief under which an owner acted at a time.
+// blameOf is the blame of the belief under which an owner acted at a time.
 func (t *trace) blameOf(k ownerLock, when int64) blame {
 	if t.blamed == nil {
 		t.blamed = map[ownerLock][]blame{}
@@ -188,8 +188,8 @@ func (t *trace) classify(p *overlapOf) {
 	}
 }
 
-// arrival is when a hold appeared on enough servers, and whether the server
-// log says so; without it, the time the client heard of it.
+// arrival is when a hold was on enough servers, and whether the server log shows
+// that. Without the log it is when the client got the reply.
 func (t *trace) arrival(c *Claim) (int64, bool) {
 	o := t.op(c.AcquireOp)
 	groups := make([]string, 0, fewServers)
@@ -207,10 +207,9 @@ func (t *trace) arrival(c *Claim) (int64, bool) {
 	return o.ret, false
 }
 
-// owedByServers is until when at least a quorum of servers owed a claim its
-// hold, by what its owner's client was last granted or renewed on each before
-// by. A server that later lost the hold, or that another has replaced, owes it
-// all the same: that is what the client was promised.
+// owedByServers is until when at least a quorum of servers owed a claim its hold,
+// by its last grant or renewal on each server before by. A server that later lost
+// the hold or was replaced still owes it: the client was promised it.
 func (t *trace) owedByServers(c *Claim, by int64) (int64, bool) {
 	type promise struct {
 		node, group string
@@ -245,13 +244,12 @@ func (t *trace) owedByServers(c *Claim, by int64) (int64, bool) {
 	return 0, false
 }
 
-// fewServers is for how many servers lists have room from the start: most locks
-// have no more.
+// fewServers is the initial capacity of lists of servers, enough for most locks.
 const fewServers = 8
 
-// owedByClient is until when a claim was owed its hold at least: every acquire
-// of it that had returned by then and was not given back promised one lease,
-// counted from some time after its invocation.
+// owedByClient is the least time until which a claim was owed its hold: each of
+// its returned and unreleased acquires promised one lease, counted from a time
+// after its invocation.
 func (t *trace) owedByClient(c *Claim, by int64) int64 {
 	var held []int64
 	inv := t.op(c.AcquireOp).inv
@@ -283,8 +281,8 @@ func (t *trace) owedByClient(c *Claim, by int64) int64 {
 	return end
 }
 
-// latestEnd is when a claim's lease had ended at the latest, if nobody renewed
-// it; never when that cannot be told.
+// latestEnd is the latest end of a claim's lease without a renewal; never if that
+// is unknown.
 func (t *trace) latestEnd(c *Claim, by int64) int64 {
 	var longest, last int64
 	own, inv := t.op(c.AcquireOp).own, t.op(c.AcquireOp).inv

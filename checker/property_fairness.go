@@ -6,13 +6,13 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// arrivalSlack is how far apart two invocations must be for the servers to be
-// sure to have seen them in that order.
+// arrivalSlack is the distance of two invocations that guarantees their order at
+// the servers.
 const arrivalSlack = 50 * millisecond
 
-// judgeFairness checks that an acquire is not granted before one that was
-// already waiting when it came, be that one granted later or refused at the end
-// of its wait. Waiters whose client a fault touched may have lost their place.
+// judgeFairness checks that no acquire is granted before one that was already
+// waiting when it came, and that was granted later or refused at the end of its
+// wait. A waiter whose client a fault touched may have lost its place.
 func judgeFairness(t *trace) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
 	waiting := map[string][]*op{} // by lock, neither granted nor refused before the acquire at hand came
@@ -42,8 +42,8 @@ func judgeFairness(t *trace) Verdict {
 // refused reports whether an acquire waited in vain.
 func refused(o *op) bool { return o.kind == history.Fail && o.res.Error == history.ErrBusy }
 
-// stillWaiting reports whether an acquire was in the queue at a time. One that is
-// refused has left the queue before it returns.
+// stillWaiting reports whether an acquire was in the queue at a time. A refused
+// acquire leaves the queue before it returns.
 func stillWaiting(a *op, when int64) bool {
 	if refused(a) {
 		return a.ret > when+arrivalSlack

@@ -8,9 +8,8 @@ import (
 
 func judgeFencing(t *trace) Verdict { return t.fencing }
 
-// fencing checks that tokens grow from hold to hold. Two holds that were
-// granted one after the other must have growing tokens; two whose acquires
-// overlapped in time must at least differ.
+// fencing checks that tokens grow from hold to hold. Tokens of consecutive grants
+// must grow; those of acquires that overlapped in time must differ.
 func fencing(t *trace) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
 	for _, k := range t.owners {
@@ -40,7 +39,7 @@ func fencing(t *trace) Verdict {
 	return v
 }
 
-// tokens are those of the claims on one lock so far, all of them different.
+// tokens are the different tokens of the claims on one lock so far.
 type tokens struct {
 	claims  []*Claim
 	highest []*Claim // up to each of the claims
@@ -56,8 +55,8 @@ func (s *tokens) add(c *Claim) {
 	s.claims, s.highest = append(s.claims, c), append(s.highest, high)
 }
 
-// above finds the claim with the highest token of those granted before a was
-// asked for, if it is higher than a's, or else one that had the token of a.
+// above finds the claim with the highest token among those granted before a was
+// requested, if it is higher than a's, or one with the token of a.
 func (s *tokens) above(a *Claim, asked int64) *Claim {
 	n := sort.Search(len(s.claims), func(i int) bool { return s.claims[i].From >= asked })
 	if n > 0 && s.highest[n-1].Token > a.Token {

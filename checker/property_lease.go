@@ -7,19 +7,19 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// unbounded is how long a key may be without an expiry: between the two
-// commands of a lock that sets the key first and the expiry after.
+// unbounded is how long a key may lack an expiry: between the two commands of a
+// lock that sets first the key and then the expiry.
 const unbounded = 50 * millisecond
 
-// heldLease is one hold as the lease judge follows it.
+// heldLease is one hold for the lease judge.
 type heldLease struct {
 	o       *op
 	granted byGroup[int64] // when a server granted it
 	short   bool           // it was handed on for less than its lease
 }
 
-// owed is how much of its lease a hold is still owed when a server changes
-// it. Until a server has granted the hold the lease counts from its request.
+// owed is the rest of a hold's lease when a server changes it. Before a server has
+// granted the hold, the lease counts from its request.
 func (h *heldLease) owed(c *change) int64 {
 	if h.o.args.Lease == 0 {
 		return 0
@@ -31,14 +31,13 @@ func (h *heldLease) owed(c *change) int64 {
 	return granted + h.o.args.Lease - c.t
 }
 
-// underway is how long a request may be on its way to a server where nothing
-// disturbs its client, on an ordinary network.
+// underway is how long a request may be on its way to a server without a fault, on
+// an ordinary network.
 const underway = 100 * millisecond
 
-// onItsWay is how long the request that a server granted may have been on its
-// way. The client counts its lease from the send, as it must, and the server
-// from when the request arrived; what a later request of the client leaves of
-// the lease may be shorter by that.
+// onItsWay is how long a granted request may have been on its way. The client
+// counts its lease from the send, and the server from the arrival. So a later
+// request of the client may leave a lease that is shorter by this time.
 func (t *trace) onItsWay(h *heldLease, group string) int64 {
 	granted, ok := h.granted.get(group)
 	if !ok || h.short {
@@ -48,10 +47,10 @@ func (t *trace) onItsWay(h *heldLease, group string) int64 {
 	return min(granted-h.o.inv, t.allow.underway+t.allow.machine+disturbed)
 }
 
-// judgeLease checks in the server log that the TTL which a command leaves is
-// no longer than asked, not endless, and not shorter than what is still owed,
-// and that no hold expires before. A lock on several servers may lose some of
-// them to expiry as long as a quorum keeps the hold.
+// judgeLease checks in the server log that each command leaves a TTL that is no
+// longer than requested, not endless, and no shorter than the lease still owed,
+// and that no hold expires early. A lock on several servers may lose some of them
+// to expiry while a quorum keeps the hold.
 func judgeLease(t *trace) Verdict {
 	if t.needsServers() {
 		return Verdict{Outcome: Unknown, Reason: noServerLog}
@@ -151,9 +150,9 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 	return v
 }
 
-// withoutLargest takes away the hold with the longest lease, the one whose
-// release excuses most. A server that never granted that one gives back the
-// longest of those that it did.
+// withoutLargest removes the hold with the longest lease, whose release excuses
+// most. A server that never granted it releases the longest of those that it
+// granted.
 func withoutLargest(holds []heldLease) []heldLease {
 	if len(holds) <= 1 {
 		return nil
@@ -173,17 +172,17 @@ func withoutLargest(holds []heldLease) []heldLease {
 	return out[:len(out)-1]
 }
 
-// owesOnly notes that a server owes a hold that was handed on no more than it left
-// it. From the change that makes it whole on, that is the lease.
+// owesOnly limits the debt of a server to the rest of a handed-on hold. After the
+// change that makes it whole, the debt is the lease.
 func (h *heldLease) owesOnly(c *change) {
 	h.short = c.expires() < c.t+h.o.args.Lease
 	h.granted.set(c.group, min(c.t, c.expires()-h.o.args.Lease))
 }
 
-// handedOn finds the acquire of an owner that waited when a change gave it the lock:
-// a command of another client, or, where the lock grants in the order of arrival,
-// one of its own client, which looks after the places of all its owners. nil when
-// the owner took the lock itself.
+// handedOn finds the acquire of a waiting owner that a change granted. The change
+// is a command of another client, or, if the lock grants in the order of arrival,
+// one of its own client, which maintains the places of all its owners. It is nil
+// if the owner took the lock.
 func (t *trace) handedOn(k ownerLock, c *change) *op {
 	client, ok := t.client[k.owner]
 	if !ok || !c.grants() || c.By == "" {
@@ -210,9 +209,9 @@ func (t *trace) handedOn(k ownerLock, c *change) *op {
 	return o
 }
 
-// madeWhole checks that the owner of a hold that was handed on for less than its
-// lease has a whole one as soon as it can: the place of a waiter is short, and
-// nobody else renews it. Faults may keep its renewal away.
+// madeWhole checks that the owner of a hold that was handed on with less than its
+// lease renews it in time: a waiter's place is short, and nobody else renews it.
+// Faults may block the renewal.
 func (t *trace) madeWhole(k ownerLock, c *change, o *op) Verdict {
 	if o.kind != history.OK || c.TTL >= o.args.Lease-2*t.allow.rounding {
 		return Verdict{Outcome: OutcomeOK}
@@ -243,8 +242,8 @@ func (t *trace) madeWhole(k ownerLock, c *change, o *op) Verdict {
 		c.By, k.owner, c.Node, at(c.t), long(c.TTL), at(o.ret), at(until), long(o.args.Lease))
 }
 
-// neverWhole is how long a server left a hold that was handed to an acquire, when
-// that was less than its lease and no renewal arrived while the owner had it; else 0.
+// neverWhole is the time that a server left to a hold at its hand-on, if that was
+// less than its lease and no renewal arrived while the owner had it; otherwise 0.
 func (t *trace) neverWhole(o *op) (left int64) {
 	k, until := ownerLock{o.owner, o.lock}, int64(never)
 	ops := o.own.ops.all
@@ -308,9 +307,8 @@ func (t *trace) leaseAt(k ownerLock, c *change, i int, holds []heldLease, longes
 	return Verdict{Outcome: OutcomeOK}
 }
 
-// ofEarlier reports whether a server granted what an earlier acquire of the owner
-// had asked for: its client went on without the answer, as it does on several
-// servers.
+// ofEarlier reports whether a server granted an earlier acquire of the owner: its
+// client went on without the answer, as it does on several servers.
 func (t *trace) ofEarlier(acquire *op, c *change) bool {
 	since := t.heldBack(acquire.client, c.group, c.t)
 	ops := &acquire.own.ops
@@ -323,8 +321,8 @@ func (t *trace) ofEarlier(acquire *op, c *change) bool {
 	return false
 }
 
-// staysUnbounded reports whether the endless TTL that a change left was still
-// there after the time a second command may take.
+// staysUnbounded reports whether the endless TTL of a change was still there after
+// the time for a second command.
 func (t *trace) staysUnbounded(i int) bool {
 	c := &t.changes[i]
 	for j := i + 1; j < len(t.changes) && t.changes[j].t <= c.t+unbounded+t.allow.machine; j++ {
@@ -336,8 +334,8 @@ func (t *trace) staysUnbounded(i int) bool {
 	return t.endTime > c.t+unbounded+t.allow.machine
 }
 
-// onServer is the longest lease that a server may keep for one that was asked
-// for, in the units that the lock declares.
+// onServer is the longest lease that a server may keep for a requested one, in the
+// units that the lock declares.
 func (t *trace) onServer(lease int64) int64 {
 	if u := t.claim.LeaseUnit; u > 0 {
 		lease = (lease + u - 1) / u * u
@@ -345,9 +343,9 @@ func (t *trace) onServer(lease int64) int64 {
 	return max(lease, t.claim.LeaseMin) + t.claim.LeaseSlack
 }
 
-// renewedInFull checks that a renewal promises a whole lease, as an acquire does. Its
-// client composed it after the grant or renewal before, and only faults since then
-// may have kept it from the server.
+// renewedInFull checks that a renewal gives a whole lease, as an acquire does. Its
+// client sent it after the grant or renewal before, and only a fault since then
+// may have delayed it.
 func (t *trace) renewedInFull(k ownerLock, c *change, holds []heldLease, refreshed int64) Verdict {
 	renews := c.was == k.owner && c.Count == c.WasCount && c.By == t.client[k.owner] && (c.raises() || c.TTL < c.WasTTL-t.allow.rounding)
 	if !renews || len(holds) == 0 || t.openOp(c.By, c.lock, history.Acquire, c.t) != nil || t.openOp(c.By, c.lock, history.Release, c.t) != nil {
@@ -369,8 +367,7 @@ func (t *trace) renewedInFull(k ownerLock, c *change, holds []heldLease, refresh
 }
 
 // grantedInTime checks that a grant returns while the servers still owe the hold,
-// and names no validity beyond that. A process that was stopped meanwhile could
-// not look once more.
+// and states no longer validity. It excuses a process that was stopped meanwhile.
 func (t *trace) grantedInTime(c *Claim) Verdict {
 	o := t.op(c.AcquireOp)
 	stopped := t.overlap(o.inv, o.ret, 0, func(f *faultSpan) bool { return f.StopsProcess && f.touchesClient(c.Client) }) > 0

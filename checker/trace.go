@@ -210,14 +210,14 @@ func newTrace(h *history.History) *trace {
 // noServerLog is the reason of verdicts that need Server events and have none.
 const noServerLog = "no server log"
 
-// needsServers reports whether a judge of server events has nothing to judge by
-// although the lock was granted.
+// needsServers reports whether the history has grants, but no server events to
+// judge by.
 func (t *trace) needsServers() bool {
 	return len(t.changes) == 0 && len(t.claims) > 0
 }
 
-// leaseOf is how long an acquire's hold lasts unless renewed; never when the
-// lock has no lease or none was asked for.
+// leaseOf is the duration of an acquire's hold without a renewal; never if the
+// lock has no lease or none was requested.
 func (t *trace) leaseOf(o *op) int64 { return leaseUnder(t.claim, o) }
 
 func leaseUnder(c history.Claims, o *op) int64 {
@@ -227,7 +227,7 @@ func leaseUnder(c history.Claims, o *op) int64 {
 	return o.args.Lease
 }
 
-// plus adds without passing never.
+// plus adds without exceeding never.
 func plus(a, b int64) int64 {
 	if a > never-b {
 		return never
@@ -238,7 +238,7 @@ func plus(a, b int64) int64 {
 // at formats an instant, as [history.At] does.
 func at(ns int64) string { return history.At(ns) }
 
-// long tells a duration in words.
+// long describes a duration in words.
 func long(ns int64) string {
 	if ns < second-millisecond/2 {
 		return fmt.Sprintf("%.3g ms", ms(ns))
@@ -274,7 +274,7 @@ func opIDs(ops ...*op) []int64 {
 }
 
 // earlier returns the worse of two verdicts, which may be ok: a violation that is
-// the lock's fault before one that is inherent, then the one that began first.
+// the lock's fault before an inherent one, then the earlier one.
 func earlier(a, b Verdict) Verdict {
 	first := b
 	switch {
