@@ -14,13 +14,13 @@ import (
 
 // Options configure [Judge]. The zero value suits most uses.
 type Options struct {
-	// Budget is how long the judges of linearizability may search before their
-	// verdict is unknown. 0 means 20 seconds. A violation may take some seconds
-	// more to explain and confirm.
+	// Budget limits the search of the judges of linearizability; after it their
+	// verdict is unknown. 0 means 20 seconds. The explanation of a violation
+	// may take some seconds more.
 	Budget time.Duration
-	// Judges says which judges decide on linearizability.
+	// Judges selects the judges of linearizability.
 	Judges linear.Choice
-	// Begin is told of every property before it is judged; it may be nil.
+	// Begin is called with every property before its judgement; it may be nil.
 	Begin func(Property)
 
 	fast func([]linear.Op, linear.Rules, time.Duration) linear.Ruling // tests put another judge here
@@ -28,12 +28,12 @@ type Options struct {
 
 // Report is the judgement of one history.
 type Report struct {
-	// Verdicts has an entry for every property that the lock claims, and that
-	// the history can tell anything of.
+	// Verdicts has an entry for every property that the lock claims and that
+	// the history can decide.
 	Verdicts map[Property]Verdict
-	// Vacuous says why the run proves nothing: a planned fault that never
-	// struck, a kind of operation that never succeeded, too few grants. It is
-	// empty when the run means something. In a vacuous run no verdict is ok.
+	// Vacuous is the reason why the run proves nothing, or empty: a planned
+	// fault never struck, a kind of operation never succeeded, or there were
+	// too few grants. In a vacuous run no verdict is ok.
 	Vacuous string
 }
 
@@ -48,13 +48,12 @@ type PropertyInfo struct {
 type Claim struct {
 	Owner, Client, Lock string
 	From, To            int64
-	// AcquireOp took the hold. EndOp is the operation that ended it, 0 when
-	// no operation did.
+	// AcquireOp took the hold. EndOp is the operation that ended it, or 0.
 	AcquireOp, EndOp int64
-	// EndedBy is "release" (To is the invocation of the release that takes
-	// the count to 0), "lost" (the client was told, or was refused or
-	// restarted at count 1 and so knows), "stopped" (the user stopped its work at
-	// the end of the validity), "crash" or "end".
+	// EndedBy is "release" (To is the invocation of the release that takes the
+	// count to 0), "lost" (the client got a notice, a refusal or a new count of
+	// 1), "stopped" (the user stopped its work at the end of the validity),
+	// "crash" or "end".
 	EndedBy string
 	Token   uint64
 	Lease   int64 // asked for by AcquireOp, 0 for none

@@ -8,11 +8,12 @@ import (
 )
 
 // This file is the table of violations that no lock with the same claims could
-// have avoided. Three things decide: what the lock claims, what the faults did to
-// this very hold, and what its user did. docs/expectations.md argues each line
-// and names its source.
+// have avoided. Three facts decide: the claims of the lock, the effects of the
+// faults on this hold, and the behaviour of its user. docs/expectations.md
+// argues each line and names its source.
 //
-// A line returns why a violation is inherent, or "" where it is the lock's fault.
+// A line returns the reason why a violation is inherent, or "" if it is the
+// lock's fault.
 
 // inherently marks a violation as inherent. With an empty reason it is the lock's
 // fault.

@@ -10,15 +10,15 @@ import (
 	"github.com/holdfast-go/holdfast/internal/english"
 )
 
-// slackOfServers is how far from its lease a hold may end on the server's
-// side: servers round to milliseconds, and clients deduct two for safety.
+// slackOfServers is the distance of a hold's end from its lease on the server's
+// side: servers round to milliseconds, and clients subtract two for safety.
 const slackOfServers = 5 * millisecond
 
-// judgeLinearizable asks for every lock name whether the operations could have
-// happened one at a time on the sequential lock of package linear. What the clients
-// saw comes first. Where that allows an order, but not with the operations at
-// the instants at which the servers carried them out, the verdict is violated
-// by the server log. The error is a [*linear.DisagreementError].
+// judgeLinearizable decides for every lock name whether the operations are
+// possible one at a time on the sequential lock of package linear. The clients'
+// view comes first. If it allows an order, but not with the operations at the
+// instants of the server log, the verdict is violated by the server log. The error
+// is a [*linear.DisagreementError].
 func judgeLinearizable(t *trace, o Options) (Verdict, error) {
 	judges := judgesOf(o)
 	verdict := Verdict{Outcome: OutcomeOK}
@@ -51,7 +51,7 @@ func judgeLinearizable(t *trace, o Options) (Verdict, error) {
 	return verdict, nil
 }
 
-// orderOf asks whether there is an order for the operations on one lock.
+// orderOf decides whether the operations on one lock have an order.
 func (t *trace) orderOf(lock string, ops []linear.Op, ghosts bool, judges *linear.Judges, o Options) (Verdict, error) {
 	r := t.rules()
 	d, dispute := judges.Decide(ops, r)
@@ -87,9 +87,9 @@ func (t *trace) orderOf(lock string, ops []linear.Op, ghosts bool, judges *linea
 	return v, nil
 }
 
-// forgive takes what faults did to single holds into the operations: a hold that
-// the servers lost ends there, and a release that they undid or forgot may have
-// happened or not. why is the first of those; empty when there is none.
+// forgive applies the effects of faults on single holds to the operations: a hold
+// ends when the servers lost it, and a release that they undid or forgot may have
+// happened or not. why is the first reason, or empty.
 func (t *trace) forgive(lock string, ops []linear.Op) (forgiven []linear.Op, why string) {
 	place := make(map[int64]int, len(ops))
 	for i := range ops {
@@ -149,8 +149,8 @@ func (t *trace) forgive(lock string, ops []linear.Op) (forgiven []linear.Op, why
 	return forgiven, why
 }
 
-// undone reports whether a server which took the place of another has a hold that
-// had been released.
+// undone reports whether a server that replaced another has a hold that had been
+// released.
 func (t *trace) undone(k ownerLock, release *op) bool {
 	found := false
 	t.heldAt(release.own, release.ret+1, plus(release.ret, t.allow.settling), func(s *span) bool {
@@ -162,16 +162,16 @@ func (t *trace) undone(k ownerLock, release *op) bool {
 
 func (t *trace) rules() linear.Rules { return rulesOf(t.claim, &t.who) }
 
-// rulesOf wants Nodes to be at least 1.
+// rulesOf requires Nodes to be at least 1.
 func rulesOf(c history.Claims, who *linear.Roster) linear.Rules {
 	return linear.Rules{Owners: who, Reentrant: c.Reentrant, Loose: c.Nodes > 1, Slack: slackOfServers}
 }
 
-// lockOps translates the operations on one lock. An acquire that, by the server
-// log, held the lock for a while and gave it back before it returned counts as
-// one more operation, because others were rightly refused in the meantime;
-// a hold that was handed on, and never made whole, lasts as long as the servers left
-// it. ghosts says whether the log has a say in that way.
+// lockOps translates the operations on one lock. If the server log shows that an
+// acquire held the lock for a while and released it before it returned, lockOps
+// adds an operation for that, because others were rightly refused meanwhile. A
+// handed-on hold that never became whole lasts as long as the servers left it.
+// ghosts reports whether the log changed the operations in this way.
 func (t *trace) lockOps(lock string) (ops []linear.Op, ghosts bool) {
 	ops = t.endsOfSessions(lock, make([]linear.Op, 0, len(t.byLock[lock])))
 	for _, o := range t.byLock[lock] {
@@ -200,8 +200,8 @@ func (t *trace) lockOps(lock string) (ops []linear.Op, ghosts bool) {
 	return ops, ghosts
 }
 
-// toldLost is when the owner of a release that finds its hold lost was told so. It
-// could not release before, while an acquire of its own was under way.
+// toldLost is when the owner of a release that finds its hold lost was notified.
+// The owner could not release earlier, during an acquire of its own.
 func (t *trace) toldLost(release *op) int64 {
 	ops := release.own.ops.all
 	i := release.own.ops.latest(release.inv)
@@ -217,10 +217,10 @@ func (t *trace) toldLost(release *op) int64 {
 	return release.inv
 }
 
-// lockOpOf is an operation on a lock as the judges see it; known is false when
-// its outcome says nothing. An operation with unknown outcome may take effect
-// at any time after its invocation: not to happen and to happen after
-// everything else are the same. crashed says that its client is gone.
+// lockOpOf returns an operation on a lock in the form of the judges. known is
+// false if its outcome says nothing. An operation of unknown outcome may take
+// effect at any time after its invocation; one that never happens is the same as
+// one that happens after all others. crashed means that its client is gone.
 func lockOpOf(o *op, claim history.Claims, owner int32, crashed bool) (l linear.Op, known bool) {
 	l = linear.Op{
 		ID: o.id, Owner: owner, Call: o.inv, Return: o.ret, Asked: o.inv, Lease: min(leaseUnder(claim, o), linear.Forever),
@@ -256,9 +256,9 @@ func lockOpOf(o *op, claim history.Claims, owner int32, crashed bool) (l linear.
 	return l, known
 }
 
-// pin moves operations to the instant at which the server log shows them, when
-// it shows exactly one command that can be meant. It returns nil when there is
-// nothing to move, or several servers have a say.
+// pin moves operations to their instant in the server log, if exactly one command
+// matches. It returns nil if there is nothing to move, or if several servers take
+// part.
 func (t *trace) pin(ops []linear.Op) []linear.Op {
 	if len(t.changes) == 0 || t.claim.Nodes > 1 {
 		return nil
@@ -282,10 +282,9 @@ func (t *trace) pin(ops []linear.Op) []linear.Op {
 	return pinned
 }
 
-// carriedOut is when a server carried an operation out: the one change that
-// its client made on its owner's behalf before the owner went on. An acquire
-// whose outcome is unknown may be carried out later, and counts if it was
-// before the owner asked again.
+// carriedOut is when a server executed an operation: the only change by its client
+// for its owner before the owner went on. An acquire of unknown outcome may
+// execute later, and counts if it did before the owner's next request.
 func (t *trace) carriedOut(o *op) (when int64, ok bool) {
 	to := o.ret
 	if o.unclear() {
@@ -318,7 +317,7 @@ func (t *trace) carriedOut(o *op) (when int64, ok bool) {
 }
 
 // gaveBackWithin reports whether the servers saw an acquire's client take the lock
-// for its owner and give it up again while the acquire was under way.
+// for its owner and release it again during the acquire.
 func (t *trace) gaveBackWithin(o *op) bool {
 	for _, i := range t.since(o.own, o.inv) {
 		c := &t.changes[i]
@@ -332,8 +331,8 @@ func (t *trace) gaveBackWithin(o *op) bool {
 	return false
 }
 
-// illegal explains why operations are not linearizable: it names the operation
-// that ends the shortest illegal prefix, and those it contradicts.
+// illegal explains why operations are not linearizable: it names the last
+// operation of the shortest illegal prefix, and those that it contradicts.
 func (t *trace) illegal(ops []linear.Op, at int64) Verdict {
 	var last *op
 	for i := range ops {
@@ -347,8 +346,8 @@ func (t *trace) illegal(ops []linear.Op, at int64) Verdict {
 	return t.explain(last)
 }
 
-// explain names what the last operation of the shortest illegal prefix
-// contradicts: the latest hold of somebody else and the latest of its owner.
+// explain names the operations that the last one of the shortest illegal prefix
+// contradicts: the latest hold of another owner and of its own.
 func (t *trace) explain(o *op) Verdict {
 	var other, own, otherEnd *op
 	for _, c := range t.claims {

@@ -2,9 +2,9 @@ package checker
 
 import "github.com/holdfast-go/holdfast/history"
 
-// judgeOwnership looks in the server log for a command of one client that
-// took, lowered or prolonged the hold of another client's owner while it
-// lived. A hold that the server still had was one whose lease still ran.
+// judgeOwnership finds a command of one client in the server log that took,
+// lowered or extended the live hold of another client's owner. A hold on the
+// server is one whose lease still ran.
 func judgeOwnership(t *trace) Verdict {
 	if t.needsServers() {
 		return Verdict{Outcome: Unknown, Reason: noServerLog}
@@ -34,7 +34,7 @@ func judgeOwnership(t *trace) Verdict {
 	return t.withLog(Verdict{Outcome: OutcomeOK})
 }
 
-// withLog marks a verdict as resting on the server log, if there is one.
+// withLog marks a verdict as based on the server log, if there is one.
 func (t *trace) withLog(v Verdict) Verdict {
 	if len(t.changes) > 0 {
 		v = byServers(v)
@@ -49,7 +49,7 @@ func command(c *change) string {
 	return c.Command
 }
 
-// openOpOf finds the lock operation a client was in at a time.
+// openOpOf finds the open lock operation of a client at a time.
 func (t *trace) openOpOf(client, lock string, when int64) *op {
 	for _, f := range []history.Func{history.Release, history.Acquire, history.Inspect} {
 		if o := t.openOp(client, lock, f, when); o != nil {

@@ -8,12 +8,12 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// notice is what the promised hand-off may overrun.
+// notice is the allowed delay of a hand-off beyond the promised one.
 const notice = 100 * millisecond
 
-// judgeProgress checks that operations return, that bounded waits are bounded,
-// that no waiter waits for nobody, that none sleeps on a free lock, and that
-// nobody is kept out by an acquire that was given up.
+// judgeProgress checks that operations return, that bounded waits end in time,
+// that no waiter waits for nobody or sleeps on a free lock, and that no abandoned
+// acquire excludes others.
 func judgeProgress(t *trace) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
 	for _, n := range t.notes {
@@ -61,8 +61,8 @@ func (t *trace) returned(o *op) Verdict {
 	return violation(o.inv, opIDs(o), "the %s of %s, begun at %s, never returned", o.f, o.owner, at(o.inv))
 }
 
-// inTime checks a bounded wait: not longer, which only a pause of the waiter
-// excuses, and not given up long before its end.
+// inTime checks a bounded wait: it must not end late, except after a pause of the
+// waiter, nor long before its end.
 func (t *trace) inTime(o *op) Verdict {
 	if o.args.Wait < 0 || o.open() {
 		return Verdict{Outcome: OutcomeOK}
@@ -82,7 +82,7 @@ func (t *trace) inTime(o *op) Verdict {
 	return Verdict{Outcome: OutcomeOK}
 }
 
-// waitEnd is the end of an acquire's wait as far as it is known.
+// waitEnd is the end of an acquire's wait, as far as it is known.
 func (t *trace) waitEnd(o *op) int64 {
 	end := min(o.ret, t.endTime)
 	if when, ok := t.crashed[o.client]; ok {
@@ -92,14 +92,14 @@ func (t *trace) waitEnd(o *op) int64 {
 }
 
 // disturbs reports whether a fault excuses a waiter. Lost and late messages do
-// not: coping with them is what the promised hand-off is about.
+// not: the promised hand-off must cope with them.
 func disturbs(client string) func(*faultSpan) bool {
 	return func(f *faultSpan) bool {
 		return f.touchesClient(client) && !f.sparesRequests()
 	}
 }
 
-// waiting is what those who wait for one lock wait for.
+// waiting describes the obstacles of the waiters of one lock.
 type waiting struct {
 	believed busyTimes // when somebody believed to hold it
 	taken    busyTimes // when too few servers were free
@@ -135,9 +135,8 @@ func (t *trace) waiting(lock string) *waiting {
 	return w
 }
 
-// untoldSince is when a server granted an acquire of which a fault kept the
-// client from hearing: it holds the lock, and does not know. False when there is
-// no such thing.
+// untoldSince is when a server granted an acquire whose reply a fault blocked: its
+// client holds the lock without knowing it. untold is false if there is none.
 func (t *trace) untoldSince(o *op) (when int64, untold bool) {
 	if o.f != history.Acquire || o.open() {
 		return 0, false
@@ -156,13 +155,13 @@ func (t *trace) untoldSince(o *op) (when int64, untold bool) {
 	return 0, false
 }
 
-// busyTimes are in order and apart.
+// busyTimes are sorted, disjoint intervals.
 type busyTimes struct {
 	all  [][2]int64
 	near int // where the last search ended
 }
 
-// merged puts times in order and joins those that touch.
+// merged sorts intervals and joins those that touch.
 func merged(times [][2]int64) busyTimes {
 	slices.SortFunc(times, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
 	out := times[:0]
@@ -176,8 +175,8 @@ func merged(times [][2]int64) busyTimes {
 	return busyTimes{all: out}
 }
 
-// waitsForSomebody looks for a stretch of a wait in which nobody believed to
-// hold the lock, longer than the longest lease that a dead holder may leave.
+// waitsForSomebody finds a part of a wait in which nobody believed to hold the
+// lock, longer than the longest lease of a dead holder.
 func (t *trace) waitsForSomebody(o *op, w *waiting) Verdict {
 	bound := w.lease + t.claim.Handoff + t.allow.waitSlack
 	from, to, idle := t.longestGap(&w.believed, o, t.waitEnd(o), disturbs(o.client))
@@ -202,8 +201,8 @@ func (t *trace) waitsForSomebody(o *op, w *waiting) Verdict {
 	return inherently(v, t.inherentSilence(o.lock, to))
 }
 
-// mayLinger reports whether a hold that nobody believed in may have kept others
-// out between two times: one that was not given back, or one that nobody heard of.
+// mayLinger reports whether a hold without a believer may have excluded others
+// between two times: an unreleased one, or one whose grant no client learned of.
 func (t *trace) mayLinger(lock string, from, to int64) bool {
 	if t.overlap(0, to, t.allow.settling, func(*faultSpan) bool { return true }) > 0 {
 		return true
@@ -222,17 +221,17 @@ func (t *trace) mayLinger(lock string, from, to int64) bool {
 	})
 }
 
-// cannotConfirm reports whether too few replicas may have been left by then for a
-// lock that waits for them.
+// cannotConfirm reports whether too few replicas may have remained by then to
+// confirm a grant.
 func (t *trace) cannotConfirm(by int64) bool {
 	return t.claim.Acks > 0 && slices.ContainsFunc(t.faults, func(f faultSpan) bool {
 		return f.from <= by && (f.Promotes || f.StopsNode || f.HoldsReplication || f.Forks)
 	})
 }
 
-// renewedLate is when the last holder's last renewal arrived that it had sent
-// before it let go and that faults have held up ever since; 0 without one. The
-// lease counts from there, and no lock can call it back.
+// renewedLate is when the last holder's last renewal arrived, if the holder sent
+// it before its release and faults delayed it since; otherwise 0. The lease counts
+// from there, and no lock can recall it.
 func (t *trace) renewedLate(lock string, letGo int64) int64 {
 	holder := t.lastHolder(lock, letGo)
 	if holder == nil {
@@ -247,8 +246,8 @@ func (t *trace) renewedLate(lock string, letGo int64) int64 {
 	return late
 }
 
-// notOnFree looks in the server log for a stretch of a wait in which enough
-// servers were free for the lock to be taken.
+// notOnFree finds a part of a wait in the server log in which enough servers were
+// free to take the lock.
 func (t *trace) notOnFree(o *op, w *waiting) Verdict {
 	if t.claim.Handoff <= 0 || len(t.changes) == 0 {
 		return Verdict{Outcome: OutcomeOK}
@@ -272,8 +271,8 @@ func (t *trace) notOnFree(o *op, w *waiting) Verdict {
 		"%s slept on a free lock from %s to %s; it is to notice within %s", o.owner, at(from), at(to), long(t.claim.Handoff)))
 }
 
-// withinReach are the times in which too few of the servers that a client reached
-// were free; nil when no fault kept one from it.
+// withinReach are the times in which too few of the reachable servers were free
+// for a client; nil if it reached all.
 func (t *trace) withinReach(o *op, w *waiting) *busyTimes {
 	within, known := w.within[o.client]
 	if !known {
@@ -286,8 +285,8 @@ func (t *trace) withinReach(o *op, w *waiting) *busyTimes {
 	return within
 }
 
-// unreachable lists when faults kept servers from a client, one edge where that
-// begins and one where it ends.
+// unreachable lists when faults separated servers from a client: one edge at each
+// start and one at each end.
 func (t *trace) unreachable(client string) []edge {
 	var cuts []edge
 	disturbs := disturbs(client)
@@ -303,18 +302,17 @@ func (t *trace) unreachable(client string) []edge {
 	return cuts
 }
 
-// edge is a time from which on a group of servers is held, or kept away, once
-// more or once less.
+// edge is a time at which one more or one fewer obstacle blocks a group of
+// servers.
 type edge struct {
 	t     int64
 	group string
 	d     int
 }
 
-// taken lists the times in which too few servers were free to take the lock:
-// more groups held it, or were away by cuts, than the lock can do without. After
-// a failover replicas count as well, for one of them may be what clients are
-// sent to.
+// taken lists the times in which too few servers were free to take the lock: more
+// groups held it, or were unreachable by cuts, than the lock can lose. After a
+// failover replicas count as well, because clients may use one of them.
 func (t *trace) taken(lock string, cuts []edge) [][2]int64 {
 	failed := int64(never)
 	for i := range t.faults {
@@ -361,8 +359,8 @@ func (t *trace) taken(lock string, cuts []edge) [][2]int64 {
 	return out
 }
 
-// heard is from when on a hold on a server counts as one: a lock that was handed
-// to a waiter which nobody tells, although nothing is wrong, is a free lock.
+// heard is when a hold on a server starts to count: a lock that was handed to a
+// waiter without a notice, although there is no fault, is a free lock.
 func (t *trace) heard(s *span) int64 {
 	client, known := t.client[s.holder]
 	if !known || t.claim.Nodes > 1 || t.claim.Acks > 0 {
@@ -381,8 +379,8 @@ func (t *trace) heard(s *span) int64 {
 	return told
 }
 
-// longestGap finds the longest stretch of a wait that no busy time covers, not
-// counting what the faults that excuse cover.
+// longestGap finds the longest part of a wait that no busy time covers, without
+// the time of excusing faults.
 func (t *trace) longestGap(times *busyTimes, o *op, end int64, excuses func(*faultSpan) bool) (from, to, idle int64) {
 	busy := times.all[search(len(times.all), &times.near, func(i int) bool { return times.all[i][1] > o.inv }):]
 	reached := o.inv
@@ -408,12 +406,11 @@ func (t *trace) longestGap(times *busyTimes, o *op, end int64, excuses func(*fau
 	return from, to, idle
 }
 
-// isCutOff is the reason of verdicts on what a history that was cut off cannot
-// show.
+// isCutOff is the reason of verdicts on facts that a cut-off history cannot show.
 const isCutOff = "the history is cut off: nobody looked at what remained"
 
-// overdue checks a bounded wait that was not over when the history was cut
-// off: only one that should have been is the lock's fault.
+// overdue checks a bounded wait that was open at the cut: the lock is at fault
+// only if the wait should have ended.
 func (t *trace) overdue(o *op) Verdict {
 	if o.f != history.Acquire || o.args.Wait < 0 {
 		return Verdict{Outcome: OutcomeOK}

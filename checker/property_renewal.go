@@ -6,13 +6,13 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// pauseOfClient is how long a Redis client pauses at most before it tries again
-// what has failed on a broken connection.
+// pauseOfClient is the longest pause of a Redis client before it retries a request
+// on a broken connection.
 const pauseOfClient = 512 * millisecond
 
-// renewalSlack is what a renewal of a client that is due after some time may be
-// late beyond the promised interval. A connection that a fault has broken may be
-// found broken only when a renewal is sent on it, long after.
+// renewalSlack is the allowed delay of a client's renewal beyond the promised
+// interval. The client may notice a connection that a fault has broken only at the
+// next renewal, long after.
 func (t *trace) renewalSlack(client string, after int64) int64 {
 	slack := t.allow.underway + t.allow.machine
 	if t.firstStrike("breaks connections", client, func(f *faultSpan) bool { return f.touchesClient(client) && f.BreaksConnections }) <= after {
@@ -21,8 +21,8 @@ func (t *trace) renewalSlack(client string, after int64) int64 {
 	return slack
 }
 
-// judgeRenewal checks in the server log that renewed holds are renewed at the
-// promised interval while they live, and that nobody renews what it gave back.
+// judgeRenewal checks in the server log that live renewed holds are renewed at the
+// promised interval, and that nobody renews a released hold.
 func judgeRenewal(t *trace) Verdict {
 	if t.needsServers() {
 		return Verdict{Outcome: Unknown, Reason: noServerLog}
@@ -41,8 +41,8 @@ func judgeRenewal(t *trace) Verdict {
 	return t.withLog(v)
 }
 
-// renewedInTime measures the gaps between refreshes of a claim on each group
-// of servers. As many groups may fail as the lock can do without.
+// renewedInTime measures the gaps between refreshes of a claim on each group of
+// servers. As many groups may fail as the lock can lose.
 func (t *trace) renewedInTime(c *Claim) Verdict {
 	acquire := t.op(c.AcquireOp)
 	inv := acquire.inv
@@ -111,7 +111,7 @@ func (t *trace) renewedInTime(c *Claim) Verdict {
 	return v
 }
 
-// renewals are those of a claim on one group of servers.
+// renewals are the renewals of a claim on one group of servers.
 type renewals struct {
 	held    bool
 	last    int64   // when its lease was down to the full one, at the latest
@@ -119,9 +119,9 @@ type renewals struct {
 	bad     Verdict // of the first gap that was too long
 }
 
-// setForth is by how much the clock of a server has put off the end of a lease
-// since a refresh; never where that is not known. A renewal that finds more than
-// a lease left changes nothing.
+// setForth is the time by which a server's clock has delayed the end of a lease
+// since a refresh; never if unknown. A renewal changes nothing if more than a
+// lease remains.
 func (t *trace) setForth(refresh *change, to int64) int64 {
 	from, by := refresh.t-t.allow.underway-t.allow.machine, int64(0)
 	for i := range t.faultsBefore(to) {
@@ -143,9 +143,9 @@ func (t *trace) setForth(refresh *change, to int64) int64 {
 	return by
 }
 
-// toldInTime checks that the holder of a renewed hold is told when the servers do
-// not have it any more: by the next renewal where they lost it, and by the
-// client's own clock where its lease has ended.
+// toldInTime checks that the holder of a renewed hold gets a notice when the
+// servers no longer have it: at the next renewal if they lost it, and by the
+// client's clock if its lease has ended.
 func (t *trace) toldInTime(c *Claim) Verdict {
 	if !t.claim.LostSign || !t.careful() || t.crashed[c.Client] == c.To || t.closedAt(c.Client) <= c.To {
 		return Verdict{Outcome: OutcomeOK}
@@ -165,14 +165,14 @@ func (t *trace) toldInTime(c *Claim) Verdict {
 	return violation(owed, opIDs(t.op(c.AcquireOp), t.op(c.EndOp)), "%s went on until %s and was not told that its lease had ended at %s", c.Owner, at(c.To), at(owed))
 }
 
-// delays reports whether a fault may keep a client from renewing in time. A script
-// that the server has forgotten costs a round trip, and is no excuse.
+// delays reports whether a fault may delay a client's renewals. A forgotten script
+// costs only a round trip, and is no excuse.
 func (s *faultSpan) delays(client string) bool {
 	return s.touchesClient(client) && !s.sparesRenewals()
 }
 
-// lastHealed is when the last fault that delayed a client between two times was
-// over; the first of the two when there was none.
+// lastHealed is the end of the last fault that delayed a client between two times;
+// the first of the two if there was none.
 func (t *trace) lastHealed(client string, from, to int64) int64 {
 	healed := from
 	for i := t.healed.before(t.faultsBefore(to), from+1); i >= 0; i = t.healed.before(i, from+1) {
@@ -183,9 +183,9 @@ func (t *trace) lastHealed(client string, from, to int64) int64 {
 	return healed
 }
 
-// due is the time at which a hold of a lease would have had to be renewed to
-// end when it does. A nested hold with a longer lease puts renewals off: they
-// change nothing until what remains is down to a lease.
+// due is when a hold of a lease needs a renewal to end when it does. A nested hold
+// with a longer lease delays renewals: they change nothing until a lease or less
+// remains.
 func (c *change) due(lease int64) int64 {
 	if lease == 0 {
 		return c.t
@@ -196,8 +196,8 @@ func (c *change) due(lease int64) int64 {
 	return never
 }
 
-// silent checks that an owner's client renews nothing once the owner has given
-// everything back, or has known for one interval that its hold is lost.
+// silent checks that an owner's client renews nothing after the owner has released
+// everything, or one interval after the owner knows that its hold is lost.
 func (t *trace) silent(k ownerLock) Verdict {
 	steps := t.steps(k)
 	var b bounds
@@ -237,8 +237,8 @@ func (t *trace) silent(k ownerLock) Verdict {
 	return Verdict{Outcome: OutcomeOK}
 }
 
-// heldUpSince reports whether faults held back what a client sends all the time
-// from one moment to another: what arrives then may have been sent before.
+// heldUpSince reports whether faults delayed a client's requests for all of the
+// time between two moments: a request that arrives then may be older.
 func (t *trace) heldUpSince(client string, from, to int64) bool {
 	return t.overlap(from, to, t.allow.healing, func(f *faultSpan) bool {
 		return f.touchesClient(client) && (f.holdsMessages() || f.StopsProcess)

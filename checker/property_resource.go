@@ -8,9 +8,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/english"
 )
 
-// judgeResource looks for writes that overwrote something else than what their
-// writer had read: the update in between is lost. A fenced resource must also
-// refuse a token older than one it has accepted.
+// judgeResource finds writes that overwrote another value than their writer had
+// read: the update in between is lost. A fenced resource must also refuse a token
+// older than one that it has accepted.
 func judgeResource(t *trace) Verdict {
 	writes := make([]*op, 0, len(t.ops))
 	for _, o := range t.ops {
@@ -54,9 +54,8 @@ func judgeResource(t *trace) Verdict {
 	return v
 }
 
-// staleWrite looks for an accepted write whose token is older than one that was
-// accepted before. The writes are those to what one lock guards: tokens of
-// different locks have no order.
+// staleWrite finds an accepted write with a token older than one accepted before.
+// All writes belong to one lock, because tokens of different locks have no order.
 func staleWrite(writes []*op) Verdict {
 	tokens := newWrittenTokens(writes)
 	for _, w := range writes {
@@ -73,7 +72,7 @@ func staleWrite(writes []*op) Verdict {
 	return Verdict{Outcome: OutcomeOK}
 }
 
-// writtenTokens are the tokens of writes, by return: how great any was so far.
+// writtenTokens are the greatest tokens of writes so far, by return.
 type writtenTokens struct {
 	rets    []int64
 	highest []uint64
@@ -100,7 +99,7 @@ func (x writtenTokens) before(when int64) uint64 {
 	return x.highest[i-1]
 }
 
-// lostUpdate tells of a write that overwrote a value its writer never saw.
+// lostUpdate describes a write that overwrote a value which its writer never saw.
 func (t *trace) lostUpdate(w *op, writes []*op) Verdict {
 	var read, between *op
 	for _, o := range t.ops {

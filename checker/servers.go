@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// change is a Server event with its names resolved: the lock it concerns, the
-// group of its server, and owners in the place of stored identities.
+// change is a Server event with resolved names: its lock, the group of its server,
+// and owners instead of stored identities.
 type change struct {
 	*history.ServerEvent
 	t           int64
@@ -18,17 +18,17 @@ type change struct {
 
 func (c *change) command() bool { return c.Cause == "command" && c.Role == "primary" }
 
-// ends reports whether the change took the hold of its former holder away.
+// ends reports whether the change removed the hold of its former holder.
 func (c *change) ends() bool { return c.was != "" && c.holder != c.was }
 
 // grants reports whether the change made someone the holder.
 func (c *change) grants() bool { return c.holder != "" && c.holder != c.was }
 
-// takes reports whether the change made someone the holder, or its holder one more
-// time.
+// takes reports whether the change made someone the holder, or raised its hold
+// count.
 func (c *change) takes() bool { return c.grants() || (c.holder != "" && c.Count > c.WasCount) }
 
-// raises reports whether the same holder has more time to live than before.
+// raises reports whether the holder stayed and its time to live grew.
 func (c *change) raises() bool {
 	if c.holder == "" || c.holder != c.was || c.WasTTL == -1 {
 		return false
@@ -36,7 +36,7 @@ func (c *change) raises() bool {
 	return c.TTL == -1 || c.TTL > c.WasTTL
 }
 
-// expires is when the hold ends by itself if the server's clock runs true.
+// expires is when the hold ends by itself, if the server's clock is true.
 func (c *change) expires() int64 {
 	if c.TTL < 0 {
 		return never
@@ -44,7 +44,7 @@ func (c *change) expires() int64 {
 	return plus(c.t, c.TTL)
 }
 
-// span is a time in which a server held the lock for someone.
+// span is an interval in which a server held the lock for an owner.
 type span struct {
 	lock, node, group string
 	replica           bool
@@ -61,8 +61,7 @@ func groupOf(node string) string {
 	return node
 }
 
-// byGroup has something for some of a lock's groups of servers. They are few,
-// and mostly one.
+// byGroup holds a value for some of a lock's few groups of servers.
 type byGroup[T any] []ofGroup[T]
 
 type ofGroup[T any] struct {
@@ -70,7 +69,7 @@ type ofGroup[T any] struct {
 	is    T
 }
 
-// find is the place of a group, nil for one that has none.
+// find is the value of a group, or nil.
 func (b byGroup[T]) find(group string) *T {
 	for i := range b {
 		if b[i].group == group {
@@ -87,7 +86,7 @@ func (b byGroup[T]) get(group string) (is T, ok bool) {
 	return is, false
 }
 
-// at is the place of a group, an empty one at first.
+// at is the value of a group, created on first use.
 func (b *byGroup[T]) at(group string) *T {
 	if place := b.find(group); place != nil {
 		return place
@@ -102,9 +101,9 @@ func (b *byGroup[T]) remove(group string) {
 	*b = slices.DeleteFunc(*b, func(g ofGroup[T]) bool { return g.group == group })
 }
 
-// indexServers resolves the Server events. A lock that stores no identity, or
-// one that belongs to no owner, is resolved by who took it: the owner whose
-// acquire was open when its client's command made the holder appear.
+// indexServers resolves the Server events. If a lock stores no identity, or an
+// unknown one, its owner is the one whose acquire was open when its client's
+// command made the holder appear.
 func (t *trace) indexServers(logged []*history.Event) {
 	if t.h.Header.Unwatched {
 		return
@@ -141,8 +140,8 @@ func (t *trace) indexServers(logged []*history.Event) {
 	t.indexHolding()
 }
 
-// lockOf names the lock a Server event concerns: its own field, else the key
-// when a lock has that name, else the only lock there is.
+// lockOf names the lock of a Server event: its own field, else the key if a lock
+// has that name, else the only lock.
 func (t *trace) lockOf(e *history.Event) string {
 	name := e.Lock
 	if name == "" {
@@ -157,9 +156,9 @@ func (t *trace) lockOf(e *history.Event) string {
 	return e.Server.Key
 }
 
-// indexSpans turns changes into times of holding, by their start. A hold ends with the next
-// change that ends it or when its TTL is over, whichever comes first; where a
-// fault moved the server's clock only the change counts.
+// indexSpans turns changes into intervals of holding, by their start. A hold ends
+// at the next change that ends it or at the end of its TTL, whichever is first.
+// After a fault on the server's clock only the change counts.
 func (t *trace) indexSpans() {
 	type place struct{ node, key string }
 	type holding struct {

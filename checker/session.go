@@ -7,12 +7,12 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// Some locks live in a session: a connection to the server. Such a hold ends
-// with its connection, and a connection with its process. When exactly, only the
-// server knows; how long it may take is a claim.
+// Some locks live in a session, a connection to the server. Such a hold ends
+// with its connection, and a connection with its process. Only the server knows
+// the instant; the lock claims a bound for it.
 
-// endOfSession is when the connection of a hold may have ended before a time;
-// false when nothing ended it.
+// endOfSession is when the connection of a hold may have ended before a time; how
+// is empty if nothing ended it.
 func (t *trace) endOfSession(c *Claim, by int64) (when int64, how string) {
 	if t.claim.Session == 0 {
 		return 0, ""
@@ -40,8 +40,8 @@ func (t *trace) lossWithSession(c *Claim, by int64) (lossOfHold, bool) {
 	return lossOfHold{groups: 1, needed: 1, at: when, how: how}, how != ""
 }
 
-// endsOfSessions adds the ends of sessions to the operations on a lock: each is
-// a release that may be carried out at any time from then on.
+// endsOfSessions adds the ends of sessions to the operations on a lock: each is a
+// release that may take effect at any later time.
 func (t *trace) endsOfSessions(lock string, ops []linear.Op) []linear.Op {
 	if t.claim.Session == 0 {
 		return ops

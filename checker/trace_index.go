@@ -8,12 +8,12 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// The judges ask the same few questions of a trace again and again: what was
-// done by this owner, what changed on the servers meanwhile, who held it then.
-// Each is answered from an index by binary search, so that a judge that asks
-// once for every operation stays near-linear in the length of the history.
+// The judges repeat a few questions about a trace: which operations did this
+// owner do, which changes did the servers see meanwhile, who held the lock
+// then? Each is answered from an index by binary search, so that a judge that
+// asks once for every operation stays near-linear in the length of the history.
 
-// opIndex finds operations by id. Ids of most histories count up from 1.
+// opIndex finds operations by id. In most histories the ids count up from 1.
 type opIndex struct {
 	dense  []*op // by id, as far as it reaches
 	sparse map[int64]*op
@@ -31,7 +31,7 @@ func (x *opIndex) put(o *op) {
 	x.sparse[o.id] = o
 }
 
-// get finds an operation; nil for an id that no operation has, such as 0.
+// get finds an operation, or returns nil.
 func (x *opIndex) get(id int64) *op {
 	if id >= 0 && id < int64(len(x.dense)) {
 		return x.dense[id]
@@ -39,10 +39,10 @@ func (x *opIndex) get(id int64) *op {
 	return x.sparse[id]
 }
 
-// op finds an operation by id, nil when there is none.
+// op finds an operation by id, or returns nil.
 func (t *trace) op(id int64) *op { return t.byID.get(id) }
 
-// account is what the trace has of an owner on a lock, or of a lock.
+// account is the index of an owner on a lock, or of a lock.
 type account struct {
 	lock    int        // its place among the locks
 	ops     opList     // none of a lock: see byLock
@@ -55,7 +55,7 @@ type account struct {
 	had   []bool       // by operation: whether it may have had a hold
 }
 
-// account is that of an owner, or of "" for anyone, and a lock.
+// account is the index of an owner, or of anyone for "", and a lock.
 func (t *trace) account(k ownerLock) *account {
 	a := t.of[k]
 	if a == nil {
@@ -65,9 +65,9 @@ func (t *trace) account(k ownerLock) *account {
 	return a
 }
 
-// search is sort.Search, and looks around a place first. Judges go through a
-// history in order of time: what they look for is near what they found last, and
-// still in the processor's cache.
+// search is sort.Search that first tries a nearby place. Judges go through a
+// history in order of time, so the next result is near the last one and in the
+// processor's cache.
 func search(n int, place *int, found func(int) bool) int {
 	if n == 0 {
 		return 0
@@ -97,14 +97,13 @@ func search(n int, place *int, found func(int) bool) int {
 	return *place
 }
 
-// changeList are changes in order of time, by their places among all.
+// changeList are the positions of changes, in order of time.
 type changeList struct {
 	all  []int32
 	near int // where the last search ended
 }
 
-// indexChanges lists for every lock, and for every owner of it, the changes
-// that concern them, in order of time.
+// indexChanges lists the changes of every lock and owner, in order of time.
 func (t *trace) indexChanges() {
 	note := func(owner, lock string, i int) {
 		l := &t.account(ownerLock{owner, lock}).changes
@@ -122,8 +121,8 @@ func (t *trace) indexChanges() {
 	}
 }
 
-// since lists the changes from a time on that gave the lock to the owner, left
-// it with the owner, or took it away.
+// since lists the changes from a time on that gave the lock to the owner, kept it,
+// or removed it.
 func (t *trace) since(a *account, from int64) []int32 {
 	all := a.changes.all
 	return all[search(len(all), &a.changes.near, func(i int) bool { return t.changes[all[i]].t >= from }):]
@@ -149,8 +148,8 @@ func (t *trace) indexHolding() {
 	}
 }
 
-// heldAt calls do for every span of an owner, or of anyone, that touches
-// [from, to], until do says that it has seen enough.
+// heldAt calls do for every span of an owner, or of anyone, that touches [from,
+// to], until do returns true.
 func (t *trace) heldAt(a *account, from, to int64, do func(*span) (enough bool)) {
 	x := &a.spans
 	n := search(len(x.all), &x.near, func(i int) bool { return t.spans[x.all[i]].from > to })
@@ -167,8 +166,7 @@ type opList struct {
 	near int // where the last search ended
 }
 
-// latest is the last operation that was invoked by a time; -1 when there is
-// none.
+// latest is the last operation invoked by a time, or -1.
 func (l *opList) latest(when int64) int {
 	return search(len(l.all), &l.near, func(i int) bool { return l.all[i].inv > when }) - 1
 }
@@ -178,7 +176,7 @@ func (l *opList) from(when int64) int {
 	return search(len(l.all), &l.near, func(i int) bool { return l.all[i].inv >= when })
 }
 
-// calls are the operations that a client asked of a lock, by invocation.
+// calls are a client's operations on a lock, by invocation.
 type calls struct{ acquires, releases, inspects callsOf }
 
 // callsOf are those of one kind.
@@ -236,8 +234,8 @@ func (t *trace) openOp(client, lock string, f history.Func, when int64) *op {
 	return first
 }
 
-// grantOf finds the acquire behind what a server had for an owner at a time:
-// the latest successful or open one invoked before.
+// grantOf finds the acquire behind an owner's hold on a server at a time: the
+// latest successful or open one invoked before.
 func (t *trace) grantOf(owner, lock string, when int64) *op {
 	ops := &t.account(ownerLock{owner, lock}).ops
 	for i := ops.latest(when); i >= 0; i-- {
@@ -264,7 +262,7 @@ func (t *trace) indexClaims() {
 	}
 }
 
-// lastHolder is the acquire of the latest hold that ended by a time.
+// lastHolder is the acquire of the latest hold that had ended by a time.
 func (t *trace) lastHolder(lock string, by int64) *op {
 	if c := t.lastClaim(lock, by); c != nil {
 		return t.op(c.AcquireOp)
@@ -272,7 +270,7 @@ func (t *trace) lastHolder(lock string, by int64) *op {
 	return nil
 }
 
-// lastHeld tells in words who held a lock last by a time, and how that ended.
+// lastHeld describes the last holder of a lock by a time, and the end of its hold.
 func (t *trace) lastHeld(lock string, by int64) string {
 	c := t.lastClaim(lock, by)
 	if c == nil {
@@ -300,8 +298,8 @@ func (t *trace) lastClaim(lock string, by int64) *Claim {
 	return &t.claims[list[i]]
 }
 
-// asks are the acquires of a lock, by invocation. first and second are the ones
-// of those so far that return last.
+// asks are the acquires of a lock, by invocation. first and second are the latest
+// returns among those so far.
 type asks []ask
 
 type ask struct{ o, first, second *op }
@@ -333,7 +331,7 @@ func (t *trace) indexAcquires() {
 	}
 }
 
-// others reports whether another acquire was under way during o.
+// others reports whether another acquire was open during o.
 func (a asks) others(o *op) bool {
 	i := sort.Search(len(a), func(i int) bool { return a[i].o.inv > o.ret }) - 1
 	if i < 0 {
@@ -346,8 +344,8 @@ func (a asks) others(o *op) bool {
 	return longest != nil && longest.ret >= o.inv
 }
 
-// ends are the ends of intervals that are in order of their start. They find
-// the intervals that reach a time without a look at the others.
+// ends are the ends of intervals sorted by start. They find the intervals that
+// reach a time without visiting the others.
 type ends struct {
 	levels [][]int64 // the first has every end, each other the latest of endsFan in the one below
 }
@@ -382,8 +380,7 @@ func (x *ends) add(to int64) {
 	}
 }
 
-// before is the last interval before the i-th that ends at a time or later; -1
-// when there is none.
+// before is the last interval before the i-th that ends at a time or later, or -1.
 func (x *ends) before(i int, from int64) int {
 	for k := range x.levels {
 		level := x.levels[k]
@@ -409,8 +406,8 @@ func (x *ends) before(i int, from int64) int {
 	return -1
 }
 
-// within is the last interval of a block that ends at a time or later; there
-// is one.
+// within is the last interval of a block that ends at a time or later; the caller
+// knows that there is one.
 func (x *ends) within(k, i int, from int64) int {
 	for ; k > 0; k-- {
 		below := x.levels[k-1]

@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/english"
 )
 
-// substance is what a history must contain to prove anything, collected event
-// by event. A test in which nothing happened must not count as passed.
+// substance collects, event by event, what a history needs to prove something. A
+// run in which nothing happened must not pass.
 type substance struct {
 	started            map[int]bool   // faults that struck
 	failed             map[int]string // faults that could not, and why
@@ -45,7 +45,7 @@ func (s *substance) add(e *history.Event) {
 	}
 }
 
-// missing says why the run proves nothing, or "".
+// missing returns the reason why the run proves nothing, or "".
 func (s *substance) missing(h *history.Header) string {
 	before := ""
 	if s.cutOff {
@@ -76,7 +76,7 @@ func (s *substance) missing(h *history.Header) string {
 	return ""
 }
 
-// vacuous says why a run proves nothing, or "".
+// vacuous returns the reason why a run proves nothing, or "".
 func vacuous(h *history.History) string {
 	s := newSubstance()
 	for i := range h.Events {

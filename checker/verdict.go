@@ -2,7 +2,7 @@ package checker
 
 import "github.com/holdfast-go/holdfast/checker/linear"
 
-// Property names one promise of a lock.
+// Property is the name of a promise.
 type Property string
 
 // The twelve properties, in the order reports show them.
@@ -21,7 +21,7 @@ const (
 	Cleanup      Property = "cleanup"
 )
 
-// Outcome is what a judge decided.
+// Outcome is the decision of a judge.
 type Outcome = linear.Outcome
 
 // The outcomes. Unknown is never counted as ok.
@@ -33,35 +33,36 @@ const (
 
 // Classes of an exclusion violation.
 const (
-	// ContractBroken: a second owner was granted the lock while the first
-	// one's lease was still owed. The lock broke its promise.
+	// ContractBroken: a second owner got the lock while the first one's lease
+	// was still owed. The lock broke its promise.
 	ContractBroken = "contract broken"
-	// LeaseOutlived: the first holder went on after its lease had ended.
-	// Inherent in leases; the lock cannot prevent it.
+	// LeaseOutlived: the first holder went on after its lease had ended. This
+	// is inherent in leases; no lock can prevent it.
 	LeaseOutlived = "lease outlived"
 )
 
-// Verdict is one judge's word on one property of one history.
+// Verdict is the judgement of one property of one history.
 type Verdict struct {
 	Outcome Outcome `json:"verdict"`
 	Class   string  `json:"class,omitempty"`
 	Reason  string  `json:"reason,omitempty"`
-	// AtMS is when the violation began, in milliseconds since the start.
+	// AtMS is the start of the violation, in milliseconds since the start of
+	// the run.
 	AtMS float64 `json:"at_ms,omitempty"`
 	// Ops are the operations that prove it, at most five.
 	Ops []int64 `json:"ops,omitempty"`
 	// OverlapMS is the length of the longest overlap; exclusion only.
 	OverlapMS float64 `json:"overlap_ms,omitempty"`
-	// Evidence is "server log" when the verdict rests on Server events,
-	// empty when the clients' own operations are enough.
+	// Evidence is "server log" if the verdict needs Server events, and empty if
+	// the clients' own operations are enough.
 	Evidence string `json:"evidence,omitempty"`
-	// Inherent says why no lock with the same claims could have avoided the
-	// violation; empty where it is the lock's fault.
+	// Inherent is the reason why no lock with the same claims could have
+	// avoided the violation; empty if it is the lock's fault.
 	Inherent string `json:"inherent,omitempty"`
-	// Excused counts the inherent violations of the property. Of exclusion it counts
-	// those before the first that is the worst that can be.
+	// Excused counts the inherent violations of the property. For exclusion it
+	// stops at the first one of the worst kind.
 	Excused int `json:"excused,omitempty"`
 }
 
-// Faulty reports whether the lock broke its promise, and could have kept it.
+// Faulty reports whether the lock broke a promise that it could have kept.
 func (v Verdict) Faulty() bool { return v.Outcome == Violated && v.Inherent == "" }
