@@ -54,17 +54,17 @@ func Encode(w io.Writer, h *History) error {
 	return nil
 }
 
-// partly is a reader that may know its end: Part is how much of all was read,
-// from 0 to 1, and 0 when that is not known.
+// partly is a reader that may know its length: Part is the part that was read,
+// from 0 to 1, and 0 if unknown.
 type partly interface{ Part() float64 }
 
-// Decode reads what [Encode] wrote. It is strict: an unknown field, a header of
-// another format, a key that comes twice, null, text that is not UTF-8, a line
-// of more than 16 MiB, events of more than 4 GiB, a line that was cut off and a
-// missing end are each an [*InvalidError]; [DecodeCutOff] forgives the last two. Decode returns errors
-// of r as they are. Decode checks the shape; [Validate] checks whether the
-// events make sense together. Where r has a method Part() float64, the part of all
-// that was read so far, Decode makes room for a long history at once.
+// Decode reads what [Encode] wrote. It is strict. Each of these is an
+// [*InvalidError]: an unknown field, a header of another format, a repeated key,
+// null, text that is not UTF-8, a line of more than 16 MiB, events of more than 4
+// GiB, a truncated line, and a missing end. [DecodeCutOff] accepts the last two.
+// Decode returns errors of r unchanged. It checks the shape; [Validate] checks the
+// events together. If r has a method Part() float64, the part that was read so
+// far, Decode allocates a long history at once.
 func Decode(r io.Reader) (*History, error) {
 	d, err := NewDecoder(r)
 	if err != nil {

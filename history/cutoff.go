@@ -6,14 +6,13 @@ import (
 	"io"
 )
 
-// DecodeCutOff reads a history whose recording was killed: everything up to
-// the last whole line, to which it adds an [End] that says so, at the time of the last
-// event. A whole history is read as [Decode] reads it. The header must be
-// whole, and what is there as strictly right as ever.
+// DecodeCutOff reads a history whose recorder was killed: all complete lines, with
+// an added [End] at the time of the last event. It reads a complete history as
+// [Decode] does. The header must be complete, and the rest must be valid.
 //
-// Judging goes as if the run had ended there, with what nobody can know left
-// open: what remained (cleanup is unknown), and whether an operation that was
-// still in time would have returned.
+// The judges treat the history as if the run had ended there, and leave unknown
+// facts open: the leftovers (cleanup is unknown), and operations that might still
+// have returned in time.
 func DecodeCutOff(r io.Reader) (*History, error) {
 	d, err := NewDecoder(r)
 	if err != nil {
@@ -35,8 +34,7 @@ func DecodeCutOff(r io.Reader) (*History, error) {
 // cutOffLine reports whether a reader's error means that its data ends too early.
 func cutOffLine(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
 
-// endsEarly is the error of a history that was cut off, after its header or in
-// it.
+// endsEarly is the error of a history that is cut off, in its header or after it.
 func (d *Decoder) endsEarly(format string, args ...any) error {
 	return &InvalidError{Line: d.n, Event: d.n - 1, Reason: fmt.Sprintf(format, args...), CutOff: d.n > 1}
 }

@@ -59,9 +59,9 @@ func NewDecoder(r io.Reader) (*Decoder, error) {
 // Header is the header of the history.
 func (d *Decoder) Header() Header { return d.header }
 
-// Next reads one event. At the end of a whole history the error is io.EOF; a
-// history that was cut off gets an [*InvalidError]. After an error every call
-// returns the same one.
+// Next reads one event. At the end of a complete history the error is io.EOF, and
+// for a cut-off history an [*InvalidError]. After an error every call returns the
+// same one.
 func (d *Decoder) Next() (Event, error) {
 	var e Event
 	if d.err == nil {
@@ -76,8 +76,8 @@ func (d *Decoder) Next() (Event, error) {
 	return e, nil
 }
 
-// line reads a line, which is overwritten by the next. The error is io.EOF
-// when there is none and need not be.
+// line reads a line, which the next call overwrites. The error is io.EOF if there
+// is none and none is needed.
 func (d *Decoder) line() ([]byte, error) {
 	d.n++
 	raw, err := d.b.line()

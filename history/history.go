@@ -1,13 +1,13 @@
 // Package history is the record of a run: its events, its format, the codec and
-// the validation. Of Holdfast it imports the reading of input alone.
+// the validation. It imports only the reading of input from Holdfast.
 //
-// A history is a header and a list of events in time order. Four kinds of
-// event describe operations of the workload, as in Jepsen: [Invoke], then one
-// of [OK], [Fail] (it certainly did not happen) or [Info] (nobody knows).
-// The rest is evidence. A [Note] is what a client learned between operations.
-// A [Fault] is what was done to the world. [Server] events are the ground truth
-// read from the servers, and [Log] events are lines of their own logs. [End] is
-// what remained at quiescence.
+// A history is a header and a list of events in time order. Four kinds of event
+// describe operations of the workload, as in Jepsen: [Invoke], then one of [OK],
+// [Fail] (it certainly did not happen) or [Info] (its outcome is unknown). The
+// other kinds are evidence. A [Note] is a fact that a client learned between
+// operations. A [Fault] is a strike on the world. A [Server] event is the ground
+// truth from a server, and a [Log] event a line of its own log. [End] lists the
+// leftovers at the end.
 package history
 
 // Format names the history format this package reads and writes.
@@ -22,47 +22,46 @@ type Header struct {
 	Seed     uint64 `json:"seed"`
 	Version  string `json:"version"`
 
-	// TimeScale is the length of a second of the scenario in the time of this
-	// history, in seconds: 0.2 when the run was played five times as fast as
-	// its scenario is written. Every time and duration of the history, those of
-	// the claims included, is as it was played. What the judges forgive
-	// because locks and clients need time scales with it. 0 means 1; else it
-	// is above 0 and at most 10.
+	// TimeScale is the length of a second of the scenario in this history, in
+	// seconds: 0.2 for a run that was five times as fast. All times and
+	// durations of the history are those of the played run, with those of the
+	// claims. The judges' allowances for locks and clients scale with it. 0
+	// means 1; otherwise it is above 0 and at most 10.
 	TimeScale float64 `json:"time_scale,omitempty"`
-	// Latency is the longest that one message takes where nothing is wrong.
-	// 0: too little to matter.
+	// Latency is the longest time of one message without a fault, in
+	// nanoseconds. 0 means negligible.
 	Latency int64 `json:"latency,omitempty"`
 
-	// Unwatched says that nobody could see on the servers who holds the lock:
-	// no judge reads Server events, and what only they could tell is not judged.
+	// Unwatched is true if the recorder could not see the holder on the
+	// servers: no judge reads Server events, and properties that need them are
+	// not judged.
 	Unwatched bool `json:"unwatched,omitempty"`
-	// Unseen says why, of a lock on Redis.
+	// Unseen is the reason, for a lock on Redis.
 	Unseen string `json:"unseen,omitempty"`
 
-	// Order is [TotalOrder] when one recorder stamped every event, in the order in
-	// which they happened: then no fault is missing, and the order of lines counts
-	// where times are equal. Empty: events of one time may have happened in any
-	// order, and others than those recorded may have happened as well.
+	// Order is [TotalOrder] if one recorder stamped every event in its true
+	// order: no fault is missing, and lines with equal times are in order. If
+	// it is empty, events of one time may have happened in any order, and
+	// others may be missing.
 	Order string `json:"order,omitempty"`
 
-	// Claims is what the lock under test promises; a property that the lock
-	// does not claim is not judged.
+	// Claims are the promises of the lock under test; a property that it does
+	// not claim is not judged.
 	Claims Claims `json:"claims"`
 
-	// Faults are the planned faults, by id; vacuity asks each of them whether
-	// it struck.
+	// Faults are the planned faults, by id. If one of them never strikes, the
+	// run proves nothing.
 	Faults []PlannedFault `json:"faults,omitempty"`
 
-	// MinGrants is how many grants a run of this scenario must contain to
-	// mean anything. 0 means 1.
+	// MinGrants is the number of grants without which the run proves nothing. 0
+	// means 1.
 	MinGrants int `json:"min_grants,omitempty"`
 
-	// Resource describes the guarded resource; nil when the workload has none.
+	// Resource describes the guarded resource; nil if the workload has none.
 	Resource *Resource `json:"resource,omitempty"`
 
-	// User is the kind of user that the clients are: [Careful], [Careless], or
-	// "" for one who works for as long as the work takes, and stops when told
-	// that the hold is lost.
+	// User is the kind of user: [Careful], [Careless], or "" for one who works
+	// to the end, but stops at the notice of a loss.
 	User string `json:"user,omitempty"`
 }
 
@@ -71,59 +70,60 @@ const TotalOrder = "total"
 
 // The kinds of user that a header names.
 const (
-	// Careful: stops when the validity of the hold is over, or when told that
-	// the hold is lost.
+	// Careful: stops at the end of the hold's validity, or at the notice of a
+	// loss.
 	Careful = "careful"
-	// Careless: works for as long as the work takes, also when told that the
-	// hold is lost.
+	// Careless: works to the end, even after the notice of a loss.
 	Careless = "careless"
 )
 
-// Claims is what a lock promises. All durations are in nanoseconds.
+// Claims are the promises of a lock. All durations are in nanoseconds.
 type Claims struct {
 	Reentrant bool `json:"reentrant,omitempty"` // a second acquire by the owner raises the count
 	Lease     bool `json:"lease,omitempty"`     // a hold ends by itself when its lease runs out
 	Renewal   bool `json:"renewal,omitempty"`   // a watchdog renews a hold taken without an explicit lease
 	Fencing   bool `json:"fencing,omitempty"`   // every hold carries a token greater than all before
 	Fairness  bool `json:"fairness,omitempty"`  // grants come in queue order
-	LostSign  bool `json:"lost_sign,omitempty"` // the holder is told when its hold is lost
+	LostSign  bool `json:"lost_sign,omitempty"` // the holder is notified when its hold is lost
 	// TakesBack: an acquire that ends without a grant leaves no hold behind.
 	TakesBack bool `json:"takes_back,omitempty"`
 
-	// RenewEvery is the longest gap between two renewals on the server while
-	// a renewed hold lives and nothing is wrong. 0 unless Renewal.
+	// RenewEvery is the longest gap between two renewals of a live hold on the
+	// server, without a fault. 0 unless Renewal.
 	RenewEvery int64 `json:"renew_every,omitempty"`
-	// Handoff is how long a waiter may at most overlook a free lock.
+	// Handoff is the longest time for which a waiter may overlook a free lock.
 	Handoff int64 `json:"handoff,omitempty"`
-	// Quorum is on how many of Nodes servers a hold must live. At least 1.
+	// Quorum is the number of the Nodes servers that a hold needs. At least 1.
 	Quorum int `json:"quorum,omitempty"`
 	Nodes  int `json:"nodes,omitempty"`
-	// Acks is how many replicas of a server have confirmed a hold when it is
-	// granted; 0 for none.
+	// Acks is the number of replicas of a server that have confirmed a hold
+	// when it is granted; 0 for none.
 	Acks int `json:"acks,omitempty"`
 
-	// Drift is how far the clocks of servers may drift during a lease; nil for
-	// not at all. Redlock allows for 1 % and 2 ms.
+	// Drift is the drift of servers' clocks during a lease that the lock
+	// survives; nil for none. Redlock's is 1 % and 2 ms.
 	Drift *Drift `json:"drift,omitempty"`
-	// LeaseUnit is what the lock rounds a lease up to, LeaseMin its shortest
-	// lease, and LeaseSlack how much longer than asked it keeps one.
+	// LeaseUnit is the unit to which the lock rounds a lease up, LeaseMin its
+	// shortest lease, and LeaseSlack the longest time by which it exceeds a
+	// lease.
 	LeaseUnit  int64 `json:"lease_unit,omitempty"`
 	LeaseMin   int64 `json:"lease_min,omitempty"`
 	LeaseSlack int64 `json:"lease_slack,omitempty"`
-	// Session is how long servers may take to end a hold whose process has died,
-	// or whose connection has ended; 0 for a lock that does not live in a session.
+	// Session is the longest time in which servers end a hold after its process
+	// dies or its connection ends; 0 for a lock without a session.
 	Session int64 `json:"session,omitempty"`
-	// Margin is how long before the end of its lease a holder is told of its loss.
+	// Margin is the time before the end of its lease at which a holder is
+	// notified of its loss.
 	Margin int64 `json:"margin,omitempty"`
 }
 
-// Drift is an allowance for clocks: a part of the lease, and so much more.
+// Drift is an allowance for clocks: Rate times the lease, plus Const.
 type Drift struct {
 	Rate  float64 `json:"rate,omitempty"`
 	Const int64   `json:"const,omitempty"` // in nanoseconds
 }
 
-// PlannedFault is a fault the scenario asked for.
+// PlannedFault is a fault of the scenario.
 type PlannedFault struct {
 	ID      int      `json:"id"`
 	Fault   string   `json:"fault"`
@@ -132,9 +132,9 @@ type PlannedFault struct {
 	Traits  Traits   `json:"traits,omitzero"`
 }
 
-// Resource is the thing the lock guards: a register that starts at Initial and
-// of which every critical section takes one. Fenced means that it refuses
-// writes whose token is older than one it has seen.
+// Resource is the guarded register. It starts at Initial, and every critical
+// section subtracts one. If Fenced, it refuses writes with an older token than one
+// that it has seen.
 type Resource struct {
 	Initial int64 `json:"initial"`
 	Fenced  bool  `json:"fenced,omitempty"`
@@ -142,7 +142,7 @@ type Resource struct {
 	FencesReads bool `json:"fences_reads,omitempty"`
 }
 
-// Kind says what an event is.
+// Kind is the kind of an event.
 type Kind string
 
 // The kinds of event.
@@ -158,7 +158,7 @@ const (
 	End    Kind = "end"    // the run is over; always the last event
 )
 
-// Func says what an operation does.
+// Func is the kind of an operation or note.
 type Func string
 
 // The operations of a workload, and the notes of a client.
@@ -169,7 +169,7 @@ const (
 	Write   Func = "write"   // write the guarded resource
 	Inspect Func = "inspect" // ask the lock how often this owner holds it
 
-	Lost    Func = "lost"    // note: the client was told, or saw, that its hold is gone
+	Lost    Func = "lost"    // note: the client learned that its hold is gone
 	Stopped Func = "stopped" // note: the client stopped its work, because its hold's validity was over
 	Crashed Func = "crashed" // note: the client process is gone; nothing of it follows
 	Closed  Func = "closed"  // note: the client has closed its lock handle
@@ -200,15 +200,16 @@ type Event struct {
 
 // Args are the arguments of an operation. Durations are in nanoseconds.
 type Args struct {
-	// Lease is the lease asked for; 0 when the lock has none.
+	// Lease is the requested lease; 0 if the lock has none.
 	Lease int64 `json:"lease,omitempty"`
-	// Renewed says that the lock's watchdog renews this hold.
+	// Renewed is true if the lock's watchdog renews this hold.
 	Renewed bool `json:"renewed,omitempty"`
-	// Wait is how long an acquire may wait: 0 for one try, -1 without bound.
+	// Wait is the longest wait of an acquire: 0 for one attempt, -1 without
+	// bound.
 	Wait int64 `json:"wait,omitempty"`
-	// Value is what a write writes, Base the value that the client read
-	// before and computed it from. Token is the fencing token sent with a
-	// write, and with a read where the resource asks for it.
+	// Value is the value to write, and Base the value that the client read and
+	// computed it from. Token is the fencing token of a write, and of a read if
+	// the resource fences reads.
 	Value int64  `json:"value,omitempty"`
 	Base  int64  `json:"base,omitempty"`
 	Token uint64 `json:"token,omitempty"`
@@ -218,16 +219,16 @@ type Args struct {
 const (
 	ErrBusy     = "busy"     // acquire: held by another owner until the wait was over
 	ErrNotHeld  = "not-held" // release: this owner holds nothing
-	ErrLost     = "lost"     // the hold was there and is gone: its lease ended
-	ErrUnknown  = "unknown"  // transport: nobody knows whether it happened
-	ErrRefused  = "refused"  // acquire: no server could be reached, or it answered with an error; nothing was done
+	ErrLost     = "lost"     // the hold existed, and its lease has ended
+	ErrUnknown  = "unknown"  // transport error: nobody knows whether it happened
+	ErrRefused  = "refused"  // acquire: the lock reached no server, or the server answered with an error; nothing was done
 	ErrCanceled = "canceled" // the caller's context ended
 	ErrStale    = "stale"    // read or write refused by the resource: a newer token was seen
-	ErrAcks     = "no-acks"  // acquire: taken, but not enough replicas confirmed it; given back
+	ErrAcks     = "no-acks"  // acquire: taken, not confirmed by enough replicas, and released again
 	ErrOther    = "other"    // an error the contract does not document
 )
 
-// Result is what an operation returned.
+// Result is the result of an operation.
 type Result struct {
 	Count   int    `json:"count,omitempty"`   // acquire, release, inspect: holds of this owner now
 	Token   uint64 `json:"token,omitempty"`   // acquire: fencing token, 0 for none
@@ -237,7 +238,7 @@ type Result struct {
 	Message string `json:"message,omitempty"` // the error's own words
 }
 
-// FaultEvent says that a planned fault started, ended, or could not strike.
+// FaultEvent records that a planned fault started, ended, or could not strike.
 type FaultEvent struct {
 	ID      int      `json:"id"`
 	Name    string   `json:"name"`
@@ -253,7 +254,7 @@ const (
 	PhaseFailed = "failed"
 )
 
-// ServerEvent is one change of a lock key on one server, as the world saw it.
+// ServerEvent is one change of a lock key on one server, as the world observed it.
 type ServerEvent struct {
 	Node string `json:"node"`
 	Role string `json:"role"` // "primary" or "replica"
@@ -261,46 +262,46 @@ type ServerEvent struct {
 
 	// Cause is "command", "expiry", "replication", "fault" or "restart".
 	Cause string `json:"cause"`
-	// Command is the command that made the change, when Cause is "command";
-	// By is the client process that sent it.
+	// Command made the change, if Cause is "command"; By is the client process
+	// that sent it.
 	Command string `json:"command,omitempty"`
 	By      string `json:"by,omitempty"`
 
-	// Holder and Count are who holds the lock on this server after the
-	// change, WasHolder and WasCount before it; "" and 0 for nobody. A holder
-	// whose identity belongs to no owner of the history is shown as stored.
+	// Holder and Count are the holder on this server and its hold count after
+	// the change, WasHolder and WasCount those before it; "" and 0 for nobody.
+	// If the identity belongs to no owner, Holder is the stored value.
 	Holder    string `json:"holder,omitempty"`
 	Count     int    `json:"count,omitempty"`
 	WasHolder string `json:"was_holder,omitempty"`
 	WasCount  int    `json:"was_count,omitempty"`
 
-	// TTL is what remains after the change, in nanoseconds of the server's
-	// clock: -1 for a key that never expires, 0 for no key.
+	// TTL is the rest of the lease after the change, in nanoseconds of the
+	// server's clock: -1 for a key that never expires, 0 for no key.
 	TTL    int64 `json:"ttl,omitempty"`
 	WasTTL int64 `json:"was_ttl,omitempty"`
 
-	// Holds is what the key holds after the change, in words, where that does
-	// not tell who holds the lock.
+	// Holds describes the value of the key after the change, if it does not
+	// show the holder.
 	Holds string `json:"holds,omitempty"`
 }
 
-// LogEvent is a line of a server's own log. It proves nothing: it is the word
-// of a server, in its version's words, at the time its clock showed.
+// LogEvent is a line of a server's own log, at the server's own time. It proves
+// nothing.
 type LogEvent struct {
 	Server string `json:"server"` // "node-1", "sentinel-2"
 	Text   string `json:"text"`   // without the time and the level; one line
 }
 
-// EndEvent is what remained at quiescence, after every client let go and
-// every lease had the time to end.
+// EndEvent lists the leftovers after every client has released and every lease has
+// had time to end.
 type EndEvent struct {
 	Keys          []string `json:"keys,omitempty"`          // "node-1 stock:lock", keys that should be gone
 	Subscriptions int      `json:"subscriptions,omitempty"` // channels still subscribed by living clients
 	Connections   int      `json:"connections,omitempty"`   // connections left open by closed clients
 	Goroutines    []string `json:"goroutines,omitempty"`    // stacks of goroutines that never ended
 
-	// CutOff says that the recording was killed: the run did not end here, and
-	// nobody knows what remained.
+	// CutOff is true if the recorder was killed: the run did not end here, and
+	// the leftovers are unknown.
 	CutOff bool `json:"cut_off,omitempty"`
 }
 

@@ -2,7 +2,7 @@ package history
 
 import "fmt"
 
-// At tells an instant of a run in words, rounded to the millisecond: "1.250 s".
+// At formats an instant of a run, rounded to the millisecond: "1.250 s".
 func At(ns int64) string {
 	const millisecond, second = 1e6, 1e9
 	ns += millisecond / 2

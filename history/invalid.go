@@ -2,15 +2,14 @@ package history
 
 import "fmt"
 
-// InvalidError says that a history cannot be judged. An invalid history is a
-// defect of whoever recorded it; it is never a violation.
+// InvalidError reports a history that cannot be judged. It shows a defect of the
+// recorder, never a violation.
 type InvalidError struct {
 	Line   int // in the encoded history; the header is line 1
 	Event  int // counted from 1; 0 for the header
 	Reason string
-	// CutOff says that the history ends too early, and is otherwise right as
-	// far as it was read: [DecodeCutOff] reads what there is. It is not set
-	// when not even the header is there.
+	// CutOff is true if the history ends too early, but is valid so far:
+	// [DecodeCutOff] reads it. It is false if even the header is missing.
 	CutOff bool
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/input"
 )
 
-// Validate checks that a history makes sense before a judge reads it: a wrong
-// recording must never look like a wrong lock. Its error is an [*InvalidError].
+// Validate checks a history before a judge reads it, so that a wrong recording
+// never looks like a wrong lock. Its error is an [*InvalidError].
 func Validate(h *History) error {
 	v, err := NewValidator(&h.Header)
 	if err != nil {
@@ -21,9 +21,8 @@ func Validate(h *History) error {
 	return v.Close()
 }
 
-// Validator checks a history event by event, as [Validate] checks a whole one.
-// It remembers the open operations,
-// owners, clients that crashed, and which ids were used.
+// Validator checks a history event by event, as [Validate] checks a complete one.
+// It keeps the open operations, the owners, the crashed clients, and the used ids.
 type Validator struct {
 	owners  map[string]*validOwner
 	used    *idSet          // operation ids ever invoked
@@ -34,13 +33,13 @@ type Validator struct {
 	kind    Kind  // of the latest event
 }
 
-// validOwner is what the validator remembers of an owner.
+// validOwner is the validator's state of an owner.
 type validOwner struct {
 	client string
 	open   *Event // the invocation of its open operation, nil without one
 }
 
-// NewValidator begins to check a history with this header.
+// NewValidator starts to check a history with this header.
 func NewValidator(h *Header) (*Validator, error) {
 	if reason := validateHeader(h); reason != "" {
 		return nil, &InvalidError{Line: 1, Reason: reason}
@@ -57,7 +56,7 @@ func (v *Validator) bad(format string, args ...any) error {
 	return &InvalidError{Line: v.events + 1, Event: v.events, Reason: input.Sprintf(format, args...)}
 }
 
-// Close checks that the history is whole.
+// Close checks that the history is complete.
 func (v *Validator) Close() error {
 	switch {
 	case v.events == 0:
@@ -68,7 +67,7 @@ func (v *Validator) Close() error {
 	return nil
 }
 
-// Add checks the next event. The event must not change after that.
+// Add checks the next event. Do not change the event afterwards.
 func (v *Validator) Add(e *Event) error {
 	if v.kind == End {
 		return v.bad("something follows the %q event", End)

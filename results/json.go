@@ -20,24 +20,22 @@ import (
 //go:embed results.schema.json
 var schemaJSON []byte
 
-// ErrResults is returned for a document that is not a holdfast-results/1
-// document.
+// ErrResults marks a document that is not a valid holdfast-results/1 document.
 var ErrResults = errors.New("reports: not a valid results document")
 
 // JSONSchema returns the published JSON Schema (draft 2020-12) of [Results].
 func JSONSchema() []byte { return bytes.Clone(schemaJSON) }
 
-// JSON writes results as one document that [JSONSchema] accepts. The same
-// results give the same bytes. Schema and Summary are filled in: they follow
-// from the rest.
+// JSON writes results as one document that [JSONSchema] accepts. The same results
+// give the same bytes. JSON derives Schema and Summary from the rest.
 func JSON(w io.Writer, res Results) error {
 	res.Schema = Schema
 	res.Summary = Summarize(res.Runs)
 	runs := make([]Run, len(res.Runs))
 	copy(runs, res.Runs)
 	for i := range runs {
-		// A run that could not be judged has no verdicts; null would force
-		// every reader to know that.
+		// A run without verdicts gets an empty object, so that readers need not
+		// handle null.
 		if runs[i].Verdicts == nil {
 			runs[i].Verdicts = map[checker.Property]checker.Verdict{}
 		}
@@ -52,9 +50,9 @@ func JSON(w io.Writer, res Results) error {
 	return nil
 }
 
-// ReadJSON reads a document that [JSON] wrote. Anything else, also a document
-// with an unknown or misspelled field or with text after it, is refused with an
-// error that is [ErrResults] and names the place.
+// ReadJSON reads a document that [JSON] wrote. It refuses anything else, also an
+// unknown field or text after the document. The error is [ErrResults] and names
+// the place.
 func ReadJSON(r io.Reader) (Results, error) {
 	data, err := input.ReadAll(r, input.MaxDocument)
 	if err != nil {

@@ -7,12 +7,10 @@ import (
 	"github.com/holdfast-go/holdfast/internal/english"
 )
 
-// Passed reports whether a run came out as its scenario argues. A run that failed
-// never did.
+// Passed reports whether a run is as its scenario argues. A failed run is not.
 func (r *Run) Passed() bool { return r.AsExpected && r.Failure == "" }
 
-// Undecided reports whether a run is not as expected only because something is
-// unknown.
+// Undecided reports whether a run is unexpected only because a verdict is unknown.
 func (r *Run) Undecided() bool {
 	if r.Failure != "" {
 		return true
@@ -30,8 +28,7 @@ func (r *Run) Undecided() bool {
 	return some
 }
 
-// Matches reports whether the verdict on p is the one the scenario argues for, or
-// accepted.
+// Matches reports whether the verdict on p is the expected one, or accepted.
 func (r *Run) Matches(p checker.Property) bool {
 	v := r.Verdicts[p]
 	if _, accepted := r.Accepted[p]; accepted && v.Outcome == checker.Violated {
@@ -44,9 +41,8 @@ func (r *Run) Matches(p checker.Property) bool {
 	return !ok || class == "" || class == v.Class
 }
 
-// Summarize counts runs. Every run is counted once: as expected; unknown, when
-// all that keeps it from being as expected is that something was not decided;
-// unexpected otherwise.
+// Summarize counts every run once: as expected; unknown, if only an unknown
+// verdict is unexpected; otherwise unexpected.
 func Summarize(runs []Run) Summary {
 	s := Summary{Runs: len(runs)}
 	for i := range runs {
@@ -62,7 +58,8 @@ func Summarize(runs []Run) Summary {
 	return s
 }
 
-// InterruptedWords says that the results are not complete; empty when they are.
+// InterruptedWords describes what is missing from interrupted results; empty for
+// complete ones.
 func (r Results) InterruptedWords() string {
 	if !r.Interrupted {
 		return ""

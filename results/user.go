@@ -1,10 +1,10 @@
 package results
 
-// Column is what a matrix calls the lock of a run: its name, and the kind of user
-// where it is not that of the scenario.
+// Column is the name of the lock in a matrix, with the kind of user unless it is
+// the scenario's own.
 func (r *Run) Column() string { return column(r.Lock, r.User) }
 
-// Column is that of the runs that are missing.
+// Column is the column of the missing runs.
 func (s *Skip) Column() string { return column(s.Lock, s.User) }
 
 func column(lock, user string) string {
