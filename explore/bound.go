@@ -1,6 +1,5 @@
-// Package explore looks for what goes wrong with a lock without being told
-// where: it plays scenarios that are drawn at random, and collects violations by
-// what caused them.
+// Package explore looks for unknown violations of a lock: it plays random
+// scenarios, and groups the violations by cause.
 package explore
 
 import "math"

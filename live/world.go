@@ -1,38 +1,37 @@
-// Package live is the world in real time: real redis-server processes (or
-// valkey-server), real Sentinels, a real Cluster, on loopback, with every
-// connection running through an embedded toxiproxy.
+// Package live is the world in real time: redis-server (or valkey-server)
+// processes, Sentinels and a Cluster on loopback, with an embedded toxiproxy in
+// every connection.
 //
-// What is real: the servers, their replication, their Sentinels' votes and
-// their cluster's gossip, the TCP connections, and go-redis' own failover and
-// cluster clients. What is not: the machine is one, so the network is as fast
-// as loopback is until a toxic slows it; servers are told to notice a death
-// after [servers.Options].Detect instead of half a minute, and Sentinels to look, to
-// ask and to publish more often than they do by default; nothing is written to
-// disk unless [servers.Options].Persist asks for it.
+// The servers, their replication, the votes of Sentinels, the gossip of the
+// cluster, the TCP connections, and go-redis' own failover and cluster clients are
+// real. Some settings differ from production. All runs on one machine, so the
+// network is as fast as loopback until a toxic slows it. Servers notice a death
+// after [servers.Options].Detect instead of half a minute, and Sentinels poll, ask
+// and publish more often than by default. Servers write to disk only if
+// [servers.Options].Persist is set.
 //
-// Where no such server is installed, [servers.Backend] offers miniredis in processes of
-// its own, for scenarios that need no replicas, no data that outlive a server
-// and no other clock.
+// Without such a server, [servers.Backend] offers miniredis in separate processes,
+// for scenarios without replicas, without data that outlives a server, and without
+// moved clocks.
 //
 // Package servers runs the servers, package proxy carries their connections,
-// package processes runs the clients, package observe knows what the servers
-// really hold, and a [World] puts them together.
+// package processes runs the clients, and package observe follows the keys of the
+// servers. A [World] combines them.
 //
-// A path that a toxic holds still lets TCP connect, as the proxy has answered;
-// nothing that is sent over the connection arrives before the toxic is off.
+// A path that a toxic holds still accepts TCP connections, because the proxy
+// answers. No data arrives over them until the toxic is removed.
 //
 // # Moments and clocks
 //
-// A [World] stops every request of a client when the toxics have let it
-// through and before the server gets it, and every reply before the toxics get
-// it, until whoever wants to know has been told. A fault that strikes then
-// strikes between execution and reply, and not about there.
+// A [World] stops every request of a client after the toxics and before the
+// server, and every reply before the toxics, until the timeline has handled the
+// moment. So a fault can strike exactly between execution and reply.
 //
-// # Nothing is left behind
+// # Cleanup
 //
-// The kernel kills the servers when the harness dies, however it dies. What
-// remains then is the directory the servers ran in; [processes.Clean] removes it, which
-// [NewWorld] does for what earlier runs have left.
+// The kernel kills the servers when the harness dies, for any reason. Only the
+// directory of the servers remains; [processes.Clean] removes it, and [NewWorld]
+// calls that for earlier runs.
 //
 // Servers run on Linux only.
 package live

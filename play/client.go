@@ -37,8 +37,8 @@ type Client struct {
 	closeErr error // of closing the lock handle
 }
 
-// NewClient is client n of a run, in its process and with its lock. The first of
-// its workers draws from rng.
+// NewClient returns client n of a run, with its process and its lock. Its first
+// worker draws from rng.
 func (r *Run) NewClient(n int, p *faults.Process, s subject.Session, stocks map[string]*Stock, rng *rand.Rand) *Client {
 	claims := r.Subject.Claims(r.Scenario.Setting())
 	c := &Client{
@@ -73,7 +73,7 @@ func (c *Client) closeSession() {
 	c.closing.Do(func() { c.closeErr = c.session.Close() })
 }
 
-// Close closes the lock handle, if that has not been done.
+// Close closes the lock handle, unless it is closed.
 func (c *Client) Close() error {
 	c.closeSession()
 	if c.closeErr != nil {
@@ -88,7 +88,7 @@ func (c *Client) shutdown() {
 	c.rec.Add(history.Event{Kind: history.Note, F: history.Closed, Client: c.Proc.Name()})
 }
 
-// sleep waits d, or until the process crashes or ctx ends.
+// sleep waits for d, or until the process crashes or ctx ends.
 func (c *Client) sleep(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/stacks"
 )
 
-// Goroutines returns the stacks of all goroutines of this bubble, by the
-// heading's number.
+// Goroutines returns the stacks of all goroutines of this bubble, by the number in
+// their heading.
 func Goroutines() map[string]string {
 	found := stacks.All()
 	own := bubbleOf(found[0]) // the caller's comes first
@@ -21,8 +21,8 @@ func Goroutines() map[string]string {
 	return all
 }
 
-// Leftover lists the goroutines of this bubble that were not there before:
-// those that should have ended.
+// Leftover lists the goroutines of this bubble that did not exist before: those
+// that should have ended.
 func Leftover(before map[string]string) []string {
 	var left []string
 	for number, stack := range Goroutines() {
@@ -34,8 +34,8 @@ func Leftover(before map[string]string) []string {
 	return left
 }
 
-// bubbleOf reads the bubble from a goroutine's heading, such as
-// "goroutine 7 [select, synctest bubble 6]:".
+// bubbleOf reads the bubble from a goroutine's heading, such as "goroutine 7
+// [select, synctest bubble 6]:".
 func bubbleOf(stack string) string {
 	head, _, _ := strings.Cut(stack, "\n")
 	_, id, ok := strings.Cut(head, "synctest bubble ")

@@ -8,9 +8,8 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// loss is what ends a client's work with its present hold: the lock tells that
-// the hold is lost, or its validity is over. It is recorded once, whoever
-// notices it first.
+// loss is the end of a client's work under its present hold: the lock notifies of
+// a loss, or the validity is over. The first observer records it, once.
 type loss struct {
 	signal <-chan struct{} // nil where the lock has none, or the workload does not heed it
 	note   func(history.Func)
@@ -20,7 +19,7 @@ type loss struct {
 	told  bool
 }
 
-// lossOfHold is the loss of the hold that was just granted.
+// lossOfHold is the loss of the hold that the lock has just granted.
 func (c *worker) lossOfHold(g lock.Grant) *loss {
 	l := &loss{until: g.Until}
 	if n, ok := c.locker.(lock.LostNotifier); ok && !c.work.Carry {
@@ -34,7 +33,7 @@ func (c *worker) lossOfHold(g lock.Grant) *loss {
 	return l
 }
 
-// nested notes what a grant within the hold says of the hold's validity.
+// nested records the validity of a nested grant.
 func (l *loss) nested(until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -43,7 +42,7 @@ func (l *loss) nested(until time.Time) {
 	}
 }
 
-// over is what to wait for until the validity is over, nil where it has no end.
+// over returns a channel for the end of the validity, or nil if it has none.
 func (l *loss) over() (after <-chan time.Time, stop func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -54,10 +53,10 @@ func (l *loss) over() (after <-chan time.Time, stop func()) {
 	return t.C, func() { t.Stop() }
 }
 
-// heard reports whether the work has to end, and records why.
+// heard reports whether the work must end, and records the reason.
 func (l *loss) heard() bool { return l.heardBefore(0) }
 
-// heardBefore is heard for work that needs so much time.
+// heardBefore is heard for work that takes need.
 func (l *loss) heardBefore(need time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,15 +70,15 @@ func (l *loss) heardBefore(need time.Duration) bool {
 }
 
 // overstayed reports whether the validity is over, and records that. It does not
-// ask for the lock's sign.
+// check the lock's notice.
 func (l *loss) overstayed() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.expired(0)
 }
 
-// expired reports whether less than so much of the validity is left, and records
-// that. It needs mu.
+// expired reports whether less than need of the validity remains, and records
+// that. The caller holds mu.
 func (l *loss) expired(need time.Duration) bool {
 	if l.until.IsZero() || time.Until(l.until) > need {
 		return false
@@ -88,7 +87,7 @@ func (l *loss) expired(need time.Duration) bool {
 	return true
 }
 
-// tell records why the work ends, with mu held.
+// tell records why the work ends. The caller holds mu.
 func (l *loss) tell(why history.Func) {
 	if !l.told {
 		l.told = true
@@ -97,8 +96,8 @@ func (l *loss) tell(why history.Func) {
 }
 
 // listen records the end of the work at once while the client waits for an
-// operation on its hold. What the client records after that operation comes
-// after it, at the same instant too: call heard before.
+// operation on its hold. The client's record of that operation must come later,
+// even at the same instant: call heard before it.
 func (c *worker) listen(l *loss) (stop func()) {
 	over, done := l.over()
 	if l.signal == nil && over == nil {

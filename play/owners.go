@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-go/holdfast/subject"
 )
 
-// owners maps what a lock stores on a server to the owner it stands for.
+// owners maps the values that a lock stores on a server to its owners.
 type owners struct {
 	locks map[string]string // their names, as clients know them, by the key
 	// crowded says that several owners of a client work concurrently.
@@ -35,19 +35,19 @@ type owners struct {
 	unclear   string // the first value seen that does not tell who holds the lock
 }
 
-// stored is who stored an identity, on which lock, and when.
+// stored is the client, lock and time of a stored identity.
 type stored struct {
 	client, lock string
 	at           time.Time
 }
 
-// tenure is the time from which on an owner is the one of its client.
+// tenure is the start of an owner's work in its client.
 type tenure struct {
 	owner string
 	from  time.Time
 }
 
-// NewOwners are those of a scenario that is played with a lock.
+// NewOwners returns the owners of a scenario that is played with a lock.
 func NewOwners(s *scenarios.Scenario, l *subject.Subject) *owners {
 	o := &owners{
 		locks: map[string]string{}, crowded: s.Workload.AtOnce() > 1, how: l.Holder(),
@@ -59,17 +59,17 @@ func NewOwners(s *scenarios.Scenario, l *subject.Subject) *owners {
 	return o
 }
 
-// IsLock reports whether a key is that of a lock.
+// IsLock reports whether a key belongs to a lock.
 func (o *owners) IsLock(key string) bool {
 	_, is := o.locks[key]
 	return is
 }
 
-// Keys are the keys of the locks, in order.
+// Keys are the sorted keys of the locks.
 func (o *owners) Keys() []string { return slices.Sorted(maps.Keys(o.locks)) }
 
-// began notes that an owner begins its work in a client process. identity is
-// what the lock stores for it, "" when that is not known.
+// began records that an owner starts its work in a client process. identity is the
+// value that the lock stores for it, or "".
 func (o *owners) began(client, owner, identity string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -79,7 +79,7 @@ func (o *owners) began(client, owner, identity string) {
 	o.tenures[client] = append(o.tenures[client], tenure{owner, time.Now()})
 }
 
-// stored notes that a client has stored an identity that was not there before.
+// stored records that a client has stored a new identity.
 func (o *owners) stored(client, lock, identity string, at time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -107,8 +107,8 @@ func (o *owners) Of(identity string) string {
 	return cmp.Or(o.name[numbered(identity)], identity)
 }
 
-// numbered is what an owner has told of an identity that ends with a number, which
-// is everything up to its last two colons; "" for any other identity.
+// numbered is the declared part of an identity that ends with a number: everything
+// up to its last two colons. It is "" for any other identity.
 func numbered(identity string) string {
 	i := strings.LastIndex(identity, "::")
 	if i < 0 {
@@ -117,7 +117,7 @@ func numbered(identity string) string {
 	return identity[:i+2]
 }
 
-// ServerEvent turns a change of a lock key into ground truth.
+// ServerEvent converts a change of a lock key to a server event.
 func (o *owners) ServerEvent(c keyspace.Change) history.Event {
 	s := &history.ServerEvent{Node: c.Node, Role: c.Role, Key: c.Key, Cause: c.Cause, Command: c.Command, By: c.By}
 	before, wasCount, _ := o.how.Of(c.Before)
@@ -139,10 +139,11 @@ func (o *owners) ServerEvent(c keyspace.Change) history.Event {
 	return history.Event{Kind: history.Server, Lock: o.locks[c.Key], Server: s}
 }
 
-// claim finds whose the identities are that any owner of a client may have stored,
-// and names them in the events of the run. An identity belongs to the owner whose
-// acquire was under way when the identity became the holder, and was granted
-// first. One that stood in a queue became the holder long after it was stored.
+// claim finds the owners of the identities that any owner of a client may have
+// stored, and names them in the events of the run. An identity belongs to the
+// owner whose acquire was open when the identity became the holder, and was
+// granted first. An identity in a queue becomes the holder long after it was
+// stored.
 func (o *owners) claim(start time.Time, events []history.Event) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -168,8 +169,8 @@ func (o *owners) claim(start time.Time, events []history.Event) {
 	}
 }
 
-// asking is whose acquire of a lock was under way at a time and was granted first;
-// without a grant, whose acquire was invoked last.
+// asking is the owner whose acquire of a lock was open at a time and was granted
+// first; without a grant, the one invoked last.
 func asking(events []history.Event, s stored, at int64) (owner string) {
 	open := map[int64]string{}
 	for _, e := range events {
@@ -189,8 +190,8 @@ func asking(events []history.Event, s stored, at int64) (owner string) {
 	return owner
 }
 
-// newcomers are the identities that a change has stored. In a queue those are
-// the ones that wait; who holds the lock next has stood there before.
+// newcomers are the identities that a change has stored. In a queue they are those
+// of waiters, because the next holder was there before.
 func newcomers(c keyspace.Change, before, after string) []string {
 	if c.After.Items != nil {
 		return slices.DeleteFunc(slices.Clone(c.After.Items), func(x string) bool { return slices.Contains(c.Before.Items, x) })
@@ -201,8 +202,7 @@ func newcomers(c keyspace.Change, before, after string) []string {
 	return []string{after}
 }
 
-// cannotRead notes that a change left a value that does not tell who holds the
-// lock.
+// cannotRead records that a change left a value that does not show the holder.
 func (o *owners) cannotRead(c keyspace.Change) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -211,8 +211,7 @@ func (o *owners) cannotRead(c keyspace.Change) {
 	}
 }
 
-// unseen says why nobody can see on the servers who holds the lock; "" where
-// that can be seen.
+// unseen returns the reason why the servers do not show the holder, or "".
 func (o *owners) unseen() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -9,9 +9,8 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// Recorder writes the history of a run. Nothing of a client is recorded after
-// its crash, and nothing at all after the end: what a dead process still does
-// is not part of what anybody saw.
+// Recorder writes the history of a run. It records nothing of a client after its
+// crash, and nothing after the end: nobody observes a dead process.
 type Recorder struct {
 	Start time.Time
 
@@ -26,23 +25,23 @@ type Recorder struct {
 	Watcher func(history.Event) // told of every event once it is known; nil for nobody
 }
 
-// reserved is the kind of a place in the history that is kept for an event; its
-// Op is the number of the place.
+// reserved is the kind of an event that holds a place in the history; its Op is
+// the number of the place.
 const reserved history.Kind = "reserved"
 
 func NewRecorder(start time.Time) *Recorder {
 	return &Recorder{Start: start, dead: map[string]bool{}, filled: map[int64]history.Event{}}
 }
 
-// Add appends an event with the present time.
+// Add appends an event at the present time.
 func (r *Recorder) Add(e history.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.append(e)
 }
 
-// AddAt appends an event that is known to have happened earlier. The order is
-// made good when the history ends.
+// AddAt appends an event of an earlier time. The end of the history sorts the
+// events.
 func (r *Recorder) AddAt(e history.Event, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -63,15 +62,15 @@ func (r *Recorder) append(e history.Event) {
 	}
 }
 
-// reserve keeps the present place in the history for an event, and returns the
-// function that says which.
+// reserve holds the present place in the history, and returns a function that
+// fills it.
 func (r *Recorder) reserve() (fill func(history.Event)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.place()
 }
 
-// place is reserve with mu held.
+// place is reserve for a caller that holds mu.
 func (r *Recorder) place() (fill func(history.Event)) {
 	r.places++
 	place, at := r.places, int64(time.Since(r.Start))
@@ -87,8 +86,7 @@ func (r *Recorder) place() (fill func(history.Event)) {
 	}
 }
 
-// SoFar returns the events recorded until now, in their order. They stay where
-// they are.
+// SoFar returns the recorded events in order, and keeps them.
 func (r *Recorder) SoFar() []history.Event {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -98,8 +96,8 @@ func (r *Recorder) SoFar() []history.Event {
 	}))
 }
 
-// fill puts events into their reserved places. It stops before one whose event
-// is not known yet.
+// fill puts events into their reserved places. It stops at the first unfilled
+// place.
 func (r *Recorder) fill(events []history.Event) []history.Event {
 	for i := range events {
 		if events[i].Kind != reserved {
@@ -115,8 +113,8 @@ func (r *Recorder) fill(events []history.Event) []history.Event {
 	return events
 }
 
-// Settled returns the events after the first n, those that happened before a
-// time, in their order. They stay where they are.
+// Settled returns the events after the first n that happened before a time, in
+// order, and keeps them.
 func (r *Recorder) Settled(n int, before time.Time) []history.Event {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -130,13 +128,12 @@ func (r *Recorder) Settled(n int, before time.Time) []history.Event {
 	return r.fill(slices.Clone(rest[:i]))
 }
 
-// inOrder sorts events by time; those of one instant stay as they were told.
+// inOrder sorts events by time; events of one instant keep their order.
 func inOrder(events []history.Event) {
 	slices.SortStableFunc(events, func(a, b history.Event) int { return cmp.Compare(a.Time, b.Time) })
 }
 
-// Invoke records that an operation begins, and returns the event that its
-// return is made of.
+// Invoke records the start of an operation, and returns the event for its return.
 func (r *Recorder) Invoke(e history.Event, a *history.Args) history.Event {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -147,13 +144,13 @@ func (r *Recorder) Invoke(e history.Event, a *history.Args) history.Event {
 	return e
 }
 
-// Finish records how an operation returned.
+// Finish records the return of an operation.
 func (r *Recorder) Finish(e history.Event, kind history.Kind, res history.Result) {
 	e.Kind, e.Result = kind, &res
 	r.Add(e)
 }
 
-// sinceStart is a time as the history has it, and 0 for none.
+// sinceStart converts a time to that of the history, and the zero time to 0.
 func (r *Recorder) sinceStart(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -161,9 +158,9 @@ func (r *Recorder) sinceStart(t time.Time) int64 {
 	return max(int64(t.Sub(r.Start)), 1)
 }
 
-// crashing records that a client is about to be gone: nothing of it is recorded
-// from now on. It may take a while until its process has ended; the function
-// returned is told whether it has, or could not be made to.
+// crashing records that a client is about to die: nothing of it is recorded from
+// now on. Its process may take a while to end. The returned function gets nil
+// after that, or the error if it could not be killed.
 func (r *Recorder) crashing(client string) (done func(error)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -181,8 +178,8 @@ func (r *Recorder) crashing(client string) (done func(error)) {
 	}
 }
 
-// End records what remained, and closes the history. In a simulated world it
-// is called when the bubble is gone, so the time is given.
+// End records the leftovers and closes the history. In the simulated world the
+// bubble is gone by then, so the caller gives the time.
 func (r *Recorder) End(e history.EndEvent, at time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,10 +13,10 @@ import (
 	"github.com/holdfast-go/holdfast/subject"
 )
 
-// Initial is what the stock starts with.
+// Initial is the first value of the stock.
 const Initial = 1000
 
-// Played is a scenario played once.
+// Played is the outcome of one play of a scenario.
 type Played struct {
 	History  *history.History
 	Took     time.Duration // how long it took in the world's time
@@ -28,8 +28,7 @@ type Played struct {
 	Disturbed bool
 }
 
-// Missed are the planned faults that found nothing to strike, as the history
-// names them.
+// Missed are the planned faults without a target, as in the header of the history.
 func (p *Played) Missed() []history.PlannedFault {
 	return slices.DeleteFunc(slices.Clone(p.History.Header.Faults), func(f history.PlannedFault) bool {
 		return slices.ContainsFunc(p.History.Events, func(e history.Event) bool {
@@ -38,8 +37,8 @@ func (p *Played) Missed() []history.PlannedFault {
 	})
 }
 
-// Judged is the history to judge: a fault that found nothing to strike was not
-// part of the run, and the run means something without it.
+// Judged is the history for the judges. It omits faults without a target, so that
+// the run can prove something without them.
 func (p *Played) Judged() *history.History {
 	missed := p.Missed()
 	h := *p.History
@@ -49,8 +48,9 @@ func (p *Played) Judged() *history.History {
 	return &h
 }
 
-// NothingToStrike says that a guest does not send the command of Redis that a
-// fault of the scenario waits for: then the scenario is not about it.
+// NothingToStrike reports whether a third-party lock never sent the command for
+// which a fault waits: then the scenario does not apply to it. The string is the
+// reason.
 func NothingToStrike(s *scenarios.Scenario, l *subject.Subject, p *Played) (bool, string) {
 	missed := p.Missed()
 	if l.ThirdParty == nil || len(missed) == 0 || !s.AboutCommands() {
@@ -59,7 +59,7 @@ func NothingToStrike(s *scenarios.Scenario, l *subject.Subject, p *Played) (bool
 	return true, fmt.Sprintf("%s found nothing to strike: %s", missed[0].Fault, missed[0].When)
 }
 
-// Run is one play under way, in either world.
+// Run is one play in progress, in either world.
 type Run struct {
 	Scenario *scenarios.Scenario
 	Subject  *subject.Subject
@@ -86,7 +86,7 @@ func (r *Run) EndRecord() {
 	}
 }
 
-// Keeps reports whether a key may remain when everybody has let go of its lock.
+// Keeps reports whether a key may remain after all releases of its lock.
 func (r *Run) Keeps(key string) bool {
 	return slices.ContainsFunc(r.Scenario.Workload.Names(), func(name string) bool { return r.Subject.Keeps(name, key) })
 }
@@ -117,7 +117,8 @@ func (r *Run) Header(version string) history.Header {
 	return h
 }
 
-// Striking records what a fault does, where it begins to.
+// Striking reserves the place of a strike in the history at its start, and returns
+// the function that records it.
 func (r *Run) Striking() (tell func(faults.Strike)) {
 	fill := r.Rec.reserve()
 	return func(e faults.Strike) {
@@ -125,8 +126,8 @@ func (r *Run) Striking() (tell func(faults.Strike)) {
 	}
 }
 
-// Work runs every client to its end, or to the horizon: by then every bounded
-// wait is over, and who has not returned never will.
+// Work runs every client to its end, or to the horizon. By then every bounded wait
+// is over, so the remaining clients never return.
 func (r *Run) Work(ctx context.Context, cancel context.CancelFunc, clients []*Client) {
 	var all sync.WaitGroup
 	for _, c := range clients {
@@ -155,7 +156,7 @@ func (r *Run) Work(ctx context.Context, cancel context.CancelFunc, clients []*Cl
 	}
 }
 
-// horizon is the time by which every client must be done.
+// horizon is the time by which every client must finish.
 func (r *Run) horizon() time.Duration {
 	var longest time.Duration
 	for i := 1; i <= r.Top.Clients; i++ {
@@ -169,14 +170,14 @@ func (r *Run) horizon() time.Duration {
 	return longest + r.Scenario.Scaled(time.Minute)
 }
 
-// Bookkeeping is how long what a lock notes beside its key, such as requests
-// that a retry must not repeat, may stay behind.
+// Bookkeeping is how long auxiliary keys of a lock may remain, such as records of
+// requests that a retry must not repeat.
 const Bookkeeping = time.Minute
 
 // sim is the world in which one recorder stamps every event.
 const sim = "sim"
 
-// LongestLease is the longest lease that any client asks for.
+// LongestLease is the longest lease that any client requests.
 func LongestLease(clients []*Client) time.Duration {
 	longest := time.Duration(0)
 	for _, c := range clients {
@@ -188,9 +189,9 @@ func LongestLease(clients []*Client) time.Duration {
 	return longest
 }
 
-// defaultLease is the lease of a client's acquires that ask for none. Where the
-// workload asks for each of them, it is another: a lock that ignores what it was
-// asked for is found out. Built-in locks are known not to.
+// defaultLease is the lease of acquires without an explicit one. If the workload
+// requests a lease for each acquire, the default differs, so that a lock which
+// ignores the request is detected. Built-in locks are known to respect it.
 func (r *Run) defaultLease(w scenarios.Workload) time.Duration {
 	if w.Explicit && r.Subject.ThirdParty != nil {
 		return 2 * time.Duration(w.Lease)
@@ -198,7 +199,7 @@ func (r *Run) defaultLease(w scenarios.Workload) time.Duration {
 	return time.Duration(w.Lease)
 }
 
-// Environment is what the lock gets in client n, but for its connections.
+// Environment is the environment of the lock in client n, without its connections.
 func (r *Run) Environment(n int, process string) subject.Environment {
 	work := r.Scenario.WorkloadOf(n)
 	return subject.Environment{

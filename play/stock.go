@@ -2,10 +2,10 @@ package play
 
 import "sync"
 
-// Stock is the guarded resource: a register on a machine of its own that
-// every critical section takes one from. Fenced, it refuses a write whose
-// token is older than one it has seen, and FencesReads a read as well: as a
-// transaction would, it sees the token with the first access.
+// Stock is the guarded resource: a register on a separate machine, from which
+// every critical section subtracts one. If Fenced, it refuses a write with an
+// older token than one that it has seen, and with FencesReads a read as well, as a
+// transaction would.
 type Stock struct {
 	Fenced      bool
 	FencesReads bool
@@ -22,7 +22,7 @@ func (s *Stock) read(token uint64) (is int64, ok bool) {
 	return s.Value, !s.FencesReads || s.admits(token)
 }
 
-// admits reports whether no newer token was seen.
+// admits reports whether the stock has seen no newer token.
 func (s *Stock) admits(token uint64) bool {
 	if token < s.token {
 		return false
@@ -42,17 +42,17 @@ func (s *Stock) write(v int64, token uint64) (was int64, ok bool) {
 	return was, true
 }
 
-// fenced reports whether the resources check tokens. Each lock guards a resource
-// of its own, for tokens of different locks have no order.
+// fenced reports whether the resources check tokens. Each lock guards its own
+// resource, because tokens of different locks have no order.
 func (r *Run) fenced() bool { return r.Subject.Fenced }
 
-// fencesReads reports whether the stock looks at the tokens of reads: for locks
-// that are not built in, as the histories of the others are as they always were.
+// fencesReads reports whether the stock checks the tokens of reads. It does so
+// only for locks that are not built in, so that the histories of the others do not
+// change.
 func (r *Run) fencesReads() bool { return r.fenced() && r.Subject.ThirdParty != nil }
 
-// NewStocks are the guarded resources of the run, one for each lock, by its name.
-// They check the tokens of reads for locks that are not built in: the histories of
-// the others are as they always were.
+// NewStocks returns the guarded resources of the run by the name of their lock.
+// They check tokens as fenced and fencesReads say.
 func (r *Run) NewStocks() map[string]*Stock {
 	all := map[string]*Stock{}
 	for _, name := range r.Scenario.Workload.Names() {

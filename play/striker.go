@@ -2,7 +2,7 @@ package play
 
 import "github.com/holdfast-go/holdfast/faults"
 
-// Striker is the world as faults see it, with crashes noted in the history.
+// Striker is the world for faults. It records crashes in the history.
 type Striker struct {
 	faults.World
 	Rec *Recorder

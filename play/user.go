@@ -7,22 +7,22 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// longestHop is the longest that a message to or from the resource takes.
+// longestHop is the longest latency of a message to or from the resource.
 const longestHop = 500 * time.Microsecond
 
-// careful reports whether the client stops its work when the validity of its hold
-// is over.
+// careful reports whether the client stops its work at the end of its hold's
+// validity.
 func (c *worker) careful() bool { return c.work.UserOf() == history.Careful }
 
 // polls reports whether an acquire must not wait: a user that counts the lease
-// itself does so from the call on. Whether a lock names the validity of its grants
-// is not known before one.
+// itself counts from the call. Before the first grant it is unknown whether the
+// lock states a validity.
 func (c *worker) polls() bool {
 	return !c.waits || c.careful() && c.lease && !c.lostSign && !c.named
 }
 
-// validity is until when a careful user works with a grant that it called for at
-// some time; zero for as long as the work takes.
+// validity is until when a careful user works under a grant that it requested at
+// some time; zero for no limit.
 func (c *worker) validity(g lock.Grant, called time.Time, lease time.Duration) time.Time {
 	switch {
 	case !c.careful():

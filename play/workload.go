@@ -15,8 +15,8 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// worker plays the workload of one owner at a time. Several of one client work
-// concurrently, on the same lock handle.
+// worker plays the workload of one owner at a time. Several workers of a client
+// run concurrently, on the same lock handle.
 type worker struct {
 	*Client
 	number int        // from 1, within the client
@@ -63,7 +63,7 @@ func (c *worker) run(ctx context.Context) {
 	}
 }
 
-// newOwner begins a new thread of work. No two workers of a client have the same.
+// newOwner starts a new thread of work. No two workers of a client share one.
 func (c *worker) newOwner() {
 	c.unclear = false
 	if c.thread == 0 {
@@ -80,7 +80,7 @@ func (c *worker) newOwner() {
 	}
 }
 
-// turnTo takes the lock of a critical section: they are used in turn.
+// turnTo selects the lock of a critical section, in turn.
 func (c *worker) turnTo(hold int) {
 	names := c.work.Names()
 	c.lock = names[hold%len(names)]
@@ -148,10 +148,10 @@ const (
 	askFor   = 2 * time.Minute
 )
 
-// giveBack gives back the innermost of so many holds; false means that the
-// owner is done for. While there are outer holds an outcome that nobody knows
-// is not the end of it: who walked away would leave them held, and a watchdog
-// renewing them for ever. Of the outermost it is, unless the workload asks again.
+// giveBack releases the innermost of held holds; false means that the owner is
+// finished. With outer holds an unknown outcome does not finish the owner:
+// otherwise these would stay held, and a watchdog would renew them for ever. For
+// the outermost hold it does, unless the workload repeats the release.
 func (c *worker) giveBack(ctx context.Context, held int) bool {
 	for end := time.Now().Add(askFor); ; {
 		switch kind := c.release(ctx, held > 1); {
@@ -169,9 +169,9 @@ func (c *worker) giveBack(ctx context.Context, held int) bool {
 	}
 }
 
-// acquire takes the lock once; ok is false when it was not granted. With a
-// lock whose acquires do not wait it tries until the wait is over, as users of
-// such a lock do.
+// acquire takes the lock once; ok is false without a grant. If the acquires of the
+// lock do not wait, it repeats them until the wait is over, as users of such a
+// lock do.
 func (c *worker) acquire(ctx context.Context, explicit time.Duration) (g lock.Grant, ok bool) {
 	if !c.polls() {
 		g, kind := c.try(ctx, explicit, time.Duration(c.work.Wait))
@@ -189,10 +189,10 @@ func (c *worker) acquire(ctx context.Context, explicit time.Duration) (g lock.Gr
 	}
 }
 
-// gone is how an operation ends of a process that is not there any more.
+// gone is the outcome of an operation whose process is dead.
 const gone history.Kind = ""
 
-// try is one acquire, and how it ended.
+// try makes one acquire and returns its outcome.
 func (c *worker) try(ctx context.Context, explicit, wait time.Duration) (lock.Grant, history.Kind) {
 	opts := []lock.AcquireOption{lock.Wait(wait)}
 	args := &history.Args{Wait: int64(wait)}
@@ -240,8 +240,8 @@ func (c *worker) try(ctx context.Context, explicit, wait time.Duration) (lock.Gr
 	return g, history.OK
 }
 
-// release gives one hold back, and returns how that ended. Whoever keeps outer
-// holds meanwhile wants to know when they are lost.
+// release releases one hold and returns the outcome. With outer holds it meanwhile
+// listens for their loss.
 func (c *worker) release(ctx context.Context, outer bool) history.Kind {
 	ctx, done := c.Proc.Begin(ctx, "release")
 	defer done()
@@ -271,8 +271,8 @@ func (c *worker) release(ctx context.Context, outer bool) history.Kind {
 	return kind
 }
 
-// begin announces and records that an operation starts; false means that the
-// process is gone.
+// begin announces and records the start of an operation; false means that the
+// process is dead.
 func (c *worker) begin(f history.Func, op string, a *history.Args) (history.Event, bool) {
 	c.announce(faults.Moment{Name: faults.Invoked, Client: c.Proc.Name(), Op: op})
 	if !c.Proc.Gate() {
@@ -281,14 +281,14 @@ func (c *worker) begin(f history.Func, op string, a *history.Args) (history.Even
 	return c.rec.Invoke(history.Event{F: f, Client: c.Proc.Name(), Owner: c.owner, Lock: c.lock}, a), true
 }
 
-// settler is a locker in another process, which may know of a loss already
-// that has not been told here.
+// settler is a locker in another process, which may know of a loss that has not
+// been reported here.
 type settler interface {
 	Settle(ctx context.Context) error
 }
 
-// think works for the think time, or until the hold is known to be lost, which
-// it then reports.
+// think works for the think time, or until the loss of the hold is known. It
+// reports whether it stopped for that.
 func (c *worker) think(ctx context.Context) (heeded bool) {
 	t := time.NewTimer(time.Duration(c.work.Think) + time.Duration(c.rng.Int64N(int64(time.Millisecond))))
 	defer t.Stop()
@@ -349,18 +349,18 @@ func (c *worker) writeStock(ctx context.Context, base int64, token uint64) {
 	c.rec.Finish(op, history.OK, history.Result{Value: was})
 }
 
-// stale is the refusal of who has an old token.
+// stale is the refusal of a request with an old token.
 func stale(value int64) history.Result {
 	return history.Result{Value: value, Error: history.ErrStale, Message: "a newer token was seen"}
 }
 
-// hop is the time of one message to or from the resource.
+// hop is the latency of one message to or from the resource.
 func (c *worker) hop() time.Duration {
 	return 100*time.Microsecond + time.Duration(c.rng.Int64N(int64(longestHop-100*time.Microsecond)))
 }
 
-// classify maps an error of the lock to how the operation ended and to its
-// one error class.
+// classify maps an error of the lock to the kind of its outcome and its one error
+// class.
 func classify(err error) (history.Kind, string) {
 	switch {
 	case errors.Is(err, lock.ErrUnknown):

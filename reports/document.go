@@ -1,6 +1,6 @@
-// Package reports renders the results of runs for people and for other
-// programs: text, JSON, JUnit, Markdown and HTML. It reads results and
-// histories only; it judges nothing and runs nothing.
+// Package reports renders the results of runs for people and programs: text, JSON,
+// JUnit, Markdown and HTML. It reads results and histories; it judges nothing and
+// runs nothing.
 package reports
 
 import (

@@ -1,5 +1,4 @@
-// Package selftest tests Holdfast itself. It plays the locks of the gallery,
-// which are wrong on purpose, and counts which of them survive. It plays
-// variations of scenarios, and looks for verdicts that are not as expected. It
-// compares the simulator with real servers.
+// Package selftest tests Holdfast itself. It plays the mutants of the gallery and
+// counts those that survive. It plays variations of scenarios and looks for
+// unexpected verdicts. It compares the simulator with real servers.
 package selftest

@@ -1,7 +1,6 @@
-// Package shrink makes a scenario that shows a violation smaller: fewer
-// clients, operations and faults, shorter faults, rounder numbers. It tries one
-// change after the other, plays what it has become, and keeps the change when
-// the violation is still there.
+// Package shrink reduces a scenario that shows a violation: fewer clients,
+// operations and faults, shorter faults, rounder numbers. It makes one change at a
+// time, plays the result, and keeps the change if the violation is still there.
 package shrink
 
 import (

@@ -1,11 +1,11 @@
-// Package sim is the world in virtual time: unmodified go-redis clients talk
-// to unmodified miniredis servers over in-memory links inside a
-// testing/synctest bubble. Time passes only when everybody waits, every
-// message takes a time of its own drawn from a seeded source, and so a seed
-// gives the same history, to the byte, in any process.
+// Package sim is the world in virtual time: unmodified go-redis clients talk to
+// unmodified miniredis servers over in-memory links in a testing/synctest bubble.
+// Time passes only when all goroutines wait, and every message draws its latency
+// from a seeded source. So a seed gives the same history, byte for byte, in any
+// process.
 //
-// What the package adds to miniredis: replication by effects over a link that
-// can lag or be cut, WAIT that waits, failover, restarts, a clock per server,
+// The package adds to miniredis: replication by effects over a link that faults
+// can delay or cut, a WAIT that waits, failover, restarts, a clock per server,
 // cluster slots, processes that can be paused, and the ground truth of every
 // change of a key.
 package sim

@@ -1,5 +1,5 @@
 // Package suite plans runs, plays and judges them, compares the verdicts with the
-// expected ones, and stores all that in a run directory. From what is in it each
+// expected ones, and stores everything in a run directory. From the directory each
 // run can be played, judged and rendered again.
 package suite
 

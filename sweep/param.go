@@ -1,7 +1,7 @@
-// Package sweep asks how likely a hazard is: it plays a scenario with many
-// seeds at every value of one or two of its parameters, counts the runs in
-// which two owners held the lock and those that lost an update, and says how
-// sure the numbers are. It runs nothing itself; who does hands in the verdicts.
+// Package sweep measures the probability of a hazard over one or two parameters of
+// a scenario. At every value it counts, over many seeds, the runs in which two
+// owners held the lock and those that lost an update, and computes 95 % intervals.
+// The caller plays the runs and passes the verdicts in.
 package sweep
 
 import (

@@ -1,6 +1,6 @@
-// Package linear judges whether the operations on one lock could have happened
-// one at a time, each at some instant between its call and its return: whether
-// they are linearizable (Herlihy and Wing, 1990).
+// Package linear judges whether the operations on one lock are linearizable
+// (Herlihy and Wing, 1990): whether they could have happened one at a time,
+// each at some instant between its call and its return.
 //
 // The question is NP-complete for objects in general (Gibbons and Korach,
 // "Testing Shared Memories", 1997), so two judges answer it:
@@ -13,11 +13,11 @@
 //     Wing and Gong (1993) and Lowe ("Testing for linearizability", 2017). It
 //     steps through the model of a lock, and knows nothing else of locks.
 //
-// Both compare with the same sequential lock, which is in model.go. [Judges] asks
-// them and has the one confirm the other; a [DisagreementError] is a defect of
-// this package. [Stream] judges a lock while its run goes on.
+// Both use the same sequential lock, which is in model.go. [Judges] lets one
+// confirm the other; a [DisagreementError] is a defect of this package.
+// [Stream] judges a lock while its run goes on.
 //
-// The package knows nothing of servers, faults and other properties: package
-// checker translates a history into operations, and explains what is violated.
-// The page docs/judges.md tells the whole of it.
+// The package does not know servers, faults and other properties: package
+// checker translates a history into operations, and explains violations.
+// docs/judges.md describes everything.
 package linear

@@ -1,4 +1,4 @@
-// Package cause tells violations apart by what may have led to them.
+// Package cause groups violations by their possible causes.
 package cause
 
 import (

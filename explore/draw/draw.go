@@ -1,5 +1,5 @@
-// Package draw draws ordinary scenarios at random, and says which faults struck
-// in which phase of which operation, to steer towards what has not been tried.
+// Package draw draws ordinary scenarios at random. It counts which faults struck
+// in which phase of which operation, to steer towards gaps.
 package draw
 
 import (

@@ -1,4 +1,5 @@
-// Package emit writes what an engine needs to play the shards of an exploration.
+// Package emit writes the files with which Kubernetes or GitHub plays the shards
+// of an exploration.
 package emit
 
 import (

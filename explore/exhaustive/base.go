@@ -1,6 +1,6 @@
 // Package exhaustive plays every single fault at every moment of small workloads,
-// or every pair of faults. Where it finds nothing, no placement of them breaks
-// what a lock claims, for these workloads, faults and durations.
+// or every pair of faults. If it finds no violation, no placement of them breaks a
+// claim of the lock, for these workloads, faults and durations.
 package exhaustive
 
 import (

@@ -1,10 +1,10 @@
-// Package conform checks a worker against docs/adapter-protocol.md: every check
-// is a sentence of that page. It starts the worker's processes in a small world
-// of its own, on healthy servers, and asks them what a run would ask, and some
-// of what only a later version would.
+// Package conform checks an adapter against docs/adapter-protocol.md: every check
+// is a sentence of that page. It starts the adapter's processes and healthy
+// servers, and sends the requests of a run, and some that only a later version
+// would send.
 //
-// What it finds is about the worker, and about promises that the lock makes for
-// good days. What a lock is worth on bad ones is for a run to show.
+// Its results concern the adapter, and the promises that a lock must keep without
+// faults. A run tests the lock under faults.
 package conform
 
 import (

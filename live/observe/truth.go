@@ -1,7 +1,7 @@
-// Package observe knows the ground truth of the live world: every change of a
-// lock key on every node, in order, with who made it and when. It reads the
-// nodes' own streams, carries out their commands again in a shadow, and now
-// and then asks the nodes whether they agree.
+// Package observe records the ground truth of the live world: every change of a
+// lock key on every node, in order, with its author and time. It reads the nodes'
+// own streams, executes their commands again in a shadow, and from time to time
+// compares the shadow with the nodes.
 package observe
 
 import (

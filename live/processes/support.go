@@ -1,9 +1,9 @@
-// Package processes runs the operating system processes of the live world. It
-// starts them so that the kernel kills them when the harness dies, pauses and
-// kills them as process groups, and cleans up what an earlier run has left.
+// Package processes runs the operating system processes of the live world. The
+// kernel kills them when the harness dies. The package pauses and kills them as
+// process groups, and cleans up after earlier runs.
 //
-// A [Process] is a client process, which speaks the protocol of package
-// adapter. Servers use [Spawn] and the [RunDir] alone.
+// A [Process] is a client process, which speaks the protocol of package adapter.
+// Servers use only [Spawn] and the [RunDir].
 //
 // Processes run on Linux only.
 package processes

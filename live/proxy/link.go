@@ -1,7 +1,7 @@
-// Package proxy carries the connections of the live world: every connection
-// between two parties belongs to a [Link] and runs through toxiproxy's chains
-// of toxics, one for each direction. A [Listener] accepts connections in the
-// place of a server. A tap announces the requests and replies of clients.
+// Package proxy carries the connections of the live world. Every connection
+// between two parties belongs to a [Link] and runs through toxiproxy's chains of
+// toxics, one for each direction. A [Listener] accepts connections on behalf of a
+// server. A tap announces the requests and replies of clients.
 package proxy
 
 import (

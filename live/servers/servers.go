@@ -1,22 +1,21 @@
 // Package servers starts, stops and promotes the servers of the live world:
 // redis-server (or valkey-server) processes, Sentinels, a Cluster, miniredis,
-// [BundledServers], which a lock brings along, and [External] servers, which
-// are the user's own and run already.
+// [BundledServers] of a lock, and [External] servers, which already run.
 //
-// A server has a door, a listener of package proxy, and announces the address
-// of the door in the place of its own (replica-announce-port, sentinel
-// announce-port, cluster-announce-port and -bus-port). Whatever another server
-// learns from Sentinel, from INFO or from gossip is therefore a door. A door
-// tells the servers apart by their source address: each has one of its own in
-// 127.0.0.0/8 (bind-source-addr), and the door lets nobody else in.
+// Each server is behind a door, a listener of package proxy, and announces the
+// door's address instead of its own (replica-announce-port, sentinel
+// announce-port, cluster-announce-port and -bus-port). So every address from
+// Sentinel, INFO or gossip is a door. A door identifies the connecting server by
+// its source address: each server has its own in 127.0.0.0/8 (bind-source-addr).
+// The door rejects all other peers.
 //
-// A client process has listeners of its own, one for each server, so that it
-// alone can be cut off. The addresses that it learns from Sentinel and Cluster
-// are doors; its dialer maps them to its own listeners, see [adapter.Access].
+// A client process has one listener for each server, so that a fault can cut off
+// this client alone. Sentinel and Cluster give it the addresses of doors, and its
+// dialer maps them to its own listeners, see [adapter.Access].
 //
-// The clock of a node is moved by a small library, compiled from C on first use
-// and loaded into the server before libc (LD_PRELOAD). It answers for the time
-// of day; the clock that only runs forward stays true.
+// A small library moves the clock of a node. It is compiled from C on first use,
+// and loaded into the server before libc (LD_PRELOAD). It changes the time of day,
+// but not the monotonic clock.
 package servers
 
 import (

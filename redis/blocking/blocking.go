@@ -1,7 +1,6 @@
-// Package blocking carries out the commands of Redis that wait for others,
-// such as BLPOP, on a miniredis that must not wait. Left to itself, miniredis
-// keeps such a command inside, and counts its timeout in real time. Here a
-// caller tries it again after each change instead, and counts the time itself.
+// Package blocking executes the waiting commands of Redis, such as BLPOP, on a
+// miniredis that must not wait. miniredis itself would wait in real time. Here the
+// caller retries a command after each change, and counts its timeout.
 package blocking
 
 import (

@@ -1,5 +1,5 @@
-// Package keyspace is ground truth: what the keys of a server hold, and every
-// change of them. Both worlds report it in the same words.
+// Package keyspace represents the keys of a server and every change of them. Both
+// worlds report the ground truth in this form.
 package keyspace
 
 import "time"

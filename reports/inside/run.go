@@ -1,5 +1,5 @@
-// Package inside shows what went on inside one run that was played again: every
-// message, and the state at one moment.
+// Package inside renders a replayed run: every message, and the state at one
+// moment.
 package inside
 
 import (

@@ -1,6 +1,5 @@
-// Package spacetime reads out of a history what travelled between processes
-// and servers, which role each server had, and how far each lease reached. It
-// knows nothing of pictures.
+// Package spacetime derives from a history the messages between processes and
+// servers, the role of each server, and the end of each lease. It draws nothing.
 package spacetime
 
 import (

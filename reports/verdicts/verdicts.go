@@ -1,5 +1,4 @@
-// Package verdicts renders what was judged of stored histories, of which nothing
-// is expected.
+// Package verdicts renders the verdicts on stored histories, without expectations.
 package verdicts
 
 import (

@@ -1,7 +1,7 @@
 // Package script runs Lua scripts on a miniredis server, with the replies and
-// the effects that miniredis would have. It is faster, because an interpreter
-// outlives the script: miniredis makes one for every call. A script that could
-// leave something behind in an interpreter, or find it there, goes to miniredis.
+// effects of miniredis. It is faster because it keeps interpreters, while
+// miniredis creates one for every call. A script that could leave state in an
+// interpreter, or depend on it, goes to miniredis.
 package script
 
 import (

@@ -1,11 +1,11 @@
-// Package adapter is the protocol between the harness and a client process that
-// serves somebody's lock in the live world. The process runs [Serve]; the harness
-// talks to it through a [Conversation]. docs/adapter-protocol.md describes the
-// protocol for adapters in other languages.
+// Package adapter implements the protocol between the harness and a client process
+// that serves a third-party lock in the live world. The process runs [Serve]; the
+// harness talks to it through a [Conversation]. docs/adapter-protocol.md describes
+// the protocol for adapters in other languages.
 //
-// A message is a JSON object on a line of its own. The harness sends requests
-// to the process's standard input; the process answers each once, in any
-// order, on its standard output, and sends events in between.
+// A message is a JSON object on a line of its own. The harness sends requests to
+// the process's standard input. The process answers each one once, in any order,
+// on its standard output, and sends events in between.
 package adapter
 
 import (

@@ -1,11 +1,10 @@
-// Package gallery has locks that are wrong on purpose: each is one of the
-// locks of packages lock and textbook with one mistake, most of them mistakes
-// that some library has shipped. They show that the scenarios and the judges
-// see such a mistake; nothing else may use them.
+// Package gallery contains mutants: locks of packages lock and textbook with one
+// mistake each, most of which some library has shipped. They test that the
+// scenarios and the judges detect such a mistake. Use them for nothing else.
 //
-// No lock has a switch for being wrong. A mistake is made from outside: in
-// what a lock says to Redis (see [wire]), in what it tells its caller (see
-// [face]), or in a small lock or combiner of this package's own.
+// No lock has a switch for its mistake. The package adds a mistake from outside:
+// to the requests of a lock (see [wire]), to its answers (see [face]), or in a
+// small lock or combiner of its own.
 package gallery
 
 import (

@@ -1,5 +1,5 @@
-// Package textbook has the locks that people really deploy on Redis, each a
-// rung of the ladder that tutorials climb, with its faults left in:
+// Package textbook contains the locks that people deploy on Redis, with their
+// defects, in the order of tutorials:
 //
 //	setnx         SETNX, no expiry, plain DEL
 //	setnx-expire  SETNX, then PEXPIRE, plain DEL
@@ -9,16 +9,14 @@
 //	set-px-lua    the owner's value, compare and delete in a script
 //	set-px-renew  set-px-lua and a scheduler that extends the lease
 //
-// They are here to be compared, not to be used: package lock is for that. All
-// of them are [lock.Locker], poll while they wait, and are not reentrant: a
-// second acquire by the owner finds the lock busy. The key is the lock's name,
-// its value the owner.
+// They are for comparison; use package lock instead. All of them are
+// [lock.Locker], poll while they wait, and are not reentrant: a second acquire by
+// the owner returns busy. The key is the lock's name, its value the owner.
 //
-// None of them makes good an acquire whose outcome is unknown. When the reply
-// is lost, the key may be there: the lock then stays taken until the lease
-// ends, and also this owner finds it busy (as go-redis itself does when it
-// sends the command again). And all of them live on one primary: a failover
-// that loses the key gives the lock to two owners.
+// None of them repairs an acquire of unknown outcome. If the reply is lost, the
+// key may exist. Then the lock stays taken until the lease ends, and even its
+// owner finds it busy, as after a repeated command of go-redis. All of them use
+// one primary: a failover that loses the key gives the lock to two owners.
 package textbook
 
 import (

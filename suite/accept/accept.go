@@ -1,4 +1,4 @@
-// Package accept sets the violations of results against a list of accepted ones.
+// Package accept compares the violations of results with a list of accepted ones.
 // A violation that is not on the list fails a build, and so does one on the list
 // that no run shows any more.
 package accept

@@ -1,5 +1,5 @@
-// Package compare says what differs between two run directories: verdicts, the
-// first event at which two histories part, and what a reader can measure.
+// Package compare compares two run directories: their verdicts, the first event at
+// which two histories differ, and measurements.
 package compare
 
 import (

@@ -1,4 +1,4 @@
-// Package small makes the finds of exhaustive placement as small as they can be.
+// Package small shrinks the finds of exhaustive placement.
 package small
 
 import (
