@@ -4,10 +4,9 @@ package explore
 
 import "math"
 
-// UpperBound is how likely, per run, a violation can still be when none was
-// seen in n independent runs: 95 % of all probabilities that would have been
-// silent for so long are below it (Clopper and Pearson; about 3/n). It is 1
-// when n is 0.
+// UpperBound is the highest probability of a violation per run, with 95 %
+// confidence, after n independent runs without one (Clopper and Pearson; about
+// 3/n). It is 1 if n is 0.
 func UpperBound(n int) float64 {
 	if n <= 0 {
 		return 1

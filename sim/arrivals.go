@@ -8,16 +8,16 @@ import (
 	"github.com/holdfast-go/holdfast/faults"
 )
 
-// arrivals is what it takes to tell of what reaches a client over one
-// connection. A chunk waits until everybody has been told of it.
+// arrivals announces the messages that reach a client over one connection. A chunk
+// waits until the announcement is over.
 type arrivals struct {
 	seen       faults.Arrivals
 	publishing []*stream.StreamChunk // messages that have not left, and what came after them
 }
 
-// publishes reports whether a chunk is a message, or comes after one that has not
-// left: then it leaves when everybody has been told, in a goroutine of its own.
-// Who sends it holds locks of the server. Called with the pipe's lock held.
+// publishes reports whether a chunk is a message, or follows one that has not
+// left. Such a chunk leaves in a goroutine of its own after the announcement,
+// because its sender holds locks of the server. The caller holds the pipe's lock.
 func (p *pipe) publishes(c *stream.StreamChunk) bool {
 	if p.arrivals == nil {
 		return false
@@ -33,8 +33,8 @@ func (p *pipe) publishes(c *stream.StreamChunk) bool {
 	return true
 }
 
-// publish sends what waits, in order. Several subscribers get one message at one
-// instant.
+// publish sends the waiting chunks, in order. Several subscribers get one message
+// at one instant.
 func (p *pipe) publish() {
 	p.link.turns.take(turnKey{from: p.link.from, to: p.link.to, n: p.reader.number})
 	for {
@@ -58,7 +58,7 @@ func (p *pipe) publish() {
 	}
 }
 
-// arrive lets the reader have a chunk that has come all the way.
+// arrive passes an arrived chunk to the reader.
 func (p *pipe) arrive(c *stream.StreamChunk) {
 	if p.lost() {
 		return

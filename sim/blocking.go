@@ -20,9 +20,9 @@ type blocked struct {
 	changed bool // a lock key
 }
 
-// dispatch lets the server process execute a request, and returns the keys that
-// it may have changed. One that has to wait is in s.blocked then, and has no
-// reply. Called with exec held.
+// dispatch lets the server process execute a request, and returns the keys that it
+// may have changed. A request that must wait has no reply, and is in s.blocked
+// afterwards. The caller holds exec.
 func (s *session) dispatch(cmd string, args []string) script.Keys {
 	n := s.node
 	switch cmd {
@@ -58,8 +58,8 @@ func (n *node) lastEntry(stream string) string {
 	return "0-0"
 }
 
-// serveBlocked gives what has come to those that wait for it, in the order in
-// which they came. Called with exec held.
+// serveBlocked gives new values to the requests that wait for them, in order of
+// arrival. The caller holds exec.
 func (n *node) serveBlocked() {
 	for i, b := range n.blocked {
 		if b.session.conn.in.ended() {
@@ -81,9 +81,9 @@ func (n *node) serveBlocked() {
 	}
 }
 
-// wait returns when the request of the session that is blocked has a reply, by
-// what others did or because its time is over. ok is false when the connection
-// or the server process is no more.
+// wait returns when the blocked request of the session has a reply, by another
+// request or its timeout. ok is false if the connection or the server process has
+// ended.
 func (s *session) wait(in *bufio.Reader) (changed, ok bool) {
 	b, n := s.blocked, s.node
 	s.blocked = nil
@@ -114,8 +114,8 @@ func (s *session) wait(in *bufio.Reader) (changed, ok bool) {
 	return b.changed, true
 }
 
-// watch looks whether the client goes away while it waits, until it sends
-// something. Nobody may read from in before s.watched is closed.
+// watch detects that the client disconnects while it waits, until it sends data.
+// Nobody may read from in before s.watched is closed.
 func (s *session) watch(in *bufio.Reader) (gone <-chan struct{}) {
 	left, watched := make(chan struct{}), make(chan struct{})
 	s.watched = watched

@@ -6,9 +6,9 @@ import (
 	"testing/synctest"
 )
 
-// BubbleError says that a run did not end as it should: every goroutine was
-// blocked for ever, or goroutines remained when the run was over. The history
-// recorded until then is intact.
+// BubbleError reports a run that did not end properly: every goroutine was blocked
+// for ever, or goroutines remained after its end. The history up to then is
+// intact.
 type BubbleError struct {
 	// Reason is the runtime's word on it, with the stacks of the goroutines
 	// that are blocked where the runtime gives them.

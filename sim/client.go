@@ -11,17 +11,15 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// poolSize is more connections than one process ever waits for: go-redis keeps
-// the timers of callers that queue for a connection in a pool of the whole
-// program, and a timer of one bubble must not be used in another. It also starts
-// a probe of its own when so many dials have failed, at the very instant at
-// which the next caller dials.
+// poolSize is more than the connections of one process. If callers queued for a
+// connection, go-redis would keep their timers in a pool of the whole program, and
+// a timer of one bubble must not be used in another. After that many failed dials
+// it also starts a probe of its own, at the instant of the next dial.
 const poolSize = 256
 
 // Client returns a go-redis client of a process for a group, with go-redis'
-// own defaults: three retries, five seconds for a reply. It follows the
-// group's primary as a Sentinel client does. In a cluster there is one client
-// for all groups.
+// defaults. It follows the group's primary like a Sentinel client. In a cluster
+// one client serves all groups.
 func (w *World) Client(p *Process, group int) redis.UniversalClient {
 	off := &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	if w.cluster != nil {
@@ -53,7 +51,8 @@ func (w *World) Client(p *Process, group int) redis.UniversalClient {
 	})
 }
 
-// Addresses are those of the primaries of so many groups, for [World.Dialer].
+// Addresses are the addresses of the primaries of the first groups, for
+// [World.Dialer].
 func (w *World) Addresses(groups int) []string {
 	all := make([]string, groups)
 	for g := range all {
@@ -76,7 +75,7 @@ func (w *World) Dialer(p *Process) func(ctx context.Context, network, addr strin
 	}
 }
 
-// slotMap is the cluster as a client that can reach it sees it.
+// slotMap is the slot map for a client that can reach the cluster.
 func (w *World) slotMap(p *Process) []redis.ClusterSlot {
 	var m []redis.ClusterSlot
 	for g := 1; g <= w.opts.Groups; g++ {

@@ -61,10 +61,10 @@ func (c *pipeConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Write never waits, not even in a paused process: go-redis holds mutexes while
-// it writes, and a goroutine that waits for a mutex stops virtual time. What a
-// paused process writes leaves when it resumes. What is written to a broken
-// connection is lost, and the next Read says so, in its turn.
+// Write never waits, even in a paused process: go-redis holds mutexes while it
+// writes, and a goroutine that waits for a mutex stops virtual time. The data of a
+// paused process leaves when the process resumes. Data for a broken connection is
+// lost, and the next Read reports that, in its turn.
 func (c *pipeConn) Write(b []byte) (int, error) {
 	if c.owner != nil && (c.owner.Crashed() || c.out.wasReset()) {
 		c.lost.Store(true)
@@ -73,7 +73,7 @@ func (c *pipeConn) Write(b []byte) (int, error) {
 	return c.out.write(b, c.frozen())
 }
 
-// lostWrite is the error of a write that was lost, nil for none.
+// lostWrite is the error of a lost write, or nil.
 func (c *pipeConn) lostWrite() error {
 	switch {
 	case !c.lost.Load():
@@ -95,7 +95,7 @@ func (c *pipeConn) Close() error {
 	return nil
 }
 
-// reset breaks both ends at once; what was under way is lost.
+// reset breaks both ends at once; data on its way is lost.
 func (c *pipeConn) reset() {
 	err := &net.OpError{Op: "read", Net: "tcp", Addr: c.remote, Err: errReset}
 	c.log(Broken)
@@ -108,9 +108,9 @@ func (c *pipeConn) reset() {
 	c.peer.close.Do(c.peer.release)
 }
 
-// vanish ends this end alone. The other end hears nothing any more, neither bytes
-// nor the end of the stream, and whatever it sends is lost. What this end has sent
-// before still arrives, unless that is lost too.
+// vanish ends this end alone. The other end gets no more data and no end of the
+// stream, and its data is lost. Data that this end has sent before still arrives,
+// unless loseSent.
 func (c *pipeConn) vanish(loseSent bool) {
 	c.in.fail(&net.OpError{Op: "read", Net: "tcp", Addr: c.remote, Err: errReset})
 	c.in.swallow(true)
@@ -136,9 +136,9 @@ func (c *pipeConn) SetReadDeadline(t time.Time) error { c.in.setDeadline(t); ret
 func (c *pipeConn) SetWriteDeadline(time.Time) error  { return nil } // writes never wait for the peer
 func (c *pipeConn) SetDeadline(t time.Time) error     { return c.SetReadDeadline(t) }
 
-// pipe is one direction of a connection. Messages wait in line with the time of
-// their arrival. The reader looks when its time has come, so that a message
-// needs neither a timer nor a goroutine of its own.
+// pipe is one direction of a connection. Messages queue with their time of
+// arrival. The reader looks at that time, so a message needs neither a timer nor a
+// goroutine.
 type pipe struct {
 	link   *link
 	rng    *rand.Rand
@@ -170,14 +170,14 @@ type arrival struct {
 	chunk *stream.StreamChunk
 }
 
-// errWrite is what comes of writing to a broken connection.
+// errWrite is the error of a write to a broken connection.
 var errWrite = &net.OpError{Op: "write", Net: "tcp", Err: errPipe}
 
 func newPipe(l *link, rng *rand.Rand) *pipe {
 	return &pipe{link: l, rng: rng, again: make(chan struct{}, 1)}
 }
 
-// read reports besides whether it had to wait for the end of a pause.
+// read also reports whether it had to wait for the end of a pause.
 func (p *pipe) read(b []byte, frozen func() bool) (n int, thawed bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -205,8 +205,8 @@ func (p *pipe) read(b []byte, frozen func() bool) (n int, thawed bool, err error
 	}
 }
 
-// wait returns when there may be something to read. A frozen reader waits until
-// somebody wakes it. Called with the lock held.
+// wait returns when there may be data to read. A frozen reader waits for a
+// wake-up. The caller holds the lock.
 func (p *pipe) wait(frozen bool) {
 	if p.alarm == nil {
 		p.alarm = time.NewTimer(0)
@@ -224,8 +224,8 @@ func (p *pipe) wait(frozen bool) {
 	}
 }
 
-// arm sets the alarm for those who wait, and a frozen one needs none. Called with
-// the lock held.
+// arm sets the alarm for waiting readers; a frozen reader needs none. The caller
+// holds the lock.
 func (p *pipe) arm(frozen bool) {
 	if p.waiting == 0 {
 		return // who reads later looks first
@@ -241,7 +241,7 @@ func (p *pipe) arm(frozen bool) {
 	}
 }
 
-// look has a reader that waits look again. Called with the lock held.
+// look wakes a waiting reader. The caller holds the lock.
 func (p *pipe) look() {
 	if p.waiting == 0 {
 		return // who reads later looks first
@@ -252,7 +252,7 @@ func (p *pipe) look() {
 	}
 }
 
-// receive takes what has arrived by now. Called with the lock held.
+// receive takes the arrived data. The caller holds the lock.
 func (p *pipe) receive(now time.Time) {
 	for len(p.line) > 0 && !p.line[0].at.After(now) {
 		c := p.line[0].chunk
@@ -287,8 +287,8 @@ func (p *pipe) write(b []byte, frozen bool) (int, error) {
 
 func (p *pipe) closeWrite(frozen bool) { p.send(nil, frozen) }
 
-// send puts a chunk on its way, nil for the end of the stream; false means that
-// the pipe is closed.
+// send sends a chunk, or the end of the stream for nil; false means that the pipe
+// is closed.
 func (p *pipe) send(c *stream.StreamChunk, frozen bool) bool {
 	p.mu.Lock()
 	if p.void {
@@ -318,8 +318,8 @@ func (p *pipe) send(c *stream.StreamChunk, frozen bool) bool {
 	return true
 }
 
-// unpark sends what was written during a pause. A chunk stays parked until it
-// is on its way, so that nothing overtakes it.
+// unpark sends the data that was written during a pause. A chunk stays parked
+// until it is sent, so that nothing overtakes it.
 func (p *pipe) unpark() {
 	for {
 		p.mu.Lock()
@@ -395,8 +395,8 @@ func (p *pipe) forward(s *stage, c *stream.StreamChunk) {
 	}
 }
 
-// swallow loses what is written from now on, and what is under way as well if
-// that is wanted. Neither side is told until hear.
+// swallow loses the data that is written from now on, and with underWay the data
+// on its way. Neither side learns of it until hear.
 func (p *pipe) swallow(underWay bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

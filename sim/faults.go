@@ -143,7 +143,7 @@ func (w *World) StartNode(name string, keepData bool) error {
 	return n.start(keepData)
 }
 
-// Prefer implements [faults.World]. Nobody but faults promotes here.
+// Prefer implements [faults.World]. Only faults promote in this world.
 func (w *World) Prefer(replica string) error {
 	_, err := w.node(replica)
 	return err

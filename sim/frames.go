@@ -40,8 +40,7 @@ func (f *framing) split(lines bool, data []byte) (whole [][]byte) {
 	}
 }
 
-// questions are the commands of a connection whose replies are still to be
-// sent.
+// questions are the commands of a connection without a reply so far.
 type questions struct {
 	ended sync.Once // the connection
 
@@ -55,7 +54,7 @@ func (q *questions) ask(cmd string) {
 	q.waiting = append(q.waiting, cmd)
 }
 
-// next is the command that the next reply is to, "" when there is none.
+// next is the command of the next reply, or "".
 func (q *questions) next() string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -67,7 +66,7 @@ func (q *questions) next() string {
 	return cmd
 }
 
-// describe says what a message is. Called with the lock held.
+// describe returns the kind and text of a message. The caller holds the lock.
 func (f *flow) describe(frame []byte) (kind, text string) {
 	switch {
 	case f.link.replicates && f.up:
@@ -94,10 +93,10 @@ func (f *flow) describe(frame []byte) (kind, text string) {
 	return Reply, text
 }
 
-// pubsub are the first words of what a server sends for a subscription.
+// pubsub are the first words of a server's messages about a subscription.
 var pubsub = []string{"message", "pmessage", "subscribe", "unsubscribe", "psubscribe", "punsubscribe"}
 
-// pushed reports whether a frame is a push, or what RESP2 has instead of one.
+// pushed reports whether a frame is a push, or its equivalent in RESP2.
 func pushed(frame []byte) bool {
 	h, _ := resp.ParseHead(frame)
 	return h.Kind == '>' || slices.Contains(pubsub, h.First)
@@ -127,8 +126,7 @@ func requestText(args []string) string {
 	return short(strings.Join(words, " "), longestText)
 }
 
-// word is a string as a message shows it: quoted where it would not be clear
-// otherwise.
+// word is a string as a message shows it: quoted if it would be ambiguous.
 func word(s string) string {
 	plain := s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == '"' || r > '~' })
 	s = short(s, longestWord)
@@ -194,7 +192,7 @@ func effectText(line []byte) string {
 	return fmt.Sprintf("%d: %s is %s", e.Offset, word(e.Key), valueText(e.Value))
 }
 
-// valueText is what a key holds.
+// valueText describes the value of a key.
 func valueText(v keyspace.Value) string {
 	switch v.Type {
 	case "", "string":

@@ -28,14 +28,14 @@ var keyed = map[string]bool{
 	"HGET": false, "HEXISTS": false, "HGETALL": false, "HLEN": false, "STRLEN": false,
 }
 
-// counted lists the commands whose keys follow their number, by where that
-// stands. They write, but for EVAL_RO and EVALSHA_RO.
+// counted lists the commands whose keys follow their number, by the position of
+// that number. They write, except EVAL_RO and EVALSHA_RO.
 var counted = map[string]int{
 	"EVAL": 2, "EVALSHA": 2, "EVAL_RO": 2, "EVALSHA_RO": 2, "LMPOP": 1, "ZMPOP": 1, "BLMPOP": 2, "BZMPOP": 2,
 }
 
-// keyOf is the key that decides a command's slot, "" for commands without one,
-// and whether the command writes. A script is taken to write.
+// keyOf is the key that decides a command's slot, "" without a key, and whether
+// the command writes. A script counts as writing.
 func keyOf(cmd string, args []string) (key string, write bool) {
 	if at, is := counted[cmd]; is {
 		if len(args) > at+1 && args[at] != "0" {

@@ -17,9 +17,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/random"
 )
 
-// link is the path between two parties, over which connections are opened.
-// Every message takes a time of its own between min and max, drawn to the
-// nanosecond, so that no two causal chains meet at one instant.
+// link is the path between two parties. Every message draws its latency between
+// min and max, to the nanosecond, so that no two causal chains meet at one
+// instant.
 type link struct {
 	from, to string
 	seed     uint64
@@ -44,9 +44,9 @@ type link struct {
 	changed chan struct{} // closed when a toxic comes or goes
 }
 
-// attached is a toxic on a link, with its stage on every connection it was put
-// on, oldest first. Connections that were closed since are still there: what
-// they had sent before is held by the toxic, and goes on its way after it.
+// attached is a toxic on a link, with its stage on each of its connections, oldest
+// first. Closed connections stay: the toxic still holds their data, which leaves
+// after it.
 type attached struct {
 	toxic  toxics.Toxic
 	dir    stream.Direction
@@ -70,8 +70,8 @@ func (l *link) delay(rng *rand.Rand) time.Duration {
 	return l.min + time.Duration(rng.Int64N(int64(l.max-l.min)))
 }
 
-// open makes a connection once the path is free, after a round trip. accept
-// says whether the other side listens, and takes its end.
+// open makes a connection once the path is free, after a round trip. accept takes
+// the other end, or refuses it.
 func (l *link) open(ctx context.Context, owner *Process, from, to net.Addr, accept func(server *pipeConn) error) (*pipeConn, error) {
 	l.mu.Lock()
 	l.opened++
@@ -121,7 +121,7 @@ func (l *link) open(ctx context.Context, owner *Process, from, to net.Addr, acce
 	return client, nil
 }
 
-// knock counts a call to open a connection, and returns its turn.
+// knock counts an attempt to connect, and returns its turn.
 func (l *link) knock() turnKey {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -140,7 +140,7 @@ func (l *link) forget(c *pipeConn) {
 	}
 }
 
-// on puts the toxic on one connection.
+// on adds the toxic to one connection.
 func (a *attached) on(c *pipeConn) {
 	p := c.out
 	if a.dir == stream.Downstream {
@@ -149,7 +149,7 @@ func (a *attached) on(c *pipeConn) {
 	a.stages = append(a.stages, placed{p, p.attach(a.toxic, a.since)})
 }
 
-// attach puts a toxic on every connection of the link, present and future.
+// attach adds a toxic to every present and future connection of the link.
 func (l *link) attach(dir stream.Direction, t toxics.Toxic) (detach func()) {
 	a := &attached{toxic: t, dir: dir, since: time.Now()}
 	l.mu.Lock()
@@ -180,8 +180,8 @@ func (l *link) signal() {
 	l.changed = make(chan struct{})
 }
 
-// isBlocked reports whether a toxic holds everything, so that not even a
-// connection can be opened. Called with the lock held.
+// isBlocked reports whether a toxic holds all data, so that no connection can be
+// opened. The caller holds the lock.
 func (l *link) isBlocked() bool {
 	for _, a := range l.toxics {
 		if b, ok := a.toxic.(interface{ Blocks() bool }); ok && b.Blocks() {
@@ -197,7 +197,7 @@ func (l *link) blocked() bool {
 	return l.isBlocked()
 }
 
-// refuse lets nobody open a connection until allow.
+// refuse rejects new connections until allow.
 func (l *link) refuse() (allow func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -215,8 +215,7 @@ func (l *link) refuses() bool {
 	return l.refused > 0
 }
 
-// halfOpen ends every open connection at the end of one party. tell ends the
-// other ends.
+// halfOpen ends every open connection at one party. tell ends them at the other.
 func (l *link) halfOpen(gone string) (tell func()) {
 	l.mu.Lock()
 	struck := slices.Clone(l.conns)
@@ -251,7 +250,7 @@ func (l *link) connections() int {
 	return len(l.conns)
 }
 
-// clear takes every toxic off and lets every request go on, so that their
+// clear removes every toxic and releases every held request, so that their
 // goroutines end.
 func (l *link) clear() {
 	l.requests.Release()

@@ -2,8 +2,8 @@ package sim
 
 import "time"
 
-// Message is one message between two parties of a world, or what happened to a
-// connection, and what became of it.
+// Message is one message between two parties of a world, or an event of a
+// connection, with its fate.
 type Message struct {
 	Sent     time.Time `json:"sent"`
 	From     string    `json:"from"`
@@ -26,7 +26,7 @@ type Message struct {
 	Toxics []Hindrance `json:"toxics,omitempty"`
 }
 
-// Hindrance is a toxic in the way of a message.
+// Hindrance is a toxic that delayed a message.
 type Hindrance struct {
 	Toxic string    `json:"toxic"` // "Hold", "Delay"
 	Since time.Time `json:"since"` // when its link got it

@@ -26,8 +26,8 @@ const (
 	roleReplica = "replica"
 )
 
-// node is one Redis server: miniredis, with a clock of its own, that executes
-// one request at a time and notices what every request changed.
+// node is one Redis server: miniredis with its own clock. It executes one request
+// at a time and detects the changes of each.
 type node struct {
 	name  string
 	group int
@@ -67,8 +67,8 @@ func newNode(w *World, name string, group int, addr *net.TCPAddr, role string) *
 	return n
 }
 
-// boot starts a fresh server process with the given data. Called with exec
-// held, or before anyone knows the node.
+// boot starts a fresh server process with the given data. The caller holds exec,
+// or nobody else knows the node.
 func (n *node) boot(data keyspace.Data) {
 	mr := miniredis.NewMiniRedis()
 	if c, err := mr.Dial(); err == nil { // starts it without a listener
@@ -185,7 +185,7 @@ func (s *session) execute(args []string, in *bufio.Reader) bool {
 	return true
 }
 
-// waitWhileHeld returns when no fault holds the request that has arrived.
+// waitWhileHeld waits while a fault holds the arrived request.
 func (s *session) waitWhileHeld() {
 	held := s.conn.in.link.requests.Held()
 	if held == nil {
@@ -196,8 +196,8 @@ func (s *session) waitWhileHeld() {
 	s.node.world.turns.take(turnKey{from: c.out.link.from, to: c.out.link.to, n: c.number})
 }
 
-// run executes one command under the node's lock, and reports whether it
-// changed a lock key. ok is false when the server process is no more.
+// run executes one command under the node's lock, and reports whether it changed a
+// lock key. ok is false if the server process has ended.
 func (s *session) run(cmd string, args []string) (changed, ok bool) {
 	n := s.node
 	n.exec.Lock()
@@ -224,7 +224,7 @@ func (s *session) run(cmd string, args []string) (changed, ok bool) {
 	return changed, true
 }
 
-// refuse is the error a server answers with instead of executing, or "".
+// refuse is the error of a server that does not execute a command, or "".
 func (n *node) refuse(cmd string, args []string) string {
 	key, write := keyOf(cmd, args)
 	if key != "" && n.world.cluster != nil {
@@ -239,16 +239,16 @@ func (n *node) refuse(cmd string, args []string) string {
 	return ""
 }
 
-// observe compares the data with what was there when last looked, reports and
-// replicates every change, and says whether a lock key was among them. Called
-// with exec held, after the server's clock was set.
+// observe compares the data with the last observation, reports and replicates
+// every change, and returns whether a lock key changed. The caller holds exec and
+// has set the server's clock.
 func (n *node) observe(cause, cmd, by string) (lockChanged bool) {
 	changes, err := n.data.Update(n.mr, n.clock.now())
 	return n.noteChanges(changes, err, cause, cmd, by)
 }
 
-// noteChanges reports and replicates changes, and says whether a lock key was
-// among them.
+// noteChanges reports and replicates changes, and returns whether a lock key
+// changed.
 func (n *node) noteChanges(changes []keyspace.Change, err error, cause, cmd, by string) (lockChanged bool) {
 	if err != nil {
 		n.cannotFollow(cmd, err.Error())
@@ -262,7 +262,7 @@ func (n *node) noteChanges(changes []keyspace.Change, err error, cause, cmd, by 
 	return lockChanged
 }
 
-// observeKeys is observe where no other keys can have changed.
+// observeKeys is observe for a request that can have changed only these keys.
 func (n *node) observeKeys(keys script.Keys, cause, cmd, by string) (lockChanged bool) {
 	if keys.Any {
 		return n.observe(cause, cmd, by)
@@ -287,16 +287,16 @@ func (n *node) report(c keyspace.Change) bool {
 	return n.world.opts.LockKey(c.Key)
 }
 
-// expire notices keys that have run out by now. Called with exec held, after
-// the server's clock was set.
+// expire detects expired keys. The caller holds exec and has set the server's
+// clock.
 func (n *node) expire() {
 	if !n.next.IsZero() && !n.next.After(n.clock.now()) {
 		n.observe("expiry", "", "")
 	}
 }
 
-// schedule looks again when the next key expires, after some have changed: Redis
-// removes it then, or behaves as if it had.
+// schedule observes again at the next expiry, after changes: Redis removes a key
+// then, or behaves as if it had.
 func (n *node) schedule(changes []keyspace.Change) {
 	concerned := func(c keyspace.Change) bool {
 		return c.Before.ExpireAt.Equal(n.next) || !c.After.ExpireAt.IsZero() && c.After.ExpireAt.Before(n.next)
@@ -339,8 +339,8 @@ func (n *node) isUp() bool {
 	return n.up
 }
 
-// stop kills the server process: memory stays in data for a restart that
-// keeps data, connections break.
+// stop kills the server process and breaks its connections. Its memory stays in
+// data, for a restart that keeps it.
 func (n *node) stop() error {
 	n.exec.Lock()
 	if !n.up {
@@ -362,7 +362,7 @@ func (n *node) stop() error {
 	return nil
 }
 
-// start boots it again, with the data it had or with none.
+// start boots it again, with or without its data.
 func (n *node) start(keepData bool) error {
 	n.exec.Lock()
 	defer n.exec.Unlock()
@@ -382,8 +382,8 @@ func (n *node) start(keepData bool) error {
 	return nil
 }
 
-// withoutExpired is what a restart with data starts to compare from: all that
-// was there, so that keys which ran out meanwhile are reported as expired.
+// withoutExpired is the base of comparison for a restart with data: all old keys,
+// so that keys which expired meanwhile are reported.
 func withoutExpired(old, now keyspace.Data) keyspace.Data {
 	for k, v := range old {
 		if _, ok := now[k]; !ok {
@@ -419,7 +419,7 @@ func (n *node) setClock(jump time.Duration, rate float64) error {
 	return nil
 }
 
-// edit changes data as no client command would: an eviction, an operator.
+// edit changes data without a client command: an eviction, an operator.
 func (n *node) edit(f func(mr *miniredis.Miniredis)) error {
 	n.exec.Lock()
 	defer n.exec.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/Shopify/toxiproxy/v2/toxics"
 )
 
-// observer follows every message of a world. A nil one follows none.
+// observer follows every message of a world. A nil observer follows none.
 type observer struct {
 	tell func(Message)
 
@@ -37,8 +37,8 @@ func (o *observer) opened(l *link, n int, c *pipeConn) {
 	c.log(Opened)
 }
 
-// log tells of something that happens to the whole connection, at this end. How
-// it ended is told once: what follows at the other end goes without saying.
+// log reports an event of the whole connection, at this end. It reports the end of
+// a connection once.
 func (c *pipeConn) log(kind string) {
 	f := c.out.flow
 	switch {
@@ -53,7 +53,7 @@ func (c *pipeConn) log(kind string) {
 	}
 }
 
-// over tells of everything that is on its way, and then nothing more.
+// over reports every message on its way, and then nothing more.
 func (o *observer) over() {
 	if o == nil {
 		return
@@ -75,7 +75,7 @@ func (o *observer) told(m Message) {
 	}
 }
 
-// inFlight lists what is on its way, in a fixed order.
+// inFlight lists the messages on their way, in a fixed order.
 func (o *observer) inFlight() []Message {
 	if o == nil {
 		return nil
@@ -91,8 +91,8 @@ func (o *observer) inFlight() []Message {
 	return all
 }
 
-// flow follows the messages of one direction of one connection. A nil one
-// follows none.
+// flow follows the messages of one direction of one connection. A nil flow follows
+// none.
 type flow struct {
 	observer *observer
 	link     *link
@@ -114,7 +114,7 @@ type passing struct {
 	chunk *stream.StreamChunk // that it was sent in
 }
 
-// sent notes what a write consists of; a nil chunk is the end of the stream.
+// sent records the messages of a write; a nil chunk is the end of the stream.
 func (f *flow) sent(c *stream.StreamChunk, paused bool) {
 	if f == nil || c == nil {
 		return
@@ -139,7 +139,7 @@ func (f *flow) message() Message {
 	return m
 }
 
-// say tells of something that is no message.
+// say reports an event that is no message.
 func (f *flow) say(kind string) {
 	f.mu.Lock()
 	m := f.message()
@@ -148,7 +148,7 @@ func (f *flow) say(kind string) {
 	f.observer.told(m)
 }
 
-// enters notes that what was sent in a chunk has to go through a toxic.
+// enters records that the messages of a chunk pass through a toxic.
 func (f *flow) enters(c *stream.StreamChunk, s *stage) {
 	if f == nil || c == nil {
 		return
@@ -177,8 +177,9 @@ func nameOf(t toxics.Toxic) string {
 	return name
 }
 
-// arrived notes what the reader can read from now on. Toxics make chunks of
-// their own, so messages are known by what they say: none overtakes another.
+// arrived records the data that the reader can now read. Toxics make chunks of
+// their own, so arrived identifies messages by their content: none overtakes
+// another.
 func (f *flow) arrived(data []byte) {
 	if f == nil {
 		return
@@ -192,7 +193,7 @@ func (f *flow) arrived(data []byte) {
 	}
 }
 
-// broke notes that nothing that is on its way arrives.
+// broke records that no message on its way arrives.
 func (f *flow) broke(err error) {
 	if f == nil {
 		return
@@ -208,7 +209,7 @@ func (f *flow) broke(err error) {
 	}
 }
 
-// end tells what became of a message. Called with the lock held.
+// end records the fate of a message. The caller holds the lock.
 func (f *flow) end(p *passing, fate string) {
 	f.under = slices.DeleteFunc(f.under, func(x *passing) bool { return x == p })
 	p.Fate, p.Ended = fate, time.Now()
@@ -227,8 +228,8 @@ func (f *flow) inFlight() []Message {
 	return all
 }
 
-// ByTime orders messages by when they were sent, and those of one instant in an
-// order of their own that does not depend on who was first to tell.
+// ByTime orders messages by send time. Those of one instant have an order that
+// does not depend on the order of reports.
 func ByTime(a, b Message) int {
 	if c := a.Sent.Compare(b.Sent); c != 0 {
 		return c

@@ -9,13 +9,12 @@ import (
 	"github.com/holdfast-go/holdfast/faults"
 )
 
-// errCrashed is what every call of a crashed process's network returns.
+// errCrashed is the error of every network call in a crashed process.
 var errCrashed = errors.New("process crashed")
 
-// Process is a client process. Paused, its connections neither send nor
-// deliver and [faults.Process.Gate] does not return; timers inside the
-// libraries it uses still fire, which is the one thing a simulated pause gets
-// wrong.
+// Process is a client process. While it is paused, its connections neither send
+// nor deliver, and [faults.Process.Gate] does not return. Timers in its libraries
+// still fire, which is the one inaccuracy of a simulated pause.
 type Process struct {
 	*faults.Process
 
@@ -29,7 +28,7 @@ type Process struct {
 
 func newProcess(name string) *Process { return &Process{Process: faults.NewProcess(name)} }
 
-// SetPaused freezes the connections of the process, or lets them go on.
+// SetPaused freezes or resumes the connections of the process.
 func (p *Process) SetPaused(paused bool) {
 	p.Process.SetPaused(paused)
 	if !paused {
@@ -45,7 +44,7 @@ func (p *Process) SetPaused(paused bool) {
 	}
 }
 
-// Crash lets go of everything the connections have kept.
+// Crash drops all data that the connections hold.
 func (p *Process) Crash() {
 	p.Process.Crash()
 	for _, c := range p.takeLeft() {
@@ -57,9 +56,9 @@ func (p *Process) Crash() {
 	}
 }
 
-// follow puts a call that comes out of a pause a nanosecond behind the one
-// before it. Else they would act at one instant for as long as both do the
-// same, such as to dial every 100 ms. The caller has taken its turn.
+// follow delays a call after a pause by a nanosecond beyond the one before it.
+// Otherwise both would act at one instant as long as they do the same, such as to
+// dial every 100 ms. The caller has taken its turn.
 func (p *Process) follow() {
 	p.mu.Lock()
 	if now := time.Now(); !now.Equal(p.resumed) {

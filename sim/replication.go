@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-go/holdfast/sim/script"
 )
 
-// effect is one change on its way to a replica. Effects, not commands: what a
-// script or an expiry did travels as the key's new value, in order.
+// effect is one change on its way to a replica. It is an effect, not a command: a
+// change by a script or an expiry travels as the key's new value, in order.
 type effect struct {
 	Offset int64          `json:"offset"`
 	Key    string         `json:"key,omitempty"`
@@ -40,14 +40,14 @@ func (s *replicaStream) send(e effect) {
 	s.conn.Write(append(b, '\n')) // a broken link is noticed by the replica
 }
 
-// replicate sends a change to every replica. Called with exec held.
+// replicate sends a change to every replica. The caller holds exec.
 func (n *node) replicate(key string, v keyspace.Value) {
 	for _, s := range n.streams {
 		s.send(effect{Offset: n.offset, Key: key, Value: v})
 	}
 }
 
-// acceptReplica begins a full resync over a new replication connection.
+// acceptReplica starts a full resync over a new replication connection.
 func (n *node) acceptReplica(c *pipeConn, replica string) error {
 	n.exec.Lock()
 	defer n.exec.Unlock()
@@ -62,7 +62,7 @@ func (n *node) acceptReplica(c *pipeConn, replica string) error {
 	return nil
 }
 
-// collectAcks notes what a replica confirms until its link breaks.
+// collectAcks records a replica's confirmations until its link breaks.
 func (n *node) collectAcks(s *replicaStream) {
 	in := bufio.NewScanner(s.conn)
 	for in.Scan() {
@@ -83,7 +83,7 @@ func (n *node) collectAcks(s *replicaStream) {
 	n.conns = slices.DeleteFunc(n.conns, func(x *pipeConn) bool { return x == s.conn })
 }
 
-// wakeWaiters lets every WAIT look again. Called with exec held.
+// wakeWaiters makes every WAIT check again. The caller holds exec.
 func (n *node) wakeWaiters() {
 	close(n.acks)
 	n.acks = make(chan struct{})
@@ -95,8 +95,8 @@ type follower struct {
 	done chan struct{}
 }
 
-// follows makes n a replica of primary: it keeps connecting, and applies what
-// arrives, until unfollow.
+// follows makes n a replica of primary until unfollow: n reconnects and applies
+// the arriving effects.
 func (n *node) follows(primary *node) {
 	ctx, stop := context.WithCancel(context.Background())
 	f := &follower{stop: stop, done: make(chan struct{})}
@@ -156,7 +156,7 @@ func (n *node) sync(ctx context.Context, primary *node) {
 	}
 }
 
-// apply carries out one effect; false ends the connection.
+// apply applies one effect; false ends the connection.
 func (n *node) apply(ctx context.Context, e effect) bool {
 	n.exec.Lock()
 	defer n.exec.Unlock()
@@ -183,9 +183,9 @@ func (n *node) apply(ctx context.Context, e effect) bool {
 	return true
 }
 
-// waitForReplicas is the WAIT command: it answers once enough replicas have confirmed
-// this connection's last write, or the timeout is over, with how many have.
-// false means that the server is down.
+// waitForReplicas is the WAIT command. It answers with the number of confirmations
+// once enough replicas have confirmed this connection's last write, or at the
+// timeout. false means that the server is down.
 func (s *session) waitForReplicas(args []string) bool {
 	n := s.node
 	n.exec.Lock()

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/redis/keyspace"
 )
 
-// State is what a world looks like at one moment.
+// State is the state of a world at one moment.
 type State struct {
 	Nodes []NodeState `json:"nodes"`
 	Links []LinkState `json:"links"`
@@ -18,7 +18,7 @@ type State struct {
 	InFlight []Message `json:"in_flight,omitempty"`
 }
 
-// NodeState is a server. While it is down, Keys is what it had in memory.
+// NodeState is a server. While it is down, Keys is its last memory.
 type NodeState struct {
 	Name        string         `json:"name"`
 	Role        string         `json:"role"`             // "primary" or "replica"
@@ -33,7 +33,7 @@ type NodeState struct {
 	Replicas    []ReplicaState `json:"replicas,omitempty"`    // that are connected
 }
 
-// KeyState is a key and what it holds.
+// KeyState is a key and its value.
 type KeyState struct {
 	Key   string         `json:"key"`
 	Value keyspace.Value `json:"value"`
@@ -42,10 +42,10 @@ type KeyState struct {
 	TTL time.Duration `json:"ttl"`
 }
 
-// Text is what the key holds, in a line.
+// Text describes the value of the key, in a line.
 func (k KeyState) Text() string { return valueText(k.Value) }
 
-// ChannelState is a channel that somebody is subscribed to.
+// ChannelState is a channel with a subscriber.
 type ChannelState struct {
 	Name        string `json:"name"`
 	Subscribers int    `json:"subscribers"`
@@ -67,7 +67,7 @@ type LinkState struct {
 	Downstream  []Hindrance `json:"downstream,omitempty"`
 }
 
-// State looks at the world. Nothing may be under way at this moment: call it
+// State returns the state of the world. Nothing may run at this moment: call it
 // after [World.Settle].
 func (w *World) State() State {
 	s := State{InFlight: w.watch.inFlight()}

@@ -105,8 +105,8 @@ func (s *stage) pop() {
 	s.mu.Unlock()
 }
 
-// hand passes on what the toxic lets through. The toxic closes its output when
-// it ends the stream.
+// hand passes on the output of the toxic. The toxic closes its output at the end
+// of the stream.
 func (s *stage) hand(output <-chan *stream.StreamChunk) {
 	defer close(s.handed)
 	for {
@@ -134,8 +134,8 @@ func (s *stage) hand(output <-chan *stream.StreamChunk) {
 	}
 }
 
-// stop takes the toxic off and returns what had not entered it yet; when the
-// result ends with nil, the stream's end was among it.
+// stop removes the toxic and returns the chunks that had not entered it yet; a
+// final nil is the end of the stream.
 func (s *stage) stop() []*stream.StreamChunk {
 	close(s.quit)
 	<-s.fed
@@ -190,7 +190,7 @@ func (p *pipe) after(s *stage) *stage {
 	return nil
 }
 
-// detach takes a toxic off; what waited before it goes on its way.
+// detach removes a toxic; the chunks that waited before it go on.
 func (p *pipe) detach(s *stage) {
 	p.mu.Lock()
 	i := -1

@@ -6,13 +6,13 @@ import (
 	"testing/synctest"
 )
 
-// turns lets goroutines that reach a point at the same instant pass it one
-// after the other, in an order that does not depend on the scheduler. The next
-// one passes when all others, those that passed before it included, are
-// blocked. No virtual time passes meanwhile.
+// turns lets goroutines that reach a point at the same instant pass it one after
+// the other, in an order that does not depend on the scheduler. The next one
+// passes when all others, with those that passed before it, are blocked. No
+// virtual time passes meanwhile.
 //
-// Nobody may wait for a turn while holding a mutex that others may want: a
-// goroutine that waits for a mutex does not count as blocked.
+// Do not wait for a turn while holding a mutex that others may want: a goroutine
+// that waits for a mutex does not count as blocked.
 type turns struct {
 	mu      sync.Mutex
 	waiting []*turn
@@ -21,13 +21,13 @@ type turns struct {
 	done    chan struct{} // closed when the goroutine has ended
 }
 
-// turn is one goroutine that waits.
+// turn is one waiting goroutine.
 type turn struct {
 	key  turnKey
 	pass chan struct{}
 }
 
-// turnKey orders those who wait at one instant.
+// turnKey orders the goroutines that wait at one instant.
 type turnKey struct {
 	last     bool   // after everybody else
 	from, to string // of the link
@@ -47,7 +47,7 @@ func newTurns() *turns {
 	return t
 }
 
-// take returns when it is the caller's turn, at once after close.
+// take returns when it is the caller's turn, or at once after close.
 func (t *turns) take(k turnKey) {
 	t.mu.Lock()
 	if t.closed {
@@ -68,7 +68,7 @@ func (t *turns) signal() {
 	}
 }
 
-// close lets everybody pass from now on.
+// close lets every goroutine pass from now on.
 func (t *turns) close() {
 	t.mu.Lock()
 	t.closed = true
@@ -102,7 +102,7 @@ func (t *turns) over() bool {
 	return t.closed && len(t.waiting) == 0
 }
 
-// next takes the first off the list.
+// next removes and returns the first turn.
 func (t *turns) next() *turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()

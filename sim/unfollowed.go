@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-go/holdfast/redis/blocking"
 )
 
-// unfollowed are commands that the server has, and whose effects the world
-// neither sees nor replicates, with the reason.
+// unfollowed are commands of the server whose effects the world neither sees nor
+// replicates, with the reason.
 var unfollowed = map[string]string{
 	"XGROUP": groups, "XREADGROUP": groups, "XACK": groups, "XCLAIM": groups, "XAUTOCLAIM": groups,
 	"HEXPIRE": fields, "HSETEX": fields,
@@ -27,9 +27,9 @@ const (
 	databases = "it sees database 0 alone"
 )
 
-// refuseUnfollowed makes a server process refuse requests, of scripts as well,
-// that the world cannot follow: the run is worthless then, which no lock is to
-// be blamed for.
+// refuseUnfollowed makes a server process refuse requests, also of scripts, that
+// the world cannot follow. The run then proves nothing, and the lock gets no
+// blame.
 func (n *node) refuseUnfollowed(process *server.Server) {
 	process.SetPreHook(func(c *server.Peer, cmd string, args ...string) (done bool) {
 		why := n.notFollowed(process, cmd, args)
@@ -42,8 +42,8 @@ func (n *node) refuseUnfollowed(process *server.Server) {
 	})
 }
 
-// notFollowed says why the world cannot follow a request; "" where it can.
-// Called with exec held.
+// notFollowed returns the reason why the world cannot follow a request, or "". The
+// caller holds exec.
 func (n *node) notFollowed(process *server.Server, cmd string, args []string) string {
 	switch {
 	case cmd == "SELECT" && len(args) == 1 && args[0] == "0", faults.Quiet(cmd) && cmd != "SELECT":
@@ -56,8 +56,7 @@ func (n *node) notFollowed(process *server.Server, cmd string, args []string) st
 	return unfollowed[cmd]
 }
 
-// cannotFollow makes the run worthless, once for each command. Called with exec
-// held.
+// cannotFollow fails the run, once for each command. The caller holds exec.
 func (n *node) cannotFollow(cmd, why string) {
 	if cmd == "" {
 		cmd = "a change"

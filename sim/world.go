@@ -122,8 +122,8 @@ func address(group, host int) *net.TCPAddr {
 // Process returns a client process.
 func (w *World) Process(name string) *Process { return w.procs[name] }
 
-// Served is how many commands the servers have executed, and how many of them
-// were scripts.
+// Served is the number of commands that the servers have executed, and of scripts
+// among them.
 func (w *World) Served() (commands, scripts int) {
 	for _, name := range w.order {
 		n := w.nodes[name]
@@ -135,7 +135,7 @@ func (w *World) Served() (commands, scripts int) {
 	return commands, scripts
 }
 
-// Keys lists what the primaries that are up hold now, as "node key".
+// Keys lists the keys of the live primaries, as "node key".
 func (w *World) Keys() []string {
 	var keys []string
 	for g := 1; g <= w.opts.Groups; g++ {
@@ -152,7 +152,7 @@ func (w *World) Keys() []string {
 	return keys
 }
 
-// Subscriptions counts the channels that somebody is subscribed to.
+// Subscriptions counts the channels with a subscriber.
 func (w *World) Subscriptions() int {
 	total := 0
 	for _, name := range w.order {
@@ -166,8 +166,7 @@ func (w *World) Subscriptions() int {
 	return total
 }
 
-// Connections counts the connections that are open between processes that
-// have not crashed and servers.
+// Connections counts the open connections between live processes and servers.
 func (w *World) Connections() int {
 	total := 0
 	for _, l := range w.allLinks() {
@@ -178,8 +177,7 @@ func (w *World) Connections() int {
 	return total
 }
 
-// Err is the first thing that went wrong in the world itself, which makes a
-// run worthless.
+// Err is the first error of the world itself, after which a run proves nothing.
 func (w *World) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -230,7 +228,7 @@ func (w *World) changed(c keyspace.Change) {
 	}
 }
 
-// opOf is the operation a process is in.
+// opOf is the present operation of a process.
 func (w *World) opOf(process string) string {
 	if p := w.procs[process]; p != nil {
 		return p.Op()
@@ -286,8 +284,8 @@ func (w *World) allLinks() []*link {
 	return links
 }
 
-// reroute sends every client to the current primaries, as Sentinel or the
-// cluster's gossip would tell it to, unless it is isolated from them.
+// reroute redirects every client to the current primaries, as Sentinel or the
+// cluster's gossip would, unless it is isolated from them.
 func (w *World) reroute() {
 	for _, client := range slices.Sorted(maps.Keys(w.procs)) {
 		for g := 1; g <= w.opts.Groups; g++ {
@@ -336,10 +334,9 @@ func (w *World) dial(ctx context.Context, p *Process, n *node) (net.Conn, error)
 	return c, nil
 }
 
-// Settle returns when everything has happened that happens at this instant of
-// virtual time. In a world it takes the place of [synctest.Wait], which only
-// one goroutine may call at a time. Several callers at one instant return one
-// after the other, by their names.
+// Settle returns when all events of this instant of virtual time have happened. In
+// a world it replaces [synctest.Wait], which only one goroutine may call at a
+// time. Several callers at one instant return one after the other, by their names.
 func (w *World) Settle(who string) { w.turns.take(turnKey{last: true, from: who}) }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

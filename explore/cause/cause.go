@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
-// Cause is what went wrong in a run, and what may have led to it: two runs of
-// the same cause are the same find.
+// Cause is a violation and its possible reasons: two runs with the same cause are
+// the same find.
 type Cause struct {
 	// Property is the worst that is violated, Class its class if it has one.
 	Property checker.Property `json:"property"`
@@ -25,22 +25,21 @@ type Cause struct {
 	Faults []string `json:"faults"`
 }
 
-// slowWork stands among the faults of a cause for a critical section as long
-// as a lease that nobody renews.
+// slowWork is the cause of a critical section as long as a lease that nobody
+// renews. It is listed among the faults.
 const slowWork = "slow-work"
 
-// closing stands there for a client that closed its lock and went on.
+// closing is the cause of a client that closed its lock and went on.
 const closing = "close"
 
-// neverEnded is the class of a run that was given up.
+// neverEnded is the class of a run that was ended by --stall.
 const neverEnded = "never ended"
 
-// Hung is the cause of a run that never ended. Which faults had struck is not
-// known.
+// Hung is the cause of a run that never ended. Its faults are unknown.
 func Hung() Cause { return Cause{Property: checker.Progress, Class: neverEnded, Faults: []string{}} }
 
-// Of are the causes of a run, one for every property that is violated,
-// the worst first.
+// Of returns the causes of a run, one for every violated property, the worst
+// first.
 func Of(s *scenarios.Scenario, h *history.History, verdicts map[checker.Property]checker.Verdict) []Cause {
 	var all []Cause
 	for _, p := range checker.Properties() {
@@ -88,7 +87,7 @@ func (c Cause) Key() string {
 	return strings.Join(append(words, c.Faults...), "_")
 }
 
-// Violation is what is violated, in words.
+// Violation describes the violation.
 func (c Cause) Violation() string {
 	if c.Class != "" {
 		return fmt.Sprintf("%s (%s)", c.Property, c.Class)
@@ -96,7 +95,7 @@ func (c Cause) Violation() string {
 	return string(c.Property)
 }
 
-// After are the faults, in words.
+// After describes the faults.
 func (c Cause) After() string {
 	if len(c.Faults) == 0 {
 		return "no fault"
@@ -104,10 +103,11 @@ func (c Cause) After() string {
 	return strings.Join(c.Faults, ", ")
 }
 
-// String says it in words.
+// String describes the cause.
 func (c Cause) String() string { return c.Violation() + " after " + c.After() }
 
-// Explains reports whether the same went wrong after some of the same faults.
+// Explains reports whether c is the same violation after a part of the same
+// faults.
 func (c Cause) Explains(o Cause) bool {
 	return c.Property == o.Property && c.Class == o.Class &&
 		!slices.ContainsFunc(c.Faults, func(f string) bool { return !slices.Contains(o.Faults, f) })

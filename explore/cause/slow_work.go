@@ -4,9 +4,9 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// workedPastLease reports whether some hold taken by a time, which nobody renews,
-// was wanted for nearly its lease or longer; the time in which its process was
-// paused does not count.
+// workedPastLease reports whether a client needed some unrenewed hold, taken by a
+// time, for nearly its lease or longer. The time in which its process was paused
+// does not count.
 func workedPastLease(h *history.History, by int64) bool {
 	type hold struct{ from, lease int64 }
 	stops := map[int]bool{} // faults that stop processes

@@ -6,8 +6,7 @@ import (
 	"github.com/holdfast-go/holdfast/faults"
 )
 
-// when says that a fault strikes a client in a phase, or at some time when the
-// phase is empty.
+// when anchors a fault to a phase of a client, or to a time if the phase is empty.
 func (d *draw) when(s *faults.Spec, c string, phase Phase) {
 	if phase == "" {
 		phase = d.phase(s.Fault)
@@ -73,7 +72,8 @@ func (d *draw) when(s *faults.Spec, c string, phase Phase) {
 	s.On = on
 }
 
-// sent is the moment when an operation begins, or when a server has its request.
+// sent is the moment at which an operation starts, or at which a server has its
+// request.
 func (d *draw) sent() string {
 	if d.chance(3) {
 		return faults.Invoked
@@ -81,8 +81,8 @@ func (d *draw) sent() string {
 	return faults.Received
 }
 
-// phase draws a phase that a fault can strike in, or "" for a fault that
-// strikes at a time: one in four does.
+// phase draws a phase in which a fault can strike, or "" for a time, in one of
+// four cases.
 func (d *draw) phase(fault string) Phase {
 	if d.chance(4) && !traits(fault).Cancels {
 		return ""

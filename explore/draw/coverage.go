@@ -20,7 +20,8 @@ type Cell struct {
 // Coverage counts how often each cell was hit.
 type Coverage map[Cell]int
 
-// Cover says which cells a history hits. Faults that could not strike hit none.
+// Cover returns the cells that a history hits. Faults that could not strike hit
+// none.
 func Cover(h *history.History) Coverage {
 	c := Coverage{}
 	r := newReader(h)
@@ -46,7 +47,7 @@ func (c Coverage) Add(o Coverage) {
 	}
 }
 
-// Holes are the cells of the faults that were never hit and can be, in order.
+// Holes are the possible cells of the faults that were never hit, in order.
 func (c Coverage) Holes(faults []string) []Cell {
 	var holes []Cell
 	for _, f := range faults {
@@ -59,13 +60,13 @@ func (c Coverage) Holes(faults []string) []Cell {
 	return holes
 }
 
-// Count is a cell and how often it was hit.
+// Count is a cell and its number of hits.
 type Count struct {
 	Cell
 	Hits int `json:"hits"`
 }
 
-// Counts lists the cells that were hit, by fault and then by phase.
+// Counts lists the hit cells, by fault and then by phase.
 func (c Coverage) Counts() []Count {
 	counts := []Count{}
 	for cell, n := range c {
@@ -77,8 +78,8 @@ func (c Coverage) Counts() []Count {
 	return counts
 }
 
-// Table prints how often each fault struck in each phase. A hole is a dot, a
-// cell that cannot be hit a dash.
+// Table prints how often each fault struck in each phase. A hole is a dot, an
+// impossible cell a dash.
 func (c Coverage) Table(w io.Writer, faults []string) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(tw, "fault\t")

@@ -21,7 +21,7 @@ func (x dice) Primary() string                              { return x.d.primary
 func (x dice) Replica(of string) string                     { return x.d.replica(of) }
 func (x dice) Peers() faults.Names                          { return x.d.peers() }
 
-// traits are what a kind of fault may do, whatever its parameters will be.
+// traits are the possible effects of a kind of fault, with any parameters.
 func traits(fault string) history.Traits {
 	k, ok := faults.Lookup(fault)
 	if !ok {

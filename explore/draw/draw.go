@@ -21,10 +21,9 @@ const (
 	attempts = 12
 )
 
-// Scenario returns a random scenario that applies to the lock. Its file reads as the
-// same scenario. The same arguments give the same scenario. Faults and phases of
-// holes come more often than others; none of them has to. An error is a defect
-// of this package.
+// Scenario returns a random scenario that applies to the lock. Its file reads as
+// the same scenario. The same arguments give the same scenario. Faults and phases
+// of holes are more likely than others. An error is a defect of this package.
 func Scenario(l *subject.Subject, seed uint64, v Vocabulary, holes []Cell) (*scenarios.Scenario, error) {
 	d := &draw{rng: random.Stream(seed, "explore"), lock: l, Vocabulary: v}
 	d.s = &scenarios.Scenario{
@@ -42,7 +41,7 @@ func Scenario(l *subject.Subject, seed uint64, v Vocabulary, holes []Cell) (*sce
 	return d.s, nil
 }
 
-// draw is a scenario on its way.
+// draw is a scenario in progress.
 type draw struct {
 	Vocabulary
 	rng  *rand.Rand
@@ -188,8 +187,7 @@ func (d *draw) overrides() {
 	}
 }
 
-// faults draws one to four faults of those that the run may have, and now and
-// then none.
+// faults draws one to four of the available faults, and sometimes none.
 func (d *draw) faults(holes []Cell) {
 	may := d.waits(d.some(d.rng))
 	if len(may) == 0 || d.chance(12) {
@@ -216,8 +214,8 @@ func (d *draw) faults(holes []Cell) {
 	}
 }
 
-// add adds faults, all or none: those that the topology cannot carry are not
-// added.
+// add adds faults, all or none: it rejects faults that the topology does not
+// support.
 func (d *draw) add(specs ...faults.Spec) bool {
 	all := append(slices.Clone(d.s.Faults), specs...)
 	if _, err := faults.NewTimeline(all, d.top, 0); err != nil {
@@ -271,8 +269,8 @@ func (d *draw) anyNode() string {
 	return p
 }
 
-// strictMinority are the names of a few servers that are less than half of
-// all; none when there is one server only.
+// strictMinority are the names of some servers, fewer than half of all; none if
+// there is one server.
 func (d *draw) strictMinority() []string {
 	n := (d.top.Groups - 1) / 2
 	if n == 0 {

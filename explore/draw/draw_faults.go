@@ -5,8 +5,8 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// fault draws one fault, aimed at a phase when one is given. The topology may
-// be unable to carry it.
+// fault draws one fault, aimed at a phase if one is given. The topology may not
+// support it.
 func (d *draw) fault(name string, phase Phase) faults.Spec {
 	c := d.anyClient()
 	s := faults.Spec{Fault: name}
@@ -23,7 +23,7 @@ func (d *draw) fault(name string, phase Phase) faults.Spec {
 	return s
 }
 
-// until lets now and then a fault of a link end at a moment.
+// until sometimes makes a fault of a link end at a moment.
 func (d *draw) until(s faults.Spec) faults.Spec {
 	if k, _ := faults.Lookup(s.Fault); s.For == 0 || k.Target != "link" || !d.chance(4) {
 		return s
@@ -71,12 +71,11 @@ func (d *draw) peers() faults.Names {
 }
 
 // survivable reports whether the reference lock should survive these faults
-// together. A short pause eats from what remains of a lease; where something else
-// keeps renewals away, or one pause follows another, nobody knows how much that
-// is.
+// together. A short pause uses up a part of the remaining lease. With other
+// obstacles to renewals, or after another pause, that part is unknown.
 //
-// Nor does a pause go with work that comes near a lease that nobody renews: it
-// may strike when nearly all of the lease is used up.
+// A pause also excludes work that comes near an unrenewed lease, because it may
+// strike when nearly all of the lease is used up.
 func (d *draw) survivable(specs []faults.Spec) bool {
 	for i, s := range specs {
 		if !faults.TraitsOf(s).StopsProcess {
@@ -94,8 +93,8 @@ func (d *draw) survivable(specs []faults.Spec) bool {
 	return true
 }
 
-// worksLong reports whether some client that asks for its lease explicitly works
-// for half of it or longer.
+// worksLong reports whether some client with an explicit lease works for half of
+// it or longer.
 func (d *draw) worksLong() bool {
 	for n := range d.s.Topology.Clients {
 		think, explicit := d.s.Workload.Think, d.s.Workload.Explicit
@@ -113,8 +112,8 @@ func (d *draw) worksLong() bool {
 	return false
 }
 
-// harmless reports whether a fault keeps no renewal away: it disturbs messages to
-// subscribers, replication and the cache of scripts at most.
+// harmless reports whether a fault blocks no renewal: it disturbs at most messages
+// to subscribers, replication and the cache of scripts.
 func harmless(t history.Traits) bool {
 	at := history.Traits{Instant: t.Instant, Lasts: t.Lasts}
 	if t.HoldsReplication {

@@ -9,12 +9,12 @@ import (
 	"github.com/holdfast-go/holdfast/subject"
 )
 
-// notice is how long a waiter may take, whose lock is woken by messages, from
-// a release to its grant, when no message is lost.
+// notice is the longest time from a release to the grant of a waiter that is woken
+// by messages, if no message is lost.
 const notice = time.Second
 
-// waits now and then makes the run one about waiting, in which only some faults
-// may come. It returns the faults that are left to draw from.
+// waits sometimes makes the run one about waiting, in which only some faults are
+// allowed. It returns the allowed faults.
 func (d *draw) waits(may []string) []string {
 	switch {
 	case d.chance(8):
@@ -27,8 +27,8 @@ func (d *draw) waits(may []string) []string {
 	return may
 }
 
-// quick reports whether a fault makes no single try of an acquire take long, apart
-// from the time in which its process is stopped.
+// quick reports whether a fault delays no single attempt of an acquire for long,
+// apart from stops of its process.
 func quick(t history.Traits) bool {
 	network := t.HoldsRequests || t.HoldsReplies || t.LosesReplies || t.HoldsSubscriptions || t.BreaksConnections
 	return !network && !t.HoldsReplication && !t.StopsNode && !t.Promotes
@@ -52,10 +52,10 @@ func (d *draw) impatient() {
 	}
 }
 
-// prompt makes messages alone wake a waiter in time: its own look at the lock
-// comes much later. Nothing may hold up the messages then but a slow SUBSCRIBE,
-// nor may the release of an inner hold leave a shorter lease than a waiter has
-// been told: it sleeps until that is over, as no message tells it of it.
+// prompt lets only messages wake a waiter in time: its own poll comes much later.
+// Then no fault but a slow SUBSCRIBE may delay the messages. Nor may the release
+// of an inner hold leave a shorter lease than the waiter knows: the waiter sleeps
+// until the known end, because no message reports the change.
 func (d *draw) prompt() {
 	w := &d.s.Workload
 	for n := range d.s.Topology.Clients {
@@ -71,7 +71,7 @@ func (d *draw) prompt() {
 	w.Holds = max(w.Holds, 2)
 }
 
-// override changes what a client does differently from the others.
+// override changes the settings of a client.
 func (d *draw) override(client string, change func(*scenarios.Override)) {
 	if d.s.Override == nil {
 		d.s.Override = map[string]scenarios.Override{}
@@ -81,7 +81,7 @@ func (d *draw) override(client string, change func(*scenarios.Override)) {
 	d.s.Override[client] = o
 }
 
-// allow gives waiters the time that their slow SUBSCRIBEs take.
+// allow gives waiters the time for their slow SUBSCRIBEs.
 func (d *draw) allow() {
 	if d.s.Workload.Handoff == 0 {
 		return
@@ -91,11 +91,11 @@ func (d *draw) allow() {
 	}
 }
 
-// hears reports whether the waiters of a lock are woken by messages: then the
-// catalogue has a scenario about that.
+// hears reports whether messages wake the waiters of a lock: then the catalogue
+// has a scenario about that.
 func hears(l *subject.Subject) bool { return has(l, "woken-by-message") }
 
-// closes reports whether a lock has something to close, in the same way.
+// closes reports whether a lock can be closed, in the same way.
 func closes(l *subject.Subject) bool { return has(l, "shutdown") }
 
 func has(l *subject.Subject, scenario string) bool {

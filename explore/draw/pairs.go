@@ -9,9 +9,8 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
-// pair is two faults that belong together: alone, neither does what both do.
-// Where there is no second, it is one fault that belongs to a certain time, and
-// to work of a certain length.
+// pair is two faults that act together: neither has the effect alone. Without a
+// second fault, it is one fault at a certain time, with work of a certain length.
 type pair struct {
 	first, second func(history.Traits) bool // second is nil where one fault is enough
 	draw          func(d *draw, first, second string) []faults.Spec
@@ -47,7 +46,7 @@ func stopsClient(t history.Traits) bool  { return t.StopsProcess }
 func endsClient(t history.Traits) bool   { return t.EndsProcess }
 func cancels(t history.Traits) bool      { return t.Cancels }
 
-// pair draws a pair of which both faults may come, if there is one.
+// pair draws a pair of allowed faults, if there is one.
 func (d *draw) pair(may []string) {
 	var some []func() []faults.Spec
 	for _, p := range pairs {
@@ -72,7 +71,7 @@ func (d *draw) pair(may []string) {
 	}
 }
 
-// behind lets a replica fall behind, and take over.
+// behind lets a replica lag, and then take over.
 func (d *draw) behind(lagging, promoting string) []faults.Spec {
 	if d.top.Replicas == 0 {
 		return nil
@@ -85,7 +84,7 @@ func (d *draw) behind(lagging, promoting string) []faults.Spec {
 	return []faults.Spec{lag, over}
 }
 
-// isolated leaves a client with the old primary while another one takes over.
+// isolated leaves a client with the old primary while a replica takes over.
 func (d *draw) isolated(cutting, promoting string) []faults.Spec {
 	if d.top.Replicas == 0 {
 		return nil
@@ -99,8 +98,8 @@ func (d *draw) isolated(cutting, promoting string) []faults.Spec {
 	return []faults.Spec{cut, over}
 }
 
-// overlapping keeps a client from a few servers, and takes away what it has
-// on another one.
+// overlapping cuts a client off from a few servers, and loses its hold on another
+// one.
 func (d *draw) overlapping(cutting, losing string) []faults.Spec {
 	few := d.strictMinority()
 	if few == nil {
@@ -120,8 +119,8 @@ func (d *draw) overlapping(cutting, losing string) []faults.Spec {
 	return []faults.Spec{cut, loss}
 }
 
-// slowThenCut makes a holder's replies slow, and then cuts it off, for longer
-// than its lease: what it knows of its last renewal is late.
+// slowThenCut delays a holder's replies, and then cuts it off for longer than its
+// lease: it learns of its last renewal late.
 func (d *draw) slowThenCut(slowing, cutting string) []faults.Spec {
 	slow, cut := d.fault(slowing, AcquireReplied), d.fault(cutting, "")
 	slow.On.Nth, slow.After = 0, 0
@@ -133,8 +132,8 @@ func (d *draw) slowThenCut(slowing, cutting string) []faults.Spec {
 	return []faults.Spec{slow, cut}
 }
 
-// robbed deletes the key of a holder that has long to work, where others are
-// quick: they come and go before it looks again.
+// robbed deletes the key of a holder with long work, while others work briefly:
+// they hold and release the lock before the holder checks it.
 func (d *draw) robbed(deleting, _ string) []faults.Spec {
 	loss := d.fault(deleting, AcquireReplied)
 	loss.On.Nth, loss.After = 0, d.between(2*ms, d.lease()/3)
@@ -143,8 +142,8 @@ func (d *draw) robbed(deleting, _ string) []faults.Spec {
 	return []faults.Spec{loss}
 }
 
-// downAtRelease takes a server away when a holder is about to release, and
-// brings it back before the lease is over.
+// downAtRelease stops a server when a holder is about to release, and starts it
+// again before the end of the lease.
 func (d *draw) downAtRelease(stopping, _ string) []faults.Spec {
 	down := d.fault(stopping, Holding)
 	down.At, down.After = nil, 0
@@ -153,15 +152,14 @@ func (d *draw) downAtRelease(stopping, _ string) []faults.Spec {
 	return []faults.Spec{down}
 }
 
-// busy lets a client work for that long in each of its holds, and have them
-// renewed.
+// busy makes a client work for think in each of its holds, with renewal.
 func (d *draw) busy(client string, think time.Duration) {
 	long, explicit := faults.Duration(think), false
 	d.override(client, func(o *scenarios.Override) { o.Think, o.Explicit = &long, &explicit })
 }
 
-// together lets two faults strike the same client, or whatever the second one
-// strikes, one shortly after the other.
+// together lets two faults strike the same client, or the target of the second
+// one, shortly after each other.
 func (d *draw) together(first, second string) []faults.Spec {
 	a := d.fault(first, "")
 	b := d.fault(second, "")

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// Phase is what a client is in the middle of.
+// Phase is the present activity of a client.
 type Phase string
 
 // The phases of a client. What the servers did is read from the server events.
@@ -27,7 +27,7 @@ const (
 // Phases lists the phases, in the order of an operation's life.
 var Phases = []Phase{AcquireSent, AcquireExecuted, AcquireReplied, Waiting, Holding, Renewing, ReleaseSent, ReleaseExecuted, Idle}
 
-// possible reports whether a fault can strike in a phase at all.
+// possible reports whether a fault can strike in a phase.
 func possible(fault string, p Phase) bool {
 	// Between operations there is nothing to cancel.
 	return !traits(fault).Cancels || slices.Contains([]Phase{AcquireSent, AcquireExecuted, Waiting, ReleaseSent, ReleaseExecuted}, p)
@@ -40,7 +40,7 @@ const (
 	polls = int64(1600 * time.Millisecond)
 )
 
-// party is a client as far as a history was read.
+// party is the state of a client in the part of the history read so far.
 type party struct {
 	f        history.Func // of the lock operation it is in, "" outside
 	executed bool         // a server has done what the operation asks for
@@ -128,7 +128,7 @@ func (r *reader) server(s *history.ServerEvent) {
 	}
 }
 
-// phase is what a client is in the middle of, now; "" for one that is gone.
+// phase is the present phase of a client; "" after its crash.
 func (r *reader) phase(client string, now int64) Phase {
 	p := r.clients[client]
 	switch {
@@ -166,8 +166,8 @@ func (r *reader) taken(client string) bool {
 	return false
 }
 
-// renewing reports whether a command of the client, outside its operations, gives
-// its hold more time just before or after now.
+// renewing reports whether a command of the client, outside its operations,
+// extends its hold just before or after now.
 func (r *reader) renewing(client string, now int64) bool {
 	renews := func(e *history.Event) bool {
 		s := e.Server
@@ -186,7 +186,7 @@ func (r *reader) renewing(client string, now int64) bool {
 	return false
 }
 
-// struck are the clients that a fault touches: those it names, or all.
+// struck are the clients of a fault: those that it names, or all.
 func (r *reader) struck(f *history.FaultEvent) []string {
 	var some []string
 	for _, t := range f.Targets {

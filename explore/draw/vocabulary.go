@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// Vocabulary is what may be drawn.
+// Vocabulary is the set of available faults.
 type Vocabulary struct {
 	// Faults are the names of the faults, sorted.
 	Faults []string `json:"faults"`
@@ -19,16 +19,16 @@ type Vocabulary struct {
 	Survivable bool `json:"survivable,omitempty"`
 }
 
-// deadly reports whether a fault takes a granted hold away behind the lock's back,
-// or moves the clock that leases are counted on, whatever its parameters are. A
-// restart need not: the server may keep its data.
+// deadly reports whether a fault removes a granted hold behind the lock's back, or
+// moves the clock of leases, with any parameters. A restart does not always: the
+// server may keep its data.
 func deadly(t history.Traits) bool { return t.Promotes || t.DeletesKeys || t.MovesClock }
 
-// NewVocabulary returns the faults that are named in only, or all when it is
-// empty, but for those named in without. Survivable leaves out what the
-// reference lock cannot survive: a failover, a restart that loses data, deleted
-// keys, clocks that are moved, and pauses that last past a lease. An error
-// names a fault that does not exist, or says that none is left.
+// NewVocabulary returns the faults named in only, or all if it is empty, except
+// those named in without. With survivable it omits the faults that the reference
+// lock does not claim to survive: failovers, restarts that lose data, deleted
+// keys, moved clocks, and pauses past a lease. The error names an unknown fault,
+// or reports that none remains.
 func NewVocabulary(only, without []string, survivable bool) (Vocabulary, error) {
 	v := Vocabulary{Survivable: survivable}
 	known := Names()
@@ -61,8 +61,8 @@ func Names() []string {
 	return names
 }
 
-// some is a random half of the vocabulary, at least one fault: what a run
-// leaves out gives the rest the room to do something by itself.
+// some is a random half of the vocabulary, at least one fault, so that the
+// remaining faults can act alone.
 func (v Vocabulary) some(rng *rand.Rand) []string {
 	names := slices.Clone(v.Faults)
 	rng.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })

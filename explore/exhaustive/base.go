@@ -17,8 +17,8 @@ import (
 
 const ms = faults.Duration(time.Millisecond)
 
-// lease is that of every base. A third of it, the client's timeout of 3 s and the
-// lease itself are far enough apart to tell one class of durations from another.
+// lease is the lease of every base. A third of it, the client's timeout of 3 s,
+// and the lease itself are far enough apart to separate the classes of durations.
 const lease = 6000 * ms
 
 // Base is a small workload without faults.
@@ -113,7 +113,7 @@ func find(l *subject.Subject, name string) (Base, error) {
 	return Base{}, unknown
 }
 
-// BaseError says that a lock has no base of some name.
+// BaseError reports a base that a lock does not have.
 type BaseError struct {
 	Base, Lock string
 	Known      []string // the bases it has

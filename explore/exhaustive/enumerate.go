@@ -10,10 +10,10 @@ import (
 	"github.com/holdfast-go/holdfast/internal/random"
 )
 
-// auditOne is how many of so many placements that were left out the audit plays.
+// auditOne is the number of skipped placements of which the audit plays one.
 const auditOne = 100
 
-// item is a placement of a level, to play or to leave out.
+// item is a placement of a level, to play or to skip.
 type item struct {
 	n     int // among all items of all levels, from 0
 	in    *built
@@ -53,8 +53,7 @@ func (it item) order(build bool) order {
 	return o
 }
 
-// shown are runs that were played and can be built upon, those of one base in
-// their order.
+// shown are the played runs of one base that can be extended, in order.
 type shown struct {
 	in    *workload
 	under Placement
@@ -62,13 +61,13 @@ type shown struct {
 	seen  *seen
 }
 
-// build says what is placed in the runs of a level. Of runs that are the same from
-// some moment on, the first alone is built upon there; base is what the base
-// itself has shown.
+// build returns the runs of a level with the placements in them. Of runs that are
+// the same from some moment on, only the first is extended there; base is the run
+// of the base itself.
 //
-// Two runs are the same where the same was sent, executed and recorded all the
-// time, and their faults left nothing behind that this does not show: they struck
-// messages and processes alone, or were the same fault, struck at the same time.
+// Two runs are the same if their messages, executions and records are the same,
+// and their faults leave no other effect: they struck only messages and processes,
+// or were the same fault at the same time.
 func build(base *shown, runs []shown) []*built {
 	type rival struct {
 		under *Placement
@@ -109,7 +108,7 @@ func build(base *shown, runs []shown) []*built {
 	return all
 }
 
-// mark is a fault with all but its moment.
+// mark is a fault without its moment.
 func mark(s faults.Spec) string {
 	s.On = nil
 	raw, err := json.Marshal(s)
@@ -119,8 +118,8 @@ func mark(s faults.Spec) string {
 	return string(raw)
 }
 
-// visible reports whether a fault leaves nothing behind once it is over but what
-// messages and operations show.
+// visible reports whether a fault that is over leaves no effect beyond messages
+// and operations.
 func visible(t history.Traits) bool {
 	return t == history.Traits{Instant: t.Instant, Lasts: t.Lasts, HoldsRequests: t.HoldsRequests, HoldsReplies: t.HoldsReplies, Cuts: t.Cuts,
 		LosesNotices: t.LosesNotices, HoldsSubscriptions: t.HoldsSubscriptions, StopsProcess: t.StopsProcess, Cancels: t.Cancels}

@@ -22,11 +22,12 @@ type Merged struct {
 	Missing []int `json:"missing,omitempty"`
 }
 
-// documents says how strictly results are read again: a later version may have
-// written more.
+// documents is the strictness of reading results: a later version may have written
+// more.
 var documents = input.JSON{Unknown: true, Null: true}
 
-// Read reads the results in a directory: of one command, or of several joined.
+// Read reads the results in a directory: of one command, or of several merged
+// ones.
 func Read(dir string) (Merged, error) {
 	var m Merged
 	doc, err := input.ReadFile(filepath.Join(dir, Directory.Index), input.MaxDocument)
@@ -45,8 +46,8 @@ func Read(dir string) (Merged, error) {
 	return m, nil
 }
 
-// Before are the results in a directory that a command goes on with; nil when
-// there are none, or they are complete.
+// Before are the results with which a command continues; nil if there are none, or
+// if they are complete.
 func Before(dir string) (*Results, error) {
 	if _, err := os.Stat(filepath.Join(dir, Directory.Index)); errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -61,9 +62,8 @@ func Before(dir string) (*Results, error) {
 	return &m.Shards[0], nil
 }
 
-// Merge joins results in directories. A shard that is there twice counts once: of
-// two, the one that went further. The result is the same in whatever order, and
-// however often, they are joined.
+// Merge merges the results in directories. A shard that appears twice counts once:
+// the result with more runs. Order and repetition do not change the result.
 func Merge(dirs []string) (Merged, error) {
 	var shards []Results
 	for _, dir := range dirs {
@@ -94,7 +94,7 @@ func Merge(dirs []string) (Merged, error) {
 	return sum(shards), nil
 }
 
-// differs says in what two results are not of one command; "" when they are.
+// differs names the difference between the commands of two results, or "".
 func (r Results) differs(o Results) string {
 	names := func(r Results) []string {
 		var all []string

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/play/simplay"
 )
 
-// moment is a moment of a run that a fault can be placed at.
+// moment is a moment of a run at which a fault can be placed.
 type moment struct {
 	// Anchor selects it alone, also in a run that is the same up to there.
 	Anchor faults.Anchor `json:"anchor"`
@@ -22,7 +22,7 @@ type moment struct {
 // phase is the moment without names and numbers: "executed release".
 func phase(a *faults.Anchor) string { return strings.TrimSpace(a.Moment + " " + a.Op) }
 
-// momentsOf are the moments of clients among those that a run has announced.
+// momentsOf are the moments of clients among the announced ones.
 func momentsOf(announced []simplay.Moment) []moment {
 	var all []moment
 	var before []faults.Moment
@@ -49,8 +49,7 @@ func momentsOf(announced []simplay.Moment) []moment {
 	return all
 }
 
-// from are the moments from the one on at which a fault has struck; none when that
-// never came.
+// from are the moments after the strike of a fault; none if it never struck.
 func from(all []moment, struck *faults.Anchor) []moment {
 	i := slices.IndexFunc(all, func(m moment) bool { return m.Anchor == *struck })
 	if i < 0 {

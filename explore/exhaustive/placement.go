@@ -30,7 +30,7 @@ type Placement struct {
 	Classes []string      `json:"classes"` // of their durations
 }
 
-// and is the placement with one more fault.
+// and returns the placement with one more fault.
 func (p Placement) and(v variant, at faults.Anchor) Placement {
 	v.Spec.On = &at
 	p.Faults = append(slices.Clip(p.Faults), v.Spec)
@@ -41,7 +41,7 @@ func (p Placement) and(v variant, at faults.Anchor) Placement {
 // phase is the kind of the moment of the last fault.
 func (p Placement) phase() string { return phase(p.Faults[len(p.Faults)-1].On) }
 
-// When says where and when the faults strike.
+// When describes the moments of the faults.
 func (p Placement) When() string {
 	var all []string
 	for _, f := range p.Faults {
@@ -50,7 +50,7 @@ func (p Placement) When() string {
 	return strings.Join(all, "; then ")
 }
 
-// built is what faults are placed in: a base, or a run with a placement.
+// built is a base, or a run with a placement, in which faults are placed.
 type built struct {
 	in      *workload
 	under   Placement
@@ -70,7 +70,7 @@ type workload struct {
 	lock   *subject.Subject
 }
 
-// newWorkload finds out what can be placed in a base.
+// newWorkload determines the placements of a base.
 func newWorkload(b Base, l *subject.Subject, kinds []string, counts *BaseCounts) *workload {
 	w := &workload{Base: b, counts: counts, pairs: map[[2]int]bool{}, lock: l}
 	top := b.scenario(l).World(l)
@@ -101,7 +101,7 @@ func (w *workload) apply(all ...variant) bool {
 	return ok
 }
 
-// together is apply for two variants, remembered.
+// together is apply for two variants, with a cache.
 func (w *workload) together(a, b int) bool {
 	pair := [2]int{min(a, b), max(a, b)}
 	ok, known := w.pairs[pair]
@@ -112,7 +112,7 @@ func (w *workload) together(a, b int) bool {
 	return ok
 }
 
-// rule says why a placement in what is built upon is not played; "" when it is.
+// rule returns the rule that skips a placement, or "".
 func (b *built) rule(m, v int) string {
 	at, what := &b.moments[m], &b.in.able[v]
 	n := len(b.under.Faults)
@@ -129,8 +129,8 @@ func (b *built) rule(m, v int) string {
 	return ""
 }
 
-// instead is the placement that shows the same as one that a rule leaves out; nil
-// when the rule knows none.
+// instead is the placement with the same result as a skipped one; nil if the rule
+// names none.
 func (b *built) instead(m, v int, rule string) *Placement {
 	at, what := b.moments[m].Anchor, b.in.able[v]
 	p := b.under
