@@ -9,24 +9,24 @@ import (
 	"github.com/holdfast-go/holdfast/redis/blocking"
 )
 
-// A server shows a request that waits, such as BLPOP, when it begins to wait.
-// When something has come for it, the server tells the events and shows no
-// command: right after the command that brought it. The shadow then carries the
-// request out in the name of the oldest that waits.
+// A server shows a waiting request, such as BLPOP, when it starts to wait. When
+// a value arrives for it, the server sends the events without a command, right
+// after the command that added the value. The shadow then executes the request
+// for the oldest waiter.
 //
-// A client that is gone, or whose time was over a moment before, may be taken
-// for one that still waits. The next comparison finds no difference then; only
-// who took it is told wrongly.
+// A client that disconnected or timed out a moment before may look like a
+// waiter. Then only the author of the change is wrong; the data is right.
 
 // pops are the events of taking something from a list or a sorted set.
 var pops = []string{"lpop", "rpop", "zpopmin", "zpopmax"}
 
-// replied notes that a connection does not wait: it asks for something else.
+// replied records that a connection does not wait, because it sends another
+// request.
 func (o *observer) replied(l monitorLine) {
 	o.blocked = slices.DeleteFunc(o.blocked, func(b monitorLine) bool { return b.from == l.from })
 }
 
-// begins notes a request that has begun to wait: one that changed nothing.
+// begins records a request that has started to wait: it changed nothing.
 func (o *observer) begins(l monitorLine) {
 	if l.from == fromScript || o.multi[l.from] || !blocking.Waits(l.args) || !slices.ContainsFunc(l.args, o.truth.lockKey) {
 		return
@@ -36,8 +36,8 @@ func (o *observer) begins(l monitorLine) {
 	}
 }
 
-// serveBlocked carries out the requests that something has come for since the
-// latest line, oldest first. by is the true time.
+// serveBlocked executes the requests that can be served since the latest line,
+// oldest first. by is the true time.
 func (o *observer) serveBlocked(by time.Time) error {
 	o.blocked = slices.DeleteFunc(o.blocked, func(b monitorLine) bool {
 		d := blocking.Timeout(b.args)
@@ -60,8 +60,8 @@ func (o *observer) serveBlocked(by time.Time) error {
 	return nil
 }
 
-// serve carries out a request that waits. It returns what that changed, nil when
-// the request goes on waiting.
+// serve executes a waiting request. It returns the changes, or nil if the request
+// goes on waiting.
 func (o *observer) serve(b monitorLine) (*group, error) {
 	keys := slices.DeleteFunc(slices.Clone(b.args[1:]), func(a string) bool { return !o.truth.lockKey(a) })
 	keys = slices.Compact(slices.Sorted(slices.Values(keys)))
@@ -95,12 +95,12 @@ func (o *observer) serve(b monitorLine) (*group, error) {
 	return g, nil
 }
 
-// fromElsewhere are the commands that take what they store from another key.
+// fromElsewhere are the commands that store a value from another key.
 var fromElsewhere = []string{"RENAME", "RENAMENX", "COPY", "LMOVE", "RPOPLPUSH", "SMOVE", "BLMOVE", "BRPOPLPUSH"}
 
-// cannotFollow says why the shadow cannot carry out a command that changed a
-// key of the lock: it has the keys of the lock alone, and does not draw what a
-// server draws at random.
+// cannotFollow returns an error if the shadow cannot execute a command that
+// changed a key of the lock: it has only the keys of the lock, and cannot repeat a
+// server's random choices.
 func (o *observer) cannotFollow(command string, args []string) error {
 	switch {
 	case slices.Contains(fromElsewhere, command) && len(args) > 2 && o.truth.lockKey(args[1]) != o.truth.lockKey(args[2]):

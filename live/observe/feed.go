@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/redis/keyspace"
 )
 
-// witness knows what one node holds, and tells the [Truth].
+// witness follows the data of one node, for the [Truth].
 type witness interface {
 	servers.Observer
 	// run watches the node whenever it is up, until ctx ends.
@@ -21,8 +21,8 @@ type witness interface {
 	close()
 }
 
-// feed is what comes from one node over one connection after another.
-// Everything below mu is guarded by it.
+// feed is the stream of one node over successive connections. mu guards everything
+// below it.
 type feed struct {
 	truth *Truth
 	srv   *servers.Server
@@ -39,14 +39,14 @@ type feed struct {
 	waiting   map[string]chan mark
 }
 
-// mark is where a feed was when it showed a mark.
+// mark is the position of a feed at a mark.
 type mark struct {
 	changes int
 	at      time.Time
 }
 
-// sender is a command of a connection. What it did last is asked for when its
-// reply is under way, and by then the connection may have sent another one.
+// sender is a command of a connection. Its changes are queried during its reply,
+// when the connection may already have sent another command.
 type sender struct{ from, command string }
 
 // limit bounds every wait for a node.
@@ -72,14 +72,14 @@ func (f *feed) follow(ctx context.Context, watch func(ctx context.Context, pid i
 	}
 }
 
-// open begins a connection to a process. Called with mu held.
+// open starts a connection to a process. The caller holds mu.
 func (f *feed) open(conn net.Conn, pid int) (broken chan struct{}) {
 	f.restarted = f.pid != pid
 	f.pid, f.conn, f.broken, f.waiting = pid, conn, make(chan struct{}), map[string]chan mark{}
 	return f.broken
 }
 
-// shut ends it. Called with mu held.
+// shut ends it. The caller holds mu.
 func (f *feed) shut() {
 	f.conn, f.attached = nil, false
 	close(f.broken)
@@ -99,8 +99,8 @@ func (f *feed) hasChanged(from, command string) bool {
 	return f.changedBy[sender{from, command}]
 }
 
-// emit reports a change, with Node filled in, and Now where it is zero. The time of a
-// change is never before that of the one before, and never after the time by.
+// emit reports a change, with Node filled in, and Now if it is zero. The time of a
+// change is never before that of the previous one, and never after by.
 func (f *feed) emit(c keyspace.Change, by time.Time) {
 	if c.At.After(by) {
 		c.At = by
@@ -119,12 +119,12 @@ func (f *feed) emit(c keyspace.Change, by time.Time) {
 	f.truth.report(c)
 }
 
-// truly is when the node's clock showed a time, as far as it is near by.
+// truly is the true time at which the node's clock showed a time, near by.
 func (f *feed) truly(shown, by time.Time) time.Time {
 	return f.srv.TrueTime(shown, by)
 }
 
-// shown is what the node's clock showed at a true time.
+// shown is the time that the node's clock showed at a true time.
 func (f *feed) shown(at time.Time) time.Time { return f.srv.Shown(at) }
 
 // await asks the node for a mark and waits until the feed shows it; for the
@@ -158,7 +158,7 @@ func (f *feed) await(ctx context.Context, ask func(mark string) []byte) (ended, 
 // markPrefix is what all marks begin with.
 const markPrefix = "holdfast-mark-"
 
-// expect prepares for a mark; seen is nil when nothing is watched.
+// expect prepares for a mark; seen is nil if nothing is watched.
 func (f *feed) expect() (name string, seen chan mark, broken chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -170,8 +170,8 @@ func (f *feed) expect() (name string, seen chan mark, broken chan struct{}) {
 	return name, seen, f.broken
 }
 
-// expected reports whether a command shows a mark that the feed is to show, and
-// who waits for it, if anybody does. Called with mu held.
+// expected reports whether a command shows an expected mark, and returns the
+// channel of its waiter. The caller holds mu.
 func (f *feed) expected(command string, args []string) (seen chan mark, ok bool) {
 	if command != "ECHO" || len(args) != 2 {
 		return nil, false
@@ -187,8 +187,8 @@ func (f *feed) forget(name string) {
 	delete(f.waiting, name)
 }
 
-// ranOut makes a change an expiry when a key went whose time was over: a
-// replica takes it for gone then, and removes it when its primary says so.
+// ranOut makes a change an expiry if the key's time was over: a replica treats it
+// as gone then, and removes it when its primary says so.
 func (f *feed) ranOut(c keyspace.Change) keyspace.Change {
 	end := c.Before.ExpireAt
 	if !c.After.Exists() && !end.IsZero() && !end.After(f.shown(c.At)) {

@@ -15,7 +15,7 @@ const (
 	roleReplica = "replica"
 )
 
-// group is what a node executes as one: a command, a script or a transaction.
+// group is what a node executes together: a command, a script or a transaction.
 type group struct {
 	from    string // the connection
 	command string // in upper case
@@ -31,7 +31,7 @@ func newGroup(l monitorLine, command string) *group {
 	return &group{from: l.from, command: command, start: l.at, end: l.at, before: map[string]keyspace.Value{}}
 }
 
-// rest is what may follow of a script of which something has been reported.
+// rest is the possible rest of a script that has been reported in part.
 func (g *group) rest() *group {
 	return &group{from: g.from, command: g.command, script: true, start: g.start, end: g.end, before: map[string]keyspace.Value{}, changed: g.changed}
 }
@@ -40,7 +40,7 @@ func (g *group) touched(key string) bool { return slices.Contains(g.keys, key) }
 
 var scripts = []string{"EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "FCALL", "FCALL_RO"}
 
-// line takes a command that the node has executed, after its events.
+// line processes a command of the node, after its events.
 func (o *observer) line(l monitorLine, at time.Time) error {
 	command := strings.ToUpper(l.args[0])
 	if o.group != nil && o.group.script && l.from != fromScript {
@@ -96,7 +96,7 @@ func (o *observer) line(l monitorLine, at time.Time) error {
 	return err
 }
 
-// finish ends a transaction, which may have done nothing at all.
+// finish ends a transaction, which may have changed nothing.
 func (o *observer) finish(l monitorLine, command string, at time.Time) {
 	if o.group == nil {
 		o.group = newGroup(l, command)
@@ -105,8 +105,8 @@ func (o *observer) finish(l monitorLine, command string, at time.Time) {
 	o.closeGroup(at)
 }
 
-// execute lets the shadow do what the node has done. What had no event has
-// changed nothing, on a node that tells of events.
+// execute repeats a command in the shadow. On a node with events, a command
+// without events has changed nothing.
 func (o *observer) execute(command string, l monitorLine) error {
 	keys := slices.DeleteFunc(o.events, func(k string) bool { return !slices.Contains(l.args, k) }) // what was served had no line
 	o.events, o.popped = nil, nil
@@ -142,7 +142,7 @@ func (o *observer) execute(command string, l monitorLine) error {
 	return err
 }
 
-// closeGroup reports what the group that is open has changed.
+// closeGroup reports the changes of the open group.
 func (o *observer) closeGroup(by time.Time) {
 	g := o.group
 	if g == nil {
@@ -162,7 +162,7 @@ func (o *observer) closeGroup(by time.Time) {
 	}
 }
 
-// explain says who made a change and how.
+// explain adds the author and the cause to a change.
 func (o *observer) explain(g *group, c keyspace.Change) keyspace.Change {
 	c.Role = rolePrimary
 	party := o.srv.Party(g.from)

@@ -15,9 +15,9 @@ import (
 	"github.com/holdfast-go/holdfast/redis/resp"
 )
 
-// miniredisFeed is the witness of a node of miniredis, which tells itself what it
-// executes, and what that has changed, before it replies. What a node that was
-// killed had executed is therefore on its way; nobody has to ask for it.
+// miniredisFeed is the witness of a miniredis node, which reports its requests and
+// their changes before it replies. So the reports of a killed node are already on
+// their way, and nobody has to ask for them.
 type miniredisFeed struct {
 	feed
 	held keyspace.Data // of lock keys, when last told; guarded by mu
@@ -76,7 +76,7 @@ func (w *miniredisFeed) watch(ctx context.Context, pid int) {
 	w.mu.Unlock()
 }
 
-// take takes a report, the first of which says what the node holds.
+// take processes a report; the first one has the node's data.
 func (w *miniredisFeed) take(r miniredis.Report, now time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -105,7 +105,7 @@ func (w *miniredisFeed) take(r miniredis.Report, now time.Time) error {
 	return nil
 }
 
-// begin reports where a process that has started differs from the one before.
+// begin reports the differences between a new process and the one before.
 func (w *miniredisFeed) begin(r miniredis.Report, at, now time.Time) error {
 	if !w.restarted {
 		return errors.New("its stream broke while it was running")
@@ -121,7 +121,7 @@ func (w *miniredisFeed) begin(r miniredis.Report, at, now time.Time) error {
 	return nil
 }
 
-// by says who made a change.
+// by adds the author to a change.
 func (w *miniredisFeed) by(c keyspace.Change, r miniredis.Report) keyspace.Change {
 	if c.Cause != "command" {
 		return c

@@ -9,19 +9,18 @@ import (
 	"github.com/holdfast-go/holdfast/redis/keyspace"
 )
 
-// A server of the user's own may tell no events of keys, and it is not made to.
-// Its commands are then all there is to go by. The shadow holds what the server
-// holds, so it comes to the same answer as the server when a command is carried
-// out again, whether or not that changes anything. When a key expires, the
-// server's own time of the next line says.
+// An external server may send no keyspace events, and the observer does not
+// change that setting. Then it has only the commands. The shadow has the
+// server's data, so a repeated command has the same effect there. The server's
+// time of the next line shows whether a key has expired.
 //
-// That time is taken when the command has been carried out, microseconds after
-// the server has looked whether a key has expired. A command that comes in the
-// very moment may be taken for one that came after it. The server is asked what
-// it holds as often as one that tells events, and then does not agree.
+// The server takes that time at the end of the command, microseconds after it
+// has checked for expired keys. So a command at the moment of the expiry may
+// count as later. The regular comparison with the server then shows a
+// difference.
 
-// runOut reports the keys that have expired when the node's clock shows now.
-// by is the true time.
+// runOut reports the keys that have expired when the node's clock shows now. by is
+// the true time.
 func (o *observer) runOut(now, by time.Time) error {
 	for _, k := range o.shadow.keys() {
 		before := o.shadow.state[k]
@@ -49,8 +48,8 @@ func (o *observer) mayChange(command string, args []string) []string {
 // longestName is the longest name of a key that a lock is believed to have.
 const longestName = 1 << 10
 
-// concerns reports whether a line may be about the run: on a server of the user's
-// external most are not.
+// concerns reports whether a line may belong to the run. On an external server
+// most do not.
 func (o *observer) concerns(l monitorLine) bool {
 	return !o.srv.IsExternal() || slices.ContainsFunc(l.args, o.ofRun)
 }
@@ -58,8 +57,7 @@ func (o *observer) concerns(l monitorLine) bool {
 // ofRun reports whether a name is that of a key of the run.
 func (o *observer) ofRun(name string) bool { return strings.Contains(name, o.truth.servers.RunKey()) }
 
-// note remembers the names of keys and channels that a line tells and that are
-// the run's.
+// note remembers the names of the run's keys and channels in a line.
 func (o *observer) note(l monitorLine) {
 	if !o.srv.IsExternal() {
 		return
@@ -78,12 +76,12 @@ func (o *observer) Named() []string {
 	return slices.Collect(maps.Keys(o.names))
 }
 
-// edge is how far the moment of expiry may be off that the shadow knows before
-// it has compared.
+// edge is the possible error of the shadow's moment of expiry before the first
+// comparison.
 const edge = 10 * time.Millisecond
 
-// justOver reports whether two values differ because the time of a key is over to
-// within edge, and one of the two knows already.
+// justOver reports whether two values differ only because a key has expired to
+// within edge, and one of the two already shows it.
 func justOver(a, b keyspace.Value, now time.Time) bool {
 	if a.Exists() {
 		a, b = b, a

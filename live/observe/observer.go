@@ -49,7 +49,7 @@ func newObserver(t *Truth, srv *servers.Server) (*observer, error) {
 	return &observer{feed: newFeed(t, srv), shadow: shadow, names: map[string]bool{}}, nil
 }
 
-// watch follows one connection until it breaks: when the node dies, and when
+// watch follows one connection until it breaks: when the node dies, or when
 // Sentinel gives it another role, which ends all its connections.
 func (o *observer) watch(ctx context.Context, pid int) {
 	conn, in, err := o.connect(ctx)
@@ -108,15 +108,15 @@ func (o *observer) connect(ctx context.Context) (net.Conn, *bufio.Reader, error)
 // follows, and the message is the key.
 const keyEvents = "__keyevent@0__:"
 
-// arrived is an item of the stream, and when it came. With more, the next one
-// has come as well.
+// arrived is an item of the stream, and its time. more means that the next one has
+// arrived as well.
 type arrived struct {
 	item resp.Value
 	at   time.Time
 	more bool
 }
 
-// listen takes what the stream brings until it breaks.
+// listen processes the stream until it breaks.
 func (o *observer) listen(in *bufio.Reader) {
 	items := make(chan arrived, 256)
 	go func() {
@@ -152,9 +152,9 @@ func (o *observer) listen(in *bufio.Reader) {
 	}
 }
 
-// atLull reports what has happened by now. Of a script or a transaction there
-// may be more to come, for a node or a harness that does not get its turn, so
-// then the node is asked for something that comes after it.
+// atLull reports the changes so far. A script or transaction may have more items,
+// if the node or the harness waits for the CPU. So it asks the node for an item
+// that comes after them.
 func (o *observer) atLull(now time.Time) {
 	if o.group == nil {
 		o.settle(now)
@@ -168,7 +168,7 @@ func (o *observer) atLull(now time.Time) {
 	}
 }
 
-// take takes one item of the stream.
+// take processes one item of the stream.
 func (o *observer) take(a arrived) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -192,7 +192,7 @@ func (o *observer) take(a arrived) error {
 	return nil
 }
 
-// event takes an event of a key.
+// event processes an event of a key.
 func (o *observer) event(name, key string, at time.Time) error {
 	if !o.truth.lockKey(key) {
 		return nil

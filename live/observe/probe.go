@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-go/holdfast/redis/keyspace"
 )
 
-// ask compares the shadow with what the node says that it holds: at first
-// until that has worked, and then from time to time.
+// ask compares the shadow with the node's answers: at first until that succeeds,
+// and then from time to time.
 func (o *observer) ask(ctx context.Context, broken <-chan struct{}) {
 	first := true
 	for ctx.Err() == nil {
@@ -38,12 +38,12 @@ func (o *observer) ask(ctx context.Context, broken <-chan struct{}) {
 	}
 }
 
-// attempts to ask a node between two of its changes.
+// asks is the number of attempts to ask a node between two of its changes.
 const asks = 5
 
-// compare asks the node what it holds and reports what the stream has not
-// told. It returns false when the node does not answer, or does not stand
-// still long enough to be compared.
+// compare asks the node for its data and reports changes that the stream has not
+// shown. It returns false if the node does not answer, or changes too often for a
+// comparison.
 func (o *observer) compare(ctx context.Context, first bool) (bool, error) {
 	for range asks {
 		o.mu.Lock()
@@ -59,8 +59,7 @@ func (o *observer) compare(ctx context.Context, first bool) (bool, error) {
 	return false, nil
 }
 
-// compareKeys asks the node once for the given keys, and for those that it
-// holds beside them.
+// compareKeys asks the node once for the given keys, and for its other ones.
 func (o *observer) compareKeys(ctx context.Context, keys []string, first bool) (answered, compared bool, err error) {
 	found, err := o.inspect(ctx, keys)
 	for err == nil && found != nil && len(found.unknown) > 0 {
@@ -78,10 +77,9 @@ func (o *observer) compareKeys(ctx context.Context, keys []string, first bool) (
 	return true, true, o.reconcile(found, first)
 }
 
-// stoodStill reports whether a finding can be compared with the shadow: nothing
-// changed meanwhile, and the node was asked for every key of the shadow. A server
-// does not list a key whose time is over, and tells of the expiry only when
-// somebody asks for the key.
+// stoodStill reports whether a finding can be compared with the shadow: there was
+// no change meanwhile, and it has every key of the shadow. A server does not list
+// an expired key, and reports the expiry only when somebody asks for the key.
 func (o *observer) stoodStill(f *finding) bool {
 	for k := range o.shadow.state {
 		if _, asked := f.values[k]; !asked {
@@ -91,7 +89,7 @@ func (o *observer) stoodStill(f *finding) bool {
 	return f.begin.changes == f.end.changes && f.end.changes == o.changes && o.group == nil && o.ended == nil
 }
 
-// finding is what a node says that it holds.
+// finding is the data of a node by its own answers.
 type finding struct {
 	replica    bool
 	values     map[string]keyspace.Value // of every key that was asked for
@@ -99,8 +97,8 @@ type finding struct {
 	begin, end mark                      // where the stream was before and after
 }
 
-// inspect asks the node for the given keys. It returns nil when the stream
-// breaks meanwhile.
+// inspect asks the node for the given keys. It returns nil if the stream breaks
+// meanwhile.
 func (o *observer) inspect(ctx context.Context, keys []string) (*finding, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -162,13 +160,13 @@ func isReplica(role *redis.Cmd) bool {
 	return err == nil && len(reply) > 0 && reply[0] == "slave"
 }
 
-// expiryOff is how far the moment of expiry that the shadow knows may be off.
-// A server counts it from when it begins a command and tells when it has ended
-// it; on a busy machine it may have had to wait in between.
+// expiryOff is the possible error of the shadow's moment of expiry. A server
+// counts it from the start of a command and reports it at the end; on a busy
+// machine it may wait in between.
 const expiryOff = 300 * time.Millisecond
 
-// alike reports whether two values are the same as far as the shadow can know. A
-// server makes up the ids of a stream's entries from its clock.
+// alike reports whether two values are equal as far as the shadow can know. A
+// server makes up the ids of stream entries from its clock.
 func alike(a, b keyspace.Value) bool {
 	if a.ExpireAt.IsZero() == b.ExpireAt.IsZero() && a.ExpireAt.Sub(b.ExpireAt).Abs() <= expiryOff {
 		a.ExpireAt = b.ExpireAt
@@ -182,11 +180,10 @@ func withoutEntries(v keyspace.Value) keyspace.Value {
 	return v
 }
 
-// reconcile reports where the node differs from the shadow; the finding has
-// every key of the shadow. That is as it
-// should be when the node was started again, and on a replica, which may have
-// received everything anew; on a primary it means that the stream cannot be
-// believed.
+// reconcile reports the differences between the node and the shadow; the finding
+// has every key of the shadow. Differences are right after a restart, and on a
+// replica, which may have received all data anew. On a primary they mean that the
+// stream is wrong.
 func (o *observer) reconcile(f *finding, first bool) error {
 	wasReplica := o.replica
 	o.replica, o.attached = f.replica, true

@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-go/holdfast/redis/keyspace"
 )
 
-// read is everything that may be asked about a key whose type is not known;
-// most of it fails.
+// read is the answer to all queries about a key of unknown type; most of them
+// fail.
 type read struct {
 	kind   *redis.StatusCmd
 	str    *redis.StringCmd
@@ -39,7 +39,7 @@ func ask(ctx context.Context, c redis.Cmdable, key string) read {
 	}
 }
 
-// value is what the key holds.
+// value is the value of the key.
 func (r read) value() (v keyspace.Value, err error) {
 	v = keyspace.Value{Type: r.kind.Val()}
 	switch v.Type {

@@ -41,8 +41,8 @@ func (s *shadow) close() { s.mr.Close() }
 
 func (s *shadow) keys() []string { return slices.Sorted(maps.Keys(s.state)) }
 
-// replay carries out a command that changed the given keys while the server's
-// clock showed now, from which times to live count.
+// replay executes a command that changed the given keys while the server's clock
+// showed now, from which times to live count.
 func (s *shadow) replay(args, keys []string, now time.Time) error {
 	s.mr.SetTime(now)
 	left := map[string]time.Duration{}
@@ -70,7 +70,7 @@ func (s *shadow) replay(args, keys []string, now time.Time) error {
 	return nil
 }
 
-// carryOut carries out a command, which never waits, and returns the reply.
+// carryOut executes a command, which never waits, and returns the reply.
 func (s *shadow) carryOut(args []string) string {
 	if blocking.Waits(args) {
 		if reply, found := blocking.Retry(s.mr, args, false); found {
@@ -84,7 +84,7 @@ func (s *shadow) carryOut(args []string) string {
 	return s.reply.String()
 }
 
-// set makes a key hold v, or nothing.
+// set sets a key to v, or deletes it.
 func (s *shadow) set(key string, v keyspace.Value) error {
 	s.keep(key, v)
 	v.ExpireAt = time.Time{} // only state knows it

@@ -18,21 +18,20 @@ import (
 	"github.com/holdfast-go/holdfast/redis/keyspace"
 )
 
-// Truth is what the nodes really hold: every change of a lock key on every
-// node, in the order in which it happened there.
+// Truth follows the data of the nodes: every change of a lock key on every node,
+// in the order in which it happened there.
 //
-// Each node is watched over one connection that no fault touches. It carries
-// the commands that the node executes (MONITOR) and the events of its keys, in
-// one order: the events of a command come right before the command. The
-// commands say what was written, the events whether anything was, and when a
-// key has expired. What a node holds is then known without asking it; now and
-// then it is asked anyway, and must agree.
+// Truth watches each node over one connection without faults. It carries the
+// commands that the node executes (MONITOR) and the events of its keys, in one
+// order: the events of a command come right before the command. The commands show
+// what was written, and the events whether anything was, and when a key expired.
+// So Truth knows the data of a node without asking. From time to time it asks
+// anyway, and compares.
 //
-// What no stream tells is found by asking, up to [watchEvery] later: what a
-// replica received in a full resync, and what a server holds that was started
-// again.
+// The streams do not show the data of a replica after a full resync, and of a
+// restarted server. Truth finds that by asking, up to [watchEvery] later.
 //
-// A server of miniredis tells itself what it executes, and what that changed.
+// A miniredis server reports its own requests and their changes.
 type Truth struct {
 	servers *servers.Servers
 	lockKey func(string) bool
@@ -48,17 +47,17 @@ type Truth struct {
 	err error
 }
 
-// Start begins to tell report of every change of a lock key, and returns
-// when every node that is up is being watched. What a node holds already is a
-// change from nothing, with the cause "restart", or "replication" on a replica.
+// Start starts to call report with every change of a lock key, and returns when it
+// watches every live node. The initial data of a node is a change from nothing,
+// with the cause "restart", or "replication" on a replica.
 //
-// report is called by one goroutine at a time, must not block, and must not
-// call methods of the Truth. The changes of a node come in their order; those
-// of two nodes may come in another order than their times. Times are of this
-// machine's clock, good to some microseconds; moments of expiry that a node
-// counts from its own clock are good to a millisecond.
+// One goroutine at a time calls report, which must neither block nor call methods
+// of the Truth. The changes of a node come in order; those of two nodes may not be
+// in the order of their times. Times are of this machine's clock, accurate to some
+// microseconds. Moments of expiry by a node's own clock are accurate to a
+// millisecond.
 //
-// A world is observed once at a time.
+// A world can have one Truth at a time.
 func Start(s *servers.Servers, lockKey func(string) bool, report func(keyspace.Change)) (*Truth, error) {
 	ctx, end := context.WithCancel(s.Context())
 	t := &Truth{servers: s, lockKey: lockKey, report: report, nodes: map[string]witness{}, end: end}
@@ -83,8 +82,8 @@ func Start(s *servers.Servers, lockKey func(string) bool, report func(keyspace.C
 	return t, nil
 }
 
-// Sync returns when everything that a node executed before the call has been
-// reported. A node that is down has nothing left to report.
+// Sync returns after the report of everything that a node executed before the
+// call. A node that is down has nothing left to report.
 func (t *Truth) Sync(ctx context.Context, node string) error {
 	w := t.nodes[node]
 	if w == nil {
@@ -108,10 +107,10 @@ func (t *Truth) Sync(ctx context.Context, node string) error {
 	}
 }
 
-// Changed reports whether the last command of that name that a connection sent has
-// changed a lock key. addr is the address from which the node sees the connection
-// come, that is of the proxy. It waits until the node has told, and fits
-// WorldOptions.Changed of package live.
+// Changed reports whether the last command of that name on a connection has
+// changed a lock key. addr is the connection's address for the node, that of the
+// proxy. It waits for the node's report, and fits WorldOptions.Changed of package
+// live.
 func (t *Truth) Changed(node, addr, command string) bool {
 	ctx, cancel := context.WithTimeout(t.servers.Context(), limit)
 	defer cancel()
@@ -121,8 +120,8 @@ func (t *Truth) Changed(node, addr, command string) bool {
 	return t.nodes[node].hasChanged(addr, command)
 }
 
-// SyncAll returns when everything that the nodes executed before the call has
-// been reported.
+// SyncAll returns after the report of everything that the nodes executed before
+// the call.
 func (t *Truth) SyncAll(ctx context.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(t.nodes)) {
 		if err := t.Sync(ctx, name); err != nil {
@@ -132,8 +131,7 @@ func (t *Truth) SyncAll(ctx context.Context) error {
 	return nil
 }
 
-// Err is the first thing that makes the truth doubtful, and so the run
-// worthless.
+// Err is the first reason to doubt the truth, after which the run proves nothing.
 func (t *Truth) Err() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -148,8 +146,8 @@ func (t *Truth) doubt(srv *servers.Server, err error) {
 	}
 }
 
-// Close ends the observation; nothing is reported after it. It may be called
-// twice.
+// Close ends the observation; report is not called after it. Further calls do
+// nothing.
 func (t *Truth) Close() {
 	t.end()
 	t.running.Wait()
@@ -161,8 +159,8 @@ func (t *Truth) Close() {
 	}
 }
 
-// newMark makes a text that a stream shows when it has come so far. Where
-// others may be observing as well it is like none of theirs.
+// newMark returns a text that a stream shows when it has come that far. It is
+// unique among all observers.
 func (t *Truth) newMark() string {
 	return fmt.Sprintf("%s%d-%s", markPrefix, t.marks.Add(1), t.servers.RunKey())
 }

@@ -53,7 +53,7 @@ func threadsStopped(pid string) error {
 	return nil
 }
 
-// procState is what the kernel tells of a process or a thread.
+// procState is the kernel's state of a process or a thread.
 type procState struct {
 	state string // one letter
 	group int

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// A server that a lock brings cannot be made to connect from an address of its
-// own. The kernel knows which process has the other end of a connection.
+// A bundled server's source port is arbitrary, so we identify the peer by its
+// socket's owner in /proc.
 
 // HasSocket reports whether a process, or one that it has started, has a socket,
 // by the socket's number.
@@ -24,7 +24,7 @@ func HasSocket(pid int, inode string) bool {
 	return false
 }
 
-// descendants are the processes that a process has started, and theirs.
+// descendants are the processes that a process has started, directly or not.
 func descendants(pid int) []int {
 	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	if err != nil {
@@ -58,8 +58,8 @@ func owns(pid int, inode string) bool {
 	return false
 }
 
-// SocketInode is the number of the socket at from that is connected to to, as
-// the kernel lists it; "" when there is none.
+// SocketInode is the number of the socket that connects from to to in the kernel's
+// tables, or "".
 func SocketInode(from, to *net.TCPAddr) string {
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} { // an IPv4 address ends an IPv6 one
 		text, err := os.ReadFile(table)
@@ -76,8 +76,8 @@ func SocketInode(from, to *net.TCPAddr) string {
 	return ""
 }
 
-// listed is how the kernel writes an address: 0100007F:1F90 is 127.0.0.1:8080
-// where the lowest byte comes first.
+// listed is an address as the kernel writes it: 0100007F:1F90 is 127.0.0.1:8080
+// with the lowest byte first.
 func listed(a *net.TCPAddr) string {
 	return fmt.Sprintf("%08X:%04X", binary.NativeEndian.Uint32(a.IP.To4()), a.Port)
 }

@@ -15,10 +15,9 @@ import (
 	"github.com/holdfast-go/holdfast/subject/adapter"
 )
 
-// Process is a client process: an OS process that speaks the protocol of
-// package adapter on its standard input and output. With whatever processes it
-// starts it is a process group of its own, which is paused and killed as one,
-// and the kernel kills it when the harness dies.
+// Process is a client process: an OS process that speaks the protocol of package
+// adapter on its standard input and output. It leads a process group, which is
+// paused and killed as one. The kernel kills it when the harness dies.
 type Process struct {
 	*faults.Process
 	conversation *adapter.Conversation
@@ -32,8 +31,8 @@ type Process struct {
 	err    error
 }
 
-// Error says how a client process has ended that nobody told to, with
-// the end of what it wrote to its standard error.
+// Error reports that a client process ended without a request to do so, with the
+// end of its standard error.
 type Error struct {
 	Process string
 	Stderr  string
@@ -49,14 +48,14 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// grace is how long a process may take to exit when it has closed its standard
-// output, and its output to be read when it has exited.
+// grace is the time in which a process must exit after it closes its standard
+// output, and in which its output is read after it exits.
 const grace = time.Second
 
 // Start starts a process in a directory of its own, which exists already. File
-// names in argv other than that of the program must be absolute; env is added
-// to the harness' environment. The caller sees to the end of the process, with
-// [Process.Stop], [Process.Kill] or [Process.End].
+// names in argv other than that of the program must be absolute; env is added to
+// the harness' environment. The caller must end the process with [Process.Stop],
+// [Process.Kill] or [Process.End].
 func Start(name, dir string, argv, env []string) (*Process, error) {
 	p, err := start(name, dir, argv, env)
 	if err != nil {
@@ -103,8 +102,8 @@ func start(name, dir string, argv, env []string) (*Process, error) {
 	return p, nil
 }
 
-// watch waits for the end of the process, and sees to it that a process that
-// nobody can talk to has one.
+// watch waits for the end of the process, and kills a process that no longer
+// communicates.
 func (p *Process) watch() {
 	exited := make(chan struct{})
 	go func() {
@@ -134,8 +133,7 @@ func (p *Process) watch() {
 	close(p.done)
 }
 
-// cause is why a process that was not told to end did: what it said wrong, or
-// how it exited.
+// cause is the reason of an unrequested end: a wrong message, or the exit status.
 func (p *Process) cause(status error) error {
 	var wrong *adapter.ProtocolError
 	switch err := p.conversation.Err(); {
@@ -148,7 +146,7 @@ func (p *Process) cause(status error) error {
 	}
 }
 
-// wait waits for the exit of the process; what is left of its group is killed.
+// wait waits for the exit of the process, and then kills the rest of its group.
 func (p *Process) wait() error {
 	awaitExit(p.cmd.Process.Pid)
 	p.mu.Lock()
@@ -159,8 +157,8 @@ func (p *Process) wait() error {
 	return p.cmd.Wait()
 }
 
-// signal sends a signal to the process and its children; nothing happens when
-// it has exited.
+// signal sends a signal to the process and its children. It does nothing after the
+// exit.
 func (p *Process) signal(sig syscall.Signal) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -173,12 +171,12 @@ func (p *Process) signal(sig syscall.Signal) error {
 	return nil
 }
 
-// Conversation is what the harness talks to the process with.
+// Conversation is the harness' side of the protocol with the process.
 func (p *Process) Conversation() *adapter.Conversation { return p.conversation }
 
-// Pause stops the process. When it returns, the gate is closed and no thread
-// of the process and its children runs. When that cannot be had, the process
-// goes on, and it is an error.
+// Pause stops the process. When it returns, the gate is closed and no thread of
+// the process and its children runs. If that fails, the process goes on, and Pause
+// returns an error.
 func (p *Process) Pause() error {
 	if p.exited() {
 		return fmt.Errorf("%s has ended", p.Name())
@@ -194,8 +192,8 @@ func (p *Process) Pause() error {
 	return nil
 }
 
-// awaitStop waits until every thread of the process has stopped: the signal
-// has reached it when kill returns, and not yet its threads on other cores.
+// awaitStop waits until every thread of the process has stopped: after kill
+// returns, its threads on other cores may still run for a moment.
 func (p *Process) awaitStop() error {
 	late := time.NewTimer(limit)
 	defer late.Stop()
@@ -216,9 +214,8 @@ func (p *Process) awaitStop() error {
 	}
 }
 
-// Cancel ends the context of the operation under way, and returns when the
-// process has ended its own: what the lock gets to see after that it sees
-// cancelled.
+// Cancel ends the context of the open operation, and returns when the process has
+// ended its own context: everything that the lock sees after that is cancelled.
 func (p *Process) Cancel() error {
 	if err := p.Process.Cancel(); err != nil {
 		return err
@@ -231,7 +228,7 @@ func (p *Process) Cancel() error {
 	return p.conversation.AwaitCancels(ctx)
 }
 
-// Resume lets the process go on, and then opens the gate.
+// Resume continues the process, and then opens the gate.
 func (p *Process) Resume() error {
 	err := p.signal(ContinueSignal)
 	p.SetPaused(false)
@@ -241,15 +238,15 @@ func (p *Process) Resume() error {
 	return nil
 }
 
-// Kill crashes the process, paused or not. When it returns the process has
-// ended. Once is as good as twice.
+// Kill crashes the process, paused or not. When it returns, the process has ended.
+// Further calls do nothing.
 func (p *Process) Kill() error {
 	p.Crash()
 	return p.End()
 }
 
-// Stop tells the process to exit, waits until it has, and kills it when ctx
-// ends before. It is an error when the process had to be killed or failed.
+// Stop asks the process to exit, waits for that, and kills it if ctx ends before.
+// It returns an error if the process had to be killed or failed.
 func (p *Process) Stop(ctx context.Context) error {
 	p.want()
 	err := p.conversation.Stop(ctx)
@@ -297,12 +294,11 @@ func (p *Process) End() error {
 	return nil
 }
 
-// Ended is closed when the process has ended, for whatever reason.
+// Ended is closed when the process has ended, for any reason.
 func (p *Process) Ended() <-chan struct{} { return p.done }
 
-// Err is a [Error] when the process has ended and neither Stop, Kill nor
-// the end of the world told it to. Such an end is no crash to the workload: its
-// calls fail.
+// Err is an [Error] if the process ended without Stop, Kill or the end of the
+// world. Such an end is no crash for the workload: its calls fail.
 func (p *Process) Err() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -319,10 +315,10 @@ func (p *Process) Wait(ctx context.Context) error {
 	}
 }
 
-// Stderr is the end of what the process wrote to its standard error.
+// Stderr is the end of the process' standard error.
 func (p *Process) Stderr() string { return p.stderr.String() }
 
-// within waits for an event, and says whether it came in time.
+// within waits for an event, and reports whether it came in time.
 func within(d time.Duration, event <-chan struct{}) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

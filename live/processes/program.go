@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Program is the process of a server that somebody's lock brings along. It dies
-// with this process. Its methods may be called concurrently.
+// Program is the process of a bundled server. It dies with this process. Its
+// methods are safe for concurrent use.
 type Program struct {
 	done   chan struct{} // closed when it has ended
 	cmd    *exec.Cmd
@@ -21,8 +21,8 @@ type Program struct {
 	wanted bool // its end is
 }
 
-// Launch starts the process of a server, whose output goes to stderr. It tells
-// failed when the process ends without [Program.End].
+// Launch starts the process of a server, whose output goes to stderr. It sends an
+// error to failed if the process ends without [Program.End].
 func Launch(cmd *exec.Cmd, failed chan<- error) (*Program, error) {
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	if err := Spawn(cmd); err != nil {
@@ -41,8 +41,8 @@ func Launch(cmd *exec.Cmd, failed chan<- error) (*Program, error) {
 	return p, nil
 }
 
-// End sends a signal that ends the process, and waits for that; after five
-// seconds it kills the process. A nil Program has ended.
+// End sends a signal that ends the process, and waits for that; after five seconds
+// it kills the process. It does nothing for a nil Program.
 func (p *Program) End(sig syscall.Signal) {
 	if p == nil {
 		return
@@ -59,7 +59,7 @@ func (p *Program) End(sig syscall.Signal) {
 	}
 }
 
-// Until asks again until there is no error, or the process has ended.
+// Until repeats ask until it returns no error, or the process has ended.
 func (p *Program) Until(ctx context.Context, what string, ask func(context.Context) error) error {
 	for {
 		err := ask(ctx)

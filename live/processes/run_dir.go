@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// RunDir is the directory of one run: a directory for each server, with its
-// configuration, log, data and pid, and a file that is locked as long as the
-// harness lives, whatever happens to it.
+// RunDir is the directory of one run. It has a directory for each server, with its
+// configuration, log, data and pid, and a file that stays locked while the harness
+// lives.
 type RunDir struct {
 	Path string
 	lock *os.File
@@ -26,7 +26,7 @@ const (
 	pidName   = "pid"
 )
 
-// NewRunDir makes the directory of a run in parent.
+// NewRunDir creates the directory of a run in parent.
 func NewRunDir(parent string) (*RunDir, error) {
 	path, err := os.MkdirTemp(parent, runPrefix)
 	if err != nil {
@@ -49,7 +49,7 @@ func NewRunDir(parent string) (*RunDir, error) {
 	return &RunDir{Path: path, lock: f}, nil
 }
 
-// Make makes the directory of a server or a client.
+// Make creates the directory of a server or a client.
 func (d *RunDir) Make(name string) (string, error) {
 	path := filepath.Join(d.Path, name)
 	if err := os.Mkdir(path, 0o700); err != nil {
@@ -58,12 +58,12 @@ func (d *RunDir) Make(name string) (string, error) {
 	return path, nil
 }
 
-// Remove removes it with all that is in it.
+// Remove removes the directory with its contents.
 func (d *RunDir) Remove() error {
 	return errors.Join(os.RemoveAll(d.Path), d.lock.Close())
 }
 
-// WritePID notes which process runs in a server's directory.
+// WritePID records the process of a server's directory.
 func WritePID(dir string, pid int) error {
 	id, err := identity(pid)
 	if err != nil {
@@ -72,14 +72,13 @@ func WritePID(dir string, pid int) error {
 	return os.WriteFile(filepath.Join(dir, pidName), fmt.Appendf(nil, "%d %s\n", pid, id), 0o600)
 }
 
-// abandoned is how old a run's directory without a lock is taken for left
-// behind: it is locked right after it is made.
+// abandoned is the age from which an unlocked run directory counts as left behind:
+// a run locks it right after its creation.
 const abandoned = time.Minute
 
-// Clean ends what runs that were killed have left in parent: their servers,
-// should any have survived, and their directories. It leaves a run that is
-// under way alone, and kills no process but the very one that the run had
-// started in its directory.
+// Clean removes the remains of killed runs in parent: surviving servers and their
+// directories. It ignores runs in progress, and kills only the process that a run
+// had started in its directory.
 func Clean(parent string) error {
 	entries, err := os.ReadDir(parent)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -148,8 +147,8 @@ func ownedByUs(path string) (bool, error) {
 	return isOurs(info), nil
 }
 
-// killRecorded kills the process that a pid file names, if that is still the
-// process it was and runs in the directory of the file.
+// killRecorded kills the process of a pid file, if it is still the same process
+// and runs in the directory of the file.
 func killRecorded(file string) error {
 	b, err := os.ReadFile(file)
 	if err != nil {

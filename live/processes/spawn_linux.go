@@ -14,9 +14,9 @@ import (
 // tied says that what Spawn starts dies with this process.
 const tied = true
 
-// starter runs functions on one thread that lives as long as the process does.
-// Linux ties a child's life to the thread that started it, and Go's other
-// threads may end at any time.
+// starter runs functions on one thread that lives as long as the process. Linux
+// ties a child's life to the thread that started it, and Go's other threads may
+// end at any time.
 var starter = sync.OnceValue(func() chan<- func() {
 	work := make(chan func())
 	go startLoop(work)

@@ -17,16 +17,15 @@ import (
 // limit bounds every wait for a process.
 const limit = 30 * time.Second
 
-// ErrUnavailable says that this machine cannot run real servers; the error
-// around it says why.
+// ErrUnavailable reports that this machine cannot run real servers; the wrapping
+// error has the reason.
 var ErrUnavailable = errors.New("no real servers on this machine")
 
-// ErrNotLinux says that the operating system lacks what the live world is made
-// of.
+// ErrNotLinux reports that the operating system does not support the live world.
 var ErrNotLinux = errors.New("only Linux ends every process of a run when the harness dies, and shows which threads have stopped")
 
-// Supported is [ErrNotLinux], within [ErrUnavailable], where no process of the
-// live world can run, and nil elsewhere.
+// Supported returns [ErrNotLinux], within [ErrUnavailable], if no process of the
+// live world can run here, and nil otherwise.
 func Supported() error {
 	if !tied {
 		return fmt.Errorf("%w: %w", ErrUnavailable, ErrNotLinux)

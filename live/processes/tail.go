@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// mostTail is how much of a process' standard error is kept, in bytes.
+// mostTail is the kept part of a process' standard error, in bytes.
 const mostTail = 64 << 10
 
-// tail keeps the end of what is written to it. It may be read meanwhile.
+// tail keeps the end of its input. It may be read meanwhile.
 type tail struct {
 	mu  sync.Mutex
 	buf []byte
@@ -26,7 +26,8 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// String is the end, from the beginning of a line where something is gone.
+// String is the end of the input, from the start of a line if something was
+// dropped.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// end is the proxy's end of the connection to one party. While that party must
-// not know that the other one is gone, the connection stays open.
+// end is the proxy's end of the connection to one party. It stays open while that
+// party must not know that the other one is gone.
 type end struct {
 	*net.TCPConn
 
@@ -15,8 +15,8 @@ type end struct {
 	muted bool // it sends nothing more
 }
 
-// keep keeps the connection open until it is aborted, and sends nothing more over
-// it if mute.
+// keep keeps the connection open until abort, and sends no more data over it if
+// mute.
 func (e *end) keep(mute bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -50,7 +50,7 @@ func (e *end) CloseWrite() error {
 	return e.TCPConn.CloseWrite()
 }
 
-// abort breaks the connection at once, and lets the party know.
+// abort breaks the connection at once, and notifies the party.
 func (e *end) abort() {
 	e.mu.Lock()
 	e.kept, e.muted = false, false

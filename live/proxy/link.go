@@ -25,9 +25,8 @@ import (
 
 // Link is the path from one party to a server: the connections between them.
 //
-// toxiproxy's own listener does not do. It can break its connections only by
-// giving up its port, and it cannot tell two parties apart that come through
-// one listener.
+// toxiproxy's own listener is not enough. It can break its connections only by
+// giving up its port, and it cannot distinguish two parties behind one listener.
 type Link struct {
 	faults.Link
 	toxics  *toxiproxy.ToxicCollection
@@ -48,7 +47,7 @@ type Link struct {
 	ending  sync.WaitGroup
 }
 
-// pair is a connection: the end of who dialled and the end of the server.
+// pair is a connection: the dialler's end and the server's end.
 type pair struct {
 	dialler, server *end
 	tap             *tap // may be nil
@@ -61,32 +60,33 @@ func (p *pair) abort() {
 	p.abortServer()
 }
 
-// abortServer breaks the server's end, but for a request that it counts as having.
+// abortServer breaks the server's end, except for a request that counts as
+// received.
 func (p *pair) abortServer() {
 	if p.tap == nil || !p.tap.abandon() {
 		p.server.abort()
 	}
 }
 
-// proxies is what toxiproxy wants to know of the API server that we do not run.
+// proxies is a stub for toxiproxy's API server, which does not run.
 var proxies = &toxiproxy.ApiServer{Metrics: toxiproxy.NewMetricsContainer(nil)}
 
 // limit bounds the wait for connections to end.
 const limit = 30 * time.Second
 
-// NewLink makes a link without connections. p learns of each connection.
+// NewLink makes a link without connections. It registers each connection with p.
 func NewLink(l faults.Link, p *Parties) *Link {
 	proxy := &toxiproxy.Proxy{Name: l.From + " to " + l.To}
 	return &Link{Link: l, toxics: toxiproxy.NewToxicCollection(proxy), parties: p, conns: map[int]*pair{}}
 }
 
-// Tap announces the requests that come over the link, and their replies.
-// running returns a channel that is closed when the process ends that serves
-// the node now; it returns nil while the node is down.
+// Tap announces the requests over the link, and their replies. running returns a
+// channel that is closed when the process that now serves the node ends; it
+// returns nil while the node is down.
 func (l *Link) Tap(m *Moments, running func() <-chan struct{}) { l.moments, l.running = m, running }
 
-// join lets bytes run between the two ends, through the toxics of the link.
-// from is the address that the server sees.
+// join copies data between the two ends, through the toxics of the link. from is
+// the address that the server sees.
 func (l *Link) join(dialler, server *net.TCPConn, from string) {
 	p := &pair{dialler: &end{TCPConn: dialler}, server: &end{TCPConn: server}, halves: 2}
 	if l.moments != nil {
@@ -127,15 +127,15 @@ func (l *Link) join(dialler, server *net.TCPConn, from string) {
 	l.toxics.StartLink(proxies, fmt.Sprint(id, " down"), replies, dialled, stream.Downstream)
 }
 
-// forgetOver forgets the connections that are over: both ways have ended, and
-// neither party believes that it has it. Called with the lock held.
+// forgetOver forgets ended connections: both ways have ended, and neither party
+// believes that it has the connection. The caller holds the lock.
 func (l *Link) forgetOver() {
 	maps.DeleteFunc(l.conns, func(_ int, p *pair) bool { return p.halves == 0 && !p.half })
 }
 
-// sink is the end of a chain. It takes everything, even when the connection
-// behind it is broken: a chain that nobody empties never ends, and neither
-// does the removal of its toxics.
+// sink is the end of a chain. It takes all data, even if the connection behind it
+// is broken: a chain that nobody empties never ends, and neither does the removal
+// of its toxics.
 type sink struct {
 	conn   io.WriteCloser
 	broken bool
@@ -155,7 +155,7 @@ func (s *sink) Close() error {
 	return s.conn.Close()
 }
 
-// Attach puts a toxic on every connection of the link, present and future.
+// Attach adds a toxic to every present and future connection of the link.
 func (l *Link) Attach(dir stream.Direction, t toxics.Toxic) (detach func(), err error) {
 	name, request, forget := carry(dir, t)
 	if _, err := l.toxics.AddToxicJson(strings.NewReader(request)); err != nil {
@@ -179,7 +179,7 @@ func (l *Link) Reset() {
 }
 
 // HalfOpen ends every open connection at one party's end, the server's or the
-// dialler's. The other end learns of it from tell.
+// dialler's. tell ends the other end.
 func (l *Link) HalfOpen(serverGone bool) (tell func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -207,8 +207,8 @@ func (l *Link) HalfOpen(serverGone bool) (tell func()) {
 	}
 }
 
-// HoldRequest holds one request until release: see [faults.World]. Nobody sees
-// single requests on a link without a tap, and there it fails.
+// HoldRequest holds one request until release: see [faults.World]. It fails on a
+// link without a tap, which cannot see single requests.
 func (l *Link) HoldRequest() (release func(), err error) {
 	if l.moments == nil {
 		return nil, fmt.Errorf("nobody sees single requests from %s to %s", l.From, l.To)
@@ -216,8 +216,8 @@ func (l *Link) HoldRequest() (release func(), err error) {
 	return l.requests.Hold(), nil
 }
 
-// Refuse lets nobody open a connection until allow. A connection is broken as
-// soon as it has been accepted, as if its server did not listen.
+// Refuse rejects new connections until allow. It breaks a connection right after
+// its acceptance, as if the server did not listen.
 func (l *Link) Refuse() (allow func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -235,7 +235,7 @@ func (l *Link) refuses() bool {
 	return l.refused > 0
 }
 
-// Connections counts the connections that are open.
+// Connections counts the open connections.
 func (l *Link) Connections() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Listener listens in the place of one server. Each connection that it accepts
-// belongs to a link, which the source address may decide.
+// Listener listens on behalf of one server. Each accepted connection belongs to a
+// link, which may depend on the source address.
 type Listener struct {
 	listener net.Listener
 	server   func() string // the address of the server behind it
@@ -19,12 +19,12 @@ type Listener struct {
 	stop     context.CancelFunc
 }
 
-// Finder finds the link that a connection from an address belongs to. It
-// returns nil for a stranger, whom the listener turns away.
+// Finder returns the link of a connection from an address, or nil for a stranger,
+// whom the listener rejects.
 type Finder func(from *net.TCPAddr) *Link
 
-// Greeting prepares a new connection to a server for its client, and returns
-// the address that the server sees it come from. nil prepares nothing.
+// Greeting prepares a new connection to a server for its client, and returns the
+// address that the server sees. nil prepares nothing.
 type Greeting func(net.Conn) (from string, err error)
 
 // Listen listens on a free port of 127.0.0.1 until Close.
@@ -52,8 +52,8 @@ func (l *Listener) accept() {
 	}
 }
 
-// serve connects a new connection to the server. It breaks the connection when
-// the server refuses.
+// serve connects a new connection to the server. It breaks the connection if the
+// server refuses.
 func (l *Listener) serve(c *net.TCPConn) {
 	link := l.link(c.RemoteAddr().(*net.TCPAddr))
 	if link == nil || link.refuses() {
@@ -69,7 +69,7 @@ func (l *Listener) serve(c *net.TCPConn) {
 }
 
 // connect opens a connection to the server, and returns the address that the
-// server sees it come from.
+// server sees.
 func (l *Listener) connect() (server *net.TCPConn, from string, err error) {
 	conn, err := new(net.Dialer).DialContext(l.dialing, "tcp", l.server())
 	if err != nil {
@@ -97,7 +97,7 @@ func (l *Listener) Close() {
 	l.serving.Wait()
 }
 
-// abort breaks a connection at once, and lets the other side know.
+// abort breaks a connection at once, and notifies the other side.
 func abort(c *net.TCPConn) {
 	c.SetLinger(0)
 	c.Close()

@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// queue takes everything at once and hands it on from a goroutine of its own.
-// So whoever is told of a request while it is handed on may put toxics on the
-// connection, which waits for the chain of toxics to be free.
+// queue takes all data at once and forwards it from a goroutine of its own. So a
+// handler of a request may add toxics to the connection, which waits for the chain
+// of toxics to be free.
 type queue struct {
 	to io.WriteCloser
 
@@ -17,8 +17,8 @@ type queue struct {
 	closed bool
 }
 
-// newQueue starts a queue. It ends after Close, when everything has been
-// written or writing has failed.
+// newQueue starts a queue. It ends after Close, when all data has been written or
+// a write has failed.
 func newQueue(to io.WriteCloser) *queue {
 	q := &queue{to: to}
 	q.more.L = &q.mu

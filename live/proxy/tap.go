@@ -10,17 +10,16 @@ import (
 	"github.com/holdfast-go/holdfast/redis/resp"
 )
 
-// Moments are what the taps of a world need to tell of requests and replies.
+// Moments are the callbacks of a world's taps for requests and replies.
 type Moments struct {
 	Announce func(faults.Moment)
 	Op       func(client string) string            // the operation that a client is in
 	Changed  func(node, from, command string) bool // may be nil
 }
 
-// tap listens to one connection of a client to a node, on the node's side of
-// the proxy: requests are announced when the toxics have let them through and
-// the node has not got them, replies when the node has sent them and the
-// toxics have not got them. Both wait for whoever is told.
+// tap listens to one connection of a client to a node, on the node's side of the
+// proxy. It announces requests after the toxics and before the node, and replies
+// after the node and before the toxics. Both wait for the handler.
 //
 //	client -> toxics -> Write: received -> node -> Read: executed -> toxics -> arriving: answered -> client
 //	                                       node -> Read: published -> toxics -> arriving: delivered -> client
@@ -49,20 +48,20 @@ type tap struct {
 	ended    error         // what ended the connection
 }
 
-// request is a command whose reply is awaited.
+// request is a command without a reply so far.
 type request struct {
 	command string
 	// confirmed is the start of the push that answers it, which is no reply.
 	confirmed bool
 }
 
-// errAbandoned ends what a client sends, when its end broke.
+// errAbandoned ends the requests of a client whose end broke.
 var errAbandoned = errors.New("the connection broke while a request was received")
 
 // errLost ends a connection whose node died after it had executed a request.
 var errLost = errors.New("the server died before its reply was sent")
 
-// Write sends requests on to the node, whole and one by one.
+// Write forwards requests to the node, complete and one by one.
 func (t *tap) Write(b []byte) (int, error) {
 	for _, p := range t.requests.Split(b) {
 		abandoned := t.received(command(p.Data))
@@ -77,8 +76,8 @@ func (t *tap) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// abandon reports whether the node's end must outlive the client's, because it
-// counts as having received a request that is not sent yet.
+// abandon reports whether the node's end must outlive the client's, because a
+// request that is not sent yet counts as received.
 func (t *tap) abandon() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -86,8 +85,8 @@ func (t *tap) abandon() bool {
 	return t.receiving
 }
 
-// Close sends what is left of an unfinished request, and closes the
-// connection. An abandoned one is closed by Read, after its last reply.
+// Close sends the rest of an unfinished request, and closes the connection. Read
+// closes an abandoned one after its last reply.
 func (t *tap) Close() error {
 	t.mu.Lock()
 	abandoned := t.abandoned
@@ -99,7 +98,7 @@ func (t *tap) Close() error {
 	return errors.Join(err, t.conn.Close())
 }
 
-// received announces a request. abandoned says that it is the last one.
+// received announces a request. abandoned means that it is the last one.
 func (t *tap) received(command string) (abandoned bool) {
 	subscribes := strings.HasSuffix(command, "SUBSCRIBE")
 	t.mu.Lock()
@@ -121,7 +120,7 @@ func (t *tap) received(command string) (abandoned bool) {
 	return t.abandoned
 }
 
-// Read hands on what the node has sent, one reply at a time.
+// Read forwards the data of the node, one reply at a time.
 func (t *tap) Read(b []byte) (int, error) {
 	for len(t.out) == 0 {
 		switch {
@@ -144,7 +143,7 @@ func (t *tap) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// executed announces the request that a frame answers, or the message that it is.
+// executed announces the answered request of a frame, or its message.
 func (t *tap) executed(frame []byte) {
 	if faults.IsMessage(frame) {
 		t.announce(faults.Moment{Name: faults.Published})
@@ -169,8 +168,8 @@ func (t *tap) executed(frame []byte) {
 	t.announce(faults.Moment{Name: faults.Executed, Command: command, Changed: changed})
 }
 
-// breakWithNode breaks the connection as soon as the node dies, although Read,
-// which would notice, waits until everybody has been told.
+// breakWithNode breaks the connection as soon as the node dies, while Read, which
+// would notice, waits for the handler.
 func (t *tap) breakWithNode(told <-chan struct{}) {
 	select {
 	case <-t.process:
@@ -187,7 +186,7 @@ func (t *tap) announce(m faults.Moment) {
 	t.moments.Announce(m)
 }
 
-// arriving announces what reaches the client over its end, before it does.
+// arriving announces data before it reaches the client.
 type arriving struct {
 	*tap
 	to *end

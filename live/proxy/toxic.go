@@ -9,23 +9,23 @@ import (
 	"github.com/Shopify/toxiproxy/v2/toxics"
 )
 
-// carrier is the one kind of toxic that toxiproxy's registry knows of us: it
-// does what the toxic it carries does. toxiproxy makes toxics from JSON, by
-// the name of their type; a toxic of package faults is a value with a state.
+// carrier is our only toxic in toxiproxy's registry: it delegates to the toxic
+// that it carries. toxiproxy makes toxics from JSON, by the name of their type,
+// while a toxic of package faults is a value with a state.
 type carrier struct{ toxic toxics.Toxic }
 
 const carrierType = "holdfast"
 
 var register = sync.OnceFunc(func() { toxics.Register(carrierType, new(carrier)) })
 
-// carried are the toxics that are attached, by the number in their JSON.
+// carried are the attached toxics, by the number in their JSON.
 var carried = struct {
 	sync.Mutex
 	last   int
 	toxics map[int]toxics.Toxic
 }{toxics: map[int]toxics.Toxic{}}
 
-// carry makes the request that attaches t, and the name it then has.
+// carry makes the request that attaches t, and the name of the result.
 func carry(dir stream.Direction, t toxics.Toxic) (name, request string, forget func()) {
 	register()
 	carried.Lock()

@@ -6,7 +6,7 @@ import (
 	"github.com/holdfast-go/holdfast/subject/adapter"
 )
 
-// Access is how a client process reaches the servers, over links of its own.
+// Access describes the servers for a client process, over links of its own.
 func (s *Servers) Access(client string) (adapter.Access, error) {
 	listeners := s.clients[client]
 	if listeners == nil {
@@ -37,7 +37,7 @@ func (s *Servers) Access(client string) (adapter.Access, error) {
 	return a, nil
 }
 
-// ClientDir makes the directory that the process of a client runs in.
+// ClientDir creates the working directory of a client's process.
 func (s *Servers) ClientDir(client string) (string, error) {
 	if !s.HasClient(client) {
 		return "", fmt.Errorf("no client %q in this world", client)

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Address says where servers of the user's own are:
+// Address is the address of external servers:
 //
 //	redis://[USER:PASSWORD@]HOST:PORT[/0]
 //	sentinel://[USER:PASSWORD@]HOST:PORT[,HOST:PORT...]/MASTER
 //	cluster://[USER:PASSWORD@]HOST:PORT[,HOST:PORT...]
 //
-// The name and password are those of the servers; a Sentinel is only told them
-// when it asks for some.
+// The name and password are those of the servers. A Sentinel gets them only if it
+// asks for some.
 type Address struct {
 	kind   string
 	hosts  []string
@@ -23,7 +23,7 @@ type Address struct {
 	login  login
 }
 
-// login is how a server is made to answer; empty where it asks for nothing.
+// login holds the credentials of a server; empty if it needs none.
 type login struct{ user, password string }
 
 const (
@@ -103,12 +103,11 @@ func (a Address) String() string {
 	return s
 }
 
-// ErrRemote says that a server is on another machine, as far as its address
-// tells.
+// ErrRemote reports that a server is on another machine, by its address.
 var ErrRemote = errors.New("not an address of this machine's loopback")
 
-// onLoopback reports whether an address leads to this machine. A name does not,
-// whatever it resolves to, but for localhost.
+// onLoopback reports whether an address leads to this machine. Of names only
+// localhost does, whatever they resolve to.
 func onLoopback(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)
 	ip := net.ParseIP(host)

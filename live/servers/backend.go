@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-go/holdfast/live/processes"
 )
 
-// Backend is what the servers of a world are.
+// Backend is the kind of servers of a world.
 type Backend struct {
 	// Miniredis is the command that runs a server of package mini; the name of
 	// its configuration file is added. The path of the program is absolute.
@@ -28,7 +28,7 @@ const (
 	Miniredis = "miniredis"
 )
 
-// Name is how results call the backend.
+// Name is the name of the backend in results.
 func (b Backend) Name() string {
 	if b.External != nil {
 		return "own"
@@ -44,16 +44,16 @@ func (b Backend) Name() string {
 
 func (b Backend) mini() bool { return len(b.Miniredis) > 0 }
 
-// Available says why this machine cannot run servers of the backend, with
-// [processes.ErrUnavailable], or nil. It starts nothing.
+// Available returns the reason why this machine cannot run servers of the backend,
+// with [processes.ErrUnavailable], or nil. It starts nothing.
 func (b Backend) Available() error {
 	_, err := b.command()
 	return err
 }
 
-// MovesClocks says why the clocks of such servers cannot be moved on this
-// machine, with [processes.ErrUnavailable], or nil. It starts nothing: that a compiler
-// is there does not mean that it works.
+// MovesClocks returns the reason why the clocks of such servers cannot be moved on
+// this machine, with [processes.ErrUnavailable], or nil. It starts nothing, so an
+// installed compiler may still fail.
 func (b Backend) MovesClocks() error {
 	if b.External != nil {
 		return fmt.Errorf("%w: %w", processes.ErrUnavailable, errExternal)
@@ -68,7 +68,7 @@ func (b Backend) MovesClocks() error {
 	return err
 }
 
-// command is what starts a server, which is its own Sentinel.
+// command starts a server, or its own Sentinel.
 func (b Backend) command() ([]string, error) {
 	if err := processes.Supported(); err != nil {
 		return nil, err

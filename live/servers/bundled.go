@@ -9,9 +9,9 @@ import (
 	"github.com/holdfast-go/holdfast/subject"
 )
 
-// BundledServers are servers that are no Redis: the lock under test brings
-// them along. They serve as one, "node-1" and its replicas, of which one leads
-// as a primary does. docs/adapter-protocol.md has what each is told and asked.
+// BundledServers are servers of another system, which the lock under test brings.
+// They serve together, "node-1" and its replicas, and one of them leads like a
+// primary. docs/adapter-protocol.md describes their orders.
 type BundledServers struct {
 	// Command starts a server. The path of the program is absolute.
 	Command []string
@@ -24,13 +24,13 @@ type BundledServers struct {
 	TwoPeers bool
 }
 
-// Bundle are the servers that a lock describes, with the command that starts
+// Bundle returns the servers that a lock describes, with the command that starts
 // its client processes.
 func Bundle(argv []string, own *subject.BundledServers) *BundledServers {
 	return &BundledServers{Command: slices.Concat(argv, own.Args), Members: own.Members, Promoted: own.Promoted, TwoPeers: own.TwoPeers}
 }
 
-// bundled are the servers that are no Redis; nil where they are.
+// bundled are the bundled servers, or nil.
 func (s *Servers) bundled() *BundledServers { return s.opts.Backend.Bundled }
 
 // options are those of a world with such servers.
@@ -41,7 +41,7 @@ func (f *BundledServers) options(base Options) Options {
 	}
 }
 
-// errNotRedis is why a foreign server cannot be told what only Redis has.
+// errNotRedis is the error of an operation that only Redis supports.
 var errNotRedis = errors.New("the server is no Redis: the lock has brought it along")
 
 func (srv *Server) redis() error {
@@ -51,8 +51,8 @@ func (srv *Server) redis() error {
 	return nil
 }
 
-// startBundled starts all members, and lets the first lead. Members that are
-// promoted by name start after the one that they follow.
+// startBundled starts all members, and lets the first lead. Promoted members start
+// after the one that they follow.
 func (s *Servers) startBundled(ctx context.Context) error {
 	if s.bundled().Promoted {
 		if err := s.launch(ctx, s.order[0]); err != nil {
@@ -66,7 +66,7 @@ func (s *Servers) startBundled(ctx context.Context) error {
 	return s.letLead(ctx, s.order[0], "")
 }
 
-// settings are what a foreign server is started with.
+// settings are the start parameters of a bundled server.
 func (srv *Server) settings() *settings {
 	own := &settings{Name: srv.Name, Data: dataName, Client: srv.addr(), Peer: srv.busAddr(), Members: map[string]string{}}
 	for _, m := range srv.world.order {
@@ -84,7 +84,7 @@ func (srv *Server) settings() *settings {
 	return own
 }
 
-// ask orders a foreign server to do something.
+// ask sends an order to a bundled server.
 func (srv *Server) ask(ctx context.Context, o order) (answer, error) {
 	p := srv.running()
 	if p == nil {
@@ -93,7 +93,7 @@ func (srv *Server) ask(ctx context.Context, o order) (answer, error) {
 	return p.control.ask(ctx, o)
 }
 
-// follower says who leads, as far as a foreign server knows.
+// follower returns the leader that a bundled server knows.
 func (srv *Server) follower(ctx context.Context) (leader string, term int, err error) {
 	a, err := srv.ask(ctx, order{Do: doStatus})
 	switch {
@@ -108,8 +108,8 @@ func (srv *Server) follower(ctx context.Context) (leader string, term int, err e
 // errUnnamed is what is heard of a member that follows whom it cannot name.
 var errUnnamed = errors.New("it follows a leader that it does not name")
 
-// letLead waits until the members but apart agree on who leads, and makes it
-// to, if it is another.
+// letLead waits until all members except apart agree on a leader, and then makes
+// to the leader if it is another.
 func (s *Servers) letLead(ctx context.Context, to *Server, apart string) error {
 	now, err := s.awaitAgreement(ctx, to.group, apart, func(name string) error {
 		if name == apart {
@@ -133,9 +133,9 @@ func (s *Servers) letLead(ctx context.Context, to *Server, apart string) error {
 	return err
 }
 
-// promoteBundled makes a member lead in the place of another, which is down or
-// is cut off from the others. They elect whom they can; where that is another
-// one, it hands over.
+// promoteBundled makes a member lead instead of another, which is down or cut off
+// from the others. They elect a leader; if it is not the wanted one, it hands
+// over.
 func (s *Servers) promoteBundled(to, old *Server) error {
 	if old.up() {
 		if err := s.isolate(old); err != nil {
@@ -148,7 +148,7 @@ func (s *Servers) promoteBundled(to, old *Server) error {
 	return s.letLead(s.ctx, to, old.Name)
 }
 
-// promoteByName makes a member lead, and lets all others but apart follow it.
+// promoteByName makes a member lead, and lets all others except apart follow it.
 func (s *Servers) promoteByName(to, apart *Server) error {
 	ctx, cancel := context.WithTimeout(s.ctx, limit)
 	defer cancel()
@@ -169,14 +169,14 @@ func (s *Servers) promoteByName(to, apart *Server) error {
 	return nil
 }
 
-// follow lets a member follow another, with whatever that has.
+// follow makes a member follow another, with that one's data.
 func (srv *Server) follow(ctx context.Context, leader *Server) error {
 	_, err := srv.ask(ctx, order{Do: doFollow, To: leader.Name})
 	return srv.wrong(err)
 }
 
-// handOverBundled lets a member lead in the place of one that runs and gives
-// the lead away in order.
+// handOverBundled makes a member lead after a planned handover by the running
+// leader.
 func (s *Servers) handOverBundled(to, old *Server) error {
 	if !s.bundled().Promoted {
 		return s.letLead(s.ctx, to, "")
@@ -192,7 +192,7 @@ func (s *Servers) handOverBundled(to, old *Server) error {
 	return old.follow(ctx, to)
 }
 
-// followBundled waits until a member knows who leads the others.
+// followBundled waits until a member knows the leader of the others.
 func (s *Servers) followBundled(node *Server) error {
 	if s.bundled().Promoted {
 		ctx, cancel := context.WithTimeout(s.ctx, limit)
@@ -221,7 +221,7 @@ func (srv *Server) keysBundled(ctx context.Context) ([]Key, error) {
 	return keys, err
 }
 
-// deleteBundled deletes the key of whoever holds a lock.
+// deleteBundled deletes the key of a lock's holder.
 func (srv *Server) deleteBundled(ctx context.Context, locks []string) error {
 	for _, name := range locks {
 		if _, err := srv.ask(ctx, order{Do: doDelete, Lock: name}); err != nil {

@@ -55,8 +55,8 @@ type answer struct {
 	Keys    []string `json:"keys"`
 }
 
-// controldControl is the conversation with a foreign server, over its standard input
-// and output. One order is under way at a time.
+// bundledControl is the conversation with a bundled server, over its standard
+// input and output. One order is open at a time.
 type bundledControl struct {
 	in      io.WriteCloser
 	answers chan answer
@@ -85,7 +85,7 @@ func newBundledControl(cmd *exec.Cmd) (*bundledControl, error) {
 	return o, nil
 }
 
-// maxAnswer is how long a line may be, in bytes.
+// maxAnswer is the longest line, in bytes.
 const maxAnswer = 1 << 20
 
 func (o *bundledControl) read(out io.Reader) {
@@ -143,7 +143,7 @@ func (o *bundledControl) ask(ctx context.Context, r order) (answer, error) {
 	}
 }
 
-// end lets the reader go.
+// end stops the reader.
 func (o *bundledControl) end() {
 	if o != nil {
 		o.ending.Do(func() { close(o.over) })

@@ -14,9 +14,9 @@ import (
 	"github.com/holdfast-go/holdfast/live/processes"
 )
 
-// clock is the clock of one server, which a library in its process reads from
-// a file (shim/clock.c). It is what the machine's clock is until it is set,
-// and a server that starts again still has it.
+// clock is the clock of one server, which a library in its process reads from a
+// file (shim/clock.c). It follows the machine's clock until it is set, and
+// survives a restart of the server.
 type clock struct {
 	path string
 	lib  string
@@ -26,8 +26,8 @@ type clock struct {
 	spans      []span // in order of time; the first has no start
 }
 
-// span is a part of true time in which a clock ran evenly: at the true time
-// base it showed base + offset. Times are nanoseconds since 1970.
+// span is a period of true time in which a clock ran evenly: at the true time base
+// it showed base + offset. Times are nanoseconds since 1970.
 type span struct {
 	base, offset int64
 	rate         float64
@@ -46,7 +46,7 @@ const (
 	clockSize = 40
 )
 
-// newClock makes a clock that is right, in a server's directory.
+// newClock makes a correct clock, in a server's directory.
 func newClock(dir, lib string) (*clock, error) {
 	c := &clock{path: filepath.Join(dir, clockName), lib: lib, spans: []span{{rate: 1}}}
 	if err := os.WriteFile(c.path, make([]byte, clockSize), 0o600); err != nil {
@@ -55,7 +55,7 @@ func newClock(dir, lib string) (*clock, error) {
 	return c, c.write(c.spans[0])
 }
 
-// write tells the server. Whoever reads meanwhile reads again.
+// write publishes the clock to the server. A concurrent reader reads again.
 func (c *clock) write(s span) error {
 	f, err := os.OpenFile(c.path, os.O_WRONLY, 0)
 	if err != nil {
@@ -95,9 +95,9 @@ func (c *clock) set(jump time.Duration, rate float64) error {
 	return nil
 }
 
-// trueTime is when the clock showed a time. When it did so more than once, as
-// after a jump back, that is the one nearest to near, which is not after near;
-// when it never did, as in a jump forward, it is the moment of the jump.
+// trueTime is when the clock showed a time. If it did so more than once, as after
+// a jump back, trueTime is the nearest one that is not after near. If it never
+// did, as in a jump forward, it is the moment of the jump.
 func (c *clock) trueTime(shown, near int64) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -119,7 +119,7 @@ func (c *clock) trueTime(shown, near int64) int64 {
 	return best
 }
 
-// shown is what the clock showed at a true time.
+// shown is the time that the clock showed at a true time.
 func (c *clock) shown(at int64) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -142,7 +142,7 @@ func (c *clock) env() []string {
 	return []string{"LD_PRELOAD=" + preload, "HOLDFAST_CLOCK=" + c.path}
 }
 
-// readBy says why the clock has no effect on a process, or nil.
+// readBy returns the reason why the clock has no effect on a process, or nil.
 func (c *clock) readBy(pid int) error {
 	b, err := os.ReadFile(c.path)
 	if err != nil {
@@ -154,9 +154,9 @@ func (c *clock) readBy(pid int) error {
 	return nil
 }
 
-// SetClock moves a node's clock by jump, on top of what it was moved before,
-// and lets it run at rate times real speed from now on. It needs
-// [Options].Clocks. A node that is down starts with it.
+// SetClock moves a node's clock by jump, in addition to earlier jumps, and lets it
+// run at rate times real speed from now on. It needs [Options].Clocks. A node that
+// is down starts with it.
 func (s *Servers) SetClock(name string, jump time.Duration, rate float64) error {
 	srv, err := s.node(name)
 	switch {
@@ -172,9 +172,9 @@ func (s *Servers) SetClock(name string, jump time.Duration, rate float64) error 
 	return srv.clock.set(jump, rate)
 }
 
-// TrueTime is when the server's clock showed a time, by the clock of the
-// harness. near is a true time soon after it, which chooses when a jump leaves
-// a choice; the result has near's monotonic reading.
+// TrueTime is when the server's clock showed a time, by the clock of the harness.
+// near is a true time soon after it, which decides between two candidates after a
+// jump; the result has near's monotonic reading.
 func (srv *Server) TrueTime(shown, near time.Time) time.Time {
 	at := shown.UnixNano()
 	switch {
@@ -186,7 +186,7 @@ func (srv *Server) TrueTime(shown, near time.Time) time.Time {
 	return near.Add(time.Duration(at - near.UnixNano()))
 }
 
-// Shown is what the server's clock showed at a true time.
+// Shown is the time that the server's clock showed at a true time.
 func (srv *Server) Shown(at time.Time) time.Time {
 	switch {
 	case srv.clock != nil:

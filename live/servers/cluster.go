@@ -18,8 +18,8 @@ func (s *Servers) slotsOf(group int) (first, last int) {
 	return ((group-1)*slots + n - 1) / n, (group*slots+n-1)/n - 1
 }
 
-// formCluster makes one cluster of the nodes, and waits until every node finds
-// it well.
+// formCluster joins the nodes to one cluster, and waits until every node reports
+// it healthy.
 func (s *Servers) formCluster(ctx context.Context) error {
 	for i, srv := range s.order {
 		if err := srv.Client().Do(ctx, "cluster", "set-config-epoch", i+1).Err(); err != nil {
@@ -90,7 +90,7 @@ func (srv *Server) findsClusterWell(ctx context.Context) error {
 	return nil
 }
 
-// peer is a node as another one sees it.
+// peer is a node in the view of another one.
 type peer struct {
 	server  *Server
 	id, of  string // its own, and of which node it is a replica, "-" of none
@@ -130,8 +130,7 @@ func (srv *Server) peers(ctx context.Context) ([]peer, error) {
 	return all, nil
 }
 
-// owner asks a node which one serves the slots of a group, and since which
-// epoch.
+// owner asks a node for the owner of a group's slots, and its epoch.
 func (srv *Server) owner(ctx context.Context, group int) (name string, epoch int, err error) {
 	peers, err := srv.peers(ctx)
 	if err != nil {
@@ -148,8 +147,8 @@ func (srv *Server) owner(ctx context.Context, group int) (name string, epoch int
 	return name, epoch, nil
 }
 
-// acceptsReplica says why a node would not listen to a replica of its own, or
-// nil: right after roles have changed it has not heard of it.
+// acceptsReplica returns the reason why a node would reject its replica's request,
+// or nil: right after a change of roles it does not know the replica yet.
 func (srv *Server) acceptsReplica(ctx context.Context, replica *Server) error {
 	peers, err := srv.peers(ctx)
 	if err != nil {
@@ -170,13 +169,13 @@ func (srv *Server) acceptsReplica(ctx context.Context, replica *Server) error {
 	return nil
 }
 
-// failoverTimeout is how long a cluster's node pursues a failover that it was
-// ordered to make. One that comes to nothing says so in its log only.
+// failoverTimeout is how long a cluster's node tries a manual failover. It reports
+// a failure only in its log.
 const failoverTimeout = 5 * time.Second
 
-// takeOver makes a replica the owner of its group's slots, in the way that mode
-// says. The order is given again when it came to nothing: right after a cut
-// has healed, nodes are not connected yet.
+// takeOver makes a replica the owner of its group's slots, in the way of mode. It
+// repeats a failed order: right after a cut has healed, nodes are not connected
+// yet.
 func (srv *Server) takeOver(ctx context.Context, mode ...any) error {
 	var ordered time.Time
 	return srv.until(ctx, "to take over", func(ctx context.Context) error {

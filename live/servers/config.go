@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// config is what a server starts with. Sentinel and the cluster change it
-// later, and a restart keeps their changes.
+// config is the initial configuration of a server. Sentinel and the cluster change
+// it later, and a restart keeps their changes.
 func (srv *Server) config() string {
 	var b strings.Builder
 	set := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -78,8 +78,8 @@ func (srv *Server) sentinelConfig(set func(string, ...any)) {
 }
 
 // detect is how long a primary must be silent for a Sentinel. Two of them are
-// enough to agree, and the third is slower: were all three candidates at the
-// same moment, each could vote for itself, and nobody would be elected.
+// enough to agree, and the third is slower: if all three were candidates at the
+// same moment, each could vote for itself, and no election would succeed.
 func (srv *Server) detect() time.Duration {
 	if srv.rank == sentinels {
 		return 2 * srv.world.opts.Detect
@@ -87,9 +87,9 @@ func (srv *Server) detect() time.Duration {
 	return srv.world.opts.Detect
 }
 
-// watched is what Sentinels call a group: as its first primary.
+// watched is the Sentinels' name of a group: that of its first primary.
 func watched(group int) string { return fmt.Sprintf("node-%d", group) }
 
-// abandonFailover is when a Sentinel gives a failover up; after twice the time
-// it tries again. It learns once in a second how far the replica is.
+// abandonFailover is when a Sentinel gives up a failover; after twice the time it
+// tries again. It checks once a second how far the replica is.
 func abandonFailover(detect time.Duration) time.Duration { return max(4*detect, 3*time.Second) }

@@ -13,9 +13,9 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// external are servers of the user's own, which run already and go on running: a
-// world uses them as a guest. Nothing of their configuration is changed, none
-// is stopped, and no key is touched but those that contain [Own.Part]'s.
+// External are servers that run already and stay running. A world changes none of
+// their configuration, stops none, and touches only keys that contain
+// [Own.Part]'s.
 type External struct {
 	kind     string
 	master   string     // what Sentinels call the group
@@ -39,11 +39,10 @@ type place struct {
 	ahead    time.Duration   // what its clock shows before ours does
 }
 
-// Discover finds the servers at addresses: one of a Sentinel's group, one of a
-// cluster, or any number of single servers, each a group of its own. Every
-// primary has to answer, to let itself be monitored and to be Redis 7.0 or
-// newer. Addresses that lead to another machine are an error that wraps
-// [ErrRemote], unless remote allows them.
+// Discover finds the servers at addresses: those of a Sentinel's group, those of a
+// cluster, or any number of single servers, each a group of its own. Every primary
+// must answer, allow MONITOR, and be Redis 7.0 or newer. Addresses on another
+// machine are an error that wraps [ErrRemote], unless remote is set.
 func Discover(ctx context.Context, addresses []Address, remote bool) (*External, error) {
 	if len(addresses) == 0 {
 		return nil, errors.New("no address of servers is given")
@@ -104,10 +103,10 @@ func newPlace(addr string, l login) *place {
 	return &place{addr: addr, names: []string{addr}, login: l}
 }
 
-// client is a connection straight to the server.
+// client is a direct connection to the server.
 func (p *place) client() *redis.Client { return straightTo(p.addr, p.login) }
 
-// straightTo is a client of the harness' own, that no toxic touches.
+// straightTo is a client of the harness, without toxics.
 func straightTo(addr string, l login) *redis.Client {
 	return redis.NewClient(&redis.Options{
 		Addr: addr, Username: l.user, Password: l.password, DisableIdentity: true, MaxRetries: -1, PoolSize: 8,
@@ -116,13 +115,13 @@ func straightTo(addr string, l login) *redis.Client {
 	})
 }
 
-// modes are what a server calls itself that an address of a kind leads to.
+// modes are the expected modes of a server by the kind of its address.
 var modes = map[string]string{kindRedis: "standalone", kindSentinel: "standalone", kindCluster: "cluster"}
 
-// oldest is the first version that tells when a key expires.
+// oldest is the first version that reports when a key expires.
 const oldest = 7
 
-// inspect looks whether a primary is one that a run can use, and how.
+// inspect checks whether a run can use a primary, and how.
 func (p *place) inspect(ctx context.Context, kind string) error {
 	c := p.client()
 	defer c.Close()
@@ -157,7 +156,7 @@ func (p *place) inspect(ctx context.Context, kind string) error {
 	return p.mayMonitor(ctx)
 }
 
-// learn asks a server for what following its keys takes.
+// learn asks a server for the facts that following its keys needs.
 func (p *place) learn(ctx context.Context, c *redis.Client) error {
 	commands, err := c.Command(ctx).Result()
 	if err != nil {
@@ -175,8 +174,8 @@ func (p *place) learn(ctx context.Context, c *redis.Client) error {
 	return p.compareClocks(ctx, c)
 }
 
-// tellsAll reports whether flags of notify-keyspace-events make a server tell
-// every event of every type of key, each for its own channel.
+// tellsAll reports whether flags of notify-keyspace-events make a server publish
+// every event of every type of key, each on its own channel.
 func tellsAll(flags string) bool {
 	if strings.Contains(flags, "A") {
 		flags += "g$lshztxe"
@@ -184,9 +183,8 @@ func tellsAll(flags string) bool {
 	return !slices.ContainsFunc([]string{"E", "g", "$", "l", "s", "h", "z", "t", "x", "e"}, func(f string) bool { return !strings.Contains(flags, f) })
 }
 
-// compareClocks finds out by how much the server's clock is ahead, to within
-// half of the quickest of some round trips. Two clocks that may be the same
-// are.
+// compareClocks measures how far the server's clock is ahead, to within half of
+// the fastest of some round trips. Clocks that may be equal count as equal.
 func (p *place) compareClocks(ctx context.Context, c *redis.Client) error {
 	quickest := time.Duration(-1)
 	for range 8 {
@@ -206,15 +204,15 @@ func (p *place) compareClocks(ctx context.Context, c *redis.Client) error {
 	return nil
 }
 
-// Groups is how many independent primaries there are; in a cluster, how many
-// share its slots.
+// Groups is the number of independent primaries; in a cluster, of those that share
+// its slots.
 func (o *External) Groups() int { return len(o.groups) }
 
 // Cluster reports whether they are a cluster.
 func (o *External) Cluster() bool { return o.kind == kindCluster }
 
-// Replicas is how many replicas that are online each of the primaries of the
-// first groups has, at least; in a cluster, each of all.
+// Replicas is the least number of online replicas among the primaries of the first
+// groups; in a cluster, among all.
 func (o *External) Replicas(groups int) int {
 	if o.Cluster() {
 		groups = len(o.groups)
@@ -226,9 +224,9 @@ func (o *External) Replicas(groups int) int {
 	return least
 }
 
-// Part is what a run with a lock needs of the servers: so many groups, or all
-// of a cluster, whose first group is the one that the key belongs to. All keys
-// that contain key are the run's: they are removed when its world is closed.
+// Part selects the servers of a run with a lock: as many groups as it needs, or
+// all of a cluster, whose first group owns the key. All keys that contain key
+// belong to the run: the close of its world removes them.
 func (o *External) Part(ctx context.Context, key string, groups int) (*External, error) {
 	part := *o
 	part.key = key

@@ -71,7 +71,7 @@ func (o *External) askSentinel(ctx context.Context, addr string, a Address) erro
 	return nil
 }
 
-// watcher adds a Sentinel, or another address of one that is known.
+// watcher adds a Sentinel, or another address of a known one.
 func (o *External) watcher(p *place) {
 	i := slices.IndexFunc(o.watchers, func(w *place) bool { return w.id == p.id })
 	if i < 0 {

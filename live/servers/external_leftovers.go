@@ -53,8 +53,8 @@ const (
 	page = 1000
 )
 
-// leave removes what the run has left on the servers, when no client can write
-// any more.
+// leave removes the run's remains from the servers, after the last client has
+// stopped.
 func (s *Servers) leave() error {
 	errs := []error{s.disconnect()}
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
@@ -69,8 +69,9 @@ func (s *Servers) leave() error {
 	return errors.Join(errs...)
 }
 
-// awaitDeparture waits until the server has read all that the clients had sent
-// before their connections broke. One that does not tell is not waited for.
+// awaitDeparture waits until the server has read all data that the clients had
+// sent before their connections broke. It does not wait for a server that does not
+// show this.
 func (srv *Server) awaitDeparture(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, departure)
 	defer cancel()
@@ -82,7 +83,7 @@ func (srv *Server) awaitDeparture(ctx context.Context) {
 	})
 }
 
-// sweep deletes every key that is the run's.
+// sweep deletes every key of the run.
 func (srv *Server) sweep(ctx context.Context) error {
 	c := srv.Client()
 	scan := c.Scan(ctx, 0, "*"+literally(srv.world.external().key)+"*", page).Iterator()
@@ -94,7 +95,7 @@ func (srv *Server) sweep(ctx context.Context) error {
 	return scan.Err()
 }
 
-// literally is a pattern that a text matches and nothing else does.
+// literally is a pattern that matches only a text.
 func literally(s string) string {
 	var b strings.Builder
 	for _, c := range []byte(s) {
@@ -106,7 +107,7 @@ func literally(s string) string {
 	return b.String()
 }
 
-// elsewhere reports whether a key is another node's of the cluster.
+// elsewhere reports whether a key belongs to another node of the cluster.
 func elsewhere(err error) bool {
 	return redis.HasErrorPrefix(err, "MOVED") || redis.HasErrorPrefix(err, "ASK")
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-go/holdfast/redis/resp"
 )
 
-// errExternal is why a server of the user's own is not told to do anything that
-// others would notice.
+// errExternal is the error of an operation that would affect other users of an
+// external server.
 var errExternal = errors.New("the servers are not ours: they are the user's own")
 
 func (srv *Server) mayControl() error {
@@ -25,7 +25,7 @@ func (srv *Server) mayControl() error {
 	return nil
 }
 
-// externalPID is the process of a server of the user's own, which nobody knows.
+// externalPID stands for the unknown process of an external server.
 const externalPID = -1
 
 // options are those of a world that uses the servers.
@@ -39,7 +39,7 @@ func (o *External) options(base Options) Options {
 // external are the servers of the user's own that the world uses; nil for ours.
 func (s *Servers) external() *External { return s.opts.Backend.External }
 
-// layExternal makes a server of every place.
+// layExternal creates a server for every place.
 func (s *Servers) layExternal() {
 	add := func(name string, group, rank int, p *place) {
 		srv := &Server{
@@ -64,7 +64,7 @@ func (s *Servers) layExternal() {
 	}
 }
 
-// announced are the addresses by which others know a server.
+// announced are the announced addresses of a server.
 func (srv *Server) announced() []string {
 	if srv.external != nil {
 		return srv.external.names
@@ -75,7 +75,7 @@ func (srv *Server) announced() []string {
 	return []string{srv.door.Addr().String()}
 }
 
-// master is what Sentinels call a group.
+// master is the Sentinels' name of a group.
 func (s *Servers) master(group int) string {
 	if s.external() != nil {
 		return s.external().master
@@ -93,10 +93,9 @@ func (srv *Server) login() login {
 // greetLimit is how long a server may take to greet a connection.
 const greetLimit = 5 * time.Second
 
-// greeting is how the proxy greets a server for a client: servers of the
-// user's own may ask for a password, which the client need not know, and what
-// they see need not be the address that the proxy has, as with servers in
-// containers.
+// greeting logs the proxy in for a client: an external server may ask for a
+// password, which the client need not know. It also returns the address that the
+// server sees, which may differ from the proxy's, as with containers.
 func (srv *Server) greeting() proxy.Greeting {
 	if srv.external == nil || srv.sentinel && srv.external.login == (login{}) {
 		return nil
@@ -115,8 +114,8 @@ func (srv *Server) greeting() proxy.Greeting {
 	}
 }
 
-// say logs in on a new connection, sends commands there, and returns what is
-// answered to them. An error that the server answers is one.
+// say logs in on a new connection, sends commands, and returns the replies. An
+// error reply is an error.
 func (p *place) say(c net.Conn, commands ...[]string) (replies []resp.Value, err error) {
 	c.SetDeadline(time.Now().Add(greetLimit))
 	defer c.SetDeadline(time.Time{})
@@ -138,7 +137,7 @@ func (p *place) say(c net.Conn, commands ...[]string) (replies []resp.Value, err
 	return replies, nil
 }
 
-// command logs in; nil where nothing is asked for.
+// command logs in; nil if no login is needed.
 func (l login) command() []string {
 	switch {
 	case l == login{}:
@@ -149,8 +148,8 @@ func (l login) command() []string {
 	return []string{"AUTH", l.user, l.password}
 }
 
-// mayMonitor says why a server does not let itself be used as a run has to, or
-// nil.
+// mayMonitor returns the reason why a server does not allow the commands of a run,
+// or nil.
 func (p *place) mayMonitor(ctx context.Context) error {
 	c, err := new(net.Dialer).DialContext(ctx, "tcp", p.addr)
 	if err != nil {

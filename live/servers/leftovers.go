@@ -8,15 +8,14 @@ import (
 	"time"
 )
 
-// key is a key that a server holds. TTL is what is left of it, 0 for one that
+// Key is a key of a server. TTL is its remaining time to live, 0 for one that
 // never expires.
 type Key struct {
 	Node, Name string
 	TTL        time.Duration
 }
 
-// Keys lists what the primaries that are up hold now, in order. Keys that have
-// expired do not count.
+// Keys lists the keys of the live primaries, in order, without expired ones.
 func (s *Servers) Keys(ctx context.Context) ([]Key, error) {
 	var keys []Key
 	for g := 1; g <= s.opts.Groups; g++ {
@@ -70,8 +69,8 @@ func (srv *Server) existing(ctx context.Context, names []string) ([]Key, error) 
 	return keys, nil
 }
 
-// Subscriptions counts the channels and patterns that somebody is subscribed
-// to on a node that is up, besides the Sentinels and whoever observes.
+// Subscriptions counts the channels and patterns with a subscriber on the live
+// nodes, without those of Sentinels and observers.
 func (s *Servers) Subscriptions(ctx context.Context) (int, error) {
 	total := 0
 	for _, srv := range s.order {
@@ -115,8 +114,8 @@ func (srv *Server) subscriptions(ctx context.Context) (int, error) {
 	return len(channels) + len(sharded) + int(patterns), nil
 }
 
-// ClientConnections counts the connections that are open between clients and
-// servers. Those of a process that was killed end with it.
+// ClientConnections counts the open connections between clients and servers. Those
+// of a killed process end with it.
 func (s *Servers) ClientConnections() int {
 	total := 0
 	for id, l := range s.links {

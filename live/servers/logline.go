@@ -8,16 +8,15 @@ import (
 	"time"
 )
 
-// LogLine is a line that a server has written to its log.
+// LogLine is a line of a server's log.
 type LogLine struct {
 	Server string
 	At     time.Time // the true time, to the millisecond
 	Text   string    // without the time, the process and the level
 }
 
-// LogLines are all that the servers have logged, through all their starts, in
-// order of time. A line that has no time of its own, or not to the
-// millisecond, has that of the line before.
+// LogLines are the log lines of all servers, through all their starts, in order of
+// time. A line without a time in milliseconds has that of the line before.
 func (s *Servers) LogLines() ([]LogLine, error) {
 	now := time.Now()
 	var all []LogLine
@@ -31,9 +30,8 @@ func (s *Servers) LogLines() ([]LogLine, error) {
 	return all, errors.Join(errs...)
 }
 
-// logLines reads a server's log, backwards from the true time now: of two
-// times at which a clock that was put back has shown what a line says, the one
-// nearer to the line after it is meant.
+// logLines reads a server's log, backwards from the true time now: if a clock that
+// was set back showed a time twice, the candidate nearer to the next line counts.
 func (srv *Server) logLines(text string, now time.Time) []LogLine {
 	var lines []LogLine
 	for line := range strings.Lines(text) {
@@ -59,7 +57,7 @@ func (srv *Server) logLines(text string, now time.Time) []LogLine {
 	return lines
 }
 
-// logTime is how servers write the time, in the time zone of the machine.
+// logTime is the servers' format of time, in the time zone of the machine.
 const logTime = "02 Jan 2006 15:04:05.000"
 
 // parseLogLine takes a line such as

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Observer follows what one server executes.
+// Observer follows the commands of one server.
 type Observer interface {
 	// Sync waits until what the server executes now has been told. ended says
 	// that the feed broke before, attached that there is one. With last, the
@@ -27,8 +27,8 @@ type Observer interface {
 // Context ends when the servers are closed.
 func (s *Servers) Context() context.Context { return s.ctx }
 
-// RunKey is what the names of all keys of the run contain on servers that
-// others use as well; "" on servers of the run's own.
+// RunKey is the part that all keys of the run contain on external servers; "" on
+// the run's own servers.
 func (s *Servers) RunKey() string {
 	if x := s.external(); x != nil {
 		return x.key
@@ -36,9 +36,9 @@ func (s *Servers) RunKey() string {
 	return ""
 }
 
-// Observable are the servers about which the truth can be known: all nodes, but
-// those of an external cluster only where they serve the key of the run, and
-// no replica of external servers. Bundled servers tell nothing.
+// Observable are the servers that can be observed: all nodes, but of an external
+// cluster only the owners of the run's key, and no replica of external servers.
+// Bundled servers cannot be observed.
 func (s *Servers) Observable() []*Server {
 	return slices.DeleteFunc(slices.Clone(s.order), func(srv *Server) bool {
 		switch {
@@ -58,30 +58,29 @@ func (srv *Server) ObservedBy(o Observer) {
 	srv.observer = o
 }
 
-// observing is who observes the server, nil for nobody.
+// observing is the observer of the server, or nil.
 func (srv *Server) observing() Observer {
 	srv.mu.Lock()
 	defer srv.mu.Unlock()
 	return srv.observer
 }
 
-// external reports whether the server is one of the user's own.
+// IsExternal reports whether the server is an external one.
 func (srv *Server) IsExternal() bool { return srv.external != nil }
 
-// Miniredis reports whether the server tells by itself what it executes.
+// Miniredis reports whether the server itself reports its requests.
 func (srv *Server) Miniredis() bool { return srv.world.opts.Backend.mini() }
 
 // InCluster reports whether the server is a node of a cluster.
 func (srv *Server) InCluster() bool { return srv.world.opts.Cluster }
 
-// TellsEvents reports whether the server tells the events of its keys.
+// TellsEvents reports whether the server publishes the events of its keys.
 func (srv *Server) TellsEvents() bool { return srv.external == nil || srv.external.events }
 
-// writes reports whether a command may change a key of an external server.
+// Writes reports whether a command may change a key of an external server.
 func (srv *Server) Writes(command string) bool { return srv.external.writes[command] }
 
-// Dial opens a connection that no toxic touches, logged in where the server
-// asks for that.
+// Dial opens a connection without toxics, logged in if the server needs that.
 func (srv *Server) Dial(ctx context.Context) (net.Conn, error) {
 	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", srv.addr())
 	if err == nil && srv.external != nil {
@@ -92,11 +91,11 @@ func (srv *Server) Dial(ctx context.Context) (net.Conn, error) {
 	return conn, err
 }
 
-// Party is the client or server behind a connection that the server sees come
-// from an address; "" is the harness itself.
+// Party is the client or server behind a connection from an address that the
+// server sees; "" is the harness itself.
 func (srv *Server) Party(from string) string { return srv.world.parties.Of(srv.Name, from) }
 
-// IsPeer reports whether an address is one that another server announces.
+// IsPeer reports whether another server announces an address.
 func (srv *Server) IsPeer(addr string) bool {
 	other, ok := srv.world.behind(addr)
 	return ok && other != srv

@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-go/holdfast/live/processes"
 )
 
-// Admin is a client of the harness' own for a server, straight to its port:
-// no toxic and no cut touches it. Close closes it.
+// Admin is a client of the harness for a server, directly to its port: no toxic
+// and no cut affects it. Close closes it.
 func (s *Servers) Admin(name string) (*redis.Client, error) {
 	srv, err := s.server(name)
 	if err == nil {
@@ -33,11 +33,11 @@ func (s *Servers) Up(name string) bool {
 	return err == nil && srv.up()
 }
 
-// StopNode kills a server, a node or a Sentinel: its connections break and
-// whoever connects is thrown out.
+// StopNode kills a server, a node or a Sentinel: its connections break, and new
+// ones are rejected.
 func (s *Servers) StopNode(name string) error { return s.stop(name, syscall.SIGKILL) }
 
-// ShutDown stops a server in order, as SIGTERM does.
+// ShutDown stops a server cleanly, with SIGTERM.
 func (s *Servers) ShutDown(name string) error { return s.stop(name, syscall.SIGTERM) }
 
 func (s *Servers) stop(name string, sig syscall.Signal) error {
@@ -56,9 +56,9 @@ func (s *Servers) stop(name string, sig syscall.Signal) error {
 	return srv.wrong(p.await(name))
 }
 
-// lastWords lets a server that is about to be stopped tell what it has
-// executed: it answers clients before it tells the observer, and would take
-// to its grave what it was asked last. One that is suspended tells nothing.
+// lastWords lets a server report its executed commands before it is stopped: it
+// answers clients before it reports to the observer, so the last report would be
+// lost. A suspended server reports nothing.
 func (srv *Server) lastWords() {
 	o := srv.observing()
 	if o == nil {
@@ -69,9 +69,8 @@ func (srv *Server) lastWords() {
 	_, _, _ = o.Sync(ctx, true) // it is stopped whether it tells or not
 }
 
-// StartNode starts a server again on its port, with the data it had or empty,
-// and returns when it has loaded them. What Sentinel and the cluster made of it
-// before, it still is.
+// StartNode starts a server again on its port, with or without its data, and
+// returns when it has loaded them. It keeps its role in Sentinel and the cluster.
 func (s *Servers) StartNode(name string, keepData bool) error {
 	srv, err := s.server(name)
 	if err == nil {
@@ -111,7 +110,7 @@ func (s *Servers) StartNode(name string, keepData bool) error {
 	return nil
 }
 
-// forget removes a server's data, but not who it is in the cluster.
+// forget removes a server's data, but keeps its identity in the cluster.
 func (srv *Server) forget() error {
 	data := filepath.Join(srv.dir, dataName)
 	entries, err := os.ReadDir(data)
@@ -129,11 +128,10 @@ func (srv *Server) forget() error {
 	return nil
 }
 
-// Suspend freezes a server's process, Continue lets it go on. Its connections
-// stay open meanwhile.
+// Suspend freezes a server's process. Its connections stay open.
 func (s *Servers) Suspend(name string) error { return s.send(name, processes.StopSignal) }
 
-// Continue lets a server that was suspended go on.
+// Continue resumes a suspended server.
 func (s *Servers) Continue(name string) error { return s.send(name, processes.ContinueSignal) }
 
 func (s *Servers) send(name string, sig syscall.Signal) error {
@@ -145,7 +143,7 @@ func (s *Servers) send(name string, sig syscall.Signal) error {
 	return err
 }
 
-// FlushScripts forgets a server's script cache.
+// FlushScripts empties a server's script cache.
 func (s *Servers) FlushScripts(name string) error {
 	srv, err := s.node(name)
 	if err == nil {
@@ -160,7 +158,8 @@ func (s *Servers) FlushScripts(name string) error {
 	return nil
 }
 
-// DeleteKeys deletes keys on a server, and says so when it had none of them.
+// DeleteKeys deletes keys on a server, and returns an error if it had none of
+// them.
 func (s *Servers) DeleteKeys(name string, keys ...string) error {
 	srv, err := s.node(name)
 	if err != nil {

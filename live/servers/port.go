@@ -9,11 +9,11 @@ import (
 	"sync"
 )
 
-// freePort hands out ports for servers, which cannot be told to take any free
-// one. They lie below those that the kernel gives to outgoing connections, so
-// that a server that is down finds its port free when it starts again. Nobody
-// in this process gets the same port twice, before all had their turn; a
-// server that finds its port taken by somebody else has to ask again.
+// freePort assigns ports to servers, which cannot choose a free one themselves.
+// They are below the kernel's range for outgoing connections, so that the port of
+// a stopped server stays free for its restart. This process does not assign a port
+// again before all others had their turn. A server that finds its port taken asks
+// again.
 func freePort() (int, error) {
 	portMu.Lock()
 	defer portMu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// belief is which node a server takes for the primary of a group, and since
-// which election.
+// belief is the primary of a group in a server's view, and the election that made
+// it.
 type belief struct {
 	who   *Server
 	name  string
@@ -17,9 +17,9 @@ type belief struct {
 	err   error
 }
 
-// beliefs asks all who know who is primary, as far as they run: Sentinels, or
-// the nodes of a cluster; nobody where nobody is ever replaced. Should a server
-// of the user's own be, that breaks the stream of the [Truth] about it.
+// beliefs asks all running Sentinels, or the nodes of a cluster, for the primary;
+// nobody in a world without replacement. If an external primary is replaced, its
+// stream for the [Truth] breaks.
 func (s *Servers) beliefs(ctx context.Context, group int) []belief {
 	if f := s.bundled(); s.external() != nil || f != nil && f.Promoted {
 		return nil
@@ -48,9 +48,9 @@ func (s *Servers) beliefs(ctx context.Context, group int) []belief {
 	return all
 }
 
-// Primary names the node that serves a group now, as the Sentinels or the
-// nodes of the cluster say; those with the latest election are believed. Where
-// nobody can be asked it is the last one known. Groups are counted from 1.
+// Primary names the present primary of a group, by the Sentinels or the nodes of
+// the cluster; the latest election counts. If nobody can be asked, it is the last
+// known one. Groups count from 1.
 func (s *Servers) Primary(group int) string {
 	ctx, cancel := context.WithTimeout(s.ctx, time.Second)
 	defer cancel()
@@ -68,9 +68,9 @@ func (s *Servers) Primary(group int) string {
 	return s.primary[group-1]
 }
 
-// AwaitPrimary waits until a group has another primary than old, and all who
-// can be asked agree: after a crash, Sentinels or the cluster promote a
-// replica by themselves.
+// AwaitPrimary waits until a group has another primary than old, and all who can
+// be asked agree: after a crash, Sentinels or the cluster promote a replica by
+// themselves.
 func (s *Servers) AwaitPrimary(ctx context.Context, group int, old string) (string, error) {
 	return s.awaitAgreement(ctx, group, old, func(name string) error {
 		if name == old {
@@ -80,8 +80,8 @@ func (s *Servers) AwaitPrimary(ctx context.Context, group int, old string) (stri
 	})
 }
 
-// awaitAgreement waits until everybody but apart names the same primary, one
-// that fits, and that one knows it is.
+// awaitAgreement waits until all except apart name the same primary, it fits, and
+// it knows its role.
 func (s *Servers) awaitAgreement(ctx context.Context, group int, apart string, fits func(name string) error) (string, error) {
 	var name string
 	var slow *Server // who keeps the others waiting
@@ -130,7 +130,7 @@ func (s *Servers) awaitAgreement(ctx context.Context, group int, apart string, f
 	return name, nil
 }
 
-// canReplace says why no primary can ever be replaced here, or nil.
+// canReplace returns the reason why no primary can be replaced here, or nil.
 func (s *Servers) canReplace() error {
 	switch {
 	case s.external() != nil:
@@ -143,7 +143,8 @@ func (s *Servers) canReplace() error {
 	return nil
 }
 
-// replacing checks that a replica can take over, and finds who it replaces.
+// replacing checks that a replica can take over, and returns the primary that it
+// replaces.
 func (s *Servers) replacing(replica string) (to, old *Server, err error) {
 	if to, err = s.node(replica); err != nil {
 		return nil, nil, err
@@ -161,9 +162,9 @@ func (s *Servers) replacing(replica string) (to, old *Server, err error) {
 	return to, old, nil
 }
 
-// Prefer makes a replica the one that Sentinels promote when its primary dies,
-// and returns when they know. A cluster's replicas agree among themselves, and
-// so do foreign servers; there it does nothing.
+// Prefer selects the replica that Sentinels promote when its primary dies, and
+// returns when they know. A cluster's replicas and bundled servers decide among
+// themselves; there it does nothing.
 func (s *Servers) Prefer(replica string) error {
 	to, old, err := s.replacing(replica)
 	if err == nil && s.opts.Sentinel {
@@ -175,11 +176,11 @@ func (s *Servers) Prefer(replica string) error {
 	return nil
 }
 
-// Promote makes a replica the primary of its group, and returns when the
-// Sentinels or the nodes of the cluster agree. What had not reached it is
-// lost. A primary that runs is cut off from them first, and left as it is: it
-// goes on serving whoever still reaches it until [Servers.Follow]. To them it
-// is dead, and is replaced as they always do it, once they have noticed.
+// Promote makes a replica the primary of its group, and returns when the Sentinels
+// or the nodes of the cluster agree. Writes that had not reached it are lost.
+// Promote first cuts a running primary off from them. For them it is dead, and
+// they replace it as usual, once they have noticed. It stays as it is, and serves
+// clients that still reach it until [Servers.Follow].
 func (s *Servers) Promote(replica string) error {
 	ctx := s.ctx
 	to, old, err := s.replacing(replica)
@@ -219,8 +220,8 @@ func (s *Servers) Promote(replica string) error {
 	return nil
 }
 
-// HandOver lets a replica take over in order: Sentinel, or the replica itself
-// in a cluster, replaces a primary that runs, which then follows it.
+// HandOver promotes a replica in a planned way: Sentinel, or the replica itself in
+// a cluster, replaces a running primary, which then follows it.
 func (s *Servers) HandOver(replica string) error {
 	ctx := s.ctx
 	to, old, err := s.replacing(replica)
@@ -252,7 +253,7 @@ func (s *Servers) HandOver(replica string) error {
 	return nil
 }
 
-// mustBe waits for one replica to follow old, and gives up when another did.
+// mustBe waits for one replica to replace old, and gives up if another one did.
 func mustBe(want, old string) func(string) error {
 	return func(name string) error {
 		switch name {
@@ -265,9 +266,9 @@ func mustBe(want, old string) func(string) error {
 	}
 }
 
-// Follow ends a node's isolation and waits until it is a replica of the
-// current primary of its group, to which Sentinel or the cluster tells it: it
-// drops its own data and takes the primary's.
+// Follow ends a node's isolation and waits until Sentinel or the cluster has made
+// it a replica of the current primary of its group: it drops its own data and
+// takes the primary's.
 func (s *Servers) Follow(name string) error {
 	node, err := s.node(name)
 	if err != nil {

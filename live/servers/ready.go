@@ -12,11 +12,11 @@ import (
 // A wait for a server looks again soon at first, and then every poll.
 const soon, poll = 2 * time.Millisecond, 25 * time.Millisecond
 
-// errVain ends a wait for what will not come any more.
+// errVain ends a wait for an event that can no longer come.
 var errVain = errors.New("waiting is in vain")
 
-// until looks again and again until look finds nothing wrong, and says what it
-// last found when that takes too long.
+// until repeats look until it returns no error. After too long it returns the last
+// error.
 func (srv *Server) until(ctx context.Context, what string, look func(context.Context) error) error {
 	return srv.wrong(until(ctx, "wait for it "+what, look))
 }
@@ -90,7 +90,8 @@ func (srv *Server) awaitFollows(ctx context.Context, primary *Server) error {
 	})
 }
 
-// follows says why the server is not a replica of primary and in sync, or nil.
+// follows returns the reason why the server is not a synchronized replica of
+// primary, or nil.
 func (srv *Server) follows(ctx context.Context, primary *Server) error {
 	mine, err := srv.info(ctx, "replication")
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// pace is how often Sentinels do things. Their own 10 s between looks and 2 s
-// between announcements would make every run wait.
+// pace is the interval of a Sentinel's actions. Its own 10 s between polls and 2 s
+// between announcements would delay every run.
 type pace struct{ info, publish time.Duration }
 
 var (
@@ -37,8 +37,8 @@ const (
 	sentinelTilt = time.Second
 )
 
-// hurry makes a Sentinel work faster. One that is too old to be told does its
-// work all the same, later.
+// hurry makes a Sentinel work faster. One that is too old for the setting still
+// works, but later.
 func (srv *Server) hurry(ctx context.Context, p pace) {
 	args := []any{"sentinel", "debug"}
 	for _, x := range []struct {
@@ -53,7 +53,7 @@ func (srv *Server) hurry(ctx context.Context, p pace) {
 	_ = srv.Client().Do(ctx, args...).Err()
 }
 
-// view is what a Sentinel knows of a group.
+// view is a Sentinel's view of a group.
 type view struct {
 	master   map[string]string
 	replicas []map[string]string
@@ -70,8 +70,8 @@ func (srv *Server) view(ctx context.Context, group int) (view, error) {
 	return view{master.Val(), replicas.Val()}, nil
 }
 
-// awaitSentinels waits until every Sentinel knows the others and every node,
-// and finds all of them well.
+// awaitSentinels waits until every Sentinel knows the others and every node, and
+// reports all of them healthy.
 func (s *Servers) awaitSentinels(ctx context.Context) error {
 	for _, srv := range s.watchers() {
 		for g := 1; g <= s.opts.Groups; g++ {
@@ -106,9 +106,8 @@ func (srv *Server) knows(ctx context.Context, group int) error {
 	return nil
 }
 
-// elected asks a Sentinel which node it sends the clients of a group to, and
-// since which election. A failover may not be over yet: the other replicas
-// still have to follow.
+// elected asks a Sentinel for the primary of a group and its election. A failover
+// may not be over yet: the other replicas still have to follow.
 func (srv *Server) elected(ctx context.Context, group int) (name string, epoch int, err error) {
 	at := redis.NewStringSliceCmd(ctx, "sentinel", "get-master-addr-by-name", watched(group))
 	if err := srv.Client().Process(ctx, at); err != nil {
@@ -130,8 +129,8 @@ func (srv *Server) elected(ctx context.Context, group int) (name string, epoch i
 	return node.Name, epoch, err
 }
 
-// awaitSettled waits until no Sentinel is in the middle of a failover: it would
-// refuse to start another.
+// awaitSettled waits until no Sentinel is in a failover, because it would refuse
+// to start another.
 func (s *Servers) awaitSettled(ctx context.Context, group int) error {
 	for _, srv := range s.watchers() {
 		if !srv.up() {
@@ -223,7 +222,7 @@ func (srv *Server) priorityNow(ctx context.Context) (int, error) {
 	return strconv.Atoi(m["replica-priority"])
 }
 
-// orderFailover tells a Sentinel to replace the primary now.
+// orderFailover orders a Sentinel to replace the primary now.
 func (s *Servers) orderFailover(ctx context.Context, group int) error {
 	for _, srv := range s.watchers() {
 		if !srv.up() {

@@ -53,7 +53,7 @@ type process struct {
 	control *bundledControl // of a foreign server
 }
 
-// ServerError says what went wrong with a server, with the end of its log.
+// ServerError is an error of a server, with the end of its log.
 type ServerError struct {
 	Server string
 	Log    string // its last lines
@@ -96,7 +96,7 @@ func (srv *Server) logTail() string {
 	return string(bytes.Join(lines[max(0, len(lines)-12):], []byte("\n")))
 }
 
-// Log is all that a server has written, through all its starts.
+// Log is the log of a server, through all its starts.
 func (s *Servers) Log(name string) (string, error) {
 	srv, err := s.server(name)
 	if err != nil {
@@ -121,8 +121,8 @@ func (srv *Server) addr() string {
 	return loopback(srv.port)
 }
 
-// openAddr is the address for clients: "" while the server has only just
-// started and what happens there would not be observed yet.
+// openAddr is the address for clients, or "" right after the start, while nobody
+// observes the server yet.
 func (srv *Server) openAddr() string {
 	if o := srv.observing(); o != nil && !o.Watching() {
 		return ""
@@ -142,7 +142,8 @@ func (srv *Server) peer2Addr() string {
 	return loopback(srv.bus2)
 }
 
-// attempts is how many ports a server tries, should others be quicker.
+// attempts is the number of ports that a server tries, because others may take one
+// first.
 const attempts = 5
 
 // launch gives a server its port and configuration, and starts it.
@@ -182,7 +183,8 @@ func (s *Servers) launch(ctx context.Context, srv *Server) error {
 	}
 }
 
-// configure writes what the server starts with; a foreign one is told.
+// configure writes the configuration of a server; a bundled one gets it as an
+// order.
 func (srv *Server) configure() error {
 	if srv.world.bundled() != nil {
 		return nil
@@ -271,7 +273,8 @@ func (srv *Server) awaitAnswer(ctx context.Context, p *process) error {
 	})
 }
 
-// answers says whether the server answers, and not another one at its port.
+// answers returns an error unless this server, and not another one at its port,
+// answers.
 func (srv *Server) answers(ctx context.Context, pid int) error {
 	// A go-redis client that was refused several times does not even try for a
 	// second.
@@ -293,8 +296,8 @@ func (srv *Server) answers(ctx context.Context, pid int) error {
 // errGone ends a wait for a server whose process has ended.
 var errGone = errors.New("its process has ended")
 
-// watch waits for the end of the process, which is a failure of the world
-// unless somebody wanted it.
+// watch waits for the end of the process, which is a failure of the world unless
+// it was requested.
 func (srv *Server) watch(p *process) {
 	err := p.cmd.Wait()
 	srv.mu.Lock()
