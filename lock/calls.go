@@ -5,16 +5,16 @@ import (
 	"strconv"
 )
 
-// callPrefix begins the owners that are calls of [Client.Acquire]. No owner with a
-// name of its own may begin so.
+// callPrefix starts the owners of [Client.Acquire]. No named owner may start with
+// it.
 const callPrefix = ":"
 
-// calls numbers the calls that use each name of a lock at the same time. A number
-// that is free again is taken again, the smallest first: so the server remembers
-// the last requests of few owners. Guarded by Client.mu.
+// calls numbers the concurrent calls for each name of a lock. It reuses the
+// smallest free number, so the server remembers the last requests of few owners.
+// Guarded by Client.mu.
 type calls map[string]*numbers
 
-// numbers are those from 1 to last, of which some are free.
+// numbers are those from 1 to last, without the free ones.
 type numbers struct {
 	last int
 	free intHeap
@@ -55,8 +55,8 @@ func (h *intHeap) Pop() any {
 	return x
 }
 
-// enterCall returns a state for an owner that is one call, and counts the caller as
-// its user. The call has it alone.
+// enterCall returns a state for a new owner that is one call, and counts the
+// caller as its only user.
 func (c *Client) enterCall(name string, fair bool) (*state, error) {
 	if name != "" {
 		name = c.cfg.prefix + name

@@ -37,27 +37,25 @@ const (
 	lookBatch = 1000
 )
 
-// FairLock is a lock that is granted first come, first served, and handed on:
-// whoever releases it gives it to the first of those who wait; make it with
-// [Client.NewFairLock]. Every call is an owner of its own, as with
-// [Client.Acquire].
+// FairLock is a lock that is granted first come, first served; make it with
+// [Client.NewFairLock]. The releasing owner hands it to the first waiter. Every
+// call is a new owner, as with [Client.Acquire].
 //
-// A waiter has a place in a queue on the server. One look each [WithSafetyPoll]
+// A waiter has a place in a queue on the server. One request per [WithSafetyPoll]
 // keeps all places of a client, for three times as long. A waiter that dies costs
-// nothing, or that time when the lock was handed to it before; so does one that is
-// stopped or cut off, which finds its place at the end of the queue afterwards. A
-// message that is lost costs one look.
+// nothing, or that time if it had just been handed the lock. The same holds for a
+// waiter that is stopped or cut off, which then continues at the end of the queue.
+// A lost message costs one poll.
 //
-// A failover can lose places, and so the order. It excludes whoever uses
-// [Client.Acquire] or Redisson's RLock on the same name, and is not fair to them.
-// Its holds have fencing tokens whether the client is made with [WithFencing] or
-// not.
+// A failover can lose places, and so the order. The lock excludes users of
+// [Client.Acquire] and of Redisson's RLock on the same name, but is not fair to
+// them. Its holds always have fencing tokens, with or without [WithFencing].
 type FairLock struct {
 	c    *Client
 	name string
 }
 
-// NewFairLock returns the fair lock called name. It does nothing on the server.
+// NewFairLock returns the fair lock called name. It sends no request.
 func (c *Client) NewFairLock(name string) *FairLock { return &FairLock{c, name} }
 
 // Acquire waits for its turn; see [Client.Acquire].
@@ -66,7 +64,8 @@ func (l *FairLock) Acquire(ctx context.Context, opts ...AcquireOption) (*Hold, e
 	return l.c.hold(ctx, l.name, a, !a.bounded, true)
 }
 
-// TryAcquire asks once, and takes no place; see [Client.TryAcquire].
+// TryAcquire makes one attempt without a place in the queue; see
+// [Client.TryAcquire].
 func (l *FairLock) TryAcquire(ctx context.Context, opts ...AcquireOption) (*Hold, error) {
 	a := NewAcquire(opts)
 	a.Wait = 0
@@ -82,20 +81,20 @@ func (l *FairLock) Do(ctx context.Context, work func(ctx context.Context, h *Hol
 	return h.do(ctx, work)
 }
 
-// fairKeys begin the keys and arguments of each script of the fair lock.
+// fairKeys are the first keys and arguments of each script of the fair lock.
 func fairKeys(n names) (keys []string, args []any) {
 	return []string{n.lock, n.channel, n.queue, n.places, n.token},
 		[]any{unlockMessage, n.notes, millis(noteTime), millis(tokenRetention)}
 }
 
-// placeLease is how long a place lasts without another look.
+// placeLease is how long a place lasts without another request.
 func (c *Client) placeLease() time.Duration { return looksPerLease * c.cfg.safetyPoll }
 
-// fairChannel is where this client is told what was handed to it.
+// fairChannel is the channel of this client's hand-offs.
 func (c *Client) fairChannel(n names) string { return n.fairChannel + c.cfg.id }
 
-// place is what an owner knows of its place in the queue. Guarded by Client.mu,
-// but for the channels.
+// place is an owner's place in the queue. Guarded by Client.mu, except the
+// channels.
 type place struct {
 	s     *state
 	first uint64       // serial of the first request
@@ -112,13 +111,13 @@ type look struct {
 	sent   time.Time
 }
 
-// handOff is what a client is told when one of its places has got the lock.
+// handOff is the message to a client whose place got the lock.
 type handOff struct {
 	serial uint64 // of the look that counts, which is the id of the hold, too
 	token  uint64
 }
 
-// looked notes a request that keeps the place. Called under mu.
+// looked records a request that keeps the place. The caller holds mu.
 func (p *place) looked(serial uint64) {
 	if p.first == 0 {
 		p.first = serial
@@ -129,8 +128,8 @@ func (p *place) looked(serial uint64) {
 	}
 }
 
-// ask notes a request of the owner itself, and returns whether the place may be on
-// the server already. Without a place it does nothing. Called under mu.
+// ask records a request of the owner itself, and returns whether the place may
+// already be on the server. It does nothing without a place. The caller holds mu.
 func (p *place) ask(serial uint64) (before bool) {
 	if p == nil {
 		return false
@@ -141,7 +140,7 @@ func (p *place) ask(serial uint64) (before bool) {
 	return before
 }
 
-// refused takes back what ask has noted.
+// refused reverts ask.
 func (p *place) refused(before bool) {
 	if p == nil {
 		return
@@ -161,7 +160,7 @@ type line struct {
 	draws   int
 }
 
-// enqueue enters the place of an owner that is about to ask.
+// enqueue enters the place of an owner before its first request.
 func (s *state) enqueue() {
 	c, ch := s.c, s.c.fairChannel(s.names)
 	c.mu.Lock()
@@ -175,7 +174,8 @@ func (s *state) enqueue() {
 	l.places = append(l.places, s.place)
 }
 
-// dequeue forgets the place of an owner, and says whether it may be on the server.
+// dequeue forgets the place of an owner, and reports whether it may be on the
+// server.
 func (s *state) dequeue() (in bool) {
 	c, ch := s.c, s.c.fairChannel(s.names)
 	c.mu.Lock()
@@ -195,8 +195,8 @@ func (s *state) dequeue() (in bool) {
 	return p.in
 }
 
-// turn waits until the owner has reason to ask, or has been handed the lock. The
-// holder's lease ends in pttl.
+// turn waits until the owner has reason for a request, or has been handed the
+// lock. The holder's lease ends in pttl.
 func (s *state) turn(ctx context.Context, renewed bool, pttl time.Duration) tried {
 	c, p := s.c, s.place
 	c.mu.Lock()
@@ -226,10 +226,10 @@ func (s *state) turn(ctx context.Context, renewed bool, pttl time.Duration) trie
 	return tried{again: true}
 }
 
-// adopt enters a hold that was handed to the owner. It lasts as long as the place
-// would have, and no longer than its lease, counted from the send of the look that
-// the hand-off names. The watchdog renews it at once. ok is false when too little is
-// left for that: then the owner asks.
+// adopt enters a hold that was handed to the owner. It lasts for the rest of the
+// place, and at most for its lease, counted from the send of the request that the
+// hand-off names. The watchdog renews it at once. ok is false if too little time
+// remains: then the owner sends a request.
 func (s *state) adopt(h handOff) (_ Grant, _ *holding, ok bool) {
 	c := s.c
 	c.mu.Lock()
@@ -251,7 +251,7 @@ func (s *state) adopt(h handOff) (_ Grant, _ *holding, ok bool) {
 	return Grant{Count: 1, Token: h.token, Lease: c.cfg.lease, Renewed: true}, s.cur, true
 }
 
-// handed takes over a message on a channel of the fair lock, if it is one.
+// handed processes a message on a channel of the fair lock, if it is one.
 func (c *Client) handed(channel, message string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -273,9 +273,9 @@ func (c *Client) handed(channel, message string) {
 	l.places[i].told <- handOff{serial, token}
 }
 
-// run looks for all places of the line while there are any: now and then, when the
-// holder's lease ends, and when the subscription is confirmed, as messages before
-// are lost.
+// run sends requests for all places of the line while there are any: at intervals,
+// at the end of the holder's lease, and after the confirmation of the
+// subscription, because earlier messages are lost.
 func (l *line) run(pttl time.Duration) {
 	w, ready := l.c.hub.join(l.c.fairChannel(l.names))
 	defer l.c.hub.leave(w, true)
@@ -297,7 +297,7 @@ func (l *line) run(pttl time.Duration) {
 	}
 }
 
-// pause is how long to wait until the next look.
+// pause is the time until the next request.
 func (l *line) pause(pttl time.Duration) time.Duration {
 	l.draws++
 	poll := l.c.jitter(stateKey{name: l.names.lock}, l.draws, l.c.cfg.safetyPoll)
@@ -307,8 +307,9 @@ func (l *line) pause(pttl time.Duration) time.Duration {
 	return min(poll, pttl+time.Millisecond)
 }
 
-// look keeps all places of the line, and returns how long the holder's lease lasts;
-// -1ms when that is not known. Owners whose place is no more are told to ask.
+// look keeps all places of the line, and returns the rest of the holder's lease;
+// -1ms if unknown. It notifies owners whose place is gone, so that they send a
+// request.
 func (l *line) look() (pttl time.Duration) {
 	c := l.c
 	c.mu.Lock()
@@ -350,8 +351,8 @@ func (l *line) look() (pttl time.Duration) {
 	return pttl
 }
 
-// quit gives up the place of an owner that was not granted the lock, and whatever
-// it has without knowing it.
+// quit gives up the place of an owner without a grant, and any hold that it may
+// have without knowing it.
 func (s *state) quit(ctx context.Context, lease time.Duration) {
 	s.c.mu.Lock()
 	pending := s.undo != nil
@@ -363,7 +364,7 @@ func (s *state) quit(ctx context.Context, lease time.Duration) {
 	s.compensate(ctx, undo{lease: lease})
 }
 
-// fairRequest is what an acquire of the fair lock sends.
+// fairRequest returns the keys and arguments of an acquire of the fair lock.
 func (s *state) fairRequest(sent *sending, lease time.Duration) (keys []string, args []any) {
 	keys, args = fairKeys(s.names)
 	s.c.mu.Lock()

@@ -13,8 +13,8 @@ const (
 	retryPauseMax = time.Second
 )
 
-// retry runs f until it succeeds or ctx ends, and returns the error of its
-// last run.
+// retry runs f until it succeeds or ctx ends, and returns the error of its last
+// run.
 func retry(ctx context.Context, f func() error) error {
 	pause := retryPause
 	for {
@@ -33,9 +33,9 @@ func retry(ctx context.Context, f func() error) error {
 	}
 }
 
-// compensate takes back an acquire, detached from whoever asked for it. It
-// returns when that is done or after undoGrace, and says whether the server has
-// confirmed it. The gate is held until the compensation ends and then opened.
+// compensate takes back an acquire, independently of its caller. It returns when
+// that is done or after undoGrace, and reports whether the server has confirmed
+// it. The caller holds the gate, which opens when the compensation ends.
 func (s *state) compensate(ctx context.Context, u undo) (confirmed bool) {
 	s.c.mu.Lock()
 	if s.fair { // looks have greater serials than the acquire
@@ -80,8 +80,8 @@ func (s *state) compensate(ctx context.Context, u undo) (confirmed bool) {
 	return confirmed
 }
 
-// sendUndo asks the server once to take back the acquire in s.undo. The gate
-// is held.
+// sendUndo makes one attempt to take back the acquire in s.undo. The caller holds
+// the gate.
 func (s *state) sendUndo(ctx context.Context) error {
 	s.c.mu.Lock()
 	u, held, owed := s.undo, len(s.holds), s.owed(time.Now())
@@ -101,8 +101,8 @@ func (s *state) sendUndo(ctx context.Context) error {
 	return nil
 }
 
-// resolve clears up what earlier requests left open, so that the count on the
-// server is known again. The gate is held.
+// resolve settles the open outcomes of earlier requests, so that the count on the
+// server is known. The caller holds the gate.
 func (s *state) resolve(ctx context.Context) error {
 	if err := s.sendUndo(ctx); err != nil {
 		return err
@@ -120,8 +120,8 @@ func (s *state) resolve(ctx context.Context) error {
 	return nil
 }
 
-// release gives the innermost holds back: those whose release was not answered,
-// and so many more, but one at least; see [Locker].
+// release releases the innermost holds: those whose release was not answered, and
+// levels more, but at least one; see [Locker].
 func (s *state) release(ctx context.Context, levels int) (int, error) {
 	s.c.mu.Lock()
 	cur := s.cur
@@ -139,7 +139,7 @@ func (s *state) release(ctx context.Context, levels int) (int, error) {
 	return left, err
 }
 
-// releaseWithin is release, tried until ctx ends.
+// releaseWithin is release, retried until ctx ends.
 func (s *state) releaseWithin(ctx context.Context, levels int) (int, error) {
 	if err := s.enterGate(ctx); err != nil {
 		return 0, unknown("release lock", err)
@@ -168,8 +168,8 @@ func (s *state) releaseWithin(ctx context.Context, levels int) (int, error) {
 	return s.giveBack(ctx, min(levels, n), true)
 }
 
-// over is the outcome of a release that finds no hold: a loss is told once.
-// Called under mu.
+// over is the outcome of a release without a hold. It reports a loss once. The
+// caller holds mu.
 func (s *state) over() error {
 	if !s.lost {
 		return fmt.Errorf("release lock: %w", ErrNotHeld)
@@ -178,11 +178,11 @@ func (s *state) over() error {
 	return fmt.Errorf("release lock: %w", ErrLost)
 }
 
-// giveBack releases the innermost holds, as many as levels says. They are off
-// the watchdog before the request is sent, and no renewal is under way
-// meanwhile, so none can reach the server after it. A request without an answer
-// leaves the holds as they are, not renewed; the next call sends the same
-// request again, or one that gives more back in its place. The gate is held.
+// giveBack releases the innermost levels holds. It takes them off the watchdog
+// before the request, and no renewal is open meanwhile, so none can reach the
+// server later. A request without an answer leaves the holds as they are, but
+// unrenewed; the next call repeats the request, or sends one that releases more.
+// The caller holds the gate.
 func (s *state) giveBack(ctx context.Context, levels int, persist bool) (int, error) {
 	s.c.mu.Lock()
 	n := len(s.holds)
@@ -252,8 +252,8 @@ func (s *state) giveBack(ctx context.Context, levels int, persist bool) (int, er
 	return left, err
 }
 
-// released takes over the outcome of a release that leaves so many of n holds.
-// Called under mu; after is to be called without.
+// released processes the outcome of a release that leaves left of n holds. The
+// caller holds mu, and calls after without it.
 func (s *state) released(cur *holding, n, left int, found, again bool, owed time.Duration, err error) (after func(), _ error) {
 	after = func() {}
 	current := s.cur == cur && len(s.holds) == n && !s.lost

@@ -11,15 +11,14 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// renewBatch is how many locks one script call renews at most, so that a
-// client with many locks does not hold up the server.
+// renewBatch is the largest number of locks that one script call renews, so that a
+// client with many locks does not block the server.
 const renewBatch = 100
 
-// watchdog renews every hold that was taken without a lease of its own, three
-// times per lease. It is one timer per client, which runs only while there is
-// something to renew. A renewal that fails is tried again after a tenth of the
-// lease, until the lease has run out. In a cluster the nodes are asked each by
-// itself. Guarded by Client.mu.
+// watchdog renews every hold without a lease of its own, three times per lease. It
+// is one timer per client, which runs only while there is something to renew. It
+// retries a failed renewal after a tenth of the lease, until the lease has run
+// out. In a cluster it sends one request to each node. Guarded by Client.mu.
 type watchdog struct {
 	count int // states to renew
 	timer *time.Timer
@@ -27,7 +26,7 @@ type watchdog struct {
 	next  time.Time // when timer fires, if armed
 }
 
-// watch adds a state to the watchdog or takes it off.
+// watch adds a state to the watchdog or removes it.
 func (w *watchdog) watch(s *state, on bool) {
 	switch {
 	case on == s.watched:
@@ -53,7 +52,7 @@ func (w *watchdog) stop() {
 	}
 }
 
-// arm makes the timer fire no later than at t.
+// arm makes the timer fire at t or earlier.
 func (w *watchdog) arm(c *Client, t time.Time) {
 	if c.closed || (w.armed && !t.Before(w.next)) {
 		return
@@ -77,14 +76,15 @@ type renewal struct {
 	held  bool
 }
 
-// first says that the hold was handed to its owner, and never renewed: it has no more
-// than the lease of its place.
+// first reports whether the hold was handed to its owner, and never renewed: its
+// lease is then only that of its place.
 func (r *renewal) first() bool { return r.s.renewed.IsZero() }
 
 // errOvertaken: a later request of the owner came before its renewal.
 var errOvertaken = errors.New("a later request came before it")
 
-// renewDue renews what is due, and what will be soon, in one go for each server.
+// renewDue renews the holds that are due or will be soon, with one request for
+// each server.
 func (c *Client) renewDue() {
 	c.mu.Lock()
 	if c.closed {
@@ -143,8 +143,8 @@ func (c *Client) renewDue() {
 	renew(node)()
 }
 
-// assign finds the master of each lock in a cluster, and sorts the batch by it:
-// the outcome of one node says nothing about another.
+// assign finds the master of each lock in a cluster, and sorts the batch by it,
+// because the outcome of one node says nothing about another.
 func (c *Client) assign(batch []*renewal) {
 	cluster, ok := c.rdb.(*redis.ClusterClient)
 	if !ok {
@@ -160,7 +160,7 @@ func (c *Client) assign(batch []*renewal) {
 	slices.SortStableFunc(batch, func(a, b *renewal) int { return strings.Compare(a.node, b.node) })
 }
 
-// renewed takes over the outcome of a batch that was sent at sent.
+// renewed processes the outcome of a batch that was sent at sent.
 func (c *Client) renewed(batch []*renewal, sent time.Time) {
 	var after []func()
 	c.mu.Lock()
@@ -206,7 +206,7 @@ func (c *Client) renewed(batch []*renewal, sent time.Time) {
 	}
 }
 
-// rearm sets the timer to the next renewal due, if any. Called under mu.
+// rearm sets the timer to the next renewal, if any. The caller holds mu.
 func (c *Client) rearm() {
 	var next time.Time
 	for _, s := range c.states {
@@ -219,9 +219,8 @@ func (c *Client) rearm() {
 	}
 }
 
-// sendRenewals renews the batch in one round trip, and fills in the outcomes.
-// Keys of one script call must be in one slot, so a cluster gets one call per
-// lock.
+// sendRenewals renews the batch in one round trip, and fills in the outcomes. Keys
+// of one script call must be in one slot, so a cluster gets one call per lock.
 func (c *Client) sendRenewals(ctx context.Context, batch []*renewal, oneName bool) {
 	size := renewBatch
 	if oneName {

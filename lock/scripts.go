@@ -54,8 +54,8 @@ const (
 	replyStale     = "stale"
 )
 
-// acquireReply is the answer to one acquire. Granted and busy differ by kind,
-// never by the value of a number.
+// acquireReply is the answer to one acquire. Granted and busy differ in kind,
+// never only in the value of a number.
 type acquireReply struct {
 	kind   string
 	count  int
@@ -66,19 +66,19 @@ type acquireReply struct {
 	acked  int           // replicas that confirmed, where asked for
 }
 
-// millis rounds up: a lease is never shorter than asked.
+// millis rounds up, so that a lease is never shorter than requested.
 func millis(d time.Duration) int64 {
 	return int64((d + time.Millisecond - 1) / time.Millisecond)
 }
 
-// cancelNote is how long an acquire that was taken back is remembered: one that
-// arrives later takes a free lock, for a lease.
+// cancelNote is how long the server remembers an acquire that was taken back. One
+// that arrives later takes a free lock, for a lease.
 func cancelNote(lease time.Duration) time.Duration {
 	return min(max(lease, noteTime), noteTimeMax)
 }
 
-// sendAcquire runs the acquire script: one round trip, WAIT included. hold is
-// the hold that the owner has, held times; 0 for a first one.
+// sendAcquire runs the acquire script, with WAIT, in one round trip. hold is the
+// owner's hold, held times; 0 for a first one.
 func (s *state) sendAcquire(ctx context.Context, serial, hold uint64, lease time.Duration, held int) (acquireReply, error) {
 	c, k := s.c, s.names
 	keys := []string{k.lock, k.note(s.field)}
@@ -117,8 +117,8 @@ func (s *state) sendAcquire(ctx context.Context, serial, hold uint64, lease time
 }
 
 // sending is the serial of an acquire on its way. It counts how often the Redis
-// client has written it to a connection, retries included, without getting an
-// error of the server for an answer.
+// client has written it to a connection, with retries, without an error of the
+// server as the answer.
 type sending struct {
 	serial uint64
 	open   atomic.Int32
@@ -134,8 +134,8 @@ func (s *sending) MarshalBinary() ([]byte, error) {
 // String implements [fmt.Stringer], for hooks that print commands.
 func (s *sending) String() string { return strconv.FormatUint(s.serial, 10) }
 
-// judge adds ErrRefused to an error after which it is certain that nothing was
-// done. A request that ended with a context may have been given up anywhere.
+// judge adds ErrRefused to an error that proves that no server executed the
+// request. A request that ended with a context may have executed.
 func (s *sending) judge(err error) error {
 	if err == nil || s.done || s.open.Load() > 0 || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return err
@@ -143,7 +143,7 @@ func (s *sending) judge(err error) error {
 	return errors.Join(ErrRefused, err)
 }
 
-// answered notes the answer to the last time that it was written.
+// answered records the answer to the last write.
 func (s *sending) answered(cmd *redis.Cmd) *redis.Cmd {
 	var refusal redis.Error
 	switch err := cmd.Err(); {
@@ -155,8 +155,8 @@ func (s *sending) answered(cmd *redis.Cmd) *redis.Cmd {
 	return cmd
 }
 
-// acquireAndWait sends the script and WAIT down one connection, as WAIT is
-// about the writes of its own connection.
+// acquireAndWait sends the script and WAIT over one connection, because WAIT
+// concerns the writes of its own connection.
 func (c *Client) acquireAndWait(ctx context.Context, script *redis.Script, keys []string, args []any, sent *sending) (acquireReply, error) {
 	var node redis.Cmdable = c.rdb
 	if cluster, ok := c.rdb.(*redis.ClusterClient); ok {
@@ -231,8 +231,8 @@ func parseAcquire(cmd *redis.Cmd) (acquireReply, error) {
 	return r, nil
 }
 
-// sendRelease gives back what the owner has of a hold but left, which are still
-// owed so much. found is false when the server knows no such hold.
+// sendRelease releases all but left of the owner's holds, which are still owed so
+// much lease. found is false if the server does not know the hold.
 func (s *state) sendRelease(ctx context.Context, serial, hold uint64, left int, owed time.Duration) (found bool, err error) {
 	if s.fair {
 		keys, args := fairKeys(s.names)
@@ -242,8 +242,8 @@ func (s *state) sendRelease(ctx context.Context, serial, hold uint64, left int, 
 		unlockMessage, s.field, serial, hold, left, millis(owed), millis(noteTime))
 }
 
-// sendCancel takes an acquire back; the owner has held others, which are still
-// owed so much.
+// sendCancel takes an acquire back; the owner's other held holds are still owed so
+// much lease.
 func (s *state) sendCancel(ctx context.Context, u undo, held int, owed time.Duration) error {
 	if s.fair {
 		keys, args := fairKeys(s.names)
@@ -259,7 +259,7 @@ func (s *state) giveBackKeys() []string {
 	return []string{s.names.lock, s.names.channel, s.names.note(s.field)}
 }
 
-// sendGiveBack runs release.lua or cancel.lua, which answers done, or none.
+// sendGiveBack runs release.lua or cancel.lua, which answers done or none.
 func (c *Client) sendGiveBack(ctx context.Context, script *redis.Script, done string, keys []string, args ...any) (found bool, err error) {
 	return call(ctx, c, func(ctx context.Context) (bool, error) {
 		val, err := script.Run(ctx, c.rdb, keys, args...).Slice()

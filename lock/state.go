@@ -10,11 +10,11 @@ import (
 // stateKey names one owner of one lock within a client.
 type stateKey struct{ name, owner string }
 
-// state is all that a client knows about one owner's holds on one lock. Every
-// view made by [Client.NewLock] for the same pair works on the same state, so
-// that renewals and holds are counted in one place.
+// state is a client's knowledge of one owner's holds on one lock. All views of the
+// same pair from [Client.NewLock] share one state, so that renewals and holds are
+// counted in one place.
 //
-// Fields without a comment on locking are guarded by Client.mu.
+// Client.mu guards the fields without a comment on locking.
 type state struct {
 	c     *Client
 	key   stateKey
@@ -58,14 +58,14 @@ type giving struct {
 	levels int // how many holds it gives back; 0 for no release
 }
 
-// undo is an acquire whose outcome nobody knows and whose compensation was
-// not answered. It is forgotten when its lease has run out.
+// undo is an acquire of unknown outcome with an unanswered compensation. It is
+// forgotten when its lease has run out.
 type undo struct {
 	serial uint64
 	lease  time.Duration
 }
 
-// holding is the span from the first hold to the last release.
+// holding is the period from the first hold to the last release.
 type holding struct {
 	id      uint64 // serial of the acquire that began it
 	token   uint64
@@ -77,14 +77,14 @@ type holding struct {
 	cause   error
 }
 
-// margin is how much earlier than the server an owner takes its lease as run
-// out: 1% for drift between the clocks, and 2ms for the expiry's own
-// granularity, but never more than a quarter.
+// margin is the time by which an owner ends its lease before the server: 1% for
+// drift between the clocks, and 2ms for the granularity of expiry, but at most a
+// quarter.
 func margin(lease time.Duration) time.Duration {
 	return min(lease/100+2*time.Millisecond, lease/4)
 }
 
-// enter returns the state of the owner, making one if need be, and counts the
+// enter returns the state of the owner, creating it if necessary, and counts the
 // caller as its user.
 func (l *Reentrant) enter() (*state, error) {
 	if l.invalid != nil {
@@ -104,14 +104,14 @@ func (l *Reentrant) enter() (*state, error) {
 	return s, nil
 }
 
-// newState enters a state of an owner that has none. Called under mu.
+// newState creates the state of an owner. The caller holds mu.
 func (c *Client) newState(key stateKey, n names) *state {
 	s := &state{c: c, key: key, names: n, field: c.cfg.id + ":" + key.owner, gate: make(chan struct{}, 1)}
 	c.states[key] = s
 	return s
 }
 
-// use counts one more user, until leave. Called under mu.
+// use counts one more user, until leave. The caller holds mu.
 func (s *state) use() {
 	s.c.ops.Add(1)
 	s.refs++
@@ -126,14 +126,14 @@ func (s *state) leave() {
 	s.c.ops.Done()
 }
 
-// newSerial returns the serial of the owner's next request, greater than those
-// of all before. Called under mu.
+// newSerial returns the serial of the owner's next request, greater than all
+// before. The caller holds mu.
 func (s *state) newSerial() uint64 {
 	s.last = s.c.serial.Add(1)
 	return s.last
 }
 
-// drop forgets a state that says nothing any more. Called under mu.
+// drop forgets a state without information. The caller holds mu.
 func (s *state) drop() {
 	told := !s.lost || s.call > 0 // a loss is kept by the Hold itself
 	if s.refs == 0 && len(s.holds) == 0 && told && s.undo == nil && s.c.states[s.key] == s {
@@ -144,8 +144,8 @@ func (s *state) drop() {
 	}
 }
 
-// owed is how much lease the holds still have at now. Holds that are being
-// released are owed nothing. 0 or less: none is left. Called under mu.
+// owed is the rest of the holds' lease at now. Holds that are being released are
+// owed nothing. 0 or less means none. The caller holds mu.
 func (s *state) owed(now time.Time) time.Duration {
 	var d time.Duration
 	for _, h := range s.holds {
@@ -160,10 +160,10 @@ func (s *state) owed(now time.Time) time.Duration {
 	return d
 }
 
-// deadline is when the lease of the holds has run out, seen from here: counted
-// from the send of the last request that set it, and a margin early. A hold
-// that is being released keeps nothing alive: its release may have arrived, and
-// leaves the others what they are owed. Called under mu.
+// deadline is the end of the holds' lease for this client: counted from the send
+// of the last request that set it, and a margin early. A hold that is being
+// released extends nothing: its release may have arrived, and leaves the others
+// their lease. The caller holds mu.
 func (s *state) deadline() time.Time {
 	var t time.Time
 	for i, h := range s.holds {
@@ -183,7 +183,7 @@ func (s *state) deadline() time.Time {
 	return t
 }
 
-// kept says whether the watchdog has to renew. Called under mu.
+// kept reports whether the watchdog must renew. The caller holds mu.
 func (s *state) kept() bool {
 	for _, h := range s.holds {
 		if h.renewed && !h.releasing {
@@ -193,8 +193,8 @@ func (s *state) kept() bool {
 	return false
 }
 
-// stopRenewing makes renewed holds last as long as their latest renewal, unless
-// more than levels are held. Called under mu.
+// stopRenewing lets renewed holds last until their latest renewal ends, unless
+// more than levels are held. The caller holds mu.
 func (s *state) stopRenewing(levels int) {
 	held := 0
 	for _, h := range s.holds {
@@ -215,8 +215,8 @@ func (s *state) stopRenewing(levels int) {
 	s.settle()
 }
 
-// settle brings timer and watchdog in line with the holds. Called under mu
-// after every change of them.
+// settle updates timer and watchdog after every change of the holds. The caller
+// holds mu.
 func (s *state) settle() {
 	s.c.dog.watch(s, s.kept())
 	if len(s.holds) == 0 {
@@ -247,9 +247,9 @@ func (s *state) expire() {
 	after()
 }
 
-// loseByClock ends the holding as lost before the server has said so, and tells
-// the server, once and in the background: nobody is under the lock any more.
-// Called under mu; what it returns is to be called without.
+// loseByClock ends the holding as lost before the server has reported it, and
+// notifies the server, once and in the background, because nobody works under the
+// lock any more. The caller holds mu, and calls after without it.
 func (s *state) loseByClock() (after func()) {
 	cur, serial := s.cur, s.newSerial()
 	tell := s.lose()
@@ -268,9 +268,8 @@ func (s *state) loseByClock() (after func()) {
 	}
 }
 
-// lose ends the holding as lost; a last release that was sent and never
-// answered has come true instead. Called under mu; what it returns is to be
-// called without.
+// lose ends the holding as lost; an unanswered last release counts as executed
+// instead. The caller holds mu, and calls after without it.
 func (s *state) lose() (after func()) {
 	released := len(s.holds) > 0 && s.holds[0].releasing
 	s.holds, s.giving = nil, giving{}
@@ -294,8 +293,8 @@ func (s *state) lose() (after func()) {
 	}
 }
 
-// end marks the holding as over. Called under mu; what it returns tells those
-// who asked, in the order in which they did, and is to be called without.
+// end marks the holding as over. The caller holds mu, and calls after, which
+// notifies the listeners in order, without it.
 func (h *holding) end(cause error) (after func()) {
 	if h.ended {
 		return func() {}
@@ -312,8 +311,8 @@ func (h *holding) end(cause error) (after func()) {
 	}
 }
 
-// onEnd registers f for the end of a holding, nil for the current one, and
-// returns how to take it back. cause is not nil when there is nothing to wait for.
+// onEnd registers f for the end of a holding, nil for the current one, and returns
+// a function that removes it. cause is not nil if the holding has already ended.
 func (s *state) onEnd(cur *holding, f func(cause error)) (remove func(), cause error) {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
@@ -339,13 +338,13 @@ func (s *state) onEnd(cur *holding, f func(cause error)) (remove func(), cause e
 	}, nil
 }
 
-// taken is a holding as it was before a request.
+// taken is a holding before a request.
 type taken struct {
 	s   *state
 	cur *holding
 }
 
-// holdings returns what this client holds of one lock, in order of owners.
+// holdings returns this client's holdings of one lock, in order of owners.
 func (c *Client) holdings(name string) []taken {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -359,7 +358,7 @@ func (c *Client) holdings(name string) []taken {
 	return held
 }
 
-// forced ends holdings that were forced open.
+// forced ends holdings after ForceUnlock.
 func (c *Client) forced(held []taken) {
 	for _, t := range held {
 		after := func() {}

@@ -24,20 +24,20 @@ const (
 	hubBackoffMax = 2 * time.Second
 )
 
-// hub is the one subscription connection of a client. A lock's channel is
-// subscribed while somebody waits for that lock, whoever many they are. The
-// connection is opened for the first waiter and closed shortly after the last.
+// hub is the one subscription connection of a client. It subscribes to a lock's
+// channel while somebody waits for that lock. It opens the connection for the
+// first waiter and closes it shortly after the last.
 //
-// A message wakes one waiter: a free lock has room for one. Waiters are woken
-// first come, first served. The first of a channel also looks by itself, for all
-// of them: now and then, and when the subscription is confirmed, the first time
-// and after every reconnect, as messages before it are lost.
+// A message wakes one waiter, because a free lock has room for one. Waiters wake
+// first come, first served. The first waiter of a channel also polls for all of
+// them: at intervals, and after each confirmation of the subscription, because
+// earlier messages are lost.
 //
-// One goroutine writes to the connection, one reads. The writer has no more
-// than one command under way, and reconnects by itself: go-redis would do so
-// while it holds the mutex that the other goroutine needs. It also holds that
-// mutex while it writes, so under virtual time a write must succeed at once,
-// as it does into a socket's buffer.
+// One goroutine writes to the connection, one reads. The writer has at most one
+// open command, and reconnects by itself: go-redis would do so while it holds the
+// mutex that the other goroutine needs. go-redis also holds that mutex while it
+// writes, so under virtual time a write must succeed at once, as into a socket's
+// buffer.
 type hub struct {
 	c    *Client
 	kick chan struct{} // something below has changed
@@ -58,7 +58,7 @@ type waiter struct {
 	woken   bool          // the caller's: a wake-up was taken, and no look has followed
 }
 
-// subConn is one connection. Guarded by hub.mu, but for ps and ended.
+// subConn is one connection. Guarded by hub.mu, except ps and ended.
 type subConn struct {
 	ps      *redis.PubSub
 	ended   chan struct{}   // closed when the reader has returned
@@ -92,9 +92,9 @@ func newHub(c *Client) *hub {
 	}
 }
 
-// join adds a waiter to a channel. ready says that it has to look once more now:
-// it is the first, and the subscription is confirmed already; else the first is
-// woken when it is. The caller is counted by Client.begin.
+// join adds a waiter to a channel. ready means that it must poll once more now: it
+// is the first, and the subscription is already confirmed; otherwise the
+// confirmation wakes the first. Client.begin counts the caller.
 func (h *hub) join(channel string) (w *waiter, ready bool) {
 	w = &waiter{channel: channel, wake: make(chan struct{}, 1), first: make(chan struct{})}
 	h.mu.Lock()
@@ -113,8 +113,8 @@ func (h *hub) join(channel string) (w *waiter, ready bool) {
 	return w, ready
 }
 
-// leave removes a waiter. One that leaves without the lock, and with a wake-up
-// after which it has not looked, hands that on.
+// leave removes a waiter. If it leaves without the lock, and with a wake-up after
+// which it has not polled, leave passes the wake-up on.
 func (h *hub) leave(w *waiter, granted bool) {
 	h.mu.Lock()
 	rest := h.waiters[w.channel]
@@ -139,7 +139,7 @@ func (h *hub) leave(w *waiter, granted bool) {
 	}
 }
 
-// wake wakes the first n waiters that are not awake already. Called under mu.
+// wake wakes the first n sleeping waiters. The caller holds mu.
 func (h *hub) wake(channel string, n int) {
 	for _, w := range h.waiters[channel] {
 		if n == 0 {
@@ -227,7 +227,7 @@ func (h *hub) run() {
 	}
 }
 
-// stop ends the writer unless somebody has come meanwhile.
+// stop ends the writer unless a waiter has come meanwhile.
 func (h *hub) stop() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -235,7 +235,7 @@ func (h *hub) stop() bool {
 	return !h.running
 }
 
-// connect opens a connection and subscribes to all that is wanted.
+// connect opens a connection and subscribes to all needed channels.
 func (h *hub) connect() error {
 	h.mu.Lock()
 	channels := sortedKeys(h.waiters)
@@ -275,9 +275,9 @@ func (h *hub) hangUp() {
 	}
 }
 
-// update sends the next command that is needed, if the last one has been
-// answered. A connection that does not answer is marked broken. linger is when
-// to look again for subscriptions that nobody uses; 0 when there are none.
+// update sends the next command, if the last one has been answered. It marks a
+// connection that does not answer as broken. linger is when to check again for
+// unused subscriptions; 0 if there are none.
 func (h *hub) update(conn *subConn) (linger time.Duration, _ error) {
 	h.mu.Lock()
 	quiet := time.Since(conn.heard) >= hubQuiet
