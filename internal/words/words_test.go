@@ -11,8 +11,8 @@ import (
 
 const root = "../.."
 
-// unread are the pages whose sentences nobody has mended yet. Whoever mends one
-// takes it off the list.
+// unread are the pages that the test does not check yet. Remove a page from the
+// list when its sentences pass.
 var unread = []string{
 	"findings.md", "mutation.md",
 }
@@ -23,7 +23,11 @@ func TestPagesReadWell(t *testing.T) {
 	if err != nil || len(pages) < len(unread) {
 		t.Fatal(pages, err)
 	}
-	for _, page := range append(pages, root+"/README.md") {
+	tables, err := filepath.Glob(root + "/docs/tables/*.md")
+	if err != nil || len(tables) == 0 {
+		t.Fatal(tables, err)
+	}
+	for _, page := range append(slices.Concat(pages, tables), root+"/README.md", root+"/ARCHITECTURE.md", root+"/CONTRIBUTING.md") {
 		if slices.Contains(unread, filepath.Base(page)) {
 			continue
 		}
@@ -39,7 +43,7 @@ func TestPagesReadWell(t *testing.T) {
 	}
 	for _, name := range unread {
 		if !slices.Contains(pages, filepath.Join(root, "docs", name)) {
-			t.Errorf("docs/%s is on the list of unread pages, and is not there", name)
+			t.Errorf("docs/%s is on the list of unread pages, but does not exist", name)
 		}
 	}
 	t.Logf("not read yet: %s", strings.Join(unread, ", "))
