@@ -6,8 +6,8 @@ import (
 	"github.com/holdfast-go/holdfast/subject"
 )
 
-// carriedByBundled says whether servers that a lock brings along can carry the
-// scenario, and else why not.
+// carriedByBundled reports whether bundled servers support the scenario, or the
+// reason why not.
 func carriedByBundled(s *scenarios.Scenario, own *subject.BundledServers) (ok bool, reason string) {
 	if own.Missing != "" {
 		return false, own.Missing

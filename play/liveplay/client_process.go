@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-go/holdfast/subject/adapter"
 )
 
-// greet says hello to a client process. An error says what the process did
-// instead of opening the lock.
+// greet sends hello to a client process. The error describes the process's answer
+// if it did not open the lock.
 func (l *liveRun) greet(ctx context.Context, p *processes.Process, h adapter.Hello) error {
 	limit := cmp.Or(l.opts.Greeting, setupLimit)
 	greeting, cancel := context.WithTimeout(ctx, limit)
@@ -29,7 +29,7 @@ func (l *liveRun) greet(ctx context.Context, p *processes.Process, h adapter.Hel
 	return err
 }
 
-// lastWords are the end of what a process wrote to its standard error.
+// lastWords are the end of a process's standard error.
 func lastWords(p *processes.Process) string {
 	if p.Stderr() == "" {
 		return ""
@@ -37,9 +37,9 @@ func lastWords(p *processes.Process) string {
 	return "; the end of its stderr:\n" + p.Stderr()
 }
 
-// exitMessage says how a process has ended. Its first line, which may be all that
-// is shown, has the line of its stderr that tells most: what it panicked with,
-// or else what it wrote last.
+// exitMessage describes the end of a process. Its first line, which may be all
+// that is shown, has the most informative line of its stderr: its panic, or else
+// its last line.
 func exitMessage(err error, stderr string) string {
 	var ended *processes.Error
 	if !errors.As(err, &ended) || stderr == "" {

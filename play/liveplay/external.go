@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-go/holdfast/subject"
 )
 
-// carriedByExternal says whether the scenario can be played with a lock on servers of
-// the user's own, and else why not.
+// carriedByExternal reports whether external servers support the scenario with a
+// lock, or the reason why not.
 func carriedByExternal(s *scenarios.Scenario, own *servers.External, sub *subject.Subject) (ok bool, reason string) {
 	groups := s.TopologyFor(sub).Groups
 	switch {
@@ -45,8 +45,8 @@ func carriedByExternal(s *scenarios.Scenario, own *servers.External, sub *subjec
 	return true, ""
 }
 
-// outOfReach says why a fault that needs no control of a server cannot strike
-// what it is aimed at, or "".
+// outOfReach returns the reason why a fault that does not control a server cannot
+// strike its target, or "".
 func outOfReach(f faults.Spec) string {
 	server := func(name string) bool { return !strings.HasPrefix(name, "client-") }
 	k, _ := faults.Lookup(f.Fault)
@@ -63,15 +63,15 @@ func outOfReach(f faults.Spec) string {
 	return ""
 }
 
-// privateName makes the name of a lock that no other run has, and nobody else.
+// privateName makes a name of a lock that no other run or user has.
 func privateName(name string) string {
 	b := make([]byte, 6)
 	rand.Read(b) // never fails
 	return "holdfast:" + hex.EncodeToString(b) + ":" + name
 }
 
-// backend is that of the run, with no more of the user's own servers than the
-// run needs.
+// backend is the backend of the run, with only the external servers that the run
+// needs.
 func (l *liveRun) backend(ctx context.Context) (b servers.Backend, err error) {
 	b = l.opts.Backend
 	if b.External != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/holdfast-go/holdfast/play"
 )
 
-// journal writes the history of a run to a file while it is played, so that
-// what had happened by then can be judged when the harness is killed. It lags
-// behind, for the servers' own accounts to arrive in their place.
+// journal writes the history of a run to a file during the run, so that it can be
+// judged if the harness is killed. It lags behind, so that the servers' own
+// reports arrive in order.
 type journal struct {
 	file *os.File
 	quit chan struct{}
@@ -27,7 +27,7 @@ const (
 	journalLag   = 500 * time.Millisecond
 )
 
-// openJournal starts a journal of what r records. An empty path means none.
+// openJournal starts a journal of the events of r. An empty path means none.
 func openJournal(path string, h history.Header, r *play.Recorder) (*journal, error) {
 	if path == "" {
 		return nil, nil
@@ -69,8 +69,8 @@ func (j *journal) write(e *history.Encoder, r *play.Recorder) {
 	}
 }
 
-// close ends the journal and removes its file: the whole history takes its
-// place.
+// close ends the journal and removes its file, because the complete history
+// replaces it.
 func (j *journal) close() error {
 	if j == nil {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-go/holdfast/subject"
 )
 
-// needs is what a scenario takes in a real world, where every server costs
-// time: no more than its faults and the lock under test call for.
+// needs are the servers and features of a scenario in a real world, where every
+// server costs time: only those of its faults and of the lock under test.
 type needs struct {
 	replicas  bool // the lock waits for them, or a fault strikes them
 	sentinels bool // somebody has to promote
@@ -42,8 +42,8 @@ func needsOf(s *scenarios.Scenario, sub *subject.Subject) needs {
 	return n
 }
 
-// liveTopology is what the real world must be made of for a lock, or, on
-// servers of the user's own, what of it faults can strike.
+// liveTopology is the topology of the real world for a lock, or, on external
+// servers, the part that faults can strike.
 func liveTopology(s *scenarios.Scenario, sub *subject.Subject, n needs, own *servers.External) faults.Topology {
 	t := s.TopologyFor(sub)
 	t.World = "live"

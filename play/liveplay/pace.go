@@ -23,16 +23,15 @@ const (
 	unhurried = 1.5
 )
 
-// Pace is how the scenario's times are scaled in real time unless somebody
-// asks for another scale: 0.2 plays 10 s in 2 s. It is one that [CheckPace]
-// allows.
+// Pace is the default time scale of a scenario in real time: 0.2 plays 10 s in 2
+// s. [CheckPace] allows it.
 func Pace(s *scenarios.Scenario, l *subject.Subject) float64 {
 	bearable := float64(4*subject.LongestOperation) / float64(s.ShortestLease())
 	return max(suitable(s, l), bearable)
 }
 
-// suitable is the pace at which real servers get done what the scenario is
-// about.
+// suitable is the time scale at which real servers can do the work of the
+// scenario.
 func suitable(s *scenarios.Scenario, l *subject.Subject) float64 {
 	switch {
 	case s.Has(func(t history.Traits) bool { return t.Promotes }):
@@ -45,7 +44,7 @@ func suitable(s *scenarios.Scenario, l *subject.Subject) float64 {
 	return quick
 }
 
-// CheckPace says why a scenario cannot be played at a scale.
+// CheckPace returns the reason why a scenario cannot be played at a scale, or nil.
 func CheckPace(s *scenarios.Scenario, scale float64) error {
 	shortest := s.ShortestLease()
 	if at := subject.Scaled(shortest, scale); at < 4*subject.LongestOperation {

@@ -25,7 +25,7 @@ import (
 	"github.com/holdfast-go/holdfast/subject/adapter"
 )
 
-// Live is how a scenario is played in the real world.
+// Live are the settings of a play in the real world.
 type Live struct {
 	// Backend is what the servers are. It must carry the scenario, see
 	// [Carries].
@@ -46,7 +46,7 @@ type Live struct {
 	Scale float64
 }
 
-// Worker is what a client process runs.
+// Worker is the command of a client process.
 type Worker struct {
 	// Lock is the name of the lock that it is to open.
 	Lock string
@@ -55,16 +55,16 @@ type Worker struct {
 	Command []string
 }
 
-// SetupError says that a run could not be set up or carried out in the real
-// world. It says nothing about the lock.
+// SetupError reports that the real world could not play a run. It says nothing
+// about the lock.
 type SetupError struct{ Err error }
 
 func (e *SetupError) Error() string { return "the run could not be set up: " + e.Err.Error() }
 
 func (e *SetupError) Unwrap() error { return e.Err }
 
-// SlowMachineError says that the machine stood still for too long for the run
-// to mean anything.
+// SlowMachineError reports that the machine delayed the harness for so long that
+// the run proves nothing.
 type SlowMachineError struct {
 	Late, Allowed time.Duration
 	Err           error // what it led to, if that was noticed
@@ -89,8 +89,8 @@ const (
 )
 
 // PlayLive plays a scenario against a lock on real servers, with real client
-// processes, in real time. Errors are a [*SetupError] or a [*SlowMachineError]
-// when the run says nothing about the lock.
+// processes, in real time. It returns a [*SetupError] or a [*SlowMachineError] if
+// the run says nothing about the lock.
 func PlayLive(ctx context.Context, s *scenarios.Scenario, l *subject.Subject, seed uint64, version string, o Live) (*play.Played, error) {
 	if err := s.Check(l); err != nil {
 		return nil, err
@@ -172,7 +172,7 @@ func (l *liveRun) play(ctx context.Context, version string) (err error) {
 	return errors.Join(err, j.close())
 }
 
-// setUp starts the servers, looks at their keys, and starts the clients.
+// setUp starts the servers, observes their keys, and starts the clients.
 func (l *liveRun) setUp(ctx context.Context) (err error) {
 	backend, err := l.backend(ctx)
 	if err != nil {
@@ -216,8 +216,7 @@ func (l *liveRun) setUp(ctx context.Context) (err error) {
 	return nil
 }
 
-// moments is who is told of requests at servers; nobody where no fault waits
-// for one.
+// moments is the handler of requests at servers; nil if no fault waits for one.
 func (l *liveRun) moments() func(faults.Moment) {
 	if !l.needs.moments {
 		return nil
@@ -225,8 +224,8 @@ func (l *liveRun) moments() func(faults.Moment) {
 	return l.Timeline.Moment
 }
 
-// slowDown gives the links the latency and the lag that a scenario asks for;
-// one that does not ask gets what loopback has.
+// slowDown gives the links the latency and lag of the scenario, or those of
+// loopback.
 func (l *liveRun) slowDown() error {
 	t := l.Scenario.Topology
 	slow := func(link faults.Link, dir stream.Direction, least, most faults.Duration) error {
@@ -289,8 +288,8 @@ func (l *liveRun) startClient(ctx context.Context, n int) (*processes.Process, *
 	return p, &remoteSession{p.Conversation()}, nil
 }
 
-// perform plays the workload under the faults, lets things come to rest, and
-// looks at what remains.
+// perform plays the workload with the faults, waits for quiescence, and looks for
+// leftovers.
 func (l *liveRun) perform(ctx context.Context) {
 	work, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -307,8 +306,8 @@ func (l *liveRun) perform(ctx context.Context) {
 	l.Err = errors.Join(l.Err, l.truth.SyncAll(ctx))
 }
 
-// watchExit waits for the end of a client process and records one that nobody
-// asked for. Every process ends when the world does.
+// watchExit waits for the end of a client process and records an unrequested one.
+// Every process ends with the world.
 func (l *liveRun) watchExit(p *processes.Process) {
 	<-p.Ended()
 	if err := p.Err(); err != nil {
@@ -316,7 +315,7 @@ func (l *liveRun) watchExit(p *processes.Process) {
 	}
 }
 
-// tellLogs puts what the servers logged into the history.
+// tellLogs adds the servers' logs to the history.
 func (l *liveRun) tellLogs() error {
 	lines, err := l.world.LogLines()
 	if err != nil {

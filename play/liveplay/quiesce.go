@@ -11,12 +11,12 @@ import (
 	"github.com/holdfast-go/holdfast/play"
 )
 
-// farewell bounds each step of taking leave of a client process.
+// farewell bounds each step of ending a client process.
 const farewell = 10 * time.Second
 
-// rest waits until nothing is left that will go by itself, at most until every
-// lease is over, and looks at what remains. A watchdog gets the time to renew
-// once more, should it go on.
+// rest waits until only lasting leftovers remain, at most until every lease is
+// over, and then looks at them. A watchdog that still runs has the time for one
+// more renewal.
 func (l *liveRun) rest(ctx context.Context) {
 	longest := time.Now().Add(play.LongestLease(l.clients)*3/2 + l.Scenario.Scaled(5*time.Second))
 	once := time.Duration(l.Subject.Claims(l.Scenario.Setting()).RenewEvery)
@@ -40,8 +40,8 @@ func (l *liveRun) rest(ctx context.Context) {
 	}
 }
 
-// remaining lists the keys that should be gone: not what a lock keeps on
-// purpose, nor its bookkeeping, which ends by itself.
+// remaining lists the leftover keys, without those that a lock keeps on purpose,
+// and without its bookkeeping, which expires.
 func (l *liveRun) remaining(ctx context.Context) ([]string, error) {
 	keys, err := l.world.Keys(ctx)
 	if err != nil {
@@ -58,9 +58,8 @@ func (l *liveRun) remaining(ctx context.Context) ([]string, error) {
 	return left, nil
 }
 
-// finish takes leave of the clients, and returns the goroutines that their
-// locks have left running. A process that does not come to an end has left
-// something behind as well.
+// finish ends the clients, and returns the remaining goroutines of their locks. A
+// process that does not end is a leftover as well.
 func (l *liveRun) finish(ctx context.Context) []string {
 	left := make([][]string, len(l.procs))
 	var all sync.WaitGroup
@@ -81,8 +80,8 @@ func (l *liveRun) finish(ctx context.Context) []string {
 	return slices.Concat(left...)
 }
 
-// connections is how many connections of clients are still open after the time
-// that closing one may take.
+// connections is the number of client connections that are open after the time for
+// closing them.
 func (l *liveRun) connections(ctx context.Context) int {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()

@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-go/holdfast/subject/adapter"
 )
 
-// remoteSession is a lock under test in a client process of its own.
+// remoteSession is a lock under test in a separate client process.
 type remoteSession struct{ process *adapter.Conversation }
 
 // Locker implements [Session].

@@ -7,32 +7,32 @@ import (
 	"github.com/holdfast-go/holdfast/subject"
 )
 
-// stallDetector finds out whether the machine gave the harness its turn in time while
-// a run was played. A judge cannot tell a slow machine from a slow lock, so a
-// run in which the machine stood still is worth nothing, whatever its verdict.
+// stallDetector detects whether the machine delayed the harness during a run. A
+// judge cannot tell a slow machine from a slow lock, so such a run proves nothing,
+// whatever its verdict.
 type stallDetector struct {
 	quit  chan struct{}
 	done  sync.WaitGroup
 	worst time.Duration // how late a beat came; read it after stop
 }
 
-// lookEvery is how often the harness wants its turn.
+// lookEvery is the interval of the harness' checks.
 const lookEvery = 10 * time.Millisecond
 
-// stallAllowed is how late a beat may be in a run at a scale: as much as the
-// judges allow a machine.
+// stallAllowed is the allowed delay of a check in a run at a scale: the judges'
+// allowance for a machine.
 func stallAllowed(scale float64) time.Duration {
 	return max(subject.Scaled(300*time.Millisecond, scale), 150*time.Millisecond)
 }
 
-// bearable is what a lock can make good: the reference lock tells its holder of
-// the end of a lease a hundredth of it before. A verdict that is not as
-// expected means nothing when more than that was taken away.
+// bearable is the delay that a lock can make good: the reference lock notifies its
+// holder a hundredth of the lease before its end. After a longer delay an
+// unexpected verdict means nothing.
 func bearable(scale float64) time.Duration {
 	return max(subject.Scaled(100*time.Millisecond, scale), 20*time.Millisecond)
 }
 
-// startStallDetector starts one that goes by a clock, such as [time.Now].
+// startStallDetector starts a detector with a clock, such as [time.Now].
 func startStallDetector(now func() time.Time) *stallDetector {
 	p := &stallDetector{quit: make(chan struct{})}
 	p.done.Go(func() {
@@ -54,7 +54,7 @@ func startStallDetector(now func() time.Time) *stallDetector {
 	return p
 }
 
-// stop ends it and returns how late the latest beat was.
+// stop ends it and returns the longest delay of a check.
 func (p *stallDetector) stop() time.Duration {
 	close(p.quit)
 	p.done.Wait()

@@ -9,8 +9,9 @@ import (
 	"github.com/holdfast-go/holdfast/subject"
 )
 
-// Carries says whether servers of a backend can carry the scenario for a lock
-// that it applies to, on this machine, and else why not. It starts nothing.
+// Carries reports whether servers of a backend on this machine support the
+// scenario for a lock to which it applies, or the reason why not. It starts
+// nothing.
 func Carries(s *scenarios.Scenario, l *subject.Subject, b servers.Backend) (ok bool, reason string) {
 	if b.External != nil {
 		return carriedByExternal(s, b.External, l)

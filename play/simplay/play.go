@@ -20,18 +20,18 @@ import (
 	"github.com/holdfast-go/holdfast/subject"
 )
 
-// Play plays a scenario against a lock in the simulated world. The same
-// scenario, lock, seed and version give the same history in any process, as
-// long as no other Play runs in it at the same time. An error means that the
-// run is worthless through a fault of the scenario or of the harness; whatever
-// the lock under test does wrong is in the history.
+// Play plays a scenario against a lock in the simulated world. The same scenario,
+// lock, seed and version give the same history in any process, if no other Play
+// runs in it at the same time. The error reports a defect of the scenario or of
+// the harness, after which the run proves nothing. The mistakes of the lock are in
+// the history.
 func Play(s *scenarios.Scenario, l *subject.Subject, seed uint64, version string) (*play.Played, error) {
 	p, _, err := PlayWatched(s, l, seed, version, Watch{})
 	return p, err
 }
 
-// PlayWatched is [Play], and looks at what goes on meanwhile. The history is
-// that of Play.
+// PlayWatched is [Play] with an observation of the run. The history is that of
+// Play.
 func PlayWatched(s *scenarios.Scenario, l *subject.Subject, seed uint64, version string, look Watch) (*play.Played, *Seen, error) {
 	if err := s.Check(l); err != nil {
 		return nil, nil, err
@@ -65,9 +65,8 @@ type simRun struct {
 	watch *watch // nil when nobody looks
 }
 
-// settle is how long the world gets to connect its replicas before the run
-// starts, besides the time that the lag of replication takes: two ways there
-// and back.
+// settle is the time in which the world connects its replicas before the run
+// starts, in addition to two round trips of the replication lag.
 const settle = 100 * time.Millisecond
 
 // simulate is the run itself, inside the bubble.
@@ -153,7 +152,7 @@ func (r *simRun) simulate(version string, look Watch) {
 	r.End.Goroutines = play.Leftover(before)
 }
 
-// quiesce lets every lease run out, and looks at what remains.
+// quiesce waits until every lease has ended, and looks for leftovers.
 func (r *simRun) quiesce(w *sim.World, clients []*play.Client) {
 	time.Sleep(max(play.LongestLease(clients)*3/2, play.Bookkeeping) + 5*time.Second)
 	for _, k := range w.Keys() {

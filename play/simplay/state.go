@@ -25,7 +25,7 @@ type State struct {
 	Goroutines []string `json:"goroutines,omitempty"`
 }
 
-// Holder is who holds the lock on one server.
+// Holder is the holder of the lock on one server.
 type Holder struct {
 	Node  string `json:"node"`
 	Key   string `json:"key"`
@@ -44,7 +44,7 @@ type ClientState struct {
 	Believes []checker.Claim `json:"believes,omitempty"`
 }
 
-// state looks at the run. Nothing may be under way at this moment.
+// state returns the state of the run. Nothing may run at this moment.
 func (r *simRun) state(w *sim.World, header history.Header) State {
 	s := State{At: time.Since(r.Rec.Start), World: w.State(), Events: r.Rec.SoFar(), Goroutines: r.inLock()}
 	for _, n := range s.World.Nodes {
@@ -69,7 +69,7 @@ func (r *simRun) state(w *sim.World, header history.Header) State {
 	return s
 }
 
-// underWay are the invocations of a client that have not returned.
+// underWay are the open invocations of a client.
 func underWay(events []history.Event, client string) []history.Event {
 	var open []history.Event
 	for _, e := range events {
@@ -85,10 +85,10 @@ func underWay(events []history.Event, client string) []history.Event {
 	return open
 }
 
-// lockPackages is what the names of all functions of built-in locks begin with.
+// lockPackages is the prefix of all functions of built-in locks.
 const lockPackages = "github.com/holdfast-go/holdfast/lock"
 
-// inLock lists the goroutines of this bubble that are in the lock under test.
+// inLock lists the goroutines of this bubble in the code of the lock under test.
 func (r *simRun) inLock() []string {
 	var all []string
 	for _, stack := range play.Goroutines() {
@@ -100,8 +100,8 @@ func (r *simRun) inLock() []string {
 	return all
 }
 
-// callsIn is what a goroutine waits for and its calls within a package and
-// those below it, innermost first; "" when it has none.
+// callsIn is the wait reason of a goroutine and its calls within a package and
+// those below it, innermost first; "" if it has none.
 func callsIn(plain, pkg string) string {
 	lines := strings.Split(plain, "\n")
 	var calls []string

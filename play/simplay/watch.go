@@ -12,22 +12,22 @@ import (
 	"github.com/holdfast-go/holdfast/sim"
 )
 
-// Watch says what to look at while a run is played in the simulated world. The
-// run is the same, to the bit, whatever is looked at.
+// Watch selects the observations of a simulated run. They do not change its
+// history.
 type Watch struct {
 	Messages bool  `json:"messages,omitempty"` // what every link carries
 	Moments  bool  `json:"moments,omitempty"`  // what a fault can be anchored to
 	Stop     *Stop `json:"stop,omitempty"`     // look at the world at one moment
 }
 
-// Stop is a moment of a run: when an event of its history was recorded, or a
-// time. Everything that happens at that instant of virtual time has happened.
+// Stop is a moment of a run: the record of an event, or a time. All events of that
+// virtual instant have happened.
 type Stop struct {
 	Event *history.Event `json:"event,omitempty"`
 	At    time.Duration  `json:"at,omitempty"` // since the start of the run; without an Event
 }
 
-// Seen is what a [Watch] has seen.
+// Seen is the result of a [Watch].
 type Seen struct {
 	Start    time.Time       `json:"start"`              // what times of the world count from
 	Messages []sim.Message   `json:"messages,omitempty"` // in order of sending
@@ -36,13 +36,13 @@ type Seen struct {
 	State    *State          `json:"state,omitempty"`    // nil when the moment never came
 }
 
-// Moment is a moment that a fault can be anchored to.
+// Moment is a moment to which a fault can be anchored.
 type Moment struct {
 	faults.Moment
 	At time.Duration // since the start of the run
 }
 
-// watch is a Watch at work.
+// watch is an active Watch.
 type watch struct {
 	Watch
 	start time.Time
@@ -59,7 +59,7 @@ type watch struct {
 	idle    sync.WaitGroup
 }
 
-// newWatch is nil when there is nothing to look at. Call it in the bubble.
+// newWatch returns nil if there is nothing to observe. Call it in the bubble.
 func newWatch(o Watch) *watch {
 	if !o.Messages && !o.Moments && o.Stop == nil {
 		return nil
@@ -79,7 +79,7 @@ func encoded(e history.Event) []byte {
 	return b
 }
 
-// onMessage is what the world is to tell, nil when nobody looks.
+// onMessage is the handler of the world's messages, or nil.
 func (w *watch) onMessage() func(sim.Message) {
 	if w == nil {
 		return nil
@@ -91,8 +91,7 @@ func (w *watch) onMessage() func(sim.Message) {
 	}
 }
 
-// begin looks at the run from its start on, and at its state once its moment
-// has come.
+// begin observes the run from its start, and its state at the selected moment.
 func (w *watch) begin(r *simRun, state func() State) {
 	if w == nil {
 		return
@@ -128,14 +127,14 @@ func (w *watch) begin(r *simRun, state func() State) {
 
 func (w *watch) reach() { w.once.Do(func() { close(w.reached) }) }
 
-// recorded notices the event to stop at.
+// recorded detects the event to stop at.
 func (w *watch) recorded(e history.Event) {
 	if e.Time == w.Stop.Event.Time && bytes.Equal(encoded(e), w.want) {
 		w.reach()
 	}
 }
 
-// end is called before the run looks at which goroutines remain.
+// end must come before the run looks for remaining goroutines.
 func (w *watch) end() {
 	if w == nil {
 		return
@@ -144,7 +143,7 @@ func (w *watch) end() {
 	w.idle.Wait()
 }
 
-// seen is what there was to see in a run with a history, nil when nobody looked.
+// seen is the result for a run with a history, or nil.
 func (w *watch) seen(h *history.History) *Seen {
 	if w == nil {
 		return nil
