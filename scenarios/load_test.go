@@ -161,7 +161,7 @@ var bad = []struct {
 
 	// The words of a workload.
 	{"unknown user", "  wait: 15s", "  user: carefull", "12:9", `"carefull" is not a kind of user`, "did you mean careful?", true},
-	{"careful and carrying on", "  wait: 15s", "  user: careful\n  carry: true", "12:9", "a careful user does not carry on", "leave carry out", false},
+	{"careful and carrying on", "  wait: 15s", "  user: careful\n  carry: true", "12:9", "a careful user stops at the notice", "leave carry out", false},
 	{"no owner", "  wait: 15s", "  owners: 0", "12:11", "workload.owners is 0: must be 1 to 20", "", true},
 	{"a herd that rests", "  wait: 15s", "  rest: 1s\n  herd: true", "13:9", "a herd does not rest", "leave rest out", false},
 	{"lock and locks", "  wait: 15s", "  locks: [b]", "12:3", "there are both lock and locks", "leave lock out", false},

@@ -167,7 +167,7 @@ func (v validator) names() error {
 func (v validator) lockName(path, name string) error {
 	switch {
 	case name == "":
-		return v.at(path, "any other text will do, such as stock", "a lock needs a name: this one is empty")
+		return v.at(path, "choose any other text, such as stock", "a lock needs a name: this one is empty")
 	case len(name) > maxName:
 		return v.at(path, "", "the name of a lock has at most %d bytes, this one %d", maxName, len(name))
 	}
@@ -213,7 +213,7 @@ func (v validator) workload() error {
 	case v.d.has("workload.user") && !slices.Contains(users, w.User):
 		return v.at("workload.user", didYouMean(w.User, users), "%q is not a kind of user", w.User)
 	case w.User == history.Careful && w.Carry:
-		return v.at("workload.user", "leave carry out", "a careful user does not carry on when told that its hold is lost")
+		return v.at("workload.user", "leave carry out", "a careful user stops at the notice of a loss, and cannot have carry")
 	}
 	if v.d.has("workload.owners") && (w.Owners < 1 || w.Owners > maxOwners) {
 		return v.at("workload.owners", "", "workload.owners is %d: must be 1 to %d", w.Owners, maxOwners)

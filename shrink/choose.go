@@ -14,14 +14,14 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
-// Shown is a run that may show a violation, and what was played.
+// Shown is a played run that may show a violation.
 type Shown struct {
 	Run  results.Run
 	File string // of the scenario
 }
 
-// ReadRuns lists the runs of a directory: a run directory, or one that holds
-// scenarios beside the histories of their runs, as holdfast vary leaves it.
+// ReadRuns lists the runs of a directory: a run directory, or one of holdfast
+// vary, which has scenarios beside the histories of their runs.
 func ReadRuns(path string) (all []Shown, version string, err error) {
 	dir := suite.Dir(path)
 	res, err := dir.ReadResults()
@@ -65,14 +65,14 @@ func variationsOf(dir string) (all []Shown, err error) {
 	return all, nil
 }
 
-// Filter says which runs count; the zero value takes all of them.
+// Filter selects runs; the zero value selects all.
 type Filter struct {
 	Lock, Scenario, Property string  // empty: any
 	Seed                     *uint64 // nil: any
 }
 
-// Choose picks the run to shrink and its violation: the worst one that the
-// filter leaves, and of equals the one with the fewest operations.
+// Choose returns the run to shrink and its violation: the worst one among the
+// selected runs, and of equals the one with the fewest operations.
 func (f Filter) Choose(all []Shown) (Shown, Target, error) {
 	all = slices.DeleteFunc(slices.Clone(all), func(s Shown) bool {
 		return f.Lock != "" && s.Run.Lock != f.Lock || f.Scenario != "" && s.Run.Scenario != f.Scenario || f.Seed != nil && s.Run.Seed != *f.Seed
@@ -112,17 +112,17 @@ func (f Filter) Choose(all []Shown) (Shown, Target, error) {
 	return Shown{}, target, errors.New("there is nothing to shrink: no run shows a violation")
 }
 
-// worst is the violation of a run that is worth most, and how much: 0 is none.
-// What its scenario did not expect comes before what it did.
+// worst is the worst violation of a run, and its weight: 0 is none. Unexpected
+// violations outweigh expected ones.
 func (f Filter) worst(r results.Run) (worst checker.Property, bad int) {
 	for i, info := range checker.Properties() {
 		v, p := r.Verdicts[info.Name], info.Name
 		if v.Outcome != checker.Violated || f.Property != "" && f.Property != string(p) {
 			continue
 		}
-		weight := 100 - 2*i // reports show what matters most first
+		weight := 100 - 2*i // in the order of importance of reports
 		if v.Class == checker.LeaseOutlived {
-			weight -= 3 // the lock cannot help it: only what follows from it comes after
+			weight -= 3 // the lock cannot avoid it: only its consequences weigh less
 		}
 		if want, ok := r.Expected[p]; ok && want != v.Outcome {
 			weight += 1000
@@ -134,18 +134,18 @@ func (f Filter) worst(r results.Run) (worst checker.Property, bad int) {
 	return worst, bad
 }
 
-// cannotReplay says why a run cannot be played again here.
+// cannotReplay returns the reason why a run cannot be played again here, or nil.
 func cannotReplay(r results.Run) error {
 	what := fmt.Sprintf("%s with %s, seed %d, ", r.Scenario, r.Lock, r.Seed)
 	switch _, err := subject.FindSubject(r.Lock); {
 	case r.Test != "":
 		return errors.New(what + "was played by a go test, which has the lock\nhint: shrink a run of the built-in lock of its kind, and play the result in the test")
 	case r.World != "sim":
-		return fmt.Errorf("%swas played in the %s world, where nothing happens twice\nhint: play the scenario with --world sim, and shrink that run", what, r.World)
+		return fmt.Errorf("%swas played in the %s world, which cannot repeat a run\nhint: play the scenario with --world sim, and shrink that run", what, r.World)
 	case err != nil:
-		return fmt.Errorf("%scannot be played again: %w\nhint: only locks that holdfast brings along can be shrunk", what, err)
+		return fmt.Errorf("%scannot be played again: %w\nhint: only runs of built-in locks can be shrunk", what, err)
 	case r.Failure != "":
-		return errors.New(what + "never ended, so that every try would take as long as is waited for it\nhint: holdfast report RUNDIR --format text tells how it failed")
+		return errors.New(what + "never ended, so each attempt would wait for the full --stall timeout\nhint: holdfast report RUNDIR --format text shows how it failed")
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func (e *NotReplayableError) Error() string {
 	if e.Run.Test != "" {
 		return fmt.Sprintf("%s with %s was played by a go test, which has the lock", e.Run.Scenario, e.Run.Lock)
 	}
-	return fmt.Sprintf("%s with %s was played in the %s world, where nothing happens twice", e.Run.Scenario, e.Run.Lock, e.Run.World)
+	return fmt.Sprintf("%s with %s was played in the %s world, which cannot repeat a run", e.Run.Scenario, e.Run.Lock, e.Run.World)
 }
 
 // replayKind plays a stored run again; Args is a [replayArgs], and Out a
