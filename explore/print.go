@@ -26,10 +26,10 @@ func (p Printed) Markdown(w io.Writer) error { return p.print(w, "```\n", "```\n
 // print writes the result; tables stand between before and after.
 func (p Printed) print(w io.Writer, before, after string) error {
 	if p.Interrupted {
-		fmt.Fprintf(w, "Interrupted: not all runs were played, or not all finds made small.\n\n")
+		fmt.Fprintf(w, "Interrupted: some runs are missing, or some finds are not shrunk.\n\n")
 	}
 	if len(p.Causes) > 0 {
-		fmt.Fprintf(w, "what went wrong, and after which faults:\n\n%s", before)
+		fmt.Fprintf(w, "violations, grouped by the faults before them:\n\n%s", before)
 		if err := p.HazardTable(w, p.Dir.File); err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func (p Printed) story(w io.Writer, before, after string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "\nwhat is left of it when it is made as small as it can be:\n\n%s%s%s", before, text, after)
+	_, err = fmt.Fprintf(w, "\nthe run after shrinking:\n\n%s%s%s", before, text, after)
 	return err
 }
 
@@ -67,7 +67,7 @@ func (p Printed) coverage(w io.Writer, before, after string) error {
 	if p.Tell && p.Violated > 0 {
 		return nil
 	}
-	fmt.Fprintf(w, "how often each fault struck in which phase (a dot is a hole):\n\n%s", before)
+	fmt.Fprintf(w, "strikes of each fault in each phase (a dot is a gap):\n\n%s", before)
 	if err := p.CoverageTable(w); err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (p Printed) recalled(w io.Writer, before, after string) error {
 	if len(p.Catalogue) == 0 {
 		return nil
 	}
-	fmt.Fprintf(w, "which hazards of the catalogue came by themselves:\n\n%s", before)
+	fmt.Fprintf(w, "hazards of the catalogue that exploration found:\n\n%s", before)
 	came, err := p.RecallTable(w)
 	if err != nil {
 		return err

@@ -94,7 +94,7 @@ run could be judged; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().BoolVar(&f.survivable, "survivable", false, "only what the reference lock should survive: no lost data, no moved clocks, no pause past a lease")
 	c.Flags().StringVar(&f.known, "known", "", "explore.json whose causes are known: they are counted, and are no find")
 	c.Flags().BoolVar(&f.shrink, "shrink", true, "make every find as small as it can be")
-	c.Flags().BoolVar(&f.catalogue, "catalogue", false, "afterwards, say which hazards of the catalogue came by themselves")
+	c.Flags().BoolVar(&f.catalogue, "catalogue", false, "list the hazards of the catalogue that the exploration found")
 	c.Flags().BoolVar(&f.exhaustive, "exhaustive", false, "place every single fault at every moment of small workloads")
 	c.Flags().StringVar(&f.base, "base", "", "with --exhaustive: the workload, by name (default all)")
 	c.Flags().IntVar(&f.depth, "depth", 1, "with --exhaustive: how many faults a run has; 2 needs --base")
