@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/results"
 )
 
-// live says that a run was played in real time: nothing plays it again the
+// live reports whether a run was played in real time: nothing plays it again the
 // same way.
 func isLive(r *results.Run) bool { return r.World == "live" }
 

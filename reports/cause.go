@@ -95,7 +95,7 @@ func lanesOf(f *facts, c cause) []causeLane {
 	return lanes
 }
 
-// belongs says whether an operation began or ended a hold, or was done in it.
+// belongs reports whether an operation began or ended a hold, or was done in it.
 func belongs(c *checker.Claim, b *causeBar) bool {
 	if b.id == c.AcquireOp || b.id == c.EndOp {
 		return true

@@ -110,7 +110,7 @@ func (a *brokenAxis) pos(at int64) float64 {
 	}
 }
 
-// reaches says whether an instant is on the axis.
+// reaches reports whether an instant is on the axis.
 func (a *brokenAxis) reaches(at int64) bool { return at >= a.at[0] && at <= a.at[len(a.at)-1] }
 
 // breaks are the parts of the axis that are broken.

@@ -133,8 +133,8 @@ func (p *causePicture) lease(c *checker.Claim) (from, to int64, ok bool) {
 	return from, to, true
 }
 
-// tells says whether a lease that ends at to is worth drawing: not that of a hold
-// which was given back in time and which nobody contradicted.
+// tells reports whether a lease that ends at to is worth drawing: not that of a
+// hold which was given back in time and which nobody contradicted.
 func (p *causePicture) tells(c *checker.Claim, to int64) bool {
 	return c.EndedBy != "release" || to < c.To || slices.Contains(p.c.about, checker.Lease) ||
 		slices.ContainsFunc(p.both, func(o overlap) bool { return o.a == c })
@@ -166,7 +166,7 @@ func (p *causePicture) moments() []moment {
 	return out
 }
 
-// alike says that no reader could tell two instants apart.
+// alike reports whether no reader could tell two instants apart.
 func alike(a, b int64) bool { return max(a, b)-min(a, b) < 2e6 }
 
 // body draws from the back to the front. The labels decide where the lanes are,

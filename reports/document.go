@@ -122,7 +122,7 @@ func markOf(r *results.Run) mark {
 	return m
 }
 
-// interesting says whether a run deserves to be told and drawn.
+// interesting reports whether a run deserves to be told and drawn.
 func isInteresting(r *results.Run) bool { return markOf(r) != markOK || !r.Passed() }
 
 // propertyOrder is the order in which reports show the properties.

@@ -226,8 +226,8 @@ func (p *pager) run(c *cell, axis *Axis, leads bool) runView {
 	return v
 }
 
-// draws says whether a run gets its story and timeline: when there is
-// something to see, when its lock is the reference, or when there are few.
+// draws reports whether a run gets its story and timeline: when there is something
+// to see, when its lock is the reference, or when there are few.
 func (p *pager) draws(r *results.Run) bool {
 	return isInteresting(r) || r.Lock == p.d.Reference || len(p.d.Results.Runs) < drawAllBelow
 }

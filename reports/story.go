@@ -80,7 +80,7 @@ func Gist(h *history.History, r *results.Run, most int) []Sentence {
 	return out
 }
 
-// allHolds says whether every property of a run was judged, and holds.
+// allHolds reports whether every property of a run was judged, and holds.
 func allHolds(r *results.Run) bool {
 	if r == nil || r.Failure != "" || len(r.Verdicts) == 0 {
 		return false

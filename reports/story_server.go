@@ -79,7 +79,7 @@ func (t *teller) stores(e *history.Event) {
 	t.say(e, smallTalk, "%s (%s): %s (%s).", name(s.Node), clean(s.Role), held, why)
 }
 
-// believes says whether an owner believes to hold the lock just then, and does
+// believes reports whether an owner believes to hold the lock just then, and does
 // not give it back at that very moment.
 func (t *teller) believes(e *history.Event, owner string) bool {
 	for i := range t.f.claims {

@@ -281,7 +281,7 @@ func (t *timeline) x(at int64) float64 {
 	return timelineLeft + (t.right()-timelineLeft)*float64(at-t.from)/float64(t.to-t.from)
 }
 
-// shown says whether an interval touches the window.
+// shown reports whether an interval touches the window.
 func (t *timeline) shown(from, to int64) bool { return to >= t.from && from <= t.to }
 
 // body draws in the order of depth: faults behind, then lanes, then what went

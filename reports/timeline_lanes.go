@@ -243,5 +243,5 @@ func (t *timeline) stopped(node string, since int64) int64 {
 	return t.f.end
 }
 
-// full says that the drawing has as many elements as it may have.
+// full reports whether the drawing has as many elements as it may have.
 func (t *timeline) full() bool { return t.elements >= maxElements }

@@ -44,7 +44,7 @@ func (t *timeline) drawArrows() {
 	t.path("copy", copies.String(), "")
 }
 
-// tells says whether an operation belongs to a hold that overlaps, or proves a
+// tells reports whether an operation belongs to a hold that overlaps, or proves a
 // violation.
 func (t *timeline) tells(op int64) bool {
 	return t.cause[op] || slices.ContainsFunc(t.f.overlaps, func(o overlap) bool {
@@ -167,7 +167,7 @@ func (t *timeline) drawLease(l *lane, c *checker.Claim) {
 	}
 }
 
-// overlaps says whether a hold is one of two at a time.
+// overlaps reports whether a hold is one of two at a time.
 func (t *timeline) overlaps(c *checker.Claim) bool {
 	return slices.ContainsFunc(t.f.overlaps, func(o overlap) bool { return o.a == c || o.b == c })
 }

@@ -135,7 +135,7 @@ func again(runs []drawnRun, p checker.Property, v checker.Verdict) []drawnRun {
 	return some
 }
 
-// inside says whether all cells of one coverage are hit in the other.
+// inside reports whether all cells of one coverage are hit in the other.
 func inside(some, all draw.Coverage) bool {
 	for cell := range some {
 		if all[cell] == 0 {
@@ -145,8 +145,8 @@ func inside(some, all draw.Coverage) bool {
 	return true
 }
 
-// shows says that a verdict on the original takes the meaning from one on the
-// mutant.
+// shows reports whether a verdict on the original takes the meaning from one on
+// the mutant.
 func shows(original, mutant checker.Verdict) bool {
 	worse := mutant.Class == checker.ContractBroken && original.Class == checker.LeaseOutlived
 	return original.Outcome != checker.OutcomeOK && !worse

@@ -29,7 +29,7 @@ func Compare(sim, live results.Results, about []reports.About) (reports.Fidelity
 	return f, nil
 }
 
-// Explained says whether every difference has an explanation.
+// Explained reports whether every difference has an explanation.
 func Explained(f reports.Fidelity) bool {
 	return !slices.ContainsFunc(f.Differences(), func(d reports.Difference) bool { return d.Explanation == "" })
 }

@@ -33,7 +33,7 @@ func (s *Subject) Description() (Description, bool) {
 	return *s.ThirdParty, true
 }
 
-// Waits says whether an acquire of the lock waits.
+// Waits reports whether an acquire of the lock waits.
 func (s *Subject) Waits() bool { return s.ThirdParty == nil || s.ThirdParty.Claims.Waits }
 
 // Key is the key of a lock with a name.

@@ -9,7 +9,7 @@ import (
 )
 
 // Difference names the first field in which two documents of one type differ, by
-// their JSON, "" when they are the same.
+// their JSON, or "".
 func Difference(a, b any) string {
 	x, y := fieldsOf(a), fieldsOf(b)
 	all := maps.Clone(x)

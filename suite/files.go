@@ -26,16 +26,16 @@ func Usable(dir string) error {
 	return err
 }
 
-// Holds says whether a directory holds the results of runs.
+// Holds reports whether a directory holds the results of runs.
 func Holds(dir string) bool {
 	return Exists(filepath.Join(dir, kind.Index)) && Usable(dir) == nil
 }
 
-// JournalPath is where a history goes while it is recorded.
+// JournalPath is the path of a history while it is recorded.
 func JournalPath(history string) string { return history + ".part" }
 
-// files are the files beside results.json that results name, with slashes. A run
-// that was interrupted or failed may have left a history that it does not name.
+// files are the files that results name beside results.json, with slashes. An
+// interrupted or failed run may have left a history that it does not name.
 func files(res results.Results) []string {
 	names := []string{"report.html"}
 	scenario := func(name string) { names = append(names, "scenarios/"+name+".yaml") }
@@ -61,7 +61,7 @@ func files(res results.Results) []string {
 	return slices.Compact(names)
 }
 
-// Pending lists the histories of a plan that no run has.
+// Pending lists the planned histories without a run.
 func Pending(plan []string, runs []results.Run) []string {
 	played := map[string]bool{}
 	for _, r := range runs {

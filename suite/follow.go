@@ -15,13 +15,13 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// pollEvery is how often a file that is being written is asked for more.
+// pollEvery is the interval of reads from a growing file.
 const pollEvery = 50 * time.Millisecond
 
-// ErrGzipped says that a history cannot be followed because it is gzipped.
+// ErrGzipped reports that a gzipped history cannot be followed.
 var ErrGzipped = errors.New("it is gzipped, and cannot be followed")
 
-// Followed is how far a history was judged while somebody wrote it.
+// Followed is the verdict on a growing history, and how far it reaches.
 type Followed struct {
 	Header  history.Header
 	Verdict checker.Verdict // on [checker.Linearizable]
@@ -29,7 +29,7 @@ type Followed struct {
 	Last    int64 // time of the last of them
 }
 
-// Text writes the verdict, and how far it reaches. path names the history.
+// Text writes the verdict and its reach. path names the history.
 func (f Followed) Text(w io.Writer, path string) error {
 	h, v := f.Header, f.Verdict
 	var b strings.Builder
@@ -50,9 +50,9 @@ func (f Followed) Text(w io.Writer, path string) error {
 	return err
 }
 
-// Follow judges the linearizability of every lock in a history while it is
-// being written. It stops at the first violation, and returns what it knows
-// also with an error: the history cannot be read further, or ctx has ended.
+// Follow judges the linearizability of every lock in a growing history. It stops
+// at the first violation. If the history becomes unreadable or ctx ends, it
+// returns the verdict so far with the error.
 func Follow(ctx context.Context, in io.Reader) (Followed, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

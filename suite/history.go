@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/whole"
 )
 
-// Store writes a history to a file, whole or not at all.
+// Store writes a history to a file, completely or not at all.
 func Store(path string, h *history.History) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("store history: %w", err)
@@ -40,7 +40,7 @@ func ReadHistory(path string) (*history.History, error) {
 	return Decode(path, info.Size(), history.Decode, f)
 }
 
-// DamagedError says that a Gzipped history cannot be unpacked.
+// DamagedError reports a gzipped history that cannot be unpacked.
 type DamagedError struct{ err error }
 
 // Error implements error.
@@ -51,7 +51,7 @@ func (e *DamagedError) Error() string {
 	return "the gzip data is damaged: " + e.err.Error()
 }
 
-// Unwrap returns what the unpacking failed with.
+// Unwrap returns the error of the unpacking.
 func (e *DamagedError) Unwrap() error { return e.err }
 
 // Decode reads a history of size bytes from r; name is for errors. The size is -1
@@ -83,7 +83,7 @@ func Decode(name string, size int64, decode func(io.Reader) (*history.History, e
 	return nil, fmt.Errorf("read %s: %w", name, err)
 }
 
-// Gzipped says whether what follows is gzipped.
+// Gzipped reports whether what follows is gzipped.
 func Gzipped(in *bufio.Reader) bool {
 	magic, err := in.Peek(2)
 	return err == nil && magic[0] == 0x1f && magic[1] == 0x8b
@@ -138,8 +138,7 @@ func (s *swelling) Write(p []byte) (int, error) {
 	return s.w.Write(p)
 }
 
-// Unpack unzips on the side, while the reader works on what it has. The reader
-// closes it when done.
+// Unpack unzips concurrently with the reader. The reader must close it.
 func Unpack(r io.Reader) io.ReadCloser {
 	out, in := io.Pipe()
 	go func() {

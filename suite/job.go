@@ -36,8 +36,7 @@ type Job struct {
 	Args json.RawMessage `json:"args,omitempty"`
 }
 
-// ReadFrom is the file that a run's scenario was read from, empty for a
-// built-in one.
+// ReadFrom is the file of a run's scenario, empty for a built-in one.
 func (j Job) ReadFrom() string {
 	if source, err := scenarios.Source(j.Scenario); err == nil && string(source) == j.Source {
 		return ""
@@ -45,7 +44,7 @@ func (j Job) ReadFrom() string {
 	return j.File
 }
 
-// Answer is what came of a job.
+// Answer is the outcome of a job.
 type Answer struct {
 	ID     int         `json:"id"`
 	Run    results.Run `json:"run"`
@@ -68,7 +67,7 @@ type player func(j Job, a Answer, g Guard) Answer
 
 var kinds = map[string]player{"": playRun}
 
-// RegisterKind makes a kind of job known to every worker process of a program.
+// RegisterKind registers a kind of job in every worker process of a program.
 // Packages call it in init.
 func RegisterKind(name string, p player) { kinds[name] = p }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/subject"
 )
 
-// Record notes in r what was played.
+// Record stores the facts of a play in r.
 func Record(r *results.Run, p *play.Played) {
 	r.HistorySHA256 = p.History.Hash()
 	r.Stats = results.Stats{
@@ -32,9 +32,9 @@ func countOps(h *history.History) int {
 	return n
 }
 
-// Judge judges a history and notes in r the verdicts, beside those that the
-// scenario argues for. An error is a defect of holdfast: the judges disagree, or
-// the history that was recorded is invalid.
+// Judge judges a history and stores the verdicts in r, beside the expected ones.
+// The error reports a defect of Holdfast: the judges contradict each other, or the
+// recorded history is invalid.
 func Judge(r *results.Run, s *scenarios.Scenario, l *subject.Subject, h *history.History) error {
 	judged, err := checker.Judge(h, checker.Options{})
 	r.Verdicts = judged.Verdicts

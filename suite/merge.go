@@ -15,8 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/subject"
 )
 
-// Part is a run directory that is to be joined with others, or what some of
-// them came to when joined.
+// Part is a run directory to merge, or the merged result of several.
 type Part struct {
 	Results results.Results
 	// scenarios are the sources, by name; from says in which directory a run
@@ -25,7 +24,7 @@ type Part struct {
 	from      map[runID]Dir
 }
 
-// runID is what makes two runs the same run.
+// runID identifies a run: two runs with the same one are the same run.
 type runID struct {
 	scenario, lock, world, user string
 	seed                        uint64
@@ -41,8 +40,7 @@ func (id runID) String() string {
 	return fmt.Sprintf("%s with %s in %s, seed %d%s", id.scenario, id.lock, id.world, id.seed, by)
 }
 
-// ReadPart reads a run directory whole: what is missing in it or was edited is
-// an error.
+// ReadPart reads a complete run directory. A missing or edited file is an error.
 func ReadPart(d Dir) (Part, error) {
 	if info, err := os.Stat(d.File("results.json")); err == nil && info.Size() == 0 {
 		return Part{}, fmt.Errorf("%s is not whole: whoever wrote it was ended before its results were there", d)
@@ -89,9 +87,9 @@ func readScenario(path, name string) (string, error) {
 	return string(src), nil
 }
 
-// Join joins two parts. The same run in both counts once; that it is not the
-// same in both is an error, as are parts of two versions of holdfast. In
-// whatever order parts are joined, and however often, the results are the same.
+// Join merges two parts. The same run in both counts once. It fails if that run
+// differs between them, or if their versions of Holdfast differ. Order and
+// repetition do not change the results.
 func Join(a, b Part) (Part, error) {
 	if a.Results.Version != b.Results.Version {
 		return Part{}, fmt.Errorf("there are runs of version %s and of version %s, which may differ", a.Results.Version, b.Results.Version)
@@ -133,8 +131,8 @@ func Join(a, b Part) (Part, error) {
 	return out.ordered(), nil
 }
 
-// JoinDirs reads run directories and joins them. It also lists those whose runs
-// were interrupted.
+// JoinDirs reads run directories and merges them. It also lists the interrupted
+// ones.
 func JoinDirs(dirs []string) (whole Part, interrupted []string, err error) {
 	for i, d := range dirs {
 		p, err := ReadPart(Dir(d))
@@ -153,9 +151,8 @@ func JoinDirs(dirs []string) (whole Part, interrupted []string, err error) {
 	return whole, interrupted, nil
 }
 
-// differ names the first field in which two plays of one run differ. Not looked
-// at is what need not be the same: how long it took, where the scenario was read
-// from, and where the history is.
+// differ names the first field in which two plays of one run differ, without those
+// that may differ: the duration, the scenario's file, and the history's path.
 func differ(a, b results.Run) string {
 	for _, r := range []*results.Run{&a, &b} {
 		r.Stats.WallMS, r.File, r.History = 0, "", ""
@@ -197,7 +194,7 @@ func (p Part) ordered() Part {
 	return p
 }
 
-// place is where a name is in a list, and after all of it when it is not.
+// place is the position of a name in a list, or the list's length.
 func place(list []string, name string) int {
 	if i := slices.Index(list, name); i >= 0 {
 		return i
@@ -252,7 +249,7 @@ func historyOf(r results.Run) string {
 	return strings.TrimSuffix(path, ".jsonl") + "-" + r.World + ".jsonl"
 }
 
-// copyFile copies a file whole, or leaves none.
+// copyFile copies a file completely, or leaves none.
 func copyFile(from, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err

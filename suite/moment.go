@@ -10,15 +10,15 @@ import (
 	"github.com/holdfast-go/holdfast/play/simplay"
 )
 
-// Moment is where a replay is to stop: one of a line of the history, an
-// operation, and a time.
+// Moment is the moment at which a replay stops: a line of the history, an
+// operation, or a time.
 type Moment struct {
 	line int
 	op   int64
 	at   time.Duration
 }
 
-// MomentError says that a text is no moment, or none of a run.
+// MomentError reports a text that is no moment, or no moment of a run.
 type MomentError struct{ msg, Hint string }
 
 // Error implements error.

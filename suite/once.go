@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/subject"
 )
 
-// Keep says what becomes of the history of a run.
+// Keep decides whether and where to store the history of a run.
 type Keep struct {
 	// Judge asks for verdicts also where the history is not stored.
 	Judge bool
@@ -20,20 +20,21 @@ type Keep struct {
 	Surprise bool
 }
 
-// StoreError says that a history could not be written. The verdicts stand.
+// StoreError reports that a history could not be written. The verdicts remain
+// valid.
 type StoreError struct{ Err error }
 
 // Error implements error.
 func (e *StoreError) Error() string { return e.Err.Error() }
 
-// Unwrap returns what the writing failed with.
+// Unwrap returns the error of the writing.
 func (e *StoreError) Unwrap() error { return e.Err }
 
 // Once plays a scenario with a lock once, judges the history, compares the
-// verdicts with the expected ones, and stores the history. Every run of every
-// command and test comes about here. Once notes all that in run. Its error is a
-// [*StoreError], or a defect of the scenario or of holdfast. Once returns the
-// play also beside an error that came after it.
+// verdicts with the expected ones, and stores the history. All commands and tests
+// play their runs with Once. It stores the facts in run. Its error is a
+// [*StoreError], or a defect of the scenario or of Holdfast. Once returns the play
+// also with a later error.
 func Once(run *results.Run, s *scenarios.Scenario, l *subject.Subject, player func() (*play.Played, error), keep Keep) (*play.Played, error) {
 	began := time.Now()
 	p, err := player()

@@ -5,7 +5,7 @@ import (
 	"github.com/holdfast-go/holdfast/results"
 )
 
-// Outcome is what came of all jobs.
+// Outcome is the outcome of all jobs.
 type Outcome struct {
 	Planned []string // the histories of all jobs
 	Runs    []results.Run
@@ -25,7 +25,7 @@ func (o Outcome) Results(command string, skipped []results.Skip) results.Results
 	return res
 }
 
-// Take adds what came of one job.
+// Take adds the outcome of one job.
 func (o *Outcome) Take(a Answer) {
 	if a.Defect != "" {
 		o.Defects = append(o.Defects, a.Defect)

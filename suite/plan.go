@@ -19,13 +19,13 @@ type Source struct {
 	Text     []byte
 }
 
-// IsFile says whether an argument names a file rather than a built-in scenario:
+// IsFile reports whether an argument names a file rather than a built-in scenario:
 // it has a slash, or ends in .yaml or .yml.
 func IsFile(arg string) bool {
 	return strings.ContainsAny(arg, "/\\") || strings.HasSuffix(arg, ".yaml") || strings.HasSuffix(arg, ".yml")
 }
 
-// TwiceError says that two of the sources have one name.
+// TwiceError reports two sources with one name.
 type TwiceError struct{ Name, First, Second string }
 
 // Error implements error.
@@ -100,14 +100,14 @@ func Plan(list []Source, locks []*subject.Subject, seed uint64, seeds int, users
 	return jobs, skipped
 }
 
-// NotRun is how the reason of a skip begins when the scenario applies to the
-// lock, and could not be played here.
+// NotRun starts the reason of a skip whose scenario applies to the lock, but could
+// not be played here.
 const NotRun = "not run: "
 
-// ErrNothing says that no scenario applies to any of the locks.
+// ErrNothing reports that no scenario applies to any of the locks.
 var ErrNothing = errors.New("there is nothing to run")
 
-// WhyNothing says of the first skips why nothing was played.
+// WhyNothing returns the reasons of the first skips.
 func WhyNothing(skipped []results.Skip) []string {
 	var reasons []string
 	for _, s := range skipped[:min(len(skipped), 5)] {

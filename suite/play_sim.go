@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// resampled is how many of the runs are played a second time to see that they
-// are deterministic: one in so many.
+// resampled is the number of runs of which Holdfast plays one twice, to check that
+// it is deterministic.
 const resampled = 12
 
-// Twice is how many jobs [PlaySim] plays for so many runs.
+// Twice is the number of jobs that [PlaySim] plays for a number of runs.
 func Twice(runs int) int { return runs + (runs-1)/resampled + 1 }
 
 // PlaySim plays the jobs in virtual time, and a sample of them once more. It

@@ -24,9 +24,8 @@ func OpenInput(ctx context.Context, path string) (*os.File, int64, error) {
 	return f, -1, nil
 }
 
-// UnlessInterrupted waits for work, but not for longer than until the command
-// is interrupted. Work that cannot be stopped is then left to itself: the
-// process is about to end.
+// UnlessInterrupted waits for work until the command is interrupted. It abandons
+// work that cannot be stopped, because the process is about to end.
 func UnlessInterrupted[T any](ctx context.Context, work func() (T, error)) (T, error) {
 	type outcome struct {
 		v   T

@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-go/holdfast/subject"
 )
 
-// Sameness says whether a run that is played again gives the stored history.
+// Sameness is the comparison of a replayed run with its stored history.
 type Sameness string
 
 // What a run that is played again can give.
@@ -29,7 +29,7 @@ const (
 	Unplayed   Sameness = "interrupted" // before it was over
 )
 
-// Replayed is what a run of a run directory gives when it is played again.
+// Replayed is the outcome of a replayed run.
 type Replayed struct {
 	Run      results.Run
 	Sameness Sameness
@@ -38,7 +38,7 @@ type Replayed struct {
 	Seen     *simplay.Seen // nil when nothing was to be looked at, or the run did not end
 }
 
-// Words is the outcome in a line.
+// Words describes the outcome in a line.
 func (r Replayed) Words() string {
 	what, how := fmt.Sprintf("%.12s", r.Hash), r.Sameness
 	switch how {
@@ -53,7 +53,7 @@ func (r Replayed) Words() string {
 	return fmt.Sprintf("%-10s %s %s seed %d: %s", how, r.Run.Scenario, r.Run.Lock, r.Run.Seed, what)
 }
 
-// NotReplayableError says that a run cannot be played again from its directory.
+// NotReplayableError reports a run that cannot be replayed from its directory.
 type NotReplayableError struct{ Run results.Run }
 
 // Error implements error.

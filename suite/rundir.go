@@ -65,7 +65,7 @@ func Unused() string {
 	return path
 }
 
-// Exists says whether there is something at a path.
+// Exists reports whether there is something at a path.
 func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil

@@ -25,9 +25,9 @@ func (*Blackhole) Pipe(stub *toxics.ToxicStub) {
 // Cleanup implements [toxics.CleanupToxic].
 func (*Blackhole) Cleanup(stub *toxics.ToxicStub) { stub.Close() }
 
-// Drops says whether a frame is lost while the toxic is on: every one is.
+// Drops reports whether a frame is lost while the toxic is on: every one is.
 func (*Blackhole) Drops([]byte) bool { return true }
 
-// Blocks says that no connection can be opened over the link: the answer to
+// Blocks reports whether no connection can be opened over the link: the answer to
 // the handshake would be lost too.
 func (*Blackhole) Blocks() bool { return true }

@@ -40,7 +40,7 @@ func (d *DropMessages) Pipe(stub *toxics.ToxicStub) {
 	})
 }
 
-// Drops says whether a whole frame is lost while the toxic is on.
+// Drops reports whether a whole frame is lost while the toxic is on.
 func (*DropMessages) Drops(frame []byte) bool { return isMessage(frame) == resp.Take }
 
 // ended queues the end of a stream behind the bytes that were still held back.

@@ -18,6 +18,6 @@ func (h *Hold) Pipe(stub *toxics.ToxicStub) {
 	})
 }
 
-// Blocks says that not even a connection can be opened over the link: the
+// Blocks reports whether not even a connection can be opened over the link: the
 // handshake would be held too.
 func (h *Hold) Blocks() bool { return true }

@@ -86,7 +86,7 @@ func WayOf(r *results.Run) (Way, bool) {
 	return Way{i, ways[i].how, ways[i].remedy}, true
 }
 
-// Undecided says that something of a run could not be decided.
+// Undecided reports whether something of a run could not be decided.
 func Undecided(r *results.Run) bool { return undecided(r) }
 
 // wayOf is how a run breaks, or -1.
@@ -196,7 +196,7 @@ func rank(how string) int {
 	return len(ways)
 }
 
-// survivesAll says whether a lock was played in every scenario of a list and
+// survivesAll reports whether a lock was played in every scenario of a list and
 // broke in none.
 func survivesAll(played, broken, list []string) bool {
 	for _, s := range list {

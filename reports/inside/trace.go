@@ -52,7 +52,7 @@ func (r *Run) WriteTrace(out io.Writer) {
 	}
 }
 
-// after says that a time of the run is after the moment of the stop.
+// after reports whether a time of the run is after the moment of the stop.
 func (r *Run) after(at time.Duration) bool { return r.State != nil && at > r.State.At }
 
 // cells are the columns of a message.
@@ -71,7 +71,7 @@ func (r *Run) cells(m sim.Message) []string {
 	return []string{seconds(int64(m.Sent.Sub(r.Start))), m.From + " -> " + m.To, fmt.Sprintf("#%d", m.Conn), m.Kind, took, what}
 }
 
-// isMessage says that m is a message, and not something that happened to a
+// isMessage reports whether m is a message, and not something that happened to a
 // connection.
 func isMessage(m sim.Message) bool {
 	return !slices.Contains([]string{sim.Opened, sim.Refused, sim.Closed, sim.Broken}, m.Kind)

@@ -74,7 +74,7 @@ func group(node string) string {
 	return node
 }
 
-// SameGroup says whether two nodes are a primary and its replicas.
+// SameGroup reports whether two nodes are a primary and its replicas.
 func SameGroup(a, b string) bool { return group(a) == group(b) }
 
 // findRoles follows the roles that server events name, and the promotions that
@@ -154,7 +154,7 @@ func Promotion(h *history.History, fault *history.Event) (old, promoted string) 
 	return old, ""
 }
 
-// ReplicaAt says whether a node was a replica at a time.
+// ReplicaAt reports whether a node was a replica at a time.
 func (p *Picture) ReplicaAt(node string, at int64) bool {
 	replica := false
 	for _, r := range p.Roles[node] {
@@ -165,7 +165,8 @@ func (p *Picture) ReplicaAt(node string, at int64) bool {
 	return replica
 }
 
-// changesHolder says that an event gives the lock to somebody else, or to nobody.
+// changesHolder reports whether an event gives the lock to somebody else, or to
+// nobody.
 func changesHolder(s *history.ServerEvent) bool { return s.Holder != s.WasHolder }
 
 // findReplication ties every change on a primary to the same change on each of

@@ -109,7 +109,7 @@ func soleDrop(b *ast.BlockStmt) ast.Stmt {
 	return nil
 }
 
-// droppable says whether a function without the statement compiles.
+// droppable reports whether a function without the statement compiles.
 func droppable(s ast.Stmt) bool {
 	switch s := s.(type) {
 	case *ast.ExprStmt:
@@ -326,7 +326,7 @@ func (f *goFile) constantDuration(e ast.Expr) {
 	})
 }
 
-// bare says whether an expression is a number without a unit.
+// bare reports whether an expression is a number without a unit.
 func bare(e ast.Expr) bool {
 	if minus, ok := e.(*ast.UnaryExpr); ok {
 		e = minus.X

@@ -390,15 +390,15 @@ func (p *played) explore(runs []groundRun) error {
 	return nil
 }
 
-// shows says that a run of the original takes the meaning from a violation.
+// shows reports whether a run of the original takes the meaning from a violation.
 func shows(original *suite.Answer, property checker.Property, v checker.Verdict) bool {
 	o := original.Run.Verdicts[property]
 	worse := v.Class == checker.ContractBroken && o.Class == checker.LeaseOutlived
 	return o.Outcome != checker.OutcomeOK && !worse && !blames(original, property, v)
 }
 
-// blames says that a verdict is a violation by the lock's own fault, where a run
-// of the original has one that no lock could have avoided.
+// blames reports whether a verdict is a violation by the lock's own fault, where a
+// run of the original has one that no lock could have avoided.
 func blames(original *suite.Answer, property checker.Property, v checker.Verdict) bool {
 	o := original.Run.Verdicts[property]
 	return v.Faulty() && o.Outcome == checker.Violated && !o.Faulty()

@@ -67,7 +67,7 @@ func (s *script) mutate(p *goPackage, operator string, e edit) {
 	s.mutants = append(s.mutants, m)
 }
 
-// follows says whether the tokens after the i-th are these.
+// follows reports whether the tokens after the i-th are these.
 func (s *script) follows(i int, want ...string) bool {
 	for n, text := range want {
 		if i+1+n >= len(s.tokens) || s.tokens[i+1+n].text != text {
@@ -77,7 +77,7 @@ func (s *script) follows(i int, want ...string) bool {
 	return true
 }
 
-// isIndex says whether the i-th token is in the brackets of an index.
+// isIndex reports whether the i-th token is in the brackets of an index.
 func (s *script) isIndex(i int) bool {
 	for n := i; n >= 0 && s.tokens[n].text != "]"; n-- {
 		if s.tokens[n].text == "[" {

@@ -59,7 +59,7 @@ func readNotes(text []byte) (*notes, error) {
 	return n, nil
 }
 
-// matches says whether the claim is about a mutant. Its line may have moved.
+// matches reports whether the claim is about a mutant. Its line may have moved.
 func (e equivalence) matches(m *Mutant) bool {
 	file, rest, _ := strings.Cut(e.Mutant, ":")
 	_, operator, _ := strings.Cut(rest, ":")

@@ -37,7 +37,7 @@ func (r *rewrite) replace(pos, end int, text string) {
 	r.marks = append(r.marks, mark{at: pos, drop: end - pos, text: text, kind: instead})
 }
 
-// changed says whether there is a mutant in the text.
+// changed reports whether there is a mutant in the text.
 func (r *rewrite) changed() bool { return len(r.marks) > 0 }
 
 // String is the text with all marks.

@@ -89,7 +89,7 @@ type listedPackage struct {
 
 func (p listedPackage) folder() string { return strings.TrimPrefix(p.ImportPath, module+"/") }
 
-// ours says whether mutants are made of the package.
+// ours reports whether mutants are made of the package.
 func (p listedPackage) ours() bool {
 	for _, folder := range mutated {
 		if p.folder() == folder {

@@ -124,7 +124,7 @@ func (o *owner) release(ctx context.Context) reply {
 	return reply{OK: true, Count: left}
 }
 
-// nothingHeld says whether an error of a release means that nothing is held.
+// nothingHeld reports whether an error of a release means that nothing is held.
 func nothingHeld(err error) bool {
 	return (errors.Is(err, lock.ErrLost) || errors.Is(err, lock.ErrNotHeld)) && !errors.Is(err, lock.ErrUnknown)
 }

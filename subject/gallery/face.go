@@ -112,7 +112,7 @@ func as(err error, is func(error) bool, by error) error {
 
 func isUnknown(err error) bool { return errors.Is(err, lock.ErrUnknown) }
 
-// isGone says that an unlock found nothing to release.
+// isGone reports whether an unlock found nothing to release.
 func isGone(err error) bool {
 	return errors.Is(err, lock.ErrLost) || errors.Is(err, lock.ErrNotHeld)
 }

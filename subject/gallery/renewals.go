@@ -84,7 +84,7 @@ var renewals = openings{
 	}),
 }
 
-// failed says that a renewal was not carried out, for another reason than a
+// failed reports whether a renewal was not carried out, for another reason than a
 // script that the server does not know.
 func failed(r *request) bool { return r.Err() != nil && !redis.HasErrorPrefix(r.Err(), "NOSCRIPT") }
 

@@ -94,7 +94,7 @@ func (r *request) reply() []any {
 	return list
 }
 
-// is says whether a script was run and its answer begins with word.
+// is reports whether a script was run and its answer begins with word.
 func (r *request) is(script, word string) bool {
 	list := r.reply()
 	return r.script == script && len(list) > 0 && list[0] == word

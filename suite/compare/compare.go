@@ -87,7 +87,7 @@ type Event struct {
 	After  string  `json:"after"`
 }
 
-// Regressed says whether anything got worse, or is not there any more.
+// Regressed reports whether anything got worse, or is not there any more.
 func (d *Document) Regressed() bool {
 	return slices.ContainsFunc(d.Runs, func(r Run) bool { return r.Change == Regression || r.Change == Missing })
 }
