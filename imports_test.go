@@ -20,7 +20,7 @@ var layers = []string{
 	"redis/resp", "redis/blocking", "redis/keyspace",
 	"faults/toxics", "faults",
 	"sim/script", "sim",
-	"subject/textbook", "subject/gallery", "subject", "subject/adapter", "internal/testworker",
+	"subject/textbook", "subject/gallery", "subject", "subject/adapter", "subject/adapter/bundled", "internal/testworker",
 	"live/proxy", "live/processes", "live/servers/miniredis", "live/servers", "live/observe", "live", "live/internal/livetest", "live/conform",
 	"scenarios",
 	"play", "play/simplay", "play/liveplay",

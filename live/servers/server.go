@@ -19,6 +19,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/live/processes"
 	"github.com/holdfast-go/holdfast/live/proxy"
+	"github.com/holdfast-go/holdfast/subject/adapter/bundled"
 )
 
 // Server is one process of redis-server, valkey-server or miniredis, or one
@@ -258,7 +259,7 @@ func (srv *Server) awaitAnswer(ctx context.Context, p *process) error {
 	if p.control != nil {
 		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
-		_, err := p.control.ask(ctx, order{Do: doStart, Server: srv.settings()})
+		_, err := p.control.ask(ctx, bundled.Order{Do: bundled.Start, Server: srv.settings()})
 		return err
 	}
 	return srv.until(ctx, "to answer", func(ctx context.Context) error {
