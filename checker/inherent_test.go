@@ -26,6 +26,7 @@ func TestInherent(t *testing.T) {
 		h.Claims.Fencing = true
 		h.Resource = &history.Resource{Initial: 10, Fenced: true, FencesReads: true}
 	})
+	inSeconds := of(func(h *history.Header) { h.Claims.LeaseUnit = second })
 	drifting := of(func(h *history.Header) { h.Claims.Drift = &history.Drift{Rate: 0.5} })
 	const take = `
 		0    c1 acquire lease=1000
@@ -207,6 +208,9 @@ func TestInherent(t *testing.T) {
 		{"a clock that was set back kept the hold", Linearizable, plain,
 			take + "100 fault start 1 clock-jump n1\n1500 c1 release\n1501 server n1 DEL by=c1 was=c1\n1502 c1 ok", "it kept the hold of client-1/1 for longer than its lease",
 			plain, take + "1500 c1 release\n1501 server n1 DEL by=c1 was=c1\n1502 c1 ok"},
+		{"a hold in the units of the lock", Linearizable, inSeconds, // not a violation at all
+			"0 c1 acquire lease=700\n1 server n1 SET by=c1 holder=c1 ttl=1000\n2 c1 ok count=1\n800 c2 acquire lease=700\n801 c2 fail err=busy\n900 c1 release\n901 server n1 DEL by=c1\n902 c1 ok", "ok",
+			plain, "0 c1 acquire lease=700\n1 server n1 SET by=c1 holder=c1 ttl=1000\n2 c1 ok count=1\n800 c2 acquire lease=700\n801 c2 fail err=busy\n900 c1 release\n901 server n1 DEL by=c1\n902 c1 ok"},
 		{"two servers answered, and each is right by itself", Linearizable, plain,
 			forked + forkedDone, "both answered after the fault at 0.100 s",
 			plain, forked + "250 c2 acquire lease=1000\n251 server n1 SET by=c2 holder=c2 ttl=1000\n252 c2 ok count=1\n260 c2 release\n261 server n1 DEL by=c2\n262 c2 ok" +

@@ -257,6 +257,9 @@ func (t *trace) lockOps(lock string) (ops []linear.Op, ghosts bool) {
 				l.Lease, ghosts = min(l.Lease, left), true
 			}
 		}
+		if (l.Kind == linear.GotLock || l.Kind == linear.MaybeGot) && !l.Renewed {
+			l.Lease = t.leaseOnServer(o, l.Lease)
+		}
 		if t.tokens && l.Kind == linear.GotLock {
 			l.Token = o.res.Token
 		}
@@ -268,6 +271,26 @@ func (t *trace) lockOps(lock string) (ops []linear.Op, ghosts bool) {
 		}
 	}
 	return ops, ghosts
+}
+
+// leaseOnServer is the lease that a server gave the hold of an acquire, where the
+// lock declares that it may be longer than the one asked for.
+func (t *trace) leaseOnServer(o *op, lease int64) int64 {
+	most := t.onServer(lease)
+	if most <= lease || lease == linear.Forever {
+		return lease
+	}
+	to := t.untilNext(o)
+	for _, i := range t.since(o.own, o.inv) {
+		c := &t.changes[i]
+		if c.t > to {
+			break
+		}
+		if t.commandOf(c, o) && c.holder == o.owner && c.TTL > lease && c.TTL <= most {
+			return c.TTL
+		}
+	}
+	return lease
 }
 
 // toldLost is when the owner of a release that finds its hold lost was told so. It
