@@ -26,7 +26,9 @@ type Drift struct {
 	Const time.Duration
 }
 
-// Known is a violation that a lock is known for: a run that shows it passes.
+// Known is a violation that a lock is known for: a run that shows it passes. Where
+// no run of the scenario shows it any more, [Run] fails, if it plays both kinds of
+// user from the first seed on.
 type Known struct {
 	Scenario string // its name, "lost-acquire-reply"
 	Property string // its name, "errors"; holdfast list properties shows them

@@ -96,6 +96,8 @@ type Lock struct {
 	// Open opens a lock that has a state of its own in each process, in the
 	// place of New.
 	Open func(c *Client) (Session, error)
+
+	misuse *misuse // of a test; nil where the lock is served
 }
 
 // Session is a lock that has been opened in one process.
@@ -181,7 +183,7 @@ type session struct {
 
 // Locker implements [scenarios.Session].
 func (s session) Locker(name, thread string) lock.Locker {
-	l := s.of.Locker(name, s.owner(thread))
+	l := s.make(name, thread)
 	if f, ok := l.(*Funcs); ok {
 		f.once = !s.lock.Claims.Waits
 	}
