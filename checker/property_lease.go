@@ -265,11 +265,20 @@ func (t *trace) neverWhole(o *op) (left int64) {
 			if !t.disturbedAround(o.client, c.t) {
 				return 0
 			}
-		case c.t <= o.ret && c.command() && c.TTL > 0 && c.TTL < o.args.Lease-2*t.allow.rounding && t.handedOn(k, c) == o:
+		case c.command() && c.TTL > 0 && c.TTL < o.args.Lease-2*t.allow.rounding && t.mayBeFor(k, c, o):
 			left = c.TTL
 		}
 	}
 	return left
+}
+
+// mayBeFor says whether a change handed the lock to an acquire. One without an
+// answer may get it later, as long as its place lasts.
+func (t *trace) mayBeFor(k ownerLock, c *change, o *op) bool {
+	if o.kind == history.OK || c.t <= o.ret {
+		return c.t <= o.ret && t.handedOn(k, c) == o
+	}
+	return o.unclear() && c.grants() && c.By != "" && c.By != o.client
 }
 
 func (t *trace) leaseAt(k ownerLock, c *change, i int, holds []heldLease, longest, refreshed int64) Verdict {
