@@ -26,7 +26,9 @@ type Client struct {
 	cfg    config
 	seed   uint64        // of the jitter
 	serial atomic.Uint64 // of the last request
-	hub    *hub
+	hub    *hubs
+
+	scripts *publishing
 
 	life context.Context    // ended by Close
 	end  context.CancelFunc // ends life
@@ -79,6 +81,8 @@ func New(rdb redis.UniversalClient, opts ...Option) (*Client, error) {
 		states: make(map[stateKey]*state),
 		calls:  make(calls),
 		lines:  make(map[string]*line),
+
+		scripts: publishingPlain,
 	}
 	// Serials go on growing when a process with the same id starts again.
 	c.serial.Store(uint64(time.Now().UnixMicro()))
@@ -89,8 +93,9 @@ func New(rdb redis.UniversalClient, opts ...Option) (*Client, error) {
 	case *redis.ClusterClient:
 		c.direct = rdb.Options().ContextTimeoutEnabled
 		c.oneName = true
+		c.scripts = publishingSharded
 	}
-	c.hub = newHub(c)
+	c.hub = newHubs(c)
 	return c, nil
 }
 
