@@ -27,8 +27,7 @@ type Client struct {
 	seed   uint64        // of the jitter
 	serial atomic.Uint64 // of the last request
 	hub    *hubs
-
-	scripts *publishing
+	shards atomic.Int32 // see publish.go
 
 	life context.Context    // ended by Close
 	end  context.CancelFunc // ends life
@@ -81,8 +80,6 @@ func New(rdb redis.UniversalClient, opts ...Option) (*Client, error) {
 		states: make(map[stateKey]*state),
 		calls:  make(calls),
 		lines:  make(map[string]*line),
-
-		scripts: publishingPlain,
 	}
 	// Serials go on growing when a process with the same id starts again.
 	c.serial.Store(uint64(time.Now().UnixMicro()))
@@ -93,7 +90,6 @@ func New(rdb redis.UniversalClient, opts ...Option) (*Client, error) {
 	case *redis.ClusterClient:
 		c.direct = rdb.Options().ContextTimeoutEnabled
 		c.oneName = true
-		c.scripts = publishingSharded
 	}
 	c.hub = newHubs(c)
 	return c, nil

@@ -2,9 +2,7 @@ package lock
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -117,31 +115,6 @@ func (h *hub) reroute(ctx context.Context) error {
 		to.changed()
 	}
 	return nil
-}
-
-// sharded says whether the server of a channel has channels of slots. One that is no
-// member of a cluster is not asked.
-func (h *hub) sharded(ctx context.Context, channel string) (bool, error) {
-	cluster, ok := h.c.rdb.(*redis.ClusterClient)
-	if !ok {
-		return false, nil
-	}
-	master, err := cluster.MasterForKey(ctx, channel)
-	if err != nil {
-		return false, err
-	}
-	commands, err := master.Do(ctx, "command", "info", "spublish").Slice()
-	var refusal redis.Error
-	switch {
-	case errors.As(err, &refusal):
-		return false, nil
-	case err != nil:
-		return false, err
-	}
-	return slices.ContainsFunc(commands, func(command any) bool {
-		info, _ := command.([]any)
-		return len(info) > 0 && info[0] == "spublish"
-	}), nil
 }
 
 // subscribe sends what subscribes to channels. Those of slots take a command each, as

@@ -1,5 +1,5 @@
--- Stands before scripts that publish, in a cluster. Servers have SPUBLISH from version
--- 7.0 on; the others tell every node.
+-- Stands before scripts that publish, in a cluster whose servers have SPUBLISH. One
+-- that has not been upgraded tells every node.
 local function publish(channel, message)
   local heard = redis.pcall('spublish', channel, message)
   if type(heard) == 'table' and heard.err then

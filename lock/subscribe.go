@@ -257,7 +257,7 @@ func (h *hub) connect() error {
 	if len(channels) == 0 {
 		return nil
 	}
-	sharded, err := h.sharded(ctx, channels[0])
+	sharded, err := h.c.askSharded(ctx, channels[0])
 	if err != nil {
 		return err
 	}
