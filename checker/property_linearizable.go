@@ -252,7 +252,7 @@ func (t *trace) lockOps(lock string) (ops []linear.Op, ghosts bool) {
 			g.Kind, g.Return = linear.TookAndGave, min(o.ret, linear.Forever)
 			ops, ghosts = append(ops, g), true
 		}
-		if l.Kind == linear.GotLock && t.claim.Fairness {
+		if (l.Kind == linear.GotLock || l.Kind == linear.MaybeGot) && t.claim.Fairness {
 			if left := t.neverWhole(o); left > 0 {
 				l.Lease, ghosts = min(l.Lease, left), true
 			}
