@@ -391,7 +391,7 @@ func (srv *Server) Client() *redis.Client {
 		if srv.admin != nil {
 			srv.admin.Close()
 		}
-		srv.admin = straightTo(addr, srv.login())
+		srv.admin = straightTo(addr, srv.way())
 	}
 	return srv.admin
 }
