@@ -47,10 +47,7 @@ func newMember(s settings) (*member, error) {
 		"maxSessionTimeout=120000", "admin.enableServer=false", "4lw.commands.whitelist=srvr", "maxClientCnxns=0", "cnxTimeout=500",
 	}
 	for name := range s.Members {
-		peer, vote := s.Members[name], s.Members2[name]
-		if name == s.Name {
-			peer, vote = s.Peer, s.Peer2
-		}
+		peer, vote := s.Members[name], s.Members2[name] // its own are where it listens
 		_, votePort, err := net.SplitHostPort(vote)
 		if err != nil {
 			return nil, err
@@ -76,8 +73,7 @@ func (m *member) id(name string) int {
 }
 
 // patience is how long a member may look for the others before it is started
-// again: on a busy machine about one start in twenty found nobody, for a reason
-// that is not known.
+// again.
 const patience = 8 * time.Second
 
 // start starts the process and waits until it takes part.
