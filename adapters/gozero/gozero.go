@@ -159,4 +159,14 @@ func classed(err error) error {
 }
 
 // known is what go-zero's lock is known for, each with why in its source.
-var known []locktest.Known
+var known = []locktest.Known{
+	{Scenario: "lost-release-reply", Property: "errors", Because: sentTwice},
+	{Scenario: "lost-release-reply", Property: "linearizable", Because: sentTwice},
+	{Scenario: "stale-grant", Property: "lease", Because: stale},
+	{Scenario: "stale-grant", Property: "exclusion", Because: stale},
+}
+
+const stale = "AcquireCtx does not look how old the grant is when its reply comes (redislock.go:60)."
+
+const sentTwice = "go-redis sends the script again when its reply is lost, and the second finds nothing to delete (delscript.lua): " +
+	"ReleaseCtx returns false for a lock that it has released."

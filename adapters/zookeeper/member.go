@@ -43,7 +43,7 @@ func newMember(s settings) (*member, error) {
 		return nil, err
 	}
 	lines := []string{
-		fmt.Sprintf("tickTime=%d", tick.Milliseconds()), "initLimit=50", "syncLimit=10", "dataDir=" + dir, "clientPort=" + port, "clientPortAddress=" + host,
+		fmt.Sprintf("tickTime=%d", tick.Milliseconds()), "initLimit=50", "syncLimit=20", "dataDir=" + dir, "clientPort=" + port, "clientPortAddress=" + host,
 		"maxSessionTimeout=120000", "admin.enableServer=false", "4lw.commands.whitelist=srvr", "maxClientCnxns=0", "cnxTimeout=500",
 	}
 	for name := range s.Members {
@@ -72,21 +72,13 @@ func (m *member) id(name string) int {
 	return len(names) - slices.Index(names, name)
 }
 
-// patience is how long a member may look for the others before it is started
-// again.
-const patience = 8 * time.Second
-
 // start starts the process and waits until it takes part.
 func (m *member) start(ctx context.Context) error {
-	for {
-		within, cancel := context.WithTimeout(ctx, patience)
-		err := m.launch(within)
-		cancel()
-		if err == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
-			return err
-		}
+	err := m.launch(ctx)
+	if err != nil && m.proc != nil {
 		m.stop()
 	}
+	return err
 }
 
 func (m *member) launch(ctx context.Context) error {
