@@ -232,9 +232,11 @@ func (t *trace) undone(k ownerLock, release *op) bool {
 
 func (t *trace) rules() linear.Rules { return rulesOf(t.claim, &t.who) }
 
-// rulesOf wants Nodes to be at least 1.
+// rulesOf wants Nodes to be at least 1. A lease that lasts longer than asked, as the
+// lock declares, may end by so much later; that it may end earlier is left to the
+// judges of exclusion and leases.
 func rulesOf(c history.Claims, who *linear.Roster) linear.Rules {
-	return linear.Rules{Owners: who, Reentrant: c.Reentrant, Loose: c.Nodes > 1, Slack: slackOfServers}
+	return linear.Rules{Owners: who, Reentrant: c.Reentrant, Loose: c.Nodes > 1, Slack: slackOfServers + c.LeaseSlack}
 }
 
 // lockOps translates the operations on one lock. An acquire that, by the server

@@ -115,6 +115,8 @@ type Claims struct {
 	Session int64 `json:"session,omitempty"`
 	// Margin is how long before the end of its lease a holder is told of its loss.
 	Margin int64 `json:"margin,omitempty"`
+	// KeepsConnections: connections last as long as their process.
+	KeepsConnections bool `json:"keeps_connections,omitempty"`
 }
 
 // Drift is an allowance for clocks: a part of the lease, and so much more.

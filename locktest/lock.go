@@ -71,6 +71,9 @@ type Lock struct {
 	StoresOwner bool
 	// Keeps are keys that may stay when everybody has let go, with {name}.
 	Keeps []string
+	// KeepsConnections says that connections last as long as their process, as
+	// those of a client that nothing closes.
+	KeepsConnections bool
 	// Reaches limits what the lock finds its primary through on real servers:
 	// "address", "sentinels", "cluster"; by default all.
 	Reaches []string
@@ -112,7 +115,7 @@ type Session interface {
 func (l Lock) description() subject.Description {
 	d := subject.Description{
 		Name: l.Name, Summary: l.Summary, Version: l.Version, Claims: subject.Claims(l.Claims), RenewEvery: l.RenewEvery, HandoffNS: int64(l.Handoff),
-		Primaries: l.Primaries, Quorum: l.Quorum, Key: l.Key, Holder: subject.Holder(l.Holder), Keeps: l.Keeps, Reaches: l.Reaches,
+		Primaries: l.Primaries, Quorum: l.Quorum, Key: l.Key, Holder: subject.Holder(l.Holder), Keeps: l.Keeps, KeepsConnections: l.KeepsConnections, Reaches: l.Reaches,
 	}
 	d.LeaseUnitNS, d.LeaseMinNS, d.LeaseSlackNS, d.MarginNS = int64(l.LeaseUnit), int64(l.LeaseMin), int64(l.LeaseSlack), int64(l.Margin)
 	if l.Drift != (Drift{}) {

@@ -54,6 +54,9 @@ type Description struct {
 	// Keeps are keys that may stay behind when everybody has let go, with
 	// {name} for the lock's name.
 	Keeps []string `json:"keeps,omitempty"`
+	// KeepsConnections says that connections last as long as their process, as
+	// those of a client that nothing closes.
+	KeepsConnections bool `json:"keeps_connections,omitempty"`
 	// Reaches is through what the lock can find its primary, [ThroughAddress],
 	// [ThroughSentinels] and [ThroughCluster]; by default all of them.
 	Reaches []string `json:"reaches,omitempty"`

@@ -44,14 +44,11 @@ func newMember(s bundled.Settings) (bundled.Server, error) {
 		return nil, err
 	}
 	lines := []string{
-		fmt.Sprintf("tickTime=%d", tick.Milliseconds()), "initLimit=50", "syncLimit=10", "dataDir=" + dir, "clientPort=" + port, "clientPortAddress=" + host,
+		fmt.Sprintf("tickTime=%d", tick.Milliseconds()), "initLimit=50", "syncLimit=20", "dataDir=" + dir, "clientPort=" + port, "clientPortAddress=" + host,
 		"maxSessionTimeout=120000", "admin.enableServer=false", "4lw.commands.whitelist=srvr", "maxClientCnxns=0", "cnxTimeout=500",
 	}
 	for name := range s.Members {
-		peer, vote := s.Members[name], s.Members2[name]
-		if name == s.Name {
-			peer, vote = s.Peer, s.Peer2
-		}
+		peer, vote := s.Members[name], s.Members2[name] // its own are where it listens
 		_, votePort, err := net.SplitHostPort(vote)
 		if err != nil {
 			return nil, err
@@ -76,25 +73,16 @@ func (m *member) id(name string) int {
 	return len(names) - slices.Index(names, name)
 }
 
-// patience is how long a member may look for the others before it is started
-// again: on a busy machine about one start in twenty found nobody, for a reason
-// that is not known.
-const patience = 8 * time.Second
-
 // electionPatience is how long a member waits for the one that is to lead first.
 const electionPatience = 12 * time.Second
 
 // Start implements [bundled.Server]: it returns when the member takes part.
 func (m *member) Start(ctx context.Context) error {
-	for {
-		within, cancel := context.WithTimeout(ctx, patience)
-		err := m.launch(within)
-		cancel()
-		if err == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
-			return err
-		}
+	err := m.launch(ctx)
+	if err != nil {
 		m.Stop()
 	}
+	return err
 }
 
 func (m *member) launch(ctx context.Context) error {

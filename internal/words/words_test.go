@@ -14,13 +14,15 @@ const root = "../.."
 // unread are the pages whose sentences nobody has mended yet. Whoever mends one
 // takes it off the list.
 var unread = []string{
-	"adapter-protocol.md", "bench-locks.md", "exploring.md", "fidelity.md", "findings.md", "gallery.md", "history.md", "judges.md",
+	"adapter-protocol.md", "bench-locks.md", "exploring.md", "fidelity.md", "gallery.md", "history.md", "judges.md",
 	"live.md", "many-machines.md", "mutation.md", "shrinking.md", "sweep.md", "systems.md",
 }
 
 // Readers give up on long sentences sooner than on anything else.
 func TestPagesReadWell(t *testing.T) {
 	pages, err := filepath.Glob(root + "/docs/*.md")
+	libraries, _ := filepath.Glob(root + "/docs/findings/*.md")
+	pages = append(pages, libraries...)
 	if err != nil || len(pages) < len(unread) {
 		t.Fatal(pages, err)
 	}

@@ -70,13 +70,17 @@ func (s *Servers) startBundled(ctx context.Context) error {
 // settings are what a foreign server is started with.
 func (srv *Server) settings() *bundled.Settings {
 	own := &bundled.Settings{Name: srv.Name, Data: dataName, Client: srv.addr(), Peer: srv.busAddr(), Members: map[string]string{}}
-	for _, m := range srv.world.order {
-		own.Members[m.Name] = m.door.Addr().String()
-	}
 	if srv.world.bundled().TwoPeers {
-		own.Peer2, own.Members2 = srv.peer2Addr(), map[string]string{}
+		own.Peer2, own.Members2 = srv.peer2Addr(), map[string]string{srv.Name: srv.peer2Addr()}
+		own.Members[srv.Name] = srv.busAddr()
 		for _, m := range srv.world.order {
-			own.Members2[m.Name] = m.busDoor.Addr().String()
+			if doors := m.pairs[srv.Name]; doors != nil {
+				own.Members[m.Name], own.Members2[m.Name] = doors[0].Addr().String(), doors[1].Addr().String()
+			}
+		}
+	} else {
+		for _, m := range srv.world.order {
+			own.Members[m.Name] = m.door.Addr().String()
 		}
 	}
 	if srv.world.bundled().Promoted {

@@ -32,11 +32,12 @@ type Server struct {
 	sentinel bool
 	argv     []string // what starts it, but for the configuration file
 	dir      string
-	source   net.IP          // what it connects from
-	door     *proxy.Listener // what it announces
-	busDoor  *proxy.Listener // in a cluster
-	clock    *clock          // with Options.Clocks, of nodes
-	external *place          // of Backend.External; nil for a process of ours
+	source   net.IP                       // what it connects from
+	door     *proxy.Listener              // what it announces
+	busDoor  *proxy.Listener              // in a cluster
+	pairs    map[string][]*proxy.Listener // with two peers, the doors for each of the others
+	clock    *clock                       // with Options.Clocks, of nodes
+	external *place                       // of Backend.External; nil for a process of ours
 
 	mu        sync.Mutex
 	port, bus int
@@ -392,7 +393,7 @@ func (srv *Server) Client() *redis.Client {
 		if srv.admin != nil {
 			srv.admin.Close()
 		}
-		srv.admin = straightTo(addr, srv.login())
+		srv.admin = straightTo(addr, srv.way())
 	}
 	return srv.admin
 }
@@ -404,5 +405,10 @@ func (srv *Server) close() error {
 	}
 	srv.door.Close()
 	srv.busDoor.Close()
+	for _, doors := range srv.pairs {
+		for _, door := range doors {
+			door.Close()
+		}
+	}
 	return err
 }
