@@ -1,7 +1,9 @@
 package reports
 
 import (
+	"fmt"
 	"html/template"
+	"io"
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
@@ -74,6 +76,22 @@ type besideView struct {
 type otherView struct{ Seed, Symbol, Class, Words, Replay string }
 
 type sentenceView struct{ Class, Time, Text string }
+
+// One writes the only run of a document: its verdict in a line, its picture, its
+// story, its verdicts and what proves them. It is a part of a page that has
+// [Style] and [Patterns]. Where the verdicts are not argued for, it compares them
+// with none.
+func One(w io.Writer, d Document, argued bool) error {
+	p := newPager(w, d)
+	v := p.run(p.m.cell(d.Results.Runs[0].Scenario, d.Results.Runs[0].Column()), &Axis{}, true)
+	if !argued {
+		v.Words = strings.TrimSuffix(v.Words, asArgued)
+	}
+	if err := p.part("one", v); err != nil {
+		return fmt.Errorf("write run: %w", err)
+	}
+	return nil
+}
 
 func (p *pager) scenario(s string, begins bool) error {
 	a := p.about(s)
