@@ -28,8 +28,7 @@ const (
 	InBrowser Where = "wasm" // it has the simulator with it, as [Simulator]
 )
 
-// Simulator is the file in which a page finds the simulator: WebAssembly, gzipped
-// or not.
+// Simulator is the file in which a page finds the simulator: WebAssembly, gzipped.
 const Simulator = "holdfast.wasm.gz"
 
 // Policy is the content security policy of a page: it loads its own files alone,

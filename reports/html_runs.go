@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/boxes"
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/results"
 )
@@ -345,12 +346,16 @@ func (p *pager) numberView() numbersView {
 		v.Absent = "There are no numbers, because no history is part of this report."
 		return v
 	}
-	svg, err := plotHandoffs(all)
+	names, ms := make([]string, len(all)), make([][]float64, len(all))
+	for i, n := range all {
+		names[i], ms[i] = short(name(n.lock), 24), n.handoffs
+	}
+	svg, err := boxes.SVG("from release to the next waiter's grant", names, ms)
 	if err != nil {
 		v.Absent = "The hand-off times could not be drawn: " + clean(err.Error())
 		return v
 	}
-	if v.Plot = svg; svg == "" {
+	if v.Plot = template.HTML(svg); svg == nil {
 		v.Absent = "There are no hand-offs to draw: no owner waited for a release."
 	}
 	return v

@@ -50,7 +50,7 @@
     const chosen = new URLSearchParams(location.hash.slice(1));
     scenario.value = has(scenario, chosen.get("scenario")) ? chosen.get("scenario") : "failover-lost-write";
     fit();
-    if (has(lock, chosen.get("lock"))) lock.value = chosen.get("lock");
+    lock.value = has(lock, chosen.get("lock")) ? chosen.get("lock") : usual();
     seed.value = /^\d{1,16}$/.test(chosen.get("seed") || "") ? chosen.get("seed") : "1";
     set = {};
     for (const [path, value] of chosen) if (path.includes(".")) set[path] = value;
@@ -62,10 +62,11 @@
   };
 
   // fit offers the locks that the scenario is played with.
+  const offered = () => scenario.selectedOptions[0].dataset.locks.split(" ");
+  const usual = () => offered().includes("reentrant") ? "reentrant" : offered()[0];
   const fit = () => {
-    const locks = scenario.selectedOptions[0].dataset.locks.split(" ");
-    for (const o of lock.options) o.disabled = !locks.includes(o.value);
-    if (!lock.value || lock.selectedOptions[0].disabled) lock.value = locks.includes("reentrant") ? "reentrant" : locks[0];
+    for (const o of lock.options) o.disabled = !offered().includes(o.value);
+    if (!offered().includes(lock.value)) lock.value = usual();
   };
 
   // slider is the control of one parameter.
@@ -122,7 +123,7 @@
   const show = (answer) => {
     $("error").hidden = !answer.error;
     $("picture").classList.toggle("old", Boolean(answer.error));
-    $("again").hidden = Boolean(answer.error);
+    $("again").classList.toggle("old", Boolean(answer.error));
     if (answer.error) {
       $("error").textContent = answer.error + (answer.hint ? "\n" + answer.hint : "");
       return;

@@ -5,12 +5,10 @@ importScripts("wasm_exec.js");
 (async () => {
   const answer = await fetch("holdfast.wasm.gz");
   if (!answer.ok) throw new Error("holdfast.wasm.gz: status " + answer.status);
-  let program = await answer.arrayBuffer();
-  const head = new Uint8Array(program, 0, 2);
-  if (head[0] === 0x1f && head[1] === 0x8b) // else the server has unpacked it
-    program = await new Response(new Blob([program]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
   const go = new Go();
-  const {instance} = await WebAssembly.instantiate(program, go.importObject);
+  // A server that knows of gzip has the browser unpack the file.
+  const program = answer.headers.get("Content-Encoding") ? answer.body : answer.body.pipeThrough(new DecompressionStream("gzip"));
+  const {instance} = await WebAssembly.instantiateStreaming(new Response(program, {headers: {"Content-Type": "application/wasm"}}), go.importObject);
   go.run(instance).then(() => setTimeout(() => { throw new Error("the simulator has ended"); }));
   onmessage = (e) => holdfastPlay(e.data, (text) => postMessage(text));
   postMessage("ready");

@@ -63,7 +63,7 @@ func simulator(ctx context.Context, path string) error {
 	}
 	defer os.RemoveAll(tmp)
 	program := filepath.Join(tmp, "holdfast.wasm")
-	if _, err := goCommand(ctx, "build", "-trimpath", "-ldflags=-s -w", "-o", program, "github.com/holdfast-go/holdfast/playground/wasm"); err != nil {
+	if _, err := goCommand(ctx, "build", "-trimpath", "-tags=noplots", "-ldflags=-s -w", "-o", program, "github.com/holdfast-go/holdfast/playground/wasm"); err != nil {
 		return err
 	}
 	in, err := os.Open(program)

@@ -4,7 +4,7 @@
 const seconds = (ns) => (ns / 1e9).toFixed(3) + " s";
 const scrub = (figure) => {
   const svg = figure.querySelector("svg.timeline");
-  if (!svg || figure.querySelector("input.moment")) return;
+  if (!svg || !svg.dataset.to || figure.querySelector("input.moment")) return; // a picture of a cause leaves time out
   const from = Number(svg.dataset.from), to = Number(svg.dataset.to), left = 132, right = 1104;
   const bars = [...svg.querySelectorAll("rect")].filter((r) => r.querySelector("title")).map((r) => ({
     x: r.x.baseVal.value, w: Math.max(r.width.baseVal.value, 1), text: r.querySelector("title").textContent,
