@@ -72,11 +72,8 @@ func simulator(ctx context.Context, path string) error {
 	}
 	defer in.Close()
 	return whole.File(path, func(w io.Writer) error {
-		z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
-		if err != nil {
-			return err
-		}
-		_, err = io.Copy(z, in)
+		z := gzip.NewWriter(w)
+		_, err := io.Copy(z, in)
 		return errors.Join(err, z.Close())
 	})
 }
