@@ -87,7 +87,7 @@ func answer(ctx context.Context, r suite.Runner, body []byte) ([]byte, error) {
 		return nil, errors.New(a.Defect)
 	case a.Run.Failure != "" && len(a.Out) == 0:
 		first, _, _ := strings.Cut(a.Run.Failure, "\n")
-		return nil, &RefusedError{"the run was given up: " + reports.Clean(first), fmt.Sprintf("a run may take %v here; holdfast run waits for longer", WallTime)}
+		return nil, &RefusedError{"the run did not end: " + reports.Clean(first), fmt.Sprintf("a run may take %v of real time here; holdfast run waits for longer", WallTime)}
 	default:
 		return a.Out, nil
 	}

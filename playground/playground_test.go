@@ -1,6 +1,7 @@
 package playground
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/suite"
@@ -164,6 +166,23 @@ func many(n int) string {
 		b.WriteString(`,"p` + strings.Repeat("x", i) + `":"1"`)
 	}
 	return b.String()
+}
+
+// gone is a runner whose process does not answer in time.
+type gone struct{}
+
+func (gone) Play(_ context.Context, jobs []suite.Job, got func(suite.Answer)) error {
+	got(suite.Answer{Run: results.Run{Lock: jobs[0].Lock, Failure: "no progress for 10s\ngoroutine 1 [running]:"}})
+	return nil
+}
+
+// A run that takes too long is given up, with a reason and without its stacks.
+func TestARunThatDoesNotEnd(t *testing.T) {
+	text, err := Answer(t.Context(), gone{}, []byte(`{"scenario":"contention","lock":"reentrant","seed":1}`))
+	var why *RefusedError
+	if !errors.As(err, &why) || !strings.Contains(string(text), "no progress for 10s") || strings.Contains(string(text), "goroutine") {
+		t.Errorf("%v: %s", err, text)
+	}
 }
 
 // Whatever somebody sends is planned within the limits, or refused.

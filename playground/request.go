@@ -80,6 +80,9 @@ func (r Request) plan() (*plan, error) {
 // change makes the scenario that the visitor has chosen, by way of its YAML, so
 // that a terminal plays nothing else.
 func (p *plan) change(src []byte) error {
+	if len(p.Set) == 0 {
+		return nil
+	}
 	s, err := scenarios.Parse(p.Scenario+".yaml", src)
 	if err != nil {
 		return err

@@ -31,8 +31,8 @@ func Listen(port int) (net.Listener, error) {
 	return l, nil
 }
 
-// Until serves the playground until ctx ends, and then waits for the runs under
-// way. Runs are played on r, so many at a time as atOnce says.
+// Until serves the playground until ctx ends, and then gives up the runs under way.
+// Runs are played on r, so many at a time as atOnce says.
 func Until(ctx context.Context, l net.Listener, r suite.Runner, atOnce int) error {
 	h, err := Handler(r, atOnce)
 	if err != nil {
