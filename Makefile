@@ -35,6 +35,7 @@ help:
 	@echo "make systems        play the locks of other systems in HAZARDS, and write the table of docs/systems.md"
 	@echo "make explored       explore four locks for a minute each, and write the tables of docs/exploring.md"
 	@echo "make sweeps         measure how likely the hazards are, and write the tables and pictures of docs/sweep.md"
+	@echo "make playground     write the playground as files for a web server, the simulator as WebAssembly, into SITE=holdfast-playground"
 	@echo "make fidelity       play the catalogue in both worlds, and write the matrix of docs/fidelity.md"
 
 # Two groups of tests at a time: while one waits or links, the other has its core.
@@ -131,7 +132,7 @@ soak:
 # go test fuzzes one target at a time. What it finds becomes a file in testdata/fuzz.
 FUZZTIME ?= 30s
 fuzz:
-	@for package in ./checker ./checker/linear; do \
+	@for package in ./checker ./checker/linear ./playground; do \
 		for target in $$(go test $$package -list '^Fuzz' | grep '^Fuzz'); do \
 			echo "$$target for $(FUZZTIME)"; \
 			go test $$package -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) || exit 1; \
@@ -284,6 +285,12 @@ bench-locks:
 	cd adapters && go build -o "$$dir/bench-locks" ./bench && cd ..; \
 	"$$dir/bench-locks" -redisson '$(REDISSON)' $(BENCH) >"$$dir/bench"; cat "$$dir/bench"; \
 	case '$(BENCH)' in '') $(FILL) docs/bench-locks.md >"$$dir/page" && cp "$$dir/page" docs/bench-locks.md;; esac
+
+# The page of holdfast serve, for a web server that only has files. See docs/playground.md.
+SITE ?= holdfast-playground
+.PHONY: playground
+playground:
+	go run ./playground/static '$(SITE)'
 
 # Everything but the live world works on these systems too: see docs/portability.md.
 PORTABLE = windows/amd64 darwin/arm64 freebsd/amd64 js/wasm
