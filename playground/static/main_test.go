@@ -24,26 +24,27 @@ func TestThePlaygroundIsUsed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser, and builds WebAssembly")
 	}
-	b := browser.Start(t)
-	served, err := serve.Handler(suite.Here{}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	if err := write(t.Context(), dir); err != nil {
-		t.Fatal(err)
-	}
-	for name, handler := range map[string]http.Handler{"served": served, "static": http.FileServer(http.Dir(dir))} {
-		t.Run(name, func(t *testing.T) {
-			s := httptest.NewServer(handler)
-			defer s.Close()
-			use(t, b, s.URL+"/")
-		})
-	}
+	t.Run("served", func(t *testing.T) {
+		page, err := serve.Handler(suite.Here{}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		use(t, page)
+	})
+	t.Run("static", func(t *testing.T) {
+		dir := t.TempDir()
+		if err := write(t.Context(), dir); err != nil { // before the browser, whose time is short
+			t.Fatal(err)
+		}
+		use(t, http.FileServer(http.Dir(dir)))
+	})
 }
 
-func use(t *testing.T, b *browser.Browser, url string) {
-	p := b.Open(url, browser.View{Width: 1400})
+func use(t *testing.T, page http.Handler) {
+	b := browser.Start(t)
+	s := httptest.NewServer(page)
+	t.Cleanup(s.Close)
+	p := b.Open(s.URL+"/", browser.View{Width: 1400})
 	defer p.Close()
 	get := func(expression string) (got string) {
 		t.Helper()
