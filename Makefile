@@ -30,11 +30,12 @@ help:
 	@echo "make outsiders      play the locks of locktest/testdata/locks, right and faulty, with SEEDS=1000 seeds, and print what survives"
 	@echo "make mutation       change the locks by rule, play every mutant, and write the tables and survivors of docs/mutation.md"
 	@echo "make adapters       build the adapters of other people's locks, as far as their toolchains are here"
-	@echo "make findings       play every lock in every scenario on real servers, and write the table of docs/findings.md"
+	@echo "make findings       play every lock in every scenario on real servers, and write the table of each page of docs/findings, or of LIBRARY"
 	@echo "make placed         place every single fault in each lock, and write the tables of docs/exhaustive.md"
 	@echo "make systems        play the locks of other systems in HAZARDS, and write the table of docs/systems.md"
 	@echo "make explored       explore four locks for a minute each, and write docs/tables/exploring.md"
 	@echo "make sweeps         measure how likely the hazards are, and write the tables and pictures of docs/sweep.md"
+	@echo "make playground     write the playground as files for a web server, the simulator as WebAssembly, into SITE=holdfast-playground"
 	@echo "make fidelity       play the catalogue in both worlds, and write docs/tables/fidelity.md"
 
 # Two groups of tests at a time: while one waits or links, the other has its core.
@@ -66,13 +67,16 @@ oldest:
 race:
 	@if scripts/needs present | grep -q _CC=; then set -x; go test -race -short -vet=off $(PARALLEL) -timeout 30m $(RACE); else echo "race: skipped, there is no C compiler"; fi
 
-# The Go adapters and the example with a database, which are modules of their own.
+# The Go adapters, the example with a database and the lock's observer, which are
+# modules of their own.
 guests:
 	cd adapters && ../scripts/lint ./... && env $$(../scripts/needs present) go test -vet=off -timeout 10m ./...
 	cd examples/service && ../../scripts/lint ./... && go test -vet=off -timeout 10m ./...
+	cd lock/lockotel && ../../scripts/lint ./... && go test -vet=off -timeout 10m ./...
 	cd adapters/etcd && ../../scripts/lint ./... && env $$(../../scripts/needs present) go test -vet=off -timeout 10m ./...
 	cd adapters/sql && ../../scripts/lint ./... && env $$(../../scripts/needs present) go test -vet=off -timeout 10m ./...
 	cd adapters/zookeeper && ../../scripts/lint ./... && go test -vet=off -run TestDescriptions ./...
+	cd adapters/gozero && ../../scripts/lint ./... && go test -vet=off -timeout 10m ./...
 
 # ZooKeeper by itself: on a busy machine its ensemble takes longer to find a new
 # leader than a session lasts, and the lock is rightly lost. So it stands outside
@@ -128,7 +132,7 @@ soak:
 # go test fuzzes one target at a time. What it finds becomes a file in testdata/fuzz.
 FUZZTIME ?= 30s
 fuzz:
-	@for package in ./checker ./checker/linear; do \
+	@for package in ./checker ./checker/linear ./playground; do \
 		for target in $$(go test $$package -list '^Fuzz' | grep '^Fuzz'); do \
 			echo "$$target for $(FUZZTIME)"; \
 			go test $$package -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) || exit 1; \
@@ -163,12 +167,12 @@ mutation:
 
 # Other people's locks, each built where its toolchain is; elsewhere that is said.
 # Go modules have their own, so that nobody else needs them.
-ADAPTERS = adapters/bin/holdfast-golocks adapters/etcd/holdfast-etcd adapters/sql/holdfast-sql adapters/zookeeper/holdfast-zookeeper adapters/jvm/holdfast-redisson adapters/node/holdfast-node-redlock adapters/python/holdfast-redis-py
 adapters:
 	cd adapters && go build -o bin/ ./cmd/holdfast-golocks
 	cd adapters/etcd && go build -o holdfast-etcd .
 	cd adapters/sql && go build -o holdfast-sql .
 	cd adapters/zookeeper && go build -o holdfast-zookeeper .
+	cd adapters/gozero && go build -o holdfast-gozero .
 	@if command -v mvn >/dev/null 2>&1 && command -v java >/dev/null 2>&1; then cd adapters/jvm && mvn -q -B package; \
 	else echo "adapters/jvm: skipped, it needs a JDK and Maven"; fi
 	@if command -v npm >/dev/null 2>&1; then cd adapters/node && npm ci --silent --no-audit --no-fund; \
@@ -176,29 +180,57 @@ adapters:
 	@if command -v python3 >/dev/null 2>&1; then cd adapters/python && python3 -m venv .venv && .venv/bin/pip install -q -r requirements.txt; \
 	else echo "adapters/python: skipped, it needs Python 3"; fi
 
-# Every lock in every scenario on real servers, as a table in docs/findings.md. An
-# adapter that is not built is left out, in words.
+# The locks of each LIBRARY in every scenario on real servers, as a table in its page
+# of docs/findings. An adapter that is not built is left out, in words.
+LIBRARY ?= redsync redislock rueidislock go-zero redisson node-redlock redis-py etcd
 findings: adapters
-	@$(BUILT); code=0; set --; \
-	for a in $(ADAPTERS); do \
-		if out=$$("$$dir/holdfast" adapter describe -- $$a 2>&1); then set -- "$$@" --adapter $$a; else echo "$$a is left out: $$out"; fi; \
-	done; \
-	"$$dir/holdfast" run --world live --lock all "$$@" --format markdown --out holdfast-runs/findings >"$$dir/table" || code=$$?; \
-	case $$code in 0|1|3) $(FILL) docs/findings.md >"$$dir/page" && cp "$$dir/page" docs/findings.md;; esac; exit $$code
+	@$(BUILT); worst=0; \
+	play() { \
+		lib=$$1; shift; page=docs/findings/$$lib.md; code=0; \
+		case ' $(LIBRARY) ' in *" $$lib "*) ;; *) return 0;; esac; \
+		if ! out=$$("$$dir/holdfast" adapter describe -- $$2 2>&1); then echo "$$lib is left out: $$out"; return 0; fi; \
+		set -- run --world live "$$@"; \
+		{ printf '    holdfast %s\n\n' "$$*"; "$$dir/holdfast" "$$@" --format markdown --out "$$dir/$$lib" || code=$$?; } >"$$dir/table"; \
+		case $$code in 0|1|3) $(FILL) "$$page" >"$$dir/page" && cp "$$dir/page" "$$page";; esac; \
+		test $$code -le $$worst || worst=$$code; \
+	}; \
+	play redsync --adapter adapters/bin/holdfast-golocks --lock redsync,redsync-5; \
+	play redislock --adapter adapters/bin/holdfast-golocks --lock redislock; \
+	play rueidislock --adapter adapters/bin/holdfast-golocks --lock rueidislock; \
+	play go-zero --adapter adapters/gozero/holdfast-gozero --time-scale 1; \
+	play redisson --adapter adapters/jvm/holdfast-redisson; \
+	play node-redlock --adapter adapters/node/holdfast-node-redlock; \
+	play redis-py --adapter adapters/python/holdfast-redis-py; \
+	play etcd --adapter adapters/etcd/holdfast-etcd; \
+	exit $$worst
 
 # Locks on other systems beside one on Redis, in docs/systems.md. SYSTEMS chooses
 # locks by name. A system whose servers are not installed is left out, in words.
-HAZARDS ?= holder-crash holder-pause partitioned-holder failover-lost-write isolated-primary key-deleted
+# Each lock is played by itself, and each cell TIMES times; PLAYED keeps the runs.
+HAZARDS ?= holder-crash holder-pause partitioned-holder failover-lost-write ./adapters/scenarios/lost-replies.yaml
+TIMES ?= 3
+PLAYED ?= holdfast-runs/systems
 SYSTEMS ?= reentrant,etcd,zookeeper,zookeeper-fenced,postgres-row,postgres-advisory,postgres-advisory-timeout,postgres-advisory-xact,postgres-advisory-xact-timeout,postgres-for-update,postgres-for-update-timeout,mariadb-row,mariadb-get-lock,mariadb-get-lock-timeout,mariadb-for-update,mariadb-for-update-timeout
 systems:
 	cd adapters/etcd && go build -o holdfast-etcd .
 	cd adapters/sql && go build -o holdfast-sql .
 	cd adapters/zookeeper && go build -o holdfast-zookeeper .
-	@$(BUILT); code=0; \
-	set -- run $(HAZARDS) --world live --user careless --lock '$(SYSTEMS)' \
-		--adapter adapters/etcd/holdfast-etcd --adapter adapters/sql/holdfast-sql --adapter adapters/zookeeper/holdfast-zookeeper; \
-	{ printf '    holdfast %s\n\n' "$$*"; "$$dir/holdfast" "$$@" --format markdown --out "$$dir/out" || code=$$?; } >"$$dir/systems"; \
-	case $$code in 0|1|3) $(FILL) docs/systems.md >"$$dir/page" && cp "$$dir/page" docs/systems.md;; esac; exit $$code
+	@$(BUILT); set --; \
+	for lock in $$(echo '$(SYSTEMS)' | tr , ' '); do \
+		case $$lock in \
+		etcd*) how="--workers 3 --adapter adapters/etcd/holdfast-etcd";; \
+		zookeeper*) how="--workers 1 --adapter adapters/zookeeper/holdfast-zookeeper";; \
+		reentrant) how="--workers 3";; \
+		*) how="--workers 3 --adapter adapters/sql/holdfast-sql";; \
+		esac; \
+		case $$lock in reentrant) ;; *) how="$$how --user careless";; esac; \
+		code=0; rm -rf "$(PLAYED)/$$lock"; \
+		"$$dir/holdfast" run $(HAZARDS) --world live --lock $$lock $$how --seeds $(TIMES) --out "$(PLAYED)/$$lock" || code=$$?; \
+		case $$code in 0|1|3) set -- "$$@" "$(PLAYED)/$$lock";; esac; \
+	done; \
+	"$$dir/holdfast" merge "$$@" --out "$$dir/all" >/dev/null; \
+	"$$dir/holdfast" report "$$dir/all" --format markdown >"$$dir/systems"; \
+	$(FILL) docs/systems.md >"$$dir/page" && cp "$$dir/page" docs/systems.md
 
 # A difference that nobody has explained ends the command, and is in the page
 # all the same; so does a run without a verdict. Anything else is no matrix.
@@ -231,7 +263,7 @@ explored:
 
 # What every single fault shows of each lock on one primary, and parts of what
 # takes longer, in docs/exhaustive.md. Exit code 1 is that it finds something.
-PLACED = reentrant=1/1 set-px-lua=1/1 fenced=1/4 reentrant-wait=1/16 redlock=1/128 multi=1/128 set-px-renew=1/4 set-px=1/4 set-px-check=1/4 set-px-watch=1/4 setnx=1/4 setnx-expire=1/4
+PLACED = reentrant=1/1 set-px-lua=1/1 fair=1/1 fenced=1/4 reentrant-wait=1/16 redlock=1/128 multi=1/128 set-px-renew=1/4 set-px=1/4 set-px-check=1/4 set-px-watch=1/4 setnx=1/4 setnx-expire=1/4
 .PHONY: placed
 placed:
 	@$(BUILT); page=$$PWD/docs/exhaustive.md; bin=$$dir/holdfast; mkdir "$$dir/found" && cd "$$dir/found"; \
@@ -253,6 +285,12 @@ bench-locks:
 	cd adapters && go build -o "$$dir/bench-locks" ./bench && cd ..; \
 	"$$dir/bench-locks" -redisson '$(REDISSON)' $(BENCH) >"$$dir/bench"; cat "$$dir/bench"; \
 	case '$(BENCH)' in '') $(FILL) docs/bench-locks.md >"$$dir/page" && cp "$$dir/page" docs/bench-locks.md;; esac
+
+# The page of holdfast serve, for a web server that only has files. See docs/playground.md.
+SITE ?= holdfast-playground
+.PHONY: playground
+playground:
+	go run ./playground/static '$(SITE)'
 
 # Everything but the live world works on these systems too: see docs/portability.md.
 PORTABLE = windows/amd64 darwin/arm64 freebsd/amd64 js/wasm

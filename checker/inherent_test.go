@@ -26,6 +26,7 @@ func TestInherent(t *testing.T) {
 		h.Claims.Fencing = true
 		h.Resource = &history.Resource{Initial: 10, Fenced: true, FencesReads: true}
 	})
+	inSeconds := of(func(h *history.Header) { h.Claims.LeaseUnit = second })
 	drifting := of(func(h *history.Header) { h.Claims.Drift = &history.Drift{Rate: 0.5} })
 	const take = `
 		0    c1 acquire lease=1000
@@ -70,6 +71,44 @@ func TestInherent(t *testing.T) {
 		1101 server n1 SET by=c2 holder=c2 ttl=1000
 		1102 c2 ok count=1
 		`
+	const forked = take + `
+		3    server n1r1 cause=replication holder=c1 ttl=997
+		50   c1 release
+		51   server n1 DEL by=c1
+		51   server n1r1 cause=replication
+		52   c1 ok
+		100  fault start 1 failover n1
+		200  c1 acquire lease=1000
+		201  server n1r1 SET by=c1 holder=c1 ttl=1000 role=primary
+		202  c1 ok count=1
+		210  c3 acquire lease=1000
+		211  server n1 SET by=c3 holder=c3 ttl=1000
+		212  c3 ok count=1
+		`
+	const forkedDone = `
+		300  c1 release
+		301  server n1r1 DEL by=c1 role=primary
+		302  c1 ok
+		320  c1 acquire lease=1000
+		321  server n1r1 SET by=c1 holder=c1 ttl=1000 role=primary
+		322  c1 ok count=1
+		340  c1 release
+		341  server n1r1 DEL by=c1 role=primary
+		342  c1 ok
+		360  c4 acquire lease=1000
+		361  c4 fail err=busy
+		400  c3 release
+		401  server n1 DEL by=c3
+		402  c3 ok`
+	const unheard = `
+		0    c1 acquire lease=1000
+		1    server n1 SET by=c1 holder=c1 ttl=1000
+		2    fault start 2 crash c1
+		2    c1 crash
+		50   c3 acquire lease=1000
+		51   c3 fail err=busy
+		`
+	const secondDone = "310 c2 release\n311 server n1 DEL by=c2\n312 c2 ok"
 	for _, tt := range []struct {
 		line             string
 		property         Property
@@ -166,6 +205,22 @@ func TestInherent(t *testing.T) {
 		{"another server took the place, and never had the hold", Linearizable, plain,
 			take + "100 fault start 1 failover n1\n150 c1 release\n151 c1 fail err=lost", "took the place of node-1 at 0.100 s",
 			plain, take + "3 server n1r1 cause=replication holder=c1 ttl=997 role=replica\n100 fault start 1 failover n1\n150 c1 release\n151 c1 fail err=lost"},
+		{"a clock that was set back kept the hold", Linearizable, plain,
+			take + "100 fault start 1 clock-jump n1\n1500 c1 release\n1501 server n1 DEL by=c1 was=c1\n1502 c1 ok", "it kept the hold of client-1/1 for longer than its lease",
+			plain, take + "1500 c1 release\n1501 server n1 DEL by=c1 was=c1\n1502 c1 ok"},
+		{"a hold in the units of the lock", Linearizable, inSeconds, // not a violation at all
+			"0 c1 acquire lease=700\n1 server n1 SET by=c1 holder=c1 ttl=1000\n2 c1 ok count=1\n800 c2 acquire lease=700\n801 c2 fail err=busy\n900 c1 release\n901 server n1 DEL by=c1\n902 c1 ok", "ok",
+			plain, "0 c1 acquire lease=700\n1 server n1 SET by=c1 holder=c1 ttl=1000\n2 c1 ok count=1\n800 c2 acquire lease=700\n801 c2 fail err=busy\n900 c1 release\n901 server n1 DEL by=c1\n902 c1 ok"},
+		{"two servers answered, and each is right by itself", Linearizable, plain,
+			forked + forkedDone, "both answered after the fault at 0.100 s",
+			plain, forked + "250 c2 acquire lease=1000\n251 server n1 SET by=c2 holder=c2 ttl=1000\n252 c2 ok count=1\n260 c2 release\n261 server n1 DEL by=c2\n262 c2 ok" +
+				strings.Replace(forkedDone, "401  server n1 DEL by=c3\n\t\t402  c3 ok", "402  c3 fail err=not-held", 1)},
+		{"a hold that its owner never heard of was lost", Linearizable, plain,
+			unheard + "100 fault start 1 clock-jump n1\n101 server n1 cause=expiry" + second + secondDone, "the clock of node-1 ended the lease",
+			plain, unheard + "101 server n1 DEL by=c2" + second + secondDone},
+		{"a user stopped, and its hold ended before its release", Linearizable, careful,
+			take + "980 c1 stopped\n980 c1 release\n985 fault start 1 clock-jump n1\n985 server n1 cause=expiry\n986 c1 fail err=not-held", "the clock of node-1 ended the lease",
+			careful, take + "980 c1 stopped\n980 c1 release\n985 server n1 cause=expiry\n986 c1 fail err=not-held"},
 		{"without a lease a dead holder holds for ever", Progress, forever,
 			"0 c1 acquire\n1 server n1 SET by=c1 holder=c1 ttl=-1\n2 c1 ok count=1\n3 fault start 1 crash c1\n3 c1 crash\n10 c2 acquire wait=9000\n9010 c2 fail err=busy\n9011 end keys=stock", "died at 0.003 s with the lock, which has no lease",
 			plain, "0 c1 acquire lease=1000\n1 server n1 SET by=c1 holder=c1 ttl=-1\n2 c1 ok count=1\n3 fault start 1 crash c1\n3 c1 crash\n10 c2 acquire lease=1000 wait=9000\n9010 c2 fail err=busy\n9011 end keys=stock"},

@@ -132,7 +132,7 @@ func (t *trace) mayHaveLost(k ownerLock, before, o *op) bool {
 func (t *trace) serverCounts(k ownerLock) Verdict {
 	steps := t.steps(k)
 	var b bounds
-	var extra int // an acquire that failed may still be on its way
+	var extra int // an acquire that failed, or its leave from the queue, may still be on its way
 	var open *op
 	j := 0
 	for _, i := range t.account(k).changes.all {
@@ -144,7 +144,7 @@ func (t *trace) serverCounts(k ownerLock) Verdict {
 				open, extra = s.o, 0
 			case s.ret && s.o == open && s.t < c.t:
 				open = nil
-				if s.o.kind == history.Fail && s.o.res.Error == history.ErrCanceled {
+				if s.o.kind == history.Fail && (s.o.res.Error == history.ErrCanceled || t.mayBeHandedOn(s.o)) {
 					extra = 1
 				}
 			case s.ret && s.o == open:
@@ -175,6 +175,13 @@ func (t *trace) serverCounts(k ownerLock) Verdict {
 		}
 	}
 	return Verdict{Outcome: OutcomeOK}
+}
+
+// mayBeHandedOn reports whether an acquire that ended as busy had a place in a
+// queue. A releasing owner may hand the lock to it until the server knows that the
+// waiter has left. The judge of errors limits how long the servers may keep it.
+func (t *trace) mayBeHandedOn(o *op) bool {
+	return t.claim.Fairness && o.args.Wait > 0 && o.res.Error == history.ErrBusy
 }
 
 // mostAsked is the largest number of holds that an owner had or requested between

@@ -243,7 +243,8 @@ func (t *trace) madeWhole(k ownerLock, c *change, o *op) Verdict {
 }
 
 // neverWhole is the time that a server left to a hold at its hand-on, if that was
-// less than its lease and no renewal arrived while the owner had it; otherwise 0.
+// less than its lease and the owner heard of no renewal while it had the hold;
+// otherwise 0. A fault may have kept the answer to a renewal that arrived.
 func (t *trace) neverWhole(o *op) (left int64) {
 	k, until := ownerLock{o.owner, o.lock}, int64(never)
 	ops := o.own.ops.all
@@ -260,12 +261,23 @@ func (t *trace) neverWhole(o *op) (left int64) {
 			return left
 		case c.Role != "primary":
 		case left > 0 && c.raises():
-			return 0
-		case c.t <= o.ret && c.command() && c.TTL > 0 && c.TTL < o.args.Lease-2*t.allow.rounding && t.handedOn(k, c) == o:
+			if !t.disturbedAround(o.client, c.t) {
+				return 0
+			}
+		case c.command() && c.TTL > 0 && c.TTL < o.args.Lease-2*t.allow.rounding && t.mayBeFor(k, c, o):
 			left = c.TTL
 		}
 	}
 	return left
+}
+
+// mayBeFor says whether a change handed the lock to an acquire. One without an
+// answer may get it later, as long as its place lasts.
+func (t *trace) mayBeFor(k ownerLock, c *change, o *op) bool {
+	if o.kind == history.OK || c.t <= o.ret {
+		return c.t <= o.ret && t.handedOn(k, c) == o
+	}
+	return o.unclear() && c.grants() && c.By != "" && c.By != o.client
 }
 
 func (t *trace) leaseAt(k ownerLock, c *change, i int, holds []heldLease, longest, refreshed int64) Verdict {

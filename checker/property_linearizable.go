@@ -29,16 +29,8 @@ func judgeLinearizable(t *trace, o Options) (Verdict, error) {
 			return v, err
 		}
 		if v.Outcome == Violated {
-			if forgiven, why := t.forgive(lock, ops); why != "" {
-				again, err := t.orderOf(lock, forgiven, true, judges, o)
-				if err != nil {
-					return again, err
-				}
-				if again.Outcome != Violated {
-					v = inherently(v, why)
-				} else {
-					v = again
-				}
+			if v, err = t.excused(lock, ops, v, judges, o); err != nil {
+				return v, err
 			}
 		}
 		if v.Faulty() {
@@ -49,6 +41,32 @@ func judgeLinearizable(t *trace, o Options) (Verdict, error) {
 		}
 	}
 	return verdict, nil
+}
+
+// excused is the rest of a violation after the excuses of faults. First it applies
+// [trace.forgive] to single holds. Then, if faults left two servers that answer, it
+// judges each of the servers by itself.
+func (t *trace) excused(lock string, ops []linear.Op, v Verdict, judges *linear.Judges, o Options) (Verdict, error) {
+	if forgiven, why := t.forgive(lock, ops, false); why != "" {
+		again, err := t.orderOf(lock, forgiven, true, judges, o)
+		if err != nil || again.Outcome == Violated {
+			v = again
+		} else {
+			v = inherently(v, why)
+		}
+		if err != nil || !v.Faulty() {
+			return v, err
+		}
+	}
+	apart, _ := t.forgive(lock, ops, true)
+	branches, why := t.branches(lock, apart)
+	for _, branch := range branches {
+		again, err := t.orderOf(lock, branch, true, judges, o)
+		if err != nil || again.Outcome == Violated {
+			return again, err
+		}
+	}
+	return inherently(v, why), nil
 }
 
 // orderOf decides whether the operations on one lock have an order.
@@ -89,8 +107,10 @@ func (t *trace) orderOf(lock string, ops []linear.Op, ghosts bool, judges *linea
 
 // forgive applies the effects of faults on single holds to the operations: a hold
 // ends when the servers lost it, and a release that they undid or forgot may have
-// happened or not. why is the first reason, or empty.
-func (t *trace) forgive(lock string, ops []linear.Op) (forgiven []linear.Op, why string) {
+// happened or not. A hold that a clock kept alive lasts as long as the server kept
+// it. why is the first reason, or empty. With apart, a hold that one of two servers
+// lacks is not lost, because the caller judges each server by itself.
+func (t *trace) forgive(lock string, ops []linear.Op, apart bool) (forgiven []linear.Op, why string) {
 	place := make(map[int64]int, len(ops))
 	for i := range ops {
 		place[ops[i].ID] = i
@@ -103,14 +123,24 @@ func (t *trace) forgive(lock string, ops []linear.Op) (forgiven []linear.Op, why
 				why = cmp.Or(why, forgot)
 			}
 		}
+		if p := &forgiven[i]; (p.Kind == linear.GotLock || p.Kind == linear.MaybeGot) && !p.Renewed {
+			if kept, how := t.keptByClock(t.op(p.ID)); kept > p.Lease {
+				p.Lease, why = kept, cmp.Or(why, how)
+			}
+		}
+		if p := &forgiven[i]; p.Kind == linear.MaybeGot {
+			if left, how := t.lostUnheard(t.op(p.ID)); how != "" && left < p.Lease {
+				p.Lease, p.Renewed, why = left, false, cmp.Or(why, how)
+			}
+		}
 	}
 	for i := range t.claims {
 		c := &t.claims[i]
 		if c.Lock != lock {
 			continue
 		}
-		k, until := ownerLock{c.Owner, c.Lock}, c.To
-		if end := t.op(c.EndOp); end != nil && end.kind != history.OK {
+		k, until, end := ownerLock{c.Owner, c.Lock}, c.To, t.endingOf(c)
+		if end != nil && (end.kind != history.OK || end.id != c.EndOp) {
 			until = max(until, min(end.ret, t.endTime)) // it may have been lost before the release arrived
 		}
 		l := t.lossOf(c, until)
@@ -118,6 +148,9 @@ func (t *trace) forgive(lock string, ops []linear.Op) (forgiven []linear.Op, why
 			if left := t.leftBehind(c, until); left.groups > 0 {
 				l = left
 			}
+		}
+		if apart && l.forked {
+			l = lossOfHold{needed: 1}
 		}
 		if l.groups >= l.needed && !l.unconfirmed {
 			why = cmp.Or(why, l.how)
@@ -131,7 +164,6 @@ func (t *trace) forgive(lock string, ops []linear.Op) (forgiven []linear.Op, why
 				}
 			}
 		}
-		end := t.op(c.EndOp)
 		if l.forked && end != nil {
 			if p, ok := place[end.id]; ok && forgiven[p].Kind == linear.GaveBack {
 				forgiven[p].Kind, forgiven[p].Return = linear.MaybeGave, linear.Forever // to the server that still had it
@@ -149,6 +181,45 @@ func (t *trace) forgive(lock string, ops []linear.Op) (forgiven []linear.Op, why
 	return forgiven, why
 }
 
+// endingOf is the operation that ended a claim. If the owner had stopped work
+// before, endingOf is the last release in a row that it requested; nil if there is
+// none.
+func (t *trace) endingOf(c *Claim) *op {
+	if end := t.op(c.EndOp); end != nil {
+		return end
+	}
+	asked := t.op(c.AcquireOp)
+	var end *op
+	for _, o := range asked.own.ops.all[asked.own.ops.from(c.To):] {
+		if o.f == history.Release {
+			end = o
+		} else if o.f == history.Acquire || end != nil {
+			break
+		}
+	}
+	return end
+}
+
+// lostUnheard is how long an acquire of unknown outcome held the lock until the
+// servers lost its hold, and how they lost it; "" if they did not.
+func (t *trace) lostUnheard(o *op) (left int64, how string) {
+	var held *span
+	t.heldAt(o.own, o.inv, t.untilNext(o), func(s *span) bool {
+		if !s.replica && s.from >= o.inv && (held == nil || s.from < held.from) {
+			held = s
+		}
+		return false
+	})
+	if held == nil {
+		return 0, ""
+	}
+	l := t.lossOf(&Claim{Owner: o.owner, Client: o.client, Lock: o.lock, AcquireOp: o.id, Lease: o.args.Lease, Renewed: o.args.Renewed}, held.to)
+	if l.groups < l.needed || l.unconfirmed || l.forked {
+		return 0, ""
+	}
+	return max(1, l.at-held.from), l.how
+}
+
 // undone reports whether a server that replaced another has a hold that had been
 // released.
 func (t *trace) undone(k ownerLock, release *op) bool {
@@ -162,9 +233,11 @@ func (t *trace) undone(k ownerLock, release *op) bool {
 
 func (t *trace) rules() linear.Rules { return rulesOf(t.claim, &t.who) }
 
-// rulesOf requires Nodes to be at least 1.
+// rulesOf requires Nodes to be at least 1. If the lock declares longer leases than
+// requested, a lease may end that much later. The judges of exclusion and leases
+// decide whether it may end earlier.
 func rulesOf(c history.Claims, who *linear.Roster) linear.Rules {
-	return linear.Rules{Owners: who, Reentrant: c.Reentrant, Loose: c.Nodes > 1, Slack: slackOfServers}
+	return linear.Rules{Owners: who, Reentrant: c.Reentrant, Loose: c.Nodes > 1, Slack: slackOfServers + c.LeaseSlack}
 }
 
 // lockOps translates the operations on one lock. If the server log shows that an
@@ -182,10 +255,13 @@ func (t *trace) lockOps(lock string) (ops []linear.Op, ghosts bool) {
 			g.Kind, g.Return = linear.TookAndGave, min(o.ret, linear.Forever)
 			ops, ghosts = append(ops, g), true
 		}
-		if l.Kind == linear.GotLock && t.claim.Fairness {
+		if (l.Kind == linear.GotLock || l.Kind == linear.MaybeGot) && t.claim.Fairness {
 			if left := t.neverWhole(o); left > 0 {
 				l.Lease, ghosts = min(l.Lease, left), true
 			}
+		}
+		if (l.Kind == linear.GotLock || l.Kind == linear.MaybeGot) && !l.Renewed {
+			l.Lease = t.leaseOnServer(o, l.Lease)
 		}
 		if t.tokens && l.Kind == linear.GotLock {
 			l.Token = o.res.Token
@@ -198,6 +274,26 @@ func (t *trace) lockOps(lock string) (ops []linear.Op, ghosts bool) {
 		}
 	}
 	return ops, ghosts
+}
+
+// leaseOnServer is the lease that a server gave the hold of an acquire, if the lock
+// declares that it may exceed the requested one.
+func (t *trace) leaseOnServer(o *op, lease int64) int64 {
+	most := t.onServer(lease)
+	if most <= lease || lease == linear.Forever {
+		return lease
+	}
+	to := t.untilNext(o)
+	for _, i := range t.since(o.own, o.inv) {
+		c := &t.changes[i]
+		if c.t > to {
+			break
+		}
+		if t.commandOf(c, o) && c.holder == o.owner && c.TTL > lease && c.TTL <= most {
+			return c.TTL
+		}
+	}
+	return lease
 }
 
 // toldLost is when the owner of a release that finds its hold lost was notified.
@@ -286,13 +382,7 @@ func (t *trace) pin(ops []linear.Op) []linear.Op {
 // for its owner before the owner went on. An acquire of unknown outcome may
 // execute later, and counts if it did before the owner's next request.
 func (t *trace) carriedOut(o *op) (when int64, ok bool) {
-	to := o.ret
-	if o.unclear() {
-		to = never
-		if i := o.own.ops.latest(o.inv) + 1; i < len(o.own.ops.all) {
-			to = o.own.ops.all[i].inv
-		}
-	}
+	to := t.untilNext(o)
 	for _, i := range t.since(o.own, o.inv) {
 		c := &t.changes[i]
 		if c.t > to {

@@ -1,10 +1,13 @@
 package checker
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/holdfast-go/holdfast/checker/linear"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/english"
 )
 
 // change is a Server event with resolved names: its lock, the group of its server,
@@ -222,4 +225,161 @@ func (t *trace) groupsHolding(lock, owner string, from, to int64, replicas bool)
 		return len(groups) == t.claim.Nodes
 	})
 	return len(groups)
+}
+
+// keptByClock is how long a server kept the hold of an acquire because a fault moved
+// its clock, and how that came; 0 when no clock did. The movement bounds it.
+func (t *trace) keptByClock(o *op) (kept int64, how string) {
+	if o == nil || t.claim.Nodes > 1 {
+		return 0, ""
+	}
+	t.heldAt(o.own, o.inv, t.untilNext(o), func(s *span) bool {
+		if s.replica {
+			return false
+		}
+		longer := int64(0)
+		for i := range t.faults {
+			f := &t.faults[i]
+			if !f.MovesClock || !f.touchesGroup(s.group) || f.from > s.to || f.to < s.from {
+				continue
+			}
+			switch {
+			case f.ClockRate != 0:
+				longer = plus(longer, max(0, int64((1-f.ClockRate)*float64(min(s.to, f.to)-max(s.from, f.from)))))
+			case f.ClockJump != 0:
+				longer = plus(longer, max(0, -f.ClockJump))
+			default:
+				longer = never
+			}
+			how = fmt.Sprintf("a fault moved the clock of %s at %s, and it kept the hold of %s for longer than its lease", s.node, at(f.from), o.owner)
+		}
+		if longer > 0 {
+			kept = min(s.to-s.from, plus(leaseUnder(t.claim, o), longer))
+		}
+		return longer > 0
+	})
+	return kept, how
+}
+
+// untilNext is how long an operation may be carried out: until it returned, or,
+// when its outcome is unknown, until its owner asked again.
+func (t *trace) untilNext(o *op) int64 {
+	if !o.unclear() {
+		return o.ret
+	}
+	if i := o.own.ops.latest(o.inv) + 1; i < len(o.own.ops.all) {
+		return o.own.ops.all[i].inv
+	}
+	return never
+}
+
+// branches tells the operations on a lock apart once a fault has left two servers
+// of a group that both answer: each has the operations that it carried out, and
+// those from before. A refusal that no log shows says nothing, as either server may
+// have given it. A hold that was released on the other server lasts as long as this
+// one kept it. There are no branches where one server alone carried out anything.
+func (t *trace) branches(lock string, ops []linear.Op) (branches [][]linear.Op, why string) {
+	fork := slices.IndexFunc(t.faults, func(f faultSpan) bool { return f.Forks })
+	if fork < 0 || t.claim.Nodes > 1 || len(t.changes) == 0 {
+		return nil, ""
+	}
+	since := t.faults[fork].from
+	on := make(map[int64][]string, len(ops)) // which servers carried out an operation
+	var nodes []string
+	for i := range ops {
+		id := ops[i].ID
+		on[id] = t.carriedOutBy(t.op(id))
+		for _, node := range on[id] {
+			if t.op(id).ret >= since && !slices.Contains(nodes, node) {
+				nodes = append(nodes, node)
+			}
+		}
+	}
+	if len(nodes) < 2 {
+		return nil, ""
+	}
+	slices.Sort(nodes)
+	for _, node := range nodes {
+		branches = append(branches, t.branch(lock, node, since, ops, on))
+	}
+	return branches, fmt.Sprintf("%s both answered after the fault at %s, and neither knew of the other", english.And(nodes), at(since))
+}
+
+// branch is what one of several servers knows of the operations.
+func (t *trace) branch(lock, node string, since int64, ops []linear.Op, on map[int64][]string) []linear.Op {
+	branch := make([]linear.Op, 0, len(ops))
+	place := make(map[int64]int, len(ops))
+	for _, p := range ops {
+		if o := t.op(p.ID); o != nil && o.ret >= since && !slices.Contains(on[p.ID], node) {
+			silent := len(on[p.ID]) == 0
+			switch p.Kind {
+			case linear.GaveBack:
+				if !silent {
+					p.Kind, p.Return = linear.MaybeGave, linear.Forever
+				}
+			case linear.MaybeGave:
+			case linear.GotLock, linear.MaybeGot:
+				if !silent {
+					continue
+				}
+			default:
+				continue
+			}
+		}
+		place[p.ID] = len(branch)
+		branch = append(branch, p)
+	}
+	for i := range t.claims {
+		c := &t.claims[i]
+		end := t.endingOf(c)
+		if c.Lock != lock || end != nil && (end.ret < since || slices.Contains(on[end.id], node)) {
+			continue
+		}
+		asked := t.op(c.AcquireOp)
+		if p, has := place[asked.id]; has && branch[p].Kind == linear.GotLock {
+			until := max(asked.ret, since) // the servers were one until then
+			t.heldAt(asked.own, asked.inv, until, func(s *span) bool {
+				if s.node == node {
+					until = max(until, s.to)
+				}
+				return s.node == node
+			})
+			if !t.takenAway(asked, node, until) {
+				branch[p].Renewed, branch[p].Lease = false, min(branch[p].Lease, max(1, until-asked.ret))
+			}
+		}
+	}
+	return branch
+}
+
+// takenAway says that the command of another client ended a hold on a server.
+func (t *trace) takenAway(asked *op, node string, when int64) bool {
+	for _, i := range t.since(asked.own, when) {
+		c := &t.changes[i]
+		if c.t > when {
+			break
+		}
+		if c.Node == node && c.was == asked.owner && c.ends() {
+			return c.command() && c.By != asked.client
+		}
+	}
+	return false
+}
+
+// carriedOutBy are the servers on which an operation changed what its owner has.
+func (t *trace) carriedOutBy(o *op) (nodes []string) {
+	if o == nil {
+		return nil
+	}
+	to := t.untilNext(o)
+	for _, i := range t.since(o.own, o.inv) {
+		c := &t.changes[i]
+		if c.t > to {
+			break
+		}
+		if t.commandOf(c, o) && !slices.Contains(nodes, c.Node) {
+			nodes = append(nodes, c.Node)
+		}
+	}
+	return nodes
 }

@@ -115,6 +115,8 @@ type Claims struct {
 	// Margin is the time before the end of its lease at which a holder is
 	// notified of its loss.
 	Margin int64 `json:"margin,omitempty"`
+	// KeepsConnections: connections last as long as their process.
+	KeepsConnections bool `json:"keeps_connections,omitempty"`
 }
 
 // Drift is an allowance for clocks: Rate times the lease, plus Const.

@@ -26,7 +26,8 @@ type Client struct {
 	cfg    config
 	seed   uint64        // of the jitter
 	serial atomic.Uint64 // of the last request
-	hub    *hub
+	hub    *hubs
+	shards atomic.Int32 // see publish.go
 
 	life context.Context    // ended by Close
 	end  context.CancelFunc // ends life
@@ -90,7 +91,7 @@ func New(rdb redis.UniversalClient, opts ...Option) (*Client, error) {
 		c.direct = rdb.Options().ContextTimeoutEnabled
 		c.oneName = true
 	}
-	c.hub = newHub(c)
+	c.hub = newHubs(c)
 	return c, nil
 }
 

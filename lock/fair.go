@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 var (
@@ -22,11 +20,6 @@ var (
 	fairReleaseSource string
 	//go:embed fair_leave.lua
 	fairLeaveSource string
-
-	fairAcquireScript = redis.NewScript(fairQueueSource + fairAcquireSource)
-	fairLookScript    = redis.NewScript(fairQueueSource + fairLookSource)
-	fairReleaseScript = redis.NewScript(fairQueueSource + fairReleaseSource)
-	fairLeaveScript   = redis.NewScript(fairQueueSource + fairLeaveSource)
 )
 
 const (
@@ -332,7 +325,7 @@ func (l *line) look() (pttl time.Duration) {
 		}
 		ctx, cancel := context.WithTimeout(c.life, c.cfg.safetyPoll)
 		answers, err := call(ctx, c, func(ctx context.Context) ([]int64, error) {
-			return fairLookScript.Run(ctx, c.rdb, keys, args...).Int64Slice()
+			return c.publishing().fairLook.Run(ctx, c.rdb, keys, args...).Int64Slice()
 		})
 		cancel()
 		if err != nil || len(answers) != len(batch)+1 {

@@ -37,7 +37,7 @@ else
   if pttl == -2 and hand_on(field) then
     pttl = redis.call('pttl', KEYS[1])
   end
-  if pttl ~= -2 and not held then
+  if pttl ~= -2 then
     if ARGV[9] ~= '0' then
       local known = string.match(redis.call('hget', KEYS[4], field) or '', '^(%d+):')
       if not known or tonumber(known) < tonumber(ARGV[6]) then
@@ -52,7 +52,8 @@ else
     end
     return {'busy', pttl}
   end
-  -- Free, and this owner's turn; or left over from a hold that it gave up on.
+  -- Free, and this owner's turn. A hold of its own that is left over, as by a failover
+  -- that forgot the release, is like anybody's: another may have the lock since.
   token = mint()
   hold = ARGV[6]
   redis.call('zrem', KEYS[3], field)

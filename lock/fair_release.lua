@@ -16,6 +16,6 @@ end
 if redis.pcall('hexists', KEYS[1], ARGV[5]) ~= 1 then
   return {'none'}
 end
+free(ARGV[5]) -- first, as a server without memory lets a script go on that has written
 redis.call('set', note, ARGV[6] .. ':' .. hold .. ':0', 'px', ARGV[3])
-free(ARGV[5])
 return {'released', 0}

@@ -313,6 +313,34 @@ func TestFair_aFailoverForgetsTheQueue(t *testing.T) {
 	})
 }
 
+// A failover that forgets a release leaves a hold that nobody has. Whoever released it
+// must not take it for its own: the lock was handed to somebody else meanwhile.
+func TestFair_aFailoverForgetsTheRelease(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		l := w.client().NewFairLock("orders")
+		h := must[*lock.Hold](t)(l.Acquire(ctx, lock.Lease(2*time.Second)))
+		field := must[[]string](t)(w.server.HKeys("orders"))[0]
+		note := must[string](t)(w.server.Get("redisson_unlock_latch:{orders}:" + field))
+		if err := h.Release(ctx); err != nil {
+			t.Fatal(err)
+		}
+		w.server.HSet("orders", field, "1")
+		w.server.SetTTL("orders", 2*time.Second)
+		w.server.Set("redisson_unlock_latch:{orders}:"+field, note)
+		start := time.Now()
+		_, err := l.TryAcquire(ctx)
+		wantErr(t, "a try within the lease", err, lock.ErrBusy)
+		h = must[*lock.Hold](t)(l.Acquire(ctx))
+		if d := time.Since(start); d < 1900*time.Millisecond || d > 2200*time.Millisecond {
+			t.Errorf("granted after %v, within a lease of 2s or long after it", d)
+		}
+		if err := h.Release(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // A hold that was handed on lasts no longer than the place would have, unless its
 // first renewal arrives.
 func TestFair_aHandOffThatIsNeverRenewed(t *testing.T) {

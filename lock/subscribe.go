@@ -24,9 +24,10 @@ const (
 	hubBackoffMax = 2 * time.Second
 )
 
-// hub is the one subscription connection of a client. It subscribes to a lock's
-// channel while somebody waits for that lock. It opens the connection for the
-// first waiter and closes it shortly after the last.
+// hub is a subscription connection of a client: its only one, or in a cluster the
+// one to a node. It subscribes to a lock's channel while somebody waits for that
+// lock. It opens the connection for the first waiter and closes it shortly after the
+// last.
 //
 // A message wakes one waiter, because a free lock has room for one. Waiters wake
 // first come, first served. The first waiter of a channel also polls for all of
@@ -40,18 +41,21 @@ const (
 // buffer.
 type hub struct {
 	c    *Client
+	node string        // of a cluster, its address
 	kick chan struct{} // something below has changed
 
-	mu      sync.Mutex // never held across I/O
+	mu      *sync.Mutex // that of hubs
 	running bool
 	waiters map[string][]*waiter // by channel, in order of arrival
 	acked   map[string]bool      // channels confirmed on the current connection
+	moved   bool                 // a slot of the node may have gone to another
 	idle    map[string]time.Time // since when nobody waits on a channel
 	conn    *subConn
 }
 
 // waiter is one call that waits for one lock.
 type waiter struct {
+	hub     *hub // guarded by hubs.mu
 	channel string
 	wake    chan struct{} // holds one wake-up
 	first   chan struct{} // closed when all that came before it have left
@@ -61,6 +65,7 @@ type waiter struct {
 // subConn is one connection. Guarded by hub.mu, except ps and ended.
 type subConn struct {
 	ps      *redis.PubSub
+	sharded bool            // the channels are those of slots
 	ended   chan struct{}   // closed when the reader has returned
 	sent    map[string]bool // channels subscribed to, confirmed or not
 	pending map[string]bool // channels whose confirmation is awaited, and pong
@@ -82,21 +87,11 @@ var spent = func() context.Context {
 // pong is the key in subConn.pending for a ping. No channel has this name.
 const pong = ""
 
-func newHub(c *Client) *hub {
-	return &hub{
-		c:       c,
-		kick:    make(chan struct{}, 1),
-		waiters: make(map[string][]*waiter),
-		acked:   make(map[string]bool),
-		idle:    make(map[string]time.Time),
-	}
-}
-
 // join adds a waiter to a channel. ready means that it must poll once more now: it
 // is the first, and the subscription is already confirmed; otherwise the
 // confirmation wakes the first. Client.begin counts the caller.
 func (h *hub) join(channel string) (w *waiter, ready bool) {
-	w = &waiter{channel: channel, wake: make(chan struct{}, 1), first: make(chan struct{})}
+	w = &waiter{hub: h, channel: channel, wake: make(chan struct{}, 1), first: make(chan struct{})}
 	h.mu.Lock()
 	h.waiters[channel] = append(h.waiters[channel], w)
 	delete(h.idle, channel)
@@ -104,38 +99,49 @@ func (h *hub) join(channel string) (w *waiter, ready bool) {
 		close(w.first)
 		ready = h.acked[channel]
 	}
-	if !h.running {
-		h.running = true
-		h.c.ops.Go(h.run)
-	}
+	h.start()
 	h.mu.Unlock()
 	h.changed()
 	return w, ready
 }
 
-// leave removes a waiter. If it leaves without the lock, and with a wake-up after
-// which it has not polled, leave passes the wake-up on.
-func (h *hub) leave(w *waiter, granted bool) {
-	h.mu.Lock()
+// start runs the writer. Called under mu.
+func (h *hub) start() {
+	if !h.running {
+		h.running = true
+		h.c.ops.Go(h.run)
+	}
+}
+
+// left removes a waiter, and reports whether it was the last of its channel. If it
+// leaves without the lock, and with a wake-up after which it has not polled, left
+// passes the wake-up on. The caller holds mu.
+func (h *hub) left(w *waiter, granted bool) (last bool) {
 	rest := h.waiters[w.channel]
 	if i := slices.Index(rest, w); i >= 0 {
 		rest = slices.Delete(rest, i, i+1)
 		if i == 0 && len(rest) > 0 {
-			close(rest[0].first)
+			rest[0].lead()
 		}
 	}
 	if len(rest) == 0 {
 		delete(h.waiters, w.channel)
 		h.idle[w.channel] = time.Now()
-	} else {
-		h.waiters[w.channel] = rest
-		if !granted && (w.woken || len(w.wake) > 0) {
-			h.wake(w.channel, 1)
-		}
+		return true
 	}
-	h.mu.Unlock()
-	if len(rest) == 0 {
-		h.changed()
+	h.waiters[w.channel] = rest
+	if !granted && (w.woken || len(w.wake) > 0) {
+		h.wake(w.channel, 1)
+	}
+	return false
+}
+
+// lead makes a waiter the one that looks for all of its channel. Called under mu.
+func (w *waiter) lead() {
+	select {
+	case <-w.first: // it came from another node
+	default:
+		close(w.first)
 	}
 }
 
@@ -181,6 +187,9 @@ func (h *hub) run() {
 			return
 		case broken:
 			h.hangUp()
+			if h.node != "" {
+				retryAt = now.Add(hubBackoff) // or it asks a node that has lost a slot again and again
+			}
 			continue
 		case idle && idleSince.IsZero():
 			idleSince = now
@@ -237,20 +246,27 @@ func (h *hub) stop() bool {
 
 // connect opens a connection and subscribes to all needed channels.
 func (h *hub) connect() error {
+	ctx, cancel := context.WithTimeout(h.c.life, h.c.cfg.unlockTimeout)
+	defer cancel()
+	if err := h.reroute(ctx); err != nil {
+		return err
+	}
 	h.mu.Lock()
 	channels := sortedKeys(h.waiters)
 	h.mu.Unlock()
 	if len(channels) == 0 {
 		return nil
 	}
-	conn := &subConn{ended: make(chan struct{}), sent: make(map[string]bool), pending: make(map[string]bool), heard: time.Now()}
+	sharded, err := h.c.askSharded(ctx, channels[0])
+	if err != nil {
+		return err
+	}
+	conn := &subConn{sharded: sharded, ended: make(chan struct{}), sent: make(map[string]bool), pending: make(map[string]bool), heard: time.Now()}
 	for _, ch := range channels {
 		conn.sent[ch], conn.pending[ch] = true, true
 	}
-	ctx, cancel := context.WithTimeout(h.c.life, h.c.cfg.unlockTimeout)
-	defer cancel()
 	conn.ps = h.c.rdb.Subscribe(ctx) // does nothing yet
-	if err := conn.ps.Subscribe(ctx, channels...); err != nil {
+	if err := conn.subscribe(ctx, channels...); err != nil {
 		conn.ps.Close()
 		return err
 	}
@@ -279,6 +295,9 @@ func (h *hub) hangUp() {
 // connection that does not answer as broken. linger is when to check again for
 // unused subscriptions; 0 if there are none.
 func (h *hub) update(conn *subConn) (linger time.Duration, _ error) {
+	if err := h.reroute(h.c.life); err != nil {
+		return hubBackoff, nil
+	}
 	h.mu.Lock()
 	quiet := time.Since(conn.heard) >= hubQuiet
 	if len(conn.pending) > 0 {
@@ -327,9 +346,9 @@ func (h *hub) update(conn *subConn) (linger time.Duration, _ error) {
 	var err error
 	switch {
 	case len(add) > 0:
-		err = conn.ps.Subscribe(spent, add...)
+		err = conn.subscribe(spent, add...)
 	case len(remove) > 0:
-		err = conn.ps.Unsubscribe(spent, remove...)
+		err = conn.unsubscribe(spent, remove...)
 	case ping:
 		err = conn.ps.Ping(spent)
 	}
@@ -351,6 +370,7 @@ func (h *hub) read(conn *subConn) {
 		answered := false
 		if err != nil {
 			conn.broken = true
+			h.moved = h.moved || redis.HasErrorPrefix(err, "MOVED")
 			h.mu.Unlock()
 			h.changed()
 			return
@@ -367,9 +387,15 @@ func (h *hub) read(conn *subConn) {
 			delete(conn.pending, pong)
 		case *redis.Subscription:
 			delete(conn.pending, msg.Channel)
-			if msg.Kind == "subscribe" && h.conn == conn {
+			switch {
+			case h.conn != conn:
+			case msg.Kind == "subscribe" || msg.Kind == "ssubscribe":
 				h.acked[msg.Channel] = true
 				h.wake(msg.Channel, 1)
+			case conn.sent[msg.Channel]: // nobody asked for that: the slot has gone
+				delete(conn.sent, msg.Channel)
+				delete(h.acked, msg.Channel)
+				h.moved = true
 			}
 			answered = len(conn.pending) == 0
 		}

@@ -111,12 +111,14 @@ func (c *classified) class(ctx context.Context, err error) error {
 	var waited *waitedError
 	is := func(target error) bool { return target != nil && errors.Is(err, target) }
 	switch {
-	case ctx.Err() != nil:
-		return as(ctx.Err())
 	case is(c.lock.Lost):
 		return as(lock.ErrLost)
 	case is(c.lock.NotHeld):
 		return as(lock.ErrNotHeld)
+	case ctx.Err() != nil && broken(err) && !is(context.Canceled) && !is(context.DeadlineExceeded):
+		return as(lock.ErrUnknown) // the request went out, whatever became of the context since
+	case ctx.Err() != nil:
+		return as(ctx.Err())
 	case is(c.lock.Busy):
 		return as(lock.ErrBusy)
 	case errors.As(err, &waited) && errors.Is(err, context.DeadlineExceeded):

@@ -32,6 +32,7 @@ func Explore(t *testing.T, l Lock, opts ...Option) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	l.misuse = new(misuse)
 	sub, err := l.subject()
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
@@ -41,7 +42,7 @@ func Explore(t *testing.T, l Lock, opts ...Option) {
 		t.Fatalf("locktest: %v", err)
 	}
 	logging.Disable() // broken connections are the point here
-	r := &runner{subject: sub, version: l.Version, options: o}
+	r := &runner{subject: sub, version: l.Version, options: o, misuse: l.misuse}
 	if r.dir, err = directory(t.Name(), results.Results{Version: version.Holdfast, Command: again(t, o.seed)}); err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
@@ -92,6 +93,9 @@ func (r *runner) explore(t *testing.T, s source, user string, seed uint64, found
 		return p, err
 	}
 	p, err := suite.Once(&run, s.scenario, r.subject, player, suite.Keep{File: r.dir.File(path), Path: path})
+	if why := r.wrongly(s, p); why != "" {
+		t.Fatal(why)
+	}
 	switch {
 	case p == nil:
 		t.Fatalf("seed %d: %v\nagain: %s", seed, err, again(t, seed))
@@ -127,7 +131,7 @@ func (all finds) add(s source, h *history.History, run results.Run, wrong map[ch
 	worst := causes[0]
 	f := all[worst.Key()]
 	if f == nil {
-		f = &find{Cause: worst, seed: run.Seed, user: run.User, reason: wrong[worst.Property].Reason}
+		f = &find{Cause: worst, seed: run.Seed, user: run.User, reason: strings.TrimRight(wrong[worst.Property].Reason+"\n"+panicked(h), "\n")}
 		all[worst.Key()] = f
 	}
 	f.count++

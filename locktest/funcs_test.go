@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log"
 	"log/slog"
+	"net"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -76,6 +78,25 @@ func TestHandoffHasADefault(t *testing.T) {
 	}
 }
 
+// An error of the lock's own says what happened, also after the context of its
+// caller has ended. A broken connection says that nobody knows.
+func TestErrorsAfterTheContextHasEnded(t *testing.T) {
+	gone := errors.New("gone")
+	c := &classified{lock: &Lock{NotHeld: gone, Busy: errors.New("busy")}}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, tt := range []struct{ err, want error }{
+		{gone, lock.ErrNotHeld},
+		{&net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}, lock.ErrUnknown},
+		{fmt.Errorf("unlock: %w", context.Canceled), context.Canceled},
+		{c.lock.Busy, context.Canceled},
+	} {
+		if got := c.class(ended, tt.err); !errors.Is(got, tt.want) {
+			t.Errorf("%v is %v, want %v", tt.err, got, tt.want)
+		}
+	}
+}
+
 // Each reason is told once, with the properties that it is about.
 func TestEachReasonIsToldOnce(t *testing.T) {
 	run := results.Run{Verdicts: map[checker.Property]checker.Verdict{}, Expected: map[checker.Property]checker.Outcome{}}
@@ -83,9 +104,9 @@ func TestEachReasonIsToldOnce(t *testing.T) {
 		run.Expected[p.Name] = checker.OutcomeOK
 		run.Verdicts[p.Name] = checker.Verdict{Outcome: checker.Unknown, Reason: "no acquire succeeded"}
 	}
-	said := wrongVerdicts(run)
-	if strings.Count(said, "\n") != 1 || !strings.Contains(said, "unknown: no acquire succeeded") || !strings.Contains(said, "exclusion, ") {
-		t.Errorf("it says:\n%s", said)
+	lines := wrongLines(run)
+	if len(lines) != 1 || lines[0].what != "unknown" || len(lines[0].names) != len(checker.Properties()) {
+		t.Errorf("it says: %+v", lines)
 	}
 }
 

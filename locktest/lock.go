@@ -70,6 +70,9 @@ type Lock struct {
 	StoresOwner bool
 	// Keeps are keys that may remain after all releases, with {name}.
 	Keeps []string
+	// KeepsConnections says that connections last as long as their process, like
+	// those of a client that nothing closes.
+	KeepsConnections bool
 	// Reaches limits the ways in which the lock finds its primary on real
 	// servers: "address", "sentinels", "cluster"; by default all.
 	Reaches []string
@@ -96,6 +99,8 @@ type Lock struct {
 	// Open opens a lock with a state of its own in each process; it replaces
 	// New.
 	Open func(c *Client) (Session, error)
+
+	misuse *misuse // of a test; nil where the lock is served
 }
 
 // Session is an open lock in one process.
@@ -110,7 +115,7 @@ type Session interface {
 func (l Lock) description() subject.Description {
 	d := subject.Description{
 		Name: l.Name, Summary: l.Summary, Version: l.Version, Claims: subject.Claims(l.Claims), RenewEvery: l.RenewEvery, HandoffNS: int64(l.Handoff),
-		Primaries: l.Primaries, Quorum: l.Quorum, Key: l.Key, Holder: subject.Holder(l.Holder), Keeps: l.Keeps, Reaches: l.Reaches,
+		Primaries: l.Primaries, Quorum: l.Quorum, Key: l.Key, Holder: subject.Holder(l.Holder), Keeps: l.Keeps, KeepsConnections: l.KeepsConnections, Reaches: l.Reaches,
 	}
 	d.LeaseUnitNS, d.LeaseMinNS, d.LeaseSlackNS, d.MarginNS = int64(l.LeaseUnit), int64(l.LeaseMin), int64(l.LeaseSlack), int64(l.Margin)
 	if l.Drift != (Drift{}) {
@@ -181,7 +186,7 @@ type session struct {
 
 // Locker implements [scenarios.Session].
 func (s session) Locker(name, thread string) lock.Locker {
-	l := s.of.Locker(name, s.owner(thread))
+	l := s.make(name, thread)
 	if f, ok := l.(*Funcs); ok {
 		f.once = !s.lock.Claims.Waits
 	}

@@ -160,7 +160,7 @@ func (o *options) builtIn(name string) error {
 		return err
 	}
 	if slices.ContainsFunc(o.scenarios, func(s source) bool { return s.scenario.Name == name }) {
-		return fmt.Errorf("scenario %s is given twice", name)
+		return fmt.Errorf("Scenarios names %q twice, and it is played once for each seed: leave one out, or ask for more seeds with Seeds(2)", name)
 	}
 	s, err := scenarios.Parse(name+".yaml", text)
 	if err != nil {

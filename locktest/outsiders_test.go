@@ -33,10 +33,11 @@ import (
 )
 
 var (
-	outsiderSeeds = flag.Int("outsiders.seeds", 1, "how many seeds the right locks of testdata/locks are played with")
-	outsiderOut   = flag.String("outsiders.out", "", "a directory to write every history to")
-	outsiderIn    = flag.String("outsiders.in", "", "the scenarios to play in the place of the catalogue, with commas")
-	outsiderAll   = flag.Bool("outsiders.all", false, "play every mutant in every scenario, and print which properties tell it")
+	outsiderSeeds    = flag.Int("outsiders.seeds", 1, "how many seeds the right locks of testdata/locks are played with")
+	outsiderExplored = flag.Int("outsiders.explored", 20, "how many scenarios the right locks are explored with")
+	outsiderOut      = flag.String("outsiders.out", "", "a directory to write every history to")
+	outsiderIn       = flag.String("outsiders.in", "", "the scenarios to play in the place of the catalogue, with commas")
+	outsiderAll      = flag.Bool("outsiders.all", false, "play every mutant in every scenario, and print which properties tell it")
 )
 
 // clients are those of one process, made as a lock's own options make them: with
@@ -382,7 +383,7 @@ func (l closingLocker) Lost() <-chan struct{} {
 
 func secondsLock(mistake string) Lock {
 	return Lock{
-		Name: "seconds", Claims: Claims{Lease: true}, Reaches: reached,
+		Name: "seconds", Claims: Claims{Lease: true}, LeaseUnit: time.Second, Reaches: reached,
 		Busy: seconds.ErrTaken, NotHeld: seconds.ErrNotHeld, Classify: unclear(seconds.ErrUnclear),
 		Open: onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
 			m := &seconds.Mutex{Redis: on[0], Name: name, Owner: owner, Seconds: seconds.Whole(c.Lease), Mistake: mistake}
@@ -464,6 +465,18 @@ func TestRightLocks(t *testing.T) {
 				t.Logf("%s: %d of %d seeds", key, n, *outsiderSeeds)
 			}
 		})
+	}
+}
+
+// Nor is it in scenarios that are drawn at random.
+func TestRightLocksExplored(t *testing.T) {
+	runs := *outsiderExplored
+	if testing.Short() {
+		runs = 2
+	}
+	for _, o := range outsiders {
+		l := o.lock("")
+		t.Run(l.Name, func(t *testing.T) { Explore(t, l, Runs(runs)) })
 	}
 }
 

@@ -55,12 +55,13 @@ func Run(t *testing.T, l Lock, opts ...Option) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	l.misuse = new(misuse)
 	sub, err := l.subject()
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
 	logging.Disable() // broken connections are the point here
-	r := &runner{subject: sub, version: l.Version, options: o}
+	r := &runner{subject: sub, version: l.Version, options: o, misuse: l.misuse}
 	if r.dir, err = directory(t.Name(), r.plan(t)); err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
@@ -77,6 +78,9 @@ func Run(t *testing.T, l Lock, opts ...Option) {
 			careless = missing
 		}
 		for _, user := range users {
+			if r.pointless {
+				return // every other subtest would say the same
+			}
 			t.Run(subtest(s, user), func(t *testing.T) {
 				r.told = map[string]int{}
 				for n := range o.seeds {
@@ -94,15 +98,19 @@ func Run(t *testing.T, l Lock, opts ...Option) {
 	if len(other) == len(o.scenarios) {
 		t.Errorf("none of the scenarios applies to the lock: %s", r.skipped[0].Reason)
 	}
-	if len(other) > 0 {
-		t.Logf("%d of %d scenarios are not played:%s", len(other), len(o.scenarios), r.reasons())
-	}
+	r.counted(t)
 	if careless != "" {
 		t.Logf("not every scenario has a careful user: %s", careless)
 	}
 	if r.unseen != "" {
 		t.Logf("ownership, lease and renewal are not judged, and the others by what clients saw alone: %s; see Lock.Holder", r.unseen)
 	}
+	if r.unrepeatable > 0 {
+		t.Logf("in %d subtests the same seed gave another history the second time: the lock draws at random from elsewhere than Client.Rand,\n"+
+			"such as crypto/rand, or go.mod of this module lacks the line \"godebug randseednop=0\" that go-redis' own jitter needs", r.unrepeatable)
+	}
+	r.outdated(t, l.Known)
+	r.summarize(t)
 }
 
 // subtest is the name of the test of a scenario with a kind of user.
@@ -157,6 +165,12 @@ type runner struct {
 	stored  map[string]bool // scenarios
 	told    map[string]int  // how many seeds of a subtest were wrong in a way
 	unseen  string          // why nobody could see on the servers who holds the lock
+
+	misuse       *misuse
+	pointless    bool     // whether the description of the lock is wrong: nothing else is to be learnt
+	tests        []string // the subtests that were played
+	troubles     troubles
+	unrepeatable int // how many subtests gave another history with the same seed
 }
 
 // plan are the results of a test of which nothing has been played.
@@ -200,6 +214,9 @@ func (r *runner) play(t *testing.T, s source, user string, seed uint64) {
 		suite.Keep{File: r.dir.File(path), Path: path})
 	restore()
 	var stalled *stallError
+	if why := r.wrongly(s, played); why != "" {
+		t.Fatalf("%s\nNothing else is played.", why)
+	}
 	switch {
 	case errors.As(err, &stalled) && stalled.ofClient():
 		t.Logf("seed %d is left out: go-redis closes a subscription while it connects it again, and stalls", seed)
@@ -218,13 +235,28 @@ func (r *runner) play(t *testing.T, s source, user string, seed uint64) {
 	}
 	r.unseen = cmp.Or(r.unseen, played.History.Header.Unseen)
 	r.runs = append(r.runs, run)
+	if name := subtest(s, user); !slices.Contains(r.tests, name) {
+		r.tests = append(r.tests, name)
+	}
 	if run.AsExpected {
 		return
 	}
+	r.note(subtest(s, user), run)
 	what := wrongIn(run)
 	if r.told[what]++; r.told[what] == 1 {
 		t.Error(r.complaint(t, s, run, played.History, said))
 	}
+}
+
+// wrongly says why a run teaches nothing of the lock, and nor would any other: its
+// description is wrong. It is "" where that is not so.
+func (r *runner) wrongly(s source, played *play.Played) string {
+	why := r.misuse.take()
+	if why == "" && played != nil {
+		why = wrongKey(r.subject, s.scenario.Workload.Names(), played)
+	}
+	r.pointless = r.pointless || why != ""
+	return why
 }
 
 // once plays a run. It returns a [*stallError] for one that does not end.
@@ -263,14 +295,17 @@ func (r *runner) complaint(t *testing.T, s source, run results.Run, h *history.H
 	if run.Failure != "" {
 		fmt.Fprintf(&b, "%s\n", run.Failure)
 	}
-	b.WriteString(wrongVerdicts(run))
+	for _, l := range wrongLines(run) {
+		fmt.Fprintf(&b, "%s %s: %s\n", english.And(l.names), l.what, l.reason)
+	}
+	b.WriteString(panicked(h))
 	if slices.ContainsFunc(slices.Collect(maps.Values(run.Verdicts)), func(v checker.Verdict) bool { return v.Outcome == checker.Unknown }) {
 		b.WriteString(firstFailure(h))
 	}
 	fmt.Fprintf(&b, "seed:   %d\nagain:  %s\nreport: holdfast report %s", run.Seed, run.Test, r.dir)
 	if again, err := r.quietly(s, run.Seed); err == nil && again.History.Hash() != run.HistorySHA256 {
-		b.WriteString("\nThe same seed gave another history the second time: the lock draws at random from elsewhere than Client.Rand,\n" +
-			"such as crypto/rand, or go.mod of this module lacks the line \"godebug randseednop=0\" that go-redis' own jitter needs.")
+		b.WriteString("\nThe same seed gave another history the second time: the end of the test says why.")
+		r.unrepeatable++
 	}
 	if log := said.String(); log != "" {
 		b.WriteString("\n" + log)
@@ -285,12 +320,16 @@ func (r *runner) quietly(s source, seed uint64) (*play.Played, error) {
 	return r.once(s, seed)
 }
 
-// wrongVerdicts are the lines of a complaint: one for each reason, with the
-// properties that are violated, or unknown, for it.
-func wrongVerdicts(run results.Run) string {
-	type line struct{ what, reason string }
-	var lines []line
-	names := map[line][]string{}
+// wrongLine is a line of a complaint: a reason, and the properties that are violated,
+// or unknown, for it.
+type wrongLine struct {
+	names        []string
+	what, reason string
+}
+
+// wrongLines are the lines of a complaint.
+func wrongLines(run results.Run) []wrongLine {
+	var lines []wrongLine
 	for _, p := range checker.Properties() {
 		v, judged := run.Verdicts[p.Name]
 		if !judged || run.Matches(p.Name) {
@@ -300,17 +339,14 @@ func wrongVerdicts(run results.Run) string {
 		if v.Class != "" {
 			what += " (" + v.Class + ")"
 		}
-		l := line{what, v.Reason}
-		if names[l] == nil {
-			lines = append(lines, l)
+		i := slices.IndexFunc(lines, func(l wrongLine) bool { return l.what == what && l.reason == v.Reason })
+		if i < 0 {
+			i = len(lines)
+			lines = append(lines, wrongLine{what: what, reason: v.Reason})
 		}
-		names[l] = append(names[l], string(p.Name))
+		lines[i].names = append(lines[i].names, string(p.Name))
 	}
-	var b strings.Builder
-	for _, l := range lines {
-		fmt.Fprintf(&b, "%s %s: %s\n", english.And(names[l]), l.what, l.reason)
-	}
-	return b.String()
+	return lines
 }
 
 // firstFailure tells the first error that the lock returned: where nothing can be

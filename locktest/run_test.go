@@ -26,10 +26,8 @@ func withMistake(m mistake) locktest.Lock {
 		Known: []locktest.Known{
 			{Scenario: "lost-acquire-reply", Property: "errors", Because: because},
 			{Scenario: "lost-acquire-reply", Property: "linearizable", Because: because},
-			{Scenario: "lost-acquire-reply", Property: "progress", Because: "go-redis waits for a late reply longer than a try is to last"},
 			{Scenario: "lost-release-reply", Property: "errors", Because: because},
 			{Scenario: "stale-grant", Property: "lease", Because: "the lock believes a grant whose lease may have ended on the way"},
-			{Scenario: "stale-grant", Property: "progress", Because: late},
 			{Scenario: "kept-away", Property: "linearizable", Because: gaveUp},
 			{Scenario: "refused-acquire", Property: "linearizable", Because: gaveUp},
 			{Scenario: "late-own-release", Property: "exclusion", Because: ownValue},

@@ -32,7 +32,9 @@ type owners struct {
 	// unclaimed is when a client stored an identity that any of its owners may
 	// have made.
 	unclaimed map[string]stored
-	unclear   string // the first value seen that does not tell who holds the lock
+	unclear   string          // the first value seen that does not tell who holds the lock
+	watched   bool            // whether the key of a lock was ever written
+	elsewhere map[string]bool // the other keys that clients wrote
 }
 
 // stored is the client, lock and time of a stored identity.
@@ -51,7 +53,7 @@ type tenure struct {
 func NewOwners(s *scenarios.Scenario, l *subject.Subject) *owners {
 	o := &owners{
 		locks: map[string]string{}, crowded: s.Workload.AtOnce() > 1, how: l.Holder(),
-		name: map[string]string{}, told: map[string]bool{}, tenures: map[string][]tenure{}, unclaimed: map[string]stored{},
+		name: map[string]string{}, told: map[string]bool{}, tenures: map[string][]tenure{}, unclaimed: map[string]stored{}, elsewhere: map[string]bool{},
 	}
 	for _, name := range s.Workload.Names() {
 		o.locks[l.Key(name)] = name
@@ -117,8 +119,31 @@ func numbered(identity string) string {
 	return identity[:i+2]
 }
 
+// Beside notes a change of a key that belongs to no lock.
+func (o *owners) Beside(c keyspace.Change) {
+	if c.Cause != "command" || c.By == "" || !c.After.Exists() {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.elsewhere[c.Key] = true
+}
+
+// Elsewhere returns the keys that clients wrote, if they never wrote that of a lock.
+func (o *owners) Elsewhere() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.watched {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(o.elsewhere))
+}
+
 // ServerEvent converts a change of a lock key to a server event.
 func (o *owners) ServerEvent(c keyspace.Change) history.Event {
+	o.mu.Lock()
+	o.watched = true
+	o.mu.Unlock()
 	s := &history.ServerEvent{Node: c.Node, Role: c.Role, Key: c.Key, Cause: c.Cause, Command: c.Command, By: c.By}
 	before, wasCount, _ := o.how.Of(c.Before)
 	after, count, clear := o.how.Of(c.After)
@@ -129,6 +154,9 @@ func (o *owners) ServerEvent(c keyspace.Change) history.Event {
 	at := c.At
 	if at.IsZero() {
 		at = time.Now()
+	}
+	if !c.Sent.IsZero() && !o.crowded {
+		at = c.Sent // a request that was held back is of who sent it, not of who works now
 	}
 	for _, identity := range newcomers(c, before, after) {
 		o.stored(c.By, o.locks[c.Key], identity, at)

@@ -26,6 +26,9 @@ type Played struct {
 	// longer than a lock can make good, though not for so long that the judges
 	// would not allow it: what is not as expected may be the machine's doing.
 	Disturbed bool
+	// Elsewhere are the keys that clients wrote when they never wrote that of a
+	// lock, in virtual time.
+	Elsewhere []string
 }
 
 // Missed are the planned faults without a target, as in the header of the history.

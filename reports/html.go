@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/results"
 )
 
-//go:embed page/*.tmpl page/*.css page/script.js
+//go:embed page/*.tmpl page/*.css page/*.js
 var pageFiles embed.FS
 
 // pages are the parts of the HTML report, written one after the other.
@@ -43,8 +43,14 @@ func HTML(w io.Writer, d Document) error {
 // Style is the style sheet of the report, for pages beside it.
 func Style() template.CSS { return template.CSS(css("drawing") + css("style")) }
 
-func css(sheet string) string {
-	text, err := pageFiles.ReadFile("page/" + sheet + ".css")
+// Scrubber is the script of the function scrub. It adds a moment to move, and the
+// state of every lane at it, to a figure with a picture.
+func Scrubber() string { return file("scrub.js") }
+
+func css(sheet string) string { return file(sheet + ".css") }
+
+func file(name string) string {
+	text, err := pageFiles.ReadFile("page/" + name)
 	if err != nil {
 		panic("reports: " + err.Error()) // it is embedded
 	}
@@ -118,10 +124,7 @@ func slug(s string) string {
 }
 
 func (p *pager) write() error {
-	script, err := pageFiles.ReadFile("page/script.js")
-	if err != nil {
-		return err
-	}
+	script := Scrubber() + file("script.js")
 	// The cards tell numbers of all histories, which are read for what follows.
 	out, body := p.w, &bytes.Buffer{}
 	p.w = body
@@ -293,6 +296,8 @@ func overlapNote(ms float64) string {
 	return length(int64(ms * 1e6))
 }
 
+const asArgued = "; as expected"
+
 // inWords is a run in a line: what is violated or unknown, and whether that
 // was to be expected.
 func inWords(r *results.Run) string {
@@ -310,7 +315,7 @@ func inWords(r *results.Run) string {
 		bad = []string{"every property holds"}
 	}
 	if r.Passed() {
-		return strings.Join(bad, ", ") + "; as expected"
+		return strings.Join(bad, ", ") + asArgued
 	}
 	return strings.Join(bad, ", ") + "; not as expected"
 }

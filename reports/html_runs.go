@@ -1,10 +1,13 @@
 package reports
 
 import (
+	"fmt"
 	"html/template"
+	"io"
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/boxes"
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/results"
 )
@@ -74,6 +77,22 @@ type besideView struct {
 type otherView struct{ Seed, Symbol, Class, Words, Replay string }
 
 type sentenceView struct{ Class, Time, Text string }
+
+// One writes the only run of a document: its verdict in a line, its picture, its
+// story, its verdicts and what proves them. It is a part of a page that has
+// [Style] and [Patterns]. Where the verdicts are not argued for, it compares them
+// with none.
+func One(w io.Writer, d Document, argued bool) error {
+	p := newPager(w, d)
+	v := p.run(p.m.cell(d.Results.Runs[0].Scenario, d.Results.Runs[0].Column()), &Axis{}, true)
+	if !argued {
+		v.Words = strings.TrimSuffix(v.Words, asArgued)
+	}
+	if err := p.part("one", v); err != nil {
+		return fmt.Errorf("write run: %w", err)
+	}
+	return nil
+}
 
 func (p *pager) scenario(s string, begins bool) error {
 	a := p.about(s)
@@ -327,12 +346,16 @@ func (p *pager) numberView() numbersView {
 		v.Absent = "There are no numbers, because no history is part of this report."
 		return v
 	}
-	svg, err := plotHandoffs(all)
+	names, ms := make([]string, len(all)), make([][]float64, len(all))
+	for i, n := range all {
+		names[i], ms[i] = short(name(n.lock), 24), n.handoffs
+	}
+	svg, err := boxes.SVG("from release to the next waiter's grant", names, ms)
 	if err != nil {
 		v.Absent = "The hand-off times could not be drawn: " + clean(err.Error())
 		return v
 	}
-	if v.Plot = svg; svg == "" {
+	if v.Plot = template.HTML(svg); svg == nil {
 		v.Absent = "There are no hand-offs to draw: no owner waited for a release."
 	}
 	return v

@@ -157,6 +157,7 @@ type pipe struct {
 	again    chan struct{}         // capacity 1: a reader looks again
 	alarm    *time.Timer           // when a reader looks again; nil until one had to wait
 	last     time.Time             // when the last message arrives
+	sentAt   time.Time             // when what arrived last was sent, zero where a toxic made it anew
 	sent     bool                  // the writer has closed
 	void     bool                  // whatever is written is lost, and the writer does not know
 	dry      bool                  // nothing arrives, and the reader does not know
@@ -267,7 +268,15 @@ func (p *pipe) receive(now time.Time) {
 			p.buf = append(slices.Clip(p.buf), c.Data...)
 		}
 		p.flow.arrived(c.Data)
+		p.sentAt = c.Timestamp
 	}
+}
+
+// lastSent is when what arrived last was sent; zero when that is not known.
+func (p *pipe) lastSent() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.sentAt
 }
 
 func (p *pipe) setDeadline(t time.Time) {

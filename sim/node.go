@@ -51,6 +51,7 @@ type node struct {
 	conns   []*pipeConn   // the server's ends
 	follow  *follower     // not nil while a replica
 	served  int           // commands executed
+	sent    time.Time     // when the command that executes left its client, zero where nobody knows
 	scripts int           // of these, scripts
 
 	blocked  []*blocked // requests that wait for others, oldest first
@@ -124,6 +125,7 @@ func (n *node) serve(c *pipeConn, process *script.Engine, by string) {
 		if err != nil {
 			return
 		}
+		session.sent = c.in.lastSent()
 		if !session.execute(args, in) {
 			return
 		}
@@ -138,7 +140,8 @@ type session struct {
 	peer     *server.Peer
 	process  *script.Engine // the server process it talks to
 	requests *script.Session
-	offset   int64 // the node's offset after this connection's last write
+	offset   int64     // the node's offset after this connection's last write
+	sent     time.Time // when its last request left the client, zero where nobody knows
 
 	multi   bool            // it is within a transaction
 	blocked *blocked        // the request that has begun to wait
@@ -217,7 +220,9 @@ func (s *session) run(cmd string, args []string) (changed, ok bool) {
 	}
 	keys := s.dispatch(cmd, args)
 	before := n.offset
+	n.sent = s.sent
 	changed = n.observeKeys(keys, "command", cmd, s.by)
+	n.sent = time.Time{}
 	if n.offset != before {
 		s.offset = n.offset
 	}
@@ -255,6 +260,9 @@ func (n *node) noteChanges(changes []keyspace.Change, err error, cause, cmd, by 
 	}
 	for _, c := range changes {
 		c.Cause, c.Command, c.By = cause, cmd, by
+		if cause == "command" {
+			c.Sent = n.sent
+		}
 		lockChanged = n.report(c) || lockChanged
 	}
 	n.schedule(changes)

@@ -56,6 +56,9 @@ type Description struct {
 	// Keeps are keys that may remain after all releases, with {name} for the
 	// lock's name.
 	Keeps []string `json:"keeps,omitempty"`
+	// KeepsConnections says that connections last as long as their process, like
+	// those of a client that nothing closes.
+	KeepsConnections bool `json:"keeps_connections,omitempty"`
 	// Reaches lists the ways in which the lock can find its primary,
 	// [ThroughAddress], [ThroughSentinels] and [ThroughCluster]; by default all
 	// of them.

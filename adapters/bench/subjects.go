@@ -52,6 +52,7 @@ func goSubjects() []subject {
 	return []subject{
 		{name: "reference", ours: true, lock: true, open: openReference(false)},
 		{name: "reference, ContextTimeoutEnabled", ours: true, lock: true, open: openReference(true)},
+		{name: "reference, fair", ours: true, lock: true, open: openFair},
 		{name: "redsync", lock: true, module: "github.com/go-redsync/redsync/v4", polls: true, open: openRedsync},
 		{name: "redislock", lock: true, module: "github.com/bsm/redislock", polls: true, open: openRedislock},
 		{name: "rueidislock", lock: true, module: "github.com/redis/rueidis", open: openRueidislock},
@@ -88,6 +89,25 @@ func (r *referenceClient) acquire(ctx context.Context, name, owner string) (hold
 }
 
 func (r *referenceClient) close() error { return errors.Join(r.c.Close(), r.rdb.Close()) }
+
+// fairClient takes the fair lock, with a client as lock.New makes it.
+type fairClient struct{ *referenceClient }
+
+func openFair(ctx context.Context, addr string, lease time.Duration) (client, error) {
+	c, err := openReference(false)(ctx, addr, lease)
+	if err != nil {
+		return nil, err
+	}
+	return fairClient{c.(*referenceClient)}, nil
+}
+
+func (f fairClient) acquire(ctx context.Context, name, _ string) (hold, error) {
+	h, err := f.c.NewFairLock(name).Acquire(ctx)
+	if err != nil {
+		return hold{}, err
+	}
+	return hold{release: h.Release}, nil
+}
 
 type redsyncClient struct {
 	rdb   *redis.Client

@@ -1,36 +1,21 @@
-// Command holdfast-etcd puts etcd's concurrency.Mutex to the test of Holdfast.
-// Without an argument it is a client process, which speaks the protocol of
-// docs/adapter-protocol.md; with the argument "serve" it is a member of an etcd
-// cluster, as the same page has it under "Servers of its own".
+// Command holdfast-etcd serves etcd's concurrency.Mutex. Without an argument it is a
+// client process, which speaks the protocol of docs/adapter-protocol.md. With the
+// argument "serve" it is a member of an etcd cluster; see "Bundled servers" on the
+// same page.
 package main
 
 import (
-	"context"
-	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
-
 	"github.com/holdfast-go/holdfast/subject/adapter"
+	"github.com/holdfast-go/holdfast/subject/adapter/bundled"
 )
 
 const serveRole = "serve"
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "holdfast-etcd:", err)
-		os.Exit(1)
-	}
-}
+func main() { program().Main() }
 
-func run(ctx context.Context, args []string) error {
-	switch {
-	case len(args) == 0:
-		return adapter.Serve(ctx, os.Stdin, os.Stdout, adapter.Program{Locks: locks(), Open: open})
-	case len(args) == 1 && args[0] == serveRole:
-		return serve(ctx, os.Stdin, os.Stdout)
+func program() bundled.Program {
+	return bundled.Program{
+		Client:  adapter.Program{Locks: locks(), Open: open},
+		Servers: map[string]func(bundled.Settings) (bundled.Server, error){serveRole: newMember},
 	}
-	return fmt.Errorf("unknown arguments %q: there is %q, and none for a client process", args, serveRole)
 }

@@ -23,6 +23,7 @@ func Lock() locktest.Lock {
 			{Scenario: "lost-release-reply", Property: "errors", Because: sentTwice},
 			{Scenario: "lost-release-reply", Property: "linearizable", Because: sentTwice},
 			{Scenario: "stale-grant", Property: "lease", Because: stale},
+			{Scenario: "stale-grant", Property: "exclusion", Because: stale},
 			{Scenario: "stale-grant", Property: "progress", Because: patient},
 			{Scenario: "kept-away", Property: "progress", Because: patient},
 			{Scenario: "unheard-grant", Property: "progress", Because: patient},

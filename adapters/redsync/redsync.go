@@ -22,6 +22,8 @@ func Lock() locktest.Lock {
 		{Scenario: "stale-grant", Property: "progress", Because: patient},
 		{Scenario: "unheard-grant", Property: "progress", Because: patient},
 		{Scenario: "lost-acquire-reply", Property: "progress", Because: patient},
+		{Scenario: "kept-away", Property: "progress", Because: patient},
+		{Scenario: "kept-away", Property: "count", Because: patient},
 		{Scenario: "unheard-grant", Property: "linearizable", Because: askedTwice},
 		{Scenario: "unheard-grant", Property: "errors", Because: askedTwice},
 		{Scenario: "pause-in-acquire", Property: "linearizable", Because: lateIsTaken},
@@ -41,6 +43,9 @@ func Majority() locktest.Lock {
 		{Scenario: "unheard-grant", Property: "progress", Because: patient},
 		{Scenario: "lost-acquire-reply", Property: "progress", Because: patient},
 		{Scenario: "redlock-slow-replies", Property: "progress", Because: patient},
+		{Scenario: "kept-away", Property: "progress", Because: patient},
+		{Scenario: "member-black-holed", Property: "progress", Because: patient},
+		{Scenario: "unheard-grant", Property: "errors", Because: askedTwice},
 		{Scenario: "asked-again", Property: "errors", Because: canceled},
 	}
 	return l

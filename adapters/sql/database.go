@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/subject/adapter"
+	"github.com/holdfast-go/holdfast/subject/adapter/bundled"
 )
 
 // database is what the locks need to know of PostgreSQL or of MariaDB.
 type database struct {
 	name   string
-	server func(settings) server
+	server func(bundled.Settings) (bundled.Server, error)
 	// missing says what this machine lacks to start servers; "" for nothing.
 	missing func() string
 	// version is that of the servers that this machine would start.

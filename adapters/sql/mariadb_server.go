@@ -17,6 +17,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/holdfast-go/holdfast/live/processes"
+	"github.com/holdfast-go/holdfast/subject/adapter/bundled"
 )
 
 // schema is where the table of the locks is. appUser asks for locks; admin is
@@ -37,27 +38,28 @@ var mariadbVersion = sync.OnceValue(func() string { return versionOf(mariadbTool
 // mariadbServer is a member of MariaDB.
 type mariadbServer struct{ member }
 
-func newMariaDBServer(s settings) server {
+func newMariaDBServer(s bundled.Settings) (bundled.Server, error) {
 	c := mysql.NewConfig()
 	c.User, c.Net, c.Addr, c.Logger, c.InterpolateParams = admin, "tcp", s.Client, &mysql.NopLogger{}, true
 	db, _ := sql.Open("mysql", c.FormatDSN()) // opens nothing yet
-	return &mariadbServer{newMember(s, "mariadb", db)}
+	return &mariadbServer{newMember(s, "mariadb", db)}, nil
 }
 
-func (s *mariadbServer) stop() { s.end(syscall.SIGKILL) }
+// Stop implements [bundled.Server].
+func (s *mariadbServer) Stop() { s.end(syscall.SIGKILL) }
 
 // leadFile is the file with the name of whom a member follows.
 func (s *mariadbServer) leadFile() string { return filepath.Join(s.Data, "follows") }
 
-// start implements [server]. What a member had that leads no more may not be
+// Start implements [bundled.Server]. What a member had that leads no more may not be
 // what the one that leads has: it is made anew.
-func (s *mariadbServer) start(ctx context.Context) error {
-	if last, err := os.ReadFile(s.leadFile()); err == nil && string(last) == s.Lead {
-		s.leads = s.Lead
+func (s *mariadbServer) Start(ctx context.Context) error {
+	if last, err := os.ReadFile(s.leadFile()); err == nil && string(last) == s.Leader {
+		s.leads = s.Leader
 		return s.run(ctx)
 	}
-	if s.Lead != s.Name {
-		return s.follow(ctx, s.Lead)
+	if s.Leader != s.Name {
+		return s.Follow(ctx, s.Leader)
 	}
 	if err := s.initialize(ctx, s.Name); err != nil {
 		return err
@@ -166,8 +168,8 @@ func (s *mariadbServer) made() int {
 
 func (s *mariadbServer) madeFile() string { return filepath.Join(s.Data, "made") }
 
-// promote implements [server]: it carries out what has arrived, and no more.
-func (s *mariadbServer) promote(ctx context.Context) error {
+// Promote implements [bundled.Promoted]: it carries out what has arrived, and no more.
+func (s *mariadbServer) Promote(ctx context.Context) error {
 	if _, err := s.db.ExecContext(ctx, "STOP SLAVE IO_THREAD"); err != nil {
 		return err
 	}
@@ -218,9 +220,9 @@ func (s *mariadbServer) status(ctx context.Context) (map[string]string, error) {
 	return status, nil
 }
 
-// follow implements [server]: the log of the one that leads has all from the
+// Follow implements [bundled.Promoted]: the log of the one that leads has all from the
 // beginning.
-func (s *mariadbServer) follow(ctx context.Context, leader string) error {
+func (s *mariadbServer) Follow(ctx context.Context, leader string) error {
 	if s.leads == leader {
 		return nil
 	}
@@ -249,8 +251,8 @@ func (s *mariadbServer) follow(ctx context.Context, leader string) error {
 	})
 }
 
-// retire implements [server].
-func (s *mariadbServer) retire(ctx context.Context, heir string) error {
+// HandOver implements [bundled.Server].
+func (s *mariadbServer) HandOver(ctx context.Context, heir string) error {
 	if _, err := s.db.ExecContext(ctx, "SET GLOBAL read_only = 1"); err != nil {
 		return err
 	}
@@ -278,8 +280,8 @@ func (s *mariadbServer) retire(ctx context.Context, heir string) error {
 // ask sooner, in trx0i_s.cc of its source.
 const trxCache = 100 * time.Millisecond
 
-// keys implements [server].
-func (s *mariadbServer) keys(ctx context.Context) ([]string, error) {
+// Keys implements [bundled.Server].
+func (s *mariadbServer) Keys(ctx context.Context) ([]string, error) {
 	select {
 	case <-time.After(trxCache + 10*time.Millisecond):
 	case <-ctx.Done():
@@ -290,8 +292,8 @@ func (s *mariadbServer) keys(ctx context.Context) ([]string, error) {
 		UNION ALL SELECT CONCAT('transaction of ', trx_mysql_thread_id) FROM information_schema.innodb_trx WHERE trx_rows_locked > 0`)
 }
 
-// free implements [server].
-func (s *mariadbServer) free(ctx context.Context, name string) error {
+// Delete implements [bundled.Server].
+func (s *mariadbServer) Delete(ctx context.Context, name string) error {
 	// Transactions first, as they may have the row.
 	holders, err := texts(ctx, s.db, `SELECT IS_USED_LOCK(?) FROM DUAL WHERE IS_USED_LOCK(?) IS NOT NULL
 		UNION ALL SELECT trx_mysql_thread_id FROM information_schema.innodb_trx WHERE trx_rows_locked > 0 AND trx_state = 'RUNNING' AND trx_query IS NULL`, name, name)

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/holdfast-go/holdfast/live/processes"
+	"github.com/holdfast-go/holdfast/subject/adapter/bundled"
 )
 
 // superuser is whose servers they are, and who asks for locks.
@@ -39,27 +40,28 @@ var postgresVersion = sync.OnceValue(func() string { return versionOf(postgresTo
 // postgresServer is a member of PostgreSQL.
 type postgresServer struct{ member }
 
-func newPostgresServer(s settings) server {
+func newPostgresServer(s bundled.Settings) (bundled.Server, error) {
 	db, _ := sql.Open("pgx", "postgres://"+superuser+"@"+s.Client+"/postgres?sslmode=disable&application_name=harness") // opens nothing yet
-	return &postgresServer{newMember(s, "postgres", db)}
+	return &postgresServer{newMember(s, "postgres", db)}, nil
 }
 
-func (s *postgresServer) stop() { s.end(syscall.SIGQUIT) }
+// Stop implements [bundled.Server].
+func (s *postgresServer) Stop() { s.end(syscall.SIGQUIT) }
 
 // standby is the file by which PostgreSQL knows that it follows another.
 const standby = "standby.signal"
 
-// start implements [server]. What a member had that leads no more may not be
+// Start implements [bundled.Server]. What a member had that leads no more may not be
 // what the one that leads has: it is made anew.
-func (s *postgresServer) start(ctx context.Context) error {
+func (s *postgresServer) Start(ctx context.Context) error {
 	_, hasData := os.Stat(filepath.Join(s.dir, "PG_VERSION"))
 	_, followed := os.Stat(filepath.Join(s.dir, standby))
 	switch {
-	case hasData == nil && (s.Lead == s.Name) == (followed != nil):
-		s.leads = s.Lead
+	case hasData == nil && (s.Leader == s.Name) == (followed != nil):
+		s.leads = s.Leader
 		return s.run(ctx)
-	case s.Lead != s.Name:
-		return s.follow(ctx, s.Lead)
+	case s.Leader != s.Name:
+		return s.Follow(ctx, s.Leader)
 	}
 	if err := s.initialize(ctx); err != nil {
 		return err
@@ -204,8 +206,8 @@ func (s *postgresServer) awaitMemory(ctx context.Context) error {
 	}
 }
 
-// promote implements [server].
-func (s *postgresServer) promote(ctx context.Context) error {
+// Promote implements [bundled.Promoted].
+func (s *postgresServer) Promote(ctx context.Context) error {
 	var promoted bool
 	if err := s.db.QueryRowContext(ctx, "SELECT pg_promote(true, 20)").Scan(&promoted); err != nil || !promoted {
 		return errors.Join(errors.New("it does not end its recovery"), err)
@@ -214,8 +216,8 @@ func (s *postgresServer) promote(ctx context.Context) error {
 	return nil
 }
 
-// follow implements [server].
-func (s *postgresServer) follow(ctx context.Context, leader string) error {
+// Follow implements [bundled.Promoted].
+func (s *postgresServer) Follow(ctx context.Context, leader string) error {
 	if s.leads == leader {
 		return nil
 	}
@@ -241,23 +243,23 @@ func (s *postgresServer) follow(ctx context.Context, leader string) error {
 	return s.run(ctx)
 }
 
-// retire implements [server]: a server that is shut down in order sends its
+// HandOver implements [bundled.Server]: a server that is shut down in order sends its
 // replicas all that it has.
-func (s *postgresServer) retire(context.Context, string) error {
+func (s *postgresServer) HandOver(context.Context, string) error {
 	s.leads = ""
 	s.proc.End(syscall.SIGINT)
 	return nil
 }
 
-// keys implements [server].
-func (s *postgresServer) keys(ctx context.Context) ([]string, error) {
+// Keys implements [bundled.Server].
+func (s *postgresServer) Keys(ctx context.Context) ([]string, error) {
 	return texts(ctx, s.db, `SELECT 'row '||name||' of '||owner FROM locks WHERE expires > clock_timestamp()
 		UNION ALL SELECT 'advisory lock of '||pid FROM pg_locks WHERE locktype = 'advisory'
 		UNION ALL SELECT 'transaction of '||pid FROM pg_stat_activity WHERE xact_start IS NOT NULL AND backend_type = 'client backend' AND pid <> pg_backend_pid()`)
 }
 
-// free implements [server].
-func (s *postgresServer) free(ctx context.Context, name string) error {
+// Delete implements [bundled.Server].
+func (s *postgresServer) Delete(ctx context.Context, name string) error {
 	r, err := s.db.ExecContext(ctx, "UPDATE locks SET owner = '', expires = '-infinity' WHERE name = $1 AND expires > clock_timestamp()", name)
 	if err != nil {
 		return err

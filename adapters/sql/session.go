@@ -217,9 +217,10 @@ func (o *sessionOwner) Unlock(ctx context.Context) (int, error) {
 	had, err := o.give(ctx, s.conn)
 	if err != nil {
 		discard(s.conn)
-		if o.over(err) {
+		if o.of.base.ended(err) {
 			return 0, fmt.Errorf("%w: %v", lock.ErrLost, err)
 		}
+		// A bad connection may have carried the release: pgx says so of a COMMIT whose reply was lost.
 		return 0, unclear(ctx, err)
 	}
 	if err := s.conn.Close(); err != nil && !errors.Is(err, sql.ErrConnDone) {

@@ -59,7 +59,7 @@ func locks() []subject.Description {
 		Claims: subject.Claims{
 			Waits: true, Cancels: true, Lease: true, Renewal: true, LostSign: true, Fairness: true, TakesBack: true,
 		},
-		RenewEvery: 0.4, HandoffNS: handoff.Nanoseconds(), LeaseSlackNS: expiry.Nanoseconds(),
+		RenewEvery: 0.4, HandoffNS: handoff.Nanoseconds(), LeaseSlackNS: expiry.Nanoseconds(), MarginNS: margin.Nanoseconds(),
 		Servers: &subject.BundledServers{Args: []string{serveRole}, Members: members, TwoPeers: true, Missing: missing()},
 	}
 	f := d

@@ -96,19 +96,21 @@ func (e *ensemble) closed() bool {
 // session is a session with the ensemble. done is closed when it has ended, or
 // may have.
 type session struct {
-	of   *ensemble
-	conn *zk.Conn
-	done chan struct{}
-	once sync.Once
+	of      *ensemble
+	conn    *zk.Conn
+	contact *contact
+	done    chan struct{}
+	once    sync.Once
 }
 
 // newSession opens a session.
 func (e *ensemble) newSession(ctx context.Context) (*session, error) {
-	conn, events, err := zk.Connect(e.servers, e.lease, zk.WithLogger(silent{}), zk.WithLogInfo(false))
+	c := &contact{}
+	conn, events, err := zk.Connect(e.servers, e.lease, zk.WithLogger(silent{}), zk.WithLogInfo(false), zk.WithDialer(c.dial))
 	if err != nil {
 		return nil, err
 	}
-	s := &session{of: e, conn: conn, done: make(chan struct{})}
+	s := &session{of: e, conn: conn, contact: c, done: make(chan struct{})}
 	for {
 		select {
 		case ev := <-events:
@@ -123,10 +125,9 @@ func (e *ensemble) newSession(ctx context.Context) (*session, error) {
 	}
 }
 
-// grace is how long, as a part of the session's timeout, a client that has lost
-// its connection may hope to keep the session. It finds a silent connection dead
-// when two thirds of the timeout are over.
-const grace = 4
+// margin is how long before the end of a session a client without a connection
+// counts it as over.
+const margin = 250 * time.Millisecond
 
 // watch tells when a session has ended: when the ensemble says so, which needs a
 // connection, or when there was none for so long that it may have.
@@ -140,7 +141,7 @@ func (s *session) watch(events <-chan zk.Event) {
 				s.over()
 				return
 			case ev.State == zk.StateDisconnected && late == nil:
-				late = time.After(s.of.lease / grace)
+				late = time.After(time.Until(s.contact.last().Add(s.of.lease - margin)))
 			case ev.State == zk.StateHasSession:
 				late = nil
 			}

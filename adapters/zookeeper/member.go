@@ -18,6 +18,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/holdfast-go/holdfast/live/processes"
+	"github.com/holdfast-go/holdfast/subject/adapter/bundled"
 )
 
 // tick is a tenth of ZooKeeper's default. A session lasts two ticks at least, a
@@ -26,31 +27,28 @@ const tick = 200 * time.Millisecond
 
 // member is a member of the ensemble.
 type member struct {
-	settings
+	bundled.Settings
 	dir, conf string
 	proc      *processes.Program
 	failed    chan error
 }
 
-func newMember(s settings) (*member, error) {
+func newMember(s bundled.Settings) (bundled.Server, error) {
 	dir, err := filepath.Abs(s.Data)
 	if err != nil {
 		return nil, err
 	}
-	m := &member{settings: s, dir: dir, conf: filepath.Join(dir, "zoo.cfg"), failed: make(chan error, 1)}
+	m := &member{Settings: s, dir: dir, conf: filepath.Join(dir, "zoo.cfg"), failed: make(chan error, 1)}
 	host, port, err := net.SplitHostPort(s.Client)
 	if err != nil {
 		return nil, err
 	}
 	lines := []string{
-		fmt.Sprintf("tickTime=%d", tick.Milliseconds()), "initLimit=50", "syncLimit=10", "dataDir=" + dir, "clientPort=" + port, "clientPortAddress=" + host,
+		fmt.Sprintf("tickTime=%d", tick.Milliseconds()), "initLimit=50", "syncLimit=20", "dataDir=" + dir, "clientPort=" + port, "clientPortAddress=" + host,
 		"maxSessionTimeout=120000", "admin.enableServer=false", "4lw.commands.whitelist=srvr", "maxClientCnxns=0", "cnxTimeout=500",
 	}
 	for name := range s.Members {
-		peer, vote := s.Members[name], s.Members2[name]
-		if name == s.Name {
-			peer, vote = s.Peer, s.Peer2
-		}
+		peer, vote := s.Members[name], s.Members2[name] // its own are where it listens
 		_, votePort, err := net.SplitHostPort(vote)
 		if err != nil {
 			return nil, err
@@ -75,22 +73,16 @@ func (m *member) id(name string) int {
 	return len(names) - slices.Index(names, name)
 }
 
-// patience is how long a member may look for the others before it is started
-// again: on a busy machine about one start in twenty found nobody, for a reason
-// that is not known.
-const patience = 8 * time.Second
+// electionPatience is how long a member waits for the one that is to lead first.
+const electionPatience = 12 * time.Second
 
-// start starts the process and waits until it takes part.
-func (m *member) start(ctx context.Context) error {
-	for {
-		within, cancel := context.WithTimeout(ctx, patience)
-		err := m.launch(within)
-		cancel()
-		if err == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
-			return err
-		}
-		m.stop()
+// Start implements [bundled.Server]: it returns when the member takes part.
+func (m *member) Start(ctx context.Context) error {
+	err := m.launch(ctx)
+	if err != nil {
+		m.Stop()
 	}
+	return err
 }
 
 func (m *member) launch(ctx context.Context) error {
@@ -120,7 +112,7 @@ func (m *member) launch(ctx context.Context) error {
 // awaitGreatest waits until the member that is to lead first can be voted for:
 // two others that are quicker would have elected one of them.
 func (m *member) awaitGreatest(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, orderLimit/2)
+	ctx, cancel := context.WithTimeout(ctx, electionPatience)
 	defer cancel()
 	for name, addr := range m.Members2 {
 		for m.id(name) == len(m.Members) && name != m.Name && ctx.Err() == nil && !listens(ctx, addr) {
@@ -142,21 +134,36 @@ func listens(ctx context.Context, addr string) bool {
 	return errors.As(err, &late) && late.Timeout()
 }
 
-func (m *member) stop() { m.proc.End(syscall.SIGKILL) }
+// Failed implements [bundled.Server].
+func (m *member) Failed() <-chan error { return m.failed }
 
-// restart lets others lead: there is no order for that, so the leader goes.
-func (m *member) restart(ctx context.Context) error {
-	m.stop()
+// Stop implements [bundled.Server].
+func (m *member) Stop() { m.proc.End(syscall.SIGKILL) }
+
+// HandOver implements [bundled.Server]. ZooKeeper has no command for it, so the
+// leader restarts, and the others elect whom they like.
+func (m *member) HandOver(ctx context.Context, _ string) error {
+	m.Stop()
 	select { // until the others have noticed, and agreed
 	case <-time.After(time.Second):
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	return m.start(ctx)
+	return m.Start(ctx)
+}
+
+// Leadership implements [bundled.Electing].
+func (m *member) Leadership(ctx context.Context) (bundled.Leadership, error) {
+	mode, term, err := m.status(ctx)
+	l := bundled.Leadership{Term: term, Follows: mode == "follower"}
+	if mode == "leader" {
+		l.Leader = m.Name
+	}
+	return l, err
 }
 
 // status asks the member what it is, and for the epoch of its leader.
-func (m *member) status(ctx context.Context) (mode string, epoch uint64, err error) {
+func (m *member) status(ctx context.Context) (mode string, epoch int, err error) {
 	c, err := new(net.Dialer).DialContext(ctx, "tcp4", m.Client)
 	if err != nil {
 		return "", 0, err
@@ -177,11 +184,11 @@ func (m *member) status(ctx context.Context) (mode string, epoch uint64, err err
 			mode = strings.TrimSpace(v)
 		}
 		if v, ok := strings.CutPrefix(line, "Zxid: 0x"); ok {
-			zxid, err := strconv.ParseUint(strings.TrimSpace(v), 16, 64)
+			zxid, err := strconv.ParseInt(strings.TrimSpace(v), 16, 64)
 			if err != nil {
 				return "", 0, err
 			}
-			epoch = zxid >> 32
+			epoch = int(zxid >> 32)
 		}
 	}
 	if mode == "" {
@@ -218,8 +225,8 @@ func (silent) Printf(string, ...any) {}
 // root is where the locks lie.
 const root = "/holdfast"
 
-// keys are the nodes of locks: each stands for a holder or a waiter.
-func (m *member) keys() ([]string, error) {
+// Keys implements [bundled.Server]. Each node stands for a holder or a waiter.
+func (m *member) Keys(context.Context) ([]string, error) {
 	c, err := m.session()
 	if err != nil {
 		return nil, err
@@ -242,8 +249,8 @@ func (m *member) keys() ([]string, error) {
 	return keys, err
 }
 
-// deleteHolder deletes the node of whoever holds a lock.
-func (m *member) deleteHolder(name string) error {
+// Delete implements [bundled.Server].
+func (m *member) Delete(_ context.Context, name string) error {
 	c, err := m.session()
 	if err != nil {
 		return err

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 		os.Setenv(asAdapter, "1") // of what it starts
 		os.Exit(m.Run())
 	}
-	if err := run(context.Background(), os.Args[1:]); err != nil {
+	if err := program().Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

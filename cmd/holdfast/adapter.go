@@ -82,19 +82,15 @@ defect of holdfast itself; 130 interrupted.`,
 	c.Flags().StringSliceVar(&f.locks, "lock", nil, "locks to check, by name (default all that it describes)")
 	c.Flags().StringSliceVar(&f.checks, "check", nil, "checks to carry out, by name, beside those without which nothing can be told (default all)")
 	c.Flags().StringVar(&f.backend, "backend", realtime.AutoBackend, "what the servers are, redis (redis-server or valkey-server) or miniredis; auto is redis where it is installed")
-	c.Flags().StringVar(&f.format, "format", "text", "what to print: text or json")
+	formatFlag(c, &f.format, adapterCheckFormats, "what to print: text or json")
 	c.Flags().DurationVar(&f.lease, "lease", conform.DefaultLease, "lease that the locks are opened with")
 	c.Flags().DurationVar(&f.patience, "patience", conform.DefaultPatience, "how long an answer may take that has to wait for nothing; the start of a process, three times as long")
 	complete(c, "check", conform.Names())
 	complete(c, "backend", realtime.Backends())
-	complete(c, "format", adapterCheckFormats)
 	return c
 }
 
 func (f adapterCheckFlags) check() error {
-	if err := checkFormat(f.format, adapterCheckFormats); err != nil {
-		return err
-	}
 	for _, name := range f.checks {
 		if !slices.Contains(conform.Names(), name) {
 			return usage("unknown check "+quote(name), didYouMean(name, conform.Names()), "the checks are "+strings.Join(conform.Names(), ", "))

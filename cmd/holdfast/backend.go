@@ -108,29 +108,20 @@ func needLinux(what string) error {
 // on any.
 type externalServers struct {
 	addresses []string
-	remote    bool
+	guest     servers.Guest
 }
 
 func (o *externalServers) flags(c *cobra.Command) {
 	c.Flags().StringArrayVar(&o.addresses, "redis", nil,
-		"live: play on servers of your own: redis://[USER:PASSWORD@]HOST:PORT (repeat it for locks on several), sentinel://HOST:PORT[,HOST:PORT...]/MASTER or cluster://HOST:PORT[,HOST:PORT...]")
-	c.Flags().BoolVar(&o.remote, "allow-remote", false, "live: --redis may lead to another machine")
+		"live: play on servers of your own: redis://[USER:PASSWORD@]HOST:PORT (repeat it for locks on several), sentinel://HOST:PORT[,HOST:PORT...]/MASTER or cluster://HOST:PORT[,HOST:PORT...]; rediss://, sentinels:// and clusters:// use TLS; HOLDFAST_REDIS_PASSWORD and the like keep secrets off the command line")
+	c.Flags().StringVar(&o.guest.CA, "redis-ca", "", "live: a PEM file of the authority that signs the certificates of the servers (default the system's)")
+	c.Flags().StringVar(&o.guest.Cert, "redis-cert", "", "live: a PEM file of a certificate to show to the servers")
+	c.Flags().StringVar(&o.guest.Key, "redis-key", "", "live: a PEM file of its key")
+	c.Flags().StringVar(&o.guest.Name, "redis-name", "", "live: the name in the certificates of the servers (default the host of each address)")
+	c.Flags().BoolVar(&o.guest.Remote, "allow-remote", false, "live: --redis may lead to another machine")
 }
 
 func (o externalServers) given() bool { return len(o.addresses) > 0 }
-
-// parse reads the addresses, and never repeats a password.
-func (o externalServers) parse() ([]servers.Address, error) {
-	var list []servers.Address
-	for _, text := range o.addresses {
-		a, err := servers.ParseAddress(text)
-		if err != nil {
-			return nil, usage("--redis: "+err.Error(), "such as redis://127.0.0.1:6379; holdfast run --help shows the forms")
-		}
-		list = append(list, a)
-	}
-	return list, nil
-}
 
 // check says what is wrong with the flags.
 func (o externalServers) check(f runFlags) error {
@@ -139,20 +130,22 @@ func (o externalServers) check(f runFlags) error {
 		return usage("--redis is for --world live; the simulator has servers of its own")
 	case o.given() && f.backend != realtime.AutoBackend:
 		return usage("--backend says what servers to start, and --redis to start none: leave one of them out")
-	case o.remote && !o.given():
-		return usage("--allow-remote is about the servers of --redis, and there are none")
 	}
-	_, err := o.parse()
-	return err
+	list, err := servers.ParseAddresses(o.addresses)
+	if err != nil {
+		return usage("--redis: "+err.Error(), "such as redis://127.0.0.1:6379; holdfast run --help shows the forms")
+	}
+	if err := o.guest.Check(list); err != nil {
+		return usage(err.Error())
+	}
+	return nil
 }
 
 // discover finds the servers, and looks whether they can be used.
 func (o externalServers) discover(ctx context.Context) (*servers.External, error) {
-	list, err := o.parse()
-	if err != nil {
-		return nil, err
-	}
-	own, err := servers.Discover(ctx, list, o.remote)
+	list, _ := servers.ParseAddresses(o.addresses) // check has read them
+	o.guest.TakeSecrets()
+	own, err := servers.Discover(ctx, list, o.guest)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
@@ -166,13 +159,6 @@ func (o externalServers) discover(ctx context.Context) (*servers.External, error
 
 // words are the flags again, without names and passwords.
 func (o externalServers) words() []string {
-	list, _ := o.parse() // they have been read before
-	var words []string
-	for _, a := range list {
-		words = append(words, "--redis", a.String())
-	}
-	if o.remote {
-		words = append(words, "--allow-remote")
-	}
-	return words
+	list, _ := servers.ParseAddresses(o.addresses) // they have been read before
+	return o.guest.Words(list)
 }

@@ -32,9 +32,6 @@ written, but a history is missing or the run was interrupted.`,
   holdfast brief holdfast-runs/20260102-150405 failover-lost-write/reentrant --format svg --out cell.svg`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkFormat(format, formats); err != nil {
-				return err
-			}
 			write := map[string]func(io.Writer, reports.Document, string) error{"html": brief.HTML, "svg": brief.SVG}[format]
 			return render(args[0], c.ErrOrStderr(), func(_ suite.Dir, doc reports.Document) (err error) {
 				cell := append(args, "")[1]
@@ -53,8 +50,7 @@ written, but a history is missing or the run was interrupted.`,
 			})
 		},
 	}
-	c.Flags().StringVar(&format, "format", "html", "what to write: html, or svg for the diagram alone")
+	formatFlag(c, &format, formats, "what to write: html, or svg for the diagram alone")
 	c.Flags().StringVar(&out, "out", "", "the file to write (default: stdout)")
-	complete(c, "format", formats)
 	return c
 }

@@ -79,9 +79,8 @@ line, as if the run had ended there. The leftovers, for example, are unknown the
 	c.Flags().DurationVar(&f.budget, "budget", 20*time.Second, "real time that the judges of --judge may search in one history, together")
 	c.Flags().BoolVar(&f.follow, "follow", false, "judge the linearizability of a history while it is being written, and stop at the first violation")
 	c.Flags().BoolVar(&f.cutOff, "cut-off", false, "judge what there is of a history whose recording was killed, as far as it goes")
-	c.Flags().StringVar(&f.format, "format", "text", "what to print: text, json or markdown")
+	formatFlag(c, &f.format, checkFormats, "what to print: text, json or markdown")
 	complete(c, "judge", judgeNames)
-	complete(c, "format", checkFormats)
 	return c
 }
 
@@ -89,9 +88,6 @@ line, as if the run had ended there. The leftovers, for example, are unknown the
 var judgeHistory = checker.Judge
 
 func checkHistories(c *cobra.Command, args []string, f checkFlags) error {
-	if err := checkFormat(f.format, checkFormats); err != nil {
-		return err
-	}
 	if f.picture != "" && len(args) != 1 {
 		return usage("--picture takes one history at a time")
 	}

@@ -29,9 +29,6 @@ or a run is missing; 2 bad usage or bad input.`,
   holdfast compare before after`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkFormat(format, formats); err != nil {
-				return err
-			}
 			d, err := compare.Dirs(suite.Dir(args[0]), suite.Dir(args[1]))
 			if err != nil {
 				return badInput(err, "a run directory is what holdfast run writes; it holds results.json")
@@ -50,8 +47,7 @@ or a run is missing; 2 bad usage or bad input.`,
 			return nil
 		},
 	}
-	c.Flags().StringVar(&format, "format", "text", "what to print: text, json or markdown")
+	formatFlag(c, &format, formats, "what to print: text, json or markdown")
 	c.Flags().StringVar(&html, "html", "", "also write a page with pictures of both sides to this file")
-	complete(c, "format", formats)
 	return c
 }

@@ -102,7 +102,7 @@ run could be judged; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().StringVar(&f.adapter, "adapter", "", "refused: adapters play on real servers, with holdfast run")
 	c.Flags().StringVar(&f.shard, "shard", "1/1", "which part of the runs to play, as I/N")
 	c.Flags().StringVar(&f.out, "out", "", "directory for the results and the finds (default holdfast-runs/TIME)")
-	c.Flags().StringVar(&f.format, "format", "text", "what to print: text, json or markdown")
+	formatFlag(c, &f.format, tableFormats, "what to print: text, json or markdown")
 	f.pool.flags(c, 20*time.Second)
 	c.Flags().StringVar(&f.emit, "emit", "", "play nothing, but write what plays the shards elsewhere: k8s (an Indexed Job) or github (a workflow); with --out into that directory")
 	c.Flags().IntVar(&f.shards, "shards", 8, "how many shards --emit writes")
@@ -112,7 +112,6 @@ run could be judged; 4 a defect of holdfast itself; 130 interrupted.`,
 	complete(c, "emit", emit.Names())
 	complete(c, "faults", draw.Names())
 	complete(c, "without", draw.Names())
-	complete(c, "format", tableFormats)
 	return c
 }
 
@@ -134,10 +133,7 @@ func (f *exploreFlags) check() error {
 		return err
 	}
 	f.part = part
-	if err := f.pool.check(); err != nil {
-		return err
-	}
-	return checkFormat(f.format, tableFormats)
+	return f.pool.check()
 }
 
 func runExplore(c *cobra.Command, f exploreFlags) error {

@@ -46,20 +46,16 @@ itself; 130 interrupted.`,
 	c.Flags().StringSliceVar(&f.locks, "lock", nil, "locks to play against, by name (default all)")
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "seed of every run")
 	c.Flags().StringVar(&f.out, "out", "", "run directory (default holdfast-runs/TIME)")
-	c.Flags().StringVar(&f.format, "format", "text", "what to print: text or markdown")
+	formatFlag(c, &f.format, fidelityFormats, "what to print: text or markdown")
 	c.Flags().Float64Var(&f.scale, "time-scale", 0, "as in holdfast run")
 	c.Flags().IntVar(&f.workers, "workers", 0, "as in holdfast run")
 	complete(c, "lock", subject.Locks())
-	complete(c, "format", fidelityFormats)
 	return c
 }
 
 var fidelityFormats = []string{"text", "markdown"}
 
 func runFidelity(c *cobra.Command, args []string, f fidelityFlags) error {
-	if err := checkFormat(f.format, fidelityFormats); err != nil {
-		return err
-	}
 	list, err := pick(args)
 	if err != nil {
 		return err

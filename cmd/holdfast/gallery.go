@@ -75,10 +75,9 @@ holdfast itself; 130 interrupted.`,
 	c.Flags().IntVar(&f.seeds, "seeds", 10, "seeds after which a trial gives up")
 	c.Flags().IntVar(&f.runs, "runs", 2000, "with --explore: runs after which a trial gives up")
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "the first seed")
-	c.Flags().StringVar(&f.format, "format", "text", "what to print: text, json or markdown")
+	formatFlag(c, &f.format, tableFormats, "what to print: text, json or markdown")
 	f.pool.flags(c, 20*time.Second)
 	complete(c, "scenario", scenarios.Names())
-	complete(c, "format", tableFormats)
 	return c
 }
 
@@ -99,10 +98,7 @@ func (f galleryFlags) check(c *cobra.Command) error {
 	if f.runs < 1 || f.runs > selftest.FarApart {
 		return usage("--runs must be from 1 to 1000000")
 	}
-	if err := f.pool.check(); err != nil {
-		return err
-	}
-	return checkFormat(f.format, tableFormats)
+	return f.pool.check()
 }
 
 func runGallery(c *cobra.Command, args []string, f galleryFlags) error {

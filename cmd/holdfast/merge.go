@@ -68,17 +68,13 @@ or something was interrupted; 4 a defect of holdfast itself.`,
 		RunE: func(c *cobra.Command, args []string) error { return merge(c, args, f) },
 	}
 	c.Flags().StringVar(&f.out, "out", "", "directory to write: new, empty, or with results that holdfast may replace")
-	c.Flags().StringVar(&f.format, "format", "text", "what to print of explorations and sweeps: text, json or markdown")
-	complete(c, "format", tableFormats)
+	formatFlag(c, &f.format, tableFormats, "what to print of explorations and sweeps: text, json or markdown")
 	return c
 }
 
 func merge(c *cobra.Command, dirs []string, f mergeFlags) error {
 	if f.out == "" {
 		return usage("--out is missing: where the joined directory goes")
-	}
-	if err := checkFormat(f.format, tableFormats); err != nil {
-		return err
 	}
 	for _, d := range dirs {
 		if sameFile(d, f.out) {

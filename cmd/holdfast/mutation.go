@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -35,7 +34,7 @@ Exit codes: 0 every mutant killed or called equivalent; 1 one survived; 2 bad us
   holdfast selftest mutation --file lock/release.go --operator drop,negate`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
-			if err := cmp.Or(pool.check(), checkFormat(format, tableFormats)); err != nil {
+			if err := pool.check(); err != nil {
 				return err
 			}
 			f.Workers, f.Stall = pool.workers, pool.stall
@@ -81,9 +80,8 @@ Exit codes: 0 every mutant killed or called equivalent; 1 one survived; 2 bad us
 	c.Flags().IntVar(&f.Drawn, "drawn", 10, "random scenarios for each lock")
 	c.Flags().StringVar(&shard, "shard", "", "part I of N of the mutants, as I/N")
 	c.Flags().StringVar(&f.Record, "out", "", "directory that keeps the results")
-	c.Flags().StringVar(&format, "format", "text", "what to print: text, json or markdown")
+	formatFlag(c, &format, tableFormats, "what to print: text, json or markdown")
 	pool.flags(c, time.Minute)
 	complete(c, "lock", subject.Locks())
-	complete(c, "format", tableFormats)
 	return c
 }

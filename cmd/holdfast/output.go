@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/suite"
@@ -65,9 +67,14 @@ func printDocument(w io.Writer, format string, d document) (err error) {
 	return nil
 }
 
-func checkFormat(format string, formats []string) error {
-	if !slices.Contains(formats, format) {
-		return usage(fmt.Sprintf("unknown format %q", format), didYouMean(format, formats), "formats: "+strings.Join(formats, ", "))
+// formatFlag adds --format; the first of the formats is the default.
+func formatFlag(c *cobra.Command, format *string, formats []string, usageText string) {
+	c.Flags().StringVar(format, "format", formats[0], usageText)
+	complete(c, "format", formats)
+	c.PreRunE = func(*cobra.Command, []string) error {
+		if !slices.Contains(formats, *format) {
+			return usage(fmt.Sprintf("unknown format %q", *format), didYouMean(*format, formats), "formats: "+strings.Join(formats, ", "))
+		}
+		return nil
 	}
-	return nil
 }

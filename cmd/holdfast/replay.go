@@ -64,9 +64,8 @@ every server, client and link at one moment. A moment is a line of the history
 	c.Flags().Uint64Var(&f.seed, "seed", 0, "only runs with this seed")
 	c.Flags().StringVar(&f.trace, "trace", "", "write every message of one run to this file, - for stdout")
 	c.Flags().StringVar(&f.stopAt, "stop-at", "", "show the state of one run at a line of its history, an operation or a time")
-	c.Flags().StringVar(&f.format, "format", "text", "of what --trace - and --stop-at show: text or json")
+	formatFlag(c, &f.format, []string{"text", "json"}, "of what --trace - and --stop-at show: text or json")
 	c.Flags().IntVar(&f.workers, "workers", runtime.NumCPU(), "worker processes")
-	complete(c, "format", []string{"text", "json"})
 	return c
 }
 
@@ -117,9 +116,6 @@ func (f replayFlags) replay(ctx context.Context, dir suite.Dir, stdout, stderr i
 
 // check refuses flags that cannot be.
 func (f replayFlags) check() error {
-	if err := checkFormat(f.format, []string{"text", "json"}); err != nil {
-		return err
-	}
 	if f.format == "json" && f.stopAt == "" && f.trace != "-" {
 		return usage("--format json is about what --stop-at and --trace - show")
 	}

@@ -95,7 +95,7 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the first run of each cell")
 	c.Flags().IntVar(&f.seeds, "seeds", 1, "how many seeds to play, counting up from --seed")
 	c.Flags().StringVar(&f.out, "out", "", "run directory (default holdfast-runs/TIME)")
-	c.Flags().StringVar(&f.format, "format", "text", "what to print: text, json, junit or markdown")
+	formatFlag(c, &f.format, runFormats, "what to print: text, json, junit or markdown")
 	c.Flags().StringVar(&f.accept, "accept", "", "a YAML file of accepted violations: one that it does not have fails, and one that no run shows fails too")
 	c.Flags().StringVar(&f.outputs.JUnit, "junit", "", "also write JUnit XML to this file")
 	c.Flags().StringVar(&f.outputs.Markdown, "markdown", "", "also write Markdown to this file")
@@ -105,7 +105,6 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	complete(c, "world", []string{worldSim, worldLive})
 	complete(c, "user", suite.UserChoices())
 	complete(c, "backend", realtime.Backends())
-	complete(c, "format", runFormats)
 	return c
 }
 
@@ -209,9 +208,6 @@ func (f runFlags) check() error {
 		return usage("--seeds must be from 1 to 1000000")
 	}
 	if err := f.pool.check(); err != nil {
-		return err
-	}
-	if err := checkFormat(f.format, runFormats); err != nil {
 		return err
 	}
 	if len(f.adapter) > 0 && f.world != worldLive {

@@ -73,11 +73,10 @@ Exit codes: 0 it was shrunk; 2 bad usage or bad input, or nothing to shrink;
 	c.Flags().IntVar(&f.runs, "runs", 2000, "how many runs to play at most")
 	c.Flags().DurationVar(&f.limit, "time", 10*time.Minute, "how long to go on at most, in real time")
 	c.Flags().StringVar(&f.out, "out", "", "the scenario file to write (default RUNDIR/shrunk.yaml)")
-	c.Flags().StringVar(&f.format, "format", "text", "what to print: text or json")
+	formatFlag(c, &f.format, shrinkFormats, "what to print: text or json")
 	f.pool.flags(c, time.Minute)
 	complete(c, "lock", playable())
 	complete(c, "property", properties())
-	complete(c, "format", shrinkFormats)
 	return c
 }
 
@@ -104,10 +103,7 @@ func (f shrinkFlags) check() error {
 	if _, err := subject.FindSubject(f.lock); f.lock != "" && err != nil {
 		return usage(err.Error(), didYouMean(f.lock, playable()), "holdfast list locks and holdfast list mutants show the locks")
 	}
-	if err := f.pool.check(); err != nil {
-		return err
-	}
-	return checkFormat(f.format, shrinkFormats)
+	return f.pool.check()
 }
 
 func runShrink(c *cobra.Command, path string, f shrinkFlags) error {

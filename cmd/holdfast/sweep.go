@@ -75,10 +75,9 @@ could be judged, or a run that could not be played; 4 a defect of holdfast itsel
 	c.Flags().BoolVar(&f.bisect, "bisect", true, "look for where overlaps begin")
 	c.Flags().DurationVar(&f.resolution, "resolution", 0, "how close to look, for a parameter that is a time (default half a percent)")
 	c.Flags().StringVar(&f.out, "out", "", "directory for the result, the picture and the page (default: the result is only printed)")
-	c.Flags().StringVar(&f.format, "format", "text", "what to print: text, json or markdown")
+	formatFlag(c, &f.format, tableFormats, "what to print: text, json or markdown")
 	f.pool.flags(c, time.Minute)
 	complete(c, "lock", playable())
-	complete(c, "format", tableFormats)
 	return c
 }
 
@@ -97,10 +96,7 @@ func (f sweepFlags) check() error {
 	if f.resolution < 0 {
 		return usage("--resolution must be above 0")
 	}
-	if err := f.pool.check(); err != nil {
-		return err
-	}
-	return checkFormat(f.format, tableFormats)
+	return f.pool.check()
 }
 
 func runSweep(c *cobra.Command, arg string, f sweepFlags) error {

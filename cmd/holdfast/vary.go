@@ -56,10 +56,9 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "the first seed")
 	c.Flags().IntVar(&f.seeds, "seeds", 1000, "how many seeds to play, counting up from --seed")
 	c.Flags().StringVar(&f.out, "out", "", "new or empty directory for what is not as expected (default: it is only reported)")
-	c.Flags().StringVar(&f.format, "format", "text", "what to print: text, json or markdown")
+	formatFlag(c, &f.format, tableFormats, "what to print: text, json or markdown")
 	f.pool.flags(c, time.Minute)
 	complete(c, "lock", subject.Locks())
-	complete(c, "format", tableFormats)
 	return c
 }
 
@@ -70,10 +69,7 @@ func (f varyFlags) check() error {
 	if f.seeds < 1 || f.seeds > 100_000_000 {
 		return usage("--seeds must be from 1 to 100000000")
 	}
-	if err := f.pool.check(); err != nil {
-		return err
-	}
-	return checkFormat(f.format, tableFormats)
+	return f.pool.check()
 }
 
 func runVariations(c *cobra.Command, args []string, f varyFlags) error {

@@ -29,9 +29,6 @@ func TestMutex(t *testing.T) {
 		Busy:        ownlock.ErrTaken,
 		NotHeld:     ownlock.ErrNotMine,
 		Known: []locktest.Known{
-			{Scenario: "lost-acquire-reply", Property: "progress", Because: patient},
-			{Scenario: "stale-grant", Property: "progress", Because: patient},
-			{Scenario: "kept-away", Property: "progress", Because: patient},
 			{Scenario: "unheard-grant", Property: "progress", Because: patient},
 			{Scenario: "stale-grant", Property: "lease", Because: stale},
 			{Scenario: "unheard-grant", Property: "linearizable", Because: refused},

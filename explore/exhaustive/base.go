@@ -30,6 +30,8 @@ type Base struct {
 	// several says that the base is about locks on several primaries, and about those
 	// with a queue.
 	several bool
+	// queue says that the base is about locks with a queue alone.
+	queue   bool
 	clients int
 	work    scenarios.Workload
 	// override is what single clients do otherwise.
@@ -60,6 +62,8 @@ var bases = []Base{
 		override: map[string]scenarios.Override{"client-2": {Holds: of(1)}}},
 	{Name: "three", Summary: "one client holds, two wait for it", needs: []string{"waits"}, several: true, clients: 3,
 		work: scenarios.Workload{Holds: 1, Think: 800 * ms, Stagger: 300 * ms}},
+	{Name: "two-places", Summary: "two owners of each client wait in one queue", needs: []string{"waits"}, queue: true, clients: 2,
+		work: scenarios.Workload{Holds: 1, Owners: 2, Think: 800 * ms, Stagger: 300 * ms}},
 }
 
 func of[T any](v T) *T { return &v }
@@ -79,7 +83,8 @@ func basesOf(l *subject.Subject, choice string) []Base {
 	var some []Base
 	for _, b := range bases {
 		s := b.scenario(l)
-		if ok, _ := s.Applies(l); !ok || b.several && l.Groups < 2 && !l.Promises().Fairness {
+		fair := l.Promises().Fairness
+		if ok, _ := s.Applies(l); !ok || b.several && l.Groups < 2 && !fair || b.queue && !fair {
 			continue
 		}
 		users, _ := suite.UsersOf(s, l, choice)

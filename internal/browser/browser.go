@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -167,12 +168,16 @@ type Page struct {
 	session string
 }
 
-// Open shows a file, and returns when it has loaded.
-func (b *Browser) Open(file string, v View) *Page {
+// Open shows a file, or what an address that begins with http:// leads to, and
+// returns when it has loaded.
+func (b *Browser) Open(what string, v View) *Page {
 	b.t.Helper()
-	path, err := filepath.Abs(file)
-	if err != nil {
-		b.t.Fatal(err)
+	if !strings.HasPrefix(what, "http://") {
+		path, err := filepath.Abs(what)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		what = "file://" + path
 	}
 	var target struct{ TargetID string }
 	b.do("", "Target.createTarget", map[string]any{"url": "about:blank"}, &target)
@@ -192,7 +197,7 @@ func (b *Browser) Open(file string, v View) *Page {
 		media = "print"
 	}
 	p.do("Emulation.setEmulatedMedia", map[string]any{"media": media, "features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
-	p.do("Page.navigate", map[string]any{"url": "file://" + path}, nil)
+	p.do("Page.navigate", map[string]any{"url": what}, nil)
 	for !p.loaded() {
 		b.next("Page.loadEventFired")
 	}

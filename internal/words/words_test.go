@@ -14,12 +14,14 @@ const root = "../.."
 // unread are the pages that the test does not check yet. Remove a page from the
 // list when its sentences pass.
 var unread = []string{
-	"findings.md", "mutation.md",
+	"mutation.md",
 }
 
 // Readers give up on long sentences sooner than on anything else.
 func TestPagesReadWell(t *testing.T) {
 	pages, err := filepath.Glob(root + "/docs/*.md")
+	libraries, _ := filepath.Glob(root + "/docs/findings/*.md")
+	pages = append(pages, libraries...)
 	if err != nil || len(pages) < len(unread) {
 		t.Fatal(pages, err)
 	}

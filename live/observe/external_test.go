@@ -24,7 +24,7 @@ func discover(t *testing.T, addresses ...string) (*servers.External, error) {
 		check(t, err)
 		list = append(list, a)
 	}
-	return servers.Discover(t.Context(), list, false)
+	return servers.Discover(t.Context(), list, servers.Guest{})
 }
 
 // visit uses servers that run already, for a lock of that name.

@@ -5,10 +5,17 @@ import (
 	"sync"
 )
 
+// Conn is a connection whose two directions can end separately: TCP, or TLS over
+// it.
+type Conn interface {
+	net.Conn
+	CloseWrite() error
+}
+
 // end is the proxy's end of the connection to one party. It stays open while that
 // party must not know that the other one is gone.
 type end struct {
-	*net.TCPConn
+	Conn
 
 	mu    sync.Mutex
 	kept  bool // open, whoever closes it
@@ -33,21 +40,21 @@ func (e *end) Write(b []byte) (int, error) {
 	if _, muted := e.state(); muted {
 		return len(b), nil
 	}
-	return e.TCPConn.Write(b)
+	return e.Conn.Write(b)
 }
 
 func (e *end) Close() error {
 	if kept, _ := e.state(); kept {
 		return nil
 	}
-	return e.TCPConn.Close()
+	return e.Conn.Close()
 }
 
 func (e *end) CloseWrite() error {
 	if kept, _ := e.state(); kept {
 		return nil
 	}
-	return e.TCPConn.CloseWrite()
+	return e.Conn.CloseWrite()
 }
 
 // abort breaks the connection at once, and notifies the party.
@@ -55,5 +62,5 @@ func (e *end) abort() {
 	e.mu.Lock()
 	e.kept, e.muted = false, false
 	e.mu.Unlock()
-	abort(e.TCPConn)
+	abort(e.Conn)
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -87,8 +86,8 @@ func (l *Link) Tap(m *Moments, running func() <-chan struct{}) { l.moments, l.ru
 
 // join copies data between the two ends, through the toxics of the link. from is
 // the address that the server sees.
-func (l *Link) join(dialler, server *net.TCPConn, from string) {
-	p := &pair{dialler: &end{TCPConn: dialler}, server: &end{TCPConn: server}, halves: 2}
+func (l *Link) join(dialler, server Conn, from string) {
+	p := &pair{dialler: &end{Conn: dialler}, server: &end{Conn: server}, halves: 2}
 	if l.moments != nil {
 		process := l.running()
 		if process == nil { // it died just now

@@ -23,9 +23,10 @@ type Listener struct {
 // whom the listener rejects.
 type Finder func(from *net.TCPAddr) *Link
 
-// Greeting prepares a new connection to a server for its client, and returns the
+// Greeting prepares a new connection to a server for its client. It returns the
+// connection that carries the client's bytes, which may encrypt them, and the
 // address that the server sees. nil prepares nothing.
-type Greeting func(net.Conn) (from string, err error)
+type Greeting func(Conn) (greeted Conn, from string, err error)
 
 // Listen listens on a free port of 127.0.0.1 until Close.
 func Listen(server func() string, link Finder, greet Greeting) (*Listener, error) {
@@ -70,7 +71,7 @@ func (l *Listener) serve(c *net.TCPConn) {
 
 // connect opens a connection to the server, and returns the address that the
 // server sees.
-func (l *Listener) connect() (server *net.TCPConn, from string, err error) {
+func (l *Listener) connect() (server Conn, from string, err error) {
 	conn, err := new(net.Dialer).DialContext(l.dialing, "tcp", l.server())
 	if err != nil {
 		return nil, "", err
@@ -81,10 +82,12 @@ func (l *Listener) connect() (server *net.TCPConn, from string, err error) {
 	}
 	stop := context.AfterFunc(l.dialing, func() { conn.Close() })
 	defer stop()
-	if from, err = l.greet(conn); err != nil {
+	greeted, from, err := l.greet(server)
+	if err != nil {
 		abort(server)
+		return nil, "", err
 	}
-	return server, from, err
+	return greeted, from, nil
 }
 
 // Close stops listening. A nil Listener was never opened.
@@ -98,7 +101,13 @@ func (l *Listener) Close() {
 }
 
 // abort breaks a connection at once, and notifies the other side.
-func abort(c *net.TCPConn) {
-	c.SetLinger(0)
-	c.Close()
+func abort(c Conn) {
+	var raw net.Conn = c
+	if over, ok := c.(interface{ NetConn() net.Conn }); ok {
+		raw = over.NetConn() // without a TLS farewell
+	}
+	if tcp, ok := raw.(*net.TCPConn); ok {
+		tcp.SetLinger(0)
+	}
+	raw.Close()
 }

@@ -14,10 +14,11 @@ import (
 //	sentinel://[USER:PASSWORD@]HOST:PORT[,HOST:PORT...]/MASTER
 //	cluster://[USER:PASSWORD@]HOST:PORT[,HOST:PORT...]
 //
-// The name and password are those of the servers. A Sentinel gets them only if it
-// asks for some.
+// rediss://, sentinels:// and clusters:// are the same over TLS. The name and
+// password are those of the servers. A Sentinel gets them only if it asks for some.
 type Address struct {
 	kind   string
+	secure bool // over TLS
 	hosts  []string
 	master string // what Sentinels call the group
 	login  login
@@ -41,10 +42,10 @@ func ParseAddress(text string) (Address, error) {
 	a := Address{kind: kind}
 	switch kind {
 	case kindRedis, kindSentinel, kindCluster:
-	case "rediss":
-		return Address{}, errors.New("rediss://: TLS is not supported; give an address without TLS, such as that of a local tunnel")
+	case kindRedis + "s", kindSentinel + "s", kindCluster + "s":
+		a.kind, a.secure = strings.TrimSuffix(kind, "s"), true
 	default:
-		return Address{}, errors.New("an address of servers begins with redis://, sentinel:// or cluster://, and with nothing else")
+		return Address{}, errors.New("an address of servers begins with redis://, sentinel:// or cluster://, or over TLS with rediss://, sentinels:// or clusters://")
 	}
 	if at := strings.LastIndex(rest, "@"); at >= 0 {
 		var err error
@@ -63,18 +64,32 @@ func ParseAddress(text string) (Address, error) {
 		a.hosts[i] = net.JoinHostPort(host, port)
 	}
 	switch {
-	case kind == kindRedis && len(a.hosts) > 1:
+	case a.kind == kindRedis && len(a.hosts) > 1:
 		return Address{}, errors.New("redis:// is one server; give the address of each by itself, or cluster:// for a cluster")
-	case kind == kindRedis && path != "" && path != "0":
+	case a.kind == kindRedis && path != "" && path != "0":
 		return Address{}, fmt.Errorf("redis://: database %q: only database 0 can be used", path)
-	case kind == kindSentinel && (path == "" || strings.Contains(path, "/")):
+	case a.kind == kindSentinel && (path == "" || strings.Contains(path, "/")):
 		return Address{}, errors.New("sentinel:// ends with what the Sentinels call the primary, such as /mymaster")
-	case kind == kindCluster && path != "":
+	case a.kind == kindCluster && path != "":
 		return Address{}, fmt.Errorf("cluster:// is followed by addresses only, not by %q", "/"+path)
-	case kind == kindSentinel:
+	case a.kind == kindSentinel:
 		a.master = path
 	}
 	return a, nil
+}
+
+// ParseAddresses reads addresses, of which the first that cannot be read is the
+// error.
+func ParseAddresses(texts []string) ([]Address, error) {
+	var list []Address
+	for _, text := range texts {
+		a, err := ParseAddress(text)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, a)
+	}
+	return list, nil
 }
 
 func parseLogin(text string) (login, error) {
@@ -92,7 +107,11 @@ func parseLogin(text string) (login, error) {
 
 // String writes the address without its name and password.
 func (a Address) String() string {
-	s := a.kind + "://"
+	s := a.kind
+	if a.secure {
+		s += "s"
+	}
+	s += "://"
 	if a.login != (login{}) {
 		s += "***@"
 	}

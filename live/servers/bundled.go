@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/subject/adapter/bundled"
 )
 
 // BundledServers are servers of another system, which the lock under test brings.
@@ -67,42 +68,46 @@ func (s *Servers) startBundled(ctx context.Context) error {
 }
 
 // settings are the start parameters of a bundled server.
-func (srv *Server) settings() *settings {
-	own := &settings{Name: srv.Name, Data: dataName, Client: srv.addr(), Peer: srv.busAddr(), Members: map[string]string{}}
-	for _, m := range srv.world.order {
-		own.Members[m.Name] = m.door.Addr().String()
-	}
+func (srv *Server) settings() *bundled.Settings {
+	own := &bundled.Settings{Name: srv.Name, Data: dataName, Client: srv.addr(), Peer: srv.busAddr(), Members: map[string]string{}}
 	if srv.world.bundled().TwoPeers {
-		own.Peer2, own.Members2 = srv.peer2Addr(), map[string]string{}
+		own.Peer2, own.Members2 = srv.peer2Addr(), map[string]string{srv.Name: srv.peer2Addr()}
+		own.Members[srv.Name] = srv.busAddr()
 		for _, m := range srv.world.order {
-			own.Members2[m.Name] = m.busDoor.Addr().String()
+			if doors := m.pairs[srv.Name]; doors != nil {
+				own.Members[m.Name], own.Members2[m.Name] = doors[0].Addr().String(), doors[1].Addr().String()
+			}
+		}
+	} else {
+		for _, m := range srv.world.order {
+			own.Members[m.Name] = m.door.Addr().String()
 		}
 	}
 	if srv.world.bundled().Promoted {
-		own.Lead = srv.world.Primary(srv.group)
+		own.Leader = srv.world.Primary(srv.group)
 	}
 	return own
 }
 
 // ask sends an order to a bundled server.
-func (srv *Server) ask(ctx context.Context, o order) (answer, error) {
+func (srv *Server) ask(ctx context.Context, o bundled.Order) (bundled.Answer, error) {
 	p := srv.running()
 	if p == nil {
-		return answer{}, fmt.Errorf("%s is down", srv.Name)
+		return bundled.Answer{}, fmt.Errorf("%s is down", srv.Name)
 	}
 	return p.control.ask(ctx, o)
 }
 
 // follower returns the leader that a bundled server knows.
 func (srv *Server) follower(ctx context.Context) (leader string, term int, err error) {
-	a, err := srv.ask(ctx, order{Do: doStatus})
+	a, err := srv.ask(ctx, bundled.Order{Do: bundled.Status})
 	switch {
 	case err == nil && a.Follows:
 		err = errUnnamed
-	case err == nil && a.Lead == "":
+	case err == nil && a.Leader == "":
 		err = errors.New("it knows of nobody who leads")
 	}
-	return a.Lead, a.Term, err
+	return a.Leader, a.Term, err
 }
 
 // errUnnamed is what is heard of a member that follows whom it cannot name.
@@ -121,7 +126,7 @@ func (s *Servers) letLead(ctx context.Context, to *Server, apart string) error {
 		return err
 	}
 	leader := s.byName[now]
-	if _, err := leader.ask(ctx, order{Do: doLead, To: to.Name}); err != nil {
+	if _, err := leader.ask(ctx, bundled.Order{Do: bundled.Lead, To: to.Name}); err != nil {
 		return leader.wrong(fmt.Errorf("let %s lead: %w", to.Name, err))
 	}
 	_, err = s.awaitAgreement(ctx, to.group, apart, func(name string) error {
@@ -152,7 +157,7 @@ func (s *Servers) promoteBundled(to, old *Server) error {
 func (s *Servers) promoteByName(to, apart *Server) error {
 	ctx, cancel := context.WithTimeout(s.ctx, limit)
 	defer cancel()
-	if _, err := to.ask(ctx, order{Do: doPromote}); err != nil {
+	if _, err := to.ask(ctx, bundled.Order{Do: bundled.Promote}); err != nil {
 		return to.wrong(err)
 	}
 	s.mu.Lock()
@@ -171,7 +176,7 @@ func (s *Servers) promoteByName(to, apart *Server) error {
 
 // follow makes a member follow another, with that one's data.
 func (srv *Server) follow(ctx context.Context, leader *Server) error {
-	_, err := srv.ask(ctx, order{Do: doFollow, To: leader.Name})
+	_, err := srv.ask(ctx, bundled.Order{Do: bundled.Follow, To: leader.Name})
 	return srv.wrong(err)
 }
 
@@ -183,7 +188,7 @@ func (s *Servers) handOverBundled(to, old *Server) error {
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, limit)
 	defer cancel()
-	if _, err := old.ask(ctx, order{Do: doLead, To: to.Name}); err != nil {
+	if _, err := old.ask(ctx, bundled.Order{Do: bundled.Lead, To: to.Name}); err != nil {
 		return old.wrong(err)
 	}
 	if err := s.promoteByName(to, old); err != nil {
@@ -213,7 +218,7 @@ func (s *Servers) followBundled(node *Server) error {
 
 // keysBundled lists the keys of locks.
 func (srv *Server) keysBundled(ctx context.Context) ([]Key, error) {
-	a, err := srv.ask(ctx, order{Do: doKeys})
+	a, err := srv.ask(ctx, bundled.Order{Do: bundled.Keys})
 	var keys []Key
 	for _, name := range a.Keys {
 		keys = append(keys, Key{Node: srv.Name, Name: name})
@@ -224,7 +229,7 @@ func (srv *Server) keysBundled(ctx context.Context) ([]Key, error) {
 // deleteBundled deletes the key of a lock's holder.
 func (srv *Server) deleteBundled(ctx context.Context, locks []string) error {
 	for _, name := range locks {
-		if _, err := srv.ask(ctx, order{Do: doDelete, Lock: name}); err != nil {
+		if _, err := srv.ask(ctx, bundled.Order{Do: bundled.Delete, Lock: name}); err != nil {
 			return srv.wrong(fmt.Errorf("delete the hold of %q: %w", name, err))
 		}
 	}

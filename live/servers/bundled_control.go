@@ -9,57 +9,15 @@ import (
 	"io"
 	"os/exec"
 	"sync"
+
+	"github.com/holdfast-go/holdfast/subject/adapter/bundled"
 )
-
-// What a foreign server is ordered to do.
-const (
-	doStart   = "start"
-	doStatus  = "status"
-	doLead    = "lead"
-	doPromote = "promote"
-	doFollow  = "follow"
-	doKeys    = "keys"
-	doDelete  = "delete"
-)
-
-// order is a line to a foreign server.
-type order struct {
-	ID     int       `json:"id"`
-	Do     string    `json:"do"`
-	Server *settings `json:"server,omitempty"` // start
-	To     string    `json:"to,omitempty"`     // lead, follow
-	Lock   string    `json:"lock,omitempty"`   // delete
-}
-
-// settings say who a foreign server is.
-type settings struct {
-	Name     string            `json:"name"`
-	Data     string            `json:"data"`
-	Client   string            `json:"client"`
-	Peer     string            `json:"peer"`
-	Members  map[string]string `json:"members"`
-	Peer2    string            `json:"peer2,omitempty"`    // with two peers
-	Members2 map[string]string `json:"members2,omitempty"` // the same
-	Lead     string            `json:"lead,omitempty"`     // who leads, where it is promoted by name
-}
-
-// answer is the line that answers an order.
-type answer struct {
-	ID    int    `json:"id"`
-	OK    bool   `json:"ok"`
-	Error string `json:"error"`
-	Lead  string `json:"lead"` // status: who leads
-	Term  int    `json:"term"` // and since which election
-	// Follows, of a status: it follows a leader, and cannot name it.
-	Follows bool     `json:"follows"`
-	Keys    []string `json:"keys"`
-}
 
 // bundledControl is the conversation with a bundled server, over its standard
 // input and output. One order is open at a time.
 type bundledControl struct {
 	in      io.WriteCloser
-	answers chan answer
+	answers chan bundled.Answer
 	broken  chan struct{} // closed when no answer comes any more
 	err     error         // why; set before
 
@@ -79,7 +37,7 @@ func newBundledControl(cmd *exec.Cmd) (*bundledControl, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &bundledControl{in: in, answers: make(chan answer), broken: make(chan struct{}), asking: make(chan struct{}, 1), over: make(chan struct{})}
+	o := &bundledControl{in: in, answers: make(chan bundled.Answer), broken: make(chan struct{}), asking: make(chan struct{}, 1), over: make(chan struct{})}
 	o.asking <- struct{}{}
 	go o.read(out)
 	return o, nil
@@ -93,7 +51,7 @@ func (o *bundledControl) read(out io.Reader) {
 	lines.Buffer(nil, maxAnswer)
 	err := errGone
 	for lines.Scan() {
-		var a answer
+		var a bundled.Answer
 		if err = json.Unmarshal(lines.Bytes(), &a); err != nil {
 			err = fmt.Errorf("%w: it wrote what is no answer: %w", errGone, err)
 			break
@@ -109,21 +67,21 @@ func (o *bundledControl) read(out io.Reader) {
 }
 
 // ask gives an order and waits for its answer.
-func (o *bundledControl) ask(ctx context.Context, r order) (answer, error) {
+func (o *bundledControl) ask(ctx context.Context, r bundled.Order) (bundled.Answer, error) {
 	select {
 	case <-o.asking:
 	case <-ctx.Done():
-		return answer{}, ctx.Err()
+		return bundled.Answer{}, ctx.Err()
 	}
 	defer func() { o.asking <- struct{}{} }()
 	o.last++
 	r.ID = o.last
 	line, err := json.Marshal(r)
 	if err != nil {
-		return answer{}, err
+		return bundled.Answer{}, err
 	}
 	if _, err := o.in.Write(append(line, '\n')); err != nil {
-		return answer{}, fmt.Errorf("%w: %w", errGone, err)
+		return bundled.Answer{}, fmt.Errorf("%w: %w", errGone, err)
 	}
 	for {
 		select {
@@ -136,9 +94,9 @@ func (o *bundledControl) ask(ctx context.Context, r order) (answer, error) {
 			}
 			return a, nil
 		case <-o.broken:
-			return answer{}, o.err
+			return bundled.Answer{}, o.err
 		case <-ctx.Done():
-			return answer{}, fmt.Errorf("%s: %w", r.Do, ctx.Err())
+			return bundled.Answer{}, fmt.Errorf("%s: %w", r.Do, ctx.Err())
 		}
 	}
 }

@@ -28,7 +28,7 @@ type External struct {
 type place struct {
 	addr  string
 	names []string // all addresses that others know it by, addr among them
-	login login
+	way   way
 	id    string   // of the server's, to tell two apart
 	slots [][2]int // of a cluster's primary: first and last
 
@@ -42,10 +42,15 @@ type place struct {
 // Discover finds the servers at addresses: those of a Sentinel's group, those of a
 // cluster, or any number of single servers, each a group of its own. Every primary
 // must answer, allow MONITOR, and be Redis 7.0 or newer. Addresses on another
-// machine are an error that wraps [ErrRemote], unless remote is set.
-func Discover(ctx context.Context, addresses []Address, remote bool) (*External, error) {
+// machine are an error that wraps [ErrRemote], unless the guest allows them. No
+// error contains a password.
+func Discover(ctx context.Context, addresses []Address, g Guest) (*External, error) {
 	if len(addresses) == 0 {
 		return nil, errors.New("no address of servers is given")
+	}
+	v, err := g.visitor(addresses)
+	if err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -54,7 +59,7 @@ func Discover(ctx context.Context, addresses []Address, remote bool) (*External,
 		if len(addresses) > 1 && a.kind != kindRedis {
 			return nil, errors.New("several addresses have to be redis:// each: a cluster, and what Sentinels watch, is used alone")
 		}
-		if err := o.find(ctx, a, remote); err != nil {
+		if err := o.find(ctx, a, v); err != nil {
 			return nil, fmt.Errorf("%s: %w", a, err)
 		}
 	}
@@ -72,21 +77,21 @@ func Discover(ctx context.Context, addresses []Address, remote bool) (*External,
 	return o, nil
 }
 
-func (o *External) find(ctx context.Context, a Address, remote bool) error {
+func (o *External) find(ctx context.Context, a Address, v *visitor) error {
 	var found []*place
 	var err error
 	switch a.kind {
 	case kindSentinel:
-		err = o.findWatched(ctx, a, remote)
+		err = o.findWatched(ctx, a, v)
 		found = o.watchers
 	case kindCluster:
-		err = o.findCluster(ctx, a, remote)
+		err = o.findCluster(ctx, a, v)
 	default:
-		o.groups = append(o.groups, []*place{newPlace(a.hosts[0], a.login)})
+		o.groups = append(o.groups, []*place{newPlace(a.hosts[0], v.to(a))})
 	}
 	for _, p := range append(slices.Concat(o.groups...), found...) {
 		if err == nil {
-			err = allowed(p.addr, remote)
+			err = allowed(p.addr, v.Remote)
 		}
 	}
 	return err
@@ -99,17 +104,17 @@ func allowed(addr string, remote bool) error {
 	return fmt.Errorf("%s: %w", addr, ErrRemote)
 }
 
-func newPlace(addr string, l login) *place {
-	return &place{addr: addr, names: []string{addr}, login: l}
+func newPlace(addr string, w way) *place {
+	return &place{addr: addr, names: []string{addr}, way: w}
 }
 
 // client is a direct connection to the server.
-func (p *place) client() *redis.Client { return straightTo(p.addr, p.login) }
+func (p *place) client() *redis.Client { return straightTo(p.addr, p.way) }
 
 // straightTo is a client of the harness, without toxics.
-func straightTo(addr string, l login) *redis.Client {
+func straightTo(addr string, w way) *redis.Client {
 	return redis.NewClient(&redis.Options{
-		Addr: addr, Username: l.user, Password: l.password, DisableIdentity: true, MaxRetries: -1, PoolSize: 8,
+		Addr: addr, Username: w.login.user, Password: w.login.password, TLSConfig: w.tls, DisableIdentity: true, MaxRetries: -1, PoolSize: 8,
 		DialTimeout: 2 * time.Second, DialerRetries: 1,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})

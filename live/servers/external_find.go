@@ -15,25 +15,25 @@ import (
 
 // findWatched asks the Sentinels at an address for one another, and for the
 // primary and its replicas.
-func (o *External) findWatched(ctx context.Context, a Address, remote bool) error {
+func (o *External) findWatched(ctx context.Context, a Address, v *visitor) error {
 	for _, addr := range a.hosts {
-		if err := allowed(addr, remote); err != nil {
+		if err := allowed(addr, v.Remote); err != nil {
 			return err
 		}
-		if err := o.askSentinel(ctx, addr, a); err != nil {
+		if err := o.askSentinel(ctx, addr, a, v); err != nil {
 			return fmt.Errorf("ask the Sentinel %s: %w", addr, err)
 		}
 	}
 	return nil
 }
 
-func (o *External) askSentinel(ctx context.Context, addr string, a Address) error {
-	p := newPlace(addr, login{})
+func (o *External) askSentinel(ctx context.Context, addr string, a Address, v *visitor) error {
+	p := newPlace(addr, v.toSentinel(a))
 	c := p.client()
 	defer func() { c.Close() }()
-	if err := c.Ping(ctx).Err(); redis.HasErrorPrefix(err, "NOAUTH") {
+	if err := c.Ping(ctx).Err(); redis.HasErrorPrefix(err, "NOAUTH") && p.way.login == (login{}) {
 		c.Close()
-		p.login = a.login
+		p.way = v.to(a)
 		c = p.client()
 	}
 	id, err := c.Do(ctx, "sentinel", "myid").Text()
@@ -52,20 +52,20 @@ func (o *External) askSentinel(ctx context.Context, addr string, a Address) erro
 	}
 	at := func(m map[string]string) string { return net.JoinHostPort(m["ip"], m["port"]) }
 	for _, m := range others.Val() {
-		p := newPlace(at(m), p.login)
+		p := newPlace(at(m), p.way)
 		p.id = m["runid"]
 		o.watcher(p)
 	}
 	primary := at(master.Val())
 	if o.groups == nil {
-		o.groups = [][]*place{{newPlace(primary, a.login)}}
+		o.groups = [][]*place{{newPlace(primary, v.to(a))}}
 	}
 	if was := o.groups[0][0].addr; was != primary {
 		return fmt.Errorf("it names the primary %s, and another one %s", primary, was)
 	}
 	for _, m := range replicas.Val() {
 		if !slices.ContainsFunc(o.groups[0], func(p *place) bool { return p.addr == at(m) }) {
-			o.groups[0] = append(o.groups[0], newPlace(at(m), a.login))
+			o.groups[0] = append(o.groups[0], newPlace(at(m), v.to(a)))
 		}
 	}
 	return nil
@@ -83,17 +83,17 @@ func (o *External) watcher(p *place) {
 }
 
 // findCluster asks the first of a cluster's nodes that answers for the others.
-func (o *External) findCluster(ctx context.Context, a Address, remote bool) error {
+func (o *External) findCluster(ctx context.Context, a Address, v *visitor) error {
 	var errs []error
 	for _, addr := range a.hosts {
-		if err := allowed(addr, remote); err != nil {
+		if err := allowed(addr, v.Remote); err != nil {
 			return err
 		}
-		c := straightTo(addr, a.login)
+		c := straightTo(addr, v.to(a))
 		text, err := c.ClusterNodes(ctx).Result()
 		c.Close()
 		if err == nil {
-			o.groups, err = readCluster(text, addr, a.login)
+			o.groups, err = readCluster(text, addr, v.to(a))
 			return err
 		}
 		errs = append(errs, fmt.Errorf("%s: %w", addr, err))
@@ -106,7 +106,7 @@ func (o *External) findCluster(ctx context.Context, a Address, remote bool) erro
 //	id ip:port@bus[,host] flags primary ping pong epoch link slot ...
 //
 // Nodes that are not well are left out.
-func readCluster(text, addr string, l login) ([][]*place, error) {
+func readCluster(text, addr string, w way) ([][]*place, error) {
 	primaries := map[string][]*place{}
 	replicas := map[string][]*place{} // by the id of their primary
 	for line := range strings.Lines(text) {
@@ -118,7 +118,7 @@ func readCluster(text, addr string, l login) ([][]*place, error) {
 		if slices.ContainsFunc(flags, func(f string) bool { return f == "fail" || f == "handshake" || f == "noaddr" }) {
 			continue
 		}
-		p, err := readNode(f[1], addr, l)
+		p, err := readNode(f[1], addr, w)
 		if err != nil {
 			return nil, err
 		}
@@ -146,7 +146,7 @@ func readCluster(text, addr string, l login) ([][]*place, error) {
 
 // readNode reads "ip:port@bus,host"; a node that does not know its own ip is
 // where it was asked.
-func readNode(text, asked string, l login) (*place, error) {
+func readNode(text, asked string, w way) (*place, error) {
 	at, host, _ := strings.Cut(text, ",")
 	at, _, _ = strings.Cut(at, "@")
 	colon := strings.LastIndexByte(at, ':')
@@ -157,7 +157,7 @@ func readNode(text, asked string, l login) (*place, error) {
 	if ip == "" {
 		ip, _, _ = net.SplitHostPort(asked)
 	}
-	p := newPlace(net.JoinHostPort(ip, port), l)
+	p := newPlace(net.JoinHostPort(ip, port), w)
 	if host, _, _ = strings.Cut(host, ","); host != "" {
 		p.names = append(p.names, net.JoinHostPort(host, port))
 	}

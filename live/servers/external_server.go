@@ -83,34 +83,41 @@ func (s *Servers) master(group int) string {
 	return watched(group)
 }
 
-func (srv *Server) login() login {
+// way is how the harness' own clients get to the server.
+func (srv *Server) way() way {
 	if srv.external == nil {
-		return login{}
+		return way{}
 	}
-	return srv.external.login
+	return srv.external.way
 }
 
 // greetLimit is how long a server may take to greet a connection.
 const greetLimit = 5 * time.Second
 
-// greeting logs the proxy in for a client: an external server may ask for a
-// password, which the client need not know. It also returns the address that the
-// server sees, which may differ from the proxy's, as with containers.
+// greeting prepares a connection of the proxy for a client: an external server may
+// ask for TLS, a certificate and a password, which the client need not know. It
+// also returns the address that the server sees, which may differ from the proxy's,
+// as with containers.
 func (srv *Server) greeting() proxy.Greeting {
-	if srv.external == nil || srv.sentinel && srv.external.login == (login{}) {
+	p := srv.external
+	if p == nil || srv.sentinel && p.way == (way{}) {
 		return nil
 	}
-	return func(c net.Conn) (string, error) {
-		replies, err := srv.external.say(c, []string{"CLIENT", "INFO"})
+	return func(c proxy.Conn) (proxy.Conn, string, error) {
+		secured, err := p.way.secure(c, p.addr)
+		if err != nil || srv.sentinel && p.way.login == (login{}) {
+			return secured, c.LocalAddr().String(), err
+		}
+		replies, err := p.say(secured, []string{"CLIENT", "INFO"})
 		if err != nil {
-			return "", err
+			return nil, "", err
 		}
 		text := replies[0].Text
 		from := clientField(text, "addr")
 		if from == "" {
-			return "", fmt.Errorf("%s does not say where a connection comes from: %q", srv.external.addr, text)
+			return nil, "", fmt.Errorf("%s does not say where a connection comes from: %q", p.addr, text)
 		}
-		return from, nil
+		return secured, from, nil
 	}
 }
 
@@ -119,7 +126,7 @@ func (srv *Server) greeting() proxy.Greeting {
 func (p *place) say(c net.Conn, commands ...[]string) (replies []resp.Value, err error) {
 	c.SetDeadline(time.Now().Add(greetLimit))
 	defer c.SetDeadline(time.Time{})
-	if in := p.login.command(); in != nil {
+	if in := p.way.login.command(); in != nil {
 		commands = append([][]string{in}, commands...)
 		defer func() { replies = replies[min(1, len(replies)):] }()
 	}
@@ -151,7 +158,7 @@ func (l login) command() []string {
 // mayMonitor returns the reason why a server does not allow the commands of a run,
 // or nil.
 func (p *place) mayMonitor(ctx context.Context) error {
-	c, err := new(net.Dialer).DialContext(ctx, "tcp", p.addr)
+	c, err := p.dial(ctx, new(net.Dialer))
 	if err != nil {
 		return err
 	}

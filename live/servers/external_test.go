@@ -16,7 +16,7 @@ func discover(t *testing.T, addresses ...string) (*External, error) {
 		check(t, err)
 		list = append(list, a)
 	}
-	return Discover(t.Context(), list, false)
+	return Discover(t.Context(), list, Guest{})
 }
 
 func TestAddressesOfServers(t *testing.T) {
@@ -25,6 +25,9 @@ func TestAddressesOfServers(t *testing.T) {
 		"redis://127.0.0.1:6379/0":                          "redis://127.0.0.1:6379",
 		"redis://[::1]:6379":                                "redis://[::1]:6379",
 		"redis://me:s3cret@localhost:6379":                  "redis://***@localhost:6379",
+		"rediss://me:s3cret@localhost:6379":                 "rediss://***@localhost:6379",
+		"sentinels://127.0.0.1:1/m":                         "sentinels://127.0.0.1:1/m",
+		"clusters://127.0.0.1:1":                            "clusters://127.0.0.1:1",
 		"sentinel://:s3cret@127.0.0.1:1,127.0.0.1:2/master": "sentinel://***@127.0.0.1:1,127.0.0.1:2/master",
 		"cluster://:a@s3cret@127.0.0.1:7001,127.0.0.1:7002": "cluster://***@127.0.0.1:7001,127.0.0.1:7002",
 	} {
@@ -35,7 +38,6 @@ func TestAddressesOfServers(t *testing.T) {
 	for text, want := range map[string]string{
 		"127.0.0.1:6379":                       "begins with redis://",
 		"http://127.0.0.1:6379":                "begins with redis://",
-		"rediss://me:s3cret@127.0.0.1:6379":    "TLS is not supported",
 		"redis://127.0.0.1":                    "not HOST:PORT",
 		"redis://s3cret@127.0.0.1:6379":        "USER:PASSWORD",
 		"redis://me:s3cret%zz@127.0.0.1:6379":  "hexadecimal",

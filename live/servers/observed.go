@@ -82,13 +82,19 @@ func (srv *Server) Writes(command string) bool { return srv.external.writes[comm
 
 // Dial opens a connection without toxics, logged in if the server needs that.
 func (srv *Server) Dial(ctx context.Context) (net.Conn, error) {
-	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", srv.addr())
-	if err == nil && srv.external != nil {
-		if _, err = srv.external.say(conn); err != nil {
-			conn.Close()
-		}
+	dialer := &net.Dialer{Timeout: time.Second}
+	if srv.external == nil {
+		return dialer.DialContext(ctx, "tcp", srv.addr())
 	}
-	return conn, err
+	conn, err := srv.external.dial(ctx, dialer)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := srv.external.say(conn); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
 }
 
 // Party is the client or server behind a connection from an address that the

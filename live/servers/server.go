@@ -19,6 +19,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/live/processes"
 	"github.com/holdfast-go/holdfast/live/proxy"
+	"github.com/holdfast-go/holdfast/subject/adapter/bundled"
 )
 
 // Server is one process of redis-server, valkey-server or miniredis, or one
@@ -31,11 +32,12 @@ type Server struct {
 	sentinel bool
 	argv     []string // what starts it, but for the configuration file
 	dir      string
-	source   net.IP          // what it connects from
-	door     *proxy.Listener // what it announces
-	busDoor  *proxy.Listener // in a cluster
-	clock    *clock          // with Options.Clocks, of nodes
-	external *place          // of Backend.External; nil for a process of ours
+	source   net.IP                       // what it connects from
+	door     *proxy.Listener              // what it announces
+	busDoor  *proxy.Listener              // in a cluster
+	pairs    map[string][]*proxy.Listener // with two peers, the doors for each of the others
+	clock    *clock                       // with Options.Clocks, of nodes
+	external *place                       // of Backend.External; nil for a process of ours
 
 	mu        sync.Mutex
 	port, bus int
@@ -260,7 +262,7 @@ func (srv *Server) awaitAnswer(ctx context.Context, p *process) error {
 	if p.control != nil {
 		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
-		_, err := p.control.ask(ctx, order{Do: doStart, Server: srv.settings()})
+		_, err := p.control.ask(ctx, bundled.Order{Do: bundled.Start, Server: srv.settings()})
 		return err
 	}
 	return srv.until(ctx, "to answer", func(ctx context.Context) error {
@@ -394,7 +396,7 @@ func (srv *Server) Client() *redis.Client {
 		if srv.admin != nil {
 			srv.admin.Close()
 		}
-		srv.admin = straightTo(addr, srv.login())
+		srv.admin = straightTo(addr, srv.way())
 	}
 	return srv.admin
 }
@@ -406,5 +408,10 @@ func (srv *Server) close() error {
 	}
 	srv.door.Close()
 	srv.busDoor.Close()
+	for _, doors := range srv.pairs {
+		for _, door := range doors {
+			door.Close()
+		}
+	}
 	return err
 }

@@ -44,13 +44,12 @@ func (s *Servers) connect() error {
 		}
 		var err error
 		if s.bundled() != nil { // clients have no need of its door
-			if to.door, err = proxy.Listen(to.busAddr, s.member(to, func() *net.TCPAddr { return to.door.Addr() }), nil); err != nil {
-				return err
-			}
 			if s.bundled().TwoPeers {
-				if to.busDoor, err = proxy.Listen(to.peer2Addr, s.member(to, func() *net.TCPAddr { return to.busDoor.Addr() }), nil); err != nil {
+				if err := s.openPairs(to); err != nil {
 					return err
 				}
+			} else if to.door, err = proxy.Listen(to.busAddr, s.member(to, func() *net.TCPAddr { return to.door.Addr() }), nil); err != nil {
+				return err
 			}
 			continue
 		}
@@ -109,6 +108,26 @@ func (s *Servers) knocking(to string) proxy.Finder {
 		}
 		return nil
 	}
+}
+
+// openPairs opens two doors of a server for each of the others. So nobody has to
+// find out who knocks: a member that votes may close its connection at once.
+func (s *Servers) openPairs(to *Server) error {
+	to.pairs = map[string][]*proxy.Listener{}
+	for _, from := range s.order {
+		for _, server := range []func() string{to.busAddr, to.peer2Addr} {
+			l := s.links[faults.Link{From: from.Name, To: to.Name}]
+			if l == nil {
+				continue // to itself
+			}
+			door, err := proxy.Listen(server, func(*net.TCPAddr) *proxy.Link { return l }, nil)
+			if err != nil {
+				return err
+			}
+			to.pairs[from.Name] = append(to.pairs[from.Name], door)
+		}
+	}
+	return nil
 }
 
 // member finds the link of a foreign server that connects to a door.

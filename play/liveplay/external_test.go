@@ -53,7 +53,7 @@ func ownServer(t *testing.T) (*servers.External, *redis.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own, err := servers.Discover(t.Context(), []servers.Address{a}, false)
+	own, err := servers.Discover(t.Context(), []servers.Address{a}, servers.Guest{})
 	if err != nil {
 		t.Fatal(err)
 	}

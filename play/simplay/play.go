@@ -56,7 +56,7 @@ func PlayWatched(s *scenarios.Scenario, l *subject.Subject, seed uint64, version
 	}
 	r.EndRecord()
 	h := &history.History{Header: r.Header(version), Events: r.Rec.Events}
-	return &play.Played{History: h, Took: r.Took, Commands: r.Commands, Scripts: r.Scripts}, r.watch.seen(h), nil
+	return &play.Played{History: h, Took: r.Took, Commands: r.Commands, Scripts: r.Scripts, Elsewhere: r.Owners.Elsewhere()}, r.watch.seen(h), nil
 }
 
 // simRun is a run in the simulated world.
@@ -84,8 +84,12 @@ func (r *simRun) simulate(version string, look Watch) {
 		Lag:     time.Duration(s.Topology.Lag),
 		LockKey: r.Owners.IsLock,
 		OnChange: func(c keyspace.Change) {
-			if rec != nil && r.Owners.IsLock(c.Key) {
+			switch {
+			case rec == nil:
+			case r.Owners.IsLock(c.Key):
 				rec.Add(r.Owners.ServerEvent(c))
+			default:
+				r.Owners.Beside(c)
 			}
 		},
 		OnMoment:  func(m faults.Moment) { r.Timeline.Moment(m) },

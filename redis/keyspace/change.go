@@ -11,6 +11,7 @@ type Change struct {
 	Cause           string // "command", "expiry", "replication", "fault" or "restart"
 	Command, By     string // when the cause is a command: which, in upper case, from which process
 	Before, After   Value
+	Sent            time.Time // when its client sent the command, zero where nobody knows
 	At              time.Time // the true time of the change, by the clock of whoever runs the world
 	Now             time.Time // what the server's clock showed then; ExpireAt minus Now is a TTL
 }

@@ -1,8 +1,11 @@
-package reports
+//go:build !noplots
+
+// Package boxes draws how long something took, as a box for each row. With the
+// build tag noplots it draws nothing, and links no library that plots.
+package boxes
 
 import (
 	"fmt"
-	"html/template"
 	"image/color"
 	"math"
 	"strconv"
@@ -14,15 +17,16 @@ import (
 	"github.com/holdfast-go/holdfast/internal/chart"
 )
 
-// fastest is the shortest hand-off the plot tells apart, in ms; its axis is
+// fastest is the shortest time that the plot tells apart, in ms; its axis is
 // logarithmic and has no zero.
 const fastest = 0.01
 
-// plotHandoffs draws one box per lock: the median, the middle half, and the
-// rest as whiskers and dots. It returns "" when no lock handed over.
-func plotHandoffs(all []*numbers) (template.HTML, error) {
+// SVG draws one box per row of sorted milliseconds: the median, the middle half,
+// and the rest as whiskers and dots. It returns nil when no row has any. label is
+// that of the axis.
+func SVG(label string, names []string, ms [][]float64) ([]byte, error) {
 	p := chart.New()
-	p.X.Label.Text = "from release to the next waiter's grant"
+	p.X.Label.Text = label
 	p.X.Scale = plot.LogScale{}
 	p.X.Tick.Marker = plot.TickerFunc(decades)
 	p.Y.LineStyle.Width = 0
@@ -35,21 +39,20 @@ func plotHandoffs(all []*numbers) (template.HTML, error) {
 	grid.Vertical.Width = vg.Points(0.4)
 	p.Add(grid)
 
-	var names []string
+	var drawn []string
 	low, high := math.Inf(1), 0.0
-	for i := len(all) - 1; i >= 0; i-- { // the first lock on top
-		n := all[i]
-		if len(n.handoffs) == 0 {
+	for i := len(names) - 1; i >= 0; i-- { // the first one on top
+		if len(ms[i]) == 0 {
 			continue
 		}
-		values := make(plotter.Values, len(n.handoffs))
-		for j, ms := range n.handoffs {
-			values[j] = max(ms, fastest)
+		values := make(plotter.Values, len(ms[i]))
+		for j, x := range ms[i] {
+			values[j] = max(x, fastest)
 			low, high = min(low, values[j]), max(high, values[j])
 		}
-		b, err := plotter.NewBoxPlot(vg.Points(11), float64(len(names)), thin(values))
+		b, err := plotter.NewBoxPlot(vg.Points(11), float64(len(drawn)), thin(values))
 		if err != nil {
-			return "", fmt.Errorf("plot hand-offs of %s: %w", n.lock, err)
+			return nil, fmt.Errorf("plot %s: %w", names[i], err)
 		}
 		b.Horizontal = true
 		b.FillColor = color.NRGBA{R: 0x3b, G: 0x6f, B: 0xb6, A: 0x50}
@@ -57,21 +60,21 @@ func plotHandoffs(all []*numbers) (template.HTML, error) {
 		b.MedianStyle.Width = vg.Points(2)
 		b.WhiskerStyle.Dashes = nil
 		p.Add(b)
-		names = append(names, short(name(n.lock), 24))
+		drawn = append(drawn, names[i])
 	}
-	if len(names) == 0 {
-		return "", nil
+	if len(drawn) == 0 {
+		return nil, nil
 	}
-	p.NominalY(names...)
+	p.NominalY(drawn...)
 	p.X.Min = math.Pow(10, math.Floor(math.Log10(low)))
 	p.X.Max = math.Pow(10, math.Ceil(math.Log10(high*1.0001)))
-	p.Y.Min, p.Y.Max = -0.7, float64(len(names))-0.3
+	p.Y.Min, p.Y.Max = -0.7, float64(len(drawn))-0.3
 
-	svg, err := chart.SVG(p, vg.Points(640), vg.Points(70+24*float64(len(names))))
+	svg, err := chart.SVG(p, vg.Points(640), vg.Points(70+24*float64(len(drawn))))
 	if err != nil {
-		return "", fmt.Errorf("plot hand-offs: %w", err)
+		return nil, fmt.Errorf("plot: %w", err)
 	}
-	return template.HTML(svg), nil
+	return svg, nil
 }
 
 // thin keeps a box plot of many values small: above 400 it takes 400 of them,

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-go/holdfast/playground"
+	"github.com/holdfast-go/holdfast/suite"
+)
+
+// The server plays in worker processes what the command plays, and ends with the
+// signal that ends the command.
+func TestThePlaygroundIsServed(t *testing.T) {
+	exe, err := exec.LookPath("holdfast")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testOnlyWorker = exe
+	defer func() { testOnlyWorker = "" }()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	said, stdout := io.Pipe()
+	code := make(chan int, 1)
+	go func() { code <- run(ctx, []string{"serve", "--port", "0"}, strings.NewReader(""), stdout, io.Discard) }()
+	line, err := bufio.NewReader(said).ReadString('\n')
+	url, ok := strings.CutPrefix(strings.TrimSpace(line), "playground: http://127.0.0.1:")
+	if err != nil || !ok {
+		t.Fatalf("the first line is %q, %v", line, err)
+	}
+	answer, err := http.Post("http://127.0.0.1:"+url+"play", "application/json", strings.NewReader(`{"scenario":"failover-lost-write","lock":"reentrant","seed":1}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var got playground.Response
+	if err := json.NewDecoder(answer.Body).Decode(&got); err != nil {
+		t.Fatal(err)
+	}
+	want, err := suite.Run(t.Context(), suite.Options{Scenarios: []string{"failover-lost-write"}, Locks: []string{"reentrant"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Hash == "" || got.Hash != want.Runs[0].HistorySHA256 {
+		t.Errorf("hash %q, the command gives %s", got.Hash, want.Runs[0].HistorySHA256)
+	}
+	stop()
+	if c := <-code; c != exitOK {
+		t.Errorf("exit code %d", c)
+	}
+}

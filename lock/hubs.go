@@ -1,0 +1,145 @@
+package lock
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// hubs are the subscription connections of a client: one, and in a cluster one for
+// each node where somebody waits for a lock. There the channel of a lock is sharded
+// if the server knows that: a message stays with the nodes that have its slot.
+type hubs struct {
+	c *Client
+
+	mu sync.Mutex      // of all hubs; never held across I/O
+	of map[string]*hub // by node, "" outside of a cluster
+}
+
+func newHubs(c *Client) *hubs { return &hubs{c: c, of: make(map[string]*hub)} }
+
+// join adds a waiter to a channel; see [hub.join].
+func (all *hubs) join(channel string) (w *waiter, ready bool) {
+	node, _ := all.c.nodeOf(all.c.life, channel) // else the hub finds out
+	all.mu.Lock()
+	h := all.at(node)
+	all.mu.Unlock()
+	return h.join(channel)
+}
+
+// leave removes a waiter; see [hub.left].
+func (all *hubs) leave(w *waiter, granted bool) {
+	all.mu.Lock()
+	h := w.hub
+	last := h.left(w, granted)
+	all.mu.Unlock()
+	if last {
+		h.changed()
+	}
+}
+
+// at returns the hub of a node. Called under mu.
+func (all *hubs) at(node string) *hub {
+	h := all.of[node]
+	if h == nil {
+		h = &hub{
+			c:       all.c,
+			node:    node,
+			mu:      &all.mu,
+			kick:    make(chan struct{}, 1),
+			waiters: make(map[string][]*waiter),
+			acked:   make(map[string]bool),
+			idle:    make(map[string]time.Time),
+		}
+		all.of[node] = h
+	}
+	return h
+}
+
+// nodeOf returns the address of the master of a channel's slot, "" outside of a
+// cluster.
+func (c *Client) nodeOf(ctx context.Context, channel string) (string, error) {
+	cluster, ok := c.rdb.(*redis.ClusterClient)
+	if !ok {
+		return "", nil
+	}
+	master, err := cluster.MasterForKey(ctx, channel)
+	if err != nil {
+		return "", fmt.Errorf("find node of %s: %w", channel, err)
+	}
+	return master.Options().Addr, nil
+}
+
+// reroute hands over the waiters of channels whose slots are not this node's, to the
+// hubs of the nodes that have them. On an error all stay.
+func (h *hub) reroute(ctx context.Context) error {
+	cluster, ok := h.c.rdb.(*redis.ClusterClient)
+	if !ok {
+		return nil
+	}
+	h.mu.Lock()
+	moved := h.moved
+	h.moved = false
+	var channels []string
+	if moved || h.conn == nil {
+		channels = sortedKeys(h.waiters)
+	}
+	h.mu.Unlock()
+	if moved {
+		cluster.ReloadState(ctx)
+	}
+	for _, ch := range channels {
+		node, err := h.c.nodeOf(ctx, ch)
+		if err != nil {
+			return err
+		}
+		if node == h.node {
+			continue
+		}
+		h.mu.Lock()
+		to := h.c.hub.at(node)
+		if len(to.waiters[ch]) == 0 && to.acked[ch] {
+			h.wake(ch, 1) // nothing will be confirmed
+		}
+		for _, w := range h.waiters[ch] {
+			w.hub = to
+		}
+		to.waiters[ch] = append(to.waiters[ch], h.waiters[ch]...)
+		delete(to.idle, ch)
+		delete(h.waiters, ch)
+		to.start()
+		h.mu.Unlock()
+		to.changed()
+	}
+	return nil
+}
+
+// subscribe sends what subscribes to channels. Those of slots take a command each, as
+// one command is about one slot.
+func (conn *subConn) subscribe(ctx context.Context, channels ...string) error {
+	if !conn.sharded {
+		return conn.ps.Subscribe(ctx, channels...)
+	}
+	for _, ch := range channels {
+		if err := conn.ps.SSubscribe(ctx, ch); err != nil {
+			return err
+		}
+		ctx = spent
+	}
+	return nil
+}
+
+func (conn *subConn) unsubscribe(ctx context.Context, channels ...string) error {
+	if !conn.sharded {
+		return conn.ps.Unsubscribe(ctx, channels...)
+	}
+	for _, ch := range channels {
+		if err := conn.ps.SUnsubscribe(ctx, ch); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+package locktest
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/suite"
+)
+
+// trouble is one way in which runs went wrong, whatever the clients and times.
+type trouble struct {
+	what    string // "exclusion violated (contract broken)"
+	example string // the reason of the first run
+	in      []string
+}
+
+// troubles are what went wrong, in the order in which it was found.
+type troubles []*trouble
+
+// particular is what differs between two runs that go wrong in the same way.
+var particular = regexp.MustCompile(`client-\d+(/\d+)?|node-\d+(-replica-\d+)?|\d+(\.\d+)? ?(s|ms|µs)\b|\d+|of "[^"]*"`)
+
+// add counts a subtest in which something went wrong.
+func (all *troubles) add(what, reason, subtest string) {
+	alike := func(s string) string { return particular.ReplaceAllString(s, "_") }
+	i := slices.IndexFunc(*all, func(t *trouble) bool { return t.what == what && alike(t.example) == alike(reason) })
+	if i < 0 {
+		i = len(*all)
+		*all = append(*all, &trouble{what: what, example: reason})
+	}
+	if t := (*all)[i]; !slices.Contains(t.in, subtest) {
+		t.in = append(t.in, subtest)
+	}
+}
+
+// mostNamed is how many subtests a summary names for each cause.
+const mostNamed = 4
+
+// summarize says at the end what went wrong, once for each cause, the most frequent
+// first.
+func (r *runner) summarize(t *testing.T) {
+	t.Helper()
+	var wrong []string
+	for _, cause := range r.troubles {
+		for _, name := range cause.in {
+			if !slices.Contains(wrong, name) {
+				wrong = append(wrong, name)
+			}
+		}
+	}
+	if len(wrong) < 2 {
+		return // it has just been told
+	}
+	byCount := slices.Clone(r.troubles)
+	slices.SortStableFunc(byCount, func(a, b *trouble) int { return cmp.Compare(len(b.in), len(a.in)) })
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d of the %s that were played went wrong:", len(wrong), english.Count(len(r.tests), "subtest"))
+	for _, cause := range byCount {
+		named, more := cause.in, ""
+		if n := len(named) - mostNamed; n > 0 {
+			named, more = named[:mostNamed], fmt.Sprintf(" and %d more", n)
+		}
+		fmt.Fprintf(&b, "\n%s in %d: %s%s\n    such as: %s", cause.what, len(cause.in), strings.Join(named, ", "), more, cause.example)
+	}
+	t.Log(b.String())
+}
+
+// counted says how much was played, and what was not and why.
+func (r *runner) counted(t *testing.T) {
+	t.Helper()
+	other := r.notPlayed()
+	if len(other) == 0 {
+		return
+	}
+	t.Logf("%s chosen: %d were played, as %s, one for each kind of user; left out: %d%s",
+		english.Count(len(r.options.scenarios), "scenario"), len(r.options.scenarios)-len(other), english.Count(len(r.tests), "subtest"), len(other), r.reasons())
+}
+
+// outdated fails the test for each violation that the lock is known for and that no
+// run shows any more. It asks only where all runs of that scenario were played, with
+// both kinds of user and from the first seed on.
+func (r *runner) outdated(t *testing.T, known []Known) {
+	t.Helper()
+	if r.options.users != suite.BothUsers || r.options.seed != 1 {
+		return
+	}
+	for _, k := range known {
+		i := slices.IndexFunc(r.options.scenarios, func(s source) bool { return s.scenario.Name == k.Scenario })
+		if i < 0 {
+			continue
+		}
+		users, _ := suite.UsersOf(r.options.scenarios[i].scenario, r.subject, r.options.users)
+		played, shown := 0, false
+		for _, run := range r.runs {
+			if run.Scenario == k.Scenario {
+				played++
+				shown = shown || run.Verdicts[checker.Property(k.Property)].Outcome == checker.Violated
+			}
+		}
+		if played == len(users)*r.options.seeds && !shown {
+			t.Errorf("Known has %s in %s, and no run shows that any more: remove the entry (%q)", k.Property, k.Scenario, k.Because)
+		}
+	}
+}
+
+// note keeps what is wrong with a run for the summary.
+func (r *runner) note(subtest string, run results.Run) {
+	if run.Failure != "" {
+		r.troubles.add("failure", run.Failure, subtest)
+	}
+	for _, l := range wrongLines(run) {
+		r.troubles.add(english.And(l.names)+" "+l.what, l.reason, subtest)
+	}
+}
