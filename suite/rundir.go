@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/outdir"
@@ -94,6 +95,15 @@ func (d Dir) WriteScenario(name string, source []byte) error {
 // WriteResults writes the verdicts.
 func (d Dir) WriteResults(res results.Results) error {
 	return whole.File(d.File("results.json"), func(w io.Writer) error { return results.JSON(w, res) })
+}
+
+// Command is a file of the directory, as a command takes it.
+func (d Dir) Command(name string) string {
+	path := d.File(filepath.FromSlash(name))
+	if !filepath.IsAbs(path) && !strings.HasPrefix(path, ".") {
+		path = "./" + path
+	}
+	return path
 }
 
 // ReadResults reads results.json again.

@@ -79,7 +79,7 @@ func playExhaustive(c *cobra.Command, f exploreFlags, o exhaustive.Options) erro
 		}
 	}
 	stored := r.Store(out, suite.Dir(f.out))
-	if err := printDocument(c.OutOrStdout(), f.format, r); err != nil {
+	if err := f.output.beside(suite.Dir(f.out).File(exhaustive.PageFile), stored).print(c, r); err != nil {
 		return err
 	}
 	if stored != nil {
@@ -118,7 +118,7 @@ func mergeExhaustive(c *cobra.Command, dirs []string, f mergeFlags) error {
 		return err
 	}
 	stored := all.Store(out, suite.Dir(f.out))
-	if err := printDocument(c.OutOrStdout(), f.format, all); err != nil {
+	if err := f.output.beside(suite.Dir(f.out).File(exhaustive.PageFile), stored).print(c, all); err != nil {
 		return err
 	}
 	switch {

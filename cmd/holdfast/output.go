@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/internal/whole"
@@ -62,6 +65,60 @@ func printDocument(w io.Writer, format string, d document) (err error) {
 	if err != nil {
 		return defect(fmt.Errorf("print result: %w", err))
 	}
+	return nil
+}
+
+// outputFlags are the flags of commands that print a document.
+type outputFlags struct{ format, html string }
+
+// flags adds them; what says what is printed, and page where --html goes by default.
+func (f *outputFlags) flags(c *cobra.Command, what, page string) {
+	c.Flags().StringVar(&f.format, "format", "text", what+": text, json or markdown")
+	c.Flags().StringVar(&f.html, "html", "", "also write a page to this file"+page)
+	complete(c, "format", tableFormats)
+}
+
+// tableFormats are what the commands that print one table can print.
+var tableFormats = []string{"text", "json", "markdown"}
+
+func (f outputFlags) check() error {
+	if err := checkFormat(f.format, tableFormats); err != nil {
+		return err
+	}
+	return checkFiles("--html", f.html)
+}
+
+// checkFiles refuses a file that could not be written when the work is done.
+func checkFiles(flag, path string) error {
+	if path == "" {
+		return nil
+	}
+	if err := whole.Possible(path); err != nil {
+		return badInput(fmt.Errorf("%s: %w", flag, err), "nothing was played; name a file in a directory that is there")
+	}
+	return nil
+}
+
+// beside makes a file beside stored results the page, where nobody names another.
+func (f outputFlags) beside(page string, stored error) outputFlags {
+	if stored == nil {
+		f.html = cmp.Or(f.html, page)
+	}
+	return f
+}
+
+// print prints a result, and writes its page.
+func (f outputFlags) print(c *cobra.Command, d interface {
+	document
+	HTML(w io.Writer) error
+}) error {
+	if err := printDocument(c.OutOrStdout(), f.format, d); err != nil || f.html == "" {
+		return err
+	}
+	if err := whole.File(f.html, d.HTML); err != nil {
+		return badInput(err, "the result above is complete")
+	}
+	fmt.Fprintf(c.ErrOrStderr(), "page: %s\n", f.html)
 	return nil
 }
 

@@ -205,13 +205,7 @@ func (f runFlags) check() error {
 	if err := f.checkBackend(); err != nil {
 		return err
 	}
-	if f.seeds < 1 || f.seeds > 1_000_000 {
-		return usage("--seeds must be from 1 to 1000000")
-	}
-	if err := f.pool.check(); err != nil {
-		return err
-	}
-	if err := checkFormat(f.format, runFormats); err != nil {
+	if err := cmp.Or(between("--seeds", f.seeds, 1, 1_000_000), seeds(f.seed, f.seeds), f.pool.check(), checkFormat(f.format, runFormats), checkFiles("--junit", f.outputs.JUnit), checkFiles("--markdown", f.outputs.Markdown)); err != nil {
 		return err
 	}
 	if len(f.adapter) > 0 && f.world != worldLive {

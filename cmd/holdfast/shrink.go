@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,9 +90,6 @@ func properties() (names []string) {
 }
 
 func (f shrinkFlags) check() error {
-	if f.runs < 10 || f.runs > 1_000_000 {
-		return usage("--runs must be from 10 to 1000000")
-	}
 	if f.limit < time.Second {
 		return usage("--time must be at least 1s")
 	}
@@ -104,10 +102,7 @@ func (f shrinkFlags) check() error {
 	if _, err := subject.FindSubject(f.lock); f.lock != "" && err != nil {
 		return usage(err.Error(), didYouMean(f.lock, playable()), "holdfast list locks and holdfast list mutants show the locks")
 	}
-	if err := f.pool.check(); err != nil {
-		return err
-	}
-	return checkFormat(f.format, shrinkFormats)
+	return cmp.Or(between("--runs", f.runs, 10, 1_000_000), f.pool.check(), checkFormat(f.format, shrinkFormats))
 }
 
 func runShrink(c *cobra.Command, path string, f shrinkFlags) error {

@@ -51,7 +51,7 @@ func (c Coverage) Holes(faults []string) []Cell {
 	var holes []Cell
 	for _, f := range faults {
 		for _, p := range Phases {
-			if cell := (Cell{f, p}); c[cell] == 0 && possible(f, p) {
+			if cell := (Cell{f, p}); c[cell] == 0 && Possible(f, p) {
 				holes = append(holes, cell)
 			}
 		}
@@ -93,7 +93,7 @@ func (c Coverage) Table(w io.Writer, faults []string) error {
 			switch {
 			case n > 0:
 				fmt.Fprintf(tw, "%d\t", n)
-			case possible(f, p):
+			case Possible(f, p):
 				fmt.Fprint(tw, ".\t")
 			default:
 				fmt.Fprint(tw, "-\t")
