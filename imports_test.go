@@ -24,7 +24,7 @@ var layers = []string{
 	"live/proxy", "live/processes", "live/servers/miniredis", "live/servers", "live/observe", "live", "live/internal/livetest", "live/conform",
 	"scenarios",
 	"play", "play/simplay", "play/liveplay",
-	"results", "reports/spacetime", "reports/cards", "reports/grid", "reports", "reports/brief", "reports/searches", "reports/verdicts",
+	"results", "reports/spacetime", "reports/cards", "reports/grid", "reports", "reports/brief", "reports/searches", "reports/explain", "reports/verdicts",
 	"suite", "suite/workers", "suite/report", "suite/realtime", "suite/compare", "suite/accept", "reports/inside",
 	"explore/draw", "explore/cause", "shrink", "explore", "explore/exhaustive", "explore/exhaustive/small", "explore/emit", "sweep", "selftest", "selftest/mutation", "selftest/mutation/player",
 	"locktest", "", "cmd/holdfast",

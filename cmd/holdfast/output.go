@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/internal/outdir"
+	"github.com/holdfast-go/holdfast/internal/terminal"
 	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/suite"
 	"github.com/holdfast-go/holdfast/suite/workers"
@@ -60,7 +62,7 @@ func printDocument(w io.Writer, format string, d document) (err error) {
 	case "markdown":
 		err = d.Markdown(w)
 	default:
-		err = d.Text(w)
+		err = terminal.Print(w, os.Getenv, d.Text)
 	}
 	if err != nil {
 		return defect(fmt.Errorf("print result: %w", err))
@@ -116,7 +118,7 @@ func (f outputFlags) print(c *cobra.Command, d interface {
 		return err
 	}
 	if err := whole.File(f.html, d.HTML); err != nil {
-		return badInput(err, "the result above is complete")
+		return notStored(err, filepath.Dir(f.html))
 	}
 	fmt.Fprintf(c.ErrOrStderr(), "page: %s\n", f.html)
 	return nil

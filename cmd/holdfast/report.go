@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -54,8 +53,8 @@ holdfast itself.`,
   holdfast report holdfast-runs/20260102-150405 --format markdown`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if !slices.Contains(formats, format) {
-				return usage(fmt.Sprintf("unknown format %q", format), didYouMean(format, formats))
+			if err := checkFormat(format, formats); err != nil {
+				return err
 			}
 			return render(args[0], c.ErrOrStderr(), func(dir suite.Dir, doc reports.Document) error {
 				if format != "html" {

@@ -360,7 +360,7 @@ func show(w io.Writer, d reports.Document, format string) error {
 		return reports.Markdown(w, d)
 	default:
 		d.Width = terminal.Width(w)
-		return reports.Text(w, d)
+		return terminal.Print(w, os.Getenv, func(w io.Writer) error { return reports.Text(w, d) })
 	}
 }
 
