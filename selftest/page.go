@@ -65,7 +65,7 @@ func (m MutantRow) bound() string {
 	if m.Passes == 0 {
 		return "No pass over the scenarios was played."
 	}
-	return fmt.Sprintf("It survived %s over the scenarios: with 95 %% confidence a pass kills it in fewer than 1 of %.0f.", english.Count(m.Passes, "seed"), 1/explore.UpperBound(m.Passes))
+	return fmt.Sprintf("It survived %s over the scenarios: with 95 %% confidence a pass kills it with a probability below %.0f %%.", english.Count(m.Passes, "seed"), 100*explore.UpperBound(m.Passes))
 }
 
 // killed is the row of a mutant in the map.

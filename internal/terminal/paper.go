@@ -137,6 +137,9 @@ func paint(text string) string {
 				}
 			}
 		}
+		if strings.HasSuffix(" "+text[:m[0]], " 0 ") { // there is none of it
+			continue
+		}
 		b.WriteString(text[at:m[0]] + colours[which] + text[m[0]:m[1]] + "\x1b[0m")
 		at = m[1]
 	}

@@ -13,7 +13,7 @@ const printed = `scenario                     a  b  c
 contention                   ok ok ?
 late-release                 X ~ [ok]
   exclusion  violated (contract broken)  not as expected
-2 of 3 killed; 1 unknown
+2 of 3 killed; 1 unknown, 0 not as expected
 `
 
 // What goes into a pipe or a file is for programs.
@@ -40,7 +40,7 @@ func TestATerminalGetsColour(t *testing.T) {
 contention                   <green>ok<> <green>ok<> <yellow>?<>
 late-release                 <red>X<> <red>~<> <red>[ok]<>
   exclusion  <red>violated (contract broken)<>  <red>not as expected<>
-2 of 3 <green>killed<>; 1 <yellow>unknown<>
+2 of 3 <green>killed<>; 1 <yellow>unknown<>, 0 not as expected
 the end`
 	if got != want {
 		t.Errorf("printed\n%s\nwant\n%s", got, want)
