@@ -26,7 +26,7 @@ var layers = []string{
 	"play", "play/simplay", "play/liveplay",
 	"results", "reports/spacetime", "reports/cards", "reports/grid", "reports", "reports/brief", "reports/searches", "reports/explain", "reports/verdicts",
 	"suite", "suite/workers", "suite/report", "suite/realtime", "suite/compare", "suite/accept", "reports/inside",
-	"explore/draw", "explore/cause", "shrink", "explore", "explore/exhaustive", "explore/exhaustive/small", "explore/emit", "sweep", "selftest", "selftest/mutation", "selftest/mutation/player",
+	"explore/draw", "explore/cause", "shrink", "explore", "explore/exhaustive", "explore/exhaustive/small", "explore/exhaustive/placed", "explore/emit", "sweep", "selftest", "selftest/mutation", "selftest/mutation/player",
 	"locktest", "", "cmd/holdfast",
 	"examples", "examples/own-lock",
 }

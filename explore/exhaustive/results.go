@@ -162,8 +162,8 @@ type Size struct {
 	Faults  int `json:"faults"`
 }
 
-// least is the cause with the fewest faults that is known to do.
-func (c Cause) least() cause.Cause {
+// Least is the cause with the fewest faults that is known to do.
+func (c Cause) Least() cause.Cause {
 	least := cause.Cause{Property: c.Property, Class: c.Class, Faults: c.Faults}
 	if c.Shrunk != nil {
 		least.Faults = c.Shrunk.Faults

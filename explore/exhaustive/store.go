@@ -12,6 +12,9 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
+// PageFile is the file of a directory that shows the results in a browser.
+const PageFile = "exhaustive.html"
+
 // Directory is what a directory of such results holds: a document, and of each
 // cause the scenario of the first run and what is left of it.
 var Directory = outdir.Kind{

@@ -1,4 +1,5 @@
-package exhaustive
+// Package placed renders what exhaustive placement has shown as one page.
+package placed
 
 import (
 	"cmp"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/explore/exhaustive"
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/reports"
@@ -17,15 +19,18 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
-// PageFile is the file of a directory that shows the results in a browser.
-const PageFile = "exhaustive.html"
+// Results are results with a page.
+type Results struct{ exhaustive.Results }
 
 // HTML writes the results as one page.
 func (r Results) HTML(w io.Writer) error { return r.page().HTML(w) }
 
+// Merged are joined results with a page.
+type Merged struct{ exhaustive.Merged }
+
 // HTML writes the results of the shards together as one page.
 func (m Merged) HTML(w io.Writer) error {
-	p := m.Results.page()
+	p := Results{m.Results}.page()
 	if n := len(m.Missing); n > 0 {
 		p.NotPlayed = append([]string{searches.Upper(suite.MissingShards(m.Missing, m.Of)) + "."}, p.NotPlayed...)
 		p.Tone = searches.Attention
@@ -76,7 +81,7 @@ func (r Results) page() searches.Page {
 	if len(r.Places) > 0 {
 		p.Maps = append(p.Maps, r.placesMap())
 	}
-	rows := r.counts()
+	rows := r.Counts()
 	p.Tables = []searches.Table{{Title: "Workloads", Words: 1, Head: rows[0], Rows: rows[1:], Note: "Placements that a rule leaves out are not played."}}
 	p.NotPlayed = r.open()
 	return p
@@ -94,10 +99,10 @@ func (r Results) left() int {
 }
 
 // groups are the causes, those after the same faults together.
-func groups(causes []Cause, remark string) []searches.Group {
+func groups(causes []exhaustive.Cause, remark string) []searches.Group {
 	var all []searches.Group
 	for _, c := range causes {
-		row := searches.Cause{Count: c.Count, What: fmt.Sprintf("%s: %s", c.Property, c.Reason), Where: "mostly " + c.mostlyAt(), Remark: remark}
+		row := searches.Cause{Count: c.Count, What: fmt.Sprintf("%s: %s", c.Property, c.Reason), Where: "mostly " + c.MostlyAt(), Remark: remark}
 		switch {
 		case remark != "":
 		case c.Under != "":
@@ -105,7 +110,7 @@ func groups(causes []Cause, remark string) []searches.Group {
 		default:
 			row.Find = c.First
 		}
-		title := cmp.Or(english.And(c.least().Faults), "no fault")
+		title := cmp.Or(english.And(c.Least().Faults), "no fault")
 		i := slices.IndexFunc(all, func(g searches.Group) bool { return g.Title == title })
 		if i < 0 {
 			i = len(all)
@@ -116,8 +121,8 @@ func groups(causes []Cause, remark string) []searches.Group {
 	return all
 }
 
-func (r Results) find(c Cause) searches.Find {
-	f := searches.Find{Key: c.First, Tone: searches.Attention, Title: fmt.Sprintf("%s after %s", searches.Upper(string(c.Property)), c.least().After()), Why: searches.Upper(c.Reason) + "."}
+func (r Results) find(c exhaustive.Cause) searches.Find {
+	f := searches.Find{Key: c.First, Tone: searches.Attention, Title: fmt.Sprintf("%s after %s", searches.Upper(string(c.Property)), c.Least().After()), Why: searches.Upper(c.Reason) + "."}
 	if c.When != "" {
 		f.Why += " The first such run has a " + c.When + "."
 	}
@@ -137,7 +142,7 @@ func (r Results) find(c Cause) searches.Find {
 		f.Texts = append(f.Texts, searches.Text{Title: "The scenario, as a file", Body: source, Folded: true})
 	}
 	if file != "" {
-		f.Command = fmt.Sprintf("holdfast run %s --lock %s --seed %d", r.Dir.Command(file), r.Lock, Seed)
+		f.Command = fmt.Sprintf("holdfast run %s --lock %s --seed %d", r.Dir.Command(file), r.Lock, exhaustive.Seed)
 	}
 	return f
 }
