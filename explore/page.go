@@ -107,11 +107,9 @@ func (p Printed) find(c Found, drawn bool) searches.Find {
 	if s := c.Shrunk; s != nil {
 		scenario, recorded, seed = s.Scenario, s.History, s.Seed
 		f.Why = searches.Upper(s.Reason) + "."
-		for _, n := range []searches.Size{
+		f.Sizes = []searches.Size{
 			{What: "clients", Before: s.Before.Clients, After: s.Size.Clients}, {What: "holds", Before: s.Before.Holds, After: s.Size.Holds},
 			{What: "operations", Before: s.Before.Ops, After: s.Size.Ops}, {What: "faults", Before: s.Before.Faults, After: s.Size.Faults},
-		} {
-			f.Sizes = append(f.Sizes, n)
 		}
 	}
 	if scenario != "" {

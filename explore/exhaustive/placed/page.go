@@ -129,11 +129,9 @@ func (r Results) find(c exhaustive.Cause) searches.Find {
 	source, file := c.Source, c.File
 	if s := c.Shrunk; s != nil {
 		source, file = s.Source, s.File
-		for _, n := range []searches.Size{
+		f.Sizes = []searches.Size{
 			{What: "clients", Before: s.Before.Clients, After: s.Size.Clients}, {What: "holds", Before: s.Before.Holds, After: s.Size.Holds},
 			{What: "operations", Before: s.Before.Ops, After: s.Size.Ops}, {What: "faults", Before: s.Before.Faults, After: s.Size.Faults},
-		} {
-			f.Sizes = append(f.Sizes, n)
 		}
 		f.Story = happened(s.Story)
 		f.Texts = append(f.Texts, searches.Text{Title: "All that shrinking says, with a regression test", Body: s.Story, Folded: true})
