@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
@@ -246,11 +245,7 @@ func scenario(p *page, word string) {
 		if i == 0 {
 			heading = "faults"
 		}
-		words := fmt.Sprintf("%s of %s, %s", f.Fault, strings.Join(f.Target, ", "), faults.When(f))
-		if f.For > 0 {
-			words += fmt.Sprintf(", for %s", time.Duration(f.For))
-		}
-		p.line(heading, words)
+		p.line(heading, fmt.Sprintf("%s of %s, %s", f.Fault, strings.Join(f.Target, ", "), faults.When(f)))
 	}
 	breaks := map[string][]string{}
 	var whats, holds []string
