@@ -14,7 +14,7 @@ const module = "github.com/holdfast-go/holdfast"
 // layers are the packages from the lowest to the highest: a package imports only
 // those that stand before it. ARCHITECTURE.md says what each is.
 var layers = []string{
-	"internal/input", "internal/terminal", "internal/random", "internal/english", "internal/stacks", "internal/version", "internal/chart", "internal/boxes", "internal/whole", "internal/garbage", "internal/outdir", "internal/schemata", "internal/browser", "internal/words",
+	"internal/input", "internal/terminal", "internal/random", "internal/english", "internal/stacks", "internal/version", "internal/chart", "internal/boxes", "internal/whole", "internal/garbage", "internal/outdir", "internal/schemata", "internal/browser", "internal/words", "internal/chance",
 	"history", "checker/linear", "checker",
 	"lock",
 	"redis/resp", "redis/blocking", "redis/keyspace",
@@ -24,9 +24,9 @@ var layers = []string{
 	"live/proxy", "live/processes", "live/servers/miniredis", "live/servers", "live/observe", "live", "live/internal/livetest", "live/conform",
 	"scenarios",
 	"play", "play/simplay", "play/liveplay",
-	"results", "reports/spacetime", "reports/cards", "reports/grid", "reports", "reports/brief", "reports/verdicts",
+	"results", "reports/spacetime", "reports/cards", "reports/grid", "reports", "reports/brief", "reports/searches", "reports/explain", "reports/verdicts",
 	"suite", "suite/workers", "suite/report", "suite/realtime", "suite/compare", "suite/accept", "reports/inside",
-	"explore/draw", "explore/cause", "shrink", "explore", "explore/exhaustive", "explore/exhaustive/small", "explore/emit", "sweep", "selftest", "selftest/mutation", "selftest/mutation/player", "playground", "playground/serve", "playground/static", "playground/wasm",
+	"explore/draw", "explore/cause", "shrink", "explore", "explore/exhaustive", "explore/exhaustive/small", "explore/exhaustive/placed", "explore/emit", "sweep", "selftest", "selftest/mutation", "selftest/mutation/player", "playground", "playground/serve", "playground/static", "playground/wasm",
 	"locktest", "", "cmd/holdfast",
 	"examples", "examples/own-lock",
 }

@@ -71,6 +71,7 @@ type Found struct {
 type Shrunk struct {
 	cause.Cause             // that is left: often fewer faults
 	Seed        uint64      `json:"seed"`
+	Before      shrink.Size `json:"before"` // of the first run
 	Size        shrink.Size `json:"size"`
 	Reason      string      `json:"reason"` // of the verdict
 	// Scenario, History and Story are files, relative to the directory of the

@@ -86,6 +86,6 @@ func (x *Exploration) shrinkFind(ctx context.Context, dir suite.Dir, f Found) (*
 		return nil, err
 	}
 	cause, _ := SeenIn(told.Answer).CauseOf(f.Property)
-	return &Shrunk{Cause: cause, Seed: told.Seed, Size: told.Stats.After, Reason: told.Reason,
+	return &Shrunk{Cause: cause, Seed: told.Seed, Before: told.Stats.Before, Size: told.Stats.After, Reason: told.Reason,
 		Scenario: file(".yaml"), History: file(".jsonl"), Story: file(".txt")}, nil
 }

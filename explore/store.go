@@ -22,16 +22,16 @@ const Index = "explore.json"
 // Directory is what a directory of an exploration holds.
 var Directory = outdir.Kind{
 	Index:    Index,
-	Patterns: []string{"finds/*.yaml", "finds/*.jsonl", "finds/*.txt"},
+	Patterns: []string{PageFile, "finds/*.yaml", "finds/*.jsonl", "finds/*.txt"},
 	Names: func(doc []byte) ([]string, error) {
 		r, err := decode(doc)
 		return files(r.Causes), err
 	},
 }
 
-// files are the files that may be written for some finds.
+// files are the files that may be written beside the index, for some finds.
 func files(causes []Found) []string {
-	var names []string
+	names := []string{PageFile}
 	for _, c := range causes {
 		for _, ext := range []string{".yaml", ".jsonl", ".shrunk.yaml", ".shrunk.jsonl", ".shrunk.txt"} {
 			names = append(names, "finds/"+c.Key+ext)

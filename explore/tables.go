@@ -8,6 +8,8 @@ import (
 
 	"github.com/holdfast-go/holdfast/explore/draw"
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/terminal"
+	"github.com/holdfast-go/holdfast/reports/grid"
 )
 
 // HazardTable writes what went wrong, with the hazards of the same faults
@@ -48,11 +50,24 @@ func (f Found) where(file func(...string) string) string {
 	return file(f.Scenario)
 }
 
+// wideTable is how wide a terminal must be for the table of faults and phases.
+const wideTable = 125
+
 // CoverageTable writes how often each fault struck in which phase.
 func (r Results) CoverageTable(w io.Writer) error {
 	coverage := draw.Coverage{}
 	for _, c := range r.Coverage {
 		coverage[c.Cell] = c.Hits
+	}
+	if width := terminal.Width(w); width > 0 && width < wideTable {
+		g := grid.Grid{Corner: "fault", Rows: r.Vocabulary.Faults, Width: width, Mark: func(row, col int) string {
+			return coverage.Mark(r.Vocabulary.Faults[row], draw.Phases[col])
+		}}
+		for _, p := range draw.Phases {
+			g.Cols = append(g.Cols, string(p))
+		}
+		g.Write(w)
+		return nil
 	}
 	return coverage.Table(w, r.Vocabulary.Faults)
 }

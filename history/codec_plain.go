@@ -73,7 +73,7 @@ func (p *plainReader) event(line []byte, e *Event) bool {
 // next takes an object from a block. A block is never used twice.
 func next[T any](block *[]T) *T {
 	if len(*block) == cap(*block) {
-		*block = make([]T, 0, blockSize)
+		*block = make([]T, 0, min(max(2*cap(*block), 16), blockSize)) // most histories are short
 	}
 	*block = (*block)[:len(*block)+1]
 	return &(*block)[len(*block)-1]

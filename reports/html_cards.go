@@ -61,6 +61,9 @@ func (p *pager) cardViews() []cardView {
 				v.Breaks = append(v.Breaks, breakView{How: b.How, Class: b.Class})
 			}
 			last := &v.Breaks[len(v.Breaks)-1]
+			if b.Inherent {
+				under.Of += ", inherent"
+			}
 			last.Under = append(last.Under, under)
 		}
 		var survives, unknown []string
@@ -72,8 +75,12 @@ func (p *pager) cardViews() []cardView {
 		}
 		v.Survives, v.Unknown = english.And(survives), english.And(unknown)
 		if len(broken) > 0 {
+			verb := "breaks"
+			if !slices.ContainsFunc(c.Breaks, func(b cards.Break) bool { return !b.Inherent }) {
+				verb = "breaks as any lock with its claims would,"
+			}
 			v.Class = c.Breaks[0].Class
-			v.Verdict = fmt.Sprintf("breaks under %s of %d", english.Count(len(broken), "hazard"), len(broken)+len(c.Survives)+len(c.Unknown))
+			v.Verdict = fmt.Sprintf("%s under %s of %d", verb, english.Count(len(broken), "hazard"), len(broken)+len(c.Survives)+len(c.Unknown))
 		} else if len(c.Unknown) > 0 {
 			v.Class, v.Verdict = "unknown", "not everything was decided"
 		}
@@ -102,7 +109,11 @@ func (p *pager) costs(lock string) string {
 		if words != "" {
 			words += ", "
 		}
-		words += fmt.Sprintf("hand-off in %.1f round trips", median/n.roundTrip)
+		if trips := median / n.roundTrip; trips < 0.05 {
+			words += "hand-off at once"
+		} else {
+			words += fmt.Sprintf("hand-off in %.1f round trips", trips)
+		}
 	}
 	return words
 }
@@ -142,8 +153,8 @@ func (p *pager) question() string {
 		if !slices.Contains(scenarios, r.Scenario) {
 			scenarios = append(scenarios, r.Scenario)
 		}
-		if !slices.Contains(locks, r.Column()) {
-			locks = append(locks, r.Column())
+		if !slices.Contains(locks, r.Lock) { // which may have a column for each kind of user
+			locks = append(locks, r.Lock)
 		}
 	}
 	switch {

@@ -165,7 +165,7 @@ func TestAnchorsAreNames(t *testing.T) {
 func TestTheFailoverShowsItsCause(t *testing.T) {
 	h, r := failoverStory()
 	svg, _ := drawTimeline(newFacts(h), &r)
-	for _, want := range []string{`class="promoted"`, "promoted, primary", `class="role replica"`, `class="vanished"`, "never replicated", `class="leased"`, "lease ", `class="message"`} {
+	for _, want := range []string{`class="promoted"`, "promoted, primary", `class="role replica"`, `class="vanished"`, "not copied", `class="leased"`, "lease ", `class="message"`} {
 		if !strings.Contains(string(svg), want) {
 			t.Errorf("the picture lacks %s", want)
 		}

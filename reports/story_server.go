@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/reports/spacetime"
@@ -44,6 +45,8 @@ func (t *teller) server(e *history.Event) {
 				what = "overwrites"
 			}
 			t.say(e, decisive, "%s: %s of %s %s the lock of %s%s.", node, quoteCommand(s.Command), name(by), what, was, still).bad = true
+		} else if s.Holder != "" && !t.takes(e, s.Holder) {
+			t.say(e, telling, "%s hands the lock to %s%s, and %s does not come for it.", node, t.f.holder(s.Holder), forAsLong(s.TTL), t.f.holder(s.Holder))
 		} else if t.all {
 			t.stores(e)
 		}
@@ -58,6 +61,22 @@ func (t *teller) server(e *history.Event) {
 		// another one and dropped what it had.
 		t.say(e, decisive, "%s drops the lock of %s and takes what its new primary has%s.", node, was, still)
 	}
+}
+
+// takes says whether an owner that a server has made the holder comes to believe
+// so while the server still has it.
+func (t *teller) takes(e *history.Event, owner string) bool {
+	return slices.ContainsFunc(t.f.claims, func(c checker.Claim) bool {
+		return c.Owner == owner && c.To > e.Time && (e.Server.TTL <= 0 || c.From <= e.Time+e.Server.TTL)
+	})
+}
+
+// forAsLong is a time to live in words.
+func forAsLong(ttl int64) string {
+	if ttl <= 0 {
+		return ""
+	}
+	return " for " + length(ttl)
 }
 
 // stores tells what a server has, where nothing is remarkable about it.

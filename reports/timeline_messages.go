@@ -118,8 +118,20 @@ func (t *timeline) drawLostArrow(a spacetime.Arrow, x, y1, y2 float64) {
 	t.path("vanished", fmt.Sprintf("M%s %sL%s %s", px(x), px(y1), px(end), px(stop)), title)
 	t.path("vanishes", fmt.Sprintf("M%s %sl9 9m0 -9l-9 9", px(end-4.5), px(stop-4.5)), title)
 	left, w := end+9, textWidth(label)
-	if left+w > t.right() || a.Kind == spacetime.Replication && t.x(a.Arrived) > x && t.x(a.Arrived) < left+w+4 || t.x(a.Arrived) == x {
-		left = end - w - 18 // what happens to the replica stands on the other side
+	// What happens to the replica stands on the other side.
+	fits := func() bool {
+		return left+w <= t.right() && (a.Kind != spacetime.Replication || t.x(a.Arrived) <= x || t.x(a.Arrived) >= left+w+4) && t.x(a.Arrived) != x
+	}
+	if !fits() {
+		left = end - w - 18
+	}
+	if left < timelineLeft && a.Kind == spacetime.Replication {
+		for _, short := range []string{label, "not copied", "lost"} {
+			label, w, left = short, textWidth(short), end+9
+			if fits() {
+				break
+			}
+		}
 	}
 	if left < timelineLeft {
 		left = min(end+9, t.right()-w)
@@ -172,6 +184,10 @@ func (t *timeline) overlaps(c *checker.Claim) bool {
 	return slices.ContainsFunc(t.f.overlaps, func(o overlap) bool { return o.a == c || o.b == c })
 }
 
+// tightRole is how long the time as a replica must be for its word to fit beside
+// what is not replicated.
+const tightRole = 170
+
 // drawRoles says over the bars of a server when it is a primary and when a
 // replica, with a mark where it is promoted.
 func (t *timeline) drawRoles(l *lane) {
@@ -202,6 +218,9 @@ func (t *timeline) drawRoles(l *lane) {
 		}
 		if !r.Primary && i+1 < len(all) { // where it ends, beside what follows
 			left = max(left, x2-textWidth(word)-10)
+			if x2-x1 < tightRole && all[i+1].Promoted { // which says so, and what is not replicated needs the room
+				continue
+			}
 		}
 		if left+textWidth(word) < x2 {
 			t.text("rolename", left, l.y+10, word)

@@ -59,7 +59,7 @@ func (e *DamagedError) Unwrap() error { return e.err }
 // an older version get their traits.
 func Decode(name string, size int64, decode func(io.Reader) (*history.History, error), r io.Reader) (*history.History, error) {
 	all := &counter{r: r}
-	in := bufio.NewReaderSize(all, 64<<10)
+	in := bufio.NewReader(all) // the decoder has a larger buffer of its own
 	var src io.Reader = in
 	if Gzipped(in) {
 		unpacked := Unpack(in)

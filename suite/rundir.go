@@ -11,8 +11,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/input"
 	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/results"
@@ -96,15 +98,50 @@ func (d Dir) WriteResults(res results.Results) error {
 	return whole.File(d.File("results.json"), func(w io.Writer) error { return results.JSON(w, res) })
 }
 
+// sound refuses results that no run writes: none at all, or one run twice.
+func sound(res results.Results) error {
+	if len(res.Runs) == 0 && !res.Interrupted {
+		return fmt.Errorf("%w: it has no runs", results.ErrResults)
+	}
+	type key struct {
+		scenario, lock, user, world string
+		seed                        uint64
+	}
+	seen := map[key]bool{}
+	for _, r := range res.Runs {
+		k := key{r.Scenario, r.Lock, r.User, r.World, r.Seed}
+		if seen[k] {
+			return errors.New(input.Sprintf("it has a run twice: %s with %s, seed %d", r.Scenario, r.Lock, r.Seed))
+		}
+		seen[k] = true
+	}
+	return nil
+}
+
+// Command is a file of the directory, as a command takes it.
+func (d Dir) Command(name string) string {
+	path := d.File(filepath.FromSlash(name))
+	if !filepath.IsAbs(path) && !strings.HasPrefix(path, ".") {
+		path = "./" + path
+	}
+	return path
+}
+
 // ReadResults reads results.json again.
 func (d Dir) ReadResults() (results.Results, error) {
 	f, err := os.Open(d.File("results.json"))
+	if info, wrong := os.Stat(string(d)); wrong == nil && !info.IsDir() {
+		return results.Results{}, fmt.Errorf("%s is a file\nhint: name the directory that holds it: %s", d, filepath.Dir(string(d)))
+	}
 	if err != nil {
 		return results.Results{}, err
 	}
 	defer f.Close()
 	res, err := results.ReadJSON(f)
 	if err != nil {
+		return res, fmt.Errorf("%s: %w", d.File("results.json"), err)
+	}
+	if err := sound(res); err != nil {
 		return res, fmt.Errorf("%s: %w", d.File("results.json"), err)
 	}
 	for _, name := range files(res) {

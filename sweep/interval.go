@@ -4,15 +4,14 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"github.com/holdfast-go/holdfast/internal/chance"
 )
 
 // proportion is how many of a number of runs had something.
 type proportion struct {
 	Hits, Of int
 }
-
-// z is how many standard deviations 95 % of a normal distribution reach.
-const z = 1.959963984540054
 
 // share is the part that had it; 0 when there were no runs.
 func (p proportion) share() float64 {
@@ -22,24 +21,8 @@ func (p proportion) share() float64 {
 	return float64(p.Hits) / float64(p.Of)
 }
 
-// interval is Wilson's 95 % interval of the probability, from 0 to 1. It holds
-// for small numbers and for no hits at all; without runs it is everything.
-func (p proportion) interval() (low, high float64) {
-	if p.Of == 0 {
-		return 0, 1
-	}
-	n, share := float64(p.Of), p.share()
-	centre := share + z*z/(2*n)
-	reach := z * math.Sqrt(share*(1-share)/n+z*z/(4*n*n))
-	low, high = (centre-reach)/(1+z*z/n), (centre+reach)/(1+z*z/n)
-	if p.Hits == 0 {
-		low = 0
-	}
-	if p.Hits == p.Of {
-		high = 1
-	}
-	return low, high
-}
+// interval is the 95 % interval of the probability, see [chance.Interval].
+func (p proportion) interval() (low, high float64) { return chance.Interval(p.Hits, p.Of) }
 
 // rare is the share up to which people say "1 in N".
 const rare = 1.0 / 3

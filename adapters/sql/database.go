@@ -24,6 +24,9 @@ type database struct {
 	// ended says that an error tells of the end of the session, before the
 	// request was carried out; timedOut that a lock was not had in time.
 	ended, timedOut func(error) bool
+	// unsure says that the driver may call a connection bad that has carried a
+	// request whose reply was lost.
+	unsure bool
 
 	// ensure makes the row of a lock, if it is not there.
 	ensure string

@@ -20,7 +20,7 @@ import (
 var postgres = &database{
 	name: "postgres", server: newPostgresServer, missing: missingPostgres, version: postgresVersion,
 	connect: connectPostgres, unit: time.Millisecond,
-	ended: hasCode("57P01", "57P02", "57P05", "25P03"), timedOut: hasCode("55P03"),
+	ended: hasCode("57P01", "57P02", "57P05", "25P03"), timedOut: hasCode("55P03"), unsure: true, // seen of a COMMIT
 	ensure: "INSERT INTO locks (name) VALUES ($1) ON CONFLICT DO NOTHING",
 	rows: rowQueries{
 		take: takePostgresRow,

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-go/holdfast/lock"
@@ -28,6 +29,7 @@ type sessionOwner struct {
 type session struct {
 	conn *sql.Conn
 	lost chan struct{} // closed when the hold is; nil where nobody looks
+	gone atomic.Bool   // somebody looked, and it was
 	over chan struct{} // closed when nobody needs the hold any more
 	done sync.WaitGroup
 	once sync.Once
@@ -208,7 +210,7 @@ func (o *sessionOwner) Unlock(ctx context.Context) (int, error) {
 		return 0, lock.ErrNotHeld
 	}
 	s.finish()
-	if s.isLost() {
+	if s.isLost() || s.gone.Load() {
 		discard(s.conn)
 		return 0, lock.ErrLost
 	}
@@ -217,10 +219,9 @@ func (o *sessionOwner) Unlock(ctx context.Context) (int, error) {
 	had, err := o.give(ctx, s.conn)
 	if err != nil {
 		discard(s.conn)
-		if o.of.base.ended(err) {
+		if o.of.base.ended(err) || !o.of.base.unsure && o.over(err) {
 			return 0, fmt.Errorf("%w: %v", lock.ErrLost, err)
 		}
-		// A bad connection may have carried the release: pgx says so of a COMMIT whose reply was lost.
 		return 0, unclear(ctx, err)
 	}
 	if err := s.conn.Close(); err != nil && !errors.Is(err, sql.ErrConnDone) {
@@ -281,6 +282,7 @@ func (o *sessionOwner) HoldCount(ctx context.Context) (int, error) {
 	}
 	if err := s.conn.QueryRowContext(ctx, o.kind.held, args...).Scan(&held); err != nil {
 		if o.over(err) || ctx.Err() == nil { // a connection that breaks ends the session
+			s.gone.Store(true)
 			return 0, nil
 		}
 		return 0, unclear(ctx, err)

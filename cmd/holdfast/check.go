@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -169,6 +170,8 @@ func badHistoryHint(err error) string {
 		return "fetch the file again; or holdfast check --cut-off judges what there is"
 	case errors.As(err, &damaged):
 		return "fetch the file again, or run the scenario again with its seed"
+	case errors.Is(err, fs.ErrNotExist):
+		return "a history is a file such as RUNDIR/histories/SCENARIO/LOCK-seed-1.jsonl"
 	case errors.Is(err, syscall.EISDIR):
 		return "name the files in it; those of a run directory are DIR/histories/*/*.jsonl"
 	}

@@ -1,19 +1,14 @@
 package main
 
 import (
-	"fmt"
-	"io"
-
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/suite"
 	"github.com/holdfast-go/holdfast/suite/compare"
 )
 
 func newCompareCmd() *cobra.Command {
-	var format, html string
-	formats := []string{"text", "json", "markdown"}
+	var output outputFlags
 	c := &cobra.Command{
 		Use:   "compare BEFORE AFTER",
 		Short: "Say what differs between two run directories",
@@ -29,17 +24,15 @@ or a run is missing; 2 bad usage or bad input.`,
   holdfast compare before after`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := output.check(); err != nil {
+				return err
+			}
 			d, err := compare.Dirs(suite.Dir(args[0]), suite.Dir(args[1]))
 			if err != nil {
 				return badInput(err, "a run directory is what holdfast run writes; it holds results.json")
 			}
-			if err := printDocument(c.OutOrStdout(), format, d); err != nil {
+			if err := output.print(c, d); err != nil {
 				return err
-			}
-			if html != "" {
-				if err := whole.File(html, func(w io.Writer) error { return d.HTML(w) }); err != nil {
-					return badInput(fmt.Errorf("write page: %w", err))
-				}
 			}
 			if d.Regressed() {
 				return result(exitUnexpected)
@@ -47,7 +40,6 @@ or a run is missing; 2 bad usage or bad input.`,
 			return nil
 		},
 	}
-	formatFlag(c, &format, formats, "what to print: text, json or markdown")
-	c.Flags().StringVar(&html, "html", "", "also write a page with pictures of both sides to this file")
+	output.flags(c, "what to print", ", with pictures of both sides")
 	return c
 }

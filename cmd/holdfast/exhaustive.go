@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/explore/exhaustive"
+	"github.com/holdfast-go/holdfast/explore/exhaustive/placed"
 	"github.com/holdfast-go/holdfast/explore/exhaustive/small"
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/suite"
@@ -79,7 +80,7 @@ func playExhaustive(c *cobra.Command, f exploreFlags, o exhaustive.Options) erro
 		}
 	}
 	stored := r.Store(out, suite.Dir(f.out))
-	if err := printDocument(c.OutOrStdout(), f.format, r); err != nil {
+	if err := f.output.beside(suite.Dir(f.out).File(exhaustive.PageFile), stored).print(c, placed.Results{Results: r}); err != nil {
 		return err
 	}
 	if stored != nil {
@@ -118,7 +119,7 @@ func mergeExhaustive(c *cobra.Command, dirs []string, f mergeFlags) error {
 		return err
 	}
 	stored := all.Store(out, suite.Dir(f.out))
-	if err := printDocument(c.OutOrStdout(), f.format, all); err != nil {
+	if err := f.output.beside(suite.Dir(f.out).File(exhaustive.PageFile), stored).print(c, placed.Merged{Merged: all}); err != nil {
 		return err
 	}
 	switch {

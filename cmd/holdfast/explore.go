@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -31,7 +32,7 @@ type exploreFlags struct {
 	catalogue  bool
 	shard      string
 	out        string
-	format     string
+	output     outputFlags
 	pool       poolFlags
 	exhaustive bool
 	base       string
@@ -102,7 +103,7 @@ run could be judged; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().StringVar(&f.adapter, "adapter", "", "refused: adapters play on real servers, with holdfast run")
 	c.Flags().StringVar(&f.shard, "shard", "1/1", "which part of the runs to play, as I/N")
 	c.Flags().StringVar(&f.out, "out", "", "directory for the results and the finds (default holdfast-runs/TIME)")
-	formatFlag(c, &f.format, tableFormats, "what to print: text, json or markdown")
+	f.output.flags(c, "what to print", " (default explore.html or exhaustive.html in --out)")
 	f.pool.flags(c, 20*time.Second)
 	c.Flags().StringVar(&f.emit, "emit", "", "play nothing, but write what plays the shards elsewhere: k8s (an Indexed Job) or github (a workflow); with --out into that directory")
 	c.Flags().IntVar(&f.shards, "shards", 8, "how many shards --emit writes")
@@ -115,32 +116,28 @@ run could be judged; 4 a defect of holdfast itself; 130 interrupted.`,
 	return c
 }
 
-func (f *exploreFlags) check() error {
+func (f *exploreFlags) check(c *cobra.Command) error {
 	if f.lock == "" {
 		return usage("explore needs --lock", "holdfast list locks shows which there are")
 	}
-	if f.runs < 0 || f.runs > 1_000_000_000 {
-		return usage("--runs must be from 1 to 1000000000")
-	}
-	if f.time < 0 {
+	given := c.Flags().Changed
+	if given("time") && f.time <= 0 {
 		return usage("--time must be above 0")
 	}
-	if f.runs == 0 && f.time == 0 {
+	if !given("runs") && !given("time") {
 		f.time = time.Minute
 	}
-	part, err := parseShard(f.shard)
-	if err != nil {
-		return err
+	runs := f.runs
+	if !given("runs") {
+		runs = 1
 	}
-	f.part = part
-	return f.pool.check()
+	var err error
+	f.part, err = parseShard(f.shard)
+	return cmp.Or(between("--runs", runs, 1, 1_000_000_000), seeds(f.seed, f.runs), err, f.pool.check(), f.output.check())
 }
 
 func runExplore(c *cobra.Command, f exploreFlags) error {
-	if err := f.check(); err != nil {
-		return err
-	}
-	if err := f.checkExhaustive(c); err != nil {
+	if err := cmp.Or(f.check(c), f.checkExhaustive(c)); err != nil {
 		return err
 	}
 	if f.adapter != "" {
@@ -206,7 +203,7 @@ func playExplore(c *cobra.Command, f exploreFlags, o explore.Options) error {
 	progress, done = watchExplore(c, -1, "shrinking")
 	r, stored := x.Store(c.Context(), out, dir, r, progress)
 	done()
-	if err := printDocument(c.OutOrStdout(), f.format, explore.Printed{Results: r, Dir: dir, Tell: !f.all}); err != nil {
+	if err := f.output.beside(dir.File(explore.PageFile), stored).print(c, explore.Printed{Results: r, Dir: dir, Tell: !f.all}); err != nil {
 		return err
 	}
 	if stored != nil {
@@ -236,7 +233,7 @@ func mergeExplorations(c *cobra.Command, dirs []string, f mergeFlags) error {
 	}
 	dir := suite.Dir(f.out)
 	stored := all.Store(out, dir)
-	if err := printDocument(c.OutOrStdout(), f.format, explore.PrintedShards{Printed: explore.Printed{Results: all.Results, Dir: dir}, All: all.Merged}); err != nil {
+	if err := f.output.beside(dir.File(explore.PageFile), stored).print(c, explore.PrintedShards{Printed: explore.Printed{Results: all.Results, Dir: dir}, All: all.Merged}); err != nil {
 		return err
 	}
 	switch {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -26,7 +27,7 @@ type galleryFlags struct {
 	seeds     int
 	runs      int
 	seed      uint64
-	format    string
+	output    outputFlags
 	pool      poolFlags
 }
 
@@ -75,7 +76,7 @@ holdfast itself; 130 interrupted.`,
 	c.Flags().IntVar(&f.seeds, "seeds", 10, "seeds after which a trial gives up")
 	c.Flags().IntVar(&f.runs, "runs", 2000, "with --explore: runs after which a trial gives up")
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "the first seed")
-	formatFlag(c, &f.format, tableFormats, "what to print: text, json or markdown")
+	f.output.flags(c, "what to print", "")
 	f.pool.flags(c, 20*time.Second)
 	complete(c, "scenario", scenarios.Names())
 	return c
@@ -89,16 +90,8 @@ func (f galleryFlags) check(c *cobra.Command) error {
 	case !f.explore && given("runs"):
 		return usage("--runs goes with --explore", "without it, how long a trial looks is --seeds")
 	}
-	if f.trials < 1 || f.trials > 10_000 {
-		return usage("--trials must be from 1 to 10000")
-	}
-	if f.seeds < 1 || f.seeds > 1_000_000 {
-		return usage("--seeds must be from 1 to 1000000")
-	}
-	if f.runs < 1 || f.runs > selftest.FarApart {
-		return usage("--runs must be from 1 to 1000000")
-	}
-	return f.pool.check()
+	return cmp.Or(between("--trials", f.trials, 1, 10_000), between("--seeds", f.seeds, 1, 1_000_000), between("--runs", f.runs, 1, selftest.FarApart),
+		seeds(f.seed, f.trials*max(f.seeds, selftest.FarApart)), f.pool.check(), f.output.check())
 }
 
 func runGallery(c *cobra.Command, args []string, f galleryFlags) error {
@@ -117,7 +110,7 @@ func runGallery(c *cobra.Command, args []string, f galleryFlags) error {
 			return defect(err)
 		}
 		r.Command = galleryCommand(args, f)
-		if err := printDocument(c.OutOrStdout(), f.format, r); err != nil {
+		if err := f.output.print(c, r); err != nil {
 			return err
 		}
 		return concludeSearch(c, r)
@@ -139,7 +132,7 @@ func runGallery(c *cobra.Command, args []string, f galleryFlags) error {
 		return defect(err)
 	}
 	r.Command = galleryCommand(args, f)
-	if err := printDocument(c.OutOrStdout(), f.format, r); err != nil {
+	if err := f.output.print(c, r); err != nil {
 		return err
 	}
 	return concludeGallery(c, r)

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/suite"
 	"github.com/holdfast-go/holdfast/suite/report"
 	"github.com/holdfast-go/holdfast/sweep"
@@ -18,7 +18,7 @@ import (
 // mergeFlags are the flags of "holdfast merge".
 type mergeFlags struct {
 	out    string
-	format string
+	output outputFlags
 }
 
 // A directory of results is what the file says that it holds.
@@ -68,13 +68,16 @@ or something was interrupted; 4 a defect of holdfast itself.`,
 		RunE: func(c *cobra.Command, args []string) error { return merge(c, args, f) },
 	}
 	c.Flags().StringVar(&f.out, "out", "", "directory to write: new, empty, or with results that holdfast may replace")
-	formatFlag(c, &f.format, tableFormats, "what to print of explorations and sweeps: text, json or markdown")
+	f.output.flags(c, "what to print of explorations and sweeps", " (default beside the results)")
 	return c
 }
 
 func merge(c *cobra.Command, dirs []string, f mergeFlags) error {
 	if f.out == "" {
 		return usage("--out is missing: where the joined directory goes")
+	}
+	if err := f.output.check(); err != nil {
+		return err
 	}
 	for _, d := range dirs {
 		if sameFile(d, f.out) {
@@ -92,8 +95,8 @@ func merge(c *cobra.Command, dirs []string, f mergeFlags) error {
 		return mergeSweeps(c, dirs, f)
 	case kind == placedResults:
 		return mergeExhaustive(c, dirs, f)
-	case c.Flags().Changed("format"):
-		return usage("--format is for explorations and sweeps", "holdfast report prints a run directory: holdfast report "+f.out+" --format "+f.format)
+	case c.Flags().Changed("format") || c.Flags().Changed("html"):
+		return usage("--format and --html are for explorations and sweeps", "holdfast report prints a run directory: holdfast report "+f.out+" --format "+f.output.format)
 	}
 	return mergeRuns(c, dirs, f.out)
 }
@@ -104,7 +107,7 @@ func merge(c *cobra.Command, dirs []string, f mergeFlags) error {
 func resultsIn(dirs []string, stderr io.Writer) (kind string, with []string, err error) {
 	var without []string
 	for _, d := range dirs {
-		here, err := resultsOf(d)
+		here, err := outdir.Which(d, runResults, exploreResults, sweepResults, placedResults)
 		switch {
 		case err != nil:
 			return "", nil, badInput(err, "leave it out, or give each of the results a directory of its own")
@@ -125,26 +128,6 @@ func resultsIn(dirs []string, stderr io.Writer) (kind string, with []string, err
 		fmt.Fprintf(stderr, "warning: there are no results in %s: whoever was to write them was ended before\n", d)
 	}
 	return kind, with, nil
-}
-
-// resultsOf is the file of results in a directory, "" when there is none.
-func resultsOf(dir string) (string, error) {
-	if _, err := os.ReadDir(dir); err != nil {
-		return "", err
-	}
-	var here []string
-	for _, file := range []string{runResults, exploreResults, sweepResults, placedResults} {
-		if suite.Exists(filepath.Join(dir, file)) {
-			here = append(here, file)
-		}
-	}
-	switch len(here) {
-	case 0:
-		return "", nil
-	case 1:
-		return here[0], nil
-	}
-	return "", fmt.Errorf("%s holds several results: %s", dir, strings.Join(here, ", "))
 }
 
 // mergeRuns joins run directories.

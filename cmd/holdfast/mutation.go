@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -16,7 +17,8 @@ import (
 
 func newMutationCmd() *cobra.Command {
 	f := mutation.Options{Source: "."}
-	var shard, format string
+	var shard string
+	var output outputFlags
 	var pool poolFlags
 	c := &cobra.Command{
 		Use:   "mutation",
@@ -34,7 +36,7 @@ Exit codes: 0 every mutant killed or called equivalent; 1 one survived; 2 bad us
   holdfast selftest mutation --file lock/release.go --operator drop,negate`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
-			if err := pool.check(); err != nil {
+			if err := cmp.Or(pool.check(), output.check()); err != nil {
 				return err
 			}
 			f.Workers, f.Stall = pool.workers, pool.stall
@@ -60,7 +62,7 @@ Exit codes: 0 every mutant killed or called equivalent; 1 one survived; 2 bad us
 			case err != nil:
 				return defect(err)
 			}
-			if err := printDocument(c.OutOrStdout(), format, r); err != nil {
+			if err := output.print(c, r); err != nil {
 				return err
 			}
 			if c.Context().Err() != nil {
@@ -80,7 +82,7 @@ Exit codes: 0 every mutant killed or called equivalent; 1 one survived; 2 bad us
 	c.Flags().IntVar(&f.Drawn, "drawn", 10, "random scenarios for each lock")
 	c.Flags().StringVar(&shard, "shard", "", "part I of N of the mutants, as I/N")
 	c.Flags().StringVar(&f.Record, "out", "", "directory that keeps the results")
-	formatFlag(c, &format, tableFormats, "what to print: text, json or markdown")
+	output.flags(c, "what to print", "")
 	pool.flags(c, time.Minute)
 	complete(c, "lock", subject.Locks())
 	return c

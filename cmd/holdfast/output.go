@@ -1,16 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/internal/outdir"
+	"github.com/holdfast-go/holdfast/internal/terminal"
 	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/suite"
 	"github.com/holdfast-go/holdfast/suite/workers"
@@ -59,7 +62,7 @@ func printDocument(w io.Writer, format string, d document) (err error) {
 	case "markdown":
 		err = d.Markdown(w)
 	default:
-		err = d.Text(w)
+		err = terminal.Print(w, os.Getenv, d.Text)
 	}
 	if err != nil {
 		return defect(fmt.Errorf("print result: %w", err))
@@ -77,4 +80,54 @@ func formatFlag(c *cobra.Command, format *string, formats []string, usageText st
 		}
 		return nil
 	}
+}
+
+// tableFormats are what the commands that print one table can print.
+var tableFormats = []string{"text", "json", "markdown"}
+
+// outputFlags are the flags of commands that print a document.
+type outputFlags struct{ format, html string }
+
+// flags adds them; what says what is printed, and page where --html goes by default.
+func (f *outputFlags) flags(c *cobra.Command, what, page string) {
+	formatFlag(c, &f.format, tableFormats, what+": text, json or markdown")
+	c.Flags().StringVar(&f.html, "html", "", "also write a page to this file"+page)
+}
+
+func (f outputFlags) check() error {
+	return checkFiles("--html", f.html)
+}
+
+// checkFiles refuses a file that could not be written when the work is done.
+func checkFiles(flag, path string) error {
+	if path == "" {
+		return nil
+	}
+	if err := whole.Possible(path); err != nil {
+		return badInput(fmt.Errorf("%s: %w", flag, err), "nothing was played; name a file in a directory that is there")
+	}
+	return nil
+}
+
+// beside makes a file beside stored results the page, where nobody names another.
+func (f outputFlags) beside(page string, stored error) outputFlags {
+	if stored == nil {
+		f.html = cmp.Or(f.html, page)
+	}
+	return f
+}
+
+// print prints a result, and writes its page.
+func (f outputFlags) print(c *cobra.Command, d interface {
+	document
+	HTML(w io.Writer) error
+}) error {
+	if err := printDocument(c.OutOrStdout(), f.format, d); err != nil || f.html == "" {
+		return err
+	}
+	if err := whole.File(f.html, d.HTML); err != nil {
+		return notStored(err, filepath.Dir(f.html))
+	}
+	fmt.Fprintf(c.ErrOrStderr(), "page: %s\n", f.html)
+	return nil
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"math"
 	"runtime"
 	"time"
 
@@ -25,11 +27,24 @@ func (f *poolFlags) flags(c *cobra.Command, stall time.Duration) {
 }
 
 func (f poolFlags) check() error {
-	if f.workers < 1 || f.workers > 256 {
-		return usage("--workers must be from 1 to 256")
-	}
 	if f.stall < time.Second {
 		return usage("--stall must be at least 1s")
+	}
+	return between("--workers", f.workers, 1, 256)
+}
+
+// between refuses a number that is too small or too large.
+func between(flag string, n, least, most int) error {
+	if n < least || n > most {
+		return usage(fmt.Sprintf("%s must be from %d to %d", flag, least, most))
+	}
+	return nil
+}
+
+// seeds refuses a first seed after which there are not so many.
+func seeds(first uint64, n int) error {
+	if last := first + uint64(max(n, 1)) - 1; last < first {
+		return usage(fmt.Sprintf("--seed %d leaves no room for %d seeds: the last one is %d", first, n, uint64(math.MaxUint64)))
 	}
 	return nil
 }

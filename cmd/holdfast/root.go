@@ -38,7 +38,7 @@ virtual time, and a seed gives the same history every time.`,
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return flagError(c, err) })
-	root.AddCommand(newRunCmd(), newExploreCmd(), newShrinkCmd(), newSweepCmd(), newSelftestCmd(), newAdapterCmd(), newListCmd(), newShowCmd(), newCheckCmd(), newReportCmd(), newBriefCmd(), newReplayCmd(), newMergeCmd(), newCompareCmd(), newServeCmd(), newVersionCmd(), newWorkerCmd(), newClientCmd(), newMiniredisCmd())
+	root.AddCommand(newRunCmd(), newExploreCmd(), newShrinkCmd(), newSweepCmd(), newSelftestCmd(), newAdapterCmd(), newListCmd(), newExplainCmd(), newShowCmd(), newCheckCmd(), newReportCmd(), newBriefCmd(), newReplayCmd(), newMergeCmd(), newCompareCmd(), newServeCmd(), newVersionCmd(), newWorkerCmd(), newClientCmd(), newMiniredisCmd())
 	root.AddCommand(oldSelftests()...)
 	for _, c := range root.Commands() {
 		if c.Args == nil {
@@ -68,7 +68,11 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 			if _, ok := err.(*exitError); ok {
 				return err
 			}
-			return usage(err.Error(), c.CommandPath()+" --help shows how it is used")
+			msg, hint := err.Error(), c.CommandPath()+" --help shows how it is used"
+			if _, what, ok := strings.Cut(c.Use, " "); ok && len(args) == 0 {
+				msg = c.Name() + " needs " + what
+			}
+			return usage(msg, hint)
 		}
 		return nil
 	}
@@ -80,6 +84,10 @@ func flagError(c *cobra.Command, err error) error {
 	hint := c.CommandPath() + " --help lists the flags"
 	if _, name, ok := strings.Cut(msg, "unknown flag: --"); ok {
 		return usage(msg, didYouMean("--"+name, flagNames(c)), hint)
+	}
+	msg, why, _ := strings.Cut(msg, ": strconv.Parse")
+	if strings.HasPrefix(why, "Uint") {
+		hint = "it must be a whole number from 0 to 18446744073709551615"
 	}
 	return usage(msg, hint)
 }

@@ -204,10 +204,7 @@ func (f runFlags) check() error {
 	if err := f.checkBackend(); err != nil {
 		return err
 	}
-	if f.seeds < 1 || f.seeds > 1_000_000 {
-		return usage("--seeds must be from 1 to 1000000")
-	}
-	if err := f.pool.check(); err != nil {
+	if err := cmp.Or(between("--seeds", f.seeds, 1, 1_000_000), seeds(f.seed, f.seeds), f.pool.check(), checkFiles("--junit", f.outputs.JUnit), checkFiles("--markdown", f.outputs.Markdown)); err != nil {
 		return err
 	}
 	if len(f.adapter) > 0 && f.world != worldLive {
@@ -362,7 +359,7 @@ func show(w io.Writer, d reports.Document, format string) error {
 		return reports.Markdown(w, d)
 	default:
 		d.Width = terminal.Width(w)
-		return reports.Text(w, d)
+		return terminal.Print(w, os.Getenv, func(w io.Writer) error { return reports.Text(w, d) })
 	}
 }
 

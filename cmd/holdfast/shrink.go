@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,9 +89,6 @@ func properties() (names []string) {
 }
 
 func (f shrinkFlags) check() error {
-	if f.runs < 10 || f.runs > 1_000_000 {
-		return usage("--runs must be from 10 to 1000000")
-	}
 	if f.limit < time.Second {
 		return usage("--time must be at least 1s")
 	}
@@ -103,7 +101,7 @@ func (f shrinkFlags) check() error {
 	if _, err := subject.FindSubject(f.lock); f.lock != "" && err != nil {
 		return usage(err.Error(), didYouMean(f.lock, playable()), "holdfast list locks and holdfast list mutants show the locks")
 	}
-	return f.pool.check()
+	return cmp.Or(between("--runs", f.runs, 10, 1_000_000), f.pool.check())
 }
 
 func runShrink(c *cobra.Command, path string, f shrinkFlags) error {
@@ -145,7 +143,7 @@ func runShrink(c *cobra.Command, path string, f shrinkFlags) error {
 	if f.format == "json" {
 		err = printJSON(c.OutOrStdout(), told)
 	} else {
-		err = told.Text(c.OutOrStdout())
+		err = terminal.Print(c.OutOrStdout(), os.Getenv, told.Text)
 	}
 	if err != nil {
 		return defect(fmt.Errorf("print result: %w", err))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -29,7 +30,7 @@ type sweepFlags struct {
 	bisect     bool
 	resolution time.Duration
 	out        string
-	format     string
+	output     outputFlags
 	pool       poolFlags
 }
 
@@ -75,7 +76,7 @@ could be judged, or a run that could not be played; 4 a defect of holdfast itsel
 	c.Flags().BoolVar(&f.bisect, "bisect", true, "look for where overlaps begin")
 	c.Flags().DurationVar(&f.resolution, "resolution", 0, "how close to look, for a parameter that is a time (default half a percent)")
 	c.Flags().StringVar(&f.out, "out", "", "directory for the result, the picture and the page (default: the result is only printed)")
-	formatFlag(c, &f.format, tableFormats, "what to print: text, json or markdown")
+	f.output.flags(c, "what to print", ", as --out does")
 	f.pool.flags(c, time.Minute)
 	complete(c, "lock", playable())
 	return c
@@ -90,13 +91,10 @@ func paramList() string {
 }
 
 func (f sweepFlags) check() error {
-	if f.seeds < 1 || f.seeds > 10_000_000 {
-		return usage("--seeds must be from 1 to 10000000")
-	}
 	if f.resolution < 0 {
 		return usage("--resolution must be above 0")
 	}
-	return f.pool.check()
+	return cmp.Or(between("--seeds", f.seeds, 1, 10_000_000), seeds(f.seed, f.seeds), f.pool.check(), f.output.check())
 }
 
 func runSweep(c *cobra.Command, arg string, f sweepFlags) error {
@@ -114,15 +112,15 @@ func runSweep(c *cobra.Command, arg string, f sweepFlags) error {
 	if err != nil {
 		return defect(err)
 	}
-	if err := showSweep(c, f.format, p.Result, out, f.out); err != nil {
+	if err := showSweep(c, f.output, p.Result, out, f.out); err != nil {
 		return err
 	}
 	return concludeSweep(c, p)
 }
 
 // showSweep prints a result, and stores it where there is a directory for it.
-func showSweep(c *cobra.Command, format string, r *sweep.Result, out *outdir.Dir, dir string) error {
-	if err := printDocument(c.OutOrStdout(), format, r); err != nil {
+func showSweep(c *cobra.Command, output outputFlags, r *sweep.Result, out *outdir.Dir, dir string) error {
+	if err := output.print(c, r); err != nil {
 		return err
 	}
 	if out == nil {
@@ -145,7 +143,7 @@ func mergeSweeps(c *cobra.Command, dirs []string, f mergeFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := showSweep(c, f.format, r, out, f.out); err != nil {
+	if err := showSweep(c, f.output, r, out, f.out); err != nil {
 		return err
 	}
 	if err := missingShards(r.Missing, r.Shards); err != nil || !r.Interrupted {

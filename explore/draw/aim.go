@@ -88,7 +88,7 @@ func (d *draw) phase(fault string) Phase {
 		return ""
 	}
 	for {
-		if p := Phases[d.rng.IntN(len(Phases))]; possible(fault, p) {
+		if p := Phases[d.rng.IntN(len(Phases))]; Possible(fault, p) {
 			return p
 		}
 	}

@@ -52,7 +52,7 @@ func (c Coverage) Holes(faults []string) []Cell {
 	var holes []Cell
 	for _, f := range faults {
 		for _, p := range Phases {
-			if cell := (Cell{f, p}); c[cell] == 0 && possible(f, p) {
+			if cell := (Cell{f, p}); c[cell] == 0 && Possible(f, p) {
 				holes = append(holes, cell)
 			}
 		}
@@ -90,17 +90,21 @@ func (c Coverage) Table(w io.Writer, faults []string) error {
 	for _, f := range faults {
 		fmt.Fprintf(tw, "%s\t", f)
 		for _, p := range Phases {
-			n := c[Cell{f, p}]
-			switch {
-			case n > 0:
-				fmt.Fprintf(tw, "%d\t", n)
-			case possible(f, p):
-				fmt.Fprint(tw, ".\t")
-			default:
-				fmt.Fprint(tw, "-\t")
-			}
+			fmt.Fprintf(tw, "%s\t", c.Mark(f, p))
 		}
 		fmt.Fprintln(tw)
 	}
 	return tw.Flush()
+}
+
+// Mark is how often a cell was hit, a dot for a hole and a dash for a cell that
+// cannot be hit.
+func (c Coverage) Mark(fault string, p Phase) string {
+	switch n := c[Cell{fault, p}]; {
+	case n > 0:
+		return fmt.Sprint(n)
+	case Possible(fault, p):
+		return "."
+	}
+	return "-"
 }

@@ -122,7 +122,7 @@ func sum(shards []Results) Merged {
 	all := shards[0]
 	all.Shard, all.Done, all.Commands, all.VirtualMS, all.WallMS, all.Interrupted = 0, 0, 0, 0, 0, false
 	all.Command, _, _ = strings.Cut(all.Command, " --shard ")
-	all.Violated, all.Inherent, all.Unknown, all.Audit, all.Defects = []Cause{}, []Cause{}, map[string]int{}, Audit{}, nil
+	all.Violated, all.Inherent, all.Unknown, all.Audit, all.Defects, all.Places = []Cause{}, []Cause{}, map[string]int{}, Audit{}, nil, nil
 	all.Bases = slices.Clone(all.Bases)
 	for i := range all.Bases {
 		all.Bases[i].Runs = Runs{}
@@ -146,6 +146,9 @@ func sum(shards []Results) Merged {
 			if b.Placements > sum.Placements { // one was interrupted before it knew
 				sum.Moments, sum.Placements, sum.NotPlayed = b.Moments, b.Placements, maps.Clone(b.NotPlayed)
 			}
+		}
+		for _, p := range s.Places {
+			all.Places = place(all.Places, p)
 		}
 		for _, c := range s.Violated {
 			all.Violated = add(all.Violated, c)

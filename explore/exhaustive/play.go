@@ -79,7 +79,7 @@ func (o Options) begin(bases []Base) (Results, error) {
 		return r, fmt.Errorf("%w: they are of %s", ErrOther, o.Before.Command)
 	}
 	r = *o.Before
-	r.Bases, r.Violated, r.Inherent = slices.Clone(r.Bases), slices.Clone(r.Violated), slices.Clone(r.Inherent)
+	r.Bases, r.Violated, r.Inherent, r.Places = slices.Clone(r.Bases), slices.Clone(r.Violated), slices.Clone(r.Inherent), slices.Clone(r.Places)
 	return r, nil
 }
 
@@ -381,21 +381,24 @@ func estimate(done, of int, spent time.Duration) string {
 
 // take takes in what a run has shown.
 func (r *Results) take(w *workload, p Placement, name string, n int, out seen) {
-	counts := w.counts
-	counts.Played++
+	runs := Runs{Played: 1}
 	if out.Missed {
-		counts.NotStruck++
+		runs.NotStruck = 1
 	}
 	switch {
 	case len(out.Faulty) > 0:
-		counts.Violated++
+		runs.Violated = 1
 		r.Violated = add(r.Violated, causeOf(out.Faulty[0], p, name, n, out.Source))
 	case len(out.Inherent) > 0:
-		counts.Inherent++
+		runs.Inherent = 1
 		r.Inherent = add(r.Inherent, causeOf(out.Inherent[0], p, name, n, out.Source))
 	case out.Unknown != "":
-		counts.Unknown++
+		runs.Unknown = 1
 		r.Unknown[out.Unknown]++
+	}
+	w.counts.add(runs)
+	if last := len(p.Faults) - 1; last >= 0 {
+		r.Places = place(r.Places, Place{p.Faults[last].Fault, p.phase(), runs})
 	}
 }
 

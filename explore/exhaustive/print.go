@@ -40,7 +40,7 @@ func (r Results) print(w io.Writer, table func([][]string) error) error {
 	if r.Interrupted {
 		fmt.Fprintf(w, "Interrupted: not all placements were played.\n\n")
 	}
-	if err := table(r.counts()); err != nil {
+	if err := table(r.Counts()); err != nil {
 		return err
 	}
 	for _, part := range []struct {
@@ -87,7 +87,8 @@ func (r Results) sentence() string {
 	return text
 }
 
-func (r Results) counts() [][]string {
+// Counts is the table of the bases, with its head.
+func (r Results) Counts() [][]string {
 	rules := []struct{ rule, title string }{{Unavailable, "not available"}, {Absent, "target absent"}}
 	if r.Depth > 1 {
 		rules = append(rules, []struct{ rule, title string }{{OtherOrder, "other order"}, {SameFromThere, "same from there"}}...)
@@ -123,13 +124,13 @@ func causeRows(causes []Cause) [][]string {
 		case c.File != "":
 			first = c.File
 		}
-		rows = append(rows, []string{fmt.Sprint(c.Count), string(c.Property), strings.Join(c.Faults, ", "), c.mostlyAt(), c.Class, first})
+		rows = append(rows, []string{fmt.Sprint(c.Count), string(c.Property), strings.Join(c.Faults, ", "), c.MostlyAt(), c.Class, first})
 	}
 	return rows
 }
 
-// mostlyAt is the kind of moment at which the last fault struck in most runs.
-func (c Cause) mostlyAt() string {
+// MostlyAt is the kind of moment at which the last fault struck in most runs.
+func (c Cause) MostlyAt() string {
 	kinds := slices.Sorted(maps.Keys(c.At))
 	if len(kinds) == 0 {
 		return "no moment"

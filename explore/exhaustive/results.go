@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore/cause"
+	"github.com/holdfast-go/holdfast/suite"
 )
 
 // Schema names the format of [Results] as JSON.
@@ -34,6 +35,8 @@ type Results struct {
 	Inherent  []Cause        `json:"inherent"` // likewise
 	Unknown   map[string]int `json:"unknown"`  // why runs proved nothing, and how many
 	Audit     Audit          `json:"audit"`
+	// Places count the runs by the kind of the last fault and of its moment, sorted.
+	Places []Place `json:"places,omitempty"`
 	// NotCovered says what the placements leave open.
 	NotCovered []string `json:"not_covered"`
 	Defects    []string `json:"defects,omitempty"`
@@ -41,6 +44,8 @@ type Results struct {
 	Commands  int     `json:"commands"` // Redis commands that servers executed
 	VirtualMS int64   `json:"virtual_ms"`
 	WallMS    float64 `json:"wall_ms"`
+
+	Dir suite.Dir `json:"-"` // where they are stored; empty before
 }
 
 // Audit is what came of playing placements that a rule had left out.
@@ -86,6 +91,24 @@ func (r *Runs) add(o Runs) {
 	r.Violated += o.Violated
 }
 
+// Place counts the runs whose last fault is of a kind and strikes at a kind of
+// moment.
+type Place struct {
+	Fault string `json:"fault"`
+	At    string `json:"at"`
+	Runs
+}
+
+// place counts runs at a place.
+func place(places []Place, p Place) []Place {
+	i, there := slices.BinarySearchFunc(places, p, func(a, b Place) int { return cmp.Or(cmp.Compare(a.Fault, b.Fault), cmp.Compare(a.At, b.At)) })
+	if !there {
+		return slices.Insert(places, i, p)
+	}
+	places[i].add(p.Runs)
+	return places
+}
+
 // Total adds up the runs of all bases.
 func (r Results) Total() Runs {
 	var sum Runs
@@ -123,6 +146,7 @@ type Cause struct {
 // Shrunk is the smallest run of a cause.
 type Shrunk struct {
 	Faults []string `json:"faults"`
+	Before Size     `json:"before"` // of the first run
 	Size   Size     `json:"size"`
 	Reason string   `json:"reason"`
 	Source string   `json:"source"`
@@ -138,8 +162,8 @@ type Size struct {
 	Faults  int `json:"faults"`
 }
 
-// least is the cause with the fewest faults that is known to do.
-func (c Cause) least() cause.Cause {
+// Least is the cause with the fewest faults that is known to do.
+func (c Cause) Least() cause.Cause {
 	least := cause.Cause{Property: c.Property, Class: c.Class, Faults: c.Faults}
 	if c.Shrunk != nil {
 		least.Faults = c.Shrunk.Faults

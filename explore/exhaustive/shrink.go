@@ -51,7 +51,7 @@ func simple(causes []Cause) []int {
 	for i := range all {
 		all[i] = i
 	}
-	slices.SortStableFunc(all, func(a, b int) int { return cause.Simpler(causes[a].least(), causes[b].least()) })
+	slices.SortStableFunc(all, func(a, b int) int { return cause.Simpler(causes[a].Least(), causes[b].Least()) })
 	return all
 }
 
@@ -61,7 +61,7 @@ func explain(causes []Cause) {
 	for k, i := range order {
 		causes[i].Under = ""
 		for _, j := range order[:k] {
-			if causes[j].Under == "" && causes[j].least().Explains(causes[i].least()) {
+			if causes[j].Under == "" && causes[j].Least().Explains(causes[i].Least()) {
 				causes[i].Under = causes[j].First
 				break
 			}

@@ -12,11 +12,14 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
+// PageFile is the file of a directory that shows the results in a browser.
+const PageFile = "exhaustive.html"
+
 // Directory is what a directory of such results holds: a document, and of each
 // cause the scenario of the first run and what is left of it.
 var Directory = outdir.Kind{
 	Index:    "exhaustive.json",
-	Patterns: []string{"finds/*.yaml", "finds/*.txt"},
+	Patterns: []string{PageFile, "finds/*.yaml", "finds/*.txt"},
 	Names: func(doc []byte) ([]string, error) {
 		var r Results
 		if err := documents.Unmarshal(doc, &r); err != nil {
@@ -25,7 +28,7 @@ var Directory = outdir.Kind{
 		if r.Schema != Schema {
 			return nil, errors.New(input.Sprintf("the schema is %q, not %q", r.Schema, Schema))
 		}
-		var names []string
+		names := []string{PageFile}
 		for name := range r.files() {
 			names = append(names, name)
 		}
@@ -65,13 +68,14 @@ func (r *Results) Store(out *outdir.Dir, dir suite.Dir) error { return r.store(o
 func (m *Merged) Store(out *outdir.Dir, dir suite.Dir) error { return m.Results.store(out, dir, m) }
 
 func (r *Results) store(out *outdir.Dir, dir suite.Dir, doc any) error {
+	r.Dir = dir
 	files := r.files()
-	var names []string
+	names := []string{PageFile}
 	for name := range files {
 		names = append(names, name)
 	}
 	return out.Replace(names, func() error {
-		if len(names) > 0 {
+		if len(files) > 0 {
 			if err := os.MkdirAll(dir.File("finds"), 0o755); err != nil {
 				return fmt.Errorf("write finds: %w", err)
 			}

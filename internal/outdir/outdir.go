@@ -58,6 +58,27 @@ type Dir struct {
 	old  []string // the files that its results name
 }
 
+// Which says which of some results documents a directory holds, "" for none. A
+// directory with several is an error.
+func Which(dir string, indexes ...string) (string, error) {
+	if _, err := os.ReadDir(dir); err != nil {
+		return "", err
+	}
+	var here []string
+	for _, file := range indexes {
+		if _, err := os.Stat(filepath.Join(dir, file)); err == nil {
+			here = append(here, file)
+		}
+	}
+	switch len(here) {
+	case 0:
+		return "", nil
+	case 1:
+		return here[0], nil
+	}
+	return "", fmt.Errorf("%s holds several results: %s", dir, strings.Join(here, ", "))
+}
+
 // Unused refuses a directory that holds anything.
 func Unused(dir string) error {
 	entries, err := os.ReadDir(dir)

@@ -67,6 +67,9 @@ func (p Progress) Done() {
 
 // Width is how many columns a terminal has, 0 for anything else.
 func Width(w io.Writer) int {
+	if p, ok := w.(*paper); ok {
+		return p.width
+	}
 	f, ok := w.(*os.File)
 	if !ok {
 		return 0

@@ -31,6 +31,21 @@ func File(path string, write func(io.Writer) error) error {
 	return nil
 }
 
+// Possible says why [File] could not write a file now, nil when it could.
+func Possible(path string) error {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return fmt.Errorf("write %s: it is a directory; name a file", path)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), beside(path)+"*")
+	if of := (*fs.PathError)(nil); errors.As(err, &of) {
+		err = of.Err
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
 // Bytes is [File] for what is there already.
 func Bytes(path string, data []byte) error {
 	return File(path, func(w io.Writer) error {

@@ -111,7 +111,7 @@ func historyOf(d reports.Document, r *results.Run) (*history.History, error) {
 func (v *view) nothing(res results.Results) {
 	v.Title, v.Tone = "No run violates anything", "good"
 	v.Claim = fmt.Sprintf("%s of %s with %s.", english.Count(len(res.Runs), "run"),
-		count(res.Runs, "scenario", func(r *results.Run) string { return r.Scenario }), count(res.Runs, "lock", (*results.Run).Column))
+		count(res.Runs, "scenario", func(r *results.Run) string { return r.Scenario }), count(res.Runs, "lock", func(r *results.Run) string { return r.Lock }))
 	v.Verdict = "Every verdict that was reached is ok"
 	undecided := 0
 	for i := range res.Runs {
@@ -193,7 +193,9 @@ func (v *view) about(d reports.Document, r *results.Run) {
 		if n := len(names); n > 6 {
 			names = append(names[:5:5], fmt.Sprintf("%d more", n-5))
 		}
-		if len(names) > 0 {
+		if len(names) == 0 {
+			v.Remedy = append(v.Remedy, fmt.Sprintf("No lock of this run survives the scenario. To see whether another does: holdfast run %s --lock all", scenario))
+		} else {
 			hold := "hold"
 			if len(names) == 1 {
 				hold = "holds"

@@ -34,6 +34,9 @@ type Break struct {
 	Class     string // of the way, for a colour: "broken", "outlived", "stuck" or "other"
 	Scenarios []string
 	Of        int // scenarios of the hazard that were played
+	// Inherent says that no lock with the same claims could have avoided it, in any
+	// of the scenarios.
+	Inherent bool
 }
 
 // way is a way of breaking, told from what is violated.
@@ -100,6 +103,16 @@ func wayOf(r *results.Run) int {
 	return slices.IndexFunc(ways, func(w way) bool { return w.fits(violated) })
 }
 
+// atFault says that the lock could have kept a promise that it broke.
+func atFault(r *results.Run) bool {
+	for _, v := range r.Verdicts {
+		if v.Faulty() {
+			return true
+		}
+	}
+	return false
+}
+
 func undecided(r *results.Run) bool {
 	if r.Failure != "" || len(r.Verdicts) == 0 {
 		return true
@@ -120,6 +133,7 @@ func Of(runs []results.Run, locks, hazards []string, hazard func(scenario string
 	broken := map[at][]string{}
 	unknown := map[at]bool{}
 	worst := map[[2]string]int{} // lock and scenario -> the worst way over all seeds
+	faulty := map[[2]string]bool{}
 	for i := range runs {
 		r := &runs[i]
 		k := at{r.Column(), hazard(r.Scenario)}
@@ -131,6 +145,7 @@ func Of(runs []results.Run, locks, hazards []string, hazard func(scenario string
 		if old, seen := worst[cell]; w >= 0 && (!seen || w < old) {
 			worst[cell] = w
 		}
+		faulty[cell] = faulty[cell] || atFault(r)
 		if w >= 0 && !slices.Contains(broken[k], r.Scenario) {
 			broken[k] = append(broken[k], r.Scenario)
 		}
@@ -153,10 +168,11 @@ func Of(runs []results.Run, locks, hazards []string, hazard func(scenario string
 				continue
 			}
 			for i, w := range ways {
-				b := Break{Hazard: h, How: w.how, Class: w.class, Of: len(played[k])}
+				b := Break{Hazard: h, How: w.how, Class: w.class, Of: len(played[k]), Inherent: true}
 				for _, s := range broken[k] {
 					if worst[[2]string{l, s}] == i {
 						b.Scenarios = append(b.Scenarios, s)
+						b.Inherent = b.Inherent && !faulty[[2]string{l, s}]
 					}
 				}
 				if len(b.Scenarios) > 0 {

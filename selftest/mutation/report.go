@@ -25,6 +25,7 @@ type Report struct {
 	Mutants []*Result `json:"mutants"`
 
 	notes *notes
+	drawn bool // the chosen ones are a sample
 }
 
 // Row counts the mutants of a file or of an operator.

@@ -84,7 +84,7 @@ func (o Options) Measure(ctx context.Context) (*Report, error) {
 	done()
 	r, err := newReport(locks, chosen, kept.results(chosen), original.left)
 	if err == nil {
-		r.Command = o.command()
+		r.Command, r.drawn = o.command(), o.Sample > 0
 	}
 	return r, err
 }

@@ -25,8 +25,11 @@ type Document struct {
 	Schema string `json:"schema"`
 	Before Side   `json:"before"`
 	After  Side   `json:"after"`
-	Same   int    `json:"same"` // runs with the same verdicts and the same events
-	Runs   []Run  `json:"runs"` // those that differ
+	Same   int    `json:"same"` // runs with the same verdicts, and the same events where they are stored
+	// Unstored counts those of the same without a history, whose events nobody can
+	// compare.
+	Unstored int   `json:"unstored,omitempty"`
+	Runs     []Run `json:"runs"` // those that differ
 }
 
 // Side is one of the run directories.
@@ -126,6 +129,9 @@ func Dirs(before, after suite.Dir) (*Document, error) {
 			d.Runs = append(d.Runs, *r)
 		} else {
 			d.Same++
+			if x.HistorySHA256 == "" {
+				d.Unstored++
+			}
 		}
 	}
 	for i := range a.Runs {

@@ -13,7 +13,16 @@ import (
 // answer says in one line what the comparison comes to.
 func (d *Document) answer() string {
 	if len(d.Runs) == 0 {
-		return fmt.Sprintf("Nothing differs: %s, with the same verdicts and the same events.", english.Count(d.Same, "run"))
+		words := fmt.Sprintf("Nothing differs: %s, with the same verdicts", english.Count(d.Same, "run"))
+		switch {
+		case d.Same == 0:
+			return "Nothing differs: neither directory has a run."
+		case d.Unstored == d.Same:
+			return words + ". No history is stored, so their events cannot be compared."
+		case d.Unstored > 0:
+			return words + fmt.Sprintf(" and the same events; of %d no history is stored.", d.Unstored)
+		}
+		return words + " and the same events."
 	}
 	counts := map[Change]int{}
 	for _, r := range d.Runs {

@@ -3,6 +3,7 @@ package realtime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,6 +56,9 @@ const AllLocks = "all"
 // or else all that are built in. It starts each adapter to ask what it has, and
 // waits for the answer for as long as start says.
 func Choose(ctx context.Context, names, adapters []string, start time.Duration) ([]Lock, error) {
+	if names != nil && len(names) == 0 {
+		return nil, errors.New("--lock names no lock\nhint: leave it out to play all of them; holdfast list locks shows their names")
+	}
 	others, err := AdapterLocks(ctx, adapters, start)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/garbage"
 	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/results"
@@ -74,6 +75,7 @@ func Save(d suite.Dir, res results.Results, doc reports.Document) error {
 
 // WriteReport writes the report.
 func WriteReport(d suite.Dir, doc reports.Document) error {
+	defer garbage.Rarely(64 << 20)() // each history is garbage once it is drawn
 	return whole.File(d.File("report.html"), func(w io.Writer) error { return reports.HTML(w, doc) })
 }
 

@@ -1,0 +1,27 @@
+// Package chance says what counts support: the probabilities that fit them.
+package chance
+
+import "math"
+
+// z is how many standard deviations 95 % of a normal distribution reach.
+const z = 1.959963984540054
+
+// Interval is Wilson's 95 % interval of the probability of what came so many
+// times, from 0 to 1. It holds for small numbers and for no hits at all; of nothing
+// it is everything.
+func Interval(hits, of int) (low, high float64) {
+	if of == 0 {
+		return 0, 1
+	}
+	n, share := float64(of), float64(hits)/float64(of)
+	centre := share + z*z/(2*n)
+	reach := z * math.Sqrt(share*(1-share)/n+z*z/(4*n*n))
+	low, high = (centre-reach)/(1+z*z/n), (centre+reach)/(1+z*z/n)
+	if hits == 0 {
+		low = 0
+	}
+	if hits == of {
+		high = 1
+	}
+	return low, high
+}

@@ -1,0 +1,211 @@
+// Package searches renders what a search for violations has shown as one HTML
+// page, in the style of the report of a run. An exploration, exhaustive
+// placement, and the self-tests fill in a [Page].
+package searches
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/reports"
+)
+
+//go:embed page.tmpl
+var pageSource string
+
+//go:embed page.css
+var pageStyle string
+
+var page = template.Must(template.New("page").Parse(pageSource))
+
+// Tone says how a page or a part of it is to be taken.
+type Tone string
+
+// The tones.
+const (
+	Good      Tone = "good"      // all is well
+	Argued    Tone = "argued"    // nothing went wrong, and something is open
+	Attention Tone = "attention" // somebody has to look
+)
+
+// Some is the tone of a number, and none where it is 0.
+func Some(n int, t Tone) Tone {
+	if n == 0 {
+		return ""
+	}
+	return t
+}
+
+// Page is what a search has shown. Everything but Kind and Asked may be empty.
+type Page struct {
+	Kind        string // of search, as "exploration"
+	Asked       string // the question, as one sentence
+	Answer      string
+	Tone        Tone
+	Interrupted string   // what was not played because somebody ended the search
+	Numbers     []Number // the headline
+	Bound       []string // what the numbers support, in sentences
+	Causes      []Group
+	By          string // heads the titles of the groups; "after" where empty
+	Finds       []Find
+	Maps        []Map
+	Tables      []Table
+	NotPlayed   []string // what the search leaves open
+	Defects     []string // of Holdfast itself
+	Command     string   // does the same again
+	Version     string
+}
+
+// Number is one of the headline.
+type Number struct {
+	Value, Label string
+	Tone         Tone
+}
+
+// Group is causes that belong together, as those after the same faults.
+type Group struct {
+	Title string
+	Rows  []Cause
+}
+
+// Cause is a row of a group.
+type Cause struct {
+	Count  int    // runs
+	Of     int    // the largest count of the page, for the bar
+	What   string // went wrong
+	Where  string // it was seen first, or mostly
+	Find   string // the key of its [Find]; empty for none
+	Remark string // as "inherent" or "known"
+}
+
+// Find is one thing that was found.
+type Find struct {
+	Key      string // unique on the page
+	Title    string
+	Tone     Tone
+	Why      string
+	Sizes    []Size
+	Pictures []Picture
+	Story    []reports.Sentence
+	Command  string
+	Texts    []Text // such as the scenario
+}
+
+// Size is how large something was before it was made small, and after.
+type Size struct {
+	What          string
+	Before, After int
+}
+
+// Picture is a diagram with its caption.
+type Picture struct {
+	Title, Caption string
+	Drawing        template.HTML // already escaped
+	Folded         bool
+}
+
+// Text is a file or a diff, which the page folds where it is long.
+type Text struct {
+	Title, Body string
+	Folded      bool
+}
+
+// Map is a table in which colours say how much or how bad.
+type Map struct {
+	Title, Note string
+	Corner      string // heads the names of the rows
+	Columns     []string
+	Rows        []MapRow
+	Legend      []Cell // what a cell looks like, with its meaning as Title
+}
+
+// MapRow is a row of a map.
+type MapRow struct {
+	Name  string
+	Cells []Cell
+}
+
+// Cell is a cell of a map. Class is "n0" to "n5" for more and more, or "bad",
+// "warn", "ok", "hole" and "none".
+type Cell struct{ Text, Class, Title string }
+
+// Table is numbers.
+type Table struct {
+	Title, Note string
+	Head        []string
+	Rows        [][]string
+	Words       int // columns on the left that hold words
+}
+
+// Shade is the class of a cell that counts n, on a logarithmic scale up to most.
+func Shade(n, most int) string {
+	level := 0
+	for step := n; step > 0 && level < 5; step /= 4 {
+		level++
+	}
+	if n == most && n > 0 {
+		level = max(level, 2)
+	}
+	return fmt.Sprintf("n%d", level)
+}
+
+// Largest sets Of of every cause to the largest count.
+func Largest(groups []Group) []Group {
+	most := 1
+	for _, g := range groups {
+		for _, c := range g.Rows {
+			most = max(most, c.Count)
+		}
+	}
+	for _, g := range groups {
+		for i := range g.Rows {
+			g.Rows[i].Of = most
+		}
+	}
+	return groups
+}
+
+// Percent is how long the bar of a cause is; none is invisible.
+func (c Cause) Percent() int { return min(100, max(2, 100*c.Count/max(1, c.Of))) }
+
+// Number says that a column holds numbers.
+func (t Table) Number(column int) bool { return column >= t.Words }
+
+// HTML writes the page. It needs no other file and no network.
+func (p Page) HTML(w io.Writer) error {
+	var b bytes.Buffer
+	err := page.Execute(&b, struct {
+		Page
+		Style    template.CSS
+		Patterns template.HTML
+	}{p, reports.Style() + template.CSS(pageStyle), reports.Patterns()})
+	if err != nil {
+		return fmt.Errorf("write page: %w", err)
+	}
+	_, err = w.Write(bytes.Map(visible, b.Bytes()))
+	return err
+}
+
+// visible replaces what a browser must not be told by a text from outside:
+// control characters, and those that turn the direction of writing.
+func visible(r rune) rune {
+	switch {
+	case r == '\n' || r == '\t':
+		return r
+	case r < ' ', r >= 0x7f && r < 0xa0, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
+		return '\ufffd'
+	}
+	return r
+}
+
+// Upper makes the first letter of a sentence a capital.
+func Upper(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}

@@ -1,0 +1,147 @@
+package searches
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-go/holdfast/internal/browser"
+	"github.com/holdfast-go/holdfast/internal/whole"
+	"github.com/holdfast-go/holdfast/reports"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// sample has something in every part of a page.
+func sample() Page {
+	return Page{
+		Kind: "exploration", Asked: "Does set-px break a promise under faults that are drawn at random?", Answer: "200 runs: 73 violated a promise.", Tone: Attention,
+		Interrupted: "Interrupted: not all runs were played.", Command: "holdfast explore --lock set-px", Version: "0.1.0",
+		Numbers: []Number{{Value: "200", Label: "runs played"}, {Value: "73", Label: "broke a promise", Tone: Some(73, Attention)}, {Value: "0", Label: "proved nothing", Tone: Some(0, Argued)}},
+		Bound:   []string{"A hazard that none of them shows comes, with 95 % confidence, in fewer than 1 in 66 runs like these."},
+		Causes: Largest([]Group{
+			{Title: "pause", Rows: []Cause{{Count: 24, What: "exclusion (lease outlived)", Where: "first with seed 15", Find: "one"}, {Count: 1, What: "linearizable", Where: "first with seed 88", Remark: "known before"}}},
+			{Title: "clock-drift, node-restart-without-data", Rows: []Cause{{Count: 6, What: "exclusion (contract broken)", Where: "first with seed 3", Find: "two"}}},
+		}),
+		Finds: []Find{
+			{Key: "one", Tone: Attention, Title: "Exclusion (lease outlived) after pause", Why: "Two clients held the lock for 2.02 ms.",
+				Sizes:    []Size{{"clients", 4, 2}, {"faults", 1, 1}},
+				Pictures: []Picture{{Title: "The smallest run that shows it", Caption: "Shown: 2 s.", Drawing: `<svg class="timeline" viewBox="0 0 1120 40"><text x="10" y="20">client-1</text></svg>`}, {Title: "The first run", Folded: true, Drawing: `<svg class="timeline" viewBox="0 0 1120 40"></svg>`}},
+				Story:    []reports.Sentence{{Time: "1.103 s", Text: "client-1 is paused.", Fault: true}, {Time: "1.108 s", Text: "client-2 gets the lock.", Bad: true}},
+				Texts:    []Text{{Title: "The scenario, as a file", Body: "name: found\n", Folded: true}}, Command: "holdfast run ./finds/one.yaml --lock set-px --seed 1"},
+			{Key: "two", Tone: Argued, Title: "lock/release.go:31:drop", Texts: []Text{{Body: "- return nil\n+ return err\n"}}},
+		},
+		Maps: []Map{{Title: "Where the faults struck", Note: "How often.", Corner: "fault", Columns: []string{"acquire sent", "holding", "renewing"},
+			Rows:   []MapRow{{Name: "node-restart-without-data", Cells: []Cell{{Text: "12", Class: Shade(12, 40)}, {Text: "never", Class: "hole", Title: "a hole"}, {Text: "–", Class: "none"}}}, {Name: "pause", Cells: []Cell{{Text: "2 of 8", Class: "bad"}, {Text: "40", Class: Shade(40, 40)}, {Text: "8", Class: "ok"}}}},
+			Legend: []Cell{{Text: "12", Class: "n2", Title: "so often"}}}},
+		Tables:    []Table{{Title: "Workloads", Words: 1, Head: []string{"base", "moments", "placements", "not available", "target absent", "played", "violated"}, Rows: [][]string{{"one-holder", "22", "6248", "1320", "178", "4750", "159"}}}},
+		NotPlayed: []string{"56 pairs of a fault and a phase never came."},
+		Defects:   []string{"seed 3 gave two histories"},
+	}
+}
+
+// hostile has texts from outside that must stay texts.
+func hostile() Page {
+	bad := "<script>alert(1)</script>\u202e\x1b[31m\"'`" + strings.Repeat("w", 300)
+	return Page{
+		Kind: bad, Asked: bad, Answer: bad, Interrupted: bad, Command: bad, Version: bad, Numbers: []Number{{Value: bad, Label: bad}}, Bound: []string{bad},
+		Causes: []Group{{Title: bad, Rows: []Cause{{Count: 1 << 40, What: bad, Where: bad, Find: "x", Remark: bad}}}},
+		Finds:  []Find{{Key: "x", Title: bad, Why: bad, Story: []reports.Sentence{{Time: "1 s", Text: bad}}, Texts: []Text{{Title: bad, Body: bad}}, Command: bad}},
+		Maps:   []Map{{Title: bad, Note: bad, Corner: bad, Columns: []string{bad}, Rows: []MapRow{{Name: bad, Cells: []Cell{{Text: bad, Title: bad}}}}}},
+		Tables: []Table{{Title: bad, Head: []string{bad, bad}, Rows: [][]string{{bad, bad}}}}, NotPlayed: []string{bad}, Defects: []string{bad},
+	}
+}
+
+func render(t *testing.T, p Page) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := p.HTML(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// What readers see changes on purpose or not at all.
+func TestPageGolden(t *testing.T) {
+	got := render(t, sample())
+	_, got, _ = strings.Cut(got, "</style>") // which the report has, too
+	path := filepath.Join("testdata", "page.html")
+	if *update {
+		if err := whole.Bytes(path, []byte(got)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), got); d != "" {
+		t.Errorf("%s differs; with -update it is written anew (-want +got):\n%s", path, d)
+	}
+}
+
+// A page is one file, and no text from outside becomes a part of it.
+func TestPageIsOneFile(t *testing.T) {
+	for name, p := range map[string]Page{"sample": sample(), "hostile": hostile(), "empty": {Kind: "exploration", Asked: "Is there anything?"}} {
+		text := render(t, p)
+		for _, bad := range []string{"<script", "src=", "<link", "url(http", "\x1b", "\u202e"} {
+			if strings.Contains(text, bad) {
+				t.Errorf("%s: the page has %q", name, bad)
+			}
+		}
+	}
+}
+
+// axe is where make setup puts axe-core.
+const axe = "/usr/local/lib/node_modules/axe-core/axe.min.js"
+
+// The pages must be of use on a desk, on a phone, in the dark and to those who see
+// little: nothing is wider than the window, every link leads somewhere, and the
+// console stays quiet.
+func TestPagesInABrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a browser")
+	}
+	script, err := os.ReadFile(axe)
+	if err != nil && os.Getenv("HOLDFAST_REQUIRE_AXE") != "" {
+		t.Fatal(err)
+	}
+	b := browser.Start(t)
+	for name, page := range map[string]Page{"sample": sample(), "hostile": hostile()} {
+		file := filepath.Join(t.TempDir(), "page.html")
+		if err := whole.File(file, page.HTML); err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range browser.Views() {
+			p := b.Open(file, v)
+			var found []string
+			p.Eval(`(() => {
+  for (const d of document.querySelectorAll("details")) d.open = true;
+  const found = [...document.querySelectorAll('a[href^="#"]')].filter(a => !document.getElementById(a.getAttribute("href").slice(1))).map(a => "a link leads nowhere: " + a.outerHTML);
+  const over = document.documentElement.scrollWidth - innerWidth;
+  if (over > 0) found.push("the page is " + over + " px wider than the window");
+  return found;
+})()`, &found)
+			if script != nil && name == "sample" {
+				p.Eval(string(script), nil)
+				var barriers []string
+				p.Eval(`axe.run(document, {resultTypes: ["violations"]}).then(({violations}) => violations.filter(v => ["serious", "critical"].includes(v.impact)).map(v => v.id + ": " + v.nodes[0].failureSummary + " " + v.nodes[0].html.slice(0, 200)))`, &barriers)
+				found = append(found, barriers...)
+			}
+			for _, f := range append(found, p.Errors()...) {
+				t.Errorf("%s, %s: %s", name, v, f)
+			}
+			p.Close()
+		}
+		p := b.Open(file, browser.View{Width: 1400, Paper: true})
+		if n := p.Sheets(""); name == "sample" && (n < 1 || n > 3) {
+			t.Errorf("the sample prints on %d sheets", n)
+		}
+		p.Close()
+	}
+}
