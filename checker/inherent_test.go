@@ -208,6 +208,9 @@ func TestInherent(t *testing.T) {
 		{"a clock that was set back kept the hold", Linearizable, plain,
 			take + "100 fault start 1 clock-jump n1\n1500 c1 release\n1501 server n1 DEL by=c1 was=c1\n1502 c1 ok", "it kept the hold of client-1/1 for longer than its lease",
 			plain, take + "1500 c1 release\n1501 server n1 DEL by=c1 was=c1\n1502 c1 ok"},
+		{"nobody saw the server that answered", Linearizable, plain,
+			"0 fault start 1 failover n1\n100 c1 acquire lease=1000\n102 c1 ok count=1\n200 c2 acquire lease=1000\n202 c2 ok count=1\n300 c1 release\n302 c1 ok\n400 c2 release\n402 c2 ok", "may have cost the servers the hold",
+			plain, "0 fault start 1 reset c1 n1\n100 c1 acquire lease=1000\n102 c1 ok count=1\n200 c2 acquire lease=1000\n202 c2 ok count=1\n300 c1 release\n302 c1 ok\n400 c2 release\n402 c2 ok"},
 		{"a hold in the units of the lock", Linearizable, inSeconds, // not a violation at all
 			"0 c1 acquire lease=700\n1 server n1 SET by=c1 holder=c1 ttl=1000\n2 c1 ok count=1\n800 c2 acquire lease=700\n801 c2 fail err=busy\n900 c1 release\n901 server n1 DEL by=c1\n902 c1 ok", "ok",
 			plain, "0 c1 acquire lease=700\n1 server n1 SET by=c1 holder=c1 ttl=1000\n2 c1 ok count=1\n800 c2 acquire lease=700\n801 c2 fail err=busy\n900 c1 release\n901 server n1 DEL by=c1\n902 c1 ok"},
