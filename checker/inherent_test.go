@@ -211,6 +211,10 @@ func TestInherent(t *testing.T) {
 		{"nobody saw the server that answered", Linearizable, plain,
 			"0 fault start 1 failover n1\n100 c1 acquire lease=1000\n102 c1 ok count=1\n200 c2 acquire lease=1000\n202 c2 ok count=1\n300 c1 release\n302 c1 ok\n400 c2 release\n402 c2 ok", "may have cost the servers the hold",
 			plain, "0 fault start 1 reset c1 n1\n100 c1 acquire lease=1000\n102 c1 ok count=1\n200 c2 acquire lease=1000\n202 c2 ok count=1\n300 c1 release\n302 c1 ok\n400 c2 release\n402 c2 ok"},
+		{"an acquire finds its own hold from before", Lease, plain, // not a violation at all
+			"0 c1 acquire lease=1000\n1 server n1 SET by=c1 holder=c1 ttl=1000\n2 fault start 1 partition c1 n1\n50 c1 info err=unknown\n60 fault end 1 partition c1 n1\n400 c1 acquire lease=1000\n401 server n1 PEXPIRE by=c1 holder=c1 ttl=1000\n402 c1 ok count=1\n500 c1 release\n501 server n1 DEL by=c1\n502 c1 ok", "ok",
+			plain,
+			"0 c1 acquire lease=1000\n1 server n1 SET by=c1 holder=c1 ttl=1000\n2 fault start 1 partition c1 n1\n50 c1 info err=unknown\n60 fault end 1 partition c1 n1\n400 c1 acquire lease=1000\n402 c1 ok count=1\n500 c1 release\n501 server n1 DEL by=c1\n502 c1 ok"},
 		{"a hold in the units of the lock", Linearizable, inSeconds, // not a violation at all
 			"0 c1 acquire lease=700\n1 server n1 SET by=c1 holder=c1 ttl=1000\n2 c1 ok count=1\n800 c2 acquire lease=700\n801 c2 fail err=busy\n900 c1 release\n901 server n1 DEL by=c1\n902 c1 ok", "ok",
 			plain, "0 c1 acquire lease=700\n1 server n1 SET by=c1 holder=c1 ttl=1000\n2 c1 ok count=1\n800 c2 acquire lease=700\n801 c2 fail err=busy\n900 c1 release\n901 server n1 DEL by=c1\n902 c1 ok"},
