@@ -19,9 +19,7 @@ func Lock() locktest.Lock {
 	l.Known = []locktest.Known{
 		{Scenario: "lost-release-reply", Property: "errors", Because: sentTwice},
 		{Scenario: "lost-release-reply", Property: "linearizable", Because: sentTwice},
-		{Scenario: "stale-grant", Property: "progress", Because: patient},
 		{Scenario: "unheard-grant", Property: "progress", Because: patient},
-		{Scenario: "lost-acquire-reply", Property: "progress", Because: patient},
 		{Scenario: "unheard-grant", Property: "linearizable", Because: askedTwice},
 		{Scenario: "unheard-grant", Property: "errors", Because: askedTwice},
 		{Scenario: "pause-in-acquire", Property: "linearizable", Because: lateIsTaken},
@@ -37,10 +35,7 @@ func Majority() locktest.Lock {
 	l := describe("redsync-5", "redsync on a majority of five primaries", 5)
 	l.Known = []locktest.Known{
 		{Scenario: "lost-release-reply", Property: "errors", Because: sentTwice},
-		{Scenario: "stale-grant", Property: "progress", Because: patient},
 		{Scenario: "unheard-grant", Property: "progress", Because: patient},
-		{Scenario: "lost-acquire-reply", Property: "progress", Because: patient},
-		{Scenario: "redlock-slow-replies", Property: "progress", Because: patient},
 		{Scenario: "asked-again", Property: "errors", Because: canceled},
 	}
 	return l
