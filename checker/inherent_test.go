@@ -215,6 +215,10 @@ func TestInherent(t *testing.T) {
 			"0 c1 acquire lease=1000\n1 server n1 SET by=c1 holder=c1 ttl=1000\n2 fault start 1 partition c1 n1\n50 c1 info err=unknown\n60 fault end 1 partition c1 n1\n400 c1 acquire lease=1000\n401 server n1 PEXPIRE by=c1 holder=c1 ttl=1000\n402 c1 ok count=1\n500 c1 release\n501 server n1 DEL by=c1\n502 c1 ok", "ok",
 			plain,
 			"0 c1 acquire lease=1000\n1 server n1 SET by=c1 holder=c1 ttl=1000\n2 fault start 1 partition c1 n1\n50 c1 info err=unknown\n60 fault end 1 partition c1 n1\n400 c1 acquire lease=1000\n402 c1 ok count=1\n500 c1 release\n501 server n1 DEL by=c1\n502 c1 ok"},
+		{"a replica kept the hold, and became primary later", Errors, total, // not a violation at all
+			take + "3 server n1r1 cause=replication holder=c1 ttl=997\n100 c1 release\n101 server n1 DEL by=c1\n102 c1 ok\n110 c1 acquire lease=1000\n200 fault start 1 failover n1\n" +
+				"210 server n1r1 SET by=c1 role=primary holder=c1 ttl=1000\n212 c1 ok count=1\n300 c1 release\n301 server n1r1 DEL by=c1 role=primary\n302 c1 ok", "ok",
+			total, take + "100 c1 release\n102 c1 ok\n200 c1 acquire lease=1000\n210 server n1 SET by=c1 holder=c1 ttl=1000\n212 c1 ok count=1\n300 c1 release\n301 server n1 DEL by=c1\n302 c1 ok"},
 		{"a hold in the units of the lock", Linearizable, inSeconds, // not a violation at all
 			"0 c1 acquire lease=700\n1 server n1 SET by=c1 holder=c1 ttl=1000\n2 c1 ok count=1\n800 c2 acquire lease=700\n801 c2 fail err=busy\n900 c1 release\n901 server n1 DEL by=c1\n902 c1 ok", "ok",
 			plain, "0 c1 acquire lease=700\n1 server n1 SET by=c1 holder=c1 ttl=1000\n2 c1 ok count=1\n800 c2 acquire lease=700\n801 c2 fail err=busy\n900 c1 release\n901 server n1 DEL by=c1\n902 c1 ok"},
