@@ -13,7 +13,7 @@ const worldLive = "live"
 //
 // The other kind is the noise of machines and networks, which no pace changes:
 // slackOfServers, arrivalSlack, closingSlack, notice, unbounded
-// and underway, all but the first two with machine on top. Whatever is a part of a lease, or stands in the header (the
+// and underway, all but the first with machine on top. Whatever is a part of a lease, or stands in the header (the
 // promised hand-off, the interval of renewals), is in the time of the run
 // already.
 type allowances struct {

@@ -258,6 +258,8 @@ func (t *trace) neverWhole(o *op) (left int64) {
 	for _, i := range t.since(o.own, o.inv) {
 		c := &t.changes[i]
 		switch {
+		case left > 0 && o.kind == history.OK && c.t <= o.ret && c.Role == "primary" && c.was == k.owner && c.ends():
+			left = 0 // its owner never knew of that one, and waited on
 		case c.t >= until || left > 0 && c.Role == "primary" && c.was == k.owner && c.ends():
 			return left
 		case c.Role != "primary":

@@ -409,6 +409,9 @@ func (t *trace) carriedOut(o *op) (when int64, ok bool) {
 		if c.t > to {
 			break
 		}
+		if ok && o.f == history.Acquire && o.kind == history.OK && c.Role == "primary" && c.was == o.owner && c.ends() {
+			return 0, false // its owner never knew of that one, and waited on
+		}
 		if !t.commandOf(c, o) {
 			continue
 		}
