@@ -131,6 +131,7 @@ func WithLogger(l *slog.Logger) Option { return func(c *config) { c.logger = l }
 func WithSafetyPoll(d time.Duration) Option { return func(c *config) { c.safetyPoll = d } }
 
 // WithUnlockTimeout sets how long a release is tried, and how long the
-// compensation of an acquire with an unknown outcome. At least 1ms.
-// The default is 5s.
+// compensation of an acquire with an unknown outcome keeps its owner from asking
+// again. The client then goes on with the compensation each second, for as long as
+// the lease. At least 1ms. The default is 5s.
 func WithUnlockTimeout(d time.Duration) Option { return func(c *config) { c.unlockTimeout = d } }
