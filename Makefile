@@ -263,7 +263,7 @@ explored:
 
 # What every single fault shows of each lock on one primary, and parts of what
 # takes longer, in docs/exhaustive.md. Exit code 1 is that it finds something.
-PLACED = reentrant=1/1 set-px-lua=1/1 fair=1/1 fenced=1/4 reentrant-wait=1/16 redlock=1/128 multi=1/128 set-px-renew=1/4 set-px=1/4 set-px-check=1/4 set-px-watch=1/4 setnx=1/4 setnx-expire=1/4
+PLACED = reentrant=1/1 set-px-lua=1/1 fair=1/4 fenced=1/4 reentrant-wait=1/16 redlock=1/128 multi=1/128 set-px-renew=1/4 set-px=1/4 set-px-check=1/4 set-px-watch=1/4 setnx=1/4 setnx-expire=1/4
 .PHONY: placed
 placed:
 	@$(BUILT); page=$$PWD/docs/exhaustive.md; bin=$$dir/holdfast; mkdir "$$dir/found" && cd "$$dir/found"; \

@@ -143,6 +143,14 @@ func (t *trace) answersElsewhere(group string, by int64) bool {
 	return t.firstStrike("promotes", group, func(f *faultSpan) bool { return f.touchesGroup(group) && (f.Promotes || f.Forks) }) <= by
 }
 
+// cancelsAnother reports whether a cancellation at a time concerned another operation
+// of the client than o: of several owners' operations, the one that began last.
+func (t *trace) cancelsAnother(o *op, when int64) bool {
+	return slices.ContainsFunc(t.ops, func(p *op) bool {
+		return p.client == o.client && p.owner != o.owner && o.inv <= p.inv && p.inv <= when && p.ret >= when
+	})
+}
+
 // heedsCancel checks that an acquire returns soon after the cancellation of its
 // context. (A release goes on.)
 func (t *trace) heedsCancel(o *op) Verdict {
@@ -155,7 +163,7 @@ func (t *trace) heedsCancel(o *op) Verdict {
 		excused := t.overlap(f.from, end, t.allow.healing, func(f *faultSpan) bool {
 			return f.touchesClient(o.client) && !f.cancelsAtMost()
 		})
-		if late := end - f.from - excused; late > t.allow.waitSlack {
+		if late := end - f.from - excused; late > t.allow.waitSlack && !t.cancelsAnother(o, f.from) {
 			return violation(f.from+t.allow.waitSlack, opIDs(o), "the context of the %s of %s was cancelled at %s; it went on for %s",
 				o.f, o.owner, at(f.from), long(end-f.from))
 		}

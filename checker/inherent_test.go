@@ -208,6 +208,17 @@ func TestInherent(t *testing.T) {
 		{"a clock that was set back kept the hold", Linearizable, plain,
 			take + "100 fault start 1 clock-jump n1\n1500 c1 release\n1501 server n1 DEL by=c1 was=c1\n1502 c1 ok", "it kept the hold of client-1/1 for longer than its lease",
 			plain, take + "1500 c1 release\n1501 server n1 DEL by=c1 was=c1\n1502 c1 ok"},
+		{"nobody saw the server that answered", Linearizable, plain,
+			"0 fault start 1 failover n1\n100 c1 acquire lease=1000\n102 c1 ok count=1\n200 c2 acquire lease=1000\n202 c2 ok count=1\n300 c1 release\n302 c1 ok\n400 c2 release\n402 c2 ok", "may have cost the servers the hold",
+			plain, "0 fault start 1 reset c1 n1\n100 c1 acquire lease=1000\n102 c1 ok count=1\n200 c2 acquire lease=1000\n202 c2 ok count=1\n300 c1 release\n302 c1 ok\n400 c2 release\n402 c2 ok"},
+		{"an acquire finds its own hold from before", Lease, plain, // not a violation at all
+			"0 c1 acquire lease=1000\n1 server n1 SET by=c1 holder=c1 ttl=1000\n2 fault start 1 partition c1 n1\n50 c1 info err=unknown\n60 fault end 1 partition c1 n1\n400 c1 acquire lease=1000\n401 server n1 PEXPIRE by=c1 holder=c1 ttl=1000\n402 c1 ok count=1\n500 c1 release\n501 server n1 DEL by=c1\n502 c1 ok", "ok",
+			plain,
+			"0 c1 acquire lease=1000\n1 server n1 SET by=c1 holder=c1 ttl=1000\n2 fault start 1 partition c1 n1\n50 c1 info err=unknown\n60 fault end 1 partition c1 n1\n400 c1 acquire lease=1000\n402 c1 ok count=1\n500 c1 release\n501 server n1 DEL by=c1\n502 c1 ok"},
+		{"a replica kept the hold, and became primary later", Errors, total, // not a violation at all
+			take + "3 server n1r1 cause=replication holder=c1 ttl=997\n100 c1 release\n101 server n1 DEL by=c1\n102 c1 ok\n110 c1 acquire lease=1000\n200 fault start 1 failover n1\n" +
+				"210 server n1r1 SET by=c1 role=primary holder=c1 ttl=1000\n212 c1 ok count=1\n300 c1 release\n301 server n1r1 DEL by=c1 role=primary\n302 c1 ok", "ok",
+			total, take + "100 c1 release\n102 c1 ok\n200 c1 acquire lease=1000\n210 server n1 SET by=c1 holder=c1 ttl=1000\n212 c1 ok count=1\n300 c1 release\n301 server n1 DEL by=c1\n302 c1 ok"},
 		{"a hold in the units of the lock", Linearizable, inSeconds, // not a violation at all
 			"0 c1 acquire lease=700\n1 server n1 SET by=c1 holder=c1 ttl=1000\n2 c1 ok count=1\n800 c2 acquire lease=700\n801 c2 fail err=busy\n900 c1 release\n901 server n1 DEL by=c1\n902 c1 ok", "ok",
 			plain, "0 c1 acquire lease=700\n1 server n1 SET by=c1 holder=c1 ttl=1000\n2 c1 ok count=1\n800 c2 acquire lease=700\n801 c2 fail err=busy\n900 c1 release\n901 server n1 DEL by=c1\n902 c1 ok"},

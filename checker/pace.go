@@ -12,8 +12,8 @@ const worldLive = "live"
 //
 // The other kind is the noise of machines and networks, which does not depend on
 // the pace: slackOfServers, arrivalSlack, closingSlack, notice, unbounded and
-// underway, all but the first two plus machine. A part of a lease, or a claim in
-// the header, is already in the time of the run.
+// underway, all but the first plus machine. A part of a lease, or a claim in the
+// header, is already in the time of the run.
 type allowances struct {
 	// waitSlack is what a bounded wait may overrun, and how early it may end.
 	waitSlack int64

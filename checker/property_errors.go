@@ -120,7 +120,7 @@ func (t *trace) hadNoEffect(o *op) Verdict {
 		v = earlier(v, inherently(x, t.setBack(k, o.inv, until)))
 	}
 	t.heldAt(o.own, o.ret, o.ret, func(s *span) bool {
-		if s.replica || s.from >= o.inv || s.to <= o.ret+t.allow.rounding || t.answersElsewhere(s.group, o.ret) {
+		if s.replica || s.led > o.ret || s.from >= o.inv || s.to <= o.ret+t.allow.rounding || t.answersElsewhere(s.group, o.ret) {
 			return false
 		}
 		left := t.notReleased(o, s)

@@ -257,6 +257,8 @@ func (t *trace) neverWhole(o *op) (left int64) {
 	for _, i := range t.since(o.own, o.inv) {
 		c := &t.changes[i]
 		switch {
+		case left > 0 && o.kind == history.OK && c.t <= o.ret && c.Role == "primary" && c.was == k.owner && c.ends():
+			left = 0 // its owner never knew of that one, and waited on
 		case c.t >= until || left > 0 && c.Role == "primary" && c.was == k.owner && c.ends():
 			return left
 		case c.Role != "primary":
@@ -379,7 +381,8 @@ func (t *trace) renewedInFull(k ownerLock, c *change, holds []heldLease, refresh
 }
 
 // grantedInTime checks that a grant returns while the servers still owe the hold,
-// and states no longer validity. It excuses a process that was stopped meanwhile.
+// for its lease counted from the request if it states no validity, and that it states
+// no longer validity. It excuses a process that was stopped meanwhile.
 func (t *trace) grantedInTime(c *Claim) Verdict {
 	o := t.op(c.AcquireOp)
 	stopped := t.overlap(o.inv, o.ret, 0, func(f *faultSpan) bool { return f.StopsProcess && f.touchesClient(c.Client) }) > 0
@@ -388,6 +391,10 @@ func (t *trace) grantedInTime(c *Claim) Verdict {
 	}
 	if until := o.res.Until; until != 0 && until <= o.ret {
 		return violation(o.ret, opIDs(o), "%s was granted the lock at %s; the validity that the grant names was over at %s", c.Owner, at(o.ret), at(until))
+	}
+	if owed, found := t.foundOwn(c, o); found && owed+2*t.allow.rounding < plus(o.inv, c.Lease) {
+		return byServers(violation(o.ret, opIDs(o), "%s was granted the lock at %s for %s; the server had its hold from before, and owes it until %s only",
+			c.Owner, at(o.ret), long(c.Lease), at(owed)))
 	}
 	owed, known := t.owedByServers(c, o.ret)
 	if !known || t.clockMoved(o.ret) {
@@ -406,6 +413,31 @@ func (t *trace) grantedInTime(c *Claim) Verdict {
 			c.Owner, at(o.ret), at(until), at(owed), long(t.drift(c.Lease))))
 	}
 	return Verdict{Outcome: OutcomeOK}
+}
+
+// foundOwn returns until when a server owes the hold of a claim, if the server had
+// the hold before the request and nothing changed it since. A hold that is renewed,
+// or whose grant states its validity, promises no lease of its own.
+func (t *trace) foundOwn(c *Claim, o *op) (owed int64, found bool) {
+	if t.claim.Nodes > 1 || c.Renewed || c.Lease == 0 || o.res.Until != 0 || o.res.Count > 1 || t.clockMoved(o.ret) {
+		return 0, false
+	}
+	later := t.since(o.own, o.inv)
+	if len(later) > 0 && t.changes[later[0]].t <= o.ret {
+		return 0, false
+	}
+	all := o.own.changes.all
+	for i := len(all) - len(later) - 1; i >= 0; i-- {
+		s := &t.changes[all[i]]
+		switch {
+		case s.Role != "primary":
+		case s.Cause != "command" || s.holder != c.Owner || t.replaced(s.group, o.ret):
+			return 0, false
+		default:
+			return s.expires(), s.expires() > o.ret
+		}
+	}
+	return 0, false
 }
 
 // clockMoved reports whether the clock of any server was moved by then.

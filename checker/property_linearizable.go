@@ -149,6 +149,15 @@ func (t *trace) forgive(lock string, ops []linear.Op, apart bool) (forgiven []li
 				l = left
 			}
 		}
+		if len(t.changes) == 0 { // it was lost when another was granted the lock, at the latest
+			next := t.nextClaim(i, until)
+			switch l.at = until; {
+			case next != nil:
+				l.at = next.From
+			case end != nil && end.kind == history.OK:
+				l = lossOfHold{needed: 1} // it was there to be released
+			}
+		}
 		if apart && l.forked {
 			l = lossOfHold{needed: 1}
 		}
@@ -179,6 +188,18 @@ func (t *trace) forgive(lock string, ops []linear.Op, apart bool) (forgiven []li
 		}
 	}
 	return forgiven, why
+}
+
+// nextClaim is the first claim of another owner on the lock of the ith one, after it
+// and before a time; nil if there is none.
+func (t *trace) nextClaim(i int, before int64) *Claim {
+	c := &t.claims[i]
+	for j := i + 1; j < len(t.claims) && t.claims[j].From < before; j++ {
+		if o := &t.claims[j]; o.Lock == c.Lock && o.Owner != c.Owner {
+			return o
+		}
+	}
+	return nil
 }
 
 // endingOf is the operation that ended a claim. If the owner had stopped work
@@ -387,6 +408,9 @@ func (t *trace) carriedOut(o *op) (when int64, ok bool) {
 		c := &t.changes[i]
 		if c.t > to {
 			break
+		}
+		if ok && o.f == history.Acquire && o.kind == history.OK && c.Role == "primary" && c.was == o.owner && c.ends() {
+			return 0, false // its owner never knew of that one, and waited on
 		}
 		if !t.commandOf(c, o) {
 			continue

@@ -53,6 +53,7 @@ type span struct {
 	replica           bool
 	holder            string
 	from, to          int64
+	led               int64 // since when the server is known to be a primary
 }
 
 // groupOf names the group a server belongs to, by the server that was its
@@ -202,12 +203,13 @@ func (t *trace) indexSpans() {
 			h.expires = never
 		}
 		if h.span >= 0 {
-			s := &t.spans[h.span]
-			s.replica = s.replica && c.Role == "replica"
+			if s := &t.spans[h.span]; s.replica && c.Role != "replica" {
+				s.replica, s.led = false, c.t
+			}
 			continue
 		}
 		h.span = len(t.spans)
-		t.spans = append(t.spans, span{c.lock, c.Node, c.group, c.Role == "replica", c.holder, c.t, never})
+		t.spans = append(t.spans, span{c.lock, c.Node, c.group, c.Role == "replica", c.holder, c.t, never, c.t})
 	}
 	for _, h := range places {
 		closeAt(h, never)

@@ -35,7 +35,7 @@ func (s *state) wait(ctx context.Context, a Acquire, forever bool) (Grant, *hold
 	case lease < time.Millisecond:
 		return Grant{}, nil, fmt.Errorf("lock: lease %v is below 1ms", lease)
 	}
-	s.c.learnShards(s.names.lock)
+	s.c.learnShards(ctx, s.names.lock)
 	start := time.Now()
 	op := ctx
 	if !s.c.direct { // otherwise Close would interrupt only between requests

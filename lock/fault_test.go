@@ -348,3 +348,46 @@ func TestLock_refusedTheSecondTime(t *testing.T) {
 		}
 	})
 }
+
+// A server that comes back after the tries of a compensation must not keep others
+// out for the rest of a lease that nobody uses.
+func TestLock_isTakenBackWhenTheServerComesBack(t *testing.T) {
+	for _, closed := range []bool{false, true} {
+		inBubble(t, func(t *testing.T, w *world) {
+			ctx := t.Context()
+			var down atomic.Bool
+			c := w.clientOn(w.redis(noRetries, func(o *redis.Options) {
+				o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+					if down.Load() {
+						return nil, syscall.ECONNREFUSED
+					}
+					return w.dial(ctx, network, addr)
+				}
+			}), lock.WithWatchdogTimeout(time.Minute))
+			a, b := c.NewLock("orders", "a"), w.client().NewLock("orders", "b")
+			must[lock.Grant](t)(a.TryLock(ctx))
+			must[int](t)(a.Unlock(ctx))
+			w.dropReply("orders", 1)
+			down.Store(true) // for new connections: the one that is there still carries the request
+			_, err := a.TryLock(ctx)
+			wantErr(t, "lost reply", err, lock.ErrUnknown)
+			time.Sleep(20 * time.Second)
+			_, err = b.TryLock(ctx)
+			wantErr(t, "nobody could tell the server", err, lock.ErrBusy)
+			if closed {
+				c.Close()
+			}
+			down.Store(false)
+			time.Sleep(1500 * time.Millisecond)
+			_, err = b.TryLock(ctx)
+			switch {
+			case closed:
+				wantErr(t, "the client was closed", err, lock.ErrBusy)
+				time.Sleep(time.Minute)
+				must[lock.Grant](t)(b.TryLock(ctx))
+			case err != nil:
+				t.Errorf("the server is back, and the acquire was not taken back: %v", err)
+			}
+		})
+	}
+}

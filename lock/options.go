@@ -124,6 +124,8 @@ func WithLogger(l *slog.Logger) Option { return func(c *config) { c.logger = l }
 // quarter is taken off. At least 1ms. The default is 1s.
 func WithSafetyPoll(d time.Duration) Option { return func(c *config) { c.safetyPoll = d } }
 
-// WithUnlockTimeout sets how long the lock tries to release a hold, or to take
-// back an acquire of unknown outcome. At least 1ms. The default is 5s.
+// WithUnlockTimeout sets how long the lock tries to release a hold. An acquire of
+// unknown outcome is taken back, and this blocks its owner's next acquire for at most
+// the same time. The client then repeats the attempt each second, until the lease
+// ends. At least 1ms. The default is 5s.
 func WithUnlockTimeout(d time.Duration) Option { return func(c *config) { c.unlockTimeout = d } }

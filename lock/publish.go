@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -40,10 +41,13 @@ var (
 	})
 )
 
+// shardsPatience is how much longer the first acquire of a client may take.
+const shardsPatience = 100 * time.Millisecond
+
 // What a client knows of the channels of its servers.
 const (
 	shardsUnknown int32 = iota
-	shardsAsked         // in the background
+	shardsAsked
 	shardsNone
 	shardsKnown
 )
@@ -57,19 +61,16 @@ func (c *Client) publishing() *publishing {
 	return publishingPlain
 }
 
-// learnShards asks the node of a lock for sharded channels, once and in the
-// background. The caller is counted by Client.begin.
-func (c *Client) learnShards(name string) {
+// learnShards asks the node of a lock for sharded channels, once, and not for long. It
+// does so before anything else: a request beside the first one would make the order of
+// connections a matter of chance.
+func (c *Client) learnShards(ctx context.Context, name string) {
 	if _, ok := c.rdb.(*redis.ClusterClient); !ok || !c.shards.CompareAndSwap(shardsUnknown, shardsAsked) {
 		return
 	}
-	c.ops.Go(func() {
-		ctx, cancel := context.WithTimeout(c.life, c.cfg.unlockTimeout)
-		defer cancel()
-		if _, err := c.askSharded(ctx, name); err != nil {
-			c.shards.CompareAndSwap(shardsAsked, shardsUnknown)
-		}
-	})
+	ctx, cancel := context.WithTimeout(ctx, shardsPatience)
+	defer cancel()
+	_, _ = call(ctx, c, func(ctx context.Context) (bool, error) { return c.askSharded(ctx, name) }) // else the hub asks
 }
 
 // askSharded says whether the server of a key has sharded channels, and remembers

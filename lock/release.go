@@ -50,17 +50,8 @@ func (s *state) compensate(ctx context.Context, u undo) (confirmed bool) {
 		defer cancel()
 		err := retry(ctx, func() error { return s.sendUndo(ctx) })
 		s.c.mu.Lock()
-		if u := s.undo; err != nil && u != nil {
-			// The lease bounds the damage. Until then, whoever comes next
-			// tries again.
-			time.AfterFunc(u.lease, func() {
-				s.c.mu.Lock()
-				if s.undo == u {
-					s.undo = nil
-					s.drop()
-				}
-				s.c.mu.Unlock()
-			})
+		if u := s.undo; err != nil && u != nil && !s.c.closed {
+			s.c.ops.Go(func() { s.undoLater(u) })
 		}
 		s.refs--
 		s.drop()
@@ -78,6 +69,54 @@ func (s *state) compensate(ctx context.Context, u undo) (confirmed bool) {
 	case <-timer.C:
 	}
 	return confirmed
+}
+
+// undoLater repeats a failed compensation of an acquire once per retryPauseMax. It
+// ends when the server answers, the owner's next request has done the work, the
+// client is closed, or the requested lease is over. So a cut that ends before the
+// lease leaves no hold without an owner.
+func (s *state) undoLater(u *undo) {
+	ctx, cancel := context.WithTimeout(s.c.life, u.lease)
+	defer cancel()
+	open := func() bool {
+		s.c.mu.Lock()
+		defer s.c.mu.Unlock()
+		return s.undo == u
+	}
+	ticks := time.NewTicker(retryPauseMax)
+	defer ticks.Stop()
+	for open() {
+		select {
+		case <-ticks.C:
+		case <-ctx.Done():
+			s.c.mu.Lock()
+			if s.undo == u && s.c.life.Err() == nil { // otherwise Shutdown makes one more attempt
+				s.undo = nil
+				s.drop()
+			}
+			s.c.mu.Unlock()
+			return
+		}
+		if s.enterGate(ctx) == nil {
+			s.undoOnce(ctx, u)
+			s.leaveGate()
+		}
+	}
+}
+
+// undoOnce makes one attempt to take an acquire back, if that is still necessary. It
+// delays the owner's next request by at most undoGrace.
+func (s *state) undoOnce(ctx context.Context, u *undo) {
+	ctx, cancel := context.WithTimeout(ctx, s.c.cfg.undoGrace())
+	defer cancel()
+	s.c.mu.Lock()
+	open := s.undo == u
+	s.c.mu.Unlock()
+	if open && s.sendUndo(ctx) == nil {
+		s.c.mu.Lock()
+		s.drop()
+		s.c.mu.Unlock()
+	}
 }
 
 // sendUndo makes one attempt to take back the acquire in s.undo. The caller holds

@@ -33,4 +33,6 @@ type Known struct {
 	Scenario string // its name, "lost-acquire-reply"
 	Property string // its name, "errors"; holdfast list properties shows them
 	Because  string // the reason, with the tracker's number, if there is one
+	// Live marks a violation that only real servers show: Run does not require it.
+	Live bool
 }

@@ -122,7 +122,7 @@ func (l Lock) description() subject.Description {
 		d.Drift = &subject.Drift{Rate: l.Drift.Rate, ConstNS: int64(l.Drift.Const)}
 	}
 	for _, k := range l.Known {
-		d.Known = append(d.Known, subject.Known(k))
+		d.Known = append(d.Known, subject.Known{Scenario: k.Scenario, Property: k.Property, Because: k.Because})
 	}
 	if d.Name == "" {
 		d.Name = "mine"

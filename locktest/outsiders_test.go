@@ -117,6 +117,12 @@ var outsiders = []struct {
 		{"other-key", "cleanup", "contention", ""},
 		{"leaked-connection", "cleanup", "contention", ""},
 		{"cut-name", "errors", "awkward-names", ""},
+		{"own-is-grant", "lease", "asked-again", ""},
+		{"fails-open", "linearizable", "kept-away", ""},
+		{"taken-early", "ownership", "holder-crash", ""},
+		{"waiters-prolong", "ownership", "contention", ""},
+		{"put-back", "ownership", "late-release", ""},
+		{"in-the-background", "errors", "contention", ""},
 	}},
 	{watchdogLock, []mistake{
 		{"recreates", "ownership", "stolen-between-renewals", ""},

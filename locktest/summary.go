@@ -93,7 +93,7 @@ func (r *runner) outdated(t *testing.T, known []Known) {
 	}
 	for _, k := range known {
 		i := slices.IndexFunc(r.options.scenarios, func(s source) bool { return s.scenario.Name == k.Scenario })
-		if i < 0 {
+		if i < 0 || k.Live {
 			continue
 		}
 		users, _ := suite.UsersOf(r.options.scenarios[i].scenario, r.subject, r.options.users)

@@ -23,6 +23,7 @@ type Client struct {
 	rec      *Recorder
 	owners   *owners
 	announce func(faults.Moment)
+	settle   func(who string)  // nil in real time
 	stocks   map[string]*Stock // by the name of the lock that guards each
 	renewed  bool              // whether a hold without an explicit lease is renewed
 	lease    bool              // whether the lock has leases at all
@@ -42,7 +43,7 @@ type Client struct {
 func (r *Run) NewClient(n int, p *faults.Process, s subject.Session, stocks map[string]*Stock, rng *rand.Rand) *Client {
 	claims := r.Subject.Claims(r.Scenario.Setting())
 	c := &Client{
-		work: r.Scenario.WorkloadOf(n), Proc: p, session: s, rec: r.Rec, owners: r.Owners, announce: r.Timeline.Moment, stocks: stocks,
+		work: r.Scenario.WorkloadOf(n), Proc: p, session: s, rec: r.Rec, owners: r.Owners, announce: r.Timeline.Moment, settle: r.Settle, stocks: stocks,
 		renewed: claims.Renewal, lease: claims.Lease, unasked: r.defaultLease(r.Scenario.WorkloadOf(n)), nests: claims.Reentrant, lostSign: claims.LostSign,
 		waits: r.Subject.Waits(), poll: cmp.Or(time.Duration(r.Scenario.Workload.Poll), r.Scenario.Scaled(subject.DefaultPoll)),
 	}
@@ -85,6 +86,9 @@ func (c *Client) Close() error {
 // shutdown closes the lock handle in the middle of work.
 func (c *Client) shutdown() {
 	c.closeSession()
+	if c.settle != nil {
+		c.settle(c.Proc.Name()) // whom it has woken returns first
+	}
 	c.rec.Add(history.Event{Kind: history.Note, F: history.Closed, Client: c.Proc.Name()})
 }
 

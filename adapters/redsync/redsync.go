@@ -19,11 +19,11 @@ func Lock() locktest.Lock {
 	l.Known = []locktest.Known{
 		{Scenario: "lost-release-reply", Property: "errors", Because: sentTwice},
 		{Scenario: "lost-release-reply", Property: "linearizable", Because: sentTwice},
-		{Scenario: "stale-grant", Property: "progress", Because: patient},
+		{Scenario: "stale-grant", Property: "progress", Because: patient, Live: true},
 		{Scenario: "unheard-grant", Property: "progress", Because: patient},
-		{Scenario: "lost-acquire-reply", Property: "progress", Because: patient},
-		{Scenario: "kept-away", Property: "progress", Because: patient},
-		{Scenario: "kept-away", Property: "count", Because: patient},
+		{Scenario: "lost-acquire-reply", Property: "progress", Because: patient, Live: true},
+		{Scenario: "kept-away", Property: "progress", Because: patient, Live: true},
+		{Scenario: "kept-away", Property: "count", Because: patient, Live: true},
 		{Scenario: "unheard-grant", Property: "linearizable", Because: askedTwice},
 		{Scenario: "unheard-grant", Property: "errors", Because: askedTwice},
 		{Scenario: "pause-in-acquire", Property: "linearizable", Because: lateIsTaken},
@@ -39,13 +39,13 @@ func Majority() locktest.Lock {
 	l := describe("redsync-5", "redsync on a majority of five primaries", 5)
 	l.Known = []locktest.Known{
 		{Scenario: "lost-release-reply", Property: "errors", Because: sentTwice},
-		{Scenario: "stale-grant", Property: "progress", Because: patient},
+		{Scenario: "stale-grant", Property: "progress", Because: patient, Live: true},
 		{Scenario: "unheard-grant", Property: "progress", Because: patient},
-		{Scenario: "lost-acquire-reply", Property: "progress", Because: patient},
-		{Scenario: "redlock-slow-replies", Property: "progress", Because: patient},
-		{Scenario: "kept-away", Property: "progress", Because: patient},
-		{Scenario: "member-black-holed", Property: "progress", Because: patient},
-		{Scenario: "unheard-grant", Property: "errors", Because: askedTwice},
+		{Scenario: "lost-acquire-reply", Property: "progress", Because: patient, Live: true},
+		{Scenario: "redlock-slow-replies", Property: "progress", Because: patient, Live: true},
+		{Scenario: "kept-away", Property: "progress", Because: patient, Live: true},
+		{Scenario: "member-black-holed", Property: "progress", Because: patient, Live: true},
+		{Scenario: "unheard-grant", Property: "errors", Because: askedTwice, Live: true},
 		{Scenario: "asked-again", Property: "errors", Because: canceled},
 	}
 	return l

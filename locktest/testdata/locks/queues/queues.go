@@ -15,14 +15,12 @@ import (
 // its reply is late.
 var sendsAgain = []locktest.Known{
 	{Scenario: "stale-grant", Property: "lease", Because: "the lock believes a grant whose lease may have ended on the way"},
-	{Scenario: "stale-grant", Property: "progress", Because: late},
 	{Scenario: "kept-away", Property: "linearizable", Because: gaveUp},
 	{Scenario: "refused-acquire", Property: "linearizable", Because: gaveUp},
 	{Scenario: "unheard-grant", Property: "linearizable", Because: gaveUp},
 	{Scenario: "unheard-grant", Property: "progress", Because: late},
 	{Scenario: "unheard-grant", Property: "errors", Because: gaveUp},
 	{Scenario: "lost-acquire-reply", Property: "linearizable", Because: gaveUp},
-	{Scenario: "lost-acquire-reply", Property: "progress", Because: late},
 	{Scenario: "lost-acquire-reply", Property: "errors", Because: gaveUp},
 }
 

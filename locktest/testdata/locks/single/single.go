@@ -34,12 +34,15 @@ type Mutex struct {
 	Rand    *rand.Rand
 	Mistake string // a defect for tests; a right lock has none
 
-	value string
+	value  string
+	failed int // tries in a row
 }
 
 // Lock takes the lock, and waits for it until ctx ends. It then returns [ErrTaken].
 func (m *Mutex) Lock(ctx context.Context) error {
-	m.value = fmt.Sprintf("%016x%016x", m.Rand.Uint64(), m.Rand.Uint64())
+	if m.Mistake != "own-is-grant" || m.value == "" {
+		m.value = fmt.Sprintf("%016x%016x", m.Rand.Uint64(), m.Rand.Uint64())
+	}
 	if m.Mistake == "constant-value" {
 		m.value = "locked"
 	}
@@ -104,6 +107,27 @@ func (m *Mutex) try(ctx context.Context) (bool, error) {
 			return false, err
 		}
 		return true, m.Redis.Set(ctx, m.Name, m.value, m.Lease).Err()
+	case "own-is-grant": // one that was asked for long ago
+		old, err := m.Redis.SetArgs(ctx, m.Name, m.value, redis.SetArgs{Mode: "NX", TTL: m.Lease, Get: true}).Result()
+		return errors.Is(err, redis.Nil) || old == m.value, ignoreNil(err)
+	case "fails-open":
+		ok, err := m.Redis.SetNX(ctx, m.Name, m.value, m.Lease).Result()
+		if m.failed++; err == nil {
+			m.failed = 0
+		}
+		return ok || m.failed > 2, nil
+	case "taken-early": // half a second before its lease ends
+		left, err := m.Redis.PTTL(ctx, m.Name).Result()
+		if err != nil || left > 500*time.Millisecond {
+			return false, err
+		}
+		return true, m.Redis.Set(ctx, m.Name, m.value, m.Lease).Err()
+	case "waiters-prolong":
+		ok, err := m.Redis.SetNX(ctx, m.Name, m.value, m.Lease).Result()
+		if err == nil && !ok {
+			err = m.Redis.PExpire(ctx, m.Name, m.Lease).Err()
+		}
+		return ok, err
 	}
 	return m.Redis.SetNX(ctx, m.Name, m.value, m.Lease).Result()
 }
@@ -138,6 +162,16 @@ func (m *Mutex) delete(ctx context.Context) (int64, error) {
 			return 0, ignoreNil(err)
 		}
 		return m.Redis.Del(ctx, m.Name).Result()
+	case "put-back": // takes the value out to look at it
+		v, err := m.Redis.GetDel(ctx, m.Name).Result()
+		if err != nil || v == m.value {
+			return int64(len(v)), ignoreNil(err)
+		}
+		return 0, m.Redis.SetNX(ctx, m.Name, v, m.Lease).Err()
+	case "in-the-background":
+		value := m.value
+		go func() { _ = release.Run(context.WithoutCancel(ctx), m.Redis, []string{m.Name}, value).Err() }()
+		return 1, nil
 	case "no-release":
 		return 1, nil
 	case "other-key":
