@@ -9,9 +9,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// hubs are the subscription connections of a client: one, and in a cluster one for
-// each node where somebody waits for a lock. There the channel of a lock is sharded
-// if the server knows that: a message stays with the nodes that have its slot.
+// hubs are the subscription connections of a client: one, or in a cluster one for
+// each node where somebody waits for a lock. In a cluster the channel of a lock is
+// sharded if the server supports that: a message stays on the nodes of its slot.
 type hubs struct {
 	c *Client
 
@@ -23,7 +23,7 @@ func newHubs(c *Client) *hubs { return &hubs{c: c, of: make(map[string]*hub)} }
 
 // join adds a waiter to a channel; see [hub.join].
 func (all *hubs) join(channel string) (w *waiter, ready bool) {
-	node, _ := all.c.nodeOf(all.c.life, channel) // else the hub finds out
+	node, _ := all.c.nodeOf(all.c.life, channel) // otherwise the hub finds out
 	all.mu.Lock()
 	h := all.at(node)
 	all.mu.Unlock()
@@ -41,7 +41,7 @@ func (all *hubs) leave(w *waiter, granted bool) {
 	}
 }
 
-// at returns the hub of a node. Called under mu.
+// at returns the hub of a node. The caller holds mu.
 func (all *hubs) at(node string) *hub {
 	h := all.of[node]
 	if h == nil {
@@ -73,8 +73,8 @@ func (c *Client) nodeOf(ctx context.Context, channel string) (string, error) {
 	return master.Options().Addr, nil
 }
 
-// reroute hands over the waiters of channels whose slots are not this node's, to the
-// hubs of the nodes that have them. On an error all stay.
+// reroute moves the waiters of channels whose slots are no longer on this node, to
+// the hubs of the nodes that have the slots. On an error, all waiters stay.
 func (h *hub) reroute(ctx context.Context) error {
 	cluster, ok := h.c.rdb.(*redis.ClusterClient)
 	if !ok {
@@ -117,8 +117,8 @@ func (h *hub) reroute(ctx context.Context) error {
 	return nil
 }
 
-// subscribe sends what subscribes to channels. Those of slots take a command each, as
-// one command is about one slot.
+// subscribe sends the commands that subscribe to channels. A sharded channel needs a
+// command of its own, because one command concerns one slot.
 func (conn *subConn) subscribe(ctx context.Context, channels ...string) error {
 	if !conn.sharded {
 		return conn.ps.Subscribe(ctx, channels...)

@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// publishing are the scripts that tell waiters something.
+// publishing are the scripts that notify waiters.
 type publishing struct {
 	release, cancel, force                        *redis.Script
 	fairAcquire, fairLook, fairRelease, fairLeave *redis.Script
@@ -33,15 +33,16 @@ var (
 	//go:embed publish_sharded.lua
 	shardedSource string
 
-	// A server that is no member of a cluster tells all its subscribers. In a cluster
-	// the message of a sharded channel stays with the nodes that have its slot.
+	// A server outside of a cluster notifies all its subscribers. In a cluster the
+	// message of a sharded channel stays on the nodes of its slot.
 	publishingPlain   = newPublishing(redis.NewScript)
 	publishingSharded = newPublishing(func(source string) *redis.Script {
 		return redis.NewScript(shardedSource + strings.ReplaceAll(source, "redis.call('publish',", "publish("))
 	})
 )
 
-// shardsPatience is how much longer the first acquire of a client may take.
+// shardsPatience is the longest delay that the question of learnShards adds to the
+// first acquire of a client.
 const shardsPatience = 100 * time.Millisecond
 
 // What a client knows of the channels of its servers.
@@ -52,8 +53,9 @@ const (
 	shardsKnown
 )
 
-// publishing are the scripts for the servers of the client. Until it knows that they
-// have sharded channels, it tells all nodes, and others find out by their looks.
+// publishing returns the scripts for the servers of the client. Until the client
+// knows that they have sharded channels, it notifies all nodes, and waiters on
+// sharded channels find a free lock when they poll.
 func (c *Client) publishing() *publishing {
 	if c.shards.Load() == shardsKnown {
 		return publishingSharded
@@ -61,21 +63,21 @@ func (c *Client) publishing() *publishing {
 	return publishingPlain
 }
 
-// learnShards asks the node of a lock for sharded channels, once, and not for long. It
-// does so before anything else: a request beside the first one would make the order of
-// connections a matter of chance.
+// learnShards asks the node of a lock once whether it has sharded channels, and waits
+// at most shardsPatience. It asks before the first request, because a concurrent
+// request would make the order of connections random.
 func (c *Client) learnShards(ctx context.Context, name string) {
 	if _, ok := c.rdb.(*redis.ClusterClient); !ok || !c.shards.CompareAndSwap(shardsUnknown, shardsAsked) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, shardsPatience)
 	defer cancel()
-	_, _ = call(ctx, c, func(ctx context.Context) (bool, error) { return c.askSharded(ctx, name) }) // else the hub asks
+	_, _ = call(ctx, c, func(ctx context.Context) (bool, error) { return c.askSharded(ctx, name) }) // otherwise the hub asks
 }
 
-// askSharded says whether the server of a key has sharded channels, and remembers
-// that. A server that is no member of a cluster is not asked, and one that does not
-// allow the question counts as one that has none.
+// askSharded reports whether the server of a key has sharded channels, and remembers
+// the answer. It does not ask a server outside of a cluster. A server that refuses the
+// question counts as one without sharded channels.
 func (c *Client) askSharded(ctx context.Context, key string) (bool, error) {
 	cluster, ok := c.rdb.(*redis.ClusterClient)
 	if !ok {

@@ -59,7 +59,7 @@ type waiter struct {
 	channel string
 	wake    chan struct{} // holds one wake-up
 	first   chan struct{} // closed when all that came before it have left
-	woken   bool          // the caller's: a wake-up was taken, and no look has followed
+	woken   bool          // the caller's: a wake-up was taken, and no poll has followed
 }
 
 // subConn is one connection. Guarded by hub.mu, except ps and ended.
@@ -105,7 +105,7 @@ func (h *hub) join(channel string) (w *waiter, ready bool) {
 	return w, ready
 }
 
-// start runs the writer. Called under mu.
+// start runs the writer. The caller holds mu.
 func (h *hub) start() {
 	if !h.running {
 		h.running = true
@@ -136,7 +136,8 @@ func (h *hub) left(w *waiter, granted bool) (last bool) {
 	return false
 }
 
-// lead makes a waiter the one that looks for all of its channel. Called under mu.
+// lead makes a waiter the one that polls for all waiters of its channel. The caller
+// holds mu.
 func (w *waiter) lead() {
 	select {
 	case <-w.first: // it came from another node
@@ -188,7 +189,7 @@ func (h *hub) run() {
 		case broken:
 			h.hangUp()
 			if h.node != "" {
-				retryAt = now.Add(hubBackoff) // or it asks a node that has lost a slot again and again
+				retryAt = now.Add(hubBackoff) // otherwise it would ask a node that has lost a slot in a tight loop
 			}
 			continue
 		case idle && idleSince.IsZero():
@@ -392,7 +393,7 @@ func (h *hub) read(conn *subConn) {
 			case msg.Kind == "subscribe" || msg.Kind == "ssubscribe":
 				h.acked[msg.Channel] = true
 				h.wake(msg.Channel, 1)
-			case conn.sent[msg.Channel]: // nobody asked for that: the slot has gone
+			case conn.sent[msg.Channel]: // an unrequested unsubscription: the slot has moved
 				delete(conn.sent, msg.Channel)
 				delete(h.acked, msg.Channel)
 				h.moved = true
