@@ -138,12 +138,13 @@ func (t *trace) overlap(from, to, extra int64, pick func(*faultSpan) bool) int64
 }
 
 // heldBack is since when a fault may have kept a request from a group of servers
-// that a client had sent and that came at a time; that time when none did.
+// that a client had asked for and that came at a time; that time when none did. A
+// request also waits for the replies to the greeting of a new connection.
 func (t *trace) heldBack(client, group string, when int64) int64 {
 	since := when - t.allow.underway - t.allow.machine
 	for i := range t.faultsBefore(when) {
 		f := &t.faults[i]
-		if f.HoldsRequests && f.touchesClient(client) && (len(f.nodes) == 0 || f.touchesGroup(group)) && plus(f.to, t.allow.underway) >= when {
+		if f.holdsMessages() && !f.sparesRequests() && f.touchesClient(client) && (len(f.nodes) == 0 || f.touchesGroup(group)) && plus(f.to, t.allow.underway) >= when {
 			since = min(since, f.from)
 		}
 	}

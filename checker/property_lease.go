@@ -121,6 +121,9 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 					h.granted.remove(c.group)
 				}
 			}
+			if c.Count < c.WasCount {
+				t.takenBackHere(holds, c)
+			}
 		}
 		if c.holder != k.owner || !c.command() {
 			continue
@@ -149,6 +152,22 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 		}
 	}
 	return v
+}
+
+// takenBackHere notes that one of several servers gives a level up that a quorum of
+// the others keeps: it had granted the level, its answer was lost, and the lock went
+// on without it. The level is that of the latest hold which the server granted.
+func (t *trace) takenBackHere(holds []heldLease, c *change) {
+	for n := len(holds) - 1; n >= 0; n-- {
+		h := &holds[n]
+		if _, granted := h.granted.get(c.group); !granted {
+			continue
+		}
+		if h.o.ret < c.t && len(h.granted) > t.claim.Quorum {
+			h.granted.remove(c.group)
+		}
+		return
+	}
 }
 
 // withoutLargest takes away the hold with the longest lease, the one whose
