@@ -138,12 +138,13 @@ func (t *trace) overlap(from, to, extra int64, pick func(*faultSpan) bool) int64
 }
 
 // heldBack is since when a fault may have delayed a client's request that reached
-// a group of servers at a time; that time if none did.
+// a group of servers at a time; that time if none did. A request also waits for the
+// replies to the greeting of a new connection, so a fault on replies delays it too.
 func (t *trace) heldBack(client, group string, when int64) int64 {
 	since := when - t.allow.underway - t.allow.machine
 	for i := range t.faultsBefore(when) {
 		f := &t.faults[i]
-		if f.HoldsRequests && f.touchesClient(client) && (len(f.nodes) == 0 || f.touchesGroup(group)) && plus(f.to, t.allow.underway) >= when {
+		if f.holdsMessages() && !f.sparesRequests() && f.touchesClient(client) && (len(f.nodes) == 0 || f.touchesGroup(group)) && plus(f.to, t.allow.underway) >= when {
 			since = min(since, f.from)
 		}
 	}

@@ -120,6 +120,9 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 					h.granted.remove(c.group)
 				}
 			}
+			if c.Count < c.WasCount {
+				t.takenBackHere(holds, c)
+			}
 		}
 		if c.holder != k.owner || !c.command() {
 			continue
@@ -148,6 +151,22 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 		}
 	}
 	return v
+}
+
+// takenBackHere notes that one of several servers gives up a level that a quorum of
+// the others keeps. The server had granted the level, its reply was lost, and the lock
+// continued without it. The level is that of the latest hold that the server granted.
+func (t *trace) takenBackHere(holds []heldLease, c *change) {
+	for n := len(holds) - 1; n >= 0; n-- {
+		h := &holds[n]
+		if _, granted := h.granted.get(c.group); !granted {
+			continue
+		}
+		if h.o.ret < c.t && len(h.granted) > t.claim.Quorum {
+			h.granted.remove(c.group)
+		}
+		return
+	}
 }
 
 // withoutLargest removes the hold with the longest lease, whose release excuses
