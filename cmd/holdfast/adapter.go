@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/live/conform"
@@ -117,7 +116,6 @@ func checkAdapter(c *cobra.Command, args []string, f adapterCheckFlags) (err err
 	if err != nil {
 		return err
 	}
-	logging.Disable()
 	dir, err := os.MkdirTemp("", "holdfast-adapter-")
 	if err != nil {
 		return defect(err)

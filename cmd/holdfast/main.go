@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/redis/go-redis/v9/logging"
 )
 
 func main() {
@@ -19,6 +21,7 @@ func main() {
 // run is the whole command. Its only ties to the process are the streams, the
 // file system and the executable's own path, from which workers are started.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	logging.Disable() // go-redis would print what Holdfast reports
 	root := newRoot(stdin, stdout, stderr)
 	root.SetArgs(args)
 	return exitCode(stderr, root.ExecuteContext(ctx))

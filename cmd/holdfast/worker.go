@@ -3,7 +3,6 @@ package main
 import (
 	"io"
 
-	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/subject/adapter"
@@ -21,7 +20,6 @@ func newClientCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "client", Short: "Be a client process of a run on real servers (internal)", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			logging.Disable()
 			return adapter.ServeBuiltIn(c.Context(), c.InOrStdin(), c.OutOrStdout())
 		},
 	}

@@ -15,8 +15,9 @@ const (
 	refused = "go-redis sends the SET again when its reply is lost, and the second one finds the lock of this very owner"
 	patient = "go-redis waits for a late reply longer than a try is to last"
 	stale   = "the lock does not look how old a grant is"
-	// A value for each hold instead of each owner would mend this.
+	// A value for each hold instead of each owner would mend these two.
 	ownValue = "a release that arrives late finds the same owner's next hold, which has the same value"
+	foundOwn = "an acquire that finds the owner's value takes what an earlier one, which nobody heard of, left of the lease"
 )
 
 // Every scenario of the catalogue that is about such a lock is a subtest.
@@ -33,6 +34,7 @@ func TestMutex(t *testing.T) {
 			{Scenario: "stale-grant", Property: "lease", Because: stale},
 			{Scenario: "unheard-grant", Property: "linearizable", Because: refused},
 			{Scenario: "unheard-grant", Property: "errors", Because: refused},
+			{Scenario: "asked-again", Property: "lease", Because: foundOwn},
 			{Scenario: "late-own-release", Property: "exclusion", Because: ownValue},
 			{Scenario: "late-own-release", Property: "linearizable", Because: ownValue},
 			{Scenario: "late-own-release", Property: "resource", Because: ownValue},
