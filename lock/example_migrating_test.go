@@ -60,7 +60,10 @@ func ExampleClient_Acquire_migrating() {
 	defer stop()
 	ctx := context.Background()
 	work := func(ctx context.Context) error { return ctx.Err() }
+	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}) // to which nothing is sent
+	defer rdb.Close()
 	if err := errors.Join(
+		migrateClient(rdb),
 		migrateRedsync(ctx, client, work),
 		migrateRedislock(ctx, client, time.Minute),
 		migrateRedisson(ctx, client, work),
