@@ -411,9 +411,13 @@ func (t *trace) grantedInTime(c *Claim) Verdict {
 	if until := o.res.Until; until != 0 && until <= o.ret {
 		return violation(o.ret, opIDs(o), "%s was granted the lock at %s; the validity that the grant names was over at %s", c.Owner, at(o.ret), at(until))
 	}
-	if owed, found := t.foundOwn(c, o); found && owed+2*t.allow.rounding < plus(o.inv, c.Lease) {
+	promised := plus(o.inv, c.Lease)
+	if o.res.Until != 0 {
+		promised = o.res.Until
+	}
+	if owed, found := t.foundOwn(c, o); found && owed+2*t.allow.rounding < promised {
 		return byServers(violation(o.ret, opIDs(o), "%s was granted the lock at %s for %s; the server had its hold from before, and owes it until %s only",
-			c.Owner, at(o.ret), long(c.Lease), at(owed)))
+			c.Owner, at(o.ret), long(promised-o.ret), at(owed)))
 	}
 	owed, known := t.owedByServers(c, o.ret)
 	if !known || t.clockMoved(o.ret) {
@@ -435,10 +439,10 @@ func (t *trace) grantedInTime(c *Claim) Verdict {
 }
 
 // foundOwn returns until when a server owes the hold of a claim, if the server had
-// the hold before the request and nothing changed it since. A hold that is renewed,
-// or whose grant states its validity, promises no lease of its own.
+// the hold before the request and nothing changed it since. A hold that is renewed
+// promises no lease of its own.
 func (t *trace) foundOwn(c *Claim, o *op) (owed int64, found bool) {
-	if t.claim.Nodes > 1 || c.Renewed || c.Lease == 0 || o.res.Until != 0 || o.res.Count > 1 || t.clockMoved(o.ret) {
+	if t.claim.Nodes > 1 || c.Renewed || c.Lease == 0 || o.res.Count > 1 || t.clockMoved(o.ret) {
 		return 0, false
 	}
 	later := t.since(o.own, o.inv)

@@ -223,12 +223,13 @@ func parse(s string) []string {
 // dropReply loses the answer to the n-th script call from now whose arguments
 // contain part. The server has executed it by then.
 func (w *world) dropReply(part string, n int) {
+	var left atomic.Int64 // connections count down side by side
+	left.Store(int64(n))
 	f := func(cmd string, args []string) bool {
 		if !strings.HasPrefix(strings.ToLower(cmd), "eval") || !strings.Contains(strings.Join(args, " "), part) {
 			return false
 		}
-		n--
-		return n == 0
+		return left.Add(-1) == 0
 	}
 	w.drop.Store(&f)
 }

@@ -123,6 +123,7 @@ var outsiders = []struct {
 		{"waiters-prolong", "ownership", "contention", ""},
 		{"put-back", "ownership", "late-release", ""},
 		{"in-the-background", "errors", "contention", ""},
+		{"until-from-reply", "exclusion", "slow-grant", ""},
 	}},
 	{watchdogLock, []mistake{
 		{"recreates", "ownership", "stolen-between-renewals", ""},
@@ -249,7 +250,7 @@ func singleLock(mistake string) Lock {
 		Busy: single.ErrTaken, NotHeld: single.ErrNotHeld, Classify: unclear(single.ErrUnclear),
 		Open: onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
 			m := &single.Mutex{Redis: on[0], Name: name, Lease: c.Lease, Rand: c.Rand(owner), Mistake: mistake}
-			return &Funcs{Acquire: m.Lock, Release: m.Unlock}
+			return &Funcs{Acquire: m.Lock, Release: m.Unlock, Until: m.Until}
 		}),
 	}
 }

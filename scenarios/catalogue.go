@@ -49,6 +49,7 @@ var catalogueNames = []string{
 	"partial-release-then-cut",
 	"many-hiccups",
 	"stale-grant",
+	"slow-grant",
 	"kept-away",
 	"late-undo",
 	"late-own-release",

@@ -35,8 +35,15 @@ type Mutex struct {
 	Mistake string // a defect for tests; a right lock has none
 
 	value  string
+	until  time.Time
 	failed int // tries in a row
 }
+
+// margin is how much earlier than the server an owner takes its lease as over.
+const margin = 2 * time.Millisecond
+
+// Until is when the present hold is no longer valid.
+func (m *Mutex) Until() time.Time { return m.until }
 
 // Lock takes the lock, and waits for it until ctx ends. It then returns [ErrTaken].
 func (m *Mutex) Lock(ctx context.Context) error {
@@ -59,6 +66,7 @@ func (m *Mutex) Lock(ctx context.Context) error {
 		case err != nil && errors.Is(ctx.Err(), context.Canceled):
 			return fmt.Errorf("lock %s: %w", m.Name, ctx.Err())
 		case err != nil && m.Mistake == "error-is-grant":
+			m.until = sent.Add(m.Lease - margin)
 			return nil
 		case err != nil && m.Mistake == "error-is-busy":
 			return ErrTaken
@@ -67,6 +75,10 @@ func (m *Mutex) Lock(ctx context.Context) error {
 		case ok && time.Since(sent) >= m.Lease && m.Mistake != "stale-grant":
 			continue // over before it was told
 		case ok:
+			m.until = sent.Add(m.Lease - margin)
+			if m.Mistake == "until-from-reply" {
+				m.until = time.Now().Add(m.Lease - margin)
+			}
 			return nil
 		case m.Mistake == "three-tries" && tries == 3:
 			return ErrTaken
