@@ -71,7 +71,7 @@ func ExampleReentrant_TryLock() {
 	g, err := a.TryLock(ctx, lock.Lease(10*time.Second))
 	fmt.Println(g.Count, g.Lease, g.Renewed, err)
 
-	_, err = b.TryLock(ctx, lock.Wait(20*time.Millisecond))
+	_, err = b.TryLock(ctx, lock.Wait(500*time.Millisecond))
 	fmt.Println("busy:", errors.Is(err, lock.ErrBusy))
 	// Output:
 	// 1 10s false <nil>
