@@ -85,38 +85,31 @@ func (s *state) undoLater(u *undo) {
 	}
 	ticks := time.NewTicker(retryPauseMax)
 	defer ticks.Stop()
-	for open() {
+	for open() && ctx.Err() == nil {
 		select {
 		case <-ticks.C:
+			s.undoOnce(ctx)
 		case <-ctx.Done():
-			s.c.mu.Lock()
-			if s.undo == u && s.c.life.Err() == nil { // otherwise Shutdown makes one more attempt
-				s.undo = nil
-				s.drop()
-			}
-			s.c.mu.Unlock()
-			return
-		}
-		if s.enterGate(ctx) == nil {
-			s.undoOnce(ctx, u)
-			s.leaveGate()
 		}
 	}
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	if s.undo == u && s.c.life.Err() == nil { // otherwise Shutdown makes one more attempt
+		s.undo = nil
+	}
+	s.drop()
 }
 
-// undoOnce makes one attempt to take an acquire back, if that is still necessary. It
-// delays the owner's next request by at most undoGrace.
-func (s *state) undoOnce(ctx context.Context, u *undo) {
+// undoOnce makes one attempt to take back the acquire in s.undo. It delays the
+// owner's next request by at most undoGrace.
+func (s *state) undoOnce(ctx context.Context) {
+	if s.enterGate(ctx) != nil {
+		return
+	}
+	defer s.leaveGate()
 	ctx, cancel := context.WithTimeout(ctx, s.c.cfg.undoGrace())
 	defer cancel()
-	s.c.mu.Lock()
-	open := s.undo == u
-	s.c.mu.Unlock()
-	if open && s.sendUndo(ctx) == nil {
-		s.c.mu.Lock()
-		s.drop()
-		s.c.mu.Unlock()
-	}
+	_ = s.sendUndo(ctx) // the next attempt follows
 }
 
 // sendUndo makes one attempt to take back the acquire in s.undo. The caller holds
