@@ -276,13 +276,15 @@ func (t *trace) lockOps(lock string) (ops []linear.Op, ghosts bool) {
 			g.Kind, g.Return = linear.TookAndGave, min(o.ret, linear.Forever)
 			ops, ghosts = append(ops, g), true
 		}
-		if (l.Kind == linear.GotLock || l.Kind == linear.MaybeGot) && t.claim.Fairness {
-			if left := t.neverWhole(o); left > 0 {
-				l.Lease, ghosts = min(l.Lease, left), true
+		if l.Kind == linear.GotLock || l.Kind == linear.MaybeGot {
+			if t.claim.Fairness {
+				if left := t.neverWhole(o); left > 0 {
+					l.Lease, ghosts = min(l.Lease, left), true
+				}
 			}
-		}
-		if (l.Kind == linear.GotLock || l.Kind == linear.MaybeGot) && !l.Renewed {
-			l.Lease = t.leaseOnServer(o, l.Lease)
+			if !l.Renewed {
+				l.Lease = t.leaseOnServer(o, l.Lease)
+			}
 		}
 		if t.tokens && l.Kind == linear.GotLock {
 			l.Token = o.res.Token
@@ -304,13 +306,8 @@ func (t *trace) leaseOnServer(o *op, lease int64) int64 {
 	if most <= lease || lease == linear.Forever {
 		return lease
 	}
-	to := t.untilNext(o)
-	for _, i := range t.since(o.own, o.inv) {
-		c := &t.changes[i]
-		if c.t > to {
-			break
-		}
-		if t.commandOf(c, o) && c.holder == o.owner && c.TTL > lease && c.TTL <= most {
+	for c := range t.commandsOf(o) {
+		if c.holder == o.owner && c.TTL > lease && c.TTL <= most {
 			return c.TTL
 		}
 	}

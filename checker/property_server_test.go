@@ -121,6 +121,20 @@ func TestOwnershipCountErrors(t *testing.T) {
 	})
 }
 
+// takenBackOfThree is a level that three servers granted and one gives up.
+const takenBackOfThree = `
+			0    c1 acquire lease=2000
+			1    server n1 EVAL by=c1 holder=c1 ttl=2000
+			2    server n2 EVAL by=c1 holder=c1 ttl=2000
+			3    server n3 EVAL by=c1 holder=c1 ttl=2000
+			4    c1 ok count=1
+			10   c1 acquire lease=6000
+			11   server n1 EVAL by=c1 holder=c1 count=2 ttl=6000
+			12   server n2 EVAL by=c1 holder=c1 count=2 ttl=6000
+			13   server n3 EVAL by=c1 holder=c1 count=2 ttl=6000
+			14   c1 ok count=2
+			500  server n3 EVAL by=c1 holder=c1 count=1 ttl=1503`
+
 func TestLeaseAndRenewal(t *testing.T) {
 	renewed := leased(func(h *history.Header) { h.Claims.Renewal = true; h.Claims.RenewEvery = 333 * millisecond })
 	struck := renewed
@@ -228,30 +242,9 @@ func TestLeaseAndRenewal(t *testing.T) {
 			30   c1 release
 			31   server n3 EVAL by=c1 holder=c1 ttl=2980
 			32   c1 ok count=2`, Lease, OutcomeOK, "", "", ""},
-		{"one of three gives up a level whose grant was not heard", leased(func(h *history.Header) { h.Claims.Nodes, h.Claims.Quorum = 3, 2 }), `
-			0    c1 acquire lease=2000
-			1    server n1 EVAL by=c1 holder=c1 ttl=2000
-			2    server n2 EVAL by=c1 holder=c1 ttl=2000
-			3    server n3 EVAL by=c1 holder=c1 ttl=2000
-			4    c1 ok count=1
-			10   c1 acquire lease=6000
-			11   server n1 EVAL by=c1 holder=c1 count=2 ttl=6000
-			12   server n2 EVAL by=c1 holder=c1 count=2 ttl=6000
-			13   server n3 EVAL by=c1 holder=c1 count=2 ttl=6000
-			14   c1 ok count=2
-			500  server n3 EVAL by=c1 holder=c1 count=1 ttl=1503`, Lease, OutcomeOK, "", "", ""},
-		{"two of three give up a level that is held", leased(func(h *history.Header) { h.Claims.Nodes, h.Claims.Quorum = 3, 2 }), `
-			0    c1 acquire lease=2000
-			1    server n1 EVAL by=c1 holder=c1 ttl=2000
-			2    server n2 EVAL by=c1 holder=c1 ttl=2000
-			3    server n3 EVAL by=c1 holder=c1 ttl=2000
-			4    c1 ok count=1
-			10   c1 acquire lease=6000
-			11   server n1 EVAL by=c1 holder=c1 count=2 ttl=6000
-			12   server n2 EVAL by=c1 holder=c1 count=2 ttl=6000
-			13   server n3 EVAL by=c1 holder=c1 count=2 ttl=6000
-			14   c1 ok count=2
-			500  server n3 EVAL by=c1 holder=c1 count=1 ttl=1503
+		{"one of three gives up a level whose grant was not heard", leased(func(h *history.Header) { h.Claims.Nodes, h.Claims.Quorum = 3, 2 }), takenBackOfThree,
+			Lease, OutcomeOK, "", "", ""},
+		{"two of three give up a level that is held", leased(func(h *history.Header) { h.Claims.Nodes, h.Claims.Quorum = 3, 2 }), takenBackOfThree + `
 			501  server n2 EVAL by=c1 holder=c1 count=1 ttl=1501`, Lease, Violated, "", "left the hold of client-1/1 on node-2 a TTL of 1.501 s at 0.501 s; 5.509 s of its lease were still owed", "server log"},
 		{"renewed while a nested acquire is on its way", leased(nil), `
 			0    c1 acquire lease=1000

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -275,6 +276,19 @@ func (t *trace) untilNext(o *op) int64 {
 	return never
 }
 
+// commandsOf yields the changes that an operation may have made, see commandOf.
+func (t *trace) commandsOf(o *op) iter.Seq[*change] {
+	return func(yield func(*change) bool) {
+		to := t.untilNext(o)
+		for _, i := range t.since(o.own, o.inv) {
+			c := &t.changes[i]
+			if c.t > to || t.commandOf(c, o) && !yield(c) {
+				return
+			}
+		}
+	}
+}
+
 // branches tells the operations on a lock apart once a fault has left two servers
 // of a group that both answer: each has the operations that it carried out, and
 // those from before. A refusal that no log shows says nothing, as either server may
@@ -373,13 +387,8 @@ func (t *trace) carriedOutBy(o *op) (nodes []string) {
 	if o == nil {
 		return nil
 	}
-	to := t.untilNext(o)
-	for _, i := range t.since(o.own, o.inv) {
-		c := &t.changes[i]
-		if c.t > to {
-			break
-		}
-		if t.commandOf(c, o) && !slices.Contains(nodes, c.Node) {
+	for c := range t.commandsOf(o) {
+		if !slices.Contains(nodes, c.Node) {
 			nodes = append(nodes, c.Node)
 		}
 	}
