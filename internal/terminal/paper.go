@@ -74,13 +74,12 @@ func fold(line string, width int) string {
 	for at := ""; ; at = indent {
 		cut := len(line)
 		if utf8.RuneCountInString(at+line) > width {
-			r := []rune(line)[:width-len(at)+1]
-			before := strings.TrimRight(string(r[:max(1, lastSpace(r))]), " ")
-			if strings.TrimSpace(before) == "" || lastSpace(r) <= 0 {
+			fits := string([]rune(line)[:width-len(at)+1])
+			before := strings.TrimRight(fits[:max(0, strings.LastIndexByte(fits, ' '))], " ")
+			if strings.TrimSpace(before) == "" {
+				before = line
 				if next := strings.IndexByte(line, ' '); next > 0 {
 					before = line[:next]
-				} else {
-					before = line
 				}
 			}
 			cut = len(before)
@@ -91,16 +90,6 @@ func fold(line string, width int) string {
 		}
 		b.WriteString("\n")
 	}
-}
-
-// lastSpace is where the last space is, -1 where there is none.
-func lastSpace(r []rune) int {
-	for i := len(r) - 1; i >= 0; i-- {
-		if r[i] == ' ' {
-			return i
-		}
-	}
-	return -1
 }
 
 // head is the line of a table that names its columns.
