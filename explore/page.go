@@ -34,8 +34,7 @@ func (p Printed) HTML(w io.Writer) error { return p.page().HTML(w) }
 func (m PrintedShards) HTML(w io.Writer) error {
 	p := m.Printed.page()
 	if n := len(m.All.Missing); n > 0 {
-		p.NotPlayed = append([]string{searches.Upper(suite.MissingShards(m.All.Missing, m.All.Of)) + "."}, p.NotPlayed...)
-		p.Tone = searches.Attention
+		p.Lacks(suite.MissingShards(m.All.Missing, m.All.Of))
 	}
 	return p.HTML(w)
 }
@@ -102,11 +101,11 @@ func (r Results) bound() string {
 
 // find is one find; its pictures are drawn where its histories are there.
 func (p Printed) find(c Found, drawn bool) searches.Find {
-	f := searches.Find{Key: c.Key, Title: searches.Upper(c.Least().String()), Tone: searches.Attention}
+	f := searches.Find{Key: c.Key, Title: english.Upper(c.Least().String()), Tone: searches.Attention}
 	scenario, recorded, seed := c.Scenario, c.History, c.FirstSeed
 	if s := c.Shrunk; s != nil {
 		scenario, recorded, seed = s.Scenario, s.History, s.Seed
-		f.Why = searches.Upper(s.Reason) + "."
+		f.Why = english.Upper(s.Reason) + "."
 		f.Sizes = []searches.Size{
 			{What: "clients", Before: s.Before.Clients, After: s.Size.Clients}, {What: "holds", Before: s.Before.Holds, After: s.Size.Holds},
 			{What: "operations", Before: s.Before.Ops, After: s.Size.Ops}, {What: "faults", Before: s.Before.Faults, After: s.Size.Faults},
@@ -168,10 +167,9 @@ func (p Printed) picture(file, title string) (searches.Picture, *results.Run, *h
 
 // coverageMap says how often each fault struck in which phase.
 func (r Results) coverageMap() searches.Map {
-	hits, most := map[draw.Cell]int{}, 1
-	for _, c := range r.Coverage {
-		hits[c.Cell] = c.Hits
-		most = max(most, c.Hits)
+	hits, most := r.coverage(), 1
+	for _, n := range hits {
+		most = max(most, n)
 	}
 	m := searches.Map{Title: "Where the faults struck", Corner: "fault",
 		Note: "How often each fault struck a client in which phase of an operation. A fault that names no client strikes all of them.",
@@ -229,11 +227,7 @@ func (r Results) open() []string {
 	if r.Shard > 0 && r.Of > 1 {
 		all = append(all, fmt.Sprintf("The runs of the other shards: this is shard %d of %d.", r.Shard, r.Of))
 	}
-	coverage := draw.Coverage{}
-	for _, c := range r.Coverage {
-		coverage[c.Cell] = c.Hits
-	}
-	if n := len(coverage.Holes(r.Vocabulary.Faults)); n > 0 {
+	if n := len(r.coverage().Holes(r.Vocabulary.Faults)); n > 0 {
 		all = append(all, fmt.Sprintf("%s of a fault and a phase never came: the holes of the map.", english.Count(n, "pair")))
 	}
 	left := slices.DeleteFunc(draw.Names(), func(f string) bool { return slices.Contains(r.Vocabulary.Faults, f) })

@@ -53,12 +53,18 @@ func (f Found) where(file func(...string) string) string {
 // wideTable is how wide a terminal must be for the table of faults and phases.
 const wideTable = 125
 
+// coverage is how often each fault struck in which phase.
+func (r Results) coverage() draw.Coverage {
+	all := draw.Coverage{}
+	for _, c := range r.Coverage {
+		all[c.Cell] = c.Hits
+	}
+	return all
+}
+
 // CoverageTable writes how often each fault struck in which phase.
 func (r Results) CoverageTable(w io.Writer) error {
-	coverage := draw.Coverage{}
-	for _, c := range r.Coverage {
-		coverage[c.Cell] = c.Hits
-	}
+	coverage := r.coverage()
 	if width := terminal.Width(w); width > 0 && width < wideTable {
 		g := grid.Grid{Corner: "fault", Rows: r.Vocabulary.Faults, Width: width, Mark: func(row, col int) string {
 			return coverage.Mark(r.Vocabulary.Faults[row], draw.Phases[col])

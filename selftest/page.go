@@ -82,21 +82,19 @@ func (m MutantRow) killed() searches.MapRow {
 		}
 		row.Cells = append(row.Cells, c)
 	}
-	return withStatus(row, m.Status, killed, Survived)
+	return withStatus(row, m.Status)
 }
 
 // withStatus ends a row with how the mutant came off.
-func withStatus(row searches.MapRow, status, good, bad string) searches.MapRow {
-	c := searches.Cell{Text: "killed", Class: "ok"}
+func withStatus(row searches.MapRow, status string) searches.MapRow {
+	c := searches.Cell{Text: status, Class: "hole"}
 	switch status {
-	case good:
-		if good == found {
-			c.Text = found
-		}
-	case bad:
-		c = searches.Cell{Text: bad, Class: "bad"}
-	default:
-		c = searches.Cell{Text: status, Class: "hole"}
+	case killed:
+		c = searches.Cell{Text: "killed", Class: "ok"}
+	case found:
+		c.Class = "ok"
+	case Survived, NotFound:
+		c.Class = "bad"
 	}
 	row.Cells = append(row.Cells, c)
 	return row
@@ -170,7 +168,7 @@ func (r *SearchRecord) HTML(w io.Writer) error {
 			}
 			cells.Cells = append(cells.Cells, c)
 		}
-		m.Rows = append(m.Rows, withStatus(cells, row.Status, found, NotFound))
+		m.Rows = append(m.Rows, withStatus(cells, row.Status))
 		group := searches.Group{Title: row.Name}
 		for _, c := range row.Causes {
 			group.Rows = append(group.Rows, searches.Cause{Count: c.Trials, What: c.Violation(), Where: "after " + c.After()})
@@ -186,7 +184,6 @@ func (r *SearchRecord) HTML(w io.Writer) error {
 		}
 	}
 	searches.Largest(p.Causes)
-	t.Rows = slices.Clip(t.Rows)
 	p.Maps, p.Tables = []searches.Map{m}, []searches.Table{t}
 	p.NotPlayed = noVerdict(r.NoVerdict)
 	return p.HTML(w)
@@ -228,7 +225,7 @@ func (t *Tally) HTML(w io.Writer) error {
 		p.Bound = append(p.Bound, fmt.Sprintf("No verdict of %s is wrong. With 95 %% confidence fewer than 1 in %.0f such seeds gives a wrong one.", english.Count(t.Runs, "seed"), 1/explore.UpperBound(t.Runs)))
 	}
 	for _, kind := range []string{falseAlarm, missed, unknown} {
-		g := searches.Group{Title: searches.Upper(kind)}
+		g := searches.Group{Title: english.Upper(kind)}
 		for _, s := range t.Surprises {
 			what := fmt.Sprintf("%s of %s in %s", s.Property, s.Lock, s.Scenario)
 			if i := slices.IndexFunc(g.Rows, func(c searches.Cause) bool { return c.What == what }); s.Kind == kind && i >= 0 {
@@ -258,7 +255,7 @@ func (s Surprise) key() string { return fmt.Sprintf("seed-%d-%s", s.Seed, s.Prop
 func (t *Tally) surprise(key string) searches.Find {
 	s := t.Surprises[slices.IndexFunc(t.Surprises, func(s Surprise) bool { return s.key() == key })]
 	f := searches.Find{Key: key, Tone: searches.Attention, Title: fmt.Sprintf("Seed %d: %s of %s in %s", s.Seed, s.Property, s.Lock, s.Scenario),
-		Why:     fmt.Sprintf("It is %s, and the scenario argues for %s. %s", verdictWords(s.Verdict.Outcome, s.Verdict.Class), verdictWords(s.Expected, s.Class), searches.Upper(s.Verdict.Reason)),
+		Why:     fmt.Sprintf("It is %s, and the scenario argues for %s. %s", verdictWords(s.Verdict.Outcome, s.Verdict.Class), verdictWords(s.Expected, s.Class), english.Upper(s.Verdict.Reason)),
 		Command: fmt.Sprintf("holdfast selftest vary %s --lock %s --seed %d --seeds 1 --out found", s.File, s.Lock, s.Seed)}
 	if s.Kind == unknown {
 		f.Tone = searches.Argued

@@ -30,6 +30,14 @@ func list(words []string, last string) string {
 	return strings.Join(words[:len(words)-1], ", ") + last + words[len(words)-1]
 }
 
+// Upper starts with a capital letter: s as the beginning of a sentence.
+func Upper(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
 // Span is a time in one unit, with three or four digits: "812 ms", "1.2 s",
 // "2.5 hours".
 func Span(d time.Duration) string {

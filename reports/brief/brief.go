@@ -124,7 +124,7 @@ func (v *view) nothing(res results.Results) {
 		v.Title, v.Tone, v.Claim, v.Verdict = "Nothing was run", "attention", "", ""
 	case undecided > 0:
 		v.Tone = "attention"
-		v.Verdict += fmt.Sprintf(" %s could not be decided, and such a run proves nothing.", upper(english.Count(undecided, "run")))
+		v.Verdict += fmt.Sprintf(" %s could not be decided, and such a run proves nothing.", english.Upper(english.Count(undecided, "run")))
 	}
 	if words := res.InterruptedWords(); words != "" {
 		v.Tone, v.Verdict = "attention", words+" "+v.Verdict
@@ -319,5 +319,3 @@ func cut(s string, n int) string {
 	}
 	return strings.TrimRight(string([]rune(s)[:n-1]), " ,;:") + "…"
 }
-
-func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -5,7 +5,6 @@ package cards
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/english"
@@ -187,7 +186,7 @@ func Of(runs []results.Run, locks, hazards []string, hazard func(scenario string
 				}
 			}
 			if len(others) > 0 {
-				c.Advice = append(c.Advice, fmt.Sprintf("%s: %s where it breaks.", upper(h), survive(others)))
+				c.Advice = append(c.Advice, fmt.Sprintf("%s: %s where it breaks.", english.Upper(h), survive(others)))
 			}
 		}
 		slices.SortStableFunc(c.Breaks, func(a, b Break) int { return rank(a.How) - rank(b.How) })
@@ -233,5 +232,3 @@ func survive(locks []string) string {
 	}
 	return english.And(locks) + " hold"
 }
-
-func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"strings"
 
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/reports"
 )
 
@@ -175,6 +175,12 @@ func (c Cause) Percent() int { return min(100, max(2, 100*c.Count/max(1, c.Of)))
 // Number says that a column holds numbers.
 func (t Table) Number(column int) bool { return column >= t.Words }
 
+// Lacks notes first among what was not played that a part of the results is missing.
+func (p *Page) Lacks(part string) {
+	p.NotPlayed = append([]string{english.Upper(part) + "."}, p.NotPlayed...)
+	p.Tone = Attention
+}
+
 // HTML writes the page. It needs no other file and no network.
 func (p Page) HTML(w io.Writer) error {
 	var b bytes.Buffer
@@ -200,12 +206,4 @@ func visible(r rune) rune {
 		return '\ufffd'
 	}
 	return r
-}
-
-// Upper makes the first letter of a sentence a capital.
-func Upper(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
 }

@@ -32,14 +32,14 @@ type Merged struct{ exhaustive.Merged }
 func (m Merged) HTML(w io.Writer) error {
 	p := Results{m.Results}.page()
 	if n := len(m.Missing); n > 0 {
-		p.NotPlayed = append([]string{searches.Upper(suite.MissingShards(m.Missing, m.Of)) + "."}, p.NotPlayed...)
-		p.Tone = searches.Attention
+		p.Lacks(suite.MissingShards(m.Missing, m.Of))
 	}
 	return p.HTML(w)
 }
 
 func (r Results) page() searches.Page {
 	t := r.Total()
+	_, leftOut := r.leftOut()
 	what := "single fault"
 	if r.Depth > 1 {
 		what = "pair of faults"
@@ -54,7 +54,7 @@ func (r Results) page() searches.Page {
 			{Value: fmt.Sprint(t.Violated), Label: "broke a promise", Tone: searches.Some(t.Violated, searches.Attention)},
 			{Value: fmt.Sprint(t.Inherent), Label: "inherent: no lock with these claims could have avoided it", Tone: searches.Some(t.Inherent, searches.Argued)},
 			{Value: fmt.Sprint(t.Unknown), Label: "proved nothing", Tone: searches.Some(t.Unknown, searches.Argued)},
-			{Value: fmt.Sprint(r.left()), Label: "left out by a rule"},
+			{Value: fmt.Sprint(leftOut), Label: "left out by a rule"},
 			{Value: english.Span(time.Duration(r.WallMS) * time.Millisecond), Label: "of real time"},
 		},
 		Bound: []string{fmt.Sprintf("This is no sample: every %s of the vocabulary was placed at every moment of these workloads, unless a rule says that it cannot matter.", what)},
@@ -87,15 +87,16 @@ func (r Results) page() searches.Page {
 	return p
 }
 
-// left counts the placements that a rule leaves out.
-func (r Results) left() int {
-	sum := 0
+// leftOut counts the placements that each rule leaves out, and all together.
+func (r Results) leftOut() (by map[string]int, sum int) {
+	by = map[string]int{}
 	for _, b := range r.Bases {
-		for _, n := range b.NotPlayed {
+		for rule, n := range b.NotPlayed {
+			by[rule] += n
 			sum += n
 		}
 	}
-	return sum
+	return by, sum
 }
 
 // groups are the causes, those after the same faults together.
@@ -122,7 +123,7 @@ func groups(causes []exhaustive.Cause, remark string) []searches.Group {
 }
 
 func (r Results) find(c exhaustive.Cause) searches.Find {
-	f := searches.Find{Key: c.First, Tone: searches.Attention, Title: fmt.Sprintf("%s after %s", searches.Upper(string(c.Property)), c.Least().After()), Why: searches.Upper(c.Reason) + "."}
+	f := searches.Find{Key: c.First, Tone: searches.Attention, Title: fmt.Sprintf("%s after %s", english.Upper(string(c.Property)), c.Least().After()), Why: english.Upper(c.Reason) + "."}
 	if c.When != "" {
 		f.Why += " The first such run has a " + c.When + "."
 	}
@@ -215,12 +216,7 @@ func inOrder(a, b string) int {
 // open is what the placements leave open.
 func (r Results) open() []string {
 	var all []string
-	rules := map[string]int{}
-	for _, b := range r.Bases {
-		for rule, n := range b.NotPlayed {
-			rules[rule] += n
-		}
-	}
+	rules, _ := r.leftOut()
 	for _, rule := range slices.Sorted(maps.Keys(rules)) {
 		if rules[rule] > 0 {
 			all = append(all, fmt.Sprintf("%s left out by a rule: %s.", english.Count(rules[rule], "placement"), rule))
@@ -233,7 +229,7 @@ func (r Results) open() []string {
 		all = append(all, fmt.Sprintf("The placements of the other shards: this is shard %d of %d.", r.Shard, r.Of))
 	}
 	for _, what := range r.NotCovered {
-		all = append(all, searches.Upper(what)+".")
+		all = append(all, english.Upper(what)+".")
 	}
 	return append(all, "Durations of faults other than: "+strings.Join(r.Durations, "; ")+".")
 }
