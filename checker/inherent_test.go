@@ -71,6 +71,14 @@ func TestInherent(t *testing.T) {
 		1101 server n1 SET by=c2 holder=c2 ttl=1000
 		1102 c2 ok count=1
 		`
+	const renewedElsewhere = takeRenewed + `
+		3    server n1r1 cause=replication holder=c1 ttl=997
+		100  fault start 1 failover n1
+		400  server n1r1 EVAL by=c1 role=primary holder=c1 ttl=1000
+		800  server n1r1 EVAL by=c1 role=primary holder=c1 ttl=1000
+		1001 server n1 cause=expiry
+		1100 c2 acquire lease=1000
+		`
 	const forked = take + `
 		3    server n1r1 cause=replication holder=c1 ttl=997
 		50   c1 release
@@ -108,6 +116,8 @@ func TestInherent(t *testing.T) {
 		50   c3 acquire lease=1000
 		51   c3 fail err=busy
 		`
+	const keptBack = "1 fault start 1 hold-request c1 n1\n2 c1 acquire lease=1000 wait=100\n"
+	const keptBackArrives = "300 fault end 1 hold-request c1 n1\n300 server n1 EVAL by=c1 holder=c1 ttl=1000\n1301 server n1 cause=expiry"
 	const secondDone = "310 c2 release\n311 server n1 DEL by=c2\n312 c2 ok"
 	for _, tt := range []struct {
 		line             string
@@ -160,6 +170,9 @@ func TestInherent(t *testing.T) {
 			2510 c2 release
 			2511 server n1 DEL by=c2
 			2512 c2 ok`},
+		{"the renewals went to the server that took the place", Exclusion, telling,
+			renewedElsewhere + "1101 server n1 SET by=c2 holder=c2 ttl=1000\n1102 c2 ok count=1\n1300 c1 release\n1301 server n1r1 DEL by=c1 role=primary\n1302 c1 ok\n1310 c2 release\n1311 server n1 DEL by=c2\n1312 c2 ok", "took the place of node-1 and renewed the hold",
+			telling, renewedElsewhere + "1101 server n1r1 SET by=c2 holder=c2 ttl=1000 role=primary\n1102 c2 ok count=1\n1300 c1 release\n1301 c1 fail err=lost\n1310 c2 release\n1311 server n1r1 DEL by=c2 role=primary\n1312 c2 ok"},
 		{"a careless user works on after the lease", Exclusion, plain, outlived + "1300 c1 release\n1301 c1 fail err=lost", "for longer than its lease, which nobody renews",
 			careful, outlived + "1300 c1 release\n1301 c1 fail err=lost"},
 		{"a stopped process cannot notice", Exclusion, careful,
@@ -238,6 +251,9 @@ func TestInherent(t *testing.T) {
 		{"a count that a server lost", Count, plain,
 			take + "10 c1 acquire lease=1000\n12 c1 ok count=2\n20 fault start 1 failover n1\n30 c1 release\n31 c1 ok", "may have undone",
 			plain, take + "10 c1 acquire lease=1000\n12 c1 ok count=2\n20 fault start 1 delete-key n2\n30 c1 release\n31 c1 ok"},
+		{"a server forgot a request that was given up on its way", Count, plain,
+			keptBack + "102 c1 fail err=busy\n200 fault start 2 delete-key n1\n" + keptBackArrives, "kept a request of client-1/1 back until 0.300 s",
+			plain, "0 fault start 2 delete-key n1\n" + keptBack + "102 c1 fail err=busy\n" + keptBackArrives},
 		{"an unknown outcome", Errors, total, // not a violation at all: the witness has another
 			take + "10 fault start 1 partition c1 n1\n20 c1 release\n30 c1 info err=unknown\n40 fault end 1 partition c1 n1\n50 c1 release\n51 server n1 DEL by=c1\n52 c1 ok", "ok",
 			total, take + "20 c1 release\n30 c1 info err=unknown\n50 c1 release\n51 server n1 DEL by=c1\n52 c1 ok"},
