@@ -66,7 +66,7 @@ func (m *Mutex) LockFor(ctx context.Context, lease time.Duration) error {
 		case err != nil:
 			return fmt.Errorf("lock %s: %w", m.Name, err)
 		case ok && time.Since(sent) >= lease:
-			continue // over before it was told
+			go m.giveBack(ctx, m.value, lease) // over before it was told: it may have come late, and still keep others out
 		case ok:
 			return nil
 		}
