@@ -486,14 +486,24 @@ func (t *trace) gaveBackBy(o *op, by int64) bool {
 	})
 }
 
+// singleTry is the wait of an acquire that is not to wait, if its lock has no
+// single try.
+const singleTry = 50 * millisecond
+
 // mayEndUnknown decides unknown outcomes. Such an outcome is right if a fault held
 // the request or its reply, stopped the server or the process, or cancelled the
 // operation. It is also right if the acquire's time ended before the slowest
 // request could be answered.
 func (t *trace) mayEndUnknown(o *op) bool {
 	to := min(o.ret, t.endTime)
-	if o.f == history.Acquire && o.ret-(o.inv+o.args.Wait) < messagesOfRequest*min(t.h.Header.Latency, second) {
-		return true
+	if o.f == history.Acquire {
+		over := o.ret - (o.inv + o.args.Wait)
+		if o.args.Wait == 0 && over >= singleTry {
+			over -= singleTry
+		}
+		if over < messagesOfRequest*min(t.h.Header.Latency, second) {
+			return true
+		}
 	}
 	return t.closedAt(o.client) <= to || slices.ContainsFunc(t.faults, func(f faultSpan) bool {
 		if f.from > to || !f.touchesClient(o.client) {

@@ -17,6 +17,7 @@ func TestInherent(t *testing.T) {
 		h.Claims.Renewal, h.Claims.LostSign, h.Claims.RenewEvery = true, true, 333*millisecond
 	})
 	total := of(func(h *history.Header) { h.Order = history.TotalOrder })
+	near := of(func(h *history.Header) { h.Order, h.Latency = history.TotalOrder, millisecond })
 	careful := of(func(h *history.Header) { h.User = history.Careful })
 	quorum := of(func(h *history.Header) { h.Claims.Quorum, h.Claims.Nodes = 2, 3 })
 	acks := of(func(h *history.Header) { h.Claims.Acks = 1 })
@@ -118,6 +119,7 @@ func TestInherent(t *testing.T) {
 		`
 	const keptBack = "1 fault start 1 hold-request c1 n1\n2 c1 acquire lease=1000 wait=100\n"
 	const keptBackArrives = "300 fault end 1 hold-request c1 n1\n300 server n1 EVAL by=c1 holder=c1 ttl=1000\n1301 server n1 cause=expiry"
+	const laterHold = "100 c2 acquire lease=1000\n101 c2 ok count=1\n102 c2 release\n103 c2 ok"
 	const secondDone = "310 c2 release\n311 server n1 DEL by=c2\n312 c2 ok"
 	for _, tt := range []struct {
 		line             string
@@ -254,6 +256,9 @@ func TestInherent(t *testing.T) {
 		{"a server forgot a request that was given up on its way", Count, plain,
 			keptBack + "102 c1 fail err=busy\n200 fault start 2 delete-key n1\n" + keptBackArrives, "kept a request of client-1/1 back until 0.300 s",
 			plain, "0 fault start 2 delete-key n1\n" + keptBack + "102 c1 fail err=busy\n" + keptBackArrives},
+		{"a try without an answer at its end", Errors, near, // not a violation at all
+			"0 c1 acquire lease=1000\n51 c1 info err=unknown\n" + laterHold, "ok",
+			near, "0 c1 acquire lease=1000\n30 c1 info err=unknown\n" + laterHold},
 		{"an unknown outcome", Errors, total, // not a violation at all: the witness has another
 			take + "10 fault start 1 partition c1 n1\n20 c1 release\n30 c1 info err=unknown\n40 fault end 1 partition c1 n1\n50 c1 release\n51 server n1 DEL by=c1\n52 c1 ok", "ok",
 			total, take + "20 c1 release\n30 c1 info err=unknown\n50 c1 release\n51 server n1 DEL by=c1\n52 c1 ok"},
