@@ -113,12 +113,14 @@ func (m *Mutex) try(ctx context.Context, value string, lease time.Duration) (boo
 	}
 }
 
-// giveBack asks until it has an answer, or the lease is over.
+// giveBack asks until something was given back, or the lease is over. Where nothing
+// is there yet, the request may still be on its way.
 func (m *Mutex) giveBack(ctx context.Context, value string, lease time.Duration) {
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), lease)
 	defer done()
 	for ctx.Err() == nil {
-		if release.Run(ctx, m.Redis, []string{m.Name}, value).Err() == nil {
+		n, err := release.Run(ctx, m.Redis, []string{m.Name}, value).Int64()
+		if n == 1 || errors.Is(err, redis.ErrClosed) {
 			return
 		}
 		select {
