@@ -132,6 +132,7 @@ func (t *trace) mayHaveLost(k ownerLock, before, o *op) bool {
 func (t *trace) serverCounts(k ownerLock) Verdict {
 	steps := t.steps(k)
 	v := Verdict{Outcome: OutcomeOK}
+	late := map[string]int{} // node -> holds of late requests, which are inherent
 	var b bounds
 	var extra int // an acquire that failed, or its leave from the queue, may still be on its way
 	var open *op
@@ -159,10 +160,13 @@ func (t *trace) serverCounts(k ownerLock) Verdict {
 			}
 			j++
 		}
+		if c.was == k.owner && c.ends() {
+			delete(late, c.Node)
+		}
 		if c.holder != k.owner || !c.command() || (c.Count <= c.WasCount && c.was == c.holder) {
 			continue
 		}
-		allowed := b.hi + extra
+		allowed := b.hi + extra + late[c.Node]
 		if open != nil {
 			allowed++
 		}
@@ -176,6 +180,7 @@ func (t *trace) serverCounts(k ownerLock) Verdict {
 			if v = earlier(v, inherently(x, t.forgotRequest(k, c))); v.Faulty() {
 				return v
 			}
+			late[c.Node] += c.Count - allowed
 		}
 	}
 	return v
