@@ -203,7 +203,7 @@ func (t *trace) leftBehind(c *Claim, by int64) (l lossOfHold) {
 			}
 			elsewhere := false
 			t.heldAt(own, s.t, by, func(o *span) bool {
-				elsewhere = elsewhere || o.node != s.Node && o.group == s.group && o.to > f.from
+				elsewhere = o.node != s.Node && o.group == s.group && o.to > f.from && !t.dropped(own, o)
 				return elsewhere
 			})
 			if !elsewhere {
@@ -214,6 +214,20 @@ func (t *trace) leftBehind(c *Claim, by int64) (l lossOfHold) {
 		}
 	}
 	return l
+}
+
+// dropped reports whether a replica's hold ended because its primary had none.
+func (t *trace) dropped(own *account, o *span) bool {
+	for _, i := range t.since(own, o.to) {
+		c := &t.changes[i]
+		if c.t > o.to {
+			break
+		}
+		if c.Node == o.node && c.Role == "replica" && c.Cause == "replication" && c.ends() {
+			return true
+		}
+	}
+	return false
 }
 
 // forgotten returns the reason why a server had lost its record of a release when
