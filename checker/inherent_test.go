@@ -28,6 +28,11 @@ func TestInherent(t *testing.T) {
 		h.Resource = &history.Resource{Initial: 10, Fenced: true, FencesReads: true}
 	})
 	inSeconds := of(func(h *history.Header) { h.Claims.LeaseUnit = second })
+	slow := of(func(h *history.Header) {
+		h.Faults = []history.PlannedFault{{ID: 1, Fault: "clock-drift", Traits: history.Traits{Lasts: true, MovesClock: true, ClockRate: 0.5}}}
+	})
+	slowInSeconds := slow
+	slowInSeconds.Claims.LeaseUnit = second
 	drifting := of(func(h *history.Header) { h.Claims.Drift = &history.Drift{Rate: 0.5} })
 	const take = `
 		0    c1 acquire lease=1000
@@ -119,6 +124,8 @@ func TestInherent(t *testing.T) {
 		`
 	const keptBack = "1 fault start 1 hold-request c1 n1\n2 c1 acquire lease=1000 wait=100\n"
 	const keptBackArrives = "300 fault end 1 hold-request c1 n1\n300 server n1 EVAL by=c1 holder=c1 ttl=1000\n1301 server n1 cause=expiry"
+	const slowClock = "0 c1 acquire lease=700\n1 server n1 SET by=c1 holder=c1 ttl=1000\n2 c1 ok count=1\n100 fault start 1 clock-drift n1\n1200 fault end 1 clock-drift n1\n" +
+		"1300 c1 release\n1301 server n1 DEL by=c1 was=c1\n1302 c1 ok"
 	const laterHold = "100 c2 acquire lease=1000\n101 c2 ok count=1\n102 c2 release\n103 c2 ok"
 	const secondDone = "310 c2 release\n311 server n1 DEL by=c2\n312 c2 ok"
 	for _, tt := range []struct {
@@ -226,6 +233,9 @@ func TestInherent(t *testing.T) {
 		{"a clock that was set back kept the hold", Linearizable, plain,
 			take + "100 fault start 1 clock-jump n1\n1500 c1 release\n1501 server n1 DEL by=c1 was=c1\n1502 c1 ok", "it kept the hold of client-1/1 for longer than its lease",
 			plain, take + "1500 c1 release\n1501 server n1 DEL by=c1 was=c1\n1502 c1 ok"},
+		{"a slow clock kept a hold in the units of the lock", Linearizable, slowInSeconds,
+			slowClock, "it kept the hold of client-1/1 for longer than its lease",
+			slow, slowClock},
 		{"a clock that was set back may have kept the hold, and nobody saw it", Linearizable, plain,
 			"0 c1 acquire lease=1000\n2 c1 ok count=1\n100 fault start 1 clock-jump n1\n1500 c1 release\n1502 c1 ok", "may have kept the hold of client-1/1",
 			plain, "0 c1 acquire lease=1000\n2 c1 ok count=1\n1100 fault start 1 clock-jump n1\n1500 c1 release\n1502 c1 ok"},

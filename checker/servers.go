@@ -250,7 +250,7 @@ func (t *trace) keptByClock(o *op) (kept int64, how string) {
 			how = fmt.Sprintf("a fault moved the clock of %s at %s, and it kept the hold of %s for longer than its lease", s.node, at(f.from), o.owner)
 		}
 		if longer > 0 {
-			kept = min(s.to-s.from, plus(leaseUnder(t.claim, o), longer))
+			kept = min(s.to-s.from, plus(t.leaseOnServer(o, leaseUnder(t.claim, o)), longer))
 		}
 		return longer > 0
 	})
@@ -283,7 +283,7 @@ func (t *trace) keptUnseen(i int, end *op) (kept int64, how string) {
 			how = fmt.Sprintf("a fault moved the clock of a server at %s, and it may have kept the hold of %s for longer than its lease", at(f.from), o.owner)
 		}
 	}
-	return min(plus(lease, longer), until-o.ret), how
+	return min(plus(t.onServer(lease), longer), until-o.ret), how
 }
 
 // setsBack is how far a fault at most sets a server's clock back between two times.
