@@ -161,9 +161,15 @@ func (t *trace) lossOf(c *Claim, by int64) lossOfHold {
 		if !s.command() || s.holder == "" || s.holder == c.Owner || !s.grants() || !granted[s.group] {
 			continue
 		}
-		if cause, has := ended[s.Node]; (!has || cause == "replication") && t.replaced(s.group, s.t) && t.ownedElsewhere(k, s) {
+		cause, has := ended[s.Node]
+		expired := cause == "expiry" || has && cause == "" && had[s.Node] <= s.t
+		switch {
+		case (!has || cause == "replication") && t.replaced(s.group, s.t) && t.ownedElsewhere(k, s):
 			lose(s.group, s.t, "%s, which answers in the place of another server, did not have the hold when it was asked at %s", s.Node, at(s.t))
 			l.forked = l.forked || t.forked(s.group, s.t)
+		case expired && t.forked(s.group, s.t) && t.livesElsewhere(o.own, s):
+			lose(s.group, s.t, "another server took the place of %s and renewed the hold, and %s did not hear of that when it was asked at %s", s.Node, s.Node, at(s.t))
+			l.forked = true
 		}
 	}
 	l.groups, l.needed = len(lost), max(1, len(granted)-(t.claim.Nodes-t.claim.Quorum))
@@ -197,7 +203,7 @@ func (t *trace) leftBehind(c *Claim, by int64) (l lossOfHold) {
 			}
 			elsewhere := false
 			t.heldAt(own, s.t, by, func(o *span) bool {
-				elsewhere = elsewhere || o.node != s.Node && o.group == s.group && o.to > f.from
+				elsewhere = o.node != s.Node && o.group == s.group && o.to > f.from && !t.dropped(own, o)
 				return elsewhere
 			})
 			if !elsewhere {
@@ -208,6 +214,20 @@ func (t *trace) leftBehind(c *Claim, by int64) (l lossOfHold) {
 		}
 	}
 	return l
+}
+
+// dropped reports whether a replica's hold ended because its primary had none.
+func (t *trace) dropped(own *account, o *span) bool {
+	for _, i := range t.since(own, o.to) {
+		c := &t.changes[i]
+		if c.t > o.to {
+			break
+		}
+		if c.Node == o.node && c.Role == "replica" && c.Cause == "replication" && c.ends() {
+			return true
+		}
+	}
+	return false
 }
 
 // forgotten returns the reason why a server had lost its record of a release when
@@ -243,6 +263,27 @@ func (t *trace) forgotten(release *op) string {
 	return ""
 }
 
+// forgotRequest returns the reason why a server carried out a request that its
+// owner had given up, or "": a fault kept the request back, and the servers lost
+// what the owner had noted of it meanwhile.
+func (t *trace) forgotRequest(k ownerLock, c *change) string {
+	since := t.heldBack(t.client[k.owner], c.group, c.t)
+	for _, o := range t.account(k).ops.all {
+		if o.inv > c.t {
+			break
+		}
+		if o.f != history.Acquire || o.ret < since {
+			continue
+		}
+		for i := range t.faults {
+			if f := &t.faults[i]; f.from > o.ret && f.from < c.t && (f.DeletesKeys || f.LosesWrites || f.Promotes) && f.touchesGroup(c.group) {
+				return fmt.Sprintf("a fault kept a request of %s back until %s, and the fault at %s took what the servers knew of it", o.owner, at(c.t), at(f.from))
+			}
+		}
+	}
+	return ""
+}
+
 // forked reports whether two servers of a group may have answered at once by then.
 func (t *trace) forked(group string, by int64) bool {
 	return slices.ContainsFunc(t.faults, func(f faultSpan) bool { return f.Forks && f.from <= by && f.touchesGroup(group) })
@@ -265,6 +306,17 @@ func (t *trace) ownedElsewhere(k ownerLock, s *change) bool {
 		c := &t.changes[i]
 		return c.t <= s.t && c.command() && c.holder == k.owner && c.group == s.group && c.Node != s.Node
 	})
+}
+
+// livesElsewhere reports whether another server of a change's group that answers
+// clients has the hold of an owner at that time.
+func (t *trace) livesElsewhere(own *account, s *change) bool {
+	found := false
+	t.heldAt(own, s.t, s.t, func(o *span) bool {
+		found = o.group == s.group && o.node != s.Node && !o.replica && o.led <= s.t
+		return found
+	})
+	return found
 }
 
 // confirmed counts the replicas of a group that got a hold before its acquire
@@ -448,14 +500,24 @@ func (t *trace) gaveBackBy(o *op, by int64) bool {
 	})
 }
 
+// singleTry is the wait of an acquire that is not to wait, if its lock has no
+// single try.
+const singleTry = 50 * millisecond
+
 // mayEndUnknown decides unknown outcomes. Such an outcome is right if a fault held
 // the request or its reply, stopped the server or the process, or cancelled the
 // operation. It is also right if the acquire's time ended before the slowest
 // request could be answered.
 func (t *trace) mayEndUnknown(o *op) bool {
 	to := min(o.ret, t.endTime)
-	if o.f == history.Acquire && o.ret-(o.inv+o.args.Wait) < messagesOfRequest*min(t.h.Header.Latency, second) {
-		return true
+	if o.f == history.Acquire {
+		over := o.ret - (o.inv + o.args.Wait)
+		if o.args.Wait == 0 && over >= singleTry {
+			over -= singleTry
+		}
+		if over < messagesOfRequest*min(t.h.Header.Latency, second) {
+			return true
+		}
 	}
 	return t.closedAt(o.client) <= to || slices.ContainsFunc(t.faults, func(f faultSpan) bool {
 		if f.from > to || !f.touchesClient(o.client) {

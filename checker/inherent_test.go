@@ -17,6 +17,7 @@ func TestInherent(t *testing.T) {
 		h.Claims.Renewal, h.Claims.LostSign, h.Claims.RenewEvery = true, true, 333*millisecond
 	})
 	total := of(func(h *history.Header) { h.Order = history.TotalOrder })
+	near := of(func(h *history.Header) { h.Order, h.Latency = history.TotalOrder, millisecond })
 	careful := of(func(h *history.Header) { h.User = history.Careful })
 	quorum := of(func(h *history.Header) { h.Claims.Quorum, h.Claims.Nodes = 2, 3 })
 	acks := of(func(h *history.Header) { h.Claims.Acks = 1 })
@@ -27,6 +28,11 @@ func TestInherent(t *testing.T) {
 		h.Resource = &history.Resource{Initial: 10, Fenced: true, FencesReads: true}
 	})
 	inSeconds := of(func(h *history.Header) { h.Claims.LeaseUnit = second })
+	slow := of(func(h *history.Header) {
+		h.Faults = []history.PlannedFault{{ID: 1, Fault: "clock-drift", Traits: history.Traits{Lasts: true, MovesClock: true, ClockRate: 0.5}}}
+	})
+	slowInSeconds := slow
+	slowInSeconds.Claims.LeaseUnit = second
 	drifting := of(func(h *history.Header) { h.Claims.Drift = &history.Drift{Rate: 0.5} })
 	const take = `
 		0    c1 acquire lease=1000
@@ -71,6 +77,14 @@ func TestInherent(t *testing.T) {
 		1101 server n1 SET by=c2 holder=c2 ttl=1000
 		1102 c2 ok count=1
 		`
+	const renewedElsewhere = takeRenewed + `
+		3    server n1r1 cause=replication holder=c1 ttl=997
+		100  fault start 1 failover n1
+		400  server n1r1 EVAL by=c1 role=primary holder=c1 ttl=1000
+		800  server n1r1 EVAL by=c1 role=primary holder=c1 ttl=1000
+		1001 server n1 cause=expiry
+		1100 c2 acquire lease=1000
+		`
 	const forked = take + `
 		3    server n1r1 cause=replication holder=c1 ttl=997
 		50   c1 release
@@ -108,6 +122,11 @@ func TestInherent(t *testing.T) {
 		50   c3 acquire lease=1000
 		51   c3 fail err=busy
 		`
+	const keptBack = "1 fault start 1 hold-request c1 n1\n2 c1 acquire lease=1000 wait=100\n"
+	const keptBackArrives = "300 fault end 1 hold-request c1 n1\n300 server n1 EVAL by=c1 holder=c1 ttl=1000\n1301 server n1 cause=expiry"
+	const slowClock = "0 c1 acquire lease=700\n1 server n1 SET by=c1 holder=c1 ttl=1000\n2 c1 ok count=1\n100 fault start 1 clock-drift n1\n1200 fault end 1 clock-drift n1\n" +
+		"1300 c1 release\n1301 server n1 DEL by=c1 was=c1\n1302 c1 ok"
+	const laterHold = "100 c2 acquire lease=1000\n101 c2 ok count=1\n102 c2 release\n103 c2 ok"
 	const secondDone = "310 c2 release\n311 server n1 DEL by=c2\n312 c2 ok"
 	for _, tt := range []struct {
 		line             string
@@ -160,6 +179,9 @@ func TestInherent(t *testing.T) {
 			2510 c2 release
 			2511 server n1 DEL by=c2
 			2512 c2 ok`},
+		{"the renewals went to the server that took the place", Exclusion, telling,
+			renewedElsewhere + "1101 server n1 SET by=c2 holder=c2 ttl=1000\n1102 c2 ok count=1\n1300 c1 release\n1301 server n1r1 DEL by=c1 role=primary\n1302 c1 ok\n1310 c2 release\n1311 server n1 DEL by=c2\n1312 c2 ok", "took the place of node-1 and renewed the hold",
+			telling, renewedElsewhere + "1101 server n1r1 SET by=c2 holder=c2 ttl=1000 role=primary\n1102 c2 ok count=1\n1300 c1 release\n1301 c1 fail err=lost\n1310 c2 release\n1311 server n1r1 DEL by=c2 role=primary\n1312 c2 ok"},
 		{"a careless user works on after the lease", Exclusion, plain, outlived + "1300 c1 release\n1301 c1 fail err=lost", "for longer than its lease, which nobody renews",
 			careful, outlived + "1300 c1 release\n1301 c1 fail err=lost"},
 		{"a stopped process cannot notice", Exclusion, careful,
@@ -205,9 +227,18 @@ func TestInherent(t *testing.T) {
 		{"another server took the place, and never had the hold", Linearizable, plain,
 			take + "100 fault start 1 failover n1\n150 c1 release\n151 c1 fail err=lost", "took the place of node-1 at 0.100 s",
 			plain, take + "3 server n1r1 cause=replication holder=c1 ttl=997 role=replica\n100 fault start 1 failover n1\n150 c1 release\n151 c1 fail err=lost"},
+		{"another server took the place, and made the replica that had the hold drop it", Linearizable, plain,
+			take + "3 server n1r2 cause=replication holder=c1 ttl=997 role=replica\n100 fault start 1 failover n1\n130 server n1r2 cause=replication role=replica\n150 c1 release\n151 c1 fail err=lost", "took the place of node-1 at 0.100 s",
+			plain, take + "3 server n1r2 cause=replication holder=c1 ttl=997 role=replica\n100 fault start 1 failover n1\n150 c1 release\n151 c1 fail err=lost"},
 		{"a clock that was set back kept the hold", Linearizable, plain,
 			take + "100 fault start 1 clock-jump n1\n1500 c1 release\n1501 server n1 DEL by=c1 was=c1\n1502 c1 ok", "it kept the hold of client-1/1 for longer than its lease",
 			plain, take + "1500 c1 release\n1501 server n1 DEL by=c1 was=c1\n1502 c1 ok"},
+		{"a slow clock kept a hold in the units of the lock", Linearizable, slowInSeconds,
+			slowClock, "it kept the hold of client-1/1 for longer than its lease",
+			slow, slowClock},
+		{"a clock that was set back may have kept the hold, and nobody saw it", Linearizable, plain,
+			"0 c1 acquire lease=1000\n2 c1 ok count=1\n100 fault start 1 clock-jump n1\n1500 c1 release\n1502 c1 ok", "may have kept the hold of client-1/1",
+			plain, "0 c1 acquire lease=1000\n2 c1 ok count=1\n1100 fault start 1 clock-jump n1\n1500 c1 release\n1502 c1 ok"},
 		{"nobody saw the server that answered", Linearizable, plain,
 			"0 fault start 1 failover n1\n100 c1 acquire lease=1000\n102 c1 ok count=1\n200 c2 acquire lease=1000\n202 c2 ok count=1\n300 c1 release\n302 c1 ok\n400 c2 release\n402 c2 ok", "may have cost the servers the hold",
 			plain, "0 fault start 1 reset c1 n1\n100 c1 acquire lease=1000\n102 c1 ok count=1\n200 c2 acquire lease=1000\n202 c2 ok count=1\n300 c1 release\n302 c1 ok\n400 c2 release\n402 c2 ok"},
@@ -238,6 +269,12 @@ func TestInherent(t *testing.T) {
 		{"a count that a server lost", Count, plain,
 			take + "10 c1 acquire lease=1000\n12 c1 ok count=2\n20 fault start 1 failover n1\n30 c1 release\n31 c1 ok", "may have undone",
 			plain, take + "10 c1 acquire lease=1000\n12 c1 ok count=2\n20 fault start 1 delete-key n2\n30 c1 release\n31 c1 ok"},
+		{"a server forgot a request that was given up on its way", Count, plain,
+			keptBack + "102 c1 fail err=busy\n200 fault start 2 delete-key n1\n" + keptBackArrives, "kept a request of client-1/1 back until 0.300 s",
+			plain, "0 fault start 2 delete-key n1\n" + keptBack + "102 c1 fail err=busy\n" + keptBackArrives},
+		{"a try without an answer at its end", Errors, near, // not a violation at all
+			"0 c1 acquire lease=1000\n51 c1 info err=unknown\n" + laterHold, "ok",
+			near, "0 c1 acquire lease=1000\n30 c1 info err=unknown\n" + laterHold},
 		{"an unknown outcome", Errors, total, // not a violation at all: the witness has another
 			take + "10 fault start 1 partition c1 n1\n20 c1 release\n30 c1 info err=unknown\n40 fault end 1 partition c1 n1\n50 c1 release\n51 server n1 DEL by=c1\n52 c1 ok", "ok",
 			total, take + "20 c1 release\n30 c1 info err=unknown\n50 c1 release\n51 server n1 DEL by=c1\n52 c1 ok"},

@@ -131,6 +131,8 @@ func (t *trace) mayHaveLost(k ownerLock, before, o *op) bool {
 // has or is acquiring.
 func (t *trace) serverCounts(k ownerLock) Verdict {
 	steps := t.steps(k)
+	v := Verdict{Outcome: OutcomeOK}
+	late := map[string]int{} // node -> holds of late requests, which are inherent
 	var b bounds
 	var extra int // an acquire that failed, or its leave from the queue, may still be on its way
 	var open *op
@@ -158,10 +160,13 @@ func (t *trace) serverCounts(k ownerLock) Verdict {
 			}
 			j++
 		}
+		if c.was == k.owner && c.ends() {
+			delete(late, c.Node)
+		}
 		if c.holder != k.owner || !c.command() || (c.Count <= c.WasCount && c.was == c.holder) {
 			continue
 		}
-		allowed := b.hi + extra
+		allowed := b.hi + extra + late[c.Node]
 		if open != nil {
 			allowed++
 		}
@@ -170,11 +175,15 @@ func (t *trace) serverCounts(k ownerLock) Verdict {
 			allowed = max(allowed, mostAsked(steps, t.heldBack(t.client[k.owner], c.group, c.t), c.t))
 		}
 		if c.Count > allowed {
-			return violation(c.t, opIDs(open, t.grantOf(k.owner, k.lock, c.t)), "%s counted %s of %s at %s; it had asked for %d at most",
+			x := violation(c.t, opIDs(open, t.grantOf(k.owner, k.lock, c.t)), "%s counted %s of %s at %s; it had asked for %d at most",
 				c.Node, english.Count(c.Count, "hold"), k.owner, at(c.t), allowed)
+			if v = earlier(v, inherently(x, t.forgotRequest(k, c))); v.Faulty() {
+				return v
+			}
+			late[c.Node] += c.Count - allowed
 		}
 	}
-	return Verdict{Outcome: OutcomeOK}
+	return v
 }
 
 // mayBeHandedOn reports whether an acquire that ended as busy had a place in a

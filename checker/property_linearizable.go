@@ -158,6 +158,11 @@ func (t *trace) forgive(lock string, ops []linear.Op, apart bool) (forgiven []li
 				l = lossOfHold{needed: 1} // it was there to be released
 			}
 		}
+		if kept, how := t.keptUnseen(i, end); how != "" {
+			if p, ok := place[c.AcquireOp]; ok && kept > forgiven[p].Lease {
+				forgiven[p].Lease, why, l = kept, cmp.Or(why, how), lossOfHold{needed: 1}
+			}
+		}
 		if apart && l.forked {
 			l = lossOfHold{needed: 1}
 		}

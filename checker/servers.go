@@ -246,22 +246,55 @@ func (t *trace) keptByClock(o *op) (kept int64, how string) {
 			if !f.MovesClock || !f.touchesGroup(s.group) || f.from > s.to || f.to < s.from {
 				continue
 			}
-			switch {
-			case f.ClockRate != 0:
-				longer = plus(longer, max(0, int64((1-f.ClockRate)*float64(min(s.to, f.to)-max(s.from, f.from)))))
-			case f.ClockJump != 0:
-				longer = plus(longer, max(0, -f.ClockJump))
-			default:
-				longer = never
-			}
+			longer = plus(longer, f.setsBack(s.from, s.to))
 			how = fmt.Sprintf("a fault moved the clock of %s at %s, and it kept the hold of %s for longer than its lease", s.node, at(f.from), o.owner)
 		}
 		if longer > 0 {
-			kept = min(s.to-s.from, plus(leaseUnder(t.claim, o), longer))
+			kept = min(s.to-s.from, plus(t.leaseOnServer(o, leaseUnder(t.claim, o)), longer))
 		}
 		return longer > 0
 	})
 	return kept, how
+}
+
+// keptUnseen is keptByClock for the ith claim of a history without a server log:
+// the server may have kept the hold until its release, or until the next grant.
+func (t *trace) keptUnseen(i int, end *op) (kept int64, how string) {
+	c := &t.claims[i]
+	o := t.op(c.AcquireOp)
+	lease := t.leaseOf(o)
+	if len(t.changes) > 0 || t.claim.Nodes > 1 || c.Renewed || lease == never || end != nil && end.kind == history.Fail {
+		return 0, ""
+	}
+	longer, until := int64(0), int64(never)
+	if end != nil && end.kind == history.OK {
+		until = end.ret
+	}
+	if next := t.nextClaim(i, until); next != nil {
+		until = next.From
+	}
+	for j := range t.faults {
+		f := &t.faults[j]
+		if !f.MovesClock || f.to < o.inv || f.ClockRate == 0 && f.from < o.inv || f.from > plus(o.ret, lease) {
+			continue
+		}
+		if n := f.setsBack(o.inv, until); n > 0 {
+			longer = plus(longer, n)
+			how = fmt.Sprintf("a fault moved the clock of a server at %s, and it may have kept the hold of %s for longer than its lease", at(f.from), o.owner)
+		}
+	}
+	return min(plus(t.onServer(lease), longer), until-o.ret), how
+}
+
+// setsBack is how far a fault at most sets a server's clock back between two times.
+func (s *faultSpan) setsBack(from, to int64) int64 {
+	switch {
+	case s.ClockRate != 0:
+		return max(0, int64((1-s.ClockRate)*float64(min(to, s.to)-max(from, s.from))))
+	case s.ClockJump != 0:
+		return max(0, -s.ClockJump)
+	}
+	return never
 }
 
 // untilNext is how long an operation may be carried out: until it returned, or,

@@ -48,7 +48,9 @@ func planned(h *history.History) {
 		}
 	}
 	for i := range faults {
-		faults[i].Traits = traitsOf[faults[i].Fault] // none make it invalid
+		if faults[i].Traits == (history.Traits{}) {
+			faults[i].Traits = traitsOf[faults[i].Fault] // none make it invalid
+		}
 	}
 	h.Header.Faults = faults
 }

@@ -17,10 +17,12 @@ import (
 
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/locktest/testdata/locks/fenced"
+	"github.com/holdfast-go/holdfast/locktest/testdata/locks/perprocess"
 	"github.com/holdfast-go/holdfast/locktest/testdata/locks/quorum"
 	"github.com/holdfast-go/holdfast/locktest/testdata/locks/redlock"
 	"github.com/holdfast-go/holdfast/locktest/testdata/locks/reentrant"
 	"github.com/holdfast-go/holdfast/locktest/testdata/locks/seconds"
+	"github.com/holdfast-go/holdfast/locktest/testdata/locks/semaphore"
 	"github.com/holdfast-go/holdfast/locktest/testdata/locks/single"
 	"github.com/holdfast-go/holdfast/locktest/testdata/locks/takeback"
 	"github.com/holdfast-go/holdfast/locktest/testdata/locks/wakeup"
@@ -33,6 +35,7 @@ import (
 )
 
 var (
+	outsiderFirst    = flag.Uint64("outsiders.first", 1, "the first of these seeds")
 	outsiderSeeds    = flag.Int("outsiders.seeds", 1, "how many seeds the right locks of testdata/locks are played with")
 	outsiderExplored = flag.Int("outsiders.explored", 20, "how many scenarios the right locks are explored with")
 	outsiderOut      = flag.String("outsiders.out", "", "a directory to write every history to")
@@ -124,6 +127,8 @@ var outsiders = []struct {
 		{"put-back", "ownership", "late-release", ""},
 		{"in-the-background", "errors", "contention", ""},
 		{"until-from-reply", "exclusion", "slow-grant", ""},
+		{"swap", "ownership", "contention", ""},
+		{"hedged", "exclusion", "broken-second-request", ""},
 	}},
 	{watchdogLock, []mistake{
 		{"recreates", "ownership", "stolen-between-renewals", ""},
@@ -233,6 +238,16 @@ var outsiders = []struct {
 		{"one-failure-is-loss", "errors", "minority-emptied", ""},
 		{"no-deadline", "exclusion", "partitioned-holder", ""},
 		{"release-on-one", "cleanup", "contention", ""},
+	}},
+	{semaphoreLock, []mistake{
+		{"limit-two", "exclusion", "contention", ""},
+		{"add-first", "linearizable", "wait-runs-out", ""},
+		{"not-cleaned", "cleanup", "holder-crash", ""},
+		{"pops", "linearizable", "late-release", ""},
+	}},
+	{perProcessLock, []mistake{
+		{"one-value", "exclusion", "late-own-release", ""},
+		{"slot-kept", "linearizable", "contention", ""},
 	}},
 }
 
@@ -410,6 +425,32 @@ func quorumLock(mistake string) Lock {
 	}
 }
 
+func semaphoreLock(mistake string) Lock {
+	return Lock{
+		Name: "semaphore", Claims: Claims{Waits: true, Cancels: true, Lease: true}, Holder: HolderNone, Handoff: semaphore.Poll, Reaches: reached,
+		Busy: semaphore.ErrTaken, NotHeld: semaphore.ErrNotHeld, Classify: unclear(semaphore.ErrUnclear),
+		Open: onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
+			m := &semaphore.Mutex{Redis: on[0], Name: name, Lease: c.Lease, Rand: c.Rand(owner), Mistake: mistake}
+			return &Funcs{Acquire: m.Lock, Release: m.Unlock}
+		}),
+	}
+}
+
+func perProcessLock(mistake string) Lock {
+	return Lock{
+		Name: "per-process", Claims: Claims{Waits: true, Cancels: true, Lease: true}, Handoff: perprocess.Poll, Reaches: reached,
+		Busy: perprocess.ErrTaken, NotHeld: perprocess.ErrNotHeld, Classify: unclear(perprocess.ErrUnclear),
+		Open: func(c *Client) (Session, error) {
+			all := connect(c)
+			p := &perprocess.Process{Redis: all[0], ID: c.ID, Lease: c.Lease, Mistake: mistake}
+			return opened{all, func(name, owner string) lock.Locker {
+				m := &perprocess.Mutex{Process: p, Name: name, Rand: c.Rand(name, owner)}
+				return &Funcs{Acquire: m.Lock, Release: m.Unlock}
+			}}, nil
+		},
+	}
+}
+
 // verdicts plays a lock in a scenario with each kind of user, and returns what is
 // not as expected, by property; played is false where the scenario is not about
 // such a lock.
@@ -458,11 +499,12 @@ func TestRightLocks(t *testing.T) {
 		t.Run(l.Name, func(t *testing.T) {
 			said := map[string]int{}
 			for _, s := range catalogue(t) {
-				for seed := range uint64(*outsiderSeeds) {
-					wrong, _ := verdicts(t, l, s, 1+seed)
+				for n := range uint64(*outsiderSeeds) {
+					seed := *outsiderFirst + n
+					wrong, _ := verdicts(t, l, s, seed)
 					for p, v := range wrong {
 						if key := s.Name + " " + p; said[key] == 0 {
-							t.Errorf("%s, seed %d: %s %s", s.Name, 1+seed, p, v)
+							t.Errorf("%s, seed %d: %s %s", s.Name, seed, p, v)
 						}
 						said[s.Name+" "+p]++
 					}

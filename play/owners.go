@@ -222,7 +222,11 @@ func asking(events []history.Event, s stored, at int64) (owner string) {
 // of waiters, because the next holder was there before.
 func newcomers(c keyspace.Change, before, after string) []string {
 	if c.After.Items != nil {
-		return slices.DeleteFunc(slices.Clone(c.After.Items), func(x string) bool { return slices.Contains(c.Before.Items, x) })
+		before := make(map[string]bool, len(c.Before.Items)) // a queue may be long
+		for _, x := range c.Before.Items {
+			before[x] = true
+		}
+		return slices.DeleteFunc(slices.Clone(c.After.Items), func(x string) bool { return before[x] })
 	}
 	if after == "" || after == before {
 		return nil

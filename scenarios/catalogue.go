@@ -78,6 +78,7 @@ var catalogueNames = []string{
 	"slow-subscribe",
 	"broken-subscribe",
 	"broken-acquire",
+	"broken-second-request",
 	"broken-replies",
 	"unheard-grant",
 	"lost-acquire-reply",

@@ -409,19 +409,17 @@ func (n *node) setClock(jump time.Duration, rate float64) error {
 	}
 	n.exec.Lock()
 	defer n.exec.Unlock()
+	was := n.clock.now()
 	n.clock = n.clock.set(jump, rate)
 	if !n.up {
 		return nil
 	}
-	now := n.clock.now()
-	n.mr.SetTime(now)
 	n.unschedule() // its timer counts by the old clock
-	if jump < 0 {  // miniredis keeps what is left; Redis keeps the moment
-		for k, v := range n.data { // each key by itself: order does not matter
-			if !v.ExpireAt.IsZero() {
-				n.mr.SetTTL(k, v.ExpireAt.Sub(now))
-			}
-		}
+	n.mr.SetTime(was)
+	n.mr.DB(0) // what has passed by the old clock has passed
+	n.mr.SetTime(n.clock.now())
+	if jump < 0 { // miniredis keeps what is left; Redis keeps the moment, and no key has changed
+		n.mr.FastForward(jump)
 	}
 	n.observe("expiry", "", "")
 	return nil

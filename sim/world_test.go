@@ -21,6 +21,28 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
+// A clock that jumps back changes no key, so it aborts no transaction.
+func TestAClockThatJumpsBackAbortsNoTransaction(t *testing.T) {
+	in(t, sim.Options{Seed: 1, Clients: 1, Groups: 1}, func(ctx context.Context, w *sim.World) {
+		c := impatient(w)
+		defer c.Close()
+		c.Set(ctx, "k", "v", 30*time.Second)
+		time.Sleep(5 * time.Second)
+		if err := c.Watch(ctx, func(tx *redis.Tx) error {
+			if err := w.SetClock("node-1", -20*time.Second, 1); err != nil {
+				return err
+			}
+			_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error { return p.Set(ctx, "other", "v", 0).Err() })
+			return err
+		}, "k"); err != nil {
+			t.Error(err)
+		}
+		if left := c.PTTL(ctx, "k").Val(); left < 44*time.Second || left > 45*time.Second {
+			t.Errorf("the key lasts for %v, want 45 s: the server keeps the moment of its end", left)
+		}
+	})
+}
+
 // in runs f against a fresh world in virtual time and closes the world.
 func in(t *testing.T, o sim.Options, f func(ctx context.Context, w *sim.World)) {
 	t.Helper()

@@ -47,6 +47,7 @@ var calls = map[string]string{
 	"cancelled-try":               "moments",
 	"pause-in-acquire":            "moments",
 	"broken-acquire":              "moments",
+	"broken-second-request":       "moments",
 	"broken-subscribe":            "moments",
 	"lost-inner-release-reply":    "moments",
 	"slow-acquire-then-cut":       "moments",

@@ -74,7 +74,8 @@ func (m *Mutex) Lock(ctx context.Context) error {
 		case err != nil:
 			return fmt.Errorf("lock %s: %w: %v", m.Name, ErrUnclear, err)
 		case token > 0 && time.Since(sent) >= m.Lease && m.Mistake != "token-of-its-own-command":
-			continue // over before it was told
+			// The request may have come late, and still keep others out.
+			return fmt.Errorf("lock %s: %w: the lease was over before it was told", m.Name, ErrUnclear)
 		case token > 0:
 			if m.Mistake != "first-token" || m.token == 0 {
 				m.token = token

@@ -174,7 +174,7 @@ func (m *Mutex) Unlock(ctx context.Context) error {
 	switch {
 	case m.Mistake == "release-on-one", yes >= m.quorum():
 		return nil
-	case yes == 0 && no >= m.quorum():
+	case no >= m.quorum(): // too few had it to keep others out
 		return fmt.Errorf("unlock %s: %w", m.Name, ErrLost)
 	}
 	return fmt.Errorf("unlock %s: %w", m.Name, ErrUnclear)

@@ -140,7 +140,8 @@ func (m *Mutex) lock(ctx context.Context, lease time.Duration, renewed bool) err
 		case err != nil:
 			return fmt.Errorf("lock %s: %w: %v", m.Name, ErrUnclear, err)
 		case got == 1 && held == 0 && time.Since(sent) >= lease && m.Mistake != "stale-grant":
-			continue // over before it was told
+			// The request may have come late, and still keep others out.
+			return fmt.Errorf("lock %s: %w: the lease was over before it was told", m.Name, ErrUnclear)
 		case got == 1:
 			m.granted(sent, lease, renewed)
 			return nil

@@ -73,7 +73,8 @@ func (m *Mutex) Lock(ctx context.Context) error {
 		case err != nil:
 			return fmt.Errorf("lock %s: %w: %v", m.Name, ErrUnclear, err)
 		case ok && time.Since(sent) >= m.Lease && m.Mistake != "stale-grant":
-			continue // over before it was told
+			// The request may have come late, and still keep others out.
+			return fmt.Errorf("lock %s: %w: the lease was over before it was told", m.Name, ErrUnclear)
 		case ok:
 			m.until = sent.Add(m.Lease - margin)
 			if m.Mistake == "until-from-reply" {
@@ -122,6 +123,14 @@ func (m *Mutex) try(ctx context.Context) (bool, error) {
 	case "own-is-grant": // one that was asked for long ago
 		old, err := m.Redis.SetArgs(ctx, m.Name, m.value, redis.SetArgs{Mode: "NX", TTL: m.Lease, Get: true}).Result()
 		return errors.Is(err, redis.Nil) || old == m.value, ignoreNil(err)
+	case "swap": // take it anyway, and put back what was there
+		old, err := m.Redis.SetArgs(ctx, m.Name, m.value, redis.SetArgs{TTL: m.Lease, Get: true}).Result()
+		if err != nil {
+			return errors.Is(err, redis.Nil), ignoreNil(err)
+		}
+		return false, m.Redis.Set(ctx, m.Name, old, redis.KeepTTL).Err()
+	case "hedged":
+		return m.hedged(ctx)
 	case "fails-open":
 		ok, err := m.Redis.SetNX(ctx, m.Name, m.value, m.Lease).Result()
 		if m.failed++; err == nil {
@@ -190,6 +199,31 @@ func (m *Mutex) delete(ctx context.Context) (int64, error) {
 		return 1, release.Run(ctx, m.Redis, []string{m.Name + ":lock"}, m.value).Err()
 	}
 	return release.Run(ctx, m.Redis, []string{m.Name}, m.value).Int64()
+}
+
+// hedged asks twice, takes the better answer, and undoes an unclear one, which is
+// the same hold.
+func (m *Mutex) hedged(ctx context.Context) (bool, error) {
+	type answer struct {
+		granted bool
+		err     error
+	}
+	answers := make(chan answer, 2)
+	for i := range 2 {
+		go func() {
+			time.Sleep(time.Duration(i) * 5 * time.Millisecond)
+			ok, err := m.Redis.SetNX(ctx, m.Name, m.value, m.Lease).Result()
+			answers <- answer{ok, err}
+		}()
+	}
+	a, b := <-answers, <-answers
+	if !a.granted && !b.granted {
+		return false, errors.Join(a.err, b.err)
+	}
+	if a.err != nil || b.err != nil {
+		_ = release.Run(ctx, m.Redis, []string{m.Name}, m.value).Err()
+	}
+	return true, nil
 }
 
 func ignoreNil(err error) error {

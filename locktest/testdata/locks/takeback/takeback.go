@@ -66,7 +66,7 @@ func (m *Mutex) LockFor(ctx context.Context, lease time.Duration) error {
 		case err != nil:
 			return fmt.Errorf("lock %s: %w", m.Name, err)
 		case ok && time.Since(sent) >= lease:
-			continue // over before it was told
+			go m.giveBack(ctx, m.value, lease) // over before it was told: it may have come late, and still keep others out
 		case ok:
 			return nil
 		}
@@ -113,12 +113,14 @@ func (m *Mutex) try(ctx context.Context, value string, lease time.Duration) (boo
 	}
 }
 
-// giveBack asks until it has an answer, or the lease is over.
+// giveBack asks until something was given back, or the lease is over. Where nothing
+// is there yet, the request may still be on its way.
 func (m *Mutex) giveBack(ctx context.Context, value string, lease time.Duration) {
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), lease)
 	defer done()
 	for ctx.Err() == nil {
-		if release.Run(ctx, m.Redis, []string{m.Name}, value).Err() == nil {
+		n, err := release.Run(ctx, m.Redis, []string{m.Name}, value).Int64()
+		if n == 1 || errors.Is(err, redis.ErrClosed) {
 			return
 		}
 		select {

@@ -74,7 +74,8 @@ func (m *Mutex) Lock(ctx context.Context) error {
 		case err != nil:
 			return fmt.Errorf("lock %s: %w: %v", m.Name, ErrUnclear, err)
 		case ok && time.Since(sent) >= m.Lease && m.Mistake != "stale-grant":
-			continue // over before it was told
+			// The request may have come late, and still keep others out.
+			return fmt.Errorf("lock %s: %w: the lease was over before it was told", m.Name, ErrUnclear)
 		case ok:
 			m.start(ctx, value, sent)
 			return nil
