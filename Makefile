@@ -194,14 +194,14 @@ findings: adapters
 		case $$code in 0|1|3) $(FILL) "$$page" >"$$dir/page" && cp "$$dir/page" "$$page";; esac; \
 		test $$code -le $$worst || worst=$$code; \
 	}; \
-	play redsync --adapter adapters/bin/holdfast-golocks --lock redsync,redsync-5; \
-	play redislock --adapter adapters/bin/holdfast-golocks --lock redislock; \
-	play rueidislock --adapter adapters/bin/holdfast-golocks --lock rueidislock; \
-	play go-zero --adapter adapters/gozero/holdfast-gozero --time-scale 1; \
-	play redisson --adapter adapters/jvm/holdfast-redisson; \
-	play node-redlock --adapter adapters/node/holdfast-node-redlock; \
-	play redis-py --adapter adapters/python/holdfast-redis-py; \
-	play etcd --adapter adapters/etcd/holdfast-etcd; \
+	play redsync --adapter adapters/bin/holdfast-golocks --lock redsync,redsync-5 --accept adapters/redsync/accepted.yaml; \
+	play redislock --adapter adapters/bin/holdfast-golocks --lock redislock --accept adapters/redislock/accepted.yaml; \
+	play rueidislock --adapter adapters/bin/holdfast-golocks --lock rueidislock --accept adapters/rueidislock/accepted.yaml; \
+	play go-zero --adapter adapters/gozero/holdfast-gozero --time-scale 1 --accept adapters/gozero/accepted.yaml; \
+	play redisson --adapter adapters/jvm/holdfast-redisson --accept adapters/jvm/accepted.yaml; \
+	play node-redlock --adapter adapters/node/holdfast-node-redlock --accept adapters/node/accepted.yaml; \
+	play redis-py --adapter adapters/python/holdfast-redis-py --accept adapters/python/accepted.yaml; \
+	play etcd --adapter adapters/etcd/holdfast-etcd --accept adapters/etcd/accepted.yaml; \
 	exit $$worst
 
 # Locks on other systems beside one on Redis, in docs/systems.md. SYSTEMS chooses
