@@ -173,8 +173,8 @@ adapters:
 	cd adapters/sql && go build -o holdfast-sql .
 	cd adapters/zookeeper && go build -o holdfast-zookeeper .
 	cd adapters/gozero && go build -o holdfast-gozero .
-	@if command -v mvn >/dev/null 2>&1 && command -v java >/dev/null 2>&1; then cd adapters/jvm && mvn -q -B package; \
-	else echo "adapters/jvm: skipped, it needs a JDK and Maven"; fi
+	@if command -v mvn >/dev/null 2>&1 && command -v java >/dev/null 2>&1; then mvn -q -B -f adapters/jvm package && mvn -q -B -f adapters/curator package; \
+	else echo "adapters/jvm, adapters/curator: skipped, they need a JDK and Maven"; fi
 	@if command -v npm >/dev/null 2>&1; then cd adapters/node && npm ci --silent --no-audit --no-fund; \
 	else echo "adapters/node: skipped, it needs Node and npm"; fi
 	@if command -v python3 >/dev/null 2>&1; then cd adapters/python && python3 -m venv .venv && .venv/bin/pip install -q -r requirements.txt; \
@@ -194,14 +194,14 @@ findings: adapters
 		case $$code in 0|1|3) $(FILL) "$$page" >"$$dir/page" && cp "$$dir/page" "$$page";; esac; \
 		test $$code -le $$worst || worst=$$code; \
 	}; \
-	play redsync --adapter adapters/bin/holdfast-golocks --lock redsync,redsync-5; \
-	play redislock --adapter adapters/bin/holdfast-golocks --lock redislock; \
-	play rueidislock --adapter adapters/bin/holdfast-golocks --lock rueidislock; \
-	play go-zero --adapter adapters/gozero/holdfast-gozero --time-scale 1; \
-	play redisson --adapter adapters/jvm/holdfast-redisson; \
-	play node-redlock --adapter adapters/node/holdfast-node-redlock; \
-	play redis-py --adapter adapters/python/holdfast-redis-py; \
-	play etcd --adapter adapters/etcd/holdfast-etcd; \
+	play redsync --adapter adapters/bin/holdfast-golocks --lock redsync,redsync-5 --accept adapters/redsync/accepted.yaml; \
+	play redislock --adapter adapters/bin/holdfast-golocks --lock redislock --accept adapters/redislock/accepted.yaml; \
+	play rueidislock --adapter adapters/bin/holdfast-golocks --lock rueidislock --accept adapters/rueidislock/accepted.yaml; \
+	play go-zero --adapter adapters/gozero/holdfast-gozero --time-scale 1 --accept adapters/gozero/accepted.yaml; \
+	play redisson --adapter adapters/jvm/holdfast-redisson --accept adapters/jvm/accepted.yaml; \
+	play node-redlock --adapter adapters/node/holdfast-node-redlock --accept adapters/node/accepted.yaml; \
+	play redis-py --adapter adapters/python/holdfast-redis-py --accept adapters/python/accepted.yaml; \
+	play etcd --adapter adapters/etcd/holdfast-etcd --accept adapters/etcd/accepted.yaml; \
 	exit $$worst
 
 # Locks on other systems beside one on Redis, in docs/systems.md. SYSTEMS chooses
@@ -210,16 +210,18 @@ findings: adapters
 HAZARDS ?= holder-crash holder-pause partitioned-holder failover-lost-write ./adapters/scenarios/lost-replies.yaml
 TIMES ?= 3
 PLAYED ?= holdfast-runs/systems
-SYSTEMS ?= reentrant,etcd,zookeeper,zookeeper-fenced,postgres-row,postgres-advisory,postgres-advisory-timeout,postgres-advisory-xact,postgres-advisory-xact-timeout,postgres-for-update,postgres-for-update-timeout,mariadb-row,mariadb-get-lock,mariadb-get-lock-timeout,mariadb-for-update,mariadb-for-update-timeout
+SYSTEMS ?= reentrant,etcd,zookeeper,zookeeper-fenced,curator,curator-fenced,postgres-row,postgres-advisory,postgres-advisory-timeout,postgres-advisory-xact,postgres-advisory-xact-timeout,postgres-for-update,postgres-for-update-timeout,mariadb-row,mariadb-get-lock,mariadb-get-lock-timeout,mariadb-for-update,mariadb-for-update-timeout
 systems:
 	cd adapters/etcd && go build -o holdfast-etcd .
 	cd adapters/sql && go build -o holdfast-sql .
 	cd adapters/zookeeper && go build -o holdfast-zookeeper .
+	@if command -v mvn >/dev/null 2>&1; then mvn -q -B -f adapters/curator package; else echo "adapters/curator: skipped, it needs a JDK and Maven"; fi
 	@$(BUILT); set --; \
 	for lock in $$(echo '$(SYSTEMS)' | tr , ' '); do \
 		case $$lock in \
 		etcd*) how="--workers 3 --adapter adapters/etcd/holdfast-etcd";; \
 		zookeeper*) how="--workers 1 --adapter adapters/zookeeper/holdfast-zookeeper";; \
+		curator*) how="--workers 1 --adapter adapters/curator/holdfast-curator";; \
 		reentrant) how="--workers 3";; \
 		*) how="--workers 3 --adapter adapters/sql/holdfast-sql";; \
 		esac; \

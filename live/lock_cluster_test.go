@@ -20,6 +20,7 @@ type shards struct {
 	addrs []string
 	nodes []*redis.Client
 	ids   []string
+	seen  scripts // of all clients
 }
 
 func newShards(t *testing.T) *shards {
@@ -68,6 +69,7 @@ func (s *shards) client(t *testing.T, old bool, opts ...lock.Option) *lock.Clien
 	t.Helper()
 	var rdb redis.UniversalClient = redis.NewClusterClient(&redis.ClusterOptions{Addrs: s.addrs})
 	t.Cleanup(func() { rdb.Close() })
+	rdb.(*redis.ClusterClient).AddHook(&s.seen)
 	if old {
 		rdb = struct{ redis.UniversalClient }{rdb}
 	}
@@ -157,11 +159,12 @@ func TestLock_inAClusterMessagesStayInTheirSlot(t *testing.T) {
 			seen[s.owner(t, name)] = true
 			h, err := taker(fair)(t.Context(), holder, name)
 			check(t, err)
+			asked := s.seen.of(name)
 			done := later(t, waiter, fair, name)
 			eventually(t, "the waiter listens at the node of the slot", func() bool {
 				return s.listening(t, s.owner(t, name), "shardchannels", "*{"+name+"}*")
 			})
-			time.Sleep(50 * time.Millisecond) // its look on the confirmation is over
+			await(t, "it looks after the confirmation", asked, 2)
 			start := time.Now()
 			check(t, h.Release(t.Context()))
 			if got := <-done; got.Sub(start) > 5*time.Second {
@@ -221,8 +224,10 @@ func TestLock_inAClusterASlotMoves(t *testing.T) {
 		slot := s.nodes[0].ClusterKeySlot(ctx, name).Val()
 		h, err := taker(fair)(ctx, s.client(t, false), name)
 		check(t, err)
+		asked := s.seen.of(name)
 		done := later(t, s.client(t, false, lock.WithSafetyPoll(20*time.Second)), fair, name)
 		eventually(t, "the waiter listens", func() bool { return s.listening(t, from, "shardchannels", "*{"+name+"}*") })
+		await(t, "it looks after the confirmation", asked, 2)
 		check(t, s.nodes[to].Do(ctx, "cluster", "setslot", slot, "importing", s.ids[from]).Err())
 		check(t, s.nodes[from].Do(ctx, "cluster", "setslot", slot, "migrating", s.ids[to]).Err())
 		for {
@@ -241,7 +246,7 @@ func TestLock_inAClusterASlotMoves(t *testing.T) {
 			check(t, s.nodes[i].Do(ctx, "cluster", "setslot", slot, "node", s.ids[to]).Err())
 		}
 		eventually(t, "the waiter listens at the other node", func() bool { return s.listening(t, to, "shardchannels", "*{"+name+"}*") })
-		time.Sleep(100 * time.Millisecond) // its look on the confirmation is over
+		await(t, "it looks after the confirmation of the other node", asked, 1)
 		start := time.Now()
 		check(t, h.Release(ctx))
 		if got := <-done; got.Sub(start) > 1500*time.Millisecond {

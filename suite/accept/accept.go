@@ -29,6 +29,8 @@ type Violation struct {
 	Property checker.Property `yaml:"property"`
 	Class    string           `yaml:"class"` // of an exclusion violation; empty for any
 	Reason   string           `yaml:"reason"`
+	// Sometimes says that a run need not show it, as it depends on timing.
+	Sometimes bool `yaml:"sometimes"`
 }
 
 func (v Violation) String() string {
@@ -75,8 +77,7 @@ func parse(data []byte) (List, error) {
 		case v.Reason == "":
 			return List{}, fmt.Errorf("accepted[%d]: %s has no reason", i, v)
 		case slices.ContainsFunc(l.Accepted[:i], func(w Violation) bool {
-			v.Reason, w.Reason = "", ""
-			return v == w
+			return v.String() == w.String()
 		}):
 			return List{}, fmt.Errorf("accepted[%d]: %s is accepted twice", i, v)
 		}
@@ -85,7 +86,7 @@ func parse(data []byte) (List, error) {
 }
 
 // Apply marks the violations of results that the list accepts, and names those of
-// the list that no run shows. It changes res.
+// the list that no run shows and some run must. It changes res.
 func (l List) Apply(res *results.Results) {
 	seen := make([]bool, len(l.Accepted))
 	for i := range res.Runs {
@@ -109,7 +110,7 @@ func (l List) Apply(res *results.Results) {
 		}
 	}
 	for j, v := range l.Accepted {
-		if !seen[j] {
+		if !seen[j] && !v.Sometimes {
 			res.Gone = append(res.Gone, v.String())
 		}
 	}

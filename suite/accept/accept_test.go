@@ -1,6 +1,7 @@
 package accept
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,11 +14,12 @@ const list = `
 accepted:
   - {scenario: holder-pause, lock: mine, property: exclusion, class: lease outlived, reason: our resource is fenced}
   - {scenario: clock-jump, lock: mine, property: lease, reason: our clocks are slewed}
+  - {scenario: holder-pause, lock: mine, property: resource, sometimes: true, reason: only if both write at once}
 `
 
 func run(scenario string, violated ...checker.Property) results.Run {
 	r := results.Run{Scenario: scenario, Lock: "mine", Verdicts: map[checker.Property]checker.Verdict{}, Expected: map[checker.Property]checker.Outcome{}}
-	for _, p := range []checker.Property{checker.Exclusion, checker.Lease, checker.Progress} {
+	for _, p := range []checker.Property{checker.Exclusion, checker.Lease, checker.Progress, checker.ResourceSafe} {
 		r.Verdicts[p], r.Expected[p] = checker.Verdict{Outcome: checker.OutcomeOK}, checker.OutcomeOK
 	}
 	for _, p := range violated {
@@ -43,10 +45,11 @@ func TestApply(t *testing.T) {
 		passed []bool
 		gone   []string
 	}{
-		"as accepted":    {[]results.Run{run("holder-pause", checker.Exclusion), run("clock-jump", checker.Lease)}, []bool{true, true}, nil},
-		"a new one":      {[]results.Run{run("holder-pause", checker.Exclusion, checker.Progress), run("clock-jump", checker.Lease)}, []bool{false, true}, nil},
-		"one is gone":    {[]results.Run{run("holder-pause"), run("clock-jump", checker.Lease)}, []bool{true, true}, []string{"exclusion of mine in holder-pause (lease outlived)"}},
-		"one not played": {[]results.Run{run("holder-pause", checker.Exclusion)}, []bool{true}, []string{"lease of mine in clock-jump"}},
+		"as accepted":            {[]results.Run{run("holder-pause", checker.Exclusion), run("clock-jump", checker.Lease)}, []bool{true, true}, nil},
+		"one that need not show": {[]results.Run{run("holder-pause", checker.Exclusion, checker.ResourceSafe), run("clock-jump", checker.Lease)}, []bool{true, true}, nil},
+		"a new one":              {[]results.Run{run("holder-pause", checker.Exclusion, checker.Progress), run("clock-jump", checker.Lease)}, []bool{false, true}, nil},
+		"one is gone":            {[]results.Run{run("holder-pause"), run("clock-jump", checker.Lease)}, []bool{true, true}, []string{"exclusion of mine in holder-pause (lease outlived)"}},
+		"one not played":         {[]results.Run{run("holder-pause", checker.Exclusion)}, []bool{true}, []string{"lease of mine in clock-jump"}},
 		"another class": {func() []results.Run {
 			r := run("holder-pause", checker.Exclusion)
 			r.Verdicts[checker.Exclusion] = checker.Verdict{Outcome: checker.Violated, Class: checker.ContractBroken}
@@ -75,6 +78,20 @@ func TestBadLists(t *testing.T) {
 	} {
 		if _, err := parse([]byte(src)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", src, err, want)
+		}
+	}
+}
+
+// The lists of the adapters can be read, and each adapter of somebody else's lock
+// has one.
+func TestListsOfAdapters(t *testing.T) {
+	lists, err := filepath.Glob("../../adapters/*/accepted.yaml")
+	if err != nil || len(lists) < 10 {
+		t.Fatalf("%d lists, %v", len(lists), err)
+	}
+	for _, path := range lists {
+		if _, err := Read(path); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -1,26 +1,20 @@
 package io.github.holdfastgo.redisson;
 
+import io.github.holdfastgo.worker.Rehearsal;
 import java.io.BufferedInputStream;
 import java.io.DataInputStream;
 import java.io.IOException;
-import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/**
- * The last step of the build: plays through a start, an acquire that waits and a release, so that the JVM can archive the classes
- * that they load and later starts are quicker. The server answers just enough for that.
- */
+/** Rehearses for the archive of classes with a server that answers just enough for that. */
 final class Archive {
 
-    private static final long LONGEST_MS = 10_000;
     private static final AtomicInteger TRIES = new AtomicInteger();
 
     private Archive() {
@@ -34,24 +28,7 @@ final class Archive {
                     daemon(() -> serve(client));
                 }
             });
-            CountDownLatch answered = new CountDownLatch(4);
-            Worker worker = new Worker(new Outbox(new OutputStream() {
-                @Override
-                public void write(int b) {
-                    if (b == '\n') {
-                        answered.countDown();
-                    }
-                }
-            }));
-            worker.handle("{\"id\":1,\"do\":\"describe\"}");
-            worker.handle(("{\"id\":2,\"do\":\"hello\",\"hello\":{\"protocol\":\"holdfast-worker/1\",\"lease_ns\":1000000000,"
-                    + "\"redis\":{\"primaries\":[\"127.0.0.1:%d\"]}}}").formatted(server.getLocalPort()));
-            worker.handle("{\"id\":3,\"do\":\"acquire\",\"lock\":\"archive\",\"thread\":\"1\",\"wait_ns\":1000000000}");
-            worker.handle("{\"id\":4,\"do\":\"release\",\"lock\":\"archive\",\"thread\":\"1\"}");
-            if (!answered.await(LONGEST_MS, TimeUnit.MILLISECONDS)) {
-                throw new IllegalStateException("no answers from the worker");
-            }
-            worker.handle("{\"id\":5,\"do\":\"finish\"}");
+            Rehearsal.of(new RedissonLocks(), server.getLocalPort());
         }
         System.exit(0);
     }

@@ -2,6 +2,7 @@ package io.github.holdfastgo.redisson;
 
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
+import io.github.holdfastgo.worker.Request;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

@@ -1,6 +1,7 @@
 package io.github.holdfastgo.redisson;
 
 import com.google.gson.JsonObject;
+import io.github.holdfastgo.worker.Answer;
 import java.util.List;
 import org.redisson.RedissonShutdownException;
 import org.redisson.client.RedisConnectionException;

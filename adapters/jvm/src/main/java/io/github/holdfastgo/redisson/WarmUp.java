@@ -1,5 +1,6 @@
 package io.github.holdfastgo.redisson;
 
+import io.github.holdfastgo.worker.Leftovers;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.redisson.api.RedissonClient;

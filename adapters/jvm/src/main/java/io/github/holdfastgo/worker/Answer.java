@@ -1,24 +1,24 @@
-package io.github.holdfastgo.redisson;
+package io.github.holdfastgo.worker;
 
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import java.util.List;
 
 /** Answers of the protocol, without the id of their request. */
-final class Answer {
+public final class Answer {
 
     private static final int MOST_TEXT = 60_000;
 
     private Answer() {
     }
 
-    static JsonObject ok() {
+    public static JsonObject ok() {
         JsonObject o = new JsonObject();
         o.addProperty("ok", true);
         return o;
     }
 
-    static JsonObject failure(List<String> classes, String message) {
+    public static JsonObject failure(List<String> classes, String message) {
         JsonObject o = new JsonObject();
         JsonArray errors = new JsonArray();
         classes.forEach(errors::add);
@@ -27,7 +27,7 @@ final class Answer {
         return o;
     }
 
-    static JsonObject unsupported(String message) {
+    public static JsonObject unsupported(String message) {
         return failure(List.of("unsupported"), message);
     }
 }

@@ -1,4 +1,4 @@
-package io.github.holdfastgo.redisson;
+package io.github.holdfastgo.worker;
 
 import com.google.gson.JsonObject;
 import java.io.IOException;
@@ -7,15 +7,15 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 
 /** Writes messages, each as one whole line. */
-final class Outbox {
+public final class Outbox {
 
     private final OutputStream out;
 
-    Outbox(OutputStream out) {
+    public Outbox(OutputStream out) {
         this.out = out;
     }
 
-    synchronized void send(JsonObject message) {
+    public synchronized void send(JsonObject message) {
         try {
             out.write((message + "\n").getBytes(StandardCharsets.UTF_8));
             out.flush();

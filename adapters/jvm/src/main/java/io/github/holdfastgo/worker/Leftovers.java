@@ -1,4 +1,4 @@
-package io.github.holdfastgo.redisson;
+package io.github.holdfastgo.worker;
 
 import java.util.Collection;
 import java.util.List;
@@ -6,19 +6,19 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
-/** Threads that should have ended with Redisson's clients and have not. */
-final class Leftovers {
+/** Threads that should have ended with the clients of a library and have not. */
+public final class Leftovers {
 
     private final Set<Thread> before = Thread.getAllStackTraces().keySet();
 
     /** Returns the stacks of those threads that are still there after that time, "" for none. */
-    String after(long ms) {
+    public String after(long ms) {
         await(strangers(), ms);
         return strangers().stream().map(Leftovers::stack).collect(Collectors.joining("\n"));
     }
 
     /** Waits until all of them have ended, but not longer than that. */
-    static void await(Collection<Thread> threads, long ms) {
+    public static void await(Collection<Thread> threads, long ms) {
         long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(ms);
         try {
             for (Thread t : threads) {

@@ -1,43 +1,38 @@
-package io.github.holdfastgo.redisson;
+package io.github.holdfastgo.worker;
 
 import com.google.gson.JsonObject;
-import java.io.IOException;
-import java.io.InputStream;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Properties;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
-import org.redisson.api.RedissonClient;
 
 /** Does what the harness asks. Requests come from one thread; operations on locks run in those of their owners. */
-final class Worker {
+public final class Worker {
 
     private static final String PROTOCOL = "holdfast-worker/1";
-    /** How long a shutdown may take, and what is left of it may live on. */
+    /** How long what is left of a lock may live on after its end. */
     private static final long FAREWELL_MS = TimeUnit.SECONDS.toMillis(2);
 
     private record OwnerKey(String lock, String thread) {
     }
 
+    private final Locks locks;
     private final Outbox out;
-    private final String version = version();
     private final Leftovers leftovers = new Leftovers();
     private final Map<OwnerKey, Owner> owners = new ConcurrentHashMap<>();
     private final Map<String, Long> threads = new ConcurrentHashMap<>();
     private final Map<Long, Owner> pending = new ConcurrentHashMap<>(); // by request
 
-    private Kind kind;
-    private long watchdogNs;
-    private List<RedissonClient> clients = List.of();
+    private Locks.Opened opened; // null before the hello
+    private boolean closed;
 
-    Worker(Outbox out) {
+    public Worker(Locks locks, Outbox out) {
+        this.locks = locks;
         this.out = out;
     }
 
     /** Answers a request, or has it answered; false means that the process is to stop. */
-    boolean handle(String line) {
+    public boolean handle(String line) {
         Request r = Request.parse(line);
         switch (r.act()) {
             case "describe" -> answer(r, describe());
@@ -45,7 +40,7 @@ final class Worker {
                 return hello(r);
             }
             case "identity", "acquire", "release", "extend", "state", "settle" -> {
-                if (kind == null) {
+                if (opened == null) {
                     answer(r, Answer.failure(List.of("other"), r.act() + " before hello"));
                 } else {
                     serve(r);
@@ -59,11 +54,11 @@ final class Worker {
                 answer(r, Answer.ok());
             }
             case "close" -> {
-                shutdown();
+                close();
                 answer(r, Answer.ok());
             }
             case "finish" -> {
-                shutdown();
+                close();
                 answer(r, finished());
             }
             case "stop" -> {
@@ -95,7 +90,7 @@ final class Worker {
     private JsonObject describe() {
         JsonObject a = Answer.ok();
         a.addProperty("protocol", PROTOCOL);
-        a.add("locks", Kind.describeAll(version));
+        a.add("locks", locks.describe());
         return a;
     }
 
@@ -105,45 +100,40 @@ final class Worker {
             answer(r, Answer.unsupported("this worker speaks " + PROTOCOL + ", not " + spoken));
             return false;
         }
-        String name = Request.text(r.hello(), "lock");
-        Kind k = name.isEmpty() ? Kind.PLAIN : Kind.of(name);
-        if (k == null) {
-            answer(r, Answer.unsupported("no lock " + name));
-            return true;
-        }
         try {
-            clients = Clients.connect(r.hello(), k.primaries);
-            WarmUp.of(k, clients, Request.text(r.hello(), "process"));
+            opened = locks.open(r.hello());
         } catch (RuntimeException e) {
             answer(r, Answer.failure(List.of("other"), "connect: " + e));
             return true;
         }
-        kind = k;
-        watchdogNs = TimeUnit.MILLISECONDS.toNanos(clients.get(0).getConfig().getLockWatchdogTimeout());
+        if (opened == null) {
+            answer(r, Answer.unsupported("no lock " + Request.text(r.hello(), "lock")));
+            return true;
+        }
         JsonObject a = Answer.ok();
         a.addProperty("protocol", PROTOCOL);
-        a.addProperty("name", kind.id);
-        a.addProperty("version", version);
+        a.addProperty("name", opened.id());
+        a.addProperty("version", locks.version());
         answer(r, a);
         return true;
     }
 
-    /** With several primaries an owner has as many identities, one with each client: then it stays untold. */
     private JsonObject identity(String thread) {
         JsonObject a = Answer.ok();
-        if (clients.size() == 1) {
-            a.addProperty("identity", clients.get(0).getId() + ":" + number(thread));
+        String known = opened.identity(number(thread));
+        if (!known.isEmpty()) {
+            a.addProperty("identity", known);
         }
         return a;
     }
 
     private Owner owner(Request r) {
         return owners.computeIfAbsent(new OwnerKey(r.lock(), r.thread()), k -> {
-            Owner o = new Owner(k.lock, number(k.thread), kind.open(clients, k.lock), kind, watchdogNs, (done, a) -> {
+            Owner o = opened.owner(k.lock, number(k.thread));
+            o.start(k.thread, (done, a) -> {
                 pending.remove(done.id());
                 answer(done, a);
-            });
-            o.start();
+            }, out::send);
             return o;
         });
     }
@@ -152,14 +142,11 @@ final class Worker {
         return threads.computeIfAbsent(thread, t -> threads.size() + 1L);
     }
 
-    private void shutdown() {
-        List<Thread> closing = new ArrayList<>();
-        for (RedissonClient c : clients) {
-            Thread t = new Thread(() -> c.shutdown(0, FAREWELL_MS, TimeUnit.MILLISECONDS), "holdfast-shutdown");
-            t.start();
-            closing.add(t);
+    private void close() {
+        if (opened != null && !closed) {
+            closed = true;
+            opened.close();
         }
-        Leftovers.await(closing, FAREWELL_MS * 2);
     }
 
     private JsonObject finished() {
@@ -169,15 +156,5 @@ final class Worker {
             a.addProperty("goroutines", left);
         }
         return a;
-    }
-
-    private static String version() {
-        Properties p = new Properties();
-        try (InputStream in = Worker.class.getResourceAsStream("/adapter.properties")) {
-            p.load(in);
-        } catch (IOException e) {
-            throw new java.io.UncheckedIOException("read the version", e);
-        }
-        return p.getProperty("redisson.version");
     }
 }

@@ -1,0 +1,74 @@
+package io.github.holdfastgo.curator;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
+import io.github.holdfastgo.worker.Locks;
+import io.github.holdfastgo.worker.Program;
+import io.github.holdfastgo.worker.Request;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/** Curator's InterProcessMutex, without tokens and with them. */
+final class CuratorLocks implements Locks {
+
+    private static final String PLAIN = "curator";
+    private static final String FENCED = "curator-fenced";
+
+    /** How many servers a run gets, which the adapter of the Go client starts. */
+    private static final int MEMBERS = 3;
+    /** What a waiter may overlook whom a watch wakes. */
+    private static final long HANDOFF_NS = TimeUnit.MILLISECONDS.toNanos(200);
+    /** How much longer than its timeout a session may live: two ticks of the servers. */
+    private static final long EXPIRY_NS = TimeUnit.MILLISECONDS.toNanos(400);
+
+    @Override
+    public String version() {
+        return Program.version("curator.version");
+    }
+
+    @Override
+    public JsonArray describe() {
+        JsonArray all = new JsonArray();
+        all.add(describe(PLAIN, "InterProcessMutex of Curator, a client for each process, on three members of ZooKeeper"));
+        JsonObject fenced = describe(FENCED, "the same, with the czxid of the owner's node as a token that the resource checks");
+        fenced.getAsJsonObject("claims").addProperty("fencing", true);
+        all.add(fenced);
+        return all;
+    }
+
+    private JsonObject describe(String name, String summary) {
+        JsonObject claims = new JsonObject();
+        for (String c : List.of("waits", "cancels", "reentrant", "lease", "renewal", "lost_sign", "fairness", "takes_back")) {
+            claims.addProperty(c, true);
+        }
+        JsonArray args = new JsonArray();
+        args.add("serve");
+        JsonObject servers = new JsonObject();
+        servers.add("args", args);
+        servers.addProperty("members", MEMBERS);
+        servers.addProperty("two_peers", true);
+        String missing = System.getProperty("holdfast.missing", "");
+        if (!missing.isEmpty()) {
+            servers.addProperty("missing", missing);
+        }
+        JsonObject o = new JsonObject();
+        o.addProperty("name", name);
+        o.addProperty("summary", summary);
+        o.addProperty("version", version());
+        o.add("claims", claims);
+        o.addProperty("renew_every", 0.4);
+        o.addProperty("handoff_ns", HANDOFF_NS);
+        o.addProperty("lease_slack_ns", EXPIRY_NS);
+        o.add("servers", servers);
+        return o;
+    }
+
+    @Override
+    public Opened open(JsonObject hello) {
+        String name = Request.text(hello, "lock");
+        if (name.isEmpty()) {
+            name = PLAIN;
+        }
+        return name.equals(PLAIN) || name.equals(FENCED) ? Ensemble.connect(name, name.equals(FENCED), hello) : null;
+    }
+}

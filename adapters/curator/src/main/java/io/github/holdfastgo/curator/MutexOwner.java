@@ -1,0 +1,77 @@
+package io.github.holdfastgo.curator;
+
+import com.google.gson.JsonObject;
+import io.github.holdfastgo.worker.Grant;
+import io.github.holdfastgo.worker.Owner;
+import io.github.holdfastgo.worker.Request;
+import java.util.concurrent.TimeUnit;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.recipes.locks.InterProcessMutex;
+import org.apache.zookeeper.data.Stat;
+
+/** An owner of an InterProcessMutex, of which Curator knows the thread. */
+final class MutexOwner extends Owner {
+
+    /** Shows where the calling thread has its node; null where it has none. */
+    private static final class Mutex extends InterProcessMutex {
+        Mutex(CuratorFramework client, String path) {
+            super(client, path);
+        }
+
+        String node() {
+            return getLockPath();
+        }
+    }
+
+    private final CuratorFramework client;
+    private final Mutex mutex;
+    private final long leaseNs;
+    private final boolean fenced;
+
+    MutexOwner(String lock, long thread, CuratorFramework client, String path, long leaseNs, boolean fenced) {
+        super(lock, thread);
+        this.client = client;
+        this.leaseNs = leaseNs;
+        this.fenced = fenced;
+        mutex = new Mutex(client, path);
+    }
+
+    /** Takes the lock and releases it, in the calling thread. */
+    void rehearse() throws Exception {
+        mutex.acquire();
+        token();
+        mutex.release();
+    }
+
+    @Override
+    protected Grant take(Request r) throws Exception {
+        if (r.waitNs() < 0) {
+            mutex.acquire();
+        } else if (!mutex.acquire(r.waitNs(), TimeUnit.NANOSECONDS)) {
+            return null;
+        }
+        return new Grant(fenced ? token() : 0, leaseNs, true);
+    }
+
+    /** The zxid at which the owner's node was created; it grows from holder to holder. 0 where the node is gone. */
+    private long token() throws Exception {
+        Stat s = client.checkExists().forPath(mutex.node());
+        return s == null ? 0 : s.getCzxid();
+    }
+
+    @Override
+    protected void giveBack() throws Exception {
+        mutex.release();
+    }
+
+    @Override
+    protected int held() throws Exception {
+        String node = mutex.node();
+        return node != null && client.checkExists().forPath(node) != null ? holds() : 0;
+    }
+
+    @Override
+    protected JsonObject failure(Request r, Exception e) {
+        return Failures.answer(e);
+    }
+}
