@@ -104,7 +104,7 @@ type Size struct {
 // Picture is a diagram with its caption.
 type Picture struct {
 	Title, Caption string
-	Drawing        template.HTML // already escaped
+	Drawing        template.HTML // already escaped; empty where the page has no room for it
 	Folded         bool
 }
 
@@ -188,7 +188,7 @@ func (p Page) HTML(w io.Writer) error {
 		Page
 		Style    template.CSS
 		Patterns template.HTML
-	}{p, reports.Style() + template.CSS(pageStyle), reports.Patterns()})
+	}{p.bounded(), reports.Style() + template.CSS(pageStyle), reports.Patterns()})
 	if err != nil {
 		return fmt.Errorf("write page: %w", err)
 	}

@@ -3,8 +3,10 @@ package searches
 import (
 	"bytes"
 	"flag"
+	"html/template"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -143,5 +145,28 @@ func TestPagesInABrowser(t *testing.T) {
 			t.Errorf("the sample prints on %d sheets", n)
 		}
 		p.Close()
+	}
+}
+
+// A page with many finds must stay small enough to open, and short enough to read.
+func TestManyDiagramsAreFoldedAndBounded(t *testing.T) {
+	drawing := template.HTML(`<svg class="timeline">` + strings.Repeat("<path/>", 30_000) + "</svg>")
+	var p Page
+	for i := range 60 {
+		p.Finds = append(p.Finds, Find{Key: strconv.Itoa(i), Pictures: []Picture{{Title: "drawn", Caption: "Shown: 1 s.", Drawing: drawing}}})
+	}
+	page := render(t, p)
+	if len(page) > 4<<20 {
+		t.Errorf("the page has %d bytes", len(page))
+	}
+	drawn, without := strings.Count(page, `<svg class="timeline">`), strings.Count(page, "no room for the diagram")
+	if drawn < 10 || drawn+without != 60 {
+		t.Errorf("%d diagrams are drawn, %d left out", drawn, without)
+	}
+	if open := strings.Count(page, "<h4>drawn</h4>"); open != openFinds {
+		t.Errorf("%d diagrams are open", open)
+	}
+	if p.Finds[59].Pictures[0].Drawing == "" {
+		t.Error("the page changed its finds")
 	}
 }
