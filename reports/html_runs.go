@@ -78,13 +78,25 @@ type otherView struct{ Seed, Symbol, Class, Words, Replay string }
 
 type sentenceView struct{ Class, Time, Text string }
 
-// One writes the only run of a document: its verdict in a line, its picture, its
-// story, its verdicts and what proves them. It is a part of a page that has
-// [Style] and [Patterns]. Where the verdicts are not argued for, it compares them
-// with none.
+// One writes the first run of a document: its verdict in a line, its picture, its
+// story, its verdicts and what proves them. The picture of a second run, of a lock
+// that survives, follows that of the first on the same axis of time. One writes a
+// part of a page that has [Style] and [Patterns]. Without argued it compares the
+// verdicts with no expected ones.
 func One(w io.Writer, d Document, argued bool) error {
 	p := newPager(w, d)
-	v := p.run(p.m.cell(d.Results.Runs[0].Scenario, d.Results.Runs[0].Column()), &Axis{}, true)
+	play := func(i int, axis *Axis) runView {
+		r := &d.Results.Runs[i]
+		return p.run(p.m.cell(r.Scenario, r.Column()), axis, i == 0)
+	}
+	var axis Axis
+	v := play(0, &axis)
+	if len(d.Results.Runs) > 1 {
+		v.Beside = p.besides(play(1, &axis), d.Results.Runs[1].Scenario)
+		if v.Beside != nil {
+			v.Beside.Anchor = "" // the run has no section of its own
+		}
+	}
 	if !argued {
 		v.Words = strings.TrimSuffix(v.Words, asArgued)
 	}
@@ -151,10 +163,7 @@ func (p *pager) runs(s string) (views []runView, leads int) {
 		case beside:
 			same := axis
 			r := p.run(c, &same, false)
-			if r.Timeline != "" {
-				views[leads].Beside = &besideView{
-					Lock: r.Lock, Anchor: r.Anchor, Timeline: r.Timeline, Caption: r.Caption, Argument: strings.Join(strings.Fields(clean(p.about(s).Otherwise)), " "),
-				}
+			if views[leads].Beside = p.besides(r, s); views[leads].Beside != nil {
 				r.Timeline, r.DrawnAt, r.DrawnBeside = "", views[leads].Anchor, views[leads].Lock
 			}
 			views[i] = r
@@ -163,6 +172,14 @@ func (p *pager) runs(s string) (views []runView, leads int) {
 		}
 	}
 	return views, leads
+}
+
+// besides shows a run that survives, for the run that leads; nil without a picture.
+func (p *pager) besides(r runView, scenario string) *besideView {
+	if r.Timeline == "" {
+		return nil
+	}
+	return &besideView{Lock: r.Lock, Anchor: r.Anchor, Timeline: r.Timeline, Caption: r.Caption, Argument: strings.Join(strings.Fields(clean(p.about(scenario).Otherwise)), " ")}
 }
 
 // pair chooses the lock that shows best what goes wrong in a scenario, and one
