@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/holdfast-go/holdfast/history"
@@ -230,23 +231,30 @@ func (t *trace) contradicted(o *op) Verdict {
 			}
 		}
 	case o.f == history.Acquire && o.kind == history.Fail && o.res.Error == history.ErrBusy:
-		groups := map[string]int64{} // where it was granted and stayed
+		type grant struct{ at, until int64 }
+		groups := map[string]grant{} // where it was granted and stayed
 		for _, i := range t.since(o.own, o.inv) {
 			c := &t.changes[i]
 			if c.t > o.ret {
 				break
 			}
+			g, granted := groups[c.group]
 			switch {
 			case t.commandOf(c, o) && c.holder == o.owner && c.grants():
-				groups[c.group] = c.t
+				groups[c.group] = grant{c.t, c.expires()}
 			case c.was == o.owner && c.ends():
 				delete(groups, c.group)
+			case granted && c.holder == o.owner:
+				groups[c.group] = grant{g.at, c.expires()}
 			}
 		}
+		maps.DeleteFunc(groups, func(_ string, g grant) bool {
+			return g.until <= o.ret // over by now, even where a crashed server has yet to expire it
+		})
 		if len(groups) >= t.claim.Quorum {
 			var latest int64
-			for _, when := range groups {
-				latest = max(latest, when)
+			for _, g := range groups {
+				latest = max(latest, g.at)
 			}
 			return byServers(violation(o.ret, opIDs(o), "the acquire of %s was told at %s that the lock is busy; the servers had granted it to this very owner at %s", o.owner, at(o.ret), at(latest)))
 		}

@@ -377,6 +377,9 @@ func (g *group) Lost() <-chan struct{} {
 // holds together with them.
 type deep interface {
 	unlockAlso(ctx context.Context, levels int) (remaining int, err error)
+	// settleOpen makes one attempt at every request whose outcome is open. It
+	// returns [ErrUnknown] if the member may still be held because of one.
+	settleOpen(ctx context.Context) error
 }
 
 // unlockMember releases levels holds of a member.
@@ -403,6 +406,18 @@ func (g *group) unlockMember(ctx context.Context, i, levels int) error {
 	return nil
 }
 
+// settleMember settles what is open at a member without a hold: an earlier
+// release or acquire that was not answered may have left it held.
+func (g *group) settleMember(ctx context.Context, i int) error {
+	m, ok := g.members[i].(deep)
+	if !ok {
+		return g.unlockMember(ctx, i, 0)
+	}
+	node, cancel := context.WithTimeout(ctx, g.opts.NodeTimeout)
+	defer cancel()
+	return m.settleOpen(node)
+}
+
 // each runs f for every member concurrently and waits for all.
 func (g *group) each(f func(i int, m Locker)) {
 	var wg sync.WaitGroup
@@ -412,12 +427,17 @@ func (g *group) each(f func(i int, m Locker)) {
 	wg.Wait()
 }
 
-// unlockAll releases holds, levels[i] of member i, all members concurrently.
-func (g *group) unlockAll(ctx context.Context, levels []int) []error {
+// unlockAll releases holds, levels[i] of member i, all members concurrently. If
+// these are the last holds of the group, it also settles what is open at the
+// other members, because the group is free only if they are.
+func (g *group) unlockAll(ctx context.Context, levels []int, last bool) []error {
 	errs := make([]error, len(g.members))
 	g.each(func(i int, _ Locker) {
-		if levels[i] > 0 {
+		switch {
+		case levels[i] > 0:
 			errs[i] = g.unlockMember(ctx, i, levels[i])
+		case last:
+			errs[i] = g.settleMember(ctx, i)
 		}
 	})
 	return errs
@@ -432,7 +452,7 @@ const giveBackGrace = 500 * time.Millisecond
 func (g *group) giveBack(ctx context.Context, has []bool) error {
 	done := make(chan []error, 1)
 	go func() {
-		errs := g.unlockAll(context.WithoutCancel(ctx), count([]level{{has}}))
+		errs := g.unlockAll(context.WithoutCancel(ctx), count([]level{{has}}), false)
 		g.mu.Lock()
 		w := g.watch
 		g.mu.Unlock()
@@ -513,7 +533,11 @@ func (g *group) unlock(ctx context.Context) (r groupRelease, ok bool) {
 		g.mu.Unlock()
 		r = *again
 		g.each(func(i int, _ Locker) {
-			if errors.Is(r.errs[i], ErrUnknown) {
+			switch {
+			case !errors.Is(r.errs[i], ErrUnknown):
+			case r.levels[i] == 0:
+				r.errs[i] = g.settleMember(ctx, i)
+			default:
 				r.errs[i] = g.unlockMember(ctx, i, 0)
 			}
 		})
@@ -529,7 +553,7 @@ func (g *group) unlock(ctx context.Context) (r groupRelease, ok bool) {
 		after := g.leave(r.remaining, &r)
 		g.mu.Unlock()
 		after()
-		r.errs = g.unlockAll(ctx, r.levels)
+		r.errs = g.unlockAll(ctx, r.levels, r.remaining == 0)
 	}
 	if r.remaining == 0 || !g.isLost(w) {
 		return r, true
@@ -539,7 +563,7 @@ func (g *group) unlock(ctx context.Context) (r groupRelease, ok bool) {
 	after := g.leave(0, &rest)
 	g.mu.Unlock()
 	after()
-	rest.errs = g.unlockAll(ctx, rest.levels)
+	rest.errs = g.unlockAll(ctx, rest.levels, true)
 	for i, err := range r.errs {
 		rest.levels[i] += r.levels[i]
 		if err != nil {

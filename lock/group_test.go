@@ -238,6 +238,33 @@ func TestRedLock_toleratesAMinority(t *testing.T) {
 	}
 }
 
+// Two members did not answer the release before, and one does not answer this one.
+// A majority may still be held, so the release must not succeed.
+func TestRedLock_releaseCountsWhatIsOpen(t *testing.T) {
+	inBubbles(t, 5, func(t *testing.T, s *servers) {
+		ctx := t.Context()
+		r := s.red("a", 1)
+		must[lock.Grant](t)(r.Lock(ctx))
+		s.worlds[0].hung.Store(true)
+		s.worlds[1].hung.Store(true)
+		must[int](t)(r.Unlock(ctx))
+		must[lock.Grant](t)(r.Lock(ctx))
+		s.worlds[2].hung.Store(true)
+		_, err := r.Unlock(ctx)
+		if n := s.held(); err == nil && n > 2 {
+			t.Errorf("the release succeeded, and %d of 5 members are held", n)
+		}
+		wantErr(t, "without a free majority", err, lock.ErrUnknown)
+		for i := range 3 {
+			s.worlds[i].hung.Store(false)
+		}
+		must[int](t)(r.Unlock(ctx)) // again, for the same hold
+		if n := s.held(); n != 0 {
+			t.Errorf("%d members are still locked", n)
+		}
+	})
+}
+
 func TestRedLock_lostWithTheMajority(t *testing.T) {
 	inBubbles(t, 5, func(t *testing.T, s *servers) {
 		ctx := t.Context()

@@ -109,6 +109,9 @@ func (r *RedLock) Unlock(ctx context.Context) (remaining int, err error) {
 	for i, err := range u.errs {
 		switch {
 		case u.levels[i] == 0:
+			if errors.Is(err, ErrUnknown) { // an earlier request may have left it held
+				stuck++
+			}
 		case err == nil:
 			held++
 		case errors.Is(err, ErrLost) || errors.Is(err, ErrNotHeld):

@@ -170,6 +170,26 @@ func (l *Reentrant) unlockAlso(ctx context.Context, levels int) (remaining int, 
 	return s.release(ctx, levels)
 }
 
+// settleOpen makes one attempt at every request whose outcome is open.
+func (l *Reentrant) settleOpen(ctx context.Context) error {
+	s, err := l.enter()
+	if err != nil {
+		return err
+	}
+	defer s.leave()
+	l.c.mu.Lock()
+	open := s.undo != nil || s.giving.levels > 0
+	l.c.mu.Unlock()
+	if !open {
+		return nil
+	}
+	if err := s.enterGate(ctx); err != nil {
+		return unknown("settle open request", err)
+	}
+	defer s.leaveGate()
+	return s.resolve(ctx)
+}
+
 // stopRenewing stops the renewal of the owner's holds, unless there are more
 // than levels. Holds that are being released do not count.
 func (l *Reentrant) stopRenewing(levels int) {
