@@ -357,7 +357,11 @@ func (f *goFile) script(name *ast.Ident) {
 	object := f.pkg.info.Uses[name]
 	if s := f.pkg.scripts[object]; s != nil {
 		f.wrapNode(name, "schemata.Text(", fmt.Sprintf(", %s)", s.table()))
-	} else if s := f.pkg.made[object]; s != nil && len(s.mutants) > 0 {
-		f.wrapNode(name, fmt.Sprintf("schemata.Use(%d, %d, ", s.mutants[0].number, s.mutants[len(s.mutants)-1].number), ")")
+		return
+	}
+	for _, s := range f.pkg.made[object] {
+		if len(s.mutants) > 0 {
+			f.wrapNode(name, fmt.Sprintf("schemata.Use(%d, %d, ", s.mutants[0].number, s.mutants[len(s.mutants)-1].number), ")")
+		}
 	}
 }

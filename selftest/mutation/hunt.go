@@ -25,6 +25,7 @@ type hunt struct {
 	// catalogue is one run for each scenario, lock and seed; drawn is the same
 	// for random scenarios.
 	catalogue, drawn []suite.Job
+	placed           int // every how many placements one is played; 0 for none
 }
 
 // A violation in a drawn scenario kills if the mutant shows it in drawnLeast of
@@ -63,9 +64,10 @@ type Result struct {
 // ground is how the original plays: its verdicts, and the mutants that it
 // reaches.
 type ground struct {
-	hunt  hunt
-	drawn []groundRun
-	runs  []groundRun // of the catalogue, the short ones first
+	hunt   hunt
+	placed placements
+	drawn  []groundRun
+	runs   []groundRun // of the catalogue, the short ones first
 	// left are the catalogue runs with unexpected verdicts on the original. No
 	// mutant plays them.
 	left []string
@@ -96,7 +98,7 @@ func (h hunt) playOriginal(ctx context.Context, step func()) (*ground, error) {
 	if err != nil {
 		return nil, fmt.Errorf("play original: %w", err)
 	}
-	g := &ground{hunt: h}
+	g := &ground{hunt: h, placed: placements{every: h.placed}}
 	for i, a := range answers {
 		r := groundRun{job: jobs[i], answer: a}
 		reached, err := suite.DecodeAs[[]int](a.Out)
@@ -220,7 +222,7 @@ func (g *ground) playAll(ctx context.Context, mutants []*Mutant, took func(*Resu
 }
 
 // play plays one mutant. It starts with the catalogue, then repeats the runs with
-// a changed history, and ends with the drawn scenarios. A mutant that makes no
+// a changed history. The drawn scenarios and the placements follow. A mutant that makes no
 // difference with the first lock gets samples of the others.
 func (g *ground) play(ctx context.Context, m *Mutant, original workers.Pool) (*Result, error) {
 	p := &played{Result: &Result{Mutant: m, Status: notReached}, ctx: ctx, original: original, mutant: g.hunt.pool(m.number, 1).Keeping()}
@@ -232,6 +234,7 @@ func (g *ground) play(ctx context.Context, m *Mutant, original workers.Pool) (*R
 	}
 	p.Status = survived
 	n := first(runs)
+	cheapest := slices.Concat(runs, drawn)[0].job.Lock
 	for _, step := range []func() error{
 		func() error { return p.catalogue(runs[:n]) },
 		func() error {
@@ -242,6 +245,7 @@ func (g *ground) play(ctx context.Context, m *Mutant, original workers.Pool) (*R
 		},
 		func() error { return p.again() },
 		func() error { return p.explore(drawn) },
+		func() error { return p.placed(&g.placed, cheapest) },
 	} {
 		if err := step(); err != nil || p.Status != survived {
 			return p.Result, err

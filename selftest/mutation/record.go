@@ -41,7 +41,7 @@ func (h hunt) identity() (string, error) {
 	if _, err := io.Copy(sum, exe); err != nil {
 		return "", fmt.Errorf("identify hunt: %w", err)
 	}
-	if err := json.NewEncoder(sum).Encode([][]suite.Job{h.catalogue, h.drawn}); err != nil {
+	if err := json.NewEncoder(sum).Encode([]any{h.catalogue, h.drawn, h.placed}); err != nil {
 		return "", fmt.Errorf("identify hunt: %w", err)
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil

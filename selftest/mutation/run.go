@@ -18,6 +18,7 @@ type Options struct {
 	Source  string   // a directory of the module
 	Locks   []string // empty for all that are built in
 	Drawn   int      // random scenarios for each lock
+	Placed  int      // survivors play one in so many placements of a fault; 0 for none
 	Record  string   // directory that keeps the results; empty for none
 	Workers int
 	Stall   time.Duration
@@ -46,7 +47,7 @@ func (o Options) Measure(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := hunt{workers: o.Workers, stall: o.Stall}
+	h := hunt{workers: o.Workers, stall: o.Stall, placed: o.Placed}
 	if h.exe, err = locks.build(ctx, dir); err != nil {
 		return nil, err
 	}
@@ -124,6 +125,9 @@ func (o Options) subjects() ([]*subject.Subject, error) {
 // command is the command that repeats the measurement.
 func (o Options) command() string {
 	words := []string{"holdfast", "selftest", "mutation", "--seed", fmt.Sprint(o.Seed), "--drawn", fmt.Sprint(o.Drawn)}
+	if o.Placed > 0 {
+		words = append(words, "--placed", fmt.Sprint(o.Placed))
+	}
 	if len(o.Files) > 0 {
 		words = append(words, "--file", strings.Join(o.Files, ","))
 	}

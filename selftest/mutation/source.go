@@ -126,10 +126,10 @@ type goPackage struct {
 	source     *source
 	info       *types.Info
 	constants  map[types.Object]*declaration
-	scripts    map[types.Object]*script // by the variable with the text
-	made       map[types.Object]*script // by the variable made from it
-	sole       map[ast.Stmt]bool        // statements that belong to the enclosing one
-	conditions map[ast.Expr]bool        // negated already
+	scripts    map[types.Object]*script   // by the variable with the text
+	made       map[types.Object][]*script // by the variable made from them
+	sole       map[ast.Stmt]bool          // statements that belong to the enclosing one
+	conditions map[ast.Expr]bool          // negated already
 }
 
 // add adds a mutant, and returns its number.
@@ -182,7 +182,7 @@ func (s *source) load(set *token.FileSet, l listedPackage, all []listedPackage) 
 	pkg := &goPackage{
 		source:    s,
 		info:      &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}},
-		constants: map[types.Object]*declaration{}, scripts: map[types.Object]*script{}, made: map[types.Object]*script{},
+		constants: map[types.Object]*declaration{}, scripts: map[types.Object]*script{}, made: map[types.Object][]*script{},
 		sole: map[ast.Stmt]bool{}, conditions: map[ast.Expr]bool{},
 	}
 	var files []*goFile
@@ -206,6 +206,9 @@ func (s *source) load(set *token.FileSet, l listedPackage, all []listedPackage) 
 		if err := pkg.declarations(f, trees[i], l.Dir); err != nil {
 			return err
 		}
+	}
+	for _, tree := range trees {
+		pkg.madeFrom(tree)
 	}
 	for i, f := range files {
 		f.find(trees[i])
@@ -234,9 +237,7 @@ func (p *goPackage) declarations(f *goFile, tree *ast.File, dir string) error {
 				switch {
 				case d.Tok == token.CONST && i < len(spec.Values):
 					p.constants[object] = &declaration{name: name.Name, in: f, value: spec.Values[i]}
-				case d.Tok == token.VAR && i < len(spec.Values):
-					p.makes(object, spec.Values[i])
-				case d.Tok == token.VAR:
+				case d.Tok == token.VAR && len(spec.Values) == 0:
 					if err := p.embeds(object, f.file, dir, d.Doc, spec.Doc); err != nil {
 						return err
 					}
@@ -247,14 +248,26 @@ func (p *goPackage) declarations(f *goFile, tree *ast.File, dir string) error {
 	return nil
 }
 
-// makes records a variable that is made from a declared script.
-func (p *goPackage) makes(object types.Object, value ast.Expr) {
-	ast.Inspect(value, func(n ast.Node) bool {
-		if name, ok := n.(*ast.Ident); ok && p.scripts[p.info.Uses[name]] != nil {
-			p.made[object] = p.scripts[p.info.Uses[name]]
+// madeFrom records the variables of a file that are made from scripts.
+func (p *goPackage) madeFrom(tree *ast.File) {
+	for _, d := range tree.Decls {
+		d, ok := d.(*ast.GenDecl)
+		if !ok || d.Tok != token.VAR {
+			continue
 		}
-		return true
-	})
+		for _, s := range d.Specs {
+			spec := s.(*ast.ValueSpec)
+			for i := range min(len(spec.Names), len(spec.Values)) {
+				object := p.info.Defs[spec.Names[i]]
+				ast.Inspect(spec.Values[i], func(n ast.Node) bool {
+					if name, ok := n.(*ast.Ident); ok && p.scripts[p.info.Uses[name]] != nil {
+						p.made[object] = append(p.made[object], p.scripts[p.info.Uses[name]])
+					}
+					return true
+				})
+			}
+		}
+	}
 }
 
 // embeds records a variable that holds the text of a script.

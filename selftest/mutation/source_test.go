@@ -7,7 +7,9 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -46,6 +48,27 @@ func TestEveryOperatorMakesMutants(t *testing.T) {
 	}
 	for name := range made {
 		t.Errorf("operator %s is not listed", name)
+	}
+}
+
+// A run must report that it uses a script. Otherwise no run seems to reach the mutants
+// of the script, and none is played.
+func TestEveryScriptSaysThatItIsUsed(t *testing.T) {
+	s := load(t)
+	used := make([]bool, len(s.Mutants)+1)
+	for _, f := range s.files {
+		for _, m := range regexp.MustCompile(`schemata\.Use\((\d+), (\d+), `).FindAllStringSubmatch(f.String(), -1) {
+			first, _ := strconv.Atoi(m[1])
+			last, _ := strconv.Atoi(m[2])
+			for n := first; n <= last; n++ {
+				used[n] = true
+			}
+		}
+	}
+	for _, m := range s.Mutants {
+		if strings.HasSuffix(m.File, ".lua") && m.File != "lock/publish_sharded.lua" && !used[m.number] { // no simulated server is a cluster
+			t.Errorf("no code says that it uses %s", m.ID)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	_ "github.com/holdfast-go/holdfast/explore/exhaustive" // its kind of job
 	"github.com/holdfast-go/holdfast/internal/schemata"
 	"github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/play"
