@@ -12,9 +12,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore/draw"
-	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/reports/searches"
 	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/suite"
@@ -22,9 +20,6 @@ import (
 
 // PageFile is the file of a directory that shows the results in a browser.
 const PageFile = "explore.html"
-
-// drawnFinds is how many finds a page draws. The others have their story in words.
-const drawnFinds = 40
 
 // HTML writes the results as one page, with the pictures of the finds whose
 // histories are in the directory.
@@ -47,7 +42,7 @@ func (p Printed) page() searches.Page {
 		Numbers: []searches.Number{
 			{Value: fmt.Sprint(p.Runs), Label: "runs played"},
 			{Value: fmt.Sprint(p.Violated), Label: "runs broke a promise", Tone: searches.Some(p.Violated, searches.Attention)},
-			{Value: fmt.Sprint(len(distinct)), Label: "hazards, told apart by what is violated and after which faults", Tone: searches.Some(len(distinct), searches.Attention)},
+			{Value: fmt.Sprint(len(distinct)), Label: "hazards: different violations, or after different faults", Tone: searches.Some(len(distinct), searches.Attention)},
 			{Value: fmt.Sprint(p.Unknown), Label: "runs proved nothing", Tone: searches.Some(p.Unknown, searches.Argued)},
 			{Value: span(p.VirtualMS), Label: "of virtual time"},
 		},
@@ -70,7 +65,7 @@ func (p Printed) page() searches.Page {
 				row.Remark = "known before"
 			} else {
 				row.Find = c.Key
-				page.Finds = append(page.Finds, p.find(c, len(page.Finds) < drawnFinds))
+				page.Finds = append(page.Finds, p.find(c, len(page.Finds) < searches.MostDrawn))
 			}
 			g.Rows = append(g.Rows, row)
 		}
@@ -99,7 +94,7 @@ func (r Results) bound() string {
 		strings.Replace(english.Count(judged, "run")+" were", "1 run were", "1 run was", 1), one)
 }
 
-// find is one find; its pictures are drawn where its histories are there.
+// find describes a cause. Where drawn says so, it has the diagrams of the stored histories.
 func (p Printed) find(c Found, drawn bool) searches.Find {
 	f := searches.Find{Key: c.Key, Title: english.Upper(c.Least().String()), Tone: searches.Attention}
 	scenario, recorded, seed := c.Scenario, c.History, c.FirstSeed
@@ -114,24 +109,15 @@ func (p Printed) find(c Found, drawn bool) searches.Find {
 	if scenario != "" {
 		f.Command = fmt.Sprintf("holdfast run %s --lock %s --seed %d", p.Dir.Command(scenario), p.Lock, seed)
 	}
-	if drawn {
-		title := "The first run that showed it"
-		if c.Shrunk != nil {
-			title = "The smallest run that shows it"
-		}
-		if pic, run, h := p.picture(recorded, title); h != nil {
-			f.Pictures, f.Story = append(f.Pictures, pic), reports.Gist(h, run, 14)
-		}
-		if c.Shrunk != nil {
-			if pic, _, h := p.picture(c.History, fmt.Sprintf("The first run that showed it, seed %d", c.FirstSeed)); h != nil {
-				pic.Folded = true
-				f.Pictures = append(f.Pictures, pic)
-			}
-		}
+	if drawn && c.Shrunk != nil {
+		p.draw(&f, "The smallest run that shows it", recorded)
+		p.draw(&f, fmt.Sprintf("The first run that showed it, seed %d", c.FirstSeed), c.History)
+	} else if drawn {
+		p.draw(&f, "The first run that showed it", recorded)
 	}
 	f.Texts = append(f.Texts, p.text("The scenario, as a file", scenario)...)
 	if c.Shrunk != nil {
-		f.Texts = append(f.Texts, p.text("The story in words, with a regression test", c.Shrunk.Story)...)
+		f.Texts = append(f.Texts, p.text("The full story, with a regression test", c.Shrunk.Story)...)
 	}
 	return f
 }
@@ -148,21 +134,20 @@ func (p Printed) text(title, file string) []searches.Text {
 	return []searches.Text{{Title: title, Body: string(body), Folded: true}}
 }
 
-// picture draws a stored history; the run is nil where that is not there.
-func (p Printed) picture(file, title string) (searches.Picture, *results.Run, *history.History) {
+// draw adds the diagram of a stored history to a find, where the history is there.
+func (p Printed) draw(f *searches.Find, title, file string) {
 	if file == "" {
-		return searches.Picture{}, nil, nil
+		return
 	}
 	h, err := suite.ReadHistory(p.Dir.File(filepath.FromSlash(file)))
 	if err != nil {
-		return searches.Picture{}, nil, nil
+		return
 	}
 	run := &results.Run{Scenario: h.Header.Scenario, Lock: p.Lock, Seed: h.Header.Seed}
 	if judged, err := checker.Judge(h, checker.Options{}); err == nil {
 		run.Verdicts = judged.Verdicts
 	}
-	drawing, caption := reports.Draw(h, run)
-	return searches.Picture{Title: title, Caption: caption, Drawing: drawing}, run, h
+	f.Draw(title, h, run)
 }
 
 // coverageMap says how often each fault struck in which phase.

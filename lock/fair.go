@@ -325,7 +325,7 @@ func (l *line) look() (pttl time.Duration) {
 		}
 		ctx, cancel := context.WithTimeout(c.life, c.cfg.safetyPoll)
 		answers, err := call(ctx, c, func(ctx context.Context) ([]int64, error) {
-			return c.publishing().fairLook.Run(ctx, c.rdb, keys, args...).Int64Slice()
+			return c.script(fairLookScript).Run(ctx, c.rdb, keys, args...).Int64Slice()
 		})
 		cancel()
 		if err != nil || len(answers) != len(batch)+1 {

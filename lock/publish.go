@@ -11,21 +11,15 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// publishing are the scripts that notify waiters.
-type publishing struct {
-	release, cancel, force                        *redis.Script
-	fairAcquire, fairLook, fairRelease, fairLeave *redis.Script
-}
+// notifying is a script that notifies waiters. A server outside of a cluster notifies
+// all its subscribers. In a cluster the message of a sharded channel stays on the nodes
+// of its slot.
+type notifying struct{ plain, sharded *redis.Script }
 
-func newPublishing(script func(source string) *redis.Script) *publishing {
-	return &publishing{
-		release:     script(releaseSource),
-		cancel:      script(cancelSource),
-		force:       script(forceSource),
-		fairAcquire: script(fairQueueSource + fairAcquireSource),
-		fairLook:    script(fairQueueSource + fairLookSource),
-		fairRelease: script(fairQueueSource + fairReleaseSource),
-		fairLeave:   script(fairQueueSource + fairLeaveSource),
+func newNotifying(source string) notifying {
+	return notifying{
+		plain:   redis.NewScript(source),
+		sharded: redis.NewScript(shardedSource + strings.ReplaceAll(source, "redis.call('publish',", "publish(")),
 	}
 }
 
@@ -33,12 +27,14 @@ var (
 	//go:embed publish_sharded.lua
 	shardedSource string
 
-	// A server outside of a cluster notifies all its subscribers. In a cluster the
-	// message of a sharded channel stays on the nodes of its slot.
-	publishingPlain   = newPublishing(redis.NewScript)
-	publishingSharded = newPublishing(func(source string) *redis.Script {
-		return redis.NewScript(shardedSource + strings.ReplaceAll(source, "redis.call('publish',", "publish("))
-	})
+	releaseScript = newNotifying(releaseSource)
+	cancelScript  = newNotifying(cancelSource)
+	forceScript   = newNotifying(forceSource)
+
+	fairAcquireScript = newNotifying(fairQueueSource + fairAcquireSource)
+	fairLookScript    = newNotifying(fairQueueSource + fairLookSource)
+	fairReleaseScript = newNotifying(fairQueueSource + fairReleaseSource)
+	fairLeaveScript   = newNotifying(fairQueueSource + fairLeaveSource)
 )
 
 // shardsPatience is the longest delay that the question of learnShards adds to the
@@ -53,14 +49,14 @@ const (
 	shardsKnown
 )
 
-// publishing returns the scripts for the servers of the client. Until the client
+// script returns a notifying script for the servers of the client. Until the client
 // knows that they have sharded channels, it notifies all nodes, and waiters on
 // sharded channels find a free lock when they poll.
-func (c *Client) publishing() *publishing {
+func (c *Client) script(n notifying) *redis.Script {
 	if c.shards.Load() == shardsKnown {
-		return publishingSharded
+		return n.sharded
 	}
-	return publishingPlain
+	return n.plain
 }
 
 // learnShards asks the node of a lock once whether it has sharded channels, and waits

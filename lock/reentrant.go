@@ -301,7 +301,7 @@ func (l *Reentrant) ForceUnlock(ctx context.Context) (bool, error) {
 	defer s.leave()
 	held := l.c.holdings(l.key.name)
 	freed, err := ask(ctx, l, "force lock", func(ctx context.Context, s *state) (bool, error) {
-		n, err := l.c.publishing().force.Run(ctx, l.c.rdb, []string{s.names.lock, s.names.channel}, unlockMessage).Int()
+		n, err := l.c.script(forceScript).Run(ctx, l.c.rdb, []string{s.names.lock, s.names.channel}, unlockMessage).Int()
 		return n == 1, err
 	})
 	var refusal redis.Error

@@ -90,7 +90,7 @@ func (s *state) sendAcquire(ctx context.Context, serial, hold uint64, lease time
 	script := acquireScript
 	args := []any{millis(lease), s.field, sent, hold, held + 1, millis(noteTime), millis(retention)}
 	if s.fair {
-		script = c.publishing().fairAcquire
+		script = c.script(fairAcquireScript)
 		keys, args = s.fairRequest(sent, lease)
 	}
 	return call(ctx, c, func(ctx context.Context) (acquireReply, error) {
@@ -233,9 +233,9 @@ func parseAcquire(cmd *redis.Cmd) (acquireReply, error) {
 func (s *state) sendRelease(ctx context.Context, serial, hold uint64, left int, owed time.Duration) (found bool, err error) {
 	if s.fair {
 		keys, args := fairKeys(s.names)
-		return s.c.sendGiveBack(ctx, s.c.publishing().fairRelease, "released", keys, append(args, s.field, serial, hold)...)
+		return s.c.sendGiveBack(ctx, s.c.script(fairReleaseScript), "released", keys, append(args, s.field, serial, hold)...)
 	}
-	return s.c.sendGiveBack(ctx, s.c.publishing().release, "released", s.giveBackKeys(),
+	return s.c.sendGiveBack(ctx, s.c.script(releaseScript), "released", s.giveBackKeys(),
 		unlockMessage, s.field, serial, hold, left, millis(owed), millis(noteTime))
 }
 
@@ -244,10 +244,10 @@ func (s *state) sendRelease(ctx context.Context, serial, hold uint64, left int, 
 func (s *state) sendCancel(ctx context.Context, u undo, held int, owed time.Duration) error {
 	if s.fair {
 		keys, args := fairKeys(s.names)
-		_, err := s.c.sendGiveBack(ctx, s.c.publishing().fairLeave, "undone", keys, append(args, s.field, u.serial, millis(cancelNote(u.lease)))...)
+		_, err := s.c.sendGiveBack(ctx, s.c.script(fairLeaveScript), "undone", keys, append(args, s.field, u.serial, millis(cancelNote(u.lease)))...)
 		return err
 	}
-	_, err := s.c.sendGiveBack(ctx, s.c.publishing().cancel, "undone", s.giveBackKeys(),
+	_, err := s.c.sendGiveBack(ctx, s.c.script(cancelScript), "undone", s.giveBackKeys(),
 		unlockMessage, s.field, u.serial, held, millis(owed), millis(cancelNote(u.lease)))
 	return err
 }

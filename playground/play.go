@@ -31,11 +31,12 @@ type Response struct {
 	Changed  bool                                 `json:"changed"` // it is not the built-in scenario
 	Params   []Param                              `json:"params"`
 	Verdicts map[checker.Property]checker.Verdict `json:"verdicts"`
-	HTML     string                               `json:"html"`           // the picture, the story, the verdicts and what proves them
-	Hash     string                               `json:"history_sha256"` // as results.json has it
-	Command  string                               `json:"command"`        // gives the same history in a terminal
-	File     string                               `json:"file"`           // the name under which that command looks for the scenario
-	YAML     string                               `json:"yaml"`           // the scenario
+	HTML     string                               `json:"html"`             // the picture, the story, the verdicts and what proves them
+	Beside   string                               `json:"beside,omitempty"` // the lock that survives, which HTML shows beside a violation
+	Hash     string                               `json:"history_sha256"`   // as results.json has it
+	Command  string                               `json:"command"`          // gives the same history in a terminal
+	File     string                               `json:"file"`             // the name under which that command looks for the scenario
+	YAML     string                               `json:"yaml"`             // the scenario
 }
 
 // Refusal is what a visitor gets in the place of a [Response].
@@ -73,7 +74,29 @@ func answer(ctx context.Context, r suite.Runner, body []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	args, err := json.Marshal(request)
+	out, err := p.answer(ctx, r, order{Request: request})
+	if err != nil {
+		return nil, err
+	}
+	var alone struct {
+		Verdicts map[checker.Property]checker.Verdict
+	}
+	if err := json.Unmarshal(out, &alone); err != nil {
+		return nil, fmt.Errorf("decode answer: %w", err)
+	}
+	if !violated(alone.Verdicts) {
+		return out, nil
+	}
+	// A survivor that takes too long must not cost the visitor this answer.
+	if both, err := p.answer(ctx, r, order{request, p.survivors()}); err == nil {
+		return both, nil
+	}
+	return out, nil
+}
+
+// answer plays an order in one job, which may take [WallTime].
+func (p *plan) answer(ctx context.Context, r suite.Runner, o order) ([]byte, error) {
+	args, err := json.Marshal(o)
 	if err != nil {
 		return nil, fmt.Errorf("encode request: %w", err)
 	}
@@ -95,23 +118,33 @@ func answer(ctx context.Context, r suite.Runner, body []byte) ([]byte, error) {
 
 // playKind plays and judges a run, and draws it.
 func playKind(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
-	request, err := suite.DecodeAs[Request](j.Args)
+	o, err := suite.DecodeAs[order](j.Args)
 	if err != nil {
 		a.Defect = err.Error()
 		return a
 	}
-	p, err := request.plan()
+	p, err := o.plan()
 	if err != nil {
 		a.Defect = err.Error()
 		return a
 	}
-	_, played := a.Play(j, g, func(s *scenarios.Scenario, l *subject.Subject) (*play.Played, error) {
+	player := func(s *scenarios.Scenario, l *subject.Subject) (*play.Played, error) {
 		return simplay.Play(s, l, j.Seed, version.Holdfast)
-	})
+	}
+	_, played := a.Play(j, g, player)
 	if played == nil || a.Defect != "" {
 		return a
 	}
-	response, err := p.respond(a.Run, played.History)
+	all := []drawn{{a.Run, played.History}}
+	for _, lock := range o.Beside {
+		other, b := j, suite.Answer{Run: results.Run{Scenario: j.Scenario, Lock: lock, World: "sim", Seed: j.Seed, File: j.ReadFrom()}}
+		other.Lock = lock
+		if _, played := b.Play(other, g, player); played != nil && survives(b.Run) {
+			all = append(all, drawn{b.Run, played.History})
+			break
+		}
+	}
+	response, err := p.respond(all)
 	if err != nil {
 		a.Defect = err.Error()
 		return a
@@ -120,19 +153,31 @@ func playKind(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 	return a
 }
 
-func (p *plan) respond(run results.Run, h *history.History) (*Response, error) {
-	if p.changed { // the scenario's arguments are about another one
-		run.Expected, run.ExpectedClass, run.Because, run.AsExpected = nil, nil, nil, true
+// respond draws the run of the chosen lock, and beside it one that survives.
+func (p *plan) respond(all []drawn) (*Response, error) {
+	d := reports.Document{Results: results.Results{Version: version.Holdfast}}
+	histories := map[string]*history.History{} // by lock
+	for _, one := range all {
+		if p.changed { // the scenario's arguments are about another one
+			one.run.Expected, one.run.ExpectedClass, one.run.Because, one.run.AsExpected = nil, nil, nil, true
+		}
+		d.Results.Runs = append(d.Results.Runs, one.run)
+		histories[one.run.Lock] = one.history
+	}
+	d.Histories = func(r results.Run) (*history.History, error) { return histories[r.Lock], nil }
+	if !p.changed {
+		d.About = []reports.About{{Name: p.Scenario, Otherwise: p.scenario.Otherwise}}
 	}
 	var page bytes.Buffer
-	if err := reports.One(&page, reports.Document{
-		Results:   results.Results{Version: version.Holdfast, Runs: []results.Run{run}},
-		Histories: func(results.Run) (*history.History, error) { return h, nil },
-	}, !p.changed); err != nil {
+	if err := reports.One(&page, d, !p.changed); err != nil {
 		return nil, err
 	}
+	run, beside := d.Results.Runs[0], ""
+	if len(all) > 1 {
+		beside = all[1].run.Lock
+	}
 	return &Response{
-		Scenario: p.Scenario, Title: p.scenario.Title, Story: strings.Join(strings.Fields(p.scenario.Story), " "), Lock: p.Lock, Seed: p.Seed, Changed: p.changed,
+		Beside: beside, Scenario: p.Scenario, Title: p.scenario.Title, Story: strings.Join(strings.Fields(p.scenario.Story), " "), Lock: p.Lock, Seed: p.Seed, Changed: p.changed,
 		Params: params(p.asItIs, p.Set), Verdicts: run.Verdicts, HTML: page.String(),
 		Hash: run.HistorySHA256, Command: reports.Replay(&run), File: strings.TrimPrefix(p.file(), "./"), YAML: p.source,
 	}, nil

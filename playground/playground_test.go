@@ -59,6 +59,13 @@ func TestTheCommandGivesTheSameHistory(t *testing.T) {
 		}
 	}
 
+	if got.Beside == "" || !strings.Contains(got.HTML, "Why <b>"+got.Beside+"</b> survives") || strings.Count(got.HTML, "<svg class=\"timeline\"") != 2 {
+		t.Errorf("beside the violation stands %q", got.Beside)
+	}
+	if alone := ask(t, Request{Scenario: "failover-lost-write", Lock: got.Beside, Seed: 3}); alone.Beside != "" || violated(alone.Verdicts) {
+		t.Errorf("%s survives, and beside it stands %q", got.Beside, alone.Beside)
+	}
+
 	same := ask(t, Request{Scenario: "failover-lost-write", Lock: "reentrant", Seed: 3, Set: map[string]string{"workload.lease": "20s"}})
 	if same.Hash != got.Hash || same.Changed {
 		t.Error("a parameter with the value that it has changes the scenario")
@@ -69,6 +76,9 @@ func TestTheCommandGivesTheSameHistory(t *testing.T) {
 	}
 	if other.Command != "holdfast run ./failover-lost-write.yaml --lock reentrant --seed 3" || other.File != "failover-lost-write.yaml" {
 		t.Errorf("command %q, file %q", other.Command, other.File)
+	}
+	if strings.Contains(other.HTML, "Why <b>") {
+		t.Error("the argument of the scenario stands beside a changed one")
 	}
 	file := filepath.Join(t.TempDir(), other.File)
 	if err := os.WriteFile(file, []byte(other.YAML), 0o644); err != nil {
@@ -182,6 +192,40 @@ func TestARunThatDoesNotEnd(t *testing.T) {
 	var why *RefusedError
 	if !errors.As(err, &why) || !strings.Contains(string(text), "no progress for 10s") || strings.Contains(string(text), "goroutine") {
 		t.Errorf("%v: %s", err, text)
+	}
+}
+
+// slow is a runner that gives up whatever plays more than one lock.
+type slow struct{ asked *int }
+
+func (s slow) Play(ctx context.Context, jobs []suite.Job, got func(suite.Answer)) error {
+	*s.asked++
+	if strings.Contains(string(jobs[0].Args), `"beside"`) {
+		return gone{}.Play(ctx, jobs, got)
+	}
+	return suite.Here{}.Play(ctx, jobs, got)
+}
+
+// The search for a survivor must not cost a visitor the answer on the chosen lock.
+func TestASurvivorThatTakesTooLong(t *testing.T) {
+	asked := 0
+	text, err := Answer(t.Context(), slow{&asked}, []byte(`{"scenario":"failover-lost-write","lock":"reentrant","seed":1}`))
+	var got Response
+	if err := errors.Join(err, json.Unmarshal(text, &got)); err != nil || asked != 2 || !violated(got.Verdicts) || got.Beside != "" {
+		t.Errorf("%v: %d jobs, beside %q", err, asked, got.Beside)
+	}
+}
+
+// However many locks fail, a request plays few of them.
+func TestFewLocksAreTried(t *testing.T) {
+	for _, s := range scenarios.Catalogue() {
+		p, err := (Request{Scenario: s.Name, Lock: locksOf(s)[0], Seed: 1}).plan()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all := p.survivors(); len(all) > mostTried || slices.Contains(all, p.Lock) {
+			t.Errorf("%s: beside %s may stand %v", s.Name, p.Lock, all)
+		}
 	}
 }
 

@@ -43,7 +43,7 @@ type exploreFlags struct {
 	shards     int
 	image      string
 
-	part suite.Shard // what shard stands for
+	part suite.Shard // the parsed shard
 }
 
 func newExploreCmd() *cobra.Command {
@@ -58,12 +58,11 @@ moment such as between execution and reply of an acquire. Combinations of a faul
 and a phase of an operation that have not come yet are preferred.
 
 It stops at the first violation, or with --all at the end of --runs or --time.
-Every find is then made as small as it can be, as holdfast shrink does, and told.
-Finds are told apart by what is violated and by the faults that are left. Run k
-plays seed --seed + k. The directory of the results holds explore.json. Below
-finds/ it has, for each find, scenario and history of the first run and of the
-shrunk one, with story and a test. holdfast run plays such a scenario again with
-its seed.
+It then shrinks every find as holdfast shrink does, and tells its story. Two finds
+differ in the violated property or in the remaining faults. Run k plays seed
+--seed + k. The directory of the results holds explore.json. Below finds/ it has,
+for each find, the first run and the shrunk one, each with scenario and history.
+The shrunk run also has a story and a test. holdfast run replays such a scenario.
 
 With --exhaustive it derives small workloads from the claims of the lock, or takes
 --base. It plays every single fault at every moment of them, and with --depth 2
@@ -190,7 +189,7 @@ func playExplore(c *cobra.Command, f exploreFlags, o explore.Options) error {
 	}
 	o.Runner = pool
 	x, dir := explore.New(o), suite.Dir(f.out)
-	total := -1 // without --runs nobody knows
+	total := -1 // without --runs the total is unknown
 	if f.runs > 0 {
 		total = x.Total()
 	}
@@ -212,7 +211,7 @@ func playExplore(c *cobra.Command, f exploreFlags, o explore.Options) error {
 	return concludeExplore(c, r, dir)
 }
 
-// watchExplore shows what is under way.
+// watchExplore shows the progress.
 func watchExplore(c *cobra.Command, total int, what string) (progress func(string), done func()) {
 	bar := terminal.Count(c.ErrOrStderr(), total, what)
 	return func(now string) {
@@ -245,7 +244,7 @@ func mergeExplorations(c *cobra.Command, dirs []string, f mergeFlags) error {
 	return missingShards(all.Missing, all.Of)
 }
 
-// concludeExplore says on stderr how the command ends.
+// concludeExplore returns the error that ends the command, nil for success.
 func concludeExplore(c *cobra.Command, r explore.Results, dir suite.Dir) error {
 	finds := explore.Finds(r.Causes)
 	switch {

@@ -32,11 +32,11 @@ const slowWork = "slow-work"
 // closing is the cause of a client that closed its lock and went on.
 const closing = "close"
 
-// neverEnded is the class of a run that was ended by --stall.
-const neverEnded = "never ended"
+// NeverEnded is the class of a run that was ended by --stall.
+const NeverEnded = "never ended"
 
 // Hung is the cause of a run that never ended. Its faults are unknown.
-func Hung() Cause { return Cause{Property: checker.Progress, Class: neverEnded, Faults: []string{}} }
+func Hung() Cause { return Cause{Property: checker.Progress, Class: NeverEnded, Faults: []string{}} }
 
 // Of returns the causes of a run, one for every violated property, the worst
 // first.

@@ -31,6 +31,9 @@ type Options struct {
 	// Before is what the same command had shown when it was interrupted; nil to
 	// begin at the beginning.
 	Before *Results
+	// Found is called with the cause of each run that violates by the lock's own
+	// fault; nil for never.
+	Found func(Cause)
 	// Keep is called now and then with what has been shown so far; nil for never.
 	Keep func(Results) error
 }
@@ -188,12 +191,12 @@ func (p *playing) bases(ctx context.Context, bases []Base) ([]*shown, error) {
 		mine := i%p.Shard.Of+1 == p.Shard.Index && p.until == 0
 		if out == nil { // the worker is gone
 			if mine {
-				p.r.take(w, under, b.Name, -1, *lost(a, w, under))
+				p.count(w, under, b.Name, -1, *lost(a, w, under))
 			}
 			continue
 		}
 		if mine && len(out.Faulty)+len(out.Inherent) > 0 {
-			p.r.take(w, under, b.Name, -1, *out)
+			p.count(w, under, b.Name, -1, *out)
 		}
 		w.counts.Moments = len(out.Moments)
 		roots[i] = &shown{in: w, under: under, seen: out}
@@ -334,12 +337,20 @@ func (p *playing) take(t task, a suite.Answer, further bool) *shown {
 		}
 		return nil
 	case t.counted:
-		p.r.take(w, o.Placement, t.name(), t.n, *out)
+		p.count(w, o.Placement, t.name(), t.n, *out)
 	}
 	if !further {
 		return nil
 	}
 	return &shown{w, o.Placement, t.v, out}
+}
+
+// count adds a run to the results.
+func (p *playing) count(w *workload, at Placement, name string, n int, out seen) {
+	p.r.take(w, at, name, n, out)
+	if p.Found != nil && len(out.Faulty) > 0 {
+		p.Found(causeOf(out.Faulty[0], at, name, n, out.Source))
+	}
 }
 
 // queue puts answers into the order of their jobs.

@@ -22,7 +22,7 @@ func (r *Results) Shrink(ctx context.Context, small func(context.Context, *Cause
 	for _, i := range simple(r.Violated) {
 		c := &r.Violated[i]
 		explain(r.Violated)
-		if c.Under != "" || c.Shrunk != nil || c.Source == "" || c.Class == "never ended" {
+		if c.Under != "" || c.Shrunk != nil || c.Source == "" || c.Class == cause.NeverEnded {
 			continue
 		}
 		if ctx.Err() != nil {

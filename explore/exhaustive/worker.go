@@ -240,7 +240,7 @@ func differs(a, b seen) string {
 
 // hangs is what a run has shown that never ended.
 func hangs(s *scenarios.Scenario, why error) seen {
-	out := seen{Faulty: []violation{{Property: checker.Progress, Class: "never ended", Reason: why.Error(), Faults: Hazards(s.Faults)}}}
+	out := seen{Faulty: []violation{{Property: checker.Progress, Class: cause.NeverEnded, Reason: why.Error(), Faults: Hazards(s.Faults)}}}
 	if source, err := s.YAML(); err == nil {
 		out.Source = string(source)
 	}

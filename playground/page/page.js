@@ -140,10 +140,19 @@
     const scrubbed = $("picture").querySelector("input.moment"), moment = scrubbed && scrubbed.value;
     $("picture").innerHTML = answer.html; // escaped where it was made
     $("picture").querySelectorAll("figure").forEach(scrub);
-    const scrubber = $("picture").querySelector("input.moment");
-    if (scrubber && moment > 0) {
-      scrubber.value = moment;
-      scrubber.dispatchEvent(new Event("input"));
+    const moments = [...$("picture").querySelectorAll("input.moment")]; // one axis of time, so one moment
+    const move = (value, but) => moments.filter((m) => m !== but && m.value !== value).forEach((m) => {
+      m.value = value;
+      m.dispatchEvent(new Event("input"));
+    });
+    for (const m of moments) m.addEventListener("input", () => move(m.value, m));
+    if (moment > 0) move(moment);
+    const beside = $("picture").querySelector(".beside h4 b");
+    if (beside) {
+      const link = document.createElement("a");
+      link.textContent = answer.beside;
+      link.href = "#" + new URLSearchParams({scenario: answer.scenario, lock: answer.beside, seed: answer.seed, ...(answer.changed ? set : {})});
+      beside.replaceChildren(link);
     }
     $("command").textContent = answer.command;
     $("hash").textContent = answer.history_sha256;

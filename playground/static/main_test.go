@@ -74,6 +74,24 @@ func use(t *testing.T, page http.Handler) {
 	act("")
 	t.Log(get(`document.getElementById("status").textContent`), "from a cold start")
 	same("failover-lost-write", "reentrant", 1)
+	// A violation has a survivor beside it, on the same axis. One slider moves both.
+	const pictures = `[...document.querySelectorAll("#picture svg.timeline[data-to]")]`
+	if got := get(pictures + `.map((s) => s.dataset.from + "-" + s.dataset.to).join(" ")`); len(strings.Fields(got)) != 2 || strings.Fields(got)[0] != strings.Fields(got)[1] {
+		t.Errorf("the axes of the two pictures are %q", got)
+	}
+	act(`const m = document.querySelector("input.moment"); m.value = 500; m.dispatchEvent(new Event("input"))`)
+	if got := get(`[...document.querySelectorAll("input.moment")].map((m) => m.value)`); got != "500,500" {
+		t.Errorf("the moments are %s", got)
+	}
+	survivor := get(`document.querySelector(".beside h4 a").textContent`)
+	act(`await new Promise((done) => {
+    addEventListener("hashchange", done, {once: true});
+    document.querySelector(".beside h4 a").click();
+  })`)
+	same("failover-lost-write", survivor, 1)
+	if get(`document.querySelectorAll("#picture .beside").length`) != "0" || get(`document.getElementById("lock").value`) != survivor {
+		t.Errorf("the link to %s leads elsewhere", survivor)
+	}
 	act(`const s = document.getElementById("scenario"); s.value = "holder-pause"; s.dispatchEvent(new Event("change"))`)
 	act(`const l = document.getElementById("lock"); l.value = "fenced"; l.dispatchEvent(new Event("change"))`)
 	same("holder-pause", "fenced", 1)

@@ -17,12 +17,12 @@ import (
 	"strings"
 )
 
-// mutated are the packages that mutants are made of.
+// mutated are the packages that the rules change.
 var mutated = []string{"lock", "subject/textbook"}
 
 const module = "github.com/holdfast-go/holdfast"
 
-// ErrNoSource says that there is no Go toolchain, or no source to build from.
+// ErrNoSource means that the Go toolchain or the source is missing.
 var ErrNoSource = errors.New("mutants are built from the source of " + module + " with the Go toolchain")
 
 // source is the locks with all of their mutants.
@@ -32,8 +32,8 @@ type source struct {
 	files   map[string]*goFile
 }
 
-// loadSource finds the mutants of the module that dir is in. It returns [ErrNoSource]
-// when there is no Go toolchain, or dir is elsewhere.
+// loadSource finds the mutants of the module that contains dir. It returns
+// [ErrNoSource] without a Go toolchain, or if dir is elsewhere.
 func loadSource(ctx context.Context, dir string) (*source, error) {
 	root, err := findModule(ctx, dir)
 	if err != nil {
@@ -69,8 +69,8 @@ func findModule(ctx context.Context, dir string) (root string, err error) {
 	return "", fmt.Errorf("%w: %s is not in that module", ErrNoSource, dir)
 }
 
-// goCommand runs the go command, and returns what it prints. The error has what
-// it said.
+// goCommand runs the go command, and returns its output. The error contains its
+// messages.
 func goCommand(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
@@ -81,7 +81,7 @@ func goCommand(ctx context.Context, dir string, args ...string) ([]byte, error) 
 	return out, err
 }
 
-// listedPackage is what go list says of a package.
+// listedPackage is a package in the output of go list.
 type listedPackage struct {
 	ImportPath, Dir, Export string
 	GoFiles                 []string
@@ -89,7 +89,7 @@ type listedPackage struct {
 
 func (p listedPackage) folder() string { return strings.TrimPrefix(p.ImportPath, module+"/") }
 
-// ours reports whether mutants are made of the package.
+// ours reports whether the rules change the package.
 func (p listedPackage) ours() bool {
 	for _, folder := range mutated {
 		if p.folder() == folder {
@@ -99,7 +99,7 @@ func (p listedPackage) ours() bool {
 	return false
 }
 
-// list has the packages and all that they import, with the types they export.
+// list returns the packages and all their imports, with the exported types.
 func list(ctx context.Context, root string) ([]listedPackage, error) {
 	args := []string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles"}
 	for _, folder := range mutated {
@@ -121,15 +121,15 @@ func list(ctx context.Context, root string) ([]listedPackage, error) {
 	}
 }
 
-// goPackage is a package of which mutants are made.
+// goPackage is a package during the search for mutants.
 type goPackage struct {
 	source     *source
 	info       *types.Info
 	constants  map[types.Object]*declaration
-	scripts    map[types.Object]*script // by the variable that has the text
-	made       map[types.Object]*script // by the variable that is made of it
-	sole       map[ast.Stmt]bool        // statements that go with the one around them
-	conditions map[ast.Expr]bool        // negated already
+	scripts    map[types.Object]*script   // by the variable with the text
+	made       map[types.Object][]*script // by the variable made from them
+	sole       map[ast.Stmt]bool          // statements that belong to the enclosing one
+	conditions map[ast.Expr]bool          // negated already
 }
 
 // add adds a mutant, and returns its number.
@@ -139,8 +139,7 @@ func (p *goPackage) add(m *Mutant) int {
 	return m.number
 }
 
-// declaration is a constant of a package. Its mutants are made with its first
-// use.
+// declaration is a constant of a package. The first use creates its mutants.
 type declaration struct {
 	name    string
 	in      *goFile
@@ -164,8 +163,8 @@ func (d *declaration) find(p *goPackage) {
 	d.in.where = outer
 }
 
-// declared is the constant of the package that an expression names; nil when it
-// names none.
+// declared is the constant of the package that an expression names; nil without
+// one.
 func (p *goPackage) declared(e ast.Expr) *declaration {
 	if name, ok := e.(*ast.Ident); ok {
 		return p.constants[p.info.Uses[name]]
@@ -183,7 +182,7 @@ func (s *source) load(set *token.FileSet, l listedPackage, all []listedPackage) 
 	pkg := &goPackage{
 		source:    s,
 		info:      &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}},
-		constants: map[types.Object]*declaration{}, scripts: map[types.Object]*script{}, made: map[types.Object]*script{},
+		constants: map[types.Object]*declaration{}, scripts: map[types.Object]*script{}, made: map[types.Object][]*script{},
 		sole: map[ast.Stmt]bool{}, conditions: map[ast.Expr]bool{},
 	}
 	var files []*goFile
@@ -208,6 +207,9 @@ func (s *source) load(set *token.FileSet, l listedPackage, all []listedPackage) 
 			return err
 		}
 	}
+	for _, tree := range trees {
+		pkg.madeFrom(tree)
+	}
 	for i, f := range files {
 		f.find(trees[i])
 		if f.changed() {
@@ -218,7 +220,7 @@ func (s *source) load(set *token.FileSet, l listedPackage, all []listedPackage) 
 	return nil
 }
 
-// declarations notes the constants and the scripts of a file.
+// declarations records the constants and the scripts of a file.
 func (p *goPackage) declarations(f *goFile, tree *ast.File, dir string) error {
 	for _, d := range tree.Decls {
 		d, ok := d.(*ast.GenDecl)
@@ -235,9 +237,7 @@ func (p *goPackage) declarations(f *goFile, tree *ast.File, dir string) error {
 				switch {
 				case d.Tok == token.CONST && i < len(spec.Values):
 					p.constants[object] = &declaration{name: name.Name, in: f, value: spec.Values[i]}
-				case d.Tok == token.VAR && i < len(spec.Values):
-					p.makes(object, spec.Values[i])
-				case d.Tok == token.VAR:
+				case d.Tok == token.VAR && len(spec.Values) == 0:
 					if err := p.embeds(object, f.file, dir, d.Doc, spec.Doc); err != nil {
 						return err
 					}
@@ -248,17 +248,29 @@ func (p *goPackage) declarations(f *goFile, tree *ast.File, dir string) error {
 	return nil
 }
 
-// makes notes that a variable is made of a script that was declared before it.
-func (p *goPackage) makes(object types.Object, value ast.Expr) {
-	ast.Inspect(value, func(n ast.Node) bool {
-		if name, ok := n.(*ast.Ident); ok && p.scripts[p.info.Uses[name]] != nil {
-			p.made[object] = p.scripts[p.info.Uses[name]]
+// madeFrom records the variables of a file that are made from scripts.
+func (p *goPackage) madeFrom(tree *ast.File) {
+	for _, d := range tree.Decls {
+		d, ok := d.(*ast.GenDecl)
+		if !ok || d.Tok != token.VAR {
+			continue
 		}
-		return true
-	})
+		for _, s := range d.Specs {
+			spec := s.(*ast.ValueSpec)
+			for i := range min(len(spec.Names), len(spec.Values)) {
+				object := p.info.Defs[spec.Names[i]]
+				ast.Inspect(spec.Values[i], func(n ast.Node) bool {
+					if name, ok := n.(*ast.Ident); ok && p.scripts[p.info.Uses[name]] != nil {
+						p.made[object] = append(p.made[object], p.scripts[p.info.Uses[name]])
+					}
+					return true
+				})
+			}
+		}
+	}
 }
 
-// embeds notes that a variable has the text of a script.
+// embeds records a variable that holds the text of a script.
 func (p *goPackage) embeds(object types.Object, file, dir string, docs ...*ast.CommentGroup) error {
 	for _, doc := range docs {
 		if doc == nil {

@@ -11,11 +11,17 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/explore/cause"
 	"github.com/holdfast-go/holdfast/explore/exhaustive"
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/internal/version"
+	"github.com/holdfast-go/holdfast/play"
+	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/reports/searches"
+	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/suite"
 )
 
@@ -75,7 +81,7 @@ func (r Results) page() searches.Page {
 	p.Causes = searches.Largest(slices.Concat(groups(r.Violated, ""), groups(r.Inherent, "inherent")))
 	for _, c := range r.Violated {
 		if c.Under == "" {
-			p.Finds = append(p.Finds, r.find(c))
+			p.Finds = append(p.Finds, r.find(c, len(p.Finds) < searches.MostDrawn))
 		}
 	}
 	if len(r.Places) > 0 {
@@ -122,20 +128,30 @@ func groups(causes []exhaustive.Cause, remark string) []searches.Group {
 	return all
 }
 
-func (r Results) find(c exhaustive.Cause) searches.Find {
+// find describes a cause. Where drawn says so, it has diagrams of the smallest run
+// and of the first.
+func (r Results) find(c exhaustive.Cause, drawn bool) searches.Find {
 	f := searches.Find{Key: c.First, Tone: searches.Attention, Title: fmt.Sprintf("%s after %s", english.Upper(string(c.Property)), c.Least().After()), Why: english.Upper(c.Reason) + "."}
-	if c.When != "" {
-		f.Why += " The first such run has a " + c.When + "."
-	}
 	source, file := c.Source, c.File
 	if s := c.Shrunk; s != nil {
+		f.Why = english.Upper(cmp.Or(s.Reason, c.Reason)) + "."
 		source, file = s.Source, s.File
 		f.Sizes = []searches.Size{
 			{What: "clients", Before: s.Before.Clients, After: s.Size.Clients}, {What: "holds", Before: s.Before.Holds, After: s.Size.Holds},
 			{What: "operations", Before: s.Before.Ops, After: s.Size.Ops}, {What: "faults", Before: s.Before.Faults, After: s.Size.Faults},
 		}
-		f.Story = happened(s.Story)
-		f.Texts = append(f.Texts, searches.Text{Title: "All that shrinking says, with a regression test", Body: s.Story, Folded: true})
+		f.Texts = append(f.Texts, searches.Text{Title: "The full story, with a regression test", Body: s.Story, Folded: true})
+	}
+	if c.When != "" {
+		f.Why += " The first such run has a " + c.When + "."
+	}
+	switch {
+	case !drawn || c.Class == cause.NeverEnded:
+	case c.Shrunk != nil:
+		r.draw(&f, "The smallest run that shows it", source)
+		r.draw(&f, "The first run that showed it", c.Source)
+	default:
+		r.draw(&f, "The first run that showed it", source)
 	}
 	if source != "" {
 		f.Texts = append(f.Texts, searches.Text{Title: "The scenario, as a file", Body: source, Folded: true})
@@ -146,21 +162,20 @@ func (r Results) find(c exhaustive.Cause) searches.Find {
 	return f
 }
 
-// happened is the part of a story that tells what happens, line by line.
-func happened(story string) []reports.Sentence {
-	_, rest, _ := strings.Cut(story, "What happened:\n\n")
-	told, _, _ := strings.Cut(rest, "\n\n")
-	var all []reports.Sentence
-	for line := range strings.Lines(told) {
-		at, text, begins := strings.Cut(strings.TrimSpace(line), " s ")
-		if n := len(all) - 1; !begins && n >= 0 {
-			all[n].Text += " " + at
-		} else if begins {
-			text = strings.TrimSpace(text)
-			all = append(all, reports.Sentence{Time: at + " s", Text: strings.TrimPrefix(text, "! "), Bad: strings.HasPrefix(text, "! "), Fault: strings.HasPrefix(text, "Fault: ")})
-		}
+// draw replays a scenario and adds the diagram to a find. The run ends, because it
+// ended when a worker played it: one seed gives one history. A scenario that does
+// not replay adds nothing.
+func (r Results) draw(f *searches.Find, title, source string) {
+	a := suite.Answer{Run: results.Run{Lock: r.Lock, World: "sim", Seed: exhaustive.Seed}}
+	j := suite.Job{File: "find.yaml", Source: source, Lock: r.Lock, Seed: exhaustive.Seed, Judge: true}
+	s, played := a.Play(j, func(run func()) { run() }, func(s *scenarios.Scenario, l *subject.Subject) (*play.Played, error) {
+		return simplay.Play(s, l, j.Seed, version.Holdfast)
+	})
+	if played == nil {
+		return
 	}
-	return all
+	a.Run.Scenario = s.Name
+	f.Draw(title, played.History, &a.Run)
 }
 
 // placesMap says how the runs ended whose last fault struck at a kind of moment.
