@@ -42,7 +42,7 @@ func (p Printed) page() searches.Page {
 		Numbers: []searches.Number{
 			{Value: fmt.Sprint(p.Runs), Label: "runs played"},
 			{Value: fmt.Sprint(p.Violated), Label: "runs broke a promise", Tone: searches.Some(p.Violated, searches.Attention)},
-			{Value: fmt.Sprint(len(distinct)), Label: "hazards, told apart by what is violated and after which faults", Tone: searches.Some(len(distinct), searches.Attention)},
+			{Value: fmt.Sprint(len(distinct)), Label: "hazards: different violations, or after different faults", Tone: searches.Some(len(distinct), searches.Attention)},
 			{Value: fmt.Sprint(p.Unknown), Label: "runs proved nothing", Tone: searches.Some(p.Unknown, searches.Argued)},
 			{Value: span(p.VirtualMS), Label: "of virtual time"},
 		},

@@ -21,19 +21,23 @@ func (r *TrackRecord) HTML(w io.Writer) error {
 		Kind: "gallery", Asked: "Does the catalogue kill locks that are wrong on purpose?", Answer: r.sentence(), Tone: searches.Good,
 		Command: r.Command, Version: r.Version, Defects: r.Defects,
 		Numbers: []searches.Number{
-			{Value: fmt.Sprintf("%d of %d", s.Killed, s.Mutants), Label: "mutants killed", Tone: searches.Some(s.Killed, searches.Good)},
-			{Value: fmt.Sprint(s.Survived), Label: "survived", Tone: searches.Some(s.Survived, searches.Attention)},
+			{Value: fmt.Sprintf("%d of %d", s.Killed, s.Mutants), Label: "mutants killed: a verdict shows the mistake", Tone: searches.Some(s.Killed, searches.Good)},
+			{Value: fmt.Sprint(s.Survived), Label: "survived: no verdict shows the mistake", Tone: searches.Some(s.Survived, searches.Attention)},
 			{Value: fmt.Sprint(s.Runs), Label: "runs played"},
 			{Value: span(r.WallMS), Label: "of real time"},
 		},
 		Bound: []string{"The mutants were chosen by people, not drawn: the score does not carry over to other mistakes."},
+	}
+	if s.Survived > 0 {
+		p.Answer += fmt.Sprintf(" %s survived: the harness missed the mistakes in them.", english.Count(s.Survived, "mutant"))
 	}
 	if s.Survived > 0 || len(r.Defects) > 0 {
 		p.Tone = searches.Attention
 	} else if s.Killed < s.Mutants {
 		p.Tone, p.Interrupted = searches.Argued, "Interrupted: not all trials are over."
 	}
-	m := mutantMap("In how many scenarios each property kills each mutant, where the scenario expects its original to keep the property.")
+	m := mutantMap("How many scenarios kill each mutant with each property. A scenario counts where it expects the original to keep the property.",
+		"so many scenarios kill it with this property", "killed", Survived)
 	for class, cause := range gallery.Causes {
 		t := searches.Table{Title: fmt.Sprintf("Class %d: %s", class, cause), Words: 2, Head: []string{"mutant", "killed by", "others", "seeds", "virtual time", "real time"}}
 		for _, row := range r.Mutants {
@@ -100,9 +104,13 @@ func withStatus(row searches.MapRow, status string) searches.MapRow {
 	return row
 }
 
-// mutantMap is an empty map of mutants and properties.
-func mutantMap(note string) searches.Map {
-	m := searches.Map{Title: "Mutants and properties", Corner: "mutant", Note: note}
+// mutantMap is an empty map of mutants and properties. The legend explains its
+// numbers, and the result of a mutant that the harness noticed or missed.
+func mutantMap(note, number, noticed, missed string) searches.Map {
+	m := searches.Map{Title: "Mutants and properties", Corner: "mutant", Note: note, Legend: []searches.Cell{
+		{Text: "3", Class: "n2", Title: number}, {Text: "–", Class: "none", Title: "not with this property"},
+		{Text: noticed, Class: "ok", Title: "good: the harness noticed the mistake"}, {Text: missed, Class: "bad", Title: "bad: the harness missed the mistake"},
+		{Text: unfinished, Class: "hole", Title: "open: not all trials were played"}}}
 	for _, p := range checker.Properties() {
 		m.Columns = append(m.Columns, string(p.Name))
 	}
@@ -135,23 +143,26 @@ func noVerdict(all []string) []string {
 func (r *SearchRecord) HTML(w io.Writer) error {
 	s := r.Summary
 	p := searches.Page{
-		By: "mutant", Kind: "gallery", Asked: "Does random exploration find locks that are wrong on purpose?", Answer: r.sentence(), Tone: searches.Good,
+		Heads: searches.Heads{Title: "How exploration found each mutant", Group: "mutant", Count: "trials"}, Kind: "gallery", Asked: "Does random exploration find locks that are wrong on purpose?", Answer: r.sentence(), Tone: searches.Good,
 		Command: r.Command, Version: r.Version, Defects: r.Defects,
 		Numbers: []searches.Number{
-			{Value: fmt.Sprintf("%d of %d", s.Found, s.Mutants), Label: "mutants found", Tone: searches.Some(s.Found, searches.Good)},
-			{Value: fmt.Sprint(s.NotFound), Label: "found in no trial", Tone: searches.Some(s.NotFound, searches.Attention)},
+			{Value: fmt.Sprintf("%d of %d", s.Found, s.Mutants), Label: "mutants found: a trial shows the mistake", Tone: searches.Some(s.Found, searches.Good)},
+			{Value: fmt.Sprint(s.NotFound), Label: "missed: no trial shows the mistake", Tone: searches.Some(s.NotFound, searches.Attention)},
 			{Value: fmt.Sprint(s.Runs), Label: "runs played"},
 			{Value: span(r.WallMS), Label: "of real time"},
 		},
 		Bound: []string{"The mutants were chosen by people, not drawn: the share does not carry over to other mistakes."},
+	}
+	if s.NotFound > 0 {
+		p.Answer += fmt.Sprintf(" Exploration missed %s.", english.Count(s.NotFound, "mutant"))
 	}
 	if s.NotFound > 0 || len(r.Defects) > 0 {
 		p.Tone = searches.Attention
 	} else if s.Found < s.Mutants {
 		p.Tone, p.Interrupted = searches.Argued, "Interrupted: not all trials are over."
 	}
-	m := mutantMap("In how many trials the first find of a mutant violates each property.")
-	t := searches.Table{Title: "Mutants", Words: 1, Head: []string{"mutant", "of", "trials", "median runs", "found by"}}
+	m := mutantMap("In how many trials the first find of a mutant violates each property.", "so many trials find it with this property", found, NotFound)
+	t := searches.Table{Title: "Mutants", Words: 5, Head: []string{"mutant", "of", "trials", "median runs", "found by"}}
 	for _, row := range r.Mutants {
 		t.Rows = append(t.Rows, append([]string{row.Name, row.Of}, row.cells()...))
 		cells := searches.MapRow{Name: row.Name}
@@ -169,7 +180,7 @@ func (r *SearchRecord) HTML(w io.Writer) error {
 			cells.Cells = append(cells.Cells, c)
 		}
 		m.Rows = append(m.Rows, withStatus(cells, row.Status))
-		group := searches.Group{Title: row.Name}
+		group := searches.Group{Title: row.Name, Tone: searches.Good}
 		for _, c := range row.Causes {
 			group.Rows = append(group.Rows, searches.Cause{Count: c.Trials, What: c.Violation(), Where: "after " + c.After()})
 		}
@@ -201,7 +212,8 @@ func (m SearchRow) played() int {
 // HTML writes the tally as one page.
 func (t *Tally) HTML(w io.Writer) error {
 	p := searches.Page{
-		By: "kind", Kind: "variations", Asked: "Do the judges stay right when scenarios have other numbers?", Answer: t.sentence(), Tone: searches.Good,
+		Heads: searches.Heads{Title: "Verdicts that are not as expected", Group: "kind", Count: "seeds", What: "verdict"},
+		Kind:  "variations", Asked: "Do the judges give the right verdicts when the numbers of a scenario change?", Answer: t.sentence(), Tone: searches.Good,
 		Command: t.Command, Version: t.Version, Defects: t.Defects,
 		Numbers: []searches.Number{
 			{Value: fmt.Sprint(t.Runs), Label: "variations played, one for each seed"},
@@ -226,6 +238,9 @@ func (t *Tally) HTML(w io.Writer) error {
 	}
 	for _, kind := range []string{falseAlarm, missed, unknown} {
 		g := searches.Group{Title: english.Upper(kind)}
+		if kind == unknown {
+			g.Tone = searches.Argued
+		}
 		for _, s := range t.Surprises {
 			what := fmt.Sprintf("%s of %s in %s", s.Property, s.Lock, s.Scenario)
 			if i := slices.IndexFunc(g.Rows, func(c searches.Cause) bool { return c.What == what }); s.Kind == kind && i >= 0 {
@@ -254,7 +269,7 @@ func (s Surprise) key() string { return fmt.Sprintf("seed-%d-%s", s.Seed, s.Prop
 // surprise is the find of a key.
 func (t *Tally) surprise(key string) searches.Find {
 	s := t.Surprises[slices.IndexFunc(t.Surprises, func(s Surprise) bool { return s.key() == key })]
-	f := searches.Find{Key: key, Tone: searches.Attention, Title: fmt.Sprintf("Seed %d: %s of %s in %s", s.Seed, s.Property, s.Lock, s.Scenario),
+	f := searches.Find{Key: key, Tone: searches.Attention, Title: fmt.Sprintf("%s with seed %d: %s of %s in %s", english.Upper(s.Kind), s.Seed, s.Property, s.Lock, s.Scenario),
 		Why:     fmt.Sprintf("It is %s, and the scenario argues for %s. %s", verdictWords(s.Verdict.Outcome, s.Verdict.Class), verdictWords(s.Expected, s.Class), english.Upper(s.Verdict.Reason)),
 		Command: fmt.Sprintf("holdfast selftest vary %s --lock %s --seed %d --seeds 1 --out found", s.File, s.Lock, s.Seed)}
 	if s.Kind == unknown {
@@ -266,7 +281,7 @@ func (t *Tally) surprise(key string) searches.Find {
 // verdictMap counts the verdicts on each property.
 func (t *Tally) verdictMap() searches.Map {
 	m := searches.Map{Title: "Properties and verdicts", Corner: "property", Columns: []string{"ok, as expected", "violated, as expected", "false alarms", "missed", "unknown"},
-		Note:   "How many verdicts on each property were given. A judge that is never asked about a violation has shown only that it raises no false alarm.",
+		Note:   "How many verdicts the judges gave on each property. A judge that saw no violation has shown only that it raises no false alarm.",
 		Legend: []searches.Cell{{Text: "120", Class: "ok", Title: "as expected"}, {Text: "3", Class: "bad", Title: "not as expected"}, {Text: "none", Class: "hole", Title: "no run shows this verdict"}}}
 	cell := func(n int, class string, hole bool) searches.Cell {
 		switch {

@@ -50,7 +50,7 @@ type Page struct {
 	Numbers     []Number // the headline
 	Bound       []string // what the numbers support, in sentences
 	Causes      []Group
-	By          string // heads the titles of the groups; "after" where empty
+	Heads       Heads
 	Finds       []Find
 	Maps        []Map
 	Tables      []Table
@@ -66,16 +66,24 @@ type Number struct {
 	Tone         Tone
 }
 
+// Heads are the headings of the table of causes. What is empty is as in a search
+// for violations.
+type Heads struct {
+	Title                     string
+	Group, Count, What, Where string // of the columns
+}
+
 // Group is causes that belong together, as those after the same faults.
 type Group struct {
 	Title string
+	Tone  Tone // of the bars; empty for [Attention]
 	Rows  []Cause
 }
 
 // Cause is a row of a group.
 type Cause struct {
 	Count  int    // runs
-	Of     int    // the largest count of the page, for the bar
+	Of     int    // the largest count of the page, for the bar; 0 for no bar
 	What   string // went wrong
 	Where  string // it was seen first, or mostly
 	Find   string // the key of its [Find]; empty for none

@@ -13,22 +13,30 @@ import (
 // HTML writes the report as one page: every survivor with its diff, and a map of
 // files and operators.
 func (r *Report) HTML(w io.Writer) error {
+	alive, unreached := r.Survivors(), 0
+	for _, m := range r.survivors() {
+		if m.Status == notReached {
+			unreached++
+		}
+	}
 	p := searches.Page{
-		By: "what it takes", Kind: "mutation", Asked: "Which small changes of the locks does no run tell from the original?", Answer: r.sentence(), Tone: searches.Good,
+		Heads: searches.Heads{Title: "What survived", Group: "what would kill it", Count: "runs", What: "mutant", Where: "result"},
+		Kind:  "mutation", Asked: "Does the harness notice small changes of the locks?", Answer: r.answer(alive, unreached), Tone: searches.Good,
 		Command: r.Command, Version: r.Version,
 		Numbers: []searches.Number{
-			{Value: r.Score(), Label: "killed, without timeouts and those called equivalent"},
-			{Value: r.Raw(), Label: "killed, without timeouts"},
-			{Value: fmt.Sprint(r.Survivors()), Label: "survivors that nobody calls equivalent", Tone: searches.Some(r.Survivors(), searches.Attention)},
-			{Value: fmt.Sprint(r.NotReached), Label: "reached by no run", Tone: searches.Some(r.NotReached, searches.Argued)},
-			{Value: fmt.Sprintf("%d of %d", r.Played, r.Found), Label: "mutants played"},
+			{Value: fmt.Sprintf("%d of %d", r.Killed, r.Played), Label: "killed: a run shows the change", Tone: searches.Some(r.Killed, searches.Good)},
+			{Value: fmt.Sprint(alive - unreached), Label: "survived: no run that reaches the change shows it", Tone: searches.Some(alive-unreached, searches.Attention)},
+			{Value: fmt.Sprint(unreached), Label: "survived, because no run reaches the change", Tone: searches.Some(unreached, searches.Argued)},
+			{Value: fmt.Sprint(r.TimedOut), Label: "timed out, and count in no score", Tone: searches.Some(r.TimedOut, searches.Argued)},
+			{Value: r.Score(), Label: "score, without timeouts and those called equivalent"},
+			{Value: fmt.Sprintf("%d of %d", r.Played, r.Found), Label: "mutants of the source played"},
 		},
 		Bound: r.bound(),
 	}
 	switch {
 	case r.Survivors() > 0:
 		p.Tone = searches.Attention
-	case r.Played < r.Chosen:
+	case r.Played < r.Chosen, r.TimedOut > 0:
 		p.Tone = searches.Argued
 	}
 	if r.Played < r.Chosen {
@@ -38,17 +46,20 @@ func (r *Report) HTML(w io.Writer) error {
 	for _, by := range r.remedies(some) {
 		g := searches.Group{Title: strings.ReplaceAll(by, "`", "")}
 		if by == "" {
-			g.Title = "Nobody has looked at these yet"
+			g.Title = "No note explains these yet"
 		}
 		for _, m := range some {
 			if r.notes.takes(m.Mutant) == by {
-				g.Rows = append(g.Rows, searches.Cause{Count: m.Runs, What: m.ID, Where: "in " + m.Func, Find: m.ID})
-				p.Finds = append(p.Finds, r.find(m, r.fate(m), searches.Attention))
+				g.Rows = append(g.Rows, searches.Cause{Count: m.Runs, What: m.ID, Where: m.result() + ", in " + m.Func, Find: m.ID})
+				tone := searches.Attention
+				if m.Status == notReached {
+					tone = searches.Argued
+				}
+				p.Finds = append(p.Finds, r.find(m, r.fate(m), tone))
 			}
 		}
 		p.Causes = append(p.Causes, g)
 	}
-	searches.Largest(p.Causes)
 	for _, m := range r.Mutants {
 		if m.Status == timedOut {
 			p.Finds = append(p.Finds, r.find(m, "timed out in "+m.By, searches.Argued))
@@ -68,6 +79,32 @@ func table(rows []Row) [][]string {
 	return all
 }
 
+// answer says first what is good, and then what is bad.
+func (r *Report) answer(alive, unreached int) string {
+	s := fmt.Sprintf("Runs killed %d of %s.", r.Killed, english.Count(r.Played, "mutant"))
+	if alive > 0 {
+		s += fmt.Sprintf(" %d survived, each a blind spot of the harness: %d in runs that reach the change, and %d because no run reaches it.", alive, alive-unreached, unreached)
+	}
+	if r.TimedOut > 0 {
+		s += fmt.Sprintf(" %d timed out.", r.TimedOut)
+	}
+	if r.Equivalent > 0 {
+		s += fmt.Sprintf(" Notes call %d equivalent.", r.Equivalent)
+	}
+	return s
+}
+
+// result is how a mutant came off, in words for a title.
+func (m *Result) result() string {
+	switch m.Status {
+	case notReached:
+		return "reached by no run"
+	case timedOut:
+		return "timed out"
+	}
+	return "survived"
+}
+
 // bound says what the score supports.
 func (r *Report) bound() []string {
 	killed, of := r.Killed, r.Played-r.TimedOut-r.Equivalent
@@ -79,15 +116,16 @@ func (r *Report) bound() []string {
 }
 
 func (r *Report) find(m *Result, fate string, tone searches.Tone) searches.Find {
-	f := searches.Find{Key: m.ID, Tone: tone, Title: m.ID, Why: "In " + m.Func + ": " + fate + ".", Texts: []searches.Text{{Body: m.Diff}}}
+	f := searches.Find{Key: m.ID, Tone: tone, Title: m.ID + ": " + m.result(), Why: "In " + m.Func + ": " + fate + ".", Texts: []searches.Text{{Body: m.Diff}}}
 	f.Command = fmt.Sprintf("holdfast selftest mutation --file %s --operator %s", m.File, m.Operator)
 	return f
 }
 
 // scoreMap says how many mutants of each operator were killed in each file.
 func (r *Report) scoreMap() searches.Map {
-	m := searches.Map{Title: "Files and operators", Corner: "file", Note: "How many mutants that nobody calls equivalent were killed, of those played.",
-		Legend: []searches.Cell{{Text: "9", Class: "ok", Title: "all were killed"}, {Text: "7 of 9", Class: "bad", Title: "some survived"}, {Text: "–", Class: "none", Title: "there is no such mutant"}}}
+	m := searches.Map{Title: "Files and operators", Corner: "file", Note: "How many mutants runs killed, of those played. Timeouts do not count, nor do mutants that a note calls equivalent.",
+		Legend: []searches.Cell{{Text: "9 of 9", Class: "ok", Title: "good: runs killed all"}, {Text: "7 of 9", Class: "bad", Title: "bad: some survived runs that reach them"},
+			{Text: "2 of 9", Class: "hole", Title: "a gap: no run reaches the others"}, {Text: "–", Class: "none", Title: "no such mutant was played"}}}
 	for _, o := range r.Operators {
 		m.Columns = append(m.Columns, o.Name)
 	}
@@ -95,18 +133,25 @@ func (r *Report) scoreMap() searches.Map {
 		row := searches.MapRow{Name: file.Name}
 		for _, operator := range m.Columns {
 			var c Counts
+			unreached := 0
 			for _, one := range r.Mutants {
 				if one.File == file.Name && one.Operator == operator {
 					c.add(one)
+					if one.Status == notReached && one.Equivalent == "" {
+						unreached++
+					}
 				}
 			}
 			of := c.Played - c.TimedOut - c.Equivalent
 			cell := searches.Cell{Text: "–", Class: "none"}
+			if of > 0 {
+				cell = searches.Cell{Text: fmt.Sprintf("%d of %d", c.Killed, of), Class: "bad"}
+			}
 			switch {
 			case of > 0 && c.Killed >= of:
-				cell = searches.Cell{Text: fmt.Sprint(c.Killed), Class: "ok"}
-			case of > 0:
-				cell = searches.Cell{Text: fmt.Sprintf("%d of %d", c.Killed, of), Class: "bad"}
+				cell.Class = "ok"
+			case of > 0 && c.Killed+unreached >= of:
+				cell.Class = "hole"
 			}
 			row.Cells = append(row.Cells, cell)
 		}
@@ -125,13 +170,13 @@ func (r *Report) open() []string {
 		all = append(all, english.Count(n, "mutant")+" that were chosen and not played.")
 	}
 	for _, run := range r.Left {
-		all = append(all, "A run that is not as expected with the original: "+run+".")
+		all = append(all, "A run whose verdicts are not as expected with the original: "+run+".")
 	}
 	for _, id := range r.Stale {
-		all = append(all, id+" is called equivalent, and there is no such mutant.")
+		all = append(all, "A note calls "+id+" equivalent, and there is no such mutant.")
 	}
 	for _, id := range r.Wrong {
-		all = append(all, id+" is called equivalent, and was killed.")
+		all = append(all, "A note calls "+id+" equivalent, and a run killed it.")
 	}
 	return append(all, "Mistakes of two places at once, and code that is missing.")
 }
