@@ -191,7 +191,7 @@ func (t *trace) forgive(lock string, ops []linear.Op, apart bool) (forgiven []li
 }
 
 // nextClaim is the first claim of another owner on the lock of the ith one, after it
-// and before a time; nil if there is none.
+// and before a time; nil without such a claim.
 func (t *trace) nextClaim(i int, before int64) *Claim {
 	c := &t.claims[i]
 	for j := i + 1; j < len(t.claims) && t.claims[j].From < before; j++ {

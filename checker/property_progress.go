@@ -136,7 +136,7 @@ func (t *trace) waiting(lock string) *waiting {
 }
 
 // untoldSince is when a server granted an acquire whose reply a fault blocked: its
-// client holds the lock without knowing it. untold is false if there is none.
+// client holds the lock without knowing it. untold is false without such a grant.
 func (t *trace) untoldSince(o *op) (when int64, untold bool) {
 	if o.f != history.Acquire || o.open() {
 		return 0, false

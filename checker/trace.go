@@ -238,7 +238,7 @@ func plus(a, b int64) int64 {
 // at formats an instant, as [history.At] does.
 func at(ns int64) string { return history.At(ns) }
 
-// long describes a duration in words.
+// long formats a duration: milliseconds below a second, else seconds.
 func long(ns int64) string {
 	if ns < second-millisecond/2 {
 		return fmt.Sprintf("%.3g ms", ms(ns))
