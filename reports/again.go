@@ -10,12 +10,12 @@ import (
 	"github.com/holdfast-go/holdfast/results"
 )
 
-// live reports whether a run was played in real time: nothing plays it again the
-// same way.
+// isLive reports whether a run was played in real time, which no command can
+// repeat exactly.
 func isLive(r *results.Run) bool { return r.World == "live" }
 
-// ownServers is the backend of a run on servers that the user runs. Where they
-// are is not stored with a run.
+// ownServers is the backend of a run on servers that the user runs. The run does
+// not store their addresses.
 const ownServers = "own"
 
 // foreignServers is the backend of a run on servers that the lock brings along.
@@ -27,7 +27,7 @@ func Replay(r *results.Run) string { return replayCommand(r) }
 // Origin says in a line where a run comes from: its world, seed and sizes.
 func Origin(r *results.Run) string { return sizesOf(r) }
 
-// replayCommand is the command that does the run again.
+// replayCommand is the command that repeats the run.
 func replayCommand(r *results.Run) string {
 	if r.Test != "" {
 		return clean(r.Test)
@@ -56,8 +56,8 @@ func replayCommand(r *results.Run) string {
 	return strings.Join(cmd, " ")
 }
 
-// again is what to call that command: in the simulator it gives the same
-// history, in real time it only gives another chance.
+// againWords names that command. In the simulator it gives the same history; in
+// real time it only gives another chance.
 func againWords(r *results.Run) string {
 	if isLive(r) {
 		return "play again"
@@ -65,8 +65,8 @@ func againWords(r *results.Run) string {
 	return "replay"
 }
 
-// pace tells how a run was played, where that was not simply as written; in
-// parts of a line.
+// paceWords describes the time scale and the attempts of a run, as parts of a
+// line. It is empty for the defaults.
 func paceWords(r *results.Run) []string {
 	var parts []string
 	if r.TimeScale != 0 && r.TimeScale != 1 {
@@ -80,7 +80,7 @@ func paceWords(r *results.Run) []string {
 
 func scale(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
-// madeWords says when and where results were made.
+// madeWords says when and where the results were made.
 func madeWords(m *results.Made) string {
 	if m == nil {
 		return ""
@@ -94,7 +94,7 @@ func madeWords(m *results.Made) string {
 	return strings.Join(parts, " · ")
 }
 
-// sizes is a run's provenance in a line.
+// sizesOf is the provenance of a run, in one line.
 func sizesOf(r *results.Run) string {
 	world := "world " + name(r.World)
 	switch r.Backend {

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/browser"
 )
 
-// probe is evaluated in a page, and is a list of what is wrong.
+// probe is a script for a page. Its value lists the defects of the page.
 const probe = `(() => {
   const found = [];
   const wide = document.documentElement.scrollWidth - innerWidth;
@@ -34,7 +34,7 @@ const probe = `(() => {
     for (const [i, {text, b}] of labels.entries())
       for (const other of labels.slice(i + 1)) {
         const o = other.b, across = Math.min(b.right, o.right) - Math.max(b.left, o.left), down = Math.min(b.bottom, o.bottom) - Math.max(b.top, o.top);
-        // Boxes of text are higher than the text in them.
+        // Boxes of text are higher than the text itself.
         if (across > 1 && down > b.height / 3) found.push("written over each other in a picture: " + text + " | " + other.text);
       }
   }
@@ -43,10 +43,9 @@ const probe = `(() => {
   return found;
 })()`
 
-// A real browser must show the report whole: nothing wider than the window, no
-// link that leads nowhere, no text cut off in a picture, no labels of a
-// cause written over each other, no script that came
-// in with a name, no error on the console.
+// A real browser must show the whole report. Nothing is wider than the window,
+// every link leads somewhere, labels neither overlap nor end in the middle, no
+// name brings a script in, and the console reports no error.
 func TestBrowserShowsTheReport(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser")

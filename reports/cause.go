@@ -11,15 +11,15 @@ import (
 	"github.com/holdfast-go/holdfast/results"
 )
 
-// cause is what violations of a run rest on: the operations that prove them.
-// Properties that are proved by the same operations share one.
+// cause is the operations that prove one or more violations. Properties with the
+// same proof share a cause.
 type cause struct {
 	ops   []int64 // by id
 	about []checker.Property
 }
 
-// causes lists what proves the violations of a run, in the order in which
-// reports show the properties. A violation that no operation proves is not in it.
+// causes lists the proofs of the violations of a run, in the order in which
+// reports show the properties. It leaves out violations without such operations.
 func causes(r *results.Run) []cause {
 	var all []cause
 	for _, p := range propertiesOf(r) {
@@ -40,7 +40,7 @@ func causes(r *results.Run) []cause {
 	return all
 }
 
-// causeLane is what one owner did, as far as it belongs to a cause.
+// causeLane is the part of a cause that one owner did.
 type causeLane struct {
 	client, owner string
 	bars          []causeBar
@@ -53,12 +53,12 @@ type causeLane struct {
 type causeBar struct {
 	id     int64
 	op     *operation
-	answer string // what it returned
+	answer string // its result
 	row    int
 	x      float64 // of its label
 }
 
-// ends is when an operation returned; an open one has no end.
+// ends is when an operation returned. An open operation has no end.
 func (b *causeBar) ends() (at int64, ok bool) {
 	if b.op.done == nil {
 		return 0, false
@@ -66,7 +66,7 @@ func (b *causeBar) ends() (at int64, ok bool) {
 	return b.op.done.Time, true
 }
 
-// lanesOf finds the operations of a cause and the holds they belong to.
+// lanesOf finds the operations of a cause, and the holds that they belong to.
 func lanesOf(f *facts, c cause) []causeLane {
 	var lanes []causeLane
 	for _, id := range c.ops {
@@ -95,7 +95,7 @@ func lanesOf(f *facts, c cause) []causeLane {
 	return lanes
 }
 
-// belongs reports whether an operation began or ended a hold, or was done in it.
+// belongs reports whether an operation began or ended a hold, or ran within it.
 func belongs(c *checker.Claim, b *causeBar) bool {
 	if b.id == c.AcquireOp || b.id == c.EndOp {
 		return true
@@ -105,7 +105,7 @@ func belongs(c *checker.Claim, b *causeBar) bool {
 	return b.op.invoke.Lock == c.Lock && from < c.To && (!returned || to > c.From)
 }
 
-// answer is what an operation is and what it returned, in a few words.
+// answer names an operation and its result in a few words.
 func answer(f *facts, op *operation) string {
 	what := short(name(string(op.invoke.F)), 16)
 	args, wrote := op.invoke.Args, ""
@@ -143,7 +143,7 @@ func answer(f *facts, op *operation) string {
 	return what + wrote + " → " + got
 }
 
-// succeeded is what an operation that went well returned.
+// succeeded names the result of an operation that succeeded.
 func succeeded(f *facts, op *operation, res *history.Result) string {
 	counted := f.h.Header.Claims.Reentrant || res.Count > 1
 	switch op.invoke.F {

@@ -6,26 +6,26 @@ import (
 )
 
 const (
-	axisApart = 7.0  // what two instants are apart at least, in pixels
-	axisBreak = 40.0 // how wide a break is drawn
+	axisApart = 7.0  // least distance of two instants, in pixels
+	axisBreak = 40.0 // width of a break
 
-	breakFrom = 4   // a stretch is broken when it is longer than this many times all that remain,
-	breakTo   = 100 // unless it is so long that they are as good as nothing beside it
+	breakFrom = 4   // the axis breaks a stretch that is longer than this many times all the others,
+	breakTo   = 100 // unless the others are negligible beside it
 	maxBreaks = 2
 )
 
-// brokenAxis says where an instant is drawn. It is proportional, but for two
-// things: a stretch in which nothing happens and that would leave no room for
-// the rest is broken, and two instants are never closer than a few pixels, so
-// that it shows which came first.
+// brokenAxis places instants on a line. Distances are proportional, with two
+// exceptions. The axis breaks a stretch without events that would leave no room
+// for the rest, and keeps two instants at least a few pixels apart, so that their
+// order shows.
 type brokenAxis struct {
 	at     []int64   // in order, no instant twice
-	x      []float64 // where they are drawn
-	broken []bool    // whether the stretch from an instant to the next is broken
+	x      []float64 // their positions
+	broken []bool    // whether the axis breaks the stretch from an instant to the next
 }
 
-// newBrokenAxis makes an axis for instants, which need no order, from left to
-// right. What whole is true of is not broken.
+// newBrokenAxis makes an axis from left to right for instants in any order. It
+// breaks no stretch for which whole is true.
 func newBrokenAxis(instants []int64, left, right float64, whole func(from, to int64) bool) brokenAxis {
 	slices.Sort(instants)
 	a := brokenAxis{at: slices.Compact(instants)}
@@ -33,8 +33,8 @@ func newBrokenAxis(instants []int64, left, right float64, whole func(from, to in
 	a.broken = make([]bool, n)
 	room := right - left - axisBreak*float64(a.breakUp(whole))
 
-	// Stretches that would get too little are given the least; what is left is
-	// shared by the others, until that changes nothing.
+	// Stretches that would get too little get the minimum; the others share the
+	// rest. This repeats until nothing changes.
 	width := make([]float64, n)
 	for changed := true; changed; {
 		changed = false
@@ -67,9 +67,9 @@ func newBrokenAxis(instants []int64, left, right float64, whole func(from, to in
 
 func (a *brokenAxis) length(i int) int64 { return a.at[i+1] - a.at[i] }
 
-// breakUp breaks the longest stretch or, when that does not stand out, the two
-// longest, and returns how many it broke. It goes no further: beside what is
-// left something always looks long.
+// breakUp breaks the longest stretch, or the two longest if neither stands out,
+// and returns their number. It breaks no more, because some stretch always looks
+// long beside the rest.
 func (a *brokenAxis) breakUp(whole func(from, to int64) bool) int {
 	var byLength []int
 	var rest int64
@@ -94,8 +94,7 @@ func (a *brokenAxis) breakUp(whole func(from, to int64) bool) int {
 	return 0
 }
 
-// pos is where an instant is drawn; what the axis does not reach is drawn on
-// its edge.
+// pos is the position of an instant. An instant outside the axis is on its edge.
 func (a *brokenAxis) pos(at int64) float64 {
 	last := len(a.at) - 1
 	switch i, found := slices.BinarySearch(a.at, at); {
@@ -113,7 +112,7 @@ func (a *brokenAxis) pos(at int64) float64 {
 // reaches reports whether an instant is on the axis.
 func (a *brokenAxis) reaches(at int64) bool { return at >= a.at[0] && at <= a.at[len(a.at)-1] }
 
-// breaks are the parts of the axis that are broken.
+// breaks are the broken parts of the axis.
 func (a *brokenAxis) breaks() []stretch {
 	var out []stretch
 	for i, broken := range a.broken {

@@ -12,16 +12,16 @@ import (
 	"github.com/holdfast-go/holdfast/results"
 )
 
-// The measures of a cause's picture, beside those of a timeline: it has the
-// same width, and time ends early to leave room for the last labels.
+// The measures of a cause's picture, beside those of a timeline. It has the same
+// width, but time ends earlier, which leaves room for the last labels.
 const (
 	causeRight = 860.0
 	causeBand  = 20.0 // height of a hold
 	causeLabel = 16.0 // height of a row of labels
 )
 
-// causePicture draws a cause as owner lanes: what each owner asked for and what
-// it was told, its holds, and where they contradict each other.
+// causePicture draws a cause as lanes of owners: the requests of each owner and
+// their results, its holds, and the contradictions between holds.
 type causePicture struct {
 	drawing
 	f      *facts
@@ -29,13 +29,13 @@ type causePicture struct {
 	c      cause
 	axis   brokenAxis
 	lanes  []causeLane
-	both   []overlap // of the holds that are drawn
+	both   []overlap // of the drawn holds
 	top    float64
 	bottom float64
 }
 
-// drawCause returns the picture of a cause as SVG, "" when the history has none
-// of its operations.
+// drawCause returns the picture of a cause as SVG. It is empty if the history has
+// none of its operations.
 func drawCause(f *facts, r *results.Run, c cause) template.HTML {
 	p := &causePicture{f: f, r: r, c: c, lanes: lanesOf(f, c)}
 	if len(p.lanes) == 0 {
@@ -46,12 +46,12 @@ func drawCause(f *facts, r *results.Run, c cause) template.HTML {
 		return slices.ContainsFunc(p.both, func(o overlap) bool { return from < o.to && to > o.from })
 	})
 	body := p.body()
-	// Everything in it was escaped when it was drawn.
+	// The parts were escaped when they were drawn.
 	return template.HTML(fmt.Sprintf(`<svg class="timeline cause" viewBox="0 0 %s %s" role="img" aria-label="%s">`+"\n%s</svg>\n",
 		px(timelineWidth), px(p.bottom+38), html.EscapeString(p.inWords()), body))
 }
 
-// inWords is what the picture shows, for those who cannot see it.
+// inWords describes the picture for readers who cannot see it.
 func (p *causePicture) inWords() string {
 	var parts []string
 	for i := range p.lanes {
@@ -62,8 +62,7 @@ func (p *causePicture) inWords() string {
 	return "Owner lanes. " + strings.Join(parts, "; ") + "."
 }
 
-// findOverlaps finds the times in which two of the holds that are drawn
-// contradict each other.
+// findOverlaps finds the times in which two drawn holds contradict each other.
 func (p *causePicture) findOverlaps() {
 	drawn := func(c *checker.Claim) bool {
 		return slices.ContainsFunc(p.lanes, func(l causeLane) bool { return slices.Contains(l.holds, c) })
@@ -75,7 +74,7 @@ func (p *causePicture) findOverlaps() {
 	}
 }
 
-// instants are what the axis has to reach.
+// instants are the moments that the axis must reach.
 func (p *causePicture) instants() []int64 {
 	var out []int64
 	for i := range p.lanes {
@@ -101,8 +100,8 @@ func (p *causePicture) instants() []int64 {
 	for _, m := range p.moments() {
 		out = append(out, m.at)
 	}
-	// The end of a lease tells much, but is not worth a longer axis unless it
-	// is the lease that was violated.
+	// The end of a lease is informative, but justifies a longer axis only if the
+	// lease was violated.
 	last := slices.Max(out)
 	for i := range p.lanes {
 		for _, c := range p.lanes[i].holds {
@@ -114,9 +113,9 @@ func (p *causePicture) instants() []int64 {
 	return out
 }
 
-// lease is a hold's lease, as far as it is known: granted by a server when the
-// log has that, else by the time at which the client heard of it. There is none
-// where a watchdog renews the hold.
+// lease is the known lease of a hold. A server's grant comes first, if the log
+// has one; otherwise the lease counts from the client's answer. A hold with a
+// watchdog has none.
 func (p *causePicture) lease(c *checker.Claim) (from, to int64, ok bool) {
 	op := p.f.ops[c.AcquireOp]
 	if op == nil || c.Lease <= 0 || c.Lease > 1<<62-c.From || c.Renewed || !p.f.h.Header.Claims.Lease {
@@ -133,22 +132,22 @@ func (p *causePicture) lease(c *checker.Claim) (from, to int64, ok bool) {
 	return from, to, true
 }
 
-// tells reports whether a lease that ends at to is worth drawing: not that of a
-// hold which was given back in time and which nobody contradicted.
+// tells reports whether a lease that ends at to is worth drawing. It is not if
+// the owner released the hold in time and nobody contradicted it.
 func (p *causePicture) tells(c *checker.Claim, to int64) bool {
 	return c.EndedBy != "release" || to < c.To || slices.Contains(p.c.about, checker.Lease) ||
 		slices.ContainsFunc(p.both, func(o overlap) bool { return o.a == c })
 }
 
-// moment is when properties began to be violated.
+// moment is when some properties began to be violated.
 type moment struct {
 	at        int64
 	about     string
 	exclusion bool // one of them
 }
 
-// moments lists when the properties of a cause began to be violated; those
-// that no reader could tell apart are one.
+// moments lists when the properties of a cause began to be violated. Moments that
+// a reader cannot distinguish are one.
 func (p *causePicture) moments() []moment {
 	var out []moment
 	for _, q := range p.c.about {
@@ -166,11 +165,11 @@ func (p *causePicture) moments() []moment {
 	return out
 }
 
-// alike reports whether no reader could tell two instants apart.
+// alike reports whether a reader cannot distinguish two instants.
 func alike(a, b int64) bool { return max(a, b)-min(a, b) < 2e6 }
 
-// body draws from the back to the front. The labels decide where the lanes are,
-// so they are placed first.
+// body draws from the back to the front. The labels determine the positions of
+// the lanes, so body places them first.
 func (p *causePicture) body() string {
 	var above labelRows
 	above.most = 4
@@ -236,7 +235,7 @@ func (p *causePicture) drawLane(l *causeLane) {
 	}
 }
 
-// goneIn is when the client was gone that an operation never returned to.
+// goneIn is when the client of an open operation died.
 func (p *causePicture) goneIn(b *causeBar) (int64, bool) {
 	if _, returned := b.ends(); returned {
 		return 0, false
@@ -287,8 +286,8 @@ func (p *causePicture) drawHold(l *causeLane, c *checker.Claim, colour int) {
 // leaseLine is the height at which leases are drawn, below the bars.
 func (l *causeLane) leaseLine() float64 { return l.bar + causeBand + 7 }
 
-// drawOperation draws the box of an operation, from its invocation to its
-// return. One without an answer fades towards the edge.
+// drawOperation draws the box of an operation, from its invocation to its return.
+// An open operation fades towards the edge.
 func (p *causePicture) drawOperation(l *causeLane, b *causeBar) {
 	e := b.op.invoke
 	x1, x2, class := p.axis.pos(e.Time), causeRight, "op"

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 )
 
-// causeEdge is how far labels may reach to the right.
+// causeEdge is the right edge of labels.
 const causeEdge = timelineWidth - 4
 
 func (b *causeBar) label() string { return fmt.Sprintf("op %d %s", b.id, b.answer) }
@@ -26,7 +26,7 @@ func (l *causeLane) placeLabels(p *causePicture) {
 	}
 }
 
-// drawLabels writes beside a lane's bars what they are.
+// drawLabels writes a label beside each bar of a lane.
 func (p *causePicture) drawLabels(l *causeLane) {
 	leaders := ""
 	for i := range l.bars {
@@ -50,7 +50,7 @@ func (p *causePicture) drawLabels(l *causeLane) {
 	}
 }
 
-// nameHold writes into a hold how long it lasted, where there is room.
+// nameHold writes the length of a hold into its bar, where there is room.
 func (p *causePicture) nameHold(l *causeLane, c *checker.Claim) {
 	hold := stretch{p.axis.pos(c.From), p.axis.pos(c.To)}
 	if !p.axis.reaches(c.To) {
@@ -72,7 +72,7 @@ func (p *causePicture) nameHold(l *causeLane, c *checker.Claim) {
 		}
 		taken = append(taken, pause)
 	}
-	for _, o := range p.both { // whose edges are drawn over the holds
+	for _, o := range p.both { // whose edges cover the holds
 		for _, at := range []int64{o.from, o.to} {
 			taken = append(taken, stretch{p.axis.pos(at) - 1, p.axis.pos(at) + 1})
 		}
@@ -86,7 +86,7 @@ func (p *causePicture) nameHold(l *causeLane, c *checker.Claim) {
 	}
 }
 
-// widest is the widest part of a stretch that is not taken.
+// widest is the widest free part of a stretch.
 func widest(of stretch, taken []stretch) stretch {
 	free := []stretch{of}
 	for _, t := range taken {
@@ -99,8 +99,8 @@ func widest(of stretch, taken []stretch) stretch {
 	return slices.MaxFunc(free, func(a, b stretch) int { return cmp.Compare(a.x2-a.x1, b.x2-b.x1) })
 }
 
-// causeMark is a label above the lanes: an overlap, or when something began to
-// be violated.
+// causeMark is a label above the lanes: an overlap, or the beginning of a
+// violation.
 type causeMark struct {
 	text   string
 	both   *overlap
@@ -117,7 +117,8 @@ func (p *causePicture) placeMarks(rows *labelRows) []causeMark {
 	for i := range p.both {
 		o := &p.both[i]
 		m := causeMark{text: "two holders, " + length(o.to-o.from), both: o, at: o.from}
-		// Exclusion is violated by the overlap and needs no label of its own.
+		// The overlap shows the violation of exclusion, which needs no label of
+		// its own.
 		if j := slices.IndexFunc(moments, func(m moment) bool { return m.exclusion && alike(m.at, o.from) }); j >= 0 {
 			m.text = moments[j].about + " violated: " + m.text
 			moments = slices.Delete(moments, j, j+1)
@@ -136,7 +137,7 @@ func (p *causePicture) placeMarks(rows *labelRows) []causeMark {
 	return marks
 }
 
-// drawMarks ties the labels above the lanes to what they are about.
+// drawMarks connects the labels above the lanes with their subjects.
 func (p *causePicture) drawMarks(marks []causeMark) {
 	for i := range marks {
 		m := &marks[i]
@@ -180,8 +181,8 @@ func (p *causePicture) laneOf(c *checker.Claim) *causeLane {
 	return &p.lanes[i]
 }
 
-// drawAxis draws a tick for every instant, and writes as many of them as there
-// is room for: what the verdicts are about first.
+// drawAxis draws a tick for every instant, and labels as many as fit: those of
+// the verdicts first.
 func (p *causePicture) drawAxis() {
 	first := []int64{}
 	for _, m := range p.moments() {
@@ -216,7 +217,7 @@ func (p *causePicture) drawAxis() {
 	p.line("axis", timelineLeft, p.bottom, causeRight, p.bottom, "")
 }
 
-// drawBreak tears the lanes and the axis apart where time was left out.
+// drawBreak cuts the lanes and the axis where the axis leaves time out.
 func (p *causePicture) drawBreak(s stretch) {
 	x1, x2 := s.x1+8, s.x2-8
 	p.rect("torn", x1, p.top, x2-x1, p.bottom+6-p.top, "")

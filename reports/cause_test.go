@@ -13,7 +13,8 @@ import (
 	"github.com/holdfast-go/holdfast/results"
 )
 
-// violated is a run of which properties are violated, by operations.
+// violated is a run that violates properties, each with the operations that prove
+// it.
 func violated(lock string, atMS float64, ops []int64, properties ...checker.Property) results.Run {
 	r := results.Run{Scenario: "made-up", Lock: lock, World: "sim", Seed: 1, AsExpected: true, Verdicts: map[checker.Property]checker.Verdict{}}
 	for _, p := range properties {
@@ -22,8 +23,8 @@ func violated(lock string, atMS float64, ops []int64, properties ...checker.Prop
 	return r
 }
 
-// nestedStory: a nested acquire returns a count that is one too high, just
-// before the end of the picture, and with labels that are close together.
+// nestedStory: a nested acquire returns a count that is one too high, just before
+// the end of the picture. The labels are close together.
 func nestedStory() (*history.History, results.Run) {
 	r := record("made-up", "nested", history.Claims{Reentrant: true, Fencing: true, Renewal: true})
 	got := func(from, to float64, count int) int64 {
@@ -35,8 +36,8 @@ func nestedStory() (*history.History, results.Run) {
 	return r.end(2000), violated("nested", 902.3, []int64{a, b, c, d, e}, checker.Count)
 }
 
-// unansweredStory: a holder is gone, much later another one waits without an
-// answer, and a third one is refused.
+// unansweredStory: a holder dies, much later another owner waits without an
+// answer, and a server refuses a third one.
 func unansweredStory() (*history.History, results.Run) {
 	r := record("made-up", "unanswered", history.Claims{})
 	a := r.acquire("client-1", 0.5, 1, 0)
@@ -61,7 +62,7 @@ func staleStory() (*history.History, results.Run) {
 	return r.end(5000), violated("stale", 3601.5, []int64{a, b}, checker.ResourceSafe, checker.Fencing)
 }
 
-// silentStory: a watchdog stops renewing long before the release.
+// silentStory: a watchdog stops its renewals long before the release.
 func silentStory() (*history.History, results.Run) {
 	r := record("made-up", "silent", history.Claims{Lease: true, Renewal: true})
 	a := r.call(history.Acquire, "client-1", 1, 2, history.OK, &history.Args{Lease: ns(30000), Wait: -1, Renewed: true}, &history.Result{Count: 1})
@@ -69,7 +70,7 @@ func silentStory() (*history.History, results.Run) {
 	return r.end(60000), violated("silent", 20001.5, []int64{a, b}, checker.Renewal)
 }
 
-// causeDocument has one run for each way in which a cause is drawn.
+// causeDocument has one run for each way of drawing a cause.
 func causeDocument() Document {
 	histories := map[string]*history.History{}
 	var d Document
@@ -82,7 +83,7 @@ func causeDocument() Document {
 	return d
 }
 
-// TestCausePictures keeps how causes are drawn.
+// TestCausePictures compares the pictures of causes with the golden files.
 func TestCausePictures(t *testing.T) {
 	d := causeDocument()
 	var b bytes.Buffer
@@ -96,8 +97,8 @@ func TestCausePictures(t *testing.T) {
 	golden(t, "causes.html", b.Bytes())
 }
 
-// Properties that the same operations prove share a picture; what no operation
-// proves, or only operations that the history does not have, has none.
+// Properties with the same proof share a picture. A violation has no picture if
+// no operation proves it, or if the history lacks those operations.
 func TestCausesAreGrouped(t *testing.T) {
 	h, r := unansweredStory()
 	r.Verdicts[checker.Exclusion] = checker.Verdict{Outcome: checker.Violated, Ops: []int64{2, 3, 1}}
@@ -119,8 +120,8 @@ func TestCausesAreGrouped(t *testing.T) {
 	}
 }
 
-// Whatever happened when: an earlier instant is drawn to the left of a later
-// one, visibly so, and a stretch is broken only where it would crush the others.
+// An earlier instant is visibly to the left of a later one. The axis breaks a
+// stretch only where it would crush the others.
 func TestBrokenAxis(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -155,7 +156,7 @@ func TestBrokenAxis(t *testing.T) {
 	}
 }
 
-// The picture says in words what it shows, and every operation by its id.
+// The picture has a description, and names every operation by its id.
 func TestCauseInWords(t *testing.T) {
 	h, r := unansweredStory()
 	svg := string(drawCause(newFacts(h), &r, causes(&r)[0]))

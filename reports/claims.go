@@ -10,12 +10,12 @@ import (
 	"github.com/holdfast-go/holdfast/internal/english"
 )
 
-// claimRow is one documented promise and how every lock did over all runs.
+// claimRow is one documented promise, and the record of every lock on it.
 type claimRow struct {
 	Property string
 	Promise  string
 	Cells    []claimCell
-	// Exceptions lists, per lock, where the promise was not seen to hold.
+	// Exceptions lists, for each lock, the runs that did not keep the promise.
 	Exceptions []string
 }
 
@@ -24,7 +24,7 @@ type claimCell struct {
 	Class, Symbol, Text, Title string
 }
 
-// claimTable sets every promise against what was found.
+// claimTable compares every promise with the verdicts.
 func claimTable(m *matrix) []claimRow {
 	var rows []claimRow
 	for _, p := range checker.Properties() {

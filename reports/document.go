@@ -14,38 +14,38 @@ import (
 	"github.com/holdfast-go/holdfast/results"
 )
 
-// Document is what the renderers draw: the results, and what only people need
-// beside them. Only Results is required.
+// Document is the input of the renderers: the results, and additions for people.
+// Only Results is required.
 type Document struct {
 	Results results.Results
 
-	// About describes the scenarios, in the order reports show them. Scenarios
-	// that are missing here follow in the order of their first run.
+	// About describes the scenarios, in the order of the report. Other scenarios
+	// follow in the order of their first run.
 	About []About
 
-	// Histories returns the recorded history of a run. It may be nil, fail, or
-	// return nil: the report then says that the history is not there. It is
-	// called at most once for each run, one after the other, and what it
-	// returned is not kept.
+	// Histories returns the recorded history of a run. If it is nil, fails, or
+	// returns nil, the report says that the history is missing. The report calls
+	// it at most once for each run, one after the other, and keeps no history.
 	Histories func(results.Run) (*history.History, error)
 
-	// Missing lists the histories that the results name and that nobody has.
+	// Missing lists the histories that the results name and that do not exist.
 	Missing []string
 
 	// Hazards is the order of the groups that About names.
 	Hazards []string
 
-	// Width is how wide a line of text may get; 0 for the width of most terminals.
+	// Width is the most characters of a line of text; 0 for the width of most
+	// terminals.
 	Width int
 
-	// Reference names the lock whose runs are drawn even when all is well;
-	// empty means "reentrant".
+	// Reference names the lock whose runs are drawn even if all is well; empty
+	// means "reentrant".
 	Reference string
 }
 
 type property = checker.Property
 
-// history loads the history of a run; without one it says why.
+// history loads the history of a run, or says why it cannot.
 func (d Document) history(r results.Run) (h *history.History, absent string) {
 	if d.Histories == nil {
 		return nil, "The history of this run is not part of this report."
@@ -60,8 +60,7 @@ func (d Document) history(r results.Run) (h *history.History, absent string) {
 	return h, ""
 }
 
-// mark is what one run, or one cell of the matrix, comes down to. Larger is
-// worse.
+// mark sums up one run, or one cell of the matrix. Larger is worse.
 type mark int
 
 const (
@@ -70,13 +69,13 @@ const (
 	markOK                   // every property ok
 	markOther                // another property than exclusion violated
 	markStuck                // progress and cleanup violated: the lock never becomes free
-	markUnknown              // something is unknown, or the run could not be judged
+	markUnknown              // a verdict is unknown, or the run could not be judged
 	markOutlived             // exclusion violated: lease outlived
 	markOverlap              // exclusion violated: nobody can say whose fault it is
 	markBroken               // exclusion violated: contract broken
 )
 
-// look is how a mark is shown. No two marks share a symbol, so that nothing
+// look is the appearance of a mark. No two marks share a symbol, so that nothing
 // depends on colour.
 type look struct {
 	ascii, symbol, word, meaning string
@@ -122,7 +121,7 @@ func markOf(r *results.Run) mark {
 	return m
 }
 
-// interesting reports whether a run deserves to be told and drawn.
+// isInteresting reports whether a run deserves a story and a diagram.
 func isInteresting(r *results.Run) bool { return markOf(r) != markOK || !r.Passed() }
 
 // propertyOrder is the order in which reports show the properties.
@@ -133,8 +132,8 @@ var propertyOrder = func() (order []checker.Property) {
 	return order
 }()
 
-// properties returns the properties of a run in the order of reports, those
-// that this version does not know last.
+// propertiesOf returns the properties of a run in the order of reports. Unknown
+// ones come last.
 func propertiesOf(r *results.Run) []checker.Property {
 	var known, other []checker.Property
 	for _, p := range propertyOrder {
@@ -151,7 +150,7 @@ func propertiesOf(r *results.Run) []checker.Property {
 	return append(known, other...)
 }
 
-// verdictWords is a verdict in a few words: "violated (contract broken)".
+// verdictWords states a verdict: "violated (contract broken)".
 func verdictWords(outcome checker.Outcome, class string) string {
 	if class == "" {
 		return clean(string(outcome))
@@ -159,7 +158,7 @@ func verdictWords(outcome checker.Outcome, class string) string {
 	return clean(string(outcome)) + " (" + clean(class) + ")"
 }
 
-// expectedWords is what the scenario argues for, in the same words.
+// expectedWords states the expected verdict in the same words.
 func expectedWords(r *results.Run, p checker.Property) string {
 	want, ok := r.Expected[p]
 	if !ok {
@@ -168,8 +167,8 @@ func expectedWords(r *results.Run, p checker.Property) string {
 	return verdictWords(want, r.ExpectedClass[p])
 }
 
-// verdictFacts is what a verdict says beside its reason, in one line: whose fault
-// it is, when, how long, by which operations.
+// verdictFacts states the facts of a verdict in one line: who is at fault, when,
+// how long, and which operations prove it.
 func verdictFacts(v checker.Verdict) string {
 	var parts []string
 	switch {
@@ -197,8 +196,8 @@ func verdictFacts(v checker.Verdict) string {
 	return strings.Join(parts, "; ")
 }
 
-// because is why a verdict is expected; empty where that is what makes it
-// inherent, which its facts say.
+// because is the argument for an expected verdict. It is empty if that argument
+// is also the reason why the verdict is inherent, which the facts state.
 func because(r *results.Run, p checker.Property) string {
 	if reason, ok := r.Accepted[p]; ok {
 		return clean("accepted: " + reason)
@@ -213,17 +212,17 @@ func because(r *results.Run, p checker.Property) string {
 type About struct {
 	Name      string
 	Title     string
-	Story     string  // what is done, in a paragraph
-	Hazard    string  // the kind of trouble it is about, by which the report groups scenarios
+	Story     string  // the events, in a paragraph
+	Hazard    string  // the hazard, by which the report groups scenarios
 	Otherwise string  // the argument why a lock survives it
-	File      string  // the scenario itself, relative to the report; empty where it is not there
-	RoundTrip float64 // how long a request and its reply take on average, in ms; 0 where nobody knows
+	File      string  // the scenario's file, relative to the report; empty without one
+	RoundTrip float64 // mean time of a request and its reply, in ms; 0 for unknown
 }
 
 // otherHazards is the group of scenarios that name no hazard.
 const otherHazards = "scenarios"
 
-// goneWords lists the accepted violations that no run shows.
+// goneWords lists the accepted violations that no run shows any more.
 func (d Document) goneWords() string {
 	if len(d.Results.Gone) == 0 {
 		return ""
@@ -231,7 +230,7 @@ func (d Document) goneWords() string {
 	return clean(fmt.Sprintf("Accepted, and not seen any more: %s.", strings.Join(d.Results.Gone, ", ")))
 }
 
-// missingWords lists the histories that are not there; empty when all are.
+// missingWords lists the missing histories; empty if none is missing.
 func (d Document) missingWords() string {
 	if len(d.Missing) == 0 {
 		return ""

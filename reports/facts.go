@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// facts is a history read once: what the story tells, the timeline draws and
-// the numbers count.
+// facts is the result of one reading of a history, for the story, the timeline
+// and the numbers.
 type facts struct {
 	h        *history.History
 	claims   []checker.Claim // by From
@@ -24,10 +24,10 @@ type facts struct {
 	owners   map[string][]string // of each client, in natural order
 	begin    int64
 	end      int64
-	invalid  bool // there were grants, but the history does not say who held what
+	invalid  bool // there were grants, but the history names no holders
 }
 
-// operation is an invocation and its return, nil when it never returned.
+// operation is an invocation and its return; nil for an open operation.
 type operation struct {
 	invoke, done *history.Event
 }
@@ -39,14 +39,14 @@ type overlap struct {
 	from, to int64
 }
 
-// lostUpdate is a write that replaced a value its writer never saw.
+// lostUpdate is a write that replaced a value which its writer never saw.
 type lostUpdate struct {
 	event *history.Event
 	args  *history.Args
 }
 
-// faultSpan is a fault from start to end; to is the end of the run when it
-// never healed. An instant has from == to.
+// faultSpan is a fault from start to end. to is the end of the run for a fault
+// that never healed. An instant has from == to.
 type faultSpan struct {
 	history.Traits
 	id       int
@@ -108,7 +108,7 @@ func newFacts(h *history.History) *facts {
 	return f
 }
 
-// update notices a write that overwrote something else than what it was
+// update notices a write that overwrote another value than the one it was
 // computed from.
 func (f *facts) update(e *history.Event) {
 	if e.Kind != history.OK || e.F != history.Write || e.Result == nil {
@@ -155,9 +155,9 @@ func (f *facts) findOverlaps() {
 	}
 }
 
-// findHandoffs measures, for every release that freed the lock, how long it
-// took until an owner that was waiting by then had it. A grant that arrives
-// before the release returns counts as no time at all.
+// findHandoffs measures how long each release that freed the lock took until a
+// waiting owner had it. A grant that arrives before the release returns counts as
+// no time at all.
 func (f *facts) findHandoffs() {
 	freed := map[string]int64{} // lock -> when the last release returned
 	freeing := map[string]int{} // lock -> releases under way by a sole holder
@@ -196,8 +196,9 @@ func (f *facts) findHandoffs() {
 	}
 }
 
-// downs are the times in which a server was down: from its crash, or from the
-// failover that crashed it, until that healed or another fault restarted it.
+// downs are the times in which a server was down. They begin with its crash, or
+// with the failover that crashed it, and end when that fault heals or another one
+// restarts the server.
 func (f *facts) downs(node string) []faultSpan {
 	var out []faultSpan
 	for _, x := range f.faults {
@@ -218,7 +219,7 @@ func (f *facts) downs(node string) []faultSpan {
 	return out
 }
 
-// pauses are the times in which a client's process was paused.
+// pauses are the times of a paused process.
 func (f *facts) pauses(client string) []faultSpan {
 	var out []faultSpan
 	for _, x := range f.faults {
@@ -229,8 +230,8 @@ func (f *facts) pauses(client string) []faultSpan {
 	return out
 }
 
-// overlapTime is how long at least two owners believed to hold, without
-// counting any moment twice, and the longest single overlap.
+// overlapTime is how long at least two owners believed that they held the lock,
+// and the longest single overlap. It counts no moment twice.
 func (f *facts) overlapTime() (total, longest int64) {
 	var until int64
 	for _, o := range f.overlaps {
@@ -243,8 +244,8 @@ func (f *facts) overlapTime() (total, longest int64) {
 	return total, longest
 }
 
-// who is what a reader calls an owner: the client's name, as long as the
-// client has one owner only.
+// who names an owner for a reader: by the client, if the client has only one
+// owner.
 func (f *facts) who(client, owner string) string {
 	if client == "" {
 		client = clientOf(owner)
@@ -255,7 +256,7 @@ func (f *facts) who(client, owner string) string {
 	return name(owner)
 }
 
-// holder is what a reader calls the holder that a server has stored.
+// holder names the holder that a server stores.
 func (f *facts) holder(stored string) string { return f.who("", stored) }
 
 func clientOf(owner string) string {
@@ -265,7 +266,7 @@ func clientOf(owner string) string {
 	return owner
 }
 
-// claimsAt returns the claims of other owners on a lock that hold at t.
+// claimsAt returns the claims of other owners on a lock at a time.
 func (f *facts) claimsAt(t int64, lock, except string) []*checker.Claim {
 	var out []*checker.Claim
 	for i := range f.claims {
@@ -280,8 +281,8 @@ func (f *facts) claimsAt(t int64, lock, except string) []*checker.Claim {
 	return out
 }
 
-// natural orders names with numbers as people do: node-2 before node-10, and
-// a primary before its replicas.
+// natural orders names with numbers as people do: node-2 before node-10, and a
+// primary before its replicas.
 func natural(a, b string) int {
 	for i, j := 0, 0; ; {
 		switch {
@@ -326,8 +327,8 @@ func (f *facts) line(e *history.Event) int {
 	return len(f.h.Events)
 }
 
-// lineOfEnd is the place of the event that ends a claim: the call of its
-// release, or the note that its owner is told or gone.
+// lineOfEnd is the place of the event that ends a claim: the call of its release,
+// or the note that its owner learned of the loss or died.
 func (f *facts) lineOfEnd(c *checker.Claim) int {
 	for i := f.index(c.To); i < len(f.h.Events) && f.h.Events[i].Time == c.To; i++ {
 		switch e := &f.h.Events[i]; {

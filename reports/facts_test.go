@@ -8,8 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// TestFixturesAreValid: what the other tests show must be a history that the
-// checker would accept.
+// TestFixturesAreValid: the checker accepts the histories of the other tests.
 func TestFixturesAreValid(t *testing.T) {
 	failover, _ := failoverStory()
 	pause, _ := pauseStory()
@@ -76,7 +75,8 @@ func TestLength(t *testing.T) {
 	}
 }
 
-// TestLongStory: a story stays short, and keeps what surrounds the violation.
+// TestLongStory: a long story is cut, but keeps the surroundings of the
+// violation.
 func TestLongStory(t *testing.T) {
 	h, run := contentionStory("reentrant", 5, 60, 1)
 	r := &recorder{h: *h, op: int64(len(h.Events))}
@@ -112,7 +112,7 @@ func TestLongStory(t *testing.T) {
 	}
 }
 
-// TestWindow: of a long run the timeline shows the part with the violation.
+// TestWindow: the timeline of a long run shows the part with the violation.
 func TestWindow(t *testing.T) {
 	h, run := contentionStory("reentrant", 5, 60, 1)
 	r := &recorder{h: *h, op: int64(len(h.Events))}

@@ -8,12 +8,13 @@ import (
 	"github.com/holdfast-go/holdfast/results"
 )
 
-// maxTail is how many lines that follow a failure's reason are shown: a stack,
-// or the end of a server's log, of which the end says most.
+// maxTail is how many lines a report shows after the reason of a failure: a
+// stack, or the end of a server's log.
 const maxTail = 20
 
-// failed is why the run could not be judged: the first line of Failure is the
-// reason (or the first two, where that ends in a colon), the others, a stack or the end of a server's log, explain it.
+// failureOf splits Failure into the reason and the lines that explain it, a stack
+// or the end of a server's log. The reason is the first line, or the first two if
+// that ends in a colon.
 func failureOf(r *results.Run) (reason string, tail []string) {
 	first, rest, _ := strings.Cut(strings.TrimSpace(r.Failure), "\n")
 	if strings.HasSuffix(strings.TrimSpace(first), ":") { // it only announces the reason
@@ -26,7 +27,7 @@ func failureOf(r *results.Run) (reason string, tail []string) {
 	tail = strings.Split(rest, "\n")
 	if n := len(tail) - maxTail; n > 0 {
 		var head []string
-		if strings.HasSuffix(tail[0], ":") { // says what the lines are
+		if strings.HasSuffix(tail[0], ":") { // it describes the lines
 			head = tail[:1:1]
 		}
 		tail = append(append(head, fmt.Sprintf("(%s left out)", english.Count(n-len(head), "line"))), tail[n:]...)

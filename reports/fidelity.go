@@ -8,34 +8,34 @@ import (
 	"github.com/holdfast-go/holdfast/results"
 )
 
-// Fidelity compares what the same scenarios and locks came to in the simulator
-// and on real servers. Of several runs of a pair the worst one counts, as in
-// the matrix of a report. It is only read.
+// Fidelity compares the verdicts on the same scenarios and locks in the simulator
+// and on real servers. Of several runs of a pair the worst one counts, as in the
+// matrix of a report. Fidelity changes nothing.
 type Fidelity struct {
 	Sim, Live results.Results
-	// About gives the order of the scenarios; those that are missing follow.
+	// About gives the order of the scenarios; others follow.
 	About []About
-	// Explained says why the worlds differ, and who is right, in a paragraph:
-	// by "scenario/lock/property", where the property is as in a results
-	// document, or "run" when one world has no verdicts at all.
+	// Explained says in a paragraph why the worlds differ, and which one is
+	// right. Its keys are "scenario/lock/property", with the property of a
+	// results document, or "run" if one world has no verdicts at all.
 	Explained map[string]string
 }
 
-// Difference is a property on which the two worlds do not agree.
+// Difference is a property with different verdicts in the two worlds.
 type Difference struct {
 	Scenario, Lock, Property string
-	// Sim and Live are the verdicts; where a world has none, its Outcome is
-	// empty and its Reason says why.
+	// Sim and Live are the verdicts. A missing one has an empty Outcome, and the
+	// cause as its Reason.
 	Sim, Live checker.Verdict
 	// Explanation is empty when there is none.
 	Explanation string
 }
 
-// Key is what an explanation of the difference goes by.
+// Key identifies a difference in [Fidelity.Explained].
 func (d Difference) Key() string { return d.Scenario + "/" + d.Lock + "/" + d.Property }
 
-// Differences lists them in the order of scenarios, locks and properties. What
-// the live world did not play makes no difference.
+// Differences lists the differences in the order of scenarios, locks and
+// properties. A run that the live world did not play makes none.
 func (f Fidelity) Differences() []Difference {
 	t := newTwoWorlds(f)
 	var out []Difference
@@ -61,7 +61,7 @@ func newTwoWorlds(f Fidelity) *twoWorlds {
 	}
 }
 
-// played is the run of a pair that counts, nil when there is none.
+// played is the run of a pair that counts, nil without one.
 func played(m *matrix, scenario, lock string) *results.Run {
 	if c := m.cell(scenario, lock); c != nil {
 		return c.worst()
@@ -92,8 +92,8 @@ func (t *twoWorlds) differences(scenario, lock string) []Difference {
 	return out
 }
 
-// asOne is a run as one verdict, for when the other world has nothing to
-// compare it with.
+// asOne sums up a run as one verdict, if the other world has nothing to compare
+// it with.
 func asOne(r *results.Run) checker.Verdict {
 	switch {
 	case r == nil:
@@ -112,8 +112,7 @@ func verdictOn(r *results.Run, p checker.Property) checker.Verdict {
 	return checker.Verdict{Reason: "was not judged"}
 }
 
-// bothProperties are those that either run has a verdict on, in the order of
-// reports.
+// bothProperties are the properties of either run, in the order of reports.
 func bothProperties(a, b *results.Run) []checker.Property {
 	either := results.Run{Verdicts: map[checker.Property]checker.Verdict{}}
 	for _, r := range []*results.Run{a, b} {
@@ -124,15 +123,15 @@ func bothProperties(a, b *results.Run) []checker.Property {
 	return propertiesOf(&either)
 }
 
-// agreement is what the two worlds make of one pair.
+// agreement compares the two worlds on one pair.
 type agreement int
 
 const (
 	nowhere     agreement = iota // neither world played it
 	onlySim                      // the live world did not play it
 	agreed                       // on every property
-	explained                    // they differ, and it is explained
-	unexplained                  // they differ, and some difference is not explained
+	explained                    // they differ, with an explanation
+	unexplained                  // they differ, and one difference has no explanation
 )
 
 func (t *twoWorlds) agreement(scenario, lock string) agreement {
@@ -151,12 +150,12 @@ func (t *twoWorlds) agreement(scenario, lock string) agreement {
 	return explained
 }
 
-// marks are those of both worlds, or the one that they share.
+// marks are those of both worlds, or the common one.
 func (t *twoWorlds) marks(scenario, lock string) (sim, live mark, a agreement) {
 	return t.sim.cell(scenario, lock).mark(), t.live.cell(scenario, lock).mark(), t.agreement(scenario, lock)
 }
 
-// counts says how many pairs there are of each agreement.
+// counts counts the pairs of each agreement.
 func (t *twoWorlds) counts() map[agreement]int {
 	n := map[agreement]int{}
 	for _, s := range t.all.scenarios {
@@ -167,7 +166,7 @@ func (t *twoWorlds) counts() map[agreement]int {
 	return n
 }
 
-// notInLive groups what only the simulator played.
+// notInLive groups the pairs that only the simulator played.
 func (t *twoWorlds) notInLive() []unplayed {
 	return joinScenarios(t.all.scenarios, func(s string) []unplayed {
 		return groupLocks(s, t.all.locks, func(l string) (reason string, applies bool) {
@@ -184,7 +183,7 @@ func (t *twoWorlds) notInLive() []unplayed {
 	})
 }
 
-// stale lists explanations of what is no difference, or is none any more.
+// stale lists explanations that match no difference.
 func (t *twoWorlds) stale(all []Difference) []string {
 	var out []string
 	for key := range t.explained {

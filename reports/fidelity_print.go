@@ -11,8 +11,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/english"
 )
 
-// Text writes the matrix of both worlds for a terminal, then every difference
-// with its explanation, then what was not played in the live world and why.
+// Text writes three parts for a terminal: the matrix of both worlds, every
+// difference with its explanation, and the runs that the live world did not play,
+// with the reasons.
 func (f Fidelity) Text(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	t, all := newTwoWorlds(f), f.Differences()
@@ -42,7 +43,7 @@ func (f Fidelity) Text(w io.Writer) error {
 	return b.Flush()
 }
 
-// textMark is one mark where the worlds agree, and both where they differ.
+// textMark is one mark if the worlds agree, and both otherwise.
 func (t *twoWorlds) textMark(scenario, lock string) string {
 	sim, live, a := t.marks(scenario, lock)
 	switch a {
@@ -84,7 +85,7 @@ func (t *twoWorlds) textLegend(w *bufio.Writer) {
 	fmt.Fprintln(w)
 }
 
-// worldWords is what one world says of a property.
+// worldWords states the verdict of one world on a property.
 func worldWords(v checker.Verdict) string {
 	if v.Outcome == "" {
 		return clean(v.Reason)

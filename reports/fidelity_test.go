@@ -10,9 +10,9 @@ import (
 	"github.com/holdfast-go/holdfast/results"
 )
 
-// twoResults are the same scenarios in both worlds: one pair agrees, one differs on a
-// class, one on two properties, one could not be judged, and some were not
-// played.
+// twoResults are the same scenarios in both worlds. One pair agrees, one differs
+// in a class, one differs in two properties, one has no judgement, and some were
+// not played.
 func twoResults() Fidelity {
 	run := func(scenario, lock, world string, exclusion, progress checker.Verdict) results.Run {
 		return results.Run{Scenario: scenario, Lock: lock, World: world, Seed: 1, AsExpected: true, Verdicts: map[checker.Property]checker.Verdict{
@@ -70,7 +70,8 @@ func TestFidelity(t *testing.T) {
 	}
 }
 
-// Every difference is found by itself, and an explanation belongs to one.
+// Each difference is listed on its own, and an explanation belongs to one
+// difference.
 func TestDifferences(t *testing.T) {
 	got := map[string]bool{} // explained?
 	for _, d := range twoResults().Differences() {
@@ -85,7 +86,7 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// Two worlds that both could not judge a run do not agree on it.
+// Two worlds do not agree on a run that neither could judge.
 func TestFailuresNeverAgree(t *testing.T) {
 	r := results.Run{Scenario: "contention", Lock: "reentrant", Failure: "no"}
 	f := Fidelity{Sim: results.Results{Runs: []results.Run{r}}, Live: results.Results{Runs: []results.Run{r}}}

@@ -93,8 +93,8 @@ func (r *recorder) end(ms float64) *history.History {
 	return &r.h
 }
 
-// failoverStory: the grant of client-1 does not reach the replica that takes
-// over, client-2 is granted the same lock, and an update is lost.
+// failoverStory: the grant of client-1 does not reach the replica that becomes
+// primary. That replica grants the same lock to client-2, and an update is lost.
 func failoverStory() (*history.History, results.Run) {
 	r := record("failover-lost-write", "reentrant", history.Claims{Reentrant: true, Lease: true, Renewal: true, LostSign: true})
 	const n, rep = "node-1", "node-1-replica-1"
@@ -146,8 +146,8 @@ func failoverStory() (*history.History, results.Run) {
 	return h, run
 }
 
-// pauseStory: a holder sleeps past its lease, and on waking deletes the lock
-// of the next one.
+// pauseStory: a holder sleeps past its lease, and deletes the lock of the next
+// one when it wakes up.
 func pauseStory() (*history.History, results.Run) {
 	r := record("holder-pause", "set-px", history.Claims{Lease: true})
 	const n = "node-1"
@@ -188,7 +188,7 @@ func pauseStory() (*history.History, results.Run) {
 	return h, run
 }
 
-// contentionStory: clients take turns and nothing goes wrong.
+// contentionStory: clients take turns without a violation.
 func contentionStory(lock string, clients, rounds int, seed uint64) (*history.History, results.Run) {
 	r := record("contention", lock, history.Claims{Lease: true, Fencing: true})
 	rnd := rand.New(rand.NewPCG(seed, 1))
@@ -252,7 +252,7 @@ var sampleScenarios = []string{
 	"key-deleted", "cluster-failover", "fence-rollback", "shutdown",
 }
 
-// catalogue is a made-up document of the size of the whole catalogue.
+// catalogue is an invented document of the size of the whole catalogue.
 func catalogue() Document {
 	h1, bad := failoverStory()
 	h2, late := pauseStory()

@@ -35,8 +35,8 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// seeded is the sample with several seeds of one cell, of which one could not
-// be judged.
+// seeded is the sample with several seeds of one cell. One of them has no
+// judgement.
 func seeded() Document {
 	d := sample()
 	_, late := pauseStory()
@@ -99,7 +99,8 @@ func TestJUnit(t *testing.T) {
 	}
 }
 
-// TestStoryAndTimeline keeps the told and drawn form of three small runs.
+// TestStoryAndTimeline compares the stories and diagrams of three small runs with
+// golden files.
 func TestStoryAndTimeline(t *testing.T) {
 	for file, story := range map[string]func() (*history.History, results.Run){
 		"failover": failoverStory,

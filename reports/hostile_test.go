@@ -16,14 +16,14 @@ import (
 	"github.com/holdfast-go/holdfast/results"
 )
 
-// hostile are names that break out of whatever does not escape them.
+// hostile are names that break out of any format that does not escape them.
 var hostile = []string{
 	`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `'; DROP TABLE locks; --`, "a|b`c`*d*_e_[f](http://evil)",
 	"esc\x1b[31mred\x1b]0;title\a", "nul\x00 vt\x0b \ufffe", "\u202etxt.exe", "bad\xff\xfeutf8", "", "線路-🔒", `</title></svg></style><b>`,
 	`{{.}}`, `]]>`, strings.Repeat("long-name-", 60), "line\nbreak\r\n| x |",
 }
 
-// hostileDocument uses a hostile string wherever one can come from outside.
+// hostileDocument has a hostile string in every field that can come from outside.
 func hostileDocument() Document {
 	var d Document
 	histories := map[string]*history.History{}
@@ -93,8 +93,8 @@ func TestHostileHTML(t *testing.T) {
 		form label select option button output kbd div table thead tbody tr th td b i em strong small br dl dt dd details summary ul ol li time span pre article figure figcaption`) {
 		allowed[n] = true
 	}
-	// Escaped output has no "<" but those of elements, and no quote inside an
-	// attribute but those around it, so that these expressions read all of it.
+	// Escaped output has "<" only in elements, and quotes only around attributes.
+	// So these expressions read all of it.
 	tag := regexp.MustCompile(`^</?([a-z][a-zA-Z0-9]*)((?:\s+[a-zA-Z:-]+(?:="[^"<>]*")?)*)\s*/?>|^<!DOCTYPE html>`)
 	attr := regexp.MustCompile(`([a-zA-Z:-]+)(?:="([^"]*)")?`)
 	page := b.String()
@@ -126,7 +126,8 @@ func TestHostileHTML(t *testing.T) {
 // fileOfTheRun is a link to a file beside the report.
 var fileOfTheRun = regexp.MustCompile(`^(scenarios|histories)/[^:]*$`)
 
-// withoutScript takes the one script of a page out, which is ours to the byte.
+// withoutScript removes the one script of a page, which is Holdfast's to the
+// byte.
 func withoutScript(t *testing.T, page string) string {
 	t.Helper()
 	script := Scrubber() + file("script.js")
@@ -204,7 +205,7 @@ func TestHostileJUnit(t *testing.T) {
 	}
 }
 
-// checkText holds output to valid UTF-8 without control characters.
+// checkText requires valid UTF-8 without control characters.
 func checkText(t *testing.T, out []byte) {
 	t.Helper()
 	if !utf8.Valid(out) {

@@ -20,14 +20,14 @@ import (
 //go:embed page/*.tmpl page/*.css page/*.js
 var pageFiles embed.FS
 
-// pages are the parts of the HTML report, written one after the other.
+// pages are the parts of the HTML report, in templates.
 var pages = template.Must(template.ParseFS(pageFiles, "page/*.tmpl"))
 
-// drawAllBelow is how many runs a report may have for all of them to be drawn.
+// drawAllBelow is the number of runs below which a report draws all of them.
 const drawAllBelow = 25
 
-// HTML writes the report of a design review: one file that needs nothing else,
-// and that reads as well where no script runs. It holds one history at a time.
+// HTML writes the report for a design review: one file that needs no other, and
+// that reads as well without scripts. It holds one history in memory at a time.
 func HTML(w io.Writer, d Document) error {
 	b := bufio.NewWriterSize(w, 64<<10)
 	if d.Reference == "" {
@@ -43,8 +43,8 @@ func HTML(w io.Writer, d Document) error {
 // Style is the style sheet of the report, for pages beside it.
 func Style() template.CSS { return template.CSS(css("drawing") + css("style")) }
 
-// Scrubber is the script of the function scrub. It adds a moment to move, and the
-// state of every lane at it, to a figure with a picture.
+// Scrubber is the script of the function scrub. It adds a slider for the moment
+// to a figure with a picture, and lists the state of every lane at that moment.
 func Scrubber() string { return file("scrub.js") }
 
 func css(sheet string) string { return file(sheet + ".css") }
@@ -57,7 +57,7 @@ func file(name string) string {
 	return string(text)
 }
 
-// Patterns are the hatchings that drawings refer to, once for each page.
+// Patterns are the hatchings that drawings refer to. A page needs them once.
 func Patterns() template.HTML {
 	var b strings.Builder
 	if err := pages.ExecuteTemplate(&b, "patterns", nil); err != nil {
@@ -66,8 +66,8 @@ func Patterns() template.HTML {
 	return template.HTML(b.String())
 }
 
-// Draw is the space-time diagram of a run, for a page with [Style] and
-// [Patterns], and a caption.
+// Draw draws the space-time diagram of a run for a page with [Style] and
+// [Patterns], with a caption.
 func Draw(h *history.History, r *results.Run) (svg template.HTML, caption string) {
 	return DrawOn(h, r, &Axis{})
 }
@@ -111,8 +111,8 @@ func newPager(w io.Writer, d Document) *pager {
 	return p
 }
 
-// slug is a name as a part of an anchor. It depends on the name alone, so that a
-// link to a run stays when other runs come and go.
+// slug makes a name fit for an anchor. It depends on the name alone, so that
+// links to a run survive when other runs come and go.
 func slug(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < utf8.RuneSelf && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.' || r == '+') {
@@ -125,7 +125,8 @@ func slug(s string) string {
 
 func (p *pager) write() error {
 	script := Scrubber() + file("script.js")
-	// The cards tell numbers of all histories, which are read for what follows.
+	// The cards need the numbers of all histories, which the following loop
+	// reads.
 	out, body := p.w, &bytes.Buffer{}
 	p.w = body
 	last := ""
@@ -148,7 +149,7 @@ func (p *pager) write() error {
 	return p.part("foot", template.JS(script))
 }
 
-// ordered are the scenarios, those of one hazard together.
+// ordered are the scenarios, grouped by hazard.
 func (p *pager) ordered() []string {
 	var all []string
 	for _, h := range p.hazards() {
@@ -167,7 +168,7 @@ func (p *pager) part(part string, data any) error { return pages.ExecuteTemplate
 type headView struct {
 	CSS      template.CSS
 	Question string
-	// Interrupted says that runs are missing; it comes before all else.
+	// Interrupted says that runs are missing. It precedes everything else.
 	Interrupted string
 	Answer      string
 	Tone        string // good, argued or attention
@@ -187,7 +188,7 @@ type headView struct {
 
 // groupView is the scenarios of one hazard.
 type groupView struct {
-	Hazard string // empty where there is one group only
+	Hazard string // empty for a single group
 	Rows   []rowView
 }
 
@@ -298,8 +299,8 @@ func overlapNote(ms float64) string {
 
 const asArgued = "; as expected"
 
-// inWords is a run in a line: what is violated or unknown, and whether that
-// was to be expected.
+// inWords sums up a run in a line: the violated and unknown properties, and
+// whether its scenario expects them.
 func inWords(r *results.Run) string {
 	if r.Failure != "" {
 		reason, _ := failureOf(r)

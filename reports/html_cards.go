@@ -20,7 +20,7 @@ type cardView struct {
 	Advice               []string
 }
 
-// breakView is one way of breaking, with the hazards under which it shows.
+// breakView is one way of breaking, with the hazards that cause it.
 type breakView struct {
 	How, Class string
 	Under      []underView
@@ -31,7 +31,7 @@ type underView struct {
 	Anchor     template.URL // the first run that shows it
 }
 
-// hazards is the order in which the groups of scenarios are shown.
+// hazards is the order of the groups of scenarios.
 func (p *pager) hazards() []string {
 	all := slices.Clone(p.d.Hazards)
 	for _, s := range p.m.scenarios {
@@ -94,8 +94,8 @@ func (p *pager) cardViews() []cardView {
 	return all
 }
 
-// costs are what a lock asks of its servers: simulated milliseconds are assumed
-// latencies, so that hand-offs are told in round trips.
+// costs are the costs of a lock for its servers. Simulated milliseconds follow
+// from assumed latencies, so it counts hand-offs in round trips.
 func (p *pager) costs(lock string) string {
 	n := p.numbers[lock]
 	if n == nil {
@@ -118,8 +118,8 @@ func (p *pager) costs(lock string) string {
 	return words
 }
 
-// passed says for the first screen how the answer is to be read: good, with a
-// violation that was argued for, or in need of attention.
+// tone classifies the answer for the first screen: good, with an argued
+// violation, or in need of attention.
 func (p *pager) tone() string {
 	if p.d.Results.Interrupted || len(p.d.Results.Runs) == 0 {
 		return "attention"
@@ -139,7 +139,7 @@ func (p *pager) tone() string {
 	return tone
 }
 
-// question is what was asked, in one sentence.
+// question states the question of the run, in one sentence.
 func (p *pager) question() string {
 	count := func(names []string, one string) string {
 		if len(names) == 1 {

@@ -19,7 +19,7 @@ type scenarioView struct {
 	Name, Title string
 	File        string   // the scenario itself
 	Story       []string // paragraphs
-	Quiet       bool     // no run of it is worth printing
+	Quiet       bool     // no run of it deserves printing
 	Skips       []skipView
 	Unplayed    []skipView
 }
@@ -32,11 +32,11 @@ type runView struct {
 	Anchor                     template.URL
 	Lock, Class, Symbol, Words string
 	Unexpected, Open           bool
-	Leads                      bool   // it stands for what goes wrong in its scenario
+	Leads                      bool   // it stands for the violations of its scenario
 	Violated                   string // names of properties, for the filter
 	Holds                      string // the properties that hold
 	Beside                     *besideView
-	DrawnAt                    template.URL // where its picture is, when that is elsewhere
+	DrawnAt                    template.URL // the place of its picture, if it is elsewhere
 	DrawnBeside                string
 	Failure, Tail              string // the reason, and the lines that explain it
 	Verdicts                   []verdictView
@@ -44,14 +44,14 @@ type runView struct {
 	Facts                      string
 	Replay, Hash, History      string
 
-	Absent   string // why there is no picture
+	Absent   string // why the picture is missing
 	Story    []sentenceView
 	Timeline template.HTML
 	Caption  string
 	Causes   []causeView
 }
 
-// causeView is the picture of what proves violations, and the reasons given.
+// causeView is the picture of a proof of violations, with their reasons.
 type causeView struct {
 	Picture template.HTML
 	About   []reasonView
@@ -64,7 +64,7 @@ type verdictView struct {
 	Unexpected                                                         bool
 }
 
-// besideView is a lock that survives what another does not, on the same axis of
+// besideView is a lock that survives where another one fails, on the same axis of
 // time.
 type besideView struct {
 	Lock     string
@@ -140,9 +140,9 @@ func (p *pager) scenario(s string, begins bool) error {
 	return p.part("scenario-end", v)
 }
 
-// runs are the locks of a scenario, in the order of the columns. The one that
-// leads stands for what goes wrong, with a lock beside it that survives; -1 when
-// nothing goes wrong.
+// runs are the locks of a scenario, in the order of the columns. leads is the
+// index of the run that stands for the violations, which has a surviving lock
+// beside it; -1 without violations.
 func (p *pager) runs(s string) (views []runView, leads int) {
 	var played []*cell
 	for _, l := range p.m.locks {
@@ -182,9 +182,9 @@ func (p *pager) besides(r runView, scenario string) *besideView {
 	return &besideView{Lock: r.Lock, Anchor: r.Anchor, Timeline: r.Timeline, Caption: r.Caption, Argument: strings.Join(strings.Fields(clean(p.about(scenario).Otherwise)), " ")}
 }
 
-// pair chooses the lock that shows best what goes wrong in a scenario, and one
-// that survives it: the reference where it fails, or where it survives; else the
-// worst, and the first in which every property holds.
+// pair chooses the lock that shows the violations of a scenario best, and one
+// that survives it. The reference comes first on either side. Otherwise the worst
+// lock leads, and the first one that keeps every property stands beside it.
 func (p *pager) pair(played []*cell) (leads, beside int) {
 	leads, beside = -1, -1
 	for i, c := range played {
@@ -205,8 +205,8 @@ func (p *pager) pair(played []*cell) (leads, beside int) {
 	return leads, beside
 }
 
-// run is one lock in a scenario. axis is the time axis of its picture: it is set
-// where it is empty. The run that leads gets pictures of what proves it.
+// run shows one lock in a scenario. axis is the time axis of its picture; an
+// empty one is set. The run that leads gets pictures of the proofs.
 func (p *pager) run(c *cell, axis *Axis, leads bool) runView {
 	r := c.worst()
 	k := markOf(r)
@@ -262,8 +262,8 @@ func (p *pager) run(c *cell, axis *Axis, leads bool) runView {
 	return v
 }
 
-// draws reports whether a run gets its story and timeline: when there is something
-// to see, when its lock is the reference, or when there are few.
+// draws reports whether a run gets its story and timeline: it is interesting, its
+// lock is the reference, or the report has few runs.
 func (p *pager) draws(r *results.Run) bool {
 	return isInteresting(r) || r.Lock == p.d.Reference || len(p.d.Results.Runs) < drawAllBelow
 }

@@ -21,8 +21,7 @@ func page(t *testing.T, d Document) string {
 	return b.String()
 }
 
-// TestLinksLead: every link of the report has a target, and there is only one
-// of each.
+// TestLinksLead: every link of the report has exactly one target.
 func TestLinksLead(t *testing.T) {
 	out := page(t, catalogue())
 	targets := map[string]int{}
@@ -45,7 +44,8 @@ func TestLinksLead(t *testing.T) {
 	}
 }
 
-// TestHistoriesAreLoadedOnce: each at most once, and their absence is told.
+// TestHistoriesAreLoadedOnce: the report loads each history at most once, and
+// mentions missing ones.
 func TestHistoriesAreLoadedOnce(t *testing.T) {
 	d := seeded()
 	load, loaded := d.Histories, map[uint64]int{}
@@ -78,8 +78,8 @@ func TestHistoriesAreLoadedOnce(t *testing.T) {
 	}
 }
 
-// TestWhatIsDrawn: in a large report a run in which all is well is drawn for
-// the reference lock only.
+// TestWhatIsDrawn: a large report draws runs without violations for the reference
+// lock only.
 func TestWhatIsDrawn(t *testing.T) {
 	d := catalogue()
 	d.Reference = "multi"
@@ -122,7 +122,7 @@ func TestHeadline(t *testing.T) {
 	}
 }
 
-// A page without all of its runs begins with that, in place of a question that
+// A page without all of its runs says so first, instead of asking a question that
 // it cannot answer yet.
 func TestInterruptedComesFirst(t *testing.T) {
 	d := sample()
@@ -149,7 +149,7 @@ func TestAnchorsAreNames(t *testing.T) {
 	if !strings.Contains(page(t, d), want) {
 		t.Errorf("no %s in a report of that run", want)
 	}
-	// Names that look alike as anchors do not lead to one place.
+	// Names with similar anchors lead to different places.
 	d.Results.Runs = append(d.Results.Runs, d.Results.Runs[0], d.Results.Runs[0])
 	d.Results.Runs[1].Scenario, d.Results.Runs[2].Scenario = "matrix", "failover lost write"
 	out := page(t, d)
@@ -160,8 +160,8 @@ func TestAnchorsAreNames(t *testing.T) {
 	}
 }
 
-// The picture of a failover shows its cause: the promotion, the roles, the
-// replication that never arrived, and how far the leases reach.
+// The picture of a failover shows its cause: the promotion, the roles, the lost
+// replication, and the ends of the leases.
 func TestTheFailoverShowsItsCause(t *testing.T) {
 	h, r := failoverStory()
 	svg, _ := drawTimeline(newFacts(h), &r)
@@ -172,7 +172,7 @@ func TestTheFailoverShowsItsCause(t *testing.T) {
 	}
 }
 
-// Where no server changes its role, a line for it would strike out the holder.
+// A role line on a server that keeps its role would strike out the holder.
 func TestRolesStandWhereTheyChange(t *testing.T) {
 	h, r := contentionStory("reentrant", 3, 3, 1)
 	if svg, _ := drawTimeline(newFacts(h), &r); strings.Contains(string(svg), `class="role`) || !strings.Contains(string(svg), `class="server`) {
@@ -180,8 +180,8 @@ func TestRolesStandWhereTheyChange(t *testing.T) {
 	}
 }
 
-// A run that breaks stands beside one that survives, on one axis of time, with
-// the argument of the scenario.
+// A run that breaks has a surviving one beside it, on one axis of time, with the
+// argument of the scenario.
 func TestFailingStandsBesideSurviving(t *testing.T) {
 	d := sample()
 	survivor, _ := contentionStory("multi", 3, 3, 1)
@@ -208,8 +208,8 @@ func TestFailingStandsBesideSurviving(t *testing.T) {
 	}
 }
 
-// No green bar stands over a violation, and no red row over a run in which every
-// property holds.
+// A violation has no green bar above it, and a run without violations has no red
+// row.
 func TestColoursSayWhatIsMeant(t *testing.T) {
 	d := sample()
 	d.Results.Runs = d.Results.Runs[1:2] // violated, as expected

@@ -75,7 +75,7 @@ func TestJSONRoundTrip(t *testing.T) {
 	}
 }
 
-// TestJSONGolden keeps the document that other programs read.
+// TestJSONGolden compares the document for other programs with the golden file.
 func TestJSONGolden(t *testing.T) {
 	var b bytes.Buffer
 	if err := results.JSON(&b, sample().Results); err != nil {
@@ -145,7 +145,8 @@ func TestJSONRefusesWhatJSONCannotCarry(t *testing.T) {
 	}
 }
 
-// TestSchemaKnowsEveryProperty holds the published schema to the checker.
+// TestSchemaKnowsEveryProperty compares the published schema with the properties
+// of the checker.
 func TestSchemaKnowsEveryProperty(t *testing.T) {
 	for _, p := range checker.Properties() {
 		if !strings.Contains(strings.ReplaceAll(string(results.JSONSchema()), "|", ")("), "("+string(p.Name)+")") {

@@ -11,11 +11,11 @@ import (
 	"github.com/holdfast-go/holdfast/results"
 )
 
-// JUnit writes results as JUnit XML: one test suite for each scenario, one
-// test case for each run. A run with a verdict that is not as expected is a
-// failure, one that could not be judged or has an unknown verdict that was not
-// Passed is an error, a scenario that does not apply to a lock is skipped.
-// Interrupted results have one more suite, with an error.
+// JUnit writes results as JUnit XML, with one test suite for each scenario and
+// one test case for each run. An unexpected verdict is a failure. A run without a
+// judgement, or with an unexpected unknown verdict, is an error. A scenario that
+// does not apply to a lock is skipped. Interrupted results have one more suite,
+// with an error.
 func JUnit(w io.Writer, res results.Results) error {
 	m := newMatrix(Document{Results: res})
 	all := junitSuites{Name: "holdfast"}
@@ -88,8 +88,8 @@ type junitCase struct {
 	Class string `xml:"classname,attr"`
 	Name  string `xml:"name,attr"`
 	Time  string `xml:"time,attr"`
-	// Properties and Out tell a run that passes too, as one with a violation that
-	// its scenario argues for.
+	// Properties and Out describe passing runs too, such as one with an expected
+	// violation.
 	Properties *junitProperties `xml:"properties,omitempty"`
 	Failure    *junitNote       `xml:"failure,omitempty"`
 	Error      *junitNote       `xml:"error,omitempty"`
@@ -110,8 +110,8 @@ type junitText struct {
 	Text string `xml:",cdata"`
 }
 
-// junitNote is why a test case did not pass. Its texts have gone through
-// [clean]: what is left, XML can carry.
+// junitNote is why a test case did not pass. Its texts have gone through [clean],
+// so XML can carry them.
 type junitNote struct {
 	Message string `xml:"message,attr"`
 	Type    string `xml:"type,attr,omitempty"`
@@ -185,8 +185,8 @@ func junitRun(r *results.Run, seeded bool) junitCase {
 	return c
 }
 
-// describe adds where a run comes from, and every verdict that is not ok, with
-// why it was to be expected.
+// describe adds the provenance of a run, and every verdict that is not ok, with
+// the argument for it.
 func (c *junitCase) describe(r *results.Run) {
 	c.Properties = &junitProperties{}
 	for _, p := range [][2]string{{"world", r.World}, {"seed", number(r.Seed)}, {"history", r.History}, {"history_sha256", r.HistorySHA256}} {
@@ -197,7 +197,7 @@ func (c *junitCase) describe(r *results.Run) {
 	var text strings.Builder
 	for _, p := range propertiesOf(r) {
 		v := r.Verdicts[p]
-		if v.Outcome == "ok" || !r.Matches(p) { // which the failure tells
+		if v.Outcome == "ok" || !r.Matches(p) { // the failure states it
 			continue
 		}
 		c.Properties.All = append(c.Properties.All, junitProperty{clean(string(p)), verdictWords(v.Outcome, v.Class)})

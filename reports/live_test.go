@@ -15,7 +15,7 @@ func (r *recorder) log(ms float64, server, text string) {
 	r.add(ms, history.Event{Kind: history.Log, Log: &history.LogEvent{Server: server, Text: text}})
 }
 
-// liveStory is failoverStory on real servers, which talk about it.
+// liveStory is failoverStory on real servers, which write to their logs.
 func liveStory() (*history.History, results.Run) {
 	h, run := failoverStory()
 	r := recorder{h: *h}
@@ -42,8 +42,8 @@ func liveStory() (*history.History, results.Run) {
 	return &r.h, run
 }
 
-// liveSample has a run on real servers, one that could not be set up, and some
-// that could not be played here.
+// liveSample has a run on real servers, one whose servers did not start, and some
+// that this machine could not play.
 func liveSample() Document {
 	h, good := liveStory()
 	failed := results.Run{
@@ -100,8 +100,8 @@ func TestLiveRuns(t *testing.T) {
 	}
 }
 
-// What servers say of a change of the primary is told however long the story
-// is; their small talk is not.
+// A story of any length keeps the lines of servers about a change of the primary.
+// It drops their other lines.
 func TestStoryOfServers(t *testing.T) {
 	h, r := liveStory()
 	var told []string
@@ -123,7 +123,7 @@ func TestStoryOfServers(t *testing.T) {
 	}
 }
 
-// A short story has room for everything that servers say.
+// A short story has room for every line of the servers.
 func TestShortStoryKeepsSmallTalk(t *testing.T) {
 	r := record("contention", "reentrant", history.Claims{})
 	r.log(1, "node-1", "Ready to accept connections")
@@ -133,7 +133,7 @@ func TestShortStoryKeepsSmallTalk(t *testing.T) {
 	}
 }
 
-// Results say how a live run was played, and read back the same.
+// Results record how a live run was played, and survive writing and reading.
 func TestLiveResultsAsJSON(t *testing.T) {
 	var b bytes.Buffer
 	if err := results.JSON(&b, liveSample().Results); err != nil {
@@ -169,8 +169,8 @@ func TestLivePage(t *testing.T) {
 	}
 }
 
-// Whoever plays a run again, or wonders whether a real Redis would do the same,
-// has to know what the servers were.
+// A reader needs the version of the servers to repeat a run, or to compare it
+// with a real Redis.
 func TestARunSaysWhatItsServersWere(t *testing.T) {
 	_, run := liveStory()
 	run.Backend = "miniredis"

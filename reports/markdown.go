@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-go/holdfast/results"
 )
 
-// Markdown writes the matrix and the verdicts to look at as GitHub tables, for
-// a pull request or a job summary.
+// Markdown writes the matrix, and the unexpected and unknown verdicts, as GitHub
+// tables for a pull request or a job summary.
 func Markdown(w io.Writer, d Document) error {
 	b := bufio.NewWriter(w)
 	m := newMatrix(d)
@@ -49,8 +49,8 @@ func markdownMatrix(w *bufio.Writer, m *matrix) {
 	fmt.Fprint(w, "; in \\[brackets\\]: not as expected.\n\n")
 }
 
-// markdownGrid writes one row for each scenario, one column for each lock, and
-// what the marks mean.
+// markdownGrid writes one row for each scenario and one column for each lock, and
+// explains the marks.
 func markdownGrid(w *bufio.Writer, m *matrix, mark func(scenario, lock string) string) {
 	fmt.Fprint(w, "| scenario |")
 	for _, l := range m.locks {
@@ -100,8 +100,8 @@ func markdownFindings(w *bufio.Writer, m *matrix) {
 	}
 }
 
-// markdownLines writes lines as they are: every line of an indented block is
-// code, whatever is in it.
+// markdownLines writes lines unchanged. Every line of an indented block is code,
+// whatever it contains.
 func markdownLines(w *bufio.Writer, lines []string) {
 	for _, line := range lines {
 		fmt.Fprintf(w, "    %s\n", line)
@@ -109,7 +109,7 @@ func markdownLines(w *bufio.Writer, lines []string) {
 	fmt.Fprintln(w)
 }
 
-// markdownStory tells what happened in the only run of a document.
+// markdownStory writes the story of the only run of a document.
 func markdownStory(w *bufio.Writer, d Document, r *results.Run) {
 	h, _ := d.history(*r)
 	if h == nil {
@@ -145,7 +145,7 @@ func EscapeMarkdown(s string) string {
 			b.WriteByte('\\')
 			b.WriteRune(r)
 		case r == '@':
-			// Nobody is to be notified by a report.
+			// A report must not notify anybody.
 			b.WriteString("@<!-- -->")
 		default:
 			b.WriteRune(r)
@@ -154,8 +154,8 @@ func EscapeMarkdown(s string) string {
 	return b.String()
 }
 
-// codeSpan is s as code inside a table cell: bars are escaped even there, and
-// the fence is longer than any run of backticks in s.
+// codeSpan formats s as code inside a table cell. It escapes bars even there, and
+// its fence is longer than any run of backticks in s.
 func codeSpan(s string) string {
 	longest, run := 0, 0
 	for _, r := range s {

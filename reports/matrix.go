@@ -16,7 +16,7 @@ type matrix struct {
 	cells     map[[2]string]*cell
 }
 
-// cell is everything known about one lock in one scenario.
+// cell has the runs of one lock in one scenario.
 type cell struct {
 	scenario, lock string
 	runs           []*results.Run // one per seed, in the order of the results
@@ -44,9 +44,9 @@ func newMatrix(d Document) *matrix {
 		}
 		return m.cells[key]
 	}
-	// A scenario in which only some locks run must not reorder the columns:
-	// runs and skips of one scenario name the locks in the same order, so the
-	// scenario that names most of them decides.
+	// A scenario that plays only some locks must not reorder the columns. Runs
+	// and skips of one scenario name the locks in the same order, so the scenario
+	// with the most locks decides.
 	for _, lock := range longestLockList(d.Results) {
 		locks[lock] = true
 		m.locks = append(m.locks, lock)
@@ -89,8 +89,8 @@ func longestLockList(res results.Results) []string {
 // cell returns nil for a pair that has neither run nor skip.
 func (m *matrix) cell(scenario, lock string) *cell { return m.cells[[2]string{scenario, lock}] }
 
-// worst returns the run to judge the cell by: one that is not as expected
-// before one that is, then the one with the worse mark, then the first.
+// worst returns the run that stands for the cell: an unexpected one before an
+// expected one, then the worse mark, then the first.
 func (c *cell) worst() *results.Run {
 	var w *results.Run
 	for _, r := range c.runs {
@@ -113,7 +113,8 @@ func (c *cell) mark() mark {
 	return markOf(c.worst())
 }
 
-// share says in how many of several runs a cell is as bad as it is, "3 of 20".
+// share says how many runs of a cell have its mark: "3 of 20"; empty for a single
+// run.
 func (c *cell) share() string {
 	if c == nil || len(c.runs) < 2 || c.mark() == markOK {
 		return ""
@@ -129,8 +130,8 @@ func (c *cell) share() string {
 
 func (c *cell) expected() bool { return c == nil || len(c.runs) == 0 || c.worst().Passed() }
 
-// finding is one verdict that a reader has to look at: not as expected, or
-// unknown. The same finding under several seeds is listed once.
+// finding is one unexpected or unknown verdict. Several seeds with the same
+// finding are one entry.
 type finding struct {
 	run      *results.Run // the first run that shows it
 	property string
@@ -140,14 +141,14 @@ type finding struct {
 	tail     []string // lines that explain the reason
 	facts    string   // when, and by which operations
 	because  string
-	also     []string // other properties of the same runs that are as this one is
+	also     []string // other properties of the same runs with the same result
 	violated bool
-	expected bool     // an unknown that the scenario argues for
-	seeds    []uint64 // every seed that shows it
+	expected bool     // an unknown verdict that the scenario expects
+	seeds    []uint64 // every seed with this finding
 	of       int      // how many seeds were run
 }
 
-// findings lists unexpected and unknown verdicts in the order of the matrix.
+// findings lists unexpected and unknown verdicts, in the order of the matrix.
 func (m *matrix) findings() []finding {
 	var out []finding
 	for _, s := range m.scenarios {
@@ -176,8 +177,8 @@ func (m *matrix) findings() []finding {
 	return out
 }
 
-// together makes one finding of those that the same runs of a cell show: one
-// mistake of a lock often violates several properties. The first is told, and
+// together merges the findings that the same runs of a cell show, because one
+// mistake of a lock often violates several properties. The first one stays, and
 // names the others.
 func together(all []finding) []finding {
 	var out []finding
@@ -194,7 +195,7 @@ func together(all []finding) []finding {
 	return out
 }
 
-// alsoWords names what the same runs show besides.
+// alsoWords names the other findings of the same runs.
 func (f *finding) alsoWords() string {
 	if len(f.also) == 0 {
 		return ""
@@ -212,7 +213,7 @@ func findingsOf(r *results.Run) []finding {
 	for _, p := range propertiesOf(r) {
 		v := r.Verdicts[p]
 		if r.Failure != "" && v.Outcome == "unknown" {
-			continue // as the failure says already
+			continue // the failure states it already
 		}
 		if r.Matches(p) && v.Outcome != "unknown" {
 			continue
@@ -230,11 +231,11 @@ func findingsOf(r *results.Run) []finding {
 	return out
 }
 
-// Annotation is one line of a CI job about a verdict that fails it.
+// Annotation is one line of a CI job about a failing verdict.
 type Annotation struct{ Title, Text string }
 
-// Annotations are the verdicts that are not as expected, and the accepted
-// violations that no run shows.
+// Annotations are the unexpected verdicts, and the accepted violations that no
+// run shows any more.
 func Annotations(d Document) []Annotation {
 	var all []Annotation
 	m := newMatrix(d)

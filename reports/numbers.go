@@ -19,14 +19,15 @@ type numbers struct {
 	longest   int64 // ns
 	lost      int
 
-	// Of the runs in which nothing is broken, or of all where there are none.
+	// They come from runs without violations, or from all runs if there are no
+	// such runs.
 	commands, grants int
 	calm             bool
-	roundTrip        float64 // ms; 0 where nobody knows it
+	roundTrip        float64 // ms; 0 for unknown
 }
 
-// cost counts what a lock asked of its servers in a run. Where nothing is
-// broken, it is the cost of the lock, and not that of a fault.
+// cost counts the requests of a lock in a run. A run without a fault or a
+// violation shows the cost of the lock itself.
 func (n *numbers) cost(f *facts, commands int, calm bool, roundTrip float64) {
 	if calm && !n.calm {
 		n.calm, n.commands, n.grants = true, 0, 0
@@ -95,8 +96,8 @@ func (n *numbers) row() numberRow {
 	return r
 }
 
-// quantile of sorted milliseconds: the smallest value that at least the
-// fraction q does not exceed.
+// quantile is the smallest of sorted milliseconds that at least the fraction q
+// does not exceed.
 func quantile(ms []float64, q float64) string {
 	if len(ms) == 0 {
 		return "–"
@@ -105,7 +106,7 @@ func quantile(ms []float64, q float64) string {
 	return length(int64(ms[i] * 1e6))
 }
 
-// Measures are what a history tells of time, in ns.
+// Measures are the times that a history contains, in ns.
 type Measures struct {
 	Overlaps       int   // times with two holders
 	OverlapTotal   int64 // in all
@@ -114,7 +115,7 @@ type Measures struct {
 	HandoffMedian  int64
 }
 
-// Measure reads a history for [Measures].
+// Measure extracts [Measures] from a history.
 func Measure(h *history.History) Measures {
 	f := newFacts(h)
 	n := numbers{}

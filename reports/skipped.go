@@ -8,12 +8,12 @@ import (
 	"github.com/holdfast-go/holdfast/results"
 )
 
-// notRun is how the reason of a skip begins when the scenario does apply to
-// the lock, and this world or this machine cannot play it.
+// notRun begins the reason of a skip if the scenario applies to the lock, but
+// this world or this machine cannot play it.
 const notRun = "not run: "
 
-// cannot is why a pair could not be played; ok is false for one that does not
-// apply.
+// cannotRun is why this world or machine could not play a pair; ok is false if
+// the scenario does not apply.
 func cannotRun(s *results.Skip) (reason string, ok bool) {
 	if reason, ok = strings.CutPrefix(s.Reason, notRun); !ok {
 		return "", false
@@ -21,15 +21,15 @@ func cannotRun(s *results.Skip) (reason string, ok bool) {
 	return clean(reason), true
 }
 
-// unplayed are pairs of scenario and lock that were not played for one reason.
+// unplayed are pairs of scenario and lock that were not played, for one reason.
 type unplayed struct {
 	Reason    string
 	Scenarios []string
-	Locks     []string // those that each of the scenarios was not played with
-	every     bool     // they are all that the scenarios apply to, and more than one
+	Locks     []string // the locks that the machine could not play in any of the scenarios
+	every     bool     // the scenarios apply to no other locks, and to more than one
 }
 
-// With names the locks in words.
+// With names the locks of unplayed pairs.
 func (u *unplayed) With() string {
 	if u.every {
 		return "any lock"
@@ -37,7 +37,7 @@ func (u *unplayed) With() string {
 	return english.And(u.Locks)
 }
 
-// unplayed groups what could not be played: by reason, then by the locks.
+// unplayed groups unplayed pairs by reason, then by locks.
 func (m *matrix) unplayed() []unplayed {
 	return joinScenarios(m.scenarios, m.unplayedIn)
 }
@@ -53,8 +53,8 @@ func (m *matrix) unplayedIn(scenario string) []unplayed {
 	})
 }
 
-// groupLocks groups the locks of a scenario by the reason why they were not
-// played. why has no reason for those that were.
+// groupLocks groups the unplayed locks of a scenario by reason. why has no reason
+// for played ones.
 func groupLocks(scenario string, locks []string, why func(lock string) (reason string, applies bool)) []unplayed {
 	var out []unplayed
 	apply := 0
@@ -79,8 +79,8 @@ func groupLocks(scenario string, locks []string, why func(lock string) (reason s
 	return out
 }
 
-// joinScenarios puts scenarios that were not played with the same locks for
-// the same reason together.
+// joinScenarios merges scenarios with the same unplayed locks and the same
+// reason.
 func joinScenarios(scenarios []string, in func(scenario string) []unplayed) []unplayed {
 	var out []unplayed
 	for _, s := range scenarios {

@@ -12,17 +12,17 @@ import (
 	"github.com/holdfast-go/holdfast/results"
 )
 
-// maxSentences is how long a story may get; what surrounds a violation is
-// kept, the rest is left out with a note that says so.
+// maxSentences is the most sentences of a story. It keeps those around a
+// violation, and a note replaces the others.
 const maxSentences = 25
 
-// weight is how much a sentence matters.
+// weight is the importance of a sentence.
 type weight int
 
 const (
-	smallTalk  weight = iota // a server goes on about itself
-	ordinary                 // the lock at work: grants and releases that go well
-	telling                  // something did not go well, or explains what follows
+	smallTalk  weight = iota // a server's line that concerns only itself
+	ordinary                 // normal operation: grants and releases that succeed
+	telling                  // a failed operation, or an explanation of what follows
 	decisive                 // a fault, or a step of a violation
 	unmissable               // two holders, a lost update
 )
@@ -31,16 +31,16 @@ const (
 type sentence struct {
 	at     int64
 	text   string
-	bad    bool // a violation, or what makes it one
+	bad    bool // a violation, or a step towards it
 	fault  bool
-	said   string // a server's own words
-	gap    bool   // stands for sentences left out; at is where they began
-	line   int    // of the history; it orders what happens at one instant
+	said   string // a line of a server's log
+	gap    bool   // stands for omitted sentences; at is where they began
+	line   int    // of the history; it orders the events of one instant
 	weight weight
-	actor  string // who, for the collapsed form
+	actor  string // the client, for the collapsed form
 }
 
-// tell puts a run into words, in order of time. The text is clean, but not
+// tell is the story of a run, in order of time. The text is clean, but not
 // escaped for any format.
 func tell(f *facts, r *results.Run) []sentence {
 	t := newTeller(f, r)
@@ -56,7 +56,7 @@ func tell(f *facts, r *results.Run) []sentence {
 	slices.SortStableFunc(t.out, func(a, b sentence) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.line, b.line))
 	})
-	if allHolds(r) { // then nothing of it went wrong
+	if allHolds(r) { // then the run has no violation
 		for i := range t.out {
 			t.out[i].bad = false
 		}
@@ -67,11 +67,11 @@ func tell(f *facts, r *results.Run) []sentence {
 // Sentence is one step of a story, safe to print.
 type Sentence struct {
 	Time, Text string
-	Bad        bool // a violation, or what makes it one
+	Bad        bool // a violation, or a step towards it
 	Fault      bool
 }
 
-// Gist is the story of a run in at most so many sentences.
+// Gist is the story of a run in at most the given number of sentences.
 func Gist(h *history.History, r *results.Run, most int) []Sentence {
 	var out []Sentence
 	for _, s := range gist(tell(newFacts(h), r), most) {
@@ -80,7 +80,8 @@ func Gist(h *history.History, r *results.Run, most int) []Sentence {
 	return out
 }
 
-// allHolds reports whether every property of a run was judged, and holds.
+// allHolds reports whether the judges gave every property of a run the verdict
+// ok.
 func allHolds(r *results.Run) bool {
 	if r == nil || r.Failure != "" || len(r.Verdicts) == 0 {
 		return false
@@ -101,8 +102,8 @@ func newTeller(f *facts, r *results.Run) *teller {
 	return t
 }
 
-// sumOverlaps puts the grants that one stale holder overlaps with into one
-// sentence, from the second on, when there are many of them.
+// sumOverlaps merges the later grants that overlap with one stale holder into one
+// sentence, if there are many.
 func (t *teller) sumOverlaps() {
 	t.summed = map[int64]bool{}
 	groups := map[int64][]overlap{}
@@ -153,8 +154,8 @@ func causeOps(r *results.Run) map[int64]bool {
 	return ops
 }
 
-// Narrate puts every event of a history into words, one text for each, without
-// its time. It leaves nothing out, where a story does.
+// Narrate states every event of a history, one text for each, without its time.
+// Unlike a story, it omits nothing.
 func Narrate(h *history.History) []string {
 	f := newFacts(h)
 	t := newTeller(f, nil)
@@ -174,11 +175,11 @@ func Narrate(h *history.History) []string {
 
 type teller struct {
 	f      *facts
-	all    bool // also what a story has no room for
+	all    bool // includes events that a story omits
 	out    []sentence
 	claims map[int64]*checker.Claim
 	cause  map[int64]bool
-	summed map[int64]bool               // operations that one sentence for many tells
+	summed map[int64]bool               // operations in a merged sentence
 	held   map[string]map[string]string // node -> key -> holder, as of now
 }
 
@@ -217,7 +218,7 @@ func (t *teller) event(e *history.Event) {
 	}
 }
 
-// begins tells what an owner asks for.
+// begins tells the request of an owner.
 func (t *teller) begins(e *history.Event) {
 	a, about := e.Args, ""
 	if a == nil {
@@ -329,7 +330,7 @@ func value(a *history.Args) int64 {
 	return a.Value
 }
 
-// refused tells an operation that failed, or whose outcome nobody knows.
+// refused tells an operation that failed, or whose outcome is unknown.
 func (t *teller) refused(e *history.Event) {
 	who, class, msg := t.f.who(e.Client, e.Owner), "", ""
 	if e.Result != nil {
@@ -474,7 +475,7 @@ func (t *teller) end(e *history.Event) {
 	}
 }
 
-// overlapEnds tells how a time of two holders ends.
+// overlapEnds tells how an overlap of two holders ends.
 func (t *teller) overlapEnds(o overlap) {
 	c := o.a
 	if o.b.To < o.a.To {
@@ -501,7 +502,8 @@ func (t *teller) overlapEnds(o overlap) {
 	})
 }
 
-// upper starts a sentence: the words of ours, never a client's name.
+// upper capitalizes the first letter of Holdfast's own words, never of a client's
+// name.
 func upper(s string) string {
 	if rest, ok := strings.CutPrefix(s, "the "); ok {
 		return "The " + rest

@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-go/holdfast/reports/spacetime"
 )
 
-// server tells a change of the lock on a server where it is more than what the
-// clients' own operations already say.
+// server tells a change of the lock on a server, if the clients' own operations
+// do not imply it.
 func (t *teller) server(e *history.Event) {
 	s := e.Server
 	if t.held[s.Node] == nil {
@@ -57,21 +57,21 @@ func (t *teller) server(e *history.Event) {
 		}
 		t.say(e, decisive, "%s %s%s.", node, what, still).bad = believes
 	case "replication":
-		// A primary that changes by replication has been made a replica of
-		// another one and dropped what it had.
+		// A primary that changes by replication has become a replica of another
+		// one, and dropped its own data.
 		t.say(e, decisive, "%s drops the lock of %s and takes what its new primary has%s.", node, was, still)
 	}
 }
 
-// takes says whether an owner that a server has made the holder comes to believe
-// so while the server still has it.
+// takes reports whether an owner that a server has made the holder learns of it
+// while the server still has the hold.
 func (t *teller) takes(e *history.Event, owner string) bool {
 	return slices.ContainsFunc(t.f.claims, func(c checker.Claim) bool {
 		return c.Owner == owner && c.To > e.Time && (e.Server.TTL <= 0 || c.From <= e.Time+e.Server.TTL)
 	})
 }
 
-// forAsLong is a time to live in words.
+// forAsLong states a time to live.
 func forAsLong(ttl int64) string {
 	if ttl <= 0 {
 		return ""
@@ -79,7 +79,7 @@ func forAsLong(ttl int64) string {
 	return " for " + length(ttl)
 }
 
-// stores tells what a server has, where nothing is remarkable about it.
+// stores tells the normal content of a server.
 func (t *teller) stores(e *history.Event) {
 	s, held := e.Server, "nobody holds "+name(e.Server.Key)
 	if s.Holder != "" {
@@ -98,8 +98,8 @@ func (t *teller) stores(e *history.Event) {
 	t.say(e, smallTalk, "%s (%s): %s (%s).", name(s.Node), clean(s.Role), held, why)
 }
 
-// believes reports whether an owner believes to hold the lock just then, and does
-// not give it back at that very moment.
+// believes reports whether an owner believes that it holds the lock at that
+// moment, and is not just releasing it.
 func (t *teller) believes(e *history.Event, owner string) bool {
 	for i := range t.f.claims {
 		c := &t.f.claims[i]
@@ -120,8 +120,7 @@ func quoteCommand(c string) string {
 	return "the " + c
 }
 
-// notReplicated tells, at a failover, whose hold is not on the replica that
-// takes over.
+// notReplicated names, at a failover, the holders that the new primary lacks.
 func (t *teller) notReplicated(e *history.Event) {
 	old, promoted := spacetime.Promotion(t.f.h, e)
 	if old == "" || promoted == "" {
@@ -142,11 +141,11 @@ func (t *teller) notReplicated(e *history.Event) {
 	}
 }
 
-// maxLine is how much of a line of a server's log is told.
+// maxLine is the most characters of a line of a server's log.
 const maxLine = 240
 
-// says tells a line of a server's own log. What it says is the server's word:
-// no verdict rests on it.
+// says tells a line of a server's own log. It is the server's statement; no
+// verdict rests on it.
 func (t *teller) says(e *history.Event) {
 	server := name(e.Log.Server)
 	t.out = append(t.out, sentence{
@@ -155,8 +154,8 @@ func (t *teller) says(e *history.Event) {
 	})
 }
 
-// inChorus puts what several servers say one right after the other, in the
-// same words, into one sentence.
+// inChorus merges equal lines that several servers log one right after the other
+// into one sentence.
 func inChorus(in []sentence) []sentence {
 	var out []sentence
 	for i := 0; i < len(in); {
@@ -175,8 +174,8 @@ func inChorus(in []sentence) []sentence {
 	return out
 }
 
-// How lines about a change of the primary begin, or what they contain, in the
-// words of Redis and Valkey, their Sentinels and their clusters.
+// These are beginnings or parts of lines about a change of the primary, as Redis
+// and Valkey, their Sentinels and their clusters write them.
 var (
 	decisiveLines = []string{"+odown", "+promoted-slave", "+switch-master", "MASTER MODE enabled", "Failover election won"}
 	tellingLines  = []string{
@@ -185,8 +184,8 @@ var (
 	}
 )
 
-// lineWeight is how much a line of a server's log matters. What is not about a
-// change of the primary is small talk, which only a short story has room for.
+// lineWeight is the importance of a line of a server's log. Only a short story
+// has room for lines that do not concern a change of the primary.
 func lineWeight(text string) weight {
 	for _, part := range decisiveLines {
 		if strings.Contains(text, part) {

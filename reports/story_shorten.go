@@ -10,10 +10,10 @@ import (
 	"github.com/holdfast-go/holdfast/internal/english"
 )
 
-// shorten keeps a story within [maxSentences]: first it drops the small talk of
-// servers and lets those that say the same say it together, then it puts stretches of
-// ordinary sentences into one, then it leaves out the least telling ones that
-// are farthest from what went wrong.
+// shorten cuts a story down to [maxSentences]. It drops unimportant lines of
+// servers and merges equal ones. Then it merges stretches of ordinary sentences.
+// At last it omits the least important sentences that are farthest from the
+// violation.
 func shorten(in []sentence) []sentence {
 	if len(in) <= maxSentences/2 {
 		return in
@@ -26,9 +26,9 @@ func shorten(in []sentence) []sentence {
 	return cut(out)
 }
 
-// collapse puts every stretch of four or more ordinary sentences into one,
-// but keeps the ordinary sentence right before and after something that
-// matters, because it is often the one that explains it.
+// collapse merges every stretch of four or more ordinary sentences. It keeps the
+// ordinary sentence right before and after an important one, because it often
+// explains that.
 func collapse(in []sentence) []sentence {
 	var out []sentence
 	for i := 0; i < len(in); {
@@ -93,9 +93,8 @@ func sum(in []sentence) sentence {
 	}
 }
 
-// cut leaves out sentences until the story fits: the ordinary before the
-// telling, and of the same weight those farthest from the first violation. A
-// note stands where something was left out.
+// cut omits sentences until the story fits: ordinary ones first, and of the same
+// weight those farthest from the first violation. A note replaces them.
 func cut(in []sentence) []sentence {
 	center := slices.IndexFunc(in, func(s sentence) bool { return s.bad })
 	if center < 0 {
@@ -106,7 +105,7 @@ func cut(in []sentence) []sentence {
 	for i := range order {
 		order[i] = i
 	}
-	// The neighbourhood of the violation counts for more than the weight.
+	// Sentences near the violation count for more than their weight.
 	near := func(i int) bool { return i >= center-4 && i <= center+8 }
 	distance := func(i int) int {
 		if i < center {
@@ -142,8 +141,8 @@ func cut(in []sentence) []sentence {
 	return out
 }
 
-// gist keeps the sentences that say most: the first violation, the fault and the
-// grant before it, and what is near and matters. Nothing stands for those left out.
+// gist keeps the most important sentences: the first violation, the fault and the
+// grant before it, and important ones nearby. No note replaces the others.
 func gist(in []sentence, most int) []sentence {
 	in = slices.DeleteFunc(in, func(s sentence) bool { return s.gap })
 	center := slices.IndexFunc(in, func(s sentence) bool { return s.bad })

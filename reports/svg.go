@@ -14,9 +14,8 @@ import (
 	"github.com/holdfast-go/holdfast/results"
 )
 
-// drawing collects SVG elements. Every text that goes in is escaped here, and
-// every number is rounded to a tenth of a pixel, so that a page with hundreds
-// of drawings stays small.
+// drawing collects SVG elements. It escapes every text, and rounds every number
+// to a tenth of a pixel, so that a page with hundreds of drawings stays small.
 type drawing struct {
 	b        strings.Builder
 	elements int
@@ -36,7 +35,7 @@ func (d *drawing) raw(parts ...string) {
 	}
 }
 
-// rect draws a box; title, when there is one, is its tooltip.
+// rect draws a box. A title becomes its tooltip.
 func (d *drawing) rect(class string, x, y, w, h float64, title string) {
 	d.elements++
 	d.raw(`<rect class="`, class, `" x="`, px(x), `" y="`, px(y), `" width="`, px(max(w, 0)), `" height="`, px(h), `"`)
@@ -47,7 +46,7 @@ func (d *drawing) line(class string, x1, y1, x2, y2 float64, title string) {
 	d.path(class, "M"+px(x1)+" "+px(y1)+"L"+px(x2)+" "+px(y2), title)
 }
 
-// path draws a path; data must be made of numbers and letters of ours.
+// path draws a path. data must consist of numbers and letters from this package.
 func (d *drawing) path(class, data, title string) {
 	if data == "" {
 		return
@@ -70,9 +69,9 @@ func (d *drawing) close(element, title string) {
 	d.raw("><title>", html.EscapeString(clean(title)), "</title></", element, ">\n")
 }
 
-// textWidth is how wide a label gets at the size of the drawings' labels, in
-// the widest of the fonts that are common as a default, so that what is placed
-// by it is neither cut off nor written over whatever fonts a reader has.
+// textWidth is the width of a label at the size of the drawings' labels, in the
+// widest of the common default fonts. So no label is cut off or overlaps another
+// one, whatever fonts a reader has.
 func textWidth(s string) float64 {
 	w := 0.0
 	for _, r := range s {
@@ -92,12 +91,12 @@ func textWidth(s string) float64 {
 	return w
 }
 
-// lostMark is where an owner learns that its hold is lost.
+// lostMark marks the moment at which an owner learns that its hold is lost.
 func (d *drawing) lostMark(x, y float64, title string) {
 	d.path("lost", fmt.Sprintf("M%s %sl5 6l-5 6l-5 -6Z", px(x), px(y-6)), title)
 }
 
-// crashMark is where a client is gone.
+// crashMark marks the death of a client.
 func (d *drawing) crashMark(x, y float64, title string) {
 	d.path("crash", fmt.Sprintf("M%s %sl10 10m0 -10l-10 10", px(x-5), px(y-5)), title)
 }
@@ -130,8 +129,8 @@ func (l *labelRows) place(x, w float64) (int, bool) {
 	return len(l.rows) - 1, true
 }
 
-// SVG writes the space-time diagram of a run as a file of its own, in the colours
-// of paper. It fails when the history has no operations, and when w does.
+// SVG writes the space-time diagram of a run as a file of its own, in light
+// colours. It fails if the history has no operations, or if w fails.
 func SVG(w io.Writer, h *history.History, r *results.Run) error {
 	svg, _ := Draw(h, r)
 	head, body, ok := strings.Cut(string(svg), ">")
@@ -153,8 +152,8 @@ var (
 	used     = regexp.MustCompile(`var\(--([a-z0-9-]+)\)`)
 )
 
-// paper puts the light colours into a style sheet, for programs that know no
-// variables.
+// paper replaces the variables of a style sheet by the light colours, for
+// programs that do not know variables.
 func paper(sheet string) string {
 	sheet = dark.ReplaceAllString(sheet, "")
 	colours := map[string]string{}

@@ -12,10 +12,10 @@ import (
 	"github.com/holdfast-go/holdfast/results"
 )
 
-// Text writes the report for a terminal: the matrix of scenarios and locks,
-// then every verdict that is not as expected or unknown with the command that
-// does the run again, then one line that counts. A document with one run is
-// told in full instead. The first line says when the results are interrupted.
+// Text writes the report for a terminal: the matrix of scenarios and locks, every
+// unexpected or unknown verdict with the command that repeats the run, and one
+// line of counts. A document with one run has all its details instead. The first
+// line says if the results are interrupted.
 func Text(w io.Writer, d Document) error {
 	b := bufio.NewWriter(w)
 	m := newMatrix(d)
@@ -48,7 +48,7 @@ func textMatrix(w *bufio.Writer, d Document, m *matrix) {
 	textLegend(w, m)
 }
 
-// lineWidth is how wide a line gets where nobody knows the width of the terminal.
+// lineWidth is the width of a line if the terminal does not report its own.
 const lineWidth = 80
 
 func (d Document) width() int {
@@ -58,8 +58,8 @@ func (d Document) width() int {
 	return max(d.Width, 40)
 }
 
-// textGrid writes one row for each scenario and one column for each lock, the
-// scenarios of one hazard together.
+// textGrid writes one row for each scenario and one column for each lock, grouped
+// by hazard.
 func textGrid(w *bufio.Writer, m *matrix, width int, mark func(scenario, lock string) string) {
 	g := grid.Grid{Corner: "scenario", Width: width, Mark: func(r, c int) string { return mark(m.scenarios[r], m.locks[c]) }}
 	for _, s := range m.scenarios {
@@ -71,7 +71,7 @@ func textGrid(w *bufio.Writer, m *matrix, width int, mark func(scenario, lock st
 	g.Write(w)
 }
 
-// textLegend explains the marks that occur.
+// textLegend explains the marks in use.
 func textLegend(w *bufio.Writer, m *matrix) {
 	seen := map[mark]bool{}
 	unexpected := false
@@ -143,7 +143,7 @@ func textFinding(w *bufio.Writer, f finding) {
 	fmt.Fprintf(w, "    %s: %s\n\n", againWords(f.run), replayCommand(f.run))
 }
 
-// textUnplayed says what was not played, and why.
+// textUnplayed lists the pairs that were not played, with the reasons.
 func textUnplayed(w *bufio.Writer, title string, all []unplayed) {
 	for i, u := range all {
 		if i == 0 {
@@ -154,7 +154,7 @@ func textUnplayed(w *bufio.Writer, title string, all []unplayed) {
 	}
 }
 
-// textRun tells one run in full: every verdict, and what happened.
+// textRun describes one run: every verdict, and the story.
 func textRun(w *bufio.Writer, d Document, r *results.Run) {
 	fmt.Fprintf(w, "%s, %s, %s, seed %d\n", name(r.Scenario), name(r.Column()), name(r.World), r.Seed)
 	for _, a := range d.About {
@@ -219,7 +219,7 @@ func textRun(w *bufio.Writer, d Document, r *results.Run) {
 	fmt.Fprintf(w, "%s: %s\n", againWords(r), replayCommand(r))
 }
 
-// textReasons adds what is worth knowing about a verdict under its line.
+// textReasons adds the facts about a verdict under its line.
 func textReasons(w *bufio.Writer, r *results.Run, p property) {
 	const indent = "      "
 	v := r.Verdicts[p]
@@ -260,14 +260,14 @@ func writeWrapped(w *bufio.Writer, indent, text string) {
 	fmt.Fprintln(w, line)
 }
 
-// writeTail writes lines as they are.
+// writeTail writes lines unchanged.
 func writeTail(w *bufio.Writer, indent string, lines []string) {
 	for _, line := range lines {
 		fmt.Fprintln(w, strings.TrimRight(indent+"| "+line, " "))
 	}
 }
 
-// writeTimed writes one sentence of a story behind its time.
+// writeTimed writes one sentence of a story after its time.
 func writeTimed(w *bufio.Writer, s sentence) {
 	head := ""
 	if !s.gap {

@@ -19,20 +19,20 @@ import (
 // The measures of a timeline, in pixels of its own coordinates.
 const (
 	timelineWidth = 1120.0
-	timelineLeft  = 132.0 // where time begins; lane names stand before it
+	timelineLeft  = 132.0 // where time begins, right of the lane names
 	timelineRight = 1104.0
 	labelHeight   = 17.0
 	clientLane    = 36.0
 	nodeLane      = 38.0
-	quietLane     = 26.0 // of a server that no replica follows
+	quietLane     = 26.0 // of a server without a replica
 	bandTitle     = 22.0
 
-	maxElements = 700 // a timeline never gets more elements than about this
-	maxClaims   = 60  // more holds than this, and only a part of the run is drawn
+	maxElements = 700 // the approximate maximum of elements of a timeline
+	maxClaims   = 60  // with more holds, a timeline shows a part of the run
 )
 
-// timeline draws what clients believed against what servers had, proportional
-// in time. Window says which part of the run it shows.
+// timeline draws the beliefs of clients against the state of servers,
+// proportional in time. window decides which part of the run it shows.
 type timeline struct {
 	drawing
 	f     *facts
@@ -54,12 +54,12 @@ type lane struct {
 	replica       bool
 	label         string
 	y, height     float64
-	title         string // heading above the lane, for the first of its kind
-	roles         bool   // it says when the server is a primary and when a replica
+	title         string // heading above the first lane of its kind
+	roles         bool   // it shows when the server is a primary and when a replica
 }
 
-// Axis is an axis of time on which pictures of several runs are drawn. The first
-// of them sets which part of a run all show.
+// Axis is a common axis of time for pictures of several runs. The first picture
+// decides which part of a run all of them show.
 type Axis struct {
 	Width    float64 // of a picture, in pixels of its own coordinates; 0 for that of the report
 	from, to int64
@@ -70,8 +70,8 @@ func (a *Axis) right() float64 { return a.width() - (timelineWidth - timelineRig
 
 func (a *Axis) width() float64 { return cmp.Or(a.Width, timelineWidth) }
 
-// drawTimeline returns the picture as SVG and a caption in words, which says what part
-// of the run is shown.
+// drawTimeline returns the picture as SVG, and a caption that says which part of
+// the run it shows.
 func drawTimeline(f *facts, r *results.Run) (svg template.HTML, caption string) {
 	return drawTimelineOn(f, r, &Axis{})
 }
@@ -94,13 +94,13 @@ func drawTimelineOn(f *facts, r *results.Run, axis *Axis) (svg template.HTML, ca
 	var head strings.Builder
 	fmt.Fprintf(&head, `<svg class="timeline" viewBox="0 0 %s %s" role="img" aria-label="%s" data-from="%d" data-to="%d">`+"\n",
 		px(t.width()), px(height), html.EscapeString(clean(t.spoken(r))), t.from, t.to)
-	// Everything in it was escaped when it was drawn.
+	// The parts were escaped when they were drawn.
 	return template.HTML(head.String() + body + "</svg>\n"), t.caption()
 }
 
-// window decides which part of the run is drawn: all of it up to the last
-// thing that matters, or, when that holds too many holds, the surroundings of
-// the first violation.
+// window decides which part of the run the timeline shows: everything up to the
+// last important event, or the surroundings of the first violation if that has
+// too many holds.
 func (t *timeline) window() {
 	f := t.f
 	last := f.begin
@@ -121,7 +121,7 @@ func (t *timeline) window() {
 		t.narrow()
 	}
 	t.zoom()
-	// A little air on both sides, so that nothing starts on the very edge.
+	// A little air on both sides keeps events off the edge.
 	air := max((t.to-t.from)/60, 1)
 	if t.from == f.begin && t.from < (t.to-t.from)/4 {
 		t.from = 0
@@ -129,8 +129,8 @@ func (t *timeline) window() {
 	t.from, t.to = max(0, t.from-air), t.to+air
 }
 
-// zoom cuts the window down to what went wrong and as much again around it,
-// where that is but a small part.
+// zoom narrows the window to the violation and its surroundings, if they are a
+// small part of the run.
 func (t *timeline) zoom() {
 	f := t.f
 	from, to := int64(math.MaxInt64), int64(-1)
@@ -151,7 +151,7 @@ func (t *timeline) zoom() {
 	t.from, t.to = max(t.from, from-around), min(t.to, to+around)
 }
 
-// narrow keeps the part of a long run that shows what went wrong.
+// narrow keeps the part of a long run with the violation.
 func (t *timeline) narrow() {
 	f := t.f
 	pick := 0
@@ -220,8 +220,8 @@ func (t *timeline) makeLanes() {
 	}
 }
 
-// serverLanes has one lane for every node that held a lock as a primary, and
-// for the replicas when the run has a failover, which is when they matter.
+// serverLanes has one lane for every node that held a lock as a primary. If the
+// run has a failover, the replicas have lanes, too.
 func (t *timeline) serverLanes() []lane {
 	type at struct{ node, key string }
 	primary := map[at]bool{}
@@ -241,7 +241,7 @@ func (t *timeline) serverLanes() []lane {
 		primary[k] = primary[k] || s.Role != "replica"
 	}
 	failover := slices.ContainsFunc(t.f.faults, func(x faultSpan) bool { return x.Promotes || x.HoldsReplication })
-	if failover { // a replica that never heard of the lock is what the picture is about
+	if failover { // the picture is about a replica that never heard of the lock
 		seen := slices.Clone(all)
 		for node := range t.travelled.Roles { // sorted below
 			if keys[node] > 0 {
@@ -274,8 +274,7 @@ func (t *timeline) serverLanes() []lane {
 	return out
 }
 
-// x is where an instant is drawn; instants outside the window are drawn on
-// its edge.
+// x is the position of an instant. Instants outside the window are on its edge.
 func (t *timeline) x(at int64) float64 {
 	at = min(max(at, t.from), t.to)
 	return timelineLeft + (t.right()-timelineLeft)*float64(at-t.from)/float64(t.to-t.from)
@@ -284,8 +283,8 @@ func (t *timeline) x(at int64) float64 {
 // shown reports whether an interval touches the window.
 func (t *timeline) shown(from, to int64) bool { return to >= t.from && from <= t.to }
 
-// body draws in the order of depth: faults behind, then lanes, then what went
-// wrong, then the labels above, whose rows decide where the lanes begin.
+// body draws from the back to the front: faults, lanes, violations, and the
+// labels above. The rows of labels determine where the lanes begin.
 func (t *timeline) body() string {
 	faults := t.placeFaults()
 	marks := t.placeOverlaps()

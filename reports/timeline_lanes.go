@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// drawClient draws what one owner believed: waiting, holding, paused, gone.
+// drawClient draws the states of one owner: waiting, holding, paused, dead.
 func (t *timeline) drawClient(l *lane) {
 	mine := func(e *history.Event) bool {
 		return e.Client == l.client && (e.Owner == l.owner || e.Owner == "" || l.owner == "")
@@ -27,7 +27,7 @@ func (t *timeline) drawClient(l *lane) {
 				how += ", " + op.done.Result.Error
 			}
 		}
-		// Waits too short to see are left to the bar that follows.
+		// The next bar covers waits that are too short to see.
 		x1, x2 := t.x(e.Time), t.x(to)
 		if !t.shown(e.Time, to) || x2-x1 < 1.5 || x2 <= waitEnd {
 			continue
@@ -55,7 +55,7 @@ func (t *timeline) drawClient(l *lane) {
 	t.drawNotes(l, mine)
 }
 
-// drawClaim draws one hold as a bar, with what fits written into it.
+// drawClaim draws one hold as a bar, with a label that fits into it.
 func (t *timeline) drawClaim(l *lane, c *checker.Claim, y, h float64) {
 	x1, x2 := t.x(c.From), t.x(c.To)
 	w := max(x2-x1, 1.5)
@@ -105,7 +105,8 @@ func (t *timeline) deepest(c *checker.Claim) int {
 	return most
 }
 
-// drawNotes marks what a client learned between operations.
+// drawNotes marks the moments at which a client learned something between
+// operations.
 func (t *timeline) drawNotes(l *lane, mine func(*history.Event) bool) {
 	for i := range t.f.h.Events {
 		e := &t.f.h.Events[i]
@@ -193,7 +194,7 @@ func (t *timeline) drawServer(l *lane) {
 	t.drawSaid(l)
 }
 
-// drawSaid marks what a server itself said of a change of the primary.
+// drawSaid marks the log lines of a server about a change of the primary.
 func (t *timeline) drawSaid(l *lane) {
 	for i := range t.f.h.Events {
 		e := &t.f.h.Events[i]
@@ -206,7 +207,7 @@ func (t *timeline) drawSaid(l *lane) {
 	}
 }
 
-// drawDown hatches the times in which a server was down.
+// drawDown hatches the times in which a server is down.
 func (t *timeline) drawDown(l *lane) {
 	for _, d := range t.f.downs(l.node) {
 		if !t.shown(d.from, d.to) {
@@ -232,8 +233,7 @@ func ended(s *history.ServerEvent) string {
 	return "ended by " + s.Cause
 }
 
-// stopped is when the last thing known of a server ceased to be true: when it
-// went down, or never.
+// stopped is when a server went down, or never.
 func (t *timeline) stopped(node string, since int64) int64 {
 	for _, d := range t.f.downs(node) {
 		if d.from >= since {
@@ -243,5 +243,5 @@ func (t *timeline) stopped(node string, since int64) int64 {
 	return t.f.end
 }
 
-// full reports whether the drawing has as many elements as it may have.
+// full reports whether the drawing has the maximum of elements.
 func (t *timeline) full() bool { return t.elements >= maxElements }

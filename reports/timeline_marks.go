@@ -65,8 +65,8 @@ func (t *timeline) drawFaults(all []placed) {
 	}
 }
 
-// placeOverlaps finds rows for the labels that measure overlaps: the longest
-// first, so that when room runs out the short ones go without.
+// placeOverlaps finds rows for the labels that measure overlaps. The longest come
+// first, so that the short ones go without if room runs out.
 func (t *timeline) placeOverlaps() []placed {
 	t.markRows.most = 2
 	var out []placed
@@ -85,8 +85,8 @@ func (t *timeline) placeOverlaps() []placed {
 		}
 		return 0
 	})
-	// Rows are filled from left to right, so only a few labels are chosen and
-	// then placed in order of time.
+	// Rows fill from left to right, so it chooses a few labels first and then
+	// places them in order of time.
 	chosen := out[:min(len(out), 4)]
 	slices.SortStableFunc(chosen, func(a, b placed) int { return a.index - b.index })
 	for i := range chosen {
@@ -120,8 +120,8 @@ func (t *timeline) shadeOverlaps(all []placed) {
 	}
 }
 
-// drawOverlaps ties the lanes of two holders together with a bracket that
-// carries the measure.
+// drawOverlaps connects the lanes of two holders with a bracket that carries the
+// measure.
 func (t *timeline) drawOverlaps(all []placed) {
 	for _, p := range all {
 		o := t.f.overlaps[p.index]

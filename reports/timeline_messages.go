@@ -11,12 +11,13 @@ import (
 	"github.com/holdfast-go/holdfast/results"
 )
 
-// manyArrows is how many requests and replies a timeline shows. Of more, it shows
-// those of the holds that overlap and of the operations that prove a violation.
+// manyArrows is the most requests and replies of a timeline. If there are more,
+// it shows those of overlapping holds, and of the operations that prove a
+// violation.
 const manyArrows = 30
 
-// drawArrows draws what travelled between the lanes: requests, replies, and what
-// replicas were told. What never arrived ends in a cross.
+// drawArrows draws the messages between the lanes: requests, replies and
+// replication. A lost one ends in a cross.
 func (t *timeline) drawArrows() {
 	var messages, copies strings.Builder
 	calls := 0
@@ -44,7 +45,7 @@ func (t *timeline) drawArrows() {
 	t.path("copy", copies.String(), "")
 }
 
-// tells reports whether an operation belongs to a hold that overlaps, or proves a
+// tells reports whether an operation belongs to an overlapping hold, or proves a
 // violation.
 func (t *timeline) tells(op int64) bool {
 	return t.cause[op] || slices.ContainsFunc(t.f.overlaps, func(o overlap) bool {
@@ -52,7 +53,7 @@ func (t *timeline) tells(op int64) bool {
 	})
 }
 
-// ends are the points between which an arrow is drawn.
+// ends are the two ends of an arrow.
 func (t *timeline) ends(a spacetime.Arrow) (x1, y1, x2, y2 float64, ok bool) {
 	from, to := t.laneAt(a.From, a), t.laneAt(a.To, a)
 	if from == nil || to == nil {
@@ -65,7 +66,7 @@ func (t *timeline) ends(a spacetime.Arrow) (x1, y1, x2, y2 float64, ok bool) {
 	return t.x(a.Sent), y1, t.x(a.Arrived), y2, true
 }
 
-// laneAt is the lane of a client or of a node, as far as an arrow is about it.
+// laneAt is the lane of a client or of a node for an arrow.
 func (t *timeline) laneAt(who string, a spacetime.Arrow) *lane {
 	for i := range t.lanes {
 		switch l := &t.lanes[i]; {
@@ -78,7 +79,7 @@ func (t *timeline) laneAt(who string, a spacetime.Arrow) *lane {
 	return nil
 }
 
-// bar and barBottom are where the bars of a lane begin and end.
+// bar and barBottom are the top and the bottom of the bars of a lane.
 func (l *lane) bar() float64 {
 	if l.roles {
 		return l.y + 17
@@ -104,7 +105,7 @@ func arrow(b *strings.Builder, x1, y1, x2, y2 float64) {
 	fmt.Fprintf(b, "M%s %sL%s %sm-3 %sl3 %sl3 %s", px(x1), px(y1), px(x2), px(y2), px(-5*down), px(5*down), px(-5*down))
 }
 
-// drawLostArrow draws what never arrived: it ends in a cross before its target.
+// drawLostArrow draws a lost message, which ends in a cross before its target.
 func (t *timeline) drawLostArrow(a spacetime.Arrow, x, y1, y2 float64) {
 	end := min(x+26, t.right()-6)
 	stop := y1 + (y2-y1)*0.78
@@ -118,7 +119,7 @@ func (t *timeline) drawLostArrow(a spacetime.Arrow, x, y1, y2 float64) {
 	t.path("vanished", fmt.Sprintf("M%s %sL%s %s", px(x), px(y1), px(end), px(stop)), title)
 	t.path("vanishes", fmt.Sprintf("M%s %sl9 9m0 -9l-9 9", px(end-4.5), px(stop-4.5)), title)
 	left, w := end+9, textWidth(label)
-	// What happens to the replica stands on the other side.
+	// The label about the replica is on the other side.
 	fits := func() bool {
 		return left+w <= t.right() && (a.Kind != spacetime.Replication || t.x(a.Arrived) <= x || t.x(a.Arrived) >= left+w+4) && t.x(a.Arrived) != x
 	}
@@ -139,8 +140,8 @@ func (t *timeline) drawLostArrow(a spacetime.Arrow, x, y1, y2 float64) {
 	t.text("vanishlabel", left, stop+4, label)
 }
 
-// drawLease draws how far the lease of a hold reaches, under its bar: to the end
-// of the hold, and for a hold that overlaps to the end of the lease itself.
+// drawLease draws the reach of a hold's lease under its bar: to the end of the
+// hold, or to the end of the lease itself for an overlapping hold.
 func (t *timeline) drawLease(l *lane, c *checker.Claim) {
 	end := t.travelled.LeaseEnd(c)
 	if end == 0 {
@@ -179,19 +180,19 @@ func (t *timeline) drawLease(l *lane, c *checker.Claim) {
 	}
 }
 
-// overlaps reports whether a hold is one of two at a time.
+// overlaps reports whether a hold overlaps with another one at a time.
 func (t *timeline) overlaps(c *checker.Claim) bool {
 	return slices.ContainsFunc(t.f.overlaps, func(o overlap) bool { return o.a == c || o.b == c })
 }
 
-// tightRole is how long the time as a replica must be for its word to fit beside
-// what is not replicated.
+// tightRole is how long a time as a replica must be for its label to fit beside
+// the label of a lost replication.
 const tightRole = 170
 
-// drawRoles says over the bars of a server when it is a primary and when a
-// replica, with a mark where it is promoted.
+// drawRoles labels the bars of a server with its roles, primary or replica, and
+// marks a promotion.
 func (t *timeline) drawRoles(l *lane) {
-	if !l.roles { // there is no room over the bar, and the role never changes
+	if !l.roles { // the bar leaves no room above it, and the role never changes
 		return
 	}
 	all := t.travelled.Roles[l.node]
@@ -216,9 +217,9 @@ func (t *timeline) drawRoles(l *lane) {
 			t.path("promoted", fmt.Sprintf("M%s %sl5 8h-10Z", px(x1), px(l.y+3)), fmt.Sprintf("%s is promoted at %s", l.label, instant(r.From)))
 			t.line("promotion", x1, l.y+11, x1, l.barBottom(), "")
 		}
-		if !r.Primary && i+1 < len(all) { // where it ends, beside what follows
+		if !r.Primary && i+1 < len(all) { // its end, beside the next label
 			left = max(left, x2-textWidth(word)-10)
-			if x2-x1 < tightRole && all[i+1].Promoted { // which says so, and what is not replicated needs the room
+			if x2-x1 < tightRole && all[i+1].Promoted { // the label says so, and the lost replication needs the room
 				continue
 			}
 		}
@@ -228,7 +229,7 @@ func (t *timeline) drawRoles(l *lane) {
 	}
 }
 
-// drawNoKey says that a server has no such key, where a client holds the lock.
+// drawNoKey says that a server lacks the key while a client holds the lock.
 func (t *timeline) drawNoKey(l *lane, from, to int64) {
 	from, to = max(from, t.from), min(to, t.to)
 	for _, d := range t.f.downs(l.node) {
@@ -248,7 +249,7 @@ func (t *timeline) drawNoKey(l *lane, from, to int64) {
 	t.text("nokey", (x1+x2)/2, l.bar()+12, "no such key")
 }
 
-// spoken is the picture in words, for who cannot see it.
+// spoken describes the picture for readers who cannot see it.
 func (t *timeline) spoken(r *results.Run) string {
 	clients, servers := 0, 0
 	for i := range t.lanes {

@@ -13,9 +13,9 @@ import (
 	"github.com/holdfast-go/holdfast/results"
 )
 
-// clean makes text from outside safe to print anywhere: no control characters
-// (a terminal would obey them), no characters that reorder or hide text, no
-// invalid UTF-8. Each is replaced by U+FFFD; a line break or tab by a space.
+// clean makes text from outside safe to print anywhere. It replaces control
+// characters (a terminal would obey them), characters that reorder or hide text,
+// and invalid UTF-8 by U+FFFD, and a line break or tab by a space.
 func clean(s string) string {
 	ok := true
 	for i := 0; i < len(s); i++ {
@@ -42,7 +42,7 @@ func clean(s string) string {
 // Clean makes text from outside safe to print anywhere, in one line.
 func Clean(s string) string { return clean(s) }
 
-// cleanLines is clean, but keeps line breaks: for a story in paragraphs.
+// cleanLines is clean, but keeps line breaks, for a story in paragraphs.
 func cleanLines(s string) string {
 	lines := strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\n")
 	for i := range lines {
@@ -51,7 +51,7 @@ func cleanLines(s string) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// name is clean for something that has to be seen even when it is empty.
+// name is clean for a text that must be visible even if it is empty.
 func name(s string) string {
 	if s = clean(s); s == "" {
 		return "(no name)"
@@ -59,7 +59,7 @@ func name(s string) string {
 	return s
 }
 
-// short cuts s to n characters, with an ellipsis where something was cut off.
+// short cuts s to n characters. An ellipsis marks the cut.
 func short(s string, n int) string {
 	if len(s) <= n || utf8.RuneCountInString(s) <= n {
 		return s
@@ -68,7 +68,7 @@ func short(s string, n int) string {
 	return string(r[:n-1]) + "…"
 }
 
-// word is s as one word of a shell command.
+// word quotes s as one word of a shell command.
 func word(s string) string {
 	s = clean(s)
 	plain := s != ""
@@ -85,13 +85,13 @@ func word(s string) string {
 
 func number(n uint64) string { return strconv.FormatUint(n, 10) }
 
-// instant is a point of a run, in seconds: "1.204 s".
+// instant formats a point of a run in seconds: "1.204 s".
 func instant(ns int64) string { return strconv.FormatFloat(float64(ns)/1e9, 'f', 3, 64) + " s" }
 
-// length is a duration: "812 ms", "1.2 s".
+// length formats a duration: "812 ms", "1.2 s".
 func length(ns int64) string { return english.Span(time.Duration(ns)) }
 
-// milliseconds is a verdict's time or length: "4,213 ms".
+// milliseconds formats a time or length of a verdict: "4,213 ms".
 func milliseconds(ms float64) string {
 	if ms < 10 {
 		return strconv.FormatFloat(ms, 'f', -1, 64) + " ms"
@@ -130,7 +130,7 @@ func (d Document) headline() string {
 	return d.answer()
 }
 
-// answer is what the runs of a document came to.
+// answer sums up the runs of a document.
 func (d Document) answer() string {
 	runs := d.Results.Runs
 	s := results.Summarize(runs)
@@ -186,7 +186,7 @@ func (d Document) answer() string {
 	return b.String()
 }
 
-// summaryLine counts, for the end of a text report.
+// summaryLine is the line of counts at the end of a text report.
 func summaryLine(s results.Summary) string {
 	return fmt.Sprintf("%s: %d as expected, %d not as expected, %d unknown", english.Count(s.Runs, "run"), s.AsExpected, s.Unexpected, s.Unknown)
 }

@@ -23,13 +23,14 @@ var pageSource string
 
 var page = template.Must(template.New("page").Parse(pageSource))
 
-// ErrNoPicture is returned where there is nothing to draw.
+// ErrNoPicture means that a run has no diagram.
 var ErrNoPicture = errors.New("there is nothing to draw")
 
-// pictureWidth is that of pictures on paper, whose labels are then 7 points high.
+// pictureWidth is the width of pictures on paper, in pixels. Their labels are
+// then 7 points high.
 const pictureWidth = 800
 
-// lines is how long the story gets.
+// lines is the most sentences of the story.
 const lines = 6
 
 // view is the page.
@@ -39,7 +40,7 @@ type view struct {
 	Title, Chosen      string
 	Claim, Verdict     string
 	Tone               string // good, argued or attention
-	Also               string // what else is violated
+	Also               string // the other violated properties
 	Pictures           []picture
 	Absent             string
 	Story              []reports.Sentence
@@ -56,8 +57,8 @@ type picture struct {
 	Drawing template.HTML
 }
 
-// HTML writes the page about the run that [Choose] picks. It needs no other file
-// and no network, and prints on one sheet of A4.
+// HTML writes the page about the run that [Choose] picks: one sheet of A4 that
+// needs no other file and no network.
 func HTML(w io.Writer, d reports.Document, cell string) error {
 	r, why, err := Choose(d, cell)
 	if err != nil {
@@ -77,7 +78,7 @@ func HTML(w io.Writer, d reports.Document, cell string) error {
 }
 
 // SVG writes the diagram of the run that [Choose] picks. The error is
-// [ErrNoPicture] where no run is picked, or where its history is not there.
+// [ErrNoPicture] if it picks none, or if the history is missing.
 func SVG(w io.Writer, d reports.Document, cell string) error {
 	r, _, err := Choose(d, cell)
 	switch {
@@ -107,7 +108,7 @@ func historyOf(d reports.Document, r *results.Run) (*history.History, error) {
 	return h, nil
 }
 
-// nothing is the page of results that violate nothing.
+// nothing is the page of results without a violation.
 func (v *view) nothing(res results.Results) {
 	v.Title, v.Tone = "No run violates anything", "good"
 	v.Claim = fmt.Sprintf("%s of %s with %s.", english.Count(len(res.Runs), "run"),
@@ -205,8 +206,8 @@ func (v *view) about(d reports.Document, r *results.Run) {
 	}
 }
 
-// argument is what a scenario's argument says about a lock: the sentences that
-// name it, or all of them where none does.
+// argument picks the sentences of a scenario's argument that name the lock. If
+// none does, it returns the whole argument.
 func argument(text, lock string) string {
 	var about []string
 	for _, s := range strings.SplitAfter(strings.Join(strings.Fields(text), " "), ". ") {
@@ -226,8 +227,8 @@ func (v *view) picture(p picture) {
 	}
 }
 
-// judged fills in the verdicts: the first violated claim, those that nobody
-// expects before the others.
+// judged fills in the verdicts: the first violated claim, unexpected verdicts
+// before the others.
 func (v *view) judged(r *results.Run, lock, scenario string) {
 	var violated, unknown []checker.Property
 	promise := map[checker.Property]string{}
@@ -301,7 +302,7 @@ func names(all []checker.Property) string {
 	return english.And(words)
 }
 
-// origin says in a line where results come from.
+// origin is the provenance of results, in one line.
 func origin(res results.Results) string {
 	parts := []string{"holdfast " + res.Version}
 	if m := res.Made; m != nil {
@@ -311,7 +312,7 @@ func origin(res results.Results) string {
 	return cut(strings.Join(parts, " · "), 200)
 }
 
-// cut is text from outside, safe to print, in one line of at most n characters.
+// cut makes text from outside safe to print, in one line of at most n characters.
 func cut(s string, n int) string {
 	s = strings.Join(strings.Fields(reports.Clean(s)), " ")
 	if utf8.RuneCountInString(s) <= n {

@@ -21,7 +21,7 @@ import (
 	"github.com/holdfast-go/holdfast/suite/report"
 )
 
-// play is what a run of scenarios with locks leaves behind.
+// play returns the results of a run of scenarios with locks.
 func play(t *testing.T, scenarios, locks string) reports.Document {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
@@ -41,7 +41,8 @@ func page(t *testing.T, d reports.Document, cell string) string {
 	return b.String()
 }
 
-// A reviewer who names no run gets the one that says most, and hears why.
+// A reviewer who names no run gets the most telling one, and the reason for the
+// choice.
 func TestTheMostTellingViolationIsChosen(t *testing.T) {
 	d := play(t, "contention holder-pause failover-lost-write", "set-px reentrant multi")
 	r, why, err := brief.Choose(d, "")
@@ -53,7 +54,7 @@ func TestTheMostTellingViolationIsChosen(t *testing.T) {
 			t.Errorf("the reason %q lacks %q", why, want)
 		}
 	}
-	for i := range d.Results.Runs { // what nobody expects says more
+	for i := range d.Results.Runs { // an unexpected verdict says more
 		if x := &d.Results.Runs[i]; x.Scenario == "holder-pause" && x.Lock == "set-px" {
 			x.AsExpected = false
 		}
@@ -69,7 +70,7 @@ func TestTheMostTellingViolationIsChosen(t *testing.T) {
 	}
 }
 
-// The page has all that a review asks for, and needs nothing beside it.
+// The page answers every question of a review, and needs no other file.
 func TestThePageIsWhole(t *testing.T) {
 	d := play(t, "failover-lost-write", "reentrant multi")
 	got := page(t, d, "failover-lost-write/reentrant")
@@ -116,7 +117,7 @@ func TestNothingWasViolated(t *testing.T) {
 	}
 }
 
-// The file is a picture in programs that know neither style sheets with variables
+// The file must show the same picture in programs that know neither CSS variables
 // nor the page around it.
 func TestTheSVGStandsAlone(t *testing.T) {
 	d := play(t, "failover-lost-write", "reentrant")
@@ -143,7 +144,7 @@ func TestTheSVGStandsAlone(t *testing.T) {
 	}
 }
 
-// long makes every text of a document as long as somebody may write it.
+// long makes every text of a document as long as possible.
 func long(d reports.Document) reports.Document {
 	words := strings.Repeat("the servers have lost <b>what</b> was granted, ", 60)
 	for i := range d.About {
@@ -162,7 +163,7 @@ func long(d reports.Document) reports.Document {
 	return d
 }
 
-// Whatever a run is about, its page is one sheet, and cuts nothing off.
+// The page of any run fits on one sheet and cuts nothing off.
 func TestThePageIsOneSheet(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser")

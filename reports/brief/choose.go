@@ -1,5 +1,6 @@
 // Package brief renders one run as one A4 page for a design review: the claim,
-// the picture, the story, why, what to do, and how to see it again.
+// the picture, the story, the reason, the remedy, and the command that repeats
+// it.
 package brief
 
 import (
@@ -15,7 +16,7 @@ import (
 	"github.com/holdfast-go/holdfast/results"
 )
 
-// ErrCell is returned for a SCENARIO/LOCK of which there is no run.
+// ErrCell means that the results have no run of a SCENARIO/LOCK.
 var ErrCell = errors.New("no such run")
 
 // Cells lists the SCENARIO/LOCK of all runs, in their order.
@@ -31,9 +32,10 @@ func Cells(res results.Results) []string {
 
 func cellOf(r *results.Run) string { return r.Scenario + "/" + r.Column() }
 
-// Choose picks the run that a page is about, and says why that one. With a cell
-// it is the worst run of it; the error is [ErrCell] where there is none. Without,
-// it is the most telling violation of all runs, or nil where nothing is violated.
+// Choose picks the run for a page, and gives the reason. With a cell it picks the
+// worst run of that cell; the error is [ErrCell] without such a run. Without a
+// cell it picks the most telling violation of all runs, or nil if no run violates
+// a property.
 func Choose(d reports.Document, cell string) (r *results.Run, why string, err error) {
 	var all []*results.Run
 	for i := range d.Results.Runs {
@@ -58,10 +60,10 @@ func Choose(d reports.Document, cell string) (r *results.Run, why string, err er
 	return best, fmt.Sprintf("The most telling of %s that violate something: %s.", english.Count(len(all), "run"), reason(d, best)), nil
 }
 
-// compare orders runs from the most telling to the least: those that nobody
-// expects, then the worst way to break, then those with a picture, then those
-// beside which another lock survives, then the longest time with two holders.
-// What is equal in all of this keeps the order of the results.
+// compare orders runs from the most telling to the least. Unexpected verdicts
+// come first, then the worst way to break, then runs with a picture, then runs
+// beside a lock that survives, then the longest time with two holders. Equal runs
+// keep the order of the results.
 func compare(d reports.Document, a, b *results.Run) int {
 	return cmp.Or(
 		before(!a.Passed(), !b.Passed()),
@@ -72,7 +74,7 @@ func compare(d reports.Document, a, b *results.Run) int {
 	)
 }
 
-// reason puts into words why compare prefers a run.
+// reason states why compare prefers a run.
 func reason(d reports.Document, r *results.Run) string {
 	var parts []string
 	if !r.Passed() {
@@ -90,7 +92,7 @@ func reason(d reports.Document, r *results.Run) string {
 	return english.And(parts)
 }
 
-// before sorts what is true before what is not.
+// before sorts true before false.
 func before(a, b bool) int {
 	switch {
 	case a == b:
@@ -114,8 +116,8 @@ func rank(r *results.Run) int {
 	return w.Rank
 }
 
-// survivors are the locks that hold in all runs of the scenario of r, in the order of
-// the results.
+// survivors are the locks that survive all runs of the scenario of r, in the
+// order of the results.
 func survivors(d reports.Document, r *results.Run) []*results.Run {
 	var all []*results.Run
 	at := map[string]int{}
@@ -135,8 +137,8 @@ func survivors(d reports.Document, r *results.Run) []*results.Run {
 	return slices.DeleteFunc(all, func(x *results.Run) bool { return failed[x.Column()] })
 }
 
-// survivor is the lock to draw beside a run that breaks: the reference, or the
-// first.
+// survivor is the lock to draw beside a run that breaks: the reference if it
+// survives, else the first.
 func survivor(d reports.Document, r *results.Run) *results.Run {
 	if !breaks(r) {
 		return nil

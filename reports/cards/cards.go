@@ -1,5 +1,5 @@
-// Package cards sums up each lock of a report: what it survives, what it breaks
-// under and how, what it costs, and what to do about it.
+// Package cards sums up each lock of a report: the hazards that it survives,
+// those that break it, its costs, and a remedy.
 package cards
 
 import (
@@ -16,7 +16,7 @@ type Card struct {
 	Lock     string // the column of the report
 	Survives []Survived
 	Breaks   []Break
-	Unknown  []string // hazards of which something was not decided
+	Unknown  []string // hazards with an undecided verdict
 	Advice   []string
 }
 
@@ -33,18 +33,18 @@ type Break struct {
 	Class     string // of the way, for a colour: "broken", "outlived", "stuck" or "other"
 	Scenarios []string
 	Of        int // scenarios of the hazard that were played
-	// Inherent says that no lock with the same claims could have avoided it, in any
-	// of the scenarios.
+	// Inherent says that no lock with the same claims could have avoided the
+	// violation, in any of the scenarios.
 	Inherent bool
 }
 
-// way is a way of breaking, told from what is violated.
+// way is a way of breaking. The violated properties decide it.
 type way struct {
 	how, class, remedy string
 	fits               func(violated map[checker.Property]checker.Verdict) bool
 }
 
-// ways are listed from the worst to the least. A run counts for the first that
+// ways are listed from the worst to the mildest. A run counts for the first that
 // fits.
 var ways = []way{
 	{"two holders", "broken", "An owner gets the lock while the lease of another lives, so no timeout helps. Let the resource check a fencing token, and keep the lock on more than one server.",
@@ -73,13 +73,14 @@ func has(violated map[checker.Property]checker.Verdict, p checker.Property) bool
 	return ok
 }
 
-// Way is how a run breaks, and what to do about it.
+// Way is how a run breaks, with a remedy.
 type Way struct {
 	Rank        int    // 0 for the worst
 	How, Remedy string // "two holders"; a sentence or two
 }
 
-// WayOf is the worst way in which a run breaks, false where it breaks in none.
+// WayOf is the worst way in which a run breaks; false for a run that does not
+// break.
 func WayOf(r *results.Run) (Way, bool) {
 	i := wayOf(r)
 	if i < 0 {
@@ -88,7 +89,7 @@ func WayOf(r *results.Run) (Way, bool) {
 	return Way{i, ways[i].how, ways[i].remedy}, true
 }
 
-// Undecided reports whether something of a run could not be decided.
+// Undecided reports whether a run has an undecided verdict.
 func Undecided(r *results.Run) bool { return undecided(r) }
 
 // wayOf is how a run breaks, or -1.
@@ -102,7 +103,7 @@ func wayOf(r *results.Run) int {
 	return slices.IndexFunc(ways, func(w way) bool { return w.fits(violated) })
 }
 
-// atFault says that the lock could have kept a promise that it broke.
+// atFault reports whether the lock could have kept a promise that it broke.
 func atFault(r *results.Run) bool {
 	for _, v := range r.Verdicts {
 		if v.Faulty() {
@@ -124,8 +125,8 @@ func undecided(r *results.Run) bool {
 	return false
 }
 
-// Of sums up the locks of some runs, in the order in which locks are given.
-// hazard names the hazard of a scenario, and hazards is their order.
+// Of sums up the locks of some runs, in the given order of locks. hazard names
+// the hazard of a scenario, and hazards gives their order.
 func Of(runs []results.Run, locks, hazards []string, hazard func(scenario string) string) []Card {
 	type at struct{ lock, hazard string }
 	played := map[at][]string{} // scenarios
@@ -212,7 +213,7 @@ func rank(how string) int {
 }
 
 // survivesAll reports whether a lock was played in every scenario of a list and
-// broke in none.
+// survived each.
 func survivesAll(played, broken, list []string) bool {
 	for _, s := range list {
 		if !slices.Contains(played, s) || slices.Contains(broken, s) {

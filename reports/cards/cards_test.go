@@ -17,8 +17,8 @@ func run(scenario, lock string, violated ...checker.Property) results.Run {
 	return r
 }
 
-// A lock that deadlocks does not look like the best one: its card says that it
-// gets stuck, and which locks do not.
+// A lock that deadlocks must not look like the best one. Its card says that it
+// gets stuck, and names the locks that do not.
 func TestALockThatGetsStuckDoesNotSurvive(t *testing.T) {
 	hazard := func(s string) string { return strings.SplitN(s, "-", 2)[0] }
 	all := Of([]results.Run{
@@ -41,7 +41,7 @@ func TestALockThatGetsStuckDoesNotSurvive(t *testing.T) {
 	}
 }
 
-// What was not decided is not survived.
+// An undecided hazard is not a survived one.
 func TestUnknownIsNotSurvived(t *testing.T) {
 	r := run("crash-a", "x")
 	r.Verdicts[checker.Progress] = checker.Verdict{Outcome: checker.Unknown}

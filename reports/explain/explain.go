@@ -1,5 +1,5 @@
-// Package explain lists what there is to name on the command line, and says on one
-// screen what each is: locks, mutants, scenarios, faults and properties.
+// Package explain lists the names that the command line accepts, and explains
+// each on one screen: locks, mutants, scenarios, faults and properties.
 package explain
 
 import (
@@ -17,10 +17,10 @@ import (
 	"github.com/holdfast-go/holdfast/subject"
 )
 
-// ErrUnknown is returned for a word that names nothing.
+// ErrUnknown means that a word names nothing.
 var ErrUnknown = errors.New("nothing has this name")
 
-// kinds are what can be listed, with the rows of a list.
+// kinds are the kinds of names, with the rows of each list.
 var kinds = []struct {
 	name string
 	rows func() [][]string
@@ -58,7 +58,7 @@ var kinds = []struct {
 	}},
 }
 
-// Kinds are what can be listed.
+// Kinds are the kinds that [List] knows.
 func Kinds() []string {
 	var all []string
 	for _, k := range kinds {
@@ -67,7 +67,7 @@ func Kinds() []string {
 	return all
 }
 
-// List writes everything of a kind, one in a line.
+// List writes all names of a kind, one in a line.
 func List(w io.Writer, kind string) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, k := range kinds {
@@ -95,8 +95,8 @@ func Names() []string {
 	return all
 }
 
-// Text says what a word is, or fails with [ErrUnknown]. A word that names several
-// things is told as each.
+// Text explains a word, or fails with [ErrUnknown]. It explains each meaning of a
+// word that has several.
 func Text(w io.Writer, word string) error {
 	p := &page{w: w}
 	for _, k := range []func(*page, string){lock, mutant, scenario, fault, property} {
@@ -108,7 +108,7 @@ func Text(w io.Writer, word string) error {
 	return p.err
 }
 
-// page is what is being written.
+// page is a text under construction.
 type page struct {
 	w     io.Writer
 	parts int
@@ -129,7 +129,7 @@ func (p *page) print(format string, args ...any) {
 	}
 }
 
-// line is a heading with what it says, in lines of at most 80 characters.
+// line writes a heading with its text, in lines of at most 80 characters.
 func (p *page) line(heading, text string) {
 	if text == "" {
 		return
@@ -152,7 +152,7 @@ func (p *page) line(heading, text string) {
 	p.print("\n")
 }
 
-// few names the first of many.
+// few names the first of many names.
 func few(all []string) string {
 	const most = 8
 	if len(all) > most {
@@ -190,7 +190,7 @@ func lock(p *page, word string) {
 	p.line("try", "holdfast run --lock "+word)
 }
 
-// promised are the claims of a lock, in words.
+// promised names the claims of a lock.
 func promised(l *subject.Subject) []string {
 	c := l.Promises()
 	var all []string
@@ -206,7 +206,7 @@ func promised(l *subject.Subject) []string {
 	return all
 }
 
-// violated says what is expected to be violated, in the order of the properties.
+// violated states the expected violations, in the order of the properties.
 func violated(expected map[checker.Property]scenarios.Expectation) string {
 	var all []string
 	for _, p := range checker.Properties() {

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Every name that the lists have is explained on one screen, within 80 columns,
-// and the pages and sources that it names are there.
+// Each name of the lists has one screen of at most 80 columns. The pages and
+// sources that it names exist.
 func TestEveryNameIsExplained(t *testing.T) {
 	for _, name := range Names() {
 		var b strings.Builder

@@ -1,4 +1,4 @@
-// Package grid lays marks out in rows and columns of text, within a width.
+// Package grid lays out marks in rows and columns of text, within a width.
 package grid
 
 import (
@@ -14,14 +14,15 @@ type Grid struct {
 	Corner     string // the heading of the row names
 	Rows, Cols []string
 	Mark       func(row, col int) string
-	Width      int // of a line
+	Width      int // the most characters of a line
 }
 
-// maxName is how long the name of a row may get.
+// maxName is the most characters of the name of a row.
 const maxName = 40
 
-// Write writes the grid. Column heads that do not fit become letters, which are
-// explained below; columns that do not fit even so continue in a grid of their own.
+// Write writes the grid. Letters replace column heads that do not fit, and a
+// legend explains them. Columns that still do not fit continue in a grid of their
+// own.
 func (g Grid) Write(w io.Writer) {
 	first := utf8.RuneCountInString(g.Corner)
 	for _, r := range g.Rows {
@@ -59,7 +60,7 @@ func (g Grid) Write(w io.Writer) {
 	fmt.Fprintln(w)
 }
 
-// marks is how wide the marks of a column are.
+// marks is the width of the marks of a column.
 func (g Grid) marks(col int) int {
 	n := 1
 	for r := range g.Rows {
@@ -125,8 +126,8 @@ func letters(i int) string {
 	return s
 }
 
-// wrapHead breaks a column head before a hyphen where a line would be longer
-// than nine characters, and hard where there is none.
+// wrapHead breaks a column head before a hyphen if a line would be longer than
+// nine characters, and anywhere if it has no hyphen.
 func wrapHead(s string) []string {
 	const most = 9
 	var lines []string

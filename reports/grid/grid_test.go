@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// However many columns there are, no line is longer than the width, and every
-// mark is there.
+// With any number of columns, no line is longer than the width, and no mark is
+// missing.
 func TestNoLineIsTooLong(t *testing.T) {
 	for _, columns := range []int{1, 3, 12, 30, 100} {
 		g := Grid{Corner: "scenario", Rows: []string{"contention", "a-scenario-with-a-name-that-is-longer-than-a-line-should-be"}, Width: 80,

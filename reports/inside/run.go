@@ -12,14 +12,14 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
-// Run is one run that was played again and looked at, as a JSON document.
+// Run is one replayed run with its observations, as a JSON document.
 type Run struct {
 	Schema   string `json:"schema"`
 	Scenario string `json:"scenario"`
 	Lock     string `json:"lock"`
 	Seed     uint64 `json:"seed"`
-	// Same says that the history is the stored one, Difference in words what
-	// is not.
+	// Same says that the history is the stored one. Otherwise Difference
+	// describes the first difference.
 	Same       bool   `json:"same"`
 	Difference string `json:"difference,omitempty"`
 	simplay.Seen
@@ -29,8 +29,8 @@ type Run struct {
 	hash   string
 }
 
-// Look compares what was seen with the stored history. words say where the run
-// stopped, empty when it did not.
+// Look compares a replayed run with the stored history. words say where the run
+// stopped; empty if it did not stop.
 func Look(r suite.Replayed, stored *history.History, words string) *Run {
 	run := &Run{
 		Schema: "holdfast-replay/1", Scenario: r.Run.Scenario, Lock: r.Run.Lock, Seed: r.Run.Seed,
@@ -42,7 +42,7 @@ func Look(r suite.Replayed, stored *history.History, words string) *Run {
 	return run
 }
 
-// difference says where the new history is not the stored one.
+// difference describes where the new history differs from the stored one.
 func (r *Run) difference(storedHash string) string {
 	if r.State == nil {
 		text := fmt.Sprintf("its hash is %.12s, stored %.12s", r.hash, storedHash)
@@ -65,6 +65,6 @@ func sameEvent(a, b history.Event) bool {
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-// seconds is a time of a run as its trace and its state show it: seconds, to
-// the nanosecond.
+// seconds is a time of a run in its trace and its state: seconds, to the
+// nanosecond.
 func seconds(ns int64) string { return fmt.Sprintf("%.9fs", float64(ns)/1e9) }

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/sim"
 )
 
-// lastEvents is how many events a state shows of the history.
+// lastEvents is how many of the latest events a state shows.
 const lastEvents = 8
 
 // WriteState writes the state at the moment of the stop.
@@ -94,7 +94,7 @@ func (r *Run) writeNode(out io.Writer, n sim.NodeState) {
 	}
 }
 
-// behind says what a replica has not got yet.
+// behind lists the changes that a replica has not received yet.
 func (r *Run) behind(n sim.NodeState, x sim.ReplicaState) string {
 	text := fmt.Sprintf("%s has confirmed up to %d", x.Name, x.Acked)
 	if x.Acked < 0 {
@@ -156,8 +156,7 @@ func (r *Run) writeClient(out io.Writer, c simplay.ClientState, told func(histor
 	}
 }
 
-// writeLinks writes the links that have something on them, and what is on its
-// way.
+// writeLinks writes the links with a message or a toxic on them.
 func (r *Run) writeLinks(out io.Writer) {
 	head := "\nlinks\n"
 	for _, l := range r.State.World.Links {
@@ -179,7 +178,7 @@ func (r *Run) writeLinks(out io.Writer) {
 	}
 }
 
-// doing is what a toxic does to a link, in words.
+// doing describes the effect of a toxic on a link.
 func doing(toxic string) string {
 	words, known := map[string]string{
 		"Hold": "everything is held", "Delay": "everything is delayed", "Blackhole": "everything is lost",
@@ -191,8 +190,7 @@ func doing(toxic string) string {
 	return words
 }
 
-// counted goes through the different words of a sorted list, with how many
-// there are of each.
+// counted yields the different words of a sorted list, with the count of each.
 func counted(sorted []string) func(yield func(string, int) bool) {
 	return func(yield func(string, int) bool) {
 		for rest := sorted; len(rest) > 0; {

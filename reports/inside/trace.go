@@ -71,13 +71,13 @@ func (r *Run) cells(m sim.Message) []string {
 	return []string{seconds(int64(m.Sent.Sub(r.Start))), m.From + " -> " + m.To, fmt.Sprintf("#%d", m.Conn), m.Kind, took, what}
 }
 
-// isMessage reports whether m is a message, and not something that happened to a
-// connection.
+// isMessage reports whether m is a message, and not an event of a connection.
 func isMessage(m sim.Message) bool {
 	return !slices.Contains([]string{sim.Opened, sim.Refused, sim.Closed, sim.Broken}, m.Kind)
 }
 
-// notes say what was out of the ordinary with a message, and by which fault.
+// notes describe the unusual facts about a message, with the fault that caused
+// them.
 func (r *Run) notes(m sim.Message) string {
 	var all []string
 	if m.Paused {
@@ -108,7 +108,7 @@ func (r *Run) notes(m sim.Message) string {
 	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), "; ")
 }
 
-// hindered is what a toxic does to a message, in a word.
+// hindered is the effect of a toxic on a message, in a word.
 func hindered(toxic string) string {
 	switch toxic {
 	case "Hold":
@@ -121,8 +121,8 @@ func hindered(toxic string) string {
 	return toxic
 }
 
-// by names the faults that began or ended at an instant: virtual time is exact,
-// so what happened at that instant is their doing. It is "" when there are none.
+// by names the faults that began or ended at an instant, "" for none. Virtual
+// time is exact, so they caused everything that happened at that instant.
 func (r *Run) by(t time.Time) string {
 	var names []string
 	for _, e := range r.Faults {

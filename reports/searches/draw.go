@@ -31,8 +31,8 @@ func (f *Find) Draw(title string, h *history.History, run *results.Run) {
 	f.Pictures = append(f.Pictures, Picture{Title: title, Caption: caption, Drawing: drawing, Folded: len(f.Pictures) > 0})
 }
 
-// bounded is the page with few open diagrams, and with no more than a browser shows
-// at once. The caption of a diagram says where it was left out.
+// bounded is the page with few open diagrams, and few enough bytes for a browser.
+// The caption says where it left a diagram out.
 func (p Page) bounded() Page {
 	p.Finds = slices.Clone(p.Finds)
 	size := 0

@@ -1,6 +1,6 @@
-// Package searches renders what a search for violations has shown as one HTML
-// page, in the style of the report of a run. An exploration, exhaustive
-// placement, and the self-tests fill in a [Page].
+// Package searches renders the results of a search for violations as one HTML
+// page, in the style of the report of a run. Explorations, exhaustive placement
+// and the self-tests fill in a [Page].
 package searches
 
 import (
@@ -22,17 +22,17 @@ var pageStyle string
 
 var page = template.Must(template.New("page").Parse(pageSource))
 
-// Tone says how a page or a part of it is to be taken.
+// Tone classifies a page or a part of it.
 type Tone string
 
 // The tones.
 const (
-	Good      Tone = "good"      // all is well
-	Argued    Tone = "argued"    // nothing went wrong, and something is open
+	Good      Tone = "good"      // no problem
+	Argued    Tone = "argued"    // no violation, but an open question
 	Attention Tone = "attention" // somebody has to look
 )
 
-// Some is the tone of a number, and none where it is 0.
+// Some is the tone t for a number other than 0.
 func Some(n int, t Tone) Tone {
 	if n == 0 {
 		return ""
@@ -40,15 +40,15 @@ func Some(n int, t Tone) Tone {
 	return t
 }
 
-// Page is what a search has shown. Everything but Kind and Asked may be empty.
+// Page is the results of a search. Every field but Kind and Asked may be empty.
 type Page struct {
 	Kind        string // of search, as "exploration"
 	Asked       string // the question, as one sentence
 	Answer      string
 	Tone        Tone
-	Interrupted string   // what was not played because somebody ended the search
+	Interrupted string   // what the search did not play because somebody ended it
 	Numbers     []Number // the headline
-	Bound       []string // what the numbers support, in sentences
+	Bound       []string // the statements that the numbers support
 	Causes      []Group
 	Heads       Heads
 	Finds       []Find
@@ -56,24 +56,24 @@ type Page struct {
 	Tables      []Table
 	NotPlayed   []string // what the search leaves open
 	Defects     []string // of Holdfast itself
-	Command     string   // does the same again
+	Command     string   // repeats the search
 	Version     string
 }
 
-// Number is one of the headline.
+// Number is a number of the headline.
 type Number struct {
 	Value, Label string
 	Tone         Tone
 }
 
-// Heads are the headings of the table of causes. What is empty is as in a search
+// Heads are the headings of the table of causes. An empty one is that of a search
 // for violations.
 type Heads struct {
 	Title                     string
 	Group, Count, What, Where string // of the columns
 }
 
-// Group is causes that belong together, as those after the same faults.
+// Group is causes with something in common, such as the same faults.
 type Group struct {
 	Title string
 	Tone  Tone // of the bars; empty for [Attention]
@@ -84,13 +84,13 @@ type Group struct {
 type Cause struct {
 	Count  int    // runs
 	Of     int    // the largest count of the page, for the bar; 0 for no bar
-	What   string // went wrong
-	Where  string // it was seen first, or mostly
+	What   string // the violation
+	Where  string // the first place, or the most frequent one
 	Find   string // the key of its [Find]; empty for none
 	Remark string // as "inherent" or "known"
 }
 
-// Find is one thing that was found.
+// Find is one find of a search.
 type Find struct {
 	Key      string // unique on the page
 	Title    string
@@ -103,7 +103,7 @@ type Find struct {
 	Texts    []Text // such as the scenario
 }
 
-// Size is how large something was before it was made small, and after.
+// Size is a measure of a find, before and after shrinking.
 type Size struct {
 	What          string
 	Before, After int
@@ -116,19 +116,19 @@ type Picture struct {
 	Folded         bool
 }
 
-// Text is a file or a diff, which the page folds where it is long.
+// Text is a file or a diff, which the page folds if it is long.
 type Text struct {
 	Title, Body string
 	Folded      bool
 }
 
-// Map is a table in which colours say how much or how bad.
+// Map is a table whose colours mean how much or how bad.
 type Map struct {
 	Title, Note string
 	Corner      string // heads the names of the rows
 	Columns     []string
 	Rows        []MapRow
-	Legend      []Cell // what a cell looks like, with its meaning as Title
+	Legend      []Cell // an example of each cell, with its meaning as Title
 }
 
 // MapRow is a row of a map.
@@ -137,8 +137,8 @@ type MapRow struct {
 	Cells []Cell
 }
 
-// Cell is a cell of a map. Class is "n0" to "n5" for more and more, or "bad",
-// "warn", "ok", "hole" and "none".
+// Cell is a cell of a map. Class is "n0" to "n5" for increasing numbers, or
+// "bad", "warn", "ok", "hole" and "none".
 type Cell struct{ Text, Class, Title string }
 
 // Table is numbers.
@@ -177,13 +177,14 @@ func Largest(groups []Group) []Group {
 	return groups
 }
 
-// Percent is how long the bar of a cause is; none is invisible.
+// Percent is the length of a cause's bar. No bar is invisible.
 func (c Cause) Percent() int { return min(100, max(2, 100*c.Count/max(1, c.Of))) }
 
-// Number says that a column holds numbers.
+// Number reports whether a column holds numbers.
 func (t Table) Number(column int) bool { return column >= t.Words }
 
-// Lacks notes first among what was not played that a part of the results is missing.
+// Lacks puts a missing part of the results first among those that were not
+// played.
 func (p *Page) Lacks(part string) {
 	p.NotPlayed = append([]string{english.Upper(part) + "."}, p.NotPlayed...)
 	p.Tone = Attention
@@ -204,8 +205,8 @@ func (p Page) HTML(w io.Writer) error {
 	return err
 }
 
-// visible replaces what a browser must not be told by a text from outside:
-// control characters, and those that turn the direction of writing.
+// visible replaces the characters of outside texts that would confuse a browser:
+// control characters, and those that change the direction of writing.
 func visible(r rune) rune {
 	switch {
 	case r == '\n' || r == '\t':

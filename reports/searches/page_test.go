@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// sample has something in every part of a page.
+// sample fills every part of a page.
 func sample() Page {
 	return Page{
 		Kind: "exploration", Asked: "Does set-px break a promise under faults that are drawn at random?", Answer: "200 runs: 73 violated a promise.", Tone: Attention,
@@ -47,7 +47,7 @@ func sample() Page {
 	}
 }
 
-// hostile has texts from outside that must stay texts.
+// hostile has texts from outside that must remain texts.
 func hostile() Page {
 	bad := "<script>alert(1)</script>\u202e\x1b[31m\"'`" + strings.Repeat("w", 300)
 	return Page{
@@ -68,10 +68,10 @@ func render(t *testing.T, p Page) string {
 	return b.String()
 }
 
-// What readers see changes on purpose or not at all.
+// Readers see changes of a page only if somebody intended them.
 func TestPageGolden(t *testing.T) {
 	got := render(t, sample())
-	_, got, _ = strings.Cut(got, "</style>") // which the report has, too
+	_, got, _ = strings.Cut(got, "</style>") // the report has it, too
 	path := filepath.Join("testdata", "page.html")
 	if *update {
 		if err := whole.Bytes(path, []byte(got)); err != nil {
@@ -87,7 +87,7 @@ func TestPageGolden(t *testing.T) {
 	}
 }
 
-// A page is one file, and no text from outside becomes a part of it.
+// A page is one file. No text from outside becomes markup of it.
 func TestPageIsOneFile(t *testing.T) {
 	for name, p := range map[string]Page{"sample": sample(), "hostile": hostile(), "empty": {Kind: "exploration", Asked: "Is there anything?"}} {
 		text := render(t, p)
@@ -99,12 +99,12 @@ func TestPageIsOneFile(t *testing.T) {
 	}
 }
 
-// axe is where make setup puts axe-core.
+// axe is the path to which make setup installs axe-core.
 const axe = "/usr/local/lib/node_modules/axe-core/axe.min.js"
 
-// The pages must be of use on a desk, on a phone, in the dark and to those who see
-// little: nothing is wider than the window, every link leads somewhere, and the
-// console stays quiet.
+// The pages must work on a desk, on a phone, in the dark and with a screen
+// reader. Nothing is wider than the window, every link leads somewhere, and the
+// console reports no error.
 func TestPagesInABrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser")

@@ -1,5 +1,6 @@
-// Package spacetime derives from a history the messages between processes and
-// servers, the role of each server, and the end of each lease. It draws nothing.
+// Package spacetime derives three things from a history: the messages between
+// processes and servers, the role of each server, and the end of each lease. It
+// draws nothing.
 package spacetime
 
 import (
@@ -10,7 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// Kind says what an [Arrow] carries.
+// Kind is the content of an [Arrow].
 type Kind string
 
 // The kinds of arrow.
@@ -20,30 +21,30 @@ const (
 	Replication Kind = "replication"
 )
 
-// Arrow is something that went from one process to another. A history has no
-// messages, only their effects: a request arrives where a server changed.
+// Arrow is a message from one process to another. A history has no messages, only
+// their effects: a request arrives where a server changed.
 type Arrow struct {
 	Kind          Kind
 	From, To      string // a client or a node
-	Owner         string // of a request or reply, "" where nobody knows
+	Owner         string // of a request or reply; "" for unknown
 	Key           string
-	Sent, Arrived int64 // of a lost one, Arrived is when it was known to be lost
+	Sent, Arrived int64 // of a lost arrow, Arrived is when the loss became known
 	Lost          bool
-	Grants        string // the holder that the message leaves behind, "" for nobody
+	Grants        string // the holder after the message; "" for nobody
 	Op            int64
 }
 
-// Role is what a node was from a moment on.
+// Role is the role of a node from a moment on.
 type Role struct {
 	From     int64
 	Primary  bool
-	Promoted bool // by a fault, and not from the start
+	Promoted bool // a fault promoted it; false for the role at the start
 }
 
-// Picture is what [Of] reads out of a history.
+// Picture is the result of [Of].
 type Picture struct {
 	Arrows []Arrow // by Sent
-	// Roles has the roles of every node that the history names, in order.
+	// Roles has the roles of every node in the history, in order.
 	Roles map[string][]Role
 	h     *history.History
 }
@@ -66,7 +67,7 @@ func Of(h *history.History) Picture {
 	return p
 }
 
-// group is what a node and its replicas have in common.
+// group identifies a node together with its replicas.
 func group(node string) string {
 	if i := strings.Index(node, "-replica-"); i > 0 {
 		return node[:i]
@@ -77,8 +78,7 @@ func group(node string) string {
 // SameGroup reports whether two nodes are a primary and its replicas.
 func SameGroup(a, b string) bool { return group(a) == group(b) }
 
-// findRoles follows the roles that server events name, and the promotions that
-// faults tell.
+// findRoles follows the roles in server events, and the promotions by faults.
 func (p *Picture) findRoles() {
 	promotes := map[int]bool{}
 	for _, f := range p.h.Header.Faults {
@@ -126,10 +126,10 @@ func (p *Picture) findRoles() {
 	}
 }
 
-// Promotion says which node a fault that promotes takes the role from, and
-// which node has it afterwards: the first is the target of the fault, the second
-// is named in its detail, or is the first other node that acts as a primary
-// later, having been a replica.
+// Promotion names the node that loses the role of primary to a fault, and the
+// node that gets it. The fault targets the first. Its detail names the second;
+// otherwise it is the first other node that was a replica and later acts as a
+// primary.
 func Promotion(h *history.History, fault *history.Event) (old, promoted string) {
 	if len(fault.Fault.Targets) == 0 {
 		return "", ""
@@ -154,7 +154,7 @@ func Promotion(h *history.History, fault *history.Event) (old, promoted string) 
 	return old, ""
 }
 
-// ReplicaAt reports whether a node was a replica at a time.
+// ReplicaAt reports whether a node is a replica at a time.
 func (p *Picture) ReplicaAt(node string, at int64) bool {
 	replica := false
 	for _, r := range p.Roles[node] {
@@ -169,9 +169,9 @@ func (p *Picture) ReplicaAt(node string, at int64) bool {
 // nobody.
 func changesHolder(s *history.ServerEvent) bool { return s.Holder != s.WasHolder }
 
-// findReplication ties every change on a primary to the same change on each of
-// its replicas. Of a replica that was promoted without it, or that has gone on
-// to another state, the change was lost.
+// findReplication connects every change on a primary with the same change on each
+// of its replicas. A change is lost if the replica becomes primary without it, or
+// has moved to another state.
 func (p *Picture) findReplication() {
 	events := p.h.Events
 	for i := range events {
@@ -195,8 +195,8 @@ func (p *Picture) findReplication() {
 	}
 }
 
-// arrives looks for the change of event i on a replica. ok is false where the
-// history does not say what became of it.
+// arrives finds the change of event i on a replica. ok is false if the history
+// does not show its fate.
 func (p *Picture) arrives(i int, node string) (at int64, lost, ok bool) {
 	sent := p.h.Events[i].Server
 	promoted := int64(-1)
@@ -234,8 +234,8 @@ func (p *Picture) nodes() []string {
 	return all
 }
 
-// findRequests ties every change that a client's command made to the operation
-// of that client, and the operation's return to its last change.
+// findRequests connects every change by a client's command with the operation of
+// that client, and the operation's return with its last change.
 func (p *Picture) findRequests() {
 	type call struct {
 		invoke, done *history.Event
@@ -297,9 +297,9 @@ func (p *Picture) findRequests() {
 	}
 }
 
-// LeaseEnd is when the lease of a hold ends by the clock of the servers, were it
-// never released: the end that its last renewal gave it. Without a server's word
-// it is what the acquire asked for. 0 for a hold without a lease.
+// LeaseEnd is when the lease of a hold ends by the clock of the servers if nobody
+// releases it. The last renewal determines the end. Without a server's event it
+// follows from the acquire. It is 0 for a hold without a lease.
 func (p *Picture) LeaseEnd(c *checker.Claim) int64 {
 	end := int64(0)
 	if c.Lease > 0 {

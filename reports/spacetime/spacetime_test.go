@@ -19,7 +19,7 @@ func op(at int64, kind history.Kind, id int64, f history.Func, client string) hi
 	return history.Event{Time: at, Kind: kind, Op: id, F: f, Client: client, Owner: client + "/1", Lock: "stock", Args: &history.Args{}, Result: &history.Result{}}
 }
 
-// failover is a grant that no replica hears of before it is promoted.
+// failover is a grant that reaches no replica before the promotion.
 func failover() *history.History {
 	return &history.History{
 		Header: history.Header{Latency: 2 * ms, Faults: []history.PlannedFault{{ID: 2, Traits: history.Traits{Promotes: true, Instant: true}}}},
@@ -38,8 +38,8 @@ func failover() *history.History {
 	}
 }
 
-// The cause of a failover that loses a grant can be seen: who is promoted, and
-// the replication that never arrived.
+// The picture shows why a failover loses a grant: the promotion, and the
+// replication that never arrived.
 func TestALostGrantIsALostArrow(t *testing.T) {
 	p := Of(failover())
 	if r := p.Roles["node-1-replica-1"]; len(r) != 2 || r[0].Primary || !r[1].Promoted || r[1].From != 50*ms {
@@ -65,7 +65,7 @@ func TestALostGrantIsALostArrow(t *testing.T) {
 	}
 }
 
-// What reaches a replica before it is promoted is not lost.
+// A change that reaches a replica before the promotion is not lost.
 func TestADeliveredGrantArrives(t *testing.T) {
 	h := failover()
 	h.Events = append(h.Events[:3:3], append([]history.Event{server(4*ms, "node-1-replica-1", "replica", "replication", "", "", "client-1/1", 999*ms)}, h.Events[3:]...)...)
@@ -76,7 +76,7 @@ func TestADeliveredGrantArrives(t *testing.T) {
 	}
 }
 
-// A renewed lease ends where its last renewal put the end.
+// A renewed lease ends when its last renewal says.
 func TestALeaseEndsWhereItsLastRenewalPutIt(t *testing.T) {
 	h := failover()
 	h.Events = append(h.Events[:3:3], append([]history.Event{server(40*ms, "node-1", "primary", "command", "client-1", "client-1/1", "client-1/1", 1000*ms)}, h.Events[3:]...)...)
