@@ -16,25 +16,25 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
-// A mutant sends other messages than its original, or takes other times for
-// them. So a fault that is aimed at a message strikes something else, and what
-// one of the two does with one seed proves nothing. Both play a scenario again
-// with other seeds, in all differentialSeeds times. A violation is the mutant's
-// mistake when the mutant shows it at least differentialLeast times, with faults
-// that struck in the same phases as with the original, which never shows it.
+// A mutant sends other messages than its original, or sends them at other times.
+// So a fault that aims at a message strikes something else, and one seed proves
+// nothing about the two locks. Both replay a scenario with other seeds, in all
+// differentialSeeds times. A violation is the mutant's mistake if the mutant
+// shows it at least differentialLeast times and the original never does. The
+// faults must have struck in the same phases in both.
 const (
 	differentialSeeds = 8
 	differentialLeast = 4
 )
 
-// differentialKind is a drawn run with a mutant and with the lock that the mutant
-// is made from. It gives an [explore.Seen] of what the original does not violate.
+// differentialKind plays a drawn run with a mutant and with its original. It
+// gives an [explore.Seen] of the violations that only the mutant has.
 const differentialKind = "differential"
 
 func init() { suite.RegisterKind(differentialKind, playDifferential) }
 
-// playDifferential draws, plays and judges one run of a mutant, and keeps of what
-// it has shown what the lock that it is made from does not.
+// playDifferential draws, plays and judges one run of a mutant. It keeps the
+// violations that the original does not have.
 func playDifferential(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 	began := time.Now()
 	fail := func(err error) suite.Answer {
@@ -75,7 +75,7 @@ func playDifferential(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 	return a
 }
 
-// differential is a drawn scenario, to be played with a mutant and its originals.
+// differential is a drawn scenario for a mutant and its originals.
 type differential struct {
 	scenario  *scenarios.Scenario
 	seed      uint64
@@ -84,10 +84,9 @@ type differential struct {
 	guard     suite.Guard
 }
 
-// keepMistakes leaves of the verdicts on the mutant those violations that are
-// its mistake. What comes out unknown with an original counts as violated there,
-// and so does any violation of exclusion where the mutant's is that of a lease
-// outlived.
+// keepMistakes keeps the violations that are the mutant's mistake. An unknown
+// verdict on an original counts as a violation there. So does any violation of
+// exclusion, if that of the mutant is an outlived lease.
 func (d differential) keepMistakes(verdicts map[checker.Property]checker.Verdict) error {
 	drop := func(when func(checker.Property, checker.Verdict) bool) { maps.DeleteFunc(verdicts, when) }
 	drop(func(_ checker.Property, v checker.Verdict) bool { return v.Outcome != checker.Violated })
@@ -124,7 +123,7 @@ func (d differential) keepMistakes(verdicts map[checker.Property]checker.Verdict
 	return nil
 }
 
-// again are the runs that have a violation like v.
+// again are the runs with a violation like v.
 func again(runs []drawnRun, p checker.Property, v checker.Verdict) []drawnRun {
 	var some []drawnRun
 	for _, r := range runs {
@@ -135,7 +134,7 @@ func again(runs []drawnRun, p checker.Property, v checker.Verdict) []drawnRun {
 	return some
 }
 
-// inside reports whether all cells of one coverage are hit in the other.
+// inside reports whether one coverage hits all cells of the other.
 func inside(some, all draw.Coverage) bool {
 	for cell := range some {
 		if all[cell] == 0 {
@@ -145,14 +144,13 @@ func inside(some, all draw.Coverage) bool {
 	return true
 }
 
-// shows reports whether a verdict on the original takes the meaning from one on
-// the mutant.
+// shows reports whether a verdict on the original excuses one on the mutant.
 func shows(original, mutant checker.Verdict) bool {
 	worse := mutant.Class == checker.ContractBroken && original.Class == checker.LeaseOutlived
 	return original.Outcome != checker.OutcomeOK && !worse
 }
 
-// drawnRun is what a drawn scenario has shown.
+// drawnRun is the result of a drawn scenario.
 type drawnRun struct {
 	verdicts map[checker.Property]checker.Verdict
 	struck   draw.Coverage

@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-go/holdfast/subject/gallery"
 )
 
-// The correct lock, seen as a mutant of its own, breaks promises under faults
-// that no lock survives, and none of that may count as a find.
+// The correct lock, played as a mutant of itself, breaks promises under faults
+// that no lock survives. None of these violations may count as a find.
 func TestTheCorrectLockIsNeverFound(t *testing.T) {
 	logging.Disable()
 	m, ok := gallery.Find("release-tells-nobody")

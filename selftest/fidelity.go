@@ -13,13 +13,14 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
-// knownDifferences explains where the worlds differ, and who is right.
+// knownDifferences explains each difference between the worlds, and says which
+// one is right.
 //
 //go:embed fidelity.yaml
 var knownDifferences []byte
 
 // Compare compares the results of the simulator with those of real servers, and
-// gives each known difference its explanation. about gives the order of the
+// adds an explanation to each known difference. about gives the order of the
 // scenarios.
 func Compare(sim, live results.Results, about []reports.About) (reports.Fidelity, error) {
 	f := reports.Fidelity{Sim: sim, Live: live, About: about}
@@ -34,8 +35,8 @@ func Explained(f reports.Fidelity) bool {
 	return !slices.ContainsFunc(f.Differences(), func(d reports.Difference) bool { return d.Explanation == "" })
 }
 
-// FidelityDir is the directory for the run directories of some worlds; path may
-// be empty for one of its own. It is new or empty, or it holds those of another
+// FidelityDir is the parent of the run directories of a comparison. An empty path
+// means a new directory. The directory must be new or empty, or belong to another
 // comparison.
 func FidelityDir(path string, worlds []string) (suite.Dir, error) {
 	if path == "" {

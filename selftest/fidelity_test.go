@@ -23,7 +23,7 @@ func compared(t *testing.T, sim, live checker.Outcome) (explained bool) {
 	return Explained(f)
 }
 
-// A difference that nobody has explained must end the command with an error.
+// A difference without an explanation must end the command with an error.
 func TestADifferenceNeedsAnExplanation(t *testing.T) {
 	if !compared(t, checker.OutcomeOK, checker.OutcomeOK) {
 		t.Error("worlds that agree: something is not explained")
@@ -33,7 +33,7 @@ func TestADifferenceNeedsAnExplanation(t *testing.T) {
 	}
 }
 
-// An explanation under a name that nothing has would never be printed.
+// A report would never print an explanation under an unknown name.
 func TestKnownDifferencesNameScenariosAndLocks(t *testing.T) {
 	f, err := Compare(results.Results{}, results.Results{}, nil)
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
-// Hunts plays mutants against the scenarios that their originals are played
-// with.
+// Hunts plays mutants in the scenarios of their originals.
 type Hunts struct {
 	Mutants   []gallery.Mutant
 	Scenarios []suite.Job // one per scenario, with its name, file and source
@@ -23,18 +22,18 @@ type Hunts struct {
 	Seed      uint64      // the first
 }
 
-// NothingToPlayError says that no scenario applies to a mutant.
+// NothingToPlayError means that no scenario applies to a mutant.
 type NothingToPlayError struct {
 	Mutant string
-	Why    string // the last one does not
+	Why    string // why the last one does not
 }
 
 // Error implements error.
 func (e *NothingToPlayError) Error() string { return "there is nothing to play with " + e.Mutant }
 
 // Play plays every trial until something kills its mutant or its seeds are over.
-// When ctx ends, the record has what was played until then. The error is a
-// [NothingToPlayError] when some mutant has no scenario.
+// When ctx ends, the record has the finished runs. The error is a
+// [NothingToPlayError] if a mutant has no scenario.
 func (h Hunts) Play(ctx context.Context, pool workers.Pool, p Progress) (*TrackRecord, error) {
 	all, err := h.plan()
 	if err != nil {
@@ -91,19 +90,19 @@ func (h Hunts) plan() ([]*hunt, error) {
 	return all, nil
 }
 
-// hunt is the search for what kills one mutant.
+// hunt is the search for the killers of one mutant.
 type hunt struct {
 	campaign
 	pass   []suite.Job // one per scenario, in the order of the catalogue
 	trials []*Trial
 	passes int
-	kills  map[killer]int // in how many passes
-	// unknown counts verdicts that were to be ok and came out unknown. They kill
+	kills  map[killer]int // the number of passes with each killer
+	// unknown counts the expected ok verdicts that were unknown. They kill
 	// nothing.
 	unknown map[killer]int
 }
 
-// killer is a scenario and the property that was to hold there.
+// killer is a scenario and a property that it expects to hold.
 type killer struct {
 	scenario string
 	property checker.Property
@@ -111,7 +110,7 @@ type killer struct {
 
 func (k killer) String() string { return fmt.Sprintf("%s in %s", k.property, k.scenario) }
 
-// Trial looks for one mutant with seeds of its own.
+// Trial plays one mutant with its own seeds.
 type Trial struct {
 	FirstSeed uint64 `json:"first_seed"`
 	Seeds     int    `json:"seeds"` // played
@@ -121,7 +120,7 @@ type Trial struct {
 	VirtualMS float64 `json:"virtual_ms"`
 	WallMS    float64 `json:"wall_ms"`
 
-	given int // how many seeds the trial has; it gives up after them
+	given int // the seeds of the trial, after which it gives up
 	hunt  *hunt
 }
 
@@ -137,8 +136,7 @@ func (t *Trial) next() []suite.Job {
 	return jobs
 }
 
-// take takes over what a pass has shown. One that was interrupted counts for
-// nothing.
+// take adds the results of a pass. An interrupted pass counts for nothing.
 func (t *Trial) take(answers []*suite.Answer) {
 	for _, a := range answers {
 		if a == nil {
@@ -158,7 +156,7 @@ func (t *Trial) take(answers []*suite.Answer) {
 	}
 }
 
-// judge counts the verdicts of a run that were to be ok and are not.
+// judge counts the expected ok verdicts of a run that are not ok.
 func (t *Trial) judge(a *suite.Answer) {
 	for property, v := range a.Run.Verdicts {
 		if a.Run.Expected[property] != checker.OutcomeOK {

@@ -64,7 +64,7 @@ func (r *TrackRecord) HTML(w io.Writer) error {
 	return p.HTML(w)
 }
 
-// bound says what it means that a mutant has survived.
+// bound states what the survival of a mutant proves.
 func (m MutantRow) bound() string {
 	if m.Passes == 0 {
 		return "No pass over the scenarios was played."
@@ -89,7 +89,7 @@ func (m MutantRow) killed() searches.MapRow {
 	return withStatus(row, m.Status)
 }
 
-// withStatus ends a row with how the mutant came off.
+// withStatus appends the result of the mutant to a row.
 func withStatus(row searches.MapRow, status string) searches.MapRow {
 	c := searches.Cell{Text: status, Class: "hole"}
 	switch status {
@@ -118,7 +118,7 @@ func mutantMap(note, number, noticed, missed string) searches.Map {
 	return m
 }
 
-// alive is a mutant that nothing killed.
+// alive describes a mutant that no run killed.
 func alive(name, of, mistake, shipped, status string) searches.Find {
 	f := searches.Find{Key: name, Tone: searches.Attention, Title: fmt.Sprintf("%s, made from %s: %s", name, of, status), Why: strings.TrimSuffix(mistake, ".") + "."}
 	if shipped != "" {
@@ -130,7 +130,7 @@ func alive(name, of, mistake, shipped, status string) searches.Find {
 	return f
 }
 
-// noVerdict are runs that ended without a verdict, in sentences.
+// noVerdict describes runs that ended without a verdict.
 func noVerdict(all []string) []string {
 	var some []string
 	for _, s := range all {
@@ -266,7 +266,7 @@ func (t *Tally) HTML(w io.Writer) error {
 
 func (s Surprise) key() string { return fmt.Sprintf("seed-%d-%s", s.Seed, s.Property) }
 
-// surprise is the find of a key.
+// surprise describes the find with a key.
 func (t *Tally) surprise(key string) searches.Find {
 	s := t.Surprises[slices.IndexFunc(t.Surprises, func(s Surprise) bool { return s.key() == key })]
 	f := searches.Find{Key: key, Tone: searches.Attention, Title: fmt.Sprintf("%s with seed %d: %s of %s in %s", english.Upper(s.Kind), s.Seed, s.Property, s.Lock, s.Scenario),
@@ -299,7 +299,7 @@ func (t *Tally) verdictMap() searches.Map {
 	return m
 }
 
-// open is what the variations leave open.
+// open lists what the variations leave open.
 func (t *Tally) open() []string {
 	var all []string
 	if n := t.Seeds - t.Runs; n > 0 {

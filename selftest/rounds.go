@@ -12,24 +12,25 @@ import (
 	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
-// Progress is told of every round, before it starts: how many runs it has, and
-// how many trials are not over. It returns what to call after each run, and
-// after the last.
+// Progress is called before every round, with the number of its runs and of the
+// open trials. It returns two functions: one to call after each run, one after
+// the last.
 type Progress func(runs, trials int) (step, done func())
 
 // trial is one attempt at a mutant, with seeds of its own.
 type trial interface {
-	// done says whether the trial has played all that it is going to.
+	// done reports whether the trial has played all its runs.
 	done() bool
-	// next are the runs of the trial's next round. Which those are depends on
-	// the trial alone, so that any number of workers gives the same result.
+	// next are the runs of the trial's next round. They depend on the trial
+	// alone, so that any number of workers gives the same result.
 	next() []suite.Job
-	// take takes in the answers to them, nil where a run was interrupted.
+	// take adds the answers to these runs. A nil answer is that of an interrupted
+	// run.
 	take(answers []*suite.Answer)
 }
 
-// playRounds plays round after round, until every trial is over or ctx ends. In
-// each, every trial that is not over plays its next runs.
+// playRounds plays rounds until every trial is over or ctx ends. In each round,
+// every open trial plays its next runs.
 func playRounds(ctx context.Context, pool workers.Pool, trials []trial, p Progress) error {
 	for {
 		trials = slices.DeleteFunc(trials, trial.done)
@@ -59,21 +60,21 @@ func playRounds(ctx context.Context, pool workers.Pool, trials []trial, p Progre
 	}
 }
 
-// campaign is what both ways to look for a mutant have in common. It counts
-// what shows nothing: runs that ended without a verdict, and defects of holdfast.
+// campaign is the common part of both ways to look for a mutant. It counts runs
+// that show nothing: those without a verdict, and defects of Holdfast.
 type campaign struct {
 	mutant    gallery.Mutant
 	noVerdict []string
 	defects   []string
 }
 
-// useless notes a run that shows nothing, and says whether it is one.
+// useless records a run that shows nothing, and reports whether it is one.
 func (c *campaign) useless(a *suite.Answer, which string) bool {
 	switch {
 	case a.Defect != "":
 		c.defects = append(c.defects, which+": "+a.Defect)
 	case a.Run.Failure != "":
-		why, _, _ := strings.Cut(a.Run.Failure, "\n") // the stacks come after
+		why, _, _ := strings.Cut(a.Run.Failure, "\n") // the stacks follow
 		c.noVerdict = append(c.noVerdict, which+": "+why)
 	default:
 		return false
@@ -81,7 +82,7 @@ func (c *campaign) useless(a *suite.Answer, which string) bool {
 	return true
 }
 
-// Header is what the records of both ways begin and end with.
+// Header is the beginning and the end of both kinds of records.
 type Header struct {
 	Schema  string `json:"schema"`
 	Version string `json:"version"`
@@ -91,12 +92,12 @@ type Header struct {
 // Flaws are the runs that show nothing about a mutant.
 type Flaws struct {
 	Defects []string `json:"defects,omitempty"`
-	// NoVerdict are the runs that never ended or took their process down.
+	// NoVerdict are the runs that never ended, or ended their process.
 	NoVerdict []string `json:"no_verdict,omitempty"`
 	WallMS    float64  `json:"wall_ms"` // of everything, on all cores
 }
 
-// collect adds those of one mutant.
+// collect adds the flaws of one mutant.
 func (f *Flaws) collect(c campaign) {
 	f.Defects = append(f.Defects, c.defects...)
 	f.NoVerdict = append(f.NoVerdict, c.noVerdict...)
@@ -111,7 +112,8 @@ func which(scenario, lock string, seed uint64) string {
 	return fmt.Sprintf("%s with %s, seed %d", scenario, lock, seed)
 }
 
-// UnknownMutantError says that the gallery has no such mutant, and what it has.
+// UnknownMutantError means that the gallery has no such mutant. It lists the
+// existing ones.
 type UnknownMutantError struct {
 	Name  string
 	Known []string

@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// FarApart is how far the seeds of one trial are from those of the next. No
-	// trial has more runs.
+	// FarApart is the distance between the seeds of two trials. No trial has more
+	// runs.
 	FarApart = 1_000_000
-	// stretch is how many runs of a trial are played at once. Of those after
-	// a find nothing is taken in.
+	// stretch is how many runs of a trial are played at once. The trial ignores
+	// those after a find.
 	stretch = 8
 )
 
-// Searches looks for mutants in scenarios that are drawn at random.
+// Searches looks for mutants in random scenarios.
 type Searches struct {
 	Mutants []gallery.Mutant
 	Trials  int    // per mutant, with other seeds
@@ -30,8 +30,8 @@ type Searches struct {
 	Seed    uint64 // the first
 }
 
-// Play plays every trial until it finds its mutant or its runs are over. When
-// ctx ends, the record has what was played until then.
+// Play plays every trial until it finds its mutant or its runs are over. When ctx
+// ends, the record has the finished runs.
 func (s Searches) Play(ctx context.Context, pool workers.Pool, p Progress) (*SearchRecord, error) {
 	v, err := draw.NewVocabulary(nil, nil, false)
 	if err != nil {
@@ -74,7 +74,7 @@ type SearchTrial struct {
 	Cause     *cause.Cause `json:"cause,omitempty"` // of the find
 	VirtualMS float64      `json:"virtual_ms"`      // until then
 
-	given  int // how many runs the trial has; it gives up after them
+	given  int // the runs of the trial, after which it gives up
 	search *search
 }
 
@@ -91,8 +91,8 @@ func (t *SearchTrial) next() []suite.Job {
 	return jobs
 }
 
-// take takes in what was played, up to the first find and as far as nothing was
-// interrupted.
+// take adds the results of runs, up to the first find or the first interrupted
+// run.
 func (t *SearchTrial) take(answers []*suite.Answer) {
 	for _, a := range answers {
 		if a == nil || t.Found {

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/version"
 )
 
-// SearchRecord is what the searches have shown, and the JSON that is printed of
-// it.
+// SearchRecord is the result of the searches, and the JSON document that the
+// command prints.
 type SearchRecord struct {
 	Header
 	Mutants []SearchRow    `json:"mutants"`
@@ -23,12 +23,12 @@ type SearchedCounts struct {
 	Mutants  int `json:"mutants"`
 	Found    int `json:"found"`     // in some trial
 	NotFound int `json:"not_found"` // in any
-	Runs     int `json:"runs"`      // of all trials
+	Runs     int `json:"runs"`      // the runs of all trials
 	Median   int `json:"median"`    // of the medians; 0 when most mutants have none
 	Highest  int `json:"highest"`   // of the medians
 }
 
-// SearchRow is what is known of one mutant.
+// SearchRow is the result for one mutant.
 type SearchRow struct {
 	Name    string `json:"name"`
 	Of      string `json:"of"`
@@ -36,14 +36,14 @@ type SearchRow struct {
 	Mistake string `json:"mistake"`
 	Status  string `json:"status"` // "found", "not found" or "unfinished"
 	Found   int    `json:"found"`  // in so many trials
-	// Runs is the median of the trials until the first find; 0 when most had
+	// Runs is the median of the runs until the first find; 0 if most trials had
 	// none.
 	Runs   int            `json:"median_runs"`
 	Causes []CauseRow     `json:"causes"` // those seen most often first
 	Trials []*SearchTrial `json:"trials"`
 }
 
-// CauseRow is a cause that no simpler one of the mutant explains.
+// CauseRow is a cause that no simpler cause of the same mutant explains.
 type CauseRow struct {
 	cause.Cause
 	Trials int `json:"trials"`
@@ -114,7 +114,7 @@ func (s *search) row() SearchRow {
 	return m
 }
 
-// folded joins equal causes, and says which explains which.
+// folded merges equal causes, and finds the causes that explain others.
 func folded(causes []explore.Found) []explore.Found {
 	var some []explore.Found
 	for _, c := range causes {
@@ -129,7 +129,7 @@ func folded(causes []explore.Found) []explore.Found {
 	return some
 }
 
-// Missed names the mutants that were not found, and says what is wrong with each.
+// Missed names the mutants that no trial found, with the mistake of each.
 func (r *SearchRecord) Missed() (names, hints []string) {
 	for _, m := range r.Mutants {
 		if m.Status == NotFound {

@@ -35,7 +35,7 @@ func (r *SearchRecord) Markdown(w io.Writer) error {
 	return err
 }
 
-// cells are the trials that had a find, the median, and what was found.
+// cells are the trials with a find, the median, and the find.
 func (m SearchRow) cells() []string {
 	if m.Found == 0 {
 		return []string{fmt.Sprintf("0 of %d", len(m.Trials)), "", m.Status}

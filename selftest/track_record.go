@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
-// TrackRecord is what the hunts have shown, and the JSON that is printed of
-// it.
+// TrackRecord is the result of the hunts, and the JSON document that the command
+// prints.
 type TrackRecord struct {
 	Header
 	Mutants []MutantRow   `json:"mutants"`
@@ -26,12 +26,12 @@ type GalleryCounts struct {
 	Mutants  int `json:"mutants"`
 	Killed   int `json:"caught"`
 	Survived int `json:"survived"`
-	// Score is left out when some hunts are not over.
+	// Score is absent if some hunts are not over.
 	Score *float64 `json:"kill_rate,omitempty"`
 	Runs  int      `json:"runs"`
 }
 
-// MutantRow is what is known of one mutant.
+// MutantRow is the result for one mutant.
 type MutantRow struct {
 	Name    string    `json:"name"`
 	Of      string    `json:"of"`
@@ -43,8 +43,8 @@ type MutantRow struct {
 	Passes  int       `json:"passes"` // over the scenarios, in all trials
 	Runs    int       `json:"runs"`
 	Killers []KillRow `json:"caught_by"`
-	// Seeds, VirtualMS and WallMS are the medians of the trials until the
-	// first kill; Seeds is 0 when most trials had none.
+	// Seeds, VirtualMS and WallMS are the medians of the trials until the first
+	// kill. Seeds is 0 if most trials had none.
 	Seeds     int      `json:"median_seeds"`
 	VirtualMS float64  `json:"median_virtual_ms"`
 	WallMS    float64  `json:"median_wall_ms"`
@@ -52,7 +52,7 @@ type MutantRow struct {
 	Unknown   []string `json:"unknown,omitempty"` // verdicts that were to be ok
 }
 
-// KillRow is what killed a mutant, and in how many passes.
+// KillRow is a killer of a mutant, with the number of its passes.
 type KillRow struct {
 	Scenario string           `json:"scenario"`
 	Property checker.Property `json:"property"`
@@ -105,7 +105,7 @@ func (h *hunt) row() MutantRow {
 		m.Status = Survived
 	}
 	over := slices.DeleteFunc(slices.Clone(h.trials), func(t *Trial) bool { return !t.done() })
-	slices.SortStableFunc(over, func(a, b *Trial) int { // those without a kill last
+	slices.SortStableFunc(over, func(a, b *Trial) int { // trials without a kill come last
 		if a.Killed != b.Killed {
 			return map[bool]int{true: -1, false: 1}[a.Killed]
 		}
@@ -135,8 +135,8 @@ func median(trials []*Trial, of func(*Trial) float64) float64 {
 	return all[midpoint(len(all))]
 }
 
-// ordered sorts killers: those of most passes first, then in the order of the
-// scenarios and of the properties.
+// ordered sorts killers by passes, then by the order of the scenarios and of the
+// properties.
 func (h *hunt) ordered(counts map[killer]int) []killer {
 	place := func(c killer) int {
 		s := slices.IndexFunc(h.pass, func(j suite.Job) bool { return j.Scenario == c.scenario })
@@ -148,7 +148,7 @@ func (h *hunt) ordered(counts map[killer]int) []killer {
 	})
 }
 
-// Survivors names the mutants that survived, and says what is wrong with each.
+// Survivors names the mutants that survived, with the mistake of each.
 func (r *TrackRecord) Survivors() (names, hints []string) {
 	for _, m := range r.Mutants {
 		if m.Status != Survived {

@@ -32,7 +32,8 @@ func (r *TrackRecord) Text(w io.Writer) error {
 	return err
 }
 
-// cells are what killed the mutant, how many others did, and the medians.
+// cells are the killer of the mutant, the number of other killers, and the
+// medians.
 func (m MutantRow) cells() []string {
 	if m.Status != killed {
 		return []string{m.Status, "", "", "", ""}

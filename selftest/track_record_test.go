@@ -6,7 +6,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 )
 
-// One killed and one that was not looked for to the end is not 100 %.
+// One killed mutant and one with open trials do not make 100 %.
 func TestNoMutationScoreBeforeTheEnd(t *testing.T) {
 	hit := &hunt{kills: map[killer]int{{"contention", checker.Exclusion}: 1}}
 	if r := newTrackRecord([]*hunt{hit}); r.Summary.Score == nil || *r.Summary.Score != 1 {

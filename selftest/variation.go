@@ -15,9 +15,9 @@ import (
 	"github.com/holdfast-go/holdfast/subject"
 )
 
-// vary returns a variation of a scenario: the same story with other numbers,
-// of which every expectation still holds. The same scenario and seed give the
-// same variation; s is not changed.
+// vary returns a variation of a scenario: the same story with other numbers, in
+// which every expectation still holds. The same scenario and seed give the same
+// variation. vary does not change s.
 //
 // In every variation the latency of messages and the lag of replication are
 // drawn anew, from a range that stays far below the distances in time that
@@ -28,7 +28,7 @@ import (
 func vary(s *scenarios.Scenario, seed uint64) *scenarios.Scenario {
 	v := &variation{Scenario: clone(s), rng: random.Stream(seed, "vary", s.Name)}
 	v.latency(3*time.Millisecond, 40*time.Millisecond)
-	// A scenario that has only kept the name of one is another scenario.
+	// A scenario that shares only a name with a built-in one is another scenario.
 	if original, err := scenarios.Find(s.Name); err == nil && reflect.DeepEqual(s, original) {
 		for _, line := range ranged[s.Name] {
 			v.draw(fmt.Sprint(line.Key), fmt.Sprint(line.Value))
@@ -40,13 +40,13 @@ func vary(s *scenarios.Scenario, seed uint64) *scenarios.Scenario {
 	return v.Scenario
 }
 
-// variation is a scenario on its way to being another one.
+// variation is a scenario in the course of its change.
 type variation struct {
 	*scenarios.Scenario
 	rng *rand.Rand
 }
 
-// clone copies whatever a variation may change.
+// clone copies everything that a variation may change.
 func clone(s *scenarios.Scenario) *scenarios.Scenario {
 	c := *s
 	c.Override = maps.Clone(s.Override)
@@ -64,15 +64,15 @@ func (v *variation) upTo(d time.Duration) time.Duration {
 	return time.Duration(v.rng.Int64N(int64(d) + 1))
 }
 
-// number draws a number; both bounds may come.
+// number draws a number; both bounds are possible.
 func (v *variation) number(lo, hi int) int { return lo + v.rng.IntN(hi-lo+1) }
 
 // chance is true once in n times.
 func (v *variation) chance(n int) bool { return v.rng.IntN(n) == 0 }
 
-// latency draws the range that latencies are drawn from, the spread of which
-// is at most given: one in two variations has a network as even as a rack's.
-// The lag of replication is at most given, too.
+// latency draws a range of latencies whose spread is at most the given one. One
+// in two variations has an even network, as in a rack. The lag of replication is
+// at most the given one, too.
 func (v *variation) latency(spread, lag time.Duration) {
 	if v.chance(2) {
 		spread = time.Millisecond
@@ -109,14 +109,14 @@ func (v *variation) starts(client int, lo, hi time.Duration) {
 	v.override(client, func(o *scenarios.Override) { o.Start = &d })
 }
 
-// think draws the think time of the clients that have none of their own.
+// think draws the think time of the clients without one of their own.
 func (v *variation) think(lo, hi time.Duration) time.Duration {
 	v.Workload.Think = v.between(lo, hi)
 	return time.Duration(v.Workload.Think)
 }
 
-// patience gives waiters time for all critical sections of everybody, each
-// with the hand-off before it, twice, and for one lease of a dead holder.
+// patience gives waiters enough time. It covers all critical sections of all
+// clients twice, each with its hand-off, and one lease of a dead holder.
 func (v *variation) patience() {
 	poll := cmp.Or(time.Duration(v.Workload.Poll), subject.DefaultSafetyPoll)
 	each := time.Duration(v.Workload.Think) + poll + 2*time.Duration(v.Topology.Lag) + 100*time.Millisecond

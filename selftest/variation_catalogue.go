@@ -15,7 +15,7 @@ import (
 //go:embed variations.yaml
 var variationsYAML []byte
 
-// ranged are the variations that draw each number from a range of its own, by
+// ranged are the variations that draw each number from its own range, by
 // scenario: see variations.yaml.
 var ranged = func() (all map[string]yaml.MapSlice) {
 	if err := yaml.Unmarshal(variationsYAML, &all); err != nil {
@@ -24,7 +24,7 @@ var ranged = func() (all map[string]yaml.MapSlice) {
 	return all
 }()
 
-// draw draws what a line of variations.yaml says.
+// draw draws the number of a line of variations.yaml.
 func (v *variation) draw(key, value string) {
 	switch where, what, _ := strings.Cut(key, "."); where {
 	case "spread":
@@ -44,7 +44,7 @@ func (v *variation) draw(key, value string) {
 	}
 }
 
-// timeOf is a time of the workload, of a client's own workload, or of a fault.
+// timeOf finds a time of the workload, of a client's own workload, or of a fault.
 func (v *variation) timeOf(where, what string) *faults.Duration {
 	var n int
 	w := &v.Workload
@@ -87,11 +87,11 @@ func duration(text string) time.Duration {
 
 const ms = time.Millisecond
 
-// related are the variations of which one number depends on another.
+// related are the variations in which one number depends on another.
 var related = map[string]func(v *variation){
-	// Nothing fails, so anything goes: how many clients, how often, how long,
-	// how far apart. The lease is at least four times the critical section and
-	// the wait covers everybody's.
+	// No fault strikes, so all numbers vary: the clients, the holds, and their
+	// times. The lease is at least four times the critical section, and the wait
+	// covers all of them.
 	"contention": func(v *variation) {
 		v.latency(20*ms, 300*ms)
 		v.Topology.Clients = v.number(2, 8)
@@ -107,9 +107,9 @@ var related = map[string]func(v *variation){
 		v.patience()
 		v.Workload.MinGrants = v.Topology.Clients * v.Workload.Holds
 	},
-	// Nothing fails here either. A nested lease outlasts the work, so that no
-	// hold ends before it is given back; the lease itself is renewed and may
-	// be shorter than the work.
+	// No fault strikes here either. A nested lease outlasts the work, so that no
+	// hold ends before its release. The lock renews the outer lease, which may be
+	// shorter than the work.
 	"reentrancy": func(v *variation) {
 		v.latency(20*ms, 300*ms)
 		v.Topology.Clients = v.number(1, 4)
@@ -128,8 +128,8 @@ var related = map[string]func(v *variation){
 		v.patience()
 		v.Workload.MinGrants = v.Topology.Clients * v.Workload.Holds * (1 + len(v.Workload.Nested))
 	},
-	// Client-2 is done with its first hold when client-1 comes, at 3 s, and
-	// comes back after it.
+	// Client-2 releases its first hold before client-1 comes, at 3 s, and comes
+	// back after it.
 	"crash-between-commands": func(v *variation) {
 		v.think(50*ms, 500*ms)
 		v.Workload.Lease = v.between(6000*ms, 12000*ms)
@@ -138,8 +138,8 @@ var related = map[string]func(v *variation){
 		v.starts(3, 3800*ms, 4500*ms)
 	},
 	// A scan of set-px-renew, at 8 s, falls into the last third of leases from
-	// 8.5 to 11.5 s. Client-1 outlives the lease by more than the others need,
-	// and they are done when it releases.
+	// 8.5 to 11.5 s. Client-1 outlives its lease by more than the others need,
+	// and they finish before its release.
 	"slow-holder": func(v *variation) {
 		v.Workload.Lease = v.between(9000*ms, 11000*ms)
 		lease := time.Duration(v.Workload.Lease)
@@ -156,7 +156,7 @@ var related = map[string]func(v *variation){
 		v.Faults[0].By = v.between(400*ms, 550*ms)
 		v.Workload.Lease = v.between(20000*ms, 40000*ms)
 	},
-	// The work is longer than the lease, whoever else is there.
+	// The work is longer than the lease, with any number of clients.
 	"inner-release": func(v *variation) {
 		v.latency(20*ms, 40*ms)
 		v.Topology.Clients = v.number(2, 3)

@@ -14,8 +14,8 @@ import (
 
 const manyVariations = 15
 
-// A variation is a scenario like any other: what is written of it can be read,
-// and is the same scenario again, so that a finding can be played again.
+// A variation is a scenario like any other. Its YAML parses to the same scenario,
+// so that a user can replay a finding.
 func TestAVariationIsAFile(t *testing.T) {
 	for _, s := range scenarios.Catalogue() {
 		for seed := range uint64(manyVariations) {
@@ -35,7 +35,7 @@ func TestAVariationIsAFile(t *testing.T) {
 	}
 }
 
-// The seed alone makes a variation, and other seeds make others.
+// The seed alone determines a variation, and other seeds give other variations.
 func TestAVariationFollowsFromItsSeed(t *testing.T) {
 	for _, s := range scenarios.Catalogue() {
 		if !reflect.DeepEqual(vary(s, 7), vary(s, 7)) {
@@ -66,8 +66,8 @@ func TestVariationsOfContention(t *testing.T) {
 	}
 }
 
-// What the story is made of stays: other numbers, no other scenario. The
-// catalogue itself is shared and must not change.
+// A variation keeps the story: other numbers, but the same scenario. The
+// catalogue is shared, so a variation must not change it.
 func TestAVariationTellsTheSameStory(t *testing.T) {
 	for _, name := range scenarios.Names() {
 		src, err := scenarios.Source(name)
@@ -131,7 +131,7 @@ func TestAVariationStaysSmall(t *testing.T) {
 	}
 }
 
-// The table is about scenarios that there are.
+// Each row of the table names an existing scenario.
 func TestVariationsAreOfTheCatalogue(t *testing.T) {
 	for _, name := range slices.Concat(slices.Collect(maps.Keys(ranged)), slices.Collect(maps.Keys(related))) {
 		if _, err := scenarios.Find(name); err != nil {
@@ -140,8 +140,8 @@ func TestVariationsAreOfTheCatalogue(t *testing.T) {
 	}
 }
 
-// A scenario of somebody else varies in its latencies, and nothing more: its
-// author has not said what else may.
+// A scenario of a user varies only in its latencies, because its author has
+// allowed nothing more.
 func TestAnUnknownScenarioVariesInLatencyOnly(t *testing.T) {
 	s, err := scenarios.Find("holder-pause")
 	if err != nil {

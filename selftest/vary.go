@@ -13,21 +13,21 @@ import (
 	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
-// Variations are seeds to play. Each is one variation of one scenario with one
-// lock.
+// Variations are seeds to play. Each seed is one variation of one scenario with
+// one lock.
 type Variations struct {
 	Cells []suite.Job // one of each scenario and lock, with the scenario's source
 	Seed  uint64      // the first
 	Seeds int
-	// Out is an existing directory for the scenarios and the histories of the
-	// seeds whose verdicts are not as expected; empty for none.
+	// Out is an existing directory for the scenarios and histories of seeds with
+	// unexpected verdicts; empty for none.
 	Out string
 
 	scenarios map[string]*scenarios.Scenario
 }
 
-// Play plays the variations, calls step after each, and writes what is not as
-// expected to Out. When ctx ends, the tally counts what was played until then.
+// Play plays the variations, calls step after each, and writes unexpected ones to
+// Out. When ctx ends, the tally counts the finished runs.
 func (v Variations) Play(ctx context.Context, pool workers.Pool, step func()) (*Tally, error) {
 	v.scenarios = map[string]*scenarios.Scenario{}
 	for _, j := range v.Cells {
@@ -52,8 +52,8 @@ func (v Variations) Play(ctx context.Context, pool workers.Pool, step func()) (*
 	return t, v.keep(t.Surprises)
 }
 
-// cell is the pair of scenario and lock that a seed plays. It depends on the
-// seed alone, so that a part of the seeds plays the same as all of them do.
+// cell is the pair of scenario and lock of a seed. It depends on the seed alone,
+// so that a part of the seeds plays the same pairs as all of them.
 func (v Variations) cell(seed uint64) suite.Job { return v.Cells[seed%uint64(len(v.Cells))] }
 
 // source is the varied scenario of a seed, as a file.
@@ -88,8 +88,8 @@ func variationPath(scenario, lock string, seed uint64) string {
 	return fmt.Sprintf("%s-%s-seed-%d", scenario, lock, seed)
 }
 
-// keep writes the varied scenarios of the seeds that surprised. It removes a
-// directory in which nothing was put.
+// keep writes the varied scenarios of seeds with unexpected verdicts. It removes
+// a directory that stayed empty.
 func (v Variations) keep(found []Surprise) error {
 	if v.Out == "" {
 		return nil

@@ -11,12 +11,11 @@ import (
 	"github.com/holdfast-go/holdfast/internal/english"
 )
 
-// shownSurprises is how many verdicts that are not as expected are printed in
-// full; JSON has all of them.
+// shownSurprises is how many unexpected verdicts the text has in full. JSON has
+// all of them.
 const shownSurprises = 20
 
-// Text writes a table per property, the first verdicts that are not as expected,
-// and a summary.
+// Text writes a table per property, the first unexpected verdicts, and a summary.
 func (t *Tally) Text(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(tw, "property\tverdicts\tok\tviolated, as expected\tfalse alarms\tmissed\tunknown\t\n")
@@ -66,7 +65,7 @@ func (t *Tally) Markdown(w io.Writer) error {
 	return err
 }
 
-// rows is the table in words, with the sums last.
+// rows is the table as text, with the sums last.
 func (t *Tally) rows() [][]string {
 	sum := TallyRow{Property: "all"}
 	var all [][]string
@@ -97,7 +96,7 @@ func (t *Tally) sentence() string {
 		span(t.VirtualMS), span(t.WallMS))
 }
 
-// span is a span of milliseconds in words.
+// span formats a span of milliseconds.
 func span(ms float64) string {
 	return english.Span(time.Duration(ms * float64(time.Millisecond)))
 }

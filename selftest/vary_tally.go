@@ -10,7 +10,8 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
-// Tally is what came of the variations, and the JSON that is printed of it.
+// Tally is the result of the variations, and the JSON document that the command
+// prints.
 type Tally struct {
 	Schema    string     `json:"schema"`
 	Version   string     `json:"version"`
@@ -22,8 +23,7 @@ type Tally struct {
 	Skipped   int        `json:"skipped"` // pairs of scenario and lock that do not apply
 	Verdicts  int        `json:"verdicts"`
 	Property  []TallyRow `json:"properties"`
-	// FalseAlarms, Missed and Unknown count the verdicts that are not as
-	// expected.
+	// FalseAlarms, Missed and Unknown count the unexpected verdicts.
 	FalseAlarms int        `json:"false_alarms"`
 	Missed      int        `json:"missed"`
 	Unknown     int        `json:"unknown"`
@@ -46,7 +46,7 @@ type TallyRow struct {
 	Unknown     int              `json:"unknown"`
 }
 
-// Surprise is a verdict that is not as expected.
+// Surprise is an unexpected verdict.
 type Surprise struct {
 	Seed     uint64           `json:"seed"`
 	Scenario string           `json:"scenario"`
@@ -94,8 +94,8 @@ func distinct(jobs []suite.Job, key func(suite.Job) string) int {
 	return len(seen)
 }
 
-// add counts one run. A run that could not be judged is a defect, but for one
-// that never ended, of which progress is violated.
+// add counts one run. A run that could not be judged is a defect. A run that
+// never ended is not: it violates progress.
 func (t *Tally) add(a suite.Answer) {
 	r := a.Run
 	t.Runs++
@@ -144,8 +144,8 @@ func (t *Tally) add(a suite.Answer) {
 	}
 }
 
-// kindOf says in which way a verdict is not the expected one; "" when it is.
-// To call a contract broken where only a lease was outlived is a false alarm.
+// kindOf classifies an unexpected verdict; "" for an expected one. A broken
+// contract instead of an outlived lease is a false alarm.
 func kindOf(v checker.Verdict, want checker.Outcome, class string) string {
 	switch {
 	case v.Outcome == want && (class == "" || v.Class == class):
@@ -158,7 +158,7 @@ func kindOf(v checker.Verdict, want checker.Outcome, class string) string {
 	return missed
 }
 
-// finish puts what came in any order into one.
+// finish sorts results that came in any order.
 func (t *Tally) finish() {
 	slices.SortStableFunc(t.Surprises, func(a, b Surprise) int { return cmp.Compare(a.Seed, b.Seed) })
 	slices.Sort(t.Defects)

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// build builds the program that plays the mutants, in dir. It returns its path.
-// The source of the module stays as it is.
+// build builds the program that plays the mutants, in dir, and returns its path.
+// It does not change the source of the module.
 func (s *source) build(ctx context.Context, dir string) (exe string, err error) {
 	var overlay struct{ Replace map[string]string }
 	overlay.Replace = map[string]string{}

@@ -8,14 +8,14 @@ import (
 	"go/types"
 )
 
-// goFile finds the mutants of one Go file, and adds the switch of each.
+// goFile finds the mutants of one Go file, and adds a switch for each.
 type goFile struct {
 	rewrite
 	file  string // from the root of the module
 	pkg   *goPackage
 	base  *token.File
-	where string            // the function that is being looked at
-	skip  map[ast.Node]bool // what is part of a mutant of something larger
+	where string            // the function of the current node
+	skip  map[ast.Node]bool // the nodes that belong to the mutant of a larger node
 }
 
 func (f *goFile) offset(p token.Pos) int         { return f.base.Offset(p) }
@@ -25,7 +25,7 @@ func (f *goFile) source(n ast.Node) string {
 	return f.text[pos:end]
 }
 
-// mutate adds a mutant that has text in place of a node. It returns its number.
+// mutate adds a mutant that replaces a node by text, and returns its number.
 func (f *goFile) mutate(n ast.Node, operator, text string) int {
 	pos, end := f.span(n)
 	return f.pkg.add(newMutant(f.file, f.text, operator, f.where, edit{pos, end, text}))
@@ -77,7 +77,7 @@ func (f *goFile) visit(n ast.Node) bool {
 	case *ast.IfStmt:
 		f.condition(n.Cond)
 		if only := soleDrop(n.Body); only != nil && n.Else == nil {
-			f.pkg.sole[only] = true // dropping the whole statement is the same mutant
+			f.pkg.sole[only] = true // the same mutant as dropping the whole statement
 		}
 	case *ast.ForStmt:
 		if n.Cond != nil {
@@ -92,7 +92,7 @@ func (f *goFile) visit(n ast.Node) bool {
 			}
 		}
 	case *ast.GenDecl:
-		return n.Tok == token.VAR // a constant is changed where it is used
+		return n.Tok == token.VAR // the rule changes a constant where the code uses it
 	case *ast.ArrayType:
 		return false
 	case ast.Expr:
@@ -101,7 +101,7 @@ func (f *goFile) visit(n ast.Node) bool {
 	return true
 }
 
-// soleDrop is the statement of a block that has no other, if it can be dropped.
+// soleDrop is the only statement of a block, if a rule can drop it.
 func soleDrop(b *ast.BlockStmt) ast.Stmt {
 	if len(b.List) == 1 && droppable(b.List[0]) {
 		return b.List[0]
@@ -109,7 +109,7 @@ func soleDrop(b *ast.BlockStmt) ast.Stmt {
 	return nil
 }
 
-// droppable reports whether a function without the statement compiles.
+// droppable reports whether a function compiles without the statement.
 func droppable(s ast.Stmt) bool {
 	switch s := s.(type) {
 	case *ast.ExprStmt:
@@ -133,7 +133,7 @@ func droppable(s ast.Stmt) bool {
 	return false
 }
 
-// statements finds the statements that can be dropped.
+// statements finds the statements that a rule can drop.
 func (f *goFile) statements(list []ast.Stmt) {
 	for _, s := range list {
 		operator := "drop"
@@ -147,8 +147,7 @@ func (f *goFile) statements(list []ast.Stmt) {
 	}
 }
 
-// condition finds the mutants of what decides a branch; its operands decide it,
-// too.
+// condition finds the mutants of the condition of a branch, and of its operands.
 func (f *goFile) condition(e ast.Expr) {
 	if f.skip[e] || f.pkg.info.Types[e].Value != nil {
 		return
@@ -199,7 +198,7 @@ func (f *goFile) withOperator(e *ast.BinaryExpr, op token.Token) string {
 	return f.text[pos:at] + op.String() + f.text[at+len(e.Op.String()):end]
 }
 
-// boundaries are the comparisons of order, with what shifts the boundary of each.
+// boundaries are the comparisons of order, with the shifted boundary of each.
 var boundaries = map[token.Token]struct {
 	shifted token.Token
 	call    string
@@ -237,7 +236,7 @@ func (f *goFile) expression(e ast.Expr) bool {
 }
 
 // binary finds the mutants of a comparison, and of a duration that is a multiple
-// or a part of another.
+// or a fraction of another.
 func (f *goFile) binary(e *ast.BinaryExpr) {
 	switch e.Op {
 	case token.LAND, token.LOR:
@@ -286,7 +285,7 @@ func (f *goFile) scale(e ast.Expr) {
 	f.wrapNode(e, fmt.Sprintf("schemata.Tenth(%d, ", n), ")")
 }
 
-// constant finds the mutants of a constant expression, which is not part of a
+// constant finds the mutants of a constant expression that is not part of a
 // larger one.
 func (f *goFile) constant(e ast.Expr, value types.TypeAndValue) {
 	switch {
@@ -304,8 +303,8 @@ func (f *goFile) constant(e ast.Expr, value types.TypeAndValue) {
 	}
 }
 
-// constantDuration scales a duration. One that is declared as a constant of the
-// package is changed in its declaration, and so wherever it is used.
+// constantDuration scales a duration. It changes a constant of the package in its
+// declaration, and so in all of its uses.
 func (f *goFile) constantDuration(e ast.Expr) {
 	if bare(e) {
 		return // 0, or nanoseconds
@@ -318,7 +317,7 @@ func (f *goFile) constantDuration(e ast.Expr) {
 		return
 	}
 	f.scale(e)
-	ast.Inspect(e, func(n ast.Node) bool { // a declared one inside
+	ast.Inspect(e, func(n ast.Node) bool { // it contains a declared one
 		if x, ok := n.(*ast.Ident); ok && f.pkg.declared(x) != nil && isDuration(f.pkg.info.Types[x].Type) {
 			f.constantDuration(x)
 		}
@@ -335,8 +334,8 @@ func bare(e ast.Expr) bool {
 	return ok
 }
 
-// constantInteger adds one to a whole number, where the type of the result can be
-// named.
+// constantInteger adds one to a whole number, if the type of the result has a
+// name.
 func (f *goFile) constantInteger(e ast.Expr, value types.TypeAndValue) {
 	basic, ok := value.Type.(*types.Basic)
 	if !ok || basic.Info()&types.IsInteger == 0 || basic.Info()&types.IsUntyped != 0 {
@@ -352,8 +351,8 @@ func (f *goFile) constantInteger(e ast.Expr, value types.TypeAndValue) {
 	call(f.mutate(e, "constant", next.ExactString()))
 }
 
-// script switches the scripts: where the text of one is used, and where what was
-// made of it is.
+// script inserts the switches of the scripts: where the code uses a script's
+// text, and where it uses a value made from it.
 func (f *goFile) script(name *ast.Ident) {
 	object := f.pkg.info.Uses[name]
 	if s := f.pkg.scripts[object]; s != nil {

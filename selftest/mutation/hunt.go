@@ -16,20 +16,21 @@ import (
 	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
-// hunt says what mutants are played with. The same hunt of the same source gives
-// the same result on any number of workers, but for timeouts.
+// hunt says how to play mutants. The same hunt of the same source gives the same
+// result on any number of workers, except for timeouts.
 type hunt struct {
 	exe     string // what [source.build] built
 	workers int
-	stall   time.Duration // real time after which a run is given up
+	stall   time.Duration // real time after which it gives a run up
 	// catalogue is one run for each scenario, lock and seed; drawn is the same
-	// for scenarios that were drawn at random.
+	// for random scenarios.
 	catalogue, drawn []suite.Job
 }
 
-// A violation in a drawn scenario kills when the mutant shows it in drawnLeast of
-// drawnSeeds runs, and the original in none: other messages at other times make a
-// fault that is aimed at a message strike something else.
+// A violation in a drawn scenario kills if the mutant shows it in drawnLeast of
+// drawnSeeds runs, and the original in none. One run is not enough: a mutant
+// sends other messages at other times, so a fault that aims at a message strikes
+// something else.
 const (
 	drawnSeeds = 8
 	drawnLeast = 4
@@ -43,28 +44,30 @@ const (
 	notReached = "not reached" // by any run, so nothing was played
 )
 
-// Result is what came of one mutant.
+// Result is the result of one mutant.
 type Result struct {
 	*Mutant
 	Status string `json:"status"`
-	// By is what killed it, or what timed out: a property, a scenario and a lock.
+	// By is the killer, or the run that timed out: a property, a scenario and a
+	// lock.
 	By    string `json:"by,omitempty"`
 	Locks string `json:"locks,omitempty"` // that reach it
 	Runs  int    `json:"runs"`
-	// Changed counts the runs whose history is not that of the original.
+	// Changed counts the runs with another history than the original's.
 	Changed int `json:"changed"`
-	// Equivalent is why the mutant does what the original does, empty where
-	// nobody says so.
+	// Equivalent is why the mutant behaves as the original does; empty without
+	// such a note.
 	Equivalent string `json:"equivalent,omitempty"`
 }
 
-// ground is how the original plays: what it shows and which mutants it reaches.
+// ground is how the original plays: its verdicts, and the mutants that it
+// reaches.
 type ground struct {
 	hunt  hunt
 	drawn []groundRun
 	runs  []groundRun // of the catalogue, the short ones first
-	// left are the runs of the catalogue that are not as expected with the
-	// original, and so are left out.
+	// left are the catalogue runs with unexpected verdicts on the original. No
+	// mutant plays them.
 	left []string
 }
 
@@ -120,7 +123,7 @@ func (h hunt) playOriginal(ctx context.Context, step func()) (*ground, error) {
 	return g, nil
 }
 
-// sortByCost puts the locks that are cheap to play first, and of each the short
+// sortByCost puts the locks that play fast first, and of each lock the short
 // runs.
 func sortByCost(all []groundRun) {
 	commands := func(r groundRun) int { return r.answer.Run.Stats.Commands }
@@ -133,13 +136,13 @@ func sortByCost(all []groundRun) {
 	})
 }
 
-// samples are the runs with which a mutant is played that never made a
-// difference with its first lock: those of each lock that reach most.
+// samples are the runs for mutants that made no difference with their first lock:
+// those of each lock that reach the most mutants.
 const samples = 3
 
-// sampled leaves the samples of each lock. The order stays.
+// sampled keeps the samples of each lock, in order.
 func sampled(all []groundRun) []groundRun {
-	best := map[string][]int{} // by lock, how much the best runs reach
+	best := map[string][]int{} // by lock, how many mutants the best runs reach
 	for _, r := range all {
 		best[r.job.Lock] = append(best[r.job.Lock], len(r.reaches))
 	}
@@ -158,7 +161,7 @@ func sampled(all []groundRun) []groundRun {
 	return some
 }
 
-// first is how many of the runs, which are sorted, are of the first lock.
+// first is how many of the sorted runs are of the first lock.
 func first(all []groundRun) int {
 	n := 0
 	for n < len(all) && all[n].job.Lock == all[0].job.Lock {
@@ -170,9 +173,9 @@ func first(all []groundRun) int {
 // which names a run.
 func which(j suite.Job) string { return fmt.Sprintf("%s with %s, seed %d", j.Scenario, j.Lock, j.Seed) }
 
-// playAll plays mutants, each until something kills it. It gives each result to
-// took, one at a time, in the order in which they end. It ends early when ctx
-// does.
+// playAll plays each mutant until something kills it. It passes each result to
+// took, one at a time, in the order in which they end. It stops early when ctx
+// ends.
 func (g *ground) playAll(ctx context.Context, mutants []*Mutant, took func(*Result) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -216,9 +219,9 @@ func (g *ground) playAll(ctx context.Context, mutants []*Mutant, took func(*Resu
 	return nil
 }
 
-// play plays one mutant: the catalogue, then the runs of it that went another way
-// once more, then what was drawn. A change that makes no difference with the
-// first lock gets samples of the others.
+// play plays one mutant. It starts with the catalogue, then repeats the runs with
+// a changed history, and ends with the drawn scenarios. A mutant that makes no
+// difference with the first lock gets samples of the others.
 func (g *ground) play(ctx context.Context, m *Mutant, original workers.Pool) (*Result, error) {
 	p := &played{Result: &Result{Mutant: m, Status: notReached}, ctx: ctx, original: original, mutant: g.hunt.pool(m.number, 1).Keeping()}
 	defer p.mutant.Stop()
@@ -268,7 +271,7 @@ func locks(some ...[]groundRun) string {
 	return strings.Join(slices.Compact(names), ", ")
 }
 
-// played is a mutant that is being played.
+// played is a mutant during its runs.
 type played struct {
 	*Result
 	ctx              context.Context
@@ -276,13 +279,14 @@ type played struct {
 	other            []otherway
 }
 
-// otherway is a run that the mutant plays with another history than the original.
+// otherway is a run in which the mutant has another history than the original.
 type otherway struct {
 	job  suite.Job
 	hash string
 }
 
-// run plays one job. It returns nil when that settled the mutant, or ctx ended.
+// run plays one job. It returns nil if the job decided about the mutant, or if
+// ctx ended.
 func (p *played) run(j suite.Job) (*suite.Answer, error) {
 	a, err := playOne(p.ctx, p.mutant, j)
 	if err != nil || a == nil {
@@ -302,7 +306,7 @@ func (p *played) run(j suite.Job) (*suite.Answer, error) {
 	return nil, nil
 }
 
-// playOne plays one job; nil when ctx ended before.
+// playOne plays one job; nil if ctx ended first.
 func playOne(ctx context.Context, pool workers.Pool, j suite.Job) (*suite.Answer, error) {
 	j.ID = 0
 	answers, err := pool.Gather(ctx, []suite.Job{j}, func() {})
@@ -314,7 +318,7 @@ func playOne(ctx context.Context, pool workers.Pool, j suite.Job) (*suite.Answer
 
 func (p *played) settle(status, by string) { p.Status, p.By = status, by }
 
-// catalogue plays runs whose verdicts are known, until one is another.
+// catalogue plays runs with known verdicts until one differs.
 func (p *played) catalogue(runs []groundRun) error {
 	for _, r := range runs {
 		a, err := p.run(r.job)
@@ -336,7 +340,7 @@ func (p *played) catalogue(runs []groundRun) error {
 	return nil
 }
 
-// verdict is a verdict in words.
+// verdict states a verdict.
 func verdict(property checker.Property, v checker.Verdict) string {
 	words := fmt.Sprintf("%s %s", property, v.Outcome)
 	if v.Class != "" {
@@ -345,7 +349,8 @@ func verdict(property checker.Property, v checker.Verdict) string {
 	return words
 }
 
-// again plays what went another way once more: one seed must give one history.
+// again repeats the runs with a changed history, because one seed must give one
+// history.
 func (p *played) again() error {
 	for _, o := range p.other {
 		a, err := p.run(o.job)
@@ -360,7 +365,7 @@ func (p *played) again() error {
 	return nil
 }
 
-// explore plays drawn scenarios, until one shows a violation that the original
+// explore plays drawn scenarios until one shows a violation that the original
 // never has there.
 func (p *played) explore(runs []groundRun) error {
 	for _, r := range runs {
@@ -390,21 +395,21 @@ func (p *played) explore(runs []groundRun) error {
 	return nil
 }
 
-// shows reports whether a run of the original takes the meaning from a violation.
+// shows reports whether a run of the original excuses a violation.
 func shows(original *suite.Answer, property checker.Property, v checker.Verdict) bool {
 	o := original.Run.Verdicts[property]
 	worse := v.Class == checker.ContractBroken && o.Class == checker.LeaseOutlived
 	return o.Outcome != checker.OutcomeOK && !worse && !blames(original, property, v)
 }
 
-// blames reports whether a verdict is a violation by the lock's own fault, where a
-// run of the original has one that no lock could have avoided.
+// blames reports whether a verdict is a violation by the lock's own fault, where
+// that of the original is inherent.
 func blames(original *suite.Answer, property checker.Property, v checker.Verdict) bool {
 	o := original.Run.Verdicts[property]
 	return v.Faulty() && o.Outcome == checker.Violated && !o.Faulty()
 }
 
-// mistake says whether a violation is the mutant's: with other seeds, too, the
+// mistake reports whether a violation is the mutant's. With other seeds, too, the
 // mutant shows it, and the original never does.
 func (p *played) mistake(j suite.Job, property checker.Property, v checker.Verdict) (bool, error) {
 	first, seen := j.Seed, 1

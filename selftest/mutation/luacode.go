@@ -17,8 +17,8 @@ type script struct {
 	mutants []*Mutant
 }
 
-// find finds all mutants. What the parser refuses is no mutant: any run would
-// tell it from the original.
+// find finds all mutants. A change that the parser refuses is no mutant, because
+// any run would distinguish it from the original.
 func (s *script) find(p *goPackage) error {
 	if _, err := parse.Parse(strings.NewReader(s.text), s.file); err != nil {
 		return fmt.Errorf("parse script: %w", err)
@@ -49,15 +49,15 @@ func (s *script) find(p *goPackage) error {
 var (
 	luaOpposites  = map[string]string{"==": "~=", "~=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 	luaBoundaries = map[string]string{"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
-	// luaValues are what a token comes after that is used for its value.
+	// luaValues are the tokens before a token whose value the script uses.
 	luaValues = []string{"=", "(", ",", "{", "[", "==", "~=", "<", ">", "<=", ">=", "+", "-", "*", "/", "..",
 		"and", "or", "not", "return", "if", "elseif", "while", "until", "in"}
-	// luaBulk are the commands that answer false where there is nothing; others
+	// luaBulk are the commands that answer false for a missing value; others
 	// answer 0.
 	luaBulk = []string{"'get'", "'hget'", "'set'"}
 )
 
-// mutate adds a mutant, if what comes of the edit is Lua.
+// mutate adds a mutant, if the edited script is valid Lua.
 func (s *script) mutate(p *goPackage, operator string, e edit) {
 	if _, err := parse.Parse(strings.NewReader(e.apply(s.text)), s.file); err != nil {
 		return
@@ -87,8 +87,8 @@ func (s *script) isIndex(i int) bool {
 	return false
 }
 
-// condition negates what stands before then, unless it has a comparison or a not,
-// which are mutants themselves.
+// condition negates the condition before then, unless it has a comparison or a
+// not. Those have mutants of their own.
 func (s *script) condition(p *goPackage, first int) {
 	i := first
 	for ; i < len(s.tokens) && s.tokens[i].text != "then"; i++ {
@@ -104,7 +104,7 @@ func (s *script) condition(p *goPackage, first int) {
 // arguments.
 func (s *script) call(p *goPackage, i int) {
 	depth := 0
-	starts := []int{i + 4} // tokens with which the arguments begin, the command among them
+	starts := []int{i + 4} // tokens at which the arguments begin, including the command
 	last := i + 3
 	for ; last < len(s.tokens); last++ {
 		switch s.tokens[last].text {

@@ -11,8 +11,8 @@ type luaToken struct {
 // signs of more than one byte, the longest first.
 var luaSigns = []string{"...", "..", "==", "~=", "<=", ">="}
 
-// luaTokens splits a script. Comments and blanks are left out. A script that is
-// no Lua gives tokens that mean nothing.
+// luaTokens splits a script into tokens, without comments and blanks. An invalid
+// script gives meaningless tokens.
 func luaTokens(text string) []luaToken {
 	var all []luaToken
 	for at := 0; at < len(text); {

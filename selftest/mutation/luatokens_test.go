@@ -19,7 +19,7 @@ func TestLuaTokens(t *testing.T) {
 	}
 }
 
-// Each rule for scripts shows what it is to show.
+// Each rule for scripts produces its mutants.
 func TestMutantsOfAScript(t *testing.T) {
 	s := &script{file: "x/y.lua", text: strings.Join([]string{
 		"if redis.call('get', KEYS[1]) == ARGV[2] and not x then",

@@ -19,11 +19,11 @@ type Mutant struct {
 	Source   string `json:"source"` // the line, without spaces around it
 	Diff     string `json:"diff"`   // the lines before and after the change
 
-	number int // of the switch, from 1
+	number int // number of its switch, from 1
 	at     edit
 }
 
-// operators are the rules by which mutants are made, with what each does.
+// operators are the rules that make mutants, with a description of each.
 var operators = []struct{ name, does string }{
 	{"negate", "negates a condition, or an operand of `&&` and `||`"},
 	{"boundary", "adds equality to a comparison of order, or takes it away"},
@@ -80,8 +80,8 @@ func lineAt(text string, pos int) string {
 	return strings.TrimSpace(line)
 }
 
-// diff is the lines that an edit changes, before and after, without the
-// indentation that all have.
+// diff is the changed lines before and after an edit, without their common
+// indentation.
 func diff(text string, e edit) string {
 	from := strings.LastIndexByte(text[:e.pos], '\n') + 1
 	to := len(text)
@@ -105,7 +105,7 @@ func diff(text string, e edit) string {
 	return b.String()
 }
 
-// identify puts mutants into the order of their places, and gives them their ids.
+// identify sorts mutants by place, and sets their ids.
 func identify(all []*Mutant) {
 	slices.SortStableFunc(all, func(a, b *Mutant) int {
 		return cmp.Or(strings.Compare(a.File, b.File), a.at.pos-b.at.pos, b.at.end-a.at.end)

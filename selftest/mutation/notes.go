@@ -11,7 +11,7 @@ import (
 //go:embed notes.yaml
 var notesFile []byte
 
-// reasons are why a mutant may be called equivalent.
+// reasons are the reasons to call a mutant equivalent.
 var reasons = map[string]string{
 	"same":      "the changed code gives the same values and the same requests",
 	"no-equal":  "the two sides are never equal, or equality comes to the same",
@@ -21,24 +21,25 @@ var reasons = map[string]string{
 	"speed":     "only time or memory of this process changes, not what is sent or when",
 }
 
-// mostEquivalent is how many mutants may be called equivalent: a tenth.
+// mostEquivalent is the largest share of mutants that may be called equivalent,
+// in percent.
 const mostEquivalent = 10
 
-// notes are what people have found out about survivors.
+// notes are the known facts about survivors.
 type notes struct {
 	Equivalent []equivalence `yaml:"equivalent"`
 	Takes      []remedy      `yaml:"takes"`
 }
 
-// equivalence says that a mutant does what the original does. The line goes with
-// it: when somebody changes the line, the claim is void.
+// equivalence claims that a mutant behaves as the original does. The claim is
+// void when somebody changes its line.
 type equivalence struct {
 	Mutant string `yaml:"mutant"` // its id; the number of the line may have changed
 	Line   string `yaml:"line"`
 	Reason string `yaml:"reason"` // of [reasons]
 }
 
-// remedy is what it would take to kill the survivors of a place.
+// remedy names a test that would kill the survivors of a place.
 type remedy struct {
 	File string   `yaml:"file"`
 	In   []string `yaml:"in"`   // functions; empty for all of the file
@@ -67,8 +68,8 @@ func (e equivalence) matches(m *Mutant) bool {
 	return file == m.File && operator == own && e.Line == m.Source
 }
 
-// reason is why a mutant is called equivalent, empty when it is not. Of several
-// equal lines in a file, the number of the line decides.
+// reason is why a mutant is equivalent, empty if it is not. The line number
+// decides between equal lines of a file.
 func (n *notes) reason(m *Mutant, all []*Mutant) string {
 	for _, e := range n.Equivalent {
 		if e.matches(m) && (e.Mutant == m.ID || alone(e, all)) {
@@ -88,7 +89,7 @@ func alone(e equivalence, all []*Mutant) bool {
 	return found == 1
 }
 
-// stale are the claims that no mutant fits any more.
+// stale are the claims that match no mutant any more.
 func (n *notes) stale(all []*Mutant) []string {
 	var some []string
 	for _, e := range n.Equivalent {
@@ -103,7 +104,7 @@ func (n *notes) stale(all []*Mutant) []string {
 	return some
 }
 
-// takes is what it would take to kill a mutant, empty when nobody has looked.
+// takes names the test that would kill a mutant; empty without a note.
 func (n *notes) takes(m *Mutant) string {
 	for _, r := range n.Takes {
 		in := len(r.In) == 0

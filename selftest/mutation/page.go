@@ -79,7 +79,7 @@ func table(rows []Row) [][]string {
 	return all
 }
 
-// answer says first what is good, and then what is bad.
+// answer states the good result first, and then the bad ones.
 func (r *Report) answer(alive, unreached int) string {
 	s := fmt.Sprintf("Runs killed %d of %s.", r.Killed, english.Count(r.Played, "mutant"))
 	if alive > 0 {
@@ -94,7 +94,7 @@ func (r *Report) answer(alive, unreached int) string {
 	return s
 }
 
-// result is how a mutant came off, in words for a title.
+// result states the fate of a mutant, for a title.
 func (m *Result) result() string {
 	switch m.Status {
 	case notReached:
@@ -105,7 +105,7 @@ func (m *Result) result() string {
 	return "survived"
 }
 
-// bound says what the score supports.
+// bound states the range of scores that the sample supports.
 func (r *Report) bound() []string {
 	killed, of := r.Killed, r.Played-r.TimedOut-r.Equivalent
 	if !r.drawn || of == 0 {
@@ -121,7 +121,7 @@ func (r *Report) find(m *Result, fate string, tone searches.Tone) searches.Find 
 	return f
 }
 
-// scoreMap says how many mutants of each operator were killed in each file.
+// scoreMap counts the killed mutants of each operator in each file.
 func (r *Report) scoreMap() searches.Map {
 	m := searches.Map{Title: "Files and operators", Corner: "file", Note: "How many mutants runs killed, of those played. Timeouts do not count, nor do mutants that a note calls equivalent.",
 		Legend: []searches.Cell{{Text: "9 of 9", Class: "ok", Title: "good: runs killed all"}, {Text: "7 of 9", Class: "bad", Title: "bad: some survived runs that reach them"},
@@ -160,7 +160,7 @@ func (r *Report) scoreMap() searches.Map {
 	return m
 }
 
-// open is what the mutants leave open.
+// open lists the mutants and runs that the score leaves out.
 func (r *Report) open() []string {
 	var all []string
 	if n := r.Found - r.Chosen; n > 0 {

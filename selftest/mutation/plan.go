@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
-// catalogueJobs are one run of each built-in scenario with each of the locks that it
+// catalogueJobs are one run of each built-in scenario with each lock that it
 // applies to.
 func catalogueJobs(locks []*subject.Subject, seed uint64) ([]suite.Job, error) {
 	list, err := suite.Pick(nil)
@@ -21,9 +21,9 @@ func catalogueJobs(locks []*subject.Subject, seed uint64) ([]suite.Job, error) {
 	return jobs, nil
 }
 
-// drawJobs are one run of so many random scenarios for each of the locks. Every second
-// has only faults that the reference lock survives, where each violation is the
-// mutant's.
+// drawJobs are the given number of random scenarios for each lock. Every second
+// one has only faults that the reference lock survives, so that each violation is
+// the mutant's.
 func drawJobs(locks []*subject.Subject, seed uint64, each int) ([]suite.Job, error) {
 	var jobs []suite.Job
 	for _, survivable := range []bool{true, false} {
@@ -55,7 +55,7 @@ func drawJobs(locks []*subject.Subject, seed uint64, each int) ([]suite.Job, err
 // Choice says which mutants are played.
 type Choice struct {
 	Files, Operators []string // empty for all
-	Sample           int      // so many of them, drawn by Seed; 0 for all
+	Sample           int      // the size of a sample drawn by Seed; 0 for all
 	Seed             uint64
 	Shard            suite.Shard // of those
 }
@@ -78,7 +78,7 @@ func (c Choice) Choose(all []*Mutant) []*Mutant {
 	return mine
 }
 
-// sample draws n of the mutants, and keeps their order.
+// sample draws n of the mutants, in their order.
 func sample(all []*Mutant, rng *rand.Rand, n int) []*Mutant {
 	drawn := rng.Perm(len(all))[:n]
 	slices.Sort(drawn)

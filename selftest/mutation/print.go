@@ -57,7 +57,7 @@ func (r *Report) Text(w io.Writer) error {
 	return err
 }
 
-// fate is how a mutant survived, and what it would take to kill it.
+// fate states how a mutant survived.
 func (r *Report) fate(m *Result) string {
 	text := "no run reaches it"
 	if m.Status == survived {
@@ -108,7 +108,8 @@ func (r *Report) Markdown(w io.Writer) error {
 	return err
 }
 
-// remedies are what survivors take, in the order of the notes.
+// remedies are the tests that would kill the survivors, in the order of the
+// notes.
 func (r *Report) remedies(survivors []*Result) []string {
 	needed := map[string]bool{}
 	for _, m := range survivors {
@@ -127,7 +128,7 @@ func (r *Report) remedies(survivors []*Result) []string {
 	return all
 }
 
-// aside lists mutants of which there is something to say.
+// aside lists the mutants with a remark.
 func (r *Report) aside(w io.Writer, title string, say func(*Result) string) {
 	first := true
 	for _, m := range r.Mutants {

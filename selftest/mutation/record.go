@@ -16,21 +16,21 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
-// record keeps results in a directory, so that a hunt that was interrupted goes
-// on where it ended, and the shards of one come together. Each shard writes a
-// file of its own.
+// record keeps results in a directory. So an interrupted hunt continues where it
+// ended, and the shards of a hunt can share the directory. Each shard writes its
+// own file.
 type record struct {
 	file *os.File
 	done map[string]*Result // by the id of the mutant
 }
 
-// recordHead is the first line of a file: results of another hunt are left out.
+// recordHead is the first line of a file. A record ignores the results of another
+// hunt.
 type recordHead struct {
 	Hunt string `json:"hunt"`
 }
 
-// identity is what makes two hunts the same: the program with the mutants, and
-// all runs.
+// identity identifies a hunt: the program with the mutants, and all runs.
 func (h hunt) identity() (string, error) {
 	sum := sha256.New()
 	exe, err := os.Open(h.exe)
@@ -47,8 +47,7 @@ func (h hunt) identity() (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// openRecord opens the record of a hunt in dir, which it makes when it is not
-// there.
+// openRecord opens the record of a hunt in dir, and creates dir if necessary.
 func openRecord(dir string, h hunt, shard suite.Shard) (*record, error) {
 	id, err := h.identity()
 	if err != nil {
@@ -63,7 +62,7 @@ func openRecord(dir string, h hunt, shard suite.Shard) (*record, error) {
 		return nil, fmt.Errorf("open record: %w", err)
 	}
 	mine := filepath.Join(dir, fmt.Sprintf("mutants-%d-of-%d.jsonl", shard.Index, shard.Of))
-	whole := int64(0) // bytes of my file that are good
+	whole := int64(0) // valid bytes of this shard's file
 	for _, path := range files {
 		n, err := r.read(path, id)
 		if err != nil {
@@ -88,8 +87,8 @@ func openRecord(dir string, h hunt, shard suite.Shard) (*record, error) {
 	return r, nil
 }
 
-// read takes the results of a file, and returns how many bytes of it are whole
-// lines; none of another hunt.
+// read reads the results of a file, and returns how many bytes of it are whole
+// lines. It returns 0 for a file of another hunt.
 func (r *record) read(path, id string) (int64, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -103,7 +102,7 @@ func (r *record) read(path, id string) (int64, error) {
 	for {
 		line, err := in.ReadBytes('\n')
 		if err != nil {
-			return whole, nil // the last line may have been cut off
+			return whole, nil // the last line may be incomplete
 		}
 		if whole == 0 {
 			var head recordHead
@@ -149,7 +148,7 @@ func (r *record) missing(all []*Mutant) []*Mutant {
 	return some
 }
 
-// results are those of mutants, in the order of the mutants.
+// results returns the results of mutants, in the order of the mutants.
 func (r *record) results(all []*Mutant) []*Result {
 	var some []*Result
 	for _, m := range all {

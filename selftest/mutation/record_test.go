@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
-// A hunt that was cut off in the middle of a line goes on with what it has; one
-// of another binary begins anew; and shards see the results of one another.
+// An interrupted hunt continues after its last complete line, one of another
+// binary starts anew, and shards see each other's results.
 func TestAHuntGoesOnWhereItEnded(t *testing.T) {
 	dir := t.TempDir()
 	h := hunt{exe: filepath.Join(dir, "exe")}

@@ -6,7 +6,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/version"
 )
 
-// Report is what a hunt has shown, and the JSON that is printed of it.
+// Report is the result of a hunt, and the JSON document that the command prints.
 type Report struct {
 	Schema  string `json:"schema"`
 	Version string `json:"version"`
@@ -16,16 +16,16 @@ type Report struct {
 	Counts
 	Files     []Row `json:"files"`
 	Operators []Row `json:"operators"`
-	// Left are runs of the catalogue that are not as expected with the original.
+	// Left are the catalogue runs with unexpected verdicts on the original.
 	Left []string `json:"left_out,omitempty"`
-	// Stale are claims of equivalence that no mutant fits, and Wrong are those
-	// about mutants that were killed.
+	// Stale are claims of equivalence that match no mutant. Wrong are claims
+	// about killed mutants.
 	Stale   []string  `json:"stale,omitempty"`
 	Wrong   []string  `json:"wrong,omitempty"`
 	Mutants []*Result `json:"mutants"`
 
 	notes *notes
-	drawn bool // the chosen ones are a sample
+	drawn bool // the chosen mutants are a sample
 }
 
 // Row counts the mutants of a file or of an operator.
@@ -34,7 +34,7 @@ type Row struct {
 	Counts
 }
 
-// Counts sums up mutants. The equivalent ones have survived.
+// Counts sums up mutants. Survived includes the equivalent ones.
 type Counts struct {
 	Played     int `json:"played"`
 	Killed     int `json:"killed"`
@@ -61,10 +61,10 @@ func (c *Counts) add(r *Result) {
 	}
 }
 
-// Raw is the share of mutants that were killed, in percent, timeouts apart.
+// Raw is the share of killed mutants in percent, without timeouts.
 func (c Counts) Raw() string { return share(c.Killed, c.Played-c.TimedOut) }
 
-// Score is the same without those that are called equivalent.
+// Score is Raw without the mutants called equivalent.
 func (c Counts) Score() string { return share(c.Killed, c.Played-c.TimedOut-c.Equivalent) }
 
 // share is rounded down, so that 100 means all.
@@ -76,8 +76,8 @@ func share(part, of int) string {
 	return fmt.Sprintf("%d.%d %%", tenths/10, tenths%10)
 }
 
-// newReport sums up the results of those mutants of a source that were chosen. It
-// fails when the notes call too many mutants equivalent.
+// newReport sums up the results of the chosen mutants of a source. It fails if
+// the notes call too many mutants equivalent.
 func newReport(s *source, chosen []*Mutant, results []*Result, left []string) (*Report, error) {
 	n, err := readNotes(notesFile)
 	if err != nil {
@@ -109,7 +109,7 @@ func newReport(s *source, chosen []*Mutant, results []*Result, left []string) (*
 	return r, nil
 }
 
-// count adds a result to the row of a name, which is the last one or a new one.
+// count adds a result to the last row, or to a new one if the name differs.
 func count(rows *[]Row, name string, one *Result) {
 	if n := len(*rows); n == 0 || (*rows)[n-1].Name != name {
 		*rows = append(*rows, Row{Name: name})

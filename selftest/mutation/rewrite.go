@@ -6,17 +6,17 @@ import (
 )
 
 // rewrite is a text to which every mutant adds its switch. Changes of one place
-// nest, as the nodes of a syntax tree do: what was wrapped first is outermost.
+// nest like the nodes of a syntax tree: the first one is the outermost.
 type rewrite struct {
 	text  string
 	marks []mark
 }
 
-// mark is a text put in at a byte, in place of so many bytes that follow.
+// mark inserts a text at a byte, and replaces some bytes after it.
 type mark struct {
 	at, drop int
 	text     string
-	kind     int // suffixes of what ends here come before prefixes of what begins
+	kind     int // suffixes of a node that ends here come before prefixes of one that begins
 	order    int // of marks of one kind at one byte
 }
 

@@ -21,13 +21,13 @@ type Options struct {
 	Record  string   // directory that keeps the results; empty for none
 	Workers int
 	Stall   time.Duration
-	// Progress is told of each stage before it starts, with how many steps it
-	// has. It returns what to call after each, and after the last.
+	// Progress is called before each stage, with its number of steps. It returns
+	// two functions: one to call after each step, one after the last.
 	Progress func(what string, steps int) (step, done func())
 }
 
-// Measure finds, builds and plays mutants. When ctx ends, the report has what was
-// played until then.
+// Measure finds, builds and plays mutants. When ctx ends, the report has the
+// finished ones.
 func (o Options) Measure(ctx context.Context) (*Report, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (o Options) Measure(ctx context.Context) (*Report, error) {
 	return r, err
 }
 
-// UnknownOperatorError says that there is no such operator.
+// UnknownOperatorError means that no operator has the given name.
 type UnknownOperatorError struct{ Name string }
 
 // Error implements error.
@@ -121,7 +121,7 @@ func (o Options) subjects() ([]*subject.Subject, error) {
 	return all, nil
 }
 
-// command is how to do the same again.
+// command is the command that repeats the measurement.
 func (o Options) command() string {
 	words := []string{"holdfast", "selftest", "mutation", "--seed", fmt.Sprint(o.Seed), "--drawn", fmt.Sprint(o.Drawn)}
 	if len(o.Files) > 0 {

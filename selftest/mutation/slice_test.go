@@ -9,9 +9,8 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
-// A lock that releases without a look at the owner, or does not renew what it
-// holds, must not pass the catalogue: whoever weakens a judge or a scenario
-// learns it here.
+// The catalogue must kill a lock that releases without an owner check, or does
+// not renew its hold. Otherwise somebody has weakened a judge or a scenario.
 func TestNobodyTakesAnOwnerCheckOrARenewalAway(t *testing.T) {
 	o := Options{
 		Choice:  Choice{Files: []string{"subject/textbook/release.lua", "lock/renew.lua"}, Shard: suite.Shard{Index: 1, Of: 1}, Seed: 1},
@@ -30,8 +29,9 @@ func TestNobodyTakesAnOwnerCheckOrARenewalAway(t *testing.T) {
 	if r.Played == 0 || r.Played != r.Chosen {
 		t.Errorf("%d of %d played", r.Played, r.Chosen)
 	}
-	// These take more than the catalogue has: requests that overtake one another,
-	// and a hold that is longer than its owner's note lasts without a renewal.
+	// The catalogue alone does not kill these. They need requests that overtake
+	// one another, or a hold that lasts longer than its owner's note does without
+	// a renewal.
 	notes := []string{"lock/renew.lua:23:lua-constant", "lock/renew.lua:27:lua-drop"}
 	for _, m := range r.survivors() {
 		if slices.Contains(notes, m.ID) {

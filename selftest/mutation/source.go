@@ -17,12 +17,12 @@ import (
 	"strings"
 )
 
-// mutated are the packages that mutants are made of.
+// mutated are the packages that the rules change.
 var mutated = []string{"lock", "subject/textbook"}
 
 const module = "github.com/holdfast-go/holdfast"
 
-// ErrNoSource says that there is no Go toolchain, or no source to build from.
+// ErrNoSource means that the Go toolchain or the source is missing.
 var ErrNoSource = errors.New("mutants are built from the source of " + module + " with the Go toolchain")
 
 // source is the locks with all of their mutants.
@@ -32,8 +32,8 @@ type source struct {
 	files   map[string]*goFile
 }
 
-// loadSource finds the mutants of the module that dir is in. It returns [ErrNoSource]
-// when there is no Go toolchain, or dir is elsewhere.
+// loadSource finds the mutants of the module that contains dir. It returns
+// [ErrNoSource] without a Go toolchain, or if dir is elsewhere.
 func loadSource(ctx context.Context, dir string) (*source, error) {
 	root, err := findModule(ctx, dir)
 	if err != nil {
@@ -69,8 +69,8 @@ func findModule(ctx context.Context, dir string) (root string, err error) {
 	return "", fmt.Errorf("%w: %s is not in that module", ErrNoSource, dir)
 }
 
-// goCommand runs the go command, and returns what it prints. The error has what
-// it said.
+// goCommand runs the go command, and returns its output. The error contains its
+// messages.
 func goCommand(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
@@ -81,7 +81,7 @@ func goCommand(ctx context.Context, dir string, args ...string) ([]byte, error) 
 	return out, err
 }
 
-// listedPackage is what go list says of a package.
+// listedPackage is a package in the output of go list.
 type listedPackage struct {
 	ImportPath, Dir, Export string
 	GoFiles                 []string
@@ -89,7 +89,7 @@ type listedPackage struct {
 
 func (p listedPackage) folder() string { return strings.TrimPrefix(p.ImportPath, module+"/") }
 
-// ours reports whether mutants are made of the package.
+// ours reports whether the rules change the package.
 func (p listedPackage) ours() bool {
 	for _, folder := range mutated {
 		if p.folder() == folder {
@@ -99,7 +99,7 @@ func (p listedPackage) ours() bool {
 	return false
 }
 
-// list has the packages and all that they import, with the types they export.
+// list returns the packages and all their imports, with the exported types.
 func list(ctx context.Context, root string) ([]listedPackage, error) {
 	args := []string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles"}
 	for _, folder := range mutated {
@@ -121,14 +121,14 @@ func list(ctx context.Context, root string) ([]listedPackage, error) {
 	}
 }
 
-// goPackage is a package of which mutants are made.
+// goPackage is a package during the search for mutants.
 type goPackage struct {
 	source     *source
 	info       *types.Info
 	constants  map[types.Object]*declaration
-	scripts    map[types.Object]*script // by the variable that has the text
-	made       map[types.Object]*script // by the variable that is made of it
-	sole       map[ast.Stmt]bool        // statements that go with the one around them
+	scripts    map[types.Object]*script // by the variable with the text
+	made       map[types.Object]*script // by the variable made from it
+	sole       map[ast.Stmt]bool        // statements that belong to the enclosing one
 	conditions map[ast.Expr]bool        // negated already
 }
 
@@ -139,8 +139,7 @@ func (p *goPackage) add(m *Mutant) int {
 	return m.number
 }
 
-// declaration is a constant of a package. Its mutants are made with its first
-// use.
+// declaration is a constant of a package. The first use creates its mutants.
 type declaration struct {
 	name    string
 	in      *goFile
@@ -164,8 +163,8 @@ func (d *declaration) find(p *goPackage) {
 	d.in.where = outer
 }
 
-// declared is the constant of the package that an expression names; nil when it
-// names none.
+// declared is the constant of the package that an expression names; nil without
+// one.
 func (p *goPackage) declared(e ast.Expr) *declaration {
 	if name, ok := e.(*ast.Ident); ok {
 		return p.constants[p.info.Uses[name]]
@@ -218,7 +217,7 @@ func (s *source) load(set *token.FileSet, l listedPackage, all []listedPackage) 
 	return nil
 }
 
-// declarations notes the constants and the scripts of a file.
+// declarations records the constants and the scripts of a file.
 func (p *goPackage) declarations(f *goFile, tree *ast.File, dir string) error {
 	for _, d := range tree.Decls {
 		d, ok := d.(*ast.GenDecl)
@@ -248,7 +247,7 @@ func (p *goPackage) declarations(f *goFile, tree *ast.File, dir string) error {
 	return nil
 }
 
-// makes notes that a variable is made of a script that was declared before it.
+// makes records a variable that is made from a declared script.
 func (p *goPackage) makes(object types.Object, value ast.Expr) {
 	ast.Inspect(value, func(n ast.Node) bool {
 		if name, ok := n.(*ast.Ident); ok && p.scripts[p.info.Uses[name]] != nil {
@@ -258,7 +257,7 @@ func (p *goPackage) makes(object types.Object, value ast.Expr) {
 	})
 }
 
-// embeds notes that a variable has the text of a script.
+// embeds records a variable that holds the text of a script.
 func (p *goPackage) embeds(object types.Object, file, dir string, docs ...*ast.CommentGroup) error {
 	for _, doc := range docs {
 		if doc == nil {

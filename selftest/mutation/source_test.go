@@ -24,8 +24,8 @@ func load(t *testing.T) *source {
 	return s
 }
 
-// An id names one mutant, each is made by a listed operator, and every operator
-// makes some: a rule that stops to work would raise the score.
+// An id names one mutant, a listed operator makes each mutant, and every operator
+// makes some. A rule that stopped working would raise the score.
 func TestEveryOperatorMakesMutants(t *testing.T) {
 	made, ids := map[string]int{}, map[string]bool{}
 	for _, m := range load(t).Mutants {
@@ -49,14 +49,14 @@ func TestEveryOperatorMakesMutants(t *testing.T) {
 	}
 }
 
-// What a diff shows must be what a reader could type: one that does not parse is
-// not the mutant that was played.
+// A reader could type the change of a diff. A diff that does not parse is not the
+// mutant that the runs played.
 func TestEveryDiffIsGo(t *testing.T) {
 	s := load(t)
 	for _, m := range s.Mutants {
 		f := s.files[m.File]
 		if f == nil {
-			continue // a script, which its parser has read; or a file without a switch
+			continue // a script, which its parser has accepted; or a file without a switch
 		}
 		if _, err := parser.ParseFile(token.NewFileSet(), m.File, m.at.apply(f.text), parser.SkipObjectResolution); err != nil {
 			t.Errorf("%s: %v\n%s", m.ID, err, m.Diff)
@@ -64,7 +64,7 @@ func TestEveryDiffIsGo(t *testing.T) {
 	}
 }
 
-// The core of a release must be among the mutants, or the score is about
+// The mutants must include the core of a release. Otherwise the score is about
 // something else.
 func TestTheCoreOfAReleaseIsChanged(t *testing.T) {
 	for _, want := range []struct{ file, operator, diff string }{
@@ -83,7 +83,7 @@ func TestTheCoreOfAReleaseIsChanged(t *testing.T) {
 	}
 }
 
-// Who has a binary alone must be told what is missing.
+// A user with only the binary must learn what is missing.
 func TestNoSource(t *testing.T) {
 	if _, err := loadSource(t.Context(), t.TempDir()); !errors.Is(err, ErrNoSource) {
 		t.Errorf("outside of the module: %v", err)
@@ -94,8 +94,8 @@ func TestNoSource(t *testing.T) {
 	}
 }
 
-// A claim of equivalence is about a line as it is. One about a line that changed
-// takes a mutant out of the score that nobody has looked at.
+// A claim of equivalence is about the current text of a line. After a change of
+// the line it would remove a mutant from the score that nobody has examined.
 func TestNotesAreAboutMutants(t *testing.T) {
 	n, err := readNotes(notesFile)
 	if err != nil {

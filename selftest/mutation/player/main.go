@@ -1,6 +1,5 @@
 // Command player plays runs for "holdfast selftest mutation", which builds it
-// with mutants in place of the locks. Its protocol is that of a worker of
-// holdfast.
+// with mutants instead of the locks. It speaks the protocol of a holdfast worker.
 package main
 
 import (
@@ -18,7 +17,7 @@ import (
 )
 
 func main() {
-	always := schemata.Reached() // by what ran before main
+	always := schemata.Reached() // by code that ran before main
 	suite.RegisterKind(schemata.Kind, func(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 		a.Play(j, g, func(s *scenarios.Scenario, l *subject.Subject) (*play.Played, error) {
 			return simplay.Play(s, l, j.Seed, version.Holdfast)
