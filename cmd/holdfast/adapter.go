@@ -77,7 +77,7 @@ defect of holdfast itself; 130 interrupted.`,
 		}),
 		RunE: func(c *cobra.Command, args []string) error { return checkAdapter(c, args, f) },
 	}
-	c.Flags().SetInterspersed(false) // what comes after the command is its own
+	c.Flags().SetInterspersed(false) // the words after the command belong to it
 	c.Flags().StringSliceVar(&f.locks, "lock", nil, "locks to check, by name (default all that it describes)")
 	c.Flags().StringSliceVar(&f.checks, "check", nil, "checks to carry out, by name, beside those without which nothing can be told (default all)")
 	c.Flags().StringVar(&f.backend, "backend", realtime.AutoBackend, "what the servers are, redis (redis-server or valkey-server) or miniredis; auto is redis where it is installed")
@@ -150,7 +150,7 @@ func checkAdapter(c *cobra.Command, args []string, f adapterCheckFlags) (err err
 	return nil
 }
 
-// servedBy are the servers that the flags mean.
+// servedBy are the servers that the flags select.
 func (f runFlags) servedBy(c *cobra.Command) (servers.Backend, error) {
 	if err := f.checkBackend(); err != nil {
 		return servers.Backend{}, err

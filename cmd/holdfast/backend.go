@@ -26,7 +26,7 @@ func newMiniredisCmd() *cobra.Command {
 	}
 }
 
-// checkBackend says what is wrong with --backend.
+// checkBackend returns the mistake in --backend, or nil.
 func (f runFlags) checkBackend() error {
 	if err := f.external.check(f); err != nil {
 		return err
@@ -40,8 +40,7 @@ func (f runFlags) checkBackend() error {
 	return nil
 }
 
-// withBackend decides what the servers are, and says so on stderr when nobody
-// has asked for it.
+// withBackend chooses the servers, and names its choice on stderr if no flag did.
 func (f runFlags) withBackend(ctx context.Context, stderr io.Writer) (runFlags, error) {
 	if f.world != worldLive {
 		return f, nil
@@ -63,24 +62,24 @@ func (f runFlags) withBackend(ctx context.Context, stderr io.Writer) (runFlags, 
 }
 
 func noServers(err error) error {
-	if mini := (servers.Backend{Miniredis: []string{"miniredis"}}); mini.Available() != nil { // nor would any other work
+	if mini := (servers.Backend{Miniredis: []string{"miniredis"}}); mini.Available() != nil { // no other backend would work either
 		return badInput(err, "--world sim needs no servers")
 	}
 	return badInput(err, "install one: apt-get install redis-server, dnf install valkey, apk add redis",
 		"or play on what needs no installation: --world live --backend miniredis")
 }
 
-// adapterStart is how long a process of an adapter may take to answer what it
-// is asked first: a virtual machine may have to come up. Tests are less patient.
+// adapterStart is how long the process of an adapter may take to answer the first
+// request, because a virtual machine may have to start. Tests are less patient.
 var adapterStart = 30 * time.Second
 
-// contend finds the locks that are named, and those of adapters.
+// contend finds the named locks, and those of adapters.
 func contend(ctx context.Context, names, adapters []string) ([]realtime.Lock, error) {
 	locks, err := realtime.Choose(ctx, names, adapters, adapterStart)
 	return locks, lockError(err)
 }
 
-// lockError maps an error of the choice of locks; nil stays nil.
+// lockError maps an error from the choice of locks; nil stays nil.
 func lockError(err error) error {
 	var unknown *realtime.UnknownLockError
 	var adapter *realtime.AdapterError
@@ -96,7 +95,7 @@ func lockError(err error) error {
 }
 
 // needLinux is an error of usage where the live world cannot run. what is the
-// flag or command that asks for it.
+// flag or command that needs it.
 func needLinux(what string) error {
 	if processes.Supported() == nil {
 		return nil
@@ -104,8 +103,7 @@ func needLinux(what string) error {
 	return badInput(fmt.Errorf("%s needs Linux: %w", what, processes.ErrNotLinux), "--world sim works here")
 }
 
-// externalServers say where servers of the user's own are, if runs are to be played
-// on any.
+// externalServers are the flags for servers that the user runs.
 type externalServers struct {
 	addresses []string
 	guest     servers.Guest
@@ -123,7 +121,7 @@ func (o *externalServers) flags(c *cobra.Command) {
 
 func (o externalServers) given() bool { return len(o.addresses) > 0 }
 
-// check says what is wrong with the flags.
+// check returns the mistake in the flags, or nil.
 func (o externalServers) check(f runFlags) error {
 	switch {
 	case o.given() && f.world != worldLive:
@@ -141,7 +139,7 @@ func (o externalServers) check(f runFlags) error {
 	return nil
 }
 
-// discover finds the servers, and looks whether they can be used.
+// discover finds the servers, and checks that Holdfast can use them.
 func (o externalServers) discover(ctx context.Context) (*servers.External, error) {
 	list, _ := servers.ParseAddresses(o.addresses) // check has read them
 	o.guest.TakeSecrets()

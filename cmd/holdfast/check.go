@@ -85,7 +85,7 @@ line, as if the run had ended there. The leftovers, for example, are unknown the
 	return c
 }
 
-// judgeHistory judges; tests put another in its place.
+// judgeHistory judges; tests replace it.
 var judgeHistory = checker.Judge
 
 func checkHistories(c *cobra.Command, args []string, f checkFlags) error {
@@ -98,7 +98,7 @@ func checkHistories(c *cobra.Command, args []string, f checkFlags) error {
 	if f.budget <= 0 {
 		return usage("--budget must be more than 0")
 	}
-	// A history is most of the memory and does not change.
+	// A history uses most of the memory and does not change.
 	defer garbage.Rarely(256 << 20)()
 	code := exitOK
 	var bad, defects []error
@@ -157,7 +157,7 @@ func checkHistories(c *cobra.Command, args []string, f checkFlags) error {
 	return result(code)
 }
 
-// badHistoryHint says what to do about a history that cannot be judged.
+// badHistoryHint is a hint for a history that cannot be judged.
 func badHistoryHint(err error) string {
 	var invalid *history.InvalidError
 	var damaged *suite.DamagedError
@@ -196,8 +196,8 @@ func openHistory(path string, f checkFlags, c *cobra.Command) (*history.History,
 // decoder is history.Decode, or history.DecodeCutOff.
 type decoder func(io.Reader) (*history.History, error)
 
-// readHistory reads a stored history, gzipped or not. A bar on stderr shows
-// how far it is.
+// readHistory reads a stored history, gzipped or not. A bar on stderr shows its
+// progress.
 func readHistory(ctx context.Context, path string, decode decoder, stderr io.Writer) (*history.History, error) {
 	f, size, err := suite.OpenInput(ctx, path)
 	if err != nil {
@@ -221,7 +221,7 @@ func judgeWithBar(ctx context.Context, h *history.History, f checkFlags, stderr 
 	})
 }
 
-// worse of two exit codes of check: violated, then unknown, then ok.
+// worse returns the worse of two exit codes: violated, then unknown, then ok.
 func worse(a, b int) int {
 	if a == exitUnexpected || b == exitUnexpected {
 		return exitUnexpected
@@ -248,7 +248,7 @@ func drawPicture(path string, h *history.History) error {
 	return errors.Join(checker.Picture(h, f), f.Close())
 }
 
-// followOne is "holdfast check --follow".
+// followOne runs "holdfast check --follow".
 func followOne(c *cobra.Command, args []string, f checkFlags) error {
 	switch {
 	case f.picture != "" || len(args) != 1:
@@ -265,7 +265,7 @@ func followOne(c *cobra.Command, args []string, f checkFlags) error {
 	return follow(c.Context(), args[0], c.InOrStdin(), c.OutOrStdout())
 }
 
-// follow judges a history while it is being written.
+// follow judges a history while another process writes it.
 func follow(ctx context.Context, path string, stdin io.Reader, stdout io.Writer) error {
 	in := stdin
 	if path == "-" {

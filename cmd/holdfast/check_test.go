@@ -20,8 +20,8 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
-// longHistory is what 20 clients do that take a right lock in turns, each
-// asking for it while the one before has it.
+// longHistory is a history of 20 clients that take a correct lock in turns. Each
+// asks for it while the one before has it.
 func longHistory(ops int) *history.History {
 	h := &history.History{Header: history.Header{
 		Format: history.Format, Scenario: "long", Lock: "simulated", World: "sim", Seed: 1, Version: "test",
@@ -73,8 +73,8 @@ func scriptCut(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), b[:len(b)/2], 0o644))
 }
 
-// Judges that disagree are a defect of ours, whatever else is wrong, and the
-// smallest history that shows it is printed.
+// A disagreement of judges is a defect of Holdfast, whatever else is wrong. The
+// command prints the smallest history that shows it.
 func TestDisagreementIsADefect(t *testing.T) {
 	h := longHistory(2)
 	judgeHistory = func(*history.History, checker.Options) (checker.Report, error) {
@@ -109,7 +109,7 @@ func TestDisagreementIsADefect(t *testing.T) {
 	}
 }
 
-// A reader that fails for another reason than damage is not called damaged.
+// The command does not call a file damaged if reading fails for another reason.
 func TestReadErrorIsItself(t *testing.T) {
 	broken := errors.New("the disk is gone")
 	_, err := suite.Decode("h", -1, history.Decode, io.MultiReader(strings.NewReader("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"), &failing{broken}))

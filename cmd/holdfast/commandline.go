@@ -7,10 +7,10 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
-// commandLine is a command by which somebody does the same again.
+// commandLine is a command that repeats a run.
 type commandLine []string
 
-// flag adds a flag if it is given; a value may be empty.
+// flag adds a flag with a value, which may be empty, if given says so.
 func (c *commandLine) flag(given bool, name string, value ...string) {
 	if given {
 		*c = append(append(*c, name), value...)
@@ -28,7 +28,7 @@ func parseShard(text string) (suite.Shard, error) {
 	return s, nil
 }
 
-// exploreCommand is how to do the same again.
+// exploreCommand is the command that repeats an exploration.
 func exploreCommand(f exploreFlags) string {
 	again := commandLine{"holdfast", "explore", "--lock", f.lock, "--seed", fmt.Sprint(f.seed)}
 	again.flag(f.runs > 0, "--runs", fmt.Sprint(f.runs))

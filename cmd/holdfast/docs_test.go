@@ -16,8 +16,8 @@ import (
 	"github.com/holdfast-go/holdfast/sweep"
 )
 
-// The published record has every mutant, killed: who adds one makes the
-// record again.
+// The published record has every mutant, killed. Whoever adds a mutant writes the
+// record anew.
 func TestTheTrackRecordIsWhole(t *testing.T) {
 	page, err := os.ReadFile("../../docs/tables/gallery.md")
 	if err != nil {
@@ -32,9 +32,9 @@ func TestTheTrackRecordIsWhole(t *testing.T) {
 	}
 }
 
-// docs/matrix.md shows the matrix as the command prints it; -update fills it in.
-// README shows some of its rows, the whole legend and the count of runs. Where a
-// row or a count differs, its author copies the line from the output.
+// docs/matrix.md shows the matrix as the command prints it; -update writes it.
+// README shows some of its rows, the whole legend and the count of runs. If a row
+// or a count differs, its author copies the line from the output.
 func TestTheMatrixIsWhatRunPrints(t *testing.T) {
 	t.Parallel()
 	h := command(t, "run", "--out", "run")
@@ -60,8 +60,8 @@ func TestTheMatrixIsWhatRunPrints(t *testing.T) {
 	}
 }
 
-// matrixOn splits a page into what comes before the output of run, that
-// output, and the rest from its end.
+// matrixOn splits a page into three parts: the text before the output of run,
+// that output, and the rest.
 func matrixOn(t *testing.T, name, end string) (before, shown, after string) {
 	t.Helper()
 	page, err := os.ReadFile(name)
@@ -78,7 +78,8 @@ func matrixOn(t *testing.T, name, end string) (before, shown, after string) {
 }
 
 // notAnExcerpt says where some rows of the matrix differ from the whole one. An
-// excerpt has the heading, rows in their order, and all that follows the rows.
+// excerpt has the heading, some rows in their order, and everything after the
+// rows.
 func notAnExcerpt(excerpt, whole string) (misses []string) {
 	rows, legend, _ := strings.Cut(excerpt, "\n\n")
 	all, wholeLegend, _ := strings.Cut(whole, "\n\n")
@@ -123,8 +124,8 @@ func TestAnExcerptWithAnotherRowIsSeen(t *testing.T) {
 	}
 }
 
-// README counts the scenarios and locks, and lists the properties in the words
-// of the judges.
+// README counts the scenarios and locks, and lists the properties in the words of
+// the judges.
 func TestTheReadmeCountsAndLists(t *testing.T) {
 	text, err := os.ReadFile("../../README.md")
 	if err != nil {
@@ -146,8 +147,8 @@ func TestTheReadmeCountsAndLists(t *testing.T) {
 	}
 }
 
-// The guide to sweeps names every parameter, and every scenario made for them
-// can be read and has its picture.
+// The guide to sweeps names every parameter. Every scenario that it mentions
+// parses and has its picture.
 func TestTheGuideToSweepsIsWhole(t *testing.T) {
 	page, err := os.ReadFile("../../docs/sweep.md")
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"github.com/holdfast-go/holdfast/explore/emit"
 )
 
-// emits says whether the exploration is for others to play: one of the flags
-// that only that has is given.
+// emits reports whether other machines are to play the exploration: a flag that
+// only --emit has is given.
 func emits(c *cobra.Command) bool {
 	return slices.ContainsFunc([]string{"emit", "shards", "image"}, c.Flags().Changed)
 }
 
-// emitExplore writes what an engine needs to play the exploration, which is
-// not played here.
+// emitExplore writes the files with which an engine plays the exploration. It
+// plays nothing itself.
 func emitExplore(c *cobra.Command, f exploreFlags) error {
 	e, err := f.engine(c.Flags().Changed)
 	if err != nil {
@@ -38,7 +38,7 @@ func emitExplore(c *cobra.Command, f exploreFlags) error {
 	return err
 }
 
-// engine is what is to play the shards; an error says what it cannot.
+// engine names the engine for the shards. The error says why it cannot play them.
 func (f *exploreFlags) engine(given func(flag string) bool) (emit.Engine, error) {
 	if !given("emit") {
 		return emit.Engine{}, usage("--shards and --image go with --emit", "--emit writes what "+strings.Join(emit.Names(), " or ")+" needs; --shard I/N plays one of N shards here")
@@ -87,6 +87,6 @@ func newEmission(f exploreFlags, e emit.Engine, given func(flag string) bool) em
 	return emit.Exploration{
 		Engine: e,
 		By:     by, Explore: explore, Name: fmt.Sprintf("%s-%d", f.lock, f.seed), Lock: f.lock, Shards: f.shards,
-		Image: f.image, CPUs: f.pool.workers, MemoryMiB: 128 + 128*f.pool.workers, // about twice of what was seen
+		Image: f.image, CPUs: f.pool.workers, MemoryMiB: 128 + 128*f.pool.workers, // about twice the measured memory
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// What no schema knows, and a cluster refuses all the same.
+// These are mistakes that no schema finds, but that a cluster refuses.
 func TestTheJobKeepsTheRulesOfIndexedJobs(t *testing.T) {
 	j := read[emittedJob](t, emitted(t, "--lock=reentrant", "--emit=k8s"))
 	pod := j.Spec.Template.Spec
@@ -47,7 +47,7 @@ func TestTheJobKeepsTheRulesOfIndexedJobs(t *testing.T) {
 	}
 }
 
-// A workflow that anybody may start by hand, and that may only read.
+// Anybody may start the workflow by hand. It may only read.
 func TestTheWorkflowIsStartedByHandAndReads(t *testing.T) {
 	w := read[emittedWorkflow](t, emitted(t, "--lock=reentrant", "--emit=github"))
 	if w.On != "workflow_dispatch" || w.Permissions.Contents != "read" {
@@ -65,8 +65,9 @@ func TestTheWorkflowIsStartedByHandAndReads(t *testing.T) {
 	}
 }
 
-// There may be no docker where this runs: at least the image is made of what is
-// there, of the Go that the project takes, for the user that the job runs as.
+// This machine may have no docker. The test at least checks that the files of the
+// image exist, that it uses the Go version of the project, and that the job runs
+// as its user.
 func TestTheDockerfileFitsTheProject(t *testing.T) {
 	text, err := os.ReadFile("../../explore/emit/Dockerfile")
 	if err != nil {
@@ -107,7 +108,7 @@ func TestTheDockerfileFitsTheProject(t *testing.T) {
 	}
 }
 
-// The manifests of the guide are as good as the emitted one.
+// The manifests of the guide pass the same checks as the emitted one.
 func TestTheManifestsOfTheGuide(t *testing.T) {
 	page, err := os.ReadFile("../../docs/many-machines.md")
 	if err != nil {

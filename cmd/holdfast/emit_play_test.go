@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-go/holdfast/explore"
 )
 
-// script is what an engine starts for one shard, and how.
+// script is the program that an engine starts for one shard, with its arguments.
 type script struct {
 	shell []string // the script comes last
 	dir   string
@@ -33,14 +33,14 @@ func (s script) run(t *testing.T) int {
 	return c.ProcessState.ExitCode()
 }
 
-// onKubernetes is a shard as the emitted job starts it.
+// onKubernetes starts a shard as the emitted job does.
 func onKubernetes(t *testing.T, index int, dir string, args ...string) script {
 	t.Helper()
 	j := read[emittedJob](t, emitted(t, append(args, "--emit=k8s")...))
 	return script{shell: j.Spec.Template.Spec.Containers[0].Command, dir: dir, env: []string{fmt.Sprintf("JOB_COMPLETION_INDEX=%d", index)}}
 }
 
-// onGitHub is a step as GitHub runs it, which has built ./holdfast before.
+// onGitHub runs a step as GitHub does after it has built ./holdfast.
 func onGitHub(t *testing.T, job, step string, index int, dir string, args ...string) script {
 	t.Helper()
 	if _, err := exec.LookPath("bash"); err != nil {
@@ -65,7 +65,7 @@ func onGitHub(t *testing.T, job, step string, index int, dir string, args ...str
 }
 
 // The shards of an emitted exploration leave results of disjoint seeds, which
-// together are all of them; a find fails no shard.
+// together are all of them. A find fails no shard.
 func TestTheShardsOfAnEmittedExploration(t *testing.T) {
 	const shards, runs = 3, 24
 	args := []string{"--lock=set-px-lua", "--seed=7", "--all", "--shrink=false", "--workers=1", fmt.Sprintf("--runs=%d", runs), fmt.Sprintf("--shards=%d", shards)}
@@ -112,8 +112,8 @@ func readResults(t *testing.T, dir string) explore.Results {
 	return r
 }
 
-// A find is no failure of a shard; everything else keeps its exit code, by
-// which the engine knows what is worth another try.
+// A find does not fail a shard. Every other exit code stays, so that the engine
+// knows when to try again.
 func TestTheExitCodeOfAnEmittedShard(t *testing.T) {
 	for _, tt := range []struct{ holdfast, want int }{
 		{exitOK, 0}, {exitUnexpected, 0}, {exitUsage, exitUsage}, {exitUnknown, exitUnknown}, {exitDefect, exitDefect}, {137, 137},
@@ -128,8 +128,8 @@ func TestTheExitCodeOfAnEmittedShard(t *testing.T) {
 	}
 }
 
-// The summary of a workflow has what merge says, also when it is bad news, and
-// the workflow ends as merge does.
+// The summary of a workflow has the output of merge, including bad news. The
+// workflow ends as merge does.
 func TestTheWorkflowTellsWhatMergeSays(t *testing.T) {
 	dir := fake(t, `echo "merged: $*"; exit 1`)
 	if err := os.MkdirAll(filepath.Join(dir, "shards", "shard-2"), 0o755); err != nil {
@@ -150,7 +150,7 @@ func TestTheWorkflowTellsWhatMergeSays(t *testing.T) {
 	}
 }
 
-// fake is a directory with a holdfast that is a script.
+// fake is a directory with a script named holdfast.
 func fake(t *testing.T, text string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -160,7 +160,7 @@ func fake(t *testing.T, text string) string {
 	return dir
 }
 
-// with is the script with the programs of a directory before all others.
+// with is the script with a directory first on its PATH.
 func (s script) with(bin string) script {
 	s.env = append(s.env, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	return s

@@ -1,7 +1,7 @@
 package main
 
-// emittedJob has the fields of a Kubernetes Job that are written, and no other
-// ones: what is read into it strictly has none that is misspelled.
+// emittedJob has the fields of a Kubernetes Job that the command writes, and no
+// others. So a strict reading finds misspelled fields.
 type emittedJob struct {
 	APIVersion, Kind string
 	Metadata         struct {
@@ -66,7 +66,7 @@ type claim struct {
 	}
 }
 
-// emittedWorkflow has the fields of a GitHub workflow that are written.
+// emittedWorkflow has the fields of a GitHub workflow that the command writes.
 type emittedWorkflow struct {
 	Name, On    string
 	Permissions struct{ Contents string }

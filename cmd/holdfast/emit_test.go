@@ -23,7 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "write the examples and the matrix anew")
 
-// emitted is what "holdfast explore" writes.
+// emitted is the output of "holdfast explore".
 func emitted(t fataler, args ...string) string {
 	var out, errs strings.Builder
 	if code := run(context.Background(), append([]string{"explore"}, args...), strings.NewReader(""), &out, &errs); code != exitOK || errs.Len() > 0 {
@@ -34,8 +34,8 @@ func emitted(t fataler, args ...string) string {
 
 type fataler interface{ Fatalf(string, ...any) }
 
-// read reads a YAML document into a value. A field that the value does not
-// have is a misspelled one: a cluster would refuse it.
+// read reads a YAML document into a value. It treats a field that the value lacks
+// as misspelled, because a cluster would refuse it.
 func read[T any](t fataler, text string) T {
 	v, err := parse[T](text)
 	if err != nil {
@@ -49,12 +49,12 @@ func parse[T any](text string) (v T, err error) {
 	if err != nil {
 		return v, fmt.Errorf("not YAML: %w", err)
 	}
-	d := json.NewDecoder(bytes.NewReader(doc)) // which does not mind capitals
+	d := json.NewDecoder(bytes.NewReader(doc)) // it ignores the case of letters
 	d.DisallowUnknownFields()
 	return v, d.Decode(&v)
 }
 
-// step is what a step of a workflow runs.
+// step is the script of a step of a workflow.
 func (w emittedWorkflow) step(t fataler, job, name string) string {
 	for _, s := range w.Jobs[job].Steps {
 		if s.Name == name {
@@ -65,8 +65,8 @@ func (w emittedWorkflow) step(t fataler, job, name string) string {
 	return ""
 }
 
-// Whatever is explored, Kubernetes and GitHub can read what is written, it has
-// as many shards as asked for, and they explore what was asked for.
+// For every exploration, Kubernetes and GitHub can read the output. It has the
+// requested number of shards, and they explore what the flags say.
 func TestWhatIsEmittedIsReadAsItWasMeant(t *testing.T) {
 	locks := subject.Locks()
 	for _, m := range subject.Mutants() {
@@ -82,7 +82,7 @@ func TestWhatIsEmittedIsReadAsItWasMeant(t *testing.T) {
 			if j.Spec.Completions != shards || j.Spec.Parallelism != shards {
 				t.Fatalf("%d completions, %d in parallel, want %d", j.Spec.Completions, j.Spec.Parallelism, shards)
 			}
-			// Kubernetes makes a host name of the name and the index.
+			// Kubernetes builds a host name from the name and the index.
 			if host := fmt.Sprintf("%s-%d", j.Metadata.Name, suite.MaxShards-1); len(host) > 63 || !dnsLabel.MatchString(host) {
 				t.Fatalf("%s is no host name", host)
 			}
@@ -106,7 +106,7 @@ func TestWhatIsEmittedIsReadAsItWasMeant(t *testing.T) {
 
 var dnsLabel = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
 
-// drawExploration draws flags that say what to explore.
+// drawExploration draws flags of an exploration.
 func drawExploration(t *rapid.T, locks []string) []string {
 	args := []string{"--lock=" + rapid.SampledFrom(locks).Draw(t, "lock")}
 	add := func(name string, flag func() string) {
@@ -120,7 +120,7 @@ func drawExploration(t *rapid.T, locks []string) []string {
 	add("all", func() string { return "true" })
 	add("survivable", func() string { return "true" })
 	add("shrink", func() string { return "false" })
-	// Crashes are always left: no flags leave nothing to draw.
+	// Crashes always remain, because no fault at all leaves nothing to draw.
 	some := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"pause", "partition", "drop-message", "delay", "cancel"}), 1, 2, rapid.ID)
 	add("faults", func() string { return "crash," + strings.Join(some.Draw(t, "faults"), ",") })
 	add("without", func() string { return strings.Join(some.Draw(t, "without"), ",") })
@@ -129,7 +129,7 @@ func drawExploration(t *rapid.T, locks []string) []string {
 	return args
 }
 
-// shardCommand are the arguments of holdfast explore in a script.
+// shardCommand returns the arguments of holdfast explore in a script.
 func shardCommand(t fataler, script string) []string {
 	_, line, ok := strings.Cut(script, "holdfast explore ")
 	line, _, shard := strings.Cut(line, " --shard ")
@@ -139,8 +139,8 @@ func shardCommand(t fataler, script string) []string {
 	return strings.Fields(line)
 }
 
-// explorationOf is what the arguments of holdfast explore make of every flag
-// that says what to explore.
+// explorationOf returns the value of every exploration flag, as holdfast explore
+// parses the arguments.
 func explorationOf(t fataler, args []string) map[string]string {
 	c := newExploreCmd()
 	if err := c.ParseFlags(args); err != nil {
@@ -156,7 +156,7 @@ func explorationOf(t fataler, args []string) map[string]string {
 	return values
 }
 
-// A misspelled field must not pass as one that is left out.
+// A misspelled field must not pass as an omitted one.
 func TestReadingRefusesMistakes(t *testing.T) {
 	for _, tt := range []struct{ engine, old, new string }{
 		{"k8s", "completionMode:", "completionsMode:"},
@@ -183,7 +183,7 @@ func TestReadingRefusesMistakes(t *testing.T) {
 	}
 }
 
-// The examples are what the command writes, and say with which flags.
+// The examples are the output of the command, and name its flags.
 func TestTheExamplesAreWhatIsEmitted(t *testing.T) {
 	for file, args := range map[string][]string{
 		"job.yaml":      {"--lock=reentrant", "--survivable", "--runs=1000000", "--emit=k8s", "--shards=50", "--image=registry.example.com/holdfast:0.1.0"},

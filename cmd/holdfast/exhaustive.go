@@ -13,14 +13,14 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
-// exhaustiveOnly are flags that mean something with --exhaustive alone, drawnOnly
-// those that mean nothing with it.
+// exhaustiveOnly are the flags that need --exhaustive. drawnOnly are those that
+// it does not accept.
 var (
 	exhaustiveOnly = []string{"base", "depth", "resume"}
 	drawnOnly      = []string{"seed", "runs", "time", "all", "survivable", "known", "catalogue", "emit"}
 )
 
-// checkExhaustive refuses flags that do not go together.
+// checkExhaustive refuses flags that contradict each other.
 func (f exploreFlags) checkExhaustive(c *cobra.Command) error {
 	for _, name := range exhaustiveOnly {
 		if !f.exhaustive && c.Flags().Changed(name) {
@@ -89,7 +89,7 @@ func playExhaustive(c *cobra.Command, f exploreFlags, o exhaustive.Options) erro
 	return concludeExhaustive(c, r, f.out)
 }
 
-// concludeExhaustive says on stderr how the command ends.
+// concludeExhaustive returns the error that ends the command, nil for success.
 func concludeExhaustive(c *cobra.Command, r exhaustive.Results, dir string) error {
 	defects := r.Defects
 	for _, d := range r.Audit.Differences {

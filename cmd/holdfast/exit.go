@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
-// Exit codes. When several apply, the first of defect, interrupted, usage,
+// Exit codes. If several apply, the first of defect, interrupted, usage,
 // unexpected, unknown wins.
 const (
 	exitOK          = 0   // every verdict as expected
@@ -31,7 +31,7 @@ const (
 // exitError ends the command with a code, a message, and hints.
 type exitError struct {
 	code  int
-	msg   string // empty: the result on stdout says it all
+	msg   string // empty: the result on stdout suffices
 	hints []string
 	err   error
 }
@@ -49,7 +49,7 @@ func usage(msg string, hints ...string) error {
 	return &exitError{code: exitUsage, msg: msg, hints: hints}
 }
 
-// badInput is an error in something the user gave.
+// badInput is an error in a file or value from the user.
 func badInput(err error, hints ...string) error {
 	return &exitError{code: exitUsage, msg: err.Error(), err: err, hints: hints}
 }
@@ -66,7 +66,7 @@ func defect(err error, hints ...string) error {
 	return &exitError{code: exitDefect, msg: err.Error(), err: err, hints: hints}
 }
 
-// printSome prints the first of many lines of one kind, and how many follow.
+// printSome prints the first of many lines of one kind, and counts the others.
 func printSome(stderr io.Writer, kind string, all []string, most int) {
 	for _, text := range all[:min(len(all), most)] {
 		fmt.Fprintf(stderr, "%s: %s\n", kind, text)
@@ -76,7 +76,7 @@ func printSome(stderr io.Writer, kind string, all []string, most int) {
 	}
 }
 
-// ownDefects ends a command of which some runs show defects of holdfast.
+// ownDefects ends a command whose runs show defects of Holdfast.
 func ownDefects(stderr io.Writer, all []string) error {
 	printSome(stderr, "defect", all, 10)
 	show := "show"
@@ -87,12 +87,12 @@ func ownDefects(stderr io.Writer, all []string) error {
 		"please report it, with the command and the version")
 }
 
-// wasKilled ends a command of which somebody killed the worker processes.
+// wasKilled ends a command after somebody killed its worker processes.
 func wasKilled(err *suite.KilledError) error {
 	return &exitError{code: exitUnknown, msg: err.Error(), err: err, hints: []string{workers.KilledHint}}
 }
 
-// result ends the command with a code when the output has already said why.
+// result ends the command with a code after the output has given the reason.
 func result(code int) error {
 	if code == exitOK {
 		return nil
@@ -100,7 +100,7 @@ func result(code int) error {
 	return &exitError{code: code}
 }
 
-// exitCode prints an error by the rules and returns the exit code.
+// exitCode prints an error by the rules, and returns the exit code.
 func exitCode(stderr io.Writer, err error) int {
 	if err == nil {
 		return exitOK

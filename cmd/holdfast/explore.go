@@ -43,7 +43,7 @@ type exploreFlags struct {
 	shards     int
 	image      string
 
-	part suite.Shard // what shard stands for
+	part suite.Shard // the parsed shard
 }
 
 func newExploreCmd() *cobra.Command {
@@ -190,7 +190,7 @@ func playExplore(c *cobra.Command, f exploreFlags, o explore.Options) error {
 	}
 	o.Runner = pool
 	x, dir := explore.New(o), suite.Dir(f.out)
-	total := -1 // without --runs nobody knows
+	total := -1 // without --runs the total is unknown
 	if f.runs > 0 {
 		total = x.Total()
 	}
@@ -212,7 +212,7 @@ func playExplore(c *cobra.Command, f exploreFlags, o explore.Options) error {
 	return concludeExplore(c, r, dir)
 }
 
-// watchExplore shows what is under way.
+// watchExplore shows the progress.
 func watchExplore(c *cobra.Command, total int, what string) (progress func(string), done func()) {
 	bar := terminal.Count(c.ErrOrStderr(), total, what)
 	return func(now string) {
@@ -245,7 +245,7 @@ func mergeExplorations(c *cobra.Command, dirs []string, f mergeFlags) error {
 	return missingShards(all.Missing, all.Of)
 }
 
-// concludeExplore says on stderr how the command ends.
+// concludeExplore returns the error that ends the command, nil for success.
 func concludeExplore(c *cobra.Command, r explore.Results, dir suite.Dir) error {
 	finds := explore.Finds(r.Causes)
 	switch {

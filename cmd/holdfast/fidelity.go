@@ -61,7 +61,7 @@ func runFidelity(c *cobra.Command, args []string, f fidelityFlags) error {
 		return err
 	}
 	worlds := []string{worldSim, worldLive}
-	for _, world := range worlds { // before anything is played in any
+	for _, world := range worlds { // before anything runs in either world
 		flags := f.in(world).withDefaults()
 		if err := flags.check(); err != nil {
 			return err
@@ -112,7 +112,7 @@ func runFidelity(c *cobra.Command, args []string, f fidelityFlags) error {
 	return result(agreement(both))
 }
 
-// in is what to play in a world.
+// in is the plan for a world.
 func (f fidelityFlags) in(world string) runFlags {
 	flags := runFlags{locks: f.locks, world: world, seed: f.seed, seeds: 1, format: "text", pool: poolFlags{f.workers, time.Minute}}
 	if world == worldLive {

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
-// Where a simulated world and a real one agree, the command says so, and both
-// have their run directory.
+// If the simulated world and a real one agree, the command says so, and both
+// leave a run directory.
 func TestFidelityOfAFewRuns(t *testing.T) {
 	t.Parallel()
 	requireRedis(t)

@@ -17,7 +17,7 @@ const (
 	followLater = `{"t":5000000,"kind":"invoke","op":3,"f":"release","client":"client-1","owner":"client-1/1","lock":"stock"}` + "\n"
 )
 
-// A run that goes on for ever is left at the first violation.
+// The command stops at the first violation of an endless run.
 func TestFollowStopsAtTheViolation(t *testing.T) {
 	in, run1 := io.Pipe()
 	go io.WriteString(run1, followHeader+followGrant1+followGrant2+followLater) // and never closed
@@ -35,13 +35,13 @@ func TestFollowStopsAtTheViolation(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends it, and it says how far it came.
+// After Ctrl-C, the command ends and reports its progress.
 func TestFollowInterrupted(t *testing.T) {
 	in, run1 := io.Pipe()
 	ctx, interrupt := context.WithCancel(t.Context())
 	go func() {
 		io.WriteString(run1, followHeader+followGrant1)
-		// The next write returns when all before it was read.
+		// The next write returns after the command has read everything before it.
 		io.WriteString(run1, followLater[:10])
 		interrupt()
 	}()

@@ -159,22 +159,22 @@ func pickMutants(args []string) ([]gallery.Mutant, error) {
 	return list, nil
 }
 
-// concludeGallery says on stderr what survived, and how the command ends.
+// concludeGallery ends the command with an error that names the survivors.
 func concludeGallery(c *cobra.Command, r *selftest.TrackRecord) error {
 	survivors, hints := r.Survivors()
 	hints = append(hints, "a mutant that survives is a hole in the catalogue or in a property; more --seeds may show a rare one")
 	return alive(c, r.Flaws, fmt.Sprintf("%s of %d killed", english.Count(r.Summary.Killed, "mutant"), r.Summary.Mutants), survivors, selftest.Survived, hints)
 }
 
-// concludeSearch says on stderr what was not found, and how the command ends.
+// concludeSearch ends the command with an error that names the missed mutants.
 func concludeSearch(c *cobra.Command, r *selftest.SearchRecord) error {
 	names, hints := r.Missed()
 	hints = append(hints, "a mutant that is not found is a hole in what is drawn; more --runs may show a rare one")
 	return alive(c, r.Flaws, fmt.Sprintf("%s of %d found", english.Count(r.Summary.Found, "mutant"), r.Summary.Mutants), names, selftest.NotFound, hints)
 }
 
-// alive says on stderr which runs have no verdict. It ends the command for a
-// defect, an interrupt, or mutants that are still alive.
+// alive prints the runs without a verdict to stderr. It returns an error after a
+// defect or an interrupt, or if some mutants are still alive.
 func alive(c *cobra.Command, f selftest.Flaws, sofar string, mutants []string, how string, hints []string) error {
 	printSome(c.ErrOrStderr(), "no verdict", f.NoVerdict, 5)
 	switch {
@@ -188,7 +188,7 @@ func alive(c *cobra.Command, f selftest.Flaws, sofar string, mutants []string, h
 	return nil
 }
 
-// galleryCommand is how to do the same again.
+// galleryCommand is the command that repeats the search.
 func galleryCommand(args []string, f galleryFlags) string {
 	again := append(commandLine{"holdfast", "selftest", "gallery"}, args...)
 	again.flag(len(f.scenarios) > 0, "--scenario", strings.Join(f.scenarios, ","))

@@ -16,8 +16,8 @@ import (
 	"github.com/holdfast-go/holdfast/selftest"
 )
 
-// answering is a fake worker's script: it answers each job with what verdicts
-// says, a piece of shell that sets $verdicts or $more by $seed and $scenario.
+// answering is a fake worker's script. It answers each job with verdicts, a piece
+// of shell that sets $verdicts or $more by $seed and $scenario.
 func answering(verdicts string) string {
 	return `field() { printf '%s\n' "$line" | sed "s/.*\"$1\":\"\{0,1\}\([^,\"}]*\).*/\1/"; }
 id=$(printf '%s\n' "$line" | sed 's/{"id":\([0-9]*\),.*/\1/'); seed=$(field seed); scenario=$(printf '%s\n' "$line" | sed 's/{"id":[0-9]*,"scenario":"\([^"]*\)".*/\1/')
@@ -63,8 +63,8 @@ case $scenario in contention) verdicts='"exclusion":{"verdict":"ok"}';; esac`, "
 	}
 }
 
-// The scenario that kills in most seeds comes first, not the one that was
-// first to kill.
+// The scenario that kills in most seeds comes first, even if another one killed
+// earlier.
 func TestTheBestKillerIsTheSurest(t *testing.T) {
 	_, r, _ := playGallery(t, `case $scenario$seed in contention1|holder-pause*) verdicts='"exclusion":{"verdict":"violated"},"lease":{"verdict":"violated"}';; esac`, "--trials", "2", "--seeds", "5")
 	want := []selftest.KillRow{{Scenario: "holder-pause", Property: checker.Exclusion, Passes: 2}, {Scenario: "contention", Property: checker.Exclusion, Passes: 1}}
@@ -103,7 +103,7 @@ func TestAnInterruptedGalleryPrintsWhatRan(t *testing.T) {
 	testOnlyWorker = testworker.Script(t, answering(fmt.Sprintf(`case $seed in 2) touch %s; exec sleep 600;; esac`, started)))
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
-		for { // the second seed is under way once the file is there
+		for { // the second seed is under way when the file appears
 			if _, err := os.Stat(started); err == nil {
 				cancel()
 				return

@@ -16,8 +16,8 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// A file that somebody made to stop Holdfast is refused as bad input, before it
-// takes the machine's memory, in a message that fits on a screen.
+// The command refuses a hostile file as bad input before it uses much memory,
+// with a message that fits on a screen.
 func TestHostileFilesAreRefused(t *testing.T) {
 	header := fmt.Sprintf(`{"format":%q,"scenario":"s","lock":"l","world":"sim","seed":1,"version":"v","claims":{}}`+"\n", history.Format)
 	line := `{"t":0,"kind":"log","log":{"server":"node-1","text":"` + strings.Repeat("x", 100) + `"}}` + "\n"
@@ -92,8 +92,8 @@ func zipped(head, what string, times int) func(io.Writer) {
 	}
 }
 
-// laughs is a list that would have ten billion entries, were each alias what it
-// stands for.
+// laughs is a list that would have ten billion entries after the expansion of all
+// aliases.
 func laughs() string {
 	text := "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
 	for i := 1; i <= 10; i++ {

@@ -12,9 +12,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// killer stands before the output of a worker process. In the middle of the
-// answer for a seed it sends SIGKILL to its own process or to the one that
-// started it; once, when it has a file to remember that by.
+// killer precedes the output of a worker process. In the middle of the answer for
+// a seed it sends SIGKILL to its own process, or to its parent. With a file as
+// its memory, it does so only once.
 type killer struct {
 	to   io.Writer
 	who  string // worker or parent
@@ -22,8 +22,8 @@ type killer struct {
 	mark string // or - for every time
 }
 
-// killing is where a worker writes to: HOLDFAST_TEST_KILL="WHO SEED FILE" asks
-// for a [killer].
+// killing is the writer of a worker. HOLDFAST_TEST_KILL="WHO SEED FILE" asks for
+// a [killer].
 func killing(stdout io.Writer) io.Writer {
 	words := strings.Fields(os.Getenv("HOLDFAST_TEST_KILL"))
 	if len(words) != 3 || len(os.Args) < 2 || os.Args[1] != "worker" {
@@ -50,9 +50,9 @@ func (k killer) Write(b []byte) (int, error) {
 		return 0, err
 	}
 	if k.who == "parent" {
-		return 0, io.ErrClosedPipe // nobody is there any more; the worker ends
+		return 0, io.ErrClosedPipe // the parent is gone; the worker ends
 	}
-	select {} // until it comes
+	select {} // until the signal arrives
 }
 
 func (k killer) first() bool {
@@ -66,9 +66,8 @@ func (k killer) first() bool {
 	return f.Close() == nil
 }
 
-// scriptSame compares two JSON documents: same [-but KEY] FILE FILE. They must
-// be the same but for wall_ms, the date of results, and the key, wherever they
-// stand.
+// scriptSame compares two JSON documents: same [-but KEY] FILE FILE. It ignores
+// wall_ms, the date of results, and the key, at any depth.
 func scriptSame(ts *testscript.TestScript, neg bool, args []string) {
 	but := []string{"wall_ms", "date"}
 	for len(args) > 2 && args[0] == "-but" {
@@ -91,7 +90,7 @@ func scriptSame(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// without takes a key out of all objects of a document.
+// without removes a key from all objects of a document.
 func without(doc any, key string) {
 	switch doc := doc.(type) {
 	case map[string]any:

@@ -15,10 +15,10 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
-// within is how long after its harness a process may be there.
+// within is how long a process may outlive its harness.
 const within = 3 * time.Second
 
-// eventually waits until something holds.
+// eventually waits until a condition holds.
 func eventually(t *testing.T, what string, limit time.Duration, f func() bool) {
 	t.Helper()
 	for end := time.Now().Add(limit); !f(); time.Sleep(20 * time.Millisecond) {
@@ -28,8 +28,8 @@ func eventually(t *testing.T, what string, limit time.Duration, f func() bool) {
 	}
 }
 
-// recording says whether the run of a scenario is under way: its history has
-// so many lines.
+// recording reports whether the run of a scenario is under way: its history has
+// the given number of lines.
 func recording(dir, scenario string, lines int) bool {
 	parts, _ := filepath.Glob(filepath.Join(dir, "histories", scenario, "*.part"))
 	for _, p := range parts {
@@ -40,8 +40,8 @@ func recording(dir, scenario string, lines int) bool {
 	return false
 }
 
-// noneLeft fails the test unless the processes end, and all that run below the
-// directory.
+// noneLeft fails the test unless the processes end, and all others that run below
+// the directory.
 func noneLeft(t *testing.T, family []process, dir string) {
 	t.Helper()
 	var left []process
@@ -54,7 +54,7 @@ func noneLeft(t *testing.T, family []process, dir string) {
 	}
 }
 
-// empty fails the test when there is anything in a directory.
+// empty fails the test if a directory holds anything.
 func empty(t *testing.T, dir string) {
 	t.Helper()
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
@@ -62,15 +62,14 @@ func empty(t *testing.T, dir string) {
 	}
 }
 
-// called counts processes of a name.
+// called counts the processes with a name.
 func called(all []process, name string) int {
 	return len(slices.DeleteFunc(slices.Clone(all), func(p process) bool { return !strings.Contains(p.name, name) }))
 }
 
-// While it runs, a live run can be reached from this machine alone. Killed in
-// the middle, it leaves nothing but its directory: no process, no file
-// elsewhere, a history that can be judged. The next run clears up what is left
-// of the servers.
+// Only this machine can reach a live run. After SIGKILL in the middle, only its
+// directory remains, with a history that can be judged. No process and no other
+// file is left. The next run removes the remains of the servers.
 func TestLiveRunThatIsKilled(t *testing.T) {
 	requireRedis(t)
 	runs := t.TempDir()
@@ -143,7 +142,8 @@ func TestLiveRunThatIsKilled(t *testing.T) {
 	})
 }
 
-// Ctrl-C ends everything in order, and what had run by then is reported.
+// After Ctrl-C, the command ends everything in order, and reports the finished
+// runs.
 func TestLiveRunThatIsInterrupted(t *testing.T) {
 	requireRedis(t)
 	dir := filepath.Join(t.TempDir(), "interrupted")

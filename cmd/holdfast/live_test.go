@@ -24,8 +24,8 @@ import (
 	"github.com/holdfast-go/holdfast/suite/report"
 )
 
-// requireRedis skips a test where no server is installed, unless the
-// environment says that there must be one.
+// requireRedis skips a test without an installed server, unless the environment
+// requires one.
 func requireRedis(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{"redis-server", "valkey-server"} {
@@ -39,8 +39,8 @@ func requireRedis(t *testing.T) {
 	t.Skip("not tried: neither redis-server nor valkey-server is on the PATH")
 }
 
-// holdfast is the command as a process of its own, in a directory and with
-// temporary files of its own. It is ended with the test.
+// holdfast is the command as a process, in its own directory and with its own
+// temporary files. It ends with the test.
 type holdfast struct {
 	*exec.Cmd
 	stdout, stderr bytes.Buffer
@@ -50,7 +50,7 @@ type holdfast struct {
 
 func command(t *testing.T, args ...string) *holdfast {
 	t.Helper()
-	// On a busy machine live runs are played again and again, in the end one by one.
+	// On a busy machine the command repeats live runs, at last one by one.
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute)
 	h := &holdfast{Cmd: exec.CommandContext(ctx, "holdfast", args...), home: t.TempDir(), tmp: t.TempDir()}
 	h.Dir, h.Env = h.home, append(os.Environ(), "TMPDIR="+h.tmp, "HOME="+h.home)
@@ -69,10 +69,10 @@ func (h *holdfast) code(t *testing.T) int {
 	return h.ProcessState.ExitCode()
 }
 
-// slice is what of the catalogue is played on real servers whenever the tests
-// are: every kind of topology, every fault that strikes servers and processes
-// in a way of its own, and locks that keep their promise beside locks that
-// break it. What takes longest comes first.
+// slice is the part of the catalogue that the tests always play on real servers.
+// It has every kind of topology, every fault that strikes servers and processes
+// in its own way, and locks that keep their promise beside locks that break it.
+// The longest runs come first.
 var slice = []struct {
 	scenario string
 	locks    []string
@@ -81,24 +81,24 @@ var slice = []struct {
 	{"isolated-primary", []string{"reentrant"}},                      // a primary that lives on among its clients
 	{"cluster-failover", []string{"fenced"}},                         // a cluster
 	{"renewal-hiccup", []string{"set-px-renew", "reentrant"}},        // a server that comes back with its data
-	{"restart-without-data", []string{"set-px"}},                     // and without
+	{"restart-without-data", []string{"set-px"}},                     // and without them
 	{"redlock-clock-jump", []string{"redlock"}},                      // five primaries, a partition, a clock that jumps
-	{"member-out-of-reach", []string{"multi"}},                       // three that all have to agree
-	{"unconfirmed-acquire", []string{"reentrant-wait"}},              // a replica that is asked to confirm
+	{"member-out-of-reach", []string{"multi"}},                       // three primaries that must all agree
+	{"unconfirmed-acquire", []string{"reentrant-wait"}},              // a replica that has to confirm
 	{"holder-pause", []string{"set-px-lua", "fenced"}},               // SIGSTOP
 	{"holder-crash", []string{"reentrant"}},                          // SIGKILL
 	{"cancelled-release", []string{"reentrant"}},                     // a cancelled context
 	{"check-then-delete", []string{"set-px-check"}},                  // SIGSTOP between two commands
-	{"lost-release-reply", []string{"set-px", "reentrant"}},          // a reply that is held when the server has executed the request
+	{"lost-release-reply", []string{"set-px", "reentrant"}},          // a reply held after the server has executed the request
 	{"lost-unlock-message", []string{"reentrant"}},                   // a message that is dropped
 	{"slow-subscribe", []string{"reentrant"}},                        // a SUBSCRIBE that is slow
 	{"clock-drift", []string{"set-px-lua"}},                          // a clock that runs fast
 	{"script-flush", []string{"reentrant"}},                          // a server that forgets its scripts
-	{"key-deleted", []string{"setnx-expire"}},                        // a key that somebody deletes
+	{"key-deleted", []string{"setnx-expire"}},                        // a key that an operator deletes
 }
 
-// sliceFiles are the scenarios of the slice, as files that say which locks
-// they are for, and all the locks.
+// sliceFiles are the scenarios of the slice, as files that name their locks, and
+// all the locks.
 func sliceFiles(t *testing.T) (files, locks []string, runs int) {
 	t.Helper()
 	dir := t.TempDir()
@@ -117,8 +117,8 @@ func sliceFiles(t *testing.T) (files, locks []string, runs int) {
 	return files, slices.Compact(locks), runs
 }
 
-// notCarried says why real servers on this machine cannot carry a scenario, as
-// where a C compiler is missing that may be missing.
+// notCarried is why this machine cannot play a scenario on real servers, such as
+// a missing C compiler that may be missing.
 func notCarried(t *testing.T, scenario, lock string) string {
 	t.Helper()
 	s, err := scenarios.Find(scenario)
@@ -136,7 +136,7 @@ func notCarried(t *testing.T, scenario, lock string) string {
 	return why
 }
 
-// onlyFor is the file of a built-in scenario that is for some locks alone.
+// onlyFor is the file of a built-in scenario, limited to some locks.
 func onlyFor(t *testing.T, scenario string, locks []string) []byte {
 	t.Helper()
 	source, err := scenarios.Source(scenario)
@@ -160,7 +160,7 @@ func onlyFor(t *testing.T, scenario string, locks []string) []byte {
 	return text
 }
 
-// On real servers the scenarios come out as they argue, for locks that keep
+// On real servers the scenarios give the argued verdicts, for locks that keep
 // their promise and for locks that do not.
 func TestLiveSlice(t *testing.T) {
 	t.Parallel()
@@ -185,7 +185,7 @@ func TestLiveSlice(t *testing.T) {
 	t.Run("two holders", func(t *testing.T) { twoHolders(t, dir, res) })
 }
 
-// surprises are the verdicts of a run that nobody expected, or why it has none.
+// surprises are the unexpected verdicts of a run, or why it has none.
 func surprises(r results.Run) string {
 	all := []string{r.Failure}
 	for p, v := range r.Verdicts {
@@ -196,11 +196,11 @@ func surprises(r results.Run) string {
 	return strings.Join(all, "\n  ")
 }
 
-// twoHolders says what a failover that loses a grant shows: who held the lock
-// at once, and how it came to that in the Sentinels' own words.
+// twoHolders checks a failover that loses a grant: the two holders, and the cause
+// in the Sentinels' own words.
 func twoHolders(t *testing.T, dir suite.Dir, all results.Results) {
 	all.Runs = slices.DeleteFunc(all.Runs, func(r results.Run) bool { return r.Scenario != "failover-lost-write" || r.Lock != "reentrant" })
-	all.Skipped = nil // the text of one run alone tells its story
+	all.Skipped = nil // only the text of a single run has its story
 	if len(all.Runs) != 1 || all.Runs[0].Failure != "" {
 		t.Fatalf("failover-lost-write was not played with reentrant: %+v", all.Runs)
 	}

@@ -1,4 +1,4 @@
-// Command holdfast shows what a distributed lock on Redis really guarantees.
+// Command holdfast shows the guarantees of distributed locks under faults.
 package main
 
 import (
@@ -18,10 +18,10 @@ func main() {
 	os.Exit(code)
 }
 
-// run is the whole command. Its only ties to the process are the streams, the
-// file system and the executable's own path, from which workers are started.
+// run is the whole command. It uses nothing of the process but the streams, the
+// file system, and the executable's own path, from which it starts workers.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	logging.Disable() // go-redis would print what Holdfast reports
+	logging.Disable() // go-redis would print errors that Holdfast reports itself
 	root := newRoot(stdin, stdout, stderr)
 	root.SetArgs(args)
 	return exitCode(stderr, root.ExecuteContext(ctx))

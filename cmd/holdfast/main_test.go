@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 			stop()
 			os.Exit(code)
 		},
-		// golock [MISTAKE]: a worker that has a lock, see package testworker.
+		// golock [MISTAKE]: a worker with a lock, see package testworker.
 		"golock": func() { os.Exit(testworker.Main(strings.Join(os.Args[1:], " "))) },
 	})
 }
@@ -38,14 +38,14 @@ func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
-		// BARE is a PATH on which nothing is installed.
+		// BARE is a PATH without any program.
 		Setup: func(env *testscript.Env) error {
 			exe, err := exec.LookPath("holdfast")
 			env.Setenv("BARE", filepath.Dir(exe))
 			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			// appears FILE: waits until the file is there.
+			// appears FILE: waits until the file exists.
 			"appears": func(ts *testscript.TestScript, _ bool, args []string) {
 				for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 					if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
@@ -54,7 +54,7 @@ func TestScripts(t *testing.T) {
 				}
 				ts.Fatalf("%s did not appear within a minute", args[0])
 			},
-			// json FILE SCHEMA: the file is one JSON document that says so.
+			// json FILE SCHEMA: the file is one JSON document with this schema.
 			"json": func(ts *testscript.TestScript, neg bool, args []string) {
 				if neg || len(args) != 2 {
 					ts.Fatalf("usage: json FILE SCHEMA")
@@ -70,7 +70,8 @@ func TestScripts(t *testing.T) {
 			"same":        scriptSame,
 			"cut":         scriptCut,
 			// status CODE[,CODE] COMMAND...: the command ends with one of these
-			// codes. Real time has two: a busy machine decides nothing.
+			// codes. Real time has two, because a busy machine may decide
+			// nothing.
 			"status": func(ts *testscript.TestScript, neg bool, args []string) {
 				if neg || len(args) < 2 {
 					ts.Fatalf("usage: status CODE[,CODE ...] COMMAND [ARG ...]")

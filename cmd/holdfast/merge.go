@@ -21,7 +21,7 @@ type mergeFlags struct {
 	output outputFlags
 }
 
-// A directory of results is what the file says that it holds.
+// The index file says which kind of results a directory holds.
 const (
 	runResults     = "results.json"
 	exploreResults = explore.Index
@@ -101,9 +101,9 @@ func merge(c *cobra.Command, dirs []string, f mergeFlags) error {
 	return mergeRuns(c, dirs, f.out)
 }
 
-// resultsIn finds the file of results that the directories hold, and those that
-// hold it. A shard that was killed leaves a directory without: it is told on
-// stderr, and comes out as a shard that is missing.
+// resultsIn finds the file of results in the directories, and the directories
+// that hold it. A killed shard leaves a directory without one. resultsIn names it
+// on stderr, and the shard counts as missing.
 func resultsIn(dirs []string, stderr io.Writer) (kind string, with []string, err error) {
 	var without []string
 	for _, d := range dirs {
@@ -153,8 +153,7 @@ func mergeRuns(c *cobra.Command, dirs []string, out string) error {
 	return nil
 }
 
-// missingShards is how the command ends when shards are missing; nil when none
-// is.
+// missingShards is the error for missing shards; nil without any.
 func missingShards(missing []int, of int) error {
 	if len(missing) == 0 {
 		return nil

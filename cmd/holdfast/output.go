@@ -21,8 +21,8 @@ import (
 
 func printJSON(w io.Writer, v any) error { return whole.EncodeJSON(w, v) }
 
-// notStored ends a command whose result was printed and could not be kept, as
-// when the disk is full.
+// notStored ends a command that printed its result but could not store it, for
+// example on a full disk.
 func notStored(err error, out string) error {
 	e := &exitError{code: exitDefect, msg: "keep result: " + err.Error(), err: err,
 		hints: []string{"the result above is complete; what was in " + out + " is as it was"}}
@@ -35,8 +35,8 @@ func notStored(err error, out string) error {
 	return e
 }
 
-// openOut opens the directory of --out for results of a kind, and makes it when
-// it is not there. What it holds stays until there are new results.
+// openOut opens the directory of --out for results of a kind, and creates it if
+// necessary. It keeps the old content until new results exist.
 func openOut(path string, kind outdir.Kind) (*outdir.Dir, error) {
 	out, err := outdir.Open(path, kind)
 	if err != nil {
@@ -48,7 +48,7 @@ func openOut(path string, kind outdir.Kind) (*outdir.Dir, error) {
 	return out, nil
 }
 
-// document is a result that renders itself. Its fields are a JSON document.
+// document is a result that renders itself. Its fields form a JSON document.
 type document interface {
 	Text(w io.Writer) error
 	Markdown(w io.Writer) error
@@ -70,7 +70,7 @@ func printDocument(w io.Writer, format string, d document) (err error) {
 	return nil
 }
 
-// formatFlag adds --format; the first of the formats is the default.
+// formatFlag adds --format. The first format is the default.
 func formatFlag(c *cobra.Command, format *string, formats []string, usageText string) {
 	c.Flags().StringVar(format, "format", formats[0], usageText)
 	complete(c, "format", formats)
@@ -82,13 +82,13 @@ func formatFlag(c *cobra.Command, format *string, formats []string, usageText st
 	}
 }
 
-// tableFormats are what the commands that print one table can print.
+// tableFormats are the formats of commands that print one table.
 var tableFormats = []string{"text", "json", "markdown"}
 
 // outputFlags are the flags of commands that print a document.
 type outputFlags struct{ format, html string }
 
-// flags adds them; what says what is printed, and page where --html goes by default.
+// flags adds the flags. what describes the output, page the default of --html.
 func (f *outputFlags) flags(c *cobra.Command, what, page string) {
 	formatFlag(c, &f.format, tableFormats, what+": text, json or markdown")
 	c.Flags().StringVar(&f.html, "html", "", "also write a page to this file"+page)
@@ -98,7 +98,7 @@ func (f outputFlags) check() error {
 	return checkFiles("--html", f.html)
 }
 
-// checkFiles refuses a file that could not be written when the work is done.
+// checkFiles refuses a file that the command could not write at its end.
 func checkFiles(flag, path string) error {
 	if path == "" {
 		return nil
@@ -109,7 +109,7 @@ func checkFiles(flag, path string) error {
 	return nil
 }
 
-// beside makes a file beside stored results the page, where nobody names another.
+// beside sets the page beside stored results, unless the user names another file.
 func (f outputFlags) beside(page string, stored error) outputFlags {
 	if stored == nil {
 		f.html = cmp.Or(f.html, page)

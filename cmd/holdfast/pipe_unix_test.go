@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// A pipe by name may have nobody who writes to it, and a pipe nothing to say.
+// A named pipe may have no writer, and a pipe may be empty.
 func TestCheckInterrupted(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

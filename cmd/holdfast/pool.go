@@ -20,7 +20,7 @@ type poolFlags struct {
 	stall   time.Duration
 }
 
-// flags adds them to a command; stall is how patient it is by default.
+// flags adds them to a command, with stall as the default of --stall.
 func (f *poolFlags) flags(c *cobra.Command, stall time.Duration) {
 	c.Flags().IntVar(&f.workers, "workers", runtime.NumCPU(), "worker processes")
 	c.Flags().DurationVar(&f.stall, "stall", stall, "real time after which a run that does not end is given up")
@@ -33,7 +33,7 @@ func (f poolFlags) check() error {
 	return between("--workers", f.workers, 1, 256)
 }
 
-// between refuses a number that is too small or too large.
+// between refuses a number outside of a range.
 func between(flag string, n, least, most int) error {
 	if n < least || n > most {
 		return usage(fmt.Sprintf("%s must be from %d to %d", flag, least, most))
@@ -41,7 +41,7 @@ func between(flag string, n, least, most int) error {
 	return nil
 }
 
-// seeds refuses a first seed after which there are not so many.
+// seeds refuses a first seed that is too large for the number of seeds.
 func seeds(first uint64, n int) error {
 	if last := first + uint64(max(n, 1)) - 1; last < first {
 		return usage(fmt.Sprintf("--seed %d leaves no room for %d seeds: the last one is %d", first, n, uint64(math.MaxUint64)))

@@ -14,15 +14,15 @@ import (
 	"testing"
 )
 
-// process is one of the machine's, as /proc tells it. Its pid and start
-// together name it for ever.
+// process is a process of the machine, from /proc. Its pid and start together
+// identify it for ever.
 type process struct {
 	pid, parent int
 	start       string
-	name, dir   string // what it runs, and where
+	name, dir   string // its command line and its directory
 }
 
-// processesOf lists those that run now; one that is only waited for does not.
+// processesOf lists the running processes, without zombies.
 func processesOf(t *testing.T) []process {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -35,7 +35,7 @@ func processesOf(t *testing.T) []process {
 		if err != nil {
 			continue // it has just ended
 		}
-		// pid (name) state parent ... start: the name may hold anything.
+		// pid (name) state parent ... start: the name may contain any character.
 		from, to := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
 		f := strings.Fields(string(stat[to+1:]))
 		if from < 0 || len(f) < 20 || f[0] == "Z" || f[0] == "X" {
@@ -50,7 +50,7 @@ func processesOf(t *testing.T) []process {
 	return all
 }
 
-// descendants are the processes that one has started, and those that they have.
+// descendants are the children of a process, and theirs.
 func descendants(t *testing.T, pid int) []process {
 	t.Helper()
 	all := processesOf(t)
@@ -66,7 +66,7 @@ func descendants(t *testing.T, pid int) []process {
 	return found
 }
 
-// survivors are those of some processes that still run, and any other that
+// survivors are those of the given processes that still run, and any other that
 // runs below a directory.
 func survivors(t *testing.T, of []process, dir string) []process {
 	t.Helper()
@@ -76,8 +76,8 @@ func survivors(t *testing.T, of []process, dir string) []process {
 	})
 }
 
-// socket is one of a process: over TCP or UDP, for the whole network to see
-// unless its addresses are those of this machine alone.
+// socket is a TCP or UDP socket of a process. The whole network can reach it
+// unless its addresses are loopback.
 type socket struct {
 	protocol      string
 	local, remote netip.AddrPort
@@ -86,7 +86,7 @@ type socket struct {
 
 func (s socket) String() string { return fmt.Sprintf("%s %s -> %s", s.protocol, s.local, s.remote) }
 
-// onlyLoopback says whether nobody but this machine is at either end.
+// onlyLoopback reports whether both ends are on this machine.
 func (s socket) onlyLoopback() bool {
 	inside := func(a netip.Addr) bool { return a.Unmap().IsLoopback() }
 	return inside(s.local.Addr()) && (s.listening || inside(s.remote.Addr()))
@@ -107,7 +107,7 @@ func socketsOf(t *testing.T, pid int) []socket {
 	for _, protocol := range []string{"tcp", "tcp6", "udp", "udp6", "udplite", "udplite6", "raw", "raw6"} {
 		table, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", pid, protocol))
 		if err != nil {
-			continue // it has ended, or the machine has no such protocol
+			continue // the process has ended, or the machine lacks the protocol
 		}
 		for _, line := range strings.Split(string(table), "\n")[1:] {
 			// sl local remote state queues timer retransmits uid timeout inode
@@ -139,7 +139,7 @@ func address(t *testing.T, text string) netip.AddrPort {
 	return netip.AddrPortFrom(a, uint16(n))
 }
 
-// The tests of what a run opens are worth what this sees.
+// The tests of open sockets depend on what this function finds.
 func TestSocketsAreSeen(t *testing.T) {
 	open := func(network, where string) net.Addr {
 		l, err := net.Listen(network, where)

@@ -69,7 +69,7 @@ every server, client and link at one moment. A moment is a line of the history
 	return c
 }
 
-// replay plays the chosen runs of a run directory again.
+// replay repeats the chosen runs of a run directory.
 func (f replayFlags) replay(ctx context.Context, dir suite.Dir, stdout, stderr io.Writer) error {
 	if err := f.check(); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (f replayFlags) replay(ctx context.Context, dir suite.Dir, stdout, stderr i
 	return f.look(ctx, dir, res.Runs[0], stdout, stderr)
 }
 
-// check refuses flags that cannot be.
+// check refuses flags that contradict each other.
 func (f replayFlags) check() error {
 	if f.format == "json" && f.stopAt == "" && f.trace != "-" {
 		return usage("--format json is about what --stop-at and --trace - show")
@@ -135,7 +135,7 @@ func momentError(err error) error {
 	return err
 }
 
-// notReplayable says how else to play a run that cannot be played again here.
+// notReplayable names another command for a run that this one cannot replay.
 func notReplayable(err error, command string) error {
 	var not *suite.NotReplayableError
 	switch {
@@ -147,7 +147,7 @@ func notReplayable(err error, command string) error {
 	return badInput(err, "holdfast check judges its history again", "to play it once more: "+command)
 }
 
-// playAgain plays the jobs and compares hashes.
+// playAgain replays the jobs, and compares the hashes.
 func (f replayFlags) playAgain(ctx context.Context, dir suite.Dir, res results.Results, jobs []suite.Job, stdout, stderr io.Writer) error {
 	bar := terminal.Count(stderr, len(jobs), "playing")
 	all, err := suite.Replay(ctx, jobs, res.Runs, workers.Pool{Workers: f.workers, Stall: time.Minute}, bar.Step)
@@ -179,7 +179,7 @@ func (f replayFlags) playAgain(ctx context.Context, dir suite.Dir, res results.R
 	return nil
 }
 
-// look plays a run again, looks at it, and prints what it saw.
+// look replays a run under observation, and prints the observations.
 func (f replayFlags) look(ctx context.Context, dir suite.Dir, run results.Run, stdout, stderr io.Writer) error {
 	name := fmt.Sprintf("%s with %s, seed %d", run.Scenario, run.Lock, run.Seed)
 	if run.History == "" {
@@ -227,7 +227,7 @@ func (f replayFlags) look(ctx context.Context, dir suite.Dir, run results.Run, s
 	return nil
 }
 
-// print writes what was seen: the trace where the flags say, the state to
+// print writes the observations: the trace to the file of the flag, the state to
 // stdout.
 func (f replayFlags) print(r *inside.Run, hash string, stdout, stderr io.Writer) error {
 	if f.trace != "" && f.trace != "-" {
@@ -259,7 +259,7 @@ func (f replayFlags) print(r *inside.Run, hash string, stdout, stderr io.Writer)
 	return nil
 }
 
-// chosen says whether the flags ask for a run.
+// chosen reports whether the flags select a run.
 func (f replayFlags) chosen(r results.Run) bool {
 	return (f.scenario == "" || f.scenario == r.Scenario) && (f.lock == "" || f.lock == r.Lock) && (!f.seeded || f.seed == r.Seed)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-go/holdfast/suite/report"
 )
 
-// render lets write show what a run directory holds. It ends with an error where
-// that is not everything, or not what the run wrote.
+// render lets write show the content of a run directory. It returns an error if
+// the content is incomplete, or if somebody has changed it since the run.
 func render(path string, stderr io.Writer, write func(suite.Dir, reports.Document) error) error {
 	dir := suite.Dir(path)
 	res, err := dir.ReadResults()
@@ -69,14 +69,14 @@ holdfast itself.`,
 	return c
 }
 
-// warnMissing names the histories that are not there.
+// warnMissing names the missing histories.
 func warnMissing(stderr io.Writer, d suite.Dir, paths []string) {
 	for _, path := range paths {
 		fmt.Fprintf(stderr, "missing: %s\n", d.File(path))
 	}
 }
 
-// missingHistories says how many there are.
+// missingHistories counts the missing histories.
 func missingHistories(n int) error {
 	return &exitError{code: exitUnknown, msg: "missing histories: " + fmt.Sprint(n), hints: []string{"the verdicts are those of the run; holdfast replay plays the runs of virtual time again"}}
 }

@@ -61,7 +61,7 @@ virtual time, and a seed gives the same history every time.`,
 	return root
 }
 
-// usageArgs makes what cobra says of wrong arguments an error of usage.
+// usageArgs turns cobra's errors about arguments into errors of usage.
 func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if err := check(c, args); err != nil {
@@ -78,7 +78,7 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// flagError adds the nearest flags to what the flag parser says.
+// flagError adds the nearest flags to the message of the flag parser.
 func flagError(c *cobra.Command, err error) error {
 	msg := err.Error()
 	hint := c.CommandPath() + " --help lists the flags"
@@ -101,7 +101,7 @@ func didYouMean(word string, names []string) string {
 	return "did you mean " + strings.Join(near, ", ") + "?"
 }
 
-// complete offers words for a flag in shell completion.
+// complete offers words for a flag to shell completion.
 func complete(c *cobra.Command, flag string, words []string) {
 	err := c.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return words, cobra.ShellCompDirectiveNoFileComp

@@ -46,8 +46,8 @@ type runFlags struct {
 	user     string
 	accept   string
 	outputs  report.Outputs
-	servers  servers.Backend // what backend and external stand for, see withBackend
-	// contenders are what locks and adapter stand for, see contend.
+	servers  servers.Backend // the parsed backend and external, see withBackend
+	// contenders are the parsed lock and adapter, see contend.
 	contenders []realtime.Lock
 }
 
@@ -122,7 +122,7 @@ func runScenarios(c *cobra.Command, args []string, f runFlags) error {
 	return p.conclude(c, f)
 }
 
-// playedList is what came of playing scenarios against locks.
+// playedList is the result of playing scenarios against locks.
 type playedList struct {
 	dir     suite.Dir
 	results results.Results
@@ -131,7 +131,7 @@ type playedList struct {
 	saved   error // of writing the run directory
 }
 
-// playList plays scenarios as the flags say, and writes the run directory.
+// playList plays scenarios according to the flags, and writes the run directory.
 func playList(c *cobra.Command, list []suite.Source, args []string, f runFlags) (*playedList, error) {
 	f = f.withDefaults()
 	if err := f.check(); err != nil {
@@ -174,7 +174,7 @@ func playList(c *cobra.Command, list []suite.Source, args []string, f runFlags) 
 	return p, nil
 }
 
-// withDefaults fills in what depends on other flags.
+// withDefaults sets the defaults that depend on other flags.
 func (f runFlags) withDefaults() runFlags {
 	f.user = cmp.Or(f.user, suite.BothUsers)
 	if f.pool.workers == 0 {
@@ -222,7 +222,7 @@ func (f runFlags) check() error {
 	return nil
 }
 
-// playable are the locks that can be asked for by name: the built-in ones, and
+// playable are the names of the locks that --lock accepts: the built-in ones, and
 // those of the gallery.
 func playable() []string {
 	names := append(subject.Locks(), gallery.FairQueue)
@@ -256,7 +256,7 @@ func unknownScenario(err error) error {
 	return badInput(err)
 }
 
-// execute plays the jobs in the world that is asked for.
+// execute plays the jobs in the chosen world.
 func execute(ctx context.Context, jobs []suite.Job, dir suite.Dir, f runFlags, stderr io.Writer) suite.Outcome {
 	suite.Into(dir, jobs)
 	var o suite.Outcome
@@ -279,7 +279,7 @@ func execute(ctx context.Context, jobs []suite.Job, dir suite.Dir, f runFlags, s
 	return o
 }
 
-// plan lists the runs to play, and what does not apply or cannot be played.
+// plan lists the runs to play, and the pairs that cannot be played.
 func plan(list []suite.Source, locks []realtime.Lock, f runFlags) (jobs []suite.Job, skipped []results.Skip, err error) {
 	var subjects []*subject.Subject
 	for _, l := range locks {
@@ -306,7 +306,7 @@ func plan(list []suite.Source, locks []realtime.Lock, f runFlags) (jobs []suite.
 	return jobs, skipped, nil
 }
 
-// conclude prints the result, and says how it ends.
+// conclude prints the result, and returns the exit code as an error.
 func (p *playedList) conclude(c *cobra.Command, f runFlags) error {
 	if err := show(c.OutOrStdout(), p.doc, f.format); err != nil {
 		return defect(fmt.Errorf("print result: %w", err))
@@ -332,8 +332,8 @@ func (p *playedList) conclude(c *cobra.Command, f runFlags) error {
 	return nil
 }
 
-// failure is what went wrong with holdfast itself, or with its output, nil when
-// nothing did. The first defects are told on stderr.
+// failure is an error of Holdfast itself or of its output, nil without one. It
+// prints the first defects to stderr.
 func (p *playedList) failure(stderr io.Writer) error {
 	switch o := p.outcome; {
 	case o.Err != nil:
@@ -363,7 +363,7 @@ func show(w io.Writer, d reports.Document, format string) error {
 	}
 }
 
-// runCommand is how to do the same again.
+// runCommand is the command that repeats the runs.
 func runCommand(args []string, f runFlags) string {
 	again := append(commandLine{"holdfast", "run"}, args...)
 	again.flag(len(f.locks) > 0, "--lock", strings.Join(f.locks, ","))

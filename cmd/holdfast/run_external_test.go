@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
-// onesOwn starts a redis-server as a user would have it, with a password and a
-// key of theirs, and returns its address.
+// onesOwn starts a redis-server as a user would, with a password and some keys,
+// and returns its address.
 func onesOwn(t *testing.T, password string) (*redis.Client, string) {
 	t.Helper()
 	requireRedis(t)
@@ -28,7 +28,7 @@ func onesOwn(t *testing.T, password string) (*redis.Client, string) {
 	}
 	addr := l.Addr().String()
 	_, port, _ := net.SplitHostPort(addr)
-	l.Close() // somebody else may take it now; then the test fails in words
+	l.Close() // another process may take it now; then the test fails with a clear message
 	server := exec.Command(binary, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir(), "--requirepass", password)
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
@@ -45,9 +45,9 @@ func onesOwn(t *testing.T, password string) (*redis.Client, string) {
 	return c, addr
 }
 
-// On a server of one's own what needs no control of it comes out as on any
-// other, the rest is not run for a reason, and nothing is left there or told
-// of the password.
+// On a user's server, scenarios that need no control of it have the same verdicts
+// as anywhere else. The command skips the rest with a reason. It leaves nothing
+// on the server, and never prints the password.
 func TestRunsOnAServerOfOnesOwn(t *testing.T) {
 	c, addr := onesOwn(t, "s3cret")
 	dir := suite.Dir(t.TempDir())

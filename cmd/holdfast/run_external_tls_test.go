@@ -22,14 +22,14 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
-// What must be nowhere but where it was given.
+// These secrets must appear nowhere outside their source.
 const (
 	secret        = "s3cret-of-the-servers"
 	sentinelWord  = "s3cret-of-the-sentinels"
 	secretPattern = "s3cret\\|PRIVATE KEY"
 )
 
-// authority signs certificates, which it puts into a directory.
+// authority signs certificates, and writes them into a directory.
 type authority struct {
 	dir  string
 	cert *x509.Certificate
@@ -79,8 +79,8 @@ func (a *authority) issue(t *testing.T, name string, with func(*x509.Certificate
 
 func (a *authority) file(name string) string { return filepath.Join(a.dir, name) }
 
-// spawn starts a redis-server that speaks TLS alone, and only with who shows a
-// certificate of the authority. It returns the server's port.
+// spawn starts a redis-server that speaks only TLS, and only with clients that
+// have a certificate of the authority. It returns the server's port.
 func (a *authority) spawn(t *testing.T, conf string, args ...string) (port string) {
 	t.Helper()
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -89,7 +89,7 @@ func (a *authority) spawn(t *testing.T, conf string, args ...string) (port strin
 	}
 	addr := l.Addr().String()
 	_, port, _ = net.SplitHostPort(addr)
-	l.Close() // somebody else may take it now; then the test fails in words
+	l.Close() // another process may take it now; then the test fails with a clear message
 	dir := t.TempDir()
 	file := filepath.Join(dir, "redis.conf")
 	conf = fmt.Sprintf("bind 127.0.0.1\nport 0\ntls-port %s\ntls-replication yes\ntls-cert-file %s\ntls-key-file %s\ntls-ca-cert-file %s\n%s\n",
@@ -127,8 +127,8 @@ func (a *authority) spawn(t *testing.T, conf string, args ...string) (port strin
 	}
 }
 
-// secured is what servers have that people run: certificates of an authority of
-// their own, and a user who may do no more than a run needs.
+// secured is the security of servers that people run: certificates of their own
+// authority, and a user with the least rights that a run needs.
 func secured(t *testing.T) *authority {
 	t.Helper()
 	requireRedis(t)
@@ -149,8 +149,8 @@ func secured(t *testing.T) *authority {
 // aclUser is the user of docs/live.md.
 const aclUser = "user default off\nuser holdfast on >" + secret + " ~*holdfast:* &* +@all -@admin -@dangerous +monitor +client|list +info +role"
 
-// run plays with secrets in the environment, and looks for them in whatever was
-// written.
+// run plays with secrets in the environment, and searches for them in everything
+// that it wrote.
 func (a *authority) run(t *testing.T, environment []string, args ...string) (code int, said string, dir suite.Dir) {
 	t.Helper()
 	dir = suite.Dir(filepath.Join(t.TempDir(), "out"))
@@ -173,8 +173,8 @@ func (a *authority) flags() []string {
 	return []string{"--redis-ca", a.file("ca.crt"), "--redis-cert", a.file("guest.crt"), "--redis-key", a.file("guest.key")}
 }
 
-// Over TLS, with a certificate of the guest and as a user who may do little, a
-// run comes out as anywhere else: faults strike the link, and wait for requests.
+// Over TLS, with a client certificate and a restricted user, a run has the same
+// verdicts as anywhere else. Faults strike the link, and wait for requests.
 func TestRunsOverTLS(t *testing.T) {
 	a := secured(t)
 	port := a.spawn(t, "save \"\"\n"+aclUser)
@@ -210,7 +210,7 @@ func TestRunsOverTLS(t *testing.T) {
 	}
 }
 
-// Sentinels want a certificate, a name and a password of their own, and tell of
+// Sentinels require their own certificate, name and password, and announce
 // addresses that no certificate has.
 func TestRunsBehindSentinelsWithAuthentication(t *testing.T) {
 	a := secured(t)

@@ -26,12 +26,12 @@ mutation changes the locks by rule, and counts the changes that nothing shows.`,
 	return c
 }
 
-// selftests are those commands that once had another name.
+// selftests are the commands that had another name before.
 func selftests() []*cobra.Command {
 	return []*cobra.Command{newGalleryCmd(), newVaryCmd(), newFidelityCmd()}
 }
 
-// oldSelftests are the same commands under those names.
+// oldSelftests are the same commands under their old names.
 func oldSelftests() []*cobra.Command {
 	old := selftests()
 	for _, c := range old {

@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
-// The server plays in worker processes what the command plays, and ends with the
-// signal that ends the command.
+// The server plays in worker processes with the same results as the command, and
+// ends with the signal that ends the command.
 func TestThePlaygroundIsServed(t *testing.T) {
 	exe, err := exec.LookPath("holdfast")
 	if err != nil {

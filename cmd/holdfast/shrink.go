@@ -154,7 +154,7 @@ func runShrink(c *cobra.Command, path string, f shrinkFlags) error {
 	return nil
 }
 
-// find finds the run to shrink. It says whether another version of holdfast has
+// find finds the run to shrink. It says whether another version of Holdfast
 // stored that run.
 func (f shrinkFlags) find(c *cobra.Command, path string, pool workers.Pool) (run *shrink.Run, another bool, err error) {
 	var all []shrink.Shown
@@ -189,7 +189,7 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// playNow plays a scenario that was given in place of a directory.
+// playNow plays a scenario that the user gave instead of a directory.
 func (f shrinkFlags) playNow(ctx context.Context, path string, pool workers.Pool) ([]shrink.Shown, error) {
 	if f.lock == "" {
 		return nil, usage("a scenario is shrunk with one lock: give --lock", "or give a run directory")
@@ -218,7 +218,7 @@ func (f shrinkFlags) playNow(ctx context.Context, path string, pool workers.Pool
 	return []shrink.Shown{{Run: answers[0].Run, File: path}}, nil
 }
 
-// notShrunk says why there is no result.
+// notShrunk is why there is no result.
 func notShrunk(r *shrink.Run, another bool, err error) error {
 	what := fmt.Sprintf("%s with %s, seed %d", r.Scenario.Name, r.Lock, r.Seed)
 	var flaky *shrink.FlakyError
@@ -237,7 +237,7 @@ func notShrunk(r *shrink.Run, another bool, err error) error {
 	return defect(err)
 }
 
-// notReported says why a result could not be written or told.
+// notReported is why Holdfast could not write or describe a result.
 func notReported(err error) error {
 	var killed *suite.KilledError
 	var output *shrink.OutputError

@@ -118,7 +118,7 @@ func runSweep(c *cobra.Command, arg string, f sweepFlags) error {
 	return concludeSweep(c, p)
 }
 
-// showSweep prints a result, and stores it where there is a directory for it.
+// showSweep prints a result, and stores it if it has a directory.
 func showSweep(c *cobra.Command, output outputFlags, r *sweep.Result, out *outdir.Dir, dir string) error {
 	if err := output.print(c, r); err != nil {
 		return err
@@ -152,7 +152,7 @@ func mergeSweeps(c *cobra.Command, dirs []string, f mergeFlags) error {
 	return &exitError{code: exitUnknown, msg: "joined, but not complete: " + sweep.InterruptedWords, hints: []string{"play it again: " + r.Command}}
 }
 
-// options are what the command line asks for.
+// options are the options from the command line.
 func (f sweepFlags) options(c *cobra.Command, arg string) (o sweep.Options, err error) {
 	if err := f.check(); err != nil {
 		return o, err
@@ -222,7 +222,7 @@ func pickSwept(arg string) (suite.Source, error) {
 	return list[0], nil
 }
 
-// sweepCommand is how to do the same again, all of it.
+// sweepCommand is the command that repeats the whole sweep.
 func sweepCommand(arg string, f sweepFlags) string {
 	again := commandLine{"holdfast", "sweep", arg, "--lock", f.lock}
 	for _, o := range f.over {
@@ -234,7 +234,7 @@ func sweepCommand(arg string, f sweepFlags) string {
 	return again.String()
 }
 
-// concludeSweep says on stderr what went wrong, and how the command ends.
+// concludeSweep returns the error that ends the command, nil for success.
 func concludeSweep(c *cobra.Command, p *sweep.Played) error {
 	if len(p.Defects) > 0 {
 		return ownDefects(c.ErrOrStderr(), p.Defects)

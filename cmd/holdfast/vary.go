@@ -112,7 +112,7 @@ func runVariations(c *cobra.Command, args []string, f varyFlags) error {
 	return concludeVary(c, t)
 }
 
-// concludeVary says on stderr what was found, and how the command ends.
+// concludeVary returns the error that ends the command, nil for success.
 func concludeVary(c *cobra.Command, t *selftest.Tally) error {
 	if len(t.Defects) > 0 {
 		return ownDefects(c.ErrOrStderr(), t.Defects)
@@ -133,7 +133,7 @@ func concludeVary(c *cobra.Command, t *selftest.Tally) error {
 	return nil
 }
 
-// varyCommand is how to do the same again.
+// varyCommand is the command that repeats the variations.
 func varyCommand(args []string, f varyFlags) string {
 	again := append(commandLine{"holdfast", "selftest", "vary"}, args...)
 	again.flag(len(f.locks) > 0, "--lock", strings.Join(f.locks, ","))

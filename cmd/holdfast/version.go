@@ -28,7 +28,7 @@ func newVersionCmd() *cobra.Command {
 	}
 }
 
-// madeNow is where results come from that a command makes from now on.
+// madeNow is the provenance of results that a command produces now.
 func madeNow() *results.Made {
 	return &results.Made{
 		Date: time.Now().UTC().Format(time.RFC3339), Build: numbers.Build(), Go: runtime.Version(),

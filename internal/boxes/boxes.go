@@ -1,7 +1,7 @@
 //go:build !noplots
 
-// Package boxes draws how long something took, as a box for each row. With the
-// build tag noplots it draws nothing, and links no library that plots.
+// Package boxes draws durations, as a box for each row. With the build tag
+// noplots it draws nothing, and links no plotting library.
 package boxes
 
 import (
@@ -17,13 +17,13 @@ import (
 	"github.com/holdfast-go/holdfast/internal/chart"
 )
 
-// fastest is the shortest time that the plot tells apart, in ms; its axis is
+// fastest is the shortest duration that the plot resolves, in ms. Its axis is
 // logarithmic and has no zero.
 const fastest = 0.01
 
 // SVG draws one box per row of sorted milliseconds: the median, the middle half,
-// and the rest as whiskers and dots. It returns nil when no row has any. label is
-// that of the axis.
+// and the rest as whiskers and dots. It returns nil if no row has a value. label
+// is the label of the axis.
 func SVG(label string, names []string, ms [][]float64) ([]byte, error) {
 	p := chart.New()
 	p.X.Label.Text = label
@@ -91,8 +91,8 @@ func thin(sorted plotter.Values) plotter.Values {
 	return out
 }
 
-// decades labels powers of ten in the units people use, with unlabelled ticks
-// between them.
+// decades labels powers of ten in common units, with unlabelled ticks between
+// them.
 func decades(low, high float64) []plot.Tick {
 	var ticks []plot.Tick
 	for e := math.Floor(math.Log10(low)); e <= math.Ceil(math.Log10(high)); e++ {

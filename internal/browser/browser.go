@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Require is the environment variable that makes a missing browser a failure
+// Require is the environment variable that turns a missing browser into a failure
 // instead of a skip.
 const Require = "HOLDFAST_REQUIRE_BROWSER"
 
@@ -29,7 +29,7 @@ type Browser struct {
 	in   *os.File
 	out  *bufio.Reader
 	last int
-	seen []message // events that no request has asked for
+	seen []message // events without a request
 }
 
 type message struct {
@@ -43,8 +43,8 @@ type message struct {
 	} `json:"error,omitempty"`
 }
 
-// Start starts a Chromium that ends with the test. Without one on the PATH the
-// test is skipped, or fails where [Require] is set.
+// Start starts a Chromium that ends with the test. Without one on the PATH it
+// skips the test, or fails if [Require] is set.
 func Start(t testing.TB) *Browser {
 	t.Helper()
 	exe := find(t)
@@ -121,7 +121,7 @@ func (b *Browser) do(session, method string, params map[string]any, result any) 
 	}
 }
 
-// next reads a message, and keeps it where it is an event.
+// next reads a message, and keeps an event.
 func (b *Browser) next(waiting string) message {
 	b.t.Helper()
 	data, err := b.out.ReadBytes(0)
@@ -138,11 +138,11 @@ func (b *Browser) next(waiting string) message {
 	return m
 }
 
-// View is how a page is looked at.
+// View is how a test views a page.
 type View struct {
 	Width int // in CSS pixels
 	Dark  bool
-	Paper bool // as it is printed
+	Paper bool // in its printed form
 }
 
 // String implements [fmt.Stringer].
@@ -168,8 +168,8 @@ type Page struct {
 	session string
 }
 
-// Open shows a file, or what an address that begins with http:// leads to, and
-// returns when it has loaded.
+// Open shows a file, or the page of an address that begins with http://. It
+// returns when the page has loaded.
 func (b *Browser) Open(what string, v View) *Page {
 	b.t.Helper()
 	if !strings.HasPrefix(what, "http://") {
@@ -218,8 +218,8 @@ func (p *Page) loaded() bool {
 	return false
 }
 
-// Eval evaluates an expression in the page, waits for it where it is a promise,
-// and decodes its value into result.
+// Eval evaluates an expression in the page, awaits a promise, and decodes the
+// value into result.
 func (p *Page) Eval(expression string, result any) {
 	p.b.t.Helper()
 	var r struct {
@@ -240,8 +240,8 @@ func (p *Page) Eval(expression string, result any) {
 	}
 }
 
-// Press presses a key and lets it go: one that writes a character, or one with a
-// name such as Tab.
+// Press presses and releases a key: a character, or a key with a name such as
+// Tab.
 func (p *Page) Press(key string) {
 	p.b.t.Helper()
 	codes := map[string]int{"Tab": 9, "Enter": 13, "ArrowRight": 39, "ArrowDown": 40}
@@ -256,8 +256,7 @@ func (p *Page) Press(key string) {
 	p.do("Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": key, "code": key, "windowsVirtualKeyCode": codes[key]}, nil)
 }
 
-// Errors are what the page has said on its console as an error, exceptions
-// among them.
+// Errors are the errors on the page's console, including exceptions.
 func (p *Page) Errors() []string {
 	var all []string
 	for _, m := range p.b.seen {
@@ -278,8 +277,8 @@ func (p *Page) Errors() []string {
 	return all
 }
 
-// Sheets prints the page to PDF, as its style sheet says, and counts the sheets.
-// The PDF goes to a file where keep names one.
+// Sheets prints the page to PDF according to its style sheet, and counts the
+// sheets. It writes the PDF to the file keep, unless that is empty.
 func (p *Page) Sheets(keep string) int {
 	p.b.t.Helper()
 	var r struct{ Data []byte }

@@ -1,14 +1,15 @@
-// Package chance says what counts support: the probabilities that fit them.
+// Package chance computes the probabilities that counts support.
 package chance
 
 import "math"
 
-// z is how many standard deviations 95 % of a normal distribution reach.
+// z is half the width of the middle 95 % of a normal distribution, in standard
+// deviations.
 const z = 1.959963984540054
 
-// Interval is Wilson's 95 % interval of the probability of what came so many
-// times, from 0 to 1. It holds for small numbers and for no hits at all; of nothing
-// it is everything.
+// Interval is Wilson's 95 % interval of the probability of an event that occurred
+// hits times. It holds for small numbers and for no hits at all. Without any
+// trial it is from 0 to 1.
 func Interval(hits, of int) (low, high float64) {
 	if of == 0 {
 		return 0, 1

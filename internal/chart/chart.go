@@ -1,5 +1,4 @@
-// Package chart draws plots that look alike wherever they are shown: in a page
-// of HTML or as a file of their own.
+// Package chart draws plots in one style, for a page of HTML or as a file.
 package chart
 
 import (
@@ -18,13 +17,13 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Blue is the colour of what a plot is about.
+// Blue is the colour of the subject of a plot.
 var Blue = color.NRGBA{R: 0x3b, G: 0x6f, B: 0xb6, A: 0xff}
 
 // New is an empty plot without a background.
 func New() *plot.Plot {
 	p := plot.New()
-	p.BackgroundColor = nil // a transparent one is drawn as a colour that is none
+	p.BackgroundColor = nil // the backend would draw a transparent one as a colour named none
 	for _, style := range []*text.Style{&p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
 		style.Font.Variant = "Sans"
 		style.Font.Size = vg.Points(9)
@@ -32,9 +31,9 @@ func New() *plot.Plot {
 	return p
 }
 
-// SVG draws a plot as an element that a page of HTML can have in it. All its
-// texts are as wide as they were laid out for: the reader's machine may not
-// have that font, and another one could be cut off at the edge.
+// SVG draws a plot as an element for a page of HTML. It fixes the width of every
+// text, because the reader's machine may lack the font, and another one could be
+// cut off at the edge.
 func SVG(p *plot.Plot, width, height vg.Length) ([]byte, error) {
 	c := vgsvg.New(width, height)
 	p.Draw(draw.New(c))
@@ -42,7 +41,7 @@ func SVG(p *plot.Plot, width, height vg.Length) ([]byte, error) {
 	if _, err := c.WriteTo(&b); err != nil {
 		return nil, fmt.Errorf("draw plot: %w", err)
 	}
-	// The backend escapes texts; what goes is the prolog, which is no HTML.
+	// The backend escapes texts. SVG removes the prolog, which is not HTML.
 	svg := b.Bytes()
 	if i := bytes.Index(svg, []byte("<svg")); i > 0 {
 		svg = svg[i:]
@@ -51,7 +50,7 @@ func SVG(p *plot.Plot, width, height vg.Length) ([]byte, error) {
 	return bytes.ReplaceAll(svg, []byte("\n\t"), []byte(" ")), nil
 }
 
-// plotText is a text as the backend writes it.
+// plotText matches a text of the backend.
 var plotText = regexp.MustCompile(`<text ([^<>]*)>([^<>]*)</text>`)
 
 func pinWidths(svg []byte, style text.Style) []byte {

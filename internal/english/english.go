@@ -1,5 +1,5 @@
-// Package english has the words for numbers, lists and spans of time that
-// reports, verdicts and errors share.
+// Package english formats numbers, lists and spans of time for reports, verdicts
+// and errors.
 package english
 
 import (
@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Count is "1 run", "2 runs".
+// Count formats a number of things: "1 run", "2 runs".
 func Count(n int, one string) string {
 	if n == 1 {
 		return "1 " + one
@@ -17,10 +17,10 @@ func Count(n int, one string) string {
 	return fmt.Sprintf("%d %ss", n, one)
 }
 
-// And is "a", "a and b", "a, b and c".
+// And joins words: "a", "a and b", "a, b and c".
 func And(words []string) string { return list(words, " and ") }
 
-// Or is "a", "a or b", "a, b or c".
+// Or joins words: "a", "a or b", "a, b or c".
 func Or(words []string) string { return list(words, " or ") }
 
 func list(words []string, last string) string {
@@ -30,7 +30,7 @@ func list(words []string, last string) string {
 	return strings.Join(words[:len(words)-1], ", ") + last + words[len(words)-1]
 }
 
-// Upper starts with a capital letter: s as the beginning of a sentence.
+// Upper capitalizes the first letter of s, for the beginning of a sentence.
 func Upper(s string) string {
 	if s == "" {
 		return s
@@ -38,8 +38,8 @@ func Upper(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// Span is a time in one unit, with three or four digits: "812 ms", "1.2 s",
-// "2.5 hours".
+// Span formats a duration in one unit, with three or four digits: "812 ms", "1.2
+// s", "2.5 hours".
 func Span(d time.Duration) string {
 	switch {
 	case d < 0:

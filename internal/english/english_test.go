@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/english"
 )
 
-// What reports and verdicts say of numbers reads as people write it.
+// Reports and verdicts write numbers as people do.
 func TestWords(t *testing.T) {
 	for _, tt := range []struct{ got, want string }{
 		{english.Count(0, "run"), "0 runs"},

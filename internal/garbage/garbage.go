@@ -1,5 +1,5 @@
-// Package garbage sets how often a process looks for garbage that keeps nearly
-// all it makes, such as one that reads a long history and judges it.
+// Package garbage makes the garbage collector run less often in a process that
+// keeps most of its data, such as one that reads and judges a long history.
 package garbage
 
 import (
@@ -9,9 +9,9 @@ import (
 	"sync"
 )
 
-// Rarely lets the heap double and grow by room bytes from one collection to the
-// next, until restore is called. Without room there are dozens of collections
-// while a heap grows, each of which looks at all of it.
+// Rarely lets the heap double and grow by room bytes between two collections,
+// until restore is called. Without that room, a growing heap causes dozens of
+// collections, and each scans all of it.
 func Rarely(room uint64) (restore func()) {
 	p := &pace{room: room}
 	before := debug.SetGCPercent(double)
@@ -26,7 +26,7 @@ func Rarely(room uint64) (restore func()) {
 
 const (
 	double = 100 // percent
-	// least is what the runtime takes the heap for when it is smaller.
+	// least is the size that the runtime assumes for a smaller heap.
 	least = 4 << 20
 )
 
@@ -36,7 +36,7 @@ type pace struct {
 	over bool
 }
 
-// set is called again after every collection.
+// The finalizer calls set after every collection.
 func (p *pace) set() {
 	p.Lock()
 	defer p.Unlock()
@@ -49,5 +49,5 @@ func (p *pace) set() {
 	runtime.SetFinalizer(&collected{}, func(*collected) { p.set() })
 }
 
-// collected is big enough to get a place, and so a finalizer, of its own.
+// collected is large enough for an allocation, and so a finalizer, of its own.
 type collected struct{ _ [64]byte }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// An error that repeats a file floods a terminal, or sends it commands.
+// An error that repeats a file would flood a terminal, or send commands to it.
 func TestTextsAreCutAndEscaped(t *testing.T) {
 	for _, tt := range []struct{ format, in, want string }{
 		{"%q", "a\x1b[2J", `"a\x1b[2J"`},
@@ -37,7 +37,7 @@ type document struct {
 	Plain string
 }
 
-// What package json guesses at is refused, at any depth.
+// The reader refuses at any depth what package json would guess at.
 func TestJSONIsStrict(t *testing.T) {
 	for _, tt := range []struct{ doc, want string }{
 		{`{"count":1,"names":{"a":{"count":1},"A":{"count":2}},"list":[{"count":3}],"any":{"Count":1,"count":1},"Plain":"x"}`, ""},
@@ -67,7 +67,7 @@ func TestJSONIsStrict(t *testing.T) {
 	}
 }
 
-// A reader never takes more than it was told to.
+// A reader never reads more than its limit.
 func TestReadAllStopsAtTheLimit(t *testing.T) {
 	if text, err := ReadAll(strings.NewReader("12345"), 5); err != nil || string(text) != "12345" {
 		t.Errorf("got %q, %v", text, err)

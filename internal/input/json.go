@@ -12,15 +12,15 @@ import (
 )
 
 // JSON reads JSON more strictly than package json does. It refuses text that is
-// not UTF-8, a key that comes twice, and a key that is one of a struct but for
-// the case of its letters. Package json would guess.
+// not UTF-8, a repeated key, and a key that differs from a struct's only in case.
+// Package json would guess.
 type JSON struct {
-	Unknown bool // keys that no struct has are let pass
-	Null    bool // null is let pass
+	Unknown bool // accept keys that no struct has
+	Null    bool // accept null
 }
 
-// Unmarshal reads one document into what v points to. Its errors repeat little
-// of the document, and nothing that does not print.
+// Unmarshal reads one document into v, a pointer. Its errors repeat little of the
+// document, and only printable characters.
 func (j JSON) Unmarshal(doc []byte, v any) error {
 	if err := j.unmarshal(doc, v); err != nil {
 		return &plainError{err}
@@ -53,7 +53,7 @@ func (j JSON) unmarshal(doc []byte, v any) error {
 	return w.value(reflect.TypeOf(v))
 }
 
-// walker goes through the tokens of a document that is known to be JSON.
+// walker walks through the tokens of a valid JSON document.
 type walker struct {
 	d *json.Decoder
 	JSON
@@ -61,7 +61,7 @@ type walker struct {
 
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
-// value reads a value for a type, nil for one that says nothing of keys.
+// value reads a value for a type. A nil type knows no keys.
 func (w walker) value(as reflect.Type) error {
 	for as != nil && as.Kind() == reflect.Pointer {
 		as = as.Elem()
@@ -132,7 +132,7 @@ func (w walker) object(as reflect.Type) error {
 
 var structs sync.Map // reflect.Type -> map[string]reflect.Type
 
-// keysOf are the keys of a struct, those of embedded ones included.
+// keysOf are the keys of a struct, including those of embedded structs.
 func keysOf(s reflect.Type) map[string]reflect.Type {
 	if known, ok := structs.Load(s); ok {
 		return known.(map[string]reflect.Type)

@@ -7,14 +7,14 @@ import (
 	"os"
 )
 
-// MaxDocument is how long a results document may be, in bytes.
+// MaxDocument is the most bytes of a results document.
 const MaxDocument = 256 << 20
 
-// ErrTooLong says that an input is longer than its reader allows.
+// ErrTooLong means that an input is longer than its reader allows.
 var ErrTooLong = errors.New("it is too long")
 
-// ReadAll reads up to most bytes. Its error is [ErrTooLong] when there are more,
-// or that of r.
+// ReadAll reads up to most bytes. The error is [ErrTooLong] if there are more, or
+// that of r.
 func ReadAll(r io.Reader, most int64) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err == nil && int64(len(text)) > most {

@@ -1,5 +1,5 @@
-// Package input reads what somebody else wrote: files from users, lines from
-// adapters. It bounds what reading may cost, and what an error repeats of it.
+// Package input reads files from users and lines from adapters. It limits the
+// cost of reading, and the part of a text that an error repeats.
 package input
 
 import (
@@ -10,16 +10,16 @@ import (
 	"unicode/utf8"
 )
 
-// Quoted is how many characters an error repeats of a text at most.
+// Quoted is the most characters of a text that an error repeats.
 const Quoted = 200
 
-// Quote puts a text in quotes, as %q does, cut to [Quoted] characters.
+// Quote quotes a text as %q does, cut to [Quoted] characters.
 func Quote(text string) string {
 	cut, more := cut(text)
 	return strconv.Quote(cut) + more
 }
 
-// Plain cuts a text to [Quoted] characters and escapes those that do not print.
+// Plain cuts a text to [Quoted] characters and escapes unprintable ones.
 func Plain(text string) string {
 	cut, more := cut(text)
 	var b strings.Builder
@@ -49,8 +49,8 @@ func cut(text string) (head, more string) {
 	return text, ""
 }
 
-// Sprintf is [fmt.Sprintf] for arguments that somebody else wrote: %q prints
-// texts and errors as [Quote] does, other verbs as [Plain] does.
+// Sprintf is [fmt.Sprintf] for arguments from outside. %q prints texts and errors
+// as [Quote] does, other verbs as [Plain] does.
 func Sprintf(format string, args ...any) string {
 	safe := make([]any, len(args))
 	for i, a := range args {

@@ -20,7 +20,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/input"
 )
 
-// ErrForeign says that a directory holds files which Holdfast must not replace.
+// ErrForeign means that a directory holds files which Holdfast must not replace.
 var ErrForeign = errors.New("holdfast did not write it")
 
 // Kind is a kind of results.
@@ -58,8 +58,8 @@ type Dir struct {
 	old  []string // the files that its results name
 }
 
-// Which says which of some results documents a directory holds, "" for none. A
-// directory with several is an error.
+// Which returns the one of several results documents that a directory holds, ""
+// for none. A directory with several is an error.
 func Which(dir string, indexes ...string) (string, error) {
 	if _, err := os.ReadDir(dir); err != nil {
 		return "", err
@@ -79,7 +79,7 @@ func Which(dir string, indexes ...string) (string, error) {
 	return "", fmt.Errorf("%s holds several results: %s", dir, strings.Join(here, ", "))
 }
 
-// Unused refuses a directory that holds anything.
+// Unused refuses a directory that is not empty.
 func Unused(dir string) error {
 	entries, err := os.ReadDir(dir)
 	switch {
@@ -137,7 +137,7 @@ func (d *Dir) foreign(format string, args ...any) error {
 	return fmt.Errorf("output directory %s: %w: %w", d.path, ErrForeign, fmt.Errorf(format, args...))
 }
 
-// plain refuses a name that is there and is not a regular file, or that leads
+// plain refuses an existing name that is not a regular file, or whose path leads
 // through anything but directories, such as a symbolic link.
 func plain(root *os.Root, name string) error {
 	for i, c := range name + "/" {
@@ -170,8 +170,8 @@ func kindOf(m fs.FileMode) string {
 	return "special file"
 }
 
-// Allow refuses files that the command is going to write when they are there
-// and the results do not name them: they are the user's.
+// Allow refuses existing files that the command is going to write, unless the
+// results name them. Such files belong to the user.
 func (d *Dir) Allow(names ...string) error {
 	root, err := os.OpenRoot(d.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -214,7 +214,7 @@ func (d *Dir) Clear() error {
 	return remove(d.path, last(d.old, d.kind.Index))
 }
 
-// remove removes files from a directory, and what becomes empty.
+// remove removes files from a directory, and directories that become empty.
 func remove(dir string, names []string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -233,7 +233,7 @@ func remove(dir string, names []string) error {
 	return nil
 }
 
-// prune removes the directories of files that are gone, where they are empty.
+// prune removes the empty directories of removed files.
 func prune(root *os.Root, names []string) {
 	dirs := map[string]bool{}
 	for _, name := range names {
@@ -247,11 +247,11 @@ func prune(root *os.Root, names []string) {
 	}
 	slices.SortFunc(all, func(a, b string) int { return strings.Compare(b, a) }) // inner ones first
 	for _, dir := range all {
-		_ = root.Remove(dir) // a directory that holds something stays
+		_ = root.Remove(dir) // a directory that is not empty stays
 	}
 }
 
-// last puts one of some names at the end.
+// last moves one name to the end of a list.
 func last(names []string, name string) []string {
 	return append(slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == name }), name)
 }

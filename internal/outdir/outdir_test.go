@@ -15,7 +15,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/outdir"
 )
 
-// listing is a kind of results whose document is a schema and one name a line.
+// listing is a kind of results whose document is a schema, followed by one name a
+// line.
 var listing = outdir.Kind{
 	Index:    "index",
 	Patterns: []string{"page", "finds/*.yaml"},
@@ -28,7 +29,8 @@ var listing = outdir.Kind{
 	},
 }
 
-// tree makes a directory of files; what begins with -> is a symbolic link.
+// tree creates the files of a directory. A content that begins with -> makes a
+// symbolic link.
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -55,7 +57,7 @@ func put(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// held are the files of a directory, as [tree] takes them.
+// held are the files of a directory, in the form of [tree].
 func held(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}

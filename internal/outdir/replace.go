@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 )
 
-// Replace has write make the files of the results anew: the index, and those of
-// names. It makes the directory if need be. When write fails, Replace puts back
-// the old files. Meanwhile they are in a hidden directory, the index among them:
-// a killed command leaves no index that names files which are not there.
+// Replace calls write to write the files of the results anew: the index, and
+// those of names. It creates the directory if necessary. If write fails, Replace
+// restores the old files. Meanwhile they are in a hidden directory, including the
+// index. So a killed command leaves no index that names missing files.
 func (d *Dir) Replace(names []string, write func() error) error {
 	names = append([]string{d.kind.Index}, names...)
 	if err := d.Allow(names...); err != nil {
@@ -34,8 +34,8 @@ func (d *Dir) Replace(names []string, write func() error) error {
 	return os.RemoveAll(aside)
 }
 
-// restore puts the old files back, the index last, and removes the directory
-// that held them.
+// restore moves the old files back, the index last, and removes their temporary
+// directory.
 func restore(aside, dir string, old []string) error {
 	if err := move(aside, dir, last(old, old[0])); err != nil {
 		return err
@@ -43,7 +43,7 @@ func restore(aside, dir string, old []string) error {
 	return os.Remove(aside)
 }
 
-// move moves the files that are there from one directory to another.
+// move moves existing files from one directory to another.
 func move(from, to string, names []string) error {
 	for _, name := range names {
 		source, target := filepath.Join(from, filepath.FromSlash(name)), filepath.Join(to, filepath.FromSlash(name))

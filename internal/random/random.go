@@ -1,4 +1,4 @@
-// Package random gives every purpose of a run a seeded source of its own.
+// Package random gives each purpose of a run its own seeded source.
 package random
 
 import (
@@ -6,10 +6,9 @@ import (
 	"math/rand/v2"
 )
 
-// Stream returns a source of randomness of its own for one purpose of one
-// run. Two streams of the same seed and labels are the same; streams with
-// other labels have nothing to do with each other, so that one party drawing
-// more numbers changes nothing for the others.
+// Stream returns a source of randomness for one purpose of one run. Equal seeds
+// and labels give equal streams. Streams with other labels are independent, so a
+// party that draws more numbers changes nothing for the others.
 func Stream(seed uint64, labels ...string) *rand.Rand {
 	h := fnv.New64a()
 	for _, l := range labels {

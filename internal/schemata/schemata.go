@@ -1,6 +1,6 @@
-// Package schemata is the switch of mutants that live in one binary. The code
-// that "holdfast selftest mutation" rewrites calls it wherever a mutant differs
-// from the original. At most one mutant is on, for the life of the process.
+// Package schemata switches mutants on that live in one binary. The code that
+// "holdfast selftest mutation" rewrites calls it wherever a mutant differs from
+// the original. At most one mutant is on, for the life of the process.
 package schemata
 
 import (
@@ -15,8 +15,8 @@ const (
 	// Variable is the environment variable with the number of the mutant that is
 	// on. Without it, or with 0, the code is the original.
 	Variable = "HOLDFAST_MUTANT"
-	// Kind is the kind of job that a binary with mutants plays. It gives the
-	// mutants that the run has reached.
+	// Kind is the kind of job that a binary with mutants plays. Its answer lists
+	// the mutants that the run has reached.
 	Kind = "schemata"
 	// Most is how many mutants a binary can have.
 	Most = 1 << 14
@@ -28,11 +28,11 @@ var on = func() int {
 	return n
 }()
 
-// met are the mutants whose code the original has reached.
+// met are the mutants whose code the original has run.
 var met [Most]atomic.Bool
 
 // Reached returns the mutants whose code has run since the last call, in
-// ascending order. Only the original knows; a mutant returns nothing.
+// ascending order. Only the original records them; a mutant returns nothing.
 func Reached() []int {
 	var all []int
 	for n := range met {
@@ -43,7 +43,7 @@ func Reached() []int {
 	return all
 }
 
-// On says whether mutant n is on.
+// On reports whether mutant n is on.
 func On(n int) bool {
 	if on == 0 {
 		met[n].Store(true)
@@ -51,7 +51,7 @@ func On(n int) bool {
 	return on == n
 }
 
-// Less is a < b, and a <= b when mutant n is on.
+// Less is a < b, or a <= b if mutant n is on.
 func Less[T cmp.Ordered](n int, a, b T) bool {
 	if On(n) {
 		return a <= b
@@ -59,7 +59,7 @@ func Less[T cmp.Ordered](n int, a, b T) bool {
 	return a < b
 }
 
-// LessOrEqual is a <= b, and a < b when mutant n is on.
+// LessOrEqual is a <= b, or a < b if mutant n is on.
 func LessOrEqual[T cmp.Ordered](n int, a, b T) bool {
 	if On(n) {
 		return a < b
@@ -67,10 +67,10 @@ func LessOrEqual[T cmp.Ordered](n int, a, b T) bool {
 	return a <= b
 }
 
-// Greater is a > b, and a >= b when mutant n is on.
+// Greater is a > b, or a >= b if mutant n is on.
 func Greater[T cmp.Ordered](n int, a, b T) bool { return Less(n, b, a) }
 
-// GreaterOrEqual is a >= b, and a > b when mutant n is on.
+// GreaterOrEqual is a >= b, or a > b if mutant n is on.
 func GreaterOrEqual[T cmp.Ordered](n int, a, b T) bool { return LessOrEqual(n, b, a) }
 
 // Integer is any type of whole numbers.
@@ -78,7 +78,7 @@ type Integer interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64
 }
 
-// Next is v, and v + 1 when mutant n is on.
+// Next is v, or v + 1 if mutant n is on.
 func Next[T Integer](n int, v T) T {
 	if On(n) {
 		return v + 1
@@ -86,7 +86,7 @@ func Next[T Integer](n int, v T) T {
 	return v
 }
 
-// Tenfold is d, and ten times d when mutant n is on.
+// Tenfold is d, or ten times d if mutant n is on.
 func Tenfold(n int, d time.Duration) time.Duration {
 	if On(n) {
 		return 10 * d
@@ -94,7 +94,7 @@ func Tenfold(n int, d time.Duration) time.Duration {
 	return d
 }
 
-// Tenth is d, and a tenth of d when mutant n is on.
+// Tenth is d, or a tenth of d if mutant n is on.
 func Tenth(n int, d time.Duration) time.Duration {
 	if On(n) {
 		return d / 10
@@ -102,7 +102,7 @@ func Tenth(n int, d time.Duration) time.Duration {
 	return d
 }
 
-// Text is the text of the mutant that is on, and text where it has none.
+// Text is the text of the mutant that is on, or text if it has none.
 func Text(text string, mutants map[int]string) string {
 	if m, ok := mutants[on]; ok {
 		return m
@@ -110,7 +110,7 @@ func Text(text string, mutants map[int]string) string {
 	return text
 }
 
-// Use is v, which mutants first to last have changed where it was made.
+// Use is v. Mutants first to last change the code that made it.
 func Use[T any](first, last int, v T) T {
 	for n := first; on == 0 && n <= last; n++ {
 		met[n].Store(true)

@@ -1,5 +1,4 @@
-// Package stacks reads the goroutines of this process, to find those that
-// should have ended.
+// Package stacks lists the goroutines of this process, to find leaked ones.
 package stacks
 
 import (
@@ -8,8 +7,8 @@ import (
 	"strings"
 )
 
-// All returns the stacks of all goroutines as the runtime prints them, the
-// caller's first.
+// All returns the stacks of all goroutines as the runtime prints them. That of
+// the caller comes first.
 func All() []string {
 	buf := make([]byte, 64<<10)
 	for {
@@ -23,14 +22,15 @@ func All() []string {
 	return strings.Split(strings.TrimRight(string(buf), "\n"), "\n\n")
 }
 
-// Number is the number of a goroutine, which no other one ever gets.
+// Number is the number of a goroutine. No other goroutine ever gets it.
 func Number(stack string) string {
 	number, _, _ := strings.Cut(strings.TrimPrefix(stack, "goroutine "), " ")
 	return number
 }
 
-// Plain is a stack without numbers and addresses, which differ from process to
-// process: what the goroutine waits for, and its functions with their lines.
+// Plain removes the numbers and addresses of a stack, which differ between
+// processes. It leaves the reason of the wait, and the functions with their
+// lines.
 func Plain(stack string) string {
 	lines := strings.Split(stack, "\n")
 	if _, state, ok := strings.Cut(lines[0], "["); ok {

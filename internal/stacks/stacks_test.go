@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What is left over must read the same in every process, or no two runs agree
-// on it.
+// A leaked goroutine must have the same text in every process, or no two runs
+// agree on it.
 func TestPlain(t *testing.T) {
 	const stack = "goroutine 18 [chan receive, 2 minutes]:\n" +
 		"example.com/m.(*T).wait(0xc000012345, {0x1, 0x2})\n\t/home/me/m/t.go:12 +0x1b\n" +
@@ -20,7 +20,7 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// A goroutine that is stuck must be found, and the caller be the first.
+// The list contains a stuck goroutine, and begins with the caller.
 func TestAll(t *testing.T) {
 	stop := make(chan struct{})
 	defer close(stop)

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// Print lets text be written for people. On a terminal, violations are red, what
-// holds is green, and what is unknown yellow, unless NO_COLOR is set; a line that
-// is too long is folded between words. Elsewhere the text stays as it is.
+// Print prepares w for text that people read. On a terminal, violations are red,
+// properties that hold green, and unknown verdicts yellow, unless NO_COLOR is
+// set. It folds a long line between words. Elsewhere the text stays unchanged.
 func Print(w io.Writer, getenv func(string) string, text func(io.Writer) error) error {
 	width := Width(w)
 	if width == 0 {
@@ -23,12 +23,12 @@ func Print(w io.Writer, getenv func(string) string, text func(io.Writer) error) 
 	return p.end()
 }
 
-// paper is a terminal that is written on line by line.
+// paper is a terminal that gets whole lines.
 type paper struct {
 	w      io.Writer
 	width  int
 	colour bool
-	line   []byte // without its end
+	line   []byte // the current line
 }
 
 func (p *paper) Write(b []byte) (int, error) {
@@ -45,7 +45,7 @@ func (p *paper) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// end writes a last line that has no end.
+// end writes a last line without a line break.
 func (p *paper) end() error {
 	if len(p.line) == 0 {
 		return nil
@@ -63,8 +63,8 @@ func (p *paper) put(end string) error {
 	return err
 }
 
-// fold breaks a line that is longer than width between words. What follows is
-// indented. A word that is too long stays whole.
+// fold breaks a line that is longer than width between words, and indents the
+// rest. It does not break a long word.
 func fold(line string, width int) string {
 	const indent = "      "
 	if utf8.RuneCountInString(line) <= width {
@@ -92,15 +92,15 @@ func fold(line string, width int) string {
 	}
 }
 
-// head is the line of a table that names its columns.
+// head matches the line of a table that names its columns.
 var head = regexp.MustCompile(`^ *(property|mutant|runs|fault|scenario|base|file) {2,}`)
 
-// words are phrases that have a colour: those of the first group are bad, of the
+// words are phrases with a colour: those of the first group are bad, of the
 // second good, of the third unknown. The last group is any other word.
 var words = regexp.MustCompile(`(not as expected|violated(?: \([a-z ]+\))?|\((?:contract broken|lease outlived)\)|survived\b|not found|Worse\b)|` +
 	`(ok\b|as expected|killed\b|No violation|Nothing differs|Better\b)|(unknown\b|unfinished\b|not judged)|(\S+)`)
 
-// colours are those of the groups, and of the marks of a matrix.
+// colours are the colours of the groups, and of the marks of a matrix.
 var (
 	colours = []string{"\x1b[31m", "\x1b[32m", "\x1b[33m"}
 	marks   = map[string]int{"X": 0, "#": 0, "~": 0, "D": 0, "!": 0, "[ok]": 0, "?": 2}

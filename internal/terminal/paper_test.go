@@ -16,7 +16,7 @@ late-release                 X ~ [ok]
 2 of 3 killed; 1 unknown, 0 not as expected
 `
 
-// What goes into a pipe or a file is for programs.
+// Output to a pipe or a file is for programs.
 func TestAPipeGetsNoColour(t *testing.T) {
 	var b bytes.Buffer
 	if err := Print(&b, func(string) string { return "" }, func(w io.Writer) error { _, err := io.WriteString(w, printed); return err }); err != nil {
@@ -27,7 +27,7 @@ func TestAPipeGetsNoColour(t *testing.T) {
 	}
 }
 
-// A terminal shows what is bad, good and unknown.
+// A terminal shows good, bad and unknown in colours.
 func TestATerminalGetsColour(t *testing.T) {
 	var b bytes.Buffer
 	p := &paper{w: &b, width: 80, colour: true}
@@ -47,7 +47,7 @@ the end`
 	}
 }
 
-// No line is wider than the terminal, and no word is lost.
+// No line is wider than the terminal, and no word is missing.
 func TestLinesAreFolded(t *testing.T) {
 	long := "24  slow-work  exclusion (lease outlived)  15  2 clients, 12 operations  holdfast-runs/20260102-150405/finds/exclusion_lease-outlived_slow-work.shrunk.yaml  é " + strings.Repeat("word ", 30)
 	got := fold(long, 80)

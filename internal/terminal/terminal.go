@@ -1,4 +1,4 @@
-// Package terminal shows a person how far something is.
+// Package terminal shows a person the progress of a command.
 package terminal
 
 import (
@@ -10,17 +10,17 @@ import (
 	"golang.org/x/term"
 )
 
-// Progress is a bar on a terminal, and nothing elsewhere. The zero value shows
-// nothing.
+// Progress is a progress bar on a terminal, and nothing elsewhere. The zero value
+// shows nothing.
 type Progress struct{ bar *progressbar.ProgressBar }
 
-// Count counts up to total things; what says what is done with them. A total of
-// -1 is one that nobody knows.
+// Count counts up to total steps. what names the activity. A total of -1 is an
+// unknown one.
 func Count(w io.Writer, total int, what string) Progress {
 	return start(w, int64(total), what, progressbar.OptionShowCount())
 }
 
-// Bytes counts the bytes of an input; size is -1 when nobody knows it.
+// Bytes counts the bytes of an input; a size of -1 is an unknown one.
 func Bytes(w io.Writer, size int64, what string) Progress {
 	return start(w, size, what, progressbar.OptionShowBytes(true))
 }
@@ -35,7 +35,7 @@ func start(w io.Writer, total int64, what string, also ...progressbar.Option) Pr
 		progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30))...)}
 }
 
-// Now says what is under way.
+// Now names the current step.
 func (p Progress) Now(what string) {
 	if p.bar != nil {
 		p.bar.Describe(what)
@@ -49,7 +49,7 @@ func (p Progress) Step() {
 	}
 }
 
-// Of counts what is read from r.
+// Of counts the bytes that are read from r.
 func (p Progress) Of(r io.Reader) io.Reader {
 	if p.bar == nil {
 		return r
@@ -58,14 +58,14 @@ func (p Progress) Of(r io.Reader) io.Reader {
 	return &counted
 }
 
-// Done takes the bar away.
+// Done removes the bar.
 func (p Progress) Done() {
 	if p.bar != nil {
 		p.bar.Finish()
 	}
 }
 
-// Width is how many columns a terminal has, 0 for anything else.
+// Width is the number of columns of a terminal, 0 for anything else.
 func Width(w io.Writer) int {
 	if p, ok := w.(*paper); ok {
 		return p.width

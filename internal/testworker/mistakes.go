@@ -10,18 +10,18 @@ import (
 	"github.com/holdfast-go/holdfast/subject/adapter"
 )
 
-// mistake is one thing that a worker does wrong. request and answer see every
-// line before it is handed on.
+// mistake is one mistake of a worker. request and answer edit every line on its
+// way.
 type mistake struct {
-	first    string // what is printed before anything else
+	first    string // printed before anything else
 	describe func(*subject.Description)
 	request  func(line) []line
 	answer   func(line) []line
 	end      func() // before it exits
-	status   int    // that it exits with
+	status   int    // exit status
 }
 
-// mistakes by name.
+// mistakes are the known ones, by name.
 var mistakes = map[string]mistake{
 	"banner":      {first: "Welcome to golock 1.0"},
 	"mute":        {request: on("describe", drop)},
@@ -87,7 +87,7 @@ func edited(m line, when bool, edit func()) []line {
 	return keep(m)
 }
 
-// having edits answers with a field.
+// having edits answers that have a field.
 func having(field string, edit func(line)) func(line) []line {
 	return func(m line) []line { return edited(m, m[field] != nil, func() { edit(m) }) }
 }
@@ -128,7 +128,7 @@ func waitOf(m line) int64 {
 	return int64(n)
 }
 
-// callHome connects to an address that nobody has given.
+// callHome connects to an address outside of the protocol.
 func callHome() {
 	var err error
 	if home.listener, err = net.Listen("tcp", "127.0.0.1:0"); err == nil {
@@ -139,8 +139,8 @@ func callHome() {
 	}
 }
 
-// home keeps the connection open: one that nobody refers to is closed when it
-// is collected.
+// home keeps the connection open, because the garbage collector closes an
+// unreferenced one.
 var home struct {
 	listener net.Listener
 	conn     net.Conn

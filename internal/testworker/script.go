@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Script is the path of a worker process that does what a shell script says with
-// every job, which the script finds in $line.
+// Script is the path of a worker process that runs a shell script for every job.
+// The script finds the job in $line.
 func Script(t *testing.T, script string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "worker")

@@ -1,5 +1,5 @@
-// Package testworker is a client process for tests: one that has the reference
-// lock and keeps to the worker protocol, or breaks it in one way.
+// Package testworker is a client process for tests. It has the reference lock,
+// and follows the worker protocol or breaks it in one way.
 package testworker
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/holdfast-go/holdfast/subject/adapter"
 )
 
-// Lock is what the worker calls its lock.
+// Lock is the worker's name for its lock.
 const Lock = "golock"
 
 func description() subject.Description {
@@ -32,9 +32,8 @@ func description() subject.Description {
 	}
 }
 
-// Main serves the protocol on the standard streams, with a mistake of
-// [Mistakes], and returns the exit status of the process. An empty name is no
-// mistake.
+// Main serves the protocol on the standard streams, with a mistake of [Mistakes],
+// and returns the exit status of the process. An empty name means no mistake.
 func Main(mistake string) int {
 	m, known := mistakes[mistake]
 	if !known && mistake != "" {
@@ -75,8 +74,8 @@ func Main(mistake string) int {
 // line is a message in either direction.
 type line map[string]any
 
-// relay hands on lines, each as edit leaves it; one that edit makes nil is
-// dropped.
+// relay forwards lines after edit has changed them. It drops a line for which
+// edit returns nil.
 func relay(from io.Reader, to io.Writer, edit func(line) []line) {
 	for in := bufio.NewScanner(from); in.Scan(); {
 		var m line
@@ -93,7 +92,7 @@ func relay(from io.Reader, to io.Writer, edit func(line) []line) {
 				_, err = to.Write(append(text, '\n'))
 			}
 			if err != nil {
-				return // nobody reads it any more
+				return // the reader is gone
 			}
 		}
 	}
@@ -109,7 +108,7 @@ func open(h adapter.Hello) (adapter.Lock, error) {
 	return opened{c, rdb, h.Process}, err
 }
 
-// opened is the reference lock, open.
+// opened is an open reference lock.
 type opened struct {
 	*lock.Client
 	rdb redis.UniversalClient

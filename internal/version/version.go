@@ -1,16 +1,16 @@
-// Package version is the version of Holdfast.
+// Package version has the version of Holdfast.
 package version
 
 import "runtime/debug"
 
-// Holdfast is part of every history: scenario, seed and version are enough to
-// run again. It changes with a release, and not with each commit, so that the
+// Holdfast is part of every history: scenario, seed and version suffice to repeat
+// a run. It changes with a release, and not with each commit, so that the
 // histories of two builds can be compared.
 const Holdfast = "0.1.0"
 
-// Build is what the Go toolchain recorded of the running program: the version
-// of its module, which names the revision where there is no tag. It is empty
-// where nothing was recorded, as in go run.
+// Build is the version of the main module, as the Go toolchain recorded it.
+// Without a tag it names the revision. It is empty without a record, as in go
+// run.
 func Build() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

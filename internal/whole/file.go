@@ -1,6 +1,6 @@
-// Package whole writes files whole or not at all: what is at a path is what was
-// there before, or all of what is new. That is so when the writer is killed and when the disk is full; it is not
-// about the power going.
+// Package whole writes files completely or not at all. A path has either its old
+// content, or all of the new one, even if somebody kills the writer or the disk
+// is full. The package does not protect against a loss of power.
 package whole
 
 import (
@@ -14,15 +14,15 @@ import (
 	"strings"
 )
 
-// File makes the file at path of what write writes, or leaves what was there.
-// The error names the path.
+// File writes the file at path with write, or leaves the old one. The error names
+// the path.
 func File(path string, write func(io.Writer) error) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return fmt.Errorf("write %s: it is a directory; name a file", path)
 	}
 	err := replace(path, write)
 	var of *fs.PathError
-	if errors.As(err, &of) && strings.HasPrefix(filepath.Base(of.Path), beside(path)) { // which nobody knows
+	if errors.As(err, &of) && strings.HasPrefix(filepath.Base(of.Path), beside(path)) { // a temporary name, which the user does not know
 		err = of.Err
 	}
 	if err != nil {
@@ -31,7 +31,7 @@ func File(path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// Possible says why [File] could not write a file now, nil when it could.
+// Possible is why [File] could not write a file now, nil if it could.
 func Possible(path string) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return fmt.Errorf("write %s: it is a directory; name a file", path)
@@ -46,7 +46,7 @@ func Possible(path string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// Bytes is [File] for what is there already.
+// Bytes is [File] for existing bytes.
 func Bytes(path string, data []byte) error {
 	return File(path, func(w io.Writer) error {
 		_, err := w.Write(data)
@@ -54,7 +54,7 @@ func Bytes(path string, data []byte) error {
 	})
 }
 
-// Copy makes the file at to a copy of another.
+// Copy copies a file to another path.
 func Copy(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {
@@ -67,10 +67,10 @@ func Copy(from, to string) error {
 	})
 }
 
-// beside is how the names of files begin that are to become the one at path.
+// beside is the beginning of the names of temporary files for path.
 func beside(path string) string { return "." + filepath.Base(path) + "-" }
 
-// replace writes a file beside path and gives it that name at the end.
+// replace writes a temporary file beside path, and renames it at the end.
 func replace(path string, write func(io.Writer) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), beside(path)+"*")
 	if err != nil {

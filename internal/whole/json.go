@@ -10,7 +10,7 @@ func JSON(path string, doc any) error {
 	return File(path, func(w io.Writer) error { return EncodeJSON(w, doc) })
 }
 
-// EncodeJSON writes a document for people to read, too.
+// EncodeJSON writes a document in a form that people can read, too.
 func EncodeJSON(w io.Writer, doc any) error {
 	out := json.NewEncoder(w)
 	out.SetIndent("", "  ")

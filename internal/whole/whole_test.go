@@ -22,7 +22,7 @@ func read(t *testing.T, path string) string {
 	return string(b)
 }
 
-// names are what a directory holds, hidden files too.
+// names are the files of a directory, including hidden ones.
 func names(t *testing.T, dir string) string {
 	t.Helper()
 	all, err := os.ReadDir(dir)

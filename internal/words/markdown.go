@@ -12,8 +12,8 @@ var (
 )
 
 // Markdown is the prose of a page: its paragraphs, the items of its lists and the
-// cells of its tables. Headings, code, and whatever a command has written between
-// "<!-- begin" and "<!-- end" is no prose. A code span counts as one word.
+// cells of its tables. It leaves out headings, code, and the output of commands
+// between "<!-- begin" and "<!-- end". A code span counts as one word.
 func Markdown(page string) []Text {
 	var all []Text
 	var open Text

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Source is the prose that a Go file has for users: help texts, and the strings
-// of errors and hints. Of a help text the indented lines are no prose. The error
-// is that of a file that does not parse.
+// Source is the prose for users in a Go file: help texts, and the strings of
+// errors and hints. It leaves out the indented lines of a help text. The error
+// means that the file does not parse.
 func Source(name string, src []byte) ([]Text, error) {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, name, src, 0)
@@ -36,13 +36,13 @@ func Source(name string, src []byte) ([]Text, error) {
 	return all, nil
 }
 
-// flat leaves out indented lines.
+// flat removes indented lines.
 func flat(part string) string {
 	lines := slices.DeleteFunc(strings.Split(part, "\n"), func(l string) bool { return strings.HasPrefix(l, " ") })
 	return strings.Join(lines, " ")
 }
 
-// prose are the expressions of a node that hold text for users.
+// prose are the expressions of a node that contain text for users.
 func prose(n ast.Node) []ast.Expr {
 	switch n := n.(type) {
 	case *ast.KeyValueExpr:
@@ -69,8 +69,8 @@ func prose(n ast.Node) []ast.Expr {
 	return nil
 }
 
-// literal is the text of a string, or of several that are joined. What is not
-// known before the program runs is one word.
+// literal is the text of a string, or of several that are joined. A part that
+// only the running program knows counts as one word.
 func literal(e ast.Expr) (string, bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:

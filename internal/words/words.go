@@ -1,7 +1,6 @@
-// Package words holds prose to what a program can see of the rules in
-// CONTRIBUTING.md: no sentence is too long, and none makes a clause its subject.
-// Its test reads README, the pages of docs, help texts and errors; make lint runs
-// it.
+// Package words checks the rules for prose in CONTRIBUTING.md that a program can
+// check: no sentence is too long, and none has a clause as its subject. Its test
+// reads README, the pages of docs, help texts and errors; make lint runs it.
 package words
 
 import (
@@ -11,25 +10,25 @@ import (
 	"unicode"
 )
 
-// most is how many words a sentence may have.
+// most is the most words of a sentence.
 const most = 25
 
-// Text is prose from one place.
+// Text is prose with its place.
 type Text struct {
 	Line int // where it begins
 	Text string
 }
 
-// ends is where a sentence ends: a full stop or its like, before a space. What a
-// quotation or a bracket closes belongs to the sentence. A semicolon ends one as
-// well, because an idea of its own follows.
+// ends is where a sentence ends: a full stop or the like, before a space. A
+// closing quotation mark or bracket belongs to the sentence. A semicolon ends a
+// sentence as well, because another idea follows.
 var ends = regexp.MustCompile(`[.?!;][")*_\]]*\s+`)
 
-// clause is how a sentence begins whose subject is a clause: "What it finds is
-// shown". A question may begin so.
+// clause matches a sentence that begins with a clause as its subject: "What it
+// finds is shown". A question may begin so.
 var clause = regexp.MustCompile(`^(?:What|Who|Whoever|How (?:much|many|long|often|far))\b[^?]*$`)
 
-// Findings are what is wrong with a text, a line for each sentence.
+// Findings lists the faults of a text, a line for each sentence.
 func Findings(text string) []string {
 	var found []string
 	for _, s := range sentences(text) {
@@ -69,7 +68,7 @@ func next(text string) int {
 	return -1
 }
 
-// count counts what has a letter or a digit in it.
+// count counts the words that have a letter or a digit.
 func count(sentence string) int {
 	n := 0
 	for _, w := range strings.Fields(sentence) {

@@ -11,7 +11,7 @@ import (
 
 const root = "../.."
 
-// Readers give up on long sentences sooner than on anything else.
+// Nothing repels readers sooner than long sentences.
 func TestPagesReadWell(t *testing.T) {
 	pages, err := filepath.Glob(root + "/docs/*.md")
 	libraries, _ := filepath.Glob(root + "/docs/findings/*.md")
@@ -36,7 +36,7 @@ func TestPagesReadWell(t *testing.T) {
 	}
 }
 
-// An error is read by somebody in trouble, and help by somebody in a hurry.
+// Readers of an error are in trouble, and readers of help are in a hurry.
 func TestHelpAndErrorsReadWell(t *testing.T) {
 	files := 0
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -72,7 +72,7 @@ func TestHelpAndErrorsReadWell(t *testing.T) {
 	}
 }
 
-// The linter itself must see what it is for, and nothing else.
+// The linter must find the faults that it is for, and nothing else.
 func TestFindings(t *testing.T) {
 	long := strings.Repeat("word ", 25)
 	for text, want := range map[string]int{

@@ -69,7 +69,8 @@ func (in *interpreter) run(e *Engine, peer *server.Peer, p *program, keys, args 
 	resp3 := peer.Resp3
 	l.Push(l.NewFunctionFromProto(p.proto))
 	if err := l.PCall(0, lua.MultRet, nil); err != nil {
-		// miniredis takes the message for a format, which shows where it has a percent sign.
+		// miniredis uses the message as a format, which matters if it has a
+		// percent sign.
 		peer.WriteError(fmt.Sprintf("ERR Error compiling script (new function): "+err.Error(), []any{}...))
 		return false
 	}
@@ -87,7 +88,7 @@ func (in *interpreter) setList(name string, list []string) {
 	in.lua.G.Global.RawSetString(name, t)
 }
 
-// clean reports whether a program has left the libraries as they were.
+// clean reports whether a program has left the libraries unchanged.
 func (in *interpreter) clean(p *program) bool {
 	for _, name := range p.libs {
 		if !in.libs[name].intact() {
@@ -97,7 +98,7 @@ func (in *interpreter) clean(p *program) bool {
 	return true
 }
 
-// library is a table of functions, and what it held at first.
+// library is a table of functions, with its initial content.
 type library struct {
 	table *lua.LTable
 	names []string
@@ -112,8 +113,8 @@ func newLibrary(t *lua.LTable) *library {
 	return lib
 }
 
-// intact reports whether the table holds what it held at first. No program can
-// reach its metatable.
+// intact reports whether the table has its initial content. No program can reach
+// its metatable.
 func (lib *library) intact() bool {
 	n := 0
 	for k, _ := lib.table.Next(lua.LNil); k != lua.LNil; k, _ = lib.table.Next(k) {
@@ -135,8 +136,8 @@ func (lib *library) intact() bool {
 const probe = "redis.call('PING') redis.pcall('PING')"
 
 // probed are the contexts of the probe. A context tells miniredis that a command
-// is part of a script: the server is locked, and some commands are refused.
-// miniredis has no other way to say so to those who call it.
+// is part of a script: the server is locked, and refuses some commands. miniredis
+// offers no other way to say so.
 var probed = sync.OnceValue(func() (seen []any) {
 	mr := miniredis.NewMiniRedis()
 	c, err := mr.Dial() // starts it without a listener

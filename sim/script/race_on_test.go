@@ -2,6 +2,6 @@
 
 package script_test
 
-// raced says that the race detector watches, under which a sync.Pool drops what
-// it has at random.
+// raced says that the race detector is on, under which a sync.Pool drops entries
+// at random.
 const raced = true

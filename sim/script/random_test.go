@@ -7,19 +7,19 @@ import (
 	"strings"
 )
 
-// draw draws scripts and requests. Scripts are pieces of Lua put together: what
-// locks write, what people get wrong, and everything that could stay behind in
-// an interpreter.
+// draw draws scripts and requests. Scripts are combined pieces of Lua: those that
+// locks write, common mistakes, and everything that could remain in an
+// interpreter.
 type draw struct {
 	rng     *rand.Rand
-	scripts []string // of this round, so that they come again
+	scripts []string // of this round, so that they occur again
 }
 
 func (d *draw) of(list ...string) string { return list[d.rng.IntN(len(list))] }
 
 func (d *draw) chance(n int) bool { return d.rng.IntN(n) == 0 }
 
-// script is often one that came before.
+// script is often a former one.
 func (d *draw) script() string {
 	if len(d.scripts) > 12 {
 		return d.of(d.scripts...)

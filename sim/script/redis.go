@@ -10,7 +10,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// redis is the library "redis", with the words that miniredis has for errors.
+// redis is the library "redis", with miniredis's error messages.
 func (in *interpreter) redis() *lua.LTable {
 	t := in.lua.NewTable()
 	in.lua.SetFuncs(t, map[string]lua.LGFunction{
@@ -137,7 +137,7 @@ func sha1hex(l *lua.LState) int {
 	return 1
 }
 
-// log checks its arguments, and no more.
+// log only checks its arguments.
 func log(l *lua.LState) int {
 	l.CheckInt(1)
 	l.CheckString(2)
@@ -163,7 +163,7 @@ func (in *interpreter) setResp(l *lua.LState) int {
 	return 0
 }
 
-// clock is os.clock, which stands still.
+// clock is os.clock, which never advances.
 func clock(l *lua.LState) int {
 	l.Push(lua.LNumber(42))
 	return 1

@@ -26,7 +26,7 @@ func sha(s string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// address is that of a Lua object, which is another in every process.
+// address is that of a Lua object, which differs from process to process.
 var address = regexp.MustCompile("0x[0-9a-f]{6,}")
 
 // party is a server with a few connections.
@@ -77,14 +77,14 @@ func (p *party) ask(conn int, args []string) (string, script.Keys) {
 	return address.ReplaceAllString(c.reply.String(), "0x"), keys
 }
 
-// dump is all data of a database.
+// dump is all the data of a database.
 func (p *party) dump(db int) string {
 	p.mr.Select(db)
 	defer p.mr.Select(0)
 	return address.ReplaceAllString(p.mr.Dump(), "0x")
 }
 
-// values are what the keys of the first database hold, with their TTL.
+// values are the keys of the first database with their values and TTL.
 func (p *party) values(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
