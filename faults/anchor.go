@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// Moments lists the names of the moments a fault can be anchored to.
+// Moments lists the names of the moments to which a fault can be anchored.
 func Moments() []string {
 	return []string{Invoked, Granted, Refused, Released, Writing, Received, Executed, Answered, Published, Delivered}
 }
 
-// ops are the operations a moment can belong to.
+// ops are the operations to which a moment can belong.
 var ops = []string{"acquire", "release", "inspect", "background"}
 
 // build makes the fault that s declares.
@@ -88,8 +88,8 @@ func (a *Anchor) OnLink() bool {
 	return a.OfRequest() || a.Moment == Published || a.Moment == Delivered
 }
 
-// ToClient reports whether the moment belongs to a message that a server sends to
-// a client and that the client has not read.
+// ToClient reports whether the moment belongs to a message from a server that the
+// client has not read.
 func (a *Anchor) ToClient() bool {
 	return a.Moment == Answered || a.Moment == Published || a.Moment == Delivered
 }
@@ -220,7 +220,7 @@ func client(name string) string { return name + "'s " }
 
 func of(client string) string { return with("of", client) }
 
-// with is a name behind a word, and nothing without a name.
+// with is a name after a word, or nothing for an empty name.
 func with(word, name string) string {
 	if name == "" {
 		return ""

@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// cancel ends the context of the operation a client is in: a caller that gives
-// up while a request may be under way.
+// cancel ends the context of the client's operation: a caller gives up while a
+// request may be under way.
 var _ = register(Kind{
 	Name:    "cancel",
 	Summary: "the context of the client's current operation is cancelled",

@@ -7,13 +7,12 @@ import (
 	"strings"
 )
 
-// primaryName is the target that means the primary of the first group at the time
-// of the strike.
+// primaryName is the target for the primary of the first group at the time of the
+// strike.
 const primaryName = "primary"
 
-// checkCommon refuses a fault that kind k cannot be in t: with unknown targets,
-// with a duration that the kind does not have, or with parameters that it does not
-// accept.
+// checkCommon refuses a fault that kind k cannot play in t, because of unknown
+// targets, an unsupported duration, or unsupported parameters.
 func checkCommon(k Kind, s Spec, t Topology) error {
 	if len(s.Target) == 0 {
 		return fmt.Errorf("needs a target: %s", allowed(k.Target, t))
@@ -54,7 +53,7 @@ func (k Kind) Takes(name string) (Param, bool) {
 	return k.Params[i], true
 }
 
-// ParamNames are the names of the parameters that the fault takes.
+// ParamNames are the names of the fault's parameters.
 func (k Kind) ParamNames() []string {
 	var names []string
 	for _, p := range k.Params {
@@ -67,7 +66,7 @@ func checkParams(k Kind, s Spec) error {
 	for _, p := range []struct {
 		name  string
 		given bool
-		word  string // when one of a few
+		word  string // the allowed values, if they are few
 	}{
 		{"peer", len(s.Peer) > 0, ""}, {"by", s.By != 0, ""}, {"jitter", s.Jitter != 0, ""},
 		{"rate", s.Rate != 0, ""}, {"data", s.Data != "", s.Data}, {"direction", s.Direction != "", s.Direction},
@@ -89,7 +88,7 @@ func checkParams(k Kind, s Spec) error {
 }
 
 // checkName returns an error unless name is a party of the kind "client", "node"
-// or "link" (either).
+// or "link" (either of the two).
 func checkName(name, kind string, t Topology) error {
 	names := clientNames(t)
 	switch kind {
@@ -108,7 +107,7 @@ func checkName(name, kind string, t Topology) error {
 	return fmt.Errorf("no %s %q here: %s", what, name, allowed(kind, t))
 }
 
-// allowed lists the names a target may have, in words.
+// allowed lists the allowed names of a target.
 func allowed(kind string, t Topology) string {
 	clients := "client-1"
 	if t.Clients != 1 {
@@ -167,7 +166,7 @@ func groupOf(name string) int {
 	return g
 }
 
-// oneOf checks a parameter with named values; "" is the default.
+// oneOf checks a parameter against a list of values; "" is the default.
 func oneOf(param, value string, words ...string) error {
 	if value == "" || slices.Contains(words, value) {
 		return nil
@@ -194,7 +193,8 @@ func checkJitter(s Spec, example string) error {
 	return nil
 }
 
-// resolve replaces "primary" by its present node, and removes duplicates.
+// resolve replaces "primary" by the name of the present primary, and removes
+// duplicates.
 func resolve(names []string, w World) []string {
 	var out []string
 	for _, name := range names {

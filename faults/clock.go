@@ -11,8 +11,8 @@ import (
 )
 
 // clockJump moves the clock of servers, as an operator, a step of NTP or a
-// resumed virtual machine does. Redis counts leases on that clock. A jump ends
-// a drift of the same clock.
+// resumed virtual machine does. Redis measures leases with that clock. A jump
+// ends a drift of the same clock.
 var _ = register(Kind{
 	Name:    "clock-jump",
 	Summary: "a server's clock jumps forward (leases end early) or back (they end late)",
@@ -61,8 +61,8 @@ var _ = register(Kind{
 	},
 })
 
-// clockDrift lets the clock of servers run fast or slow. When it ends the clock
-// runs true again, but keeps the time it has gained or lost.
+// clockDrift makes the clock of servers run fast or slow. At its end the clock
+// runs at true speed again, but keeps its error.
 var _ = register(Kind{
 	Name:    "clock-drift",
 	Summary: "a server's clock runs fast or slow",

@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// crash ends client processes as SIGKILL or a power cut does: nothing is
-// released, nothing is said.
+// crash ends client processes as SIGKILL or a power cut does. They neither
+// release nor send anything.
 var _ = register(Kind{
 	Name:    "crash",
 	Summary: "a client process dies at once, without releasing anything",

@@ -6,8 +6,8 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// cutReplication parts replicas from their primary, both ways. The primary
-// goes on confirming writes, and WAIT counts fewer replicas.
+// cutReplication separates replicas from their primary, in both directions. The
+// primary goes on confirming writes, and WAIT counts fewer replicas.
 var _ = register(Kind{
 	Name:         "cut-replication",
 	Summary:      "a primary and its replicas lose sight of each other",

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// delay makes links slow; the order of bytes is kept, as TCP keeps it.
+// delay makes links slow. It keeps the order of bytes, as TCP does.
 var _ = register(Kind{
 	Name:    "delay",
 	Summary: "everything on a link arrives late, by a fixed time plus or minus a jitter",

@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// deleteKey deletes the lock's keys on servers: an eviction, FLUSHALL, or an
-// operator who unblocks a queue by hand.
+// deleteKey deletes the lock's keys on servers, as an eviction, FLUSHALL, or an
+// operator who unblocks a queue does.
 var _ = register(Kind{
 	Name:    "delete-key",
 	Summary: "the lock's keys are deleted behind the lock's back (eviction, an operator)",

@@ -11,15 +11,16 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// The modes of a failover; crashes is the default.
+// The modes of a failover. "crash" is the default.
 const (
 	crashes = "crash"
 	planned = "planned"
 	isolate = "isolate"
 )
 
-// failover makes a replica the primary. Replication is asynchronous: writes
-// that had not reached the replica are gone, and with them the locks they were.
+// failover makes a replica the primary. Replication is asynchronous, so writes
+// that have not reached the replica are lost, and so are the locks that they
+// granted.
 var _ = register(Kind{
 	Name:    "failover",
 	Summary: "a replica takes over from its primary; writes that had not reached it are lost",
@@ -53,7 +54,7 @@ var _ = register(Kind{
 	},
 	Draw: func(d Dice, s *Spec) {
 		if d.Topology().Replicas == 0 {
-			return // the topology refuses it
+			return // the topology does not allow it
 		}
 		p := d.Primary()
 		s.Target = Names{p}
@@ -97,14 +98,14 @@ var _ = register(Kind{
 			}
 			detail, heal, err := takeOver(w, old, to, s.Mode)
 			if s.For == 0 {
-				heal = nil // the old primary stays away to the end of the run
+				heal = nil // the old primary stays down to the end of the run
 			}
 			return detail, heal, err
 		}), nil
 	},
 })
 
-// takeOver promotes to in place of old.
+// takeOver promotes to, which replaces old.
 func takeOver(w World, old, to, mode string) (detail string, heal func() error, err error) {
 	switch mode {
 	case planned:

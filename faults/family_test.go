@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Every fault belongs to a family: a report that groups by families leaves none out.
+// Every fault belongs to a family, so that a report with groups leaves none out.
 func TestEveryFaultHasAFamily(t *testing.T) {
 	for _, k := range Vocabulary() {
 		h := FamilyOf([]Spec{{Fault: k.Name}})

@@ -33,7 +33,8 @@ func TestVocabulary(t *testing.T) {
 	}
 }
 
-// TestStrike pins down what each fault does to a world and how it undoes it.
+// TestStrike pins down the effect of each fault on a world, and how its heal
+// undoes that.
 func TestStrike(t *testing.T) {
 	one := Topology{Clients: 3, Groups: 1}
 	pair := Topology{Clients: 3, Groups: 1, Replicas: 1}
@@ -117,7 +118,8 @@ func TestStrike(t *testing.T) {
 	}
 }
 
-// After a failover "primary" is another node, and the default is to go back.
+// After a failover "primary" is another node, and by default the heal reverts
+// that.
 func TestFailoverTwice(t *testing.T) {
 	k, _ := Lookup("failover")
 	f, _ := k.New(Spec{Target: Names{"primary"}, Mode: "planned"}, Topology{Groups: 1, Replicas: 1}, 1)
@@ -132,7 +134,7 @@ func TestFailoverTwice(t *testing.T) {
 	}
 }
 
-// A fault that fails half way undoes what it did.
+// A fault that fails half way undoes its effects.
 func TestStrikeAllOrNone(t *testing.T) {
 	for _, tt := range []struct {
 		spec       Spec
@@ -156,7 +158,7 @@ func TestStrikeAllOrNone(t *testing.T) {
 	}
 }
 
-// TestRefusals: every refusal says what would be accepted.
+// TestRefusals: every refusal names the accepted values.
 func TestRefusals(t *testing.T) {
 	at := Duration(0)
 	bare := Topology{Clients: 2, Groups: 1}
@@ -268,7 +270,7 @@ func TestPlannedInWords(t *testing.T) {
 	}
 }
 
-// recorder keeps what a timeline records, with the time.
+// recorder stores the records of a timeline, with the time.
 type recorder struct {
 	start time.Time
 	lines []string
@@ -361,8 +363,8 @@ func TestTimelineOnMoments(t *testing.T) {
 	})
 }
 
-// A fault that lasts until a moment is over when that moment is announced; what
-// happened before it struck does not count.
+// A fault that lasts until a moment ends when the world announces that moment.
+// Earlier moments do not count.
 func TestTimelineUntilAMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFakeWorld()
@@ -391,7 +393,7 @@ func TestTimelineUntilAMoment(t *testing.T) {
 	})
 }
 
-// A strike may cause further moments, which strike in turn.
+// A strike may cause further moments, at which other faults strike.
 func TestTimelineReentrant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFakeWorld()
@@ -437,10 +439,11 @@ func TestTimelineFailures(t *testing.T) {
 	})
 }
 
-// at is a record that does not care when things began.
+// at is a record without the beginning of the fault.
 func at(tell func(Strike)) Record { return func() func(Strike) { return tell } }
 
-// A fault that takes a while to strike has its place where it began.
+// The record of a fault that needs time to strike is at the time of its
+// beginning.
 func TestAStrikeIsRecordedWhereItBegan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		zero := Duration(0)
@@ -543,7 +546,7 @@ func TestDurationAndNames(t *testing.T) {
 	}
 }
 
-// What reaches a client is known by what it asked for; a message answers nothing.
+// A moment of a reply names the request that it answers. A message answers none.
 func TestWhatReachesAClient(t *testing.T) {
 	confirm := func(channel string) string { return ">3\r\n$9\r\nsubscribe\r\n$3\r\n" + channel + "\r\n:1\r\n" }
 	var a Arrivals

@@ -28,8 +28,8 @@ faults:
     on: {moment: granted, client: client-1}
 `
 
-// The fault of the guide is a whole file, and needs nothing beside it: scenarios
-// name it, the judges know what it does, and exploration draws it.
+// The fault of the guide is complete in its file: scenarios can name it, the
+// judges know its effects, and exploration draws it.
 func TestTheFaultOfTheGuidePlays(t *testing.T) {
 	s, err := scenarios.Parse("wiped.yaml", []byte(wiped))
 	if err != nil {
@@ -67,7 +67,7 @@ func TestTheFaultOfTheGuidePlays(t *testing.T) {
 	t.Error("exploration never draws it")
 }
 
-// The guide shows the file as it is.
+// The guide shows the file unchanged.
 func TestTheGuideShowsTheWholeFile(t *testing.T) {
 	file, err := os.ReadFile("wipe_test.go")
 	if err != nil {

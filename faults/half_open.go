@@ -2,16 +2,16 @@ package faults
 
 import "github.com/holdfast-go/holdfast/history"
 
-// The sides of a connection that can be gone; the server's is the default.
+// The parties of a connection that can be gone. The server is the default.
 const (
 	nodeGone   = "node-gone"
 	clientGone = "client-gone"
 )
 
-// halfOpen ends the connections of a link on one side, and the other side hears
-// nothing of it: a firewall has forgotten them, a machine lost its power, an
-// address moved. Connections that are opened from then on work. When the fault
-// ends, the side that went on learns that its connections are broken.
+// halfOpen ends the connections of a link at one party, without notice to the
+// other. The cause may be a firewall that forgot them, a machine without power,
+// or a changed address. New connections work. When the fault ends, the other
+// party learns that its connections are broken.
 var _ = register(Kind{
 	Name:    "half-open",
 	Summary: "the open connections of a link are gone on one side, and the other side does not know; new ones work",

@@ -10,9 +10,9 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// holdReply loses replies: requests arrive and are executed, what comes back
-// does not, and at the end the connections break. That is the outcome which a
-// client cannot know.
+// holdReply loses replies. Requests arrive and are executed, but no reply comes
+// back, and at the end the connections break. So the client cannot know the
+// outcome.
 var _ = register(Kind{
 	Name:    "hold-reply",
 	Summary: "requests are executed but their replies are lost, then the connections break",
@@ -31,8 +31,8 @@ var _ = register(Kind{
 			if err != nil {
 				return "", nil, err
 			}
-			// The connections break before the toxic comes off: a stream
-			// with a hole in it must not go on.
+			// The connections break before the toxic is removed, because a stream
+			// with a hole in it must not continue.
 			heal := func() error {
 				err := resetAll(w, links)
 				detach()
