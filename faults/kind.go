@@ -11,10 +11,10 @@ import (
 type Kind struct {
 	Name    string
 	Summary string  // one line, for "holdfast list faults" and the docs
-	Plural  string  // "failovers", for the counts of a sweep; "" for a fault that is never the main one
-	Target  string  // what Target names: "client", "node", "link"
-	Params  []Param // the optional keys of Spec that it understands
-	Lasts   bool    // whether For means anything
+	Plural  string  // "failovers", for the counts of a sweep; "" for a fault that is only a side effect
+	Target  string  // the kind of Target: "client", "node", "link"
+	Params  []Param // the optional keys of Spec that it accepts
+	Lasts   bool    // whether it uses For
 
 	// Traits are the possible effects of the fault, for the judges.
 	Traits func(s Spec) history.Traits
@@ -27,8 +27,8 @@ type Kind struct {
 	// RedisOnly returns the reason why only Redis supports the fault, or "";
 	// nil means that bundled servers support it too.
 	RedisOnly func(s Spec) (why string)
-	// Variant names the variant of a Spec that is a hazard of its own; nil
-	// means that all variants are one hazard.
+	// Variant names the variant of a Spec that is a separate hazard; nil means
+	// that all variants are one hazard.
 	Variant func(s Spec) string
 	// Recall reads parameters from the description of Strike, for histories
 	// without traits; nil means that it contains none.
@@ -50,23 +50,23 @@ type Kind struct {
 // Param is an optional key of a Spec.
 type Param struct {
 	Name  string
-	Words []string // those it may be, where it is one of a few
+	Words []string // the allowed values, if they are few
 }
 
 // Sweep is a parameter of a fault that a sweep can vary.
 type Sweep struct {
 	Param   string // its name on the command line
 	Summary string // one line, for the help and the docs
-	Noun    string // how a sentence says it, around the value
+	Noun    string // the phrase of a sentence, around the value
 	Label   string // of an axis
-	Signed  bool   // it may be below 0
+	Signed  bool   // it may be negative
 	Set     func(s *Spec, v Duration)
 	// Otherwise is the setting to vary in a scenario without the fault:
 	// [Latency], [Lag], or nothing.
 	Otherwise string
 }
 
-// What a [Sweep] sets of a topology in which its fault does not strike.
+// What a [Sweep] varies in a topology without its fault.
 const (
 	Latency = "latency"
 	Lag     = "lag"
@@ -78,11 +78,11 @@ type Dice interface {
 	Number(lo, hi int) int
 	Chance(n int) bool // true once in n times
 	Between(lo, hi time.Duration) Duration
-	Lasts() Duration // how long a fault lasts: a moment, a good part of a lease, or past it
+	Lasts() Duration // duration of a fault: a moment, a large part of a lease, or more
 
-	Lease() time.Duration // of the run
+	Lease() time.Duration // length of the run
 	Topology() Topology
-	Survivable() bool // the reference lock has to survive the run
+	Survivable() bool // whether the reference lock must survive the run
 	Primary() string
 	Replica(of string) string // there must be one
 	Peers() Names             // the other side of a client's links
@@ -91,7 +91,7 @@ type Dice interface {
 // unknown stands for a lost parameter.
 const unknown = "?"
 
-// Possible are all traits that the fault may have, with any parameters.
+// Possible are all traits that the fault may have, over all parameters.
 func (k Kind) Possible() history.Traits {
 	return k.Traits(k.unknown())
 }
@@ -120,7 +120,7 @@ func TraitsOf(s Spec) history.Traits {
 	return k.Traits(s)
 }
 
-// Hazard names a fault, with its variant if that is a hazard of its own.
+// Hazard names a fault, with its variant if that is a separate hazard.
 func Hazard(s Spec) string {
 	if k, ok := Lookup(s.Fault); ok && k.Variant != nil {
 		if v := k.Variant(s); v != "" {

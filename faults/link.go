@@ -40,7 +40,7 @@ func checkLinks(s Spec, t Topology, clientsOnly bool) error {
 	return nil
 }
 
-// peers is the other side of a link fault: by default all nodes.
+// peers is the other party of a link fault, by default all nodes.
 func peers(s Spec, t Topology) []string {
 	if len(s.Peer) > 0 {
 		return s.Peer
@@ -182,23 +182,24 @@ func directions(s Spec) []stream.Direction {
 	return []stream.Direction{stream.Upstream, stream.Downstream}
 }
 
-// held returns the directions in which a fault with this parameter holds messages.
+// held returns the directions in which a fault with this parameter holds
+// messages.
 func held(s Spec) (requests, replies bool) { return s.Direction != toClient, s.Direction != toNode }
 
-// drawDirection draws the parameter of that name, more often both.
+// drawDirection draws the parameter of that name. It prefers both.
 func drawDirection(d Dice) string { return []string{"", "", toNode, toClient}[d.Number(0, 3)] }
 
-// setBy sets the delay of a fault, and keeps the jitter below it.
+// setBy sets the delay of a fault, and keeps the jitter smaller.
 func setBy(s *Spec, by Duration) { s.By, s.Jitter = by, min(s.Jitter, by) }
 
-// Why only Redis can carry some faults.
+// The reasons why only Redis supports some faults.
 const (
 	channelsOnly    = "messages on a channel are Redis'"
 	requestsUnknown = "what a request says is known of Redis only"
 	clocksUnknown   = "nothing is known of the clocks of servers that the lock brings along"
 )
 
-// between names the links in words: "client-1 and node-1, client-1 and node-2".
+// between names the links: "client-1 and node-1, client-1 and node-2".
 func between(links []Link) string {
 	var words []string
 	for _, l := range links {

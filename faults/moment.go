@@ -15,9 +15,8 @@ type Moment struct {
 	Client string // whose operation, connection or request
 	Node   string // where, for moments of a request or a message
 
-	// Op is the operation that the client is in: "acquire", "release",
-	// "inspect", or "background" between operations, which is where renewals
-	// and subscriptions happen.
+	// Op is the client's current operation: "acquire", "release", "inspect", or
+	// "background" between operations, when it renews and subscribes.
 	Op string
 	// Command is the Redis command, upper case, for moments of a request.
 	Command string
@@ -35,21 +34,21 @@ const (
 	Refused = "refused"
 	// Released: a release returned.
 	Released = "released"
-	// Writing: the client has done its work in the critical section, has seen
-	// that it still holds the lock, and is about to write the resource.
+	// Writing: the client has finished its work in the critical section, has
+	// checked that it still holds the lock, and is about to write the resource.
 	Writing = "writing"
 	// Received: a server has a request of the client and has not executed it.
 	Received = "received"
 	// Executed: a server executed a request and has not sent the reply.
 	Executed = "executed"
-	// Answered: the reply to a request has come all the way, and the client has
-	// not read it.
+	// Answered: the whole reply to a request has arrived, and the client has not
+	// read it.
 	Answered = "answered"
 	// Published: a server has a pub/sub message for the client, and has not sent
 	// it.
 	Published = "published"
-	// Delivered: a pub/sub message has come all the way, and the client has not
-	// read it.
+	// Delivered: a whole pub/sub message has arrived, and the client has not read
+	// it.
 	Delivered = "delivered"
 )
 
@@ -91,7 +90,7 @@ func (a *Arrivals) Arrived(b []byte) []Moment {
 			moments = append(moments, Moment{Name: Delivered})
 		case len(a.asked) == 0:
 		case confirms(h) && !strings.HasSuffix(a.asked[0], "SUBSCRIBE"):
-			// A subscription to several channels is confirmed several times.
+			// A server confirms a subscription to several channels once for each.
 		case h.Kind == '>' && !confirms(h): // no reply
 		default:
 			if !Quiet(a.asked[0]) {

@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// nodeCrash kills servers; nobody is promoted in their place. When the fault
-// ends they start again with the data they had.
+// nodeCrash kills servers, without a promotion. At the end of the fault they
+// start again with their data.
 var _ = register(Kind{
 	Name:    "node-crash",
 	Summary: "a server dies and, when the fault ends, starts again with the data it had",
@@ -32,15 +32,15 @@ var _ = register(Kind{
 	},
 })
 
-// What a restarted server has of its data.
+// The data of a restarted server.
 const (
 	keepData = "keep"
 	loseData = "lose"
 )
 
-// nodeRestart stops servers and starts them again, after For or at once, with
-// the data they had (append-only file, fsync always) or empty (no persistence,
-// or persistence that had not written yet).
+// nodeRestart stops servers and starts them again, after For or at once. They
+// keep their data (append-only file, fsync always) or lose it (no persistence, or
+// none yet).
 var _ = register(Kind{
 	Name:    "node-restart",
 	Summary: "a server restarts, keeping its data or losing it; \"for\" is how long it is down",

@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// partition cuts links. TCP loses no byte in silence: what is sent meanwhile
-// is held, and arrives when the partition heals if the connection still lives.
+// partition cuts links. TCP loses no byte in silence. So a partition holds all
+// data, which arrives when it heals if the connection still lives.
 var _ = register(Kind{
 	Name:    "partition",
 	Summary: "no byte gets from one side to the other; what was sent arrives when the partition heals",

@@ -6,8 +6,8 @@ import (
 	"testing/synctest"
 )
 
-// A workload must not take a step while its process is paused, and none at all
-// once it has crashed, paused or not.
+// A workload must not take a step while its process is paused, and none after a
+// crash, paused or not.
 func TestProcessGate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewProcess("client-1")
@@ -33,8 +33,8 @@ func TestProcessGate(t *testing.T) {
 	})
 }
 
-// A cancel fault must end the operation under way, not the one after it, and
-// say so where there is none.
+// A cancel fault must end the current operation, not the next one, and report if
+// there is none.
 func TestProcessCancel(t *testing.T) {
 	p := NewProcess("client-1")
 	if err := p.Cancel(); err == nil || err.Error() != "client-1 is in no operation that could be cancelled" {

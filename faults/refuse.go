@@ -2,8 +2,8 @@ package faults
 
 import "github.com/holdfast-go/holdfast/history"
 
-// refuse turns new connections away, as a server at its limit of clients or a
-// full backlog does. Connections that are open go on.
+// refuse rejects new connections, as a server at its limit of clients or a full
+// backlog does. Open connections go on.
 var _ = register(Kind{
 	Name:      "refuse",
 	Summary:   "new connections are refused; those that are open go on",

@@ -11,9 +11,8 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// replicationLag lets replicas fall behind: what the primary has confirmed to
-// its clients reaches them late. Acknowledgements of the replicas are not
-// delayed.
+// replicationLag delays replicas: writes that the primary has confirmed to its
+// clients reach them late. It does not delay acknowledgements of the replicas.
 var _ = register(Kind{
 	Name:         "replication-lag",
 	Summary:      "what a primary writes reaches its replicas late",

@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// reset breaks connections, as a restarted proxy or an idle timeout in a
-// firewall does. New ones can be opened at once.
+// reset breaks connections, as a restarted proxy or an idle timeout in a firewall
+// does. Clients can open new ones at once.
 var _ = register(Kind{
 	Name:      "reset",
 	Summary:   "the connections of a link break; new ones can be opened at once",

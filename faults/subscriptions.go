@@ -31,9 +31,8 @@ var _ = register(Kind{
 	},
 })
 
-// slowSubscribe delays subscriptions. A lock that subscribes and then waits,
-// without trying again once the subscription stands, sleeps through a release
-// that came between.
+// slowSubscribe delays subscriptions. A lock must try again once its subscription
+// is active. Otherwise its waiter sleeps through a release in the meantime.
 var _ = register(Kind{
 	Name:      "slow-subscribe",
 	Summary:   "a client's SUBSCRIBE reaches the server late",

@@ -41,7 +41,7 @@ type Planned struct {
 	ID      int
 	Fault   string
 	Targets []string
-	When    string // in words
+	When    string // such as "at 2s, for 5s"
 	Traits  history.Traits
 }
 
@@ -50,8 +50,8 @@ type Strike struct {
 	ID      int
 	Name    string
 	Phase   string   // PhaseStart, PhaseEnd or PhaseFailed
-	Targets []string // who was struck, by their own names
-	Detail  string   // in words
+	Targets []string // the names of the struck parties
+	Detail  string   // what the strike did
 }
 
 // Record reserves the present place in the history for an event, and returns a
@@ -60,9 +60,9 @@ type Strike struct {
 // the history is its start.
 type Record func() (tell func(Strike))
 
-// The phases of a fault. One that does not last only starts; one that could
-// not strike, or whose moment never came, failed; one that could not be healed
-// ended, and failed.
+// The phases of a fault. An instant fault only starts. A fault that could not
+// strike, or whose moment never came, failed. A fault that could not heal ended
+// and failed.
 const (
 	PhaseStart  = "start"
 	PhaseEnd    = "end"
@@ -86,12 +86,12 @@ type entry struct {
 	id      int
 	spec    Spec
 	fault   Fault
-	seen    int  // moments that matched
-	begun   bool // its anchor was reached
-	struck  bool // Strike was called
+	seen    int  // matching moments
+	begun   bool // the run reached its anchor
+	struck  bool // the timeline called Strike
 	targets []string
-	heal    func() error // not nil while it lasts
-	passed  int          // moments since it struck that matched its end
+	heal    func() error // not nil during the fault
+	passed  int          // moments since the strike that matched its end
 }
 
 // task is a strike or heal of the timeline's goroutine.

@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// A judge that is not told what a fault can do, or whether it has an end, could
-// excuse everything after it.
+// Without the effects and the end of a fault, a judge could excuse everything
+// after it.
 func TestEveryFaultSaysWhatItCanDo(t *testing.T) {
 	for _, k := range Vocabulary() {
 		if k.Summary == "" || strings.HasSuffix(k.Summary, ".") {
@@ -32,7 +32,7 @@ func TestEveryFaultSaysWhatItCanDo(t *testing.T) {
 	}
 }
 
-// What a fault does depends on how it strikes.
+// The effects of a fault depend on how it strikes.
 func TestTraitsDependOnParameters(t *testing.T) {
 	for _, tt := range []struct {
 		spec Spec
@@ -54,7 +54,7 @@ func TestTraitsDependOnParameters(t *testing.T) {
 	}
 }
 
-// Histories that were recorded before histories had traits can still be judged.
+// Judges can still judge histories from the time before traits.
 func TestRecall(t *testing.T) {
 	start := func(id int, name, detail string) history.Event {
 		return history.Event{Kind: history.Fault, Fault: &history.FaultEvent{ID: id, Name: name, Phase: PhaseStart, Detail: detail}}

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// kinds are the faults as their files register them.
+// kinds are the faults that the files of this package register.
 var kinds []Kind
 
 // register adds a kind of fault to the vocabulary.
@@ -18,8 +18,8 @@ func register(k Kind) struct{} {
 	return struct{}{}
 }
 
-// vocabulary is every kind by name. Nothing is registered after the package's
-// variables are set.
+// vocabulary is every kind by name. No file registers a kind after the
+// initialization of the package.
 var vocabulary = sync.OnceValue(func() []Kind {
 	slices.SortFunc(kinds, func(a, b Kind) int { return cmp.Compare(a.Name, b.Name) })
 	return kinds

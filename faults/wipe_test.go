@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// An empty server takes the place of one that had the lock: its keys and its
-// scripts are gone, and connections go on.
+// An empty server replaces one that had the lock: its keys and its scripts are
+// gone, and connections stay open.
 var _ = register(Kind{
 	Name:    "wipe",
 	Summary: "a server forgets the lock and its scripts",

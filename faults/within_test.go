@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A moment that is drawn is another one for every seed and every fault, the
-// same for the same seed, and all over the time it may fall into.
+// A drawn moment differs for every seed and every fault, is the same for the same
+// seed, and varies over the whole allowed time.
 func TestWithinIsDrawnByTheSeed(t *testing.T) {
 	at := 2 * sec
 	spec := Spec{Fault: "pause", Target: Names{"client-1"}, At: &at, After: sec, Within: 4 * sec, For: sec}

@@ -14,16 +14,16 @@ import (
 // "node-1-replica-1", ... for their replicas. Every method returns an error if it
 // could not strike, with the reason.
 type World interface {
-	// Pause freezes a client process, Resume lets it go on.
+	// Pause freezes a client process; Resume continues it.
 	Pause(client string) error
 	Resume(client string) error
 	// Crash ends a client process without a chance to clean up.
 	Crash(client string) error
-	// Cancel ends the context of the operation the client is in.
+	// Cancel ends the context of the client's operation.
 	Cancel(client string) error
 
 	Attacher
-	// Reset breaks every connection of a link at once; new ones may be opened.
+	// Reset breaks every connection of a link at once; clients may open new ones.
 	Reset(l Link) error
 	// HoldRequest holds one request of a client over a link, after its arrival
 	// at the node and before its execution, until release. All data behind it

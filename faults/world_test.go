@@ -11,12 +11,12 @@ import (
 	"github.com/Shopify/toxiproxy/v2/toxics"
 )
 
-// fakeWorld writes down what is done to it.
+// fakeWorld records the calls of its methods.
 type fakeWorld struct {
 	mu       sync.Mutex
 	calls    []string
 	primary  string
-	fail     string // calls that begin so fail
+	fail     string // calls with this prefix fail
 	onCall   func(call string)
 	onDetach func()
 }
@@ -46,7 +46,7 @@ func (w *fakeWorld) failAt(prefix string) {
 	w.fail = prefix
 }
 
-// log returns what was done since it was last asked.
+// log returns the calls since the last log.
 func (w *fakeWorld) log() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

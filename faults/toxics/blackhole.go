@@ -2,9 +2,9 @@ package toxics
 
 import "github.com/Shopify/toxiproxy/v2/toxics"
 
-// Blackhole is a toxic that drops every byte while it is on. What follows is a
-// stream with a hole in it, so the connection has to be broken before the toxic
-// is taken off; where a chain cleans up after its toxics, it is.
+// Blackhole is a toxic that drops every byte while it is on. It leaves a stream
+// with a hole in it, so somebody has to break the connection before the toxic is
+// removed. If a chain cleans up after its toxics, Cleanup does that.
 type Blackhole struct{}
 
 // Pipe implements [toxics.Toxic].
@@ -25,9 +25,9 @@ func (*Blackhole) Pipe(stub *toxics.ToxicStub) {
 // Cleanup implements [toxics.CleanupToxic].
 func (*Blackhole) Cleanup(stub *toxics.ToxicStub) { stub.Close() }
 
-// Drops reports whether a frame is lost while the toxic is on: every one is.
+// Drops reports whether a frame is lost while the toxic is on. Every frame is.
 func (*Blackhole) Drops([]byte) bool { return true }
 
-// Blocks reports whether no connection can be opened over the link: the answer to
-// the handshake would be lost too.
+// Blocks reports whether the link cannot open connections: the answer to the
+// handshake would be lost, too.
 func (*Blackhole) Blocks() bool { return true }

@@ -8,9 +8,9 @@ import (
 	"github.com/Shopify/toxiproxy/v2/toxics"
 )
 
-// Delay is a toxic that hands every chunk on By later, plus or minus up to
+// Delay is a toxic that forwards every chunk after By, plus or minus up to
 // Jitter, and never before the chunk ahead of it. Every connection has its own
-// stream of jitter, drawn from Seed and the moment of its first chunk: the same
+// stream of jitter, drawn from Seed and the time of its first chunk. So the same
 // run has the same delays, in whatever order its goroutines run.
 type Delay struct {
 	By, Jitter time.Duration

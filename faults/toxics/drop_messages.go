@@ -43,7 +43,8 @@ func (d *DropMessages) Pipe(stub *toxics.ToxicStub) {
 // Drops reports whether a whole frame is lost while the toxic is on.
 func (*DropMessages) Drops(frame []byte) bool { return isMessage(frame) == resp.Take }
 
-// ended queues the end of a stream behind the bytes that were still held back.
+// ended queues the end of a stream after the bytes that the toxic still holds
+// back.
 func ended(rest []byte, due time.Time) []queued {
 	if len(rest) == 0 {
 		return []queued{{nil, due}}
@@ -51,7 +52,7 @@ func ended(rest []byte, due time.Time) []queued {
 	return []queued{{&stream.StreamChunk{Data: rest}, due}, {nil, due}}
 }
 
-// isMessage decides by the head of a frame whether it delivers a message:
+// isMessage reads the head of a frame, and reports whether it delivers a message:
 // "*3 $7 message" in RESP2, ">3 $7 message" in RESP3.
 func isMessage(head []byte) resp.Verdict {
 	switch h, known := resp.ParseHead(head); {

@@ -7,8 +7,8 @@ import (
 	"github.com/Shopify/toxiproxy/v2/toxics"
 )
 
-// Hold is a toxic that lets nothing through while it is on, neither bytes nor
-// the end of the stream, and hands all of it on in order when it is taken off.
+// Hold is a toxic that holds everything back while it is on, bytes and the end of
+// the stream. It forwards all of it in order when it is removed.
 type Hold struct{ queueing }
 
 // Pipe implements [toxics.Toxic].
@@ -18,6 +18,6 @@ func (h *Hold) Pipe(stub *toxics.ToxicStub) {
 	})
 }
 
-// Blocks reports whether not even a connection can be opened over the link: the
-// handshake would be held too.
+// Blocks reports whether the link cannot open connections: the handshake would be
+// held, too.
 func (h *Hold) Blocks() bool { return true }

@@ -21,8 +21,8 @@ import (
 // hands everything on whenever it is interrupted.
 type queueing struct {
 	managed bool          // attached with on
-	healing atomic.Bool   // set before the toxic is taken off
-	healed  chan struct{} // closed after: nobody interrupts any more
+	healing atomic.Bool   // set before the removal of the toxic
+	healed  chan struct{} // closed afterwards: no further interrupts follow
 
 	mu    sync.Mutex
 	conns map[*toxics.ToxicStub]*queue
@@ -31,24 +31,24 @@ type queueing struct {
 // queue is the state of one connection in one direction.
 type queue struct {
 	admit func(c *stream.StreamChunk, now time.Time) []queued
-	rest  func() []byte // what admit still holds back; may be nil
+	rest  func() []byte // bytes that admit still holds back; may be nil
 	items []queued
 }
 
-// queued is a chunk and when it goes on; the zero time means not while the
-// toxic is on. A nil chunk is the end of the stream.
+// queued is a chunk with the time at which it goes on. The zero time means: not
+// while the toxic is on. A nil chunk is the end of the stream.
 type queued struct {
 	chunk *stream.StreamChunk
 	due   time.Time
 }
 
-// orphanTimeout is how long bytes wait for a reader once the toxic is off and
-// the world has forgotten the connection.
+// orphanTimeout is how long bytes wait for a reader after the removal of the
+// toxic, if the world has forgotten the connection.
 const orphanTimeout = 5 * time.Second
 
-// Manage attaches the toxic with a function that returns what takes it off
-// again, and returns the heal. After heal no goroutine of the toxic is left,
-// whatever became of the connections.
+// Manage attaches the toxic with on, a function that returns its removal, and
+// returns the heal. After heal no goroutine of the toxic remains, whatever
+// happened to the connections.
 func (q *queueing) Manage(attach func() (detach func(), err error)) (heal func() error, err error) {
 	q.managed, q.healed = true, make(chan struct{})
 	detach, err := attach()
@@ -65,7 +65,7 @@ func (q *queueing) Manage(attach func() (detach func(), err error)) (heal func()
 	}, nil
 }
 
-// conn finds the state of a connection, or makes it.
+// conn finds or creates the state of a connection.
 func (q *queueing) conn(stub *toxics.ToxicStub, fresh func() *queue) *queue {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -132,7 +132,7 @@ func (q *queueing) pipe(stub *toxics.ToxicStub, fresh func() *queue) {
 	}
 }
 
-// pop hands the first item on; false means that the stream has ended.
+// pop forwards the first item; false means that the stream has ended.
 func (c *queue) pop(stub *toxics.ToxicStub) bool {
 	item := c.items[0]
 	if item.chunk == nil {
@@ -145,8 +145,8 @@ func (c *queue) pop(stub *toxics.ToxicStub) bool {
 	return true
 }
 
-// flush hands everything on in order; false means that the stream has ended.
-// A timeout other than 0 bounds the wait for a reader; then the rest is lost
+// flush forwards everything in order; false means that the stream has ended. A
+// timeout other than 0 limits the wait for a reader. After it the rest is lost
 // with its connection.
 func (c *queue) flush(stub *toxics.ToxicStub, timeout time.Duration) bool {
 	if c.rest != nil {

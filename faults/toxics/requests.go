@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// Requests holds single requests that arrive over a link. A hold that no request
-// has met yet waits for the next one. Whoever reads a connection asks Held before
-// it executes or hands on a request, and reads nothing meanwhile: so everything
-// behind the request waits too, and other connections go on. The zero value holds
-// nothing. It is safe for concurrent use.
+// Requests holds single requests that arrive over a link. A hold without a
+// request waits for the next one. The reader of a connection calls Held before it
+// executes or forwards a request, and reads nothing meanwhile. So everything
+// behind the request waits, too, while other connections go on. The zero value
+// holds nothing. It is safe for concurrent use.
 type Requests struct {
 	mu    sync.Mutex
 	holds []*requestHold
@@ -20,7 +20,7 @@ type requestHold struct {
 	ended chan struct{}
 }
 
-// Hold holds the next request until release, which may be called again.
+// Hold holds the next request until release, which may be called more than once.
 func (r *Requests) Hold() (release func()) {
 	h := &requestHold{ended: make(chan struct{})}
 	r.mu.Lock()
@@ -29,8 +29,8 @@ func (r *Requests) Hold() (release func()) {
 	return func() { r.end(h) }
 }
 
-// Held is for a request that has arrived: it returns what is closed when the
-// request may go on, or nil when nothing holds it.
+// Held returns a channel for a request that has arrived. It is closed when the
+// request may go on, and nil if nothing holds the request.
 func (r *Requests) Held() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,9 +10,9 @@ import (
 	"github.com/holdfast-go/holdfast/redis/resp"
 )
 
-// SlowSubscribe is a toxic for the way from client to server. It hands every
-// SUBSCRIBE, PSUBSCRIBE and SSUBSCRIBE on By later; what the same connection
-// sends after it waits behind it.
+// SlowSubscribe is a toxic for the way from client to server. It forwards every
+// SUBSCRIBE, PSUBSCRIBE and SSUBSCRIBE after By. Later data on the same
+// connection waits behind it.
 type SlowSubscribe struct {
 	By time.Duration
 	queueing
@@ -45,7 +45,7 @@ func (s *SlowSubscribe) Pipe(stub *toxics.ToxicStub) {
 	})
 }
 
-// isSubscribe decides by the head of a command, "*2 $9 SUBSCRIBE".
+// isSubscribe reads the head of a command, "*2 $9 SUBSCRIBE".
 func isSubscribe(head []byte) resp.Verdict {
 	h, known := resp.ParseHead(head)
 	if !known {

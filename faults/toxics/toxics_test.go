@@ -25,7 +25,7 @@ type conn struct {
 
 	got   []string
 	at    []time.Duration
-	ended chan struct{} // closed when the reader saw the end or was told to go
+	ended chan struct{} // closed after the reader saw the end, or when the test asks for it
 	eof   bool
 	quit  chan struct{}
 }
@@ -67,7 +67,7 @@ func (c *conn) send(data string) {
 	c.in <- &stream.StreamChunk{Data: []byte(data), Timestamp: time.Now()}
 }
 
-// interrupt is what a chain does to take a toxic off.
+// interrupt removes a toxic as a chain does.
 func (c *conn) interrupt() {
 	select {
 	case c.stub.Interrupt <- struct{}{}:
@@ -337,8 +337,8 @@ func TestDropMessages(t *testing.T) {
 	})
 }
 
-// FuzzDropMessages: for any bytes at all, how they are fragmented does not
-// matter, and what is not dropped is a subsequence of what came in.
+// FuzzDropMessages: the fragmentation of the bytes never matters, and the output
+// is a subsequence of the input.
 func FuzzDropMessages(f *testing.F) {
 	f.Add([]byte("+OK\r\n"+string(message2("c", "x"))+":1\r\n"+string(message3("c", "y"))), uint64(1))
 	f.Add([]byte("$5\r\n*3\r\n$\r\n*3\r\n$7\r\nmes"), uint64(2))
@@ -367,8 +367,8 @@ func FuzzDropMessages(f *testing.F) {
 	})
 }
 
-// dropped sends the stream through the toxic's logic in pieces of the sizes
-// given, and the remainder in one.
+// dropped sends the stream through the toxic in pieces of the given sizes, and
+// the remainder in one.
 func dropped(in []byte, cuts []int) []byte {
 	s := resp.Splitter{Decide: isMessage}
 	var out []byte
