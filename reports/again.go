@@ -100,9 +100,9 @@ func sizesOf(r *results.Run) string {
 	switch r.Backend {
 	case "":
 	case ownServers:
-		world += " on servers of one's own"
+		world += " on the user's own servers"
 	case foreignServers:
-		world += " on servers of the lock's own"
+		world += " on the lock's own servers"
 	default:
 		world += " on " + name(r.Backend)
 	}

@@ -218,7 +218,7 @@ func (t *teller) event(e *history.Event) {
 	}
 }
 
-// begins tells the request of an owner.
+// begins describes the request of an owner.
 func (t *teller) begins(e *history.Event) {
 	a, about := e.Args, ""
 	if a == nil {
@@ -330,7 +330,7 @@ func value(a *history.Args) int64 {
 	return a.Value
 }
 
-// refused tells an operation that failed, or whose outcome is unknown.
+// refused describes an operation that failed, or whose outcome is unknown.
 func (t *teller) refused(e *history.Event) {
 	who, class, msg := t.f.who(e.Client, e.Owner), "", ""
 	if e.Result != nil {
@@ -361,7 +361,7 @@ func (t *teller) refused(e *history.Event) {
 	case e.F == history.Read && class == history.ErrStale:
 		t.say(e, decisive, "The resource refuses %s's read: it has seen a newer token.", who)
 	case e.F == history.Release && (class == history.ErrNotHeld || class == history.ErrLost):
-		t.say(e, w, "%s wants to give the lock back and is told that it no longer holds it (%s).", who, class)
+		t.say(e, w, "%s wants to give the lock back and learns that it no longer holds it (%s).", who, class)
 	default:
 		t.say(e, w, "%s's %s fails (%s%s).", who, clean(string(e.F)), class, msg)
 	}
@@ -475,7 +475,7 @@ func (t *teller) end(e *history.Event) {
 	}
 }
 
-// overlapEnds tells how an overlap of two holders ends.
+// overlapEnds describes how an overlap of two holders ends.
 func (t *teller) overlapEnds(o overlap) {
 	c := o.a
 	if o.b.To < o.a.To {
@@ -486,7 +486,7 @@ func (t *teller) overlapEnds(o overlap) {
 	case "release":
 		how = who + " lets go"
 	case "lost":
-		how = who + " stops, because it was told that its hold is lost"
+		how = who + " stops, because it learned that its hold is lost"
 	case "crash":
 		how = who + " is gone"
 	default:

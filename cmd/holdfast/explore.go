@@ -58,12 +58,11 @@ moment such as between execution and reply of an acquire. Combinations of a faul
 and a phase of an operation that have not come yet are preferred.
 
 It stops at the first violation, or with --all at the end of --runs or --time.
-Every find is then made as small as it can be, as holdfast shrink does, and told.
-Finds are told apart by what is violated and by the faults that are left. Run k
-plays seed --seed + k. The directory of the results holds explore.json. Below
-finds/ it has, for each find, scenario and history of the first run and of the
-shrunk one, with story and a test. holdfast run plays such a scenario again with
-its seed.
+It then shrinks every find as holdfast shrink does, and tells its story. Two finds
+differ in the violated property or in the remaining faults. Run k plays seed
+--seed + k. The directory of the results holds explore.json. Below finds/ it has,
+for each find, the first run and the shrunk one, each with scenario and history.
+The shrunk run also has a story and a test. holdfast run replays such a scenario.
 
 With --exhaustive it derives small workloads from the claims of the lock, or takes
 --base. It plays every single fault at every moment of them, and with --depth 2
