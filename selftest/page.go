@@ -26,10 +26,10 @@ func (r *TrackRecord) HTML(w io.Writer) error {
 			{Value: fmt.Sprint(s.Runs), Label: "runs played"},
 			{Value: span(r.WallMS), Label: "of real time"},
 		},
-		Bound: []string{"The mutants were chosen by people, not drawn: the score does not carry over to other mistakes."},
+		Bound: []string{"People chose the mutants, so the score does not carry over to other mistakes."},
 	}
 	if s.Survived > 0 {
-		p.Answer += fmt.Sprintf(" %s survived: the harness missed the mistakes in them.", english.Count(s.Survived, "mutant"))
+		p.Answer += fmt.Sprintf(" The harness missed %s.", english.Count(s.Survived, "mutant"))
 	}
 	if s.Survived > 0 || len(r.Defects) > 0 {
 		p.Tone = searches.Attention
@@ -151,7 +151,7 @@ func (r *SearchRecord) HTML(w io.Writer) error {
 			{Value: fmt.Sprint(s.Runs), Label: "runs played"},
 			{Value: span(r.WallMS), Label: "of real time"},
 		},
-		Bound: []string{"The mutants were chosen by people, not drawn: the share does not carry over to other mistakes."},
+		Bound: []string{"People chose the mutants, so the share does not carry over to other mistakes."},
 	}
 	if s.NotFound > 0 {
 		p.Answer += fmt.Sprintf(" Exploration missed %s.", english.Count(s.NotFound, "mutant"))
@@ -161,7 +161,7 @@ func (r *SearchRecord) HTML(w io.Writer) error {
 	} else if s.Found < s.Mutants {
 		p.Tone, p.Interrupted = searches.Argued, "Interrupted: not all trials are over."
 	}
-	m := mutantMap("In how many trials the first find of a mutant violates each property.", "so many trials find it with this property", found, NotFound)
+	m := mutantMap("Each number counts the trials whose first find violates that property.", "so many trials find it with this property", found, NotFound)
 	t := searches.Table{Title: "Mutants", Words: 5, Head: []string{"mutant", "of", "trials", "median runs", "found by"}}
 	for _, row := range r.Mutants {
 		t.Rows = append(t.Rows, append([]string{row.Name, row.Of}, row.cells()...))

@@ -123,7 +123,7 @@ func (r *Report) find(m *Result, fate string, tone searches.Tone) searches.Find 
 
 // scoreMap counts the killed mutants of each operator in each file.
 func (r *Report) scoreMap() searches.Map {
-	m := searches.Map{Title: "Files and operators", Corner: "file", Note: "How many mutants runs killed, of those played. Timeouts do not count, nor do mutants that a note calls equivalent.",
+	m := searches.Map{Title: "Files and operators", Corner: "file", Note: "Killed mutants, of those played. Timeouts do not count, nor do mutants that a note calls equivalent.",
 		Legend: []searches.Cell{{Text: "9 of 9", Class: "ok", Title: "good: runs killed all"}, {Text: "7 of 9", Class: "bad", Title: "bad: some survived runs that reach them"},
 			{Text: "2 of 9", Class: "hole", Title: "a gap: no run reaches the others"}, {Text: "–", Class: "none", Title: "no such mutant was played"}}}
 	for _, o := range r.Operators {
