@@ -66,7 +66,7 @@ func checkParams(k Kind, s Spec) error {
 	for _, p := range []struct {
 		name  string
 		given bool
-		word  string // the allowed values, if they are few
+		word  string // the given value, of a parameter with a list of allowed ones
 	}{
 		{"peer", len(s.Peer) > 0, ""}, {"by", s.By != 0, ""}, {"jitter", s.Jitter != 0, ""},
 		{"rate", s.Rate != 0, ""}, {"data", s.Data != "", s.Data}, {"direction", s.Direction != "", s.Direction},

@@ -66,7 +66,7 @@ type Sweep struct {
 	Otherwise string
 }
 
-// What a [Sweep] varies in a topology without its fault.
+// The settings that a [Sweep] varies in a topology without its fault.
 const (
 	Latency = "latency"
 	Lag     = "lag"
@@ -80,7 +80,7 @@ type Dice interface {
 	Between(lo, hi time.Duration) Duration
 	Lasts() Duration // duration of a fault: a moment, a large part of a lease, or more
 
-	Lease() time.Duration // length of the run
+	Lease() time.Duration // of the run
 	Topology() Topology
 	Survivable() bool // whether the reference lock must survive the run
 	Primary() string

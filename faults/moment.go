@@ -34,8 +34,8 @@ const (
 	Refused = "refused"
 	// Released: a release returned.
 	Released = "released"
-	// Writing: the client has finished its work in the critical section, has
-	// checked that it still holds the lock, and is about to write the resource.
+	// Writing: the client has finished its work in the critical section, and
+	// still holds the lock by its last check. It is about to write the resource.
 	Writing = "writing"
 	// Received: a server has a request of the client and has not executed it.
 	Received = "received"

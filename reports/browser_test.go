@@ -44,8 +44,8 @@ const probe = `(() => {
 })()`
 
 // A real browser must show the whole report. Nothing is wider than the window,
-// every link leads somewhere, labels neither overlap nor end in the middle, no
-// name brings a script in, and the console reports no error.
+// every link leads somewhere, and labels neither overlap nor end in the middle.
+// No name brings a script in, and the console reports no error.
 func TestBrowserShowsTheReport(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser")

@@ -16,7 +16,7 @@ const (
 
 // brokenAxis places instants on a line. Distances are proportional, with two
 // exceptions. The axis breaks a stretch without events that would leave no room
-// for the rest, and keeps two instants at least a few pixels apart, so that their
+// for the rest. It keeps two instants at least a few pixels apart, so that their
 // order shows.
 type brokenAxis struct {
 	at     []int64   // in order, no instant twice

@@ -13,9 +13,9 @@ const causeEdge = timelineWidth - 4
 
 func (b *causeBar) label() string { return fmt.Sprintf("op %d %s", b.id, b.answer) }
 
-// placeLabels finds rows for the labels of a lane's operations, from the last
-// to the first, so that the line from a bar up to its label runs before the
-// labels of those that follow.
+// placeLabels finds rows for the labels of a lane's operations, from the last to
+// the first. In this order the line from a bar up to its label does not cross the
+// labels of later operations.
 func (l *causeLane) placeLabels(p *causePicture) {
 	l.rows.most = len(l.bars)
 	for i := len(l.bars) - 1; i >= 0; i-- {

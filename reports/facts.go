@@ -327,8 +327,8 @@ func (f *facts) line(e *history.Event) int {
 	return len(f.h.Events)
 }
 
-// lineOfEnd is the place of the event that ends a claim: the call of its release,
-// or the note that its owner learned of the loss or died.
+// lineOfEnd is the place of the event that ends a claim. It is the call of its
+// release, or the note that its owner learned of the loss or died.
 func (f *facts) lineOfEnd(c *checker.Claim) int {
 	for i := f.index(c.To); i < len(f.h.Events) && f.h.Events[i].Time == c.To; i++ {
 		switch e := &f.h.Events[i]; {

@@ -12,8 +12,8 @@ import (
 )
 
 // Text writes three parts for a terminal: the matrix of both worlds, every
-// difference with its explanation, and the runs that the live world did not play,
-// with the reasons.
+// difference with its explanation, and the reasons for runs that the live world
+// did not play.
 func (f Fidelity) Text(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	t, all := newTwoWorlds(f), f.Differences()

@@ -23,8 +23,8 @@ type cell struct {
 	skip           *results.Skip
 }
 
-// newMatrix keeps the order of d.About for the scenarios, and the order of
-// first appearance for the locks and for scenarios that About does not have.
+// newMatrix keeps the order of d.About for the scenarios. Other scenarios, and
+// the locks, are in the order of their first appearance.
 func newMatrix(d Document) *matrix {
 	m := &matrix{cells: map[[2]string]*cell{}}
 	present := map[string]bool{}

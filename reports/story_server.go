@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-go/holdfast/reports/spacetime"
 )
 
-// server tells a change of the lock on a server, if the clients' own operations
-// do not imply it.
+// server describes a change of the lock on a server, if the clients' own
+// operations do not imply it.
 func (t *teller) server(e *history.Event) {
 	s := e.Server
 	if t.held[s.Node] == nil {
@@ -79,7 +79,7 @@ func forAsLong(ttl int64) string {
 	return " for " + length(ttl)
 }
 
-// stores tells the normal content of a server.
+// stores describes the normal content of a server.
 func (t *teller) stores(e *history.Event) {
 	s, held := e.Server, "nobody holds "+name(e.Server.Key)
 	if s.Holder != "" {
@@ -144,7 +144,7 @@ func (t *teller) notReplicated(e *history.Event) {
 // maxLine is the most characters of a line of a server's log.
 const maxLine = 240
 
-// says tells a line of a server's own log. It is the server's statement; no
+// says quotes a line of a server's own log. It is the server's statement; no
 // verdict rests on it.
 func (t *teller) says(e *history.Event) {
 	server := name(e.Log.Server)

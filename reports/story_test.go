@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/results"
 )
 
-// A story tells a write and a release at one instant in the order of the history.
+// A story has a write and a release at one instant in the order of the history.
 func TestTheStoryKeepsTheOrderOfAnInstant(t *testing.T) {
 	r := record("overlap", "set-px", history.Claims{Lease: true})
 	r.acquire("client-1", 0, 1, 0)

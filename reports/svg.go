@@ -106,14 +106,14 @@ func boldWidth(s string) float64 { return 1.13 * textWidth(s) }
 
 // labelRows places labels in as few rows as keep them apart.
 type labelRows struct {
-	rows [][]stretch // what is taken of each row
+	rows [][]stretch // the occupied parts of each row
 	most int
 }
 
 // stretch is a part of a row, from x1 to x2.
 type stretch struct{ x1, x2 float64 }
 
-// place returns the row for a label from x to x+w, or false when there is none.
+// place returns the row for a label from x to x+w, or false if no row has room.
 func (l *labelRows) place(x, w float64) (int, bool) {
 	const apart = 8
 	for i, taken := range l.rows {

@@ -13,9 +13,9 @@ import (
 )
 
 // Text writes the report for a terminal: the matrix of scenarios and locks, every
-// unexpected or unknown verdict with the command that repeats the run, and one
-// line of counts. A document with one run has all its details instead. The first
-// line says if the results are interrupted.
+// unexpected or unknown verdict, and one line of counts. Each verdict has the
+// command that repeats its run. A document with one run has all its details
+// instead. The first line says if the results are interrupted.
 func Text(w io.Writer, d Document) error {
 	b := bufio.NewWriter(w)
 	m := newMatrix(d)

@@ -99,8 +99,8 @@ func drawTimelineOn(f *facts, r *results.Run, axis *Axis) (svg template.HTML, ca
 }
 
 // window decides which part of the run the timeline shows: everything up to the
-// last important event, or the surroundings of the first violation if that has
-// too many holds.
+// last important event. If that has too many holds, it is the surroundings of the
+// first violation.
 func (t *timeline) window() {
 	f := t.f
 	last := f.begin

@@ -140,8 +140,8 @@ func (t *timeline) drawLostArrow(a spacetime.Arrow, x, y1, y2 float64) {
 	t.text("vanishlabel", left, stop+4, label)
 }
 
-// drawLease draws the reach of a hold's lease under its bar: to the end of the
-// hold, or to the end of the lease itself for an overlapping hold.
+// drawLease draws the reach of a hold's lease under its bar. It ends with the
+// hold, or with the lease itself for an overlapping hold.
 func (t *timeline) drawLease(l *lane, c *checker.Claim) {
 	end := t.travelled.LeaseEnd(c)
 	if end == 0 {

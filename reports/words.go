@@ -15,7 +15,8 @@ import (
 
 // clean makes text from outside safe to print anywhere. It replaces control
 // characters (a terminal would obey them), characters that reorder or hide text,
-// and invalid UTF-8 by U+FFFD, and a line break or tab by a space.
+// and invalid UTF-8. The replacement is U+FFFD, and a space for a line break or
+// tab.
 func clean(s string) string {
 	ok := true
 	for i := 0; i < len(s); i++ {

@@ -19,12 +19,11 @@ import (
 // which every expectation still holds. The same scenario and seed give the same
 // variation. vary does not change s.
 //
-// In every variation the latency of messages and the lag of replication are
-// drawn anew, from a range that stays far below the distances in time that
-// scenarios argue with. A scenario of the catalogue may vary more, as its
-// entry in variations.yaml or [related] says. What never varies is what the story is made of:
-// which faults there are, whom they strike, which moment they are anchored to,
-// and the topology but for its clients.
+// vary always draws the latency of messages and the lag of replication anew. Their
+// ranges stay far below the times on which scenarios rest their arguments. A
+// scenario of the catalogue may vary more: see variations.yaml and [related]. The
+// story never varies: the faults, their targets and anchors, and the topology
+// except for the number of clients.
 func vary(s *scenarios.Scenario, seed uint64) *scenarios.Scenario {
 	v := &variation{Scenario: clone(s), rng: random.Stream(seed, "vary", s.Name)}
 	v.latency(3*time.Millisecond, 40*time.Millisecond)

@@ -16,8 +16,8 @@ import (
 	"github.com/holdfast-go/holdfast/sweep"
 )
 
-// The published record has every mutant, killed. Whoever adds a mutant writes the
-// record anew.
+// The published record has every mutant, killed. The author of a new mutant
+// writes the record anew.
 func TestTheTrackRecordIsWhole(t *testing.T) {
 	page, err := os.ReadFile("../../docs/tables/gallery.md")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-go/holdfast/explore/emit"
 )
 
-// emits reports whether other machines are to play the exploration: a flag that
-// only --emit has is given.
+// emits reports whether other machines are to play the exploration: the user gave
+// --emit or one of its flags.
 func emits(c *cobra.Command) bool {
 	return slices.ContainsFunc([]string{"emit", "shards", "image"}, c.Flags().Changed)
 }

@@ -65,9 +65,8 @@ func TestTheWorkflowIsStartedByHandAndReads(t *testing.T) {
 	}
 }
 
-// This machine may have no docker. The test at least checks that the files of the
-// image exist, that it uses the Go version of the project, and that the job runs
-// as its user.
+// This machine may have no docker. The test at least checks the files of the
+// image, its Go version, and the user of the job.
 func TestTheDockerfileFitsTheProject(t *testing.T) {
 	text, err := os.ReadFile("../../explore/emit/Dockerfile")
 	if err != nil {

@@ -70,9 +70,9 @@ func (h *holdfast) code(t *testing.T) int {
 }
 
 // slice is the part of the catalogue that the tests always play on real servers.
-// It has every kind of topology, every fault that strikes servers and processes
-// in its own way, and locks that keep their promise beside locks that break it.
-// The longest runs come first.
+// It has every kind of topology, and every fault that strikes servers and
+// processes in its own way. Some of its locks keep their promise, and some break
+// it. The longest runs come first.
 var slice = []struct {
 	scenario string
 	locks    []string

@@ -35,8 +35,8 @@ type queue struct {
 	items []queued
 }
 
-// queued is a chunk with the time at which it goes on. The zero time means: not
-// while the toxic is on. A nil chunk is the end of the stream.
+// queued is a chunk with its due time. The zero time means: not while the toxic
+// is on. A nil chunk is the end of the stream.
 type queued struct {
 	chunk *stream.StreamChunk
 	due   time.Time

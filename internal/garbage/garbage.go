@@ -1,5 +1,5 @@
-// Package garbage makes the garbage collector run less often in a process that
-// keeps most of its data, such as one that reads and judges a long history.
+// Package garbage makes the garbage collector run less often, for a process that
+// keeps most of its data. An example is one that reads and judges a long history.
 package garbage
 
 import (

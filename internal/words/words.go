@@ -1,6 +1,6 @@
-// Package words checks the rules for prose in CONTRIBUTING.md that a program can
-// check: no sentence is too long, and none has a clause as its subject. Its test
-// reads README, the pages of docs, help texts and errors; make lint runs it.
+// Package words checks those rules for prose in CONTRIBUTING.md that a program
+// can check. No sentence is too long, and none has a clause as its subject. Its
+// test reads README, the pages of docs, help texts and errors; make lint runs it.
 package words
 
 import (

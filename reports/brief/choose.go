@@ -1,6 +1,6 @@
-// Package brief renders one run as one A4 page for a design review: the claim,
-// the picture, the story, the reason, the remedy, and the command that repeats
-// it.
+// Package brief renders one run as one A4 page for a design review. The page has
+// the claim, the picture, the story, the reason, the remedy, and the command that
+// repeats the run.
 package brief
 
 import (

@@ -69,8 +69,9 @@ func (r *Report) fate(m *Result) string {
 	return text
 }
 
-// Markdown writes the command, the tables of files and operators, and every survivor with its
-// diff, grouped by what it would take.
+// Markdown writes the command, the tables of files and operators, and every
+// survivor with its diff. It groups the survivors by the test that would kill
+// them.
 func (r *Report) Markdown(w io.Writer) error {
 	fmt.Fprintf(w, "    %s\n\n%s\n", r.Command, r.sentence())
 	head := func(of string) {

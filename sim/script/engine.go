@@ -137,7 +137,7 @@ func (e *Engine) tell() {
 	e.untold = nil
 }
 
-// forget leaves it to miniredis which scripts there are. It has been told.
+// forget leaves the list of scripts to miniredis, which has all of them.
 func (e *Engine) forget() { clear(e.known) }
 
 // FlushScripts has the server forget all scripts, as SCRIPT FLUSH does.
