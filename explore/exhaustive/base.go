@@ -43,6 +43,8 @@ type Base struct {
 var bases = []Base{
 	{Name: "one-holder", Summary: "one client takes the lock twice", clients: 1,
 		work: scenarios.Workload{Holds: 2, Think: 200 * ms, Rest: 300 * ms}},
+	{Name: "same-owner", Summary: "one client acquires the lock three times as the same owner, whatever came of the time before", clients: 1,
+		work: scenarios.Workload{Holds: 3, Think: 1500 * ms, SameOwner: true}},
 	{Name: "holder-and-waiter", Summary: "one client holds, another waits for it", needs: []string{"waits"}, clients: 2,
 		work: scenarios.Workload{Holds: 1, Think: 1500 * ms, Stagger: 400 * ms}},
 	{Name: "two-tries", Summary: "two clients try twice without waiting", clients: 2,
