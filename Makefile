@@ -24,7 +24,7 @@ export STATICCHECK GOVULNCHECK REQUIRE SKIPPED
 help:
 	@echo "make test    everything: format, vet, staticcheck, tests, race detector, adapters, govulncheck;"
 	@echo "             its last lines say what this machine lacks, and REQUIRE=1 makes that a failure"
-	@echo "make nightly what is too long for make test: the tests play everything, and not a slice"
+	@echo "make nightly play everything where make test plays a slice, race more packages, test ZooKeeper"
 	@echo "make setup   install what the tests use beside Go: a browser, redis-server, a C compiler, node, PostgreSQL, MariaDB, ZooKeeper"
 	@echo "make unit    the tests alone"
 	@echo "make bench   the benchmarks, as a table"
