@@ -3,22 +3,28 @@
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
-# The packages with goroutines of their own, as far as the race detector is affordable.
-RACE = ./lock/... ./faults/... ./sim/... ./live/... ./locktest/...
+# The packages with goroutines of their own. The race detector builds everything that they
+# use a second time, so the packages above these have their turn in make nightly.
+RACE = ./lock/... ./faults/toxics ./sim ./live ./live/observe ./live/processes ./live/servers/...
+RACE_NIGHTLY = ./lock/... ./faults/... ./sim/... ./live/... ./locktest/...
 # A test that may run beside others mostly waits: two for each core.
 PARALLEL = -parallel $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
 
+# How long the tests of a package may take. A machine with other work needs many times
+# more than an idle one.
+TIMEOUT = 30m
 # With REQUIRE=1 whatever is missing on this machine is a failure, as in CI.
 REQUIRE =
 # What was skipped, for the last lines of make test.
 SKIPPED = $(CURDIR)/.skipped
 export STATICCHECK GOVULNCHECK REQUIRE SKIPPED
 
-.PHONY: test tests setup lint unit race guests oldest vuln adapters explored findings bench bench-judges bench-check bench-locks soak fuzz track-record fidelity sweeps outsiders mutation systems help
+.PHONY: test tests nightly setup lint unit race guests oldest vuln adapters explored findings bench bench-judges bench-check bench-locks soak fuzz track-record fidelity sweeps outsiders mutation systems help
 
 help:
 	@echo "make test    everything: format, vet, staticcheck, tests, race detector, adapters, govulncheck;"
 	@echo "             its last lines say what this machine lacks, and REQUIRE=1 makes that a failure"
+	@echo "make nightly play everything where make test plays a slice, race more packages, test ZooKeeper"
 	@echo "make setup   install what the tests use beside Go: a browser, redis-server, a C compiler, node, PostgreSQL, MariaDB, ZooKeeper"
 	@echo "make unit    the tests alone"
 	@echo "make bench   the benchmarks, as a table"
@@ -38,6 +44,10 @@ help:
 	@echo "make playground     write the playground as files for a web server, the simulator as WebAssembly, into SITE=holdfast-playground"
 	@echo "make fidelity       play the catalogue in both worlds, and write docs/tables/fidelity.md"
 
+# The compiler, staticcheck and the tests collect garbage less often, which saves a sixth of
+# their time and takes up to twice the memory.
+test nightly: export GOGC = 400
+
 # Two groups of tests at a time: while one waits or links, the other has its core.
 test:
 	@scripts/check-needs
@@ -46,6 +56,15 @@ test:
 	@scripts/summary
 
 tests: unit race guests oldest vuln
+
+# Package internal/nightly tells the tests that the variable is set.
+nightly: export HOLDFAST_NIGHTLY = 1
+nightly:
+	@scripts/check-needs
+	@$(MAKE) --no-print-directory unit TIMEOUT=3h
+	@$(MAKE) --no-print-directory race RACE='$(RACE_NIGHTLY)' TIMEOUT=3h
+	@$(MAKE) --no-print-directory zookeeper
+	@scripts/summary
 
 setup:
 	@scripts/setup
@@ -56,7 +75,7 @@ lint:
 
 # lint has vetted what the tests of unit, race and guests are made of.
 unit:
-	env $$(scripts/needs present) go test -vet=off $(PARALLEL) -timeout 30m ./... ./lock/...
+	env $$(scripts/needs present) go test -vet=off $(PARALLEL) -timeout $(TIMEOUT) ./... ./lock/...
 
 # The lock alone, with the oldest toolchain and the oldest go-redis that its go.mod
 # names: those who import it may have these.
@@ -65,7 +84,7 @@ oldest:
 
 # The race detector is built with a C compiler.
 race:
-	@if scripts/needs present | grep -q _CC=; then set -x; go test -race -short -vet=off $(PARALLEL) -timeout 30m $(RACE); else echo "race: skipped, there is no C compiler"; fi
+	@if scripts/needs present | grep -q _CC=; then set -x; go test -race -short -vet=off $(PARALLEL) -timeout $(TIMEOUT) $(RACE); else echo "race: skipped, there is no C compiler"; fi
 
 # The Go adapters, the example with a database and the lock's observer, which are
 # modules of their own.
@@ -89,7 +108,7 @@ zookeeper:
 # shows false alarms, and each mistake in its scenario.
 SEEDS ?= 1000
 outsiders:
-	go test -timeout 12h ./locktest -run 'TestRightLocks|TestFaultyLocks' -v -outsiders.seeds $(SEEDS) | grep -v '^=== RUN'
+	HOLDFAST_NIGHTLY=1 go test -timeout 12h ./locktest -run 'TestRightLocks|TestFaultyLocks' -v -outsiders.seeds $(SEEDS) | grep -v '^=== RUN'
 
 vuln:
 	@scripts/vuln

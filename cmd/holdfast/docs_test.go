@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/selftest"
 	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/suite"
 	"github.com/holdfast-go/holdfast/sweep"
 )
 
@@ -58,6 +60,7 @@ func TestTheMatrixIsWhatRunPrints(t *testing.T) {
 	for _, miss := range notAnExcerpt(excerpt, printed) {
 		t.Errorf("README.md: %s", miss)
 	}
+	t.Run("the report in a browser", func(t *testing.T) { inABrowser(t, suite.Dir(filepath.Join(h.home, "run"))) })
 }
 
 // matrixOn splits a page into three parts: the text before the output of run,

@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/explore/draw"
 	"github.com/holdfast-go/holdfast/explore/exhaustive"
 	"github.com/holdfast-go/holdfast/explore/exhaustive/small"
+	"github.com/holdfast-go/holdfast/internal/nightly"
 	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/suite"
@@ -119,7 +120,7 @@ func TestWhatALeaseCannotPreventIsInherent(t *testing.T) {
 // slice of the placements.
 func TestTheReferenceLockKeepsItsPromises(t *testing.T) {
 	o := options(t, "reentrant", "holder-and-waiter")
-	o.Shard = suite.Shard{Index: 1, Of: 15}
+	o.Shard = suite.Shard{Index: 1, Of: 15 * nightly.Every(4)}
 	for _, c := range played(t, o).Violated {
 		t.Errorf("%s after %s (%s): %s", c.Property, c.When, c.First, c.Reason)
 	}
@@ -247,7 +248,7 @@ func TestAPairIsBuiltUponASingleFault(t *testing.T) {
 	o := options(t, "set-px-lua", "holder-and-waiter", "reset", "pause")
 	one := played(t, o)
 	o.Depth = 2
-	o.Shard = suite.Shard{Index: 1, Of: 60}
+	o.Shard = suite.Shard{Index: 1, Of: 60 * nightly.Every(4)}
 	two := played(t, o)
 	if !slices.ContainsFunc(two.Inherent, func(c exhaustive.Cause) bool { return len(c.Faults) == 2 }) {
 		t.Errorf("no find names two faults: %+v", two.Inherent)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/redis/go-redis/v9/logging"
 
+	"github.com/holdfast-go/holdfast/internal/nightly"
 	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
@@ -46,11 +47,15 @@ func asWorker(t *testing.T) {
 	})
 }
 
-// printHashes plays every scenario against every lock once.
+// printHashes plays every scenario against every lock once, one of three in make test.
 func printHashes(w io.Writer) error {
+	n, every := 0, nightly.Every(3)
 	for _, s := range scenarios.Catalogue() {
 		for _, l := range subject.Locks() {
 			if ok, _ := s.Applies(subject.MustFind(l)); !ok {
+				continue
+			}
+			if n++; n%every != 0 {
 				continue
 			}
 			p, err := simplay.Play(s, subject.MustFind(l), 7, "test")
@@ -63,6 +68,8 @@ func printHashes(w io.Writer) error {
 	return nil
 }
 
+// A process with several threads gives what one with a single thread gives, with other
+// seeds than that of the golden files.
 func TestTheSameSeedGivesTheSameHistoryInAnyProcess(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -83,17 +90,17 @@ func TestTheSameSeedGivesTheSameHistoryInAnyProcess(t *testing.T) {
 		}()
 		return done
 	}
-	first, second, third := play("1"), play("4"), play("1")
-	a, b, c := <-first, <-second, <-third
-	if a.err != nil || b.err != nil || c.err != nil {
-		t.Fatal(a.err, b.err, c.err)
+	first, second := play("1"), play("4")
+	a, b := <-first, <-second
+	if a.err != nil || b.err != nil {
+		t.Fatal(a.err, b.err)
 	}
-	as, bs, cs := bufio.NewScanner(bytes.NewReader(a.out)), bufio.NewScanner(bytes.NewReader(b.out)), bufio.NewScanner(bytes.NewReader(c.out))
+	as, bs := bufio.NewScanner(bytes.NewReader(a.out)), bufio.NewScanner(bytes.NewReader(b.out))
 	n := 0
-	for as.Scan() && bs.Scan() && cs.Scan() {
+	for as.Scan() && bs.Scan() {
 		n++
 		f := strings.Fields(as.Text())
-		if as.Text() != cs.Text() || as.Text() != bs.Text() {
+		if as.Text() != bs.Text() {
 			t.Errorf("%s with %s: one process gave another history than the other", f[0], f[1])
 		}
 	}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/browser"
+	"github.com/holdfast-go/holdfast/internal/nightly"
+	"github.com/holdfast-go/holdfast/suite"
+)
+
+// The report of the whole catalogue must be of use on a desk, on a phone, in the
+// dark and on paper: nothing is wider than the window, every link leads
+// somewhere, the console stays quiet, and what is printed can be read in a review.
+func inABrowser(t *testing.T, dir suite.Dir) {
+	b := browser.Start(t)
+	page := dir.File("report.html")
+	if info, err := os.Stat(page); err != nil || info.Size() > 4<<20 {
+		t.Errorf("the report has %d bytes, %v; at most 4 MiB are allowed", info.Size(), err)
+	}
+	every := nightly.Every(4) // a desk and a phone, in make test
+	for i, v := range browser.Views() {
+		if i%every != 0 {
+			continue
+		}
+		p := b.Open(page, v)
+		var over float64
+		p.Eval(`document.documentElement.scrollWidth - innerWidth`, &over)
+		if over > 0 {
+			t.Errorf("%s: the page is %v px wider than the window", v, over)
+		}
+		for _, e := range p.Errors() {
+			t.Errorf("%s: %s", v, e)
+		}
+		p.Close()
+	}
+	p := b.Open(page, browser.View{Width: 1400})
+	var links struct{ Dead, Files []string }
+	p.Eval(`(() => {
+  const hrefs = [...new Set([...document.querySelectorAll("a")].map(a => a.getAttribute("href")))];
+  return {Dead: hrefs.filter(h => h.startsWith("#") && !document.getElementById(decodeURIComponent(h.slice(1)))), Files: hrefs.filter(h => !h.startsWith("#"))};
+})()`, &links)
+	for _, l := range links.Dead {
+		t.Errorf("the link %s leads nowhere", l)
+	}
+	for _, l := range links.Files {
+		if !suite.Exists(dir.File(filepath.FromSlash(l))) {
+			t.Errorf("the link %s leads to no file", l)
+		}
+	}
+	if len(links.Files) == 0 {
+		t.Error("no link leads to a history")
+	}
+	if n := p.Sheets(os.Getenv("HOLDFAST_REPORT_PDF")); n > 40 {
+		t.Errorf("printed, the report has %d pages; at most 40 are allowed", n)
+	} else {
+		t.Logf("printed, the report has %d pages", n)
+	}
+}
