@@ -11,10 +11,10 @@ import (
 )
 
 // stall is how long a run may take in real time. Simulated time passes only when
-// everybody waits, so one that takes longer never ends.
+// everybody waits, so one that takes longer never ends, unless the machine is busy.
 var stall = time.Minute
 
-// stallError says that a run made no progress. The run stays behind: nothing ends
+// stallError says that a run did not end in time. The run stays behind: nothing ends
 // goroutines from outside.
 type stallError struct {
 	waiting []string // the stacks that wait for a mutex, or that run
@@ -24,7 +24,7 @@ type stallError struct {
 // Error implements error.
 func (e *stallError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "nothing moved for %v: the lock spins without waiting, or holds a mutex while it waits for the network", stall)
+	fmt.Fprintf(&b, "the run did not end within %v of real time: the lock spins without waiting, or holds a mutex while it waits for the network", stall)
 	for _, s := range e.waiting {
 		fmt.Fprintf(&b, "\n\nwaits for a mutex, or runs:\n%s", s)
 	}
