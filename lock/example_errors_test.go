@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -83,16 +84,19 @@ func Example_unknown() {
 		panic(err)
 	}
 	defer redisServer.Close()
-	rdb := redis.NewClient(&redis.Options{Addr: redisServer.Addr(), ReadTimeout: 20 * time.Millisecond, MaxRetries: -1})
+	rdb := redis.NewClient(&redis.Options{Addr: redisServer.Addr(), ReadTimeout: 500 * time.Millisecond, MaxRetries: -1})
 	defer rdb.Close()
 	client, err := lock.New(rdb, lock.WithUnlockTimeout(100*time.Millisecond))
 	if err != nil {
 		panic(err)
 	}
 	defer client.Close()
-	rdb.Ping(context.Background())
-	redisServer.Server().SetPreHook(func(*server.Peer, string, ...string) bool {
-		time.Sleep(200 * time.Millisecond) // slower than the client waits
+	end := make(chan struct{})
+	defer close(end)
+	redisServer.Server().SetPreHook(func(_ *server.Peer, command string, _ ...string) bool {
+		if strings.HasPrefix(command, "EVAL") {
+			<-end // later than the client waits
+		}
 		return false
 	})
 
