@@ -6,12 +6,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/processor"
 	"github.com/holdfast-go/holdfast/internal/stacks"
 	"github.com/holdfast-go/holdfast/play"
 )
 
-// stall is how long a run may take in real time. Simulated time passes only when
-// everybody waits, so one that takes longer never ends, unless the machine is busy.
+// stall is the processor time of this process after which a run is given up, and the
+// real time if the process no longer uses its processor. Simulated time passes only
+// when everybody waits, so a run that takes longer never ends. Other work on the machine
+// does not count. Where the system does not tell the processor time, stall is real time.
 var stall = time.Minute
 
 // stallError says that a run did not end in time. The run stays behind: nothing ends
@@ -24,7 +27,7 @@ type stallError struct {
 // Error implements error.
 func (e *stallError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "the run did not end within %v of real time: the lock spins without waiting, or holds a mutex while it waits for the network", stall)
+	fmt.Fprintf(&b, "the run did not end within %v: the lock spins without waiting, or holds a mutex while it waits for the network", stall)
 	for _, s := range e.waiting {
 		fmt.Fprintf(&b, "\n\nwaits for a mutex, or runs:\n%s", s)
 	}
@@ -70,13 +73,23 @@ func watched(run func()) error {
 		defer close(done)
 		run()
 	}()
-	timer := time.NewTimer(stall)
-	defer timer.Stop()
-	select {
-	case <-done:
-		return nil
-	case <-timer.C:
-		return stuck(stacks.All())
+	began := time.Now()
+	start, unmeasured := processor.Time()
+	const look = time.Second
+	for used := start; ; {
+		timer := time.NewTimer(min(look, stall))
+		select {
+		case <-done:
+			timer.Stop()
+			return nil
+		case <-timer.C:
+		}
+		now, _ := processor.Time()
+		idle := now-used < look/50
+		used = now
+		if now-start > stall || time.Since(began) > stall && (idle || unmeasured != nil) {
+			return stuck(stacks.All())
+		}
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 const (
 	// MaxRequest is how many bytes a request may have.
 	MaxRequest = 8 << 10
-	// WallTime is how much real time a run may take.
-	WallTime = 10 * time.Second
+	// RunTime is the processor time that a run may take.
+	RunTime = 10 * time.Second
 
 	maxSet     = 64               // parameters of a request
 	maxSeed    = 1<<53 - 1        // JavaScript counts no further

@@ -94,7 +94,7 @@ func answer(ctx context.Context, r suite.Runner, body []byte) ([]byte, error) {
 	return out, nil
 }
 
-// answer plays an order in one job, which may take [WallTime].
+// answer plays an order in one job, which may take [RunTime].
 func (p *plan) answer(ctx context.Context, r suite.Runner, o order) ([]byte, error) {
 	args, err := json.Marshal(o)
 	if err != nil {
@@ -110,7 +110,7 @@ func (p *plan) answer(ctx context.Context, r suite.Runner, o order) ([]byte, err
 		return nil, errors.New(a.Defect)
 	case a.Run.Failure != "" && len(a.Out) == 0:
 		first, _, _ := strings.Cut(a.Run.Failure, "\n")
-		return nil, &RefusedError{"the run did not end: " + reports.Clean(first), fmt.Sprintf("a run may take %v of real time here; holdfast run waits for longer", WallTime)}
+		return nil, &RefusedError{"the run did not end: " + reports.Clean(first), fmt.Sprintf("a run may take %v of processor time here; holdfast run waits for longer", RunTime)}
 	default:
 		return a.Out, nil
 	}

@@ -23,7 +23,7 @@ type poolFlags struct {
 // flags adds them to a command, with stall as the default of --stall.
 func (f *poolFlags) flags(c *cobra.Command, stall time.Duration) {
 	c.Flags().IntVar(&f.workers, "workers", runtime.NumCPU(), "worker processes")
-	c.Flags().DurationVar(&f.stall, "stall", stall, "real time after which a run that does not end is given up")
+	c.Flags().DurationVar(&f.stall, "stall", stall, "processor time after which a run that does not end is given up")
 }
 
 func (f poolFlags) check() error {

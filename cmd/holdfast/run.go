@@ -100,7 +100,7 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().StringVar(&f.outputs.JUnit, "junit", "", "also write JUnit XML to this file")
 	c.Flags().StringVar(&f.outputs.Markdown, "markdown", "", "also write Markdown to this file")
 	c.Flags().IntVar(&f.pool.workers, "workers", 0, "runs at a time (default one per core; live: three per core)")
-	c.Flags().DurationVar(&f.pool.stall, "stall", time.Minute, "sim: real time after which a run that does not end is given up")
+	c.Flags().DurationVar(&f.pool.stall, "stall", time.Minute, "sim: processor time after which a run that does not end is given up")
 	complete(c, "lock", subject.Locks())
 	complete(c, "world", []string{worldSim, worldLive})
 	complete(c, "user", suite.UserChoices())

@@ -29,7 +29,7 @@ Ctrl-C ends it. Exit codes: 0 ended; 2 bad usage, or the port is taken.`,
 				return badInput(err, "--port 0 takes any port that is free")
 			}
 			fmt.Fprintf(c.OutOrStdout(), "playground: http://%s/\n", l.Addr())
-			pool := poolFlags{workers: runtime.NumCPU(), stall: playground.WallTime}.pool().Keeping()
+			pool := poolFlags{workers: runtime.NumCPU(), stall: playground.RunTime}.pool().Keeping()
 			defer pool.Stop()
 			return serve.Until(c.Context(), l, pool, pool.Workers)
 		},

@@ -5,6 +5,7 @@ import (
 	"os"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -17,6 +18,19 @@ func TestMain(m *testing.M) {
 				fmt.Fprintln(os.Stderr, err)
 				os.Exit(1)
 			}
+		},
+		// spinning is a worker whose first run never waits.
+		"spinning": func() {
+			most, err := time.ParseDuration(os.Getenv(stallVariable))
+			if err != nil {
+				panic(err)
+			}
+			still := &stallDetector{most: most}
+			go still.watch(os.Stderr)
+			still.play(func() {
+				for {
+				}
+			})
 		},
 		// standingstill is a worker whose first run waits for a mutex for ever.
 		"standingstill": func() {

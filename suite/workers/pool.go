@@ -16,19 +16,25 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/processor"
 	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/suite"
 	"github.com/redis/go-redis/v9/logging"
 )
+
+// busy is how much longer than alone a run may take beside other work.
+const busy = 20
 
 // Pool plays jobs on worker processes.
 type Pool struct {
 	Exe     string // the program to run as "exe worker"; empty for this one
 	Workers int
 	Env     []string // added to the environment of the processes
-	// Stall is how long, in real time, a run may take. Simulated time passes
-	// only when everybody waits, so a run that takes minutes spins without
-	// waiting or is deadlocked where the simulation cannot see it.
+	// Stall is the processor time that a run may take, and busy times as long in
+	// real time. Simulated time passes only when everybody waits, so a run that
+	// takes minutes spins without waiting or is deadlocked where the simulation
+	// cannot see it. Where the system does not tell the processor time, Stall is
+	// real time.
 	Stall time.Duration
 	// kept are the processes that wait for the next play; nil when they end
 	// with each play.
@@ -145,7 +151,7 @@ func (p Pool) serve(ctx context.Context, exe string, queue <-chan suite.Job, ans
 		for range 2 {
 			if w == nil {
 				var err error
-				if w, err = startWorker(exe, p.Env); err != nil {
+				if w, err = startWorker(exe, append([]string{stallVariable + "=" + p.Stall.String()}, p.Env...)); err != nil {
 					return err
 				}
 			}
@@ -215,14 +221,18 @@ func startWorker(exe string, env []string) (*worker, error) {
 // worker is gone; the answer then says what it left behind.
 func (w *worker) play(ctx context.Context, j suite.Job, stall time.Duration) (a suite.Answer, ok bool) {
 	if err := json.NewEncoder(w.stdin).Encode(j); err != nil {
-		return w.ended(j), false
+		return w.ended(j, stall), false
 	}
-	timer := time.NewTimer(stall)
+	patience := stall
+	if _, err := processor.Time(); err == nil {
+		patience *= busy // until then the worker ends itself, by its processor time
+	}
+	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
 	case a, ok := <-w.lines:
 		if !ok {
-			return w.ended(j), false
+			return w.ended(j, stall), false
 		}
 		return a, true
 	case <-timer.C:
@@ -232,7 +242,7 @@ func (w *worker) play(ctx context.Context, j suite.Job, stall time.Duration) (a 
 		case <-time.After(5 * time.Second):
 		}
 		w.kill()
-		return w.lost(j, fmt.Sprintf("the lock under test made no progress for %v of real time: it spins without waiting, or is deadlocked on a mutex", stall)), false
+		return w.lost(j, fmt.Sprintf("the lock under test made no progress for %v of real time: it spins without waiting, or is deadlocked on a mutex", patience)), false
 	case <-ctx.Done():
 		w.kill()
 		return suite.Answer{}, false
@@ -241,10 +251,13 @@ func (w *worker) play(ctx context.Context, j suite.Job, stall time.Duration) (a 
 
 // ended is the answer for a job whose worker is gone by itself, or was killed
 // by somebody else.
-func (w *worker) ended(j suite.Job) suite.Answer {
+func (w *worker) ended(j suite.Job, stall time.Duration) suite.Answer {
 	how, killed := w.wait()
-	if killed {
+	switch {
+	case killed:
 		return wasKilled(j)
+	case w.cmd.ProcessState.ExitCode() == exitSpinning:
+		return w.lost(j, fmt.Sprintf("the lock under test made no progress for %v of processor time: it spins without waiting", stall))
 	}
 	return w.lost(j, "the process running the lock under test ended: "+how)
 }

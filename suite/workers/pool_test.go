@@ -50,14 +50,29 @@ id=$(printf '%s\n' "$line" | sed 's/{"id":\([0-9]*\),.*/\1/'); echo "{\"id\":$id
 	}
 }
 
+// A busy machine must not end a run that would end by itself, so the worker counts
+// its processor time.
 func TestALockThatSpinsIsGivenUp(t *testing.T) {
+	var got suite.Answer
+	p := Pool{Exe: testworker.Script(t, "exec spinning"), Workers: 1, Stall: 300 * time.Millisecond}
+	if err := p.Play(t.Context(), jobs(1), func(a suite.Answer) { got = a }); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"made no progress for 300ms of processor time", "goroutine"} {
+		if !strings.Contains(got.Run.Failure, want) {
+			t.Errorf("failure %q does not say %q", got.Run.Failure, want)
+		}
+	}
+}
+
+func TestALockThatNeverAnswersIsGivenUp(t *testing.T) {
 	exe := testworker.Script(t, `exec sleep 600`)
 	var got suite.Answer
 	p := Pool{Exe: exe, Workers: 1, Stall: 50 * time.Millisecond}
 	if err := p.Play(t.Context(), jobs(1), func(a suite.Answer) { got = a }); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(got.Run.Failure, "made no progress for 50ms of real time") {
+	if !strings.Contains(got.Run.Failure, "made no progress for 1s of real time") {
 		t.Errorf("failure: %q", got.Run.Failure)
 	}
 }

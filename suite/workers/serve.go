@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"time"
 
 	"github.com/redis/go-redis/v9/logging"
 
@@ -33,7 +34,8 @@ func Self() (string, error) {
 func ServeJobs(stdin io.Reader, stdout io.Writer) error {
 	logging.Disable()
 	in, out := json.NewDecoder(bufio.NewReader(stdin)), json.NewEncoder(stdout)
-	still := &stallDetector{}
+	most, _ := time.ParseDuration(os.Getenv(stallVariable)) // without it, no bound
+	still := &stallDetector{most: most}
 	go still.watch(os.Stderr)
 	for {
 		var j suite.Job
