@@ -504,9 +504,38 @@ func (t *trace) gaveBackBy(o *op, by int64) bool {
 // single try.
 const singleTry = 50 * millisecond
 
+// keptBy reports whether a release gave nothing back, neither before it returned
+// nor in the time that a request needs after it, though its owner asked for nothing
+// else. Only the log of a single server tells.
+func (t *trace) keptBy(release *op) bool {
+	if release.f != history.Release || t.claim.Nodes > 1 {
+		return false
+	}
+	until := plus(release.ret, t.allow.takingBack)
+	if until >= t.endTime || t.untilNext(release) < until {
+		return false
+	}
+	for _, i := range t.since(release.own, release.inv) {
+		c := &t.changes[i]
+		if c.t > until {
+			break
+		}
+		if c.was == release.owner && c.Count < c.WasCount {
+			return false
+		}
+	}
+	kept := false
+	t.heldAt(release.own, until, until, func(s *span) bool {
+		kept = !s.replica && s.from < release.inv
+		return kept
+	})
+	return kept
+}
+
 // mayEndUnknown decides unknown outcomes. Such an outcome is right if a fault held
 // the request or its reply, stopped the server or the process, or cancelled the
-// operation. It is also right if the acquire's time ended before the slowest
+// operation. A cancelled release that never gave the hold back is not excused:
+// nobody else could. An unknown outcome is also right if the acquire's time ended before the slowest
 // request could be answered.
 func (t *trace) mayEndUnknown(o *op) bool {
 	to := min(o.ret, t.endTime)
@@ -528,6 +557,6 @@ func (t *trace) mayEndUnknown(o *op) bool {
 			until = never // a connection is found broken when it is next used
 		}
 		return until >= o.inv && (f.holdsMessages() || f.LosesReplies || f.BreaksConnections || f.Refuses || f.StopsNode || f.Promotes ||
-			f.StopsProcess || f.EndsProcess || f.Cancels || f.HoldsReplication || f.Forks || f.HoldsSubscriptions)
+			f.StopsProcess || f.EndsProcess || f.Cancels && !t.keptBy(o) || f.HoldsReplication || f.Forks || f.HoldsSubscriptions)
 	})
 }

@@ -55,6 +55,9 @@ func (t *trace) classOf(o *op) Verdict {
 	if o.f == history.Release && o.kind == history.Fail && class == history.ErrLost && !t.hadHold(o) {
 		return violation(o.ret, opIDs(o), "the release of %s was told at %s that its hold is lost; it held nothing", o.owner, at(o.ret))
 	}
+	if right && class == history.ErrUnknown && o.onLock() && t.h.Header.Order == history.TotalOrder && !t.mayEndUnknown(o) && t.keptBy(o) && t.cancelled(o) {
+		return byServers(violation(o.ret, opIDs(o), "the release of %s ended at %s with an unknown outcome because the context of its caller had ended: nobody gave the hold back", o.owner, at(o.ret)))
+	}
 	if right && class == history.ErrUnknown && o.onLock() && t.h.Header.Order == history.TotalOrder && !t.mayEndUnknown(o) {
 		return violation(o.ret, opIDs(o), "the %s of %s ended at %s with an unknown outcome, although nothing was wrong", o.f, o.owner, at(o.ret))
 	}
@@ -80,6 +83,13 @@ func (t *trace) classOf(o *op) Verdict {
 		what = "ended unclear"
 	}
 	return violation(o.ret, opIDs(o), "the %s of %s %s at %s with the class %q, which is not documented for it%s", o.f, o.owner, what, at(o.ret), class, said)
+}
+
+// cancelled reports whether a fault ended the context of an operation.
+func (t *trace) cancelled(o *op) bool {
+	return slices.ContainsFunc(t.faults, func(f faultSpan) bool {
+		return f.Cancels && f.touchesClient(o.client) && f.from <= o.ret && plus(f.to, t.allow.settling) >= o.inv
+	})
 }
 
 // gaveUpByItself reports whether an acquire ended long before the end of its wait

@@ -114,6 +114,14 @@ func TestWrongTwice(t *testing.T) {
 	}
 }
 
+// A test with -run counts what it played, and not what it could have played.
+func TestASliceIsCountedAsOne(t *testing.T) {
+	out := fails(t, "^TestWrongTwice$/^late-release$", wrong+"=plain-delete", "TMPDIR="+t.TempDir())
+	if want := "3 scenarios chosen: 1 were played, as 1 subtest, one for each kind of user; not selected: 1; left out: 1"; !strings.Contains(out, want) {
+		t.Errorf("it does not say %q:\n%s", want, out)
+	}
+}
+
 // The end of a test sums up what went wrong, once for each cause, and says what was
 // played.
 func TestCausesAreSummedUp(t *testing.T) {

@@ -79,8 +79,16 @@ func (r *runner) counted(t *testing.T) {
 	if len(other) == 0 {
 		return
 	}
-	t.Logf("%s chosen: %d were played, as %s, one for each kind of user; left out: %d%s",
-		english.Count(len(r.options.scenarios), "scenario"), len(r.options.scenarios)-len(other), english.Count(len(r.tests), "subtest"), len(other), r.reasons())
+	played := map[string]bool{}
+	for _, run := range r.runs {
+		played[run.Scenario] = true
+	}
+	unselected := ""
+	if n := len(r.options.scenarios) - len(other) - len(played); n > 0 {
+		unselected = fmt.Sprintf("; not selected: %d", n) // by -run
+	}
+	t.Logf("%s chosen: %d were played, as %s, one for each kind of user%s; left out: %d%s",
+		english.Count(len(r.options.scenarios), "scenario"), len(played), english.Count(len(r.tests), "subtest"), unselected, len(other), r.reasons())
 }
 
 // outdated fails the test for each violation that the lock is known for and that no

@@ -127,11 +127,23 @@ func (d Dir) Command(name string) string {
 	return path
 }
 
+// runDirOf is the run directory in which a file lies, such as a history of a run, or
+// else the directory of the file.
+func runDirOf(file string) string {
+	dir := filepath.Dir(file)
+	for d, i := dir, 0; i < 3; d, i = filepath.Dir(d), i+1 { // DIR/histories/SCENARIO/FILE
+		if _, err := os.Stat(filepath.Join(d, "results.json")); err == nil {
+			return d
+		}
+	}
+	return dir
+}
+
 // ReadResults reads results.json again.
 func (d Dir) ReadResults() (results.Results, error) {
 	f, err := os.Open(d.File("results.json"))
 	if info, wrong := os.Stat(string(d)); wrong == nil && !info.IsDir() {
-		return results.Results{}, fmt.Errorf("%s is a file\nhint: name the directory that holds it: %s", d, filepath.Dir(string(d)))
+		return results.Results{}, fmt.Errorf("%s is a file\nhint: name the directory that holds it: %s", d, runDirOf(string(d)))
 	}
 	if err != nil {
 		return results.Results{}, err

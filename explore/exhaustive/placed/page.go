@@ -65,6 +65,9 @@ func (r Results) page() searches.Page {
 		},
 		Bound: []string{fmt.Sprintf("This is no sample: every %s of the vocabulary was placed at every moment of these workloads, unless a rule says that it cannot matter.", what)},
 	}
+	if r.isShard() {
+		p.Bound = []string{fmt.Sprintf("This is shard %d of %d. All shards together are no sample: they place every %s of the vocabulary at every moment of these workloads, unless a rule says that it cannot matter.", r.Shard, r.Of, what)}
+	}
 	if n := r.Audit.Played; n > 0 && len(r.Audit.Differences) == 0 {
 		p.Bound = append(p.Bound, fmt.Sprintf("The audit played %s that a rule had left out, and found no difference. With 95 %% confidence fewer than 1 in %.0f of those left out would differ.",
 			english.Count(n, "placement"), 1/explore.UpperBound(n)))
@@ -92,6 +95,9 @@ func (r Results) page() searches.Page {
 	p.NotPlayed = r.open()
 	return p
 }
+
+// isShard reports whether other shards have the rest of the placements.
+func (r Results) isShard() bool { return r.Shard > 0 && r.Of > 1 }
 
 // leftOut counts the placements that each rule leaves out, and all together.
 func (r Results) leftOut() (by map[string]int, sum int) {
@@ -240,7 +246,7 @@ func (r Results) open() []string {
 	for _, why := range slices.Sorted(maps.Keys(r.Unknown)) {
 		all = append(all, fmt.Sprintf("%s proved nothing: %s.", english.Count(r.Unknown[why], "run"), strings.TrimSuffix(why, ".")))
 	}
-	if r.Shard > 0 && r.Of > 1 {
+	if r.isShard() {
 		all = append(all, fmt.Sprintf("The placements of the other shards: this is shard %d of %d.", r.Shard, r.Of))
 	}
 	for _, what := range r.NotCovered {

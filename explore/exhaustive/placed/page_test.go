@@ -45,3 +45,16 @@ func TestFindsHaveDiagrams(t *testing.T) {
 		}
 	}
 }
+
+// One shard of several is a part of all placements, and must not claim to be all.
+func TestAShardIsNotAll(t *testing.T) {
+	for _, c := range []struct {
+		shard, of int
+		want      string
+	}{{0, 0, "This is no sample: every single fault"}, {1, 1, "This is no sample: every single fault"}, {2, 16, "This is shard 2 of 16. All shards together"}} {
+		r := Results{exhaustive.Results{Lock: "set-px", Shard: c.shard, Of: c.of}}
+		if got := r.page().Bound[0]; !strings.HasPrefix(got, c.want) {
+			t.Errorf("shard %d of %d: %s", c.shard, c.of, got)
+		}
+	}
+}
