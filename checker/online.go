@@ -45,7 +45,8 @@ type onlineLock struct {
 	name   string
 	stream *linear.Stream
 	owners linear.Roster
-	doubt  *op // was taken as unknown, and returned after all
+	doubt  *op   // was taken as unknown, and returned after all
+	waited int64 // when the latest wait for it ended
 }
 
 // onlineOp is an operation without a return.
@@ -237,6 +238,12 @@ func (o *Online) goOnWithout(p *onlineOp) {
 func (o *Online) finish(p *onlineOp, gone bool) {
 	delete(o.open, p.id)
 	l, known := lockOpOf(p.op, o.claim, p.lock.owners.Number(p.owner), gone)
+	if o.claim.Fairness && l.Kind == linear.FoundBusy && o.queued(p) {
+		known = false
+	}
+	if waits(p.op) {
+		p.lock.waited = max(p.lock.waited, p.ret)
+	}
 	switch {
 	case p.told == nil:
 	case l.Kind == linear.FoundLost:
@@ -259,6 +266,19 @@ func (o *Online) finish(p *onlineOp, gone bool) {
 		p.lock.stream.Drop(p.entry, o.now)
 	}
 	o.take(p.lock)
+}
+
+// queued reports whether another acquire waited during one that ends now.
+func (o *Online) queued(p *onlineOp) bool {
+	if p.lock.waited >= p.inv {
+		return true
+	}
+	for _, other := range o.open {
+		if other.lock == p.lock && waits(other.op) {
+			return true
+		}
+	}
+	return false
 }
 
 // take adopts the verdict on the stream of a lock.

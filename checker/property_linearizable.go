@@ -271,8 +271,13 @@ func rulesOf(c history.Claims, who *linear.Roster) linear.Rules {
 // adds an operation for that, because others were rightly refused meanwhile. A
 // handed-on hold that never became whole lasts as long as the servers left it.
 // ghosts reports whether the log changed the operations in this way.
+// A refusal by a queue in which another owner waited says nothing about holds.
 func (t *trace) lockOps(lock string) (ops []linear.Op, ghosts bool) {
 	ops = t.endsOfSessions(lock, make([]linear.Op, 0, len(t.byLock[lock])))
+	var places queue
+	if t.claim.Fairness {
+		places = queueOf(t.byLock[lock])
+	}
 	for _, o := range t.byLock[lock] {
 		_, crashed := t.crashed[o.client]
 		l, known := lockOpOf(o, t.claim, t.who.Number(o.owner), crashed)
@@ -297,11 +302,39 @@ func (t *trace) lockOps(lock string) (ops []linear.Op, ghosts bool) {
 		if l.Kind == linear.FoundLost {
 			l.Call = t.toldLost(o)
 		}
-		if known {
+		if known && !(t.claim.Fairness && l.Kind == linear.FoundBusy && places.hasOther(o)) {
 			ops = append(ops, l)
 		}
 	}
 	return ops, ghosts
+}
+
+// queue has the times at which acquires began and ended to wait, each sorted.
+type queue struct{ from, to []int64 }
+
+func queueOf(ops []*op) (q queue) {
+	for _, o := range ops {
+		if waits(o) {
+			q.from, q.to = append(q.from, o.inv), append(q.to, o.ret)
+		}
+	}
+	slices.Sort(q.from)
+	slices.Sort(q.to)
+	return q
+}
+
+// waits reports whether an operation may have a place in a queue.
+func waits(o *op) bool { return o.f == history.Acquire && o.args.Wait != 0 }
+
+// hasOther reports whether another acquire waited during an operation.
+func (q queue) hasOther(o *op) bool {
+	begun, _ := slices.BinarySearch(q.from, o.ret+1)
+	ended, _ := slices.BinarySearch(q.to, o.inv)
+	n := begun - ended
+	if waits(o) {
+		n--
+	}
+	return n > 0
 }
 
 // leaseOnServer is the lease that a server gave the hold of an acquire, if the lock
