@@ -111,6 +111,7 @@ enum Kind {
         if (this == FENCED) {
             JsonArray keeps = new JsonArray();
             keeps.add("redisson_lock_token:{{name}}");
+            keeps.add("redisson_lock_token:{name}"); // of a name that has braces of its own
             o.add("keeps", keeps);
         }
         return o;

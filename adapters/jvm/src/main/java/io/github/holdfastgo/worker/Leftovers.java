@@ -4,17 +4,16 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Collectors;
 
 /** Threads that should have ended with the clients of a library and have not. */
 public final class Leftovers {
 
     private final Set<Thread> before = Thread.getAllStackTraces().keySet();
 
-    /** Returns the stacks of those threads that are still there after that time, "" for none. */
-    public String after(long ms) {
+    /** Returns the stack of each of those threads that is still there after that time. */
+    public List<String> after(long ms) {
         await(strangers(), ms);
-        return strangers().stream().map(Leftovers::stack).collect(Collectors.joining("\n"));
+        return strangers().stream().map(Leftovers::stack).toList();
     }
 
     /** Waits until all of them have ended, but not longer than that. */

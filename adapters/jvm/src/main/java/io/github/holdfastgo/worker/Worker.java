@@ -1,5 +1,6 @@
 package io.github.holdfastgo.worker;
 
+import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import java.util.List;
 import java.util.Map;
@@ -151,9 +152,10 @@ public final class Worker {
 
     private JsonObject finished() {
         JsonObject a = Answer.ok();
-        String left = leftovers.after(FAREWELL_MS);
+        JsonArray left = new JsonArray();
+        leftovers.after(FAREWELL_MS).forEach(left::add);
         if (!left.isEmpty()) {
-            a.addProperty("goroutines", left);
+            a.add("goroutines", left);
         }
         return a;
     }
