@@ -1,6 +1,7 @@
 package workers
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"sync"
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) {
 			still := &stallDetector{most: most}
 			go still.watch(os.Stderr)
 			still.play(func() {
-				for {
+				for ctx := context.Background(); ctx.Err() == nil; {
 				}
 			})
 		},
