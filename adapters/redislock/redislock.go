@@ -22,6 +22,7 @@ func Lock() locktest.Lock {
 		Known: []locktest.Known{
 			{Scenario: "lost-release-reply", Property: "errors", Because: sentTwice},
 			{Scenario: "lost-release-reply", Property: "linearizable", Because: sentTwice},
+			{Scenario: "cancelled-release", Property: "errors", Because: obedient},
 			{Scenario: "stale-grant", Property: "lease", Because: stale},
 			{Scenario: "stale-grant", Property: "exclusion", Because: stale, Live: true},
 			{Scenario: "stale-grant", Property: "progress", Because: patient, Live: true},
@@ -41,5 +42,6 @@ const (
 		"Release returns ErrLockNotHeld for a lock that it has released."
 	patient = "Obtain leaves the wait for a reply to go-redis, which does not look at the context and sends again: " +
 		"an acquire returns long after its wait."
-	stale = "Obtain does not look how old the grant is when its reply comes."
+	obedient = "Release runs its script with the context of the caller: one that has ended sends nothing, and the key stays until its lease ends."
+	stale    = "Obtain does not look how old the grant is when its reply comes."
 )

@@ -26,6 +26,7 @@ func Lock() locktest.Lock {
 		{Scenario: "kept-away", Property: "count", Because: patient, Live: true},
 		{Scenario: "unheard-grant", Property: "linearizable", Because: askedTwice},
 		{Scenario: "unheard-grant", Property: "errors", Because: askedTwice},
+		{Scenario: "cancelled-release", Property: "errors", Because: obedient},
 		{Scenario: "pause-in-acquire", Property: "linearizable", Because: lateIsTaken},
 	}
 	return l
@@ -81,6 +82,7 @@ const (
 		"request has deleted from one that has expired: \"failed to unlock, lock was already expired\" (see redsync #81, #107, #144)."
 	canceled = "what lockContext got before it was canceled it releases with the context of its caller, which has ended: " +
 		"no request is sent, and one server keeps the value until its lease ends."
+	obedient   = "UnlockContext sends its script with the context of the caller: one that has ended sends nothing, and the key stays until its lease ends."
 	askedTwice = "go-redis sends SET NX again when its reply is lost, and the second one finds the value of this very owner."
 	patient    = "redsync leaves the wait for a reply to go-redis, which does not look at the context and sends again: " +
 		"an acquire returns long after its wait."
