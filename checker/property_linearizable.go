@@ -274,7 +274,7 @@ func rulesOf(c history.Claims, who *linear.Roster) linear.Rules {
 // A refusal by a queue in which another owner waited says nothing about holds.
 func (t *trace) lockOps(lock string) (ops []linear.Op, ghosts bool) {
 	ops = t.endsOfSessions(lock, make([]linear.Op, 0, len(t.byLock[lock])))
-	var places queue
+	var places queue // empty unless the lock claims fairness
 	if t.claim.Fairness {
 		places = queueOf(t.byLock[lock])
 	}
@@ -302,7 +302,7 @@ func (t *trace) lockOps(lock string) (ops []linear.Op, ghosts bool) {
 		if l.Kind == linear.FoundLost {
 			l.Call = t.toldLost(o)
 		}
-		if known && !(t.claim.Fairness && l.Kind == linear.FoundBusy && places.hasOther(o)) {
+		if known && (l.Kind != linear.FoundBusy || !places.hasOther(o)) {
 			ops = append(ops, l)
 		}
 	}
