@@ -151,8 +151,38 @@ func (s *Servers) awaitSettled(ctx context.Context, group int) error {
 }
 
 // prefer makes a replica the one that Sentinels promote next, and returns when
-// they know.
+// each of them knows its priority and would promote it. A replica that has just
+// come back is not yet sound for a Sentinel, which then promotes another one.
 func (s *Servers) prefer(ctx context.Context, to, old *Server) error {
+	if err := s.setPriorities(ctx, to, old); err != nil {
+		return err
+	}
+	alive := old.up()
+	for _, srv := range s.watchers() {
+		if !srv.up() {
+			continue
+		}
+		err := srv.until(ctx, "to prefer "+to.Name, func(ctx context.Context) error {
+			switch name, _, err := srv.elected(ctx, to.group); {
+			case err != nil:
+				return err
+			case name == to.Name:
+				return nil // they were quick
+			case name != old.Name:
+				return fmt.Errorf("%w: %s took over", errVain, name)
+			}
+			return srv.prefers(ctx, to, alive)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setPriorities gives a replica the lowest number of those that could be promoted
+// instead of old, unless it has that already.
+func (s *Servers) setPriorities(ctx context.Context, to, old *Server) error {
 	var rivals []*Server
 	for _, srv := range s.members(to.group) {
 		if srv != to && srv != old && srv.up() {
@@ -183,32 +213,38 @@ func (s *Servers) prefer(ctx context.Context, to, old *Server) error {
 			return srv.wrong(fmt.Errorf("set its priority: %w", err))
 		}
 	}
-	for _, srv := range s.watchers() {
-		if !srv.up() {
-			continue
-		}
-		err := srv.until(ctx, "to prefer "+to.Name, func(ctx context.Context) error {
-			switch name, _, err := srv.elected(ctx, to.group); {
-			case err != nil:
-				return err
-			case name == to.Name:
-				return nil // they were quick
-			case name != old.Name:
-				return fmt.Errorf("%w: %s took over", errVain, name)
-			}
-			v, err := srv.view(ctx, to.group)
-			if err != nil {
-				return err
-			}
-			port := strconv.Itoa(to.door.Addr().Port)
-			i := slices.IndexFunc(v.replicas, func(r map[string]string) bool { return r["port"] == port })
-			if i < 0 || v.replicas[i]["slave-priority"] != "1" {
-				return errors.New("it does not know the new priority")
-			}
-			return nil
-		})
-		if err != nil {
-			return err
+	return nil
+}
+
+// prefers returns the reason why the Sentinel would not promote the replica, or
+// nil. A Sentinel passes over a replica that it finds down or disconnected. While
+// the primary lives, the replica's link to it must be up as well.
+func (srv *Server) prefers(ctx context.Context, to *Server, alive bool) error {
+	v, err := srv.view(ctx, to.group)
+	if err != nil {
+		return err
+	}
+	port := strconv.Itoa(to.door.Addr().Port)
+	mine := slices.IndexFunc(v.replicas, func(r map[string]string) bool { return r["port"] == port })
+	if mine < 0 {
+		return fmt.Errorf("it does not know %s", to.Name)
+	}
+	r := v.replicas[mine]
+	switch {
+	case r["flags"] != "slave":
+		return fmt.Errorf("it finds %s %s", to.Name, r["flags"])
+	case alive && r["master-link-status"] != "ok":
+		return fmt.Errorf("it finds the link of %s %s", to.Name, r["master-link-status"])
+	}
+	priority, err := strconv.Atoi(r["slave-priority"])
+	if err != nil {
+		return fmt.Errorf("read the priority of %s: %w", to.Name, err)
+	}
+	for i, rival := range v.replicas {
+		// Zero is a replica that no Sentinel promotes. The others' numbers do not
+		// count while they are down.
+		if p, err := strconv.Atoi(rival["slave-priority"]); i != mine && err == nil && p > 0 && p <= priority && rival["flags"] == "slave" {
+			return errors.New("it does not know the new priority")
 		}
 	}
 	return nil

@@ -91,6 +91,18 @@ func TestAPrimaryHandsOver(t *testing.T) {
 	}
 }
 
+// A replica that has just come back is unsound for the Sentinels, which would
+// promote its rival although the order named this one.
+func TestAReplicaThatJustCameBackTakesOver(t *testing.T) {
+	t.Parallel()
+	s := start(t, Options{Groups: 1, Replicas: 2, Sentinel: true})
+	for _, to := range []string{"node-1-replica-2", "node-1-replica-1"} {
+		check(t, s.StopNode(to))
+		check(t, s.StartNode(to, false))
+		check(t, s.HandOver(to))
+	}
+}
+
 func TestNobodyTakesOverWithoutSentinels(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Groups: 1, Replicas: 1})
