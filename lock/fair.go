@@ -345,12 +345,12 @@ func (l *line) look() (pttl time.Duration) {
 }
 
 // quit gives up the place of an owner without a grant, and any hold that it may
-// have without knowing it.
-func (s *state) quit(ctx context.Context, lease time.Duration) {
+// have without knowing it. With copied, it may still get one.
+func (s *state) quit(ctx context.Context, lease time.Duration, copied bool) {
 	s.c.mu.Lock()
 	pending := s.undo != nil
 	s.c.mu.Unlock()
-	if in := s.dequeue(); !in || pending {
+	if in := s.dequeue(); !in && !copied || pending {
 		return
 	}
 	s.gate <- struct{}{} // nobody else asks for a call
