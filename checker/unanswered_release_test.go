@@ -19,7 +19,7 @@ const nestedHold = `
 // An owner that gets no answer to a release still knows when its holds end. Its
 // notice of loss ends them for all judges, though the release is repeated later.
 func TestALossAfterAnUnansweredRelease(t *testing.T) {
-	renewed := leased(func(h *history.Header) { h.Claims.Renewal, h.Claims.RenewEvery = true, int64(second) / 3 })
+	renewed := leased(func(h *history.Header) { h.Claims.Renewal, h.Claims.RenewEvery = true, int64(second)/3 })
 	const cut = nestedHold + `
 		10   fault start 1 hold-request c1
 		11   c1 release
@@ -114,7 +114,7 @@ func TestALeaseFromACallThatWaited(t *testing.T) {
 // The owner of nested holds asks for a release again and again. Nobody can know that
 // the lock is free meanwhile, and once it has stopped asking, everybody.
 func TestNobodyKnowsWhatAnUnansweredReleaseLeft(t *testing.T) {
-	renewed := leased(func(h *history.Header) { h.Claims.Renewal, h.Claims.RenewEvery = true, int64(second) / 3 })
+	renewed := leased(func(h *history.Header) { h.Claims.Renewal, h.Claims.RenewEvery = true, int64(second)/3 })
 	held := func(until string) string {
 		return `
 		0     c1 acquire lease=1000 renewed
