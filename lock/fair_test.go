@@ -349,6 +349,33 @@ func TestFair_aShortPollShortensNoPlace(t *testing.T) {
 	})
 }
 
+// The owner of a lost hold waits anew before the server has the release of that hold.
+// The release hands the lock to the same owner, and must not hide that.
+func TestFair_aLateReleaseHandsTheLockToItsOwner(t *testing.T) {
+	for _, renewed := range []bool{true, false} {
+		inBubble(t, func(t *testing.T, w *world) {
+			ctx := t.Context()
+			l := w.client().NewFairLock("orders")
+			h := must[*lock.Hold](t)(l.Acquire(ctx, lock.Lease(time.Second)))
+			<-h.Context().Done() // its release goes out twice, as the server does not know the script yet
+			start := time.Now()
+			var opts []lock.AcquireOption
+			if !renewed {
+				opts = append(opts, lock.Lease(10*time.Second))
+			}
+			again := must[*lock.Hold](t)(l.Acquire(ctx, opts...))
+			if d := time.Since(start); d > 100*time.Millisecond {
+				t.Errorf("granted after %v", d)
+			}
+			time.Sleep(5 * time.Second)
+			if err := again.Release(ctx); err != nil {
+				t.Errorf("the release of the second hold (renewed: %v): %v", renewed, err)
+			}
+			wantErr(t, "the release of the first", h.Release(ctx), lock.ErrLost)
+		})
+	}
+}
+
 // A place may last longer than the lease that its owner asks for; the lock may not.
 func TestFair_aHandOffIsNoLongerThanTheLease(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
