@@ -79,7 +79,8 @@ func (t *trace) kept(c *Claim, told int64) Verdict {
 func (t *trace) margin(c *Claim) int64 { return max(t.claim.Margin, c.Lease/4) }
 
 // knownLease is the end of a hold that its client must know: that of its latest
-// grant or renewal which no fault can have hidden.
+// grant or renewal which no fault can have hidden. If a fault may have delayed a
+// granted request, its client counts the lease from its call.
 func (t *trace) knownLease(c *Claim, by int64) int64 {
 	heard := map[string]int64{} // group -> when
 	for _, i := range t.since(t.op(c.AcquireOp).own, t.op(c.AcquireOp).inv) {
@@ -87,8 +88,13 @@ func (t *trace) knownLease(c *Claim, by int64) int64 {
 		if s.t >= by {
 			break
 		}
-		if s.command() && s.By == c.Client && s.holder == c.Owner && !t.disturbedAround(c.Client, s.t) {
+		if !s.command() || s.By != c.Client || s.holder != c.Owner {
+			continue
+		}
+		if !t.disturbedAround(c.Client, s.t) {
 			heard[s.group] = s.t
+		} else if o := t.grantOf(c.Owner, c.Lock, s.t); o != nil && o.kind == history.OK && o.inv <= s.t && s.t <= o.ret && o.ret <= by {
+			heard[s.group] = max(heard[s.group], o.inv)
 		}
 	}
 	times := slices.Sorted(maps.Values(heard))
@@ -102,7 +108,7 @@ func (t *trace) knownLease(c *Claim, by int64) int64 {
 // executed at a time, or its reply.
 func (t *trace) disturbedAround(client string, when int64) bool {
 	near := t.allow.underway + t.allow.machine
-	return t.overlap(max(0, when-near), when+near, pauseOfClient, func(f *faultSpan) bool { return f.touchesClient(client) && !f.sparesRenewals() }) > 0
+	return t.disturbance(max(0, when-near), when+near, func(f *faultSpan) bool { return f.touchesClient(client) && !f.sparesRenewals() }) > 0
 }
 
 // outlivedOuter reports whether a claim's owner was releasing a nested hold that
@@ -110,6 +116,7 @@ func (t *trace) disturbedAround(client string, when int64) bool {
 // remaining hold is no longer the owner's.
 func (t *trace) outlivedOuter(c *Claim, told int64) bool {
 	var ends []int64 // of the leases held, innermost last
+	left := 0        // how many of them remain
 	releasing := false
 	inv := t.op(c.AcquireOp).inv
 	steps := t.steps(ownerLock{c.Owner, c.Lock})
@@ -124,23 +131,28 @@ func (t *trace) outlivedOuter(c *Claim, told int64) bool {
 			if s.o.args.Renewed {
 				end = never
 			}
-			ends = append(ends, end)
-		case s.o.f == history.Release && !s.ret && len(ends) > 0:
-			ends, releasing = ends[:len(ends)-1], true
+			ends, left = append(ends[:left], end), left+1
+		case s.o.f == history.Release && !s.ret && left > 0:
+			if known := t.left(s.o); known > 0 { // it may repeat one without an answer
+				left = min(known, len(ends))
+			} else {
+				left--
+			}
+			releasing = true
 		}
 	}
-	for _, end := range ends {
+	for _, end := range ends[:left] {
 		if end-c.Lease/4 > told {
 			return false
 		}
 	}
-	return releasing && len(ends) > 0
+	return releasing && left > 0
 }
 
 // sentBy is the start of the owner's lease: the send of the granted request, which
 // a fault may have delayed.
 func (t *trace) sentBy(acquire *op) int64 {
-	if t.overlap(acquire.inv, acquire.ret, pauseOfClient, func(f *faultSpan) bool { return f.touchesClient(acquire.client) && !f.sparesRenewals() }) > 0 {
+	if t.disturbance(acquire.inv, acquire.ret, func(f *faultSpan) bool { return f.touchesClient(acquire.client) && !f.sparesRenewals() }) > 0 {
 		return acquire.inv
 	}
 	return acquire.ret

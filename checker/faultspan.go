@@ -118,10 +118,27 @@ func (s *faultSpan) groups() []string {
 // overlap is the part of [from, to] that the selected faults cover, each extended
 // by extra.
 func (t *trace) overlap(from, to, extra int64, pick func(*faultSpan) bool) int64 {
+	return t.overlapBy(from, to, extra, func(*faultSpan) int64 { return extra }, pick)
+}
+
+// disturbance is the part of [from, to] in which the selected faults may disturb a
+// client: while they last, and until it tries again.
+func (t *trace) disturbance(from, to int64, pick func(*faultSpan) bool) int64 {
+	return t.overlapBy(from, to, pauseOfDial, func(f *faultSpan) int64 {
+		if f.Refuses || f.StopsNode {
+			return pauseOfDial
+		}
+		return pauseOfClient
+	}, pick)
+}
+
+// overlapBy is overlap with faults that are extended by different times, none by
+// more than most.
+func (t *trace) overlapBy(from, to, most int64, extra func(*faultSpan) int64, pick func(*faultSpan) bool) int64 {
 	var parts [][2]int64
-	for i := t.healed.before(t.faultsBefore(to), from-extra); i >= 0; i = t.healed.before(i, from-extra) {
+	for i := t.healed.before(t.faultsBefore(to), from-most); i >= 0; i = t.healed.before(i, from-most) {
 		s := &t.faults[i]
-		if a, b := max(s.from, from), min(plus(s.to, extra), to); a < b && pick(s) {
+		if a, b := max(s.from, from), min(plus(s.to, extra(s)), to); a < b && pick(s) {
 			parts = append(parts, [2]int64{a, b})
 		}
 	}

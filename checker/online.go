@@ -33,7 +33,7 @@ type Online struct {
 	locks     []*onlineLock
 	byName    map[string]*onlineLock
 	open      map[int64]*onlineOp // lock operations that have not returned
-	told      []*onlineOp         // acquires that failed after a loss was told; their owners go on
+	told      []*loss             // losses whose owners have not released since
 	waiting   []*onlineLock       // returns of theirs wait for time to pass
 	now       int64
 	v         Verdict
@@ -55,10 +55,15 @@ type onlineOp struct {
 	lock  *onlineLock
 	entry *linear.Entry
 	taken bool // as one of unknown outcome
-	// told is the place of the release that is to say that the hold is lost, where its
-	// owner was told while this acquire was under way; nil otherwise.
-	told *linear.Entry
-	when int64 // of told
+}
+
+// loss is the place of the release that will report a loss, at the time when its
+// owner learned of it.
+type loss struct {
+	owner string
+	lock  *onlineLock
+	entry *linear.Entry
+	when  int64
 }
 
 // maxBehind is the number of operations on a lock that may start while an older
@@ -118,8 +123,8 @@ func (o *Online) Add(e history.Event) (Verdict, error) {
 		for _, p := range o.stillOpen() {
 			o.finish(p, false)
 		}
-		for _, p := range o.told {
-			o.forget(p)
+		for len(o.told) > 0 {
+			o.forget(0)
 		}
 		for _, l := range o.locks {
 			l.stream.Close()
@@ -175,50 +180,37 @@ func (o *Online) invoke(p *op) {
 	}
 	next := &onlineOp{op: p, lock: l, entry: l.stream.Invoke(p.inv)}
 	o.open[p.id] = next
-	if i := slices.IndexFunc(o.told, func(a *onlineOp) bool { return a.owner == p.owner && a.lock == l }); i >= 0 {
-		if p.f == history.Release {
-			next.told, next.when = o.told[i].told, o.told[i].when
-		} else {
-			o.forget(o.told[i])
-		}
-		o.told = slices.Delete(o.told, i, i+1)
-	}
 	if oldest := l.stream.Oldest(); oldest != nil && l.stream.Behind() > maxBehind {
 		for _, p := range o.stillOpen() {
 			if p.entry == oldest {
 				o.goOnWithout(p)
 			}
-			if p.told == oldest {
-				o.forget(p)
-			}
 		}
-		o.told = slices.DeleteFunc(o.told, func(p *onlineOp) bool {
-			old := p.told == oldest
-			if old {
-				o.forget(p)
-			}
-			return old
-		})
+		if i := slices.IndexFunc(o.told, func(n *loss) bool { return n.entry == oldest }); i >= 0 {
+			o.forget(i)
+		}
 	}
 }
 
-// tell reserves an entry for the release of a hold whose owner is notified of its
-// loss during another acquire.
+// tell reserves an entry for the release that reports the loss of a hold, at the
+// first notice of it.
 func (o *Online) tell(n *history.Event) {
-	for _, p := range o.stillOpen() {
-		if p.f == history.Acquire && p.owner == n.Owner && p.lock.name == n.Lock && p.told == nil {
-			p.told, p.when = p.lock.stream.Invoke(n.Time), n.Time
-		}
+	if l := o.byName[n.Lock]; l != nil && o.toldOf(n.Owner, l) < 0 {
+		o.told = append(o.told, &loss{n.Owner, l, l.stream.Invoke(n.Time), n.Time})
 	}
 }
 
-// forget frees the reserved entry.
-func (o *Online) forget(p *onlineOp) {
-	if p.told != nil {
-		p.lock.stream.Drop(p.told, o.now)
-		p.told = nil
-		o.take(p.lock)
-	}
+// toldOf is the place of an owner's notice, or -1.
+func (o *Online) toldOf(owner string, l *onlineLock) int {
+	return slices.IndexFunc(o.told, func(n *loss) bool { return n.owner == owner && n.lock == l })
+}
+
+// forget frees the entry of the ith notice.
+func (o *Online) forget(i int) {
+	n := o.told[i]
+	o.told = slices.Delete(o.told, i, i+1)
+	n.lock.stream.Drop(n.entry, o.now)
+	o.take(n.lock)
 }
 
 // goOnWithout gives up waiting for the outcome of an operation.
@@ -244,16 +236,16 @@ func (o *Online) finish(p *onlineOp, gone bool) {
 	if waits(p.op) {
 		p.lock.waited = max(p.lock.waited, p.ret)
 	}
-	switch {
-	case p.told == nil:
-	case l.Kind == linear.FoundLost:
-		p.entry, p.told = p.told, p.entry
-		l.Call = p.when
-		o.forget(p)
-	case p.f == history.Acquire && (p.kind == history.Fail || p.kind == history.Info):
-		o.told = append(o.told, p)
-	default:
-		o.forget(p)
+	if i := o.toldOf(p.owner, p.lock); i >= 0 {
+		n := o.told[i]
+		switch {
+		case l.Kind == linear.FoundLost && n.when < p.inv: // it was lost by then
+			p.entry, n.entry = n.entry, p.entry
+			l.Call = n.when
+			o.forget(i)
+		case knows(p.op) && (p.kind != history.OK || n.when < p.ret):
+			o.forget(i)
+		}
 	}
 	switch {
 	case p.taken:

@@ -43,7 +43,7 @@ func (t *trace) onItsWay(h *heldLease, group string) int64 {
 	if !ok || h.short {
 		return 0
 	}
-	disturbed := t.overlap(h.o.inv, granted, pauseOfClient, func(f *faultSpan) bool { return f.touchesClient(h.o.client) })
+	disturbed := t.disturbance(h.o.inv, granted, func(f *faultSpan) bool { return f.touchesClient(h.o.client) })
 	return min(granted-h.o.inv, t.allow.underway+t.allow.machine+disturbed)
 }
 
@@ -253,7 +253,7 @@ func (t *trace) madeWhole(k ownerLock, c *change, o *op) Verdict {
 			}
 		}
 	}
-	disturbed := t.overlap(c.t, until, pauseOfClient, func(f *faultSpan) bool { return f.touchesClient(o.client) })
+	disturbed := t.disturbance(c.t, until, func(f *faultSpan) bool { return f.touchesClient(o.client) })
 	if late := until - o.ret - disturbed; late <= t.allow.underway+t.allow.machine {
 		return Verdict{Outcome: OutcomeOK}
 	}
@@ -392,7 +392,7 @@ func (t *trace) renewedInFull(k ownerLock, c *change, holds []heldLease, refresh
 		}
 		least = min(least, h.o.args.Lease)
 	}
-	disturbed := t.overlap(max(holds[0].o.inv, refreshed), c.t, pauseOfClient, func(f *faultSpan) bool { return f.touchesClient(c.By) })
+	disturbed := t.disturbance(max(holds[0].o.inv, refreshed), c.t, func(f *faultSpan) bool { return f.touchesClient(c.By) })
 	if c.TTL >= least-2*t.allow.rounding-t.allow.underway-t.allow.machine-disturbed {
 		return Verdict{Outcome: OutcomeOK}
 	}

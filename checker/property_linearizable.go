@@ -352,21 +352,34 @@ func (t *trace) leaseOnServer(o *op, lease int64) int64 {
 	return lease
 }
 
-// toldLost is when the owner of a release that finds its hold lost was notified.
-// The owner could not release earlier, during an acquire of its own.
+// toldLost is when the owner of a release that finds its hold lost was notified: at
+// the first notice since an operation after which it knew what it held, at the
+// latest now. From then on it holds nothing, whatever else it still waits for.
 func (t *trace) toldLost(release *op) int64 {
-	ops := release.own.ops.all
-	i := release.own.ops.latest(release.inv)
-	if i < 1 || ops[i-1].f != history.Acquire || ops[i-1].kind == history.OK || ops[i-1].open() {
-		return release.inv
+	ops, since := release.own.ops.all, int64(0)
+	for i := release.own.ops.latest(release.inv) - 1; i >= 0; i-- {
+		if knows(ops[i]) {
+			since = ops[i].ret
+			break
+		}
 	}
-	asked := ops[i-1]
 	for _, n := range t.notesOf[release.client] {
-		if n.F == history.Lost && n.Owner == release.owner && n.Lock == release.lock && asked.inv <= n.Time && n.Time < asked.ret {
+		if n.F == history.Lost && n.Owner == release.owner && n.Lock == release.lock && since <= n.Time && n.Time < release.inv {
 			return n.Time
 		}
 	}
 	return release.inv
+}
+
+// knows reports whether the owner knows after an operation what it holds.
+func knows(o *op) bool {
+	switch o.f {
+	case history.Acquire:
+		return o.kind == history.OK
+	case history.Release:
+		return o.kind == history.OK || o.kind == history.Fail && (o.res.Error == history.ErrNotHeld || o.res.Error == history.ErrLost)
+	}
+	return false
 }
 
 // lockOpOf returns an operation on a lock in the form of the judges. known is

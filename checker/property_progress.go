@@ -113,7 +113,7 @@ func (t *trace) waiting(lock string) *waiting {
 	w := &waiting{taken: merged(t.taken(lock, nil)), within: map[string]*busyTimes{}}
 	believed := make([][2]int64, 0, len(t.ended[lock]))
 	for _, i := range t.ended[lock] {
-		believed = append(believed, [2]int64{t.claims[i].From, t.claims[i].To})
+		believed = append(believed, [2]int64{t.claims[i].From, t.mayHoldUntil(&t.claims[i])})
 	}
 	for _, o := range t.byLock[lock] {
 		if when, crashed := t.crashed[o.client]; crashed && o.f == history.Acquire && o.open() {
@@ -133,6 +133,26 @@ func (t *trace) waiting(lock string) *waiting {
 		w.lease = t.claim.Session
 	}
 	return w
+}
+
+// mayHoldUntil is when a claim is over for those who wait. The owner of nested
+// holds that gets no answer to a release keeps the outer ones, and its lock goes on
+// to renew them. So nobody knows how many it has, as long as it asks.
+func (t *trace) mayHoldUntil(c *Claim) int64 {
+	end := t.op(c.EndOp)
+	if end == nil || end.f != history.Release || !end.unclear() || !t.claim.Reentrant {
+		return c.To
+	}
+	ops := end.own.ops.all
+	last := end.own.ops.latest(end.inv)
+	first := end.own.ops.latest(t.op(c.AcquireOp).inv)
+	if !slices.ContainsFunc(ops[first:last], func(o *op) bool { return o.f == history.Acquire && o.kind == history.OK && o.res.Count > 1 }) {
+		return c.To
+	}
+	for last+1 < len(ops) && ops[last+1].f == history.Release && ops[last+1].unclear() {
+		last++
+	}
+	return min(ops[last].ret, t.endTime)
 }
 
 // untoldSince is when a server granted an acquire whose reply a fault blocked: its

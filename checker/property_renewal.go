@@ -10,6 +10,10 @@ import (
 // on a broken connection.
 const pauseOfClient = 512 * millisecond
 
+// pauseOfDial is its longest pause after a server refused connections: go-redis then
+// fails requests without a dial, and dials once in a second to see whether it can.
+const pauseOfDial = second + pauseOfClient
+
 // renewalSlack is the allowed delay of a client's renewal beyond the promised
 // interval. The client may notice a connection that a fault has broken only at the
 // next renewal, long after.

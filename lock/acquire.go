@@ -56,6 +56,7 @@ func (s *state) wait(ctx context.Context, a Acquire, forever bool) (_ Grant, _ *
 
 	var w *waiter
 	granted := false
+	var copied uint64 // serial of the last request with a copy that may still be on its way
 	if s.fair && !once {
 		s.enqueue()
 	}
@@ -64,17 +65,21 @@ func (s *state) wait(ctx context.Context, a Acquire, forever bool) (_ Grant, _ *
 		case s.fair && granted:
 			s.dequeue()
 		case s.fair:
-			if left := s.quit(ctx, lease); !left && !errors.Is(failure, ErrUnknown) {
+			if left := s.quit(ctx, lease, copied > 0); !left && !errors.Is(failure, ErrUnknown) {
 				failure = s.c.failed(ctx, op, ErrBusy, errStillQueued)
 			}
 		case w != nil:
 			s.c.hub.leave(w, granted)
+		}
+		if copied > 0 && !granted && !s.fair {
+			s.disown(ctx, undo{copied, lease})
 		}
 	}()
 	refusal := ErrBusy // the error of a wait that runs out
 	refused := false
 	for {
 		t := s.try(op, lease, renewed)
+		copied = max(copied, t.copied)
 		if t.busy && s.place != nil {
 			refused = true
 			if f := s.c.cfg.observer.Busy; f != nil {
@@ -201,6 +206,7 @@ type tried struct {
 	cur     *holding
 	busy    bool
 	pttl    time.Duration // of the holder's lease
+	copied  uint64        // serial of a busy request with a copy that may still be on its way
 	acks    bool          // granted, not confirmed, and released
 	again   bool          // without effect; try again with a greater serial
 	undone  bool          // the acquire of err was taken back
@@ -262,6 +268,8 @@ func (s *state) try(ctx context.Context, lease time.Duration, renewed bool) trie
 		// An earlier process with the same id had a clock that was ahead.
 		s.c.overtake(reply.serial)
 		return tried{again: true}
+	case reply.kind == replyBusy && reply.copied:
+		return tried{busy: true, pttl: reply.pttl, copied: serial}
 	case reply.kind == replyBusy:
 		return tried{busy: true, pttl: reply.pttl}
 	case reply.kind == replyGone && held > 0:

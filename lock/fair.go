@@ -357,12 +357,13 @@ func (l *line) look() (pttl time.Duration) {
 var errStillQueued = fmt.Errorf("leave the queue: no answer in time: %w", ErrUnknown)
 
 // quit gives up the place of an owner without a grant, and any hold that it may
-// have without knowing it. It reports whether the server has confirmed that.
-func (s *state) quit(ctx context.Context, lease time.Duration) (confirmed bool) {
+// have without knowing it. With copied, it may still get one. It reports whether the
+// server has confirmed that.
+func (s *state) quit(ctx context.Context, lease time.Duration, copied bool) (confirmed bool) {
 	s.c.mu.Lock()
 	pending := s.undo != nil
 	s.c.mu.Unlock()
-	if in := s.dequeue(); !in || pending {
+	if in := s.dequeue(); !in && !copied || pending {
 		return !pending
 	}
 	s.gate <- struct{}{} // nobody else asks for a call

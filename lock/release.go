@@ -71,6 +71,17 @@ func (s *state) compensate(ctx context.Context, u undo) (confirmed bool) {
 	return confirmed
 }
 
+// disown makes sure that a late copy of a refused acquire has no effect. The Redis
+// client sends a request again if it gets no answer, and the answer to the second
+// one says nothing about the first.
+func (s *state) disown(ctx context.Context, u undo) {
+	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.c.cfg.undoGrace())
+	defer cancel()
+	if s.enterGate(wait) == nil { // otherwise the owner's next request comes first
+		s.compensate(ctx, u)
+	}
+}
+
 // undoLater repeats a failed compensation of an acquire once per retryPauseMax. It
 // ends when the server answers, the owner's next request has done the work, the
 // client is closed, or the requested lease is over. So a cut that ends before the

@@ -97,6 +97,45 @@ func TestCopy_ofARelease(t *testing.T) {
 	})
 }
 
+// An acquire goes out twice, and the answer to the second one is that somebody else
+// has the lock. The first one arrives when the lock is free: nobody waits for it.
+func TestCopy_ofARefusedAcquire(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		holder, refused := w.client().NewLock("orders", "a"), w.client().NewLock("orders", "b")
+		must[lock.Grant](t)(holder.Lock(ctx))
+		w.dropReply("orders", 1)
+		_, err := refused.TryLock(ctx)
+		wantErr(t, "somebody else has the lock", err, lock.ErrBusy)
+		late := w.copyOf("Takes one hold")
+		must[int](t)(holder.Unlock(ctx))
+		for _, wait := range []time.Duration{0, 25 * time.Second} {
+			time.Sleep(wait)
+			w.again(late)
+			if n := must[int](t)(refused.HoldCount(ctx)); n != 0 {
+				t.Fatalf("after %v the server counts %d holds, want 0", wait, n)
+			}
+		}
+	})
+}
+
+// The network keeps a copy of an acquire for long. By then its hold is
+// released, and nobody would release a second one.
+func TestCopy_ofAnAcquireAfterItsRelease(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		l := w.client().NewLock("orders", "a")
+		must[lock.Grant](t)(l.Lock(ctx))
+		late := w.copyOf("Takes one hold")
+		must[int](t)(l.Unlock(ctx))
+		time.Sleep(25 * time.Second)
+		w.again(late)
+		if n := must[int](t)(l.HoldCount(ctx)); n != 0 {
+			t.Errorf("the server counts %d holds, want 0", n)
+		}
+	})
+}
+
 // The first acquire arrives once more while its hold lasts: it is still the
 // same hold, with the same token, and nested as deep.
 func TestCopy_ofAFirstAcquire(t *testing.T) {

@@ -37,9 +37,7 @@ const (
 	// noteTime is how long the last request of an owner is remembered when its
 	// hold has ended. It covers the retries of the Redis client and requests that
 	// the network held back.
-	noteTime = 10 * time.Second
-	// noteTimeMax bounds how long an acquire that was taken back is remembered.
-	noteTimeMax = time.Minute
+	noteTime = 30 * time.Second
 )
 
 // What acquire.lua answers.
@@ -61,17 +59,12 @@ type acquireReply struct {
 	serial uint64        // of the later request that the server has seen
 	hold   uint64        // of a fair lock: its id
 	acked  int           // replicas that confirmed, where asked for
+	copied bool          // a copy of the request may still be on its way
 }
 
 // millis rounds up, so that a lease is never shorter than requested.
 func millis(d time.Duration) int64 {
 	return int64((d + time.Millisecond - 1) / time.Millisecond)
-}
-
-// cancelNote is how long the server remembers an acquire that was taken back. One
-// that arrives later takes a free lock, for a lease.
-func cancelNote(lease time.Duration) time.Duration {
-	return min(max(lease, noteTime), noteTimeMax)
 }
 
 // sendAcquire runs the acquire script, with WAIT, in one round trip. hold is the
@@ -99,6 +92,7 @@ func (s *state) sendAcquire(ctx context.Context, serial, hold uint64, lease time
 			if s.fair {
 				reply.hold, reply.count = uint64(reply.count), 1
 			}
+			reply.copied = sent.open.Load() > 1
 			return reply, sent.judge(err)
 		}
 		cmd := sent.answered(script.EvalSha(ctx, c.rdb, keys, args...))
@@ -109,6 +103,7 @@ func (s *state) sendAcquire(ctx context.Context, serial, hold uint64, lease time
 		if s.fair {
 			reply.hold, reply.count = uint64(reply.count), 1
 		}
+		reply.copied = sent.open.Load() > 1
 		return reply, sent.judge(err)
 	})
 }
@@ -244,11 +239,11 @@ func (s *state) sendRelease(ctx context.Context, serial, hold uint64, left int, 
 func (s *state) sendCancel(ctx context.Context, u undo, held int, owed time.Duration) error {
 	if s.fair {
 		keys, args := fairKeys(s.names)
-		_, err := s.c.sendGiveBack(ctx, s.c.script(fairLeaveScript), "undone", keys, append(args, s.field, u.serial, millis(cancelNote(u.lease)))...)
+		_, err := s.c.sendGiveBack(ctx, s.c.script(fairLeaveScript), "undone", keys, append(args, s.field, u.serial, millis(noteTime))...)
 		return err
 	}
 	_, err := s.c.sendGiveBack(ctx, s.c.script(cancelScript), "undone", s.giveBackKeys(),
-		unlockMessage, s.field, u.serial, held, millis(owed), millis(cancelNote(u.lease)))
+		unlockMessage, s.field, u.serial, held, millis(owed), millis(noteTime))
 	return err
 }
 

@@ -89,9 +89,14 @@ func (r *Run) EndRecord() {
 	}
 }
 
-// Keeps reports whether a key may remain after all releases of its lock.
-func (r *Run) Keeps(key string) bool {
-	return slices.ContainsFunc(r.Scenario.Workload.Names(), func(name string) bool { return r.Subject.Keeps(name, key) })
+// Leftover reports whether a key remains after all releases of its lock that should
+// not: the lock does not keep it on purpose, and it is no bookkeeping that expires.
+// ttl is 0 or less for a key without an expiry.
+func (r *Run) Leftover(key string, ttl time.Duration) bool {
+	if !r.Owners.IsLock(key) && ttl > 0 && ttl <= bookkeeping {
+		return false
+	}
+	return !slices.ContainsFunc(r.Scenario.Workload.Names(), func(name string) bool { return r.Subject.Keeps(name, key) })
 }
 
 func (r *Run) Header(version string) history.Header {
@@ -130,7 +135,8 @@ func (r *Run) Striking() (tell func(faults.Strike)) {
 }
 
 // Work runs every client to its end, or to the horizon. By then every bounded wait
-// is over, so the remaining clients never return.
+// is over. A client that is left waits for the end of a fault, which comes then, or
+// never returns.
 func (r *Run) Work(ctx context.Context, cancel context.CancelFunc, clients []*Client) {
 	var all sync.WaitGroup
 	for _, c := range clients {
@@ -152,12 +158,22 @@ func (r *Run) Work(ctx context.Context, cancel context.CancelFunc, clients []*Cl
 		return
 	case <-time.After(r.horizon()):
 	}
+	r.Timeline.Stop()
+	select {
+	case <-done:
+		return
+	case <-time.After(r.Scenario.Scaled(aftermath)):
+	}
 	cancel()
 	select {
 	case <-done:
 	case <-time.After(r.Scenario.Scaled(time.Minute)): // hung for good: what is open stays open
 	}
 }
+
+// aftermath is the time in which a client settles what a fault has kept open: one
+// request that times out, and one that does not.
+const aftermath = 15 * time.Second
 
 // horizon is the time by which every client must finish.
 func (r *Run) horizon() time.Duration {
@@ -173,9 +189,9 @@ func (r *Run) horizon() time.Duration {
 	return longest + r.Scenario.Scaled(time.Minute)
 }
 
-// Bookkeeping is how long auxiliary keys of a lock may remain, such as records of
+// bookkeeping is how long auxiliary keys of a lock may remain, such as records of
 // requests that a retry must not repeat.
-const Bookkeeping = time.Minute
+const bookkeeping = time.Minute
 
 // sim is the world in which one recorder stamps every event.
 const sim = "sim"

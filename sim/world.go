@@ -135,16 +135,22 @@ func (w *World) Served() (commands, scripts int) {
 	return commands, scripts
 }
 
-// Keys lists the keys of the live primaries, as "node key".
-func (w *World) Keys() []string {
-	var keys []string
+// Key is a key on a live primary.
+type Key struct {
+	Node, Name string
+	TTL        time.Duration // 0 without an expiry
+}
+
+// Keys lists the keys of the live primaries, by node and name.
+func (w *World) Keys() []Key {
+	var keys []Key
 	for g := 1; g <= w.opts.Groups; g++ {
 		n := w.primaryOf(g)
 		n.look()
 		n.exec.Lock()
 		if n.up {
 			for _, k := range sortedKeys(n.data) {
-				keys = append(keys, n.name+" "+k)
+				keys = append(keys, Key{n.name, k, n.mr.TTL(k)})
 			}
 		}
 		n.exec.Unlock()

@@ -276,7 +276,7 @@ func TestClusterSendsKeysToTheirSlot(t *testing.T) {
 		}
 		nodes := map[string]bool{}
 		for _, k := range w.Keys() {
-			nodes[strings.Fields(k)[0]] = true
+			nodes[k.Node] = true
 		}
 		if len(nodes) != 3 {
 			t.Errorf("keys on %d nodes, want 3: %v", len(nodes), w.Keys())

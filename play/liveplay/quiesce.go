@@ -40,8 +40,7 @@ func (l *liveRun) rest(ctx context.Context) {
 	}
 }
 
-// remaining lists the leftover keys, without those that a lock keeps on purpose,
-// and without its bookkeeping, which expires.
+// remaining lists the leftover keys.
 func (l *liveRun) remaining(ctx context.Context) ([]string, error) {
 	keys, err := l.world.Keys(ctx)
 	if err != nil {
@@ -49,8 +48,7 @@ func (l *liveRun) remaining(ctx context.Context) ([]string, error) {
 	}
 	var left []string
 	for _, k := range keys {
-		ends := !l.Owners.IsLock(k.Name) && k.TTL > 0 && k.TTL <= play.Bookkeeping
-		if !ends && !l.Keeps(k.Name) {
+		if l.Leftover(k.Name, k.TTL) {
 			left = append(left, k.Node+" "+k.Name)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"testing/synctest"
 	"time"
 
@@ -158,10 +157,10 @@ func (r *simRun) simulate(version string, look Watch) {
 
 // quiesce waits until every lease has ended, and looks for leftovers.
 func (r *simRun) quiesce(w *sim.World, clients []*play.Client) {
-	time.Sleep(max(play.LongestLease(clients)*3/2, play.Bookkeeping) + 5*time.Second)
+	time.Sleep(max(play.LongestLease(clients)*3/2, time.Minute) + 5*time.Second)
 	for _, k := range w.Keys() {
-		if _, key, _ := strings.Cut(k, " "); !r.Keeps(key) {
-			r.End.Keys = append(r.End.Keys, k)
+		if r.Leftover(k.Name, k.TTL) {
+			r.End.Keys = append(r.End.Keys, k.Node+" "+k.Name)
 		}
 	}
 	r.End.Subscriptions = w.Subscriptions()

@@ -1,0 +1,145 @@
+package checker
+
+import (
+	"testing"
+
+	"github.com/holdfast-go/holdfast/history"
+)
+
+// nestedHold: an outer hold with a lease of 1 s, and a renewed one within it.
+const nestedHold = `
+	0    c1 acquire lease=1000
+	1    server n1 EVAL by=c1 holder=c1 count=1 ttl=1000
+	2    c1 ok count=1
+	3    c1 acquire lease=1000 renewed
+	4    server n1 EVAL by=c1 holder=c1 count=2 ttl=1000
+	5    c1 ok count=2
+	`
+
+// An owner that gets no answer to a release still knows when its holds end. Its
+// notice of loss ends them for all judges, though the release is repeated later.
+func TestALossAfterAnUnansweredRelease(t *testing.T) {
+	renewed := leased(func(h *history.Header) { h.Claims.Renewal, h.Claims.RenewEvery = true, int64(second)/3 })
+	const cut = nestedHold + `
+		10   fault start 1 hold-request c1
+		11   c1 release
+		20   c2 acquire lease=1000 wait=2000
+	`
+	const given = `
+		991  server n1 EVAL by=c1
+		992  server n1 EVAL by=c2 holder=c2 ttl=1000
+		993  c2 ok count=1
+		`
+	const after = `
+		1100 c2 release
+		1101 server n1 EVAL by=c2
+		1102 c2 ok
+		5011 c1 info err=unknown
+		5020 fault end 1 hold-request c1
+		5511 c1 release
+		5511 c1 fail err=lost`
+	// The first release has no effect, and the second one repeats it.
+	const threeDeep = nestedHold + `
+		6    c1 acquire lease=1000 renewed
+		7    server n1 EVAL by=c1 holder=c1 count=3 ttl=1000
+		8    c1 ok count=3
+		11   c1 release
+		801  server n1 EVAL by=c1 holder=c1 count=3 ttl=1000
+		802  c1 info err=unknown
+		`
+	const repeated = threeDeep + `
+		1100 c1 release
+		1101 server n1 EVAL by=c1 holder=c1 count=2 ttl=700
+		1102 c1 ok count=2
+		`
+	run(t, []propertyTest{
+		{"another owner after the notice", renewed, cut + "989  c1 lost" + given + after, Linearizable, OutcomeOK, "", "", ""},
+		{"another owner without a notice", renewed, cut + given + after, Linearizable, Violated, "", "client-2/1 was granted the lock at 0.993 s", ""},
+		{"the outer hold is over when the inner one is released", renewed, repeated + `
+			1103 c1 release
+			1103 c1 lost
+			1104 server n1 EVAL by=c1
+			1105 c1 fail err=lost` + next, Errors, OutcomeOK, "", "", ""},
+		{"two inner holds are left", renewed, threeDeep + `
+			1100 c1 release
+			1100 c1 lost
+			1101 server n1 EVAL by=c1 holder=c1 count=2 ttl=700
+			1102 c1 ok count=2
+			1103 c1 release
+			1104 server n1 EVAL by=c1
+			1105 c1 fail err=lost` + next, Errors, Violated, "", "was told at 1.100 s", "server log"},
+	})
+}
+
+// A request waits in its client until a server accepts connections again, and up to
+// a second longer. Its client counts the lease from the call.
+func TestALeaseFromACallThatWaited(t *testing.T) {
+	plain := leased(nil)
+	const down = `
+		0    fault start 1 node-crash n1
+		1000 c1 acquire lease=3000 wait=3000
+		1300 fault end 1 node-crash n1
+		`
+	const late = `
+		2100 server n1 EVAL by=c1 holder=c1 count=1 ttl=3000
+		2101 c1 ok count=1
+		`
+	run(t, []propertyTest{
+		{"told at the end of the lease from the call", plain, down + late + "3950 c1 lost\n5100 server n1 cause=expiry" + next, Errors, OutcomeOK, "", "", ""},
+		{"told long before", plain, down + late + "2500 c1 lost\n5100 server n1 cause=expiry" + next, Errors, Violated, "", "was told at 2.500 s", "server log"},
+		{"an inner release leaves the rest from the call", plain, down + late + `
+			2102 c1 acquire lease=1000
+			2103 server n1 EVAL by=c1 holder=c1 count=2 ttl=2997
+			2104 c1 ok count=2
+			2105 c1 release
+			2106 server n1 EVAL by=c1 holder=c1 count=1 ttl=1894
+			2107 c1 ok count=1
+			2108 c1 release
+			2109 server n1 EVAL by=c1
+			2110 c1 ok` + next, Lease, OutcomeOK, "", "", "server log"},
+		{"without a fault it leaves too little", plain, `
+			1000 c1 acquire lease=3000 wait=3000` + late + `
+			2102 c1 acquire lease=3000
+			2103 server n1 EVAL by=c1 holder=c1 count=2 ttl=2997
+			2104 c1 ok count=2
+			2105 c1 release
+			2106 server n1 EVAL by=c1 holder=c1 count=1 ttl=1894
+			2107 c1 ok count=1
+			2108 c1 release
+			2109 server n1 EVAL by=c1
+			2110 c1 ok` + next, Lease, Violated, "", "were still owed", "server log"},
+	})
+}
+
+// The owner of nested holds asks for a release again and again. Nobody can know that
+// the lock is free meanwhile, and once it has stopped asking, everybody.
+func TestNobodyKnowsWhatAnUnansweredReleaseLeft(t *testing.T) {
+	renewed := leased(func(h *history.Header) { h.Claims.Renewal, h.Claims.RenewEvery = true, int64(second)/3 })
+	held := func(until string) string {
+		return `
+		0     c1 acquire lease=1000 renewed
+		2     c1 ok count=1
+		3     c1 acquire lease=1000 renewed
+		5     c1 ok count=2
+		10    fault start 1 refuse c1
+		11    c1 release
+		20    c2 acquire lease=1000 wait=20000
+		5011  c1 info err=unknown
+		5511  c1 release
+		10511 c1 info err=unknown
+		` + until + `
+		30000 c3 acquire lease=1000
+		30001 c3 ok count=1
+		30002 c3 release
+		30003 c3 ok`
+	}
+	run(t, []propertyTest{
+		{"it asks to the end of the wait", renewed, held(`
+			11011 c1 release
+			16011 c1 info err=unknown
+			16511 c1 release
+			20020 c2 fail err=busy
+			21511 c1 info err=unknown`), Progress, OutcomeOK, "", "", ""},
+		{"it has stopped asking", renewed, held("20020 c2 fail err=busy"), Progress, Violated, "", "client-2/1 waited from", ""},
+	})
+}
