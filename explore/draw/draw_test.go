@@ -100,7 +100,7 @@ func TestDrawSurvivable(t *testing.T) {
 				switch {
 				case f.Fault == "failover", f.Fault == "clock-jump", f.Fault == "clock-drift", f.Fault == "delete-key", f.Data == "lose",
 					f.Fault == "pause" && f.For > s.Workload.Lease/2,
-					f.Fault == "pause" && name == "fair" && time.Duration(f.For) > 500*time.Millisecond: // of a place that was handed the lock
+					f.Fault == "pause" && name == "fair" && f.For > 500_000_000: // of a place that was handed the lock
 					t.Fatalf("seed %d of %s has %s:\n%s", seed, name, f.Fault, file(t, s))
 				}
 			}
