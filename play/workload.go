@@ -141,23 +141,20 @@ func (c *worker) critical(ctx context.Context) {
 	}
 }
 
-// A client goes on asking for the release of an inner hold of which nobody
-// knows what came of it, for longer than any fault of the catalogue lasts.
-const (
-	askEvery = 500 * time.Millisecond
-	askFor   = 2 * time.Minute
-)
+// askEvery is the pause before a client asks again for a release of unknown
+// outcome. It does so to the end of the run.
+const askEvery = 500 * time.Millisecond
 
 // giveBack releases the innermost of held holds; false means that the owner is
 // finished. With outer holds an unknown outcome does not finish the owner:
 // otherwise these would stay held, and a watchdog would renew them for ever. For
 // the outermost hold it does, unless the workload repeats the release.
 func (c *worker) giveBack(ctx context.Context, held int) bool {
-	for end := time.Now().Add(askFor); ; {
+	for {
 		switch kind := c.release(ctx, held > 1); {
 		case kind == history.OK:
 			return c.Proc.Gate()
-		case kind != history.Info || held == 1 && !c.work.RetryRelease || !time.Now().Before(end):
+		case kind != history.Info || held == 1 && !c.work.RetryRelease:
 			return false
 		}
 		stop := c.listen(c.loss)
