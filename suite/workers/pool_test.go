@@ -90,6 +90,18 @@ func TestALockThatStandsStillIsGivenUpAtOnce(t *testing.T) {
 	}
 }
 
+// A client library that stops virtual time says nothing about the lock.
+func TestAMutexOfTheClusterClientProvesNothing(t *testing.T) {
+	var got suite.Answer
+	exe := testworker.Script(t, `read job; echo "redis.(*cmdsInfoCache).Get(0x1)" >&2; exit 1`)
+	if err := (Pool{Exe: exe, Workers: 1, Stall: time.Hour}).Play(t.Context(), jobs(1), func(a suite.Answer) { got = a }); err != nil {
+		t.Fatal(err)
+	}
+	if v := got.Run.Verdicts[checker.Progress]; v.Outcome != checker.Unknown {
+		t.Errorf("got %+v", v)
+	}
+}
+
 func TestAnInterruptAbandonsWhatIsUnderWay(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	started := filepath.Join(t.TempDir(), "started")
