@@ -33,6 +33,7 @@ func TestInherent(t *testing.T) {
 	})
 	slowInSeconds := slow
 	slowInSeconds.Claims.LeaseUnit = second
+	fair := of(func(h *history.Header) { h.Claims.Fairness = true })
 	drifting := of(func(h *history.Header) { h.Claims.Drift = &history.Drift{Rate: 0.5} })
 	const take = `
 		0    c1 acquire lease=1000
@@ -126,6 +127,21 @@ func TestInherent(t *testing.T) {
 	const keptBackArrives = "300 fault end 1 hold-request c1 n1\n300 server n1 EVAL by=c1 holder=c1 ttl=1000\n1301 server n1 cause=expiry"
 	const slowClock = "0 c1 acquire lease=700\n1 server n1 SET by=c1 holder=c1 ttl=1000\n2 c1 ok count=1\n100 fault start 1 clock-drift n1\n1200 fault end 1 clock-drift n1\n" +
 		"1300 c1 release\n1301 server n1 DEL by=c1 was=c1\n1302 c1 ok"
+	const askedAgain = "0 c1 acquire lease=1000 wait=900\n1 server n1 SET by=c1 holder=c1 ttl=1000\n"
+	const askedAgainLasts = "702 c1 ok count=1\n1500 c1 release\n1501 server n1 DEL by=c1 was=c1\n1502 c1 ok"
+	const handedOn = take + `
+		5    fault start 1 node-restart n1r1
+		460  c2 acquire lease=4000 wait=2000
+		720  c1 release
+		725  server n1 EVAL by=c1 holder=c2 ttl=600
+		726  c1 ok
+		`
+	const handedOnDies = `
+		729  c2 ok count=1
+		730  fault start 2 crash c2
+		730  c2 crash
+		1350 c1 acquire lease=4000 wait=1700
+		3050 c1 fail err=busy`
 	const laterHold = "100 c2 acquire lease=1000\n101 c2 ok count=1\n102 c2 release\n103 c2 ok"
 	const secondDone = "310 c2 release\n311 server n1 DEL by=c2\n312 c2 ok"
 	for _, tt := range []struct {
@@ -253,6 +269,12 @@ func TestInherent(t *testing.T) {
 		{"a hold in the units of the lock", Linearizable, inSeconds, // not a violation at all
 			"0 c1 acquire lease=700\n1 server n1 SET by=c1 holder=c1 ttl=1000\n2 c1 ok count=1\n800 c2 acquire lease=700\n801 c2 fail err=busy\n900 c1 release\n901 server n1 DEL by=c1\n902 c1 ok", "ok",
 			plain, "0 c1 acquire lease=700\n1 server n1 SET by=c1 holder=c1 ttl=1000\n2 c1 ok count=1\n800 c2 acquire lease=700\n801 c2 fail err=busy\n900 c1 release\n901 server n1 DEL by=c1\n902 c1 ok"},
+		{"an acquire asked again, and so made its hold longer", Linearizable, plain, // not a violation at all
+			askedAgain + "700 server n1 PEXPIRE by=c1 holder=c1 ttl=1000\n" + askedAgainLasts, "ok",
+			plain, askedAgain + askedAgainLasts},
+		{"an acquire was handed the lock, and then asked for the whole lease", Linearizable, fair, // not a violation at all
+			handedOn + "728 server n1 EVAL by=c2 holder=c2 ttl=4000" + handedOnDies, "ok",
+			fair, handedOn + handedOnDies},
 		{"two servers answered, and each is right by itself", Linearizable, plain,
 			forked + forkedDone, "both answered after the fault at 0.100 s",
 			plain, forked + "250 c2 acquire lease=1000\n251 server n1 SET by=c2 holder=c2 ttl=1000\n252 c2 ok count=1\n260 c2 release\n261 server n1 DEL by=c2\n262 c2 ok" +

@@ -7,9 +7,25 @@ import (
 )
 
 // arrivalSlack is the distance of two invocations that guarantees their order at
-// the servers. On a busy machine, one request may wait longer for its turn than
-// another.
+// the servers, on a fast network. On a busy machine, one request may wait longer for
+// its turn than another.
 const arrivalSlack = 50 * millisecond
+
+// messagesAgain is how many messages, one after the other, bring an acquire to a
+// server that has answered its client before. The client may open another connection
+// (2), greet (2), and learn that the server forgot the script (2).
+const messagesAgain = 7
+
+// arrives is when an acquire has certainly arrived. The first request of a client has
+// to find the servers and load its script as well. answered is when each client had
+// its first answer.
+func (t *trace) arrives(o *op, answered map[string]int64) int64 {
+	messages := int64(messagesOfRequest)
+	if first, any := answered[o.client]; any && first <= o.inv {
+		messages = messagesAgain
+	}
+	return o.inv + max(arrivalSlack, messages*min(t.h.Header.Latency, second)) + t.allow.machine
+}
 
 // judgeFairness checks that no acquire is granted before one that was already
 // waiting when it came, and that was granted later or refused at the end of its
@@ -17,6 +33,12 @@ const arrivalSlack = 50 * millisecond
 func judgeFairness(t *trace) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
 	waiting := map[string][]*op{} // by lock, neither granted nor refused before the acquire at hand came
+	answered := map[string]int64{}
+	for _, o := range t.ops {
+		if first, any := answered[o.client]; o.onLock() && (o.kind == history.OK || refused(o)) && (!any || o.ret < first) {
+			answered[o.client] = o.ret
+		}
+	}
 	for _, b := range t.ops {
 		granted := b.kind == history.OK
 		if b.f != history.Acquire || (!granted && !refused(b)) {
@@ -24,10 +46,10 @@ func judgeFairness(t *trace) Verdict {
 		}
 		waiting[b.lock] = append(slices.DeleteFunc(waiting[b.lock], func(a *op) bool { return a.ret < b.inv }), b)
 		for _, a := range waiting[b.lock] {
-			if !granted || a.inv+arrivalSlack+t.allow.machine >= b.inv {
+			if !granted || a.inv >= b.inv {
 				break
 			}
-			if a.owner == b.owner || !t.stillWaiting(a, b.ret) || b.res.Count > 1 {
+			if a.owner == b.owner || t.arrives(a, answered) >= b.inv || !t.stillWaiting(a, b.ret) || b.res.Count > 1 {
 				continue
 			}
 			if t.overlap(a.inv, b.ret, t.allow.healing, func(f *faultSpan) bool { return f.touchesClient(a.client) }) > 0 {

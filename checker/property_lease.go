@@ -263,7 +263,8 @@ func (t *trace) madeWhole(k ownerLock, c *change, o *op) Verdict {
 
 // neverWhole is the time that a server left to a hold at its hand-on, if that was
 // less than its lease and the owner heard of no renewal while it had the hold;
-// otherwise 0. A fault may have kept the answer to a renewal that arrived.
+// otherwise 0. A fault may have kept the answer to a renewal that arrived. But the
+// grant of a hold without renewal is the answer to the request that made it whole.
 func (t *trace) neverWhole(o *op) (left int64) {
 	k, until := ownerLock{o.owner, o.lock}, int64(never)
 	ops := o.own.ops.all
@@ -282,7 +283,7 @@ func (t *trace) neverWhole(o *op) (left int64) {
 			return left
 		case c.Role != "primary":
 		case left > 0 && c.raises():
-			if !t.disturbedAround(o.client, c.t) {
+			if heard := o.kind == history.OK && !o.args.Renewed && c.t <= o.ret; heard || !t.disturbedAround(o.client, c.t) {
 				return 0
 			}
 		case c.command() && c.TTL > 0 && c.TTL < o.args.Lease-2*t.allow.rounding && t.mayBeFor(k, c, o):

@@ -439,6 +439,9 @@ func (t *trace) pin(ops []linear.Op) []linear.Op {
 		if when, ok := t.carriedOut(o); ok {
 			p.Call, p.Return = when, when
 			moved = true
+			if longer := t.extended(o) - plus(when, p.Lease); longer > 0 && !p.Renewed {
+				p.Lease, p.Asked = p.Lease+longer, p.Asked-longer // the owner may count from its first request
+			}
 		}
 	}
 	if !moved {
@@ -476,6 +479,17 @@ func (t *trace) carriedOut(o *op) (when int64, ok bool) {
 		}
 	}
 	return when, ok
+}
+
+// extended is when the hold of an acquire ends that asked again before it returned,
+// and so made its hold last longer; 0 if it did not.
+func (t *trace) extended(o *op) (until int64) {
+	for c := range t.commandsOf(o) {
+		if c.holder == o.owner && c.raises() {
+			until = max(until, c.expires())
+		}
+	}
+	return min(until, linear.Forever)
 }
 
 // gaveBackWithin reports whether the servers saw an acquire's client take the lock

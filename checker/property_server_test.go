@@ -327,6 +327,21 @@ func TestLeaseAndRenewal(t *testing.T) {
 
 func TestProgressAndFairness(t *testing.T) {
 	fair := leased(func(h *history.Header) { h.Claims.Fairness = true })
+	far := leased(func(h *history.Header) { h.Claims.Fairness, h.Latency = true, 20*millisecond })
+	comesAt := func(when string) string { // c2 waits from 10 on
+		return `
+			5   c1 acquire lease=1000
+			6   c1 ok count=1
+			10  c2 acquire lease=1000 wait=900
+			` + when + ` c3 acquire lease=1000 wait=900
+			350 c1 release
+			351 c1 ok
+			352 c3 ok count=1
+			353 c3 release
+			354 c3 ok
+			355 c2 ok count=1`
+	}
+	const askedBefore = "0 c2 acquire lease=1000\n1 c2 ok count=1\n2 c2 release\n3 c2 ok"
 	dropped := leased(nil)
 	dropped.Faults = []history.PlannedFault{{ID: 1, Fault: "drop-message"}}
 	cut := leased(nil)
@@ -392,6 +407,11 @@ func TestProgressAndFairness(t *testing.T) {
 			205 c2 fail err=busy
 			911 c3 release
 			912 c3 ok`, Fairness, OutcomeOK, "", "", ""},
+		{"overtaken on its way, at first", far, comesAt("200"), Fairness, OutcomeOK, "", "", ""},
+		{"overtaken after the longest way", far, comesAt("280"), Fairness, Violated, "", "client-3/1 was granted the lock", ""},
+		{"overtaken on its way, again", far, askedBefore + comesAt("140"), Fairness, OutcomeOK, "", "", ""},
+		{"overtaken after a way that it knows", far, askedBefore + comesAt("200"), Fairness, Violated, "", "client-3/1 was granted the lock", ""},
+		{"overtaken on a fast network", fair, comesAt("200"), Fairness, Violated, "", "client-3/1 was granted the lock", ""},
 		{"in order", fair, `
 			0   c1 acquire lease=1000
 			1   c1 ok count=1

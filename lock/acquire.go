@@ -27,7 +27,7 @@ func (s *state) acquire(ctx context.Context, a Acquire, forever bool) (Grant, *h
 }
 
 // wait is acquire without its observer.
-func (s *state) wait(ctx context.Context, a Acquire, forever bool) (Grant, *holding, error) {
+func (s *state) wait(ctx context.Context, a Acquire, forever bool) (_ Grant, _ *holding, failure error) {
 	lease, renewed := a.Lease, false
 	switch {
 	case lease == 0:
@@ -65,7 +65,9 @@ func (s *state) wait(ctx context.Context, a Acquire, forever bool) (Grant, *hold
 		case s.fair && granted:
 			s.dequeue()
 		case s.fair:
-			s.quit(ctx, lease, copied > 0)
+			if left := s.quit(ctx, lease, copied > 0); !left && !errors.Is(failure, ErrUnknown) {
+				failure = s.c.failed(ctx, op, ErrBusy, errStillQueued)
+			}
 		case w != nil:
 			s.c.hub.leave(w, granted)
 		}

@@ -3,6 +3,7 @@ package lock
 import (
 	"context"
 	_ "embed"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,8 +24,11 @@ var (
 )
 
 const (
-	// looksPerLease is how often a waiter looks in the lease of its place.
+	// looksPerLease is how often a waiter looks in the lease of its place, at least.
 	looksPerLease = 3
+	// placeLeaseMin is the shortest lease of a place. The hold that a place becomes lasts
+	// no longer until its first renewal. So a short poll must not shorten it.
+	placeLeaseMin = 3 * time.Second
 	// lookBatch is how many places one look is for at most, so that a client with
 	// many waiters does not hold up the server.
 	lookBatch = 1000
@@ -35,10 +39,13 @@ const (
 // call is a new owner, as with [Client.Acquire].
 //
 // A waiter has a place in a queue on the server. One request per [WithSafetyPoll]
-// keeps all places of a client, for three times as long. A waiter that dies costs
-// nothing, or that time if it had just been handed the lock. The same holds for a
-// waiter that is stopped or cut off, which then continues at the end of the queue.
-// A lost message costs one poll.
+// keeps all places of a client, for three times as long, and at least for three
+// seconds. A waiter that dies costs nothing, or that time if it had just been handed
+// the lock. The same holds for a waiter that is stopped or cut off, which then
+// continues at the end of the queue. A lost message costs one poll.
+//
+// A hold that was handed on lasts for the rest of its place until the watchdog has
+// renewed it, at once. [Hold.Deadline] tells.
 //
 // A failover can lose places, and so the order. The lock excludes users of
 // [Client.Acquire] and of Redisson's RLock on the same name, but is not fair to
@@ -81,7 +88,9 @@ func fairKeys(n names) (keys []string, args []any) {
 }
 
 // placeLease is how long a place lasts without another request.
-func (c *Client) placeLease() time.Duration { return looksPerLease * c.cfg.safetyPoll }
+func (c *Client) placeLease() time.Duration {
+	return max(looksPerLease*c.cfg.safetyPoll, placeLeaseMin)
+}
 
 // fairChannel is the channel of this client's hand-offs.
 func (c *Client) fairChannel(n names) string { return n.fairChannel + c.cfg.id }
@@ -323,7 +332,7 @@ func (l *line) look() (pttl time.Duration) {
 		for _, p := range batch {
 			args = append(args, p.s.field)
 		}
-		ctx, cancel := context.WithTimeout(c.life, c.cfg.safetyPoll)
+		ctx, cancel := context.WithTimeout(c.life, c.placeLease()/looksPerLease)
 		answers, err := call(ctx, c, func(ctx context.Context) ([]int64, error) {
 			return c.script(fairLookScript).Run(ctx, c.rdb, keys, args...).Int64Slice()
 		})
@@ -344,17 +353,21 @@ func (l *line) look() (pttl time.Duration) {
 	return pttl
 }
 
+// errStillQueued: the owner may have been handed the lock since, without knowing it.
+var errStillQueued = fmt.Errorf("leave the queue: no answer in time: %w", ErrUnknown)
+
 // quit gives up the place of an owner without a grant, and any hold that it may
-// have without knowing it. With copied, it may still get one.
-func (s *state) quit(ctx context.Context, lease time.Duration, copied bool) {
+// have without knowing it. With copied, it may still get one. It reports whether the
+// server has confirmed that.
+func (s *state) quit(ctx context.Context, lease time.Duration, copied bool) (confirmed bool) {
 	s.c.mu.Lock()
 	pending := s.undo != nil
 	s.c.mu.Unlock()
 	if in := s.dequeue(); !in && !copied || pending {
-		return
+		return !pending
 	}
 	s.gate <- struct{}{} // nobody else asks for a call
-	s.compensate(ctx, undo{lease: lease})
+	return s.compensate(ctx, undo{lease: lease})
 }
 
 // fairRequest returns the keys and arguments of an acquire of the fair lock.

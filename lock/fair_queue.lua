@@ -49,7 +49,7 @@ local function next_place()
 end
 
 -- hand_on gives a free lock to the first living place, unless that is the owner
--- who asks. It returns false when there is no other.
+-- who asks. It returns the new owner, or false when there is no other.
 local function hand_on(asks)
   local first, serial, left, channel = next_place()
   if not first or first == asks then
@@ -62,14 +62,16 @@ local function hand_on(asks)
   redis.call('pexpire', KEYS[1], left)
   redis.call('set', ARGV[2] .. first, serial .. ':' .. serial .. ':acquired', 'px', left + ARGV[3])
   redis.call('publish', channel, serial .. ':' .. token .. ':' .. first)
-  return true
+  return first
 end
 
--- free takes the lock from its owner, and hands it on.
+-- free takes the lock from its owner, and hands it on. It returns the new owner, if any.
 local function free(field)
   redis.call('hdel', KEYS[1], field)
-  if not hand_on() then
+  local to = hand_on()
+  if not to then
     redis.call('publish', KEYS[2], ARGV[1])
   end
+  return to
 end
 

@@ -16,6 +16,8 @@ end
 if redis.pcall('hexists', KEYS[1], ARGV[5]) ~= 1 then
   return {'none'}
 end
-free(ARGV[5]) -- first, as a server without memory lets a script go on that has written
-redis.call('set', note, ARGV[6] .. ':' .. hold .. ':0', 'px', ARGV[3])
+local to = free(ARGV[5]) -- first, as a server without memory lets a script go on that has written
+if to ~= ARGV[5] then -- else the owner had a place again, and its note is that of the new hold
+  redis.call('set', note, ARGV[6] .. ':' .. hold .. ':0', 'px', ARGV[3])
+end
 return {'released', 0}

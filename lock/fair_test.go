@@ -267,6 +267,115 @@ func TestFair_aHandOffIsLost(t *testing.T) {
 	})
 }
 
+// A waiter whose wait ends while it is cut off may have been handed the lock. It must
+// not say that somebody else has it.
+func TestFair_aWaitEndsWithoutAnAnswer(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		for _, handed := range []bool{true, false} {
+			w.dialed = nil
+			h := must[*lock.Hold](t)(w.client().NewFairLock("orders").Acquire(ctx))
+			var mu sync.Mutex
+			var links []*link
+			cut := false
+			w.dialed = func(l *link) {
+				mu.Lock()
+				defer mu.Unlock()
+				l.mute.Store(cut)
+				links = append(links, l)
+			}
+			waiter := w.client()
+			failed := make(chan error, 1)
+			go func() {
+				_, err := waiter.NewFairLock("orders").Acquire(ctx, lock.Wait(2*time.Second))
+				failed <- err
+			}()
+			time.Sleep(1500 * time.Millisecond)
+			mu.Lock()
+			w.dialed = func(l *link) { l.mute.Store(handed) }
+			for _, l := range links {
+				l.mute.Store(handed)
+			}
+			mu.Unlock()
+			if !handed {
+				wantErr(t, "a wait that ends with an answer", <-failed, lock.ErrBusy)
+			}
+			if err := h.Release(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if !handed {
+				continue
+			}
+			if !w.server.Exists("orders") {
+				t.Error("the lock was not handed on")
+			}
+			wantErr(t, "a wait that ends without an answer", <-failed, lock.ErrUnknown)
+			if err := waiter.Close(); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(5 * time.Second) // the place ends
+		}
+	})
+}
+
+// Between a hand-off and its first renewal lie several messages. A waiter that looks
+// often has no less time for them.
+func TestFair_aShortPollShortensNoPlace(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		w.setLatency(60 * time.Millisecond)
+		h := must[*lock.Hold](t)(w.client().NewFairLock("orders").Acquire(ctx))
+		c := w.client(lock.WithSafetyPoll(50 * time.Millisecond))
+		got := make(chan *lock.Hold, 1)
+		go func() {
+			h, _ := c.NewFairLock("orders").Acquire(ctx)
+			got <- h
+		}()
+		time.Sleep(4 * time.Second) // longer than a place lasts without a look
+		if err := h.Release(ctx); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		if h = <-got; h == nil {
+			t.Fatal("not handed on")
+		}
+		if d := time.Since(start); d > 10*time.Millisecond {
+			t.Errorf("handed on after %v", d)
+		}
+		time.Sleep(time.Second)
+		if err := h.Release(ctx); err != nil {
+			t.Errorf("the release of a hold that was handed on: %v", err)
+		}
+	})
+}
+
+// The owner of a lost hold waits anew before the server has the release of that hold.
+// The release hands the lock to the same owner, and must not hide that.
+func TestFair_aLateReleaseHandsTheLockToItsOwner(t *testing.T) {
+	for _, renewed := range []bool{true, false} {
+		inBubble(t, func(t *testing.T, w *world) {
+			ctx := t.Context()
+			l := w.client().NewFairLock("orders")
+			h := must[*lock.Hold](t)(l.Acquire(ctx, lock.Lease(time.Second)))
+			<-h.Context().Done() // its release goes out twice, as the server does not know the script yet
+			start := time.Now()
+			var opts []lock.AcquireOption
+			if !renewed {
+				opts = append(opts, lock.Lease(10*time.Second))
+			}
+			again := must[*lock.Hold](t)(l.Acquire(ctx, opts...))
+			if d := time.Since(start); d > 100*time.Millisecond {
+				t.Errorf("granted after %v", d)
+			}
+			time.Sleep(5 * time.Second)
+			if err := again.Release(ctx); err != nil {
+				t.Errorf("the release of the second hold (renewed: %v): %v", renewed, err)
+			}
+			wantErr(t, "the release of the first", h.Release(ctx), lock.ErrLost)
+		})
+	}
+}
+
 // A place may last longer than the lease that its owner asks for; the lock may not.
 func TestFair_aHandOffIsNoLongerThanTheLease(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {

@@ -70,18 +70,24 @@ func (d *draw) peers() faults.Names {
 	return nil
 }
 
+// handedOn is what a hold surely has left when a fair lock hands it on: it lasts for
+// the rest of a place until its first renewal.
+const handedOn = faults.Duration(500 * ms)
+
 // survivable reports whether the reference lock should survive these faults
 // together. A short pause uses up a part of the remaining lease. With other
 // obstacles to renewals, or after another pause, that part is unknown.
 //
 // A pause also excludes work that comes near an unrenewed lease, because it may
-// strike when nearly all of the lease is used up.
+// strike when nearly all of the lease is used up. Under a fair lock a pause is shorter
+// than what a hold surely has left when it is handed on.
 func (d *draw) survivable(specs []faults.Spec) bool {
+	fair := d.lock.Claims(d.s.Setting()).Fairness
 	for i, s := range specs {
 		if !faults.TraitsOf(s).StopsProcess {
 			continue
 		}
-		if d.worksLong() {
+		if d.worksLong() || fair && s.For > handedOn {
 			return false
 		}
 		for j, o := range specs {
