@@ -245,3 +245,17 @@ func TestOneMistakeIsOneFinding(t *testing.T) {
 		t.Errorf("%d findings: %+v", len(all), all)
 	}
 }
+
+// A scenario that applies to no lock has no row of dashes and no section. One line
+// names it with the reason.
+func TestAScenarioForNoLockIsLeftOut(t *testing.T) {
+	d := catalogue()
+	d.Results.Runs = d.Results.Runs[:1]
+	lock := d.Results.Runs[0].Lock
+	const reason = "needs quorum, which it does not claim"
+	d.Results.Skipped = []results.Skip{{Scenario: "a-quorum", Lock: lock, Reason: reason}, {Scenario: "two-quorums", Lock: lock, Reason: reason}}
+	out := page(t, d)
+	if want := "<li>a-quorum, two-quorums: " + reason + "</li>"; strings.Count(out, want) != 1 || strings.Contains(out, `href="#a-quorum"`) || strings.Contains(out, `id="a-quorum"`) {
+		t.Errorf("the page does not say %q, or has a row for it", want)
+	}
+}
