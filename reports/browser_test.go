@@ -55,7 +55,7 @@ func TestBrowserShowsTheReport(t *testing.T) {
 		t.Skip("starts a browser")
 	}
 	b := browser.Start(t)
-	for name, d := range map[string]Document{"sample": sample(), "hostile": hostileDocument(), "causes": causeDocument(), "live": liveSample()} {
+	for name, d := range map[string]Document{"sample": sample(), "pair": pair(), "hostile": hostileDocument(), "causes": causeDocument(), "live": liveSample()} {
 		var page bytes.Buffer
 		if err := HTML(&page, d); err != nil {
 			t.Fatal(err)

@@ -180,9 +180,8 @@ func TestRolesStandWhereTheyChange(t *testing.T) {
 	}
 }
 
-// A run that breaks has a surviving one beside it, on one axis of time, with the
-// argument of the scenario.
-func TestFailingStandsBesideSurviving(t *testing.T) {
+// pair is the sample with a lock that survives the failover.
+func pair() Document {
 	d := sample()
 	survivor, _ := contentionStory("multi", 3, 3, 1)
 	_, run := contentionStory("multi", 3, 3, 1)
@@ -196,6 +195,13 @@ func TestFailingStandsBesideSurviving(t *testing.T) {
 		}
 		return load(r)
 	}
+	return d
+}
+
+// A run that breaks has a surviving one beside it, on one axis of time, with the
+// argument of the scenario.
+func TestFailingStandsBesideSurviving(t *testing.T) {
+	d := pair()
 	out := page(t, d)
 	_, beside, ok := strings.Cut(out, `<div class="beside">`)
 	if !ok || !strings.Contains(beside, "multi holds two of three primaries.") || !strings.Contains(beside, `>multi</a> survives`) {
