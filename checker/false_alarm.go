@@ -72,7 +72,7 @@ func (t *trace) kept(c *Claim, told int64) Verdict {
 			return Verdict{Outcome: OutcomeOK}
 		}
 	}
-	return byServers(violation(told, opIDs(o), "%s was told at %s that its hold is lost; the servers kept it until %s", c.Owner, at(told), at(owed)))
+	return byServers(violation(told, opIDs(o), "the lock notified %s of the loss of its hold at %s; the servers kept it until %s", c.Owner, at(told), at(owed)))
 }
 
 // margin is the time by which a holder may give up its hold early.

@@ -427,7 +427,7 @@ func (t *trace) inherentLease(c *change, lease int64) string {
 		case f.MovesClock && (moved == 0 || max(moved, -moved) > t.drift(lease)):
 			return fmt.Sprintf("a fault moved the clock of %s at %s", c.Node, at(f.from))
 		case f.replacesServer():
-			return fmt.Sprintf("a fault at %s may have cost %s what it was told of the lease", at(f.from), c.Node)
+			return fmt.Sprintf("a fault at %s may have rolled %s back to an older lease", at(f.from), c.Node)
 		}
 	}
 	return ""

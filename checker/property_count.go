@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/holdfast-go/holdfast/history"
@@ -175,8 +176,12 @@ func (t *trace) serverCounts(k ownerLock) Verdict {
 			allowed = max(allowed, mostAsked(steps, t.heldBack(t.client[k.owner], c.group, c.t), c.t))
 		}
 		if c.Count > allowed {
-			x := violation(c.t, opIDs(open, t.grantOf(k.owner, k.lock, c.t)), "%s counted %s of %s at %s; it had asked for %d at most",
-				c.Node, english.Count(c.Count, "hold"), k.owner, at(c.t), allowed)
+			asked := fmt.Sprintf("it can have had %d at most", allowed)
+			if allowed == 0 {
+				asked = "it held none then, and no acquire of it was open"
+			}
+			x := violation(c.t, opIDs(open, t.grantOf(k.owner, k.lock, c.t)), "%s counted %s of %s at %s; %s",
+				c.Node, english.Count(c.Count, "hold"), k.owner, at(c.t), asked)
 			if v = earlier(v, inherently(x, t.forgotRequest(k, c))); v.Faulty() {
 				return v
 			}

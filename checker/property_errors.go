@@ -53,7 +53,7 @@ func (t *trace) classOf(o *op) Verdict {
 		right = t.hadHold(o) // there was something to lose
 	}
 	if o.f == history.Release && o.kind == history.Fail && class == history.ErrLost && !t.hadHold(o) {
-		return violation(o.ret, opIDs(o), "the release of %s was told at %s that its hold is lost; it held nothing", o.owner, at(o.ret))
+		return violation(o.ret, opIDs(o), "the release of %s reported a loss at %s; its owner held nothing", o.owner, at(o.ret))
 	}
 	if right && class == history.ErrUnknown && o.onLock() && t.h.Header.Order == history.TotalOrder && !t.mayEndUnknown(o) && t.keptBy(o) && t.cancelled(o) {
 		return byServers(violation(o.ret, opIDs(o), "the release of %s ended at %s with an unknown outcome because the context of its caller had ended: nobody gave the hold back", o.owner, at(o.ret)))
@@ -237,7 +237,7 @@ func (t *trace) contradicted(o *op) Verdict {
 			}
 			if groups = append(groups, c.group); len(groups) >= t.claim.Quorum {
 				return inherently(byServers(violation(o.ret, opIDs(o, t.grantOf(o.owner, o.lock, o.inv)),
-					"the release of %s was told at %s that it holds nothing; it had released its hold on %s at %s", o.owner, at(o.ret), c.Node, at(c.t))), t.forgotten(o))
+					"the release of %s reported at %s that its owner held nothing; it had released its hold on %s at %s", o.owner, at(o.ret), c.Node, at(c.t))), t.forgotten(o))
 			}
 		}
 	case o.f == history.Acquire && o.kind == history.Fail && o.res.Error == history.ErrBusy:
@@ -266,10 +266,10 @@ func (t *trace) contradicted(o *op) Verdict {
 			for _, g := range groups {
 				latest = max(latest, g.at)
 			}
-			return byServers(violation(o.ret, opIDs(o), "the acquire of %s was told at %s that the lock is busy; the servers had granted it to this very owner at %s", o.owner, at(o.ret), at(latest)))
+			return byServers(violation(o.ret, opIDs(o), "the acquire of %s reported at %s that the lock was busy; the servers had granted it to the same owner at %s", o.owner, at(o.ret), at(latest)))
 		}
 		if t.nobodyElse(o) {
-			return byServers(violation(o.ret, opIDs(o), "the acquire of %s was told at %s that the lock is busy; no server held it for anybody else, and nobody else asked",
+			return byServers(violation(o.ret, opIDs(o), "the acquire of %s reported at %s that the lock was busy; no server held it for anybody else, and nobody else asked",
 				o.owner, at(o.ret)))
 		}
 	case o.f == history.Release && o.kind == history.OK && t.claim.Nodes == 1 && t.claim.Quorum <= 1:

@@ -572,10 +572,10 @@ func (t *trace) explain(o *op) Verdict {
 		if t.leaseOf(own) != never {
 			still = "while its lease still ran"
 		}
-		return v("%s was told at %s, %s, that it does not hold the lock (%s), which it had taken at %s",
+		return v("the release of %s failed at %s, %s: it reported %s, and its owner had taken the lock at %s",
 			o.owner, at(o.ret), still, o.res.Error, at(own.ret))
 	case o.f == history.Release:
-		return v("%s was told at %s that it does not hold the lock (%s), which no order of the operations allows", o.owner, at(o.ret), o.res.Error)
+		return v("the release of %s failed at %s: it reported %s, which no order of the operations allows", o.owner, at(o.ret), o.res.Error)
 	}
 	return v("%s saw %d holds at %s, which no order of the operations allows", o.owner, o.res.Count, at(o.ret))
 }

@@ -156,7 +156,7 @@ func (t *trace) toldInTime(c *Claim) Verdict {
 	}
 	if l := t.lossOf(c, c.To); l.groups >= l.needed && t.toldTooLate(c, l, c.To) {
 		return violation(l.at+t.claim.RenewEvery, opIDs(t.op(c.AcquireOp), t.op(c.EndOp)),
-			"%s went on until %s and was not told that its hold is lost: %s", c.Owner, at(c.To), l.how)
+			"%s went on until %s without a notice of its loss: %s", c.Owner, at(c.To), l.how)
 	}
 	owed, known := t.owedByServers(c, c.To)
 	if !known || owed >= c.To || t.clockMoved(c.To) || t.groupsHolding(c.Lock, c.Owner, c.To, c.To, false) >= t.claim.Quorum {
@@ -166,7 +166,7 @@ func (t *trace) toldInTime(c *Claim) Verdict {
 	if c.To-owed-stopped <= t.allow.waitSlack {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	return violation(owed, opIDs(t.op(c.AcquireOp), t.op(c.EndOp)), "%s went on until %s and was not told that its lease had ended at %s", c.Owner, at(c.To), at(owed))
+	return violation(owed, opIDs(t.op(c.AcquireOp), t.op(c.EndOp)), "%s went on until %s without a notice that its lease had ended at %s", c.Owner, at(c.To), at(owed))
 }
 
 // delays reports whether a fault may delay a client's renewals. A forgotten script

@@ -93,7 +93,7 @@ func TestACrashIsNoExcuseForOthersLongAfter(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if v := r.Verdicts[Errors]; !strings.Contains(v.Reason, "told at 9.100 s") {
+		if v := r.Verdicts[Errors]; !strings.Contains(v.Reason, "its hold at 9.100 s") {
 			t.Errorf("%s: errors: %+v", what, v)
 		}
 	}

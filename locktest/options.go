@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
-// Option changes the runs of [Run], [Explore] and [Exhaust]. [Scenarios], [Files]
-// and [Seeds] are for Run, [Runs] is for Explore.
+// Option changes the runs of [Run], [Explore] and [Exhaust]. [Scenarios], [Files],
+// [Seeds] and [CannotStrike] are for Run, [Runs] is for Explore.
 type Option func(*options) error
 
 // options are what Run plays.
@@ -22,6 +22,7 @@ type options struct {
 	seeds     int
 	users     string // one of [suite.UserChoices]
 	runs      int    // of Explore
+	unstruck  []unstruck
 
 	// Of Exhaust.
 	base   string
@@ -139,6 +140,9 @@ func newOptions(opts []Option) (options, error) {
 				return o, fmt.Errorf("locktest: %w", err)
 			}
 		}
+	}
+	if err := o.checkUnstruck(); err != nil {
+		return o, fmt.Errorf("locktest: %w", err)
 	}
 	if text := os.Getenv(seedVar); text != "" {
 		seed, err := strconv.ParseUint(text, 10, 64)

@@ -233,6 +233,7 @@ func (r *runner) play(t *testing.T, s source, user string, seed uint64) {
 		r.skipped = append(r.skipped, results.Skip{Scenario: run.Scenario, Lock: run.Lock, User: user, Reason: reason})
 		return
 	}
+	r.leaveOut(t, run, played)
 	r.unseen = cmp.Or(r.unseen, played.History.Header.Unseen)
 	r.runs = append(r.runs, run)
 	if name := subtest(s, user); !slices.Contains(r.tests, name) {
@@ -302,6 +303,7 @@ func (r *runner) complaint(t *testing.T, s source, run results.Run, h *history.H
 	if slices.ContainsFunc(slices.Collect(maps.Values(run.Verdicts)), func(v checker.Verdict) bool { return v.Outcome == checker.Unknown }) {
 		b.WriteString(firstFailure(h))
 	}
+	b.WriteString(unstruckIn(run, h))
 	fmt.Fprintf(&b, "seed:   %d\nagain:  %s\nreport: holdfast report %s", run.Seed, run.Test, r.dir)
 	if again, err := r.quietly(s, run.Seed); err == nil && again.History.Hash() != run.HistorySHA256 {
 		b.WriteString("\nThe same seed gave another history the second time: the end of the test says why.")

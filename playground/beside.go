@@ -15,11 +15,13 @@ const mostTried = 3
 // reference is the lock to show beside a violation where it survives.
 const reference = "reentrant"
 
-// order is what a job plays: the request, and of Beside the first lock that
-// survives.
+// order is what a job plays: the request, or of Beside the first lock that
+// survives. Then it has the run of the request, with its history.
 type order struct {
 	Request
-	Beside []string `json:"beside,omitempty"`
+	Beside  []string     `json:"beside,omitempty"`
+	Run     *results.Run `json:"run,omitempty"`
+	History []byte       `json:"history,omitempty"`
 }
 
 // drawn is a run with its history.
@@ -29,18 +31,25 @@ type drawn struct {
 }
 
 // survivors are the locks that may survive what the chosen lock does not, the most
-// likely first: those that the scenario argues for, and of them the reference. A
-// changed scenario argues for none, but the arguments are still a good guess.
+// likely first: those that the scenario argues for, and of them the reference, then
+// those with a guarantee. A changed scenario argues for none, but the arguments are
+// still a good guess.
 func (p *plan) survivors() []string {
 	rank := func(lock string) int {
-		at := 0
-		for _, e := range p.asItIs.Expected(subject.MustFind(lock)) {
+		at, l := 0, subject.MustFind(lock)
+		for _, e := range p.asItIs.Expected(l) {
 			if e.Outcome != checker.OutcomeOK {
-				at = 2
+				at = 4
 			}
 		}
-		if lock != reference {
+		switch c := l.Promises(); {
+		case lock == reference:
+		case c.Renewal || c.Fencing:
 			at++
+		case c.Lease:
+			at += 2
+		default: // its holds never end by themselves
+			at += 3
 		}
 		return at
 	}

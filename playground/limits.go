@@ -16,6 +16,9 @@ const (
 	MaxRequest = 8 << 10
 	// RunTime is the processor time that a run may take.
 	RunTime = 10 * time.Second
+	// AnswerTime is the time that an answer may take, with the search for a
+	// survivor.
+	AnswerTime = 40 * time.Second
 
 	maxSet     = 64               // parameters of a request
 	maxSeed    = 1<<53 - 1        // JavaScript counts no further

@@ -2,6 +2,7 @@ package playground
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -74,49 +75,64 @@ func answer(ctx context.Context, r suite.Runner, body []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := p.answer(ctx, r, order{Request: request})
-	if err != nil {
+	bounded, cancel := context.WithTimeout(ctx, AnswerTime)
+	defer cancel()
+	alone, run, err := p.play(bounded, r, order{Request: request})
+	switch {
+	case err != nil && ctx.Err() == nil && bounded.Err() != nil:
+		return nil, &RefusedError{fmt.Sprintf("the run did not end within %v", AnswerTime), "the machine may be busy; holdfast run waits for longer"}
+	case err != nil:
 		return nil, err
 	}
-	var alone struct {
-		Verdicts map[checker.Property]checker.Verdict
-	}
-	if err := json.Unmarshal(out, &alone); err != nil {
-		return nil, fmt.Errorf("decode answer: %w", err)
-	}
-	if !violated(alone.Verdicts) {
-		return out, nil
+	survivors := p.survivors()
+	if len(alone.History) == 0 || len(survivors) == 0 {
+		return alone.Response, nil
 	}
 	// A survivor that takes too long must not cost the visitor this answer.
-	if both, err := p.answer(ctx, r, order{request, p.survivors()}); err == nil {
-		return both, nil
+	both, _, err := p.play(bounded, r, order{request, survivors, run, alone.History})
+	if err != nil || len(both.Response) == 0 {
+		return alone.Response, nil
 	}
-	return out, nil
+	return both.Response, nil
 }
 
-// answer plays an order in one job, which may take [RunTime].
-func (p *plan) answer(ctx context.Context, r suite.Runner, o order) ([]byte, error) {
+// play plays an order in one job, which may take [RunTime].
+func (p *plan) play(ctx context.Context, r suite.Runner, o order) (*outcome, *results.Run, error) {
 	args, err := json.Marshal(o)
 	if err != nil {
-		return nil, fmt.Errorf("encode request: %w", err)
+		return nil, nil, fmt.Errorf("encode request: %w", err)
 	}
 	job := suite.Job{Scenario: p.Scenario, File: p.file(), Source: p.source, Lock: p.Lock, Seed: p.Seed, Judge: true, Kind: kind, Args: args}
 	answers, err := suite.Round(ctx, r, []suite.Job{job})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	switch a := answers[0]; {
+	a := answers[0]
+	switch {
 	case a.Defect != "":
-		return nil, errors.New(a.Defect)
+		return nil, nil, errors.New(a.Defect)
 	case a.Run.Failure != "" && len(a.Out) == 0:
 		first, _, _ := strings.Cut(a.Run.Failure, "\n")
-		return nil, &RefusedError{"the run did not end: " + reports.Clean(first), fmt.Sprintf("a run may take %v of processor time here; holdfast run waits for longer", RunTime)}
-	default:
-		return a.Out, nil
+		return nil, nil, &RefusedError{"the run did not end: " + reports.Clean(first), fmt.Sprintf("a run may take %v of processor time here; holdfast run waits for longer", RunTime)}
 	}
+	out, err := suite.DecodeAs[outcome](a.Out)
+	if err != nil || out == nil {
+		return nil, nil, cmp.Or(err, errors.New("the job gave no answer"))
+	}
+	return out, &a.Run, nil
 }
 
-// playKind plays and judges a run, and draws it.
+// outcome is what a job gives.
+type outcome struct {
+	// Response is the JSON of a [Response]; empty if no other lock survives.
+	Response json.RawMessage `json:"response,omitempty"`
+	// History is that of the chosen lock, if it violates a property and a survivor
+	// is to be found.
+	History []byte `json:"history,omitempty"`
+}
+
+// playKind plays and judges a run, and draws it. With Beside it plays those locks
+// instead, and draws the first that survives beside the run that the order has.
 func playKind(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 	o, err := suite.DecodeAs[order](j.Args)
 	if err != nil {
@@ -128,33 +144,51 @@ func playKind(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 		a.Defect = err.Error()
 		return a
 	}
+	out, err := p.playOrder(o, j, &a, g)
+	switch {
+	case err != nil:
+		a.Defect = err.Error()
+	case out != nil:
+		a.Give(out)
+	}
+	return a
+}
+
+// playOrder returns nil if the chosen lock could not be played.
+func (p *plan) playOrder(o *order, j suite.Job, a *suite.Answer, g suite.Guard) (*outcome, error) {
 	player := func(s *scenarios.Scenario, l *subject.Subject) (*play.Played, error) {
 		return simplay.Play(s, l, j.Seed, version.Holdfast)
 	}
-	_, played := a.Play(j, g, player)
-	if played == nil || a.Defect != "" {
-		return a
+	if len(o.Beside) == 0 {
+		_, played := a.Play(j, g, player)
+		if played == nil || a.Defect != "" {
+			return nil, nil
+		}
+		response, err := p.respond([]drawn{{a.Run, played.History}})
+		if err != nil || !violated(a.Run.Verdicts) {
+			return &outcome{Response: response}, err
+		}
+		var kept bytes.Buffer
+		err = history.Encode(&kept, played.History)
+		return &outcome{response, kept.Bytes()}, err
 	}
-	all := []drawn{{a.Run, played.History}}
+	first, err := history.Decode(bytes.NewReader(o.History))
+	if err != nil {
+		return nil, err
+	}
 	for _, lock := range o.Beside {
 		other, b := j, suite.Answer{Run: results.Run{Scenario: j.Scenario, Lock: lock, World: "sim", Seed: j.Seed, File: j.ReadFrom()}}
 		other.Lock = lock
 		if _, played := b.Play(other, g, player); played != nil && survives(b.Run) {
-			all = append(all, drawn{b.Run, played.History})
-			break
+			response, err := p.respond([]drawn{{*o.Run, first}, {b.Run, played.History}})
+			return &outcome{Response: response}, err
 		}
 	}
-	response, err := p.respond(all)
-	if err != nil {
-		a.Defect = err.Error()
-		return a
-	}
-	a.Give(response)
-	return a
+	return new(outcome), nil
 }
 
 // respond draws the run of the chosen lock, and beside it one that survives.
-func (p *plan) respond(all []drawn) (*Response, error) {
+func (p *plan) respond(all []drawn) (json.RawMessage, error) {
 	d := reports.Document{Results: results.Results{Version: version.Holdfast}}
 	histories := map[string]*history.History{} // by lock
 	for _, one := range all {
@@ -176,9 +210,9 @@ func (p *plan) respond(all []drawn) (*Response, error) {
 	if len(all) > 1 {
 		beside = all[1].run.Lock
 	}
-	return &Response{
+	return json.Marshal(Response{
 		Beside: beside, Scenario: p.Scenario, Title: p.scenario.Title, Story: strings.Join(strings.Fields(p.scenario.Story), " "), Lock: p.Lock, Seed: p.Seed, Changed: p.changed,
 		Params: params(p.asItIs, p.Set), Verdicts: run.Verdicts, HTML: page.String(),
 		Hash: run.HistorySHA256, Command: reports.Replay(&run), File: strings.TrimPrefix(p.file(), "./"), YAML: p.source,
-	}, nil
+	})
 }

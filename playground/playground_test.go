@@ -1,6 +1,7 @@
 package playground
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -213,6 +216,50 @@ func TestASurvivorThatTakesTooLong(t *testing.T) {
 	var got Response
 	if err := errors.Join(err, json.Unmarshal(text, &got)); err != nil || asked != 2 || !violated(got.Verdicts) || got.Beside != "" {
 		t.Errorf("%v: %d jobs, beside %q", err, asked, got.Beside)
+	}
+}
+
+// stuck is a runner that never answers.
+type stuck struct{}
+
+func (stuck) Play(ctx context.Context, _ []suite.Job, _ func(suite.Answer)) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// A visitor gets an answer in bounded time, whatever the machine does.
+func TestAnAnswerHasADeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		text, err := Answer(t.Context(), stuck{}, []byte(`{"scenario":"contention","lock":"reentrant","seed":1}`))
+		var why *RefusedError
+		if took := time.Since(begun); !errors.As(err, &why) || took != AnswerTime || !strings.Contains(string(text), "did not end within 40s") {
+			t.Errorf("%v after %v: %s", err, took, text)
+		}
+	})
+}
+
+// counting counts how often each lock is played.
+type counting map[string]int
+
+func (c counting) Play(ctx context.Context, jobs []suite.Job, got func(suite.Answer)) error {
+	var o order
+	if err := json.Unmarshal(jobs[0].Args, &o); err != nil {
+		return err
+	}
+	for _, lock := range append(o.Beside, "")[:max(1, len(o.Beside))] {
+		c[cmp.Or(lock, o.Lock)]++
+	}
+	return suite.Here{}.Play(ctx, jobs, got)
+}
+
+// The chosen lock is played once, also where a survivor stands beside it.
+func TestTheChosenLockIsPlayedOnce(t *testing.T) {
+	played := counting{}
+	text, err := Answer(t.Context(), played, []byte(`{"scenario":"failover-lost-write","lock":"reentrant","seed":1}`))
+	var got Response
+	if err := errors.Join(err, json.Unmarshal(text, &got)); err != nil || got.Beside == "" || played["reentrant"] != 1 {
+		t.Errorf("%v: beside %q, played %v", err, got.Beside, played)
 	}
 }
 

@@ -38,6 +38,10 @@ const probe = `(() => {
         if (across > 1 && down > b.height / 3) found.push("written over each other in a picture: " + text + " | " + other.text);
       }
   }
+  for (const beside of document.querySelectorAll(".beside")) {
+    const [a, b] = [beside.parentElement, beside].map(e => e.querySelector("svg.timeline").getBoundingClientRect());
+    if (Math.abs(a.left - b.left) > 0.5 || Math.abs(a.width - b.width) > 0.5) found.push("the picture of the survivor starts at " + b.left + "px and is " + b.width + "px wide, the other one " + a.left + " and " + a.width);
+  }
   const wider = document.documentElement.scrollWidth - innerWidth;
   if (wider > 0) found.push("with everything open the page is " + wider + "px wider than the window");
   return found;
@@ -51,7 +55,7 @@ func TestBrowserShowsTheReport(t *testing.T) {
 		t.Skip("starts a browser")
 	}
 	b := browser.Start(t)
-	for name, d := range map[string]Document{"sample": sample(), "hostile": hostileDocument(), "causes": causeDocument(), "live": liveSample()} {
+	for name, d := range map[string]Document{"sample": sample(), "pair": pair(), "hostile": hostileDocument(), "causes": causeDocument(), "live": liveSample()} {
 		var page bytes.Buffer
 		if err := HTML(&page, d); err != nil {
 			t.Fatal(err)

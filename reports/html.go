@@ -149,12 +149,12 @@ func (p *pager) write() error {
 	return p.part("foot", template.JS(script))
 }
 
-// ordered are the scenarios, grouped by hazard.
+// ordered are the scenarios that apply to any lock, grouped by hazard.
 func (p *pager) ordered() []string {
 	var all []string
 	for _, h := range p.hazards() {
 		for _, s := range p.m.scenarios {
-			if p.hazard(s) == h {
+			if p.hazard(s) == h && !p.m.empty(s) {
 				all = append(all, s)
 			}
 		}
@@ -180,6 +180,7 @@ type headView struct {
 	Locks       []string
 	Columns     []struct{} // of the matrix
 	Groups      []groupView
+	LeftOut     []unplayed // scenarios that apply to no lock here
 	Legend      []legendView
 	Findings    []findingView // not as expected
 	Unknown     []findingView // unknown, as expected
@@ -223,10 +224,11 @@ func (p *pager) head() headView {
 		v.Locks = append(v.Locks, name(l))
 	}
 	v.Columns = make([]struct{}, len(v.Locks)+1)
+	v.LeftOut = p.m.leftOut()
 	for _, h := range p.hazards() {
 		g := groupView{Hazard: clean(h)}
 		for _, s := range p.m.scenarios {
-			if p.hazard(s) != h {
+			if p.hazard(s) != h || p.m.empty(s) {
 				continue
 			}
 			row := rowView{Name: name(s), Anchor: p.anchors[[2]string{s, ""}], Title: clean(p.about(s).Title)}

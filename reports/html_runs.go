@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/boxes"
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/reports/cards"
 	"github.com/holdfast-go/holdfast/results"
 )
 
@@ -67,11 +69,11 @@ type verdictView struct {
 // besideView is a lock that survives where another one fails, on the same axis of
 // time.
 type besideView struct {
-	Lock     string
-	Anchor   template.URL
-	Timeline template.HTML
-	Caption  string
-	Argument string
+	Lock, Does string // "survives"
+	Anchor     template.URL
+	Timeline   template.HTML
+	Caption    string
+	Argument   string
 }
 
 type otherView struct{ Seed, Symbol, Class, Words, Replay string }
@@ -92,7 +94,7 @@ func One(w io.Writer, d Document, argued bool) error {
 	var axis Axis
 	v := play(0, &axis)
 	if len(d.Results.Runs) > 1 {
-		v.Beside = p.besides(play(1, &axis), d.Results.Runs[1].Scenario)
+		v.Beside = p.besides(play(1, &axis), &d.Results.Runs[1])
 		if v.Beside != nil {
 			v.Beside.Anchor = "" // the run has no section of its own
 		}
@@ -163,7 +165,7 @@ func (p *pager) runs(s string) (views []runView, leads int) {
 		case beside:
 			same := axis
 			r := p.run(c, &same, false)
-			if views[leads].Beside = p.besides(r, s); views[leads].Beside != nil {
+			if views[leads].Beside = p.besides(r, c.worst()); views[leads].Beside != nil {
 				r.Timeline, r.DrawnAt, r.DrawnBeside = "", views[leads].Anchor, views[leads].Lock
 			}
 			views[i] = r
@@ -174,33 +176,32 @@ func (p *pager) runs(s string) (views []runView, leads int) {
 	return views, leads
 }
 
-// besides shows a run that survives, for the run that leads; nil without a picture.
-func (p *pager) besides(r runView, scenario string) *besideView {
-	if r.Timeline == "" {
+// besides shows an example, for the run that leads; nil without a picture.
+func (p *pager) besides(v runView, r *results.Run) *besideView {
+	if v.Timeline == "" {
 		return nil
 	}
-	return &besideView{Lock: r.Lock, Anchor: r.Anchor, Timeline: r.Timeline, Caption: r.Caption, Argument: strings.Join(strings.Fields(clean(p.about(scenario).Otherwise)), " ")}
+	does, why := cards.Why(r, p.about(r.Scenario).Otherwise)
+	return &besideView{Lock: v.Lock, Does: does, Anchor: v.Anchor, Timeline: v.Timeline, Caption: v.Caption, Argument: strings.Join(strings.Fields(clean(why)), " ")}
 }
 
-// pair chooses the lock that shows the violations of a scenario best, and one
-// that survives it. The reference comes first on either side. Otherwise the worst
-// lock leads, and the first one that keeps every property stands beside it.
+// pair chooses the lock that shows the violations of a scenario best, and an
+// example to stand beside it. The reference comes first on either side. Otherwise
+// the worst lock leads.
 func (p *pager) pair(played []*cell) (leads, beside int) {
 	leads, beside = -1, -1
+	runs := make([]*results.Run, len(played))
 	for i, c := range played {
 		r := c.worst()
+		runs[i] = r
 		switch k := markOf(r); {
-		case k == markOK && r.Passed():
-			if beside < 0 || c.lock == p.d.Reference {
-				beside = i
-			}
-		case k == markUnknown && r.Passed():
+		case k == markOK && r.Passed(), k == markUnknown && r.Passed():
 		case leads < 0 || r.Lock == p.d.Reference && played[leads].worst().Passed() || k > played[leads].mark() && played[leads].lock != p.d.Reference || !r.Passed() && played[leads].worst().Passed():
 			leads = i
 		}
 	}
-	if leads < 0 {
-		beside = -1
+	if leads >= 0 {
+		beside = slices.Index(runs, cards.Beside(runs[leads], runs, p.d.Reference))
 	}
 	return leads, beside
 }

@@ -180,9 +180,8 @@ func TestRolesStandWhereTheyChange(t *testing.T) {
 	}
 }
 
-// A run that breaks has a surviving one beside it, on one axis of time, with the
-// argument of the scenario.
-func TestFailingStandsBesideSurviving(t *testing.T) {
+// pair is the sample with a lock that survives the failover.
+func pair() Document {
 	d := sample()
 	survivor, _ := contentionStory("multi", 3, 3, 1)
 	_, run := contentionStory("multi", 3, 3, 1)
@@ -196,6 +195,13 @@ func TestFailingStandsBesideSurviving(t *testing.T) {
 		}
 		return load(r)
 	}
+	return d
+}
+
+// A run that breaks has a surviving one beside it, on one axis of time, with the
+// argument of the scenario.
+func TestFailingStandsBesideSurviving(t *testing.T) {
+	d := pair()
 	out := page(t, d)
 	_, beside, ok := strings.Cut(out, `<div class="beside">`)
 	if !ok || !strings.Contains(beside, "multi holds two of three primaries.") || !strings.Contains(beside, `>multi</a> survives`) {
@@ -243,5 +249,19 @@ func TestOneMistakeIsOneFinding(t *testing.T) {
 	all := newMatrix(Document{Results: results.Results{Runs: []results.Run{r}}}).findings()
 	if len(all) != 1 || all[0].property != "exclusion" || len(all[0].also) != len(r.Verdicts)-2 {
 		t.Errorf("%d findings: %+v", len(all), all)
+	}
+}
+
+// A scenario that applies to no lock has no row of dashes and no section. One line
+// names it with the reason.
+func TestAScenarioForNoLockIsLeftOut(t *testing.T) {
+	d := catalogue()
+	d.Results.Runs = d.Results.Runs[:1]
+	lock := d.Results.Runs[0].Lock
+	const reason = "needs quorum, which it does not claim"
+	d.Results.Skipped = []results.Skip{{Scenario: "a-quorum", Lock: lock, Reason: reason}, {Scenario: "two-quorums", Lock: lock, Reason: reason}}
+	out := page(t, d)
+	if want := "<li>a-quorum, two-quorums: " + reason + "</li>"; strings.Count(out, want) != 1 || strings.Contains(out, `href="#a-quorum"`) || strings.Contains(out, `id="a-quorum"`) {
+		t.Errorf("the page does not say %q, or has a row for it", want)
 	}
 }

@@ -53,6 +53,34 @@ func (m *matrix) unplayedIn(scenario string) []unplayed {
 	})
 }
 
+// empty reports whether a scenario applies to no lock.
+func (m *matrix) empty(scenario string) bool {
+	return !slices.ContainsFunc(m.locks, func(lock string) bool {
+		c := m.cell(scenario, lock)
+		if c.mark() != markSkipped {
+			return c != nil
+		}
+		_, cannot := cannotRun(c.skip)
+		return cannot
+	})
+}
+
+// leftOut groups the scenarios that apply to no lock by reason.
+func (m *matrix) leftOut() []unplayed {
+	return joinScenarios(m.scenarios, func(s string) []unplayed {
+		if !m.empty(s) {
+			return nil
+		}
+		return groupLocks(s, m.locks, func(lock string) (reason string, applies bool) {
+			c := m.cell(s, lock)
+			if c == nil {
+				return "", false
+			}
+			return clean(c.skip.Reason), true
+		})
+	})
+}
+
 // groupLocks groups the unplayed locks of a scenario by reason. why has no reason
 // for played ones.
 func groupLocks(scenario string, locks []string, why func(lock string) (reason string, applies bool)) []unplayed {

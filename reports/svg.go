@@ -43,7 +43,14 @@ func (d *drawing) rect(class string, x, y, w, h float64, title string) {
 }
 
 func (d *drawing) line(class string, x1, y1, x2, y2 float64, title string) {
-	d.path(class, "M"+px(x1)+" "+px(y1)+"L"+px(x2)+" "+px(y2), title)
+	to := "L" + px(x2) + " " + px(y2)
+	switch {
+	case y1 == y2:
+		to = "H" + px(x2)
+	case x1 == x2:
+		to = "V" + px(y2)
+	}
+	d.path(class, "M"+px(x1)+" "+px(y1)+to, title)
 }
 
 // path draws a path. data must consist of numbers and letters from this package.

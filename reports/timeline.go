@@ -332,12 +332,14 @@ func (t *timeline) axis() {
 		}
 	}
 	step = max(step, 1)
+	grid := ""
 	for at := math.Ceil(float64(t.from)/step) * step; at <= float64(t.to); at += step {
 		x := t.x(int64(at))
-		t.line("grid", x, t.top+4, x, t.bottom, "")
+		grid += "M" + px(x) + " " + px(t.top+4) + "V" + px(t.bottom)
 		label := axisLabel(at, step)
 		t.text("tick", min(x, t.width()-textWidth(label)/2), t.bottom+16, label)
 	}
+	t.path("grid", grid, "")
 	t.line("axis", timelineLeft, t.bottom, t.right(), t.bottom, "")
 }
 

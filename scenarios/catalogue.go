@@ -19,6 +19,7 @@ var catalogueNames = []string{
 	"several-owners",
 	"awkward-names",
 	"two-locks",
+	"two-held",
 	"herd",
 	"reentrancy",
 	"inner-release",

@@ -35,6 +35,25 @@ func inABrowser(t *testing.T, dir suite.Dir) {
 		}
 		p.Close()
 	}
+	// A4 without its margins has 718 CSS pixels.
+	paper := b.Open(page, browser.View{Width: 718, Paper: true})
+	var cut []string
+	paper.Eval(`(() => {
+  const found = [], shown = e => e.getClientRects().length > 0;
+  for (const e of document.querySelectorAll("th, td, p, li, figure, summary, h1, h2, h3, h4"))
+    if (shown(e) && (e.scrollWidth > e.clientWidth + 1 || e.getBoundingClientRect().right > innerWidth + 1)) found.push(e.tagName + " " + e.textContent.trim().slice(0, 60));
+  const pairs = [...document.querySelectorAll(".leads .beside")].filter(shown);
+  if (pairs.length === 0) found.push("no pair of pictures");
+  for (const e of pairs) {
+    const [a, b] = [e.closest(".body"), e].map(x => x.querySelector("svg.timeline").getBoundingClientRect());
+    if (Math.abs(a.left - b.left) > 0.5 || Math.abs(a.width - b.width) > 0.5) found.push("two pictures have no common axis: " + e.closest("article").id);
+  }
+  return found;
+})()`, &cut)
+	for _, c := range cut {
+		t.Errorf("on paper: %s", c)
+	}
+	paper.Close()
 	p := b.Open(page, browser.View{Width: 1400})
 	var links struct{ Dead, Files []string }
 	p.Eval(`(() => {

@@ -174,16 +174,20 @@ func (v *view) about(d reports.Document, r *results.Run) {
 		if beside != nil {
 			if h, err := historyOf(d, beside); err == nil {
 				drawing, _ := reports.DrawOn(h, beside, &axis)
-				v.picture(picture{fmt.Sprintf("%s survives, on the same axis of time", cut(beside.Column(), 40)), true, drawing})
+				does, _ := cards.Why(beside, "")
+				v.picture(picture{fmt.Sprintf("%s %s, on the same axis of time", cut(beside.Column(), 40), does), true, drawing})
 			}
 		}
 	}
 	if about.Otherwise != "" && (beside != nil || !breaks(r)) {
-		who := lock
+		who, run := lock, r
 		if beside != nil {
-			who = cut(beside.Column(), 40)
+			who, run = cut(beside.Column(), 40), beside
 		}
-		v.Argument = []string{"Why " + who + " survives: " + cut(argument(about.Otherwise, who), 500)}
+		does, why := cards.Why(run, argument(about.Otherwise, who))
+		if why != "" {
+			v.Argument = []string{"Why " + who + " " + does + ": " + cut(why, 500)}
+		}
 	}
 	if w, ok := cards.WayOf(r); ok {
 		v.Remedy = []string{w.Remedy}

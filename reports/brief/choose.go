@@ -137,19 +137,16 @@ func survivors(d reports.Document, r *results.Run) []*results.Run {
 	return slices.DeleteFunc(all, func(x *results.Run) bool { return failed[x.Column()] })
 }
 
-// survivor is the lock to draw beside a run that breaks: the reference if it
-// survives, else the first.
+// survivor is the lock to draw beside a run that breaks, as of [cards.Beside].
 func survivor(d reports.Document, r *results.Run) *results.Run {
 	if !breaks(r) {
 		return nil
 	}
-	all := survivors(d, r)
-	if len(all) == 0 {
-		return nil
+	var all []*results.Run
+	for i := range d.Results.Runs {
+		if x := &d.Results.Runs[i]; x.Scenario == r.Scenario {
+			all = append(all, x)
+		}
 	}
-	reference := cmp.Or(d.Reference, "reentrant")
-	if i := slices.IndexFunc(all, func(x *results.Run) bool { return x.Column() == reference }); i >= 0 {
-		return all[i]
-	}
-	return all[0]
+	return cards.Beside(r, all, cmp.Or(d.Reference, "reentrant"))
 }

@@ -94,13 +94,18 @@ func Undecided(r *results.Run) bool { return undecided(r) }
 
 // wayOf is how a run breaks, or -1.
 func wayOf(r *results.Run) int {
+	violated := violatedBy(r)
+	return slices.IndexFunc(ways, func(w way) bool { return w.fits(violated) })
+}
+
+func violatedBy(r *results.Run) map[checker.Property]checker.Verdict {
 	violated := map[checker.Property]checker.Verdict{}
 	for p, v := range r.Verdicts {
 		if v.Outcome == checker.Violated {
 			violated[p] = v
 		}
 	}
-	return slices.IndexFunc(ways, func(w way) bool { return w.fits(violated) })
+	return violated
 }
 
 // atFault reports whether the lock could have kept a promise that it broke.

@@ -225,7 +225,7 @@ func (w *worker) play(ctx context.Context, j suite.Job, stall time.Duration) (a 
 		return w.ended(j, stall), false
 	}
 	patience := stall
-	if _, err := processor.Time(); err == nil {
+	if processor.Measured() {
 		patience *= busy // until then the worker ends itself, by its processor time
 	}
 	timer := time.NewTimer(patience)

@@ -44,9 +44,26 @@ type Mutex struct {
 	Lease   time.Duration
 	Rand    *rand.Rand
 	Mistake string // a defect for tests; a right lock has none
+	Process *Process
 
 	mu   sync.Mutex
 	hold *hold
+}
+
+// Process is what the owners of a process share in a lock that confuses them.
+type Process struct {
+	mu   sync.Mutex
+	hold *hold // the one that is renewed
+}
+
+// renewOnly forgets the hold that was renewed before.
+func (p *Process) renewOnly(h *hold) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.hold != nil {
+		p.hold.stop()
+	}
+	p.hold = h
 }
 
 // hold is one hold, from its grant to its release.
@@ -98,6 +115,9 @@ func (m *Mutex) start(ctx context.Context, value string, sent time.Time) {
 	m.mu.Lock()
 	m.hold = h
 	m.mu.Unlock()
+	if m.Mistake == "one-timer-per-process" {
+		m.Process.renewOnly(h)
+	}
 	go func() {
 		defer close(h.ended)
 		if m.renew(ctx, h, sent.Add(m.Lease)) && m.Mistake != "silent-loss" {
