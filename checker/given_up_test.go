@@ -177,7 +177,7 @@ func TestFalseAlarmsAndNeedlessRefusals(t *testing.T) {
 	run(t, []propertyTest{
 		{"told too early", leased(nil), hold("5000 c1 lost"), Errors, Violated, "", "of the loss of its hold at 5.000 s", "server log"},
 		{"told a margin early", leased(nil), hold("9000 c1 lost"), Errors, OutcomeOK, "", "", ""},
-		{"told early while cut off", leased(nil), hold("10 fault start 1 partition c1\n5000 c1 lost"), Errors, Violated, "", "was told at 5.000 s that its hold is lost", "server log"},
+		{"told early while cut off", leased(nil), hold("10 fault start 1 partition c1\n5000 c1 lost"), Errors, Violated, "", "of the loss of its hold at 5.000 s", "server log"},
 		{"told while cut off", leased(nil), hold("10 fault start 1 partition c1\n8000 c1 lost"), Errors, OutcomeOK, "", "", ""},
 		{"refused by nobody", group, free(""), Errors, Violated, "", "nobody else asked", "server log"},
 		{"refused for its own hold", plain, held, Errors, OutcomeOK, "", "", ""},

@@ -67,7 +67,7 @@ func TestALossAfterAnUnansweredRelease(t *testing.T) {
 			1102 c1 ok count=2
 			1103 c1 release
 			1104 server n1 EVAL by=c1
-			1105 c1 fail err=lost` + next, Errors, Violated, "", "was told at 1.100 s", "server log"},
+			1105 c1 fail err=lost` + next, Errors, Violated, "", "of the loss of its hold at 1.100 s", "server log"},
 	})
 }
 
@@ -86,7 +86,7 @@ func TestALeaseFromACallThatWaited(t *testing.T) {
 		`
 	run(t, []propertyTest{
 		{"told at the end of the lease from the call", plain, down + late + "3950 c1 lost\n5100 server n1 cause=expiry" + next, Errors, OutcomeOK, "", "", ""},
-		{"told long before", plain, down + late + "2500 c1 lost\n5100 server n1 cause=expiry" + next, Errors, Violated, "", "was told at 2.500 s", "server log"},
+		{"told long before", plain, down + late + "2500 c1 lost\n5100 server n1 cause=expiry" + next, Errors, Violated, "", "of the loss of its hold at 2.500 s", "server log"},
 		{"an inner release leaves the rest from the call", plain, down + late + `
 			2102 c1 acquire lease=1000
 			2103 server n1 EVAL by=c1 holder=c1 count=2 ttl=2997
