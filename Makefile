@@ -61,6 +61,7 @@ tests: unit race guests oldest vuln
 nightly: export HOLDFAST_NIGHTLY = 1
 nightly:
 	@scripts/check-needs
+	@$(MAKE) --no-print-directory adapters
 	@$(MAKE) --no-print-directory unit TIMEOUT=3h
 	@$(MAKE) --no-print-directory race RACE='$(RACE_NIGHTLY)' TIMEOUT=3h
 	@$(MAKE) --no-print-directory zookeeper

@@ -33,7 +33,8 @@ type Report struct {
 	Verdicts map[Property]Verdict
 	// Vacuous is the reason why the run proves nothing, or empty: a planned
 	// fault never struck, a kind of operation never succeeded, or there were
-	// too few grants. In a vacuous run no verdict is ok.
+	// too few grants. A release that is refused as not held after a fault counts
+	// as one that succeeded. In a vacuous run no verdict is ok.
 	Vacuous string
 }
 

@@ -142,6 +142,7 @@ func TestValidate(t *testing.T) {
 }
 
 func TestVacuous(t *testing.T) {
+	const refused = "0 c1 acquire\n1 c1 ok count=1\n2 c1 release\n3 c1 fail err=not-held"
 	planned := leased(func(h *history.Header) { h.Faults = []history.PlannedFault{{ID: 1, Fault: "pause"}} })
 	for _, tt := range []struct {
 		name, text, want string
@@ -152,6 +153,8 @@ func TestVacuous(t *testing.T) {
 		{"fault struck", handover + "\n 800 fault start 1 pause c1", "", planned},
 		{"too few grants", handover, "2 grants", leased(func(h *history.Header) { h.MinGrants = 3 })},
 		{"no release", "0 c1 acquire\n1 c1 ok count=1\n2 c1 release\n3 c1 info err=unknown", "no release succeeded", leased(nil)},
+		{"refused release without a fault", refused, "no release succeeded", leased(nil)},
+		{"refused release after a fault", "0 fault start 1 pause c1\n" + refused, "", planned},
 		{"nothing", "0 end", "0 grants", leased(nil)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -142,6 +142,8 @@ func TestInherent(t *testing.T) {
 		730  c2 crash
 		1350 c1 acquire lease=4000 wait=1700
 		3050 c1 fail err=busy`
+	const lateReply = "0 c1 acquire lease=1000\n1 server n1 SET by=c1 holder=c1 ttl=1000\n50 c1 ok count=1\n"
+	const jumped = "100 fault start 1 clock-jump n1\n101 server n1 cause=expiry\n110 c1 release\n111 c1 fail err=lost\n"
 	const laterHold = "100 c2 acquire lease=1000\n101 c2 ok count=1\n102 c2 release\n103 c2 ok"
 	const secondDone = "310 c2 release\n311 server n1 DEL by=c2\n312 c2 ok"
 	for _, tt := range []struct {
@@ -234,6 +236,9 @@ func TestInherent(t *testing.T) {
 		{"a hold that a server lost is free", Linearizable, plain,
 			take + "100 fault start 1 delete-key n1\n100 server n1 cause=fault" + second + bothDone, "from outside",
 			plain, take + "100 fault start 1 delete-key n1\n100 server n1 cause=fault" + second + strings.Replace(bothDone, "c1 fail err=lost", "c1 ok", 1)},
+		{"a hold whose grant arrived late lasts until its server lost it", Linearizable, plain,
+			lateReply + "90 c2 acquire lease=1000\n91 c2 fail err=busy\n" + jumped, "the clock of node-1 ended the lease",
+			plain, lateReply + jumped + "150 c2 acquire lease=1000\n151 c2 fail err=busy"},
 		{"a server forgot a release that it had carried out", Linearizable, plain,
 			take + "100 c1 release\n101 server n1 DEL by=c1\n101 fault start 1 node-restart n1\n110 fault end 1 node-restart n1\n120 c1 fail err=lost", "carried out the release of client-1/1 at 0.101 s",
 			plain, take + "100 c1 release\n101 server n1 DEL by=c1\n101 fault start 1 reset c1 n1\n110 fault end 1 reset c1 n1\n120 c1 fail err=lost"},

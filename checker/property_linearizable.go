@@ -174,7 +174,11 @@ func (t *trace) forgive(lock string, ops []linear.Op, apart bool) (forgiven []li
 					break
 				}
 				if p, ok := place[o.id]; ok && forgiven[p].Kind == linear.GotLock {
-					forgiven[p].Renewed, forgiven[p].Lease = false, min(forgiven[p].Lease, max(1, l.at-o.ret))
+					from, known := t.carriedOut(o)
+					if !known || t.claim.Nodes > 1 {
+						from = o.ret
+					}
+					forgiven[p].Renewed, forgiven[p].Lease = false, min(forgiven[p].Lease, max(1, l.at-from))
 				}
 			}
 		}

@@ -14,12 +14,13 @@ type substance struct {
 	failed             map[int]string // faults that could not, and why
 	invoked, succeeded map[history.Func]bool
 	grants             int
+	refused            bool // a release after a fault: the lock did answer, and the judges know what it owed
 	stopped            bool // a user whose hold was over by itself: it had nothing to release
 	cutOff             bool
 }
 
 func newSubstance() *substance {
-	return &substance{map[int]bool{}, map[int]string{}, map[history.Func]bool{}, map[history.Func]bool{}, 0, false, false}
+	return &substance{map[int]bool{}, map[int]string{}, map[history.Func]bool{}, map[history.Func]bool{}, 0, false, false, false}
 }
 
 func (s *substance) add(e *history.Event) {
@@ -38,6 +39,8 @@ func (s *substance) add(e *history.Event) {
 		if e.F == history.Acquire {
 			s.grants++
 		}
+	case history.Fail:
+		s.refused = s.refused || e.F == history.Release && len(s.started) > 0 && e.Result != nil && e.Result.Error == history.ErrNotHeld
 	case history.Note:
 		s.stopped = s.stopped || e.F == history.Stopped
 	case history.End:
@@ -66,7 +69,7 @@ func (s *substance) missing(h *history.Header) string {
 		}
 	}
 	for _, f := range []history.Func{history.Acquire, history.Release, history.Read, history.Write} {
-		if s.invoked[f] && !s.succeeded[f] && (f != history.Release || !s.stopped) {
+		if s.invoked[f] && !s.succeeded[f] && (f != history.Release || !s.stopped && !s.refused) {
 			return fmt.Sprintf("no %s succeeded%s", f, before)
 		}
 	}

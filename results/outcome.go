@@ -31,7 +31,7 @@ func (r *Run) Undecided() bool {
 // Matches reports whether the verdict on p is the expected one, or accepted.
 func (r *Run) Matches(p checker.Property) bool {
 	v := r.Verdicts[p]
-	if _, accepted := r.Accepted[p]; accepted && v.Outcome == checker.Violated {
+	if _, accepted := r.Accepted[p]; accepted && v.Outcome != checker.OutcomeOK {
 		return true
 	}
 	if want, ok := r.Expected[p]; ok && want != v.Outcome {

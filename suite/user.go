@@ -2,7 +2,9 @@ package suite
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
@@ -30,6 +32,9 @@ const noCarefulUser = "no user of it can be careful: it claims neither a lease n
 // scenario that cancels an operation.
 const nothingToCancel = "until a grant names its validity, a careful user of it asks without waiting and has no wait that could be cancelled"
 
+// nothingToHear is why it has none in a scenario whose fault waits for a message.
+const nothingToHear = "until a grant names its validity, a careful user of it asks without waiting and gets no message that a fault could wait for"
+
 // UsersOf are the users that a lock which is not built in is played with, as runs
 // name them: "" is the user of the scenario, who is careless unless the scenario
 // says otherwise. A built-in lock, and a scenario that names its user, have only
@@ -47,9 +52,16 @@ func UsersOf(s *scenarios.Scenario, l *subject.Subject, choice string) (users []
 			missing = noCarefulUser
 		case s.Has(func(t history.Traits) bool { return t.Cancels }) && !l.Claims(s.Setting()).LostSign:
 			missing = nothingToCancel
+		case !l.Claims(s.Setting()).LostSign && slices.ContainsFunc(s.Faults, waitsForMessage):
+			missing = nothingToHear
 		default:
 			users = append(users, history.Careful)
 		}
 	}
 	return users, missing
+}
+
+// waitsForMessage reports whether a fault strikes at a message to a waiter.
+func waitsForMessage(f faults.Spec) bool {
+	return f.On != nil && (f.On.Moment == faults.Published || f.On.Moment == faults.Delivered)
 }

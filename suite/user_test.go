@@ -56,14 +56,22 @@ func TestPlanUsers(t *testing.T) {
 	}
 }
 
-// Whose lock has no careful user is told so.
+// Whose lock has no careful user is told so, and where such a user would wait for
+// nothing that a fault could strike.
 func TestPlanWithoutCarefulUser(t *testing.T) {
-	list, err := Pick([]string{"contention"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	jobs, skipped := Plan(list, []*subject.Subject{thirdParty(t, subject.Claims{})}, 1, 1, BothUsers, nil)
-	if len(jobs) != 1 || jobs[0].User != "" || len(skipped) != 1 || skipped[0].User != history.Careful || skipped[0].Reason == "" {
-		t.Errorf("jobs %v, skipped %v", jobs, skipped)
+	for scenario, claims := range map[string]subject.Claims{
+		"contention":      {},
+		"cancelled-try":   {Lease: true, Waits: true, Cancels: true},
+		"paused-waiters":  {Lease: true, Waits: true, Messages: true},
+		"cut-off-waiters": {Lease: true, Waits: true, Messages: true},
+	} {
+		list, err := Pick([]string{scenario})
+		if err != nil {
+			t.Fatal(err)
+		}
+		jobs, skipped := Plan(list, []*subject.Subject{thirdParty(t, claims)}, 1, 1, BothUsers, nil)
+		if len(jobs) != 1 || jobs[0].User != "" || len(skipped) != 1 || skipped[0].User != history.Careful || skipped[0].Reason == "" {
+			t.Errorf("%s: jobs %v, skipped %v", scenario, jobs, skipped)
+		}
 	}
 }

@@ -40,9 +40,9 @@ func recording(dir, scenario string, lines int) bool {
 	return false
 }
 
-// noneLeft fails the test unless the processes end, and all others that run below
-// the directory.
-func noneLeft(t *testing.T, family []process, dir string) {
+// noneLeft fails the test unless the processes end in time, and all others that
+// run below the directory.
+func noneLeft(t *testing.T, family []process, dir string, within time.Duration) {
 	t.Helper()
 	var left []process
 	end := time.Now().Add(within)
@@ -104,7 +104,7 @@ func TestLiveRunThatIsKilled(t *testing.T) {
 	if err := h.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	noneLeft(t, family, dir)
+	noneLeft(t, family, dir, within)
 	h.Wait()
 	empty(t, h.home)
 	empty(t, h.tmp)
@@ -164,7 +164,7 @@ func TestLiveRunThatIsInterrupted(t *testing.T) {
 	if code := h.ProcessState.ExitCode(); code != exitInterrupted || !strings.Contains(h.stderr.String(), "interrupted after 1 runs; the report has what ran") {
 		t.Errorf("exit %d: %s", code, &h.stderr)
 	}
-	noneLeft(t, family, dir)
+	noneLeft(t, family, dir, within)
 	empty(t, h.home)
 	empty(t, h.tmp)
 	res, err := suite.Dir(dir).ReadResults()

@@ -26,9 +26,14 @@ const (
 	pidName   = "pid"
 )
 
-// NewRunDir creates the directory of a run in parent.
+// NewRunDir creates the directory of a run in parent. It makes parent again, as the
+// clean-up of another harness may have removed it between two runs.
 func NewRunDir(parent string) (*RunDir, error) {
 	path, err := os.MkdirTemp(parent, runPrefix)
+	for tries := 0; errors.Is(err, fs.ErrNotExist) && tries < 3; tries++ {
+		_ = os.Mkdir(parent, 0o755) // the next line says what is wrong
+		path, err = os.MkdirTemp(parent, runPrefix)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("make a directory for the servers: %w", err)
 	}

@@ -1,4 +1,5 @@
-// Package accept compares the violations of results with a list of accepted ones.
+// Package accept compares the violations of results with a list of accepted ones,
+// and the cells that a run may leave undecided.
 // A violation that is not on the list fails a build, and so does one on the list
 // that no run shows any more.
 package accept
@@ -31,9 +32,16 @@ type Violation struct {
 	Reason   string           `yaml:"reason"`
 	// Sometimes says that a run need not show it, as it depends on timing.
 	Sometimes bool `yaml:"sometimes"`
+	// Undecided says that a run of the cell may decide nothing, because the lock
+	// ends it before the fault. It accepts each unknown verdict, and no violation.
+	// It has no property, and a run need not show it.
+	Undecided bool `yaml:"undecided"`
 }
 
 func (v Violation) String() string {
+	if v.Undecided {
+		return fmt.Sprintf("undecided runs of %s in %s", v.Lock, v.Scenario)
+	}
 	words := fmt.Sprintf("%s of %s in %s", v.Property, v.Lock, v.Scenario)
 	if v.Class != "" {
 		words += " (" + v.Class + ")"
@@ -72,7 +80,9 @@ func parse(data []byte) (List, error) {
 		switch {
 		case v.Scenario == "" || v.Lock == "":
 			return List{}, fmt.Errorf("accepted[%d]: scenario and lock are required", i)
-		case !known:
+		case v.Undecided && (v.Property != "" || v.Class != ""):
+			return List{}, fmt.Errorf("accepted[%d]: undecided stands for every property; leave out property and class", i)
+		case !v.Undecided && !known:
 			return List{}, fmt.Errorf("accepted[%d]: unknown property %q", i, v.Property)
 		case v.Reason == "":
 			return List{}, fmt.Errorf("accepted[%d]: %s has no reason", i, v)
@@ -85,6 +95,14 @@ func parse(data []byte) (List, error) {
 	return l, nil
 }
 
+// accepts reports whether the entry stands for a verdict of its cell.
+func (v Violation) accepts(p checker.Property, got checker.Verdict) bool {
+	if v.Undecided {
+		return got.Outcome == checker.Unknown
+	}
+	return p == v.Property && got.Outcome == checker.Violated && (v.Class == "" || v.Class == got.Class)
+}
+
 // Apply marks the violations of results that the list accepts, and names those of
 // the list that no run shows and some run must. It changes res.
 func (l List) Apply(res *results.Results) {
@@ -92,15 +110,19 @@ func (l List) Apply(res *results.Results) {
 	for i := range res.Runs {
 		r := &res.Runs[i]
 		for j, v := range l.Accepted {
-			got := r.Verdicts[v.Property]
-			if r.Scenario != v.Scenario || r.Column() != v.Lock || got.Outcome != checker.Violated || v.Class != "" && v.Class != got.Class {
+			if r.Scenario != v.Scenario || r.Column() != v.Lock {
 				continue
 			}
-			seen[j] = true
-			if r.Accepted == nil {
-				r.Accepted = map[checker.Property]string{}
+			for p, got := range r.Verdicts {
+				if !v.accepts(p, got) {
+					continue
+				}
+				seen[j] = true
+				if r.Accepted == nil {
+					r.Accepted = map[checker.Property]string{}
+				}
+				r.Accepted[p] = v.Reason
 			}
-			r.Accepted[v.Property] = v.Reason
 		}
 		if len(r.Accepted) > 0 && r.Failure == "" {
 			r.AsExpected = true
@@ -110,7 +132,7 @@ func (l List) Apply(res *results.Results) {
 		}
 	}
 	for j, v := range l.Accepted {
-		if !seen[j] && !v.Sometimes {
+		if !seen[j] && !v.Sometimes && !v.Undecided {
 			res.Gone = append(res.Gone, v.String())
 		}
 	}

@@ -14,6 +14,7 @@ const list = `
 accepted:
   - {scenario: holder-pause, lock: mine, property: exclusion, class: lease outlived, reason: our resource is fenced}
   - {scenario: clock-jump, lock: mine, property: lease, reason: our clocks are slewed}
+  - {scenario: key-deleted, lock: mine, undecided: true, reason: it never asks}
   - {scenario: holder-pause, lock: mine, property: resource, sometimes: true, reason: only if both write at once}
 `
 
@@ -47,9 +48,17 @@ func TestApply(t *testing.T) {
 	}{
 		"as accepted":            {[]results.Run{run("holder-pause", checker.Exclusion), run("clock-jump", checker.Lease)}, []bool{true, true}, nil},
 		"one that need not show": {[]results.Run{run("holder-pause", checker.Exclusion, checker.ResourceSafe), run("clock-jump", checker.Lease)}, []bool{true, true}, nil},
-		"a new one":              {[]results.Run{run("holder-pause", checker.Exclusion, checker.Progress), run("clock-jump", checker.Lease)}, []bool{false, true}, nil},
-		"one is gone":            {[]results.Run{run("holder-pause"), run("clock-jump", checker.Lease)}, []bool{true, true}, []string{"exclusion of mine in holder-pause (lease outlived)"}},
-		"one not played":         {[]results.Run{run("holder-pause", checker.Exclusion)}, []bool{true}, []string{"lease of mine in clock-jump"}},
+		"nothing is decided": {func() []results.Run {
+			undecided := func(scenario string, violated ...checker.Property) results.Run {
+				r := run(scenario, violated...)
+				r.Verdicts[checker.Progress], r.AsExpected = checker.Verdict{Outcome: checker.Unknown}, false
+				return r
+			}
+			return []results.Run{run("holder-pause", checker.Exclusion), undecided("key-deleted"), undecided("key-deleted", checker.Lease), undecided("clock-jump", checker.Lease)}
+		}(), []bool{true, true, false, false}, nil},
+		"a new one":      {[]results.Run{run("holder-pause", checker.Exclusion, checker.Progress), run("clock-jump", checker.Lease)}, []bool{false, true}, nil},
+		"one is gone":    {[]results.Run{run("holder-pause"), run("clock-jump", checker.Lease)}, []bool{true, true}, []string{"exclusion of mine in holder-pause (lease outlived)"}},
+		"one not played": {[]results.Run{run("holder-pause", checker.Exclusion)}, []bool{true}, []string{"lease of mine in clock-jump"}},
 		"another class": {func() []results.Run {
 			r := run("holder-pause", checker.Exclusion)
 			r.Verdicts[checker.Exclusion] = checker.Verdict{Outcome: checker.Violated, Class: checker.ContractBroken}
@@ -70,9 +79,10 @@ func TestApply(t *testing.T) {
 
 func TestBadLists(t *testing.T) {
 	for src, want := range map[string]string{
-		"accepted: [{scenario: a, lock: b, property: exclusion}]":        "no reason",
-		"accepted: [{scenario: a, lock: b, property: speed, reason: c}]": `unknown property "speed"`,
-		"accepted: [{scenario: a, property: exclusion, reason: c}]":      "required",
+		"accepted: [{scenario: a, lock: b, property: exclusion}]":                         "no reason",
+		"accepted: [{scenario: a, lock: b, property: speed, reason: c}]":                  `unknown property "speed"`,
+		"accepted: [{scenario: a, lock: b, property: lease, undecided: true, reason: c}]": "leave out property",
+		"accepted: [{scenario: a, property: exclusion, reason: c}]":                       "required",
 		"acepted: []": "acepted",
 		"accepted: [{scenario: a, lock: b, property: lease, reason: c}, {scenario: a, lock: b, property: lease, reason: d}]": "twice",
 	} {

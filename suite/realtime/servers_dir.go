@@ -34,7 +34,7 @@ func openServers(d suite.Dir) (serversDir, error) {
 			return "", err
 		}
 		if dir != own {
-			os.Remove(dir) // if it is empty now
+			os.Remove(dir) // if it is empty now; a run in progress makes it again
 		}
 	}
 	if err := os.Mkdir(own, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -71,9 +71,10 @@ func serversBeside(d suite.Dir) ([]string, error) {
 	return found, nil
 }
 
-// close removes the directory when the servers have left nothing in it.
+// close removes the directory when the servers have left nothing in it. Another
+// harness may have removed it already.
 func (s serversDir) close() error {
-	if err := os.Remove(string(s)); err != nil && !errors.Is(err, syscall.ENOTEMPTY) {
+	if err := os.Remove(string(s)); err != nil && !errors.Is(err, syscall.ENOTEMPTY) && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-go/holdfast/live/processes"
 	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/suite"
 )
@@ -29,5 +30,42 @@ func TestServersThatAreLeftAreFound(t *testing.T) {
 		if want := []string{filepath.Join(top, "a", "servers"), filepath.Join(top, "b", "live", "servers")}; err != nil || strings.Join(found, " ") != strings.Join(want, " ") {
 			t.Errorf("beside %s: %v, %v", next, found, err)
 		}
+	}
+}
+
+// Between two runs a harness has no servers, and one beside it takes the empty
+// directory for a remain. The next run has a directory all the same, and the end
+// of the harness is no error.
+func TestServersDirOutlivesACleanUp(t *testing.T) {
+	top := t.TempDir()
+	for _, run := range []string{"first", "second"} {
+		if _, err := suite.Create(filepath.Join(top, run), results.Results{Schema: results.Schema}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, err := openServers(suite.Dir(filepath.Join(top, "first")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openServers(suite.Dir(filepath.Join(top, "second"))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(string(first)); err == nil {
+		t.Fatal("the empty directory is still there: the test sees nothing")
+	}
+	for range 2 {
+		run, err := processes.NewRunDir(string(first))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := run.Remove(); err != nil {
+			t.Fatal(err)
+		}
+		if err := first.close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := first.close(); err != nil {
+		t.Error(err)
 	}
 }

@@ -3,6 +3,11 @@ package io.github.holdfastgo.redisson;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import io.github.holdfastgo.worker.Request;
+import io.netty.resolver.AddressResolver;
+import io.netty.resolver.AddressResolverGroup;
+import io.netty.resolver.DefaultNameResolver;
+import io.netty.util.concurrent.EventExecutor;
+import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -56,6 +61,7 @@ final class Clients {
     private Config config(int primary) {
         Config c = new Config();
         c.setThreads(4).setNettyThreads(2);
+        c.setAddressResolverGroupFactory((datagrams, sockets, servers) -> new JdkNames());
         if (leaseMs > 0) {
             c.setLockWatchdogTimeout(leaseMs);
         } else {
@@ -144,6 +150,14 @@ final class Clients {
             }
         }
         return all;
+    }
+
+    /** Names by the JDK: Netty's resolver opens a UDP socket that the whole network reaches, and every address is a number. */
+    private static final class JdkNames extends AddressResolverGroup<InetSocketAddress> {
+        @Override
+        protected AddressResolver<InetSocketAddress> newResolver(EventExecutor executor) {
+            return new DefaultNameResolver(executor).asAddressResolver();
+        }
     }
 
     private static String url(String address) {

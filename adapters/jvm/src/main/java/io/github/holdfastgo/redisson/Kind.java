@@ -110,11 +110,16 @@ enum Kind {
         }
         if (this == FENCED) {
             JsonArray keeps = new JsonArray();
-            keeps.add("redisson_lock_token:{{name}}");
+            keeps.add(tokenKey("{name}"));
             keeps.add("redisson_lock_token:{name}"); // of a name that has braces of its own
             o.add("keeps", keeps);
         }
         return o;
+    }
+
+    /** Where RFencedLock keeps the last token of a lock whose name has no braces. */
+    static String tokenKey(String name) {
+        return "redisson_lock_token:{" + name + "}";
     }
 
     private static RLock[] members(List<RedissonClient> clients, String name) {

@@ -36,8 +36,9 @@ final class RedissonLocks implements Locks {
             return null;
         }
         List<RedissonClient> clients = Clients.connect(hello, kind.primaries);
-        WarmUp.of(kind, clients, Request.text(hello, "process"));
-        return new Connected(kind, clients);
+        Opened opened = new Connected(kind, clients);
+        WarmUp.of(kind, clients, opened, Request.text(hello, "process"));
+        return opened;
     }
 
     private record Connected(Kind kind, List<RedissonClient> clients) implements Opened {

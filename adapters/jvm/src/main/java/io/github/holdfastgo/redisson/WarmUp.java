@@ -1,6 +1,8 @@
 package io.github.holdfastgo.redisson;
 
 import io.github.holdfastgo.worker.Leftovers;
+import io.github.holdfastgo.worker.Locks;
+import io.github.holdfastgo.worker.Rehearsal;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.redisson.api.RedissonClient;
@@ -14,17 +16,18 @@ final class WarmUp {
     private static final long LEASE_MS = 50;
     /** Far longer than the lease: a wait that runs out while Redisson subscribes leaves the subscription behind. */
     private static final long WAIT_MS = TimeUnit.SECONDS.toMillis(10);
+    /** After these a request takes as long as any later one. */
+    private static final int ROUNDS = 10;
 
     private WarmUp() {
     }
 
-    /** Takes a lock of a name that nobody else has, and has another owner wait until it expires. */
-    static void of(Kind kind, List<RedissonClient> clients, String process) {
-        Kind warmed = kind == Kind.FENCED ? Kind.PLAIN : kind; // a fenced lock would leave its token behind
+    /** Takes a lock of a name that nobody else has, has another owner wait until it expires, and rehearses requests. */
+    static void of(Kind kind, List<RedissonClient> clients, Locks.Opened opened, String process) {
         String name = "holdfast-warm-up-" + process;
-        take(warmed.open(clients, name), 0, LEASE_MS);
+        take(kind.open(clients, name), 0, LEASE_MS);
         // Of its own: one that has been given a lease keeps it as its default until it is unlocked.
-        Taking lock = warmed.open(clients, name);
+        Taking lock = kind.open(clients, name);
         Thread other = new Thread(() -> {
             if (take(lock, WAIT_MS, -1) != Taking.BUSY) {
                 lock.giveBack();
@@ -32,6 +35,10 @@ final class WarmUp {
         }, "holdfast-warm-up");
         other.start();
         Leftovers.await(List.of(other), 2 * WAIT_MS);
+        Rehearsal.of(opened, name, ROUNDS);
+        if (kind == Kind.FENCED) {
+            clients.get(0).getKeys().delete(Kind.tokenKey(name));
+        }
     }
 
     private static long take(Taking lock, long waitMs, long leaseMs) {

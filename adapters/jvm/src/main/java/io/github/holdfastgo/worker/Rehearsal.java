@@ -2,11 +2,12 @@ package io.github.holdfastgo.worker;
 
 import java.io.OutputStream;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The last step of a build: plays through a start, an acquire and a release, so that the JVM can archive the classes that
- * they load and later starts are quicker.
+ * Plays through what a harness asks for. The last step of a build does, so that the JVM can archive the classes that this
+ * loads. A worker does before its hello is answered, so that the JVM has run and compiled the way of a request.
  */
 public final class Rehearsal {
 
@@ -35,5 +36,33 @@ public final class Rehearsal {
             throw new IllegalStateException("no answers from the worker");
         }
         worker.handle("{\"id\":5,\"do\":\"finish\"}");
+    }
+
+    /** Takes and releases a lock of that name so many times, as the harness would ask for it. */
+    public static void of(Locks.Opened opened, String lock, int times) {
+        Semaphore answered = new Semaphore(0);
+        Worker worker = new Worker(opened, new Outbox(new OutputStream() {
+            @Override
+            public void write(int b) {
+                if (b == '\n') {
+                    answered.release();
+                }
+            }
+        }));
+        for (int i = 0; i < times; i++) {
+            ask(worker, answered, "{\"id\":%d,\"do\":\"acquire\",\"lock\":\"%s\",\"thread\":\"1\"}".formatted(2 * i + 1, lock));
+            ask(worker, answered, "{\"id\":%d,\"do\":\"release\",\"lock\":\"%s\",\"thread\":\"1\"}".formatted(2 * i + 2, lock));
+        }
+    }
+
+    private static void ask(Worker worker, Semaphore answered, String line) {
+        worker.handle(line);
+        try {
+            if (!answered.tryAcquire(LONGEST_MS, TimeUnit.MILLISECONDS)) {
+                throw new IllegalStateException("no answer to " + line);
+            }
+        } catch (InterruptedException e) {
+            throw new IllegalStateException("interrupted, which nobody does", e);
+        }
     }
 }

@@ -32,6 +32,13 @@ public final class Worker {
         this.out = out;
     }
 
+    /** A worker that is past its hello. */
+    Worker(Locks.Opened opened, Outbox out) {
+        this.locks = null;
+        this.out = out;
+        this.opened = opened;
+    }
+
     /** Answers a request, or has it answered; false means that the process is to stop. */
     public boolean handle(String line) {
         Request r = Request.parse(line);

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// adapters are those of adapters/ with one lock each, and the fewest processes
+// that a run of it has below the harness. What a harness starts on Redis servers
+// is in [TestLiveRunThatIsKilled].
+var adapters = []struct {
+	program, lock string
+	processes     int
+}{
+	{"etcd/holdfast-etcd", "etcd", 3 + 3},
+	{"zookeeper/holdfast-zookeeper", "zookeeper", 3 + 3 + 3},
+	{"curator/holdfast-curator", "curator", 3 + 3 + 3},
+	{"sql/holdfast-sql", "postgres-for-update", 2 + 2 + 3},
+	{"sql/holdfast-sql", "mariadb-for-update", 2 + 2 + 3},
+	{"jvm/holdfast-redisson", "redisson", 1 + 3},
+	{"node/holdfast-node-redlock", "node-redlock", 1 + 3},
+	{"python/holdfast-redis-py", "redis-py", 1 + 3},
+	{"gozero/holdfast-gozero", "go-zero", 1 + 3},
+	{"bin/holdfast-golocks", "redsync", 1 + 3},
+}
+
+// lingering is how long a process may outlive a harness that did not start it
+// itself: a database ends its own processes in order.
+const lingering = 10 * time.Second
+
+// Only this machine can reach a run of an adapter, whatever servers it brings
+// along. After SIGKILL of the harness no process is left, in whatever language it
+// is written, and no file but the run directory.
+func TestAdapterRunThatIsKilled(t *testing.T) {
+	requireRedis(t)
+	for _, tt := range adapters {
+		t.Run(tt.lock, func(t *testing.T) {
+			program, err := filepath.Abs("../../adapters/" + tt.program)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(program); err != nil {
+				t.Skipf("not tried: make adapters has not built %s", tt.program)
+			}
+			if d := command(t, "adapter", "describe", "--", program); d.code(t) != exitOK {
+				t.Skipf("not tried: %s%s", &d.stdout, &d.stderr)
+			} else if !strings.Contains(d.stdout.String(), tt.lock) {
+				t.Fatalf("it does not have %s: %s", tt.lock, &d.stdout)
+			}
+			runs := t.TempDir()
+			dir := filepath.Join(runs, "killed")
+			h := command(t, "run", "partitioned-holder", "--world", "live", "--adapter", program, "--lock", tt.lock, "--user", "careless", "--out", dir)
+			if err := h.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer h.Process.Kill()
+			for end := time.Now().Add(2 * time.Minute); !recording(dir, "partitioned-holder", 3); time.Sleep(20 * time.Millisecond) {
+				if time.Now().After(end) {
+					t.Fatalf("no run is under way: %s%s", &h.stdout, &h.stderr)
+				}
+			}
+			family := descendants(t, h.Process.Pid)
+			if len(family) < tt.processes {
+				t.Errorf("there are %d processes, want %d: %+v", len(family), tt.processes, family)
+			}
+			seen := 0
+			for _, p := range append(family, process{pid: h.Process.Pid, name: "harness"}) {
+				for _, s := range socketsOf(t, p.pid) {
+					if seen++; !s.onlyLoopback() {
+						t.Errorf("%s (%d) has %s", p.name, p.pid, s)
+					}
+				}
+			}
+			if seen < tt.processes {
+				t.Errorf("%d processes have %d sockets: the test sees too little", len(family), seen)
+			}
+			family = append(family, descendants(t, h.Process.Pid)...)
+			if err := h.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			noneLeft(t, family, dir, lingering)
+			h.Wait()
+			empty(t, h.home)
+			empty(t, h.tmp)
+			if left, _ := filepath.Glob(filepath.Join(runs, "*")); len(left) != 1 {
+				t.Errorf("beside the run directory there is %v", left)
+			}
+		})
+	}
+}
