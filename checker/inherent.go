@@ -263,12 +263,25 @@ func (t *trace) forgotten(release *op) string {
 	return ""
 }
 
+// remembered is how long servers must remember that an owner gave a request up: ten
+// times as long as go-redis waits for an answer. Nobody can remember it for ever.
+const remembered = 30 * second
+
 // forgotRequest returns the reason why a server carried out a request that its
 // owner had given up, or "": a fault kept the request back, and the servers lost
-// what the owner had noted of it meanwhile.
+// what the owner had noted of it meanwhile, or kept it back for too long.
 func (t *trace) forgotRequest(k ownerLock, c *change) string {
 	since := t.heldBack(t.client[k.owner], c.group, c.t)
-	for _, o := range t.account(k).ops.all {
+	ops := &t.account(k).ops
+	for i := ops.latest(c.t); i >= 0; i-- {
+		if o := ops.all[i]; o.f == history.Acquire {
+			if since <= o.ret && o.ret < c.t-remembered {
+				return fmt.Sprintf("a fault kept a request of %s back until %s, for %s after its acquire had ended", o.owner, at(c.t), long(c.t-o.ret))
+			}
+			break
+		}
+	}
+	for _, o := range ops.all {
 		if o.inv > c.t {
 			break
 		}

@@ -299,6 +299,9 @@ func TestInherent(t *testing.T) {
 		{"a server forgot a request that was given up on its way", Count, plain,
 			keptBack + "102 c1 fail err=busy\n200 fault start 2 delete-key n1\n" + keptBackArrives, "kept a request of client-1/1 back until 0.300 s",
 			plain, "0 fault start 2 delete-key n1\n" + keptBack + "102 c1 fail err=busy\n" + keptBackArrives},
+		{"a request that was given up arrives after half a minute", Count, plain,
+			keptBack + "102 c1 fail err=busy\n" + strings.NewReplacer("300 ", "30300 ", "1301 ", "31301 ").Replace(keptBackArrives), "for 30.198 s after its acquire had ended",
+			plain, keptBack + "102 c1 fail err=busy\n" + strings.NewReplacer("300 ", "20300 ", "1301 ", "21301 ").Replace(keptBackArrives)},
 		{"a try without an answer at its end", Errors, near, // not a violation at all
 			"0 c1 acquire lease=1000\n51 c1 info err=unknown\n" + laterHold, "ok",
 			near, "0 c1 acquire lease=1000\n30 c1 info err=unknown\n" + laterHold},
