@@ -80,9 +80,10 @@ func (t *trace) margin(c *Claim) int64 { return max(t.claim.Margin, c.Lease/4) }
 
 // knownLease is the end of a hold that its client must know: that of its latest
 // grant or renewal which no fault can have hidden. If a fault may have delayed a
-// granted request, its client counts the lease from its call.
+// granted request, its client counts the lease from its call. The lease of a nested
+// hold that is longer counts only as long as that hold lasts.
 func (t *trace) knownLease(c *Claim, by int64) int64 {
-	heard := map[string]int64{} // group -> when
+	ends := map[string]int64{} // group -> of the hold there, as the client must know
 	for _, i := range t.since(t.op(c.AcquireOp).own, t.op(c.AcquireOp).inv) {
 		s := &t.changes[i]
 		if s.t >= by {
@@ -92,16 +93,16 @@ func (t *trace) knownLease(c *Claim, by int64) int64 {
 			continue
 		}
 		if !t.disturbedAround(c.Client, s.t) {
-			heard[s.group] = s.t
+			ends[s.group] = min(s.expires(), s.t+c.Lease)
 		} else if o := t.grantOf(c.Owner, c.Lock, s.t); o != nil && o.kind == history.OK && o.inv <= s.t && s.t <= o.ret && o.ret <= by {
-			heard[s.group] = max(heard[s.group], o.inv)
+			ends[s.group] = max(ends[s.group], o.inv+min(o.args.Lease, c.Lease))
 		}
 	}
-	times := slices.Sorted(maps.Values(heard))
+	times := slices.Sorted(maps.Values(ends))
 	if len(times) < t.claim.Quorum {
 		return 0
 	}
-	return times[len(times)-t.claim.Quorum] + c.Lease - t.allow.underway - t.allow.machine
+	return times[len(times)-t.claim.Quorum] - t.allow.underway - t.allow.machine
 }
 
 // disturbedAround reports whether a fault may have touched a request that a server

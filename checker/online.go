@@ -239,9 +239,9 @@ func (o *Online) finish(p *onlineOp, gone bool) {
 	if i := o.toldOf(p.owner, p.lock); i >= 0 {
 		n := o.told[i]
 		switch {
-		case l.Kind == linear.FoundLost && n.when < p.inv: // it was lost by then
+		case (l.Kind == linear.FoundLost || l.Kind == linear.HeldNothing) && n.when < p.inv: // it was lost by then
 			p.entry, n.entry = n.entry, p.entry
-			l.Call = n.when
+			l.Kind, l.Call = linear.FoundLost, n.when
 			o.forget(i)
 		case knows(p.op) && (p.kind != history.OK || n.when < p.ret):
 			o.forget(i)

@@ -303,8 +303,10 @@ func (t *trace) lockOps(lock string) (ops []linear.Op, ghosts bool) {
 		if t.tokens && l.Kind == linear.GotLock {
 			l.Token = o.res.Token
 		}
-		if l.Kind == linear.FoundLost {
-			l.Call = t.toldLost(o)
+		if l.Kind == linear.FoundLost || l.Kind == linear.HeldNothing {
+			if told := t.toldLost(o); told < o.inv {
+				l.Kind, l.Call = linear.FoundLost, told
+			}
 		}
 		if known && (l.Kind != linear.FoundBusy || !places.hasOther(o)) {
 			ops = append(ops, l)
@@ -356,7 +358,7 @@ func (t *trace) leaseOnServer(o *op, lease int64) int64 {
 	return lease
 }
 
-// toldLost is when the owner of a release that finds its hold lost was notified: at
+// toldLost is when the owner of a release that finds no hold was notified: at
 // the first notice since an operation after which it knew what it held, at the
 // latest now. From then on it holds nothing, whatever else it still waits for.
 func (t *trace) toldLost(release *op) int64 {

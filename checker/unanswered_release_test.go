@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/holdfast-go/holdfast/history"
@@ -54,6 +55,7 @@ func TestALossAfterAnUnansweredRelease(t *testing.T) {
 		`
 	run(t, []propertyTest{
 		{"another owner after the notice", renewed, cut + "989  c1 lost" + given + after, Linearizable, OutcomeOK, "", "", ""},
+		{"the release then finds nothing", renewed, cut + "989  c1 lost" + given + strings.Replace(after, "err=lost", "err=not-held", 1), Linearizable, OutcomeOK, "", "", ""},
 		{"another owner without a notice", renewed, cut + given + after, Linearizable, Violated, "", "client-2/1 was granted the lock at 0.993 s", ""},
 		{"the outer hold is over when the inner one is released", renewed, repeated + `
 			1103 c1 release
@@ -86,6 +88,14 @@ func TestALeaseFromACallThatWaited(t *testing.T) {
 		`
 	run(t, []propertyTest{
 		{"told at the end of the lease from the call", plain, down + late + "3950 c1 lost\n5100 server n1 cause=expiry" + next, Errors, OutcomeOK, "", "", ""},
+		{"an inner hold with a short lease is no renewal", plain, down + late + `
+			2102 fault start 2 delay c1
+			2103 c1 acquire lease=1000
+			3903 server n1 EVAL by=c1 holder=c1 count=2 ttl=1197
+			3904 c1 ok count=2
+			3905 server n1 EVAL by=c1 holder=c1 count=2 ttl=3000
+			3950 c1 lost
+			6905 server n1 cause=expiry` + next, Errors, OutcomeOK, "", "", ""},
 		{"told long before", plain, down + late + "2500 c1 lost\n5100 server n1 cause=expiry" + next, Errors, Violated, "", "of the loss of its hold at 2.500 s", "server log"},
 		{"an inner release leaves the rest from the call", plain, down + late + `
 			2102 c1 acquire lease=1000
