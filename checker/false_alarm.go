@@ -57,18 +57,25 @@ func (t *trace) mayAnswerElsewhere(by int64) bool {
 }
 
 // kept checks that the servers did not keep a hold whose owner was notified of its
-// loss.
+// loss. A fault may have hidden their state from its client. And a release may leave
+// outer holds whose leases are over: with it the lock is free.
 func (t *trace) kept(c *Claim, told int64) Verdict {
 	o := t.op(c.AcquireOp)
-	if c.Lease == 0 || t.closedAt(c.Client) <= told || t.outlivedOuter(c, told) || t.groupsHolding(c.Lock, c.Owner, told, told, false) < t.claim.Quorum {
+	if c.Lease == 0 || t.closedAt(c.Client) <= told || t.groupsHolding(c.Lock, c.Owner, told, told, false) < t.claim.Quorum {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	owed, ok := t.owedByServers(c, told)
 	if !ok || owed == never || owed-told <= t.margin(c)+t.allow.rounding {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	if t.overlap(o.inv, told, t.allow.settling, func(f *faultSpan) bool { return f.lasted || f.from >= o.inv }) > 0 {
-		if known := t.knownLease(c, told); told >= known-t.margin(c) {
+	held, releasing := t.heldBy(c, told)
+	hidden := t.overlap(o.inv, told, t.allow.settling, func(f *faultSpan) bool { return f.lasted || f.from >= o.inv }) > 0
+	if hidden || releasing && len(held) > 0 {
+		known := int64(0)
+		for _, a := range held {
+			known = max(known, t.knownEnd(a, told))
+		}
+		if told >= known-t.margin(c)-t.allow.underway-t.allow.machine {
 			return Verdict{Outcome: OutcomeOK}
 		}
 	}
@@ -78,31 +85,55 @@ func (t *trace) kept(c *Claim, told int64) Verdict {
 // margin is the time by which a holder may give up its hold early.
 func (t *trace) margin(c *Claim) int64 { return max(t.claim.Margin, c.Lease/4) }
 
-// knownLease is the end of a hold that its client must know: that of its latest
-// grant or renewal which no fault can have hidden. If a fault may have delayed a
-// granted request, its client counts the lease from its call. The lease of a nested
-// hold that is longer counts only as long as that hold lasts.
-func (t *trace) knownLease(c *Claim, by int64) int64 {
-	ends := map[string]int64{} // group -> of the hold there, as the client must know
-	for _, i := range t.since(t.op(c.AcquireOp).own, t.op(c.AcquireOp).inv) {
+// heldBy lists the acquires whose holds the owner of a claim has at a time, outermost
+// first, without those that it is releasing or has released.
+func (t *trace) heldBy(c *Claim, when int64) (held []*op, releasing bool) {
+	inv := t.op(c.AcquireOp).inv
+	steps := t.steps(ownerLock{c.Owner, c.Lock})
+	left := 0
+	for _, s := range steps[sort.Search(len(steps), func(i int) bool { return steps[i].t >= inv }):] {
+		if s.t > when {
+			break
+		}
+		switch {
+		case s.o == nil || s.o.inv < inv:
+		case s.o.f == history.Acquire && s.ret && s.o.kind == history.OK:
+			held, left = append(held[:left], s.o), left+1
+		case s.o.f == history.Release && !s.ret && left > 0:
+			if known := t.left(s.o); known > 0 { // it may repeat one without an answer
+				left = min(known, len(held))
+			} else {
+				left--
+			}
+			releasing = true
+		}
+	}
+	return held[:left], releasing
+}
+
+// knownEnd is the end of an acquire's hold as its client must know it. If a fault may
+// have delayed the granted request, the client counts the lease from its call. A
+// renewed hold lasts from the latest renewal which no fault can have hidden.
+func (t *trace) knownEnd(o *op, by int64) int64 {
+	first := plus(t.sentBy(o), t.leaseOf(o))
+	if !o.args.Renewed {
+		return first
+	}
+	ends := map[string]int64{} // group -> of the hold there
+	for _, i := range t.since(o.own, o.inv) {
 		s := &t.changes[i]
 		if s.t >= by {
 			break
 		}
-		if !s.command() || s.By != c.Client || s.holder != c.Owner {
-			continue
+		if s.command() && s.By == o.client && s.holder == o.owner && !t.disturbedAround(o.client, s.t) {
+			ends[s.group] = s.t + o.args.Lease
 		}
-		if !t.disturbedAround(c.Client, s.t) {
-			ends[s.group] = min(s.expires(), s.t+c.Lease)
-		} else if o := t.grantOf(c.Owner, c.Lock, s.t); o != nil && o.kind == history.OK && o.inv <= s.t && s.t <= o.ret && o.ret <= by {
-			ends[s.group] = max(ends[s.group], o.inv+min(o.args.Lease, c.Lease))
-		}
+	}
+	if len(ends) < t.claim.Quorum {
+		return first
 	}
 	times := slices.Sorted(maps.Values(ends))
-	if len(times) < t.claim.Quorum {
-		return 0
-	}
-	return times[len(times)-t.claim.Quorum] - t.allow.underway - t.allow.machine
+	return max(first, times[len(times)-t.claim.Quorum])
 }
 
 // disturbedAround reports whether a fault may have touched a request that a server
@@ -110,44 +141,6 @@ func (t *trace) knownLease(c *Claim, by int64) int64 {
 func (t *trace) disturbedAround(client string, when int64) bool {
 	near := t.allow.underway + t.allow.machine
 	return t.disturbance(max(0, when-near), when+near, func(f *faultSpan) bool { return f.touchesClient(client) && !f.sparesRenewals() }) > 0
-}
-
-// outlivedOuter reports whether a claim's owner was releasing a nested hold that
-// alone kept the lock. With this release the lock is free, and the servers'
-// remaining hold is no longer the owner's.
-func (t *trace) outlivedOuter(c *Claim, told int64) bool {
-	var ends []int64 // of the leases held, innermost last
-	left := 0        // how many of them remain
-	releasing := false
-	inv := t.op(c.AcquireOp).inv
-	steps := t.steps(ownerLock{c.Owner, c.Lock})
-	for _, s := range steps[sort.Search(len(steps), func(i int) bool { return steps[i].t >= inv }):] {
-		if s.t > told {
-			break
-		}
-		switch {
-		case s.o == nil || s.o.inv < inv:
-		case s.o.f == history.Acquire && s.ret && s.o.kind == history.OK:
-			end := plus(t.sentBy(s.o), t.leaseOf(s.o))
-			if s.o.args.Renewed {
-				end = never
-			}
-			ends, left = append(ends[:left], end), left+1
-		case s.o.f == history.Release && !s.ret && left > 0:
-			if known := t.left(s.o); known > 0 { // it may repeat one without an answer
-				left = min(known, len(ends))
-			} else {
-				left--
-			}
-			releasing = true
-		}
-	}
-	for _, end := range ends[:left] {
-		if end-c.Lease/4 > told {
-			return false
-		}
-	}
-	return releasing && left > 0
 }
 
 // sentBy is the start of the owner's lease: the send of the granted request, which
