@@ -117,6 +117,27 @@ func TestLock_lateRequestIsCancelled(t *testing.T) {
 }
 
 // Unlock may be called again after it could not tell, and means the same hold.
+// A compensation meets a dead connection. It tries another one before the Redis
+// client gives the first one up, so its owner goes on soon.
+func TestLock_isTakenBackBesideADeadConnection(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		links := 0
+		w.dialed = func(l *link) {
+			links++
+			l.mute.Store(links <= 2) // that of the acquire, and that of its compensation
+		}
+		l := w.clientOn(w.redis(noRetries)).NewLock("orders", "a")
+		short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		if _, err := l.TryLock(short); !errors.Is(err, lock.ErrUnknown) {
+			t.Errorf("got %v", err)
+		}
+		soon, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		must[lock.Grant](t)(l.TryLock(soon))
+	})
+}
+
 func TestUnlock_unknownOutcomeMayBeRetried(t *testing.T) {
 	inBothWays(t, "", unlockUnknown)
 }

@@ -48,7 +48,13 @@ func (s *state) compensate(ctx context.Context, u undo) (confirmed bool) {
 	s.c.ops.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), s.c.cfg.unlockTimeout)
 		defer cancel()
-		err := retry(ctx, func() error { return s.sendUndo(ctx) })
+		patience := s.c.cfg.undoGrace() // so that one dead connection does not cost all the time
+		err := retry(ctx, func() error {
+			once, cancel := context.WithTimeout(ctx, patience)
+			defer cancel()
+			patience *= 2
+			return s.sendUndo(once)
+		})
 		s.c.mu.Lock()
 		if u := s.undo; err != nil && u != nil && !s.c.closed {
 			s.c.ops.Go(func() { s.undoLater(u) })
