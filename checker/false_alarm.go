@@ -144,10 +144,22 @@ func (t *trace) disturbedAround(client string, when int64) bool {
 }
 
 // sentBy is the start of the owner's lease: the send of the granted request, which
-// a fault may have delayed.
+// a fault may have delayed. On several servers it is that of the first one that
+// granted the hold, as the others may have been busy for long.
 func (t *trace) sentBy(acquire *op) int64 {
 	if t.disturbance(acquire.inv, acquire.ret, func(f *faultSpan) bool { return f.touchesClient(acquire.client) && !f.sparesRenewals() }) > 0 {
 		return acquire.inv
+	}
+	if t.claim.Nodes > 1 {
+		granted := map[string]int64{} // group -> when
+		for c := range t.commandsOf(acquire) {
+			if c.takes() && c.holder == acquire.owner {
+				granted[c.group] = c.t
+			}
+		}
+		if len(granted) > 0 {
+			return slices.Min(slices.Collect(maps.Values(granted))) - t.allow.underway
+		}
 	}
 	return acquire.ret
 }

@@ -121,6 +121,34 @@ func TestALeaseFromACallThatWaited(t *testing.T) {
 	})
 }
 
+// On several servers a lease counts from the first grant, though the last server was
+// busy for long.
+func TestALeaseFromTheFirstOfSeveralServers(t *testing.T) {
+	group := leased(func(h *history.Header) { h.Claims.Nodes, h.Claims.Quorum = 2, 2 })
+	held := func(first string) string {
+		return `
+		0    c1 acquire lease=2000 wait=2000
+		` + first + ` server n1 EVAL by=c1 holder=c1 count=1 ttl=2000
+		1010 server n2 EVAL by=c1 holder=c1 count=1 ttl=2000
+		1011 c1 ok count=1
+		1012 c1 acquire lease=2000 renewed
+		1013 server n1 EVAL by=c1 holder=c1 count=2 ttl=2000
+		1013 server n2 EVAL by=c1 holder=c1 count=2 ttl=2000
+		1014 c1 ok count=2
+		1700 server n1 EVAL by=c1 holder=c1 count=2 ttl=2000
+		1700 server n2 EVAL by=c1 holder=c1 count=2 ttl=2000
+		2016 c1 release
+		2016 c1 lost
+		2018 server n1 EVAL by=c1
+		2018 server n2 EVAL by=c1
+		2019 c1 fail err=lost` + next
+	}
+	run(t, []propertyTest{
+		{"a second apart", group, held("10  "), Errors, OutcomeOK, "", "", ""},
+		{"at once", group, held("1009"), Errors, Violated, "", "of the loss of its hold at 2.016 s", "server log"},
+	})
+}
+
 // The owner of nested holds asks for a release again and again. Nobody can know that
 // the lock is free meanwhile, and once it has stopped asking, everybody.
 func TestNobodyKnowsWhatAnUnansweredReleaseLeft(t *testing.T) {

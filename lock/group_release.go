@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -171,10 +172,15 @@ func (g *group) unlock(ctx context.Context) (r groupRelease, ok bool) {
 		if r.lost {
 			r.remaining = 0
 		}
+		leaves := slices.Clone(g.levels[r.remaining:])
+		g.leaves = append(g.leaves, leaves...)
 		after := g.leave(r.remaining, &r)
 		g.mu.Unlock()
 		after()
 		r.errs = g.unlockAll(ctx, r.levels, r.remaining == 0)
+		g.mu.Lock()
+		g.leaves = g.leaves[len(leaves):]
+		g.mu.Unlock()
 	}
 	if r.remaining == 0 || !g.isLost(w) {
 		return r, true
