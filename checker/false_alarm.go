@@ -72,6 +72,9 @@ func (t *trace) kept(c *Claim, told int64) Verdict {
 	hidden := t.overlap(o.inv, told, t.allow.settling, func(f *faultSpan) bool { return f.lasted || f.from >= o.inv }) > 0
 	if hidden || releasing && len(held) > 0 {
 		known := int64(0)
+		if len(held) == 0 { // it was releasing the last one
+			known = t.knownEnd(o, told)
+		}
 		for _, a := range held {
 			known = max(known, t.knownEnd(a, told))
 		}
@@ -112,10 +115,19 @@ func (t *trace) heldBy(c *Claim, when int64) (held []*op, releasing bool) {
 }
 
 // knownEnd is the end of an acquire's hold as its client must know it. If a fault may
-// have delayed the granted request, the client counts the lease from its call. A
-// renewed hold lasts from the latest renewal which no fault can have hidden.
+// have delayed the granted request, the client counts the lease from its call. A hold
+// that another owner handed on lasts as long as the waiter's place. A renewed hold lasts from the latest renewal which no fault can have hidden.
 func (t *trace) knownEnd(o *op, by int64) int64 {
 	first := plus(t.sentBy(o), t.leaseOf(o))
+	for _, i := range t.since(o.own, o.inv) {
+		s := &t.changes[i]
+		if s.t > o.ret {
+			break
+		}
+		if s.holder == o.owner && t.handedOn(ownerLock{o.owner, o.lock}, s) == o {
+			first = min(first, s.expires())
+		}
+	}
 	if !o.args.Renewed {
 		return first
 	}
