@@ -111,6 +111,9 @@ func (s *state) wait(ctx context.Context, a Acquire, forever bool) (_ Grant, _ *
 				f(s.key.name, s.key.owner)
 			}
 		default:
+			if t.undone && !refused && s.c.cfg.acks > 0 {
+				refusal, refused = ErrAcks, true // the wait has ended before the replicas confirmed
+			}
 			if (t.undone || errors.Is(t.err, ErrRefused)) && (refused || ctx.Err() != nil || s.c.life.Err() != nil) && op.Err() != nil {
 				t.err = nil // the outcome is known
 			}

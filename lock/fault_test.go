@@ -281,6 +281,22 @@ func TestLock_scriptFlush(t *testing.T) {
 }
 
 // miniredis has no replicas, so no acknowledgement ever comes.
+// The wait ends while the replicas have yet to confirm. The grant is taken back for
+// certain, so the outcome is known.
+func TestReplicaAcks_theWaitEndsFirst(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		w.setLatency(40 * time.Millisecond)
+		l := w.client(lock.WithReplicaAcks(1, 50*time.Millisecond)).NewLock("orders", "a")
+		must[bool](t)(l.IsLocked(ctx)) // it has a connection then
+		_, err := l.TryLock(ctx, lock.Wait(30*time.Millisecond))
+		wantErr(t, "a short wait", err, lock.ErrAcks)
+		if locked := must[bool](t)(l.IsLocked(ctx)); locked {
+			t.Error("a hold that was not confirmed was not given back")
+		}
+	})
+}
+
 func TestReplicaAcks(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
