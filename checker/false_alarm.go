@@ -116,7 +116,8 @@ func (t *trace) heldBy(c *Claim, when int64) (held []*op, releasing bool) {
 
 // knownEnd is the end of an acquire's hold as its client must know it. If a fault may
 // have delayed the granted request, the client counts the lease from its call. A hold
-// that another owner handed on lasts as long as the waiter's place. A renewed hold lasts from the latest renewal which no fault can have hidden.
+// that another owner handed on lasts as long as the waiter's place. A renewed hold
+// lasts from the latest renewal which no fault can have hidden.
 func (t *trace) knownEnd(o *op, by int64) int64 {
 	first := plus(t.sentBy(o), t.leaseOf(o))
 	for _, i := range t.since(o.own, o.inv) {
