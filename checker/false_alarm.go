@@ -70,11 +70,12 @@ func (t *trace) kept(c *Claim, told int64) Verdict {
 	}
 	held, releasing := t.heldBy(c, told)
 	hidden := t.overlap(o.inv, told, t.allow.settling, func(f *faultSpan) bool { return f.lasted || f.from >= o.inv }) > 0
-	if hidden || releasing && len(held) > 0 {
+	outer := releasing && len(held) > 0
+	if len(held) == 0 { // it was releasing the last one
+		held = []*op{o}
+	}
+	if hidden || outer {
 		known := int64(0)
-		if len(held) == 0 { // it was releasing the last one
-			known = t.knownEnd(o, told)
-		}
 		for _, a := range held {
 			known = max(known, t.knownEnd(a, told))
 		}

@@ -87,19 +87,17 @@ func (s *state) sendAcquire(ctx context.Context, serial, hold uint64, lease time
 		keys, args = s.fairRequest(sent, lease)
 	}
 	return call(ctx, c, func(ctx context.Context) (acquireReply, error) {
+		var reply acquireReply
+		var err error
 		if c.cfg.acks > 0 {
-			reply, err := c.acquireAndWait(ctx, script, keys, args, sent)
-			if s.fair {
-				reply.hold, reply.count = uint64(reply.count), 1
+			reply, err = c.acquireAndWait(ctx, script, keys, args, sent)
+		} else {
+			cmd := sent.answered(script.EvalSha(ctx, c.rdb, keys, args...))
+			if noScript(cmd.Err()) {
+				cmd = sent.answered(script.Eval(ctx, c.rdb, keys, args...))
 			}
-			reply.copied = sent.open.Load() > 1
-			return reply, sent.judge(err)
+			reply, err = parseAcquire(cmd)
 		}
-		cmd := sent.answered(script.EvalSha(ctx, c.rdb, keys, args...))
-		if noScript(cmd.Err()) {
-			cmd = sent.answered(script.Eval(ctx, c.rdb, keys, args...))
-		}
-		reply, err := parseAcquire(cmd)
 		if s.fair {
 			reply.hold, reply.count = uint64(reply.count), 1
 		}

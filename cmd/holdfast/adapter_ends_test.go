@@ -50,18 +50,18 @@ func TestAdapterRunThatIsKilled(t *testing.T) {
 			} else if !strings.Contains(d.stdout.String(), tt.lock) {
 				t.Fatalf("it does not have %s: %s", tt.lock, &d.stdout)
 			}
-			runs := t.TempDir()
-			dir := filepath.Join(runs, "killed")
+			dir := filepath.Join(t.TempDir(), "killed")
 			h := command(t, "run", "partitioned-holder", "--world", "live", "--adapter", program, "--lock", tt.lock, "--user", "careless", "--out", dir)
 			if err := h.Start(); err != nil {
 				t.Fatal(err)
 			}
 			defer h.Process.Kill()
-			for end := time.Now().Add(2 * time.Minute); !recording(dir, "partitioned-holder", 3); time.Sleep(20 * time.Millisecond) {
-				if time.Now().After(end) {
-					t.Fatalf("no run is under way: %s%s", &h.stdout, &h.stderr)
+			defer func() {
+				if t.Failed() {
+					t.Logf("the harness printed: %s%s", &h.stdout, &h.stderr)
 				}
-			}
+			}()
+			eventually(t, "a run is under way", 2*time.Minute, func() bool { return recording(dir, "partitioned-holder", 3) })
 			family := descendants(t, h.Process.Pid)
 			if len(family) < tt.processes {
 				t.Errorf("there are %d processes, want %d: %+v", len(family), tt.processes, family)
@@ -77,17 +77,7 @@ func TestAdapterRunThatIsKilled(t *testing.T) {
 			if seen < tt.processes {
 				t.Errorf("%d processes have %d sockets: the test sees too little", len(family), seen)
 			}
-			family = append(family, descendants(t, h.Process.Pid)...)
-			if err := h.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
-			noneLeft(t, family, dir, lingering)
-			h.Wait()
-			empty(t, h.home)
-			empty(t, h.tmp)
-			if left, _ := filepath.Glob(filepath.Join(runs, "*")); len(left) != 1 {
-				t.Errorf("beside the run directory there is %v", left)
-			}
+			killed(t, h, family, dir, lingering)
 		})
 	}
 }

@@ -62,6 +62,23 @@ func empty(t *testing.T, dir string) {
 	}
 }
 
+// killed kills a harness. The processes below it must end within a time, and only
+// its run directory may stay.
+func killed(t *testing.T, h *holdfast, family []process, dir string, within time.Duration) {
+	t.Helper()
+	family = append(family, descendants(t, h.Process.Pid)...)
+	if err := h.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	noneLeft(t, family, dir, within)
+	h.Wait()
+	empty(t, h.home)
+	empty(t, h.tmp)
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(dir), "*")); len(left) != 1 {
+		t.Errorf("beside the run directory there is %v", left)
+	}
+}
+
 // called counts the processes with a name.
 func called(all []process, name string) int {
 	return len(slices.DeleteFunc(slices.Clone(all), func(p process) bool { return !strings.Contains(p.name, name) }))
@@ -100,17 +117,7 @@ func TestLiveRunThatIsKilled(t *testing.T) {
 			}
 		}
 	})
-	family = append(family, descendants(t, h.Process.Pid)...)
-	if err := h.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	noneLeft(t, family, dir, within)
-	h.Wait()
-	empty(t, h.home)
-	empty(t, h.tmp)
-	if left, _ := filepath.Glob(filepath.Join(runs, "*")); len(left) != 1 {
-		t.Errorf("beside the run directory there is %v", left)
-	}
+	killed(t, h, family, dir, within)
 	t.Run("judged", func(t *testing.T) {
 		parts, _ := filepath.Glob(filepath.Join(dir, "histories", "*", "*.part"))
 		if len(parts) < 2 {

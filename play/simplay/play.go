@@ -155,9 +155,12 @@ func (r *simRun) simulate(version string, look Watch) {
 	r.End.Goroutines = play.Leftover(before)
 }
 
+// quiet is how long a run rests at least, so that a watchdog that goes on shows.
+const quiet = time.Minute
+
 // quiesce waits until every lease has ended, and looks for leftovers.
 func (r *simRun) quiesce(w *sim.World, clients []*play.Client) {
-	time.Sleep(max(play.LongestLease(clients)*3/2, time.Minute) + 5*time.Second)
+	time.Sleep(max(play.LongestLease(clients)*3/2, quiet) + 5*time.Second)
 	for _, k := range w.Keys() {
 		if r.Leftover(k.Name, k.TTL) {
 			r.End.Keys = append(r.End.Keys, k.Node+" "+k.Name)

@@ -28,7 +28,8 @@ func Beside(breaks *results.Run, runs []*results.Run, reference string) *results
 	return best
 }
 
-// Ways in which a run is an example, the worst first; 0 is none.
+// What makes a run an example, from the weakest reason to the strongest; 0 stands
+// for none.
 const (
 	noLease = 1 + iota
 	fenced
