@@ -37,7 +37,7 @@ func promotes(t history.Traits) bool     { return t.Promotes }
 func cuts(t history.Traits) bool         { return t.Cuts && t.HoldsRequests }
 func slows(t history.Traits) bool        { return !t.Cuts && t.HoldsRequests }
 func losesReplies(t history.Traits) bool { return t.LosesReplies }
-func breaks(t history.Traits) bool       { return t.BreaksConnections && t.Instant && !t.StopsNode }
+func breaks(t history.Traits) bool       { return t.BreaksConnections && t.Instant && !t.StopsNode && !t.Promotes }
 func jumps(t history.Traits) bool        { return t.MovesClock && t.Instant }
 func deletes(t history.Traits) bool      { return t.DeletesKeys }
 func forgets(t history.Traits) bool      { return t.StopsNode && t.LosesWrites && !t.Promotes }
