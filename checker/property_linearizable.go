@@ -143,6 +143,9 @@ func (t *trace) forgive(lock string, ops []linear.Op, apart bool) (forgiven []li
 		if end != nil && (end.kind != history.OK || end.id != c.EndOp) {
 			until = max(until, min(end.ret, t.endTime)) // it may have been lost before the release arrived
 		}
+		if _, dead := t.crashed[c.Client]; dead && end == nil {
+			until = t.endTime // nobody releases it
+		}
 		l := t.lossOf(c, until)
 		if l.groups < l.needed {
 			if left := t.leftBehind(c, until); left.groups > 0 {
@@ -235,7 +238,7 @@ func (t *trace) endingOf(c *Claim) *op {
 func (t *trace) lostUnheard(o *op) (left int64, how string) {
 	var held *span
 	t.heldAt(o.own, o.inv, t.untilNext(o), func(s *span) bool {
-		if !s.replica && s.from >= o.inv && (held == nil || s.from < held.from) {
+		if !s.replica && s.to > o.inv && (held == nil || s.from < held.from) {
 			held = s
 		}
 		return false
@@ -247,7 +250,7 @@ func (t *trace) lostUnheard(o *op) (left int64, how string) {
 	if l.groups < l.needed || l.unconfirmed || l.forked {
 		return 0, ""
 	}
-	return max(1, l.at-held.from), l.how
+	return max(1, l.at-max(held.from, o.inv)), l.how // an inner hold begins later than its owner's on the server
 }
 
 // undone reports whether a server that replaced another has a hold that had been
@@ -445,7 +448,7 @@ func (t *trace) pin(ops []linear.Op) []linear.Op {
 		if when, ok := t.carriedOut(o); ok {
 			p.Call, p.Return = when, when
 			moved = true
-			if longer := t.extended(o) - plus(when, p.Lease); longer > 0 && !p.Renewed {
+			if longer := t.extended(o) - plus(when, p.Lease); longer > 0 && !p.Renewed && p.Lease >= min(t.leaseOf(o), linear.Forever) { // no fault ended it
 				p.Lease, p.Asked = p.Lease+longer, p.Asked-longer // the owner may count from its first request
 			}
 		}
