@@ -129,7 +129,7 @@ func (t *trace) forgive(lock string, ops []linear.Op, apart bool) (forgiven []li
 			}
 		}
 		if p := &forgiven[i]; p.Kind == linear.MaybeGot {
-			if left, how := t.lostUnheard(t.op(p.ID)); how != "" && left < p.Lease {
+			if left, how := t.lostUnheard(lock, t.op(p.ID)); how != "" && left < p.Lease {
 				p.Lease, p.Renewed, why = left, false, cmp.Or(why, how)
 			}
 		}
@@ -234,8 +234,20 @@ func (t *trace) endingOf(c *Claim) *op {
 }
 
 // lostUnheard is how long an acquire of unknown outcome held the lock until the
-// servers lost its hold, and how they lost it; "" if they did not.
-func (t *trace) lostUnheard(o *op) (left int64, how string) {
+// servers lost its hold, and how they lost it; "" if they did not. Without a server
+// log it was lost when another was granted the lock, at the latest.
+func (t *trace) lostUnheard(lock string, o *op) (left int64, how string) {
+	if len(t.changes) == 0 {
+		next := slices.IndexFunc(t.claims, func(c Claim) bool { return c.Lock == lock && c.Owner != o.owner && c.From > o.inv })
+		if next < 0 {
+			return 0, ""
+		}
+		l := t.lossByTraits(t.claims[next].From)
+		if l.groups < l.needed || l.at < o.inv {
+			return 0, ""
+		}
+		return max(1, l.at-o.inv), l.how
+	}
 	var held *span
 	t.heldAt(o.own, o.inv, t.untilNext(o), func(s *span) bool {
 		if !s.replica && s.to > o.inv && (held == nil || s.from < held.from) {
