@@ -260,7 +260,9 @@ func (c *worker) release(ctx context.Context, outer bool) history.Kind {
 	if err == nil {
 		c.rec.Finish(op, history.OK, history.Result{Count: left})
 	} else {
-		kind, class = classify(err)
+		if kind, class = classify(err); class == history.ErrRefused { // the hold is still there, and its owner may ask again
+			kind, class = history.Info, history.ErrUnknown
+		}
 		c.rec.Finish(op, kind, history.Result{Error: class, Message: err.Error()})
 	}
 	c.announce(faults.Moment{Name: faults.Released, Client: c.Proc.Name(), Op: "release"})
