@@ -40,7 +40,7 @@ func (t *trace) wronglyLost(c *Claim) Verdict {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	o := t.op(c.EndOp)
-	if o.f != history.Release || o.kind != history.Fail || t.refusedAsClosed(o) || t.mayAnswerElsewhere(o.ret) {
+	if o.f != history.Release || o.kind != history.Fail || t.refusedAsClosed(o) {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	v := t.kept(c, o.ret)
@@ -50,10 +50,26 @@ func (t *trace) wronglyLost(c *Claim) Verdict {
 	return v
 }
 
-// mayAnswerElsewhere reports whether a server without the hold may have answered
-// by a time.
-func (t *trace) mayAnswerElsewhere(by int64) bool {
-	return slices.ContainsFunc(t.faults, func(f faultSpan) bool { return f.from <= by && (f.Promotes || f.Forks) })
+// groupsAnsweringFor counts the groups in which the server that answers clients has a
+// hold.
+func (t *trace) groupsAnsweringFor(c *Claim, when int64) int {
+	var groups []string
+	t.heldAt(t.account(ownerLock{c.Owner, c.Lock}), when, when, func(s *span) bool {
+		if !s.replica && !slices.Contains(groups, s.group) && t.stillAnswers(s.group, s.led, when) {
+			groups = append(groups, s.group)
+		}
+		return len(groups) == t.claim.Nodes
+	})
+	return len(groups)
+}
+
+// stillAnswers reports whether the server of a group that answered clients at a time
+// is the only one that does so until another time. After a promotion another one
+// answers. In a fork it may be either one.
+func (t *trace) stillAnswers(group string, from, to int64) bool {
+	return !slices.ContainsFunc(t.faults, func(f faultSpan) bool {
+		return f.from <= to && f.touchesGroup(group) && (f.Forks || f.Promotes && f.from >= from)
+	})
 }
 
 // kept checks that the servers did not keep a hold whose owner was notified of its
@@ -61,7 +77,7 @@ func (t *trace) mayAnswerElsewhere(by int64) bool {
 // outer holds whose leases are over: with it the lock is free.
 func (t *trace) kept(c *Claim, told int64) Verdict {
 	o := t.op(c.AcquireOp)
-	if c.Lease == 0 || t.closedAt(c.Client) <= told || t.groupsHolding(c.Lock, c.Owner, told, told, false) < t.claim.Quorum {
+	if c.Lease == 0 || t.closedAt(c.Client) <= told || t.groupsAnsweringFor(c, told) < t.claim.Quorum {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	owed, ok := t.owedByServers(c, told)

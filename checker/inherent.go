@@ -144,6 +144,8 @@ func (t *trace) lossOf(c *Claim, by int64) lossOfHold {
 		switch {
 		case s.Role != "primary" && s.Cause != "command":
 			ended[s.Node] = "replication" // the hold lives on where clients ask
+		case s.command() && s.was == c.Owner && s.By == c.Client && s.t < o.ret: // an early round was given back
+			delete(granted, s.group)
 		case !known || s.was != c.Owner:
 		case s.Cause == "fault":
 			lose(s.group, s.t, "the hold was deleted from %s at %s, from outside", s.Node, at(s.t))

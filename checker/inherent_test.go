@@ -40,6 +40,14 @@ func TestInherent(t *testing.T) {
 		1    server n1 SET by=c1 holder=c1 ttl=1000
 		2    c1 ok count=1
 		`
+	const takenAgain = take + `
+		10   c1 acquire lease=1000
+		11   server n1 EVAL by=c1 holder=c1 count=2 ttl=1000
+		12   c1 ok count=2
+		`
+	planned := total
+	planned.Faults = []history.PlannedFault{{ID: 1, Fault: "failover", Traits: history.Traits{Instant: true, Promotes: true, LosesWrites: true}}}
+	longTake := strings.ReplaceAll(take, "1000", "10000")
 	const takeRenewed = `
 		0    c1 acquire lease=1000 renewed
 		1    server n1 SET by=c1 holder=c1 ttl=1000
@@ -72,6 +80,11 @@ func TestInherent(t *testing.T) {
 		310  c2 release
 		311  server n1r1 DEL by=c2 role=primary
 		312  c2 ok`
+	const atPromoted = "200 c2 acquire lease=1000\n201 server n1r1 SET by=c2 holder=c2 ttl=1000 role=primary\n202 c2 ok count=1\n" +
+		"310 c2 release\n311 server n1r1 DEL by=c2 role=primary\n312 c2 ok"
+	refusedWith := func(fault string) string {
+		return take + "50 c1 release\n51 server n1 DEL by=c1\n52 c1 ok\n100 c1 acquire lease=1000\n101 server n1 SET by=c1 holder=c1 ttl=1000\n" + fault + "200 c1 fail err=busy\n300 c2 acquire lease=1000\n301 c2 fail err=busy"
+	}
 	const outlived = take + `
 		1001 server n1 cause=expiry
 		1100 c2 acquire lease=1000
@@ -236,6 +249,9 @@ func TestInherent(t *testing.T) {
 		{"a hold that a server lost is free", Linearizable, plain,
 			take + "100 fault start 1 delete-key n1\n100 server n1 cause=fault" + second + bothDone, "from outside",
 			plain, take + "100 fault start 1 delete-key n1\n100 server n1 cause=fault" + second + strings.Replace(bothDone, "c1 fail err=lost", "c1 ok", 1)},
+		{"a hold that was taken again and then deleted is free", Linearizable, plain,
+			takenAgain + "100 fault start 1 delete-key n1\n100 server n1 cause=fault" + second + bothDone, "from outside",
+			plain, takenAgain + "100 fault start 1 delete-key n2\n100 server n2 cause=fault" + second + bothDone},
 		{"a hold whose grant arrived late lasts until its server lost it", Linearizable, plain,
 			lateReply + "90 c2 acquire lease=1000\n91 c2 fail err=busy\n" + jumped, "the clock of node-1 ended the lease",
 			plain, lateReply + jumped + "150 c2 acquire lease=1000\n151 c2 fail err=busy"},
@@ -305,6 +321,16 @@ func TestInherent(t *testing.T) {
 		{"a try without an answer at its end", Errors, near, // not a violation at all
 			"0 c1 acquire lease=1000\n51 c1 info err=unknown\n" + laterHold, "ok",
 			near, "0 c1 acquire lease=1000\n30 c1 info err=unknown\n" + laterHold},
+		{"the old primary kept a hold that the promoted one never had", Errors, total, // not a violation of errors
+			longTake + "100 fault start 1 failover n1\n120 c1 lost\n130 c1 release\n131 c1 fail err=lost\n" + atPromoted, "ok",
+			planned, longTake + "3 server n1r1 cause=replication holder=c1 ttl=9997 role=replica\n100 fault start 1 failover n1\n" +
+				"110 server n1r1 PEXPIRE by=c1 holder=c1 ttl=10000 role=primary\n180 c1 lost\n190 c1 release\n191 c1 fail err=lost\n199 server n1r1 DEL by=c1 role=primary\n" + atPromoted},
+		{"the old primary granted the lock, and the promoted one was busy", Errors, total, // not a violation at all
+			refusedWith("101 fault start 1 failover n1\n"), "ok",
+			total, refusedWith("101 fault start 1 reset c1 n1\n101 fault end 1 reset c1 n1\n")},
+		{"a hold that was lost while its dead owner took it again", Linearizable, plain,
+			take + "100 c1 acquire lease=1000\n101 server n1 EVAL by=c1 holder=c1 count=2 ttl=1000\n101 fault start 1 crash c1\n101 c1 crash\n150 fault start 2 delete-key n1\n150 server n1 cause=fault" + second + secondDone, "from outside",
+			plain, take + "100 c1 acquire lease=1000\n101 server n1 EVAL by=c1 holder=c1 count=2 ttl=1000\n101 fault start 1 crash c1\n101 c1 crash\n150 server n1 DEL by=c2" + second + secondDone},
 		{"an unknown outcome", Errors, total, // not a violation at all: the witness has another
 			take + "10 fault start 1 partition c1 n1\n20 c1 release\n30 c1 info err=unknown\n40 fault end 1 partition c1 n1\n50 c1 release\n51 server n1 DEL by=c1\n52 c1 ok", "ok",
 			total, take + "20 c1 release\n30 c1 info err=unknown\n50 c1 release\n51 server n1 DEL by=c1\n52 c1 ok"},

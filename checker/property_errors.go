@@ -258,8 +258,9 @@ func (t *trace) contradicted(o *op) Verdict {
 				groups[c.group] = grant{g.at, c.expires()}
 			}
 		}
-		maps.DeleteFunc(groups, func(_ string, g grant) bool {
-			return g.until <= o.ret // over by now, even where a crashed server has yet to expire it
+		maps.DeleteFunc(groups, func(group string, g grant) bool {
+			return g.until <= o.ret || // over by now, even where a crashed server has yet to expire it
+				!t.stillAnswers(group, g.at, o.ret)
 		})
 		if len(groups) >= t.claim.Quorum {
 			var latest int64

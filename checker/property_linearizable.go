@@ -129,7 +129,7 @@ func (t *trace) forgive(lock string, ops []linear.Op, apart bool) (forgiven []li
 			}
 		}
 		if p := &forgiven[i]; p.Kind == linear.MaybeGot {
-			if left, how := t.lostUnheard(t.op(p.ID)); how != "" && left < p.Lease {
+			if left, how := t.lostUnheard(lock, t.op(p.ID)); how != "" && left < p.Lease {
 				p.Lease, p.Renewed, why = left, false, cmp.Or(why, how)
 			}
 		}
@@ -142,6 +142,9 @@ func (t *trace) forgive(lock string, ops []linear.Op, apart bool) (forgiven []li
 		k, until, end := ownerLock{c.Owner, c.Lock}, c.To, t.endingOf(c)
 		if end != nil && (end.kind != history.OK || end.id != c.EndOp) {
 			until = max(until, min(end.ret, t.endTime)) // it may have been lost before the release arrived
+		}
+		if _, dead := t.crashed[c.Client]; dead && end == nil {
+			until = t.endTime // nobody releases it
 		}
 		l := t.lossOf(c, until)
 		if l.groups < l.needed {
@@ -231,11 +234,23 @@ func (t *trace) endingOf(c *Claim) *op {
 }
 
 // lostUnheard is how long an acquire of unknown outcome held the lock until the
-// servers lost its hold, and how they lost it; "" if they did not.
-func (t *trace) lostUnheard(o *op) (left int64, how string) {
+// servers lost its hold, and how they lost it; "" if they did not. Without a server
+// log it was lost when another was granted the lock, at the latest.
+func (t *trace) lostUnheard(lock string, o *op) (left int64, how string) {
+	if len(t.changes) == 0 {
+		next := slices.IndexFunc(t.claims, func(c Claim) bool { return c.Lock == lock && c.Owner != o.owner && c.From > o.inv })
+		if next < 0 {
+			return 0, ""
+		}
+		l := t.lossByTraits(t.claims[next].From)
+		if l.groups < l.needed || l.at < o.inv {
+			return 0, ""
+		}
+		return max(1, l.at-o.inv), l.how
+	}
 	var held *span
 	t.heldAt(o.own, o.inv, t.untilNext(o), func(s *span) bool {
-		if !s.replica && s.from >= o.inv && (held == nil || s.from < held.from) {
+		if !s.replica && s.to > o.inv && (held == nil || s.from < held.from) {
 			held = s
 		}
 		return false
@@ -247,7 +262,7 @@ func (t *trace) lostUnheard(o *op) (left int64, how string) {
 	if l.groups < l.needed || l.unconfirmed || l.forked {
 		return 0, ""
 	}
-	return max(1, l.at-held.from), l.how
+	return max(1, l.at-max(held.from, o.inv)), l.how // an inner hold begins later than its owner's on the server
 }
 
 // undone reports whether a server that replaced another has a hold that had been
@@ -445,7 +460,7 @@ func (t *trace) pin(ops []linear.Op) []linear.Op {
 		if when, ok := t.carriedOut(o); ok {
 			p.Call, p.Return = when, when
 			moved = true
-			if longer := t.extended(o) - plus(when, p.Lease); longer > 0 && !p.Renewed {
+			if longer := t.extended(o) - plus(when, p.Lease); longer > 0 && !p.Renewed && p.Lease >= min(t.leaseOf(o), linear.Forever) { // no fault ended it
 				p.Lease, p.Asked = p.Lease+longer, p.Asked-longer // the owner may count from its first request
 			}
 		}

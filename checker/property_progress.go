@@ -272,7 +272,7 @@ func (t *trace) notOnFree(o *op, w *waiting) Verdict {
 	if t.claim.Handoff <= 0 || len(t.changes) == 0 {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	bound := t.claim.Handoff + notice + t.allow.machine
+	bound := t.claim.Handoff*t.lateSubscriptions(o) + notice + t.allow.machine
 	taken, excused := &w.taken, disturbs(o.client)
 	if t.claim.Nodes > t.claim.Quorum {
 		// A quorum lock copes with servers that are out of reach, and asks each of
@@ -289,6 +289,18 @@ func (t *trace) notOnFree(o *op, w *waiting) Verdict {
 	}
 	return byServers(violation(from+t.claim.Handoff, opIDs(o, t.lastHolder(o.lock, from)),
 		"%s slept on a free lock from %s to %s; it is to notice within %s", o.owner, at(from), at(to), long(t.claim.Handoff)))
+}
+
+// lateSubscriptions counts the faults that delay a subscription during a wait, at least
+// one. The promised hand-off must cope with one, and their delays add up.
+func (t *trace) lateSubscriptions(o *op) int64 {
+	n := int64(0)
+	for i := range t.faultsBefore(o.ret) {
+		if f := &t.faults[i]; f.HoldsSubscriptions && f.touchesClient(o.client) && f.to >= o.inv {
+			n++
+		}
+	}
+	return max(1, n)
 }
 
 // withinReach are the times in which too few of the reachable servers were free

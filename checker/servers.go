@@ -326,13 +326,18 @@ func (t *trace) commandsOf(o *op) iter.Seq[*change] {
 // of a group that both answer: each has the operations that it carried out, and
 // those from before. A refusal that no log shows says nothing, as either server may
 // have given it. A hold that was released on the other server lasts as long as this
-// one kept it. There are no branches where one server alone carried out anything.
+// one kept it. There are no branches where one server alone carried out anything. If no
+// log shows who carried out what, nothing can be said of the time after the fault.
 func (t *trace) branches(lock string, ops []linear.Op) (branches [][]linear.Op, why string) {
 	fork := slices.IndexFunc(t.faults, func(f faultSpan) bool { return f.Forks })
-	if fork < 0 || t.claim.Nodes > 1 || len(t.changes) == 0 {
+	if fork < 0 || t.claim.Nodes > 1 {
 		return nil, ""
 	}
 	since := t.faults[fork].from
+	if len(t.changes) == 0 {
+		before := slices.DeleteFunc(slices.Clone(ops), func(p linear.Op) bool { return t.op(p.ID).ret >= since })
+		return [][]linear.Op{before}, fmt.Sprintf("two servers may have answered after the fault at %s", at(since))
+	}
 	on := make(map[int64][]string, len(ops)) // which servers carried out an operation
 	var nodes []string
 	for i := range ops {

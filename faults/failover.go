@@ -32,7 +32,7 @@ var _ = register(Kind{
 		stops := s.Mode == "" || s.Mode == crashes || s.Mode == unknown
 		return history.Traits{
 			Instant: true, Promotes: true, LosesWrites: true, ForgetsScripts: true, StopsNode: stops, Refuses: stops,
-			Forks: s.Mode == isolate || s.Mode == unknown,
+			Forks: s.Mode == isolate || s.Mode == unknown, BreaksConnections: true, // those of redirected clients
 		}
 	},
 	NeedsServers: true,

@@ -26,6 +26,9 @@ func TestEveryFaultSaysWhatItCanDo(t *testing.T) {
 				t.Errorf("%s with %s does nothing", k.Name, what)
 			}
 		}
+		if p := k.Possible(); p.Promotes && !p.BreaksConnections {
+			t.Errorf("%s redirects clients, and breaks no connection", k.Name)
+		}
 		if s := k.Sweep; s != nil && (s.Param == "" || s.Summary == "" || s.Label == "" || !strings.Contains(s.Noun, "%s") || s.Set == nil) {
 			t.Errorf("%s: its sweep is not whole", k.Name)
 		}
@@ -74,7 +77,7 @@ func TestRecall(t *testing.T) {
 	}
 	for id, want := range map[int]history.Traits{
 		1: TraitsOf(Spec{Fault: "failover", Mode: "planned"}),
-		2: {Instant: true, Promotes: true, Forks: true, LosesWrites: true, ForgetsScripts: true, StopsNode: true, Refuses: true},
+		2: {Instant: true, Promotes: true, Forks: true, LosesWrites: true, ForgetsScripts: true, StopsNode: true, Refuses: true, BreaksConnections: true},
 		3: TraitsOf(Spec{Fault: "node-restart", Data: "keep"}),
 		4: TraitsOf(Spec{Fault: "node-restart", Data: "lose"}),
 		5: given,

@@ -37,14 +37,16 @@ func promotes(t history.Traits) bool     { return t.Promotes }
 func cuts(t history.Traits) bool         { return t.Cuts && t.HoldsRequests }
 func slows(t history.Traits) bool        { return !t.Cuts && t.HoldsRequests }
 func losesReplies(t history.Traits) bool { return t.LosesReplies }
-func breaks(t history.Traits) bool       { return t.BreaksConnections && t.Instant && !t.StopsNode }
-func jumps(t history.Traits) bool        { return t.MovesClock && t.Instant }
-func deletes(t history.Traits) bool      { return t.DeletesKeys }
-func forgets(t history.Traits) bool      { return t.StopsNode && t.LosesWrites && !t.Promotes }
-func stopsServer(t history.Traits) bool  { return t.StopsNode && !t.LosesWrites }
-func stopsClient(t history.Traits) bool  { return t.StopsProcess }
-func endsClient(t history.Traits) bool   { return t.EndsProcess }
-func cancels(t history.Traits) bool      { return t.Cancels }
+func breaks(t history.Traits) bool {
+	return t.BreaksConnections && t.Instant && !t.StopsNode && !t.Promotes
+}
+func jumps(t history.Traits) bool       { return t.MovesClock && t.Instant }
+func deletes(t history.Traits) bool     { return t.DeletesKeys }
+func forgets(t history.Traits) bool     { return t.StopsNode && t.LosesWrites && !t.Promotes }
+func stopsServer(t history.Traits) bool { return t.StopsNode && !t.LosesWrites }
+func stopsClient(t history.Traits) bool { return t.StopsProcess }
+func endsClient(t history.Traits) bool  { return t.EndsProcess }
+func cancels(t history.Traits) bool     { return t.Cancels }
 
 // pair draws a pair of allowed faults, if there is one.
 func (d *draw) pair(may []string) {

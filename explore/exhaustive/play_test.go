@@ -116,13 +116,20 @@ func TestWhatALeaseCannotPreventIsInherent(t *testing.T) {
 	}
 }
 
-// Whoever reads that the reference lock is sound under one fault relies on this
-// slice of the placements.
-func TestTheReferenceLockKeepsItsPromises(t *testing.T) {
-	o := options(t, "reentrant", "holder-and-waiter")
-	o.Shard = suite.Shard{Index: 1, Of: 15 * nightly.Every(4)}
-	for _, c := range played(t, o).Violated {
-		t.Errorf("%s after %s (%s): %s", c.Property, c.When, c.First, c.Reason)
+// Whoever reads that the reference locks are sound under one fault relies on these
+// slices of the placements in all bases.
+func TestTheReferenceLocksKeepTheirPromises(t *testing.T) {
+	for _, tt := range []struct {
+		lock string
+		of   int // the slice of make nightly is one of so many
+	}{{"reentrant", 40}, {"fair", 60}, {"fenced", 60}, {"reentrant-wait", 60}, {"multi", 800}, {"redlock", 800}} {
+		t.Run(tt.lock, func(t *testing.T) {
+			o := options(t, tt.lock, "")
+			o.Shard = suite.Shard{Index: 1, Of: tt.of * nightly.Every(4)}
+			for _, c := range played(t, o).Violated {
+				t.Errorf("%s after %s (%s): %s", c.Property, c.When, c.First, c.Reason)
+			}
+		})
 	}
 }
 

@@ -138,7 +138,7 @@ func (m *Mutex) renew(ctx context.Context, h *hold, until time.Time) (lost bool)
 		case <-time.After(min(next, max(left, next/8))):
 		}
 		asked := time.Now()
-		yes, no := m.ask(ctx, on, request, extend, h.value, m.Lease.Milliseconds())
+		yes, no := m.ask(ctx, on, min(request, until.Sub(asked)), extend, h.value, m.Lease.Milliseconds())
 		switch {
 		case ctx.Err() != nil:
 			return false
