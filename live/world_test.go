@@ -198,12 +198,15 @@ func TestMomentsOfRequestsAndReplies(t *testing.T) {
 		if m, err := s.ReceiveMessage(ctx); err != nil || m.Payload != "hello" {
 			t.Errorf("RESP%d: %v, %v", protocol, m, err)
 		}
+		check(t, s.Subscribe(ctx, "three")) // over the connection that has subscribed
+		_, err = s.Receive(ctx)
+		check(t, err)
 		check(t, s.Close())
 		check(t, sub.Close())
 		got := moments.words()
 		slices.Sort(got)
 		if want := []string{
-			"answered PUBLISH", "answered SUBSCRIBE", "delivered ", "executed PUBLISH", "executed SUBSCRIBE", "published ", "received PUBLISH", "received SUBSCRIBE",
+			"answered PUBLISH", "answered SUBSCRIBE", "delivered ", "executed PUBLISH", "executed SUBSCRIBE", "published ", "received PUBLISH", "received SUBSCRIBE", "received SUBSCRIBE",
 		}; !slices.Equal(got, want) {
 			t.Errorf("RESP%d: got %q", protocol, got)
 		}

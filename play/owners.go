@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"sort"
 	"strings"
@@ -169,22 +170,26 @@ func (o *owners) ServerEvent(c keyspace.Change) history.Event {
 
 // claim finds the owners of the identities that any owner of a client may have
 // stored, and names them in the events of the run. An identity belongs to the
-// owner whose acquire was open when the identity became the holder, and was
-// granted first. An identity in a queue becomes the holder long after it was
-// stored.
+// owner who was asking for the lock most often when the identity became the holder.
+// Among several such owners it is the one whose acquire was open at the first time
+// and was granted first. An identity in a queue becomes the holder long after it
+// was stored.
 func (o *owners) claim(start time.Time, events []history.Event) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	held := map[string]int64{} // since when
+	held := map[string][]int64{} // when it became the holder
 	for _, e := range events {
-		if e.Kind == history.Server && e.Server.Holder != "" {
-			if _, before := held[e.Server.Holder]; !before {
-				held[e.Server.Holder] = e.Time
-			}
+		if s := e.Server; s != nil && s.Holder != "" && (s.Holder != s.WasHolder || held[s.Holder] == nil) {
+			held[s.Holder] = append(held[s.Holder], e.Time)
 		}
 	}
+	asked := acquires(events)
 	for identity, s := range o.unclaimed {
-		if owner := asking(events, s, max(int64(s.at.Sub(start)), held[identity])); owner != "" {
+		first := int64(s.at.Sub(start))
+		if times := held[identity]; len(times) > 0 {
+			first = max(first, times[0])
+		}
+		if owner := asking(asked[asker{s.client, s.lock}], first, held[identity]); owner != "" {
 			o.name[identity] = owner
 		}
 	}
@@ -197,23 +202,58 @@ func (o *owners) claim(start time.Time, events []history.Event) {
 	}
 }
 
-// asking is the owner whose acquire of a lock was open at a time and was granted
-// first; without a grant, the one invoked last.
-func asking(events []history.Event, s stored, at int64) (owner string) {
-	open := map[int64]string{}
+// asker is a client that asks for a lock.
+type asker struct{ client, lock string }
+
+// asked is an acquire of an owner, from its invocation to its return.
+type asked struct {
+	owner    string
+	from, to int64
+	granted  bool
+}
+
+// acquires returns the acquires of each client in the order of their invocation.
+func acquires(events []history.Event) map[asker][]*asked {
+	all, open := map[asker][]*asked{}, map[int64]*asked{}
 	for _, e := range events {
 		switch {
-		case e.Client != s.client || e.Lock != s.lock || e.F != history.Acquire || e.Op == 0:
-		case e.Kind == history.Invoke && e.Time <= at:
-			open[e.Op], owner = e.Owner, e.Owner
-		case e.Time < at:
-			delete(open, e.Op)
-		case e.Kind == history.OK && open[e.Op] != "":
-			return e.Owner
+		case e.F != history.Acquire || e.Op == 0:
+		case e.Kind == history.Invoke:
+			a := &asked{owner: e.Owner, from: e.Time, to: math.MaxInt64}
+			open[e.Op], all[asker{e.Client, e.Lock}] = a, append(all[asker{e.Client, e.Lock}], a)
+		case open[e.Op] != nil:
+			open[e.Op].to, open[e.Op].granted = e.Time, e.Kind == history.OK
 		}
 	}
-	if len(open) == 0 {
-		return ""
+	return all
+}
+
+// asking is the owner with an open acquire at most of the times; among several the
+// one whose acquire was open at the first time and was granted first, and without a
+// grant the one invoked last.
+func asking(acquires []*asked, first int64, times []int64) (owner string) {
+	often, most := map[string]int{}, 0
+	for _, a := range acquires {
+		i, _ := slices.BinarySearch(times, a.from)
+		j, _ := slices.BinarySearch(times, a.to)
+		if j < len(times) && times[j] == a.to {
+			j++
+		}
+		often[a.owner] += j - i
+		most = max(most, often[a.owner])
+	}
+	var granted *asked
+	for _, a := range acquires {
+		if often[a.owner] < most || a.from > first || a.to < first {
+			continue
+		}
+		owner = a.owner
+		if a.granted && (granted == nil || a.to < granted.to) {
+			granted = a
+		}
+	}
+	if granted != nil {
+		return granted.owner
 	}
 	return owner
 }

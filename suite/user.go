@@ -32,8 +32,9 @@ const noCarefulUser = "no user of it can be careful: it claims neither a lease n
 // scenario that cancels an operation.
 const nothingToCancel = "until a grant names its validity, a careful user of it asks without waiting and has no wait that could be cancelled"
 
-// nothingToHear is why it has none in a scenario whose fault waits for a message.
-const nothingToHear = "until a grant names its validity, a careful user of it asks without waiting and gets no message that a fault could wait for"
+// nothingToHear is why it has none in a scenario whose fault waits for a message, or
+// for a subscription.
+const nothingToHear = "until a grant names its validity, a careful user of it asks without waiting, subscribes to nothing and gets no message that a fault could wait for"
 
 // UsersOf are the users that a lock which is not built in is played with, as runs
 // name them: "" is the user of the scenario, who is careless unless the scenario
@@ -61,7 +62,8 @@ func UsersOf(s *scenarios.Scenario, l *subject.Subject, choice string) (users []
 	return users, missing
 }
 
-// waitsForMessage reports whether a fault strikes at a message to a waiter.
+// waitsForMessage reports whether a fault strikes at a message to a waiter, or at
+// its subscription.
 func waitsForMessage(f faults.Spec) bool {
-	return f.On != nil && (f.On.Moment == faults.Published || f.On.Moment == faults.Delivered)
+	return f.On != nil && (f.On.Moment == faults.Published || f.On.Moment == faults.Delivered || f.On.Command == "SUBSCRIBE")
 }

@@ -60,10 +60,11 @@ func TestPlanUsers(t *testing.T) {
 // nothing that a fault could strike.
 func TestPlanWithoutCarefulUser(t *testing.T) {
 	for scenario, claims := range map[string]subject.Claims{
-		"contention":      {},
-		"cancelled-try":   {Lease: true, Waits: true, Cancels: true},
-		"paused-waiters":  {Lease: true, Waits: true, Messages: true},
-		"cut-off-waiters": {Lease: true, Waits: true, Messages: true},
+		"contention":       {},
+		"cancelled-try":    {Lease: true, Waits: true, Cancels: true},
+		"paused-waiters":   {Lease: true, Waits: true, Messages: true},
+		"cut-off-waiters":  {Lease: true, Waits: true, Messages: true},
+		"broken-subscribe": {Lease: true, Waits: true, Messages: true},
 	} {
 		list, err := Pick([]string{scenario})
 		if err != nil {

@@ -168,7 +168,7 @@ func playList(c *cobra.Command, list []suite.Source, args []string, f runFlags) 
 	p := &playedList{dir: dir, outcome: execute(c.Context(), jobs, dir, f, c.ErrOrStderr())}
 	p.results = p.outcome.Results(plan.Command, skipped)
 	p.results.Made = made
-	accepted.Apply(&p.results)
+	accepted.Of(named(args, list), f.locks, f.user).Apply(&p.results)
 	p.doc = report.DocumentOf(dir, p.results)
 	p.saved = report.Save(dir, p.results, p.doc)
 	return p, nil
@@ -246,6 +246,14 @@ func pick(args []string) ([]suite.Source, error) {
 		return nil, unknownScenario(err)
 	}
 	return list, nil
+}
+
+// named are the scenarios that the command line names; none stands for all.
+func named(args []string, list []suite.Source) (names []string) {
+	for _, p := range list[:min(len(args), len(list))] {
+		names = append(names, p.Scenario.Name)
+	}
+	return names
 }
 
 func unknownScenario(err error) error {

@@ -7,10 +7,13 @@ import "os"
 // Variable is the environment variable that make nightly sets.
 const Variable = "HOLDFAST_NIGHTLY"
 
+// On reports whether [Variable] is set.
+func On() bool { return os.Getenv(Variable) != "" }
+
 // Every says that a test plays one run of each n. It is n, or 1 where [Variable] is
 // set.
 func Every(n int) int {
-	if os.Getenv(Variable) != "" {
+	if On() {
 		return 1
 	}
 	return n

@@ -37,7 +37,7 @@ type tap struct {
 
 	mu        sync.Mutex
 	awaiting  []request // sent and not answered, in order
-	deaf      bool      // it has subscribed: the rest is messages
+	deaf      bool      // it has subscribed: what the node sends is messages, and answers no request
 	receiving bool      // a request counts as received and is not sent
 	abandoned bool      // the client's end broke meanwhile
 
@@ -98,17 +98,18 @@ func (t *tap) Close() error {
 	return errors.Join(err, t.conn.Close())
 }
 
-// received announces a request. abandoned means that it is the last one.
+// received announces a request, also one of a connection that has subscribed: a
+// client may keep that connection for its next subscription. abandoned means that
+// it is the last one.
 func (t *tap) received(command string) (abandoned bool) {
 	subscribes := strings.HasSuffix(command, "SUBSCRIBE")
 	t.mu.Lock()
-	deaf := t.deaf
-	if !deaf {
+	if !t.deaf {
 		t.awaiting = append(t.awaiting, request{command, subscribes})
 	}
-	t.deaf, t.receiving = deaf || subscribes, !deaf
+	t.deaf, t.receiving = t.deaf || subscribes, true
 	t.mu.Unlock()
-	if !deaf && !faults.Quiet(command) {
+	if !faults.Quiet(command) {
 		t.announce(faults.Moment{Name: faults.Received, Command: command})
 		if held := t.held(); held != nil {
 			<-held

@@ -10,10 +10,12 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/goccy/go-yaml"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/input"
 	"github.com/holdfast-go/holdfast/results"
 )
@@ -101,6 +103,18 @@ func (v Violation) accepts(p checker.Property, got checker.Verdict) bool {
 		return got.Outcome == checker.Unknown
 	}
 	return p == v.Property && got.Outcome == checker.Violated && (v.Class == "" || v.Class == got.Class)
+}
+
+// Of returns the entries of some scenarios, of some locks and of one kind of user,
+// for a command that names these. None named, a lock "all" and a user "both" stand
+// for all.
+func (l List) Of(scenarios, locks []string, user string) List {
+	return List{slices.DeleteFunc(slices.Clone(l.Accepted), func(v Violation) bool {
+		lock, careful := strings.CutSuffix(v.Lock, " ("+history.Careful+")")
+		return len(scenarios) > 0 && !slices.Contains(scenarios, v.Scenario) ||
+			len(locks) > 0 && !slices.Contains(locks, lock) && !slices.Contains(locks, "all") ||
+			careful && user == history.Careless || !careful && user == history.Careful
+	})}
 }
 
 // Apply marks the violations of results that the list accepts, and names those of

@@ -77,6 +77,33 @@ func TestApply(t *testing.T) {
 	}
 }
 
+// A command that names scenarios, locks or a kind of user misses no entry of others.
+func TestOf(t *testing.T) {
+	l := List{[]Violation{{Scenario: "holder-pause", Lock: "mine"}, {Scenario: "holder-pause", Lock: "mine (careful)"}, {Scenario: "clock-jump", Lock: "yours"}}}
+	for name, c := range map[string]struct {
+		scenarios, locks []string
+		user             string
+		want             []int
+	}{
+		"nothing named":     {nil, nil, "both", []int{0, 1, 2}},
+		"a scenario":        {[]string{"clock-jump"}, nil, "both", []int{2}},
+		"a lock":            {nil, []string{"mine"}, "both", []int{0, 1}},
+		"careful users":     {nil, nil, "careful", []int{1}},
+		"careless users":    {nil, nil, "careless", []int{0, 2}},
+		"all three":         {[]string{"holder-pause"}, []string{"mine"}, "careless", []int{0}},
+		"all locks":         {nil, []string{"all"}, "both", []int{0, 1, 2}},
+		"a lock not listed": {nil, []string{"theirs"}, "both", nil},
+	} {
+		var want []Violation
+		for _, i := range c.want {
+			want = append(want, l.Accepted[i])
+		}
+		if got := l.Of(c.scenarios, c.locks, c.user).Accepted; !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}
+
 func TestBadLists(t *testing.T) {
 	for src, want := range map[string]string{
 		"accepted: [{scenario: a, lock: b, property: exclusion}]":                         "no reason",

@@ -14,6 +14,11 @@ import org.redisson.api.RedissonClient;
 final class WarmUp {
 
     private static final long LEASE_MS = 50;
+    /**
+     * Of all other holds, so that the watchdog renews none: Redisson keeps a timer for each acquire that was renewed
+     * within a third of the lease, and each of them would renew the holds of the run.
+     */
+    private static final long HELD_MS = TimeUnit.SECONDS.toMillis(10);
     /** Far longer than the lease: a wait that runs out while Redisson subscribes leaves the subscription behind. */
     private static final long WAIT_MS = TimeUnit.SECONDS.toMillis(10);
     /** After these a request takes as long as any later one. */
@@ -29,13 +34,13 @@ final class WarmUp {
         // Of its own: one that has been given a lease keeps it as its default until it is unlocked.
         Taking lock = kind.open(clients, name);
         Thread other = new Thread(() -> {
-            if (take(lock, WAIT_MS, -1) != Taking.BUSY) {
+            if (take(lock, WAIT_MS, HELD_MS) != Taking.BUSY) {
                 lock.giveBack();
             }
         }, "holdfast-warm-up");
         other.start();
         Leftovers.await(List.of(other), 2 * WAIT_MS);
-        Rehearsal.of(opened, name, ROUNDS);
+        Rehearsal.of(opened, name, TimeUnit.MILLISECONDS.toNanos(HELD_MS), ROUNDS);
         if (kind == Kind.FENCED) {
             clients.get(0).getKeys().delete(Kind.tokenKey(name));
         }

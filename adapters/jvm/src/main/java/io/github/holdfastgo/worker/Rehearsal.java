@@ -1,7 +1,6 @@
 package io.github.holdfastgo.worker;
 
 import java.io.OutputStream;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
@@ -18,41 +17,40 @@ public final class Rehearsal {
 
     /** Plays against a server at that port of this machine. */
     public static void of(Locks locks, int port) throws InterruptedException {
-        CountDownLatch answered = new CountDownLatch(4);
-        Worker worker = new Worker(locks, new Outbox(new OutputStream() {
-            @Override
-            public void write(int b) {
-                if (b == '\n') {
-                    answered.countDown();
-                }
-            }
-        }));
+        Semaphore answered = new Semaphore(0);
+        Worker worker = new Worker(locks, counting(answered));
         worker.handle("{\"id\":1,\"do\":\"describe\"}");
         worker.handle(("{\"id\":2,\"do\":\"hello\",\"hello\":{\"protocol\":\"holdfast-worker/1\",\"lease_ns\":1000000000,"
                 + "\"redis\":{\"primaries\":[\"127.0.0.1:%d\"]}}}").formatted(port));
         worker.handle("{\"id\":3,\"do\":\"acquire\",\"lock\":\"archive\",\"thread\":\"1\",\"wait_ns\":1000000000}");
         worker.handle("{\"id\":4,\"do\":\"release\",\"lock\":\"archive\",\"thread\":\"1\"}");
-        if (!answered.await(LONGEST_MS, TimeUnit.MILLISECONDS)) {
+        if (!answered.tryAcquire(4, LONGEST_MS, TimeUnit.MILLISECONDS)) {
             throw new IllegalStateException("no answers from the worker");
         }
         worker.handle("{\"id\":5,\"do\":\"finish\"}");
     }
 
-    /** Takes and releases a lock of that name so many times, as the harness would ask for it. */
-    public static void of(Locks.Opened opened, String lock, int times) {
+    /** Takes and releases a lock of that name and lease so many times, as the harness would ask for it. */
+    public static void of(Locks.Opened opened, String lock, long leaseNs, int times) {
         Semaphore answered = new Semaphore(0);
-        Worker worker = new Worker(opened, new Outbox(new OutputStream() {
+        Worker worker = new Worker(opened, counting(answered));
+        for (int i = 0; i < times; i++) {
+            ask(worker, answered, "{\"id\":%d,\"do\":\"acquire\",\"lock\":\"%s\",\"thread\":\"1\",\"lease_ns\":%d}"
+                    .formatted(2 * i + 1, lock, leaseNs));
+            ask(worker, answered, "{\"id\":%d,\"do\":\"release\",\"lock\":\"%s\",\"thread\":\"1\"}".formatted(2 * i + 2, lock));
+        }
+    }
+
+    /** Releases a permit for each line, which is one answer. */
+    private static Outbox counting(Semaphore answered) {
+        return new Outbox(new OutputStream() {
             @Override
             public void write(int b) {
                 if (b == '\n') {
                     answered.release();
                 }
             }
-        }));
-        for (int i = 0; i < times; i++) {
-            ask(worker, answered, "{\"id\":%d,\"do\":\"acquire\",\"lock\":\"%s\",\"thread\":\"1\"}".formatted(2 * i + 1, lock));
-            ask(worker, answered, "{\"id\":%d,\"do\":\"release\",\"lock\":\"%s\",\"thread\":\"1\"}".formatted(2 * i + 2, lock));
-        }
+        });
     }
 
     private static void ask(Worker worker, Semaphore answered, String line) {
