@@ -85,6 +85,7 @@ func TestInherent(t *testing.T) {
 	refusedWith := func(fault string) string {
 		return take + "50 c1 release\n51 server n1 DEL by=c1\n52 c1 ok\n100 c1 acquire lease=1000\n101 server n1 SET by=c1 holder=c1 ttl=1000\n" + fault + "200 c1 fail err=busy\n300 c2 acquire lease=1000\n301 c2 fail err=busy"
 	}
+	const releasedBefore = "250 fault start 1 failover n1\n300 c3 acquire lease=1000\n301 c3 fail err=busy\n310 c2 release\n311 c2 fail err=lost"
 	const outlived = take + `
 		1001 server n1 cause=expiry
 		1100 c2 acquire lease=1000
@@ -328,6 +329,9 @@ func TestInherent(t *testing.T) {
 		{"the old primary granted the lock, and the promoted one was busy", Errors, total, // not a violation at all
 			refusedWith("101 fault start 1 failover n1\n"), "ok",
 			total, refusedWith("101 fault start 1 reset c1 n1\n101 fault end 1 reset c1 n1\n")},
+		{"a promoted server never heard of a release", Linearizable, plain,
+			take + "3 server n1r1 cause=replication holder=c1 ttl=997\n10 c1 release\n11 server n1 DEL by=c1\n12 c1 ok" + second + releasedBefore, "may have undone",
+			plain, take + "10 c1 release\n11 server n1 DEL by=c1\n12 c1 ok" + second + releasedBefore},
 		{"a hold that was lost while its dead owner took it again", Linearizable, plain,
 			take + "100 c1 acquire lease=1000\n101 server n1 EVAL by=c1 holder=c1 count=2 ttl=1000\n101 fault start 1 crash c1\n101 c1 crash\n150 fault start 2 delete-key n1\n150 server n1 cause=fault" + second + secondDone, "from outside",
 			plain, take + "100 c1 acquire lease=1000\n101 server n1 EVAL by=c1 holder=c1 count=2 ttl=1000\n101 fault start 1 crash c1\n101 c1 crash\n150 server n1 DEL by=c2" + second + secondDone},

@@ -115,8 +115,14 @@ func (t *trace) forgive(lock string, ops []linear.Op, apart bool) (forgiven []li
 	for i := range ops {
 		place[ops[i].ID] = i
 	}
+	revived := map[int64]bool{} // refusals for a hold that had been released
 	forgiven = slices.Clone(ops)
 	for i := range forgiven {
+		if p := &forgiven[i]; p.Kind == linear.FoundBusy {
+			if back := t.revived(t.op(p.ID)); back != "" {
+				revived[p.ID], why = true, cmp.Or(why, back)
+			}
+		}
 		if p := &forgiven[i]; p.Kind == linear.FoundLost || p.Kind == linear.HeldNothing {
 			if forgot := t.forgotten(t.op(p.ID)); forgot != "" {
 				p.Kind, p.Return = linear.MaybeGave, linear.Forever
@@ -199,7 +205,31 @@ func (t *trace) forgive(lock string, ops []linear.Op, apart bool) (forgiven []li
 			forgiven[p].Kind, forgiven[p].Return = linear.MaybeGave, linear.Forever
 		}
 	}
-	return forgiven, why
+	return slices.DeleteFunc(forgiven, func(p linear.Op) bool { return revived[p.ID] }), why
+}
+
+// revived is why a refusal may be honest although the holder had released the lock: a
+// replica never heard of that release, and answers in the place of another server. It
+// is "" if the log shows no such hold.
+func (t *trace) revived(refused *op) (how string) {
+	if t.claim.Nodes > 1 {
+		return ""
+	}
+	t.heldAt(t.account(ownerLock{"", refused.lock}), refused.inv, refused.ret, func(s *span) bool {
+		if !s.replica || !t.replaced(s.group, refused.ret) {
+			return false
+		}
+		k := ownerLock{s.holder, refused.lock}
+		own := &t.account(k).ops
+		i := own.latest(refused.inv)
+		for ; i >= 0 && own.all[i].kind != history.OK; i-- {
+		}
+		if i >= 0 && own.all[i].f == history.Release && own.all[i].inv >= s.from {
+			how = t.setBack(k, own.all[i].inv, refused.ret)
+		}
+		return how != ""
+	})
+	return how
 }
 
 // nextClaim is the first claim of another owner on the lock of the ith one, after it

@@ -15,6 +15,9 @@ func judgeOwnership(t *trace) Verdict {
 		if !c.command() || c.was == "" || !ok || c.By == "" || c.By == owner {
 			continue
 		}
+		if c.WasTTL > 0 && c.WasTTL <= t.allow.rounding { // its lease is over to the millisecond
+			continue
+		}
 		var what string
 		switch {
 		case c.holder == "":

@@ -38,7 +38,7 @@ func TestAnIdentityIsTheOneOfWhoAskedMostOften(t *testing.T) {
 	slices.SortStableFunc(events, func(a, b history.Event) int { return cmp.Compare(a.Time, b.Time) })
 
 	o := &owners{name: map[string]string{}, unclaimed: map[string]stored{
-		"a": {"client-1", "stock", start.Add(25)}, "b": {"client-1", "stock", start.Add(75)},
+		"a": {"client-1", "stock", start.Add(25), false}, "b": {"client-1", "stock", start.Add(75), false},
 	}}
 	o.claim(start, events)
 	if o.name["a"] != "client-1/1" || o.name["b"] != "client-1/2" {

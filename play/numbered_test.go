@@ -6,8 +6,8 @@ import "testing"
 // each number: also when the server has handed it on, and nobody of its client came
 // to store it.
 func TestAnIdentityMayEndWithANumber(t *testing.T) {
-	o := &owners{name: map[string]string{}, told: map[string]bool{}, tenures: map[string][]tenure{}}
-	o.began("client-2", "client-2/1", "client-2/1::")
+	o := &owners{name: map[string]string{}, told: map[string]bool{}}
+	o.began("client-2/1", "client-2/1::")
 	for identity, want := range map[string]string{
 		"client-2/1::1":  "client-2/1",
 		"client-2/1::22": "client-2/1",

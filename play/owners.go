@@ -6,7 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"sort"
+
 	"strings"
 	"sync"
 	"time"
@@ -20,18 +20,13 @@ import (
 // owners maps the values that a lock stores on a server to its owners.
 type owners struct {
 	locks map[string]string // their names, as clients know them, by the key
-	// crowded says that several owners of a client work concurrently.
-	crowded bool
-	how     subject.Holder // the key tells who holds the lock
+	how   subject.Holder    // the key tells who holds the lock
 
 	mu   sync.Mutex
 	name map[string]string
 	told map[string]bool // the identities that a lock has told of
-	// tenures are the owners of each client. Of a lock that does not tell what
-	// it stores, whose a value is can be seen from who stored it.
-	tenures map[string][]tenure
 	// unclaimed is when a client stored an identity that any of its owners may
-	// have made.
+	// have made: the lock does not tell what it stores.
 	unclaimed map[string]stored
 	unclear   string          // the first value seen that does not tell who holds the lock
 	watched   bool            // whether the key of a lock was ever written
@@ -42,19 +37,14 @@ type owners struct {
 type stored struct {
 	client, lock string
 	at           time.Time
-}
-
-// tenure is the start of an owner's work in its client.
-type tenure struct {
-	owner string
-	from  time.Time
+	sent         bool // at is when the client sent the request
 }
 
 // NewOwners returns the owners of a scenario that is played with a lock.
 func NewOwners(s *scenarios.Scenario, l *subject.Subject) *owners {
 	o := &owners{
-		locks: map[string]string{}, crowded: s.Workload.AtOnce() > 1, how: l.Holder(),
-		name: map[string]string{}, told: map[string]bool{}, tenures: map[string][]tenure{}, unclaimed: map[string]stored{}, elsewhere: map[string]bool{},
+		locks: map[string]string{}, how: l.Holder(),
+		name: map[string]string{}, told: map[string]bool{}, unclaimed: map[string]stored{}, elsewhere: map[string]bool{},
 	}
 	for _, name := range s.Workload.Names() {
 		o.locks[l.Key(name)] = name
@@ -71,34 +61,24 @@ func (o *owners) IsLock(key string) bool {
 // Keys are the sorted keys of the locks.
 func (o *owners) Keys() []string { return slices.Sorted(maps.Keys(o.locks)) }
 
-// began records that an owner starts its work in a client process. identity is the
-// value that the lock stores for it, or "".
-func (o *owners) began(client, owner, identity string) {
+// began records that an owner starts its work. identity is the value that the lock
+// stores for it, or "".
+func (o *owners) began(owner, identity string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if identity != "" {
 		o.name[identity], o.told[identity] = owner, true
 	}
-	o.tenures[client] = append(o.tenures[client], tenure{owner, time.Now()})
 }
 
-// stored records that a client has stored a new identity.
-func (o *owners) stored(client, lock, identity string, at time.Time) {
+// stored records that a client has stored an identity.
+func (o *owners) stored(identity string, by stored) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.told[identity] || o.told[numbered(identity)] {
+	if _, known := o.unclaimed[identity]; known || by.client == "" || o.told[identity] || o.told[numbered(identity)] {
 		return
 	}
-	if o.crowded {
-		if _, known := o.unclaimed[identity]; !known && client != "" {
-			o.unclaimed[identity] = stored{client, lock, at}
-		}
-		return
-	}
-	all := o.tenures[client]
-	if i := sort.Search(len(all), func(i int) bool { return all[i].from.After(at) }); i > 0 {
-		o.name[identity] = all[i-1].owner
-	}
+	o.unclaimed[identity] = by
 }
 
 func (o *owners) Of(identity string) string {
@@ -152,15 +132,15 @@ func (o *owners) ServerEvent(c keyspace.Change) history.Event {
 		s.Holds = c.After.Type + ": " + c.After.String()
 		o.cannotRead(c)
 	}
-	at := c.At
-	if at.IsZero() {
-		at = time.Now()
-	}
-	if !c.Sent.IsZero() && !o.crowded {
-		at = c.Sent // a request that was held back is of who sent it, not of who works now
+	by := stored{c.By, o.locks[c.Key], c.At, false}
+	switch {
+	case !c.Sent.IsZero():
+		by.at, by.sent = c.Sent, true // a request that was held back is of who sent it, not of who works now
+	case c.At.IsZero():
+		by.at = time.Now()
 	}
 	for _, identity := range newcomers(c, before, after) {
-		o.stored(c.By, o.locks[c.Key], identity, at)
+		o.stored(identity, by)
 	}
 	s.Holder, s.Count = o.Of(after), count
 	s.WasHolder, s.WasCount = o.Of(before), wasCount
@@ -169,7 +149,8 @@ func (o *owners) ServerEvent(c keyspace.Change) history.Event {
 }
 
 // claim finds the owners of the identities that any owner of a client may have
-// stored, and names them in the events of the run. An identity belongs to the
+// stored, and names them in the events of the run. An identity belongs to the only
+// owner whose acquire was open when its client sent it. Otherwise it belongs to the
 // owner who was asking for the lock most often when the identity became the holder.
 // Among several such owners it is the one whose acquire was open at the first time
 // and was granted first. An identity in a queue becomes the holder long after it
@@ -186,6 +167,10 @@ func (o *owners) claim(start time.Time, events []history.Event) {
 	asked := acquires(events)
 	for identity, s := range o.unclaimed {
 		first := int64(s.at.Sub(start))
+		if owner := onlyAsker(asked[asker{s.client, s.lock}], first); owner != "" && s.sent {
+			o.name[identity] = owner
+			continue
+		}
 		if times := held[identity]; len(times) > 0 {
 			first = max(first, times[0])
 		}
@@ -209,7 +194,7 @@ type asker struct{ client, lock string }
 type asked struct {
 	owner    string
 	from, to int64
-	granted  bool
+	how      history.Kind // of its return; empty while it is open
 }
 
 // acquires returns the acquires of each client in the order of their invocation.
@@ -222,15 +207,30 @@ func acquires(events []history.Event) map[asker][]*asked {
 			a := &asked{owner: e.Owner, from: e.Time, to: math.MaxInt64}
 			open[e.Op], all[asker{e.Client, e.Lock}] = a, append(all[asker{e.Client, e.Lock}], a)
 		case open[e.Op] != nil:
-			open[e.Op].to, open[e.Op].granted = e.Time, e.Kind == history.OK
+			open[e.Op].to, open[e.Op].how = e.Time, e.Kind
 		}
 	}
 	return all
 }
 
+// onlyAsker is the owner who alone had an open acquire at a time, or "".
+func onlyAsker(acquires []*asked, at int64) (owner string) {
+	for _, a := range acquires {
+		if a.from > at || a.to < at || a.owner == owner {
+			continue
+		}
+		if owner != "" {
+			return ""
+		}
+		owner = a.owner
+	}
+	return owner
+}
+
 // asking is the owner with an open acquire at most of the times; among several the
 // one whose acquire was open at the first time and was granted first, and without a
-// grant the one invoked last.
+// grant the one invoked last. If no acquire was open, it is the owner of the last one
+// before that had an unknown outcome, or else of the last one.
 func asking(acquires []*asked, first int64, times []int64) (owner string) {
 	often, most := map[string]int{}, 0
 	for _, a := range acquires {
@@ -248,14 +248,26 @@ func asking(acquires []*asked, first int64, times []int64) (owner string) {
 			continue
 		}
 		owner = a.owner
-		if a.granted && (granted == nil || a.to < granted.to) {
+		if a.how == history.OK && (granted == nil || a.to < granted.to) {
 			granted = a
 		}
 	}
 	if granted != nil {
 		return granted.owner
 	}
-	return owner
+	if owner != "" {
+		return owner
+	}
+	var last *asked
+	for _, a := range acquires {
+		if a.from <= first && (last == nil || a.how == history.Info || last.how != history.Info) {
+			last = a
+		}
+	}
+	if last == nil {
+		return ""
+	}
+	return last.owner
 }
 
 // newcomers are the identities that a change has stored. In a queue they are those

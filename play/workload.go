@@ -73,7 +73,7 @@ func (c *worker) newOwner() {
 	}
 	c.owner = fmt.Sprintf("%s/%d", c.Proc.Name(), c.thread)
 	thread := fmt.Sprint(c.thread)
-	c.owners.began(c.Proc.Name(), c.owner, c.session.Identity(thread))
+	c.owners.began(c.owner, c.session.Identity(thread))
 	c.lockers = map[string]lock.Locker{}
 	for _, name := range c.work.Names() {
 		c.lockers[name] = c.session.Locker(name, thread)
