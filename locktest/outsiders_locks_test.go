@@ -17,6 +17,8 @@ import (
 	"github.com/holdfast-go/holdfast/locktest/testdata/locks/semaphore"
 	"github.com/holdfast-go/holdfast/locktest/testdata/locks/single"
 	"github.com/holdfast-go/holdfast/locktest/testdata/locks/takeback"
+	"github.com/holdfast-go/holdfast/locktest/testdata/locks/ticket"
+	"github.com/holdfast-go/holdfast/locktest/testdata/locks/timestamp"
 	"github.com/holdfast-go/holdfast/locktest/testdata/locks/wakeup"
 	"github.com/holdfast-go/holdfast/locktest/testdata/locks/watchdog"
 )
@@ -261,5 +263,29 @@ func perProcessLock(mistake string) Lock {
 				return &Funcs{Acquire: m.Lock, Release: m.Unlock}
 			}}, nil
 		},
+	}
+}
+
+func timestampLock(mistake string) Lock {
+	return Lock{
+		Name: "timestamp", Claims: Claims{Waits: true, Lease: true}, Holder: HolderNone, Keeps: []string{"{name}"}, Handoff: timestamp.Poll, Reaches: reached,
+		Busy: timestamp.ErrTaken, NotHeld: timestamp.ErrNotHeld, Classify: unclear(timestamp.ErrUnclear),
+		Open: onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
+			m := &timestamp.Mutex{Redis: on[0], Name: name, Lease: c.Lease, Rand: c.Rand(name, owner), Mistake: mistake}
+			return &Funcs{Acquire: m.Lock, Release: m.Unlock, Until: m.Until}
+		}),
+	}
+}
+
+// ticketLock stores the owner: it hands the lock on in the script of another process.
+func ticketLock(mistake string) Lock {
+	return Lock{
+		Name: "ticket", Claims: Claims{Waits: true, Lease: true, Fairness: true}, StoresOwner: true, Handoff: 2 * ticket.Patience, Reaches: reached,
+		Keeps: []string{ticket.Queue("{name}"), ticket.Looks("{name}"), ticket.Counter("{name}")},
+		Busy:  ticket.ErrTaken, NotHeld: ticket.ErrNotHeld, Classify: unclear(ticket.ErrUnclear),
+		Open: onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
+			m := &ticket.Mutex{Redis: on[0], Name: name, Owner: owner, Lease: c.Lease, Mistake: mistake}
+			return &Funcs{Acquire: m.Lock, Release: m.Unlock, Until: m.Until}
+		}),
 	}
 }

@@ -159,6 +159,28 @@ var outsiders = []struct {
 		{"one-value", "exclusion", "late-own-release", ""},
 		{"slot-kept", "linearizable", "contention", ""},
 	}},
+	{timestampLock, []mistake{
+		{"plain-delete", "exclusion", "late-own-release", ""},
+		{"get-then-delete", "exclusion", "check-then-delete", ""},
+		{"delete-in-time", "exclusion", "late-own-release", ""},
+		{"always-released", "linearizable", "slow-holder", ""},
+		{"end-before-wait", "exclusion", "stale-grant", ""},
+		{"until-from-reply", "exclusion", "stale-grant", ""},
+		{"swap-unchecked", "", "", "no two waiters look within a round trip of each other when the time is over"},
+		{"delete-then-set", "", "", "no two waiters look within a round trip of each other when the time is over"},
+	}},
+	{ticketLock, []mistake{
+		{"rejoins", "fairness", "contention", ""},
+		{"overtakes", "fairness", "contention", ""},
+		{"looks-once", "fairness", "several-owners", ""},
+		{"order-of-looks", "fairness", "contention", ""},
+		{"whole-lease", "", "", "a dead waiter that was handed the lock counts as its holder, until its lease ends"},
+		{"unclaimed", "lease", "contention", ""},
+		{"leaves-its-turn", "fairness", "contention", ""},
+		{"leaves-its-place", "count", "contention", ""},
+		{"drops-queue", "fairness", "contention", ""},
+		{"always-released", "errors", "slow-holder", ""},
+	}},
 }
 
 // mistake is a mutant, and what tells it.
