@@ -273,7 +273,12 @@ func (t *trace) contradicted(o *op) Verdict {
 			return byServers(violation(o.ret, opIDs(o), "the acquire of %s reported at %s that the lock was busy; no server held it for anybody else, and nobody else asked",
 				o.owner, at(o.ret)))
 		}
-	case o.f == history.Release && o.kind == history.OK && t.claim.Nodes == 1 && t.claim.Quorum <= 1:
+	case o.f == history.Release && o.kind == history.OK && t.claim.Nodes > 1:
+		if n := t.groupsHolding(o.lock, o.owner, o.inv-slackOfServers, o.ret, true); n < t.claim.Quorum {
+			return byServers(violation(o.ret, opIDs(o, t.grantOf(o.owner, o.lock, o.inv)),
+				"the release of %s succeeded at %s; only %d of the %d servers that a hold needs still had it", o.owner, at(o.ret), n, t.claim.Quorum))
+		}
+	case o.f == history.Release && o.kind == history.OK && t.claim.Quorum <= 1:
 		if c := t.tookAnother(o); c != nil {
 			return byServers(violation(o.ret, opIDs(o, t.grantOf(c.was, o.lock, c.t)),
 				"the release of %s succeeded at %s; what it removed at %s was the hold of %s", o.owner, at(o.ret), at(c.t), c.was))

@@ -150,7 +150,8 @@ func (o *owners) ServerEvent(c keyspace.Change) history.Event {
 
 // claim finds the owners of the identities that any owner of a client may have
 // stored, and names them in the events of the run. An identity belongs to the only
-// owner whose acquire was open when its client sent it. Otherwise it belongs to the
+// owner whose acquire was open when its client sent it. One that a release stored
+// belongs to the waiter who was granted the lock next. Otherwise it belongs to the
 // owner who was asking for the lock most often when the identity became the holder.
 // Among several such owners it is the one whose acquire was open at the first time
 // and was granted first. An identity in a queue becomes the holder long after it
@@ -160,21 +161,25 @@ func (o *owners) claim(start time.Time, events []history.Event) {
 	defer o.mu.Unlock()
 	held := map[string][]int64{} // when it became the holder
 	for _, e := range events {
-		if s := e.Server; s != nil && s.Holder != "" && (s.Holder != s.WasHolder || held[s.Holder] == nil) {
+		if s := e.Server; s != nil && s.Cause == "command" && s.Holder != "" && (s.Holder != s.WasHolder || held[s.Holder] == nil) {
 			held[s.Holder] = append(held[s.Holder], e.Time)
 		}
 	}
-	asked := acquires(events)
+	asked, released := operations(history.Acquire, events), operations(history.Release, events)
 	for identity, s := range o.unclaimed {
-		first := int64(s.at.Sub(start))
-		if owner := onlyAsker(asked[asker{s.client, s.lock}], first); owner != "" && s.sent {
+		first, by := int64(s.at.Sub(start)), asker{s.client, s.lock}
+		if owner := onlyAsker(asked[by], first); owner != "" && s.sent {
+			o.name[identity] = owner
+			continue
+		}
+		if owner := handedTo(released[by], asked[by], asked[asker{"", s.lock}], first); owner != "" {
 			o.name[identity] = owner
 			continue
 		}
 		if times := held[identity]; len(times) > 0 {
 			first = max(first, times[0])
 		}
-		if owner := asking(asked[asker{s.client, s.lock}], first, held[identity]); owner != "" {
+		if owner := asking(asked[by], first, held[identity]); owner != "" {
 			o.name[identity] = owner
 		}
 	}
@@ -190,22 +195,25 @@ func (o *owners) claim(start time.Time, events []history.Event) {
 // asker is a client that asks for a lock.
 type asker struct{ client, lock string }
 
-// asked is an acquire of an owner, from its invocation to its return.
+// asked is an operation of an owner, from its invocation to its return.
 type asked struct {
 	owner    string
 	from, to int64
 	how      history.Kind // of its return; empty while it is open
 }
 
-// acquires returns the acquires of each client in the order of their invocation.
-func acquires(events []history.Event) map[asker][]*asked {
+// operations returns those of one kind of each client, and under no client those of
+// all, in the order of their invocation.
+func operations(f history.Func, events []history.Event) map[asker][]*asked {
 	all, open := map[asker][]*asked{}, map[int64]*asked{}
 	for _, e := range events {
 		switch {
-		case e.F != history.Acquire || e.Op == 0:
+		case e.F != f || e.Op == 0:
 		case e.Kind == history.Invoke:
 			a := &asked{owner: e.Owner, from: e.Time, to: math.MaxInt64}
-			open[e.Op], all[asker{e.Client, e.Lock}] = a, append(all[asker{e.Client, e.Lock}], a)
+			for _, k := range []asker{{e.Client, e.Lock}, {"", e.Lock}} {
+				open[e.Op], all[k] = a, append(all[k], a)
+			}
 		case open[e.Op] != nil:
 			open[e.Op].to, open[e.Op].how = e.Time, e.Kind
 		}
@@ -216,7 +224,7 @@ func acquires(events []history.Event) map[asker][]*asked {
 // onlyAsker is the owner who alone had an open acquire at a time, or "".
 func onlyAsker(acquires []*asked, at int64) (owner string) {
 	for _, a := range acquires {
-		if a.from > at || a.to < at || a.owner == owner {
+		if !a.open(at) || a.owner == owner {
 			continue
 		}
 		if owner != "" {
@@ -225,6 +233,29 @@ func onlyAsker(acquires []*asked, at int64) (owner string) {
 		owner = a.owner
 	}
 	return owner
+}
+
+// open reports whether an operation lasts at a time.
+func (a *asked) open(at int64) bool { return a.from <= at && at <= a.to }
+
+// handedTo is the owner to whom a client handed the lock on at a time: of all acquires
+// that were open then, the one that was granted first. It is "" if the client released
+// nothing at that time, or was asking for the lock itself.
+func handedTo(releases, own, acquires []*asked, at int64) string {
+	open := func(a *asked) bool { return a.open(at) }
+	if !slices.ContainsFunc(releases, open) || slices.ContainsFunc(own, open) {
+		return ""
+	}
+	var next *asked
+	for _, a := range acquires {
+		if a.open(at) && a.how == history.OK && (next == nil || a.to < next.to) {
+			next = a
+		}
+	}
+	if next == nil {
+		return ""
+	}
+	return next.owner
 }
 
 // asking is the owner with an open acquire at most of the times; among several the
