@@ -159,10 +159,15 @@ func (o *owners) ServerEvent(c keyspace.Change) history.Event {
 func (o *owners) claim(start time.Time, events []history.Event) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	held := map[string][]int64{} // when it became the holder
+	type place struct{ identity, lock string }
+	held := map[place][]int64{} // when it became the holder
 	for _, e := range events {
-		if s := e.Server; s != nil && s.Cause == "command" && s.Holder != "" && (s.Holder != s.WasHolder || held[s.Holder] == nil) {
-			held[s.Holder] = append(held[s.Holder], e.Time)
+		s := e.Server
+		if s == nil || s.Cause != "command" || s.Holder == "" {
+			continue
+		}
+		if at := (place{s.Holder, e.Lock}); s.Holder != s.WasHolder || held[at] == nil {
+			held[at] = append(held[at], e.Time)
 		}
 	}
 	asked, released := operations(history.Acquire, events), operations(history.Release, events)
@@ -176,10 +181,11 @@ func (o *owners) claim(start time.Time, events []history.Event) {
 			o.name[identity] = owner
 			continue
 		}
-		if times := held[identity]; len(times) > 0 {
+		times := held[place{identity, s.lock}]
+		if len(times) > 0 {
 			first = max(first, times[0])
 		}
-		if owner := asking(asked[by], first, held[identity]); owner != "" {
+		if owner := asking(asked[by], first, times); owner != "" {
 			o.name[identity] = owner
 		}
 	}
