@@ -159,14 +159,17 @@ func (o *owners) ServerEvent(c keyspace.Change) history.Event {
 func (o *owners) claim(start time.Time, events []history.Event) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	type place struct{ identity, lock string }
-	held := map[place][]int64{} // when it became the holder
+	type taker struct {
+		identity string
+		by       asker
+	}
+	held := map[taker][]int64{} // when that client made it the holder
 	for _, e := range events {
 		s := e.Server
 		if s == nil || s.Cause != "command" || s.Holder == "" {
 			continue
 		}
-		if at := (place{s.Holder, e.Lock}); s.Holder != s.WasHolder || held[at] == nil {
+		if at := (taker{s.Holder, asker{s.By, e.Lock}}); s.Holder != s.WasHolder || held[at] == nil {
 			held[at] = append(held[at], e.Time)
 		}
 	}
@@ -181,7 +184,7 @@ func (o *owners) claim(start time.Time, events []history.Event) {
 			o.name[identity] = owner
 			continue
 		}
-		times := held[place{identity, s.lock}]
+		times := held[taker{identity, by}]
 		if len(times) > 0 {
 			first = max(first, times[0])
 		}
