@@ -24,7 +24,7 @@ func TestAnIdentityIsTheOneOfWhoAskedMostOften(t *testing.T) {
 		events = append(events, at(from, history.Invoke), at(to, end))
 	}
 	holds := func(at int64, holder, was string) {
-		events = append(events, history.Event{Time: at, Kind: history.Server, Lock: "stock", Server: &history.ServerEvent{Node: "node-1", By: "client-1", Holder: holder, WasHolder: was}})
+		events = append(events, history.Event{Time: at, Kind: history.Server, Lock: "stock", Server: &history.ServerEvent{Node: "node-1", Cause: "command", By: "client-1", Holder: holder, WasHolder: was}})
 	}
 	try("client-1/1", 10, 40, history.Fail)
 	try("client-1/2", 20, 30, history.OK)

@@ -170,26 +170,35 @@ func (o *owners) ServerEvent(c keyspace.Change) history.Event {
 
 // claim finds the owners of the identities that any owner of a client may have
 // stored, and names them in the events of the run. An identity belongs to the
-// owner who was asking for the lock most often when the identity became the holder.
-// Among several such owners it is the one whose acquire was open at the first time
-// and was granted first. An identity in a queue becomes the holder long after it
+// owner who was asking for the lock most often when its client made the identity the
+// holder. Among several such owners it is the one whose acquire was open at the first
+// time and was granted first. An identity in a queue becomes the holder long after it
 // was stored.
 func (o *owners) claim(start time.Time, events []history.Event) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	held := map[string][]int64{} // when it became the holder
+	held := map[string]int64{}             // since when
+	took := map[string]map[asker][]int64{} // when a client made it the holder
 	for _, e := range events {
-		if s := e.Server; s != nil && s.Holder != "" && (s.Holder != s.WasHolder || held[s.Holder] == nil) {
-			held[s.Holder] = append(held[s.Holder], e.Time)
+		s := e.Server
+		if s == nil || s.Holder == "" {
+			continue
+		}
+		if _, before := held[s.Holder]; !before {
+			held[s.Holder] = e.Time
+		}
+		if s.Cause == "command" && s.Holder != s.WasHolder {
+			if took[s.Holder] == nil {
+				took[s.Holder] = map[asker][]int64{}
+			}
+			by := asker{s.By, e.Lock}
+			took[s.Holder][by] = append(took[s.Holder][by], e.Time)
 		}
 	}
 	asked := acquires(events)
 	for identity, s := range o.unclaimed {
-		first := int64(s.at.Sub(start))
-		if times := held[identity]; len(times) > 0 {
-			first = max(first, times[0])
-		}
-		if owner := asking(asked[asker{s.client, s.lock}], first, held[identity]); owner != "" {
+		by := asker{s.client, s.lock}
+		if owner := asking(asked[by], max(int64(s.at.Sub(start)), held[identity]), took[identity][by]); owner != "" {
 			o.name[identity] = owner
 		}
 	}
