@@ -19,7 +19,9 @@ var _ = register(Kind{
 	Target:  "link",
 	Params:  []Param{{Name: "peer"}},
 	Lasts:   true,
-	Traits:  func(Spec) history.Traits { return history.Traits{Lasts: true, LosesReplies: true, BreaksConnections: true} },
+	Traits: func(Spec) history.Traits {
+		return history.Traits{Lasts: true, LosesReplies: true, BreaksConnections: true}
+	},
 	Draw: func(d Dice, s *Spec) {
 		s.For = d.Between(100*time.Millisecond, 3000*time.Millisecond)
 		s.Peer = d.Peers()
