@@ -138,6 +138,8 @@ var outsiders = []struct {
 		{"nothing-watched", "exclusion", "check-then-delete", ""},
 	}},
 	{quorumLock, []mistake{
+		{"of-those-that-answer", "exclusion", "majority-cut-at-acquire", ""},
+		{"lost-is-success", "errors", "majority-emptied", ""},
 		{"half", "exclusion", "key-deleted", ""},
 		{"no-undo", "errors", "several-owners", ""},
 		{"silent-loss", "exclusion", "partitioned-holder", ""},
@@ -166,8 +168,8 @@ var outsiders = []struct {
 		{"always-released", "linearizable", "slow-holder", ""},
 		{"end-before-wait", "exclusion", "stale-grant", ""},
 		{"until-from-reply", "exclusion", "stale-grant", ""},
-		{"swap-unchecked", "", "", "no two waiters look within a round trip of each other when the time is over"},
-		{"delete-then-set", "", "", "no two waiters look within a round trip of each other when the time is over"},
+		{"swap-unchecked", "exclusion", "late-take-over", ""},
+		{"delete-then-set", "exclusion", "late-take-over", ""},
 	}},
 	{ticketLock, []mistake{
 		{"rejoins", "fairness", "contention", ""},
