@@ -236,20 +236,28 @@ func (t *trace) keptByClock(o *op) (kept int64, how string) {
 	if o == nil || t.claim.Nodes > 1 {
 		return 0, ""
 	}
-	t.heldAt(o.own, o.inv, t.untilNext(o), func(s *span) bool {
-		if s.replica {
+	next := t.untilNext(o)
+	t.heldAt(o.own, o.inv, plus(next, t.allow.settling), func(s *span) bool {
+		if s.replica && !t.replaced(s.group, s.to) || !s.replica && s.from > next {
 			return false
 		}
 		longer := int64(0)
 		for i := range t.faults {
 			f := &t.faults[i]
-			if !f.MovesClock || !f.touchesGroup(s.group) || f.from > s.to || f.to < s.from {
+			if !f.MovesClock || !f.touchesGroup(s.group) || f.from > s.to || f.to < s.from && !s.replica {
+				continue
+			}
+			if s.replica { // its primary, whose clock was ahead, told it the end of the lease
+				longer = plus(longer, f.setsForth(s.to))
 				continue
 			}
 			longer = plus(longer, f.setsBack(s.from, s.to))
 			how = fmt.Sprintf("a fault moved the clock of %s at %s, and it kept the hold of %s for longer than its lease", s.node, at(f.from), o.owner)
 		}
 		if longer > 0 {
+			if s.replica {
+				how = fmt.Sprintf("%s took the place of a server whose clock was ahead, and kept the hold of %s for longer than its lease", s.node, o.owner)
+			}
 			kept = min(s.to-s.from, plus(t.leaseOnServer(o, leaseUnder(t.claim, o)), longer))
 		}
 		return longer > 0
@@ -293,6 +301,17 @@ func (s *faultSpan) setsBack(from, to int64) int64 {
 		return max(0, int64((1-s.ClockRate)*float64(min(to, s.to)-max(from, s.from))))
 	case s.ClockJump != 0:
 		return max(0, -s.ClockJump)
+	}
+	return never
+}
+
+// setsForth is by how much a fault moves a clock forward before a time.
+func (s *faultSpan) setsForth(to int64) int64 {
+	switch {
+	case s.ClockRate != 0:
+		return max(0, int64((s.ClockRate-1)*float64(min(to, s.to)-s.from)))
+	case s.ClockJump != 0:
+		return max(0, s.ClockJump)
 	}
 	return never
 }
