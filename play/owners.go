@@ -268,23 +268,33 @@ func handedTo(releases, own, acquires []*asked, at int64) string {
 }
 
 // asking is the owner with an open acquire at most of the times; among several the
-// one whose acquire was open at the first time and was granted first, and without a
-// grant the one invoked last. If no acquire was open, it is the owner of the last one
+// one with the most of them granted, then the one whose acquire was open at the first
+// time and was granted first, and without a grant the one invoked last. If no acquire was open, it is the owner of the last one
 // before that had an unknown outcome, or else of the last one.
 func asking(acquires []*asked, first int64, times []int64) (owner string) {
-	often, most := map[string]int{}, 0
+	type score struct{ open, granted int }
+	often, most := map[string]score{}, score{}
 	for _, a := range acquires {
 		i, _ := slices.BinarySearch(times, a.from)
 		j, _ := slices.BinarySearch(times, a.to)
 		if j < len(times) && times[j] == a.to {
 			j++
 		}
-		often[a.owner] += j - i
-		most = max(most, often[a.owner])
+		n := often[a.owner]
+		n.open += j - i
+		if a.how == history.OK {
+			n.granted += j - i
+		}
+		often[a.owner] = n
+	}
+	for _, n := range often {
+		if n.open > most.open || n.open == most.open && n.granted > most.granted {
+			most = n
+		}
 	}
 	var granted *asked
 	for _, a := range acquires {
-		if often[a.owner] < most || a.from > first || a.to < first {
+		if often[a.owner] != most || !a.open(first) {
 			continue
 		}
 		owner = a.owner
