@@ -269,8 +269,9 @@ func handedTo(releases, own, acquires []*asked, at int64) string {
 
 // asking is the owner with an open acquire at most of the times; among several the
 // one with the most of them granted, then the one whose acquire was open at the first
-// time and was granted first, and without a grant the one invoked last. If no acquire was open, it is the owner of the last one
-// before that had an unknown outcome, or else of the last one.
+// time and was granted first, and without a grant the one invoked last. If no acquire
+// was open, it is the owner of the last one before that had an unknown outcome, or else
+// of the last one.
 func asking(acquires []*asked, first int64, times []int64) (owner string) {
 	type score struct{ open, granted int }
 	often, most := map[string]score{}, score{}
