@@ -14,12 +14,12 @@ const pauseOfClient = 512 * millisecond
 // fails requests without a dial, and dials once in a second to see whether it can.
 const pauseOfDial = second + pauseOfClient
 
-// renewalSlack is the allowed delay of a client's renewal at a time beyond the promised
-// interval. The client may notice a connection that a fault has broken before only at
-// the next renewal, long after.
-func (t *trace) renewalSlack(client string, when int64) int64 {
+// renewalSlack is the allowed delay of a client's renewal beyond the promised
+// interval. The client may notice a connection that a fault has broken only at the
+// next renewal, long after.
+func (t *trace) renewalSlack(client string, after int64) int64 {
 	slack := t.allow.underway + t.allow.machine
-	if t.firstStrike("breaks connections", client, func(f *faultSpan) bool { return f.touchesClient(client) && f.BreaksConnections }) <= when {
+	if t.firstStrike("breaks connections", client, func(f *faultSpan) bool { return f.touchesClient(client) && f.BreaksConnections }) <= after {
 		return slack + pauseOfClient
 	}
 	return slack
@@ -61,7 +61,7 @@ func (t *trace) renewedInTime(c *Claim) Verdict {
 		if from >= to || to <= acquire.ret { // what ended before the acquire returned was an earlier try's
 			return
 		}
-		slack := t.renewalSlack(c.Client, to)
+		slack := t.renewalSlack(c.Client, from)
 		if healed := t.lastHealed(c.Client, from, to); healed > from && to-healed > t.claim.RenewEvery+slack {
 			bad++
 			r.bad = violation(healed+t.claim.RenewEvery, opIDs(acquire, t.op(c.EndOp)),

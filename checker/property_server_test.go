@@ -443,8 +443,8 @@ func TestRenewalAfterAFault(t *testing.T) {
 			3001  server n1 DEL by=c1
 			3002  c1 ok`, Renewal, OutcomeOK, "", "", "server log"},
 		{"never comes back", renewed, hiccup + `
-			4200  c1 release
-			4201  server n1 DEL by=c1
-			4202  c1 ok`, Renewal, Violated, "", "although nothing was wrong any more after 2.000 s", "server log"},
+			3500  c1 release
+			3501  server n1 DEL by=c1
+			3502  c1 ok`, Renewal, Violated, "", "although nothing was wrong any more after 2.000 s", "server log"},
 	})
 }

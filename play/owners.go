@@ -255,25 +255,30 @@ func handedTo(releases, own, acquires []*asked, at int64) string {
 	if !slices.ContainsFunc(releases, open) || slices.ContainsFunc(own, open) {
 		return ""
 	}
-	var next *asked
+	if next := nextGrant(acquires, at); next != nil {
+		return next.owner
+	}
+	return ""
+}
+
+// nextGrant is the acquire that was open at a time and was granted first; nil if none
+// was.
+func nextGrant(acquires []*asked, at int64) (next *asked) {
 	for _, a := range acquires {
 		if a.open(at) && a.how == history.OK && (next == nil || a.to < next.to) {
 			next = a
 		}
 	}
-	if next == nil {
-		return ""
-	}
-	return next.owner
+	return next
 }
 
 // asking is the owner with an open acquire at most of the times; among several the
-// one with the most of them granted, then the one whose acquire was open at the first
-// time and was granted first, and without a grant the one invoked last. If no acquire
-// was open, it is the owner of the last one before that had an unknown outcome, or else
-// of the last one.
-func asking(acquires []*asked, first int64, times []int64) (owner string) {
-	type score struct{ open, granted int }
+// one who was granted the lock next after most of them, then the one whose acquire was
+// open at the first time and was granted first, and without a grant the one invoked
+// last. If no acquire was open, it is the owner of the last one before that had an
+// unknown outcome, or else of the last one.
+func asking(acquires []*asked, first int64, times []int64) string {
+	type score struct{ open, next int }
 	often, most := map[string]score{}, score{}
 	for _, a := range acquires {
 		i, _ := slices.BinarySearch(times, a.from)
@@ -283,31 +288,26 @@ func asking(acquires []*asked, first int64, times []int64) (owner string) {
 		}
 		n := often[a.owner]
 		n.open += j - i
-		if a.how == history.OK {
-			n.granted += j - i
-		}
 		often[a.owner] = n
 	}
+	for _, at := range times {
+		if a := nextGrant(acquires, at); a != nil {
+			n := often[a.owner]
+			n.next++
+			often[a.owner] = n
+		}
+	}
 	for _, n := range often {
-		if n.open > most.open || n.open == most.open && n.granted > most.granted {
+		if n.open > most.open || n.open == most.open && n.next > most.next {
 			most = n
 		}
 	}
-	var granted *asked
-	for _, a := range acquires {
-		if often[a.owner] != most || !a.open(first) {
-			continue
-		}
-		owner = a.owner
-		if a.how == history.OK && (granted == nil || a.to < granted.to) {
-			granted = a
-		}
+	leading := slices.DeleteFunc(slices.Clone(acquires), func(a *asked) bool { return often[a.owner] != most || !a.open(first) })
+	if a := nextGrant(leading, first); a != nil {
+		return a.owner
 	}
-	if granted != nil {
-		return granted.owner
-	}
-	if owner != "" {
-		return owner
+	if n := len(leading); n > 0 {
+		return leading[n-1].owner
 	}
 	var last *asked
 	for _, a := range acquires {
