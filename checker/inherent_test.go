@@ -16,6 +16,7 @@ func TestInherent(t *testing.T) {
 	telling := of(func(h *history.Header) {
 		h.Claims.Renewal, h.Claims.LostSign, h.Claims.RenewEvery = true, true, 333*millisecond
 	})
+	once := of(func(h *history.Header) { h.Claims.Reentrant = false })
 	total := of(func(h *history.Header) { h.Order = history.TotalOrder })
 	near := of(func(h *history.Header) { h.Order, h.Latency = history.TotalOrder, millisecond })
 	careful := of(func(h *history.Header) { h.User = history.Careful })
@@ -86,6 +87,8 @@ func TestInherent(t *testing.T) {
 		return take + "50 c1 release\n51 server n1 DEL by=c1\n52 c1 ok\n100 c1 acquire lease=1000\n101 server n1 SET by=c1 holder=c1 ttl=1000\n" + fault + "200 c1 fail err=busy\n300 c2 acquire lease=1000\n301 c2 fail err=busy"
 	}
 	const releasedBefore = "250 fault start 1 failover n1\n300 c3 acquire lease=1000\n301 c3 fail err=busy\n310 c2 release\n311 c2 fail err=lost"
+	const lateGrant = "0 c2 acquire lease=1000\n1 c2 ok count=1\n5 c1 acquire lease=1000 wait=900\n450 c2 release\n451 c2 ok\n500 c1 ok count=1 "
+	const afterIt = "\n1200 c1 release\n1201 c1 fail err=not-held"
 	const outlived = take + `
 		1001 server n1 cause=expiry
 		1100 c2 acquire lease=1000
@@ -332,6 +335,9 @@ func TestInherent(t *testing.T) {
 		{"a promoted server never heard of a release", Linearizable, plain,
 			take + "3 server n1r1 cause=replication holder=c1 ttl=997\n10 c1 release\n11 server n1 DEL by=c1\n12 c1 ok" + second + releasedBefore, "may have undone",
 			plain, take + "10 c1 release\n11 server n1 DEL by=c1\n12 c1 ok" + second + releasedBefore},
+		{"the grant named an end of its hold that is over", Linearizable, once, // not a violation at all
+			lateGrant + "until=1000" + afterIt, "ok",
+			once, lateGrant + afterIt},
 		{"a hold that was lost while its dead owner took it again", Linearizable, plain,
 			take + "100 c1 acquire lease=1000\n101 server n1 EVAL by=c1 holder=c1 count=2 ttl=1000\n101 fault start 1 crash c1\n101 c1 crash\n150 fault start 2 delete-key n1\n150 server n1 cause=fault" + second + secondDone, "from outside",
 			plain, take + "100 c1 acquire lease=1000\n101 server n1 EVAL by=c1 holder=c1 count=2 ttl=1000\n101 fault start 1 crash c1\n101 c1 crash\n150 server n1 DEL by=c2" + second + secondDone},

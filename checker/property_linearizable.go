@@ -352,6 +352,9 @@ func (t *trace) lockOps(lock string) (ops []linear.Op, ghosts bool) {
 			if told := t.toldLost(o); told < o.inv {
 				l.Kind, l.Call = linear.FoundLost, told
 			}
+			if t.pastValidity(o) {
+				l.Kind, l.Return = linear.MaybeGave, linear.Forever
+			}
 		}
 		if known && (l.Kind != linear.FoundBusy || !places.hasOther(o)) {
 			ops = append(ops, l)
@@ -401,6 +404,16 @@ func (t *trace) leaseOnServer(o *op, lease int64) int64 {
 		}
 	}
 	return lease
+}
+
+// pastValidity reports whether a release came after the end that the grant had named
+// for its hold. From then on the lock may say that it is over.
+func (t *trace) pastValidity(release *op) bool {
+	ops := release.own.ops.all
+	i := release.own.ops.latest(release.inv) - 1
+	for ; i >= 0 && (ops[i].f != history.Acquire || ops[i].kind != history.OK); i-- {
+	}
+	return i >= 0 && !t.claim.Reentrant && !ops[i].args.Renewed && ops[i].res.Until > 0 && ops[i].res.Until <= release.ret
 }
 
 // toldLost is when the owner of a release that finds no hold was notified: at

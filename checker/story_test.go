@@ -46,7 +46,7 @@ func story(t testing.TB, h history.Header, text string) *history.History {
 		num := func(key string) int64 { return number(t, opts[key]) }
 		raw := func(key string) int64 { n, _ := strconv.ParseInt(opts[key], 10, 64); return n }
 		result := func() *history.Result {
-			return &history.Result{Count: int(raw("count")), Token: uint64(raw("token")), Value: raw("value"), Error: opts["err"], Message: opts["msg"]}
+			return &history.Result{Count: int(raw("count")), Token: uint64(raw("token")), Value: raw("value"), Until: num("until"), Error: opts["err"], Message: opts["msg"]}
 		}
 		switch plain[0] {
 		case "end":
