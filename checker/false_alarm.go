@@ -53,14 +53,7 @@ func (t *trace) wronglyLost(c *Claim) Verdict {
 // groupsAnsweringFor counts the groups in which the server that answers clients has a
 // hold.
 func (t *trace) groupsAnsweringFor(c *Claim, when int64) int {
-	var groups []string
-	t.heldAt(t.account(ownerLock{c.Owner, c.Lock}), when, when, func(s *span) bool {
-		if !s.replica && !slices.Contains(groups, s.group) && t.stillAnswers(s.group, s.led, when) {
-			groups = append(groups, s.group)
-		}
-		return len(groups) == t.claim.Nodes
-	})
-	return len(groups)
+	return t.groupsWith(c.Lock, c.Owner, when, when, func(s *span) bool { return !s.replica && t.stillAnswers(s.group, s.led, when) })
 }
 
 // stillAnswers reports whether the server of a group that answered clients at a time

@@ -220,9 +220,15 @@ func (t *trace) indexSpans() {
 // groupsHolding counts the groups on which an owner holds the lock at any
 // instant of [from, to].
 func (t *trace) groupsHolding(lock, owner string, from, to int64, replicas bool) int {
+	return t.groupsWith(lock, owner, from, to, func(s *span) bool { return replicas || !s.replica })
+}
+
+// groupsWith counts the groups with a hold of an owner at any instant of [from, to]
+// that counts.
+func (t *trace) groupsWith(lock, owner string, from, to int64, counts func(*span) bool) int {
 	var groups []string
 	t.heldAt(t.account(ownerLock{owner, lock}), from, to, func(s *span) bool {
-		if (replicas || !s.replica) && !slices.Contains(groups, s.group) {
+		if counts(s) && !slices.Contains(groups, s.group) {
 			groups = append(groups, s.group)
 		}
 		return len(groups) == t.claim.Nodes

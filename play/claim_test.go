@@ -45,3 +45,23 @@ func TestAnIdentityIsTheOneOfWhoAskedMostOften(t *testing.T) {
 		t.Errorf("a is %s's and b is %s's", o.name["a"], o.name["b"])
 	}
 }
+
+// A queue's script stores the value of the next waiter when another client releases.
+func TestAValueThatAReleaseStoredIsThatOfWhoIsGrantedNext(t *testing.T) {
+	op := func(n int64, f history.Func, client string, from, to int64) []history.Event {
+		e := history.Event{Op: n, F: f, Client: client, Owner: client + "/1", Lock: "stock"}
+		invoked, returned := e, e
+		invoked.Kind, invoked.Time = history.Invoke, from
+		returned.Kind, returned.Time = history.OK, to
+		return []history.Event{invoked, returned}
+	}
+	events := slices.Concat(
+		op(1, history.Acquire, "client-2", 5, 30), op(2, history.Acquire, "client-3", 6, 50), op(3, history.Release, "client-1", 20, 28))
+	slices.SortStableFunc(events, func(a, b history.Event) int { return cmp.Compare(a.Time, b.Time) })
+	start := time.Now()
+	o := &owners{name: map[string]string{}, unclaimed: map[string]stored{"a": {"client-1", "stock", start.Add(25), true}}}
+	o.claim(start, events)
+	if o.name["a"] != "client-2/1" {
+		t.Errorf("it is %s's", o.name["a"])
+	}
+}

@@ -157,21 +157,12 @@ type pipe struct {
 	again    chan struct{}         // capacity 1: a reader looks again
 	alarm    *time.Timer           // when a reader looks again; nil until one had to wait
 	last     time.Time             // when the last message arrives
-	writes   []write               // those that have not arrived as a whole, first to last
-	arrived  int                   // bytes
-	written  int                   // bytes
-	sentAt   time.Time             // when the write was made that arrived last; a toxic keeps no time
+	sentAt   time.Time             // when what arrived last was sent, zero where a toxic made it anew
 	sent     bool                  // the writer has closed
 	void     bool                  // whatever is written is lost, and the writer does not know
 	dry      bool                  // nothing arrives, and the reader does not know
 	stages   []*stage              // toxics, first to last
 	parked   []*stream.StreamChunk // written while the writer was paused
-}
-
-// write is a write of a message, which ends at an offset of the stream.
-type write struct {
-	end int
-	at  time.Time
 }
 
 // arrival is a chunk on its way, nil for the end of the stream.
@@ -277,10 +268,7 @@ func (p *pipe) receive(now time.Time) {
 			p.buf = append(slices.Clip(p.buf), c.Data...)
 		}
 		p.flow.arrived(c.Data)
-		p.arrived += len(c.Data)
-		for len(p.writes) > 0 && p.writes[0].end <= p.arrived {
-			p.sentAt, p.writes = p.writes[0].at, p.writes[1:]
-		}
+		p.sentAt = c.Timestamp
 	}
 }
 
@@ -322,10 +310,7 @@ func (p *pipe) send(c *stream.StreamChunk, frozen bool) bool {
 		p.mu.Unlock()
 		return false
 	}
-	if p.sent = c == nil; c != nil {
-		p.written += len(c.Data)
-		p.writes = append(p.writes, write{p.written, c.Timestamp})
-	}
+	p.sent = c == nil
 	p.flow.sent(c, frozen || len(p.parked) > 0)
 	if frozen || len(p.parked) > 0 {
 		p.parked = append(p.parked, c)

@@ -139,7 +139,6 @@ func (c *queue) pop(stub *toxics.ToxicStub) bool {
 		stub.Close()
 		return false
 	}
-	item.chunk.Timestamp = time.Now()
 	stub.Output <- item.chunk
 	c.items = c.items[1:]
 	return true
@@ -159,7 +158,6 @@ func (c *queue) flush(stub *toxics.ToxicStub, timeout time.Duration) bool {
 			stub.Close()
 			return false
 		}
-		item.chunk.Timestamp = time.Now()
 		if err := stub.WriteOutput(item.chunk, timeout); err != nil {
 			stub.Close()
 			return false
