@@ -5,6 +5,7 @@ go 1.26.0
 godebug randseednop=0
 
 require (
+	github.com/go-json-experiment/json v1.27.2
 	github.com/Shopify/toxiproxy/v2 v2.12.0
 	github.com/alicebob/miniredis/v2 v2.40.0
 	github.com/anishathalye/porcupine v1.3.1

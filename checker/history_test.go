@@ -57,7 +57,7 @@ func TestDecodeIsStrict(t *testing.T) {
 		{"unknown event field", strings.Replace(good, `"kind"`, `"kinds"`, 1), `unknown field "kinds"`, 2},
 		{"cut off in a line", good[:len(good)-3], "cut off", len(lines) - 1},
 		{"no end", strings.Join(lines[:len(lines)-2], ""), "its last event must be of kind", len(lines) - 1},
-		{"two objects in a line", strings.Replace(good, "}\n{\"t\":0", "}\n{} {\"t\":0", 1), "follows the JSON object", 2},
+		{"two objects in a line", strings.Replace(good, "}\n{\"t\":0", "}\n{} {\"t\":0", 1), "after top-level value", 2},
 		{"wrong type", strings.Replace(good, `"t":0`, `"t":"0"`, 1), `field "t" cannot be a string`, 2},
 		{"blank line", good + "\n", "not a JSON object", len(lines)},
 		{"a key twice", strings.Replace(good, `"t":0,`, `"t":0,"t":0,`, 1), `the key "t" comes twice`, 2},
@@ -67,8 +67,8 @@ func TestDecodeIsStrict(t *testing.T) {
 		{"a key of the header in another case", strings.Replace(good, `"seed"`, `"SEED"`, 1), `the key "SEED" is written "seed"`, 1},
 		{"null for an object", strings.Replace(good, `"args":{`, `"result":null,"args":{`, 1), "null is no value", 2},
 		{"null for a text", strings.Replace(good, `"client":"client-1"`, `"client":null`, 1), "null is no value", 2},
-		{"invalid UTF-8", strings.Replace(good, `"client-1"`, "\"client-\xff\"", 1), "not UTF-8", 2},
-		{"invalid UTF-8 in the header", strings.Replace(good, `"version":"`, "\"version\":\"\xff", 1), "not UTF-8", 1},
+		{"invalid UTF-8", strings.Replace(good, `"client-1"`, "\"client-\xff\"", 1), "invalid UTF-8", 2},
+		{"invalid UTF-8 in the header", strings.Replace(good, `"version":"`, "\"version\":\"\xff", 1), "invalid UTF-8", 1},
 		{"a text that is too much to repeat", strings.Replace(good, "history/1", strings.Repeat("x\u202e", 1_000), 1), `"...; this version reads "holdfast-history/1"`, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

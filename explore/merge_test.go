@@ -187,7 +187,7 @@ func TestWhatIsNoExplorationIsNotRead(t *testing.T) {
 	for doc, want := range map[string]string{
 		"{}":   `its schema is "", not holdfast-explore/1`,
 		"":     "read exploration: EOF",
-		`{"ru`: "read exploration: unexpected EOF",
+		`{"ru`: "read exploration: unexpected end of JSON input",
 		`{"schema":"holdfast-explore/1","shard":3,"of":2}`:                                                                                             "shard 3 of 2 is none",
 		`{"schema":"holdfast-explore/1","shard":1,"of":1,"causes":[{"key":"../../x","property":"exclusion","faults":["../../x"]}]}`:                    `"../../x" is not the key`,
 		`{"schema":"holdfast-explore/1","shard":1,"of":1,"causes":[{"key":"exclusion_../../x","property":"exclusion","faults":["../../x"]}]}`:          `is not the key`,

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"unsafe"
 
+	v1 "github.com/go-json-experiment/json/v1"
+
 	"github.com/holdfast-go/holdfast/internal/input"
 )
 
@@ -60,7 +62,7 @@ type partly interface{ Part() float64 }
 
 // Decode reads what [Encode] wrote. It is strict. Each of these is an
 // [*InvalidError]: an unknown field, a header of another format, a repeated key,
-// null, text that is not UTF-8, a line of more than 16 MiB, events of more than 4
+// null, invalid UTF-8, a line of more than 16 MiB, events of more than 4
 // GiB, a truncated line, and a missing end. [DecodeCutOff] accepts the last two.
 // Decode returns errors of r unchanged. It checks the shape; [Validate] checks the
 // events together. If r has a method Part() float64, the part that was read so
@@ -168,8 +170,8 @@ func strict(raw []byte, v any) error {
 
 // plainJSON puts an error of the JSON package in a user's words.
 func plainJSON(err error) string {
-	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
+	var syntax *v1.SyntaxError
+	var kind *v1.UnmarshalTypeError
 	switch {
 	case errors.As(err, &syntax), errors.Is(err, io.ErrUnexpectedEOF):
 		return "not JSON: " + strings.TrimPrefix(err.Error(), "json: ")

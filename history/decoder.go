@@ -2,11 +2,12 @@ package history
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
+
+	v1 "github.com/go-json-experiment/json/v1"
 
 	"github.com/holdfast-go/holdfast/internal/input"
 )
@@ -41,7 +42,7 @@ func NewDecoder(r io.Reader) (*Decoder, error) {
 	var f struct {
 		Format string `json:"format"`
 	}
-	if err := json.Unmarshal(raw, &f); err != nil {
+	if err := v1.Unmarshal(raw, &f); err != nil {
 		return nil, d.invalid("not a history: the first line is not a JSON object: %s", strings.TrimPrefix(plainJSON(err), "not JSON: "))
 	}
 	if f.Format == "" {

@@ -42,6 +42,7 @@ type runView struct {
 	DrawnBeside                string
 	Failure, Tail              string // the reason, and the lines that explain it
 	Verdicts                   []verdictView
+	Arguments                  []argumentView
 	Others                     []otherView
 	Facts                      string
 	Replay, Hash, History      string
@@ -62,9 +63,12 @@ type causeView struct {
 type reasonView struct{ Property, Outcome, Reason string }
 
 type verdictView struct {
-	Property, Outcome, Symbol, Class, Expected, Reason, Facts, Because string
-	Unexpected                                                         bool
+	Property, Outcome, Symbol, Class, Expected, Reason, Facts string
+	Unexpected                                                bool
 }
+
+// argumentView is why the verdicts on some properties are expected.
+type argumentView struct{ Properties, Because string }
 
 // besideView is a lock that survives where another one fails, on the same axis of
 // time.
@@ -232,6 +236,7 @@ func (p *pager) run(c *cell, axis *Axis, leads bool) runView {
 			violated = append(violated, clean(string(prop)))
 		}
 	}
+	v.Arguments = arguments(r)
 	v.Holds, v.Violated = english.And(holds), strings.Join(violated, " ")
 	for _, o := range c.runs {
 		if o != r {
@@ -278,6 +283,27 @@ func (p *pager) count(lock string, f *facts) {
 	n.add(f)
 }
 
+// arguments are the reasons of a run's expectations, each with all its properties.
+func arguments(r *results.Run) []argumentView {
+	var reasons []string
+	about := map[string][]string{}
+	for _, p := range propertiesOf(r) {
+		reason := because(r, p)
+		if reason == "" || r.Verdicts[p].Outcome == checker.OutcomeOK && r.Matches(p) {
+			continue
+		}
+		if about[reason] == nil {
+			reasons = append(reasons, reason)
+		}
+		about[reason] = append(about[reason], clean(string(p)))
+	}
+	var out []argumentView
+	for _, reason := range reasons {
+		out = append(out, argumentView{english.And(about[reason]), reason})
+	}
+	return out
+}
+
 func viewVerdict(r *results.Run, p checker.Property) verdictView {
 	v := r.Verdicts[p]
 	out := verdictView{
@@ -286,7 +312,6 @@ func viewVerdict(r *results.Run, p checker.Property) verdictView {
 	}
 	if v.Outcome != checker.OutcomeOK || out.Unexpected {
 		out.Facts = verdictFacts(v)
-		out.Because = because(r, p)
 	}
 	switch v.Outcome {
 	case checker.OutcomeOK:

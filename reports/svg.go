@@ -59,13 +59,21 @@ func (d *drawing) path(class, data, title string) {
 		return
 	}
 	d.elements++
-	d.raw(`<path class="`, class, `" d="`, data, `"`)
+	// A minus sign separates numbers as well as a space does.
+	d.raw(`<path class="`, class, `" d="`, strings.ReplaceAll(data, " -", "-"), `"`)
 	d.close("path", title)
 }
 
 func (d *drawing) text(class string, x, y float64, text string) {
 	d.elements++
 	d.raw(`<text class="`, class, `" x="`, px(x), `" y="`, px(y), `">`, html.EscapeString(clean(text)), "</text>\n")
+}
+
+// share draws elements that have one tooltip.
+func (d *drawing) share(title string, draw func()) {
+	d.raw("<g><title>", html.EscapeString(clean(title)), "</title>\n")
+	draw()
+	d.raw("</g>\n")
 }
 
 func (d *drawing) close(element, title string) {

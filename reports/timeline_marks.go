@@ -55,10 +55,12 @@ func (t *timeline) drawFaults(all []placed) {
 		if x.detail != "" {
 			title += ": " + x.detail
 		}
-		if x.lasted {
-			t.rect("fault", x1, y, max(x2-x1, 1), t.bottom-y, title)
-		}
-		t.line("faultline", x1, y, x1, t.bottom, title)
+		t.share(title, func() {
+			if x.lasted {
+				t.rect("fault", x1, y, max(x2-x1, 1), t.bottom-y, "")
+			}
+			t.line("faultline", x1, y, x1, t.bottom, "")
+		})
 		if p.text != "" {
 			t.text("faultlabel", p.x+4, y+12, p.text)
 		}
@@ -112,11 +114,13 @@ func (t *timeline) shadeOverlaps(all []placed) {
 		}
 		o := t.f.overlaps[p.index]
 		x1, x2 := t.x(o.from), t.x(o.to)
-		for _, c := range []*checker.Claim{o.a, o.b} {
-			if l := t.laneOf(c.Client, c.Owner); l != nil {
-				t.rect("overlap", x1, l.y+1, max(x2-x1, 2), l.height-2, t.overlapTitle(o))
+		t.share(t.overlapTitle(o), func() {
+			for _, c := range []*checker.Claim{o.a, o.b} {
+				if l := t.laneOf(c.Client, c.Owner); l != nil {
+					t.rect("overlap", x1, l.y+1, max(x2-x1, 2), l.height-2, "")
+				}
 			}
-		}
+		})
 	}
 }
 

@@ -102,7 +102,11 @@ func arrow(b *strings.Builder, x1, y1, x2, y2 float64) {
 	if y2 < y1 {
 		down = -1
 	}
-	fmt.Fprintf(b, "M%s %sL%s %sm-3 %sl3 %sl3 %s", px(x1), px(y1), px(x2), px(y2), px(-5*down), px(5*down), px(-5*down))
+	to := "L" + px(x2) + " " + px(y2)
+	if px(x1) == px(x2) {
+		to = "V" + px(y2)
+	}
+	fmt.Fprintf(b, "M%s %s%sm-3 %sl3 %s 3 %s", px(x1), px(y1), to, px(-5*down), px(5*down), px(-5*down))
 }
 
 // drawLostArrow draws a lost message, which ends in a cross before its target.
@@ -116,8 +120,10 @@ func (t *timeline) drawLostArrow(a spacetime.Arrow, x, y1, y2 float64) {
 			t.f.holder(a.Grants), name(a.From), instant(a.Sent), name(a.To), instant(a.Arrived))
 		label = "never replicated"
 	}
-	t.path("vanished", fmt.Sprintf("M%s %sL%s %s", px(x), px(y1), px(end), px(stop)), title)
-	t.path("vanishes", fmt.Sprintf("M%s %sl9 9m0 -9l-9 9", px(end-4.5), px(stop-4.5)), title)
+	t.share(title, func() {
+		t.path("vanished", fmt.Sprintf("M%s %sL%s %s", px(x), px(y1), px(end), px(stop)), "")
+		t.path("vanishes", fmt.Sprintf("M%s %sl9 9m0 -9l-9 9", px(end-4.5), px(stop-4.5)), "")
+	})
 	left, w := end+9, textWidth(label)
 	// The label about the replica is on the other side.
 	fits := func() bool {
@@ -153,8 +159,15 @@ func (t *timeline) drawLease(l *lane, c *checker.Claim) {
 		t.line("leased", t.x(c.From), y, t.x(until), y, "")
 		return
 	}
-	title := fmt.Sprintf("the lease of %s lasts from %s to %s", l.label, instant(c.From), instant(end))
-	t.line("leased", t.x(c.From), y, t.x(until), y, title)
+	t.share(fmt.Sprintf("the lease of %s lasts from %s to %s", l.label, instant(c.From), instant(end)), func() {
+		t.line("leased", t.x(c.From), y, t.x(until), y, "")
+		t.drawReach(c, y, until, end)
+	})
+}
+
+// drawReach draws the lease of an overlapping hold from until to its end, or to
+// the next hold of the same owner.
+func (t *timeline) drawReach(c *checker.Claim, y float64, until, end int64) {
 	next := t.to + 1
 	for i := range t.f.claims {
 		if o := &t.f.claims[i]; o.Owner == c.Owner && o.From > c.From {
@@ -162,18 +175,18 @@ func (t *timeline) drawLease(l *lane, c *checker.Claim) {
 		}
 	}
 	if to := min(end, next, t.to); to > until {
-		t.path("leasing", "M"+px(t.x(until))+" "+px(y)+"H"+px(t.x(to)), title)
+		t.path("leasing", "M"+px(t.x(until))+" "+px(y)+"H"+px(t.x(to)), "")
 	}
 	label, x := "lease to "+instant(end), t.x(min(end, next, t.to))
 	switch {
 	case end < next && end <= t.to:
 		label = "lease ends " + instant(end)
-		t.path("leaseend", "M"+px(x)+" "+px(y-5)+"v9", title)
+		t.path("leaseend", "M"+px(x)+" "+px(y-5)+"v9", "")
 		if w := textWidth(label); x+w+12 < t.right() {
 			x += w + 10
 		}
 	case next > t.to:
-		t.path("leaseend", "M"+px(x-5)+" "+px(y-3)+"l5 3l-5 3", title)
+		t.path("leaseend", "M"+px(x-5)+" "+px(y-3)+"l5 3l-5 3", "")
 	}
 	if left := x - textWidth(label) - 8; left > t.x(until)+4 || end < c.To && end <= t.to {
 		t.text("leaselabel", left, y+4, label)

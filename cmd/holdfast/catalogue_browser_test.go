@@ -16,8 +16,8 @@ import (
 func inABrowser(t *testing.T, dir suite.Dir) {
 	b := browser.Start(t)
 	page := dir.File("report.html")
-	if info, err := os.Stat(page); err != nil || info.Size() > 4<<20 {
-		t.Errorf("the report has %d bytes, %v; at most 4 MiB are allowed", info.Size(), err)
+	if info, err := os.Stat(page); err != nil || info.Size() > 4_000_000 {
+		t.Errorf("the report has %d bytes, %v; at most 4 MB are allowed", info.Size(), err)
 	}
 	every := nightly.Every(4) // a desk and a phone, in make test
 	for i, v := range browser.Views() {
@@ -26,7 +26,8 @@ func inABrowser(t *testing.T, dir suite.Dir) {
 		}
 		p := b.Open(page, v)
 		var over float64
-		p.Eval(`document.documentElement.scrollWidth - innerWidth`, &over)
+		// What is far from the window has no size yet.
+		p.Eval(`document.querySelectorAll("article").forEach(a => a.style.contentVisibility = "visible"), document.documentElement.scrollWidth - innerWidth`, &over)
 		if over > 0 {
 			t.Errorf("%s: the page is %v px wider than the window", v, over)
 		}
@@ -70,6 +71,17 @@ func inABrowser(t *testing.T, dir suite.Dir) {
 	}
 	if len(links.Files) == 0 {
 		t.Error("no link leads to a history")
+	}
+	// Runs that the window did not show yet have no height, and a link finds its run
+	// nevertheless.
+	var top float64
+	p.Eval(`new Promise(done => {
+  const last = [...document.querySelectorAll("details.run .body")].at(-1);
+  addEventListener("hashchange", () => requestAnimationFrame(() => requestAnimationFrame(() => done(last.closest("details").getBoundingClientRect().top / innerHeight))));
+  location.hash = last.id;
+})`, &top)
+	if top < -0.1 || top > 1 {
+		t.Errorf("a link to the last run shows it %.2f windows away", top)
 	}
 	if n := p.Sheets(os.Getenv("HOLDFAST_REPORT_PDF")); n > 40 {
 		t.Errorf("printed, the report has %d pages; at most 40 are allowed", n)

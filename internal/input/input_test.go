@@ -50,9 +50,9 @@ func TestJSONIsStrict(t *testing.T) {
 		{`{"any":[{"x":1,"x":1}]}`, `the key "x" comes twice`},
 		{`{"list":null}`, "null is no value"},
 		{`{"list":[null]}`, "null is no value"},
-		{"{\"Plain\":\"\xff\"}", "not UTF-8"},
+		{"{\"Plain\":\"\xff\"}", "invalid UTF-8"},
 		{`{"later":1}`, "unknown field"},
-		{`{} {}`, "something follows"},
+		{`{} {}`, "after top-level value"},
 		{strings.Repeat(`{"any":`, 20_000), "depth"},
 	} {
 		var d document

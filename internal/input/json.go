@@ -2,13 +2,15 @@ package input
 
 import (
 	"bytes"
-	"encoding/json"
+	"cmp"
 	"errors"
-	"io"
 	"reflect"
 	"strings"
 	"sync"
-	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	v1 "github.com/go-json-experiment/json/v1"
 )
 
 // JSON reads JSON more strictly than package json does. It refuses text that is
@@ -35,31 +37,29 @@ func (e *plainError) Error() string { return Plain(e.error.Error()) }
 func (e *plainError) Unwrap() error { return e.error }
 
 func (j JSON) unmarshal(doc []byte, v any) error {
-	if !utf8.Valid(doc) {
-		return errors.New("not UTF-8")
+	err := json.Unmarshal(doc, v, v1.DefaultOptionsV1(), json.MatchCaseInsensitiveNames(false), json.RejectUnknownMembers(!j.Unknown),
+		jsontext.AllowDuplicateNames(false), jsontext.AllowInvalidUTF8(false))
+	if err == nil && j.Null && !j.Unknown {
+		return nil // the walk would refuse nothing more
 	}
-	d := json.NewDecoder(bytes.NewReader(doc))
-	if !j.Unknown {
-		d.DisallowUnknownFields()
+	walk := walker{jsontext.NewDecoder(bytes.NewReader(doc)), j}.value(reflect.TypeOf(v))
+	var syntax *jsontext.SyntacticError
+	switch {
+	case !errors.As(walk, &syntax):
+		return cmp.Or(walk, err) // the walk's words are clearer
+	case errors.Is(walk, jsontext.ErrDuplicateName):
+		return errors.New(Sprintf("the key %q comes twice", syntax.JSONPointer.LastToken()))
 	}
-	if err := d.Decode(v); err != nil {
-		return err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("something follows the JSON object")
-	}
-	w := walker{json.NewDecoder(bytes.NewReader(doc)), j}
-	w.d.UseNumber()
-	return w.value(reflect.TypeOf(v))
+	return err
 }
 
-// walker walks through the tokens of a valid JSON document.
+// walker walks through the tokens of a JSON document.
 type walker struct {
-	d *json.Decoder
+	d *jsontext.Decoder
 	JSON
 }
 
-var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
+var unmarshaler = reflect.TypeFor[v1.Unmarshaler]()
 
 // value reads a value for a type. A nil type knows no keys.
 func (w walker) value(as reflect.Type) error {
@@ -69,51 +69,45 @@ func (w walker) value(as reflect.Type) error {
 	if as != nil && reflect.PointerTo(as).Implements(unmarshaler) {
 		as = nil
 	}
-	token, err := w.d.Token()
+	token, err := w.d.ReadToken()
 	if err != nil {
 		return err
 	}
-	switch token {
-	case nil:
+	switch token.Kind() {
+	case 'n':
 		if !w.Null {
 			return errors.New("null is no value: leave the key out")
 		}
-	case json.Delim('['):
+	case '[':
 		var of reflect.Type
 		if as != nil && (as.Kind() == reflect.Slice || as.Kind() == reflect.Array) {
 			of = as.Elem()
 		}
-		for w.d.More() {
+		for w.d.PeekKind() != ']' {
 			if err := w.value(of); err != nil {
 				return err
 			}
 		}
-		_, err = w.d.Token()
-	case json.Delim('{'):
+		_, err = w.d.ReadToken()
+	case '{':
 		err = w.object(as)
 	}
 	return err
 }
 
 func (w walker) object(as reflect.Type) error {
-	seen := map[string]bool{}
-	for w.d.More() {
-		token, err := w.d.Token()
+	for w.d.PeekKind() != '}' {
+		token, err := w.d.ReadToken()
 		if err != nil {
 			return err
 		}
-		key := token.(string)
-		if seen[key] {
-			return errors.New(Sprintf("the key %q comes twice", key))
-		}
-		seen[key] = true
 		var of reflect.Type
 		switch {
 		case as == nil:
 		case as.Kind() == reflect.Map:
 			of = as.Elem()
 		case as.Kind() == reflect.Struct:
-			keys := keysOf(as)
+			key, keys := token.String(), keysOf(as)
 			if of = keys[key]; of == nil {
 				for k := range keys {
 					if strings.EqualFold(k, key) {
@@ -126,7 +120,7 @@ func (w walker) object(as reflect.Type) error {
 			return err
 		}
 	}
-	_, err := w.d.Token()
+	_, err := w.d.ReadToken()
 	return err
 }
 
