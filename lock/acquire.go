@@ -56,6 +56,7 @@ func (s *state) wait(ctx context.Context, a Acquire, forever bool) (_ Grant, _ *
 
 	var w *waiter
 	granted := false
+	var t tried       // the last attempt
 	var copied uint64 // serial of the last request with a copy that may still be on its way
 	if s.fair && !once {
 		s.enqueue()
@@ -71,14 +72,14 @@ func (s *state) wait(ctx context.Context, a Acquire, forever bool) (_ Grant, _ *
 		case w != nil:
 			s.c.hub.leave(w, granted)
 		}
-		if copied > 0 && !granted && !s.fair {
+		if copied > 0 && !granted && !s.fair && !t.compensated {
 			s.disown(ctx, undo{copied, lease})
 		}
 	}()
 	refusal := ErrBusy // the error of a wait that runs out
 	refused := false
 	for {
-		t := s.try(op, lease, renewed)
+		t = s.try(op, lease, renewed)
 		copied = max(copied, t.copied)
 		if t.busy && s.place != nil {
 			refused = true
@@ -212,8 +213,10 @@ type tried struct {
 	copied  uint64        // serial of a busy request with a copy that may still be on its way
 	acks    bool          // granted, not confirmed, and released
 	again   bool          // without effect; try again with a greater serial
-	undone  bool          // the acquire of err was taken back
 	err     error
+	// compensated: the attempt is being taken back, and was if undone is set. No
+	// earlier request has an effect after that.
+	compensated, undone bool
 }
 
 // errStillLost: an earlier hold was lost, and Unlock has not returned ErrLost yet.
@@ -266,7 +269,7 @@ func (s *state) try(ctx context.Context, lease time.Duration, renewed bool) trie
 	case err != nil:
 		handedOn = true
 		undone := s.compensate(ctx, undo{serial, lease})
-		return tried{err: unknown("acquire lock", err), undone: undone}
+		return tried{err: unknown("acquire lock", err), compensated: true, undone: undone}
 	case reply.kind == replyStale:
 		// An earlier process with the same id had a clock that was ahead.
 		s.c.overtake(reply.serial)
@@ -286,7 +289,7 @@ func (s *state) try(ctx context.Context, lease time.Duration, renewed bool) trie
 	if s.c.cfg.acks > reply.acked {
 		handedOn = true
 		s.compensate(ctx, undo{serial, lease})
-		return tried{acks: true}
+		return tried{acks: true, compensated: true}
 	}
 
 	grant, cur, ok := s.granted(h, serial, reply, sent, held, cur)
@@ -294,9 +297,9 @@ func (s *state) try(ctx context.Context, lease time.Duration, renewed bool) trie
 		handedOn = true
 		s.compensate(ctx, undo{serial, lease})
 		if held > 0 {
-			return tried{err: errStillLost}
+			return tried{err: errStillLost, compensated: true}
 		}
-		return tried{err: errTooLate}
+		return tried{err: errTooLate, compensated: true}
 	}
 	return tried{granted: true, grant: grant, cur: cur}
 }

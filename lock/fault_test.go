@@ -236,6 +236,24 @@ func TestWait_isBoundedOnAHungServer(t *testing.T) {
 	}
 }
 
+// A wait that has sent a request twice takes the last request back, and with it
+// the copies of all.
+func TestWait_takesRequestsBackOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		must[lock.Grant](t)(w.client().NewLock("orders", "a").Lock(ctx))
+		b := w.client(lock.WithSafetyPoll(time.Second)).NewLock("orders", "b")
+		w.dropReply("orders", 1) // so that its first request goes out twice
+		start := time.Now()
+		time.AfterFunc(1500*time.Millisecond, func() { w.hung.Store(true) })
+		_, err := b.TryLock(ctx, lock.Wait(3*time.Second))
+		wantErr(t, "no answer", err, lock.ErrUnknown)
+		if d := time.Since(start); d > 3600*time.Millisecond {
+			t.Errorf("returned after %v; the wait was 3s, and a compensation may take 500ms", d)
+		}
+	})
+}
+
 func TestLock_cancelledContext(t *testing.T) {
 	inBothWays(t, "", cancelledContext)
 }

@@ -147,6 +147,32 @@ func TestUnlock_ofAnInnerHoldAgainAndAgain(t *testing.T) {
 	}
 }
 
+// A slow network keeps renewals back behind nested acquires, whose own lease keeps
+// the lock meanwhile. After their release the outer hold has that lease.
+func TestLost_notWhileAnInnerLeaseLasts(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		l := w.client(lock.WithWatchdogTimeout(5*time.Second)).NewLock("orders", "a")
+		must[lock.Grant](t)(l.Lock(ctx))
+		lost := l.Lost()
+		w.setLatency(2500 * time.Millisecond)
+		for _, lease := range []time.Duration{20 * time.Second, 20 * time.Second, time.Second} {
+			must[lock.Grant](t)(l.Lock(ctx, lock.Lease(lease)))
+		}
+		w.setLatency(time.Millisecond)
+		for left := 3; left > 0; left-- {
+			if n := must[int](t)(l.Unlock(ctx)); n != left {
+				t.Errorf("%d holds remain, want %d", n, left)
+			}
+		}
+		time.Sleep(time.Minute) // renewals come through again
+		if closed(lost) {
+			t.Error("the lock reported a loss")
+		}
+		must[int](t)(l.Unlock(ctx))
+	})
+}
+
 // The release of an inner hold gives the outer one its whole lease, counted from
 // when it was carried out: that may have been an earlier try than the one that
 // is answered.

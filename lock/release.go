@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -243,6 +244,7 @@ func (s *state) giveBack(ctx context.Context, levels int, persist bool) (int, er
 	again := s.giving.levels > 0
 	if s.giving.levels != levels {
 		s.giving = giving{s.newSerial(), levels}
+		s.inherit(left)
 		for i := left; i < n; i++ {
 			s.holds[i].releasing = true
 		}
@@ -299,6 +301,25 @@ func (s *state) giveBack(ctx context.Context, levels int, persist bool) (int, er
 		left = 0
 	}
 	return left, err
+}
+
+// inherit keeps the lease of the holds above left for the renewed ones below: their
+// release leaves the lock as it is for as long as a renewal would. The holds above
+// may have kept it while no renewal came through. The caller holds mu.
+func (s *state) inherit(left int) {
+	if !slices.ContainsFunc(s.holds[:left], func(h hold) bool { return h.renewed && !h.releasing }) {
+		return
+	}
+	latest := time.Now().Add(s.c.cfg.lease)
+	for _, h := range s.holds[left:] {
+		until := h.until.Add(margin(s.c.cfg.lease) - margin(h.lease))
+		if until.After(latest) {
+			until = latest
+		}
+		if !h.releasing && until.After(s.renewed) {
+			s.renewed = until
+		}
+	}
 }
 
 // released processes the outcome of a release that leaves left of n holds. The
