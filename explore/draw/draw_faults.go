@@ -74,16 +74,24 @@ func (d *draw) peers() faults.Names {
 // the rest of a place until its first renewal.
 const handedOn = faults.Duration(500 * ms)
 
+// remembered is how long the notes of the reference lock outlive a request that was
+// given up. A copy that arrives later is a new request to every server.
+const remembered = faults.Duration(30_000 * ms)
+
 // survivable reports whether the reference lock should survive these faults
 // together. A short pause uses up a part of the remaining lease. With other
 // obstacles to renewals, or after another pause, that part is unknown.
 //
 // A pause also excludes work that comes near an unrenewed lease, because it may
 // strike when nearly all of the lease is used up. Under a fair lock a pause is shorter
-// than what a hold surely has left when it is handed on.
+// than what a hold surely has left when it is handed on. No request is kept back for
+// longer than servers remember it.
 func (d *draw) survivable(specs []faults.Spec) bool {
 	fair := d.lock.Claims(d.s.Setting()).Fairness
 	for i, s := range specs {
+		if faults.TraitsOf(s).Reorders && (s.For == 0 || s.For >= remembered) {
+			return false
+		}
 		if !faults.TraitsOf(s).StopsProcess {
 			continue
 		}
