@@ -38,23 +38,27 @@ func NewDecoder(r io.Reader) (*Decoder, error) {
 		return nil, err
 	}
 	d.ended = false
+	if err := strict(raw, &d.header); err != nil || d.header.Format != Format {
+		return nil, d.badHeader(raw, err)
+	}
+	return d, nil
+}
+
+// badHeader is the error of a header that could not be read, or of another format.
+func (d *Decoder) badHeader(raw []byte, err error) error {
 	// The format first: a newer one may well have fields we lack.
 	var f struct {
 		Format string `json:"format"`
 	}
-	if err := v1.Unmarshal(raw, &f); err != nil {
-		return nil, d.invalid("not a history: the first line is not a JSON object: %s", strings.TrimPrefix(plainJSON(err), "not JSON: "))
+	switch unread := v1.Unmarshal(raw, &f); {
+	case unread != nil:
+		return d.invalid("not a history: the first line is not a JSON object: %s", strings.TrimPrefix(plainJSON(unread), "not JSON: "))
+	case f.Format == "":
+		return d.invalid("not a history: the first line has no \"format\"")
+	case f.Format != Format:
+		return d.invalid("this is %q; this version reads %q", f.Format, Format)
 	}
-	if f.Format == "" {
-		return nil, d.invalid("not a history: the first line has no \"format\"")
-	}
-	if f.Format != Format {
-		return nil, d.invalid("this is %q; this version reads %q", f.Format, Format)
-	}
-	if err := strict(raw, &d.header); err != nil {
-		return nil, d.invalid("%s", plainJSON(err))
-	}
-	return d, nil
+	return d.invalid("%s", plainJSON(err))
 }
 
 // Header is the header of the history.
