@@ -71,9 +71,14 @@ func (m *Mutex) Lock(ctx context.Context) error {
 	}
 }
 
-// once looks once. The end of a wait does not cut it off, so it knows its outcome.
+// once looks once. It goes on for a while after the end of a wait, so it usually knows
+// its outcome.
 func (m *Mutex) once(ctx context.Context) (granted bool, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
+	limit := 3 * time.Second
+	if end, ok := ctx.Deadline(); ok {
+		limit = min(limit, time.Until(end)+800*time.Millisecond)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	if granted, err = m.Redis.SetNX(ctx, m.Name, m.value, 0).Result(); err != nil || granted {
 		return granted, err
