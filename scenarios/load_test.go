@@ -80,6 +80,7 @@ var bad = []struct {
 	{"unknown key of an anchor", "nth: 2", "nht: 2", "20:45", `unknown key "nht" in faults[0].on`, "did you mean nth?", true},
 	{"key given twice", "  wait: 15s", "  wait: 15s\n  wait: 16s", "13:3", `not valid YAML: mapping key "wait" already defined`, "", false},
 	{"missing key", "title: A scenario of mine\n", "", "1:1", "title is missing", "one line", true},
+	{"missing keys", "title: A scenario of mine\nstory: Something happens.\n", "", "1:1", "title and story are missing", "story: say what is done", true},
 	{"missing otherwise", "otherwise: Nothing else goes wrong.\n", "", "1:1", "otherwise is missing", "argue why", true},
 	{"missing clients", "  clients: 3\n", "", "5:3", "topology.clients is missing", "clients: 3", true},
 	{"missing lease", "  lease: 10s\n", "", "9:3", "workload.lease is missing", "lease: 10s", true},

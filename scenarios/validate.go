@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/subject"
 )
 
@@ -32,7 +33,7 @@ var scenarioName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 func validate(s *Scenario, d *decoder) error {
 	v := validator{s: s, d: d}
 	for _, check := range []func() error{
-		v.header, v.topology, v.workload, v.overrides, v.selection, v.faults, v.expectations,
+		v.texts, v.header, v.topology, v.workload, v.overrides, v.selection, v.faults, v.expectations,
 	} {
 		if err := check(); err != nil {
 			return err
@@ -78,21 +79,46 @@ func (v validator) required(path, text, hint string) error {
 	return nil
 }
 
-func (v validator) header() error {
-	if err := v.required("scenario", v.s.Name, "the scenario's name, such as scenario: my-failover"); err != nil {
-		return err
+// texts are what every scenario says, with a hint each.
+var texts = [...]struct{ key, hint string }{
+	{"scenario", "the scenario's name, such as scenario: my-failover"},
+	{"title", "one line for the report's table of contents"},
+	{"story", "say what is done and why it matters: it opens the scenario's page in the report"},
+	{"otherwise", "argue why every other verdict is ok"},
+}
+
+// texts names all missing texts at once.
+func (v validator) texts() error {
+	var missing, hints []string
+	for _, t := range texts {
+		if !v.d.has(t.key) {
+			missing, hints = append(missing, t.key), append(hints, t.key+": "+t.hint)
+		}
 	}
+	switch len(missing) {
+	case 0:
+	case 1:
+		return v.at(missing[0], strings.TrimPrefix(hints[0], missing[0]+": "), "%s is missing", missing[0])
+	default:
+		return v.at(missing[0], strings.Join(hints, "; "), "%s are missing", english.And(missing))
+	}
+	for i, text := range []string{v.s.Name, v.s.Title, v.s.Story, v.s.Otherwise} {
+		if err := v.required(texts[i].key, text, texts[i].hint); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v validator) header() error {
 	if !scenarioName.MatchString(v.s.Name) || len(v.s.Name) > 64 {
 		return v.at("scenario", "lower case letters, digits and single dashes, at most 64: it names files",
 			"%q cannot be the name of a scenario", v.s.Name)
 	}
-	if err := v.required("title", v.s.Title, "one line for the report's table of contents"); err != nil {
-		return err
-	}
 	if strings.ContainsAny(strings.TrimSpace(v.s.Title), "\r\n") {
 		return v.at("title", "put the rest into story", "title has more than one line")
 	}
-	return v.required("story", v.s.Story, "say what is done and why it matters: it opens the scenario's page in the report")
+	return nil
 }
 
 func (v validator) topology() error {
@@ -353,7 +379,7 @@ func (v validator) expectations() error {
 			return err
 		}
 	}
-	return v.required("otherwise", v.s.Otherwise, "argue why every other verdict is ok")
+	return nil
 }
 
 // locks are the locks with which the scenario is played.
