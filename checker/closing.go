@@ -50,8 +50,8 @@ func (t *trace) silentWhenClosed(k ownerLock) Verdict {
 	if closed == never {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	for _, i := range t.since(t.account(k), closed+closingSlack+t.allow.machine) {
-		if c := &t.changes[i]; c.command() && c.By == client && c.holder == k.owner && c.raises() {
+	for _, c := range t.account(k).changes.from(closed + closingSlack + t.allow.machine) {
+		if c.command() && c.By == client && c.holder == k.owner && c.raises() {
 			return violation(c.t, opIDs(t.grantOf(k.owner, k.lock, c.t)), "%s renewed the hold of %s on %s at %s, after it had closed its lock at %s",
 				client, k.owner, c.Node, at(c.t), at(closed))
 		}

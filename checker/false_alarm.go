@@ -60,7 +60,7 @@ func (t *trace) groupsAnsweringFor(c *Claim, when int64) int {
 // is the only one that does so until another time. After a promotion another one
 // answers. In a fork it may be either one.
 func (t *trace) stillAnswers(group string, from, to int64) bool {
-	return !slices.ContainsFunc(t.faults, func(f faultSpan) bool {
+	return !slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
 		return f.from <= to && f.touchesGroup(group) && (f.Forks || f.Promotes && f.from >= from)
 	})
 }
@@ -130,11 +130,7 @@ func (t *trace) heldBy(c *Claim, when int64) (held []*op, releasing bool) {
 // lasts from the latest renewal which no fault can have hidden.
 func (t *trace) knownEnd(o *op, by int64) int64 {
 	first := plus(t.sentBy(o), t.leaseOf(o))
-	for _, i := range t.since(o.own, o.inv) {
-		s := &t.changes[i]
-		if s.t > o.ret {
-			break
-		}
+	for _, s := range o.own.changes.between(o.inv, o.ret) {
 		if s.holder == o.owner && t.handedOn(ownerLock{o.owner, o.lock}, s) == o {
 			first = min(first, s.expires())
 		}
@@ -143,11 +139,7 @@ func (t *trace) knownEnd(o *op, by int64) int64 {
 		return first
 	}
 	ends := map[string]int64{} // group -> of the hold there
-	for _, i := range t.since(o.own, o.inv) {
-		s := &t.changes[i]
-		if s.t >= by {
-			break
-		}
+	for _, s := range o.own.changes.between(o.inv, by-1) {
 		if s.command() && s.By == o.client && s.holder == o.owner && !t.disturbedAround(o.client, s.t) {
 			ends[s.group] = s.t + o.args.Lease
 		}

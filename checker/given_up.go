@@ -42,11 +42,7 @@ func (t *trace) makerOf(s *span, o *op) *op {
 	if s.from >= o.inv {
 		return o
 	}
-	for _, i := range t.since(o.own, o.inv) {
-		c := &t.changes[i]
-		if c.t > o.ret {
-			break
-		}
+	for _, c := range o.own.changes.between(o.inv, o.ret) {
 		if c.group == s.group && t.commandOf(c, o) {
 			return o
 		}
@@ -110,8 +106,7 @@ func (t *trace) free(o *op, s *span) (from int64, excused bool) {
 	if t.claim.Nodes > 1 && s.from > o.ret && s.from-max(o.inv, t.heldBack(o.client, s.group, s.from)) > t.allow.takenBackLater {
 		return 0, true // a request of an early round, which was given up long before
 	}
-	for i := range t.faults[:t.faultsBefore(plus(s.to, 1))] {
-		f := &t.faults[i]
+	for _, f := range t.faults[:t.faultsBefore(plus(s.to, 1))] {
 		if f.from > from+t.allow.takingBack {
 			break // there was time enough before it
 		}
@@ -154,8 +149,10 @@ func (t *trace) cancelsAnother(o *op, when int64) bool {
 // heedsCancel checks that an acquire returns soon after the cancellation of its
 // context. (A release goes on.)
 func (t *trace) heedsCancel(o *op) Verdict {
-	for i := t.faultsBefore(o.inv); i < len(t.faults) && t.faults[i].from < o.ret; i++ {
-		f := &t.faults[i]
+	for _, f := range t.faults[t.faultsBefore(o.inv):] {
+		if f.from >= o.ret {
+			break
+		}
 		if !f.Cancels || !f.touchesClient(o.client) {
 			continue
 		}

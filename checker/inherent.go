@@ -67,8 +67,8 @@ func (t *trace) inherentOverlap(p *overlapOf) string {
 func (t *trace) inherentlyOutlived(p *overlapOf) string {
 	a, until := p.a, min(p.a.To, p.b.To)
 	due := max(p.owed, p.b.From)
-	for i := range t.faults {
-		if f := &t.faults[i]; f.StopsProcess && f.touchesClient(a.Client) && f.from <= due && until <= plus(f.to, t.allow.healing+t.allow.machine) {
+	for _, f := range t.faults {
+		if f.StopsProcess && f.touchesClient(a.Client) && f.from <= due && until <= plus(f.to, t.allow.healing+t.allow.machine) {
 			return fmt.Sprintf("%s was stopped from %s to %s, and could not notice that its lease had ended", a.Client, at(f.from), at(f.to))
 		}
 	}
@@ -78,8 +78,8 @@ func (t *trace) inherentlyOutlived(p *overlapOf) string {
 	if !a.Renewed || !t.claim.Renewal {
 		return fmt.Sprintf("%s worked for longer than its lease, which nobody renews", a.Owner)
 	}
-	for i := range t.faults {
-		if f := &t.faults[i]; f.delays(a.Client) && f.from <= due && plus(f.to, t.allow.healing) >= a.From {
+	for _, f := range t.faults {
+		if f.delays(a.Client) && f.from <= due && plus(f.to, t.allow.healing) >= a.From {
 			return fmt.Sprintf("a fault at %s kept renewals from the servers, and %s does not heed a sign", at(f.from), a.Owner)
 		}
 	}
@@ -123,11 +123,7 @@ func (t *trace) lossOf(c *Claim, by int64) lossOfHold {
 			l.how = fmt.Sprintf(format, args...)
 		}
 	}
-	for _, i := range t.since(o.own, o.inv) {
-		s := &t.changes[i]
-		if s.t > by {
-			break
-		}
+	for _, s := range o.own.changes.between(o.inv, by) {
 		if s.holder == c.Owner {
 			if s.command() {
 				granted[s.group] = true
@@ -155,11 +151,7 @@ func (t *trace) lossOf(c *Claim, by int64) lossOfHold {
 			lose(s.group, s.t, "the clock of %s ended the lease %s early, at %s", s.Node, long(due-s.t), at(s.t))
 		}
 	}
-	for _, i := range t.since(t.account(ownerLock{"", c.Lock}), o.inv) {
-		s := &t.changes[i]
-		if s.t > by {
-			break
-		}
+	for _, s := range t.account(ownerLock{"", c.Lock}).changes.between(o.inv, by) {
 		if !s.command() || s.holder == "" || s.holder == c.Owner || !s.grants() || !granted[s.group] {
 			continue
 		}
@@ -190,16 +182,14 @@ func (t *trace) leftBehind(c *Claim, by int64) (l lossOfHold) {
 		return l
 	}
 	own := t.op(c.AcquireOp).own
-	for _, i := range t.since(own, t.op(c.AcquireOp).inv) {
-		s := &t.changes[i]
+	for _, s := range own.changes.from(t.op(c.AcquireOp).inv) {
 		if s.t > by || s.holder == c.Owner && l.groups > 0 {
 			break
 		}
 		if !s.command() || s.holder != c.Owner {
 			continue
 		}
-		for j := range t.faults {
-			f := &t.faults[j]
+		for _, f := range t.faults {
 			if !f.Promotes || f.from < s.t || f.from > by || !slices.Contains(f.nodes, s.Node) {
 				continue
 			}
@@ -220,11 +210,7 @@ func (t *trace) leftBehind(c *Claim, by int64) (l lossOfHold) {
 
 // dropped reports whether a replica's hold ended because its primary had none.
 func (t *trace) dropped(own *account, o *span) bool {
-	for _, i := range t.since(own, o.to) {
-		c := &t.changes[i]
-		if c.t > o.to {
-			break
-		}
+	for _, c := range own.changes.between(o.to, o.to) {
 		if c.Node == o.node && c.Role == "replica" && c.Cause == "replication" && c.ends() {
 			return true
 		}
@@ -237,17 +223,12 @@ func (t *trace) dropped(own *account, o *span) bool {
 func (t *trace) forgotten(release *op) string {
 	done := int64(never)
 	node, group := "", ""
-	for _, i := range t.since(release.own, release.inv) {
-		c := &t.changes[i]
-		if c.t > release.ret {
-			break
-		}
+	for _, c := range release.own.changes.between(release.inv, release.ret) {
 		if t.commandOf(c, release) && c.was == release.owner && c.ends() {
 			done, node, group = c.t, c.Node, c.group
 		}
 	}
-	for i := range t.faults {
-		f := &t.faults[i]
+	for _, f := range t.faults {
 		if f.from < done || f.from > release.ret || !f.touchesGroup(group) {
 			continue
 		}
@@ -290,8 +271,8 @@ func (t *trace) forgotRequest(k ownerLock, c *change) string {
 		if o.f != history.Acquire || o.ret < since {
 			continue
 		}
-		for i := range t.faults {
-			if f := &t.faults[i]; f.from > o.ret && f.from < c.t && (f.DeletesKeys || f.LosesWrites || f.Promotes) && f.touchesGroup(c.group) {
+		for _, f := range t.faults {
+			if f.from > o.ret && f.from < c.t && (f.DeletesKeys || f.LosesWrites || f.Promotes) && f.touchesGroup(c.group) {
 				return fmt.Sprintf("a fault kept a request of %s back until %s, and the fault at %s took what the servers knew of it", o.owner, at(c.t), at(f.from))
 			}
 		}
@@ -301,7 +282,7 @@ func (t *trace) forgotRequest(k ownerLock, c *change) string {
 
 // forked reports whether two servers of a group may have answered at once by then.
 func (t *trace) forked(group string, by int64) bool {
-	return slices.ContainsFunc(t.faults, func(f faultSpan) bool { return f.Forks && f.from <= by && f.touchesGroup(group) })
+	return slices.ContainsFunc(t.faults, func(f *faultSpan) bool { return f.Forks && f.from <= by && f.touchesGroup(group) })
 }
 
 // drift is how far a server's clock may run ahead during a lease, by the lock's
@@ -317,9 +298,8 @@ func (t *trace) drift(lease int64) int64 {
 // ownedElsewhere reports whether another server of a change's group had granted a
 // hold.
 func (t *trace) ownedElsewhere(k ownerLock, s *change) bool {
-	return slices.ContainsFunc(t.account(k).changes.all, func(i int32) bool {
-		c := &t.changes[i]
-		return c.t <= s.t && c.command() && c.holder == k.owner && c.group == s.group && c.Node != s.Node
+	return slices.ContainsFunc(t.account(k).changes.between(0, s.t), func(c *change) bool {
+		return c.command() && c.holder == k.owner && c.group == s.group && c.Node != s.Node
 	})
 }
 
@@ -352,8 +332,7 @@ func (t *trace) confirmed(group string, o *op) int {
 func (t *trace) lossByTraits(by int64) lossOfHold {
 	l := lossOfHold{needed: max(1, 2*t.claim.Quorum-t.claim.Nodes)}
 	groups := map[string]bool{}
-	for i := range t.faults {
-		f := &t.faults[i]
+	for _, f := range t.faults {
 		if f.from > by || !(f.LosesWrites || f.Promotes || f.Forks || f.DeletesKeys || f.MovesClock || f.StopsNode) {
 			continue
 		}
@@ -407,8 +386,7 @@ func (t *trace) inherentWrite(w *op) string {
 func (t *trace) inherentToken(by int64) string {
 	groups := map[string]bool{}
 	why := ""
-	for i := range t.faults {
-		f := &t.faults[i]
+	for _, f := range t.faults {
 		if f.from > by || !(f.LosesWrites || f.Promotes || f.Forks) {
 			continue
 		}
@@ -429,8 +407,7 @@ func (t *trace) inherentToken(by int64) string {
 // inherentLease decides violations of a lease on a server: its clock moved by more
 // than the lock's drift, or it replaced another server.
 func (t *trace) inherentLease(c *change, lease int64) string {
-	for i := range t.faults {
-		f := &t.faults[i]
+	for _, f := range t.faults {
 		if f.from > c.t || !f.touchesGroup(c.group) {
 			continue
 		}
@@ -453,11 +430,7 @@ func (t *trace) inherentLease(c *change, lease int64) string {
 func (t *trace) setBack(k ownerLock, from, to int64) string {
 	type place struct{ node, key string }
 	had := map[place]int{} // the count of the owner's hold, before a change
-	for _, i := range t.account(k).changes.all {
-		c := &t.changes[i]
-		if c.t > to {
-			break
-		}
+	for _, c := range t.account(k).changes.between(0, to) {
 		p, count := place{c.Node, c.Key}, 0
 		if c.holder == k.owner {
 			count = c.Count
@@ -468,8 +441,8 @@ func (t *trace) setBack(k ownerLock, from, to int64) string {
 		}
 		had[p] = count
 	}
-	for i := range t.faults {
-		if f := &t.faults[i]; f.from <= to && plus(f.to, t.allow.settling) >= from && (f.Promotes || f.LosesWrites) {
+	for _, f := range t.faults {
+		if f.from <= to && plus(f.to, t.allow.settling) >= from && (f.Promotes || f.LosesWrites) {
 			return fmt.Sprintf("a fault at %s may have undone what the servers had confirmed to %s", at(f.from), k.owner)
 		}
 	}
@@ -503,7 +476,7 @@ func (t *trace) inherentSilence(lock string, by int64) string {
 // unheardEnd reports whether a fault may have hidden the end of a connection from
 // the servers, so that they could not end its session by then.
 func (t *trace) unheardEnd(by int64) bool {
-	return slices.ContainsFunc(t.faults, func(f faultSpan) bool {
+	return slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
 		return f.from <= by && f.holdsMessages() && plus(f.to, t.claim.Session+t.allow.settling) >= by
 	})
 }
@@ -530,11 +503,7 @@ func (t *trace) keptBy(release *op) bool {
 	if until >= t.endTime || t.untilNext(release) < until {
 		return false
 	}
-	for _, i := range t.since(release.own, release.inv) {
-		c := &t.changes[i]
-		if c.t > until {
-			break
-		}
+	for _, c := range release.own.changes.between(release.inv, until) {
 		if c.was == release.owner && c.Count < c.WasCount {
 			return false
 		}
@@ -563,7 +532,7 @@ func (t *trace) mayEndUnknown(o *op) bool {
 			return true
 		}
 	}
-	return t.closedAt(o.client) <= to || slices.ContainsFunc(t.faults, func(f faultSpan) bool {
+	return t.closedAt(o.client) <= to || slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
 		if f.from > to || !f.touchesClient(o.client) {
 			return false
 		}

@@ -116,11 +116,7 @@ func (t *trace) mayHaveLost(k ownerLock, before, o *op) bool {
 	if t.firstStrike("does more than stop", "", func(f *faultSpan) bool { return !f.onlyStops() }) <= o.ret {
 		return true
 	}
-	for _, i := range t.since(before.own, before.inv) {
-		c := &t.changes[i]
-		if c.t > o.ret {
-			break
-		}
+	for _, c := range before.own.changes.between(before.inv, o.ret) {
 		if c.was == k.owner && c.ends() {
 			return true
 		}
@@ -138,8 +134,7 @@ func (t *trace) serverCounts(k ownerLock) Verdict {
 	var extra int // an acquire that failed, or its leave from the queue, may still be on its way
 	var open *op
 	j := 0
-	for _, i := range t.account(k).changes.all {
-		c := &t.changes[i]
+	for _, c := range t.account(k).changes.all {
 		for j < len(steps) && steps[j].t <= c.t {
 			s := steps[j]
 			switch {

@@ -87,7 +87,7 @@ func (t *trace) classOf(o *op) Verdict {
 
 // cancelled reports whether a fault ended the context of an operation.
 func (t *trace) cancelled(o *op) bool {
-	return slices.ContainsFunc(t.faults, func(f faultSpan) bool {
+	return slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
 		return f.Cancels && f.touchesClient(o.client) && f.from <= o.ret && plus(f.to, t.allow.settling) >= o.inv
 	})
 }
@@ -96,13 +96,13 @@ func (t *trace) cancelled(o *op) bool {
 // with a context error, although nobody had ended its context.
 func (t *trace) gaveUpByItself(o *op) bool {
 	return t.h.Header.Order == history.TotalOrder && o.args.Wait > 0 && o.inv+o.args.Wait-o.ret > t.allow.waitSlack && !t.closing(o.client, o.ret) &&
-		!slices.ContainsFunc(t.faults, func(f faultSpan) bool { return f.Cancels && f.from <= o.ret && t.calledBy(o, f.from) })
+		!slices.ContainsFunc(t.faults, func(f *faultSpan) bool { return f.Cancels && f.from <= o.ret && t.calledBy(o, f.from) })
 }
 
 // calledBy reports whether an operation may have been called by then. If its
 // process was stopped at the call, the recorded time is when the process went on.
 func (t *trace) calledBy(o *op, when int64) bool {
-	return o.inv <= when || slices.ContainsFunc(t.faults, func(f faultSpan) bool {
+	return o.inv <= when || slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
 		return f.StopsProcess && f.touchesClient(o.client) && f.from <= when && f.to >= o.inv
 	})
 }
@@ -148,8 +148,8 @@ func (t *trace) hadNoEffect(o *op) Verdict {
 			return false
 		}
 		from := o.ret
-		for i := range t.faults {
-			if f := &t.faults[i]; !f.sparesPrimary() && f.from <= s.to && (f.touchesClient(o.client) || f.touchesGroup(s.group)) {
+		for _, f := range t.faults {
+			if !f.sparesPrimary() && f.from <= s.to && (f.touchesClient(o.client) || f.touchesGroup(s.group)) {
 				from = max(from, plus(f.to, t.allow.settling))
 			}
 		}
@@ -176,7 +176,7 @@ func (t *trace) keptAway(release *op, s *span) bool {
 			break
 		}
 	}
-	return t.claim.Nodes > 1 && slices.ContainsFunc(t.faults, func(f faultSpan) bool {
+	return t.claim.Nodes > 1 && slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
 		return f.from <= first.ret && plus(first.inv, t.allow.takenBackLater) < f.to && f.touchesClient(release.client) &&
 			(len(f.nodes) == 0 || f.touchesGroup(s.group)) && (f.holdsMessages() || f.LosesReplies || f.BreaksConnections || f.Refuses)
 	})
@@ -187,7 +187,7 @@ func (t *trace) keptAway(release *op, s *span) bool {
 // does not know that hold, and must end it only if it claims to take acquires
 // back.
 func (t *trace) unheard(release *op, s *span) bool {
-	return t.claim.Nodes > 1 && !t.claim.TakesBack && slices.ContainsFunc(t.faults, func(f faultSpan) bool {
+	return t.claim.Nodes > 1 && !t.claim.TakesBack && slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
 		return f.keepsReplies() && f.from <= s.from+t.allow.underway && s.from <= plus(f.to, t.allow.healing) && f.touchesClient(release.client) && (len(f.nodes) == 0 || f.touchesGroup(s.group))
 	})
 }
@@ -210,11 +210,7 @@ func (t *trace) notReleased(release *op, s *span) bool {
 // and counted as one more for a lease.
 func (t *trace) orphanUntil(release *op, s *span) int64 {
 	var until int64
-	for _, i := range t.since(release.own, release.inv) {
-		c := &t.changes[i]
-		if c.t > s.to {
-			break
-		}
+	for _, c := range release.own.changes.between(release.inv, s.to) {
 		if c.group == s.group && c.command() && c.holder == release.owner && c.Count > c.WasCount && t.heldBack(release.client, c.group, c.t) < release.inv {
 			until = max(until, c.expires())
 		}
@@ -227,11 +223,7 @@ func (t *trace) contradicted(o *op) Verdict {
 	switch {
 	case o.f == history.Release && o.kind == history.Fail && o.res.Error == history.ErrNotHeld:
 		var groups []string // where it was released: fewer than a quorum were no hold
-		for _, i := range t.since(o.own, o.inv) {
-			c := &t.changes[i]
-			if c.t > o.ret {
-				break
-			}
+		for _, c := range o.own.changes.between(o.inv, o.ret) {
 			if !t.commandOf(c, o) || c.was != o.owner || (!c.ends() && c.Count >= c.WasCount) || slices.Contains(groups, c.group) {
 				continue
 			}
@@ -243,11 +235,7 @@ func (t *trace) contradicted(o *op) Verdict {
 	case o.f == history.Acquire && o.kind == history.Fail && o.res.Error == history.ErrBusy:
 		type grant struct{ at, until int64 }
 		groups := map[string]grant{} // where it was granted and stayed
-		for _, i := range t.since(o.own, o.inv) {
-			c := &t.changes[i]
-			if c.t > o.ret {
-				break
-			}
+		for _, c := range o.own.changes.between(o.inv, o.ret) {
 			g, granted := groups[c.group]
 			switch {
 			case t.commandOf(c, o) && c.holder == o.owner && c.grants():
@@ -307,11 +295,7 @@ func (t *trace) nobodyElse(o *op) bool {
 // instead of its own.
 func (t *trace) tookAnother(o *op) *change {
 	var other *change
-	for _, i := range t.since(t.account(ownerLock{"", o.lock}), o.inv) {
-		c := &t.changes[i]
-		if c.t > o.ret {
-			break
-		}
+	for _, c := range t.account(ownerLock{"", o.lock}).changes.between(o.inv, o.ret) {
 		if !t.commandOf(c, o) || c.was == "" || (!c.ends() && c.Count >= c.WasCount) {
 			continue
 		}

@@ -193,11 +193,7 @@ func (t *trace) classify(p *overlapOf) {
 func (t *trace) arrival(c *Claim) (int64, bool) {
 	o := t.op(c.AcquireOp)
 	groups := make([]string, 0, fewServers)
-	for _, i := range t.since(o.own, o.inv) {
-		s := &t.changes[i]
-		if s.t > o.ret {
-			break
-		}
+	for _, s := range o.own.changes.between(o.inv, o.ret) {
 		if s.holder == c.Owner && s.grants() && s.command() && !slices.Contains(groups, s.group) {
 			if groups = append(groups, s.group); len(groups) >= t.claim.Quorum {
 				return s.t, true
@@ -217,11 +213,7 @@ func (t *trace) owedByServers(c *Claim, by int64) (int64, bool) {
 	}
 	o := t.op(c.AcquireOp)
 	owed := make([]promise, 0, fewServers) // the latest of each server
-	for _, i := range t.since(o.own, o.inv) {
-		s := &t.changes[i]
-		if s.t >= by {
-			break
-		}
+	for _, s := range o.own.changes.between(o.inv, by-1) {
 		if s.holder == c.Owner && s.command() {
 			i := slices.IndexFunc(owed, func(p promise) bool { return p.node == s.Node })
 			if i < 0 {

@@ -74,8 +74,7 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 	var releasing bool
 	j := 0
 	var refreshed byGroup[int64] // when the hold was granted or renewed there last
-	for _, i := range t.account(k).changes.all {
-		c := &t.changes[i]
+	for _, c := range t.account(k).changes.all {
 		for ; j < len(steps) && steps[j].t <= c.t; j++ {
 			s := steps[j]
 			switch {
@@ -132,7 +131,7 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 			asked = earlierLongest
 		}
 		before, _ := refreshed.get(c.group)
-		v = earlier(v, t.leaseAt(k, c, int(i), holds, asked, before))
+		v = earlier(v, t.leaseAt(k, c, holds, asked, before))
 		refreshed.set(c.group, c.t)
 		for n := range holds {
 			h := &holds[n]
@@ -245,8 +244,8 @@ func (t *trace) madeWhole(k ownerLock, c *change, o *op) Verdict {
 			break
 		}
 	}
-	for _, i := range t.since(o.own, c.t+1) {
-		if d := &t.changes[i]; d.Node == c.Node || d.command() {
+	for _, d := range o.own.changes.from(c.t + 1) {
+		if d.Node == c.Node || d.command() {
 			if d.ends() || d.raises() {
 				until = min(until, d.t)
 				break
@@ -274,8 +273,7 @@ func (t *trace) neverWhole(o *op) (left int64) {
 		}
 		until = ops[i].inv
 	}
-	for _, i := range t.since(o.own, o.inv) {
-		c := &t.changes[i]
+	for _, c := range o.own.changes.from(o.inv) {
 		switch {
 		case left > 0 && o.kind == history.OK && c.t <= o.ret && c.Role == "primary" && c.was == k.owner && c.ends():
 			left = 0 // its owner never knew of that one, and waited on
@@ -302,13 +300,13 @@ func (t *trace) mayBeFor(k ownerLock, c *change, o *op) bool {
 	return o.unclear() && c.grants() && c.By != "" && c.By != o.client
 }
 
-func (t *trace) leaseAt(k ownerLock, c *change, i int, holds []heldLease, longest, refreshed int64) Verdict {
+func (t *trace) leaseAt(k ownerLock, c *change, holds []heldLease, longest, refreshed int64) Verdict {
 	ops := func() []int64 { return opIDs(t.openOpOf(c.By, c.lock, c.t), t.grantOf(k.owner, k.lock, c.t)) }
 	if longest == 0 {
 		return Verdict{Outcome: OutcomeOK} // nothing known to have been asked for
 	}
 	if c.TTL == -1 {
-		if t.staysUnbounded(i) {
+		if t.staysUnbounded(c) {
 			return violation(c.t, ops(), "%s left the hold of %s on %s without an expiry at %s; a lease of %s was asked for",
 				command(c), k.owner, c.Node, at(c.t), long(longest))
 		}
@@ -357,15 +355,15 @@ func (t *trace) ofEarlier(acquire *op, c *change) bool {
 
 // staysUnbounded reports whether the endless TTL of a change was still there after
 // the time for a second command.
-func (t *trace) staysUnbounded(i int) bool {
-	c := &t.changes[i]
-	for j := i + 1; j < len(t.changes) && t.changes[j].t <= c.t+unbounded+t.allow.machine; j++ {
-		next := &t.changes[j]
+func (t *trace) staysUnbounded(c *change) bool {
+	until := c.t + unbounded + t.allow.machine
+	changes := t.account(ownerLock{"", c.lock}).changes.between(c.t, until)
+	for _, next := range changes[slices.Index(changes, c)+1:] {
 		if next.Node == c.Node && next.Key == c.Key && (next.holder != c.holder || next.TTL >= 0) {
 			return false
 		}
 	}
-	return t.endTime > c.t+unbounded+t.allow.machine
+	return t.endTime > until
 }
 
 // onServer is the longest lease that a server may keep for a requested one, in the
@@ -446,13 +444,10 @@ func (t *trace) foundOwn(c *Claim, o *op) (owed int64, found bool) {
 	if t.claim.Nodes > 1 || c.Renewed || c.Lease == 0 || o.res.Count > 1 || t.clockMoved(o.ret) {
 		return 0, false
 	}
-	later := t.since(o.own, o.inv)
-	if len(later) > 0 && t.changes[later[0]].t <= o.ret {
+	if len(o.own.changes.between(o.inv, o.ret)) > 0 {
 		return 0, false
 	}
-	all := o.own.changes.all
-	for i := len(all) - len(later) - 1; i >= 0; i-- {
-		s := &t.changes[all[i]]
+	for _, s := range slices.Backward(o.own.changes.between(0, o.inv-1)) {
 		switch {
 		case s.Role != "primary":
 		case s.Cause != "command" || s.holder != c.Owner || t.replaced(s.group, o.ret):
@@ -466,5 +461,5 @@ func (t *trace) foundOwn(c *Claim, o *op) (owed int64, found bool) {
 
 // clockMoved reports whether the clock of any server was moved by then.
 func (t *trace) clockMoved(by int64) bool {
-	return slices.ContainsFunc(t.faults, func(f faultSpan) bool { return f.from <= by && f.MovesClock })
+	return slices.ContainsFunc(t.faults, func(f *faultSpan) bool { return f.from <= by && f.MovesClock })
 }

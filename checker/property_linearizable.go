@@ -288,11 +288,7 @@ func (t *trace) pin(ops []linear.Op) []linear.Op {
 // execute later, and counts if it did before the owner's next request.
 func (t *trace) carriedOut(o *op) (when int64, ok bool) {
 	to := t.untilNext(o)
-	for _, i := range t.since(o.own, o.inv) {
-		c := &t.changes[i]
-		if c.t > to {
-			break
-		}
+	for _, c := range o.own.changes.between(o.inv, to) {
 		if ok && o.f == history.Acquire && o.kind == history.OK && c.Role == "primary" && c.was == o.owner && c.ends() {
 			return 0, false // its owner never knew of that one, and waited on
 		}
@@ -328,11 +324,7 @@ func (t *trace) extended(o *op) (until int64) {
 // gaveBackWithin reports whether the servers saw an acquire's client take the lock
 // for its owner and release it again during the acquire.
 func (t *trace) gaveBackWithin(o *op) bool {
-	for _, i := range t.since(o.own, o.inv) {
-		c := &t.changes[i]
-		if c.t > o.ret {
-			break
-		}
+	for _, c := range o.own.changes.between(o.inv, o.ret) {
 		if t.commandOf(c, o) && c.was == o.owner && c.ends() {
 			return true
 		}

@@ -53,8 +53,8 @@ func (t *trace) returned(o *op) Verdict {
 	if t.end.CutOff {
 		return t.overdue(o)
 	}
-	for i := range t.faults {
-		if f := &t.faults[i]; f.open && f.touchesClient(o.client) && !f.sparesRequests() {
+	for _, f := range t.faults {
+		if f.open && f.touchesClient(o.client) && !f.sparesRequests() {
 			return Verdict{Outcome: OutcomeOK} // never healed
 		}
 	}
@@ -161,11 +161,7 @@ func (t *trace) untoldSince(o *op) (when int64, untold bool) {
 	if o.f != history.Acquire || o.open() {
 		return 0, false
 	}
-	for _, i := range t.since(o.own, o.inv+1) {
-		c := &t.changes[i]
-		if c.t >= o.ret {
-			break
-		}
+	for _, c := range o.own.changes.between(o.inv+1, o.ret-1) {
 		if c.grants() && c.holder == o.owner {
 			return c.t, t.overlap(c.t, o.ret, t.allow.healing, func(f *faultSpan) bool {
 				return f.touchesClient(o.client) && (f.holdsMessages() || f.LosesReplies || f.StopsProcess)
@@ -244,7 +240,7 @@ func (t *trace) mayLinger(lock string, from, to int64) bool {
 // cannotConfirm reports whether too few replicas may have remained by then to
 // confirm a grant.
 func (t *trace) cannotConfirm(by int64) bool {
-	return t.claim.Acks > 0 && slices.ContainsFunc(t.faults, func(f faultSpan) bool {
+	return t.claim.Acks > 0 && slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
 		return f.from <= by && (f.Promotes || f.StopsNode || f.HoldsReplication || f.Forks)
 	})
 }
@@ -258,8 +254,8 @@ func (t *trace) renewedLate(lock string, letGo int64) int64 {
 		return 0
 	}
 	var late int64
-	for _, i := range t.since(holder.own, letGo) {
-		if c := &t.changes[i]; t.commandOf(c, holder) && c.holder == holder.owner && c.raises() && t.heldUpSince(c.By, letGo, c.t) {
+	for _, c := range holder.own.changes.from(letGo) {
+		if t.commandOf(c, holder) && c.holder == holder.owner && c.raises() && t.heldUpSince(c.By, letGo, c.t) {
 			late = c.t
 		}
 	}
@@ -295,8 +291,8 @@ func (t *trace) notOnFree(o *op, w *waiting) Verdict {
 // one. The promised hand-off must cope with one, and their delays add up.
 func (t *trace) lateSubscriptions(o *op) int64 {
 	n := int64(0)
-	for i := range t.faultsBefore(o.ret) {
-		if f := &t.faults[i]; f.HoldsSubscriptions && f.touchesClient(o.client) && f.to >= o.inv {
+	for _, f := range t.faults[:t.faultsBefore(o.ret)] {
+		if f.HoldsSubscriptions && f.touchesClient(o.client) && f.to >= o.inv {
 			n++
 		}
 	}
@@ -322,8 +318,7 @@ func (t *trace) withinReach(o *op, w *waiting) *busyTimes {
 func (t *trace) unreachable(client string) []edge {
 	var cuts []edge
 	disturbs := disturbs(client)
-	for i := range t.faults {
-		f := &t.faults[i]
+	for _, f := range t.faults {
 		if !disturbs(f) {
 			continue
 		}
@@ -347,8 +342,8 @@ type edge struct {
 // failover replicas count as well, because clients may use one of them.
 func (t *trace) taken(lock string, cuts []edge) [][2]int64 {
 	failed := int64(never)
-	for i := range t.faults {
-		if f := &t.faults[i]; f.replacesServer() {
+	for _, f := range t.faults {
+		if f.replacesServer() {
 			failed = min(failed, f.from)
 		}
 	}

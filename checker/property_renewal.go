@@ -77,8 +77,7 @@ func (t *trace) renewedInTime(c *Claim) Verdict {
 				c.Owner, group, long(to-from), at(from), long(t.claim.RenewEvery))
 		}
 	}
-	for _, i := range t.since(acquire.own, inv) {
-		s := &t.changes[i]
+	for _, s := range acquire.own.changes.from(inv) {
 		if s.Role != "primary" {
 			continue
 		}
@@ -128,8 +127,7 @@ type renewals struct {
 // lease remains.
 func (t *trace) setForth(refresh *change, to int64) int64 {
 	from, by := refresh.t-t.allow.underway-t.allow.machine, int64(0)
-	for i := range t.faultsBefore(to) {
-		f := &t.faults[i]
+	for _, f := range t.faults[:t.faultsBefore(to)] {
 		if !f.MovesClock || !slices.Contains(f.nodes, refresh.Node) || f.to < from {
 			continue
 		}
@@ -180,7 +178,7 @@ func (s *faultSpan) delays(client string) bool {
 func (t *trace) lastHealed(client string, from, to int64) int64 {
 	healed := from
 	for i := t.healed.before(t.faultsBefore(to), from+1); i >= 0; i = t.healed.before(i, from+1) {
-		if f := &t.faults[i]; f.delays(client) {
+		if f := t.faults[i]; f.delays(client) {
 			healed = max(healed, min(f.to, to))
 		}
 	}
@@ -208,8 +206,7 @@ func (t *trace) silent(k ownerLock) Verdict {
 	var from int64 = never // renewals from here on are wrong
 	var last *op
 	j := 0
-	for _, i := range t.account(k).changes.all {
-		c := &t.changes[i]
+	for _, c := range t.account(k).changes.all {
 		for ; j < len(steps) && steps[j].t < c.t; j++ {
 			s := steps[j]
 			b = b.after(s)

@@ -248,8 +248,7 @@ func (t *trace) keptByClock(o *op) (kept int64, how string) {
 			return false
 		}
 		longer := int64(0)
-		for i := range t.faults {
-			f := &t.faults[i]
+		for _, f := range t.faults {
 			if !f.MovesClock || !f.touchesGroup(s.group) || f.from > s.to || f.to < s.from && !s.replica {
 				continue
 			}
@@ -287,8 +286,7 @@ func (t *trace) keptUnseen(i int, end *op) (kept int64, how string) {
 	if next := t.nextClaim(i, until); next != nil {
 		until = next.From
 	}
-	for j := range t.faults {
-		f := &t.faults[j]
+	for _, f := range t.faults {
 		if !f.MovesClock || f.to < o.inv || f.ClockRate == 0 && f.from < o.inv || f.from > plus(o.ret, lease) {
 			continue
 		}
@@ -338,8 +336,7 @@ func (t *trace) untilNext(o *op) int64 {
 func (t *trace) commandsOf(o *op) iter.Seq[*change] {
 	return func(yield func(*change) bool) {
 		to := t.untilNext(o)
-		for _, i := range t.since(o.own, o.inv) {
-			c := &t.changes[i]
+		for _, c := range o.own.changes.from(o.inv) {
 			if c.t > to || t.commandOf(c, o) && !yield(c) {
 				return
 			}
@@ -354,7 +351,7 @@ func (t *trace) commandsOf(o *op) iter.Seq[*change] {
 // one kept it. There are no branches where one server alone carried out anything. If no
 // log shows who carried out what, nothing can be said of the time after the fault.
 func (t *trace) branches(lock string, ops []linear.Op) (branches [][]linear.Op, why string) {
-	fork := slices.IndexFunc(t.faults, func(f faultSpan) bool { return f.Forks })
+	fork := slices.IndexFunc(t.faults, func(f *faultSpan) bool { return f.Forks })
 	if fork < 0 || t.claim.Nodes > 1 {
 		return nil, ""
 	}
@@ -433,11 +430,7 @@ func (t *trace) branch(lock, node string, since int64, ops []linear.Op, on map[i
 
 // takenAway says that the command of another client ended a hold on a server.
 func (t *trace) takenAway(asked *op, node string, when int64) bool {
-	for _, i := range t.since(asked.own, when) {
-		c := &t.changes[i]
-		if c.t > when {
-			break
-		}
+	for _, c := range asked.own.changes.between(when, when) {
 		if c.Node == node && c.was == asked.owner && c.ends() {
 			return c.command() && c.By != asked.client
 		}

@@ -21,8 +21,7 @@ func (t *trace) endOfSession(c *Claim, by int64) (when int64, how string) {
 	if crash, crashed := t.crashed[c.Client]; crashed && crash >= c.From {
 		when, how = crash, fmt.Sprintf("the session of %s ended when its process died, at %s", c.Owner, at(crash))
 	}
-	for i := range t.faults {
-		f := &t.faults[i]
+	for _, f := range t.faults {
 		if !f.BreaksConnections || !f.touchesClient(c.Client) || plus(f.to, t.allow.settling) < c.From || f.from >= when {
 			continue
 		}

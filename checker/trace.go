@@ -95,8 +95,8 @@ type trace struct {
 	ended   map[string][]int32          // lock -> its claims by their end
 	asks    map[string]asks             // lock -> its acquires
 
-	faults  []faultSpan // by start
-	healed  ends        // of faults
+	faults  []*faultSpan // by start
+	healed  ends         // of faults
 	struck  map[strike]int64
 	changes []change // of every server, in order of time
 	spans   []span   // who held what on which server, by start
@@ -192,8 +192,8 @@ func newTrace(h *history.History) *trace {
 		t.byLock[lock] = byLock[i]
 	}
 	t.faults = faultSpans(h.Header.Faults, struck, t.endTime, t.allow.settling)
-	for i := range t.faults {
-		t.healed.add(t.faults[i].to)
+	for _, f := range t.faults {
+		t.healed.add(f.to)
 	}
 	t.indexAcquires()
 	t.indexCalls()

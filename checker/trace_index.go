@@ -97,35 +97,40 @@ func search(n int, place *int, found func(int) bool) int {
 	return *place
 }
 
-// changeList are the positions of changes, in order of time.
+// changeList are changes in order of time.
 type changeList struct {
-	all  []int32
+	all  []*change
 	near int // where the last search ended
 }
 
-// indexChanges lists the changes of every lock and owner, in order of time.
+// from lists the changes at a time and later.
+func (l *changeList) from(when int64) []*change {
+	return l.all[search(len(l.all), &l.near, func(i int) bool { return l.all[i].t >= when }):]
+}
+
+// between lists the changes in [from, to].
+func (l *changeList) between(from, to int64) []*change {
+	later, place := l.from(from), 0
+	return later[:search(len(later), &place, func(i int) bool { return later[i].t > to })]
+}
+
+// indexChanges lists the changes of every lock, and those that gave it to an owner,
+// kept it for the owner, or removed it.
 func (t *trace) indexChanges() {
-	note := func(owner, lock string, i int) {
-		l := &t.account(ownerLock{owner, lock}).changes
-		l.all = append(l.all, int32(i))
+	note := func(owner string, c *change) {
+		l := &t.account(ownerLock{owner, c.lock}).changes
+		l.all = append(l.all, c)
 	}
 	for i := range t.changes {
 		c := &t.changes[i]
-		note("", c.lock, i)
+		note("", c)
 		if c.holder != "" {
-			note(c.holder, c.lock, i)
+			note(c.holder, c)
 		}
 		if c.was != "" && c.was != c.holder {
-			note(c.was, c.lock, i)
+			note(c.was, c)
 		}
 	}
-}
-
-// since lists the changes from a time on that gave the lock to the owner, kept it,
-// or removed it.
-func (t *trace) since(a *account, from int64) []int32 {
-	all := a.changes.all
-	return all[search(len(all), &a.changes.near, func(i int) bool { return t.changes[all[i]].t >= from }):]
 }
 
 // spanIndex lists spans by their start.
