@@ -11,7 +11,7 @@ import (
 func claims(t *trace) []Claim {
 	grants := 0
 	for _, o := range t.ops {
-		if o.f == history.Acquire && o.kind == history.OK {
+		if o.granted() {
 			grants++
 		}
 	}
@@ -121,7 +121,7 @@ func claimsOf(t *trace, k ownerLock, all []Claim) []Claim {
 			finish(s.t, "lost", 0)
 		case s.o == nil:
 			finish(s.t, "crash", 0)
-		case s.o.f == history.Acquire && s.ret && s.o.kind == history.OK:
+		case s.ret && s.o.granted():
 			switch {
 			case cur == nil:
 				begin(s.o)

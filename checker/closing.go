@@ -2,8 +2,6 @@ package checker
 
 import (
 	"slices"
-
-	"github.com/holdfast-go/holdfast/history"
 )
 
 // closingSlack is how long the requests of a lock may still arrive after its
@@ -23,7 +21,7 @@ func (t *trace) closedAt(client string) int64 {
 func (t *trace) closing(client string, when int64) bool {
 	closed := t.closedAt(client)
 	return closed != never && !slices.ContainsFunc(t.ops, func(o *op) bool {
-		return o.client == client && o.f == history.Acquire && o.kind == history.OK && o.ret > when && o.ret <= closed
+		return o.client == client && o.granted() && o.ret > when && o.ret <= closed
 	})
 }
 
@@ -35,7 +33,7 @@ func (t *trace) endsWithClose(o *op) Verdict {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	end := t.waitEnd(o)
-	excused := t.overlap(closed, end, t.allow.healing, func(f *faultSpan) bool { return f.touchesClient(o.client) })
+	excused := t.overlap(closed, end, t.allow.healing, touches(o.client))
 	if end-closed-excused <= t.allow.waitSlack {
 		return Verdict{Outcome: OutcomeOK}
 	}

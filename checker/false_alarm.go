@@ -58,7 +58,8 @@ func (t *trace) groupsAnsweringFor(c *Claim, when int64) int {
 
 // stillAnswers reports whether the server of a group that answered clients at a time
 // is the only one that does so until another time. After a promotion another one
-// answers. In a fork it may be either one.
+// answers, and in a fork either one may. A server that stopped and came back is the
+// same: its log says what it has carried out.
 func (t *trace) stillAnswers(group string, from, to int64) bool {
 	return !slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
 		return f.from <= to && f.touchesGroup(group) && (f.Forks || f.Promotes && f.from >= from)
@@ -110,7 +111,7 @@ func (t *trace) heldBy(c *Claim, when int64) (held []*op, releasing bool) {
 		}
 		switch {
 		case s.o == nil || s.o.inv < inv:
-		case s.o.f == history.Acquire && s.ret && s.o.kind == history.OK:
+		case s.ret && s.o.granted():
 			held, left = append(held[:left], s.o), left+1
 		case s.o.f == history.Release && !s.ret && left > 0:
 			if known := t.left(s.o); known > 0 { // it may repeat one without an answer
@@ -155,14 +156,14 @@ func (t *trace) knownEnd(o *op, by int64) int64 {
 // executed at a time, or its reply.
 func (t *trace) disturbedAround(client string, when int64) bool {
 	near := t.allow.underway + t.allow.machine
-	return t.disturbance(max(0, when-near), when+near, func(f *faultSpan) bool { return f.touchesClient(client) && !f.sparesRenewals() }) > 0
+	return t.disturbance(max(0, when-near), when+near, delays(client)) > 0
 }
 
 // sentBy is the start of the owner's lease: the send of the granted request, which
 // a fault may have delayed. On several servers it is that of the first one that
 // granted the hold, as the others may have been busy for long.
 func (t *trace) sentBy(acquire *op) int64 {
-	if t.disturbance(acquire.inv, acquire.ret, func(f *faultSpan) bool { return f.touchesClient(acquire.client) && !f.sparesRenewals() }) > 0 {
+	if t.disturbance(acquire.inv, acquire.ret, delays(acquire.client)) > 0 {
 		return acquire.inv
 	}
 	if t.claim.Nodes > 1 {

@@ -91,6 +91,12 @@ func (s *faultSpan) touchesGroup(group string) bool {
 	return len(s.nodes) == 0 && len(s.clients) == 0
 }
 
+// touchesLink reports whether a fault may disturb the messages between a client and
+// the servers of a group.
+func (s *faultSpan) touchesLink(client, group string) bool {
+	return s.touchesClient(client) && (len(s.nodes) == 0 || s.touchesGroup(group))
+}
+
 // groups lists the groups of servers that a fault disturbs, each once; nil when
 // it may disturb any.
 func (s *faultSpan) groups() []string {
@@ -151,7 +157,7 @@ func (t *trace) overlapBy(from, to, most int64, extra func(*faultSpan) int64, pi
 func (t *trace) heldBack(client, group string, when int64) int64 {
 	since := when - t.allow.underway - t.allow.machine
 	for _, f := range t.faults[:t.faultsBefore(when)] {
-		if f.holdsMessages() && !f.sparesRequests() && f.touchesClient(client) && (len(f.nodes) == 0 || f.touchesGroup(group)) && plus(f.to, t.allow.underway) >= when {
+		if f.holdsMessages() && !f.sparesRequests() && f.touchesLink(client, group) && plus(f.to, t.allow.underway) >= when {
 			since = min(since, f.from)
 		}
 	}
@@ -193,6 +199,32 @@ func (t *trace) firstStrike(kind, target string, pick func(*faultSpan) bool) int
 func (s *faultSpan) only(t history.Traits) bool {
 	t.Instant, t.Lasts = s.Instant, s.Lasts
 	return s.Traits == t
+}
+
+// These select faults for a client, as [trace.overlap] takes them.
+
+func anyFault(*faultSpan) bool { return true }
+
+// touches selects the faults that may disturb a client.
+func touches(client string) func(*faultSpan) bool {
+	return func(f *faultSpan) bool { return f.touchesClient(client) }
+}
+
+// stops selects the faults that stop a client's process.
+func stops(client string) func(*faultSpan) bool {
+	return func(f *faultSpan) bool { return f.StopsProcess && f.touchesClient(client) }
+}
+
+// delays selects the faults that may delay a client's renewals. A forgotten script
+// costs only a round trip, and is no excuse.
+func delays(client string) func(*faultSpan) bool {
+	return func(f *faultSpan) bool { return f.touchesClient(client) && !f.sparesRenewals() }
+}
+
+// disturbs selects the faults that excuse a waiter. Lost notices and late
+// subscriptions do not: the promised hand-off must cope with them.
+func disturbs(client string) func(*faultSpan) bool {
+	return func(f *faultSpan) bool { return f.touchesClient(client) && !f.sparesRequests() }
 }
 
 // onlyStops reports whether a fault stops a process for a while, and does nothing

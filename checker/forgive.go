@@ -149,12 +149,9 @@ func (t *trace) revived(refused *op) (how string) {
 			return false
 		}
 		k := ownerLock{s.holder, refused.lock}
-		own := &t.account(k).ops
-		i := own.latest(refused.inv)
-		for ; i >= 0 && own.all[i].kind != history.OK; i-- {
-		}
-		if i >= 0 && own.all[i].f == history.Release && own.all[i].inv >= s.from {
-			how = t.setBack(k, own.all[i].inv, refused.ret)
+		sure := t.account(k).ops.last(refused.inv, func(o *op) bool { return o.kind == history.OK })
+		if sure != nil && sure.f == history.Release && sure.inv >= s.from {
+			how = t.setBack(k, sure.inv, refused.ret)
 		}
 		return how != ""
 	})

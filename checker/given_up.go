@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 
@@ -47,13 +48,8 @@ func (t *trace) makerOf(s *span, o *op) *op {
 			return o
 		}
 	}
-	ops := o.own.ops.all
-	for i := o.own.ops.latest(s.from); i >= 0; i-- {
-		if ops[i].f == history.Acquire && !ops[i].open() {
-			return ops[i]
-		}
-	}
-	return o
+	earlier := o.own.ops.last(s.from, func(p *op) bool { return p.f == history.Acquire && !p.open() })
+	return cmp.Or(earlier, o)
 }
 
 // askedAgain is when an owner acquired again after an operation: later holds may
@@ -129,13 +125,6 @@ func (t *trace) free(o *op, s *span) (from int64, excused bool) {
 // group by then.
 func (t *trace) replaced(group string, by int64) bool {
 	return t.firstStrike("replaces", group, func(f *faultSpan) bool { return f.touchesGroup(group) && f.replacesServer() }) <= by
-}
-
-// answersElsewhere reports whether a server other than the one that was a group's
-// primary may have answered for it by then. One that stopped and came back is the
-// same: its log says what it has carried out.
-func (t *trace) answersElsewhere(group string, by int64) bool {
-	return t.firstStrike("promotes", group, func(f *faultSpan) bool { return f.touchesGroup(group) && (f.Promotes || f.Forks) }) <= by
 }
 
 // cancelsAnother reports whether a cancellation at a time concerned another operation

@@ -79,7 +79,7 @@ func (t *trace) inherentlyOutlived(p *overlapOf) string {
 		return fmt.Sprintf("%s worked for longer than its lease, which nobody renews", a.Owner)
 	}
 	for _, f := range t.faults {
-		if f.delays(a.Client) && f.from <= due && plus(f.to, t.allow.healing) >= a.From {
+		if delays(a.Client)(f) && f.from <= due && plus(f.to, t.allow.healing) >= a.From {
 			return fmt.Sprintf("a fault at %s kept renewals from the servers, and %s does not heed a sign", at(f.from), a.Owner)
 		}
 	}
@@ -256,18 +256,10 @@ const remembered = 30 * second
 func (t *trace) forgotRequest(k ownerLock, c *change) string {
 	since := t.heldBack(t.client[k.owner], c.group, c.t)
 	ops := &t.account(k).ops
-	for i := ops.latest(c.t); i >= 0; i-- {
-		if o := ops.all[i]; o.f == history.Acquire {
-			if since <= o.ret && o.ret < c.t-remembered {
-				return fmt.Sprintf("a fault kept a request of %s back until %s, for %s after its acquire had ended", o.owner, at(c.t), long(c.t-o.ret))
-			}
-			break
-		}
+	if o := ops.last(c.t, isAcquire); o != nil && since <= o.ret && o.ret < c.t-remembered {
+		return fmt.Sprintf("a fault kept a request of %s back until %s, for %s after its acquire had ended", o.owner, at(c.t), long(c.t-o.ret))
 	}
-	for _, o := range ops.all {
-		if o.inv > c.t {
-			break
-		}
+	for _, o := range ops.all[:ops.latest(c.t)+1] {
 		if o.f != history.Acquire || o.ret < since {
 			continue
 		}
@@ -356,7 +348,7 @@ func (t *trace) toldTooLate(c *Claim, l lossOfHold, until int64) bool {
 		return false
 	}
 	bound := t.claim.RenewEvery + t.renewalSlack(c.Client, l.at) + t.allow.waitSlack
-	excused := t.overlap(l.at, until, t.allow.settling, func(f *faultSpan) bool { return f.delays(c.Client) && !f.onlyForgets() })
+	excused := t.overlap(l.at, until, t.allow.settling, func(f *faultSpan) bool { return delays(c.Client)(f) && !f.onlyForgets() })
 	return until-l.at-excused > bound
 }
 
@@ -462,7 +454,7 @@ func (t *trace) inherentSilence(lock string, by int64) string {
 		}
 		when, crashed := t.crashed[o.client]
 		switch {
-		case crashed && when <= by && (o.f == history.Acquire && o.kind == history.OK || o.open()):
+		case crashed && when <= by && (o.granted() || o.open()):
 			if !t.gaveBackBy(o, when) {
 				return fmt.Sprintf("%s died at %s with the lock, which has no lease", o.client, at(when))
 			}

@@ -37,7 +37,7 @@ func (b bounds) after(s step) bounds {
 	case s.o == nil:
 		b.lo = 0
 	case !s.ret:
-	case s.o.f == history.Acquire && s.o.kind == history.OK:
+	case s.o.granted():
 		if c := s.o.res.Count; c > 0 {
 			return bounds{c, c}
 		}
@@ -46,9 +46,9 @@ func (b bounds) after(s step) bounds {
 		b.hi++
 	case s.o.f == history.Release && s.o.kind == history.OK:
 		return bounds{s.o.res.Count, s.o.res.Count}
-	case s.o.f == history.Release && s.o.kind == history.Fail && s.o.res.Error == history.ErrNotHeld:
+	case s.o.f == history.Release && s.o.failed(history.ErrNotHeld):
 		return bounds{}
-	case s.o.f == history.Release && s.o.kind == history.Fail && s.o.res.Error == history.ErrLost:
+	case s.o.f == history.Release && s.o.failed(history.ErrLost):
 		b.lo = 0
 	case s.o.f == history.Release:
 		b.lo = max(b.lo-1, 0)

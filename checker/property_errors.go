@@ -36,7 +36,7 @@ func judgeErrors(t *trace) Verdict {
 // refusedAsClosed reports whether a release failed because its client had closed
 // the lock: the hold then ends with its lease, as intended.
 func (t *trace) refusedAsClosed(o *op) bool {
-	return o.f == history.Release && o.kind == history.Fail && o.res.Error == history.ErrCanceled && o.ret >= t.closedAt(o.client)
+	return o.f == history.Release && o.failed(history.ErrCanceled) && o.ret >= t.closedAt(o.client)
 }
 
 func (t *trace) classOf(o *op) Verdict {
@@ -117,10 +117,7 @@ func (t *trace) hadNoEffect(o *op) Verdict {
 		return v
 	}
 	k := ownerLock{o.owner, o.lock}
-	again := int64(never)
-	if i := o.own.ops.latest(o.inv) + 1; i < len(o.own.ops.all) {
-		again = o.own.ops.all[i].inv
-	}
+	again := o.nextInv()
 	if again <= o.ret {
 		return v
 	}
@@ -131,7 +128,7 @@ func (t *trace) hadNoEffect(o *op) Verdict {
 		v = earlier(v, inherently(x, t.setBack(k, o.inv, until)))
 	}
 	t.heldAt(o.own, o.ret, o.ret, func(s *span) bool {
-		if s.replica || s.led > o.ret || s.from >= o.inv || s.to <= o.ret+t.allow.rounding || t.answersElsewhere(s.group, o.ret) {
+		if s.replica || s.led > o.ret || s.from >= o.inv || s.to <= o.ret+t.allow.rounding || !t.stillAnswers(s.group, 0, o.ret) {
 			return false
 		}
 		left := t.notReleased(o, s)
@@ -177,8 +174,8 @@ func (t *trace) keptAway(release *op, s *span) bool {
 		}
 	}
 	return t.claim.Nodes > 1 && slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
-		return f.from <= first.ret && plus(first.inv, t.allow.takenBackLater) < f.to && f.touchesClient(release.client) &&
-			(len(f.nodes) == 0 || f.touchesGroup(s.group)) && (f.holdsMessages() || f.LosesReplies || f.BreaksConnections || f.Refuses)
+		return f.from <= first.ret && plus(first.inv, t.allow.takenBackLater) < f.to && f.touchesLink(release.client, s.group) &&
+			(f.holdsMessages() || f.LosesReplies || f.BreaksConnections || f.Refuses)
 	})
 }
 
@@ -188,21 +185,18 @@ func (t *trace) keptAway(release *op, s *span) bool {
 // back.
 func (t *trace) unheard(release *op, s *span) bool {
 	return t.claim.Nodes > 1 && !t.claim.TakesBack && slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
-		return f.keepsReplies() && f.from <= s.from+t.allow.underway && s.from <= plus(f.to, t.allow.healing) && f.touchesClient(release.client) && (len(f.nodes) == 0 || f.touchesGroup(s.group))
+		return f.keepsReplies() && f.from <= s.from+t.allow.underway && s.from <= plus(f.to, t.allow.healing) && f.touchesLink(release.client, s.group)
 	})
 }
 
 // notReleased reports whether a hold on a server is not that of a release, but a
 // leftover of an earlier acquire of unknown outcome.
 func (t *trace) notReleased(release *op, s *span) bool {
-	ops := release.own.ops.all
-	i := release.own.ops.latest(s.from)
-	for ; i >= 0 && ops[i].f != history.Acquire; i-- {
-	}
-	if i < 0 || ops[i].kind == history.OK {
+	maker := release.own.ops.last(s.from, isAcquire)
+	if maker == nil || maker.granted() {
 		return false
 	}
-	return slices.ContainsFunc(ops[i+1:], func(x *op) bool { return x.f == history.Acquire && x.kind == history.OK && x.ret <= release.inv })
+	return slices.ContainsFunc(release.own.ops.all, func(x *op) bool { return x.granted() && x.n > maker.n && x.ret <= release.inv })
 }
 
 // orphanUntil is the end of a hold that a release has not reached because of a
@@ -221,7 +215,7 @@ func (t *trace) orphanUntil(release *op, s *span) int64 {
 // contradicted compares an outcome with the changes on the servers meanwhile.
 func (t *trace) contradicted(o *op) Verdict {
 	switch {
-	case o.f == history.Release && o.kind == history.Fail && o.res.Error == history.ErrNotHeld:
+	case o.f == history.Release && o.failed(history.ErrNotHeld):
 		var groups []string // where it was released: fewer than a quorum were no hold
 		for _, c := range o.own.changes.between(o.inv, o.ret) {
 			if !t.commandOf(c, o) || c.was != o.owner || (!c.ends() && c.Count >= c.WasCount) || slices.Contains(groups, c.group) {
@@ -232,7 +226,7 @@ func (t *trace) contradicted(o *op) Verdict {
 					"the release of %s reported at %s that its owner held nothing; it had released its hold on %s at %s", o.owner, at(o.ret), c.Node, at(c.t))), t.forgotten(o))
 			}
 		}
-	case o.f == history.Acquire && o.kind == history.Fail && o.res.Error == history.ErrBusy:
+	case o.f == history.Acquire && o.failed(history.ErrBusy):
 		type grant struct{ at, until int64 }
 		groups := map[string]grant{} // where it was granted and stayed
 		for _, c := range o.own.changes.between(o.inv, o.ret) {
@@ -288,7 +282,7 @@ func (t *trace) nobodyElse(o *op) bool {
 		held = s.holder != o.owner || !t.claim.Reentrant && s.from < o.inv
 		return held
 	})
-	return !held && !t.asks[o.lock].others(o) && t.overlap(o.inv, o.ret, t.allow.settling, func(*faultSpan) bool { return true }) == 0
+	return !held && !t.asks[o.lock].others(o) && t.overlap(o.inv, o.ret, t.allow.settling, anyFault) == 0
 }
 
 // tookAnother finds the hold of another owner that a release's client removed

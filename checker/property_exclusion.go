@@ -254,7 +254,7 @@ func (t *trace) owedByClient(c *Claim, by int64) int64 {
 			continue
 		}
 		switch {
-		case s.o.f == history.Acquire && s.ret && s.o.kind == history.OK:
+		case s.ret && s.o.granted():
 			end := int64(0)
 			lease := t.leaseOf(s.o)
 			short := t.claim.Fairness && t.neverWhole(s.o) > 0 // the servers say for how long it was handed on

@@ -52,7 +52,7 @@ func judgeFairness(t *trace) Verdict {
 			if a.owner == b.owner || t.arrives(a, answered) >= b.inv || !t.stillWaiting(a, b.ret) || b.res.Count > 1 {
 				continue
 			}
-			if t.overlap(a.inv, b.ret, t.allow.healing, func(f *faultSpan) bool { return f.touchesClient(a.client) }) > 0 {
+			if t.overlap(a.inv, b.ret, t.allow.healing, touches(a.client)) > 0 {
 				continue
 			}
 			v = earlier(v, violation(b.ret, opIDs(a, b), "%s was granted the lock at %s before %s, which had waited since %s, longer than it",
@@ -63,7 +63,7 @@ func judgeFairness(t *trace) Verdict {
 }
 
 // refused reports whether an acquire waited in vain.
-func refused(o *op) bool { return o.kind == history.Fail && o.res.Error == history.ErrBusy }
+func refused(o *op) bool { return o.failed(history.ErrBusy) }
 
 // stillWaiting reports whether an acquire was in the queue at a time. A refused
 // acquire leaves the queue before it returns.

@@ -73,7 +73,7 @@ func (t *trace) stableTokens(k ownerLock) Verdict {
 		switch {
 		case s.o == nil:
 			first, count = nil, 0
-		case s.o.f == history.Acquire && s.ret && s.o.kind == history.OK:
+		case s.ret && s.o.granted():
 			if first == nil || s.o.res.Count == 1 {
 				first, count = s.o, max(s.o.res.Count, 1)
 				continue

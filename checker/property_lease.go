@@ -43,7 +43,7 @@ func (t *trace) onItsWay(h *heldLease, group string) int64 {
 	if !ok || h.short {
 		return 0
 	}
-	disturbed := t.disturbance(h.o.inv, granted, func(f *faultSpan) bool { return f.touchesClient(h.o.client) })
+	disturbed := t.disturbance(h.o.inv, granted, touches(h.o.client))
 	return min(granted-h.o.inv, t.allow.underway+t.allow.machine+disturbed)
 }
 
@@ -87,7 +87,7 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 				}
 				holds = append(holds, heldLease{o: s.o})
 				longest = max(longest, s.o.args.Lease)
-			case s.o.f == history.Acquire && s.o.kind == history.OK && s.o.res.Count == 1 && len(holds) > 1:
+			case s.o.granted() && s.o.res.Count == 1 && len(holds) > 1:
 				holds = holds[len(holds)-1:] // the holds before were lost
 			case s.o.f == history.Acquire && s.ret && s.o.kind != history.OK && len(holds) > 0:
 				holds = holds[:len(holds)-1]
@@ -252,7 +252,7 @@ func (t *trace) madeWhole(k ownerLock, c *change, o *op) Verdict {
 			}
 		}
 	}
-	disturbed := t.disturbance(c.t, until, func(f *faultSpan) bool { return f.touchesClient(o.client) })
+	disturbed := t.disturbance(c.t, until, touches(o.client))
 	if late := until - o.ret - disturbed; late <= t.allow.underway+t.allow.machine {
 		return Verdict{Outcome: OutcomeOK}
 	}
@@ -265,13 +265,9 @@ func (t *trace) madeWhole(k ownerLock, c *change, o *op) Verdict {
 // otherwise 0. A fault may have kept the answer to a renewal that arrived. But the
 // grant of a hold without renewal is the answer to the request that made it whole.
 func (t *trace) neverWhole(o *op) (left int64) {
-	k, until := ownerLock{o.owner, o.lock}, int64(never)
-	ops := o.own.ops.all
-	if i := o.own.ops.latest(o.inv) + 1; i < len(ops) {
-		if ops[i].f == history.Release && ops[i].kind == history.OK {
-			return 0 // it lasted until then
-		}
-		until = ops[i].inv
+	k, until := ownerLock{o.owner, o.lock}, o.nextInv()
+	if next := o.next(); next != nil && next.f == history.Release && next.kind == history.OK {
+		return 0 // it lasted until then
 	}
 	for _, c := range o.own.changes.from(o.inv) {
 		switch {
@@ -390,7 +386,7 @@ func (t *trace) renewedInFull(k ownerLock, c *change, holds []heldLease, refresh
 		}
 		least = min(least, h.o.args.Lease)
 	}
-	disturbed := t.disturbance(max(holds[0].o.inv, refreshed), c.t, func(f *faultSpan) bool { return f.touchesClient(c.By) })
+	disturbed := t.disturbance(max(holds[0].o.inv, refreshed), c.t, touches(c.By))
 	if c.TTL >= least-2*t.allow.rounding-t.allow.underway-t.allow.machine-disturbed {
 		return Verdict{Outcome: OutcomeOK}
 	}
@@ -403,7 +399,7 @@ func (t *trace) renewedInFull(k ownerLock, c *change, holds []heldLease, refresh
 // no longer validity. It excuses a process that was stopped meanwhile.
 func (t *trace) grantedInTime(c *Claim) Verdict {
 	o := t.op(c.AcquireOp)
-	stopped := t.overlap(o.inv, o.ret, 0, func(f *faultSpan) bool { return f.StopsProcess && f.touchesClient(c.Client) }) > 0
+	stopped := t.overlap(o.inv, o.ret, 0, stops(c.Client)) > 0
 	if !t.claim.Lease || stopped {
 		return Verdict{Outcome: OutcomeOK}
 	}

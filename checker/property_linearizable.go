@@ -189,12 +189,9 @@ func (t *trace) pastValidity(release *op) bool {
 // the first notice since an operation after which it knew what it held, at the
 // latest now. From then on it holds nothing, whatever else it still waits for.
 func (t *trace) toldLost(release *op) int64 {
-	ops, since := release.own.ops.all, int64(0)
-	for i := release.own.ops.latest(release.inv) - 1; i >= 0; i-- {
-		if knows(ops[i]) {
-			since = ops[i].ret
-			break
-		}
+	since := int64(0)
+	if sure := release.own.ops.last(release.inv, func(o *op) bool { return o != release && knows(o) }); sure != nil {
+		since = sure.ret
 	}
 	for _, n := range t.notesOf[release.client] {
 		if n.F == history.Lost && n.Owner == release.owner && n.Lock == release.lock && since <= n.Time && n.Time < release.inv {
@@ -230,7 +227,7 @@ func lockOpOf(o *op, claim history.Claims, owner int32, crashed bool) (l linear.
 		switch {
 		case o.kind == history.OK:
 			l.Kind = linear.GotLock
-		case o.kind == history.Fail && o.res.Error == history.ErrBusy:
+		case o.failed(history.ErrBusy):
 			l.Kind, known = linear.FoundBusy, claim.Nodes == 1
 		case o.kind == history.Fail && o.res.Error != history.ErrOther:
 			l.Kind = linear.TookAndGave
@@ -241,9 +238,9 @@ func lockOpOf(o *op, claim history.Claims, owner int32, crashed bool) (l linear.
 		switch {
 		case o.kind == history.OK:
 			l.Kind = linear.GaveBack
-		case o.kind == history.Fail && o.res.Error == history.ErrNotHeld:
+		case o.failed(history.ErrNotHeld):
 			l.Kind = linear.HeldNothing
-		case o.kind == history.Fail && o.res.Error == history.ErrLost:
+		case o.failed(history.ErrLost):
 			l.Kind = linear.FoundLost
 		default:
 			l.Kind, l.Return = linear.MaybeGave, linear.Forever
@@ -289,7 +286,7 @@ func (t *trace) pin(ops []linear.Op) []linear.Op {
 func (t *trace) carriedOut(o *op) (when int64, ok bool) {
 	to := t.untilNext(o)
 	for _, c := range o.own.changes.between(o.inv, to) {
-		if ok && o.f == history.Acquire && o.kind == history.OK && c.Role == "primary" && c.was == o.owner && c.ends() {
+		if ok && o.granted() && c.Role == "primary" && c.was == o.owner && c.ends() {
 			return 0, false // its owner never knew of that one, and waited on
 		}
 		if !t.commandOf(c, o) {
@@ -364,7 +361,7 @@ func (t *trace) explain(o *op) Verdict {
 	cause := opIDs(o, other, otherEnd, own)
 	v := func(format string, args ...any) Verdict { return violation(o.ret, cause, format, args...) }
 	switch {
-	case o.f == history.Acquire && o.kind == history.OK && other != nil:
+	case o.granted() && other != nil:
 		held := fmt.Sprintf("%s had taken it at %s", other.owner, at(other.ret))
 		if otherEnd != nil {
 			return v("%s was granted the lock at %s; no order of the operations allows that: %s and let go from %s on",
@@ -372,7 +369,7 @@ func (t *trace) explain(o *op) Verdict {
 		}
 		return v("%s was granted the lock at %s; no order of the operations allows that: %s and was not seen to let go",
 			o.owner, at(o.ret), held)
-	case o.f == history.Acquire && o.kind == history.OK:
+	case o.granted():
 		return v("%s was granted the lock at %s with count %d, which no order of the operations allows", o.owner, at(o.ret), o.res.Count)
 	case o.f == history.Acquire:
 		return v("%s was refused the lock as busy at %s; nobody else can have held it at any time since its request at %s", o.owner, at(o.ret), at(o.inv))

@@ -54,7 +54,7 @@ func (t *trace) returned(o *op) Verdict {
 		return t.overdue(o)
 	}
 	for _, f := range t.faults {
-		if f.open && f.touchesClient(o.client) && !f.sparesRequests() {
+		if f.open && disturbs(o.client)(f) {
 			return Verdict{Outcome: OutcomeOK} // never healed
 		}
 	}
@@ -67,11 +67,11 @@ func (t *trace) inTime(o *op) Verdict {
 	if o.args.Wait < 0 || o.open() {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	if early := o.inv + o.args.Wait - o.ret; o.kind == history.Fail && o.res.Error == history.ErrBusy && early > t.allow.waitSlack {
+	if early := o.inv + o.args.Wait - o.ret; o.failed(history.ErrBusy) && early > t.allow.waitSlack {
 		return violation(o.ret, opIDs(o), "the acquire of %s was to wait %s from %s on and gave up %s early",
 			o.owner, long(o.args.Wait), at(o.inv), long(early))
 	}
-	paused := t.overlap(o.inv, o.ret, 0, func(f *faultSpan) bool { return f.StopsProcess && f.touchesClient(o.client) })
+	paused := t.overlap(o.inv, o.ret, 0, stops(o.client))
 	if o.args.Wait == 0 { // a single try has no time to keep to but that of its requests
 		paused = t.overlap(o.inv, o.ret, t.allow.healing, disturbs(o.client))
 	}
@@ -89,14 +89,6 @@ func (t *trace) waitEnd(o *op) int64 {
 		end = min(end, when)
 	}
 	return end
-}
-
-// disturbs reports whether a fault excuses a waiter. Lost and late messages do
-// not: the promised hand-off must cope with them.
-func disturbs(client string) func(*faultSpan) bool {
-	return func(f *faultSpan) bool {
-		return f.touchesClient(client) && !f.sparesRequests()
-	}
 }
 
 // waiting describes the obstacles of the waiters of one lock.
@@ -146,7 +138,7 @@ func (t *trace) mayHoldUntil(c *Claim) int64 {
 	ops := end.own.ops.all
 	last := end.own.ops.latest(end.inv)
 	first := end.own.ops.latest(t.op(c.AcquireOp).inv)
-	if !slices.ContainsFunc(ops[first:last], func(o *op) bool { return o.f == history.Acquire && o.kind == history.OK && o.res.Count > 1 }) {
+	if !slices.ContainsFunc(ops[first:last], func(o *op) bool { return o.granted() && o.res.Count > 1 }) {
 		return c.To
 	}
 	for last+1 < len(ops) && ops[last+1].f == history.Release && ops[last+1].unclear() {
@@ -220,14 +212,14 @@ func (t *trace) waitsForSomebody(o *op, w *waiting) Verdict {
 // mayLinger reports whether a hold without a believer may have excluded others
 // between two times: an unreleased one, or one whose grant no client learned of.
 func (t *trace) mayLinger(lock string, from, to int64) bool {
-	if t.overlap(0, to, t.allow.settling, func(*faultSpan) bool { return true }) > 0 {
+	if t.overlap(0, to, t.allow.settling, anyFault) > 0 {
 		return true
 	}
 	for _, o := range t.byLock[lock] {
 		if o.inv > to {
 			break
 		}
-		refused := o.f == history.Acquire && o.kind == history.Fail && o.res.Error == history.ErrBusy
+		refused := o.f == history.Acquire && o.failed(history.ErrBusy)
 		if o.kind != history.OK && !refused && o.ret > from-min(from, t.leaseOf(o)) {
 			return true
 		}
@@ -393,13 +385,12 @@ func (t *trace) heard(s *span) int64 {
 	if !known || t.claim.Nodes > 1 || t.claim.Acks > 0 {
 		return s.from
 	}
-	mine := &t.account(ownerLock{s.holder, s.lock}).ops
-	ops, i := mine.all, mine.latest(s.from)
-	if i < 0 || ops[i].f != history.Acquire || ops[i].ret <= s.from {
+	o := t.account(ownerLock{s.holder, s.lock}).ops.last(s.from, func(*op) bool { return true })
+	if o == nil || o.f != history.Acquire || o.ret <= s.from {
 		return s.from
 	}
-	told := min(ops[i].ret, t.endTime)
-	disturbed := t.overlap(s.from, told, t.allow.healing, func(f *faultSpan) bool { return f.touchesClient(client) }) > 0
+	told := min(o.ret, t.endTime)
+	disturbed := t.overlap(s.from, told, t.allow.healing, touches(client)) > 0
 	if _, crashed := t.crashed[client]; disturbed || crashed || t.closedAt(client) <= told || told-s.from <= t.allow.underway+t.allow.machine {
 		return s.from
 	}
@@ -442,7 +433,7 @@ func (t *trace) overdue(o *op) Verdict {
 	if o.f != history.Acquire || o.args.Wait < 0 {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	excused := t.overlap(o.inv, t.endTime, t.allow.healing, func(f *faultSpan) bool { return f.touchesClient(o.client) })
+	excused := t.overlap(o.inv, t.endTime, t.allow.healing, touches(o.client))
 	late := t.endTime - o.inv - o.args.Wait - excused
 	if late <= t.allow.waitSlack {
 		return Verdict{Outcome: OutcomeOK}

@@ -54,7 +54,7 @@ func (t *trace) renewedInTime(c *Claim) Verdict {
 	var groups byGroup[renewals]
 	bad := 0
 	gap := func(group string, r *renewals, to int64) {
-		from := plus(r.last, t.setForth(r.refresh, to))
+		from := plus(r.last, t.setBackSince(r.refresh, to))
 		if r.bad.Outcome != "" {
 			return
 		}
@@ -69,7 +69,7 @@ func (t *trace) renewedInTime(c *Claim) Verdict {
 				c.Owner, group, long(to-from), at(from), at(healed), long(t.claim.RenewEvery))
 			return
 		}
-		excused := t.overlap(from, to, t.claim.RenewEvery, func(f *faultSpan) bool { return f.delays(c.Client) })
+		excused := t.overlap(from, to, t.claim.RenewEvery, delays(c.Client))
 		if late := to - from - excused; late > t.claim.RenewEvery+slack {
 			bad++
 			r.bad = violation(from+t.claim.RenewEvery, opIDs(acquire, t.op(c.EndOp)),
@@ -122,24 +122,15 @@ type renewals struct {
 	bad     Verdict // of the first gap that was too long
 }
 
-// setForth is the time by which a server's clock has delayed the end of a lease
-// since a refresh; never if unknown. A renewal changes nothing if more than a
-// lease remains.
-func (t *trace) setForth(refresh *change, to int64) int64 {
+// setBackSince is how far faults have set a server's clock back since a refresh, and
+// so delayed the end of a lease; never if unknown. A renewal changes nothing if more
+// than a lease remains.
+func (t *trace) setBackSince(refresh *change, to int64) int64 {
 	from, by := refresh.t-t.allow.underway-t.allow.machine, int64(0)
 	for _, f := range t.faults[:t.faultsBefore(to)] {
-		if !f.MovesClock || !slices.Contains(f.nodes, refresh.Node) || f.to < from {
-			continue
-		}
-		switch {
-		case f.ClockJump != 0:
-			if f.from >= from {
-				by += max(0, -f.ClockJump)
-			}
-		case f.ClockRate == 0:
-			return never
-		default:
-			by += max(0, int64((1-f.ClockRate)*float64(min(f.to, to)-max(f.from, from))))
+		jumpedBefore := f.ClockJump != 0 && f.from < from
+		if f.MovesClock && slices.Contains(f.nodes, refresh.Node) && f.to >= from && !jumpedBefore {
+			by = plus(by, f.setsBack(from, to))
 		}
 	}
 	return by
@@ -160,17 +151,11 @@ func (t *trace) toldInTime(c *Claim) Verdict {
 	if !known || owed >= c.To || t.clockMoved(c.To) || t.groupsHolding(c.Lock, c.Owner, c.To, c.To, false) >= t.claim.Quorum {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	stopped := t.overlap(owed-min(owed, c.Lease), c.To, t.allow.healing, func(f *faultSpan) bool { return f.StopsProcess && f.touchesClient(c.Client) })
+	stopped := t.overlap(owed-min(owed, c.Lease), c.To, t.allow.healing, stops(c.Client))
 	if c.To-owed-stopped <= t.allow.waitSlack {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	return violation(owed, opIDs(t.op(c.AcquireOp), t.op(c.EndOp)), "%s went on until %s without a notice that its lease had ended at %s", c.Owner, at(c.To), at(owed))
-}
-
-// delays reports whether a fault may delay a client's renewals. A forgotten script
-// costs only a round trip, and is no excuse.
-func (s *faultSpan) delays(client string) bool {
-	return s.touchesClient(client) && !s.sparesRenewals()
 }
 
 // lastHealed is the end of the last fault that delayed a client between two times;
@@ -178,7 +163,7 @@ func (s *faultSpan) delays(client string) bool {
 func (t *trace) lastHealed(client string, from, to int64) int64 {
 	healed := from
 	for i := t.healed.before(t.faultsBefore(to), from+1); i >= 0; i = t.healed.before(i, from+1) {
-		if f := t.faults[i]; f.delays(client) {
+		if f := t.faults[i]; delays(client)(f) {
 			healed = max(healed, min(f.to, to))
 		}
 	}

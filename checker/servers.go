@@ -326,10 +326,7 @@ func (t *trace) untilNext(o *op) int64 {
 	if !o.unclear() {
 		return o.ret
 	}
-	if i := o.own.ops.latest(o.inv) + 1; i < len(o.own.ops.all) {
-		return o.own.ops.all[i].inv
-	}
-	return never
+	return o.nextInv()
 }
 
 // commandsOf yields the changes that an operation may have made, see commandOf.

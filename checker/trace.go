@@ -46,6 +46,12 @@ func (o *op) onLock() bool {
 // unclear reports whether nobody knows whether the operation happened.
 func (o *op) unclear() bool { return o.kind == history.Info || o.kind == history.Invoke }
 
+// granted reports whether the operation took a hold.
+func (o *op) granted() bool { return o.f == history.Acquire && o.kind == history.OK }
+
+// failed reports whether the operation failed with an error class.
+func (o *op) failed(class string) bool { return o.kind == history.Fail && o.res.Error == class }
+
 // begin makes it the operation that an event begins.
 func (o *op) begin(e *history.Event) {
 	*o = op{

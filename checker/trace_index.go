@@ -181,6 +181,34 @@ func (l *opList) from(when int64) int {
 	return search(len(l.all), &l.near, func(i int) bool { return l.all[i].inv >= when })
 }
 
+// last is the last operation invoked by a time that a function picks, or nil.
+func (l *opList) last(by int64, picks func(*op) bool) *op {
+	for i := l.latest(by); i >= 0; i-- {
+		if picks(l.all[i]) {
+			return l.all[i]
+		}
+	}
+	return nil
+}
+
+func isAcquire(o *op) bool { return o.f == history.Acquire }
+
+// next is the next operation of the owner on the lock, or nil.
+func (o *op) next() *op {
+	if i := o.own.ops.latest(o.inv) + 1; i < len(o.own.ops.all) {
+		return o.own.ops.all[i]
+	}
+	return nil
+}
+
+// nextInv is when the owner goes on with another operation on the lock, or never.
+func (o *op) nextInv() int64 {
+	if next := o.next(); next != nil {
+		return next.inv
+	}
+	return never
+}
+
 // calls are a client's operations on a lock, by invocation.
 type calls struct{ acquires, releases, inspects callsOf }
 
@@ -242,13 +270,9 @@ func (t *trace) openOp(client, lock string, f history.Func, when int64) *op {
 // grantOf finds the acquire behind an owner's hold on a server at a time: the
 // latest successful or open one invoked before.
 func (t *trace) grantOf(owner, lock string, when int64) *op {
-	ops := &t.account(ownerLock{owner, lock}).ops
-	for i := ops.latest(when); i >= 0; i-- {
-		if o := ops.all[i]; o.f == history.Acquire && (o.kind == history.OK || o.ret >= when) {
-			return o
-		}
-	}
-	return nil
+	return t.account(ownerLock{owner, lock}).ops.last(when, func(o *op) bool {
+		return o.f == history.Acquire && (o.kind == history.OK || o.ret >= when)
+	})
 }
 
 // indexClaims lists the claims on every lock by their end.
