@@ -50,7 +50,7 @@ func (t *trace) inherentOverlap(p *overlapOf) string {
 	}
 	l := t.lossOf(p.a, got)
 	switch {
-	case l.groups < l.needed:
+	case !l.lost():
 	case l.unconfirmed:
 	case t.toldTooLate(p.a, l, min(p.a.To, p.b.To)):
 	default:
@@ -95,6 +95,12 @@ type lossOfHold struct {
 	forked         bool   // the server that its client talks to may still have it
 	how            string // in words
 }
+
+// notLost is the loss of a hold that the servers kept.
+var notLost = lossOfHold{needed: 1}
+
+// lost reports whether so many servers lost the hold that another owner could get it.
+func (l lossOfHold) lost() bool { return l.groups >= l.needed }
 
 // lossOf finds the servers that had lost a claim when another one was granted.
 // Such a server forgot the claim, gave way to a server without it, or ended its
@@ -363,7 +369,7 @@ func (s *faultSpan) onlyForgets() bool {
 func (t *trace) inherentWrite(w *op) string {
 	b := t.blameOf(ownerLock{w.owner, w.lock}, w.inv)
 	if b.overlap && b.why != "" {
-		if l := t.lossOf(b.claim, w.inv); l.groups >= l.needed && t.toldTooLate(b.claim, l, w.inv) {
+		if l := t.lossOf(b.claim, w.inv); l.lost() && t.toldTooLate(b.claim, l, w.inv) {
 			return ""
 		}
 	}

@@ -65,103 +65,126 @@ func judgeLease(t *trace) Verdict {
 	return t.withLog(v)
 }
 
+// leaseWalk follows the holds of one owner on a lock through its operations and the
+// changes on the servers.
+type leaseWalk struct {
+	*trace
+	ownerLock
+	holds     []heldLease // outermost first, with those that it is asking for
+	releasing bool
+	longest   int64 // that the owner asked for since it last had no hold
+	// earlier is the longest that it asked for before that time, which is since.
+	earlier, since int64
+	refreshed      byGroup[int64] // when the hold was last granted or renewed there
+}
+
 func (t *trace) leasesOf(k ownerLock) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
+	w := leaseWalk{trace: t, ownerLock: k}
 	steps := t.steps(k)
-	var holds []heldLease
-	var longest int64               // asked for in this session
-	var earlierLongest, since int64 // what was asked for before it, and since when it is over
-	var releasing bool
-	j := 0
-	var refreshed byGroup[int64] // when the hold was granted or renewed there last
 	for _, c := range t.account(k).changes.all {
-		for ; j < len(steps) && steps[j].t <= c.t; j++ {
-			s := steps[j]
-			switch {
-			case s.o == nil:
-				holds = nil
-			case s.o.f == history.Acquire && !s.ret:
-				if len(holds) == 0 && !releasing {
-					earlierLongest, since = max(earlierLongest, longest), s.o.inv
-					longest = 0
-				}
-				holds = append(holds, heldLease{o: s.o})
-				longest = max(longest, s.o.args.Lease)
-			case s.o.granted() && s.o.res.Count == 1 && len(holds) > 1:
-				holds = holds[len(holds)-1:] // the holds before were lost
-			case s.o.f == history.Acquire && s.ret && s.o.kind != history.OK && len(holds) > 0:
-				holds = holds[:len(holds)-1]
-			case s.o.f == history.Release && !s.ret:
-				holds, releasing = withoutLargest(holds), true
-			case s.o.f == history.Release:
-				releasing = false
-				if s.o.kind == history.Fail {
-					holds = nil
-				}
-			}
+		for ; len(steps) > 0 && steps[0].t <= c.t; steps = steps[1:] {
+			w.step(steps[0])
 		}
-		if c.was == k.owner && c.ends() && c.Cause == "expiry" && c.Role == "primary" {
-			for _, h := range holds {
-				_, granted := h.granted.get(c.group)
-				if owed := h.owed(c); granted && owed > 2*t.allow.rounding && t.groupsHolding(k.lock, k.owner, c.t+1, c.t+1, false) < t.claim.Quorum {
-					v = earlier(v, inherently(violation(c.t, opIDs(h.o), "the hold of %s on %s expired at %s; %s of its lease were still owed",
-						k.owner, c.Node, at(c.t), long(owed)), t.inherentLease(c, h.o.args.Lease)))
-				}
-			}
-		}
+		v = earlier(v, w.expiry(c))
 		if c.was == k.owner && c.command() && c.By == t.client[k.owner] {
-			for n := range holds {
-				h := &holds[n]
-				// A round that failed was given back, and the next one may be
-				// granted, as may a hold that too few replicas had confirmed; or an
-				// acquire that fails takes back what it was granted.
-				if h.o.ret >= c.t && (c.ends() || (h.o.kind != history.OK || t.claim.Acks > 0 || t.claim.Nodes > 1) && c.Count < c.WasCount) {
-					h.granted.remove(c.group)
-				}
-			}
-			if c.Count < c.WasCount {
-				t.takenBackHere(holds, c)
-			}
+			w.takenBack(c)
 		}
-		if c.holder != k.owner || !c.command() {
-			continue
-		}
-		asked := longest
-		if earlierLongest > asked && t.heldUpSince(c.By, since, c.t) { // a renewal of then, held back until now
-			asked = earlierLongest
-		}
-		before, _ := refreshed.get(c.group)
-		v = earlier(v, t.leaseAt(k, c, holds, asked, before))
-		refreshed.set(c.group, c.t)
-		for n := range holds {
-			h := &holds[n]
-			_, known := h.granted.get(c.group)
-			switch {
-			case !known && h.o.inv < c.t && h.o.ret >= c.t && c.takes() && !t.ofEarlier(h.o, c):
-				h.granted.set(c.group, c.t)
-				if t.handedOn(k, c) == h.o {
-					h.owesOnly(c)
-				}
-			case known && h.short && c.raises():
-				h.owesOnly(c)
-			case known && c.grants():
-				h.granted.remove(c.group) // this server had lost it
-			}
+		if c.holder == k.owner && c.command() {
+			v = earlier(v, w.leaseAt(c))
+			w.given(c)
 		}
 	}
 	return v
 }
 
+// step follows an operation of the owner.
+func (w *leaseWalk) step(s step) {
+	switch {
+	case s.o == nil:
+		w.holds = nil
+	case s.o.f == history.Acquire && !s.ret:
+		if len(w.holds) == 0 && !w.releasing {
+			w.earlier, w.since, w.longest = max(w.earlier, w.longest), s.o.inv, 0
+		}
+		w.holds = append(w.holds, heldLease{o: s.o})
+		w.longest = max(w.longest, s.o.args.Lease)
+	case s.o.granted() && s.o.res.Count == 1 && len(w.holds) > 1:
+		w.holds = w.holds[len(w.holds)-1:] // the holds before were lost
+	case s.o.f == history.Acquire && s.o.kind != history.OK && len(w.holds) > 0:
+		w.holds = w.holds[:len(w.holds)-1]
+	case s.o.f == history.Release && !s.ret:
+		w.holds, w.releasing = withoutLargest(w.holds), true
+	case s.o.f == history.Release:
+		w.releasing = false
+		if s.o.kind == history.Fail {
+			w.holds = nil
+		}
+	}
+}
+
+// expiry checks that no hold expires while its lease is owed, unless a quorum of
+// servers keeps it.
+func (w *leaseWalk) expiry(c *change) Verdict {
+	v := Verdict{Outcome: OutcomeOK}
+	if c.was != w.owner || !c.ends() || c.Cause != "expiry" || c.Role != "primary" {
+		return v
+	}
+	for _, h := range w.holds {
+		_, granted := h.granted.get(c.group)
+		if owed := h.owed(c); granted && owed > 2*w.allow.rounding && w.groupsHolding(w.lock, w.owner, c.t+1, c.t+1, false) < w.claim.Quorum {
+			v = earlier(v, inherently(violation(c.t, opIDs(h.o), "the hold of %s on %s expired at %s; %s of its lease were still owed",
+				w.owner, c.Node, at(c.t), long(owed)), w.inherentLease(c, h.o.args.Lease)))
+		}
+	}
+	return v
+}
+
+// takenBack notes that the owner's client took back an acquire that has not returned.
+// A round that failed was given back, and the next one may be granted, as may a hold
+// that too few replicas had confirmed. An acquire that fails takes back its grant.
+func (w *leaseWalk) takenBack(c *change) {
+	for n := range w.holds {
+		h := &w.holds[n]
+		if h.o.ret >= c.t && (c.ends() || (h.o.kind != history.OK || w.claim.Acks > 0 || w.claim.Nodes > 1) && c.Count < c.WasCount) {
+			h.granted.remove(c.group)
+		}
+	}
+	if c.Count < c.WasCount {
+		w.takenBackHere(c)
+	}
+}
+
+// given notes that a server granted or renewed a hold.
+func (w *leaseWalk) given(c *change) {
+	w.refreshed.set(c.group, c.t)
+	for n := range w.holds {
+		h := &w.holds[n]
+		_, known := h.granted.get(c.group)
+		switch {
+		case !known && h.o.inv < c.t && h.o.ret >= c.t && c.takes() && !w.ofEarlier(h.o, c):
+			h.granted.set(c.group, c.t)
+			if w.handedOn(w.ownerLock, c) == h.o {
+				h.owesOnly(c)
+			}
+		case known && h.short && c.raises():
+			h.owesOnly(c)
+		case known && c.grants():
+			h.granted.remove(c.group) // this server had lost it
+		}
+	}
+}
+
 // takenBackHere notes that one of several servers gives up a level that a quorum of
 // the others keeps. The server had granted the level, its reply was lost, and the lock
 // continued without it. The level is that of the latest hold that the server granted.
-func (t *trace) takenBackHere(holds []heldLease, c *change) {
-	for n := len(holds) - 1; n >= 0; n-- {
-		h := &holds[n]
+func (w *leaseWalk) takenBackHere(c *change) {
+	for n := len(w.holds) - 1; n >= 0; n-- {
+		h := &w.holds[n]
 		if _, granted := h.granted.get(c.group); !granted {
 			continue
 		}
-		if h.o.ret < c.t && len(h.granted) > t.claim.Quorum {
+		if h.o.ret < c.t && len(h.granted) > w.claim.Quorum {
 			h.granted.remove(c.group)
 		}
 		return
@@ -230,7 +253,7 @@ func (t *trace) handedOn(k ownerLock, c *change) *op {
 // madeWhole checks that the owner of a hold that was handed on with less than its
 // lease renews it in time: a waiter's place is short, and nobody else renews it.
 // Faults may block the renewal.
-func (t *trace) madeWhole(k ownerLock, c *change, o *op) Verdict {
+func (t *trace) madeWhole(c *change, o *op) Verdict {
 	if o.kind != history.OK || c.TTL >= o.args.Lease-2*t.allow.rounding {
 		return Verdict{Outcome: OutcomeOK}
 	}
@@ -257,7 +280,7 @@ func (t *trace) madeWhole(k ownerLock, c *change, o *op) Verdict {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	return violation(c.t, opIDs(o), "%s handed the lock to %s on %s at %s for %s; its owner knew at %s and asked for no more by %s, a lease is %s",
-		c.By, k.owner, c.Node, at(c.t), long(c.TTL), at(o.ret), at(until), long(o.args.Lease))
+		c.By, o.owner, c.Node, at(c.t), long(c.TTL), at(o.ret), at(until), long(o.args.Lease))
 }
 
 // neverWhole is the time that a server left to a hold at its hand-on, if that was
@@ -265,22 +288,22 @@ func (t *trace) madeWhole(k ownerLock, c *change, o *op) Verdict {
 // otherwise 0. A fault may have kept the answer to a renewal that arrived. But the
 // grant of a hold without renewal is the answer to the request that made it whole.
 func (t *trace) neverWhole(o *op) (left int64) {
-	k, until := ownerLock{o.owner, o.lock}, o.nextInv()
+	until := o.nextInv()
 	if next := o.next(); next != nil && next.f == history.Release && next.kind == history.OK {
 		return 0 // it lasted until then
 	}
 	for _, c := range o.own.changes.from(o.inv) {
 		switch {
-		case left > 0 && o.kind == history.OK && c.t <= o.ret && c.Role == "primary" && c.was == k.owner && c.ends():
+		case left > 0 && o.kind == history.OK && c.t <= o.ret && c.Role == "primary" && c.was == o.owner && c.ends():
 			left = 0 // its owner never knew of that one, and waited on
-		case c.t >= until || left > 0 && c.Role == "primary" && c.was == k.owner && c.ends():
+		case c.t >= until || left > 0 && c.Role == "primary" && c.was == o.owner && c.ends():
 			return left
 		case c.Role != "primary":
 		case left > 0 && c.raises():
 			if heard := o.kind == history.OK && !o.args.Renewed && c.t <= o.ret; heard || !t.disturbedAround(o.client, c.t) {
 				return 0
 			}
-		case c.command() && c.TTL > 0 && c.TTL < o.args.Lease-2*t.allow.rounding && t.mayBeFor(k, c, o):
+		case c.command() && c.TTL > 0 && c.TTL < o.args.Lease-2*t.allow.rounding && t.mayBeFor(c, o):
 			left = c.TTL
 		}
 	}
@@ -289,47 +312,52 @@ func (t *trace) neverWhole(o *op) (left int64) {
 
 // mayBeFor says whether a change handed the lock to an acquire. One without an
 // answer may get it later, as long as its place lasts.
-func (t *trace) mayBeFor(k ownerLock, c *change, o *op) bool {
+func (t *trace) mayBeFor(c *change, o *op) bool {
 	if o.kind == history.OK || c.t <= o.ret {
-		return c.t <= o.ret && t.handedOn(k, c) == o
+		return c.t <= o.ret && t.handedOn(ownerLock{o.owner, o.lock}, c) == o
 	}
 	return o.unclear() && c.grants() && c.By != "" && c.By != o.client
 }
 
-func (t *trace) leaseAt(k ownerLock, c *change, holds []heldLease, longest, refreshed int64) Verdict {
-	ops := func() []int64 { return opIDs(t.openOpOf(c.By, c.lock, c.t), t.grantOf(k.owner, k.lock, c.t)) }
+// leaseAt checks the TTL that a command of a client leaves to the owner's hold.
+func (w *leaseWalk) leaseAt(c *change) Verdict {
+	longest := w.longest
+	if w.earlier > longest && w.heldUpSince(c.By, w.since, c.t) { // a renewal of then, held back until now
+		longest = w.earlier
+	}
+	ops := func() []int64 { return opIDs(w.openOpOf(c.By, c.lock, c.t), w.grantOf(w.owner, w.lock, c.t)) }
 	if longest == 0 {
 		return Verdict{Outcome: OutcomeOK} // nothing known to have been asked for
 	}
 	if c.TTL == -1 {
-		if t.staysUnbounded(c) {
+		if w.staysUnbounded(c) {
 			return violation(c.t, ops(), "%s left the hold of %s on %s without an expiry at %s; a lease of %s was asked for",
-				command(c), k.owner, c.Node, at(c.t), long(longest))
+				command(c), w.owner, c.Node, at(c.t), long(longest))
 		}
 		return Verdict{Outcome: OutcomeOK}
 	}
-	if (c.grants() || c.WasTTL == -1 || c.TTL > c.WasTTL) && c.TTL > t.onServer(longest)+t.allow.rounding {
+	if (c.grants() || c.WasTTL == -1 || c.TTL > c.WasTTL) && c.TTL > w.onServer(longest)+w.allow.rounding {
 		return violation(c.t, ops(), "%s gave the hold of %s on %s a TTL of %s at %s; at most %s was asked for",
-			command(c), k.owner, c.Node, long(c.TTL), at(c.t), long(longest))
+			command(c), w.owner, c.Node, long(c.TTL), at(c.t), long(longest))
 	}
-	if t.clockFault(c.group, c.t) {
+	if w.clockFault(c.group, c.t) {
 		return Verdict{Outcome: OutcomeOK} // the server counts time differently since
 	}
-	if v := t.renewedInFull(k, c, holds, refreshed); v.Outcome == Violated {
+	if v := w.renewedInFull(c); v.Outcome == Violated {
 		return v
 	}
-	if o := t.handedOn(k, c); o != nil { // for as much as the waiter's place had left
-		return t.madeWhole(k, c, o)
+	if o := w.handedOn(w.ownerLock, c); o != nil { // for as much as the waiter's place had left
+		return w.madeWhole(c, o)
 	}
-	for _, h := range holds {
+	for _, h := range w.holds {
 		// A server owes what it granted itself, and what it is granting now. What
 		// was asked for at this very instant cannot have arrived.
-		if _, known := h.granted.get(c.group); h.o.inv == c.t || (h.o.ret < c.t && (!known || c.grants())) || (!known && (!c.takes() || t.ofEarlier(h.o, c))) {
+		if _, known := h.granted.get(c.group); h.o.inv == c.t || (h.o.ret < c.t && (!known || c.grants())) || (!known && (!c.takes() || w.ofEarlier(h.o, c))) {
 			continue
 		}
-		if owed := h.owed(c) - t.onItsWay(&h, c.group); c.TTL < owed-2*t.allow.rounding {
+		if owed := h.owed(c) - w.onItsWay(&h, c.group); c.TTL < owed-2*w.allow.rounding {
 			return violation(c.t, slices.Compact(append(ops(), h.o.id)), "%s left the hold of %s on %s a TTL of %s at %s; %s of its lease were still owed",
-				command(c), k.owner, c.Node, long(c.TTL), at(c.t), long(owed))
+				command(c), w.owner, c.Node, long(c.TTL), at(c.t), long(owed))
 		}
 	}
 	return Verdict{Outcome: OutcomeOK}
@@ -374,24 +402,26 @@ func (t *trace) onServer(lease int64) int64 {
 // renewedInFull checks that a renewal gives a whole lease, as an acquire does. Its
 // client sent it after the grant or renewal before, and only a fault since then
 // may have delayed it.
-func (t *trace) renewedInFull(k ownerLock, c *change, holds []heldLease, refreshed int64) Verdict {
-	renews := c.was == k.owner && c.Count == c.WasCount && c.By == t.client[k.owner] && (c.raises() || c.TTL < c.WasTTL-t.allow.rounding)
-	if !renews || len(holds) == 0 || t.openOp(c.By, c.lock, history.Acquire, c.t) != nil || t.openOp(c.By, c.lock, history.Release, c.t) != nil {
+func (w *leaseWalk) renewedInFull(c *change) Verdict {
+	renews := c.was == w.owner && c.Count == c.WasCount && c.By == w.client[w.owner] && (c.raises() || c.TTL < c.WasTTL-w.allow.rounding)
+	if !renews || len(w.holds) == 0 || w.openOp(c.By, c.lock, history.Acquire, c.t) != nil || w.openOp(c.By, c.lock, history.Release, c.t) != nil {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	least := int64(never)
-	for _, h := range holds {
+	for _, h := range w.holds {
 		if !h.o.args.Renewed {
 			return Verdict{Outcome: OutcomeOK}
 		}
 		least = min(least, h.o.args.Lease)
 	}
-	disturbed := t.disturbance(max(holds[0].o.inv, refreshed), c.t, touches(c.By))
-	if c.TTL >= least-2*t.allow.rounding-t.allow.underway-t.allow.machine-disturbed {
+	outer := w.holds[0].o
+	refreshed, _ := w.refreshed.get(c.group)
+	disturbed := w.disturbance(max(outer.inv, refreshed), c.t, touches(c.By))
+	if c.TTL >= least-2*w.allow.rounding-w.allow.underway-w.allow.machine-disturbed {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	return violation(c.t, opIDs(holds[0].o), "%s renewed the hold of %s on %s at %s for %s; a renewal promises a lease of %s",
-		command(c), k.owner, c.Node, at(c.t), long(c.TTL), long(least))
+	return violation(c.t, opIDs(outer), "%s renewed the hold of %s on %s at %s for %s; a renewal promises a lease of %s",
+		command(c), w.owner, c.Node, at(c.t), long(c.TTL), long(least))
 }
 
 // grantedInTime checks that a grant returns while the servers still owe the hold,

@@ -143,7 +143,7 @@ func (t *trace) toldInTime(c *Claim) Verdict {
 	if !t.claim.LostSign || !t.careful() || t.crashed[c.Client] == c.To || t.closedAt(c.Client) <= c.To {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	if l := t.lossOf(c, c.To); l.groups >= l.needed && t.toldTooLate(c, l, c.To) {
+	if l := t.lossOf(c, c.To); l.lost() && t.toldTooLate(c, l, c.To) {
 		return violation(l.at+t.claim.RenewEvery, opIDs(t.op(c.AcquireOp), t.op(c.EndOp)),
 			"%s went on until %s without a notice of its loss: %s", c.Owner, at(c.To), l.how)
 	}
