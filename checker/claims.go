@@ -19,33 +19,16 @@ func claims(t *trace) []Claim {
 	for _, k := range t.owners {
 		all = claimsOf(t, k, all)
 	}
-	order := byTime(len(all), func(i int) int64 { return all[i].From })
-	var out []Claim
-	if len(all) > 0 {
-		out = make([]Claim, 0, len(all))
+	order := make([]int32, len(all)) // claims are large, so sort their places
+	for i := range order {
+		order[i] = int32(i)
 	}
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(all[a].From, all[b].From) })
+	out := slices.Grow([]Claim(nil), len(all))
 	for _, i := range order {
 		out = append(out, all[i])
 	}
 	return out
-}
-
-// byTime is the order of n items in time. Items of one time keep their order.
-func byTime(n int, when func(i int) int64) []int32 {
-	type thing struct {
-		t int64
-		i int32
-	}
-	things := make([]thing, n)
-	for i := range things {
-		things[i] = thing{when(i), int32(i)}
-	}
-	slices.SortFunc(things, func(a, b thing) int { return cmp.Or(cmp.Compare(a.t, b.t), cmp.Compare(a.i, b.i)) })
-	order := make([]int32, n)
-	for i := range things {
-		order[i] = things[i].i
-	}
-	return order
 }
 
 // step is an event that may change an owner's belief.

@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/holdfast-go/holdfast/history"
@@ -216,61 +215,82 @@ func (t *trace) orphanUntil(release *op, s *span) int64 {
 func (t *trace) contradicted(o *op) Verdict {
 	switch {
 	case o.f == history.Release && o.failed(history.ErrNotHeld):
-		var groups []string // where it was released: fewer than a quorum were no hold
-		for _, c := range o.own.changes.between(o.inv, o.ret) {
-			if !t.commandOf(c, o) || c.was != o.owner || (!c.ends() && c.Count >= c.WasCount) || slices.Contains(groups, c.group) {
-				continue
-			}
-			if groups = append(groups, c.group); len(groups) >= t.claim.Quorum {
-				return inherently(byServers(violation(o.ret, opIDs(o, t.grantOf(o.owner, o.lock, o.inv)),
-					"the release of %s reported at %s that its owner held nothing; it had released its hold on %s at %s", o.owner, at(o.ret), c.Node, at(c.t))), t.forgotten(o))
-			}
-		}
+		return t.deniesRelease(o)
 	case o.f == history.Acquire && o.failed(history.ErrBusy):
-		type grant struct{ at, until int64 }
-		groups := map[string]grant{} // where it was granted and stayed
-		for _, c := range o.own.changes.between(o.inv, o.ret) {
-			g, granted := groups[c.group]
-			switch {
-			case t.commandOf(c, o) && c.holder == o.owner && c.grants():
-				groups[c.group] = grant{c.t, c.expires()}
-			case c.was == o.owner && c.ends():
-				delete(groups, c.group)
-			case granted && c.holder == o.owner:
-				groups[c.group] = grant{g.at, c.expires()}
-			}
+		return t.deniesGrant(o)
+	case o.f == history.Release && o.kind == history.OK:
+		return t.releasedNothing(o)
+	}
+	return Verdict{Outcome: OutcomeOK}
+}
+
+// deniesRelease finds a release that reported no hold although it had released one.
+// Fewer servers than a quorum had no hold.
+func (t *trace) deniesRelease(o *op) Verdict {
+	var groups []string
+	for _, c := range o.own.changes.between(o.inv, o.ret) {
+		if !t.commandOf(c, o) || c.was != o.owner || (!c.ends() && c.Count >= c.WasCount) || slices.Contains(groups, c.group) {
+			continue
 		}
-		maps.DeleteFunc(groups, func(group string, g grant) bool {
-			return g.until <= o.ret || // over by now, even where a crashed server has yet to expire it
-				!t.stillAnswers(group, g.at, o.ret)
-		})
-		if len(groups) >= t.claim.Quorum {
-			var latest int64
-			for _, g := range groups {
-				latest = max(latest, g.at)
-			}
-			return byServers(violation(o.ret, opIDs(o), "the acquire of %s reported at %s that the lock was busy; the servers had granted it to the same owner at %s", o.owner, at(o.ret), at(latest)))
+		if groups = append(groups, c.group); len(groups) >= t.claim.Quorum {
+			return inherently(byServers(violation(o.ret, opIDs(o, t.grantOf(o.owner, o.lock, o.inv)),
+				"the release of %s reported at %s that its owner held nothing; it had released its hold on %s at %s", o.owner, at(o.ret), c.Node, at(c.t))), t.forgotten(o))
 		}
-		if t.nobodyElse(o) {
-			return byServers(violation(o.ret, opIDs(o), "the acquire of %s reported at %s that the lock was busy; no server held it for anybody else, and nobody else asked",
-				o.owner, at(o.ret)))
+	}
+	return Verdict{Outcome: OutcomeOK}
+}
+
+// deniesGrant finds an acquire that reported a busy lock although the servers had
+// granted it, or although there was no obstacle.
+func (t *trace) deniesGrant(o *op) Verdict {
+	type grant struct{ at, until int64 }
+	groups := map[string]grant{} // that granted it and kept it
+	for _, c := range o.own.changes.between(o.inv, o.ret) {
+		g, granted := groups[c.group]
+		switch {
+		case t.commandOf(c, o) && c.holder == o.owner && c.grants():
+			groups[c.group] = grant{c.t, c.expires()}
+		case c.was == o.owner && c.ends():
+			delete(groups, c.group)
+		case granted && c.holder == o.owner:
+			groups[c.group] = grant{g.at, c.expires()}
 		}
-	case o.f == history.Release && o.kind == history.OK && t.claim.Nodes > 1:
-		if n := t.groupsHolding(o.lock, o.owner, o.inv-slackOfServers, o.ret, true); n < t.claim.Quorum {
-			return byServers(violation(o.ret, opIDs(o, t.grantOf(o.owner, o.lock, o.inv)),
-				"the release of %s succeeded at %s; only %d of the %d servers that a hold needs still had it", o.owner, at(o.ret), n, t.claim.Quorum))
+	}
+	granted, latest := 0, int64(0)
+	for group, g := range groups {
+		if g.until > o.ret && t.stillAnswers(group, g.at, o.ret) { // a crashed server has yet to expire what is over
+			granted, latest = granted+1, max(latest, g.at)
 		}
-	case o.f == history.Release && o.kind == history.OK && t.claim.Quorum <= 1:
+	}
+	if granted >= t.claim.Quorum {
+		return byServers(violation(o.ret, opIDs(o), "the acquire of %s reported at %s that the lock was busy; the servers had granted it to the same owner at %s", o.owner, at(o.ret), at(latest)))
+	}
+	if t.nobodyElse(o) {
+		return byServers(violation(o.ret, opIDs(o), "the acquire of %s reported at %s that the lock was busy; no server held it for anybody else, and nobody else asked",
+			o.owner, at(o.ret)))
+	}
+	return Verdict{Outcome: OutcomeOK}
+}
+
+// releasedNothing finds a successful release of a hold that too few servers had, or
+// that removed the hold of another owner.
+func (t *trace) releasedNothing(o *op) Verdict {
+	if t.claim.Nodes == 1 {
 		if c := t.tookAnother(o); c != nil {
 			return byServers(violation(o.ret, opIDs(o, t.grantOf(c.was, o.lock, c.t)),
 				"the release of %s succeeded at %s; what it removed at %s was the hold of %s", o.owner, at(o.ret), at(c.t), c.was))
 		}
-		if t.groupsHolding(o.lock, o.owner, o.inv-slackOfServers, o.ret, true) == 0 {
-			return byServers(violation(o.ret, opIDs(o, t.grantOf(o.owner, o.lock, o.inv)),
-				"the release of %s succeeded at %s, although no server held the lock for it any more", o.owner, at(o.ret)))
-		}
 	}
-	return Verdict{Outcome: OutcomeOK}
+	n := t.groupsHolding(o.lock, o.owner, o.inv-slackOfServers, o.ret, true)
+	switch {
+	case n >= t.claim.Quorum:
+		return Verdict{Outcome: OutcomeOK}
+	case t.claim.Nodes > 1:
+		return byServers(violation(o.ret, opIDs(o, t.grantOf(o.owner, o.lock, o.inv)),
+			"the release of %s succeeded at %s; only %d of the %d servers that a hold needs still had it", o.owner, at(o.ret), n, t.claim.Quorum))
+	}
+	return byServers(violation(o.ret, opIDs(o, t.grantOf(o.owner, o.lock, o.inv)),
+		"the release of %s succeeded at %s, although no server held the lock for it any more", o.owner, at(o.ret)))
 }
 
 // nobodyElse reports whether an acquire had no obstacle: no other hold on a

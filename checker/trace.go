@@ -137,8 +137,6 @@ func newTrace(h *history.History) *trace {
 	}
 	logged := make([]*history.Event, 0, servers)
 	var struck []*history.Event
-	var byLock [][]*op // in the order of locks
-	places := map[string]int{}
 	t.byID = newOpIndex(n)
 	t.ops = make([]*op, 0, n)
 	all := make([]op, n)
@@ -160,32 +158,16 @@ func newTrace(h *history.History) *trace {
 			if o.own = t.account(k); len(o.own.ops.all) == 0 {
 				t.client[o.owner] = o.client
 				t.owners = append(t.owners, k)
-				at, known := places[o.lock]
-				if !known {
-					at = len(t.locks)
-					places[o.lock] = at
-					t.locks, byLock = append(t.locks, o.lock), append(byLock, nil)
+				if t.byLock[o.lock] == nil {
+					t.locks = append(t.locks, o.lock)
 				}
-				o.own.lock = at
 			}
 			o.own.ops.all = append(o.own.ops.all, o)
-			byLock[o.own.lock] = append(byLock[o.own.lock], o)
+			t.byLock[o.lock] = append(t.byLock[o.lock], o)
 		case history.OK, history.Fail, history.Info:
 			t.op(e.Op).returned(e)
 		case history.Note:
-			t.notes = append(t.notes, e)
-			if e.F == history.Lost || e.F == history.Crashed {
-				t.notesOf[e.Client] = append(t.notesOf[e.Client], e)
-			}
-			if e.F == history.Stopped {
-				t.stops[e.Client] = append(t.stops[e.Client], e)
-			}
-			if e.F == history.Crashed {
-				t.crashed[e.Client] = e.Time
-			}
-			if _, already := t.closed[e.Client]; e.F == history.Closed && !already {
-				t.closed[e.Client] = e.Time
-			}
+			t.note(e)
 		case history.Fault:
 			struck = append(struck, e)
 		case history.Server:
@@ -193,9 +175,6 @@ func newTrace(h *history.History) *trace {
 		case history.End:
 			t.end = e.End
 		}
-	}
-	for i, lock := range t.locks {
-		t.byLock[lock] = byLock[i]
 	}
 	t.faults = faultSpans(h.Header.Faults, struck, t.endTime, t.allow.settling)
 	for _, f := range t.faults {
@@ -211,6 +190,24 @@ func newTrace(h *history.History) *trace {
 		t.tokens = t.fencing.Outcome == OutcomeOK
 	}
 	return t
+}
+
+// note indexes a note about a client.
+func (t *trace) note(e *history.Event) {
+	t.notes = append(t.notes, e)
+	switch e.F {
+	case history.Lost:
+		t.notesOf[e.Client] = append(t.notesOf[e.Client], e)
+	case history.Stopped:
+		t.stops[e.Client] = append(t.stops[e.Client], e)
+	case history.Crashed:
+		t.notesOf[e.Client] = append(t.notesOf[e.Client], e)
+		t.crashed[e.Client] = e.Time
+	case history.Closed:
+		if _, already := t.closed[e.Client]; !already {
+			t.closed[e.Client] = e.Time
+		}
+	}
 }
 
 // noServerLog is the reason of verdicts that need Server events and have none.

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sort"
@@ -44,7 +45,6 @@ func (t *trace) op(id int64) *op { return t.byID.get(id) }
 
 // account is the index of an owner on a lock, or of a lock.
 type account struct {
-	lock    int        // its place among the locks
 	ops     opList     // none of a lock: see byLock
 	changes changeList // of holds of the owner, or of all
 	spans   spanIndex  // the same
@@ -283,11 +283,7 @@ func (t *trace) indexClaims() {
 		t.ended[l] = append(t.ended[l], int32(i))
 	}
 	for _, list := range t.ended {
-		ends := byTime(len(list), func(i int) int64 { return t.claims[list[i]].To })
-		for i, at := range ends {
-			ends[i] = list[at]
-		}
-		copy(list, ends)
+		slices.SortStableFunc(list, func(a, b int32) int { return cmp.Compare(t.claims[a].To, t.claims[b].To) })
 	}
 }
 
