@@ -152,7 +152,7 @@ func (r *simRun) simulate(version string, look Watch) {
 	w.Close()
 	r.watch.end()
 	synctest.Wait()
-	r.End.Goroutines = play.Leftover(before)
+	r.End.Goroutines = play.GoroutinesSince(before)
 }
 
 // quiet is how long a run rests at least, so that a watchdog that goes on shows.
