@@ -134,6 +134,18 @@ func init() {
 	plain := func(f func(*trace) Verdict) func(*trace, Options) (Verdict, error) {
 		return func(t *trace, _ Options) (Verdict, error) { return f(t), nil }
 	}
+	// byLog is for judges that see everything in the server log.
+	byLog := func(f func(*trace) Verdict) func(*trace, Options) (Verdict, error) {
+		return plain(func(t *trace) Verdict {
+			switch {
+			case len(t.changes) > 0:
+				return byServers(f(t))
+			case len(t.claims) > 0:
+				return Verdict{Outcome: Unknown, Reason: noServerLog}
+			}
+			return f(t)
+		})
+	}
 	properties = []property{
 		{PropertyInfo{Exclusion, "No two owners hold the lock at once."}, nil, plain(judgeExclusion)},
 		{PropertyInfo{Linearizable, "Every outcome is possible for a single lock that serves one request at a time."}, nil, judgeLinearizable},
@@ -142,12 +154,12 @@ func init() {
 		{PropertyInfo{Fencing, "Fencing tokens grow from hold to hold and stay the same within one."},
 			func(h *history.Header) bool { return h.Claims.Fencing }, plain(judgeFencing)},
 		{PropertyInfo{Ownership, "Only its owner releases or renews a hold."},
-			func(h *history.Header) bool { return !h.Unwatched }, plain(judgeOwnership)},
+			func(h *history.Header) bool { return !h.Unwatched }, byLog(judgeOwnership)},
 		{PropertyInfo{Count, "Hold counts are right, and as many releases as acquires leave nothing behind."}, nil, plain(judgeCount)},
 		{PropertyInfo{Lease, "The server never keeps a hold shorter than the lease owed, longer than asked, or for ever."},
-			func(h *history.Header) bool { return h.Claims.Lease && !h.Unwatched }, plain(judgeLease)},
+			func(h *history.Header) bool { return h.Claims.Lease && !h.Unwatched }, byLog(judgeLease)},
 		{PropertyInfo{Renewal, "A renewed hold is renewed in time while it lives, and never after."},
-			func(h *history.Header) bool { return h.Claims.Renewal && !h.Unwatched }, plain(judgeRenewal)},
+			func(h *history.Header) bool { return h.Claims.Renewal && !h.Unwatched }, byLog(judgeRenewal)},
 		{PropertyInfo{Progress, "Every waiter gets the lock or its timeout in time, and none sleeps on a free lock."}, nil, plain(judgeProgress)},
 		{PropertyInfo{Fairness, "Waiters get the lock in the order in which they came."},
 			func(h *history.Header) bool { return h.Claims.Fairness }, plain(judgeFairness)},

@@ -8,18 +8,10 @@ import (
 // close.
 const closingSlack = 100 * millisecond
 
-// closedAt is when a client had closed its lock handle, or never.
-func (t *trace) closedAt(client string) int64 {
-	if when, ok := t.closed[client]; ok {
-		return when
-	}
-	return never
-}
-
 // closing reports whether a client may have been closing its lock handle at a
 // time: it had closed it later, and was granted nothing between.
 func (t *trace) closing(client string, when int64) bool {
-	closed := t.closedAt(client)
+	closed := t.closed.at(client)
 	return closed != never && !slices.ContainsFunc(t.ops, func(o *op) bool {
 		return o.client == client && o.granted() && o.ret > when && o.ret <= closed
 	})
@@ -28,7 +20,7 @@ func (t *trace) closing(client string, when int64) bool {
 // endsWithClose checks that an acquire returns soon and without a grant after its
 // client closed the lock.
 func (t *trace) endsWithClose(o *op) Verdict {
-	closed := t.closedAt(o.client)
+	closed := t.closed.at(o.client)
 	if closed == never || o.inv > closed || o.ret <= plus(closed, t.allow.waitSlack) {
 		return Verdict{Outcome: OutcomeOK}
 	}
@@ -44,7 +36,7 @@ func (t *trace) endsWithClose(o *op) Verdict {
 // silentWhenClosed checks that a client renews nothing after it closed its lock.
 func (t *trace) silentWhenClosed(k ownerLock) Verdict {
 	client := t.client[k.owner]
-	closed := t.closedAt(client)
+	closed := t.closed.at(client)
 	if closed == never {
 		return Verdict{Outcome: OutcomeOK}
 	}

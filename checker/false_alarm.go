@@ -53,7 +53,7 @@ func (t *trace) wronglyLost(c *Claim) Verdict {
 // groupsAnsweringFor counts the groups in which the server that answers clients has a
 // hold.
 func (t *trace) groupsAnsweringFor(c *Claim, when int64) int {
-	return t.groupsWith(c.Lock, c.Owner, when, when, func(s *span) bool { return !s.replica && t.stillAnswers(s.group, s.led, when) })
+	return t.groupsHolding(c.Lock, c.Owner, when, when, func(s *span) bool { return !s.replica && t.stillAnswers(s.group, s.led, when) })
 }
 
 // stillAnswers reports whether the server of a group that answered clients at a time
@@ -71,7 +71,7 @@ func (t *trace) stillAnswers(group string, from, to int64) bool {
 // outer holds whose leases are over: with it the lock is free.
 func (t *trace) kept(c *Claim, told int64) Verdict {
 	o := t.op(c.AcquireOp)
-	if c.Lease == 0 || t.closedAt(c.Client) <= told || t.groupsAnsweringFor(c, told) < t.claim.Quorum {
+	if c.Lease == 0 || t.closed.at(c.Client) <= told || t.groupsAnsweringFor(c, told) < t.claim.Quorum {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	owed, ok := t.owedByServers(c, told)

@@ -8,9 +8,9 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// takenBack checks that an acquire without a grant leaves no hold on a server, if
-// the lock promises that. Such a hold excludes everybody until its lease ends, and
-// nobody knows it.
+// takenBack checks that an acquire without a grant leaves no hold on a server, if the
+// lock promises that. Such a hold excludes all owners until its lease ends, and no
+// owner will release it.
 func (t *trace) takenBack(o *op) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
 	if _, crashed := t.crashed[o.client]; crashed || !t.claim.TakesBack || o.kind == history.OK || o.open() {

@@ -56,7 +56,7 @@ func (t *trace) inherentOverlap(p *overlapOf) string {
 	default:
 		return l.how
 	}
-	if p.class == "" { // nobody saw whether the lease had ended
+	if p.class == "" { // no log shows whether the lease had ended
 		return t.inherentlyOutlived(p)
 	}
 	return ""
@@ -112,73 +112,94 @@ func (t *trace) lossOf(c *Claim, by int64) lossOfHold {
 	if len(t.changes) == 0 {
 		return t.lossByTraits(by)
 	}
-	o := t.op(c.AcquireOp)
-	k := ownerLock{c.Owner, c.Lock}
-	had := map[string]int64{}    // node -> when its hold was to end, by its last change
-	ended := map[string]string{} // node -> what ended its hold, "" while it has it
-	granted := map[string]bool{} // groups
-	lost := map[string]int64{}   // group -> when
-	l := lossOfHold{}
-	lose := func(group string, when int64, format string, args ...any) {
-		if _, already := lost[group]; already || !granted[group] {
-			return
-		}
-		lost[group] = when
-		l.at = max(l.at, when)
-		if l.how == "" {
-			l.how = fmt.Sprintf(format, args...)
+	l := losing{trace: t, c: c, o: t.op(c.AcquireOp), on: map[string]copyOfHold{}, granted: map[string]bool{}, lost: map[string]bool{}}
+	for _, s := range l.o.own.changes.between(l.o.inv, by) {
+		l.follow(s)
+	}
+	for _, s := range t.account(ownerLock{"", c.Lock}).changes.between(l.o.inv, by) {
+		if s.command() && s.holder != c.Owner && s.grants() && l.granted[s.group] {
+			l.grantedAnother(s)
 		}
 	}
-	for _, s := range o.own.changes.between(o.inv, by) {
-		if s.holder == c.Owner {
-			if s.command() {
-				granted[s.group] = true
-				if s.grants() {
-					delete(lost, s.group)
-				}
-			}
-			had[s.Node], ended[s.Node] = s.expires(), ""
-			continue
-		}
-		due, known := had[s.Node]
-		delete(had, s.Node)
-		ended[s.Node] = s.Cause
-		switch {
-		case s.Role != "primary" && s.Cause != "command":
-			ended[s.Node] = "replication" // the hold lives on where clients ask
-		case s.command() && s.was == c.Owner && s.By == c.Client && s.t < o.ret: // an early round was given back
-			delete(granted, s.group)
-		case !known || s.was != c.Owner:
-		case s.Cause == "fault":
-			lose(s.group, s.t, "the hold was deleted from %s at %s, from outside", s.Node, at(s.t))
-		case s.Cause == "restart":
-			lose(s.group, s.t, "%s came back without the hold at %s", s.Node, at(s.t))
-		case s.Cause == "expiry" && due-s.t > t.drift(c.Lease) && t.clockFault(s.group, s.t):
-			lose(s.group, s.t, "the clock of %s ended the lease %s early, at %s", s.Node, long(due-s.t), at(s.t))
-		}
-	}
-	for _, s := range t.account(ownerLock{"", c.Lock}).changes.between(o.inv, by) {
-		if !s.command() || s.holder == "" || s.holder == c.Owner || !s.grants() || !granted[s.group] {
-			continue
-		}
-		cause, has := ended[s.Node]
-		expired := cause == "expiry" || has && cause == "" && had[s.Node] <= s.t
-		switch {
-		case (!has || cause == "replication") && t.replaced(s.group, s.t) && t.ownedElsewhere(k, s):
-			lose(s.group, s.t, "%s, which answers in the place of another server, did not have the hold when it was asked at %s", s.Node, at(s.t))
-			l.forked = l.forked || t.forked(s.group, s.t)
-		case expired && t.forked(s.group, s.t) && t.livesElsewhere(o.own, s):
-			lose(s.group, s.t, "another server took the place of %s and renewed the hold, and %s did not hear of that when it was asked at %s", s.Node, s.Node, at(s.t))
-			l.forked = true
-		}
-	}
-	l.groups, l.needed = len(lost), max(1, len(granted)-(t.claim.Nodes-t.claim.Quorum))
-	for group := range lost {
-		if t.claim.Acks > 0 && t.confirmed(group, o) < t.claim.Acks {
+	l.groups, l.needed = len(l.lost), max(1, len(l.granted)-(t.claim.Nodes-t.claim.Quorum))
+	for group := range l.lost {
+		if t.claim.Acks > 0 && t.confirmed(group, l.o) < t.claim.Acks {
 			l.unconfirmed = true
 		}
 	}
-	return l
+	return l.lossOfHold
+}
+
+// losing is the work of lossOf.
+type losing struct {
+	*trace
+	lossOfHold
+	c             *Claim
+	o             *op                   // its acquire
+	on            map[string]copyOfHold // by server
+	granted, lost map[string]bool       // groups
+}
+
+// copyOfHold is a hold on one server.
+type copyOfHold struct {
+	due   int64  // when it was to end, by its last change
+	ended string // the cause of its end; empty while the server has it
+}
+
+// lose notes the first loss of a group that granted the hold.
+func (l *losing) lose(group string, when int64, format string, args ...any) {
+	if l.lost[group] || !l.granted[group] {
+		return
+	}
+	l.lost[group] = true
+	l.at = max(l.at, when)
+	if l.how == "" {
+		l.how = fmt.Sprintf(format, args...)
+	}
+}
+
+// follow follows a change of the hold.
+func (l *losing) follow(s *change) {
+	if s.holder == l.c.Owner {
+		if s.command() {
+			l.granted[s.group] = true
+			if s.grants() {
+				delete(l.lost, s.group)
+			}
+		}
+		l.on[s.Node] = copyOfHold{due: s.expires()}
+		return
+	}
+	before, known := l.on[s.Node]
+	l.on[s.Node] = copyOfHold{ended: s.Cause}
+	switch {
+	case s.Role != "primary" && s.Cause != "command":
+		l.on[s.Node] = copyOfHold{ended: "replication"} // the hold lives on where clients ask
+	case s.command() && s.was == l.c.Owner && s.By == l.c.Client && s.t < l.o.ret: // an early round was given back
+		delete(l.granted, s.group)
+	case !known || before.ended != "" || s.was != l.c.Owner:
+	case s.Cause == "fault":
+		l.lose(s.group, s.t, "the hold was deleted from %s at %s, from outside", s.Node, at(s.t))
+	case s.Cause == "restart":
+		l.lose(s.group, s.t, "%s came back without the hold at %s", s.Node, at(s.t))
+	case s.Cause == "expiry" && before.due-s.t > l.drift(l.c.Lease) && l.clockFault(s.group, s.t):
+		l.lose(s.group, s.t, "the clock of %s ended the lease %s early, at %s", s.Node, long(before.due-s.t), at(s.t))
+	}
+}
+
+// grantedAnother finds out whether a server granted the lock to another owner because
+// it replaces the server that had the hold.
+func (l *losing) grantedAnother(s *change) {
+	hold, has := l.on[s.Node]
+	expired := hold.ended == "expiry" || has && hold.ended == "" && hold.due <= s.t
+	switch {
+	case (!has || hold.ended == "replication") && l.replaced(s.group, s.t) && l.ownedElsewhere(ownerLock{l.c.Owner, l.c.Lock}, s):
+		l.lose(s.group, s.t, "%s, which answers in the place of another server, did not have the hold when it was asked at %s", s.Node, at(s.t))
+		l.forked = l.forked || l.forkedBy(s.group, s.t)
+	case expired && l.forkedBy(s.group, s.t) && l.livesElsewhere(l.o.own, s):
+		l.lose(s.group, s.t, "another server took the place of %s and renewed the hold, and %s did not hear of that when it was asked at %s", s.Node, s.Node, at(s.t))
+		l.forked = true
+	}
 }
 
 // leftBehind describes the loss of a hold on a server that gave way to one without
@@ -278,8 +299,8 @@ func (t *trace) forgotRequest(k ownerLock, c *change) string {
 	return ""
 }
 
-// forked reports whether two servers of a group may have answered at once by then.
-func (t *trace) forked(group string, by int64) bool {
+// forkedBy reports whether two servers of a group may have answered at once by then.
+func (t *trace) forkedBy(group string, by int64) bool {
 	return slices.ContainsFunc(t.faults, func(f *faultSpan) bool { return f.Forks && f.from <= by && f.touchesGroup(group) })
 }
 
@@ -490,9 +511,9 @@ func (t *trace) gaveBackBy(o *op, by int64) bool {
 // single try.
 const singleTry = 50 * millisecond
 
-// keptBy reports whether a release gave nothing back, neither before it returned
-// nor in the time that a request needs after it, though its owner asked for nothing
-// else. Only the log of a single server tells.
+// keptBy reports whether a release gave nothing back, neither before it returned nor
+// in the time that a request needs after it. It is false if the owner requested more
+// in that time, or for several servers.
 func (t *trace) keptBy(release *op) bool {
 	if release.f != history.Release || t.claim.Nodes > 1 {
 		return false
@@ -514,11 +535,10 @@ func (t *trace) keptBy(release *op) bool {
 	return kept
 }
 
-// mayEndUnknown decides unknown outcomes. Such an outcome is right if a fault held
-// the request or its reply, stopped the server or the process, or cancelled the
-// operation. A cancelled release that never gave the hold back is not excused:
-// nobody else could. An unknown outcome is also right if the acquire's time ended before the slowest
-// request could be answered.
+// mayEndUnknown decides unknown outcomes. Such an outcome is right if a fault held the
+// request or its reply, stopped the server or the process, or cancelled the operation.
+// It is also right if an acquire's time ended before a slow server could answer. A
+// cancelled release that never gave the hold back has no excuse: no other owner could.
 func (t *trace) mayEndUnknown(o *op) bool {
 	to := min(o.ret, t.endTime)
 	if o.f == history.Acquire {
@@ -530,7 +550,7 @@ func (t *trace) mayEndUnknown(o *op) bool {
 			return true
 		}
 	}
-	return t.closedAt(o.client) <= to || slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
+	return t.closed.at(o.client) <= to || slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
 		if f.from > to || !f.touchesClient(o.client) {
 			return false
 		}

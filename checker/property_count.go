@@ -224,7 +224,7 @@ func (t *trace) ghostHold(k ownerLock) Verdict {
 	var last *op
 	for _, s := range t.steps(k) {
 		if s.o == nil || (s.o.f != history.Inspect && (s.o.unclear() || s.o.res.Error == history.ErrLost || s.o.res.Error == history.ErrOther)) {
-			return Verdict{Outcome: OutcomeOK} // who knows what is left
+			return Verdict{Outcome: OutcomeOK} // its rest is unknown
 		}
 		if b = b.after(s); s.ret && s.o.f != history.Inspect {
 			last = s.o

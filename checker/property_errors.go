@@ -35,7 +35,7 @@ func judgeErrors(t *trace) Verdict {
 // refusedAsClosed reports whether a release failed because its client had closed
 // the lock: the hold then ends with its lease, as intended.
 func (t *trace) refusedAsClosed(o *op) bool {
-	return o.f == history.Release && o.failed(history.ErrCanceled) && o.ret >= t.closedAt(o.client)
+	return o.f == history.Release && o.failed(history.ErrCanceled) && o.ret >= t.closed.at(o.client)
 }
 
 func (t *trace) classOf(o *op) Verdict {
@@ -91,8 +91,8 @@ func (t *trace) cancelled(o *op) bool {
 	})
 }
 
-// gaveUpByItself reports whether an acquire ended long before the end of its wait
-// with a context error, although nobody had ended its context.
+// gaveUpByItself reports whether an acquire ended long before the end of its wait with
+// a context error, although no fault had ended its context.
 func (t *trace) gaveUpByItself(o *op) bool {
 	return t.h.Header.Order == history.TotalOrder && o.args.Wait > 0 && o.inv+o.args.Wait-o.ret > t.allow.waitSlack && !t.closing(o.client, o.ret) &&
 		!slices.ContainsFunc(t.faults, func(f *faultSpan) bool { return f.Cancels && f.from <= o.ret && t.calledBy(o, f.from) })
@@ -179,9 +179,8 @@ func (t *trace) keptAway(release *op, s *span) bool {
 }
 
 // unheard reports whether a hold on one of several servers may come from an
-// attempt whose reply a fault blocked. A lock with a new value for every attempt
-// does not know that hold, and must end it only if it claims to take acquires
-// back.
+// attempt whose reply a fault blocked. A lock with a new value for every attempt does
+// not know that hold. It must end the hold only if it claims to take acquires back.
 func (t *trace) unheard(release *op, s *span) bool {
 	return t.claim.Nodes > 1 && !t.claim.TakesBack && slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
 		return f.keepsReplies() && f.from <= s.from+t.allow.underway && s.from <= plus(f.to, t.allow.healing) && f.touchesLink(release.client, s.group)
@@ -281,7 +280,7 @@ func (t *trace) releasedNothing(o *op) Verdict {
 				"the release of %s succeeded at %s; what it removed at %s was the hold of %s", o.owner, at(o.ret), at(c.t), c.was))
 		}
 	}
-	n := t.groupsHolding(o.lock, o.owner, o.inv-slackOfServers, o.ret, true)
+	n := t.groupsHolding(o.lock, o.owner, o.inv-slackOfServers, o.ret, anyServer)
 	switch {
 	case n >= t.claim.Quorum:
 		return Verdict{Outcome: OutcomeOK}

@@ -92,7 +92,7 @@ func (t *trace) overlaps(do func(*overlapOf)) {
 	}
 }
 
-// blame tells whether a claim overlaps others, and why that is inherent.
+// blame describes the overlaps of a claim with others.
 type blame struct {
 	claim   *Claim
 	overlap bool
@@ -161,7 +161,7 @@ func (t *trace) classify(p *overlapOf) {
 	got, seen := t.arrival(p.b)
 	if first, known := t.arrival(p.a); seen && known && got < first {
 		// The servers granted them the other way round, and the earlier one
-		// heard of it late.
+		// got its reply late.
 		p.a, p.b, got = p.b, p.a, first
 	}
 	bound := t.owedByClient(p.a, got)

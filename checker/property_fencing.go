@@ -84,7 +84,7 @@ func (t *trace) stableTokens(k ownerLock) Verdict {
 					k.owner, first.res.Token, s.o.res.Token, at(s.t))
 			}
 		case s.o.f == history.Acquire && s.ret && s.o.kind == history.Info:
-			first, count = nil, 0 // who knows what the hold is now
+			first, count = nil, 0 // the hold is unknown now
 		case s.o.f == history.Release && s.ret:
 			if count--; count <= 0 || s.o.kind != history.OK {
 				first, count = nil, 0

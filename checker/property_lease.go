@@ -52,9 +52,6 @@ func (t *trace) onItsWay(h *heldLease, group string) int64 {
 // and that no hold expires early. A lock on several servers may lose some of them
 // to expiry while a quorum keeps the hold.
 func judgeLease(t *trace) Verdict {
-	if t.needsServers() {
-		return Verdict{Outcome: Unknown, Reason: noServerLog}
-	}
 	v := Verdict{Outcome: OutcomeOK}
 	for _, k := range t.owners {
 		v = earlier(v, t.leasesOf(k))
@@ -62,7 +59,7 @@ func judgeLease(t *trace) Verdict {
 	for i := range t.claims {
 		v = earlier(v, t.grantedInTime(&t.claims[i]))
 	}
-	return t.withLog(v)
+	return v
 }
 
 // leaseWalk follows the holds of one owner on a lock through its operations and the
@@ -72,10 +69,10 @@ type leaseWalk struct {
 	ownerLock
 	holds     []heldLease // outermost first, with those that it is asking for
 	releasing bool
-	longest   int64 // that the owner asked for since it last had no hold
-	// earlier is the longest that it asked for before that time, which is since.
-	earlier, since int64
-	refreshed      byGroup[int64] // when the hold was last granted or renewed there
+	longest   int64 // requested since the owner last had no hold
+	// before is the longest lease requested before that time, which is since.
+	before, since int64
+	refreshed     byGroup[int64] // when the hold was last granted or renewed there
 }
 
 func (t *trace) leasesOf(k ownerLock) Verdict {
@@ -88,7 +85,7 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 		}
 		v = earlier(v, w.expiry(c))
 		if c.was == k.owner && c.command() && c.By == t.client[k.owner] {
-			w.takenBack(c)
+			w.givenBack(c)
 		}
 		if c.holder == k.owner && c.command() {
 			v = earlier(v, w.leaseAt(c))
@@ -105,7 +102,7 @@ func (w *leaseWalk) step(s step) {
 		w.holds = nil
 	case s.o.f == history.Acquire && !s.ret:
 		if len(w.holds) == 0 && !w.releasing {
-			w.earlier, w.since, w.longest = max(w.earlier, w.longest), s.o.inv, 0
+			w.before, w.since, w.longest = max(w.before, w.longest), s.o.inv, 0
 		}
 		w.holds = append(w.holds, heldLease{o: s.o})
 		w.longest = max(w.longest, s.o.args.Lease)
@@ -132,7 +129,7 @@ func (w *leaseWalk) expiry(c *change) Verdict {
 	}
 	for _, h := range w.holds {
 		_, granted := h.granted.get(c.group)
-		if owed := h.owed(c); granted && owed > 2*w.allow.rounding && w.groupsHolding(w.lock, w.owner, c.t+1, c.t+1, false) < w.claim.Quorum {
+		if owed := h.owed(c); granted && owed > 2*w.allow.rounding && w.groupsHolding(w.lock, w.owner, c.t+1, c.t+1, onPrimary) < w.claim.Quorum {
 			v = earlier(v, inherently(violation(c.t, opIDs(h.o), "the hold of %s on %s expired at %s; %s of its lease were still owed",
 				w.owner, c.Node, at(c.t), long(owed)), w.inherentLease(c, h.o.args.Lease)))
 		}
@@ -140,10 +137,10 @@ func (w *leaseWalk) expiry(c *change) Verdict {
 	return v
 }
 
-// takenBack notes that the owner's client took back an acquire that has not returned.
+// givenBack notes that the owner's client took back an acquire that has not returned.
 // A round that failed was given back, and the next one may be granted, as may a hold
 // that too few replicas had confirmed. An acquire that fails takes back its grant.
-func (w *leaseWalk) takenBack(c *change) {
+func (w *leaseWalk) givenBack(c *change) {
 	for n := range w.holds {
 		h := &w.holds[n]
 		if h.o.ret >= c.t && (c.ends() || (h.o.kind != history.OK || w.claim.Acks > 0 || w.claim.Nodes > 1) && c.Count < c.WasCount) {
@@ -250,17 +247,13 @@ func (t *trace) handedOn(k ownerLock, c *change) *op {
 	return o
 }
 
-// madeWhole checks that the owner of a hold that was handed on with less than its
-// lease renews it in time: a waiter's place is short, and nobody else renews it.
-// Faults may block the renewal.
+// madeWhole checks that an owner renews in time a hold that was handed on with less
+// than its lease. No other owner can renew it. Faults may block the renewal.
 func (t *trace) madeWhole(c *change, o *op) Verdict {
 	if o.kind != history.OK || c.TTL >= o.args.Lease-2*t.allow.rounding {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	until := min(t.endTime, t.closedAt(o.client), c.expires())
-	if when, crashed := t.crashed[o.client]; crashed {
-		until = min(until, when)
-	}
+	until := min(t.endTime, t.closed.at(o.client), t.crashed.at(o.client), c.expires())
 	for _, r := range o.own.ops.all {
 		if r.f == history.Release && r.inv >= o.ret {
 			until = min(until, r.inv)
@@ -283,10 +276,10 @@ func (t *trace) madeWhole(c *change, o *op) Verdict {
 		c.By, o.owner, c.Node, at(c.t), long(c.TTL), at(o.ret), at(until), long(o.args.Lease))
 }
 
-// neverWhole is the time that a server left to a hold at its hand-on, if that was
-// less than its lease and the owner heard of no renewal while it had the hold;
-// otherwise 0. A fault may have kept the answer to a renewal that arrived. But the
-// grant of a hold without renewal is the answer to the request that made it whole.
+// neverWhole is the time that a server left to a hold at its hand-on. It is 0 if that
+// was the whole lease, or if the owner got the answer to a renewal while it had the
+// hold. A fault may have kept the answer to a renewal that arrived. But the grant of a
+// hold without renewal is the answer to the request that made it whole.
 func (t *trace) neverWhole(o *op) (left int64) {
 	until := o.nextInv()
 	if next := o.next(); next != nil && next.f == history.Release && next.kind == history.OK {
@@ -295,7 +288,7 @@ func (t *trace) neverWhole(o *op) (left int64) {
 	for _, c := range o.own.changes.from(o.inv) {
 		switch {
 		case left > 0 && o.kind == history.OK && c.t <= o.ret && c.Role == "primary" && c.was == o.owner && c.ends():
-			left = 0 // its owner never knew of that one, and waited on
+			left = 0 // its owner did not know of that one, and waited on
 		case c.t >= until || left > 0 && c.Role == "primary" && c.was == o.owner && c.ends():
 			return left
 		case c.Role != "primary":
@@ -310,7 +303,7 @@ func (t *trace) neverWhole(o *op) (left int64) {
 	return left
 }
 
-// mayBeFor says whether a change handed the lock to an acquire. One without an
+// mayBeFor reports whether a change handed the lock to an acquire. One without an
 // answer may get it later, as long as its place lasts.
 func (t *trace) mayBeFor(c *change, o *op) bool {
 	if o.kind == history.OK || c.t <= o.ret {
@@ -322,12 +315,12 @@ func (t *trace) mayBeFor(c *change, o *op) bool {
 // leaseAt checks the TTL that a command of a client leaves to the owner's hold.
 func (w *leaseWalk) leaseAt(c *change) Verdict {
 	longest := w.longest
-	if w.earlier > longest && w.heldUpSince(c.By, w.since, c.t) { // a renewal of then, held back until now
-		longest = w.earlier
+	if w.before > longest && w.heldUpSince(c.By, w.since, c.t) { // a renewal of then, held back until now
+		longest = w.before
 	}
 	ops := func() []int64 { return opIDs(w.openOpOf(c.By, c.lock, c.t), w.grantOf(w.owner, w.lock, c.t)) }
 	if longest == 0 {
-		return Verdict{Outcome: OutcomeOK} // nothing known to have been asked for
+		return Verdict{Outcome: OutcomeOK} // no lease is known to be requested
 	}
 	if c.TTL == -1 {
 		if w.staysUnbounded(c) {
@@ -350,8 +343,8 @@ func (w *leaseWalk) leaseAt(c *change) Verdict {
 		return w.madeWhole(c, o)
 	}
 	for _, h := range w.holds {
-		// A server owes what it granted itself, and what it is granting now. What
-		// was asked for at this very instant cannot have arrived.
+		// A server owes the holds that it granted itself, and one that it is granting.
+		// A request of this very instant cannot have arrived.
 		if _, known := h.granted.get(c.group); h.o.inv == c.t || (h.o.ret < c.t && (!known || c.grants())) || (!known && (!c.takes() || w.ofEarlier(h.o, c))) {
 			continue
 		}
@@ -433,12 +426,13 @@ func (t *trace) grantedInTime(c *Claim) Verdict {
 	if !t.claim.Lease || stopped {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	if until := o.res.Until; until != 0 && until <= o.ret {
+	until := o.res.Until
+	if until != 0 && until <= o.ret {
 		return violation(o.ret, opIDs(o), "%s was granted the lock at %s; the validity that the grant names was over at %s", c.Owner, at(o.ret), at(until))
 	}
 	promised := plus(o.inv, c.Lease)
-	if o.res.Until != 0 {
-		promised = o.res.Until
+	if until != 0 {
+		promised = until
 	}
 	if owed, found := t.foundOwn(c, o); found && owed+2*t.allow.rounding < promised {
 		return byServers(violation(o.ret, opIDs(o), "%s was granted the lock at %s for %s; the server had its hold from before, and owes it until %s only",
@@ -451,11 +445,11 @@ func (t *trace) grantedInTime(c *Claim) Verdict {
 	if owed+t.allow.rounding <= o.ret {
 		return byServers(violation(o.ret, opIDs(o), "%s was granted the lock at %s; the lease had ended on the servers at %s", c.Owner, at(o.ret), at(owed)))
 	}
-	if until := o.res.Until; until > plus(owed, t.allow.rounding) {
+	if until > plus(owed, t.allow.rounding) {
 		return byServers(violation(o.ret, opIDs(o), "%s was granted the lock at %s with a validity until %s; the servers owe the hold until %s",
 			c.Owner, at(o.ret), at(until), at(owed)))
 	}
-	if until := o.res.Until; t.claim.Drift != nil && until > owed-t.drift(c.Lease)+2*t.allow.rounding {
+	if t.claim.Drift != nil && until > owed-t.drift(c.Lease)+2*t.allow.rounding {
 		return byServers(violation(o.ret, opIDs(o),
 			"%s was granted the lock at %s with a validity until %s; the servers owe the hold until %s, and their clocks may run ahead by %s until then",
 			c.Owner, at(o.ret), at(until), at(owed), long(t.drift(c.Lease))))

@@ -92,7 +92,8 @@ func rulesOf(c history.Claims, who *linear.Roster) linear.Rules {
 // adds an operation for that, because others were rightly refused meanwhile. A
 // handed-on hold that never became whole lasts as long as the servers left it.
 // ghosts reports whether the log changed the operations in this way.
-// A refusal by a queue in which another owner waited says nothing about holds.
+// lockOps leaves out refusals by a queue in which another owner waited, because they
+// do not depend on holds.
 func (t *trace) lockOps(lock string) (ops []linear.Op, ghosts bool) {
 	ops = t.endsOfSessions(lock, make([]linear.Op, 0, len(t.byLock[lock])))
 	var places queue // empty unless the lock claims fairness
@@ -185,9 +186,9 @@ func (t *trace) pastValidity(release *op) bool {
 	return a != nil && !t.claim.Reentrant && !a.args.Renewed && a.res.Until > 0 && a.res.Until <= release.ret
 }
 
-// toldLost is when the owner of a release that finds no hold was notified: at
-// the first notice since an operation after which it knew what it held, at the
-// latest now. From then on it holds nothing, whatever else it still waits for.
+// toldLost is when the owner of a release that finds no hold was notified of its loss:
+// at the first notice since it last knew its holds, at the latest now. From then on
+// it has no hold, even if it waits for another one.
 func (t *trace) toldLost(release *op) int64 {
 	since := int64(0)
 	if sure := release.own.ops.last(release.inv, func(o *op) bool { return o != release && knows(o) }); sure != nil {
@@ -201,7 +202,7 @@ func (t *trace) toldLost(release *op) int64 {
 	return release.inv
 }
 
-// knows reports whether the owner knows after an operation what it holds.
+// knows reports whether the owner knows its holds after an operation.
 func knows(o *op) bool {
 	switch o.f {
 	case history.Acquire:
@@ -287,7 +288,7 @@ func (t *trace) carriedOut(o *op) (when int64, ok bool) {
 	to := t.untilNext(o)
 	for _, c := range o.own.changes.between(o.inv, to) {
 		if ok && o.granted() && c.Role == "primary" && c.was == o.owner && c.ends() {
-			return 0, false // its owner never knew of that one, and waited on
+			return 0, false // its owner did not know of that one, and waited on
 		}
 		if !t.commandOf(c, o) {
 			continue

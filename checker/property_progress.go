@@ -11,9 +11,9 @@ import (
 // notice is the allowed delay of a hand-off beyond the promised one.
 const notice = 100 * millisecond
 
-// judgeProgress checks that operations return, that bounded waits end in time,
-// that no waiter waits for nobody or sleeps on a free lock, and that no abandoned
-// acquire excludes others.
+// judgeProgress checks that operations return, and that bounded waits end in time. No
+// waiter may wait while no owner holds the lock, or sleep on a free lock. No abandoned
+// acquire may exclude others.
 func judgeProgress(t *trace) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
 	for _, n := range t.notes {
@@ -84,16 +84,12 @@ func (t *trace) inTime(o *op) Verdict {
 
 // waitEnd is the end of an acquire's wait, as far as it is known.
 func (t *trace) waitEnd(o *op) int64 {
-	end := min(o.ret, t.endTime)
-	if when, ok := t.crashed[o.client]; ok {
-		end = min(end, when)
-	}
-	return end
+	return min(o.ret, t.endTime, t.crashed.at(o.client))
 }
 
 // waiting describes the obstacles of the waiters of one lock.
 type waiting struct {
-	believed busyTimes // when somebody believed to hold it
+	believed busyTimes // when an owner believed that it held the lock
 	taken    busyTimes // when too few servers were free
 	lease    int64     // the longest that was asked for
 	// within is taken, by client, with the servers out of its reach as taken ones;
@@ -111,7 +107,7 @@ func (t *trace) waiting(lock string) *waiting {
 		if when, crashed := t.crashed[o.client]; crashed && o.f == history.Acquire && o.open() {
 			believed = append(believed, [2]int64{when, when}) // it may have been granted, and leave a lease of its own
 		}
-		if granted, untold := t.untoldSince(o); untold {
+		if granted, missed := t.missedGrant(o); missed {
 			believed = append(believed, [2]int64{granted, o.ret})
 		}
 	}
@@ -127,9 +123,9 @@ func (t *trace) waiting(lock string) *waiting {
 	return w
 }
 
-// mayHoldUntil is when a claim is over for those who wait. The owner of nested
-// holds that gets no answer to a release keeps the outer ones, and its lock goes on
-// to renew them. So nobody knows how many it has, as long as it asks.
+// mayHoldUntil is when a claim is over for waiters. An owner of nested holds that gets
+// no answer to a release keeps the outer ones, and its lock renews them. So the number
+// of its holds is unknown while it repeats the release.
 func (t *trace) mayHoldUntil(c *Claim) int64 {
 	end := t.op(c.EndOp)
 	if end == nil || end.f != history.Release || !end.unclear() || !t.claim.Reentrant {
@@ -147,9 +143,9 @@ func (t *trace) mayHoldUntil(c *Claim) int64 {
 	return min(ops[last].ret, t.endTime)
 }
 
-// untoldSince is when a server granted an acquire whose reply a fault blocked: its
-// client holds the lock without knowing it. untold is false without such a grant.
-func (t *trace) untoldSince(o *op) (when int64, untold bool) {
+// missedGrant is when a server granted an acquire whose reply a fault blocked: its
+// client holds the lock and does not know it. missed is false without such a grant.
+func (t *trace) missedGrant(o *op) (when int64, missed bool) {
 	if o.f != history.Acquire || o.open() {
 		return 0, false
 	}
@@ -347,7 +343,7 @@ func (t *trace) taken(lock string, cuts []edge) [][2]int64 {
 		if s.replica && s.to <= failed {
 			continue
 		}
-		from := min(t.heard(s), s.to)
+		from := min(t.counts(s), s.to)
 		edges = append(edges, edge{from, s.group, 1}, edge{s.to, s.group, -1})
 	}
 	slices.SortStableFunc(edges, func(a, b edge) int { return cmp.Compare(a.t, b.t) })
@@ -378,9 +374,9 @@ func (t *trace) taken(lock string, cuts []edge) [][2]int64 {
 	return out
 }
 
-// heard is when a hold on a server starts to count: a lock that was handed to a
-// waiter without a notice, although there is no fault, is a free lock.
-func (t *trace) heard(s *span) int64 {
+// counts is when a hold on a server starts to count. Without a fault, a lock that was
+// handed to a waiter counts as free until the waiter gets its grant.
+func (t *trace) counts(s *span) int64 {
 	client, known := t.client[s.holder]
 	if !known || t.claim.Nodes > 1 || t.claim.Acks > 0 {
 		return s.from
@@ -389,12 +385,12 @@ func (t *trace) heard(s *span) int64 {
 	if o == nil || o.f != history.Acquire || o.ret <= s.from {
 		return s.from
 	}
-	told := min(o.ret, t.endTime)
-	disturbed := t.overlap(s.from, told, t.allow.healing, touches(client)) > 0
-	if _, crashed := t.crashed[client]; disturbed || crashed || t.closedAt(client) <= told || told-s.from <= t.allow.underway+t.allow.machine {
+	noticed := min(o.ret, t.endTime)
+	disturbed := t.overlap(s.from, noticed, t.allow.healing, touches(client)) > 0
+	if _, crashed := t.crashed[client]; disturbed || crashed || t.closed.at(client) <= noticed || noticed-s.from <= t.allow.underway+t.allow.machine {
 		return s.from
 	}
-	return told
+	return noticed
 }
 
 // longestGap finds the longest part of a wait that no busy time covers, without

@@ -217,15 +217,12 @@ func (t *trace) indexSpans() {
 	}
 }
 
-// groupsHolding counts the groups on which an owner holds the lock at any
-// instant of [from, to].
-func (t *trace) groupsHolding(lock, owner string, from, to int64, replicas bool) int {
-	return t.groupsWith(lock, owner, from, to, func(s *span) bool { return replicas || !s.replica })
-}
+func anyServer(*span) bool   { return true }
+func onPrimary(s *span) bool { return !s.replica }
 
-// groupsWith counts the groups with a hold of an owner at any instant of [from, to]
-// that counts.
-func (t *trace) groupsWith(lock, owner string, from, to int64, counts func(*span) bool) int {
+// groupsHolding counts the groups with a hold of an owner at any instant of [from, to]
+// on a server that counts.
+func (t *trace) groupsHolding(lock, owner string, from, to int64, counts func(*span) bool) int {
 	var groups []string
 	t.heldAt(t.account(ownerLock{owner, lock}), from, to, func(s *span) bool {
 		if counts(s) && !slices.Contains(groups, s.group) {
@@ -252,7 +249,7 @@ func (t *trace) keptByClock(o *op) (kept int64, how string) {
 			if !f.MovesClock || !f.touchesGroup(s.group) || f.from > s.to || f.to < s.from && !s.replica {
 				continue
 			}
-			if s.replica { // its primary, whose clock was ahead, told it the end of the lease
+			if s.replica { // it has the end of the lease from its primary, whose clock was ahead
 				longer = plus(longer, f.setsForth(s.to))
 				continue
 			}
@@ -341,12 +338,12 @@ func (t *trace) commandsOf(o *op) iter.Seq[*change] {
 	}
 }
 
-// branches tells the operations on a lock apart once a fault has left two servers
-// of a group that both answer: each has the operations that it carried out, and
-// those from before. A refusal that no log shows says nothing, as either server may
-// have given it. A hold that was released on the other server lasts as long as this
-// one kept it. There are no branches where one server alone carried out anything. If no
-// log shows who carried out what, nothing can be said of the time after the fault.
+// branches divides the operations on a lock after a fault that left two servers of a
+// group that both answer. Each server has the operations that it carried out, and those
+// from before. A refusal that no log shows is left out, as either server may have given
+// it. A hold that was released on the other server lasts as long as this one kept it.
+// There are no branches if only one server carried out operations. Without a log all
+// operations after the fault are left out.
 func (t *trace) branches(lock string, ops []linear.Op) (branches [][]linear.Op, why string) {
 	fork := slices.IndexFunc(t.faults, func(f *faultSpan) bool { return f.Forks })
 	if fork < 0 || t.claim.Nodes > 1 {
@@ -378,7 +375,7 @@ func (t *trace) branches(lock string, ops []linear.Op) (branches [][]linear.Op, 
 	return branches, fmt.Sprintf("%s both answered after the fault at %s, and neither knew of the other", english.And(nodes), at(since))
 }
 
-// branch is what one of several servers knows of the operations.
+// branch are the operations on one of two servers that both answer.
 func (t *trace) branch(lock, node string, since int64, ops []linear.Op, on map[int64][]string) []linear.Op {
 	branch := make([]linear.Op, 0, len(ops))
 	place := make(map[int64]int, len(ops))
@@ -425,7 +422,7 @@ func (t *trace) branch(lock, node string, since int64, ops []linear.Op, on map[i
 	return branch
 }
 
-// takenAway says that the command of another client ended a hold on a server.
+// takenAway reports whether a command of another client ended a hold on a server.
 func (t *trace) takenAway(asked *op, node string, when int64) bool {
 	for _, c := range asked.own.changes.between(when, when) {
 		if c.Node == node && c.was == asked.owner && c.ends() {

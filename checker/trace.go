@@ -43,7 +43,7 @@ func (o *op) onLock() bool {
 	return o.f == history.Acquire || o.f == history.Release || o.f == history.Inspect
 }
 
-// unclear reports whether nobody knows whether the operation happened.
+// unclear reports whether the outcome of the operation is unknown.
 func (o *op) unclear() bool { return o.kind == history.Info || o.kind == history.Invoke }
 
 // granted reports whether the operation took a hold.
@@ -91,8 +91,8 @@ type trace struct {
 	owners  []ownerLock            // in order of first appearance
 	client  map[string]string      // owner -> client
 	locks   []string               // in order of first appearance
-	crashed map[string]int64       // client -> when
-	closed  map[string]int64       // client -> when it had closed its lock handle
+	crashed instants               // of clients
+	closed  instants               // when clients had closed their lock handles
 	notes   []*history.Event
 
 	calls   map[clientLock]*calls       // lock operations only
@@ -109,12 +109,23 @@ type trace struct {
 	end     *history.EndEvent
 	endTime int64
 	claims  []Claim
-	blamed  map[ownerLock][]blame // in order of time; nil until somebody asks
+	blamed  map[ownerLock][]blame // in order of time; nil before the first use
 	fencing Verdict               // where the lock claims tokens
-	// tokens says that fencing tokens give the order of the holds: they grow as
-	// far as clients saw. Where they do not, fencing is violated, and
-	// linearizability is judged without them.
+	// tokens says that fencing tokens give the order of the holds: as far as clients
+	// saw, they grow. Otherwise fencing is violated, and linearizability is judged
+	// without them.
 	tokens bool
+}
+
+// instants are times by client.
+type instants map[string]int64
+
+// at is the time of a client, or never.
+func (m instants) at(client string) int64 {
+	if when, ok := m[client]; ok {
+		return when
+	}
+	return never
 }
 
 type ownerLock struct{ owner, lock string }
@@ -122,7 +133,7 @@ type ownerLock struct{ owner, lock string }
 func newTrace(h *history.History) *trace {
 	t := &trace{
 		h: h, claim: h.Header.Claims, allow: allowancesOf(&h.Header),
-		of: map[ownerLock]*account{}, byLock: map[string][]*op{}, client: map[string]string{}, crashed: map[string]int64{}, closed: map[string]int64{},
+		of: map[ownerLock]*account{}, byLock: map[string][]*op{}, client: map[string]string{}, crashed: instants{}, closed: instants{},
 		notesOf: map[string][]*history.Event{}, stops: map[string][]*history.Event{}, struck: map[strike]int64{},
 	}
 	t.claim = filled(t.claim)
@@ -212,12 +223,6 @@ func (t *trace) note(e *history.Event) {
 
 // noServerLog is the reason of verdicts that need Server events and have none.
 const noServerLog = "no server log"
-
-// needsServers reports whether the history has grants, but no server events to
-// judge by.
-func (t *trace) needsServers() bool {
-	return len(t.changes) == 0 && len(t.claims) > 0
-}
 
 // leaseOf is the duration of an acquire's hold without a renewal; never if the
 // lock has no lease or none was requested.
