@@ -170,22 +170,23 @@ func (f *forgiving) shorten(c *Claim, lost, by int64) {
 // revived is why a refusal may be right although the holder had released the lock: a
 // replica did not get that release, and answers in the place of another server. It is
 // "" if the log shows no such hold.
-func (t *trace) revived(refused *op) (how string) {
+func (t *trace) revived(refused *op) string {
 	if t.claim.Nodes > 1 {
 		return ""
 	}
-	t.heldAt(t.account(ownerLock{"", refused.lock}), refused.inv, refused.ret, func(s *span) bool {
+	for s := range t.account(ownerLock{"", refused.lock}).heldAt(refused.inv, refused.ret) {
 		if !s.replica || !t.replaced(s.group, refused.ret) {
-			return false
+			continue
 		}
 		k := ownerLock{s.holder, refused.lock}
 		sure := t.account(k).ops.last(refused.inv, func(o *op) bool { return o.kind == history.OK })
 		if sure != nil && sure.f == history.Release && sure.inv >= s.from {
-			how = t.setBack(k, sure.inv, refused.ret)
+			if how := t.setBack(k, sure.inv, refused.ret); how != "" {
+				return how
+			}
 		}
-		return how != ""
-	})
-	return how
+	}
+	return ""
 }
 
 // nextClaim is the first claim of another owner on the lock of the ith one, after it
@@ -235,12 +236,11 @@ func (t *trace) lostUnheard(o *op) (left int64, how string) {
 		return max(1, l.at-o.inv), l.how
 	}
 	var held *span
-	t.heldAt(o.own, o.inv, t.untilNext(o), func(s *span) bool {
+	for s := range o.own.heldAt(o.inv, t.untilNext(o)) {
 		if !s.replica && s.to > o.inv && (held == nil || s.from < held.from) {
 			held = s
 		}
-		return false
-	})
+	}
 	if held == nil {
 		return 0, ""
 	}
@@ -255,12 +255,9 @@ func (t *trace) lostUnheard(o *op) (left int64, how string) {
 // if none has it.
 func (t *trace) undone(release *op) string {
 	until := plus(release.ret, t.allow.settling)
-	found := false
-	t.heldAt(release.own, release.ret+1, until, func(s *span) bool {
-		found = !s.replica && s.from < release.ret || s.replica && t.replaced(s.group, until)
-		return found
-	})
-	if !found {
+	if !release.own.anyHeld(release.ret+1, until, func(s *span) bool {
+		return !s.replica && s.from < release.ret || s.replica && t.replaced(s.group, until)
+	}) {
 		return ""
 	}
 	return t.setBack(ownerLock{release.owner, release.lock}, release.inv, until)

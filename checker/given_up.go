@@ -17,9 +17,9 @@ func (t *trace) takenBack(o *op) Verdict {
 		return v
 	}
 	again := t.asksAgain(o)
-	t.heldAt(o.own, o.ret+1, again.asked-1, func(s *span) bool {
+	for s := range o.own.heldAt(o.ret+1, again.asked-1) {
 		if s.replica || t.replaced(s.group, o.ret) {
-			return false
+			continue
 		}
 		to := min(s.to, again.joined)
 		if t.end.CutOff { // what was still to come is not known
@@ -29,8 +29,7 @@ func (t *trace) takenBack(o *op) Verdict {
 			v = earlier(v, byServers(violation(max(from, o.ret)+t.allow.takingBack, opIDs(o), "the acquire of %s ended at %s without a grant; %s held the lock for it until %s",
 				o.owner, at(o.ret), s.node, at(min(s.to, t.endTime)))))
 		}
-		return false
-	})
+	}
 	if v.Outcome == Violated && t.hadHold(o) {
 		return Verdict{Outcome: OutcomeOK}
 	}

@@ -196,7 +196,7 @@ func (l *losing) grantedAnother(s *change) {
 	case (!has || hold.ended == "replication") && l.replaced(s.group, s.t) && l.ownedElsewhere(ownerLock{l.c.Owner, l.c.Lock}, s):
 		l.lose(s.group, s.t, "%s, which answers in the place of another server, did not have the hold when it was asked at %s", s.Node, at(s.t))
 		l.forked = l.forked || l.forkedBy(s.group, s.t)
-	case expired && l.forkedBy(s.group, s.t) && l.livesElsewhere(l.o.own, s):
+	case expired && l.forkedBy(s.group, s.t) && livesElsewhere(l.o.own, s):
 		l.lose(s.group, s.t, "another server took the place of %s and renewed the hold, and %s did not hear of that when it was asked at %s", s.Node, s.Node, at(s.t))
 		l.forked = true
 	}
@@ -220,12 +220,9 @@ func (t *trace) leftBehind(c *Claim, by int64) (l lossOfHold) {
 			if !f.Promotes || f.from < s.t || f.from > by || !slices.Contains(f.nodes, s.Node) {
 				continue
 			}
-			elsewhere := false
-			t.heldAt(own, s.t, by, func(o *span) bool {
-				elsewhere = o.node != s.Node && o.group == s.group && o.to > f.from && !t.dropped(own, o)
-				return elsewhere
-			})
-			if !elsewhere {
+			if !own.anyHeld(s.t, by, func(o *span) bool {
+				return o.node != s.Node && o.group == s.group && o.to > f.from && !dropped(own, o)
+			}) {
 				l = lossOfHold{groups: 1, needed: 1, at: f.from, forked: f.Forks,
 					how: fmt.Sprintf("another server took the place of %s at %s, and never had the hold", s.Node, at(f.from))}
 				break
@@ -236,7 +233,7 @@ func (t *trace) leftBehind(c *Claim, by int64) (l lossOfHold) {
 }
 
 // dropped reports whether a replica's hold ended because its primary had none.
-func (t *trace) dropped(own *account, o *span) bool {
+func dropped(own *account, o *span) bool {
 	for _, c := range own.changes.between(o.to, o.to) {
 		if c.Node == o.node && c.Role == "replica" && c.Cause == "replication" && c.ends() {
 			return true
@@ -261,10 +258,7 @@ func (t *trace) forgotten(release *op) string {
 		}
 		lost := f.LosesWrites && !f.Promotes
 		if f.Promotes { // a replica that has seen the release has its record as well
-			t.heldAt(release.own, f.from, f.from, func(s *span) bool {
-				lost = lost || s.group == group && s.node != node
-				return lost
-			})
+			lost = release.own.anyHeld(f.from, f.from, func(s *span) bool { return s.group == group && s.node != node })
 		}
 		if lost {
 			return fmt.Sprintf("%s carried out the release of %s at %s, and the fault at %s made the servers forget it", node, release.owner, at(done), at(f.from))
@@ -324,25 +318,19 @@ func (t *trace) ownedElsewhere(k ownerLock, s *change) bool {
 
 // livesElsewhere reports whether another server of a change's group that answers
 // clients has the hold of an owner at that time.
-func (t *trace) livesElsewhere(own *account, s *change) bool {
-	found := false
-	t.heldAt(own, s.t, s.t, func(o *span) bool {
-		found = o.group == s.group && o.node != s.Node && !o.replica && o.led <= s.t
-		return found
-	})
-	return found
+func livesElsewhere(own *account, s *change) bool {
+	return own.anyHeld(s.t, s.t, func(o *span) bool { return o.group == s.group && o.node != s.Node && !o.replica && o.led <= s.t })
 }
 
 // confirmed counts the replicas of a group that got a hold before its acquire
 // returned. A fault may have removed it since.
 func (t *trace) confirmed(group string, o *op) int {
 	var nodes []string
-	t.heldAt(o.own, o.inv, o.ret, func(s *span) bool {
+	for s := range o.own.heldAt(o.inv, o.ret) {
 		if s.group == group && s.node != group && !slices.Contains(nodes, s.node) {
 			nodes = append(nodes, s.node)
 		}
-		return false
-	})
+	}
 	return len(nodes)
 }
 
@@ -527,12 +515,7 @@ func (t *trace) keptBy(release *op) bool {
 			return false
 		}
 	}
-	kept := false
-	t.heldAt(release.own, until, until, func(s *span) bool {
-		kept = !s.replica && s.from < release.inv
-		return kept
-	})
-	return kept
+	return release.own.anyHeld(until, until, func(s *span) bool { return !s.replica && s.from < release.inv })
 }
 
 // mayEndUnknown decides unknown outcomes. Such an outcome is right if a fault held the

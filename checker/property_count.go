@@ -234,12 +234,11 @@ func (t *trace) ghostHold(k ownerLock) Verdict {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	groups := map[string]bool{}
-	t.heldAt(last.own, last.ret, last.ret, func(s *span) bool {
+	for s := range last.own.heldAt(last.ret, last.ret) {
 		if !s.replica && s.to > last.ret && !t.disturbed(s.group, last.ret) {
 			groups[s.group] = true
 		}
-		return false
-	})
+	}
 	if len(groups) <= t.claim.Nodes-max(t.claim.Quorum, 1) {
 		return Verdict{Outcome: OutcomeOK}
 	}

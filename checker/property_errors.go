@@ -126,13 +126,13 @@ func (t *trace) hadNoEffect(o *op) Verdict {
 			"the release of %s succeeded at %s; %s held the lock for it until %s", o.owner, at(o.ret), s.node, at(until)))
 		v = earlier(v, inherently(x, t.setBack(k, o.inv, until)))
 	}
-	t.heldAt(o.own, o.ret, o.ret, func(s *span) bool {
+	for s := range o.own.heldAt(o.ret, o.ret) {
 		if s.replica || s.led > o.ret || s.from >= o.inv || s.to <= o.ret+t.allow.rounding || !t.stillAnswers(s.group, 0, o.ret) {
-			return false
+			continue
 		}
 		left := t.notReleased(o, s)
 		if left && !t.claim.TakesBack {
-			return false
+			continue
 		}
 		orphan := t.orphanUntil(o, s)
 		if orphan <= o.ret && !left {
@@ -141,7 +141,7 @@ func (t *trace) hadNoEffect(o *op) Verdict {
 			}
 		}
 		if t.claim.Nodes == 1 && !left || t.replaced(s.group, o.ret) || t.unheard(o, s) || t.keptAway(o, s) {
-			return false
+			continue
 		}
 		from := o.ret
 		for _, f := range t.faults {
@@ -153,8 +153,7 @@ func (t *trace) hadNoEffect(o *op) Verdict {
 		if until := min(s.to, again, t.endTime); until > from {
 			tell(s, until)
 		}
-		return false
-	})
+	}
 	return v
 }
 
@@ -296,12 +295,10 @@ func (t *trace) releasedNothing(o *op) Verdict {
 // server, no other open acquire, and no fault. If the lock is not reentrant, an
 // earlier hold of its owner is an obstacle too.
 func (t *trace) nobodyElse(o *op) bool {
-	held := false
-	t.heldAt(t.account(ownerLock{"", o.lock}), o.inv-slackOfServers, o.ret, func(s *span) bool {
-		held = s.holder != o.owner || !t.claim.Reentrant && s.from < o.inv
-		return held
+	held := t.account(ownerLock{"", o.lock}).anyHeld(o.inv-slackOfServers, o.ret, func(s *span) bool {
+		return s.holder != o.owner || !t.claim.Reentrant && s.from < o.inv
 	})
-	return !held && !t.asks[o.lock].others(o) && t.overlap(o.inv, o.ret, t.allow.settling, anyFault) == 0
+	return !held && !t.othersAsk(o) && t.overlap(o.inv, o.ret, t.allow.settling, anyFault) == 0
 }
 
 // tookAnother finds the hold of another owner that a release's client removed

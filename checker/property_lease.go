@@ -236,13 +236,9 @@ func (t *trace) handedOn(k ownerLock, c *change) *op {
 	if !t.claim.Fairness {
 		return nil
 	}
-	waited := false
-	t.heldAt(t.account(ownerLock{"", k.lock}), o.inv+1, c.t, func(s *span) bool {
-		waited = s.holder != k.owner && s.from < c.t
-		return waited
-	})
-	if !waited {
-		return nil
+	others := t.account(ownerLock{"", k.lock})
+	if !others.anyHeld(o.inv+1, c.t, func(s *span) bool { return s.holder != k.owner && s.from < c.t }) {
+		return nil // it did not wait
 	}
 	return o
 }

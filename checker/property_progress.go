@@ -338,8 +338,7 @@ func (t *trace) taken(lock string, cuts []edge) [][2]int64 {
 	spans := t.account(ownerLock{"", lock}).spans.all
 	edges := make([]edge, 0, len(cuts)+2*len(spans))
 	edges = append(edges, cuts...)
-	for _, i := range spans {
-		s := &t.spans[i]
+	for _, s := range spans {
 		if s.replica && s.to <= failed {
 			continue
 		}

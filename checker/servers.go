@@ -224,12 +224,14 @@ func onPrimary(s *span) bool { return !s.replica }
 // on a server that counts.
 func (t *trace) groupsHolding(lock, owner string, from, to int64, counts func(*span) bool) int {
 	var groups []string
-	t.heldAt(t.account(ownerLock{owner, lock}), from, to, func(s *span) bool {
+	for s := range t.account(ownerLock{owner, lock}).heldAt(from, to) {
 		if counts(s) && !slices.Contains(groups, s.group) {
 			groups = append(groups, s.group)
 		}
-		return len(groups) == t.claim.Nodes
-	})
+		if len(groups) == t.claim.Nodes {
+			break
+		}
+	}
 	return len(groups)
 }
 
@@ -240,9 +242,9 @@ func (t *trace) keptByClock(o *op) (kept int64, how string) {
 		return 0, ""
 	}
 	next := t.untilNext(o)
-	t.heldAt(o.own, o.inv, plus(next, t.allow.settling), func(s *span) bool {
+	for s := range o.own.heldAt(o.inv, plus(next, t.allow.settling)) {
 		if s.replica && !t.replaced(s.group, s.to) || !s.replica && s.from > next {
-			return false
+			continue
 		}
 		longer := int64(0)
 		for _, f := range t.faults {
@@ -260,11 +262,10 @@ func (t *trace) keptByClock(o *op) (kept int64, how string) {
 			if s.replica {
 				how = fmt.Sprintf("%s took the place of a server whose clock was ahead, and kept the hold of %s for longer than its lease", s.node, o.owner)
 			}
-			kept = min(s.to-s.from, plus(t.leaseOnServer(o, leaseUnder(t.claim, o)), longer))
+			return min(s.to-s.from, plus(t.leaseOnServer(o, t.leaseOf(o)), longer)), how
 		}
-		return longer > 0
-	})
-	return kept, how
+	}
+	return 0, how
 }
 
 // keptUnseen is keptByClock for the ith claim of a history without a server log:
@@ -408,12 +409,12 @@ func (t *trace) branch(lock, node string, since int64, ops []linear.Op, on map[i
 		asked := t.op(c.AcquireOp)
 		if p, has := place[asked.id]; has && branch[p].Kind == linear.GotLock {
 			until := max(asked.ret, since) // the servers were one until then
-			t.heldAt(asked.own, asked.inv, until, func(s *span) bool {
+			for s := range asked.own.heldAt(asked.inv, until) {
 				if s.node == node {
 					until = max(until, s.to)
+					break
 				}
-				return s.node == node
-			})
+			}
 			if !t.takenAway(asked, node, until) {
 				branch[p].Renewed, branch[p].Lease = false, min(branch[p].Lease, max(1, until-asked.ret))
 			}

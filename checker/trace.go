@@ -99,7 +99,7 @@ type trace struct {
 	notesOf map[string][]*history.Event // client -> what it learned of lost holds and its crash
 	stops   map[string][]*history.Event // client -> when it stopped its work
 	ended   map[string][]int32          // lock -> its claims by their end
-	asks    map[string]asks             // lock -> its acquires
+	asked   map[string]*callsOf         // lock -> its acquires
 
 	faults  []*faultSpan // by start
 	healed  ends         // of faults
@@ -191,7 +191,6 @@ func newTrace(h *history.History) *trace {
 	for _, f := range t.faults {
 		t.healed.add(f.to)
 	}
-	t.indexAcquires()
 	t.indexCalls()
 	t.indexServers(logged)
 	t.claims = claims(t)

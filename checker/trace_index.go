@@ -3,6 +3,7 @@ package checker
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"sort"
 
@@ -135,34 +136,43 @@ func (t *trace) indexChanges() {
 
 // spanIndex lists spans by their start.
 type spanIndex struct {
-	all  []int32
+	all  []*span
 	ends ends
 	near int // where the last search ended
 }
 
 func (t *trace) indexHolding() {
-	add := func(k ownerLock, i int32, to int64) {
-		x := &t.account(k).spans
-		x.all = append(x.all, i)
-		x.ends.add(to)
+	add := func(owner string, s *span) {
+		x := &t.account(ownerLock{owner, s.lock}).spans
+		x.all = append(x.all, s)
+		x.ends.add(s.to)
 	}
 	for i := range t.spans {
-		s := &t.spans[i]
-		add(ownerLock{"", s.lock}, int32(i), s.to)
-		add(ownerLock{s.holder, s.lock}, int32(i), s.to)
+		add("", &t.spans[i])
+		add(t.spans[i].holder, &t.spans[i])
 	}
 }
 
-// heldAt calls do for every span of an owner, or of anyone, that touches [from,
-// to], until do returns true.
-func (t *trace) heldAt(a *account, from, to int64, do func(*span) (enough bool)) {
-	x := &a.spans
-	n := search(len(x.all), &x.near, func(i int) bool { return t.spans[x.all[i]].from > to })
-	for i := x.ends.before(n, from); i >= 0; i = x.ends.before(i, from) {
-		if do(&t.spans[x.all[i]]) {
-			return
+// heldAt yields the spans of an owner, or of anyone, that touch [from, to], the latest
+// first.
+func (a *account) heldAt(from, to int64) iter.Seq[*span] {
+	return func(yield func(*span) bool) {
+		x := &a.spans
+		n := search(len(x.all), &x.near, func(i int) bool { return x.all[i].from > to })
+		for i := x.ends.before(n, from); i >= 0 && yield(x.all[i]); {
+			i = x.ends.before(i, from)
 		}
 	}
+}
+
+// anyHeld reports whether a function picks any of these spans.
+func (a *account) anyHeld(from, to int64, picks func(*span) bool) bool {
+	for s := range a.heldAt(from, to) {
+		if picks(s) {
+			return true
+		}
+	}
+	return false
 }
 
 // opList are operations by invocation.
@@ -218,6 +228,21 @@ type callsOf struct {
 	ends ends
 }
 
+func (c *callsOf) add(o *op) {
+	c.ops.all = append(c.ops.all, o)
+	c.ends.add(o.ret)
+}
+
+// during yields the operations that were open at any time of [from, to], the latest
+// first.
+func (c *callsOf) during(from, to int64) iter.Seq[*op] {
+	return func(yield func(*op) bool) {
+		for i := c.ends.before(c.ops.latest(to)+1, from); i >= 0 && yield(c.ops.all[i]); {
+			i = c.ends.before(i, from)
+		}
+	}
+}
+
 func (c *calls) of(f history.Func) *callsOf {
 	switch f {
 	case history.Acquire:
@@ -231,7 +256,7 @@ func (c *calls) of(f history.Func) *callsOf {
 type clientLock struct{ client, lock string }
 
 func (t *trace) indexCalls() {
-	t.calls = map[clientLock]*calls{}
+	t.calls, t.asked = map[clientLock]*calls{}, map[string]*callsOf{}
 	byAccount := map[*account]*calls{}
 	for _, o := range t.ops {
 		if o.own == nil {
@@ -246,9 +271,15 @@ func (t *trace) indexCalls() {
 			}
 			byAccount[o.own] = all
 		}
-		c := all.of(o.f)
-		c.ops.all = append(c.ops.all, o)
-		c.ends.add(o.ret)
+		all.of(o.f).add(o)
+		if o.f == history.Acquire {
+			asked := t.asked[o.lock]
+			if asked == nil {
+				asked = &callsOf{}
+				t.asked[o.lock] = asked
+			}
+			asked.add(o)
+		}
 	}
 }
 
@@ -259,10 +290,9 @@ func (t *trace) openOp(client, lock string, f history.Func, when int64) *op {
 	if all == nil {
 		return nil
 	}
-	c := all.of(f)
 	var first *op
-	for i := c.ends.before(c.ops.latest(when)+1, when); i >= 0; i = c.ends.before(i, when) {
-		first = c.ops.all[i]
+	for o := range all.of(f).during(when, when) {
+		first = o
 	}
 	return first
 }
@@ -323,50 +353,14 @@ func (t *trace) lastClaim(lock string, by int64) *Claim {
 	return &t.claims[list[i]]
 }
 
-// asks are the acquires of a lock, by invocation. first and second are the latest
-// returns among those so far.
-type asks []ask
-
-type ask struct{ o, first, second *op }
-
-func (t *trace) indexAcquires() {
-	t.asks = map[string]asks{}
-	for _, lock := range t.locks {
-		n := 0
-		for _, o := range t.byLock[lock] {
-			if o.f == history.Acquire {
-				n++
-			}
+// othersAsk reports whether another acquire of the lock was open during one.
+func (t *trace) othersAsk(acquire *op) bool {
+	for o := range t.asked[acquire.lock].during(acquire.inv, acquire.ret) {
+		if o != acquire {
+			return true
 		}
-		all := make(asks, 0, n)
-		var last ask
-		for _, o := range t.byLock[lock] {
-			switch {
-			case o.f != history.Acquire:
-				continue
-			case last.first == nil || o.ret >= last.first.ret:
-				last.first, last.second = o, last.first
-			case last.second == nil || o.ret > last.second.ret:
-				last.second = o
-			}
-			last.o = o
-			all = append(all, last)
-		}
-		t.asks[lock] = all
 	}
-}
-
-// others reports whether another acquire was open during o.
-func (a asks) others(o *op) bool {
-	i := sort.Search(len(a), func(i int) bool { return a[i].o.inv > o.ret }) - 1
-	if i < 0 {
-		return false
-	}
-	longest := a[i].first
-	if longest == o {
-		longest = a[i].second
-	}
-	return longest != nil && longest.ret >= o.inv
+	return false
 }
 
 // ends are the ends of intervals sorted by start. They find the intervals that
