@@ -5,7 +5,6 @@ package checker
 
 import (
 	"cmp"
-	"io"
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker/linear"
@@ -116,11 +115,6 @@ func Claimed(h *history.History) []Claim {
 	return newTrace(h).claims
 }
 
-// Picture writes porcupine's interactive drawing of a history as HTML. It shows up
-// to 200 lock operations: all of a short history, otherwise those around the
-// violation.
-func Picture(h *history.History, w io.Writer) error { return picture(h, w) }
-
 // property is a promise and its judge.
 type property struct {
 	PropertyInfo
@@ -152,7 +146,7 @@ func init() {
 		{PropertyInfo{ResourceSafe, "The guarded resource loses no update and, when fenced, accepts no stale write."},
 			func(h *history.Header) bool { return h.Resource != nil }, plain(judgeResource)},
 		{PropertyInfo{Fencing, "Fencing tokens grow from hold to hold and stay the same within one."},
-			func(h *history.Header) bool { return h.Claims.Fencing }, plain(judgeFencing)},
+			func(h *history.Header) bool { return h.Claims.Fencing }, plain(func(t *trace) Verdict { return t.fencing })},
 		{PropertyInfo{Ownership, "Only its owner releases or renews a hold."},
 			func(h *history.Header) bool { return !h.Unwatched }, byLog(judgeOwnership)},
 		{PropertyInfo{Count, "Hold counts are right, and as many releases as acquires leave nothing behind."}, nil, plain(judgeCount)},

@@ -106,8 +106,8 @@ func (l lossOfHold) lost() bool { return l.groups >= l.needed }
 // Such a server forgot the claim, gave way to a server without it, or ended its
 // lease early by its clock. A group counts once.
 func (t *trace) lossOf(c *Claim, by int64) lossOfHold {
-	if l, lost := t.lossWithSession(c, by); lost {
-		return l
+	if when, how := t.endOfSession(c, by); how != "" {
+		return lossOfHold{groups: 1, needed: 1, at: when, how: how}
 	}
 	if len(t.changes) == 0 {
 		return t.lossByTraits(by)

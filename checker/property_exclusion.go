@@ -83,11 +83,9 @@ func (t *trace) overlaps(do func(*overlapOf)) {
 			if a.Owner == b.Owner || a.To <= b.From {
 				continue
 			}
-			p := &overlapOf{a: a, b: b, length: min(a.To, b.To) - b.From}
-			if p.length <= 0 {
-				continue
+			if length := min(a.To, b.To) - b.From; length > 0 {
+				do(&overlapOf{a: a, b: b, length: length})
 			}
-			do(p)
 		}
 	}
 }

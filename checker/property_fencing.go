@@ -6,8 +6,6 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-func judgeFencing(t *trace) Verdict { return t.fencing }
-
 // fencing checks that tokens grow from hold to hold. Tokens of consecutive grants
 // must grow; those of acquires that overlapped in time must differ.
 func fencing(t *trace) Verdict {

@@ -19,7 +19,10 @@ const slackOfServers = 5 * millisecond
 // instants of the server log, the verdict is violated by the server log. The error
 // is a [*linear.DisagreementError].
 func judgeLinearizable(t *trace, o Options) (Verdict, error) {
-	judges := judgesOf(o)
+	judges := linear.NewJudges(o.Judges, o.Budget)
+	if o.fast != nil {
+		judges.Fast = o.fast
+	}
 	verdict := Verdict{Outcome: OutcomeOK}
 	for _, lock := range t.locks {
 		ops, ghosts := t.lockOps(lock)

@@ -132,11 +132,10 @@ type ownerLock struct{ owner, lock string }
 
 func newTrace(h *history.History) *trace {
 	t := &trace{
-		h: h, claim: h.Header.Claims, allow: allowancesOf(&h.Header),
+		h: h, claim: filled(h.Header.Claims), allow: allowancesOf(&h.Header),
 		of: map[ownerLock]*account{}, byLock: map[string][]*op{}, client: map[string]string{}, crashed: instants{}, closed: instants{},
 		notesOf: map[string][]*history.Event{}, stops: map[string][]*history.Event{}, struck: map[strike]int64{},
 	}
-	t.claim = filled(t.claim)
 	n, servers := 0, 0
 	for i := range h.Events {
 		switch h.Events[i].Kind {
@@ -158,23 +157,7 @@ func newTrace(h *history.History) *trace {
 		case history.Invoke:
 			o := &all[len(t.ops)]
 			o.begin(e)
-			o.n = int32(len(t.ops))
-			t.ops = append(t.ops, o)
-			t.byID.put(o)
-			if !o.onLock() {
-				t.client[o.owner] = o.client
-				continue
-			}
-			k := ownerLock{o.owner, o.lock}
-			if o.own = t.account(k); len(o.own.ops.all) == 0 {
-				t.client[o.owner] = o.client
-				t.owners = append(t.owners, k)
-				if t.byLock[o.lock] == nil {
-					t.locks = append(t.locks, o.lock)
-				}
-			}
-			o.own.ops.all = append(o.own.ops.all, o)
-			t.byLock[o.lock] = append(t.byLock[o.lock], o)
+			t.invoked(o)
 		case history.OK, history.Fail, history.Info:
 			t.op(e.Op).returned(e)
 		case history.Note:
@@ -200,6 +183,26 @@ func newTrace(h *history.History) *trace {
 		t.tokens = t.fencing.Outcome == OutcomeOK
 	}
 	return t
+}
+
+// invoked indexes an operation at its invocation.
+func (t *trace) invoked(o *op) {
+	o.n = int32(len(t.ops))
+	t.ops = append(t.ops, o)
+	t.byID.put(o)
+	t.client[o.owner] = o.client
+	if !o.onLock() {
+		return
+	}
+	k := ownerLock{o.owner, o.lock}
+	if o.own = t.account(k); len(o.own.ops.all) == 0 {
+		t.owners = append(t.owners, k)
+	}
+	if t.byLock[o.lock] == nil {
+		t.locks = append(t.locks, o.lock)
+	}
+	o.own.ops.all = append(o.own.ops.all, o)
+	t.byLock[o.lock] = append(t.byLock[o.lock], o)
 }
 
 // note indexes a note about a client.
