@@ -5,7 +5,6 @@ package checker
 
 import (
 	"cmp"
-	"io"
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker/linear"
@@ -116,11 +115,6 @@ func Claimed(h *history.History) []Claim {
 	return newTrace(h).claims
 }
 
-// Picture writes porcupine's interactive drawing of a history as HTML. It shows up
-// to 200 lock operations: all of a short history, otherwise those around the
-// violation.
-func Picture(h *history.History, w io.Writer) error { return picture(h, w) }
-
 // property is a promise and its judge.
 type property struct {
 	PropertyInfo
@@ -134,20 +128,32 @@ func init() {
 	plain := func(f func(*trace) Verdict) func(*trace, Options) (Verdict, error) {
 		return func(t *trace, _ Options) (Verdict, error) { return f(t), nil }
 	}
+	// byLog is for judges that see everything in the server log.
+	byLog := func(f func(*trace) Verdict) func(*trace, Options) (Verdict, error) {
+		return plain(func(t *trace) Verdict {
+			switch {
+			case len(t.changes) > 0:
+				return byServers(f(t))
+			case len(t.claims) > 0:
+				return Verdict{Outcome: Unknown, Reason: noServerLog}
+			}
+			return f(t)
+		})
+	}
 	properties = []property{
 		{PropertyInfo{Exclusion, "No two owners hold the lock at once."}, nil, plain(judgeExclusion)},
 		{PropertyInfo{Linearizable, "Every outcome is possible for a single lock that serves one request at a time."}, nil, judgeLinearizable},
 		{PropertyInfo{ResourceSafe, "The guarded resource loses no update and, when fenced, accepts no stale write."},
 			func(h *history.Header) bool { return h.Resource != nil }, plain(judgeResource)},
 		{PropertyInfo{Fencing, "Fencing tokens grow from hold to hold and stay the same within one."},
-			func(h *history.Header) bool { return h.Claims.Fencing }, plain(judgeFencing)},
+			func(h *history.Header) bool { return h.Claims.Fencing }, plain(func(t *trace) Verdict { return t.fencing })},
 		{PropertyInfo{Ownership, "Only its owner releases or renews a hold."},
-			func(h *history.Header) bool { return !h.Unwatched }, plain(judgeOwnership)},
+			func(h *history.Header) bool { return !h.Unwatched }, byLog(judgeOwnership)},
 		{PropertyInfo{Count, "Hold counts are right, and as many releases as acquires leave nothing behind."}, nil, plain(judgeCount)},
 		{PropertyInfo{Lease, "The server never keeps a hold shorter than the lease owed, longer than asked, or for ever."},
-			func(h *history.Header) bool { return h.Claims.Lease && !h.Unwatched }, plain(judgeLease)},
+			func(h *history.Header) bool { return h.Claims.Lease && !h.Unwatched }, byLog(judgeLease)},
 		{PropertyInfo{Renewal, "A renewed hold is renewed in time while it lives, and never after."},
-			func(h *history.Header) bool { return h.Claims.Renewal && !h.Unwatched }, plain(judgeRenewal)},
+			func(h *history.Header) bool { return h.Claims.Renewal && !h.Unwatched }, byLog(judgeRenewal)},
 		{PropertyInfo{Progress, "Every waiter gets the lock or its timeout in time, and none sleeps on a free lock."}, nil, plain(judgeProgress)},
 		{PropertyInfo{Fairness, "Waiters get the lock in the order in which they came."},
 			func(h *history.Header) bool { return h.Claims.Fairness }, plain(judgeFairness)},

@@ -11,7 +11,7 @@ import (
 func claims(t *trace) []Claim {
 	grants := 0
 	for _, o := range t.ops {
-		if o.f == history.Acquire && o.kind == history.OK {
+		if o.granted() {
 			grants++
 		}
 	}
@@ -19,33 +19,16 @@ func claims(t *trace) []Claim {
 	for _, k := range t.owners {
 		all = claimsOf(t, k, all)
 	}
-	order := byTime(len(all), func(i int) int64 { return all[i].From })
-	var out []Claim
-	if len(all) > 0 {
-		out = make([]Claim, 0, len(all))
+	order := make([]int32, len(all)) // claims are large, so sort their places
+	for i := range order {
+		order[i] = int32(i)
 	}
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(all[a].From, all[b].From) })
+	out := slices.Grow([]Claim(nil), len(all))
 	for _, i := range order {
 		out = append(out, all[i])
 	}
 	return out
-}
-
-// byTime is the order of n items in time. Items of one time keep their order.
-func byTime(n int, when func(i int) int64) []int32 {
-	type thing struct {
-		t int64
-		i int32
-	}
-	things := make([]thing, n)
-	for i := range things {
-		things[i] = thing{when(i), int32(i)}
-	}
-	slices.SortFunc(things, func(a, b thing) int { return cmp.Or(cmp.Compare(a.t, b.t), cmp.Compare(a.i, b.i)) })
-	order := make([]int32, n)
-	for i := range things {
-		order[i] = things[i].i
-	}
-	return order
 }
 
 // step is an event that may change an owner's belief.
@@ -121,7 +104,7 @@ func claimsOf(t *trace, k ownerLock, all []Claim) []Claim {
 			finish(s.t, "lost", 0)
 		case s.o == nil:
 			finish(s.t, "crash", 0)
-		case s.o.f == history.Acquire && s.ret && s.o.kind == history.OK:
+		case s.ret && s.o.granted():
 			switch {
 			case cur == nil:
 				begin(s.o)
@@ -158,15 +141,11 @@ func (t *trace) left(o *op) int {
 	if !t.claim.Reentrant || o.f != history.Release {
 		return 0
 	}
-	ops := o.own.ops.all
-	i := o.own.ops.from(o.inv)
-	for ; i < len(ops) && ops[i].f == history.Release; i++ {
-		if ops[i].kind != history.Info {
-			break
-		}
+	for o != nil && o.f == history.Release && o.kind == history.Info {
+		o = o.next()
 	}
-	if i < len(ops) && ops[i].f == history.Release && ops[i].kind == history.OK {
-		return ops[i].res.Count
+	if o != nil && o.f == history.Release && o.kind == history.OK {
+		return o.res.Count
 	}
 	return 0
 }

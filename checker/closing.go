@@ -2,40 +2,30 @@ package checker
 
 import (
 	"slices"
-
-	"github.com/holdfast-go/holdfast/history"
 )
 
 // closingSlack is how long the requests of a lock may still arrive after its
 // close.
 const closingSlack = 100 * millisecond
 
-// closedAt is when a client had closed its lock handle, or never.
-func (t *trace) closedAt(client string) int64 {
-	if when, ok := t.closed[client]; ok {
-		return when
-	}
-	return never
-}
-
 // closing reports whether a client may have been closing its lock handle at a
 // time: it had closed it later, and was granted nothing between.
 func (t *trace) closing(client string, when int64) bool {
-	closed := t.closedAt(client)
+	closed := t.closed.at(client)
 	return closed != never && !slices.ContainsFunc(t.ops, func(o *op) bool {
-		return o.client == client && o.f == history.Acquire && o.kind == history.OK && o.ret > when && o.ret <= closed
+		return o.client == client && o.granted() && o.ret > when && o.ret <= closed
 	})
 }
 
 // endsWithClose checks that an acquire returns soon and without a grant after its
 // client closed the lock.
 func (t *trace) endsWithClose(o *op) Verdict {
-	closed := t.closedAt(o.client)
+	closed := t.closed.at(o.client)
 	if closed == never || o.inv > closed || o.ret <= plus(closed, t.allow.waitSlack) {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	end := t.waitEnd(o)
-	excused := t.overlap(closed, end, t.allow.healing, func(f *faultSpan) bool { return f.touchesClient(o.client) })
+	excused := t.overlap(closed, end, t.allow.healing, touches(o.client))
 	if end-closed-excused <= t.allow.waitSlack {
 		return Verdict{Outcome: OutcomeOK}
 	}
@@ -46,12 +36,12 @@ func (t *trace) endsWithClose(o *op) Verdict {
 // silentWhenClosed checks that a client renews nothing after it closed its lock.
 func (t *trace) silentWhenClosed(k ownerLock) Verdict {
 	client := t.client[k.owner]
-	closed := t.closedAt(client)
+	closed := t.closed.at(client)
 	if closed == never {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	for _, i := range t.since(t.account(k), closed+closingSlack+t.allow.machine) {
-		if c := &t.changes[i]; c.command() && c.By == client && c.holder == k.owner && c.raises() {
+	for _, c := range t.account(k).changes.from(closed + closingSlack + t.allow.machine) {
+		if c.command() && c.By == client && c.holder == k.owner && c.raises() {
 			return violation(c.t, opIDs(t.grantOf(k.owner, k.lock, c.t)), "%s renewed the hold of %s on %s at %s, after it had closed its lock at %s",
 				client, k.owner, c.Node, at(c.t), at(closed))
 		}

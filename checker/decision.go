@@ -8,15 +8,6 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// judgesOf returns the judges that the options select.
-func judgesOf(o Options) *linear.Judges {
-	j := linear.NewJudges(o.Judges, o.Budget)
-	if o.fast != nil {
-		j.Fast = o.fast
-	}
-	return j
-}
-
 // noted adds to a verdict the judge that decided it, unless both did.
 func noted(v Verdict, d linear.Decision) Verdict {
 	switch {

@@ -53,14 +53,15 @@ func (t *trace) wronglyLost(c *Claim) Verdict {
 // groupsAnsweringFor counts the groups in which the server that answers clients has a
 // hold.
 func (t *trace) groupsAnsweringFor(c *Claim, when int64) int {
-	return t.groupsWith(c.Lock, c.Owner, when, when, func(s *span) bool { return !s.replica && t.stillAnswers(s.group, s.led, when) })
+	return t.groupsHolding(c.Lock, c.Owner, when, when, func(s *span) bool { return !s.replica && t.stillAnswers(s.group, s.led, when) })
 }
 
 // stillAnswers reports whether the server of a group that answered clients at a time
 // is the only one that does so until another time. After a promotion another one
-// answers. In a fork it may be either one.
+// answers, and in a fork either one may. A server that stopped and came back is the
+// same: its log says what it has carried out.
 func (t *trace) stillAnswers(group string, from, to int64) bool {
-	return !slices.ContainsFunc(t.faults, func(f faultSpan) bool {
+	return !slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
 		return f.from <= to && f.touchesGroup(group) && (f.Forks || f.Promotes && f.from >= from)
 	})
 }
@@ -70,7 +71,7 @@ func (t *trace) stillAnswers(group string, from, to int64) bool {
 // outer holds whose leases are over: with it the lock is free.
 func (t *trace) kept(c *Claim, told int64) Verdict {
 	o := t.op(c.AcquireOp)
-	if c.Lease == 0 || t.closedAt(c.Client) <= told || t.groupsAnsweringFor(c, told) < t.claim.Quorum {
+	if c.Lease == 0 || t.closed.at(c.Client) <= told || t.groupsAnsweringFor(c, told) < t.claim.Quorum {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	owed, ok := t.owedByServers(c, told)
@@ -110,7 +111,7 @@ func (t *trace) heldBy(c *Claim, when int64) (held []*op, releasing bool) {
 		}
 		switch {
 		case s.o == nil || s.o.inv < inv:
-		case s.o.f == history.Acquire && s.ret && s.o.kind == history.OK:
+		case s.ret && s.o.granted():
 			held, left = append(held[:left], s.o), left+1
 		case s.o.f == history.Release && !s.ret && left > 0:
 			if known := t.left(s.o); known > 0 { // it may repeat one without an answer
@@ -130,11 +131,7 @@ func (t *trace) heldBy(c *Claim, when int64) (held []*op, releasing bool) {
 // lasts from the latest renewal which no fault can have hidden.
 func (t *trace) knownEnd(o *op, by int64) int64 {
 	first := plus(t.sentBy(o), t.leaseOf(o))
-	for _, i := range t.since(o.own, o.inv) {
-		s := &t.changes[i]
-		if s.t > o.ret {
-			break
-		}
+	for _, s := range o.own.changes.between(o.inv, o.ret) {
 		if s.holder == o.owner && t.handedOn(ownerLock{o.owner, o.lock}, s) == o {
 			first = min(first, s.expires())
 		}
@@ -143,11 +140,7 @@ func (t *trace) knownEnd(o *op, by int64) int64 {
 		return first
 	}
 	ends := map[string]int64{} // group -> of the hold there
-	for _, i := range t.since(o.own, o.inv) {
-		s := &t.changes[i]
-		if s.t >= by {
-			break
-		}
+	for _, s := range o.own.changes.between(o.inv, by-1) {
 		if s.command() && s.By == o.client && s.holder == o.owner && !t.disturbedAround(o.client, s.t) {
 			ends[s.group] = s.t + o.args.Lease
 		}
@@ -163,14 +156,14 @@ func (t *trace) knownEnd(o *op, by int64) int64 {
 // executed at a time, or its reply.
 func (t *trace) disturbedAround(client string, when int64) bool {
 	near := t.allow.underway + t.allow.machine
-	return t.disturbance(max(0, when-near), when+near, func(f *faultSpan) bool { return f.touchesClient(client) && !f.sparesRenewals() }) > 0
+	return t.disturbance(max(0, when-near), when+near, delays(client)) > 0
 }
 
 // sentBy is the start of the owner's lease: the send of the granted request, which
 // a fault may have delayed. On several servers it is that of the first one that
 // granted the hold, as the others may have been busy for long.
 func (t *trace) sentBy(acquire *op) int64 {
-	if t.disturbance(acquire.inv, acquire.ret, func(f *faultSpan) bool { return f.touchesClient(acquire.client) && !f.sparesRenewals() }) > 0 {
+	if t.disturbance(acquire.inv, acquire.ret, delays(acquire.client)) > 0 {
 		return acquire.inv
 	}
 	if t.claim.Nodes > 1 {

@@ -21,9 +21,9 @@ type faultSpan struct {
 
 // faultSpans finds the strikes of faults. last is the end of the history, and
 // settling the duration of an instant fault.
-func faultSpans(planned []history.PlannedFault, struck []*history.Event, last, settling int64) []faultSpan {
-	var spans []faultSpan
-	openSpan := map[int]int{} // fault id -> index of its open span
+func faultSpans(planned []history.PlannedFault, struck []*history.Event, last, settling int64) []*faultSpan {
+	var spans []*faultSpan
+	open := map[int]*faultSpan{} // by the id of the fault
 	traits := map[int]history.Traits{}
 	for _, f := range planned {
 		traits[f.ID] = f.Traits
@@ -31,7 +31,7 @@ func faultSpans(planned []history.PlannedFault, struck []*history.Event, last, s
 	for _, e := range struck {
 		switch e.Fault.Phase {
 		case history.PhaseStart:
-			s := faultSpan{Traits: traits[e.Fault.ID], from: e.Time, to: never, open: true}
+			s := &faultSpan{Traits: traits[e.Fault.ID], from: e.Time, to: never, open: true}
 			for _, target := range e.Fault.Targets {
 				for _, name := range names(target) {
 					if strings.HasPrefix(name, "client-") {
@@ -41,17 +41,16 @@ func faultSpans(planned []history.PlannedFault, struck []*history.Event, last, s
 					}
 				}
 			}
-			openSpan[e.Fault.ID] = len(spans)
+			open[e.Fault.ID] = s
 			spans = append(spans, s)
 		case history.PhaseEnd:
-			if j, ok := openSpan[e.Fault.ID]; ok {
-				spans[j].to, spans[j].open = e.Time, false
-				delete(openSpan, e.Fault.ID)
+			if s := open[e.Fault.ID]; s != nil {
+				s.to, s.open = e.Time, false
+				delete(open, e.Fault.ID)
 			}
 		}
 	}
-	for i := range spans {
-		s := &spans[i]
+	for _, s := range spans {
 		s.lasted = s.Lasts || !s.open && s.to > s.from
 		if s.open {
 			s.to = last
@@ -78,15 +77,7 @@ func names(target string) []string {
 // touchesClient reports whether a fault may disturb a client: it names the client,
 // or no client at all and so disturbs everyone.
 func (s *faultSpan) touchesClient(client string) bool {
-	if len(s.clients) == 0 {
-		return true
-	}
-	for _, c := range s.clients {
-		if c == client {
-			return true
-		}
-	}
-	return false
+	return len(s.clients) == 0 || slices.Contains(s.clients, client)
 }
 
 // touchesGroup reports whether a fault may disturb the servers of a group. A
@@ -98,6 +89,12 @@ func (s *faultSpan) touchesGroup(group string) bool {
 		}
 	}
 	return len(s.nodes) == 0 && len(s.clients) == 0
+}
+
+// touchesLink reports whether a fault may disturb the messages between a client and
+// the servers of a group.
+func (s *faultSpan) touchesLink(client, group string) bool {
+	return s.touchesClient(client) && (len(s.nodes) == 0 || s.touchesGroup(group))
 }
 
 // groups lists the groups of servers that a fault disturbs, each once; nil when
@@ -137,7 +134,7 @@ func (t *trace) disturbance(from, to int64, pick func(*faultSpan) bool) int64 {
 func (t *trace) overlapBy(from, to, most int64, extra func(*faultSpan) int64, pick func(*faultSpan) bool) int64 {
 	var parts [][2]int64
 	for i := t.healed.before(t.faultsBefore(to), from-most); i >= 0; i = t.healed.before(i, from-most) {
-		s := &t.faults[i]
+		s := t.faults[i]
 		if a, b := max(s.from, from), min(plus(s.to, extra(s)), to); a < b && pick(s) {
 			parts = append(parts, [2]int64{a, b})
 		}
@@ -159,9 +156,8 @@ func (t *trace) overlapBy(from, to, most int64, extra func(*faultSpan) int64, pi
 // replies to the greeting of a new connection, so a fault on replies delays it too.
 func (t *trace) heldBack(client, group string, when int64) int64 {
 	since := when - t.allow.underway - t.allow.machine
-	for i := range t.faultsBefore(when) {
-		f := &t.faults[i]
-		if f.holdsMessages() && !f.sparesRequests() && f.touchesClient(client) && (len(f.nodes) == 0 || f.touchesGroup(group)) && plus(f.to, t.allow.underway) >= when {
+	for _, f := range t.faults[:t.faultsBefore(when)] {
+		if f.holdsMessages() && !f.sparesRequests() && f.touchesLink(client, group) && plus(f.to, t.allow.underway) >= when {
 			since = min(since, f.from)
 		}
 	}
@@ -188,7 +184,7 @@ func (t *trace) firstStrike(kind, target string, pick func(*faultSpan) bool) int
 	when, known := t.struck[k]
 	if !known {
 		when = never
-		if i := slices.IndexFunc(t.faults, func(s faultSpan) bool { return pick(&s) }); i >= 0 {
+		if i := slices.IndexFunc(t.faults, pick); i >= 0 {
 			when = t.faults[i].from
 		}
 		t.struck[k] = when
@@ -203,6 +199,32 @@ func (t *trace) firstStrike(kind, target string, pick func(*faultSpan) bool) int
 func (s *faultSpan) only(t history.Traits) bool {
 	t.Instant, t.Lasts = s.Instant, s.Lasts
 	return s.Traits == t
+}
+
+// These select faults for a client, as [trace.overlap] takes them.
+
+func anyFault(*faultSpan) bool { return true }
+
+// touches selects the faults that may disturb a client.
+func touches(client string) func(*faultSpan) bool {
+	return func(f *faultSpan) bool { return f.touchesClient(client) }
+}
+
+// stops selects the faults that stop a client's process.
+func stops(client string) func(*faultSpan) bool {
+	return func(f *faultSpan) bool { return f.StopsProcess && f.touchesClient(client) }
+}
+
+// delays selects the faults that may delay a client's renewals. A forgotten script
+// costs only a round trip, and is no excuse.
+func delays(client string) func(*faultSpan) bool {
+	return func(f *faultSpan) bool { return f.touchesClient(client) && !f.sparesRenewals() }
+}
+
+// disturbs selects the faults that excuse a waiter. Lost notices and late
+// subscriptions do not: the promised hand-off must cope with them.
+func disturbs(client string) func(*faultSpan) bool {
+	return func(f *faultSpan) bool { return f.touchesClient(client) && !f.sparesRequests() }
 }
 
 // onlyStops reports whether a fault stops a process for a while, and does nothing

@@ -40,125 +40,153 @@ func (t *trace) excused(lock string, ops []linear.Op, v Verdict, judges *linear.
 // it. why is the first reason, or empty. With apart, a hold that one of two servers
 // lacks is not lost, because the caller judges each server by itself.
 func (t *trace) forgive(lock string, ops []linear.Op, apart bool) (forgiven []linear.Op, why string) {
-	place := make(map[int64]int, len(ops))
-	for i := range ops {
-		place[ops[i].ID] = i
-	}
+	f := forgiving{trace: t, ops: slices.Clone(ops), place: make(map[int64]int, len(ops)), apart: apart}
 	revived := map[int64]bool{} // refusals for a hold that had been released
-	forgiven = slices.Clone(ops)
-	for i := range forgiven {
-		if p := &forgiven[i]; p.Kind == linear.FoundBusy {
-			if back := t.revived(t.op(p.ID)); back != "" {
-				revived[p.ID], why = true, cmp.Or(why, back)
-			}
+	for i := range f.ops {
+		p := &f.ops[i]
+		f.place[p.ID] = i
+		if p.Kind == linear.FoundBusy {
+			revived[p.ID] = f.because(t.revived(t.op(p.ID)))
 		}
-		if p := &forgiven[i]; p.Kind == linear.FoundLost || p.Kind == linear.HeldNothing {
-			if forgot := t.forgotten(t.op(p.ID)); forgot != "" {
+		if p.Kind == linear.FoundLost || p.Kind == linear.HeldNothing {
+			if f.because(t.forgotten(t.op(p.ID))) {
 				p.Kind, p.Return = linear.MaybeGave, linear.Forever
-				why = cmp.Or(why, forgot)
 			}
 		}
-		if p := &forgiven[i]; (p.Kind == linear.GotLock || p.Kind == linear.MaybeGot) && !p.Renewed {
+		if (p.Kind == linear.GotLock || p.Kind == linear.MaybeGot) && !p.Renewed {
 			if kept, how := t.keptByClock(t.op(p.ID)); kept > p.Lease {
-				p.Lease, why = kept, cmp.Or(why, how)
+				f.because(how)
+				p.Lease = kept
 			}
 		}
-		if p := &forgiven[i]; p.Kind == linear.MaybeGot {
-			if left, how := t.lostUnheard(t.op(p.ID)); how != "" && left < p.Lease {
-				p.Lease, p.Renewed, why = left, false, cmp.Or(why, how)
+		if p.Kind == linear.MaybeGot {
+			if left, how := t.lostUnheard(t.op(p.ID)); left < p.Lease && f.because(how) {
+				p.Lease, p.Renewed = left, false
 			}
 		}
 	}
 	for i := range t.claims {
-		c := &t.claims[i]
-		if c.Lock != lock {
-			continue
-		}
-		k, until, end := ownerLock{c.Owner, c.Lock}, c.To, t.endingOf(c)
-		if end != nil && (end.kind != history.OK || end.id != c.EndOp) {
-			until = max(until, min(end.ret, t.endTime)) // it may have been lost before the release arrived
-		}
-		if _, dead := t.crashed[c.Client]; dead && end == nil {
-			until = t.endTime // nobody releases it
-		}
-		l := t.lossOf(c, until)
-		if l.groups < l.needed {
-			if left := t.leftBehind(c, until); left.groups > 0 {
-				l = left
-			}
-		}
-		if len(t.changes) == 0 { // it was lost when another was granted the lock, at the latest
-			next := t.nextClaim(i, until)
-			switch l.at = until; {
-			case next != nil:
-				l.at = next.From
-			case end != nil && end.kind == history.OK:
-				l = lossOfHold{needed: 1} // it was there to be released
-			}
-		}
-		if kept, how := t.keptUnseen(i, end); how != "" {
-			if p, ok := place[c.AcquireOp]; ok && kept > forgiven[p].Lease {
-				forgiven[p].Lease, why, l = kept, cmp.Or(why, how), lossOfHold{needed: 1}
-			}
-		}
-		if apart && l.forked {
-			l = lossOfHold{needed: 1}
-		}
-		if l.groups >= l.needed && !l.unconfirmed {
-			why = cmp.Or(why, l.how)
-			mine := &t.op(c.AcquireOp).own.ops
-			for _, o := range mine.all[max(0, mine.latest(t.op(c.AcquireOp).inv)):] {
-				if o.inv > min(until, l.at) {
-					break
-				}
-				if p, ok := place[o.id]; ok && forgiven[p].Kind == linear.GotLock {
-					from, known := t.carriedOut(o)
-					if !known || t.claim.Nodes > 1 {
-						from = o.ret
-					}
-					forgiven[p].Renewed, forgiven[p].Lease = false, min(forgiven[p].Lease, max(1, l.at-from))
-				}
-			}
-		}
-		if l.forked && end != nil {
-			if p, ok := place[end.id]; ok && forgiven[p].Kind == linear.GaveBack {
-				forgiven[p].Kind, forgiven[p].Return = linear.MaybeGave, linear.Forever // to the server that still had it
-			}
-			continue
-		}
-		if end == nil || end.f != history.Release || end.kind != history.OK {
-			continue
-		}
-		if p, ok := place[end.id]; ok && t.undone(k, end) {
-			why = cmp.Or(why, t.setBack(k, end.inv, plus(end.ret, t.allow.settling)))
-			forgiven[p].Kind, forgiven[p].Return = linear.MaybeGave, linear.Forever
+		if t.claims[i].Lock == lock {
+			f.hold(i)
 		}
 	}
-	return slices.DeleteFunc(forgiven, func(p linear.Op) bool { return revived[p.ID] }), why
+	return slices.DeleteFunc(f.ops, func(p linear.Op) bool { return revived[p.ID] }), f.why
 }
 
-// revived is why a refusal may be honest although the holder had released the lock: a
-// replica never heard of that release, and answers in the place of another server. It
-// is "" if the log shows no such hold.
-func (t *trace) revived(refused *op) (how string) {
+// forgiving are the operations on a lock while [trace.forgive] changes them.
+type forgiving struct {
+	*trace
+	ops   []linear.Op
+	place map[int64]int // by the id of the operation
+	why   string
+	apart bool
+}
+
+// because notes a reason, and reports whether there is one.
+func (f *forgiving) because(why string) bool {
+	f.why = cmp.Or(f.why, why)
+	return why != ""
+}
+
+// find is an operation, if it is of a kind; otherwise nil.
+func (f *forgiving) find(o *op, kind linear.Kind) *linear.Op {
+	if o == nil {
+		return nil
+	}
+	if i, ok := f.place[o.id]; ok && f.ops[i].Kind == kind {
+		return &f.ops[i]
+	}
+	return nil
+}
+
+// hold applies the effects of faults on the hold of the ith claim, and on its release.
+func (f *forgiving) hold(i int) {
+	c := &f.claims[i]
+	until, end := c.To, f.endingOf(c)
+	if end != nil && (end.kind != history.OK || end.id != c.EndOp) {
+		until = max(until, min(end.ret, f.endTime)) // it may have been lost before the release arrived
+	}
+	if _, dead := f.crashed[c.Client]; dead && end == nil {
+		until = f.endTime // nobody releases it
+	}
+	l := f.lossUntil(i, until, end)
+	if kept, how := f.keptUnseen(i, end); how != "" {
+		if p, ok := f.place[c.AcquireOp]; ok && kept > f.ops[p].Lease {
+			f.because(how)
+			f.ops[p].Lease, l = kept, notLost
+		}
+	}
+	if f.apart && l.forked {
+		l = notLost
+	}
+	if l.lost() && !l.unconfirmed {
+		f.because(l.how)
+		f.shorten(c, l.at, min(until, l.at))
+	}
+	// In a fork the release may have gone to the server that still had the hold.
+	if gave := f.find(end, linear.GaveBack); gave != nil && (l.forked || f.because(f.undone(end))) {
+		gave.Kind, gave.Return = linear.MaybeGave, linear.Forever
+	}
+}
+
+// lossUntil is the loss of the ith claim by a time, without the lock's doing. Without
+// a server log it was lost when another was granted the lock, at the latest.
+func (t *trace) lossUntil(i int, by int64, end *op) lossOfHold {
+	l := t.lossOf(&t.claims[i], by)
+	if !l.lost() {
+		if left := t.leftBehind(&t.claims[i], by); left.groups > 0 {
+			l = left
+		}
+	}
+	if len(t.changes) == 0 {
+		l.at = by
+		if next := t.nextClaim(i, by); next != nil {
+			l.at = next.From
+		} else if end != nil && end.kind == history.OK {
+			l = notLost // it was there to be released
+		}
+	}
+	return l
+}
+
+// shorten ends the holds of a claim at the time of its loss, if their owner asked for
+// them by then.
+func (f *forgiving) shorten(c *Claim, lost, by int64) {
+	asked := f.op(c.AcquireOp)
+	for _, o := range asked.own.ops.all[asked.own.ops.latest(asked.inv):] {
+		if o.inv > by {
+			break
+		}
+		if p := f.find(o, linear.GotLock); p != nil {
+			from, known := f.carriedOut(o)
+			if !known || f.claim.Nodes > 1 {
+				from = o.ret
+			}
+			p.Renewed, p.Lease = false, min(p.Lease, max(1, lost-from))
+		}
+	}
+}
+
+// revived is why a refusal may be right although the holder had released the lock: a
+// replica did not get that release, and answers in the place of another server. It is
+// "" if the log shows no such hold.
+func (t *trace) revived(refused *op) string {
 	if t.claim.Nodes > 1 {
 		return ""
 	}
-	t.heldAt(t.account(ownerLock{"", refused.lock}), refused.inv, refused.ret, func(s *span) bool {
+	for s := range t.account(ownerLock{"", refused.lock}).heldAt(refused.inv, refused.ret) {
 		if !s.replica || !t.replaced(s.group, refused.ret) {
-			return false
+			continue
 		}
 		k := ownerLock{s.holder, refused.lock}
-		own := &t.account(k).ops
-		i := own.latest(refused.inv)
-		for ; i >= 0 && own.all[i].kind != history.OK; i-- {
+		sure := t.account(k).ops.last(refused.inv, func(o *op) bool { return o.kind == history.OK })
+		if sure != nil && sure.f == history.Release && sure.inv >= s.from {
+			if how := t.setBack(k, sure.inv, refused.ret); how != "" {
+				return how
+			}
 		}
-		if i >= 0 && own.all[i].f == history.Release && own.all[i].inv >= s.from {
-			how = t.setBack(k, own.all[i].inv, refused.ret)
-		}
-		return how != ""
-	})
-	return how
+	}
+	return ""
 }
 
 // nextClaim is the first claim of another owner on the lock of the ith one, after it
@@ -202,35 +230,35 @@ func (t *trace) lostUnheard(o *op) (left int64, how string) {
 			return 0, ""
 		}
 		l := t.lossByTraits(t.claims[next].From)
-		if l.groups < l.needed || l.at < o.inv {
+		if !l.lost() || l.at < o.inv {
 			return 0, ""
 		}
 		return max(1, l.at-o.inv), l.how
 	}
 	var held *span
-	t.heldAt(o.own, o.inv, t.untilNext(o), func(s *span) bool {
+	for s := range o.own.heldAt(o.inv, t.untilNext(o)) {
 		if !s.replica && s.to > o.inv && (held == nil || s.from < held.from) {
 			held = s
 		}
-		return false
-	})
+	}
 	if held == nil {
 		return 0, ""
 	}
 	l := t.lossOf(&Claim{Owner: o.owner, Client: o.client, Lock: o.lock, AcquireOp: o.id, Lease: o.args.Lease, Renewed: o.args.Renewed}, held.to)
-	if l.groups < l.needed || l.unconfirmed || l.forked {
+	if !l.lost() || l.unconfirmed || l.forked {
 		return 0, ""
 	}
 	return max(1, l.at-max(held.from, o.inv)), l.how // an inner hold begins later than its owner's on the server
 }
 
-// undone reports whether a server that replaced another has a hold that had been
-// released.
-func (t *trace) undone(k ownerLock, release *op) bool {
-	found := false
-	t.heldAt(release.own, release.ret+1, plus(release.ret, t.allow.settling), func(s *span) bool {
-		found = !s.replica && s.from < release.ret || s.replica && t.replaced(s.group, plus(release.ret, t.allow.settling))
-		return found
-	})
-	return found && t.setBack(k, release.inv, plus(release.ret, t.allow.settling)) != ""
+// undone is why a server that replaced another has a hold that had been released; ""
+// if none has it.
+func (t *trace) undone(release *op) string {
+	until := plus(release.ret, t.allow.settling)
+	if !release.own.anyHeld(release.ret+1, until, func(s *span) bool {
+		return !s.replica && s.from < release.ret || s.replica && t.replaced(s.group, until)
+	}) {
+		return ""
+	}
+	return t.setBack(ownerLock{release.owner, release.lock}, release.inv, until)
 }

@@ -1,24 +1,25 @@
 package checker
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// takenBack checks that an acquire without a grant leaves no hold on a server, if
-// the lock promises that. Such a hold excludes everybody until its lease ends, and
-// nobody knows it.
+// takenBack checks that an acquire without a grant leaves no hold on a server, if the
+// lock promises that. Such a hold excludes all owners until its lease ends, and no
+// owner will release it.
 func (t *trace) takenBack(o *op) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
 	if _, crashed := t.crashed[o.client]; crashed || !t.claim.TakesBack || o.kind == history.OK || o.open() {
 		return v
 	}
 	again := t.asksAgain(o)
-	t.heldAt(o.own, o.ret+1, again.asked-1, func(s *span) bool {
+	for s := range o.own.heldAt(o.ret+1, again.asked-1) {
 		if s.replica || t.replaced(s.group, o.ret) {
-			return false
+			continue
 		}
 		to := min(s.to, again.joined)
 		if t.end.CutOff { // what was still to come is not known
@@ -28,8 +29,7 @@ func (t *trace) takenBack(o *op) Verdict {
 			v = earlier(v, byServers(violation(max(from, o.ret)+t.allow.takingBack, opIDs(o), "the acquire of %s ended at %s without a grant; %s held the lock for it until %s",
 				o.owner, at(o.ret), s.node, at(min(s.to, t.endTime)))))
 		}
-		return false
-	})
+	}
 	if v.Outcome == Violated && t.hadHold(o) {
 		return Verdict{Outcome: OutcomeOK}
 	}
@@ -42,22 +42,13 @@ func (t *trace) makerOf(s *span, o *op) *op {
 	if s.from >= o.inv {
 		return o
 	}
-	for _, i := range t.since(o.own, o.inv) {
-		c := &t.changes[i]
-		if c.t > o.ret {
-			break
-		}
+	for _, c := range o.own.changes.between(o.inv, o.ret) {
 		if c.group == s.group && t.commandOf(c, o) {
 			return o
 		}
 	}
-	ops := o.own.ops.all
-	for i := o.own.ops.latest(s.from); i >= 0; i-- {
-		if ops[i].f == history.Acquire && !ops[i].open() {
-			return ops[i]
-		}
-	}
-	return o
+	earlier := o.own.ops.last(s.from, func(p *op) bool { return p.f == history.Acquire && !p.open() })
+	return cmp.Or(earlier, o)
 }
 
 // askedAgain is when an owner acquired again after an operation: later holds may
@@ -110,8 +101,7 @@ func (t *trace) free(o *op, s *span) (from int64, excused bool) {
 	if t.claim.Nodes > 1 && s.from > o.ret && s.from-max(o.inv, t.heldBack(o.client, s.group, s.from)) > t.allow.takenBackLater {
 		return 0, true // a request of an early round, which was given up long before
 	}
-	for i := range t.faults[:t.faultsBefore(plus(s.to, 1))] {
-		f := &t.faults[i]
+	for _, f := range t.faults[:t.faultsBefore(plus(s.to, 1))] {
 		if f.from > from+t.allow.takingBack {
 			break // there was time enough before it
 		}
@@ -136,13 +126,6 @@ func (t *trace) replaced(group string, by int64) bool {
 	return t.firstStrike("replaces", group, func(f *faultSpan) bool { return f.touchesGroup(group) && f.replacesServer() }) <= by
 }
 
-// answersElsewhere reports whether a server other than the one that was a group's
-// primary may have answered for it by then. One that stopped and came back is the
-// same: its log says what it has carried out.
-func (t *trace) answersElsewhere(group string, by int64) bool {
-	return t.firstStrike("promotes", group, func(f *faultSpan) bool { return f.touchesGroup(group) && (f.Promotes || f.Forks) }) <= by
-}
-
 // cancelsAnother reports whether a cancellation at a time concerned another operation
 // of the client than o: of several owners' operations, the one that began last.
 func (t *trace) cancelsAnother(o *op, when int64) bool {
@@ -154,8 +137,10 @@ func (t *trace) cancelsAnother(o *op, when int64) bool {
 // heedsCancel checks that an acquire returns soon after the cancellation of its
 // context. (A release goes on.)
 func (t *trace) heedsCancel(o *op) Verdict {
-	for i := t.faultsBefore(o.inv); i < len(t.faults) && t.faults[i].from < o.ret; i++ {
-		f := &t.faults[i]
+	for _, f := range t.faults[t.faultsBefore(o.inv):] {
+		if f.from >= o.ret {
+			break
+		}
 		if !f.Cancels || !f.touchesClient(o.client) {
 			continue
 		}

@@ -50,13 +50,13 @@ func (t *trace) inherentOverlap(p *overlapOf) string {
 	}
 	l := t.lossOf(p.a, got)
 	switch {
-	case l.groups < l.needed:
+	case !l.lost():
 	case l.unconfirmed:
 	case t.toldTooLate(p.a, l, min(p.a.To, p.b.To)):
 	default:
 		return l.how
 	}
-	if p.class == "" { // nobody saw whether the lease had ended
+	if p.class == "" { // no log shows whether the lease had ended
 		return t.inherentlyOutlived(p)
 	}
 	return ""
@@ -67,8 +67,8 @@ func (t *trace) inherentOverlap(p *overlapOf) string {
 func (t *trace) inherentlyOutlived(p *overlapOf) string {
 	a, until := p.a, min(p.a.To, p.b.To)
 	due := max(p.owed, p.b.From)
-	for i := range t.faults {
-		if f := &t.faults[i]; f.StopsProcess && f.touchesClient(a.Client) && f.from <= due && until <= plus(f.to, t.allow.healing+t.allow.machine) {
+	for _, f := range t.faults {
+		if f.StopsProcess && f.touchesClient(a.Client) && f.from <= due && until <= plus(f.to, t.allow.healing+t.allow.machine) {
 			return fmt.Sprintf("%s was stopped from %s to %s, and could not notice that its lease had ended", a.Client, at(f.from), at(f.to))
 		}
 	}
@@ -78,8 +78,8 @@ func (t *trace) inherentlyOutlived(p *overlapOf) string {
 	if !a.Renewed || !t.claim.Renewal {
 		return fmt.Sprintf("%s worked for longer than its lease, which nobody renews", a.Owner)
 	}
-	for i := range t.faults {
-		if f := &t.faults[i]; f.delays(a.Client) && f.from <= due && plus(f.to, t.allow.healing) >= a.From {
+	for _, f := range t.faults {
+		if delays(a.Client)(f) && f.from <= due && plus(f.to, t.allow.healing) >= a.From {
 			return fmt.Sprintf("a fault at %s kept renewals from the servers, and %s does not heed a sign", at(f.from), a.Owner)
 		}
 	}
@@ -96,91 +96,110 @@ type lossOfHold struct {
 	how            string // in words
 }
 
+// notLost is the loss of a hold that the servers kept.
+var notLost = lossOfHold{needed: 1}
+
+// lost reports whether so many servers lost the hold that another owner could get it.
+func (l lossOfHold) lost() bool { return l.groups >= l.needed }
+
 // lossOf finds the servers that had lost a claim when another one was granted.
 // Such a server forgot the claim, gave way to a server without it, or ended its
 // lease early by its clock. A group counts once.
 func (t *trace) lossOf(c *Claim, by int64) lossOfHold {
-	if l, lost := t.lossWithSession(c, by); lost {
-		return l
+	if when, how := t.endOfSession(c, by); how != "" {
+		return lossOfHold{groups: 1, needed: 1, at: when, how: how}
 	}
 	if len(t.changes) == 0 {
 		return t.lossByTraits(by)
 	}
-	o := t.op(c.AcquireOp)
-	k := ownerLock{c.Owner, c.Lock}
-	had := map[string]int64{}    // node -> when its hold was to end, by its last change
-	ended := map[string]string{} // node -> what ended its hold, "" while it has it
-	granted := map[string]bool{} // groups
-	lost := map[string]int64{}   // group -> when
-	l := lossOfHold{}
-	lose := func(group string, when int64, format string, args ...any) {
-		if _, already := lost[group]; already || !granted[group] {
-			return
-		}
-		lost[group] = when
-		l.at = max(l.at, when)
-		if l.how == "" {
-			l.how = fmt.Sprintf(format, args...)
+	l := losing{trace: t, c: c, o: t.op(c.AcquireOp), on: map[string]copyOfHold{}, granted: map[string]bool{}, lost: map[string]bool{}}
+	for _, s := range l.o.own.changes.between(l.o.inv, by) {
+		l.follow(s)
+	}
+	for _, s := range t.account(ownerLock{"", c.Lock}).changes.between(l.o.inv, by) {
+		if s.command() && s.holder != c.Owner && s.grants() && l.granted[s.group] {
+			l.grantedAnother(s)
 		}
 	}
-	for _, i := range t.since(o.own, o.inv) {
-		s := &t.changes[i]
-		if s.t > by {
-			break
-		}
-		if s.holder == c.Owner {
-			if s.command() {
-				granted[s.group] = true
-				if s.grants() {
-					delete(lost, s.group)
-				}
-			}
-			had[s.Node], ended[s.Node] = s.expires(), ""
-			continue
-		}
-		due, known := had[s.Node]
-		delete(had, s.Node)
-		ended[s.Node] = s.Cause
-		switch {
-		case s.Role != "primary" && s.Cause != "command":
-			ended[s.Node] = "replication" // the hold lives on where clients ask
-		case s.command() && s.was == c.Owner && s.By == c.Client && s.t < o.ret: // an early round was given back
-			delete(granted, s.group)
-		case !known || s.was != c.Owner:
-		case s.Cause == "fault":
-			lose(s.group, s.t, "the hold was deleted from %s at %s, from outside", s.Node, at(s.t))
-		case s.Cause == "restart":
-			lose(s.group, s.t, "%s came back without the hold at %s", s.Node, at(s.t))
-		case s.Cause == "expiry" && due-s.t > t.drift(c.Lease) && t.clockFault(s.group, s.t):
-			lose(s.group, s.t, "the clock of %s ended the lease %s early, at %s", s.Node, long(due-s.t), at(s.t))
-		}
-	}
-	for _, i := range t.since(t.account(ownerLock{"", c.Lock}), o.inv) {
-		s := &t.changes[i]
-		if s.t > by {
-			break
-		}
-		if !s.command() || s.holder == "" || s.holder == c.Owner || !s.grants() || !granted[s.group] {
-			continue
-		}
-		cause, has := ended[s.Node]
-		expired := cause == "expiry" || has && cause == "" && had[s.Node] <= s.t
-		switch {
-		case (!has || cause == "replication") && t.replaced(s.group, s.t) && t.ownedElsewhere(k, s):
-			lose(s.group, s.t, "%s, which answers in the place of another server, did not have the hold when it was asked at %s", s.Node, at(s.t))
-			l.forked = l.forked || t.forked(s.group, s.t)
-		case expired && t.forked(s.group, s.t) && t.livesElsewhere(o.own, s):
-			lose(s.group, s.t, "another server took the place of %s and renewed the hold, and %s did not hear of that when it was asked at %s", s.Node, s.Node, at(s.t))
-			l.forked = true
-		}
-	}
-	l.groups, l.needed = len(lost), max(1, len(granted)-(t.claim.Nodes-t.claim.Quorum))
-	for group := range lost {
-		if t.claim.Acks > 0 && t.confirmed(group, o) < t.claim.Acks {
+	l.groups, l.needed = len(l.lost), max(1, len(l.granted)-(t.claim.Nodes-t.claim.Quorum))
+	for group := range l.lost {
+		if t.claim.Acks > 0 && t.confirmed(group, l.o) < t.claim.Acks {
 			l.unconfirmed = true
 		}
 	}
-	return l
+	return l.lossOfHold
+}
+
+// losing is the work of lossOf.
+type losing struct {
+	*trace
+	lossOfHold
+	c             *Claim
+	o             *op                   // its acquire
+	on            map[string]copyOfHold // by server
+	granted, lost map[string]bool       // groups
+}
+
+// copyOfHold is a hold on one server.
+type copyOfHold struct {
+	due   int64  // when it was to end, by its last change
+	ended string // the cause of its end; empty while the server has it
+}
+
+// lose notes the first loss of a group that granted the hold.
+func (l *losing) lose(group string, when int64, format string, args ...any) {
+	if l.lost[group] || !l.granted[group] {
+		return
+	}
+	l.lost[group] = true
+	l.at = max(l.at, when)
+	if l.how == "" {
+		l.how = fmt.Sprintf(format, args...)
+	}
+}
+
+// follow follows a change of the hold.
+func (l *losing) follow(s *change) {
+	if s.holder == l.c.Owner {
+		if s.command() {
+			l.granted[s.group] = true
+			if s.grants() {
+				delete(l.lost, s.group)
+			}
+		}
+		l.on[s.Node] = copyOfHold{due: s.expires()}
+		return
+	}
+	before, known := l.on[s.Node]
+	l.on[s.Node] = copyOfHold{ended: s.Cause}
+	switch {
+	case s.Role != "primary" && s.Cause != "command":
+		l.on[s.Node] = copyOfHold{ended: "replication"} // the hold lives on where clients ask
+	case s.command() && s.was == l.c.Owner && s.By == l.c.Client && s.t < l.o.ret: // an early round was given back
+		delete(l.granted, s.group)
+	case !known || before.ended != "" || s.was != l.c.Owner:
+	case s.Cause == "fault":
+		l.lose(s.group, s.t, "the hold was deleted from %s at %s, from outside", s.Node, at(s.t))
+	case s.Cause == "restart":
+		l.lose(s.group, s.t, "%s came back without the hold at %s", s.Node, at(s.t))
+	case s.Cause == "expiry" && before.due-s.t > l.drift(l.c.Lease) && l.clockFault(s.group, s.t):
+		l.lose(s.group, s.t, "the clock of %s ended the lease %s early, at %s", s.Node, long(before.due-s.t), at(s.t))
+	}
+}
+
+// grantedAnother finds out whether a server granted the lock to another owner because
+// it replaces the server that had the hold.
+func (l *losing) grantedAnother(s *change) {
+	hold, has := l.on[s.Node]
+	expired := hold.ended == "expiry" || has && hold.ended == "" && hold.due <= s.t
+	switch {
+	case (!has || hold.ended == "replication") && l.replaced(s.group, s.t) && l.ownedElsewhere(ownerLock{l.c.Owner, l.c.Lock}, s):
+		l.lose(s.group, s.t, "%s, which answers in the place of another server, did not have the hold when it was asked at %s", s.Node, at(s.t))
+		l.forked = l.forked || l.forkedBy(s.group, s.t)
+	case expired && l.forkedBy(s.group, s.t) && livesElsewhere(l.o.own, s):
+		l.lose(s.group, s.t, "another server took the place of %s and renewed the hold, and %s did not hear of that when it was asked at %s", s.Node, s.Node, at(s.t))
+		l.forked = true
+	}
 }
 
 // leftBehind describes the loss of a hold on a server that gave way to one without
@@ -190,25 +209,20 @@ func (t *trace) leftBehind(c *Claim, by int64) (l lossOfHold) {
 		return l
 	}
 	own := t.op(c.AcquireOp).own
-	for _, i := range t.since(own, t.op(c.AcquireOp).inv) {
-		s := &t.changes[i]
+	for _, s := range own.changes.from(t.op(c.AcquireOp).inv) {
 		if s.t > by || s.holder == c.Owner && l.groups > 0 {
 			break
 		}
 		if !s.command() || s.holder != c.Owner {
 			continue
 		}
-		for j := range t.faults {
-			f := &t.faults[j]
+		for _, f := range t.faults {
 			if !f.Promotes || f.from < s.t || f.from > by || !slices.Contains(f.nodes, s.Node) {
 				continue
 			}
-			elsewhere := false
-			t.heldAt(own, s.t, by, func(o *span) bool {
-				elsewhere = o.node != s.Node && o.group == s.group && o.to > f.from && !t.dropped(own, o)
-				return elsewhere
-			})
-			if !elsewhere {
+			if !own.anyHeld(s.t, by, func(o *span) bool {
+				return o.node != s.Node && o.group == s.group && o.to > f.from && !dropped(own, o)
+			}) {
 				l = lossOfHold{groups: 1, needed: 1, at: f.from, forked: f.Forks,
 					how: fmt.Sprintf("another server took the place of %s at %s, and never had the hold", s.Node, at(f.from))}
 				break
@@ -219,12 +233,8 @@ func (t *trace) leftBehind(c *Claim, by int64) (l lossOfHold) {
 }
 
 // dropped reports whether a replica's hold ended because its primary had none.
-func (t *trace) dropped(own *account, o *span) bool {
-	for _, i := range t.since(own, o.to) {
-		c := &t.changes[i]
-		if c.t > o.to {
-			break
-		}
+func dropped(own *account, o *span) bool {
+	for _, c := range own.changes.between(o.to, o.to) {
 		if c.Node == o.node && c.Role == "replica" && c.Cause == "replication" && c.ends() {
 			return true
 		}
@@ -237,26 +247,18 @@ func (t *trace) dropped(own *account, o *span) bool {
 func (t *trace) forgotten(release *op) string {
 	done := int64(never)
 	node, group := "", ""
-	for _, i := range t.since(release.own, release.inv) {
-		c := &t.changes[i]
-		if c.t > release.ret {
-			break
-		}
+	for _, c := range release.own.changes.between(release.inv, release.ret) {
 		if t.commandOf(c, release) && c.was == release.owner && c.ends() {
 			done, node, group = c.t, c.Node, c.group
 		}
 	}
-	for i := range t.faults {
-		f := &t.faults[i]
+	for _, f := range t.faults {
 		if f.from < done || f.from > release.ret || !f.touchesGroup(group) {
 			continue
 		}
 		lost := f.LosesWrites && !f.Promotes
 		if f.Promotes { // a replica that has seen the release has its record as well
-			t.heldAt(release.own, f.from, f.from, func(s *span) bool {
-				lost = lost || s.group == group && s.node != node
-				return lost
-			})
+			lost = release.own.anyHeld(f.from, f.from, func(s *span) bool { return s.group == group && s.node != node })
 		}
 		if lost {
 			return fmt.Sprintf("%s carried out the release of %s at %s, and the fault at %s made the servers forget it", node, release.owner, at(done), at(f.from))
@@ -275,23 +277,15 @@ const remembered = 30 * second
 func (t *trace) forgotRequest(k ownerLock, c *change) string {
 	since := t.heldBack(t.client[k.owner], c.group, c.t)
 	ops := &t.account(k).ops
-	for i := ops.latest(c.t); i >= 0; i-- {
-		if o := ops.all[i]; o.f == history.Acquire {
-			if since <= o.ret && o.ret < c.t-remembered {
-				return fmt.Sprintf("a fault kept a request of %s back until %s, for %s after its acquire had ended", o.owner, at(c.t), long(c.t-o.ret))
-			}
-			break
-		}
+	if o := ops.last(c.t, isAcquire); o != nil && since <= o.ret && o.ret < c.t-remembered {
+		return fmt.Sprintf("a fault kept a request of %s back until %s, for %s after its acquire had ended", o.owner, at(c.t), long(c.t-o.ret))
 	}
-	for _, o := range ops.all {
-		if o.inv > c.t {
-			break
-		}
+	for _, o := range ops.all[:ops.latest(c.t)+1] {
 		if o.f != history.Acquire || o.ret < since {
 			continue
 		}
-		for i := range t.faults {
-			if f := &t.faults[i]; f.from > o.ret && f.from < c.t && (f.DeletesKeys || f.LosesWrites || f.Promotes) && f.touchesGroup(c.group) {
+		for _, f := range t.faults {
+			if f.from > o.ret && f.from < c.t && (f.DeletesKeys || f.LosesWrites || f.Promotes) && f.touchesGroup(c.group) {
 				return fmt.Sprintf("a fault kept a request of %s back until %s, and the fault at %s took what the servers knew of it", o.owner, at(c.t), at(f.from))
 			}
 		}
@@ -299,9 +293,9 @@ func (t *trace) forgotRequest(k ownerLock, c *change) string {
 	return ""
 }
 
-// forked reports whether two servers of a group may have answered at once by then.
-func (t *trace) forked(group string, by int64) bool {
-	return slices.ContainsFunc(t.faults, func(f faultSpan) bool { return f.Forks && f.from <= by && f.touchesGroup(group) })
+// forkedBy reports whether two servers of a group may have answered at once by then.
+func (t *trace) forkedBy(group string, by int64) bool {
+	return slices.ContainsFunc(t.faults, func(f *faultSpan) bool { return f.Forks && f.from <= by && f.touchesGroup(group) })
 }
 
 // drift is how far a server's clock may run ahead during a lease, by the lock's
@@ -317,33 +311,26 @@ func (t *trace) drift(lease int64) int64 {
 // ownedElsewhere reports whether another server of a change's group had granted a
 // hold.
 func (t *trace) ownedElsewhere(k ownerLock, s *change) bool {
-	return slices.ContainsFunc(t.account(k).changes.all, func(i int32) bool {
-		c := &t.changes[i]
-		return c.t <= s.t && c.command() && c.holder == k.owner && c.group == s.group && c.Node != s.Node
+	return slices.ContainsFunc(t.account(k).changes.between(0, s.t), func(c *change) bool {
+		return c.command() && c.holder == k.owner && c.group == s.group && c.Node != s.Node
 	})
 }
 
 // livesElsewhere reports whether another server of a change's group that answers
 // clients has the hold of an owner at that time.
-func (t *trace) livesElsewhere(own *account, s *change) bool {
-	found := false
-	t.heldAt(own, s.t, s.t, func(o *span) bool {
-		found = o.group == s.group && o.node != s.Node && !o.replica && o.led <= s.t
-		return found
-	})
-	return found
+func livesElsewhere(own *account, s *change) bool {
+	return own.anyHeld(s.t, s.t, func(o *span) bool { return o.group == s.group && o.node != s.Node && !o.replica && o.led <= s.t })
 }
 
 // confirmed counts the replicas of a group that got a hold before its acquire
 // returned. A fault may have removed it since.
 func (t *trace) confirmed(group string, o *op) int {
 	var nodes []string
-	t.heldAt(o.own, o.inv, o.ret, func(s *span) bool {
+	for s := range o.own.heldAt(o.inv, o.ret) {
 		if s.group == group && s.node != group && !slices.Contains(nodes, s.node) {
 			nodes = append(nodes, s.node)
 		}
-		return false
-	})
+	}
 	return len(nodes)
 }
 
@@ -352,8 +339,7 @@ func (t *trace) confirmed(group string, o *op) int {
 func (t *trace) lossByTraits(by int64) lossOfHold {
 	l := lossOfHold{needed: max(1, 2*t.claim.Quorum-t.claim.Nodes)}
 	groups := map[string]bool{}
-	for i := range t.faults {
-		f := &t.faults[i]
+	for _, f := range t.faults {
 		if f.from > by || !(f.LosesWrites || f.Promotes || f.Forks || f.DeletesKeys || f.MovesClock || f.StopsNode) {
 			continue
 		}
@@ -377,7 +363,7 @@ func (t *trace) toldTooLate(c *Claim, l lossOfHold, until int64) bool {
 		return false
 	}
 	bound := t.claim.RenewEvery + t.renewalSlack(c.Client, l.at) + t.allow.waitSlack
-	excused := t.overlap(l.at, until, t.allow.settling, func(f *faultSpan) bool { return f.delays(c.Client) && !f.onlyForgets() })
+	excused := t.overlap(l.at, until, t.allow.settling, func(f *faultSpan) bool { return delays(c.Client)(f) && !f.onlyForgets() })
 	return until-l.at-excused > bound
 }
 
@@ -392,7 +378,7 @@ func (s *faultSpan) onlyForgets() bool {
 func (t *trace) inherentWrite(w *op) string {
 	b := t.blameOf(ownerLock{w.owner, w.lock}, w.inv)
 	if b.overlap && b.why != "" {
-		if l := t.lossOf(b.claim, w.inv); l.groups >= l.needed && t.toldTooLate(b.claim, l, w.inv) {
+		if l := t.lossOf(b.claim, w.inv); l.lost() && t.toldTooLate(b.claim, l, w.inv) {
 			return ""
 		}
 	}
@@ -407,8 +393,7 @@ func (t *trace) inherentWrite(w *op) string {
 func (t *trace) inherentToken(by int64) string {
 	groups := map[string]bool{}
 	why := ""
-	for i := range t.faults {
-		f := &t.faults[i]
+	for _, f := range t.faults {
 		if f.from > by || !(f.LosesWrites || f.Promotes || f.Forks) {
 			continue
 		}
@@ -429,8 +414,7 @@ func (t *trace) inherentToken(by int64) string {
 // inherentLease decides violations of a lease on a server: its clock moved by more
 // than the lock's drift, or it replaced another server.
 func (t *trace) inherentLease(c *change, lease int64) string {
-	for i := range t.faults {
-		f := &t.faults[i]
+	for _, f := range t.faults {
 		if f.from > c.t || !f.touchesGroup(c.group) {
 			continue
 		}
@@ -453,11 +437,7 @@ func (t *trace) inherentLease(c *change, lease int64) string {
 func (t *trace) setBack(k ownerLock, from, to int64) string {
 	type place struct{ node, key string }
 	had := map[place]int{} // the count of the owner's hold, before a change
-	for _, i := range t.account(k).changes.all {
-		c := &t.changes[i]
-		if c.t > to {
-			break
-		}
+	for _, c := range t.account(k).changes.between(0, to) {
 		p, count := place{c.Node, c.Key}, 0
 		if c.holder == k.owner {
 			count = c.Count
@@ -468,8 +448,8 @@ func (t *trace) setBack(k ownerLock, from, to int64) string {
 		}
 		had[p] = count
 	}
-	for i := range t.faults {
-		if f := &t.faults[i]; f.from <= to && plus(f.to, t.allow.settling) >= from && (f.Promotes || f.LosesWrites) {
+	for _, f := range t.faults {
+		if f.from <= to && plus(f.to, t.allow.settling) >= from && (f.Promotes || f.LosesWrites) {
 			return fmt.Sprintf("a fault at %s may have undone what the servers had confirmed to %s", at(f.from), k.owner)
 		}
 	}
@@ -489,7 +469,7 @@ func (t *trace) inherentSilence(lock string, by int64) string {
 		}
 		when, crashed := t.crashed[o.client]
 		switch {
-		case crashed && when <= by && (o.f == history.Acquire && o.kind == history.OK || o.open()):
+		case crashed && when <= by && (o.granted() || o.open()):
 			if !t.gaveBackBy(o, when) {
 				return fmt.Sprintf("%s died at %s with the lock, which has no lease", o.client, at(when))
 			}
@@ -503,7 +483,7 @@ func (t *trace) inherentSilence(lock string, by int64) string {
 // unheardEnd reports whether a fault may have hidden the end of a connection from
 // the servers, so that they could not end its session by then.
 func (t *trace) unheardEnd(by int64) bool {
-	return slices.ContainsFunc(t.faults, func(f faultSpan) bool {
+	return slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
 		return f.from <= by && f.holdsMessages() && plus(f.to, t.claim.Session+t.allow.settling) >= by
 	})
 }
@@ -519,9 +499,9 @@ func (t *trace) gaveBackBy(o *op, by int64) bool {
 // single try.
 const singleTry = 50 * millisecond
 
-// keptBy reports whether a release gave nothing back, neither before it returned
-// nor in the time that a request needs after it, though its owner asked for nothing
-// else. Only the log of a single server tells.
+// keptBy reports whether a release gave nothing back, neither before it returned nor
+// in the time that a request needs after it. It is false if the owner requested more
+// in that time, or for several servers.
 func (t *trace) keptBy(release *op) bool {
 	if release.f != history.Release || t.claim.Nodes > 1 {
 		return false
@@ -530,28 +510,18 @@ func (t *trace) keptBy(release *op) bool {
 	if until >= t.endTime || t.untilNext(release) < until {
 		return false
 	}
-	for _, i := range t.since(release.own, release.inv) {
-		c := &t.changes[i]
-		if c.t > until {
-			break
-		}
+	for _, c := range release.own.changes.between(release.inv, until) {
 		if c.was == release.owner && c.Count < c.WasCount {
 			return false
 		}
 	}
-	kept := false
-	t.heldAt(release.own, until, until, func(s *span) bool {
-		kept = !s.replica && s.from < release.inv
-		return kept
-	})
-	return kept
+	return release.own.anyHeld(until, until, func(s *span) bool { return !s.replica && s.from < release.inv })
 }
 
-// mayEndUnknown decides unknown outcomes. Such an outcome is right if a fault held
-// the request or its reply, stopped the server or the process, or cancelled the
-// operation. A cancelled release that never gave the hold back is not excused:
-// nobody else could. An unknown outcome is also right if the acquire's time ended before the slowest
-// request could be answered.
+// mayEndUnknown decides unknown outcomes. Such an outcome is right if a fault held the
+// request or its reply, stopped the server or the process, or cancelled the operation.
+// It is also right if an acquire's time ended before a slow server could answer. A
+// cancelled release that never gave the hold back has no excuse: no other owner could.
 func (t *trace) mayEndUnknown(o *op) bool {
 	to := min(o.ret, t.endTime)
 	if o.f == history.Acquire {
@@ -563,7 +533,7 @@ func (t *trace) mayEndUnknown(o *op) bool {
 			return true
 		}
 	}
-	return t.closedAt(o.client) <= to || slices.ContainsFunc(t.faults, func(f faultSpan) bool {
+	return t.closed.at(o.client) <= to || slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
 		if f.from > to || !f.touchesClient(o.client) {
 			return false
 		}

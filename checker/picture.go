@@ -11,8 +11,10 @@ import (
 // pictureOps is the number of operations in a picture.
 const pictureOps = 200
 
-// picture draws the lock with the violation, or the first lock.
-func picture(h *history.History, w io.Writer) error {
+// Picture writes porcupine's interactive drawing of a history as HTML: of the lock with
+// the violation, or of the first one. It shows up to 200 lock operations: all of a short
+// history, otherwise those around the violation.
+func Picture(h *history.History, w io.Writer) error {
 	if err := history.Validate(h); err != nil {
 		return err
 	}
@@ -48,15 +50,9 @@ func (t *trace) around(ops []linear.Op, cause []int64) []linear.Op {
 	}
 	var out []linear.Op
 	for _, o := range ops {
-		if o.Call > to || o.Return < from || (o.Call < from && o.Kind != linear.GotLock) {
-			continue
+		if o.Call <= to && o.Return >= from && (o.Call >= from || o.Kind == linear.GotLock) {
+			out = append(out, o)
 		}
-		if o.Kind == linear.MaybeGot || o.Kind == linear.MaybeGave {
-			if o.Call < from {
-				continue
-			}
-		}
-		out = append(out, o)
 	}
 	return out
 }

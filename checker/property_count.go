@@ -37,7 +37,7 @@ func (b bounds) after(s step) bounds {
 	case s.o == nil:
 		b.lo = 0
 	case !s.ret:
-	case s.o.f == history.Acquire && s.o.kind == history.OK:
+	case s.o.granted():
 		if c := s.o.res.Count; c > 0 {
 			return bounds{c, c}
 		}
@@ -46,9 +46,9 @@ func (b bounds) after(s step) bounds {
 		b.hi++
 	case s.o.f == history.Release && s.o.kind == history.OK:
 		return bounds{s.o.res.Count, s.o.res.Count}
-	case s.o.f == history.Release && s.o.kind == history.Fail && s.o.res.Error == history.ErrNotHeld:
+	case s.o.f == history.Release && s.o.failed(history.ErrNotHeld):
 		return bounds{}
-	case s.o.f == history.Release && s.o.kind == history.Fail && s.o.res.Error == history.ErrLost:
+	case s.o.f == history.Release && s.o.failed(history.ErrLost):
 		b.lo = 0
 	case s.o.f == history.Release:
 		b.lo = max(b.lo-1, 0)
@@ -116,11 +116,7 @@ func (t *trace) mayHaveLost(k ownerLock, before, o *op) bool {
 	if t.firstStrike("does more than stop", "", func(f *faultSpan) bool { return !f.onlyStops() }) <= o.ret {
 		return true
 	}
-	for _, i := range t.since(before.own, before.inv) {
-		c := &t.changes[i]
-		if c.t > o.ret {
-			break
-		}
+	for _, c := range before.own.changes.between(before.inv, o.ret) {
 		if c.was == k.owner && c.ends() {
 			return true
 		}
@@ -138,8 +134,7 @@ func (t *trace) serverCounts(k ownerLock) Verdict {
 	var extra int // an acquire that failed, or its leave from the queue, may still be on its way
 	var open *op
 	j := 0
-	for _, i := range t.account(k).changes.all {
-		c := &t.changes[i]
+	for _, c := range t.account(k).changes.all {
 		for j < len(steps) && steps[j].t <= c.t {
 			s := steps[j]
 			switch {
@@ -229,7 +224,7 @@ func (t *trace) ghostHold(k ownerLock) Verdict {
 	var last *op
 	for _, s := range t.steps(k) {
 		if s.o == nil || (s.o.f != history.Inspect && (s.o.unclear() || s.o.res.Error == history.ErrLost || s.o.res.Error == history.ErrOther)) {
-			return Verdict{Outcome: OutcomeOK} // who knows what is left
+			return Verdict{Outcome: OutcomeOK} // its rest is unknown
 		}
 		if b = b.after(s); s.ret && s.o.f != history.Inspect {
 			last = s.o
@@ -239,12 +234,11 @@ func (t *trace) ghostHold(k ownerLock) Verdict {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	groups := map[string]bool{}
-	t.heldAt(last.own, last.ret, last.ret, func(s *span) bool {
+	for s := range last.own.heldAt(last.ret, last.ret) {
 		if !s.replica && s.to > last.ret && !t.disturbed(s.group, last.ret) {
 			groups[s.group] = true
 		}
-		return false
-	})
+	}
 	if len(groups) <= t.claim.Nodes-max(t.claim.Quorum, 1) {
 		return Verdict{Outcome: OutcomeOK}
 	}

@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/holdfast-go/holdfast/history"
@@ -36,7 +35,7 @@ func judgeErrors(t *trace) Verdict {
 // refusedAsClosed reports whether a release failed because its client had closed
 // the lock: the hold then ends with its lease, as intended.
 func (t *trace) refusedAsClosed(o *op) bool {
-	return o.f == history.Release && o.kind == history.Fail && o.res.Error == history.ErrCanceled && o.ret >= t.closedAt(o.client)
+	return o.f == history.Release && o.failed(history.ErrCanceled) && o.ret >= t.closed.at(o.client)
 }
 
 func (t *trace) classOf(o *op) Verdict {
@@ -87,22 +86,22 @@ func (t *trace) classOf(o *op) Verdict {
 
 // cancelled reports whether a fault ended the context of an operation.
 func (t *trace) cancelled(o *op) bool {
-	return slices.ContainsFunc(t.faults, func(f faultSpan) bool {
+	return slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
 		return f.Cancels && f.touchesClient(o.client) && f.from <= o.ret && plus(f.to, t.allow.settling) >= o.inv
 	})
 }
 
-// gaveUpByItself reports whether an acquire ended long before the end of its wait
-// with a context error, although nobody had ended its context.
+// gaveUpByItself reports whether an acquire ended long before the end of its wait with
+// a context error, although no fault had ended its context.
 func (t *trace) gaveUpByItself(o *op) bool {
 	return t.h.Header.Order == history.TotalOrder && o.args.Wait > 0 && o.inv+o.args.Wait-o.ret > t.allow.waitSlack && !t.closing(o.client, o.ret) &&
-		!slices.ContainsFunc(t.faults, func(f faultSpan) bool { return f.Cancels && f.from <= o.ret && t.calledBy(o, f.from) })
+		!slices.ContainsFunc(t.faults, func(f *faultSpan) bool { return f.Cancels && f.from <= o.ret && t.calledBy(o, f.from) })
 }
 
 // calledBy reports whether an operation may have been called by then. If its
 // process was stopped at the call, the recorded time is when the process went on.
 func (t *trace) calledBy(o *op, when int64) bool {
-	return o.inv <= when || slices.ContainsFunc(t.faults, func(f faultSpan) bool {
+	return o.inv <= when || slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
 		return f.StopsProcess && f.touchesClient(o.client) && f.from <= when && f.to >= o.inv
 	})
 }
@@ -117,10 +116,7 @@ func (t *trace) hadNoEffect(o *op) Verdict {
 		return v
 	}
 	k := ownerLock{o.owner, o.lock}
-	again := int64(never)
-	if i := o.own.ops.latest(o.inv) + 1; i < len(o.own.ops.all) {
-		again = o.own.ops.all[i].inv
-	}
+	again := o.nextInv()
 	if again <= o.ret {
 		return v
 	}
@@ -130,13 +126,13 @@ func (t *trace) hadNoEffect(o *op) Verdict {
 			"the release of %s succeeded at %s; %s held the lock for it until %s", o.owner, at(o.ret), s.node, at(until)))
 		v = earlier(v, inherently(x, t.setBack(k, o.inv, until)))
 	}
-	t.heldAt(o.own, o.ret, o.ret, func(s *span) bool {
-		if s.replica || s.led > o.ret || s.from >= o.inv || s.to <= o.ret+t.allow.rounding || t.answersElsewhere(s.group, o.ret) {
-			return false
+	for s := range o.own.heldAt(o.ret, o.ret) {
+		if s.replica || s.led > o.ret || s.from >= o.inv || s.to <= o.ret+t.allow.rounding || !t.stillAnswers(s.group, 0, o.ret) {
+			continue
 		}
 		left := t.notReleased(o, s)
 		if left && !t.claim.TakesBack {
-			return false
+			continue
 		}
 		orphan := t.orphanUntil(o, s)
 		if orphan <= o.ret && !left {
@@ -145,11 +141,11 @@ func (t *trace) hadNoEffect(o *op) Verdict {
 			}
 		}
 		if t.claim.Nodes == 1 && !left || t.replaced(s.group, o.ret) || t.unheard(o, s) || t.keptAway(o, s) {
-			return false
+			continue
 		}
 		from := o.ret
-		for i := range t.faults {
-			if f := &t.faults[i]; !f.sparesPrimary() && f.from <= s.to && (f.touchesClient(o.client) || f.touchesGroup(s.group)) {
+		for _, f := range t.faults {
+			if !f.sparesPrimary() && f.from <= s.to && (f.touchesClient(o.client) || f.touchesGroup(s.group)) {
 				from = max(from, plus(f.to, t.allow.settling))
 			}
 		}
@@ -157,8 +153,7 @@ func (t *trace) hadNoEffect(o *op) Verdict {
 		if until := min(s.to, again, t.endTime); until > from {
 			tell(s, until)
 		}
-		return false
-	})
+	}
 	return v
 }
 
@@ -176,33 +171,29 @@ func (t *trace) keptAway(release *op, s *span) bool {
 			break
 		}
 	}
-	return t.claim.Nodes > 1 && slices.ContainsFunc(t.faults, func(f faultSpan) bool {
-		return f.from <= first.ret && plus(first.inv, t.allow.takenBackLater) < f.to && f.touchesClient(release.client) &&
-			(len(f.nodes) == 0 || f.touchesGroup(s.group)) && (f.holdsMessages() || f.LosesReplies || f.BreaksConnections || f.Refuses)
+	return t.claim.Nodes > 1 && slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
+		return f.from <= first.ret && plus(first.inv, t.allow.takenBackLater) < f.to && f.touchesLink(release.client, s.group) &&
+			(f.holdsMessages() || f.LosesReplies || f.BreaksConnections || f.Refuses)
 	})
 }
 
 // unheard reports whether a hold on one of several servers may come from an
-// attempt whose reply a fault blocked. A lock with a new value for every attempt
-// does not know that hold, and must end it only if it claims to take acquires
-// back.
+// attempt whose reply a fault blocked. A lock with a new value for every attempt does
+// not know that hold. It must end the hold only if it claims to take acquires back.
 func (t *trace) unheard(release *op, s *span) bool {
-	return t.claim.Nodes > 1 && !t.claim.TakesBack && slices.ContainsFunc(t.faults, func(f faultSpan) bool {
-		return f.keepsReplies() && f.from <= s.from+t.allow.underway && s.from <= plus(f.to, t.allow.healing) && f.touchesClient(release.client) && (len(f.nodes) == 0 || f.touchesGroup(s.group))
+	return t.claim.Nodes > 1 && !t.claim.TakesBack && slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
+		return f.keepsReplies() && f.from <= s.from+t.allow.underway && s.from <= plus(f.to, t.allow.healing) && f.touchesLink(release.client, s.group)
 	})
 }
 
 // notReleased reports whether a hold on a server is not that of a release, but a
 // leftover of an earlier acquire of unknown outcome.
 func (t *trace) notReleased(release *op, s *span) bool {
-	ops := release.own.ops.all
-	i := release.own.ops.latest(s.from)
-	for ; i >= 0 && ops[i].f != history.Acquire; i-- {
-	}
-	if i < 0 || ops[i].kind == history.OK {
+	maker := release.own.ops.last(s.from, isAcquire)
+	if maker == nil || maker.granted() {
 		return false
 	}
-	return slices.ContainsFunc(ops[i+1:], func(x *op) bool { return x.f == history.Acquire && x.kind == history.OK && x.ret <= release.inv })
+	return slices.ContainsFunc(release.own.ops.all, func(x *op) bool { return x.granted() && x.n > maker.n && x.ret <= release.inv })
 }
 
 // orphanUntil is the end of a hold that a release has not reached because of a
@@ -210,11 +201,7 @@ func (t *trace) notReleased(release *op, s *span) bool {
 // and counted as one more for a lease.
 func (t *trace) orphanUntil(release *op, s *span) int64 {
 	var until int64
-	for _, i := range t.since(release.own, release.inv) {
-		c := &t.changes[i]
-		if c.t > s.to {
-			break
-		}
+	for _, c := range release.own.changes.between(release.inv, s.to) {
 		if c.group == s.group && c.command() && c.holder == release.owner && c.Count > c.WasCount && t.heldBack(release.client, c.group, c.t) < release.inv {
 			until = max(until, c.expires())
 		}
@@ -225,93 +212,100 @@ func (t *trace) orphanUntil(release *op, s *span) int64 {
 // contradicted compares an outcome with the changes on the servers meanwhile.
 func (t *trace) contradicted(o *op) Verdict {
 	switch {
-	case o.f == history.Release && o.kind == history.Fail && o.res.Error == history.ErrNotHeld:
-		var groups []string // where it was released: fewer than a quorum were no hold
-		for _, i := range t.since(o.own, o.inv) {
-			c := &t.changes[i]
-			if c.t > o.ret {
-				break
-			}
-			if !t.commandOf(c, o) || c.was != o.owner || (!c.ends() && c.Count >= c.WasCount) || slices.Contains(groups, c.group) {
-				continue
-			}
-			if groups = append(groups, c.group); len(groups) >= t.claim.Quorum {
-				return inherently(byServers(violation(o.ret, opIDs(o, t.grantOf(o.owner, o.lock, o.inv)),
-					"the release of %s reported at %s that its owner held nothing; it had released its hold on %s at %s", o.owner, at(o.ret), c.Node, at(c.t))), t.forgotten(o))
-			}
+	case o.f == history.Release && o.failed(history.ErrNotHeld):
+		return t.deniesRelease(o)
+	case o.f == history.Acquire && o.failed(history.ErrBusy):
+		return t.deniesGrant(o)
+	case o.f == history.Release && o.kind == history.OK:
+		return t.releasedNothing(o)
+	}
+	return Verdict{Outcome: OutcomeOK}
+}
+
+// deniesRelease finds a release that reported no hold although it had released one.
+// Fewer servers than a quorum had no hold.
+func (t *trace) deniesRelease(o *op) Verdict {
+	var groups []string
+	for _, c := range o.own.changes.between(o.inv, o.ret) {
+		if !t.commandOf(c, o) || c.was != o.owner || (!c.ends() && c.Count >= c.WasCount) || slices.Contains(groups, c.group) {
+			continue
 		}
-	case o.f == history.Acquire && o.kind == history.Fail && o.res.Error == history.ErrBusy:
-		type grant struct{ at, until int64 }
-		groups := map[string]grant{} // where it was granted and stayed
-		for _, i := range t.since(o.own, o.inv) {
-			c := &t.changes[i]
-			if c.t > o.ret {
-				break
-			}
-			g, granted := groups[c.group]
-			switch {
-			case t.commandOf(c, o) && c.holder == o.owner && c.grants():
-				groups[c.group] = grant{c.t, c.expires()}
-			case c.was == o.owner && c.ends():
-				delete(groups, c.group)
-			case granted && c.holder == o.owner:
-				groups[c.group] = grant{g.at, c.expires()}
-			}
+		if groups = append(groups, c.group); len(groups) >= t.claim.Quorum {
+			return inherently(byServers(violation(o.ret, opIDs(o, t.grantOf(o.owner, o.lock, o.inv)),
+				"the release of %s reported at %s that its owner held nothing; it had released its hold on %s at %s", o.owner, at(o.ret), c.Node, at(c.t))), t.forgotten(o))
 		}
-		maps.DeleteFunc(groups, func(group string, g grant) bool {
-			return g.until <= o.ret || // over by now, even where a crashed server has yet to expire it
-				!t.stillAnswers(group, g.at, o.ret)
-		})
-		if len(groups) >= t.claim.Quorum {
-			var latest int64
-			for _, g := range groups {
-				latest = max(latest, g.at)
-			}
-			return byServers(violation(o.ret, opIDs(o), "the acquire of %s reported at %s that the lock was busy; the servers had granted it to the same owner at %s", o.owner, at(o.ret), at(latest)))
+	}
+	return Verdict{Outcome: OutcomeOK}
+}
+
+// deniesGrant finds an acquire that reported a busy lock although the servers had
+// granted it, or although there was no obstacle.
+func (t *trace) deniesGrant(o *op) Verdict {
+	type grant struct{ at, until int64 }
+	groups := map[string]grant{} // that granted it and kept it
+	for _, c := range o.own.changes.between(o.inv, o.ret) {
+		g, granted := groups[c.group]
+		switch {
+		case t.commandOf(c, o) && c.holder == o.owner && c.grants():
+			groups[c.group] = grant{c.t, c.expires()}
+		case c.was == o.owner && c.ends():
+			delete(groups, c.group)
+		case granted && c.holder == o.owner:
+			groups[c.group] = grant{g.at, c.expires()}
 		}
-		if t.nobodyElse(o) {
-			return byServers(violation(o.ret, opIDs(o), "the acquire of %s reported at %s that the lock was busy; no server held it for anybody else, and nobody else asked",
-				o.owner, at(o.ret)))
+	}
+	granted, latest := 0, int64(0)
+	for group, g := range groups {
+		if g.until > o.ret && t.stillAnswers(group, g.at, o.ret) { // a crashed server has yet to expire what is over
+			granted, latest = granted+1, max(latest, g.at)
 		}
-	case o.f == history.Release && o.kind == history.OK && t.claim.Nodes > 1:
-		if n := t.groupsHolding(o.lock, o.owner, o.inv-slackOfServers, o.ret, true); n < t.claim.Quorum {
-			return byServers(violation(o.ret, opIDs(o, t.grantOf(o.owner, o.lock, o.inv)),
-				"the release of %s succeeded at %s; only %d of the %d servers that a hold needs still had it", o.owner, at(o.ret), n, t.claim.Quorum))
-		}
-	case o.f == history.Release && o.kind == history.OK && t.claim.Quorum <= 1:
+	}
+	if granted >= t.claim.Quorum {
+		return byServers(violation(o.ret, opIDs(o), "the acquire of %s reported at %s that the lock was busy; the servers had granted it to the same owner at %s", o.owner, at(o.ret), at(latest)))
+	}
+	if t.nobodyElse(o) {
+		return byServers(violation(o.ret, opIDs(o), "the acquire of %s reported at %s that the lock was busy; no server held it for anybody else, and nobody else asked",
+			o.owner, at(o.ret)))
+	}
+	return Verdict{Outcome: OutcomeOK}
+}
+
+// releasedNothing finds a successful release of a hold that too few servers had, or
+// that removed the hold of another owner.
+func (t *trace) releasedNothing(o *op) Verdict {
+	if t.claim.Nodes == 1 {
 		if c := t.tookAnother(o); c != nil {
 			return byServers(violation(o.ret, opIDs(o, t.grantOf(c.was, o.lock, c.t)),
 				"the release of %s succeeded at %s; what it removed at %s was the hold of %s", o.owner, at(o.ret), at(c.t), c.was))
 		}
-		if t.groupsHolding(o.lock, o.owner, o.inv-slackOfServers, o.ret, true) == 0 {
-			return byServers(violation(o.ret, opIDs(o, t.grantOf(o.owner, o.lock, o.inv)),
-				"the release of %s succeeded at %s, although no server held the lock for it any more", o.owner, at(o.ret)))
-		}
 	}
-	return Verdict{Outcome: OutcomeOK}
+	n := t.groupsHolding(o.lock, o.owner, o.inv-slackOfServers, o.ret, anyServer)
+	switch {
+	case n >= t.claim.Quorum:
+		return Verdict{Outcome: OutcomeOK}
+	case t.claim.Nodes > 1:
+		return byServers(violation(o.ret, opIDs(o, t.grantOf(o.owner, o.lock, o.inv)),
+			"the release of %s succeeded at %s; only %d of the %d servers that a hold needs still had it", o.owner, at(o.ret), n, t.claim.Quorum))
+	}
+	return byServers(violation(o.ret, opIDs(o, t.grantOf(o.owner, o.lock, o.inv)),
+		"the release of %s succeeded at %s, although no server held the lock for it any more", o.owner, at(o.ret)))
 }
 
 // nobodyElse reports whether an acquire had no obstacle: no other hold on a
 // server, no other open acquire, and no fault. If the lock is not reentrant, an
 // earlier hold of its owner is an obstacle too.
 func (t *trace) nobodyElse(o *op) bool {
-	held := false
-	t.heldAt(t.account(ownerLock{"", o.lock}), o.inv-slackOfServers, o.ret, func(s *span) bool {
-		held = s.holder != o.owner || !t.claim.Reentrant && s.from < o.inv
-		return held
+	held := t.account(ownerLock{"", o.lock}).anyHeld(o.inv-slackOfServers, o.ret, func(s *span) bool {
+		return s.holder != o.owner || !t.claim.Reentrant && s.from < o.inv
 	})
-	return !held && !t.asks[o.lock].others(o) && t.overlap(o.inv, o.ret, t.allow.settling, func(*faultSpan) bool { return true }) == 0
+	return !held && !t.othersAsk(o) && t.overlap(o.inv, o.ret, t.allow.settling, anyFault) == 0
 }
 
 // tookAnother finds the hold of another owner that a release's client removed
 // instead of its own.
 func (t *trace) tookAnother(o *op) *change {
 	var other *change
-	for _, i := range t.since(t.account(ownerLock{"", o.lock}), o.inv) {
-		c := &t.changes[i]
-		if c.t > o.ret {
-			break
-		}
+	for _, c := range t.account(ownerLock{"", o.lock}).changes.between(o.inv, o.ret) {
 		if !t.commandOf(c, o) || c.was == "" || (!c.ends() && c.Count >= c.WasCount) {
 			continue
 		}

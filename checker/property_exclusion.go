@@ -83,16 +83,14 @@ func (t *trace) overlaps(do func(*overlapOf)) {
 			if a.Owner == b.Owner || a.To <= b.From {
 				continue
 			}
-			p := &overlapOf{a: a, b: b, length: min(a.To, b.To) - b.From}
-			if p.length <= 0 {
-				continue
+			if length := min(a.To, b.To) - b.From; length > 0 {
+				do(&overlapOf{a: a, b: b, length: length})
 			}
-			do(p)
 		}
 	}
 }
 
-// blame tells whether a claim overlaps others, and why that is inherent.
+// blame describes the overlaps of a claim with others.
 type blame struct {
 	claim   *Claim
 	overlap bool
@@ -161,7 +159,7 @@ func (t *trace) classify(p *overlapOf) {
 	got, seen := t.arrival(p.b)
 	if first, known := t.arrival(p.a); seen && known && got < first {
 		// The servers granted them the other way round, and the earlier one
-		// heard of it late.
+		// got its reply late.
 		p.a, p.b, got = p.b, p.a, first
 	}
 	bound := t.owedByClient(p.a, got)
@@ -193,11 +191,7 @@ func (t *trace) classify(p *overlapOf) {
 func (t *trace) arrival(c *Claim) (int64, bool) {
 	o := t.op(c.AcquireOp)
 	groups := make([]string, 0, fewServers)
-	for _, i := range t.since(o.own, o.inv) {
-		s := &t.changes[i]
-		if s.t > o.ret {
-			break
-		}
+	for _, s := range o.own.changes.between(o.inv, o.ret) {
 		if s.holder == c.Owner && s.grants() && s.command() && !slices.Contains(groups, s.group) {
 			if groups = append(groups, s.group); len(groups) >= t.claim.Quorum {
 				return s.t, true
@@ -217,11 +211,7 @@ func (t *trace) owedByServers(c *Claim, by int64) (int64, bool) {
 	}
 	o := t.op(c.AcquireOp)
 	owed := make([]promise, 0, fewServers) // the latest of each server
-	for _, i := range t.since(o.own, o.inv) {
-		s := &t.changes[i]
-		if s.t >= by {
-			break
-		}
+	for _, s := range o.own.changes.between(o.inv, by-1) {
 		if s.holder == c.Owner && s.command() {
 			i := slices.IndexFunc(owed, func(p promise) bool { return p.node == s.Node })
 			if i < 0 {
@@ -262,7 +252,7 @@ func (t *trace) owedByClient(c *Claim, by int64) int64 {
 			continue
 		}
 		switch {
-		case s.o.f == history.Acquire && s.ret && s.o.kind == history.OK:
+		case s.ret && s.o.granted():
 			end := int64(0)
 			lease := t.leaseOf(s.o)
 			short := t.claim.Fairness && t.neverWhole(s.o) > 0 // the servers say for how long it was handed on

@@ -35,13 +35,13 @@ func judgeFairness(t *trace) Verdict {
 	waiting := map[string][]*op{} // by lock, neither granted nor refused before the acquire at hand came
 	answered := map[string]int64{}
 	for _, o := range t.ops {
-		if first, any := answered[o.client]; o.onLock() && (o.kind == history.OK || refused(o)) && (!any || o.ret < first) {
+		if first, any := answered[o.client]; o.onLock() && (o.kind == history.OK || o.failed(history.ErrBusy)) && (!any || o.ret < first) {
 			answered[o.client] = o.ret
 		}
 	}
 	for _, b := range t.ops {
 		granted := b.kind == history.OK
-		if b.f != history.Acquire || (!granted && !refused(b)) {
+		if b.f != history.Acquire || (!granted && !b.failed(history.ErrBusy)) {
 			continue
 		}
 		waiting[b.lock] = append(slices.DeleteFunc(waiting[b.lock], func(a *op) bool { return a.ret < b.inv }), b)
@@ -52,7 +52,7 @@ func judgeFairness(t *trace) Verdict {
 			if a.owner == b.owner || t.arrives(a, answered) >= b.inv || !t.stillWaiting(a, b.ret) || b.res.Count > 1 {
 				continue
 			}
-			if t.overlap(a.inv, b.ret, t.allow.healing, func(f *faultSpan) bool { return f.touchesClient(a.client) }) > 0 {
+			if t.overlap(a.inv, b.ret, t.allow.healing, touches(a.client)) > 0 {
 				continue
 			}
 			v = earlier(v, violation(b.ret, opIDs(a, b), "%s was granted the lock at %s before %s, which had waited since %s, longer than it",
@@ -62,13 +62,10 @@ func judgeFairness(t *trace) Verdict {
 	return v
 }
 
-// refused reports whether an acquire waited in vain.
-func refused(o *op) bool { return o.kind == history.Fail && o.res.Error == history.ErrBusy }
-
 // stillWaiting reports whether an acquire was in the queue at a time. A refused
 // acquire leaves the queue before it returns.
 func (t *trace) stillWaiting(a *op, when int64) bool {
-	if refused(a) {
+	if a.failed(history.ErrBusy) {
 		return a.ret > when+arrivalSlack+t.allow.machine
 	}
 	return a.ret > when

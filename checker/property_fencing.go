@@ -6,8 +6,6 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-func judgeFencing(t *trace) Verdict { return t.fencing }
-
 // fencing checks that tokens grow from hold to hold. Tokens of consecutive grants
 // must grow; those of acquires that overlapped in time must differ.
 func fencing(t *trace) Verdict {
@@ -73,7 +71,7 @@ func (t *trace) stableTokens(k ownerLock) Verdict {
 		switch {
 		case s.o == nil:
 			first, count = nil, 0
-		case s.o.f == history.Acquire && s.ret && s.o.kind == history.OK:
+		case s.ret && s.o.granted():
 			if first == nil || s.o.res.Count == 1 {
 				first, count = s.o, max(s.o.res.Count, 1)
 				continue
@@ -84,7 +82,7 @@ func (t *trace) stableTokens(k ownerLock) Verdict {
 					k.owner, first.res.Token, s.o.res.Token, at(s.t))
 			}
 		case s.o.f == history.Acquire && s.ret && s.o.kind == history.Info:
-			first, count = nil, 0 // who knows what the hold is now
+			first, count = nil, 0 // the hold is unknown now
 		case s.o.f == history.Release && s.ret:
 			if count--; count <= 0 || s.o.kind != history.OK {
 				first, count = nil, 0

@@ -43,7 +43,7 @@ func (t *trace) onItsWay(h *heldLease, group string) int64 {
 	if !ok || h.short {
 		return 0
 	}
-	disturbed := t.disturbance(h.o.inv, granted, func(f *faultSpan) bool { return f.touchesClient(h.o.client) })
+	disturbed := t.disturbance(h.o.inv, granted, touches(h.o.client))
 	return min(granted-h.o.inv, t.allow.underway+t.allow.machine+disturbed)
 }
 
@@ -52,9 +52,6 @@ func (t *trace) onItsWay(h *heldLease, group string) int64 {
 // and that no hold expires early. A lock on several servers may lose some of them
 // to expiry while a quorum keeps the hold.
 func judgeLease(t *trace) Verdict {
-	if t.needsServers() {
-		return Verdict{Outcome: Unknown, Reason: noServerLog}
-	}
 	v := Verdict{Outcome: OutcomeOK}
 	for _, k := range t.owners {
 		v = earlier(v, t.leasesOf(k))
@@ -62,107 +59,129 @@ func judgeLease(t *trace) Verdict {
 	for i := range t.claims {
 		v = earlier(v, t.grantedInTime(&t.claims[i]))
 	}
-	return t.withLog(v)
+	return v
+}
+
+// leaseWalk follows the holds of one owner on a lock through its operations and the
+// changes on the servers.
+type leaseWalk struct {
+	*trace
+	ownerLock
+	holds     []heldLease // outermost first, with those that it is asking for
+	releasing bool
+	longest   int64 // requested since the owner last had no hold
+	// before is the longest lease requested before that time, which is since.
+	before, since int64
+	refreshed     byGroup[int64] // when the hold was last granted or renewed there
 }
 
 func (t *trace) leasesOf(k ownerLock) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
+	w := leaseWalk{trace: t, ownerLock: k}
 	steps := t.steps(k)
-	var holds []heldLease
-	var longest int64               // asked for in this session
-	var earlierLongest, since int64 // what was asked for before it, and since when it is over
-	var releasing bool
-	j := 0
-	var refreshed byGroup[int64] // when the hold was granted or renewed there last
-	for _, i := range t.account(k).changes.all {
-		c := &t.changes[i]
-		for ; j < len(steps) && steps[j].t <= c.t; j++ {
-			s := steps[j]
-			switch {
-			case s.o == nil:
-				holds = nil
-			case s.o.f == history.Acquire && !s.ret:
-				if len(holds) == 0 && !releasing {
-					earlierLongest, since = max(earlierLongest, longest), s.o.inv
-					longest = 0
-				}
-				holds = append(holds, heldLease{o: s.o})
-				longest = max(longest, s.o.args.Lease)
-			case s.o.f == history.Acquire && s.o.kind == history.OK && s.o.res.Count == 1 && len(holds) > 1:
-				holds = holds[len(holds)-1:] // the holds before were lost
-			case s.o.f == history.Acquire && s.ret && s.o.kind != history.OK && len(holds) > 0:
-				holds = holds[:len(holds)-1]
-			case s.o.f == history.Release && !s.ret:
-				holds, releasing = withoutLargest(holds), true
-			case s.o.f == history.Release:
-				releasing = false
-				if s.o.kind == history.Fail {
-					holds = nil
-				}
-			}
+	for _, c := range t.account(k).changes.all {
+		for ; len(steps) > 0 && steps[0].t <= c.t; steps = steps[1:] {
+			w.step(steps[0])
 		}
-		if c.was == k.owner && c.ends() && c.Cause == "expiry" && c.Role == "primary" {
-			for _, h := range holds {
-				_, granted := h.granted.get(c.group)
-				if owed := h.owed(c); granted && owed > 2*t.allow.rounding && t.groupsHolding(k.lock, k.owner, c.t+1, c.t+1, false) < t.claim.Quorum {
-					v = earlier(v, inherently(violation(c.t, opIDs(h.o), "the hold of %s on %s expired at %s; %s of its lease were still owed",
-						k.owner, c.Node, at(c.t), long(owed)), t.inherentLease(c, h.o.args.Lease)))
-				}
-			}
-		}
+		v = earlier(v, w.expiry(c))
 		if c.was == k.owner && c.command() && c.By == t.client[k.owner] {
-			for n := range holds {
-				h := &holds[n]
-				// A round that failed was given back, and the next one may be
-				// granted, as may a hold that too few replicas had confirmed; or an
-				// acquire that fails takes back what it was granted.
-				if h.o.ret >= c.t && (c.ends() || (h.o.kind != history.OK || t.claim.Acks > 0 || t.claim.Nodes > 1) && c.Count < c.WasCount) {
-					h.granted.remove(c.group)
-				}
-			}
-			if c.Count < c.WasCount {
-				t.takenBackHere(holds, c)
-			}
+			w.givenBack(c)
 		}
-		if c.holder != k.owner || !c.command() {
-			continue
-		}
-		asked := longest
-		if earlierLongest > asked && t.heldUpSince(c.By, since, c.t) { // a renewal of then, held back until now
-			asked = earlierLongest
-		}
-		before, _ := refreshed.get(c.group)
-		v = earlier(v, t.leaseAt(k, c, int(i), holds, asked, before))
-		refreshed.set(c.group, c.t)
-		for n := range holds {
-			h := &holds[n]
-			_, known := h.granted.get(c.group)
-			switch {
-			case !known && h.o.inv < c.t && h.o.ret >= c.t && c.takes() && !t.ofEarlier(h.o, c):
-				h.granted.set(c.group, c.t)
-				if t.handedOn(k, c) == h.o {
-					h.owesOnly(c)
-				}
-			case known && h.short && c.raises():
-				h.owesOnly(c)
-			case known && c.grants():
-				h.granted.remove(c.group) // this server had lost it
-			}
+		if c.holder == k.owner && c.command() {
+			v = earlier(v, w.leaseAt(c))
+			w.given(c)
 		}
 	}
 	return v
 }
 
+// step follows an operation of the owner.
+func (w *leaseWalk) step(s step) {
+	switch {
+	case s.o == nil:
+		w.holds = nil
+	case s.o.f == history.Acquire && !s.ret:
+		if len(w.holds) == 0 && !w.releasing {
+			w.before, w.since, w.longest = max(w.before, w.longest), s.o.inv, 0
+		}
+		w.holds = append(w.holds, heldLease{o: s.o})
+		w.longest = max(w.longest, s.o.args.Lease)
+	case s.o.granted() && s.o.res.Count == 1 && len(w.holds) > 1:
+		w.holds = w.holds[len(w.holds)-1:] // the holds before were lost
+	case s.o.f == history.Acquire && s.o.kind != history.OK && len(w.holds) > 0:
+		w.holds = w.holds[:len(w.holds)-1]
+	case s.o.f == history.Release && !s.ret:
+		w.holds, w.releasing = withoutLargest(w.holds), true
+	case s.o.f == history.Release:
+		w.releasing = false
+		if s.o.kind == history.Fail {
+			w.holds = nil
+		}
+	}
+}
+
+// expiry checks that no hold expires while its lease is owed, unless a quorum of
+// servers keeps it.
+func (w *leaseWalk) expiry(c *change) Verdict {
+	v := Verdict{Outcome: OutcomeOK}
+	if c.was != w.owner || !c.ends() || c.Cause != "expiry" || c.Role != "primary" {
+		return v
+	}
+	for _, h := range w.holds {
+		_, granted := h.granted.get(c.group)
+		if owed := h.owed(c); granted && owed > 2*w.allow.rounding && w.groupsHolding(w.lock, w.owner, c.t+1, c.t+1, onPrimary) < w.claim.Quorum {
+			v = earlier(v, inherently(violation(c.t, opIDs(h.o), "the hold of %s on %s expired at %s; %s of its lease were still owed",
+				w.owner, c.Node, at(c.t), long(owed)), w.inherentLease(c, h.o.args.Lease)))
+		}
+	}
+	return v
+}
+
+// givenBack notes that the owner's client took back an acquire that has not returned.
+// A round that failed was given back, and the next one may be granted, as may a hold
+// that too few replicas had confirmed. An acquire that fails takes back its grant.
+func (w *leaseWalk) givenBack(c *change) {
+	for n := range w.holds {
+		h := &w.holds[n]
+		if h.o.ret >= c.t && (c.ends() || (h.o.kind != history.OK || w.claim.Acks > 0 || w.claim.Nodes > 1) && c.Count < c.WasCount) {
+			h.granted.remove(c.group)
+		}
+	}
+	if c.Count < c.WasCount {
+		w.takenBackHere(c)
+	}
+}
+
+// given notes that a server granted or renewed a hold.
+func (w *leaseWalk) given(c *change) {
+	w.refreshed.set(c.group, c.t)
+	for n := range w.holds {
+		h := &w.holds[n]
+		_, known := h.granted.get(c.group)
+		switch {
+		case !known && h.o.inv < c.t && h.o.ret >= c.t && c.takes() && !w.ofEarlier(h.o, c):
+			h.granted.set(c.group, c.t)
+			if w.handedOn(w.ownerLock, c) == h.o {
+				h.owesOnly(c)
+			}
+		case known && h.short && c.raises():
+			h.owesOnly(c)
+		case known && c.grants():
+			h.granted.remove(c.group) // this server had lost it
+		}
+	}
+}
+
 // takenBackHere notes that one of several servers gives up a level that a quorum of
 // the others keeps. The server had granted the level, its reply was lost, and the lock
 // continued without it. The level is that of the latest hold that the server granted.
-func (t *trace) takenBackHere(holds []heldLease, c *change) {
-	for n := len(holds) - 1; n >= 0; n-- {
-		h := &holds[n]
+func (w *leaseWalk) takenBackHere(c *change) {
+	for n := len(w.holds) - 1; n >= 0; n-- {
+		h := &w.holds[n]
 		if _, granted := h.granted.get(c.group); !granted {
 			continue
 		}
-		if h.o.ret < c.t && len(h.granted) > t.claim.Quorum {
+		if h.o.ret < c.t && len(h.granted) > w.claim.Quorum {
 			h.granted.remove(c.group)
 		}
 		return
@@ -217,125 +236,117 @@ func (t *trace) handedOn(k ownerLock, c *change) *op {
 	if !t.claim.Fairness {
 		return nil
 	}
-	waited := false
-	t.heldAt(t.account(ownerLock{"", k.lock}), o.inv+1, c.t, func(s *span) bool {
-		waited = s.holder != k.owner && s.from < c.t
-		return waited
-	})
-	if !waited {
-		return nil
+	others := t.account(ownerLock{"", k.lock})
+	if !others.anyHeld(o.inv+1, c.t, func(s *span) bool { return s.holder != k.owner && s.from < c.t }) {
+		return nil // it did not wait
 	}
 	return o
 }
 
-// madeWhole checks that the owner of a hold that was handed on with less than its
-// lease renews it in time: a waiter's place is short, and nobody else renews it.
-// Faults may block the renewal.
-func (t *trace) madeWhole(k ownerLock, c *change, o *op) Verdict {
+// madeWhole checks that an owner renews in time a hold that was handed on with less
+// than its lease. No other owner can renew it. Faults may block the renewal.
+func (t *trace) madeWhole(c *change, o *op) Verdict {
 	if o.kind != history.OK || c.TTL >= o.args.Lease-2*t.allow.rounding {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	until := min(t.endTime, t.closedAt(o.client), c.expires())
-	if when, crashed := t.crashed[o.client]; crashed {
-		until = min(until, when)
-	}
+	until := min(t.endTime, t.closed.at(o.client), t.crashed.at(o.client), c.expires())
 	for _, r := range o.own.ops.all {
 		if r.f == history.Release && r.inv >= o.ret {
 			until = min(until, r.inv)
 			break
 		}
 	}
-	for _, i := range t.since(o.own, c.t+1) {
-		if d := &t.changes[i]; d.Node == c.Node || d.command() {
+	for _, d := range o.own.changes.from(c.t + 1) {
+		if d.Node == c.Node || d.command() {
 			if d.ends() || d.raises() {
 				until = min(until, d.t)
 				break
 			}
 		}
 	}
-	disturbed := t.disturbance(c.t, until, func(f *faultSpan) bool { return f.touchesClient(o.client) })
+	disturbed := t.disturbance(c.t, until, touches(o.client))
 	if late := until - o.ret - disturbed; late <= t.allow.underway+t.allow.machine {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	return violation(c.t, opIDs(o), "%s handed the lock to %s on %s at %s for %s; its owner knew at %s and asked for no more by %s, a lease is %s",
-		c.By, k.owner, c.Node, at(c.t), long(c.TTL), at(o.ret), at(until), long(o.args.Lease))
+		c.By, o.owner, c.Node, at(c.t), long(c.TTL), at(o.ret), at(until), long(o.args.Lease))
 }
 
-// neverWhole is the time that a server left to a hold at its hand-on, if that was
-// less than its lease and the owner heard of no renewal while it had the hold;
-// otherwise 0. A fault may have kept the answer to a renewal that arrived. But the
-// grant of a hold without renewal is the answer to the request that made it whole.
+// neverWhole is the time that a server left to a hold at its hand-on. It is 0 if that
+// was the whole lease, or if the owner got the answer to a renewal while it had the
+// hold. A fault may have kept the answer to a renewal that arrived. But the grant of a
+// hold without renewal is the answer to the request that made it whole.
 func (t *trace) neverWhole(o *op) (left int64) {
-	k, until := ownerLock{o.owner, o.lock}, int64(never)
-	ops := o.own.ops.all
-	if i := o.own.ops.latest(o.inv) + 1; i < len(ops) {
-		if ops[i].f == history.Release && ops[i].kind == history.OK {
-			return 0 // it lasted until then
-		}
-		until = ops[i].inv
+	until := o.nextInv()
+	if next := o.next(); next != nil && next.f == history.Release && next.kind == history.OK {
+		return 0 // it lasted until then
 	}
-	for _, i := range t.since(o.own, o.inv) {
-		c := &t.changes[i]
+	for _, c := range o.own.changes.from(o.inv) {
 		switch {
-		case left > 0 && o.kind == history.OK && c.t <= o.ret && c.Role == "primary" && c.was == k.owner && c.ends():
-			left = 0 // its owner never knew of that one, and waited on
-		case c.t >= until || left > 0 && c.Role == "primary" && c.was == k.owner && c.ends():
+		case left > 0 && o.kind == history.OK && c.t <= o.ret && c.Role == "primary" && c.was == o.owner && c.ends():
+			left = 0 // its owner did not know of that one, and waited on
+		case c.t >= until || left > 0 && c.Role == "primary" && c.was == o.owner && c.ends():
 			return left
 		case c.Role != "primary":
 		case left > 0 && c.raises():
 			if heard := o.kind == history.OK && !o.args.Renewed && c.t <= o.ret; heard || !t.disturbedAround(o.client, c.t) {
 				return 0
 			}
-		case c.command() && c.TTL > 0 && c.TTL < o.args.Lease-2*t.allow.rounding && t.mayBeFor(k, c, o):
+		case c.command() && c.TTL > 0 && c.TTL < o.args.Lease-2*t.allow.rounding && t.mayBeFor(c, o):
 			left = c.TTL
 		}
 	}
 	return left
 }
 
-// mayBeFor says whether a change handed the lock to an acquire. One without an
+// mayBeFor reports whether a change handed the lock to an acquire. One without an
 // answer may get it later, as long as its place lasts.
-func (t *trace) mayBeFor(k ownerLock, c *change, o *op) bool {
+func (t *trace) mayBeFor(c *change, o *op) bool {
 	if o.kind == history.OK || c.t <= o.ret {
-		return c.t <= o.ret && t.handedOn(k, c) == o
+		return c.t <= o.ret && t.handedOn(ownerLock{o.owner, o.lock}, c) == o
 	}
 	return o.unclear() && c.grants() && c.By != "" && c.By != o.client
 }
 
-func (t *trace) leaseAt(k ownerLock, c *change, i int, holds []heldLease, longest, refreshed int64) Verdict {
-	ops := func() []int64 { return opIDs(t.openOpOf(c.By, c.lock, c.t), t.grantOf(k.owner, k.lock, c.t)) }
+// leaseAt checks the TTL that a command of a client leaves to the owner's hold.
+func (w *leaseWalk) leaseAt(c *change) Verdict {
+	longest := w.longest
+	if w.before > longest && w.heldUpSince(c.By, w.since, c.t) { // a renewal of then, held back until now
+		longest = w.before
+	}
+	ops := func() []int64 { return opIDs(w.openOpOf(c.By, c.lock, c.t), w.grantOf(w.owner, w.lock, c.t)) }
 	if longest == 0 {
-		return Verdict{Outcome: OutcomeOK} // nothing known to have been asked for
+		return Verdict{Outcome: OutcomeOK} // no lease is known to be requested
 	}
 	if c.TTL == -1 {
-		if t.staysUnbounded(i) {
+		if w.staysUnbounded(c) {
 			return violation(c.t, ops(), "%s left the hold of %s on %s without an expiry at %s; a lease of %s was asked for",
-				command(c), k.owner, c.Node, at(c.t), long(longest))
+				command(c), w.owner, c.Node, at(c.t), long(longest))
 		}
 		return Verdict{Outcome: OutcomeOK}
 	}
-	if (c.grants() || c.WasTTL == -1 || c.TTL > c.WasTTL) && c.TTL > t.onServer(longest)+t.allow.rounding {
+	if (c.grants() || c.WasTTL == -1 || c.TTL > c.WasTTL) && c.TTL > w.onServer(longest)+w.allow.rounding {
 		return violation(c.t, ops(), "%s gave the hold of %s on %s a TTL of %s at %s; at most %s was asked for",
-			command(c), k.owner, c.Node, long(c.TTL), at(c.t), long(longest))
+			command(c), w.owner, c.Node, long(c.TTL), at(c.t), long(longest))
 	}
-	if t.clockFault(c.group, c.t) {
+	if w.clockFault(c.group, c.t) {
 		return Verdict{Outcome: OutcomeOK} // the server counts time differently since
 	}
-	if v := t.renewedInFull(k, c, holds, refreshed); v.Outcome == Violated {
+	if v := w.renewedInFull(c); v.Outcome == Violated {
 		return v
 	}
-	if o := t.handedOn(k, c); o != nil { // for as much as the waiter's place had left
-		return t.madeWhole(k, c, o)
+	if o := w.handedOn(w.ownerLock, c); o != nil { // for as much as the waiter's place had left
+		return w.madeWhole(c, o)
 	}
-	for _, h := range holds {
-		// A server owes what it granted itself, and what it is granting now. What
-		// was asked for at this very instant cannot have arrived.
-		if _, known := h.granted.get(c.group); h.o.inv == c.t || (h.o.ret < c.t && (!known || c.grants())) || (!known && (!c.takes() || t.ofEarlier(h.o, c))) {
+	for _, h := range w.holds {
+		// A server owes the holds that it granted itself, and one that it is granting.
+		// A request of this very instant cannot have arrived.
+		if _, known := h.granted.get(c.group); h.o.inv == c.t || (h.o.ret < c.t && (!known || c.grants())) || (!known && (!c.takes() || w.ofEarlier(h.o, c))) {
 			continue
 		}
-		if owed := h.owed(c) - t.onItsWay(&h, c.group); c.TTL < owed-2*t.allow.rounding {
+		if owed := h.owed(c) - w.onItsWay(&h, c.group); c.TTL < owed-2*w.allow.rounding {
 			return violation(c.t, slices.Compact(append(ops(), h.o.id)), "%s left the hold of %s on %s a TTL of %s at %s; %s of its lease were still owed",
-				command(c), k.owner, c.Node, long(c.TTL), at(c.t), long(owed))
+				command(c), w.owner, c.Node, long(c.TTL), at(c.t), long(owed))
 		}
 	}
 	return Verdict{Outcome: OutcomeOK}
@@ -357,15 +368,15 @@ func (t *trace) ofEarlier(acquire *op, c *change) bool {
 
 // staysUnbounded reports whether the endless TTL of a change was still there after
 // the time for a second command.
-func (t *trace) staysUnbounded(i int) bool {
-	c := &t.changes[i]
-	for j := i + 1; j < len(t.changes) && t.changes[j].t <= c.t+unbounded+t.allow.machine; j++ {
-		next := &t.changes[j]
+func (t *trace) staysUnbounded(c *change) bool {
+	until := c.t + unbounded + t.allow.machine
+	changes := t.account(ownerLock{"", c.lock}).changes.between(c.t, until)
+	for _, next := range changes[slices.Index(changes, c)+1:] {
 		if next.Node == c.Node && next.Key == c.Key && (next.holder != c.holder || next.TTL >= 0) {
 			return false
 		}
 	}
-	return t.endTime > c.t+unbounded+t.allow.machine
+	return t.endTime > until
 }
 
 // onServer is the longest lease that a server may keep for a requested one, in the
@@ -380,24 +391,26 @@ func (t *trace) onServer(lease int64) int64 {
 // renewedInFull checks that a renewal gives a whole lease, as an acquire does. Its
 // client sent it after the grant or renewal before, and only a fault since then
 // may have delayed it.
-func (t *trace) renewedInFull(k ownerLock, c *change, holds []heldLease, refreshed int64) Verdict {
-	renews := c.was == k.owner && c.Count == c.WasCount && c.By == t.client[k.owner] && (c.raises() || c.TTL < c.WasTTL-t.allow.rounding)
-	if !renews || len(holds) == 0 || t.openOp(c.By, c.lock, history.Acquire, c.t) != nil || t.openOp(c.By, c.lock, history.Release, c.t) != nil {
+func (w *leaseWalk) renewedInFull(c *change) Verdict {
+	renews := c.was == w.owner && c.Count == c.WasCount && c.By == w.client[w.owner] && (c.raises() || c.TTL < c.WasTTL-w.allow.rounding)
+	if !renews || len(w.holds) == 0 || w.openOp(c.By, c.lock, history.Acquire, c.t) != nil || w.openOp(c.By, c.lock, history.Release, c.t) != nil {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	least := int64(never)
-	for _, h := range holds {
+	for _, h := range w.holds {
 		if !h.o.args.Renewed {
 			return Verdict{Outcome: OutcomeOK}
 		}
 		least = min(least, h.o.args.Lease)
 	}
-	disturbed := t.disturbance(max(holds[0].o.inv, refreshed), c.t, func(f *faultSpan) bool { return f.touchesClient(c.By) })
-	if c.TTL >= least-2*t.allow.rounding-t.allow.underway-t.allow.machine-disturbed {
+	outer := w.holds[0].o
+	refreshed, _ := w.refreshed.get(c.group)
+	disturbed := w.disturbance(max(outer.inv, refreshed), c.t, touches(c.By))
+	if c.TTL >= least-2*w.allow.rounding-w.allow.underway-w.allow.machine-disturbed {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	return violation(c.t, opIDs(holds[0].o), "%s renewed the hold of %s on %s at %s for %s; a renewal promises a lease of %s",
-		command(c), k.owner, c.Node, at(c.t), long(c.TTL), long(least))
+	return violation(c.t, opIDs(outer), "%s renewed the hold of %s on %s at %s for %s; a renewal promises a lease of %s",
+		command(c), w.owner, c.Node, at(c.t), long(c.TTL), long(least))
 }
 
 // grantedInTime checks that a grant returns while the servers still owe the hold,
@@ -405,16 +418,17 @@ func (t *trace) renewedInFull(k ownerLock, c *change, holds []heldLease, refresh
 // no longer validity. It excuses a process that was stopped meanwhile.
 func (t *trace) grantedInTime(c *Claim) Verdict {
 	o := t.op(c.AcquireOp)
-	stopped := t.overlap(o.inv, o.ret, 0, func(f *faultSpan) bool { return f.StopsProcess && f.touchesClient(c.Client) }) > 0
+	stopped := t.overlap(o.inv, o.ret, 0, stops(c.Client)) > 0
 	if !t.claim.Lease || stopped {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	if until := o.res.Until; until != 0 && until <= o.ret {
+	until := o.res.Until
+	if until != 0 && until <= o.ret {
 		return violation(o.ret, opIDs(o), "%s was granted the lock at %s; the validity that the grant names was over at %s", c.Owner, at(o.ret), at(until))
 	}
 	promised := plus(o.inv, c.Lease)
-	if o.res.Until != 0 {
-		promised = o.res.Until
+	if until != 0 {
+		promised = until
 	}
 	if owed, found := t.foundOwn(c, o); found && owed+2*t.allow.rounding < promised {
 		return byServers(violation(o.ret, opIDs(o), "%s was granted the lock at %s for %s; the server had its hold from before, and owes it until %s only",
@@ -427,11 +441,11 @@ func (t *trace) grantedInTime(c *Claim) Verdict {
 	if owed+t.allow.rounding <= o.ret {
 		return byServers(violation(o.ret, opIDs(o), "%s was granted the lock at %s; the lease had ended on the servers at %s", c.Owner, at(o.ret), at(owed)))
 	}
-	if until := o.res.Until; until > plus(owed, t.allow.rounding) {
+	if until > plus(owed, t.allow.rounding) {
 		return byServers(violation(o.ret, opIDs(o), "%s was granted the lock at %s with a validity until %s; the servers owe the hold until %s",
 			c.Owner, at(o.ret), at(until), at(owed)))
 	}
-	if until := o.res.Until; t.claim.Drift != nil && until > owed-t.drift(c.Lease)+2*t.allow.rounding {
+	if t.claim.Drift != nil && until > owed-t.drift(c.Lease)+2*t.allow.rounding {
 		return byServers(violation(o.ret, opIDs(o),
 			"%s was granted the lock at %s with a validity until %s; the servers owe the hold until %s, and their clocks may run ahead by %s until then",
 			c.Owner, at(o.ret), at(until), at(owed), long(t.drift(c.Lease))))
@@ -446,13 +460,10 @@ func (t *trace) foundOwn(c *Claim, o *op) (owed int64, found bool) {
 	if t.claim.Nodes > 1 || c.Renewed || c.Lease == 0 || o.res.Count > 1 || t.clockMoved(o.ret) {
 		return 0, false
 	}
-	later := t.since(o.own, o.inv)
-	if len(later) > 0 && t.changes[later[0]].t <= o.ret {
+	if len(o.own.changes.between(o.inv, o.ret)) > 0 {
 		return 0, false
 	}
-	all := o.own.changes.all
-	for i := len(all) - len(later) - 1; i >= 0; i-- {
-		s := &t.changes[all[i]]
+	for _, s := range slices.Backward(o.own.changes.between(0, o.inv-1)) {
 		switch {
 		case s.Role != "primary":
 		case s.Cause != "command" || s.holder != c.Owner || t.replaced(s.group, o.ret):
@@ -466,5 +477,5 @@ func (t *trace) foundOwn(c *Claim, o *op) (owed int64, found bool) {
 
 // clockMoved reports whether the clock of any server was moved by then.
 func (t *trace) clockMoved(by int64) bool {
-	return slices.ContainsFunc(t.faults, func(f faultSpan) bool { return f.from <= by && f.MovesClock })
+	return slices.ContainsFunc(t.faults, func(f *faultSpan) bool { return f.from <= by && f.MovesClock })
 }

@@ -19,7 +19,10 @@ const slackOfServers = 5 * millisecond
 // instants of the server log, the verdict is violated by the server log. The error
 // is a [*linear.DisagreementError].
 func judgeLinearizable(t *trace, o Options) (Verdict, error) {
-	judges := judgesOf(o)
+	judges := linear.NewJudges(o.Judges, o.Budget)
+	if o.fast != nil {
+		judges.Fast = o.fast
+	}
 	verdict := Verdict{Outcome: OutcomeOK}
 	for _, lock := range t.locks {
 		ops, ghosts := t.lockOps(lock)
@@ -92,7 +95,8 @@ func rulesOf(c history.Claims, who *linear.Roster) linear.Rules {
 // adds an operation for that, because others were rightly refused meanwhile. A
 // handed-on hold that never became whole lasts as long as the servers left it.
 // ghosts reports whether the log changed the operations in this way.
-// A refusal by a queue in which another owner waited says nothing about holds.
+// lockOps leaves out refusals by a queue in which another owner waited, because they
+// do not depend on holds.
 func (t *trace) lockOps(lock string) (ops []linear.Op, ghosts bool) {
 	ops = t.endsOfSessions(lock, make([]linear.Op, 0, len(t.byLock[lock])))
 	var places queue // empty unless the lock claims fairness
@@ -185,16 +189,13 @@ func (t *trace) pastValidity(release *op) bool {
 	return a != nil && !t.claim.Reentrant && !a.args.Renewed && a.res.Until > 0 && a.res.Until <= release.ret
 }
 
-// toldLost is when the owner of a release that finds no hold was notified: at
-// the first notice since an operation after which it knew what it held, at the
-// latest now. From then on it holds nothing, whatever else it still waits for.
+// toldLost is when the owner of a release that finds no hold was notified of its loss:
+// at the first notice since it last knew its holds, at the latest now. From then on
+// it has no hold, even if it waits for another one.
 func (t *trace) toldLost(release *op) int64 {
-	ops, since := release.own.ops.all, int64(0)
-	for i := release.own.ops.latest(release.inv) - 1; i >= 0; i-- {
-		if knows(ops[i]) {
-			since = ops[i].ret
-			break
-		}
+	since := int64(0)
+	if sure := release.own.ops.last(release.inv, func(o *op) bool { return o != release && knows(o) }); sure != nil {
+		since = sure.ret
 	}
 	for _, n := range t.notesOf[release.client] {
 		if n.F == history.Lost && n.Owner == release.owner && n.Lock == release.lock && since <= n.Time && n.Time < release.inv {
@@ -204,7 +205,7 @@ func (t *trace) toldLost(release *op) int64 {
 	return release.inv
 }
 
-// knows reports whether the owner knows after an operation what it holds.
+// knows reports whether the owner knows its holds after an operation.
 func knows(o *op) bool {
 	switch o.f {
 	case history.Acquire:
@@ -230,7 +231,7 @@ func lockOpOf(o *op, claim history.Claims, owner int32, crashed bool) (l linear.
 		switch {
 		case o.kind == history.OK:
 			l.Kind = linear.GotLock
-		case o.kind == history.Fail && o.res.Error == history.ErrBusy:
+		case o.failed(history.ErrBusy):
 			l.Kind, known = linear.FoundBusy, claim.Nodes == 1
 		case o.kind == history.Fail && o.res.Error != history.ErrOther:
 			l.Kind = linear.TookAndGave
@@ -241,9 +242,9 @@ func lockOpOf(o *op, claim history.Claims, owner int32, crashed bool) (l linear.
 		switch {
 		case o.kind == history.OK:
 			l.Kind = linear.GaveBack
-		case o.kind == history.Fail && o.res.Error == history.ErrNotHeld:
+		case o.failed(history.ErrNotHeld):
 			l.Kind = linear.HeldNothing
-		case o.kind == history.Fail && o.res.Error == history.ErrLost:
+		case o.failed(history.ErrLost):
 			l.Kind = linear.FoundLost
 		default:
 			l.Kind, l.Return = linear.MaybeGave, linear.Forever
@@ -288,13 +289,9 @@ func (t *trace) pin(ops []linear.Op) []linear.Op {
 // execute later, and counts if it did before the owner's next request.
 func (t *trace) carriedOut(o *op) (when int64, ok bool) {
 	to := t.untilNext(o)
-	for _, i := range t.since(o.own, o.inv) {
-		c := &t.changes[i]
-		if c.t > to {
-			break
-		}
-		if ok && o.f == history.Acquire && o.kind == history.OK && c.Role == "primary" && c.was == o.owner && c.ends() {
-			return 0, false // its owner never knew of that one, and waited on
+	for _, c := range o.own.changes.between(o.inv, to) {
+		if ok && o.granted() && c.Role == "primary" && c.was == o.owner && c.ends() {
+			return 0, false // its owner did not know of that one, and waited on
 		}
 		if !t.commandOf(c, o) {
 			continue
@@ -328,11 +325,7 @@ func (t *trace) extended(o *op) (until int64) {
 // gaveBackWithin reports whether the servers saw an acquire's client take the lock
 // for its owner and release it again during the acquire.
 func (t *trace) gaveBackWithin(o *op) bool {
-	for _, i := range t.since(o.own, o.inv) {
-		c := &t.changes[i]
-		if c.t > o.ret {
-			break
-		}
+	for _, c := range o.own.changes.between(o.inv, o.ret) {
 		if t.commandOf(c, o) && c.was == o.owner && c.ends() {
 			return true
 		}
@@ -372,7 +365,7 @@ func (t *trace) explain(o *op) Verdict {
 	cause := opIDs(o, other, otherEnd, own)
 	v := func(format string, args ...any) Verdict { return violation(o.ret, cause, format, args...) }
 	switch {
-	case o.f == history.Acquire && o.kind == history.OK && other != nil:
+	case o.granted() && other != nil:
 		held := fmt.Sprintf("%s had taken it at %s", other.owner, at(other.ret))
 		if otherEnd != nil {
 			return v("%s was granted the lock at %s; no order of the operations allows that: %s and let go from %s on",
@@ -380,7 +373,7 @@ func (t *trace) explain(o *op) Verdict {
 		}
 		return v("%s was granted the lock at %s; no order of the operations allows that: %s and was not seen to let go",
 			o.owner, at(o.ret), held)
-	case o.f == history.Acquire && o.kind == history.OK:
+	case o.granted():
 		return v("%s was granted the lock at %s with count %d, which no order of the operations allows", o.owner, at(o.ret), o.res.Count)
 	case o.f == history.Acquire:
 		return v("%s was refused the lock as busy at %s; nobody else can have held it at any time since its request at %s", o.owner, at(o.ret), at(o.inv))

@@ -6,9 +6,6 @@ import "github.com/holdfast-go/holdfast/history"
 // lowered or extended the live hold of another client's owner. A hold on the
 // server is one whose lease still ran.
 func judgeOwnership(t *trace) Verdict {
-	if t.needsServers() {
-		return Verdict{Outcome: Unknown, Reason: noServerLog}
-	}
 	for i := range t.changes {
 		c := &t.changes[i]
 		owner, ok := t.client[c.was]
@@ -31,18 +28,10 @@ func judgeOwnership(t *trace) Verdict {
 		default:
 			continue
 		}
-		return byServers(violation(c.t, opIDs(t.openOpOf(c.By, c.lock, c.t), t.grantOf(c.was, c.lock, c.t)),
-			"%s %s the hold of %s on %s at %s with %s", c.By, what, c.was, c.Node, at(c.t), command(c)))
+		return violation(c.t, opIDs(t.openOpOf(c.By, c.lock, c.t), t.grantOf(c.was, c.lock, c.t)),
+			"%s %s the hold of %s on %s at %s with %s", c.By, what, c.was, c.Node, at(c.t), command(c))
 	}
-	return t.withLog(Verdict{Outcome: OutcomeOK})
-}
-
-// withLog marks a verdict as based on the server log, if there is one.
-func (t *trace) withLog(v Verdict) Verdict {
-	if len(t.changes) > 0 {
-		v = byServers(v)
-	}
-	return v
+	return Verdict{Outcome: OutcomeOK}
 }
 
 func command(c *change) string {

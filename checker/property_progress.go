@@ -11,9 +11,9 @@ import (
 // notice is the allowed delay of a hand-off beyond the promised one.
 const notice = 100 * millisecond
 
-// judgeProgress checks that operations return, that bounded waits end in time,
-// that no waiter waits for nobody or sleeps on a free lock, and that no abandoned
-// acquire excludes others.
+// judgeProgress checks that operations return, and that bounded waits end in time. No
+// waiter may wait while no owner holds the lock, or sleep on a free lock. No abandoned
+// acquire may exclude others.
 func judgeProgress(t *trace) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
 	for _, n := range t.notes {
@@ -53,8 +53,8 @@ func (t *trace) returned(o *op) Verdict {
 	if t.end.CutOff {
 		return t.overdue(o)
 	}
-	for i := range t.faults {
-		if f := &t.faults[i]; f.open && f.touchesClient(o.client) && !f.sparesRequests() {
+	for _, f := range t.faults {
+		if f.open && disturbs(o.client)(f) {
 			return Verdict{Outcome: OutcomeOK} // never healed
 		}
 	}
@@ -67,11 +67,11 @@ func (t *trace) inTime(o *op) Verdict {
 	if o.args.Wait < 0 || o.open() {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	if early := o.inv + o.args.Wait - o.ret; o.kind == history.Fail && o.res.Error == history.ErrBusy && early > t.allow.waitSlack {
+	if early := o.inv + o.args.Wait - o.ret; o.failed(history.ErrBusy) && early > t.allow.waitSlack {
 		return violation(o.ret, opIDs(o), "the acquire of %s was to wait %s from %s on and gave up %s early",
 			o.owner, long(o.args.Wait), at(o.inv), long(early))
 	}
-	paused := t.overlap(o.inv, o.ret, 0, func(f *faultSpan) bool { return f.StopsProcess && f.touchesClient(o.client) })
+	paused := t.overlap(o.inv, o.ret, 0, stops(o.client))
 	if o.args.Wait == 0 { // a single try has no time to keep to but that of its requests
 		paused = t.overlap(o.inv, o.ret, t.allow.healing, disturbs(o.client))
 	}
@@ -84,24 +84,12 @@ func (t *trace) inTime(o *op) Verdict {
 
 // waitEnd is the end of an acquire's wait, as far as it is known.
 func (t *trace) waitEnd(o *op) int64 {
-	end := min(o.ret, t.endTime)
-	if when, ok := t.crashed[o.client]; ok {
-		end = min(end, when)
-	}
-	return end
-}
-
-// disturbs reports whether a fault excuses a waiter. Lost and late messages do
-// not: the promised hand-off must cope with them.
-func disturbs(client string) func(*faultSpan) bool {
-	return func(f *faultSpan) bool {
-		return f.touchesClient(client) && !f.sparesRequests()
-	}
+	return min(o.ret, t.endTime, t.crashed.at(o.client))
 }
 
 // waiting describes the obstacles of the waiters of one lock.
 type waiting struct {
-	believed busyTimes // when somebody believed to hold it
+	believed busyTimes // when an owner believed that it held the lock
 	taken    busyTimes // when too few servers were free
 	lease    int64     // the longest that was asked for
 	// within is taken, by client, with the servers out of its reach as taken ones;
@@ -119,7 +107,7 @@ func (t *trace) waiting(lock string) *waiting {
 		if when, crashed := t.crashed[o.client]; crashed && o.f == history.Acquire && o.open() {
 			believed = append(believed, [2]int64{when, when}) // it may have been granted, and leave a lease of its own
 		}
-		if granted, untold := t.untoldSince(o); untold {
+		if granted, missed := t.missedGrant(o); missed {
 			believed = append(believed, [2]int64{granted, o.ret})
 		}
 	}
@@ -135,9 +123,9 @@ func (t *trace) waiting(lock string) *waiting {
 	return w
 }
 
-// mayHoldUntil is when a claim is over for those who wait. The owner of nested
-// holds that gets no answer to a release keeps the outer ones, and its lock goes on
-// to renew them. So nobody knows how many it has, as long as it asks.
+// mayHoldUntil is when a claim is over for waiters. An owner of nested holds that gets
+// no answer to a release keeps the outer ones, and its lock renews them. So the number
+// of its holds is unknown while it repeats the release.
 func (t *trace) mayHoldUntil(c *Claim) int64 {
 	end := t.op(c.EndOp)
 	if end == nil || end.f != history.Release || !end.unclear() || !t.claim.Reentrant {
@@ -146,7 +134,7 @@ func (t *trace) mayHoldUntil(c *Claim) int64 {
 	ops := end.own.ops.all
 	last := end.own.ops.latest(end.inv)
 	first := end.own.ops.latest(t.op(c.AcquireOp).inv)
-	if !slices.ContainsFunc(ops[first:last], func(o *op) bool { return o.f == history.Acquire && o.kind == history.OK && o.res.Count > 1 }) {
+	if !slices.ContainsFunc(ops[first:last], func(o *op) bool { return o.granted() && o.res.Count > 1 }) {
 		return c.To
 	}
 	for last+1 < len(ops) && ops[last+1].f == history.Release && ops[last+1].unclear() {
@@ -155,17 +143,13 @@ func (t *trace) mayHoldUntil(c *Claim) int64 {
 	return min(ops[last].ret, t.endTime)
 }
 
-// untoldSince is when a server granted an acquire whose reply a fault blocked: its
-// client holds the lock without knowing it. untold is false without such a grant.
-func (t *trace) untoldSince(o *op) (when int64, untold bool) {
+// missedGrant is when a server granted an acquire whose reply a fault blocked: its
+// client holds the lock and does not know it. missed is false without such a grant.
+func (t *trace) missedGrant(o *op) (when int64, missed bool) {
 	if o.f != history.Acquire || o.open() {
 		return 0, false
 	}
-	for _, i := range t.since(o.own, o.inv+1) {
-		c := &t.changes[i]
-		if c.t >= o.ret {
-			break
-		}
+	for _, c := range o.own.changes.between(o.inv+1, o.ret-1) {
 		if c.grants() && c.holder == o.owner {
 			return c.t, t.overlap(c.t, o.ret, t.allow.healing, func(f *faultSpan) bool {
 				return f.touchesClient(o.client) && (f.holdsMessages() || f.LosesReplies || f.StopsProcess)
@@ -224,14 +208,14 @@ func (t *trace) waitsForSomebody(o *op, w *waiting) Verdict {
 // mayLinger reports whether a hold without a believer may have excluded others
 // between two times: an unreleased one, or one whose grant no client learned of.
 func (t *trace) mayLinger(lock string, from, to int64) bool {
-	if t.overlap(0, to, t.allow.settling, func(*faultSpan) bool { return true }) > 0 {
+	if t.overlap(0, to, t.allow.settling, anyFault) > 0 {
 		return true
 	}
 	for _, o := range t.byLock[lock] {
 		if o.inv > to {
 			break
 		}
-		refused := o.f == history.Acquire && o.kind == history.Fail && o.res.Error == history.ErrBusy
+		refused := o.f == history.Acquire && o.failed(history.ErrBusy)
 		if o.kind != history.OK && !refused && o.ret > from-min(from, t.leaseOf(o)) {
 			return true
 		}
@@ -244,7 +228,7 @@ func (t *trace) mayLinger(lock string, from, to int64) bool {
 // cannotConfirm reports whether too few replicas may have remained by then to
 // confirm a grant.
 func (t *trace) cannotConfirm(by int64) bool {
-	return t.claim.Acks > 0 && slices.ContainsFunc(t.faults, func(f faultSpan) bool {
+	return t.claim.Acks > 0 && slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
 		return f.from <= by && (f.Promotes || f.StopsNode || f.HoldsReplication || f.Forks)
 	})
 }
@@ -258,8 +242,8 @@ func (t *trace) renewedLate(lock string, letGo int64) int64 {
 		return 0
 	}
 	var late int64
-	for _, i := range t.since(holder.own, letGo) {
-		if c := &t.changes[i]; t.commandOf(c, holder) && c.holder == holder.owner && c.raises() && t.heldUpSince(c.By, letGo, c.t) {
+	for _, c := range holder.own.changes.from(letGo) {
+		if t.commandOf(c, holder) && c.holder == holder.owner && c.raises() && t.heldUpSince(c.By, letGo, c.t) {
 			late = c.t
 		}
 	}
@@ -295,8 +279,8 @@ func (t *trace) notOnFree(o *op, w *waiting) Verdict {
 // one. The promised hand-off must cope with one, and their delays add up.
 func (t *trace) lateSubscriptions(o *op) int64 {
 	n := int64(0)
-	for i := range t.faultsBefore(o.ret) {
-		if f := &t.faults[i]; f.HoldsSubscriptions && f.touchesClient(o.client) && f.to >= o.inv {
+	for _, f := range t.faults[:t.faultsBefore(o.ret)] {
+		if f.HoldsSubscriptions && f.touchesClient(o.client) && f.to >= o.inv {
 			n++
 		}
 	}
@@ -322,8 +306,7 @@ func (t *trace) withinReach(o *op, w *waiting) *busyTimes {
 func (t *trace) unreachable(client string) []edge {
 	var cuts []edge
 	disturbs := disturbs(client)
-	for i := range t.faults {
-		f := &t.faults[i]
+	for _, f := range t.faults {
 		if !disturbs(f) {
 			continue
 		}
@@ -347,20 +330,19 @@ type edge struct {
 // failover replicas count as well, because clients may use one of them.
 func (t *trace) taken(lock string, cuts []edge) [][2]int64 {
 	failed := int64(never)
-	for i := range t.faults {
-		if f := &t.faults[i]; f.replacesServer() {
+	for _, f := range t.faults {
+		if f.replacesServer() {
 			failed = min(failed, f.from)
 		}
 	}
 	spans := t.account(ownerLock{"", lock}).spans.all
 	edges := make([]edge, 0, len(cuts)+2*len(spans))
 	edges = append(edges, cuts...)
-	for _, i := range spans {
-		s := &t.spans[i]
+	for _, s := range spans {
 		if s.replica && s.to <= failed {
 			continue
 		}
-		from := min(t.heard(s), s.to)
+		from := min(t.counts(s), s.to)
 		edges = append(edges, edge{from, s.group, 1}, edge{s.to, s.group, -1})
 	}
 	slices.SortStableFunc(edges, func(a, b edge) int { return cmp.Compare(a.t, b.t) })
@@ -391,24 +373,23 @@ func (t *trace) taken(lock string, cuts []edge) [][2]int64 {
 	return out
 }
 
-// heard is when a hold on a server starts to count: a lock that was handed to a
-// waiter without a notice, although there is no fault, is a free lock.
-func (t *trace) heard(s *span) int64 {
+// counts is when a hold on a server starts to count. Without a fault, a lock that was
+// handed to a waiter counts as free until the waiter gets its grant.
+func (t *trace) counts(s *span) int64 {
 	client, known := t.client[s.holder]
 	if !known || t.claim.Nodes > 1 || t.claim.Acks > 0 {
 		return s.from
 	}
-	mine := &t.account(ownerLock{s.holder, s.lock}).ops
-	ops, i := mine.all, mine.latest(s.from)
-	if i < 0 || ops[i].f != history.Acquire || ops[i].ret <= s.from {
+	o := t.account(ownerLock{s.holder, s.lock}).ops.last(s.from, func(*op) bool { return true })
+	if o == nil || o.f != history.Acquire || o.ret <= s.from {
 		return s.from
 	}
-	told := min(ops[i].ret, t.endTime)
-	disturbed := t.overlap(s.from, told, t.allow.healing, func(f *faultSpan) bool { return f.touchesClient(client) }) > 0
-	if _, crashed := t.crashed[client]; disturbed || crashed || t.closedAt(client) <= told || told-s.from <= t.allow.underway+t.allow.machine {
+	noticed := min(o.ret, t.endTime)
+	disturbed := t.overlap(s.from, noticed, t.allow.healing, touches(client)) > 0
+	if _, crashed := t.crashed[client]; disturbed || crashed || t.closed.at(client) <= noticed || noticed-s.from <= t.allow.underway+t.allow.machine {
 		return s.from
 	}
-	return told
+	return noticed
 }
 
 // longestGap finds the longest part of a wait that no busy time covers, without
@@ -447,7 +428,7 @@ func (t *trace) overdue(o *op) Verdict {
 	if o.f != history.Acquire || o.args.Wait < 0 {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	excused := t.overlap(o.inv, t.endTime, t.allow.healing, func(f *faultSpan) bool { return f.touchesClient(o.client) })
+	excused := t.overlap(o.inv, t.endTime, t.allow.healing, touches(o.client))
 	late := t.endTime - o.inv - o.args.Wait - excused
 	if late <= t.allow.waitSlack {
 		return Verdict{Outcome: OutcomeOK}

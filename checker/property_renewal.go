@@ -25,12 +25,9 @@ func (t *trace) renewalSlack(client string, after int64) int64 {
 	return slack
 }
 
-// judgeRenewal checks in the server log that live renewed holds are renewed at the
-// promised interval, and that nobody renews a released hold.
+// judgeRenewal checks in the server log that a lock renews live holds at the promised
+// interval, and never a released one.
 func judgeRenewal(t *trace) Verdict {
-	if t.needsServers() {
-		return Verdict{Outcome: Unknown, Reason: noServerLog}
-	}
 	v := Verdict{Outcome: OutcomeOK}
 	for i := range t.claims {
 		if c := &t.claims[i]; c.Renewed && t.claim.RenewEvery > 0 {
@@ -42,7 +39,7 @@ func judgeRenewal(t *trace) Verdict {
 		v = earlier(v, t.silent(k))
 		v = earlier(v, t.silentWhenClosed(k))
 	}
-	return t.withLog(v)
+	return v
 }
 
 // renewedInTime measures the gaps between refreshes of a claim on each group of
@@ -50,11 +47,11 @@ func judgeRenewal(t *trace) Verdict {
 func (t *trace) renewedInTime(c *Claim) Verdict {
 	acquire := t.op(c.AcquireOp)
 	inv := acquire.inv
-	end := min(c.To, t.closedAt(c.Client)) // a lock that was closed renews nothing
+	end := min(c.To, t.closed.at(c.Client)) // a lock that was closed renews nothing
 	var groups byGroup[renewals]
 	bad := 0
 	gap := func(group string, r *renewals, to int64) {
-		from := plus(r.last, t.setForth(r.refresh, to))
+		from := plus(r.last, t.setBackSince(r.refresh, to))
 		if r.bad.Outcome != "" {
 			return
 		}
@@ -69,7 +66,7 @@ func (t *trace) renewedInTime(c *Claim) Verdict {
 				c.Owner, group, long(to-from), at(from), at(healed), long(t.claim.RenewEvery))
 			return
 		}
-		excused := t.overlap(from, to, t.claim.RenewEvery, func(f *faultSpan) bool { return f.delays(c.Client) })
+		excused := t.overlap(from, to, t.claim.RenewEvery, delays(c.Client))
 		if late := to - from - excused; late > t.claim.RenewEvery+slack {
 			bad++
 			r.bad = violation(from+t.claim.RenewEvery, opIDs(acquire, t.op(c.EndOp)),
@@ -77,8 +74,7 @@ func (t *trace) renewedInTime(c *Claim) Verdict {
 				c.Owner, group, long(to-from), at(from), long(t.claim.RenewEvery))
 		}
 	}
-	for _, i := range t.since(acquire.own, inv) {
-		s := &t.changes[i]
+	for _, s := range acquire.own.changes.from(inv) {
 		if s.Role != "primary" {
 			continue
 		}
@@ -123,25 +119,15 @@ type renewals struct {
 	bad     Verdict // of the first gap that was too long
 }
 
-// setForth is the time by which a server's clock has delayed the end of a lease
-// since a refresh; never if unknown. A renewal changes nothing if more than a
-// lease remains.
-func (t *trace) setForth(refresh *change, to int64) int64 {
+// setBackSince is how far faults have set a server's clock back since a refresh, and
+// so delayed the end of a lease; never if unknown. A renewal changes nothing if more
+// than a lease remains.
+func (t *trace) setBackSince(refresh *change, to int64) int64 {
 	from, by := refresh.t-t.allow.underway-t.allow.machine, int64(0)
-	for i := range t.faultsBefore(to) {
-		f := &t.faults[i]
-		if !f.MovesClock || !slices.Contains(f.nodes, refresh.Node) || f.to < from {
-			continue
-		}
-		switch {
-		case f.ClockJump != 0:
-			if f.from >= from {
-				by += max(0, -f.ClockJump)
-			}
-		case f.ClockRate == 0:
-			return never
-		default:
-			by += max(0, int64((1-f.ClockRate)*float64(min(f.to, to)-max(f.from, from))))
+	for _, f := range t.faults[:t.faultsBefore(to)] {
+		jumpedBefore := f.ClockJump != 0 && f.from < from
+		if f.MovesClock && slices.Contains(f.nodes, refresh.Node) && f.to >= from && !jumpedBefore {
+			by = plus(by, f.setsBack(from, to))
 		}
 	}
 	return by
@@ -151,28 +137,22 @@ func (t *trace) setForth(refresh *change, to int64) int64 {
 // servers no longer have it: at the next renewal if they lost it, and by the
 // client's clock if its lease has ended.
 func (t *trace) toldInTime(c *Claim) Verdict {
-	if !t.claim.LostSign || !t.careful() || t.crashed[c.Client] == c.To || t.closedAt(c.Client) <= c.To {
+	if !t.claim.LostSign || !t.careful() || t.crashed.at(c.Client) == c.To || t.closed.at(c.Client) <= c.To {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	if l := t.lossOf(c, c.To); l.groups >= l.needed && t.toldTooLate(c, l, c.To) {
+	if l := t.lossOf(c, c.To); l.lost() && t.toldTooLate(c, l, c.To) {
 		return violation(l.at+t.claim.RenewEvery, opIDs(t.op(c.AcquireOp), t.op(c.EndOp)),
 			"%s went on until %s without a notice of its loss: %s", c.Owner, at(c.To), l.how)
 	}
 	owed, known := t.owedByServers(c, c.To)
-	if !known || owed >= c.To || t.clockMoved(c.To) || t.groupsHolding(c.Lock, c.Owner, c.To, c.To, false) >= t.claim.Quorum {
+	if !known || owed >= c.To || t.clockMoved(c.To) || t.groupsHolding(c.Lock, c.Owner, c.To, c.To, onPrimary) >= t.claim.Quorum {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	stopped := t.overlap(owed-min(owed, c.Lease), c.To, t.allow.healing, func(f *faultSpan) bool { return f.StopsProcess && f.touchesClient(c.Client) })
+	stopped := t.overlap(owed-min(owed, c.Lease), c.To, t.allow.healing, stops(c.Client))
 	if c.To-owed-stopped <= t.allow.waitSlack {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	return violation(owed, opIDs(t.op(c.AcquireOp), t.op(c.EndOp)), "%s went on until %s without a notice that its lease had ended at %s", c.Owner, at(c.To), at(owed))
-}
-
-// delays reports whether a fault may delay a client's renewals. A forgotten script
-// costs only a round trip, and is no excuse.
-func (s *faultSpan) delays(client string) bool {
-	return s.touchesClient(client) && !s.sparesRenewals()
 }
 
 // lastHealed is the end of the last fault that delayed a client between two times;
@@ -180,7 +160,7 @@ func (s *faultSpan) delays(client string) bool {
 func (t *trace) lastHealed(client string, from, to int64) int64 {
 	healed := from
 	for i := t.healed.before(t.faultsBefore(to), from+1); i >= 0; i = t.healed.before(i, from+1) {
-		if f := &t.faults[i]; f.delays(client) {
+		if f := t.faults[i]; delays(client)(f) {
 			healed = max(healed, min(f.to, to))
 		}
 	}
@@ -200,16 +180,15 @@ func (c *change) due(lease int64) int64 {
 	return never
 }
 
-// silent checks that an owner's client renews nothing after the owner has released
-// everything, or one interval after the owner knows that its hold is lost.
+// silent checks that an owner's client renews nothing after the owner has released all
+// its holds, or one interval after the owner learned that its hold is lost.
 func (t *trace) silent(k ownerLock) Verdict {
 	steps := t.steps(k)
 	var b bounds
 	var from int64 = never // renewals from here on are wrong
 	var last *op
 	j := 0
-	for _, i := range t.account(k).changes.all {
-		c := &t.changes[i]
+	for _, c := range t.account(k).changes.all {
 		for ; j < len(steps) && steps[j].t < c.t; j++ {
 			s := steps[j]
 			b = b.after(s)

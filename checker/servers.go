@@ -217,22 +217,21 @@ func (t *trace) indexSpans() {
 	}
 }
 
-// groupsHolding counts the groups on which an owner holds the lock at any
-// instant of [from, to].
-func (t *trace) groupsHolding(lock, owner string, from, to int64, replicas bool) int {
-	return t.groupsWith(lock, owner, from, to, func(s *span) bool { return replicas || !s.replica })
-}
+func anyServer(*span) bool   { return true }
+func onPrimary(s *span) bool { return !s.replica }
 
-// groupsWith counts the groups with a hold of an owner at any instant of [from, to]
-// that counts.
-func (t *trace) groupsWith(lock, owner string, from, to int64, counts func(*span) bool) int {
+// groupsHolding counts the groups with a hold of an owner at any instant of [from, to]
+// on a server that counts.
+func (t *trace) groupsHolding(lock, owner string, from, to int64, counts func(*span) bool) int {
 	var groups []string
-	t.heldAt(t.account(ownerLock{owner, lock}), from, to, func(s *span) bool {
+	for s := range t.account(ownerLock{owner, lock}).heldAt(from, to) {
 		if counts(s) && !slices.Contains(groups, s.group) {
 			groups = append(groups, s.group)
 		}
-		return len(groups) == t.claim.Nodes
-	})
+		if len(groups) == t.claim.Nodes {
+			break
+		}
+	}
 	return len(groups)
 }
 
@@ -243,17 +242,16 @@ func (t *trace) keptByClock(o *op) (kept int64, how string) {
 		return 0, ""
 	}
 	next := t.untilNext(o)
-	t.heldAt(o.own, o.inv, plus(next, t.allow.settling), func(s *span) bool {
+	for s := range o.own.heldAt(o.inv, plus(next, t.allow.settling)) {
 		if s.replica && !t.replaced(s.group, s.to) || !s.replica && s.from > next {
-			return false
+			continue
 		}
 		longer := int64(0)
-		for i := range t.faults {
-			f := &t.faults[i]
+		for _, f := range t.faults {
 			if !f.MovesClock || !f.touchesGroup(s.group) || f.from > s.to || f.to < s.from && !s.replica {
 				continue
 			}
-			if s.replica { // its primary, whose clock was ahead, told it the end of the lease
+			if s.replica { // it has the end of the lease from its primary, whose clock was ahead
 				longer = plus(longer, f.setsForth(s.to))
 				continue
 			}
@@ -264,11 +262,10 @@ func (t *trace) keptByClock(o *op) (kept int64, how string) {
 			if s.replica {
 				how = fmt.Sprintf("%s took the place of a server whose clock was ahead, and kept the hold of %s for longer than its lease", s.node, o.owner)
 			}
-			kept = min(s.to-s.from, plus(t.leaseOnServer(o, leaseUnder(t.claim, o)), longer))
+			return min(s.to-s.from, plus(t.leaseOnServer(o, t.leaseOf(o)), longer)), how
 		}
-		return longer > 0
-	})
-	return kept, how
+	}
+	return 0, how
 }
 
 // keptUnseen is keptByClock for the ith claim of a history without a server log:
@@ -287,8 +284,7 @@ func (t *trace) keptUnseen(i int, end *op) (kept int64, how string) {
 	if next := t.nextClaim(i, until); next != nil {
 		until = next.From
 	}
-	for j := range t.faults {
-		f := &t.faults[j]
+	for _, f := range t.faults {
 		if !f.MovesClock || f.to < o.inv || f.ClockRate == 0 && f.from < o.inv || f.from > plus(o.ret, lease) {
 			continue
 		}
@@ -328,18 +324,14 @@ func (t *trace) untilNext(o *op) int64 {
 	if !o.unclear() {
 		return o.ret
 	}
-	if i := o.own.ops.latest(o.inv) + 1; i < len(o.own.ops.all) {
-		return o.own.ops.all[i].inv
-	}
-	return never
+	return o.nextInv()
 }
 
 // commandsOf yields the changes that an operation may have made, see commandOf.
 func (t *trace) commandsOf(o *op) iter.Seq[*change] {
 	return func(yield func(*change) bool) {
 		to := t.untilNext(o)
-		for _, i := range t.since(o.own, o.inv) {
-			c := &t.changes[i]
+		for _, c := range o.own.changes.from(o.inv) {
 			if c.t > to || t.commandOf(c, o) && !yield(c) {
 				return
 			}
@@ -347,14 +339,14 @@ func (t *trace) commandsOf(o *op) iter.Seq[*change] {
 	}
 }
 
-// branches tells the operations on a lock apart once a fault has left two servers
-// of a group that both answer: each has the operations that it carried out, and
-// those from before. A refusal that no log shows says nothing, as either server may
-// have given it. A hold that was released on the other server lasts as long as this
-// one kept it. There are no branches where one server alone carried out anything. If no
-// log shows who carried out what, nothing can be said of the time after the fault.
+// branches divides the operations on a lock after a fault that left two servers of a
+// group that both answer. Each server has the operations that it carried out, and those
+// from before. A refusal that no log shows is left out, as either server may have given
+// it. A hold that was released on the other server lasts as long as this one kept it.
+// There are no branches if only one server carried out operations. Without a log all
+// operations after the fault are left out.
 func (t *trace) branches(lock string, ops []linear.Op) (branches [][]linear.Op, why string) {
-	fork := slices.IndexFunc(t.faults, func(f faultSpan) bool { return f.Forks })
+	fork := slices.IndexFunc(t.faults, func(f *faultSpan) bool { return f.Forks })
 	if fork < 0 || t.claim.Nodes > 1 {
 		return nil, ""
 	}
@@ -384,7 +376,7 @@ func (t *trace) branches(lock string, ops []linear.Op) (branches [][]linear.Op, 
 	return branches, fmt.Sprintf("%s both answered after the fault at %s, and neither knew of the other", english.And(nodes), at(since))
 }
 
-// branch is what one of several servers knows of the operations.
+// branch are the operations on one of two servers that both answer.
 func (t *trace) branch(lock, node string, since int64, ops []linear.Op, on map[int64][]string) []linear.Op {
 	branch := make([]linear.Op, 0, len(ops))
 	place := make(map[int64]int, len(ops))
@@ -417,12 +409,12 @@ func (t *trace) branch(lock, node string, since int64, ops []linear.Op, on map[i
 		asked := t.op(c.AcquireOp)
 		if p, has := place[asked.id]; has && branch[p].Kind == linear.GotLock {
 			until := max(asked.ret, since) // the servers were one until then
-			t.heldAt(asked.own, asked.inv, until, func(s *span) bool {
+			for s := range asked.own.heldAt(asked.inv, until) {
 				if s.node == node {
 					until = max(until, s.to)
+					break
 				}
-				return s.node == node
-			})
+			}
 			if !t.takenAway(asked, node, until) {
 				branch[p].Renewed, branch[p].Lease = false, min(branch[p].Lease, max(1, until-asked.ret))
 			}
@@ -431,13 +423,9 @@ func (t *trace) branch(lock, node string, since int64, ops []linear.Op, on map[i
 	return branch
 }
 
-// takenAway says that the command of another client ended a hold on a server.
+// takenAway reports whether a command of another client ended a hold on a server.
 func (t *trace) takenAway(asked *op, node string, when int64) bool {
-	for _, i := range t.since(asked.own, when) {
-		c := &t.changes[i]
-		if c.t > when {
-			break
-		}
+	for _, c := range asked.own.changes.between(when, when) {
 		if c.Node == node && c.was == asked.owner && c.ends() {
 			return c.command() && c.By != asked.client
 		}

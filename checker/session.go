@@ -8,7 +8,7 @@ import (
 )
 
 // Some locks live in a session, a connection to the server. Such a hold ends
-// with its connection, and a connection with its process. Only the server knows
+// with its connection, and a connection with its process. Only the server observes
 // the instant; the lock claims a bound for it.
 
 // endOfSession is when the connection of a hold may have ended before a time; how
@@ -21,8 +21,7 @@ func (t *trace) endOfSession(c *Claim, by int64) (when int64, how string) {
 	if crash, crashed := t.crashed[c.Client]; crashed && crash >= c.From {
 		when, how = crash, fmt.Sprintf("the session of %s ended when its process died, at %s", c.Owner, at(crash))
 	}
-	for i := range t.faults {
-		f := &t.faults[i]
+	for _, f := range t.faults {
 		if !f.BreaksConnections || !f.touchesClient(c.Client) || plus(f.to, t.allow.settling) < c.From || f.from >= when {
 			continue
 		}
@@ -32,12 +31,6 @@ func (t *trace) endOfSession(c *Claim, by int64) (when int64, how string) {
 		return 0, ""
 	}
 	return when, how
-}
-
-// lossWithSession is the loss of a hold whose connection a fault has ended.
-func (t *trace) lossWithSession(c *Claim, by int64) (lossOfHold, bool) {
-	when, how := t.endOfSession(c, by)
-	return lossOfHold{groups: 1, needed: 1, at: when, how: how}, how != ""
 }
 
 // endsOfSessions adds the ends of sessions to the operations on a lock: each is a

@@ -43,8 +43,14 @@ func (o *op) onLock() bool {
 	return o.f == history.Acquire || o.f == history.Release || o.f == history.Inspect
 }
 
-// unclear reports whether nobody knows whether the operation happened.
+// unclear reports whether the outcome of the operation is unknown.
 func (o *op) unclear() bool { return o.kind == history.Info || o.kind == history.Invoke }
+
+// granted reports whether the operation took a hold.
+func (o *op) granted() bool { return o.f == history.Acquire && o.kind == history.OK }
+
+// failed reports whether the operation failed with an error class.
+func (o *op) failed(class string) bool { return o.kind == history.Fail && o.res.Error == class }
 
 // begin makes it the operation that an event begins.
 func (o *op) begin(e *history.Event) {
@@ -85,41 +91,51 @@ type trace struct {
 	owners  []ownerLock            // in order of first appearance
 	client  map[string]string      // owner -> client
 	locks   []string               // in order of first appearance
-	crashed map[string]int64       // client -> when
-	closed  map[string]int64       // client -> when it had closed its lock handle
+	crashed instants               // of clients
+	closed  instants               // when clients had closed their lock handles
 	notes   []*history.Event
 
 	calls   map[clientLock]*calls       // lock operations only
 	notesOf map[string][]*history.Event // client -> what it learned of lost holds and its crash
 	stops   map[string][]*history.Event // client -> when it stopped its work
 	ended   map[string][]int32          // lock -> its claims by their end
-	asks    map[string]asks             // lock -> its acquires
+	asked   map[string]*callsOf         // lock -> its acquires
 
-	faults  []faultSpan // by start
-	healed  ends        // of faults
+	faults  []*faultSpan // by start
+	healed  ends         // of faults
 	struck  map[strike]int64
 	changes []change // of every server, in order of time
 	spans   []span   // who held what on which server, by start
 	end     *history.EndEvent
 	endTime int64
 	claims  []Claim
-	blamed  map[ownerLock][]blame // in order of time; nil until somebody asks
+	blamed  map[ownerLock][]blame // in order of time; nil before the first use
 	fencing Verdict               // where the lock claims tokens
-	// tokens says that fencing tokens give the order of the holds: they grow as
-	// far as clients saw. Where they do not, fencing is violated, and
-	// linearizability is judged without them.
+	// tokens says that fencing tokens give the order of the holds: as far as clients
+	// saw, they grow. Otherwise fencing is violated, and linearizability is judged
+	// without them.
 	tokens bool
+}
+
+// instants are times by client.
+type instants map[string]int64
+
+// at is the time of a client, or never.
+func (m instants) at(client string) int64 {
+	if when, ok := m[client]; ok {
+		return when
+	}
+	return never
 }
 
 type ownerLock struct{ owner, lock string }
 
 func newTrace(h *history.History) *trace {
 	t := &trace{
-		h: h, claim: h.Header.Claims, allow: allowancesOf(&h.Header),
-		of: map[ownerLock]*account{}, byLock: map[string][]*op{}, client: map[string]string{}, crashed: map[string]int64{}, closed: map[string]int64{},
+		h: h, claim: filled(h.Header.Claims), allow: allowancesOf(&h.Header),
+		of: map[ownerLock]*account{}, byLock: map[string][]*op{}, client: map[string]string{}, crashed: instants{}, closed: instants{},
 		notesOf: map[string][]*history.Event{}, stops: map[string][]*history.Event{}, struck: map[strike]int64{},
 	}
-	t.claim = filled(t.claim)
 	n, servers := 0, 0
 	for i := range h.Events {
 		switch h.Events[i].Kind {
@@ -131,8 +147,6 @@ func newTrace(h *history.History) *trace {
 	}
 	logged := make([]*history.Event, 0, servers)
 	var struck []*history.Event
-	var byLock [][]*op // in the order of locks
-	places := map[string]int{}
 	t.byID = newOpIndex(n)
 	t.ops = make([]*op, 0, n)
 	all := make([]op, n)
@@ -143,43 +157,11 @@ func newTrace(h *history.History) *trace {
 		case history.Invoke:
 			o := &all[len(t.ops)]
 			o.begin(e)
-			o.n = int32(len(t.ops))
-			t.ops = append(t.ops, o)
-			t.byID.put(o)
-			if !o.onLock() {
-				t.client[o.owner] = o.client
-				continue
-			}
-			k := ownerLock{o.owner, o.lock}
-			if o.own = t.account(k); len(o.own.ops.all) == 0 {
-				t.client[o.owner] = o.client
-				t.owners = append(t.owners, k)
-				at, known := places[o.lock]
-				if !known {
-					at = len(t.locks)
-					places[o.lock] = at
-					t.locks, byLock = append(t.locks, o.lock), append(byLock, nil)
-				}
-				o.own.lock = at
-			}
-			o.own.ops.all = append(o.own.ops.all, o)
-			byLock[o.own.lock] = append(byLock[o.own.lock], o)
+			t.invoked(o)
 		case history.OK, history.Fail, history.Info:
 			t.op(e.Op).returned(e)
 		case history.Note:
-			t.notes = append(t.notes, e)
-			if e.F == history.Lost || e.F == history.Crashed {
-				t.notesOf[e.Client] = append(t.notesOf[e.Client], e)
-			}
-			if e.F == history.Stopped {
-				t.stops[e.Client] = append(t.stops[e.Client], e)
-			}
-			if e.F == history.Crashed {
-				t.crashed[e.Client] = e.Time
-			}
-			if _, already := t.closed[e.Client]; e.F == history.Closed && !already {
-				t.closed[e.Client] = e.Time
-			}
+			t.note(e)
 		case history.Fault:
 			struck = append(struck, e)
 		case history.Server:
@@ -188,14 +170,10 @@ func newTrace(h *history.History) *trace {
 			t.end = e.End
 		}
 	}
-	for i, lock := range t.locks {
-		t.byLock[lock] = byLock[i]
-	}
 	t.faults = faultSpans(h.Header.Faults, struck, t.endTime, t.allow.settling)
-	for i := range t.faults {
-		t.healed.add(t.faults[i].to)
+	for _, f := range t.faults {
+		t.healed.add(f.to)
 	}
-	t.indexAcquires()
 	t.indexCalls()
 	t.indexServers(logged)
 	t.claims = claims(t)
@@ -207,14 +185,46 @@ func newTrace(h *history.History) *trace {
 	return t
 }
 
+// invoked indexes an operation at its invocation.
+func (t *trace) invoked(o *op) {
+	o.n = int32(len(t.ops))
+	t.ops = append(t.ops, o)
+	t.byID.put(o)
+	t.client[o.owner] = o.client
+	if !o.onLock() {
+		return
+	}
+	k := ownerLock{o.owner, o.lock}
+	if o.own = t.account(k); len(o.own.ops.all) == 0 {
+		t.owners = append(t.owners, k)
+	}
+	if t.byLock[o.lock] == nil {
+		t.locks = append(t.locks, o.lock)
+	}
+	o.own.ops.all = append(o.own.ops.all, o)
+	t.byLock[o.lock] = append(t.byLock[o.lock], o)
+}
+
+// note indexes a note about a client.
+func (t *trace) note(e *history.Event) {
+	t.notes = append(t.notes, e)
+	switch e.F {
+	case history.Lost:
+		t.notesOf[e.Client] = append(t.notesOf[e.Client], e)
+	case history.Stopped:
+		t.stops[e.Client] = append(t.stops[e.Client], e)
+	case history.Crashed:
+		t.notesOf[e.Client] = append(t.notesOf[e.Client], e)
+		t.crashed[e.Client] = e.Time
+	case history.Closed:
+		if _, already := t.closed[e.Client]; !already {
+			t.closed[e.Client] = e.Time
+		}
+	}
+}
+
 // noServerLog is the reason of verdicts that need Server events and have none.
 const noServerLog = "no server log"
-
-// needsServers reports whether the history has grants, but no server events to
-// judge by.
-func (t *trace) needsServers() bool {
-	return len(t.changes) == 0 && len(t.claims) > 0
-}
 
 // leaseOf is the duration of an acquire's hold without a renewal; never if the
 // lock has no lease or none was requested.

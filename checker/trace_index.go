@@ -1,7 +1,9 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"sort"
 
@@ -44,7 +46,6 @@ func (t *trace) op(id int64) *op { return t.byID.get(id) }
 
 // account is the index of an owner on a lock, or of a lock.
 type account struct {
-	lock    int        // its place among the locks
 	ops     opList     // none of a lock: see byLock
 	changes changeList // of holds of the owner, or of all
 	spans   spanIndex  // the same
@@ -97,67 +98,81 @@ func search(n int, place *int, found func(int) bool) int {
 	return *place
 }
 
-// changeList are the positions of changes, in order of time.
+// changeList are changes in order of time.
 type changeList struct {
-	all  []int32
+	all  []*change
 	near int // where the last search ended
 }
 
-// indexChanges lists the changes of every lock and owner, in order of time.
+// from lists the changes at a time and later.
+func (l *changeList) from(when int64) []*change {
+	return l.all[search(len(l.all), &l.near, func(i int) bool { return l.all[i].t >= when }):]
+}
+
+// between lists the changes in [from, to].
+func (l *changeList) between(from, to int64) []*change {
+	later, place := l.from(from), 0
+	return later[:search(len(later), &place, func(i int) bool { return later[i].t > to })]
+}
+
+// indexChanges lists the changes of every lock, and those that gave it to an owner,
+// kept it for the owner, or removed it.
 func (t *trace) indexChanges() {
-	note := func(owner, lock string, i int) {
-		l := &t.account(ownerLock{owner, lock}).changes
-		l.all = append(l.all, int32(i))
+	note := func(owner string, c *change) {
+		l := &t.account(ownerLock{owner, c.lock}).changes
+		l.all = append(l.all, c)
 	}
 	for i := range t.changes {
 		c := &t.changes[i]
-		note("", c.lock, i)
+		note("", c)
 		if c.holder != "" {
-			note(c.holder, c.lock, i)
+			note(c.holder, c)
 		}
 		if c.was != "" && c.was != c.holder {
-			note(c.was, c.lock, i)
+			note(c.was, c)
 		}
 	}
-}
-
-// since lists the changes from a time on that gave the lock to the owner, kept it,
-// or removed it.
-func (t *trace) since(a *account, from int64) []int32 {
-	all := a.changes.all
-	return all[search(len(all), &a.changes.near, func(i int) bool { return t.changes[all[i]].t >= from }):]
 }
 
 // spanIndex lists spans by their start.
 type spanIndex struct {
-	all  []int32
+	all  []*span
 	ends ends
 	near int // where the last search ended
 }
 
 func (t *trace) indexHolding() {
-	add := func(k ownerLock, i int32, to int64) {
-		x := &t.account(k).spans
-		x.all = append(x.all, i)
-		x.ends.add(to)
+	add := func(owner string, s *span) {
+		x := &t.account(ownerLock{owner, s.lock}).spans
+		x.all = append(x.all, s)
+		x.ends.add(s.to)
 	}
 	for i := range t.spans {
-		s := &t.spans[i]
-		add(ownerLock{"", s.lock}, int32(i), s.to)
-		add(ownerLock{s.holder, s.lock}, int32(i), s.to)
+		add("", &t.spans[i])
+		add(t.spans[i].holder, &t.spans[i])
 	}
 }
 
-// heldAt calls do for every span of an owner, or of anyone, that touches [from,
-// to], until do returns true.
-func (t *trace) heldAt(a *account, from, to int64, do func(*span) (enough bool)) {
-	x := &a.spans
-	n := search(len(x.all), &x.near, func(i int) bool { return t.spans[x.all[i]].from > to })
-	for i := x.ends.before(n, from); i >= 0; i = x.ends.before(i, from) {
-		if do(&t.spans[x.all[i]]) {
-			return
+// heldAt yields the spans of an owner, or of anyone, that touch [from, to], the latest
+// first.
+func (a *account) heldAt(from, to int64) iter.Seq[*span] {
+	return func(yield func(*span) bool) {
+		x := &a.spans
+		n := search(len(x.all), &x.near, func(i int) bool { return x.all[i].from > to })
+		for i := x.ends.before(n, from); i >= 0 && yield(x.all[i]); {
+			i = x.ends.before(i, from)
 		}
 	}
+}
+
+// anyHeld reports whether a function picks any of these spans.
+func (a *account) anyHeld(from, to int64, picks func(*span) bool) bool {
+	for s := range a.heldAt(from, to) {
+		if picks(s) {
+			return true
+		}
+	}
+	return false
 }
 
 // opList are operations by invocation.
@@ -176,6 +191,34 @@ func (l *opList) from(when int64) int {
 	return search(len(l.all), &l.near, func(i int) bool { return l.all[i].inv >= when })
 }
 
+// last is the last operation invoked by a time that a function picks, or nil.
+func (l *opList) last(by int64, picks func(*op) bool) *op {
+	for i := l.latest(by); i >= 0; i-- {
+		if picks(l.all[i]) {
+			return l.all[i]
+		}
+	}
+	return nil
+}
+
+func isAcquire(o *op) bool { return o.f == history.Acquire }
+
+// next is the next operation of the owner on the lock, or nil.
+func (o *op) next() *op {
+	if i := o.own.ops.latest(o.inv) + 1; i < len(o.own.ops.all) {
+		return o.own.ops.all[i]
+	}
+	return nil
+}
+
+// nextInv is when the owner goes on with another operation on the lock, or never.
+func (o *op) nextInv() int64 {
+	if next := o.next(); next != nil {
+		return next.inv
+	}
+	return never
+}
+
 // calls are a client's operations on a lock, by invocation.
 type calls struct{ acquires, releases, inspects callsOf }
 
@@ -183,6 +226,21 @@ type calls struct{ acquires, releases, inspects callsOf }
 type callsOf struct {
 	ops  opList
 	ends ends
+}
+
+func (c *callsOf) add(o *op) {
+	c.ops.all = append(c.ops.all, o)
+	c.ends.add(o.ret)
+}
+
+// during yields the operations that were open at any time of [from, to], the latest
+// first.
+func (c *callsOf) during(from, to int64) iter.Seq[*op] {
+	return func(yield func(*op) bool) {
+		for i := c.ends.before(c.ops.latest(to)+1, from); i >= 0 && yield(c.ops.all[i]); {
+			i = c.ends.before(i, from)
+		}
+	}
 }
 
 func (c *calls) of(f history.Func) *callsOf {
@@ -198,7 +256,7 @@ func (c *calls) of(f history.Func) *callsOf {
 type clientLock struct{ client, lock string }
 
 func (t *trace) indexCalls() {
-	t.calls = map[clientLock]*calls{}
+	t.calls, t.asked = map[clientLock]*calls{}, map[string]*callsOf{}
 	byAccount := map[*account]*calls{}
 	for _, o := range t.ops {
 		if o.own == nil {
@@ -213,9 +271,15 @@ func (t *trace) indexCalls() {
 			}
 			byAccount[o.own] = all
 		}
-		c := all.of(o.f)
-		c.ops.all = append(c.ops.all, o)
-		c.ends.add(o.ret)
+		all.of(o.f).add(o)
+		if o.f == history.Acquire {
+			asked := t.asked[o.lock]
+			if asked == nil {
+				asked = &callsOf{}
+				t.asked[o.lock] = asked
+			}
+			asked.add(o)
+		}
 	}
 }
 
@@ -226,10 +290,9 @@ func (t *trace) openOp(client, lock string, f history.Func, when int64) *op {
 	if all == nil {
 		return nil
 	}
-	c := all.of(f)
 	var first *op
-	for i := c.ends.before(c.ops.latest(when)+1, when); i >= 0; i = c.ends.before(i, when) {
-		first = c.ops.all[i]
+	for o := range all.of(f).during(when, when) {
+		first = o
 	}
 	return first
 }
@@ -237,13 +300,9 @@ func (t *trace) openOp(client, lock string, f history.Func, when int64) *op {
 // grantOf finds the acquire behind an owner's hold on a server at a time: the
 // latest successful or open one invoked before.
 func (t *trace) grantOf(owner, lock string, when int64) *op {
-	ops := &t.account(ownerLock{owner, lock}).ops
-	for i := ops.latest(when); i >= 0; i-- {
-		if o := ops.all[i]; o.f == history.Acquire && (o.kind == history.OK || o.ret >= when) {
-			return o
-		}
-	}
-	return nil
+	return t.account(ownerLock{owner, lock}).ops.last(when, func(o *op) bool {
+		return o.f == history.Acquire && (o.kind == history.OK || o.ret >= when)
+	})
 }
 
 // indexClaims lists the claims on every lock by their end.
@@ -254,11 +313,7 @@ func (t *trace) indexClaims() {
 		t.ended[l] = append(t.ended[l], int32(i))
 	}
 	for _, list := range t.ended {
-		ends := byTime(len(list), func(i int) int64 { return t.claims[list[i]].To })
-		for i, at := range ends {
-			ends[i] = list[at]
-		}
-		copy(list, ends)
+		slices.SortStableFunc(list, func(a, b int32) int { return cmp.Compare(t.claims[a].To, t.claims[b].To) })
 	}
 }
 
@@ -298,50 +353,14 @@ func (t *trace) lastClaim(lock string, by int64) *Claim {
 	return &t.claims[list[i]]
 }
 
-// asks are the acquires of a lock, by invocation. first and second are the latest
-// returns among those so far.
-type asks []ask
-
-type ask struct{ o, first, second *op }
-
-func (t *trace) indexAcquires() {
-	t.asks = map[string]asks{}
-	for _, lock := range t.locks {
-		n := 0
-		for _, o := range t.byLock[lock] {
-			if o.f == history.Acquire {
-				n++
-			}
+// othersAsk reports whether another acquire of the lock was open during one.
+func (t *trace) othersAsk(acquire *op) bool {
+	for o := range t.asked[acquire.lock].during(acquire.inv, acquire.ret) {
+		if o != acquire {
+			return true
 		}
-		all := make(asks, 0, n)
-		var last ask
-		for _, o := range t.byLock[lock] {
-			switch {
-			case o.f != history.Acquire:
-				continue
-			case last.first == nil || o.ret >= last.first.ret:
-				last.first, last.second = o, last.first
-			case last.second == nil || o.ret > last.second.ret:
-				last.second = o
-			}
-			last.o = o
-			all = append(all, last)
-		}
-		t.asks[lock] = all
 	}
-}
-
-// others reports whether another acquire was open during o.
-func (a asks) others(o *op) bool {
-	i := sort.Search(len(a), func(i int) bool { return a[i].o.inv > o.ret }) - 1
-	if i < 0 {
-		return false
-	}
-	longest := a[i].first
-	if longest == o {
-		longest = a[i].second
-	}
-	return longest != nil && longest.ret >= o.inv
+	return false
 }
 
 // ends are the ends of intervals sorted by start. They find the intervals that

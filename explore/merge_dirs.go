@@ -87,7 +87,7 @@ func copiesOf(parts []mergedDir, causes []Found) ([]string, error) {
 			continue
 		}
 		i := slices.IndexFunc(parts, func(p mergedDir) bool {
-			return slices.ContainsFunc(p.Causes, func(f Found) bool { return SameFind(f, c) })
+			return slices.ContainsFunc(p.Causes, func(f Found) bool { return sameFind(f, c) })
 		})
 		dir := parts[i].dir
 		there := filesOf(dir, c)

@@ -57,7 +57,7 @@ func (p Printed) page() searches.Page {
 	if p.Interrupted {
 		page.Interrupted = "Interrupted: not all runs were played, or not all finds made small."
 	}
-	for _, group := range ByFaults(p.Causes) {
+	for _, group := range byFaults(p.Causes) {
 		g := searches.Group{Title: group[0].Least().After()}
 		for _, c := range group {
 			row := searches.Cause{Count: c.Count, What: c.Least().Violation(), Where: fmt.Sprintf("first with seed %d", c.FirstSeed)}

@@ -86,7 +86,7 @@ func (x *Exploration) Play(ctx context.Context, progress func(string)) (Results,
 	x.tally.WallMS = float64(time.Since(x.began).Milliseconds())
 	x.tally.Interrupted = ctx.Err() != nil
 	r := x.tally.Finish()
-	MarkKnown(r.Causes, x.Known)
+	markKnown(r.Causes, x.Known)
 	return r, err
 }
 

@@ -30,7 +30,7 @@ func (p Printed) print(w io.Writer, before, after string) error {
 	}
 	if len(p.Causes) > 0 {
 		fmt.Fprintf(w, "violations, grouped by the faults before them:\n\n%s", before)
-		if err := p.HazardTable(w, p.Dir.File); err != nil {
+		if err := p.writeHazards(w, p.Dir.File); err != nil {
 			return err
 		}
 		fmt.Fprintf(w, "%s\n", after)
@@ -41,7 +41,7 @@ func (p Printed) print(w io.Writer, before, after string) error {
 	if err := p.recalled(w, before, after); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintln(w, strings.Join(p.Sentences(), "\n")); err != nil {
+	if _, err := fmt.Fprintln(w, strings.Join(p.sentences(), "\n")); err != nil {
 		return err
 	}
 	return p.story(w, before, after)
@@ -68,7 +68,7 @@ func (p Printed) coverage(w io.Writer, before, after string) error {
 		return nil
 	}
 	fmt.Fprintf(w, "strikes of each fault in each phase (a dot is a gap):\n\n%s", before)
-	if err := p.CoverageTable(w); err != nil {
+	if err := p.writeCoverage(w); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "%s\n", after)
@@ -81,7 +81,7 @@ func (p Printed) recalled(w io.Writer, before, after string) error {
 		return nil
 	}
 	fmt.Fprintf(w, "hazards of the catalogue that exploration found:\n\n%s", before)
-	came, err := p.RecallTable(w)
+	came, err := p.writeRecall(w)
 	if err != nil {
 		return err
 	}

@@ -21,8 +21,8 @@ type Listed struct {
 	By string `json:"by,omitempty"`
 }
 
-// Recall looks for every hazard among the causes.
-func Recall(listed []Listed, causes []Found) {
+// recall looks for every hazard among the causes.
+func recall(listed []Listed, causes []Found) {
 	for i := range listed {
 		listed[i].By = ""
 		for _, c := range Distinct(causes) {
@@ -59,7 +59,7 @@ func (x *Exploration) playCatalogue(ctx context.Context, causes []Found) ([]List
 			listed = append(listed, *s)
 		}
 	}
-	Recall(listed, causes)
+	recall(listed, causes)
 	return listed, nil
 }
 

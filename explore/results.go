@@ -60,7 +60,7 @@ type Found struct {
 	// HistorySHA256 is the hash of that history; empty for a run that never
 	// ended.
 	HistorySHA256 string `json:"history_sha256,omitempty"`
-	// Known says that it was found before, see [MarkKnown].
+	// Known says that it was found before, see [markKnown].
 	Known bool `json:"known,omitempty"`
 	// Shrunk is what is left of that run when it is made as small as it can be;
 	// nil when nobody has tried, or it was in vain.
@@ -123,8 +123,8 @@ func smaller(a, b *Shrunk) int {
 	return 0
 }
 
-// MarkKnown marks the causes that a known one explains.
-func MarkKnown(causes []Found, known []cause.Cause) {
+// markKnown marks the causes that a known one explains.
+func markKnown(causes []Found, known []cause.Cause) {
 	for i := range causes {
 		causes[i].Known = slices.ContainsFunc(known, func(k cause.Cause) bool { return k.Explains(causes[i].Cause) })
 	}
@@ -153,9 +153,9 @@ func Finds(causes []Found) []Found {
 	return slices.DeleteFunc(Distinct(causes), func(c Found) bool { return c.Known })
 }
 
-// ByFaults are the distinct causes, those after the same faults together. The
+// byFaults are the distinct causes, those after the same faults together. The
 // faults that were seen most often to do harm come first.
-func ByFaults(causes []Found) [][]Found {
+func byFaults(causes []Found) [][]Found {
 	var groups [][]Found
 	at, total := map[string]int{}, map[string]int{}
 	for _, c := range Distinct(causes) {
@@ -180,14 +180,14 @@ type Tally struct {
 	Results
 	Coverage draw.Coverage
 	causes   map[string]*Found
-	samples  map[string][]Sample // of the first runs of a cause, by its key
+	samples  map[string][]sample // the runs of a cause with the lowest seeds, in order, by its key
 	strikes  map[string]int
 }
 
 // NewTally begins to add up; about says what the results are of.
 func NewTally(about Results) *Tally {
 	about.Schema, about.Reasons = Schema, map[string]int{}
-	return &Tally{Results: about, Coverage: draw.Coverage{}, causes: map[string]*Found{}, samples: map[string][]Sample{}, strikes: map[string]int{}}
+	return &Tally{Results: about, Coverage: draw.Coverage{}, causes: map[string]*Found{}, samples: map[string][]sample{}, strikes: map[string]int{}}
 }
 
 // Add adds a run.
@@ -217,25 +217,21 @@ func (t *Tally) found(seed uint64, s Seen) {
 		t.causes[key] = f
 	}
 	f.Count++
-	all := append(t.samples[key], Sample{seed, s.Source, s.HistorySHA256})
-	slices.SortFunc(all, func(a, b Sample) int { return cmp.Compare(a.Seed, b.Seed) })
-	t.samples[key] = all[:min(len(all), samples)]
-	f.FirstSeed, f.HistorySHA256 = all[0].Seed, all[0].HistorySHA256
+	all := append(t.samples[key], sample{seed, s.Source, s.HistorySHA256})
+	slices.SortFunc(all, func(a, b sample) int { return cmp.Compare(a.seed, b.seed) })
+	t.samples[key] = all[:min(len(all), mostSamples)]
+	f.FirstSeed, f.HistorySHA256 = all[0].seed, all[0].hash
 }
 
-// Sample is a run of a cause.
-type Sample struct {
-	Seed          uint64
-	Source        string // its scenario
-	HistorySHA256 string
+// sample is a run of a cause.
+type sample struct {
+	seed   uint64
+	source string // its scenario
+	hash   string // of its history
 }
 
-// samples is how many runs of a cause are kept.
-const samples = 4
-
-// Samples are the runs of a cause with the lowest seeds, in order; there is at
-// least one.
-func (t *Tally) Samples(key string) []Sample { return t.samples[key] }
+// mostSamples is the number of runs of a cause that a Tally keeps.
+const mostSamples = 4
 
 // Finish returns the results, in order.
 func (t *Tally) Finish() Results {

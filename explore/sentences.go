@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/english"
 )
 
-// Sentences sum the results up.
-func (r Results) Sentences() []string {
+// sentences sum the results up.
+func (r Results) sentences() []string {
 	if r.Violated == 0 {
 		return []string{r.confidence(), r.totals()}
 	}

@@ -59,12 +59,12 @@ func small(s shrink.Size) bool { return s.Clients <= 2 && s.Faults <= 2 && s.Ops
 func (x *Exploration) shrinkFind(ctx context.Context, dir suite.Dir, f Found) (*Shrunk, error) {
 	var best *shrink.Run
 	var least shrink.Result
-	for _, sample := range x.tally.Samples(f.Key) {
-		s, err := scenarios.Parse(f.Key+".yaml", []byte(sample.Source))
+	for _, sample := range x.tally.samples[f.Key] {
+		s, err := scenarios.Parse(f.Key+".yaml", []byte(sample.source))
 		if err != nil {
 			return nil, err
 		}
-		run := &shrink.Run{Scenario: s, Source: []byte(sample.Source), Lock: x.Lock, Seed: sample.Seed,
+		run := &shrink.Run{Scenario: s, Source: []byte(sample.source), Lock: x.Lock, Seed: sample.seed,
 			Target: shrink.Target{Property: f.Property, Class: f.Class}, Runner: x.Runner}
 		r, err := run.Shrink(ctx, shrink.Options{Runs: shrinkRuns})
 		if err != nil {

@@ -127,7 +127,7 @@ func (x *Exploration) keepFinds(ctx context.Context, dir suite.Dir, r *Results) 
 			continue
 		}
 		c.Scenario = path.Join("finds", c.Key+".yaml")
-		source := x.tally.Samples(c.Key)[0].Source
+		source := x.tally.samples[c.Key][0].source
 		if err := whole.Bytes(dir.File(c.Scenario), []byte(source)); err != nil {
 			return fmt.Errorf("write find: %w", err)
 		}

@@ -12,12 +12,12 @@ import (
 	"github.com/holdfast-go/holdfast/reports/grid"
 )
 
-// HazardTable writes what went wrong, with the hazards of the same faults
+// writeHazards writes what went wrong, with the hazards of the same faults
 // together. The function file says where a file of the results is.
-func (r Results) HazardTable(w io.Writer, file func(...string) string) error {
+func (r Results) writeHazards(w io.Writer, file func(...string) string) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "runs\tafter\tviolated\tfirst seed\tsmallest\tscenario")
-	for _, group := range ByFaults(r.Causes) {
+	for _, group := range byFaults(r.Causes) {
 		for i, c := range group {
 			after := ""
 			if i == 0 {
@@ -62,8 +62,8 @@ func (r Results) coverage() draw.Coverage {
 	return all
 }
 
-// CoverageTable writes how often each fault struck in which phase.
-func (r Results) CoverageTable(w io.Writer) error {
+// writeCoverage writes how often each fault struck in which phase.
+func (r Results) writeCoverage(w io.Writer) error {
 	coverage := r.coverage()
 	if width := terminal.Width(w); width > 0 && width < wideTable {
 		g := grid.Grid{Corner: "fault", Rows: r.Vocabulary.Faults, Width: width, Mark: func(row, col int) string {
@@ -78,9 +78,9 @@ func (r Results) CoverageTable(w io.Writer) error {
 	return coverage.Table(w, r.Vocabulary.Faults)
 }
 
-// RecallTable writes the hazards of the catalogue, and returns how many of them
+// writeRecall writes the hazards of the catalogue, and returns how many of them
 // came by themselves.
-func (r Results) RecallTable(w io.Writer) (came int, err error) {
+func (r Results) writeRecall(w io.Writer) (came int, err error) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "scenario\tviolated\tafter\tfirst seed\tit takes")
 	for _, l := range r.Catalogue {

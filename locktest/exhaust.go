@@ -12,8 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redis/go-redis/v9/logging"
-
 	"github.com/holdfast-go/holdfast/explore/draw"
 	"github.com/holdfast-go/holdfast/explore/exhaustive"
 	"github.com/holdfast-go/holdfast/internal/outdir"
@@ -32,19 +30,12 @@ import (
 // names a directory that keeps the finds.
 func Exhaust(t *testing.T, l Lock, opts ...Option) {
 	t.Helper()
-	o, err := newOptions(opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sub, err := l.subject()
-	if err != nil {
-		t.Fatalf("locktest: %v", err)
-	}
+	test := newRunner(t, l, opts)
+	o, sub := test.options, test.subject
 	v, err := draw.NewVocabulary(o.faults, nil, false)
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
-	logging.Disable() // broken connections are the point here
 	play := func(j suite.Job) suite.Answer {
 		a := suite.Answer{ID: j.ID, Run: results.Run{Scenario: j.Scenario, Lock: j.Lock, World: "sim", Seed: j.Seed, LockVersion: l.Version}}
 		return exhaustive.Answer(sub, j, a, func(play func()) error {
@@ -86,13 +77,9 @@ func Exhaust(t *testing.T, l Lock, opts ...Option) {
 
 // keepPlaced writes results to a directory of their own.
 func keepPlaced(test string, r *exhaustive.Results) (string, error) {
-	name := strings.NewReplacer("/", "-", "\\", "-", " ", "-").Replace(test)
-	dir := filepath.Join(os.Getenv(outVar), name)
-	if os.Getenv(outVar) == "" {
-		var err error
-		if dir, err = os.MkdirTemp("", "holdfast-"+name+"-"); err != nil {
-			return "", fmt.Errorf("make a directory for the finds: %w", err)
-		}
+	dir, err := directory(test)
+	if err != nil {
+		return "", err
 	}
 	out, err := outdir.Open(dir, exhaustive.Directory)
 	if err != nil {

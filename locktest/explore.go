@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redis/go-redis/v9/logging"
-
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore/cause"
 	"github.com/holdfast-go/holdfast/explore/draw"
@@ -28,25 +26,14 @@ import (
 // with [Run], nothing runs in parallel.
 func Explore(t *testing.T, l Lock, opts ...Option) {
 	t.Helper()
-	o, err := newOptions(opts)
-	if err != nil {
-		t.Fatal(err)
-	}
 	l.misuse = new(misuse)
-	sub, err := l.subject()
-	if err != nil {
-		t.Fatalf("locktest: %v", err)
-	}
+	r := newRunner(t, l, opts)
+	o, sub := r.options, r.subject
 	v, err := draw.NewVocabulary(nil, nil, false)
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
-	logging.Disable() // broken connections are the point here
-	r := &runner{subject: sub, version: l.Version, options: o, misuse: l.misuse}
-	if r.dir, err = directory(t.Name(), results.Results{Version: version.Holdfast, Command: again(t, o.seed)}); err != nil {
-		t.Fatalf("locktest: %v", err)
-	}
-	t.Cleanup(func() { r.finish(t) })
+	r.begin(t, results.Results{Version: version.Holdfast, Command: again(t, o.seed)})
 	found, other := finds{}, 0
 	for n := range o.runs {
 		seed := o.seed + uint64(n)

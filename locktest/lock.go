@@ -184,7 +184,7 @@ type session struct {
 	c    *Client
 }
 
-// Locker implements [scenarios.Session].
+// Locker implements [subject.Session].
 func (s session) Locker(name, thread string) lock.Locker {
 	l := s.make(name, thread)
 	if f, ok := l.(*Funcs); ok {
@@ -196,7 +196,7 @@ func (s session) Locker(name, thread string) lock.Locker {
 // owner is a string that no other owner has.
 func (s session) owner(thread string) string { return s.c.ID + ":" + thread }
 
-// Identity implements [scenarios.Session].
+// Identity implements [subject.Session].
 func (s session) Identity(thread string) string {
 	if !s.lock.StoresOwner {
 		return ""
@@ -204,7 +204,7 @@ func (s session) Identity(thread string) string {
 	return s.owner(thread)
 }
 
-// Close implements [scenarios.Session].
+// Close implements [subject.Session].
 func (s session) Close() error { return s.of.Close() }
 
 // names are those of locks, for errors.

@@ -51,21 +51,10 @@ const (
 // passing test drops it.
 func Run(t *testing.T, l Lock, opts ...Option) {
 	t.Helper()
-	o, err := newOptions(opts)
-	if err != nil {
-		t.Fatal(err)
-	}
 	l.misuse = new(misuse)
-	sub, err := l.subject()
-	if err != nil {
-		t.Fatalf("locktest: %v", err)
-	}
-	logging.Disable() // broken connections are the point here
-	r := &runner{subject: sub, version: l.Version, options: o, misuse: l.misuse}
-	if r.dir, err = directory(t.Name(), r.plan(t)); err != nil {
-		t.Fatalf("locktest: %v", err)
-	}
-	t.Cleanup(func() { r.finish(t) })
+	r := newRunner(t, l, opts)
+	o, sub := r.options, r.subject
+	r.begin(t, r.plan(t))
 	careless := "" // why no user is careful
 	for _, s := range o.scenarios {
 		if ok, reason := s.scenario.Applies(sub); !ok {
@@ -173,6 +162,34 @@ type runner struct {
 	unrepeatable int // how many subtests gave another history with the same seed
 }
 
+// newRunner checks the lock and the options of a test.
+func newRunner(t *testing.T, l Lock, opts []Option) *runner {
+	t.Helper()
+	o, err := newOptions(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sub, err := l.subject()
+	if err != nil {
+		t.Fatalf("locktest: %v", err)
+	}
+	logging.Disable() // broken connections are the point here
+	return &runner{subject: sub, version: l.Version, options: o, misuse: l.misuse}
+}
+
+// begin opens the run directory of a test.
+func (r *runner) begin(t *testing.T, plan results.Results) {
+	t.Helper()
+	dir, err := directory(t.Name())
+	if err == nil {
+		r.dir, err = suite.Create(dir, plan)
+	}
+	if err != nil {
+		t.Fatalf("locktest: %v", err)
+	}
+	t.Cleanup(func() { r.finish(t) })
+}
+
 // plan are the results of a test of which nothing has been played.
 func (r *runner) plan(t *testing.T) results.Results {
 	res := results.Results{Version: version.Holdfast, Command: again(t, r.options.seed)}
@@ -187,17 +204,18 @@ func (r *runner) plan(t *testing.T) results.Results {
 	return res
 }
 
-// directory is the run directory of a test.
-func directory(test string, plan results.Results) (suite.Dir, error) {
+// directory is the path of a directory for the results of a test. It exists if it is
+// a temporary one.
+func directory(test string) (string, error) {
 	name := strings.NewReplacer("/", "-", "\\", "-", " ", "-").Replace(test)
 	if out := os.Getenv(outVar); out != "" {
-		return suite.Create(filepath.Join(out, name), plan)
+		return filepath.Join(out, name), nil
 	}
 	dir, err := os.MkdirTemp("", "holdfast-"+name+"-")
 	if err != nil {
-		return "", fmt.Errorf("make a directory for the report: %w", err)
+		return "", fmt.Errorf("make a directory for the results: %w", err)
 	}
-	return suite.Create(dir, plan)
+	return dir, nil
 }
 
 // play plays one scenario once, and fails t when the lock does.
@@ -282,12 +300,22 @@ func wrongIn(run results.Run) string {
 	if run.Failure != "" {
 		all = append(all, "a failure")
 	}
-	for _, p := range checker.Properties() {
-		if v, judged := run.Verdicts[p.Name]; judged && !run.Matches(p.Name) {
-			all = append(all, strings.TrimRight(fmt.Sprintf("%s %s %s", p.Name, v.Outcome, v.Class), " "))
-		}
+	for _, p := range unexpected(run) {
+		v := run.Verdicts[p]
+		all = append(all, strings.TrimRight(fmt.Sprintf("%s %s %s", p, v.Outcome, v.Class), " "))
 	}
 	return strings.Join(all, ", ")
+}
+
+// unexpected are the properties whose verdict is not the expected one, in order.
+func unexpected(run results.Run) []checker.Property {
+	var all []checker.Property
+	for _, p := range checker.Properties() {
+		if _, judged := run.Verdicts[p.Name]; judged && !run.Matches(p.Name) {
+			all = append(all, p.Name)
+		}
+	}
+	return all
 }
 
 // complaint says what is wrong with a run, and how to see it again.
@@ -332,11 +360,8 @@ type wrongLine struct {
 // wrongLines are the lines of a complaint.
 func wrongLines(run results.Run) []wrongLine {
 	var lines []wrongLine
-	for _, p := range checker.Properties() {
-		v, judged := run.Verdicts[p.Name]
-		if !judged || run.Matches(p.Name) {
-			continue
-		}
+	for _, p := range unexpected(run) {
+		v := run.Verdicts[p]
 		what := string(v.Outcome)
 		if v.Class != "" {
 			what += " (" + v.Class + ")"
@@ -346,7 +371,7 @@ func wrongLines(run results.Run) []wrongLine {
 			i = len(lines)
 			lines = append(lines, wrongLine{what: what, reason: v.Reason})
 		}
-		lines[i].names = append(lines[i].names, string(p.Name))
+		lines[i].names = append(lines[i].names, string(p))
 	}
 	return lines
 }

@@ -57,8 +57,8 @@ func (r *runner) leaveOut(t *testing.T, run results.Run, played *play.Played) {
 
 // violates reports whether a run failed, or shows a violation that nobody expected.
 func violates(run results.Run) bool {
-	return run.Failure != "" || slices.ContainsFunc(checker.Properties(), func(p checker.PropertyInfo) bool {
-		return run.Verdicts[p.Name].Outcome == checker.Violated && !run.Matches(p.Name)
+	return run.Failure != "" || slices.ContainsFunc(unexpected(run), func(p checker.Property) bool {
+		return run.Verdicts[p].Outcome == checker.Violated
 	})
 }
 

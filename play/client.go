@@ -25,11 +25,8 @@ type Client struct {
 	announce func(faults.Moment)
 	settle   func(who string)  // nil in real time
 	stocks   map[string]*Stock // by the name of the lock that guards each
-	renewed  bool              // whether a hold without an explicit lease is renewed
-	lease    bool              // whether the lock has leases at all
+	claims   history.Claims    // of the lock
 	unasked  time.Duration     // the lease of an acquire that asks for none
-	nests    bool              // whether the lock is reentrant
-	lostSign bool              // whether the lock tells of a loss
 	waits    bool              // whether an acquire waits
 	poll     time.Duration     // between two tries of one that does not
 	workers  []*worker
@@ -41,10 +38,9 @@ type Client struct {
 // NewClient returns client n of a run, with its process and its lock. Its first
 // worker draws from rng.
 func (r *Run) NewClient(n int, p *faults.Process, s subject.Session, stocks map[string]*Stock, rng *rand.Rand) *Client {
-	claims := r.Subject.Claims(r.Scenario.Setting())
 	c := &Client{
 		work: r.Scenario.WorkloadOf(n), Proc: p, session: s, rec: r.Rec, owners: r.Owners, announce: r.Timeline.Moment, settle: r.Settle, stocks: stocks,
-		renewed: claims.Renewal, lease: claims.Lease, unasked: r.defaultLease(r.Scenario.WorkloadOf(n)), nests: claims.Reentrant, lostSign: claims.LostSign,
+		claims: r.Subject.Claims(r.Scenario.Setting()), unasked: r.defaultLease(r.Scenario.WorkloadOf(n)),
 		waits: r.Subject.Waits(), poll: cmp.Or(time.Duration(r.Scenario.Workload.Poll), r.Scenario.Scaled(subject.DefaultPoll)),
 	}
 	for i := range c.work.AtOnce() {
@@ -87,7 +83,7 @@ func (c *Client) Close() error {
 func (c *Client) shutdown() {
 	c.closeSession()
 	if c.settle != nil {
-		c.settle(c.Proc.Name()) // whom it has woken returns first
+		c.settle(c.Proc.Name()) // the operations that the close ends return first
 	}
 	c.rec.Add(history.Event{Kind: history.Note, F: history.Closed, Client: c.Proc.Name()})
 }

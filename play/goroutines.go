@@ -21,9 +21,9 @@ func Goroutines() map[string]string {
 	return all
 }
 
-// Leftover lists the goroutines of this bubble that did not exist before: those
-// that should have ended.
-func Leftover(before map[string]string) []string {
+// GoroutinesSince lists the sorted stacks of the goroutines of this bubble that did not
+// exist before.
+func GoroutinesSince(before map[string]string) []string {
 	var left []string
 	for number, stack := range Goroutines() {
 		if _, ok := before[number]; !ok {

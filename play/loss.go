@@ -14,9 +14,9 @@ type loss struct {
 	signal <-chan struct{} // nil where the lock has none, or the workload does not heed it
 	note   func(history.Func)
 
-	mu    sync.Mutex
-	until time.Time // the end of the validity; zero for a user who does not care, or has a sign to wait for
-	told  bool
+	mu       sync.Mutex
+	until    time.Time // the end of the validity; zero for a careless user, or one who gets a notice
+	recorded bool
 }
 
 // lossOfHold is the loss of the hold that the lock has just granted.
@@ -37,7 +37,7 @@ func (c *worker) lossOfHold(g lock.Grant) *loss {
 func (l *loss) nested(until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !until.IsZero() && !l.told { // who has stopped does not begin again
+	if !until.IsZero() && !l.recorded { // who has stopped does not begin again
 		l.until = until
 	}
 }
@@ -53,16 +53,16 @@ func (l *loss) over() (after <-chan time.Time, stop func()) {
 	return t.C, func() { t.Stop() }
 }
 
-// heard reports whether the work must end, and records the reason.
-func (l *loss) heard() bool { return l.heardBefore(0) }
+// mustEnd reports whether the work must end, and records the reason.
+func (l *loss) mustEnd() bool { return l.mustEndWithin(0) }
 
-// heardBefore is heard for work that takes need.
-func (l *loss) heardBefore(need time.Duration) bool {
+// mustEndWithin is mustEnd for work that takes need.
+func (l *loss) mustEndWithin(need time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	select {
 	case <-l.signal:
-		l.tell(history.Lost)
+		l.record(history.Lost)
 		return true
 	default:
 		return l.expired(need)
@@ -83,21 +83,21 @@ func (l *loss) expired(need time.Duration) bool {
 	if l.until.IsZero() || time.Until(l.until) > need {
 		return false
 	}
-	l.tell(history.Stopped)
+	l.record(history.Stopped)
 	return true
 }
 
-// tell records why the work ends. The caller holds mu.
-func (l *loss) tell(why history.Func) {
-	if !l.told {
-		l.told = true
+// record notes why the work ends. The caller holds mu.
+func (l *loss) record(why history.Func) {
+	if !l.recorded {
+		l.recorded = true
 		l.note(why)
 	}
 }
 
 // listen records the end of the work at once while the client waits for an
 // operation on its hold. The client's record of that operation must come later,
-// even at the same instant: call heard before it.
+// even at the same instant: call mustEnd before it.
 func (c *worker) listen(l *loss) (stop func()) {
 	over, done := l.over()
 	if l.signal == nil && over == nil {
@@ -108,14 +108,12 @@ func (c *worker) listen(l *loss) (stop func()) {
 		defer done()
 		select {
 		case <-l.signal:
-			if c.Proc.Gate() {
-				l.heard()
-			}
 		case <-over:
-			if c.Proc.Gate() {
-				l.heard()
-			}
 		case <-quit:
+			return
+		}
+		if c.Proc.Gate() {
+			l.mustEnd()
 		}
 	}()
 	return func() { close(quit) }

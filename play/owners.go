@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-
 	"strings"
 	"sync"
 	"time"
@@ -23,7 +22,7 @@ type owners struct {
 
 	mu   sync.Mutex
 	name map[string]string
-	told map[string]bool // the identities that a lock has told of
+	told map[string]bool // the identities that a lock has declared
 	// unclaimed is when a client stored an identity that any of its owners may
 	// have made: the lock does not tell what it stores.
 	unclaimed map[string]stored
@@ -70,8 +69,8 @@ func (o *owners) began(owner, identity string) {
 	}
 }
 
-// stored records that a client has stored an identity.
-func (o *owners) stored(identity string, by stored) {
+// noteStored records that a client has stored an identity.
+func (o *owners) noteStored(identity string, by stored) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if _, known := o.unclaimed[identity]; known || by.client == "" || o.told[identity] || o.told[numbered(identity)] {
@@ -80,6 +79,7 @@ func (o *owners) stored(identity string, by stored) {
 	o.unclaimed[identity] = by
 }
 
+// Of is the owner of an identity, or the identity if its owner is unknown.
 func (o *owners) Of(identity string) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -139,7 +139,7 @@ func (o *owners) ServerEvent(c keyspace.Change) history.Event {
 		by.at = time.Now()
 	}
 	for _, identity := range newcomers(c, before, after) {
-		o.stored(identity, by)
+		o.noteStored(identity, by)
 	}
 	s.Holder, s.Count = o.Of(after), count
 	s.WasHolder, s.WasCount = o.Of(before), wasCount

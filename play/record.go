@@ -90,7 +90,12 @@ func (r *Recorder) place() (fill func(history.Event)) {
 func (r *Recorder) SoFar() []history.Event {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.fill(slices.DeleteFunc(slices.Clone(r.Events), func(e history.Event) bool {
+	return r.complete(slices.Clone(r.Events))
+}
+
+// complete puts events into their reserved places, and drops the places without one.
+func (r *Recorder) complete(events []history.Event) []history.Event {
+	return r.fill(slices.DeleteFunc(events, func(e history.Event) bool {
 		_, known := r.filled[e.Op]
 		return e.Kind == reserved && !known
 	}))
@@ -184,10 +189,7 @@ func (r *Recorder) End(e history.EndEvent, at time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	inOrder(r.Events)
-	r.Events = r.fill(slices.DeleteFunc(r.Events, func(e history.Event) bool {
-		_, known := r.filled[e.Op]
-		return e.Kind == reserved && !known // it never came
-	}))
+	r.Events = r.complete(r.Events)
 	t := int64(at)
 	if n := len(r.Events); n > 0 {
 		t = max(t, r.Events[n-1].Time)

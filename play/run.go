@@ -97,6 +97,7 @@ func (r *Run) Leftover(key string, ttl time.Duration) bool {
 	return !slices.ContainsFunc(r.Scenario.Workload.Names(), func(name string) bool { return r.Subject.Keeps(name, key) })
 }
 
+// Header describes the run. Before the end, it is that of the run so far.
 func (r *Run) Header(version string) history.Header {
 	s := r.Scenario
 	h := history.Header{

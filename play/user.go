@@ -18,7 +18,7 @@ func (c *worker) careful() bool { return c.work.UserOf() == history.Careful }
 // itself counts from the call. Before the first grant it is unknown whether the
 // lock states a validity.
 func (c *worker) polls() bool {
-	return !c.waits || c.careful() && c.lease && !c.lostSign && !c.named
+	return !c.waits || c.careful() && c.claims.Lease && !c.claims.LostSign && !c.named
 }
 
 // validity is until when a careful user works under a grant that it requested at
@@ -29,7 +29,7 @@ func (c *worker) validity(g lock.Grant, called time.Time, lease time.Duration) t
 		return time.Time{}
 	case !g.Until.IsZero():
 		return g.Until
-	case c.lostSign || !c.lease:
+	case c.claims.LostSign || !c.claims.Lease:
 		return time.Time{}
 	}
 	return called.Add(lease)

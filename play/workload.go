@@ -24,9 +24,9 @@ type worker struct {
 	named  bool       // whether a grant has named its validity
 
 	thread int // of the present owner
-	// unclear is set by an outcome that nobody knows: the next critical section
-	// begins with a new owner, as the old one may still hold something, unless the
-	// workload goes on with the same.
+	// unclear is set by an unknown outcome: the old owner may still hold something.
+	// So the next critical section begins with a new owner, unless the workload goes
+	// on with the same.
 	unclear bool
 	owner   string
 	lockers map[string]lock.Locker // by the lock's name
@@ -104,7 +104,7 @@ func (c *worker) critical(ctx context.Context) {
 		base, read = c.readStock(ctx, grant.Token)
 	}
 	held := 1
-	if c.nests {
+	if c.claims.Reentrant {
 		for _, l := range c.work.Nested {
 			if c.loss.overstayed() {
 				break
@@ -193,8 +193,8 @@ const gone history.Kind = ""
 func (c *worker) try(ctx context.Context, explicit, wait time.Duration) (lock.Grant, history.Kind) {
 	opts := []lock.AcquireOption{lock.Wait(wait)}
 	args := &history.Args{Wait: int64(wait)}
-	if c.lease {
-		args.Lease, args.Renewed = int64(c.unasked), c.renewed
+	if c.claims.Lease {
+		args.Lease, args.Renewed = int64(c.unasked), c.claims.Renewal
 		if explicit > 0 {
 			opts = append(opts, lock.Lease(explicit))
 			args.Lease, args.Renewed = int64(explicit), false
@@ -216,7 +216,7 @@ func (c *worker) try(ctx context.Context, explicit, wait time.Duration) (lock.Gr
 		return g, gone
 	}
 	if nested != nil {
-		nested.heard()
+		nested.mustEnd()
 	}
 	moment := faults.Moment{Name: faults.Granted, Client: c.Proc.Name(), Op: "acquire"}
 	if err != nil {
@@ -254,7 +254,7 @@ func (c *worker) release(ctx context.Context, outer bool) history.Kind {
 		return gone
 	}
 	if outer {
-		c.loss.heard()
+		c.loss.mustEnd()
 	}
 	kind, class := history.OK, ""
 	if err == nil {
@@ -304,9 +304,9 @@ func (c *worker) think(ctx context.Context) (heeded bool) {
 		return true
 	}
 	if p, ok := c.locker.(settler); ok {
-		_ = p.Settle(ctx) // who cannot answer fails the next operation as well
+		_ = p.Settle(ctx) // a process that cannot answer fails the next operation as well
 	}
-	return c.loss.heardBefore(2 * longestHop) // a pause may have hidden the signal
+	return c.loss.mustEndWithin(2 * longestHop) // a pause may have hidden the signal
 }
 
 func (c *worker) readStock(ctx context.Context, token uint64) (int64, bool) {

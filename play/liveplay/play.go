@@ -50,8 +50,8 @@ type Live struct {
 type Worker struct {
 	// Lock is the name of the lock that it is to open.
 	Lock string
-	// Command is that of a process that speaks the protocol of package worker
-	// on its stdin and stdout.
+	// Command starts a process that speaks the protocol of package adapter on
+	// its stdin and stdout.
 	Command []string
 }
 

@@ -10,13 +10,13 @@ import (
 // remoteSession is a lock under test in a separate client process.
 type remoteSession struct{ process *adapter.Conversation }
 
-// Locker implements [Session].
+// Locker implements [subject.Session].
 func (s *remoteSession) Locker(name, thread string) lock.Locker {
 	return s.process.Locker(name, thread)
 }
 
-// Identity implements [Session]. It is empty when the process cannot be asked any more: then it does
-// nothing under that identity either.
+// Identity implements [subject.Session]. It is empty if the process does not answer,
+// which then does nothing under that identity either.
 func (s *remoteSession) Identity(thread string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), farewell)
 	defer cancel()
@@ -24,7 +24,7 @@ func (s *remoteSession) Identity(thread string) string {
 	return id
 }
 
-// Close implements [Session].
+// Close implements [subject.Session].
 func (s *remoteSession) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), farewell)
 	defer cancel()

@@ -105,29 +105,8 @@ func (r *simRun) simulate(version string, look Watch) {
 
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	shared := r.NewStocks()
-	var clients []*play.Client
-	var redis []redis.UniversalClient
-	for i := 1; i <= r.Top.Clients; i++ {
-		p := w.Process(fmt.Sprintf("client-%d", i))
-		rng := random.Stream(r.Seed, "workload", p.Name())
-		time.Sleep(time.Duration(1 + rng.Int64N(int64(10*time.Microsecond)))) // no two processes start at one instant
-		env := r.Environment(i, p.Name())
-		for g := 1; g <= r.Subject.Groups; g++ {
-			env.Clients = append(env.Clients, w.Client(p, g))
-		}
-		if !r.Top.Cluster {
-			env.Addrs, env.Dial = w.Addresses(r.Subject.Groups), w.Dialer(p)
-		}
-		redis = append(redis, env.Clients...)
-		sess, err := r.Subject.Open(env)
-		if err != nil {
-			r.Err = fmt.Errorf("open lock for %s: %w", p.Name(), err)
-			break
-		}
-		clients = append(clients, r.NewClient(i, p.Process, sess, shared, rng))
-	}
-	if r.Err == nil {
+	clients, connections, err := r.openClients(w)
+	if r.Err = err; err == nil {
 		r.Timeline.Start(ctx, play.Striker{World: w, Rec: rec}, r.Striking)
 		r.Work(ctx, cancel, clients)
 		r.Timeline.Stop()
@@ -139,7 +118,7 @@ func (r *simRun) simulate(version string, look Watch) {
 			r.Err = err
 		}
 	}
-	for _, rdb := range redis {
+	for _, rdb := range connections {
 		rdb.Close() // connections of a crashed process are broken already
 	}
 	time.Sleep(time.Second) // connections close
@@ -152,7 +131,32 @@ func (r *simRun) simulate(version string, look Watch) {
 	w.Close()
 	r.watch.end()
 	synctest.Wait()
-	r.End.Goroutines = play.Leftover(before)
+	r.End.Goroutines = play.GoroutinesSince(before)
+}
+
+// openClients starts the client processes and opens the lock in each. It returns what
+// is open, even with an error.
+func (r *simRun) openClients(w *sim.World) (clients []*play.Client, connections []redis.UniversalClient, err error) {
+	shared := r.NewStocks()
+	for i := 1; i <= r.Top.Clients; i++ {
+		p := w.Process(fmt.Sprintf("client-%d", i))
+		rng := random.Stream(r.Seed, "workload", p.Name())
+		time.Sleep(time.Duration(1 + rng.Int64N(int64(10*time.Microsecond)))) // no two processes start at one instant
+		env := r.Environment(i, p.Name())
+		for g := 1; g <= r.Subject.Groups; g++ {
+			env.Clients = append(env.Clients, w.Client(p, g))
+		}
+		if !r.Top.Cluster {
+			env.Addrs, env.Dial = w.Addresses(r.Subject.Groups), w.Dialer(p)
+		}
+		connections = append(connections, env.Clients...)
+		sess, err := r.Subject.Open(env)
+		if err != nil {
+			return clients, connections, fmt.Errorf("open lock for %s: %w", p.Name(), err)
+		}
+		clients = append(clients, r.NewClient(i, p.Process, sess, shared, rng))
+	}
+	return clients, connections, nil
 }
 
 // quiet is how long a run rests at least, so that a watchdog that goes on shows.

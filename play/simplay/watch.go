@@ -74,7 +74,7 @@ func newWatch(o Watch) *watch {
 func encoded(e history.Event) []byte {
 	b, err := json.Marshal(e)
 	if err != nil {
-		panic("scenarios: encode event: " + err.Error()) // numbers and strings: cannot happen
+		panic("simplay: encode event: " + err.Error()) // numbers and strings: cannot happen
 	}
 	return b
 }
