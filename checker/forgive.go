@@ -229,7 +229,7 @@ func (t *trace) lostUnheard(o *op) (left int64, how string) {
 		if next < 0 {
 			return 0, ""
 		}
-		l := t.lossByTraits(t.claims[next].From)
+		l := t.lossByTraits(o.inv, t.claims[next].From)
 		if !l.lost() || l.at < o.inv {
 			return 0, ""
 		}

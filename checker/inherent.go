@@ -110,7 +110,7 @@ func (t *trace) lossOf(c *Claim, by int64) lossOfHold {
 		return lossOfHold{groups: 1, needed: 1, at: when, how: how}
 	}
 	if len(t.changes) == 0 {
-		return t.lossByTraits(by)
+		return t.lossByTraits(t.op(c.AcquireOp).inv, by)
 	}
 	l := losing{trace: t, c: c, o: t.op(c.AcquireOp), on: map[string]copyOfHold{}, granted: map[string]bool{}, lost: map[string]bool{}}
 	for _, s := range l.o.own.changes.between(l.o.inv, by) {
@@ -334,13 +334,13 @@ func (t *trace) confirmed(group string, o *op) int {
 	return len(nodes)
 }
 
-// lossByTraits is lossOf without a server log: it counts every group that a fault
-// with the power to lose a hold has struck.
-func (t *trace) lossByTraits(by int64) lossOfHold {
+// lossByTraits is lossOf without a server log, for a hold that was requested at since.
+// It counts every group that a fault with the power to lose the hold has struck.
+func (t *trace) lossByTraits(since, by int64) lossOfHold {
 	l := lossOfHold{needed: max(1, 2*t.claim.Quorum-t.claim.Nodes)}
 	groups := map[string]bool{}
 	for _, f := range t.faults {
-		if f.from > by || !(f.LosesWrites || f.Promotes || f.Forks || f.DeletesKeys || f.MovesClock || f.StopsNode) {
+		if f.from > by || f.forgotUntil() < since || !(f.LosesWrites || f.Promotes || f.Forks || f.DeletesKeys || f.MovesClock || f.StopsNode) {
 			continue
 		}
 		l.at, l.forked = max(l.at, f.from), l.forked || f.Forks
@@ -365,6 +365,15 @@ func (t *trace) toldTooLate(c *Claim, l lossOfHold, until int64) bool {
 	bound := t.claim.RenewEvery + t.renewalSlack(c.Client, l.at) + t.allow.waitSlack
 	excused := t.overlap(l.at, until, t.allow.settling, func(f *faultSpan) bool { return delays(c.Client)(f) && !f.onlyForgets() })
 	return until-l.at-excused > bound
+}
+
+// forgotUntil is when a fault no longer took data from servers. Servers may take each
+// other's place for a while after a promotion.
+func (s *faultSpan) forgotUntil() int64 {
+	if s.lasted || s.Promotes || s.Forks {
+		return s.to
+	}
+	return s.from
 }
 
 // onlyForgets reports whether a fault has only lost data of servers.

@@ -24,24 +24,31 @@ func (o *owners) claim(start time.Time, events []history.Event) {
 		identity string
 		by       asker
 	}
+	acquires, released := operations(history.Acquire, events), operations(history.Release, events)
 	held := map[taker][]int64{} // when that client made it the holder
+	on := copies{}
 	for _, e := range events {
 		s := e.Server
-		if s == nil || s.Cause != "command" || s.Holder == "" {
+		if s == nil || s.Cause == "replication" {
 			continue
 		}
-		if at := (taker{s.Holder, asker{s.By, e.Lock}}); s.Holder != s.WasHolder || held[at] == nil {
+		since := on.follow(&e)
+		if s.Cause != "command" || s.Holder == "" {
+			continue
+		}
+		at := taker{s.Holder, asker{s.By, e.Lock}}
+		granted := func(a *asked) bool { return a.open(since) && a.how == history.OK && a.to < e.Time }
+		if s.Holder != s.WasHolder && !slices.ContainsFunc(acquires[at.by], granted) || held[at] == nil {
 			held[at] = append(held[at], e.Time)
 		}
 	}
-	asked, released := operations(history.Acquire, events), operations(history.Release, events)
 	for identity, s := range o.unclaimed {
 		first, by := int64(s.at.Sub(start)), asker{s.client, s.lock}
-		if owner := onlyAsker(asked[by], first); owner != "" && s.sent {
+		if owner := onlyAsker(acquires[by], first); owner != "" && s.sent {
 			o.name[identity] = owner
 			continue
 		}
-		if owner := handedTo(released[by], asked[by], asked[asker{"", s.lock}], first); owner != "" {
+		if owner := handedTo(released[by], acquires[by], acquires[asker{"", s.lock}], first); owner != "" {
 			o.name[identity] = owner
 			continue
 		}
@@ -49,7 +56,7 @@ func (o *owners) claim(start time.Time, events []history.Event) {
 		if len(times) > 0 {
 			first = max(first, times[0])
 		}
-		if owner := asking(asked[by], first, times); owner != "" {
+		if owner := asking(acquires[by], first, times); owner != "" {
 			o.name[identity] = owner
 		}
 	}
@@ -60,6 +67,37 @@ func (o *owners) claim(start time.Time, events []history.Event) {
 			events[i].Server = &named
 		}
 	}
+}
+
+// copies are the identities of a lock on servers, each with its servers and the time
+// since when one of them has it.
+type copies map[copied]*copiesOf
+
+type copied struct{ lock, identity string }
+
+type copiesOf struct {
+	nodes map[string]bool
+	since int64
+}
+
+// follow enters an event, and returns since when some server has had its holder. A
+// holder that a renewal stores on one more server has a hold already.
+func (c copies) follow(e *history.Event) (since int64) {
+	s := e.Server
+	if was := c[copied{e.Lock, s.WasHolder}]; was != nil && s.Holder != s.WasHolder {
+		delete(was.nodes, s.Node)
+	}
+	if s.Holder == "" {
+		return e.Time
+	}
+	key := copied{e.Lock, s.Holder}
+	now := c[key]
+	if now == nil || len(now.nodes) == 0 {
+		now = &copiesOf{nodes: map[string]bool{}, since: e.Time}
+		c[key] = now
+	}
+	now.nodes[s.Node] = true
+	return now.since
 }
 
 // asker is a client that asks for a lock.

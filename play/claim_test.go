@@ -65,3 +65,28 @@ func TestAValueThatAReleaseStoredIsThatOfWhoIsGrantedNext(t *testing.T) {
 		t.Errorf("it is %s's", o.name["a"])
 	}
 }
+
+// A renewal stores the value on one more server, while another owner of the process
+// waits. It stays the value of the owner who was granted the lock.
+func TestARenewalOnOneMoreServerIsNoTry(t *testing.T) {
+	var events []history.Event
+	try := func(op int64, owner string, from, to int64) {
+		e := history.Event{Op: op, F: history.Acquire, Client: "client-1", Owner: owner, Lock: "stock"}
+		invoked, returned := e, e
+		invoked.Kind, invoked.Time = history.Invoke, from
+		returned.Kind, returned.Time = history.OK, to
+		events = append(events, invoked, returned)
+	}
+	try(1, "client-1/1", 10, 90)
+	try(2, "client-1/2", 15, 30)
+	for at, node := range map[int64]string{20: "node-1", 21: "node-2", 40: "node-3", 50: "node-4"} {
+		events = append(events, history.Event{Time: at, Kind: history.Server, Lock: "stock", Server: &history.ServerEvent{Cause: "command", Node: node, By: "client-1", Holder: "a"}})
+	}
+	slices.SortStableFunc(events, func(a, b history.Event) int { return cmp.Compare(a.Time, b.Time) })
+	start := time.Now()
+	o := &owners{name: map[string]string{}, unclaimed: map[string]stored{"a": {"client-1", "stock", start.Add(20), false}}}
+	o.claim(start, events)
+	if o.name["a"] != "client-1/2" {
+		t.Errorf("it is %s's", o.name["a"])
+	}
+}
