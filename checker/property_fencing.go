@@ -6,8 +6,8 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// fencing checks that tokens grow from hold to hold. Tokens of consecutive grants
-// must grow; those of acquires that overlapped in time must differ.
+// fencing checks that tokens grow from hold to hold. The token of a grant must be
+// above those of all holds that were certainly earlier, and differ from all others.
 func fencing(t *trace) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
 	for _, k := range t.owners {
@@ -25,7 +25,11 @@ func fencing(t *trace) Verdict {
 			s = &tokens{first: make(map[uint64]*Claim, len(t.claims)/len(t.locks))}
 			seen[a.Lock] = s
 		}
-		if b := s.above(a, ao.inv); b != nil {
+		b := s.above(a, ao.inv)
+		if b == nil && t.keptSince(a, ao) {
+			b = s.aboveReleased(t, a, ao.inv)
+		}
+		if b != nil {
 			x := violation(a.From, opIDs(t.op(b.AcquireOp), ao), "%s was granted the lock at %s with token %d; the highest token before was %d, of %s at %s",
 				a.Owner, at(a.From), a.Token, b.Token, b.Owner, at(b.From))
 			if v = earlier(v, inherently(x, t.inherentToken(a.From))); v.Faulty() {
@@ -61,6 +65,24 @@ func (s *tokens) above(a *Claim, asked int64) *Claim {
 		return s.highest[n-1]
 	}
 	return s.first[a.Token]
+}
+
+// aboveReleased finds a claim with a token above a's that was granted after a was
+// requested, and released before a was granted.
+func (s *tokens) aboveReleased(t *trace, a *Claim, asked int64) *Claim {
+	n := sort.Search(len(s.claims), func(i int) bool { return s.claims[i].From >= asked })
+	for _, b := range s.claims[n:] {
+		if end := t.op(b.EndOp); b.Token > a.Token && b.EndedBy == "release" && end.kind == history.OK && end.ret <= a.From {
+			return b
+		}
+	}
+	return nil
+}
+
+// keptSince reports whether the servers kept a hold for certain from its grant there to
+// its grant to the client. So a hold that was released in that time came before it.
+func (t *trace) keptSince(a *Claim, o *op) bool {
+	return (a.Lease == 0 || a.From-o.inv < a.Lease) && t.lossByTraits(o.inv, a.From).groups == 0
 }
 
 // stableTokens checks that nested acquires of a hold return its token.

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -304,6 +305,20 @@ func TestLinearizable(t *testing.T) {
 	})
 }
 
+// overtaken has a hold with token 3 that is released before an acquire returns at a
+// time with token 2.
+func overtaken(at int) string {
+	return fmt.Sprintf(`
+		0    c1 acquire lease=1000
+		2    c2 acquire lease=1000
+		4    c2 ok count=1 token=3
+		6    c2 release
+		8    c2 ok
+		%[1]d  c1 ok count=1 token=2
+		%[1]d  c1 release
+		%[1]d  c1 ok`, at)
+}
+
 func TestResourceAndFencing(t *testing.T) {
 	guarded := leased(func(h *history.Header) { h.Resource = &history.Resource{Initial: 10}; h.Claims.Fencing = true })
 	fenced := leased(func(h *history.Header) {
@@ -355,6 +370,9 @@ func TestResourceAndFencing(t *testing.T) {
 			9   c3 ok count=1 token=7
 			10  c3 release
 			11  c3 ok`, Fencing, Violated, "", "with token 7; the highest token before was 9, of client-2/1 at 0.005 s", ""},
+		{"token of an earlier hold", leased(func(h *history.Header) { h.Claims.Fencing = true }), overtaken(500), Fencing, Violated, "",
+			"with token 2; the highest token before was 3, of client-2/1 at 0.004 s", ""},
+		{"token of a hold that may have ended", leased(func(h *history.Header) { h.Claims.Fencing = true }), overtaken(1500), Fencing, OutcomeOK, "", "", ""},
 		{"no token", leased(func(h *history.Header) { h.Claims.Fencing = true }), section("7", "0"), Fencing, Violated, "", "without a token", ""},
 		{"nested holds share it", leased(func(h *history.Header) { h.Claims.Fencing = true }), `
 			0 c1 acquire lease=1000

@@ -21,8 +21,8 @@ type Funcs struct {
 	// renews; Claims.Explicit requires it.
 	Acquire    func(ctx context.Context) error
 	AcquireFor func(ctx context.Context, lease time.Duration) error
-	// Try makes a single attempt. Without it, Holdfast calls Acquire with a
-	// wait of 50 ms.
+	// Try makes a single attempt with the usual lease. Without it, and for a
+	// lease of its own, Holdfast calls Acquire or AcquireFor with a wait of 50 ms.
 	Try func(ctx context.Context) error
 	// Release releases one hold.
 	Release func(ctx context.Context) error
@@ -55,7 +55,7 @@ func (f *Funcs) Lock(ctx context.Context, opts ...lock.AcquireOption) (lock.Gran
 // TryLock implements [lock.Locker].
 func (f *Funcs) TryLock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
 	a := lock.NewAcquire(opts)
-	if a.Wait == 0 && f.Try != nil {
+	if a.Wait == 0 && f.Try != nil && (a.Lease == 0 || f.AcquireFor == nil) {
 		return f.granted(f.Try(ctx))
 	}
 	if f.once {

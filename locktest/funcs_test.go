@@ -133,3 +133,17 @@ func TestLogsAreCaptured(t *testing.T) {
 		t.Errorf("outside it says %q", got)
 	}
 }
+
+// A single try with a lease of its own must not get the usual lease.
+func TestATryKeepsTheLeaseOfItsOwn(t *testing.T) {
+	var asked time.Duration
+	f := &Funcs{
+		Try:        func(context.Context) error { asked = -1; return nil },
+		AcquireFor: func(_ context.Context, lease time.Duration) error { asked = lease; return nil },
+	}
+	for _, want := range []time.Duration{3 * time.Second, -1} {
+		if _, err := f.TryLock(t.Context(), lock.Lease(max(want, 0))); err != nil || asked != want {
+			t.Errorf("asked for %v, %v; want %v", asked, err, want)
+		}
+	}
+}
