@@ -80,6 +80,12 @@ func (s *faultSpan) touchesClient(client string) bool {
 	return len(s.clients) == 0 || slices.Contains(s.clients, client)
 }
 
+// touchesPrimary reports whether a fault may disturb the server that a group begins
+// with. Nobody takes the place of a replica that stops.
+func (s *faultSpan) touchesPrimary(group string) bool {
+	return len(s.nodes) == 0 || slices.ContainsFunc(s.nodes, func(n string) bool { return n == group || !strings.HasPrefix(n, "node-") })
+}
+
 // touchesGroup reports whether a fault may disturb the servers of a group. A
 // target that is not a server's own name, such as "primary", may be any.
 func (s *faultSpan) touchesGroup(group string) bool {

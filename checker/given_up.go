@@ -123,7 +123,10 @@ func (t *trace) free(o *op, s *span) (from int64, excused bool) {
 // replaced reports whether another server may have taken the place of one of a
 // group by then.
 func (t *trace) replaced(group string, by int64) bool {
-	return t.firstStrike("replaces", group, func(f *faultSpan) bool { return f.touchesGroup(group) && f.replacesServer() }) <= by
+	first := t.firstStrike("replaces", group, func(f *faultSpan) bool {
+		return f.touchesGroup(group) && f.replacesServer() && (f.Promotes || f.touchesPrimary(group))
+	})
+	return first != never && first <= by
 }
 
 // cancelsAnother reports whether a cancellation at a time concerned another operation

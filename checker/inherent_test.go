@@ -160,6 +160,24 @@ func TestInherent(t *testing.T) {
 		1350 c1 acquire lease=4000 wait=1700
 		3050 c1 fail err=busy`
 	const lateReply = "0 c1 acquire lease=1000\n1 server n1 SET by=c1 holder=c1 ttl=1000\n50 c1 ok count=1\n"
+	// The clock of a replica is behind, so it has the hold of c2 for longer.
+	const behind = `
+		203  server n1r1 cause=replication holder=c2 ttl=3000 role=replica
+		300  c1 release
+		301  c1 fail err=lost
+		1201 server n1 cause=expiry
+		1202 c3 acquire lease=1000
+		1203 server n1 SET by=c3 holder=c3 ttl=1000
+		1204 c3 ok count=1
+		`
+	const behindDone = `
+		1210 fault end 2 node-crash n1r1
+		1500 server n1r1 cause=replication holder=c3 ttl=3000 role=replica
+		1510 c2 release
+		1511 c2 fail err=not-held
+		1520 c3 release
+		1521 server n1 DEL by=c3
+		1522 c3 ok`
 	const jumped = "100 fault start 1 clock-jump n1\n101 server n1 cause=expiry\n110 c1 release\n111 c1 fail err=lost\n"
 	const laterHold = "100 c2 acquire lease=1000\n101 c2 ok count=1\n102 c2 release\n103 c2 ok"
 	const secondDone = "310 c2 release\n311 server n1 DEL by=c2\n312 c2 ok"
@@ -307,6 +325,9 @@ func TestInherent(t *testing.T) {
 		{"a hold that its owner never heard of was lost", Linearizable, plain,
 			unheard + "100 fault start 1 clock-jump n1\n101 server n1 cause=expiry" + second + secondDone, "the clock of node-1 ended the lease",
 			plain, unheard + "101 server n1 DEL by=c2" + second + secondDone},
+		{"a replica that stops takes nobody's place", Linearizable, plain,
+			take + "100 fault start 1 clock-jump n1\n101 server n1 cause=expiry" + second + behind + "1206 fault start 2 node-crash n1r1\n" + behindDone, "the clock of node-1 ended the lease",
+			plain, take + "101 server n1 DEL by=c2" + second + behind + "1206 fault start 2 node-crash n1r1\n" + behindDone},
 		{"a user stopped, and its hold ended before its release", Linearizable, careful,
 			take + "980 c1 stopped\n980 c1 release\n985 fault start 1 clock-jump n1\n985 server n1 cause=expiry\n986 c1 fail err=not-held", "the clock of node-1 ended the lease",
 			careful, take + "980 c1 stopped\n980 c1 release\n985 server n1 cause=expiry\n986 c1 fail err=not-held"},
