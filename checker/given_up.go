@@ -120,12 +120,6 @@ func (t *trace) free(o *op, s *span) (from int64, excused bool) {
 	return from, false
 }
 
-// replaced reports whether another server may have taken the place of one of a
-// group by then.
-func (t *trace) replaced(group string, by int64) bool {
-	return t.firstStrike("replaces", group, func(f *faultSpan) bool { return f.touchesGroup(group) && f.replacesServer() }) <= by
-}
-
 // cancelsAnother reports whether a cancellation at a time concerned another operation
 // of the client than o: of several owners' operations, the one that began last.
 func (t *trace) cancelsAnother(o *op, when int64) bool {

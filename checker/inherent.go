@@ -293,11 +293,6 @@ func (t *trace) forgotRequest(k ownerLock, c *change) string {
 	return ""
 }
 
-// forkedBy reports whether two servers of a group may have answered at once by then.
-func (t *trace) forkedBy(group string, by int64) bool {
-	return slices.ContainsFunc(t.faults, func(f *faultSpan) bool { return f.Forks && f.from <= by && f.touchesGroup(group) })
-}
-
 // drift is how far a server's clock may run ahead during a lease, by the lock's
 // claim.
 func (t *trace) drift(lease int64) int64 {
@@ -356,8 +351,8 @@ func (t *trace) lossByTraits(by int64) lossOfHold {
 	return l
 }
 
-// toldTooLate reports whether a holder went on for longer than the next renewal
-// needs to find its hold gone, although its lock renews and notifies of losses.
+// toldTooLate reports whether a holder went on after the next renewal should have found
+// its hold gone, although its lock renews and notifies of losses.
 func (t *trace) toldTooLate(c *Claim, l lossOfHold, until int64) bool {
 	if !t.claim.LostSign || !t.claim.Renewal || !c.Renewed || l.forked || t.h.Header.User == history.Careless {
 		return false
@@ -480,8 +475,8 @@ func (t *trace) inherentSilence(lock string, by int64) string {
 	return ""
 }
 
-// unheardEnd reports whether a fault may have hidden the end of a connection from
-// the servers, so that they could not end its session by then.
+// unheardEnd reports whether a fault may have hidden the end of a connection from the
+// servers. Then they could not end its session by that time.
 func (t *trace) unheardEnd(by int64) bool {
 	return slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
 		return f.from <= by && f.holdsMessages() && plus(f.to, t.claim.Session+t.allow.settling) >= by

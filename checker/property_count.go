@@ -245,11 +245,3 @@ func (t *trace) ghostHold(k ownerLock) Verdict {
 	return violation(last.ret, opIDs(last, t.grantOf(k.owner, k.lock, last.ret)), "%s had given back all its holds by %s, and the servers still have it as the holder",
 		k.owner, at(last.ret))
 }
-
-// disturbed reports whether a server of a group may have missed commands or have
-// been replaced by then.
-func (t *trace) disturbed(group string, by int64) bool {
-	return t.firstStrike("disturbs", group, func(s *faultSpan) bool {
-		return s.touchesGroup(group) && (s.replacesServer() || s.Cuts || s.HoldsReplication || s.MovesClock)
-	}) <= by
-}

@@ -201,9 +201,9 @@ func (t *trace) arrival(c *Claim) (int64, bool) {
 	return o.ret, false
 }
 
-// owedByServers is until when at least a quorum of servers owed a claim its hold,
-// by its last grant or renewal on each server before by. A server that later lost
-// the hold or was replaced still owes it: the client was promised it.
+// owedByServers is until when a quorum of servers owed a claim its hold, by its last
+// grant or renewal on each of them. It looks at changes before a time. A server that
+// later lost the hold or was replaced still owes it: the client was promised it.
 func (t *trace) owedByServers(c *Claim, by int64) (int64, bool) {
 	type promise struct {
 		node, group string

@@ -90,13 +90,12 @@ func rulesOf(c history.Claims, who *linear.Roster) linear.Rules {
 	return linear.Rules{Owners: who, Reentrant: c.Reentrant, Loose: c.Nodes > 1, Slack: slackOfServers + c.LeaseSlack}
 }
 
-// lockOps translates the operations on one lock. If the server log shows that an
-// acquire held the lock for a while and released it before it returned, lockOps
-// adds an operation for that, because others were rightly refused meanwhile. A
-// handed-on hold that never became whole lasts as long as the servers left it.
-// ghosts reports whether the log changed the operations in this way.
-// lockOps leaves out refusals by a queue in which another owner waited, because they
-// do not depend on holds.
+// lockOps translates the operations on one lock. The server log may show that an acquire
+// held the lock for a while and released it before it returned. lockOps adds an
+// operation for that, because others were rightly refused meanwhile. A handed-on hold
+// that never became whole lasts as long as the servers left it. ghosts reports whether
+// the log changed the operations in this way. lockOps leaves out refusals by a queue in
+// which another owner waited, because they do not depend on holds.
 func (t *trace) lockOps(lock string) (ops []linear.Op, ghosts bool) {
 	ops = t.endsOfSessions(lock, make([]linear.Op, 0, len(t.byLock[lock])))
 	var places queue // empty unless the lock claims fairness

@@ -181,7 +181,7 @@ func (c *change) due(lease int64) int64 {
 }
 
 // silent checks that an owner's client renews nothing after the owner has released all
-// its holds, or one interval after the owner learned that its hold is lost.
+// its holds. After a notice of loss it has one interval.
 func (t *trace) silent(k ownerLock) Verdict {
 	steps := t.steps(k)
 	var b bounds

@@ -106,9 +106,9 @@ func (b *byGroup[T]) remove(group string) {
 	*b = slices.DeleteFunc(*b, func(g ofGroup[T]) bool { return g.group == group })
 }
 
-// indexServers resolves the Server events. If a lock stores no identity, or an
-// unknown one, its owner is the one whose acquire was open when its client's
-// command made the holder appear.
+// indexServers resolves the Server events. A lock may store no identity, or an unknown
+// one. Then its owner is the one whose acquire was open when a command of its client
+// made the holder appear.
 func (t *trace) indexServers(logged []*history.Event) {
 	if t.h.Header.Unwatched {
 		return
@@ -325,6 +325,12 @@ func (t *trace) untilNext(o *op) int64 {
 		return o.ret
 	}
 	return o.nextInv()
+}
+
+// commandOf reports whether a command of an operation's client made a change on
+// its lock.
+func (t *trace) commandOf(c *change, o *op) bool {
+	return c.command() && c.By == o.client && c.lock == o.lock
 }
 
 // commandsOf yields the changes that an operation may have made, see commandOf.

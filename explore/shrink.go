@@ -53,9 +53,9 @@ func (x *Exploration) shrinkFinds(ctx context.Context, dir suite.Dir, r *Results
 // small reports whether a find is as small as people can follow.
 func small(s shrink.Size) bool { return s.Clients <= 2 && s.Faults <= 2 && s.Ops <= 12 }
 
-// shrinkFind makes one find small, and writes what is left into finds/: the
-// scenario, the history, and the story. Where that is still much, it tries other
-// runs of the same cause, and takes the one of which the least is left.
+// shrinkFind makes one find small, and writes the scenario, the history and the story of
+// the smallest run into finds/. If that is still large, it tries other runs of the same
+// cause, and takes the smallest result.
 func (x *Exploration) shrinkFind(ctx context.Context, dir suite.Dir, f Found) (*Shrunk, error) {
 	var best *shrink.Run
 	var least shrink.Result
