@@ -110,13 +110,11 @@ func (t *trace) waiting(lock string) *waiting {
 		if granted, missed := t.missedGrant(o); missed {
 			believed = append(believed, [2]int64{granted, o.ret})
 		}
-	}
-	w.believed = merged(believed)
-	for _, o := range t.byLock[lock] {
-		if o.f == history.Acquire && t.claim.Lease {
+		if o.f == history.Acquire {
 			w.lease = max(w.lease, o.args.Lease)
 		}
 	}
+	w.believed = merged(believed)
 	if !t.claim.Lease {
 		w.lease = t.claim.Session
 	}

@@ -190,12 +190,13 @@ func (t *trace) invoked(o *op) {
 	o.n = int32(len(t.ops))
 	t.ops = append(t.ops, o)
 	t.byID.put(o)
-	t.client[o.owner] = o.client
 	if !o.onLock() {
+		t.client[o.owner] = o.client
 		return
 	}
 	k := ownerLock{o.owner, o.lock}
 	if o.own = t.account(k); len(o.own.ops.all) == 0 {
+		t.client[o.owner] = o.client
 		t.owners = append(t.owners, k)
 	}
 	if t.byLock[o.lock] == nil {

@@ -110,8 +110,13 @@ func (l *changeList) from(when int64) []*change {
 
 // between lists the changes in [from, to].
 func (l *changeList) between(from, to int64) []*change {
-	later, place := l.from(from), 0
-	return later[:search(len(later), &place, func(i int) bool { return later[i].t > to })]
+	later := l.from(from)
+	for n := range min(len(later), 8) { // most are few
+		if later[n].t > to {
+			return later[:n]
+		}
+	}
+	return later[:sort.Search(len(later), func(i int) bool { return later[i].t > to })]
 }
 
 // indexChanges lists the changes of every lock, and those that gave it to an owner,
