@@ -151,8 +151,8 @@ func (t *trace) overlapBy(from, to, most int64, extra func(*faultSpan) int64, pi
 	return sum
 }
 
-// heldBack is since when a fault may have delayed a client's request that reached
-// a group of servers at a time; that time if none did. A request also waits for the
+// heldBack is since when a fault may have delayed a client's request that reached a
+// group of servers at a time. It is that time if none did. A request also waits for the
 // replies to the greeting of a new connection, so a fault on replies delays it too.
 func (t *trace) heldBack(client, group string, when int64) int64 {
 	since := when - t.allow.underway - t.allow.machine

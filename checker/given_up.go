@@ -36,8 +36,8 @@ func (t *trace) takenBack(o *op) Verdict {
 	return v
 }
 
-// makerOf is the acquire that left a hold on a server: the given one, or an
-// earlier one of its owner if the given one sent nothing there.
+// makerOf is the acquire that left a hold on a server. It is the given one, unless that
+// sent nothing there; then it is an earlier one of its owner.
 func (t *trace) makerOf(s *span, o *op) *op {
 	if s.from >= o.inv {
 		return o

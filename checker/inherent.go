@@ -271,9 +271,9 @@ func (t *trace) forgotten(release *op) string {
 // times as long as go-redis waits for an answer. Nobody can remember it for ever.
 const remembered = 30 * second
 
-// forgotRequest returns the reason why a server carried out a request that its
-// owner had given up, or "": a fault kept the request back, and the servers lost
-// what the owner had noted of it meanwhile, or kept it back for too long.
+// forgotRequest returns the reason why a server carried out a request that its owner
+// had given up, or "". A fault kept the request back: for too long, or the servers
+// meanwhile lost the record that the owner had left.
 func (t *trace) forgotRequest(k ownerLock, c *change) string {
 	since := t.heldBack(t.client[k.owner], c.group, c.t)
 	ops := &t.account(k).ops
@@ -367,9 +367,8 @@ func (s *faultSpan) onlyForgets() bool {
 	return s.only(history.Traits{DeletesKeys: s.DeletesKeys, MovesClock: s.MovesClock, ClockJump: s.ClockJump, ClockRate: s.ClockRate})
 }
 
-// inherentWrite decides violations of the guarded resource: it lost an update
-// because two owners held the lock inherently, and it had no token to distinguish
-// them.
+// inherentWrite decides violations of the guarded resource. It lost an update because
+// two owners held the lock inherently, and it had no token to distinguish them.
 func (t *trace) inherentWrite(w *op) string {
 	b := t.blameOf(ownerLock{w.owner, w.lock}, w.inv)
 	if b.overlap && b.why != "" {

@@ -104,8 +104,8 @@ func (b bounds) words(f history.Func) string {
 	return "the owner can have had " + strconv.Itoa(b.lo) + " to " + strconv.Itoa(b.hi) + " holds before"
 }
 
-// mayHaveLost reports whether a hold may have been gone when an acquire of its
-// owner was granted: its lease could have run out, or a server saw it end.
+// mayHaveLost reports whether a hold may have been gone when an acquire of its owner was
+// granted. Its lease could have run out, or a server saw it end.
 func (t *trace) mayHaveLost(k ownerLock, before, o *op) bool {
 	if !t.claim.Reentrant || before == nil || len(t.changes) == 0 {
 		return true

@@ -196,9 +196,9 @@ func (t *trace) notReleased(release *op, s *span) bool {
 	return slices.ContainsFunc(release.own.ops.all, func(x *op) bool { return x.granted() && x.n > maker.n && x.ret <= release.inv })
 }
 
-// orphanUntil is the end of a hold that a release has not reached because of a
-// later acquire: a fault delayed that acquire, which then found its owner's hold
-// and counted as one more for a lease.
+// orphanUntil is the end of a hold that a release has not reached because of a later
+// acquire. A fault delayed that acquire, which then found its owner's hold and counted
+// as one more for a lease.
 func (t *trace) orphanUntil(release *op, s *span) int64 {
 	var until int64
 	for _, c := range release.own.changes.between(release.inv, s.to) {

@@ -237,9 +237,9 @@ func (t *trace) owedByServers(c *Claim, by int64) (int64, bool) {
 // fewServers is the initial capacity of lists of servers, enough for most locks.
 const fewServers = 8
 
-// owedByClient is the least time until which a claim was owed its hold: each of
-// its returned and unreleased acquires promised one lease, counted from a time
-// after its invocation.
+// owedByClient is the least time until which a claim was owed its hold. Each of its
+// returned and unreleased acquires promised one lease, counted from a time after its
+// invocation.
 func (t *trace) owedByClient(c *Claim, by int64) int64 {
 	var held []int64
 	inv := t.op(c.AcquireOp).inv

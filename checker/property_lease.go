@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// unbounded is how long a key may lack an expiry: between the two commands of a
-// lock that sets first the key and then the expiry.
+// unbounded is how long a key may lack an expiry, between two commands of a lock that
+// sets first the key and then the expiry.
 const unbounded = 50 * millisecond
 
 // heldLease is one hold for the lease judge.

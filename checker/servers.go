@@ -235,8 +235,8 @@ func (t *trace) groupsHolding(lock, owner string, from, to int64, counts func(*s
 	return len(groups)
 }
 
-// keptByClock is how long a server kept the hold of an acquire because a fault moved
-// its clock, and how that came; 0 when no clock did. The movement bounds it.
+// keptByClock is how long a server kept the hold of an acquire because a fault moved its
+// clock, and the reason; 0 if no clock did. The movement bounds it.
 func (t *trace) keptByClock(o *op) (kept int64, how string) {
 	if o == nil || t.claim.Nodes > 1 {
 		return 0, ""
@@ -268,8 +268,8 @@ func (t *trace) keptByClock(o *op) (kept int64, how string) {
 	return 0, how
 }
 
-// keptUnseen is keptByClock for the ith claim of a history without a server log:
-// the server may have kept the hold until its release, or until the next grant.
+// keptUnseen is keptByClock for the ith claim of a history without a server log. The
+// server may have kept the hold until its release, or until the next grant.
 func (t *trace) keptUnseen(i int, end *op) (kept int64, how string) {
 	c := &t.claims[i]
 	o := t.op(c.AcquireOp)

@@ -284,8 +284,8 @@ func opIDs(ops ...*op) []int64 {
 	return ids
 }
 
-// earlier returns the worse of two verdicts, which may be ok: a violation that is
-// the lock's fault before an inherent one, then the earlier one.
+// earlier returns the worse of two verdicts, which may be ok. A violation that is the
+// lock's fault is worse than an inherent one, and then the earlier one is.
 func earlier(a, b Verdict) Verdict {
 	first := b
 	switch {

@@ -71,9 +71,8 @@ func (r Results) check() error {
 
 // Merge joins shards of one exploration. The order and the number of merges do not
 // change the result. A shard plays its runs in the same order every time, so of a shard
-// that is in both the play with more runs counts. It is an error if that play does not
-// begin with the other one, if two plays of as many runs differ, or if the explorations
-// do.
+// that is in both the play with more runs counts. The error names a difference: of the
+// explorations, of two plays of as many runs, or of the runs with which both begin.
 func Merge(a, b Merged) (Merged, error) {
 	shards := slices.Clone(a.Shards)
 	for _, s := range b.Shards {

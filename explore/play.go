@@ -164,7 +164,7 @@ func (x *Exploration) add(a suite.Answer) {
 
 // lost is the result of a run whose worker process ended or was ended. Virtual time
 // stands still while an owner waits for a mutex that is held across a wait for the
-// network, so such a run proves nothing.
+// network. Such a run proves nothing.
 func (x *Exploration) lost(a suite.Answer) *Seen {
 	if a.Killed {
 		return &Seen{Unknown: "the worker process was killed from outside, as the kernel does when memory is short"}

@@ -17,10 +17,9 @@ import (
 // quarter of them.
 const shrinkRuns = 1000
 
-// shrinkFinds makes the finds as small as they can be, the simplest first, and
-// subsumes the causes again each time: what is left of a find often explains
-// others. Only those that nothing explains are shrunk. When ctx ends it leaves
-// the rest as they are.
+// shrinkFinds makes the finds as small as they can be, the simplest first. It subsumes
+// the causes again each time, because a shrunk find often explains others. Only those
+// that nothing explains are shrunk. When ctx ends it leaves the rest as they are.
 func (x *Exploration) shrinkFinds(ctx context.Context, dir suite.Dir, r *Results, progress func(string)) error {
 	tried := map[string]bool{}
 	for ctx.Err() == nil {

@@ -109,8 +109,8 @@ func onlyAsker(acquires []*asked, at int64) (owner string) {
 // open reports whether an operation lasts at a time.
 func (a *asked) open(at int64) bool { return a.from <= at && at <= a.to }
 
-// handedTo is the owner to whom a client handed the lock on at a time: of all acquires
-// that were open then, the one that was granted first. It is "" if the client released
+// handedTo is the owner to whom a client handed the lock on at a time. Of all acquires
+// that were open then, it is that of the first grant. It is "" if the client released
 // nothing at that time, or was asking for the lock itself.
 func handedTo(releases, own, acquires []*asked, at int64) string {
 	open := func(a *asked) bool { return a.open(at) }
