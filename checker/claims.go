@@ -141,12 +141,11 @@ func (t *trace) left(o *op) int {
 	if !t.claim.Reentrant || o.f != history.Release {
 		return 0
 	}
-	ops := o.own.ops.all
-	i := o.own.ops.from(o.inv)
-	for ; i < len(ops) && ops[i].f == history.Release && ops[i].kind == history.Info; i++ {
+	for o != nil && o.f == history.Release && o.kind == history.Info {
+		o = o.next()
 	}
-	if i < len(ops) && ops[i].f == history.Release && ops[i].kind == history.OK {
-		return ops[i].res.Count
+	if o != nil && o.f == history.Release && o.kind == history.OK {
+		return o.res.Count
 	}
 	return 0
 }
