@@ -56,16 +56,6 @@ func (t *trace) groupsAnsweringFor(c *Claim, when int64) int {
 	return t.groupsHolding(c.Lock, c.Owner, when, when, func(s *span) bool { return !s.replica && t.stillAnswers(s.group, s.led, when) })
 }
 
-// stillAnswers reports whether the server of a group that answered clients at a time
-// is the only one that does so until another time. After a promotion another one
-// answers, and in a fork either one may. A server that stopped and came back is the
-// same: its log says what it has carried out.
-func (t *trace) stillAnswers(group string, from, to int64) bool {
-	return !slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
-		return f.from <= to && f.touchesGroup(group) && (f.Forks || f.Promotes && f.from >= from)
-	})
-}
-
 // kept checks that the servers did not keep a hold whose owner was notified of its
 // loss. A fault may have hidden their state from its client. And a release may leave
 // outer holds whose leases are over: with it the lock is free.
@@ -100,7 +90,7 @@ func (t *trace) kept(c *Claim, told int64) Verdict {
 func (t *trace) margin(c *Claim) int64 { return max(t.claim.Margin, c.Lease/4) }
 
 // heldBy lists the acquires whose holds the owner of a claim has at a time, outermost
-// first, without those that it is releasing or has released.
+// first. It leaves out those that the owner is releasing or has released.
 func (t *trace) heldBy(c *Claim, when int64) (held []*op, releasing bool) {
 	inv := t.op(c.AcquireOp).inv
 	steps := t.steps(ownerLock{c.Owner, c.Lock})

@@ -157,8 +157,8 @@ func (t *trace) overlapBy(from, to, most int64, extra func(*faultSpan) int64, pi
 	return sum
 }
 
-// heldBack is since when a fault may have delayed a client's request that reached
-// a group of servers at a time; that time if none did. A request also waits for the
+// heldBack is since when a fault may have delayed a client's request that reached a
+// group of servers at a time. It is that time if none did. A request also waits for the
 // replies to the greeting of a new connection, so a fault on replies delays it too.
 func (t *trace) heldBack(client, group string, when int64) int64 {
 	since := when - t.allow.underway - t.allow.machine
@@ -173,6 +173,43 @@ func (t *trace) heldBack(client, group string, when int64) int64 {
 // clockFault reports whether the clock of a group's servers was moved by then.
 func (t *trace) clockFault(group string, by int64) bool {
 	return t.firstStrike("clock", group, func(s *faultSpan) bool { return s.MovesClock && s.touchesGroup(group) }) <= by
+}
+
+// clockMoved reports whether the clock of any server was moved by then.
+func (t *trace) clockMoved(by int64) bool {
+	return slices.ContainsFunc(t.faults, func(f *faultSpan) bool { return f.from <= by && f.MovesClock })
+}
+
+// replaced reports whether another server may have taken the place of one of a
+// group by then.
+func (t *trace) replaced(group string, by int64) bool {
+	first := t.firstStrike("replaces", group, func(f *faultSpan) bool {
+		return f.touchesGroup(group) && f.replacesServer() && (f.Promotes || f.touchesPrimary(group))
+	})
+	return first != never && first <= by
+}
+
+// stillAnswers reports whether the server of a group that answered clients at a time
+// is the only one that does so until another time. After a promotion another one
+// answers, and in a fork either one may. A server that stopped and came back is the
+// same: its log says what it has carried out.
+func (t *trace) stillAnswers(group string, from, to int64) bool {
+	return !slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
+		return f.from <= to && f.touchesGroup(group) && (f.Forks || f.Promotes && f.from >= from)
+	})
+}
+
+// forkedBy reports whether two servers of a group may have answered at once by then.
+func (t *trace) forkedBy(group string, by int64) bool {
+	return slices.ContainsFunc(t.faults, func(f *faultSpan) bool { return f.Forks && f.from <= by && f.touchesGroup(group) })
+}
+
+// disturbed reports whether a server of a group may have missed commands or have
+// been replaced by then.
+func (t *trace) disturbed(group string, by int64) bool {
+	return t.firstStrike("disturbs", group, func(s *faultSpan) bool {
+		return s.touchesGroup(group) && (s.replacesServer() || s.Cuts || s.HoldsReplication || s.MovesClock)
+	}) <= by
 }
 
 // faultsBefore counts the faults that struck before a time.

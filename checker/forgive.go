@@ -34,11 +34,11 @@ func (t *trace) excused(lock string, ops []linear.Op, v Verdict, judges *linear.
 	return inherently(v, why), nil
 }
 
-// forgive applies the effects of faults on single holds to the operations: a hold
-// ends when the servers lost it, and a release that they undid or forgot may have
-// happened or not. A hold that a clock kept alive lasts as long as the server kept
-// it. why is the first reason, or empty. With apart, a hold that one of two servers
-// lacks is not lost, because the caller judges each server by itself.
+// forgive applies the effects of faults on single holds to the operations. A hold ends
+// when the servers lost it. A release that they undid or forgot may have happened or
+// not. A hold that a clock kept alive lasts as long as the server kept it. why is the
+// first reason, or empty. With apart, a hold that one of two servers lacks is not lost,
+// because the caller judges each server by itself.
 func (t *trace) forgive(lock string, ops []linear.Op, apart bool) (forgiven []linear.Op, why string) {
 	f := forgiving{trace: t, ops: slices.Clone(ops), place: make(map[int64]int, len(ops)), apart: apart}
 	revived := map[int64]bool{} // refusals for a hold that had been released
@@ -167,9 +167,9 @@ func (f *forgiving) shorten(c *Claim, lost, by int64) {
 	}
 }
 
-// revived is why a refusal may be right although the holder had released the lock: a
-// replica did not get that release, and answers in the place of another server. It is
-// "" if the log shows no such hold.
+// revived is why a refusal may be right although the holder had released the lock; ""
+// if the log does not show that. A replica did not get that release, and answers in the
+// place of another server.
 func (t *trace) revived(refused *op) string {
 	if t.claim.Nodes > 1 {
 		return ""
@@ -189,8 +189,8 @@ func (t *trace) revived(refused *op) string {
 	return ""
 }
 
-// nextClaim is the first claim of another owner on the lock of the ith one, after it
-// and before a time; nil without such a claim.
+// nextClaim is the first claim of another owner on the lock of the ith one, after that
+// and before a time; or nil.
 func (t *trace) nextClaim(i int, before int64) *Claim {
 	c := &t.claims[i]
 	for j := i + 1; j < len(t.claims) && t.claims[j].From < before; j++ {
@@ -220,9 +220,9 @@ func (t *trace) endingOf(c *Claim) *op {
 	return end
 }
 
-// lostUnheard is how long an acquire of unknown outcome held the lock until the
-// servers lost its hold, and how they lost it; "" if they did not. Without a server
-// log it was lost when another was granted the lock, at the latest.
+// lostUnheard is how long an acquire of unknown outcome held the lock until the servers
+// lost its hold, and the reason; "" if they did not lose it. Without a server log it was
+// lost when another was granted the lock, at the latest.
 func (t *trace) lostUnheard(o *op) (left int64, how string) {
 	if len(t.changes) == 0 {
 		next := slices.IndexFunc(t.claims, func(c Claim) bool { return c.Lock == o.lock && c.Owner != o.owner && c.From > o.inv })

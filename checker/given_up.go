@@ -36,8 +36,8 @@ func (t *trace) takenBack(o *op) Verdict {
 	return v
 }
 
-// makerOf is the acquire that left a hold on a server: the given one, or an
-// earlier one of its owner if the given one sent nothing there.
+// makerOf is the acquire that left a hold on a server. It is the given one, unless that
+// sent nothing there; then it is an earlier one of its owner.
 func (t *trace) makerOf(s *span, o *op) *op {
 	if s.from >= o.inv {
 		return o
@@ -118,15 +118,6 @@ func (t *trace) free(o *op, s *span) (from int64, excused bool) {
 		from = max(from, to)
 	}
 	return from, false
-}
-
-// replaced reports whether another server may have taken the place of one of a
-// group by then.
-func (t *trace) replaced(group string, by int64) bool {
-	first := t.firstStrike("replaces", group, func(f *faultSpan) bool {
-		return f.touchesGroup(group) && f.replacesServer() && (f.Promotes || f.touchesPrimary(group))
-	})
-	return first != never && first <= by
 }
 
 // cancelsAnother reports whether a cancellation at a time concerned another operation

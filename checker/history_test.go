@@ -213,6 +213,29 @@ func TestClaimed(t *testing.T) {
 	}
 }
 
+// Releases that take no time each have their own answer: the last one ends the hold.
+func TestReleasesOfOneInstant(t *testing.T) {
+	r, err := Judge(story(t, leased(nil), `
+		0    c1 acquire lease=6000
+		1    c1 ok count=1
+		2    c1 acquire lease=6000
+		3    c1 ok count=2
+		10   c1 release
+		10   c1 ok count=1
+		10   c1 release
+		12   c1 ok
+		20   c2 acquire lease=6000
+		21   c2 ok count=1
+		30   c2 release
+		31   c2 ok`), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := r.Verdicts[Exclusion]; v.Outcome != OutcomeOK {
+		t.Errorf("exclusion: %+v", v)
+	}
+}
+
 func TestPicture(t *testing.T) {
 	legal := story(t, leased(nil), handover)
 	var long strings.Builder

@@ -271,9 +271,9 @@ func (t *trace) forgotten(release *op) string {
 // times as long as go-redis waits for an answer. Nobody can remember it for ever.
 const remembered = 30 * second
 
-// forgotRequest returns the reason why a server carried out a request that its
-// owner had given up, or "": a fault kept the request back, and the servers lost
-// what the owner had noted of it meanwhile, or kept it back for too long.
+// forgotRequest returns the reason why a server carried out a request that its owner
+// had given up, or "". A fault kept the request back: for too long, or the servers
+// meanwhile lost the record that the owner had left.
 func (t *trace) forgotRequest(k ownerLock, c *change) string {
 	since := t.heldBack(t.client[k.owner], c.group, c.t)
 	ops := &t.account(k).ops
@@ -291,11 +291,6 @@ func (t *trace) forgotRequest(k ownerLock, c *change) string {
 		}
 	}
 	return ""
-}
-
-// forkedBy reports whether two servers of a group may have answered at once by then.
-func (t *trace) forkedBy(group string, by int64) bool {
-	return slices.ContainsFunc(t.faults, func(f *faultSpan) bool { return f.Forks && f.from <= by && f.touchesGroup(group) })
 }
 
 // drift is how far a server's clock may run ahead during a lease, by the lock's
@@ -356,8 +351,8 @@ func (t *trace) lossByTraits(since, by int64) lossOfHold {
 	return l
 }
 
-// toldTooLate reports whether a holder went on for longer than the next renewal
-// needs to find its hold gone, although its lock renews and notifies of losses.
+// toldTooLate reports whether a holder went on after the next renewal should have found
+// its hold gone, although its lock renews and notifies of losses.
 func (t *trace) toldTooLate(c *Claim, l lossOfHold, until int64) bool {
 	if !t.claim.LostSign || !t.claim.Renewal || !c.Renewed || l.forked || t.h.Header.User == history.Careless {
 		return false
@@ -381,9 +376,8 @@ func (s *faultSpan) onlyForgets() bool {
 	return s.only(history.Traits{DeletesKeys: s.DeletesKeys, MovesClock: s.MovesClock, ClockJump: s.ClockJump, ClockRate: s.ClockRate})
 }
 
-// inherentWrite decides violations of the guarded resource: it lost an update
-// because two owners held the lock inherently, and it had no token to distinguish
-// them.
+// inherentWrite decides violations of the guarded resource. It lost an update because
+// two owners held the lock inherently, and it had no token to distinguish them.
 func (t *trace) inherentWrite(w *op) string {
 	b := t.blameOf(ownerLock{w.owner, w.lock}, w.inv)
 	if b.overlap && b.why != "" {
@@ -489,8 +483,8 @@ func (t *trace) inherentSilence(lock string, by int64) string {
 	return ""
 }
 
-// unheardEnd reports whether a fault may have hidden the end of a connection from
-// the servers, so that they could not end its session by then.
+// unheardEnd reports whether a fault may have hidden the end of a connection from the
+// servers. Then they could not end its session by that time.
 func (t *trace) unheardEnd(by int64) bool {
 	return slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
 		return f.from <= by && f.holdsMessages() && plus(f.to, t.claim.Session+t.allow.settling) >= by

@@ -10,10 +10,10 @@ const worldLive = "live"
 // workload wait for shorter times. They have a floor, because the machine still
 // has to schedule processes and open sockets.
 //
-// The other kind is the noise of machines and networks, which does not depend on
-// the pace: slackOfServers, arrivalSlack, closingSlack, notice, unbounded and
-// underway, all but the first plus machine. A part of a lease, or a claim in the
-// header, is already in the time of the run.
+// The other kind is the noise of machines and networks, which does not depend on the
+// pace: slackOfServers, arrivalSlack, closingSlack, notice, unbounded and underway. All
+// but the first come on top of machine. A part of a lease, or a claim in the header, is
+// already in the time of the run.
 type allowances struct {
 	// waitSlack is what a bounded wait may overrun, and how early it may end.
 	waitSlack int64

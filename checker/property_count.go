@@ -104,8 +104,8 @@ func (b bounds) words(f history.Func) string {
 	return "the owner can have had " + strconv.Itoa(b.lo) + " to " + strconv.Itoa(b.hi) + " holds before"
 }
 
-// mayHaveLost reports whether a hold may have been gone when an acquire of its
-// owner was granted: its lease could have run out, or a server saw it end.
+// mayHaveLost reports whether a hold may have been gone when an acquire of its owner was
+// granted. Its lease could have run out, or a server saw it end.
 func (t *trace) mayHaveLost(k ownerLock, before, o *op) bool {
 	if !t.claim.Reentrant || before == nil || len(t.changes) == 0 {
 		return true
@@ -244,12 +244,4 @@ func (t *trace) ghostHold(k ownerLock) Verdict {
 	}
 	return violation(last.ret, opIDs(last, t.grantOf(k.owner, k.lock, last.ret)), "%s had given back all its holds by %s, and the servers still have it as the holder",
 		k.owner, at(last.ret))
-}
-
-// disturbed reports whether a server of a group may have missed commands or have
-// been replaced by then.
-func (t *trace) disturbed(group string, by int64) bool {
-	return t.firstStrike("disturbs", group, func(s *faultSpan) bool {
-		return s.touchesGroup(group) && (s.replacesServer() || s.Cuts || s.HoldsReplication || s.MovesClock)
-	}) <= by
 }

@@ -157,8 +157,8 @@ func (t *trace) hadNoEffect(o *op) Verdict {
 	return v
 }
 
-// keptAway reports whether a fault blocked the first release after a hold from one
-// of several servers for so long that a lock need not try any more.
+// keptAway reports whether a fault blocked the first release after a hold from one of
+// several servers. If it did so for long, a lock need not try any more.
 func (t *trace) keptAway(release *op, s *span) bool {
 	own := &release.own.ops
 	first := release
@@ -196,9 +196,9 @@ func (t *trace) notReleased(release *op, s *span) bool {
 	return slices.ContainsFunc(release.own.ops.all, func(x *op) bool { return x.granted() && x.n > maker.n && x.ret <= release.inv })
 }
 
-// orphanUntil is the end of a hold that a release has not reached because of a
-// later acquire: a fault delayed that acquire, which then found its owner's hold
-// and counted as one more for a lease.
+// orphanUntil is the end of a hold that a release has not reached because of a later
+// acquire. A fault delayed that acquire, which then found its owner's hold and counted
+// as one more for a lease.
 func (t *trace) orphanUntil(release *op, s *span) int64 {
 	var until int64
 	for _, c := range release.own.changes.between(release.inv, s.to) {
@@ -317,10 +317,4 @@ func (t *trace) tookAnother(o *op) *change {
 		}
 	}
 	return other
-}
-
-// commandOf reports whether a command of an operation's client made a change on
-// its lock.
-func (t *trace) commandOf(c *change, o *op) bool {
-	return c.command() && c.By == o.client && c.lock == o.lock
 }

@@ -201,9 +201,9 @@ func (t *trace) arrival(c *Claim) (int64, bool) {
 	return o.ret, false
 }
 
-// owedByServers is until when at least a quorum of servers owed a claim its hold,
-// by its last grant or renewal on each server before by. A server that later lost
-// the hold or was replaced still owes it: the client was promised it.
+// owedByServers is until when a quorum of servers owed a claim its hold, by its last
+// grant or renewal on each of them. It looks at changes before a time. A server that
+// later lost the hold or was replaced still owes it: the client was promised it.
 func (t *trace) owedByServers(c *Claim, by int64) (int64, bool) {
 	type promise struct {
 		node, group string
@@ -237,9 +237,9 @@ func (t *trace) owedByServers(c *Claim, by int64) (int64, bool) {
 // fewServers is the initial capacity of lists of servers, enough for most locks.
 const fewServers = 8
 
-// owedByClient is the least time until which a claim was owed its hold: each of
-// its returned and unreleased acquires promised one lease, counted from a time
-// after its invocation.
+// owedByClient is the least time until which a claim was owed its hold. Each of its
+// returned and unreleased acquires promised one lease, counted from a time after its
+// invocation.
 func (t *trace) owedByClient(c *Claim, by int64) int64 {
 	var held []int64
 	inv := t.op(c.AcquireOp).inv

@@ -27,9 +27,9 @@ func (t *trace) arrives(o *op, answered map[string]int64) int64 {
 	return o.inv + max(arrivalSlack, messages*min(t.h.Header.Latency, second)) + t.allow.machine
 }
 
-// judgeFairness checks that no acquire is granted before one that was already
-// waiting when it came, and that was granted later or refused at the end of its
-// wait. A waiter whose client a fault touched may have lost its place.
+// judgeFairness checks that no acquire is granted before one that was already waiting
+// when it came. The earlier one must have been granted later, or refused at the end of
+// its wait. A waiter whose client a fault touched may have lost its place.
 func judgeFairness(t *trace) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
 	waiting := map[string][]*op{} // by lock, neither granted nor refused before the acquire at hand came

@@ -58,7 +58,7 @@ func (s *tokens) add(c *Claim) {
 }
 
 // above finds the claim with the highest token among those granted before a was
-// requested, if it is higher than a's, or one with the token of a.
+// requested. If that is not higher than a's, it finds one with the token of a.
 func (s *tokens) above(a *Claim, asked int64) *Claim {
 	n := sort.Search(len(s.claims), func(i int) bool { return s.claims[i].From >= asked })
 	if n > 0 && s.highest[n-1].Token > a.Token {

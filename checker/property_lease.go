@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// unbounded is how long a key may lack an expiry: between the two commands of a
-// lock that sets first the key and then the expiry.
+// unbounded is how long a key may lack an expiry, between two commands of a lock that
+// sets first the key and then the expiry.
 const unbounded = 50 * millisecond
 
 // heldLease is one hold for the lease judge.
@@ -47,10 +47,10 @@ func (t *trace) onItsWay(h *heldLease, group string) int64 {
 	return min(granted-h.o.inv, t.allow.underway+t.allow.machine+disturbed)
 }
 
-// judgeLease checks in the server log that each command leaves a TTL that is no
-// longer than requested, not endless, and no shorter than the lease still owed,
-// and that no hold expires early. A lock on several servers may lose some of them
-// to expiry while a quorum keeps the hold.
+// judgeLease checks the TTL that each command leaves in the server log. It may not be
+// endless, longer than requested, or shorter than the lease still owed. No hold may
+// expire early. A lock on several servers may lose some of them to expiry while a
+// quorum keeps the hold.
 func judgeLease(t *trace) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
 	for _, k := range t.owners {
@@ -217,10 +217,10 @@ func (h *heldLease) owesOnly(c *change) {
 	h.granted.set(c.group, min(c.t, c.expires()-h.o.args.Lease))
 }
 
-// handedOn finds the acquire of a waiting owner that a change granted. The change
-// is a command of another client, or, if the lock grants in the order of arrival,
-// one of its own client, which maintains the places of all its owners. It is nil
-// if the owner took the lock.
+// handedOn finds the acquire of a waiting owner that a change granted. The change is a
+// command of another client. If the lock grants in the order of arrival, it may be one
+// of the owner's client, which maintains the places of all its owners. It is nil if the
+// owner took the lock.
 func (t *trace) handedOn(k ownerLock, c *change) *op {
 	client, ok := t.client[k.owner]
 	if !ok || !c.grants() || c.By == "" {
@@ -413,9 +413,9 @@ func (w *leaseWalk) renewedInFull(c *change) Verdict {
 		command(c), w.owner, c.Node, at(c.t), long(c.TTL), long(least))
 }
 
-// grantedInTime checks that a grant returns while the servers still owe the hold,
-// for its lease counted from the request if it states no validity, and that it states
-// no longer validity. It excuses a process that was stopped meanwhile.
+// grantedInTime checks that a grant returns while the servers still owe the hold, and
+// states no longer validity. Without a validity, the lease counts from the request. A
+// process that was stopped meanwhile has an excuse.
 func (t *trace) grantedInTime(c *Claim) Verdict {
 	o := t.op(c.AcquireOp)
 	stopped := t.overlap(o.inv, o.ret, 0, stops(c.Client)) > 0
@@ -453,9 +453,9 @@ func (t *trace) grantedInTime(c *Claim) Verdict {
 	return Verdict{Outcome: OutcomeOK}
 }
 
-// foundOwn returns until when a server owes the hold of a claim, if the server had
-// the hold before the request and nothing changed it since. A hold that is renewed
-// promises no lease of its own.
+// foundOwn returns until when a server owes the hold of a claim, if the server had it
+// before the request and kept it unchanged. A hold that is renewed promises no lease of
+// its own.
 func (t *trace) foundOwn(c *Claim, o *op) (owed int64, found bool) {
 	if t.claim.Nodes > 1 || c.Renewed || c.Lease == 0 || o.res.Count > 1 || t.clockMoved(o.ret) {
 		return 0, false
@@ -473,9 +473,4 @@ func (t *trace) foundOwn(c *Claim, o *op) (owed int64, found bool) {
 		}
 	}
 	return 0, false
-}
-
-// clockMoved reports whether the clock of any server was moved by then.
-func (t *trace) clockMoved(by int64) bool {
-	return slices.ContainsFunc(t.faults, func(f *faultSpan) bool { return f.from <= by && f.MovesClock })
 }

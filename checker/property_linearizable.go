@@ -90,13 +90,12 @@ func rulesOf(c history.Claims, who *linear.Roster) linear.Rules {
 	return linear.Rules{Owners: who, Reentrant: c.Reentrant, Loose: c.Nodes > 1, Slack: slackOfServers + c.LeaseSlack}
 }
 
-// lockOps translates the operations on one lock. If the server log shows that an
-// acquire held the lock for a while and released it before it returned, lockOps
-// adds an operation for that, because others were rightly refused meanwhile. A
-// handed-on hold that never became whole lasts as long as the servers left it.
-// ghosts reports whether the log changed the operations in this way.
-// lockOps leaves out refusals by a queue in which another owner waited, because they
-// do not depend on holds.
+// lockOps translates the operations on one lock. The server log may show that an acquire
+// held the lock for a while and released it before it returned. lockOps adds an
+// operation for that, because others were rightly refused meanwhile. A handed-on hold
+// that never became whole lasts as long as the servers left it. ghosts reports whether
+// the log changed the operations in this way. lockOps leaves out refusals by a queue in
+// which another owner waited, because they do not depend on holds.
 func (t *trace) lockOps(lock string) (ops []linear.Op, ghosts bool) {
 	ops = t.endsOfSessions(lock, make([]linear.Op, 0, len(t.byLock[lock])))
 	var places queue // empty unless the lock claims fairness
@@ -189,9 +188,9 @@ func (t *trace) pastValidity(release *op) bool {
 	return a != nil && !t.claim.Reentrant && !a.args.Renewed && a.res.Until > 0 && a.res.Until <= release.ret
 }
 
-// toldLost is when the owner of a release that finds no hold was notified of its loss:
-// at the first notice since it last knew its holds, at the latest now. From then on
-// it has no hold, even if it waits for another one.
+// toldLost is when the owner of a release that finds no hold was notified of its loss.
+// That is the first notice since it last knew its holds, or now. From then on it has no
+// hold, even if it waits for another one.
 func (t *trace) toldLost(release *op) int64 {
 	since := int64(0)
 	if sure := release.own.ops.last(release.inv, func(o *op) bool { return o != release && knows(o) }); sure != nil {
@@ -216,10 +215,10 @@ func knows(o *op) bool {
 	return false
 }
 
-// lockOpOf returns an operation on a lock in the form of the judges. known is
-// false if its outcome says nothing. An operation of unknown outcome may take
-// effect at any time after its invocation; one that never happens is the same as
-// one that happens after all others. crashed means that its client is gone.
+// lockOpOf returns an operation on a lock in the form of the judges. known is false if
+// its outcome says nothing. An operation of unknown outcome may take effect at any time
+// after its invocation. One without an effect is the same as one after all others.
+// crashed means that its client is gone.
 func lockOpOf(o *op, claim history.Claims, owner int32, crashed bool) (l linear.Op, known bool) {
 	l = linear.Op{
 		ID: o.id, Owner: owner, Call: o.inv, Return: o.ret, Asked: o.inv, Lease: min(leaseUnder(claim, o), linear.Forever),
@@ -311,8 +310,8 @@ func (t *trace) carriedOut(o *op) (when int64, ok bool) {
 	return when, ok
 }
 
-// extended is when the hold of an acquire ends that asked again before it returned,
-// and so made its hold last longer; 0 if it did not.
+// extended is when the hold of an acquire ends that repeated its request before it
+// returned. The repetition made its hold last longer. It is 0 without one.
 func (t *trace) extended(o *op) (until int64) {
 	for c := range t.commandsOf(o) {
 		if c.holder == o.owner && c.raises() {

@@ -110,13 +110,11 @@ func (t *trace) waiting(lock string) *waiting {
 		if granted, missed := t.missedGrant(o); missed {
 			believed = append(believed, [2]int64{granted, o.ret})
 		}
-	}
-	w.believed = merged(believed)
-	for _, o := range t.byLock[lock] {
-		if o.f == history.Acquire && t.claim.Lease {
+		if o.f == history.Acquire {
 			w.lease = max(w.lease, o.args.Lease)
 		}
 	}
+	w.believed = merged(believed)
 	if !t.claim.Lease {
 		w.lease = t.claim.Session
 	}
@@ -205,8 +203,8 @@ func (t *trace) waitsForSomebody(o *op, w *waiting) Verdict {
 	return inherently(v, t.inherentSilence(o.lock, to))
 }
 
-// mayLinger reports whether a hold without a believer may have excluded others
-// between two times: an unreleased one, or one whose grant no client learned of.
+// mayLinger reports whether a hold without a believer may have excluded others between
+// two times: an unreleased one, or one whose client missed the grant.
 func (t *trace) mayLinger(lock string, from, to int64) bool {
 	if t.overlap(0, to, t.allow.settling, anyFault) > 0 {
 		return true
@@ -325,9 +323,9 @@ type edge struct {
 	d     int
 }
 
-// taken lists the times in which too few servers were free to take the lock: more
-// groups held it, or were unreachable by cuts, than the lock can lose. After a
-// failover replicas count as well, because clients may use one of them.
+// taken lists the times in which too few servers were free to take the lock: more groups
+// than the lock can lose held it, or were unreachable by cuts. After a failover replicas
+// count as well, because clients may use one of them.
 func (t *trace) taken(lock string, cuts []edge) [][2]int64 {
 	failed := int64(never)
 	for _, f := range t.faults {

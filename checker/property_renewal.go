@@ -10,8 +10,8 @@ import (
 // on a broken connection.
 const pauseOfClient = 512 * millisecond
 
-// pauseOfDial is its longest pause after a server refused connections: go-redis then
-// fails requests without a dial, and dials once in a second to see whether it can.
+// pauseOfDial is its longest pause after a server refused connections. go-redis then
+// fails requests without a dial, and tries a dial once in a second.
 const pauseOfDial = second + pauseOfClient
 
 // renewalSlack is the allowed delay of a client's renewal beyond the promised
@@ -133,9 +133,9 @@ func (t *trace) setBackSince(refresh *change, to int64) int64 {
 	return by
 }
 
-// toldInTime checks that the holder of a renewed hold gets a notice when the
-// servers no longer have it: at the next renewal if they lost it, and by the
-// client's clock if its lease has ended.
+// toldInTime checks that the holder of a renewed hold gets a notice when the servers no
+// longer have it. The notice is due at the next renewal after a loss, and by the client's
+// clock at the end of the lease.
 func (t *trace) toldInTime(c *Claim) Verdict {
 	if !t.claim.LostSign || !t.careful() || t.crashed.at(c.Client) == c.To || t.closed.at(c.Client) <= c.To {
 		return Verdict{Outcome: OutcomeOK}
@@ -181,7 +181,7 @@ func (c *change) due(lease int64) int64 {
 }
 
 // silent checks that an owner's client renews nothing after the owner has released all
-// its holds, or one interval after the owner learned that its hold is lost.
+// its holds. After a notice of loss it has one interval.
 func (t *trace) silent(k ownerLock) Verdict {
 	steps := t.steps(k)
 	var b bounds

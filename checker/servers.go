@@ -106,9 +106,9 @@ func (b *byGroup[T]) remove(group string) {
 	*b = slices.DeleteFunc(*b, func(g ofGroup[T]) bool { return g.group == group })
 }
 
-// indexServers resolves the Server events. If a lock stores no identity, or an
-// unknown one, its owner is the one whose acquire was open when its client's
-// command made the holder appear.
+// indexServers resolves the Server events. A lock may store no identity, or an unknown
+// one. Then its owner is the one whose acquire was open when a command of its client
+// made the holder appear.
 func (t *trace) indexServers(logged []*history.Event) {
 	if t.h.Header.Unwatched {
 		return
@@ -235,8 +235,8 @@ func (t *trace) groupsHolding(lock, owner string, from, to int64, counts func(*s
 	return len(groups)
 }
 
-// keptByClock is how long a server kept the hold of an acquire because a fault moved
-// its clock, and how that came; 0 when no clock did. The movement bounds it.
+// keptByClock is how long a server kept the hold of an acquire because a fault moved its
+// clock, and the reason; 0 if no clock did. The movement bounds it.
 func (t *trace) keptByClock(o *op) (kept int64, how string) {
 	if o == nil || t.claim.Nodes > 1 {
 		return 0, ""
@@ -268,8 +268,8 @@ func (t *trace) keptByClock(o *op) (kept int64, how string) {
 	return 0, how
 }
 
-// keptUnseen is keptByClock for the ith claim of a history without a server log:
-// the server may have kept the hold until its release, or until the next grant.
+// keptUnseen is keptByClock for the ith claim of a history without a server log. The
+// server may have kept the hold until its release, or until the next grant.
 func (t *trace) keptUnseen(i int, end *op) (kept int64, how string) {
 	c := &t.claims[i]
 	o := t.op(c.AcquireOp)
@@ -325,6 +325,12 @@ func (t *trace) untilNext(o *op) int64 {
 		return o.ret
 	}
 	return o.nextInv()
+}
+
+// commandOf reports whether a command of an operation's client made a change on
+// its lock.
+func (t *trace) commandOf(c *change, o *op) bool {
+	return c.command() && c.By == o.client && c.lock == o.lock
 }
 
 // commandsOf yields the changes that an operation may have made, see commandOf.

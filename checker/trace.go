@@ -190,12 +190,13 @@ func (t *trace) invoked(o *op) {
 	o.n = int32(len(t.ops))
 	t.ops = append(t.ops, o)
 	t.byID.put(o)
-	t.client[o.owner] = o.client
 	if !o.onLock() {
+		t.client[o.owner] = o.client
 		return
 	}
 	k := ownerLock{o.owner, o.lock}
 	if o.own = t.account(k); len(o.own.ops.all) == 0 {
+		t.client[o.owner] = o.client
 		t.owners = append(t.owners, k)
 	}
 	if t.byLock[o.lock] == nil {
@@ -283,8 +284,8 @@ func opIDs(ops ...*op) []int64 {
 	return ids
 }
 
-// earlier returns the worse of two verdicts, which may be ok: a violation that is
-// the lock's fault before an inherent one, then the earlier one.
+// earlier returns the worse of two verdicts, which may be ok. A violation that is the
+// lock's fault is worse than an inherent one, and then the earlier one is.
 func earlier(a, b Verdict) Verdict {
 	first := b
 	switch {

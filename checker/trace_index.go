@@ -10,10 +10,9 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// The judges repeat a few questions about a trace: which operations did this
-// owner do, which changes did the servers see meanwhile, who held the lock
-// then? Each is answered from an index by binary search, so that a judge that
-// asks once for every operation stays near-linear in the length of the history.
+// The judges repeat a few questions about a trace: the operations of an owner, the
+// changes on the servers meanwhile, the holder at a time. An index answers each by
+// binary search, so a judge that asks once for every operation stays near-linear.
 
 // opIndex finds operations by id. In most histories the ids count up from 1.
 type opIndex struct {
@@ -111,8 +110,13 @@ func (l *changeList) from(when int64) []*change {
 
 // between lists the changes in [from, to].
 func (l *changeList) between(from, to int64) []*change {
-	later, place := l.from(from), 0
-	return later[:search(len(later), &place, func(i int) bool { return later[i].t > to })]
+	later := l.from(from)
+	for n := range min(len(later), 8) { // most are few
+		if later[n].t > to {
+			return later[:n]
+		}
+	}
+	return later[:sort.Search(len(later), func(i int) bool { return later[i].t > to })]
 }
 
 // indexChanges lists the changes of every lock, and those that gave it to an owner,

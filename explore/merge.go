@@ -69,12 +69,10 @@ func (r Results) check() error {
 	return nil
 }
 
-// Merge joins shards of one exploration. A shard that is in both counts once: a
-// shard plays its runs in the same order every time, so of two the one with more
-// runs holds the other. That one is not what the other begins with is an error,
-// and so is it when the explorations differ, or what two plays of as many runs
-// have shown. In whatever order results are merged, and however often, the
-// result is the same.
+// Merge joins shards of one exploration. The order and the number of merges do not
+// change the result. A shard plays its runs in the same order every time, so of a shard
+// that is in both the play with more runs counts. The error names a difference: of the
+// explorations, of two plays of as many runs, or of the runs with which both begin.
 func Merge(a, b Merged) (Merged, error) {
 	shards := slices.Clone(a.Shards)
 	for _, s := range b.Shards {
@@ -95,7 +93,7 @@ func Merge(a, b Merged) (Merged, error) {
 	return sum(shards), nil
 }
 
-// differs says in what two explorations are not the same one; "" when they are.
+// differs names the first difference of two explorations, or returns "".
 func (r Results) differs(o Results) string {
 	for _, f := range []struct {
 		what string
@@ -137,8 +135,8 @@ func when(is bool) int {
 	return 0
 }
 
-// exceeds says what results have shown that others which begin with the same
-// runs have not; "" when there is nothing.
+// exceeds names something that these results have shown and others, which begin with the
+// same runs, have not; "" if there is nothing.
 func (r Results) exceeds(o Results) string {
 	switch {
 	case r.Violated > o.Violated:
@@ -158,9 +156,8 @@ func (r Results) exceeds(o Results) string {
 	return ""
 }
 
-// unlike names the first field in which two plays of as many runs differ. Not
-// looked at is what need not be the same: how long it took, how it was asked
-// for and ended, and what was made of the finds.
+// unlike names the first field in which two plays of as many runs differ. It ignores the
+// duration, the command, the interruption, the catalogue, and the files of the finds.
 func unlike(a, b Results) string {
 	for _, r := range []*Results{&a, &b} {
 		r.Command, r.Interrupted, r.WallMS, r.Catalogue, r.Causes = "", false, 0, nil, slices.Clone(r.Causes)

@@ -77,8 +77,7 @@ func readDir(dir suite.Dir) (Merged, error) {
 	return Read(file)
 }
 
-// copiesOf are the files of the causes. An error says that one is missing, or
-// is not what was written.
+// copiesOf are the files of the causes. The error names a missing or changed file.
 func copiesOf(parts []mergedDir, causes []Found) ([]string, error) {
 	var copies []string
 	for _, c := range causes {

@@ -15,10 +15,9 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
-// batch is how many runs are steered by the coverage of all that came before
-// them. A run's scenario depends on that, so a batch is over before the next
-// one is drawn, and the same seed and shard give the same runs on any number of
-// workers.
+// batch is the number of runs that the coverage of all earlier ones steers. A batch is
+// over before the next one is drawn. So the same seed and shard give the same runs on
+// any number of workers.
 const batch = 500
 
 // Options say what to explore, and how.
@@ -127,9 +126,8 @@ func (x *Exploration) job(run int, holes []draw.Cell) suite.Job {
 	return DrawnJob(run, x.Lock, seed, Plan{Vocabulary: x.Vocabulary, Holes: holes})
 }
 
-// take takes in the answers whose turn has come. What comes after the find that
-// ends it all does not count, so that it is the same find on any number of
-// workers.
+// take adds the answers whose turn has come. The answers after the find that ends the
+// exploration do not count, so it is the same find on any number of workers.
 func (x *Exploration) take() {
 	for !x.over {
 		a, here := x.waiting[x.taken]
@@ -164,9 +162,9 @@ func (x *Exploration) add(a suite.Answer) {
 	}
 }
 
-// lost is what a run has shown whose worker process ended or was ended. Where
-// somebody waits for a mutex that is held across a wait for the network, virtual
-// time stands still: nobody knows what would have come of it.
+// lost is the result of a run whose worker process ended or was ended. Virtual time
+// stands still while an owner waits for a mutex that is held across a wait for the
+// network. Such a run proves nothing.
 func (x *Exploration) lost(a suite.Answer) *Seen {
 	if a.Killed {
 		return &Seen{Unknown: "the worker process was killed from outside, as the kernel does when memory is short"}

@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
-// Listed is a hazard that a scenario of the catalogue shows of a lock, and
-// whether exploring has come upon it by itself.
+// Listed is a hazard that a scenario of the catalogue shows of a lock, and the find of an
+// exploration that is the same hazard.
 type Listed struct {
 	Scenario string `json:"scenario"`
 	cause.Cause
@@ -34,8 +34,8 @@ func recall(listed []Listed, causes []Found) {
 	}
 }
 
-// playCatalogue plays the catalogue, and says of each hazard that it shows of the
-// lock whether it is among the causes. Of a scenario only the worst counts.
+// playCatalogue plays the catalogue, and lists the hazards that it shows of the lock,
+// with the finds among the causes. Of a scenario only the worst counts.
 func (x *Exploration) playCatalogue(ctx context.Context, causes []Found) ([]Listed, error) {
 	jobs, err := x.catalogueJobs()
 	if err != nil {

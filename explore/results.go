@@ -95,9 +95,9 @@ type Strikes struct {
 	Runs  int    `json:"runs"`
 }
 
-// Subsume says of every cause which simpler one explains it: the same went wrong
-// after some of the same faults. It sorts the causes, simple ones first, and of
-// those the ones of which the least is left.
+// Subsume names for every cause a simpler one that explains it: the same violation after
+// some of the same faults. It sorts the causes: simple ones first, and of those the ones
+// with the smallest runs.
 func Subsume(causes []Found) {
 	slices.SortFunc(causes, func(a, b Found) int {
 		return cmp.Or(cause.Simpler(a.Least(), b.Least()), smaller(a.Shrunk, b.Shrunk), cause.Simpler(a.Cause, b.Cause))
@@ -130,8 +130,8 @@ func markKnown(causes []Found, known []cause.Cause) {
 	}
 }
 
-// Distinct are the causes that no simpler one explains, with the runs of those
-// they explain counted in. Those seen most often come first.
+// Distinct are the causes that no simpler one explains, most frequent first. Their counts
+// include the runs of the causes that they explain.
 func Distinct(causes []Found) []Found {
 	count := map[string]int{}
 	for _, c := range causes {
@@ -153,8 +153,8 @@ func Finds(causes []Found) []Found {
 	return slices.DeleteFunc(Distinct(causes), func(c Found) bool { return c.Known })
 }
 
-// byFaults are the distinct causes, those after the same faults together. The
-// faults that were seen most often to do harm come first.
+// byFaults groups the distinct causes by their faults. The faults before most violations
+// come first.
 func byFaults(causes []Found) [][]Found {
 	var groups [][]Found
 	at, total := map[string]int{}, map[string]int{}

@@ -17,10 +17,9 @@ import (
 // quarter of them.
 const shrinkRuns = 1000
 
-// shrinkFinds makes the finds as small as they can be, the simplest first, and
-// subsumes the causes again each time: what is left of a find often explains
-// others. Only those that nothing explains are shrunk. When ctx ends it leaves
-// the rest as they are.
+// shrinkFinds makes the finds as small as they can be, the simplest first. It subsumes
+// the causes again each time, because a shrunk find often explains others. Only those
+// that nothing explains are shrunk. When ctx ends it leaves the rest as they are.
 func (x *Exploration) shrinkFinds(ctx context.Context, dir suite.Dir, r *Results, progress func(string)) error {
 	tried := map[string]bool{}
 	for ctx.Err() == nil {
@@ -53,9 +52,9 @@ func (x *Exploration) shrinkFinds(ctx context.Context, dir suite.Dir, r *Results
 // small reports whether a find is as small as people can follow.
 func small(s shrink.Size) bool { return s.Clients <= 2 && s.Faults <= 2 && s.Ops <= 12 }
 
-// shrinkFind makes one find small, and writes what is left into finds/: the
-// scenario, the history, and the story. Where that is still much, it tries other
-// runs of the same cause, and takes the one of which the least is left.
+// shrinkFind makes one find small, and writes the scenario, the history and the story of
+// the smallest run into finds/. If that is still large, it tries other runs of the same
+// cause, and takes the smallest result.
 func (x *Exploration) shrinkFind(ctx context.Context, dir suite.Dir, f Found) (*Shrunk, error) {
 	var best *shrink.Run
 	var least shrink.Result

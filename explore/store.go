@@ -72,11 +72,10 @@ func ReadKnown(path string) ([]cause.Cause, error) {
 	return known, nil
 }
 
-// Store shrinks the finds, and writes the results and the finds to a directory,
-// or leaves the directory as it was. Of each find it writes the scenario and the
-// history of the first run, which it plays once more for that, and what is left
-// of that run. The results that it returns say where they are. It calls progress
-// before it shrinks a find.
+// Store shrinks the finds, and writes the results and the finds to a directory, or
+// leaves the directory as it was. For each find it writes the scenario and the history
+// of the first run, which it plays again for that, and the shrunk run. The results that
+// it returns name these files. It calls progress before it shrinks a find.
 func (x *Exploration) Store(ctx context.Context, out *outdir.Dir, dir suite.Dir, r Results, progress func(string)) (Results, error) {
 	stored := r
 	stored.Causes = slices.Clone(r.Causes)

@@ -26,9 +26,9 @@ type Drift struct {
 	Const time.Duration
 }
 
-// Known is a known violation of a lock: a run that shows it passes. [Run] fails if
-// no run of the scenario shows the violation any more, provided that it plays both
-// kinds of user from the first seed on.
+// Known is a known violation of a lock: a run that shows it passes. [Run] fails if no
+// run of the scenario shows the violation any more. It requires that only if it plays
+// both kinds of user from the first seed on.
 type Known struct {
 	Scenario string // its name, "lost-acquire-reply"
 	Property string // its name, "errors"; holdfast list properties shows them

@@ -55,9 +55,9 @@ func (c *Client) Single() *redis.Client {
 	return one
 }
 
-// Scaled converts a duration of the lock's own, such as a timeout or a retry
-// delay, to the time of this world: real servers play a scenario faster or slower
-// than it is written. In virtual time it returns d.
+// Scaled converts a duration of the lock's own, such as a timeout or a retry delay, to
+// the time of this world. Real servers play a scenario faster or slower than it is
+// written. In virtual time Scaled returns d.
 func (c *Client) Scaled(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * c.scale)
 }

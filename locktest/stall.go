@@ -11,10 +11,10 @@ import (
 	"github.com/holdfast-go/holdfast/play"
 )
 
-// stall is the processor time of this process after which a run is given up, and the
-// real time if the process no longer uses its processor. Simulated time passes only
-// when everybody waits, so a run that takes longer never ends. Other work on the machine
-// does not count. Where the system does not tell the processor time, stall is real time.
+// stall is the processor time of this process after which a run is given up. It is real
+// time if the process no longer uses its processor, or if the system does not measure
+// that. Simulated time passes only when all goroutines wait, so a run that takes longer
+// never ends. Other work on the machine does not count.
 var stall = time.Minute
 
 // stallError says that a run did not end in time. The run stays behind: nothing ends

@@ -47,16 +47,14 @@ const mostNamed = 4
 // first.
 func (r *runner) summarize(t *testing.T) {
 	t.Helper()
-	var wrong []string
+	wrong := map[string]bool{}
 	for _, cause := range r.troubles {
 		for _, name := range cause.in {
-			if !slices.Contains(wrong, name) {
-				wrong = append(wrong, name)
-			}
+			wrong[name] = true
 		}
 	}
 	if len(wrong) < 2 {
-		return // it has just been told
+		return // the subtest has just reported it
 	}
 	byCount := slices.Clone(r.troubles)
 	slices.SortStableFunc(byCount, func(a, b *trouble) int { return cmp.Compare(len(b.in), len(a.in)) })

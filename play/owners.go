@@ -23,12 +23,12 @@ type owners struct {
 	mu   sync.Mutex
 	name map[string]string
 	told map[string]bool // the identities that a lock has declared
-	// unclaimed is when a client stored an identity that any of its owners may
+	// unresolved is when a client stored an identity that any of its owners may
 	// have made: the lock does not tell what it stores.
-	unclaimed map[string]stored
-	unclear   string          // the first value seen that does not tell who holds the lock
-	watched   bool            // whether the key of a lock was ever written
-	elsewhere map[string]bool // the other keys that clients wrote
+	unresolved map[string]stored
+	unclear    string          // the first value seen that does not tell who holds the lock
+	watched    bool            // whether the key of a lock was ever written
+	elsewhere  map[string]bool // the other keys that clients wrote
 }
 
 // stored is the client, lock and time of a stored identity.
@@ -42,7 +42,7 @@ type stored struct {
 func NewOwners(s *scenarios.Scenario, l *subject.Subject) *owners {
 	o := &owners{
 		locks: map[string]string{}, how: l.Holder(),
-		name: map[string]string{}, told: map[string]bool{}, unclaimed: map[string]stored{}, elsewhere: map[string]bool{},
+		name: map[string]string{}, told: map[string]bool{}, unresolved: map[string]stored{}, elsewhere: map[string]bool{},
 	}
 	for _, name := range s.Workload.Names() {
 		o.locks[l.Key(name)] = name
@@ -73,10 +73,10 @@ func (o *owners) began(owner, identity string) {
 func (o *owners) noteStored(identity string, by stored) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if _, known := o.unclaimed[identity]; known || by.client == "" || o.told[identity] || o.told[numbered(identity)] {
+	if _, known := o.unresolved[identity]; known || by.client == "" || o.told[identity] || o.told[numbered(identity)] {
 		return
 	}
-	o.unclaimed[identity] = by
+	o.unresolved[identity] = by
 }
 
 // Of is the owner of an identity, or the identity if its owner is unknown.

@@ -84,11 +84,11 @@ type Run struct {
 // EndRecord closes the history.
 func (r *Run) EndRecord() {
 	r.Rec.End(r.End, r.Took)
-	r.Owners.claim(r.Rec.Start, r.Rec.Events)
+	r.Owners.resolve(r.Rec.Start, r.Rec.Events)
 }
 
-// Leftover reports whether a key remains after all releases of its lock that should
-// not: the lock does not keep it on purpose, and it is no bookkeeping that expires.
+// Leftover reports whether a key remains after all releases of its lock that should not.
+// The lock does not keep such a key on purpose, and it is no bookkeeping that expires.
 // ttl is 0 or less for a key without an expiry.
 func (r *Run) Leftover(key string, ttl time.Duration) bool {
 	if !r.Owners.IsLock(key) && ttl > 0 && ttl <= bookkeeping {

@@ -2,9 +2,9 @@ package play
 
 import "sync"
 
-// Stock is the guarded resource: a register on a separate machine, from which
-// every critical section subtracts one. If Fenced, it refuses a write with an
-// older token than one that it has seen, and with FencesReads a read as well, as a
+// Stock is the guarded resource: a register on a separate machine, from which every
+// critical section subtracts one. If Fenced, it refuses a write with an older token than
+// one that it has seen. With FencesReads it refuses such a read as well, as a
 // transaction would.
 type Stock struct {
 	Fenced      bool

@@ -22,15 +22,15 @@ func (l *liveRun) greet(ctx context.Context, p *processes.Process, h adapter.Hel
 	case err == nil:
 		return nil
 	case greeting.Err() != nil && ctx.Err() == nil:
-		return fmt.Errorf("it does not answer hello within %s%s", limit, lastWords(p))
+		return fmt.Errorf("it does not answer hello within %s%s", limit, stderrEnd(p))
 	case p.Conversation().Err() != nil && p.Wait(ctx) != nil: // which knows what it wrote, and how it ended
 		return p.Err()
 	}
 	return err
 }
 
-// lastWords are the end of a process's standard error.
-func lastWords(p *processes.Process) string {
+// stderrEnd is the end of a process's standard error.
+func stderrEnd(p *processes.Process) string {
 	if p.Stderr() == "" {
 		return ""
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-go/holdfast/subject"
 )
 
-// needs are the servers and features of a scenario in a real world, where every
-// server costs time: only those of its faults and of the lock under test.
+// needs are the servers and features of a scenario in a real world: only those of its
+// faults and of the lock under test, because every server costs time.
 type needs struct {
 	replicas  bool // the lock waits for them, or a fault strikes them
 	sentinels bool // somebody has to promote

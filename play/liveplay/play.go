@@ -133,9 +133,9 @@ type liveRun struct {
 func (l *liveRun) play(ctx context.Context, version string) (err error) {
 	setup, cancel := context.WithTimeout(ctx, setupLimit)
 	defer cancel()
-	beats := startStallDetector(time.Now)
+	stalls := startStallDetector(time.Now)
 	err = l.setUp(setup)
-	late, allowed := beats.stop(), stallAllowed(l.Scenario.Scale)
+	late, allowed := stalls.stop(), stallAllowed(l.Scenario.Scale)
 	switch {
 	case err != nil && late > allowed && ctx.Err() == nil:
 		return &SlowMachineError{Late: late, Allowed: allowed, Err: errors.Join(err, l.takeDown())}
@@ -151,9 +151,9 @@ func (l *liveRun) play(ctx context.Context, version string) (err error) {
 	if err != nil {
 		return err
 	}
-	beats = startStallDetector(time.Now)
+	stalls = startStallDetector(time.Now)
 	l.perform(ctx)
-	l.late = beats.stop()
+	l.late = stalls.stop()
 	err = errors.Join(l.world.Err(), l.truth.Err(), l.Err)
 	switch {
 	case ctx.Err() != nil:
@@ -166,7 +166,7 @@ func (l *liveRun) play(ctx context.Context, version string) (err error) {
 		err = &SlowMachineError{Late: l.late, Allowed: stallAllowed(l.Scenario.Scale)}
 	}
 	if err == nil {
-		err = l.tellLogs()
+		err = l.addLogs()
 		l.EndRecord()
 	}
 	return errors.Join(err, j.close())
@@ -315,8 +315,8 @@ func (l *liveRun) watchExit(p *processes.Process) {
 	}
 }
 
-// tellLogs adds the servers' logs to the history.
-func (l *liveRun) tellLogs() error {
+// addLogs adds the servers' logs to the history.
+func (l *liveRun) addLogs() error {
 	lines, err := l.world.LogLines()
 	if err != nil {
 		return err

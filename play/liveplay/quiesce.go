@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-go/holdfast/play"
 )
 
-// farewell bounds each step of ending a client process.
-const farewell = 10 * time.Second
+// endLimit bounds each step of ending a client process.
+const endLimit = 10 * time.Second
 
 // rest waits until only lasting leftovers remain, at most until every lease is
 // over, and then looks at them. A watchdog that still runs has the time for one
@@ -66,11 +66,11 @@ func (l *liveRun) finish(ctx context.Context) []string {
 			continue
 		}
 		all.Go(func() {
-			ctx, cancel := context.WithTimeout(ctx, farewell)
+			ctx, cancel := context.WithTimeout(ctx, endLimit)
 			defer cancel()
 			var err error
 			if left[i], err = p.Conversation().Finish(ctx); err != nil && p.Err() == nil {
-				left[i] = []string{fmt.Sprintf("%s did not close its lock within %s: %v", p.Name(), farewell, err)}
+				left[i] = []string{fmt.Sprintf("%s did not close its lock within %s: %v", p.Name(), endLimit, err)}
 			}
 		})
 	}

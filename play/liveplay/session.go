@@ -18,7 +18,7 @@ func (s *remoteSession) Locker(name, thread string) lock.Locker {
 // Identity implements [subject.Session]. It is empty if the process does not answer,
 // which then does nothing under that identity either.
 func (s *remoteSession) Identity(thread string) string {
-	ctx, cancel := context.WithTimeout(context.Background(), farewell)
+	ctx, cancel := context.WithTimeout(context.Background(), endLimit)
 	defer cancel()
 	id, _ := s.process.Identity(ctx, thread)
 	return id
@@ -26,7 +26,7 @@ func (s *remoteSession) Identity(thread string) string {
 
 // Close implements [subject.Session].
 func (s *remoteSession) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), farewell)
+	ctx, cancel := context.WithTimeout(context.Background(), endLimit)
 	defer cancel()
 	return s.process.CloseLock(ctx)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 )
 
-// claim finds the owners of the identities that any owner of a client may have
+// resolve finds the owners of the identities that any owner of a client may have
 // stored, and names them in the events of the run. An identity belongs to the only
 // owner whose acquire was open when its client sent it. One that a release stored
 // belongs to the waiter who was granted the lock next. Otherwise it belongs to the
@@ -17,7 +17,7 @@ import (
 // Among several such owners it is the one whose acquire was open at the first time
 // and was granted first. An identity in a queue becomes the holder long after it
 // was stored.
-func (o *owners) claim(start time.Time, events []history.Event) {
+func (o *owners) resolve(start time.Time, events []history.Event) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	type taker struct {
@@ -42,7 +42,7 @@ func (o *owners) claim(start time.Time, events []history.Event) {
 			held[at] = append(held[at], e.Time)
 		}
 	}
-	for identity, s := range o.unclaimed {
+	for identity, s := range o.unresolved {
 		first, by := int64(s.at.Sub(start)), asker{s.client, s.lock}
 		if owner := onlyAsker(acquires[by], first); owner != "" && s.sent {
 			o.name[identity] = owner
@@ -147,8 +147,8 @@ func onlyAsker(acquires []*asked, at int64) (owner string) {
 // open reports whether an operation lasts at a time.
 func (a *asked) open(at int64) bool { return a.from <= at && at <= a.to }
 
-// handedTo is the owner to whom a client handed the lock on at a time: of all acquires
-// that were open then, the one that was granted first. It is "" if the client released
+// handedTo is the owner to whom a client handed the lock on at a time. Of all acquires
+// that were open then, it is that of the first grant. It is "" if the client released
 // nothing at that time, or was asking for the lock itself.
 func handedTo(releases, own, acquires []*asked, at int64) string {
 	open := func(a *asked) bool { return a.open(at) }
@@ -172,11 +172,11 @@ func nextGrant(acquires []*asked, at int64) (next *asked) {
 	return next
 }
 
-// asking is the owner with an open acquire at most of the times; among several the
-// one who was granted the lock next after most of them, then the one whose acquire was
-// open at the first time and was granted first, and without a grant the one invoked
-// last. If no acquire was open, it is the owner of the last one before that had an
-// unknown outcome, or else of the last one.
+// asking is the owner with an open acquire at most of the times. Of several, it is the
+// one who was granted the lock next after most of them. Then it is the one whose acquire
+// was open at the first time and was granted first, or without a grant was invoked last.
+// If no acquire was open, it is the owner of the last one before that had an unknown
+// outcome, or else of the last one.
 func asking(acquires []*asked, first int64, times []int64) string {
 	type score struct{ open, next int }
 	often, most := map[string]score{}, score{}

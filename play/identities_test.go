@@ -37,10 +37,10 @@ func TestAnIdentityIsTheOneOfWhoAskedMostOften(t *testing.T) {
 	holds(75, "b", "")
 	slices.SortStableFunc(events, func(a, b history.Event) int { return cmp.Compare(a.Time, b.Time) })
 
-	o := &owners{name: map[string]string{}, unclaimed: map[string]stored{
+	o := &owners{name: map[string]string{}, unresolved: map[string]stored{
 		"a": {"client-1", "stock", start.Add(25), false}, "b": {"client-1", "stock", start.Add(75), false},
 	}}
-	o.claim(start, events)
+	o.resolve(start, events)
 	if o.name["a"] != "client-1/1" || o.name["b"] != "client-1/2" {
 		t.Errorf("a is %s's and b is %s's", o.name["a"], o.name["b"])
 	}
@@ -59,8 +59,8 @@ func TestAValueThatAReleaseStoredIsThatOfWhoIsGrantedNext(t *testing.T) {
 		op(1, history.Acquire, "client-2", 5, 30), op(2, history.Acquire, "client-3", 6, 50), op(3, history.Release, "client-1", 20, 28))
 	slices.SortStableFunc(events, func(a, b history.Event) int { return cmp.Compare(a.Time, b.Time) })
 	start := time.Now()
-	o := &owners{name: map[string]string{}, unclaimed: map[string]stored{"a": {"client-1", "stock", start.Add(25), true}}}
-	o.claim(start, events)
+	o := &owners{name: map[string]string{}, unresolved: map[string]stored{"a": {"client-1", "stock", start.Add(25), true}}}
+	o.resolve(start, events)
 	if o.name["a"] != "client-2/1" {
 		t.Errorf("it is %s's", o.name["a"])
 	}
@@ -84,8 +84,8 @@ func TestARenewalOnOneMoreServerIsNoTry(t *testing.T) {
 	}
 	slices.SortStableFunc(events, func(a, b history.Event) int { return cmp.Compare(a.Time, b.Time) })
 	start := time.Now()
-	o := &owners{name: map[string]string{}, unclaimed: map[string]stored{"a": {"client-1", "stock", start.Add(20), false}}}
-	o.claim(start, events)
+	o := &owners{name: map[string]string{}, unresolved: map[string]stored{"a": {"client-1", "stock", start.Add(20), false}}}
+	o.resolve(start, events)
 	if o.name["a"] != "client-1/2" {
 		t.Errorf("it is %s's", o.name["a"])
 	}
