@@ -233,7 +233,7 @@ func (o *Online) finish(p *onlineOp, gone bool) {
 	if o.claim.Fairness && l.Kind == linear.FoundBusy && o.queued(p) {
 		known = false
 	}
-	if waits(p.op) {
+	if mayQueue(p.op) {
 		p.lock.waited = max(p.lock.waited, p.ret)
 	}
 	if i := o.toldOf(p.owner, p.lock); i >= 0 {
@@ -260,13 +260,13 @@ func (o *Online) finish(p *onlineOp, gone bool) {
 	o.take(p.lock)
 }
 
-// queued reports whether another acquire waited during one that ends now.
+// queued reports whether another acquire was open during one that ends now.
 func (o *Online) queued(p *onlineOp) bool {
 	if p.lock.waited >= p.inv {
 		return true
 	}
 	for _, other := range o.open {
-		if other.lock == p.lock && waits(other.op) {
+		if other.lock == p.lock && mayQueue(other.op) {
 			return true
 		}
 	}

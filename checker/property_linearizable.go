@@ -95,7 +95,7 @@ func rulesOf(c history.Claims, who *linear.Roster) linear.Rules {
 // operation for that, because others were rightly refused meanwhile. A handed-on hold
 // that never became whole lasts as long as the servers left it. ghosts reports whether
 // the log changed the operations in this way. lockOps leaves out refusals by a queue in
-// which another owner waited, because they do not depend on holds.
+// which another owner had an acquire open, because they do not depend on holds.
 func (t *trace) lockOps(lock string) (ops []linear.Op, ghosts bool) {
 	ops = t.endsOfSessions(lock, make([]linear.Op, 0, len(t.byLock[lock])))
 	var places queue // empty unless the lock claims fairness
@@ -138,12 +138,12 @@ func (t *trace) lockOps(lock string) (ops []linear.Op, ghosts bool) {
 	return ops, ghosts
 }
 
-// queue has the times at which acquires began and ended to wait, each sorted.
+// queue has the times at which acquires began and ended, each sorted.
 type queue struct{ from, to []int64 }
 
 func queueOf(ops []*op) (q queue) {
 	for _, o := range ops {
-		if waits(o) {
+		if mayQueue(o) {
 			q.from, q.to = append(q.from, o.inv), append(q.to, o.ret)
 		}
 	}
@@ -152,15 +152,16 @@ func queueOf(ops []*op) (q queue) {
 	return q
 }
 
-// waits reports whether an operation may have a place in a queue.
-func waits(o *op) bool { return o.f == history.Acquire && o.args.Wait != 0 }
+// mayQueue reports whether an operation may have a place in a queue. A single try may
+// take one until its client gives it up.
+func mayQueue(o *op) bool { return o.f == history.Acquire }
 
-// hasOther reports whether another acquire waited during an operation.
+// hasOther reports whether another acquire was open during an operation.
 func (q queue) hasOther(o *op) bool {
 	begun, _ := slices.BinarySearch(q.from, o.ret+1)
 	ended, _ := slices.BinarySearch(q.to, o.inv)
 	n := begun - ended
-	if waits(o) {
+	if mayQueue(o) {
 		n--
 	}
 	return n > 0
