@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
 )
@@ -19,13 +20,9 @@ import (
 func compiled(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(scenarios.Schema()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	c := jsonschema.NewCompiler()
-	if err := c.AddResource("scenario.schema.json", doc); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.AddResource("scenario.schema.json", doc))
 	return c.MustCompile("scenario.schema.json")
 }
 
@@ -37,9 +34,7 @@ func validates(t *testing.T, s *jsonschema.Schema, src string) error {
 		return fmt.Errorf("not YAML: %w", err)
 	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return s.Validate(doc)
 }
 
@@ -47,9 +42,7 @@ func TestSchemaAcceptsTheCatalogue(t *testing.T) {
 	s := compiled(t)
 	for _, name := range scenarios.Names() {
 		src, err := scenarios.Source(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if err := validates(t, s, string(src)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -90,9 +83,7 @@ func TestSchemaKnowsAllWords(t *testing.T) {
 			}
 		} `json:"$defs"`
 	}
-	if err := json.Unmarshal(scenarios.Schema(), &doc); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal(scenarios.Schema(), &doc))
 	var known []string
 	for _, k := range faults.Vocabulary() {
 		known = append(known, k.Name)
@@ -125,9 +116,7 @@ func TestSchemaKnowsNeeds(t *testing.T) {
 			} `json:"need"`
 		} `json:"$defs"`
 	}
-	if err := json.Unmarshal(scenarios.Schema(), &doc); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal(scenarios.Schema(), &doc))
 	if d := cmp.Diff(scenarios.NeedWords(), doc.Defs.Need.Enum); d != "" {
 		t.Errorf("the loader knows -, the schema +:\n%s", d)
 	}

@@ -10,19 +10,17 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/must"
 )
 
 // made is a result of some shards, without playing.
 func made(t *testing.T, shards int, over []string, parts ...Part) *Result {
 	t.Helper()
 	p, err := NewPlan(load(t, "pause-at-random"), over)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	r, err := newResult(p, "reentrant", "test", "holdfast sweep pause-at-random", over, 1, 30, shards)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, part := range parts {
 		r.take(part)
 	}
@@ -43,9 +41,7 @@ func TestMerge(t *testing.T) {
 	merge := func(r ...*Result) *Result {
 		t.Helper()
 		m, err := Merge(r...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		return m
 	}
 	all := merge(a, b, c)
@@ -91,13 +87,9 @@ func TestResultIsReadAgain(t *testing.T) {
 	second := r.plan.Points()[0][1]
 	r.Boundaries = []Boundary{{Second: &second, Without: 5, With: 6, CountWithout: Count{Runs: 10}, CountWith: Count{Runs: 10, Overlaps: 10}}}
 	var doc bytes.Buffer
-	if err := json.NewEncoder(&doc).Encode(r); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.NewEncoder(&doc).Encode(r))
 	again, err := ReadResult(bytes.NewReader(doc.Bytes()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if !reflect.DeepEqual(again.Points, r.Points) || !reflect.DeepEqual(again.Boundaries, r.Boundaries) || !slices.Equal(again.Sentences(), r.Sentences()) {
 		t.Errorf("%+v, want %+v", again, r)
 	}

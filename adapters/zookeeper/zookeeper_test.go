@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/live"
 	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/lock"
@@ -86,13 +87,7 @@ func TestDescriptions(t *testing.T) {
 func TestTurnsAndLeaders(t *testing.T) {
 	needs(t)
 	w, err := ensembleOf(t.Context(), t.TempDir(), 2)
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	must(err)
+	must.Succeed(t, err)
 	defer func() {
 		if err := w.Close(); err != nil {
 			t.Error(err)
@@ -106,12 +101,12 @@ func TestTurnsAndLeaders(t *testing.T) {
 	}
 	leads("node-1")
 	first, err := join(t.Context(), w, 1)
-	must(err)
+	must.Succeed(t, err)
 	second, err := join(t.Context(), w, 2)
-	must(err)
+	must.Succeed(t, err)
 	one, two := first.Locker("stock", "1"), second.Locker("stock", "1")
 	g, err := one.TryLock(t.Context())
-	must(err)
+	must.Succeed(t, err)
 	if _, err := two.TryLock(t.Context()); !errors.Is(err, lock.ErrBusy) {
 		t.Errorf("one try on a lock that is held: %v", err)
 	}
@@ -123,22 +118,22 @@ func TestTurnsAndLeaders(t *testing.T) {
 			t.Errorf("node-1 and %s do not talk through the proxy", to)
 		}
 	}
-	must(w.StopNode("node-1"))
-	must(w.Promote("node-1-replica-1"))
+	must.Succeed(t, w.StopNode("node-1"))
+	must.Succeed(t, w.Promote("node-1-replica-1"))
 	leads("node-1-replica-1")
 	if n, err := one.HoldCount(t.Context()); n != 1 || err != nil {
 		t.Errorf("under another leader it is held %d times, %v", n, err)
 	}
-	must(w.StartNode("node-1", true))
-	must(w.Follow("node-1"))
+	must.Succeed(t, w.StartNode("node-1", true))
+	must.Succeed(t, w.Follow("node-1"))
 	_, err = one.Unlock(t.Context())
-	must(err)
+	must.Succeed(t, err)
 	later, err := two.Lock(t.Context())
-	must(err)
+	must.Succeed(t, err)
 	if later.Token <= g.Token {
 		t.Errorf("the token after %d is %d", g.Token, later.Token)
 	}
-	must(w.DeleteLock("node-1-replica-1"))
+	must.Succeed(t, w.DeleteLock("node-1-replica-1"))
 	if _, err := two.Unlock(t.Context()); !errors.Is(err, lock.ErrLost) {
 		t.Errorf("what was taken away is released: %v", err)
 	}
@@ -176,17 +171,13 @@ func TestNothingOutlivesAHarnessThatIsKilled(t *testing.T) {
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	line, err := bufio.NewReader(out).ReadString('\n')
 	all := below(cmd.Process.Pid)
 	if err != nil || strings.TrimSpace(line) != "ready <nil>" || len(all) < 7 {
 		t.Fatalf("the harness says %q, %v, and has started %v", line, err, all)
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, cmd.Process.Kill())
 	_ = cmd.Wait() // killed, as it should be
 	deadline := time.Now().Add(10 * time.Second)
 	for _, pid := range all {
