@@ -294,14 +294,13 @@ func begin(t *testing.T, w World, specs ...Spec) (*Timeline, *recorder) {
 
 func TestTimelineInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		at := func(d Duration) *Duration { return &d }
 		w := newFakeWorld()
 		tl, r := begin(t, w,
-			Spec{Fault: "pause", Target: Names{"client-1"}, At: at(3 * sec), For: 2 * sec},
-			Spec{Fault: "crash", Target: Names{"client-2"}, At: at(sec), After: 4 * sec},
-			Spec{Fault: "clock-jump", Target: Names{"primary"}, By: sec, At: at(0)},
-			Spec{Fault: "pause", Target: Names{"client-3"}, At: at(4 * sec)},
-			Spec{Fault: "crash", Target: Names{"client-3"}, At: at(99 * sec)},
+			Spec{Fault: "pause", Target: Names{"client-1"}, At: new(3 * sec), For: 2 * sec},
+			Spec{Fault: "crash", Target: Names{"client-2"}, At: new(sec), After: 4 * sec},
+			Spec{Fault: "clock-jump", Target: Names{"primary"}, By: sec, At: new(Duration(0))},
+			Spec{Fault: "pause", Target: Names{"client-3"}, At: new(4 * sec)},
+			Spec{Fault: "crash", Target: Names{"client-3"}, At: new(99 * sec)},
 		)
 		if w.log() != "clock node-1 1s 1" {
 			t.Error("a fault at 0s had not struck when Start returned")

@@ -70,6 +70,7 @@ func TestSchemaKnowsAllWords(t *testing.T) {
 	var doc struct {
 		Defs struct {
 			Lock  struct{ Enum []string }
+			Need  struct{ Enum []string }
 			Fault struct {
 				Properties struct{ Fault struct{ Enum []string } }
 			}
@@ -90,6 +91,7 @@ func TestSchemaKnowsAllWords(t *testing.T) {
 	}
 	for what, diff := range map[string]string{
 		"locks":   cmp.Diff(subject.Locks(), doc.Defs.Lock.Enum),
+		"needs":   cmp.Diff(scenarios.NeedWords(), doc.Defs.Need.Enum),
 		"faults":  cmp.Diff(known, doc.Defs.Fault.Properties.Fault.Enum),
 		"moments": cmp.Diff(faults.Moments(), doc.Defs.Anchor.Properties.Moment.Enum),
 	} {
@@ -104,20 +106,5 @@ func TestSchemaKnowsAllWords(t *testing.T) {
 	}
 	if n := len(doc.Defs.Expect.Properties.Verdicts.Properties); n != len(checker.Properties()) {
 		t.Errorf("the schema has %d properties, want %d", n, len(checker.Properties()))
-	}
-}
-
-// An editor offers the words for needs that the loader knows.
-func TestSchemaKnowsNeeds(t *testing.T) {
-	var doc struct {
-		Defs struct {
-			Need struct {
-				Enum []string `json:"enum"`
-			} `json:"need"`
-		} `json:"$defs"`
-	}
-	must.Succeed(t, json.Unmarshal(scenarios.Schema(), &doc))
-	if d := cmp.Diff(scenarios.NeedWords(), doc.Defs.Need.Enum); d != "" {
-		t.Errorf("the loader knows -, the schema +:\n%s", d)
 	}
 }
