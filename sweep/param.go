@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
-// Value is what a parameter is set to: nanoseconds, or a number of things.
+// Value is a value of a parameter: nanoseconds, or a number of things.
 type Value int64
 
 // Param is one number of a scenario that can be swept.
