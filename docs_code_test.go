@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/must"
 )
 
 var goBlock = regexp.MustCompile("(?ms)^```go\n(.*?)^```")
@@ -25,13 +27,9 @@ func TestCodeOfPagesIsThatOfExamples(t *testing.T) {
 		"docs/fair-lock.md": "lock/example_fair_test.go",
 	} {
 		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		code, err := os.ReadFile(example)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		blocks := goBlock.FindAllStringSubmatch(string(text), -1)
 		if len(blocks) == 0 {
 			t.Errorf("%s has no code", page)

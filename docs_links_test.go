@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/must"
 )
 
 var (
@@ -21,9 +23,7 @@ var (
 func page(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return fenced.ReplaceAllString(string(text), "")
 }
 
@@ -68,17 +68,13 @@ func TestLinksOfPagesResolve(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 }
 
 // A guide that the table of contents leaves out is a guide that nobody finds.
 func TestEveryGuideIsListed(t *testing.T) {
 	pages, err := fs.Glob(os.DirFS("docs"), "*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	contents := page(t, "docs/README.md")
 	for _, p := range pages {
 		if p != "README.md" && !strings.Contains(contents, "]("+p+")") {

@@ -20,6 +20,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore/draw"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -88,9 +89,7 @@ func (g *golden) add(t *testing.T, s *scenarios.Scenario, l *subject.Subject, se
 	}
 	for _, name := range slices.Sorted(maps.Keys(run.Verdicts)) {
 		v, err := json.Marshal(run.Verdicts[name])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if string(v) != `{"verdict":"ok"}` {
 			fmt.Fprintf(&g.verdicts, "  %s %s\n", name, v)
 		}
@@ -111,28 +110,20 @@ func TestGolden(t *testing.T) {
 	for _, s := range scenarios.Catalogue() {
 		for _, name := range subject.Locks() {
 			l, err := subject.FindSubject(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			if ok, _ := s.Applies(l); ok {
 				g.add(t, s, l, 1, true)
 			}
 		}
 	}
 	v, err := draw.NewVocabulary(nil, nil, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	locks := subject.Locks()
 	play := func(lock string, seed uint64) {
 		l, err := subject.FindSubject(lock)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		s, err := draw.Scenario(l, seed, v, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		g.add(t, s, l, seed, false)
 	}
 	for seed := range uint64(explored) {
@@ -168,18 +159,12 @@ func compare(t *testing.T, name, got string, every int) {
 	t.Helper()
 	path := filepath.Join("testdata", "golden", name)
 	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Succeed(t, os.WriteFile(path, []byte(got), 0o644))
 		return
 	}
 	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	want := oneOf(every, string(raw))
 	if got == want {
 		return

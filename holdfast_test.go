@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/suite"
 )
 
@@ -16,29 +17,21 @@ import (
 func TestRunJudgeReplay(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	res, err := holdfast.Run(t.Context(), holdfast.Options{Scenarios: []string{"holder-pause"}, Locks: []string{"reentrant", "set-px"}, Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if len(res.Runs) != 2 || res.Interrupted || res.Summary.AsExpected != 2 {
 		t.Fatalf("summary %+v, interrupted %t", res.Summary, res.Interrupted)
 	}
 	for _, r := range res.Runs {
 		h, err := holdfast.ReadHistory(filepath.Join(dir, filepath.FromSlash(r.History)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		v, err := holdfast.Judge(h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if got, want := v.Verdicts[checker.Exclusion].Outcome, r.Verdicts[checker.Exclusion].Outcome; got != want {
 			t.Errorf("%s: judged again exclusion is %s, was %s", r.Lock, got, want)
 		}
 	}
 	again, err := holdfast.Replay(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, r := range again {
 		if r.Sameness != suite.Same {
 			t.Errorf("%s gave another history: %.12s, stored %.12s", r.Run.Lock, r.Hash, r.Run.HistorySHA256)

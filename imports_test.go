@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/must"
 )
 
 const module = "github.com/holdfast-go/holdfast"
@@ -14,7 +16,7 @@ const module = "github.com/holdfast-go/holdfast"
 // layers are the packages from the lowest to the highest: a package imports only
 // those that stand before it. ARCHITECTURE.md says what each is.
 var layers = []string{
-	"internal/input", "internal/terminal", "internal/random", "internal/english", "internal/stacks", "internal/processor", "internal/version", "internal/chart", "internal/boxes", "internal/whole", "internal/garbage", "internal/outdir", "internal/schemata", "internal/browser", "internal/nightly", "internal/words", "internal/chance",
+	"internal/input", "internal/terminal", "internal/random", "internal/english", "internal/stacks", "internal/processor", "internal/version", "internal/chart", "internal/boxes", "internal/whole", "internal/garbage", "internal/outdir", "internal/schemata", "internal/browser", "internal/nightly", "internal/words", "internal/chance", "internal/must",
 	"history", "checker/linear", "checker",
 	"lock",
 	"redis/resp", "redis/blocking", "redis/keyspace",
@@ -104,9 +106,7 @@ func TestLockLinksTheRedisClientAlone(t *testing.T) {
 func TestWorkspaceIsWhatIsInstalled(t *testing.T) {
 	read := func(name string) string {
 		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		return string(text)
 	}
 	mod, work := read("go.mod"), read("go.work")

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/must"
 )
 
 // otherMeanings are strings that equal the name of a fault and mean something
@@ -82,9 +83,7 @@ func TestOnlyFaultsKnowsFaultsByName(t *testing.T) {
 		})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for i, o := range otherMeanings {
 		if !met[i] {
 			t.Errorf("%s does not have %q any more: take the exception out", o.in, o.word)
@@ -135,9 +134,7 @@ func TestFaultsAreListed(t *testing.T) {
 func listed(t *testing.T, path string, anew func(string) string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	want := anew(string(text))
 	if want == string(text) {
 		return
@@ -146,7 +143,5 @@ func listed(t *testing.T, path string, anew func(string) string) {
 		t.Errorf("%s does not list the faults as they are: go test . -run TestFaultsAreListed -update", path)
 		return
 	}
-	if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(path, []byte(want), 0o644))
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-go/holdfast/internal/must"
 )
 
 const sec = Duration(time.Second)
@@ -87,13 +89,9 @@ func TestStrike(t *testing.T) {
 	} {
 		t.Run(tt.spec.Fault, func(t *testing.T) {
 			k, _ := Lookup(tt.spec.Fault)
-			if err := k.Available(tt.spec, tt.in); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, k.Available(tt.spec, tt.in))
 			f, err := k.New(tt.spec, tt.in, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			w := newFakeWorld()
 			detail, heal, err := f.Strike(t.Context(), w)
 			if err != nil || detail == "" {
@@ -108,9 +106,7 @@ func TestStrike(t *testing.T) {
 			if heal == nil {
 				return
 			}
-			if err := heal(); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, heal())
 			if diff := cmp.Diff(tt.heal, w.log()); diff != "" {
 				t.Errorf("heal: %s", diff)
 			}
@@ -290,9 +286,7 @@ func (r *recorder) want(t *testing.T, lines ...string) {
 func begin(t *testing.T, w World, specs ...Spec) (*Timeline, *recorder) {
 	t.Helper()
 	tl, err := NewTimeline(specs, big, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	r := &recorder{start: time.Now()}
 	tl.Start(t.Context(), w, at(r.record))
 	return tl, r
@@ -300,14 +294,13 @@ func begin(t *testing.T, w World, specs ...Spec) (*Timeline, *recorder) {
 
 func TestTimelineInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		at := func(d Duration) *Duration { return &d }
 		w := newFakeWorld()
 		tl, r := begin(t, w,
-			Spec{Fault: "pause", Target: Names{"client-1"}, At: at(3 * sec), For: 2 * sec},
-			Spec{Fault: "crash", Target: Names{"client-2"}, At: at(sec), After: 4 * sec},
-			Spec{Fault: "clock-jump", Target: Names{"primary"}, By: sec, At: at(0)},
-			Spec{Fault: "pause", Target: Names{"client-3"}, At: at(4 * sec)},
-			Spec{Fault: "crash", Target: Names{"client-3"}, At: at(99 * sec)},
+			Spec{Fault: "pause", Target: Names{"client-1"}, At: new(3 * sec), For: 2 * sec},
+			Spec{Fault: "crash", Target: Names{"client-2"}, At: new(sec), After: 4 * sec},
+			Spec{Fault: "clock-jump", Target: Names{"primary"}, By: sec, At: new(Duration(0))},
+			Spec{Fault: "pause", Target: Names{"client-3"}, At: new(4 * sec)},
+			Spec{Fault: "crash", Target: Names{"client-3"}, At: new(99 * sec)},
 		)
 		if w.log() != "clock node-1 1s 1" {
 			t.Error("a fault at 0s had not struck when Start returned")
@@ -419,9 +412,7 @@ func TestTimelineFailures(t *testing.T) {
 			{Fault: "pause", Target: Names{"client-1"}, At: &zero, For: sec},
 			{Fault: "pause", Target: Names{"client-2"}, On: &Anchor{Moment: Granted}},
 		}, big, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		tl.Start(t.Context(), w, at(func(s Strike) { got = append(got, s) }))
 		w.failAt("resume")
 		time.Sleep(2 * time.Second)
@@ -450,9 +441,7 @@ func TestAStrikeIsRecordedWhereItBegan(t *testing.T) {
 		w := newFakeWorld()
 		w.onCall = func(string) { time.Sleep(2 * time.Second) }
 		tl, err := NewTimeline([]Spec{{Fault: "crash", Target: Names{"client-1"}, At: &zero}}, big, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		start := time.Now()
 		tl.Start(t.Context(), w, func() func(Strike) {
 			began := time.Since(start)
@@ -468,9 +457,7 @@ func TestAStrikeIsRecordedWhereItBegan(t *testing.T) {
 
 func TestTimelineIsSafeForConcurrentUse(t *testing.T) {
 	tl, err := NewTimeline([]Spec{{Fault: "crash", Target: Names{"client-1"}, On: &Anchor{Moment: Granted, Nth: 500}}}, big, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	w := newFakeWorld()
 	r := &recorder{start: time.Now()}
 	tl.Start(t.Context(), w, at(r.record))
@@ -501,16 +488,12 @@ func TestDurationAndNames(t *testing.T) {
 	at := 90 * sec
 	want := doc{For: Duration(1500 * time.Millisecond), At: &at, Target: Names{"client-1"}}
 	var d doc
-	if err := yaml.Unmarshal([]byte("for: 1.5s\nat: \"1m30s\"\ntarget: client-1\n"), &d); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, yaml.Unmarshal([]byte("for: 1.5s\nat: \"1m30s\"\ntarget: client-1\n"), &d))
 	if diff := cmp.Diff(want, d); diff != "" {
 		t.Error(diff)
 	}
 	b, err := yaml.Marshal(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	d = doc{}
 	if err := yaml.Unmarshal(b, &d); err != nil || !cmp.Equal(want, d) {
 		t.Errorf("%v: %s", err, b)

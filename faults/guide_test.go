@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore/draw"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
@@ -32,31 +33,21 @@ faults:
 // judges know its effects, and exploration draws it.
 func TestTheFaultOfTheGuidePlays(t *testing.T) {
 	s, err := scenarios.Parse("wiped.yaml", []byte(wiped))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	lock, err := subject.FindSubject("reentrant")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	p, err := simplay.Play(s, lock, 1, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if f := p.History.Header.Faults; len(f) != 1 || !f[0].Traits.DeletesKeys {
 		t.Errorf("the header says %+v", f)
 	}
 	r, err := checker.Judge(p.History, checker.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if v := r.Verdicts[checker.Exclusion]; v.Outcome != checker.Violated {
 		t.Errorf("exclusion: %+v; nobody forgot the lock", v)
 	}
 	v, err := draw.NewVocabulary([]string{"wipe"}, nil, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for seed := range uint64(100) {
 		if s, err := draw.Scenario(lock, seed, v, nil); err != nil {
 			t.Fatal(err)
@@ -70,13 +61,9 @@ func TestTheFaultOfTheGuidePlays(t *testing.T) {
 // The guide shows the file unchanged.
 func TestTheGuideShowsTheWholeFile(t *testing.T) {
 	file, err := os.ReadFile("wipe_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	guide, err := os.ReadFile("../docs/adding-a-fault.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if !strings.Contains(string(guide), "```go\n"+string(file)+"```\n") {
 		t.Error("docs/adding-a-fault.md does not show faults/wipe_test.go as it is: copy the file into it")
 	}

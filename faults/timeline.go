@@ -14,9 +14,9 @@ import (
 // Timeline injects the faults of a scenario at their time or moment, and heals
 // them at their end. Each fault strikes once.
 //
-// A fault anchored to a moment without delay strikes in the caller of
-// [Timeline.Moment], in the order of ids, after the faults that end at this moment
-// have healed. All others strike and heal one after the other on a single
+// A fault at a moment without delay strikes in the caller of [Timeline.Moment].
+// Faults that end at this moment heal first; then the others strike in the order
+// of ids. All other faults strike and heal one after the other on a single
 // goroutine, in the order of their times and then their ids. So in a world that
 // does one thing at a time, every run records the same order.
 type Timeline struct {

@@ -3,6 +3,8 @@ package faults
 import (
 	"testing"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/must"
 )
 
 // A drawn moment differs for every seed and every fault, is the same for the same
@@ -13,9 +15,7 @@ func TestWithinIsDrawnByTheSeed(t *testing.T) {
 	drawnFor := func(seed uint64) (first, second Duration) {
 		t.Helper()
 		tl, err := NewTimeline([]Spec{spec, spec}, Topology{Clients: 1, Groups: 1}, seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		return tl.entries[0].spec.After, tl.entries[1].spec.After
 	}
 	quarters := [4]int{}

@@ -120,8 +120,8 @@ type lineReader struct {
 	long []byte
 }
 
-// line reads up to the next newline. What it returns is overwritten by the
-// next call. The error is errLongLine when there is no newline in reach.
+// line reads up to the next newline. The next call overwrites the result. The
+// error is errLongLine if no newline is in reach.
 func (b *lineReader) line() ([]byte, error) {
 	raw, err := b.ReadSlice('\n')
 	if !errors.Is(err, bufio.ErrBufferFull) {
@@ -138,10 +138,10 @@ func (b *lineReader) line() ([]byte, error) {
 	return b.long, err
 }
 
-// more makes room for one more event, and returns it, empty. It doubles the
-// room: what is not used yet takes no memory, so this takes less than growing
-// in smaller steps, each of which needs what there is twice. Once it has seen
-// enough of a history whose end it knows, it makes room for the rest.
+// more makes room for one more event, and returns it, empty. It doubles the room,
+// because unused room takes no memory, and each growth needs the old room twice.
+// If the length of the history is known, more soon makes room for the rest at
+// once.
 func (d *Decoder) more(events []Event) ([]Event, *Event) {
 	n := len(events)
 	if n == cap(events) {

@@ -5,13 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// plainReader reads events written the way encode writes them: no space, no
-// field twice, no escape in a string, no number beyond 18 digits. It is many
-// times faster than the JSON package, and makes few objects: strings that
-// repeat are kept once, and arguments, results and changes come from blocks.
+// plainReader reads events in the form in which encode writes them: no space, no
+// field twice, no escape in a string, no number beyond 18 digits. It is many times
+// faster than the JSON package, and allocates few objects. It keeps repeated
+// strings once, and takes arguments, results and changes from blocks.
 //
-// What it accepts, the JSON package reads to the same event. What it does not
-// accept may still be right, and it leaves the word, and every error, to that.
+// The JSON package reads every accepted line to the same event. A refused line may
+// still be right: the JSON package decides, and reports every error.
 type plainReader struct {
 	seen    map[string]string
 	recent  [1 << recentBits]string // of those, one for each hash
@@ -214,7 +214,7 @@ func (p *plainReader) key() ([]byte, bool) {
 	return nil, false
 }
 
-// What a byte in quotes is: nothing special, or one of these.
+// These are the classes of a byte in quotes; 0 is an ordinary byte.
 const (
 	endsText = 1 << iota
 	notPlain // an escape, or a byte that has to be one

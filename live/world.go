@@ -213,8 +213,8 @@ func (w *World) living(client string, do func(clientProcess) error) error {
 	return do(p)
 }
 
-// Crash implements [faults.World]. What the process had sent and no server has
-// received yet is lost.
+// Crash implements [faults.World]. Data that the process has sent is lost, unless
+// a server has received it.
 func (w *World) Crash(client string) error {
 	p, err := w.process(client)
 	if err != nil {
@@ -245,9 +245,9 @@ func (w *World) Cancel(client string) error {
 // DeleteLock implements [faults.World].
 func (w *World) DeleteLock(node string) error { return w.DeleteKeys(node, w.keys...) }
 
-// Attach implements [faults.World], see [servers.Servers.Attach]. As long as a client's
-// requests cannot reach a node, it cannot reach the Sentinels either: they
-// would send it to a primary on the other side of the partition it is in.
+// Attach implements [faults.World], see [servers.Servers.Attach]. While a client's
+// requests cannot reach a node, the client cannot reach the Sentinels either. They
+// would send it to a primary on the other side of the partition.
 func (w *World) Attach(l faults.Link, dir stream.Direction, t toxics.Toxic) (detach func(), err error) {
 	off, err := w.Servers.Attach(l, dir, t)
 	if err != nil || !w.parts(l, dir, t) {

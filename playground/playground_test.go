@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
@@ -23,17 +24,13 @@ import (
 func ask(t *testing.T, r Request) Response {
 	t.Helper()
 	body, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	text, err := Answer(t.Context(), suite.Here{}, body)
 	if err != nil {
 		t.Fatalf("%+v: %v", r, err)
 	}
 	var got Response
-	if err := json.Unmarshal(text, &got); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal(text, &got))
 	return got
 }
 
@@ -84,9 +81,7 @@ func TestTheCommandGivesTheSameHistory(t *testing.T) {
 		t.Error("the argument of the scenario stands beside a changed one")
 	}
 	file := filepath.Join(t.TempDir(), other.File)
-	if err := os.WriteFile(file, []byte(other.YAML), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(file, []byte(other.YAML), 0o644))
 	if want := hashOf(t, file, "reentrant", 3); other.Hash != want {
 		t.Errorf("hash %s, and the YAML gives %s", other.Hash, want)
 	}
@@ -118,8 +113,7 @@ func TestEverySliderOfTheCatalogue(t *testing.T) {
 			}
 			for _, stop := range []string{p.Stops[0], p.Stops[len(p.Stops)-1]} {
 				_, err := (Request{Scenario: s.Name, Lock: locks[0], Seed: 1, Set: map[string]string{p.Path: stop}}).plan()
-				var why *RefusedError
-				if errors.As(err, &why) {
+				if _, ok := errors.AsType[*RefusedError](err); ok {
 					refused++
 				} else if err != nil {
 					t.Errorf("%s, %s = %s: %v", s.Name, p.Path, stop, err)
@@ -267,9 +261,7 @@ func TestTheChosenLockIsPlayedOnce(t *testing.T) {
 func TestFewLocksAreTried(t *testing.T) {
 	for _, s := range scenarios.Catalogue() {
 		p, err := (Request{Scenario: s.Name, Lock: locksOf(s)[0], Seed: 1}).plan()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if all := p.survivors(); len(all) > mostTried || slices.Contains(all, p.Lock) {
 			t.Errorf("%s: beside %s may stand %v", s.Name, p.Lock, all)
 		}
@@ -316,9 +308,7 @@ func FuzzRequest(f *testing.F) {
 func TestThePageIsWhole(t *testing.T) {
 	for _, w := range []Where{OverHTTP, InBrowser} {
 		files, err := Files(w)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		page := string(files["index.html"])
 		for _, s := range scenarios.Catalogue() {
 			if !strings.Contains(page, `<option value="`+s.Name+`"`) {

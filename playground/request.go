@@ -117,8 +117,7 @@ func (p *plan) change(src []byte) error {
 	}
 	p.source = string(changed)
 	p.scenario, err = scenarios.Parse(p.file(), changed)
-	var wrong *scenarios.SourceError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*scenarios.SourceError](err); ok {
 		return &RefusedError{input.Plain(wrong.Message), wrong.Hint}
 	}
 	return err

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"embed"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/holdfast-go/holdfast/internal/english"
@@ -133,7 +134,7 @@ var parsed = sync.OnceValue(func() map[string]*Scenario {
 })
 
 // Names returns the names of the built-in scenarios, in catalogue order.
-func Names() []string { return append([]string(nil), catalogueNames...) }
+func Names() []string { return slices.Clone(catalogueNames) }
 
 // Catalogue returns the built-in scenarios. They are shared: change copies.
 func Catalogue() []*Scenario {
@@ -165,12 +166,10 @@ func Find(name string) (*Scenario, error) {
 // Source returns the file of a built-in scenario, with its comments, or an
 // [UnknownScenarioError].
 func Source(name string) ([]byte, error) {
-	for _, n := range catalogueNames {
-		if n == name {
-			return catalogueFiles.ReadFile("catalogue/" + name + ".yaml")
-		}
+	if !slices.Contains(catalogueNames, name) {
+		return nil, unknownScenario(name)
 	}
-	return nil, unknownScenario(name)
+	return catalogueFiles.ReadFile("catalogue/" + name + ".yaml")
 }
 
 func unknownScenario(name string) error {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
 )
@@ -24,9 +25,7 @@ func TestCatalogueIsWhole(t *testing.T) {
 		t.Errorf("scenarios are %v, their names %v", loaded, names)
 	}
 	files, err := fs.Glob(os.DirFS("catalogue"), "*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if len(files) != len(names) {
 		t.Errorf("%d files for %d scenarios", len(files), len(names))
 	}
@@ -87,9 +86,7 @@ func TestCatalogueExpectsNothingInVain(t *testing.T) {
 
 func TestExpected(t *testing.T) {
 	s, err := scenarios.Find("holder-pause")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, tt := range []struct {
 		lock     string
 		property checker.Property
@@ -135,9 +132,7 @@ func TestCatalogueShowsWhatItIsKnownFor(t *testing.T) {
 		{"redlock-node-restart-delayed", checker.Exclusion, nil},
 	} {
 		s, err := scenarios.Find(tt.scenario)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		var got []string
 		for _, lock := range subject.Locks() {
 			if ok, _ := s.Applies(subject.MustFind(lock)); ok && s.Expected(subject.MustFind(lock))[tt.property].Outcome == checker.Violated {
@@ -153,9 +148,7 @@ func TestCatalogueShowsWhatItIsKnownFor(t *testing.T) {
 func TestAppliesAsksTheFaults(t *testing.T) {
 	src := strings.Replace(spoiled(t, "peer: node-1", "peer: node-2"), "only: [reentrant, fenced, multi]\nexcept:\n  multi: not today\nexpect:\n  - locks: [reentrant]", "only: [reentrant, multi]\nexpect:\n  - locks: [multi]", 1)
 	s, err := scenarios.Parse("mine.yaml", []byte(src))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if ok, reason := s.Applies(subject.MustFind("multi")); !ok {
 		t.Errorf("multi, which has node-2: %s", reason)
 	}

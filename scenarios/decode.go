@@ -18,10 +18,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/input"
 )
 
-// decoder fills Go values from parsed YAML. Beyond the strict decoder of a YAML
-// library, it uses the words of the file instead of Go types, suggests the nearest
-// allowed key, and remembers the position of every value, for errors about its
-// meaning.
+// decoder fills Go values from parsed YAML. Unlike the strict decoder of a YAML
+// library, it uses the words of the file instead of Go types. It suggests the
+// nearest allowed key, and remembers the position of every value for later errors.
 type decoder struct {
 	file    string
 	anchors map[string]ast.Node

@@ -79,9 +79,9 @@ func (e Expectation) Met(v checker.Verdict) bool {
 	return v.Outcome == e.Outcome && (e.Class == "" || v.Class == e.Class)
 }
 
-// Applies reports whether the scenario can be played with a lock, or the reason
-// why not: the scenario excludes the lock, the lock cannot do the workload, or a
-// fault has no target in the lock's world.
+// Applies reports whether the scenario can be played with a lock, and if not, why.
+// There are three reasons: the scenario excludes the lock, the lock cannot do the
+// workload, or a fault has no target in its world.
 func (s *Scenario) Applies(l *subject.Subject) (ok bool, reason string) {
 	if ok, reason := s.suits(l); !ok {
 		return false, reason

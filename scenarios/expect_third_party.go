@@ -39,9 +39,9 @@ func kin(d *subject.Description) string {
 	return "set-px-lua"
 }
 
-// expectedOfThirdParty returns the expected verdicts of a third-party lock: it
-// keeps its claims, except for inherent violations, which the judges recognize,
-// and for its known ones.
+// expectedOfThirdParty returns the expected verdicts of a third-party lock. The
+// lock keeps its claims, except for its known violations and for inherent ones,
+// which the judges recognize.
 func (s *Scenario) expectedOfThirdParty(d *subject.Description) map[checker.Property]Expectation {
 	all := make(map[checker.Property]Expectation)
 	for _, p := range propertyNames() {

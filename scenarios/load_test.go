@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -246,9 +247,7 @@ func TestGoodInputs(t *testing.T) {
 
 func TestMergedKeysAreTakenOver(t *testing.T) {
 	s, err := scenarios.Parse("mine.yaml", []byte(spoiled(t, "  client-2: {start: 2s}", "  client-2: &late {start: 2s, holds: 1}\n  client-3: {<<: *late, holds: 3}")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if o := s.Override["client-3"]; o.Start == nil || o.Start.String() != "2s" || *o.Holds != 3 {
 		t.Errorf("got %v, want the start of client-2 and holds of its own", o)
 	}
@@ -278,20 +277,14 @@ func TestRoundTrip(t *testing.T) {
 	all := map[string]string{"mine": good}
 	for _, name := range scenarios.Names() {
 		src, err := scenarios.Source(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		all[name] = string(src)
 	}
 	for name, src := range all {
 		first, err := scenarios.Parse(name, []byte(src))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		out, err := yaml.MarshalWithOptions(first, yaml.OmitZero())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		second, err := scenarios.Parse(name, out)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
@@ -305,9 +298,7 @@ func TestRoundTrip(t *testing.T) {
 func TestLoad(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "mine.yaml")
-	if err := os.WriteFile(path, []byte(good), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(path, []byte(good), 0o644))
 	if s, err := scenarios.Load(path); err != nil || s.Name != "mine" {
 		t.Errorf("got %v, %v", s, err)
 	}
@@ -339,9 +330,7 @@ func FuzzParse(f *testing.F) {
 // The guide's first example is a whole scenario, and has to stay one.
 func TestGuide(t *testing.T) {
 	guide, err := os.ReadFile("../docs/writing-a-scenario.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	_, example, _ := strings.Cut(string(guide), "```yaml\n")
 	example, _, _ = strings.Cut(example, "```")
 	if s, err := scenarios.Parse("guide.yaml", []byte(example)); err != nil || s.Name != "long-pause" {

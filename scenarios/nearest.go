@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/english"
 )
 
-// Nearest returns the words of from that word is probably a misspelling of, the
-// likeliest first and at most three, or none if no word is close.
+// Nearest returns the words of from that a misspelled word probably means: at most
+// three, the likeliest first. It returns none if no word is close.
 func Nearest(word string, from []string) []string {
 	type candidate struct {
 		word string

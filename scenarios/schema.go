@@ -1,6 +1,9 @@
 package scenarios
 
-import _ "embed"
+import (
+	"bytes"
+	_ "embed"
+)
 
 //go:embed scenario.schema.json
 var schema []byte
@@ -8,4 +11,4 @@ var schema []byte
 // Schema returns the JSON Schema (draft 2020-12) of a scenario file, for editors
 // and for programs that write scenarios. [Parse] checks more, such as the targets
 // of faults.
-func Schema() []byte { return append([]byte(nil), schema...) }
+func Schema() []byte { return bytes.Clone(schema) }

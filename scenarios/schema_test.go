@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
 )
@@ -19,13 +20,9 @@ import (
 func compiled(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(scenarios.Schema()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	c := jsonschema.NewCompiler()
-	if err := c.AddResource("scenario.schema.json", doc); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.AddResource("scenario.schema.json", doc))
 	return c.MustCompile("scenario.schema.json")
 }
 
@@ -37,9 +34,7 @@ func validates(t *testing.T, s *jsonschema.Schema, src string) error {
 		return fmt.Errorf("not YAML: %w", err)
 	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return s.Validate(doc)
 }
 
@@ -47,9 +42,7 @@ func TestSchemaAcceptsTheCatalogue(t *testing.T) {
 	s := compiled(t)
 	for _, name := range scenarios.Names() {
 		src, err := scenarios.Source(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if err := validates(t, s, string(src)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -77,6 +70,7 @@ func TestSchemaKnowsAllWords(t *testing.T) {
 	var doc struct {
 		Defs struct {
 			Lock  struct{ Enum []string }
+			Need  struct{ Enum []string }
 			Fault struct {
 				Properties struct{ Fault struct{ Enum []string } }
 			}
@@ -90,15 +84,14 @@ func TestSchemaKnowsAllWords(t *testing.T) {
 			}
 		} `json:"$defs"`
 	}
-	if err := json.Unmarshal(scenarios.Schema(), &doc); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal(scenarios.Schema(), &doc))
 	var known []string
 	for _, k := range faults.Vocabulary() {
 		known = append(known, k.Name)
 	}
 	for what, diff := range map[string]string{
 		"locks":   cmp.Diff(subject.Locks(), doc.Defs.Lock.Enum),
+		"needs":   cmp.Diff(scenarios.NeedWords(), doc.Defs.Need.Enum),
 		"faults":  cmp.Diff(known, doc.Defs.Fault.Properties.Fault.Enum),
 		"moments": cmp.Diff(faults.Moments(), doc.Defs.Anchor.Properties.Moment.Enum),
 	} {
@@ -113,22 +106,5 @@ func TestSchemaKnowsAllWords(t *testing.T) {
 	}
 	if n := len(doc.Defs.Expect.Properties.Verdicts.Properties); n != len(checker.Properties()) {
 		t.Errorf("the schema has %d properties, want %d", n, len(checker.Properties()))
-	}
-}
-
-// An editor offers the words for needs that the loader knows.
-func TestSchemaKnowsNeeds(t *testing.T) {
-	var doc struct {
-		Defs struct {
-			Need struct {
-				Enum []string `json:"enum"`
-			} `json:"need"`
-		} `json:"$defs"`
-	}
-	if err := json.Unmarshal(scenarios.Schema(), &doc); err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(scenarios.NeedWords(), doc.Defs.Need.Enum); d != "" {
-		t.Errorf("the loader knows -, the schema +:\n%s", d)
 	}
 }

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -250,6 +251,12 @@ func (v validator) workload() error {
 	if w.Acks < 0 || w.Acks > maxReplicas {
 		return v.at("workload.acks", "", "workload.acks is %d: must be 0 to %d", w.Acks, maxReplicas)
 	}
+	return v.minGrants()
+}
+
+// minGrants checks that the clients can have as many grants as the file asks for.
+func (v validator) minGrants() error {
+	w := v.s.Workload
 	most := 0
 	for i := range v.s.Topology.Clients {
 		holds := w.Holds
@@ -298,16 +305,7 @@ func (v validator) overrides() error {
 
 // selection checks needs, only and except.
 func (v validator) selection() error {
-	for i, word := range v.s.Needs {
-		at := fmt.Sprintf("needs[%d]", i)
-		if !slices.Contains(NeedWords(), word) {
-			return v.at(at, didYouMean(word, NeedWords()), "unknown claim %q", word)
-		}
-		if slices.Index(v.s.Needs, word) < i {
-			return v.at(at, "", "%s is listed twice", word)
-		}
-	}
-	if err := v.lockList("only", v.s.Only); err != nil {
+	if err := cmp.Or(v.list("needs", v.s.Needs, "claim", NeedWords()), v.list("only", v.s.Only, "lock", subject.Locks())); err != nil {
 		return err
 	}
 	for _, lock := range slices.Sorted(maps.Keys(v.s.Except)) {
@@ -333,15 +331,15 @@ func (v validator) selection() error {
 	return nil
 }
 
-// lockList checks that the locks of a list are known and unique.
-func (v validator) lockList(path string, locks []string) error {
-	for i, lock := range locks {
+// list checks that the words of a list are known and unique. what names one.
+func (v validator) list(path string, words []string, what string, known []string) error {
+	for i, word := range words {
 		at := fmt.Sprintf("%s[%d]", path, i)
-		if !slices.Contains(subject.Locks(), lock) {
-			return v.at(at, didYouMean(lock, subject.Locks()), "unknown lock %q", lock)
+		if !slices.Contains(known, word) {
+			return v.at(at, didYouMean(word, known), "unknown %s %q", what, word)
 		}
-		if slices.Index(locks, lock) < i {
-			return v.at(at, "", "%s is listed twice", lock)
+		if slices.Index(words, word) < i {
+			return v.at(at, "", "%s is listed twice", word)
 		}
 	}
 	return nil
@@ -353,7 +351,7 @@ func (v validator) expectations() error {
 		if len(e.Locks) == 0 {
 			return v.at(path+".locks", "such as locks: [set-px, set-px-lua]", "%s.locks is missing", path)
 		}
-		if err := v.lockList(path+".locks", e.Locks); err != nil {
+		if err := v.list(path+".locks", e.Locks, "lock", subject.Locks()); err != nil {
 			return err
 		}
 		for j, lock := range e.Locks {

@@ -9,21 +9,15 @@ import (
 // that its faults can strike.
 func (s *Scenario) World(l *subject.Subject) faults.Topology { return s.TopologyFor(l) }
 
-// TopologyFor is the topology of the simulated world for a lock.
+// TopologyFor is the topology of the simulated world for a lock. A lock
+// that brings its own servers has one group of them.
 func (s *Scenario) TopologyFor(sub *subject.Subject) faults.Topology {
 	t := faults.Topology{
 		World: "sim", Clients: s.Topology.Clients, Groups: max(1, s.Topology.Groups, sub.Groups),
 		Replicas: s.Topology.Replicas, Cluster: s.Topology.Cluster,
 	}
 	if own := sub.Bundled(); own != nil && !t.Cluster {
-		return placeForeign(t, own)
+		t.Groups, t.Replicas = 1, own.Members-1
 	}
-	return t
-}
-
-// placeForeign replaces the servers of a topology by the bundled servers of a
-// lock.
-func placeForeign(t faults.Topology, own *subject.BundledServers) faults.Topology {
-	t.Groups, t.Replicas = 1, own.Members-1
 	return t
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/explore/draw"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/subject/gallery"
@@ -22,20 +23,14 @@ func TestTheCorrectLockIsNeverFound(t *testing.T) {
 		t.Fatal("the mutant is gone")
 	}
 	originals, err := subject.Originals(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	v, err := draw.NewVocabulary(nil, nil, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	violated := 0
 	for seed := range uint64(25) {
 		for _, innocent := range originals {
 			s, err := draw.Scenario(innocent, seed, v, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			run := results.Run{Seed: seed}
 			still := func(run func()) { run() }
 			if seen, _, err := explore.PlayObserved(&run, s, innocent, still); err != nil {
@@ -44,9 +39,7 @@ func TestTheCorrectLockIsNeverFound(t *testing.T) {
 				violated++
 			}
 			b := differential{scenario: s, seed: seed, mutant: innocent, originals: originals, guard: still}
-			if err := b.keepMistakes(run.Verdicts); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, b.keepMistakes(run.Verdicts))
 			for p, v := range run.Verdicts {
 				t.Errorf("%s: %s %s", s.Name, p, v.Reason)
 			}

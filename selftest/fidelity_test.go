@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
@@ -17,9 +18,7 @@ func compared(t *testing.T, sim, live checker.Outcome) (explained bool) {
 			Verdicts: map[checker.Property]checker.Verdict{checker.Exclusion: {Outcome: o}}}}}
 	}
 	f, err := Compare(world("sim", sim), world("live", live), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return Explained(f)
 }
 
@@ -36,9 +35,7 @@ func TestADifferenceNeedsAnExplanation(t *testing.T) {
 // A report would never print an explanation under an unknown name.
 func TestKnownDifferencesNameScenariosAndLocks(t *testing.T) {
 	f, err := Compare(results.Results{}, results.Results{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for key, why := range f.Explained {
 		parts := strings.Split(key, "/")
 		if len(parts) != 3 || why == "" {

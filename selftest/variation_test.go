@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
 )
@@ -21,9 +22,7 @@ func TestAVariationIsAFile(t *testing.T) {
 		for seed := range uint64(manyVariations) {
 			varied := vary(s, seed)
 			src, err := varied.YAML()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			again, err := scenarios.Parse("varied.yaml", src)
 			if err != nil {
 				t.Fatalf("%s, variation %d: %v\n%s", s.Name, seed, err, src)
@@ -50,9 +49,7 @@ func TestAVariationFollowsFromItsSeed(t *testing.T) {
 // The workload varies, not only the network.
 func TestVariationsOfContention(t *testing.T) {
 	s, err := scenarios.Find("contention")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	clients, leases := map[int]bool{}, map[faults.Duration]bool{}
 	for seed := range uint64(200) {
 		v := vary(s, seed)
@@ -71,17 +68,11 @@ func TestVariationsOfContention(t *testing.T) {
 func TestAVariationTellsTheSameStory(t *testing.T) {
 	for _, name := range scenarios.Names() {
 		src, err := scenarios.Source(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		fresh, err := scenarios.Parse(name+".yaml", src)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		shared, err := scenarios.Find(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		for seed := range uint64(manyVariations) {
 			varied := vary(shared, seed)
 			if !reflect.DeepEqual(varied, vary(fresh, seed)) {
@@ -144,9 +135,7 @@ func TestVariationsAreOfTheCatalogue(t *testing.T) {
 // allowed nothing more.
 func TestAnUnknownScenarioVariesInLatencyOnly(t *testing.T) {
 	s, err := scenarios.Find("holder-pause")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	mine := clone(s)
 	mine.Faults = nil // under the old name
 	v := vary(mine, 3)

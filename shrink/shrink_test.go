@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/shrink"
@@ -29,9 +30,7 @@ func TestMain(m *testing.M) {
 func load(t *testing.T, path string) *scenarios.Scenario {
 	t.Helper()
 	s, err := scenarios.Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return s
 }
 
@@ -39,9 +38,7 @@ func load(t *testing.T, path string) *scenarios.Scenario {
 // be a scenario.
 func playWith(t *testing.T, lock string) shrink.Player {
 	l, err := subject.FindSubject(lock)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return func(_ context.Context, all []shrink.Candidate) ([]shrink.Outcome, error) {
 		outcomes := make([]shrink.Outcome, len(all))
 		for i, c := range all {
@@ -94,15 +91,11 @@ func TestShrinkLeavesWhatTheViolationTakes(t *testing.T) {
 		t.Run(tt.file, func(t *testing.T) {
 			s := load(t, "testdata/"+tt.file+".yaml")
 			r, err := shrink.Shrink(t.Context(), s, tt.seed, tt.target, playWith(t, tt.lock), shrink.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			found := shrink.Finding{Lock: tt.lock, Seed: r.Seed, Target: tt.target, Reason: r.Verdicts[tt.target.Property].Reason, From: s.Name}
 			told := shrink.Tell(r.Scenario, found, []shrink.Played{{Lock: tt.lock, Verdicts: r.Verdicts}})
 			src, err := told.YAML()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			t.Logf("%+v\n%s", r.Stats, src)
 			after := r.Stats.After
 			if after.Clients > 2 || after.Faults > 2 || after.Ops > 12 {
@@ -114,13 +107,9 @@ func TestShrinkLeavesWhatTheViolationTakes(t *testing.T) {
 				}
 			}
 			again, err := scenarios.Parse("found.yaml", src)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			l, err := subject.FindSubject(tt.lock)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			o := play(t, again, l, r.Seed)
 			if !tt.target.Met(o.Verdicts) {
 				t.Errorf("played again, %s is %+v", tt.target, o.Verdicts[tt.target.Property])

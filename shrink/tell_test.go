@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/shrink"
 )
@@ -27,9 +28,7 @@ func TestTellExpectsWhatWasSeen(t *testing.T) {
 		{Lock: "reentrant-wait", Verdicts: verdicts{checker.Exclusion: {Outcome: checker.Unknown, Reason: "nobody came"}}},
 	})
 	src, err := told.YAML()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	again, err := scenarios.Parse("told.yaml", src)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, src)

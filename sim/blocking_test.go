@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/faults/toxics"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/redis/keyspace"
 	"github.com/holdfast-go/holdfast/sim"
 )
@@ -126,9 +127,7 @@ func TestBlockedClientsAreServedInOrder(t *testing.T) {
 		time.Sleep(time.Second)
 		c := w.Client(w.Process("client-4"), 1)
 		defer c.Close()
-		if err := c.RPush(ctx, "k", "x", "y").Err(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, c.RPush(ctx, "k", "x", "y").Err())
 		all := []string{<-got, <-got, <-got}
 		slices.Sort(all)
 		if want := []string{"client-1: x", "client-2: k2 x", "client-3: k y"}; !slices.Equal(all, want) && !slices.Equal(all, []string{"client-1: x", "client-2: k y", "client-3: k2 x"}) {
@@ -219,9 +218,7 @@ func TestABlockedClientThatIsCutOffGetsItsReplyLater(t *testing.T) {
 		time.Sleep(time.Second)
 		start := time.Now()
 		heal, err := w.Attach(faults.Link{From: "client-1", To: "node-1"}, stream.Downstream, new(toxics.Hold))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if err := b.RPush(ctx, "k", "x").Err(); err != nil {
 			t.Error(err)
 		}

@@ -11,10 +11,10 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// poolSize is more than the connections of one process. If callers queued for a
-// connection, go-redis would keep their timers in a pool of the whole program, and
-// a timer of one bubble must not be used in another. After that many failed dials
-// it also starts a probe of its own, at the instant of the next dial.
+// poolSize exceeds the connections of one process, so no caller queues for a
+// connection. go-redis keeps the timers of queued callers in a pool of the whole
+// program, and one bubble must not use another's timer. After poolSize failed
+// dials go-redis also starts a probe of its own, at the instant of the next dial.
 const poolSize = 256
 
 // Client returns a go-redis client of a process for a group, with go-redis'

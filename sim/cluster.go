@@ -18,8 +18,8 @@ func (c *cluster) span(group int) (first, last int) {
 	return first, last
 }
 
-// slotOf is the slot of a key: CRC16 (XMODEM) of its hash tag, or of all of
-// it when it has none (Redis Cluster specification, "Hash tags").
+// slotOf is the slot of a key: CRC16 (XMODEM) of its hash tag, or of the whole key
+// without one. The Redis Cluster specification defines it under "Hash tags".
 func slotOf(key string) int {
 	if i := strings.IndexByte(key, '{'); i >= 0 {
 		if j := strings.IndexByte(key[i+1:], '}'); j > 0 {

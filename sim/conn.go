@@ -44,9 +44,9 @@ func connect(l *link, n int, owner *Process, up, down *rand.Rand, from, to net.A
 
 func (c *pipeConn) frozen() bool { return c.owner != nil && c.owner.Paused() }
 
-// Read returns what has arrived. In a client process it takes a turn before it
-// returns an error: a fault may break several connections at one instant, and
-// each reader then draws its pause from the same source.
+// Read returns the data that has arrived. In a client process it takes a turn
+// before it returns an error. A fault may break several connections at one
+// instant, and each reader then draws its pause from the same source.
 func (c *pipeConn) Read(b []byte) (int, error) {
 	n, thawed, err := 0, false, c.lostWrite()
 	if err == nil {

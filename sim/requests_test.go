@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/sim"
 )
 
@@ -32,9 +33,7 @@ func TestAHeldRequestOutlivesItsConnection(t *testing.T) {
 		c := impatient(w)
 		defer c.Close()
 		release, err := w.HoldRequest(toNode1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if err := c.RPush(ctx, "k", "first").Err(); err == nil {
 			t.Error("a request that is held was answered")
 		}
@@ -85,13 +84,9 @@ func TestRefusedConnections(t *testing.T) {
 		old, late := impatient(w), impatient(w)
 		defer old.Close()
 		defer late.Close()
-		if err := old.Ping(ctx).Err(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, old.Ping(ctx).Err())
 		allow, err := w.Refuse(toNode1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if err := late.Ping(ctx).Err(); err == nil {
 			t.Error("a connection was opened")
 		}
@@ -116,13 +111,9 @@ func TestAConnectionWhoseServerIsGone(t *testing.T) {
 		if _, err := heard.Receive(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.Ping(ctx).Err(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, c.Ping(ctx).Err())
 		tell, err := w.HalfOpen(toNode1, "node-1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		begin := time.Now()
 		if err := c.Incr(ctx, "k").Err(); err == nil || time.Since(begin) < time.Second {
 			t.Errorf("the client knew after %s: %v", time.Since(begin), err)
@@ -156,16 +147,12 @@ func TestAConnectionWhoseClientIsGone(t *testing.T) {
 		if _, err := heard.Receive(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.Ping(ctx).Err(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, c.Ping(ctx).Err())
 		sent := make(chan error)
 		go func() { sent <- c.Incr(ctx, "k").Err() }()
 		time.Sleep(time.Nanosecond) // the request is under way
 		tell, err := w.HalfOpen(toNode1, "client-1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if err := <-sent; err == nil {
 			t.Error("a request was answered to a client that is gone")
 		}
@@ -205,9 +192,7 @@ func TestMomentsOfWhatReachesAClient(t *testing.T) {
 		mu.Lock()
 		seen = nil
 		mu.Unlock()
-		if err := c.Publish(ctx, "news", "hello").Err(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, c.Publish(ctx, "news", "hello").Err())
 		if _, err := heard.ReceiveMessage(ctx); err != nil {
 			t.Fatal(err)
 		}

@@ -13,8 +13,8 @@ import (
 type State struct {
 	Nodes []NodeState `json:"nodes"`
 	Links []LinkState `json:"links"`
-	// InFlight is what has been sent and has not arrived, if the world is
-	// watched; see [Options.OnMessage].
+	// InFlight are the messages that have been sent and have not arrived, if the
+	// world is watched; see [Options.OnMessage].
 	InFlight []Message `json:"in_flight,omitempty"`
 }
 
@@ -37,8 +37,8 @@ type NodeState struct {
 type KeyState struct {
 	Key   string         `json:"key"`
 	Value keyspace.Value `json:"value"`
-	// TTL is what is left on the server's clock: -1 for a key that never
-	// expires, 0 or less for one that has run out while the server was down.
+	// TTL is the rest of the lease on the server's clock, -1 for a key that never
+	// expires. It is 0 or less for a key that expired while the server was down.
 	TTL time.Duration `json:"ttl"`
 }
 

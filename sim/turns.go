@@ -7,11 +7,11 @@ import (
 )
 
 // turns lets goroutines that reach a point at the same instant pass it one after
-// the other, in an order that does not depend on the scheduler. The next one
-// passes when all others, with those that passed before it, are blocked. No
-// virtual time passes meanwhile.
+// the other. Their order does not depend on the scheduler. The next one passes
+// when all others are blocked, including those that passed before it. No virtual
+// time passes meanwhile.
 //
-// Do not wait for a turn while holding a mutex that others may want: a goroutine
+// Do not wait for a turn while holding a mutex that others may want. A goroutine
 // that waits for a mutex does not count as blocked.
 type turns struct {
 	mu      sync.Mutex

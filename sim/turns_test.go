@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/sim"
 )
 
@@ -32,9 +33,7 @@ func reading(ctx context.Context, t *testing.T, w *sim.World, groups, each int, 
 	for g, addr := range w.Addresses(groups) {
 		for n := range each {
 			c, err := dial(ctx, "tcp", addr)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			readers.Go(func() {
 				if _, err := c.Read(make([]byte, 1)); err == nil {
 					t.Error("nobody sends anything: want an error")
@@ -53,9 +52,7 @@ func TestConnectionsThatBreakTogetherAreNoticedInOrder(t *testing.T) {
 		in(t, sim.Options{Seed: 1, Clients: 1, Groups: 3}, func(ctx context.Context, w *sim.World) {
 			wait := reading(ctx, t, w, 3, 2, noticed.add)
 			for g := 3; g >= 1; g-- {
-				if err := w.Reset(faults.Link{From: "client-1", To: fmt.Sprintf("node-%d", g)}); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, w.Reset(faults.Link{From: "client-1", To: fmt.Sprintf("node-%d", g)}))
 			}
 			wait()
 		})
@@ -69,12 +66,8 @@ func TestDialsThatAPauseHeldUpNeverMeet(t *testing.T) {
 	var at []time.Time
 	in(t, sim.Options{Seed: 1, Clients: 1, Groups: 1}, func(ctx context.Context, w *sim.World) {
 		dial, addr := w.Dialer(w.Process("client-1")), w.Addresses(1)[0]
-		if err := w.StopNode("node-1"); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Pause("client-1"); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.StopNode("node-1"))
+		must.Succeed(t, w.Pause("client-1"))
 		var mu sync.Mutex
 		var dials sync.WaitGroup
 		for range 3 {
@@ -91,9 +84,7 @@ func TestDialsThatAPauseHeldUpNeverMeet(t *testing.T) {
 			})
 		}
 		time.Sleep(2 * time.Second)
-		if err := w.Resume("client-1"); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.Resume("client-1"))
 		dials.Wait()
 	})
 	for i := range at[1:] {
@@ -113,9 +104,7 @@ func TestSettleWaitsForWhatACancellationWakes(t *testing.T) {
 			<-op.Done()
 			noticed.add("the operation")
 		})
-		if err := w.Cancel("client-1"); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.Cancel("client-1"))
 		noticed.add("who cancelled it")
 		waiter.Wait()
 		if want := []string{"the operation", "who cancelled it"}; !slices.Equal(noticed.names, want) {

@@ -4,10 +4,10 @@
 // from a seeded source. So a seed gives the same history, byte for byte, in any
 // process.
 //
-// The package adds to miniredis: replication by effects over a link that faults
-// can delay or cut, a WAIT that waits, failover, restarts, a clock per server,
-// cluster slots, processes that can be paused, and the ground truth of every
-// change of a key.
+// The package adds replication by effects to miniredis, over a link that faults
+// can delay or cut. It adds a WAIT that waits, failover, restarts, a clock per
+// server, and cluster slots. It can pause processes, and reports every change of a
+// key.
 package sim
 
 import (
@@ -309,8 +309,8 @@ func (w *World) reroute() {
 
 // dial opens a connection of a process to a node.
 func (w *World) dial(ctx context.Context, p *Process, n *node) (net.Conn, error) {
-	// As net.Dialer does, and in a paused process as well: go-redis may dial
-	// with a mutex held, and time stands still while others wait for that.
+	// An ended context counts even in a paused process, as for net.Dialer. go-redis
+	// may dial with a mutex held, and time stands still while others wait for it.
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/redis/keyspace"
 	"github.com/holdfast-go/holdfast/sim"
 )
@@ -60,9 +61,7 @@ func in(t *testing.T, o sim.Options, f func(ctx context.Context, w *sim.World)) 
 			t.Error(err)
 		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 }
 
 func TestCommandsTakeARoundTripOfVirtualTime(t *testing.T) {
@@ -73,9 +72,7 @@ func TestCommandsTakeARoundTripOfVirtualTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		start := time.Now()
-		if err := c.Set(ctx, "k", "v", 0).Err(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, c.Set(ctx, "k", "v", 0).Err())
 		if d := time.Since(start); d < 200*time.Microsecond || d > 1800*time.Microsecond {
 			t.Errorf("a SET took %v of virtual time, want one round trip of 0.2 to 1.8 ms", d)
 		}
@@ -270,9 +267,7 @@ func TestClusterSendsKeysToTheirSlot(t *testing.T) {
 		c := w.Client(w.Process("client-1"), 1)
 		defer c.Close()
 		for i := range 12 {
-			if err := c.Set(ctx, fmt.Sprint("k", i), "v", 0).Err(); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, c.Set(ctx, fmt.Sprint("k", i), "v", 0).Err())
 		}
 		nodes := map[string]bool{}
 		for _, k := range w.Keys() {

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/results"
 )
 
-// kind is what a run directory holds.
+// kind describes the files of a run directory.
 var kind = outdir.Kind{
 	Index:    "results.json",
 	Patterns: []string{"report.html", "scenarios/*.yaml", "histories/*/*.jsonl", "histories/*/*.jsonl.part"},

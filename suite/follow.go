@@ -96,8 +96,8 @@ type follower struct {
 	online *checker.Online
 }
 
-// decode sends the events of a history until it ends or cannot be read
-// further, which is always an error: the End event is the last that is wanted.
+// decode sends the events of a history until it ends or cannot be read further.
+// Either is an error, because the caller stops at the End event.
 func (f *follower) decode(ctx context.Context, in io.Reader, events chan<- history.Event) error {
 	buffered := bufio.NewReader(in)
 	if Gzipped(buffered) {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/must"
 )
 
 // A file that grows is read on; one that shrinks is an error.
@@ -23,9 +25,7 @@ func TestGrowing(t *testing.T) {
 	}
 	put(0, "one\n")
 	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer f.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	g := Growing(ctx, f)

@@ -89,8 +89,9 @@ func Gzipped(in *bufio.Reader) bool {
 	return err == nil && magic[0] == 0x1f && magic[1] == 0x8b
 }
 
-// A history shrinks to a tenth or a twentieth. What swells to swell times its
-// size, beyond a start that may be empty talk, was made to fill a disk.
+// A history shrinks to a tenth or a twentieth. A file that swells to swell times
+// its size was made to fill a disk. The check begins at swellFrom bytes, because a
+// start may be repetitive.
 const (
 	swell     = 200
 	swellFrom = 32 << 20

@@ -50,7 +50,7 @@ type Answer struct {
 	Run    results.Run `json:"run"`
 	Defect string      `json:"defect,omitempty"` // the run is worthless, through a fault of holdfast's own
 	Output string      `json:"output,omitempty"` // the history could not be written
-	// Out is what a job of some kind gives besides.
+	// Out is the additional result of some kinds of jobs.
 	Out json.RawMessage `json:"out,omitempty"`
 
 	Killed    bool `json:"-"` // the worker was, from outside, and again when it was played once more

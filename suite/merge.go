@@ -151,8 +151,8 @@ func JoinDirs(dirs []string) (whole Part, interrupted []string, err error) {
 	return whole, interrupted, nil
 }
 
-// differ names the first field in which two plays of one run differ, without those
-// that may differ: the duration, the scenario's file, and the history's path.
+// differ names the first field in which two plays of one run differ. It ignores
+// the duration, the scenario's file, and the history's path.
 func differ(a, b results.Run) string {
 	for _, r := range []*results.Run{&a, &b} {
 		r.Stats.WallMS, r.File, r.History = 0, "", ""
@@ -211,9 +211,9 @@ func (p Part) Create(path string) (Dir, error) {
 	return Create(path, plan)
 }
 
-// Write fills a run directory with a part: histories and scenarios are copied, the
-// report comes from draw, the results come last. What else the directories hold,
-// such as the logs of servers, stays where it is.
+// Write fills a run directory with a part. It copies histories and scenarios, lets
+// draw write the report, and writes the results last. It leaves all other files,
+// such as the logs of servers, where they are.
 func (p Part) Write(out Dir, draw func(Dir, results.Results) error) error {
 	for _, name := range slices.Sorted(maps.Keys(p.scenarios)) {
 		if err := out.WriteScenario(name, []byte(p.scenarios[name])); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/results"
 )
 
@@ -41,9 +42,7 @@ func TestJoinIsAssociativeCommutativeAndIdempotent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		join := func(a, b Part) Part {
 			p, err := Join(a, b)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			return p
 		}
 		same := func(law string, a, b Part) {

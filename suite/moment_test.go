@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/must"
 )
 
 func TestParseMoment(t *testing.T) {
@@ -45,9 +46,7 @@ func TestMomentInAHistory(t *testing.T) {
 		"5": "line 5 is the end of the run", "6": "the history has no line 6", "op 3": "the history has no operation 3", "9ns": "the run is over at",
 	} {
 		m, err := ParseMoment(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		_, got, err := m.In(h)
 		if err != nil {
 			got = err.Error()

@@ -15,8 +15,8 @@ type Outcome struct {
 	Stopped bool     // interrupted
 }
 
-// Results is the outcome as a document; command is how to do it again. What was
-// planned and has no run is pending.
+// Results is the outcome as a document. command repeats it. A planned run without
+// a result is pending.
 func (o Outcome) Results(command string, skipped []results.Skip) results.Results {
 	res := results.Results{Schema: results.Schema, Version: version.Holdfast, Command: command, Runs: o.Runs, Skipped: skipped}
 	res.Pending = Pending(o.Planned, o.Runs)

@@ -69,10 +69,10 @@ func Pick(args []string) ([]Source, error) {
 	return list, nil
 }
 
-// Plan lists the runs of scenarios with locks, seeds of them from seed on, and
-// what is left out. users is with which kinds of user locks are played that are
-// not built in, one of [UserChoices]. carries says whether a world can carry a scenario that
-// applies to a lock, and else why not; nil when it carries all.
+// Plan lists the runs of scenarios with locks, for seeds many seeds from seed on,
+// and the skipped runs. users is one of [UserChoices], for locks that are not
+// built in. carries reports whether a world can carry a scenario that applies to a
+// lock, and if not, why. A nil carries accepts all.
 func Plan(list []Source, locks []*subject.Subject, seed uint64, seeds int, users string, carries func(*scenarios.Scenario, *subject.Subject) (ok bool, reason string)) (jobs []Job, skipped []results.Skip) {
 	for _, p := range list {
 		for _, l := range locks {

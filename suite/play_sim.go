@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// resampled is the number of runs of which Holdfast plays one twice, to check that
-// it is deterministic.
+// resampled is how many runs Holdfast plays twice, to check that they are
+// deterministic.
 const resampled = 12
 
 // Twice is the number of jobs that [PlaySim] plays for a number of runs.

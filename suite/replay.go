@@ -19,7 +19,7 @@ import (
 // Sameness is the comparison of a replayed run with its stored history.
 type Sameness string
 
-// What a run that is played again can give.
+// The degrees to which a second play is the same.
 const (
 	Same       Sameness = "same"
 	SameEvents Sameness = "same events" // under another header, as an older release wrote it
@@ -156,7 +156,7 @@ func Replay(ctx context.Context, jobs []Job, runs []results.Run, r Runner, step 
 	return all, err
 }
 
-// take notes what came of the job.
+// take stores the answer to the job.
 func (r *Replayed) take(a Answer) error {
 	r.Hash, r.Reason = a.Run.HistorySHA256, a.Run.Failure
 	out, err := DecodeAs[replayOut](a.Out)

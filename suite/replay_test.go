@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -24,38 +25,26 @@ func (here) Play(_ context.Context, jobs []Job, got func(Answer)) error {
 // may not.
 func TestReplayComparesTheEventsWhenTheHeaderIsOlder(t *testing.T) {
 	source, err := scenarios.Source("contention")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for want, change := range map[Sameness]func(*history.History){
 		Same:       func(*history.History) {},
 		SameEvents: func(h *history.History) { h.Header.Version = "0.0.1" },
 		Different:  func(h *history.History) { h.Events[0].Time++ },
 	} {
 		dir, err := Create(t.TempDir(), results.Results{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := dir.WriteScenario("contention", source); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
+		must.Succeed(t, dir.WriteScenario("contention", source))
 		path := HistoryPath("contention", "reentrant", 1, "")
 		j := Job{Scenario: "contention", File: "contention.yaml", Source: string(source), Lock: "reentrant", Seed: 1, History: dir.File(path), Path: path}
 		a := PlayJob(j, func(run func()) { run() })
 		h, err := ReadHistory(j.History)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		change(h)
-		if err := Store(j.History, h); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, Store(j.History, h))
 		a.Run.HistorySHA256 = h.Hash()
 		runs := []results.Run{a.Run}
 		jobs, err := dir.ReplayJobs(runs, simplay.Watch{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		steps := 0
 		got, err := Replay(t.Context(), jobs, runs, here{}, func() { steps++ })
 		if err != nil || len(got) != 1 || got[0].Sameness != want || steps != 1 {

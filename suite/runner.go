@@ -7,9 +7,9 @@ import (
 	"iter"
 )
 
-// Runner plays jobs in virtual time, in order as far as it can, and gives each
-// answer to got, one at a time, in the order they come. It returns early when ctx
-// ends; jobs under way are then abandoned.
+// Runner plays jobs in virtual time, in order as far as it can. It gives each
+// answer to got, one at a time, as they come. It returns early when ctx ends, and
+// abandons the jobs under way.
 type Runner interface {
 	Play(ctx context.Context, jobs []Job, got func(Answer)) error
 }

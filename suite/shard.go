@@ -30,14 +30,14 @@ func ParseShard(text string) (Shard, error) {
 	return Shard{index, of}, nil
 }
 
-// Size is how many of so many seeds the shard has.
+// Size is the number of the shard's seeds; all shards together have seeds of them.
 func (s Shard) Size(seeds int) int { return (seeds - s.Index + s.Of) / s.Of }
 
 // Seed is number n of the shard's seeds, from 0; first is the first seed of all
 // shards.
 func (s Shard) Seed(first uint64, n int) uint64 { return first + uint64(s.Index-1+n*s.Of) }
 
-// MissingShards says which shards of so many are not there.
+// MissingShards lists the missing ones of several shards.
 func MissingShards(missing []int, of int) string {
 	var words []string
 	for _, shard := range missing {

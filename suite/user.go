@@ -13,7 +13,7 @@ import (
 // BothUsers plays a lock with a careful and with a careless user.
 const BothUsers = "both"
 
-// UserChoices are what can be asked for.
+// UserChoices are the values of --user.
 func UserChoices() []string { return []string{history.Careful, history.Careless, BothUsers} }
 
 // CheckUsers says that a choice of users is none.
@@ -36,10 +36,10 @@ const nothingToCancel = "until a grant names its validity, a careful user of it 
 // for a subscription.
 const nothingToHear = "until a grant names its validity, a careful user of it asks without waiting, subscribes to nothing and gets no message that a fault could wait for"
 
-// UsersOf are the users that a lock which is not built in is played with, as runs
-// name them: "" is the user of the scenario, who is careless unless the scenario
-// says otherwise. A built-in lock, and a scenario that names its user, have only
-// that one. missing is why there is none that was asked for, "" when there is.
+// UsersOf are the kinds of user that play a lock which is not built in, as runs
+// name them. "" is the user of the scenario, who is careless by default. A
+// built-in lock has only that one, and so has a scenario that names its user.
+// missing is the reason why none of the requested kinds exists, or "".
 func UsersOf(s *scenarios.Scenario, l *subject.Subject, choice string) (users []string, missing string) {
 	if l.ThirdParty == nil || s.NamesUser() {
 		return []string{""}, ""

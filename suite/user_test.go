@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/subject"
 )
 
@@ -11,9 +12,7 @@ import (
 func thirdParty(t *testing.T, c subject.Claims) *subject.Subject {
 	t.Helper()
 	l, err := subject.NewThirdParty(subject.Description{Name: "mine", Claims: c}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return l
 }
 
@@ -21,13 +20,9 @@ func thirdParty(t *testing.T, c subject.Claims) *subject.Subject {
 // not take each other's place; built-in locks as their scenarios say.
 func TestPlanUsers(t *testing.T) {
 	list, err := Pick([]string{"contention"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	builtIn, err := subject.FindSubject("reentrant")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	mine := thirdParty(t, subject.Claims{Lease: true})
 	for _, c := range []struct {
 		choice string
@@ -67,9 +62,7 @@ func TestPlanWithoutCarefulUser(t *testing.T) {
 		"broken-subscribe": {Lease: true, Waits: true, Messages: true},
 	} {
 		list, err := Pick([]string{scenario})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		jobs, skipped := Plan(list, []*subject.Subject{thirdParty(t, claims)}, 1, 1, BothUsers, nil)
 		if len(jobs) != 1 || jobs[0].User != "" || len(skipped) != 1 || skipped[0].User != history.Careful || skipped[0].Reason == "" {
 			t.Errorf("%s: jobs %v, skipped %v", scenario, jobs, skipped)

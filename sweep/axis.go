@@ -107,7 +107,8 @@ func (a *Axis) between(ends []string) error {
 	return nil
 }
 
-// steps are so many values from lo to hi, fewer where rounding makes them equal.
+// steps returns up to steps values from lo to hi. Rounding makes some of them
+// equal.
 func (a *Axis) steps(lo, hi Value, steps, digits int) []Value {
 	var values []Value
 	for i := range steps {
@@ -138,7 +139,7 @@ func (a *Axis) part(lo, hi Value, at float64, digits int) Value {
 	return min(hi, max(lo, rounded(x, digits)))
 }
 
-// rounded is x to so many digits.
+// rounded rounds x to a number of digits.
 func rounded(x float64, digits int) Value {
 	if x == 0 {
 		return 0

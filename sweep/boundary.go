@@ -13,7 +13,7 @@ type Boundary struct {
 	Second  *Value `json:"second,omitempty"` // the value of the second axis
 	Without Value  `json:"without"`
 	With    Value  `json:"with"`
-	// CountWithout and CountWith are what came of the runs at both.
+	// CountWithout and CountWith count the runs at both values.
 	CountWithout Count `json:"count_without"`
 	CountWith    Count `json:"count_with"`
 }

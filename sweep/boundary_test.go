@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/must"
 )
 
 // A hazard that begins at a value, however steep, is found to the resolution,
@@ -12,9 +14,7 @@ import (
 func TestBisectFindsWhereItBegins(t *testing.T) {
 	for _, over := range []string{"pause=1s..12s:5", "pause=1s~12s:5", "pause=1s,12s"} {
 		a, err := parseAxis(over)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		for _, begins := range []time.Duration{1001 * time.Millisecond, 6666667 * time.Microsecond, 12 * time.Second} {
 			for _, falls := range []bool{false, true} {
 				played := 0
@@ -62,9 +62,7 @@ func TestNoBoundary(t *testing.T) {
 
 func TestBisectStops(t *testing.T) {
 	a, err := parseAxis("replicas=1..3")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	b, err := a.bisect(Boundary{Without: 1, With: 2}, 0, func(Value) (Count, error) { return Count{}, errors.New("played") })
 	if err != nil || b.Without != 1 || b.With != 2 {
 		t.Errorf("neighbours: %+v, %v", b, err)
@@ -93,9 +91,7 @@ func TestChanceHasNoBoundary(t *testing.T) {
 	}
 	// Bisection stops where only some of the runs overlap.
 	a, err := parseAxis("pause=1s,12s")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	never, always := Count{Runs: 9}, Count{Runs: 9, Overlaps: 9}
 	b, err := a.bisect(Boundary{Without: a.Values[0], With: a.Values[1], CountWithout: never, CountWith: always}, 1, func(Value) (Count, error) {
 		return Count{Runs: 9, Overlaps: 3}, nil

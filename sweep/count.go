@@ -2,16 +2,15 @@ package sweep
 
 import "github.com/holdfast-go/holdfast/checker"
 
-// Count is what came of the runs at a point. Two counts of different seeds are
-// added field by field.
+// Count counts the runs at a point by their verdicts. The sum of two counts of
+// different seeds adds every field.
 type Count struct {
 	Runs int `json:"runs"`
 	// Overlaps are the runs in which two owners held the lock at once, and Lost
 	// those that lost an update.
 	Overlaps int `json:"overlaps"`
 	Lost     int `json:"lost_updates"`
-	// OverlapsUnknown and LostUnknown are the runs of which nobody can say so,
-	// one way or the other.
+	// OverlapsUnknown and LostUnknown are the runs without a verdict on it.
 	OverlapsUnknown int `json:"overlaps_unknown"`
 	LostUnknown     int `json:"lost_updates_unknown"`
 }

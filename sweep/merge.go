@@ -46,8 +46,7 @@ func compareBoundaries(a, b []Boundary) int {
 	}))
 }
 
-// compareCounts orders counts of which none is better, so that the same ones
-// are taken in every order.
+// compareCounts orders counts, so that a merge takes the same one in every order.
 func compareCounts(a, b []Count) int {
 	return slices.CompareFunc(a, b, func(x, y Count) int {
 		return cmp.Or(x.Runs-y.Runs, x.Overlaps-y.Overlaps, x.Lost-y.Lost, x.OverlapsUnknown-y.OverlapsUnknown, x.LostUnknown-y.LostUnknown)

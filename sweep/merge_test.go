@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/holdfast-go/holdfast/internal/must"
 )
 
 // A sweep is the same in whatever order, and however often, its shards are
@@ -28,9 +30,7 @@ func TestMergeIsAssociativeCommutativeAndIdempotent(t *testing.T) {
 		}
 		merge := func(r ...*Result) *Result {
 			m, err := Merge(r...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			return m
 		}
 		some := func() *Result {

@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
-// Value is what a parameter is set to: nanoseconds, or a number of things.
+// Value is a value of a parameter: nanoseconds, or a number of things.
 type Value int64
 
 // Param is one number of a scenario that can be swept.
@@ -34,10 +34,10 @@ type Param struct {
 func Params() []Param {
 	all := []Param{
 		{Name: "acks", Summary: "how many replicas must confirm a grant, for locks that wait for them", Count: true,
-			noun: "grants that %s must confirm", label: "replicas that must confirm", set: setAcks},
-		{Name: "hold", Summary: "how long every client works in its critical sections", noun: "holds of %s", label: "length of a hold", set: setHold},
-		{Name: "lease", Summary: "the lease of the workload, or TTL", noun: "a lease of %s", label: "lease", set: setLease},
-		{Name: "replicas", Summary: "how many replicas each primary has", Count: true, noun: "%s", label: "replicas", set: setReplicas},
+			noun: "grants that %s must confirm", label: "replicas that must confirm", set: always(func(s *scenarios.Scenario, v Value) { s.Workload.Acks = int(v) })},
+		{Name: "hold", Summary: "how long every client works in its critical sections", noun: "holds of %s", label: "length of a hold", set: always(setHold)},
+		{Name: "lease", Summary: "the lease of the workload, or TTL", noun: "a lease of %s", label: "lease", set: always(func(s *scenarios.Scenario, v Value) { s.Workload.Lease = faults.Duration(v) })},
+		{Name: "replicas", Summary: "how many replicas each primary has", Count: true, noun: "%s", label: "replicas", set: always(func(s *scenarios.Scenario, v Value) { s.Topology.Replicas = int(v) })},
 	}
 	for _, k := range faults.Vocabulary() {
 		if s := k.Sweep; s != nil {
@@ -103,7 +103,15 @@ func setLatency(s *scenarios.Scenario, v Value) error {
 	return nil
 }
 
-func setHold(s *scenarios.Scenario, v Value) error {
+// always is a set that cannot fail.
+func always(set func(*scenarios.Scenario, Value)) func(*scenarios.Scenario, Value) error {
+	return func(s *scenarios.Scenario, v Value) error {
+		set(s, v)
+		return nil
+	}
+}
+
+func setHold(s *scenarios.Scenario, v Value) {
 	think := faults.Duration(v)
 	s.Workload.Think = think
 	for name, o := range s.Override {
@@ -112,7 +120,6 @@ func setHold(s *scenarios.Scenario, v Value) error {
 			s.Override[name] = o
 		}
 	}
-	return nil
 }
 
 func setLag(s *scenarios.Scenario, v Value) error {
@@ -120,20 +127,5 @@ func setLag(s *scenarios.Scenario, v Value) error {
 		return errors.New("it has no replica, so there is no replication to be late")
 	}
 	s.Topology.Lag = faults.Duration(v)
-	return nil
-}
-
-func setLease(s *scenarios.Scenario, v Value) error {
-	s.Workload.Lease = faults.Duration(v)
-	return nil
-}
-
-func setReplicas(s *scenarios.Scenario, v Value) error {
-	s.Topology.Replicas = int(v)
-	return nil
-}
-
-func setAcks(s *scenarios.Scenario, v Value) error {
-	s.Workload.Acks = int(v)
 	return nil
 }

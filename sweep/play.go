@@ -25,8 +25,8 @@ type Options struct {
 	Resolution Value
 	Command    string // how to do it again
 	Runner     suite.Streamer
-	// Watch is called before so many runs are played, and returns what is called
-	// after each of them and after all of them.
+	// Play calls Watch before it plays runs, step after each of them, and done
+	// after all.
 	Watch func(runs int) (step, done func())
 }
 

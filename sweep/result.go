@@ -12,7 +12,7 @@ import (
 // Schema names the format of [Result] as JSON.
 const Schema = "holdfast-sweep/1"
 
-// Result is what came of a sweep, or of some of its shards.
+// Result is the result of a sweep, or of some of its shards.
 type Result struct {
 	Schema   string `json:"schema"`
 	Version  string `json:"version"`
@@ -51,8 +51,8 @@ type ResultAxis struct {
 	Values []Value `json:"values"`
 }
 
-// Part is what one shard has played: the seeds that follow the first one in
-// steps of as many as there are shards.
+// Part has the counts of one shard. Shard i plays the first seed plus i-1, and
+// then every n-th seed of n shards.
 type Part struct {
 	Shard  int     `json:"shard"` // from 1
 	Counts []Count `json:"counts"`
@@ -132,7 +132,7 @@ func (r *Result) missing() []int {
 	return missing
 }
 
-// ReadResult reads a result again. What follows from the rest is made anew.
+// ReadResult reads a stored result. It computes the derived fields anew.
 func ReadResult(from io.Reader) (*Result, error) {
 	var r Result
 	doc, err := input.ReadAll(from, input.MaxDocument)

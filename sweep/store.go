@@ -21,7 +21,7 @@ var beside = []string{"sweep.svg", PageFile}
 // PageFile is the file of a directory that shows a result in a browser.
 const PageFile = "sweep.html"
 
-// Directory is what a directory of a sweep holds.
+// Directory describes the files of a directory of a sweep.
 var Directory = outdir.Kind{
 	Index:    Index,
 	Patterns: beside,

@@ -11,7 +11,7 @@ import (
 // maxPoints is how many points a plan can have.
 const maxPoints = 2500
 
-// Plan is what is swept: a scenario over one parameter or two.
+// Plan is a scenario to sweep over one parameter or two.
 type Plan struct {
 	Scenario *scenarios.Scenario
 	Axes     []Axis
@@ -88,7 +88,7 @@ func (p *Plan) At(at Point) (*scenarios.Scenario, error) {
 	return s, nil
 }
 
-// clone is a copy that shares nothing. It fails for a scenario that is none.
+// clone is a deep copy. It fails for an invalid scenario.
 func clone(s *scenarios.Scenario) (*scenarios.Scenario, error) {
 	src, err := s.YAML()
 	if err != nil {
@@ -97,8 +97,8 @@ func clone(s *scenarios.Scenario) (*scenarios.Scenario, error) {
 	return scenarios.Parse(s.Name+".yaml", src)
 }
 
-// events is what a run has one of, in the plural: the fault that the scenario
-// is about, or the run itself.
+// events names the event that happens once in a run, in the plural: the fault of
+// the scenario, or the run itself.
 func (p *Plan) events() string {
 	var words []string
 	targets := 0

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
@@ -17,13 +18,9 @@ import (
 func load(t *testing.T, name string) *scenarios.Scenario {
 	t.Helper()
 	src, err := Source(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	s, err := scenarios.Parse(name+".yaml", src)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return s
 }
 
@@ -31,23 +28,15 @@ func load(t *testing.T, name string) *scenarios.Scenario {
 func playAt(t *testing.T, p *Plan, lock string, at Point, seeds int) Count {
 	t.Helper()
 	l, err := subject.FindSubject(lock)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	s, err := p.At(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var c Count
 	for seed := range uint64(seeds) {
 		played, err := simplay.Play(s, l, seed+1, "test")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		judged, err := checker.Judge(played.History, checker.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		c.Add(judged.Verdicts)
 	}
 	return c
@@ -57,13 +46,9 @@ func playAt(t *testing.T, p *Plan, lock string, at Point, seeds int) Count {
 func swept(t *testing.T, s *scenarios.Scenario, lock string, seeds int, over ...string) *Result {
 	t.Helper()
 	p, err := NewPlan(s, over)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	r, err := newResult(p, lock, "test", "holdfast sweep", over, 1, seeds, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	part := Part{Shard: 1, Complete: true}
 	for _, at := range p.Points() {
 		part.Counts = append(part.Counts, playAt(t, p, lock, at, seeds))
@@ -90,14 +75,10 @@ otherwise: It is swept.
 // and the next holder, who is let in then, comes a round trip later.
 func TestOverlapsBeginAtTheLease(t *testing.T) {
 	s, err := scenarios.Parse("paused.yaml", []byte(pausedAtOnce))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	r := swept(t, s, "reentrant", 3, "pause=500ms..8s:6", "lease=2s,3s,5s")
 	r.Boundaries, err = r.boundaries(0, func(at Point) (Count, error) { return playAt(t, r.plan, "reentrant", at, 3), nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if len(r.Boundaries) != 3 {
 		t.Fatalf("boundaries: %+v", r.Boundaries)
 	}

@@ -25,9 +25,8 @@ func (r *Result) Table() [][]string {
 	return rows
 }
 
-// Sentences say what it comes to: how likely an overlap is where it is least
-// and where it is most likely, and a lost update there; where overlaps begin;
-// and what is missing.
+// Sentences sum up the result: the least and the greatest probability of an
+// overlap, that of a lost update, the boundaries, and missing shards.
 func (r *Result) Sentences() []string {
 	points := r.plan.Points()
 	least, most := -1, 0

@@ -61,9 +61,8 @@ func leaseOf(s *scenarios.Scenario) string {
 	return "a lease of " + span(time.Duration(s.Workload.Lease))
 }
 
-// sentence says what came of the runs at a point: "with a lease of 30 s and a
-// replication lag of 5 ms, 1 in 240 failovers gives two holders (95 %: 180 to
-// 330)".
+// sentence sums up the runs at a point: "with a lease of 30 s and a replication
+// lag of 5 ms, 1 in 240 failovers gives two holders (95 %: 180 to 330)".
 func (p *Plan) sentence(at Point, c Count) string {
 	return "with " + p.setting(at) + ", " + c.overlap().chance(p.events(), "gives two holders", "give two holders") + leftOut(c.OverlapsUnknown)
 }

@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/must"
 )
 
 func TestCommandsAreToldFromCallsInScripts(t *testing.T) {
@@ -43,9 +45,7 @@ func TestQuick(t *testing.T) {
 		t.Skip("no redis-server")
 	}
 	var out strings.Builder
-	if err := run(t.Context(), []string{"-quick"}, &out); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, run(t.Context(), []string{"-quick"}, &out))
 	for _, want := range []string{"| bar |", "redsync v4", "redislock v0", "rueidislock v1", "not measured: ", "1.0000"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())

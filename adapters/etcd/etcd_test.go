@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/live"
 	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/lock"
@@ -33,9 +34,7 @@ func TestMain(m *testing.M) {
 func self(t *testing.T) string {
 	t.Helper()
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return exe
 }
 
@@ -47,9 +46,7 @@ func start(t *testing.T, lockName string, clients int) (*live.World, []*adapter.
 		Options:  servers.Options{Backend: servers.Backend{Bundled: bundled}, Clients: clients, Dir: t.TempDir()},
 		LockKeys: []string{"stock"},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(func() {
 		if err := w.Close(); err != nil {
 			t.Error(err)
@@ -59,16 +56,10 @@ func start(t *testing.T, lockName string, clients int) (*live.World, []*adapter.
 	for n := 1; n <= clients; n++ {
 		name := fmt.Sprintf("client-%d", n)
 		access, err := w.Access(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		p, err := w.StartProcess(t.Context(), name, []string{self(t)}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Add(name, p); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
+		must.Succeed(t, w.Add(name, p))
 		if _, err := p.Conversation().Hello(t.Context(), adapter.Hello{Process: name, Lock: lockName, LeaseNS: int64(2 * time.Second), Redis: access}); err != nil {
 			t.Fatal(err)
 		}
@@ -153,27 +144,21 @@ func TestLeaders(t *testing.T) {
 	if want := []string{"node-1", "node-1-replica-1", "node-1-replica-2"}; !slices.Equal(w.Nodes(), want) {
 		t.Errorf("the members are %q", w.Nodes())
 	}
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	must(w.StopNode("node-1"))
-	must(w.Promote("node-1-replica-2"))
+	must.Succeed(t, w.StopNode("node-1"))
+	must.Succeed(t, w.Promote("node-1-replica-2"))
 	leads("node-1-replica-2")
-	must(w.StartNode("node-1", true))
-	must(w.Follow("node-1"))
-	must(w.HandOver("node-1"))
+	must.Succeed(t, w.StartNode("node-1", true))
+	must.Succeed(t, w.Follow("node-1"))
+	must.Succeed(t, w.HandOver("node-1"))
 	leads("node-1")
 	for _, to := range []string{"node-1-replica-1", "node-1-replica-2"} {
 		if n := w.Connections(faults.Link{From: "node-1", To: to}) + w.Connections(faults.Link{From: to, To: "node-1"}); n == 0 {
 			t.Errorf("node-1 and %s do not talk through the proxy", to)
 		}
 	}
-	must(w.Promote("node-1-replica-1"))
+	must.Succeed(t, w.Promote("node-1-replica-1"))
 	leads("node-1-replica-1")
-	must(w.Follow("node-1"))
+	must.Succeed(t, w.Follow("node-1"))
 	if n, err := l.HoldCount(t.Context()); n != 1 || err != nil {
 		t.Errorf("after all that the lock is held %d times, %v", n, err)
 	}
@@ -190,22 +175,16 @@ func TestLost(t *testing.T) {
 	if _, err := l.TryLock(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.DeleteLock("node-1"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.DeleteLock("node-1"))
 	if _, err := clients[1].Locker("stock", "1").TryLock(t.Context()); err != nil {
 		t.Errorf("the key was deleted, and another is refused: %v", err)
 	}
 	if n, err := l.HoldCount(t.Context()); n != 0 || err != nil {
 		t.Errorf("held %d times, %v", n, err)
 	}
-	if err := w.Pause("client-1"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.Pause("client-1"))
 	time.Sleep(3500 * time.Millisecond) // the lease of two seconds, and its revocation
-	if err := w.Resume("client-1"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.Resume("client-1"))
 	select {
 	case <-l.Lost():
 	case <-time.After(5 * time.Second):

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/play/liveplay"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -20,9 +21,7 @@ func TestPlayed(t *testing.T) {
 	subjects := map[string]*subject.Subject{}
 	for _, d := range locks() {
 		l, err := subject.NewThirdParty(d, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		subjects[d.Name] = l
 	}
 	for _, tt := range []struct {
@@ -36,9 +35,7 @@ func TestPlayed(t *testing.T) {
 		t.Run(tt.scenario+"/"+tt.lock, func(t *testing.T) {
 			t.Parallel()
 			s, err := scenarios.Find(tt.scenario)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			r := judged(t, s, subjects[tt.lock], tt.violated)
 			for _, wrong := range surprises(s, subjects[tt.lock], tt.violated, r) {
 				t.Error(wrong)
@@ -84,13 +81,9 @@ func judged(t *testing.T, s *scenarios.Scenario, l *subject.Subject, violated []
 			t.Log(err)
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		r, err := checker.Judge(p.History, checker.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if all := surprises(s, l, violated, r); p.Disturbed && len(all) > 0 && n < tries {
 			t.Logf("played again, as the machine was busy: %q", all)
 			continue
@@ -102,15 +95,11 @@ func judged(t *testing.T, s *scenarios.Scenario, l *subject.Subject, violated []
 // What has no meaning on servers that are no Redis is not played, in words.
 func TestNotPlayed(t *testing.T) {
 	l, err := subject.NewThirdParty(locks()[0], nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	backend := servers.Backend{Bundled: &servers.BundledServers{Command: []string{"etcd"}, Members: members}}
 	for _, name := range []string{"clock-jump", "restart-without-data", "lost-acquire-reply", "crash-between-commands"} {
 		s, err := scenarios.Find(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if ok, why := s.Applies(l); !ok {
 			t.Errorf("%s does not apply: %s", name, why)
 		}

@@ -15,6 +15,8 @@ import (
 	"github.com/bsm/redislock"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/holdfast-go/holdfast/internal/must"
 )
 
 const ttl = 200 * time.Millisecond
@@ -47,9 +49,7 @@ func TestCancelledObtainLeavesItsKey(t *testing.T) {
 func TestLostReplyOfARelease(t *testing.T) {
 	w := connect(t)
 	l, err := w.locks.Obtain(context.Background(), "stock", ttl, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	w.lose(func() {})
 	if err := l.Release(context.Background()); !errors.Is(err, redislock.ErrLockNotHeld) {
 		t.Errorf("got %v", err)
@@ -100,12 +100,8 @@ func connect(t *testing.T) *world {
 	})
 	w.locks = redislock.New(rdb)
 	l, err := w.locks.Obtain(context.Background(), "another", ttl, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Release(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
+	must.Succeed(t, l.Release(context.Background()))
 	return w
 }
 

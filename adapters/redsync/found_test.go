@@ -16,6 +16,8 @@ import (
 	pool "github.com/go-redsync/redsync/v4/redis/goredis/v9"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/holdfast-go/holdfast/internal/must"
 )
 
 // An unlock sends nothing when its context has ended: the key stays for the
@@ -23,9 +25,7 @@ import (
 func TestUnlockHeedsCancel(t *testing.T) {
 	w := connect(t)
 	m := w.rs.NewMutex("stock")
-	if err := m.Lock(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, m.Lock())
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if ok, err := m.UnlockContext(ctx); ok || !errors.Is(err, context.Canceled) {
@@ -77,16 +77,12 @@ func TestOwnKeyTakenForAnothers(t *testing.T) {
 func TestUnlockOfAnExpiredLock(t *testing.T) {
 	w := connect(t)
 	m, other := w.rs.NewMutex("stock"), w.rs.NewMutex("stock")
-	if err := m.Lock(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, m.Lock())
 	w.server.FastForward(10 * time.Second)
 	if _, err := m.Unlock(); !errors.Is(err, redsync.ErrLockAlreadyExpired) {
 		t.Errorf("got %v", err)
 	}
-	if err := other.Lock(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, other.Lock())
 	var taken *redsync.ErrTaken
 	if _, err := m.Unlock(); !errors.As(err, &taken) {
 		t.Errorf("got %v", err)
@@ -98,13 +94,9 @@ func TestUnlockOfAnExpiredLock(t *testing.T) {
 func TestExtendTakesTheLockAgain(t *testing.T) {
 	w := connect(t)
 	m, other := w.rs.NewMutex("stock", redsync.WithSetNXOnExtend()), w.rs.NewMutex("stock")
-	if err := m.Lock(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, m.Lock())
 	w.server.FastForward(10 * time.Second)
-	if err := other.Lock(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, other.Lock())
 	if _, err := other.Unlock(); err != nil {
 		t.Fatal(err)
 	}
@@ -160,9 +152,7 @@ func connect(t *testing.T) *world {
 func (w *world) warm(t *testing.T) {
 	t.Helper()
 	m := w.rs.NewMutex("another")
-	if err := m.Lock(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, m.Lock())
 	if _, err := m.Unlock(); err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,8 @@ import (
 
 	"github.com/redis/rueidis"
 	"github.com/redis/rueidis/rueidislock"
+
+	"github.com/holdfast-go/holdfast/internal/must"
 )
 
 const (
@@ -82,9 +84,7 @@ func take(t *testing.T, l rueidislock.Locker) (release func()) {
 func obtain(t *testing.T, l rueidislock.Locker) (ctx context.Context, release func()) {
 	t.Helper()
 	ctx, release, err := l.TryWithContext(context.Background(), "stock")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return ctx, release
 }
 
@@ -93,9 +93,7 @@ func left(t *testing.T, l rueidislock.Locker) int64 {
 	t.Helper()
 	c := l.Client()
 	ttl, err := c.Do(context.Background(), c.B().Pttl().Key("rueidislock:0:stock").Build()).AsInt64()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return ttl
 }
 
@@ -132,9 +130,7 @@ func connect(t *testing.T) (rueidislock.Locker, *wire) {
 	}
 	dir := t.TempDir()
 	server := exec.Command(path, "--port", "0", "--unixsocket", dir+"/s", "--save", "", "--dir", dir)
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, server.Start())
 	t.Cleanup(func() {
 		if err := server.Process.Kill(); err != nil {
 			t.Error(err)

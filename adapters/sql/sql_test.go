@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/live"
 	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/lock"
@@ -68,16 +69,12 @@ func world(t *testing.T, base *database, clients int) *live.World {
 	needs(t, base)
 	d := described(t, base.name+"-"+row)
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	w, err := live.NewWorld(t.Context(), live.WorldOptions{
 		Options:  servers.Options{Backend: servers.Backend{Bundled: servers.Bundle([]string{exe}, d.Servers)}, Clients: clients, Dir: t.TempDir()},
 		LockKeys: []string{"stock"},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(func() {
 		if err := w.Close(); err != nil {
 			t.Error(err)
@@ -94,16 +91,10 @@ func join(t *testing.T, w *live.World, n int, lockName string) *adapter.Conversa
 	t.Helper()
 	name := fmt.Sprintf("client-%d", n)
 	access, err := w.Access(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	p, err := w.StartProcess(t.Context(), name, []string{os.Args[0]}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Add(name, p); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
+	must.Succeed(t, w.Add(name, p))
 	if _, err := p.Conversation().Hello(t.Context(), adapter.Hello{Process: name, Lock: lockName, LeaseNS: int64(lease), Redis: access}); err != nil {
 		t.Fatal(err)
 	}
@@ -163,14 +154,14 @@ func eventually(t *testing.T, what string, try func() error) {
 func turns(t *testing.T, name string, w *live.World, first, second *adapter.Conversation) {
 	t.Helper()
 	one, two := first.Locker("stock", "1"), second.Locker("stock", "1")
-	must := func(what string, err error) {
+	check := func(what string, err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatalf("%s: %s: %v", name, what, err)
 		}
 	}
 	g, err := one.TryLock(t.Context())
-	must("one try", err)
+	check("one try", err)
 	if _, err := two.TryLock(t.Context()); !errors.Is(err, lock.ErrBusy) {
 		t.Errorf("%s: one try on a lock that is held: %v", name, err)
 	}
@@ -188,8 +179,8 @@ func turns(t *testing.T, name string, w *live.World, first, second *adapter.Conv
 		granted <- err
 	}()
 	_, err = one.Unlock(t.Context())
-	must("release", err)
-	must("wait", <-granted)
+	check("release", err)
+	check("wait", <-granted)
 	if g.Token > 0 && later.Token <= g.Token {
 		t.Errorf("%s: the token after %d is %d", name, g.Token, later.Token)
 	}
@@ -199,7 +190,7 @@ func turns(t *testing.T, name string, w *live.World, first, second *adapter.Conv
 	if keys, err := w.Keys(t.Context()); err != nil || len(keys) == 0 {
 		t.Errorf("%s: the servers hold %v, %v", name, keys, err)
 	}
-	must("delete", w.DeleteLock("node-1"))
+	check("delete", w.DeleteLock("node-1"))
 	if n, err := two.HoldCount(t.Context()); n != 0 || err != nil {
 		t.Errorf("%s: was taken away, and is held %d times, %v", name, n, err)
 	}
@@ -230,36 +221,30 @@ func TestFailover(t *testing.T) {
 		t.Run(base.name, func(t *testing.T) {
 			t.Parallel()
 			w := world(t, base, 2)
-			must := func(err error) {
-				t.Helper()
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
 			c := join(t, w, 1, base.name+"-"+row)
 			kept, lost := c.Locker("kept", "1"), c.Locker("lost", "1")
 			_, err := lost.TryLock(t.Context()) // so that its row is there
-			must(err)
+			must.Succeed(t, err)
 			_, err = lost.Unlock(t.Context())
-			must(err)
+			must.Succeed(t, err)
 			_, err = kept.TryLock(t.Context(), lock.Lease(time.Minute))
-			must(err)
+			must.Succeed(t, err)
 			if n := w.Connections(faults.Link{From: "node-1-replica-1", To: "node-1"}); n == 0 {
 				t.Error("the replica does not follow through the proxy")
 			}
 			time.Sleep(500 * time.Millisecond) // until it has arrived: nobody tells
 			heal, err := w.Cut("node-1-replica-1", "node-1")
-			must(err)
+			must.Succeed(t, err)
 			_, err = lost.TryLock(t.Context(), lock.Lease(time.Minute))
-			must(err)
-			must(w.StopNode("node-1"))
-			must(w.Promote("node-1-replica-1"))
+			must.Succeed(t, err)
+			must.Succeed(t, w.StopNode("node-1"))
+			must.Succeed(t, w.Promote("node-1-replica-1"))
 			heal() // what was on its way arrives now
 			if got := w.Primary(1); got != "node-1-replica-1" {
 				t.Errorf("%s leads", got)
 			}
-			must(w.StartNode("node-1", true))
-			must(w.Follow("node-1"))
+			must.Succeed(t, w.StartNode("node-1", true))
+			must.Succeed(t, w.Follow("node-1"))
 			// A server that stops or hands over ends its connections, which a client
 			// finds out when it uses one.
 			holds := func(l *adapter.Locker, want int) {
@@ -272,7 +257,7 @@ func TestFailover(t *testing.T) {
 			}
 			holds(kept, 1)
 			holds(lost, 0)
-			must(w.HandOver("node-1"))
+			must.Succeed(t, w.HandOver("node-1"))
 			holds(kept, 1)
 		})
 	}
@@ -325,9 +310,7 @@ func TestNothingOutlivesAHarnessThatIsKilled(t *testing.T) {
 			if err == nil {
 				err = cmd.Start()
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			line, err := bufio.NewReader(out).ReadString('\n')
 			all := below(cmd.Process.Pid)
 			if err != nil || strings.TrimSpace(line) != "ready <nil>" || len(all) < 4 {
@@ -337,9 +320,7 @@ func TestNothingOutlivesAHarnessThatIsKilled(t *testing.T) {
 			if base == postgres && len(memory) == 0 {
 				t.Error("PostgreSQL's shared memory is not found")
 			}
-			if err := cmd.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, cmd.Process.Kill())
 			_ = cmd.Wait() // killed, as it should be
 			deadline := time.Now().Add(10 * time.Second)
 			for _, pid := range all {
@@ -384,9 +365,7 @@ func alive(pid int) bool {
 func segments(t *testing.T, makers []int) map[string]bool {
 	t.Helper()
 	text, err := os.ReadFile("/proc/sysvipc/shm")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	all := map[string]bool{}
 	for _, line := range strings.Split(string(text), "\n")[1:] {
 		if f := strings.Fields(line); len(f) > 7 {

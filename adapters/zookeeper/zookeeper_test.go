@@ -1,33 +1,26 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/live"
 	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/subject/adapter"
 )
 
-// asAdapter makes the test binary the adapter, asHarness a harness that starts
-// servers and waits to be killed.
-const asAdapter, asHarness = "HOLDFAST_ZOOKEEPER_TEST_ADAPTER", "HOLDFAST_ZOOKEEPER_TEST_HARNESS"
+// asAdapter makes the test binary the adapter. A test of cmd/holdfast kills a
+// harness of this adapter.
+const asAdapter = "HOLDFAST_ZOOKEEPER_TEST_ADAPTER"
 
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(asHarness); dir != "" {
-		os.Exit(harness(dir))
-	}
 	if os.Getenv(asAdapter) == "" {
 		os.Setenv(asAdapter, "1") // of what it starts
 		os.Exit(m.Run())
@@ -49,28 +42,17 @@ func needs(t *testing.T) {
 	}
 }
 
-func ensembleOf(ctx context.Context, dir string, clients int) (*live.World, error) {
-	return live.NewWorld(ctx, live.WorldOptions{
-		Options:  servers.Options{Backend: servers.Backend{Bundled: servers.Bundle([]string{os.Args[0]}, locks()[0].Servers)}, Clients: clients, Dir: dir},
-		LockKeys: []string{"stock"},
-	})
-}
-
-func join(ctx context.Context, w *live.World, n int) (*adapter.Conversation, error) {
+func join(t *testing.T, w *live.World, n int) *adapter.Conversation {
+	t.Helper()
 	name := fmt.Sprintf("client-%d", n)
 	access, err := w.Access(name)
-	if err != nil {
-		return nil, err
-	}
-	p, err := w.StartProcess(ctx, name, []string{os.Args[0]}, nil)
-	if err != nil {
-		return nil, err
-	}
-	if err := w.Add(name, p); err != nil {
-		return nil, err
-	}
-	_, err = p.Conversation().Hello(ctx, adapter.Hello{Process: name, Lock: fenced, LeaseNS: int64(20 * time.Second), Redis: access})
-	return p.Conversation(), err
+	must.Succeed(t, err)
+	p, err := w.StartProcess(t.Context(), name, []string{os.Args[0]}, nil)
+	must.Succeed(t, err)
+	must.Succeed(t, w.Add(name, p))
+	_, err = p.Conversation().Hello(t.Context(), adapter.Hello{Process: name, Lock: fenced, LeaseNS: int64(20 * time.Second), Redis: access})
+	must.Succeed(t, err)
+	return p.Conversation()
 }
 
 func TestDescriptions(t *testing.T) {
@@ -85,14 +67,11 @@ func TestDescriptions(t *testing.T) {
 // what is left when all is over is nothing.
 func TestTurnsAndLeaders(t *testing.T) {
 	needs(t)
-	w, err := ensembleOf(t.Context(), t.TempDir(), 2)
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	must(err)
+	w, err := live.NewWorld(t.Context(), live.WorldOptions{
+		Options:  servers.Options{Backend: servers.Backend{Bundled: servers.Bundle([]string{os.Args[0]}, locks()[0].Servers)}, Clients: 2, Dir: t.TempDir()},
+		LockKeys: []string{"stock"},
+	})
+	must.Succeed(t, err)
 	defer func() {
 		if err := w.Close(); err != nil {
 			t.Error(err)
@@ -105,13 +84,10 @@ func TestTurnsAndLeaders(t *testing.T) {
 		}
 	}
 	leads("node-1")
-	first, err := join(t.Context(), w, 1)
-	must(err)
-	second, err := join(t.Context(), w, 2)
-	must(err)
+	first, second := join(t, w, 1), join(t, w, 2)
 	one, two := first.Locker("stock", "1"), second.Locker("stock", "1")
 	g, err := one.TryLock(t.Context())
-	must(err)
+	must.Succeed(t, err)
 	if _, err := two.TryLock(t.Context()); !errors.Is(err, lock.ErrBusy) {
 		t.Errorf("one try on a lock that is held: %v", err)
 	}
@@ -123,22 +99,22 @@ func TestTurnsAndLeaders(t *testing.T) {
 			t.Errorf("node-1 and %s do not talk through the proxy", to)
 		}
 	}
-	must(w.StopNode("node-1"))
-	must(w.Promote("node-1-replica-1"))
+	must.Succeed(t, w.StopNode("node-1"))
+	must.Succeed(t, w.Promote("node-1-replica-1"))
 	leads("node-1-replica-1")
 	if n, err := one.HoldCount(t.Context()); n != 1 || err != nil {
 		t.Errorf("under another leader it is held %d times, %v", n, err)
 	}
-	must(w.StartNode("node-1", true))
-	must(w.Follow("node-1"))
+	must.Succeed(t, w.StartNode("node-1", true))
+	must.Succeed(t, w.Follow("node-1"))
 	_, err = one.Unlock(t.Context())
-	must(err)
+	must.Succeed(t, err)
 	later, err := two.Lock(t.Context())
-	must(err)
+	must.Succeed(t, err)
 	if later.Token <= g.Token {
 		t.Errorf("the token after %d is %d", g.Token, later.Token)
 	}
-	must(w.DeleteLock("node-1-replica-1"))
+	must.Succeed(t, w.DeleteLock("node-1-replica-1"))
 	if _, err := two.Unlock(t.Context()); !errors.Is(err, lock.ErrLost) {
 		t.Errorf("what was taken away is released: %v", err)
 	}
@@ -150,71 +126,4 @@ func TestTurnsAndLeaders(t *testing.T) {
 	if keys, err := w.Keys(t.Context()); err != nil || len(keys) > 0 {
 		t.Errorf("the servers hold %v, %v", keys, err)
 	}
-}
-
-func harness(dir string) int {
-	os.Unsetenv(asHarness)
-	os.Setenv(asAdapter, "1")
-	w, err := ensembleOf(context.Background(), dir, 1)
-	if err == nil {
-		var c *adapter.Conversation
-		if c, err = join(context.Background(), w, 1); err == nil {
-			_, err = c.Locker("stock", "1").TryLock(context.Background())
-		}
-	}
-	fmt.Println("ready", err)
-	time.Sleep(time.Minute)
-	return 0
-}
-
-// A harness that is killed leaves no process, whoever started it.
-func TestNothingOutlivesAHarnessThatIsKilled(t *testing.T) {
-	needs(t)
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), asHarness+"="+t.TempDir())
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	all := below(cmd.Process.Pid)
-	if err != nil || strings.TrimSpace(line) != "ready <nil>" || len(all) < 7 {
-		t.Fatalf("the harness says %q, %v, and has started %v", line, err, all)
-	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = cmd.Wait() // killed, as it should be
-	deadline := time.Now().Add(10 * time.Second)
-	for _, pid := range all {
-		for alive(pid) {
-			if time.Now().After(deadline) {
-				t.Fatalf("process %d is still there", pid)
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
-	}
-}
-
-// below are the processes that a process has started, and theirs.
-func below(pid int) []int {
-	var all []int
-	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	for _, l := range lists {
-		text, _ := os.ReadFile(l)
-		for _, f := range strings.Fields(string(text)) {
-			if child, err := strconv.Atoi(f); err == nil {
-				all = append(append(all, child), below(child)...)
-			}
-		}
-	}
-	return all
-}
-
-func alive(pid int) bool {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	return err == nil && !strings.Contains(string(stat), ") Z ")
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/internal/nightly"
 )
 
@@ -42,9 +43,7 @@ func TestAdapterRunThatIsKilled(t *testing.T) {
 	for _, tt := range adapters {
 		t.Run(tt.lock, func(t *testing.T) {
 			program, err := filepath.Abs("../../adapters/" + tt.program)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			missing := t.Skipf
 			if nightly.On() {
 				missing = t.Fatalf
@@ -59,9 +58,7 @@ func TestAdapterRunThatIsKilled(t *testing.T) {
 			}
 			dir := filepath.Join(t.TempDir(), "killed")
 			h := command(t, "run", "partitioned-holder", "--world", "live", "--adapter", program, "--lock", tt.lock, "--user", "careless", "--out", dir)
-			if err := h.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, h.Start())
 			defer h.Process.Kill()
 			defer func() {
 				if t.Failed() {

@@ -118,8 +118,7 @@ func checkHistories(c *cobra.Command, args []string, f checkFlags) error {
 		if c.Context().Err() != nil && len(defects) == 0 {
 			return c.Context().Err()
 		}
-		var disagreement *linear.DisagreementError
-		if errors.As(err, &disagreement) {
+		if disagreement, ok := errors.AsType[*linear.DisagreementError](err); ok {
 			verdicts.Disagreement(c.ErrOrStderr(), name, disagreement)
 			defects = append(defects, err)
 		} else if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/linear"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/suite"
 )
 
@@ -84,12 +85,8 @@ func TestDisagreementIsADefect(t *testing.T) {
 	defer func() { judgeHistory = checker.Judge }()
 	path := filepath.Join(t.TempDir(), "h.jsonl")
 	var file bytes.Buffer
-	if err := history.Encode(&file, h); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, file.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, history.Encode(&file, h))
+	must.Succeed(t, os.WriteFile(path, file.Bytes(), 0o644))
 	var stdout, stderr strings.Builder
 	if code := run(context.Background(), []string{"check", path, filepath.Join(t.TempDir(), "nowhere")}, strings.NewReader(""), &stdout, &stderr); code != exitDefect {
 		t.Errorf("exit %d", code)

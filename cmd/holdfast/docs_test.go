@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/selftest"
 	"github.com/holdfast-go/holdfast/subject"
@@ -22,9 +23,7 @@ import (
 // writes the record anew.
 func TestTheTrackRecordIsWhole(t *testing.T) {
 	page, err := os.ReadFile("../../docs/tables/gallery.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, m := range subject.Mutants() {
 		_, row, ok := strings.Cut(string(page), "\n| "+m.Name+" | "+m.Of+" | ")
 		row, _, _ = strings.Cut(row, "\n")
@@ -49,9 +48,7 @@ func TestTheMatrixIsWhatRunPrints(t *testing.T) {
 	const page = "../../docs/matrix.md"
 	before, shown, after := matrixOn(t, page, "\nTo see why")
 	if *update {
-		if err := os.WriteFile(page, []byte(before+printed+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(page, []byte(before+printed+after), 0o644))
 	} else if diff := cmp.Diff(shown, printed); diff != "" {
 		t.Errorf("docs/matrix.md shows (-) something else than holdfast run prints (+); -update writes it again:\n%s", diff)
 	}
@@ -68,9 +65,7 @@ func TestTheMatrixIsWhatRunPrints(t *testing.T) {
 func matrixOn(t *testing.T, name, end string) (before, shown, after string) {
 	t.Helper()
 	page, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	const run = "    $ go run ./cmd/holdfast run\n"
 	before, rest, begins := strings.Cut(string(page), run)
 	shown, after, ends := strings.Cut(rest, end)
@@ -131,9 +126,7 @@ func TestAnExcerptWithAnotherRowIsSeen(t *testing.T) {
 // the judges.
 func TestTheReadmeCountsAndLists(t *testing.T) {
 	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	page := string(text)
 	count := fmt.Sprintf(" %d scenarios against %d locks ", len(scenarios.Names()), len(subject.Locks()))
 	if !strings.Contains(page, count) {
@@ -154,9 +147,7 @@ func TestTheReadmeCountsAndLists(t *testing.T) {
 // parses and has its picture.
 func TestTheGuideToSweepsIsWhole(t *testing.T) {
 	page, err := os.ReadFile("../../docs/sweep.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, p := range sweep.Params() {
 		if !strings.Contains(string(page), "\n| `"+p.Name+"` | ") {
 			t.Errorf("docs/sweep.md does not say what %s sets", p.Name)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/must"
 )
 
 // These are mistakes that no schema finds, but that a cluster refuses.
@@ -69,13 +71,9 @@ func TestTheWorkflowIsStartedByHandAndReads(t *testing.T) {
 // image, its Go version, and the user of the job.
 func TestTheDockerfileFitsTheProject(t *testing.T) {
 	text, err := os.ReadFile("../../explore/emit/Dockerfile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	mod, err := os.ReadFile("../../go.mod")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	goVersion := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(string(mod))[1]
 	user := read[emittedJob](t, emitted(t, "--lock=reentrant", "--emit=k8s")).Spec.Template.Spec.SecurityContext
 	for _, want := range []string{"FROM golang:" + goVersion + "-", fmt.Sprintf("\nUSER %d:%d\n", user.RunAsUser, user.RunAsGroup)} {
@@ -110,9 +108,7 @@ func TestTheDockerfileFitsTheProject(t *testing.T) {
 // The manifests of the guide pass the same checks as the emitted one.
 func TestTheManifestsOfTheGuide(t *testing.T) {
 	page, err := os.ReadFile("../../docs/many-machines.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(page), -1)
 	if len(blocks) < 2 {
 		t.Errorf("%d manifests in docs/many-machines.md, want those of the claim and of the merge", len(blocks))

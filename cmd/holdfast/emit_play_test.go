@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/internal/must"
 )
 
 // script is the program that an engine starts for one shard, with its arguments.
@@ -55,9 +56,7 @@ func onGitHub(t *testing.T, job, step string, index int, dir string, args ...str
 		text = strings.ReplaceAll(text, "${{ matrix.shard }}", fmt.Sprint(w.Jobs[job].Strategy.Matrix.Shard[index]))
 	}
 	exe, err := exec.LookPath("holdfast")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if err := os.Symlink(exe, filepath.Join(dir, "holdfast")); err != nil && !os.IsExist(err) {
 		t.Fatal(err)
 	}
@@ -102,13 +101,9 @@ func TestTheShardsOfAnEmittedExploration(t *testing.T) {
 func readResults(t *testing.T, dir string) explore.Results {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "explore.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var r explore.Results
-	if err := json.Unmarshal(text, &r); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal(text, &r))
 	return r
 }
 
@@ -132,9 +127,7 @@ func TestTheExitCodeOfAnEmittedShard(t *testing.T) {
 // workflow ends as merge does.
 func TestTheWorkflowTellsWhatMergeSays(t *testing.T) {
 	dir := fake(t, `echo "merged: $*"; exit 1`)
-	if err := os.MkdirAll(filepath.Join(dir, "shards", "shard-2"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.MkdirAll(filepath.Join(dir, "shards", "shard-2"), 0o755))
 	s := onGitHub(t, "merge", "merge", 0, dir, "--lock=reentrant")
 	summary := filepath.Join(dir, "summary.md")
 	s.env = []string{"GITHUB_STEP_SUMMARY=" + summary}
@@ -142,9 +135,7 @@ func TestTheWorkflowTellsWhatMergeSays(t *testing.T) {
 		t.Errorf("the step ended with %d, want that of merge, %d", code, exitUnexpected)
 	}
 	text, err := os.ReadFile(summary)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if want := "```\nmerged: merge shards/shard-2 --out all\n```\n"; string(text) != want {
 		t.Errorf("the summary is %q, want %q", text, want)
 	}
@@ -154,9 +145,7 @@ func TestTheWorkflowTellsWhatMergeSays(t *testing.T) {
 func fake(t *testing.T, text string) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "holdfast"), []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(filepath.Join(dir, "holdfast"), []byte("#!/bin/sh\n"+text+"\n"), 0o755))
 	return dir
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/suite"
 )
@@ -192,14 +193,10 @@ func TestTheExamplesAreWhatIsEmitted(t *testing.T) {
 		path := filepath.Join("../../examples/many-machines", file)
 		text := emitted(t, args...)
 		if *update {
-			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, os.WriteFile(path, []byte(text), 0o644))
 		}
 		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if diff := cmp.Diff(string(want), text); diff != "" {
 			t.Errorf("%s is not what is emitted; -update writes it anew (-example +emitted):\n%s", path, diff)
 		}

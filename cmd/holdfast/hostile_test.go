@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/must"
 )
 
 // The command refuses a hostile file as bad input before it uses much memory,
@@ -46,14 +47,10 @@ func TestHostileFilesAreRefused(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), tt.file)
 			f, err := os.Create(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			w := bufio.NewWriter(f)
 			tt.write(w)
-			if err := w.Flush(); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, w.Flush())
 			f.Close()
 			ctx, stop := context.WithTimeout(context.Background(), time.Minute)
 			defer stop()

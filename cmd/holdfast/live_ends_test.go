@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/suite"
 )
 
@@ -67,9 +68,7 @@ func empty(t *testing.T, dir string) {
 func killed(t *testing.T, h *holdfast, family []process, dir string, within time.Duration) {
 	t.Helper()
 	family = append(family, descendants(t, h.Process.Pid)...)
-	if err := h.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, h.Process.Kill())
 	noneLeft(t, family, dir, within)
 	h.Wait()
 	empty(t, h.home)
@@ -92,9 +91,7 @@ func TestLiveRunThatIsKilled(t *testing.T) {
 	runs := t.TempDir()
 	dir := filepath.Join(runs, "killed")
 	h := command(t, "run", "failover-lost-write", "cluster-failover", "clock-jump", "--world", "live", "--lock", "reentrant", "--out", dir)
-	if err := h.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, h.Start())
 	eventually(t, "Sentinels and a cluster run: "+h.stderr.String(), time.Minute, func() bool {
 		return recording(dir, "failover-lost-write", 6) && recording(dir, "cluster-failover", 6)
 	})
@@ -155,14 +152,10 @@ func TestLiveRunThatIsInterrupted(t *testing.T) {
 	requireRedis(t)
 	dir := filepath.Join(t.TempDir(), "interrupted")
 	h := command(t, "run", "contention", "failover-lost-write", "--world", "live", "--lock", "set-px", "--workers", "1", "--out", dir)
-	if err := h.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, h.Start())
 	eventually(t, "the second run is under way: "+h.stderr.String(), time.Minute, func() bool { return recording(dir, "failover-lost-write", 2) })
 	family := descendants(t, h.Process.Pid)
-	if err := h.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, h.Process.Signal(syscall.SIGINT))
 	began := time.Now()
 	h.Wait()
 	if took := time.Since(began); took > 10*time.Second {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/play/liveplay"
 	"github.com/holdfast-go/holdfast/reports"
@@ -108,9 +109,7 @@ func sliceFiles(t *testing.T) (files, locks []string, runs int) {
 			continue
 		}
 		file := filepath.Join(dir, s.scenario+".yaml")
-		if err := os.WriteFile(file, onlyFor(t, s.scenario, s.locks), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(file, onlyFor(t, s.scenario, s.locks), 0o644))
 		files, locks, runs = append(files, file), append(locks, s.locks...), runs+len(s.locks)
 	}
 	slices.Sort(locks)
@@ -122,13 +121,9 @@ func sliceFiles(t *testing.T) (files, locks []string, runs int) {
 func notCarried(t *testing.T, scenario, lock string) string {
 	t.Helper()
 	s, err := scenarios.Find(scenario)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	l, err := subject.FindSubject(lock)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	ok, why := liveplay.Carries(s, l, servers.Backend{})
 	if ok || os.Getenv("HOLDFAST_REQUIRE_CC") != "" {
 		return ""
@@ -140,13 +135,9 @@ func notCarried(t *testing.T, scenario, lock string) string {
 func onlyFor(t *testing.T, scenario string, locks []string) []byte {
 	t.Helper()
 	source, err := scenarios.Source(scenario)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	s, err := scenarios.Parse(scenario, source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	others := func(l string) bool { return !slices.Contains(locks, l) }
 	s.Only, s.Except = locks, nil
 	for i := range s.Expect {
@@ -154,9 +145,7 @@ func onlyFor(t *testing.T, scenario string, locks []string) []byte {
 	}
 	s.Expect = slices.DeleteFunc(s.Expect, func(e scenarios.Expect) bool { return len(e.Locks) == 0 })
 	text, err := s.YAML()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return text
 }
 
@@ -208,9 +197,7 @@ func twoHolders(t *testing.T, dir suite.Dir, all results.Results) {
 		t.Errorf("exclusion is %s %s: %s", v.Outcome, v.Class, v.Reason)
 	}
 	var told bytes.Buffer
-	if err := reports.Text(&told, report.DocumentOf(dir, all)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, reports.Text(&told, report.DocumentOf(dir, all)))
 	unbroken := strings.Join(strings.Fields(told.String()), " ")
 	for _, want := range []string{
 		`! client-[23] gets the lock (\([^)]*\) )?while client-1 still believes that it holds it: two holders`,

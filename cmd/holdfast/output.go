@@ -26,8 +26,7 @@ func printJSON(w io.Writer, v any) error { return whole.EncodeJSON(w, v) }
 func notStored(err error, out string) error {
 	e := &exitError{code: exitDefect, msg: "keep result: " + err.Error(), err: err,
 		hints: []string{"the result above is complete; what was in " + out + " is as it was"}}
-	var killed *suite.KilledError
-	if errors.As(err, &killed) {
+	if _, ok := errors.AsType[*suite.KilledError](err); ok {
 		e.code, e.hints = exitUnknown, append(e.hints, workers.KilledHint)
 		return e
 	}

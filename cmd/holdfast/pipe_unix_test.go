@@ -12,14 +12,13 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/must"
 )
 
 // A named pipe may have no writer, and a pipe may be empty.
 func TestCheckInterrupted(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, syscall.Mkfifo(pipe, 0o600))
 	judging := make(chan struct{})
 	for _, tt := range []struct {
 		name, stdin string

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/must"
 )
 
 // process is a process of the machine, from /proc. Its pid and start together
@@ -26,9 +28,7 @@ type process struct {
 func processesOf(t *testing.T) []process {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var all []process
 	for _, path := range stats {
 		stat, err := os.ReadFile(path)

@@ -128,8 +128,7 @@ func (f replayFlags) check() error {
 
 // momentError maps an error about --stop-at; nil stays nil.
 func momentError(err error) error {
-	var moment *suite.MomentError
-	if errors.As(err, &moment) {
+	if moment, ok := errors.AsType[*suite.MomentError](err); ok {
 		return usage("--stop-at "+err.Error(), moment.Hint)
 	}
 	return err

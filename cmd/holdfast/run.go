@@ -257,8 +257,7 @@ func named(args []string, list []suite.Source) (names []string) {
 }
 
 func unknownScenario(err error) error {
-	var unknown *scenarios.UnknownScenarioError
-	if errors.As(err, &unknown) {
+	if unknown, ok := errors.AsType[*scenarios.UnknownScenarioError](err); ok {
 		return badInput(err, unknown.Hint)
 	}
 	return badInput(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/suite"
 )
 
@@ -23,25 +24,19 @@ func onesOwn(t *testing.T, password string) (*redis.Client, string) {
 		binary = "valkey-server"
 	}
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	addr := l.Addr().String()
 	_, port, _ := net.SplitHostPort(addr)
 	l.Close() // another process may take it now; then the test fails with a clear message
 	server := exec.Command(binary, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir(), "--requirepass", password)
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, server.Start())
 	c := redis.NewClient(&redis.Options{Addr: addr, Password: password, MaxRetries: 500, MaxRetryBackoff: 20 * time.Millisecond})
 	t.Cleanup(func() {
 		c.Close()
 		server.Process.Kill()
 		server.Wait()
 	})
-	if err := c.Set(t.Context(), "stock", "mine", 0).Err(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.Set(t.Context(), "stock", "mine", 0).Err())
 	return c, addr
 }
 

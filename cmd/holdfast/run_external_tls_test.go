@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/suite"
 )
 
@@ -50,9 +51,7 @@ func newAuthority(t *testing.T) *authority {
 func (a *authority) issue(t *testing.T, name string, with func(*x509.Certificate)) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	a.last++
 	c := &x509.Certificate{
 		SerialNumber: big.NewInt(a.last), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
@@ -63,17 +62,11 @@ func (a *authority) issue(t *testing.T, name string, with func(*x509.Certificate
 		a.cert, a.key = c, key
 	}
 	der, err := x509.CreateCertificate(rand.Reader, c, a.cert, key.Public(), a.key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for ext, block := range map[string]*pem.Block{".crt": {Type: "CERTIFICATE", Bytes: der}, ".key": {Type: "PRIVATE KEY", Bytes: secret}} {
-		if err := os.WriteFile(a.file(name+ext), pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(a.file(name+ext), pem.EncodeToMemory(block), 0o600))
 	}
 }
 
@@ -84,28 +77,20 @@ func (a *authority) file(name string) string { return filepath.Join(a.dir, name)
 func (a *authority) spawn(t *testing.T, conf string, args ...string) (port string) {
 	t.Helper()
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	_, port, _ = net.SplitHostPort(l.Addr().String())
 	l.Close() // another process may take it now; then the test fails with a clear message
 	dir := t.TempDir()
 	file := filepath.Join(dir, "redis.conf")
 	conf = fmt.Sprintf("bind 127.0.0.1\nport 0\ntls-port %s\ntls-replication yes\ntls-cert-file %s\ntls-key-file %s\ntls-ca-cert-file %s\n%s\n",
 		port, a.file("server.crt"), a.file("server.key"), a.file("ca.crt"), conf)
-	if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(file, []byte(conf), 0o600))
 	server := exec.Command("redis-server", append([]string{file}, args...)...)
 	server.Dir = dir
 	out, err := server.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	server.Stderr = server.Stdout
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, server.Start())
 	ended := make(chan struct{})
 	t.Cleanup(func() { server.Process.Kill(); <-ended })
 	log, serves := "", false

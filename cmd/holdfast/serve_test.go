@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/playground"
 	"github.com/holdfast-go/holdfast/suite"
 )
@@ -18,9 +19,7 @@ import (
 // ends with the signal that ends the command.
 func TestThePlaygroundIsServed(t *testing.T) {
 	exe, err := exec.LookPath("holdfast")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	testOnlyWorker = exe
 	defer func() { testOnlyWorker = "" }()
 	ctx, stop := context.WithCancel(t.Context())
@@ -34,18 +33,12 @@ func TestThePlaygroundIsServed(t *testing.T) {
 		t.Fatalf("the first line is %q, %v", line, err)
 	}
 	answer, err := http.Post("http://127.0.0.1:"+url+"play", "application/json", strings.NewReader(`{"scenario":"failover-lost-write","lock":"reentrant","seed":1}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer answer.Body.Close()
 	var got playground.Response
-	if err := json.NewDecoder(answer.Body).Decode(&got); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.NewDecoder(answer.Body).Decode(&got))
 	want, err := suite.Run(t.Context(), suite.Options{Scenarios: []string{"failover-lost-write"}, Locks: []string{"reentrant"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if got.Hash == "" || got.Hash != want.Runs[0].HistorySHA256 {
 		t.Errorf("hash %q, the command gives %s", got.Hash, want.Runs[0].HistorySHA256)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/Shopify/toxiproxy/v2/toxics"
 	"pgregory.net/rapid"
 
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/redis/resp"
 )
 
@@ -126,9 +127,7 @@ func TestManagedToxicSurvivesInterrupt(t *testing.T) {
 		hold := new(Hold)
 		var onDetach func()
 		heal, err := hold.Manage(func() (func(), error) { return func() { onDetach() }, nil })
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		c := open(hold)
 		c.send("a")
 		c.interrupt()

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -241,12 +242,7 @@ func prune(root *os.Root, names []string) {
 			dirs[dir] = true
 		}
 	}
-	var all []string
-	for dir := range dirs {
-		all = append(all, dir)
-	}
-	slices.SortFunc(all, func(a, b string) int { return strings.Compare(b, a) }) // inner ones first
-	for _, dir := range all {
+	for _, dir := range slices.Backward(slices.Sorted(maps.Keys(dirs))) { // inner ones first
 		_ = root.Remove(dir) // a directory that is not empty stays
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/internal/outdir"
 )
 
@@ -42,18 +43,14 @@ func put(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		var err error
 		if to, link := strings.CutPrefix(text, "->"); link {
 			err = os.Symlink(to, path)
 		} else {
 			err = os.WriteFile(path, []byte(text), 0o644)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 	}
 }
 
@@ -78,9 +75,7 @@ func held(t *testing.T, dir string) map[string]string {
 		files[name] = string(text)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return files
 }
 
@@ -120,13 +115,9 @@ func TestAUsersFilesSurvive(t *testing.T) {
 	maps.Copy(files, map[string]string{"index": "ours\nfinds/a.yaml page finds/gone.yaml", "finds/a.yaml": "x", "page": "x"})
 	dir := tree(t, files)
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(dir, link); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Symlink(dir, link))
 	d, err := outdir.Open(link, listing)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if err := d.Allow("finds/b.yaml", "finds/a.yaml"); err != nil {
 		t.Errorf("a new file, and one that the results name: %v", err)
 	}
@@ -136,9 +127,7 @@ func TestAUsersFilesSurvive(t *testing.T) {
 	if err := d.Allow("finds/../main.go"); !errors.Is(err, outdir.ErrForeign) {
 		t.Errorf("a file that is never written: %v", err)
 	}
-	if err := d.Clear(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, d.Clear())
 	if diff := cmp.Diff(mine, held(t, dir)); diff != "" {
 		t.Errorf("left is:\n%s", diff)
 	}
@@ -147,9 +136,7 @@ func TestAUsersFilesSurvive(t *testing.T) {
 func TestADirectoryThatIsNotThereOrEmptyIsUsed(t *testing.T) {
 	for _, dir := range []string{t.TempDir(), filepath.Join(t.TempDir(), "new")} {
 		d, err := outdir.Open(dir, listing)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if err := errors.Join(d.Allow("finds/a.yaml"), d.Clear()); err != nil {
 			t.Error(err)
 		}
@@ -165,9 +152,7 @@ func TestResultsThatCannotBeFinishedAreAsTheyWere(t *testing.T) {
 	dir := tree(t, old)
 	replace := func(write func() error) error {
 		d, err := outdir.Open(dir, listing)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		return d.Replace([]string{"finds/a.yaml", "finds/new.yaml", "page"}, write)
 	}
 	err := replace(func() error {
@@ -184,9 +169,7 @@ func TestResultsThatCannotBeFinishedAreAsTheyWere(t *testing.T) {
 		t.Errorf("after a failure the directory is another one:\n%s", diff)
 	}
 	made := map[string]string{"index": "ours\nfinds/a.yaml", "finds/a.yaml": "new"}
-	if err := replace(func() error { put(t, dir, made); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, replace(func() error { put(t, dir, made); return nil }))
 	maps.Copy(made, map[string]string{"finds/mine": "x", "mine": "x"})
 	if diff := cmp.Diff(made, held(t, dir)); diff != "" {
 		t.Errorf("made anew:\n%s", diff)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/holdfast-go/holdfast/internal/must"
 )
 
 const printed = `scenario                     a  b  c
@@ -19,9 +21,7 @@ late-release                 X ~ [ok]
 // Output to a pipe or a file is for programs.
 func TestAPipeGetsNoColour(t *testing.T) {
 	var b bytes.Buffer
-	if err := Print(&b, func(string) string { return "" }, func(w io.Writer) error { _, err := io.WriteString(w, printed); return err }); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, Print(&b, func(string) string { return "" }, func(w io.Writer) error { _, err := io.WriteString(w, printed); return err }))
 	if b.String() != printed {
 		t.Errorf("printed %q", b.String())
 	}

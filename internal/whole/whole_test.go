@@ -10,15 +10,14 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/internal/whole"
 )
 
 func read(t *testing.T, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return string(b)
 }
 
@@ -26,9 +25,7 @@ func read(t *testing.T, path string) string {
 func names(t *testing.T, dir string) string {
 	t.Helper()
 	all, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var words []string
 	for _, e := range all {
 		words = append(words, e.Name())
@@ -39,9 +36,7 @@ func names(t *testing.T, dir string) string {
 func TestAFileThatCannotBeFinishedLeavesTheOldOne(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "result")
-	if err := whole.Bytes(path, []byte("old")); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, whole.Bytes(path, []byte("old")))
 	full := &os.PathError{Op: "write", Path: filepath.Join(dir, ".result-123"), Err: syscall.ENOSPC}
 	err := whole.File(path, func(w io.Writer) error {
 		fmt.Fprint(w, strings.Repeat("new", 10_000))

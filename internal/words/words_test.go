@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/must"
 )
 
 const root = "../.."
@@ -25,9 +27,7 @@ func TestPagesReadWell(t *testing.T) {
 	}
 	for _, page := range append(slices.Concat(pages, tables), root+"/README.md", root+"/ARCHITECTURE.md", root+"/CONTRIBUTING.md") {
 		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		for _, p := range Markdown(string(text)) {
 			for _, f := range Findings(p.Text) {
 				t.Errorf("%s:%d: %s", strings.TrimPrefix(page, root+"/"), p.Line, f)
@@ -64,9 +64,7 @@ func TestHelpAndErrorsReadWell(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if files < 100 {
 		t.Errorf("only %d files were read", files)
 	}

@@ -57,8 +57,8 @@ func (c check) lacking(d subject.Description) string {
 	return ""
 }
 
-// failure is what a trial panics with when the worker has failed it; defect is
-// what it panics with when it could not be carried out.
+// A trial panics with a failure if the worker has failed it, and with a defect if
+// the trial was impossible.
 type (
 	failure struct{ reason string }
 	defect  struct{ err error }
@@ -146,8 +146,8 @@ func (s *stage) alone(c check) Result {
 	return r
 }
 
-// again gives a check that has failed a second chance, as the machine may have
-// been too busy for the first. What happened then is told all the same.
+// again gives a failed check a second chance, because the machine may have been
+// too busy for the first. The result mentions the first one.
 func (s *stage) again(c check, first Result) Result {
 	r := s.alone(c)
 	if r.Status == OK {

@@ -24,7 +24,7 @@ type Options struct {
 	// Command is that of the worker. It is started in directories of its own:
 	// names of files must be absolute.
 	Command []string
-	// Backend is what the servers are.
+	// Backend selects the servers.
 	Backend servers.Backend
 	// Dir is where servers and processes run; it must exist.
 	Dir string
@@ -33,7 +33,7 @@ type Options struct {
 	// Checks are those to carry out, by name, beside those without which nothing
 	// can be told; none means all.
 	Checks []string
-	// Lease is what locks are opened with, [DefaultLease] when 0.
+	// Lease is the lease of the locks; 0 means [DefaultLease].
 	Lease time.Duration
 	// Patience is how long the worker may take for an answer that has to wait
 	// for nothing, [DefaultPatience] when 0. Its start may take three times that.
@@ -43,16 +43,16 @@ type Options struct {
 	Heard func(lock *subject.Description, r Result)
 }
 
-// What Options mean when they say nothing.
+// The defaults of Options.
 const (
 	DefaultLease    = 2 * time.Second
 	DefaultPatience = 10 * time.Second
 )
 
-// Status is what came of a check.
+// Status is the outcome of a check.
 type Status string
 
-// What can come of a check.
+// The outcomes of a check.
 const (
 	OK         Status = "ok"
 	Failed     Status = "failed"
@@ -60,7 +60,7 @@ const (
 	NotTried   Status = "not tried"   // what it needs has failed
 )
 
-// Result is what came of one check.
+// Result is the result of one check.
 type Result struct {
 	Check  string `json:"check"`
 	Status Status `json:"status"`
@@ -71,14 +71,15 @@ type Result struct {
 	Contract string `json:"contract"`
 }
 
-// LockReport is what came of the checks of a lock.
+// LockReport has the results for one lock.
 type LockReport struct {
 	Name    string   `json:"name"`
 	Version string   `json:"version,omitempty"`
 	Results []Result `json:"results"`
 }
 
-// Report is what came of all checks: of the worker itself, and of its locks.
+// Report has the results of all checks: those of the worker itself, and those of
+// its locks.
 type Report struct {
 	Worker []Result     `json:"worker"`
 	Locks  []LockReport `json:"locks"`

@@ -14,6 +14,7 @@ import (
 
 	"github.com/redis/go-redis/v9/logging"
 
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/internal/testworker"
 	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/live/servers/miniredis"
@@ -50,9 +51,7 @@ func TestMain(m *testing.M) {
 func checked(t *testing.T, mistake string, o Options) Report {
 	t.Helper()
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	o.Command = []string{exe, workerRole, mistake}
 	if o.Backend.Name() != servers.Redis || o.Backend.Available() != nil {
 		o.Backend = servers.Backend{Miniredis: []string{exe, serverRole}}
@@ -187,9 +186,7 @@ func TestMistakes(t *testing.T) {
 // The sentences are the contract's own.
 func TestSentences(t *testing.T) {
 	b, err := os.ReadFile("../../docs/adapter-protocol.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	page := strings.Join(strings.Fields(string(b)), " ")
 	for _, c := range slices.Concat(workerChecks(nil), quickChecks, leaseChecks, lastChecks) {
 		if !strings.Contains(page, c.contract) {

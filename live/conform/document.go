@@ -12,7 +12,7 @@ type Document struct {
 	Summary Summary `json:"summary"`
 }
 
-// Summary counts the checks by what came of them.
+// Summary counts the checks by outcome.
 type Summary struct {
 	OK         int `json:"ok"`
 	Failed     int `json:"failed"`

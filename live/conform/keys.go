@@ -66,7 +66,7 @@ func (t *trial) read(node, key string) (kept, error) {
 	return k, errors.Join(err, ttlErr)
 }
 
-// vanished is what PTTL says of a key that is not there.
+// vanished is the reply of PTTL for a missing key.
 const vanished = -2
 
 func tryKey(t *trial) {
@@ -89,8 +89,8 @@ func tryKey(t *trial) {
 	}
 }
 
-// unreadable says why a key does not tell who holds the lock, "" when it does.
-// identity is what the worker says that it stores, "" when it does not.
+// unreadable returns the reason why a key does not show the holder of the lock, or
+// "" if it does. identity is the value that the worker claims to store, or "".
 func (k kept) unreadable(how subject.Holder, identity string) string {
 	switch {
 	case how == subject.HolderNone:

@@ -17,9 +17,9 @@ import (
 const (
 	// mostProcesses bounds the processes for one lock.
 	mostProcesses = 60
-	// scale is what a second of a scenario takes here, as in most runs.
+	// scale is the length of a second of a scenario, as in most runs.
 	scale = 0.2
-	// slack is what a machine that is busy may add to any time.
+	// slack is the delay that a busy machine may add to any time.
 	slack = time.Second
 )
 

@@ -25,7 +25,7 @@ type trial struct {
 // message is a request, as it is written.
 type message map[string]any
 
-// answer is what the worker wrote.
+// answer is an answer of the worker.
 type answer struct {
 	OK         bool
 	Errors     []string

@@ -8,8 +8,8 @@ import (
 // shortWait is how long an acquire waits that is to be in vain.
 const shortWait = 300 * time.Millisecond
 
-// underWay is how long an acquire has when it is to be waiting, of which nothing
-// tells.
+// underWay is the time after which a trial takes an acquire for a waiting one. No
+// message reports that it waits.
 const underWay = 100 * time.Millisecond
 
 // forEver is the wait of an acquire that only a grant or a cancel ends.

@@ -78,8 +78,7 @@ func (t *trial) exits(p *player, after string) {
 	case <-ctx.Done():
 		t.fail("after %s it still runs when %s are over%s", after, t.opts.Patience, stderrOf(p))
 	}
-	var status *exec.ExitError
-	if errors.As(p.Err(), &status) && status.ExitCode() < 0 {
+	if status, ok := errors.AsType[*exec.ExitError](p.Err()); ok && status.ExitCode() < 0 {
 		t.fail("after %s it has closed its standard output and goes on: %v", after, p.Err())
 	}
 }

@@ -99,8 +99,8 @@ func (o *observer) serve(b monitorLine) (*group, error) {
 var fromElsewhere = []string{"RENAME", "RENAMENX", "COPY", "LMOVE", "RPOPLPUSH", "SMOVE", "BLMOVE", "BRPOPLPUSH"}
 
 // cannotFollow returns an error if the shadow cannot execute a command that
-// changed a key of the lock: it has only the keys of the lock, and cannot repeat a
-// server's random choices.
+// changed a key of the lock. The shadow has only the keys of the lock, and cannot
+// repeat a server's random choices.
 func (o *observer) cannotFollow(command string, args []string) error {
 	switch {
 	case slices.Contains(fromElsewhere, command) && len(args) > 2 && o.truth.lockKey(args[1]) != o.truth.lockKey(args[2]):

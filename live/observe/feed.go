@@ -155,7 +155,7 @@ func (f *feed) await(ctx context.Context, ask func(mark string) []byte) (ended, 
 	}
 }
 
-// markPrefix is what all marks begin with.
+// markPrefix is the beginning of every mark.
 const markPrefix = "holdfast-mark-"
 
 // expect prepares for a mark; seen is nil if nothing is watched.
@@ -187,8 +187,8 @@ func (f *feed) forget(name string) {
 	delete(f.waiting, name)
 }
 
-// ranOut makes a change an expiry if the key's time was over: a replica treats it
-// as gone then, and removes it when its primary says so.
+// ranOut makes a change an expiry if the time of the key was over. A replica
+// treats such a key as gone, and removes it only when its primary says so.
 func (f *feed) ranOut(c keyspace.Change) keyspace.Change {
 	end := c.Before.ExpireAt
 	if !c.After.Exists() && !end.IsZero() && !end.After(f.shown(c.At)) {

@@ -15,7 +15,8 @@ const (
 	roleReplica = "replica"
 )
 
-// group is what a node executes together: a command, a script or a transaction.
+// group is a unit that a node executes as one: a command, a script or a
+// transaction.
 type group struct {
 	from    string // the connection
 	command string // in upper case

@@ -104,8 +104,8 @@ func (o *observer) connect(ctx context.Context) (net.Conn, *bufio.Reader, error)
 	return conn, in, nil
 }
 
-// keyEvents is what channels of events begin with; the name of the event
-// follows, and the message is the key.
+// keyEvents is the prefix of the channels of events. The name of the event
+// follows; the message is the key.
 const keyEvents = "__keyevent@0__:"
 
 // arrived is an item of the stream, and its time. more means that the next one has

@@ -16,10 +16,9 @@ import (
 	"github.com/holdfast-go/holdfast/redis/keyspace"
 )
 
-// shadow is what a server's lock keys hold, as far as it has told: the
-// commands that changed them are carried out again, in a server in memory
-// that nobody connects to. No key ends by itself there; the real server says
-// when one does.
+// shadow holds the lock keys of a server, as far as its reports show them. It
+// executes the reported commands again, on a server in memory to which nobody
+// connects. No key expires there by itself; the real server reports each expiry.
 type shadow struct {
 	mr    *miniredis.Miniredis
 	reply bytes.Buffer

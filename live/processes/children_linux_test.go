@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/must"
 )
 
 // Locks in other languages come with a launcher: what it starts must be
@@ -21,15 +23,15 @@ func TestChildrenOfAProcess(t *testing.T) {
 		_, scan := fmt.Sscan(string(b), &child)
 		return err == nil && scan == nil
 	})
-	check(t, p.Pause())
+	must.Succeed(t, p.Pause())
 	if st, err := readState(fmt.Sprintf("/proc/%d", child)); err != nil || st.state != "T" {
 		t.Errorf("the child of a paused process is in state %q, %v", st.state, err)
 	}
 	if err := stopped(p.cmd.Process.Pid); err != nil {
 		t.Errorf("when Pause returned: %v", err)
 	}
-	check(t, p.Resume())
-	check(t, p.signal(syscall.SIGTERM)) // as if it ended by itself
+	must.Succeed(t, p.Resume())
+	must.Succeed(t, p.signal(syscall.SIGTERM)) // as if it ended by itself
 	if err := p.Wait(shortly(t)); err == nil {
 		t.Error("its end was not noticed")
 	}

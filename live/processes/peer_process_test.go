@@ -5,20 +5,18 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/must"
 )
 
 // A connection must be taken for that of the process which has it, and of no
 // other.
 func TestWhoKnocks(t *testing.T) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer l.Close()
 	c, err := net.Dial("tcp4", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer c.Close()
 	from, to := c.LocalAddr().(*net.TCPAddr), l.Addr().(*net.TCPAddr)
 	inode := SocketInode(from, to)
@@ -29,9 +27,7 @@ func TestWhoKnocks(t *testing.T) {
 		t.Error("the process is not found that has started the one with the socket")
 	}
 	other := exec.Command("sleep", "60")
-	if err := Spawn(other); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, Spawn(other))
 	if HasSocket(other.Process.Pid, inode) {
 		t.Error("another process is found")
 	}

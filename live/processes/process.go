@@ -48,8 +48,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// grace is the time in which a process must exit after it closes its standard
-// output, and in which its output is read after it exits.
+// grace limits two times: between the end of a process's output and its exit, and
+// the reading of its output after the exit.
 const grace = time.Second
 
 // Start starts a process in a directory of its own, which exists already. File
@@ -214,8 +214,8 @@ func (p *Process) awaitStop() error {
 	}
 }
 
-// Cancel ends the context of the open operation, and returns when the process has
-// ended its own context: everything that the lock sees after that is cancelled.
+// Cancel ends the context of the open operation. It returns when the process has
+// ended its own context, so the lock sees the cancellation in everything later.
 func (p *Process) Cancel() error {
 	if err := p.Process.Cancel(); err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/subject/adapter"
 )
 
@@ -46,7 +47,7 @@ func act(how string) int {
 func play(t *testing.T, how string) (p *Process, dir string) {
 	t.Helper()
 	exe, err := os.Executable()
-	check(t, err)
+	must.Succeed(t, err)
 	return run(t, []string{exe}, role+"="+how)
 }
 
@@ -58,9 +59,9 @@ func run(t *testing.T, argv []string, env ...string) (p *Process, dir string) {
 	}
 	dir = t.TempDir()
 	p, err := Start("client-1", dir, argv, env)
-	check(t, err)
+	must.Succeed(t, err)
 	t.Cleanup(func() {
-		check(t, p.End())
+		must.Succeed(t, p.End())
 		p.Over()
 	})
 	return p, dir
@@ -70,13 +71,6 @@ func shortly(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	t.Cleanup(cancel)
 	return ctx
-}
-
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // A process that ends by itself must be noticed, with what it had to say.
@@ -121,9 +115,9 @@ func TestProcessLeavesItsPid(t *testing.T) {
 	t.Parallel()
 	p, dir := play(t, "greets")
 	b, err := os.ReadFile(filepath.Join(dir, pidName))
-	check(t, err)
+	must.Succeed(t, err)
 	id, err := identity(p.cmd.Process.Pid)
-	check(t, err)
+	must.Succeed(t, err)
 	if want := fmt.Sprintf("%d %s\n", p.cmd.Process.Pid, id); string(b) != want {
 		t.Errorf("noted %q, want %q", b, want)
 	}

@@ -8,11 +8,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/must"
 )
 
 func writeFile(t *testing.T, path, text string) {
 	t.Helper()
-	check(t, os.WriteFile(path, []byte(text), 0o600))
+	must.Succeed(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // Even where the kernel did not do it, the next run kills the servers of a
@@ -26,18 +28,18 @@ func TestCleanKillsTheProcessesOfADeadRunOnly(t *testing.T) {
 	run := filepath.Join(parent, runPrefix+"dead")
 	sleeper := func(name, in string, note func(pid int, id string) string) (alive func() bool) {
 		dir := filepath.Join(run, name)
-		check(t, os.MkdirAll(dir, 0o700))
+		must.Succeed(t, os.MkdirAll(dir, 0o700))
 		cmd := exec.Command("sleep", "60")
 		cmd.Dir = dir
 		if in != "" {
 			cmd.Dir = in
 		}
-		check(t, cmd.Start())
+		must.Succeed(t, cmd.Start())
 		ended := make(chan struct{})
 		go func() { cmd.Wait(); close(ended) }()
 		t.Cleanup(func() { cmd.Process.Kill(); <-ended })
 		id, err := identity(cmd.Process.Pid)
-		check(t, err)
+		must.Succeed(t, err)
 		writeFile(t, filepath.Join(dir, pidName), note(cmd.Process.Pid, id))
 		return func() bool {
 			is, err := identity(cmd.Process.Pid)
@@ -51,7 +53,7 @@ func TestCleanKillsTheProcessesOfADeadRunOnly(t *testing.T) {
 	cut := sleeper("cut", "", func(pid int, id string) string { return fmt.Sprint(pid) })
 	writeFile(t, filepath.Join(run, lockName), "")
 
-	check(t, Clean(parent))
+	must.Succeed(t, Clean(parent))
 	if ours() {
 		t.Error("a server of the dead run lives")
 	}
@@ -72,16 +74,16 @@ func TestCleanKillsTheProcessesOfADeadRunOnly(t *testing.T) {
 func TestCleanLeavesWhatIsNotARun(t *testing.T) {
 	t.Parallel()
 	parent := t.TempDir()
-	check(t, os.MkdirAll(filepath.Join(parent, "somebody's", "data"), 0o700))
+	must.Succeed(t, os.MkdirAll(filepath.Join(parent, "somebody's", "data"), 0o700))
 	writeFile(t, filepath.Join(parent, runPrefix+"notes"), "a file, not a directory")
 	young, old := filepath.Join(parent, runPrefix+"young"), filepath.Join(parent, runPrefix+"old")
-	check(t, os.Mkdir(young, 0o700))
-	check(t, os.Mkdir(old, 0o700))
+	must.Succeed(t, os.Mkdir(young, 0o700))
+	must.Succeed(t, os.Mkdir(old, 0o700))
 	past := time.Now().Add(-2 * abandoned)
-	check(t, os.Chtimes(old, past, past))
-	check(t, Clean(parent))
+	must.Succeed(t, os.Chtimes(old, past, past))
+	must.Succeed(t, Clean(parent))
 	entries, err := os.ReadDir(parent)
-	check(t, err)
+	must.Succeed(t, err)
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name())
@@ -89,5 +91,5 @@ func TestCleanLeavesWhatIsNotARun(t *testing.T) {
 	if got, want := strings.Join(names, " "), runPrefix+"notes "+runPrefix+"young somebody's"; got != want {
 		t.Errorf("left is %q, want %q", got, want)
 	}
-	check(t, Clean(filepath.Join(parent, "nowhere")))
+	must.Succeed(t, Clean(filepath.Join(parent, "nowhere")))
 }

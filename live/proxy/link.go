@@ -133,8 +133,8 @@ func (l *Link) forgetOver() {
 }
 
 // sink is the end of a chain. It takes all data, even if the connection behind it
-// is broken: a chain that nobody empties never ends, and neither does the removal
-// of its toxics.
+// is broken. A chain that nobody empties would never end, and its toxics could not
+// be removed.
 type sink struct {
 	conn   io.WriteCloser
 	broken bool

@@ -78,8 +78,7 @@ func ParseAddress(text string) (Address, error) {
 	return a, nil
 }
 
-// ParseAddresses reads addresses, of which the first that cannot be read is the
-// error.
+// ParseAddresses reads addresses. The error is about the first invalid one.
 func ParseAddresses(texts []string) ([]Address, error) {
 	var list []Address
 	for _, text := range texts {

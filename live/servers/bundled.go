@@ -110,7 +110,7 @@ func (srv *Server) follower(ctx context.Context) (leader string, term int, err e
 	return a.Leader, a.Term, err
 }
 
-// errUnnamed is what is heard of a member that follows whom it cannot name.
+// errUnnamed means that a member follows a leader that it cannot name.
 var errUnnamed = errors.New("it follows a leader that it does not name")
 
 // letLead waits until all members except apart agree on a leader, and then makes

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/live/processes"
 	"github.com/holdfast-go/holdfast/subject/adapter/bundled"
 )
@@ -19,12 +20,8 @@ func TestOrders(t *testing.T) {
 		t.Helper()
 		cmd := exec.Command("sh", "-c", script)
 		o, err := newBundledControl(cmd)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := processes.Spawn(cmd); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
+		must.Succeed(t, processes.Spawn(cmd))
 		t.Cleanup(func() {
 			o.end()
 			cmd.Process.Kill()

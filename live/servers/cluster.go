@@ -148,7 +148,7 @@ func (srv *Server) owner(ctx context.Context, group int) (name string, epoch int
 }
 
 // acceptsReplica returns the reason why a node would reject its replica's request,
-// or nil: right after a change of roles it does not know the replica yet.
+// or nil. Right after a change of roles the node does not know the replica yet.
 func (srv *Server) acceptsReplica(ctx context.Context, replica *Server) error {
 	peers, err := srv.peers(ctx)
 	if err != nil {

@@ -77,9 +77,10 @@ func (srv *Server) sentinelConfig(set func(string, ...any)) {
 	}
 }
 
-// detect is how long a primary must be silent for a Sentinel. Two of them are
-// enough to agree, and the third is slower: if all three were candidates at the
-// same moment, each could vote for itself, and no election would succeed.
+// detect is the silence of a primary after which a Sentinel reports it. Two
+// Sentinels suffice to agree, and the third is slower. If all three became
+// candidates at one moment, each could vote for itself, and the election would
+// fail.
 func (srv *Server) detect() time.Duration {
 	if srv.rank == sentinels {
 		return 2 * srv.world.opts.Detect

@@ -39,11 +39,11 @@ type place struct {
 	ahead    time.Duration   // what its clock shows before ours does
 }
 
-// Discover finds the servers at addresses: those of a Sentinel's group, those of a
-// cluster, or any number of single servers, each a group of its own. Every primary
-// must answer, allow MONITOR, and be Redis 7.0 or newer. Addresses on another
-// machine are an error that wraps [ErrRemote], unless the guest allows them. No
-// error contains a password.
+// Discover finds the servers at addresses: a group of Sentinels, a cluster, or
+// single servers, each a group of its own. Every primary must answer, allow
+// MONITOR, and be Redis 7.0 or newer. Addresses on another machine are an error
+// that wraps [ErrRemote], unless the guest allows them. No error contains a
+// password.
 func Discover(ctx context.Context, addresses []Address, g Guest) (*External, error) {
 	if len(addresses) == 0 {
 		return nil, errors.New("no address of servers is given")
@@ -229,9 +229,9 @@ func (o *External) Replicas(groups int) int {
 	return least
 }
 
-// Part selects the servers of a run with a lock: as many groups as it needs, or
-// all of a cluster, whose first group owns the key. All keys that contain key
-// belong to the run: the close of its world removes them.
+// Part selects the servers of a run with a lock: as many groups as the lock needs.
+// Of a cluster it selects all groups, the owner of the key first. All keys that
+// contain key belong to the run, and the close of its world removes them.
 func (o *External) Part(ctx context.Context, key string, groups int) (*External, error) {
 	part := *o
 	part.key = key

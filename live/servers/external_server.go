@@ -94,10 +94,10 @@ func (srv *Server) way() way {
 // greetLimit is how long a server may take to greet a connection.
 const greetLimit = 5 * time.Second
 
-// greeting prepares a connection of the proxy for a client: an external server may
-// ask for TLS, a certificate and a password, which the client need not know. It
-// also returns the address that the server sees, which may differ from the proxy's,
-// as with containers.
+// greeting prepares a connection of the proxy for a client. An external server may
+// ask for TLS, a certificate and a password, which the client need not know.
+// greeting also returns the address that the server sees. Behind containers it may
+// differ from the proxy's.
 func (srv *Server) greeting() proxy.Greeting {
 	p := srv.external
 	if p == nil || srv.sentinel && p.way == (way{}) {

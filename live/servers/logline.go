@@ -30,8 +30,9 @@ func (s *Servers) LogLines() ([]LogLine, error) {
 	return all, errors.Join(errs...)
 }
 
-// logLines reads a server's log, backwards from the true time now: if a clock that
-// was set back showed a time twice, the candidate nearer to the next line counts.
+// logLines reads a server's log, backwards from the true time now. If a clock that
+// was set back showed a time twice, logLines takes the candidate nearer to the
+// next line.
 func (srv *Server) logLines(text string, now time.Time) []LogLine {
 	var lines []LogLine
 	for line := range strings.Lines(text) {

@@ -36,9 +36,9 @@ func (s *Servers) RunKey() string {
 	return ""
 }
 
-// Observable are the servers that can be observed: all nodes, but of an external
-// cluster only the owners of the run's key, and no replica of external servers.
-// Bundled servers cannot be observed.
+// Observable are the servers that can be observed. Of an external cluster these
+// are the owners of the run's key. Replicas of external servers and bundled
+// servers cannot be observed.
 func (s *Servers) Observable() []*Server {
 	return slices.DeleteFunc(slices.Clone(s.order), func(srv *Server) bool {
 		switch {

@@ -56,8 +56,8 @@ func (s *Servers) stop(name string, sig syscall.Signal) error {
 	return srv.wrong(p.await(name))
 }
 
-// lastWords lets a server report its executed commands before it is stopped: it
-// answers clients before it reports to the observer, so the last report would be
+// lastWords lets a server report its executed commands before it is stopped. The
+// server answers clients first and reports later, so the last report would be
 // lost. A suspended server reports nothing.
 func (srv *Server) lastWords() {
 	o := srv.observing()

@@ -68,8 +68,8 @@ func (s *Servers) Primary(group int) string {
 	return s.primary[group-1]
 }
 
-// AwaitPrimary waits until a group has another primary than old, and all who can
-// be asked agree: after a crash, Sentinels or the cluster promote a replica by
+// AwaitPrimary waits until a group has another primary than old, and all reachable
+// servers agree. After a crash, Sentinels or the cluster promote a replica by
 // themselves.
 func (s *Servers) AwaitPrimary(ctx context.Context, group int, old string) (string, error) {
 	return s.awaitAgreement(ctx, group, old, func(name string) error {
@@ -266,8 +266,8 @@ func mustBe(want, old string) func(string) error {
 	}
 }
 
-// Follow ends a node's isolation and waits until Sentinel or the cluster has made
-// it a replica of the current primary of its group: it drops its own data and
+// Follow ends a node's isolation. It waits until Sentinel or the cluster has made
+// the node a replica of its group's primary. The node then drops its own data and
 // takes the primary's.
 func (s *Servers) Follow(name string) error {
 	node, err := s.node(name)

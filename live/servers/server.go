@@ -244,7 +244,7 @@ func (srv *Server) start(ctx context.Context) error {
 	return nil
 }
 
-// args are what a server is started with.
+// args are the arguments of the server program.
 func (srv *Server) args() []string {
 	args := slices.Clone(srv.argv[1:])
 	if srv.world.bundled() != nil {

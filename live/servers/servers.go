@@ -38,7 +38,7 @@ import (
 // replicas "node-g-replica-1" and so on; clients are "client-1" and so on.
 // With Sentinel, "sentinel-1" to "sentinel-3" watch.
 type Options struct {
-	// Backend is what the servers are.
+	// Backend selects the servers.
 	Backend  Backend
 	Clients  int  // client processes
 	Groups   int  // independent primaries; with Cluster they share one key space

@@ -14,9 +14,9 @@ import (
 	"github.com/holdfast-go/holdfast/live/proxy"
 )
 
-// Bus names a cluster node's end of the cluster bus, over which the nodes
-// gossip and vote: the link from node-2 to Bus("node-1") carries what node-2
-// asks of node-1 there. The link from node-2 to node-1 carries replication.
+// Bus names a cluster node's end of the cluster bus, over which the nodes gossip
+// and vote. The link from node-2 to Bus("node-1") carries the requests of node-2
+// there. The link from node-2 to node-1 carries replication.
 func Bus(node string) string { return node + "/bus" }
 
 // connect makes the links between everybody who may talk to one another, and
@@ -258,9 +258,9 @@ func (s *Servers) Cut(a, b string) (heal func(), err error) {
 	return faults.Cut(s, ids)
 }
 
-// isolate cuts a node off from all who could replace it, the Sentinels or the
-// bus of the cluster, but neither from its clients nor from its replicas. heal
-// ends it.
+// isolate cuts a node off from all that could replace it: the Sentinels, or the
+// bus of the cluster. Its clients and replicas still reach it. heal ends the
+// isolation.
 func (s *Servers) isolate(node *Server) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/suite"
 )
 
@@ -33,23 +34,17 @@ func request(url string, change func(*http.Request)) *http.Request {
 func do(t *testing.T, r *http.Request) (code int, header http.Header, text string) {
 	t.Helper()
 	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer answer.Body.Close()
 	b, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return answer.StatusCode, answer.Header, string(b)
 }
 
 func start(t *testing.T, r suite.Runner, atOnce int) (url string) {
 	t.Helper()
 	h, err := Handler(r, atOnce)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
 	return s.URL
@@ -161,9 +156,7 @@ func TestTooManyWait(t *testing.T) {
 // the server.
 func TestTheServerEnds(t *testing.T) {
 	l, err := Listen(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if _, err := Listen(l.Addr().(*net.TCPAddr).Port); err == nil {
 		t.Error("two servers listen on one port")
 	}

@@ -84,8 +84,7 @@ func goCommand(ctx context.Context, args ...string) (string, error) {
 	c.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm")
 	out, err := c.Output()
 	if err != nil {
-		var failed *exec.ExitError
-		if errors.As(err, &failed) {
+		if failed, ok := errors.AsType[*exec.ExitError](err); ok {
 			err = fmt.Errorf("%w\n%s", err, failed.Stderr)
 		}
 		return "", fmt.Errorf("go %s: %w", args[0], err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/internal/browser"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/playground/serve"
 	"github.com/holdfast-go/holdfast/suite"
 )
@@ -26,9 +27,7 @@ func TestThePlaygroundIsUsed(t *testing.T) {
 	}
 	t.Run("served", func(t *testing.T) {
 		page, err := serve.Handler(suite.Here{}, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		use(t, page)
 	})
 	t.Run("static", func(t *testing.T) {
@@ -106,9 +105,7 @@ func use(t *testing.T, page http.Handler) {
 		t.Errorf("the command is %q", got)
 	}
 	file := filepath.Join(t.TempDir(), get(`document.getElementById("save").download`))
-	if err := os.WriteFile(file, []byte(get(`decodeURIComponent(document.getElementById("save").href.split(",").slice(1).join(","))`)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(file, []byte(get(`decodeURIComponent(document.getElementById("save").href.split(",").slice(1).join(","))`)), 0o644))
 	same(file, "fenced", 1)
 	act(`document.getElementById("next").click()`)
 	same(file, "fenced", 2)

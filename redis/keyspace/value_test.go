@@ -6,6 +6,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/redis/keyspace"
 )
 
@@ -16,9 +17,7 @@ func TestAValueOfEveryTypeSurvivesACopy(t *testing.T) {
 	start := func() *miniredis.Miniredis {
 		mr := miniredis.NewMiniRedis()
 		c, err := mr.Dial()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		c.Close()
 		t.Cleanup(mr.Close)
 		mr.SetTime(now)
@@ -37,13 +36,9 @@ func TestAValueOfEveryTypeSurvivesACopy(t *testing.T) {
 	}
 	for i, v := range values {
 		mr := start()
-		if err := keyspace.Write(mr, "k", v, now); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, keyspace.Write(mr, "k", v, now))
 		got, err := keyspace.Read(mr, "k", now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		for j, w := range values {
 			if got.Equal(w) != (i == j) {
 				t.Errorf("%+v was written and %+v read, which equals %+v: %v", v, got, w, got.Equal(w))

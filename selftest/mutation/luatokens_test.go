@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-go/holdfast/internal/must"
 )
 
 // A sign in a comment or a text is no comparison.
@@ -28,9 +30,7 @@ func TestMutantsOfAScript(t *testing.T) {
 		"end",
 		"if latch then return n > 0 end",
 	}, "\n")}
-	if err := s.find(&goPackage{source: &source{}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.find(&goPackage{source: &source{}}))
 	var got []string
 	for _, m := range s.mutants {
 		_, after, _ := strings.Cut(m.Diff, "+ ")

@@ -48,7 +48,7 @@ func OperatorNames() []string {
 	return names
 }
 
-// does is what an operator does.
+// does describes an operator.
 func does(operator string) string {
 	for _, o := range operators {
 		if o.name == operator {

@@ -22,7 +22,7 @@ type placements struct {
 	original map[string]map[string]bool // by lock, the violations
 }
 
-// violation is what tells two violations apart: the property, and the faults that had
+// violation is the identity of a violation: the property, and the faults that had
 // struck.
 func violation(c exhaustive.Cause) string {
 	return fmt.Sprintf("%s after %s", c.Property, strings.Join(c.Faults, ", "))

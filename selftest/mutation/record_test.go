@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/suite"
 )
 
@@ -15,16 +16,12 @@ func TestAHuntGoesOnWhereItEnded(t *testing.T) {
 	h := hunt{exe: filepath.Join(dir, "exe")}
 	write := func(path, text string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	open := func(shard suite.Shard) *record {
 		t.Helper()
 		r, err := openRecord(filepath.Join(dir, "out"), h, shard)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		t.Cleanup(func() { r.close() })
 		return r
 	}
@@ -40,26 +37,20 @@ func TestAHuntGoesOnWhereItEnded(t *testing.T) {
 	first := suite.Shard{Index: 1, Of: 2}
 	r := open(first)
 	for _, m := range mutants[:2] {
-		if err := r.keep(&Result{Mutant: m, Status: killed}); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, r.keep(&Result{Mutant: m, Status: killed}))
 	}
 	if got := missing(open(suite.Shard{Index: 2, Of: 2})); got != "c" {
 		t.Errorf("the other shard has to play %q", got)
 	}
 	path := filepath.Join(dir, "out", "mutants-1-of-2.jsonl")
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	write(path, string(text[:len(text)-5]))
 	r = open(first)
 	if got := missing(r); got != "bc" {
 		t.Errorf("after a line that was cut off, %q are to be played", got)
 	}
-	if err := r.keep(&Result{Mutant: mutants[1], Status: survived}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, r.keep(&Result{Mutant: mutants[1], Status: survived}))
 	if got := open(first).results(mutants); len(got) != 2 || got[1].Status != survived {
 		t.Errorf("results: %+v", got)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/suite"
 )
 
@@ -21,9 +22,7 @@ func TestNobodyTakesAnOwnerCheckOrARenewalAway(t *testing.T) {
 		Progress: func(string, int) (step, done func()) { return func() {}, func() {} },
 	}
 	r, err := o.Measure(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, left := range r.Left {
 		t.Errorf("the original is not as expected: %s", left)
 	}

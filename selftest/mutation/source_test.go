@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/must"
 )
 
 var loaded = sync.OnceValues(func() (*source, error) { return loadSource(context.Background(), ".") })
@@ -20,9 +22,7 @@ var loaded = sync.OnceValues(func() (*source, error) { return loadSource(context
 func load(t *testing.T) *source {
 	t.Helper()
 	s, err := loaded()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return s
 }
 
@@ -121,9 +121,7 @@ func TestNoSource(t *testing.T) {
 // the line it would remove a mutant from the score that nobody has examined.
 func TestNotesAreAboutMutants(t *testing.T) {
 	n, err := readNotes(notesFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	s := load(t)
 	for _, id := range n.stale(s.Mutants) {
 		t.Errorf("%s is called equivalent, and there is no such mutant of that line", id)

@@ -18,6 +18,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
 
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/sim/script"
 )
 
@@ -45,9 +46,7 @@ func newParty(t testing.TB, engine bool, conns int) *party {
 	t.Helper()
 	mr := miniredis.NewMiniRedis()
 	c, err := mr.Dial() // starts it without a listener
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	c.Close()
 	t.Cleanup(mr.Close)
 	mr.SetTime(time.Date(2000, 1, 1, 0, 0, 0, 5000, time.UTC))
@@ -110,9 +109,7 @@ func (p *party) values(t *testing.T) map[string]string {
 		default:
 			t.Fatalf("key %s is a %s", k, p.mr.Type(k))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		all[k] = fmt.Sprint(v, p.mr.TTL(k))
 	}
 	return all

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -187,9 +188,7 @@ func TestLost(t *testing.T) {
 	}
 	f.of("stock", "1").lose()
 	second := lock1()
-	if err := l.Settle(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, l.Settle(t.Context()))
 	select {
 	case <-first:
 		t.Error("a released hold is told to be lost")
@@ -201,9 +200,7 @@ func TestLost(t *testing.T) {
 	await(t, second)
 	third := lock1()
 	f.of("stock", "1").lose()
-	if err := l.Settle(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, l.Settle(t.Context()))
 	select {
 	case <-third:
 	default:

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/subject"
 )
 
@@ -15,9 +16,7 @@ import (
 // example must be what this side sends and takes, and nothing may be missing.
 func TestDocs(t *testing.T) {
 	b, err := os.ReadFile("../../docs/adapter-protocol.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	page := string(b)
 	asked := map[int64]request{}
 	for line := range strings.Lines(page) {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/must"
 )
 
 func TestEveryMutantSaysWhatItIs(t *testing.T) {
@@ -63,15 +65,11 @@ func TestEveryEditChangesItsScript(t *testing.T) {
 		t.Fatalf("scripts: %v, %v", files, err)
 	}
 	more, err := filepath.Glob("../textbook/*.lua")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	source := map[string]string{FairQueue: fairTake}
 	for _, file := range append(files, more...) {
 		b, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		source[scriptOf(string(b))] = string(b)
 	}
 	for _, m := range All() {

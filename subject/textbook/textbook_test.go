@@ -17,6 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/subject/textbook"
 )
@@ -222,9 +223,7 @@ func TestTakeAndRelease(t *testing.T) {
 		}()
 		time.Sleep(time.Second)
 		s.release(first)
-		if err := <-granted; err != nil {
-			s.Fatal(err)
-		}
+		must.Succeed(s, <-granted)
 		s.wantHolder(b)
 		s.release(second)
 		s.wantHolder("")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/results"
 )
 
@@ -38,9 +39,7 @@ func run(scenario string, violated ...checker.Property) results.Run {
 // same run. One that is gone is named.
 func TestApply(t *testing.T) {
 	l, err := parse([]byte(list))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for name, c := range map[string]struct {
 		runs   []results.Run
 		passed []bool

@@ -20,7 +20,7 @@ import (
 // Schema names the format of [Document] as JSON.
 const Schema = "holdfast-compare/1"
 
-// Document is what differs between two run directories.
+// Document lists the differences between two run directories.
 type Document struct {
 	Schema string `json:"schema"`
 	Before Side   `json:"before"`

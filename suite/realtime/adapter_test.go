@@ -4,15 +4,15 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/must"
 )
 
 // An adapter is started with the words that its user wrote: quotes keep
 // spaces, variables are read, and a pipe is refused instead of dropped.
 func TestTheWordsOfAnAdapterCommand(t *testing.T) {
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Setenv("ADAPTER", exe)
 	for _, tt := range []struct {
 		command string

@@ -21,14 +21,15 @@ type Lock struct {
 	version  string   // of a lock that is not built in
 	adapters []string // the commands that have it, as they were given
 	start    time.Duration
-	// workers are what its client processes run, in turns; one without a command
-	// is this program.
+	// workers are the programs of its client processes, in turns. One without a
+	// command is this program.
 	workers []liveplay.Worker
 	// bundled are the servers that it brings along; nil for a lock on Redis.
 	bundled *servers.BundledServers
 }
 
-// Backend is what its servers are, where others have those of the backend.
+// Backend returns the servers of the lock: its own if it has some, those of b
+// otherwise.
 func (l Lock) Backend(b servers.Backend) servers.Backend {
 	if l.bundled != nil {
 		return servers.Backend{Bundled: l.bundled}

@@ -22,8 +22,8 @@ import (
 // servers and client processes of its own, in this one process: when it dies,
 // all of them do.
 
-// attempts is how often a run is played until the machine was quick enough,
-// among many others, and then once more with one other at most.
+// attempts is how often a run is played among many others until the machine was
+// quick enough. Then it is played once more, with at most one other.
 const attempts = 3
 
 // limit bounds a run in real time, whatever happens.
@@ -70,7 +70,7 @@ func (p Player) Play(ctx context.Context, jobs []suite.Job, dir suite.Dir) (o su
 	return o
 }
 
-// playAll plays so many jobs at a time. What ctx interrupts has no answer.
+// playAll plays up to workers jobs at a time. An interrupted job has no answer.
 func (p Player) playAll(ctx context.Context, jobs []suite.Job, workers int) {
 	queue := make(chan suite.Job)
 	var all sync.WaitGroup
@@ -98,9 +98,9 @@ func (p Player) playAll(ctx context.Context, jobs []suite.Job, workers int) {
 	all.Wait()
 }
 
-// play plays one run, and again when the machine was too busy for it to mean
-// anything: no verdict could be had, or one that is not as expected while the
-// harness itself had to wait for longer than a lock can make good.
+// play plays one run, and repeats it if the machine was too busy for a meaningful
+// result. Such a run has no verdict, or an unexpected one while the harness waited
+// for longer than a lock can make good.
 func (p Player) play(ctx context.Context, j suite.Job) (a suite.Answer) {
 	began := time.Now()
 	for n := 1; n <= attempts; n++ {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/live/servers/miniredis"
 	"github.com/holdfast-go/holdfast/locktest"
@@ -54,13 +55,9 @@ func TestQueuesOnRealServers(t *testing.T) {
 		t.Skip("takes seconds of real time")
 	}
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	locks, err := Choose(t.Context(), nil, []string{"'" + exe + "' " + adapterRole}, time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	backends := []servers.Backend{{Miniredis: []string{exe, serverRole}}}
 	if _, err := exec.LookPath("redis-server"); err == nil {
 		backends = append(backends, servers.Backend{})
@@ -73,13 +70,9 @@ func TestQueuesOnRealServers(t *testing.T) {
 			kept := t.TempDir()
 			for _, name := range []string{"contention", "holder-crash", "holder-pause", "lost-release-reply", "restart-without-data", "waiter-crash", "failover-lost-write"} {
 				source, err := scenarios.Source(name)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, err)
 				scenario, err := scenarios.Find(name)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, err)
 				for _, l := range locks {
 					if ok, _ := liveplay.Carries(scenario, l.Subject, b); !ok {
 						continue

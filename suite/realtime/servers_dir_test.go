@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/live/processes"
 	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/suite"
@@ -21,9 +22,7 @@ func TestServersThatAreLeftAreFound(t *testing.T) {
 		}
 	}
 	for _, servers := range []string{"a/servers", "b/live/servers", "mine/servers"} {
-		if err := os.MkdirAll(filepath.Join(top, filepath.FromSlash(servers)), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.MkdirAll(filepath.Join(top, filepath.FromSlash(servers)), 0o755))
 	}
 	for _, next := range []string{"d", "d/", "c/live"} {
 		found, err := serversBeside(suite.Dir(filepath.Join(top, next)))
@@ -44,9 +43,7 @@ func TestServersDirOutlivesACleanUp(t *testing.T) {
 		}
 	}
 	first, err := openServers(suite.Dir(filepath.Join(top, "first")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if _, err := openServers(suite.Dir(filepath.Join(top, "second"))); err != nil {
 		t.Fatal(err)
 	}
@@ -55,15 +52,9 @@ func TestServersDirOutlivesACleanUp(t *testing.T) {
 	}
 	for range 2 {
 		run, err := processes.NewRunDir(string(first))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := run.Remove(); err != nil {
-			t.Fatal(err)
-		}
-		if err := first.close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
+		must.Succeed(t, run.Remove())
+		must.Succeed(t, first.close())
 	}
 	if err := first.close(); err != nil {
 		t.Error(err)

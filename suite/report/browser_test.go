@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/internal/browser"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/internal/nightly"
 	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/reports/brief"
@@ -26,12 +27,8 @@ func draw(t *testing.T, scenarios, locks string) (page string, dir suite.Dir, re
 	}
 	dir = suite.Dir(filepath.Join(t.TempDir(), "run"))
 	res, err := holdfast.Run(t.Context(), holdfast.Options{Scenarios: strings.Fields(scenarios), Locks: strings.Fields(locks), Dir: string(dir)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := report.Draw(dir, res); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
+	must.Succeed(t, report.Draw(dir, res))
 	return dir.File("report.html"), dir, res
 }
 
@@ -112,9 +109,7 @@ func TestThePagesAreAccessible(t *testing.T) {
 	}
 	page, dir, res := draw(t, scenarios, locks)
 	about := filepath.Join(t.TempDir(), "brief.html")
-	if err := whole.File(about, func(w io.Writer) error { return brief.HTML(w, report.DocumentOf(dir, res), "") }); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, whole.File(about, func(w io.Writer) error { return brief.HTML(w, report.DocumentOf(dir, res), "") }))
 	for _, file := range []string{page, about} {
 		for _, v := range []browser.View{{Width: 1400}, {Width: 1400, Dark: true}, {Width: 400}} {
 			p := b.Open(file, v)

@@ -18,8 +18,8 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
-// DocumentOf is what the report draws: the results, with the scenarios and
-// histories of the directory, but for those that were edited.
+// DocumentOf returns the content of the report: the results, with the scenarios
+// and histories of the directory. It shows no history of edited, the files that were changed since.
 func DocumentOf(d suite.Dir, res results.Results, edited ...string) reports.Document {
 	doc := reports.Document{Results: res, Missing: d.Missing(res), Hazards: faults.Families()}
 	doc.Histories = func(r results.Run) (*history.History, error) {

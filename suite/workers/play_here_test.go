@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/suite"
 )
@@ -12,25 +13,17 @@ import (
 // A system without worker processes must record the same history as others do.
 func TestPlayHereGivesTheHistoryOfAWorker(t *testing.T) {
 	exe, err := exec.LookPath("holdfast")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	source, err := scenarios.Source("holder-pause")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	all := []suite.Job{
 		{ID: 0, Scenario: "holder-pause", File: "holder-pause.yaml", Source: string(source), Lock: "reentrant", Seed: 1},
 		{ID: 1, Scenario: "holder-pause", File: "holder-pause.yaml", Source: string(source), Lock: "reentrant", Seed: 2},
 	}
 	want, err := Pool{Exe: exe, Workers: 1, Stall: time.Minute}.Gather(t.Context(), all, func() {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var got []suite.Answer
-	if err := (suite.Here{}).Play(t.Context(), all, func(a suite.Answer) { got = append(got, a) }); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, (suite.Here{}).Play(t.Context(), all, func(a suite.Answer) { got = append(got, a) }))
 	if len(got) != len(all) {
 		t.Fatalf("%d answers, want %d", len(got), len(all))
 	}

@@ -56,9 +56,9 @@ func (p Pool) Stop() {
 	}
 }
 
-// Play plays every job, in order as far as workers are free, and gives each
-// answer to got, one at a time, in the order they come. It returns early when
-// ctx ends; jobs under way are then abandoned.
+// Play plays every job, in order as far as workers are free. It gives each answer
+// to got, one at a time, as they come. It returns early when ctx ends, and
+// abandons the jobs under way.
 func (p Pool) Play(ctx context.Context, jobs []suite.Job, got func(suite.Answer)) error {
 	return p.Stream(ctx, len(jobs), slices.Values(jobs), got)
 }
@@ -75,8 +75,8 @@ func (p Pool) Gather(ctx context.Context, jobs []suite.Job, step func()) ([]*sui
 	return answers, err
 }
 
-// Stream is play for so many jobs that come one by one, when a worker is free
-// for the next.
+// Stream is Play for n jobs that come one by one. It takes the next job when a
+// worker is free.
 func (p Pool) Stream(ctx context.Context, n int, jobs iter.Seq[suite.Job], got func(suite.Answer)) error {
 	if !startsProcesses {
 		logging.Disable()
@@ -292,7 +292,7 @@ func wasKilled(j suite.Job) suite.Answer {
 	return a
 }
 
-// KilledHint is what to do about it.
+// KilledHint is the remedy for a killed worker.
 const KilledHint = "where memory is short the kernel kills what needs most of it: play with fewer --workers, or give it more"
 
 // withoutEnd is the answer for a job of whose run nobody saw the end.

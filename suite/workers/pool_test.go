@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/internal/testworker"
 	"github.com/holdfast-go/holdfast/suite"
 )
@@ -27,9 +28,7 @@ func TestALockThatEndsItsProcessCostsOneRun(t *testing.T) {
 id=$(printf '%s\n' "$line" | sed 's/{"id":\([0-9]*\),.*/\1/'); echo "{\"id\":$id,\"run\":{\"lock\":\"reentrant\"}}"`)
 	got := map[int]suite.Answer{}
 	p := Pool{Exe: exe, Workers: 2, Stall: time.Minute}
-	if err := p.Play(t.Context(), jobs(6), func(a suite.Answer) { got[a.ID] = a }); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, p.Play(t.Context(), jobs(6), func(a suite.Answer) { got[a.ID] = a }))
 	for i := range 6 {
 		a, ok := got[i]
 		if !ok {
@@ -55,9 +54,7 @@ id=$(printf '%s\n' "$line" | sed 's/{"id":\([0-9]*\),.*/\1/'); echo "{\"id\":$id
 func TestALockThatSpinsIsGivenUp(t *testing.T) {
 	var got suite.Answer
 	p := Pool{Exe: testworker.Script(t, "exec spinning"), Workers: 1, Stall: 300 * time.Millisecond}
-	if err := p.Play(t.Context(), jobs(1), func(a suite.Answer) { got = a }); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, p.Play(t.Context(), jobs(1), func(a suite.Answer) { got = a }))
 	for _, want := range []string{"made no progress for 300ms of processor time", "goroutine"} {
 		if !strings.Contains(got.Run.Failure, want) {
 			t.Errorf("failure %q does not say %q", got.Run.Failure, want)
@@ -69,9 +66,7 @@ func TestALockThatNeverAnswersIsGivenUp(t *testing.T) {
 	exe := testworker.Script(t, `exec sleep 600`)
 	var got suite.Answer
 	p := Pool{Exe: exe, Workers: 1, Stall: 50 * time.Millisecond}
-	if err := p.Play(t.Context(), jobs(1), func(a suite.Answer) { got = a }); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, p.Play(t.Context(), jobs(1), func(a suite.Answer) { got = a }))
 	if !strings.Contains(got.Run.Failure, "made no progress for 1s of real time") {
 		t.Errorf("failure: %q", got.Run.Failure)
 	}
@@ -80,9 +75,7 @@ func TestALockThatNeverAnswersIsGivenUp(t *testing.T) {
 func TestALockThatStandsStillIsGivenUpAtOnce(t *testing.T) {
 	var got suite.Answer
 	p := Pool{Exe: testworker.Script(t, "exec standingstill"), Workers: 1, Stall: time.Hour}
-	if err := p.Play(t.Context(), jobs(1), func(a suite.Answer) { got = a }); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, p.Play(t.Context(), jobs(1), func(a suite.Answer) { got = a }))
 	for _, want := range []string{"deadlocked on a mutex", "sync.(*Mutex).Lock"} {
 		if !strings.Contains(got.Run.Failure, want) {
 			t.Errorf("failure %q does not say %q", got.Run.Failure, want)
@@ -94,9 +87,7 @@ func TestALockThatStandsStillIsGivenUpAtOnce(t *testing.T) {
 func TestAMutexOfTheClusterClientProvesNothing(t *testing.T) {
 	var got suite.Answer
 	exe := testworker.Script(t, `echo "redis.(*cmdsInfoCache).Get(0x1)" >&2; exit 1`)
-	if err := (Pool{Exe: exe, Workers: 1, Stall: time.Hour}).Play(t.Context(), jobs(1), func(a suite.Answer) { got = a }); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, (Pool{Exe: exe, Workers: 1, Stall: time.Hour}).Play(t.Context(), jobs(1), func(a suite.Answer) { got = a }))
 	if v := got.Run.Verdicts[checker.Progress]; v.Outcome != checker.Unknown {
 		t.Errorf("got %+v", v)
 	}
@@ -116,9 +107,7 @@ func TestAnInterruptAbandonsWhatIsUnderWay(t *testing.T) {
 		}
 	}()
 	answers := 0
-	if err := (Pool{Exe: exe, Workers: 1, Stall: time.Minute}).Play(ctx, jobs(3), func(suite.Answer) { answers++ }); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, (Pool{Exe: exe, Workers: 1, Stall: time.Minute}).Play(ctx, jobs(3), func(suite.Answer) { answers++ }))
 	if answers != 0 {
 		t.Errorf("%d answers after an interrupt", answers)
 	}
@@ -127,9 +116,7 @@ func TestAnInterruptAbandonsWhatIsUnderWay(t *testing.T) {
 func TestAWorkerThatWritesGarbageIsReplaced(t *testing.T) {
 	exe := testworker.Script(t, `echo "no answer"; sleep 600`)
 	var got suite.Answer
-	if err := (Pool{Exe: exe, Workers: 1, Stall: time.Minute}).Play(t.Context(), jobs(1), func(a suite.Answer) { got = a }); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, (Pool{Exe: exe, Workers: 1, Stall: time.Minute}).Play(t.Context(), jobs(1), func(a suite.Answer) { got = a }))
 	if !strings.Contains(got.Run.Failure, "wrote something that is no answer") {
 		t.Errorf("failure: %q", got.Run.Failure)
 	}
@@ -171,9 +158,7 @@ func TestAWorkerThatIsKilledCostsNothing(t *testing.T) {
 func TestAWorkerThatIsKilledAgainIsNoViolation(t *testing.T) {
 	var got []suite.Answer
 	p := Pool{Exe: testworker.Script(t, `kill -9 0`), Workers: 1, Stall: time.Minute}
-	if err := p.Play(t.Context(), jobs(1), func(a suite.Answer) { got = append(got, a) }); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, p.Play(t.Context(), jobs(1), func(a suite.Answer) { got = append(got, a) }))
 	if len(got) != 1 || !got[0].Killed || got[0].Run.Verdicts[checker.Progress].Outcome != checker.Unknown || !strings.Contains(got[0].Run.Failure, "killed again") {
 		t.Errorf("%+v", got)
 	}

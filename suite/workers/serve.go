@@ -15,10 +15,10 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
-// Runs are played by worker processes, one per core and each on one core: that
-// is several times faster than one process on all of them, and a lock under
-// test that takes its process down takes one run with it. A worker reads jobs
-// from stdin and writes an answer for each to stdout, as JSON lines.
+// Worker processes play the runs, one per core and each on one core. That is
+// several times faster than one process on all cores. A lock under test that takes
+// its process down takes only one run with it. A worker reads jobs from stdin and
+// writes an answer for each to stdout, as JSON lines.
 
 // Self is this program, to be started in another role.
 func Self() (string, error) {

@@ -21,11 +21,11 @@ const (
 // take.
 const stallVariable = "HOLDFAST_STALL"
 
-// stallDetector is what is looked for in a worker: simulated time passes when
-// everybody waits, but not for somebody who waits for a mutex, so a mutex that
-// is held across a wait for the network stops it for good. Nothing then happens
-// in the process any more. (go-redis does so when a cluster client asks for the
-// table of commands.)
+// stallDetector detects a worker whose simulated time stands still. Time passes
+// when all goroutines wait, but not while one waits for a mutex. So a mutex that
+// is held across a wait for the network stops time for good, and nothing happens
+// in the process any more. go-redis holds such a mutex when a cluster client asks
+// for the table of commands.
 type stallDetector struct {
 	playing atomic.Int64 // number of the run under way; 0 for none
 	runs    int64
@@ -40,12 +40,12 @@ func (s *stallDetector) play(run func()) {
 	run()
 }
 
-// watch ends the process, with the stacks of its goroutines on stderr, once a
-// run has used no processor for a second. On a busy machine as well: that
-// watch gets its turn ten times, and nobody else has used theirs, means that
-// nobody else has anything to do. It also ends the process once a run has used most
-// of processor time. Where the system does not tell the processor time, watch
-// returns, and only the pool's stall ends such a run.
+// watch ends the process, with the stacks of its goroutines on stderr, once a run
+// has used no processor for a second. It works on a busy machine, too: watch gets
+// its turn ten times while no other goroutine uses its own. It also ends the
+// process once a run has used most of processor time. If the system does not
+// report the processor time, watch returns, and only the stall limit of the pool
+// ends such a run.
 func (s *stallDetector) watch(stderr io.Writer) {
 	const looks, idle = 10, 3 * time.Millisecond
 	run, since, used := int64(0), 0, time.Duration(0)

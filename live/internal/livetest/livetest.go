@@ -1,4 +1,4 @@
-// Package livetest is what the tests of the packages of the live world share.
+// Package livetest has helpers for the tests of the live world.
 package livetest
 
 import (

@@ -27,9 +27,9 @@ import (
 	"github.com/holdfast-go/holdfast/redis/keyspace"
 )
 
-// Serve runs a server on 127.0.0.1 until ctx ends, which is no error. conf is
-// a configuration file of redis-server's form, of which only the port counts.
-// What happens to the server itself is written to log, in redis-server's form.
+// Serve runs a server on 127.0.0.1 until ctx ends, and then returns nil. conf is a
+// configuration file in the format of redis-server; Serve reads only the port. It
+// logs events of the server itself in the format of redis-server.
 func Serve(ctx context.Context, conf string, log io.Writer) error {
 	port, err := readPort(conf)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 	"go.uber.org/goleak"
 
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/live/servers/miniredis"
 )
 
@@ -30,9 +31,7 @@ func serve(t *testing.T) (addr string) {
 	t.Helper()
 	for range 20 { // until the port is still free when it is wanted
 		l, err := net.Listen("tcp4", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		addr = l.Addr().String()
 		_, port, _ := net.SplitHostPort(addr)
 		l.Close()
@@ -64,9 +63,7 @@ func serve(t *testing.T) (addr string) {
 func write(t *testing.T, conf string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "redis.conf")
-	if err := os.WriteFile(path, []byte(conf), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(path, []byte(conf), 0o600))
 	return path
 }
 
@@ -91,15 +88,8 @@ func client(t *testing.T, addr string) *redis.Client {
 	c := redis.NewClient(&redis.Options{Addr: addr, DisableIdentity: true, PoolSize: 1,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
 	t.Cleanup(func() { c.Close() })
-	check(t, c.Ping(t.Context()).Err())
+	must.Succeed(t, c.Ping(t.Context()).Err())
 	return c
-}
-
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // listener is a connection that is told.
@@ -112,11 +102,11 @@ type listener struct {
 func listen(t *testing.T, addr string) listener {
 	t.Helper()
 	conn, err := net.Dial("tcp4", addr)
-	check(t, err)
+	must.Succeed(t, err)
 	t.Cleanup(func() { conn.Close() })
 	conn.SetDeadline(time.Now().Add(limit))
 	_, err = fmt.Fprintf(conn, "*1\r\n$%d\r\n%s\r\n", len(miniredis.TellCommand), miniredis.TellCommand)
-	check(t, err)
+	must.Succeed(t, err)
 	return listener{t, conn, gob.NewDecoder(conn)}
 }
 
@@ -133,7 +123,7 @@ func (l listener) next() miniredis.Report {
 func (l listener) until(mark string) (reports []miniredis.Report) {
 	l.t.Helper()
 	_, err := fmt.Fprintf(l.conn, "*2\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n", len(miniredis.MarkCommand), miniredis.MarkCommand, len(mark), mark)
-	check(l.t, err)
+	must.Succeed(l.t, err)
 	for {
 		r := l.next()
 		if r.Mark == mark {
@@ -147,22 +137,22 @@ func TestEveryRequestIsToldWithWhatItChanged(t *testing.T) {
 	addr := serve(t)
 	c := client(t, addr)
 	ctx := t.Context()
-	check(t, c.Set(ctx, "before", "x\x00\xff", 0).Err())
+	must.Succeed(t, c.Set(ctx, "before", "x\x00\xff", 0).Err())
 	l := listen(t, addr)
 	if first := l.next(); len(first.Holds) != 1 || first.Holds["before"].Str != "x\x00\xff" {
 		t.Errorf("the first report is %+v", first)
 	}
 	begin := time.Now()
-	check(t, c.SetNX(ctx, "lock", "a", time.Minute).Err())
-	check(t, c.SetNX(ctx, "lock", "b", time.Minute).Err())
+	must.Succeed(t, c.SetNX(ctx, "lock", "a", time.Minute).Err())
+	must.Succeed(t, c.SetNX(ctx, "lock", "b", time.Minute).Err())
 	end := time.Now()
-	check(t, c.Eval(ctx, "redis.call('del', KEYS[1]) redis.call('hset', KEYS[2], 'f', '1') return 1", []string{"lock", "hash"}).Err())
+	must.Succeed(t, c.Eval(ctx, "redis.call('del', KEYS[1]) redis.call('hset', KEYS[2], 'f', '1') return 1", []string{"lock", "hash"}).Err())
 	_, err := c.TxPipelined(ctx, func(p redis.Pipeliner) error {
 		p.Del(ctx, "hash")
 		p.Set(ctx, "before", "y", 0)
 		return nil
 	})
-	check(t, err)
+	must.Succeed(t, err)
 	var got []string
 	for i, r := range l.until("here") {
 		if _, _, err := net.SplitHostPort(r.From); err != nil {
@@ -198,8 +188,8 @@ func TestAKeyEndsAtItsInstantThoughNobodyAsks(t *testing.T) {
 	c := client(t, addr)
 	l := listen(t, addr)
 	l.next()
-	check(t, c.Set(t.Context(), "long", "a", 80*time.Millisecond).Err())
-	check(t, c.Set(t.Context(), "short", "a", 40*time.Millisecond).Err())
+	must.Succeed(t, c.Set(t.Context(), "long", "a", 80*time.Millisecond).Err())
+	must.Succeed(t, c.Set(t.Context(), "short", "a", 40*time.Millisecond).Err())
 	ends := map[string]time.Time{}
 	for len(ends) < 4 {
 		r := l.next()
@@ -226,7 +216,7 @@ func TestAReplyComesAfterItWasTold(t *testing.T) {
 	l := listen(t, addr)
 	l.next()
 	for i := range 50 {
-		check(t, c.Set(t.Context(), "lock", i, 0).Err())
+		must.Succeed(t, c.Set(t.Context(), "lock", i, 0).Err())
 		if r := l.next(); len(r.Changes) != 1 || r.Changes[0].After.Str != fmt.Sprint(i) {
 			t.Fatalf("write %d is told as %+v", i, r)
 		}
@@ -250,11 +240,11 @@ func TestWhoWaitsIsServed(t *testing.T) {
 	}
 	begun("BLPOP")
 	gone, err := net.Dial("tcp4", addr)
-	check(t, err)
+	must.Succeed(t, err)
 	_, err = gone.Write([]byte("*3\r\n$5\r\nBLPOP\r\n$4\r\nlist\r\n$1\r\n0\r\n"))
-	check(t, err)
+	must.Succeed(t, err)
 	begun("BLPOP")
-	check(t, gone.Close())
+	must.Succeed(t, gone.Close())
 	time.Sleep(200 * time.Millisecond) // until the server knows: it tells nobody
 	got := make(chan []string, 1)
 	go func() {
@@ -265,7 +255,7 @@ func TestWhoWaitsIsServed(t *testing.T) {
 		got <- all
 	}()
 	begun("BLPOP")
-	check(t, two.RPush(ctx, "list", "a").Err())
+	must.Succeed(t, two.RPush(ctx, "list", "a").Err())
 	if all := <-got; len(all) != 2 || all[1] != "a" {
 		t.Errorf("who waits gets %q", all)
 	}
@@ -294,7 +284,7 @@ func TestAKeyThatCannotBeFollowedIsToldOf(t *testing.T) {
 	c := client(t, addr)
 	l := listen(t, addr)
 	l.next()
-	check(t, c.PFAdd(t.Context(), "estimate", "a").Err())
+	must.Succeed(t, c.PFAdd(t.Context(), "estimate", "a").Err())
 	if r := l.next(); !strings.Contains(r.Wrong, `"estimate"`) {
 		t.Errorf("an estimate is told of as %+v", r)
 	}
@@ -303,7 +293,7 @@ func TestAKeyThatCannotBeFollowedIsToldOf(t *testing.T) {
 func TestItSaysWhichProcessAnswers(t *testing.T) {
 	c := client(t, serve(t))
 	info, err := c.Info(t.Context(), "server").Result()
-	check(t, err)
+	must.Succeed(t, err)
 	if want := fmt.Sprintf("process_id:%d\r\n", os.Getpid()); !strings.Contains(info, want) {
 		t.Errorf("INFO is %q, want %q in it", info, want)
 	}
@@ -313,16 +303,16 @@ func TestWhoeverBreaksTheProtocolIsThrownOut(t *testing.T) {
 	addr := serve(t)
 	for _, sent := range []string{"+OK\r\n", "*1\r\n:1\r\n", "*0\r\n", "GET k\r\n"} {
 		conn, err := net.Dial("tcp4", addr)
-		check(t, err)
+		must.Succeed(t, err)
 		conn.SetDeadline(time.Now().Add(limit))
 		_, err = conn.Write([]byte(sent))
-		check(t, err)
+		must.Succeed(t, err)
 		if n, err := conn.Read(make([]byte, 1)); n != 0 || os.IsTimeout(err) {
 			t.Errorf("%q is answered: %d, %v", sent, n, err)
 		}
 		conn.Close()
 	}
-	check(t, client(t, addr).Ping(t.Context()).Err())
+	must.Succeed(t, client(t, addr).Ping(t.Context()).Err())
 }
 
 func TestAConfigurationWithoutAUsablePortIsRefused(t *testing.T) {
@@ -342,7 +332,7 @@ func TestAConfigurationWithoutAUsablePortIsRefused(t *testing.T) {
 // Whoever starts servers looks for these words to try another port.
 func TestAPortThatIsTakenIsSaidToBeInUse(t *testing.T) {
 	_, port, err := net.SplitHostPort(serve(t))
-	check(t, err)
+	must.Succeed(t, err)
 	var log bytes.Buffer
 	err = miniredis.Serve(t.Context(), write(t, "port "+port+"\n"), &log)
 	if err == nil || !strings.Contains(err.Error(), "in use") || log.Len() > 0 {

@@ -19,8 +19,8 @@ const (
 	MarkCommand = "HOLDFAST.MARK"
 )
 
-// Report is what a server tells. It is gob and not JSON, which has no words
-// for every value of a key.
+// Report is one message of a server. It is gob, because JSON cannot represent
+// every value of a key.
 type Report struct {
 	At      time.Time     // when, by the machine's clock
 	Holds   keyspace.Data // in the first one: every key

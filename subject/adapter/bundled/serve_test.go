@@ -11,15 +11,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/subject/adapter"
 )
 
 // The author of a server in another language has nothing but the page.
 func TestOrdersDocs(t *testing.T) {
 	b, err := os.ReadFile("../../../docs/adapter-protocol.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	page, seen := string(b), 0
 	for line := range strings.Lines(page) {
 		if out, ok := strings.CutPrefix(line, "    >> "); ok {
