@@ -69,7 +69,9 @@ func (t *trace) kept(c *Claim, told int64) Verdict {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	held, releasing := t.heldBy(c, told)
-	hidden := t.overlap(o.inv, told, t.allow.settling, func(f *faultSpan) bool { return f.lasted || f.from >= o.inv }) > 0
+	hidden := t.overlap(o.inv, told, t.allow.settling, func(f *faultSpan) bool {
+		return f.lasted || f.from >= o.inv || f.BreaksConnections // which is found when the connection is next used
+	}) > 0
 	outer := releasing && len(held) > 0
 	if len(held) == 0 { // it was releasing the last one
 		held = []*op{o}

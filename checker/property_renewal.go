@@ -55,10 +55,10 @@ func (t *trace) renewedInTime(c *Claim) Verdict {
 		if r.bad.Outcome != "" {
 			return
 		}
-		if from >= to || to <= acquire.ret { // what ended before the acquire returned was an earlier try's
+		slack := t.renewalSlack(c.Client, from)
+		if from >= to || to <= acquire.ret+slack { // a lock renews what it has heard of, and an earlier try's hold may end before
 			return
 		}
-		slack := t.renewalSlack(c.Client, from)
 		if healed := t.lastHealed(c.Client, from, to); healed > from && to-healed > t.claim.RenewEvery+slack {
 			bad++
 			r.bad = violation(healed+t.claim.RenewEvery, opIDs(acquire, t.op(c.EndOp)),

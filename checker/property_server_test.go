@@ -136,6 +136,11 @@ const takenBackOfThree = `
 			500  server n3 EVAL by=c1 holder=c1 count=1 ttl=1503`
 
 func TestLeaseAndRenewal(t *testing.T) {
+	const heardLate = `
+		0    c1 acquire lease=1000 renewed
+		1    server n1 SET by=c1 holder=c1 ttl=1000
+		800  c1 ok count=1
+		`
 	renewed := leased(func(h *history.Header) { h.Claims.Renewal = true; h.Claims.RenewEvery = 333 * millisecond })
 	struck := renewed
 	struck.Faults = []history.PlannedFault{{ID: 1, Fault: "pause"}}
@@ -293,6 +298,16 @@ func TestLeaseAndRenewal(t *testing.T) {
 			900  c1 release
 			901  server n1 DEL by=c1
 			902  c1 ok`, Renewal, OutcomeOK, "", "", "server log"},
+		{"as soon as the grant arrives", renewed, heardLate + `
+			801  server n1 PEXPIRE by=c1 holder=c1 ttl=1000
+			900  c1 release
+			901  server n1 DEL by=c1
+			902  c1 ok`, Renewal, OutcomeOK, "", "", "server log"},
+		{"long after the grant arrives", renewed, heardLate + `
+			990  server n1 PEXPIRE by=c1 holder=c1 ttl=1000
+			995  c1 release
+			996  server n1 DEL by=c1
+			997  c1 ok`, Renewal, Violated, "", "was not renewed on node-1 for 989 ms", ""},
 		{"too late", renewed, hold + `
 			450  server n1 PEXPIRE by=c1 holder=c1 ttl=1000
 			500  c1 release

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/holdfast-go/holdfast/history"
@@ -122,6 +123,23 @@ func TestAReleaseThatSpeaksOfALoss(t *testing.T) {
 		1    server n1 SET by=c1 holder=c1 ttl=8000
 		2    c1 ok count=1
 		`
+	// The connection of a request is broken, and the request waits in its client.
+	const broken, restarted = `
+		0    fault start 1 node-restart n1
+		0    fault end 1 node-restart n1
+		10   c1 acquire lease=8000
+		`, `
+		4000 server n1 SET by=c1 holder=c1 ttl=8000
+		4001 c1 ok count=1
+		7900 c1 release
+		7901 c1 fail err=lost
+		12000 server n1 cause=expiry
+		12100 c2 acquire lease=1000
+		12101 server n1 SET by=c2 holder=c2 ttl=1000
+		12102 c2 ok count=1
+		12110 c2 release
+		12111 server n1 DEL by=c2
+		12112 c2 ok`
 	run(t, []propertyTest{
 		{"while the server keeps the hold", leased(nil), held + `
 			100  c1 release
@@ -133,6 +151,8 @@ func TestAReleaseThatSpeaksOfALoss(t *testing.T) {
 			101  c1 fail err=not-held
 			8001 server n1 cause=expiry
 ` + next, Errors, Violated, "", "the servers kept it until 8.001 s", "server log"},
+		{"after a lease that counts from its call", leased(nil), broken + restarted, Errors, OutcomeOK, "", "", ""},
+		{"before a lease that counts from its call is over", leased(nil), strings.NewReplacer("7900", "5000", "7901", "5001").Replace(broken + restarted), Errors, Violated, "", "the servers kept it until", ""},
 		{"when the lease is all but over", leased(nil), held + `
 			7900 c1 release
 			7901 c1 fail err=lost
