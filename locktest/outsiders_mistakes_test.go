@@ -96,7 +96,7 @@ var outsiders = []struct {
 	}},
 	{fencedLock, []mistake{
 		{"token-of-its-own-command", "linearizable", "pause-in-acquire", ""},
-		{"token-first", "linearizable", "pause-between-commands", ""},
+		{"token-first", "fencing", "pause-between-commands", ""},
 		{"token-from-clock", "fencing", "contention", ""},
 		{"token-expires", "fencing", "holder-crash", ""},
 		{"zero-token", "fencing", "contention", ""},
