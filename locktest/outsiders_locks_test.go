@@ -108,6 +108,13 @@ func reentrantLock(mistake string) Lock {
 	}
 }
 
+// plainReentrantLock has no leases of its own.
+func plainReentrantLock(mistake string) Lock {
+	l := reentrantLock(mistake)
+	l.Name, l.Claims.Explicit = "plain-hash", false
+	return l
+}
+
 func redlockLock(mistake string) Lock {
 	return Lock{
 		Name: "redlock-docs", Claims: Claims{Waits: true, Cancels: true, Lease: true}, Primaries: 5, Quorum: 3,

@@ -183,6 +183,9 @@ var outsiders = []struct {
 		{"drops-queue", "fairness", "contention", ""},
 		{"always-released", "errors", "slow-holder", ""},
 	}},
+	{plainReentrantLock, []mistake{
+		{"watchdog-stops-early", "renewal", "inner-release-renewed", ""},
+	}},
 }
 
 // mistake is a mutant, and what tells it.

@@ -24,6 +24,7 @@ var catalogueNames = []string{
 	"herd",
 	"reentrancy",
 	"inner-release",
+	"inner-release-renewed",
 	"wait-runs-out",
 	"waiter-leaves",
 	"explicit-lease-ends",
