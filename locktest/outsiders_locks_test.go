@@ -239,6 +239,7 @@ func secondsLock(mistake string) Lock {
 func quorumLock(mistake string) Lock {
 	return Lock{
 		Name: "two-of-three", Claims: Claims{Waits: true, Cancels: true, Lease: true, Renewal: true, LostSign: true}, Primaries: 3, Quorum: 2,
+		Drift:   Drift{Rate: 0.01, Const: 2 * time.Millisecond},
 		Handoff: quorum.Delay, Busy: quorum.ErrTaken, Lost: quorum.ErrLost, Classify: unclear(quorum.ErrUnclear),
 		New: func(c *Client, name, owner string) lock.Locker {
 			m := &quorum.Mutex{Servers: c.Primaries, Name: name, Lease: c.Lease, Rand: c.Rand(owner), Mistake: mistake}

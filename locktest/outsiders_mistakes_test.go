@@ -149,6 +149,7 @@ var outsiders = []struct {
 		{"result-ignored", "exclusion", "partitioned-holder", ""},
 		{"one-failure-is-loss", "errors", "minority-emptied", ""},
 		{"no-deadline", "exclusion", "partitioned-holder", ""},
+		{"no-drift", "exclusion", "drift-then-cut", ""},
 		{"release-on-one", "cleanup", "contention", ""},
 	}},
 	{semaphoreLock, []mistake{

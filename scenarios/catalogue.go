@@ -68,6 +68,7 @@ var catalogueNames = []string{
 	"unconfirmed-acquire",
 	"clock-jump",
 	"clock-drift",
+	"drift-then-cut",
 	"redlock-clock-jump",
 	"redlock-node-restart",
 	"redlock-node-restart-delayed",

@@ -34,6 +34,7 @@ var calls = map[string]string{
 	"unconfirmed-acquire":         "replicas",
 	"clock-jump":                  "clocks",
 	"clock-drift":                 "clocks",
+	"drift-then-cut":              "clocks",
 	"redlock-clock-jump":          "clocks",
 	"renewal-hiccup":              "persist",
 	"down-at-release":             "persist",
