@@ -289,7 +289,7 @@ func timestampLock(mistake string) Lock {
 func ticketLock(mistake string) Lock {
 	return Lock{
 		Name: "ticket", Claims: Claims{Waits: true, Lease: true, Fairness: true}, StoresOwner: true, Handoff: 2 * ticket.Patience, Reaches: reached,
-		Keeps: []string{ticket.Queue("{name}"), ticket.Looks("{name}"), ticket.Counter("{name}")},
+		Keeps: []string{ticket.Counter("{name}")},
 		Busy:  ticket.ErrTaken, NotHeld: ticket.ErrNotHeld, Classify: unclear(ticket.ErrUnclear),
 		Open: onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
 			m := &ticket.Mutex{Redis: on[0], Name: name, Owner: owner, Lease: c.Lease, Mistake: mistake}

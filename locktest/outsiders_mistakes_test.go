@@ -178,6 +178,7 @@ var outsiders = []struct {
 		{"looks-once", "fairness", "several-owners", ""},
 		{"order-of-looks", "fairness", "contention", ""},
 		{"whole-lease", "", "", "a dead waiter that was handed the lock counts as its holder, until its lease ends"},
+		{"queue-stays", "cleanup", "last-waiter-dies", ""},
 		{"unclaimed", "lease", "contention", ""},
 		{"leaves-its-turn", "fairness", "contention", ""},
 		{"leaves-its-place", "count", "contention", ""},

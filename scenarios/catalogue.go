@@ -36,6 +36,7 @@ var catalogueNames = []string{
 	"waiter-crash",
 	"dead-waiters",
 	"holder-and-waiter-die",
+	"last-waiter-dies",
 	"newcomer-after-expiry",
 	"late-take-over",
 	"slow-holder",
