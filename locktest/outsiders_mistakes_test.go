@@ -9,6 +9,7 @@ var outsiders = []struct {
 	{singleLock, []mistake{
 		{"plain-delete", "exclusion", "late-release", ""},
 		{"get-then-delete", "exclusion", "check-then-delete", ""},
+		{"impatient-get-then-delete", "exclusion", "check-then-delete-soon", ""},
 		{"no-expiry", "lease", "holder-crash", ""},
 		{"expiry-second", "lease", "crash-between-commands", ""},
 		{"wrong-unit", "lease", "contention", ""},

@@ -43,6 +43,7 @@ var catalogueNames = []string{
 	"careful-user",
 	"late-release",
 	"check-then-delete",
+	"check-then-delete-soon",
 	"check-then-renew",
 	"pause-in-acquire",
 	"pause-between-commands",

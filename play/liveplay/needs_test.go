@@ -40,6 +40,7 @@ var calls = map[string]string{
 	"down-at-release":             "persist",
 	"crash-between-commands":      "moments",
 	"check-then-delete":           "moments",
+	"check-then-delete-soon":      "moments",
 	"lost-acquire-reply":          "moments",
 	"lost-nested-reply":           "moments",
 	"lost-release-reply":          "moments",
