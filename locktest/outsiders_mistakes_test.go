@@ -98,6 +98,7 @@ var outsiders = []struct {
 	{fencedLock, []mistake{
 		{"token-of-its-own-command", "linearizable", "pause-in-acquire", ""},
 		{"token-first", "linearizable", "pause-between-commands", ""},
+		{"impatient-token-first", "linearizable", "late-token", ""},
 		{"token-from-clock", "fencing", "contention", ""},
 		{"token-expires", "fencing", "holder-crash", ""},
 		{"zero-token", "fencing", "contention", ""},

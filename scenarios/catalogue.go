@@ -47,6 +47,7 @@ var catalogueNames = []string{
 	"check-then-renew",
 	"pause-in-acquire",
 	"pause-between-commands",
+	"late-token",
 	"paused-waiters",
 	"holder-pause",
 	"partitioned-holder",

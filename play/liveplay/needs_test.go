@@ -57,6 +57,7 @@ var calls = map[string]string{
 	"many-hiccups":                "persist",
 	"refusals-outlast-lease":      "persist",
 	"pause-between-commands":      "moments",
+	"late-token":                  "moments",
 	"late-undo":                   "moments",
 	"late-take-over":              "moments",
 	"check-then-renew":            "moments",
