@@ -60,6 +60,7 @@ var outsiders = []struct {
 		{"stale-grant", "exclusion", "stale-grant", ""},
 		{"renews-after-failed-release", "progress", "down-at-release", ""},
 		{"one-timer-per-process", "exclusion", "two-held", ""},
+		{"get-then-extend", "ownership", "renewal-after-release", ""},
 	}},
 	{reentrantLock, []mistake{
 		{"one-field", "exclusion", "late-own-release", ""},

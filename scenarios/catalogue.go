@@ -45,6 +45,7 @@ var catalogueNames = []string{
 	"check-then-delete",
 	"check-then-delete-soon",
 	"check-then-renew",
+	"renewal-after-release",
 	"pause-in-acquire",
 	"pause-between-commands",
 	"late-token",

@@ -61,6 +61,7 @@ var calls = map[string]string{
 	"late-undo":                   "moments",
 	"late-take-over":              "moments",
 	"check-then-renew":            "moments",
+	"renewal-after-release":       "moments",
 	"slow-grant-reply":            "moments",
 	"late-own-release":            "moments",
 	"broken-replies":              "moments",

@@ -188,6 +188,15 @@ func (m *Mutex) extend(ctx context.Context, h *hold, within time.Duration) (bool
 	switch m.Mistake {
 	case "unchecked-renewal":
 		return m.Redis.PExpire(ctx, m.Name, m.Lease).Result()
+	case "get-then-extend":
+		v, err := m.Redis.Get(ctx, m.Name).Result()
+		if errors.Is(err, redis.Nil) || err == nil && v != h.value {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		return m.Redis.PExpire(ctx, m.Name, m.Lease).Result()
 	case "adds-intervals":
 		n, err := add.Run(ctx, m.Redis, []string{m.Name}, h.value, (m.Lease / 3).Milliseconds()).Int()
 		return n == 1, err
