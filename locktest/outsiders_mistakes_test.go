@@ -50,7 +50,7 @@ var outsiders = []struct {
 		{"dies-of-one-error", "renewal", "renewal-hiccup", ""},
 		{"unchecked-renewal", "ownership", "stolen-between-renewals", ""},
 		{"counted-from-reply", "exclusion", "slow-acquire-then-cut", ""},
-		{"renewal-counted-from-reply", "", "", "the overlap of 0.3 s is within the allowance"},
+		{"renewal-counted-from-reply", "exclusion", "lagging-link-then-cut", ""},
 		{"acquires-context", "renewal", "slow-holder", ""},
 		{"renewed-too-late", "renewal", "slow-holder", ""},
 		{"renewed-once", "renewal", "slow-holder", ""},

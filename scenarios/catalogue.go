@@ -54,6 +54,7 @@ var catalogueNames = []string{
 	"partitioned-holder",
 	"cut-off-waiters",
 	"slow-link-then-cut",
+	"lagging-link-then-cut",
 	"slow-acquire-then-cut",
 	"partial-release-then-cut",
 	"many-hiccups",
