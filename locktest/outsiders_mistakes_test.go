@@ -61,6 +61,7 @@ var outsiders = []struct {
 		{"renews-after-failed-release", "progress", "down-at-release", ""},
 		{"one-timer-per-process", "exclusion", "two-held", ""},
 		{"get-then-extend", "ownership", "renewal-after-release", ""},
+		{"last-hold-is-told", "exclusion", "two-locks-cut", ""},
 	}},
 	{reentrantLock, []mistake{
 		{"one-field", "exclusion", "late-own-release", ""},

@@ -52,6 +52,7 @@ var catalogueNames = []string{
 	"paused-waiters",
 	"holder-pause",
 	"partitioned-holder",
+	"two-locks-cut",
 	"cut-off-waiters",
 	"slow-link-then-cut",
 	"lagging-link-then-cut",
