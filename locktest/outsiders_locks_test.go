@@ -108,6 +108,13 @@ func reentrantLock(mistake string) Lock {
 	}
 }
 
+// plainReentrantLock has no leases of its own.
+func plainReentrantLock(mistake string) Lock {
+	l := reentrantLock(mistake)
+	l.Name, l.Claims.Explicit = "plain-hash", false
+	return l
+}
+
 func redlockLock(mistake string) Lock {
 	return Lock{
 		Name: "redlock-docs", Claims: Claims{Waits: true, Cancels: true, Lease: true}, Primaries: 5, Quorum: 3,
@@ -232,6 +239,7 @@ func secondsLock(mistake string) Lock {
 func quorumLock(mistake string) Lock {
 	return Lock{
 		Name: "two-of-three", Claims: Claims{Waits: true, Cancels: true, Lease: true, Renewal: true, LostSign: true}, Primaries: 3, Quorum: 2,
+		Drift:   Drift{Rate: 0.01, Const: 2 * time.Millisecond},
 		Handoff: quorum.Delay, Busy: quorum.ErrTaken, Lost: quorum.ErrLost, Classify: unclear(quorum.ErrUnclear),
 		New: func(c *Client, name, owner string) lock.Locker {
 			m := &quorum.Mutex{Servers: c.Primaries, Name: name, Lease: c.Lease, Rand: c.Rand(owner), Mistake: mistake}
@@ -281,7 +289,7 @@ func timestampLock(mistake string) Lock {
 func ticketLock(mistake string) Lock {
 	return Lock{
 		Name: "ticket", Claims: Claims{Waits: true, Lease: true, Fairness: true}, StoresOwner: true, Handoff: 2 * ticket.Patience, Reaches: reached,
-		Keeps: []string{ticket.Queue("{name}"), ticket.Looks("{name}"), ticket.Counter("{name}")},
+		Keeps: []string{ticket.Counter("{name}")},
 		Busy:  ticket.ErrTaken, NotHeld: ticket.ErrNotHeld, Classify: unclear(ticket.ErrUnclear),
 		Open: onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
 			m := &ticket.Mutex{Redis: on[0], Name: name, Owner: owner, Lease: c.Lease, Mistake: mistake}

@@ -9,6 +9,7 @@ var outsiders = []struct {
 	{singleLock, []mistake{
 		{"plain-delete", "exclusion", "late-release", ""},
 		{"get-then-delete", "exclusion", "check-then-delete", ""},
+		{"impatient-get-then-delete", "exclusion", "check-then-delete-soon", ""},
 		{"no-expiry", "lease", "holder-crash", ""},
 		{"expiry-second", "lease", "crash-between-commands", ""},
 		{"wrong-unit", "lease", "contention", ""},
@@ -49,7 +50,7 @@ var outsiders = []struct {
 		{"dies-of-one-error", "renewal", "renewal-hiccup", ""},
 		{"unchecked-renewal", "ownership", "stolen-between-renewals", ""},
 		{"counted-from-reply", "exclusion", "slow-acquire-then-cut", ""},
-		{"renewal-counted-from-reply", "", "", "the overlap of 0.3 s is within the allowance"},
+		{"renewal-counted-from-reply", "exclusion", "lagging-link-then-cut", ""},
 		{"acquires-context", "renewal", "slow-holder", ""},
 		{"renewed-too-late", "renewal", "slow-holder", ""},
 		{"renewed-once", "renewal", "slow-holder", ""},
@@ -59,6 +60,8 @@ var outsiders = []struct {
 		{"stale-grant", "exclusion", "stale-grant", ""},
 		{"renews-after-failed-release", "progress", "down-at-release", ""},
 		{"one-timer-per-process", "exclusion", "two-held", ""},
+		{"get-then-extend", "ownership", "renewal-after-release", ""},
+		{"last-hold-is-told", "exclusion", "two-locks-cut", ""},
 	}},
 	{reentrantLock, []mistake{
 		{"one-field", "exclusion", "late-own-release", ""},
@@ -97,6 +100,7 @@ var outsiders = []struct {
 	{fencedLock, []mistake{
 		{"token-of-its-own-command", "linearizable", "pause-in-acquire", ""},
 		{"token-first", "fencing", "pause-between-commands", ""},
+		{"impatient-token-first", "fencing", "late-token", ""},
 		{"token-from-clock", "fencing", "contention", ""},
 		{"token-expires", "fencing", "holder-crash", ""},
 		{"zero-token", "fencing", "contention", ""},
@@ -149,6 +153,7 @@ var outsiders = []struct {
 		{"result-ignored", "exclusion", "partitioned-holder", ""},
 		{"one-failure-is-loss", "errors", "minority-emptied", ""},
 		{"no-deadline", "exclusion", "partitioned-holder", ""},
+		{"no-drift", "exclusion", "drift-then-cut", ""},
 		{"release-on-one", "cleanup", "contention", ""},
 	}},
 	{semaphoreLock, []mistake{
@@ -177,11 +182,15 @@ var outsiders = []struct {
 		{"looks-once", "fairness", "several-owners", ""},
 		{"order-of-looks", "fairness", "contention", ""},
 		{"whole-lease", "", "", "a dead waiter that was handed the lock counts as its holder, until its lease ends"},
+		{"queue-stays", "cleanup", "last-waiter-dies", ""},
 		{"unclaimed", "lease", "contention", ""},
 		{"leaves-its-turn", "fairness", "contention", ""},
 		{"leaves-its-place", "count", "contention", ""},
 		{"drops-queue", "fairness", "contention", ""},
 		{"always-released", "errors", "slow-holder", ""},
+	}},
+	{plainReentrantLock, []mistake{
+		{"watchdog-stops-early", "renewal", "inner-release-renewed", ""},
 	}},
 }
 

@@ -272,15 +272,15 @@ func (p *pager) cell(c *cell) cellView {
 	case markNone:
 		return v
 	case markSkipped:
-		v.Title = name(c.scenario) + ", " + name(c.lock) + ": does not apply: " + clean(c.skip.Reason)
+		v.Title = name(c.lock) + ": does not apply: " + clean(c.skip.Reason)
 		if reason, cannot := cannotRun(c.skip); cannot {
-			v.Title = name(c.scenario) + ", " + name(c.lock) + ": " + notRun + reason
+			v.Title = name(c.lock) + ": " + notRun + reason
 		}
 		return v
 	}
 	r := c.worst()
 	v.Anchor = p.anchors[[2]string{c.scenario, c.lock}]
-	v.Title = name(c.scenario) + ", " + name(c.lock) + ": " + inWords(r)
+	v.Title = name(c.lock) + ": " + strings.TrimSuffix(inWords(r), asArgued)
 	if e := r.Verdicts[checker.Exclusion]; e.OverlapMS > 0 {
 		v.Note = overlapNote(e.OverlapMS)
 	}

@@ -159,9 +159,12 @@ func (t *timeline) drawServer(l *lane) {
 		if c, ok := t.colour[client]; ok {
 			class += fmt.Sprintf(" c%d", c)
 		}
-		who := t.f.holder(holder)
-		t.rect(class, x1, y, max(x2-x1, 1.5), h, fmt.Sprintf("%s: %s is the holder from %s, %s, count %d; %s",
-			l.label, who, instant(since), length(to-since), count, how))
+		who, times := t.f.holder(holder), ""
+		if count > 1 {
+			times = fmt.Sprintf(", count %d", count)
+		}
+		t.rect(class, x1, y, max(x2-x1, 1.5), h, fmt.Sprintf("%s: %s is the holder from %s, %s%s; %s",
+			l.label, who, instant(since), length(to-since), times, how))
 		if textWidth(who)+10 <= x2-x1 {
 			t.text("in", x1+5, y+h/2+4, who)
 		}

@@ -100,7 +100,12 @@ func (m *Mutex) try(ctx context.Context) (uint64, error) {
 			return 0, err
 		}
 		return m.Redis.Incr(ctx, Counter(m.Name)).Uint64()
-	case "token-first":
+	case "token-first", "impatient-token-first":
+		if m.Mistake == "impatient-token-first" {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, 600*time.Millisecond)
+			defer cancel()
+		}
 		token, err := m.Redis.Incr(ctx, Counter(m.Name)).Uint64()
 		if err != nil {
 			return 0, err

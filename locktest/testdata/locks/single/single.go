@@ -178,7 +178,12 @@ func (m *Mutex) delete(ctx context.Context) (int64, error) {
 	switch m.Mistake {
 	case "plain-delete":
 		return m.Redis.Del(ctx, m.Name).Result()
-	case "get-then-delete":
+	case "get-then-delete", "impatient-get-then-delete":
+		if m.Mistake == "impatient-get-then-delete" {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, 600*time.Millisecond)
+			defer cancel()
+		}
 		if v, err := m.Redis.Get(ctx, m.Name).Result(); err != nil || v != m.value {
 			return 0, ignoreNil(err)
 		}

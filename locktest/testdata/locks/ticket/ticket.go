@@ -61,6 +61,7 @@ var (
 		"looks-once":     redis.NewScript(now + purge + claim + joins + once + first + hands),
 		"order-of-looks": redis.NewScript(now + purge + claim + joins + looks + latest + hands),
 		"whole-lease":    redis.NewScript(now + purge + claim + joins + looks + first + strings.Replace(hands, "ARGV[3]", "ARGV[2]", 1)),
+		"queue-stays":    redis.NewScript(now + purge + claim + joins + strings.Replace(looks, `redis.call("pexpire", KEYS[i], 60000)`, "", 1) + first + hands),
 		"unclaimed":      redis.NewScript(now + purge + strings.Replace(claim, `redis.call("pexpire", KEYS[1], ARGV[2])`, "", 1) + joins + looks + first + hands),
 	}
 	unqueue = `redis.call("zrem", KEYS[2], ARGV[1]) redis.call("zrem", KEYS[3], ARGV[1]) `

@@ -53,7 +53,7 @@ type Mutex struct {
 // Process is what the owners of a process share in a lock that confuses them.
 type Process struct {
 	mu   sync.Mutex
-	hold *hold // the one that is renewed
+	hold *hold // the one that is renewed, or is told of its loss
 }
 
 // renewOnly forgets the hold that was renewed before.
@@ -64,6 +64,20 @@ func (p *Process) renewOnly(h *hold) {
 		p.hold.stop()
 	}
 	p.hold = h
+}
+
+// granted notes the latest hold of the process.
+func (p *Process) granted(h *hold) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.hold = h
+}
+
+// last reports whether a hold is the latest of the process.
+func (p *Process) last(h *hold) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.hold == h
 }
 
 // hold is one hold, from its grant to its release.
@@ -115,15 +129,29 @@ func (m *Mutex) start(ctx context.Context, value string, sent time.Time) {
 	m.mu.Lock()
 	m.hold = h
 	m.mu.Unlock()
-	if m.Mistake == "one-timer-per-process" {
+	switch m.Mistake {
+	case "one-timer-per-process":
 		m.Process.renewOnly(h)
+	case "last-hold-is-told":
+		m.Process.granted(h)
 	}
 	go func() {
 		defer close(h.ended)
-		if m.renew(ctx, h, sent.Add(m.Lease)) && m.Mistake != "silent-loss" {
+		if m.renew(ctx, h, sent.Add(m.Lease)) && m.tells(h) {
 			close(h.lost)
 		}
 	}()
+}
+
+// tells reports whether the owner of a lost hold is told.
+func (m *Mutex) tells(h *hold) bool {
+	switch m.Mistake {
+	case "silent-loss":
+		return false
+	case "last-hold-is-told":
+		return m.Process.last(h)
+	}
+	return true
 }
 
 // renew renews a hold until ctx ends. It returns early, with true, when the hold
@@ -187,6 +215,15 @@ func (m *Mutex) extend(ctx context.Context, h *hold, within time.Duration) (bool
 	}
 	switch m.Mistake {
 	case "unchecked-renewal":
+		return m.Redis.PExpire(ctx, m.Name, m.Lease).Result()
+	case "get-then-extend":
+		v, err := m.Redis.Get(ctx, m.Name).Result()
+		if errors.Is(err, redis.Nil) || err == nil && v != h.value {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
 		return m.Redis.PExpire(ctx, m.Name, m.Lease).Result()
 	case "adds-intervals":
 		n, err := add.Run(ctx, m.Redis, []string{m.Name}, h.value, (m.Lease / 3).Milliseconds()).Int()
