@@ -112,6 +112,7 @@ var catalogueNames = []string{
 	"cancelled-release",
 	"script-flush",
 	"restart-without-data",
+	"restart-then-again",
 	"key-deleted",
 	"nested-after-delete",
 	"deleted-between-renewals",
