@@ -363,9 +363,13 @@ func (t *trace) toldTooLate(c *Claim, l lossOfHold, until int64) bool {
 }
 
 // forgotUntil is when a fault no longer took data from servers. Servers may take each
-// other's place for a while after a promotion.
+// other's place for a while after a promotion. Two of them may answer until the fault is
+// over, and for ever if nothing ends it.
 func (s *faultSpan) forgotUntil() int64 {
-	if s.lasted || s.Promotes || s.Forks {
+	switch {
+	case s.Forks && !s.lasted:
+		return never
+	case s.lasted || s.Promotes:
 		return s.to
 	}
 	return s.from

@@ -160,6 +160,17 @@ func TestInherent(t *testing.T) {
 		1350 c1 acquire lease=4000 wait=1700
 		3050 c1 fail err=busy`
 	const lateReply = "0 c1 acquire lease=1000\n1 server n1 SET by=c1 holder=c1 ttl=1000\n50 c1 ok count=1\n"
+	const unlogged = `
+		0    c1 acquire lease=1000
+		2    c1 ok count=1
+		`
+	const unloggedSecond = `
+		200  c2 acquire lease=1000
+		202  c2 ok count=1
+		300  c1 release
+		301  c1 fail err=lost
+		310  c2 release
+		311  c2 ok`
 	// The clock of a replica is behind, so it has the hold of c2 for longer.
 	const behind = `
 		203  server n1r1 cause=replication holder=c2 ttl=3000 role=replica
@@ -325,6 +336,14 @@ func TestInherent(t *testing.T) {
 		{"a hold that its owner never heard of was lost", Linearizable, plain,
 			unheard + "100 fault start 1 clock-jump n1\n101 server n1 cause=expiry" + second + secondDone, "the clock of node-1 ended the lease",
 			plain, unheard + "101 server n1 DEL by=c2" + second + secondDone},
+		{"without a server log, a fault in the time of the hold", Exclusion, plain,
+			unlogged + "100 fault start 1 delete-key n1\n" + unloggedSecond, "a fault at 0.100 s may have cost the servers the hold",
+			plain, "0 fault start 1 delete-key n1\n" + strings.NewReplacer("0    c1", "5    c1", "2    c1", "7    c1").Replace(unlogged) + unloggedSecond},
+		{"without a server log, two servers answer since long ago", Exclusion, plain,
+			"0 fault start 1 failover n1\n" + strings.NewReplacer("0    c1", "6000 c1", "2    c1", "6002 c1").Replace(unlogged) +
+				strings.NewReplacer("200 ", "6200 ", "202 ", "6202 ", "300 ", "6300 ", "301 ", "6301 ", "310 ", "6310 ", "311 ", "6311 ").Replace(unloggedSecond), "a fault at 0.000 s may have cost the servers the hold",
+			plain, "0 fault start 1 failover n1\n100 fault end 1 failover n1\n" + strings.NewReplacer("0    c1", "6000 c1", "2    c1", "6002 c1").Replace(unlogged) +
+				strings.NewReplacer("200 ", "6200 ", "202 ", "6202 ", "300 ", "6300 ", "301 ", "6301 ", "310 ", "6310 ", "311 ", "6311 ").Replace(unloggedSecond)},
 		{"a replica that stops takes nobody's place", Linearizable, plain,
 			take + "100 fault start 1 clock-jump n1\n101 server n1 cause=expiry" + second + behind + "1206 fault start 2 node-crash n1r1\n" + behindDone, "the clock of node-1 ended the lease",
 			plain, take + "101 server n1 DEL by=c2" + second + behind + "1206 fault start 2 node-crash n1r1\n" + behindDone},
