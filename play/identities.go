@@ -12,8 +12,9 @@ import (
 // resolve finds the owners of the identities that any owner of a client may have
 // stored, and names them in the events of the run. An identity belongs to the only
 // owner whose acquire was open when its client sent it. One that a release stored
-// belongs to the waiter who was granted the lock next. Otherwise it belongs to the
-// owner who was asking for the lock most often when the identity became the holder.
+// belongs to the waiter who was granted the lock next. If one owner alone was asking for
+// another lock when the identity became its holder, it belongs to that owner. Otherwise
+// it belongs to the owner who was asking most often when it became the holder.
 // Among several such owners it is the one whose acquire was open at the first time
 // and was granted first. An identity in a queue becomes the holder long after it
 // was stored.
@@ -25,7 +26,8 @@ func (o *owners) resolve(start time.Time, events []history.Event) {
 		by       asker
 	}
 	acquires, released := operations(history.Acquire, events), operations(history.Release, events)
-	held := map[taker][]int64{} // when that client made it the holder
+	held := map[taker][]int64{}               // when that client made it the holder
+	elsewhere := map[string]map[string]bool{} // by identity, the owners who alone asked for another lock than its first
 	on := copies{}
 	for _, e := range events {
 		s := e.Server
@@ -40,6 +42,14 @@ func (o *owners) resolve(start time.Time, events []history.Event) {
 		granted := func(a *asked) bool { return a.open(since) && a.how == history.OK && a.to < e.Time }
 		if s.Holder != s.WasHolder && !slices.ContainsFunc(acquires[at.by], granted) || held[at] == nil {
 			held[at] = append(held[at], e.Time)
+			if first := o.unresolved[s.Holder]; first.client == s.By && first.lock != e.Lock {
+				if owner := onlyAsker(acquires[at.by], e.Time); owner != "" {
+					if elsewhere[s.Holder] == nil {
+						elsewhere[s.Holder] = map[string]bool{}
+					}
+					elsewhere[s.Holder][owner] = true
+				}
+			}
 		}
 	}
 	for identity, s := range o.unresolved {
@@ -50,6 +60,12 @@ func (o *owners) resolve(start time.Time, events []history.Event) {
 		}
 		if owner := handedTo(released[by], acquires[by], acquires[asker{"", s.lock}], first); owner != "" {
 			o.name[identity] = owner
+			continue
+		}
+		if alone := elsewhere[identity]; len(alone) == 1 {
+			for owner := range alone {
+				o.name[identity] = owner
+			}
 			continue
 		}
 		times := held[taker{identity, by}]

@@ -90,3 +90,31 @@ func TestARenewalOnOneMoreServerIsNoTry(t *testing.T) {
 		t.Errorf("it is %s's", o.name["a"])
 	}
 }
+
+// Two owners try at once, and one value of them is stored for a moment only. Later it
+// is stored for another lock, for which one of them alone asks.
+func TestAValueBelongsToWhoAloneAsksForAnotherLock(t *testing.T) {
+	var events []history.Event
+	try := func(op int64, owner, lock string, from, to int64) {
+		e := history.Event{Op: op, F: history.Acquire, Client: "client-1", Owner: owner, Lock: lock}
+		invoked, returned := e, e
+		invoked.Kind, invoked.Time = history.Invoke, from
+		returned.Kind, returned.Time = history.OK, to
+		events = append(events, invoked, returned)
+	}
+	stores := func(at int64, lock string) {
+		events = append(events, history.Event{Time: at, Kind: history.Server, Lock: lock, Server: &history.ServerEvent{Cause: "command", Node: lock, By: "client-1", Holder: "a"}})
+	}
+	try(1, "client-1/1", "stock", 10, 60)
+	try(2, "client-1/2", "stock", 15, 30)
+	stores(20, "stock")
+	try(3, "client-1/1", "till", 70, 80)
+	stores(75, "till")
+	slices.SortStableFunc(events, func(a, b history.Event) int { return cmp.Compare(a.Time, b.Time) })
+	start := time.Now()
+	o := &owners{name: map[string]string{}, unresolved: map[string]stored{"a": {"client-1", "stock", start.Add(20), true}}}
+	o.resolve(start, events)
+	if o.name["a"] != "client-1/1" {
+		t.Errorf("it is %s's", o.name["a"])
+	}
+}
