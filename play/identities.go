@@ -26,8 +26,8 @@ func (o *owners) resolve(start time.Time, events []history.Event) {
 		by       asker
 	}
 	acquires, released := operations(history.Acquire, events), operations(history.Release, events)
-	held := map[taker][]int64{}               // when that client made it the holder
-	elsewhere := map[string]map[string]bool{} // by identity, the owners who alone asked for another lock than its first
+	held := map[taker][]int64{}      // when that client made it the holder
+	elsewhere := map[string]string{} // by identity, the owner who alone asked for another lock than its first; "" if there are several
 	on := copies{}
 	for _, e := range events {
 		s := e.Server
@@ -44,10 +44,10 @@ func (o *owners) resolve(start time.Time, events []history.Event) {
 			held[at] = append(held[at], e.Time)
 			if first := o.unresolved[s.Holder]; first.client == s.By && first.lock != e.Lock {
 				if owner := onlyAsker(acquires[at.by], e.Time); owner != "" {
-					if elsewhere[s.Holder] == nil {
-						elsewhere[s.Holder] = map[string]bool{}
+					if other, known := elsewhere[s.Holder]; known && other != owner {
+						owner = ""
 					}
-					elsewhere[s.Holder][owner] = true
+					elsewhere[s.Holder] = owner
 				}
 			}
 		}
@@ -62,10 +62,8 @@ func (o *owners) resolve(start time.Time, events []history.Event) {
 			o.name[identity] = owner
 			continue
 		}
-		if alone := elsewhere[identity]; len(alone) == 1 {
-			for owner := range alone {
-				o.name[identity] = owner
-			}
+		if owner := elsewhere[identity]; owner != "" {
+			o.name[identity] = owner
 			continue
 		}
 		times := held[taker{identity, by}]

@@ -96,11 +96,7 @@ func (v validator) texts() error {
 			missing, hints = append(missing, t.key), append(hints, t.key+": "+t.hint)
 		}
 	}
-	switch len(missing) {
-	case 0:
-	case 1:
-		return v.at(missing[0], strings.TrimPrefix(hints[0], missing[0]+": "), "%s is missing", missing[0])
-	default:
+	if len(missing) > 1 {
 		return v.at(missing[0], strings.Join(hints, "; "), "%s are missing", english.And(missing))
 	}
 	for i, text := range []string{v.s.Name, v.s.Title, v.s.Story, v.s.Otherwise} {

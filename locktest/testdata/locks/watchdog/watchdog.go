@@ -53,24 +53,16 @@ type Mutex struct {
 // Process is what the owners of a process share in a lock that confuses them.
 type Process struct {
 	mu   sync.Mutex
-	hold *hold // the one that is renewed, or is told of its loss
+	hold *hold // the latest one; the process renews it alone, or notifies its owner alone
 }
 
-// renewOnly forgets the hold that was renewed before.
-func (p *Process) renewOnly(h *hold) {
+// granted notes the latest hold of the process, and returns the one before; nil if there
+// was none.
+func (p *Process) granted(h *hold) (before *hold) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.hold != nil {
-		p.hold.stop()
-	}
-	p.hold = h
-}
-
-// granted notes the latest hold of the process.
-func (p *Process) granted(h *hold) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.hold = h
+	before, p.hold = p.hold, h
+	return before
 }
 
 // last reports whether a hold is the latest of the process.
@@ -131,20 +123,22 @@ func (m *Mutex) start(ctx context.Context, value string, sent time.Time) {
 	m.mu.Unlock()
 	switch m.Mistake {
 	case "one-timer-per-process":
-		m.Process.renewOnly(h)
+		if before := m.Process.granted(h); before != nil {
+			before.stop()
+		}
 	case "last-hold-is-told":
 		m.Process.granted(h)
 	}
 	go func() {
 		defer close(h.ended)
-		if m.renew(ctx, h, sent.Add(m.Lease)) && m.tells(h) {
+		if m.renew(ctx, h, sent.Add(m.Lease)) && m.notifies(h) {
 			close(h.lost)
 		}
 	}()
 }
 
-// tells reports whether the owner of a lost hold is told.
-func (m *Mutex) tells(h *hold) bool {
+// notifies reports whether the lock notifies the owner of a lost hold.
+func (m *Mutex) notifies(h *hold) bool {
 	switch m.Mistake {
 	case "silent-loss":
 		return false
