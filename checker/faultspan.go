@@ -172,7 +172,7 @@ func (t *trace) heldBack(client, group string, when int64) int64 {
 
 // clockFault reports whether the clock of a group's servers was moved by then.
 func (t *trace) clockFault(group string, by int64) bool {
-	return t.firstStrike("clock", group, func(s *faultSpan) bool { return s.MovesClock && s.touchesGroup(group) }) <= by
+	return t.struckBy(by, "clock", group, func(s *faultSpan) bool { return s.MovesClock && s.touchesGroup(group) })
 }
 
 // clockMoved reports whether the clock of any server was moved by then.
@@ -183,10 +183,9 @@ func (t *trace) clockMoved(by int64) bool {
 // replaced reports whether another server may have taken the place of one of a
 // group by then.
 func (t *trace) replaced(group string, by int64) bool {
-	first := t.firstStrike("replaces", group, func(f *faultSpan) bool {
+	return t.struckBy(by, "replaces", group, func(f *faultSpan) bool {
 		return f.touchesGroup(group) && f.replacesServer() && (f.Promotes || f.touchesPrimary(group))
 	})
-	return first != never && first <= by
 }
 
 // stillAnswers reports whether the server of a group that answered clients at a time
@@ -207,9 +206,9 @@ func (t *trace) forkedBy(group string, by int64) bool {
 // disturbed reports whether a server of a group may have missed commands or have
 // been replaced by then.
 func (t *trace) disturbed(group string, by int64) bool {
-	return t.firstStrike("disturbs", group, func(s *faultSpan) bool {
+	return t.struckBy(by, "disturbs", group, func(s *faultSpan) bool {
 		return s.touchesGroup(group) && (s.replacesServer() || s.Cuts || s.HoldsReplication || s.MovesClock)
-	}) <= by
+	})
 }
 
 // faultsBefore counts the faults that struck before a time.
@@ -220,9 +219,9 @@ func (t *trace) faultsBefore(when int64) int {
 // strike is a kind of faults, and their client or group.
 type strike struct{ kind, target string }
 
-// firstStrike is when the first fault of a kind struck, never when none did.
+// struckBy reports whether a fault of a kind has struck by a time, which may be never.
 // The same kind and target always come with the same pick.
-func (t *trace) firstStrike(kind, target string, pick func(*faultSpan) bool) int64 {
+func (t *trace) struckBy(by int64, kind, target string, pick func(*faultSpan) bool) bool {
 	k := strike{kind, target}
 	when, known := t.struck[k]
 	if !known {
@@ -232,7 +231,7 @@ func (t *trace) firstStrike(kind, target string, pick func(*faultSpan) bool) int
 		}
 		t.struck[k] = when
 	}
-	return when
+	return when != never && when <= by
 }
 
 // What a judge asks of a fault. Each question is about all of its traits: a

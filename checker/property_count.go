@@ -113,7 +113,7 @@ func (t *trace) mayHaveLost(k ownerLock, before, o *op) bool {
 	if lease := t.leaseOf(before); before.f != history.Acquire || plus(before.inv, lease) <= o.ret+slackOfServers {
 		return true
 	}
-	if t.firstStrike("does more than stop", "", func(f *faultSpan) bool { return !f.onlyStops() }) <= o.ret {
+	if t.struckBy(o.ret, "does more than stop", "", func(f *faultSpan) bool { return !f.onlyStops() }) {
 		return true
 	}
 	for _, c := range before.own.changes.between(before.inv, o.ret) {

@@ -19,7 +19,7 @@ const pauseOfDial = second + pauseOfClient
 // next renewal, long after.
 func (t *trace) renewalSlack(client string, after int64) int64 {
 	slack := t.allow.underway + t.allow.machine
-	if t.firstStrike("breaks connections", client, func(f *faultSpan) bool { return f.touchesClient(client) && f.BreaksConnections }) <= after {
+	if t.struckBy(after, "breaks connections", client, func(f *faultSpan) bool { return f.touchesClient(client) && f.BreaksConnections }) {
 		return slack + pauseOfClient
 	}
 	return slack
