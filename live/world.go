@@ -47,6 +47,7 @@ import (
 	"github.com/Shopify/toxiproxy/v2/toxics"
 
 	"github.com/holdfast-go/holdfast/faults"
+	own "github.com/holdfast-go/holdfast/faults/toxics"
 	"github.com/holdfast-go/holdfast/live/observe"
 	"github.com/holdfast-go/holdfast/live/processes"
 	"github.com/holdfast-go/holdfast/live/proxy"
@@ -265,9 +266,7 @@ func (w *World) Attach(l faults.Link, dir stream.Direction, t toxics.Toxic) (det
 
 // parts reports whether a toxic keeps a client from a node that Sentinels watch.
 func (w *World) parts(l faults.Link, dir stream.Direction, t toxics.Toxic) bool {
-	b, ok := t.(interface{ Blocks() bool })
-	return ok && b.Blocks() && dir == stream.Upstream &&
-		w.HasClient(l.From) && slices.Contains(w.Nodes(), l.To)
+	return own.Blocks(t) && dir == stream.Upstream && w.HasClient(l.From) && slices.Contains(w.Nodes(), l.To)
 }
 
 // part cuts a client off from the Sentinels.

@@ -36,7 +36,7 @@ func (p *pipe) publishes(c *stream.StreamChunk) bool {
 // publish sends the waiting chunks, in order. Several subscribers get one message
 // at one instant.
 func (p *pipe) publish() {
-	p.link.turns.take(turnKey{from: p.link.from, to: p.link.to, n: p.reader.number})
+	p.reader.takeTurn()
 	for {
 		p.mu.Lock()
 		c := p.arrivals.publishing[0]

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"bufio"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -36,7 +35,7 @@ func (s *session) dispatch(cmd string, args []string) script.Keys {
 	if !blocking.Waits(args) {
 		return s.requests.Execute(args)
 	}
-	args = blocking.Pin(args, n.lastEntry)
+	args = blocking.Pin(args, n.data.LastEntry)
 	if s.multi {
 		return s.requests.Execute(blocking.Queued(args))
 	}
@@ -48,14 +47,6 @@ func (s *session) dispatch(cmd string, args []string) script.Keys {
 	s.blocked = &blocked{session: s, args: args, served: make(chan struct{})}
 	n.blocked = append(n.blocked, s.blocked)
 	return script.Keys{}
-}
-
-// lastEntry is the id of the last entry of a stream.
-func (n *node) lastEntry(stream string) string {
-	if all := n.data[stream].Entries; len(all) > 0 {
-		return all[len(all)-1].ID
-	}
-	return "0-0"
 }
 
 // serveBlocked gives new values to the requests that wait for them, in order of
@@ -93,17 +84,17 @@ func (s *session) wait(in *bufio.Reader) (changed, ok bool) {
 		defer t.Stop()
 		over = t.C
 	}
-	gone := s.watch(in)
+	gone, watched := blocking.Watch(in)
+	s.watched = watched
 	select {
 	case <-b.served:
-		c := s.conn.peer // several connections may be served at one instant
-		n.world.turns.take(turnKey{from: c.out.link.from, to: c.out.link.to, n: c.number})
+		s.conn.peer.takeTurn() // several connections may be served at one instant
 	case <-over:
 	case <-gone:
 	}
 	n.exec.Lock()
 	defer n.exec.Unlock()
-	n.blocked = slices.DeleteFunc(n.blocked, func(x *blocked) bool { return x == b })
+	n.blocked = without(n.blocked, b)
 	if !n.up || n.engine != s.process || s.conn.in.ended() {
 		return b.changed, false
 	}
@@ -112,18 +103,4 @@ func (s *session) wait(in *bufio.Reader) (changed, ok bool) {
 	}
 	s.peer.WriteRaw(b.reply)
 	return b.changed, true
-}
-
-// watch detects that the client disconnects while it waits, until it sends data.
-// Nobody may read from in before s.watched is closed.
-func (s *session) watch(in *bufio.Reader) (gone <-chan struct{}) {
-	left, watched := make(chan struct{}), make(chan struct{})
-	s.watched = watched
-	go func() {
-		defer close(watched)
-		if _, err := in.Peek(in.Buffered() + 1); err != nil && !errors.Is(err, bufio.ErrBufferFull) {
-			close(left)
-		}
-	}()
-	return left
 }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"strconv"
-	"strings"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/holdfast-go/holdfast/redis/keyspace"
 )
 
 // poolSize exceeds the connections of one process, so no caller queues for a
@@ -22,7 +22,7 @@ const poolSize = 256
 // one client serves all groups.
 func (w *World) Client(p *Process, group int) redis.UniversalClient {
 	off := &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	if w.cluster != nil {
+	if w.opts.Cluster {
 		return redis.NewClusterClient(&redis.ClusterOptions{
 			Addrs:        []string{w.primaryOf(1).addr.String()},
 			ClusterSlots: func(context.Context) ([]redis.ClusterSlot, error) { return w.slotMap(p), nil },
@@ -79,7 +79,7 @@ func (w *World) Dialer(p *Process) func(ctx context.Context, network, addr strin
 func (w *World) slotMap(p *Process) []redis.ClusterSlot {
 	var m []redis.ClusterSlot
 	for g := 1; g <= w.opts.Groups; g++ {
-		first, last := w.cluster.span(g)
+		first, last := keyspace.SlotsOf(g, w.opts.Groups)
 		n := w.routeOf(p.Name(), g)
 		m = append(m, redis.ClusterSlot{Start: first, End: last, Nodes: []redis.ClusterNode{{ID: n.name, Addr: n.addr.String()}}})
 	}
@@ -88,22 +88,9 @@ func (w *World) slotMap(p *Process) []redis.ClusterSlot {
 
 // at finds the server with an address.
 func (w *World) at(addr string) (*node, error) {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return nil, fmt.Errorf("dial %s: %w", addr, err)
-	}
-	part := strings.Split(host, ".")
-	if len(part) == 4 {
-		group, err1 := strconv.Atoi(part[2])
-		host, err2 := strconv.Atoi(part[3])
-		if err1 == nil && err2 == nil && group >= 1 && group <= w.opts.Groups {
-			name := fmt.Sprintf("node-%d", group)
-			if host > 1 {
-				name = fmt.Sprintf("%s-replica-%d", name, host-1)
-			}
-			if n := w.nodes[name]; n != nil {
-				return n, nil
-			}
+	for _, n := range w.nodes {
+		if n.addr.String() == addr {
+			return n, nil
 		}
 	}
 	return nil, fmt.Errorf("dial %s: no such server in this world", addr)

@@ -53,7 +53,7 @@ func (c *pipeConn) Read(b []byte) (int, error) {
 		n, thawed, err = c.in.read(b, c.frozen)
 	}
 	if c.owner != nil && (err != nil || thawed) {
-		c.in.link.turns.take(turnKey{from: c.in.link.from, to: c.in.link.to, n: c.number})
+		c.takeTurn()
 		if thawed {
 			c.owner.follow()
 		}
@@ -70,7 +70,17 @@ func (c *pipeConn) Write(b []byte) (int, error) {
 		c.lost.Store(true)
 		return len(b), nil
 	}
-	return c.out.write(b, c.frozen())
+	if !c.out.send(&stream.StreamChunk{Data: slices.Clone(b), Timestamp: time.Now()}, c.frozen()) {
+		return 0, errWrite
+	}
+	return len(b), nil
+}
+
+// takeTurn returns when it is the turn of a client's end among those of this
+// instant.
+func (c *pipeConn) takeTurn() {
+	l := c.in.link
+	l.turns.take(turnKey{from: l.from, to: l.to, n: c.number})
 }
 
 // lostWrite is the error of a lost write, or nil.
@@ -89,7 +99,7 @@ func (c *pipeConn) Close() error {
 	c.close.Do(func() {
 		c.log(Closed)
 		c.in.fail(net.ErrClosed)
-		c.out.closeWrite(c.frozen())
+		c.out.send(nil, c.frozen())
 		c.release()
 	})
 	return nil
@@ -286,16 +296,6 @@ func (p *pipe) setDeadline(t time.Time) {
 	p.arm(p.reader.frozen())
 }
 
-func (p *pipe) write(b []byte, frozen bool) (int, error) {
-	chunk := &stream.StreamChunk{Data: append([]byte(nil), b...), Timestamp: time.Now()}
-	if !p.send(chunk, frozen) {
-		return 0, errWrite
-	}
-	return len(b), nil
-}
-
-func (p *pipe) closeWrite(frozen bool) { p.send(nil, frozen) }
-
 // send sends a chunk, or the end of the stream for nil; false means that the pipe
 // is closed.
 func (p *pipe) send(c *stream.StreamChunk, frozen bool) bool {
@@ -311,8 +311,9 @@ func (p *pipe) send(c *stream.StreamChunk, frozen bool) bool {
 		return false
 	}
 	p.sent = c == nil
-	p.flow.sent(c, frozen || len(p.parked) > 0)
-	if frozen || len(p.parked) > 0 {
+	parks := frozen || len(p.parked) > 0
+	p.flow.sent(c, parks)
+	if parks {
 		p.parked = append(p.parked, c)
 		p.mu.Unlock()
 		return true

@@ -106,7 +106,7 @@ func (w *World) Refuse(l faults.Link) (allow func(), err error) {
 	if err := w.known(l); err != nil {
 		return nil, err
 	}
-	return w.link(l.From, l.To).refuse(), nil
+	return w.link(l.From, l.To).refusals.Refuse(), nil
 }
 
 // HalfOpen implements [faults.World].

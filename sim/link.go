@@ -34,13 +34,13 @@ type link struct {
 	replicates bool
 
 	requests own.Requests // that faults hold
+	refusals own.Refusals // of new connections
 
 	mu      sync.Mutex
 	dialled int         // calls to open a connection
 	opened  int         // connections ever opened
 	conns   []*pipeConn // the dialling ends, oldest first
 	toxics  []*attached
-	refused int           // how many faults refuse new connections
 	changed chan struct{} // closed when a toxic comes or goes
 }
 
@@ -98,7 +98,7 @@ func (l *link) open(ctx context.Context, owner *Process, from, to net.Addr, acce
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if l.refuses() {
+	if l.refusals.Refused() {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: to, Err: errRefused}
 	}
 	client, server := connect(l, number, owner, up, down, from, to)
@@ -132,12 +132,7 @@ func (l *link) knock() turnKey {
 func (l *link) forget(c *pipeConn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for i, x := range l.conns {
-		if x == c {
-			l.conns = append(l.conns[:i:i], l.conns[i+1:]...)
-			return
-		}
-	}
+	l.conns = without(l.conns, c)
 }
 
 // on adds the toxic to one connection.
@@ -147,6 +142,13 @@ func (a *attached) on(c *pipeConn) {
 		p = c.in
 	}
 	a.stages = append(a.stages, placed{p, p.attach(a.toxic, a.since)})
+}
+
+// off removes the toxic from every connection.
+func (a *attached) off() {
+	for _, x := range a.stages {
+		x.pipe.detach(x.stage)
+	}
 }
 
 // attach adds a toxic to every present and future connection of the link.
@@ -161,17 +163,10 @@ func (l *link) attach(dir stream.Direction, t toxics.Toxic) (detach func()) {
 	l.mu.Unlock()
 	return func() {
 		l.mu.Lock()
-		for i, x := range l.toxics {
-			if x == a {
-				l.toxics = append(l.toxics[:i:i], l.toxics[i+1:]...)
-				break
-			}
-		}
+		l.toxics = without(l.toxics, a)
 		l.signal()
 		l.mu.Unlock()
-		for _, x := range a.stages {
-			x.pipe.detach(x.stage)
-		}
+		a.off()
 	}
 }
 
@@ -183,36 +178,13 @@ func (l *link) signal() {
 // isBlocked reports whether a toxic holds all data, so that no connection can be
 // opened. The caller holds the lock.
 func (l *link) isBlocked() bool {
-	for _, a := range l.toxics {
-		if b, ok := a.toxic.(interface{ Blocks() bool }); ok && b.Blocks() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.toxics, func(a *attached) bool { return own.Blocks(a.toxic) })
 }
 
 func (l *link) blocked() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.isBlocked()
-}
-
-// refuse rejects new connections until allow.
-func (l *link) refuse() (allow func()) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.refused++
-	return sync.OnceFunc(func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.refused--
-	})
-}
-
-func (l *link) refuses() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.refused > 0
 }
 
 // halfOpen ends every open connection at one party. tell ends them at the other.
@@ -237,7 +209,7 @@ func (l *link) halfOpen(gone string) (tell func()) {
 // reset breaks every connection of the link.
 func (l *link) reset() {
 	l.mu.Lock()
-	conns := append([]*pipeConn(nil), l.conns...)
+	conns := slices.Clone(l.conns)
 	l.mu.Unlock()
 	for _, c := range conns {
 		c.reset()
@@ -259,8 +231,6 @@ func (l *link) clear() {
 	l.toxics = nil
 	l.mu.Unlock()
 	for _, a := range all {
-		for _, x := range a.stages {
-			x.pipe.detach(x.stage)
-		}
+		a.off()
 	}
 }

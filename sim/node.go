@@ -50,6 +50,7 @@ type node struct {
 	acks    chan struct{} // closed when a replica confirms something, and when the server stops
 	conns   []*pipeConn   // the server's ends
 	follow  *follower     // not nil while a replica
+	source  *pipeConn     // the replica's end of its connection to the primary, nil without one
 	served  int           // commands executed
 	sent    time.Time     // when the command that executes left its client, zero where nobody knows
 	scripts int           // of these, scripts
@@ -111,10 +112,9 @@ func (n *node) serve(c *pipeConn, process *script.Engine, by string) {
 		c.Close()
 		n.exec.Lock()
 		defer n.exec.Unlock()
-		if i := slices.Index(n.conns, c); i >= 0 {
-			n.conns = slices.Delete(n.conns, i, i+1)
-		}
-		session.unsubscribe() // as a disconnect does
+		n.conns = without(n.conns, c)
+		session.requests.Execute([]string{"UNSUBSCRIBE"}) // as a disconnect does
+		session.requests.Execute([]string{"PUNSUBSCRIBE"})
 	}()
 	for {
 		if session.watched != nil {
@@ -146,11 +146,6 @@ type session struct {
 	multi   bool            // it is within a transaction
 	blocked *blocked        // the request that has begun to wait
 	watched <-chan struct{} // closed when nobody reads from the connection any more; nil for nobody did
-}
-
-func (s *session) unsubscribe() {
-	s.requests.Execute([]string{"UNSUBSCRIBE"})
-	s.requests.Execute([]string{"PUNSUBSCRIBE"})
 }
 
 // execute runs one request and sends the reply; false ends the connection.
@@ -190,13 +185,10 @@ func (s *session) execute(args []string, in *bufio.Reader) bool {
 
 // waitWhileHeld waits while a fault holds the arrived request.
 func (s *session) waitWhileHeld() {
-	held := s.conn.in.link.requests.Held()
-	if held == nil {
-		return
+	if held := s.conn.in.link.requests.Held(); held != nil {
+		<-held
+		s.conn.peer.takeTurn() // several requests may go on at one instant
 	}
-	<-held
-	c := s.conn.peer // several requests may go on at one instant
-	s.node.world.turns.take(turnKey{from: c.out.link.from, to: c.out.link.to, n: c.number})
 }
 
 // run executes one command under the node's lock, and reports whether it changed a
@@ -232,9 +224,9 @@ func (s *session) run(cmd string, args []string) (changed, ok bool) {
 // refuse is the error of a server that does not execute a command, or "".
 func (n *node) refuse(cmd string, args []string) string {
 	key, write := keyOf(cmd, args)
-	if key != "" && n.world.cluster != nil {
-		slot := slotOf(key)
-		if owner := n.world.cluster.owner(slot); owner != n.group || n.role != rolePrimary {
+	if key != "" && n.world.opts.Cluster {
+		slot := keyspace.SlotOf(key)
+		if owner := keyspace.Owner(slot, n.world.opts.Groups); owner != n.group || n.role != rolePrimary {
 			return fmt.Sprintf("MOVED %d %s", slot, n.world.primaryOf(owner).addr)
 		}
 	}
@@ -359,6 +351,9 @@ func (n *node) stop() error {
 	n.blocked = nil
 	n.unschedule()
 	conns := slices.Clone(n.conns)
+	if n.source != nil {
+		conns = append(conns, n.source)
+	}
 	n.streams = nil
 	n.wakeWaiters()
 	mr := n.mr

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -211,7 +212,7 @@ func (f *flow) broke(err error) {
 
 // end records the fate of a message. The caller holds the lock.
 func (f *flow) end(p *passing, fate string) {
-	f.under = slices.DeleteFunc(f.under, func(x *passing) bool { return x == p })
+	f.under = without(f.under, p)
 	p.Fate, p.Ended = fate, time.Now()
 	f.observer.told(p.Message)
 }
@@ -231,23 +232,12 @@ func (f *flow) inFlight() []Message {
 // ByTime orders messages by send time. Those of one instant have an order that
 // does not depend on the order of reports.
 func ByTime(a, b Message) int {
-	if c := a.Sent.Compare(b.Sent); c != 0 {
-		return c
-	}
-	if c := strings.Compare(a.From, b.From); c != 0 {
-		return c
-	}
-	if c := strings.Compare(a.To, b.To); c != 0 {
-		return c
-	}
-	if c := a.Conn - b.Conn; c != 0 {
-		return c
-	}
+	up := 0
 	if a.Upstream != b.Upstream { // both ways between two servers
+		up = 1
 		if a.Upstream {
-			return -1
+			up = -1
 		}
-		return 1
 	}
-	return a.N - b.N
+	return cmp.Or(a.Sent.Compare(b.Sent), strings.Compare(a.From, b.From), strings.Compare(a.To, b.To), a.Conn-b.Conn, up, a.N-b.N)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -79,8 +78,8 @@ func (n *node) collectAcks(s *replicaStream) {
 	s.conn.Close()
 	n.exec.Lock()
 	defer n.exec.Unlock()
-	n.streams = slices.DeleteFunc(n.streams, func(x *replicaStream) bool { return x == s })
-	n.conns = slices.DeleteFunc(n.conns, func(x *pipeConn) bool { return x == s.conn })
+	n.streams = without(n.streams, s)
+	n.conns = without(n.conns, s.conn)
 }
 
 // wakeWaiters makes every WAIT check again. The caller holds exec.
@@ -136,6 +135,8 @@ func (n *node) sync(ctx context.Context, primary *node) {
 	}
 	defer context.AfterFunc(ctx, c.reset)()
 	defer c.Close()
+	n.setSource(c)
+	defer n.setSource(nil)
 	in := bufio.NewReader(c)
 	for {
 		line, err := in.ReadBytes('\n')
@@ -154,6 +155,13 @@ func (n *node) sync(ctx context.Context, primary *node) {
 			return
 		}
 	}
+}
+
+// setSource notes the connection that stop has to break.
+func (n *node) setSource(c *pipeConn) {
+	n.exec.Lock()
+	defer n.exec.Unlock()
+	n.source = c
 }
 
 // apply applies one effect; false ends the connection.

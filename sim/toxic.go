@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -112,20 +113,18 @@ func (s *stage) hand(output <-chan *stream.StreamChunk) {
 	for {
 		select {
 		case c, ok := <-output:
+			s.next(c) // nil when it is closed
 			if !ok {
-				s.next(nil)
 				return
 			}
-			s.next(c)
 		case <-s.piped:
 			for { // what was let through before the toxic returned
 				select {
 				case c, ok := <-output:
+					s.next(c)
 					if !ok {
-						s.next(nil)
 						return
 					}
-					s.next(c)
 				default:
 					return
 				}
@@ -182,10 +181,8 @@ func (p *pipe) attach(t toxics.Toxic, since time.Time) *stage {
 func (p *pipe) after(s *stage) *stage {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for i, x := range p.stages {
-		if x == s && i+1 < len(p.stages) {
-			return p.stages[i+1]
-		}
+	if i := slices.Index(p.stages, s); i >= 0 && i+1 < len(p.stages) {
+		return p.stages[i+1]
 	}
 	return nil
 }
@@ -193,25 +190,15 @@ func (p *pipe) after(s *stage) *stage {
 // detach removes a toxic; the chunks that waited before it go on.
 func (p *pipe) detach(s *stage) {
 	p.mu.Lock()
-	i := -1
-	for j, x := range p.stages {
-		if x == s {
-			i = j
-		}
-	}
+	there := slices.Contains(p.stages, s)
 	p.mu.Unlock()
-	if i < 0 {
+	if !there {
 		return // the connection broke meanwhile
 	}
 	rest := s.stop()
 	next := p.after(s)
 	p.mu.Lock()
-	for j, x := range p.stages {
-		if x == s {
-			p.stages = append(p.stages[:j:j], p.stages[j+1:]...)
-			break
-		}
-	}
+	p.stages = without(p.stages, s)
 	p.mu.Unlock()
 	for _, c := range rest {
 		p.forward(next, c)

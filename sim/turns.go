@@ -2,6 +2,7 @@ package sim
 
 import (
 	"cmp"
+	"slices"
 	"sync"
 	"testing/synctest"
 )
@@ -113,6 +114,6 @@ func (t *turns) next() *turn {
 		}
 	}
 	x := t.waiting[first]
-	t.waiting = append(t.waiting[:first], t.waiting[first+1:]...)
+	t.waiting = slices.Delete(t.waiting, first, first+1)
 	return x
 }

@@ -56,10 +56,9 @@ type Options struct {
 // World is a running simulated world. It must be made, used and closed inside
 // one [Bubble]. It implements [faults.World].
 type World struct {
-	opts    Options
-	cluster *cluster // nil without Cluster
-	watch   *observer
-	turns   *turns
+	opts  Options
+	watch *observer
+	turns *turns
 
 	nodes map[string]*node
 	order []string // node names, in order of making
@@ -85,9 +84,6 @@ func New(o Options) *World {
 		w.watch = &observer{tell: o.OnMessage}
 	}
 	seedGlobal(o.Seed)
-	if o.Cluster {
-		w.cluster = &cluster{groups: o.Groups}
-	}
 	for g := 1; g <= o.Groups; g++ {
 		name := fmt.Sprintf("node-%d", g)
 		w.add(newNode(w, name, g, address(g, 1), rolePrimary))
@@ -346,3 +342,8 @@ func (w *World) dial(ctx context.Context, p *Process, n *node) (net.Conn, error)
 func (w *World) Settle(who string) { w.turns.take(turnKey{last: true, from: who}) }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// without removes a member from s, in place.
+func without[E comparable](s []E, member E) []E {
+	return slices.DeleteFunc(s, func(e E) bool { return e == member })
+}

@@ -211,6 +211,25 @@ func TestPauseKeepsWhatAClosedConnectionHasWritten(t *testing.T) {
 	})
 }
 
+// With its old connection, a replica would have a part of the data that no primary ever
+// had.
+func TestARestartedReplicaHasNothingUntilItConnects(t *testing.T) {
+	in(t, sim.Options{Seed: 1, Clients: 1, Groups: 1, Replicas: 1}, func(ctx context.Context, w *sim.World) {
+		c := w.Client(w.Process("client-1"), 1)
+		defer c.Close()
+		time.Sleep(10 * time.Second) // let the replica connect
+		c.Set(ctx, "old", "v", 0)
+		time.Sleep(time.Second)
+		must.Succeed(t, errors.Join(w.StopNode("node-1-replica-1"), w.StartNode("node-1-replica-1", false)))
+		c.Set(ctx, "new", "v", 0)
+		time.Sleep(100 * time.Millisecond)
+		must.Succeed(t, errors.Join(w.StopNode("node-1"), w.Promote("node-1-replica-1")))
+		if keys, err := c.Keys(ctx, "*").Result(); err != nil || len(keys) > 0 {
+			t.Errorf("the promoted replica has %q, %v, want nothing", keys, err)
+		}
+	})
+}
+
 // A request that arrives as the server dies is lost with its connection,
 // however soon the server is back.
 func TestRestartLosesWhatItHasReceived(t *testing.T) {

@@ -27,7 +27,3 @@ func (*Blackhole) Cleanup(stub *toxics.ToxicStub) { stub.Close() }
 
 // Drops reports whether a frame is lost while the toxic is on. Every frame is.
 func (*Blackhole) Drops([]byte) bool { return true }
-
-// Blocks reports whether the link cannot open connections: the answer to the
-// handshake would be lost, too.
-func (*Blackhole) Blocks() bool { return true }

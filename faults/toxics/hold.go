@@ -18,6 +18,12 @@ func (h *Hold) Pipe(stub *toxics.ToxicStub) {
 	})
 }
 
-// Blocks reports whether the link cannot open connections: the handshake would be
-// held, too.
-func (h *Hold) Blocks() bool { return true }
+// Blocks reports whether a toxic keeps a link from opening connections: it would
+// hold or lose the handshake, too.
+func Blocks(t toxics.Toxic) bool {
+	switch t.(type) {
+	case *Hold, *Blackhole:
+		return true
+	}
+	return false
+}

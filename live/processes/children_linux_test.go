@@ -24,7 +24,7 @@ func TestChildrenOfAProcess(t *testing.T) {
 		return err == nil && scan == nil
 	})
 	must.Succeed(t, p.Pause())
-	if st, err := readState(fmt.Sprintf("/proc/%d", child)); err != nil || st.state != "T" {
+	if st, err := readStat(fmt.Sprintf("/proc/%d", child)); err != nil || st.state != "T" {
 		t.Errorf("the child of a paused process is in state %q, %v", st.state, err)
 	}
 	if err := stopped(p.cmd.Process.Pid); err != nil {
@@ -36,7 +36,7 @@ func TestChildrenOfAProcess(t *testing.T) {
 		t.Error("its end was not noticed")
 	}
 	eventually(t, "the child is gone", func() bool {
-		st, err := readState(fmt.Sprintf("/proc/%d", child))
+		st, err := readStat(fmt.Sprintf("/proc/%d", child))
 		return err != nil || st.state == "Z"
 	})
 }

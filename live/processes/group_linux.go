@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -14,32 +15,34 @@ import (
 
 // stopped says which thread of a process group has not stopped, nil for none.
 func stopped(group int) error {
-	entries, err := os.ReadDir("/proc")
+	members, err := membersOf(group)
 	if err != nil {
 		return fmt.Errorf("look for processes: %w", err)
 	}
-	for _, e := range entries {
-		if _, err := strconv.Atoi(e.Name()); err != nil {
-			continue
-		}
-		state, err := readState(filepath.Join("/proc", e.Name()))
-		if err != nil || state.group != group {
-			continue // gone meanwhile, or not ours
-		}
-		if err := threadsStopped(e.Name()); err != nil {
+	for _, dir := range members {
+		if err := threadsStopped(dir); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func threadsStopped(pid string) error {
-	tasks, err := filepath.Glob("/proc/" + pid + "/task/*")
+// membersOf lists the directories below /proc of a group's processes.
+func membersOf(group int) ([]string, error) {
+	all, err := filepath.Glob("/proc/[0-9]*")
+	return slices.DeleteFunc(all, func(dir string) bool {
+		s, err := readStat(dir)
+		return err != nil || s.group != strconv.Itoa(group) // gone meanwhile, or not ours
+	}), err
+}
+
+func threadsStopped(process string) error {
+	tasks, err := filepath.Glob(process + "/task/*")
 	if err != nil {
 		return err
 	}
 	for _, task := range tasks {
-		s, err := readState(task)
+		s, err := readStat(task)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
 			continue // it has ended
 		}
@@ -53,27 +56,25 @@ func threadsStopped(pid string) error {
 	return nil
 }
 
-// procState is the kernel's state of a process or a thread.
-type procState struct {
+// procStat is the kernel's description of a process or a thread.
+type procStat struct {
 	state string // one letter
-	group int
+	group string
+	start string // in ticks after the boot of the machine
 }
 
-func readState(dir string) (procState, error) {
+// readStat reads the description in a directory below /proc.
+func readStat(dir string) (procStat, error) {
 	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
 	if err != nil {
-		return procState{}, err
+		return procStat{}, err
 	}
-	// pid (name) state parent group ...: the name may hold anything.
+	// pid (name) state parent group ...: the name may hold anything; the start is field 22.
 	f := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	if len(f) < 3 {
-		return procState{}, fmt.Errorf("read %s: %q", dir, stat)
+	if len(f) < 20 {
+		return procStat{}, fmt.Errorf("read %s: %q", dir, stat)
 	}
-	group, err := strconv.Atoi(f[2])
-	if err != nil {
-		return procState{}, fmt.Errorf("read %s: %w", dir, err)
-	}
-	return procState{f[0], group}, nil
+	return procStat{state: f[0], group: f[2], start: f[19]}, nil
 }
 
 // awaitExit returns when a child has exited, and leaves it to be waited for.

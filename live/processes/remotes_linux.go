@@ -52,19 +52,12 @@ const established, connecting = "01", "02"
 
 // socketsOfGroup are the inodes of all sockets of a process group.
 func socketsOfGroup(group int) (map[string]bool, error) {
-	entries, err := os.ReadDir("/proc")
+	members, err := membersOf(group)
 	if err != nil {
 		return nil, err
 	}
 	inodes := map[string]bool{}
-	for _, e := range entries {
-		dir := filepath.Join("/proc", e.Name())
-		if _, err := strconv.Atoi(e.Name()); err != nil {
-			continue
-		}
-		if state, err := readState(dir); err != nil || state.group != group {
-			continue // gone meanwhile, or not ours
-		}
+	for _, dir := range members {
 		fds, err := filepath.Glob(dir + "/fd/*")
 		if err != nil {
 			return nil, err

@@ -1,7 +1,6 @@
 package processes
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -65,24 +64,18 @@ func isOurs(info os.FileInfo) bool {
 // started, and in which boot of the machine. A process that has ended, but
 // that nobody has waited for, has none.
 func identity(pid int) (string, error) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	stat, err := readStat(fmt.Sprintf("/proc/%d", pid))
 	if err != nil {
 		return "", err
 	}
-	// pid (name) state ...: the name may hold anything; the start is field 22.
-	end := bytes.LastIndexByte(stat, ')')
-	fields := strings.Fields(string(stat[end+1:]))
-	if end < 0 || len(fields) < 20 {
-		return "", fmt.Errorf("read the state of process %d: %q", pid, stat)
-	}
-	if state := fields[0]; state == "Z" || state == "X" {
+	if stat.state == "Z" || stat.state == "X" {
 		return "", fmt.Errorf("process %d: %w", pid, os.ErrProcessDone)
 	}
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
 		return "", err
 	}
-	return fields[19] + " " + strings.TrimSpace(string(boot)), nil
+	return stat.start + " " + strings.TrimSpace(string(boot)), nil
 }
 
 // workDir is the directory that a process runs in.

@@ -37,13 +37,13 @@ type Link struct {
 	running func() <-chan struct{}
 
 	requests own.Requests // that faults hold
+	refusals own.Refusals // of new connections
 
-	mu      sync.Mutex
-	refused int // how many faults refuse new connections
-	opened  int
-	conns   map[int]*pair
-	closed  bool
-	ending  sync.WaitGroup
+	mu     sync.Mutex
+	opened int
+	conns  map[int]*pair
+	closed bool
+	ending sync.WaitGroup
 }
 
 // pair is a connection: the dialler's end and the server's end.
@@ -217,22 +217,7 @@ func (l *Link) HoldRequest() (release func(), err error) {
 
 // Refuse rejects new connections until allow. It breaks a connection right after
 // its acceptance, as if the server did not listen.
-func (l *Link) Refuse() (allow func()) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.refused++
-	return sync.OnceFunc(func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.refused--
-	})
-}
-
-func (l *Link) refuses() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.refused > 0
-}
+func (l *Link) Refuse() (allow func()) { return l.refusals.Refuse() }
 
 // Connections counts the open connections.
 func (l *Link) Connections() int {

@@ -57,7 +57,7 @@ func (l *Listener) accept() {
 // server refuses.
 func (l *Listener) serve(c *net.TCPConn) {
 	link := l.link(c.RemoteAddr().(*net.TCPAddr))
-	if link == nil || link.refuses() {
+	if link == nil || link.refusals.Refused() {
 		abort(c)
 		return
 	}

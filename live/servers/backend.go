@@ -9,16 +9,14 @@ import (
 
 // Backend is the kind of servers of a world.
 type Backend struct {
-	// Miniredis is the command that runs a server of package mini; the name of
-	// its configuration file is added. The path of the program is absolute.
+	// Miniredis is the command that runs a server of package miniredis; the name
+	// of its configuration file is added. The path of the program is absolute.
 	// Without a command the servers are redis-server, or valkey-server, from
 	// the PATH.
 	Miniredis []string
-	// Own, when not nil, are servers that run already, instead of any that are
-	// started.
+	// External, when not nil, are servers that run already. The world starts none.
 	External *External
-	// Foreign, when not nil, are servers that are no Redis, instead of any that
-	// are.
+	// Bundled, when not nil, are servers of another system than Redis.
 	Bundled *BundledServers
 }
 

@@ -226,12 +226,17 @@ func (srv *Server) keysBundled(ctx context.Context) ([]Key, error) {
 	return keys, err
 }
 
-// deleteBundled deletes the key of a lock's holder.
+// deleteBundled deletes the keys of the holders of locks, and returns an error if it
+// could delete none.
 func (srv *Server) deleteBundled(ctx context.Context, locks []string) error {
+	var failed []error
 	for _, name := range locks {
 		if _, err := srv.ask(ctx, bundled.Order{Do: bundled.Delete, Lock: name}); err != nil {
-			return srv.wrong(fmt.Errorf("delete the hold of %q: %w", name, err))
+			failed = append(failed, srv.wrong(fmt.Errorf("delete the hold of %q: %w", name, err)))
 		}
 	}
-	return nil
+	if len(failed) < len(locks) {
+		return nil // the others have no holder
+	}
+	return errors.Join(failed...)
 }

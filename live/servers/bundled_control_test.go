@@ -13,22 +13,35 @@ import (
 	"github.com/holdfast-go/holdfast/subject/adapter/bundled"
 )
 
+// startControl starts a shell script that takes orders.
+func startControl(t *testing.T, script string) *bundledControl {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", script)
+	o, err := newBundledControl(cmd)
+	must.Succeed(t, err)
+	must.Succeed(t, processes.Spawn(cmd))
+	t.Cleanup(func() {
+		o.end()
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	return o
+}
+
+// A run may have a lock that nobody holds beside the one whose key is deleted.
+func TestDeletesTheHoldsThatThereAre(t *testing.T) {
+	srv := &Server{Name: "node-1", proc: &process{control: startControl(t,
+		`read a; echo '{"id":1,"ok":true}'; read b; echo '{"id":2,"error":"nobody"}'; read c; echo '{"id":3,"error":"nobody"}'; exec sleep 9`)}}
+	must.Succeed(t, srv.deleteBundled(t.Context(), []string{"stock", "till"}))
+	if err := srv.deleteBundled(t.Context(), []string{"stock"}); err == nil {
+		t.Error("no hold was deleted, and there is no error")
+	}
+}
+
 // A server that answers late, writes garbage or ends must not be waited for,
 // nor its answer be taken for that to a later order.
 func TestOrders(t *testing.T) {
-	start := func(script string) *bundledControl {
-		t.Helper()
-		cmd := exec.Command("sh", "-c", script)
-		o, err := newBundledControl(cmd)
-		must.Succeed(t, err)
-		must.Succeed(t, processes.Spawn(cmd))
-		t.Cleanup(func() {
-			o.end()
-			cmd.Process.Kill()
-			cmd.Wait()
-		})
-		return o
-	}
+	start := func(script string) *bundledControl { return startControl(t, script) }
 	short := func() context.Context {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		t.Cleanup(cancel)

@@ -7,16 +7,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/holdfast-go/holdfast/redis/keyspace"
 )
-
-// slots is how many slots a Redis Cluster has.
-const slots = 16384
-
-// slotsOf is the first and last slot of a group.
-func (s *Servers) slotsOf(group int) (first, last int) {
-	n := s.opts.Groups
-	return ((group-1)*slots + n - 1) / n, (group*slots+n-1)/n - 1
-}
 
 // formCluster joins the nodes to one cluster, and waits until every node reports
 // it healthy.
@@ -26,7 +19,7 @@ func (s *Servers) formCluster(ctx context.Context) error {
 			return srv.wrong(fmt.Errorf("set its epoch: %w", err))
 		}
 		if srv.rank == 0 {
-			first, last := s.slotsOf(srv.group)
+			first, last := keyspace.SlotsOf(srv.group, s.opts.Groups)
 			if err := srv.Client().ClusterAddSlotsRange(ctx, first, last).Err(); err != nil {
 				return srv.wrong(fmt.Errorf("give it its slots: %w", err))
 			}
@@ -70,7 +63,7 @@ func (srv *Server) findsClusterWell(ctx context.Context) error {
 		return err
 	}
 	info := fields(text)
-	if info["cluster_state"] != "ok" || info["cluster_slots_ok"] != strconv.Itoa(slots) {
+	if info["cluster_state"] != "ok" || info["cluster_slots_ok"] != strconv.Itoa(keyspace.Slots) {
 		return fmt.Errorf("cluster_state is %s, with %s slots ok", info["cluster_state"], info["cluster_slots_ok"])
 	}
 	nodes, err := srv.peers(ctx)

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/redis/keyspace"
 )
 
 func TestClusterRedirectsThroughProxies(t *testing.T) {
@@ -80,7 +81,7 @@ func TestAnIsolatedClusterNodeComesBackAsReplica(t *testing.T) {
 // keyIn finds a key in the slots of a group.
 func keyIn(t *testing.T, s *Servers, group int) string {
 	t.Helper()
-	first, last := s.slotsOf(group)
+	first, last := keyspace.SlotsOf(group, s.opts.Groups)
 	for i := range 1000 {
 		key := fmt.Sprint("lock-", i)
 		slot, err := admin(t, s, "node-1").ClusterKeySlot(t.Context(), key).Result()

@@ -15,7 +15,7 @@ import (
 
 // External are servers that run already and stay running. A world changes none of
 // their configuration, stops none, and touches only keys that contain
-// [Own.Part]'s.
+// the key of [External.Part].
 type External struct {
 	kind     string
 	master   string     // what Sentinels call the group

@@ -182,36 +182,14 @@ func (s *Servers) Prefer(replica string) error {
 // they replace it as usual, once they have noticed. It stays as it is, and serves
 // clients that still reach it until [Servers.Follow].
 func (s *Servers) Promote(replica string) error {
-	ctx := s.ctx
 	to, old, err := s.replacing(replica)
 	if err != nil {
 		return err
 	}
 	if s.bundled() != nil {
-		if err := s.promoteBundled(to, old); err != nil {
-			s.heal(old.Name)
-			return fmt.Errorf("promote %s: %w", replica, err)
-		}
-		return nil
-	}
-	alive := old.up()
-	if !s.opts.Cluster {
-		if alive {
-			err = s.awaitSettled(ctx, to.group)
-		}
-		if err == nil {
-			err = s.prefer(ctx, to, old) // while they can still learn of it
-		}
-	}
-	if err == nil && alive {
-		err = s.isolate(old)
-	}
-	if err == nil && s.opts.Cluster {
-		// The other primaries vote, whether or not they have noticed.
-		err = to.takeOver(ctx, "force")
-	}
-	if err == nil {
-		_, err = s.awaitAgreement(ctx, to.group, old.Name, mustBe(replica, old.Name))
+		err = s.promoteBundled(to, old)
+	} else {
+		err = s.promote(s.ctx, to, old)
 	}
 	if err != nil {
 		s.heal(old.Name)
@@ -220,37 +198,71 @@ func (s *Servers) Promote(replica string) error {
 	return nil
 }
 
+func (s *Servers) promote(ctx context.Context, to, old *Server) error {
+	alive := old.up()
+	if !s.opts.Cluster {
+		if alive {
+			if err := s.awaitSettled(ctx, to.group); err != nil {
+				return err
+			}
+		}
+		if err := s.prefer(ctx, to, old); err != nil { // while they can still learn of it
+			return err
+		}
+	}
+	if alive {
+		if err := s.isolate(old); err != nil {
+			return err
+		}
+	}
+	if s.opts.Cluster {
+		// The other primaries vote, whether or not they have noticed.
+		if err := to.takeOver(ctx, "force"); err != nil {
+			return err
+		}
+	}
+	_, err := s.awaitAgreement(ctx, to.group, old.Name, mustBe(to.Name, old.Name))
+	return err
+}
+
 // HandOver promotes a replica in a planned way: Sentinel, or the replica itself in
 // a cluster, replaces a running primary, which then follows it.
 func (s *Servers) HandOver(replica string) error {
-	ctx := s.ctx
 	to, old, err := s.replacing(replica)
 	if err != nil {
 		return err
 	}
 	if s.bundled() != nil {
-		if err := s.handOverBundled(to, old); err != nil {
-			return fmt.Errorf("hand over to %s: %w", replica, err)
-		}
-		return nil
-	}
-	if s.opts.Cluster {
-		err = to.takeOver(ctx)
-	} else if err = s.awaitSettled(ctx, to.group); err != nil {
-		return fmt.Errorf("hand over to %s: %w", replica, err)
-	} else if err = s.prefer(ctx, to, old); err == nil {
-		err = s.orderFailover(ctx, to.group)
-	}
-	if err == nil {
-		_, err = s.awaitAgreement(ctx, to.group, old.Name, mustBe(replica, old.Name))
-	}
-	if err == nil {
-		err = old.awaitFollows(ctx, to)
+		err = s.handOverBundled(to, old)
+	} else {
+		err = s.handOver(s.ctx, to, old)
 	}
 	if err != nil {
 		return fmt.Errorf("hand over to %s: %w", replica, err)
 	}
 	return nil
+}
+
+func (s *Servers) handOver(ctx context.Context, to, old *Server) error {
+	if s.opts.Cluster {
+		if err := to.takeOver(ctx); err != nil {
+			return err
+		}
+	} else {
+		if err := s.awaitSettled(ctx, to.group); err != nil {
+			return err
+		}
+		if err := s.prefer(ctx, to, old); err != nil {
+			return err
+		}
+		if err := s.orderFailover(ctx, to.group); err != nil {
+			return err
+		}
+	}
+	if _, err := s.awaitAgreement(ctx, to.group, old.Name, mustBe(to.Name, old.Name)); err != nil {
+		return err
+	}
+	return old.awaitFollows(ctx, to)
 }
 
 // mustBe waits for one replica to replace old, and gives up if another one did.

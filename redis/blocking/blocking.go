@@ -6,6 +6,7 @@ package blocking
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"math"
 	"slices"
 	"strconv"
@@ -120,4 +121,18 @@ func Try(mr *miniredis.Miniredis, args []string, resp3 bool) (reply string, foun
 func Retry(mr *miniredis.Miniredis, args []string, resp3 bool) (reply string, found bool) {
 	reply, found = Try(mr, args, resp3)
 	return reply, found && !strings.HasPrefix(reply, "-WRONGTYPE")
+}
+
+// Watch detects that a client disconnects while it waits, and then closes gone. It
+// watches until the client sends data, and closes watched at its end. Nobody may
+// read from in before that.
+func Watch(in *bufio.Reader) (gone, watched <-chan struct{}) {
+	left, over := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(over)
+		if _, err := in.Peek(in.Buffered() + 1); err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			close(left)
+		}
+	}()
+	return left, over
 }

@@ -72,3 +72,11 @@ func (d Data) NextExpiry() time.Time {
 	}
 	return next
 }
+
+// LastEntry is the id of the last entry of a stream.
+func (d Data) LastEntry(stream string) string {
+	if all := d[stream].Entries; len(all) > 0 {
+		return all[len(all)-1].ID
+	}
+	return "0-0"
+}

@@ -1,8 +1,6 @@
 package miniredis
 
 import (
-	"bufio"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,7 +35,7 @@ func (s *session) dispatch(command string, args []string) {
 		srv.mr.Server().Dispatch(s.peer, args)
 		return
 	}
-	args = blocking.Pin(args, srv.lastEntry)
+	args = blocking.Pin(args, srv.data.LastEntry)
 	if s.multi {
 		srv.mr.Server().Dispatch(s.peer, blocking.Queued(args))
 		return
@@ -59,14 +57,6 @@ func (s *server) refuse(c *redis.Peer, command string, args ...string) (done boo
 	s.wrong = fmt.Errorf("cannot follow %s in a script on miniredis", command)
 	c.WriteError("ERR " + s.wrong.Error())
 	return true
-}
-
-// lastEntry is the id of the last entry of a stream.
-func (s *server) lastEntry(stream string) string {
-	if all := s.data[stream].Entries; len(all) > 0 {
-		return all[len(all)-1].ID
-	}
-	return "0-0"
 }
 
 // serveBlocked gives what has come to those that wait for it, in the order in
@@ -96,14 +86,8 @@ func (s *session) wait() bool {
 		defer t.Stop()
 		over = t.C
 	}
-	gone, watched := make(chan struct{}), make(chan struct{})
+	gone, watched := blocking.Watch(s.in)
 	s.watched = watched
-	go func() { // until the client sends something, or goes away
-		defer close(watched)
-		if _, err := s.in.Peek(s.in.Buffered() + 1); err != nil && !errors.Is(err, bufio.ErrBufferFull) {
-			close(gone)
-		}
-	}()
 	select {
 	case <-b.served:
 	case <-over:
