@@ -34,13 +34,13 @@ func (t *trace) falseAlarm(n *history.Event) Verdict {
 }
 
 // wronglyLost checks that an owner has really lost its hold if its release reports
-// a loss or no hold.
+// a loss or no hold. The release may repeat others without an answer.
 func (t *trace) wronglyLost(c *Claim) Verdict {
-	if c.EndOp == 0 {
-		return Verdict{Outcome: OutcomeOK}
-	}
 	o := t.op(c.EndOp)
-	if o.f != history.Release || o.kind != history.Fail || t.refusedAsClosed(o) {
+	for o != nil && o.f == history.Release && o.kind == history.Info {
+		o = o.next()
+	}
+	if o == nil || o.f != history.Release || o.kind != history.Fail || t.refusedAsClosed(o) {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	v := t.kept(c, o.ret)
@@ -50,10 +50,10 @@ func (t *trace) wronglyLost(c *Claim) Verdict {
 	return v
 }
 
-// groupsAnsweringFor counts the groups in which the server that answers clients has a
-// hold.
+// groupsAnsweringFor counts the groups in which the server that answers clients at that
+// time has a hold.
 func (t *trace) groupsAnsweringFor(c *Claim, when int64) int {
-	return t.groupsHolding(c.Lock, c.Owner, when, when, func(s *span) bool { return !s.replica && t.stillAnswers(s.group, s.led, when) })
+	return t.groupsHolding(c.Lock, c.Owner, when, when, func(s *span) bool { return !s.replica && s.led <= when && t.stillAnswers(s.group, s.led, when) })
 }
 
 // kept checks that the servers did not keep a hold whose owner was notified of its

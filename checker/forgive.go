@@ -122,6 +122,9 @@ func (f *forgiving) hold(i int) {
 	if l.lost() && !l.unconfirmed {
 		f.because(l.how)
 		f.shorten(c, l.at, min(until, l.at))
+		if !l.forked { // the branches of a fork are judged apart
+			f.releasedElsewhere(c, l.at)
+		}
 	}
 	// In a fork the release may have gone to the server that still had the hold.
 	if gave := f.find(end, linear.GaveBack); gave != nil && (l.forked || f.because(f.undone(end))) {
@@ -163,6 +166,19 @@ func (f *forgiving) shorten(c *Claim, lost, by int64) {
 				from = o.ret
 			}
 			p.Renewed, p.Lease = false, min(p.Lease, max(1, lost-from))
+		}
+	}
+}
+
+// releasedElsewhere makes the releases of a claim uncertain that came after its loss. The
+// server that carried them out still had the hold, and took the place of the other one.
+func (f *forgiving) releasedElsewhere(c *Claim, lost int64) {
+	asked := f.op(c.AcquireOp)
+	for _, o := range asked.own.ops.all[asked.own.ops.latest(asked.inv):] {
+		if gave := f.find(o, linear.GaveBack); gave != nil {
+			if when, known := f.carriedOut(o); known && when > lost {
+				gave.Kind, gave.Return = linear.MaybeGave, linear.Forever
+			}
 		}
 	}
 }

@@ -98,8 +98,8 @@ func (t *trace) hadHold(o *op) bool {
 // excused if that was too late.
 func (t *trace) free(o *op, s *span) (from int64, excused bool) {
 	from = o.ret
-	if t.claim.Nodes > 1 && s.from > o.ret && s.from-max(o.inv, t.heldBack(o.client, s.group, s.from)) > t.allow.takenBackLater {
-		return 0, true // a request of an early round, which was given up long before
+	if t.ofEarlyRound(o, s) {
+		return 0, true
 	}
 	for _, f := range t.faults[:t.faultsBefore(plus(s.to, 1))] {
 		if f.from > from+t.allow.takingBack {
@@ -118,6 +118,13 @@ func (t *trace) free(o *op, s *span) (from int64, excused bool) {
 		from = max(from, to)
 	}
 	return from, false
+}
+
+// ofEarlyRound reports whether a hold on one of several servers comes from a request
+// that a fault delayed for long. The acquire gave that request up long before the
+// server executed it.
+func (t *trace) ofEarlyRound(acquire *op, s *span) bool {
+	return t.claim.Nodes > 1 && s.from > acquire.ret && s.from-max(acquire.inv, t.heldBack(acquire.client, s.group, s.from)) > t.allow.takenBackLater
 }
 
 // cancelsAnother reports whether a cancellation at a time concerned another operation

@@ -167,7 +167,11 @@ func (l *losing) follow(s *change) {
 				delete(l.lost, s.group)
 			}
 		}
-		l.on[s.Node] = copyOfHold{due: s.expires()}
+		due := s.expires()
+		if had, known := l.on[s.Node]; known && had.ended == "" && (s.Cause == "restart" || s.keepsLease(l.allow.rounding)) {
+			due = had.due // the server's clock has no part in it
+		}
+		l.on[s.Node] = copyOfHold{due: due}
 		return
 	}
 	before, known := l.on[s.Node]
@@ -248,7 +252,7 @@ func (t *trace) forgotten(release *op) string {
 	done := int64(never)
 	node, group := "", ""
 	for _, c := range release.own.changes.between(release.inv, release.ret) {
-		if t.commandOf(c, release) && c.was == release.owner && c.ends() {
+		if t.commandOf(c, release) && c.givesBack(release.owner) {
 			done, node, group = c.t, c.Node, c.group
 		}
 	}
@@ -518,7 +522,7 @@ func (t *trace) keptBy(release *op) bool {
 		return false
 	}
 	for _, c := range release.own.changes.between(release.inv, until) {
-		if c.was == release.owner && c.Count < c.WasCount {
+		if c.givesBack(release.owner) {
 			return false
 		}
 	}
@@ -529,6 +533,7 @@ func (t *trace) keptBy(release *op) bool {
 // request or its reply, stopped the server or the process, or cancelled the operation.
 // It is also right if an acquire's time ended before a slow server could answer. A
 // cancelled release that never gave the hold back has no excuse: no other owner could.
+// Nor has a release if enough of several servers had the hold, and were in reach.
 func (t *trace) mayEndUnknown(o *op) bool {
 	to := min(o.ret, t.endTime)
 	if o.f == history.Acquire {
@@ -540,7 +545,10 @@ func (t *trace) mayEndUnknown(o *op) bool {
 			return true
 		}
 	}
-	return t.closed.at(o.client) <= to || slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
+	if t.closed.at(o.client) <= to {
+		return true
+	}
+	excuses := func(f *faultSpan) bool {
 		if f.from > to || !f.touchesClient(o.client) {
 			return false
 		}
@@ -550,5 +558,11 @@ func (t *trace) mayEndUnknown(o *op) bool {
 		}
 		return until >= o.inv && (f.holdsMessages() || f.LosesReplies || f.BreaksConnections || f.Refuses || f.StopsNode || f.Promotes ||
 			f.StopsProcess || f.EndsProcess || f.Cancels && !t.keptBy(o) || f.HoldsReplication || f.Forks || f.HoldsSubscriptions)
-	})
+	}
+	if !slices.ContainsFunc(t.faults, excuses) {
+		return false
+	}
+	return o.f != history.Release || t.claim.Nodes == 1 || t.groupsHolding(o.lock, o.owner, o.inv, o.inv, func(s *span) bool {
+		return !s.replica && !slices.ContainsFunc(t.faults, func(f *faultSpan) bool { return excuses(f) && f.touchesLink(o.client, s.group) })
+	}) < t.claim.Quorum
 }

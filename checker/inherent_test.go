@@ -21,6 +21,7 @@ func TestInherent(t *testing.T) {
 	near := of(func(h *history.Header) { h.Order, h.Latency = history.TotalOrder, millisecond })
 	careful := of(func(h *history.Header) { h.User = history.Careful })
 	quorum := of(func(h *history.Header) { h.Claims.Quorum, h.Claims.Nodes = 2, 3 })
+	quorumTotal := of(func(h *history.Header) { h.Claims.Quorum, h.Claims.Nodes, h.Order = 2, 3, history.TotalOrder })
 	acks := of(func(h *history.Header) { h.Claims.Acks = 1 })
 	forever := of(func(h *history.Header) { h.Claims.Lease = false })
 	guarded := of(func(h *history.Header) { h.Resource = &history.Resource{Initial: 10} })
@@ -89,6 +90,7 @@ func TestInherent(t *testing.T) {
 	const releasedBefore = "250 fault start 1 failover n1\n300 c3 acquire lease=1000\n301 c3 fail err=busy\n310 c2 release\n311 c2 fail err=lost"
 	const lateGrant = "0 c2 acquire lease=1000\n1 c2 ok count=1\n5 c1 acquire lease=1000 wait=900\n450 c2 release\n451 c2 ok\n500 c1 ok count=1 "
 	const afterIt = "\n1200 c1 release\n1201 c1 fail err=not-held"
+	const takenAfterIt = "\n1050 c2 acquire lease=1000\n1052 c2 ok count=1" + afterIt + "\n1300 c2 release\n1301 c2 ok"
 	const outlived = take + `
 		1001 server n1 cause=expiry
 		1100 c2 acquire lease=1000
@@ -140,6 +142,36 @@ func TestInherent(t *testing.T) {
 		50   c3 acquire lease=1000
 		51   c3 fail err=busy
 		`
+	const givesOneBack = "110 c1 release\n111 server n1 EVAL by=c1 holder=c1 count=1 ttl=400 "
+	const thenExpires = "\n112 c1 ok count=1\n510 server n1 cause=expiry\n520 c1 release\n521 c1 fail err=lost"
+	const comesBackShort = "120 server n1 cause=restart holder=c1 ttl=11\n130 server n1 cause=expiry\n200 c1 release\n201 c1 fail err=lost"
+	nestedOnThree := of(func(h *history.Header) { h.Claims.Nodes, h.Claims.Quorum, h.Claims.Reentrant = 3, 2, true })
+	const thriceOnThree = `
+		0    c1 acquire lease=3000
+		1    server n1 SET by=c1 holder=c1 ttl=3000
+		1    server n2 SET by=c1 holder=c1 ttl=3000
+		1    server n3 SET by=c1 holder=c1 ttl=3000
+		2    c1 ok count=1
+		100  c1 acquire lease=1000
+		101  server n1 EVAL by=c1 holder=c1 count=2 ttl=2900
+		101  server n2 EVAL by=c1 holder=c1 count=2 ttl=2900
+		102  c1 ok count=2
+		T1   c1 acquire lease=3000
+		T2   server n3 EVAL by=c1 holder=c1 count=2 ttl=LEFT
+		T3   server n1 EVAL by=c1 holder=c1 count=3 ttl=3000
+		T3   server n2 EVAL by=c1 holder=c1 count=3 ttl=3000
+		T3   server n3 EVAL by=c1 holder=c1 count=3 ttl=3000
+		1106 c1 ok count=3
+		1200 c1 release
+		1201 server n1 DEL by=c1
+		1201 server n2 DEL by=c1
+		1201 server n3 DEL by=c1
+		1202 c1 ok`
+	const repeats = "15 fault start 1 hold-reply c1 n1\n20 c1 release\n"
+	const isRepeated = "30 c1 info err=unknown\n40 fault start 2 clock-jump n1\n41 server n1 cause=expiry\n50 c1 release\n60 c1 ok count=1"
+	const onReplica = "13 server n1r1 cause=replication holder=c1 count=2 ttl=997 role=replica\n"
+	const emptied = "100 fault start 1 node-restart n1\n110 fault end 1 node-restart n1\n110 server n1 cause=restart\n"
+	const givesBackThere = "130 fault start 2 failover n1\n200 c1 release\n201 server n1r1 EVAL by=c1 holder=c1 count=1 ttl=809 role=primary\n202 c1 ok count=1\n203 c1 release\n204 c1 fail err=lost\n"
 	const keptBack = "1 fault start 1 hold-request c1 n1\n2 c1 acquire lease=1000 wait=100\n"
 	const keptBackArrives = "300 fault end 1 hold-request c1 n1\n300 server n1 EVAL by=c1 holder=c1 ttl=1000\n1301 server n1 cause=expiry"
 	const slowClock = "0 c1 acquire lease=700\n1 server n1 SET by=c1 holder=c1 ttl=1000\n2 c1 ok count=1\n100 fault start 1 clock-drift n1\n1200 fault end 1 clock-drift n1\n" +
@@ -191,6 +223,8 @@ func TestInherent(t *testing.T) {
 		1522 c3 ok`
 	const jumped = "100 fault start 1 clock-jump n1\n101 server n1 cause=expiry\n110 c1 release\n111 c1 fail err=lost\n"
 	const laterHold = "100 c2 acquire lease=1000\n101 c2 ok count=1\n102 c2 release\n103 c2 ok"
+	const onThreeLater = "2000 c2 acquire lease=1000\n2001 server n1 SET by=c2 holder=c2 ttl=1000\n2001 server n2 SET by=c2 holder=c2 ttl=1000\n2002 c2 ok count=1\n" +
+		"2010 c2 release\n2011 server n1 DEL by=c2\n2011 server n2 DEL by=c2\n2012 c2 ok"
 	const secondDone = "310 c2 release\n311 server n1 DEL by=c2\n312 c2 ok"
 	for _, tt := range []struct {
 		line             string
@@ -285,6 +319,33 @@ func TestInherent(t *testing.T) {
 		{"a hold that was taken again and then deleted is free", Linearizable, plain,
 			takenAgain + "100 fault start 1 delete-key n1\n100 server n1 cause=fault" + second + bothDone, "from outside",
 			plain, takenAgain + "100 fault start 1 delete-key n2\n100 server n2 cause=fault" + second + bothDone},
+		{"a clock ends a lease after an inner release, which left the lease alone", Linearizable, plain,
+			takenAgain + "100 fault start 1 clock-jump n1\n" + givesOneBack + "wasttl=400" + thenExpires, "the clock of node-1 ended the lease 501 ms early",
+			plain, takenAgain + "100 fault start 1 clock-jump n1\n" + givesOneBack + thenExpires},
+		{"a clock runs ahead, and the server comes back with the little that is left of the lease", Linearizable, plain,
+			take + "100 fault start 1 clock-jump n1\n110 fault start 2 node-restart n1\n120 fault end 2 node-restart n1\n" + comesBackShort, "the clock of node-1 ended the lease 871 ms early",
+			plain, take + "110 fault start 2 node-restart n1\n120 fault end 2 node-restart n1\n" + comesBackShort},
+		{"a shorter acquire reaches one server late, when the next one has begun", Lease, nestedOnThree, // not a violation at all
+			strings.NewReplacer("T1", "103", "T2", "104", "T3", "105", "LEFT", "2897").Replace(thriceOnThree), "ok",
+			nestedOnThree, strings.NewReplacer("T1", "1103", "T2", "1104", "T3", "1105", "LEFT", "1897").Replace(thriceOnThree)},
+		{"a release tells what became of the one before, and a clock ended the hold since", Errors, plain, // not a violation of errors
+			takenAgain + repeats + "21 server n1 EVAL by=c1 holder=c1 count=1 ttl=990\n" + isRepeated, "ok",
+			plain, takenAgain + repeats + isRepeated},
+		{"a server lost the hold, and its replica took its place with it", Linearizable, plain,
+			takenAgain + onReplica + emptied + givesBackThere, "came back without the hold at 0.110 s",
+			plain, takenAgain + onReplica + givesBackThere},
+		{"a server lost the hold, its owner is told, and the replica with it answers later", Errors, total, // not a violation of errors
+			takenAgain + onReplica + emptied + "120 c1 lost\n" + givesBackThere, "ok",
+			total, takenAgain + onReplica + "120 c1 lost\n" + givesBackThere},
+		{"a release of unknown outcome, as too few servers were in reach", Errors, quorumTotal, // not a violation at all
+			onThree + "10 fault start 1 partition c1 n2\n20 c1 release\n21 server n1 DEL by=c1\n30 c1 info err=unknown\n" + onThreeLater, "ok",
+			quorumTotal, onThree + "10 fault start 1 partition c1 n3\n20 c1 release\n21 server n1 DEL by=c1\n21 server n2 DEL by=c1\n30 c1 info err=unknown\n" + onThreeLater},
+		{"a release asks again, and then nothing is left", Errors, total, // not a violation at all
+			longTake + "10 fault start 1 hold-request c1 n1\n20 c1 release\n30 c1 info err=unknown\n40 c1 release\n50 server n1 DEL by=c1\n60 c1 info err=unknown\n70 c1 release\n72 c1 fail err=not-held", "ok",
+			total, longTake + "10 fault start 1 hold-request c1 n1\n20 c1 release\n30 c1 info err=unknown\n40 c1 release\n60 c1 info err=unknown\n70 c1 release\n72 c1 fail err=not-held"},
+		{"a server forgot an inner release", Errors, plain,
+			takenAgain + "100 c1 release\n101 server n1 EVAL by=c1 holder=c1 count=1 ttl=910\n101 fault start 1 node-restart n1\n101 server n1 cause=restart\n110 fault end 1 node-restart n1\n120 c1 fail err=not-held", "made the servers forget it",
+			plain, takenAgain + "100 c1 release\n101 server n1 EVAL by=c1 holder=c1 count=1 ttl=910\n101 fault start 1 reset c1 n1\n110 fault end 1 reset c1 n1\n120 c1 fail err=not-held"},
 		{"a hold whose grant arrived late lasts until its server lost it", Linearizable, plain,
 			lateReply + "90 c2 acquire lease=1000\n91 c2 fail err=busy\n" + jumped, "the clock of node-1 ended the lease",
 			plain, lateReply + jumped + "150 c2 acquire lease=1000\n151 c2 fail err=busy"},
@@ -378,6 +439,9 @@ func TestInherent(t *testing.T) {
 		{"the grant named an end of its hold that is over", Linearizable, once, // not a violation at all
 			lateGrant + "until=1000" + afterIt, "ok",
 			once, lateGrant + afterIt},
+		{"the grant named an end of its hold, and then another owner got the lock", Linearizable, once, // not a violation at all
+			lateGrant + "until=1000" + takenAfterIt, "ok",
+			once, lateGrant + "until=1100" + takenAfterIt},
 		{"a hold that was lost while its dead owner took it again", Linearizable, plain,
 			take + "100 c1 acquire lease=1000\n101 server n1 EVAL by=c1 holder=c1 count=2 ttl=1000\n101 fault start 1 crash c1\n101 c1 crash\n150 fault start 2 delete-key n1\n150 server n1 cause=fault" + second + secondDone, "from outside",
 			plain, take + "100 c1 acquire lease=1000\n101 server n1 EVAL by=c1 holder=c1 count=2 ttl=1000\n101 fault start 1 crash c1\n101 c1 crash\n150 server n1 DEL by=c2" + second + secondDone},

@@ -58,7 +58,11 @@ func (t *trace) classOf(o *op) Verdict {
 		return byServers(violation(o.ret, opIDs(o), "the release of %s ended at %s with an unknown outcome because the context of its caller had ended: nobody gave the hold back", o.owner, at(o.ret)))
 	}
 	if right && class == history.ErrUnknown && o.onLock() && t.h.Header.Order == history.TotalOrder && !t.mayEndUnknown(o) {
-		return violation(o.ret, opIDs(o), "the %s of %s ended at %s with an unknown outcome, although nothing was wrong", o.f, o.owner, at(o.ret))
+		although := "nothing was wrong"
+		if t.claim.Nodes > 1 {
+			although = "enough servers were in reach"
+		}
+		return violation(o.ret, opIDs(o), "the %s of %s ended at %s with an unknown outcome, although %s", o.f, o.owner, at(o.ret), although)
 	}
 	if right && class == history.ErrCanceled && o.f == history.Acquire && o.kind == history.Fail && t.gaveUpByItself(o) {
 		return violation(o.ret, opIDs(o), "the acquire of %s was to wait %s from %s on and gave up at %s with a context that ended; nobody had cancelled it",
@@ -143,6 +147,9 @@ func (t *trace) hadNoEffect(o *op) Verdict {
 		if t.claim.Nodes == 1 && !left || t.replaced(s.group, o.ret) || t.unheard(o, s) || t.keptAway(o, s) {
 			continue
 		}
+		if maker := o.own.ops.last(s.from, isAcquire); maker != nil && t.ofEarlyRound(maker, s) {
+			continue
+		}
 		from := o.ret
 		for _, f := range t.faults {
 			if !f.sparesPrimary() && f.from <= s.to && (f.touchesClient(o.client) || f.touchesGroup(s.group)) {
@@ -158,8 +165,13 @@ func (t *trace) hadNoEffect(o *op) Verdict {
 }
 
 // keptAway reports whether a fault blocked the first release after a hold from one of
-// several servers. If it did so for long, a lock need not try any more.
+// several servers. If it did so for long, a lock need not try any more. A lock that does
+// not claim to take acquires back need not try again at all.
 func (t *trace) keptAway(release *op, s *span) bool {
+	var tries int64
+	if t.claim.TakesBack {
+		tries = t.allow.takenBackLater
+	}
 	own := &release.own.ops
 	first := release
 	for _, o := range own.all[max(0, own.latest(s.from)):] {
@@ -172,7 +184,7 @@ func (t *trace) keptAway(release *op, s *span) bool {
 		}
 	}
 	return t.claim.Nodes > 1 && slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
-		return f.from <= first.ret && plus(first.inv, t.allow.takenBackLater) < f.to && f.touchesLink(release.client, s.group) &&
+		return f.from <= first.ret && plus(first.inv, tries) < f.to && f.touchesLink(release.client, s.group) &&
 			(f.holdsMessages() || f.LosesReplies || f.BreaksConnections || f.Refuses)
 	})
 }
@@ -227,7 +239,7 @@ func (t *trace) contradicted(o *op) Verdict {
 func (t *trace) deniesRelease(o *op) Verdict {
 	var groups []string
 	for _, c := range o.own.changes.between(o.inv, o.ret) {
-		if !t.commandOf(c, o) || c.was != o.owner || (!c.ends() && c.Count >= c.WasCount) || slices.Contains(groups, c.group) {
+		if !t.commandOf(c, o) || !c.givesBack(o.owner) || slices.Contains(groups, c.group) {
 			continue
 		}
 		if groups = append(groups, c.group); len(groups) >= t.claim.Quorum {
@@ -279,7 +291,7 @@ func (t *trace) releasedNothing(o *op) Verdict {
 				"the release of %s succeeded at %s; what it removed at %s was the hold of %s", o.owner, at(o.ret), at(c.t), c.was))
 		}
 	}
-	n := t.groupsHolding(o.lock, o.owner, o.inv-slackOfServers, o.ret, anyServer)
+	n := t.groupsHolding(o.lock, o.owner, t.releasedSince(o)-slackOfServers, o.ret, anyServer)
 	switch {
 	case n >= t.claim.Quorum:
 		return Verdict{Outcome: OutcomeOK}
@@ -289,6 +301,29 @@ func (t *trace) releasedNothing(o *op) Verdict {
 	}
 	return byServers(violation(o.ret, opIDs(o, t.grantOf(o.owner, o.lock, o.inv)),
 		"the release of %s succeeded at %s, although no server held the lock for it any more", o.owner, at(o.ret)))
+}
+
+// releasedSince is when the owner of a release first asked for it. It is earlier than the
+// call if this one only tells what became of releases without an answer: a server gave a
+// hold back for one of them, and has as many left as this one says.
+func (t *trace) releasedSince(o *op) int64 {
+	since := o.inv
+	own := &o.own.ops
+	for i := own.latest(o.inv); i >= 0; i-- {
+		r := own.all[i]
+		if r == o {
+			continue
+		}
+		if r.f != history.Release || r.kind != history.Info {
+			break
+		}
+		for _, c := range o.own.changes.between(r.inv, since) {
+			if t.commandOf(c, o) && c.givesBack(o.owner) && c.Count == o.res.Count {
+				return r.inv
+			}
+		}
+	}
+	return o.inv
 }
 
 // nobodyElse reports whether an acquire had no obstacle: no other hold on a
@@ -306,7 +341,7 @@ func (t *trace) nobodyElse(o *op) bool {
 func (t *trace) tookAnother(o *op) *change {
 	var other *change
 	for _, c := range t.account(ownerLock{"", o.lock}).changes.between(o.inv, o.ret) {
-		if !t.commandOf(c, o) || c.was == "" || (!c.ends() && c.Count >= c.WasCount) {
+		if !t.commandOf(c, o) || c.was == "" || !c.givesBack(c.was) {
 			continue
 		}
 		if c.was == o.owner {

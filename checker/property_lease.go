@@ -274,10 +274,11 @@ func (t *trace) madeWhole(c *change, o *op) Verdict {
 
 // neverWhole is the time that a server left to a hold at its hand-on. It is 0 if that
 // was the whole lease, or if the owner got the answer to a renewal while it had the
-// hold. A fault may have kept the answer to a renewal that arrived. But the grant of a
-// hold without renewal is the answer to the request that made it whole.
+// hold. A fault may have kept the answer to a renewal that arrived. Then an acquire of
+// unknown outcome holds for as long as that renewal left. But the grant of a hold
+// without renewal is the answer to the request that made it whole.
 func (t *trace) neverWhole(o *op) (left int64) {
-	until := o.nextInv()
+	until, handed := o.nextInv(), int64(0)
 	if next := o.next(); next != nil && next.f == history.Release && next.kind == history.OK {
 		return 0 // it lasted until then
 	}
@@ -292,8 +293,11 @@ func (t *trace) neverWhole(o *op) (left int64) {
 			if heard := o.kind == history.OK && !o.args.Renewed && c.t <= o.ret; heard || !t.disturbedAround(o.client, c.t) {
 				return 0
 			}
+			if o.unclear() { // nobody counts its time but the server
+				left = max(left, c.expires()-handed)
+			}
 		case c.command() && c.TTL > 0 && c.TTL < o.args.Lease-2*t.allow.rounding && t.mayBeFor(c, o):
-			left = c.TTL
+			left, handed = c.TTL, c.t
 		}
 	}
 	return left
@@ -353,13 +357,17 @@ func (w *leaseWalk) leaseAt(c *change) Verdict {
 }
 
 // ofEarlier reports whether a server granted an earlier acquire of the owner: its
-// client went on without the answer, as it does on several servers.
+// client went on without the answer, as it does on several servers. The TTL is the lease
+// of that acquire, or a longer one that it left alone.
 func (t *trace) ofEarlier(acquire *op, c *change) bool {
 	since := t.heldBack(acquire.client, c.group, c.t)
 	ops := &acquire.own.ops
 	for i := ops.latest(acquire.inv) - 1; i >= 0 && ops.all[i].ret >= since; i-- {
 		o := ops.all[i]
-		if o.f == history.Acquire && o.args.Lease != acquire.args.Lease && max(c.TTL-o.args.Lease, o.args.Lease-c.TTL) <= 2*t.allow.rounding {
+		if o.f != history.Acquire || o.args.Lease == acquire.args.Lease {
+			continue
+		}
+		if max(c.TTL-o.args.Lease, o.args.Lease-c.TTL) <= 2*t.allow.rounding || o.args.Lease < c.TTL && c.keepsLease(t.allow.rounding) {
 			return true
 		}
 	}

@@ -87,7 +87,7 @@ func (t *trace) rules() linear.Rules { return rulesOf(t.claim, &t.who) }
 // requested, a lease may end that much later. The judges of exclusion and leases
 // decide whether it may end earlier.
 func rulesOf(c history.Claims, who *linear.Roster) linear.Rules {
-	return linear.Rules{Owners: who, Reentrant: c.Reentrant, Loose: c.Nodes > 1, Slack: slackOfServers + c.LeaseSlack}
+	return linear.Rules{Owners: who, Reentrant: c.Reentrant, Loose: c.Nodes > 1, Slack: slackOfServers + c.LeaseSlack, Margin: c.Margin}
 }
 
 // lockOps translates the operations on one lock. The server log may show that an acquire
@@ -127,8 +127,8 @@ func (t *trace) lockOps(lock string) (ops []linear.Op, ghosts bool) {
 			if told := t.toldLost(o); told < o.inv {
 				l.Kind, l.Call = linear.FoundLost, told
 			}
-			if t.pastValidity(o) {
-				l.Kind, l.Return = linear.MaybeGave, linear.Forever
+			if until, past := t.pastValidity(o); past {
+				l.Kind, l.Call, l.Return = linear.MaybeGave, min(l.Call, until), linear.Forever
 			}
 		}
 		if known && (l.Kind != linear.FoundBusy || !places.hasOther(o)) {
@@ -183,10 +183,14 @@ func (t *trace) leaseOnServer(o *op, lease int64) int64 {
 }
 
 // pastValidity reports whether a release came after the end that the grant had named
-// for its hold. From then on the lock may say that it is over.
-func (t *trace) pastValidity(release *op) bool {
+// for its hold. From then on the lock may say that it is over, and grant it to another
+// owner.
+func (t *trace) pastValidity(release *op) (until int64, past bool) {
 	a := t.grantOf(release.owner, release.lock, release.inv)
-	return a != nil && !t.claim.Reentrant && !a.args.Renewed && a.res.Until > 0 && a.res.Until <= release.ret
+	if a == nil || t.claim.Reentrant || a.args.Renewed || a.res.Until <= 0 || a.res.Until > release.ret {
+		return 0, false
+	}
+	return a.res.Until, true
 }
 
 // toldLost is when the owner of a release that finds no hold was notified of its loss.
@@ -297,7 +301,7 @@ func (t *trace) carriedOut(o *op) (when int64, ok bool) {
 			continue
 		}
 		took := c.holder == o.owner && (c.grants() || c.Count > c.WasCount)
-		gave := c.was == o.owner && (c.ends() || c.Count < c.WasCount)
+		gave := c.givesBack(o.owner)
 		if (o.f == history.Acquire && gave) || (o.f == history.Release && took) {
 			return 0, false
 		}

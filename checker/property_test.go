@@ -242,6 +242,26 @@ func TestLinearizable(t *testing.T) {
 			100  c1 lost
 			200  c1 release
 			201  c1 fail err=lost`, Linearizable, Violated, "", "while its lease still ran", ""},
+		{"told lost within the declared margin", leased(func(h *history.Header) { h.Claims.Margin = int64(second) / 10 }), `
+			0    c2 acquire lease=1000
+			1    c2 ok count=1
+			2    c2 release
+			3    c2 ok
+			10   c1 acquire lease=1000
+			12   c1 ok count=1
+			920  c1 lost
+			921  c1 release
+			922  c1 fail err=lost`, Linearizable, OutcomeOK, "", "", ""},
+		{"told lost before the declared margin", leased(func(h *history.Header) { h.Claims.Margin = int64(second) / 10 }), `
+			0    c2 acquire lease=1000
+			1    c2 ok count=1
+			2    c2 release
+			3    c2 ok
+			10   c1 acquire lease=1000
+			12   c1 ok count=1
+			890  c1 lost
+			891  c1 release
+			892  c1 fail err=lost`, Linearizable, Violated, "", "while its lease still ran", ""},
 		{"told lost by its own clock", leased(nil), `
 			0    c1 acquire lease=1000
 			50   c1 ok count=1

@@ -26,6 +26,9 @@ const next = `
 func TestASucceededReleaseHasAnEffect(t *testing.T) {
 	down := leased(nil)
 	quorum := leased(func(h *history.Header) { h.Claims.Nodes, h.Claims.Quorum, h.Claims.Reentrant = 5, 3, false })
+	giving := leased(func(h *history.Header) {
+		h.Claims.Nodes, h.Claims.Quorum, h.Claims.Reentrant, h.Claims.TakesBack = 5, 3, false, true
+	})
 	every := leased(func(h *history.Header) { h.Claims.Nodes, h.Claims.Quorum, h.Claims.Reentrant = 3, 3, false })
 	const held = `
 		0    c1 acquire lease=8000
@@ -45,6 +48,57 @@ func TestASucceededReleaseHasAnEffect(t *testing.T) {
 		8001 server n1 cause=expiry
 		8001 server n2 cause=expiry
 ` + next
+	lateOnFive := func(when string) string {
+		return `
+		0    c1 acquire lease=20000
+		0    fault start 1 partition c1 n5
+		1    server n1 SET by=c1 holder=c1 ttl=20000
+		1    server n2 SET by=c1 holder=c1 ttl=20000
+		1    server n3 SET by=c1 holder=c1 ttl=20000
+		1    server n4 SET by=c1 holder=c1 ttl=20000
+		2    c1 ok count=1
+		` + when + ` server n5 SET by=c1 holder=c1 ttl=20000
+		` + when + ` fault end 1 partition c1 n5
+		6000 c1 release
+		6001 server n1 DEL by=c1
+		6001 server n2 DEL by=c1
+		6001 server n3 DEL by=c1
+		6001 server n4 DEL by=c1
+		6002 c1 ok
+		20000 server n5 cause=expiry
+		20100 c2 acquire lease=8000
+		20101 server n1 SET by=c2 holder=c2 ttl=8000
+		20101 server n2 SET by=c2 holder=c2 ttl=8000
+		20101 server n3 SET by=c2 holder=c2 ttl=8000
+		20102 c2 ok count=1
+		20103 c2 release
+		20104 server n1 DEL by=c2
+		20104 server n2 DEL by=c2
+		20104 server n3 DEL by=c2
+		20105 c2 ok`
+	}
+	briefly := func(away string) string {
+		return strings.ReplaceAll(onFive, "8000", "20000") + `
+		2090  fault start 1 half-open c1 ` + away + `
+		2100  c1 release
+		2101  server n1 EVAL by=c1
+		2101  server n2 EVAL by=c1
+		2101  server n3 EVAL by=c1
+		2101  server n4 EVAL by=c1
+		2400  c1 ok
+		2500  fault end 1 half-open c1 ` + away + `
+		20001 server n5 cause=expiry
+		20100 c2 acquire lease=8000
+		20101 server n1 SET by=c2 holder=c2 ttl=8000
+		20101 server n2 SET by=c2 holder=c2 ttl=8000
+		20101 server n3 SET by=c2 holder=c2 ttl=8000
+		20102 c2 ok count=1
+		20103 c2 release
+		20104 server n1 DEL by=c2
+		20104 server n2 DEL by=c2
+		20104 server n3 DEL by=c2
+		20105 c2 ok`
+	}
 	run(t, []propertyTest{
 		{"while the server was down", down, held + `
 			90   fault start 1 node-restart n1
@@ -100,6 +154,11 @@ func TestASucceededReleaseHasAnEffect(t *testing.T) {
 			101  server n4 EVAL by=c1
 			101  server n5 EVAL by=c1
 			400  c1 ok` + gone, Errors, OutcomeOK, "", "", ""},
+		{"that a late request of its acquire makes once more on one of five", giving, lateOnFive("5000"), Errors, OutcomeOK, "", "", ""},
+		{"that a request of its acquire had made on one of five", giving, lateOnFive("1000"), Errors, Violated, "", "node-5 held the lock for it until", "server log"},
+		{"but for one of five that was out of reach for a while", quorum, briefly("n5"), Errors, OutcomeOK, "", "", ""},
+		{"but for one of five, while another one was out of reach for a while", quorum, briefly("n4"), Errors, Violated, "", "node-5 held the lock for it until", "server log"},
+		{"but for one of five that was out of reach for a while, by a lock that goes on", giving, briefly("n5"), Errors, Violated, "", "node-5 held the lock for it until", "server log"},
 		{"on two of three that are all needed", every, `
 			0    c1 acquire lease=8000
 			1    server n1 SET by=c1 holder=c1 ttl=8000

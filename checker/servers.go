@@ -32,12 +32,22 @@ func (c *change) grants() bool { return c.holder != "" && c.holder != c.was }
 // count.
 func (c *change) takes() bool { return c.grants() || (c.holder != "" && c.Count > c.WasCount) }
 
+// givesBack reports whether the change took holds of an owner away.
+func (c *change) givesBack(owner string) bool {
+	return c.was == owner && (c.ends() || c.Count < c.WasCount)
+}
+
 // raises reports whether the holder stayed and its time to live grew.
 func (c *change) raises() bool {
 	if c.holder == "" || c.holder != c.was || c.WasTTL == -1 {
 		return false
 	}
 	return c.TTL == -1 || c.TTL > c.WasTTL
+}
+
+// keepsLease reports whether the holder stayed, and its time to live too.
+func (c *change) keepsLease(rounding int64) bool {
+	return c.holder != "" && c.holder == c.was && max(c.TTL, c.WasTTL)-min(c.TTL, c.WasTTL) <= rounding
 }
 
 // expires is when the hold ends by itself, if the server's clock is true.

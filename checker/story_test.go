@@ -23,7 +23,7 @@ import (
 // client-1/1, c1.2 its owner client-1/2, n1 is node-1, n1r1 its first replica.
 // Operations get ids from 1 in the order of their invocations, and a final
 // "end" is added when there is none. What a server had before a change is
-// remembered from its last line, unless was=c1 says it.
+// remembered from its last line, unless was=c1 or wasttl=500 says it.
 func story(t testing.TB, h history.Header, text string) *history.History {
 	t.Helper()
 	h.Format = history.Format
@@ -107,6 +107,9 @@ func story(t testing.TB, h history.Header, text string) *history.History {
 			if was := opts["was"]; was != "" { // its clock says that the time is not over
 				_, s.WasHolder = who(was)
 				s.WasCount, s.WasTTL = 1, 1
+			}
+			if opts["wasttl"] != "" { // by its clock
+				s.WasTTL = num("wasttl")
 			}
 			e.Kind, e.Lock, e.Server = history.Server, "stock", s
 			servers[s.Node] = &e

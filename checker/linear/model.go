@@ -53,6 +53,7 @@ type Rules struct {
 	// Slack is how far a server's clock may be off its rounding: a hold may
 	// end that much before or after its lease.
 	Slack  int64
+	Margin int64   // the time before the end of its lease at which a lock declares to call a hold lost
 	Owners *Roster // for words only; nil for numbers
 }
 
@@ -186,12 +187,13 @@ func (r *Rules) take(free lockState, o *Op) lockState {
 }
 
 // giveUp is when the holder of a hold may call it lost by its own clock: one
-// lease after it asked, less the margin that cautious clients deduct.
+// lease after it asked, less the margin that cautious clients deduct, or the one
+// that the lock declares.
 func (r *Rules) giveUp(o *Op) int64 {
 	if o.Lease >= Forever {
 		return Forever
 	}
-	return o.Asked + o.Lease - o.Lease/100 - r.Slack
+	return o.Asked + o.Lease - max(o.Lease/100, r.Margin) - r.Slack
 }
 
 // held lets o take effect while h.holder holds the lock, in [h.now, last].
