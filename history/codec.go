@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"unsafe"
 
 	v1 "github.com/go-json-experiment/json/v1"
@@ -67,12 +68,33 @@ type partly interface{ Part() float64 }
 // Decode returns errors of r unchanged. It checks the shape; [Validate] checks the
 // events together. If r has a method Part() float64, the part that was read so
 // far, Decode allocates a long history at once.
-func Decode(r io.Reader) (*History, error) {
-	d, err := NewDecoder(r)
+func Decode(r io.Reader) (*History, error) { return decode(r, (*Decoder).rest) }
+
+// buffers are for the next histories of a command that reads hundreds.
+var buffers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, bufferSize) }}
+
+// decode reads the header, and the rest with a function.
+func decode(r io.Reader, rest func(*Decoder) (*History, error)) (*History, error) {
+	buffer := buffers.Get().(*bufio.Reader)
+	buffer.Reset(r)
+	defer func() {
+		buffer.Reset(nil)
+		buffers.Put(buffer)
+	}()
+	d, err := newDecoder(r, buffer)
 	if err != nil {
 		return nil, err
 	}
-	return d.rest()
+	return rest(d)
+}
+
+// DecodeWithoutServerLog reads what [Decode] reads, but for the events of kind
+// [Server]. It does not check those.
+func DecodeWithoutServerLog(r io.Reader) (*History, error) {
+	return decode(r, func(d *Decoder) (*History, error) {
+		d.noLog = true
+		return d.rest()
+	})
 }
 
 // Hash is the SHA-256 of the encoded history, in hex.
@@ -95,6 +117,10 @@ func (d *Decoder) rest() (*History, error) {
 		if err != nil {
 			return nil, err
 		}
+		if d.noLog && ofServer(raw) {
+			d.ended = false
+			continue
+		}
 		if d.room -= int64(unsafe.Sizeof(Event{})) + int64(len(raw)); d.room < 0 {
 			return nil, d.invalid("the history takes more than %d MiB of memory; this version reads no longer ones", maxMemory>>20)
 		}
@@ -103,8 +129,19 @@ func (d *Decoder) rest() (*History, error) {
 		if err := d.decode(raw, e); err != nil {
 			return nil, err
 		}
+		if d.noLog && e.Kind == Server { // written in another way than by Encode
+			h.Events = h.Events[:len(h.Events)-1]
+		}
 	}
 }
+
+// ofServer reports whether a line that [Encode] wrote has an event of kind [Server].
+func ofServer(raw []byte) bool {
+	_, after, found := bytes.Cut(raw[:min(len(raw), len(serverEvent)+len(`{"t":-9223372036854775808,`))], []byte(`,`))
+	return found && bytes.HasPrefix(after, serverEvent)
+}
+
+var serverEvent = []byte(`"kind":"server",`)
 
 // Bounds of what somebody else's history may cost to read.
 const (

@@ -14,21 +14,19 @@ import (
 // facts open: the leftovers (cleanup is unknown), and operations that might still
 // have returned in time.
 func DecodeCutOff(r io.Reader) (*History, error) {
-	d, err := NewDecoder(r)
-	if err != nil {
-		return nil, err
-	}
-	d.cutOff = true
-	h, err := d.rest()
-	if err != nil || d.ended {
-		return h, err
-	}
-	end := Event{Kind: End, End: &EndEvent{CutOff: true}}
-	if n := len(h.Events); n > 0 {
-		end.Time = h.Events[n-1].Time
-	}
-	h.Events = append(h.Events, end)
-	return h, nil
+	return decode(r, func(d *Decoder) (*History, error) {
+		d.cutOff = true
+		h, err := d.rest()
+		if err != nil || d.ended {
+			return h, err
+		}
+		end := Event{Kind: End, End: &EndEvent{CutOff: true}}
+		if n := len(h.Events); n > 0 {
+			end.Time = h.Events[n-1].Time
+		}
+		h.Events = append(h.Events, end)
+		return h, nil
+	})
 }
 
 // cutOffLine reports whether a reader's error means that its data ends too early.

@@ -22,12 +22,19 @@ type Decoder struct {
 	header Header
 	ended  bool // the last event was the End event
 	cutOff bool // to end too early is no error
+	noLog  bool // events of kind Server are left out
 	err    error
 }
 
 // NewDecoder reads the header. Its errors are those of [Decode].
 func NewDecoder(r io.Reader) (*Decoder, error) {
-	d := &Decoder{b: lineReader{Reader: bufio.NewReaderSize(r, 64<<10)}, plain: newPlainReader(), room: maxMemory}
+	return newDecoder(r, bufio.NewReaderSize(r, bufferSize))
+}
+
+const bufferSize = 64 << 10
+
+func newDecoder(r io.Reader, buffer *bufio.Reader) (*Decoder, error) {
+	d := &Decoder{b: lineReader{Reader: buffer}, plain: newPlainReader(), room: maxMemory}
 	d.part, _ = r.(partly)
 	d.ended = true // to have nothing at all is for the header to tell
 	raw, err := d.line()

@@ -114,23 +114,8 @@ func (v *Validator) Add(e *Event) error {
 		v.used.add(e.Op)
 		owner.open = e
 	case OK, Fail, Info:
-		inv := owner.open
-		if inv == nil || inv.Op != e.Op {
-			inv = v.invocation(e.Op)
-		}
-		switch {
-		case inv == nil && v.used.has(e.Op):
-			return v.bad("operation %d returns twice", e.Op)
-		case inv == nil:
-			return v.bad("operation %d returns before it is invoked", e.Op)
-		case inv.F != e.F:
-			return v.bad("operation %d was invoked as %s and returns as %s", e.Op, inv.F, e.F)
-		case inv.Owner != e.Owner:
-			return v.bad("operation %d was invoked by %s and returns to %s", e.Op, inv.Owner, e.Owner)
-		case inv.Client != e.Client:
-			return v.bad("operation %d was invoked by %s and returns to %s", e.Op, inv.Client, e.Client)
-		case inv.Lock != e.Lock:
-			return v.bad("operation %d was invoked on lock %q and returns on %q", e.Op, inv.Lock, e.Lock)
+		if err := v.returns(e, owner.open); err != nil {
+			return err
 		}
 		owner.open = nil
 	case Fault:
@@ -141,6 +126,29 @@ func (v *Validator) Add(e *Event) error {
 		if e.F == Crashed {
 			v.crashed[e.Client] = true
 		}
+	}
+	return nil
+}
+
+// returns checks the return of an operation. inv is the open operation of its
+// owner, or nil.
+func (v *Validator) returns(e, inv *Event) error {
+	if inv == nil || inv.Op != e.Op {
+		inv = v.invocation(e.Op)
+	}
+	switch {
+	case inv == nil && v.used.has(e.Op):
+		return v.bad("operation %d returns twice", e.Op)
+	case inv == nil:
+		return v.bad("operation %d returns before it is invoked", e.Op)
+	case inv.F != e.F:
+		return v.bad("operation %d was invoked as %s and returns as %s", e.Op, inv.F, e.F)
+	case inv.Owner != e.Owner:
+		return v.bad("operation %d was invoked by %s and returns to %s", e.Op, inv.Owner, e.Owner)
+	case inv.Client != e.Client:
+		return v.bad("operation %d was invoked by %s and returns to %s", e.Op, inv.Client, e.Client)
+	case inv.Lock != e.Lock:
+		return v.bad("operation %d was invoked on lock %q and returns on %q", e.Op, inv.Lock, e.Lock)
 	}
 	return nil
 }
