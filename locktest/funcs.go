@@ -32,7 +32,8 @@ type Funcs struct {
 	// Claims.LostSign requires it. Holdfast calls it after each grant.
 	LostSign func() <-chan struct{}
 	// Until returns the end of the hold's validity by this process's clock, if
-	// the lock states one. Holdfast calls it after each grant.
+	// the lock states one, and zero for a hold that the lock renews. Holdfast
+	// calls it after each grant.
 	Until func() time.Time
 
 	once bool // an acquire does not wait anyway

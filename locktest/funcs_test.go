@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/results"
 )
@@ -69,9 +70,7 @@ func TestHandoffHasADefault(t *testing.T) {
 	for _, waits := range []bool{true, false} {
 		l := Lock{Claims: Claims{Waits: waits}, New: func(*Client, string, string) lock.Locker { return nil }}
 		s, err := l.subject()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if c := s.Claims(catalogue(t)[0].Setting()); (c.Handoff == int64(1500*time.Millisecond)) != waits {
 			t.Errorf("waits: %t, and the hand-off is %v", waits, time.Duration(c.Handoff))
 		}

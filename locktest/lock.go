@@ -35,7 +35,8 @@ import (
 // Lock is a lock under test. New or Open is required.
 type Lock struct {
 	// Name is the lock's name in reports: lower case letters, digits and
-	// hyphens; by default "mine". Summary describes it in a line.
+	// hyphens; by default "mine". The names of built-in locks, such as "fenced",
+	// are not free. Summary describes the lock in a line.
 	Name, Summary, Version string
 	Claims                 Claims
 

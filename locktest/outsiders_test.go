@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9/logging"
 
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/internal/nightly"
 	"github.com/holdfast-go/holdfast/play"
 	"github.com/holdfast-go/holdfast/play/simplay"
@@ -34,9 +35,7 @@ var (
 func verdicts(t *testing.T, l Lock, s *scenarios.Scenario, seed uint64) (wrong map[string]string, played bool) {
 	t.Helper()
 	sub, err := l.subject()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if ok, _ := s.Applies(sub); !ok {
 		return nil, false
 	}
@@ -133,9 +132,7 @@ func TestFaultyLocks(t *testing.T) {
 						return
 					}
 					s, err := scenarios.Find(m.in)
-					if err != nil {
-						t.Fatal(err)
-					}
+					must.Succeed(t, err)
 					wrong, played := verdicts(t, o.lock(m.name), s, 1)
 					switch {
 					case !played:
@@ -187,9 +184,7 @@ func catalogue(t *testing.T) []*scenarios.Scenario {
 	var some []*scenarios.Scenario
 	for name := range strings.SplitSeq(*outsiderIn, ",") {
 		s, err := scenarios.Find(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		some = append(some, s)
 	}
 	return some

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/locktest"
 	"github.com/holdfast-go/holdfast/locktest/testdata/locks/queues"
@@ -73,9 +74,7 @@ func TestQueuesRepeat(t *testing.T) {
 func TestTheHolderOfASortedSetIsSeen(t *testing.T) {
 	h := played(t, queues.OfSortedSet, "contention")
 	r, err := checker.Judge(h, checker.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, p := range []checker.Property{checker.Ownership, checker.Lease} {
 		if v := r.Verdicts[p]; v.Outcome != checker.OutcomeOK || v.Evidence != "server log" {
 			t.Errorf("%s is %+v", p, v)
@@ -109,9 +108,7 @@ func TestAHolderThatIsNotDeclaredIsNotSeen(t *testing.T) {
 			t.Errorf("declared %q: unwatched %v, %q", holder, h.Header.Unwatched, h.Header.Unseen)
 		}
 		r, err := checker.Judge(h, checker.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		for _, p := range []checker.Property{checker.Ownership, checker.Lease, checker.Renewal} {
 			if v, judged := r.Verdicts[p]; judged {
 				t.Errorf("declared %q: %s is judged: %+v", holder, p, v)

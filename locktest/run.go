@@ -96,7 +96,8 @@ func Run(t *testing.T, l Lock, opts ...Option) {
 	}
 	if r.unrepeatable > 0 {
 		t.Logf("in %d subtests the same seed gave another history the second time: the lock draws at random from elsewhere than Client.Rand,\n"+
-			"such as crypto/rand, or go.mod of this module lacks the line \"godebug randseednop=0\" that go-redis' own jitter needs", r.unrepeatable)
+			"such as crypto/rand or the order of a map; or its goroutines race within an instant; or go.mod of this module lacks the line\n"+
+			"\"godebug randseednop=0\" that go-redis' own jitter needs", r.unrepeatable)
 	}
 	r.outdated(t, l.Known)
 	r.summarize(t)

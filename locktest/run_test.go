@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/locktest"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -145,9 +146,7 @@ func TestExhaustPassesARightLock(t *testing.T) {
 func fails(t *testing.T, pattern string, env ...string) string {
 	t.Helper()
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	cmd := exec.CommandContext(t.Context(), exe, "-test.run", pattern)
 	cmd.Env = append(os.Environ(), env...)
 	out, err := cmd.CombinedOutput()

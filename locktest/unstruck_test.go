@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/locktest"
 )
 
@@ -23,9 +24,7 @@ faults:
   - {fault: pause, target: client-1, at: ` + at + `, for: 50ms}
 otherwise: The pause is short.
 `
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(file, []byte(text), 0o644))
 	return locktest.Files(file)
 }
 

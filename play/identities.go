@@ -15,8 +15,8 @@ import (
 // belongs to the waiter who was granted the lock next. If one owner alone was asking for
 // another lock when the identity became its holder, it belongs to that owner. Otherwise
 // it belongs to the owner who was asking most often when it became the holder.
-// Among several such owners it is the one whose acquire was open at the first time
-// and was granted first. An identity in a queue becomes the holder long after it
+// Among several such owners it is the one who was releasing when the client gave it
+// back, then the one whose acquire was open at the first time and was granted first. An identity in a queue becomes the holder long after it
 // was stored.
 func (o *owners) resolve(start time.Time, events []history.Event) {
 	o.mu.Lock()
@@ -27,6 +27,7 @@ func (o *owners) resolve(start time.Time, events []history.Event) {
 	}
 	acquires, released := operations(history.Acquire, events), operations(history.Release, events)
 	held := map[taker][]int64{}      // when that client made it the holder
+	given := map[taker][]int64{}     // when that client ended its hold
 	elsewhere := map[string]string{} // by identity, the owner who alone asked for another lock than its first; "" if there are several
 	on := copies{}
 	for _, e := range events {
@@ -35,6 +36,10 @@ func (o *owners) resolve(start time.Time, events []history.Event) {
 			continue
 		}
 		since := on.follow(&e)
+		if s.Cause == "command" && s.WasHolder != "" && s.WasHolder != s.Holder {
+			was := taker{s.WasHolder, asker{s.By, e.Lock}}
+			given[was] = append(given[was], e.Time)
+		}
 		if s.Cause != "command" || s.Holder == "" {
 			continue
 		}
@@ -70,7 +75,7 @@ func (o *owners) resolve(start time.Time, events []history.Event) {
 		if len(times) > 0 {
 			first = max(first, times[0])
 		}
-		if owner := asking(acquires[by], first, times); owner != "" {
+		if owner := asking(acquires[by], released[by], first, times, given[taker{identity, by}]); owner != "" {
 			o.name[identity] = owner
 		}
 	}
@@ -187,12 +192,13 @@ func nextGrant(acquires []*asked, at int64) (next *asked) {
 }
 
 // asking is the owner with an open acquire at most of the times. Of several, it is the
-// one who was granted the lock next after most of them. Then it is the one whose acquire
+// one with an open release when most holds were given back, and then the one who was
+// granted the lock next after most of the times. Then it is the one whose acquire
 // was open at the first time and was granted first, or without a grant was invoked last.
 // If no acquire was open, it is the owner of the last one before that had an unknown
 // outcome, or else of the last one.
-func asking(acquires []*asked, first int64, times []int64) string {
-	type score struct{ open, next int }
+func asking(acquires, releases []*asked, first int64, times, given []int64) string {
+	type score struct{ open, released, next int }
 	often, most := map[string]score{}, score{}
 	for _, a := range acquires {
 		i, _ := slices.BinarySearch(times, a.from)
@@ -204,6 +210,13 @@ func asking(acquires []*asked, first int64, times []int64) string {
 		n.open += j - i
 		often[a.owner] = n
 	}
+	for _, r := range releases {
+		if slices.ContainsFunc(given, r.open) {
+			n := often[r.owner]
+			n.released++
+			often[r.owner] = n
+		}
+	}
 	for _, at := range times {
 		if a := nextGrant(acquires, at); a != nil {
 			n := often[a.owner]
@@ -212,7 +225,7 @@ func asking(acquires []*asked, first int64, times []int64) string {
 		}
 	}
 	for _, n := range often {
-		if n.open > most.open || n.open == most.open && n.next > most.next {
+		if cmp.Or(cmp.Compare(n.open, most.open), cmp.Compare(n.released, most.released), cmp.Compare(n.next, most.next)) > 0 {
 			most = n
 		}
 	}

@@ -103,3 +103,25 @@ func TestAValueBelongsToWhoAloneAsksForAnotherLock(t *testing.T) {
 		t.Errorf("it is %s's", got["a"])
 	}
 }
+
+// An owner has one server of a quorum, and waits for the others. Another owner of its
+// process is granted the lock on those meanwhile. The value is that of the owner who
+// releases when it goes.
+func TestAValueBelongsToWhoReleasesItWhenItGoes(t *testing.T) {
+	var r recorded
+	r.operation(history.Acquire, "client-1/1", "stock", 10, 80, history.OK)
+	r.operation(history.Acquire, "client-1/2", "stock", 15, 50, history.OK)
+	r.stores(20, "node-1", "stock", "a", "")
+	r.stores(40, "node-2", "stock", "b", "")
+	r.stores(41, "node-3", "stock", "b", "")
+	r.operation(history.Release, "client-1/2", "stock", 60, 64, history.OK)
+	r.stores(62, "node-2", "stock", "", "b")
+	r.stores(63, "node-3", "stock", "", "b")
+	r.stores(70, "node-2", "stock", "a", "")
+	r.operation(history.Release, "client-1/1", "stock", 90, 95, history.OK)
+	r.stores(91, "node-1", "stock", "", "a")
+	r.stores(92, "node-2", "stock", "", "a")
+	if got := r.owners(map[string]int64{"a": 20, "b": 40}, false); !maps.Equal(got, map[string]string{"a": "client-1/1", "b": "client-1/2"}) {
+		t.Errorf("a is %s's and b is %s's", got["a"], got["b"])
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -78,9 +79,7 @@ func guest(t *testing.T, valid time.Duration, token func() uint64) *subject.Subj
 	t.Helper()
 	d := subject.Description{Name: "leased", Claims: subject.Claims{Waits: true, Lease: true, Fencing: token != nil}}
 	l, err := subject.NewThirdParty(d, func(e subject.Environment) (subject.Session, error) { return leasedSession{e, valid, token}, nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return l
 }
 
@@ -95,13 +94,9 @@ topology: {clients: 2}
 workload: {holds: 1, lease: 5s, wait: 8s, think: 10s, stagger: 1s}
 otherwise: Nothing is wrong.
 `))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	p, err := simplay.Play(s.PlayedBy(user), l, 1, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return p.History
 }
 

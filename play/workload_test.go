@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
@@ -24,20 +25,12 @@ topology: {clients: 2}
 workload: {lease: 10s, wait: 60s, think: 20ms, stagger: 10ms, `+workload+`}
 otherwise: Nothing is wrong.
 `+faults))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	p, err := simplay.Play(s, l, 1, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := history.Validate(p.History); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
+	must.Succeed(t, history.Validate(p.History))
 	again, err := simplay.Play(s, l, 1, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if again.History.Hash() != p.History.Hash() {
 		t.Error("the same seed gave another history")
 	}
@@ -78,9 +71,7 @@ func TestOwnersOfUntoldIdentities(t *testing.T) {
 	l, err := subject.NewThirdParty(d, func(e subject.Environment) (subject.Session, error) {
 		return unnamed{leasedSession{Environment: e}}, nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	h := playWorkload(t, l, "holds: 2, owners: 2", "")
 	holder, grants := "", 0
 	for _, e := range h.Events {
@@ -136,9 +127,7 @@ topology: {clients: 1}
 workload: {holds: 1, lease: 10s, locks: [stock, "a{b"]}
 otherwise: Nothing is wrong.
 `))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if ok, reason := s.Applies(subject.MustFind("reentrant")); ok || !strings.Contains(reason, "a{b") {
 		t.Errorf("played: %t, %q", ok, reason)
 	}

@@ -3,6 +3,7 @@ package liveplay
 import (
 	"testing"
 
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
@@ -13,15 +14,11 @@ func TestMissingServersAreReported(t *testing.T) {
 	const why = "the database is not installed"
 	d := subject.Description{Name: "in-a-database", Servers: &subject.BundledServers{Args: []string{"serve"}, Members: 2}}
 	s, err := scenarios.Find("contention")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, missing := range []string{"", why} {
 		d.Servers.Missing = missing
 		l, err := subject.NewThirdParty(d, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		ok, reason := Carries(s, l, servers.Backend{Bundled: servers.Bundle([]string{"adapter"}, d.Servers)})
 		if ok != (missing == "") || reason != missing {
 			t.Errorf("missing %q: played %v, %q", missing, ok, reason)

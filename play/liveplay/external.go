@@ -17,7 +17,7 @@ import (
 // carriedByExternal reports whether external servers support the scenario with a
 // lock, or the reason why not.
 func carriedByExternal(s *scenarios.Scenario, own *servers.External, sub *subject.Subject) (ok bool, reason string) {
-	groups := s.TopologyFor(sub).Groups
+	groups := s.World(sub).Groups
 	switch {
 	case s.Topology.Cluster && !own.Cluster():
 		return false, "it is about a Redis Cluster, and the servers given with --redis are none"

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
@@ -28,35 +29,23 @@ func ownServer(t *testing.T) (*servers.External, *redis.Client) {
 		t.Skipf("not tried: %v", err)
 	}
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	addr := l.Addr().String()
 	_, port, _ := net.SplitHostPort(addr)
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, l.Close())
 	cmd := exec.Command(binary, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir())
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, cmd.Start())
 	c := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: 200, MaxRetryBackoff: 20 * time.Millisecond})
 	t.Cleanup(func() {
 		c.Close()
 		cmd.Process.Kill()
 		cmd.Wait()
 	})
-	if err := c.Ping(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.Ping(t.Context()).Err())
 	a, err := servers.ParseAddress("redis://" + addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	own, err := servers.Discover(t.Context(), []servers.Address{a}, servers.Guest{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return own, c
 }
 
@@ -81,9 +70,7 @@ func TestOneServerCarriesWhatNeedsNoControlOfIt(t *testing.T) {
 		{"contention", "reentrant-wait", "it waits for a replica, and the server given with --redis has none that is online"},
 	} {
 		s, err := scenarios.Parse(tt.scenario+".yaml", source(t, tt.scenario))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if ok, reason := Carries(s, subject.MustFind(tt.lock), servers.Backend{External: own}); ok != (tt.want == "") || reason != tt.want {
 			t.Errorf("%s with %s: %q, want %q", tt.scenario, tt.lock, reason, tt.want)
 		}
@@ -93,22 +80,16 @@ func TestOneServerCarriesWhatNeedsNoControlOfIt(t *testing.T) {
 func source(t *testing.T, name string) []byte {
 	t.Helper()
 	b, err := scenarios.Source(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return b
 }
 
 func TestARunThatFailsLeavesNoKeyOnTheServer(t *testing.T) {
 	own, c := ownServer(t)
 	ctx := t.Context()
-	if err := c.Set(ctx, "stock", "mine", 0).Err(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.Set(ctx, "stock", "mine", 0).Err())
 	s, err := scenarios.Parse("contention.yaml", source(t, "contention"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	_, err = PlayLive(ctx, s, subject.MustFind("reentrant"), 1, "test", Live{Dir: t.TempDir(), Workers: []Worker{{Lock: "reentrant", Command: []string{"/bin/false"}}}, Scale: 0.2, Backend: servers.Backend{External: own}})
 	if err == nil {
 		t.Error("a run without clients has a history")
@@ -119,9 +100,7 @@ func TestARunThatFailsLeavesNoKeyOnTheServer(t *testing.T) {
 func onlyMine(t *testing.T, ctx context.Context, c *redis.Client) {
 	t.Helper()
 	keys, err := c.Keys(ctx, "*").Result()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if !slices.Equal(keys, []string{"stock"}) || c.Get(ctx, "stock").Val() != "mine" {
 		t.Errorf("the server holds %q", keys)
 	}

@@ -15,15 +15,14 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/play"
 )
 
 func journaled(t *testing.T, path string) *history.History {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	h, err := history.DecodeCutOff(bytes.NewReader(text))
 	if err != nil {
 		t.Fatalf("what is recorded cannot be read: %v\n%s", err, text)
@@ -79,9 +78,7 @@ func keepJournal(t *testing.T, path string, late time.Duration) {
 		Claims: history.Claims{Lease: true, Quorum: 1, Nodes: 1, Handoff: 1e9},
 	}
 	j, err := openJournal(path, header, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	go func() {
 		for range 20 {
 			hold(r, late)
@@ -135,9 +132,7 @@ func TestNoJournal(t *testing.T) {
 
 func TestJournalThatCannotBeWritten(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(file, nil, 0o600))
 	if _, err := openJournal(filepath.Join(file, "below"), history.Header{}, nil); err == nil {
 		t.Error("a journal below a file was opened")
 	}

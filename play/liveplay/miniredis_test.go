@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/live/servers/miniredis"
 	"github.com/holdfast-go/holdfast/play/liveplay"
@@ -53,18 +54,14 @@ func playRole(args []string) error {
 func onMiniredis(t *testing.T) (b servers.Backend, exe string) {
 	t.Helper()
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return servers.Backend{Miniredis: []string{exe, serverRole}}, exe
 }
 
 func find(t *testing.T, name string) *scenarios.Scenario {
 	t.Helper()
 	s, err := scenarios.Find(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return s
 }
 
@@ -118,9 +115,7 @@ func playPatiently(t *testing.T, s *scenarios.Scenario, lock string, o liveplay.
 			t.Log(err)
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		judged := judge(t, p.History)
 		if all := surprises(s, lock, judged); p.Disturbed && len(all) > 0 {
 			t.Logf("played again, as the machine was busy: %q", all)
@@ -135,9 +130,7 @@ func playPatiently(t *testing.T, s *scenarios.Scenario, lock string, o liveplay.
 func judge(t *testing.T, h *history.History) map[checker.Property]checker.Verdict {
 	t.Helper()
 	judged, err := checker.Judge(h, checker.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return judged.Verdicts
 }
 

@@ -45,7 +45,7 @@ func needsOf(s *scenarios.Scenario, sub *subject.Subject) needs {
 // liveTopology is the topology of the real world for a lock, or, on external
 // servers, the part that faults can strike.
 func liveTopology(s *scenarios.Scenario, sub *subject.Subject, n needs, own *servers.External) faults.Topology {
-	t := s.TopologyFor(sub)
+	t := s.World(sub)
 	t.World = "live"
 	if sub.Bundled() != nil {
 		return t

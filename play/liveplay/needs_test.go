@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
 )
@@ -69,6 +70,9 @@ var calls = map[string]string{
 	"paused-waiters":              "moments",
 	"cut-off-waiters":             "moments",
 	"cancelled-waiters":           "moments",
+	"unheard-later-grant":         "moments",
+	"refused-take-back":           "moments",
+	"unheard-renewals":            "moments",
 	"queue-lost-with-primary":     "replicas sentinels persist moments",
 }
 
@@ -110,9 +114,7 @@ func TestFaultsOnReplicasNeedThem(t *testing.T) {
 	} {
 		s := parse(t, "10s", "faults: ["+fault+"]")
 		sub, err := subject.FindSubject("reentrant")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		n := needsOf(s, sub)
 		if want := strings.Contains(fault, "replica"); n.replicas != want {
 			t.Errorf("%s: replicas are needed: %v", fault, n.replicas)

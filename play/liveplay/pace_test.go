@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
 )
@@ -119,9 +120,7 @@ topology: {clients: 2, replicas: 1}
 workload: {holds: 1, lease: `+lease+`, wait: 10s, think: 100ms}
 otherwise: Nothing goes wrong.
 `+more))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return s
 }
 

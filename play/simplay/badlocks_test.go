@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
@@ -42,9 +43,7 @@ workload: {holds: 1, lease: 1s, wait: 1s, think: 1ms, rest: 1ms}
 otherwise: because
 `
 	s, err := scenarios.Parse("bad.yaml", []byte(yaml))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, tt := range []struct {
 		name     string
 		acquire  func(context.Context) error
@@ -60,17 +59,11 @@ otherwise: because
 		t.Run(tt.name, func(t *testing.T) {
 			bad, err := subject.NewThirdParty(subject.Description{Name: "bad", Claims: subject.Claims{Waits: true}, HandoffNS: int64(100 * time.Millisecond)},
 				func(subject.Environment) (subject.Session, error) { return badSession{badLock{tt.acquire}}, nil })
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			p, err := Play(s, bad, 1, "test")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			r, err := checker.Judge(p.History, checker.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			v := r.Verdicts[tt.property]
 			if tt.says == "" {
 				if v.Outcome == checker.OutcomeOK {

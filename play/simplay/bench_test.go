@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/explore/draw"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -37,18 +38,14 @@ otherwise: Nothing goes wrong.
 // and of bare miniredis under the same lock with go-redis over net.Pipe.
 func BenchmarkSpeed(b *testing.B) {
 	s, err := scenarios.Parse("bench.yaml", []byte(fiveTimesTen))
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Succeed(b, err)
 	b.Run("sim", func(b *testing.B) {
 		scripts, commands, virtual := 0, 0, time.Duration(0)
 		seed := uint64(0)
 		for b.Loop() {
 			seed++
 			p, err := simplay.Play(s, subject.MustFind("reentrant"), seed, "bench")
-			if err != nil {
-				b.Fatal(err)
-			}
+			must.Succeed(b, err)
 			scripts += p.Scripts
 			commands += p.Commands
 			virtual += p.Took
@@ -62,25 +59,17 @@ func BenchmarkSpeed(b *testing.B) {
 	b.Run("explored", func(b *testing.B) {
 		l := subject.MustFind("reentrant")
 		v, err := draw.NewVocabulary(nil, nil, false)
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.Succeed(b, err)
 		scripts, runs, virtual := 0, 0, time.Duration(0)
 		for b.Loop() {
 			for range 10 {
 				runs++
 				s, err := draw.Scenario(l, uint64(runs), v, nil)
-				if err != nil {
-					b.Fatal(err)
-				}
+				must.Succeed(b, err)
 				p, err := simplay.Play(s, l, uint64(runs), "bench")
-				if err != nil {
-					b.Fatal(err)
-				}
+				must.Succeed(b, err)
 				judged, err := checker.Judge(p.Judged(), checker.Options{})
-				if err != nil {
-					b.Fatal(err)
-				}
+				must.Succeed(b, err)
 				explore.Observe(s, p.History, judged.Verdicts)
 				scripts += p.Scripts
 				virtual += p.Took
@@ -131,9 +120,7 @@ func bareLockers(b *testing.B, m *miniredis.Miniredis, n int) []*lock.Reentrant 
 			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 		})
 		c, err := lock.New(rdb)
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.Succeed(b, err)
 		b.Cleanup(func() { c.Close(); rdb.Close() })
 		all = append(all, c.NewLock(fmt.Sprint("lock-", i), "bench"))
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/redis/go-redis/v9/logging"
 
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/internal/nightly"
 	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -72,9 +73,7 @@ func printHashes(w io.Writer) error {
 // seeds than that of the golden files.
 func TestTheSameSeedGivesTheSameHistoryInAnyProcess(t *testing.T) {
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	type result struct {
 		out []byte
 		err error

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
@@ -14,9 +15,7 @@ import (
 func verdicts(t *testing.T, s *scenarios.Scenario, lock string, seed uint64) (map[checker.Property]checker.Verdict, string) {
 	t.Helper()
 	p, err := simplay.Play(s, subject.MustFind(lock), seed, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	r, err := checker.Judge(p.History, checker.Options{})
 	if err != nil {
 		t.Fatalf("%s with %s, seed %d: %v", s.Name, lock, seed, err)
@@ -34,9 +33,7 @@ func TestEveryMutantIsCaught(t *testing.T) {
 				t.Fatal("no scenario is known to catch it")
 			}
 			s, err := scenarios.Find(k.scenario)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			if e := s.Expected(subject.MustFind(m.Name))[k.property]; e.Outcome != checker.OutcomeOK {
 				t.Fatalf("%s expects %s to be %s: that proves nothing", s.Name, k.property, e.Outcome)
 			}
@@ -60,9 +57,7 @@ func TestWhatCatchesAMutantLetsItsBasePass(t *testing.T) {
 	for _, m := range subject.Mutants() {
 		k := kills[m.Name]
 		s, err := scenarios.Find(k.scenario)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		at := cell{k.scenario, m.Of}
 		if seen[at] == nil {
 			seen[at], _ = verdicts(t, s, m.Of, 1)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -50,9 +51,7 @@ func measure(b *testing.B, play func(seed uint64) (commands int, err error)) {
 	for b.Loop() {
 		seed++
 		n, err := play(seed)
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.Succeed(b, err)
 		commands += n
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(commands), "us/command")

@@ -36,7 +36,7 @@ func PlayWatched(s *scenarios.Scenario, l *subject.Subject, seed uint64, version
 		return nil, nil, err
 	}
 	s = s.WithDefaults()
-	r := &simRun{Run: &play.Run{Scenario: s, Subject: l, Seed: seed, Top: s.TopologyFor(l)}}
+	r := &simRun{Run: &play.Run{Scenario: s, Subject: l, Seed: seed, Top: s.World(l)}}
 	bubble := sim.Bubble(func() { r.simulate(version, look) })
 	if r.Err != nil {
 		return nil, nil, fmt.Errorf("scenario %s with %s, seed %d: %w", s.Name, l.Name(), seed, r.Err)

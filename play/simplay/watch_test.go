@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/play"
 	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -24,13 +25,9 @@ type watchedRun struct {
 func watched(t *testing.T, scenario, lock string, look simplay.Watch) watchedRun {
 	t.Helper()
 	s, err := scenarios.Find(scenario)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	p, seen, err := simplay.PlayWatched(s, subject.MustFind(lock), 1, "test", look)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return watchedRun{p, seen}
 }
 
@@ -89,9 +86,7 @@ func inJSON[T any](t *testing.T, all []T) []string {
 	var out []string
 	for _, x := range all {
 		b, err := json.Marshal(x)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		out = append(out, string(b))
 	}
 	return out
