@@ -86,7 +86,7 @@ func (s *Scenario) Applies(l *subject.Subject) (ok bool, reason string) {
 	if ok, reason := s.suits(l); !ok {
 		return false, reason
 	}
-	if _, err := faults.NewTimeline(s.Faults, s.TopologyFor(l), 0); err != nil {
+	if _, err := faults.NewTimeline(s.Faults, s.World(l), 0); err != nil {
 		return false, err.Error()
 	}
 	return true, ""

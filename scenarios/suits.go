@@ -45,7 +45,7 @@ func (s *Scenario) thirdPartyCanDo(d *subject.Description) (ok bool, reason stri
 		return false, "its client is not one for a cluster"
 	case s.Has(func(t history.Traits) bool { return t.Cancels }) && !d.Claims.Cancels:
 		return false, lacks("cancels")
-	case s.Has(func(t history.Traits) bool { return t.LosesNotices || t.HoldsSubscriptions }) && !d.Claims.Messages:
+	case s.Has(touchesSubscribersAlone) && !d.Claims.Messages:
 		return false, lacks("messages")
 	case s.closes() && !d.Claims.Closes:
 		return false, lacks("closes")
@@ -53,6 +53,14 @@ func (s *Scenario) thirdPartyCanDo(d *subject.Description) (ok bool, reason stri
 		return false, lacks("explicit")
 	}
 	return true, ""
+}
+
+// touchesSubscribersAlone reports whether a fault can disturb no lock that sends requests
+// only.
+func touchesSubscribersAlone(t history.Traits) bool {
+	rest := t
+	rest.Lasts, rest.LosesNotices, rest.HoldsSubscriptions = false, false, false
+	return rest == history.Traits{} && (t.LosesNotices || t.HoldsSubscriptions)
 }
 
 // Has reports whether the scenario has a fault whose traits satisfy a condition.

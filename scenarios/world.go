@@ -6,12 +6,9 @@ import (
 )
 
 // World is the simulated world of the scenario for a lock: the clients and servers
-// that its faults can strike.
-func (s *Scenario) World(l *subject.Subject) faults.Topology { return s.TopologyFor(l) }
-
-// TopologyFor is the topology of the simulated world for a lock. A lock
-// that brings its own servers has one group of them.
-func (s *Scenario) TopologyFor(sub *subject.Subject) faults.Topology {
+// that its faults can strike. A lock that brings its own servers has one group of
+// them.
+func (s *Scenario) World(sub *subject.Subject) faults.Topology {
 	t := faults.Topology{
 		World: "sim", Clients: s.Topology.Clients, Groups: max(1, s.Topology.Groups, sub.Groups),
 		Replicas: s.Topology.Replicas, Cluster: s.Topology.Cluster,
