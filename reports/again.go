@@ -22,13 +22,7 @@ const ownServers = "own"
 const foreignServers = "foreign"
 
 // Replay is the command that plays a run again, safe to print.
-func Replay(r *results.Run) string { return replayCommand(r) }
-
-// Origin says in a line where a run comes from: its world, seed and sizes.
-func Origin(r *results.Run) string { return sizesOf(r) }
-
-// replayCommand is the command that repeats the run.
-func replayCommand(r *results.Run) string {
+func Replay(r *results.Run) string {
 	if r.Test != "" {
 		return clean(r.Test)
 	}
@@ -94,8 +88,8 @@ func madeWords(m *results.Made) string {
 	return strings.Join(parts, " · ")
 }
 
-// sizesOf is the provenance of a run, in one line.
-func sizesOf(r *results.Run) string {
+// Origin says in a line where a run comes from: its world, seed and sizes.
+func Origin(r *results.Run) string {
 	world := "world " + name(r.World)
 	switch r.Backend {
 	case "":

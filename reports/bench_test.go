@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/results"
 )
 
@@ -27,9 +28,7 @@ func BenchmarkHTML(b *testing.B) {
 	}
 	d.Histories = func(r results.Run) (*history.History, error) { return histories[[2]string{r.Scenario, r.Lock}], nil }
 	for b.Loop() {
-		if err := HTML(io.Discard, d); err != nil {
-			b.Fatal(err)
-		}
+		must.Succeed(b, HTML(io.Discard, d))
 	}
 	b.ReportMetric(float64(len(histories)), "runs")
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/internal/browser"
+	"github.com/holdfast-go/holdfast/internal/must"
 )
 
 // probe is a script for a page. Its value lists the defects of the page.
@@ -57,13 +58,9 @@ func TestBrowserShowsTheReport(t *testing.T) {
 	b := browser.Start(t)
 	for name, d := range map[string]Document{"sample": sample(), "pair": pair(), "hostile": hostileDocument(), "causes": causeDocument(), "live": liveSample()} {
 		var page bytes.Buffer
-		if err := HTML(&page, d); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, HTML(&page, d))
 		file := filepath.Join(t.TempDir(), "report.html")
-		if err := os.WriteFile(file, page.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(file, page.Bytes(), 0o644))
 		for _, v := range browser.Views() {
 			p := b.Open(file, v)
 			var found []string

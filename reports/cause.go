@@ -132,10 +132,7 @@ func answer(f *facts, op *operation) string {
 				got += ", " + class
 			}
 		case e.Kind == history.Fail:
-			got = class
-			if class == "" {
-				got = "failed"
-			}
+			got = cmp.Or(class, "failed")
 		default:
 			got = succeeded(f, op, res)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/results"
 )
 
@@ -90,9 +91,7 @@ func TestCausePictures(t *testing.T) {
 	for i := range d.Results.Runs {
 		r := &d.Results.Runs[i]
 		h, _ := d.Histories(*r)
-		if err := pages.ExecuteTemplate(&b, "causes", runView{Causes: causeViews(newFacts(h), r)}); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, pages.ExecuteTemplate(&b, "causes", runView{Causes: causeViews(newFacts(h), r)}))
 	}
 	golden(t, "causes.html", b.Bytes())
 }
@@ -165,7 +164,7 @@ func TestCauseInWords(t *testing.T) {
 			t.Errorf("the picture does not say %q", want)
 		}
 	}
-	for _, want := range []string{`class="op open"`, `class="crash"`, `class="torn"`} {
+	for _, want := range []string{`class="op open"`, `class=crash`, `class="torn"`} {
 		if n := strings.Count(svg, want); n != 1 {
 			t.Errorf("%s is drawn %d times", want, n)
 		}

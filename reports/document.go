@@ -28,6 +28,10 @@ type Document struct {
 	// it at most once for each run, one after the other, and keeps no history.
 	Histories func(results.Run) (*history.History, error)
 
+	// WithoutServerLog returns the same history without the events of servers, for a
+	// run that the report only counts. If it is nil, the report calls Histories.
+	WithoutServerLog func(results.Run) (*history.History, error)
+
 	// Missing lists the histories that the results name and that do not exist.
 	Missing []string
 
@@ -47,10 +51,14 @@ type property = checker.Property
 
 // history loads the history of a run, or says why it cannot.
 func (d Document) history(r results.Run) (h *history.History, absent string) {
-	if d.Histories == nil {
+	return historyOf(r, d.Histories)
+}
+
+func historyOf(r results.Run, read func(results.Run) (*history.History, error)) (h *history.History, absent string) {
+	if read == nil {
 		return nil, "The history of this run is not part of this report."
 	}
-	h, err := d.Histories(r)
+	h, err := read(r)
 	switch {
 	case err != nil:
 		return nil, "The history of this run could not be read: " + clean(err.Error())

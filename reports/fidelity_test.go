@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/results"
 )
 
@@ -54,15 +55,9 @@ func twoResults() Fidelity {
 func TestFidelity(t *testing.T) {
 	f := twoResults()
 	var text, md, none bytes.Buffer
-	if err := f.Text(&text); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Markdown(&md); err != nil {
-		t.Fatal(err)
-	}
-	if err := (Fidelity{}).Text(&none); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, f.Text(&text))
+	must.Succeed(t, f.Markdown(&md))
+	must.Succeed(t, (Fidelity{}).Text(&none))
 	golden(t, "fidelity.txt", text.Bytes())
 	golden(t, "fidelity.md", md.Bytes())
 	if got, want := none.String(), "0 pairs of scenario and lock in both worlds: 0 agree, 0 differ and are explained, 0 differ unexplained; 0 in the simulator only\n"; got != want {
@@ -108,12 +103,8 @@ func TestHostileFidelity(t *testing.T) {
 		f.Explained[s] = s
 	}
 	var text, md bytes.Buffer
-	if err := f.Text(&text); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Markdown(&md); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, f.Text(&text))
+	must.Succeed(t, f.Markdown(&md))
 	checkText(t, text.Bytes())
 	checkText(t, md.Bytes())
 	if strings.Contains(md.String(), "<script") || strings.Contains(md.String(), "<img") {

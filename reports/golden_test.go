@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/results"
 )
 
@@ -21,15 +22,11 @@ func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, got, 0o644))
 		return
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("%s differs (-want +got):\n%s", path, diff)
 	}
@@ -72,9 +69,7 @@ func TestText(t *testing.T) {
 		"interrupted.txt": {Results: results.Results{Interrupted: true, Pending: make([]string, 60)}},
 	} {
 		var b bytes.Buffer
-		if err := Text(&b, d); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, Text(&b, d))
 		golden(t, file, b.Bytes())
 	}
 }
@@ -82,9 +77,7 @@ func TestText(t *testing.T) {
 func TestMarkdown(t *testing.T) {
 	for file, d := range map[string]Document{"matrix.md": seeded(), "empty.md": {}} {
 		var b bytes.Buffer
-		if err := Markdown(&b, d); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, Markdown(&b, d))
 		golden(t, file, b.Bytes())
 	}
 }
@@ -92,9 +85,7 @@ func TestMarkdown(t *testing.T) {
 func TestJUnit(t *testing.T) {
 	for file, d := range map[string]Document{"junit.xml": seeded(), "empty.xml": {}} {
 		var b bytes.Buffer
-		if err := JUnit(&b, d.Results); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, JUnit(&b, d.Results))
 		golden(t, file, b.Bytes())
 	}
 }
@@ -115,9 +106,7 @@ func TestStoryAndTimeline(t *testing.T) {
 		var b bytes.Buffer
 		v := runView{Timeline: svg, Caption: caption, Story: storyView(tell(f, &r))}
 		for _, part := range []string{"timeline", "story"} {
-			if err := pages.ExecuteTemplate(&b, part, v); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, pages.ExecuteTemplate(&b, part, v))
 			b.WriteByte('\n')
 		}
 		golden(t, file+".html", b.Bytes())

@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/results"
 )
 
@@ -84,19 +85,17 @@ func hostileDocument() Document {
 
 func TestHostileHTML(t *testing.T) {
 	var b bytes.Buffer
-	if err := HTML(&b, hostileDocument()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, HTML(&b, hostileDocument()))
 	checkText(t, b.Bytes())
 	allowed := map[string]bool{}
 	for _, n := range strings.Fields(`html head meta title style body svg defs pattern linearGradient stop rect path text g p h1 h2 h3 h4 nav a code main header section
 		form label select option button output kbd div table thead tbody tr th td b i em strong small br dl dt dd details summary ul ol li time span pre article figure figcaption`) {
 		allowed[n] = true
 	}
-	// Escaped output has "<" only in elements, and quotes only around attributes.
-	// So these expressions read all of it.
-	tag := regexp.MustCompile(`^</?([a-z][a-zA-Z0-9]*)((?:\s+[a-zA-Z:-]+(?:="[^"<>]*")?)*)\s*/?>|^<!DOCTYPE html>`)
-	attr := regexp.MustCompile(`([a-zA-Z:-]+)(?:="([^"]*)")?`)
+	// Escaped output has "<" only in elements, and quotes only around attributes. Only numbers
+	// and single words have none. So these expressions read all of it.
+	tag := regexp.MustCompile(`^</?([a-z][a-zA-Z0-9]*)((?:\s+[a-zA-Z:-]+(?:="[^"<>]*"|=[-.a-z0-9]+)?)*)\s*/?>|^<!DOCTYPE html>`)
+	attr := regexp.MustCompile(`([a-zA-Z:-]+)(?:="([^"]*)"|=[-.a-z0-9]+)?`)
 	page := b.String()
 	style := strings.Index(page, "</style>")
 	page = page[:strings.Index(page, "<style>")] + page[style+len("</style>"):]
@@ -141,9 +140,7 @@ func withoutScript(t *testing.T, page string) string {
 // TestNothingExternal: the report opens offline.
 func TestNothingExternal(t *testing.T) {
 	var b bytes.Buffer
-	if err := HTML(&b, sample()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, HTML(&b, sample()))
 	page := regexp.MustCompile(`xmlns(:xlink)?="http://www.w3.org/[^"]*"`).ReplaceAllString(withoutScript(t, b.String()), "")
 	if m := regexp.MustCompile(`(?i)https?:|//[a-z]|@import|<script|<link|javascript:|url\((?:[^#])`).FindString(page); m != "" {
 		t.Errorf("the report refers to %q", m)
@@ -153,18 +150,12 @@ func TestNothingExternal(t *testing.T) {
 func TestHostileTextAndMarkdown(t *testing.T) {
 	var text, md bytes.Buffer
 	d := hostileDocument()
-	if err := Text(&text, d); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, Text(&text, d))
 	checkText(t, text.Bytes())
 	d.Results.Runs, d.Results.Skipped = d.Results.Runs[:1], nil
-	if err := Text(&text, d); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, Text(&text, d))
 	checkText(t, text.Bytes())
-	if err := Markdown(&md, hostileDocument()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, Markdown(&md, hostileDocument()))
 	checkText(t, md.Bytes())
 	columns := -1
 	for line := range strings.Lines(md.String()) {
@@ -186,9 +177,7 @@ func TestHostileTextAndMarkdown(t *testing.T) {
 
 func TestHostileJUnit(t *testing.T) {
 	var b bytes.Buffer
-	if err := JUnit(&b, hostileDocument().Results); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, JUnit(&b, hostileDocument().Results))
 	checkText(t, b.Bytes())
 	dec := xml.NewDecoder(&b)
 	for {
@@ -196,9 +185,7 @@ func TestHostileJUnit(t *testing.T) {
 		if err == io.EOF {
 			return
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if e, ok := tok.(xml.StartElement); ok && !strings.Contains(" testsuites testsuite testcase failure error skipped properties property system-out ", " "+e.Name.Local+" ") {
 			t.Errorf("an element <%s> got in", e.Name.Local)
 		}
@@ -231,7 +218,7 @@ func TestClean(t *testing.T) {
 
 func TestReplayIsQuoted(t *testing.T) {
 	r := results.Run{Scenario: "it's; rm -rf", Lock: "a", Seed: 7, World: "live"}
-	if got, want := replayCommand(&r), `holdfast run 'it'\''s; rm -rf' --lock a --seed 7 --world live`; got != want {
+	if got, want := Replay(&r), `holdfast run 'it'\''s; rm -rf' --lock a --seed 7 --world live`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -250,7 +250,7 @@ func (p *pager) head() headView {
 	for _, f := range p.m.findings() {
 		fv := findingView{
 			Scenario: name(f.run.Scenario), Lock: name(f.run.Column()), Property: f.property, Got: f.got, Want: f.want,
-			Reason: f.reason, Because: f.because, Replay: replayCommand(f.run),
+			Reason: f.reason, Because: f.because, Replay: Replay(f.run),
 			Anchor: p.anchors[[2]string{f.run.Scenario, f.run.Column()}], Also: f.alsoWords(),
 		}
 		if f.of > 1 {
@@ -274,7 +274,7 @@ func (p *pager) cell(c *cell) cellView {
 	case markSkipped:
 		v.Title = name(c.lock) + ": does not apply: " + clean(c.skip.Reason)
 		if reason, cannot := cannotRun(c.skip); cannot {
-			v.Title = name(c.lock) + ": " + notRun + reason
+			v.Title = name(c.lock) + ": " + results.NotRun + reason
 		}
 		return v
 	}

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"slices"
@@ -43,10 +44,7 @@ func (p *pager) hazards() []string {
 }
 
 func (p *pager) hazard(scenario string) string {
-	if h := p.about(scenario).Hazard; h != "" {
-		return h
-	}
-	return otherHazards
+	return cmp.Or(p.about(scenario).Hazard, otherHazards)
 }
 
 func (p *pager) cardViews() []cardView {

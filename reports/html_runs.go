@@ -218,7 +218,7 @@ func (p *pager) run(c *cell, axis *Axis, leads bool) runView {
 	v := runView{
 		Anchor: p.anchors[[2]string{c.scenario, c.lock}], Lock: name(c.lock), Class: looks[k].word, Symbol: looks[k].symbol, Words: inWords(r),
 		Unexpected: !r.Passed(), Open: !r.Passed() || len(p.d.Results.Runs) <= 3,
-		Facts: sizesOf(r), Replay: replayCommand(r), Hash: clean(r.HistorySHA256), History: clean(r.History),
+		Facts: Origin(r), Replay: Replay(r), Hash: clean(r.HistorySHA256), History: clean(r.History),
 	}
 	if share := c.share(); share != "" {
 		v.Words += "; so with " + share + " seeds"
@@ -241,11 +241,15 @@ func (p *pager) run(c *cell, axis *Axis, leads bool) runView {
 	for _, o := range c.runs {
 		if o != r {
 			ok := markOf(o)
-			v.Others = append(v.Others, otherView{number(o.Seed), looks[ok].symbol, looks[ok].word, inWords(o), replayCommand(o)})
+			v.Others = append(v.Others, otherView{number(o.Seed), looks[ok].symbol, looks[ok].word, inWords(o), Replay(o)})
 		}
 	}
 	for _, o := range c.runs {
-		h, absent := p.d.history(*o)
+		drawn, read := o == r && (p.draws(r) || axis.to != 0), p.d.Histories
+		if !drawn && p.d.WithoutServerLog != nil {
+			read = p.d.WithoutServerLog
+		}
+		h, absent := historyOf(*o, read)
 		if h == nil {
 			if o == r {
 				v.Absent = absent
@@ -255,7 +259,7 @@ func (p *pager) run(c *cell, axis *Axis, leads bool) runView {
 		f := newFacts(h)
 		p.count(c.lock, f)
 		p.numbers[c.lock].cost(f, o.Stats.Commands, p.hazard(c.scenario) == "no fault", p.about(c.scenario).RoundTrip)
-		if o == r && (p.draws(r) || axis.to != 0) {
+		if drawn {
 			v.Timeline, v.Caption = drawTimelineOn(f, r, axis)
 			if isInteresting(r) || len(p.d.Results.Runs) < drawAllBelow {
 				v.Story = storyView(tell(f, r))

@@ -9,15 +9,14 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/results"
 )
 
 func page(t *testing.T, d Document) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := HTML(&b, d); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, HTML(&b, d))
 	return b.String()
 }
 
@@ -165,7 +164,7 @@ func TestAnchorsAreNames(t *testing.T) {
 func TestTheFailoverShowsItsCause(t *testing.T) {
 	h, r := failoverStory()
 	svg, _ := drawTimeline(newFacts(h), &r)
-	for _, want := range []string{`class="promoted"`, "promoted, primary", `class="role replica"`, `class="vanished"`, "not copied", `class="leased"`, "lease ", `class="message"`} {
+	for _, want := range []string{`class=promoted`, "promoted, primary", `class="role replica"`, `class=vanished`, "not copied", `class=leased`, "lease ", `class=message`} {
 		if !strings.Contains(string(svg), want) {
 			t.Errorf("the picture lacks %s", want)
 		}

@@ -12,28 +12,21 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/results"
 )
 
 func validate(t *testing.T, doc []byte) error {
 	t.Helper()
 	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(results.JSONSchema()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
-	if err := c.AddResource("schema.json", schema); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.AddResource("schema.json", schema))
 	s, err := c.Compile("schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return s.Validate(v)
 }
 
@@ -45,12 +38,8 @@ func TestJSONRoundTrip(t *testing.T) {
 		"sample": sample(), "seeds": seeded(), "empty": {}, "catalogue": catalogue(), "extremes": huge,
 	} {
 		var a, b bytes.Buffer
-		if err := results.JSON(&a, d.Results); err != nil {
-			t.Fatal(err)
-		}
-		if err := results.JSON(&b, d.Results); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, results.JSON(&a, d.Results))
+		must.Succeed(t, results.JSON(&b, d.Results))
 		if !bytes.Equal(a.Bytes(), b.Bytes()) {
 			t.Errorf("%s: written twice, the document differs", name)
 		}
@@ -63,9 +52,7 @@ func TestJSONRoundTrip(t *testing.T) {
 			continue
 		}
 		var again bytes.Buffer
-		if err := results.JSON(&again, back); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, results.JSON(&again, back))
 		if diff := cmp.Diff(a.String(), again.String()); diff != "" {
 			t.Errorf("%s changes when read and written again:\n%s", name, diff)
 		}
@@ -78,28 +65,20 @@ func TestJSONRoundTrip(t *testing.T) {
 // TestJSONGolden compares the document for other programs with the golden file.
 func TestJSONGolden(t *testing.T) {
 	var b bytes.Buffer
-	if err := results.JSON(&b, sample().Results); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, results.JSON(&b, sample().Results))
 	golden(t, "results.json", b.Bytes())
 }
 
 func TestReadJSONRefuses(t *testing.T) {
 	var b bytes.Buffer
-	if err := results.JSON(&b, sample().Results); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, results.JSON(&b, sample().Results))
 	good := b.String()
 	edit := func(change func(doc, run map[string]any)) string {
 		var doc map[string]any
-		if err := json.Unmarshal([]byte(good), &doc); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, json.Unmarshal([]byte(good), &doc))
 		change(doc, doc["runs"].([]any)[0].(map[string]any))
 		out, err := json.Marshal(doc)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		return string(out)
 	}
 	for name, c := range map[string]struct{ doc, says string }{

@@ -169,7 +169,7 @@ func junitRun(r *results.Run, seeded bool) junitCase {
 			fmt.Fprintln(&text, "  "+f.facts)
 		}
 	}
-	fmt.Fprintln(&text, againWords(r)+": "+replayCommand(r))
+	fmt.Fprintln(&text, againWords(r)+": "+Replay(r))
 	note.Text = text.String()
 	switch {
 	case r.Failure != "":
@@ -213,7 +213,7 @@ func (c *junitCase) describe(r *results.Run) {
 		}
 	}
 	if text.Len() > 0 {
-		fmt.Fprintln(&text, againWords(r)+": "+replayCommand(r))
+		fmt.Fprintln(&text, againWords(r)+": "+Replay(r))
 		c.Out = &junitText{text.String()}
 	}
 }

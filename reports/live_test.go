@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/results"
 )
 
@@ -93,9 +94,7 @@ func TestLiveRuns(t *testing.T) {
 		"live-failed.txt": func(b *bytes.Buffer) error { return Text(b, one(2)) },
 	} {
 		var b bytes.Buffer
-		if err := render(&b); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, render(&b))
 		golden(t, file, b.Bytes())
 	}
 }
@@ -136,9 +135,7 @@ func TestShortStoryKeepsSmallTalk(t *testing.T) {
 // Results record how a live run was played, and survive writing and reading.
 func TestLiveResultsAsJSON(t *testing.T) {
 	var b bytes.Buffer
-	if err := results.JSON(&b, liveSample().Results); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, results.JSON(&b, liveSample().Results))
 	for _, want := range []string{`"time_scale": 0.2`, `"attempts": 3`, `node-2's log:\n1:M`} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("not there: %s", want)
@@ -151,16 +148,14 @@ func TestLiveResultsAsJSON(t *testing.T) {
 
 func TestLivePage(t *testing.T) {
 	var b bytes.Buffer
-	if err := HTML(&b, liveSample()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, HTML(&b, liveSample()))
 	for _, want := range []string{
 		`<li class="said"><time>2.000 s</time><span>node-1-replica-1 says: MASTER MODE enabled (user request from &#39;id=9 addr=127.0.0.1:5 &lt;b&gt;&#39;)</span></li>`,
 		`<pre class="tail">node-2&#39;s log:
 (31 lines left out)`,
 		`<p class="note">Not run with <b>any lock</b>: moving the clock`,
 		"time scale 0.2 (a second of the scenario took 200 ms), attempt 3, the machine was too slow before",
-		"<path class=\"said\"",
+		"<path class=said ",
 		"--world live --time-scale 0.2",
 	} {
 		if !strings.Contains(b.String(), want) {
@@ -174,20 +169,16 @@ func TestLivePage(t *testing.T) {
 func TestARunSaysWhatItsServersWere(t *testing.T) {
 	_, run := liveStory()
 	run.Backend = "miniredis"
-	if got := replayCommand(&run); !strings.Contains(got, "--world live --backend miniredis") {
+	if got := Replay(&run); !strings.Contains(got, "--world live --backend miniredis") {
 		t.Errorf("it is played again by %q", got)
 	}
-	if got := sizesOf(&run); !strings.HasPrefix(got, "world live on miniredis, ") {
+	if got := Origin(&run); !strings.HasPrefix(got, "world live on miniredis, ") {
 		t.Errorf("its provenance is %q", got)
 	}
 	var b bytes.Buffer
-	if err := results.JSON(&b, results.Results{Runs: []results.Run{run}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, results.JSON(&b, results.Results{Runs: []results.Run{run}}))
 	read, err := results.ReadJSON(&b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if got := read.Runs[0].Backend; got != "miniredis" {
 		t.Errorf("it is read back as %q", got)
 	}

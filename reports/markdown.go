@@ -89,7 +89,7 @@ func markdownFindings(w *bufio.Writer, m *matrix) {
 			reason = strings.TrimSpace(fmt.Sprintf("%s (%d of %d seeds: %s)", reason, len(f.seeds), f.of, seedList(f.seeds, 8)))
 		}
 		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s |\n", EscapeMarkdown(name(f.run.Scenario)), EscapeMarkdown(name(f.run.Column())),
-			EscapeMarkdown(f.property), EscapeMarkdown(f.got), EscapeMarkdown(f.want), reason, codeSpan(replayCommand(f.run)))
+			EscapeMarkdown(f.property), EscapeMarkdown(f.got), EscapeMarkdown(f.want), reason, codeSpan(Replay(f.run)))
 	}
 	fmt.Fprintln(w)
 	for _, f := range all {

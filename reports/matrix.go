@@ -244,7 +244,7 @@ func Annotations(d Document) []Annotation {
 			continue
 		}
 		text := fmt.Sprintf("%s %s, expected %s", f.property, f.got, f.want)
-		for _, more := range []string{f.reason, f.alsoWords(), replayCommand(f.run)} {
+		for _, more := range []string{f.reason, f.alsoWords(), Replay(f.run)} {
 			if more != "" {
 				text += "\n" + more
 			}

@@ -8,14 +8,10 @@ import (
 	"github.com/holdfast-go/holdfast/results"
 )
 
-// notRun begins the reason of a skip if the scenario applies to the lock, but
-// this world or this machine cannot play it.
-const notRun = "not run: "
-
 // cannotRun is why this world or machine could not play a pair; ok is false if
 // the scenario does not apply.
 func cannotRun(s *results.Skip) (reason string, ok bool) {
-	if reason, ok = strings.CutPrefix(s.Reason, notRun); !ok {
+	if reason, ok = strings.CutPrefix(s.Reason, results.NotRun); !ok {
 		return "", false
 	}
 	return clean(reason), true

@@ -249,51 +249,17 @@ func (t *teller) succeeded(e *history.Event) {
 	}
 	switch e.F {
 	case history.Acquire:
-		if t.summed[e.Op] {
-			return
+		if !t.summed[e.Op] {
+			t.granted(e, who, e.Time-op.invoke.Time)
 		}
-		c := t.claims[e.Op]
-		if c == nil && e.Result.Count > 1 {
-			t.say(e, ordinary, "%s takes one more hold on the lock, and has %d.", who, e.Result.Count)
-			return
-		}
-		var about []string
-		if e.Result.Token != 0 {
-			about = append(about, "token "+number(e.Result.Token))
-		}
-		if waited := e.Time - op.invoke.Time; waited >= 20e6 {
-			about = append(about, "after waiting "+length(waited))
-		}
-		extra := ""
-		if len(about) > 0 {
-			extra = " (" + strings.Join(about, ", ") + ")"
-		}
-		var others []*checker.Claim
-		if c != nil && c.To > c.From {
-			others = t.f.claimsAt(c.From, c.Lock, c.Owner)
-		}
-		if len(others) == 0 {
-			t.say(e, ordinary, "%s gets the lock%s.", who, extra)
-			return
-		}
-		names := make([]string, len(others))
-		for i, o := range others {
-			names[i] = t.f.who(o.Client, o.Owner)
-		}
-		believe := "believes that it holds"
-		if len(names) > 1 {
-			believe = "believe that they hold"
-		}
-		t.say(e, unmissable, "%s gets the lock%s while %s still %s it: %s from here on.", who, extra, english.And(names), believe, holders(len(names)+1)).bad = true
 	case history.Release:
-		if t.summed[e.Op] {
-			return
-		}
-		if e.Result.Count > 0 {
+		switch {
+		case t.summed[e.Op]:
+		case e.Result.Count > 0:
 			t.say(e, ordinary, "%s gives one hold back, and has %d left.", who, e.Result.Count)
-			return
+		default:
+			t.say(e, ordinary, "%s gives the lock back.", who)
 		}
-		t.say(e, ordinary, "%s gives the lock back.", who)
 	case history.Write:
 		for _, l := range t.f.lost {
 			if l.event == e {
@@ -316,6 +282,41 @@ func (t *teller) succeeded(e *history.Event) {
 	}
 }
 
+// granted describes an acquire that succeeded after a wait.
+func (t *teller) granted(e *history.Event, who string, waited int64) {
+	c := t.claims[e.Op]
+	if c == nil && e.Result.Count > 1 {
+		t.say(e, ordinary, "%s takes one more hold on the lock, and has %d.", who, e.Result.Count)
+		return
+	}
+	var about []string
+	if e.Result.Token != 0 {
+		about = append(about, "token "+number(e.Result.Token))
+	}
+	if waited >= 20e6 {
+		about = append(about, "after waiting "+length(waited))
+	}
+	extra := ""
+	if len(about) > 0 {
+		extra = " (" + strings.Join(about, ", ") + ")"
+	}
+	var others []string
+	if c != nil && c.To > c.From {
+		for _, o := range t.f.claimsAt(c.From, c.Lock, c.Owner) {
+			others = append(others, t.f.who(o.Client, o.Owner))
+		}
+	}
+	if len(others) == 0 {
+		t.say(e, ordinary, "%s gets the lock%s.", who, extra)
+		return
+	}
+	believe := "believes that it holds"
+	if len(others) > 1 {
+		believe = "believe that they hold"
+	}
+	t.say(e, unmissable, "%s gets the lock%s while %s still %s it: %s from here on.", who, extra, english.And(others), believe, holders(len(others)+1)).bad = true
+}
+
 func holders(n int) string {
 	if n == 2 {
 		return "two holders"
@@ -336,16 +337,13 @@ func (t *teller) refused(e *history.Event) {
 	if e.Result != nil {
 		class, msg = clean(e.Result.Error), clean(e.Result.Message)
 	}
-	if class == "" {
-		class = "no error class"
-	}
+	class = cmp.Or(class, "no error class")
 	if msg != "" {
 		msg = ": " + short(msg, 120)
 	}
-	w := telling
 	switch {
 	case e.Kind == history.Info:
-		t.say(e, w, "Nobody knows whether %s's %s happened (%s%s).", who, clean(string(e.F)), class, msg)
+		t.say(e, telling, "Nobody knows whether %s's %s happened (%s%s).", who, clean(string(e.F)), class, msg)
 	case e.F == history.Acquire && class == history.ErrBusy:
 		waited := ""
 		if op := t.f.ops[e.Op]; op != nil && e.Time > op.invoke.Time {
@@ -361,9 +359,9 @@ func (t *teller) refused(e *history.Event) {
 	case e.F == history.Read && class == history.ErrStale:
 		t.say(e, decisive, "The resource refuses %s's read: it has seen a newer token.", who)
 	case e.F == history.Release && (class == history.ErrNotHeld || class == history.ErrLost):
-		t.say(e, w, "%s wants to give the lock back and learns that it no longer holds it (%s).", who, class)
+		t.say(e, telling, "%s wants to give the lock back and learns that it no longer holds it (%s).", who, class)
 	default:
-		t.say(e, w, "%s's %s fails (%s%s).", who, clean(string(e.F)), class, msg)
+		t.say(e, telling, "%s's %s fails (%s%s).", who, clean(string(e.F)), class, msg)
 	}
 }
 
@@ -477,9 +475,9 @@ func (t *teller) end(e *history.Event) {
 
 // overlapEnds describes how an overlap of two holders ends.
 func (t *teller) overlapEnds(o overlap) {
-	c := o.a
+	c, other := o.a, o.b
 	if o.b.To < o.a.To {
-		c = o.b
+		c, other = o.b, o.a
 	}
 	who, how := t.f.who(c.Client, c.Owner), ""
 	switch c.EndedBy {
@@ -490,23 +488,10 @@ func (t *teller) overlapEnds(o overlap) {
 	case "crash":
 		how = who + " is gone"
 	default:
-		how = "the run is over"
-	}
-	other := o.a
-	if c == o.a {
-		other = o.b
+		how = "The run is over"
 	}
 	t.out = append(t.out, sentence{
 		at: o.to, line: t.f.lineOfEnd(c), weight: unmissable, bad: true, actor: who,
-		text: fmt.Sprintf("%s: the time of two holders, %s and %s, ends after %s.", upper(how), who, t.f.who(other.Client, other.Owner), length(o.to-o.from)),
+		text: fmt.Sprintf("%s: the time of two holders, %s and %s, ends after %s.", how, who, t.f.who(other.Client, other.Owner), length(o.to-o.from)),
 	})
-}
-
-// upper capitalizes the first letter of Holdfast's own words, never of a client's
-// name.
-func upper(s string) string {
-	if rest, ok := strings.CutPrefix(s, "the "); ok {
-		return "The " + rest
-	}
-	return s
 }

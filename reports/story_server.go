@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -101,16 +102,9 @@ func (t *teller) stores(e *history.Event) {
 // believes reports whether an owner believes that it holds the lock at that
 // moment, and is not just releasing it.
 func (t *teller) believes(e *history.Event, owner string) bool {
-	for i := range t.f.claims {
-		c := &t.f.claims[i]
-		if c.From > e.Time {
-			break
-		}
-		if c.Owner == owner && c.To > e.Time {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.f.claims, func(c checker.Claim) bool {
+		return c.Owner == owner && c.From <= e.Time && c.To > e.Time
+	})
 }
 
 func quoteCommand(c string) string {
@@ -126,18 +120,12 @@ func (t *teller) notReplicated(e *history.Event) {
 	if old == "" || promoted == "" {
 		return
 	}
-	keys := make([]string, 0, len(t.held[old]))
-	for k := range t.held[old] {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	for _, k := range keys {
+	for _, k := range slices.Sorted(maps.Keys(t.held[old])) {
 		holder := t.held[old][k]
 		if holder == "" || t.held[promoted][k] == holder {
 			continue
 		}
-		s := t.say(e, decisive, "The hold of %s had not reached %s, which takes over without it.", t.f.holder(holder), name(promoted))
-		s.bad = true
+		t.say(e, decisive, "The hold of %s had not reached %s, which takes over without it.", t.f.holder(holder), name(promoted)).bad = true
 	}
 }
 
@@ -187,15 +175,12 @@ var (
 // lineWeight is the importance of a line of a server's log. Only a short story
 // has room for lines that do not concern a change of the primary.
 func lineWeight(text string) weight {
-	for _, part := range decisiveLines {
-		if strings.Contains(text, part) {
-			return decisive
-		}
-	}
-	for _, part := range tellingLines {
-		if strings.Contains(text, part) {
-			return telling
-		}
+	in := func(part string) bool { return strings.Contains(text, part) }
+	switch {
+	case slices.ContainsFunc(decisiveLines, in):
+		return decisive
+	case slices.ContainsFunc(tellingLines, in):
+		return telling
 	}
 	return smallTalk
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-go/holdfast/results"
 )
 
-// drawing collects SVG elements. It escapes every text, and rounds every number
-// to a tenth of a pixel, so that a page with hundreds of drawings stays small.
+// drawing collects SVG elements of an HTML page. It escapes every text. A page has
+// hundreds of drawings, so it rounds numbers to a tenth of a pixel, and leaves out quotes.
 type drawing struct {
 	b        strings.Builder
 	elements int
@@ -38,7 +38,7 @@ func (d *drawing) raw(parts ...string) {
 // rect draws a box. A title becomes its tooltip.
 func (d *drawing) rect(class string, x, y, w, h float64, title string) {
 	d.elements++
-	d.raw(`<rect class="`, class, `" x="`, px(x), `" y="`, px(y), `" width="`, px(max(w, 0)), `" height="`, px(h), `"`)
+	d.raw(`<rect x=`, px(x), ` y=`, px(y), ` width=`, px(max(w, 0)), ` height=`, px(h), ` class="`, class, `"`) // the quote keeps the slash out
 	d.close("rect", title)
 }
 
@@ -60,13 +60,21 @@ func (d *drawing) path(class, data, title string) {
 	}
 	d.elements++
 	// A minus sign separates numbers as well as a space does.
-	d.raw(`<path class="`, class, `" d="`, strings.ReplaceAll(data, " -", "-"), `"`)
+	d.raw(`<path class=`, attribute(class), ` d="`, strings.ReplaceAll(data, " -", "-"), `"`)
 	d.close("path", title)
 }
 
 func (d *drawing) text(class string, x, y float64, text string) {
 	d.elements++
-	d.raw(`<text class="`, class, `" x="`, px(x), `" y="`, px(y), `">`, html.EscapeString(clean(text)), "</text>\n")
+	d.raw(`<text x=`, px(x), ` y=`, px(y), ` class=`, attribute(class), `>`, html.EscapeString(clean(text)), "</text>\n")
+}
+
+// attribute is a class name as the value of an attribute, in quotes if it needs them.
+func attribute(class string) string {
+	if strings.Contains(class, " ") {
+		return `"` + class + `"`
+	}
+	return class
 }
 
 // share draws elements that have one tooltip.
@@ -155,7 +163,7 @@ func SVG(w io.Writer, h *history.History, r *results.Run) error {
 	box := viewBox.FindStringSubmatch(head)
 	defs := strings.TrimSuffix(strings.SplitN(string(Patterns()), "<defs>", 2)[1], "</svg>")
 	_, err := fmt.Fprintf(w, "%s xmlns=\"http://www.w3.org/2000/svg\" width=\"%s\" height=\"%s\" font-family=\"sans-serif\">\n<style>\n%s</style>\n<defs>%s<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>%s",
-		head, box[1], box[2], paper(css("drawing")), defs, body)
+		head, box[1], box[2], paper(css("drawing")), defs, quoted(body))
 	return err
 }
 
@@ -166,6 +174,16 @@ var (
 	variable = regexp.MustCompile(`--([a-z0-9-]+): ([^;]+);`)
 	used     = regexp.MustCompile(`var\(--([a-z0-9-]+)\)`)
 )
+
+var (
+	svgTag  = regexp.MustCompile(`<(?:rect|text|path) [^>]*>`)
+	svgBare = regexp.MustCompile(`=([^" >]+)`)
+)
+
+// quoted puts all attributes of a drawing in quotes, as XML requires.
+func quoted(svg string) string {
+	return svgTag.ReplaceAllStringFunc(svg, func(tag string) string { return svgBare.ReplaceAllString(tag, `="$1"`) })
+}
 
 // paper replaces the variables of a style sheet by the light colours, for
 // programs that do not know variables.

@@ -140,7 +140,7 @@ func textFinding(w *bufio.Writer, f finding) {
 	if f.of > 1 {
 		writeWrapped(w, "    ", fmt.Sprintf("with %d of %d seeds: %s", len(f.seeds), f.of, seedList(f.seeds, 8)))
 	}
-	fmt.Fprintf(w, "    %s: %s\n\n", againWords(f.run), replayCommand(f.run))
+	fmt.Fprintf(w, "    %s: %s\n\n", againWords(f.run), Replay(f.run))
 }
 
 // textUnplayed lists the pairs that were not played, with the reasons.
@@ -170,30 +170,7 @@ func textRun(w *bufio.Writer, d Document, r *results.Run) {
 		fmt.Fprintln(w)
 	}
 	if len(r.Verdicts) > 0 {
-		rows := [][]string{{"property", "verdict", ""}}
-		for _, p := range propertiesOf(r) {
-			v := r.Verdicts[p]
-			note := "as expected"
-			if _, accepted := r.Accepted[p]; accepted {
-				note = "accepted"
-			} else if !r.Matches(p) {
-				note = "[expected " + expectedWords(r, p) + "]"
-			}
-			rows = append(rows, []string{clean(string(p)), verdictWords(v.Outcome, v.Class), note})
-		}
-		widths := make([]int, 3)
-		for _, row := range rows {
-			for i, c := range row {
-				widths[i] = max(widths[i], utf8.RuneCountInString(c))
-			}
-		}
-		for i, row := range rows {
-			writeRow(w, "  "+pad(row[0], widths[0])+"  "+pad(row[1], widths[1])+"  "+row[2])
-			if i > 0 {
-				textReasons(w, r, propertiesOf(r)[i-1])
-			}
-		}
-		fmt.Fprintln(w)
+		textVerdicts(w, r)
 	}
 	h, absent := d.history(*r)
 	if h != nil {
@@ -216,7 +193,33 @@ func textRun(w *bufio.Writer, d Document, r *results.Run) {
 	for _, part := range paceWords(r) {
 		fmt.Fprintln(w, part)
 	}
-	fmt.Fprintf(w, "%s: %s\n", againWords(r), replayCommand(r))
+	fmt.Fprintf(w, "%s: %s\n", againWords(r), Replay(r))
+}
+
+// textVerdicts writes a table of the verdicts, with the reasons of each.
+func textVerdicts(w *bufio.Writer, r *results.Run) {
+	rows := [][3]string{{"property", "verdict", ""}}
+	for _, p := range propertiesOf(r) {
+		v := r.Verdicts[p]
+		note := "as expected"
+		if _, accepted := r.Accepted[p]; accepted {
+			note = "accepted"
+		} else if !r.Matches(p) {
+			note = "[expected " + expectedWords(r, p) + "]"
+		}
+		rows = append(rows, [3]string{clean(string(p)), verdictWords(v.Outcome, v.Class), note})
+	}
+	property, verdict := 0, 0
+	for _, row := range rows {
+		property, verdict = max(property, utf8.RuneCountInString(row[0])), max(verdict, utf8.RuneCountInString(row[1]))
+	}
+	for i, row := range rows {
+		fmt.Fprintln(w, strings.TrimRight("  "+pad(row[0], property)+"  "+pad(row[1], verdict)+"  "+row[2], " "))
+		if i > 0 {
+			textReasons(w, r, propertiesOf(r)[i-1])
+		}
+	}
+	fmt.Fprintln(w)
 }
 
 // textReasons adds the facts about a verdict under its line.
@@ -242,8 +245,6 @@ func textReasons(w *bufio.Writer, r *results.Run, p property) {
 func pad(s string, n int) string {
 	return s + strings.Repeat(" ", max(0, n-utf8.RuneCountInString(s)))
 }
-
-func writeRow(w *bufio.Writer, row string) { fmt.Fprintln(w, strings.TrimRight(row, " ")) }
 
 // writeWrapped breaks text at spaces so that lines stay within [lineWidth].
 func writeWrapped(w *bufio.Writer, indent, text string) {

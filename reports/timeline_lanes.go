@@ -132,51 +132,30 @@ func (t *timeline) drawNotes(l *lane, mine func(*history.Event) bool) {
 	}
 }
 
+// holding is what a server stores from a moment on.
+type holding struct {
+	holder string // "" for nobody
+	count  int
+	since  int64
+}
+
 // drawServer draws who held the lock on one server, with ticks for renewals
 // and other commands that touched it.
 func (t *timeline) drawServer(l *lane) {
 	t.drawDown(l)
 	t.drawRoles(l)
 	y, h := l.bar(), l.barHeight()
-	var (
-		holder  string
-		count   int
-		since   int64
-		renewed strings.Builder
-		lastX   = -2.0
-	)
-	flush := func(to int64, how string) {
-		if holder == "" && t.shown(since, to) && !t.full() {
-			t.drawNoKey(l, since, to)
-		}
-		to = min(to, t.stopped(l.node, since))
-		if holder == "" || !t.shown(since, to) || t.full() {
-			return
-		}
-		x1, x2 := t.x(since), t.x(to)
-		client := clientOf(holder)
-		class := "server"
-		if c, ok := t.colour[client]; ok {
-			class += fmt.Sprintf(" c%d", c)
-		}
-		who, times := t.f.holder(holder), ""
-		if count > 1 {
-			times = fmt.Sprintf(", count %d", count)
-		}
-		t.rect(class, x1, y, max(x2-x1, 1.5), h, fmt.Sprintf("%s: %s is the holder from %s, %s%s; %s",
-			l.label, who, instant(since), length(to-since), times, how))
-		if textWidth(who)+10 <= x2-x1 {
-			t.text("in", x1+5, y+h/2+4, who)
-		}
-	}
+	var now holding
+	var renewed strings.Builder
+	lastX := -2.0
 	for i := range t.f.h.Events {
 		e := &t.f.h.Events[i]
 		s := e.Server
 		if s == nil || e.Kind != history.Server || s.Node != l.node || s.Key != l.key {
 			continue
 		}
-		if s.Holder == holder && holder != "" {
-			count = s.Count
+		if s.Holder == now.holder && s.Holder != "" {
+			now.count = s.Count
 			x := t.x(e.Time)
 			if s.Cause == "command" && t.shown(e.Time, e.Time) && x-lastX >= 1 {
 				fmt.Fprintf(&renewed, "M%s %sv%s", px(x), px(y-2), px(h+4))
@@ -184,17 +163,45 @@ func (t *timeline) drawServer(l *lane) {
 			}
 			continue
 		}
-		flush(e.Time, ended(s))
-		holder, count, since = s.Holder, s.Count, e.Time
+		t.drawHolding(l, now, e.Time, ended(s))
+		now = holding{s.Holder, s.Count, e.Time}
 		if s.Cause == "expiry" && t.shown(e.Time, e.Time) && !t.full() {
 			x := t.x(e.Time)
 			t.path("expiry", fmt.Sprintf("M%s %sv%sM%s %sl-3 -4h6Z", px(x), px(y-2), px(h+4), px(x), px(y+1)),
 				fmt.Sprintf("%s: the lease of %s is over at %s", l.label, t.f.holder(s.WasHolder), instant(e.Time)))
 		}
 	}
-	flush(t.f.end, "to the end")
+	t.drawHolding(l, now, t.f.end, "to the end")
 	t.path("renew", renewed.String(), "renewals and other commands on a held lock")
 	t.drawSaid(l)
+}
+
+// drawHolding draws a holding until a moment, or until its server stopped before.
+func (t *timeline) drawHolding(l *lane, x holding, to int64, how string) {
+	if x.holder == "" {
+		if t.shown(x.since, to) && !t.full() {
+			t.drawNoKey(l, x.since, to)
+		}
+		return
+	}
+	to = min(to, t.stopped(l.node, x.since))
+	if !t.shown(x.since, to) || t.full() {
+		return
+	}
+	x1, x2, y, h := t.x(x.since), t.x(to), l.bar(), l.barHeight()
+	class := "server"
+	if c, ok := t.colour[clientOf(x.holder)]; ok {
+		class += fmt.Sprintf(" c%d", c)
+	}
+	who, times := t.f.holder(x.holder), ""
+	if x.count > 1 {
+		times = fmt.Sprintf(", count %d", x.count)
+	}
+	t.rect(class, x1, y, max(x2-x1, 1.5), h, fmt.Sprintf("%s: %s is the holder from %s, %s%s; %s",
+		l.label, who, instant(x.since), length(to-x.since), times, how))
+	if textWidth(who)+10 <= x2-x1 {
+		t.text("in", x1+5, y+h/2+4, who)
+	}
 }
 
 // drawSaid marks the log lines of a server about a change of the primary.

@@ -93,9 +93,11 @@ type Stats struct {
 	Commands  int     `json:"commands"` // Redis commands that servers executed
 }
 
-// Skip is a scenario that was not played with a lock, and the reason. The reason
-// starts with "not run: " if the scenario applies, but this world or machine could
-// not play it.
+// NotRun starts the reason of a [Skip] whose scenario applies to the lock, but
+// could not be played in this world or on this machine.
+const NotRun = "not run: "
+
+// Skip is a scenario that was not played with a lock, and the reason.
 type Skip struct {
 	Scenario string `json:"scenario"`
 	Lock     string `json:"lock"`

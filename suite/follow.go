@@ -100,7 +100,7 @@ type follower struct {
 // Either is an error, because the caller stops at the End event.
 func (f *follower) decode(ctx context.Context, in io.Reader, events chan<- history.Event) error {
 	buffered := bufio.NewReader(in)
-	if Gzipped(buffered) {
+	if isGzipped(buffered) {
 		return ErrGzipped // its end would wait for more, and keep what was read last
 	}
 	d, err := history.NewDecoder(buffered)

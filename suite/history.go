@@ -27,7 +27,16 @@ func Store(path string, h *history.History) error {
 	return nil
 }
 
-func ReadHistory(path string) (*history.History, error) {
+// ReadHistory reads a history from a file, which may be gzipped.
+func ReadHistory(path string) (*history.History, error) { return read(path, history.Decode) }
+
+// ReadWithoutServerLog reads a history without the events of servers, which are most of
+// many histories.
+func ReadWithoutServerLog(path string) (*history.History, error) {
+	return read(path, history.DecodeWithoutServerLog)
+}
+
+func read(path string, decode func(io.Reader) (*history.History, error)) (*history.History, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -37,7 +46,7 @@ func ReadHistory(path string) (*history.History, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Decode(path, info.Size(), history.Decode, f)
+	return Decode(path, info.Size(), decode, f)
 }
 
 // DamagedError reports a gzipped history that cannot be unpacked.
@@ -61,8 +70,8 @@ func Decode(name string, size int64, decode func(io.Reader) (*history.History, e
 	all := &counter{r: r}
 	in := bufio.NewReader(all) // the decoder has a larger buffer of its own
 	var src io.Reader = in
-	if Gzipped(in) {
-		unpacked := Unpack(in)
+	if isGzipped(in) {
+		unpacked := unpack(in)
 		defer unpacked.Close()
 		src = unpacked
 	}
@@ -83,8 +92,8 @@ func Decode(name string, size int64, decode func(io.Reader) (*history.History, e
 	return nil, fmt.Errorf("read %s: %w", name, err)
 }
 
-// Gzipped reports whether what follows is gzipped.
-func Gzipped(in *bufio.Reader) bool {
+// isGzipped reports whether what follows is gzipped.
+func isGzipped(in *bufio.Reader) bool {
 	magic, err := in.Peek(2)
 	return err == nil && magic[0] == 0x1f && magic[1] == 0x8b
 }
@@ -139,8 +148,8 @@ func (s *swelling) Write(p []byte) (int, error) {
 	return s.w.Write(p)
 }
 
-// Unpack unzips concurrently with the reader. The reader must close it.
-func Unpack(r io.Reader) io.ReadCloser {
+// unpack unzips concurrently with the reader. The reader must close it.
+func unpack(r io.Reader) io.ReadCloser {
 	out, in := io.Pipe()
 	go func() {
 		packed := &counter{r: r}

@@ -40,8 +40,8 @@ func (id runID) String() string {
 	return fmt.Sprintf("%s with %s in %s, seed %d%s", id.scenario, id.lock, id.world, id.seed, by)
 }
 
-// ReadPart reads a complete run directory. A missing or edited file is an error.
-func ReadPart(d Dir) (Part, error) {
+// readPart reads a complete run directory. A missing or edited file is an error.
+func readPart(d Dir) (Part, error) {
 	if info, err := os.Stat(d.File("results.json")); err == nil && info.Size() == 0 {
 		return Part{}, fmt.Errorf("%s is not whole: whoever wrote it was ended before its results were there", d)
 	}
@@ -135,7 +135,7 @@ func Join(a, b Part) (Part, error) {
 // ones.
 func JoinDirs(dirs []string) (whole Part, interrupted []string, err error) {
 	for i, d := range dirs {
-		p, err := ReadPart(Dir(d))
+		p, err := readPart(Dir(d))
 		if err != nil {
 			return Part{}, nil, err
 		}

@@ -79,7 +79,7 @@ func Plan(list []Source, locks []*subject.Subject, seed uint64, seeds int, users
 			ok, reason := p.Scenario.Applies(l)
 			if ok && carries != nil {
 				if ok, reason = carries(p.Scenario, l); !ok {
-					reason = NotRun + reason
+					reason = results.NotRun + reason
 				}
 			}
 			if !ok {
@@ -100,10 +100,6 @@ func Plan(list []Source, locks []*subject.Subject, seed uint64, seeds int, users
 	return jobs, skipped
 }
 
-// NotRun starts the reason of a skip whose scenario applies to the lock, but could
-// not be played here.
-const NotRun = "not run: "
-
 // ErrNothing reports that no scenario applies to any of the locks.
 var ErrNothing = errors.New("there is nothing to run")
 
@@ -111,7 +107,7 @@ var ErrNothing = errors.New("there is nothing to run")
 func WhyNothing(skipped []results.Skip) []string {
 	var reasons []string
 	for _, s := range skipped[:min(len(skipped), 5)] {
-		if why, ok := strings.CutPrefix(s.Reason, NotRun); ok {
+		if why, ok := strings.CutPrefix(s.Reason, results.NotRun); ok {
 			reasons = append(reasons, fmt.Sprintf("%s cannot be run with %s here: %s", s.Scenario, s.Lock, why))
 		} else {
 			reasons = append(reasons, fmt.Sprintf("%s does not apply to %s: %s", s.Scenario, s.Lock, s.Reason))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-go/holdfast/internal/garbage"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/suite"
 	"github.com/holdfast-go/holdfast/suite/report"
@@ -14,6 +15,7 @@ import (
 // render lets write show the content of a run directory. It returns an error if
 // the content is incomplete, or if somebody has changed it since the run.
 func render(path string, stderr io.Writer, write func(suite.Dir, reports.Document) error) error {
+	defer garbage.Rarely(64 << 20)()
 	dir := suite.Dir(path)
 	res, err := dir.ReadResults()
 	if err != nil {

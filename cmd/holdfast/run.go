@@ -49,6 +49,7 @@ type runFlags struct {
 	servers  servers.Backend // the parsed backend and external, see withBackend
 	// contenders are the parsed lock and adapter, see contend.
 	contenders []realtime.Lock
+	accepted   accept.List // the parsed accept
 }
 
 // The worlds that a scenario can be played in.
@@ -144,9 +145,8 @@ func playList(c *cobra.Command, list []suite.Source, args []string, f runFlags) 
 	if f.contenders, err = contend(c.Context(), f.locks, f.adapter); err != nil {
 		return nil, err
 	}
-	var accepted accept.List
 	if f.accept != "" {
-		if accepted, err = accept.Read(f.accept); err != nil {
+		if f.accepted, err = accept.Read(f.accept); err != nil {
 			return nil, badInput(err, "docs/ci.md has an example of a list of accepted violations")
 		}
 	}
@@ -168,7 +168,7 @@ func playList(c *cobra.Command, list []suite.Source, args []string, f runFlags) 
 	p := &playedList{dir: dir, outcome: execute(c.Context(), jobs, dir, f, c.ErrOrStderr())}
 	p.results = p.outcome.Results(plan.Command, skipped)
 	p.results.Made = made
-	accepted.Of(named(args, list), f.locks, f.user).Apply(&p.results)
+	f.accepted.Of(named(args, list), f.locks, f.user).Apply(&p.results)
 	p.doc = report.DocumentOf(dir, p.results)
 	p.saved = report.Save(dir, p.results, p.doc)
 	return p, nil
@@ -274,7 +274,7 @@ func execute(ctx context.Context, jobs []suite.Job, dir suite.Dir, f runFlags, s
 		}
 		bar := terminal.Count(stderr, len(jobs), "playing")
 		o = realtime.Player{
-			Locks: f.contenders, Backend: f.servers, Scale: f.scale, Client: []string{exe, "client"}, Workers: f.pool.workers, Now: bar.Now, Step: bar.Step,
+			Locks: f.contenders, Backend: f.servers, Scale: f.scale, Client: []string{exe, "client"}, Workers: f.pool.workers, Now: bar.Now, Step: bar.Step, Accepts: f.accepted.Accepts,
 		}.Play(ctx, jobs, dir)
 		bar.Done()
 	} else {

@@ -160,24 +160,7 @@ func (v *view) about(d reports.Document, r *results.Run) {
 	if err != nil {
 		v.Absent = "No picture and no story: " + cut(strings.TrimPrefix(err.Error(), ErrNoPicture.Error()+": "), 200) + "."
 	} else {
-		axis := reports.Axis{Width: pictureWidth}
-		fails := fmt.Sprintf("%s holds", lock)
-		if breaks(r) {
-			fails = fmt.Sprintf("%s fails", lock)
-		}
-		drawing, _ := reports.DrawOn(h, r, &axis)
-		v.picture(picture{fails, !breaks(r), drawing})
-		v.Story = reports.Gist(h, r, lines)
-		for i := range v.Story {
-			v.Story[i].Text = cut(v.Story[i].Text, 220)
-		}
-		if beside != nil {
-			if h, err := historyOf(d, beside); err == nil {
-				drawing, _ := reports.DrawOn(h, beside, &axis)
-				does, _ := cards.Why(beside, "")
-				v.picture(picture{fmt.Sprintf("%s %s, on the same axis of time", cut(beside.Column(), 40), does), true, drawing})
-			}
-		}
+		v.shown(d, r, h, lock, beside)
 	}
 	if about.Otherwise != "" && (beside != nil || !breaks(r)) {
 		who, run := lock, r
@@ -190,24 +173,54 @@ func (v *view) about(d reports.Document, r *results.Run) {
 		}
 	}
 	if w, ok := cards.WayOf(r); ok {
-		v.Remedy = []string{w.Remedy}
-		var names []string
-		for _, s := range survivors(d, r) {
+		v.Remedy = []string{w.Remedy, instead(d, r, scenario)}
+	}
+}
+
+// shown adds the pictures of a run and of the one beside it, and the story.
+func (v *view) shown(d reports.Document, r *results.Run, h *history.History, lock string, beside *results.Run) {
+	axis := reports.Axis{Width: pictureWidth}
+	title := lock + " holds"
+	if breaks(r) {
+		title = lock + " fails"
+	}
+	drawing, _ := reports.DrawOn(h, r, &axis)
+	v.picture(picture{title, !breaks(r), drawing})
+	v.Story = reports.Gist(h, r, lines)
+	for i := range v.Story {
+		v.Story[i].Text = cut(v.Story[i].Text, 220)
+	}
+	if beside == nil {
+		return
+	}
+	if h, err := historyOf(d, beside); err == nil {
+		drawing, _ := reports.DrawOn(h, beside, &axis)
+		does, _ := cards.Why(beside, "")
+		v.picture(picture{fmt.Sprintf("%s %s, on the same axis of time", cut(beside.Column(), 40), does), true, drawing})
+	}
+}
+
+// instead names the locks that survive the scenario of a run.
+func instead(d reports.Document, r *results.Run, scenario string) string {
+	var names, forever []string
+	for _, s := range survivors(d, r) {
+		if cards.HoldsForever(s) {
+			forever = append(forever, cut(s.Column(), 40))
+		} else {
 			names = append(names, cut(s.Column(), 40))
 		}
-		if n := len(names); n > 6 {
-			names = append(names[:5:5], fmt.Sprintf("%d more", n-5))
-		}
-		if len(names) == 0 {
-			v.Remedy = append(v.Remedy, fmt.Sprintf("No lock of this run survives the scenario. To see whether another does: holdfast run %s --lock all", scenario))
-		} else {
-			hold := "hold"
-			if len(names) == 1 {
-				hold = "holds"
-			}
-			v.Remedy = append(v.Remedy, fmt.Sprintf("In this scenario %s %s.", english.And(names), hold))
-		}
 	}
+	switch n := len(names); {
+	case n == 0 && len(forever) > 0:
+		return fmt.Sprintf("In this scenario only a lock without a lease holds (%s). That is no remedy: nothing ends the hold of a dead owner.", english.And(forever))
+	case n == 0:
+		return fmt.Sprintf("No lock of this run survives the scenario. To see whether another does: holdfast run %s --lock all", scenario)
+	case n == 1:
+		return fmt.Sprintf("In this scenario %s holds.", names[0])
+	case n > 6:
+		names = append(names[:5:5], fmt.Sprintf("%d more", n-5))
+	}
+	return fmt.Sprintf("In this scenario %s hold.", english.And(names))
 }
 
 // argument picks the sentences of a scenario's argument that name the lock. If
@@ -254,24 +267,11 @@ func (v *view) judged(r *results.Run, lock, scenario string) {
 		v.Why = []string{cut(first, 400)}
 	case len(violated) > 0:
 		p := violated[0]
-		x := r.Verdicts[p]
 		v.Title = fmt.Sprintf("%s violates %s in %s", lock, p, scenario)
 		v.Claim = fmt.Sprintf("%s: %s", p, cut(promise[p], 200))
-		v.Verdict = "violated"
-		if x.Class != "" {
-			v.Verdict += " (" + cut(x.Class, 40) + ")"
-		}
-		v.Verdict += ", as the scenario argues"
-		if !r.Matches(p) {
-			v.Tone = "attention"
-			v.Verdict = strings.TrimSuffix(v.Verdict, ", as the scenario argues") + ", which nobody expects"
-		}
+		v.violated(r, p)
 		if len(violated) > 1 {
 			v.Also = "Also violated: " + names(violated[1:]) + "."
-		}
-		v.Why = append(v.Why, cut(x.Reason, 360))
-		if b := r.Because[p]; b != "" {
-			v.Why = append(v.Why, "Expected because: "+cut(b, 400))
 		}
 	case len(unknown) > 0 || len(r.Verdicts) == 0:
 		v.Title, v.Tone = fmt.Sprintf("Not everything is decided of %s in %s", lock, scenario), "attention"
@@ -296,6 +296,25 @@ func (v *view) judged(r *results.Run, lock, scenario string) {
 		}
 	}
 	v.Verdict = strings.TrimSuffix(v.Verdict, ".")
+}
+
+// violated fills in the verdict on a violated claim, and the reasons.
+func (v *view) violated(r *results.Run, p checker.Property) {
+	x := r.Verdicts[p]
+	v.Verdict = "violated"
+	if x.Class != "" {
+		v.Verdict += " (" + cut(x.Class, 40) + ")"
+	}
+	if r.Matches(p) {
+		v.Verdict += ", as the scenario argues"
+	} else {
+		v.Tone = "attention"
+		v.Verdict += ", which nobody expects"
+	}
+	v.Why = append(v.Why, cut(x.Reason, 360))
+	if b := r.Because[p]; b != "" {
+		v.Why = append(v.Why, "Expected because: "+cut(b, 400))
+	}
 }
 
 func names(all []checker.Property) string {

@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/browser"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/internal/nightly"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/reports/brief"
@@ -27,18 +28,14 @@ func play(t *testing.T, scenarios, locks string) reports.Document {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
 	res, err := holdfast.Run(t.Context(), holdfast.Options{Scenarios: strings.Fields(scenarios), Locks: strings.Fields(locks), Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return report.DocumentOf(suite.Dir(dir), res)
 }
 
 func page(t *testing.T, d reports.Document, cell string) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := brief.HTML(&b, d, cell); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, brief.HTML(&b, d, cell))
 	return b.String()
 }
 
@@ -71,6 +68,14 @@ func TestTheMostTellingViolationIsChosen(t *testing.T) {
 	}
 }
 
+// A lock without a lease survives a pause, and is no remedy.
+func TestALockWithoutALeaseIsNoRemedy(t *testing.T) {
+	got := page(t, play(t, "holder-pause", "set-px-lua setnx"), "holder-pause/set-px-lua")
+	if want := "only a lock without a lease holds (setnx). That is no remedy"; !strings.Contains(got, want) {
+		t.Errorf("the page lacks %q", want)
+	}
+}
+
 // The page answers every question of a review, and needs no other file.
 func TestThePageIsWhole(t *testing.T) {
 	d := play(t, "failover-lost-write", "reentrant multi")
@@ -83,7 +88,7 @@ func TestThePageIsWhole(t *testing.T) {
 	}
 	for _, want := range []string{
 		"<h1>reentrant violates exclusion in failover-lost-write</h1>", "<b>Claim.</b> exclusion: ", "<b>Verdict.</b> violated (contract broken), as the scenario argues.",
-		"<h2>reentrant fails</h2>", "<h2>multi survives, on the same axis of time</h2>", `class="promoted"`, "<h2>Story</h2>", "Fault: ", "two holders from here on",
+		"<h2>reentrant fails</h2>", "<h2>multi survives, on the same axis of time</h2>", `class=promoted`, "<h2>Story</h2>", "Fault: ", "two holders from here on",
 		"<h2>Why</h2>", "Why multi survives: ", "<h2>Remedy</h2>", "In this scenario multi holds.", "holdfast run failover-lost-write", "<code>" + hash + "</code>",
 	} {
 		if !strings.Contains(got, want) {
@@ -123,9 +128,7 @@ func TestNothingWasViolated(t *testing.T) {
 func TestTheSVGStandsAlone(t *testing.T) {
 	d := play(t, "failover-lost-write", "reentrant")
 	var b bytes.Buffer
-	if err := brief.SVG(&b, d, "failover-lost-write/reentrant"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, brief.SVG(&b, d, "failover-lost-write/reentrant"))
 	for dec := xml.NewDecoder(bytes.NewReader(b.Bytes())); ; {
 		if _, err := dec.Token(); err == io.EOF {
 			break
@@ -180,9 +183,7 @@ func TestThePageIsOneSheet(t *testing.T) {
 		for i := 0; i < len(cells); i += nightly.Every(3) {
 			cell := cells[i]
 			file := filepath.Join(t.TempDir(), "brief.html")
-			if err := os.WriteFile(file, []byte(page(t, d, cell)), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, os.WriteFile(file, []byte(page(t, d, cell)), 0o644))
 			p := b.Open(file, browser.View{Width: 711, Paper: true})
 			var over []string
 			p.Eval(`(() => {

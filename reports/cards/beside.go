@@ -40,10 +40,10 @@ const (
 
 func example(breaks, r *results.Run, reference string) int {
 	switch {
-	case !r.Passed() || undecided(r):
+	case !r.Passed() || Undecided(r):
 		return 0
 	case wayOf(r) >= 0:
-		if has(violatedBy(breaks), checker.ResourceSafe) && KeepsResource(r) {
+		if has(violatedBy(breaks), checker.ResourceSafe) && keepsResource(r) {
 			return fenced
 		}
 		return 0
@@ -57,9 +57,9 @@ func example(breaks, r *results.Run, reference string) int {
 	return noLease
 }
 
-// KeepsResource reports whether a run breaks in one way alone: a holder is outlived
+// keepsResource reports whether a run breaks in one way alone: a holder is outlived
 // by its lease, and the tokens of the lock keep the resource safe.
-func KeepsResource(r *results.Run) bool {
+func keepsResource(r *results.Run) bool {
 	v := violatedBy(r)
 	return len(v) == 1 && v[checker.Exclusion].Class == checker.LeaseOutlived && claims(r, checker.Fencing)
 }
@@ -68,12 +68,18 @@ func KeepsResource(r *results.Run) bool {
 // and the reason. otherwise is the argument of the scenario for those that survive.
 func Why(r *results.Run, otherwise string) (does, reason string) {
 	switch {
-	case KeepsResource(r):
+	case keepsResource(r):
 		return "loses no update", r.Because[checker.Exclusion]
-	case claims(r, checker.Ownership) && !claims(r, checker.Lease): // the servers were watched
+	case HoldsForever(r):
 		return "survives", otherwise + " This is no remedy: its holds never end by themselves, so the lock stays taken when a holder dies."
 	}
 	return "survives", otherwise
+}
+
+// HoldsForever reports whether the lock of a run has no lease. It is false if nobody
+// watched the servers.
+func HoldsForever(r *results.Run) bool {
+	return claims(r, checker.Ownership) && !claims(r, checker.Lease)
 }
 
 // claims reports whether the lock of a run claims a property.

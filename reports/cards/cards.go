@@ -89,9 +89,6 @@ func WayOf(r *results.Run) (Way, bool) {
 	return Way{i, ways[i].how, ways[i].remedy}, true
 }
 
-// Undecided reports whether a run has an undecided verdict.
-func Undecided(r *results.Run) bool { return undecided(r) }
-
 // wayOf is how a run breaks, or -1.
 func wayOf(r *results.Run) int {
 	violated := violatedBy(r)
@@ -118,7 +115,8 @@ func atFault(r *results.Run) bool {
 	return false
 }
 
-func undecided(r *results.Run) bool {
+// Undecided reports whether a run has an undecided verdict.
+func Undecided(r *results.Run) bool {
 	if r.Failure != "" || len(r.Verdicts) == 0 {
 		return true
 	}
@@ -130,91 +128,109 @@ func undecided(r *results.Run) bool {
 	return false
 }
 
+// pair is a lock, and a hazard or a scenario.
+type pair struct{ lock, under string }
+
+// record counts runs, by lock and hazard or by lock and scenario.
+type record struct {
+	played  map[pair][]string // by hazard: the scenarios
+	broken  map[pair][]string // by hazard: those that broke the lock
+	unknown map[pair]bool     // by hazard: some run is undecided
+	worst   map[pair]int      // by scenario: the worst way, over all seeds
+	faulty  map[pair]bool     // by scenario: the lock could have kept a promise
+}
+
+func newRecord(runs []results.Run, hazard func(scenario string) string) *record {
+	rec := &record{map[pair][]string{}, map[pair][]string{}, map[pair]bool{}, map[pair]int{}, map[pair]bool{}}
+	for i := range runs {
+		r := &runs[i]
+		k, cell, w := pair{r.Column(), hazard(r.Scenario)}, pair{r.Column(), r.Scenario}, wayOf(r)
+		if !slices.Contains(rec.played[k], r.Scenario) {
+			rec.played[k] = append(rec.played[k], r.Scenario)
+		}
+		if w >= 0 && !slices.Contains(rec.broken[k], r.Scenario) {
+			rec.broken[k] = append(rec.broken[k], r.Scenario)
+		}
+		if old, seen := rec.worst[cell]; w >= 0 && (!seen || w < old) {
+			rec.worst[cell] = w
+		}
+		rec.unknown[k] = rec.unknown[k] || Undecided(r)
+		rec.faulty[cell] = rec.faulty[cell] || atFault(r)
+	}
+	return rec
+}
+
 // Of sums up the locks of some runs, in the given order of locks. hazard names
 // the hazard of a scenario, and hazards gives their order.
 func Of(runs []results.Run, locks, hazards []string, hazard func(scenario string) string) []Card {
-	type at struct{ lock, hazard string }
-	played := map[at][]string{} // scenarios
-	broken := map[at][]string{}
-	unknown := map[at]bool{}
-	worst := map[[2]string]int{} // lock and scenario -> the worst way over all seeds
-	faulty := map[[2]string]bool{}
-	for i := range runs {
-		r := &runs[i]
-		k := at{r.Column(), hazard(r.Scenario)}
-		if !slices.Contains(played[k], r.Scenario) {
-			played[k] = append(played[k], r.Scenario)
-		}
-		cell := [2]string{r.Column(), r.Scenario}
-		w := wayOf(r)
-		if old, seen := worst[cell]; w >= 0 && (!seen || w < old) {
-			worst[cell] = w
-		}
-		faulty[cell] = faulty[cell] || atFault(r)
-		if w >= 0 && !slices.Contains(broken[k], r.Scenario) {
-			broken[k] = append(broken[k], r.Scenario)
-		}
-		unknown[k] = unknown[k] || undecided(r)
-	}
+	rec := newRecord(runs, hazard)
 	var all []Card
 	for _, l := range locks {
-		c := Card{Lock: l}
-		remedies := map[int]bool{}
-		for _, h := range hazards {
-			k := at{l, h}
-			switch n := len(played[k]); {
-			case n == 0:
-				continue
-			case len(broken[k]) == 0 && unknown[k]:
-				c.Unknown = append(c.Unknown, h)
-				continue
-			case len(broken[k]) == 0:
-				c.Survives = append(c.Survives, Survived{h, n})
-				continue
+		all = append(all, rec.card(l, locks, hazards))
+	}
+	return all
+}
+
+func (rec *record) card(lock string, locks, hazards []string) Card {
+	c := Card{Lock: lock}
+	var elsewhere []string
+	for _, h := range hazards {
+		k := pair{lock, h}
+		switch n := len(rec.played[k]); {
+		case n == 0:
+		case len(rec.broken[k]) > 0:
+			c.Breaks = append(c.Breaks, rec.breaks(k)...)
+			if others := rec.survivors(k, locks); len(others) > 0 {
+				elsewhere = append(elsewhere, fmt.Sprintf("%s: %s where it breaks.", english.Upper(h), survive(others)))
 			}
-			for i, w := range ways {
-				b := Break{Hazard: h, How: w.how, Class: w.class, Of: len(played[k]), Inherent: true}
-				for _, s := range broken[k] {
-					if worst[[2]string{l, s}] == i {
-						b.Scenarios = append(b.Scenarios, s)
-						b.Inherent = b.Inherent && !faulty[[2]string{l, s}]
-					}
-				}
-				if len(b.Scenarios) > 0 {
-					c.Breaks = append(c.Breaks, b)
-					remedies[i] = true
-				}
-			}
-			var others []string
-			for _, o := range locks {
-				if o != l && survivesAll(played[at{o, h}], broken[at{o, h}], broken[k]) && !unknown[at{o, h}] {
-					others = append(others, o)
-				}
-			}
-			if len(others) > 0 {
-				c.Advice = append(c.Advice, fmt.Sprintf("%s: %s where it breaks.", english.Upper(h), survive(others)))
+		case rec.unknown[k]:
+			c.Unknown = append(c.Unknown, h)
+		default:
+			c.Survives = append(c.Survives, Survived{h, n})
+		}
+	}
+	slices.SortStableFunc(c.Breaks, func(a, b Break) int { return rank(a.How) - rank(b.How) })
+	for _, w := range ways {
+		if slices.ContainsFunc(c.Breaks, func(b Break) bool { return b.How == w.how }) {
+			c.Advice = append(c.Advice, w.remedy)
+		}
+	}
+	c.Advice = append(c.Advice, elsewhere...)
+	return c
+}
+
+// breaks lists the ways in which a lock broke under a hazard.
+func (rec *record) breaks(k pair) []Break {
+	var all []Break
+	for i, w := range ways {
+		b := Break{Hazard: k.under, How: w.how, Class: w.class, Of: len(rec.played[k]), Inherent: true}
+		for _, s := range rec.broken[k] {
+			if cell := (pair{k.lock, s}); rec.worst[cell] == i {
+				b.Scenarios = append(b.Scenarios, s)
+				b.Inherent = b.Inherent && !rec.faulty[cell]
 			}
 		}
-		slices.SortStableFunc(c.Breaks, func(a, b Break) int { return rank(a.How) - rank(b.How) })
-		var first []string
-		for i, w := range ways {
-			if remedies[i] {
-				first = append(first, w.remedy)
-			}
+		if len(b.Scenarios) > 0 {
+			all = append(all, b)
 		}
-		c.Advice = append(first, c.Advice...)
-		all = append(all, c)
+	}
+	return all
+}
+
+// survivors are the other locks that survived every scenario which broke this one.
+func (rec *record) survivors(k pair, locks []string) []string {
+	var all []string
+	for _, l := range locks {
+		o := pair{l, k.under}
+		if l != k.lock && survivesAll(rec.played[o], rec.broken[o], rec.broken[k]) && !rec.unknown[o] {
+			all = append(all, l)
+		}
 	}
 	return all
 }
 
 func rank(how string) int {
-	for i, w := range ways {
-		if w.how == how {
-			return i
-		}
-	}
-	return len(ways)
+	return slices.IndexFunc(ways, func(w way) bool { return w.how == how })
 }
 
 // survivesAll reports whether a lock was played in every scenario of a list and

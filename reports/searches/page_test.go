@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-go/holdfast/internal/browser"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/reports"
 )
@@ -62,9 +63,7 @@ func hostile() Page {
 func render(t *testing.T, p Page) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := p.HTML(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, p.HTML(&b))
 	return b.String()
 }
 
@@ -74,14 +73,10 @@ func TestPageGolden(t *testing.T) {
 	_, got, _ = strings.Cut(got, "</style>") // the report has it, too
 	path := filepath.Join("testdata", "page.html")
 	if *update {
-		if err := whole.Bytes(path, []byte(got)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, whole.Bytes(path, []byte(got)))
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if d := cmp.Diff(string(want), got); d != "" {
 		t.Errorf("%s differs; with -update it is written anew (-want +got):\n%s", path, d)
 	}
@@ -116,9 +111,7 @@ func TestPagesInABrowser(t *testing.T) {
 	b := browser.Start(t)
 	for name, page := range map[string]Page{"sample": sample(), "hostile": hostile()} {
 		file := filepath.Join(t.TempDir(), "page.html")
-		if err := whole.File(file, page.HTML); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, whole.File(file, page.HTML))
 		for _, v := range browser.Views() {
 			p := b.Open(file, v)
 			var found []string

@@ -117,6 +117,13 @@ func (l List) Of(scenarios, locks []string, user string) List {
 	})}
 }
 
+// Accepts reports whether the list accepts each unexpected verdict of a run.
+func (l List) Accepts(r results.Run) bool {
+	one := results.Results{Runs: []results.Run{r}}
+	l.Apply(&one)
+	return one.Runs[0].AsExpected
+}
+
 // Apply marks the violations of results that the list accepts, and names those of
 // the list that no run shows and some run must. It changes res.
 func (l List) Apply(res *results.Results) {

@@ -35,6 +35,26 @@ func run(scenario string, violated ...checker.Property) results.Run {
 	return r
 }
 
+// A list that accepts one of two violations does not accept the run, and leaves it as it
+// was.
+func TestAcceptsARun(t *testing.T) {
+	l, err := parse([]byte(list))
+	must.Succeed(t, err)
+	for _, c := range []struct {
+		run  results.Run
+		want bool
+	}{
+		{run("holder-pause", checker.Exclusion, checker.ResourceSafe), true},
+		{run("holder-pause", checker.Exclusion, checker.Progress), false},
+		{run("contention", checker.Exclusion), false},
+		{run("contention"), true},
+	} {
+		if got := l.Accepts(c.run); got != c.want || c.run.Accepted != nil {
+			t.Errorf("a run of %s with %v: %v, and %v are marked; want %v, and none", c.run.Scenario, c.run.Verdicts, got, c.run.Accepted, c.want)
+		}
+	}
+}
+
 // An accepted violation passes. A new one does not, nor another property of the
 // same run. One that is gone is named.
 func TestApply(t *testing.T) {

@@ -50,8 +50,8 @@ func (e *UnknownLockError) Error() string { return e.err.Error() }
 // Unwrap returns the error of the search.
 func (e *UnknownLockError) Unwrap() error { return e.err }
 
-// AllLocks stands for every built-in lock, beside locks of adapters.
-const AllLocks = "all"
+// allLocks stands for every built-in lock, beside locks of adapters.
+const allLocks = "all"
 
 // Choose finds the locks that are named; without a name those of the adapters,
 // or else all that are built in. It starts each adapter to ask what it has, and
@@ -67,7 +67,7 @@ func Choose(ctx context.Context, names, adapters []string, start time.Duration) 
 	if len(names) == 0 && len(others) > 0 {
 		return others, nil
 	}
-	if i := slices.Index(names, AllLocks); i >= 0 || len(names) == 0 {
+	if i := slices.Index(names, allLocks); i >= 0 || len(names) == 0 {
 		names = slices.Concat(names[:max(i, 0)], subject.Locks(), namesOf(others), names[min(i+1, len(names)):])
 	}
 	var list []Lock

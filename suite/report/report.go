@@ -22,15 +22,18 @@ import (
 // and histories of the directory. It shows no history of edited, the files that were changed since.
 func DocumentOf(d suite.Dir, res results.Results, edited ...string) reports.Document {
 	doc := reports.Document{Results: res, Missing: d.Missing(res), Hazards: faults.Families()}
-	doc.Histories = func(r results.Run) (*history.History, error) {
-		if r.History == "" || slices.Contains(doc.Missing, r.History) {
-			return nil, nil
+	read := func(read func(path string) (*history.History, error)) func(results.Run) (*history.History, error) {
+		return func(r results.Run) (*history.History, error) {
+			if r.History == "" || slices.Contains(doc.Missing, r.History) {
+				return nil, nil
+			}
+			if slices.Contains(edited, r.History) {
+				return nil, errors.New("it was changed since the run")
+			}
+			return read(d.File(filepath.FromSlash(r.History)))
 		}
-		if slices.Contains(edited, r.History) {
-			return nil, errors.New("it was changed since the run")
-		}
-		return suite.ReadHistory(d.File(filepath.FromSlash(r.History)))
 	}
+	doc.Histories, doc.WithoutServerLog = read(suite.ReadHistory), read(suite.ReadWithoutServerLog)
 	seen := map[string]bool{}
 	about := func(name string) {
 		if seen[name] {
