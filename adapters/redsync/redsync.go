@@ -28,6 +28,9 @@ func Lock() locktest.Lock {
 		{Scenario: "unheard-grant", Property: "errors", Because: askedTwice},
 		{Scenario: "cancelled-release", Property: "errors", Because: obedient},
 		{Scenario: "pause-in-acquire", Property: "linearizable", Because: lateIsTaken},
+		{Scenario: "refused-take-back", Property: "progress", Because: once},
+		{Scenario: "refused-take-back", Property: "linearizable", Because: askedTwice},
+		{Scenario: "refused-take-back", Property: "errors", Because: askedTwice},
 	}
 	return l
 }
@@ -48,6 +51,7 @@ func Majority() locktest.Lock {
 		{Scenario: "member-black-holed", Property: "progress", Because: patient, Live: true},
 		{Scenario: "unheard-grant", Property: "errors", Because: askedTwice, Live: true},
 		{Scenario: "asked-again", Property: "errors", Because: canceled},
+		{Scenario: "refused-take-back", Property: "errors", Because: once},
 	}
 	return l
 }
@@ -82,6 +86,8 @@ const (
 		"request has deleted from one that has expired: \"failed to unlock, lock was already expired\" (see redsync #81, #107, #144)."
 	canceled = "what lockContext got before it was canceled it releases with the context of its caller, which has ended: " +
 		"no request is sent, and one server keeps the value until its lease ends."
+	once = "a failed acquire sends one release to each server, and asks no more if that fails: " +
+		"a server that refuses the connection at that moment keeps the value until its lease ends."
 	obedient   = "UnlockContext sends its script with the context of the caller: one that has ended sends nothing, and the key stays until its lease ends."
 	askedTwice = "go-redis sends SET NX again when its reply is lost, and the second one finds the value of this very owner."
 	patient    = "redsync leaves the wait for a reply to go-redis, which does not look at the context and sends again: " +

@@ -66,7 +66,9 @@ func (l *locker) acquire(ctx context.Context, a lock.Acquire, take acquire) (loc
 	}
 	held, release, err := take(hold, l.name)
 	for _, s := range stop {
-		s()
+		if !s() { // its function runs, and ends the hold
+			<-hold.Done()
+		}
 	}
 	if err == nil && context.Cause(hold) != nil { // cancelled in the moment of the grant
 		release()
