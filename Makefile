@@ -289,7 +289,7 @@ explored:
 PLACED = reentrant=1/1 fenced=1/1 fair=1/1 set-px-lua=1/1 set-px-renew=1/1 set-px-watch=1/1 set-px-check=1/1 set-px=1/1 setnx=1/1 setnx-expire=1/1 reentrant-wait=1/16 multi=1/128 redlock=1/128
 .PHONY: placed
 placed:
-	@$(BUILT); docs=$$PWD/docs; bin=$$dir/holdfast; mkdir "$$dir/found" && cd "$$dir/found"; \
+	@$(BUILT); go build -o "$$dir/placed" scripts/placed.go; docs=$$PWD/docs; bin=$$dir/holdfast; mkdir "$$dir/found" && cd "$$dir/found"; \
 	place() { \
 		name=$$1; shift; set -- explore --exhaustive "$$@" --shrink=false --out "$$name"; code=0; \
 		{ printf '    holdfast %s\n\n' "$$*"; "$$bin" "$$@" --format markdown || code=$$?; } >"$$dir/$$name"; \
@@ -297,17 +297,8 @@ placed:
 	}; \
 	for part in $(PLACED); do place $${part%=*} --lock $${part%=*} --shard $${part#*=}; done; \
 	place reentrant-pairs --lock reentrant --depth 2 --base nested --shard 1/300; \
-	$(PLACED_ROWS); \
+	"$$dir/placed" $(foreach part,$(PLACED),$(firstword $(subst =, ,$(part)))) reentrant-pairs >"$$dir/rows"; \
 	for page in exhaustive.md tables/exhaustive.md; do $(FILL) "$$docs/$$page" >"$$dir/page" && cp "$$dir/page" "$$docs/$$page"; done
-
-# The last line of each table, as a row: its numbers in their order, and the time.
-PLACED_ROWS = awk ' \
-	FNR == 1 && FILENAME != last { if (last) row(); last = FILENAME } { line = $$0 } \
-	function row(  name, part, time, n) { name = last; sub(/.*\//, "", name); part = "all"; time = line; sub(/.*; /, "", time); sub(/\.$$/, "", time); \
-	  if (split(line, n, /[^0-9]+/) && line ~ /^Shard/) { part = n[2] " of " n[3]; sub(/^Shard [0-9]+ of [0-9]+/, "", line) } split(line, n, /[^0-9]+/); \
-	  printf "| [%s](tables/exhaustive.md\#%s) | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", name, name, part, n[2], n[3], n[4], n[6], n[7], n[8], n[9], n[10], time } \
-	BEGIN { print "| lock | part | bases | played | inherent | violated | by causes | proved nothing | audited | differences | time |"; print "|---|---|---|---|---|---|---|---|---|---|---|" } \
-	END { row() }' $(foreach part,$(PLACED),"$$dir/$(firstword $(subst =, ,$(part)))") "$$dir/reentrant-pairs" >"$$dir/rows"
 
 # BENCH are its flags, as -quick or -only handoff. REDISSON is the command of
 # Redisson's adapter, without which Redisson is not measured.

@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/explore/draw"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/play/simplay"
 	"github.com/holdfast-go/holdfast/subject"
 )
@@ -18,15 +19,11 @@ func play(t *testing.T, lock string, v draw.Vocabulary, runs uint64) explore.Res
 	t.Helper()
 	logging.Disable()
 	l, err := subject.FindSubject(lock)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	tally := explore.NewTally(explore.Results{Vocabulary: v})
 	for seed := range runs {
 		s, err := draw.Scenario(l, seed, v, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		p, err := simplay.Play(s, l, seed, "")
 		if err != nil {
 			t.Fatalf("%s: %v", s.Name, err)

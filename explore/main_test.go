@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/explore/draw"
+	"github.com/holdfast-go/holdfast/internal/must"
 )
 
 // TestMain sets what a worker process of holdfast runs with: simulated runs
@@ -20,8 +21,6 @@ func TestMain(m *testing.M) {
 func vocabulary(t *testing.T, survivable bool) draw.Vocabulary {
 	t.Helper()
 	v, err := draw.NewVocabulary(nil, nil, survivable)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return v
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/explore/cause"
 	"github.com/holdfast-go/holdfast/explore/draw"
+	"github.com/holdfast-go/holdfast/internal/must"
 )
 
 // shards is a world in which every shard shows the same whenever it is played.
@@ -61,15 +62,12 @@ func (s shards) play(t *rapid.T, shard, runs int) explore.Results {
 	return r
 }
 
-func read(t interface{ Fatal(...any) }, r any) explore.Merged {
+func read(t must.T, r any) explore.Merged {
+	t.Helper()
 	doc, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	m, err := explore.Read(bytes.NewReader(doc))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return m
 }
 
@@ -78,9 +76,7 @@ func TestMergeIsAssociativeCommutativeAndIdempotent(t *testing.T) {
 		all := drawShards(t)
 		join := func(a, b explore.Merged) explore.Merged {
 			m, err := explore.Merge(a, b)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			return read(t, m) // written, and read again
 		}
 		some := func() explore.Merged {

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/holdfast-go/holdfast/explore"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/suite"
 )
@@ -49,9 +50,7 @@ func TestResultsDoNotDependOnTheOrderOfAnswers(t *testing.T) {
 			play := func(late int) explore.Results {
 				x := explore.New(explore.Options{Lock: "set-px-lua", Seed: 1, Runs: 60, All: all, Shard: suite.Shard{Index: 1, Of: 1}, Vocabulary: vocabulary(t, false), Runner: here{late}})
 				r, err := x.Play(t.Context(), func(string) {})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, err)
 				r.WallMS = 0
 				return r
 			}
@@ -72,22 +71,16 @@ func TestStoredResultsCanBeMerged(t *testing.T) {
 	logging.Disable()
 	dir := t.TempDir()
 	out, err := outdir.Open(dir, explore.Directory)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	o := explore.Options{Lock: "set-px-lua", Seed: 1, Runs: 60, Shard: suite.Shard{Index: 1, Of: 1}, Vocabulary: vocabulary(t, false), Runner: here{1}}
 	x := explore.New(o)
 	r, err := x.Play(t.Context(), func(string) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if r, err = x.Store(t.Context(), out, suite.Dir(dir), r, func(string) {}); err != nil {
 		t.Fatal(err)
 	}
 	merged, err := explore.MergeDirs([]string{dir, dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if diff := cmp.Diff(r.Causes, merged.Causes); diff != "" || len(r.Causes) != 1 {
 		t.Errorf("the directory holds other causes:\n%s", diff)
 	}
@@ -95,9 +88,7 @@ func TestStoredResultsCanBeMerged(t *testing.T) {
 		t.Fatal(err)
 	}
 	again, err := explore.New(o).Play(t.Context(), func(string) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if !again.Causes[slices.IndexFunc(again.Causes, func(c explore.Found) bool { return c.Key == r.Causes[0].Key })].Known || again.Runs <= r.Runs {
 		t.Errorf("the known cause has ended the exploration after %d runs: %v", again.Runs, again.Causes)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-go/holdfast/explore/draw"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/internal/nightly"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
@@ -14,27 +15,21 @@ import (
 func find(t *testing.T, name string) *subject.Subject {
 	t.Helper()
 	l, err := subject.FindSubject(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return l
 }
 
 func vocabulary(t *testing.T, survivable bool) draw.Vocabulary {
 	t.Helper()
 	v, err := draw.NewVocabulary(nil, nil, survivable)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return v
 }
 
 func file(t *testing.T, s *scenarios.Scenario) []byte {
 	t.Helper()
 	src, err := s.YAML()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return src
 }
 
@@ -93,9 +88,7 @@ func TestDrawSurvivable(t *testing.T) {
 		l := find(t, name)
 		for seed := range uint64(500) {
 			s, err := draw.Scenario(l, seed, vocabulary(t, true), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			for _, f := range s.Faults {
 				switch {
 				case f.Fault == "failover", f.Fault == "clock-jump", f.Fault == "clock-drift", f.Fault == "delete-key", f.Data == "lose",

@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/explore/draw"
 	"github.com/holdfast-go/holdfast/explore/exhaustive"
 	"github.com/holdfast-go/holdfast/explore/exhaustive/small"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/internal/nightly"
 	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/subject"
@@ -59,9 +60,7 @@ func (h late) Stream(_ context.Context, _ int, jobs iter.Seq[suite.Job], got fun
 func options(t *testing.T, lock, base string, only ...string) exhaustive.Options {
 	t.Helper()
 	v, err := draw.NewVocabulary(only, nil, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return exhaustive.Options{Lock: subject.MustFind(lock), Base: base, Depth: 1, Faults: v.Faults, Shard: suite.Shard{Index: 1, Of: 1}, Runner: late{at: 1}}
 }
 
@@ -69,9 +68,7 @@ func options(t *testing.T, lock, base string, only ...string) exhaustive.Options
 func played(t *testing.T, o exhaustive.Options) exhaustive.Results {
 	t.Helper()
 	r, err := o.Play(t.Context(), func(string) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if len(r.Defects)+len(r.Audit.Differences) > 0 {
 		t.Fatalf("defects: %v, differences: %v", r.Defects, r.Audit.Differences)
 	}
@@ -177,9 +174,7 @@ func TestShardsJoinedAreTheWhole(t *testing.T) {
 				dirs = append(dirs, stored(t, played(t, o)))
 			}
 			m, err := exhaustive.Merge(append(dirs, dirs[1]))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			if len(m.Missing) > 0 {
 				t.Errorf("shards are missing: %v", m.Missing)
 			}
@@ -208,9 +203,7 @@ func stored(t *testing.T, r exhaustive.Results) string {
 	if err == nil {
 		err = r.Store(out, suite.Dir(dir))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return dir
 }
 
@@ -272,9 +265,7 @@ func TestAPairIsBuiltUponASingleFault(t *testing.T) {
 // lock could have avoided.
 func TestFindsAreShrunk(t *testing.T) {
 	r := played(t, options(t, "release-by-anyone", "holder-and-waiter", "pause"))
-	if err := r.Shrink(t.Context(), small.Of(r.Lock, late{at: 1}), func(string) {}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, r.Shrink(t.Context(), small.Of(r.Lock, late{at: 1}), func(string) {}))
 	i := slices.IndexFunc(r.Violated, func(c exhaustive.Cause) bool { return c.Shrunk != nil })
 	if i < 0 || len(r.Defects) > 0 {
 		t.Fatalf("nothing is shrunk; defects: %v", r.Defects)

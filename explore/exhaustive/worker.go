@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/play"
 	"github.com/holdfast-go/holdfast/play/simplay"
+	"github.com/holdfast-go/holdfast/results"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/suite"
@@ -128,51 +129,10 @@ func Answer(l *subject.Subject, j suite.Job, a suite.Answer, guard func(play fun
 		a.Defect = err.Error()
 		return a
 	}
-	show := func(p Placement, build bool) (out seen, err error) {
-		s := b.with(l, j.Scenario, p.Faults)
-		type ended struct { // a run that is left behind may end later
-			played *play.Played
-			look   *simplay.Seen
-			err    error
-		}
-		ends := make(chan ended, 1)
-		hung := guard(func() {
-			played, look, err := simplay.PlayWatched(s, l, Seed, version.Holdfast, simplay.Watch{Moments: build, Messages: build})
-			ends <- ended{played, look, err}
-		})
-		switch {
-		case errors.Is(hung, ErrNoJudgement):
-			return seen{Unknown: hung.Error()}, nil
-		case hung != nil:
-			return hangs(s, hung), nil
-		}
-		end := <-ends
-		played, look := end.played, end.look
-		if end.err != nil {
-			return out, end.err
-		}
-		suite.Record(&a.Run, played)
-		if err := suite.Judge(&a.Run, s, l, played.Judged()); err != nil {
-			return out, fmt.Errorf("%s: %w", s.Name, err)
-		}
-		out = observe(s, played.Judged(), a.Run.Verdicts)
-		out.Missed = len(played.Missed()) > 0
-		if len(out.Faulty)+len(out.Inherent) > 0 {
-			source, err := s.YAML()
-			if err != nil {
-				return out, err
-			}
-			out.Source = string(source)
-		}
-		if build {
-			return out, out.describe(p, look, played.History)
-		}
-		return out, nil
-	}
-	out, err := show(o.Placement, o.Build)
+	out, err := show(b.with(l, j.Scenario, o.Faults), l, &a.Run, o.Build, guard)
 	if err == nil && o.Instead != nil {
 		var other seen
-		if other, err = show(*o.Instead, false); err == nil {
+		if other, err = show(b.with(l, j.Scenario, o.Instead.Faults), l, &a.Run, false, guard); err == nil {
 			out.Differs = differs(out, other)
 		}
 	}
@@ -185,11 +145,54 @@ func Answer(l *subject.Subject, j suite.Job, a suite.Answer, guard func(play fun
 	return a
 }
 
+// show plays a scenario and judges it, and records it in r. With build it adds what
+// it takes to build upon the run.
+func show(s *scenarios.Scenario, l *subject.Subject, r *results.Run, build bool, guard func(play func()) error) (out seen, err error) {
+	type ended struct { // a run that is left behind may end later
+		played *play.Played
+		look   *simplay.Seen
+		err    error
+	}
+	ends := make(chan ended, 1)
+	hung := guard(func() {
+		played, look, err := simplay.PlayWatched(s, l, Seed, version.Holdfast, simplay.Watch{Moments: build, Messages: build})
+		ends <- ended{played, look, err}
+	})
+	switch {
+	case errors.Is(hung, ErrNoJudgement):
+		return seen{Unknown: hung.Error()}, nil
+	case hung != nil:
+		return hangs(s, hung), nil
+	}
+	end := <-ends
+	played, look := end.played, end.look
+	if end.err != nil {
+		return out, end.err
+	}
+	suite.Record(r, played)
+	if err := suite.Judge(r, s, l, played.Judged()); err != nil {
+		return out, fmt.Errorf("%s: %w", s.Name, err)
+	}
+	out = observe(s, played.Judged(), r.Verdicts)
+	out.Missed = len(played.Missed()) > 0
+	if len(out.Faulty)+len(out.Inherent) > 0 {
+		source, err := s.YAML()
+		if err != nil {
+			return out, err
+		}
+		out.Source = string(source)
+	}
+	if build {
+		return out, out.describe(s.Faults, look, played.History)
+	}
+	return out, nil
+}
+
 // describe adds what it takes to build upon a run.
-func (out *seen) describe(p Placement, look *simplay.Seen, h *history.History) error {
+func (out *seen) describe(all []faults.Spec, look *simplay.Seen, h *history.History) error {
 	out.Moments = momentsOf(look.Moments)
-	if n := len(p.Faults); n > 0 {
-		out.Moments = from(out.Moments, p.Faults[n-1].On)
+	if n := len(all); n > 0 {
+		out.Moments = from(out.Moments, all[n-1].On)
 		out.Ended = never
 		for _, e := range h.Events {
 			if e.Fault == nil || e.Fault.ID != n {
@@ -200,7 +203,7 @@ func (out *seen) describe(p Placement, look *simplay.Seen, h *history.History) e
 				out.Ended = at
 			case e.Fault.Phase == history.PhaseStart:
 				out.Struck = at
-				if faults.TraitsOf(p.Faults[n-1]).Instant {
+				if faults.TraitsOf(all[n-1]).Instant {
 					out.Ended = at
 				}
 			}

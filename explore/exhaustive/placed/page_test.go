@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore/cause"
 	"github.com/holdfast-go/holdfast/explore/exhaustive"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -15,9 +16,7 @@ import (
 // A run that never ended has no diagram, and must not be played to draw one.
 func TestFindsHaveDiagrams(t *testing.T) {
 	source, err := scenarios.Source("holder-pause")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	src := string(source)
 	r := Results{exhaustive.Results{Lock: "set-px", Bases: []exhaustive.BaseCounts{{Name: "one-holder"}}, Violated: []exhaustive.Cause{
 		{Property: checker.Exclusion, Class: "overlap", Faults: []string{"pause"}, Count: 3, First: "one", Source: src, Shrunk: &exhaustive.Shrunk{Faults: []string{"pause"}, Source: src}},
@@ -25,9 +24,7 @@ func TestFindsHaveDiagrams(t *testing.T) {
 		{Property: checker.Progress, Class: cause.NeverEnded, Faults: []string{"crash"}, Count: 1, First: "three", Source: src},
 	}}}
 	var b bytes.Buffer
-	if err := r.HTML(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, r.HTML(&b))
 	_, finds, _ := strings.Cut(b.String(), `<section id="finds">`)
 	all := strings.Split(finds, "<article")[1:]
 	if len(all) != 3 {
