@@ -16,7 +16,7 @@ const module = "github.com/holdfast-go/holdfast"
 // layers are the packages from the lowest to the highest: a package imports only
 // those that stand before it. ARCHITECTURE.md says what each is.
 var layers = []string{
-	"internal/input", "internal/terminal", "internal/random", "internal/english", "internal/stacks", "internal/processor", "internal/version", "internal/chart", "internal/boxes", "internal/whole", "internal/garbage", "internal/outdir", "internal/schemata", "internal/browser", "internal/nightly", "internal/words", "internal/chance", "internal/must",
+	"internal/input", "internal/terminal", "internal/random", "internal/english", "internal/stacks", "internal/processor", "internal/version", "internal/chart", "internal/boxes", "internal/whole", "internal/garbage", "internal/outdir", "internal/schemata", "internal/browser", "internal/nightly", "internal/words", "internal/chance", "internal/freeport", "internal/must",
 	"history", "checker/linear", "checker",
 	"lock",
 	"redis/resp", "redis/blocking", "redis/keyspace",

@@ -28,8 +28,7 @@ func newShards(t *testing.T) *shards {
 	ctx := t.Context()
 	s := &shards{}
 	for range 3 {
-		_, bus, err := net.SplitHostPort(livetest.FreeAddr(t))
-		check(t, err)
+		bus := livetest.FreePort(t)
 		addr := livetest.SpawnRedis(t, "cluster-enabled yes\ncluster-port "+bus+"\n")
 		c := livetest.Dial(t, addr, "")
 		id, err := c.ClusterMyID(ctx).Result()

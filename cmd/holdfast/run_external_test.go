@@ -1,7 +1,7 @@
 package main
 
 import (
-	"net"
+	"fmt"
 	"os/exec"
 	"slices"
 	"strings"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/holdfast-go/holdfast/internal/freeport"
 	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/suite"
 )
@@ -23,12 +24,10 @@ func onesOwn(t *testing.T, password string) (*redis.Client, string) {
 	if err != nil {
 		binary = "valkey-server"
 	}
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	port, err := freeport.Next()
 	must.Succeed(t, err)
-	addr := l.Addr().String()
-	_, port, _ := net.SplitHostPort(addr)
-	l.Close() // another process may take it now; then the test fails with a clear message
-	server := exec.Command(binary, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir(), "--requirepass", password)
+	addr := fmt.Sprint("127.0.0.1:", port)
+	server := exec.Command(binary, "--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir(), "--requirepass", password)
 	must.Succeed(t, server.Start())
 	c := redis.NewClient(&redis.Options{Addr: addr, Password: password, MaxRetries: 500, MaxRetryBackoff: 20 * time.Millisecond})
 	t.Cleanup(func() {

@@ -15,10 +15,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/freeport"
 	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/suite"
 )
@@ -76,10 +78,9 @@ func (a *authority) file(name string) string { return filepath.Join(a.dir, name)
 // have a certificate of the authority. It returns the server's port.
 func (a *authority) spawn(t *testing.T, conf string, args ...string) (port string) {
 	t.Helper()
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	free, err := freeport.Next()
 	must.Succeed(t, err)
-	_, port, _ = net.SplitHostPort(l.Addr().String())
-	l.Close() // another process may take it now; then the test fails with a clear message
+	port = strconv.Itoa(free)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "redis.conf")
 	conf = fmt.Sprintf("bind 127.0.0.1\nport 0\ntls-port %s\ntls-replication yes\ntls-cert-file %s\ntls-key-file %s\ntls-ca-cert-file %s\n%s\n",

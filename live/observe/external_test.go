@@ -152,7 +152,7 @@ func TestGuestsOfACluster(t *testing.T) {
 	ctx := t.Context()
 	var nodes []*redis.Client
 	for range 3 {
-		_, bus, _ := net.SplitHostPort(livetest.FreeAddr(t))
+		bus := livetest.FreePort(t)
 		addr := livetest.SpawnRedis(t, fmt.Sprintf("cluster-enabled yes\ncluster-port %s\ncluster-node-timeout 2000\nrequirepass s3cret", bus))
 		c := livetest.Dial(t, addr, "s3cret")
 		t.Cleanup(func() { c.Close() })

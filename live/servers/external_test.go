@@ -60,7 +60,7 @@ func TestServersThatCannotBeUsedAreRefused(t *testing.T) {
 	addr := livetest.SpawnRedis(t, "requirepass s3cret")
 	first, plain := livetest.SpawnRedis(t, ""), livetest.SpawnRedis(t, "rename-command MONITOR \"\"")
 	replica := livetest.SpawnRedis(t, "replicaof "+strings.ReplaceAll(first, ":", " "))
-	cluster := livetest.SpawnRedis(t, "cluster-enabled yes")
+	cluster := livetest.SpawnRedis(t, "cluster-enabled yes\ncluster-port "+livetest.FreePort(t))
 	for _, tt := range []struct {
 		addresses []string
 		want      string

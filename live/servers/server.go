@@ -17,6 +17,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/holdfast-go/holdfast/internal/freeport"
 	"github.com/holdfast-go/holdfast/live/processes"
 	"github.com/holdfast-go/holdfast/live/proxy"
 	"github.com/holdfast-go/holdfast/subject/adapter/bundled"
@@ -154,7 +155,7 @@ func (s *Servers) launch(ctx context.Context, srv *Server) error {
 		return fmt.Errorf("make the data directory of %s: %w", srv.Name, err)
 	}
 	for n := 1; ; n++ {
-		port, err := freePort()
+		port, err := freeport.Next()
 		if err != nil {
 			return err
 		}
@@ -163,12 +164,12 @@ func (s *Servers) launch(ctx context.Context, srv *Server) error {
 		case f != nil && f.Promoted:
 			bus = port // who follows connects as clients do
 		case s.opts.Cluster || f != nil:
-			if bus, err = freePort(); err != nil {
+			if bus, err = freeport.Next(); err != nil {
 				return err
 			}
 		}
 		if f := s.bundled(); f != nil && f.TwoPeers {
-			if bus2, err = freePort(); err != nil {
+			if bus2, err = freeport.Next(); err != nil {
 				return err
 			}
 		}
@@ -415,3 +416,5 @@ func (srv *Server) close() error {
 	}
 	return err
 }
+
+func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }

@@ -2,7 +2,7 @@ package liveplay
 
 import (
 	"context"
-	"net"
+	"fmt"
 	"os"
 	"os/exec"
 	"slices"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/holdfast-go/holdfast/internal/freeport"
 	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -28,12 +29,10 @@ func ownServer(t *testing.T) (*servers.External, *redis.Client) {
 		}
 		t.Skipf("not tried: %v", err)
 	}
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	port, err := freeport.Next()
 	must.Succeed(t, err)
-	addr := l.Addr().String()
-	_, port, _ := net.SplitHostPort(addr)
-	must.Succeed(t, l.Close())
-	cmd := exec.Command(binary, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir())
+	addr := fmt.Sprint("127.0.0.1:", port)
+	cmd := exec.Command(binary, "--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir())
 	must.Succeed(t, cmd.Start())
 	c := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: 200, MaxRetryBackoff: 20 * time.Millisecond})
 	t.Cleanup(func() {

@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 	"go.uber.org/goleak"
 
+	"github.com/holdfast-go/holdfast/internal/freeport"
 	"github.com/holdfast-go/holdfast/live/processes"
 	"github.com/holdfast-go/holdfast/live/servers/miniredis"
 	"github.com/holdfast-go/holdfast/subject/adapter"
@@ -161,8 +163,8 @@ func Eventually(t *testing.T, what string, f func() bool) {
 func SpawnRedis(t *testing.T, conf string, args ...string) (addr string) {
 	t.Helper()
 	program := RequireRedis(t)
-	addr = FreeAddr(t)
-	_, port, _ := net.SplitHostPort(addr)
+	port := FreePort(t)
+	addr = net.JoinHostPort("127.0.0.1", port)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "redis.conf")
 	Check(t, os.WriteFile(file, fmt.Appendf(nil, "bind 127.0.0.1\nport %s\nsave \"\"\n%s\n", port, conf), 0o600))
@@ -173,6 +175,9 @@ func SpawnRedis(t *testing.T, conf string, args ...string) (addr string) {
 	t.Cleanup(func() {
 		Check(t, cmd.Process.Kill())
 		_ = cmd.Wait() // it was killed
+		if t.Failed() {
+			t.Logf("the log of %s: %s", addr, &log)
+		}
 	})
 	c := Dial(t, addr, "")
 	Eventually(t, "a server answers", func() bool {
@@ -182,13 +187,12 @@ func SpawnRedis(t *testing.T, conf string, args ...string) (addr string) {
 	return addr
 }
 
-// FreeAddr is an address of 127.0.0.1 that nobody listens on.
-func FreeAddr(t *testing.T) string {
+// FreePort is a port of 127.0.0.1 that nobody listens on.
+func FreePort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	port, err := freeport.Next()
 	Check(t, err)
-	Check(t, l.Close())
-	return l.Addr().String()
+	return strconv.Itoa(port)
 }
 
 // Dial opens a client straight to a server, which is closed with the test.
