@@ -110,7 +110,7 @@ func (t *trace) free(o *op, s *span) (from int64, excused bool) {
 		}
 		to := f.to
 		if f.Instant && f.only(history.Traits{BreaksConnections: true}) {
-			to = f.from + pauseOfClient // the next request finds another connection
+			to = f.from + pauseOfPool
 		}
 		if f.open || to > o.ret+t.allow.takenBackLater {
 			return 0, true

@@ -31,6 +31,8 @@ func TestGivenUp(t *testing.T) {
 		{"left behind, and not promised otherwise", leased(nil), orphan("", "5101"), Progress, OutcomeOK, "", "", ""},
 		{"taken back", takesBack, orphan("", "110"), Progress, OutcomeOK, "", "", ""},
 		{"cut off for long", takesBack, orphan("50 fault start 1 partition c1", "5101"), Progress, OutcomeOK, "", "", ""},
+		{"cut off, and its connections break in good time", takesBack, orphan("50 fault start 1 partition c1", "2000 fault end 1 partition c1\n2060 fault start 2 reset c1 n1\n5101"), Progress, Violated, "", "node-1 held the lock for it until 5.101 s", "server log"},
+		{"cut off, and its connections break late", takesBack, orphan("50 fault start 1 partition c1", "2000 fault end 1 partition c1\n2090 fault start 2 reset c1 n1\n5101"), Progress, OutcomeOK, "", "", ""},
 		{"left behind, and its owner waits for itself", leased(func(h *history.Header) { h.Claims.TakesBack, h.Claims.Reentrant = true, false }), `
 			0     c1 acquire lease=5000 wait=1000
 			1     server n1 SET by=c1 holder=c1 ttl=5000

@@ -10,6 +10,10 @@ import (
 // on a broken connection.
 const pauseOfClient = 512 * millisecond
 
+// pauseOfPool is its longest pause if several idle connections broke at once: it
+// retries a request on one after the other, fails, and the lock asks again.
+const pauseOfPool = 2 * pauseOfClient
+
 // pauseOfDial is its longest pause after a server refused connections. go-redis then
 // fails requests without a dial, and tries a dial once in a second.
 const pauseOfDial = second + pauseOfClient
