@@ -133,7 +133,10 @@ func (t *trace) knownEnd(o *op, by int64) int64 {
 	}
 	ends := map[string]int64{} // group -> of the hold there
 	for _, s := range o.own.changes.between(o.inv, by-1) {
-		if s.command() && s.By == o.client && s.holder == o.owner && !t.disturbedAround(o.client, s.t) {
+		switch {
+		case s.takesBack(o):
+			delete(ends, s.group)
+		case s.command() && s.By == o.client && s.holder == o.owner && !t.disturbedAround(o.client, s.t):
 			ends[s.group] = s.t + o.args.Lease
 		}
 	}

@@ -154,6 +154,9 @@ func TestVacuous(t *testing.T) {
 		{"too few grants", handover, "2 grants", leased(func(h *history.Header) { h.MinGrants = 3 })},
 		{"no release", "0 c1 acquire\n1 c1 ok count=1\n2 c1 release\n3 c1 info err=unknown", "no release succeeded", leased(nil)},
 		{"refused release without a fault", refused, "no release succeeded", leased(nil)},
+		{"refused release after the lease", "0 c1 acquire lease=1000\n1 c1 ok count=1\n1002 c1 release\n1003 c1 fail err=lost", "", leased(nil)},
+		{"refused release before the end of the lease", "0 c1 acquire lease=1000\n1 c1 ok count=1\n900 c1 release\n901 c1 fail err=lost", "no release succeeded", leased(nil)},
+		{"refused release of a renewed hold", "0 c1 acquire lease=1000 renewed\n1 c1 ok count=1\n1002 c1 release\n1003 c1 fail err=lost", "no release succeeded", leased(nil)},
 		{"refused release after a fault", "0 fault start 1 pause c1\n" + refused, "", planned},
 		{"nothing", "0 end", "0 grants", leased(nil)},
 	} {

@@ -179,7 +179,7 @@ func (l *losing) follow(s *change) {
 	switch {
 	case s.Role != "primary" && s.Cause != "command":
 		l.on[s.Node] = copyOfHold{ended: "replication"} // the hold lives on where clients ask
-	case s.command() && s.was == l.c.Owner && s.By == l.c.Client && s.t < l.o.ret: // an early round was given back
+	case s.takesBack(l.o):
 		delete(l.granted, s.group)
 	case !known || before.ended != "" || s.was != l.c.Owner:
 	case s.Cause == "fault":
@@ -529,6 +529,9 @@ func (t *trace) keptBy(release *op) bool {
 	return release.own.anyHeld(until, until, func(s *span) bool { return !s.replica && s.from < release.inv })
 }
 
+// negligible bounds a latency that the header leaves out.
+const negligible = millisecond
+
 // mayEndUnknown decides unknown outcomes. Such an outcome is right if a fault held the
 // request or its reply, stopped the server or the process, or cancelled the operation.
 // It is also right if an acquire's time ended before a slow server could answer. A
@@ -541,7 +544,7 @@ func (t *trace) mayEndUnknown(o *op) bool {
 		if o.args.Wait == 0 && over >= singleTry {
 			over -= singleTry
 		}
-		if over < messagesOfRequest*min(t.h.Header.Latency, second) {
+		if over < messagesOfRequest*min(max(t.h.Header.Latency, negligible), second) {
 			return true
 		}
 	}

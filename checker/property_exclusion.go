@@ -192,7 +192,10 @@ func (t *trace) arrival(c *Claim) (int64, bool) {
 	o := t.op(c.AcquireOp)
 	groups := make([]string, 0, fewServers)
 	for _, s := range o.own.changes.between(o.inv, o.ret) {
-		if s.holder == c.Owner && s.grants() && s.command() && !slices.Contains(groups, s.group) {
+		switch {
+		case s.takesBack(o):
+			groups = slices.DeleteFunc(groups, func(group string) bool { return group == s.group })
+		case s.holder == c.Owner && s.grants() && s.command() && !slices.Contains(groups, s.group):
 			if groups = append(groups, s.group); len(groups) >= t.claim.Quorum {
 				return s.t, true
 			}
@@ -203,7 +206,8 @@ func (t *trace) arrival(c *Claim) (int64, bool) {
 
 // owedByServers is until when a quorum of servers owed a claim its hold, by its last
 // grant or renewal on each of them. It looks at changes before a time. A server that
-// later lost the hold or was replaced still owes it: the client was promised it.
+// later lost the hold or was replaced still owes it: the client was promised it. What
+// the acquire took back before it returned is not owed.
 func (t *trace) owedByServers(c *Claim, by int64) (int64, bool) {
 	type promise struct {
 		node, group string
@@ -212,7 +216,10 @@ func (t *trace) owedByServers(c *Claim, by int64) (int64, bool) {
 	o := t.op(c.AcquireOp)
 	owed := make([]promise, 0, fewServers) // the latest of each server
 	for _, s := range o.own.changes.between(o.inv, by-1) {
-		if s.holder == c.Owner && s.command() {
+		switch {
+		case s.takesBack(o):
+			owed = slices.DeleteFunc(owed, func(p promise) bool { return p.node == s.Node })
+		case s.holder == c.Owner && s.command():
 			i := slices.IndexFunc(owed, func(p promise) bool { return p.node == s.Node })
 			if i < 0 {
 				i = len(owed)

@@ -37,6 +37,11 @@ func (c *change) givesBack(owner string) bool {
 	return c.was == owner && (c.ends() || c.Count < c.WasCount)
 }
 
+// takesBack reports whether an acquire removed the hold of an earlier round of its own.
+func (c *change) takesBack(acquire *op) bool {
+	return c.command() && c.was == acquire.owner && c.ends() && c.By == acquire.client && c.t < acquire.ret
+}
+
 // raises reports whether the holder stayed and its time to live grew.
 func (c *change) raises() bool {
 	if c.holder == "" || c.holder != c.was || c.WasTTL == -1 {

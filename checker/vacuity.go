@@ -14,13 +14,23 @@ type substance struct {
 	failed             map[int]string // faults that could not, and why
 	invoked, succeeded map[history.Func]bool
 	grants             int
-	refused            bool // a release after a fault: the lock did answer, and the judges know what it owed
+	outlived           map[ownerLock]outlived
+	refused            bool // a release after a fault or the lease: the lock did answer, and the judges know what it owed
 	stopped            bool // a user whose hold was over by itself: it had nothing to release
 	cutOff             bool
 }
 
+// outlived is whether an owner outlives its lease.
+type outlived struct {
+	lease, ends int64 // of the last acquire; never if it is renewed or endless
+	over        bool  // when the owner released
+}
+
 func newSubstance() *substance {
-	return &substance{map[int]bool{}, map[int]string{}, map[history.Func]bool{}, map[history.Func]bool{}, 0, false, false, false}
+	return &substance{
+		started: map[int]bool{}, failed: map[int]string{}, invoked: map[history.Func]bool{}, succeeded: map[history.Func]bool{},
+		outlived: map[ownerLock]outlived{},
+	}
 }
 
 func (s *substance) add(e *history.Event) {
@@ -34,18 +44,41 @@ func (s *substance) add(e *history.Event) {
 		}
 	case history.Invoke:
 		s.invoked[e.F] = true
+		s.follow(e)
 	case history.OK:
 		s.succeeded[e.F] = true
 		if e.F == history.Acquire {
 			s.grants++
+			s.follow(e)
 		}
 	case history.Fail:
-		s.refused = s.refused || e.F == history.Release && len(s.started) > 0 && e.Result != nil && e.Result.Error == history.ErrNotHeld
+		answered := e.F == history.Release && e.Result != nil && (e.Result.Error == history.ErrNotHeld || e.Result.Error == history.ErrLost)
+		s.refused = s.refused || answered && (len(s.started) > 0 || s.outlived[ownerLock{e.Owner, e.Lock}].over)
 	case history.Note:
 		s.stopped = s.stopped || e.F == history.Stopped
 	case history.End:
 		s.cutOff = e.End.CutOff
 	}
+}
+
+// follow notes when the lease of an owner's last acquire ends, and whether it has when
+// the owner releases.
+func (s *substance) follow(e *history.Event) {
+	k := ownerLock{e.Owner, e.Lock}
+	o := s.outlived[k]
+	switch {
+	case e.Kind == history.OK:
+		o.ends = plus(e.Time, o.lease)
+	case e.F == history.Acquire && e.Args != nil && e.Args.Lease > 0 && !e.Args.Renewed:
+		o.lease = e.Args.Lease
+	case e.F == history.Acquire:
+		o.lease = never
+	case e.F == history.Release:
+		o.over = o.ends > 0 && e.Time >= o.ends
+	default:
+		return
+	}
+	s.outlived[k] = o
 }
 
 // missing returns the reason why the run proves nothing, or "".

@@ -109,6 +109,25 @@ func TestRightLocksExplored(t *testing.T) {
 	}
 }
 
+// What a round took and gave back is no grant, and no lease that is still owed.
+func TestSplitVotes(t *testing.T) {
+	logging.Disable()
+	s, err := scenarios.Load("testdata/split-votes.yaml")
+	must.Succeed(t, err)
+	for _, o := range outsiders {
+		l := o.lock("")
+		if l.Quorum <= 1 {
+			continue
+		}
+		for seed := range uint64(30) {
+			wrong, _ := verdicts(t, l, s, 1+seed)
+			for p, v := range wrong {
+				t.Errorf("%s, seed %d: %s %s", l.Name, 1+seed, p, v)
+			}
+		}
+	}
+}
+
 // Each mistake is told, with the property that it violates.
 func TestFaultyLocks(t *testing.T) {
 	logging.Disable()

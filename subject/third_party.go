@@ -59,7 +59,7 @@ func claimsOfThirdParty(d *Description, s Setting) history.Claims {
 	c.LeaseUnit, c.LeaseMin, c.LeaseSlack, c.Margin = d.LeaseUnitNS, d.LeaseMinNS, d.LeaseSlackNS, d.MarginNS
 	c.Session, c.KeepsConnections = d.SessionNS, d.KeepsConnections
 	if d.Claims.Waits {
-		c.Handoff = int64(s.scaled(d.handoff()) + max(s.scaled(handoffMargin), 2*LongestOperation))
+		c.Handoff = int64(max(s.scaled(d.handoff()), s.Poll) + max(s.scaled(handoffMargin), 2*LongestOperation))
 		if d.Claims.Messages && s.Handoff > 0 { // the scenario is about the message, and its bound holds however often the lock looks
 			c.Handoff = min(c.Handoff, s.handoff(0))
 		}
