@@ -164,7 +164,7 @@ func badHistoryHint(err error) string {
 	case errors.As(err, &invalid) && invalid.CutOff:
 		return "its recording was cut off; holdfast check --cut-off judges what there is"
 	case errors.As(err, &invalid):
-		return "a history that is not whole, or of another version, is not judged: run the scenario again with its seed"
+		return "a history that is not whole, or of another version, is not judged; play the run again"
 	case errors.As(err, &damaged) && errors.Is(err, io.ErrUnexpectedEOF):
 		return "fetch the file again; or holdfast check --cut-off judges what there is"
 	case errors.As(err, &damaged):

@@ -70,16 +70,21 @@ func (h *History) each(row func(property, verdict, reason string)) {
 	}
 }
 
-// Text prints one table for each history.
+// Text prints one table for each history. It does not repeat a reason in the next row.
 func (d Document) Text(w io.Writer) error {
 	for i := range d.Histories {
 		h := &d.Histories[i]
 		fmt.Fprintln(w, h.title())
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		last := ""
 		h.each(func(property, verdict, reason string) {
 			if reason == "" && verdict == "not claimed" {
 				fmt.Fprintf(t, "  %s\t%s\t\n", property, verdict)
 				return
+			}
+			same := reason != "" && reason == last
+			if last = reason; same {
+				reason = "the same"
 			}
 			fmt.Fprintf(t, "  %s\t%s\t%s\n", property, verdict, reason)
 		})
