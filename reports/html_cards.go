@@ -51,9 +51,12 @@ func (p *pager) cardViews() []cardView {
 	var all []cardView
 	for _, c := range cards.Of(p.d.Results.Runs, p.m.locks, p.hazards(), p.hazard) {
 		v := cardView{Lock: name(c.Lock), Class: "ok", Verdict: "survives everything that was played", Costs: p.costs(c.Lock)}
-		broken := map[string]bool{}
+		broken, own := map[string]bool{}, map[string]bool{}
 		for _, b := range c.Breaks {
 			broken[b.Hazard] = true
+			if !b.Inherent {
+				own[b.Hazard] = true
+			}
 			under := underView{clean(b.Hazard), fmt.Sprintf("%d of %d", len(b.Scenarios), b.Of), p.anchors[[2]string{b.Scenarios[0], c.Lock}]}
 			if n := len(v.Breaks); n == 0 || v.Breaks[n-1].How != b.How {
 				v.Breaks = append(v.Breaks, breakView{How: b.How, Class: b.Class})
@@ -73,12 +76,15 @@ func (p *pager) cardViews() []cardView {
 		}
 		v.Survives, v.Unknown = english.And(survives), english.And(unknown)
 		if len(broken) > 0 {
-			verb := "breaks"
-			if !slices.ContainsFunc(c.Breaks, func(b cards.Break) bool { return !b.Inherent }) {
+			verb, some := "breaks", ""
+			switch {
+			case len(own) == 0:
 				verb = "breaks as any lock with its claims would,"
+			case len(own) < len(broken):
+				some = fmt.Sprintf("; its own fault under %d", len(own))
 			}
 			v.Class = c.Breaks[0].Class
-			v.Verdict = fmt.Sprintf("%s under %s of %d", verb, english.Count(len(broken), "hazard"), len(broken)+len(c.Survives)+len(c.Unknown))
+			v.Verdict = fmt.Sprintf("%s under %s of %d%s", verb, english.Count(len(broken), "hazard"), len(broken)+len(c.Survives)+len(c.Unknown), some)
 		} else if len(c.Unknown) > 0 {
 			v.Class, v.Verdict = "unknown", "not everything was decided"
 		}

@@ -121,6 +121,28 @@ func TestHeadline(t *testing.T) {
 	}
 }
 
+// The card of a lock tells its own faults from what any lock with its claims would do.
+func TestCardTellsWhoseFaultItIs(t *testing.T) {
+	lost := checker.Verdict{Outcome: checker.Violated, Class: checker.ContractBroken}
+	inherent := lost
+	inherent.Inherent = "the servers lost the hold"
+	for want, verdicts := range map[string][2]checker.Verdict{
+		"breaks under 2 hazards of 2; its own fault under 1":             {lost, inherent},
+		"breaks under 2 hazards of 2<":                                   {lost, lost},
+		"breaks as any lock with its claims would, under 2 hazards of 2": {inherent, inherent},
+		"breaks as any lock with its claims would, under 1 hazard of 2":  {inherent, {Outcome: checker.OutcomeOK}},
+	} {
+		d := Document{Hazards: []string{"pause", "failover"}}
+		for i, v := range verdicts {
+			d.About = append(d.About, About{Name: d.Hazards[i] + "-1", Hazard: d.Hazards[i]})
+			d.Results.Runs = append(d.Results.Runs, results.Run{Scenario: d.Hazards[i] + "-1", Lock: "mine", World: "sim", Seed: 1, Verdicts: map[checker.Property]checker.Verdict{checker.Exclusion: v}})
+		}
+		if out := page(t, d); !strings.Contains(out, want) {
+			t.Errorf("no %q in %s", want, out[strings.Index(out, `id="cards"`):][:600])
+		}
+	}
+}
+
 // A page without all of its runs says so first, instead of asking a question that
 // it cannot answer yet.
 func TestInterruptedComesFirst(t *testing.T) {
