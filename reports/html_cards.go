@@ -77,13 +77,13 @@ func (p *pager) cardViews() []cardView {
 		v.Survives, v.Unknown = english.And(survives), english.And(unknown)
 		if len(broken) > 0 {
 			verb, some := "breaks", ""
+			v.Class = c.Breaks[0].Class
 			switch {
 			case len(own) == 0:
-				verb = "breaks as any lock with its claims would,"
+				v.Class, verb = "inherent", "breaks as any lock with its claims would,"
 			case len(own) < len(broken):
 				some = fmt.Sprintf("; its own fault under %d", len(own))
 			}
-			v.Class = c.Breaks[0].Class
 			v.Verdict = fmt.Sprintf("%s under %s of %d%s", verb, english.Count(len(broken), "hazard"), len(broken)+len(c.Survives)+len(c.Unknown), some)
 		} else if len(c.Unknown) > 0 {
 			v.Class, v.Verdict = "unknown", "not everything was decided"
