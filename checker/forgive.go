@@ -136,6 +136,11 @@ func (f *forgiving) hold(i int) {
 // a server log it was lost when another was granted the lock, at the latest.
 func (t *trace) lossUntil(i int, by int64, end *op) lossOfHold {
 	l := t.lossOf(&t.claims[i], by)
+	if !l.lost() { // then, maybe: a late request may have put it on one more server since
+		if next := t.nextClaim(i, by); next != nil {
+			l = t.lossOf(&t.claims[i], next.From)
+		}
+	}
 	if !l.lost() {
 		if left := t.leftBehind(&t.claims[i], by); left.groups > 0 {
 			l = left

@@ -98,6 +98,7 @@ func (t *trace) hadHold(o *op) bool {
 // excused if that was too late.
 func (t *trace) free(o *op, s *span) (from int64, excused bool) {
 	from = o.ret
+	ended := t.gaveUpAt(o)
 	if t.ofEarlyRound(o, s) {
 		return 0, true
 	}
@@ -105,19 +106,30 @@ func (t *trace) free(o *op, s *span) (from int64, excused bool) {
 		if f.from > from+t.allow.takingBack {
 			break // there was time enough before it
 		}
-		if f.to <= o.ret || f.sparesPrimary() || (!f.touchesClient(o.client) && !f.touchesGroup(s.group)) {
+		if f.to <= ended || f.sparesPrimary() || (!f.touchesClient(o.client) && !f.touchesGroup(s.group)) {
 			continue
 		}
 		to := f.to
 		if f.Instant && f.only(history.Traits{BreaksConnections: true}) {
 			to = f.from + pauseOfPool
 		}
-		if f.open || to > o.ret+t.allow.takenBackLater {
+		if f.open || to > ended+t.allow.takenBackLater {
 			return 0, true
 		}
 		from = max(from, to)
 	}
 	return from, false
+}
+
+// gaveUpAt is when an acquire ended for its lock. A simulated pause stops the messages
+// of a client and not its timers, so the lock may have given up while it lasted.
+func (t *trace) gaveUpAt(o *op) int64 {
+	for _, f := range t.faults[:t.faultsBefore(o.ret)] {
+		if t.h.Header.Order == history.TotalOrder && f.StopsProcess && f.touchesClient(o.client) && f.from > o.inv && plus(f.to, t.allow.rounding) >= o.ret {
+			return f.from
+		}
+	}
+	return o.ret
 }
 
 // ofEarlyRound reports whether a hold on one of several servers comes from a request

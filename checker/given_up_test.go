@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/holdfast-go/holdfast/history"
@@ -26,6 +27,10 @@ func TestGivenUp(t *testing.T) {
 			` + until + ` server n1 cause=expiry
 			9000  end`
 	}
+	takesBackTotal := leased(func(h *history.Header) { h.Claims.TakesBack, h.Order = true, history.TotalOrder })
+	paused := func(from, to string) string {
+		return strings.Replace(orphan("", "5101"), "102   c1 info", from+" fault start 1 pause c1\n"+to+" fault end 1 pause c1\n"+to+" c1 info", 1)
+	}
 	run(t, []propertyTest{
 		{"left behind", takesBack, orphan("", "5101"), Progress, Violated, "", "node-1 held the lock for it until 5.101 s", "server log"},
 		{"left behind, and not promised otherwise", leased(nil), orphan("", "5101"), Progress, OutcomeOK, "", "", ""},
@@ -33,6 +38,10 @@ func TestGivenUp(t *testing.T) {
 		{"cut off for long", takesBack, orphan("50 fault start 1 partition c1", "5101"), Progress, OutcomeOK, "", "", ""},
 		{"cut off, and its connections break in good time", takesBack, orphan("50 fault start 1 partition c1", "2000 fault end 1 partition c1\n2060 fault start 2 reset c1 n1\n5101"), Progress, Violated, "", "node-1 held the lock for it until 5.101 s", "server log"},
 		{"cut off, and its connections break late", takesBack, orphan("50 fault start 1 partition c1", "2000 fault end 1 partition c1\n2090 fault start 2 reset c1 n1\n5101"), Progress, OutcomeOK, "", "", ""},
+		{"a release that its closing client refuses", leased(nil), "0 c2 acquire lease=1000\n2 c2 ok count=1\n3 c2 release\n4 c2 ok\n10 c1 acquire lease=1000\n12 c1 ok count=1\n500 c1 release\n500 c1 fail err=canceled\n501 c1 closed", Errors, OutcomeOK, "", "", ""},
+		{"a release that its client gives up, and then closes", leased(nil), "0 c2 acquire lease=1000\n2 c2 ok count=1\n3 c2 release\n4 c2 ok\n10 c1 acquire lease=1000\n12 c1 ok count=1\n500 c1 release\n510 c1 fail err=canceled\n511 c1 closed", Errors, Violated, "", "was given up at 0.510 s", ""},
+		{"left behind after a short pause, at whose end it gave up", takesBackTotal, paused("1050", "2000"), Progress, Violated, "", "node-1 held the lock for it until 5.101 s", "server log"},
+		{"left behind after a long pause, at whose end it gave up", takesBackTotal, paused("102", "4000"), Progress, OutcomeOK, "", "", ""},
 		{"left behind, and its owner waits for itself", leased(func(h *history.Header) { h.Claims.TakesBack, h.Claims.Reentrant = true, false }), `
 			0     c1 acquire lease=5000 wait=1000
 			1     server n1 SET by=c1 holder=c1 ttl=5000

@@ -226,6 +226,26 @@ func TestInherent(t *testing.T) {
 	const onThreeLater = "2000 c2 acquire lease=1000\n2001 server n1 SET by=c2 holder=c2 ttl=1000\n2001 server n2 SET by=c2 holder=c2 ttl=1000\n2002 c2 ok count=1\n" +
 		"2010 c2 release\n2011 server n1 DEL by=c2\n2011 server n2 DEL by=c2\n2012 c2 ok"
 	const secondDone = "310 c2 release\n311 server n1 DEL by=c2\n312 c2 ok"
+	const lateOnThird = `
+		0    c1 acquire lease=9000
+		1    server n1 SET by=c1 holder=c1 ttl=9000
+		2    server n2 SET by=c1 holder=c1 ttl=9000
+		3    c1 ok count=1
+		`
+	const lateOnThirdDone = `
+		200  c2 acquire lease=1000
+		201  server n2 SET by=c2 holder=c2 ttl=1000
+		202  server n3 SET by=c2 holder=c2 ttl=1000
+		203  c2 ok count=1
+		300  c2 release
+		301  server n2 DEL by=c2
+		302  server n3 DEL by=c2
+		303  c2 ok
+		400  server n3 SET by=c1 holder=c1 ttl=9000
+		500  c1 release
+		501  server n1 DEL by=c1
+		502  server n3 DEL by=c1
+		503  c1 fail err=lost`
 	for _, tt := range []struct {
 		line             string
 		property         Property
@@ -285,6 +305,9 @@ func TestInherent(t *testing.T) {
 		{"a stopped process cannot notice", Exclusion, careful,
 			take + "500 fault start 1 pause c1\n" + strings.TrimPrefix(outlived, take) + "1300 fault end 1 pause c1\n1301 c1 stopped\n1310 c1 release\n1311 c1 fail err=lost", "was stopped from 0.500 s",
 			careful, take + "500 fault start 1 pause c1\n" + strings.TrimPrefix(outlived, take) + "1300 fault end 1 pause c1\n1400 c2 release\n1401 c2 ok\n1500 c2 acquire lease=9000\n1502 c2 ok count=1\n3301 c1 release\n3311 c1 fail err=lost"},
+		{"a request that came late put a lost hold on one more server", Linearizable, quorumTotal,
+			lateOnThird + "100 fault start 1 node-restart n2\n101 server n2 cause=restart\n110 fault end 1 node-restart n2\n" + lateOnThirdDone, "node-2 came back without the hold",
+			quorumTotal, lateOnThird + "100 fault start 1 reset c2 n2\n101 server n2 DEL by=c2\n" + lateOnThirdDone},
 		{"the resource without tokens", ResourceSafe, guarded,
 			take + `
 			3    c1 read

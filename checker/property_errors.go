@@ -32,10 +32,10 @@ func judgeErrors(t *trace) Verdict {
 	return v
 }
 
-// refusedAsClosed reports whether a release failed because its client had closed
+// refusedAsClosed reports whether a release failed because its client was closing
 // the lock: the hold then ends with its lease, as intended.
 func (t *trace) refusedAsClosed(o *op) bool {
-	return o.f == history.Release && o.failed(history.ErrCanceled) && o.ret >= t.closed.at(o.client)
+	return o.f == history.Release && o.failed(history.ErrCanceled) && (o.ret >= t.closed.at(o.client) || o.ret == o.inv && t.closing(o.client, o.ret))
 }
 
 func (t *trace) classOf(o *op) Verdict {

@@ -191,17 +191,21 @@ func (t *trace) classify(p *overlapOf) {
 func (t *trace) arrival(c *Claim) (int64, bool) {
 	o := t.op(c.AcquireOp)
 	groups := make([]string, 0, fewServers)
+	when := o.ret
 	for _, s := range o.own.changes.between(o.inv, o.ret) {
 		switch {
 		case s.takesBack(o):
 			groups = slices.DeleteFunc(groups, func(group string) bool { return group == s.group })
 		case s.holder == c.Owner && s.grants() && s.command() && !slices.Contains(groups, s.group):
-			if groups = append(groups, s.group); len(groups) >= t.claim.Quorum {
-				return s.t, true
+			if groups = append(groups, s.group); len(groups) == t.claim.Quorum {
+				when = s.t
 			}
 		}
 	}
-	return o.ret, false
+	if len(groups) < t.claim.Quorum {
+		return o.ret, false
+	}
+	return when, true
 }
 
 // owedByServers is until when a quorum of servers owed a claim its hold, by its last

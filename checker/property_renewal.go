@@ -29,6 +29,15 @@ func (t *trace) renewalSlack(client string, after int64) int64 {
 	return slack
 }
 
+// brokeMeanwhile reports whether a fault broke connections of a client, and was over,
+// before the renewal was due that follows the one at a time.
+func (t *trace) brokeMeanwhile(client string, renewed int64) bool {
+	due := renewed + t.claim.RenewEvery
+	return slices.ContainsFunc(t.faults[:t.faultsBefore(due)], func(f *faultSpan) bool {
+		return f.BreaksConnections && f.touchesClient(client) && f.from > renewed && f.to <= due
+	})
+}
+
 // judgeRenewal checks in the server log that a lock renews live holds at the promised
 // interval, and never a released one.
 func judgeRenewal(t *trace) Verdict {
@@ -60,6 +69,9 @@ func (t *trace) renewedInTime(c *Claim) Verdict {
 			return
 		}
 		slack := t.renewalSlack(c.Client, from)
+		if t.brokeMeanwhile(c.Client, from) {
+			slack += pauseOfClient
+		}
 		if from >= to || to <= acquire.ret+slack { // a lock renews what it has heard of, and an earlier try's hold may end before
 			return
 		}

@@ -451,12 +451,29 @@ func TestRenewalAfterAFault(t *testing.T) {
 		900   fault start 1 node-crash n1
 		2000  fault end 1 node-crash n1
 		`
+	const broken = `
+		0     c1 acquire lease=6000 renewed
+		1     server n1 EVAL by=c1 holder=c1 ttl=6000
+		2     c1 ok count=1
+		100   fault start 1 reset c1 n1
+		110   fault end 1 reset c1 n1
+		`
 	run(t, []propertyTest{
 		{"comes back", renewed, hiccup + `
 			2500  server n1 EVAL by=c1 holder=c1 ttl=6000
 			3000  c1 release
 			3001  server n1 DEL by=c1
 			3002  c1 ok`, Renewal, OutcomeOK, "", "", "server log"},
+		{"finds a broken connection when it renews", renewed, broken + `
+			1550  server n1 EVAL by=c1 holder=c1 ttl=6000
+			1800  c1 release
+			1801  server n1 DEL by=c1
+			1802  c1 ok`, Renewal, OutcomeOK, "", "", "server log"},
+		{"finds a broken connection, and comes back late", renewed, broken + `
+			1800  server n1 EVAL by=c1 holder=c1 ttl=6000
+			1900  c1 release
+			1901  server n1 DEL by=c1
+			1902  c1 ok`, Renewal, Violated, "", "to be renewed every 1.000 s", "server log"},
 		{"never comes back", renewed, hiccup + `
 			3500  c1 release
 			3501  server n1 DEL by=c1
