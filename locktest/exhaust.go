@@ -40,8 +40,8 @@ func Exhaust(t *testing.T, l Lock, opts ...Option) {
 		a := suite.Answer{ID: j.ID, Run: results.Run{Scenario: j.Scenario, Lock: j.Lock, World: "sim", Seed: j.Seed, LockVersion: l.Version}}
 		return exhaustive.Answer(sub, j, a, func(play func()) error {
 			err := watched(play)
-			if stalled := (*stallError)(nil); errors.As(err, &stalled) && stalled.ofClient() {
-				return fmt.Errorf("%w: go-redis closes a subscription while it connects it again, and stalls", exhaustive.ErrNoJudgement)
+			if errors.Is(err, errOfClient) {
+				return fmt.Errorf("%w: %w", exhaustive.ErrNoJudgement, errOfClient)
 			}
 			return err
 		})

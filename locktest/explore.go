@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -57,8 +58,13 @@ func Explore(t *testing.T, l Lock, opts ...Option) {
 	if other > 0 {
 		t.Logf("%d of %d scenarios are not played: they need what the lock does not claim", other, o.runs)
 	}
-	for _, f := range found.distinct() {
-		t.Run(f.Key(), func(t *testing.T) { t.Error(f.says(t, r.dir)) })
+	found.tell(t, r.dir)
+}
+
+// tell fails a subtest for each cause.
+func (all finds) tell(t *testing.T, dir suite.Dir) {
+	for _, f := range all.distinct() {
+		t.Run(f.Key(), func(t *testing.T) { t.Error(f.says(t, dir)) })
 	}
 }
 
@@ -84,7 +90,11 @@ func (r *runner) explore(t *testing.T, s source, user string, seed uint64, found
 		t.Fatal(why)
 	}
 	switch {
+	case errors.Is(err, errOfClient):
+		t.Logf("seed %d is left out: %v", seed, errOfClient)
+		return
 	case p == nil:
+		found.tell(t, r.dir) // nothing else is played
 		t.Fatalf("seed %d: %v\nagain: %s", seed, err, again(t, seed))
 	case err != nil:
 		t.Fatalf("a defect of holdfast, seed %d: %v", seed, err)

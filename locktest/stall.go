@@ -1,7 +1,9 @@
 package locktest
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,15 +39,16 @@ func (e *stallError) Error() string {
 	return b.String()
 }
 
-// ofClient says that the stall is one of go-redis alone: closing a subscription
-// waits for a mutex that its own reconnecting holds across the network.
-func (e *stallError) ofClient() bool {
-	for _, s := range e.waiting {
-		if strings.Contains(s, "go-redis/v9.(*PubSub).Close") {
-			return true
-		}
+// errOfClient is a stall of go-redis alone.
+var errOfClient = errors.New("go-redis connects a subscription again, while another goroutine uses or closes it, and stalls")
+
+// Unwrap returns errOfClient if a method of a subscription waits for the mutex that
+// its reconnecting holds across the network.
+func (e *stallError) Unwrap() error {
+	if slices.ContainsFunc(e.waiting, func(s string) bool { return strings.Contains(s, "go-redis/v9.(*PubSub).") }) {
+		return errOfClient
 	}
-	return false
+	return nil
 }
 
 // guarded plays a run, and leaves it behind when it does not end.
