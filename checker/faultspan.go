@@ -159,12 +159,16 @@ func (t *trace) overlapBy(from, to, most int64, extra func(*faultSpan) int64, pi
 
 // heldBack is since when a fault may have delayed a client's request that reached a
 // group of servers at a time. It is that time if none did. A request also waits for the
-// replies to the greeting of a new connection, so a fault on replies delays it too.
+// replies to the greeting of a new connection, so a fault on replies delays it too. A
+// server that refuses connections delays it for as long as go-redis dials again.
 func (t *trace) heldBack(client, group string, when int64) int64 {
 	since := when - t.allow.underway - t.allow.machine
 	for _, f := range t.faults[:t.faultsBefore(when)] {
 		if f.holdsMessages() && !f.sparesRequests() && f.touchesLink(client, group) && plus(f.to, t.allow.underway) >= when {
 			since = min(since, f.from)
+		}
+		if (f.Refuses || f.StopsNode) && f.touchesLink(client, group) && plus(f.to, t.allow.underway) >= when {
+			since = min(since, max(f.from, when-pauseOfDial))
 		}
 	}
 	return since

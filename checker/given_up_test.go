@@ -31,6 +31,30 @@ func TestGivenUp(t *testing.T) {
 	paused := func(from, to string) string {
 		return strings.Replace(orphan("", "5101"), "102   c1 info", from+" fault start 1 pause c1\n"+to+" fault end 1 pause c1\n"+to+" c1 info", 1)
 	}
+	lostSign := leased(func(h *history.Header) { h.Claims.LostSign = true })
+	quorum := leased(func(h *history.Header) { h.Claims.Nodes, h.Claims.Quorum, h.Claims.Reentrant = 3, 2, false })
+	const grantedAndReleased = `
+		1   c1 acquire lease=5000
+		2   server n1 SET by=c1 holder=c1 ttl=5000
+		2   server n2 SET by=c1 holder=c1 ttl=5000
+		3   c1 ok count=1
+		10  c1 release
+		11  server n1 DEL by=c1
+		11  server n2 DEL by=c1
+		12  c1 ok
+		`
+	const calledLost = `
+		0     c2 acquire lease=1000
+		1     server n1 SET by=c2 holder=c2 ttl=1000
+		2     c2 ok count=1
+		3     c2 release
+		4     server n1 DEL by=c2
+		5     c2 ok
+		10    c1 acquire lease=1000
+		11    server n1 SET by=c1 holder=c1 ttl=1000
+		12    c1 ok count=1
+		300   c1 lost
+		`
 	run(t, []propertyTest{
 		{"left behind", takesBack, orphan("", "5101"), Progress, Violated, "", "node-1 held the lock for it until 5.101 s", "server log"},
 		{"left behind, and not promised otherwise", leased(nil), orphan("", "5101"), Progress, OutcomeOK, "", "", ""},
@@ -40,6 +64,10 @@ func TestGivenUp(t *testing.T) {
 		{"cut off, and its connections break late", takesBack, orphan("50 fault start 1 partition c1", "2000 fault end 1 partition c1\n2090 fault start 2 reset c1 n1\n5101"), Progress, OutcomeOK, "", "", ""},
 		{"a release that its closing client refuses", leased(nil), "0 c2 acquire lease=1000\n2 c2 ok count=1\n3 c2 release\n4 c2 ok\n10 c1 acquire lease=1000\n12 c1 ok count=1\n500 c1 release\n500 c1 fail err=canceled\n501 c1 closed", Errors, OutcomeOK, "", "", ""},
 		{"a release that its client gives up, and then closes", leased(nil), "0 c2 acquire lease=1000\n2 c2 ok count=1\n3 c2 release\n4 c2 ok\n10 c1 acquire lease=1000\n12 c1 ok count=1\n500 c1 release\n510 c1 fail err=canceled\n511 c1 closed", Errors, Violated, "", "was given up at 0.510 s", ""},
+		{"a hold that its closing client calls lost", lostSign, calledLost + "900 c1 closed\n1011 server n1 cause=expiry", Errors, OutcomeOK, "", "", ""},
+		{"a hold that is called lost", lostSign, calledLost + "1011 server n1 cause=expiry", Errors, Violated, "", "the servers kept it until 1.011 s", "server log"},
+		{"a request that waited while one of several servers refused connections", quorum, "0 fault start 1 node-restart n3\n" + grantedAndReleased + "300 fault end 1 node-restart n3\n330 server n3 SET by=c1 holder=c1 ttl=5000\n400 server n3 DEL by=c1", Count, OutcomeOK, "", "", ""},
+		{"a request that nothing delayed", quorum, grantedAndReleased + "330 server n3 SET by=c1 holder=c1 ttl=5000\n400 server n3 DEL by=c1", Count, Violated, "", "node-3 counted 1 hold of client-1/1 at 0.330 s", "server log"},
 		{"left behind after a short pause, at whose end it gave up", takesBackTotal, paused("1050", "2000"), Progress, Violated, "", "node-1 held the lock for it until 5.101 s", "server log"},
 		{"left behind after a long pause, at whose end it gave up", takesBackTotal, paused("102", "4000"), Progress, OutcomeOK, "", "", ""},
 		{"left behind, and its owner waits for itself", leased(func(h *history.Header) { h.Claims.TakesBack, h.Claims.Reentrant = true, false }), `

@@ -565,7 +565,12 @@ func (t *trace) mayEndUnknown(o *op) bool {
 	if !slices.ContainsFunc(t.faults, excuses) {
 		return false
 	}
+	lost := func(s *span) bool { // before the request arrived
+		return s.to <= o.inv || slices.ContainsFunc(o.own.changes.between(o.inv, o.ret), func(c *change) bool {
+			return c.group == s.group && c.was == o.owner && c.ends() && !c.command()
+		})
+	}
 	return o.f != history.Release || t.claim.Nodes == 1 || t.groupsHolding(o.lock, o.owner, o.inv, o.inv, func(s *span) bool {
-		return !s.replica && !slices.ContainsFunc(t.faults, func(f *faultSpan) bool { return excuses(f) && f.touchesLink(o.client, s.group) })
+		return !s.replica && !lost(s) && !slices.ContainsFunc(t.faults, func(f *faultSpan) bool { return excuses(f) && f.touchesLink(o.client, s.group) })
 	}) < t.claim.Quorum
 }

@@ -363,6 +363,9 @@ func TestInherent(t *testing.T) {
 		{"a release of unknown outcome, as too few servers were in reach", Errors, quorumTotal, // not a violation at all
 			onThree + "10 fault start 1 partition c1 n2\n20 c1 release\n21 server n1 DEL by=c1\n30 c1 info err=unknown\n" + onThreeLater, "ok",
 			quorumTotal, onThree + "10 fault start 1 partition c1 n3\n20 c1 release\n21 server n1 DEL by=c1\n21 server n2 DEL by=c1\n30 c1 info err=unknown\n" + onThreeLater},
+		{"a release of unknown outcome, and a server lost the hold meanwhile", Errors, quorumTotal, // not a violation at all
+			onThree + "10 fault start 1 partition c1 n2\n20 fault start 2 delete-key n1\n20 c1 release\n21 server n1 cause=fault\n30 c1 info err=unknown\n" + onThreeLater, "ok",
+			quorumTotal, onThree + "10 fault start 1 partition c1 n3\n20 fault start 2 delete-key n3\n20 c1 release\n21 server n1 DEL by=c1\n22 server n2 DEL by=c1\n30 c1 info err=unknown\n" + onThreeLater},
 		{"a release asks again, and then nothing is left", Errors, total, // not a violation at all
 			longTake + "10 fault start 1 hold-request c1 n1\n20 c1 release\n30 c1 info err=unknown\n40 c1 release\n50 server n1 DEL by=c1\n60 c1 info err=unknown\n70 c1 release\n72 c1 fail err=not-held", "ok",
 			total, longTake + "10 fault start 1 hold-request c1 n1\n20 c1 release\n30 c1 info err=unknown\n40 c1 release\n60 c1 info err=unknown\n70 c1 release\n72 c1 fail err=not-held"},
