@@ -164,10 +164,11 @@ func (t *trace) overlapBy(from, to, most int64, extra func(*faultSpan) int64, pi
 func (t *trace) heldBack(client, group string, when int64) int64 {
 	since := when - t.allow.underway - t.allow.machine
 	for _, f := range t.faults[:t.faultsBefore(when)] {
-		if f.holdsMessages() && !f.sparesRequests() && f.touchesLink(client, group) && plus(f.to, t.allow.underway) >= when {
+		switch {
+		case !f.touchesLink(client, group) || plus(f.to, t.allow.underway) < when:
+		case f.holdsMessages() && !f.sparesRequests():
 			since = min(since, f.from)
-		}
-		if (f.Refuses || f.StopsNode) && f.touchesLink(client, group) && plus(f.to, t.allow.underway) >= when {
+		case f.Refuses || f.StopsNode:
 			since = min(since, max(f.from, when-pauseOfDial))
 		}
 	}

@@ -97,11 +97,11 @@ func (t *trace) hadHold(o *op) bool {
 // free is when the last obstacle to taking an acquire back on a server was gone;
 // excused if that was too late.
 func (t *trace) free(o *op, s *span) (from int64, excused bool) {
-	from = o.ret
-	ended := t.gaveUpAt(o)
 	if t.ofEarlyRound(o, s) {
 		return 0, true
 	}
+	from = o.ret
+	ended := t.gaveUpAt(o)
 	for _, f := range t.faults[:t.faultsBefore(plus(s.to, 1))] {
 		if f.from > from+t.allow.takingBack {
 			break // there was time enough before it

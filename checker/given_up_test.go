@@ -32,7 +32,7 @@ func TestGivenUp(t *testing.T) {
 		return strings.Replace(orphan("", "5101"), "102   c1 info", from+" fault start 1 pause c1\n"+to+" fault end 1 pause c1\n"+to+" c1 info", 1)
 	}
 	lostSign := leased(func(h *history.Header) { h.Claims.LostSign = true })
-	quorum := leased(func(h *history.Header) { h.Claims.Nodes, h.Claims.Quorum, h.Claims.Reentrant = 3, 2, false })
+	quorum := majorityOf(3)
 	const grantedAndReleased = `
 		1   c1 acquire lease=5000
 		2   server n1 SET by=c1 holder=c1 ttl=5000

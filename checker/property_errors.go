@@ -307,7 +307,6 @@ func (t *trace) releasedNothing(o *op) Verdict {
 // call if this one only tells what became of releases without an answer: a server gave a
 // hold back for one of them, and has as many left as this one says.
 func (t *trace) releasedSince(o *op) int64 {
-	since := o.inv
 	own := &o.own.ops
 	for i := own.latest(o.inv); i >= 0; i-- {
 		r := own.all[i]
@@ -317,7 +316,7 @@ func (t *trace) releasedSince(o *op) int64 {
 		if r.f != history.Release || r.kind != history.Info {
 			break
 		}
-		for _, c := range o.own.changes.between(r.inv, since) {
+		for _, c := range o.own.changes.between(r.inv, o.inv) {
 			if t.commandOf(c, o) && c.givesBack(o.owner) && c.Count == o.res.Count {
 				return r.inv
 			}

@@ -18,6 +18,11 @@ func leased(change func(*history.Header)) history.Header {
 	return h
 }
 
+// majorityOf is the header of a lock on a majority of some servers.
+func majorityOf(nodes int) history.Header {
+	return leased(func(h *history.Header) { h.Claims.Nodes, h.Claims.Quorum, h.Claims.Reentrant = nodes, nodes/2+1, false })
+}
+
 type propertyTest struct {
 	name     string
 	header   history.Header
@@ -92,29 +97,29 @@ func TestCorrectHandover(t *testing.T) {
 }
 
 func TestExclusion(t *testing.T) {
-	quorum := leased(func(h *history.Header) { h.Claims.Nodes, h.Claims.Quorum, h.Claims.Reentrant = 3, 2, false })
-	run(t, []propertyTest{{"granted after an early round was given back", quorum, `
-		0    c1 acquire lease=1000
-		1    server n1 SET by=c1 holder=c1 ttl=1000
-		2    server n2 SET by=c1 holder=c1 ttl=1000
-		5    server n1 DEL by=c1
-		6    server n2 DEL by=c1
-		10   c2 acquire lease=1000
-		11   server n1 SET by=c2 holder=c2 ttl=1000
-		12   server n2 SET by=c2 holder=c2 ttl=1000
-		13   c2 ok count=1
-		1011 server n1 cause=expiry
-		1012 server n2 cause=expiry
-		1020 server n1 SET by=c1 holder=c1 ttl=1000
-		1021 server n2 SET by=c1 holder=c1 ttl=1000
-		1022 c1 ok count=1
-		1100 c1 release
-		1101 server n1 DEL by=c1
-		1102 server n2 DEL by=c1
-		1103 c1 ok
-		1200 c2 release
-		1202 c2 fail err=lost`, Exclusion, Violated, LeaseOutlived, "client-2/1 went on after its lease had ended at 1.01", "server log"}})
+	quorum := majorityOf(3)
 	run(t, []propertyTest{
+		{"granted after an early round was given back", quorum, `
+			0    c1 acquire lease=1000
+			1    server n1 SET by=c1 holder=c1 ttl=1000
+			2    server n2 SET by=c1 holder=c1 ttl=1000
+			5    server n1 DEL by=c1
+			6    server n2 DEL by=c1
+			10   c2 acquire lease=1000
+			11   server n1 SET by=c2 holder=c2 ttl=1000
+			12   server n2 SET by=c2 holder=c2 ttl=1000
+			13   c2 ok count=1
+			1011 server n1 cause=expiry
+			1012 server n2 cause=expiry
+			1020 server n1 SET by=c1 holder=c1 ttl=1000
+			1021 server n2 SET by=c1 holder=c1 ttl=1000
+			1022 c1 ok count=1
+			1100 c1 release
+			1101 server n1 DEL by=c1
+			1102 server n2 DEL by=c1
+			1103 c1 ok
+			1200 c2 release
+			1202 c2 fail err=lost`, Exclusion, Violated, LeaseOutlived, "client-2/1 went on after its lease had ended at 1.01", "server log"},
 		{"second grant during the lease", leased(nil), `
 			0   c1 acquire lease=1000
 			1   server n1 SET by=c1 holder=c1 ttl=1000

@@ -25,7 +25,7 @@ const next = `
 // owner can be granted the lock.
 func TestASucceededReleaseHasAnEffect(t *testing.T) {
 	down := leased(nil)
-	quorum := leased(func(h *history.Header) { h.Claims.Nodes, h.Claims.Quorum, h.Claims.Reentrant = 5, 3, false })
+	quorum := majorityOf(5)
 	giving := leased(func(h *history.Header) {
 		h.Claims.Nodes, h.Claims.Quorum, h.Claims.Reentrant, h.Claims.TakesBack = 5, 3, false, true
 	})

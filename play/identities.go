@@ -16,8 +16,8 @@ import (
 // another lock when the identity became its holder, it belongs to that owner. Otherwise
 // it belongs to the owner who was asking most often when it became the holder.
 // Among several such owners it is the one who was releasing when the client gave it
-// back, then the one whose acquire was open at the first time and was granted first. An identity in a queue becomes the holder long after it
-// was stored.
+// back, then the one whose acquire was open at the first time and was granted first.
+// An identity in a queue becomes the holder long after it was stored.
 func (o *owners) resolve(start time.Time, events []history.Event) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/freeport"
 )
 
 // server is a redis-server of the benchmark's own: on loopback, without
@@ -42,21 +44,18 @@ func startServer(ctx context.Context) (*server, error) {
 }
 
 func tryServer(ctx context.Context, dir string) (*server, error) {
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	port, err := freeport.Next()
 	if err != nil {
 		return nil, err
 	}
-	addr := l.Addr().(*net.TCPAddr)
-	if err := l.Close(); err != nil {
-		return nil, err
-	}
-	cmd := exec.Command("redis-server", "--bind", "127.0.0.1", "--port", strconv.Itoa(addr.Port),
+	addr := fmt.Sprint("127.0.0.1:", port)
+	cmd := exec.Command("redis-server", "--bind", "127.0.0.1", "--port", strconv.Itoa(port),
 		"--save", "", "--appendonly", "no", "--dir", dir, "--loglevel", "warning")
 	tie(cmd)
 	if err := start(cmd); err != nil {
 		return nil, err
 	}
-	s := &server{addr: addr.String(), cmd: cmd, dir: dir, control: redis.NewClient(&redis.Options{Addr: addr.String()})}
+	s := &server{addr: addr, cmd: cmd, dir: dir, control: redis.NewClient(&redis.Options{Addr: addr})}
 	deadline := time.Now().Add(5 * time.Second)
 	for {
 		info, err := s.control.Info(ctx, "server").Result()

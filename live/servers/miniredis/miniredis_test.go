@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 	"go.uber.org/goleak"
 
+	"github.com/holdfast-go/holdfast/internal/freeport"
 	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/live/servers/miniredis"
 )
@@ -30,11 +32,10 @@ const limit = 10 * time.Second
 func serve(t *testing.T) (addr string) {
 	t.Helper()
 	for range 20 { // until the port is still free when it is wanted
-		l, err := net.Listen("tcp4", "127.0.0.1:0")
+		free, err := freeport.Next()
 		must.Succeed(t, err)
-		addr = l.Addr().String()
-		_, port, _ := net.SplitHostPort(addr)
-		l.Close()
+		port := strconv.Itoa(free)
+		addr = net.JoinHostPort("127.0.0.1", port)
 		ctx, stop := context.WithCancel(context.Background())
 		ended := make(chan error, 1)
 		conf := write(t, "bind 127.0.0.1\nport "+port+"\nmaxclients 1000\n")
