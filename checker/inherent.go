@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/holdfast-go/holdfast/history"
@@ -90,7 +91,7 @@ func (t *trace) inherentlyOutlived(p *overlapOf) string {
 // doing.
 type lossOfHold struct {
 	groups, needed int    // that lost it, and that had to for another owner to be granted
-	at             int64  // when the last of those did
+	at             int64  // when so many of them had
 	unconfirmed    bool   // fewer replicas had it than the lock promises to wait for
 	forked         bool   // the server that its client talks to may still have it
 	how            string // in words
@@ -112,16 +113,19 @@ func (t *trace) lossOf(c *Claim, by int64) lossOfHold {
 	if len(t.changes) == 0 {
 		return t.lossByTraits(t.op(c.AcquireOp).inv, by)
 	}
-	l := losing{trace: t, c: c, o: t.op(c.AcquireOp), on: map[string]copyOfHold{}, granted: map[string]bool{}, lost: map[string]bool{}}
+	l := losing{trace: t, c: c, o: t.op(c.AcquireOp), on: map[string]copyOfHold{}, granted: map[string]bool{}, lost: map[string]int64{}}
 	for _, s := range l.o.own.changes.between(l.o.inv, by) {
 		l.follow(s)
 	}
 	for _, s := range t.account(ownerLock{"", c.Lock}).changes.between(l.o.inv, by) {
-		if s.command() && s.holder != c.Owner && s.grants() && l.granted[s.group] {
+		if s.command() && s.holder != c.Owner && l.granted[s.group] && (s.grants() || t.grantsAgain(s)) {
 			l.grantedAnother(s)
 		}
 	}
 	l.groups, l.needed = len(l.lost), max(1, len(l.granted)-(t.claim.Nodes-t.claim.Quorum))
+	if when := slices.Sorted(maps.Values(l.lost)); len(when) > 0 {
+		l.at = when[min(l.needed, len(when))-1]
+	}
 	for group := range l.lost {
 		if t.claim.Acks > 0 && t.confirmed(group, l.o) < t.claim.Acks {
 			l.unconfirmed = true
@@ -134,10 +138,11 @@ func (t *trace) lossOf(c *Claim, by int64) lossOfHold {
 type losing struct {
 	*trace
 	lossOfHold
-	c             *Claim
-	o             *op                   // its acquire
-	on            map[string]copyOfHold // by server
-	granted, lost map[string]bool       // groups
+	c       *Claim
+	o       *op                   // its acquire
+	on      map[string]copyOfHold // by server
+	granted map[string]bool       // groups
+	lost    map[string]int64      // groups, with the time
 }
 
 // copyOfHold is a hold on one server.
@@ -148,11 +153,10 @@ type copyOfHold struct {
 
 // lose notes the first loss of a group that granted the hold.
 func (l *losing) lose(group string, when int64, format string, args ...any) {
-	if l.lost[group] || !l.granted[group] {
+	if _, known := l.lost[group]; known || !l.granted[group] {
 		return
 	}
-	l.lost[group] = true
-	l.at = max(l.at, when)
+	l.lost[group] = when
 	if l.how == "" {
 		l.how = fmt.Sprintf(format, args...)
 	}
@@ -189,6 +193,22 @@ func (l *losing) follow(s *change) {
 	case s.Cause == "expiry" && before.due-s.t > l.drift(l.c.Lease) && l.clockFault(s.group, s.t):
 		l.lose(s.group, s.t, "the clock of %s ended the lease %s early, at %s", s.Node, long(before.due-s.t), at(s.t))
 	}
+}
+
+// grantsAgain reports whether a server granted the lock to an owner whose earlier hold it
+// still had. It took the place of another server, which had carried out the release.
+func (t *trace) grantsAgain(s *change) bool {
+	if s.holder == "" || s.holder != s.was || !t.replaced(s.group, s.t) {
+		return false
+	}
+	k := ownerLock{s.holder, s.lock}
+	ops := &t.account(k).ops
+	asked := ops.last(s.t, isAcquire)
+	if asked == nil || asked.ret < s.t {
+		return false
+	}
+	before := ops.last(asked.inv, func(o *op) bool { return o != asked && knows(o) })
+	return before != nil && before.f == history.Release && before.res.Count == 0
 }
 
 // grantedAnother finds out whether a server granted the lock to another owner because

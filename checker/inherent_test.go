@@ -82,6 +82,50 @@ func TestInherent(t *testing.T) {
 		310  c2 release
 		311  server n1r1 DEL by=c2 role=primary
 		312  c2 ok`
+	const deletedFromSecond = `
+		100  fault start 1 delete-key n2
+		100  server n2 cause=fault
+		`
+	const thenFromFirst = `
+		200  c2 acquire lease=1000
+		201  server n2 SET by=c2 holder=c2 ttl=1000
+		201  server n3 SET by=c2 holder=c2 ttl=1000
+		202  c2 ok count=1
+		250  fault start 2 delete-key n1
+		250  server n1 cause=fault
+		300  c1 release
+		301  c1 fail err=lost`
+	const releasedUnheard = `
+		0    c2 acquire lease=1000
+		1    server n1 SET by=c2 holder=c2 ttl=1000
+		2    c2 ok count=1
+		3    server n1r1 cause=replication holder=c2 ttl=998
+		10   c2 release
+		11   server n1 DEL by=c2
+		12   c2 ok
+		20   c1 acquire lease=1000
+		21   server n1 SET by=c1 holder=c1 ttl=1000
+		22   c1 ok count=1
+		`
+	overtakenOn := func(node, role string) string {
+		return `
+		100   fault start 1 failover n1
+		20000 c1 acquire lease=1000
+		20001 server n1 SET by=c1 holder=c1 ttl=1000
+		20002 c1 ok count=1
+		20010 c2 acquire lease=1000 wait=900
+		20200 c3 acquire lease=1000 wait=900
+		20300 c1 release
+		20301 server n1 DEL by=c1
+		20302 c1 ok
+		20303 server n1 SET by=c3 holder=c3 ttl=1000
+		20304 c3 ok count=1
+		20310 c3 release
+		20311 server n1 DEL by=c3
+		20312 c3 ok
+		20400 server ` + node + ` SET by=c2 holder=c2 ttl=1000` + role + `
+		20401 c2 ok count=1`
+	}
 	const atPromoted = "200 c2 acquire lease=1000\n201 server n1r1 SET by=c2 holder=c2 ttl=1000 role=primary\n202 c2 ok count=1\n" +
 		"310 c2 release\n311 server n1r1 DEL by=c2 role=primary\n312 c2 ok"
 	refusedWith := func(fault string) string {
@@ -275,6 +319,15 @@ func TestInherent(t *testing.T) {
 			202  c2 ok count=1
 			300  c1 release
 			301  c1 fail err=lost`},
+		{"enough of a quorum forgot the hold, and more did later", Linearizable, quorum,
+			onThree + deletedFromSecond + thenFromFirst, "deleted from node-2",
+			quorum, onThree + strings.Replace(deletedFromSecond, "cause=fault", "DEL by=c2", 1) + thenFromFirst},
+		{"a promoted replica had not heard of a release and the next grant", Exclusion, plain,
+			releasedUnheard + promoted, "node-1-replica-1, which answers in the place",
+			plain, releasedUnheard + "23 server n1r1 cause=replication holder=c1 ttl=998\n" + promoted},
+		{"two servers have a queue each", Fairness, fair,
+			overtakenOn("n1r1", " role=primary"), "each had a queue of its own",
+			fair, overtakenOn("n1", "")},
 		{"a promoted replica did not have the hold", Exclusion, plain, take + promoted, "node-1-replica-1, which answers in the place",
 			plain, take + "3 server n1r1 cause=replication holder=c1 ttl=997\n" + promoted},
 		{"a replica confirmed the hold, another was promoted", Exclusion, acks,

@@ -166,7 +166,8 @@ func (t *trace) hadNoEffect(o *op) Verdict {
 
 // keptAway reports whether a fault blocked the first release after a hold from one of
 // several servers. If it did so for long, a lock need not try any more. A lock that does
-// not claim to take acquires back need not try again at all.
+// not claim to take acquires back need not try again at all. Its request may even meet a
+// connection that broke long before, and that nobody has used since.
 func (t *trace) keptAway(release *op, s *span) bool {
 	var tries int64
 	if t.claim.TakesBack {
@@ -184,17 +185,20 @@ func (t *trace) keptAway(release *op, s *span) bool {
 		}
 	}
 	return t.claim.Nodes > 1 && slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
-		return f.from <= first.ret && plus(first.inv, tries) < f.to && f.touchesLink(release.client, s.group) &&
-			(f.holdsMessages() || f.LosesReplies || f.BreaksConnections || f.Refuses)
+		if f.from > first.ret || !f.touchesLink(release.client, s.group) {
+			return false
+		}
+		return f.BreaksConnections && tries == 0 ||
+			plus(first.inv, tries) < f.to && (f.holdsMessages() || f.LosesReplies || f.BreaksConnections || f.Refuses)
 	})
 }
 
-// unheard reports whether a hold on one of several servers may come from an
-// attempt whose reply a fault blocked. A lock with a new value for every attempt does
+// unheard reports whether a hold on one of several servers may come from an attempt
+// whose request or reply a fault blocked. A lock with a new value for every attempt does
 // not know that hold. It must end the hold only if it claims to take acquires back.
 func (t *trace) unheard(release *op, s *span) bool {
 	return t.claim.Nodes > 1 && !t.claim.TakesBack && slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
-		return f.keepsReplies() && f.from <= s.from+t.allow.underway && s.from <= plus(f.to, t.allow.healing) && f.touchesLink(release.client, s.group)
+		return (f.keepsReplies() || f.HoldsRequests) && f.from <= s.from+t.allow.underway && s.from <= plus(f.to, t.allow.healing) && f.touchesLink(release.client, s.group)
 	})
 }
 

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/holdfast-go/holdfast/history"
@@ -55,11 +56,27 @@ func judgeFairness(t *trace) Verdict {
 			if t.overlap(a.inv, b.ret, t.allow.healing, touches(a.client)) > 0 {
 				continue
 			}
-			v = earlier(v, violation(b.ret, opIDs(a, b), "%s was granted the lock at %s before %s, which had waited since %s, longer than it",
-				b.owner, at(b.ret), a.owner, at(a.inv)))
+			v = earlier(v, inherently(violation(b.ret, opIDs(a, b), "%s was granted the lock at %s before %s, which had waited since %s, longer than it",
+				b.owner, at(b.ret), a.owner, at(a.inv)), t.queuesApart(a, b)))
 		}
 	}
 	return v
+}
+
+// queuesApart is why two acquires may have stood in the queues of two servers, of which
+// neither knew the other; "" if they did not.
+func (t *trace) queuesApart(a, b *op) string {
+	for _, f := range t.faults {
+		if !f.Forks || f.from > b.ret || f.forgotUntil() < a.inv {
+			continue
+		}
+		granted, waited := t.carriedOutBy(b), t.carriedOutBy(a)
+		if slices.ContainsFunc(granted, func(node string) bool { return slices.Contains(waited, node) }) {
+			continue
+		}
+		return fmt.Sprintf("after the fault at %s two servers answered, and each had a queue of its own", at(f.from))
+	}
+	return ""
 }
 
 // stillWaiting reports whether an acquire was in the queue at a time. A refused

@@ -99,6 +99,8 @@ func TestASucceededReleaseHasAnEffect(t *testing.T) {
 		20104 server n3 DEL by=c2
 		20105 c2 ok`
 	}
+	broken := strings.NewReplacer("2090  fault start 1 half-open c1 n5", "1500 fault start 1 reset c1 n5\n1501 fault end 1 reset c1 n5", "2500  fault end 1 half-open c1 n5", "").Replace(briefly("n5"))
+	lateMeanwhile := strings.NewReplacer("2    c1 ok count=1", "", "5000 fault end 1 partition c1 n5", "5000 fault end 1 hold-request c1 n5\n5002 c1 ok count=1", "partition", "hold-request").Replace(lateOnFive("5000"))
 	run(t, []propertyTest{
 		{"while the server was down", down, held + `
 			90   fault start 1 node-restart n1
@@ -159,6 +161,10 @@ func TestASucceededReleaseHasAnEffect(t *testing.T) {
 		{"but for one of five that was out of reach for a while", quorum, briefly("n5"), Errors, OutcomeOK, "", "", ""},
 		{"but for one of five, while another one was out of reach for a while", quorum, briefly("n4"), Errors, Violated, "", "node-5 held the lock for it until", "server log"},
 		{"but for one of five that was out of reach for a while, by a lock that goes on", giving, briefly("n5"), Errors, Violated, "", "node-5 held the lock for it until", "server log"},
+		{"but for one of five, whose idle connection had broken before", quorum, broken, Errors, OutcomeOK, "", "", ""},
+		{"but for one of five, whose idle connection had broken before, by a lock that goes on", giving, broken, Errors, Violated, "", "node-5 held the lock for it until", "server log"},
+		{"but for one of five, where a late request came during the acquire", quorum, lateMeanwhile, Errors, OutcomeOK, "", "", ""},
+		{"but for one of five, where a late request came, by a lock that goes on", giving, lateMeanwhile, Errors, Violated, "", "node-5 held the lock for it until", "server log"},
 		{"on two of three that are all needed", every, `
 			0    c1 acquire lease=8000
 			1    server n1 SET by=c1 holder=c1 ttl=8000

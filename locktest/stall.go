@@ -40,13 +40,18 @@ func (e *stallError) Error() string {
 }
 
 // errOfClient is a stall of go-redis alone.
-var errOfClient = errors.New("go-redis connects a subscription again, while another goroutine uses or closes it, and stalls")
+var errOfClient = errors.New("go-redis holds a mutex of its own while it waits for the network, and stalls")
 
-// Unwrap returns errOfClient if a method of a subscription waits for the mutex that
-// its reconnecting holds across the network.
+// acrossNetwork are the parts of go-redis that hold a mutex while they wait for the
+// network: a subscription that connects again, and the table of a cluster's commands.
+var acrossNetwork = []string{"go-redis/v9.(*PubSub).", "go-redis/v9.(*cmdsInfoCache)."}
+
+// Unwrap returns errOfClient if a goroutine waits for such a mutex.
 func (e *stallError) Unwrap() error {
-	if slices.ContainsFunc(e.waiting, func(s string) bool { return strings.Contains(s, "go-redis/v9.(*PubSub).") }) {
-		return errOfClient
+	for _, part := range acrossNetwork {
+		if slices.ContainsFunc(e.waiting, func(s string) bool { return strings.Contains(s, part) }) {
+			return errOfClient
+		}
 	}
 	return nil
 }

@@ -59,12 +59,14 @@ func TestAStallFailsAlone(t *testing.T) {
 	}
 }
 
-// A subscription that go-redis connects again stalls every method of it. That is no
-// fault of the lock, and the other runs go on.
+// A subscription that go-redis connects again stalls every method of it, and a client of
+// a cluster that asks for the table of commands stalls all its commands. That is no fault
+// of the lock, and the other runs go on.
 func TestStallOfTheClient(t *testing.T) {
 	for stack, ofClient := range map[string]bool{
 		"goroutine [sync.Mutex.Lock]\nsync.(*Mutex).Lock\ngithub.com/redis/go-redis/v9.(*PubSub).Close\nmine.(*Lock).wait": true,
 		"goroutine [sync.Mutex.Lock]\nsync.(*Mutex).Lock\ngithub.com/redis/go-redis/v9.(*PubSub).Ping":                     true,
+		"goroutine [sync.Mutex.Lock]\nsync.(*RWMutex).Lock\ngithub.com/redis/go-redis/v9.(*cmdsInfoCache).Get":             true,
 		"goroutine [sync.Mutex.Lock]\nsync.(*Mutex).Lock\nmine.(*Lock).Unlock":                                             false,
 	} {
 		if got := errors.Is(&stallError{waiting: []string{stack}}, errOfClient); got != ofClient {
