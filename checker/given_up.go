@@ -106,14 +106,21 @@ func (t *trace) free(o *op, s *span) (from int64, excused bool) {
 		if f.from > from+t.allow.takingBack {
 			break // there was time enough before it
 		}
-		if f.to <= ended || f.sparesPrimary() || (!f.touchesClient(o.client) && !f.touchesGroup(s.group)) {
+		if f.sparesPrimary() || (!f.touchesClient(o.client) && !f.touchesGroup(s.group)) {
 			continue
 		}
 		to := f.to
 		if f.Instant && f.only(history.Traits{BreaksConnections: true}) {
-			to = f.from + pauseOfPool
+			to = f.from
 		}
-		if f.open || to > ended+t.allow.takenBackLater {
+		unheard := f.LosesReplies && to > ended // its client waits for its timeout
+		if f.BreaksConnections && f.from >= o.inv {
+			to = plus(max(to, ended), pauseOfPool) // its client finds a connection broken when it next uses it
+		}
+		if to <= ended {
+			continue
+		}
+		if f.open || unheard || to > ended+t.allow.takenBackLater {
 			return 0, true
 		}
 		from = max(from, to)

@@ -31,6 +31,9 @@ func TestGivenUp(t *testing.T) {
 	paused := func(from, to string) string {
 		return strings.Replace(orphan("", "5101"), "102   c1 info", from+" fault start 1 pause c1\n"+to+" fault end 1 pause c1\n"+to+" c1 info", 1)
 	}
+	broken := func(until string) string {
+		return strings.Replace(orphan("", until), "102   c1 info", "101 fault start 1 half-open c1\n101.5 fault end 1 half-open c1\n102 c1 info", 1)
+	}
 	lostSign := leased(func(h *history.Header) { h.Claims.LostSign = true })
 	quorum := majorityOf(3)
 	const grantedAndReleased = `
@@ -62,6 +65,9 @@ func TestGivenUp(t *testing.T) {
 		{"cut off for long", takesBack, orphan("50 fault start 1 partition c1", "5101"), Progress, OutcomeOK, "", "", ""},
 		{"cut off, and its connections break in good time", takesBack, orphan("50 fault start 1 partition c1", "2000 fault end 1 partition c1\n2060 fault start 2 reset c1 n1\n5101"), Progress, Violated, "", "node-1 held the lock for it until 5.101 s", "server log"},
 		{"cut off, and its connections break late", takesBack, orphan("50 fault start 1 partition c1", "2000 fault end 1 partition c1\n2090 fault start 2 reset c1 n1\n5101"), Progress, OutcomeOK, "", "", ""},
+		{"a connection broke during the acquire", takesBack, broken("2100"), Progress, OutcomeOK, "", "", ""},
+		{"a connection broke during the acquire, and that is no excuse for ever", takesBack, broken("2200"), Progress, Violated, "", "node-1 held the lock for it until 2.200 s", "server log"},
+		{"while requests get lost", takesBack, orphan("50 fault start 2 half-open c1 n1", "500 fault end 2 half-open c1 n1\n3700"), Progress, OutcomeOK, "", "", ""},
 		{"a release that its closing client refuses", leased(nil), "0 c2 acquire lease=1000\n2 c2 ok count=1\n3 c2 release\n4 c2 ok\n10 c1 acquire lease=1000\n12 c1 ok count=1\n500 c1 release\n500 c1 fail err=canceled\n501 c1 closed", Errors, OutcomeOK, "", "", ""},
 		{"a release that its client gives up, and then closes", leased(nil), "0 c2 acquire lease=1000\n2 c2 ok count=1\n3 c2 release\n4 c2 ok\n10 c1 acquire lease=1000\n12 c1 ok count=1\n500 c1 release\n510 c1 fail err=canceled\n511 c1 closed", Errors, Violated, "", "was given up at 0.510 s", ""},
 		{"a hold that its closing client calls lost", lostSign, calledLost + "900 c1 closed\n1011 server n1 cause=expiry", Errors, OutcomeOK, "", "", ""},
