@@ -2,6 +2,8 @@ package checker
 
 import (
 	"fmt"
+	"iter"
+	"slices"
 	"strconv"
 
 	"github.com/holdfast-go/holdfast/history"
@@ -19,7 +21,7 @@ func judgeCount(t *trace) Verdict {
 		return v
 	}
 	for _, k := range t.owners {
-		for _, x := range []Verdict{t.serverCounts(k), t.ghostHold(k)} {
+		for _, x := range []Verdict{t.serverCounts(k), t.ghostHold(k), t.countsLeft(k)} {
 			if x.Outcome == Violated {
 				v = earlier(v, byServers(x))
 			}
@@ -244,4 +246,93 @@ func (t *trace) ghostHold(k ownerLock) Verdict {
 	}
 	return violation(last.ret, opIDs(last, t.grantOf(k.owner, k.lock, last.ret)), "%s had given back all its holds by %s, and the servers still have it as the holder",
 		k.owner, at(last.ret))
+}
+
+// innerEnd is the end of an inner hold, or of an inner acquire without a grant.
+type innerEnd struct {
+	o     *op
+	outer []*op   // the acquires of the holds that are left, outermost first
+	left  *change // what the server has of the owner from then on
+	when  int64
+}
+
+// innerEnds yields the ends of an owner's inner holds after which one server has what is
+// left, and the owner leaves that alone for a moment. It leaves out an owner with an
+// operation of unknown outcome: its server may have more.
+func (t *trace) innerEnds(k ownerLock) iter.Seq[innerEnd] {
+	return func(yield func(innerEnd) bool) {
+		if !t.claim.Reentrant || t.claim.Nodes > 1 || len(t.changes) == 0 {
+			return
+		}
+		var outer []*op
+		unclear := false
+		for _, o := range t.account(k).ops.all {
+			when := int64(never)
+			switch {
+			case o.granted() && o.res.Count <= 1:
+				outer, unclear = []*op{o}, unclear && !t.claim.TakesBack
+			case o.granted():
+				outer, unclear = append(outer, o), unclear || o.res.Count != len(outer)+1
+			case o.f == history.Acquire:
+				if t.claim.TakesBack && !o.open() && !unclear && len(outer) > 0 {
+					when = t.takenBackBy(o)
+				}
+				unclear = unclear || o.unclear()
+			case o.f == history.Release && o.kind == history.OK:
+				if outer = outer[:min(o.res.Count, len(outer))]; len(outer) > 0 && len(outer) == o.res.Count && !unclear {
+					when = o.ret
+				}
+			case o.f == history.Release:
+				outer, unclear = outer[:0], unclear || o.unclear()
+			}
+			if left := t.leftOnServer(o, when); left != nil && !yield(innerEnd{o, outer, left, when}) {
+				return
+			}
+		}
+	}
+}
+
+// takenBackBy is when a lock must have taken an inner acquire back; never if a fault
+// keeps it from that for long.
+func (t *trace) takenBackBy(o *op) int64 {
+	for s := range o.own.heldAt(o.ret, o.ret) {
+		if s.replica {
+			continue
+		}
+		if from, excused := t.free(o, s); !excused {
+			return max(from, o.ret) + t.allow.takingBack
+		}
+	}
+	return never
+}
+
+// leftOnServer is what the server has of an owner at a time, if nothing ends that and the
+// owner requests nothing before.
+func (t *trace) leftOnServer(o *op, when int64) *change {
+	if when >= min(o.nextInv(), t.endTime, t.closed.at(o.client), t.crashed.at(o.client)) {
+		return nil
+	}
+	for _, c := range slices.Backward(o.own.changes.between(0, when)) {
+		if c.Role == "replica" {
+			continue
+		}
+		if c.holder != o.owner || t.replaced(c.group, when) || t.clockFault(c.group, when) || c.expires() <= when {
+			return nil
+		}
+		return c
+	}
+	return nil
+}
+
+// countsLeft checks that the server counts no more holds of an owner than the end of an
+// inner hold has left.
+func (t *trace) countsLeft(k ownerLock) Verdict {
+	v := Verdict{Outcome: OutcomeOK}
+	for e := range t.innerEnds(k) {
+		if e.left.Count > len(e.outer) {
+			v = earlier(v, violation(e.when, opIDs(e.o), "the %s of %s left %s; %s counts %d at %s",
+				e.o.f, k.owner, english.Count(len(e.outer), "hold"), e.left.Node, e.left.Count, at(e.when)))
+		}
+	}
+	return v
 }

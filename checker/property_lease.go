@@ -55,6 +55,9 @@ func judgeLease(t *trace) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
 	for _, k := range t.owners {
 		v = earlier(v, t.leasesOf(k))
+		if t.claim.LeasePerHold {
+			v = earlier(v, t.leasesLeft(k))
+		}
 	}
 	for i := range t.claims {
 		v = earlier(v, t.grantedInTime(&t.claims[i]))
@@ -129,7 +132,7 @@ func (w *leaseWalk) expiry(c *change) Verdict {
 	}
 	for _, h := range w.holds {
 		_, granted := h.granted.get(c.group)
-		if owed := h.owed(c); granted && owed > 2*w.allow.rounding && w.groupsHolding(w.lock, w.owner, c.t+1, c.t+1, onPrimary) < w.claim.Quorum {
+		if owed := h.owed(c); granted && owed-w.onItsWay(&h, c.group) > 2*w.allow.rounding && w.groupsHolding(w.lock, w.owner, c.t+1, c.t+1, onPrimary) < w.claim.Quorum {
 			v = earlier(v, inherently(violation(c.t, opIDs(h.o), "the hold of %s on %s expired at %s; %s of its lease were still owed",
 				w.owner, c.Node, at(c.t), long(owed)), w.inherentLease(c, h.o.args.Lease)))
 		}
@@ -459,6 +462,32 @@ func (t *trace) grantedInTime(c *Claim) Verdict {
 			c.Owner, at(o.ret), at(until), at(owed), long(t.drift(c.Lease))))
 	}
 	return Verdict{Outcome: OutcomeOK}
+}
+
+// leasesLeft checks that the end of an inner hold leaves its owner no longer lease than
+// the outer holds have. Who renews them may count their lease from now. A request counts
+// from its send, and may be on its way.
+func (t *trace) leasesLeft(k ownerLock) Verdict {
+	v := Verdict{Outcome: OutcomeOK}
+	for e := range t.innerEnds(k) {
+		most := int64(0)
+		for _, a := range e.outer {
+			from := a.ret
+			if a.args.Renewed {
+				from = e.when
+			}
+			most = max(most, plus(from, t.onServer(a.args.Lease)))
+		}
+		underway := int64(0)
+		if e.left.t > e.o.inv {
+			underway = min(e.left.t-e.o.inv, t.allow.underway+t.disturbance(e.o.inv, e.left.t, touches(e.o.client)))
+		}
+		if late := e.left.expires() - most; late > underway+2*t.allow.rounding+t.allow.machine {
+			v = earlier(v, byServers(violation(e.when, opIDs(e.o, e.outer[0]), "the %s of %s at %s left its outer hold on %s until %s, %s longer than its lease",
+				e.o.f, k.owner, at(e.o.ret), e.left.Node, at(e.left.expires()), long(late))))
+		}
+	}
+	return v
 }
 
 // foundOwn returns until when a server owes the hold of a claim, if the server had it

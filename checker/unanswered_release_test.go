@@ -108,6 +108,10 @@ func TestALeaseFromACallThatWaited(t *testing.T) {
 			6905 server n1 cause=expiry` + next, Errors, OutcomeOK, "", "", ""},
 		{"told long before", plain, down + late + "2500 c1 lost\n5100 server n1 cause=expiry" + next, Errors, Violated, "", "of the loss of its hold at 2.500 s", "server log"},
 		{"an inner release leaves the rest from the call", plain, down + late + "2102 c1 acquire lease=1000" + inner + next, Lease, OutcomeOK, "", "", "server log"},
+		{"and the hold ends with the rest from the call", plain, down + late + "2102 c1 acquire lease=1000" + strings.Split(inner, "2108 c1 release")[0] + `
+			4000 server n1 cause=expiry
+			4100 c1 release
+			4101 c1 fail err=not-held`, Lease, OutcomeOK, "", "", "server log"},
 		{"without a fault it leaves too little", plain, `
 			1000 c1 acquire lease=3000 wait=3000` + late + "2102 c1 acquire lease=3000" + inner + next, Lease, Violated, "", "were still owed", "server log"},
 	})

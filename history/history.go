@@ -87,6 +87,8 @@ type Claims struct {
 	LostSign  bool `json:"lost_sign,omitempty"` // the holder is notified when its hold is lost
 	// TakesBack: an acquire that ends without a grant leaves no hold behind.
 	TakesBack bool `json:"takes_back,omitempty"`
+	// LeasePerHold: the end of an inner hold leaves the lease of the outer ones.
+	LeasePerHold bool `json:"lease_per_hold,omitempty"`
 
 	// RenewEvery is the longest gap between two renewals of a live hold on the
 	// server, without a fault. 0 unless Renewal.

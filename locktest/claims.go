@@ -16,7 +16,9 @@ type Claims struct {
 	Fencing   bool // every hold has a token greater than all before
 	Fairness  bool // waiters get the lock in the order in which they came
 	TakesBack bool // an acquire that ends without a grant leaves nothing behind
-	Messages  bool // waiters are woken by a message on a channel of Redis
+	// LeasePerHold: the end of an inner hold leaves the lease of the outer ones.
+	LeasePerHold bool
+	Messages     bool // waiters are woken by a message on a channel of Redis
 }
 
 // Drift is an allowance for the clocks of servers: Rate times the lease, plus

@@ -28,6 +28,7 @@ var needs = []need{
 	{"fencing", false, claims(func(c subject.Claims) bool { return c.Fencing })},
 	{"fairness", false, claims(func(c subject.Claims) bool { return c.Fairness })},
 	{"takes_back", false, claims(func(c subject.Claims) bool { return c.TakesBack })},
+	{"lease_per_hold", false, claims(func(c subject.Claims) bool { return c.LeasePerHold })},
 	{"messages", false, claims(func(c subject.Claims) bool { return c.Messages })},
 	{"acks", false, func(l *subject.Subject) bool { return l.Acks || l.ThirdParty != nil && l.ThirdParty.Acks }},
 	{"quorum", false, func(l *subject.Subject) bool { return l.Quorum() < l.Groups }},

@@ -112,7 +112,7 @@ func textbookClaims(s Setting, lease bool) history.Claims {
 
 func referenceClaims(s Setting) history.Claims {
 	return history.Claims{
-		Reentrant: true, Lease: true, Renewal: true, LostSign: true, TakesBack: true,
+		Reentrant: true, Lease: true, Renewal: true, LostSign: true, TakesBack: true, LeasePerHold: true,
 		RenewEvery: int64(s.Lease) / 3, Handoff: s.handoff(DefaultSafetyPoll), Quorum: 1, Nodes: 1,
 	}
 }

@@ -110,7 +110,9 @@ type Claims struct {
 	Fencing   bool `json:"fencing,omitempty"`    // every hold has a token greater than all before
 	Fairness  bool `json:"fairness,omitempty"`   // waiters get the lock in the order in which they came
 	TakesBack bool `json:"takes_back,omitempty"` // an acquire that ends without a grant leaves nothing behind
-	Messages  bool `json:"messages,omitempty"`   // waiters are woken by a message on a channel of Redis
+	// LeasePerHold: the end of an inner hold leaves the lease of the outer ones.
+	LeasePerHold bool `json:"lease_per_hold,omitempty"`
+	Messages     bool `json:"messages,omitempty"` // waiters are woken by a message on a channel of Redis
 }
 
 // Known is a known violation of a lock.

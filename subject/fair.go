@@ -15,7 +15,7 @@ import (
 // those of the others, and a dead waiter gets the lock before it is free again.
 func fairClaims(s Setting) history.Claims {
 	c := referenceClaims(s)
-	c.Reentrant, c.Fencing, c.Fairness = false, true, true
+	c.Reentrant, c.LeasePerHold, c.Fencing, c.Fairness = false, false, true, true
 	return c
 }
 

@@ -47,7 +47,7 @@ func (s *Subject) Key(name string) string {
 func claimsOfThirdParty(d *Description, s Setting) history.Claims {
 	c := history.Claims{
 		Reentrant: d.Claims.Reentrant, Lease: d.Claims.Lease, Renewal: d.Claims.Renewal, Fencing: d.Claims.Fencing,
-		Fairness: d.Claims.Fairness, LostSign: d.Claims.LostSign, TakesBack: d.Claims.TakesBack,
+		Fairness: d.Claims.Fairness, LostSign: d.Claims.LostSign, TakesBack: d.Claims.TakesBack, LeasePerHold: d.Claims.LeasePerHold,
 		RenewEvery: int64(d.RenewEvery * float64(s.Lease)), Quorum: d.Needs(), Nodes: d.Groups(),
 	}
 	if d.Acks {
