@@ -21,25 +21,23 @@ local executed = serial == ARGV[3]
 if serial and tonumber(serial) > tonumber(ARGV[3]) or executed and what == 'cancelled' then
   return {'none'}
 end
-local count, lasts = tonumber(ARGV[4]), 0
+local count, owed = tonumber(ARGV[4]), math.max(tonumber(ARGV[5]), 0)
 local undone = hold and redis.pcall('hexists', KEYS[1], ARGV[2]) == 1
 if undone then
-  lasts = redis.call('pttl', KEYS[1])
-  if count == 0 or tonumber(ARGV[5]) <= 0 then
-    count, lasts = 0, 0
+  if owed == 0 then
+    count = 0
     redis.call('hdel', KEYS[1], ARGV[2])
     redis.call('publish', KEYS[2], ARGV[1])
   elseif executed then
     redis.call('hset', KEYS[1], ARGV[2], count)
-    if lasts < 0 or lasts > tonumber(ARGV[5]) then
-      redis.call('pexpire', KEYS[1], ARGV[5])
-      lasts = tonumber(ARGV[5])
+    if redis.call('pttl', KEYS[1]) > owed then
+      redis.call('pexpire', KEYS[1], owed)
     end
   else
     undone = false
   end
 end
-redis.call('set', KEYS[3], ARGV[3] .. ':' .. (hold or '0') .. ':cancelled', 'px', lasts + ARGV[6])
+redis.call('set', KEYS[3], ARGV[3] .. ':' .. (hold or '0') .. ':cancelled', 'px', owed + ARGV[6])
 if not undone then
   return {'none'}
 end

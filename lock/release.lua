@@ -10,8 +10,9 @@
 -- ARGV[3]  serial of this request
 -- ARGV[4]  the hold that this is about
 -- ARGV[5]  how often the owner has it afterwards
--- ARGV[6]  what the owner's other holds are still owed in ms; 0 or less: the
---          lock is freed. The lease is never lengthened.
+-- ARGV[6]  what the owner's other holds are still owed in ms; 0 or less: there
+--          are none, or they are over, and the lock is freed. The lease is
+--          never lengthened.
 -- ARGV[7]  how long the note outlives the hold in ms
 --
 -- Returns {'released', count left} | {'none'} when the owner has no such hold
@@ -26,13 +27,11 @@ end
 if redis.pcall('hexists', KEYS[1], ARGV[2]) ~= 1 then
   return {'none'}
 end
-local count, lasts = tonumber(ARGV[5]), 0
-if count > 0 and tonumber(ARGV[6]) > 0 then
+local count, owed = tonumber(ARGV[5]), math.max(tonumber(ARGV[6]), 0)
+if owed > 0 then
   redis.call('hset', KEYS[1], ARGV[2], count)
-  lasts = redis.call('pttl', KEYS[1])
-  if lasts < 0 or lasts > tonumber(ARGV[6]) then
-    redis.call('pexpire', KEYS[1], ARGV[6])
-    lasts = tonumber(ARGV[6])
+  if redis.call('pttl', KEYS[1]) > owed then
+    redis.call('pexpire', KEYS[1], owed)
   end
 else
   count = 0
@@ -40,5 +39,5 @@ else
   redis.call('hdel', KEYS[1], ARGV[2])
   redis.call('publish', KEYS[2], ARGV[1])
 end
-redis.call('set', KEYS[3], ARGV[3] .. ':' .. hold .. ':' .. count, 'px', lasts + ARGV[7])
+redis.call('set', KEYS[3], ARGV[3] .. ':' .. hold .. ':' .. count, 'px', owed + ARGV[7])
 return {'released', count}
