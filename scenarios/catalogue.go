@@ -42,6 +42,7 @@ var catalogueNames = []string{
 	"newcomer-after-expiry",
 	"late-take-over",
 	"slow-holder",
+	"long-hold",
 	"careful-user",
 	"late-release",
 	"check-then-delete",
