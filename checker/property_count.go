@@ -258,7 +258,7 @@ type innerEnd struct {
 
 // innerEnds yields the ends of an owner's inner holds after which one server has what is
 // left, and the owner leaves that alone for a moment. It leaves out an owner with an
-// operation of unknown outcome: its server may have more.
+// operation of unknown outcome: its server may have more. The next step reuses outer.
 func (t *trace) innerEnds(k ownerLock) iter.Seq[innerEnd] {
 	return func(yield func(innerEnd) bool) {
 		if !t.claim.Reentrant || t.claim.Nodes > 1 || len(t.changes) == 0 {
@@ -270,7 +270,7 @@ func (t *trace) innerEnds(k ownerLock) iter.Seq[innerEnd] {
 			when := int64(never)
 			switch {
 			case o.granted() && o.res.Count <= 1:
-				outer, unclear = []*op{o}, unclear && !t.claim.TakesBack
+				outer, unclear = append(outer[:0], o), unclear && !t.claim.TakesBack
 			case o.granted():
 				outer, unclear = append(outer, o), unclear || o.res.Count != len(outer)+1
 			case o.f == history.Acquire:
@@ -284,6 +284,9 @@ func (t *trace) innerEnds(k ownerLock) iter.Seq[innerEnd] {
 				}
 			case o.f == history.Release:
 				outer, unclear = outer[:0], unclear || o.unclear()
+			}
+			if when == never {
+				continue
 			}
 			if left := t.leftOnServer(o, when); left != nil && !yield(innerEnd{o, outer, left, when}) {
 				return

@@ -166,8 +166,8 @@ func (t *trace) hadNoEffect(o *op) Verdict {
 
 // keptAway reports whether a fault blocked the first release after a hold from one of
 // several servers. If it did so for long, a lock need not try any more. A lock that does
-// not claim to take acquires back need not try again at all. Its request may even meet a
-// connection that broke long before, and that nobody has used since.
+// not claim to take acquires back need not try again at all. A fault may have broken the
+// connection of its request long before.
 func (t *trace) keptAway(release *op, s *span) bool {
 	var tries int64
 	if t.claim.TakesBack {

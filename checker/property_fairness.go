@@ -66,17 +66,12 @@ func judgeFairness(t *trace) Verdict {
 // queuesApart is why two acquires may have stood in the queues of two servers, of which
 // neither knew the other; "" if they did not.
 func (t *trace) queuesApart(a, b *op) string {
-	for _, f := range t.faults {
-		if !f.Forks || f.from > b.ret || f.forgotUntil() < a.inv {
-			continue
-		}
-		granted, waited := t.carriedOutBy(b), t.carriedOutBy(a)
-		if slices.ContainsFunc(granted, func(node string) bool { return slices.Contains(waited, node) }) {
-			continue
-		}
-		return fmt.Sprintf("after the fault at %s two servers answered, and each had a queue of its own", at(f.from))
+	fork := slices.IndexFunc(t.faults, func(f *faultSpan) bool { return f.Forks && f.from <= b.ret && f.forgotUntil() >= a.inv })
+	granted, waited := t.carriedOutBy(b), t.carriedOutBy(a)
+	if fork < 0 || slices.ContainsFunc(granted, func(node string) bool { return slices.Contains(waited, node) }) {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("after the fault at %s two servers answered, and each had a queue of its own", at(t.faults[fork].from))
 }
 
 // stillWaiting reports whether an acquire was in the queue at a time. A refused
