@@ -26,7 +26,7 @@ type scenarioView struct {
 	Unplayed    []skipView
 }
 
-type skipView struct{ Lock, Reason string }
+type skipView struct{ Locks, Reason string }
 
 // runView is one lock in one scenario: its worst run in full, the others as a
 // list.
@@ -36,7 +36,7 @@ type runView struct {
 	Unexpected, Open           bool
 	Leads                      bool   // it stands for the violations of its scenario
 	Violated                   string // names of properties, for the filter
-	Holds                      string // the properties that hold
+	Holds                      string // the properties that hold, if others do not
 	Beside                     *besideView
 	DrawnAt                    template.URL // the place of its picture, if it is elsewhere
 	DrawnBeside                string
@@ -123,12 +123,8 @@ func (p *pager) scenario(s string, begins bool) error {
 			v.Story = append(v.Story, par)
 		}
 	}
-	for _, l := range p.m.locks {
-		if c := p.m.cell(s, l); c.mark() == markSkipped {
-			if _, cannot := cannotRun(c.skip); !cannot {
-				v.Skips = append(v.Skips, skipView{name(l), clean(c.skip.Reason)})
-			}
-		}
+	for _, u := range p.m.inapplicableTo(s) {
+		v.Skips = append(v.Skips, skipView{english.And(u.Locks), u.Reason})
 	}
 	for _, u := range p.m.unplayedIn(s) {
 		v.Unplayed = append(v.Unplayed, skipView{u.With(), u.Reason})
@@ -237,7 +233,10 @@ func (p *pager) run(c *cell, axis *Axis, leads bool) runView {
 		}
 	}
 	v.Arguments = arguments(r)
-	v.Holds, v.Violated = english.And(holds), strings.Join(violated, " ")
+	v.Violated = strings.Join(violated, " ")
+	if len(v.Verdicts) > 0 || v.Open { // or its heading says that every property holds
+		v.Holds = english.And(holds)
+	}
 	for _, o := range c.runs {
 		if o != r {
 			ok := markOf(o)

@@ -49,6 +49,20 @@ func (m *matrix) unplayedIn(scenario string) []unplayed {
 	})
 }
 
+// inapplicableTo groups the locks that a scenario does not apply to by reason.
+func (m *matrix) inapplicableTo(scenario string) []unplayed {
+	return groupLocks(scenario, m.locks, func(lock string) (reason string, applies bool) {
+		c := m.cell(scenario, lock)
+		if c.mark() != markSkipped {
+			return "", false
+		}
+		if _, cannot := cannotRun(c.skip); cannot {
+			return "", false
+		}
+		return clean(c.skip.Reason), true
+	})
+}
+
 // empty reports whether a scenario applies to no lock.
 func (m *matrix) empty(scenario string) bool {
 	return !slices.ContainsFunc(m.locks, func(lock string) bool {
