@@ -327,7 +327,11 @@ func (s *state) granted(h hold, serial uint64, reply acquireReply, sent time.Tim
 		s.cur = &holding{id: cmp.Or(reply.hold, serial), token: reply.token, since: time.Now(), lost: make(chan struct{})}
 	}
 	s.settle()
-	return Grant{Count: held + 1, Token: s.cur.token, Lease: h.lease, Renewed: h.renewed}, s.cur, true
+	g := Grant{Count: held + 1, Token: s.cur.token, Lease: h.lease, Renewed: h.renewed}
+	if !h.renewed {
+		g.Until = h.validUntil()
+	}
+	return g, s.cur, true
 }
 
 // gone handles a nested acquire that found no holds below it. This owner must

@@ -89,7 +89,8 @@ type Grant struct {
 	// Renewed is true if a watchdog renews the hold.
 	Renewed bool
 	// Until is the end of the hold's validity by the holder's clock. After it
-	// another owner may get the lock. Zero means that the lock states none.
+	// another owner may get the lock. Zero means that the lock states none. The
+	// locks of this package state it for a hold with a [Lease] of its own.
 	Until time.Time
 }
 

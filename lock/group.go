@@ -117,10 +117,12 @@ func (g *group) acquire(ctx context.Context, opts []AcquireOption, forever bool,
 			lease, renewed := combine(has, grants)
 			if from.IsZero() || lease-time.Since(from)-drift(lease) > 0 {
 				if count, ok := g.granted(w, has); ok {
-					if !from.IsZero() && !renewed {
-						lease -= time.Since(from) + drift(lease)
+					grant := Grant{Count: count, Lease: lease, Renewed: renewed}
+					if !renewed {
+						grant.Lease -= time.Since(from) + drift(lease)
+						grant.Until = time.Now().Add(grant.Lease)
 					}
-					return Grant{Count: count, Lease: lease, Renewed: renewed}, nil
+					return grant, nil
 				}
 			}
 			// The round took so long that its first grant may have ended.

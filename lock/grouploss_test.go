@@ -267,3 +267,36 @@ func TestMultiLock_givesBackAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// A member answers late: the lease of the group counts from the request, and the group
+// states the end.
+func TestGroups_validityCountsFromTheRequest(t *testing.T) {
+	for name, combine := range map[string]func(...lock.Locker) lock.Locker{
+		"multi":   func(l ...lock.Locker) lock.Locker { return lock.NewMultiLock(l...) },
+		"redlock": func(l ...lock.Locker) lock.Locker { return lock.NewRedLock(l...) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubbles(t, 3, func(t *testing.T, s *servers) {
+				members := s.locks("a")
+				members[0] = late{members[0].(*lock.Reentrant), func() { time.Sleep(2 * time.Second) }}
+				start := time.Now()
+				g := must[lock.Grant](t)(combine(members...).TryLock(t.Context(), lock.Lease(10*time.Second), lock.Wait(5*time.Second)))
+				if latest := start.Add(10 * time.Second); g.Until.IsZero() || g.Until.After(latest) {
+					t.Errorf("valid until %v after the call, at most 10 s", g.Until.Sub(start))
+				}
+				if left := time.Until(g.Until); g.Lease != left {
+					t.Errorf("a lease of %v, and valid for %v", g.Lease, left)
+				}
+			})
+		})
+	}
+}
+
+// A watchdog renews the hold, so no end is stated.
+func TestGroups_renewedHoldsStateNoEnd(t *testing.T) {
+	inBubbles(t, 3, func(t *testing.T, s *servers) {
+		if g := must[lock.Grant](t)(s.red("a", 1).TryLock(t.Context())); !g.Until.IsZero() || !g.Renewed {
+			t.Errorf("valid until %v, renewed %v", g.Until, g.Renewed)
+		}
+	})
+}

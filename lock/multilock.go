@@ -68,10 +68,19 @@ func (m *MultiLock) round(ctx context.Context, a Acquire, deadline time.Time) (_
 		}
 		has[i] = true
 		if from.IsZero() && !grants[i].Renewed {
-			from = time.Now()
+			from = began(grants[i])
 		}
 	}
 	return has, grants, from, nil
+}
+
+// began is when the lease of a member's hold began: when its request was sent, as
+// far as the member states that, or else now.
+func began(g Grant) time.Time {
+	if g.Until.IsZero() {
+		return time.Now()
+	}
+	return g.Until.Add(margin(g.Lease) - g.Lease)
 }
 
 // Unlock releases one hold of every member, all of them concurrently. It joins

@@ -52,6 +52,9 @@ type hold struct {
 	releasing bool      // a release was sent and not answered yet
 }
 
+// validUntil is the end of the lease for its owner.
+func (h hold) validUntil() time.Time { return h.until.Add(-margin(h.lease)) }
+
 // giving is a release of the innermost holds.
 type giving struct {
 	serial uint64
@@ -170,7 +173,7 @@ func (s *state) deadline() time.Time {
 		if h.releasing && i > 0 {
 			continue
 		}
-		if until := h.until.Add(-margin(h.lease)); until.After(t) {
+		if until := h.validUntil(); until.After(t) {
 			t = until
 		}
 		if !h.renewed {

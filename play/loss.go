@@ -15,16 +15,17 @@ type loss struct {
 	note   func(history.Func)
 
 	mu       sync.Mutex
-	until    time.Time // the end of the validity; zero for a careless user, or one who gets a notice
+	until    time.Time // when the work has to end; zero for a careless user
 	recorded bool
 }
 
 // lossOfHold is the loss of the hold that the lock has just granted.
 func (c *worker) lossOfHold(g lock.Grant) *loss {
-	l := &loss{until: g.Until}
+	l := &loss{}
 	if n, ok := c.locker.(lock.LostNotifier); ok && !c.work.Carry {
 		l.signal = n.Lost()
 	}
+	l.until = l.after(g.Until)
 	e := history.Event{Kind: history.Note, Client: c.Proc.Name(), Owner: c.owner, Lock: c.lock}
 	l.note = func(f history.Func) {
 		e.F = f
@@ -33,12 +34,21 @@ func (c *worker) lossOfHold(g lock.Grant) *loss {
 	return l
 }
 
-// nested records the validity of a nested grant.
+// after is just after the end of a validity, if the lock may notify of a loss at that
+// moment: the notice comes first.
+func (l *loss) after(until time.Time) time.Time {
+	if until.IsZero() || l.signal == nil {
+		return until
+	}
+	return until.Add(time.Nanosecond)
+}
+
+// nested records the validity of a nested grant. A hold without an end keeps none.
 func (l *loss) nested(until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !until.IsZero() && !l.recorded { // who has stopped does not begin again
-		l.until = until
+	if !until.IsZero() && !l.until.IsZero() && !l.recorded { // who has stopped does not begin again
+		l.until = l.after(until)
 	}
 }
 

@@ -114,6 +114,7 @@ func referenceClaims(s Setting) history.Claims {
 	return history.Claims{
 		Reentrant: true, Lease: true, Renewal: true, LostSign: true, TakesBack: true, LeasePerHold: true,
 		RenewEvery: int64(s.Lease) / 3, Handoff: s.handoff(DefaultSafetyPoll), Quorum: 1, Nodes: 1,
+		Drift: &history.Drift{Rate: 0.01, Const: int64(2 * time.Millisecond)},
 	}
 }
 
