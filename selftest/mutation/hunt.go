@@ -138,12 +138,17 @@ func sortByCost(all []groundRun) {
 	})
 }
 
-// samples are the runs for mutants that made no difference with their first lock:
-// those of each lock that reach the most mutants.
+// samples are the runs of each lock that reach the most mutants. A mutant that made no
+// difference with its first lock gets them.
 const samples = 3
 
-// sampled keeps the samples of each lock, in order.
-func sampled(all []groundRun) []groundRun {
+// sampled keeps the samples of each lock, and the runs of scenarios that were not
+// played, in order.
+func sampled(all, played []groundRun) []groundRun {
+	seen := map[string]bool{}
+	for _, r := range played {
+		seen[r.job.Scenario] = true
+	}
 	best := map[string][]int{} // by lock, how many mutants the best runs reach
 	for _, r := range all {
 		best[r.job.Lock] = append(best[r.job.Lock], len(r.reaches))
@@ -155,7 +160,10 @@ func sampled(all []groundRun) []groundRun {
 	taken := map[string]int{}
 	for _, r := range all {
 		reach := best[r.job.Lock]
-		if taken[r.job.Lock] < samples && len(r.reaches) >= reach[min(samples, len(reach))-1] {
+		switch {
+		case !seen[r.job.Scenario]:
+			some = append(some, r)
+		case taken[r.job.Lock] < samples && len(r.reaches) >= reach[min(samples, len(reach))-1]:
 			some = append(some, r)
 			taken[r.job.Lock]++
 		}
@@ -238,10 +246,11 @@ func (g *ground) play(ctx context.Context, m *Mutant, original workers.Pool) (*R
 	for _, step := range []func() error{
 		func() error { return p.catalogue(runs[:n]) },
 		func() error {
-			if runs = runs[n:]; p.Changed == 0 {
-				runs, drawn = sampled(runs), sampled(drawn)
+			rest := runs[n:]
+			if p.Changed == 0 {
+				rest, drawn = sampled(rest, runs[:n]), sampled(drawn, drawn)
 			}
-			return p.catalogue(runs)
+			return p.catalogue(rest)
 		},
 		func() error { return p.again() },
 		func() error { return p.explore(drawn) },
