@@ -73,6 +73,9 @@ var calls = map[string]string{
 	"unheard-later-grant":         "moments",
 	"refused-take-back":           "moments",
 	"unheard-renewals":            "moments",
+	"outer-lease-ends":            "moments",
+	"unanswered-longer-lease":     "moments",
+	"undone-grant":                "moments",
 	"queue-lost-with-primary":     "replicas sentinels persist moments",
 }
 
