@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -29,9 +30,9 @@ type settings struct {
 	handoffSpan            time.Duration
 	waiters                []int
 	locks                  int
-	lease                  time.Duration
+	lease, crowdLease      time.Duration
 	uncontended, contended bool
-	renewals               bool
+	renewals, crowd        bool
 }
 
 func main() {
@@ -44,7 +45,7 @@ func main() {
 }
 
 func parse(args []string) (settings, error) {
-	s := settings{waiters: []int{2, 8, 64}}
+	s := settings{waiters: []int{2, 8, 64}, crowdLease: defaultLease}
 	f := flag.NewFlagSet("bench-locks", flag.ContinueOnError)
 	f.StringVar(&s.redisson, "redisson", "", "`command` of the adapter for Redisson; without it Redisson is not measured")
 	f.IntVar(&s.rounds, "rounds", 60, "rounds of uncontended pairs")
@@ -54,17 +55,19 @@ func parse(args []string) (settings, error) {
 	f.IntVar(&s.locks, "locks", 10000, "locks that are renewed")
 	f.DurationVar(&s.lease, "lease", 6*time.Second, "lease of the locks that are renewed")
 	quick := f.Bool("quick", false, "see in some seconds that everything works")
-	only := f.String("only", "", "one `part`: uncontended, handoff or renewals")
+	only := f.String("only", "", "one `part`: uncontended, handoff, renewals or crowd")
 	if err := f.Parse(args); err != nil {
 		return s, err
 	}
 	if *quick {
 		s.rounds, s.block, s.handoffRounds, s.handoffSpan = 3, 32, 1, 200*time.Millisecond
 		s.waiters, s.locks, s.lease = []int{2}, 500, 1500*time.Millisecond
+		s.crowdLease = s.lease
 	}
 	s.uncontended = *only == "" || *only == "uncontended"
 	s.contended = *only == "" || *only == "handoff"
 	s.renewals = *only == "" || *only == "renewals"
+	s.crowd = *only == "" || *only == "crowd"
 	return s, nil
 }
 
@@ -90,6 +93,9 @@ func run(ctx context.Context, args []string, w io.Writer) (err error) {
 	}
 	if s.renewals && err == nil {
 		err = measureRenewals(ctx, srv, s, locks, &out, &b)
+	}
+	if s.crowd && err == nil {
+		err = measureCrowds(ctx, srv, s, locks, &out, &b)
 	}
 	if err != nil {
 		return err
@@ -160,6 +166,20 @@ func measureRenewals(ctx context.Context, srv *server, s settings, locks []subje
 	}
 	fmt.Fprintf(w, "%d locks with a lease of %v, renewed each %v:\n\n", s.locks, s.lease, s.lease/3)
 	renewalReport(w, b, locks, s.locks, cost, why)
+	return nil
+}
+
+func measureCrowds(ctx context.Context, srv *server, s settings, locks []subject, w io.Writer, b *bars) error {
+	ours := slices.DeleteFunc(slices.Clone(locks), func(l subject) bool { return !l.ours })
+	costs := make([]crowd, len(ours))
+	for i, l := range ours {
+		var err error
+		if costs[i], err = measureCrowd(ctx, srv, l, s.locks, s.crowdLease); err != nil {
+			return fmt.Errorf("%s: %w", l.name, err)
+		}
+	}
+	fmt.Fprintf(w, "\n%d holds, and as many waiters for one lock, with a lease of %v. Requests are script calls, counted for %v:\n\n", s.locks, s.crowdLease, s.crowdLease/3)
+	crowdReport(w, b, ours, s.locks, costs)
 	return nil
 }
 
