@@ -81,6 +81,10 @@ func (s *substance) follow(e *history.Event) {
 	s.outlived[k] = o
 }
 
+// NeverGranted starts the reason of a run that proves nothing because the lock granted
+// nothing in it.
+const NeverGranted = "no acquire succeeded"
+
 // missing returns the reason why the run proves nothing, or "".
 func (s *substance) missing(h *history.Header) string {
 	before := ""
@@ -103,6 +107,9 @@ func (s *substance) missing(h *history.Header) string {
 	}
 	for _, f := range []history.Func{history.Acquire, history.Release, history.Read, history.Write} {
 		if s.invoked[f] && !s.succeeded[f] && (f != history.Release || !s.stopped && !s.refused) {
+			if f == history.Acquire {
+				return NeverGranted + before
+			}
 			return fmt.Sprintf("no %s succeeded%s", f, before)
 		}
 	}

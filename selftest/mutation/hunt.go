@@ -338,6 +338,10 @@ func (p *played) catalogue(runs []groundRun) error {
 		if a == nil || err != nil {
 			return err
 		}
+		if neverGrants(a) && !neverGrants(r.answer) {
+			p.settle(killed, "no grant in "+which(r.job))
+			return nil
+		}
 		for _, property := range checker.Properties() {
 			v, judged := a.Run.Verdicts[property.Name]
 			if judged && v.Outcome != checker.Unknown && (!a.Run.Matches(property.Name) || blames(r.answer, property.Name, v)) {
@@ -351,6 +355,11 @@ func (p *played) catalogue(runs []groundRun) error {
 		}
 	}
 	return nil
+}
+
+// neverGrants reports whether the lock granted nothing, so that its run proves nothing.
+func neverGrants(a *suite.Answer) bool {
+	return strings.HasPrefix(a.Run.Verdicts[checker.Exclusion].Reason, checker.NeverGranted)
 }
 
 // verdict states a verdict.

@@ -3,6 +3,7 @@ package mutation
 import (
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,5 +45,22 @@ func TestNobodyTakesAnOwnerCheckOrARenewalAway(t *testing.T) {
 	}
 	if testing.Verbose() {
 		r.Text(t.Output())
+	}
+}
+
+// A lock that grants nothing breaks no promise, and its runs prove nothing. Nobody would
+// use it.
+func TestALockThatGrantsNothingIsKilled(t *testing.T) {
+	o := Options{
+		Choice:  Choice{Files: []string{"lock/fair_queue.lua"}, Operators: []string{"lua-flip"}, Shard: suite.Shard{Index: 1, Of: 1}, Seed: 1},
+		Source:  ".",
+		Locks:   []string{"fair"},
+		Workers: runtime.NumCPU(), Stall: time.Minute,
+		Progress: func(string, int) (step, done func()) { return func() {}, func() {} },
+	}
+	r, err := o.Measure(t.Context())
+	must.Succeed(t, err)
+	if !slices.ContainsFunc(r.Mutants, func(m *Result) bool { return m.Status == killed && strings.HasPrefix(m.By, "no grant in ") }) {
+		t.Errorf("none of %d mutants dies of granting nothing", r.Played)
 	}
 }
