@@ -138,48 +138,6 @@ func sortByCost(all []groundRun) {
 	})
 }
 
-// samples are the runs of each lock that reach the most mutants. A mutant that made no
-// difference with its first lock gets them.
-const samples = 3
-
-// sampled keeps the samples of each lock, and the runs of scenarios that were not
-// played, in order.
-func sampled(all, played []groundRun) []groundRun {
-	seen := map[string]bool{}
-	for _, r := range played {
-		seen[r.job.Scenario] = true
-	}
-	best := map[string][]int{} // by lock, how many mutants the best runs reach
-	for _, r := range all {
-		best[r.job.Lock] = append(best[r.job.Lock], len(r.reaches))
-	}
-	for _, reach := range best {
-		slices.SortFunc(reach, func(a, b int) int { return b - a })
-	}
-	var some []groundRun
-	taken := map[string]int{}
-	for _, r := range all {
-		reach := best[r.job.Lock]
-		switch {
-		case !seen[r.job.Scenario]:
-			some = append(some, r)
-		case taken[r.job.Lock] < samples && len(r.reaches) >= reach[min(samples, len(reach))-1]:
-			some = append(some, r)
-			taken[r.job.Lock]++
-		}
-	}
-	return some
-}
-
-// first is how many of the sorted runs are of the first lock.
-func first(all []groundRun) int {
-	n := 0
-	for n < len(all) && all[n].job.Lock == all[0].job.Lock {
-		n++
-	}
-	return n
-}
-
 // which names a run.
 func which(j suite.Job) string { return fmt.Sprintf("%s with %s, seed %d", j.Scenario, j.Lock, j.Seed) }
 
@@ -230,8 +188,7 @@ func (g *ground) playAll(ctx context.Context, mutants []*Mutant, took func(*Resu
 }
 
 // play plays one mutant. It starts with the catalogue, then repeats the runs with
-// a changed history. The drawn scenarios and the placements follow. A mutant that makes no
-// difference with the first lock gets samples of the others.
+// a changed history. The drawn scenarios and the placements follow.
 func (g *ground) play(ctx context.Context, m *Mutant, original workers.Pool) (*Result, error) {
 	p := &played{Result: &Result{Mutant: m, Status: notReached}, ctx: ctx, original: original, mutant: g.hunt.pool(m.number, 1).Keeping()}
 	defer p.mutant.Stop()
@@ -241,17 +198,9 @@ func (g *ground) play(ctx context.Context, m *Mutant, original workers.Pool) (*R
 		return p.Result, nil
 	}
 	p.Status = survived
-	n := first(runs)
 	cheapest := slices.Concat(runs, drawn)[0].job.Lock
 	for _, step := range []func() error{
-		func() error { return p.catalogue(runs[:n]) },
-		func() error {
-			rest := runs[n:]
-			if p.Changed == 0 {
-				rest, drawn = sampled(rest, runs[:n]), sampled(drawn, drawn)
-			}
-			return p.catalogue(rest)
-		},
+		func() error { return p.catalogue(runs) },
 		func() error { return p.again() },
 		func() error { return p.explore(drawn) },
 		func() error { return p.placed(&g.placed, cheapest) },
