@@ -76,7 +76,7 @@ func (v *Validator) Add(e *Event) error {
 	if e.Time < 0 {
 		return v.bad("time %d is negative", e.Time)
 	}
-	if e.Time > longestTime {
+	if e.Time > LongestTime {
 		return v.bad("time %d is more than 18 years", e.Time)
 	}
 	if e.Time < v.last {
@@ -166,8 +166,9 @@ func (v *Validator) invocation(op int64) *Event {
 // largestTimeScale bounds the time scale of a header, far beyond any run.
 const largestTimeScale = 10
 
-// longestTime bounds every time and duration, so that sums never overflow.
-const longestTime int64 = 1 << 59
+// LongestTime bounds every time and duration of a history in nanoseconds, so that sums
+// never overflow.
+const LongestTime int64 = 1 << 59
 
 func validateHeader(h *Header) string {
 	c := &h.Claims
@@ -180,7 +181,7 @@ func validateHeader(h *Header) string {
 		return input.Sprintf("%q is not a kind of user", h.User)
 	case h.TimeScale < 0 || h.TimeScale > largestTimeScale:
 		return input.Sprintf("time_scale is %v; it must be above 0 and at most %d", h.TimeScale, largestTimeScale)
-	case c.RenewEvery > longestTime || c.Handoff > longestTime || h.Latency > longestTime:
+	case c.RenewEvery > LongestTime || c.Handoff > LongestTime || h.Latency > LongestTime:
 		return "a duration in the header is more than 18 years"
 	case c.Quorum > max(c.Nodes, 1):
 		return input.Sprintf("a quorum of %d is impossible on %d nodes", c.Quorum, max(c.Nodes, 1))
@@ -203,13 +204,13 @@ func validateShape(e *Event) string {
 	if a := e.Args; a != nil && (a.Lease < 0 || a.Wait < -1) {
 		return "a duration of the arguments is negative"
 	}
-	if a := e.Args; a != nil && (a.Lease > longestTime || a.Wait > longestTime) {
+	if a := e.Args; a != nil && (a.Lease > LongestTime || a.Wait > LongestTime) {
 		return "a duration of the arguments is more than 18 years"
 	}
 	if r := e.Result; r != nil && r.Count < 0 {
 		return "the count of the result is negative"
 	}
-	if r := e.Result; r != nil && (r.Until < 0 || r.Until > longestTime) {
+	if r := e.Result; r != nil && (r.Until < 0 || r.Until > LongestTime) {
 		return "the validity of the result ends before the run, or more than 18 years after its start"
 	}
 	switch e.Kind {
@@ -296,7 +297,7 @@ func validateServer(s *ServerEvent) string {
 		return "a hold count is negative"
 	case s.TTL < -1 || s.WasTTL < -1:
 		return "a TTL is below -1"
-	case s.TTL > longestTime || s.WasTTL > longestTime:
+	case s.TTL > LongestTime || s.WasTTL > LongestTime:
 		return "a TTL is more than 18 years"
 	}
 	return ""

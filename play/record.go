@@ -155,12 +155,13 @@ func (r *Recorder) Finish(e history.Event, kind history.Kind, res history.Result
 	r.Add(e)
 }
 
-// sinceStart converts a time to that of the history, and the zero time to 0.
+// sinceStart converts a time to that of the history, and the zero time to 0. A time
+// outside of the history becomes the nearest one that a history can have.
 func (r *Recorder) sinceStart(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
-	return max(int64(t.Sub(r.Start)), 1)
+	return min(max(int64(t.Sub(r.Start)), 1), history.LongestTime)
 }
 
 // crashing records that a client is about to die: nothing of it is recorded from

@@ -86,3 +86,24 @@ func TestSettledIsWhatNobodyWillTellMoreOf(t *testing.T) {
 		}
 	})
 }
+
+// A lock may state a validity that makes no sense. That is the lock's mistake, and the
+// history of it is a valid one.
+func TestAValidityOutsideOfTheHistoryIsRecorded(t *testing.T) {
+	begin := time.Now()
+	r := NewRecorder(begin)
+	for _, c := range []struct {
+		name  string
+		until time.Time
+		want  int64
+	}{
+		{"none", time.Time{}, 0},
+		{"within the run", begin.Add(time.Second), int64(time.Second)},
+		{"before the run", begin.AddDate(-100, 0, 0), 1},
+		{"in 400 years", begin.AddDate(400, 0, 0), history.LongestTime},
+	} {
+		if got := r.sinceStart(c.until); got != c.want {
+			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		}
+	}
+}
