@@ -81,13 +81,7 @@ func (m *matrix) leftOut() []unplayed {
 		if !m.empty(s) {
 			return nil
 		}
-		return groupLocks(s, m.locks, func(lock string) (reason string, applies bool) {
-			c := m.cell(s, lock)
-			if c == nil {
-				return "", false
-			}
-			return clean(c.skip.Reason), true
-		})
+		return m.inapplicableTo(s)
 	})
 }
 

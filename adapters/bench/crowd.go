@@ -130,12 +130,7 @@ func quiet(ctx context.Context, srv *server, n int) error {
 // costOf is what n holds or waiters, which have own goroutines each, have cost since
 // a usage, and the requests that they cost from now on, for the given span.
 func costOf(ctx context.Context, srv *server, before usage, n, own int, span time.Duration) (crowdCost, error) {
-	calls, _, err := srv.scriptCalls(ctx)
-	if err != nil {
-		return crowdCost{}, err
-	}
-	pause(ctx, span)
-	later, _, err := srv.scriptCalls(ctx)
+	calls, _, err := srv.scriptCallsIn(ctx, span)
 	if err != nil {
 		return crowdCost{}, err
 	}
@@ -144,7 +139,7 @@ func costOf(ctx context.Context, srv *server, before usage, n, own int, span tim
 	return crowdCost{
 		bytes:      float64(now.bytes-before.bytes) / each,
 		goroutines: float64(now.goroutines-before.goroutines)/each - float64(own),
-		requests:   float64(later-calls) / span.Seconds(),
+		requests:   float64(calls) / span.Seconds(),
 	}, ctx.Err()
 }
 

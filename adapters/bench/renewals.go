@@ -42,12 +42,7 @@ func renewals(ctx context.Context, srv *server, s subject, locks int, lease time
 		keeping.Go(func() { keepErr = keep(stop, holds, period) })
 	}
 	pause(ctx, period*3/2) // the first round is over
-	calls, took, err := srv.scriptCalls(ctx)
-	if err != nil {
-		return renewalCost{}, err
-	}
-	pause(ctx, renewalPeriods*period)
-	calls2, took2, err := srv.scriptCalls(ctx)
+	calls, took, err := srv.scriptCallsIn(ctx, renewalPeriods*period)
 	if err != nil {
 		return renewalCost{}, err
 	}
@@ -66,7 +61,7 @@ func renewals(ctx context.Context, srv *server, s subject, locks int, lease time
 	if err := each(locks, func(i int) error { return holds[i].release(ctx) }); err != nil {
 		return renewalCost{}, fmt.Errorf("release the locks: %w", err)
 	}
-	return renewalCost{float64(calls2-calls) / renewalPeriods, (took2 - took) / renewalPeriods}, srv.flush(ctx)
+	return renewalCost{float64(calls) / renewalPeriods, took / renewalPeriods}, srv.flush(ctx)
 }
 
 // keep renews all holds once in a period, until ctx ends.

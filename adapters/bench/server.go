@@ -176,3 +176,15 @@ func (s *server) scriptCalls(ctx context.Context) (calls int, took time.Duration
 	}
 	return calls, took, nil
 }
+
+// scriptCallsIn returns how many scripts the server runs in the given span, and the time
+// that it takes for them.
+func (s *server) scriptCallsIn(ctx context.Context, span time.Duration) (calls int, took time.Duration, err error) {
+	before, tookBefore, err := s.scriptCalls(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	pause(ctx, span)
+	calls, took, err = s.scriptCalls(ctx)
+	return calls - before, took - tookBefore, err
+}
