@@ -3,6 +3,7 @@ package mutation
 import (
 	_ "embed"
 	"fmt"
+	"path"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -41,7 +42,7 @@ type equivalence struct {
 
 // remedy names a test that would kill the survivors of a place.
 type remedy struct {
-	File string   `yaml:"file"`
+	File string   `yaml:"file"` // a pattern of [path.Match]
 	In   []string `yaml:"in"`   // functions; empty for all of the file
 	Line string   `yaml:"line"` // a part of the line; empty for any
 	By   string   `yaml:"by"`   // what kills them
@@ -51,6 +52,11 @@ func readNotes(text []byte) (*notes, error) {
 	n := &notes{}
 	if err := yaml.UnmarshalWithOptions(text, n, yaml.Strict()); err != nil {
 		return nil, fmt.Errorf("read notes on mutants: %w", err)
+	}
+	for _, r := range n.Takes {
+		if _, err := path.Match(r.File, ""); err != nil {
+			return nil, fmt.Errorf("read notes on mutants: file %q: %w", r.File, err)
+		}
 	}
 	for _, e := range n.Equivalent {
 		if reasons[e.Reason] == "" {
@@ -111,7 +117,8 @@ func (n *notes) takes(m *Mutant) string {
 		for _, where := range r.In {
 			in = in || where == m.Func
 		}
-		if in && r.File == m.File && strings.Contains(m.Source, r.Line) {
+		file, _ := path.Match(r.File, m.File) // readNotes has checked the pattern
+		if in && file && strings.Contains(m.Source, r.Line) {
 			return r.By
 		}
 	}
