@@ -3,7 +3,6 @@ package mutation
 import (
 	_ "embed"
 	"fmt"
-	"path"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -42,7 +41,7 @@ type equivalence struct {
 
 // remedy names a test that would kill the survivors of a place.
 type remedy struct {
-	File string   `yaml:"file"` // a pattern of [path.Match]
+	File string   `yaml:"file"`
 	In   []string `yaml:"in"`   // functions; empty for all of the file
 	Line string   `yaml:"line"` // a part of the line; empty for any
 	By   string   `yaml:"by"`   // what kills them
@@ -52,11 +51,6 @@ func readNotes(text []byte) (*notes, error) {
 	n := &notes{}
 	if err := yaml.UnmarshalWithOptions(text, n, yaml.Strict()); err != nil {
 		return nil, fmt.Errorf("read notes on mutants: %w", err)
-	}
-	for _, r := range n.Takes {
-		if _, err := path.Match(r.File, ""); err != nil {
-			return nil, fmt.Errorf("read notes on mutants: file %q: %w", r.File, err)
-		}
 	}
 	for _, e := range n.Equivalent {
 		if reasons[e.Reason] == "" {
@@ -117,8 +111,7 @@ func (n *notes) takes(m *Mutant) string {
 		for _, where := range r.In {
 			in = in || where == m.Func
 		}
-		file, _ := path.Match(r.File, m.File) // readNotes has checked the pattern
-		if in && file && strings.Contains(m.Source, r.Line) {
+		if in && r.File == m.File && strings.Contains(m.Source, r.Line) {
 			return r.By
 		}
 	}
