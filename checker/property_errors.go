@@ -10,6 +10,7 @@ import (
 var documented = map[history.Func]map[history.Kind][]string{
 	history.Acquire: {history.Fail: {history.ErrBusy, history.ErrCanceled, history.ErrAcks, history.ErrRefused}, history.Info: {history.ErrUnknown}},
 	history.Release: {history.Fail: {history.ErrNotHeld, history.ErrLost}, history.Info: {history.ErrUnknown, history.ErrCanceled}},
+	history.Extend:  {history.Fail: {history.ErrNotHeld, history.ErrLost, history.ErrRefused, history.ErrCanceled}, history.Info: {history.ErrUnknown, history.ErrCanceled}},
 }
 
 // judgeErrors checks that every failure has a documented class, and that neither
@@ -54,10 +55,10 @@ func (t *trace) classOf(o *op) Verdict {
 	if o.f == history.Release && o.kind == history.Fail && class == history.ErrLost && !t.hadHold(o) {
 		return violation(o.ret, opIDs(o), "the release of %s reported a loss at %s; its owner held nothing", o.owner, at(o.ret))
 	}
-	if right && class == history.ErrUnknown && o.onLock() && t.h.Header.Order == history.TotalOrder && !t.mayEndUnknown(o) && t.keptBy(o) && t.cancelled(o) {
+	if right && class == history.ErrUnknown && o.own != nil && t.h.Header.Order == history.TotalOrder && !t.mayEndUnknown(o) && t.keptBy(o) && t.cancelled(o) {
 		return byServers(violation(o.ret, opIDs(o), "the release of %s ended at %s with an unknown outcome because the context of its caller had ended: nobody gave the hold back", o.owner, at(o.ret)))
 	}
-	if right && class == history.ErrUnknown && o.onLock() && t.h.Header.Order == history.TotalOrder && !t.mayEndUnknown(o) {
+	if right && class == history.ErrUnknown && o.own != nil && t.h.Header.Order == history.TotalOrder && !t.mayEndUnknown(o) {
 		although := "nothing was wrong"
 		if t.claim.Nodes > 1 {
 			although = "enough servers were in reach"

@@ -279,6 +279,14 @@ func (t *trace) owedByClient(c *Claim, by int64) int64 {
 	for _, h := range held {
 		end = max(end, h)
 	}
+	if len(held) == 0 {
+		return end
+	}
+	for _, x := range t.op(c.AcquireOp).own.extensionsFrom(inv) {
+		if x.kind == history.OK && x.ret < by {
+			end = max(end, plus(x.inv, x.args.Lease))
+		}
+	}
 	return end
 }
 
@@ -298,6 +306,11 @@ func (t *trace) latestEnd(c *Claim, by int64) int64 {
 			return never
 		}
 		longest, last = max(longest, o.args.Lease), max(last, min(o.ret, by))
+	}
+	for _, x := range own.extensionsFrom(inv) {
+		if x.inv < by && x.mayHaveWorked() {
+			longest, last = max(longest, x.args.Lease), max(last, min(x.ret, by))
+		}
 	}
 	return plus(last, longest)
 }

@@ -16,6 +16,23 @@ type heldLease struct {
 	o       *op
 	granted byGroup[int64] // when a server granted it
 	short   bool           // it was handed on for less than its lease
+	// extended is the end of the hold by its last extension there.
+	extended byGroup[int64]
+}
+
+// forget notes that a server owes the hold no more.
+func (h *heldLease) forget(group string) {
+	h.granted.remove(group)
+	h.extended.remove(group)
+}
+
+// latestEnd is the latest end of the hold by its lease and its extensions.
+func (h *heldLease) latestEnd() int64 {
+	end := plus(h.o.inv, h.o.args.Lease)
+	for _, g := range h.extended {
+		end = max(end, g.is)
+	}
+	return end
 }
 
 // owed is the rest of a hold's lease when a server changes it. Before a server has
@@ -28,7 +45,8 @@ func (h *heldLease) owed(c *change) int64 {
 	if !ok {
 		granted = h.o.inv
 	}
-	return granted + h.o.args.Lease - c.t
+	extended, _ := h.extended.get(c.group)
+	return max(granted+h.o.args.Lease, extended) - c.t
 }
 
 // underway is how long a request may be on its way to a server without a fault, on
@@ -62,6 +80,9 @@ func judgeLease(t *trace) Verdict {
 	for i := range t.claims {
 		v = earlier(v, t.grantedInTime(&t.claims[i]))
 	}
+	for _, o := range t.ops {
+		v = earlier(v, t.extendedInTime(o))
+	}
 	return v
 }
 
@@ -93,6 +114,7 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 		if c.holder == k.owner && c.command() {
 			v = earlier(v, w.leaseAt(c))
 			w.given(c)
+			w.extends(c)
 		}
 	}
 	return v
@@ -147,7 +169,7 @@ func (w *leaseWalk) givenBack(c *change) {
 	for n := range w.holds {
 		h := &w.holds[n]
 		if h.o.ret >= c.t && (c.ends() || (h.o.kind != history.OK || w.claim.Acks > 0 || w.claim.Nodes > 1) && c.Count < c.WasCount) {
-			h.granted.remove(c.group)
+			h.forget(c.group)
 		}
 	}
 	if c.Count < c.WasCount {
@@ -170,7 +192,7 @@ func (w *leaseWalk) given(c *change) {
 		case known && h.short && c.raises():
 			h.owesOnly(c)
 		case known && c.grants():
-			h.granted.remove(c.group) // this server had lost it
+			h.forget(c.group) // this server had lost it
 		}
 	}
 }
@@ -185,7 +207,7 @@ func (w *leaseWalk) takenBackHere(c *change) {
 			continue
 		}
 		if h.o.ret < c.t && len(h.granted) > w.claim.Quorum {
-			h.granted.remove(c.group)
+			h.forget(c.group)
 		}
 		return
 	}
@@ -200,7 +222,7 @@ func withoutLargest(holds []heldLease) []heldLease {
 	}
 	out := append([]heldLease(nil), holds...)
 	sort.SliceStable(out, func(i, j int) bool {
-		return out[i].o.inv+out[i].o.args.Lease < out[j].o.inv+out[j].o.args.Lease
+		return out[i].latestEnd() < out[j].latestEnd()
 	})
 	var gaveBack byGroup[bool]
 	for i := len(out) - 1; i >= 0; i-- {
@@ -321,6 +343,7 @@ func (w *leaseWalk) leaseAt(c *change) Verdict {
 	if w.before > longest && w.heldUpSince(c.By, w.since, c.t) { // a renewal of then, held back until now
 		longest = w.before
 	}
+	longest = max(longest, w.longestExtension(c.t))
 	ops := func() []int64 { return opIDs(w.openOpOf(c.By, c.lock, c.t), w.grantOf(w.owner, w.lock, c.t)) }
 	if longest == 0 {
 		return Verdict{Outcome: OutcomeOK} // no lease is known to be requested
@@ -404,7 +427,7 @@ func (t *trace) onServer(lease int64) int64 {
 // may have delayed it.
 func (w *leaseWalk) renewedInFull(c *change) Verdict {
 	renews := c.was == w.owner && c.Count == c.WasCount && c.By == w.client[w.owner] && (c.raises() || c.TTL < c.WasTTL-w.allow.rounding)
-	if !renews || len(w.holds) == 0 || w.openOp(c.By, c.lock, history.Acquire, c.t) != nil || w.openOp(c.By, c.lock, history.Release, c.t) != nil {
+	if !renews || len(w.holds) == 0 || w.extending(c.t) || w.openOp(c.By, c.lock, history.Acquire, c.t) != nil || w.openOp(c.By, c.lock, history.Release, c.t) != nil {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	least := int64(never)
@@ -478,6 +501,7 @@ func (t *trace) leasesLeft(k ownerLock) Verdict {
 			}
 			most = max(most, plus(from, t.onServer(a.args.Lease)))
 		}
+		most = max(most, t.extendedBefore(e))
 		underway := int64(0)
 		if e.left.t > e.o.inv {
 			underway = min(e.left.t-e.o.inv, t.allow.underway+t.disturbance(e.o.inv, e.left.t, touches(e.o.client)))

@@ -38,7 +38,8 @@ var (
 
 func (o *op) open() bool { return o.kind == history.Invoke }
 
-// onLock reports whether the operation is one of a lock, not of the resource.
+// onLock reports whether the operation is one of the sequential lock, which the judge
+// of linearizability knows.
 func (o *op) onLock() bool {
 	return o.f == history.Acquire || o.f == history.Release || o.f == history.Inspect
 }
@@ -190,11 +191,15 @@ func (t *trace) invoked(o *op) {
 	o.n = int32(len(t.ops))
 	t.ops = append(t.ops, o)
 	t.byID.put(o)
+	k := ownerLock{o.owner, o.lock}
+	if o.f == history.Extend {
+		o.own = t.account(k)
+		o.own.extensions = append(o.own.extensions, o)
+	}
 	if !o.onLock() {
 		t.client[o.owner] = o.client
 		return
 	}
-	k := ownerLock{o.owner, o.lock}
 	if o.own = t.account(k); len(o.own.ops.all) == 0 {
 		t.client[o.owner] = o.client
 		t.owners = append(t.owners, k)

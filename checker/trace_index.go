@@ -45,9 +45,11 @@ func (t *trace) op(id int64) *op { return t.byID.get(id) }
 
 // account is the index of an owner on a lock, or of a lock.
 type account struct {
-	ops     opList     // none of a lock: see byLock
-	changes changeList // of holds of the owner, or of all
-	spans   spanIndex  // the same
+	ops opList // none of a lock: see byLock; without extensions
+	// extensions are those of an owner, by invocation.
+	extensions []*op
+	changes    changeList // of holds of the owner, or of all
+	spans      spanIndex  // the same
 
 	// As they were asked for.
 	steps []step

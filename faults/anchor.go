@@ -14,7 +14,7 @@ func Moments() []string {
 }
 
 // ops are the operations to which a moment can belong.
-var ops = []string{"acquire", "release", "inspect", "background"}
+var ops = []string{"acquire", "release", "inspect", "extend", "background"}
 
 // build makes the fault that s declares.
 func build(s Spec, t Topology, seed uint64) (Fault, error) {

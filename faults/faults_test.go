@@ -222,7 +222,7 @@ func TestAnchorRefusals(t *testing.T) {
 		{nil, &Anchor{Moment: Granted, Nth: -1}, "counts from 1"},
 		{nil, &Anchor{Moment: Granted, Client: "client-9"}, `no client "client-9" here`},
 		{nil, &Anchor{Moment: Executed, Node: "node-9"}, `no node "node-9" here`},
-		{nil, &Anchor{Moment: Executed, Op: "lock"}, "one of: acquire, release, inspect, background"},
+		{nil, &Anchor{Moment: Executed, Op: "lock"}, "one of: acquire, release, inspect, extend, background"},
 	} {
 		_, err := NewTimeline([]Spec{{Fault: "pause", Target: Names{"client-1"}, At: tt.at, On: tt.on}}, big, 1)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {

@@ -15,8 +15,8 @@ type Moment struct {
 	Client string // whose operation, connection or request
 	Node   string // where, for moments of a request or a message
 
-	// Op is the client's current operation: "acquire", "release", "inspect", or
-	// "background" between operations, when it renews and subscribes.
+	// Op is the client's current operation: "acquire", "release", "inspect", "extend",
+	// or "background" between operations, when it renews and subscribes.
 	Op string
 	// Command is the Redis command, upper case, for moments of a request.
 	Command string

@@ -89,6 +89,7 @@ type Claims struct {
 	TakesBack bool `json:"takes_back,omitempty"`
 	// LeasePerHold: the end of an inner hold leaves the lease of the outer ones.
 	LeasePerHold bool `json:"lease_per_hold,omitempty"`
+	Extends      bool `json:"extends,omitempty"` // an owner can prolong its hold
 
 	// RenewEvery is the longest gap between two renewals of a live hold on the
 	// server, without a fault. 0 unless Renewal.
@@ -172,6 +173,7 @@ const (
 	Read    Func = "read"    // read the guarded resource
 	Write   Func = "write"   // write the guarded resource
 	Inspect Func = "inspect" // ask the lock how often this owner holds it
+	Extend  Func = "extend"  // make the innermost hold last for a lease from now on
 
 	Lost    Func = "lost"    // note: the client learned that its hold is gone
 	Stopped Func = "stopped" // note: the client stopped its work, because its hold's validity was over
@@ -204,7 +206,8 @@ type Event struct {
 
 // Args are the arguments of an operation. Durations are in nanoseconds.
 type Args struct {
-	// Lease is the requested lease; 0 if the lock has none.
+	// Lease is the requested lease of an acquire or an extension; 0 if the lock
+	// has none.
 	Lease int64 `json:"lease,omitempty"`
 	// Renewed is true if the lock's watchdog renews this hold.
 	Renewed bool `json:"renewed,omitempty"`

@@ -256,7 +256,7 @@ func validateShape(e *Event) string {
 
 func validateOp(e *Event) string {
 	switch e.F {
-	case Acquire, Release, Inspect:
+	case Acquire, Release, Inspect, Extend:
 		if e.Lock == "" {
 			return "the operation names no lock"
 		}
@@ -269,9 +269,9 @@ func validateOp(e *Event) string {
 		return "the operation has no id"
 	case e.Client == "" || e.Owner == "":
 		return "the operation names no client or no owner"
-	case e.Kind == Invoke && e.Args == nil && (e.F == Acquire || e.F == Write):
+	case e.Kind == Invoke && e.Args == nil && (e.F == Acquire || e.F == Extend || e.F == Write):
 		return "the invocation has no \"args\""
-	case e.Kind == OK && e.Result == nil && e.F != Release && e.F != Inspect:
+	case e.Kind == OK && e.Result == nil && e.F != Release && e.F != Inspect && e.F != Extend:
 		return "the return has no \"result\""
 	case (e.Kind == Fail || e.Kind == Info) && e.Result == nil:
 		return "the return has no \"result\""

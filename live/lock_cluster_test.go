@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -227,23 +228,7 @@ func TestLock_inAClusterASlotMoves(t *testing.T) {
 		done := later(t, s.client(t, false, lock.WithSafetyPoll(20*time.Second)), fair, name)
 		eventually(t, "the waiter listens", func() bool { return s.listening(t, from, "shardchannels", "*{"+name+"}*") })
 		await(t, "it looks after the confirmation", asked, 2)
-		check(t, s.nodes[to].Do(ctx, "cluster", "setslot", slot, "importing", s.ids[from]).Err())
-		check(t, s.nodes[from].Do(ctx, "cluster", "setslot", slot, "migrating", s.ids[to]).Err())
-		for {
-			keys, err := s.nodes[from].ClusterGetKeysInSlot(ctx, int(slot), 100).Result()
-			check(t, err)
-			if len(keys) == 0 {
-				break
-			}
-			args := []any{"migrate", "127.0.0.1", port(t, s.addrs[to]), "", 0, 5000, "keys"}
-			for _, key := range keys {
-				args = append(args, key)
-			}
-			check(t, s.nodes[from].Do(ctx, args...).Err())
-		}
-		for _, i := range []int{to, from, 3 - from - to} {
-			check(t, s.nodes[i].Do(ctx, "cluster", "setslot", slot, "node", s.ids[to]).Err())
-		}
+		s.move(t, slot, from, to)
 		eventually(t, "the waiter listens at the other node", func() bool { return s.listening(t, to, "shardchannels", "*{"+name+"}*") })
 		await(t, "it looks after the confirmation of the other node", asked, 1)
 		start := time.Now()
@@ -251,5 +236,48 @@ func TestLock_inAClusterASlotMoves(t *testing.T) {
 		if got := <-done; got.Sub(start) > 1500*time.Millisecond {
 			t.Errorf("%s: woken after %v", name, got.Sub(start))
 		}
+	}
+}
+
+// move gives a slot with its keys to another node.
+func (s *shards) move(t *testing.T, slot int64, from, to int) {
+	t.Helper()
+	ctx := t.Context()
+	check(t, s.nodes[to].Do(ctx, "cluster", "setslot", slot, "importing", s.ids[from]).Err())
+	check(t, s.nodes[from].Do(ctx, "cluster", "setslot", slot, "migrating", s.ids[to]).Err())
+	for {
+		keys, err := s.nodes[from].ClusterGetKeysInSlot(ctx, int(slot), 100).Result()
+		check(t, err)
+		if len(keys) == 0 {
+			break
+		}
+		args := []any{"migrate", "127.0.0.1", port(t, s.addrs[to]), "", 0, 5000, "keys"}
+		for _, key := range keys {
+			args = append(args, key)
+		}
+		check(t, s.nodes[from].Do(ctx, args...).Err())
+	}
+	for _, i := range []int{to, from, 3 - from - to} {
+		check(t, s.nodes[i].Do(ctx, "cluster", "setslot", slot, "node", s.ids[to]).Err())
+	}
+}
+
+// An acquire that waits for replicas follows a slot that has moved: its client of a
+// single node follows no redirection.
+func TestLock_inAClusterAcksAfterAMove(t *testing.T) {
+	livetest.RequireRedis(t)
+	s := newShards(t)
+	ctx := t.Context()
+	name := "orders"
+	slot, err := s.nodes[0].ClusterKeySlot(ctx, name).Result()
+	check(t, err)
+	from := s.owner(t, name)
+	c := s.client(t, false, lock.WithReplicaAcks(1, 20*time.Millisecond))
+	for range 2 { // without replicas each attempt reaches the node, and is not confirmed
+		if _, err := c.TryAcquire(ctx, name); !errors.Is(err, lock.ErrAcks) {
+			t.Fatalf("acquire: %v, want %v", err, lock.ErrAcks)
+		}
+		s.move(t, slot, from, (from+1)%3)
+		from = (from + 1) % 3
 	}
 }

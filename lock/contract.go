@@ -124,3 +124,11 @@ func Lease(d time.Duration) AcquireOption { return func(a *Acquire) { a.Lease = 
 func Wait(d time.Duration) AcquireOption {
 	return func(a *Acquire) { a.Wait, a.bounded = d, true }
 }
+
+// Extender is implemented by lockers whose owner can prolong its hold.
+type Extender interface {
+	// Extend makes the innermost hold last for at least d from now, and never
+	// shortens it. It returns ErrLost or ErrNotHeld if there is no such hold. After
+	// ErrUnknown the hold lasts as long as before, or longer.
+	Extend(ctx context.Context, d time.Duration) error
+}

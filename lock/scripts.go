@@ -148,15 +148,32 @@ func (s *sending) answered(cmd *redis.Cmd) *redis.Cmd {
 // acquireAndWait sends the script and WAIT over one connection, because WAIT
 // concerns the writes of its own connection.
 func (c *Client) acquireAndWait(ctx context.Context, script *redis.Script, keys []string, args []any, sent *sending) (acquireReply, error) {
-	var node redis.Cmdable = c.rdb
-	if cluster, ok := c.rdb.(*redis.ClusterClient); ok {
-		// WAIT has no key: left to itself it would go to any node.
-		master, err := cluster.MasterForKey(ctx, keys[0])
-		if err != nil {
-			return acquireReply{}, err
-		}
-		node = master
+	cluster, ok := c.rdb.(*redis.ClusterClient)
+	if !ok {
+		return c.acquireAndWaitAt(ctx, c.rdb, script, keys, args, sent)
 	}
+	// WAIT has no key: left to itself it would go to any node.
+	master, err := cluster.MasterForKey(ctx, keys[0])
+	if err != nil {
+		return acquireReply{}, err
+	}
+	reply, err := c.acquireAndWaitAt(ctx, master, script, keys, args, sent)
+	if !redis.HasErrorPrefix(err, "MOVED") {
+		return reply, err
+	}
+	// The client of a single node follows no redirection. ForEachMaster asks for
+	// the slots anew.
+	if err := cluster.ForEachMaster(ctx, func(context.Context, *redis.Client) error { return nil }); err != nil {
+		return acquireReply{}, err
+	}
+	if master, err = cluster.MasterForKey(ctx, keys[0]); err != nil {
+		return acquireReply{}, err
+	}
+	return c.acquireAndWaitAt(ctx, master, script, keys, args, sent)
+}
+
+// acquireAndWaitAt is acquireAndWait on one server.
+func (c *Client) acquireAndWaitAt(ctx context.Context, node redis.Cmdable, script *redis.Script, keys []string, args []any, sent *sending) (acquireReply, error) {
 	send := func(eval func(p redis.Pipeliner) *redis.Cmd) (acquireReply, error) {
 		pipe := node.Pipeline()
 		cmd := eval(pipe)

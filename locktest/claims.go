@@ -18,6 +18,8 @@ type Claims struct {
 	TakesBack bool // an acquire that ends without a grant leaves nothing behind
 	// LeasePerHold: the end of an inner hold leaves the lease of the outer ones.
 	LeasePerHold bool
+	Extends      bool // an owner can prolong its hold
+	ShutsDown    bool // one call releases all holds of a process and closes the lock: Session has a method Shutdown(context.Context) error
 	Messages     bool // waiters are woken by a message on a channel of Redis
 }
 

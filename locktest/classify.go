@@ -80,9 +80,10 @@ func (c *classified) HoldCount(ctx context.Context) (int, error) {
 
 // Extend makes the hold last lease from now on, where the lock can.
 func (c *classified) Extend(ctx context.Context, lease time.Duration) error {
-	if x, ok := c.of.(interface {
-		Extend(context.Context, time.Duration) error
-	}); ok {
+	if f, ok := c.of.(*Funcs); ok && f.Extend != nil {
+		return c.class(ctx, f.Extend(ctx, lease))
+	}
+	if x, ok := c.of.(lock.Extender); ok {
 		return c.class(ctx, x.Extend(ctx, lease))
 	}
 	return errors.ErrUnsupported

@@ -26,6 +26,9 @@ type Funcs struct {
 	Try func(ctx context.Context) error
 	// Release releases one hold.
 	Release func(ctx context.Context) error
+	// Extend makes the hold last for a lease from now on; Claims.Extends requires
+	// it.
+	Extend func(ctx context.Context, lease time.Duration) error
 	// Token returns the fencing token of the hold; Claims.Fencing requires it.
 	Token func() uint64
 	// LostSign returns a channel that is closed when the hold is lost;

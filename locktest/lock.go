@@ -23,6 +23,8 @@
 package locktest
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -203,6 +205,15 @@ func (s session) Identity(thread string) string {
 		return ""
 	}
 	return s.owner(thread)
+}
+
+// Shutdown implements [subject.Leaver].
+func (s session) Shutdown(ctx context.Context) error {
+	l, ok := s.of.(subject.Leaver)
+	if !ok {
+		return fmt.Errorf("Claims.ShutsDown needs a method Shutdown of Session: %w", errors.ErrUnsupported)
+	}
+	return (&classified{lock: s.lock}).class(ctx, l.Shutdown(ctx))
 }
 
 // Close implements [subject.Session].

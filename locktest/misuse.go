@@ -59,6 +59,7 @@ func (l *Lock) unusable(v lock.Locker) string {
 		{"Acquire", f.Acquire != nil, true}, {"Release", f.Release != nil, true},
 		{"Token, because of Claims.Fencing", f.Token != nil, l.Claims.Fencing},
 		{"LostSign, because of Claims.LostSign", f.LostSign != nil, l.Claims.LostSign},
+		{"Extend, because of Claims.Extends", f.Extend != nil, l.Claims.Extends},
 		{"AcquireFor, because of Claims.Explicit", f.AcquireFor != nil, l.Claims.Explicit},
 	} {
 		if needs.by && !needs.set {

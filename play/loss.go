@@ -52,6 +52,22 @@ func (l *loss) nested(until time.Time) {
 	}
 }
 
+// extended records a later end of the validity.
+func (l *loss) extended(until time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if until = l.after(until); !l.until.IsZero() && !l.recorded && until.After(l.until) {
+		l.until = until
+	}
+}
+
+// mustEndAs records that the work ends for a reason.
+func (l *loss) mustEndAs(why history.Func) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.record(why)
+}
+
 // over returns a channel for the end of the validity, or nil if it has none.
 func (l *loss) over() (after <-chan time.Time, stop func()) {
 	l.mu.Lock()

@@ -199,7 +199,7 @@ const sim = "sim"
 func LongestLease(clients []*Client) time.Duration {
 	longest := time.Duration(0)
 	for _, c := range clients {
-		longest = max(longest, time.Duration(c.work.Lease))
+		longest = max(longest, time.Duration(c.work.Lease), time.Duration(c.work.Extend))
 		for _, n := range c.work.Nested {
 			longest = max(longest, time.Duration(n))
 		}

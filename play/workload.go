@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/stacks"
 	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/subject"
 )
 
 // worker plays the workload of one owner at a time. Several workers of a client
@@ -36,6 +37,7 @@ type worker struct {
 	locker lock.Locker
 	stock  *Stock
 	loss   *loss // of the present hold, nil without one
+	last   bool  // no critical section follows
 }
 
 // run plays all critical sections. It returns early when the process crashes
@@ -56,6 +58,7 @@ func (c *worker) run(ctx context.Context) {
 			c.newOwner()
 		}
 		c.turnTo(hold)
+		c.last = hold == c.work.Holds-1
 		c.critical(ctx)
 		if !c.work.Herd {
 			c.sleep(ctx, time.Duration(c.work.Rest)+time.Duration(c.rng.Int64N(int64(time.Millisecond))))
@@ -122,7 +125,8 @@ func (c *worker) critical(ctx context.Context) {
 			return
 		}
 	}
-	heeded := c.think(ctx)
+	gone := c.work.Extend > 0 && !c.loss.overstayed() && !c.extend(ctx)
+	heeded := gone || c.think(ctx)
 	if !c.Proc.Gate() {
 		return
 	}
@@ -249,7 +253,7 @@ func (c *worker) release(ctx context.Context, outer bool) history.Kind {
 	if outer {
 		defer c.listen(c.loss)()
 	}
-	left, err := c.locker.Unlock(ctx)
+	left, err := c.unlock(ctx, !outer && c.last && c.work.Shutdown)
 	if !c.Proc.Gate() {
 		return gone
 	}
@@ -268,6 +272,48 @@ func (c *worker) release(ctx context.Context, outer bool) history.Kind {
 	c.announce(faults.Moment{Name: faults.Released, Client: c.Proc.Name(), Op: "release"})
 	c.unclear = c.unclear || kind == history.Info
 	return kind
+}
+
+// unlock releases one hold, or all of the process by a shutdown of its lock.
+func (c *worker) unlock(ctx context.Context, shutdown bool) (left int, err error) {
+	if s, ok := c.session.(subject.Leaver); ok && shutdown {
+		return 0, s.Shutdown(ctx)
+	}
+	return c.locker.Unlock(ctx)
+}
+
+// extend extends the innermost hold. It reports whether the owner may go on: the lock
+// has not told it that the hold is gone.
+func (c *worker) extend(ctx context.Context) (held bool) {
+	ctx, done := c.Proc.Begin(ctx, "extend")
+	defer done()
+	d := time.Duration(c.work.Extend)
+	op, ok := c.begin(history.Extend, "extend", &history.Args{Lease: int64(d)})
+	if !ok {
+		return false
+	}
+	defer c.listen(c.loss)()
+	called := time.Now()
+	err := error(errors.ErrUnsupported)
+	if x, ok := c.locker.(lock.Extender); ok {
+		err = x.Extend(ctx, d)
+	}
+	if !c.Proc.Gate() {
+		return false
+	}
+	told := c.loss.mustEnd()
+	if err == nil {
+		c.rec.Finish(op, history.OK, history.Result{})
+		c.loss.extended(called.Add(d))
+		return !told
+	}
+	kind, class := classify(err)
+	c.rec.Finish(op, kind, history.Result{Error: class, Message: err.Error()})
+	if class == history.ErrLost || class == history.ErrNotHeld {
+		c.loss.mustEndAs(history.Lost)
+		return false
+	}
+	return !told
 }
 
 // begin announces and records the start of an operation; false means that the

@@ -21,6 +21,7 @@ var catalogueNames = []string{
 	"awkward-names",
 	"two-locks",
 	"two-held",
+	"two-nodes-held",
 	"one-of-two-released",
 	"herd",
 	"reentrancy",
@@ -43,6 +44,8 @@ var catalogueNames = []string{
 	"late-take-over",
 	"slow-holder",
 	"long-hold",
+	"extended-hold",
+	"extended-too-late",
 	"careful-user",
 	"late-release",
 	"check-then-delete",
@@ -133,6 +136,7 @@ var catalogueNames = []string{
 	"fence-rollback-clock-behind",
 	"closed-while-held",
 	"shutdown",
+	"released-by-shutdown",
 }
 
 // parsed is the parsed catalogue. The files are part of the program, so a parse

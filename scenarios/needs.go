@@ -29,6 +29,8 @@ var needs = []need{
 	{"fairness", false, claims(func(c subject.Claims) bool { return c.Fairness })},
 	{"takes_back", false, claims(func(c subject.Claims) bool { return c.TakesBack })},
 	{"lease_per_hold", false, claims(func(c subject.Claims) bool { return c.LeasePerHold })},
+	{"extends", false, claims(func(c subject.Claims) bool { return c.Extends })},
+	{"shuts_down", false, claims(func(c subject.Claims) bool { return c.ShutsDown })},
 	{"messages", false, claims(func(c subject.Claims) bool { return c.Messages })},
 	{"acks", false, func(l *subject.Subject) bool { return l.Acks || l.ThirdParty != nil && l.ThirdParty.Acks }},
 	{"quorum", false, func(l *subject.Subject) bool { return l.Quorum() < l.Groups }},

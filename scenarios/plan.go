@@ -40,6 +40,8 @@ func (s *Scenario) WorkloadOf(n int) Workload {
 	set(&w.Start, o.Start)
 	set(&w.Explicit, o.Explicit)
 	set(&w.Close, o.Close)
+	set(&w.Extend, o.Extend)
+	set(&w.Shutdown, o.Shutdown)
 	return w
 }
 

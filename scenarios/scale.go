@@ -46,14 +46,14 @@ func (s *Scenario) AtScale(scale float64) *Scenario {
 	if t.Latency != DefaultLatency {
 		by(&t.Latency.Min, &t.Latency.Max)
 	}
-	by(&t.Lag, &w.Lease, &w.Wait, &w.Think, &w.Rest, &w.Start, &w.Stagger, &w.Poll, &w.Handoff, &w.Close)
+	by(&t.Lag, &w.Lease, &w.Wait, &w.Think, &w.Rest, &w.Start, &w.Stagger, &w.Poll, &w.Handoff, &w.Close, &w.Extend)
 	w.Nested = slices.Clone(w.Nested)
 	for i := range w.Nested {
 		by(&w.Nested[i])
 	}
 	c.Override = maps.Clone(c.Override)
 	for name, o := range c.Override {
-		for _, d := range []**faults.Duration{&o.Lease, &o.Wait, &o.Think, &o.Rest, &o.Start, &o.Close} {
+		for _, d := range []**faults.Duration{&o.Lease, &o.Wait, &o.Think, &o.Rest, &o.Start, &o.Close, &o.Extend} {
 			if *d != nil {
 				own := **d
 				*d = &own

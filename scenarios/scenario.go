@@ -113,6 +113,12 @@ type Workload struct {
 	Handoff faults.Duration `yaml:"handoff" json:"handoff,omitempty"`
 	// Explicit requests the lease explicitly, so that no watchdog renews it.
 	Explicit bool `yaml:"explicit" json:"explicit,omitempty"`
+	// Extend makes a holder extend its innermost hold before the think time, so
+	// that the hold lasts at least this long from then on.
+	Extend faults.Duration `yaml:"extend" json:"extend,omitempty"`
+	// Shutdown ends the last critical section of a client with a shutdown of its
+	// lock, which releases all holds of the process, instead of a release.
+	Shutdown bool `yaml:"shutdown" json:"shutdown,omitempty"`
 	// Carry makes holders go on after the notice of a loss.
 	Carry bool `yaml:"carry" json:"carry,omitempty"`
 	// User is the kind of user, "careful" or "careless"; see [Workload.UserOf].
@@ -148,6 +154,8 @@ type Override struct {
 	Rest     *faults.Duration `yaml:"rest" json:"rest,omitempty"`
 	Start    *faults.Duration `yaml:"start" json:"start,omitempty"`
 	Explicit *bool            `yaml:"explicit" json:"explicit,omitempty"`
+	Extend   *faults.Duration `yaml:"extend" json:"extend,omitempty"`
+	Shutdown *bool            `yaml:"shutdown" json:"shutdown,omitempty"`
 	Close    *faults.Duration `yaml:"close" json:"close,omitempty"`
 }
 

@@ -21,6 +21,10 @@ func (s *Scenario) canDo(l *subject.Subject) (ok bool, reason string) {
 		return false, "it needs independent primaries, not the slots of one cluster"
 	case len(s.Workload.Nested) > 0 && !l.Claims(s.Setting()).Reentrant:
 		return false, lacks("reentrant")
+	case s.extends() && !l.Promises().Extends:
+		return false, lacks("extends")
+	case s.shutsDown() && !l.Promises().ShutsDown:
+		return false, lacks("shuts_down")
 	case s.Workload.User == history.Careful && !l.HasCarefulUser(s.Setting()):
 		return false, "no user of it can be careful: it claims neither a lease nor a sign of loss"
 	}
@@ -82,6 +86,26 @@ func (s *Scenario) closes() bool {
 		}
 	}
 	return s.Workload.Close > 0
+}
+
+// extends reports whether a client extends a hold.
+func (s *Scenario) extends() bool {
+	for _, o := range s.Override {
+		if o.Extend != nil && *o.Extend > 0 {
+			return true
+		}
+	}
+	return s.Workload.Extend > 0
+}
+
+// shutsDown reports whether a client ends its work with a shutdown.
+func (s *Scenario) shutsDown() bool {
+	for _, o := range s.Override {
+		if o.Shutdown != nil && *o.Shutdown {
+			return true
+		}
+	}
+	return s.Workload.Shutdown
 }
 
 // explicit reports whether any acquire requests its own lease.

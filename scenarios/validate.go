@@ -219,7 +219,7 @@ func (v validator) workload() error {
 		is   faults.Duration
 	}{
 		{"workload.wait", w.Wait}, {"workload.think", w.Think}, {"workload.rest", w.Rest},
-		{"workload.start", w.Start}, {"workload.stagger", w.Stagger}, {"workload.close", w.Close},
+		{"workload.start", w.Start}, {"workload.stagger", w.Stagger}, {"workload.close", w.Close}, {"workload.extend", w.Extend},
 	} {
 		if err := v.notNegative(f.path, f.is); err != nil {
 			return err
@@ -240,6 +240,9 @@ func (v validator) workload() error {
 	}
 	if v.d.has("workload.owners") && (w.Owners < 1 || w.Owners > maxOwners) {
 		return v.at("workload.owners", "", "workload.owners is %d: must be 1 to %d", w.Owners, maxOwners)
+	}
+	if v.s.shutsDown() && w.AtOnce() > 1 {
+		return v.at("workload.owners", "leave owners out", "a shutdown releases the holds of all owners of a process, and would take those of others")
 	}
 	if w.Herd && w.Rest != 0 {
 		return v.at("workload.herd", "leave rest out", "a herd does not rest")
@@ -287,7 +290,7 @@ func (v validator) overrides() error {
 			key string
 			is  *faults.Duration
 		}{
-			{".wait", o.Wait}, {".think", o.Think}, {".rest", o.Rest}, {".start", o.Start}, {".close", o.Close},
+			{".wait", o.Wait}, {".think", o.Think}, {".rest", o.Rest}, {".start", o.Start}, {".close", o.Close}, {".extend", o.Extend},
 		} {
 			if f.is != nil {
 				if err := v.notNegative(path+f.key, *f.is); err != nil {

@@ -13,7 +13,7 @@ import (
 // The words that fields of a fault allow.
 var (
 	momentNames = faults.Moments()
-	opNames     = []string{"acquire", "release", "inspect", "background"}
+	opNames     = []string{"acquire", "release", "inspect", "extend", "background"}
 )
 
 // commandName is a Redis command as the servers know it.

@@ -2,6 +2,8 @@ package subject
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,12 +41,12 @@ var subjects = []*Subject{
 	},
 	{
 		name: "reentrant", summary: "the reference lock: reentrant, watchdog, pub/sub waits, Redisson's wire format", Groups: 1,
-		Closes: true, Messages: true, Habits: Habits{Scripts: true},
+		Closes: true, Messages: true, ShutsDown: true, Habits: Habits{Scripts: true},
 		Claims: referenceClaims, Open: openReference(), CheckName: lock.CheckName, Keeps: keepsNothing,
 	},
 	{
 		name: "reentrant-wait", summary: "the reference lock, and WAIT for one replica; given back when it does not confirm", Groups: 1, Acks: true,
-		Closes: true, Messages: true, Habits: Habits{Scripts: true},
+		Closes: true, Messages: true, ShutsDown: true, Habits: Habits{Scripts: true},
 		Claims: func(s Setting) history.Claims {
 			c := referenceClaims(s)
 			c.Acks = max(1, s.Acks)
@@ -56,21 +58,21 @@ var subjects = []*Subject{
 	},
 	{
 		name: "multi", summary: "the reference lock on all of three independent primaries", Groups: 3,
-		Closes: true, Habits: Habits{Scripts: true},
+		Closes: true, ShutsDown: true, Habits: Habits{Scripts: true},
 		Claims: quorumClaims(3, 3), Open: openQuorum(func(e Environment, thread string, members []lock.Locker) lock.Locker {
 			return lock.NewMultiLockWith(groupOptions(e, thread), members...)
 		}), CheckName: lock.CheckName, Keeps: keepsNothing,
 	},
 	{
 		name: "redlock", summary: "the reference lock on a majority of five independent primaries", Groups: 5,
-		Closes: true, Habits: Habits{Scripts: true},
+		Closes: true, ShutsDown: true, Habits: Habits{Scripts: true},
 		Claims: quorumClaims(3, 5), Open: openQuorum(func(e Environment, thread string, members []lock.Locker) lock.Locker {
 			return lock.NewRedLockWith(groupOptions(e, thread), members...)
 		}), CheckName: lock.CheckName, Keeps: keepsNothing,
 	},
 	{
 		name: "fenced", summary: "the reference lock with a fencing token, which the resource checks", Groups: 1, Fenced: true,
-		Closes: true, Messages: true, Habits: Habits{Scripts: true},
+		Closes: true, Messages: true, ShutsDown: true, Habits: Habits{Scripts: true},
 		Claims: func(s Setting) history.Claims {
 			c := referenceClaims(s)
 			c.Fencing = true
@@ -80,7 +82,7 @@ var subjects = []*Subject{
 	},
 	{
 		name: "fair", summary: "the reference lock that is fair: granted in order of arrival and handed on, with a fencing token", Groups: 1, Fenced: true,
-		Closes: true, Messages: true, Habits: Habits{Scripts: true},
+		Closes: true, Messages: true, ShutsDown: true, Habits: Habits{Scripts: true},
 		Claims: fairClaims, Open: openFair, CheckName: lock.CheckName, Keeps: keepsToken,
 	},
 }
@@ -112,7 +114,7 @@ func textbookClaims(s Setting, lease bool) history.Claims {
 
 func referenceClaims(s Setting) history.Claims {
 	return history.Claims{
-		Reentrant: true, Lease: true, Renewal: true, LostSign: true, TakesBack: true, LeasePerHold: true,
+		Reentrant: true, Lease: true, Renewal: true, LostSign: true, TakesBack: true, LeasePerHold: true, Extends: true,
 		RenewEvery: int64(s.Lease) / 3, Handoff: s.handoff(DefaultSafetyPoll), Quorum: 1, Nodes: 1,
 		Drift: &history.Drift{Rate: 0.01, Const: int64(2 * time.Millisecond)},
 	}
@@ -121,7 +123,7 @@ func referenceClaims(s Setting) history.Claims {
 func quorumClaims(quorum, nodes int) func(Setting) history.Claims {
 	return func(s Setting) history.Claims {
 		c := referenceClaims(s)
-		c.Quorum, c.Nodes = quorum, nodes
+		c.Quorum, c.Nodes, c.Extends = quorum, nodes, false
 		return c
 	}
 }
@@ -226,6 +228,17 @@ func (s *referenceSession) Locker(name, thread string) lock.Locker {
 
 func groupOptions(e Environment, thread string) lock.GroupOptions {
 	return lock.GroupOptions{Rand: random.Stream(e.Seed, "rounds", e.Process, thread)}
+}
+
+// Shutdown implements [Leaver].
+func (s *referenceSession) Shutdown(ctx context.Context) error { return shutdown(ctx, s.members) }
+
+func shutdown(ctx context.Context, clients []*lock.Client) error {
+	errs := make([]error, len(clients))
+	for i, c := range clients {
+		errs[i] = c.Shutdown(ctx)
+	}
+	return errors.Join(errs...)
 }
 
 // Close implements [Session].

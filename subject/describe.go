@@ -112,7 +112,9 @@ type Claims struct {
 	TakesBack bool `json:"takes_back,omitempty"` // an acquire that ends without a grant leaves nothing behind
 	// LeasePerHold: the end of an inner hold leaves the lease of the outer ones.
 	LeasePerHold bool `json:"lease_per_hold,omitempty"`
-	Messages     bool `json:"messages,omitempty"` // waiters are woken by a message on a channel of Redis
+	Extends      bool `json:"extends,omitempty"`    // an owner can prolong its hold
+	ShutsDown    bool `json:"shuts_down,omitempty"` // one call releases all holds of a process and closes the lock
+	Messages     bool `json:"messages,omitempty"`   // waiters are woken by a message on a channel of Redis
 }
 
 // Known is a known violation of a lock.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/random"
@@ -20,26 +21,31 @@ func fairClaims(s Setting) history.Claims {
 }
 
 func openFair(e Environment) (Session, error) {
-	return &fairSession{env: e, clients: map[string]*lock.Client{}}, nil
+	return newCallSession(e, func(c *lock.Client, name string) lock.Locker { return &fairLocker{lock: c.NewFairLock(name)} }), nil
 }
 
-// fairSession has a client for each thread, so that the owner of a thread's calls
-// always has the same name.
-type fairSession struct {
+// callSession is the session of a lock whose calls are its owners. It has a client for
+// each thread, so that the owner of a thread's calls always has the same name.
+type callSession struct {
 	env     Environment
+	make    func(c *lock.Client, name string) lock.Locker
 	mu      sync.Mutex
 	order   []*lock.Client
 	clients map[string]*lock.Client // by thread
 }
 
-func (s *fairSession) id(thread string) string { return s.env.Process + "/" + thread }
+func newCallSession(e Environment, locker func(c *lock.Client, name string) lock.Locker) *callSession {
+	return &callSession{env: e, make: locker, clients: map[string]*lock.Client{}}
+}
+
+func (s *callSession) id(thread string) string { return s.env.Process + "/" + thread }
 
 // Identity implements [Session]. Each call is an owner with the least free number;
 // a call that is being taken back keeps its number.
-func (s *fairSession) Identity(thread string) string { return s.id(thread) + "::" }
+func (s *callSession) Identity(thread string) string { return s.id(thread) + "::" }
 
 // Locker implements [Session].
-func (s *fairSession) Locker(name, thread string) lock.Locker {
+func (s *callSession) Locker(name, thread string) lock.Locker {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.clients[thread]
@@ -55,11 +61,11 @@ func (s *fairSession) Locker(name, thread string) lock.Locker {
 		s.clients[thread] = c
 		s.order = append(s.order, c)
 	}
-	return &fairLocker{lock: c.NewFairLock(name)}
+	return s.make(c, name)
 }
 
 // Close implements [Session].
-func (s *fairSession) Close() error {
+func (s *callSession) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var errs []error
@@ -67,6 +73,13 @@ func (s *fairSession) Close() error {
 		errs = append(errs, c.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// Shutdown implements [Leaver].
+func (s *callSession) Shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return shutdown(ctx, s.order)
 }
 
 // failedLocker is a lock that could not be opened.
@@ -87,7 +100,10 @@ type fairLocker struct {
 	hold *lock.Hold
 }
 
-var _ lock.LostNotifier = (*fairLocker)(nil)
+var (
+	_ lock.LostNotifier = (*fairLocker)(nil)
+	_ lock.Extender     = (*fairLocker)(nil)
+)
 
 // Lock implements [lock.Locker].
 func (l *fairLocker) Lock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
@@ -124,6 +140,17 @@ func (l *fairLocker) Unlock(ctx context.Context) (int, error) {
 		l.mu.Unlock()
 	}
 	return 0, err
+}
+
+// Extend implements [lock.Extender].
+func (l *fairLocker) Extend(ctx context.Context, d time.Duration) error {
+	l.mu.Lock()
+	h := l.hold
+	l.mu.Unlock()
+	if h == nil {
+		return lock.ErrNotHeld
+	}
+	return h.Extend(ctx, d)
 }
 
 // Lost implements [lock.LostNotifier].

@@ -48,7 +48,7 @@ func common(a, b Claims) Claims {
 		Waits: a.Waits && b.Waits, Cancels: a.Cancels && b.Cancels, Closes: a.Closes && b.Closes, Reentrant: a.Reentrant && b.Reentrant,
 		Lease: a.Lease && b.Lease, Explicit: a.Explicit && b.Explicit, Renewal: a.Renewal && b.Renewal, LostSign: a.LostSign && b.LostSign,
 		Fencing: a.Fencing && b.Fencing, Fairness: a.Fairness && b.Fairness, TakesBack: a.TakesBack && b.TakesBack, Messages: a.Messages && b.Messages,
-		LeasePerHold: a.LeasePerHold && b.LeasePerHold,
+		LeasePerHold: a.LeasePerHold && b.LeasePerHold, Extends: a.Extends && b.Extends, ShutsDown: a.ShutsDown && b.ShutsDown,
 	}
 }
 
@@ -65,7 +65,7 @@ func (s *Subject) description() Description {
 		Claims: Claims{
 			Waits: true, Cancels: true, Closes: true, Reentrant: c.Reentrant, Lease: c.Lease, Explicit: c.Lease, Renewal: c.Renewal,
 			LostSign: c.LostSign, Fencing: c.Fencing, Fairness: c.Fairness, TakesBack: c.TakesBack, Messages: c.TakesBack && c.Nodes == 1,
-			LeasePerHold: c.LeasePerHold,
+			LeasePerHold: c.LeasePerHold, Extends: c.Extends,
 		},
 		RenewEvery: float64(c.RenewEvery) / float64(lease), HandoffNS: c.Handoff - int64(handoffMargin),
 	}

@@ -19,7 +19,7 @@ func (s *Subject) Promises() Claims {
 	return Claims{
 		Waits: true, Cancels: true, Explicit: true, Closes: s.Closes, Messages: s.Messages,
 		Reentrant: c.Reentrant, Lease: c.Lease, Renewal: c.Renewal, LostSign: c.LostSign, Fencing: c.Fencing, Fairness: c.Fairness, TakesBack: c.TakesBack,
-		LeasePerHold: c.LeasePerHold,
+		LeasePerHold: c.LeasePerHold, Extends: c.Extends, ShutsDown: s.ShutsDown,
 	}
 }
 

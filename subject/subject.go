@@ -27,13 +27,13 @@ type Subject struct {
 	Groups  int  // independent primaries it needs
 	Acks    bool // needs a replica to wait for
 	Fenced  bool // its token guards the resource
-	// Closes, Messages and Habits are features of a built-in lock besides its
-	// claims: it can be closed while it is in use, and a message on one server
-	// wakes its waiters.
-	Closes, Messages bool
-	Habits           Habits
-	Claims           func(s Setting) history.Claims
-	Open             func(e Environment) (Session, error) // nil for one behind an adapter
+	// Closes, ShutsDown, Messages and Habits are features of a built-in lock
+	// besides its claims: it can be closed while it is in use, its sessions are
+	// a [Leaver], and a message on one server wakes its waiters.
+	Closes, ShutsDown, Messages bool
+	Habits                      Habits
+	Claims                      func(s Setting) history.Claims
+	Open                        func(e Environment) (Session, error) // nil for one behind an adapter
 	// CheckName returns the reason why the lock cannot have a name; nil accepts
 	// all.
 	CheckName func(name string) error
@@ -117,6 +117,12 @@ type Session interface {
 	Close() error
 }
 
+// Leaver is implemented by sessions that can shut down: one call releases all holds
+// of the process and closes the lock. Its error is like that of a release.
+type Leaver interface {
+	Shutdown(ctx context.Context) error
+}
+
 // Locks returns the names of the built-in locks, in the order reports show them.
 func Locks() []string {
 	names := make([]string, len(subjects))
@@ -139,6 +145,9 @@ func FindSubject(name string) (*Subject, error) {
 	}
 	if m, ok := gallery.Find(name); ok {
 		return mutantOf(m)
+	}
+	if s, err := findUse(name); s != nil || err != nil {
+		return s, err
 	}
 	return nil, fmt.Errorf("unknown lock %q", name)
 }

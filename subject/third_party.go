@@ -12,11 +12,16 @@ import (
 // it in this process, for the simulated world. open is nil for a lock behind an
 // adapter.
 func NewThirdParty(d Description, open func(Environment) (Session, error)) (*Subject, error) {
-	if err := d.Check(); err != nil {
-		return nil, err
-	}
 	if _, err := FindSubject(d.Name); err == nil {
 		return nil, fmt.Errorf("the name %q is that of a built-in lock", d.Name)
+	}
+	return newThirdParty(d, open)
+}
+
+// newThirdParty is [NewThirdParty] for any name.
+func newThirdParty(d Description, open func(Environment) (Session, error)) (*Subject, error) {
+	if err := d.Check(); err != nil {
+		return nil, err
 	}
 	return &Subject{
 		name: d.Name, summary: d.Summary, Groups: d.Groups(), Fenced: d.Claims.Fencing,
@@ -47,7 +52,7 @@ func (s *Subject) Key(name string) string {
 func claimsOfThirdParty(d *Description, s Setting) history.Claims {
 	c := history.Claims{
 		Reentrant: d.Claims.Reentrant, Lease: d.Claims.Lease, Renewal: d.Claims.Renewal, Fencing: d.Claims.Fencing,
-		Fairness: d.Claims.Fairness, LostSign: d.Claims.LostSign, TakesBack: d.Claims.TakesBack, LeasePerHold: d.Claims.LeasePerHold,
+		Fairness: d.Claims.Fairness, LostSign: d.Claims.LostSign, TakesBack: d.Claims.TakesBack, LeasePerHold: d.Claims.LeasePerHold, Extends: d.Claims.Extends,
 		RenewEvery: int64(d.RenewEvery * float64(s.Lease)), Quorum: d.Needs(), Nodes: d.Groups(),
 	}
 	if d.Acks {

@@ -77,6 +77,7 @@ var calls = map[string]string{
 	"unanswered-longer-lease":     "moments",
 	"undone-grant":                "moments",
 	"queue-lost-with-primary":     "replicas sentinels persist moments",
+	"two-nodes-held":              "replicas", // those of every cluster
 }
 
 // Every server costs time to start, and what a scenario needs and does not get

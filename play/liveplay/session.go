@@ -24,6 +24,9 @@ func (s *remoteSession) Identity(thread string) string {
 	return id
 }
 
+// Shutdown implements [subject.Leaver].
+func (s *remoteSession) Shutdown(ctx context.Context) error { return s.process.Shutdown(ctx) }
+
 // Close implements [subject.Session].
 func (s *remoteSession) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), endLimit)

@@ -150,6 +150,14 @@ func (r *simRun) openClients(w *sim.World) (clients []*play.Client, connections 
 			env.Addrs, env.Dial = w.Addresses(r.Subject.Groups), w.Dialer(p)
 		}
 		connections = append(connections, env.Clients...)
+		if r.Top.Cluster {
+			// The first command asks a server for its commands, and go-redis holds a
+			// mutex meanwhile. A second owner that waits for a mutex would stop the
+			// virtual time.
+			if err := env.Clients[0].Ping(context.Background()).Err(); err != nil {
+				return clients, connections, fmt.Errorf("reach the cluster from %s: %w", p.Name(), err)
+			}
+		}
 		sess, err := r.Subject.Open(env)
 		if err != nil {
 			return clients, connections, fmt.Errorf("open lock for %s: %w", p.Name(), err)

@@ -109,7 +109,7 @@ func (o Options) check() error {
 func (o Options) subjects() ([]*subject.Subject, error) {
 	names := o.Locks
 	if len(names) == 0 {
-		names = subject.Locks()
+		names = slices.Concat(subject.Locks(), subject.Uses())
 	}
 	var all []*subject.Subject
 	for _, name := range names {

@@ -62,6 +62,14 @@ func (l *sessionLock) Locker(name, thread string) (lock.Locker, error) {
 	return l.Session.Locker(name, thread), nil
 }
 
+// Shutdown implements [subject.Leaver].
+func (l *sessionLock) Shutdown(ctx context.Context) error {
+	if s, ok := l.Session.(subject.Leaver); ok {
+		return s.Shutdown(ctx)
+	}
+	return fmt.Errorf("the lock cannot be shut down: %w", errors.ErrUnsupported)
+}
+
 // Disconnect implements [adapter.Lock].
 func (l *sessionLock) Disconnect() error {
 	var errs []error

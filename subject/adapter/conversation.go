@@ -110,6 +110,13 @@ func (c *Conversation) CloseLock(ctx context.Context) error {
 	return err
 }
 
+// Shutdown releases all holds of the process and closes the lock, with the error of
+// a release. It is errors.ErrUnsupported where the lock cannot do that.
+func (c *Conversation) Shutdown(ctx context.Context) error {
+	_, err := c.operate(ctx, request{Do: doShutdown}, nil)
+	return err
+}
+
 // Finish closes the lock, unless that was done, and its connections, and
 // returns the stacks of the goroutines, or what else the process calls its
 // threads, that should have ended by then. The process lives on.

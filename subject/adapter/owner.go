@@ -130,7 +130,7 @@ func nothingHeld(err error) bool {
 }
 
 func (o *owner) extend(ctx context.Context, lease time.Duration) reply {
-	e, ok := o.locker.(extender)
+	e, ok := o.locker.(lock.Extender)
 	if !ok {
 		return failure(fmt.Errorf("the lock cannot extend a hold: %w", errors.ErrUnsupported))
 	}

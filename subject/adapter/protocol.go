@@ -35,6 +35,7 @@ const (
 	doState    = "state"
 	doSettle   = "settle"
 	doCancel   = "cancel"
+	doShutdown = "shutdown"
 	doClose    = "close"
 	doFinish   = "finish"
 	doStop     = "stop"

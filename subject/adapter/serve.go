@@ -34,11 +34,6 @@ type Described interface {
 	Describe() (name, version string)
 }
 
-// extender is implemented by lockers that can prolong a hold.
-type extender interface {
-	Extend(ctx context.Context, lease time.Duration) error
-}
-
 // Program is what a client process has: its locks, and how to open one.
 type Program struct {
 	// Locks are those that the process describes; a harness that knows them by
@@ -190,6 +185,8 @@ func (s *server) do(ctx context.Context, r request) (a reply, after func()) {
 	switch r.Do {
 	case doIdentity:
 		return reply{OK: true, Identity: s.lock.Identity(r.Thread)}, nil
+	case doShutdown:
+		return s.shutdown(ctx), nil
 	case doClose:
 		return result(s.ending.close()), nil
 	case doFinish:
@@ -202,6 +199,15 @@ func (s *server) do(ctx context.Context, r request) (a reply, after func()) {
 		return o.do(ctx, r)
 	}
 	return failure(fmt.Errorf("%q is no request of %s: %w", r.Do, Protocol, errors.ErrUnsupported)), nil
+}
+
+// shutdown releases all holds and closes the lock.
+func (s *server) shutdown(ctx context.Context) reply {
+	l, ok := s.lock.(subject.Leaver)
+	if !ok {
+		return failure(fmt.Errorf("the lock cannot be shut down: %w", errors.ErrUnsupported))
+	}
+	return result(l.Shutdown(ctx))
 }
 
 // owner returns the owner that a request is for, making it on first use.

@@ -1,0 +1,115 @@
+package checker
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/holdfast-go/holdfast/history"
+)
+
+// This file is about extensions: operations that give the innermost hold of an owner
+// a later end. They are no operations of the sequential lock, because they change
+// neither its holder nor its count.
+
+// mayHaveWorked reports whether an extension may have had its effect.
+func (o *op) mayHaveWorked() bool { return o.kind != history.Fail }
+
+// extensionsFrom lists the extensions of an owner that were invoked at a time or later.
+func (a *account) extensionsFrom(when int64) []*op {
+	return a.extensions[sort.Search(len(a.extensions), func(i int) bool { return a.extensions[i].inv >= when }):]
+}
+
+// mayBeExtended reports whether an extension may have given the hold of an acquire a
+// later end than its lease.
+func (o *op) mayBeExtended() bool {
+	later := o.own.extensionsFrom(o.inv)
+	if len(later) == 0 || !later[0].mayHaveWorked() {
+		return false
+	}
+	own := &o.own.ops
+	for _, x := range own.all[own.latest(o.inv)+1:] {
+		if x.inv > later[0].inv {
+			break
+		}
+		if x.f == history.Acquire && x.res.Count <= 1 {
+			return false // it is about a later hold
+		}
+	}
+	return true
+}
+
+// extendedInTime checks that a successful extension has given the hold the lease that
+// it names, on the servers.
+func (t *trace) extendedInTime(o *op) Verdict {
+	if o.f != history.Extend || o.kind != history.OK {
+		return Verdict{Outcome: OutcomeOK}
+	}
+	c := t.claimAt(ownerLock{o.owner, o.lock}, o.inv)
+	if c == nil {
+		return violation(o.ret, opIDs(o), "the extend of %s succeeded at %s; its owner held nothing", o.owner, at(o.ret))
+	}
+	owed, known := t.owedByServers(c, o.ret)
+	if !known || t.clockMoved(o.ret) || plus(owed, 2*t.allow.rounding) >= plus(o.inv, o.args.Lease) {
+		return Verdict{Outcome: OutcomeOK}
+	}
+	return byServers(violation(o.ret, opIDs(t.op(c.AcquireOp), o), "the extend of %s succeeded at %s for %s; the servers owe the hold until %s only",
+		o.owner, at(o.ret), long(o.args.Lease), at(owed)))
+}
+
+// claimAt is the belief under which an owner acted at a time, or nil.
+func (t *trace) claimAt(k ownerLock, when int64) *Claim {
+	list := t.ended[k.lock]
+	for i := sort.Search(len(list), func(i int) bool { return t.claims[list[i]].To >= when }); i < len(list); i++ {
+		if c := &t.claims[list[i]]; c.Owner == k.owner && c.From <= when {
+			return c
+		}
+	}
+	return nil
+}
+
+// extends follows an extension of the owner, of the innermost of its holds.
+func (w *leaseWalk) extends(c *change) {
+	if len(w.holds) == 0 || !c.raises() || c.By != w.client[w.owner] {
+		return
+	}
+	for _, x := range w.account(w.ownerLock).extensionsFrom(w.holds[0].o.inv) {
+		if x.inv <= c.t && c.t <= x.ret && x.mayHaveWorked() {
+			h := &w.holds[len(w.holds)-1]
+			h.extended.set(c.group, min(c.expires(), c.t+x.args.Lease))
+		}
+	}
+}
+
+// longestExtension is the longest lease that an extension has asked for since the owner
+// last had no hold, by a time.
+func (w *leaseWalk) longestExtension(by int64) int64 {
+	longest := int64(0)
+	for _, x := range w.account(w.ownerLock).extensionsFrom(w.since) {
+		if x.inv <= by {
+			longest = max(longest, x.args.Lease)
+		}
+	}
+	return longest
+}
+
+// extending reports whether the request of an extension may have reached a server at a
+// time.
+func (w *leaseWalk) extending(when int64) bool {
+	return slices.ContainsFunc(w.account(w.ownerLock).extensions, func(x *op) bool { return x.inv <= when && (when <= x.ret || x.unclear()) })
+}
+
+// extendedBefore is the latest end that extensions gave to the outer holds, before the
+// owner took the inner hold that ends.
+func (t *trace) extendedBefore(e innerEnd) int64 {
+	inner := e.o.own.ops.last(e.o.inv, isAcquire)
+	if inner == nil {
+		return 0
+	}
+	most := int64(0)
+	for _, x := range e.o.own.extensionsFrom(e.outer[0].inv) {
+		if x.inv < inner.inv {
+			most = max(most, plus(x.ret, t.onServer(x.args.Lease)))
+		}
+	}
+	return most
+}
