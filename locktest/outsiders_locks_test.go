@@ -73,11 +73,11 @@ var reached = []string{"address", "sentinels"}
 
 func singleLock(mistake string) Lock {
 	return Lock{
-		Name: "single", Claims: Claims{Waits: true, Cancels: true, Lease: true}, Handoff: single.Poll, Reaches: reached,
+		Name: "single", Claims: Claims{Waits: true, Cancels: true, Lease: true, Explicit: true, Extends: true}, Handoff: single.Poll, Reaches: reached,
 		Busy: single.ErrTaken, NotHeld: single.ErrNotHeld, Classify: unclear(single.ErrUnclear),
 		Open: onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
 			m := &single.Mutex{Redis: on[0], Name: name, Lease: c.Lease, Rand: c.Rand(owner), Mistake: mistake}
-			return &Funcs{Acquire: m.Lock, Release: m.Unlock, Until: m.Until}
+			return &Funcs{Acquire: m.Lock, AcquireFor: m.LockFor, Extend: m.Extend, Release: m.Unlock, Until: m.Until}
 		}),
 	}
 }

@@ -39,6 +39,12 @@ var outsiders = []struct {
 		{"until-from-reply", "exclusion", "slow-grant", ""},
 		{"swap", "ownership", "contention", ""},
 		{"hedged", "exclusion", "broken-second-request", ""},
+		{"extend-nothing", "lease", "extended-hold", ""},
+		{"extend-unchecked", "ownership", "extended-too-late", ""},
+		{"extend-sets", "ownership", "extended-too-late", ""},
+		{"extend-in-seconds", "lease", "extended-hold", ""},
+		{"extend-too-long", "lease", "extended-hold", ""},
+		{"extend-answer-ignored", "lease", "extended-too-late", ""},
 	}},
 	{watchdogLock, []mistake{
 		{"recreates", "ownership", "stolen-between-renewals", ""},

@@ -99,6 +99,50 @@ func (m *Mutex) Lock(ctx context.Context) error {
 	}
 }
 
+// LockFor is [Mutex.Lock] with a lease of its own.
+func (m *Mutex) LockFor(ctx context.Context, lease time.Duration) error {
+	usual := m.Lease
+	m.Lease = lease
+	defer func() { m.Lease = usual }()
+	return m.Lock(ctx)
+}
+
+var extend = redis.NewScript(`if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("pexpire", KEYS[1], ARGV[2]) end return 0`)
+
+// Extend makes the hold last for a lease from now on.
+func (m *Mutex) Extend(ctx context.Context, lease time.Duration) error {
+	sent := time.Now()
+	n, err := m.extend(ctx, lease)
+	switch {
+	case err != nil:
+		return fmt.Errorf("extend %s: %w: %v", m.Name, ErrUnclear, err)
+	case n == 0 && m.Mistake != "extend-answer-ignored":
+		return ErrNotHeld
+	}
+	m.until = sent.Add(lease - margin)
+	return nil
+}
+
+func (m *Mutex) extend(ctx context.Context, lease time.Duration) (int, error) {
+	switch m.Mistake {
+	case "extend-nothing":
+		return 1, nil
+	case "extend-unchecked":
+		ok, err := m.Redis.PExpire(ctx, m.Name, lease).Result()
+		if ok {
+			return 1, err
+		}
+		return 0, err
+	case "extend-sets":
+		return 1, m.Redis.Set(ctx, m.Name, m.value, lease).Err()
+	case "extend-in-seconds":
+		lease /= 1000
+	case "extend-too-long":
+		lease *= 10
+	}
+	return extend.Run(ctx, m.Redis, []string{m.Name}, m.value, lease.Milliseconds()).Int()
+}
+
 func (m *Mutex) try(ctx context.Context) (bool, error) {
 	switch m.Mistake {
 	case "no-expiry":
