@@ -14,7 +14,7 @@ func clone(s *scenarios.Scenario) *scenarios.Scenario {
 	c.Override = make(map[string]scenarios.Override, len(s.Override))
 	for client, o := range s.Override {
 		o.Holds, o.Explicit = pointer(o.Holds), pointer(o.Explicit)
-		for _, d := range []**faults.Duration{&o.Lease, &o.Wait, &o.Think, &o.Rest, &o.Start, &o.Close} {
+		for _, d := range []**faults.Duration{&o.Lease, &o.Wait, &o.Think, &o.Rest, &o.Start, &o.Close, &o.Extend} {
 			*d = pointer(*d)
 		}
 		c.Override[client] = o

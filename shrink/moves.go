@@ -79,6 +79,8 @@ func fewerSettings(s *scenarios.Scenario) (all []*scenarios.Scenario) {
 		func(w *scenarios.Workload) { w.Poll = 0 },
 		func(w *scenarios.Workload) { w.Handoff = 0 },
 		func(w *scenarios.Workload) { w.Close = 0 },
+		func(w *scenarios.Workload) { w.Extend = 0 },
+		func(w *scenarios.Workload) { w.Shutdown = false },
 		func(w *scenarios.Workload) { w.Unnest = false },
 		func(w *scenarios.Workload) { w.Explicit = false },
 		func(w *scenarios.Workload) { w.Carry = false },

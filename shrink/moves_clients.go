@@ -170,6 +170,7 @@ var overridable = []struct {
 	own(func(o *scenarios.Override) **faults.Duration { return &o.Start }, func(w *scenarios.Workload) *faults.Duration { return &w.Start }),
 	own(func(o *scenarios.Override) **bool { return &o.Explicit }, func(w *scenarios.Workload) *bool { return &w.Explicit }),
 	own(func(o *scenarios.Override) **faults.Duration { return &o.Close }, func(w *scenarios.Workload) *faults.Duration { return &w.Close }),
+	own(func(o *scenarios.Override) **faults.Duration { return &o.Extend }, func(w *scenarios.Workload) *faults.Duration { return &w.Extend }),
 }
 
 // own is one entry of overridable.

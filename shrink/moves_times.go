@@ -26,6 +26,7 @@ func times(s *scenarios.Scenario) []timeOf {
 		func(s *scenarios.Scenario) *faults.Duration { return &s.Workload.Poll },
 		func(s *scenarios.Scenario) *faults.Duration { return &s.Workload.Handoff },
 		func(s *scenarios.Scenario) *faults.Duration { return &s.Workload.Close },
+		func(s *scenarios.Scenario) *faults.Duration { return &s.Workload.Extend },
 		func(s *scenarios.Scenario) *faults.Duration { return &s.Topology.Latency.Min },
 		func(s *scenarios.Scenario) *faults.Duration { return &s.Topology.Latency.Max },
 		func(s *scenarios.Scenario) *faults.Duration { return &s.Topology.Lag },
@@ -42,6 +43,7 @@ func times(s *scenarios.Scenario) []timeOf {
 			func(o scenarios.Override) *faults.Duration { return o.Rest },
 			func(o scenarios.Override) *faults.Duration { return o.Start },
 			func(o scenarios.Override) *faults.Duration { return o.Close },
+			func(o scenarios.Override) *faults.Duration { return o.Extend },
 		} {
 			all = append(all, func(s *scenarios.Scenario) *faults.Duration { return of(s.Override[client]) })
 		}

@@ -36,6 +36,7 @@ func Scenario(l *subject.Subject, seed uint64, v Vocabulary, holes []Cell) (*sce
 		return nil, err
 	}
 	d.overrides()
+	d.operations(random.Stream(seed, "operations"))
 	d.faults(holes)
 	d.allow()
 	return d.s, nil
@@ -185,6 +186,17 @@ func (d *draw) overrides() {
 			delete(d.s.Override, client(n+1))
 		}
 	}
+}
+
+// operations lets the clients extend their holds, or end their work with a shutdown. It
+// draws from a stream of its own.
+func (d *draw) operations(rng *rand.Rand) {
+	w := &d.s.Workload
+	claims := d.lock.Promises()
+	if claims.Extends && rng.IntN(8) == 0 {
+		w.Extend = faults.Duration(d.lease()/2 + time.Duration(rng.Int64N(int64(2*d.lease()))).Truncate(100*ms))
+	}
+	w.Shutdown = claims.ShutsDown && rng.IntN(16) == 0
 }
 
 // faults draws one to four of the available faults, and sometimes none.
