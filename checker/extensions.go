@@ -19,6 +19,14 @@ func (a *account) extensionsFrom(when int64) []*op {
 	return a.extensions[sort.Search(len(a.extensions), func(i int) bool { return a.extensions[i].inv >= when }):]
 }
 
+// nextExtension is when the owner asks for an extension after an operation, or never.
+func (o *op) nextExtension() int64 {
+	if later := o.own.extensionsFrom(o.inv); len(later) > 0 {
+		return later[0].inv
+	}
+	return never
+}
+
 // mayBeExtended reports whether an extension may have given the hold of an acquire a
 // later end than its lease.
 func (o *op) mayBeExtended() bool {
@@ -86,6 +94,20 @@ func (w *leaseWalk) longestExtension(by int64) int64 {
 	longest := int64(0)
 	for _, x := range w.account(w.ownerLock).extensionsFrom(w.since) {
 		if x.inv <= by {
+			longest = max(longest, x.args.Lease)
+		}
+	}
+	return longest
+}
+
+// longestExtensionOf is the longest lease that an extension of a lock has asked for.
+func (t *trace) longestExtensionOf(lock string) int64 {
+	longest := int64(0)
+	for _, k := range t.owners {
+		if k.lock != lock {
+			continue
+		}
+		for _, x := range t.account(k).extensions {
 			longest = max(longest, x.args.Lease)
 		}
 	}

@@ -125,7 +125,7 @@ func (t *trace) knownEnd(o *op, by int64) int64 {
 	first := plus(t.sentBy(o), t.leaseOf(o))
 	for _, s := range o.own.changes.between(o.inv, o.ret) {
 		if s.holder == o.owner && t.handedOn(ownerLock{o.owner, o.lock}, s) == o {
-			first = min(first, s.expires())
+			first = min(first, s.expires(), plus(o.inv, t.leaseOf(o))) // it may know of no later end
 		}
 	}
 	if !o.args.Renewed {

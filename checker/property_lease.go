@@ -127,7 +127,7 @@ func (w *leaseWalk) step(s step) {
 		w.holds = nil
 	case s.o.f == history.Acquire && !s.ret:
 		if len(w.holds) == 0 && !w.releasing {
-			w.before, w.since, w.longest = max(w.before, w.longest), s.o.inv, 0
+			w.before, w.since, w.longest = max(w.before, w.longest, w.longestExtension(s.o.inv)), s.o.inv, 0
 		}
 		w.holds = append(w.holds, heldLease{o: s.o})
 		w.longest = max(w.longest, s.o.args.Lease)
@@ -290,7 +290,7 @@ func (t *trace) madeWhole(c *change, o *op) Verdict {
 		}
 	}
 	disturbed := t.disturbance(c.t, until, touches(o.client))
-	if late := until - o.ret - disturbed; late <= t.allow.underway+t.allow.machine {
+	if late := until - o.ret - disturbed; late <= t.renewalSlack(o.client, c.t) {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	return violation(c.t, opIDs(o), "%s handed the lock to %s on %s at %s for %s; its owner knew at %s and asked for no more by %s, a lease is %s",

@@ -136,7 +136,27 @@ func (t *trace) lockOps(lock string) (ops []linear.Op, ghosts bool) {
 			ops = append(ops, l)
 		}
 	}
-	return ops, ghosts
+	return t.lossesOfTheDead(lock, ops), ghosts
+}
+
+// lossesOfTheDead adds the releases that owners would have made which were notified of a
+// loss and died before they released. Their client may have given the hold back.
+func (t *trace) lossesOfTheDead(lock string, ops []linear.Op) []linear.Op {
+	for _, n := range t.notes {
+		died, dead := t.crashed[n.Client]
+		if n.F != history.Lost || n.Lock != lock || n.Owner == "" || !dead {
+			continue
+		}
+		own := &t.account(ownerLock{n.Owner, lock}).ops
+		held := own.last(n.Time, knows)
+		if held == nil || held.f != history.Acquire {
+			continue
+		}
+		if after := own.last(died, func(o *op) bool { return o.f == history.Release && o.inv >= n.Time }); after == nil {
+			ops = append(ops, linear.Op{ID: held.id, Owner: t.who.Number(n.Owner), Kind: linear.FoundLost, Call: n.Time, Return: died, Asked: n.Time})
+		}
+	}
+	return ops
 }
 
 // queue has the times at which acquires began and ended, each sorted.

@@ -114,6 +114,7 @@ func (t *trace) waiting(lock string) *waiting {
 			w.lease = max(w.lease, o.args.Lease)
 		}
 	}
+	w.lease = max(w.lease, t.longestExtensionOf(lock))
 	w.believed = merged(believed)
 	if !t.claim.Lease {
 		w.lease = t.claim.Session

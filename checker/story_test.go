@@ -117,7 +117,7 @@ func story(t testing.TB, h history.Header, text string) *history.History {
 			e.Client, e.Owner = who(plain[0])
 			e.Lock = "stock"
 			switch verb := plain[1]; verb {
-			case "acquire", "release", "read", "write", "inspect":
+			case "acquire", "release", "read", "write", "inspect", "extend":
 				id++
 				e.Kind, e.F, e.Op = history.Invoke, history.Func(verb), id
 				wait := num("wait")

@@ -274,12 +274,26 @@ func (c *worker) release(ctx context.Context, outer bool) history.Kind {
 	return kind
 }
 
-// unlock releases one hold, or all of the process by a shutdown of its lock.
+// unlock releases one hold, or all of the process by a shutdown of its lock. A shutdown
+// has no error for a hold that was lost before, so the notice of loss tells that.
 func (c *worker) unlock(ctx context.Context, shutdown bool) (left int, err error) {
-	if s, ok := c.session.(subject.Leaver); ok && shutdown {
-		return 0, s.Shutdown(ctx)
+	s, ok := c.session.(subject.Leaver)
+	if !ok || !shutdown {
+		return c.locker.Unlock(ctx)
 	}
-	return c.locker.Unlock(ctx)
+	var lost <-chan struct{}
+	if n, ok := c.locker.(lock.LostNotifier); ok {
+		lost = n.Lost()
+	}
+	if err := s.Shutdown(context.WithoutCancel(ctx)); err != nil { // it may leave holds behind when its context ends
+		return 0, err
+	}
+	select {
+	case <-lost:
+		return 0, lock.ErrLost
+	default:
+		return 0, nil
+	}
 }
 
 // extend extends the innermost hold. It reports whether the owner may go on: the lock

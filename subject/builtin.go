@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -59,14 +60,14 @@ var subjects = []*Subject{
 	{
 		name: "multi", summary: "the reference lock on all of three independent primaries", Groups: 3,
 		Closes: true, ShutsDown: true, Habits: Habits{Scripts: true},
-		Claims: quorumClaims(3, 3), Open: openQuorum(func(e Environment, thread string, members []lock.Locker) lock.Locker {
+		Claims: quorumClaims(3, 3), Open: openQuorum(3, func(e Environment, thread string, members []lock.Locker) lock.Locker {
 			return lock.NewMultiLockWith(groupOptions(e, thread), members...)
 		}), CheckName: lock.CheckName, Keeps: keepsNothing,
 	},
 	{
 		name: "redlock", summary: "the reference lock on a majority of five independent primaries", Groups: 5,
 		Closes: true, ShutsDown: true, Habits: Habits{Scripts: true},
-		Claims: quorumClaims(3, 5), Open: openQuorum(func(e Environment, thread string, members []lock.Locker) lock.Locker {
+		Claims: quorumClaims(3, 5), Open: openQuorum(3, func(e Environment, thread string, members []lock.Locker) lock.Locker {
 			return lock.NewRedLockWith(groupOptions(e, thread), members...)
 		}), CheckName: lock.CheckName, Keeps: keepsNothing,
 	},
@@ -182,6 +183,7 @@ type referenceSession struct {
 	env     Environment
 	members []*lock.Client
 	combine func(e Environment, thread string, members []lock.Locker) lock.Locker // nil for a single one
+	needed  int                                                                   // members that a release needs
 }
 
 func openReference(with ...func(Environment) lock.Option) func(Environment) (Session, error) {
@@ -190,16 +192,27 @@ func openReference(with ...func(Environment) lock.Option) func(Environment) (Ses
 		for _, w := range with {
 			opts = append(opts, w(e))
 		}
-		return newReferenceSession(e, nil, opts...)
+		s, err := newReferenceSession(e, nil, opts...)
+		if err != nil {
+			return nil, err
+		}
+		return s, nil
 	}
 }
 
-func openQuorum(combine func(Environment, string, []lock.Locker) lock.Locker) func(Environment) (Session, error) {
-	return func(e Environment) (Session, error) { return newReferenceSession(e, combine) }
+func openQuorum(needed int, combine func(Environment, string, []lock.Locker) lock.Locker) func(Environment) (Session, error) {
+	return func(e Environment) (Session, error) {
+		s, err := newReferenceSession(e, combine)
+		if err != nil {
+			return nil, err
+		}
+		s.needed = needed
+		return s, nil
+	}
 }
 
-func newReferenceSession(e Environment, combine func(Environment, string, []lock.Locker) lock.Locker, opts ...lock.Option) (Session, error) {
-	s := &referenceSession{env: e, combine: combine}
+func newReferenceSession(e Environment, combine func(Environment, string, []lock.Locker) lock.Locker, opts ...lock.Option) (*referenceSession, error) {
+	s := &referenceSession{env: e, combine: combine, needed: len(e.Clients)}
 	for i, rdb := range e.Clients {
 		rng := random.Stream(e.Seed, "lock", e.Process, fmt.Sprint(i))
 		c, err := lock.New(rdb, append([]lock.Option{lock.WithID(e.Process), lock.WithWatchdogTimeout(e.Lease),
@@ -230,15 +243,26 @@ func groupOptions(e Environment, thread string) lock.GroupOptions {
 	return lock.GroupOptions{Rand: random.Stream(e.Seed, "rounds", e.Process, thread)}
 }
 
-// Shutdown implements [Leaver].
-func (s *referenceSession) Shutdown(ctx context.Context) error { return shutdown(ctx, s.members) }
+// Shutdown implements [Leaver]. Like an unlock, it succeeds if so many members release
+// that another owner can have the lock.
+func (s *referenceSession) Shutdown(ctx context.Context) error {
+	return shutdown(ctx, s.members, s.needed)
+}
 
-func shutdown(ctx context.Context, clients []*lock.Client) error {
+// shutdown shuts clients down concurrently: each may wait for its server. needed of them
+// must succeed.
+func shutdown(ctx context.Context, clients []*lock.Client, needed int) error {
 	errs := make([]error, len(clients))
+	var all sync.WaitGroup
 	for i, c := range clients {
-		errs[i] = c.Shutdown(ctx)
+		all.Go(func() { errs[i] = c.Shutdown(ctx) })
 	}
-	return errors.Join(errs...)
+	all.Wait()
+	failed := slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	if len(clients)-len(failed) >= needed {
+		return nil
+	}
+	return errors.Join(failed...)
 }
 
 // Close implements [Session].

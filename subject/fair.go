@@ -79,7 +79,7 @@ func (s *callSession) Close() error {
 func (s *callSession) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return shutdown(ctx, s.order)
+	return shutdown(ctx, s.order, len(s.order))
 }
 
 // failedLocker is a lock that could not be opened.

@@ -185,7 +185,10 @@ func (l *doLocker) Lost() <-chan struct{} {
 
 func openForce(e Environment) (Session, error) {
 	s, err := newReferenceSession(e, nil)
-	return forceSession{s}, err
+	if err != nil {
+		return nil, err
+	}
+	return forceSession{s}, nil
 }
 
 type forceSession struct{ Session }
@@ -222,15 +225,13 @@ func (l *forceLocker) Unlock(ctx context.Context) (remaining int, err error) {
 	return 0, nil
 }
 
-func openForeign(e Environment) (Session, error) {
-	return newReferenceSession(e, func(e Environment, thread string, members []lock.Locker) lock.Locker {
-		others := make([]lock.Locker, len(members))
-		for i, m := range members {
-			others[i] = foreign{m.(*lock.Reentrant)}
-		}
-		return lock.NewMultiLockWith(groupOptions(e, thread), others...)
-	})
-}
+var openForeign = openQuorum(3, func(e Environment, thread string, members []lock.Locker) lock.Locker {
+	others := make([]lock.Locker, len(members))
+	for i, m := range members {
+		others[i] = foreign{m.(*lock.Reentrant)}
+	}
+	return lock.NewMultiLockWith(groupOptions(e, thread), others...)
+})
 
 // foreign is a lock of which a group knows only the methods of [lock.Locker] and
 // [lock.LostNotifier].

@@ -1,0 +1,102 @@
+package checker
+
+import (
+	"testing"
+
+	"github.com/holdfast-go/holdfast/history"
+)
+
+// An extension is a promise like that of an acquire: a later end of the hold.
+func TestExtensions(t *testing.T) {
+	extends := leased(func(h *history.Header) { h.Claims.Extends = true })
+	const extended = `
+		0    c1 acquire lease=1000
+		1    server n1 SET by=c1 holder=c1 ttl=1000
+		2    c1 ok count=1
+		10   c1 extend lease=5000
+		11   server n1 PEXPIRE by=c1 holder=c1 was=c1 ttl=5000 wasttl=990
+		12   c1 ok
+		`
+	const ignored = `
+		0    c1 acquire lease=1000
+		1    server n1 SET by=c1 holder=c1 ttl=1000
+		2    c1 ok count=1
+		10   c1 extend lease=5000
+		12   c1 ok
+		1001 server n1 cause=expiry
+		1010 c2 acquire lease=1000
+		1011 server n1 SET by=c2 holder=c2 ttl=1000
+		1012 c2 ok count=1
+		1020 c2 release
+		1021 server n1 DEL by=c2
+		1022 c2 ok
+		2000 c1 release
+		2001 c1 fail err=lost`
+	const released = `
+		4000 c1 release
+		4001 server n1 DEL by=c1
+		4002 c1 ok`
+	run(t, []propertyTest{
+		{"busy within the extension", extends, extended + "3000 c2 acquire\n3001 c2 fail err=busy" + released, Linearizable, OutcomeOK, "", "", ""},
+		{"busy without a server log", extends, "0 c1 acquire lease=1000\n2 c1 ok count=1\n10 c1 extend lease=5000\n12 c1 ok\n3000 c2 acquire\n3001 c2 fail err=busy\n4000 c1 release\n4002 c1 ok",
+			Linearizable, OutcomeOK, "", "", ""},
+		{"busy after no extension", extends, "0 c1 acquire lease=1000\n2 c1 ok count=1\n10 c1 extend lease=5000\n12 c1 fail err=lost\n3000 c2 acquire\n3001 c2 fail err=busy\n4000 c1 release\n4002 c1 fail err=lost",
+			Linearizable, Violated, "", "busy", ""},
+		{"the lease that it asks for", extends, extended + released, Lease, OutcomeOK, "", "", "server log"},
+		{"without an effect", extends, ignored, Lease, Violated, "", "the extend of client-1/1 succeeded at 0.012 s for 5.000 s; the servers owe the hold until 1.001 s only", "server log"},
+		{"another owner within it", extends, ignored, Exclusion, Violated, ContractBroken, "during the lease of client-1/1, which ran until 5.010 s", "server log"},
+		{"for longer than asked", extends, `
+			0    c1 acquire lease=1000
+			1    server n1 SET by=c1 holder=c1 ttl=1000
+			2    c1 ok count=1
+			10   c1 extend lease=5000
+			11   server n1 PEXPIRE by=c1 holder=c1 was=c1 ttl=50000 wasttl=990
+			12   c1 ok` + released, Lease, Violated, "", "at most 5.000 s was asked for", "server log"},
+		{"shortened afterwards", extends, extended + `
+			20   c1 acquire lease=1000
+			21   server n1 PEXPIRE by=c1 holder=c1 was=c1 ttl=1000 wasttl=4991
+			22   c1 fail err=busy` + released, Lease, Violated, "", "of its lease were still owed", "server log"},
+		{"of a hold that is gone", extends, `
+			0    c1 acquire lease=1000
+			1    server n1 SET by=c1 holder=c1 ttl=1000
+			2    c1 ok count=1
+			3    c1 release
+			4    server n1 DEL by=c1
+			5    c1 ok
+			10   c1 extend lease=5000
+			12   c1 ok`, Lease, Violated, "", "its owner held nothing", "server log"},
+		{"of another owner's hold", extends, `
+			0    c1 acquire lease=1000
+			1    server n1 SET by=c1 holder=c1 ttl=1000
+			2    c1 ok count=1
+			1001 server n1 cause=expiry
+			1010 c2 acquire lease=1000
+			1011 server n1 SET by=c2 holder=c2 ttl=1000
+			1012 c2 ok count=1
+			1013 c1 extend lease=5000
+			1014 server n1 PEXPIRE by=c1 holder=c2 was=c2 ttl=5000 wasttl=997
+			1015 c1 ok
+			1020 c2 release
+			1021 server n1 DEL by=c2
+			1022 c2 ok`, Ownership, Violated, "", "client-1 prolonged the hold of client-2/1", "server log"},
+		{"unknown for no reason", leased(func(h *history.Header) { h.Claims.Extends, h.Order = true, history.TotalOrder }),
+			"0 c1 acquire lease=1000\n2 c1 ok count=1\n10 c1 extend lease=5000\n12 c1 info err=unknown\n20 c1 release\n21 c1 ok",
+			Errors, Violated, "", "the extend of client-1/1 ended at 0.012 s with an unknown outcome", ""},
+		{"a waiter of a dead owner", extends, "0 c1 acquire lease=1000\n2 c1 ok count=1\n10 c1 extend lease=5000\n12 c1 ok\n13 c1 crash\n20 c2 acquire lease=1000 wait=9000\n4990 c2 ok count=1\n5000 c2 release\n5001 c2 ok",
+			Progress, OutcomeOK, "", "", ""},
+	})
+}
+
+// The client of an owner gives a lost hold back. If it dies before the owner does
+// anything, another owner rightly gets the lock before the end of the lease.
+func TestLostByTheDead(t *testing.T) {
+	run(t, []propertyTest{{"dead before its release", leased(nil), `
+		0    c1 acquire lease=1000
+		1    c1 ok count=1
+		985  c1 lost
+		990  c1 crash
+		991  c2 acquire lease=1000
+		992  c2 ok count=1
+		1920 c2 release
+		1921 c2 ok`, Linearizable, OutcomeOK, "", "", ""}})
+}
