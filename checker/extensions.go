@@ -39,7 +39,7 @@ func (o *op) mayBeExtended() bool {
 		if x.inv > later[0].inv {
 			break
 		}
-		if x.f == history.Acquire && x.res.Count <= 1 {
+		if x.granted() && x.res.Count <= 1 {
 			return false // it is about a later hold
 		}
 	}

@@ -38,6 +38,15 @@ func TestExtensions(t *testing.T) {
 		4002 c1 ok`
 	run(t, []propertyTest{
 		{"busy within the extension", extends, extended + "3000 c2 acquire\n3001 c2 fail err=busy" + released, Linearizable, OutcomeOK, "", "", ""},
+		{"released within it, after an inner acquire that failed", extends, `
+			0    c1 acquire lease=1000
+			2    c1 ok count=1
+			3    c1 acquire lease=1000
+			4    c1 fail err=canceled
+			10   c1 extend lease=5000
+			12   c1 ok
+			3000 c1 release
+			3001 c1 ok`, Linearizable, OutcomeOK, "", "", ""},
 		{"busy without a server log", extends, "0 c1 acquire lease=1000\n2 c1 ok count=1\n10 c1 extend lease=5000\n12 c1 ok\n3000 c2 acquire\n3001 c2 fail err=busy\n4000 c1 release\n4002 c1 ok",
 			Linearizable, OutcomeOK, "", "", ""},
 		{"busy after no extension", extends, "0 c1 acquire lease=1000\n2 c1 ok count=1\n10 c1 extend lease=5000\n12 c1 fail err=lost\n3000 c2 acquire\n3001 c2 fail err=busy\n4000 c1 release\n4002 c1 fail err=lost",
