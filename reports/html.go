@@ -272,7 +272,7 @@ func (p *pager) cell(c *cell) cellView {
 	case markNone:
 		return v
 	case markSkipped:
-		v.Title = name(c.lock) + ": does not apply: " + clean(c.skip.Reason)
+		v.Title = name(c.lock) + ": " + clean(c.skip.Reason)
 		if reason, cannot := cannotRun(c.skip); cannot {
 			v.Title = name(c.lock) + ": " + results.NotRun + reason
 		}

@@ -162,6 +162,8 @@ var bad = []struct {
 	{"failover without a replica", "  replicas: 1\n", "", "", "", "", false}, // see TestFailoverNeedsAReplica
 
 	// The words of a workload.
+	{"an extension that may shorten", "  wait: 15s", "  extend: 2s", "12:11", "workload.extend is 2s, shorter than a lease of client-1", "", false},
+	{"a shutdown that releases for others", "  wait: 15s", "  owners: 2\n  shutdown: true", "12:11", "a shutdown releases the holds of all owners", "leave owners out", false},
 	{"unknown user", "  wait: 15s", "  user: carefull", "12:9", `"carefull" is not a kind of user`, "did you mean careful?", true},
 	{"careful and carrying on", "  wait: 15s", "  user: careful\n  carry: true", "12:9", "a careful user stops at the notice", "leave carry out", false},
 	{"no owner", "  wait: 15s", "  owners: 0", "12:11", "workload.owners is 0: must be 1 to 20", "", true},

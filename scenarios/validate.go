@@ -34,7 +34,7 @@ var scenarioName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 func validate(s *Scenario, d *decoder) error {
 	v := validator{s: s, d: d}
 	for _, check := range []func() error{
-		v.texts, v.header, v.topology, v.workload, v.overrides, v.selection, v.faults, v.expectations,
+		v.texts, v.header, v.topology, v.workload, v.overrides, v.extensions, v.selection, v.faults, v.expectations,
 	} {
 		if err := check(); err != nil {
 			return err
@@ -266,6 +266,23 @@ func (v validator) minGrants() error {
 	}
 	if w.MinGrants < 0 || w.MinGrants > most {
 		return v.at("workload.min_grants", "", "workload.min_grants is %d: these clients can have 0 to %d grants", w.MinGrants, most)
+	}
+	return nil
+}
+
+// extensions checks that no extension is shorter than a lease: some locks would cut the
+// hold short, and others would not.
+func (v validator) extensions() error {
+	for i := range v.s.Topology.Clients {
+		w := v.s.WorkloadOf(i + 1)
+		longest := slices.Max(append(slices.Clone(w.Nested), w.Lease))
+		if w.Extend > 0 && w.Extend < longest {
+			path := "workload.extend"
+			if v.s.Override[clientName(i+1)].Extend != nil {
+				path = "override." + clientName(i+1) + ".extend"
+			}
+			return v.at(path, "", "%s is %v, shorter than a lease of %s, which is %v", path, time.Duration(w.Extend), clientName(i+1), time.Duration(longest))
+		}
 	}
 	return nil
 }

@@ -194,7 +194,8 @@ func (d *draw) operations(rng *rand.Rand) {
 	w := &d.s.Workload
 	claims := d.lock.Promises()
 	if claims.Extends && rng.IntN(8) == 0 {
-		w.Extend = faults.Duration(d.lease()/2 + time.Duration(rng.Int64N(int64(2*d.lease()))).Truncate(100*ms))
+		longest := slices.Max(append(slices.Clone(w.Nested), w.Lease))
+		w.Extend = longest + faults.Duration(time.Duration(rng.Int64N(int64(d.lease()))).Truncate(100*ms))
 	}
 	w.Shutdown = claims.ShutsDown && rng.IntN(16) == 0
 }
