@@ -158,6 +158,8 @@ func succeeded(f *facts, op *operation, res *history.Result) string {
 			return fmt.Sprintf("released, count %d", res.Count)
 		}
 		return "released"
+	case history.Extend:
+		return "extended"
 	case history.Read:
 		return fmt.Sprint(res.Value)
 	case history.Write:

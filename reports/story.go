@@ -260,6 +260,8 @@ func (t *teller) succeeded(e *history.Event) {
 		default:
 			t.say(e, ordinary, "%s gives the lock back.", who)
 		}
+	case history.Extend:
+		t.say(e, ordinary, "%s extends its hold, which lasts %s from now on.", who, length(op.invoke.Args.Lease))
 	case history.Write:
 		for _, l := range t.f.lost {
 			if l.event == e {
@@ -358,6 +360,8 @@ func (t *teller) refused(e *history.Event) {
 		t.say(e, decisive, "The resource refuses %s's write%s: it has seen a newer token.", who, token)
 	case e.F == history.Read && class == history.ErrStale:
 		t.say(e, decisive, "The resource refuses %s's read: it has seen a newer token.", who)
+	case e.F == history.Extend && (class == history.ErrNotHeld || class == history.ErrLost):
+		t.say(e, telling, "%s wants to extend its hold and learns that it no longer holds the lock (%s).", who, class)
 	case e.F == history.Release && (class == history.ErrNotHeld || class == history.ErrLost):
 		t.say(e, telling, "%s wants to give the lock back and learns that it no longer holds it (%s).", who, class)
 	default:
