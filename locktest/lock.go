@@ -141,6 +141,9 @@ func (l Lock) subject() (*subject.Subject, error) {
 	if (l.New == nil) == (l.Open == nil) {
 		return nil, fmt.Errorf("the lock %q needs New or Open, and not both", l.description().Name)
 	}
+	if l.Claims.ShutsDown && l.Open == nil {
+		return nil, fmt.Errorf("the lock %q needs Open: %w", l.description().Name, errNoShutdown)
+	}
 	if err := scenarios.CheckKnown(l.description()); err != nil {
 		return nil, err
 	}
@@ -165,6 +168,9 @@ func (l Lock) openIn(c *Client) (subject.Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, leaves := s.(subject.Leaver); l.Claims.ShutsDown && !leaves {
+		return nil, errNoShutdown
+	}
 	return session{s, &l, c}, nil
 }
 
@@ -179,6 +185,9 @@ func (f fresh) Locker(name, owner string) lock.Locker { return f.make(f.c, name,
 
 // Close implements [Session].
 func (fresh) Close() error { return nil }
+
+// errNoShutdown is the error of a lock that claims to shut down and cannot.
+var errNoShutdown = errors.New("Claims.ShutsDown needs a Session with a method Shutdown(context.Context) error")
 
 // session is an open lock as scenarios see it.
 type session struct {
@@ -211,7 +220,7 @@ func (s session) Identity(thread string) string {
 func (s session) Shutdown(ctx context.Context) error {
 	l, ok := s.of.(subject.Leaver)
 	if !ok {
-		return fmt.Errorf("Claims.ShutsDown needs a method Shutdown of Session: %w", errors.ErrUnsupported)
+		return errors.ErrUnsupported
 	}
 	return (&classified{lock: s.lock}).class(ctx, l.Shutdown(ctx))
 }

@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -73,13 +74,44 @@ var reached = []string{"address", "sentinels"}
 
 func singleLock(mistake string) Lock {
 	return Lock{
-		Name: "single", Claims: Claims{Waits: true, Cancels: true, Lease: true, Explicit: true, Extends: true}, Handoff: single.Poll, Reaches: reached,
+		Name: "single", Claims: Claims{Waits: true, Cancels: true, Lease: true, Explicit: true, Extends: true, ShutsDown: true},
+		Handoff: single.Poll, Reaches: reached,
 		Busy: single.ErrTaken, NotHeld: single.ErrNotHeld, Classify: unclear(single.ErrUnclear),
-		Open: onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
-			m := &single.Mutex{Redis: on[0], Name: name, Lease: c.Lease, Rand: c.Rand(owner), Mistake: mistake}
-			return &Funcs{Acquire: m.Lock, AcquireFor: m.LockFor, Extend: m.Extend, Release: m.Unlock, Until: m.Until}
-		}),
+		Open: func(c *Client) (Session, error) {
+			s := &leaving{forgets: mistake == "shutdown-forgets"}
+			s.opened = opened{connect(c), func(name, owner string) lock.Locker {
+				m := &single.Mutex{Redis: s.clients[0], Name: name, Lease: c.Lease, Rand: c.Rand(owner), Mistake: mistake}
+				return &Funcs{
+					Acquire: func(ctx context.Context) error { return s.took(m, m.Lock(ctx)) }, Release: m.Unlock, Extend: m.Extend, Until: m.Until,
+					AcquireFor: func(ctx context.Context, lease time.Duration) error { return s.took(m, m.LockFor(ctx, lease)) },
+				}
+			}}
+			return s, nil
+		},
 	}
+}
+
+// leaving is a session that can be shut down.
+type leaving struct {
+	opened
+	held    *single.Mutex // that was taken last
+	forgets bool          // to release: a defect for tests
+}
+
+func (s *leaving) took(m *single.Mutex, err error) error {
+	if err == nil {
+		s.held = m
+	}
+	return err
+}
+
+// Shutdown implements [subject.Leaver].
+func (s *leaving) Shutdown(ctx context.Context) error {
+	var err error
+	if s.held != nil && !s.forgets {
+		err = s.held.Unlock(ctx)
+	}
+	return errors.Join(err, s.Close())
 }
 
 func watchdogLock(mistake string) Lock {

@@ -45,6 +45,7 @@ var outsiders = []struct {
 		{"extend-in-seconds", "lease", "extended-hold", ""},
 		{"extend-too-long", "lease", "extended-hold", ""},
 		{"extend-answer-ignored", "lease", "extended-too-late", ""},
+		{"shutdown-forgets", "errors", "released-by-shutdown", ""},
 	}},
 	{watchdogLock, []mistake{
 		{"recreates", "ownership", "stolen-between-renewals", ""},

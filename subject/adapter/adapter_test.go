@@ -85,11 +85,35 @@ func TestUnsupported(t *testing.T) {
 	if err := l.Extend(t.Context(), time.Second); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("extend: %v", err)
 	}
+	if err := c.Shutdown(t.Context()); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("shutdown: %v", err)
+	}
 	if n, err := l.HoldCount(t.Context()); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("hold count: %d, %v", n, err)
 	}
 	if _, err := c.Locker("", "1").TryLock(t.Context()); err == nil || err.Error() != "the name is empty" {
 		t.Errorf("a name that the lock refuses: %v", err)
+	}
+}
+
+// leaving is a fake that can be shut down.
+type leaving struct {
+	fake
+	err error
+}
+
+func (l *leaving) Shutdown(context.Context) error { return l.err }
+
+// A shutdown has the outcome of a release, which the workload must see.
+func TestShutdown(t *testing.T) {
+	l := &leaving{err: fmt.Errorf("release stock: %w", lock.ErrUnknown)}
+	c := converse(t, l)
+	if err := c.Shutdown(t.Context()); !errors.Is(err, lock.ErrUnknown) {
+		t.Errorf("got %v, want %v", err, lock.ErrUnknown)
+	}
+	l.err = nil
+	if err := c.Shutdown(t.Context()); err != nil {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -110,7 +110,7 @@ func (l *fakeLocker) Unlock(ctx context.Context) (int, error) {
 }
 
 // converse begins a conversation with a process that plays f, and greets it.
-func converse(t *testing.T, f *fake) *Conversation {
+func converse(t *testing.T, f Lock) *Conversation {
 	t.Helper()
 	c, served := connect(t, func(Hello) (Lock, error) { return f, nil })
 	if _, err := c.Hello(bounded(t), Hello{Process: "client-1", Lock: "fake"}); err != nil {

@@ -207,7 +207,7 @@ func (s *server) shutdown(ctx context.Context) reply {
 	if !ok {
 		return failure(fmt.Errorf("the lock cannot be shut down: %w", errors.ErrUnsupported))
 	}
-	return result(l.Shutdown(ctx))
+	return result(s.ending.shutdown(func() error { return l.Shutdown(ctx) }))
 }
 
 // owner returns the owner that a request is for, making it on first use.
@@ -265,6 +265,17 @@ func (e *ending) close() error {
 		e.closed, e.err = true, e.lock.Close()
 	}
 	return e.err
+}
+
+// shutdown shuts the lock down, which closes it.
+func (e *ending) shutdown(do func() error) error {
+	err := do()
+	if !errors.Is(err, errors.ErrUnsupported) {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.closed = true
+	}
+	return err
 }
 
 func (e *ending) disconnect() error {
