@@ -285,7 +285,7 @@ func (c *worker) unlock(ctx context.Context, shutdown bool) (left int, err error
 	if n, ok := c.locker.(lock.LostNotifier); ok {
 		lost = n.Lost()
 	}
-	c.closing.Do(func() {}) // the shutdown closes the lock handle
+	c.closing.Do(func() {})                                        // the shutdown closes the lock handle
 	if err := s.Shutdown(context.WithoutCancel(ctx)); err != nil { // it may leave holds behind when its context ends
 		return 0, err
 	}
