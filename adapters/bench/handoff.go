@@ -80,8 +80,11 @@ func contended(ctx context.Context, srv *server, subjects []subject, hc handoffC
 			out[i].grants = len(took)
 			return err
 		})
+		if ctx.Err() != nil {
+			return nil, nil, ctx.Err()
+		}
 		if err != nil {
-			return nil, nil, fmt.Errorf("count commands of %s: %w", subjects[i].name, err)
+			why[i] = fmt.Errorf("count its commands: %w", err)
 		}
 	}
 	return out, why, nil
@@ -89,7 +92,8 @@ func contended(ctx context.Context, srv *server, subjects []subject, hc handoffC
 
 // queue is a holder and those who wait, by turns.
 type queue struct {
-	lock    string   // its name
+	lock    string   // its name, before the number of the run
+	runs    int      // so far
 	clients []client // of each; all the same where they share one
 	shared  bool
 }
@@ -148,10 +152,14 @@ func (b *baton) releasing() (next <-chan struct{}) {
 }
 
 // run lets the queue work for a span and returns how long the hand-offs took.
-// Who has given the lock back queues again only when somebody else has it.
-func (q queue) run(ctx context.Context, span time.Duration) ([]float64, error) {
+// Who has given the lock back queues again only when somebody else has it. Each run has
+// a lock of its own: a client that does not take back an acquire which the end of a run
+// cancels may keep the lock of that run.
+func (q *queue) run(ctx context.Context, span time.Duration) ([]float64, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	q.runs++
+	name := fmt.Sprintf("%s:%d", q.lock, q.runs)
 	end := time.Now().Add(span)
 	late := time.AfterFunc(span+stuck, func() { cancel(errStuck) })
 	defer late.Stop()
@@ -160,7 +168,7 @@ func (q queue) run(ctx context.Context, span time.Duration) ([]float64, error) {
 	var wg sync.WaitGroup
 	for i, c := range q.clients {
 		wg.Go(func() {
-			if err := b.work(ctx, c, q.lock, strconv.Itoa(i), end); err != nil && ctx.Err() == nil {
+			if err := b.work(ctx, c, name, strconv.Itoa(i), end); err != nil && ctx.Err() == nil {
 				errs[i] = err
 			}
 			cancel(nil) // one has ended: so do all

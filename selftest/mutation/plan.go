@@ -10,15 +10,28 @@ import (
 	"github.com/holdfast-go/holdfast/suite"
 )
 
+// ofUses are the scenarios for the further uses of the reference lock. The built-in
+// locks play all of them.
+var ofUses = []string{
+	"contention", "slow-holder", "holder-crash", "closed-while-held", "released-by-shutdown", "extended-hold", "extended-too-late",
+	"pause-between-commands", "cancelled-waiters", "cancelled-release", "kept-away", "lost-release-reply", "down-at-release", "late-release",
+	"deleted-between-renewals", "one-of-two-deleted", "member-out-of-reach", "lost-member",
+}
+
 // catalogueJobs are one run of each built-in scenario with each lock that it
-// applies to.
-func catalogueJobs(locks []*subject.Subject, seed uint64) ([]suite.Job, error) {
+// applies to, and of some scenarios with each further use of the reference lock.
+func catalogueJobs(locks, uses []*subject.Subject, seed uint64) ([]suite.Job, error) {
 	list, err := suite.Pick(nil)
 	if err != nil {
 		return nil, err
 	}
+	some, err := suite.Pick(ofUses)
+	if err != nil {
+		return nil, err
+	}
 	jobs, _ := suite.Plan(list, locks, seed, 1, suite.BothUsers, nil)
-	return jobs, nil
+	more, _ := suite.Plan(some, uses, seed, 1, suite.BothUsers, nil)
+	return slices.Concat(jobs, more), nil
 }
 
 // drawJobs are the given number of random scenarios for each lock. Every second

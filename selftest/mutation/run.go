@@ -33,7 +33,7 @@ func (o Options) Measure(ctx context.Context) (*Report, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	under, err := o.subjects()
+	under, uses, err := o.subjects()
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (o Options) Measure(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	built()
-	if h.catalogue, err = catalogueJobs(under, o.Seed); err != nil {
+	if h.catalogue, err = catalogueJobs(under, uses, o.Seed); err != nil {
 		return nil, err
 	}
 	if h.drawn, err = drawJobs(under, o.Seed, o.Drawn); err != nil {
@@ -105,21 +105,24 @@ func (o Options) check() error {
 	return nil
 }
 
-// subjects are the locks to play.
-func (o Options) subjects() ([]*subject.Subject, error) {
+// subjects are the locks to play, and the further uses of the reference lock.
+func (o Options) subjects() (locks, uses []*subject.Subject, err error) {
 	names := o.Locks
 	if len(names) == 0 {
 		names = slices.Concat(subject.Locks(), subject.Uses())
 	}
-	var all []*subject.Subject
 	for _, name := range names {
 		l, err := subject.FindSubject(name)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		all = append(all, l)
+		if slices.Contains(subject.Uses(), name) {
+			uses = append(uses, l)
+		} else {
+			locks = append(locks, l)
+		}
 	}
-	return all, nil
+	return locks, uses, nil
 }
 
 // command is the command that repeats the measurement.
