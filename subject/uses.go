@@ -26,7 +26,7 @@ var uses = []struct {
 	}, openForce},
 	{Description{
 		Name: "multi-foreign", Summary: "MultiLock with members of somebody else, on all of three independent primaries", Primaries: 3,
-		Claims: useClaims(func(*Claims) {}),
+		Claims: useClaims(func(c *Claims) { c.Reentrant = true }),
 	}, openForeign},
 }
 

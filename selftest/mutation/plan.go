@@ -16,6 +16,7 @@ var ofUses = []string{
 	"contention", "slow-holder", "holder-crash", "closed-while-held", "released-by-shutdown", "extended-hold", "extended-too-late",
 	"pause-between-commands", "cancelled-waiters", "cancelled-release", "kept-away", "lost-release-reply", "down-at-release", "late-release",
 	"deleted-between-renewals", "one-of-two-deleted", "member-out-of-reach", "lost-member",
+	"reentrancy", "lost-nested-reply", "lost-inner-release-reply", "unanswered-inner-release",
 }
 
 // catalogueJobs are one run of each built-in scenario with each lock that it
