@@ -57,7 +57,14 @@ func (t *trace) extendedInTime(o *op) Verdict {
 		return violation(o.ret, opIDs(o), "the extend of %s succeeded at %s; its owner held nothing", o.owner, at(o.ret))
 	}
 	owed, known := t.owedByServers(c, o.ret)
-	if !known || t.clockMoved(o.ret) || plus(owed, 2*t.allow.rounding) >= plus(o.inv, o.args.Lease) {
+	if !known || t.clockMoved(o.ret) {
+		return Verdict{Outcome: OutcomeOK}
+	}
+	if until := o.res.Until; until > plus(owed, t.allow.rounding) {
+		return byServers(violation(o.ret, opIDs(t.op(c.AcquireOp), o), "the extend of %s succeeded at %s with a validity until %s; the servers owe the hold until %s",
+			o.owner, at(o.ret), at(until), at(owed)))
+	}
+	if plus(owed, 2*t.allow.rounding) >= plus(o.inv, o.args.Lease) {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	return byServers(violation(o.ret, opIDs(t.op(c.AcquireOp), o), "the extend of %s succeeded at %s for %s; the servers owe the hold until %s only",

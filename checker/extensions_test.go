@@ -109,3 +109,31 @@ func TestLostByTheDead(t *testing.T) {
 		1920 c2 release
 		1921 c2 ok`, Linearizable, OutcomeOK, "", "", ""}})
 }
+
+// A lock that was closed renews nothing, and so notices a deleted key only when its lease
+// is over.
+func TestLossAfterClose(t *testing.T) {
+	h := leased(func(h *history.Header) {
+		h.Claims.Renewal, h.Claims.LostSign, h.Claims.RenewEvery = true, true, 1700*millisecond
+	})
+	r, err := Judge(story(t, h, `
+		0    c1 acquire lease=5200 renewed
+		1    server n1 SET by=c1 holder=c1 ttl=5200
+		2    c1 ok count=1
+		1360 fault start 1 delete-key n1
+		1360 server n1 cause=fault
+		1600 c1 closed
+		3200 c2 acquire lease=5200 renewed
+		3201 server n1 SET by=c2 holder=c2 ttl=5200
+		3202 c2 ok count=1
+		5190 c1 lost
+		6000 c2 release
+		6001 server n1 DEL by=c2
+		6002 c2 ok`), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := r.Verdicts[Exclusion]; v.Outcome != Violated || v.Inherent == "" {
+		t.Errorf("not inherent: %+v", v)
+	}
+}

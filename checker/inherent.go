@@ -381,6 +381,9 @@ func (t *trace) toldTooLate(c *Claim, l lossOfHold, until int64) bool {
 	if !t.claim.LostSign || !t.claim.Renewal || !c.Renewed || l.forked || t.h.Header.User == history.Careless {
 		return false
 	}
+	if t.closed.at(c.Client) <= plus(l.at, t.claim.RenewEvery) {
+		return false // a lock that was closed renews nothing, and notices the end of the lease
+	}
 	bound := t.claim.RenewEvery + t.renewalSlack(c.Client, l.at) + t.allow.waitSlack
 	excused := t.overlap(l.at, until, t.allow.settling, func(f *faultSpan) bool { return delays(c.Client)(f) && !f.onlyForgets() })
 	return until-l.at-excused > bound

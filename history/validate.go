@@ -271,6 +271,8 @@ func validateOp(e *Event) string {
 		return "the operation names no client or no owner"
 	case e.Kind == Invoke && e.Args == nil && (e.F == Acquire || e.F == Extend || e.F == Write):
 		return "the invocation has no \"args\""
+	case e.Kind == Invoke && e.F == Extend && e.Args.Lease == 0:
+		return "the extension names no lease"
 	case e.Kind == OK && e.Result == nil && e.F != Release && e.F != Inspect && e.F != Extend:
 		return "the return has no \"result\""
 	case (e.Kind == Fail || e.Kind == Info) && e.Result == nil:

@@ -78,6 +78,14 @@ func (c *classified) HoldCount(ctx context.Context) (int, error) {
 	return 0, errors.ErrUnsupported
 }
 
+// Until is the end of the hold's validity, where the lock states one.
+func (c *classified) Until() time.Time {
+	if f, ok := c.of.(*Funcs); ok && f.Until != nil {
+		return f.Until()
+	}
+	return time.Time{}
+}
+
 // Extend makes the hold last lease from now on, where the lock can.
 func (c *classified) Extend(ctx context.Context, lease time.Duration) error {
 	if f, ok := c.of.(*Funcs); ok && f.Extend != nil {

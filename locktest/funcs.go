@@ -27,7 +27,9 @@ type Funcs struct {
 	// Release releases one hold.
 	Release func(ctx context.Context) error
 	// Extend makes the hold last for a lease from now on; Claims.Extends requires
-	// it.
+	// it. An error that is Lock.NotHeld or Lock.Lost means that the hold is gone,
+	// and any other that it lasts as long as before, or longer. The lease is
+	// never shorter than that of the hold. After it, Holdfast calls Until again.
 	Extend func(ctx context.Context, lease time.Duration) error
 	// Token returns the fencing token of the hold; Claims.Fencing requires it.
 	Token func() uint64

@@ -45,6 +45,8 @@ var outsiders = []struct {
 		{"extend-in-seconds", "lease", "extended-hold", ""},
 		{"extend-too-long", "lease", "extended-hold", ""},
 		{"extend-answer-ignored", "lease", "extended-too-late", ""},
+		{"extend-recreates", "linearizable", "extended-too-late", ""},
+		{"extend-overstated", "lease", "extended-hold", ""},
 		{"shutdown-forgets", "errors", "released-by-shutdown", ""},
 	}},
 	{watchdogLock, []mistake{

@@ -28,6 +28,7 @@ type Client struct {
 	claims   history.Claims    // of the lock
 	unasked  time.Duration     // the lease of an acquire that asks for none
 	waits    bool              // whether an acquire waits
+	explicit bool              // whether an acquire may ask for a lease of its own
 	poll     time.Duration     // between two tries of one that does not
 	workers  []*worker
 
@@ -41,7 +42,7 @@ func (r *Run) NewClient(n int, p *faults.Process, s subject.Session, stocks map[
 	c := &Client{
 		work: r.Scenario.WorkloadOf(n), Proc: p, session: s, rec: r.Rec, owners: r.Owners, announce: r.Timeline.Moment, settle: r.Settle, stocks: stocks,
 		claims: r.Subject.Claims(r.Scenario.Setting()), unasked: r.defaultLease(r.Scenario.WorkloadOf(n)),
-		waits: r.Subject.Waits(), poll: cmp.Or(time.Duration(r.Scenario.Workload.Poll), r.Scenario.Scaled(subject.DefaultPoll)),
+		waits: r.Subject.Waits(), explicit: r.Subject.Promises().Explicit, poll: cmp.Or(time.Duration(r.Scenario.Workload.Poll), r.Scenario.Scaled(subject.DefaultPoll)),
 	}
 	for i := range c.work.AtOnce() {
 		if i > 0 {

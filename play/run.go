@@ -211,7 +211,7 @@ func LongestLease(clients []*Client) time.Duration {
 // requests a lease for each acquire, the default differs, so that a lock which
 // ignores the request is detected. Built-in locks are known to respect it.
 func (r *Run) defaultLease(w scenarios.Workload) time.Duration {
-	if w.Explicit && r.Subject.ThirdParty != nil {
+	if w.Explicit && r.Subject.ThirdParty != nil && r.Subject.Promises().Explicit {
 		return 2 * time.Duration(w.Lease)
 	}
 	return time.Duration(w.Lease)

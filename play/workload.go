@@ -199,7 +199,7 @@ func (c *worker) try(ctx context.Context, explicit, wait time.Duration) (lock.Gr
 	args := &history.Args{Wait: int64(wait)}
 	if c.claims.Lease {
 		args.Lease, args.Renewed = int64(c.unasked), c.claims.Renewal
-		if explicit > 0 {
+		if explicit > 0 && c.explicit {
 			opts = append(opts, lock.Lease(explicit))
 			args.Lease, args.Renewed = int64(explicit), false
 		}
@@ -253,7 +253,8 @@ func (c *worker) release(ctx context.Context, outer bool) history.Kind {
 	if outer {
 		defer c.listen(c.loss)()
 	}
-	left, err := c.unlock(ctx, !outer && c.last && c.work.Shutdown)
+	alone := c.thread == c.number // no earlier owner of this worker may still have a hold
+	left, err := c.unlock(ctx, !outer && alone && c.last && c.work.Shutdown)
 	if !c.Proc.Gate() {
 		return gone
 	}
@@ -297,6 +298,11 @@ func (c *worker) unlock(ctx context.Context, shutdown bool) (left int, err error
 	}
 }
 
+// validity is a locker that states the end of its hold's validity at any time.
+type validity interface {
+	Until() time.Time
+}
+
 // extend extends the innermost hold. It reports whether the owner may go on: the lock
 // has not told it that the hold is gone.
 func (c *worker) extend(ctx context.Context) (held bool) {
@@ -318,8 +324,15 @@ func (c *worker) extend(ctx context.Context) (held bool) {
 	}
 	told := c.loss.mustEnd()
 	if err == nil {
-		c.rec.Finish(op, history.OK, history.Result{})
-		c.loss.extended(called.Add(d))
+		until := called.Add(d)
+		var stated time.Time
+		if v, ok := c.locker.(validity); ok {
+			if stated = v.Until(); !stated.IsZero() {
+				until = stated
+			}
+		}
+		c.rec.Finish(op, history.OK, history.Result{Until: c.rec.sinceStart(stated)})
+		c.loss.extended(until)
 		return !told
 	}
 	kind, class := classify(err)

@@ -120,6 +120,9 @@ func (m *Mutex) Extend(ctx context.Context, lease time.Duration) error {
 		return ErrNotHeld
 	}
 	m.until = sent.Add(lease - margin)
+	if m.Mistake == "extend-overstated" {
+		m.until = sent.Add(lease + time.Second)
+	}
 	return nil
 }
 
@@ -135,6 +138,10 @@ func (m *Mutex) extend(ctx context.Context, lease time.Duration) (int, error) {
 		return 0, err
 	case "extend-sets":
 		return 1, m.Redis.Set(ctx, m.Name, m.value, lease).Err()
+	case "extend-recreates":
+		if ok, err := m.Redis.SetNX(ctx, m.Name, m.value, lease).Result(); ok || err != nil {
+			return 1, err
+		}
 	case "extend-in-seconds":
 		lease /= 1000
 	case "extend-too-long":
