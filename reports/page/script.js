@@ -11,13 +11,14 @@
   };
   options(lock, runs.map((r) => r.dataset.lock));
   options(mark, runs.map((r) => r.dataset.mark));
-  options(property, runs.flatMap((r) => r.dataset.violated.split(" ")));
+  const violated = (r) => (r.dataset.violated ?? "").split(" ");
+  options(property, runs.flatMap(violated));
 
   const apply = () => {
     let shown = 0;
     for (const r of runs) {
       const fits = (!lock.value || r.dataset.lock === lock.value) && (!mark.value || r.dataset.mark === mark.value) &&
-        (!property.value || r.dataset.violated.split(" ").includes(property.value));
+        (!property.value || violated(r).includes(property.value));
       r.hidden = !fits;
       if (fits) shown++;
     }
