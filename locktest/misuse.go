@@ -63,7 +63,11 @@ func (l *Lock) unusable(v lock.Locker) string {
 		{"AcquireFor, because of Claims.Explicit", f.AcquireFor != nil, l.Claims.Explicit},
 	} {
 		if needs.by && !needs.set {
-			return fmt.Sprintf("locktest.Funcs needs %s: %s", needs.name, hint)
+			example := hint
+			if field, _, more := strings.Cut(needs.name, ","); more {
+				example = strings.TrimSuffix(hint, "}") + fmt.Sprintf(", %s: m.%s}", field, field)
+			}
+			return fmt.Sprintf("locktest.Funcs needs %s: %s", needs.name, example)
 		}
 	}
 	return ""

@@ -281,7 +281,11 @@ func (d *decoder) scalar(n ast.Node, v reflect.Value, path string) error {
 			v.SetBool(b.Value)
 			return nil
 		}
-		return d.errorf(position(n), "", "%s must be true or false, not %s", called(path), describe(n))
+		what := describe(n)
+		if text, ok := n.(*ast.StringNode); ok {
+			what = input.Quote(text.Value)
+		}
+		return d.errorf(position(n), "write true, or leave it out", "%s must be true or false, not %s", called(path), what)
 	}
 	panic("scenarios: no decoding for " + v.Type().String())
 }
