@@ -137,3 +137,45 @@ func TestLossAfterClose(t *testing.T) {
 		t.Errorf("not inherent: %+v", v)
 	}
 }
+
+// A waiter to which a lock is handed knows no more than its own request, and its client
+// may find its connection broken.
+func TestHandedOn(t *testing.T) {
+	fair := func(lease int64) history.Header {
+		return leased(func(h *history.Header) {
+			h.Claims.Fairness, h.Claims.Renewal, h.Claims.LostSign, h.Claims.RenewEvery = true, true, true, lease/3
+		})
+	}
+	run(t, []propertyTest{
+		{"lost by the lease of its own request", fair(2 * second), `
+			0    c1 acquire lease=2000 renewed
+			1    server n1 SET by=c1 holder=c1 ttl=2000
+			2    c1 ok count=1
+			100  c2 acquire lease=2000 renewed wait=1000
+			660  server n1 EVAL by=c1 holder=c1 ttl=2000
+			1006 c1 release
+			1007 server n1 EVAL by=c1 holder=c2 ttl=2000
+			1008 c1 ok
+			1008 c2 ok count=1
+			1008 fault start 1 delay c2
+			2085 c2 lost
+			2085 c2 release
+			2085 c2 fail err=lost
+			2086 fault end 1 delay c2
+			2087 server n1 EVALSHA by=c2`, Errors, OutcomeOK, "", "", ""},
+		{"made whole over a broken connection", fair(20 * second), `
+			0    c1 acquire lease=20000 renewed
+			1    server n1 SET by=c1 holder=c1 ttl=20000
+			2    c1 ok count=1
+			10   c2 acquire lease=20000 renewed wait=19000
+			100  fault start 1 reset c2
+			5000 c1 release
+			5001 server n1 EVAL by=c1 holder=c2 ttl=2600
+			5002 c1 ok
+			5002 c2 ok count=1
+			5500 server n1 EVAL by=c2 holder=c2 ttl=20000
+			6000 c2 release
+			6001 server n1 DEL by=c2
+			6002 c2 ok`, Lease, OutcomeOK, "", "", "server log"},
+	})
+}
