@@ -169,6 +169,7 @@ func TestHandedOn(t *testing.T) {
 			2    c1 ok count=1
 			10   c2 acquire lease=20000 renewed wait=19000
 			100  fault start 1 reset c2
+			101  fault end 1 reset c2
 			5000 c1 release
 			5001 server n1 EVAL by=c1 holder=c2 ttl=2600
 			5002 c1 ok
