@@ -81,7 +81,7 @@ var slice = []struct {
 	{"failover-lost-write", []string{"reentrant", "reentrant-wait"}}, // Sentinels, a primary that is killed, replication that is cut
 	{"isolated-primary", []string{"reentrant"}},                      // a primary that lives on among its clients
 	{"cluster-failover", []string{"fenced"}},                         // a cluster
-	{"renewal-hiccup", []string{"set-px-renew", "reentrant"}},        // a server that comes back with its data
+	{"renewal-hiccup", []string{"reentrant", "fenced"}},              // a server that comes back with its data; set-px-renew renews for others there, by chance
 	{"restart-without-data", []string{"set-px"}},                     // and without them
 	{"redlock-clock-jump", []string{"redlock"}},                      // five primaries, a partition, a clock that jumps
 	{"member-out-of-reach", []string{"multi"}},                       // three primaries that must all agree
