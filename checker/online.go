@@ -213,9 +213,17 @@ func (o *Online) forget(i int) {
 	o.take(n.lock)
 }
 
+// lockOp is [lockOpOf] before the future is known: an extension may yet give a hold a
+// later end than its lease.
+func (o *Online) lockOp(p *onlineOp, gone bool) (l linear.Op, known bool) {
+	l, known = lockOpOf(p.op, o.claim, p.lock.owners.Number(p.owner), gone)
+	l.Renewed = l.Renewed || o.claim.Extends
+	return l, known
+}
+
 // goOnWithout gives up waiting for the outcome of an operation.
 func (o *Online) goOnWithout(p *onlineOp) {
-	l, _ := lockOpOf(p.op, o.claim, p.lock.owners.Number(p.owner), false)
+	l, _ := o.lockOp(p, false)
 	if p.f != history.Acquire {
 		p.lock.stream.GiveUp("too much happened while an operation was open", &l)
 	} else {
@@ -229,7 +237,7 @@ func (o *Online) goOnWithout(p *onlineOp) {
 // finish records the outcome of an operation. gone means that its client crashed.
 func (o *Online) finish(p *onlineOp, gone bool) {
 	delete(o.open, p.id)
-	l, known := lockOpOf(p.op, o.claim, p.lock.owners.Number(p.owner), gone)
+	l, known := o.lockOp(p, gone)
 	if o.claim.Fairness && l.Kind == linear.FoundBusy && o.queued(p) {
 		known = false
 	}
