@@ -95,26 +95,12 @@ func (w *leaseWalk) extends(c *change) {
 	}
 }
 
-// longestExtension is the longest lease that an extension has asked for since the owner
-// last had no hold, by a time.
-func (w *leaseWalk) longestExtension(by int64) int64 {
+// longestExtension is the longest lease that an extension of the owner has asked for
+// between two times.
+func (a *account) longestExtension(from, by int64) int64 {
 	longest := int64(0)
-	for _, x := range w.account(w.ownerLock).extensionsFrom(w.since) {
+	for _, x := range a.extensionsFrom(from) {
 		if x.inv <= by {
-			longest = max(longest, x.args.Lease)
-		}
-	}
-	return longest
-}
-
-// longestExtensionOf is the longest lease that an extension of a lock has asked for.
-func (t *trace) longestExtensionOf(lock string) int64 {
-	longest := int64(0)
-	for _, k := range t.owners {
-		if k.lock != lock {
-			continue
-		}
-		for _, x := range t.account(k).extensions {
 			longest = max(longest, x.args.Lease)
 		}
 	}

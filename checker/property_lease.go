@@ -127,7 +127,7 @@ func (w *leaseWalk) step(s step) {
 		w.holds = nil
 	case s.o.f == history.Acquire && !s.ret:
 		if len(w.holds) == 0 && !w.releasing {
-			w.before, w.since, w.longest = max(w.before, w.longest, w.longestExtension(s.o.inv)), s.o.inv, 0
+			w.before, w.since, w.longest = max(w.before, w.longest, w.account(w.ownerLock).longestExtension(w.since, s.o.inv)), s.o.inv, 0
 		}
 		w.holds = append(w.holds, heldLease{o: s.o})
 		w.longest = max(w.longest, s.o.args.Lease)
@@ -343,7 +343,7 @@ func (w *leaseWalk) leaseAt(c *change) Verdict {
 	if w.before > longest && w.heldUpSince(c.By, w.since, c.t) { // a renewal of then, held back until now
 		longest = w.before
 	}
-	longest = max(longest, w.longestExtension(c.t))
+	longest = max(longest, w.account(w.ownerLock).longestExtension(w.since, c.t))
 	ops := func() []int64 { return opIDs(w.openOpOf(c.By, c.lock, c.t), w.grantOf(w.owner, w.lock, c.t)) }
 	if longest == 0 {
 		return Verdict{Outcome: OutcomeOK} // no lease is known to be requested

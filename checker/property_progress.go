@@ -114,7 +114,11 @@ func (t *trace) waiting(lock string) *waiting {
 			w.lease = max(w.lease, o.args.Lease)
 		}
 	}
-	w.lease = max(w.lease, t.longestExtensionOf(lock))
+	for _, k := range t.owners {
+		if k.lock == lock {
+			w.lease = max(w.lease, t.account(k).longestExtension(0, never))
+		}
+	}
 	w.believed = merged(believed)
 	if !t.claim.Lease {
 		w.lease = t.claim.Session

@@ -78,42 +78,32 @@ func (s *Scenario) AboutCommands() bool {
 	return slices.ContainsFunc(s.Faults, func(f faults.Spec) bool { return f.On != nil && f.On.Command != "" })
 }
 
-// closes reports whether a client closes its lock handle in the middle of work.
-func (s *Scenario) closes() bool {
-	for _, o := range s.Override {
-		if o.Close != nil && *o.Close > 0 {
+// anyWorkload reports whether the workload of any client has a property.
+func (s *Scenario) anyWorkload(has func(Workload) bool) bool {
+	for i := range s.Topology.Clients {
+		if has(s.WorkloadOf(i + 1)) {
 			return true
 		}
 	}
-	return s.Workload.Close > 0
+	return has(s.Workload)
 }
+
+// closes reports whether a client closes its lock handle in the middle of work.
+func (s *Scenario) closes() bool { return s.anyWorkload(func(w Workload) bool { return w.Close > 0 }) }
 
 // extends reports whether a client extends a hold.
 func (s *Scenario) extends() bool {
-	for _, o := range s.Override {
-		if o.Extend != nil && *o.Extend > 0 {
-			return true
-		}
-	}
-	return s.Workload.Extend > 0
+	return s.anyWorkload(func(w Workload) bool { return w.Extend > 0 })
 }
 
 // shutsDown reports whether a client ends its work with a shutdown.
 func (s *Scenario) shutsDown() bool {
-	for _, o := range s.Override {
-		if o.Shutdown != nil && *o.Shutdown {
-			return true
-		}
-	}
-	return s.Workload.Shutdown
+	return s.anyWorkload(func(w Workload) bool { return w.Shutdown })
 }
 
 // explicit reports whether any acquire requests its own lease.
 func (s *Scenario) explicit() bool {
-	for _, o := range s.Override {
-		if o.Explicit != nil && *o.Explicit {
-			return true
-		}
-	}
-	return s.Workload.Explicit || slices.ContainsFunc(s.Workload.Nested, func(d faults.Duration) bool { return d > 0 })
+	return s.anyWorkload(func(w Workload) bool {
+		return w.Explicit || slices.ContainsFunc(w.Nested, func(d faults.Duration) bool { return d > 0 })
+	})
 }

@@ -192,27 +192,16 @@ func openReference(with ...func(Environment) lock.Option) func(Environment) (Ses
 		for _, w := range with {
 			opts = append(opts, w(e))
 		}
-		s, err := newReferenceSession(e, nil, opts...)
-		if err != nil {
-			return nil, err
-		}
-		return s, nil
+		return newReferenceSession(e, 1, nil, opts...)
 	}
 }
 
 func openQuorum(needed int, combine func(Environment, string, []lock.Locker) lock.Locker) func(Environment) (Session, error) {
-	return func(e Environment) (Session, error) {
-		s, err := newReferenceSession(e, combine)
-		if err != nil {
-			return nil, err
-		}
-		s.needed = needed
-		return s, nil
-	}
+	return func(e Environment) (Session, error) { return newReferenceSession(e, needed, combine) }
 }
 
-func newReferenceSession(e Environment, combine func(Environment, string, []lock.Locker) lock.Locker, opts ...lock.Option) (*referenceSession, error) {
-	s := &referenceSession{env: e, combine: combine, needed: len(e.Clients)}
+func newReferenceSession(e Environment, needed int, combine func(Environment, string, []lock.Locker) lock.Locker, opts ...lock.Option) (Session, error) {
+	s := &referenceSession{env: e, combine: combine, needed: needed}
 	for i, rdb := range e.Clients {
 		rng := random.Stream(e.Seed, "lock", e.Process, fmt.Sprint(i))
 		c, err := lock.New(rdb, append([]lock.Option{lock.WithID(e.Process), lock.WithWatchdogTimeout(e.Lease),

@@ -125,11 +125,16 @@ func (l *fairLocker) took(h *lock.Hold, err error) (lock.Grant, error) {
 	return lock.Grant{Count: 1, Token: h.Token()}, nil
 }
 
+// current is the hold, or nil.
+func (l *fairLocker) current() *lock.Hold {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.hold
+}
+
 // Unlock implements [lock.Locker].
 func (l *fairLocker) Unlock(ctx context.Context) (int, error) {
-	l.mu.Lock()
-	h := l.hold
-	l.mu.Unlock()
+	h := l.current()
 	if h == nil {
 		return 0, lock.ErrNotHeld
 	}
@@ -144,21 +149,16 @@ func (l *fairLocker) Unlock(ctx context.Context) (int, error) {
 
 // Extend implements [lock.Extender].
 func (l *fairLocker) Extend(ctx context.Context, d time.Duration) error {
-	l.mu.Lock()
-	h := l.hold
-	l.mu.Unlock()
-	if h == nil {
-		return lock.ErrNotHeld
+	if h := l.current(); h != nil {
+		return h.Extend(ctx, d)
 	}
-	return h.Extend(ctx, d)
+	return lock.ErrNotHeld
 }
 
 // Lost implements [lock.LostNotifier].
 func (l *fairLocker) Lost() <-chan struct{} {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.hold == nil {
-		return nil
+	if h := l.current(); h != nil {
+		return h.Lost()
 	}
-	return l.hold.Lost()
+	return nil
 }

@@ -74,15 +74,25 @@ type doSession struct {
 	lockers []*doLocker
 }
 
+// Shutdown implements [Leaver].
+func (s *doSession) Shutdown(ctx context.Context) error {
+	defer s.end()
+	return s.callSession.Shutdown(ctx)
+}
+
 // Close implements [Session].
 func (s *doSession) Close() error {
-	err := s.callSession.Close()
+	defer s.end()
+	return s.callSession.Close()
+}
+
+// end lets the work of all calls return.
+func (s *doSession) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, l := range s.lockers {
 		l.end()
 	}
-	return err
 }
 
 // doLocker makes an acquire and its release out of one call of Do.
@@ -184,7 +194,7 @@ func (l *doLocker) Lost() <-chan struct{} {
 }
 
 func openForce(e Environment) (Session, error) {
-	s, err := newReferenceSession(e, nil)
+	s, err := newReferenceSession(e, 1, nil)
 	if err != nil {
 		return nil, err
 	}
