@@ -158,7 +158,7 @@ func (o *options) builtIn(name string) error {
 	text, err := scenarios.Source(name)
 	var unknown *scenarios.UnknownScenarioError
 	if errors.As(err, &unknown) {
-		return fmt.Errorf("%w; %s", err, unknown.Hint)
+		return fmt.Errorf("%w; %s", err, unknown.Hint())
 	}
 	if err != nil {
 		return err

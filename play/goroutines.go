@@ -7,32 +7,27 @@ import (
 	"github.com/holdfast-go/holdfast/internal/stacks"
 )
 
-// Goroutines returns the stacks of all goroutines of this bubble, by the number in
-// their heading.
-func Goroutines() map[string]string {
-	found := stacks.All()
-	own := bubbleOf(found[0]) // the caller's comes first
-	all := map[string]string{}
-	for _, g := range found {
-		if own != "" && bubbleOf(g) == own {
-			all[stacks.Number(g)] = g
+// Goroutines returns the stack of the caller, and the sorted ones of the other goroutines
+// of its bubble, without those of synctest. They lack what differs from process to process.
+func Goroutines() (caller string, others []string) {
+	found := stacks.All() // the caller's comes first
+	own := bubbleOf(found[0])
+	for _, g := range found[1:] {
+		if own == "" || bubbleOf(g) != own || strings.Contains(g, synctestRuns) || strings.Contains(g, synctestWaits) {
+			continue
 		}
+		others = append(others, stacks.Plain(g))
 	}
-	return all
+	slices.Sort(others)
+	return stacks.Plain(found[0]), others
 }
 
-// GoroutinesSince lists the sorted stacks of the goroutines of this bubble that did not
-// exist before.
-func GoroutinesSince(before map[string]string) []string {
-	var left []string
-	for number, stack := range Goroutines() {
-		if _, ok := before[number]; !ok {
-			left = append(left, stacks.Plain(stack))
-		}
-	}
-	slices.Sort(left) // their numbers differ from process to process
-	return left
-}
+// The frames of the two goroutines of synctest: the caller of the bubble, and the one that
+// waits for its test.
+const (
+	synctestRuns  = "\ninternal/synctest.Run("
+	synctestWaits = "\ntesting/synctest.testingSynctestTest("
+)
 
 // bubbleOf reads the bubble from a goroutine's heading, such as "goroutine 7
 // [select, synctest bubble 6]:".

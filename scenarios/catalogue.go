@@ -170,13 +170,18 @@ func Catalogue() []*Scenario {
 }
 
 // UnknownScenarioError reports a name that no built-in scenario has.
-type UnknownScenarioError struct {
-	Name string
-	Hint string // the nearest names
-}
+type UnknownScenarioError struct{ Name string }
 
 func (e *UnknownScenarioError) Error() string {
 	return fmt.Sprintf("unknown scenario %q", e.Name)
+}
+
+// Hint names the nearest scenarios.
+func (e *UnknownScenarioError) Hint() string {
+	if near := Nearest(e.Name, catalogueNames); len(near) > 0 {
+		return "did you mean " + english.Or(near) + "?"
+	}
+	return "holdfast list scenarios shows them all; a file of your own needs its extension or a path, such as ./mine.yaml"
 }
 
 // Find returns a built-in scenario, or an [UnknownScenarioError].
@@ -184,22 +189,14 @@ func Find(name string) (*Scenario, error) {
 	if s, ok := parsed()[name]; ok {
 		return s, nil
 	}
-	return nil, unknownScenario(name)
+	return nil, &UnknownScenarioError{name}
 }
 
 // Source returns the file of a built-in scenario, with its comments, or an
 // [UnknownScenarioError].
 func Source(name string) ([]byte, error) {
 	if !slices.Contains(catalogueNames, name) {
-		return nil, unknownScenario(name)
+		return nil, &UnknownScenarioError{name}
 	}
 	return catalogueFiles.ReadFile("catalogue/" + name + ".yaml")
-}
-
-func unknownScenario(name string) error {
-	hint := "holdfast list scenarios shows them all; a file of your own needs its extension or a path, such as ./mine.yaml"
-	if near := Nearest(name, catalogueNames); len(near) > 0 {
-		hint = "did you mean " + english.Or(near) + "?"
-	}
-	return &UnknownScenarioError{Name: name, Hint: hint}
 }

@@ -171,7 +171,7 @@ func TestFind(t *testing.T) {
 	} {
 		_, err := scenarios.Find(name)
 		var unknown *scenarios.UnknownScenarioError
-		if !errors.As(err, &unknown) || !strings.HasPrefix(unknown.Hint, hint) {
+		if !errors.As(err, &unknown) || !strings.HasPrefix(unknown.Hint(), hint) {
 			t.Errorf("Find(%q): %v %+v, want the hint %q", name, err, unknown, hint)
 		}
 		if _, err := scenarios.Source(name); !errors.As(err, &unknown) {

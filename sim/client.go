@@ -17,6 +17,11 @@ import (
 // dials go-redis also starts a probe of its own, at the instant of the next dial.
 const poolSize = 256
 
+// The buffers of a connection, in bytes. Those of go-redis are 32 KiB each, and to clear
+// them takes a simulated run longer than its requests need. A request beyond the second
+// one leaves in parts.
+const readBuffer, writeBuffer = 4 << 10, 16 << 10
+
 // Client returns a go-redis client of a process for a group, with go-redis'
 // defaults. It follows the group's primary like a Sentinel client. In a cluster
 // one client serves all groups.
@@ -35,6 +40,8 @@ func (w *World) Client(p *Process, group int) redis.UniversalClient {
 			},
 			PoolSize:                 poolSize,
 			PipelinePoolSize:         poolSize,
+			ReadBufferSize:           readBuffer,
+			WriteBufferSize:          writeBuffer,
 			DisableIdentity:          true,
 			MaintNotificationsConfig: off,
 		})
@@ -46,6 +53,8 @@ func (w *World) Client(p *Process, group int) redis.UniversalClient {
 		},
 		PoolSize:                 poolSize,
 		PipelinePoolSize:         poolSize,
+		ReadBufferSize:           readBuffer,
+		WriteBufferSize:          writeBuffer,
 		DisableIdentity:          true,
 		MaintNotificationsConfig: off,
 	})

@@ -258,7 +258,7 @@ func named(args []string, list []suite.Source) (names []string) {
 
 func unknownScenario(err error) error {
 	if unknown, ok := errors.AsType[*scenarios.UnknownScenarioError](err); ok {
-		return badInput(err, unknown.Hint)
+		return badInput(err, unknown.Hint())
 	}
 	return badInput(err)
 }

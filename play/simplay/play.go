@@ -70,7 +70,7 @@ const settle = 100 * time.Millisecond
 
 // simulate is the run itself, inside the bubble.
 func (r *simRun) simulate(version string, look Watch) {
-	s, before := r.Scenario, play.Goroutines()
+	s := r.Scenario
 	// Made in here because its channels must belong to the bubble.
 	if r.Timeline, r.Err = faults.NewTimeline(s.Faults, r.Top, r.Seed); r.Err != nil {
 		return
@@ -131,7 +131,7 @@ func (r *simRun) simulate(version string, look Watch) {
 	w.Close()
 	r.watch.end()
 	synctest.Wait()
-	r.End.Goroutines = play.GoroutinesSince(before)
+	_, r.End.Goroutines = play.Goroutines()
 }
 
 // openClients starts the client processes and opens the lock in each. It returns what

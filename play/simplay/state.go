@@ -8,7 +8,6 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/history"
-	"github.com/holdfast-go/holdfast/internal/stacks"
 	"github.com/holdfast-go/holdfast/play"
 	"github.com/holdfast-go/holdfast/sim"
 )
@@ -91,8 +90,9 @@ const lockPackages = "github.com/holdfast-go/holdfast/lock"
 // inLock lists the goroutines of this bubble in the code of the lock under test.
 func (r *simRun) inLock() []string {
 	var all []string
-	for _, stack := range play.Goroutines() {
-		if s := callsIn(stacks.Plain(stack), lockPackages); s != "" {
+	own, others := play.Goroutines()
+	for _, stack := range append(others, own) {
+		if s := callsIn(stack, lockPackages); s != "" {
 			all = append(all, s)
 		}
 	}
