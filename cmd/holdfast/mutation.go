@@ -81,6 +81,7 @@ Exit codes: 0 every mutant killed or called equivalent; 1 one survived; 2 bad us
 	c.Flags().Uint64Var(&f.Seed, "seed", 1, "the seed of the sample and of every run")
 	c.Flags().IntVar(&f.Drawn, "drawn", 10, "random scenarios for each lock")
 	c.Flags().IntVar(&f.Placed, "placed", 0, "survivors also play one in so many placements of explore --exhaustive (default none)")
+	c.Flags().BoolVar(&f.Tests, "tests", false, "survivors also meet the tests of the locks")
 	c.Flags().StringVar(&shard, "shard", "", "part I of N of the mutants, as I/N")
 	c.Flags().StringVar(&f.Record, "out", "", "directory that keeps the results")
 	output.flags(c, "what to print", "")

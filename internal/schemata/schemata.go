@@ -5,6 +5,7 @@ package schemata
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"strconv"
 	"sync/atomic"
@@ -15,6 +16,9 @@ const (
 	// Variable is the environment variable with the number of the mutant that is
 	// on. Without it, or with 0, the code is the original.
 	Variable = "HOLDFAST_MUTANT"
+	// ReachedVariable is the environment variable with the name of a file, to which the
+	// original appends the number of each mutant that it reaches, one in a line.
+	ReachedVariable = "HOLDFAST_REACHED"
 	// Kind is the kind of job that a binary with mutants plays. Its answer lists
 	// the mutants that the run has reached.
 	Kind = "schemata"
@@ -31,6 +35,28 @@ var on = func() int {
 // met are the mutants whose code the original has run.
 var met [Most]atomic.Bool
 
+// list is where the original writes them; nil for nowhere.
+var list = func() *os.File {
+	name := os.Getenv(ReachedVariable)
+	if name == "" || on != 0 {
+		return nil
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		panic(err) // nobody would learn of the missing numbers
+	}
+	return f
+}()
+
+// meet records that the original has run the code of mutant n.
+func meet(n int) {
+	if !met[n].Load() && !met[n].Swap(true) && list != nil {
+		if _, err := fmt.Fprintln(list, n); err != nil {
+			panic(err)
+		}
+	}
+}
+
 // Reached returns the mutants whose code has run since the last call, in
 // ascending order. Only the original records them; a mutant returns nothing.
 func Reached() []int {
@@ -46,7 +72,7 @@ func Reached() []int {
 // On reports whether mutant n is on.
 func On(n int) bool {
 	if on == 0 {
-		met[n].Store(true)
+		meet(n)
 	}
 	return on == n
 }
@@ -113,7 +139,7 @@ func Text(text string, mutants map[int]string) string {
 // Use is v. Mutants first to last change the code that made it.
 func Use[T any](first, last int, v T) T {
 	for n := first; on == 0 && n <= last; n++ {
-		met[n].Store(true)
+		meet(n)
 	}
 	return v
 }

@@ -57,6 +57,8 @@ type Result struct {
 	Runs  int    `json:"runs"`
 	// Changed counts the runs with another history than the original's.
 	Changed int `json:"changed"`
+	// Test is the test of the locks that fails with a mutant that no run kills.
+	Test string `json:"test,omitempty"`
 	// Equivalent is why the mutant behaves as the original does; empty without
 	// such a note.
 	Equivalent string `json:"equivalent,omitempty"`

@@ -13,7 +13,7 @@ import (
 // HTML writes the report as one page: every survivor with its diff, and a map of
 // files and operators.
 func (r *Report) HTML(w io.Writer) error {
-	alive, unreached := r.Survivors(), 0
+	alive, unreached := len(r.survivors()), 0
 	for _, m := range r.survivors() {
 		if m.Status == notReached {
 			unreached++
@@ -66,15 +66,15 @@ func (r *Report) HTML(w io.Writer) error {
 		}
 	}
 	p.Maps = []searches.Map{r.scoreMap()}
-	p.Tables = []searches.Table{{Title: "Files", Words: 1, Head: append([]string{"file"}, columns...), Rows: table(r.Files)}, {Title: "Operators", Words: 1, Head: append([]string{"operator"}, columns...), Rows: table(r.Operators)}}
+	p.Tables = []searches.Table{{Title: "Files", Words: 1, Head: append([]string{"file"}, r.columns()...), Rows: r.table(r.Files)}, {Title: "Operators", Words: 1, Head: append([]string{"operator"}, r.columns()...), Rows: r.table(r.Operators)}}
 	p.NotPlayed = r.open()
 	return p.HTML(w)
 }
 
-func table(rows []Row) [][]string {
+func (r *Report) table(rows []Row) [][]string {
 	var all [][]string
 	for _, row := range rows {
-		all = append(all, append([]string{row.Name}, row.cells()...))
+		all = append(all, append([]string{row.Name}, r.cells(row.Counts)...))
 	}
 	return all
 }

@@ -9,20 +9,35 @@ import (
 	"github.com/holdfast-go/holdfast/internal/english"
 )
 
-var columns = []string{"mutants", "killed", "survived", "not reached", "timed out", "equivalent", "raw", "without equivalents"}
+// columns are the heads of a table of counts.
+func (r *Report) columns() []string {
+	all := []string{"mutants", "killed", "survived", "not reached", "timed out", "equivalent", "raw", "without equivalents"}
+	if r.Tests {
+		all = append(all, "killed by tests alone", "with tests")
+	}
+	return all
+}
 
-func (c Counts) cells() []string {
+// cells are the counts in the order of the columns.
+func (r *Report) cells(c Counts) []string {
 	var cells []string
 	for _, n := range []int{c.Played, c.Killed, c.Survived, c.NotReached, c.TimedOut, c.Equivalent} {
 		cells = append(cells, fmt.Sprint(n))
 	}
-	return append(cells, c.Raw(), c.Score())
+	cells = append(cells, c.Raw(), c.Score())
+	if r.Tests {
+		cells = append(cells, fmt.Sprint(c.Tested), c.Both())
+	}
+	return cells
 }
 
 // sentence sums up.
 func (r *Report) sentence() string {
 	s := fmt.Sprintf("%s of %d played: %d killed, %d survived, %d reached by no run, %d timed out. Raw score %s; %s without the %d that are called equivalent.",
 		english.Count(r.Played, "mutant"), r.Found, r.Killed, r.Survived, r.NotReached, r.TimedOut, r.Raw(), r.Score(), r.Equivalent)
+	if r.Tests {
+		s += fmt.Sprintf(" The tests of the locks kill %d more: %s.", r.Tested, r.Both())
+	}
 	if r.Played < r.Chosen {
 		s += fmt.Sprintf(" %d of those chosen are still to be played.", r.Chosen-r.Played)
 	}
@@ -32,9 +47,9 @@ func (r *Report) sentence() string {
 // Text writes the table of files, every survivor with its diff, and a summary.
 func (r *Report) Text(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "file\t"+strings.Join(columns, "\t"))
+	fmt.Fprintln(tw, "file\t"+strings.Join(r.columns(), "\t"))
 	for _, row := range r.Files {
-		fmt.Fprintf(tw, "%s\t%s\n", row.Name, strings.Join(row.cells(), "\t"))
+		fmt.Fprintf(tw, "%s\t%s\n", row.Name, strings.Join(r.cells(row.Counts), "\t"))
 	}
 	if err := tw.Flush(); err != nil {
 		return err
@@ -66,6 +81,12 @@ func (r *Report) fate(m *Result) string {
 			text += ", which all went as with the original"
 		}
 	}
+	switch {
+	case m.Test != "":
+		text += "; `" + m.Test + "` fails"
+	case r.Tests:
+		text += "; no test fails"
+	}
 	return text
 }
 
@@ -75,15 +96,16 @@ func (r *Report) fate(m *Result) string {
 func (r *Report) Markdown(w io.Writer) error {
 	fmt.Fprintf(w, "    %s\n\n%s\n", r.Command, r.sentence())
 	head := func(of string) {
+		columns := r.columns()
 		fmt.Fprintf(w, "\n| %s | %s |\n|---|%s\n", of, strings.Join(columns, " | "), strings.Repeat("---:|", len(columns)))
 	}
 	head("file")
 	for _, row := range r.Files {
-		fmt.Fprintf(w, "| %s | %s |\n", row.Name, strings.Join(row.cells(), " | "))
+		fmt.Fprintf(w, "| %s | %s |\n", row.Name, strings.Join(r.cells(row.Counts), " | "))
 	}
 	head("operator")
 	for _, row := range r.Operators {
-		fmt.Fprintf(w, "| `%s` %s | %s |\n", row.Name, does(row.Name), strings.Join(row.cells(), " | "))
+		fmt.Fprintf(w, "| `%s` %s | %s |\n", row.Name, does(row.Name), strings.Join(r.cells(row.Counts), " | "))
 	}
 	some := r.survivors()
 	for _, by := range r.remedies(some) {

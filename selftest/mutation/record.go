@@ -32,36 +32,54 @@ type recordHead struct {
 
 // identity identifies a hunt: the program with the mutants, and all runs.
 func (h hunt) identity() (string, error) {
+	return fingerprint([]string{h.exe}, h.catalogue, h.drawn, h.placed)
+}
+
+// identity identifies the tests: their programs.
+func (t *ownTests) identity() (string, error) {
+	var programs []string
+	for _, p := range t.programs {
+		programs = append(programs, p.exe)
+	}
+	return fingerprint(programs)
+}
+
+// fingerprint hashes programs, and whatever else decides about results.
+func fingerprint(programs []string, more ...any) (string, error) {
 	sum := sha256.New()
-	exe, err := os.Open(h.exe)
-	if err != nil {
-		return "", fmt.Errorf("identify hunt: %w", err)
+	for _, name := range programs {
+		if err := hashFile(sum, name); err != nil {
+			return "", fmt.Errorf("identify hunt: %w", err)
+		}
 	}
-	defer exe.Close()
-	if _, err := io.Copy(sum, exe); err != nil {
-		return "", fmt.Errorf("identify hunt: %w", err)
-	}
-	if err := json.NewEncoder(sum).Encode([]any{h.catalogue, h.drawn, h.placed}); err != nil {
+	if err := json.NewEncoder(sum).Encode(more); err != nil {
 		return "", fmt.Errorf("identify hunt: %w", err)
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// openRecord opens the record of a hunt in dir, and creates dir if necessary.
-func openRecord(dir string, h hunt, shard suite.Shard) (*record, error) {
-	id, err := h.identity()
+func hashFile(sum io.Writer, name string) error {
+	f, err := os.Open(name)
 	if err != nil {
-		return nil, err
+		return err
 	}
+	defer f.Close()
+	_, err = io.Copy(sum, f)
+	return err
+}
+
+// openRecord opens the record of a hunt in dir, and creates dir if necessary. Its files
+// begin with the name.
+func openRecord(dir, name, id string, shard suite.Shard) (*record, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("open record: %w", err)
 	}
 	r := &record{done: map[string]*Result{}}
-	files, err := filepath.Glob(filepath.Join(dir, "mutants-*.jsonl"))
+	files, err := filepath.Glob(filepath.Join(dir, name+"-*.jsonl"))
 	if err != nil {
 		return nil, fmt.Errorf("open record: %w", err)
 	}
-	mine := filepath.Join(dir, fmt.Sprintf("mutants-%d-of-%d.jsonl", shard.Index, shard.Of))
+	mine := filepath.Join(dir, fmt.Sprintf("%s-%d-of-%d.jsonl", name, shard.Index, shard.Of))
 	whole := int64(0) // valid bytes of this shard's file
 	for _, path := range files {
 		n, err := r.read(path, id)

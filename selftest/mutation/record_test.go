@@ -20,7 +20,9 @@ func TestAHuntGoesOnWhereItEnded(t *testing.T) {
 	}
 	open := func(shard suite.Shard) *record {
 		t.Helper()
-		r, err := openRecord(filepath.Join(dir, "out"), h, shard)
+		id, err := h.identity()
+		must.Succeed(t, err)
+		r, err := openRecord(filepath.Join(dir, "out"), "mutants", id, shard)
 		must.Succeed(t, err)
 		t.Cleanup(func() { r.close() })
 		return r

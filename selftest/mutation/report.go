@@ -18,6 +18,8 @@ type Report struct {
 	Operators []Row `json:"operators"`
 	// Left are the catalogue runs with unexpected verdicts on the original.
 	Left []string `json:"left_out,omitempty"`
+	// Tests says that the tests of the locks took part.
+	Tests bool `json:"tests,omitempty"`
 	// Stale are claims of equivalence that match no mutant. Wrong are claims
 	// about killed mutants.
 	Stale   []string  `json:"stale,omitempty"`
@@ -42,6 +44,10 @@ type Counts struct {
 	NotReached int `json:"not_reached"`
 	TimedOut   int `json:"timed_out"`
 	Equivalent int `json:"equivalent"`
+	// Tested are those that no run kills and a test of the locks does.
+	Tested int `json:"tested,omitempty"`
+
+	finished int // of the tested, those that timed out in a run
 }
 
 func (c *Counts) add(r *Result) {
@@ -59,6 +65,12 @@ func (c *Counts) add(r *Result) {
 	if r.Equivalent != "" {
 		c.Equivalent++
 	}
+	if r.Test != "" {
+		c.Tested++
+		if r.Status == timedOut {
+			c.finished++
+		}
+	}
 }
 
 // Raw is the share of killed mutants in percent, without timeouts.
@@ -66,6 +78,12 @@ func (c Counts) Raw() string { return share(c.Killed, c.Played-c.TimedOut) }
 
 // Score is Raw without the mutants called equivalent.
 func (c Counts) Score() string { return share(c.Killed, c.Played-c.TimedOut-c.Equivalent) }
+
+// Both is Score with the tests of the locks: what a run or a test kills. A mutant that
+// times out in a run and that no test kills counts for nothing.
+func (c Counts) Both() string {
+	return share(c.Killed+c.Tested, c.Played-c.TimedOut+c.finished-c.Equivalent)
+}
 
 // share is rounded down, so that 100 means all.
 func share(part, of int) string {
@@ -90,7 +108,7 @@ func newReport(s *source, chosen []*Mutant, results []*Result, left []string) (*
 		Left: left, Stale: n.stale(s.Mutants), Mutants: results, notes: n}
 	for _, one := range results {
 		if reason := n.reason(one.Mutant, s.Mutants); reason != "" {
-			if one.Status == killed {
+			if one.Status == killed || one.Test != "" {
 				r.Wrong = append(r.Wrong, one.ID)
 			} else {
 				one.Equivalent = reason
@@ -118,8 +136,17 @@ func count(rows *[]Row, name string, one *Result) {
 }
 
 // Survivors counts the mutants that nothing killed and nobody calls equivalent.
-func (r *Report) Survivors() int { return len(r.survivors()) }
+func (r *Report) Survivors() int {
+	n := 0
+	for _, one := range r.survivors() {
+		if one.Test == "" {
+			n++
+		}
+	}
+	return n
+}
 
+// survivors are the mutants that no run killed and nobody calls equivalent.
 func (r *Report) survivors() []*Result {
 	var some []*Result
 	for _, one := range r.Mutants {

@@ -19,6 +19,7 @@ type Options struct {
 	Locks   []string // empty for all that are built in
 	Drawn   int      // random scenarios for each lock
 	Placed  int      // survivors play one in so many placements of a fault; 0 for none
+	Tests   bool     // what no run kills meets the tests of the locks
 	Record  string   // directory that keeps the results; empty for none
 	Workers int
 	Stall   time.Duration
@@ -47,9 +48,19 @@ func (o Options) Measure(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := hunt{workers: o.Workers, stall: o.Stall, placed: o.Placed}
-	if h.exe, err = locks.build(ctx, dir); err != nil {
+	overlay, err := locks.overlay(dir)
+	if err != nil {
 		return nil, err
+	}
+	h := hunt{workers: o.Workers, stall: o.Stall, placed: o.Placed}
+	if h.exe, err = locks.build(ctx, overlay, dir); err != nil {
+		return nil, err
+	}
+	own := &ownTests{workers: o.Workers}
+	if o.Tests {
+		if own.programs, err = locks.buildTests(ctx, overlay, dir); err != nil {
+			return nil, err
+		}
 	}
 	built()
 	if h.catalogue, err = catalogueJobs(under, uses, o.Seed); err != nil {
@@ -61,18 +72,44 @@ func (o Options) Measure(ctx context.Context) (*Report, error) {
 	if o.Record == "" {
 		o.Record = dir
 	}
-	kept, err := openRecord(o.Record, h, o.Shard)
+	chosen := o.Choose(locks.Mutants)
+	results, left, err := o.play(ctx, h, chosen)
 	if err != nil {
 		return nil, err
+	}
+	if o.Tests && ctx.Err() == nil {
+		if err := o.test(ctx, own, results, dir); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range own.left {
+		left = append(left, "the test "+name)
+	}
+	r, err := newReport(locks, chosen, results, left)
+	if err == nil {
+		r.Command, r.drawn, r.Tests = o.command(), o.Sample > 0, o.Tests
+	}
+	return r, err
+}
+
+// play plays the mutants that the record lacks. It returns all results, and the runs that
+// are not as expected with the original.
+func (o Options) play(ctx context.Context, h hunt, chosen []*Mutant) (results []*Result, left []string, err error) {
+	id, err := h.identity()
+	if err != nil {
+		return nil, nil, err
+	}
+	kept, err := openRecord(o.Record, "mutants", id, o.Shard)
+	if err != nil {
+		return nil, nil, err
 	}
 	defer kept.close()
 	step, done := o.Progress("playing the original", len(h.catalogue)+len(h.drawn))
 	original, err := h.playOriginal(ctx, step)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	done()
-	chosen := o.Choose(locks.Mutants)
 	missing := kept.missing(chosen)
 	step, done = o.Progress("playing the mutants", len(missing))
 	err = original.playAll(ctx, missing, func(r *Result) error {
@@ -80,14 +117,52 @@ func (o Options) Measure(ctx context.Context) (*Report, error) {
 		return kept.keep(r)
 	})
 	if err != nil && !errors.Is(err, context.Canceled) {
-		return nil, err
+		return nil, nil, err
 	}
 	done()
-	r, err := newReport(locks, chosen, kept.results(chosen), original.left)
-	if err == nil {
-		r.Command, r.drawn = o.command(), o.Sample > 0
+	return kept.results(chosen), original.left, nil
+}
+
+// test runs the tests of the locks with the mutants that no run has killed, and notes in
+// their results which test fails.
+func (o Options) test(ctx context.Context, own *ownTests, results []*Result, scratch string) error {
+	id, err := own.identity()
+	if err != nil {
+		return err
 	}
-	return r, err
+	kept, err := openRecord(o.Record, "tests", id, o.Shard)
+	if err != nil {
+		return err
+	}
+	defer kept.close()
+	var alive []*Mutant
+	for _, r := range results {
+		if r.Status != killed {
+			alive = append(alive, r.Mutant)
+		}
+	}
+	if missing := kept.missing(alive); len(missing) > 0 {
+		step, done := o.Progress("testing the original", len(own.programs))
+		if err := own.playOriginal(ctx, scratch, step); err != nil {
+			return err
+		}
+		done()
+		step, done = o.Progress("testing the mutants", len(missing))
+		err := own.runAll(ctx, missing, func(m *Mutant, by string) error {
+			step()
+			return kept.keep(&Result{Mutant: m, Test: by})
+		})
+		if err != nil && !errors.Is(err, context.Canceled) {
+			return err
+		}
+		done()
+	}
+	for _, r := range results {
+		if one := kept.done[r.ID]; one != nil && r.Status != killed {
+			r.Test = one.Test
+		}
+	}
+	return nil
 }
 
 // UnknownOperatorError means that no operator has the given name.
@@ -130,6 +205,9 @@ func (o Options) command() string {
 	words := []string{"holdfast", "selftest", "mutation", "--seed", fmt.Sprint(o.Seed), "--drawn", fmt.Sprint(o.Drawn)}
 	if o.Placed > 0 {
 		words = append(words, "--placed", fmt.Sprint(o.Placed))
+	}
+	if o.Tests {
+		words = append(words, "--tests")
 	}
 	if len(o.Files) > 0 {
 		words = append(words, "--file", strings.Join(o.Files, ","))
