@@ -29,14 +29,14 @@ const locks = {
     Owner: AcquiredLock,
     description: {
       summary: `node-redlock on one primary, over ioredis ${dependencies.ioredis}: acquire, release, extend`,
-      claims: { ...acquires, explicit: true },
+      claims: { ...acquires, explicit: true, extends: true },
     },
   },
   "node-redlock-3": {
     Owner: AcquiredLock,
     description: {
       summary: `node-redlock on a majority of three primaries, over ioredis ${dependencies.ioredis}: acquire, release, extend`,
-      claims: { ...acquires, explicit: true },
+      claims: { ...acquires, explicit: true, extends: true },
       primaries: 3,
       quorum: 2,
       reaches: ["address", "sentinels"],

@@ -66,7 +66,7 @@ DESCRIPTIONS = [
         "name": "redis-py",
         "summary": "redis-py's Lock with a timeout",
         "version": __version__,
-        "claims": {"waits": True, "lease": True, "explicit": True},
+        "claims": {"waits": True, "lease": True, "explicit": True, "extends": True},
         "handoff_ns": int(SLEEP * 1e9),
         "key": "{name}",
         "known": _KNOWN + _STALE,

@@ -110,6 +110,24 @@ func (l *locker) Unlock(ctx context.Context) (int, error) {
 	return 0, err
 }
 
+// Extend implements [lock.Extender] with Refresh. It sets the lease anew, and does not ask
+// how long the hold would have lasted.
+func (l *locker) Extend(ctx context.Context, d time.Duration) error {
+	l.mu.Lock()
+	held := l.held
+	l.mu.Unlock()
+	if held == nil {
+		return lock.ErrNotHeld
+	}
+	switch err := held.Refresh(ctx, d, nil); {
+	case errors.Is(err, redislock.ErrNotObtained):
+		return errors.Join(lock.ErrLost, err)
+	case err != nil:
+		return errors.Join(lock.ErrUnknown, err)
+	}
+	return nil
+}
+
 // scripter notes whether the last request was answered with a refusal.
 type scripter struct {
 	redis.Scripter

@@ -17,7 +17,7 @@ const backoff = 100 * time.Millisecond
 func Lock() locktest.Lock {
 	return locktest.Lock{
 		Name: "redislock", Summary: "bsm/redislock, which tries again every 100 ms", Version: "v0.9.4",
-		Claims:  locktest.Claims{Waits: true, Cancels: true, Lease: true, Explicit: true},
+		Claims:  locktest.Claims{Waits: true, Cancels: true, Lease: true, Explicit: true, Extends: true},
 		Handoff: backoff,
 		Known: []locktest.Known{
 			{Scenario: "lost-release-reply", Property: "errors", Because: sentTwice},
