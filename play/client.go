@@ -30,6 +30,7 @@ type Client struct {
 	waits    bool              // whether an acquire waits
 	explicit bool              // whether an acquire may ask for a lease of its own
 	poll     time.Duration     // between two tries of one that does not
+	early    time.Duration     // how long before the end of its validity a careful user stops
 	workers  []*worker
 
 	closing  sync.Once
@@ -43,6 +44,7 @@ func (r *Run) NewClient(n int, p *faults.Process, s subject.Session, stocks map[
 		work: r.Scenario.WorkloadOf(n), Proc: p, session: s, rec: r.Rec, owners: r.Owners, announce: r.Timeline.Moment, settle: r.Settle, stocks: stocks,
 		claims: r.Subject.Claims(r.Scenario.Setting()), unasked: r.defaultLease(r.Scenario.WorkloadOf(n)),
 		waits: r.Subject.Waits(), explicit: r.Subject.Promises().Explicit, poll: cmp.Or(time.Duration(r.Scenario.Workload.Poll), r.Scenario.Scaled(subject.DefaultPoll)),
+		early: r.Early,
 	}
 	for i := range c.work.AtOnce() {
 		if i > 0 {

@@ -71,6 +71,9 @@ type Run struct {
 	Timeline *faults.Timeline
 	Owners   *owners
 	Settle   func(who string) // lets all else of an instant happen first; nil in real time
+	// Early is how long before the end of its validity a careful user stops. A timer
+	// of a real machine may be late.
+	Early time.Duration
 
 	Rec      *Recorder
 	End      history.EndEvent

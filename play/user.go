@@ -28,9 +28,9 @@ func (c *worker) validity(g lock.Grant, called time.Time, lease time.Duration) t
 	case !c.careful():
 		return time.Time{}
 	case !g.Until.IsZero():
-		return g.Until
+		return g.Until.Add(-c.early)
 	case c.claims.LostSign || !c.claims.Lease:
 		return time.Time{}
 	}
-	return called.Add(lease)
+	return called.Add(lease - c.early)
 }

@@ -332,7 +332,7 @@ func (c *worker) extend(ctx context.Context) (held bool) {
 			}
 		}
 		c.rec.Finish(op, history.OK, history.Result{Until: c.rec.sinceStart(stated)})
-		c.loss.extended(until)
+		c.loss.extended(until.Add(-c.early))
 		return !told
 	}
 	kind, class := classify(err)

@@ -103,7 +103,7 @@ func PlayLive(ctx context.Context, s *scenarios.Scenario, l *subject.Subject, se
 	if o.Backend.External != nil {
 		s.Workload.Lock, s.Workload.Locks = privateName(s.Workload.Names()[0]), nil
 	}
-	r := &play.Run{Scenario: s, Subject: l, Seed: seed, Top: liveTopology(s, l, needs, o.Backend.External), Owners: play.NewOwners(s, l)}
+	r := &play.Run{Scenario: s, Subject: l, Seed: seed, Top: liveTopology(s, l, needs, o.Backend.External), Owners: play.NewOwners(s, l), Early: bearable(s.Scale)}
 	var err error
 	if r.Timeline, err = faults.NewTimeline(s.Faults, r.Top, seed); err != nil {
 		return nil, err
