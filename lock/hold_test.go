@@ -3,6 +3,7 @@ package lock_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -310,6 +311,74 @@ func TestShutdown_endsWithItsContext(t *testing.T) {
 		}
 		if took := time.Since(start); took > 6*time.Second { // the read timeout besides
 			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+// TryAcquire looks once, whatever its wait is, and joins no queue.
+func TestTryAcquire_looksOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		must[*lock.Hold](t)(w.client().Acquire(ctx, "orders"))
+		c, start := w.client(), time.Now()
+		_, err := c.TryAcquire(ctx, "orders", lock.Wait(time.Minute))
+		wantErr(t, "a busy lock", err, lock.ErrBusy)
+		_, err = c.NewFairLock("orders").TryAcquire(ctx, lock.Wait(time.Minute))
+		wantErr(t, "a busy fair lock", err, lock.ErrBusy)
+		if d := time.Since(start); d > 100*time.Millisecond {
+			t.Errorf("two tries took %v", d)
+		}
+		if w.server.Exists("holdfast_fair_queue:{orders}") {
+			t.Error("a try joined the queue")
+		}
+	})
+}
+
+// An extension has at least a millisecond, the unit of Redis.
+func TestExtend_leastDuration(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		h := must[*lock.Hold](t)(w.client().Acquire(ctx, "orders", lock.Lease(time.Second)))
+		if err := h.Extend(ctx, time.Millisecond-1); err == nil || errors.Is(err, lock.ErrUnknown) {
+			t.Errorf("less than 1ms: %v", err)
+		}
+		for _, d := range []time.Duration{time.Millisecond, 5 * time.Millisecond} {
+			if err := h.Extend(ctx, d); err != nil {
+				t.Errorf("%v: %v", d, err)
+			}
+		}
+	})
+}
+
+// Shutdown releases more locks than it has workers before it returns.
+func TestShutdown_ofManyHolds(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		c := w.client()
+		for i := range 100 {
+			must[*lock.Hold](t)(c.Acquire(t.Context(), fmt.Sprint("orders ", i)))
+		}
+		w.setLatency(50 * time.Millisecond)
+		if err := c.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 100 {
+			if w.server.Exists(fmt.Sprint("orders ", i)) {
+				t.Errorf("lock %d is held after the shutdown", i)
+			}
+		}
+	})
+}
+
+// Do tells both errors when its work fails and its release as well.
+func TestDo_tellsBothErrors(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		failed := errors.New("work failed")
+		err := w.client().Do(t.Context(), "orders", func(context.Context, *lock.Hold) error {
+			w.server.Del("orders")
+			return failed
+		})
+		if !errors.Is(err, failed) || !errors.Is(err, lock.ErrLost) {
+			t.Errorf("work failed and the hold was lost, and Do says: %v", err)
 		}
 	})
 }

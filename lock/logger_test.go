@@ -3,10 +3,13 @@ package lock_test
 import (
 	"bytes"
 	"context"
+	"io"
 	"log/slog"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/lock"
 )
@@ -89,6 +92,28 @@ func TestLogger_renewals(t *testing.T) {
 			if !strings.Contains(out.String(), line) {
 				t.Errorf("no line %q in\n%s", line, &out)
 			}
+		}
+	})
+}
+
+// An observer beside a logger hears all that it would hear without one.
+func TestLogger_passesOn(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		var heard []string
+		note := func(what string) { heard = append(heard, what) }
+		c := w.clientOn(w.redis(noRetries, func(o *redis.Options) { o.ReadTimeout = 100 * time.Millisecond }), lock.WithWatchdogTimeout(3*time.Second),
+			lock.WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil))), lock.WithObserver(lock.Observer{
+				RenewalFailed: func(string, string, error) { note("renewal failed") },
+				Lost:          func(string, string, time.Duration) { note("lost") },
+			}))
+		h := must[*lock.Hold](t)(c.Acquire(t.Context(), "orders"))
+		w.hung.Store(true)
+		<-h.Lost()
+		time.Sleep(time.Millisecond)
+		w.hung.Store(false)
+		all := strings.Join(heard, ", ")
+		if !strings.HasPrefix(all, "renewal failed") || !strings.HasSuffix(all, "lost") {
+			t.Errorf("the observer heard %q", all)
 		}
 	})
 }

@@ -348,3 +348,26 @@ func TestReentrant_contextWithCancel(t *testing.T) {
 		}
 	})
 }
+
+// ForceUnlock that got no answer, or an error for one, does not claim to have freed the
+// lock.
+func TestForceUnlock_withoutSuccess(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		c := w.clientOn(w.redis(noRetries), lock.WithUnlockTimeout(time.Second))
+		l := c.NewLock("orders", "a")
+		must[lock.Grant](t)(l.Lock(ctx))
+		w.hung.Store(true)
+		freed, err := l.ForceUnlock(ctx)
+		if wantErr(t, "a hung server", err, lock.ErrUnknown); freed {
+			t.Error("a hung server has freed the lock")
+		}
+		w.hung.Store(false)
+		w.server.SetError("MISCONF no")
+		freed, err = l.ForceUnlock(ctx)
+		if wantErr(t, "an error of the server", err, lock.ErrRefused); freed {
+			t.Error("a server that refuses has freed the lock")
+		}
+		w.server.SetError("")
+	})
+}

@@ -1,0 +1,100 @@
+package lock_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// The least duration of each option is accepted, and a nanosecond less is refused. Redis
+// would read a wait of 0 as one without an end.
+func TestNew_leastDurations(t *testing.T) {
+	acks := func(d time.Duration) lock.Option { return lock.WithReplicaAcks(1, d) }
+	for name, o := range map[string]struct {
+		option func(time.Duration) lock.Option
+		least  time.Duration
+	}{
+		"watchdog timeout": {lock.WithWatchdogTimeout, 10 * time.Millisecond},
+		"safety poll":      {lock.WithSafetyPoll, time.Millisecond},
+		"unlock timeout":   {lock.WithUnlockTimeout, time.Millisecond},
+		"replica acks":     {acks, time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				rdb := w.redis()
+				if _, err := lock.New(rdb, o.option(o.least-1)); err == nil || !strings.Contains(err.Error(), fmt.Sprint("below ", o.least)) {
+					t.Errorf("less than %v: %v", o.least, err)
+				}
+				c, err := lock.New(rdb, o.option(o.least))
+				if err != nil {
+					t.Fatalf("%v: %v", o.least, err)
+				}
+				c.Close()
+			})
+		})
+	}
+}
+
+// Redisson's clients call themselves by a random UUID, and so does a client without an
+// ID of its own. Two clients with one name would share their holds.
+func TestNew_namesItselfByAUUID(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		uuid := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}:owner$`)
+		rdb, seen := w.redis(), map[string]bool{}
+		for i := range 40 {
+			c, err := lock.New(rdb)
+			if err != nil {
+				t.Fatal(err)
+			}
+			name := fmt.Sprint("orders ", i)
+			must[lock.Grant](t)(c.NewLock(name, "owner").TryLock(t.Context()))
+			fields, _ := w.server.HKeys(name)
+			if len(fields) != 1 || !uuid.MatchString(fields[0]) || seen[fields[0]] {
+				t.Errorf("the server knows the owner as %q", fields)
+			}
+			seen[fields[0]] = true
+			c.Close()
+		}
+	})
+}
+
+// A name with braces must be a hash tag, since other keys of the lock must be in its slot.
+func TestNames_hashTags(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		c := w.client()
+		for _, name := range []string{"orders", "{a}", "{a}b", "x{orders}y", "{a}{b}"} {
+			if h, err := c.TryAcquire(t.Context(), name); err != nil {
+				t.Errorf("%q is refused: %v", name, err)
+			} else if err := h.Release(t.Context()); err != nil {
+				t.Errorf("%q: %v", name, err)
+			}
+		}
+		for _, name := range []string{"", "{}", "{}a", "x{", "x}", "}a{", "{}{a}"} {
+			if _, err := c.TryAcquire(t.Context(), name); err == nil {
+				t.Errorf("%q is accepted", name)
+			}
+		}
+	})
+}
+
+// A prefix stands before the name of every kind of lock, and does not make a name of none.
+func TestWithKeyPrefix(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		c := w.client(lock.WithKeyPrefix("shop:"))
+		must[*lock.Hold](t)(c.TryAcquire(t.Context(), "call"))
+		must[*lock.Hold](t)(c.NewFairLock("fair").TryAcquire(t.Context()))
+		must[lock.Grant](t)(c.NewLock("named", "a").TryLock(t.Context()))
+		for _, name := range []string{"call", "fair", "named"} {
+			if !w.server.Exists("shop:" + name) {
+				t.Errorf("there is no key shop:%s among %q", name, w.server.Keys())
+			}
+		}
+		if _, err := c.TryAcquire(t.Context(), ""); err == nil {
+			t.Error("the prefix alone is accepted as a name")
+		}
+	})
+}
