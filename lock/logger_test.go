@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -99,8 +100,13 @@ func TestLogger_renewals(t *testing.T) {
 // An observer beside a logger hears all that it would hear without one.
 func TestLogger_passesOn(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
+		var mu sync.Mutex
 		var heard []string
-		note := func(what string) { heard = append(heard, what) }
+		note := func(what string) {
+			mu.Lock()
+			defer mu.Unlock()
+			heard = append(heard, what)
+		}
 		c := w.clientOn(w.redis(noRetries, func(o *redis.Options) { o.ReadTimeout = 100 * time.Millisecond }), lock.WithWatchdogTimeout(3*time.Second),
 			lock.WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil))), lock.WithObserver(lock.Observer{
 				RenewalFailed: func(string, string, error) { note("renewal failed") },
@@ -111,7 +117,9 @@ func TestLogger_passesOn(t *testing.T) {
 		<-h.Lost()
 		time.Sleep(time.Millisecond)
 		w.hung.Store(false)
+		mu.Lock()
 		all := strings.Join(heard, ", ")
+		mu.Unlock()
 		if !strings.HasPrefix(all, "renewal failed") || !strings.HasSuffix(all, "lost") {
 			t.Errorf("the observer heard %q", all)
 		}
