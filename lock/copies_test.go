@@ -43,10 +43,7 @@ func (f flow) play(t *testing.T, after, again int) (p played) {
 			p.upTo = append(p.upTo, len(p.sent))
 			request := []any{"PING"}
 			if i == after && again < len(p.sent) { // a flow may send a look more or less
-				request = []any{p.sent[again].cmd}
-				for _, a := range p.sent[again].args {
-					request = append(request, a)
-				}
+				request = p.sent[again].request()
 			}
 			copies.Do(t.Context(), request...) // its answer goes to nobody
 			p.shown = append(p.shown, came+"\n"+w.state(f.leases))
@@ -75,6 +72,7 @@ func (w *world) state(leases bool) string {
 // came words the outcome of a call.
 func came(what any, err error) string { return fmt.Sprint(what, " ", err) }
 
+// reentrantFlow has nested holds, with leases and without, and one that is renewed.
 func reentrantFlow(t *testing.T, w *world) []func() string {
 	ctx := t.Context()
 	a, b := w.client().NewLock("orders", "1"), w.client().NewLock("orders", "1")
@@ -94,8 +92,7 @@ func reentrantFlow(t *testing.T, w *world) []func() string {
 	}
 }
 
-// fairFlow has waiters that are granted the lock in turn, one that gives up, and a holder
-// whose lease ends while somebody waits.
+// fairFlow has waiters that are granted the lock in turn, and one that gives up.
 func fairFlow(t *testing.T, w *world) []func() string {
 	ctx := t.Context()
 	var holds []*lock.Hold

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -115,7 +116,7 @@ func TestLogger_passesOn(t *testing.T) {
 		h := must[*lock.Hold](t)(c.Acquire(t.Context(), "orders"))
 		w.hung.Store(true)
 		<-h.Lost()
-		time.Sleep(time.Millisecond)
+		synctest.Wait()
 		w.hung.Store(false)
 		mu.Lock()
 		all := strings.Join(heard, ", ")

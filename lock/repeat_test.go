@@ -34,15 +34,21 @@ func (w *world) copyOf(part string) []any {
 		default:
 			continue
 		}
-		found = []any{e.cmd}
-		for _, a := range e.args {
-			found = append(found, a)
-		}
+		found = e.request()
 	}
 	if found == nil {
 		w.t.Fatalf("no request ran a script about %q", part)
 	}
 	return found
+}
+
+// request is the command as it can be sent once more.
+func (e entry) request() []any {
+	all := []any{e.cmd}
+	for _, a := range e.args {
+		all = append(all, a)
+	}
+	return all
 }
 
 // again sends a copy of a request.
