@@ -57,33 +57,18 @@ func (t *ownTests) playOriginal(ctx context.Context, scratch string, step func()
 		}
 		names := strings.Fields(string(listed))
 		found := make([]*ownTest, len(names))
-		var all sync.WaitGroup
 		var mu sync.Mutex
-		var failed error
-		queue := make(chan int)
-		for range t.workers {
-			all.Go(func() {
-				for n := range queue {
-					one, err := p.original(ctx, names[n], fmt.Sprintf("%s/reached-%d-%d", scratch, i, n))
-					mu.Lock()
-					switch {
-					case err != nil:
-						failed = cmp.Or(failed, err)
-					case one == nil:
-						t.left = append(t.left, names[n])
-					}
-					found[n] = one
-					mu.Unlock()
-				}
-			})
-		}
-		for n := range names {
-			queue <- n
-		}
-		close(queue)
-		all.Wait()
-		if failed != nil {
-			return failed
+		err = t.each(ctx, len(names), func(ctx context.Context, n int) error {
+			one, err := p.original(ctx, names[n], fmt.Sprintf("%s/reached-%d-%d", scratch, i, n))
+			mu.Lock()
+			defer mu.Unlock()
+			if found[n] = one; one == nil && err == nil {
+				t.left = append(t.left, names[n])
+			}
+			return err
+		})
+		if err != nil {
+			return err
 		}
 		for _, one := range found {
 			if one != nil {
@@ -94,7 +79,7 @@ func (t *ownTests) playOriginal(ctx context.Context, scratch string, step func()
 		step()
 	}
 	slices.Sort(t.left)
-	return ctx.Err()
+	return nil
 }
 
 // original runs a test with the original. It returns nil if the test fails.
@@ -224,31 +209,36 @@ func failing(out []byte) string {
 // runAll runs the tests with each mutant. It passes the name of the test that fails to
 // took, or "" if none does, one mutant at a time.
 func (t *ownTests) runAll(ctx context.Context, mutants []*Mutant, took func(m *Mutant, by string) error) error {
+	var mu sync.Mutex
+	return t.each(ctx, len(mutants), func(ctx context.Context, n int) error {
+		by, err := t.kills(ctx, mutants[n].number)
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		return took(mutants[n], by)
+	})
+}
+
+// each calls do with every number below n, on all workers. It stops at the first error,
+// or when ctx ends, and returns that.
+func (t *ownTests) each(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	queue := make(chan *Mutant)
+	queue := make(chan int)
 	var all sync.WaitGroup
-	var mu sync.Mutex
 	for range t.workers {
 		all.Go(func() {
-			for m := range queue {
-				by, err := t.kills(ctx, m.number)
-				if err == nil {
-					mu.Lock()
-					err = took(m, by)
-					mu.Unlock()
-				}
-				if err != nil {
+			for i := range queue {
+				if err := do(ctx, i); err != nil {
 					stop(err)
 				}
 			}
 		})
 	}
-	for _, m := range mutants {
-		if ctx.Err() != nil {
-			break
-		}
-		queue <- m
+	for i := 0; i < n && ctx.Err() == nil; i++ {
+		queue <- i
 	}
 	close(queue)
 	all.Wait()
