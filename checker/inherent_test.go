@@ -389,6 +389,9 @@ func TestInherent(t *testing.T) {
 		{"a clock ended the lease early", Lease, plain,
 			take + "100 fault start 1 clock-jump n1\n101 server n1 cause=expiry\n300 c1 release\n301 c1 fail err=lost", "moved the clock of node-1",
 			plain, take + "101 server n1 cause=expiry\n300 c1 release\n301 c1 fail err=lost"},
+		{"a clock ended the lease early, within the drift of the lock", Lease, drifting, // not a violation at all
+			take + "100 fault start 1 clock-jump n1\n600 server n1 cause=expiry\n700 c1 release\n701 c1 fail err=lost", "ok",
+			drifting, take + "600 server n1 cause=expiry\n700 c1 release\n701 c1 fail err=lost"},
 		{"a hold that a server lost is free", Linearizable, plain,
 			take + "100 fault start 1 delete-key n1\n100 server n1 cause=fault" + second + bothDone, "from outside",
 			plain, take + "100 fault start 1 delete-key n1\n100 server n1 cause=fault" + second + strings.Replace(bothDone, "c1 fail err=lost", "c1 ok", 1)},

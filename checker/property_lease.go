@@ -154,7 +154,11 @@ func (w *leaseWalk) expiry(c *change) Verdict {
 	}
 	for _, h := range w.holds {
 		_, granted := h.granted.get(c.group)
-		if owed := h.owed(c); granted && owed-w.onItsWay(&h, c.group) > 2*w.allow.rounding && w.groupsHolding(w.lock, w.owner, c.t+1, c.t+1, onPrimary) < w.claim.Quorum {
+		allowed := 2 * w.allow.rounding
+		if w.clockFault(c.group, c.t) { // the lock reckons with clocks that differ by its drift
+			allowed += w.drift(h.o.args.Lease)
+		}
+		if owed := h.owed(c); granted && owed-w.onItsWay(&h, c.group) > allowed && w.groupsHolding(w.lock, w.owner, c.t+1, c.t+1, onPrimary) < w.claim.Quorum {
 			v = earlier(v, inherently(violation(c.t, opIDs(h.o), "the hold of %s on %s expired at %s; %s of its lease were still owed",
 				w.owner, c.Node, at(c.t), long(owed)), w.inherentLease(c, h.o.args.Lease)))
 		}

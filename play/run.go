@@ -18,10 +18,13 @@ const Initial = 1000
 
 // Played is the outcome of one play of a scenario.
 type Played struct {
-	History  *history.History
-	Took     time.Duration // how long it took in the world's time
-	Commands int           // Redis commands that servers executed
-	Scripts  int           // how many of them were scripts
+	History *history.History
+	Took    time.Duration // how long it took in the world's time
+	// Overran says that some client had not finished by the horizon, which ends all
+	// faults.
+	Overran  bool
+	Commands int // Redis commands that servers executed
+	Scripts  int // how many of them were scripts
 	// Disturbed says that the machine kept the harness of a live run waiting for
 	// longer than a lock can make good, though not for so long that the judges
 	// would not allow it: what is not as expected may be the machine's doing.
@@ -79,6 +82,7 @@ type Run struct {
 	End      history.EndEvent
 	Killed   bool // some client process
 	Took     time.Duration
+	Overran  bool // some client had not finished by the horizon
 	Commands int
 	Scripts  int
 	Err      error
@@ -160,6 +164,7 @@ func (r *Run) Work(ctx context.Context, cancel context.CancelFunc, clients []*Cl
 		return
 	case <-time.After(r.horizon()):
 	}
+	r.Overran = true
 	r.Timeline.Stop()
 	select {
 	case <-done:

@@ -31,7 +31,10 @@ type Base struct {
 	// with a queue.
 	several bool
 	// queue says that the base is about locks with a queue alone.
-	queue   bool
+	queue bool
+	// pairs says that the base is small enough for every pair of faults on one machine.
+	// Larger bases contain it, so single faults leave it out.
+	pairs   bool
 	clients int
 	work    scenarios.Workload
 	// override is what single clients do otherwise.
@@ -66,6 +69,11 @@ var bases = []Base{
 		work: scenarios.Workload{Holds: 1, Think: 800 * ms, Stagger: 300 * ms}},
 	{Name: "two-places", Summary: "two owners of each client wait in one queue", needs: []string{"waits"}, queue: true, clients: 2,
 		work: scenarios.Workload{Holds: 1, Owners: 2, Think: 800 * ms, Stagger: 300 * ms}},
+	{Name: "one-hold", Summary: "one client takes the lock once", pairs: true, clients: 1,
+		work: scenarios.Workload{Holds: 1, Think: 200 * ms}},
+	{Name: "hold-and-try", Summary: "one client takes the lock once, another tries once meanwhile", pairs: true, clients: 2,
+		work:     scenarios.Workload{Holds: 1, Think: 300 * ms, Stagger: 150 * ms},
+		override: map[string]scenarios.Override{"client-2": {Wait: of(0 * ms)}}},
 }
 
 func of[T any](v T) *T { return &v }
@@ -79,14 +87,14 @@ func Names() []string {
 	return names
 }
 
-// basesOf are the bases that a lock's claims allow, with each kind of user that a
-// choice of [suite.UserChoices] allows.
+// basesOf are the bases of single faults that a lock's claims allow, with each kind of
+// user that a choice of [suite.UserChoices] allows.
 func basesOf(l *subject.Subject, choice string) []Base {
 	var some []Base
 	for _, b := range bases {
 		s := b.scenario(l)
 		fair := l.Promises().Fairness
-		if ok, _ := s.Applies(l); !ok || b.several && l.Groups < 2 && !fair || b.queue && !fair {
+		if ok, _ := s.Applies(l); !ok || b.pairs || b.several && l.Groups < 2 && !fair || b.queue && !fair {
 			continue
 		}
 		users, _ := suite.UsersOf(s, l, choice)

@@ -2,8 +2,9 @@ package exhaustive
 
 import (
 	"encoding/json"
+	"fmt"
 	"iter"
-	"time"
+	"slices"
 
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/history"
@@ -13,28 +14,44 @@ import (
 // auditOne is the number of skipped placements of which the audit plays one.
 const auditOne = 100
 
-// item is a placement of a level, to play or to skip.
-type item struct {
-	n     int // among all items of all levels, from 0
+// unit is what one job plays: the placements of one fault at one moment, for every
+// length of it and of the fault before.
+type unit struct {
+	n     int // among all units of all levels, from 0
 	in    *built
-	m, v  int
-	rule  string // why it is left out; "" when it is played
-	audit bool   // it is left out, and played nevertheless
+	m     int
+	cells []cell // row after row of what is built upon
+	wide  int    // cells in a row
+}
+
+// cell is a placement, to play or to skip.
+type cell struct {
+	n      int // among all placements of all levels, from 0
+	row, v int
+	rule   string // why it is left out; "" when it is played
+	audit  bool   // should it be left out, it is played nevertheless
 }
 
 // enumerate goes through all placements in what is built upon: by moment, kind of
-// fault, target and variant, in this order. first is the number of the first one.
-func enumerate(all []*built, first int) iter.Seq[item] {
-	return func(yield func(item) bool) {
-		n := first
+// fault, target and variant, in this order. first are the numbers of the first unit
+// and of the first placement.
+func enumerate(all []*built, firstUnit, firstCell int) iter.Seq[unit] {
+	return func(yield func(unit) bool) {
+		n, cells := firstUnit, firstCell
 		dice := random.Stream(Seed, "audit")
 		for _, b := range all {
-			for m := range b.moments {
-				for v := range b.in.able {
-					it := item{n: n, in: b, m: m, v: v}
-					it.rule = b.rule(m, v)
-					it.audit = it.rule != "" && it.rule != Unavailable && dice.IntN(auditOne) == 0
-					if !yield(it) {
+			for m := range b.seen.Moments {
+				for _, steps := range b.in.ladders {
+					u := unit{n: n, in: b, m: m, wide: len(steps)}
+					for row := range b.rows() {
+						for _, v := range steps {
+							c := cell{n: cells, row: row, v: v, rule: b.rule(row, m, v), audit: dice.IntN(auditOne) == 0}
+							c.audit = c.audit && c.rule != Unavailable
+							u.cells = append(u.cells, c)
+							cells++
+						}
+					}
+					if !yield(u) {
 						return
 					}
 					n++
@@ -44,21 +61,35 @@ func enumerate(all []*built, first int) iter.Seq[item] {
 	}
 }
 
-// order is the placement as a job plays it.
-func (it item) order(build bool) order {
-	o := order{Placement: it.in.under.and(it.in.in.able[it.v], it.in.moments[it.m].Anchor), Build: build}
-	if it.audit {
-		o.Build, o.Instead = false, it.in.instead(it.m, it.v, it.rule)
-	}
-	return o
+// left reports whether rules leave out all placements of the unit.
+func (u unit) left() bool {
+	return !slices.ContainsFunc(u.cells, func(c cell) bool { return c.rule == "" })
 }
 
-// shown are the played runs of one base that can be extended, in order.
-type shown struct {
-	in    *workload
-	under Placement
-	last  int
-	seen  *seen
+// audited reports whether the audit plays some that a rule leaves out.
+func (u unit) audited() bool {
+	return slices.ContainsFunc(u.cells, func(c cell) bool { return c.rule != "" && c.audit })
+}
+
+// name is that of the run of a placement.
+func (u unit) name(c cell) string { return fmt.Sprintf("%s-%d", u.in.in.Name, c.n+1) }
+
+// placement is that of a cell.
+func (u unit) placement(c cell) Placement {
+	return u.in.row(c.row).and(u.in.in.able[c.v], u.in.seen.Moments[u.m].Anchor)
+}
+
+// order is the unit as a job plays it.
+func (u unit) order(build, audit bool) order {
+	o := order{Base: u.in.in.Name, Build: build, Wide: u.wide}
+	for _, c := range u.cells {
+		one := cellOrder{Name: u.name(c), Faults: u.placement(c).Faults, Left: c.rule != "", Audit: audit && c.audit}
+		if one.Left && one.Audit {
+			one.Instead = u.in.instead(c.row, u.m, c.v, c.rule)
+		}
+		o.Cells = append(o.Cells, one)
+	}
+	return o
 }
 
 // build returns the runs of a level with the placements in them. Of runs that are
@@ -69,12 +100,7 @@ type shown struct {
 // and their faults leave no other effect: they struck only messages and processes,
 // or were the same fault at the same time.
 func build(base *shown, runs []shown) []*built {
-	type rival struct {
-		under *Placement
-		ended time.Duration
-	}
-	while, after := map[string]rival{}, map[string]rival{}
-	after[base.seen.Digest] = rival{&base.under, 0}
+	while, after := map[string]*shown{}, map[string]*shown{base.seen.Digest: base}
 	var all []*built
 	for i := range runs {
 		r := &runs[i]
@@ -82,27 +108,27 @@ func build(base *shown, runs []shown) []*built {
 			continue
 		}
 		last := r.under.Faults[len(r.under.Faults)-1]
-		key := r.seen.Digest + " " + r.seen.Struck.String() + " " + mark(last)
-		b := &built{in: r.in, under: r.under, last: r.last, moments: r.seen.Moments, skip: make([]*Placement, len(r.seen.Moments))}
+		key := fmt.Sprint(r.seen.Digest, r.seen.Struck, mark(last), r.rungs)
+		b := &built{*r, make([]*shown, len(r.seen.Moments))}
 		all = append(all, b)
-		if first, twin := while[key]; twin {
+		if first := while[key]; first != nil {
 			for m := range b.skip {
-				b.skip[m] = first.under
+				b.skip[m] = first
 			}
 			continue
 		}
-		while[key] = rival{&r.under, r.seen.Ended}
+		while[key] = r
 		if !visible(faults.TraitsOf(last)) {
 			continue
 		}
-		first, twin := after[r.seen.Digest]
+		first := after[r.seen.Digest]
 		for m := range b.skip {
-			if at := b.moments[m].At; twin && at > r.seen.Ended && at > first.ended {
-				b.skip[m] = first.under
+			if at := r.seen.Moments[m].At; first != nil && at > r.seen.Ended && at > first.seen.Ended {
+				b.skip[m] = first
 			}
 		}
-		if !twin || r.seen.Ended < first.ended {
-			after[r.seen.Digest] = rival{&r.under, r.seen.Ended}
+		if first == nil || r.seen.Ended < first.seen.Ended {
+			after[r.seen.Digest] = r
 		}
 	}
 	return all

@@ -21,6 +21,9 @@ const (
 	// SameFromThere: a run before is the same from there on, and has been built
 	// upon.
 	SameFromThere = "a run before is the same from there on"
+	// Outlasts: the fault ended with the workload in the run of a shorter one. A longer
+	// one ends there as well, so the run is the same.
+	Outlasts = "a shorter fault lasts for as long as the workload"
 )
 
 // Placement is faults at moments of a base, the earlier one first.
@@ -38,6 +41,13 @@ func (p Placement) and(v variant, at faults.Anchor) Placement {
 	return p
 }
 
+// before returns the placement without its last fault.
+func (p Placement) before() Placement {
+	n := len(p.Faults) - 1
+	p.Faults, p.Classes = p.Faults[:n], p.Classes[:n]
+	return p
+}
+
 // phase is the kind of the moment of the last fault.
 func (p Placement) phase() string { return phase(p.Faults[len(p.Faults)-1].On) }
 
@@ -52,18 +62,38 @@ func (p Placement) When() string {
 
 // built is a base, or a run with a placement, in which faults are placed.
 type built struct {
-	in      *workload
-	under   Placement
-	last    int // the variant of its last fault
-	moments []moment
-	skip    []*Placement // by moment: the run before that is the same from there on
+	shown
+	skip []*shown // by moment: the run before that is the same from there on
+}
+
+// shown is a run of a base that can be extended.
+type shown struct {
+	in    *workload
+	under Placement
+	// rungs are the variants of the last fault that give this very run, the played one
+	// first and then longer ones; none for a base.
+	rungs []int
+	seen  *seen
+}
+
+// rows are the placements that give the run.
+func (s *shown) rows() int { return max(1, len(s.rungs)) }
+
+// row is one of them.
+func (s *shown) row(i int) Placement {
+	if i == 0 {
+		return s.under
+	}
+	at := *s.under.Faults[len(s.under.Faults)-1].On
+	return s.under.before().and(s.in.able[s.rungs[i]], at)
 }
 
 // workload is a base with what can be placed in it.
 type workload struct {
 	Base
-	counts *BaseCounts
-	able   []variant
+	counts  *BaseCounts
+	able    []variant
+	ladders []ladder // of able, in order
 	// unable are the ways in which no fault strikes in this topology.
 	unable int
 	pairs  map[[2]int]bool // whether two variants go together
@@ -86,6 +116,7 @@ func newWorkload(b Base, l *subject.Subject, kinds []string, counts *BaseCounts)
 			}
 		}
 	}
+	w.ladders = laddersOf(w.able)
 	return w
 }
 
@@ -112,18 +143,19 @@ func (w *workload) together(a, b int) bool {
 	return ok
 }
 
-// rule returns the rule that skips a placement, or "".
-func (b *built) rule(m, v int) string {
-	at, what := &b.moments[m], &b.in.able[v]
+// rule returns the rule that skips a placement without a run, or "". The placement is a
+// variant at a moment, after a row of what it is built upon.
+func (b *built) rule(row, m, v int) string {
+	at, what := &b.seen.Moments[m], &b.in.able[v]
 	n := len(b.under.Faults)
 	switch {
-	case n > 0 && !b.in.together(b.last, v):
+	case n > 0 && !b.in.together(b.rungs[row], v):
 		return Unavailable
 	case b.skip != nil && b.skip[m] != nil:
 		return SameFromThere
 	case absent(what.Spec, at):
 		return Absent
-	case at.Same && v < b.last && !touch(b.under.Faults[n-1], what.Spec):
+	case at.Same && v < b.rungs[row] && !touch(b.under.Faults[n-1], what.Spec):
 		return OtherOrder
 	}
 	return ""
@@ -131,16 +163,16 @@ func (b *built) rule(m, v int) string {
 
 // instead is the placement with the same result as a skipped one; nil if the rule
 // names none.
-func (b *built) instead(m, v int, rule string) *Placement {
-	at, what := b.moments[m].Anchor, b.in.able[v]
-	p := b.under
-	switch n := len(p.Faults); rule {
+func (b *built) instead(row, m, v int, rule string) *Placement {
+	at, what := b.seen.Moments[m].Anchor, b.in.able[v]
+	p := b.row(row)
+	switch rule {
 	case SameFromThere:
-		p = b.skip[m].and(what, at)
+		twin := b.skip[m]
+		p = twin.row(min(row, twin.rows()-1)).and(what, at)
 	case Absent:
 	case OtherOrder:
-		p.Faults, p.Classes = p.Faults[:n-1], p.Classes[:n-1]
-		p = p.and(what, at).and(b.in.able[b.last], at)
+		p = p.before().and(what, at).and(b.in.able[b.rungs[row]], at)
 	default:
 		return nil
 	}

@@ -134,9 +134,12 @@ type playing struct {
 	r        *Results
 	progress func(string)
 	keep     func() error
-	until    int // runs that an earlier command has counted
-	items    int // of the levels so far
-	numbered int // of them, those that the shard counts
+	kept     int  // runs that the kept results count
+	cut      bool // an interrupt left a unit undecided: no later one counts
+	until    int  // units that an earlier command has counted
+	cells    int  // of the levels so far
+	units    int  // of the levels so far
+	numbered int  // of them, those that the shard counts
 }
 
 // all plays the bases, and then level after level.
@@ -148,7 +151,7 @@ func (p *playing) all(ctx context.Context, bases []Base) error {
 	var level []*built
 	for _, root := range roots {
 		if root != nil {
-			level = append(level, &built{in: root.in, under: root.under, moments: root.seen.Moments})
+			level = append(level, &built{shown: *root})
 		}
 	}
 	for i := range p.r.Bases {
@@ -173,7 +176,7 @@ func (p *playing) all(ctx context.Context, bases []Base) error {
 func (p *playing) bases(ctx context.Context, bases []Base) ([]*shown, error) {
 	var jobs []suite.Job
 	for _, b := range bases {
-		jobs = append(jobs, p.job(b.Name, order{Placement: Placement{Base: b.Name}, Build: true}))
+		jobs = append(jobs, p.job(order{Base: b.Name, Build: true, Wide: 1, Cells: []cellOrder{{Name: b.Name}}}))
 	}
 	answers, err := suite.Round(ctx, p.Runner, jobs)
 	if err != nil {
@@ -183,18 +186,19 @@ func (p *playing) bases(ctx context.Context, bases []Base) ([]*shown, error) {
 	for i, b := range bases {
 		w := newWorkload(b, p.Lock, p.Faults, &p.r.Bases[i])
 		a := answers[i]
-		out, err := suite.DecodeAs[seen](a.Out)
-		if err = errors.Join(err, defectOf(a)); err != nil {
+		all, err := seenIn(a, 1)
+		if err != nil {
 			return nil, fmt.Errorf("play base %s: %w", b.Name, err)
 		}
 		under := Placement{Base: b.Name}
 		mine := i%p.Shard.Of+1 == p.Shard.Index && p.until == 0
-		if out == nil { // the worker is gone
+		if all == nil { // the worker is gone
 			if mine {
-				p.count(w, under, b.Name, -1, *lost(a, w, under))
+				p.count(w, under, b.Name, -1, lost(a, w, b.Name, under))
 			}
 			continue
 		}
+		out := &all[0]
 		if mine && len(out.Faulty)+len(out.Inherent) > 0 {
 			p.count(w, under, b.Name, -1, *out)
 		}
@@ -204,44 +208,51 @@ func (p *playing) bases(ctx context.Context, bases []Base) ([]*shown, error) {
 	return roots, nil
 }
 
-// job is a run.
-func (p *playing) job(name string, o order) suite.Job {
+// job plays an order.
+func (p *playing) job(o order) suite.Job {
 	raw, err := json.Marshal(o)
 	if err != nil {
 		panic(err) // names and numbers: cannot happen
 	}
-	return suite.Job{Scenario: name, Lock: p.Lock.Name(), Seed: Seed, Kind: kind, Args: raw}
+	return suite.Job{Scenario: o.Cells[0].Name, Lock: p.Lock.Name(), Seed: Seed, Kind: kind, Args: raw}
 }
 
-func defectOf(a suite.Answer) error {
-	if a.Defect == "" {
-		return nil
+// seenIn is what an answer shows of so many cells; nil if the worker is gone.
+func seenIn(a suite.Answer, cells int) ([]seen, error) {
+	all, err := suite.DecodeAs[[]seen](a.Out)
+	switch {
+	case a.Defect != "":
+		return nil, errors.Join(err, errors.New(a.Defect))
+	case err != nil || all == nil:
+		return nil, err
+	case len(*all) != cells:
+		return nil, fmt.Errorf("the worker answered %d of %s", len(*all), english.Count(cells, "run"))
 	}
-	return errors.New(a.Defect)
+	return *all, nil
 }
 
-// task is an item that is played.
+// task is a unit that is played.
 type task struct {
-	item
+	unit
 	number  int  // among those that the shard counts, from 1; 0 where it is not of the shard
 	counted bool // it is of the shard, and no earlier command has counted it
 }
 
-// tasks are the items of a level that are played. To be built upon, all placements
+// tasks are the units of a level that are played. To be built upon, all placements
 // are, whatever the shard.
 func (p *playing) tasks(all []*built, further bool) iter.Seq[task] {
 	return func(yield func(task) bool) {
 		number := p.numbered
-		for it := range enumerate(all, p.items) {
-			if it.rule != "" && !it.audit {
+		for u := range enumerate(all, p.units, p.cells) {
+			if u.left() && !u.audited() {
 				continue
 			}
-			t := task{item: it}
-			if it.n%p.Shard.Of+1 == p.Shard.Index {
+			t := task{unit: u}
+			if u.n%p.Shard.Of+1 == p.Shard.Index {
 				number++
 				t.number, t.counted = number, number > p.until
 			}
-			if (t.counted || further && it.rule == "") && !yield(t) {
+			if (t.counted || further && !u.left()) && !yield(t) {
 				return
 			}
 		}
@@ -249,29 +260,33 @@ func (p *playing) tasks(all []*built, further bool) iter.Seq[task] {
 }
 
 // census counts what is placed at a level, and what is left out.
-func (p *playing) census(all []*built) (items, numbered int) {
-	for it := range enumerate(all, p.items) {
-		items++
-		it.in.in.counts.Placements++
-		if it.rule != "" {
-			it.in.in.counts.NotPlayed[it.rule]++
+func (p *playing) census(all []*built) (units, cells, numbered int) {
+	for u := range enumerate(all, p.units, p.cells) {
+		units++
+		counts := u.in.in.counts
+		for _, c := range u.cells {
+			cells++
+			counts.Placements++
+			if c.rule != "" {
+				counts.NotPlayed[c.rule]++
+			}
 		}
-		if (it.rule == "" || it.audit) && it.n%p.Shard.Of+1 == p.Shard.Index {
+		if (!u.left() || u.audited()) && u.n%p.Shard.Of+1 == p.Shard.Index {
 			numbered++
 		}
 	}
 	for _, b := range all { // what never strikes in this topology
-		n := len(b.moments) * b.in.unable
+		n := b.rows() * len(b.seen.Moments) * b.in.unable
 		b.in.counts.Placements += n
 		b.in.counts.NotPlayed[Unavailable] += n
 	}
-	return items, numbered
+	return units, cells, numbered
 }
 
 // level plays the placements in what is built upon. The runs come by their base,
 // where they are to be built upon.
 func (p *playing) level(ctx context.Context, all []*built, further bool) (map[*BaseCounts][]shown, error) {
-	items, numbered := p.census(all)
+	units, cells, numbered := p.census(all)
 	total := 0
 	for range p.tasks(all, further) {
 		total++
@@ -281,7 +296,7 @@ func (p *playing) level(ctx context.Context, all []*built, further bool) (map[*B
 	jobs := func(yield func(suite.Job) bool) {
 		id := 0
 		for t := range p.tasks(all, further) {
-			job := p.job(t.name(), t.order(further))
+			job := p.job(t.order(further, t.counted))
 			job.ID = id
 			id++
 			q.asked(job.ID, t)
@@ -296,53 +311,109 @@ func (p *playing) level(ctx context.Context, all []*built, further bool) (map[*B
 		q.answered(a, func(t task, a suite.Answer) {
 			done++
 			p.progress(estimate(done, total, time.Since(began)))
-			if run := p.take(t, a, further); run != nil {
-				runs[t.in.in.counts] = append(runs[t.in.in.counts], *run)
-			}
-			if t.counted && t.number%keepEvery == 0 && failed == nil {
+			counts := t.in.in.counts
+			runs[counts] = append(runs[counts], p.take(ctx, t, a, further)...)
+			if played := p.r.Total().Played; t.counted && played >= p.kept+keepEvery && failed == nil {
+				p.kept = played
 				failed = p.keep()
 			}
 		})
 	})
-	p.items += items
+	p.units += units
+	p.cells += cells
 	p.numbered += numbered
 	return runs, errors.Join(err, failed)
 }
 
-// name is that of the run.
-func (it item) name() string { return fmt.Sprintf("%s-%d", it.in.in.Name, it.n+1) }
-
-// take takes in what came of a task. It returns the run where that is to be built
-// upon.
-func (p *playing) take(t task, a suite.Answer, further bool) *shown {
-	w, o := t.in.in, t.order(further)
-	out, err := suite.DecodeAs[seen](a.Out)
-	if err = errors.Join(err, defectOf(a)); err != nil {
-		p.r.Defects = append(p.r.Defects, fmt.Sprintf("%s: %v", t.name(), err))
+// take takes in what came of a task. It returns the runs that are to be built upon.
+func (p *playing) take(ctx context.Context, t task, a suite.Answer, further bool) []shown {
+	if p.cut {
 		return nil
 	}
-	if out == nil {
-		out = lost(a, w, o.Placement)
+	all, err := seenIn(a, len(t.cells))
+	if err == nil && all == nil {
+		all, err = p.oneByOne(ctx, t, a, further)
+	}
+	if p.cut = err != nil && ctx.Err() != nil; p.cut {
+		return nil
+	}
+	if err != nil {
+		p.r.Defects = append(p.r.Defects, fmt.Sprintf("%s: %v", t.name(t.cells[0]), err))
+		return nil
 	}
 	if t.counted {
 		p.r.Done = t.number
 		p.r.Commands += a.Run.Stats.Commands
 		p.r.VirtualMS += int64(a.Run.Stats.VirtualMS)
 	}
+	var runs []shown
+	for i, c := range t.cells {
+		out := &all[i]
+		if t.counted {
+			p.cell(t, c, out)
+		}
+		switch {
+		case !further || c.rule != "":
+		case out.Same: // of the run before it: there is one row
+			runs[len(runs)-1].rungs = append(runs[len(runs)-1].rungs, c.v)
+		default:
+			runs = append(runs, shown{t.in.in, t.placement(c), []int{c.v}, out})
+		}
+	}
+	return runs
+}
+
+// cell counts what came of a placement.
+func (p *playing) cell(t task, c cell, out *seen) {
+	w, rule := t.in.in, c.rule
+	if out.Same {
+		rule = Outlasts
+		w.counts.Outlasted++
+	}
 	switch {
-	case t.audit:
+	case out.Audited:
 		p.r.Audit.Played++
 		if out.Differs != "" {
-			p.r.Audit.Differences = append(p.r.Audit.Differences, fmt.Sprintf("%s, %s, left out because of %q: %s", w.Name, o.When(), t.rule, out.Differs))
+			p.r.Audit.Differences = append(p.r.Audit.Differences, fmt.Sprintf("%s, %s, left out because of %q: %s", w.Name, t.placement(c).When(), rule, out.Differs))
 		}
-		return nil
-	case t.counted:
-		p.count(w, o.Placement, t.name(), t.n, *out)
+	case rule == "":
+		p.count(w, t.placement(c), t.name(c), c.n, *out)
 	}
-	if !further {
-		return nil
+}
+
+// oneByOne plays the placements of a task whose worker is gone, each as a job of its
+// own, so that one of them is to blame. A shorter fault decides none of them.
+func (p *playing) oneByOne(ctx context.Context, t task, a suite.Answer, further bool) ([]seen, error) {
+	whole := t.order(further, t.counted)
+	all := make([]seen, len(t.cells))
+	if len(all) == 1 {
+		all[0] = lost(a, t.in.in, whole.Cells[0].Name, t.placement(t.cells[0]))
+		return all, nil
 	}
-	return &shown{w, o.Placement, t.v, out}
+	var jobs []suite.Job
+	for i, c := range whole.Cells {
+		one := whole
+		one.Wide, one.Cells = 1, []cellOrder{c}
+		job := p.job(one)
+		job.ID = i
+		jobs = append(jobs, job)
+	}
+	answers, err := suite.Round(ctx, p.Runner, jobs)
+	if err != nil {
+		return nil, err
+	}
+	for i, a := range answers {
+		one, err := seenIn(a, 1)
+		switch {
+		case err != nil:
+			return nil, err
+		case one == nil:
+			all[i] = lost(a, t.in.in, whole.Cells[i].Name, t.placement(t.cells[i]))
+		default:
+			all[i] = one[0]
+		}
+	}
+	return all, nil
 }
 
 // count adds a run to the results.
@@ -415,14 +486,14 @@ func (r *Results) take(w *workload, p Placement, name string, n int, out seen) {
 
 // lost is what a run has shown whose worker process is gone. A mutex that is held
 // across a wait for the network stops virtual time, and then nobody knows.
-func lost(a suite.Answer, w *workload, p Placement) *seen {
+func lost(a suite.Answer, w *workload, name string, p Placement) seen {
 	switch {
 	case a.Killed:
-		return &seen{Unknown: "the worker process was killed from outside"}
+		return seen{Unknown: "the worker process was killed from outside"}
 	case strings.Contains(a.Run.Failure, "Mutex.Lock, synctest bubble"):
-		return &seen{Unknown: "a mutex is held across a wait for the network, which the simulated world cannot play"}
+		return seen{Unknown: "a mutex is held across a wait for the network, which the simulated world cannot play"}
 	}
-	out := hangs(w.with(w.lock, a.Run.Scenario, p.Faults), errors.New("the run never ended"))
+	out := hangs(w.with(w.lock, name, p.Faults), errors.New("the run never ended"))
 	out.Faulty[0].Property = checker.Progress
-	return &out
+	return out
 }

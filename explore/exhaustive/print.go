@@ -97,14 +97,14 @@ func (r Results) Counts() [][]string {
 	for _, rule := range rules {
 		head = append(head, rule.title)
 	}
-	rows := [][]string{append(head, "played", "not struck", "unknown", "inherent", "violated")}
+	rows := [][]string{append(head, "outlasted", "played", "not struck", "unknown", "inherent", "violated")}
 	for _, b := range r.Bases {
 		numbers := []int{b.Moments, b.Placements}
 		for _, rule := range rules {
 			numbers = append(numbers, b.NotPlayed[rule.rule])
 		}
 		row := []string{b.Name}
-		for _, n := range append(numbers, b.Played, b.NotStruck, b.Unknown, b.Inherent, b.Violated) {
+		for _, n := range append(numbers, b.Outlasted, b.Played, b.NotStruck, b.Unknown, b.Inherent, b.Violated) {
 			row = append(row, fmt.Sprint(n))
 		}
 		rows = append(rows, row)

@@ -73,10 +73,11 @@ type BaseCounts struct {
 	Runs
 }
 
-// Runs counts runs. A run that is neither in one of the last four fields nor
-// unknown kept every promise.
+// Runs counts runs. A played run that is not in one of the last three fields kept every
+// promise.
 type Runs struct {
 	Played    int `json:"played"`
+	Outlasted int `json:"outlasted"`  // not played: [Outlasts] names another run that is the same
 	NotStruck int `json:"not_struck"` // a fault found nothing to strike
 	Unknown   int `json:"unknown"`    // proved nothing
 	Inherent  int `json:"inherent"`   // violated only what no lock with these claims keeps
@@ -85,6 +86,7 @@ type Runs struct {
 
 func (r *Runs) add(o Runs) {
 	r.Played += o.Played
+	r.Outlasted += o.Outlasted
 	r.NotStruck += o.NotStruck
 	r.Unknown += o.Unknown
 	r.Inherent += o.Inherent

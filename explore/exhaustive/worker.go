@@ -40,12 +40,22 @@ func init() {
 // Seed is that of every run.
 const Seed = 1
 
-// order is what to play.
+// order is what to play, one after the other.
 type order struct {
-	Placement
-	Build bool `json:"build,omitempty"` // say what it takes to build upon it
-	// Instead is what the placement is compared with: the rule that left it out says
-	// that both show the same.
+	Base  string      `json:"base"`
+	Build bool        `json:"build,omitempty"` // say what it takes to build upon it
+	Wide  int         `json:"wide"`            // cells in a row; see [unit]
+	Cells []cellOrder `json:"cells"`
+}
+
+// cellOrder is a placement in an order.
+type cellOrder struct {
+	Name   string        `json:"name"`
+	Faults []faults.Spec `json:"faults,omitempty"`
+	Left   bool          `json:"left,omitempty"`  // a rule leaves it out
+	Audit  bool          `json:"audit,omitempty"` // if it is left out, play it nevertheless
+	// Instead is what an audited placement is compared with: the rule that left it out
+	// says that both show the same.
 	Instead *Placement `json:"instead,omitempty"`
 }
 
@@ -54,10 +64,13 @@ type seen struct {
 	// Faulty and Inherent are the violations, worst property first.
 	Faulty   []violation `json:"faulty,omitempty"`
 	Inherent []violation `json:"inherent,omitempty"`
-	Unknown  string      `json:"unknown,omitempty"` // why a run without violation proves nothing
-	Missed   bool        `json:"missed,omitempty"`  // a fault found nothing to strike
-	Source   string      `json:"source,omitempty"`  // the scenario of a violation
-	Differs  string      `json:"differs,omitempty"` // in what it shows other than the placement instead of it
+	Unknown  string      `json:"unknown,omitempty"`  // why a run without violation proves nothing
+	Missed   bool        `json:"missed,omitempty"`   // a fault found nothing to strike
+	Source   string      `json:"source,omitempty"`   // the scenario of a violation
+	Differs  string      `json:"differs,omitempty"`  // in what it shows other than the placement instead of it
+	Same     bool        `json:"same,omitempty"`     // the run is that of a shorter fault; see [Outlasts]
+	Audited  bool        `json:"audited,omitempty"`  // it was left out, and played nevertheless
+	Outlasts []bool      `json:"outlasts,omitempty"` // by fault: it lasted for as long as the workload
 
 	// What it takes to build upon the run.
 	Moments []moment      `json:"moments,omitempty"` // from the last fault on
@@ -129,20 +142,59 @@ func Answer(l *subject.Subject, j suite.Job, a suite.Answer, guard func(play fun
 		a.Defect = err.Error()
 		return a
 	}
-	out, err := show(b.with(l, j.Scenario, o.Faults), l, &a.Run, o.Build, guard)
-	if err == nil && o.Instead != nil {
-		var other seen
-		if other, err = show(b.with(l, j.Scenario, o.Instead.Faults), l, &a.Run, false, guard); err == nil {
-			out.Differs = differs(out, other)
-		}
-	}
+	stats := results.Stats{}
+	all, err := o.play(func(c cellOrder, all []faults.Spec, build bool) (seen, error) {
+		a.Run.Stats = results.Stats{}
+		out, err := show(b.with(l, c.Name, all), l, &a.Run, build, guard)
+		stats.Commands += a.Run.Stats.Commands
+		stats.VirtualMS += a.Run.Stats.VirtualMS
+		return out, err
+	})
 	if err != nil {
 		a.Defect = err.Error()
 		return a
 	}
-	a.Give(out)
+	a.Give(all)
+	a.Run.Stats = stats
 	a.Run.Verdicts, a.Run.Expected, a.Run.ExpectedClass, a.Run.Because = nil, nil, nil, nil // seen has it all
 	return a
+}
+
+// play plays the cells that neither a rule nor a shorter fault decides. Of the others
+// it plays those that the audit wants.
+func (o order) play(show func(c cellOrder, all []faults.Spec, build bool) (seen, error)) ([]seen, error) {
+	all := make([]seen, len(o.Cells))
+	for i, c := range o.Cells {
+		from := o.shorter(all, i)
+		if !c.Left && from < 0 {
+			out, err := show(c, c.Faults, o.Build)
+			if err != nil {
+				return nil, err
+			}
+			all[i] = out
+			continue
+		}
+		var out, other seen
+		if !c.Left {
+			other = all[from]
+			out = seen{Same: true, Outlasts: other.Outlasts, Faulty: other.Faulty, Inherent: other.Inherent, Unknown: other.Unknown}
+		}
+		if c.Audit {
+			audit, err := show(c, c.Faults, false)
+			if err == nil && c.Left && c.Instead != nil {
+				other, err = show(c, c.Instead.Faults, false)
+			}
+			if err != nil {
+				return nil, err
+			}
+			out.Audited = true
+			if !c.Left || c.Instead != nil {
+				out.Differs = differs(audit, other)
+			}
+		}
+		all[i] = out
+	}
+	return all, nil
 }
 
 // show plays a scenario and judges it, and records it in r. With build it adds what
@@ -175,6 +227,7 @@ func show(s *scenarios.Scenario, l *subject.Subject, r *results.Run, build bool,
 	}
 	out = observe(s, played.Judged(), r.Verdicts)
 	out.Missed = len(played.Missed()) > 0
+	out.Outlasts = outlasts(s.Faults, played)
 	if len(out.Faulty)+len(out.Inherent) > 0 {
 		source, err := s.YAML()
 		if err != nil {

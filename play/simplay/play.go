@@ -56,7 +56,7 @@ func PlayWatched(s *scenarios.Scenario, l *subject.Subject, seed uint64, version
 	}
 	r.EndRecord()
 	h := &history.History{Header: r.Header(version), Events: r.Rec.Events}
-	return &play.Played{History: h, Took: r.Took, Commands: r.Commands, Scripts: r.Scripts, Elsewhere: r.Owners.Elsewhere()}, r.watch.seen(h), nil
+	return &play.Played{History: h, Took: r.Took, Overran: r.Overran, Commands: r.Commands, Scripts: r.Scripts, Elsewhere: r.Owners.Elsewhere()}, r.watch.seen(h), nil
 }
 
 // simRun is a run in the simulated world.

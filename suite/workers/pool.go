@@ -142,7 +142,11 @@ func (p Pool) serve(ctx context.Context, exe string, queue <-chan suite.Job, ans
 		switch {
 		case w == nil:
 		case p.kept != nil:
-			p.kept <- w
+			select {
+			case p.kept <- w:
+			default: // a play inside another one has started more
+				w.close()
+			}
 		default:
 			w.close()
 		}
