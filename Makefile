@@ -218,7 +218,7 @@ findings: adapters
 	play redislock --adapter adapters/bin/holdfast-golocks --lock redislock --accept adapters/redislock/accepted.yaml; \
 	play rueidislock --adapter adapters/bin/holdfast-golocks --lock rueidislock --accept adapters/rueidislock/accepted.yaml; \
 	play go-zero --adapter adapters/gozero/holdfast-gozero --time-scale 1 --accept adapters/gozero/accepted.yaml; \
-	play redisson --workers 4 --adapter adapters/jvm/holdfast-redisson --accept adapters/jvm/accepted.yaml; \
+	play redisson --adapter adapters/jvm/holdfast-redisson --workers 4 --accept adapters/jvm/accepted.yaml; \
 	play node-redlock --adapter adapters/node/holdfast-node-redlock --accept adapters/node/accepted.yaml; \
 	play redis-py --adapter adapters/python/holdfast-redis-py --accept adapters/python/accepted.yaml; \
 	play etcd --adapter adapters/etcd/holdfast-etcd --accept adapters/etcd/accepted.yaml; \

@@ -297,7 +297,8 @@ const remembered = 30 * second
 
 // forgotRequest returns the reason why a server carried out a request that its owner
 // had given up, or "". A fault kept the request back: for too long, or the servers
-// meanwhile lost the record that the owner had left.
+// meanwhile lost the record that the owner had left, or the owner left it with another
+// server of a fork.
 func (t *trace) forgotRequest(k ownerLock, c *change) string {
 	since := t.heldBack(t.client[k.owner], c.group, c.t)
 	ops := &t.account(k).ops
@@ -307,6 +308,11 @@ func (t *trace) forgotRequest(k ownerLock, c *change) string {
 	for _, o := range ops.all[:ops.latest(c.t)+1] {
 		if o.f != history.Acquire || o.ret < since {
 			continue
+		}
+		if t.forkedBy(c.group, c.t) && slices.ContainsFunc(t.account(k).changes.between(o.inv, c.t), func(d *change) bool {
+			return d.command() && d.holder == k.owner && d.group == c.group && d.Node != c.Node
+		}) {
+			return fmt.Sprintf("a fault kept a request of %s back until %s, and %s never heard of what another server had carried out since", o.owner, at(c.t), c.Node)
 		}
 		for _, f := range t.faults {
 			if f.from > o.ret && f.from < c.t && (f.DeletesKeys || f.LosesWrites || f.Promotes) && f.touchesGroup(c.group) {

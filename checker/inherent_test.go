@@ -217,6 +217,7 @@ func TestInherent(t *testing.T) {
 	const emptied = "100 fault start 1 node-restart n1\n110 fault end 1 node-restart n1\n110 server n1 cause=restart\n"
 	const givesBackThere = "130 fault start 2 failover n1\n200 c1 release\n201 server n1r1 EVAL by=c1 holder=c1 count=1 ttl=809 role=primary\n202 c1 ok count=1\n203 c1 release\n204 c1 fail err=lost\n"
 	const keptBack = "1 fault start 1 hold-request c1 n1\n2 c1 acquire lease=1000 wait=100\n"
+	const takenBeside = "50 server n1r1 EVAL by=c1 holder=c1 ttl=1000 role=primary\n51 c1 ok count=1\n60 c1 release\n61 server n1r1 EVAL by=c1 role=primary\n62 c1 ok\n"
 	const keptBackArrives = "300 fault end 1 hold-request c1 n1\n300 server n1 EVAL by=c1 holder=c1 ttl=1000\n1301 server n1 cause=expiry"
 	const slowClock = "0 c1 acquire lease=700\n1 server n1 SET by=c1 holder=c1 ttl=1000\n2 c1 ok count=1\n100 fault start 1 clock-drift n1\n1200 fault end 1 clock-drift n1\n" +
 		"1300 c1 release\n1301 server n1 DEL by=c1 was=c1\n1302 c1 ok"
@@ -502,6 +503,9 @@ func TestInherent(t *testing.T) {
 		{"a server forgot a request that was given up on its way", Count, plain,
 			keptBack + "102 c1 fail err=busy\n200 fault start 2 delete-key n1\n" + keptBackArrives, "kept a request of client-1/1 back until 0.300 s",
 			plain, "0 fault start 2 delete-key n1\n" + keptBack + "102 c1 fail err=busy\n" + keptBackArrives},
+		{"a late request reaches the old primary of a fork", Count, plain,
+			keptBack + "3 fault start 2 failover n1\n" + takenBeside + keptBackArrives, "never heard of what another server had carried out",
+			plain, keptBack + "3 fault start 2 reset c1 n1\n3 fault end 2 reset c1 n1\n" + strings.ReplaceAll(takenBeside, "n1r1", "n1") + keptBackArrives},
 		{"a request that was given up arrives after half a minute", Count, plain,
 			keptBack + "102 c1 fail err=busy\n" + strings.NewReplacer("300 ", "30300 ", "1301 ", "31301 ").Replace(keptBackArrives), "for 30.198 s after its acquire had ended",
 			plain, keptBack + "102 c1 fail err=busy\n" + strings.NewReplacer("300 ", "20300 ", "1301 ", "21301 ").Replace(keptBackArrives)},

@@ -30,7 +30,9 @@ func TestLaddersOf(t *testing.T) {
 // The worker must play a placement unless a shorter fault of the same pair lasted for as
 // long as the workload.
 func TestAShorterFaultDecidesLongerOnes(t *testing.T) {
-	spec := func(lasts time.Duration) faults.Spec { return faults.Spec{Fault: "partition", For: faults.Duration(lasts)} }
+	spec := func(lasts time.Duration) faults.Spec {
+		return faults.Spec{Fault: "partition", For: faults.Duration(lasts)}
+	}
 	first, second := []time.Duration{1, 2}, []time.Duration{3, 4, 5}
 	for _, tt := range []struct {
 		name string

@@ -153,7 +153,7 @@ func (b *built) rule(row, m, v int) string {
 		return Unavailable
 	case b.skip != nil && b.skip[m] != nil:
 		return SameFromThere
-	case absent(what.Spec, at):
+	case absent(b.under.Faults, what.Spec, at):
 		return Absent
 	case at.Same && v < b.rungs[row] && !touch(b.under.Faults[n-1], what.Spec):
 		return OtherOrder
@@ -179,15 +179,25 @@ func (b *built) instead(row, m, v int, rule string) *Placement {
 	return &p
 }
 
-// touch reports whether two faults strike the same party.
+// touch reports whether two faults strike the same party. A primary and its replicas
+// are one party, because a fault of one may change the roles of all.
 func touch(a, b faults.Spec) bool {
-	mine := slices.Concat(a.Target, a.Peer)
-	return slices.ContainsFunc(slices.Concat(b.Target, b.Peer), func(name string) bool { return slices.Contains(mine, name) })
+	party := func(name string) string { server, _, _ := strings.Cut(name, replicaOf); return server }
+	mine := map[string]bool{}
+	for _, name := range slices.Concat(a.Target, a.Peer) {
+		mine[party(name)] = true
+	}
+	return slices.ContainsFunc(slices.Concat(b.Target, b.Peer), func(name string) bool { return mine[party(name)] })
 }
 
-// absent reports whether a fault finds nothing to strike: a client in no operation
-// has nothing to cancel, and nobody takes over from a replica.
-func absent(s faults.Spec, m *moment) bool {
+// replicaOf stands between the names of a primary and of its replica.
+const replicaOf = "-replica-"
+
+// absent reports whether a fault finds nothing to strike after others: a client in no
+// operation has nothing to cancel, and nobody takes over from a replica, unless it has
+// become the primary.
+func absent(before []faults.Spec, s faults.Spec, m *moment) bool {
 	traits := faults.TraitsOf(s)
-	return traits.Cancels && !slices.Contains(m.Busy, s.Target[0]) || traits.Promotes && strings.Contains(s.Target[0], "-replica-")
+	promoted := slices.ContainsFunc(before, func(f faults.Spec) bool { return faults.TraitsOf(f).Promotes })
+	return traits.Cancels && !slices.Contains(m.Busy, s.Target[0]) || traits.Promotes && !promoted && strings.Contains(s.Target[0], replicaOf)
 }

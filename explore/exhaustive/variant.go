@@ -146,7 +146,7 @@ func targetsOf(k faults.Kind, top faults.Topology) []target {
 		primary := fmt.Sprintf("node-%d", g+1)
 		primaries = append(primaries, target{name: primary})
 		for r := range top.Replicas {
-			replicas = append(replicas, target{name: fmt.Sprintf("%s-replica-%d", primary, r+1), peer: nil})
+			replicas = append(replicas, target{name: fmt.Sprintf("%s%s%d", primary, replicaOf, r+1), peer: nil})
 		}
 	}
 	switch k.Target {
