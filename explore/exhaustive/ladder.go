@@ -52,8 +52,8 @@ func outlasts(all []faults.Spec, played *play.Played) []bool {
 	return out
 }
 
-// shorter is the cell whose run is also that of cell i, because a fault in it outlasts
-// the workload; -1 if there is none. all has the cells before i.
+// shorter finds the cell whose run is also that of cell i, because a fault in it outlasts
+// the workload. It returns -1 if it finds none. all has the cells before i.
 func (o order) shorter(all []seen, i int) int {
 	last := len(o.Cells[i].Faults) - 1
 	if before := i - 1; i%o.Wide > 0 && all[before].outlasts(last) {

@@ -2,6 +2,7 @@ package exhaustive_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -258,6 +259,47 @@ func TestAPairIsBuiltUponASingleFault(t *testing.T) {
 	}
 	if two.Audit.Played == 0 {
 		t.Error("the audit played nothing of what was left out")
+	}
+}
+
+// losesUnits is a runner whose worker dies in each job of several placements.
+type losesUnits struct{ late }
+
+func (r losesUnits) Stream(_ context.Context, _ int, jobs iter.Seq[suite.Job], got func(suite.Answer)) error {
+	for j := range jobs {
+		var o struct{ Cells []json.RawMessage }
+		if err := json.Unmarshal(j.Args, &o); err != nil {
+			return err
+		}
+		a := suite.Answer{ID: j.ID}
+		if len(o.Cells) == 1 {
+			a = suite.PlayJob(j, func(run func()) { run() })
+		}
+		got(a)
+	}
+	return nil
+}
+
+// A lock that ends its process in one placement must not take the others of the same
+// job with it: each is played by itself then, and shows what it showed before.
+func TestALostJobIsPlayedPlacementByPlacement(t *testing.T) {
+	o := options(t, "release-by-anyone", "holder-and-waiter", "pause")
+	whole := played(t, o)
+	o.Runner = losesUnits{late{at: 1}}
+	alone := played(t, o)
+	a, b := whole.Total(), alone.Total()
+	if a.Outlasted == 0 || b.Outlasted != 0 || b.Played != a.Played+a.Outlasted {
+		t.Errorf("in jobs: %+v, one by one: %+v", a, b)
+	}
+	causes := func(r exhaustive.Results) (all []string) {
+		for _, c := range r.Violated {
+			all = append(all, fmt.Sprint(c.Property, c.Class, c.Faults))
+		}
+		slices.Sort(all)
+		return all
+	}
+	if diff := cmp.Diff(causes(whole), causes(alone)); diff != "" {
+		t.Error(diff)
 	}
 }
 
