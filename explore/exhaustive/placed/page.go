@@ -107,6 +107,10 @@ func (r Results) leftOut() (by map[string]int, sum int) {
 			by[rule] += n
 			sum += n
 		}
+		if n := b.Outlasted; n > 0 {
+			by[exhaustive.Outlasts] += n
+			sum += n
+		}
 	}
 	return by, sum
 }
