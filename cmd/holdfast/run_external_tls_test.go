@@ -162,7 +162,8 @@ func TestRunsOverTLS(t *testing.T) {
 	a := secured(t)
 	port := a.spawn(t, "save \"\"\n"+aclUser)
 	environment := []string{"HOLDFAST_REDIS_USER=holdfast", "HOLDFAST_REDIS_PASSWORD=" + secret}
-	scenarios := []string{"holder-pause", "partitioned-holder", "lost-acquire-reply", "half-open-release", "--lock", "reentrant"}
+	// At this scale, a busy machine may stall the harness for 0.3 s, and the verdicts stand.
+	scenarios := []string{"holder-pause", "partitioned-holder", "lost-acquire-reply", "half-open-release", "--lock", "reentrant", "--time-scale", "0.5"}
 	code, said, dir := a.run(t, environment, append(append(scenarios, "--redis", "rediss://127.0.0.1:"+port), a.flags()...)...)
 	res, err := dir.ReadResults()
 	if code != exitOK || err != nil || len(res.Runs) != 4 {
