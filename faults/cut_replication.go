@@ -13,6 +13,7 @@ var _ = register(Kind{
 	Summary:      "a primary and its replicas lose sight of each other",
 	Target:       "node",
 	Lasts:        true,
+	LinksOnly:    true,
 	Traits:       func(Spec) history.Traits { return history.Traits{Lasts: true, HoldsReplication: true, Cuts: true} },
 	NeedsServers: true,
 	Draw:         func(d Dice, s *Spec) { s.For = d.Lasts() },

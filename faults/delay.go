@@ -10,11 +10,12 @@ import (
 
 // delay makes links slow. It keeps the order of bytes, as TCP does.
 var _ = register(Kind{
-	Name:    "delay",
-	Summary: "everything on a link arrives late, by a fixed time plus or minus a jitter",
-	Target:  "link",
-	Params:  []Param{{Name: "peer"}, {Name: "by"}, {Name: "jitter"}, {Name: "direction", Words: directionWords}},
-	Lasts:   true,
+	Name:      "delay",
+	Summary:   "everything on a link arrives late, by a fixed time plus or minus a jitter",
+	Target:    "link",
+	Params:    []Param{{Name: "peer"}, {Name: "by"}, {Name: "jitter"}, {Name: "direction", Words: directionWords}},
+	Lasts:     true,
+	LinksOnly: true,
 	Traits: func(s Spec) history.Traits {
 		requests, replies := held(s)
 		return history.Traits{Lasts: true, HoldsRequests: requests, HoldsReplies: replies, Reorders: requests}

@@ -14,11 +14,12 @@ import (
 // back, and at the end the connections break. So the client cannot know the
 // outcome.
 var _ = register(Kind{
-	Name:    "hold-reply",
-	Summary: "requests are executed but their replies are lost, then the connections break",
-	Target:  "link",
-	Params:  []Param{{Name: "peer"}},
-	Lasts:   true,
+	Name:      "hold-reply",
+	Summary:   "requests are executed but their replies are lost, then the connections break",
+	Target:    "link",
+	Params:    []Param{{Name: "peer"}},
+	Lasts:     true,
+	LinksOnly: true,
 	Traits: func(Spec) history.Traits {
 		return history.Traits{Lasts: true, LosesReplies: true, BreaksConnections: true}
 	},

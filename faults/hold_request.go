@@ -14,11 +14,12 @@ import (
 // Anchored to the moment [Received], it holds the request of that moment;
 // otherwise it holds the next one on each link.
 var _ = register(Kind{
-	Name:    "hold-request",
-	Summary: "one request, and what follows it on its connection, is executed late, even if the client has closed the connection",
-	Target:  "link",
-	Params:  []Param{{Name: "peer"}},
-	Lasts:   true,
+	Name:      "hold-request",
+	Summary:   "one request, and what follows it on its connection, is executed late, even if the client has closed the connection",
+	Target:    "link",
+	Params:    []Param{{Name: "peer"}},
+	Lasts:     true,
+	LinksOnly: true,
 	Traits: func(Spec) history.Traits {
 		return history.Traits{Lasts: true, HoldsRequests: true, Cuts: true, Reorders: true}
 	},

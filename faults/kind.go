@@ -24,6 +24,10 @@ type Kind struct {
 	// NeedsRequests is true if the fault must control single requests at a
 	// server.
 	NeedsRequests bool
+	// LinksOnly is true if the fault touches only what its links carry while it
+	// lasts, and the connections that are opened over them, until its end. While
+	// they carry nothing, it may as well begin later.
+	LinksOnly bool
 	// RedisOnly returns the reason why only Redis supports the fault, or "";
 	// nil means that bundled servers support it too.
 	RedisOnly func(s Spec) (why string)

@@ -10,12 +10,13 @@ import (
 // partition cuts links. TCP loses no byte in silence. So a partition holds all
 // data, which arrives when it heals if the connection still lives.
 var _ = register(Kind{
-	Name:    "partition",
-	Summary: "no byte gets from one side to the other; what was sent arrives when the partition heals",
-	Target:  "link",
-	Params:  []Param{{Name: "peer"}, {Name: "direction", Words: directionWords}},
-	Lasts:   true,
-	Plural:  "partitions",
+	Name:      "partition",
+	Summary:   "no byte gets from one side to the other; what was sent arrives when the partition heals",
+	Target:    "link",
+	Params:    []Param{{Name: "peer"}, {Name: "direction", Words: directionWords}},
+	Lasts:     true,
+	LinksOnly: true,
+	Plural:    "partitions",
 	Traits: func(s Spec) history.Traits {
 		requests, replies := held(s)
 		return history.Traits{Lasts: true, HoldsRequests: requests, HoldsReplies: replies, Cuts: true, Reorders: requests}

@@ -10,6 +10,7 @@ var _ = register(Kind{
 	Target:    "link",
 	Params:    []Param{{Name: "peer"}},
 	Lasts:     true,
+	LinksOnly: true,
 	Traits:    func(Spec) history.Traits { return history.Traits{Lasts: true, Refuses: true} },
 	Draw:      func(d Dice, s *Spec) { s.For, s.Peer = d.Lasts(), d.Peers() },
 	Available: func(s Spec, t Topology) error { return checkLinks(s, t, true) },

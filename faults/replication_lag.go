@@ -19,6 +19,7 @@ var _ = register(Kind{
 	Target:       "node",
 	Params:       []Param{{Name: "by"}, {Name: "jitter"}},
 	Lasts:        true,
+	LinksOnly:    true,
 	Traits:       func(Spec) history.Traits { return history.Traits{Lasts: true, HoldsReplication: true} },
 	NeedsServers: true,
 	Sweep: &Sweep{

@@ -18,6 +18,7 @@ var _ = register(Kind{
 	Target:    "link",
 	Params:    []Param{{Name: "peer"}},
 	Lasts:     true,
+	LinksOnly: true,
 	Traits:    func(Spec) history.Traits { return history.Traits{Lasts: true, LosesNotices: true} },
 	RedisOnly: func(Spec) string { return channelsOnly },
 	Draw:      func(d Dice, s *Spec) { s.For = d.Between(500*time.Millisecond, 4*d.Lease()) },
@@ -39,6 +40,7 @@ var _ = register(Kind{
 	Target:    "link",
 	Params:    []Param{{Name: "peer"}, {Name: "by"}},
 	Lasts:     true,
+	LinksOnly: true,
 	Traits:    func(Spec) history.Traits { return history.Traits{Lasts: true, HoldsSubscriptions: true} },
 	RedisOnly: func(Spec) string { return channelsOnly },
 	Draw: func(d Dice, s *Spec) {

@@ -31,7 +31,7 @@ type pipeConn struct {
 // connect makes a connection and returns both ends. up carries what the
 // dialling end writes.
 func connect(l *link, n int, owner *Process, up, down *rand.Rand, from, to net.Addr) (client, server *pipeConn) {
-	u, d := newPipe(l, up), newPipe(l, down)
+	u, d := newPipe(l, SentUp, up), newPipe(l, SentDown, down)
 	client = &pipeConn{local: from, remote: to, in: d, out: u, owner: owner, number: n}
 	server = &pipeConn{local: to, remote: from, in: u, out: d}
 	client.peer, server.peer = server, client
@@ -108,6 +108,7 @@ func (c *pipeConn) Close() error {
 // reset breaks both ends at once; data on its way is lost.
 func (c *pipeConn) reset() {
 	err := &net.OpError{Op: "read", Net: "tcp", Addr: c.remote, Err: errReset}
+	c.in.link.used(Broke)
 	c.log(Broken)
 	for _, p := range []*pipe{c.in, c.out} {
 		p.hear()
@@ -122,6 +123,7 @@ func (c *pipeConn) reset() {
 // stream, and its data is lost. Data that this end has sent before still arrives,
 // unless loseSent.
 func (c *pipeConn) vanish(loseSent bool) {
+	c.in.link.used(Broke)
 	c.in.fail(&net.OpError{Op: "read", Net: "tcp", Addr: c.remote, Err: errReset})
 	c.in.swallow(true)
 	c.out.swallow(loseSent)
@@ -150,10 +152,11 @@ func (c *pipeConn) SetDeadline(t time.Time) error     { return c.SetReadDeadline
 // arrival. The reader looks at that time, so a message needs neither a timer nor a
 // goroutine.
 type pipe struct {
-	link   *link
-	rng    *rand.Rand
-	reader *pipeConn
-	flow   *flow // nil unless somebody watches
+	link    *link
+	sending Use // SentUp or SentDown
+	rng     *rand.Rand
+	reader  *pipeConn
+	flow    *flow // nil unless somebody watches
 
 	arrivals *arrivals // nil unless somebody is told of them
 
@@ -184,8 +187,8 @@ type arrival struct {
 // errWrite is the error of a write to a broken connection.
 var errWrite = &net.OpError{Op: "write", Net: "tcp", Err: errPipe}
 
-func newPipe(l *link, rng *rand.Rand) *pipe {
-	return &pipe{link: l, rng: rng, again: make(chan struct{}, 1)}
+func newPipe(l *link, sending Use, rng *rand.Rand) *pipe {
+	return &pipe{link: l, sending: sending, rng: rng, again: make(chan struct{}, 1)}
 }
 
 // read also reports whether it had to wait for the end of a pause.
@@ -372,6 +375,7 @@ func (p *pipe) first() *stage {
 // forward gives a chunk to a stage, or to the wire after the last one. A nil
 // chunk is the end of the stream.
 func (p *pipe) forward(s *stage, c *stream.StreamChunk) {
+	p.link.used(p.sending)
 	if s != nil {
 		p.flow.enters(c, s)
 		s.push(c)

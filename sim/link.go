@@ -24,7 +24,8 @@ type link struct {
 	from, to string
 	seed     uint64
 	min, max time.Duration
-	watch    *observer // nil unless somebody watches
+	watch    *observer              // nil unless somebody watches
+	onUse    func(faults.Link, Use) // nil unless somebody watches
 	turns    *turns
 	// announce, when not nil, is told of what reaches the client, and op is the
 	// operation that it is in.
@@ -63,6 +64,24 @@ func newLink(from, to string, seed uint64, min, max time.Duration) *link {
 	return &link{from: from, to: to, seed: seed, min: min, max: max, changed: make(chan struct{})}
 }
 
+// Use is a set of ways in which a link is used.
+type Use uint8
+
+const (
+	SentUp   Use = 1 << iota // it carries something from the side that dialled, or the end of that stream
+	SentDown                 // the same from the other side
+	Accepted                 // a server has a request and is about to execute it
+	Dialled                  // somebody connects, or wants to know whether the link is cut
+	Broke                    // a connection breaks
+)
+
+// used reports a use of the link; see [Options.OnUse].
+func (l *link) used(how Use) {
+	if l.onUse != nil {
+		l.onUse(faults.Link{From: l.from, To: l.to}, how)
+	}
+}
+
 func (l *link) delay(rng *rand.Rand) time.Duration {
 	if l.max <= l.min {
 		return l.min + time.Duration(rng.Int64N(1000))
@@ -81,6 +100,7 @@ func (l *link) open(ctx context.Context, owner *Process, from, to net.Addr, acce
 	up := random.Stream(l.seed, "link", l.from, l.to, n, "up")
 	down := random.Stream(l.seed, "link", l.from, l.to, n, "down")
 	for {
+		l.used(Dialled)
 		l.mu.Lock()
 		changed, blocked := l.changed, l.isBlocked()
 		l.mu.Unlock()
@@ -98,6 +118,7 @@ func (l *link) open(ctx context.Context, owner *Process, from, to net.Addr, acce
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+	l.used(Dialled)
 	if l.refusals.Refused() {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: to, Err: errRefused}
 	}
@@ -182,6 +203,7 @@ func (l *link) isBlocked() bool {
 }
 
 func (l *link) blocked() bool {
+	l.used(Dialled)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.isBlocked()

@@ -185,6 +185,7 @@ func (s *session) execute(args []string, in *bufio.Reader) bool {
 
 // waitWhileHeld waits while a fault holds the arrived request.
 func (s *session) waitWhileHeld() {
+	s.conn.in.link.used(Accepted)
 	if held := s.conn.in.link.requests.Held(); held != nil {
 		<-held
 		s.conn.peer.takeTurn() // several requests may go on at one instant

@@ -51,6 +51,9 @@ type Options struct {
 	// became of it. It is called by whoever moves the message, must be safe for
 	// concurrent use and must not call back into the world. nil costs nothing.
 	OnMessage func(Message)
+	// OnUse is told of every use of a link by which a fault could make a
+	// difference. It is called like OnMessage. nil costs nothing.
+	OnUse func(faults.Link, Use)
 }
 
 // World is a running simulated world. It must be made, used and closed inside
@@ -263,6 +266,7 @@ func (w *World) link(from, to string) *link {
 		}
 		l = newLink(from, to, w.opts.Seed, lo, hi)
 		l.watch, l.turns, l.replicates = w.watch, w.turns, w.nodes[from] != nil
+		l.onUse = w.opts.OnUse
 		if w.opts.Arrivals && !l.replicates {
 			l.announce = w.announce
 			l.op = func() string { return w.opOf(from) }

@@ -85,6 +85,10 @@ func (u unit) order(build, audit bool) order {
 	for _, c := range u.cells {
 		one := cellOrder{Name: u.name(c), Faults: u.placement(c).Faults, Left: c.rule != "", Audit: audit && c.audit}
 		if one.Left && one.Audit {
+			if c.rule == Idle {
+				moments := u.in.seen.Moments
+				one.Faults = u.placement(c).later(moments[u.m].At - moments[u.in.since(u.m, c.v)].At).Faults
+			}
 			one.Instead = u.in.instead(c.row, u.m, c.v, c.rule)
 		}
 		o.Cells = append(o.Cells, one)

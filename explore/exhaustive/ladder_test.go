@@ -13,7 +13,7 @@ import (
 // would count as that of the other, and nobody would play it.
 func TestLaddersOf(t *testing.T) {
 	of := func(fault string, lasts faults.Duration, class string) variant {
-		return variant{faults.Spec{Fault: fault, Target: faults.Names{"client-1"}, For: lasts}, class}
+		return variant{Spec: faults.Spec{Fault: fault, Target: faults.Names{"client-1"}, For: lasts}, Class: class}
 	}
 	got := laddersOf([]variant{
 		of("partition", 50*ms, "short"), of("partition", 7000*ms, "long"), of("partition", 0, forEver),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/play/simplay"
+	"github.com/holdfast-go/holdfast/sim"
 )
 
 // moment is a moment of a run at which a fault can be placed.
@@ -17,7 +18,12 @@ type moment struct {
 	Busy   []string      `json:"busy,omitempty"` // clients that are in an operation, sorted
 	// Same says that the last fault of the run struck at this very moment.
 	Same bool `json:"same,omitempty"`
+	// Used says how links were used since the moment before.
+	Used []use `json:"used,omitempty"`
 }
+
+// clientPrefix begins the names of clients.
+const clientPrefix = "client-"
 
 // phase is the moment without names and numbers: "executed release".
 func phase(a *faults.Anchor) string { return strings.TrimSpace(a.Moment + " " + a.Op) }
@@ -26,13 +32,18 @@ func phase(a *faults.Anchor) string { return strings.TrimSpace(a.Moment + " " + 
 func momentsOf(announced []simplay.Moment) []moment {
 	var all []moment
 	var before []faults.Moment
+	used := map[faults.Link]sim.Use{}
 	busy := map[string]bool{}
 	for _, m := range announced {
 		if m.Name == faults.Invoked {
 			busy[m.Client] = true
 		}
-		if strings.HasPrefix(m.Client, "client-") {
-			now := moment{Anchor: faults.AnchorOf(m.Moment, before), At: m.At}
+		for l, how := range m.Used {
+			used[l] |= how
+		}
+		if strings.HasPrefix(m.Client, clientPrefix) {
+			now := moment{Anchor: faults.AnchorOf(m.Moment, before), At: m.At, Used: usesOf(used)}
+			clear(used)
 			for c, is := range busy {
 				if is {
 					now.Busy = append(now.Busy, c)

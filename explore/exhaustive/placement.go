@@ -15,6 +15,9 @@ const (
 	Unavailable = "the fault is not available"
 	// Absent: the fault would find nothing to strike at that moment.
 	Absent = "the target is not there"
+	// Idle: the links of the fault carry nothing since an earlier moment. Beginning
+	// there, it gives the same run.
+	Idle = "its links carry nothing since an earlier moment"
 	// OtherOrder: two faults of different targets strike at one moment, and were
 	// placed there in the other order.
 	OtherOrder = "the same two faults at one moment, in the other order"
@@ -155,6 +158,8 @@ func (b *built) rule(row, m, v int) string {
 		return SameFromThere
 	case absent(b.under.Faults, what.Spec, at):
 		return Absent
+	case b.since(m, v) < m:
+		return Idle
 	case at.Same && v < b.rungs[row] && !touch(b.under.Faults[n-1], what.Spec):
 		return OtherOrder
 	}
@@ -171,6 +176,8 @@ func (b *built) instead(row, m, v int, rule string) *Placement {
 		twin := b.skip[m]
 		p = twin.row(min(row, twin.rows()-1)).and(what, at)
 	case Absent:
+	case Idle:
+		p = p.and(what, b.seen.Moments[b.since(m, v)].Anchor)
 	case OtherOrder:
 		p = p.before().and(what, at).and(b.in.able[b.rungs[row]], at)
 	default:
@@ -182,12 +189,17 @@ func (b *built) instead(row, m, v int, rule string) *Placement {
 // touch reports whether two faults strike the same party. A primary and its replicas
 // are one party, because a fault of one may change the roles of all.
 func touch(a, b faults.Spec) bool {
-	party := func(name string) string { server, _, _ := strings.Cut(name, replicaOf); return server }
 	mine := map[string]bool{}
 	for _, name := range slices.Concat(a.Target, a.Peer) {
 		mine[party(name)] = true
 	}
 	return slices.ContainsFunc(slices.Concat(b.Target, b.Peer), func(name string) bool { return mine[party(name)] })
+}
+
+// party is the primary of a replica, and any other party itself.
+func party(name string) string {
+	server, _, _ := strings.Cut(name, replicaOf)
+	return server
 }
 
 // replicaOf stands between the names of a primary and of its replica.

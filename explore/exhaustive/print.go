@@ -89,7 +89,7 @@ func (r Results) sentence() string {
 
 // Counts is the table of the bases, with its head.
 func (r Results) Counts() [][]string {
-	rules := []struct{ rule, title string }{{Unavailable, "not available"}, {Absent, "target absent"}}
+	rules := []struct{ rule, title string }{{Unavailable, "not available"}, {Absent, "target absent"}, {Idle, "idle links"}}
 	if r.Depth > 1 {
 		rules = append(rules, []struct{ rule, title string }{{OtherOrder, "other order"}, {SameFromThere, "same from there"}}...)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/sim"
 )
 
 // class is a class of durations.
@@ -37,6 +38,9 @@ const (
 type variant struct {
 	Spec  faults.Spec
 	Class string
+	// touches are the uses of its links by which the fault makes a difference; none for
+	// one that strikes anything else.
+	touches sim.Use
 }
 
 // variantsOf are the ways in which a kind of fault strikes some target. Words are
@@ -91,7 +95,7 @@ func ways(s faults.Spec, p faults.Param) []faults.Spec {
 // lasting are the durations of a fault.
 func lasting(k faults.Kind, s faults.Spec) []variant {
 	var all []variant
-	add := func(s faults.Spec, class string) { all = append(all, variant{s, class}) }
+	add := func(s faults.Spec, class string) { all = append(all, variant{s, class, touches(k, s)}) }
 	if _, by := k.Takes("by"); by {
 		for _, c := range classes {
 			if c.is == longest {
@@ -140,7 +144,7 @@ type target struct {
 func targetsOf(k faults.Kind, top faults.Topology) []target {
 	var clients, primaries, replicas []target
 	for c := range top.Clients {
-		clients = append(clients, target{name: fmt.Sprintf("client-%d", c+1)})
+		clients = append(clients, target{name: fmt.Sprintf("%s%d", clientPrefix, c+1)})
 	}
 	for g := range top.Groups {
 		primary := fmt.Sprintf("node-%d", g+1)

@@ -95,6 +95,7 @@ func (r *simRun) simulate(version string, look Watch) {
 		OnMoment:  func(m faults.Moment) { r.Timeline.Moment(m) },
 		Arrivals:  look.Moments || r.Timeline.WaitsForArrivals(),
 		OnMessage: r.watch.onMessage(),
+		OnUse:     r.watch.onUse(),
 	})
 	defer w.Close()
 	r.Settle = w.Settle

@@ -3,6 +3,7 @@ package simplay
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -40,6 +41,8 @@ type Seen struct {
 type Moment struct {
 	faults.Moment
 	At time.Duration // since the start of the run
+	// Used says how links were used since the moment before.
+	Used map[faults.Link]sim.Use `json:"-"`
 }
 
 // watch is an active Watch.
@@ -50,6 +53,7 @@ type watch struct {
 	mu       sync.Mutex
 	messages []sim.Message
 	moments  []Moment
+	used     map[faults.Link]sim.Use // since the last moment
 	state    *State
 
 	want    []byte        // the event to stop at, encoded
@@ -91,6 +95,27 @@ func (w *watch) onMessage() func(sim.Message) {
 	}
 }
 
+// onUse is the handler of the uses of links, or nil.
+func (w *watch) onUse() func(faults.Link, sim.Use) {
+	if w == nil || !w.Moments {
+		return nil
+	}
+	w.used = map[faults.Link]sim.Use{}
+	return func(l faults.Link, how sim.Use) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.used[l] |= how
+	}
+}
+
+// moment records a moment.
+func (w *watch) moment(m faults.Moment) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.moments = append(w.moments, Moment{m, time.Since(w.start), maps.Clone(w.used)})
+	clear(w.used)
+}
+
 // begin observes the run from its start, and its state at the selected moment.
 func (w *watch) begin(r *simRun, state func() State) {
 	if w == nil {
@@ -98,7 +123,7 @@ func (w *watch) begin(r *simRun, state func() State) {
 	}
 	w.start = r.Rec.Start
 	if w.Moments {
-		r.Timeline.Observe(func(m faults.Moment) { w.moments = append(w.moments, Moment{m, time.Since(w.start)}) })
+		r.Timeline.Observe(w.moment)
 	}
 	if w.Stop == nil {
 		return
