@@ -67,9 +67,7 @@ var subjects = []*Subject{
 	{
 		name: "redlock", summary: "the reference lock on a majority of five independent primaries", Groups: 5,
 		Closes: true, ShutsDown: true, Habits: Habits{Scripts: true},
-		Claims: quorumClaims(3, 5), Open: openQuorum(3, func(e Environment, thread string, members []lock.Locker) lock.Locker {
-			return lock.NewRedLockWith(groupOptions(e, thread), members...)
-		}), CheckName: lock.CheckName, Keeps: keepsNothing,
+		Claims: quorumClaims(3, 5), Open: openRedLock(3), CheckName: lock.CheckName, Keeps: keepsNothing,
 	},
 	{
 		name: "fenced", summary: "the reference lock with a fencing token, which the resource checks", Groups: 1, Fenced: true,
@@ -87,6 +85,18 @@ var subjects = []*Subject{
 		Claims: fairClaims, Open: openFair, CheckName: lock.CheckName, Keeps: keepsToken,
 	},
 }
+
+// smallRedLock is redlock with as few primaries as a majority needs. Exhaustive placement
+// plays it, because every primary multiplies the placements. It is in no list;
+// [FindSubject] knows it by name.
+func smallRedLock() *Subject {
+	s := *MustFind("redlock")
+	s.Like, s.name, s.summary = s.name, smallRedLockName, "the reference lock on a majority of three independent primaries"
+	s.Groups, s.Claims, s.Open = 3, quorumClaims(2, 3), openRedLock(2)
+	return &s
+}
+
+const smallRedLockName = "redlock-3"
 
 const (
 	renewScan       = 2 * time.Second
@@ -198,6 +208,12 @@ func openReference(with ...func(Environment) lock.Option) func(Environment) (Ses
 
 func openQuorum(needed int, combine func(Environment, string, []lock.Locker) lock.Locker) func(Environment) (Session, error) {
 	return func(e Environment) (Session, error) { return newReferenceSession(e, needed, combine) }
+}
+
+func openRedLock(needed int) func(Environment) (Session, error) {
+	return openQuorum(needed, func(e Environment, thread string, members []lock.Locker) lock.Locker {
+		return lock.NewRedLockWith(groupOptions(e, thread), members...)
+	})
 }
 
 func newReferenceSession(e Environment, needed int, combine func(Environment, string, []lock.Locker) lock.Locker, opts ...lock.Option) (Session, error) {

@@ -140,8 +140,11 @@ func FindSubject(name string) (*Subject, error) {
 	if i := slices.IndexFunc(subjects, func(s *Subject) bool { return s.name == name }); i >= 0 {
 		return subjects[i], nil
 	}
-	if name == gallery.FairQueue {
+	switch name {
+	case gallery.FairQueue:
 		return fairQueue()
+	case smallRedLockName:
+		return smallRedLock(), nil
 	}
 	if m, ok := gallery.Find(name); ok {
 		return mutantOf(m)

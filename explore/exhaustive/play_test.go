@@ -321,3 +321,19 @@ func TestFindsAreShrunk(t *testing.T) {
 		t.Errorf("played by itself it shows %+v, %s", v, a.Defect)
 	}
 }
+
+// A majority of three must grant without one of them, and the group of all three must
+// not. Else the placements of redlock-3 would show nothing about a majority.
+func TestTheSmallestMajority(t *testing.T) {
+	for lock, refused := range map[string]bool{"redlock-3": false, "multi": true} {
+		t.Run(lock, func(t *testing.T) {
+			r := played(t, options(t, lock, "one-holder", "node-crash"))
+			if sum := r.Total(); sum.Violated > 0 {
+				t.Errorf("%d runs violated something", sum.Violated)
+			}
+			if got := r.Unknown["no acquire succeeded"] > 0; got != refused {
+				t.Errorf("no grant without one primary: %v, want %v (%v)", got, refused, r.Unknown)
+			}
+		})
+	}
+}
