@@ -25,7 +25,7 @@ func judgeCleanup(t *trace) Verdict {
 		left = append(left, english.Count(n, "connection"))
 	}
 	if n := len(t.end.Goroutines); n > 0 {
-		left = append(left, fmt.Sprintf("%s (%s)", english.Count(n, "goroutine"), inWords(t.end.Goroutines[0])))
+		left = append(left, fmt.Sprintf("%s (%s)", english.Count(n, threadOf(t.end.Goroutines[0])), inWords(t.end.Goroutines[0])))
 	}
 	if len(left) == 0 {
 		return Verdict{Outcome: OutcomeOK}
@@ -37,9 +37,30 @@ func judgeCleanup(t *trace) Verdict {
 	return v
 }
 
-// inWords describes a stack by its first function outside of Go's own packages.
+// javaFrame begins a line of a stack of a Java thread. The first line is the thread's
+// name.
+const javaFrame = "\tat "
+
+// threadOf is the runtime's word for what has the stack.
+func threadOf(stack string) string {
+	if strings.Contains(stack, "\n"+javaFrame) {
+		return "thread"
+	}
+	return "goroutine"
+}
+
+// inWords describes a stack by its first function outside of the runtime's own
+// packages.
 func inWords(stack string) string {
 	lines := strings.Split(stack, "\n")
+	if threadOf(stack) == "thread" {
+		for _, line := range lines[1:] {
+			if frame := strings.TrimPrefix(line, javaFrame); !strings.HasPrefix(frame, "java.") {
+				return lines[0] + " at " + frame
+			}
+		}
+		return lines[0]
+	}
 	for i := 1; i+1 < len(lines); i += 2 {
 		file, isFrame := strings.CutPrefix(lines[i+1], "\t")
 		if !isFrame {

@@ -439,12 +439,14 @@ func TestResourceAndFencing(t *testing.T) {
 	})
 }
 
-// What a goroutine is left in is told by the function that somebody can look
-// up, not by what the runtime calls its state.
-func TestGoroutineInWords(t *testing.T) {
+// What a goroutine or a thread is left in is told by the function that somebody can
+// look up, not by what the runtime calls its state.
+func TestThreadInWords(t *testing.T) {
 	for stack, want := range map[string]string{
-		"goroutine [select (durable)]\nexample.com/mylock.(*Mutex).watch\n\tlock.go:93\ncreated by example.com/mylock.(*Mutex).Lock\n\tlock.go:74": "example.com/mylock.(*Mutex).watch at lock.go:93",
-		"goroutine [chan receive]\nruntime.gopark\n\tproc.go:1\nmain.wait\n\tmain.go:7":                                                            "main.wait at main.go:7",
+		"goroutine [select (durable)]\nexample.com/mylock.(*Mutex).watch\n\tlock.go:93\ncreated by example.com/mylock.(*Mutex).Lock\n\tlock.go:74":                  "example.com/mylock.(*Mutex).watch at lock.go:93",
+		"goroutine [chan receive]\nruntime.gopark\n\tproc.go:1\nmain.wait\n\tmain.go:7":                                                                             "main.wait at main.go:7",
+		"redisson-timer-4-1\n\tat java.base@17.0.15/jdk.internal.misc.Unsafe.park(Native Method)\n\tat io.netty.util.HashedWheelTimer.run(HashedWheelTimer.java:5)": "redisson-timer-4-1 at io.netty.util.HashedWheelTimer.run(HashedWheelTimer.java:5)",
+		"pool-1\n\tat java.lang.Thread.sleep(Native Method)":                                                                                                        "pool-1",
 		"client-1 did not close its lock": "client-1 did not close its lock",
 	} {
 		if got := inWords(stack); got != want {

@@ -11,8 +11,11 @@ import java.util.concurrent.TimeUnit;
 public final class Worker {
 
     private static final String PROTOCOL = "holdfast-worker/1";
-    /** How long what is left of a lock may live on after its end. */
-    private static final long FAREWELL_MS = TimeUnit.SECONDS.toMillis(2);
+    /**
+     * How long what is left of a lock may live on after its end. Netty's GlobalEventExecutor ends once it had nothing
+     * to do for a second; on a busy machine that takes longer.
+     */
+    private static final long FAREWELL_MS = TimeUnit.SECONDS.toMillis(5);
 
     private record OwnerKey(String lock, String thread) {
     }
