@@ -31,7 +31,7 @@ const (
 	placeLeaseMin = 3 * time.Second
 	// lookBatch is how many places one look is for at most, so that a client with
 	// many waiters does not hold up the server.
-	lookBatch = 1000
+	lookBatch = 1500
 )
 
 // FairLock is a lock that is granted first come, first served; make it with
