@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/english"
@@ -178,19 +179,23 @@ func (m *matrix) findings() []finding {
 }
 
 // together merges the findings that the same runs of a cell show, because one
-// mistake of a lock often violates several properties. The first one stays, and
-// names the others.
+// mistake of a lock often violates several properties, and a run that proves nothing
+// leaves every property undecided. The first one stays, and names the others.
 func together(all []finding) []finding {
 	var out []finding
 	for _, f := range all {
 		i := slices.IndexFunc(out, func(g finding) bool {
-			return f.violated && g.violated && g.expected == f.expected && slices.Equal(g.seeds, f.seeds)
+			alike := f.violated && g.violated || f.got == g.got && f.reason == g.reason
+			return alike && g.expected == f.expected && slices.Equal(g.seeds, f.seeds)
 		})
 		if i < 0 {
 			out = append(out, f)
 			continue
 		}
-		out[i].also = append(out[i].also, f.property+" "+f.got)
+		if !f.violated {
+			f.got = ""
+		}
+		out[i].also = append(out[i].also, strings.TrimSpace(f.property+" "+f.got))
 	}
 	return out
 }
@@ -199,6 +204,9 @@ func together(all []finding) []finding {
 func (f *finding) alsoWords() string {
 	if len(f.also) == 0 {
 		return ""
+	}
+	if !f.violated {
+		return "the same for " + english.And(f.also)
 	}
 	return "also " + english.And(f.also)
 }

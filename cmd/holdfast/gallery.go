@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,12 +18,14 @@ import (
 	"github.com/holdfast-go/holdfast/subject"
 	"github.com/holdfast-go/holdfast/subject/gallery"
 	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
 // galleryFlags are the flags of "holdfast selftest gallery".
 type galleryFlags struct {
 	scenarios []string
 	explore   bool
+	exhaust   bool
 	trials    int
 	seeds     int
 	runs      int
@@ -57,6 +60,11 @@ until one has a find, or --runs are played; run k has seed S + k, and S is
 different for each trial. The table has how many trials had a find, the median
 number of runs until then, and what was violated after which faults.
 
+With --exhaustive, single faults are placed in a mutant at every moment of small
+workloads, as holdfast explore --exhaustive does. A mutant is found when it violates
+a property after faults after which its original never does. The table has the
+number of that placement.
+
 Exit codes: 0 every mutant killed or found; 1 one was not; 2 bad usage; 4 a defect of
 holdfast itself; 130 interrupted.`,
 		Example: `  holdfast selftest gallery
@@ -64,6 +72,7 @@ holdfast itself; 130 interrupted.`,
   holdfast selftest gallery --scenario contention,reentrancy
   holdfast selftest gallery --explore
   holdfast selftest gallery --explore no-safety-poll --trials 20 --runs 5000
+  holdfast selftest gallery --exhaustive
   holdfast selftest gallery --format markdown`,
 		RunE: func(c *cobra.Command, args []string) error { return runGallery(c, args, f) },
 	}
@@ -72,6 +81,7 @@ holdfast itself; 130 interrupted.`,
 	}
 	c.Flags().StringSliceVar(&f.scenarios, "scenario", nil, "scenarios to play, by name or file (default all)")
 	c.Flags().BoolVar(&f.explore, "explore", false, "draw scenarios at random instead of playing those of the catalogue")
+	c.Flags().BoolVar(&f.exhaust, "exhaustive", false, "place every single fault, up to the first find")
 	c.Flags().IntVar(&f.trials, "trials", 5, "how often each mutant is looked for, with other seeds")
 	c.Flags().IntVar(&f.seeds, "seeds", 10, "seeds after which a trial gives up")
 	c.Flags().IntVar(&f.runs, "runs", 2000, "with --explore: runs after which a trial gives up")
@@ -85,6 +95,8 @@ holdfast itself; 130 interrupted.`,
 func (f galleryFlags) check(c *cobra.Command) error {
 	given := c.Flags().Changed
 	switch {
+	case f.exhaust && (f.explore || slices.ContainsFunc([]string{"scenario", "trials", "seeds", "runs", "seed", "html"}, given)):
+		return usage("--exhaustive has no trials and no page: only mutants, --format and the flags of workers go with it")
 	case f.explore && (given("scenario") || given("seeds")):
 		return usage("--explore draws its own scenarios: --scenario and --seeds do not go with it", "how long a trial looks is --runs")
 	case !f.explore && given("runs"):
@@ -103,6 +115,9 @@ func runGallery(c *cobra.Command, args []string, f galleryFlags) error {
 		return err
 	}
 	pool := f.pool.pool()
+	if f.exhaust {
+		return placeGallery(c, args, f, selftest.Placements{Mutants: mutants}, pool)
+	}
 	if f.explore {
 		search := selftest.Searches{Mutants: mutants, Trials: f.trials, Runs: f.runs, Seed: f.seed}
 		r, err := search.Play(c.Context(), pool, rounds(c.ErrOrStderr(), "searching"))
@@ -136,6 +151,25 @@ func runGallery(c *cobra.Command, args []string, f galleryFlags) error {
 		return err
 	}
 	return concludeGallery(c, r)
+}
+
+// placeGallery looks for mutants by exhaustive placement.
+func placeGallery(c *cobra.Command, args []string, f galleryFlags, p selftest.Placements, pool workers.Pool) error {
+	pool = pool.Keeping()
+	defer pool.Stop()
+	progress, done := watchExplore(c, -1, "placing")
+	r, err := p.Play(c.Context(), pool, progress)
+	done()
+	if err != nil {
+		return defect(err)
+	}
+	r.Command = append(append(commandLine{"holdfast", "selftest", "gallery"}, args...), "--exhaustive").String()
+	if err := printDocument(c.OutOrStdout(), f.output.format, r); err != nil {
+		return err
+	}
+	names, hints := r.Missed()
+	hints = append(hints, "some mistakes need two faults, or a larger workload")
+	return alive(c, r.Flaws, fmt.Sprintf("%s of %d found", english.Count(r.Summary.Found, "mutant"), r.Summary.Mutants), names, selftest.NotFound, hints)
 }
 
 // rounds shows the progress of each round.

@@ -6,6 +6,7 @@ package accept
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -32,6 +33,10 @@ type Violation struct {
 	Property checker.Property `yaml:"property"`
 	Class    string           `yaml:"class"` // of an exclusion violation; empty for any
 	Reason   string           `yaml:"reason"`
+	// Says is a part of what the verdict says; empty for any verdict. An entry with it
+	// needs no scenario and no lock. It then stands for one cause in all of them, which
+	// depends on timing, so that nobody can name its cells.
+	Says string `yaml:"says"`
 	// Sometimes says that a run need not show it, as it depends on timing.
 	Sometimes bool `yaml:"sometimes"`
 	// Undecided says that a run of the cell may decide nothing, because the lock
@@ -41,14 +46,26 @@ type Violation struct {
 }
 
 func (v Violation) String() string {
+	what, where := cmp.Or(v.Lock, "every lock"), cmp.Or(v.Scenario, "every scenario")
+	words := fmt.Sprintf("%s of %s in %s", v.Property, what, where)
 	if v.Undecided {
-		return fmt.Sprintf("undecided runs of %s in %s", v.Lock, v.Scenario)
+		words = fmt.Sprintf("undecided runs of %s in %s", what, where)
 	}
-	words := fmt.Sprintf("%s of %s in %s", v.Property, v.Lock, v.Scenario)
 	if v.Class != "" {
 		words += " (" + v.Class + ")"
 	}
+	if v.Says != "" {
+		words += fmt.Sprintf(", saying %q", v.Says)
+	}
 	return words
+}
+
+// everywhere reports whether the entry stands for cells that it does not name.
+func (v Violation) everywhere() bool { return v.Scenario == "" || v.Lock == "" }
+
+// of reports whether the entry is about the cell of a run.
+func (v Violation) of(r results.Run) bool {
+	return (v.Scenario == "" || v.Scenario == r.Scenario) && (v.Lock == "" || v.Lock == r.Column())
 }
 
 const maxList = 1 << 20
@@ -80,8 +97,10 @@ func parse(data []byte) (List, error) {
 	for i, v := range l.Accepted {
 		known := slices.ContainsFunc(checker.Properties(), func(p checker.PropertyInfo) bool { return p.Name == v.Property })
 		switch {
-		case v.Scenario == "" || v.Lock == "":
-			return List{}, fmt.Errorf("accepted[%d]: scenario and lock are required", i)
+		case v.everywhere() && v.Says == "":
+			return List{}, fmt.Errorf("accepted[%d]: scenario and lock are required, unless says names a part of the verdict", i)
+		case v.everywhere() && !v.Sometimes && !v.Undecided:
+			return List{}, fmt.Errorf("accepted[%d]: %s stands for cells that it does not name, so it needs sometimes: true", i, v)
 		case v.Undecided && (v.Property != "" || v.Class != ""):
 			return List{}, fmt.Errorf("accepted[%d]: undecided stands for every property; leave out property and class", i)
 		case !v.Undecided && !known:
@@ -99,6 +118,9 @@ func parse(data []byte) (List, error) {
 
 // accepts reports whether the entry stands for a verdict of its cell.
 func (v Violation) accepts(p checker.Property, got checker.Verdict) bool {
+	if !strings.Contains(got.Reason, v.Says) {
+		return false
+	}
 	if v.Undecided {
 		return got.Outcome == checker.Unknown
 	}
@@ -111,9 +133,9 @@ func (v Violation) accepts(p checker.Property, got checker.Verdict) bool {
 func (l List) Of(scenarios, locks []string, user string) List {
 	return List{slices.DeleteFunc(slices.Clone(l.Accepted), func(v Violation) bool {
 		lock, careful := strings.CutSuffix(v.Lock, " ("+history.Careful+")")
-		return len(scenarios) > 0 && !slices.Contains(scenarios, v.Scenario) ||
-			len(locks) > 0 && !slices.Contains(locks, lock) && !slices.Contains(locks, "all") ||
-			careful && user == history.Careless || !careful && user == history.Careful
+		return len(scenarios) > 0 && v.Scenario != "" && !slices.Contains(scenarios, v.Scenario) ||
+			len(locks) > 0 && lock != "" && !slices.Contains(locks, lock) && !slices.Contains(locks, "all") ||
+			careful && user == history.Careless || !careful && lock != "" && user == history.Careful
 	})}
 }
 
@@ -131,7 +153,7 @@ func (l List) Apply(res *results.Results) {
 	for i := range res.Runs {
 		r := &res.Runs[i]
 		for j, v := range l.Accepted {
-			if r.Scenario != v.Scenario || r.Column() != v.Lock {
+			if !v.of(*r) {
 				continue
 			}
 			for p, got := range r.Verdicts {
@@ -142,7 +164,9 @@ func (l List) Apply(res *results.Results) {
 				if r.Accepted == nil {
 					r.Accepted = map[checker.Property]string{}
 				}
-				r.Accepted[p] = v.Reason
+				if r.Accepted[p] == "" || !v.everywhere() {
+					r.Accepted[p] = v.Reason
+				}
 			}
 		}
 		if len(r.Accepted) > 0 && r.Failure == "" {

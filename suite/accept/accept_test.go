@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/results"
 )
@@ -52,6 +53,45 @@ func TestAcceptsARun(t *testing.T) {
 		if got := l.Accepts(c.run); got != c.want || c.run.Accepted != nil {
 			t.Errorf("a run of %s with %v: %v, and %v are marked; want %v, and none", c.run.Scenario, c.run.Verdicts, got, c.run.Accepted, c.want)
 		}
+	}
+}
+
+// A cause that depends on timing shows in other cells each time. One entry stands for
+// all of them, but only for verdicts that say so.
+func TestACauseInEveryScenario(t *testing.T) {
+	l, err := parse([]byte(`
+accepted:
+  - {property: progress, says: slept on a free lock, sometimes: true, reason: the message is lost}
+  - {lock: mine, says: only, undecided: true, reason: it sleeps for too long}
+  - {scenario: contention, lock: mine, property: progress, sometimes: true, reason: the one of this cell}
+`))
+	must.Succeed(t, err)
+	says := func(scenario, reason string, outcome checker.Outcome) results.Run {
+		r := run(scenario)
+		r.Verdicts[checker.Progress], r.AsExpected = checker.Verdict{Outcome: outcome, Reason: reason}, false
+		return r
+	}
+	for _, c := range []struct {
+		run  results.Run
+		want string // the reason; "" for not accepted
+	}{
+		{says("holder-pause", "client-1/1 slept on a free lock from 1 s", checker.Violated), "the message is lost"},
+		{says("contention", "client-1/1 slept on a free lock from 1 s", checker.Violated), "the one of this cell"},
+		{says("holder-pause", "client-1/1 never returned", checker.Violated), ""},
+		{says("holder-pause", "only 10 grants", checker.Unknown), "it sleeps for too long"},
+		{says("holder-pause", "client-1/1 slept on a free lock from 1 s", checker.Unknown), ""},
+	} {
+		res := results.Results{Runs: []results.Run{c.run}}
+		l.Apply(&res)
+		if got := res.Runs[0]; got.Accepted[checker.Progress] != c.want || got.AsExpected != (c.want != "") {
+			t.Errorf("%s, %q: %q, as expected %v; want %q", c.run.Scenario, c.run.Verdicts[checker.Progress].Reason, got.Accepted[checker.Progress], got.AsExpected, c.want)
+		}
+		if len(res.Gone) > 0 {
+			t.Errorf("gone: %v, and a run need not show any", res.Gone)
+		}
+	}
+	if got := l.Of([]string{"holder-pause"}, []string{"other"}, history.Careful); len(got.Accepted) != 1 {
+		t.Errorf("of another lock: %v, want the first entry alone", got.Accepted)
 	}
 }
 
@@ -126,6 +166,8 @@ func TestOf(t *testing.T) {
 func TestBadLists(t *testing.T) {
 	for src, want := range map[string]string{
 		"accepted: [{scenario: a, lock: b, property: exclusion}]":                         "no reason",
+		"accepted: [{lock: b, property: lease, sometimes: true, reason: c}]":              "unless says",
+		"accepted: [{lock: b, property: lease, says: early, reason: c}]":                  "needs sometimes",
 		"accepted: [{scenario: a, lock: b, property: speed, reason: c}]":                  `unknown property "speed"`,
 		"accepted: [{scenario: a, lock: b, property: lease, undecided: true, reason: c}]": "leave out property",
 		"accepted: [{scenario: a, property: exclusion, reason: c}]":                       "required",
