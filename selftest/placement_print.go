@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/holdfast-go/holdfast/internal/english"
 )
@@ -52,37 +50,26 @@ func (r *PlacementRecord) Missed() (names, hints []string) {
 }
 
 // Text writes a table of the mutants and a summary.
-func (r *PlacementRecord) Text(w io.Writer) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "mutant\tof\tplacements\tbase\tfound by")
-	for _, m := range r.Mutants {
-		fmt.Fprintln(tw, strings.Join(m.cells(), "\t"))
-	}
-	if err := tw.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(w, "\n%s\n", r.sentence())
-	return err
-}
+func (r *PlacementRecord) Text(w io.Writer) error { return r.table().text(w) }
 
 // Markdown writes the command, the table and the summary.
-func (r *PlacementRecord) Markdown(w io.Writer) error {
-	fmt.Fprintf(w, "    %s\n\n", r.Command)
-	fmt.Fprintln(w, "| mutant | of | placements | base | found by |")
-	fmt.Fprintln(w, "|---|---|---:|---|---|")
+func (r *PlacementRecord) Markdown(w io.Writer) error { return r.table().markdown(w, r.Command) }
+
+func (r *PlacementRecord) table() table {
+	t := table{head: []string{"mutant", "of", "base", "placements", "found by"}, numbers: 3, sentence: r.sentence()}
 	for _, m := range r.Mutants {
-		fmt.Fprintf(w, "| %s |\n", strings.Join(m.cells(), " | "))
+		t.rows = append(t.rows, append([]string{m.Name, m.Of}, m.cells()...))
 	}
-	_, err := fmt.Fprintf(w, "\n%s\n", r.sentence())
-	return err
+	return t
 }
 
+// cells are the base, the number of the placement, and the find.
 func (m PlacementRow) cells() []string {
 	if m.Status != found {
-		return []string{m.Name, m.Of, "", "", m.Status}
+		return []string{"", "", m.Status}
 	}
 	by := fmt.Sprintf("%s after %s", m.Property, cmp.Or(english.And(m.Faults), "no fault"))
-	return []string{m.Name, m.Of, fmt.Sprint(m.Placements), m.Base, by}
+	return []string{m.Base, fmt.Sprint(m.Placements), by}
 }
 
 func (r *PlacementRecord) sentence() string {

@@ -3,36 +3,22 @@ package selftest
 import (
 	"fmt"
 	"io"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/holdfast-go/holdfast/internal/english"
 )
 
 // Text writes a table of the mutants and a summary.
-func (r *SearchRecord) Text(w io.Writer) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "mutant\tof\ttrials\truns\tfound by")
-	for _, m := range r.Mutants {
-		fmt.Fprintf(tw, "%s\t%s\t%s\n", m.Name, m.Of, strings.Join(m.cells(), "\t"))
-	}
-	if err := tw.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(w, "\n%s\n", r.sentence())
-	return err
-}
+func (r *SearchRecord) Text(w io.Writer) error { return r.table().text(w) }
 
 // Markdown writes the command, the table and the summary.
-func (r *SearchRecord) Markdown(w io.Writer) error {
-	fmt.Fprintf(w, "    %s\n\n", r.Command)
-	fmt.Fprintln(w, "| mutant | of | trials | runs | found by |")
-	fmt.Fprintln(w, "|---|---|---:|---:|---|")
+func (r *SearchRecord) Markdown(w io.Writer) error { return r.table().markdown(w, r.Command) }
+
+func (r *SearchRecord) table() table {
+	t := table{head: []string{"mutant", "of", "trials", "runs", "found by"}, numbers: 2, sentence: r.sentence()}
 	for _, m := range r.Mutants {
-		fmt.Fprintf(w, "| %s | %s | %s |\n", m.Name, m.Of, strings.Join(m.cells(), " | "))
+		t.rows = append(t.rows, append([]string{m.Name, m.Of}, m.cells()...))
 	}
-	_, err := fmt.Fprintf(w, "\n%s\n", r.sentence())
-	return err
+	return t
 }
 
 // cells are the trials with a find, the median, and the find.
