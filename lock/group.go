@@ -35,7 +35,7 @@ type group struct {
 
 	mu     sync.Mutex    // never held while a member is called
 	levels []level       // innermost last
-	leaves []level       // under release; their members may not know it yet
+	leaves [][]level     // by release: the levels under it; their members may not know it yet
 	open   []int         // unanswered releases of each member
 	again  *groupRelease // the release that another Unlock repeats
 	watch  *groupWatch
@@ -306,7 +306,7 @@ type leased interface {
 // The owner has been notified, and may never call Unlock.
 func (g *group) leaveToLease() {
 	g.mu.Lock()
-	levels := count(slices.Concat(g.levels, g.leaves))
+	levels := count(slices.Concat(g.levels, slices.Concat(g.leaves...)))
 	g.mu.Unlock()
 	for i, n := range levels {
 		if m, ok := g.members[i].(leased); ok && n > 0 {
@@ -318,7 +318,7 @@ func (g *group) leaveToLease() {
 // stopRenewing leaves a group that is itself a member to its leases.
 func (g *group) stopRenewing(levels int) {
 	g.mu.Lock()
-	more := len(g.levels)+len(g.leaves) > levels
+	more := len(g.levels)+len(slices.Concat(g.leaves...)) > levels
 	g.mu.Unlock()
 	if !more {
 		g.leaveToLease()

@@ -73,12 +73,20 @@ func (g *group) unlockAll(ctx context.Context, levels []int, last bool) []error 
 // and returns the unknown outcomes.
 func (g *group) giveBack(ctx context.Context, has []bool) error {
 	done := make(chan []error, 1)
+	round := []level{{has}}
+	g.mu.Lock()
+	w, left := g.watch, g.leaving(round)
+	g.mu.Unlock()
+	if g.isLost(w) { // with one level more than it knew then
+		g.leaveToLease()
+	}
 	go func() {
-		errs := g.unlockAll(context.WithoutCancel(ctx), count([]level{{has}}), false)
+		errs := g.unlockAll(context.WithoutCancel(ctx), count(round), false)
 		g.mu.Lock()
 		w := g.watch
+		left()
 		g.mu.Unlock()
-		if g.isLost(w) { // it may have been lost with one level more
+		if g.isLost(w) { // it may have been lost meanwhile
 			g.leaveToLease()
 		}
 		done <- errs
@@ -172,14 +180,13 @@ func (g *group) unlock(ctx context.Context) (r groupRelease, ok bool) {
 		if r.lost {
 			r.remaining = 0
 		}
-		leaves := slices.Clone(g.levels[r.remaining:])
-		g.leaves = append(g.leaves, leaves...)
+		left := g.leaving(slices.Clone(g.levels[r.remaining:]))
 		after := g.leave(r.remaining, &r)
 		g.mu.Unlock()
 		after()
 		r.errs = g.unlockAll(ctx, r.levels, r.remaining == 0)
 		g.mu.Lock()
-		g.leaves = g.leaves[len(leaves):]
+		left()
 		g.mu.Unlock()
 	}
 	if r.remaining == 0 || !g.isLost(w) {
@@ -209,6 +216,15 @@ func (g *group) settle(r groupRelease, err error) (int, error) {
 		g.mu.Unlock()
 	}
 	return r.remaining, err
+}
+
+// leaving records levels as under release, until left. The caller of both holds mu.
+func (g *group) leaving(levels []level) (left func()) {
+	g.leaves = append(g.leaves, levels)
+	return func() {
+		i := slices.IndexFunc(g.leaves, func(l []level) bool { return &l[0] == &levels[0] })
+		g.leaves = slices.Delete(g.leaves, i, i+1)
+	}
 }
 
 // leave removes the levels above the first remaining ones, and records the

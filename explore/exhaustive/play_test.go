@@ -337,3 +337,12 @@ func TestTheSmallestMajority(t *testing.T) {
 		})
 	}
 }
+
+// A nested acquire that fails because the group was lost meanwhile may hang while it gives
+// its members back. They must not be renewed until then: nobody has the lock.
+func TestALostGroupRenewsNoMember(t *testing.T) {
+	r := played(t, options(t, "multi", "nested", "half-open"))
+	if sum := r.Total(); sum.Violated > 0 {
+		t.Errorf("%d runs violated something: %+v", sum.Violated, r.Violated[0].Reason)
+	}
+}
