@@ -93,7 +93,7 @@ func (p Placements) find(ctx context.Context, m gallery.Mutant, pool workers.Poo
 			return
 		}
 		known, err := p.original(ctx, m.Of, c.Faults, pool)
-		if failed = err; err == nil && !known[violationOf(c)] {
+		if failed = err; err == nil && !known[c.Violation()] {
 			row.Status, row.Placements, row.Property, row.Faults, row.Reason = found, c.N+1, c.Property, c.Faults, c.Reason
 			row.Base = strings.TrimSuffix(c.First, fmt.Sprintf("-%d", c.N+1))
 		}
@@ -122,7 +122,7 @@ func (p Placements) original(ctx context.Context, lock string, hazards []string,
 	names := slices.DeleteFunc(draw.Names(), func(name string) bool { // a variant has the name of its kind first
 		return !slices.ContainsFunc(hazards, func(h string) bool { return strings.HasPrefix(h, name) })
 	})
-	if err := p.place(ctx, lock, names, pool, func(string) {}, func(c exhaustive.Cause) { known[violationOf(c)] = true }); err != nil {
+	if err := p.place(ctx, lock, names, pool, func(string) {}, func(c exhaustive.Cause) { known[c.Violation()] = true }); err != nil {
 		return nil, err
 	}
 	if ctx.Err() == nil {
@@ -142,9 +142,4 @@ func (p Placements) place(ctx context.Context, lock string, kinds []string, pool
 		return fmt.Errorf("place faults in %s: %w", lock, err)
 	}
 	return nil
-}
-
-// violationOf is the identity of a violation.
-func violationOf(c exhaustive.Cause) string {
-	return fmt.Sprintf("%s after %s", c.Property, strings.Join(c.Faults, ", "))
 }

@@ -51,8 +51,8 @@ type Options struct {
 	// became of it. It is called by whoever moves the message, must be safe for
 	// concurrent use and must not call back into the world. nil costs nothing.
 	OnMessage func(Message)
-	// OnUse is told how a link is used, whenever a fault of the link could change
-	// that. It is called like OnMessage. nil costs nothing.
+	// The world calls OnUse for each use of a link that a fault of the link could
+	// change. The rules of OnMessage hold for it as well. nil costs nothing.
 	OnUse func(faults.Link, Use)
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/explore/cause"
@@ -171,6 +172,11 @@ func (c Cause) Least() cause.Cause {
 		least.Faults = c.Shrunk.Faults
 	}
 	return least
+}
+
+// Violation names what went wrong: the property, and the faults that had struck.
+func (c Cause) Violation() string {
+	return string(c.Property) + " after " + strings.Join(c.Faults, ", ")
 }
 
 func (c Cause) same(o Cause) bool {

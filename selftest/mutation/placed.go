@@ -3,7 +3,6 @@ package mutation
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 
 	"github.com/holdfast-go/holdfast/explore/draw"
@@ -20,12 +19,6 @@ type placements struct {
 
 	mu       sync.Mutex
 	original map[string]map[string]bool // by lock, the violations
-}
-
-// violation is the identity of a violation: the property, and the faults that had
-// struck.
-func violation(c exhaustive.Cause) string {
-	return fmt.Sprintf("%s after %s", c.Property, strings.Join(c.Faults, ", "))
 }
 
 // play plays the placements of a lock. It calls found for each violation that is the
@@ -50,7 +43,7 @@ func (p *placements) known(ctx context.Context, lock string, original workers.Po
 		return all, nil
 	}
 	all := map[string]bool{}
-	if err := p.play(ctx, lock, original, func(c exhaustive.Cause) { all[violation(c)] = true }); err != nil || ctx.Err() != nil {
+	if err := p.play(ctx, lock, original, func(c exhaustive.Cause) { all[c.Violation()] = true }); err != nil || ctx.Err() != nil {
 		return nil, err
 	}
 	if p.original == nil {
@@ -73,7 +66,7 @@ func (p *played) placed(all *placements, lock string) error {
 	ctx, enough := context.WithCancel(p.ctx)
 	defer enough()
 	return all.play(ctx, lock, p.mutant, func(c exhaustive.Cause) {
-		if p.Status == survived && !known[violation(c)] {
+		if p.Status == survived && !known[c.Violation()] {
 			p.settle(killed, fmt.Sprintf("%s violated in placement %s with %s", c.Property, c.First, lock))
 			enough()
 		}
